@@ -1,0 +1,169 @@
+package states
+
+import (
+	"bytes"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+)
+
+// APIVersion is a version of Ironic's API, as clients name it in the header
+// X-OpenStack-Ironic-API-Version. Its number is the minor one: APIVersion(81) is
+// "1.81", the major number has always been 1. A later version is the greater
+// number. The zero value is [NoAPIVersion]; APIVersion(1) is the oldest.
+type APIVersion uint16
+
+// NoAPIVersion is the absence of a version: null in JSON and SQL, "none" as text.
+const NoAPIVersion APIVersion = 0
+
+// Versions at which what this package answers changes. Source:
+// ironic/api/controllers/v1/versions.py.
+const (
+	minAvailable    APIVersion = 2  // Available is shown by its name
+	minEnroll       APIVersion = 11 // nodes are created in Enroll
+	minInspectWait  APIVersion = 39 // InspectWait is shown by its name
+	minAbortInspect APIVersion = 41
+	minUnhold       APIVersion = 85
+	minService      APIVersion = 87
+	minAbortDeploy  APIVersion = 110
+)
+
+// ParseAPIVersion returns the version of a text such as "1.81", or "none". Any
+// other text, "latest" included, is an [*UnknownError]; [Series.MaxAPIVersion]
+// has a series' latest.
+func ParseAPIVersion(text string) (APIVersion, error) {
+	if text == "none" {
+		return NoAPIVersion, nil
+	}
+	digits, ok := strings.CutPrefix(text, "1.")
+	minor, err := strconv.ParseUint(digits, 10, 16)
+	if v := APIVersion(minor); ok && err == nil && minor > 0 && v.String() == text {
+		return v, nil
+	}
+	return 0, unknownVersion(text)
+}
+
+func unknownVersion(text string) error {
+	return &UnknownError{Kind: "API version", Word: text, Known: []string{"1.1 and up"}}
+}
+
+// InitialState returns the state in which an API request of this version creates
+// a node: Enroll from 1.11 on, Available below.
+func (v APIVersion) InitialState() State {
+	if v < minEnroll {
+		return Available
+	}
+	return Enroll
+}
+
+// Show returns the state that a client of this version is shown for a node in s:
+// below 1.2 NoState (null) for Available, below 1.39 Inspecting for InspectWait,
+// otherwise s.
+func (v APIVersion) Show(s State) State {
+	switch {
+	case s == Available && v < minAvailable:
+		return NoState
+	case s == InspectWait && v < minInspectWait:
+		return Inspecting
+	default:
+		return s
+	}
+}
+
+// Created answers what a client meets when it creates a node: the state that it
+// is shown, and what it should warn its user of, if anything. Client is the
+// version that the client was written for, server the server's highest; they
+// speak the lower of the two.
+//
+// A client that knows Enroll (1.11) and a server that does not is the case to
+// warn of: the node is free for use at once, with nothing verified. A client
+// that does not know it gets an available node from any server, as it always
+// did. Without a version (NoAPIVersion) a side counts as the oldest. Source: the
+// specification that brought enroll.
+func Created(client, server APIVersion) (shown State, warning string) {
+	spoken := min(client, server)
+	shown = spoken.Show(spoken.InitialState())
+	if client >= minEnroll && server < minEnroll {
+		warning = fmt.Sprintf("the server's API %v is older than %v: it creates nodes available for use at once, "+
+			"not in enroll, and does not verify their credentials", server, minEnroll)
+	}
+	return shown, warning
+}
+
+// String returns the version as "1.81"; "none" for NoAPIVersion.
+func (v APIVersion) String() string {
+	if v == NoAPIVersion {
+		return "none"
+	}
+	return "1." + strconv.Itoa(int(v))
+}
+
+// AppendText appends String to b. It never fails.
+func (v APIVersion) AppendText(b []byte) ([]byte, error) { return append(b, v.String()...), nil }
+
+// MarshalText is AppendText to an empty slice.
+func (v APIVersion) MarshalText() ([]byte, error) { return v.AppendText(nil) }
+
+// UnmarshalText is [ParseAPIVersion]; v keeps its value on error.
+func (v *APIVersion) UnmarshalText(text []byte) error {
+	parsed, err := ParseAPIVersion(string(text))
+	if err == nil {
+		*v = parsed
+	}
+	return err
+}
+
+// MarshalJSON returns the version as a JSON string, NoAPIVersion as null.
+func (v APIVersion) MarshalJSON() ([]byte, error) {
+	if v == NoAPIVersion {
+		return []byte("null"), nil
+	}
+	return json.Marshal(v.String())
+}
+
+// UnmarshalJSON takes what MarshalJSON returns, and "none", which a map has for
+// a key; v keeps its value on error.
+func (v *APIVersion) UnmarshalJSON(data []byte) error {
+	if bytes.Equal(data, []byte("null")) {
+		*v = NoAPIVersion
+		return nil
+	}
+	var text string
+	if json.Unmarshal(data, &text) != nil {
+		return unknownVersion(string(data))
+	}
+	return v.Set(text)
+}
+
+// Value implements [driver.Valuer]: the text, NULL for NoAPIVersion.
+func (v APIVersion) Value() (driver.Value, error) {
+	if v == NoAPIVersion {
+		return nil, nil
+	}
+	return v.String(), nil
+}
+
+// Scan implements [database/sql.Scanner]: it takes what Value returns, as a string
+// or as bytes, and "none"; v keeps its value on error.
+func (v *APIVersion) Scan(src any) error {
+	switch src := src.(type) {
+	case nil:
+		*v = NoAPIVersion
+		return nil
+	case string:
+		return v.Set(src)
+	case []byte:
+		return v.Set(string(src))
+	default:
+		return unknownVersion(fmt.Sprintf("%T", src))
+	}
+}
+
+// Set implements [flag.Value]; it is UnmarshalText of a string.
+func (v *APIVersion) Set(text string) error { return v.UnmarshalText([]byte(text)) }
+
+// LogValue implements [slog.LogValuer]: the text.
+func (v APIVersion) LogValue() slog.Value { return slog.StringValue(v.String()) }

@@ -1,0 +1,203 @@
+package states
+
+// The sets of a table. Those that follow from the machine itself are worked out;
+// the others are rows of history, as in rows.go.
+
+const (
+	stableSet = iota
+	unstableSet
+	failedSet
+	waitingSet
+	heldSet
+	stuckSet
+	updateSet
+	deleteSet
+	lookupSet
+	fastTrackSet
+	inspectionSet
+	servicingSet
+	numSets
+)
+
+// What a state's word says of it, in any series.
+var (
+	failedWords  = SetOf(DeployFail, CleanFail, InspectFail, AdoptFail, RescueFail, UnrescueFail, ServiceFail)
+	waitingWords = SetOf(DeployWait, CleanWait, InspectWait, RescueWait, ServiceWait)
+	heldWords    = SetOf(DeployHold, CleanHold, ServiceHold)
+)
+
+var updateRows = [...]memberRow{
+	{DeployFail, span{Kilo, kept}},
+	{CleanFail, span{Kilo, kept}},
+	{Inspecting, span{Kilo, kept}},
+	{InspectFail, span{Kilo, kept}},
+	{Error, span{Liberty, kept}},
+	{Verifying, span{Liberty, kept}},
+	{AdoptFail, span{Newton, kept}},
+	{RescueFail, span{Queens, kept}},
+	{UnrescueFail, span{Queens, kept}},
+	{InspectWait, span{Rocky, kept}},
+	{ServiceFail, span{Bobcat, kept}},
+	{ServiceHold, span{Bobcat, kept}},
+}
+
+var deleteRows = [...]memberRow{
+	{NoState, span{Kilo, Newton}},
+	{Available, span{Kilo, Stein}},
+	{Manageable, span{Kilo, kept}},
+	{Enroll, span{Liberty, kept}},
+	{AdoptFail, span{Newton, kept}},
+}
+
+var lookupRows = [...]memberRow{
+	{Deploying, span{Kilo, kept}},
+	{DeployWait, span{Kilo, kept}},
+	{Cleaning, span{Kilo, kept}},
+	{CleanWait, span{Liberty, kept}},
+	{Inspecting, span{Kilo, kept}},
+	{InspectWait, span{Ussuri, kept}},
+	{Rescuing, span{Queens, kept}},
+	{RescueWait, span{Queens, kept}},
+	{ServiceWait, span{Gazpacho, kept}},
+}
+
+// fastTrackRows holds what fast track adds to lookupRows.
+var fastTrackRows = [...]memberRow{
+	{Enroll, span{Liberty, kept}},
+	{Manageable, span{Kilo, kept}},
+	{Available, span{Kilo, kept}},
+	{Servicing, span{Bobcat, kept}},
+	{ServiceWait, span{Bobcat, kept}},
+	{ServiceHold, span{Bobcat, kept}},
+}
+
+type memberRow struct {
+	state State
+	span
+}
+
+func membersIn(s Series, rows []memberRow) Set {
+	var set Set
+	for _, row := range rows {
+		if row.covers(s) {
+			set = set.Union(SetOf(row.state))
+		}
+	}
+	return set
+}
+
+func (t *Table) buildSets() {
+	var stable Set
+	for s := range t.states.All() {
+		if t.targets[s] == NoState {
+			stable = stable.Union(SetOf(s))
+		}
+	}
+	failed := failedWords.Intersect(t.states)
+	waiting := waitingWords.Intersect(t.states)
+	held := heldWords.Intersect(t.states)
+	unstable := t.states.Minus(stable).Minus(failed).Minus(held)
+	lookup := membersIn(t.series, lookupRows[:])
+
+	t.sets = [numSets]Set{
+		stableSet:     stable,
+		unstableSet:   unstable,
+		failedSet:     failed,
+		waitingSet:    waiting,
+		heldSet:       held,
+		stuckSet:      t.stuckOf(unstable.Minus(waiting)),
+		updateSet:     membersIn(t.series, updateRows[:]),
+		deleteSet:     membersIn(t.series, deleteRows[:]),
+		lookupSet:     lookup,
+		fastTrackSet:  lookup.Union(membersIn(t.series, fastTrackRows[:])),
+		inspectionSet: SetOf(Inspecting, InspectFail, InspectWait).Intersect(t.states),
+		servicingSet:  SetOf(Servicing, ServiceWait, ServiceFail, ServiceHold).Intersect(t.states),
+	}
+}
+
+// stuckOf returns those of the states at work in which a dead conductor's node
+// is failed: they have a row for it, and Servicing only since 2025.1, as upstream
+// had forgotten it before.
+func (t *Table) stuckOf(working Set) Set {
+	for s := range working.All() {
+		if _, ok := t.Next(s, EventFail); !ok {
+			working = working.Minus(SetOf(s))
+		}
+	}
+	if t.series < Epoxy {
+		working = working.Minus(SetOf(Servicing))
+	}
+	return working
+}
+
+func (t *Table) set(n int) Set {
+	if t == nil {
+		return Set{}
+	}
+	return t.sets[n]
+}
+
+// Stable returns the states that a node stays in until someone asks for another:
+// upstream's STABLE_STATES. Only a stable state can be a target. Before Mitaka,
+// whose source first has the set, it is read off the states' stable flag.
+func (t *Table) Stable() Set { return t.set(stableSet) }
+
+// Unstable returns the states that a node leaves by itself, because the
+// conductor is at work or waits for a call: upstream's UNSTABLE_STATES. Before
+// Ocata, whose source first has the set, they are those that are neither stable
+// nor failed nor held; the two agree since. Failed and held states are neither
+// stable nor unstable.
+func (t *Table) Unstable() Set { return t.set(unstableSet) }
+
+// Failed returns the states named "... failed", which a person must move a node
+// out of: upstream's FAILURE_STATES, a set since Yoga and by the same rule
+// before. Error is not one of them: it is stable.
+func (t *Table) Failed() Set { return t.set(failedSet) }
+
+// Waiting returns the unstable states in which the conductor waits for a call
+// from outside, which a timeout ends: DeployWait and those named "... wait".
+// Upstream has no such set.
+func (t *Table) Waiting() Set { return t.set(waitingSet) }
+
+// Held returns the states named "... hold", in which a hold step stopped the
+// work until a person says unhold. Upstream has no such set. Empty before
+// 2023.2.
+func (t *Table) Held() Set { return t.set(heldSet) }
+
+// Stuck returns the states whose work dies with the conductor, and whose nodes
+// the next one fails: upstream's STUCK_STATES_TREATED_AS_FAIL. Before Rocky,
+// whose source first has the set, they are the unstable states that do not wait
+// and have a row for fail. Deleting is one since Stein, Servicing since 2025.1.
+func (t *Table) Stuck() Set { return t.set(stuckSet) }
+
+// UpdateAllowed returns the states in which a node may be updated while it has a
+// target: upstream's UPDATE_ALLOWED_STATES. From 2023.2 upstream's set also
+// lists the word "service", which is no state and is left out here. From API
+// version 1.39 on the API also refuses an update in Inspecting.
+func (t *Table) UpdateAllowed() Set { return t.set(updateSet) }
+
+// DeleteAllowed returns the states in which a node's record may be deleted:
+// upstream's DELETE_ALLOWED_STATES. In maintenance it may be in any state. Since
+// Stein the source leaves Available to the operator's choice, so it is not in
+// the set. Kilo lacks the set; the answer is Liberty's, less what Kilo has no
+// state for.
+func (t *Table) DeleteAllowed() Set { return t.set(deleteSet) }
+
+// LookupAllowed returns the states in which a ramdisk may look its node up:
+// upstream's LOOKUP_ALLOWED_STATES. Before Stein, whose source first has the
+// set, the answer is Stein's, less what the series has no state for.
+func (t *Table) LookupAllowed() Set { return t.set(lookupSet) }
+
+// FastTrackLookupAllowed returns the states in which a ramdisk may look its node
+// up when fast track is on: upstream's FASTTRACK_LOOKUP_ALLOWED_STATES. Before
+// Stein, which brought fast track, the answer is Stein's, less what the series
+// has no state for.
+func (t *Table) FastTrackLookupAllowed() Set { return t.set(fastTrackSet) }
+
+// Inspection returns the states of inspection: upstream's INSPECTION_STATES, a
+// set since 2026.1 and the same states before, where the series has them.
+func (t *Table) Inspection() Set { return t.set(inspectionSet) }
+
+// Servicing returns the states of service: upstream's SERVICING_STATES. Empty
+// before 2023.2.
+func (t *Table) Servicing() Set { return t.set(servicingSet) }

@@ -1,0 +1,105 @@
+package states
+
+import (
+	"database/sql/driver"
+	"iter"
+	"log/slog"
+)
+
+// Power is a power state: one that a machine is in, or one that is asked for.
+// The zero value is [NoPower].
+//
+// The API refuses a request for one (status 400) while the node is Cleaning or
+// in CleanWait.
+//
+// As with [State], the numbers may change between releases; the words do not.
+// Source: ironic/common/states.py.
+type Power uint8
+
+const (
+	// NoPower is the absence of a power state, null in JSON and SQL and "none"
+	// as text: nothing is known yet, or nothing is asked for.
+	NoPower Power = iota
+	// PowerOn ("power on"): the machine is on.
+	PowerOn
+	// PowerOff ("power off"): the machine is off.
+	PowerOff
+	// PowerRebooting ("rebooting") asks for a hard restart.
+	PowerRebooting
+	// PowerSoftRebooting ("soft rebooting") asks the operating system to
+	// restart. Since API version 1.27.
+	PowerSoftRebooting
+	// PowerSoftOff ("soft power off") asks the operating system to shut down.
+	// Since API version 1.27.
+	PowerSoftOff
+	// PowerError ("error") is a reading: the driver answered, with no power
+	// state.
+	PowerError
+)
+
+var powerWords = &vocabulary{kind: "power state", words: []string{
+	NoPower:            "none",
+	PowerOn:            "power on",
+	PowerOff:           "power off",
+	PowerRebooting:     "rebooting",
+	PowerSoftRebooting: "soft rebooting",
+	PowerSoftOff:       "soft power off",
+	PowerError:         "error",
+}}
+
+// ParsePower returns the power state of a word, "none" included. Any other word
+// is an [*UnknownError]. Words of BMCs, such as Redfish's "On", are not taken.
+func ParsePower(word string) (Power, error) { return parse[Power](powerWords, word) }
+
+// AllPowers ranges over every power state in Ironic's order. NoPower is left
+// out.
+func AllPowers() iter.Seq[Power] { return all[Power](powerWords) }
+
+// Target returns the power state that a machine is in once a request for p is
+// through: PowerOn for those that restart, PowerOff for those that shut down.
+// It is NoPower where p cannot be asked for (NoPower, PowerError, a number that
+// is no power state).
+func (p Power) Target() Power {
+	switch p {
+	case PowerOn, PowerRebooting, PowerSoftRebooting:
+		return PowerOn
+	case PowerOff, PowerSoftOff:
+		return PowerOff
+	default:
+		return NoPower
+	}
+}
+
+// String returns Ironic's word for the power state, or a form like "Power(99)"
+// for a number that is none.
+func (p Power) String() string { return powerWords.word(uint8(p), "Power") }
+
+// AppendText appends String to b. A number that is no power state is an
+// [*UnknownError].
+func (p Power) AppendText(b []byte) ([]byte, error) { return appendText(b, powerWords, uint8(p), p) }
+
+// MarshalText is AppendText to an empty slice.
+func (p Power) MarshalText() ([]byte, error) { return p.AppendText(nil) }
+
+// UnmarshalText is [ParsePower]; p keeps its value on error.
+func (p *Power) UnmarshalText(text []byte) error { return setWord(p, powerWords, string(text)) }
+
+// MarshalJSON returns the word as a JSON string, NoPower as null.
+func (p Power) MarshalJSON() ([]byte, error) { return marshalJSON(powerWords, uint8(p), p) }
+
+// UnmarshalJSON takes what MarshalJSON returns, and "none", which a map has for
+// a key; p keeps its value on error.
+func (p *Power) UnmarshalJSON(data []byte) error { return unmarshalJSON(p, powerWords, data) }
+
+// Value implements [driver.Valuer]: the word, NULL for NoPower.
+func (p Power) Value() (driver.Value, error) { return sqlValue(powerWords, uint8(p), p) }
+
+// Scan implements [database/sql.Scanner]: it takes what Value returns, as a string
+// or as bytes, and "none"; p keeps its value on error.
+func (p *Power) Scan(src any) error { return scan(p, powerWords, src) }
+
+// Set implements [flag.Value]; it is UnmarshalText of a string.
+func (p *Power) Set(word string) error { return p.UnmarshalText([]byte(word)) }
+
+// LogValue implements [slog.LogValuer]: the word.
+func (p Power) LogValue() slog.Value { return slog.StringValue(p.String()) }

@@ -1,0 +1,172 @@
+package states
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// The reasons for which the API refuses a request for a provision state; a
+// [*RequestError] matches one of them.
+var (
+	// ErrNotAcceptable: the API version is too old for the request, or the
+	// server does not speak it. Status 406.
+	ErrNotAcceptable = errors.New("API version not acceptable")
+	// ErrNotAllowed: the node's state has no such transition. Status 400; Ironic
+	// answers 409 instead while another request holds the node.
+	ErrNotAllowed = errors.New("not allowed in the node's state")
+	// ErrNotUnderstood: the transition is there, for the conductor alone. Status
+	// 400.
+	ErrNotUnderstood = errors.New("not an action of the API")
+)
+
+// RequestError says which request for a provision state the API refuses, and
+// why. It matches [ErrNotAcceptable], [ErrNotAllowed] or [ErrNotUnderstood].
+type RequestError struct {
+	Series  Series
+	From    State
+	Target  string // the word as it was given
+	Version APIVersion
+	// Minimum and Maximum are the oldest and the newest version that pass the
+	// check that failed, where ErrNotAcceptable is matched. Maximum is
+	// NoAPIVersion where there is no series.
+	Minimum, Maximum APIVersion
+	// Allowed has the words that would have been taken from this state at this
+	// version.
+	Allowed []string
+
+	reason error
+}
+
+// Error tells what was asked, where, and what would have been right.
+func (e *RequestError) Error() string {
+	what := fmt.Sprintf("request %s in state %q with API version %v", quote(e.Target), e.From, e.Version)
+	if e.reason == ErrNotAcceptable {
+		return fmt.Sprintf("%s: %v; acceptable: %s", what, e.reason, e.acceptable())
+	}
+	allowed := "nothing"
+	if len(e.Allowed) > 0 {
+		allowed = strings.Join(e.Allowed, ", ")
+	}
+	return fmt.Sprintf("%s: %v; allowed: %s", what, e.reason, allowed)
+}
+
+func (e *RequestError) acceptable() string {
+	if e.Maximum == NoAPIVersion {
+		return "nothing"
+	}
+	return fmt.Sprintf("%v to %v", e.Minimum, e.Maximum)
+}
+
+// Unwrap returns the reason.
+func (e *RequestError) Unwrap() error { return e.reason }
+
+// HTTPStatus returns the status of Ironic's answer, 406 or 400.
+func (e *RequestError) HTTPStatus() int {
+	if e.reason == ErrNotAcceptable {
+		return http.StatusNotAcceptable
+	}
+	return http.StatusBadRequest
+}
+
+// Request answers a client that asks for a provision state as the series' API
+// does: PUT /v1/nodes/NODE/states/provision {"target": target} at version v, for
+// a node in from. It returns the event that the accepted request (status 202)
+// fires, or a [*RequestError].
+//
+// It speaks for the state machine alone. What else the API may refuse a request
+// for, a missing clean_steps or a locked node, is the caller's to know.
+//
+// Source: ironic/api/controllers/v1/node.py and utils.py, whose order of checks,
+// and so whose status, it keeps.
+func (t *Table) Request(from State, target string, v APIVersion) (Event, error) {
+	event, minimum, reason := t.judge(from, target, v)
+	if reason != nil {
+		return NoEvent, &RequestError{
+			Series:  t.Series(),
+			From:    from,
+			Target:  target,
+			Version: v,
+			Minimum: minimum,
+			Maximum: t.Series().MaxAPIVersion(),
+			Allowed: t.requests(from, v),
+			reason:  reason,
+		}
+	}
+	return event, nil
+}
+
+// judge makes the API's checks in their order. With ErrNotAcceptable it returns
+// the oldest version that passes the check.
+func (t *Table) judge(from State, target string, v APIVersion) (event Event, minimum APIVersion, reason error) {
+	if v < 1 || v > t.Series().MaxAPIVersion() {
+		return NoEvent, 1, ErrNotAcceptable
+	}
+	verb := findVerb(target)
+	if verb != nil && t.Series() < verb.since {
+		verb = nil
+	}
+	if minimum := t.wordMinimum(target, verb); v < minimum {
+		return NoEvent, minimum, ErrNotAcceptable
+	}
+
+	if verb != nil {
+		event = verb.event
+	} else {
+		n, _ := eventWords.find(target)
+		event = Event(n)
+	}
+	if _, ok := t.Next(from, event); !ok {
+		return NoEvent, 0, ErrNotAllowed
+	}
+
+	if minimum := lateMinimum(from, event); v < minimum {
+		return NoEvent, minimum, ErrNotAcceptable
+	}
+	if verb == nil {
+		return NoEvent, 0, ErrNotUnderstood
+	}
+	return event, 0, nil
+}
+
+// wordMinimum returns the version that the API asks for before it looks at the
+// node. The verb is the word's, nil where it is none.
+func (t *Table) wordMinimum(word string, verb *verb) APIVersion {
+	switch {
+	case verb != nil:
+		return verb.minimum
+	case word == EventDelete.String() && t.Series() >= Xena:
+		return minDelete
+	default:
+		return NoAPIVersion
+	}
+}
+
+// lateMinimum returns the version that the API asks for only once it knows that
+// the node's state has the transition.
+func lateMinimum(from State, event Event) APIVersion {
+	switch {
+	case event == EventAbort && from == InspectWait:
+		return minAbortInspect
+	case event == EventAbort && from == DeployWait:
+		return minAbortDeploy
+	case event == EventUnhold:
+		return minUnhold
+	case event == EventService:
+		return minService
+	default:
+		return NoAPIVersion
+	}
+}
+
+// requests returns the words that the API takes from a state at a version.
+func (t *Table) requests(from State, v APIVersion) []string {
+	var words []string
+	for _, row := range verbRows {
+		if _, _, reason := t.judge(from, row.word, v); reason == nil {
+			words = append(words, row.word)
+		}
+	}
+	return words
+}

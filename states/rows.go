@@ -1,0 +1,195 @@
+package states
+
+// The history of the machine, written by hand and read by eye. A row says what
+// there is, the series that brought it and the one that dropped it, or kept for
+// what the newest series still has. Tables are cut out of these rows, one a
+// series; a test compares them with upstream's own.
+//
+// Source: ironic/common/states.py and, from 35.0, ironic/common/state_machine.py
+// of every series.
+
+// kept stands where no series dropped a row.
+const kept = NoSeries
+
+// A span is the series in which a row is there: from the one that brought it to
+// just before the one that dropped it.
+type span struct {
+	since, dropped Series
+}
+
+func (p span) covers(s Series) bool {
+	return p.since <= s && (p.dropped == kept || s < p.dropped)
+}
+
+// stateRows holds each state with its default target: where a node in it is
+// headed unless told otherwise. The states without one are the stable states, in
+// every series.
+var stateRows = [...]struct {
+	state, target State
+	span
+}{
+	// Enrolment.
+	{Enroll, NoState, span{Liberty, kept}},
+	{Verifying, Manageable, span{Liberty, kept}},
+	{Manageable, NoState, span{Kilo, kept}},
+	{Available, NoState, span{Kilo, kept}},
+
+	// Inspection.
+	{Inspecting, Manageable, span{Kilo, kept}},
+	{InspectWait, Manageable, span{Rocky, kept}},
+	{InspectFail, Manageable, span{Kilo, kept}},
+
+	// Cleaning.
+	{Cleaning, Available, span{Kilo, kept}},
+	{CleanWait, Available, span{Liberty, kept}},
+	{CleanHold, Available, span{Bobcat, kept}},
+	{CleanFail, Available, span{Kilo, kept}},
+
+	// Deployment.
+	{Deploying, Active, span{Kilo, kept}},
+	{DeployWait, Active, span{Kilo, kept}},
+	{DeployHold, Active, span{Bobcat, kept}},
+	{DeployFail, Active, span{Kilo, kept}},
+	{Active, NoState, span{Kilo, kept}},
+
+	// Adoption.
+	{Adopting, Active, span{Newton, kept}},
+	{AdoptFail, Active, span{Newton, kept}},
+
+	// Rescue.
+	{Rescuing, Rescue, span{Queens, kept}},
+	{RescueWait, Rescue, span{Queens, kept}},
+	{RescueFail, Rescue, span{Queens, kept}},
+	{Rescue, NoState, span{Queens, kept}},
+	{Unrescuing, Active, span{Queens, kept}},
+	{UnrescueFail, Active, span{Queens, kept}},
+
+	// Service.
+	{Servicing, Active, span{Bobcat, kept}},
+	{ServiceWait, Active, span{Bobcat, kept}},
+	{ServiceHold, Active, span{Bobcat, kept}},
+	{ServiceFail, Active, span{Bobcat, kept}},
+
+	// Tear-down.
+	{Deleting, Available, span{Kilo, kept}},
+	{Error, NoState, span{Kilo, kept}},
+}
+
+// transitionRows holds each transition, in the order of a node's life.
+var transitionRows = [...]struct {
+	from  State
+	event Event
+	to    State
+	span
+}{
+	// Enrolment: verified before it is managed.
+	{Enroll, EventManage, Verifying, span{Liberty, kept}},
+	{Verifying, EventDone, Manageable, span{Liberty, kept}},
+	{Verifying, EventFail, Enroll, span{Liberty, kept}},
+	{Available, EventManage, Manageable, span{Kilo, kept}},
+
+	// Inspection: out of manageable and back.
+	{Manageable, EventInspect, Inspecting, span{Kilo, kept}},
+	{Inspecting, EventDone, Manageable, span{Kilo, kept}},
+	{Inspecting, EventFail, InspectFail, span{Kilo, kept}},
+	{Inspecting, EventWait, InspectWait, span{Rocky, kept}},
+	{InspectWait, EventDone, Manageable, span{Rocky, kept}},
+	{InspectWait, EventResume, Inspecting, span{Bobcat, kept}},
+	{InspectWait, EventFail, InspectFail, span{Rocky, kept}},
+	{InspectWait, EventAbort, InspectFail, span{Rocky, kept}},
+	{InspectFail, EventInspect, Inspecting, span{Kilo, kept}},
+	{InspectFail, EventManage, Manageable, span{Kilo, kept}},
+
+	// Cleaning: on the way to available, or for its own sake and back.
+	{Manageable, EventProvide, Cleaning, span{Kilo, kept}},
+	{Manageable, EventClean, Cleaning, span{Mitaka, kept}},
+	{Cleaning, EventDone, Available, span{Kilo, kept}},
+	{Cleaning, EventManage, Manageable, span{Mitaka, kept}},
+	{Cleaning, EventFail, CleanFail, span{Kilo, kept}},
+	{Cleaning, EventWait, CleanWait, span{Liberty, kept}},
+	{Cleaning, EventHold, CleanHold, span{Bobcat, kept}},
+	{CleanWait, EventResume, Cleaning, span{Liberty, kept}},
+	{CleanWait, EventFail, CleanFail, span{Liberty, kept}},
+	{CleanWait, EventAbort, CleanFail, span{Liberty, kept}},
+	{CleanWait, EventHold, CleanHold, span{Bobcat, kept}},
+	{CleanHold, EventUnhold, CleanWait, span{Bobcat, kept}},
+	{CleanHold, EventAbort, CleanFail, span{Bobcat, kept}},
+	{CleanFail, EventManage, Manageable, span{Kilo, kept}},
+	{CleanFail, EventClean, Cleaning, span{Kilo, Liberty}},
+
+	// Deployment: from available to active.
+	{Available, EventDeploy, Deploying, span{Kilo, kept}},
+	{Deploying, EventDone, Active, span{Kilo, kept}},
+	{Deploying, EventFail, DeployFail, span{Kilo, kept}},
+	{Deploying, EventWait, DeployWait, span{Kilo, kept}},
+	{Deploying, EventHold, DeployHold, span{Bobcat, kept}},
+	{DeployWait, EventResume, Deploying, span{Kilo, kept}},
+	{DeployWait, EventFail, DeployFail, span{Kilo, kept}},
+	{DeployWait, EventAbort, DeployFail, span{Gazpacho, kept}},
+	{DeployWait, EventDelete, Deleting, span{Kilo, kept}},
+	{DeployWait, EventHold, DeployHold, span{Bobcat, kept}},
+	{DeployHold, EventUnhold, DeployWait, span{Bobcat, kept}},
+	{DeployHold, EventAbort, DeployFail, span{Bobcat, kept}},
+	{DeployFail, EventDeploy, Deploying, span{Kilo, kept}},
+	{DeployFail, EventRebuild, Deploying, span{Kilo, kept}},
+	{DeployFail, EventDelete, Deleting, span{Kilo, kept}},
+	{Active, EventRebuild, Deploying, span{Kilo, kept}},
+
+	// Adoption: from manageable to active, with nothing deployed.
+	{Manageable, EventAdopt, Adopting, span{Newton, kept}},
+	{Adopting, EventDone, Active, span{Newton, kept}},
+	{Adopting, EventFail, AdoptFail, span{Newton, kept}},
+	{AdoptFail, EventAdopt, Adopting, span{Newton, kept}},
+	{AdoptFail, EventManage, Manageable, span{Newton, kept}},
+
+	// Rescue: out of active and back.
+	{Active, EventRescue, Rescuing, span{Queens, kept}},
+	{Rescuing, EventDone, Rescue, span{Queens, kept}},
+	{Rescuing, EventFail, RescueFail, span{Queens, kept}},
+	{Rescuing, EventWait, RescueWait, span{Queens, kept}},
+	{RescueWait, EventResume, Rescuing, span{Queens, kept}},
+	{RescueWait, EventFail, RescueFail, span{Queens, kept}},
+	{RescueWait, EventAbort, RescueFail, span{Queens, kept}},
+	{RescueWait, EventDelete, Deleting, span{Queens, kept}},
+	{RescueFail, EventRescue, Rescuing, span{Queens, kept}},
+	{RescueFail, EventUnrescue, Unrescuing, span{Queens, kept}},
+	{RescueFail, EventDelete, Deleting, span{Queens, kept}},
+	{Rescue, EventRescue, Rescuing, span{Queens, kept}},
+	{Rescue, EventUnrescue, Unrescuing, span{Queens, kept}},
+	{Rescue, EventDelete, Deleting, span{Queens, kept}},
+	{Unrescuing, EventDone, Active, span{Queens, kept}},
+	{Unrescuing, EventFail, UnrescueFail, span{Queens, kept}},
+	{UnrescueFail, EventRescue, Rescuing, span{Queens, kept}},
+	{UnrescueFail, EventUnrescue, Unrescuing, span{Queens, kept}},
+	{UnrescueFail, EventDelete, Deleting, span{Queens, kept}},
+
+	// Service: out of active and back, the workload kept.
+	{Active, EventService, Servicing, span{Bobcat, kept}},
+	{Servicing, EventDone, Active, span{Bobcat, kept}},
+	{Servicing, EventFail, ServiceFail, span{Bobcat, kept}},
+	{Servicing, EventWait, ServiceWait, span{Bobcat, kept}},
+	{Servicing, EventHold, ServiceHold, span{Bobcat, kept}},
+	{ServiceWait, EventResume, Servicing, span{Bobcat, kept}},
+	{ServiceWait, EventFail, ServiceFail, span{Bobcat, kept}},
+	{ServiceWait, EventAbort, ServiceFail, span{Bobcat, kept}},
+	{ServiceWait, EventDelete, Deleting, span{Epoxy, kept}},
+	{ServiceWait, EventHold, ServiceHold, span{Bobcat, kept}},
+	{ServiceHold, EventUnhold, ServiceWait, span{Bobcat, kept}},
+	{ServiceHold, EventService, Servicing, span{Bobcat, kept}},
+	{ServiceHold, EventFail, ServiceFail, span{Flamingo, kept}},
+	{ServiceHold, EventAbort, ServiceFail, span{Bobcat, kept}},
+	{ServiceFail, EventService, Servicing, span{Bobcat, kept}},
+	{ServiceFail, EventRescue, Rescuing, span{Bobcat, kept}},
+	{ServiceFail, EventAbort, Active, span{Flamingo, kept}},
+	{ServiceFail, EventWait, ServiceWait, span{Flamingo, kept}},
+	{ServiceFail, EventHold, ServiceHold, span{Flamingo, kept}},
+	{ServiceFail, EventDelete, Deleting, span{Epoxy, kept}},
+
+	// Tear-down: from active back to available, by way of cleaning.
+	{Active, EventDelete, Deleting, span{Kilo, kept}},
+	{Deleting, EventClean, Cleaning, span{Kilo, kept}},
+	{Deleting, EventFail, Error, span{Stein, kept}},
+	{Deleting, EventError, Error, span{Kilo, Stein}},
+	{Error, EventDelete, Deleting, span{Kilo, kept}},
+	{Error, EventRebuild, Deploying, span{Kilo, kept}},
+}

@@ -1,0 +1,176 @@
+package states
+
+import (
+	"database/sql/driver"
+	"iter"
+	"log/slog"
+)
+
+// Series is a release series of OpenStack, Kilo to Hibiscus. They are in order:
+// a later series is the greater number. The zero value is [NoSeries].
+//
+// Upstream names series by code name until Zed and by year and half since;
+// String follows it, the constants are the code names.
+type Series uint8
+
+// NoSeries is the absence of a series: null in JSON and SQL, "none" as text. It
+// has no table.
+const NoSeries Series = 0
+
+// Each series with the release of Ironic that its table was read from, the last
+// of the series (of Hibiscus the newest so far), and its highest API version.
+const (
+	Kilo      Series = NoSeries + 1 + iota // Ironic 2015.1.4, API 1.6
+	Liberty                                // Ironic 4.2.5, API 1.14
+	Mitaka                                 // Ironic 5.1.3, API 1.16
+	Newton                                 // Ironic 6.2.4, API 1.22
+	Ocata                                  // Ironic 7.0.7, API 1.31
+	Pike                                   // Ironic 9.1.7, API 1.34
+	Queens                                 // Ironic 10.1.10, API 1.38
+	Rocky                                  // Ironic 11.1.4, API 1.46
+	Stein                                  // Ironic 12.1.6, API 1.56
+	Train                                  // Ironic 13.0.7, API 1.58
+	Ussuri                                 // Ironic 15.0.2, API 1.65
+	Victoria                               // Ironic 16.0.5, API 1.68
+	Wallaby                                // Ironic 17.0.4, API 1.72
+	Xena                                   // Ironic 18.2.2, API 1.78
+	Yoga                                   // Ironic 20.1.3, API 1.78
+	Zed                                    // Ironic 21.1.2, API 1.80
+	Antelope                               // 2023.1, Ironic 21.4.4, API 1.82
+	Bobcat                                 // 2023.2, Ironic 23.0.5, API 1.87
+	Caracal                                // 2024.1, Ironic 24.1.5, API 1.90
+	Dalmatian                              // 2024.2, Ironic 26.1.6, API 1.93
+	Epoxy                                  // 2025.1, Ironic 29.0.6, API 1.96
+	Flamingo                               // 2025.2, Ironic 32.0.1, API 1.101
+	Gazpacho                               // 2026.1, Ironic 35.0.1, API 1.111
+	Hibiscus                               // 2026.2, Ironic 38.0.0, API 1.113
+)
+
+var seriesWords = &vocabulary{kind: "series", words: []string{
+	NoSeries:  "none",
+	Kilo:      "kilo",
+	Liberty:   "liberty",
+	Mitaka:    "mitaka",
+	Newton:    "newton",
+	Ocata:     "ocata",
+	Pike:      "pike",
+	Queens:    "queens",
+	Rocky:     "rocky",
+	Stein:     "stein",
+	Train:     "train",
+	Ussuri:    "ussuri",
+	Victoria:  "victoria",
+	Wallaby:   "wallaby",
+	Xena:      "xena",
+	Yoga:      "yoga",
+	Zed:       "zed",
+	Antelope:  "2023.1",
+	Bobcat:    "2023.2",
+	Caracal:   "2024.1",
+	Dalmatian: "2024.2",
+	Epoxy:     "2025.1",
+	Flamingo:  "2025.2",
+	Gazpacho:  "2026.1",
+	Hibiscus:  "2026.2",
+}}
+
+// apiMaximum holds the minor number of each series' highest API version.
+// Source: ironic/api/controllers/v1/versions.py.
+var apiMaximum = [...]APIVersion{
+	Kilo:      6,
+	Liberty:   14,
+	Mitaka:    16,
+	Newton:    22,
+	Ocata:     31,
+	Pike:      34,
+	Queens:    38,
+	Rocky:     46,
+	Stein:     56,
+	Train:     58,
+	Ussuri:    65,
+	Victoria:  68,
+	Wallaby:   72,
+	Xena:      78,
+	Yoga:      78,
+	Zed:       80,
+	Antelope:  82,
+	Bobcat:    87,
+	Caracal:   90,
+	Dalmatian: 93,
+	Epoxy:     96,
+	Flamingo:  101,
+	Gazpacho:  111,
+	Hibiscus:  113,
+}
+
+// ParseSeries returns the series of a word: what String prints ("kilo",
+// "2026.2", "none") or a code name in lower case ("hibiscus"). Any other word is
+// an [*UnknownError].
+func ParseSeries(word string) (Series, error) {
+	for s := Antelope; s <= Latest(); s++ {
+		if word == codeNames[s-Antelope] {
+			return s, nil
+		}
+	}
+	return parse[Series](seriesWords, word)
+}
+
+var codeNames = [...]string{
+	"antelope", "bobcat", "caracal", "dalmatian", "epoxy", "flamingo", "gazpacho", "hibiscus",
+}
+
+// AllSeries ranges over every series from Kilo to the latest. NoSeries is left
+// out.
+func AllSeries() iter.Seq[Series] { return all[Series](seriesWords) }
+
+// Latest returns the newest series that this module knows.
+func Latest() Series { return Hibiscus }
+
+// MaxAPIVersion returns the highest API version that the series answers to, or
+// [NoAPIVersion] for a number that is no series.
+func (s Series) MaxAPIVersion() APIVersion {
+	if int(s) >= len(apiMaximum) {
+		return NoAPIVersion
+	}
+	return apiMaximum[s]
+}
+
+// String returns the name of the series as upstream writes it, or a form like
+// "Series(99)" for a number that is none.
+func (s Series) String() string { return seriesWords.word(uint8(s), "Series") }
+
+// AppendText appends String to b. A number that is no series is an
+// [*UnknownError].
+func (s Series) AppendText(b []byte) ([]byte, error) { return appendText(b, seriesWords, uint8(s), s) }
+
+// MarshalText is AppendText to an empty slice.
+func (s Series) MarshalText() ([]byte, error) { return s.AppendText(nil) }
+
+// UnmarshalText is [ParseSeries]; s keeps its value on error.
+func (s *Series) UnmarshalText(text []byte) error {
+	parsed, err := ParseSeries(string(text))
+	if err == nil {
+		*s = parsed
+	}
+	return err
+}
+
+// MarshalJSON returns the word as a JSON string, NoSeries as null.
+func (s Series) MarshalJSON() ([]byte, error) { return marshalJSON(seriesWords, uint8(s), s) }
+
+// UnmarshalJSON takes what MarshalJSON returns, and "none", which a map has for
+// a key; s keeps its value on error.
+func (s *Series) UnmarshalJSON(data []byte) error { return unmarshalJSON(s, seriesWords, data) }
+
+// Value implements [driver.Valuer]: the word, NULL for NoSeries.
+func (s Series) Value() (driver.Value, error) { return sqlValue(seriesWords, uint8(s), s) }
+
+// Scan implements [database/sql.Scanner]: it takes what Value returns, as a string
+// or as bytes, and "none"; s keeps its value on error.
+func (s *Series) Scan(src any) error { return scan(s, seriesWords, src) }
+
+// Set implements [flag.Value]; it is UnmarshalText of a string.
+func (s *Series) Set(word string) error { return s.UnmarshalText([]byte(word)) }
+
+// LogValue implements [slog.LogValuer]: the word.
+func (s Series) LogValue() slog.Value { return slog.StringValue(s.String()) }

@@ -1,0 +1,134 @@
+package states
+
+import (
+	"iter"
+	"sync"
+)
+
+// Transition is a row of a table: Event moves a node from From to To.
+type Transition struct {
+	From  State
+	Event Event
+	To    State
+}
+
+// String returns the row as "enroll --manage--> verifying".
+func (r Transition) String() string {
+	return r.From.String() + " --" + r.Event.String() + "--> " + r.To.String()
+}
+
+// Table is the state machine of one series: its states, the transitions between
+// them, and its sets. [Series.Table] has them; they never change and may be
+// shared freely. The methods of a nil or zero Table answer as those of a table
+// without states.
+type Table struct {
+	series  Series
+	next    [maxStates][maxEvents]State
+	targets [maxStates]State
+	rows    []Transition
+	states  Set
+	sets    [numSets]Set
+}
+
+// Sizes of the lookup: powers of two, so that a check against them is all that
+// an index needs.
+const (
+	maxStates = 64
+	maxEvents = 32
+)
+
+var tables [Hibiscus + 1]struct {
+	once  sync.Once
+	table Table
+}
+
+// Table returns the series' table, always the same one; nil for NoSeries and for
+// a number that is no series.
+func (s Series) Table() *Table {
+	if s == NoSeries || int(s) >= len(tables) {
+		return nil
+	}
+	t := &tables[s]
+	t.once.Do(func() { t.table.build(s) })
+	return &t.table
+}
+
+func (t *Table) build(s Series) {
+	t.series = s
+	for _, row := range stateRows {
+		if row.covers(s) {
+			t.states = t.states.Union(SetOf(row.state))
+			t.targets[row.state] = row.target
+		}
+	}
+	for _, row := range transitionRows {
+		if row.covers(s) {
+			t.next[row.from][row.event] = row.to
+			t.rows = append(t.rows, Transition{row.from, row.event, row.to})
+		}
+	}
+	t.buildSets()
+}
+
+// Series returns the series whose table this is.
+func (t *Table) Series() Series {
+	if t == nil {
+		return NoSeries
+	}
+	return t.series
+}
+
+// Next returns the state that an event leads to, and whether the table has such
+// a row; without one it returns NoState and false.
+func (t *Table) Next(from State, event Event) (State, bool) {
+	if t == nil || from >= maxStates || event >= maxEvents {
+		return NoState, false
+	}
+	to := t.next[from][event]
+	return to, to != NoState
+}
+
+// Target returns the state that a node in s is headed for unless told otherwise,
+// always a stable one; NoState for the stable states, which stay, and for those
+// that the series lacks.
+func (t *Table) Target(s State) State {
+	if t == nil || s >= maxStates {
+		return NoState
+	}
+	return t.targets[s]
+}
+
+// Events ranges over the events that lead out of a state, in the order of
+// [AllEvents].
+func (t *Table) Events(from State) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for event := range AllEvents() {
+			if _, ok := t.Next(from, event); ok && !yield(event) {
+				return
+			}
+		}
+	}
+}
+
+// Transitions ranges over every row, in the order of a node's life: enrolment,
+// inspection, cleaning, deployment, adoption, rescue, service, tear-down.
+func (t *Table) Transitions() iter.Seq[Transition] {
+	return func(yield func(Transition) bool) {
+		if t == nil {
+			return
+		}
+		for _, row := range t.rows {
+			if !yield(row) {
+				return
+			}
+		}
+	}
+}
+
+// States returns the states that the series has.
+func (t *Table) States() Set {
+	if t == nil {
+		return Set{}
+	}
+	return t.states
+}

@@ -1,0 +1,101 @@
+package states
+
+// A verb is a word that the API takes as the target of a request for a
+// provision state.
+type verb struct {
+	word    string
+	event   Event
+	since   Series     // the first series whose API takes the word
+	minimum APIVersion // the word is refused below, whatever the node's state
+}
+
+// verbRows holds every verb; of two words for one event, the older comes first.
+// That undeploy has no minimum version while deploy has one is upstream's
+// oversight, which clients see: the minimum went to "delete", see minDelete.
+//
+// Source: VERBS in ironic/common/states.py, and the minimum versions in
+// ironic/api/controllers/v1/utils.py.
+var verbRows = [...]verb{
+	{"manage", EventManage, Kilo, 4},
+	{"provide", EventProvide, Kilo, 4},
+	{"active", EventDeploy, Kilo, NoAPIVersion},
+	{"deploy", EventDeploy, Xena, 73},
+	{"rebuild", EventRebuild, Kilo, NoAPIVersion},
+	{"deleted", EventDelete, Kilo, NoAPIVersion},
+	{"undeploy", EventDelete, Xena, NoAPIVersion},
+	{"inspect", EventInspect, Kilo, 6},
+	{"adopt", EventAdopt, Newton, 17},
+	{"clean", EventClean, Mitaka, 15},
+	{"rescue", EventRescue, Queens, 38},
+	{"unrescue", EventUnrescue, Queens, 38},
+	{"service", EventService, Bobcat, NoAPIVersion},
+	{"abort", EventAbort, Liberty, 13},
+	{"unhold", EventUnhold, Bobcat, NoAPIVersion},
+}
+
+// verbWords numbers the words of verbRows from 1; 0 stands for no verb.
+var verbWords = &vocabulary{kind: "verb", words: func() []string {
+	words := make([]string, 1+len(verbRows))
+	for i, row := range verbRows {
+		words[1+i] = row.word
+	}
+	return words
+}()}
+
+// minDelete is the version below which the API refuses the word "delete", since
+// Xena. The word is an event and no verb: from that version on it is refused for
+// that reason.
+const minDelete APIVersion = 73
+
+// findVerb returns the row of a word, nil where no series has it.
+func findVerb(word string) *verb {
+	n, _ := verbWords.find(word)
+	if n == 0 {
+		return nil
+	}
+	return &verbRows[n-1]
+}
+
+// ParseVerb returns the event that a word asks the API for: "active" and its
+// alias "deploy" are EventDeploy, "deleted" and its alias "undeploy" are
+// EventDelete, the other words are their own events. A word that the API of no
+// series takes is an [*UnknownError], also where it is an event ("done",
+// "delete"). [Table.Request] tells what one series' API answers to it.
+func ParseVerb(word string) (Event, error) {
+	verb := findVerb(word)
+	if verb == nil {
+		return NoEvent, verbWords.unknown(word)
+	}
+	return verb.event, nil
+}
+
+// Verb returns the word that asks the API for the event, the one that every
+// series and API version takes where there are two: "active" for EventDeploy,
+// "deleted" for EventDelete. It is empty for events that only the conductor
+// fires.
+func (e Event) Verb() string {
+	for i := range verbRows {
+		if verbRows[i].event == e {
+			return verbRows[i].word
+		}
+	}
+	return ""
+}
+
+// Verbs returns the API's words and the events that they ask for, as the newest
+// series has them; see [Table.Verbs].
+func Verbs() map[string]Event { return Latest().Table().Verbs() }
+
+// Verbs returns upstream's VERBS: the words of the series' API and the events
+// that they ask for, aliases included. The word "rebuild" is in no series' VERBS
+// and is taken by all; [ParseVerb] and [Table.Request] know it. The map is the
+// caller's own.
+func (t *Table) Verbs() map[string]Event {
+	verbs := make(map[string]Event)
+	for _, row := range verbRows {
+		if row.since <= t.Series() && row.event != EventRebuild {
+			verbs[row.word] = row.event
+		}
+	}
+	return verbs
+}
