@@ -1,0 +1,132 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+var (
+	// ErrNotAllowed: the table has no row for the event in the node's state. The
+	// error is an [*EventError].
+	ErrNotAllowed = errors.New("event not allowed")
+	// ErrNoSuchState: the series has no such state. The error is a
+	// [*StateError].
+	ErrNoSuchState = errors.New("no such state")
+	// ErrTarget: a target is not a stable state. The error is a [*TargetError].
+	ErrTarget = errors.New("target is not a stable state")
+	// ErrNoTable: no table was given.
+	ErrNoTable = errors.New("no table: take one from states.Series.Table")
+	// ErrNotMade: the Machine is nil or was not made by [New].
+	ErrNotMade = errors.New("machine was not made by machine.New")
+	// ErrNoContext: a nil context was given.
+	ErrNoContext = errors.New("nil context")
+	// ErrInTurn: a guard or save hook fired an event at its own machine.
+	ErrInTurn = errors.New("a guard or save hook cannot fire at its own machine")
+	// ErrPanic: a hook panicked. The error is a [*PanicError] inside of a
+	// [*HookError].
+	ErrPanic = errors.New("panic")
+)
+
+// EventError says that an event has no row in a state, and which have one. It
+// matches [ErrNotAllowed].
+type EventError struct {
+	Series  states.Series
+	State   states.State
+	Event   states.Event
+	Allowed []states.Event
+}
+
+func newEventError(t *states.Table, s states.State, e states.Event) *EventError {
+	return &EventError{Series: t.Series(), State: s, Event: e, Allowed: slices.Collect(t.Events(s))}
+}
+
+func (e *EventError) Error() string {
+	words := make([]string, len(e.Allowed))
+	for i, event := range e.Allowed {
+		words[i] = event.String()
+	}
+	return fmt.Sprintf("event %q is not allowed in state %q; allowed: %s", e.Event, e.State, strings.Join(words, ", "))
+}
+
+// Is reports whether target is [ErrNotAllowed].
+func (e *EventError) Is(target error) bool { return target == ErrNotAllowed }
+
+// StateError says that a node is in a state that the series does not have. It
+// matches [ErrNoSuchState].
+type StateError struct {
+	Series states.Series
+	State  states.State
+}
+
+func (e *StateError) Error() string {
+	return fmt.Sprintf("state %q is not one of %v's: %v", e.State, e.Series, e.Series.Table().States())
+}
+
+// Is reports whether target is [ErrNoSuchState].
+func (e *StateError) Is(target error) bool { return target == ErrNoSuchState }
+
+// TargetError says that a target is not a stable state of the series. It matches
+// [ErrTarget].
+type TargetError struct {
+	Series states.Series
+	Target states.State
+	Stored bool // the node's own target, not one named with an event
+}
+
+func (e *TargetError) Error() string {
+	which := "named"
+	if e.Stored {
+		which = "stored"
+	}
+	return fmt.Sprintf("%s target %q is not one of %v's stable states: %v",
+		which, e.Target, e.Series, e.Series.Table().Stable())
+}
+
+// Is reports whether target is [ErrTarget].
+func (e *TargetError) Is(target error) bool { return target == ErrTarget }
+
+// HookError says which hook failed, and whether the node had moved by then. It
+// unwraps to the hook's error.
+type HookError struct {
+	Node  string // the machine's name
+	Hook  string // "guard", "save", "exit" or "enter"
+	Event states.Event
+	Moved bool // false: nothing has happened; true: the node is in its new state
+	Err   error
+}
+
+func (e *HookError) Error() string {
+	outcome := "nothing has changed"
+	if e.Moved {
+		outcome = "the node has moved"
+	}
+	node := ""
+	if e.Node != "" {
+		node = " of node " + e.Node
+	}
+	return fmt.Sprintf("%s hook%s at event %q (%s): %v", e.Hook, node, e.Event, outcome, e.Err)
+}
+
+// Unwrap returns the hook's error.
+func (e *HookError) Unwrap() error { return e.Err }
+
+// PanicError is a hook's panic, as an error. It matches [ErrPanic].
+type PanicError struct {
+	Value any    // what the hook panicked with
+	Stack []byte // where, as [runtime/debug.Stack] has it
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Is reports whether target is [ErrPanic].
+func (e *PanicError) Is(target error) bool { return target == ErrPanic }
+
+// Unwrap returns the panic's value where that is an error, otherwise nil.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}

@@ -1,0 +1,114 @@
+package machine
+
+import (
+	"encoding/json"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// Node is what Ironic stores of a node's place in the state machine. It is a
+// value: copy it, compare it with ==, share the copies. Its JSON keys are
+// Ironic's, and as in Ironic no target and no error are null.
+type Node struct {
+	State     states.State `json:"provision_state"`
+	Target    states.State `json:"target_provision_state"`
+	LastError string       `json:"last_error"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (n Node) MarshalJSON() ([]byte, error) {
+	type plain Node
+	nullable := struct {
+		plain
+		LastError *string `json:"last_error"`
+	}{plain: plain(n)}
+	if n.LastError != "" {
+		nullable.LastError = &n.LastError
+	}
+	return json.Marshal(nullable)
+}
+
+// Input is an event and what comes with it.
+type Input struct {
+	Event states.Event
+	// Target is the state that the node shall be headed for, a stable one, where
+	// that is not what the table says: Ironic names Manageable with every event
+	// of a manual cleaning, and Active with an adoption. NoState leaves it to
+	// the table.
+	Target states.State
+	// LastError is stored as the node's last error. Empty leaves the error that
+	// the node has, or clears it where work starts.
+	LastError string
+	// Work says that work starts in the new state, so that the node does not
+	// rest in it: the last error is cleared, and a target is kept even where
+	// the new state is stable.
+	Work bool
+}
+
+// Apply returns the node after an event, by the rules of Ironic's conductor. It
+// changes nothing outside, never panics, and does not allocate when it succeeds.
+//
+// The event needs a row in the table. It moves the state; then the target is
+// cleared if it is reached, becomes the new state's default target if that has
+// one, and becomes in.Target if that is named. A node without a target starts
+// out with its state's default. A node that rests in a stable state has none.
+//
+// On error the node is returned as it was. The errors are [*StateError],
+// [*TargetError] (a stored or named target that is not a stable state) and
+// [*EventError], or [ErrNoTable].
+//
+// Source: ironic/common/fsm.py and process_event in
+// ironic/conductor/task_manager.py.
+func (n Node) Apply(t *states.Table, in Input) (Node, error) {
+	if err := n.check(t); err != nil {
+		return n, err
+	}
+	to, ok := t.Next(n.State, in.Event)
+	if !ok {
+		return n, newEventError(t, n.State, in.Event)
+	}
+	if in.Target != states.NoState && !t.Stable().Has(in.Target) {
+		return n, &TargetError{Series: t.Series(), Target: in.Target}
+	}
+
+	next := Node{State: to, Target: n.nextTarget(t, to, in), LastError: n.LastError}
+	if in.Work || in.LastError != "" {
+		next.LastError = in.LastError
+	}
+	return next, nil
+}
+
+func (n Node) nextTarget(t *states.Table, to states.State, in Input) states.State {
+	if t.Stable().Has(to) && !in.Work {
+		return states.NoState
+	}
+	if in.Target != states.NoState {
+		return in.Target
+	}
+	if target := t.Target(to); target != states.NoState {
+		return target
+	}
+	target := n.Target
+	if target == states.NoState {
+		target = t.Target(n.State)
+	}
+	if target == to {
+		return states.NoState
+	}
+	return target
+}
+
+// check returns an error unless the table has the node's state and its target is
+// none or a stable state.
+func (n Node) check(t *states.Table) error {
+	switch {
+	case t == nil:
+		return ErrNoTable
+	case !t.States().Has(n.State):
+		return &StateError{Series: t.Series(), State: n.State}
+	case n.Target != states.NoState && !t.Stable().Has(n.Target):
+		return &TargetError{Series: t.Series(), Target: n.Target, Stored: true}
+	default:
+		return nil
+	}
+}
