@@ -1,0 +1,23 @@
+package bmc
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// parsePower returns the power state that a driver's answer stands for: Redfish's
+// PowerState, or the line that ipmitool prints. As in Ironic's redfish driver, a
+// machine that is powering on is on, and one that is powering off is off.
+func parsePower(answer string) (states.Power, error) {
+	word := strings.ToLower(strings.TrimSpace(answer))
+	switch strings.TrimPrefix(word, "chassis power is ") {
+	case "on", "poweringon":
+		return states.PowerOn, nil
+	case "off", "poweringoff":
+		return states.PowerOff, nil
+	default:
+		return states.NoPower, unsupported(fmt.Sprintf("the power state read is %.40q", answer))
+	}
+}

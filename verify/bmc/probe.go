@@ -1,0 +1,77 @@
+package bmc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/ironstate/ironstate/verify"
+)
+
+const (
+	probeTries = 4
+	probeWait  = time.Second // for one answer
+)
+
+var errNoIPMI = errors.New("nothing answers to IPMI")
+
+// capabilitiesRequest asks for the authentication capabilities of the channel it
+// comes in on (IPMI 2.0, section 22.13): what every client sends first, and every
+// BMC answers without a session.
+var capabilitiesRequest = []byte{
+	0x06, 0x00, 0xff, 0x07, // RMCP: version 1.0, no acknowledgement, class IPMI
+	0x00, 0, 0, 0, 0, 0, 0, 0, 0, // IPMI session: none
+	0x09,             // bytes that follow
+	0x20, 0x18, 0xc8, // to the BMC, network function Application; checksum
+	0x81, 0x00, 0x38, // from remote software; Get Channel Authentication Capabilities
+	0x8e, 0x04, // this channel, with IPMI 2.0 data; administrator
+	0xb5, // checksum
+}
+
+// probeIPMI finds out whether a BMC answers to IPMI, without credentials. The
+// error is a *failure, Unreachable where the host or network says no, Timeout
+// where nobody says anything.
+func probeIPMI(ctx context.Context, address string) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "udp", address)
+	if err != nil {
+		return &failure{kindOf(err), err}
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
+
+	for range probeTries {
+		err = probeOnce(conn)
+		var network net.Error
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return &failure{kindOf(ctx.Err()), ctx.Err()}
+		case !errors.As(err, &network) || !network.Timeout():
+			return &failure{verify.Unreachable, err}
+		}
+	}
+	return &failure{verify.Timeout, errNoIPMI}
+}
+
+// probeOnce sends a request and waits for its answer.
+func probeOnce(conn net.Conn) error {
+	if err := conn.SetDeadline(time.Now().Add(probeWait)); err != nil {
+		return err
+	}
+	if _, err := conn.Write(capabilitiesRequest); err != nil {
+		return err
+	}
+	answer := make([]byte, 512)
+	for {
+		n, err := conn.Read(answer)
+		if err != nil {
+			return err
+		}
+		if n > len(capabilitiesRequest) && bytes.HasPrefix(answer[:n], capabilitiesRequest[:2]) && answer[3] == capabilitiesRequest[3] {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,18 @@
+// Package verify takes a node from enroll to manageable when its BMC answers, and
+// back to enroll when not.
+//
+// A [Verifier] asks the BMC; [Manage] runs Ironic's manage transition around it:
+//
+//	power, err := verify.Manage(ctx, node, verifier)
+//
+// The node is then in manageable and its power state is known, or it is in
+// enroll and its last error says at which [Step] verification failed and why.
+//
+// Package bmc has the Verifier for real BMCs, over Redfish and IPMI. One of your
+// own is a function:
+//
+//	verify.Func(func(ctx context.Context) (states.Power, error) { ... })
+//
+// Source: ironic/conductor/verify.py, and the specification that brought the
+// enroll state.
+package verify

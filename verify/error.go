@@ -1,0 +1,150 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// Step is a step of verification.
+type Step uint8
+
+const (
+	// NoStep is the zero Step: the failure belongs to none.
+	NoStep Step = iota
+	// PowerInterface: what is needed to control power is configured, and the BMC
+	// offers it.
+	PowerInterface
+	// ManagementInterface: what is needed to manage the node, its boot device
+	// above all, is configured, and the BMC offers it.
+	ManagementInterface
+	// PowerState: the power state is read with the node's credentials.
+	PowerState
+)
+
+// String returns the step as it stands in errors: "power interface".
+func (s Step) String() string {
+	switch s {
+	case NoStep:
+		return "verification"
+	case PowerInterface:
+		return "power interface"
+	case ManagementInterface:
+		return "management interface"
+	case PowerState:
+		return "power state"
+	default:
+		return fmt.Sprintf("Step(%d)", uint8(s))
+	}
+}
+
+// Kind is why verification failed. It is an error, so that a caller can ask
+// errors.Is(err, verify.Credentials), as with [syscall.Errno].
+type Kind uint8
+
+const (
+	// Failed is the zero Kind: a failure of which no more is known.
+	Failed Kind = iota
+	// Misconfigured: the configuration cannot work; the BMC was not asked.
+	Misconfigured
+	// Unreachable: connection refused, no route, name not found, or the BMC says
+	// that it is busy.
+	Unreachable
+	// Timeout: no answer in time.
+	Timeout
+	// Cancelled: the context was cancelled.
+	Cancelled
+	// TLS: the BMC's certificate is not trusted, not its own, or expired.
+	TLS
+	// Credentials: the BMC refuses the user or the password.
+	Credentials
+	// Locked: the BMC has locked the account.
+	Locked
+	// Unsupported: the BMC answers and lacks what is needed.
+	Unsupported
+	// Protocol: the BMC's answer makes no sense.
+	Protocol
+	// Panicked: the Verifier panicked; the error holds a [*PanicError].
+	Panicked
+)
+
+var kindTexts = [...]string{
+	Failed:        "failed",
+	Misconfigured: "misconfigured",
+	Unreachable:   "unreachable",
+	Timeout:       "no answer in time",
+	Cancelled:     "cancelled",
+	TLS:           "TLS not trusted",
+	Credentials:   "credentials refused",
+	Locked:        "account locked",
+	Unsupported:   "not supported",
+	Protocol:      "protocol error",
+	Panicked:      "panic",
+}
+
+// Error returns the kind as it stands in errors: "credentials refused".
+func (k Kind) Error() string {
+	if int(k) < len(kindTexts) {
+		return kindTexts[k]
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
+
+// Error says at which step verification failed, and why. It matches its Kind and
+// unwraps to Err as well.
+type Error struct {
+	Step     Step
+	Kind     Kind
+	Protocol string // "redfish" or "ipmi"; empty where no protocol was spoken
+	Host     string // host and port; empty where none was asked
+	Err      error  // what was seen, without secrets; may be nil
+}
+
+func (e *Error) Error() string {
+	parts := []string{e.Step.String()}
+	if e.Host != "" {
+		parts = append(parts, strings.TrimSpace(e.Protocol+" "+e.Host))
+	}
+	parts = append(parts, e.Kind.Error())
+	if e.Err != nil {
+		parts = append(parts, e.Err.Error())
+	}
+	return strings.Join(parts, ": ")
+}
+
+// Unwrap returns Kind and Err.
+func (e *Error) Unwrap() []error {
+	if e.Err == nil {
+		return []error{e.Kind}
+	}
+	return []error{e.Kind, e.Err}
+}
+
+// KindOf returns the kind that a context's error stands for: Timeout, Cancelled,
+// or Failed for any other error.
+func KindOf(err error) Kind {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return Timeout
+	case errors.Is(err, context.Canceled):
+		return Cancelled
+	default:
+		return Failed
+	}
+}
+
+// PanicError is a Verifier's panic. Its text tells the value only where the Go
+// runtime made it: any other may hold what the Verifier knows, secrets included.
+type PanicError struct {
+	Value any
+	Stack []byte // as [runtime/debug.Stack] has it
+}
+
+func (e *PanicError) Error() string {
+	if err, ok := e.Value.(runtime.Error); ok {
+		return "the verifier panicked: " + err.Error()
+	}
+	return fmt.Sprintf("the verifier panicked with a value of type %T", e.Value)
+}
