@@ -22,6 +22,8 @@ var (
 	ErrNoTable = errors.New("no table: take one from states.Series.Table")
 	// ErrNotMade: the Machine is nil or was not made by [New].
 	ErrNotMade = errors.New("machine was not made by machine.New")
+	// ErrHistory: the length of the history is negative.
+	ErrHistory = errors.New("negative length of the history")
 	// ErrNoContext: a nil context was given.
 	ErrNoContext = errors.New("nil context")
 	// ErrInTurn: a guard or save hook fired an event at its own machine.

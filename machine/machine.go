@@ -30,7 +30,9 @@ type Config struct {
 	// even when some fail.
 	Exit, Enter []Hook
 
-	// Now is the clock; nil is [time.Now].
+	// History is how many transitions [Machine.History] keeps; 0 keeps none.
+	History int
+	// Now is the clock; nil is [time.Now]. It must not use the machine.
 	Now func() time.Time
 }
 
@@ -44,14 +46,6 @@ type Hook func(context.Context, Transition) error
 // its machine.
 type SaveHook func(ctx context.Context, from, to Node) error
 
-// Transition is a step of one node's life.
-type Transition struct {
-	Node     string // the machine's name
-	Event    states.Event
-	From, To Node
-	Time     time.Time
-}
-
 // Machine is a live node. Make it with [New]; the methods of a nil or zero
 // Machine return [ErrNotMade] or nothing. It is safe for concurrent use.
 type Machine struct {
@@ -64,21 +58,22 @@ type Machine struct {
 
 	turn turn // held by the one that is in guard and save hooks
 
-	mu   sync.Mutex // guards node; never held while a hook runs
-	node Node
+	mu      sync.Mutex // guards what follows; never held while a hook runs
+	node    Node
+	history *history // nil where none is kept
 }
 
-// New makes the machine of a node. The errors are [ErrNoTable], [*StateError]
-// and [*TargetError]. The hook slices must not change afterwards; machines may
-// share them.
+// New makes the machine of a node. The errors are [ErrNoTable], [*StateError],
+// [*TargetError] and [ErrHistory]. The hook slices must not change afterwards;
+// machines may share them.
 func New(c Config) (*Machine, error) {
 	if err := c.Node.check(c.Table); err != nil {
 		return nil, err
 	}
-	if c.Now == nil {
-		c.Now = time.Now
+	if c.History < 0 {
+		return nil, ErrHistory
 	}
-	return &Machine{
+	m := &Machine{
 		table: c.Table,
 		name:  c.Name,
 		guard: c.Guard,
@@ -87,7 +82,14 @@ func New(c Config) (*Machine, error) {
 		enter: c.Enter,
 		now:   c.Now,
 		node:  c.Node,
-	}, nil
+	}
+	if m.now == nil {
+		m.now = time.Now
+	}
+	if c.History > 0 {
+		m.history = &history{most: c.History}
+	}
+	return m, nil
 }
 
 func (m *Machine) made() bool { return m != nil && m.table != nil }
@@ -108,6 +110,17 @@ func (m *Machine) Node() Node {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.node
+}
+
+// History returns the last transitions, the oldest first, as many as
+// Config.History asked for. The slice is the caller's own.
+func (m *Machine) History() []Transition {
+	if !m.made() || m.history == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.history.all()
 }
 
 // Can reports whether the table has a row for the event in the node's state. By
@@ -156,57 +169,83 @@ func (m *Machine) FireInput(ctx context.Context, in Input) error {
 		return err
 	}
 
-	var (
-		from, to Node
-		err      error
-	)
-	if len(m.guard) == 0 && len(m.save) == 0 {
-		from, to, err = m.move(in)
-	} else {
-		from, to, err = m.moveInTurn(ctx, in)
-	}
-	if err != nil || len(m.exit) == 0 && len(m.enter) == 0 {
+	var t Transition
+	err := m.move(ctx, in, &t)
+	if err != nil || !m.tells() {
 		return err
 	}
-	return m.tell(ctx, m.transition(in.Event, from, to))
+	return m.tell(ctx, t)
 }
 
-func (m *Machine) transition(event states.Event, from, to Node) Transition {
-	return Transition{Node: m.name, Event: event, From: from, To: to, Time: m.now()}
-}
+// tells reports whether anyone is told of a transition.
+func (m *Machine) tells() bool { return len(m.exit) > 0 || len(m.enter) > 0 }
 
-// move moves a machine that has no guard and save hooks.
-func (m *Machine) move(in Input) (from, to Node, err error) {
+// move moves the node, and fills in the transition where someone will look at
+// it.
+func (m *Machine) move(ctx context.Context, in Input, t *Transition) error {
+	if len(m.guard) > 0 || len(m.save) > 0 {
+		return m.moveInTurn(ctx, in, t)
+	}
+	watched := m.tells() || m.history != nil
+	var at time.Time
+	if watched {
+		at = m.now()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	from = m.node
-	to, err = from.Apply(m.table, in)
-	m.node = to
-	return from, to, err
+	to, err := m.node.Apply(m.table, in)
+	if err != nil {
+		return err
+	}
+	if watched {
+		*t = m.transition(in.Event, m.node, to, at)
+	}
+	m.commit(to, t)
+	return nil
 }
 
-// moveInTurn moves a machine whose guard and save hooks must agree.
-func (m *Machine) moveInTurn(ctx context.Context, in Input) (from, to Node, err error) {
+// moveInTurn moves a node whose guard and save hooks must agree.
+func (m *Machine) moveInTurn(ctx context.Context, in Input, t *Transition) error {
 	if inTurn(ctx, m) {
-		return from, to, ErrInTurn
+		return ErrInTurn
 	}
 	if err := m.turn.take(ctx); err != nil {
-		return from, to, err
+		return err
 	}
 	defer m.turn.give()
 
-	from = m.Node()
-	if to, err = from.Apply(m.table, in); err != nil {
-		return from, to, err
+	from := m.Node()
+	to, err := from.Apply(m.table, in)
+	if err != nil {
+		return err
 	}
+	*t = m.transition(in.Event, from, to, m.now())
 	ctx, leave := enterTurn(ctx, m)
 	defer leave()
-	if err := m.ask(ctx, m.transition(in.Event, from, to)); err != nil {
-		return from, to, err
+	if err := m.ask(ctx, *t); err != nil {
+		return err
 	}
-
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.commit(to, t)
+	return nil
+}
+
+// commit makes the new node the one that is seen. The caller holds mu.
+func (m *Machine) commit(to Node, t *Transition) {
 	m.node = to
-	return from, to, nil
+	if m.history != nil {
+		m.history.add(*t)
+	}
+}
+
+func (m *Machine) transition(event states.Event, from, to Node, at time.Time) Transition {
+	return Transition{
+		Node:   m.name,
+		Event:  event,
+		From:   from,
+		To:     to,
+		Time:   at,
+		Status: statusOf(m.table, from.State, event, to.State),
+	}
 }

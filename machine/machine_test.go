@@ -1,0 +1,415 @@
+package machine_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+// newMachine makes a machine in a state of the newest series.
+func newMachine(t *testing.T, in states.State, set ...func(*machine.Config)) *machine.Machine {
+	t.Helper()
+	config := machine.Config{Table: latest, Node: node(in), Name: "node-1"}
+	for _, s := range set {
+		s(&config)
+	}
+	m, err := machine.New(config)
+	require.NoError(t, err)
+	return m
+}
+
+func TestAMachineFollowsItsTable(t *testing.T) {
+	m := newMachine(t, states.Enroll)
+	require.Equal(t, "node-1", m.Name())
+	require.True(t, m.Can(states.EventManage))
+	require.False(t, m.Can(states.EventDeploy))
+	require.Equal(t, []states.Event{states.EventManage}, slices.Collect(m.Events()))
+
+	require.NoError(t, m.Fire(t.Context(), states.EventManage))
+	require.Equal(t, machine.Node{State: states.Verifying, Target: states.Manageable}, m.Node())
+
+	err := m.Fire(t.Context(), states.EventDeploy)
+	require.ErrorIs(t, err, machine.ErrNotAllowed)
+	require.EqualError(t, err, `event "deploy" is not allowed in state "verifying"; allowed: done, fail`)
+	require.Equal(t, states.Verifying, m.Node().State)
+}
+
+func TestNewRefusesWhatCannotBe(t *testing.T) {
+	tests := map[string]struct {
+		config machine.Config
+		reason error
+	}{
+		"no table":           {machine.Config{Node: node(states.Enroll)}, machine.ErrNoTable},
+		"no state":           {machine.Config{Table: latest}, machine.ErrNoSuchState},
+		"a foreign state":    {machine.Config{Table: states.Kilo.Table(), Node: node(states.Enroll)}, machine.ErrNoSuchState},
+		"an unstable target": {machine.Config{Table: latest, Node: machine.Node{State: states.Active, Target: states.Cleaning}}, machine.ErrTarget},
+		"a negative history": {machine.Config{Table: latest, Node: node(states.Enroll), History: -1}, machine.ErrHistory},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			m, err := machine.New(test.config)
+			require.ErrorIs(t, err, test.reason)
+			require.Nil(t, m)
+		})
+	}
+}
+
+func TestAMachineThatWasNotMadeRefusesAll(t *testing.T) {
+	for name, m := range map[string]*machine.Machine{"nil": nil, "zero": new(machine.Machine)} {
+		t.Run(name, func(t *testing.T) {
+			require.ErrorIs(t, m.Fire(t.Context(), states.EventManage), machine.ErrNotMade)
+			require.Zero(t, m.Node())
+			require.Empty(t, m.Name())
+			require.Empty(t, m.History())
+			require.False(t, m.Can(states.EventManage))
+			require.Empty(t, slices.Collect(m.Events()))
+		})
+	}
+	//lint:ignore SA1012 that a nil context is refused is what is tested
+	require.ErrorIs(t, newMachine(t, states.Enroll).Fire(nil, states.EventManage), machine.ErrNoContext)
+}
+
+func TestHooksAreCalledInTheDocumentedOrder(t *testing.T) {
+	var calls []string
+	noted := func(name string) machine.Hook {
+		return func(_ context.Context, tr machine.Transition) error {
+			calls = append(calls, name)
+			require.Equal(t, "node-1", tr.Node)
+			require.Equal(t, states.EventManage, tr.Event)
+			require.Equal(t, states.Enroll, tr.From.State)
+			require.Equal(t, machine.Node{State: states.Verifying, Target: states.Manageable}, tr.To)
+			require.Equal(t, time.Unix(7, 0), tr.Time)
+			require.Equal(t, machine.StatusStart, tr.Status)
+			return nil
+		}
+	}
+	saved := func(name string) machine.SaveHook {
+		return func(_ context.Context, from, to machine.Node) error {
+			calls = append(calls, name)
+			require.Equal(t, states.Enroll, from.State)
+			require.Equal(t, states.Verifying, to.State)
+			return nil
+		}
+	}
+	m := newMachine(t, states.Enroll, func(c *machine.Config) {
+		c.Guard = []machine.Hook{noted("guard 1"), noted("guard 2")}
+		c.Save = []machine.SaveHook{saved("save 1"), saved("save 2")}
+		c.Exit = []machine.Hook{noted("exit 1"), noted("exit 2")}
+		c.Enter = []machine.Hook{noted("enter 1"), noted("enter 2")}
+		c.Now = func() time.Time { return time.Unix(7, 0) }
+	})
+	require.NoError(t, m.Fire(t.Context(), states.EventManage))
+	require.Equal(t, []string{"guard 1", "guard 2", "save 1", "save 2", "exit 1", "exit 2", "enter 1", "enter 2"}, calls)
+}
+
+func TestTheNewNodeIsSeenOnceItIsSaved(t *testing.T) {
+	var m *machine.Machine
+	see := func(want states.State) machine.Hook {
+		return func(context.Context, machine.Transition) error {
+			require.Equal(t, want, m.Node().State)
+			return nil
+		}
+	}
+	m = newMachine(t, states.Enroll, func(c *machine.Config) {
+		c.Guard = []machine.Hook{see(states.Enroll)}
+		c.Save = []machine.SaveHook{func(context.Context, machine.Node, machine.Node) error {
+			require.Equal(t, states.Enroll, m.Node().State)
+			return nil
+		}}
+		c.Exit = []machine.Hook{see(states.Verifying)}
+		c.Enter = []machine.Hook{see(states.Verifying)}
+	})
+	require.NoError(t, m.Fire(t.Context(), states.EventManage))
+}
+
+// place puts a hook in one of a machine's four places.
+var place = map[string]func(*machine.Config, func(context.Context) error){
+	"guard": func(c *machine.Config, f func(context.Context) error) { c.Guard = append(c.Guard, hook(f)) },
+	"save": func(c *machine.Config, f func(context.Context) error) {
+		c.Save = append(c.Save, func(ctx context.Context, _, _ machine.Node) error { return f(ctx) })
+	},
+	"exit":  func(c *machine.Config, f func(context.Context) error) { c.Exit = append(c.Exit, hook(f)) },
+	"enter": func(c *machine.Config, f func(context.Context) error) { c.Enter = append(c.Enter, hook(f)) },
+}
+
+func hook(f func(context.Context) error) machine.Hook {
+	return func(ctx context.Context, _ machine.Transition) error { return f(ctx) }
+}
+
+// beforeTheMove has the hooks that can still stop a transition.
+var beforeTheMove = map[string]bool{"guard": true, "save": true}
+
+func TestAHookThatFailsLeavesTheNodeWhole(t *testing.T) {
+	broken := errors.New("broken")
+	fail := map[string]func(context.Context) error{
+		"error":      func(context.Context) error { return broken },
+		"panic":      func(context.Context) error { panic(broken) },
+		"text panic": func(context.Context) error { panic("text") },
+	}
+	for where, put := range place {
+		for how, f := range fail {
+			t.Run(where+" "+how, func(t *testing.T) {
+				fails, rest := true, 0
+				m := newMachine(t, states.Enroll, func(c *machine.Config) {
+					put(c, func(ctx context.Context) error {
+						if fails {
+							return f(ctx)
+						}
+						return nil
+					})
+					put(c, func(context.Context) error { rest++; return nil })
+				})
+
+				err := m.Fire(t.Context(), states.EventManage)
+				var failed *machine.HookError
+				require.ErrorAs(t, err, &failed)
+				require.Equal(t, where, failed.Hook)
+				require.Equal(t, "node-1", failed.Node)
+				require.Equal(t, !beforeTheMove[where], failed.Moved)
+				if how != "text panic" {
+					require.ErrorIs(t, err, broken)
+				}
+				if how != "error" {
+					var panicked *machine.PanicError
+					require.ErrorAs(t, err, &panicked)
+					require.ErrorIs(t, err, machine.ErrPanic)
+					require.Contains(t, string(panicked.Stack), "machine_test")
+				}
+
+				fails = false
+				if beforeTheMove[where] {
+					require.Equal(t, node(states.Enroll), m.Node())
+					require.Zero(t, rest, "the first refusal is the last word")
+					require.NoError(t, m.Fire(t.Context(), states.EventManage))
+				} else {
+					require.Equal(t, 1, rest, "the other hooks are told all the same")
+				}
+				require.Equal(t, machine.Node{State: states.Verifying, Target: states.Manageable}, m.Node())
+				require.NoError(t, m.Fire(t.Context(), states.EventDone), "the machine takes the next event")
+			})
+		}
+	}
+}
+
+func TestAHookThatEndsItsGoroutineHoldsNoLock(t *testing.T) {
+	for where, put := range place {
+		t.Run(where, func(t *testing.T) {
+			fails := true
+			m := newMachine(t, states.Enroll, func(c *machine.Config) {
+				put(c, func(context.Context) error {
+					if fails {
+						fails = false
+						runtime.Goexit()
+					}
+					return nil
+				})
+			})
+			var wg sync.WaitGroup
+			wg.Go(func() { _ = m.Fire(t.Context(), states.EventManage) })
+			wg.Wait()
+
+			if beforeTheMove[where] {
+				require.NoError(t, m.Fire(t.Context(), states.EventManage))
+			}
+			require.NoError(t, m.Fire(t.Context(), states.EventDone))
+		})
+	}
+}
+
+func TestACancelledContextStopsAMoveBeforeItIsSaved(t *testing.T) {
+	for where, put := range place {
+		t.Run(where, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			m := newMachine(t, states.Enroll, func(c *machine.Config) {
+				put(c, func(context.Context) error { cancel(); return nil })
+			})
+			err := m.Fire(ctx, states.EventManage)
+			if where == "guard" {
+				require.ErrorIs(t, err, context.Canceled)
+				require.Equal(t, node(states.Enroll), m.Node())
+				require.NoError(t, m.Fire(t.Context(), states.EventManage))
+			} else {
+				require.NoError(t, err, "what is saved has happened")
+			}
+			require.Equal(t, states.Verifying, m.Node().State)
+			require.ErrorIs(t, m.Fire(ctx, states.EventDone), context.Canceled)
+			require.NoError(t, m.Fire(t.Context(), states.EventDone))
+		})
+	}
+}
+
+func TestOneWhoWaitsForItsTurnCanStopWaiting(t *testing.T) {
+	saving, release := make(chan bool), make(chan bool)
+	m := newMachine(t, states.Enroll, func(c *machine.Config) {
+		c.Save = []machine.SaveHook{func(_ context.Context, from, _ machine.Node) error {
+			if from.State == states.Enroll {
+				saving <- true
+				<-release
+			}
+			return nil
+		}}
+	})
+	var wg sync.WaitGroup
+	wg.Go(func() { require.NoError(t, m.Fire(t.Context(), states.EventManage)) })
+	<-saving
+
+	require.Equal(t, states.Enroll, m.Node().State, "the node can be read while a save blocks")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, m.Fire(ctx, states.EventManage), context.DeadlineExceeded)
+
+	var done error
+	wg.Go(func() { done = m.Fire(t.Context(), states.EventDone) })
+	release <- true
+	wg.Wait()
+	if done != nil { // it had its turn before the first, which could still be saving
+		require.ErrorIs(t, done, machine.ErrNotAllowed)
+	}
+	require.NoError(t, m.Fire(t.Context(), states.EventInspect))
+}
+
+func TestAnExitOrEnterHookMayFireTheNextEvent(t *testing.T) {
+	for _, where := range []string{"exit", "enter"} {
+		t.Run(where, func(t *testing.T) {
+			var m *machine.Machine
+			m = newMachine(t, states.Enroll, func(c *machine.Config) {
+				c.Save = []machine.SaveHook{func(context.Context, machine.Node, machine.Node) error { return nil }}
+				c.History = 5
+				place[where](c, func(ctx context.Context) error {
+					if m.Node().State != states.Verifying {
+						return nil
+					}
+					return m.Fire(context.WithoutCancel(ctx), states.EventDone)
+				})
+			})
+			require.NoError(t, m.Fire(t.Context(), states.EventManage))
+			require.Equal(t, states.Manageable, m.Node().State)
+			require.Len(t, m.History(), 2)
+		})
+	}
+}
+
+func TestAGuardOrSaveHookCannotFire(t *testing.T) {
+	for where := range beforeTheMove {
+		t.Run(where, func(t *testing.T) {
+			var (
+				m    *machine.Machine
+				kept context.Context
+			)
+			other := newMachine(t, states.Enroll)
+			m = newMachine(t, states.Enroll, func(c *machine.Config) {
+				place[where](c, func(ctx context.Context) error {
+					if kept != nil {
+						return nil
+					}
+					kept = ctx
+					require.NoError(t, other.Fire(ctx, states.EventManage), "another machine is free")
+					return m.Fire(ctx, states.EventManage)
+				})
+			})
+			err := m.Fire(t.Context(), states.EventManage)
+			require.ErrorIs(t, err, machine.ErrInTurn)
+			require.Equal(t, node(states.Enroll), m.Node())
+			require.NoError(t, m.Fire(kept, states.EventManage), "a context that outlives its hook is as good as any")
+		})
+	}
+}
+
+func TestConcurrentEventsAreOneAfterTheOther(t *testing.T) {
+	var (
+		saves []machine.Node // written without a lock: the turn is one
+		table = latest
+	)
+	m := newMachine(t, states.Manageable, func(c *machine.Config) {
+		c.History = 1 << 12
+		c.Save = []machine.SaveHook{func(_ context.Context, _, to machine.Node) error {
+			saves = append(saves, to)
+			return nil
+		}}
+	})
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		fired int
+	)
+	for range 8 {
+		wg.Go(func() {
+			for event := range states.AllEvents() {
+				if m.Fire(t.Context(), event) == nil {
+					mu.Lock()
+					fired++
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+
+	history := m.History()
+	require.Len(t, history, fired)
+	require.Len(t, saves, fired)
+	at := node(states.Manageable)
+	for i, step := range history {
+		require.Equal(t, at, step.From, "each transition begins where the last ended")
+		next, err := at.Apply(table, machine.Input{Event: step.Event})
+		require.NoError(t, err)
+		require.Equal(t, next, step.To)
+		require.Equal(t, next, saves[i])
+		at = next
+	}
+	require.Equal(t, at, m.Node())
+}
+
+func TestHistoryKeepsTheLastTransitions(t *testing.T) {
+	tick := time.Unix(0, 0)
+	m := newMachine(t, states.Enroll, func(c *machine.Config) {
+		c.History = 3
+		c.Now = func() time.Time { tick = tick.Add(time.Second); return tick }
+	})
+	require.Empty(t, m.History())
+	for _, event := range []states.Event{states.EventManage, states.EventFail, states.EventManage, states.EventDone, states.EventInspect} {
+		require.NoError(t, m.Fire(t.Context(), event))
+	}
+	history := m.History()
+	var got []states.Event
+	for _, step := range history {
+		got = append(got, step.Event)
+	}
+	require.Equal(t, []states.Event{states.EventManage, states.EventDone, states.EventInspect}, got)
+	require.Equal(t, time.Unix(5, 0), history[2].Time)
+	history[0].Node = "changed"
+	require.Equal(t, "node-1", m.History()[0].Node, "the slice is the caller's own")
+}
+
+func TestAMachineIsSmall(t *testing.T) {
+	require.LessOrEqual(t, unsafe.Sizeof(machine.Machine{}), uintptr(256))
+}
+
+func TestMovingDoesNotAllocate(t *testing.T) {
+	nothing := []machine.Hook{func(context.Context, machine.Transition) error { return nil }}
+	for name, m := range map[string]*machine.Machine{
+		"without hooks":             newMachine(t, states.Verifying),
+		"with exit and enter hooks": newMachine(t, states.Verifying, func(c *machine.Config) { c.Exit, c.Enter = nothing, nothing }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			require.Zero(t, testing.AllocsPerRun(100, func() {
+				_ = m.Fire(ctx, states.EventFail)
+				_ = m.Fire(ctx, states.EventManage)
+			}))
+		})
+	}
+	n := machine.Node{State: states.Enroll}
+	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = n.Apply(latest, machine.Input{Event: states.EventManage}) }))
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { _, _ = machine.New(machine.Config{Table: latest, Node: n}) }), 2.0)
+}

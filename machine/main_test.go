@@ -1,0 +1,17 @@
+package machine_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var latest = states.Latest().Table()
+
+// node returns a node in a state, without target and error.
+func node(s states.State) machine.Node { return machine.Node{State: s} }

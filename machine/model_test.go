@@ -1,0 +1,138 @@
+package machine_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+// trouble is what one hook does in one Fire.
+type trouble int
+
+const (
+	none trouble = iota
+	fails
+	panics
+	cancels
+	troubles
+)
+
+// troubled is a machine whose hooks make trouble on demand, beside a model that
+// knows only Apply and which trouble stops a move.
+type troubled struct {
+	m      *machine.Machine
+	table  *states.Table
+	now    map[string]trouble // by the hook's place
+	cancel context.CancelFunc
+	model  machine.Node
+	saved  machine.Node // the database
+	told   int          // exit and enter hooks called since the last Fire
+}
+
+var errTrouble = errors.New("trouble")
+
+func (w *troubled) act(where string) error {
+	switch w.now[where] {
+	case fails:
+		return errTrouble
+	case panics:
+		panic(errTrouble)
+	case cancels:
+		w.cancel()
+	}
+	return nil
+}
+
+func newTroubled(t *rapid.T) *troubled {
+	table := rapid.SampledFrom(slices.Collect(states.AllSeries())).Draw(t, "series").Table()
+	start := node(rapid.SampledFrom(slices.Collect(table.States().All())).Draw(t, "start"))
+	w := &troubled{table: table, model: start, saved: start}
+	config := machine.Config{Table: table, Node: start, History: 4}
+	for where, put := range place {
+		put(&config, func(context.Context) error {
+			if !beforeTheMove[where] {
+				w.told++
+			}
+			return w.act(where)
+		})
+	}
+	config.Save = append(config.Save, func(_ context.Context, from, to machine.Node) error {
+		if from != w.saved {
+			t.Fatalf("a move from %v is saved over %v", from, w.saved)
+		}
+		w.saved = to
+		return nil
+	})
+	var err error
+	w.m, err = machine.New(config)
+	require.NoError(t, err)
+	return w
+}
+
+// fire fires an event amid trouble and checks what came of it.
+func (w *troubled) fire(t *rapid.T) {
+	events := append(slices.Collect(states.AllEvents()), states.NoEvent, 99)
+	if rapid.Bool().Draw(t, "legal") {
+		events = slices.Collect(w.table.Events(w.model.State))
+	}
+	in := machine.Input{
+		Event:     rapid.SampledFrom(events).Draw(t, "event"),
+		Target:    rapid.SampledFrom([]states.State{states.NoState, states.NoState, states.Manageable, states.Cleaning}).Draw(t, "target"),
+		LastError: rapid.SampledFrom([]string{"", "some error"}).Draw(t, "last error"),
+		Work:      rapid.Bool().Draw(t, "work"),
+	}
+	w.now = map[string]trouble{}
+	for _, where := range []string{"guard", "save", "exit", "enter"} {
+		if rapid.IntRange(0, 4).Draw(t, "is there trouble in "+where) == 0 {
+			w.now[where] = trouble(rapid.IntRange(0, int(troubles)-1).Draw(t, where))
+		}
+	}
+	var ctx context.Context
+	ctx, w.cancel = context.WithCancel(context.Background())
+	defer w.cancel()
+	w.told = 0
+
+	err := w.m.FireInput(ctx, in)
+
+	next, refused := w.model.Apply(w.table, in)
+	stopped := w.now["guard"] != none || w.now["save"] == fails || w.now["save"] == panics
+	complains := func(where string) bool { return w.now[where] == fails || w.now[where] == panics }
+	switch {
+	case refused != nil:
+		require.Equal(t, refused, err)
+	case stopped:
+		require.Error(t, err)
+		require.Zero(t, w.told)
+	default:
+		w.model = next
+		require.Equal(t, 2, w.told)
+		require.Equal(t, complains("exit") || complains("enter"), err != nil)
+		require.Equal(t, in.Event, w.m.History()[len(w.m.History())-1].Event)
+	}
+}
+
+func TestNoTroubleLeavesANodeBetweenStates(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newTroubled(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"fire": w.fire,
+			"fire with a context that has ended": func(t *rapid.T) {
+				ctx, cancel := context.WithCancel(context.Background())
+				cancel()
+				require.ErrorIs(t, w.m.Fire(ctx, states.EventManage), context.Canceled)
+			},
+			"": func(t *rapid.T) {
+				require.Equal(t, w.model, w.m.Node())
+				require.Equal(t, w.model, w.saved)
+				require.Equal(t, slices.Collect(w.table.Events(w.model.State)), slices.Collect(w.m.Events()))
+			},
+		})
+	})
+}
