@@ -1,0 +1,308 @@
+package verify_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+)
+
+// newNode makes a machine in a state and returns it with what it saved.
+func newNode(t *testing.T, in states.State, set ...func(*machine.Config)) *machine.Machine {
+	t.Helper()
+	config := machine.Config{
+		Table: states.Latest().Table(),
+		Node:  machine.Node{State: in, LastError: "from before"},
+		Name:  "node-1",
+	}
+	for _, s := range set {
+		s(&config)
+	}
+	m, err := machine.New(config)
+	require.NoError(t, err)
+	return m
+}
+
+func answers(power states.Power, err error) verify.Func {
+	return func(context.Context) (states.Power, error) { return power, err }
+}
+
+func TestANodeWhoseBMCAnswersIsManageable(t *testing.T) {
+	for _, power := range []states.Power{states.PowerOn, states.PowerOff} {
+		var seen []machine.Node
+		m := newNode(t, states.Enroll, func(c *machine.Config) {
+			c.Enter = []machine.Hook{func(_ context.Context, tr machine.Transition) error {
+				seen = append(seen, tr.To)
+				return nil
+			}}
+		})
+		got, err := verify.Manage(t.Context(), m, answers(power, nil))
+		require.NoError(t, err)
+		require.Equal(t, power, got)
+		require.Equal(t, []machine.Node{
+			{State: states.Verifying, Target: states.Manageable},
+			{State: states.Manageable},
+		}, seen)
+	}
+}
+
+func TestANodeWhoseBMCDoesNotAnswerIsBackInEnroll(t *testing.T) {
+	refused := &verify.Error{
+		Step: verify.PowerState, Kind: verify.Credentials, Protocol: "redfish", Host: "bmc:443", Err: errors.New("401"),
+	}
+	tests := map[string]struct {
+		verifier verify.Verifier
+		kind     verify.Kind
+		text     string
+	}{
+		"an error":           {answers(states.NoPower, refused), verify.Credentials, "power state: redfish bmc:443: credentials refused: 401"},
+		"a plain error":      {answers(states.NoPower, errors.New("no luck")), verify.Failed, "no luck"},
+		"no power state":     {answers(states.NoPower, nil), verify.Unsupported, `power state: not supported: the power state read is "none"`},
+		"an odd power state": {answers(states.PowerRebooting, nil), verify.Unsupported, `power state: not supported: the power state read is "rebooting"`},
+		"a panic": {
+			verify.Func(func(context.Context) (states.Power, error) { panic("the password is hunter2") }),
+			verify.Panicked, "verification: panic: the verifier panicked with a value of type string",
+		},
+		"a runtime panic": {
+			verify.Func(func(context.Context) (states.Power, error) { return states.PowerOn, []error{}[len("x")] }),
+			verify.Panicked, "verification: panic: the verifier panicked: runtime error: index out of range [1] with length 0",
+		},
+		"a nil function": {verify.Func(nil), verify.Panicked, "verification: panic: the verifier panicked: " +
+			"runtime error: invalid memory address or nil pointer dereference"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			m := newNode(t, states.Enroll)
+			power, err := verify.Manage(t.Context(), m, test.verifier)
+			require.Equal(t, states.NoPower, power)
+			text := "verification of node node-1 failed: " + test.text
+			require.EqualError(t, err, text)
+			require.Equal(t, machine.Node{State: states.Enroll, LastError: text}, m.Node())
+			require.Equal(t, test.kind != verify.Failed, errors.Is(err, test.kind))
+		})
+	}
+}
+
+func TestErrorsAreOfTheirStepKindAndCause(t *testing.T) {
+	cause := errors.New("cause")
+	m := newNode(t, states.Enroll)
+	_, err := verify.Manage(t.Context(), m, answers(states.NoPower, &verify.Error{
+		Step: verify.ManagementInterface, Kind: verify.Unsupported, Protocol: "ipmi", Host: "bmc:623", Err: cause,
+	}))
+	require.ErrorIs(t, err, verify.Unsupported)
+	require.NotErrorIs(t, err, verify.Credentials)
+	require.ErrorIs(t, err, cause)
+	var failed *verify.Error
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, verify.ManagementInterface, failed.Step)
+	require.Equal(t, "ipmi", failed.Protocol)
+	require.Equal(t, "bmc:623", failed.Host)
+
+	require.EqualError(t, &verify.Error{}, "verification: failed")
+	require.Equal(t, "Step(9)", verify.Step(9).String())
+	require.EqualError(t, verify.Kind(99), "Kind(99)")
+}
+
+func TestManageFromAnotherStateVerifiesNothing(t *testing.T) {
+	for _, from := range []states.State{states.Available, states.CleanFail, states.InspectFail, states.AdoptFail, states.Cleaning} {
+		m := newNode(t, from)
+		power, err := verify.Manage(t.Context(), m, verify.Func(func(context.Context) (states.Power, error) {
+			t.Errorf("verified from %v", from)
+			return states.PowerOn, nil
+		}))
+		require.NoError(t, err)
+		require.Equal(t, states.NoPower, power)
+		require.Equal(t, machine.Node{State: states.Manageable, LastError: "from before"}, m.Node())
+	}
+}
+
+func TestManageRefusesWhatCannotBe(t *testing.T) {
+	m := newNode(t, states.Enroll)
+	_, err := verify.Manage(t.Context(), m, nil)
+	require.ErrorIs(t, err, verify.ErrNoVerifier)
+	_, err = verify.Manage(t.Context(), nil, answers(states.PowerOn, nil))
+	require.ErrorIs(t, err, machine.ErrNotMade)
+	_, err = verify.Manage(t.Context(), newNode(t, states.Active), answers(states.PowerOn, nil))
+	require.ErrorIs(t, err, machine.ErrNotAllowed)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = verify.Manage(ended, m, answers(states.PowerOn, nil))
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, machine.Node{State: states.Enroll, LastError: "from before"}, m.Node(), "nothing has happened")
+}
+
+// A verifier that ignores its context must not hold up the node, nor may its
+// answer count once it is late. The bubble's clock runs only while all wait.
+func TestAVerifierThatIsLateIsNotHeard(t *testing.T) {
+	tests := map[string]struct {
+		timeout, verifies, takes time.Duration // timeout 0: no deadline
+		late                     error
+		kind                     verify.Kind
+	}{
+		"answers late":                  {time.Second, 2 * time.Second, 2 * time.Second, nil, verify.Timeout},
+		"hangs":                         {time.Second, time.Hour, 3 * time.Second, nil, verify.Timeout},
+		"hangs without a deadline":      {0, time.Hour, verify.DefaultTimeout + 2*time.Second, nil, verify.Timeout},
+		"says late what it waited for":  {time.Second, 2 * time.Second, 2 * time.Second, &verify.Error{Kind: verify.Unreachable}, verify.Unreachable},
+		"is in time without a deadline": {0, 30 * time.Second, 30 * time.Second, nil, verify.Failed},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx := t.Context()
+				if test.timeout > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, test.timeout)
+					defer cancel()
+				}
+				m := newNode(t, states.Enroll)
+				begin := time.Now()
+				_, err := verify.Manage(ctx, m, verify.Func(func(context.Context) (states.Power, error) {
+					time.Sleep(test.verifies)
+					return states.PowerOn, test.late
+				}))
+				require.Equal(t, test.takes, time.Since(begin))
+				if test.kind == verify.Failed {
+					require.NoError(t, err)
+					require.Equal(t, states.Manageable, m.Node().State)
+					return
+				}
+				require.ErrorIs(t, err, test.kind)
+				require.Equal(t, machine.Node{State: states.Enroll, LastError: err.Error()}, m.Node())
+				time.Sleep(test.verifies)
+				require.Equal(t, states.Enroll, m.Node().State, "the late answer changes nothing")
+			})
+		})
+	}
+}
+
+func TestACancelledVerificationEndsInEnroll(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := newNode(t, states.Enroll)
+	_, err := verify.Manage(ctx, m, verify.Func(func(ctx context.Context) (states.Power, error) {
+		cancel()
+		<-ctx.Done()
+		return states.PowerOn, nil
+	}))
+	if err == nil { // the answer came first
+		require.Equal(t, states.Manageable, m.Node().State)
+		return
+	}
+	require.ErrorIs(t, err, verify.Cancelled)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, machine.Node{State: states.Enroll, LastError: err.Error()}, m.Node())
+}
+
+// failSave makes the machine's save hook refuse to store the given states.
+func failSave(refused ...states.State) func(*machine.Config) {
+	return func(c *machine.Config) {
+		c.Save = []machine.SaveHook{func(_ context.Context, _, to machine.Node) error {
+			if states.SetOf(refused...).Has(to.State) {
+				return fmt.Errorf("%v is not saved", to.State)
+			}
+			return nil
+		}}
+	}
+}
+
+func TestAFailingSaveIsToldAndNeverLost(t *testing.T) {
+	tests := map[string]struct {
+		refused []states.State
+		answer  error
+		ends    states.State
+		stuck   bool
+	}{
+		"of verifying":             {[]states.State{states.Verifying}, nil, states.Enroll, false},
+		"of manageable":            {[]states.State{states.Manageable}, nil, states.Enroll, false},
+		"of enroll":                {[]states.State{states.Enroll}, errors.New("no answer"), states.Verifying, true},
+		"of manageable and enroll": {[]states.State{states.Manageable, states.Enroll}, nil, states.Verifying, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			m := newNode(t, states.Enroll, failSave(test.refused...))
+			power, err := verify.Manage(t.Context(), m, answers(states.PowerOn, test.answer))
+			require.Equal(t, states.NoPower, power)
+			require.ErrorContains(t, err, test.refused[0].String()+" is not saved")
+			require.Equal(t, test.ends, m.Node().State)
+			require.Equal(t, test.stuck, errors.Is(err, verify.ErrStillVerifying))
+			if test.stuck {
+				in, err := m.Node().Recover(states.Latest().Table())
+				require.NoError(t, err)
+				require.Equal(t, states.EventFail, in.Event, "recovery knows what to do")
+			}
+		})
+	}
+}
+
+func TestAHookThatFailsAfterTheMoveDoesNotStopVerification(t *testing.T) {
+	broken := errors.New("broken hook")
+	m := newNode(t, states.Enroll, func(c *machine.Config) {
+		c.Enter = []machine.Hook{func(context.Context, machine.Transition) error { return broken }}
+	})
+	power, err := verify.Manage(t.Context(), m, answers(states.PowerOff, nil))
+	require.ErrorIs(t, err, broken)
+	require.Equal(t, states.PowerOff, power)
+	require.Equal(t, states.Manageable, m.Node().State)
+}
+
+func TestOnlyOneOfManyVerifiesANode(t *testing.T) {
+	m := newNode(t, states.Enroll)
+	var (
+		wg       sync.WaitGroup
+		mu       sync.Mutex
+		verified int
+		good     int
+	)
+	for range 8 {
+		wg.Go(func() {
+			_, err := verify.Manage(t.Context(), m, verify.Func(func(context.Context) (states.Power, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				verified++
+				return states.PowerOn, nil
+			}))
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				good++
+				return
+			}
+			require.ErrorIs(t, err, machine.ErrNotAllowed)
+		})
+	}
+	wg.Wait()
+	require.Equal(t, 1, verified)
+	require.Equal(t, 1, good)
+}
+
+func ExampleManage() {
+	node, err := machine.New(machine.Config{
+		Table: states.Latest().Table(),
+		Node:  machine.Node{State: states.Enroll},
+		Name:  "rack1-u7",
+	})
+	if err != nil {
+		panic(err)
+	}
+	// Package bmc has the verifiers for real BMCs.
+	var verifier verify.Func = func(context.Context) (states.Power, error) {
+		return states.NoPower, &verify.Error{Step: verify.PowerState, Kind: verify.Unreachable}
+	}
+
+	_, err = verify.Manage(context.Background(), node, verifier)
+	fmt.Println(errors.Is(err, verify.Unreachable))
+	fmt.Println(node.Node().State)
+	fmt.Println(node.Node().LastError)
+	// Output:
+	// true
+	// enroll
+	// verification of node rack1-u7 failed: power state: unreachable
+}
