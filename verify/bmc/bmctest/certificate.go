@@ -1,0 +1,145 @@
+package bmctest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"time"
+)
+
+// Certificate says what is wrong with the certificate that a Redfish BMC shows. The zero value is CertValid.
+type Certificate uint8
+
+const (
+	CertValid       Certificate = iota // for 127.0.0.1, ::1, localhost and the BMC's address, signed by the CA of CertPool
+	CertExpired                        // ended yesterday
+	CertNotYetValid                    // begins tomorrow, as if the BMC had lost its clock
+	CertWrongName                      // for another host
+	CertForeignCA                      // signed by a CA that CertPool does not hold
+)
+
+var certificateNames = [...]string{
+	CertValid:       "CertValid",
+	CertExpired:     "CertExpired",
+	CertNotYetValid: "CertNotYetValid",
+	CertWrongName:   "CertWrongName",
+	CertForeignCA:   "CertForeignCA",
+}
+
+// String is the name of the constant.
+func (c Certificate) String() string {
+	if int(c) < len(certificateNames) {
+		return certificateNames[c]
+	}
+	return fmt.Sprintf("Certificate(%d)", uint8(c))
+}
+
+// BadCertificates lists every Certificate that a careful client must refuse.
+func BadCertificates() []Certificate {
+	return []Certificate{CertExpired, CertNotYetValid, CertWrongName, CertForeignCA}
+}
+
+// certificates are what one BMC shows and what its owner trusts.
+type certificates struct {
+	tls         *tls.Config
+	caPEM       []byte
+	fingerprint [32]byte
+}
+
+func newCertificates(kind Certificate, addr net.IP) (certificates, error) {
+	trusted, err := newAuthority()
+	if err != nil {
+		return certificates{}, err
+	}
+	signer := trusted
+	if kind == CertForeignCA {
+		if signer, err = newAuthority(); err != nil {
+			return certificates{}, err
+		}
+	}
+	leaf, err := signer.issue(leafTemplate(kind, addr))
+	if err != nil {
+		return certificates{}, err
+	}
+	return certificates{
+		tls:         &tls.Config{Certificates: []tls.Certificate{leaf}, NextProtos: []string{"http/1.1"}},
+		caPEM:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: trusted.cert.Raw}),
+		fingerprint: sha256.Sum256(leaf.Certificate[0]),
+	}, nil
+}
+
+func leafTemplate(kind Certificate, addr net.IP) *x509.Certificate {
+	now := time.Now()
+	t := &x509.Certificate{
+		SerialNumber: serialNumber(),
+		Subject:      pkix.Name{CommonName: "bmctest BMC"},
+		NotBefore:    now.Add(-time.Hour),
+		NotAfter:     now.Add(30 * 24 * time.Hour),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames:     []string{"localhost"},
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback, addr},
+	}
+	switch kind {
+	case CertExpired:
+		t.NotBefore, t.NotAfter = now.Add(-48*time.Hour), now.Add(-24*time.Hour)
+	case CertNotYetValid:
+		t.NotBefore = now.Add(24 * time.Hour)
+	case CertWrongName:
+		t.DNSNames, t.IPAddresses = []string{"another-bmc.invalid"}, nil
+	}
+	return t
+}
+
+// authority is a certificate authority that lives in memory only.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority() (*authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("bmctest: make CA key: %w", err)
+	}
+	template := &x509.Certificate{
+		SerialNumber:          serialNumber(),
+		Subject:               pkix.Name{CommonName: "bmctest CA " + rand.Text()[:6]},
+		NotBefore:             time.Now().Add(-72 * time.Hour),
+		NotAfter:              time.Now().Add(365 * 24 * time.Hour),
+		KeyUsage:              x509.KeyUsageCertSign,
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("bmctest: sign CA: %w", err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("bmctest: read CA: %w", err)
+	}
+	return &authority{cert: cert, key: key}, nil
+}
+
+func (a *authority) issue(template *x509.Certificate) (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("bmctest: make key: %w", err)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("bmctest: sign certificate: %w", err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+}
+
+func serialNumber() *big.Int { return new(big.Int).SetBytes([]byte(rand.Text())[:16]) }

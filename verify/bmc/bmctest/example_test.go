@@ -1,0 +1,146 @@
+package bmctest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+func Example() {
+	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer bmc.Close()
+
+	client := bmc.Client()
+	turnOn := func() (status string) {
+		r, _ := http.NewRequest(http.MethodPost, bmc.URL()+"Systems/1/Actions/ComputerSystem.Reset",
+			strings.NewReader(`{"ResetType": "On"}`))
+		r.SetBasicAuth(bmctest.DefaultUser, bmctest.DefaultPassword)
+		resp, err := client.Do(r)
+		if err != nil {
+			return "no response"
+		}
+		defer resp.Body.Close()
+		return resp.Status
+	}
+	fmt.Println(bmc.Power("1"))
+	fmt.Println(turnOn())
+	fmt.Println(bmc.Power("1"))
+
+	// The next time the BMC does what it is told, and dies in the middle of the answer.
+	_ = bmc.SetPower("1", bmctest.PowerOff)
+	bmc.SetFault(bmctest.Fault{Method: http.MethodPost, Do: bmctest.ResetAfter(12)})
+	fmt.Println(turnOn())
+	fmt.Println(bmc.Power("1"))
+	// Output:
+	// Off
+	// 204 No Content
+	// On
+	// no response
+	// On
+}
+
+func ExampleRedfish_Logins() {
+	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{
+		Users:     map[string]string{"operator": "right"},
+		LockAfter: 2,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer bmc.Close()
+
+	for _, password := range []string{"wrong", "wrong", "right"} {
+		r, _ := http.NewRequest(http.MethodGet, bmc.URL()+"Systems", nil)
+		r.SetBasicAuth("operator", password)
+		resp, err := bmc.Client().Do(r)
+		if err != nil {
+			log.Fatal(err)
+		}
+		resp.Body.Close()
+		fmt.Println(password, resp.Status)
+	}
+	fmt.Printf("%+v\n", bmc.Logins())
+	// Output:
+	// wrong 401 Unauthorized
+	// wrong 401 Unauthorized
+	// right 403 Forbidden
+	// {Attempts:3 Succeeded:0 Failed:3}
+}
+
+func ExampleRedfish_SetFault() {
+	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer bmc.Close()
+
+	bmc.SetFault(bmctest.Fault{On: "/redfish/v1", Times: 2, Do: bmctest.Unavailable(time.Minute)})
+	for range 3 {
+		resp, err := bmc.Client().Get(bmc.URL())
+		if err != nil {
+			log.Fatal(err)
+		}
+		resp.Body.Close()
+		fmt.Println(resp.StatusCode, resp.Header.Get("Retry-After"))
+	}
+	// Output:
+	// 503 60
+	// 503 60
+	// 200
+}
+
+func ExampleBadCertificates() {
+	for _, c := range bmctest.BadCertificates() {
+		bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{Certificate: c})
+		if err != nil {
+			log.Fatal(err)
+		}
+		_, err = bmc.Client().Get(bmc.URL())
+		fmt.Println(c, "refused:", err != nil)
+		bmc.Close()
+	}
+	// Output:
+	// CertExpired refused: true
+	// CertNotYetValid refused: true
+	// CertWrongName refused: true
+	// CertForeignCA refused: true
+}
+
+func ExampleFault_String() {
+	fmt.Println(bmctest.Fault{
+		On:   "/redfish/v1/Systems/1",
+		Skip: 1,
+		Do:   bmctest.HangAfter(120),
+	})
+	// Output: any /redfish/v1/Systems/1: HangAfter(120), spares 1
+}
+
+func ExampleNewIPMI() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	bmc, err := bmctest.NewIPMI(ctx, bmctest.IPMIConfig{Power: "on"})
+	if errors.Is(err, bmctest.ErrNotInstalled) {
+		fmt.Println("skipped:", err)
+		return
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer bmc.Close()
+
+	fmt.Println(bmc.Power())
+	bmc.Kill() // clients that ask now wait for an answer in vain
+	if err := bmc.Restart(ctx); err != nil {
+		log.Fatal(err)
+	}
+	bmc.Drop(true) // the same, but the BMC lives
+}

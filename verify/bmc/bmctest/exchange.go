@@ -1,0 +1,80 @@
+package bmctest
+
+import (
+	"net"
+	"net/http"
+	"time"
+)
+
+// exchange is a request that waits for its response.
+type exchange struct {
+	bmc   *Redfish
+	w     http.ResponseWriter
+	call  *call
+	entry *Request
+}
+
+// answer does what the request asks for, and is what a healthy BMC says about it.
+func (x *exchange) answer() reply { return x.bmc.answer(x.call) }
+
+// send answers in the ordinary way.
+func (x *exchange) send(p reply) {
+	x.bmc.mu.Lock()
+	x.entry.Status = p.status
+	x.bmc.mu.Unlock()
+	p.send(x.w)
+}
+
+// wait returns false when the BMC or the client has gone meanwhile.
+func (x *exchange) wait(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-x.call.Context().Done():
+	case <-x.bmc.done:
+	}
+	return false
+}
+
+// take takes the connection from net/http, which reports an error where the request came without one.
+func (x *exchange) take() (net.Conn, bool) {
+	c, _, err := http.NewResponseController(x.w).Hijack()
+	return c, err == nil
+}
+
+// cut sends no more than n bytes of a response and leaves the connection open.
+func (x *exchange) cut(p reply, n int) (net.Conn, bool) {
+	response := p.bytes(x.call.Request)
+	c, ok := x.take()
+	if !ok {
+		return nil, false
+	}
+	if _, err := c.Write(response[:min(max(n, 0), len(response))]); err != nil {
+		_ = c.Close()
+		return nil, false
+	}
+	return c, true
+}
+
+// drip sends a response byte by byte.
+func (x *exchange) drip(p reply, interval time.Duration) {
+	c, ok := x.take()
+	if !ok {
+		return
+	}
+	defer c.Close()
+	for _, one := range p.bytes(x.call.Request) {
+		if _, err := c.Write([]byte{one}); err != nil || !x.wait(interval) {
+			return
+		}
+	}
+}
+
+// reset answers with a TCP RST.
+func (x *exchange) reset() {
+	if c, ok := x.take(); ok {
+		rawConn(c).reset()
+	}
+}

@@ -1,0 +1,362 @@
+package bmctest_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+const getSystem = "GET " + system + " HTTP/1.1\r\nHost: bmc\r\nAuthorization: Basic YWRtaW46Ym1jdGVzdC1wYXNzd29yZA==\r\n\r\n"
+
+// dialTLS is a connection to bmc over which getSystem has been sent.
+func dialTLS(t *testing.T, bmc *bmctest.Redfish) net.Conn {
+	t.Helper()
+	c, err := tls.Dial("tcp", bmc.Addr(), &tls.Config{RootCAs: bmc.CertPool()})
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	require.NoError(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	_, err = io.WriteString(c, getSystem)
+	require.NoError(t, err)
+	return c
+}
+
+func TestResponseBreaksAtAnyByte(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(n int) bmctest.Effect
+		wait time.Duration // for the next byte
+		end  error
+	}{
+		{"HangAfter", bmctest.HangAfter, 30 * time.Millisecond, os.ErrDeadlineExceeded},
+		{"ResetAfter", bmctest.ResetAfter, 20 * time.Second, syscall.ECONNRESET},
+		{"CloseAfter", bmctest.CloseAfter, 20 * time.Second, io.EOF},
+	}
+	bmc := newRedfish(t, bmctest.RedfishConfig{})
+	for _, tt := range tests {
+		for _, n := range []int{0, 1, 8, 9, 12, 17, 100, 300, 500, 999} {
+			t.Run(fmt.Sprint(tt.name, n), func(t *testing.T) {
+				require.NoError(t, bmc.ClearFaults())
+				bmc.SetFault(bmctest.Fault{On: system, Do: tt.do(n)})
+				c := dialTLS(t, bmc)
+				got := make([]byte, n)
+				_, err := io.ReadFull(c, got)
+				require.NoError(t, err)
+				require.Equal(t, "HTTP/1.1 200 OK\r\n"[:min(n, 17)], string(got[:min(n, 17)]))
+				require.NoError(t, c.SetReadDeadline(time.Now().Add(tt.wait)))
+				_, err = c.Read(make([]byte, 1))
+				require.ErrorIs(t, err, tt.end)
+			})
+		}
+	}
+}
+
+func TestWholeResponseCanComeBeforeTheHang(t *testing.T) {
+	bmc := newRedfish(t, bmctest.RedfishConfig{})
+	bmc.SetFault(bmctest.Fault{Do: bmctest.CloseAfter(1 << 20)})
+	r := ask(t, bmc, http.MethodGet, system, "")
+	require.Equal(t, 200, r.StatusCode)
+	require.Contains(t, string(r.body), `"PowerState":"Off"`)
+	require.NotEmpty(t, r.Header.Get("ETag"))
+	require.NotEmpty(t, r.Header.Get("Date"))
+}
+
+func TestLostResponseIsDoneAllTheSame(t *testing.T) {
+	bmc := newRedfish(t, bmctest.RedfishConfig{Faults: []bmctest.Fault{{On: reset, Do: bmctest.ResetAfter(0)}}})
+	client := dial(bmc, bmctest.DefaultPassword)
+	ctx := timeLimit(t)
+	require.NoError(t, client.Open(ctx))
+	_, err := client.SetPowerState(ctx, "on")
+	require.Error(t, err)
+	require.Equal(t, bmctest.PowerOn, bmc.Power("1"))
+	require.NoError(t, client.Close(ctx))
+}
+
+func TestEffectsOnResponses(t *testing.T) {
+	const other = "https://another-bmc.invalid/redfish/v1/"
+	tests := []struct {
+		do     bmctest.Effect
+		status int
+		header string
+		want   string // of the header
+		body   string // a regular expression
+	}{
+		{do: bmctest.Delay(time.Millisecond), status: 200, body: `"PowerState":"Off"`},
+		{do: bmctest.Drip(0), status: 200, body: `"PowerState":"Off"`},
+		{do: bmctest.BadJSON(), status: 200, header: "Content-Type", want: "application/json", body: `^\{"PowerState": On`},
+		{do: bmctest.TruncatedJSON(), status: 200, header: "Content-Type", want: "application/json", body: `^\{.*[^}]$`},
+		{do: bmctest.HTMLPage(), status: 200, header: "Content-Type", want: "text/html; charset=utf-8", body: `<html>`},
+		{do: bmctest.Status(401), status: 401, header: "WWW-Authenticate", want: `Basic realm="bmctest"`, body: `NoValid`},
+		{do: bmctest.Status(404), status: 404, body: `Not Found`},
+		{do: bmctest.Status(500), status: 500, body: `Internal Server Error`},
+		{do: bmctest.Status(0), status: 500, body: `InternalError`},
+		{do: bmctest.Locked(), status: 403, body: `locked`},
+		{do: bmctest.Unavailable(1500 * time.Millisecond), status: 503, header: "Retry-After", want: "2", body: `Unavailable`},
+		{do: bmctest.RedirectLoop(), status: 307, header: "Location", want: system, body: `^$`},
+		{do: bmctest.RedirectTo(other), status: 307, header: "Location", want: other, body: `^$`},
+		{do: bmctest.Property("PowerState", nil), status: 200, body: `"PowerState":null`},
+		{do: bmctest.Property("PowerState", "Paused"), status: 200, body: `"PowerState":"Paused"`},
+		{do: bmctest.Property("PowerState", func() {}), status: 200, body: `"PowerState":"Off"`},
+		{do: bmctest.WithoutProperty("PowerState"), status: 200, body: `"Name":"1","Status"`},
+		{do: bmctest.Effect{}, status: 200, body: `"PowerState":"Off"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.do.String(), func(t *testing.T) {
+			bmc := newRedfish(t, bmctest.RedfishConfig{})
+			bmc.SetFault(bmctest.Fault{Do: tt.do})
+			client := bmc.Client()
+			client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+			r, err := http.NewRequestWithContext(timeLimit(t), http.MethodGet, "https://"+bmc.Addr()+system, nil)
+			require.NoError(t, err)
+			r.SetBasicAuth(bmctest.DefaultUser, bmctest.DefaultPassword)
+			resp, err := client.Do(r)
+			require.NoError(t, err)
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			require.NoError(t, err)
+			require.Equal(t, tt.status, resp.StatusCode)
+			require.Regexp(t, tt.body, string(body))
+			if tt.header != "" {
+				require.Equal(t, tt.want, resp.Header.Get(tt.header))
+			}
+		})
+	}
+}
+
+func TestSlowEffectsTakeTheirTime(t *testing.T) {
+	bmc := newRedfish(t, bmctest.RedfishConfig{})
+	bmc.SetFault(bmctest.Fault{Times: 1, Do: bmctest.Delay(100 * time.Millisecond)})
+	start := time.Now()
+	ask(t, bmc, http.MethodGet, "/redfish", "")
+	require.GreaterOrEqual(t, time.Since(start), 100*time.Millisecond)
+
+	bmc.SetFault(bmctest.Fault{Times: 1, Do: bmctest.Drip(time.Millisecond)})
+	start = time.Now()
+	require.Equal(t, 200, ask(t, bmc, http.MethodGet, "/redfish", "").StatusCode)
+	require.GreaterOrEqual(t, time.Since(start), 150*time.Millisecond, "the header alone has more than 150 bytes")
+}
+
+func TestGarbageIsNotHTTP(t *testing.T) {
+	bmc := newRedfish(t, bmctest.RedfishConfig{})
+	bmc.SetFault(bmctest.Fault{Do: bmctest.Garbage()})
+	_, err := bmc.Client().Get(bmc.URL())
+	require.ErrorContains(t, err, "malformed HTTP")
+}
+
+func TestRedirectLoopNeverEnds(t *testing.T) {
+	bmc := newRedfish(t, bmctest.RedfishConfig{})
+	bmc.SetFault(bmctest.Fault{Do: bmctest.RedirectLoop()})
+	_, err := bmc.Client().Get(bmc.URL())
+	require.ErrorContains(t, err, "stopped after 10 redirects")
+}
+
+func TestEndlessBodyGoesOnUntilClose(t *testing.T) {
+	bmc := newRedfish(t, bmctest.RedfishConfig{})
+	bmc.SetFault(bmctest.Fault{Do: bmctest.EndlessBody()})
+	resp, err := bmc.Client().Get(bmc.URL())
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	_, err = io.CopyN(io.Discard, resp.Body, 4<<20)
+	require.NoError(t, err)
+	require.NoError(t, bmc.Close())
+	_, err = io.Copy(io.Discard, resp.Body)
+	require.Error(t, err)
+}
+
+func TestPortFaults(t *testing.T) {
+	tests := []struct {
+		do    bmctest.Effect
+		check func(t *testing.T, bmc *bmctest.Redfish, err error)
+	}{
+		{bmctest.Refuse(), func(t *testing.T, _ *bmctest.Redfish, err error) {
+			require.ErrorIs(t, err, syscall.ECONNREFUSED)
+		}},
+		{bmctest.Silent(), func(t *testing.T, _ *bmctest.Redfish, err error) {
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		}},
+		{bmctest.PlainHTTP(), func(t *testing.T, bmc *bmctest.Redfish, err error) {
+			require.ErrorContains(t, err, "server gave HTTP response to HTTPS client")
+			client := bmc.Client()
+			resp, err := client.Get("http://" + bmc.Addr() + "/redfish/v1/")
+			require.NoError(t, err)
+			require.NoError(t, resp.Body.Close())
+			require.Equal(t, 200, resp.StatusCode)
+		}},
+	}
+	const long, short = 20 * time.Second, 300 * time.Millisecond
+	get := func(t *testing.T, bmc *bmctest.Redfish, limit time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, bmc.URL(), nil)
+		require.NoError(t, err)
+		resp, err := bmc.Client().Do(r)
+		if err == nil {
+			require.NoError(t, resp.Body.Close())
+		}
+		return err
+	}
+	for _, tt := range tests {
+		t.Run(tt.do.String()+" at once", func(t *testing.T) {
+			bmc := newRedfish(t, bmctest.RedfishConfig{Faults: []bmctest.Fault{{Do: tt.do}}})
+			addr := bmc.Addr()
+			tt.check(t, bmc, get(t, bmc, short))
+			require.NoError(t, bmc.ClearFaults())
+			require.Equal(t, addr, bmc.Addr())
+			require.NoError(t, get(t, bmc, long))
+		})
+		t.Run(tt.do.String()+" after a request", func(t *testing.T) {
+			bmc := newRedfish(t, bmctest.RedfishConfig{})
+			bmc.SetFault(bmctest.Fault{On: "/redfish/v1", Skip: 1, Do: tt.do})
+			require.NoError(t, get(t, bmc, long), "this request is spared")
+			require.Error(t, get(t, bmc, long), "this one is reset")
+			tt.check(t, bmc, get(t, bmc, short))
+		})
+	}
+}
+
+func TestRefuseEndsOpenConnections(t *testing.T) {
+	bmc := newRedfish(t, bmctest.RedfishConfig{})
+	bmc.SetFault(bmctest.Fault{On: system, Do: bmctest.HangAfter(5)})
+	c := dialTLS(t, bmc)
+	_, err := io.ReadFull(c, make([]byte, 5))
+	require.NoError(t, err)
+	bmc.SetFault(bmctest.Fault{Do: bmctest.Refuse()})
+	_, err = c.Read(make([]byte, 1))
+	require.ErrorIs(t, err, syscall.ECONNRESET)
+}
+
+func TestFaultsStrikeWhatTheyMatch(t *testing.T) {
+	bmc := newRedfish(t, bmctest.RedfishConfig{})
+	bmc.SetFault(bmctest.Fault{On: system, Method: http.MethodGet, Skip: 1, Times: 2, Do: bmctest.Status(500)})
+	var statuses []int
+	for range 5 {
+		statuses = append(statuses, ask(t, bmc, http.MethodGet, system+"/", "").StatusCode)
+		require.Equal(t, 200, ask(t, bmc, http.MethodPatch, system, `{}`).StatusCode)
+		require.Equal(t, 200, ask(t, bmc, http.MethodGet, "/redfish", "").StatusCode)
+	}
+	require.Equal(t, []int{200, 500, 500, 200, 200}, statuses)
+
+	bmc.SetFault(bmctest.Fault{Do: bmctest.Status(502)})
+	bmc.SetFault(bmctest.Fault{Do: bmctest.Status(503)})
+	require.Equal(t, 502, ask(t, bmc, http.MethodGet, system, "").StatusCode, "the first that was set")
+	require.NoError(t, bmc.ClearFaults())
+	require.Equal(t, 200, ask(t, bmc, http.MethodGet, system, "").StatusCode)
+}
+
+func TestFaultReadsAsWritten(t *testing.T) {
+	tests := []struct {
+		fault bmctest.Fault
+		want  string
+	}{
+		{bmctest.Fault{}, "nothing"},
+		{bmctest.Fault{Do: bmctest.Refuse()}, "Refuse()"},
+		{bmctest.Fault{On: system, Do: bmctest.HangAfter(120)}, "any " + system + ": HangAfter(120)"},
+		{
+			bmctest.Fault{Method: "GET", Skip: 2, Times: 1, Do: bmctest.Drip(time.Second)},
+			"GET request: Drip(1s), spares 2, times 1",
+		},
+		{bmctest.Fault{Do: bmctest.Property("PowerState", nil)}, `Property("PowerState", <nil>)`},
+	}
+	for _, tt := range tests {
+		require.Equal(t, tt.want, tt.fault.String())
+	}
+}
+
+func TestCertificates(t *testing.T) {
+	tests := []struct {
+		kind  bmctest.Certificate
+		check func(t *testing.T, err error)
+	}{
+		{bmctest.CertValid, func(t *testing.T, err error) { require.NoError(t, err) }},
+		{bmctest.CertExpired, invalid(x509.Expired)},
+		{bmctest.CertNotYetValid, invalid(x509.Expired)},
+		{bmctest.CertWrongName, func(t *testing.T, err error) {
+			var wrong x509.HostnameError
+			require.ErrorAs(t, err, &wrong)
+		}},
+		{bmctest.CertForeignCA, func(t *testing.T, err error) {
+			var unknown x509.UnknownAuthorityError
+			require.ErrorAs(t, err, &unknown)
+		}},
+	}
+	require.Len(t, tests, 1+len(bmctest.BadCertificates()))
+	for _, tt := range tests {
+		t.Run(tt.kind.String(), func(t *testing.T) {
+			bmc := newRedfish(t, bmctest.RedfishConfig{Certificate: tt.kind})
+			resp, err := bmc.Client().Get(bmc.URL())
+			if err == nil {
+				resp.Body.Close()
+			}
+			tt.check(t, err)
+		})
+	}
+	require.Equal(t, "Certificate(77)", bmctest.Certificate(77).String())
+}
+
+func invalid(reason x509.InvalidReason) func(*testing.T, error) {
+	return func(t *testing.T, err error) {
+		var invalid x509.CertificateInvalidError
+		require.ErrorAs(t, err, &invalid)
+		require.Equal(t, reason, invalid.Reason)
+	}
+}
+
+func TestCloseEndsWhatHangs(t *testing.T) {
+	for _, do := range []bmctest.Effect{
+		bmctest.HangAfter(0), bmctest.Delay(time.Hour), bmctest.Drip(time.Hour), bmctest.EndlessBody(),
+	} {
+		t.Run(do.String(), func(t *testing.T) {
+			bmc := newRedfish(t, bmctest.RedfishConfig{Faults: []bmctest.Fault{{Do: do}}})
+			dialTLS(t, bmc)
+			require.Eventually(t, func() bool { return len(bmc.Requests()) == 1 }, 10*time.Second, time.Millisecond)
+			closed := make(chan error)
+			go func() { closed <- bmc.Close() }()
+			select {
+			case err := <-closed:
+				require.NoError(t, err)
+			case <-time.After(10 * time.Second):
+				t.Fatal("Close hangs")
+			}
+			require.NoError(t, bmc.Close(), "a second time")
+			require.NoError(t, bmc.ClearFaults(), "of a BMC that is closed")
+		})
+	}
+}
+
+func TestBmclibMeetsEveryEffect(t *testing.T) {
+	names := map[string]bool{}
+	for _, do := range bmctest.Effects() {
+		t.Run(do.String(), func(t *testing.T) {
+			require.False(t, names[do.String()], "listed twice")
+			names[do.String()] = true
+			bmc := newRedfish(t, bmctest.RedfishConfig{})
+			bmc.SetFault(bmctest.Fault{Do: do})
+			_ = getPower(t, bmc, 400*time.Millisecond)
+			require.NoError(t, bmc.ClearFaults())
+			require.NoError(t, getPower(t, bmc, 20*time.Second))
+		})
+	}
+}
+
+func getPower(t *testing.T, bmc *bmctest.Redfish, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	client := dial(bmc, bmctest.DefaultPassword)
+	if err := client.Open(ctx); err != nil {
+		return err
+	}
+	_, err := client.GetPowerState(ctx)
+	return errors.Join(err, client.Close(ctx))
+}

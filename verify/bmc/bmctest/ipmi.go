@@ -1,0 +1,239 @@
+package bmctest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// ErrNotInstalled is matched by the error of NewIPMI where the program ipmi_sim is not on the PATH.
+var ErrNotInstalled = errors.New("not installed")
+
+// IPMI is a BMC that speaks IPMI 2.0 over UDP with cipher suite 3: OpenIPMI's ipmi_sim, behind a relay that counts logins
+// and loses packets on demand. It is made by NewIPMI, must be closed, and is safe for concurrent use.
+type IPMI struct {
+	program string
+	dir     string
+	config  IPMIConfig
+	relay   *relay
+
+	mu     sync.Mutex
+	child  *child
+	closed bool
+}
+
+// NewIPMI starts a BMC and returns when it answers. The context bounds the start only. The error matches ErrNotInstalled
+// where ipmi_sim is missing, and else says what is wrong with config or why the program did not start.
+func NewIPMI(ctx context.Context, config IPMIConfig) (*IPMI, error) {
+	config, err := config.complete()
+	if err != nil {
+		return nil, err
+	}
+	program, err := exec.LookPath("ipmi_sim")
+	if err != nil {
+		return nil, fmt.Errorf("bmctest: ipmi_sim is %w: it is in the Debian package openipmi", ErrNotInstalled)
+	}
+	dir, err := os.MkdirTemp("", "bmctest-ipmi-")
+	if err != nil {
+		return nil, fmt.Errorf("bmctest: make folder: %w", err)
+	}
+	b := &IPMI{program: program, dir: dir, config: config}
+	if b.relay, err = newRelay(config.Addr); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	if err := errors.Join(b.writeFiles(), b.SetPower(config.Power)); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	if err := b.Restart(ctx); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+// Close kills the program, waits for it, and removes its folder. A second Close does nothing.
+func (b *IPMI) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil
+	}
+	b.closed = true
+	b.stop()
+	return errors.Join(b.relay.close(), os.RemoveAll(b.dir))
+}
+
+// Addr is the host and UDP port that the BMC answers on, as "127.0.0.1:41253". It stays the same after Restart.
+func (b *IPMI) Addr() string { return b.relay.addr.String() }
+
+// Host is the IP address that the BMC answers on.
+func (b *IPMI) Host() string { return b.relay.addr.IP.String() }
+
+// Port is the UDP port that the BMC answers on.
+func (b *IPMI) Port() int { return b.relay.addr.Port }
+
+// Power is "on" or "off".
+func (b *IPMI) Power() string {
+	state, err := os.ReadFile(filepath.Join(b.dir, "power"))
+	if err == nil && strings.TrimSpace(string(state)) == "1" {
+		return "on"
+	}
+	return "off"
+}
+
+// SetPower turns the power "on" or "off" behind the back of all clients.
+func (b *IPMI) SetPower(power string) error {
+	state := map[string]string{"on": "1\n", "off": "0\n"}[power]
+	if state == "" {
+		return fmt.Errorf("bmctest: set power %q: want \"on\" or \"off\"", power)
+	}
+	next := filepath.Join(b.dir, "power.next")
+	if err := os.WriteFile(next, []byte(state), 0o600); err != nil {
+		return fmt.Errorf("bmctest: set power: %w", err)
+	}
+	if err := os.Rename(next, filepath.Join(b.dir, "power")); err != nil {
+		return fmt.Errorf("bmctest: set power: %w", err)
+	}
+	return nil
+}
+
+// Kill ends the BMC in the middle of what it does (SIGKILL). Clients get no answer from then on; the power stays as it is.
+func (b *IPMI) Kill() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stop()
+}
+
+// stop kills the program, if it runs, and takes it from the relay. b.mu is held.
+func (b *IPMI) stop() {
+	b.child.kill()
+	b.relay.connect(nil)
+}
+
+// Restart starts the BMC anew, after a Kill or instead of one, and returns when it answers. All its sessions are gone.
+func (b *IPMI) Restart(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return errors.New("bmctest: restart: the BMC is closed")
+	}
+	b.stop()
+	var err error
+	for range startAttempts {
+		if err = b.start(ctx); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	return err
+}
+
+// Drop makes the network lose every packet from and to the BMC until it is told otherwise.
+func (b *IPMI) Drop(all bool) { b.relay.drop.Store(all) }
+
+// Logins counts the attempts to log in since the start, across restarts: RAKP messages 1, not counting those that a
+// client repeats since no answer came. A wrong password is not among the failed ones where the client, as ipmitool does,
+// notices it first and breaks off.
+func (b *IPMI) Logins() Logins { return b.relay.count() }
+
+// startAttempts is how often a port is chosen: another process may take it before ipmi_sim does.
+const startAttempts = 3
+
+// start runs ipmi_sim on a free port and waits until it answers. b.mu is held.
+func (b *IPMI) start(ctx context.Context) error {
+	addr, err := freePort()
+	if err != nil {
+		return err
+	}
+	if err := b.write("lan.conf", lanConfig(addr, b.config.Users), 0o600); err != nil {
+		return err
+	}
+	if b.child, err = startChild(b.program, b.dir); err != nil {
+		return err
+	}
+	if err := b.child.answers(ctx, addr); err != nil {
+		b.child.kill()
+		return err
+	}
+	b.relay.connect(addr)
+	return nil
+}
+
+func freePort() (*net.UDPAddr, error) {
+	c, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return nil, fmt.Errorf("bmctest: find a free port: %w", err)
+	}
+	return c.LocalAddr().(*net.UDPAddr), c.Close()
+}
+
+// child is a running ipmi_sim.
+type child struct {
+	cmd *exec.Cmd
+	log string
+	end chan struct{} // closed when it has ended and been waited for
+}
+
+func startChild(program, dir string) (*child, error) {
+	c := &child{log: filepath.Join(dir, "log"), end: make(chan struct{})}
+	log, err := os.Create(c.log)
+	if err != nil {
+		return nil, fmt.Errorf("bmctest: log of ipmi_sim: %w", err)
+	}
+	defer log.Close()
+	c.cmd = exec.Command(program, "-c", "lan.conf", "-f", "sim.emu", "-s", "state")
+	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = dir, log, log
+	// The program ends with its input, so it doesn't outlive this process even if that is killed.
+	if _, err := c.cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("bmctest: input of ipmi_sim: %w", err)
+	}
+	if err := c.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("bmctest: start ipmi_sim: %w", err)
+	}
+	go func() {
+		_ = c.cmd.Wait()
+		close(c.end)
+	}()
+	return c, nil
+}
+
+// kill ends the child, if there is one, and waits for it.
+func (c *child) kill() {
+	if c != nil {
+		_ = c.cmd.Process.Kill()
+		<-c.end
+	}
+}
+
+// answers waits until the child answers an ASF presence ping.
+func (c *child) answers(ctx context.Context, addr *net.UDPAddr) error {
+	conn, err := net.DialUDP("udp", nil, addr)
+	if err != nil {
+		return fmt.Errorf("bmctest: reach ipmi_sim: %w", err)
+	}
+	defer conn.Close()
+	pong := make([]byte, 64)
+	for {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("bmctest: ipmi_sim does not answer: %w", context.Cause(ctx))
+		case <-c.end:
+			said, _ := os.ReadFile(c.log)
+			return fmt.Errorf("bmctest: ipmi_sim ended at once (%v): %s", c.cmd.ProcessState, strings.TrimSpace(string(said)))
+		case <-time.After(10 * time.Millisecond):
+		}
+		_, _ = conn.Write(presencePing)
+		_ = conn.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+		if n, err := conn.Read(pong); err == nil && n >= len(presencePing) {
+			return nil
+		}
+	}
+}
+
+// presencePing is the ASF message of that name (DSP0136), in an RMCP packet. The pong is longer.
+var presencePing = []byte{0x06, 0x00, 0xff, 0x06, 0x00, 0x00, 0x11, 0xbe, 0x80, 0x00, 0x00, 0x00}

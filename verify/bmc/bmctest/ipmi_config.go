@@ -1,0 +1,108 @@
+package bmctest
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// IPMIConfig says what IPMI BMC to make. The zero value is one on a free port of the loopback interface, with one user,
+// that is off.
+type IPMIConfig struct {
+	Addr  string            // host:port to answer on; "127.0.0.1:0" if empty
+	Users map[string]string // password by name, all administrators; DefaultUser with DefaultPassword if empty
+	Power string            // "on" or "off"; off if empty
+}
+
+// What ipmi_sim can hold. IPMI itself allows 16 and 20 bytes, and has 63 users of which the first is the anonymous one.
+const (
+	maxIPMIUserName = 15
+	maxIPMIPassword = 19
+	maxIPMIUsers    = 62
+)
+
+// complete returns a copy with all defaults filled in, or says what is wrong.
+func (c IPMIConfig) complete() (IPMIConfig, error) {
+	c.Addr = defaultTo(c.Addr, "127.0.0.1:0")
+	c.Power = defaultTo(c.Power, "off")
+	c.Users = usersOrDefault(c.Users)
+	var errs []error
+	if c.Power != "on" && c.Power != "off" {
+		errs = append(errs, fmt.Errorf("bmctest: Power %q: want \"on\" or \"off\"", c.Power))
+	}
+	if len(c.Users) > maxIPMIUsers {
+		errs = append(errs, fmt.Errorf("bmctest: %d users: ipmi_sim has room for %d", len(c.Users), maxIPMIUsers))
+	}
+	const want = "want 1 to %d printable ASCII characters, no space, no double quote"
+	for _, name := range slices.Sorted(maps.Keys(c.Users)) {
+		if !quotable(name, maxIPMIUserName) {
+			errs = append(errs, fmt.Errorf("bmctest: user name %q: "+want, name, maxIPMIUserName))
+		}
+		if !quotable(c.Users[name], maxIPMIPassword) {
+			errs = append(errs, fmt.Errorf("bmctest: password of user %q: "+want, name, maxIPMIPassword))
+		}
+	}
+	return c, errors.Join(errs...)
+}
+
+// quotable tells whether s can stand between double quotes in a configuration of ipmi_sim, which knows no escapes and
+// splits its lines at spaces even there.
+func quotable(s string, most int) bool {
+	ok := func(r rune) bool { return r > ' ' && r <= '~' && r != '"' }
+	return s != "" && len(s) <= most && !strings.ContainsFunc(s, func(r rune) bool { return !ok(r) })
+}
+
+//go:embed chassis.sh
+var chassisProgram string
+
+// emulator describes one management controller.
+const emulator = `mc_setbmc 0x20
+mc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02 persist_sdr
+sel_enable 0x20 1000 0x0a
+mc_enable 0x20
+`
+
+// lanConfig is ipmi_sim's configuration, ipmi_lan(5). User 1 is not there, so that nobody logs in without a name.
+func lanConfig(addr *net.UDPAddr, users map[string]string) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, `name "bmctest"
+set_working_mc 0x20
+  startlan 1
+    addr %s %d
+    priv_limit admin
+    allowed_auths_callback md5
+    allowed_auths_user md5
+    allowed_auths_operator md5
+    allowed_auths_admin md5
+    guid a123456789abcdefa123456789abcdef
+  endlan
+  chassis_control "./chassis.sh 0x20"
+`, addr.IP, addr.Port)
+	for i, name := range slices.Sorted(maps.Keys(users)) {
+		fmt.Fprintf(&s, "  user %d true \"%s\" \"%s\" admin 10 md5\n", i+2, name, users[name])
+	}
+	return s.String()
+}
+
+// writeFiles fills the folder with all that does not depend on the port.
+func (b *IPMI) writeFiles() error {
+	return errors.Join(
+		os.Mkdir(filepath.Join(b.dir, "state"), 0o700),
+		b.write("sim.emu", emulator, 0o600),
+		b.write("boot", "default\n", 0o600),
+		b.write("chassis.sh", chassisProgram, 0o700),
+	)
+}
+
+func (b *IPMI) write(name, content string, mode os.FileMode) error {
+	if err := os.WriteFile(filepath.Join(b.dir, name), []byte(content), mode); err != nil {
+		return fmt.Errorf("bmctest: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package bmctest
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Redfish is a BMC that speaks Redfish (DMTF DSP0266) over HTTPS. It is made by NewRedfish, must be closed, and is safe
+// for concurrent use.
+type Redfish struct {
+	config RedfishConfig
+	certs  certificates
+	server *http.Server
+	addr   *net.TCPAddr
+	done   chan struct{}  // closed by Close
+	alive  sync.WaitGroup // every goroutine and open connection
+
+	mu       sync.Mutex // guards all that follows
+	closed   bool
+	listener net.Listener
+	line     line
+	conns    map[*conn]struct{}
+	faults   []*activeFault
+	systems  []*system
+	sessions []*session
+	opened   int // sessions since the start
+	failures map[string]int
+	logins   Logins
+	requests []*Request
+}
+
+// Logins counts attempts to log in.
+type Logins struct {
+	// Attempts are credentials that arrived: a POST to the collection of sessions or a request with Basic
+	// authentication, and with IPMI a RAKP message 1. A request with the token of a session is none.
+	Attempts int
+
+	// Succeeded and Failed are the attempts that the BMC judged. An attempt that a Fault answered, or that broke off
+	// half-way, is neither.
+	Succeeded, Failed int
+}
+
+// Request is one request as a Redfish BMC saw it.
+type Request struct {
+	Method, Path string
+	Status       int // the status that was sent; 0 until then, and for ever where a fault cut the response
+}
+
+// maxRequests bounds the memory that the log of requests takes.
+const maxRequests = 1000
+
+// NewRedfish starts a BMC. The error says what is wrong with config, or why its address cannot be listened on.
+func NewRedfish(config RedfishConfig) (*Redfish, error) {
+	b, err := newRedfish(config)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", b.config.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("bmctest: listen on %s: %w", b.config.Addr, err)
+	}
+	b.addr = listener.Addr().(*net.TCPAddr)
+	if b.certs, err = newCertificates(b.config.Certificate, b.addr.IP); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	b.server = &http.Server{
+		Handler:   http.HandlerFunc(b.serveHTTP),
+		ConnState: b.countConn,
+		ErrorLog:  log.New(io.Discard, "", 0),
+	}
+	b.serve(listener)
+	for _, f := range b.config.Faults {
+		b.SetFault(f)
+	}
+	return b, nil
+}
+
+// newRedfish makes a BMC that nobody can reach yet.
+func newRedfish(config RedfishConfig) (*Redfish, error) {
+	config, err := config.complete()
+	if err != nil {
+		return nil, err
+	}
+	b := &Redfish{
+		config:   config,
+		done:     make(chan struct{}),
+		conns:    make(map[*conn]struct{}),
+		failures: make(map[string]int),
+	}
+	for _, s := range config.Systems {
+		b.systems = append(b.systems, newSystem(s))
+	}
+	return b, nil
+}
+
+// Close ends the BMC and all connections to it, also those that hang, and returns when its last goroutine has ended.
+// A second Close does nothing.
+func (b *Redfish) Close() error {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return nil
+	}
+	b.closed = true
+	close(b.done)
+	b.hangUp()
+	b.mu.Unlock()
+	err := b.server.Close()
+	b.alive.Wait()
+	return err
+}
+
+// Addr is the host and port that the BMC listens on, as "127.0.0.1:41253".
+func (b *Redfish) Addr() string { return b.addr.String() }
+
+// Host is the IP address that the BMC listens on.
+func (b *Redfish) Host() string { return b.addr.IP.String() }
+
+// Port is the TCP port that the BMC listens on.
+func (b *Redfish) Port() int { return b.addr.Port }
+
+// URL is the address of the service root, as "https://127.0.0.1:41253/redfish/v1/".
+func (b *Redfish) URL() string { return "https://" + b.Addr() + rootPath + "/" }
+
+// CertPool holds the certificate authority that the BMC's owner would trust. With CertForeignCA it is not the one that
+// signed the BMC's certificate.
+func (b *Redfish) CertPool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(b.certs.caPEM)
+	return pool
+}
+
+// CAPEM is the certificate authority of CertPool in PEM form, to be written to a file for programs that take one.
+func (b *Redfish) CAPEM() []byte { return slices.Clone(b.certs.caPEM) }
+
+// Fingerprint is the SHA-256 sum of the BMC's own certificate in DER form.
+func (b *Redfish) Fingerprint() [32]byte { return b.certs.fingerprint }
+
+// Client returns a new HTTP client that trusts CertPool and makes a new connection for each request. It has no time
+// limit.
+func (b *Redfish) Client() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		TLSClientConfig:   &tls.Config{RootCAs: b.CertPool()},
+		DisableKeepAlives: true,
+	}}
+}
+
+// Power is the power state of a system, "" where there is none of that ID.
+func (b *Redfish) Power(systemID string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s := b.system(systemID); s != nil {
+		return s.powerAt(time.Now())
+	}
+	return ""
+}
+
+// SetPower changes the power state of a system behind the back of all clients, at once. Any text will do, so that clients
+// can be shown states that no standard knows.
+func (b *Redfish) SetPower(systemID, power string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.system(systemID)
+	if s == nil {
+		return fmt.Errorf("bmctest: set power %q: no system %q", power, systemID)
+	}
+	s.setPower(power)
+	return nil
+}
+
+// Boot is the boot override of a system, the zero value where there is none of that ID.
+func (b *Redfish) Boot(systemID string) Boot {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s := b.system(systemID); s != nil {
+		return s.boot
+	}
+	return Boot{}
+}
+
+// Sessions lists the IDs of the sessions that are open, oldest first.
+func (b *Redfish) Sessions() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expireSessions()
+	var ids []string
+	for _, s := range b.sessions {
+		ids = append(ids, s.id)
+	}
+	return ids
+}
+
+// Logins counts the attempts to log in since the start.
+func (b *Redfish) Logins() Logins {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.logins
+}
+
+// Requests lists the last requests in the order in which they came, a thousand at most.
+func (b *Redfish) Requests() []Request {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	requests := make([]Request, len(b.requests))
+	for i, r := range b.requests {
+		requests[i] = *r
+	}
+	return requests
+}

@@ -1,0 +1,147 @@
+package bmctest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The user that a BMC has when its configuration names none.
+const (
+	DefaultUser     = "admin"
+	DefaultPassword = "bmctest-password"
+)
+
+// Power states of a Redfish system, as the ComputerSystem schema spells them.
+const (
+	PowerOn     = "On"
+	PowerOff    = "Off"
+	PoweringOn  = "PoweringOn"
+	PoweringOff = "PoweringOff"
+)
+
+// RedfishConfig says what BMC to make. The zero value is a healthy one on a free port of the loopback interface, with one
+// user and one system "1" that is off.
+type RedfishConfig struct {
+	Addr    string            // host:port to listen on; "127.0.0.1:0" if empty
+	Users   map[string]string // password by name; DefaultUser with DefaultPassword if empty
+	Systems []System          // one system with ID "1" if empty
+
+	Certificate Certificate // what is wrong with the BMC's certificate, if anything
+	Faults      []Fault     // set from the start, as by SetFault
+
+	// LockAfter is the number of failed logins in a row after which an account is locked: even the right password is
+	// then answered 403. An account is never locked if it is 0.
+	LockAfter int
+
+	// MaxSessions is the number of sessions that may be open at a time, 16 if it is 0. One more is answered 503.
+	MaxSessions int
+
+	// SessionTimeout ends a session that was not used for so long, 30 minutes if it is 0.
+	SessionTimeout time.Duration
+
+	// PowerDelay is the time that a system takes to go on or off, PoweringOn or PoweringOff meanwhile. It is immediate
+	// if it is 0.
+	PowerDelay time.Duration
+}
+
+// System is one server behind a BMC.
+type System struct {
+	ID    string // last element of its URI: letters, digits, '-', '_' and '.'
+	Name  string // what clients choose it by; the ID if empty
+	Power string // at the start; PowerOff if empty, and any text is allowed
+}
+
+const (
+	defaultMaxSessions    = 16
+	defaultSessionTimeout = 30 * time.Minute
+)
+
+var validID = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*$`)
+
+// complete returns a copy with all defaults filled in, or says what is wrong.
+func (c RedfishConfig) complete() (RedfishConfig, error) {
+	if c.Addr == "" {
+		c.Addr = "127.0.0.1:0"
+	}
+	if c.MaxSessions == 0 {
+		c.MaxSessions = defaultMaxSessions
+	}
+	if c.SessionTimeout == 0 {
+		c.SessionTimeout = defaultSessionTimeout
+	}
+	c.Users = usersOrDefault(c.Users)
+	c.Systems = slices.Clone(c.Systems)
+	if len(c.Systems) == 0 {
+		c.Systems = []System{{ID: "1"}}
+	}
+	for i := range c.Systems {
+		s := &c.Systems[i]
+		s.Name = defaultTo(s.Name, s.ID)
+		s.Power = defaultTo(s.Power, PowerOff)
+	}
+	return c, c.check()
+}
+
+func (c RedfishConfig) check() error {
+	var errs []error
+	for name, value := range map[string]int64{
+		"LockAfter":      int64(c.LockAfter),
+		"MaxSessions":    int64(c.MaxSessions),
+		"SessionTimeout": int64(c.SessionTimeout),
+		"PowerDelay":     int64(c.PowerDelay),
+	} {
+		if value < 0 {
+			errs = append(errs, fmt.Errorf("bmctest: %s is negative", name))
+		}
+	}
+	if c.Certificate > CertForeignCA {
+		errs = append(errs, fmt.Errorf("bmctest: unknown Certificate %d", c.Certificate))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Users)) {
+		if name == "" || strings.Contains(name, ":") {
+			errs = append(errs, fmt.Errorf("bmctest: user name %q: want a name without colon", name))
+		}
+		if c.Users[name] == "" {
+			errs = append(errs, fmt.Errorf("bmctest: user %q has no password", name))
+		}
+	}
+	return errors.Join(append(errs, checkSystems(c.Systems))...)
+}
+
+func checkSystems(systems []System) error {
+	var errs []error
+	seen := make(map[string]bool)
+	for _, s := range systems {
+		if !validID.MatchString(s.ID) {
+			errs = append(errs, fmt.Errorf("bmctest: system ID %q: want letters, digits, '-', '_' and '.'", s.ID))
+		}
+		if seen[s.ID] {
+			errs = append(errs, fmt.Errorf("bmctest: two systems have the ID %q", s.ID))
+		}
+		seen[s.ID] = true
+	}
+	return errors.Join(errs...)
+}
+
+func usersOrDefault(users map[string]string) map[string]string {
+	if len(users) == 0 {
+		return map[string]string{DefaultUser: DefaultPassword}
+	}
+	return maps.Clone(users)
+}
+
+func defaultTo(value, fallback string) string {
+	if value == "" {
+		return fallback
+	}
+	return value
+}
+
+// seconds rounds up, since Redfish gives times in whole seconds.
+func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }

@@ -1,0 +1,162 @@
+package bmctest
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// line is the state of the port, below HTTP.
+type line uint8
+
+const (
+	lineTLS     line = iota
+	linePlain        // HTTP without TLS
+	lineSilent       // connections are accepted, and nothing is ever said
+	lineRefused      // nothing listens
+)
+
+// conn is an accepted connection. The BMC knows all that are open, so that it can end them.
+type conn struct {
+	*net.TCPConn
+	bmc  *Redfish
+	once sync.Once
+	err  error
+}
+
+// Close closes the connection and forgets it.
+func (c *conn) Close() error {
+	c.once.Do(func() {
+		c.bmc.mu.Lock()
+		delete(c.bmc.conns, c)
+		c.bmc.mu.Unlock()
+		c.err = c.TCPConn.Close()
+	})
+	return c.err
+}
+
+// reset closes the connection with a TCP RST.
+func (c *conn) reset() {
+	_ = c.SetLinger(0)
+	_ = c.Close()
+}
+
+// hangUp resets all connections. b.mu is held.
+func (b *Redfish) hangUp() {
+	for c := range b.conns {
+		_ = c.SetLinger(0)
+		_ = c.TCPConn.Close()
+	}
+}
+
+// serve answers on l until l is closed.
+func (b *Redfish) serve(l net.Listener) {
+	accept := &listener{Listener: l, bmc: b}
+	b.listener = accept
+	b.alive.Go(func() { _ = b.server.Serve(accept) })
+}
+
+// listener hands out connections as the state of the line wants them.
+type listener struct {
+	net.Listener
+	bmc *Redfish
+}
+
+// Accept waits for the next connection that is to be served.
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		raw, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c := &conn{TCPConn: raw.(*net.TCPConn), bmc: l.bmc}
+		switch l.bmc.admit(c) {
+		case lineTLS:
+			return tls.Server(c, l.bmc.certs.tls), nil
+		case linePlain:
+			return c, nil
+		case lineSilent:
+			l.bmc.alive.Go(func() { drain(c) })
+		case lineRefused:
+			c.reset()
+		}
+	}
+}
+
+// Close may be called again: net/http closes a listener that Refuse has closed before.
+func (l *listener) Close() error {
+	if err := l.Listener.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// admit takes c into the books and says how to treat it.
+func (b *Redfish) admit(c *conn) line {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return lineRefused
+	}
+	b.conns[c] = struct{}{}
+	return b.line
+}
+
+// setLine changes the state of the line. Connections that exist are reset. b.mu is held.
+func (b *Redfish) setLine(state line) {
+	if b.closed || b.line == state {
+		return
+	}
+	b.line = state
+	if state == lineRefused {
+		_ = b.listener.Close()
+	}
+	b.hangUp()
+}
+
+// restoreLine makes the line as it was at the start. b.mu is held.
+func (b *Redfish) restoreLine() error {
+	if b.closed {
+		return nil
+	}
+	refused := b.line == lineRefused
+	b.setLine(lineTLS)
+	if !refused {
+		return nil
+	}
+	l, err := net.Listen("tcp", b.addr.String())
+	if err != nil {
+		b.line = lineRefused
+		return fmt.Errorf("bmctest: listen again on %s: %w", b.addr, err)
+	}
+	b.serve(l)
+	return nil
+}
+
+// countConn keeps b.alive up while net/http has a goroutine for a connection.
+func (b *Redfish) countConn(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		b.alive.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		b.alive.Done()
+	}
+}
+
+// drain reads until the peer or the BMC closes the connection.
+func drain(c net.Conn) {
+	_, _ = io.Copy(io.Discard, c)
+	_ = c.Close()
+}
+
+// rawConn is the connection below TLS, if there is TLS.
+func rawConn(c net.Conn) *conn {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	return c.(*conn)
+}

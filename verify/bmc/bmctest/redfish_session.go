@@ -1,0 +1,127 @@
+package bmctest
+
+import (
+	"crypto/rand"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// session is an open Redfish session.
+type session struct {
+	id, user, token string
+	created, used   time.Time
+}
+
+// login judges credentials. If they are wrong, the refusal is the response to them.
+func (b *Redfish) login(user, password, path string) (refusal reply, ok bool) {
+	want, known := b.config.Users[user]
+	if b.config.LockAfter > 0 && b.failures[user] >= b.config.LockAfter {
+		b.logins.Failed++
+		return locked(), false
+	}
+	if !known || password != want {
+		b.logins.Failed++
+		if known {
+			b.failures[user]++
+		}
+		return wrongCredentials(path), false
+	}
+	b.logins.Succeeded++
+	b.failures[user] = 0
+	return reply{}, true
+}
+
+// authenticate judges the token or the Basic authentication of a request.
+func (b *Redfish) authenticate(r *http.Request) (refusal reply, ok bool) {
+	if token := r.Header.Get("X-Auth-Token"); token != "" {
+		return noSession(), b.touchSession(token)
+	}
+	user, password, basic := r.BasicAuth()
+	if !basic {
+		return noSession(), false
+	}
+	return b.login(user, password, r.URL.Path)
+}
+
+// touchSession tells whether a token is good, and keeps its session from expiring.
+func (b *Redfish) touchSession(token string) bool {
+	b.expireSessions()
+	for _, s := range b.sessions {
+		if s.token == token {
+			s.used = time.Now()
+			return true
+		}
+	}
+	return false
+}
+
+func (b *Redfish) expireSessions() {
+	oldest := time.Now().Add(-b.config.SessionTimeout)
+	b.sessions = slices.DeleteFunc(b.sessions, func(s *session) bool { return s.used.Before(oldest) })
+}
+
+// openSession is POST to the collection of sessions.
+func (b *Redfish) openSession(c *call) reply {
+	body, ok := members(c.body)
+	if !ok {
+		return badJSON()
+	}
+	user, ok := textOf(body["UserName"])
+	if !ok {
+		return missing("UserName")
+	}
+	password, ok := textOf(body["Password"])
+	if !ok {
+		return missing("Password")
+	}
+	if refusal, ok := b.login(user, password, c.URL.Path); !ok {
+		return refusal
+	}
+	b.expireSessions()
+	if len(b.sessions) >= b.config.MaxSessions {
+		return problem(http.StatusServiceUnavailable, "Base.1.18.SessionLimitExceeded",
+			"The session establishment failed due to the number of simultaneous sessions exceeding the limit of the implementation.")
+	}
+	b.opened++
+	now := time.Now()
+	s := &session{id: strconv.Itoa(b.opened), user: user, token: rand.Text(), created: now, used: now}
+	b.sessions = append(b.sessions, s)
+	r := show(http.StatusCreated, s.object())
+	r.header.Set("Location", s.path())
+	r.header.Set("X-Auth-Token", s.token)
+	return r
+}
+
+// sessionResource is nil where no session has that ID.
+func (b *Redfish) sessionResource(id string) *resource {
+	b.expireSessions()
+	i := slices.IndexFunc(b.sessions, func(s *session) bool { return s.id == id })
+	if i < 0 {
+		return nil
+	}
+	s := b.sessions[i]
+	return &resource{
+		get: func() reply { return show(http.StatusOK, s.object()) },
+		del: func(*call) reply {
+			b.sessions = slices.DeleteFunc(b.sessions, func(other *session) bool { return other == s })
+			return noContent()
+		},
+	}
+}
+
+func (s *session) path() string { return sessionsPath + "/" + s.id }
+
+func (s *session) object() object {
+	return object{
+		"@odata.id":   s.path(),
+		"@odata.type": "#Session.v1_7_0.Session",
+		"Id":          s.id,
+		"Name":        "User Session",
+		"UserName":    s.user,
+		"Password":    nil,
+		"SessionType": "Redfish",
+		"CreatedTime": s.created.UTC().Format(time.RFC3339),
+	}
+}

@@ -1,0 +1,206 @@
+package bmctest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// Boot is the boot override of a system, in the words of the ComputerSystem schema.
+type Boot struct {
+	Target  string // as "Pxe"; "None" if nothing is overridden
+	Enabled string // "Disabled", "Once" or "Continuous"
+	Mode    string // "UEFI" or "Legacy"
+}
+
+var (
+	bootTargets = []string{"None", "Pxe", "Floppy", "Cd", "Usb", "Hdd", "BiosSetup", "Utilities", "Diags", "SDCard",
+		"UefiHttp", "RemoteDrive"}
+	bootEnabled = []string{"Disabled", "Once", "Continuous"}
+	bootModes   = []string{"Legacy", "UEFI"}
+)
+
+// system is one server. Its power is what it was set to, or a transition that ends by itself.
+type system struct {
+	id, name string
+	power    string
+	next     string    // what power becomes at settled; "" if it stays
+	settled  time.Time // only with next
+	boot     Boot
+}
+
+func newSystem(s System) *system {
+	return &system{
+		id:    s.ID,
+		name:  s.Name,
+		power: s.Power,
+		boot:  Boot{Target: "None", Enabled: "Disabled", Mode: "UEFI"},
+	}
+}
+
+// system is nil where there is none of that ID.
+func (b *Redfish) system(id string) *system {
+	i := slices.IndexFunc(b.systems, func(s *system) bool { return s.id == id })
+	if i < 0 {
+		return nil
+	}
+	return b.systems[i]
+}
+
+func (s *system) setPower(power string) { s.power, s.next = power, "" }
+
+func (s *system) powerAt(now time.Time) string {
+	if s.next != "" && !now.Before(s.settled) {
+		s.setPower(s.next)
+	}
+	return s.power
+}
+
+// change begins a transition that takes delay.
+func (s *system) change(transition, target string, delay time.Duration) {
+	if delay == 0 {
+		s.setPower(target)
+		return
+	}
+	s.power, s.next, s.settled = transition, target, time.Now().Add(delay)
+}
+
+func (s *system) turnOn(delay time.Duration) {
+	s.change(PoweringOn, PowerOn, delay)
+	if s.boot.Enabled == "Once" {
+		s.boot.Target, s.boot.Enabled = "None", "Disabled"
+	}
+}
+
+func (s *system) turnOff(delay time.Duration) { s.change(PoweringOff, PowerOff, delay) }
+
+// resets are the values of ResetType; each says whether the state allowed it.
+var resets = []struct {
+	name string
+	do   func(s *system, now string, delay time.Duration) bool
+}{
+	{"On", func(s *system, now string, delay time.Duration) bool {
+		if now != PowerOn && now != PoweringOn {
+			s.turnOn(delay)
+		}
+		return true
+	}},
+	{"ForceOff", switchOff},
+	{"GracefulShutdown", switchOff},
+	{"GracefulRestart", restart},
+	{"ForceRestart", restart},
+	{"PowerCycle", restart},
+	{"PushPowerButton", func(s *system, now string, delay time.Duration) bool {
+		if isOff(now) {
+			s.turnOn(delay)
+		} else {
+			s.turnOff(delay)
+		}
+		return true
+	}},
+	{"Nmi", func(_ *system, now string, _ time.Duration) bool { return !isOff(now) }},
+}
+
+func isOff(power string) bool { return power == PowerOff || power == PoweringOff }
+
+func switchOff(s *system, now string, delay time.Duration) bool {
+	if !isOff(now) {
+		s.turnOff(delay)
+	}
+	return true
+}
+
+func restart(s *system, now string, delay time.Duration) bool {
+	if isOff(now) {
+		return false
+	}
+	s.turnOn(delay)
+	return true
+}
+
+func resetTypes() []string {
+	var names []string
+	for _, r := range resets {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// reset is the action ComputerSystem.Reset.
+func (b *Redfish) reset(s *system, c *call) reply {
+	const action, parameter = "ComputerSystem.Reset", "ResetType"
+	body, ok := members(c.body)
+	if !ok {
+		return badJSON()
+	}
+	if _, ok := body[parameter]; !ok {
+		return problem(http.StatusBadRequest, "Base.1.18.ActionParameterMissing", fmt.Sprintf(
+			"The action %s requires the parameter %s to be present in the request body.", action, parameter), action, parameter)
+	}
+	name, _ := textOf(body[parameter])
+	for _, r := range resets {
+		if r.name != name {
+			continue
+		}
+		if !r.do(s, s.powerAt(time.Now()), b.config.PowerDelay) {
+			return problem(http.StatusConflict, "BMCTest.1.0.SystemPoweredOff",
+				fmt.Sprintf("%s is impossible while the system is off.", name), name)
+		}
+		return noContent()
+	}
+	return problem(http.StatusBadRequest, "Base.1.18.ActionParameterValueNotInList", fmt.Sprintf(
+		"The value '%s' for the parameter %s in the action %s is not in the list of acceptable values.",
+		name, parameter, action), name, parameter, action)
+}
+
+// patch changes the boot override, all or nothing.
+func (s *system) patch(c *call) reply {
+	body, ok := members(c.body)
+	if !ok {
+		return badJSON()
+	}
+	boot := s.boot
+	for property, raw := range body {
+		if property != "Boot" {
+			return unknownProperty(property)
+		}
+		if refusal, ok := boot.merge(raw); !ok {
+			return refusal
+		}
+	}
+	s.boot = boot
+	return show(http.StatusOK, s.object())
+}
+
+func (boot *Boot) merge(raw json.RawMessage) (refusal reply, ok bool) {
+	changes, ok := members(raw)
+	if !ok {
+		return notInList(string(raw), "Boot"), false
+	}
+	for property, raw := range changes {
+		field, allowed := boot.field(property)
+		if field == nil {
+			return unknownProperty(property), false
+		}
+		value, _ := textOf(raw)
+		if !slices.Contains(allowed, value) {
+			return notInList(string(raw), property), false
+		}
+		*field = value
+	}
+	return reply{}, true
+}
+
+func (boot *Boot) field(property string) (field *string, allowed []string) {
+	switch property {
+	case "BootSourceOverrideTarget":
+		return &boot.Target, bootTargets
+	case "BootSourceOverrideEnabled":
+		return &boot.Enabled, bootEnabled
+	case "BootSourceOverrideMode":
+		return &boot.Mode, bootModes
+	}
+	return nil, nil
+}

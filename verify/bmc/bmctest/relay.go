@@ -1,0 +1,170 @@
+package bmctest
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// relay passes UDP packets between clients and a server, and counts the logins among them.
+type relay struct {
+	front *net.UDPConn
+	addr  *net.UDPAddr
+	drop  atomic.Bool
+	alive sync.WaitGroup
+
+	mu     sync.Mutex
+	server *net.UDPAddr
+	flows  map[netip.AddrPort]*flow
+	logins Logins
+}
+
+// flow is what one client has to do with the server.
+type flow struct {
+	server *net.UDPConn
+	rakp1  []byte // the last that the client sent, to know a repeated one
+}
+
+// idle is how long a flow without packets is kept.
+const idle = time.Minute
+
+// maxPacket is the size of the largest UDP packet.
+const maxPacket = 1 << 16
+
+func newRelay(addr string) (*relay, error) {
+	at, err := net.ResolveUDPAddr("udp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("bmctest: address %s: %w", addr, err)
+	}
+	front, err := net.ListenUDP("udp", at)
+	if err != nil {
+		return nil, fmt.Errorf("bmctest: listen on %s: %w", addr, err)
+	}
+	r := &relay{front: front, addr: front.LocalAddr().(*net.UDPAddr), flows: make(map[netip.AddrPort]*flow)}
+	r.alive.Go(r.forward)
+	return r, nil
+}
+
+func (r *relay) close() error {
+	err := r.front.Close()
+	r.connect(nil)
+	r.alive.Wait()
+	return err
+}
+
+// connect directs clients to another server from now on, or to none.
+func (r *relay) connect(server *net.UDPAddr) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.server = server
+	for _, f := range r.flows {
+		_ = f.server.Close()
+	}
+	clear(r.flows)
+}
+
+func (r *relay) count() Logins {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.logins
+}
+
+// forward passes packets to the server until the relay is closed.
+func (r *relay) forward() {
+	packet := make([]byte, maxPacket)
+	for {
+		n, client, err := r.front.ReadFromUDPAddrPort(packet)
+		if err != nil {
+			return
+		}
+		if r.drop.Load() {
+			continue
+		}
+		if f := r.flow(client); f != nil {
+			r.note(f, packet[:n])
+			_, _ = f.server.Write(packet[:n])
+		}
+	}
+}
+
+// flow is the client's, made if it is new, and nil if there is no server.
+func (r *relay) flow(client netip.AddrPort) *flow {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := r.flows[client]
+	if f == nil && r.server != nil {
+		server, err := net.DialUDP("udp", nil, r.server)
+		if err != nil {
+			return nil
+		}
+		f = &flow{server: server}
+		r.flows[client] = f
+		r.alive.Go(func() { r.backward(f, client) })
+	}
+	if f != nil {
+		_ = f.server.SetReadDeadline(time.Now().Add(idle))
+	}
+	return f
+}
+
+// backward passes packets to one client until it has been idle, or the relay is closed.
+func (r *relay) backward(f *flow, client netip.AddrPort) {
+	packet := make([]byte, maxPacket)
+	for {
+		n, err := f.server.Read(packet)
+		if err != nil {
+			break
+		}
+		if !r.drop.Load() {
+			r.note(f, packet[:n])
+			_, _ = r.front.WriteToUDPAddrPort(packet[:n], client)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_ = f.server.Close()
+	if r.flows[client] == f {
+		delete(r.flows, client)
+	}
+}
+
+// Payload types of RMCP+, IPMI 2.0 table 13-16.
+const (
+	rakp1 = 0x12
+	rakp2 = 0x13
+	rakp3 = 0x14
+	rakp4 = 0x15
+)
+
+// note counts the packet if it begins or ends a login.
+func (r *relay) note(f *flow, packet []byte) {
+	kind, payload := sessionPayload(packet)
+	if len(payload) < 2 {
+		return
+	}
+	failed := payload[1] != 0 // the status code of all but RAKP message 1
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case kind == rakp1 && !bytes.Equal(payload, f.rakp1):
+		f.rakp1 = bytes.Clone(payload)
+		r.logins.Attempts++
+	case kind == rakp2 && failed, kind == rakp3 && failed, kind == rakp4 && failed:
+		r.logins.Failed++
+	case kind == rakp4:
+		r.logins.Succeeded++
+	}
+}
+
+// sessionPayload takes an RMCP+ packet apart, IPMI 2.0 table 13-8. It is empty for all other packets.
+func sessionPayload(packet []byte) (kind byte, payload []byte) {
+	const header = 16
+	if len(packet) < header || packet[3] != 0x07 || packet[4] != 0x06 {
+		return 0, nil
+	}
+	return packet[5] & 0x3f, packet[header:]
+}
