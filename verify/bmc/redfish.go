@@ -42,14 +42,21 @@ func (l *redfishLink) address() string {
 
 func (l *redfishLink) open(ctx context.Context) (*bmclib.Client, error) {
 	l.transport.use(ctx)
-	l.driver = &guarded{driver: redfish.New(urlHost(l.config.Host), l.config.User, string(l.config.Password), logr.Discard(),
+	conn := redfish.New(urlHost(l.config.Host), l.config.User, string(l.config.Password), logr.Discard(),
 		redfish.WithPort(strconv.Itoa(l.config.RedfishPort)),
 		redfish.WithHttpClient(&http.Client{Transport: l.transport, CheckRedirect: checkRedirect}),
 		redfish.WithSystemName(l.config.SystemName),
-	)}
+	)
+	l.driver = &guarded{driver: timeless{conn}}
 	l.client = newClient(l.config, l.driver, Redfish, redfish.Features)
 	return l.client, l.client.Open(ctx)
 }
+
+// timeless is the driver without the time limit that it would give its HTTP
+// client for good: the transport knows until when.
+type timeless struct{ *redfish.Conn }
+
+func (d timeless) Open(ctx context.Context) error { return d.Conn.Open(context.WithoutCancel(ctx)) }
 
 // urlHost returns the host as it stands in a URL before a port.
 func urlHost(host string) string {
@@ -84,11 +91,9 @@ func (l *redfishLink) explain(err error) (verify.Kind, error) {
 	return verify.Protocol, seen
 }
 
-// absent reports whether the failed attempt shows that there is no Redfish: its
-// port is closed, or what answers has no service root, and no credentials were
-// sent yet.
-func (l *redfishLink) absent() bool {
-	failed := l.transport.failed()
-	return failed != nil && !l.transport.triedLogin() &&
-		(errors.Is(failed, syscall.ECONNREFUSED) || errors.Is(failed, errNoServiceRoot))
+// absent reports whether an attempt that failed shows that there is no Redfish:
+// its port is closed, or what answers has no service root, and no credentials
+// were sent yet.
+func (l *redfishLink) absent(err error) bool {
+	return !l.transport.triedLogin() && (errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, errNoServiceRoot))
 }

@@ -63,8 +63,8 @@ func newTransport(c Config, host string) *transport {
 	}
 }
 
-// use sets the context that ends requests from now on; the driver has its own,
-// which never ends.
+// use sets the context that ends requests from now on: those of the driver come
+// with one that never ends.
 func (t *transport) use(ctx context.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,27 +123,32 @@ func (t *transport) roundTrip(req *http.Request) (*http.Response, *failure) {
 		return nil, &failure{verify.Protocol, errSecondLogin}
 	}
 
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(req.Context(), func() { cancel(req.Context().Err()) })()
 	req = req.Clone(ctx)
 	req.Close = false
 
 	resp, err := t.base.RoundTrip(req)
 	if err != nil {
-		return nil, &failure{kindOf(err), err}
+		return nil, broken(ctx, err)
 	}
 	defer resp.Body.Close()
 	t.noteSession(req, resp)
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	switch {
 	case err != nil:
-		return nil, &failure{kindOf(err), err}
+		return nil, broken(ctx, err)
 	case len(body) > maxBody:
 		return nil, &failure{verify.Protocol, errEndless}
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, t.judge(req, resp, body)
+}
+
+// broken returns why there is no answer: the context's end where that is why.
+func broken(ctx context.Context, err error) *failure {
+	if ended := ctx.Err(); ended != nil {
+		err = ended
+	}
+	return &failure{kindOf(err), err}
 }
 
 func isLogin(req *http.Request) bool {

@@ -53,7 +53,7 @@ func (v *Verifier) Verify(ctx context.Context) (states.Power, error) {
 	}
 	redfish := newRedfish(v.config)
 	power, err := v.verify(ctx, redfish)
-	if err == nil || !redfish.absent() {
+	if err == nil || !redfish.absent(err) {
 		return power, err
 	}
 	power, ipmiErr := v.verify(ctx, newIPMI(v.config))
@@ -77,36 +77,35 @@ type link interface {
 	explain(error) (verify.Kind, error)
 }
 
-// verify takes the three steps over one protocol.
+// verify asks over one protocol.
 func (v *Verifier) verify(ctx context.Context, l link) (states.Power, error) {
-	step := verify.PowerInterface
-	power, err := func() (states.Power, error) {
-		defer v.close(ctx, l)
-
-		client, err := l.open(ctx)
-		if err != nil {
-			return states.NoPower, err
-		}
-		if len(client.Registry.Supports(providers.FeaturePowerState)) == 0 {
-			return states.NoPower, unsupported("the driver cannot read the power state")
-		}
-
-		step = verify.ManagementInterface
-		if len(client.Registry.Supports(providers.FeatureBootDeviceSet)) == 0 {
-			return states.NoPower, unsupported("the driver cannot set the boot device")
-		}
-
-		step = verify.PowerState
-		word, err := client.GetPowerState(ctx)
-		if err != nil {
-			return states.NoPower, err
-		}
-		return parsePower(word)
-	}()
+	defer v.close(ctx, l)
+	power, step, err := takeSteps(ctx, l)
 	if err != nil {
 		return states.NoPower, v.failure(ctx, l, step, err)
 	}
 	return power, nil
+}
+
+// takeSteps takes the three steps of verification and returns the one that it
+// came to.
+func takeSteps(ctx context.Context, l link) (states.Power, verify.Step, error) {
+	client, err := l.open(ctx)
+	if err != nil {
+		return states.NoPower, verify.PowerInterface, err
+	}
+	if len(client.Registry.Supports(providers.FeaturePowerState)) == 0 {
+		return states.NoPower, verify.PowerInterface, unsupported("the driver cannot read the power state")
+	}
+	if len(client.Registry.Supports(providers.FeatureBootDeviceSet)) == 0 {
+		return states.NoPower, verify.ManagementInterface, unsupported("the driver cannot set the boot device")
+	}
+	word, err := client.GetPowerState(ctx)
+	if err != nil {
+		return states.NoPower, verify.PowerState, err
+	}
+	power, err := parsePower(word)
+	return power, verify.PowerState, err
 }
 
 func (v *Verifier) close(ctx context.Context, l link) {

@@ -1,0 +1,106 @@
+package bmc_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+)
+
+func TestNewRefusesWhatCannotWork(t *testing.T) {
+	tests := map[string]struct {
+		set  func(*bmc.Config)
+		text string
+	}{
+		"no host":             {func(c *bmc.Config) { c.Host = "" }, "the host is empty"},
+		"a port in the host":  {func(c *bmc.Config) { c.Host = "bmc:443" }, `the host "bmc:443" is not a name or an address; a port goes into RedfishPort or IPMIPort`},
+		"a URL":               {func(c *bmc.Config) { c.Host = "http://bmc" }, `the host "http://bmc" is not a name or an address; a port goes into RedfishPort or IPMIPort`},
+		"a flag as the host":  {func(c *bmc.Config) { c.Host = "-v" }, `the host "-v" is not a name or an address; a port goes into RedfishPort or IPMIPort`},
+		"no user":             {func(c *bmc.Config) { c.User = "" }, "the user is empty"},
+		"a NUL":               {func(c *bmc.Config) { c.Password = "a\x00b" }, "the user or the password has a NUL in it"},
+		"an unknown protocol": {func(c *bmc.Config) { c.Protocol = 9 }, "unknown protocol Protocol(9)"},
+		"a port below":        {func(c *bmc.Config) { c.RedfishPort = -1 }, "the Redfish port -1 is not from 1 to 65535"},
+		"a port above":        {func(c *bmc.Config) { c.IPMIPort = 65536 }, "the IPMI port 65536 is not from 1 to 65535"},
+		"a negative timeout":  {func(c *bmc.Config) { c.Timeout = -1 }, "the timeout -1ns is negative"},
+		"no cipher suite":     {func(c *bmc.Config) { c.CipherSuite = "3 -x" }, `the cipher suite "3 -x" is not a number`},
+		"a long user": {func(c *bmc.Config) { c.Protocol, c.User = bmc.IPMI, "12345678901234567" },
+			"the user name is longer than IPMI's 16 bytes"},
+		"a long password": {func(c *bmc.Config) { c.Protocol, c.Password = bmc.IPMI, "123456789012345678901" },
+			"the password is longer than IPMI's 20 bytes"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			config := bmc.Config{Host: "bmc.example", User: user, Password: password, Timeout: time.Second}
+			_, err := bmc.New(config)
+			require.NoError(t, err)
+
+			test.set(&config)
+			v, err := bmc.New(config)
+			require.Nil(t, v)
+			require.EqualError(t, err, "power interface: misconfigured: "+test.text)
+			require.ErrorIs(t, err, verify.Misconfigured)
+		})
+	}
+	for _, host := range []string{"bmc", "bmc-1.rack_2.example", "10.0.0.1", "::1", "fe80::1%eth0"} {
+		_, err := bmc.New(bmc.Config{Host: host, User: user})
+		require.NoError(t, err, host)
+	}
+}
+
+func TestAVerifierThatWasNotMadeRefuses(t *testing.T) {
+	for _, v := range []*bmc.Verifier{nil, {}} {
+		_, err := v.Verify(t.Context())
+		require.ErrorIs(t, err, verify.Misconfigured)
+	}
+}
+
+func TestASecretNeverShows(t *testing.T) {
+	config := bmc.Config{Host: "bmc", User: user, Password: "hunter2"}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+		require.NotContains(t, fmt.Sprintf(verb, config), "hunter2", verb)
+		require.NotContains(t, fmt.Sprintf(verb, config.Password), "hunter2", verb)
+		require.NotContains(t, fmt.Sprintf(verb, config.Password), "68756e74657232", verb)
+	}
+	_, err := json.Marshal(config.Password)
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "hunter2")
+
+	var out bytes.Buffer
+	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
+		slog.New(handler).Info("made", "password", config.Password, "config", config, "error", errors.New("x"))
+	}
+	require.NotContains(t, out.String(), "hunter2")
+}
+
+func TestParseProtocol(t *testing.T) {
+	for _, p := range []bmc.Protocol{bmc.Auto, bmc.Redfish, bmc.IPMI} {
+		parsed, err := bmc.ParseProtocol(p.String())
+		require.NoError(t, err)
+		require.Equal(t, p, parsed)
+	}
+	_, err := bmc.ParseProtocol("snmp")
+	require.EqualError(t, err, `unknown protocol "snmp"; known: auto, redfish, ipmi`)
+}
+
+func FuzzConfig(f *testing.F) {
+	f.Add("bmc", "admin", "secret", "3", 443, int64(time.Second))
+	f.Add("", "", "", "", -1, int64(-1))
+	f.Fuzz(func(t *testing.T, host, user, password, suite string, port int, timeout int64) {
+		v, err := bmc.New(bmc.Config{
+			Host: host, User: user, Password: bmc.Secret(password), CipherSuite: suite,
+			RedfishPort: port, Timeout: time.Duration(timeout),
+		})
+		require.Equal(t, err == nil, v != nil)
+		if err != nil {
+			require.ErrorIs(t, err, verify.Misconfigured)
+		}
+	})
+}

@@ -1,0 +1,200 @@
+package bmc_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// needs skips a test where a program is absent, except in CI, which installs
+// all.
+func needs(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err == nil {
+			continue
+		}
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%s is absent in CI", program)
+		}
+		t.Skipf("%s is absent: IPMI is not tested (Debian packages openipmi, ipmitool)", program)
+	}
+}
+
+// startIPMI starts a BMC that is on and knows user and password.
+func startIPMI(t *testing.T) *bmctest.IPMI {
+	t.Helper()
+	needs(t, "ipmi_sim", "ipmitool")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	server, err := bmctest.NewIPMI(ctx, bmctest.IPMIConfig{Users: map[string]string{user: password}, Power: "on"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	return server
+}
+
+func ipmiConfigOf(server *bmctest.IPMI) bmc.Config {
+	return bmc.Config{
+		Host:     server.Host(),
+		IPMIPort: server.Port(),
+		User:     user,
+		Password: password,
+		Protocol: bmc.IPMI,
+		Timeout:  20 * time.Second,
+	}
+}
+
+func TestIPMIPowerStatesAreIronics(t *testing.T) {
+	server := startIPMI(t)
+	for word, want := range map[string]states.Power{"on": states.PowerOn, "off": states.PowerOff} {
+		require.NoError(t, server.SetPower(word))
+		power, err := newVerifier(t, ipmiConfigOf(server)).Verify(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, power)
+	}
+}
+
+func TestIPMIFailuresAreToldForWhatTheyAre(t *testing.T) {
+	server := startIPMI(t)
+	tests := map[string]struct {
+		set    func(*bmc.Config)
+		kind   verify.Kind
+		logins int
+	}{
+		"a wrong password":             {func(c *bmc.Config) { c.Password = wrong }, verify.Credentials, 1},
+		"a wrong user":                 {func(c *bmc.Config) { c.User = "nobody" }, verify.Credentials, 1},
+		"a cipher suite that it lacks": {func(c *bmc.Config) { c.CipherSuite = "17" }, verify.Unsupported, 0},
+		"a cipher suite that is none":  {func(c *bmc.Config) { c.CipherSuite = "99" }, verify.Unsupported, 0},
+		"a password that is too long":  {func(c *bmc.Config) { c.Protocol, c.Password, c.RedfishPort = bmc.Auto, "123456789012345678901", 1 }, verify.Misconfigured, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			config := ipmiConfigOf(server)
+			test.set(&config)
+			before := server.Logins().Attempts
+			power, err := newVerifier(t, config).Verify(t.Context())
+			require.ErrorIs(t, err, test.kind)
+			require.Equal(t, states.NoPower, power)
+			require.Equal(t, test.logins, server.Logins().Attempts-before)
+			requireNoSecret(t, config, err)
+		})
+	}
+}
+
+func TestAnIPMIBMCThatFallsSilentIsTold(t *testing.T) {
+	server := startIPMI(t)
+	config := ipmiConfigOf(server)
+
+	server.Drop(true)
+	_, err := newVerifier(t, config).Verify(t.Context())
+	require.ErrorIs(t, err, verify.Timeout)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	_, err = newVerifier(t, config).Verify(ctx)
+	require.ErrorIs(t, err, verify.Timeout)
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("a deadline of 100 ms was kept after %v", took)
+	}
+
+	server.Drop(false)
+	server.Kill()
+	_, err = newVerifier(t, config).Verify(t.Context())
+	require.True(t, errors.Is(err, verify.Timeout) || errors.Is(err, verify.Unreachable), "%v", err)
+
+	require.NoError(t, server.Restart(t.Context()))
+	_, err = newVerifier(t, config).Verify(t.Context())
+	require.NoError(t, err)
+}
+
+func TestManageOverIPMI(t *testing.T) {
+	server := startIPMI(t)
+	for secret, want := range map[bmc.Secret]states.State{password: states.Manageable, wrong: states.Enroll} {
+		node, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: machine.Node{State: states.Enroll}})
+		require.NoError(t, err)
+		config := ipmiConfigOf(server)
+		config.Password = secret
+		_, err = verify.Manage(t.Context(), node, newVerifier(t, config))
+		require.Equal(t, want, node.Node().State)
+		require.Equal(t, want == states.Manageable, err == nil)
+		require.Equal(t, want == states.Manageable, node.Node().LastError == "")
+	}
+}
+
+func TestAutoTakesIPMIOnlyWhereRedfishIsAbsent(t *testing.T) {
+	server := startIPMI(t)
+	absent := map[string]bmctest.Effect{
+		"nothing listens":       bmctest.Refuse(),
+		"no service root":       bmctest.Status(404),
+		"a page and no Redfish": bmctest.HTMLPage(),
+	}
+	for name, effect := range absent {
+		t.Run(name, func(t *testing.T) {
+			redfish := startRedfish(t)
+			redfish.SetFault(bmctest.Fault{Do: effect})
+			before := server.Logins().Attempts
+			config := autoConfigOf(redfish, server)
+			power, err := newVerifier(t, config).Verify(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, states.PowerOn, power)
+			require.Zero(t, redfish.Logins().Attempts)
+
+			config.Password = wrong
+			before = server.Logins().Attempts
+			_, err = newVerifier(t, config).Verify(t.Context())
+			require.ErrorIs(t, err, verify.Credentials)
+			require.Equal(t, 1, server.Logins().Attempts-before)
+			require.ErrorContains(t, err, "; before that: power interface: redfish ")
+		})
+	}
+	present := map[string]bmctest.Fault{
+		"wrong credentials": {On: "/redfish/v1/SessionService/Sessions", Do: bmctest.Status(401)},
+		"locked":            {On: "/redfish/v1/SessionService/Sessions", Do: bmctest.Locked()},
+		"no system":         {On: "/redfish/v1/Systems/1", Do: bmctest.Status(404)},
+		"no JSON":           {On: "/redfish/v1/Systems/1", Do: bmctest.HTMLPage()},
+		"busy":              {Do: bmctest.Unavailable(time.Second)},
+		"no TLS":            {Do: bmctest.PlainHTTP()},
+	}
+	for name, fault := range present {
+		t.Run(name, func(t *testing.T) {
+			redfish := startRedfish(t)
+			redfish.SetFault(fault)
+			before := server.Logins().Attempts
+			_, err := newVerifier(t, autoConfigOf(redfish, server)).Verify(t.Context())
+			require.Error(t, err)
+			require.Equal(t, before, server.Logins().Attempts)
+		})
+	}
+}
+
+func autoConfigOf(redfish *bmctest.Redfish, ipmi *bmctest.IPMI) bmc.Config {
+	config := configOf(redfish)
+	config.Protocol, config.IPMIPort = bmc.Auto, ipmi.Port()
+	return config
+}
+
+func TestTheAbsenceOfIpmitoolIsAClearError(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	_, err := newVerifier(t, bmc.Config{Host: "127.0.0.1", User: user, Protocol: bmc.IPMI}).Verify(t.Context())
+	require.ErrorIs(t, err, verify.Misconfigured)
+	require.EqualError(t, err, "power interface: ipmi 127.0.0.1:623: misconfigured: "+
+		"the program ipmitool is not installed: IPMI needs it (Debian package ipmitool)")
+}
+
+func TestAClosedIPMIPortIsUnreachable(t *testing.T) {
+	needs(t, "ipmitool")
+	_, err := newVerifier(t, bmc.Config{Host: "127.0.0.1", IPMIPort: 1, User: user, Protocol: bmc.IPMI}).Verify(t.Context())
+	require.ErrorIs(t, err, verify.Unreachable)
+}

@@ -1,0 +1,56 @@
+package bmc_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	user     = "admin"
+	password = "correct+horse/1" // URLs and base64 write it otherwise
+	wrong    = "wrong+horse/&"
+)
+
+// startRedfish starts a BMC that is on and knows user and password.
+func startRedfish(t *testing.T, set ...func(*bmctest.RedfishConfig)) *bmctest.Redfish {
+	t.Helper()
+	config := bmctest.RedfishConfig{
+		Users:   map[string]string{user: password},
+		Systems: []bmctest.System{{ID: "1", Power: bmctest.PowerOn}},
+	}
+	for _, s := range set {
+		s(&config)
+	}
+	server, err := bmctest.NewRedfish(config)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	return server
+}
+
+// configOf returns how to reach a Redfish BMC as it should be done.
+func configOf(server *bmctest.Redfish) bmc.Config {
+	return bmc.Config{
+		Host:        server.Host(),
+		RedfishPort: server.Port(),
+		RootCAs:     server.CertPool(),
+		User:        user,
+		Password:    password,
+		Protocol:    bmc.Redfish,
+		Timeout:     10 * time.Second,
+	}
+}
+
+func newVerifier(t *testing.T, config bmc.Config) *bmc.Verifier {
+	t.Helper()
+	v, err := bmc.New(config)
+	require.NoError(t, err)
+	return v
+}
