@@ -6,8 +6,10 @@ require (
 	github.com/bmc-toolbox/bmclib/v2 v2.3.5
 	github.com/go-logr/logr v1.4.2
 	github.com/jacobweinstock/registrar v0.4.7
+	github.com/looplab/fsm v1.0.3
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
+	pgregory.net/rapid v1.3.0
 )
 
 require (
@@ -30,5 +32,4 @@ require (
 	golang.org/x/net v0.33.0 // indirect
 	golang.org/x/text v0.21.0 // indirect
 	gopkg.in/yaml.v2 v2.4.0 // indirect
-	pgregory.net/rapid v1.3.0 // indirect
 )

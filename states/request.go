@@ -3,7 +3,6 @@ package states
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 )
 
@@ -62,12 +61,19 @@ func (e *RequestError) acceptable() string {
 // Unwrap returns the reason.
 func (e *RequestError) Unwrap() error { return e.reason }
 
+// The statuses of refusals, as in net/http, which is too much to import for two
+// numbers.
+const (
+	statusBadRequest    = 400
+	statusNotAcceptable = 406
+)
+
 // HTTPStatus returns the status of Ironic's answer, 406 or 400.
 func (e *RequestError) HTTPStatus() int {
 	if e.reason == ErrNotAcceptable {
-		return http.StatusNotAcceptable
+		return statusNotAcceptable
 	}
-	return http.StatusBadRequest
+	return statusBadRequest
 }
 
 // Request answers a client that asks for a provision state as the series' API

@@ -1,0 +1,37 @@
+package machine_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/states/statestest"
+)
+
+// checked is a Machine as statestest sees it.
+type checked struct {
+	*machine.Machine
+	t *testing.T
+}
+
+func (c checked) Current() states.State { return c.Node().State }
+
+func (c checked) Target() states.State { return c.Node().Target }
+
+func (c checked) Fire(event states.Event) error { return c.Machine.Fire(c.t.Context(), event) }
+
+func (c checked) FireTo(event states.Event, target states.State) error {
+	return c.FireInput(c.t.Context(), machine.Input{Event: event, Target: target})
+}
+
+func TestMachineIsTheTable(t *testing.T) {
+	for series := range states.AllSeries() {
+		table := series.Table()
+		require.NoError(t, statestest.Check(table, func(state, target states.State) (statestest.Machine, error) {
+			m, err := machine.New(machine.Config{Table: table, Node: machine.Node{State: state, Target: target}})
+			return checked{m, t}, err
+		}))
+	}
+}

@@ -1,0 +1,125 @@
+package states_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+func ExampleParse() {
+	s, err := states.Parse("wait call-back")
+	fmt.Println(s == states.DeployWait, err)
+
+	_, err = states.ParsePower("On")
+	fmt.Println(errors.Is(err, states.ErrUnknown))
+	fmt.Println(err)
+	// Output:
+	// true <nil>
+	// true
+	// unknown power state "On"; known: power on, power off, rebooting, soft rebooting, soft power off, error
+}
+
+func ExampleState_MarshalJSON() {
+	node := struct {
+		State  states.State `json:"provision_state"`
+		Target states.State `json:"target_provision_state"`
+	}{states.Active, states.NoState}
+	data, err := json.Marshal(node)
+	fmt.Println(string(data), err)
+	// Output: {"provision_state":"active","target_provision_state":null} <nil>
+}
+
+func ExampleTable_Next() {
+	table := states.Latest().Table()
+	fmt.Println(table.Next(states.Enroll, states.EventManage))
+	fmt.Println(table.Next(states.Enroll, states.EventDeploy))
+	fmt.Println(table.Target(states.Verifying))
+	// Output:
+	// verifying true
+	// none false
+	// manageable
+}
+
+func ExampleTable_Request() {
+	table := states.Bobcat.Table()
+	event, err := table.Request(states.Available, "active", 81)
+	fmt.Println(event, err)
+
+	_, err = table.Request(states.Active, "service", 81)
+	fmt.Println(err)
+
+	_, err = table.Request(states.Enroll, "active", 81)
+	fmt.Println(err)
+	var refusal *states.RequestError
+	if errors.As(err, &refusal) {
+		fmt.Println(refusal.HTTPStatus() == http.StatusBadRequest, refusal.Allowed)
+	}
+	// Output:
+	// deploy <nil>
+	// request "service" in state "active" with API version 1.81: API version not acceptable; acceptable: 1.87 to 1.87
+	// request "active" in state "enroll" with API version 1.81: not allowed in the node's state; allowed: manage
+	// true [manage]
+}
+
+func ExampleSet() {
+	table := states.Latest().Table()
+	for s := range table.Held().All() {
+		fmt.Println(s)
+	}
+	busy := table.Unstable().Minus(table.Waiting())
+	fmt.Println(busy.Has(states.Cleaning), busy.Has(states.CleanWait))
+	fmt.Println(table.Stable())
+	// Output:
+	// deploy hold
+	// clean hold
+	// service hold
+	// true false
+	// {enroll, manageable, available, active, error, rescue}
+}
+
+func ExampleTable_Transitions() {
+	for row := range states.Latest().Table().Transitions() {
+		if row.From == states.InspectWait {
+			fmt.Println(row)
+		}
+	}
+	// Output:
+	// inspect wait --done--> manageable
+	// inspect wait --resume--> inspecting
+	// inspect wait --fail--> inspect failed
+	// inspect wait --abort--> inspect failed
+}
+
+// The history of the machine: what each series brought.
+func ExampleAllSeries() {
+	var before states.Set
+	for s := range states.AllSeries() {
+		now := s.Table().States()
+		if brought := now.Minus(before); brought.Len() > 0 && before.Len() > 0 {
+			fmt.Println(s, brought)
+		}
+		before = now
+	}
+	// Output:
+	// liberty {enroll, verifying, clean wait}
+	// newton {adopting, adopt failed}
+	// queens {rescue, rescue failed, rescue wait, rescuing, unrescue failed, unrescuing}
+	// rocky {inspect wait}
+	// 2023.2 {deploy hold, clean hold, servicing, service wait, service failed, service hold}
+}
+
+func ExampleCreated() {
+	shown, warning := states.Created(states.APIVersion(81), states.Kilo.MaxAPIVersion())
+	fmt.Println(shown)
+	fmt.Println(warning)
+
+	shown, warning = states.Created(states.APIVersion(81), states.Latest().MaxAPIVersion())
+	fmt.Printf("%v %q\n", shown, warning)
+	// Output:
+	// available
+	// the server's API 1.6 is older than 1.11: it creates nodes available for use at once, not in enroll, and does not verify their credentials
+	// enroll ""
+}

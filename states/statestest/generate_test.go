@@ -1,0 +1,105 @@
+package statestest_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/states/statestest"
+)
+
+func TestGeneratorsDrawFromTheVocabulary(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		state := statestest.State().Draw(t, "state")
+		parsed, err := states.Parse(state.String())
+		require.NoError(t, err)
+		require.Equal(t, state, parsed)
+		require.NotEqual(t, states.NoState, state)
+
+		event := statestest.Event().Draw(t, "event")
+		_, err = states.ParseEvent(event.String())
+		require.NoError(t, err)
+		require.NotEqual(t, states.NoEvent, event)
+
+		table := statestest.Series().Draw(t, "series").Table()
+		require.NotNil(t, table)
+		require.True(t, table.Stable().Has(statestest.StateIn(table.Stable()).Draw(t, "stable")))
+	})
+}
+
+func TestWalksFollowTheTable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		table := statestest.Series().Draw(t, "series").Table()
+		walk := statestest.Walk(table).Draw(t, "walk")
+		require.NotEmpty(t, walk)
+		for i, step := range walk {
+			to, ok := table.Next(step.From, step.Event)
+			require.True(t, ok, step)
+			require.Equal(t, to, step.To)
+			if i > 0 {
+				require.Equal(t, walk[i-1].To, step.From)
+			}
+		}
+	})
+}
+
+func TestWandersMixLegalAndIllegalEvents(t *testing.T) {
+	legal, illegal := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		table := statestest.Series().Draw(t, "series").Table()
+		walk := statestest.Wander(table).Draw(t, "walk")
+		require.NotEmpty(t, walk)
+		for i, step := range walk {
+			to, ok := table.Next(step.From, step.Event)
+			if ok {
+				legal++
+				require.Equal(t, to, step.To)
+			} else {
+				illegal++
+				require.Equal(t, step.From, step.To)
+			}
+			if i > 0 {
+				require.Equal(t, walk[i-1].To, step.From)
+			}
+		}
+	})
+	require.NotZero(t, legal)
+	require.NotZero(t, illegal)
+}
+
+// Given time, a walk comes by every row of the table.
+func TestWalksReachEveryRow(t *testing.T) {
+	table := states.Latest().Table()
+	walks := statestest.Walk(table)
+	seen := make(map[states.Transition]bool)
+	for seed := range 2000 {
+		for _, step := range walks.Example(seed) {
+			seen[step] = true
+		}
+	}
+	for row := range table.Transitions() {
+		require.True(t, seen[row], row)
+	}
+}
+
+func TestThereMustBeSomethingToWalk(t *testing.T) {
+	require.Panics(t, func() { statestest.Walk(nil) })
+	require.Panics(t, func() { statestest.Wander(&states.Table{}) })
+}
+
+// A toy follows any walk, legal or not.
+func TestMachinesFollowWalks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		table := statestest.Series().Draw(t, "series").Table()
+		walk := rapid.OneOf(statestest.Walk(table), statestest.Wander(table)).Draw(t, "walk")
+		m, err := start(table, correct)(walk[0].From, states.NoState)
+		require.NoError(t, err)
+		for _, step := range walk {
+			err := m.Fire(step.Event)
+			require.Equal(t, step.From == step.To, err != nil)
+			require.Equal(t, step.To, m.Current())
+		}
+	})
+}

@@ -1,0 +1,109 @@
+package statestest_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/states/statestest"
+)
+
+// targetedToy is a machine with targets.
+type targetedToy struct {
+	toy
+	target states.State
+	rules  targetRules
+}
+
+// targetRules are the ways in which a targeted toy may be wrong.
+type targetRules struct {
+	forgetsNamed, forgetsStored, takesAnyNamed, takesAnyStored, keepsAtRest, dropsWhenRefused bool
+}
+
+var correctTargets targetRules
+
+func (m *targetedToy) Target() states.State { return m.target }
+
+func (m *targetedToy) Fire(event states.Event) error { return m.FireTo(event, states.NoState) }
+
+func (m *targetedToy) FireTo(event states.Event, target states.State) error {
+	if target != states.NoState && !m.table.Stable().Has(target) && !m.rules.takesAnyNamed {
+		return errNoRow
+	}
+	if err := m.toy.Fire(event); err != nil {
+		if m.rules.dropsWhenRefused {
+			m.target = states.NoState
+		}
+		return err
+	}
+	if m.rules.forgetsNamed {
+		target = states.NoState
+	}
+	m.head(target)
+	return nil
+}
+
+// head sets the target on arrival in a state.
+func (m *targetedToy) head(target states.State) {
+	switch {
+	case m.table.Stable().Has(m.state) && m.rules.keepsAtRest:
+	case m.table.Stable().Has(m.state):
+		m.target = states.NoState
+	case target != states.NoState:
+		m.target = target
+	default:
+		m.target = m.table.Target(m.state)
+	}
+}
+
+func startTargeted(table *states.Table, rules targetRules) statestest.Start {
+	return func(state, target states.State) (statestest.Machine, error) {
+		if !table.States().Has(state) {
+			return nil, errNoRow
+		}
+		if target != states.NoState && !table.Stable().Has(target) && !rules.takesAnyStored {
+			return nil, errNoRow
+		}
+		m := &targetedToy{
+			toy:   toy{table: table, state: state, next: table.Next, refused: func(*toy, states.Event) {}},
+			rules: rules,
+		}
+		if rules.forgetsStored {
+			target = states.NoState
+		}
+		m.head(target)
+		return m, nil
+	}
+}
+
+func TestEachMistakeWithTargetsIsReported(t *testing.T) {
+	table := states.Latest().Table()
+	tests := []struct {
+		name  string
+		rules targetRules
+		want  string
+	}{
+		{"a named target forgotten", targetRules{forgetsNamed: true},
+			"2026.2: provide in manageable with target manageable: want accepted, in cleaning headed for manageable; " +
+				"got accepted, in cleaning headed for available"},
+		{"a stored target forgotten", targetRules{forgetsStored: true},
+			"2026.2: start in verifying with target enroll: want accepted, in verifying headed for enroll; " +
+				"got accepted, in verifying headed for manageable"},
+		{"a named target that is not stable", targetRules{takesAnyNamed: true},
+			"with target cleaning: want refused, in enroll; got accepted, in verifying headed for cleaning"},
+		{"a stored target that is not stable", targetRules{takesAnyStored: true},
+			"2026.2: start in verifying with target verifying: want refused, in verifying; got accepted"},
+		{"a target kept at rest", targetRules{keepsAtRest: true},
+			"2026.2: done in verifying: want accepted, in manageable; got accepted, in manageable headed for manageable"},
+		{"a target lost with a refused event", targetRules{dropsWhenRefused: true},
+			"2026.2: manage in verifying: want refused, in verifying headed for manageable; " +
+				"got refused (no row), in verifying"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			err := statestest.Check(table, startTargeted(table, test.rules))
+			require.ErrorContains(t, err, test.want)
+		})
+	}
+}
