@@ -144,7 +144,6 @@ func TestAutoTakesIPMIOnlyWhereRedfishIsAbsent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			redfish := startRedfish(t)
 			redfish.SetFault(bmctest.Fault{Do: effect})
-			before := server.Logins().Attempts
 			config := autoConfigOf(redfish, server)
 			power, err := newVerifier(t, config).Verify(t.Context())
 			require.NoError(t, err)
@@ -152,7 +151,7 @@ func TestAutoTakesIPMIOnlyWhereRedfishIsAbsent(t *testing.T) {
 			require.Zero(t, redfish.Logins().Attempts)
 
 			config.Password = wrong
-			before = server.Logins().Attempts
+			before := server.Logins().Attempts
 			_, err = newVerifier(t, config).Verify(t.Context())
 			require.ErrorIs(t, err, verify.Credentials)
 			require.Equal(t, 1, server.Logins().Attempts-before)
