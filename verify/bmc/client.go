@@ -35,6 +35,14 @@ type guarded struct {
 	err error // the last one, as the driver had it and not as bmclib wraps it
 }
 
+// cause returns the driver's own error for one of its client's, if there is one.
+func (g *guarded) cause(err error) error {
+	if g.err != nil {
+		return g.err
+	}
+	return err
+}
+
 func (g *guarded) Open(ctx context.Context) error {
 	return g.call(func() error { return g.driver.Open(ctx) })
 }

@@ -76,8 +76,8 @@ func (l *ipmiLink) openWith(ctx context.Context, program, suite string) (*bmclib
 	}
 	l.driver = &guarded{driver: driver}
 	client := newClient(l.config, l.driver, IPMI, ipmitool.Features)
-	if client.Open(ctx) != nil {
-		return nil, l.diagnose(ctx, l.driver.err)
+	if err := client.Open(ctx); err != nil {
+		return nil, l.diagnose(ctx, l.driver.cause(err))
 	}
 	return client, nil
 }

@@ -84,7 +84,7 @@ func (l *redfishLink) explain(err error) (verify.Kind, error) {
 	if known := l.transport.failed(); known != nil {
 		return known.kind, known.err
 	}
-	seen := errors.New(l.config.scrub(l.driver.err.Error()))
+	seen := errors.New(l.config.scrub(l.driver.cause(err).Error()))
 	if strings.Contains(seen.Error(), "no matching redfish system") {
 		return verify.Unsupported, seen
 	}

@@ -257,3 +257,19 @@ func TestAVerifierMayBeShared(t *testing.T) {
 	require.Empty(t, server.Sessions())
 	require.Equal(t, 12, server.Logins().Succeeded)
 }
+
+func TestAContextThatHasEndedAsksNobody(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, protocol := range []bmc.Protocol{bmc.Redfish, bmc.IPMI, bmc.Auto} {
+		server := startRedfish(t)
+		config := configOf(server)
+		config.Protocol = protocol
+		if protocol == bmc.IPMI {
+			needs(t, "ipmitool")
+		}
+		_, err := newVerifier(t, config).Verify(ctx)
+		require.ErrorIs(t, err, verify.Cancelled)
+		require.Empty(t, server.Requests())
+	}
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// runBuiltIn starts two BMCs and enrolls a node on each: the first with the
+// right password, the second with a wrong one.
+func runBuiltIn(ctx context.Context, out, errOut io.Writer) int {
+	fmt.Fprintln(out, "Two built-in Redfish BMCs; node-2 is given a wrong password.")
+	good, err := enrollBuiltIn(ctx, out, "node-1", "correct horse")
+	if err == nil {
+		var bad enrolled
+		bad, err = enrollBuiltIn(ctx, out, "node-2", "wrong horse")
+		printTable(out, good, bad)
+		if good.State == states.Manageable && bad.State == states.Enroll && err == nil {
+			return exitGood
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(errOut, "enroll:", err)
+	}
+	return exitFailed
+}
+
+func enrollBuiltIn(ctx context.Context, out io.Writer, name string, password bmc.Secret) (enrolled, error) {
+	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{
+		Users:   map[string]string{"admin": "correct horse"},
+		Systems: []bmctest.System{{ID: "1", Name: name, Power: "On"}},
+	})
+	if err != nil {
+		return enrolled{}, err
+	}
+	defer server.Close()
+
+	verifier, err := bmc.New(bmc.Config{
+		Host:        server.Host(),
+		RedfishPort: server.Port(),
+		RootCAs:     server.CertPool(),
+		User:        "admin",
+		Password:    password,
+		Protocol:    bmc.Redfish,
+	})
+	if err != nil {
+		return enrolled{}, err
+	}
+	return enroll(ctx, out, name, verifier), nil
+}

@@ -1,0 +1,110 @@
+// Enroll takes nodes from enroll to manageable when their BMC answers, and back
+// to enroll when not, and prints every transition on the way.
+//
+// Without flags it brings its own BMCs: two that speak Redfish, of which the
+// second is asked with a wrong password. With -bmc it asks a real one:
+//
+//	BMC_PASSWORD=... go run ./examples/enroll -bmc 10.1.2.3 -user admin
+//
+// The exit status is 0 when verification went as it should (the node of -bmc is
+// manageable), 1 when not, and 2 when the command was used wrongly.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"text/tabwriter"
+	"time"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+)
+
+const (
+	exitGood = iota
+	exitFailed
+	exitUsage
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string, getenv func(string) string, out, errOut io.Writer) int {
+	opts, err := parseFlags(args, getenv, errOut)
+	switch {
+	case errors.Is(err, errHelp):
+		return exitGood
+	case err != nil:
+		fmt.Fprintln(errOut, "enroll:", err)
+		return exitUsage
+	case opts.builtIn:
+		return runBuiltIn(ctx, out, errOut)
+	default:
+		return runReal(ctx, opts.config, out, errOut)
+	}
+}
+
+func runReal(ctx context.Context, config bmc.Config, out, errOut io.Writer) int {
+	verifier, err := bmc.New(config)
+	if err != nil {
+		fmt.Fprintln(errOut, "enroll:", err)
+		return exitUsage
+	}
+	node := enroll(ctx, out, config.Host, verifier)
+	printTable(out, node)
+	if node.State != states.Manageable {
+		return exitFailed
+	}
+	return exitGood
+}
+
+// enrolled is a node as it came out of enrolment.
+type enrolled struct {
+	name  string
+	power states.Power
+	machine.Node
+}
+
+// enroll makes a node in enroll, has it verified, and prints its transitions as
+// they happen.
+func enroll(ctx context.Context, out io.Writer, name string, verifier verify.Verifier) enrolled {
+	node, err := machine.New(machine.Config{
+		Table: states.Latest().Table(),
+		Node:  machine.Node{State: states.Enroll},
+		Name:  name,
+		Enter: []machine.Hook{func(_ context.Context, t machine.Transition) error {
+			_, err := fmt.Fprintf(out, "%s  %s  %s --%s--> %s  (target %s)\n",
+				t.Time.Format(time.TimeOnly+".000"), t.Node, t.From.State, t.Event, t.To.State, t.To.Target)
+			return err
+		}},
+	})
+	if err != nil {
+		return enrolled{name: name, Node: machine.Node{LastError: err.Error()}}
+	}
+
+	power, err := verify.Manage(ctx, node, verifier)
+	result := enrolled{name: name, power: power, Node: node.Node()}
+	if err != nil && result.LastError == "" {
+		result.LastError = err.Error() // verification did not begin
+	}
+	return result
+}
+
+func printTable(out io.Writer, nodes ...enrolled) {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "\nNODE\tPROVISION STATE\tPOWER STATE\tLAST ERROR")
+	for _, n := range nodes {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", n.name, n.State, n.power, n.LastError)
+	}
+	table.Flush()
+}
