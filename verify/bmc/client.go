@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	bmclib "github.com/bmc-toolbox/bmclib/v2"
+	"github.com/bmc-toolbox/bmclib/v2/bmc"
 	"github.com/jacobweinstock/registrar"
 )
 
@@ -57,6 +58,26 @@ func (g *guarded) PowerStateGet(ctx context.Context) (state string, err error) {
 		return err
 	})
 	return state, err
+}
+
+func (g *guarded) PowerSet(ctx context.Context, state string) (ok bool, err error) {
+	err = g.call(func() error {
+		ok, err = g.driver.PowerSet(ctx, state)
+		return err
+	})
+	return ok, err
+}
+
+func (g *guarded) BootDeviceOverrideGet(ctx context.Context) (override bmc.BootDeviceOverride, err error) {
+	getter, ok := g.driver.(bmc.BootDeviceOverrideGetter)
+	if !ok {
+		return override, unsupported("the driver cannot read the boot device")
+	}
+	err = g.call(func() error {
+		override, err = getter.BootDeviceOverrideGet(ctx)
+		return err
+	})
+	return override, err
 }
 
 func (g *guarded) call(f func() error) (err error) {

@@ -2,62 +2,16 @@ package bmc
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"crypto/x509"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/netip"
+	"path"
 	"strings"
 	"time"
 )
-
-// Protocol is how a BMC is spoken to.
-type Protocol uint8
-
-const (
-	// Auto is Redfish, then IPMI if the BMC has no Redfish: nothing listens on
-	// its port, or what listens has no Redfish service. Any other failure ends
-	// the attempt, one of credentials above all.
-	Auto Protocol = iota
-	// Redfish is DMTF's Redfish over HTTPS (DSP0266).
-	Redfish
-	// IPMI is IPMI 2.0 over LAN (RMCP+).
-	IPMI
-)
-
-var protocolWords = [...]string{Auto: "auto", Redfish: "redfish", IPMI: "ipmi"}
-
-// ParseProtocol returns the protocol of a word: "auto", "redfish" or "ipmi".
-func ParseProtocol(word string) (Protocol, error) {
-	for p, known := range protocolWords {
-		if word == known {
-			return Protocol(p), nil
-		}
-	}
-	return Auto, fmt.Errorf("unknown protocol %q; known: %s", word, strings.Join(protocolWords[:], ", "))
-}
-
-// String returns the protocol's word.
-func (p Protocol) String() string {
-	if int(p) < len(protocolWords) {
-		return protocolWords[p]
-	}
-	return fmt.Sprintf("Protocol(%d)", uint8(p))
-}
-
-// Secret is a password. However it is printed or logged, it shows as "***", and
-// it refuses to be encoded as text or JSON.
-type Secret string
-
-// Format implements [fmt.Formatter]: "***" for every verb.
-func (Secret) Format(f fmt.State, _ rune) { io.WriteString(f, "***") }
-
-// LogValue implements [slog.LogValuer].
-func (Secret) LogValue() slog.Value { return slog.StringValue("***") }
-
-// MarshalText always fails.
-func (Secret) MarshalText() ([]byte, error) { return nil, errors.New("a secret is not encoded") }
 
 // Config says which BMC is asked, and how. Its zero value lacks a Host and a
 // User, all else has a default.
@@ -74,20 +28,32 @@ type Config struct {
 	// RootCAs are the authorities that may sign the BMC's certificate; nil
 	// stands for the system's.
 	RootCAs *x509.CertPool
+	// Fingerprint pins the BMC's certificate: the SHA-256 sum of its DER form in
+	// hexadecimal, colons allowed, as openssl prints it. No authority, name or
+	// date counts then.
+	Fingerprint string
 	// InsecureSkipTLSVerify takes any certificate. Whoever is on the way to the
 	// BMC can then read its password.
 	InsecureSkipTLSVerify bool
 
-	// SystemName chooses among the systems of a Redfish service that has
-	// several, by the system's Name.
-	SystemName string
+	// BasePath is what stands before /redfish/v1/ in the paths of a Redfish
+	// service behind a proxy, such as "/bmc/17"; most often empty.
+	BasePath string
+	// SystemName or SystemID chooses among the systems of a Redfish service that
+	// has several: by the Name property, or by the end of the resource's path.
+	SystemName, SystemID string
 
 	// CipherSuite is IPMI's, such as "17". Empty tries 3, then 17 if the BMC
 	// lacks 3.
 	CipherSuite string
 
-	// Timeout bounds one verification, log-out included; 0 stands for 30 s.
+	// Timeout bounds one verification; 0 stands for 30 s. To log out of a BMC
+	// that has stopped answering may take another two seconds.
 	Timeout time.Duration
+	// StepTimeout bounds each step of it: to open a session (the power
+	// interface), to look at the boot device (the management interface), and to
+	// read the power state. 0 is no bound but Timeout.
+	StepTimeout time.Duration
 }
 
 // withDefaults fills in what is left to a default.
@@ -107,6 +73,8 @@ func (c Config) check() error {
 		return fmt.Errorf("the host %q is not a name or an address; a port goes into RedfishPort or IPMIPort", c.Host)
 	case c.User == "":
 		return errors.New("the user is empty")
+	case c.Password == "":
+		return errors.New("the password is empty")
 	case strings.ContainsRune(c.User+string(c.Password), 0):
 		return errors.New("the user or the password has a NUL in it")
 	case int(c.Protocol) >= len(protocolWords):
@@ -115,12 +83,55 @@ func (c Config) check() error {
 		return fmt.Errorf("the Redfish port %d is not from 1 to 65535", c.RedfishPort)
 	case c.IPMIPort < 1 || c.IPMIPort > 65535:
 		return fmt.Errorf("the IPMI port %d is not from 1 to 65535", c.IPMIPort)
-	case c.Timeout < 0:
-		return fmt.Errorf("the timeout %v is negative", c.Timeout)
 	case strings.Trim(c.CipherSuite, "0123456789") != "":
 		return fmt.Errorf("the cipher suite %q is not a number", c.CipherSuite)
-	case c.Protocol == IPMI:
+	case c.Timeout < 0 || c.StepTimeout < 0:
+		return fmt.Errorf("the timeout %v is negative", min(c.Timeout, c.StepTimeout))
+	}
+	if err := c.checkTLS(); err != nil {
+		return err
+	}
+	if err := c.checkRedfish(); err != nil {
+		return err
+	}
+	if c.Protocol == IPMI {
 		return c.checkIPMI()
+	}
+	return nil
+}
+
+func (c Config) checkTLS() error {
+	pinned := c.Fingerprint != ""
+	_, err := c.pin()
+	switch {
+	case err != nil:
+		return err
+	case c.InsecureSkipTLSVerify && (pinned || c.RootCAs != nil), pinned && c.RootCAs != nil:
+		return errors.New("RootCAs, Fingerprint and InsecureSkipTLSVerify exclude one another")
+	case c.RootCAs != nil && c.RootCAs.Equal(x509.NewCertPool()):
+		return errors.New("RootCAs has no certificate in it")
+	default:
+		return nil
+	}
+}
+
+// pin returns the sum that Fingerprint stands for.
+func (c Config) pin() ([]byte, error) {
+	sum, err := hex.DecodeString(strings.ReplaceAll(c.Fingerprint, ":", ""))
+	if err != nil || len(sum) != sha256.Size && len(sum) != 0 {
+		return nil, fmt.Errorf("the fingerprint %q is not a SHA-256 sum in hexadecimal", c.Fingerprint)
+	}
+	return sum, nil
+}
+
+func (c Config) checkRedfish() error {
+	switch {
+	case c.BasePath != "" && (path.Clean(c.BasePath) != c.BasePath || !path.IsAbs(c.BasePath)):
+		return fmt.Errorf("the base path %q is not an absolute path without a slash at its end", c.BasePath)
+	case c.SystemName != "" && c.SystemID != "":
+		return errors.New("SystemName and SystemID exclude one another")
+	case strings.Contains(c.SystemID, "/"):
+		return fmt.Errorf("the system ID %q has a slash in it", c.SystemID)
 	default:
 		return nil
 	}

@@ -2,10 +2,12 @@ package bmc_test
 
 import (
 	"bytes"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,12 +27,22 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		"a URL":               {func(c *bmc.Config) { c.Host = "http://bmc" }, `the host "http://bmc" is not a name or an address; a port goes into RedfishPort or IPMIPort`},
 		"a flag as the host":  {func(c *bmc.Config) { c.Host = "-v" }, `the host "-v" is not a name or an address; a port goes into RedfishPort or IPMIPort`},
 		"no user":             {func(c *bmc.Config) { c.User = "" }, "the user is empty"},
+		"no password":         {func(c *bmc.Config) { c.Password = "" }, "the password is empty"},
 		"a NUL":               {func(c *bmc.Config) { c.Password = "a\x00b" }, "the user or the password has a NUL in it"},
 		"an unknown protocol": {func(c *bmc.Config) { c.Protocol = 9 }, "unknown protocol Protocol(9)"},
 		"a port below":        {func(c *bmc.Config) { c.RedfishPort = -1 }, "the Redfish port -1 is not from 1 to 65535"},
 		"a port above":        {func(c *bmc.Config) { c.IPMIPort = 65536 }, "the IPMI port 65536 is not from 1 to 65535"},
 		"a negative timeout":  {func(c *bmc.Config) { c.Timeout = -1 }, "the timeout -1ns is negative"},
-		"no cipher suite":     {func(c *bmc.Config) { c.CipherSuite = "3 -x" }, `the cipher suite "3 -x" is not a number`},
+		"a negative step":     {func(c *bmc.Config) { c.StepTimeout = -1 }, "the timeout -1ns is negative"},
+		"no fingerprint":      {func(c *bmc.Config) { c.Fingerprint = "12:34" }, `the fingerprint "12:34" is not a SHA-256 sum in hexadecimal`},
+		"an empty pool":       {func(c *bmc.Config) { c.RootCAs = x509.NewCertPool() }, "RootCAs has no certificate in it"},
+		"trust and no trust": {func(c *bmc.Config) { c.Fingerprint, c.InsecureSkipTLSVerify = strings.Repeat("00", 32), true },
+			"RootCAs, Fingerprint and InsecureSkipTLSVerify exclude one another"},
+		"a base path that ends in a slash": {func(c *bmc.Config) { c.BasePath = "/bmc/" },
+			`the base path "/bmc/" is not an absolute path without a slash at its end`},
+		"two ways to choose a system": {func(c *bmc.Config) { c.SystemName, c.SystemID = "a", "1" }, "SystemName and SystemID exclude one another"},
+		"a system ID that is a path":  {func(c *bmc.Config) { c.SystemID = "a/1" }, `the system ID "a/1" has a slash in it`},
+		"no cipher suite":             {func(c *bmc.Config) { c.CipherSuite = "3 -x" }, `the cipher suite "3 -x" is not a number`},
 		"a long user": {func(c *bmc.Config) { c.Protocol, c.User = bmc.IPMI, "12345678901234567" },
 			"the user name is longer than IPMI's 16 bytes"},
 		"a long password": {func(c *bmc.Config) { c.Protocol, c.Password = bmc.IPMI, "123456789012345678901" },
@@ -50,7 +62,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		})
 	}
 	for _, host := range []string{"bmc", "bmc-1.rack_2.example", "10.0.0.1", "::1", "fe80::1%eth0"} {
-		_, err := bmc.New(bmc.Config{Host: host, User: user})
+		_, err := bmc.New(bmc.Config{Host: host, User: user, Password: password})
 		require.NoError(t, err, host)
 	}
 }

@@ -3,12 +3,8 @@ package bmc
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"net"
-	"net/url"
-	"strings"
 
 	"github.com/ironstate/ironstate/verify"
 )
@@ -42,7 +38,8 @@ func kindOf(err error) verify.Kind {
 	switch {
 	case verify.KindOf(err) != verify.Failed:
 		return verify.KindOf(err)
-	case errors.As(err, &untrusted), errors.As(err, &alert), errors.As(err, &authority):
+	case errors.As(err, &untrusted), errors.As(err, &alert), errors.As(err, &authority),
+		errors.Is(err, errFingerprint):
 		return verify.TLS
 	case errors.As(err, &network) && network.Timeout():
 		return verify.Timeout
@@ -51,26 +48,4 @@ func kindOf(err error) verify.Kind {
 	default:
 		return verify.Protocol
 	}
-}
-
-// scrub returns text with every form of the password replaced in which a BMC or
-// a library could repeat it, and with line breaks made spaces.
-func (c Config) scrub(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	password := string(c.Password)
-	if password == "" {
-		return text
-	}
-	quoted, _ := json.Marshal(password)
-	for _, form := range []string{
-		base64.StdEncoding.EncodeToString([]byte(c.User + ":" + password)),
-		base64.StdEncoding.EncodeToString([]byte(password)),
-		url.QueryEscape(password),
-		url.PathEscape(password),
-		strings.Trim(string(quoted), `"`),
-		password,
-	} {
-		text = strings.ReplaceAll(text, form, "***")
-	}
-	return text
 }

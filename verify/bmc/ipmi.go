@@ -22,7 +22,7 @@ type ipmiLink struct {
 
 func newIPMI(c Config) *ipmiLink { return &ipmiLink{config: c} }
 
-func (l *ipmiLink) protocol() Protocol { return IPMI }
+func (l *ipmiLink) protocol() string { return IPMI.String() }
 
 func (l *ipmiLink) address() string {
 	return net.JoinHostPort(l.config.Host, strconv.Itoa(l.config.IPMIPort))
@@ -106,6 +106,10 @@ func (l *ipmiLink) diagnose(ctx context.Context, err error) error {
 	}
 	return &failure{verify.Credentials, seen}
 }
+
+// checkManagement has nothing to ask: IPMI has the boot device in its set of
+// chassis commands, which the power state is read with too.
+func (l *ipmiLink) checkManagement(context.Context, *bmclib.Client) error { return nil }
 
 // close has nothing to do: each run of ipmitool closes its session.
 func (l *ipmiLink) close(context.Context) {}

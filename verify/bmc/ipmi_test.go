@@ -186,7 +186,7 @@ func autoConfigOf(redfish *bmctest.Redfish, ipmi *bmctest.IPMI) bmc.Config {
 
 func TestTheAbsenceOfIpmitoolIsAClearError(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := newVerifier(t, bmc.Config{Host: "127.0.0.1", User: user, Protocol: bmc.IPMI}).Verify(t.Context())
+	_, err := newVerifier(t, bmc.Config{Host: "127.0.0.1", User: user, Password: password, Protocol: bmc.IPMI}).Verify(t.Context())
 	require.ErrorIs(t, err, verify.Misconfigured)
 	require.EqualError(t, err, "power interface: ipmi 127.0.0.1:623: misconfigured: "+
 		"the program ipmitool is not installed: IPMI needs it (Debian package ipmitool)")
@@ -194,6 +194,6 @@ func TestTheAbsenceOfIpmitoolIsAClearError(t *testing.T) {
 
 func TestAClosedIPMIPortIsUnreachable(t *testing.T) {
 	needs(t, "ipmitool")
-	_, err := newVerifier(t, bmc.Config{Host: "127.0.0.1", IPMIPort: 1, User: user, Protocol: bmc.IPMI}).Verify(t.Context())
+	_, err := newVerifier(t, bmc.Config{Host: "127.0.0.1", IPMIPort: 1, User: user, Password: password, Protocol: bmc.IPMI}).Verify(t.Context())
 	require.ErrorIs(t, err, verify.Unreachable)
 }

@@ -10,15 +10,12 @@ import (
 	"syscall"
 
 	bmclib "github.com/bmc-toolbox/bmclib/v2"
+	bmclibbmc "github.com/bmc-toolbox/bmclib/v2/bmc"
 	"github.com/bmc-toolbox/bmclib/v2/providers/redfish"
 	"github.com/go-logr/logr"
 
 	"github.com/ironstate/ironstate/verify"
 )
-
-// serviceRoot is where a Redfish service begins (DSP0266, 6.3). It is read
-// without credentials.
-const serviceRoot = "/redfish/v1/"
 
 // redfishLink is Redfish over HTTPS, by bmclib's gofish driver.
 type redfishLink struct {
@@ -34,29 +31,71 @@ func newRedfish(c Config) *redfishLink {
 	return l
 }
 
-func (l *redfishLink) protocol() Protocol { return Redfish }
+func (l *redfishLink) protocol() string { return Redfish.String() }
 
 func (l *redfishLink) address() string {
 	return net.JoinHostPort(l.config.Host, strconv.Itoa(l.config.RedfishPort))
 }
 
 func (l *redfishLink) open(ctx context.Context) (*bmclib.Client, error) {
-	l.transport.use(ctx)
 	conn := redfish.New(urlHost(l.config.Host), l.config.User, string(l.config.Password), logr.Discard(),
 		redfish.WithPort(strconv.Itoa(l.config.RedfishPort)),
 		redfish.WithHttpClient(&http.Client{Transport: l.transport, CheckRedirect: checkRedirect}),
 		redfish.WithSystemName(l.config.SystemName),
 	)
-	l.driver = &guarded{driver: timeless{conn}}
+	l.driver = &guarded{driver: bound{conn, l.transport}}
 	l.client = newClient(l.config, l.driver, Redfish, redfish.Features)
 	return l.client, l.client.Open(ctx)
 }
 
-// timeless is the driver without the time limit that it would give its HTTP
-// client for good: the transport knows until when.
-type timeless struct{ *redfish.Conn }
+// checkManagement reads the boot override. bmclib has fewer words for the boot
+// device than Redfish: one that it does not know is as good as any.
+func (l *redfishLink) checkManagement(ctx context.Context, client *bmclib.Client) error {
+	_, err := client.GetBootDeviceOverride(ctx)
+	if err == nil || l.transport.failed() != nil {
+		return err
+	}
+	switch system, target := bootTarget(l.transport.lastBody()); {
+	case target:
+		return nil
+	case system:
+		return unsupported("the system has no boot override")
+	default:
+		return err
+	}
+}
 
-func (d timeless) Open(ctx context.Context) error { return d.Conn.Open(context.WithoutCancel(ctx)) }
+// bound is the driver with each call bound to its context. The driver itself goes
+// by a time limit that it gives its HTTP client at Open, for good.
+type bound struct {
+	*redfish.Conn
+	transport *transport
+}
+
+func (d bound) Open(ctx context.Context) error {
+	d.transport.use(ctx)
+	return d.Conn.Open(context.WithoutCancel(ctx))
+}
+
+func (d bound) Close(ctx context.Context) error {
+	d.transport.use(ctx)
+	return d.Conn.Close(ctx)
+}
+
+func (d bound) PowerStateGet(ctx context.Context) (string, error) {
+	d.transport.use(ctx)
+	return d.Conn.PowerStateGet(ctx)
+}
+
+func (d bound) PowerSet(ctx context.Context, state string) (bool, error) {
+	d.transport.use(ctx)
+	return d.Conn.PowerSet(ctx, state)
+}
+
+func (d bound) BootDeviceOverrideGet(ctx context.Context) (bmclibbmc.BootDeviceOverride, error) {
+	d.transport.use(ctx)
+	return d.Conn.BootDeviceOverrideGet(ctx)
+}
 
 // urlHost returns the host as it stands in a URL before a port.
 func urlHost(host string) string {
@@ -67,7 +106,6 @@ func urlHost(host string) string {
 }
 
 func (l *redfishLink) close(ctx context.Context) {
-	l.transport.use(ctx)
 	if l.client != nil {
 		// The driver does not report a log-out that failed; the transport makes
 		// up for it.

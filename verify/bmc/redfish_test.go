@@ -2,12 +2,24 @@ package bmc_test
 
 import (
 	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	bmclib "github.com/bmc-toolbox/bmclib/v2"
+	"github.com/bmc-toolbox/bmclib/v2/providers/redfish"
+	"github.com/go-logr/logr"
+	"github.com/jacobweinstock/registrar"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/states"
@@ -67,7 +79,7 @@ func TestCertificatesAreVerifiedUnlessTheCallerSaysOtherwise(t *testing.T) {
 			require.Zero(t, server.Logins().Attempts, "no password goes where no trust is")
 
 			config := configOf(server)
-			config.InsecureSkipTLSVerify = true
+			config.RootCAs, config.InsecureSkipTLSVerify = nil, true
 			_, err = newVerifier(t, config).Verify(t.Context())
 			require.NoError(t, err)
 		})
@@ -79,7 +91,25 @@ func TestCertificatesAreVerifiedUnlessTheCallerSaysOtherwise(t *testing.T) {
 	require.ErrorIs(t, err, verify.TLS, "the system's authorities did not sign it")
 }
 
-func TestOneOfSeveralSystemsIsChosenByName(t *testing.T) {
+func TestAPinnedCertificateIsTakenForItselfAlone(t *testing.T) {
+	server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Certificate = bmctest.CertExpired })
+	other := startRedfish(t)
+	config := configOf(server)
+	config.RootCAs = nil
+
+	config.Fingerprint = strings.ToUpper(fmt.Sprintf("% x", server.Fingerprint()))
+	config.Fingerprint = strings.ReplaceAll(config.Fingerprint, " ", ":")
+	_, err := newVerifier(t, config).Verify(t.Context())
+	require.NoError(t, err)
+
+	config.Fingerprint = fmt.Sprintf("%x", other.Fingerprint())
+	_, err = newVerifier(t, config).Verify(t.Context())
+	require.ErrorIs(t, err, verify.TLS)
+	require.ErrorContains(t, err, fmt.Sprintf("%x", server.Fingerprint()))
+	require.Equal(t, 1, server.Logins().Attempts)
+}
+
+func TestOneOfSeveralSystemsIsChosen(t *testing.T) {
 	server := startRedfish(t, func(c *bmctest.RedfishConfig) {
 		c.Systems = []bmctest.System{{ID: "1", Name: "left", Power: bmctest.PowerOn}, {ID: "2", Name: "right"}}
 	})
@@ -90,6 +120,19 @@ func TestOneOfSeveralSystemsIsChosenByName(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, power)
 	}
+	for id, want := range map[string]states.Power{"1": states.PowerOn, "2": states.PowerOff} {
+		config := configOf(server)
+		config.SystemID = id
+		power, err := newVerifier(t, config).Verify(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, power)
+	}
+	for _, id := range []string{"", "3"} {
+		config := configOf(server)
+		config.SystemID = id
+		_, err := newVerifier(t, config).Verify(t.Context())
+		require.ErrorIs(t, err, verify.Unsupported)
+	}
 	for _, name := range []string{"", "middle"} {
 		config := configOf(server)
 		config.SystemName = name
@@ -99,129 +142,112 @@ func TestOneOfSeveralSystemsIsChosenByName(t *testing.T) {
 	require.Empty(t, server.Sessions())
 }
 
+func TestEachStepFailsByItself(t *testing.T) {
+	const system = "/redfish/v1/Systems/1"
+	tests := map[string]struct {
+		fault bmctest.Fault
+		step  verify.Step
+		kind  verify.Kind
+	}{
+		"no session service":   {bmctest.Fault{On: "/redfish/v1/SessionService/Sessions", Do: bmctest.Status(404)}, verify.PowerInterface, verify.Unsupported},
+		"no systems":           {bmctest.Fault{On: "/redfish/v1/Systems", Do: bmctest.Status(404)}, verify.ManagementInterface, verify.Unsupported},
+		"no boot override":     {bmctest.Fault{On: system, Do: bmctest.WithoutProperty("Boot")}, verify.ManagementInterface, verify.Unsupported},
+		"an empty override":    {bmctest.Fault{On: system, Do: bmctest.Property("Boot", map[string]any{})}, verify.ManagementInterface, verify.Unsupported},
+		"a slow system":        {bmctest.Fault{On: system, Do: bmctest.HangAfter(0)}, verify.ManagementInterface, verify.Timeout},
+		"no power state":       {bmctest.Fault{On: system, Do: bmctest.WithoutProperty("PowerState")}, verify.PowerState, verify.Unsupported},
+		"slow the second time": {bmctest.Fault{On: system, Skip: 1, Do: bmctest.HangAfter(0)}, verify.PowerState, verify.Timeout},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := startRedfish(t)
+			server.SetFault(test.fault)
+			config := configOf(server)
+			config.StepTimeout = 500 * time.Millisecond
+			_, err := newVerifier(t, config).Verify(t.Context())
+			var failed *verify.Error
+			require.ErrorAs(t, err, &failed)
+			require.Equal(t, test.step, failed.Step, "%v", err)
+			require.Equal(t, test.kind, failed.Kind, "%v", err)
+			require.Equal(t, "redfish", failed.Protocol)
+			require.Equal(t, server.Addr(), failed.Host)
+			require.Empty(t, server.Sessions())
+		})
+	}
+}
+
+func TestABootDeviceThatBmclibHasNoWordForIsOne(t *testing.T) {
+	server := startRedfish(t)
+	boot := map[string]string{"BootSourceOverrideTarget": "UefiBootNext"}
+	server.SetFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.Property("Boot", boot)})
+	_, err := newVerifier(t, configOf(server)).Verify(t.Context())
+	require.NoError(t, err)
+}
+
+func TestABMCBehindAProxyIsReachedByItsBasePath(t *testing.T) {
+	server := startRedfish(t)
+	target, err := url.Parse("https://" + server.Addr())
+	require.NoError(t, err)
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.Transport = server.Client().Transport
+	proxy.ModifyResponse = func(resp *http.Response) error {
+		if location := resp.Header.Get("Location"); location != "" {
+			resp.Header.Set("Location", "/bmc/17"+location)
+		}
+		return nil
+	}
+	front := httptest.NewTLSServer(http.StripPrefix("/bmc/17", proxy))
+	defer front.Close()
+
+	config := configOf(server)
+	config.RootCAs = x509.NewCertPool()
+	config.RootCAs.AddCert(front.Certificate())
+	config.RedfishPort = front.Listener.Addr().(*net.TCPAddr).Port
+	config.BasePath = "/bmc/17"
+	_, err = newVerifier(t, config).Verify(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, server.Logins().Succeeded)
+	require.Empty(t, server.Sessions())
+
+	config.BasePath = "/bmc/18"
+	_, err = newVerifier(t, config).Verify(t.Context())
+	require.ErrorIs(t, err, verify.Unsupported)
+}
+
+func TestTheCallersOwnClient(t *testing.T) {
+	server := startRedfish(t)
+	client := func(password string) func() (*bmclib.Client, error) {
+		return func() (*bmclib.Client, error) {
+			registry := registrar.NewRegistry()
+			driver := redfish.New(server.Host(), user, password, logr.Discard(),
+				redfish.WithPort(strconv.Itoa(server.Port())), redfish.WithHttpClient(server.Client()))
+			registry.Register(redfish.ProviderName, redfish.ProviderProtocol, redfish.Features, nil, driver)
+			return bmclib.NewClient(server.Host(), user, password, bmclib.WithRegistry(registry)), nil
+		}
+	}
+	power, err := bmc.FromClient(client(password)).Verify(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, states.PowerOn, power)
+	require.Empty(t, server.Sessions())
+
+	_, err = bmc.FromClient(client(wrong)).Verify(t.Context())
+	var failed *verify.Error
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, "bmclib", failed.Protocol)
+	require.NotContains(t, err.Error(), wrong)
+
+	broken := errors.New("broken")
+	_, err = bmc.FromClient(func() (*bmclib.Client, error) { return nil, broken }).Verify(t.Context())
+	require.ErrorIs(t, err, broken)
+	_, err = bmc.FromClient(func() (*bmclib.Client, error) { return nil, nil }).Verify(t.Context())
+	require.ErrorIs(t, err, verify.Misconfigured)
+}
+
 // requireNoSecret checks that an error does not have the password in any form.
 func requireNoSecret(t *testing.T, config bmc.Config, err error) {
 	t.Helper()
 	for _, secret := range []string{string(config.Password), "wrong%2Bhorse", "correct+horse", "correct%2Bhorse"} {
 		require.NotContains(t, err.Error(), secret)
 	}
-}
-
-// The steps of a verification, as requests.
-var requests = map[string]bmctest.Fault{
-	"service root": {On: "/redfish/v1/"},
-	"log-in":       {On: "/redfish/v1/SessionService/Sessions", Method: http.MethodPost},
-	"systems":      {On: "/redfish/v1/Systems"},
-	"system":       {On: "/redfish/v1/Systems/1"},
-}
-
-// What an effect is told as, whichever request it strikes; the first row that
-// matches counts.
-var kindOf = []struct {
-	effect  string // how its String begins
-	request string // any if empty
-	kind    verify.Kind
-}{
-	{"HangAfter(", "", verify.Timeout},
-	{"Drip(", "", verify.Timeout},
-	{"ResetAfter(", "", verify.Protocol},
-	{"CloseAfter(", "", verify.Protocol},
-	{"Garbage()", "", verify.Protocol},
-	{"BadJSON()", "", verify.Protocol},
-	{"TruncatedJSON()", "log-in", survived}, // what counts is in the header
-	{"TruncatedJSON()", "", verify.Protocol},
-	{"HTMLPage()", "", verify.Protocol},
-	{"EndlessBody()", "", verify.Protocol},
-	{"Status(401)", "", verify.Credentials},
-	{"Status(404)", "", verify.Unsupported},
-	{"Status(500)", "", verify.Protocol},
-	{"Locked()", "", verify.Locked},
-	{"Unavailable(", "", verify.Unreachable},
-	{"RedirectLoop()", "", verify.Protocol},
-	{"RedirectTo(", "", verify.Protocol},
-	{`Property("PowerState", <nil>)`, "system", verify.Unsupported},
-	{`Property("PowerState", 1)`, "system", verify.Protocol},
-	{`WithoutProperty("PowerState")`, "system", verify.Unsupported},
-}
-
-// survived stands for no failure.
-const survived = verify.Failed
-
-func expected(effect bmctest.Effect, request string) verify.Kind {
-	for _, row := range kindOf {
-		if strings.HasPrefix(effect.String(), row.effect) && (row.request == "" || row.request == request) {
-			return row.kind
-		}
-	}
-	return survived
-}
-
-// ofThePort has the effects that are about the port and not about a request.
-var ofThePort = map[string]verify.Kind{
-	"Refuse()":    verify.Unreachable,
-	"Silent()":    verify.Timeout,
-	"PlainHTTP()": verify.Protocol,
-}
-
-func TestEveryFaultIsToldForWhatItIs(t *testing.T) {
-	for name, request := range requests {
-		for _, effect := range bmctest.Effects() {
-			if _, port := ofThePort[effect.String()]; port {
-				continue
-			}
-			t.Run(name+" "+effect.String(), func(t *testing.T) {
-				t.Parallel()
-				server := startRedfish(t)
-				fault := request
-				fault.Do = effect
-				server.SetFault(fault)
-				err := verifyFaulty(t, server)
-
-				kind := expected(effect, name)
-				if strings.HasSuffix(effect.String(), "(400)") && err == nil {
-					kind = survived // the whole answer is shorter
-				}
-				if kind == survived {
-					require.NoError(t, err)
-				} else {
-					require.ErrorIs(t, err, kind)
-				}
-				if name != "log-in" || kind == survived { // a session whose token never came nobody can close
-					require.Empty(t, server.Sessions())
-				}
-			})
-		}
-	}
-	for _, effect := range bmctest.Effects() {
-		if kind, port := ofThePort[effect.String()]; port {
-			t.Run(effect.String(), func(t *testing.T) {
-				t.Parallel()
-				server := startRedfish(t)
-				server.SetFault(bmctest.Fault{Do: effect})
-				require.ErrorIs(t, verifyFaulty(t, server), kind)
-			})
-		}
-	}
-}
-
-// verifyFaulty verifies against a BMC with a fault and checks what holds for all
-// of them.
-func verifyFaulty(t *testing.T, server *bmctest.Redfish) error {
-	t.Helper()
-	config := configOf(server)
-	config.Timeout = time.Second
-	ctx, cancel := context.WithTimeout(t.Context(), config.Timeout+5*time.Second)
-	defer cancel()
-	power, err := newVerifier(t, config).Verify(ctx)
-	require.NoError(t, ctx.Err(), "it did not end in its time")
-	require.LessOrEqual(t, server.Logins().Attempts, 1)
-	if err != nil {
-		require.Equal(t, states.NoPower, power)
-		requireNoSecret(t, config, err)
-		return err
-	}
-	require.Equal(t, states.PowerOn, power)
-	return nil
 }
 
 func TestACancelledVerificationEndsAtOnce(t *testing.T) {

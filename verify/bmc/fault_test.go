@@ -1,0 +1,137 @@
+package bmc_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// The steps of a verification, as requests.
+var requests = map[string]bmctest.Fault{
+	"service root": {On: "/redfish/v1/"},
+	"log-in":       {On: "/redfish/v1/SessionService/Sessions", Method: http.MethodPost},
+	"systems":      {On: "/redfish/v1/Systems"},
+	"system":       {On: "/redfish/v1/Systems/1"},
+}
+
+// What an effect is told as, whichever request it strikes; the first row that
+// matches counts.
+var kindOf = []struct {
+	effect  string // how its String begins
+	request string // any if empty
+	kind    verify.Kind
+}{
+	{"HangAfter(", "", verify.Timeout},
+	{"Drip(", "", verify.Timeout},
+	{"ResetAfter(", "", verify.Protocol},
+	{"CloseAfter(", "", verify.Protocol},
+	{"Garbage()", "", verify.Protocol},
+	{"BadJSON()", "", verify.Protocol},
+	{"TruncatedJSON()", "log-in", survived}, // what counts is in the header
+	{"TruncatedJSON()", "", verify.Protocol},
+	{"HTMLPage()", "", verify.Protocol},
+	{"EndlessBody()", "", verify.Protocol},
+	{"Status(401)", "", verify.Credentials},
+	{"Status(404)", "", verify.Unsupported},
+	{"Status(500)", "", verify.Protocol},
+	{"Locked()", "", verify.Locked},
+	{"Unavailable(", "", verify.Unreachable},
+	{"RedirectLoop()", "", verify.Protocol},
+	{"RedirectTo(", "", verify.Protocol},
+	{`Property("PowerState", <nil>)`, "system", verify.Unsupported},
+	{`Property("PowerState", 1)`, "system", verify.Protocol},
+	{`WithoutProperty("PowerState")`, "system", verify.Unsupported},
+}
+
+// survived stands for no failure.
+const survived = verify.Failed
+
+func expected(effect bmctest.Effect, request string) verify.Kind {
+	for _, row := range kindOf {
+		if strings.HasPrefix(effect.String(), row.effect) && (row.request == "" || row.request == request) {
+			return row.kind
+		}
+	}
+	return survived
+}
+
+// ofThePort has the effects that are about the port and not about a request.
+var ofThePort = map[string]verify.Kind{
+	"Refuse()":    verify.Unreachable,
+	"Silent()":    verify.Timeout,
+	"PlainHTTP()": verify.Protocol,
+}
+
+func TestEveryFaultIsToldForWhatItIs(t *testing.T) {
+	for name, request := range requests {
+		for _, effect := range bmctest.Effects() {
+			if _, port := ofThePort[effect.String()]; port {
+				continue
+			}
+			t.Run(name+" "+effect.String(), func(t *testing.T) {
+				t.Parallel()
+				server := startRedfish(t)
+				fault := request
+				fault.Do = effect
+				server.SetFault(fault)
+				err := verifyFaulty(t, server)
+
+				kind := expected(effect, name)
+				if strings.HasSuffix(effect.String(), "(400)") && err == nil {
+					kind = survived // the whole answer is shorter
+				}
+				if kind == survived {
+					require.NoError(t, err)
+				} else {
+					require.ErrorIs(t, err, kind)
+				}
+				if name != "log-in" || kind == survived { // a session whose token never came nobody can close
+					require.Empty(t, server.Sessions())
+				}
+			})
+		}
+	}
+	for _, effect := range bmctest.Effects() {
+		if kind, port := ofThePort[effect.String()]; port {
+			t.Run(effect.String(), func(t *testing.T) {
+				t.Parallel()
+				server := startRedfish(t)
+				server.SetFault(bmctest.Fault{Do: effect})
+				require.ErrorIs(t, verifyFaulty(t, server), kind)
+			})
+		}
+	}
+}
+
+// verifyFaulty verifies against a BMC with a fault and checks what holds for all
+// of them.
+func verifyFaulty(t *testing.T, server *bmctest.Redfish) error {
+	t.Helper()
+	config := configOf(server)
+	config.Timeout = time.Second
+	ctx, cancel := context.WithTimeout(t.Context(), config.Timeout+5*time.Second)
+	defer cancel()
+	node, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: machine.Node{State: states.Enroll}})
+	require.NoError(t, err)
+	power, err := verify.Manage(ctx, node, newVerifier(t, config))
+	require.NoError(t, ctx.Err(), "it did not end in its time")
+	require.LessOrEqual(t, server.Logins().Attempts, 1)
+	if err != nil {
+		require.Equal(t, states.NoPower, power)
+		require.Equal(t, machine.Node{State: states.Enroll, LastError: err.Error()}, node.Node())
+		requireNoSecret(t, config, err)
+		return err
+	}
+	require.Equal(t, states.PowerOn, power)
+	require.Equal(t, machine.Node{State: states.Manageable}, node.Node())
+	return nil
+}
