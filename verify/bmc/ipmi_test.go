@@ -5,6 +5,9 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,4 +199,41 @@ func TestAClosedIPMIPortIsUnreachable(t *testing.T) {
 	needs(t, "ipmitool")
 	_, err := newVerifier(t, bmc.Config{Host: "127.0.0.1", IPMIPort: 1, User: user, Password: password, Protocol: bmc.IPMI}).Verify(t.Context())
 	require.ErrorIs(t, err, verify.Unreachable)
+}
+
+func TestThePasswordIsInNoProcessList(t *testing.T) {
+	server := startIPMI(t)
+	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
+		t.Skipf("no process list to look at: %v", err)
+	}
+	ended := make(chan error)
+	go func() {
+		v := newVerifier(t, ipmiConfigOf(server))
+		for range 40 {
+			if _, err := v.Verify(t.Context()); err != nil {
+				ended <- err
+				return
+			}
+		}
+		ended <- nil
+	}()
+	seen := 0
+	for {
+		select {
+		case err := <-ended:
+			require.NoError(t, err)
+			require.Positive(t, seen, "ipmitool was never caught running")
+			return
+		default:
+		}
+		lists, err := filepath.Glob("/proc/[0-9]*/cmdline")
+		require.NoError(t, err)
+		for _, list := range lists {
+			args, _ := os.ReadFile(list) // the process may be gone
+			if strings.Contains(string(args), "lanplus") && strings.Contains(string(args), strconv.Itoa(server.Port())) {
+				seen++
+				require.NotContains(t, string(args), password)
+			}
+		}
+	}
 }

@@ -1,0 +1,96 @@
+package bmc_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// BenchmarkFleet verifies 1,000 nodes against BMCs whose every answer takes 50 ms.
+// It reports how long that takes beside the ideal, which is what one verification
+// takes alone, times the rounds that the bound needs; and the goroutines at the
+// most, those of the BMCs included.
+func BenchmarkFleet(b *testing.B) {
+	const (
+		nodes   = 1000
+		servers = 50
+	)
+	var configs []bmc.Config
+	for range servers {
+		server, err := bmctest.NewRedfish(bmctest.RedfishConfig{
+			Users:       map[string]string{user: password},
+			MaxSessions: nodes,
+			Faults:      []bmctest.Fault{{Do: bmctest.Delay(50 * time.Millisecond)}},
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer server.Close()
+		config := configOf(server)
+		config.Timeout = time.Minute
+		configs = append(configs, config)
+	}
+
+	for _, atOnce := range []int{10, 50, 100} {
+		b.Run(fmt.Sprint("atOnce=", atOnce), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				begin := time.Now()
+				verifyFleet(b, configs[:1], 1, 1)
+				alone := time.Since(begin)
+				begin = time.Now()
+				most := verifyFleet(b, configs, nodes, atOnce)
+				ideal := alone * nodes / time.Duration(atOnce)
+				b.ReportMetric(float64(time.Since(begin))/float64(ideal), "x-ideal")
+				b.ReportMetric(float64(most), "goroutines")
+			}
+		})
+	}
+}
+
+// verifyFleet verifies nodes over the configurations in turn and returns how many
+// goroutines there were at the most.
+func verifyFleet(b *testing.B, configs []bmc.Config, nodes, atOnce int) int {
+	b.Helper()
+	var mu sync.Mutex
+	most := 0
+	count := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		most = max(most, runtime.NumGoroutine())
+	}
+	jobs := func(yield func(verify.Job) bool) {
+		for i := range nodes {
+			v, err := bmc.New(configs[i%len(configs)])
+			if err != nil {
+				b.Fatal(err)
+			}
+			m, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: machine.Node{State: states.Enroll}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if !yield(verify.Job{Machine: m, Verifier: v}) {
+				return
+			}
+		}
+	}
+	err := verify.ManageAll(context.Background(), jobs, atOnce, func(r verify.Result) {
+		if r.Err != nil {
+			b.Error(r.Err)
+		}
+		count()
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return most
+}
