@@ -206,9 +206,9 @@ func TestThePasswordIsInNoProcessList(t *testing.T) {
 	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
 		t.Skipf("no process list to look at: %v", err)
 	}
+	v := newVerifier(t, ipmiConfigOf(server))
 	ended := make(chan error)
 	go func() {
-		v := newVerifier(t, ipmiConfigOf(server))
 		for range 40 {
 			if _, err := v.Verify(t.Context()); err != nil {
 				ended <- err

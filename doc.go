@@ -1,0 +1,22 @@
+// Package ironstate is the map of this module: OpenStack Ironic's bare-metal
+// provisioning state machine, for Go programs that run without OpenStack or
+// beside it. There is no code here; open the package that has what you need.
+//
+//	states                what states, events and series there are; what leads where
+//	states/statestest     check your own machine against the tables; rapid generators
+//	machine               one node's life: a pure function, and a live node with hooks
+//	machine/looplab       the same tables as machines of github.com/looplab/fsm
+//	verify                from enroll to manageable when the BMC answers, and back when not
+//	verify/bmc            the Verifier that asks real BMCs, over Redfish and IPMI
+//	verify/bmc/bmctest    BMCs to test against, healthy and not
+//	examples              programs: go run ./examples/NAME
+//
+// Arrows of import point one way: states <- machine <- verify <- verify/bmc. The
+// packages states, machine and verify import the standard library alone, so that
+// a program that needs just them adds no other module to its build; bmclib comes
+// in with verify/bmc.
+//
+// What a package does is what Ironic does. Each names the upstream file that a
+// rule is from, and the tables of all series are compared with upstream's own in
+// the tests.
+package ironstate

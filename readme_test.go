@@ -1,0 +1,88 @@
+package ironstate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// The README's tour, in its order.
+func Example_tour() {
+	table := states.Latest().Table()
+	next, ok := table.Next(states.Enroll, states.EventManage)
+	fmt.Println(next, ok)
+
+	event, err := table.Request(states.Available, "active", 81)
+	fmt.Println(event, err)
+	_, err = table.Request(states.Deploying, "abort", 81)
+	fmt.Println(err)
+
+	value := machine.Node{State: states.Enroll}
+	value, err = value.Apply(table, machine.Input{Event: states.EventManage, Work: true})
+	text, _ := json.Marshal(value)
+	fmt.Println(string(text), err)
+
+	// Output:
+	// verifying true
+	// deploy <nil>
+	// request "abort" in state "deploying" with API version 1.81: not allowed in the node's state; allowed: nothing
+	// {"provision_state":"verifying","target_provision_state":"manageable","last_error":null} <nil>
+}
+
+// The README's live node, with a BMC that knows another password.
+func Example_verification() {
+	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
+	if err != nil {
+		panic(err)
+	}
+	defer server.Close()
+	store := func(_ context.Context, from, to machine.Node) error {
+		fmt.Println("store", to.State)
+		return nil
+	}
+	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == "last_error" {
+				return slog.Attr{}
+			}
+			return a
+		},
+	})))
+
+	node, err := machine.New(machine.Config{
+		Table: states.Latest().Table(),
+		Node:  machine.Node{State: states.Enroll},
+		Name:  "rack1-u7",
+		Save:  []machine.SaveHook{store},
+		Enter: []machine.Hook{machine.Log(slog.Default())},
+	})
+	if err != nil {
+		panic(err)
+	}
+	verifier, err := bmc.New(bmc.Config{
+		Host: server.Host(), RedfishPort: server.Port(), RootCAs: server.CertPool(),
+		User: bmctest.DefaultUser, Password: "another",
+	})
+	if err != nil {
+		panic(err)
+	}
+
+	_, err = verify.Manage(context.Background(), node, verifier)
+	fmt.Println(errors.Is(err, verify.Credentials), strings.Contains(node.Node().LastError, "credentials refused"))
+	// Output:
+	// store verifying
+	// level=INFO msg="node moved" node=rack1-u7 event=manage from=enroll to=verifying target=manageable status=start
+	// store enroll
+	// level=INFO msg="node moved" node=rack1-u7 event=fail from=verifying to=enroll target=none status=error
+	// true true
+}
