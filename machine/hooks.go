@@ -8,8 +8,8 @@ import (
 )
 
 // ask calls the guard and save hooks and returns the first error.
-func (m *Machine) ask(ctx context.Context, t Transition) error {
-	for _, guard := range m.guard {
+func (w *watch) ask(ctx context.Context, t *Transition) error {
+	for _, guard := range w.guard {
 		if err := call(ctx, guard, t); err != nil {
 			return &HookError{Node: t.Node, Hook: "guard", Event: t.Event, Err: err}
 		}
@@ -17,7 +17,7 @@ func (m *Machine) ask(ctx context.Context, t Transition) error {
 			return err
 		}
 	}
-	for _, save := range m.save {
+	for _, save := range w.save {
 		hook := func(ctx context.Context, t Transition) error { return save(ctx, t.From, t.To) }
 		if err := call(ctx, hook, t); err != nil {
 			return &HookError{Node: t.Node, Hook: "save", Event: t.Event, Err: err}
@@ -27,29 +27,55 @@ func (m *Machine) ask(ctx context.Context, t Transition) error {
 }
 
 // tell calls all exit and enter hooks and returns their errors, joined.
-func (m *Machine) tell(ctx context.Context, t Transition) error {
+func (w *watch) tell(ctx context.Context, t *Transition) error {
 	var errs []error
-	for _, exit := range m.exit {
-		if err := call(ctx, exit, t); err != nil {
-			errs = append(errs, &HookError{Node: t.Node, Hook: "exit", Event: t.Event, Moved: true, Err: err})
+	for next := 0; next < len(w.told); {
+		var err error
+		if next, err = w.tellFrom(ctx, t, next); err != nil {
+			errs = append(errs, err)
 		}
 	}
-	for _, enter := range m.enter {
-		if err := call(ctx, enter, t); err != nil {
-			errs = append(errs, &HookError{Node: t.Node, Hook: "enter", Event: t.Event, Moved: true, Err: err})
-		}
+	if errs == nil {
+		return nil
 	}
 	return errors.Join(errs...)
 }
 
+// tellFrom calls hooks until one fails, and returns which one would be next.
+func (w *watch) tellFrom(ctx context.Context, t *Transition, first int) (next int, err error) {
+	next = first
+	defer func() {
+		if value := recover(); value != nil {
+			err = &PanicError{Value: value, Stack: debug.Stack()}
+		}
+		if err != nil {
+			err = &HookError{Node: t.Node, Hook: w.place(next - 1), Event: t.Event, Moved: true, Err: err}
+		}
+	}()
+	for next < len(w.told) && err == nil {
+		hook := w.told[next]
+		next++
+		err = hook(ctx, *t)
+	}
+	return next, err
+}
+
+// place returns the place of one of the hooks that are told.
+func (w *watch) place(i int) string {
+	if i < w.exits {
+		return "exit"
+	}
+	return "enter"
+}
+
 // call calls a hook and returns its panic as an error.
-func call(ctx context.Context, hook Hook, t Transition) (err error) {
+func call(ctx context.Context, hook Hook, t *Transition) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = &PanicError{Value: value, Stack: debug.Stack()}
 		}
 	}()
-	return hook(ctx, t)
+	return hook(ctx, *t)
 }
 
 // turnOf is the key under which a context carries that a guard or save hook of

@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,8 +33,12 @@ type Config struct {
 
 	// History is how many transitions [Machine.History] keeps; 0 keeps none.
 	History int
-	// Now is the clock; nil is [time.Now]. It must not use the machine.
+	// Now is the clock that transitions are stamped by; nil is [time.Now]. It
+	// must not use the machine.
 	Now func() time.Time
+	// NoTime leaves the time of transitions zero: to read the clock can take
+	// longer than all else that a machine does.
+	NoTime bool
 }
 
 // Hook is called with a transition that is about to happen (guard) or has
@@ -49,23 +54,28 @@ type SaveHook func(ctx context.Context, from, to Node) error
 // Machine is a live node. Make it with [New]; the methods of a nil or zero
 // Machine return [ErrNotMade] or nothing. It is safe for concurrent use.
 type Machine struct {
-	table       *states.Table
-	name        string
-	guard       []Hook
-	save        []SaveHook
-	exit, enter []Hook
-	now         func() time.Time
+	table *states.Table
+	name  string
+	watch *watch // nil where there is neither a hook nor a history
 
-	turn turn // held by the one that is in guard and save hooks
+	mu   sync.Mutex // guards node and the history; never held while a hook runs
+	node Node
+}
 
-	mu      sync.Mutex // guards what follows; never held while a hook runs
-	node    Node
-	history *history // nil where none is kept
+// watch is what a machine with hooks or a history has besides.
+type watch struct {
+	guard   []Hook
+	save    []SaveHook
+	told    []Hook           // the exit hooks and then the enter hooks
+	exits   int              // how many of them are exit hooks
+	now     func() time.Time // nil where no time is taken
+	turn    turn             // held by the one that is in guard and save hooks
+	history history
 }
 
 // New makes the machine of a node. The errors are [ErrNoTable], [*StateError],
-// [*TargetError] and [ErrHistory]. The hook slices must not change afterwards;
-// machines may share them.
+// [*TargetError] and [ErrHistory]. The hook slices of the Config must not change
+// afterwards; machines may share them.
 func New(c Config) (*Machine, error) {
 	if err := c.Node.check(c.Table); err != nil {
 		return nil, err
@@ -73,23 +83,35 @@ func New(c Config) (*Machine, error) {
 	if c.History < 0 {
 		return nil, ErrHistory
 	}
-	m := &Machine{
-		table: c.Table,
-		name:  c.Name,
-		guard: c.Guard,
-		save:  c.Save,
-		exit:  c.Exit,
-		enter: c.Enter,
-		now:   c.Now,
-		node:  c.Node,
+	return &Machine{table: c.Table, name: c.Name, node: c.Node, watch: c.watch()}, nil
+}
+
+func (c *Config) watch() *watch {
+	if len(c.Guard)+len(c.Save)+len(c.Exit)+len(c.Enter)+c.History == 0 {
+		return nil
 	}
-	if m.now == nil {
-		m.now = time.Now
+	w := &watch{
+		guard:   c.Guard,
+		save:    c.Save,
+		told:    slices.Concat(c.Exit, c.Enter),
+		exits:   len(c.Exit),
+		now:     c.Now,
+		history: history{most: c.History},
 	}
-	if c.History > 0 {
-		m.history = &history{most: c.History}
+	switch {
+	case c.NoTime:
+		w.now = nil
+	case w.now == nil:
+		w.now = time.Now
 	}
-	return m, nil
+	return w
+}
+
+func (w *watch) time() time.Time {
+	if w.now == nil {
+		return time.Time{}
+	}
+	return w.now()
 }
 
 func (m *Machine) made() bool { return m != nil && m.table != nil }
@@ -115,12 +137,12 @@ func (m *Machine) Node() Node {
 // History returns the last transitions, the oldest first, as many as
 // Config.History asked for. The slice is the caller's own.
 func (m *Machine) History() []Transition {
-	if !m.made() || m.history == nil {
+	if !m.made() || m.watch == nil {
 		return nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.history.all()
+	return m.watch.history.all()
 }
 
 // Can reports whether the table has a row for the event in the node's state. By
@@ -169,39 +191,41 @@ func (m *Machine) FireInput(ctx context.Context, in Input) error {
 		return err
 	}
 
+	if m.watch == nil {
+		return m.move(in)
+	}
 	var t Transition
-	err := m.move(ctx, in, &t)
-	if err != nil || !m.tells() {
+	if err := m.moveWatched(ctx, in, &t); err != nil {
 		return err
 	}
-	return m.tell(ctx, t)
+	return m.watch.tell(ctx, &t)
 }
 
-// tells reports whether anyone is told of a transition.
-func (m *Machine) tells() bool { return len(m.exit) > 0 || len(m.enter) > 0 }
+// move moves a node that no one watches.
+func (m *Machine) move(in Input) error {
+	m.mu.Lock()
+	to, err := m.node.Apply(m.table, in)
+	if err == nil {
+		m.node = to
+	}
+	m.mu.Unlock()
+	return err
+}
 
-// move moves the node, and fills in the transition where someone will look at
-// it.
-func (m *Machine) move(ctx context.Context, in Input, t *Transition) error {
-	if len(m.guard) > 0 || len(m.save) > 0 {
+// moveWatched moves a node and fills in the transition.
+func (m *Machine) moveWatched(ctx context.Context, in Input, t *Transition) error {
+	if len(m.watch.guard) > 0 || len(m.watch.save) > 0 {
 		return m.moveInTurn(ctx, in, t)
 	}
-	watched := m.tells() || m.history != nil
-	var at time.Time
-	if watched {
-		at = m.now()
-	}
+	at := m.watch.time()
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	to, err := m.node.Apply(m.table, in)
-	if err != nil {
-		return err
+	from := m.node
+	to, err := from.Apply(m.table, in)
+	if err == nil {
+		m.commit(t.of(m, in.Event, from, to, at))
 	}
-	if watched {
-		*t = m.transition(in.Event, m.node, to, at)
-	}
-	m.commit(to, t)
-	return nil
+	m.mu.Unlock()
+	return err
 }
 
 // moveInTurn moves a node whose guard and save hooks must agree.
@@ -209,43 +233,31 @@ func (m *Machine) moveInTurn(ctx context.Context, in Input, t *Transition) error
 	if inTurn(ctx, m) {
 		return ErrInTurn
 	}
-	if err := m.turn.take(ctx); err != nil {
+	if err := m.watch.turn.take(ctx); err != nil {
 		return err
 	}
-	defer m.turn.give()
+	defer m.watch.turn.give()
 
 	from := m.Node()
 	to, err := from.Apply(m.table, in)
 	if err != nil {
 		return err
 	}
-	*t = m.transition(in.Event, from, to, m.now())
 	ctx, leave := enterTurn(ctx, m)
 	defer leave()
-	if err := m.ask(ctx, *t); err != nil {
+	if err := m.watch.ask(ctx, t.of(m, in.Event, from, to, m.watch.time())); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.commit(to, t)
+	m.commit(t)
 	return nil
 }
 
 // commit makes the new node the one that is seen. The caller holds mu.
-func (m *Machine) commit(to Node, t *Transition) {
-	m.node = to
-	if m.history != nil {
-		m.history.add(*t)
-	}
-}
-
-func (m *Machine) transition(event states.Event, from, to Node, at time.Time) Transition {
-	return Transition{
-		Node:   m.name,
-		Event:  event,
-		From:   from,
-		To:     to,
-		Time:   at,
-		Status: statusOf(m.table, from.State, event, to.State),
+func (m *Machine) commit(t *Transition) {
+	m.node = t.To
+	if m.watch.history.most > 0 {
+		m.watch.history.add(*t)
 	}
 }

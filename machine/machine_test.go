@@ -391,6 +391,14 @@ func TestHistoryKeepsTheLastTransitions(t *testing.T) {
 	require.Equal(t, "node-1", m.History()[0].Node, "the slice is the caller's own")
 }
 
+func TestTransitionsHaveATimeUnlessToldOtherwise(t *testing.T) {
+	for _, noTime := range []bool{false, true} {
+		m := newMachine(t, states.Enroll, func(c *machine.Config) { c.History, c.NoTime = 1, noTime })
+		require.NoError(t, m.Fire(t.Context(), states.EventManage))
+		require.Equal(t, noTime, m.History()[0].Time.IsZero())
+	}
+}
+
 func TestAMachineIsSmall(t *testing.T) {
 	require.LessOrEqual(t, unsafe.Sizeof(machine.Machine{}), uintptr(256))
 }
@@ -399,6 +407,7 @@ func TestMovingDoesNotAllocate(t *testing.T) {
 	nothing := []machine.Hook{func(context.Context, machine.Transition) error { return nil }}
 	for name, m := range map[string]*machine.Machine{
 		"without hooks":             newMachine(t, states.Verifying),
+		"with a history":            newMachine(t, states.Verifying, func(c *machine.Config) { c.History = 4 }),
 		"with exit and enter hooks": newMachine(t, states.Verifying, func(c *machine.Config) { c.Exit, c.Enter = nothing, nothing }),
 	} {
 		t.Run(name, func(t *testing.T) {

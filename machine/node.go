@@ -60,24 +60,39 @@ type Input struct {
 // Source: ironic/common/fsm.py and process_event in
 // ironic/conductor/task_manager.py.
 func (n Node) Apply(t *states.Table, in Input) (Node, error) {
-	if err := n.check(t); err != nil {
-		return n, err
-	}
 	to, ok := t.Next(n.State, in.Event)
-	if !ok {
-		return n, newEventError(t, n.State, in.Event)
+	if !ok || !isTarget(t, n.Target) || !isTarget(t, in.Target) {
+		return n, n.refusal(t, in)
 	}
-	if in.Target != states.NoState && !t.Stable().Has(in.Target) {
-		return n, &TargetError{Series: t.Series(), Target: in.Target}
+	next := Node{State: to, Target: t.Target(to), LastError: n.LastError}
+	if in.Work || in.Target != states.NoState {
+		next.Target = n.nextTarget(t, to, in)
 	}
-
-	next := Node{State: to, Target: n.nextTarget(t, to, in), LastError: n.LastError}
 	if in.Work || in.LastError != "" {
 		next.LastError = in.LastError
 	}
 	return next, nil
 }
 
+// isTarget reports whether a node can be headed for s: none or a stable state.
+func isTarget(t *states.Table, s states.State) bool {
+	return s == states.NoState || t.Stable().Has(s)
+}
+
+// refusal returns the error of an event that cannot be applied.
+func (n Node) refusal(t *states.Table, in Input) error {
+	if err := n.check(t); err != nil {
+		return err
+	}
+	if _, ok := t.Next(n.State, in.Event); !ok {
+		return newEventError(t, n.State, in.Event)
+	}
+	return &TargetError{Series: t.Series(), Target: in.Target}
+}
+
+// nextTarget returns the target in a new state where work starts or a target is
+// named. Where neither is, it is the table's: the state's default, or none in a
+// stable state.
 func (n Node) nextTarget(t *states.Table, to states.State, in Input) states.State {
 	if t.Stable().Has(to) && !in.Work {
 		return states.NoState
@@ -106,7 +121,7 @@ func (n Node) check(t *states.Table) error {
 		return ErrNoTable
 	case !t.States().Has(n.State):
 		return &StateError{Series: t.Series(), State: n.State}
-	case n.Target != states.NoState && !t.Stable().Has(n.Target):
+	case !isTarget(t, n.Target):
 		return &TargetError{Series: t.Series(), Target: n.Target, Stored: true}
 	default:
 		return nil

@@ -14,8 +14,19 @@ type Transition struct {
 	Node     string // the machine's name
 	Event    states.Event
 	From, To Node
-	Time     time.Time // by the machine's clock
+	Time     time.Time // by the machine's clock; zero where Config.NoTime is set
 	Status   Status
+}
+
+// of fills t in, in place, and returns it.
+func (t *Transition) of(m *Machine, event states.Event, from, to Node, at time.Time) *Transition {
+	t.Node = m.name
+	t.Event = event
+	t.From = from
+	t.To = to
+	t.Time = at
+	t.Status = statusOf(m.table, from.State, event, to.State)
+	return t
 }
 
 // Status is what Ironic's provision notification says of a transition. Source:
@@ -54,7 +65,8 @@ func (s Status) String() string {
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 func statusOf(t *states.Table, from states.State, event states.Event, to states.State) Status {
-	was, is := t.Unstable().Has(from), t.Unstable().Has(to)
+	unstable := t.Unstable()
+	was, is := unstable.Has(from), unstable.Has(to)
 	switch {
 	case event == states.EventFail || event == states.EventError:
 		return StatusError
@@ -86,8 +98,8 @@ func (t Transition) LogValue() slog.Value {
 
 // Log returns an enter hook that logs each transition: as an error when the new
 // state is a failed one or error, otherwise as information, as Ironic's conductor
-// does. The record's time is the transition's. A nil logger is [slog.Default]; an
-// error of its handler is ignored, as slog does.
+// does. The record's time is the transition's, or now where that has none. A nil
+// logger is [slog.Default]; an error of its handler is ignored, as slog does.
 func Log(to *slog.Logger) Hook {
 	if to == nil {
 		to = slog.Default()
@@ -101,7 +113,11 @@ func Log(to *slog.Logger) Hook {
 		if !to.Enabled(ctx, level) {
 			return nil
 		}
-		record := slog.NewRecord(t.Time, level, "node moved", 0)
+		at := t.Time
+		if at.IsZero() {
+			at = time.Now()
+		}
+		record := slog.NewRecord(at, level, "node moved", 0)
 		record.AddAttrs(t.LogValue().Group()...)
 		_ = to.Handler().Handle(ctx, record)
 		return nil

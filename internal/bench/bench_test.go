@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+func BenchmarkAll(b *testing.B) {
+	for _, c := range suite {
+		for who, run := range c.run {
+			if run != nil {
+				b.Run(c.name+"/"+names[who], run)
+			}
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	require.LessOrEqual(t, unsafe.Sizeof(machine.Node{}), uintptr(32))
+	require.LessOrEqual(t, unsafe.Sizeof(machine.Machine{}), uintptr(256))
+}
+
+func TestNewAllocatesLittle(t *testing.T) {
+	build := func() {
+		m, err := newMachine(false, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runtime.KeepAlive(m)
+	}
+	require.LessOrEqual(t, testing.AllocsPerRun(100, build), 2.0)
+
+	const machines = 1000
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range machines {
+		build()
+	}
+	runtime.ReadMemStats(&after)
+	require.LessOrEqual(t, (after.TotalAlloc-before.TotalAlloc)/machines, uint64(256), "bytes a machine")
+}
+
+func TestMovingAllocatesNothing(t *testing.T) {
+	ctx := context.Background()
+	for name, hooks := range map[string]bool{"without hooks": false, "with exit and enter hooks": true} {
+		m, err := newMachine(hooks, true)
+		require.NoError(t, err)
+		for _, event := range wayIn {
+			require.NoError(t, m.Fire(ctx, event))
+		}
+		require.Zero(t, testing.AllocsPerRun(100, func() {
+			for _, event := range round {
+				if err := m.Fire(ctx, event); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}), name)
+	}
+
+	node := machine.Node{State: states.Manageable}
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		for _, event := range round {
+			next, err := node.Apply(table, machine.Input{Event: event})
+			if err != nil {
+				t.Fatal(err)
+			}
+			node = next
+		}
+	}), "Apply")
+}
+
+func TestTheReportIsATable(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, report(&out, 1, "1x"))
+	text := out.String()
+	for _, want := range []string{
+		"| Fire |", "| Fire, exit and enter hooks |", "| Apply |", "| New |",
+		"looplab/fsm v1.0.3", "qmuntal/stateless v1.7.2", runtime.Version(), "A Node is 24 bytes",
+	} {
+		require.Contains(t, text, want)
+	}
+}

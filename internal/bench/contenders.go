@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"testing"
+
+	"github.com/looplab/fsm"
+	"github.com/qmuntal/stateless"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/looplab"
+	"github.com/ironstate/ironstate/states"
+)
+
+var noHook = []machine.Hook{func(context.Context, machine.Transition) error { return nil }}
+
+// newMachine makes a machine that does what its peers do, and so does not take
+// the time of a transition unless it is timed.
+func newMachine(hooks, timed bool) (*machine.Machine, error) {
+	config := machine.Config{Table: table, Node: machine.Node{State: states.Enroll}, NoTime: !timed}
+	if hooks {
+		config.Exit, config.Enter = noHook, noHook
+	}
+	return machine.New(config)
+}
+
+func fireMachine(b *testing.B, hooks, timed bool) {
+	m, err := newMachine(hooks, timed)
+	must(b, err)
+	ctx := context.Background()
+	live(b, func(events []states.Event) error {
+		for _, event := range events {
+			if err := m.Fire(ctx, event); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func apply(b *testing.B) {
+	node := machine.Node{State: states.Enroll}
+	live(b, func(events []states.Event) (err error) {
+		for _, event := range events {
+			if node, err = node.Apply(table, machine.Input{Event: event}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func makeMachine(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		_, err := newMachine(false, true)
+		must(b, err)
+	}
+}
+
+// looplabRows are made once: a service has them as a literal.
+var looplabRows = looplab.Events(table)
+
+func newLooplab(hooks bool) *fsm.FSM {
+	var callbacks fsm.Callbacks
+	if hooks {
+		none := func(context.Context, *fsm.Event) {}
+		callbacks = fsm.Callbacks{"leave_state": none, "enter_state": none}
+	}
+	return fsm.NewFSM(states.Enroll.String(), looplabRows, callbacks)
+}
+
+func fireLooplab(b *testing.B, hooks bool) {
+	f := newLooplab(hooks)
+	ctx := context.Background()
+	live(b, func(events []states.Event) error {
+		for _, event := range events {
+			if err := f.Event(ctx, event.String()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func makeLooplab(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		newLooplab(false)
+	}
+}
+
+// newStateless makes a machine whose states and events are small integers, which
+// stateless moves faster than words.
+func newStateless(mode stateless.FiringMode, hooks bool) *stateless.StateMachine {
+	m := stateless.NewStateMachineWithMode(states.Enroll, mode)
+	for row := range table.Transitions() {
+		m.Configure(row.From).Permit(row.Event, row.To)
+	}
+	if hooks {
+		none := func(context.Context, ...any) error { return nil }
+		for s := range table.States().All() {
+			m.Configure(s).OnExit(none).OnEntry(none)
+		}
+	}
+	return m
+}
+
+func fireStateless(b *testing.B, mode stateless.FiringMode, hooks bool) {
+	m := newStateless(mode, hooks)
+	ctx := context.Background()
+	live(b, func(events []states.Event) error {
+		for _, event := range events {
+			if err := m.FireCtx(ctx, event); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func makeStateless(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		newStateless(stateless.FiringQueued, false)
+	}
+}

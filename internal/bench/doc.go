@@ -1,0 +1,13 @@
+// Bench measures package machine beside github.com/looplab/fsm and
+// github.com/qmuntal/stateless, all walking the same path of the same table, and
+// prints the results as Markdown.
+//
+//	go -C internal/bench run .
+//
+// A figure is the median of -count runs. The single benchmarks run under go test
+// as well:
+//
+//	go -C internal/bench test -bench . -count 5
+//
+// It is a module of its own, so that the peers are no one else's dependencies.
+package main

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+var table = states.Latest().Table()
+
+// A node's life. On the way in it is enroll, verifying, manageable. Then comes
+// round after round of cleaning, available, deploying, wait call-back, deploying,
+// active, deleting, cleaning, available, manageable.
+var (
+	wayIn = []states.Event{states.EventManage, states.EventDone}
+	round = []states.Event{
+		states.EventProvide, states.EventDone,
+		states.EventDeploy, states.EventWait, states.EventResume, states.EventDone,
+		states.EventDelete, states.EventClean, states.EventDone,
+		states.EventManage,
+	}
+)
+
+// perEvent is the metric of a benchmark whose operation is a round.
+const perEvent = "ns/event"
+
+// live measures rounds of the life of a node in enroll.
+func live(b *testing.B, fire func([]states.Event) error) {
+	must(b, fire(wayIn))
+	b.ReportAllocs()
+	for b.Loop() {
+		must(b, fire(round))
+	}
+	b.ReportMetric(float64(b.Elapsed())/float64(b.N*len(round)), perEvent)
+}
+
+func must(b *testing.B, err error) {
+	if err != nil {
+		b.Fatal(err)
+	}
+}

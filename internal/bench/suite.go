@@ -1,0 +1,43 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/qmuntal/stateless"
+)
+
+// A contender is one package in one way of using it.
+type contender int
+
+const (
+	ours contender = iota
+	looplabs
+	queued    // stateless as its NewStateMachine makes it
+	immediate // stateless without its queue, for callers that fire one by one
+	numContenders
+)
+
+var names = [numContenders]string{"machine", "looplab", "stateless", "stateless-immediate"}
+
+// A contest is one thing that contenders do, nil for those that cannot.
+type contest struct {
+	name string
+	run  [numContenders]func(*testing.B)
+}
+
+var suite = []contest{
+	{"Fire", fireAll(false)},
+	{"FireWithHooks", fireAll(true)},
+	{"FireTimed", [numContenders]func(*testing.B){ours: func(b *testing.B) { fireMachine(b, true, true) }}},
+	{"Apply", [numContenders]func(*testing.B){ours: apply}},
+	{"New", [numContenders]func(*testing.B){ours: makeMachine, looplabs: makeLooplab, queued: makeStateless}},
+}
+
+func fireAll(hooks bool) [numContenders]func(*testing.B) {
+	return [numContenders]func(*testing.B){
+		ours:      func(b *testing.B) { fireMachine(b, hooks, false) },
+		looplabs:  func(b *testing.B) { fireLooplab(b, hooks) },
+		queued:    func(b *testing.B) { fireStateless(b, stateless.FiringQueued, hooks) },
+		immediate: func(b *testing.B) { fireStateless(b, stateless.FiringImmediate, hooks) },
+	}
+}

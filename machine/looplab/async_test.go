@@ -1,0 +1,132 @@
+package looplab_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/looplab/fsm"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/looplab"
+	"github.com/ironstate/ironstate/states"
+)
+
+func async(_ context.Context, e *fsm.Event) { e.Async() }
+
+// begin fires an event that a callback makes asynchronous.
+func begin(t *testing.T, f *looplab.FSM, ctx context.Context) fsm.AsyncError {
+	t.Helper()
+	before := f.Node()
+	var started fsm.AsyncError
+	require.ErrorAs(t, f.FireInput(ctx, machine.Input{Event: states.EventFail, LastError: "no answer"}, "arg"), &started)
+	require.Equal(t, before, f.Node())
+	require.Equal(t, before.State.String(), f.Looplab().Current())
+	require.False(t, f.Can("done"))
+	require.Equal(t, fsm.InTransitionError{Event: "done"}, f.Event(t.Context(), "done"))
+	return started
+}
+
+func TestAnAsynchronousTransitionIsCompletedLater(t *testing.T) {
+	var r recorder
+	var args []any
+	f := newFSM(t, states.Verifying, fsm.Callbacks{
+		"before_event": r.callback("before_event"),
+		"leave_state":  async,
+		"enter_enroll": func(_ context.Context, e *fsm.Event) {
+			args = e.Args
+			r = append(r, "enter_enroll")
+		},
+	}, func(c *machine.Config) { c.Save = []machine.SaveHook{r.save} })
+	ctx, cancel := context.WithCancel(t.Context())
+	started := begin(t, f, ctx)
+	cancel()
+	require.NoError(t, started.Ctx.Err(), "the caller's context no longer matters")
+
+	require.NoError(t, f.Transition())
+	require.Equal(t, machine.Node{State: states.Enroll, LastError: "no answer"}, f.Node())
+	require.Equal(t, "enroll", f.Looplab().Current())
+	require.Equal(t, recorder{"before_event", "save", "enter_enroll"}, r)
+	require.Equal(t, []any{"arg"}, args)
+	require.Equal(t, fsm.NotInTransitionError{}, f.Transition())
+}
+
+func TestAnAsynchronousTransitionIsCancelled(t *testing.T) {
+	f := newFSM(t, states.Verifying, fsm.Callbacks{"leave_verifying": func(_ context.Context, e *fsm.Event) {
+		if e.Event == "fail" {
+			e.Async()
+		}
+	}})
+	started := begin(t, f, t.Context())
+	started.CancelTransition()
+	require.ErrorIs(t, started.Ctx.Err(), context.Canceled)
+	require.Equal(t, fsm.NotInTransitionError{}, f.Transition())
+	require.Equal(t, states.Verifying, f.Node().State)
+	require.NoError(t, f.Event(t.Context(), "done"))
+	started.CancelTransition()
+	require.Equal(t, "manageable", f.Current())
+}
+
+func TestASaveThatFailsGivesAnAsynchronousTransitionUp(t *testing.T) {
+	full := errors.New("disk full")
+	f := newFSM(t, states.Verifying, fsm.Callbacks{"leave_verifying": func(_ context.Context, e *fsm.Event) {
+		if e.Event == "fail" {
+			e.Async()
+		}
+	}}, func(c *machine.Config) {
+		c.Save = []machine.SaveHook{func(_ context.Context, _, to machine.Node) error {
+			if to.State == states.Enroll {
+				return full
+			}
+			return nil
+		}}
+	})
+	begin(t, f, t.Context())
+	require.ErrorIs(t, f.Transition(), full)
+	require.Equal(t, states.Verifying, f.Node().State)
+	require.NoError(t, f.Event(t.Context(), "done"))
+}
+
+// On looplab alone a callback that fires here waits for ever.
+func TestACallbackOfAnAsynchronousTransitionMayFire(t *testing.T) {
+	f := newFSM(t, states.Verifying, fsm.Callbacks{
+		"leave_verifying": async,
+		"enter_enroll": func(ctx context.Context, e *fsm.Event) {
+			e.Err = looplab.Of(e.FSM).Event(ctx, "manage")
+		},
+	})
+	begin(t, f, t.Context())
+	require.NoError(t, f.Transition())
+	require.Equal(t, "verifying", f.Current())
+}
+
+func TestAnAsynchronousTransitionIsCompletedOnce(t *testing.T) {
+	f := newFSM(t, states.Verifying, fsm.Callbacks{"leave_verifying": async})
+	begin(t, f, t.Context())
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	completed := 0
+	for range 8 {
+		all.Go(func() {
+			if f.Transition() == nil {
+				mu.Lock()
+				completed++
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, 1, completed)
+	require.Equal(t, "enroll", f.Current())
+}
+
+func TestAnEventOfTheMachineCannotBeAsynchronous(t *testing.T) {
+	f := newFSM(t, states.Verifying, fsm.Callbacks{"leave_verifying": async})
+	require.ErrorIs(t, f.Machine().Fire(t.Context(), states.EventDone), looplab.ErrAsync)
+	require.Equal(t, states.Verifying, f.Node().State)
+	require.Equal(t, "verifying", f.Looplab().Current())
+	require.Equal(t, fsm.NotInTransitionError{}, f.Transition())
+	begin(t, f, t.Context())
+}

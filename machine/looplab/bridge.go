@@ -1,0 +1,132 @@
+package looplab
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"sync"
+
+	"github.com/looplab/fsm"
+
+	"github.com/ironstate/ironstate/machine"
+)
+
+// callerOf is the key under which the context that looplab is given carries the
+// caller's, which callbacks get. Looplab itself is given one that never ends.
+type callerOf struct{}
+
+// ask is a guard hook: it runs the callbacks that may cancel.
+func (f *FSM) ask(ctx context.Context, step machine.Transition) error {
+	fr := f.firingIn(ctx)
+	if fr.completes != nil {
+		if !f.letGo(fr.completes) {
+			return fsm.NotInTransitionError{}
+		}
+		return nil
+	}
+	if f.heldNow() != nil {
+		return fsm.InTransitionError{Event: step.Event.String()}
+	}
+
+	f.inside.SetState(step.From.State.String())
+	inside := context.WithValue(context.WithoutCancel(ctx), callerOf{}, f.bare(ctx))
+	err := f.inside.Event(inside, step.Event.String(), fr.args...)
+	var yes *agreed
+	var async fsm.AsyncError
+	switch {
+	case errors.As(err, &yes):
+		fr.err = yes.err
+		return nil
+	case errors.As(err, &async):
+		fr.err = async.Err
+		return f.hold(ctx, step.From.State, fr)
+	default:
+		return err
+	}
+}
+
+// guards returns the callbacks of the looplab FSM inside.
+func (f *FSM) guards() fsm.Callbacks {
+	guards := fsm.Callbacks{
+		"before_event": guard(f.callbacks[place{when: before}]),
+		"leave_state": func(_ context.Context, e *fsm.Event) {
+			e.Cancel(&agreed{e.Err})
+		},
+	}
+	for p, callback := range f.callbacks {
+		if p.when == before && p.word != "" {
+			guards["before_"+p.word] = guard(callback)
+		}
+	}
+	for s := range f.table.States().All() {
+		one, every := f.callbacks[place{leave, s.String()}], f.callbacks[place{when: leave}]
+		if one != nil || every != nil {
+			guards["leave_"+s.String()] = guard(one, every)
+		}
+	}
+	return guards
+}
+
+// guard returns a callback that calls those that are not nil, until one cancels.
+// It turns a panic into a cancellation, and cancels what was fired at the looplab
+// FSM itself.
+func guard(callbacks ...fsm.Callback) fsm.Callback {
+	return func(ctx context.Context, e *fsm.Event) {
+		caller, ok := ctx.Value(callerOf{}).(context.Context)
+		if !ok {
+			e.Cancel(ErrDirect)
+			return
+		}
+		for _, callback := range callbacks {
+			if callback != nil {
+				call(caller, callback, e)
+			}
+			if ctx.Err() != nil { // as it is once e.Cancel was called, and not before
+				return
+			}
+		}
+	}
+}
+
+func call(ctx context.Context, callback fsm.Callback, e *fsm.Event) {
+	defer func() {
+		if value := recover(); value != nil {
+			e.Cancel(&machine.PanicError{Value: value, Stack: debug.Stack()})
+		}
+	}()
+	callback(ctx, e)
+}
+
+// follow is the last save hook: nothing can keep the machine from moving now.
+func (f *FSM) follow(_ context.Context, _, to machine.Node) error {
+	f.inside.SetState(to.State.String())
+	return nil
+}
+
+// tell is an enter hook: it runs the callbacks that are told that the node has
+// moved.
+func (f *FSM) tell(ctx context.Context, step machine.Transition) error {
+	e := blank()
+	e.FSM = f.inside
+	e.Event = step.Event.String()
+	e.Src = step.From.State.String()
+	e.Dst = step.To.State.String()
+	fr := f.firingIn(ctx)
+	e.Args, e.Err = fr.args, fr.err
+	for _, p := range [...]place{{enter, e.Dst}, {when: enter}, {after, e.Event}, {when: after}} {
+		if callback := f.callbacks[p]; callback != nil {
+			callback(f.bare(ctx), &e)
+		}
+	}
+	return e.Err
+}
+
+// blank returns an event whose Cancel can be called: looplab alone can make one.
+var blank = sync.OnceValue(func() fsm.Event {
+	var made fsm.Event
+	once := fsm.NewFSM("from", fsm.Events{{Name: "make", Src: []string{"from"}, Dst: "to"}}, fsm.Callbacks{
+		"enter_to": func(_ context.Context, e *fsm.Event) { made = *e },
+	})
+	_ = once.Event(context.Background(), "make")
+	return made
+})

@@ -1,0 +1,83 @@
+package looplab
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/looplab/fsm"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// A place is when a callback is called.
+type place struct {
+	when moment
+	word string // the state or event, empty for any
+}
+
+type moment uint8
+
+const (
+	before moment = iota
+	leave
+	enter
+	after
+)
+
+var prefixes = [...]struct {
+	text string
+	when moment
+	any  string
+	name func(string) bool
+}{
+	{"before_", before, "event", isEvent},
+	{"leave_", leave, "state", isState},
+	{"enter_", enter, "state", isState},
+	{"after_", after, "event", isEvent},
+}
+
+func isState(word string) bool {
+	s, err := states.Parse(word)
+	return err == nil && s != states.NoState
+}
+
+func isEvent(word string) bool {
+	e, err := states.ParseEvent(word)
+	return err == nil && e != states.NoEvent
+}
+
+// placeOf returns what a key of fsm.Callbacks means. The word rescue alone is
+// the state and not the event, as is error.
+func placeOf(key string) (place, bool) {
+	for _, p := range prefixes {
+		word, ok := strings.CutPrefix(key, p.text)
+		switch {
+		case !ok:
+		case word == p.any:
+			return place{when: p.when}, true
+		default:
+			return place{p.when, word}, p.name(word)
+		}
+	}
+	if isState(key) {
+		return place{enter, key}, true
+	}
+	return place{after, key}, isEvent(key)
+}
+
+// placed returns callbacks by when they are called.
+func placed(callbacks fsm.Callbacks) (map[place]fsm.Callback, error) {
+	at := make(map[place]fsm.Callback, len(callbacks))
+	for _, key := range slices.Sorted(maps.Keys(callbacks)) {
+		p, ok := placeOf(key)
+		if !ok {
+			return nil, &CallbackError{Key: key}
+		}
+		if _, twice := at[p]; twice {
+			return nil, &CallbackError{Key: key, Twice: true}
+		}
+		at[p] = callbacks[key]
+	}
+	return at, nil
+}

@@ -1,0 +1,136 @@
+package looplab_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/looplab/fsm"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/looplab"
+	"github.com/ironstate/ironstate/states"
+)
+
+// A service that has written the beginning of a node's life by hand.
+type handWritten struct {
+	fsm *fsm.FSM
+}
+
+func newHandWritten() *handWritten {
+	s := new(handWritten)
+	s.fsm = fsm.NewFSM("enroll", fsm.Events{
+		{Name: "manage", Src: []string{"enroll"}, Dst: "verifying"},
+		{Name: "done", Src: []string{"verifying"}, Dst: "manageable"},
+		{Name: "fail", Src: []string{"verifying"}, Dst: "enroll"},
+	}, fsm.Callbacks{
+		"enter_verifying": s.verify,
+	})
+	return s
+}
+
+func (s *handWritten) verify(ctx context.Context, e *fsm.Event) {
+	e.Err = s.fsm.Event(ctx, "done")
+}
+
+// The same service on Ironic's table: the constructor has changed, and the
+// field's type. All states and events are there now, and what it stores is the
+// node that Ironic would store.
+type ironics struct {
+	fsm *looplab.FSM
+}
+
+func newIronics(stored machine.Node) (s *ironics, err error) {
+	s = new(ironics)
+	s.fsm, err = looplab.New(machine.Config{
+		Table: states.Latest().Table(),
+		Node:  stored,
+	}, fsm.Callbacks{
+		"enter_verifying": s.verify,
+	})
+	return s, err
+}
+
+func (s *ironics) verify(ctx context.Context, e *fsm.Event) {
+	e.Err = s.fsm.Event(ctx, "done")
+}
+
+// A service before and after. The one that was written by hand stops at the
+// first context that has ended; the other takes the next event.
+func Example() {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+
+	before := newHandWritten()
+	fmt.Println("before:", before.fsm.Event(ended, "manage"))
+	fmt.Println("before:", before.fsm.Event(context.Background(), "manage"))
+
+	after, err := newIronics(machine.Node{State: states.Enroll})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("after:", after.fsm.Event(ended, "manage"))
+	fmt.Println("after:", after.fsm.Event(context.Background(), "manage"))
+	fmt.Println("after:", after.fsm.Current(), after.fsm.AvailableTransitions())
+	// Output:
+	// before: context canceled
+	// before: event manage inappropriate because previous transition did not complete
+	// after: context canceled
+	// after: <nil>
+	// after: manageable [provide inspect adopt clean]
+}
+
+func ExampleFSM_FireInput() {
+	f, err := looplab.New(machine.Config{
+		Table: states.Latest().Table(),
+		Node:  machine.Node{State: states.Verifying, Target: states.Manageable},
+	}, fsm.Callbacks{
+		"enter_enroll": func(_ context.Context, e *fsm.Event) {
+			fmt.Println(e.Src, "->", e.Dst, e.Args)
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	err = f.FireInput(context.Background(), machine.Input{
+		Event:     states.EventFail,
+		LastError: "power interface: no answer",
+	}, "third attempt")
+	fmt.Println(err, f.Node().LastError)
+	// Output:
+	// verifying -> enroll [third attempt]
+	// <nil> power interface: no answer
+}
+
+// A callback that may cancel an event.
+func ExampleFSM_Event() {
+	f, err := looplab.New(machine.Config{
+		Table: states.Latest().Table(),
+		Node:  machine.Node{State: states.Active},
+	}, fsm.Callbacks{
+		"before_delete": func(_ context.Context, e *fsm.Event) {
+			e.Cancel(errors.New("the node is protected"))
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	err = f.Event(context.Background(), "delete")
+	fmt.Println(errors.As(err, new(fsm.CanceledError)), err)
+	fmt.Println(f.Event(context.Background(), "provide"))
+	// Output:
+	// true transition canceled with error: the node is protected
+	// event provide inappropriate in current state active
+}
+
+func ExampleEvents() {
+	for _, e := range looplab.Events(states.Kilo.Table())[:2] {
+		fmt.Println(e.Name, e.Src, e.Dst)
+	}
+	// Output:
+	// manage [available inspect failed clean failed] manageable
+	// inspect [manageable inspect failed] inspecting
+}

@@ -1,0 +1,118 @@
+package looplab
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/looplab/fsm"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+// FSM is a node's machine with the methods of an *fsm.FSM. Make it with [New]. It
+// is safe for concurrent use.
+type FSM struct {
+	machine   *machine.Machine
+	table     *states.Table
+	callbacks map[place]fsm.Callback
+
+	// inside runs the callbacks that may cancel an event. It is never let go
+	// through with one: it follows the machine by SetState.
+	inside *fsm.FSM
+
+	mu   sync.Mutex
+	held *firing // an asynchronous transition, until someone completes it
+}
+
+// self is the metadata under which an FSM is found from the one inside.
+const self = "github.com/ironstate/ironstate/machine/looplab"
+
+// New makes the FSM of a node, with the hooks of package machine and looplab's
+// callbacks. The errors are those of [machine.New] and [*CallbackError].
+// Callbacks for states and events of other series are never called.
+func New(c machine.Config, callbacks fsm.Callbacks) (*FSM, error) {
+	at, err := placed(callbacks)
+	if err != nil {
+		return nil, err
+	}
+	f := &FSM{table: c.Table, callbacks: at}
+	c.Guard = slices.Concat([]machine.Hook{f.ask}, f.bareHooks(c.Guard))
+	c.Save = append(f.bareSaves(c.Save), f.follow)
+	c.Exit = f.bareHooks(c.Exit)
+	c.Enter = append(f.bareHooks(c.Enter), f.tell)
+	if f.machine, err = machine.New(c); err != nil {
+		return nil, err
+	}
+	f.inside = fsm.NewFSM(f.Current(), Events(c.Table), f.guards())
+	f.inside.SetMetadata(self, f)
+	return f, nil
+}
+
+// Of returns the FSM that a looplab FSM is inside of, nil when it is in none. It
+// is for callbacks, which find a looplab FSM in their event.
+func Of(inside *fsm.FSM) *FSM {
+	f, _ := inside.Metadata(self)
+	outer, _ := f.(*FSM)
+	return outer
+}
+
+// Looplab returns the looplab FSM inside, for its metadata and to draw it. It
+// refuses events with [ErrDirect]; a state that is set on it lasts until the
+// next event.
+func (f *FSM) Looplab() *fsm.FSM { return f.inside }
+
+// Machine returns the node's machine, for what takes one. Events that are fired
+// at it call looplab's callbacks too.
+func (f *FSM) Machine() *machine.Machine { return f.machine }
+
+// Node returns the node as it is now. It never waits for a callback.
+func (f *FSM) Node() machine.Node { return f.machine.Node() }
+
+// Event moves the node by the event of a word; callbacks find args in their
+// event. It answers as looplab's does: with fsm.UnknownEventError,
+// InvalidEventError, CanceledError, InTransitionError or AsyncError. Its other
+// errors are those of [machine.Machine.FireInput].
+func (f *FSM) Event(ctx context.Context, event string, args ...any) error {
+	e, err := states.ParseEvent(event)
+	if err != nil || e == states.NoEvent {
+		return fsm.UnknownEventError{Event: event}
+	}
+	return asLooplab(f.table, f.FireInput(ctx, machine.Input{Event: e}, args...))
+}
+
+// FireInput moves the node by an event and what comes with it; callbacks find
+// args in their event. Its errors are those of [machine.Machine.FireInput]:
+// looplab's are inside of a [*machine.HookError].
+func (f *FSM) FireInput(ctx context.Context, in machine.Input, args ...any) error {
+	if ctx == nil {
+		return machine.ErrNoContext
+	}
+	return f.fire(ctx, &firing{in: in, args: args})
+}
+
+// Current returns the word of the state that the node is in.
+func (f *FSM) Current() string { return f.Node().State.String() }
+
+// Is reports whether the node is in the state of a word.
+func (f *FSM) Is(state string) bool { return f.Current() == state }
+
+// Can reports whether an event would be taken now, but for the hooks.
+func (f *FSM) Can(event string) bool {
+	e, err := states.ParseEvent(event)
+	return err == nil && f.machine.Can(e) && f.heldNow() == nil
+}
+
+// Cannot is the opposite of [FSM.Can].
+func (f *FSM) Cannot(event string) bool { return !f.Can(event) }
+
+// AvailableTransitions returns the words of the events that the table has for the
+// node's state, in the order of [states.AllEvents].
+func (f *FSM) AvailableTransitions() []string {
+	var words []string
+	for event := range f.machine.Events() {
+		words = append(words, event.String())
+	}
+	return words
+}

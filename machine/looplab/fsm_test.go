@@ -1,0 +1,379 @@
+package looplab_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/looplab/fsm"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/looplab"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestEventsAreTheTable(t *testing.T) {
+	for series := range states.AllSeries() {
+		type row = [3]string
+		var want, got []row
+		for r := range series.Table().Transitions() {
+			want = append(want, row{r.From.String(), r.Event.String(), r.To.String()})
+		}
+		for _, e := range looplab.Events(series.Table()) {
+			for _, src := range e.Src {
+				got = append(got, row{src, e.Name, e.Dst})
+			}
+		}
+		require.ElementsMatch(t, want, got, series)
+	}
+	require.Empty(t, looplab.Events(nil))
+}
+
+// recorder notes which hooks were called, in order.
+type recorder []string
+
+func (r *recorder) callback(name string) fsm.Callback {
+	return func(context.Context, *fsm.Event) { *r = append(*r, name) }
+}
+
+func (r *recorder) hook(name string) machine.Hook {
+	return func(context.Context, machine.Transition) error {
+		*r = append(*r, name)
+		return nil
+	}
+}
+
+func (r *recorder) save(context.Context, machine.Node, machine.Node) error {
+	*r = append(*r, "save")
+	return nil
+}
+
+var order = []string{
+	"before_manage", "before_event", "leave_enroll", "leave_state",
+	"guard", "save", "exit", "enter",
+	"enter_verifying", "enter_state", "after_manage", "after_event",
+}
+
+// recorded makes an FSM in enroll that records all there is to record.
+func recorded(t *testing.T, r *recorder) *looplab.FSM {
+	callbacks := fsm.Callbacks{}
+	for _, name := range slices.Concat(order[:4], order[8:]) {
+		callbacks[name] = r.callback(name)
+	}
+	return newFSM(t, states.Enroll, callbacks, func(c *machine.Config) {
+		c.Guard = []machine.Hook{r.hook("guard")}
+		c.Save = []machine.SaveHook{r.save}
+		c.Exit = []machine.Hook{r.hook("exit")}
+		c.Enter = []machine.Hook{r.hook("enter")}
+	})
+}
+
+func TestHooksOfBothKindsAreCalled(t *testing.T) {
+	doors := map[string]func(*looplab.FSM) error{
+		"Event":     func(f *looplab.FSM) error { return f.Event(t.Context(), "manage") },
+		"FireInput": func(f *looplab.FSM) error { return f.FireInput(t.Context(), machine.Input{Event: states.EventManage}) },
+		"Machine":   func(f *looplab.FSM) error { return f.Machine().Fire(t.Context(), states.EventManage) },
+	}
+	for name, fire := range doors {
+		t.Run(name, func(t *testing.T) {
+			var r recorder
+			f := recorded(t, &r)
+			require.NoError(t, fire(f))
+			require.Equal(t, order, []string(r))
+			require.Equal(t, machine.Node{State: states.Verifying, Target: states.Manageable}, f.Node())
+			require.Equal(t, "verifying", f.Looplab().Current())
+		})
+	}
+}
+
+func TestShortKeys(t *testing.T) {
+	var r recorder
+	f := newFSM(t, states.Active, fsm.Callbacks{
+		"rescue":   r.callback("entered rescue"),
+		"rescuing": r.callback("entered rescuing"),
+		"done":     r.callback("after done"),
+	})
+	require.NoError(t, f.Event(t.Context(), "rescue"))
+	require.NoError(t, f.Event(t.Context(), "done"))
+	require.Equal(t, recorder{"entered rescuing", "entered rescue", "after done"}, r)
+}
+
+func TestCallbacksWithoutAPlaceAreErrors(t *testing.T) {
+	nop := func(context.Context, *fsm.Event) {}
+	tests := map[string]struct {
+		callbacks fsm.Callbacks
+		want      looplab.CallbackError
+	}{
+		"a misspelt state":      {fsm.Callbacks{"enter_managable": nop}, looplab.CallbackError{Key: "enter_managable"}},
+		"an event for a state":  {fsm.Callbacks{"leave_manage": nop}, looplab.CallbackError{Key: "leave_manage"}},
+		"a state for an event":  {fsm.Callbacks{"before_active": nop}, looplab.CallbackError{Key: "before_active"}},
+		"no state":              {fsm.Callbacks{"enter_none": nop}, looplab.CallbackError{Key: "enter_none"}},
+		"no event":              {fsm.Callbacks{"none": nop}, looplab.CallbackError{Key: "none"}},
+		"a word of neither":     {fsm.Callbacks{"frobnicate": nop}, looplab.CallbackError{Key: "frobnicate"}},
+		"both forms of a state": {fsm.Callbacks{"enter_active": nop, "active": nop}, looplab.CallbackError{Key: "enter_active", Twice: true}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := looplab.New(machine.Config{Table: latest, Node: machine.Node{State: states.Enroll}}, test.callbacks)
+			require.ErrorIs(t, err, looplab.ErrCallback)
+			var got *looplab.CallbackError
+			require.ErrorAs(t, err, &got)
+			require.Equal(t, test.want, *got)
+			require.ErrorContains(t, err, test.want.Key)
+		})
+	}
+
+	_, err := looplab.New(machine.Config{Table: states.Kilo.Table(), Node: machine.Node{State: states.Available}},
+		fsm.Callbacks{"enter_servicing": nop})
+	require.NoError(t, err, "another series' state")
+}
+
+func TestNewRefusesWhatTheMachineDoes(t *testing.T) {
+	_, err := looplab.New(machine.Config{}, nil)
+	require.ErrorIs(t, err, machine.ErrNoTable)
+	_, err = looplab.New(machine.Config{Table: latest}, nil)
+	require.ErrorIs(t, err, machine.ErrNoSuchState)
+	_, err = looplab.New(machine.Config{Table: latest, Node: machine.Node{State: states.Enroll, Target: states.Cleaning}}, nil)
+	require.ErrorIs(t, err, machine.ErrTarget)
+}
+
+// looplab's own FSM is the measure: each error is the very one that it returns.
+func TestEventAnswersAsLooplabDoes(t *testing.T) {
+	no := errors.New("no")
+	callbacks := fsm.Callbacks{
+		"before_inspect": func(_ context.Context, e *fsm.Event) { e.Cancel(no) },
+		"leave_enroll":   func(_ context.Context, e *fsm.Event) { e.Cancel() },
+	}
+	for _, test := range []struct{ state, event string }{
+		{"enroll", "deploy"},
+		{"enroll", "error"}, // an event of older series
+		{"enroll", "none"},
+		{"enroll", "frobnicate"},
+		{"enroll", "manage"},
+		{"manageable", "inspect"},
+		{"manageable", "provide"},
+	} {
+		state, err := states.Parse(test.state)
+		require.NoError(t, err)
+		f := newFSM(t, state, callbacks)
+		plain := fsm.NewFSM(test.state, looplab.Events(latest), callbacks)
+		require.Equal(t, plain.Event(t.Context(), test.event), f.Event(t.Context(), test.event), test)
+		require.Equal(t, plain.Current(), f.Current(), test)
+	}
+
+	f := newFSM(t, states.Manageable, callbacks)
+	require.ErrorIs(t, f.Event(t.Context(), "inspect"), no)
+	err := f.FireInput(t.Context(), machine.Input{Event: states.EventInspect})
+	require.ErrorIs(t, err, no)
+	var hook *machine.HookError
+	require.ErrorAs(t, err, &hook)
+	require.False(t, hook.Moved)
+	err = f.FireInput(t.Context(), machine.Input{Event: states.EventDeploy})
+	require.ErrorIs(t, err, machine.ErrNotAllowed)
+	var none context.Context
+	require.ErrorIs(t, f.FireInput(none, machine.Input{}), machine.ErrNoContext)
+}
+
+func TestQuestionsAreAnsweredAsLooplabDoes(t *testing.T) {
+	for s := range latest.States().All() {
+		f := newFSM(t, s, nil)
+		plain := fsm.NewFSM(s.String(), looplab.Events(latest), nil)
+		require.True(t, f.Is(s.String()))
+		require.False(t, f.Is("none"))
+		require.ElementsMatch(t, plain.AvailableTransitions(), f.AvailableTransitions())
+		for event := range states.AllEvents() {
+			require.Equal(t, plain.Can(event.String()), f.Can(event.String()))
+			require.Equal(t, plain.Cannot(event.String()), f.Cannot(event.String()))
+		}
+		require.False(t, f.Can("frobnicate"))
+	}
+}
+
+func TestTargetAndLastErrorFollowIronic(t *testing.T) {
+	f := newFSM(t, states.Manageable, nil)
+	ctx := t.Context()
+	manual := func(event states.Event) machine.Input {
+		return machine.Input{Event: event, Target: states.Manageable}
+	}
+	require.NoError(t, f.FireInput(ctx, manual(states.EventClean)))
+	require.NoError(t, f.FireInput(ctx, manual(states.EventWait)))
+	require.Equal(t, machine.Node{State: states.CleanWait, Target: states.Manageable}, f.Node())
+
+	failed := manual(states.EventFail)
+	failed.LastError = "no disk"
+	require.NoError(t, f.FireInput(ctx, failed))
+	require.Equal(t, machine.Node{State: states.CleanFail, Target: states.Manageable, LastError: "no disk"}, f.Node())
+
+	require.NoError(t, f.Event(ctx, "manage"))
+	require.Equal(t, machine.Node{State: states.Manageable, LastError: "no disk"}, f.Node())
+}
+
+func TestWhatACallbackFinds(t *testing.T) {
+	type key struct{}
+	ctx := context.WithValue(t.Context(), key{}, "caller's")
+	left := errors.New("left by leave_")
+	var f *looplab.FSM
+	seen := 0
+	check := func(ctx context.Context, e *fsm.Event) {
+		seen++
+		require.Equal(t, "caller's", ctx.Value(key{}))
+		require.Equal(t, []string{"manage", "enroll", "verifying"}, []string{e.Event, e.Src, e.Dst})
+		require.Equal(t, []any{1, "two"}, e.Args)
+		require.Same(t, f, looplab.Of(e.FSM))
+	}
+	f = newFSM(t, states.Enroll, fsm.Callbacks{
+		"before_manage": check,
+		"leave_enroll": func(ctx context.Context, e *fsm.Event) {
+			check(ctx, e)
+			e.Err = left
+		},
+		"enter_verifying": func(ctx context.Context, e *fsm.Event) {
+			check(ctx, e)
+			require.Equal(t, left, e.Err)
+			require.Equal(t, "verifying", e.FSM.Current())
+			require.Equal(t, "verifying", f.Current())
+		},
+		"after_manage": check,
+	})
+	err := f.Event(ctx, "manage", 1, "two")
+	require.ErrorIs(t, err, left)
+	require.Equal(t, 4, seen)
+	require.Equal(t, "verifying", f.Current())
+}
+
+func TestACallbackMayFire(t *testing.T) {
+	var args [][]any
+	var f *looplab.FSM
+	f = newFSM(t, states.Enroll, fsm.Callbacks{
+		"enter_verifying": func(ctx context.Context, e *fsm.Event) {
+			e.Err = f.Event(ctx, "done", "inner")
+		},
+		"enter_manageable": func(ctx context.Context, _ *fsm.Event) {
+			require.NoError(t, f.Machine().Fire(ctx, states.EventProvide))
+		},
+		"after_event": func(_ context.Context, e *fsm.Event) { args = append(args, e.Args) },
+	})
+	require.NoError(t, f.Event(t.Context(), "manage", "outer"))
+	require.Equal(t, "cleaning", f.Current())
+	require.Equal(t, [][]any{nil, {"inner"}, {"outer"}}, args)
+}
+
+// What is fired from a hook has arguments of its own, and no others.
+func TestArgumentsStayWithTheirEvent(t *testing.T) {
+	left := []states.Event{states.EventFail, states.EventManage}
+	var f *looplab.FSM
+	next := func(ctx context.Context, _ machine.Transition) error {
+		if len(left) == 0 {
+			return nil
+		}
+		event := left[0]
+		left = left[1:]
+		return f.Machine().Fire(ctx, event)
+	}
+	var args [][]any
+	f = newFSM(t, states.Enroll, fsm.Callbacks{
+		"after_event": func(_ context.Context, e *fsm.Event) { args = append(args, append([]any{e.Event}, e.Args...)) },
+	}, func(c *machine.Config) { c.Enter = []machine.Hook{next} })
+	require.NoError(t, f.Event(t.Context(), "manage", "mine"))
+	require.Equal(t, [][]any{{"manage"}, {"fail"}, {"manage", "mine"}}, args)
+}
+
+func TestACallbackThatMayCancelMustNotFire(t *testing.T) {
+	var inner error
+	f := newFSM(t, states.Enroll, fsm.Callbacks{
+		"leave_enroll": func(ctx context.Context, e *fsm.Event) {
+			inner = looplab.Of(e.FSM).Event(ctx, "manage")
+		},
+	})
+	require.NoError(t, f.Event(t.Context(), "manage"))
+	require.ErrorIs(t, inner, machine.ErrInTurn)
+}
+
+func TestAPanicIsAnError(t *testing.T) {
+	cause := errors.New("broken")
+	for key, moved := range map[string]bool{
+		"before_manage": false, "before_event": false, "leave_enroll": false, "leave_state": false,
+		"enter_verifying": true, "enter_state": true, "after_manage": true, "after_event": true,
+	} {
+		t.Run(key, func(t *testing.T) {
+			f := newFSM(t, states.Enroll, fsm.Callbacks{key: func(context.Context, *fsm.Event) { panic(cause) }})
+			err := f.Event(t.Context(), "manage")
+			require.ErrorIs(t, err, machine.ErrPanic)
+			require.ErrorIs(t, err, cause)
+			var panicked *machine.PanicError
+			require.ErrorAs(t, err, &panicked)
+			require.Contains(t, string(panicked.Stack), "TestAPanicIsAnError")
+			require.Equal(t, moved, f.Is("verifying"))
+			require.Equal(t, f.Current(), f.Looplab().Current())
+		})
+	}
+}
+
+func TestCancelAfterTheMoveIsAnErrorOnly(t *testing.T) {
+	late := errors.New("too late")
+	f := newFSM(t, states.Enroll, fsm.Callbacks{
+		"enter_verifying": func(_ context.Context, e *fsm.Event) { e.Cancel(late) },
+	})
+	require.ErrorIs(t, f.Event(t.Context(), "manage"), late)
+	require.Equal(t, "verifying", f.Current())
+	require.NoError(t, f.Event(t.Context(), "done"))
+}
+
+func TestAFailingSaveChangesNothing(t *testing.T) {
+	full := errors.New("disk full")
+	fail := true
+	var f *looplab.FSM
+	f = newFSM(t, states.Enroll, nil, func(c *machine.Config) {
+		c.Save = []machine.SaveHook{func(context.Context, machine.Node, machine.Node) error {
+			require.Equal(t, "enroll", f.Looplab().Current())
+			if fail {
+				return full
+			}
+			return nil
+		}}
+	})
+	require.ErrorIs(t, f.Event(t.Context(), "manage"), full)
+	require.Equal(t, "enroll", f.Current())
+	require.Equal(t, "enroll", f.Looplab().Current())
+	fail = false
+	require.NoError(t, f.Event(t.Context(), "manage"))
+	require.Equal(t, "verifying", f.Looplab().Current())
+}
+
+// Under the race detector this shows that an FSM may be shared.
+func TestManyGoroutinesFire(t *testing.T) {
+	var mu sync.Mutex
+	entered := make(map[string]int)
+	count := func(_ context.Context, e *fsm.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		entered[e.Event+" "+e.Dst]++
+	}
+	f := newFSM(t, states.Available, fsm.Callbacks{
+		"enter_manageable": count, "enter_cleaning": count, "enter_available": count,
+	})
+	moves := make(map[string]int)
+	to := map[string]string{"manage": "manageable", "provide": "cleaning", "done": "available"}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for i := range 300 {
+				event := []string{"manage", "provide", "done"}[i%3]
+				f.Can(event)
+				f.Looplab().Can(event)
+				f.Looplab().Current()
+				if f.Event(t.Context(), event) == nil {
+					mu.Lock()
+					moves[event+" "+to[event]]++
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, moves, entered)
+	require.Equal(t, f.Current(), f.Looplab().Current())
+}
