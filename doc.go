@@ -6,15 +6,19 @@
 //	states/statestest     check your own machine against the tables; rapid generators
 //	machine               one node's life: a pure function, and a live node with hooks
 //	machine/looplab       the same tables as machines of github.com/looplab/fsm
+//	graph                 the diagram: DOT, Mermaid, JSON
+//	graph/render          the same as SVG, PNG and HTML
+//	graph/cmd/stategraph  the command that documentation pipelines run
 //	verify                from enroll to manageable when the BMC answers, and back when not
 //	verify/bmc            the Verifier that asks real BMCs, over Redfish and IPMI
 //	verify/bmc/bmctest    BMCs to test against, healthy and not
 //	examples              programs: go run ./examples/NAME
 //
-// Arrows of import point one way: states <- machine <- verify <- verify/bmc. The
-// packages states, machine and verify import the standard library alone, so that
-// a program that needs just them adds no other module to its build; bmclib comes
-// in with verify/bmc.
+// Arrows of import point one way: states <- machine <- verify <- verify/bmc, and
+// machine <- graph <- graph/render. The packages states, machine and verify
+// import the standard library alone, so that a program that needs just them adds
+// no other module to its build; bmclib comes in with verify/bmc, the renderer
+// with graph/render.
 //
 // What a package does is what Ironic does. Each names the upstream file that a
 // rule is from, and the tables of all series are compared with upstream's own in

@@ -1,0 +1,70 @@
+// Stategraph draws Ironic's provisioning state machine, with nothing to install.
+//
+// Without flags it writes the newest series' machine as SVG to standard output:
+//
+//	stategraph > states.svg
+//	stategraph -theme dark -o states-dark.svg
+//	stategraph -format mermaid -series yoga
+//	stategraph -diff zed -o news.png
+//	stategraph -path "enroll,verifying,manageable" -o node.svg
+//
+// With -o and without -format, the file's extension says the format. The file is
+// replaced when all of it is written, or left as it was.
+//
+// The exit status is 2 for flags that do not fit, 1 when drawing or writing
+// fails; the reason is one line on standard error.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/ironstate/ironstate/graph/render"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// Exit statuses.
+const (
+	success = iota
+	failure // drawing or writing failed
+	misuse  // the flags do not fit
+)
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	err := draw(ctx, args, stdout)
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return success
+	}
+	fmt.Fprintln(stderr, "stategraph:", strings.Join(strings.Fields(err.Error()), " "))
+	if errors.Is(err, errWrite) || errors.Is(err, render.ErrLayout) || ctx.Err() != nil {
+		return failure
+	}
+	return misuse
+}
+
+// draw does what the flags say. The diagram is whole before any of it is
+// written.
+func draw(ctx context.Context, args []string, stdout io.Writer) error {
+	o, err := parse(args, stdout)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := o.format(ctx, &out, o.diagram); err != nil {
+		return err
+	}
+	return save(o.file, out.Bytes(), stdout)
+}

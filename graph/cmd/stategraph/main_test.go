@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// execute runs the command and returns what it wrote and its status.
+func execute(args ...string) (stdout, stderr string, code int) {
+	var out, problems bytes.Buffer
+	code = run(context.Background(), args, &out, &problems)
+	return out.String(), problems.String(), code
+}
+
+func TestWhatIsWritten(t *testing.T) {
+	for name, c := range map[string]struct {
+		args string
+		want []string
+	}{
+		"no flags":    {"", []string{"<svg ", "Ironic provisioning states: 2026.2", ">enroll</text>"}},
+		"dot":         {"-format dot", []string{"digraph provisioning {", `label="enroll"`}},
+		"mermaid":     {"-format mermaid", []string{"stateDiagram-v2", "enroll --> verifying : manage (via API)"}},
+		"json":        {"-format json", []string{`"series": "2026.2"`}},
+		"html":        {"-format html", []string{"<!DOCTYPE html>", "<svg "}},
+		"series":      {"-format json -series xena", []string{`"series": "xena"`, `"api_version": "1.78"`}},
+		"code name":   {"-format json -series epoxy", []string{`"series": "2025.1"`}},
+		"diff":        {"-format json -diff zed", []string{`"since": "zed"`, `"change": "added"`}},
+		"removed":     {"-format json -series stein -diff rocky", []string{`"change": "removed"`}},
+		"from":        {"-format mermaid -from active", []string{"active --> rescuing"}},
+		"only":        {"-format mermaid -only enroll,verifying", []string{"verifying --> enroll : fail"}},
+		"path":        {"-format json -path enroll,verifying", []string{`"taken": true`, `"current": true`}},
+		"current":     {"-format json -current error", []string{`"current": true`}},
+		"requests":    {"-format mermaid -requests", []string{"(via API)"}},
+		"link":        {"-link /states/{state}.html", []string{`href="/states/wait%20call-back.html"`}},
+		"title":       {"-title A&B", []string{"<title>A&amp;B</title>"}},
+		"description": {"-description <it>", []string{"<desc>&lt;it&gt;</desc>"}},
+		"direction":   {"-format dot -direction lr", []string{`rankdir="LR"`}},
+		"theme":       {"-theme dark", []string{"#0d1117"}},
+		"no legend":   {"-format dot -no-legend", []string{"digraph"}},
+		"stdout":      {"-format dot -o -", []string{"digraph"}},
+	} {
+		stdout, stderr, code := execute(strings.Fields(c.args)...)
+		require.Zero(t, code, "%s: %s", name, stderr)
+		require.Empty(t, stderr, name)
+		for _, want := range c.want {
+			require.Contains(t, stdout, want, name)
+		}
+	}
+}
+
+func TestWhatIsLeftOut(t *testing.T) {
+	for args, without := range map[string]string{
+		"-format mermaid -from active":    "enroll",
+		"-format mermaid -requests":       ": done",
+		"-format mermaid -only enroll":    "verifying",
+		"-format dot -no-legend":          "in transit",
+		"-format mermaid -series liberty": "rescue",
+	} {
+		stdout, stderr, code := execute(strings.Fields(args)...)
+		require.Zero(t, code, stderr)
+		require.NotContains(t, stdout, without, args)
+	}
+}
+
+func TestMisuseIsOneLineAndStatus2(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-format", "gif"}, `unknown format "gif"; known: dot, html, json, mermaid, png, svg`},
+		{[]string{"-o", "x.jpg"}, `unknown format "jpg"; known: dot, html, json, mermaid, png, svg`},
+		{[]string{"-series", "bexar"}, `unknown series "bexar"; known: kilo`},
+		{[]string{"-series", "none"}, "no table"},
+		{[]string{"-diff", "2030.1"}, `unknown series "2030.1"`},
+		{[]string{"-from", "ready"}, `unknown state "ready"; known: enroll`},
+		{[]string{"-from", "deleted"}, `state "deleted" is not one of 2026.2's`},
+		{[]string{"-current", "enroll", "-series", "kilo"}, `state "enroll" is not one of kilo's`},
+		{[]string{"-path", "enroll,active"}, `no such transition: from "enroll" to "active" in 2026.2`},
+		{[]string{"-path", "enroll,,active"}, `list of states: unknown state ""`},
+		{[]string{"-only", "x"}, `list of states: unknown state "x"`},
+		{[]string{"-path", "none"}, `state "none" is not one of`},
+		{[]string{"-direction", "up"}, `direction "UP"; known: TB, LR`},
+		{[]string{"-theme", "blue"}, `theme "blue"; known: light, dark`},
+		{[]string{"-link", "javascript:{state}"}, "links are paths or http and https URLs"},
+		{[]string{"-no\nsuch"}, "flag provided but not defined"},
+		{[]string{"-series"}, "flag needs an argument"},
+		{[]string{"states.svg"}, `unexpected argument "states.svg"`},
+	} {
+		stdout, stderr, code := execute(c.args...)
+		require.Equal(t, 2, code, "%q", c.args)
+		require.Empty(t, stdout, "%q", c.args)
+		require.Contains(t, stderr, c.want, "%q", c.args)
+		require.True(t, strings.HasPrefix(stderr, "stategraph: "), stderr)
+		require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+	}
+}
+
+func TestHelpIsNoError(t *testing.T) {
+	stdout, stderr, code := execute("-h")
+	require.Zero(t, code)
+	require.Empty(t, stderr)
+	require.Contains(t, stdout, "Usage: stategraph [flags]")
+	require.Contains(t, stdout, "-path states")
+}
+
+func TestFailureToWriteIsStatus1(t *testing.T) {
+	_, stderr, code := execute("-format", "dot", "-o", filepath.Join(t.TempDir(), "none", "x.dot"))
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "stategraph: write: ")
+	require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+
+	var problems bytes.Buffer
+	require.Equal(t, 1, run(context.Background(), []string{"-format", "dot"}, broken{}, &problems))
+	require.Equal(t, "stategraph: write: broken pipe\n", problems.String())
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+func TestInterruptedIsStatus1(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var out, problems bytes.Buffer
+	require.Equal(t, 1, run(ctx, nil, &out, &problems))
+	require.Zero(t, out.Len())
+	require.Equal(t, "stategraph: context canceled\n", problems.String())
+}
+
+func TestFilesAreReplacedWhole(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "states.png")
+	require.NoError(t, os.WriteFile(file, []byte("old"), 0o600))
+
+	_, stderr, code := execute("-o", file, "-path", "enroll,active")
+	require.Equal(t, 2, code, stderr)
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "old", string(data), "nothing is written when the flags do not fit")
+
+	_, stderr, code = execute("-o", file, "-series", "kilo")
+	require.Zero(t, code, stderr)
+	f, err := os.Open(file)
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = png.Decode(f)
+	require.NoError(t, err, "the extension says the format")
+
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "no file is left beside it")
+}
+
+func TestADeviceIsWrittenTo(t *testing.T) {
+	_, stderr, code := execute("-format", "dot", "-o", os.DevNull)
+	require.Zero(t, code, stderr)
+	info, err := os.Stat(os.DevNull)
+	require.NoError(t, err)
+	require.False(t, info.Mode().IsRegular())
+}
+
+func TestFormatOfFile(t *testing.T) {
+	for file, format := range map[string]string{
+		"": "svg", "-": "svg", "states": "svg", "a.b/states": "svg", "x.gv": "dot", "x.dot": "dot", "x.mmd": "mermaid", "x.png": "png",
+	} {
+		require.Equal(t, format, formatOf(file), file)
+	}
+}
+
+// The drawings that the repository keeps are what go generate makes: the flags
+// are read from its directives.
+func TestKeptDrawingsAreUpToDate(t *testing.T) {
+	source, err := os.ReadFile("../../doc.go")
+	require.NoError(t, err)
+	kept := 0
+	for line := range strings.Lines(string(source)) {
+		flags, ok := strings.CutPrefix(line, "//go:generate go run ./cmd/stategraph ")
+		if !ok {
+			continue
+		}
+		rest, file, ok := strings.Cut(strings.TrimSpace(flags), "-o ")
+		require.True(t, ok, line)
+		want, err := os.ReadFile(filepath.Join("../..", file))
+		require.NoError(t, err)
+		stdout, stderr, code := execute(strings.Fields(rest)...)
+		require.Zero(t, code, stderr)
+		require.True(t, string(want) == stdout, "%s is out of date: run go generate ./...", file)
+		kept++
+	}
+	require.Equal(t, 2, kept)
+}
+
+func FuzzParseStates(f *testing.F) {
+	for _, list := range []string{"enroll", "enroll, verifying", ",", "", "none", "wait call-back,deploying", "Enroll"} {
+		f.Add(list)
+	}
+	f.Fuzz(func(t *testing.T, list string) {
+		way, err := parseStates(list)
+		if err != nil {
+			require.ErrorIs(t, err, states.ErrUnknown)
+			require.NotContains(t, err.Error(), "\n")
+			return
+		}
+		words := make([]string, len(way))
+		for i, s := range way {
+			words[i] = s.String()
+		}
+		again, err := parseStates(strings.Join(words, " , "))
+		require.NoError(t, err)
+		require.Equal(t, way, again)
+	})
+}

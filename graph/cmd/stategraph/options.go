@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/graph"
+	"github.com/ironstate/ironstate/graph/render"
+	"github.com/ironstate/ironstate/states"
+)
+
+// options is what the flags say.
+type options struct {
+	diagram graph.Diagram
+	format  writer
+	file    string
+}
+
+// A writer writes a diagram in one format.
+type writer func(context.Context, io.Writer, graph.Diagram) error
+
+// writers has the formats by name, which is also their file's extension, but for
+// Mermaid's.
+var writers = map[string]writer{
+	"dot":     plain(graph.Diagram.WriteDOT),
+	"mermaid": plain(graph.Diagram.WriteMermaid),
+	"json":    plain(graph.Diagram.WriteJSON),
+	"svg":     render.SVG,
+	"png":     render.PNG,
+	"html":    render.HTML,
+}
+
+func plain(write func(graph.Diagram, io.Writer) error) writer {
+	return func(_ context.Context, w io.Writer, d graph.Diagram) error { return write(d, w) }
+}
+
+// values is what the flags are parsed into.
+type values struct {
+	format, file  string
+	series, since states.Series
+	from, current states.State
+	path, only    string
+	link          string
+	direction     string
+	theme         string
+	diagram       graph.Diagram
+}
+
+func (v *values) flags() *flag.FlagSet {
+	fs := flag.NewFlagSet("stategraph", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	fs.StringVar(&v.format, "format", "", "`format`: "+formats()+" (default svg, or what -o's extension says)")
+	fs.StringVar(&v.file, "o", "", "write to this `file` (default standard output)")
+	v.series = states.Latest()
+	fs.Var(&v.series, "series", "`series` of OpenStack whose machine to draw")
+	fs.Var(&v.since, "diff", "show what changed since this older `series`")
+	fs.Var(&v.from, "from", "leave out what cannot be reached from this `state`")
+	fs.StringVar(&v.only, "only", "", "leave out all but these `states`, as in enroll,verifying")
+	fs.Var(&v.current, "current", "highlight this `state` (default the last one of -path)")
+	fs.StringVar(&v.path, "path", "", "highlight the way through these `states`, as in enroll,verifying")
+	fs.BoolVar(&v.diagram.RequestsOnly, "requests", false, "leave out what only the conductor does")
+	fs.StringVar(&v.link, "link", "", "link each state to this `URL`, in which {state} stands for its word")
+	fs.StringVar(&v.diagram.Title, "title", "", "`text` above the diagram")
+	fs.StringVar(&v.diagram.Description, "description", "", "`text` for readers who do not see the diagram")
+	fs.StringVar(&v.direction, "direction", graph.TopDown.String(), "`direction`: TB or LR")
+	fs.StringVar(&v.theme, "theme", graph.Light.String(), "`theme`: light or dark")
+	fs.BoolVar(&v.diagram.NoLegend, "no-legend", false, "leave out the legend")
+	return fs
+}
+
+func formats() string { return strings.Join(slices.Sorted(maps.Keys(writers)), ", ") }
+
+// parse returns what the arguments say. Asked for help, it writes that to the
+// given writer and returns [flag.ErrHelp].
+func parse(args []string, help io.Writer) (*options, error) {
+	var v values
+	fs := v.flags()
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(help, "Usage: stategraph [flags]")
+			fs.SetOutput(help)
+			fs.PrintDefaults()
+		}
+		return nil, err
+	}
+	if fs.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	return v.options()
+}
+
+func (v *values) options() (*options, error) {
+	d := v.diagram
+	d.Table, d.Since = v.series.Table(), v.since.Table()
+	d.From, d.Current = v.from, v.current
+	var err error
+	if d.Direction, err = graph.ParseDirection(v.direction); err != nil {
+		return nil, err
+	}
+	if d.Theme, err = graph.ParseTheme(v.theme); err != nil {
+		return nil, err
+	}
+	if v.only != "" {
+		only, err := parseStates(v.only)
+		if err != nil {
+			return nil, err
+		}
+		d.Only = states.SetOf(only...)
+	}
+	if err := v.highlight(&d); err != nil {
+		return nil, err
+	}
+	if v.link != "" {
+		d.Link = func(s states.State) string {
+			return strings.ReplaceAll(v.link, "{state}", url.PathEscape(s.String()))
+		}
+	}
+	format, err := v.writer()
+	return &options{diagram: d, format: format, file: v.file}, err
+}
+
+// highlight adds the path, and the state that it ends in.
+func (v *values) highlight(d *graph.Diagram) error {
+	if v.path == "" {
+		return nil
+	}
+	way, err := parseStates(v.path)
+	if err != nil {
+		return err
+	}
+	if d.Current == states.NoState {
+		d.Current = way[len(way)-1]
+	}
+	d.Path, err = graph.Through(d.Table, way...)
+	return err
+}
+
+// parseStates returns the states of a list of words with commas between them. It
+// returns at least one.
+func parseStates(list string) ([]states.State, error) {
+	var way []states.State
+	for word := range strings.SplitSeq(list, ",") {
+		s, err := states.Parse(strings.TrimSpace(word))
+		if err != nil {
+			return nil, fmt.Errorf("list of states: %w", err)
+		}
+		way = append(way, s)
+	}
+	return way, nil
+}
+
+// writer returns what writes the format that the flags name, or the file's
+// extension.
+func (v *values) writer() (writer, error) {
+	format := v.format
+	if format == "" {
+		format = formatOf(v.file)
+	}
+	write, ok := writers[format]
+	if !ok {
+		return nil, fmt.Errorf("unknown format %q; known: %s", format, formats())
+	}
+	return write, nil
+}
+
+func formatOf(file string) string {
+	switch extension := strings.TrimPrefix(filepath.Ext(file), "."); extension {
+	case "":
+		return "svg"
+	case "gv":
+		return "dot"
+	case "mmd":
+		return "mermaid"
+	default:
+		return extension
+	}
+}

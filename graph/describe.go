@@ -1,0 +1,154 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// A kind is what a node does in a state.
+type kind uint8
+
+const (
+	stable  kind = iota // it stays
+	working             // the conductor is at work
+	waiting             // the conductor waits for a call
+	held                // a hold step stopped the work
+	failed              // work failed
+)
+
+var kindWords = []string{
+	stable:  "stable",
+	working: "working",
+	waiting: "waiting",
+	held:    "held",
+	failed:  "failed",
+}
+
+func (k kind) String() string { return wordOf(k, "kind", kindWords) }
+
+var kindTexts = []string{
+	stable:  "stable",
+	working: "the conductor is at work",
+	waiting: "the conductor waits for a call",
+	held:    "a hold step stopped the work",
+	failed:  "failed",
+}
+
+func kindOf(t *states.Table, s states.State) kind {
+	switch {
+	case t.Stable().Has(s):
+		return stable
+	case t.Failed().Has(s):
+		return failed
+	case t.Held().Has(s):
+		return held
+	case t.Waiting().Has(s):
+		return waiting
+	default:
+		return working
+	}
+}
+
+// bad reports whether a state is one that a node ends in when work fails.
+func (n node) bad() bool { return n.kind == failed || n.state == states.Error }
+
+// describe returns a state's description: the caller's, or what the table says.
+func (d Diagram) describe(t *states.Table, s states.State) string {
+	if d.Describe != nil {
+		if text := clean(d.Describe(s)); text != "" {
+			return text
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v: %s", s, kindTexts[kindOf(t, s)])
+	if target := t.Target(s); target != states.NoState {
+		fmt.Fprintf(&b, "; on the way to %v", target)
+	}
+	if words := requests(t, s); len(words) > 0 {
+		fmt.Fprintf(&b, "; the API takes %s", strings.Join(words, ", "))
+	}
+	return b.String()
+}
+
+// requests returns the API's words for what leads out of a state.
+func requests(t *states.Table, s states.State) []string {
+	var words []string
+	for row := range t.Transitions() {
+		if row.From == s && causeOf(t, row) != conductor {
+			words = append(words, row.Event.Verb())
+		}
+	}
+	return words
+}
+
+// describe returns an edge's description.
+func (e edge) describe() string {
+	var words []string
+	for _, r := range e.rows {
+		words = append(words, strings.TrimSpace(r.word()+" "+r.cause.note()))
+	}
+	return fmt.Sprintf("%v to %v: %s", e.from, e.to, strings.Join(words, ", "))
+}
+
+func (d Diagram) heading() string {
+	title := clean(d.Title)
+	switch {
+	case title != "":
+		return title
+	case d.Since != nil:
+		return fmt.Sprintf("Ironic provisioning states: %v since %v", d.Table.Series(), d.Since.Series())
+	default:
+		return fmt.Sprintf("Ironic provisioning states: %v", d.Table.Series())
+	}
+}
+
+func (d Diagram) summary(m *model) string {
+	if text := clean(d.Description); text != "" {
+		return text
+	}
+	var titles []string
+	for _, p := range m.parts {
+		if p.title != "" {
+			titles = append(titles, strings.ToLower(p.title))
+		}
+	}
+	counts := fmt.Sprintf("%d states and %d transitions.", len(m.nodes()), len(m.rows))
+	if len(titles) == 0 {
+		return counts
+	}
+	slices.Sort(titles)
+	return counts + " Parts: " + strings.Join(titles, ", ") + "."
+}
+
+// class returns the classes of a state, for style sheets and scripts.
+func (n node) class() string {
+	classes := []string{"state", n.kind.String()}
+	if n.change != kept {
+		classes = append(classes, n.change.String())
+	}
+	if n.taken {
+		classes = append(classes, "taken")
+	}
+	if n.current {
+		classes = append(classes, "current")
+	}
+	return strings.Join(classes, " ")
+}
+
+// class returns the classes of an edge.
+func (e edge) class() string {
+	classes := []string{"edge", conductor.String()}
+	if e.requested() {
+		classes[1] = request.String()
+	}
+	if c := e.change(); c != kept {
+		classes = append(classes, c.String())
+	}
+	if e.taken() {
+		classes = append(classes, "taken")
+	}
+	return strings.Join(classes, " ")
+}

@@ -1,0 +1,151 @@
+package graph
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// Diagram says what to draw. Only Table must be set; each further field changes
+// one thing. A Diagram is a value: it may be copied, and shared between
+// goroutines as long as its functions may be called from them.
+type Diagram struct {
+	// Table is the series' machine.
+	Table *states.Table
+	// Since is an older machine to compare with: what came since is drawn green,
+	// what went is drawn red and dashed.
+	Since *states.Table
+	// From leaves out what cannot be reached from this state.
+	From states.State
+	// Only leaves out all but these states, where it has any.
+	Only states.Set
+	// RequestsOnly leaves out what only the conductor does. The states stay.
+	RequestsOnly bool
+
+	// Current is the state that a node is in, to be highlighted.
+	Current states.State
+	// Path is the way that a node took, to be highlighted. [History] makes it of
+	// a machine's transitions, [Through] of the states alone.
+	Path []states.Transition
+
+	// Title is the diagram's heading; empty is one that names the series.
+	Title string
+	// Description is what a reader who does not see the diagram is told of it;
+	// empty is a summary of the diagram.
+	Description string
+	// Describe returns a state's tooltip, which is also what a screen reader
+	// says; nil, and an empty text, stand for what the table says of the state.
+	Describe func(states.State) string
+	// Link returns the address that a click on a state opens: a path, or an http
+	// or https URL; an empty one is no link. Mermaid is written without links.
+	Link func(states.State) string
+
+	Direction Direction
+	Theme     Theme
+	// NoLegend leaves out the legend.
+	NoLegend bool
+}
+
+// Direction is the direction in which a node's life runs. The zero value is
+// TopDown.
+type Direction uint8
+
+// The directions.
+const (
+	TopDown     Direction = iota // "TB"
+	LeftToRight                  // "LR"
+)
+
+var directionWords = []string{TopDown: "TB", LeftToRight: "LR"}
+
+// ParseDirection returns the direction of the words "TB" and "LR", which are
+// Graphviz's and Mermaid's, in upper or lower case.
+func ParseDirection(word string) (Direction, error) {
+	return parse[Direction]("direction", directionWords, strings.ToUpper(word))
+}
+
+// String returns "TB" or "LR", or a form like "Direction(99)".
+func (d Direction) String() string { return wordOf(d, "Direction", directionWords) }
+
+// Theme is a set of colours. The zero value is Light.
+type Theme uint8
+
+// The themes, for pages with a light and with a dark background.
+const (
+	Light Theme = iota // "light"
+	Dark               // "dark"
+)
+
+var themeWords = []string{Light: "light", Dark: "dark"}
+
+// ParseTheme returns the theme of the words "light" and "dark".
+func ParseTheme(word string) (Theme, error) { return parse[Theme]("theme", themeWords, word) }
+
+// String returns "light" or "dark", or a form like "Theme(99)".
+func (t Theme) String() string { return wordOf(t, "Theme", themeWords) }
+
+func parse[T ~uint8](kind string, words []string, word string) (T, error) {
+	for n, known := range words {
+		if word == known {
+			return T(n), nil
+		}
+	}
+	return 0, fmt.Errorf("%w: %s %q; known: %s", ErrStyle, kind, word, strings.Join(words, ", "))
+}
+
+func wordOf[T ~uint8](n T, kind string, words []string) string {
+	if int(n) < len(words) {
+		return words[n]
+	}
+	return fmt.Sprintf("%s(%d)", kind, n)
+}
+
+// check returns an error unless every field can be drawn.
+func (d Diagram) check() error {
+	switch {
+	case d.Table.States().Len() == 0:
+		return ErrNoTable
+	case int(d.Direction) >= len(directionWords):
+		return fmt.Errorf("%w: %v", ErrStyle, d.Direction)
+	case int(d.Theme) >= len(themeWords):
+		return fmt.Errorf("%w: %v", ErrStyle, d.Theme)
+	}
+	for _, s := range []states.State{d.From, d.Current} {
+		if s != states.NoState && !d.states().Has(s) {
+			return &StateError{Series: d.Table.Series(), State: s}
+		}
+	}
+	return d.checkPath()
+}
+
+func (d Diagram) checkPath() error {
+	for _, step := range d.Path {
+		if !has(d.Table, step) && !has(d.Since, step) {
+			return fmt.Errorf("%w: %v in %v", ErrNoTransition, step, d.Table.Series())
+		}
+	}
+	return nil
+}
+
+// states returns the states of both tables.
+func (d Diagram) states() states.Set { return d.Table.States().Union(d.Since.States()) }
+
+func has(t *states.Table, row states.Transition) bool {
+	to, ok := t.Next(row.From, row.Event)
+	return ok && to == row.To
+}
+
+// link returns the address of a state's page, empty where it has none.
+func (d Diagram) link(s states.State) (string, error) {
+	if d.Link == nil {
+		return "", nil
+	}
+	address := d.Link(s)
+	u, err := url.Parse(address)
+	if err != nil || (u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https") {
+		return "", fmt.Errorf("%w: %q of state %q; links are paths or http and https URLs", ErrLink, address, s)
+	}
+	return u.String(), nil
+}

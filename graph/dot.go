@@ -1,0 +1,246 @@
+package graph
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/emicklei/dot"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// WriteDOT writes the diagram in Graphviz's language. A state's name is its
+// label; the attributes id, class and tooltip of states and edges say what they
+// are. The errors are those of the package and the writer's.
+func (d Diagram) WriteDOT(w io.Writer) error {
+	m, err := d.model()
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, m.dot().String())
+	return err
+}
+
+// A dotWriter builds the graph of a model.
+type dotWriter struct {
+	*model
+	palette
+	graph *dot.Graph
+	nodes map[states.State]dot.Node
+}
+
+// Sizes, in points but for those of nodes and gaps, which are inches.
+const (
+	font      = "Helvetica" // whose widths Graphviz knows by heart
+	titleSize = 15
+	stateSize = 13
+	partSize  = 12
+	labelSize = 11
+	smallSize = 9
+)
+
+func (m *model) dot() *dot.Graph {
+	w := &dotWriter{
+		model:   m,
+		palette: palettes[m.diagram.Theme],
+		graph:   dot.NewGraph(dot.Directed),
+		nodes:   make(map[states.State]dot.Node),
+	}
+	w.addGraph()
+	for i, p := range m.parts {
+		w.addPart(i, p)
+	}
+	for _, e := range m.edges {
+		w.addEdge(e)
+	}
+	return w.graph
+}
+
+func (w *dotWriter) addGraph() {
+	w.graph.ID("provisioning")
+	w.graph.Attrs(
+		"bgcolor", w.page,
+		"description", quoteDOT(w.description),
+		"fontname", font,
+		"fontcolor", w.text,
+		"fontsize", partSize,
+		"label", dot.HTML(w.header()),
+		"labelloc", "t",
+		"newrank", true,
+		"nodesep", 0.2,
+		"pad", 0.15,
+		"rankdir", w.diagram.Direction.String(),
+		"ranksep", 0.3,
+		"tooltip", quoteDOT(w.title),
+	)
+}
+
+// addPart adds a part as a cluster, and the hubs as a subgraph that is not drawn.
+// The library writes subgraphs, nodes and edges sorted by key, and Graphviz lays
+// out in the order that it reads: the keys hold the layout's order.
+func (w *dotWriter) addPart(i int, p part) {
+	key := fmt.Sprintf("%02d", i)
+	sub := w.graph
+	if p.title == "" {
+		sub = sub.Subgraph(key)
+	} else {
+		sub = sub.Subgraph(key, dot.ClusterOption{})
+		sub.Attrs(
+			"class", "part",
+			"color", w.partBorder,
+			"fillcolor", w.part,
+			"fontcolor", w.muted,
+			"fontname", font,
+			"fontsize", partSize,
+			"id", "part-"+slug(p.title),
+			"label", p.title,
+			"labeljust", "l",
+			"margin", 6,
+			"style", "rounded,filled",
+			"tooltip", p.title,
+		)
+	}
+	for j, n := range p.nodes {
+		w.nodes[n.state] = w.addNode(sub, fmt.Sprintf("%s%02d", key, j), n)
+	}
+}
+
+func (w *dotWriter) addNode(sub *dot.Graph, key string, n node) dot.Node {
+	border, fill, text, width := w.nodeStyle(n)
+	node := sub.Node(key)
+	node.Attrs(
+		"class", n.class(),
+		"color", border,
+		"fillcolor", fill,
+		"fontcolor", text,
+		"fontname", font,
+		"fontsize", stateSize,
+		"height", 0.3,
+		"id", "state-"+slug(n.state.String()),
+		"label", n.state.String(),
+		"margin", "0.1,0.05",
+		"penwidth", width,
+		"shape", "box",
+		"style", n.style(),
+		"tooltip", quoteDOT(n.description),
+		"width", 0.5,
+	)
+	if n.link != "" {
+		node.Attr("URL", quoteDOT(n.link))
+	}
+	return node
+}
+
+func (n node) style() string {
+	if n.change == removed {
+		return "rounded,filled,dashed"
+	}
+	return "rounded,filled"
+}
+
+// nodeStyle returns the colours of a state, and the width of its border.
+func (w *dotWriter) nodeStyle(n node) (border, fill, text string, width float64) {
+	border, fill, text, width = w.border, w.node, w.text, 1.0
+	if n.bad() {
+		border, fill, text = w.bad, w.badNode, w.bad
+	}
+	if n.kind == stable {
+		width = 2.2
+		if !n.bad() {
+			border = w.text
+		}
+	}
+	switch n.change {
+	case added:
+		border, fill = w.added, w.addedNode
+	case removed:
+		border = w.removed
+	}
+	if n.taken {
+		border = w.path
+	}
+	if n.current {
+		fill = w.currentNode
+		border, width = w.path, max(width, 2.2)
+	}
+	return border, fill, text, width
+}
+
+func (w *dotWriter) addEdge(e edge) {
+	colour, width := w.edgeStyle(e)
+	edge := w.graph.Edge(w.nodes[e.from], w.nodes[e.to])
+	edge.AttributesMap.Attrs(
+		"arrowsize", 0.6,
+		"class", e.class(),
+		"color", colour,
+		"fontcolor", w.muted,
+		"fontname", font,
+		"fontsize", labelSize,
+		"id", "edge-"+slug(e.from.String())+"-"+slug(e.to.String()),
+		"label", dot.HTML(w.label(e)),
+		"tooltip", quoteDOT(e.describe()),
+	)
+	if width != 1 {
+		edge.Attr("penwidth", width)
+	}
+	if e.change() == removed {
+		edge.Attr("style", "dashed")
+	}
+	if straight[way{e.from, e.to}] {
+		edge.Attr("weight", 20)
+	}
+	if w.diagram.Direction == TopDown && loose[way{e.from, e.to}] {
+		edge.Attr("constraint", false)
+	}
+}
+
+func (w *dotWriter) edgeStyle(e edge) (colour string, width float64) {
+	change := e.change()
+	switch {
+	case e.taken():
+		return w.path, 2.4
+	case change == added:
+		return w.added, 1.6
+	case change == removed:
+		return w.removed, 1.2
+	case e.requested():
+		return w.request, 1
+	default:
+		return w.conductor, 1
+	}
+}
+
+// label returns the words on an edge: requests, what is both, and the
+// conductor's, one below the other.
+func (w *dotWriter) label(e edge) string {
+	var lines []string
+	for _, c := range causes {
+		colour := w.muted
+		if c == request {
+			colour = w.text
+		}
+		rows := e.with(c)
+		for _, r := range rows {
+			lines = append(lines, w.word(r, colour))
+		}
+		if note := c.note(); len(rows) > 0 && note != "" {
+			lines = append(lines, fmt.Sprintf(`<font point-size="%d">%s</font>`, smallSize, note))
+		}
+	}
+	return strings.Join(lines, "<br/>")
+}
+
+func (w *dotWriter) word(r row, colour string) string {
+	word := r.word()
+	switch r.change {
+	case added:
+		colour, word = w.added, "<b>"+word+"</b>"
+	case removed:
+		colour, word = w.removed, "<s>"+word+"</s>"
+	}
+	if colour == w.muted { // as the label is
+		return word
+	}
+	return `<font color="` + colour + `">` + word + "</font>"
+}

@@ -1,0 +1,231 @@
+package graph_test
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/graph"
+	"github.com/ironstate/ironstate/states"
+)
+
+// need skips a test where something that it needs is not installed. CI has it
+// all.
+func need(t *testing.T, missing bool, what string) {
+	t.Helper()
+	if !missing {
+		return
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("CI must have %s", what)
+	}
+	t.Skipf("not installed: %s", what)
+}
+
+// An arrow is an edge as a reader of a drawing sees it.
+type arrow struct {
+	from, to string
+	words    string // sorted
+	viaAPI   bool
+}
+
+func newArrow(from, to string, words []string, viaAPI bool) arrow {
+	slices.Sort(words)
+	return arrow{from, to, strings.Join(words, ","), viaAPI}
+}
+
+// arrowsOf returns the edges that a diagram of a table should have.
+func arrowsOf(table *states.Table) []arrow {
+	var arrows []arrow
+	for from := range table.States().All() {
+		for to := range table.States().All() {
+			var words []string
+			viaAPI := false
+			for row := range table.Transitions() {
+				if row.From != from || row.To != to {
+					continue
+				}
+				word := row.Event.String()
+				if _, err := table.Request(from, row.Event.Verb(), table.Series().MaxAPIVersion()); err == nil {
+					word, viaAPI = row.Event.Verb(), true
+				}
+				words = append(words, word)
+			}
+			if len(words) > 0 {
+				arrows = append(arrows, newArrow(from.String(), to.String(), words, viaAPI))
+			}
+		}
+	}
+	return arrows
+}
+
+func wordsOf(set states.Set) []string {
+	var words []string
+	for s := range set.All() {
+		words = append(words, s.String())
+	}
+	return words
+}
+
+// A laidOut graph is Graphviz's own account of one.
+type laidOut struct {
+	Objects []struct {
+		ID    int `json:"_gvid"`
+		Nodes []int
+		Label string
+		Class string
+		Pos   string
+		drawnText
+	}
+	Edges []struct {
+		Tail, Head int
+		drawnText
+	}
+}
+
+type drawnText struct {
+	Operations []struct{ Op, Text string } `json:"_ldraw_"`
+}
+
+func (d drawnText) texts() []string {
+	var texts []string
+	for _, op := range d.Operations {
+		if op.Op == "T" {
+			texts = append(texts, op.Text)
+		}
+	}
+	return texts
+}
+
+// debian lays a graph out with the machine's own Graphviz.
+func debian(t *testing.T, dot string) laidOut {
+	t.Helper()
+	program, err := exec.LookPath("dot")
+	need(t, err != nil, "Graphviz's dot")
+	command := exec.Command(program, "-Tjson")
+	command.Stdin = strings.NewReader(dot)
+	var problems strings.Builder
+	command.Stderr = &problems
+	answer, err := command.Output()
+	require.NoError(t, err, problems.String())
+	require.Empty(t, problems.String())
+	var g laidOut
+	require.NoError(t, json.Unmarshal(answer, &g))
+	return g
+}
+
+func (g laidOut) states() (words []string, byID map[int]string) {
+	byID = make(map[int]string)
+	for _, o := range g.Objects {
+		if o.Pos != "" {
+			words = append(words, strings.Join(o.texts(), " "))
+			byID[o.ID] = words[len(words)-1]
+		}
+	}
+	return words, byID
+}
+
+func (g laidOut) arrows() []arrow {
+	_, names := g.states()
+	var arrows []arrow
+	for _, e := range g.Edges {
+		isNote := func(text string) bool { return strings.HasSuffix(text, "via API)") }
+		texts := e.texts()
+		words := slices.DeleteFunc(slices.Clone(texts), isNote)
+		arrows = append(arrows, newArrow(names[e.Tail], names[e.Head], words, slices.ContainsFunc(texts, isNote)))
+	}
+	return arrows
+}
+
+func TestGraphvizReadsTheTableOfEverySeries(t *testing.T) {
+	for series := range states.AllSeries() {
+		table := series.Table()
+		g := debian(t, write(t, graph.Diagram{Table: table}.WriteDOT))
+		found, _ := g.states()
+		require.ElementsMatch(t, wordsOf(table.States()), found, series)
+		require.ElementsMatch(t, arrowsOf(table), g.arrows(), series)
+	}
+}
+
+func TestGraphvizReadsTheTableWhateverTheOptions(t *testing.T) {
+	table := states.Latest().Table()
+	for name, d := range cases(t) {
+		if d.RequestsOnly || d.From != states.NoState || d.Since != nil || d.Only.Len() > 0 {
+			continue // not the whole table, or more
+		}
+		g := debian(t, write(t, d.WriteDOT))
+		found, _ := g.states()
+		require.ElementsMatch(t, wordsOf(table.States()), found, name)
+		require.ElementsMatch(t, arrowsOf(table), g.arrows(), name)
+	}
+}
+
+func TestGraphvizReadsTheTableWhateverTheTexts(t *testing.T) {
+	for _, text := range nasty {
+		d := graph.Diagram{Table: states.Kilo.Table(), Title: text, Description: text}
+		d.Describe = func(states.State) string { return text }
+		g := debian(t, write(t, d.WriteDOT))
+		found, _ := g.states()
+		require.ElementsMatch(t, wordsOf(d.Table.States()), found, "%q", text)
+		require.ElementsMatch(t, arrowsOf(d.Table), g.arrows(), "%q", text)
+	}
+}
+
+func TestGraphvizReadsEveryPartOfLife(t *testing.T) {
+	g := debian(t, write(t, latest().WriteDOT))
+	_, names := g.states()
+	parts := make(map[string][]string)
+	for _, o := range g.Objects {
+		if o.Class == "part" {
+			for _, id := range o.Nodes {
+				parts[o.Label] = append(parts[o.Label], names[id])
+			}
+		}
+	}
+	want := map[string][]string{
+		"Enrolment":  {"enroll", "verifying"},
+		"Inspection": {"inspecting", "inspect wait", "inspect failed"},
+		"Cleaning":   {"cleaning", "clean wait", "clean hold", "clean failed"},
+		"Deployment": {"deploying", "wait call-back", "deploy hold", "deploy failed"},
+		"Adoption":   {"adopting", "adopt failed"},
+		"Rescue":     {"rescuing", "rescue wait", "rescue", "rescue failed", "unrescuing", "unrescue failed"},
+		"Service":    {"servicing", "service wait", "service hold", "service failed"},
+		"Tear-down":  {"deleting", "error"},
+	}
+	require.Len(t, parts, len(want))
+	for part, members := range want {
+		require.ElementsMatch(t, members, parts[part], part)
+	}
+}
+
+func TestStyleOfStatesAndEdges(t *testing.T) {
+	dot := write(t, latest().WriteDOT)
+	table := states.Latest().Table()
+	for line := range strings.Lines(dot) {
+		for s := range table.States().All() {
+			if !strings.Contains(line, `label="`+s.String()+`"`) {
+				continue
+			}
+			red := table.Failed().Has(s) || s == states.Error
+			require.Equal(t, table.Stable().Has(s), strings.Contains(line, `penwidth="2.2"`), "thick border of %v", s)
+			require.Equal(t, red, strings.Contains(line, `fontcolor="#c21c2b"`), "red text of %v", s)
+		}
+		if strings.Contains(line, `class="edge conductor"`) {
+			require.Contains(t, line, `color="#8c959f"`, "the conductor's edges are gray")
+		}
+	}
+}
+
+func BenchmarkDOT(b *testing.B) {
+	for b.Loop() {
+		if err := latest().WriteDOT(io.Discard); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package graph_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/graph"
+	"github.com/ironstate/ironstate/states"
+)
+
+// latest returns the diagram that needs no option.
+func latest() graph.Diagram { return graph.Diagram{Table: states.Latest().Table()} }
+
+// A document is what WriteJSON writes, as a reader of it has it.
+type document struct {
+	Title, Description string
+	Series, Since      states.Series
+	APIVersion         states.APIVersion `json:"api_version"`
+	States             []struct {
+		State, Target                         states.State
+		Part, Kind, Description, Link, Change string
+		Current, Taken                        bool
+	}
+	Transitions []struct {
+		states.Transition
+		Cause, Change string
+		Verb          *string
+		Taken         bool
+	}
+}
+
+func (d document) states() states.Set {
+	var set states.Set
+	for _, s := range d.States {
+		set = set.Union(states.SetOf(s.State))
+	}
+	return set
+}
+
+func (d document) transitions() []states.Transition {
+	var rows []states.Transition
+	for _, t := range d.Transitions {
+		rows = append(rows, t.Transition)
+	}
+	return rows
+}
+
+func read(t *testing.T, d graph.Diagram) document {
+	t.Helper()
+	var doc document
+	decoder := json.NewDecoder(strings.NewReader(write(t, d.WriteJSON)))
+	decoder.DisallowUnknownFields()
+	require.NoError(t, decoder.Decode(&doc))
+	return doc
+}
+
+func write(t testing.TB, to func(io.Writer) error) string {
+	t.Helper()
+	var out bytes.Buffer
+	require.NoError(t, to(&out))
+	return out.String()
+}
+
+// writers has the formats of the package.
+var writers = map[string]func(graph.Diagram, io.Writer) error{
+	"DOT":     graph.Diagram.WriteDOT,
+	"Mermaid": graph.Diagram.WriteMermaid,
+	"JSON":    graph.Diagram.WriteJSON,
+}
+
+// cases has a diagram for each option, and one for all of them.
+func cases(t testing.TB) map[string]graph.Diagram {
+	t.Helper()
+	table := states.Latest().Table()
+	path, err := graph.Through(table, states.Enroll, states.Verifying, states.Manageable, states.Cleaning, states.CleanFail)
+	require.NoError(t, err)
+	describe := func(s states.State) string { return "all about " + s.String() }
+	link := func(s states.State) string {
+		return "https://example.org/states?of=" + strings.ReplaceAll(s.String(), " ", "+")
+	}
+	return map[string]graph.Diagram{
+		"plain":         {Table: table},
+		"since":         {Table: table, Since: states.Rocky.Table()},
+		"from":          {Table: table, From: states.Active},
+		"only":          {Table: table, Only: table.Inspection()},
+		"only nothing":  {Table: table, Only: states.SetOf(states.Deleted)},
+		"requests":      {Table: table, RequestsOnly: true},
+		"current":       {Table: table, Current: states.Error},
+		"path":          {Table: table, Path: path},
+		"texts":         {Table: table, Title: `A "title" & <more>`, Description: `back\slash`, Describe: describe},
+		"link":          {Table: table, Link: link},
+		"left to right": {Table: table, Direction: graph.LeftToRight},
+		"dark":          {Table: table, Theme: graph.Dark},
+		"no legend":     {Table: table, NoLegend: true},
+		"all": {
+			Table: table, Since: states.Kilo.Table(), From: states.Manageable, RequestsOnly: true,
+			Current: states.CleanFail, Path: path, Title: "title", Description: "description",
+			Describe: describe, Link: link, Direction: graph.LeftToRight, Theme: graph.Dark, NoLegend: true,
+		},
+	}
+}
+
+func TestEveryFormatIsTheSameEachTime(t *testing.T) {
+	for name, d := range cases(t) {
+		for format, to := range writers {
+			first := write(t, func(w io.Writer) error { return to(d, w) })
+			for range 20 {
+				require.Equal(t, first, write(t, func(w io.Writer) error { return to(d, w) }), "%s of %s", format, name)
+			}
+		}
+	}
+}
+
+func TestBadValuesAreErrors(t *testing.T) {
+	step := states.Transition{From: states.Enroll, Event: states.EventDeploy, To: states.Active}
+	link := func(address string) func(states.State) string {
+		return func(states.State) string { return address }
+	}
+	for name, c := range map[string]struct {
+		change func(*graph.Diagram)
+		want   error
+	}{
+		"no table":           {func(d *graph.Diagram) { d.Table = nil }, graph.ErrNoTable},
+		"zero table":         {func(d *graph.Diagram) { d.Table = new(states.Table) }, graph.ErrNoTable},
+		"from elsewhere":     {func(d *graph.Diagram) { d.From = states.Deleted }, graph.ErrNoSuchState},
+		"from a number":      {func(d *graph.Diagram) { d.From = 200 }, graph.ErrNoSuchState},
+		"current elsewhere":  {func(d *graph.Diagram) { d.Current = states.Rebuild }, graph.ErrNoSuchState},
+		"path not in table":  {func(d *graph.Diagram) { d.Path = []states.Transition{step} }, graph.ErrNoTransition},
+		"path of nothing":    {func(d *graph.Diagram) { d.Path = make([]states.Transition, 1) }, graph.ErrNoTransition},
+		"no such direction":  {func(d *graph.Diagram) { d.Direction = 7 }, graph.ErrStyle},
+		"no such theme":      {func(d *graph.Diagram) { d.Theme = 7 }, graph.ErrStyle},
+		"link with script":   {func(d *graph.Diagram) { d.Link = link("javascript:alert(1)") }, graph.ErrLink},
+		"link of no address": {func(d *graph.Diagram) { d.Link = link("http://[") }, graph.ErrLink},
+	} {
+		d := latest()
+		c.change(&d)
+		for format, to := range writers {
+			var out bytes.Buffer
+			require.ErrorIs(t, to(d, &out), c.want, "%s: %s", name, format)
+			require.Zero(t, out.Len(), "%s: %s wrote something", name, format)
+		}
+	}
+}
+
+func TestStateErrorSaysWhatWouldHaveBeenRight(t *testing.T) {
+	d := graph.Diagram{Table: states.Kilo.Table(), Current: states.Enroll}
+	require.EqualError(t, d.WriteDOT(io.Discard),
+		`state "enroll" is not one of kilo's: `+states.Kilo.Table().States().String())
+}
+
+func TestAWritersErrorIsReturned(t *testing.T) {
+	full := errors.New("disk full")
+	for format, to := range writers {
+		require.ErrorIs(t, to(latest(), failing{full}), full, format)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func TestWordsOfDirectionsAndThemes(t *testing.T) {
+	for _, d := range []graph.Direction{graph.TopDown, graph.LeftToRight} {
+		parsed, err := graph.ParseDirection(strings.ToLower(d.String()))
+		require.NoError(t, err)
+		require.Equal(t, d, parsed)
+	}
+	for _, theme := range []graph.Theme{graph.Light, graph.Dark} {
+		parsed, err := graph.ParseTheme(theme.String())
+		require.NoError(t, err)
+		require.Equal(t, theme, parsed)
+	}
+	_, err := graph.ParseDirection("up")
+	require.EqualError(t, err, `unknown style: direction "UP"; known: TB, LR`)
+	_, err = graph.ParseTheme("")
+	require.ErrorIs(t, err, graph.ErrStyle)
+	require.Equal(t, "Theme(9) Direction(9)", graph.Theme(9).String()+" "+graph.Direction(9).String())
+}

@@ -1,0 +1,117 @@
+package graph
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// WriteJSON writes the diagram as JSON, for other tools: its states in Ironic's
+// order and its transitions in the order of a node's life, none merged. Words
+// are Ironic's. The keys of a state or transition that say how it stands out
+// (change, current, taken, link) are there where they have something to say. The
+// errors are those of the package and the writer's.
+func (d Diagram) WriteJSON(w io.Writer) error {
+	m, err := d.model()
+	if err != nil {
+		return err
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(m.json())
+}
+
+type jsonDiagram struct {
+	Title       string           `json:"title"`
+	Description string           `json:"description"`
+	Series      states.Series    `json:"series"`
+	Since       states.Series    `json:"since"`
+	APIVersion  string           `json:"api_version"`
+	States      []jsonState      `json:"states"`
+	Transitions []jsonTransition `json:"transitions"`
+}
+
+type jsonState struct {
+	State       states.State `json:"state"`
+	Part        string       `json:"part"`
+	Kind        string       `json:"kind"`
+	Target      states.State `json:"target"`
+	Description string       `json:"description"`
+	Link        string       `json:"link,omitempty"`
+	Change      string       `json:"change,omitempty"`
+	Current     bool         `json:"current,omitempty"`
+	Taken       bool         `json:"taken,omitempty"`
+}
+
+// Verb is the API's word for the transition, null where it is no request.
+type jsonTransition struct {
+	From   states.State `json:"from"`
+	Event  states.Event `json:"event"`
+	To     states.State `json:"to"`
+	Cause  string       `json:"cause"`
+	Verb   *string      `json:"verb"`
+	Change string       `json:"change,omitempty"`
+	Taken  bool         `json:"taken,omitempty"`
+}
+
+func (m *model) json() jsonDiagram {
+	t := m.diagram.Table
+	doc := jsonDiagram{
+		Title:       m.title,
+		Description: m.description,
+		Series:      t.Series(),
+		Since:       m.diagram.Since.Series(),
+		APIVersion:  t.Series().MaxAPIVersion().String(),
+		States:      []jsonState{},
+		Transitions: []jsonTransition{},
+	}
+	for _, n := range m.nodes() {
+		doc.States = append(doc.States, n.json(m.diagram))
+	}
+	for _, r := range m.rows {
+		doc.Transitions = append(doc.Transitions, r.json())
+	}
+	return doc
+}
+
+func (n node) json(d Diagram) jsonState {
+	t := d.Table
+	if n.change == removed {
+		t = d.Since
+	}
+	return jsonState{
+		State:       n.state,
+		Part:        partOf(n.state),
+		Kind:        n.kind.String(),
+		Target:      t.Target(n.state),
+		Description: n.description,
+		Link:        n.link,
+		Change:      n.change.mark(),
+		Current:     n.current,
+		Taken:       n.taken,
+	}
+}
+
+func (r row) json() jsonTransition {
+	j := jsonTransition{
+		From:   r.From,
+		Event:  r.Event,
+		To:     r.To,
+		Cause:  r.cause.String(),
+		Change: r.change.mark(),
+		Taken:  r.taken,
+	}
+	if verb := r.Event.Verb(); r.cause != conductor {
+		j.Verb = &verb
+	}
+	return j
+}
+
+// mark returns the change's word, empty for what was kept.
+func (c change) mark() string {
+	if c == kept {
+		return ""
+	}
+	return c.String()
+}

@@ -1,0 +1,51 @@
+package graph
+
+import (
+	"fmt"
+	"strings"
+)
+
+// header returns the label of the whole graph: its title, and below it the
+// legend. As part of the label the legend is neither state nor edge.
+func (w *dotWriter) header() string {
+	title := fmt.Sprintf(`<font point-size="%d"><b>%s</b></font>`, titleSize, htmlDOT(w.title))
+	if w.diagram.NoLegend {
+		return title
+	}
+	return `<table border="0" cellborder="0" cellspacing="6" cellpadding="3"><tr><td colspan="20">` + title +
+		"</td></tr><tr>" + w.legend() + "</tr></table>"
+}
+
+func (w *dotWriter) legend() string {
+	cells := []string{
+		w.box("stable", w.text, w.node, w.text, 2),
+		w.box("in transit", w.border, w.node, w.text, 1),
+		w.box("failed", w.bad, w.badNode, w.bad, 1),
+	}
+	if w.diagram.Current != 0 {
+		cells = append(cells, w.box("current", w.path, w.currentNode, w.text, 2))
+	}
+	cells = append(cells,
+		w.line("request (via API)", w.request),
+		w.line("conductor", w.conductor),
+	)
+	if len(w.diagram.Path) > 0 {
+		cells = append(cells, w.line("path taken", w.path))
+	}
+	if w.diagram.Since != nil {
+		cells = append(cells, w.line("added", w.added), w.line("removed", w.removed))
+	}
+	return strings.Join(cells, "")
+}
+
+func (w *dotWriter) box(text, border, fill, colour string, width int) string {
+	return fmt.Sprintf(`<td><table border="%d" cellborder="0" cellspacing="0" cellpadding="4" style="rounded" color="%s" bgcolor="%s">`+
+		`<tr><td><font color="%s">%s</font></td></tr></table></td>`, width, border, fill, colour, text)
+}
+
+// line returns a sample of an edge.
+func (w *dotWriter) line(text, colour string) string {
+	return fmt.Sprintf(`<td><table border="0" cellborder="0" cellspacing="0" cellpadding="0">`+
+		`<tr><td fixedsize="true" width="24" height="2" bgcolor="%s"></td></tr></table></td>`+
+		`<td><font color="%s">%s</font></td>`, colour, w.text, text)
+}

@@ -1,0 +1,122 @@
+package graph
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// WriteMermaid writes the diagram as a Mermaid stateDiagram-v2, which GitHub
+// renders in a fenced block of the language mermaid. A state diagram of Mermaid
+// has neither links nor colours of edges: what came, what went and what the path
+// took is written on the edge. The errors are those of the package and the
+// writer's.
+func (d Diagram) WriteMermaid(w io.Writer) error {
+	m, err := d.model()
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, m.mermaid())
+	return err
+}
+
+const indent = "    "
+
+func (m *model) mermaid() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "---\ntitle: %s\n---\nstateDiagram-v2\n", quoteYAML(m.title))
+	fmt.Fprintf(&b, indent+"accTitle: %s\n", entities(m.title))
+	fmt.Fprintf(&b, indent+"accDescr: %s\n", entities(m.description))
+	fmt.Fprintf(&b, indent+"direction %v\n", m.diagram.Direction)
+	for _, p := range m.parts {
+		p.mermaid(&b)
+	}
+	for _, e := range m.edges {
+		fmt.Fprintf(&b, indent+"%s --> %s : %s\n", slug(e.from.String()), slug(e.to.String()), e.mermaid())
+	}
+	m.mermaidClasses(&b)
+	return b.String()
+}
+
+func (p part) mermaid(b *strings.Builder) {
+	in := indent
+	if p.title != "" {
+		fmt.Fprintf(b, indent+"state %q as part_%s {\n", p.title, slug(p.title))
+		in += indent
+	}
+	for _, n := range p.nodes {
+		fmt.Fprintf(b, in+"state %q as %s\n", n.state, slug(n.state.String()))
+	}
+	if p.title != "" {
+		b.WriteString(indent + "}\n")
+	}
+}
+
+// mermaid returns the edge's label: a line for each cause.
+func (e edge) mermaid() string {
+	var lines []string
+	for _, c := range causes {
+		var words []string
+		for _, r := range e.with(c) {
+			words = append(words, r.mermaid())
+		}
+		if len(words) > 0 {
+			lines = append(lines, strings.TrimSpace(strings.Join(words, ", ")+" "+c.note()))
+		}
+	}
+	return strings.Join(lines, "<br/>")
+}
+
+func (r row) mermaid() string {
+	word := r.word()
+	if r.change != kept {
+		word = r.change.String() + " " + word
+	}
+	if r.taken {
+		word = "taken " + word
+	}
+	return word
+}
+
+// mermaidClasses writes what the classes look like and which states have them.
+func (m *model) mermaidClasses(b *strings.Builder) {
+	c := palettes[m.diagram.Theme]
+	for _, class := range []struct {
+		name, style string
+		has         func(node) bool
+	}{
+		{"stable", "stroke-width:3px", func(n node) bool { return n.kind == stable }},
+		{"failed", "stroke:" + c.bad + ",color:" + c.bad + ",fill:" + c.badNode, node.bad},
+		{"added", "stroke:" + c.added, func(n node) bool { return n.change == added }},
+		{"removed", "stroke:" + c.removed + ",stroke-dasharray:5 2", func(n node) bool { return n.change == removed }},
+		{"taken", "stroke:" + c.path, func(n node) bool { return n.taken }},
+		{"current", "fill:" + c.currentNode + ",stroke-width:3px", func(n node) bool { return n.current }},
+	} {
+		if names := m.names(class.has); len(names) > 0 {
+			fmt.Fprintf(b, indent+"classDef %s %s\n", class.name, class.style)
+			fmt.Fprintf(b, indent+"class %s %s\n", strings.Join(names, ", "), class.name)
+		}
+	}
+}
+
+// names returns the identifiers of the states that have something.
+func (m *model) names(has func(node) bool) []string {
+	var names []string
+	for _, n := range m.nodes() {
+		if has(n) {
+			names = append(names, slug(n.state.String()))
+		}
+	}
+	return names
+}
+
+// nodes returns the states of all parts, in Ironic's order.
+func (m *model) nodes() []node {
+	var nodes []node
+	for _, p := range m.parts {
+		nodes = append(nodes, p.nodes...)
+	}
+	slices.SortFunc(nodes, func(a, b node) int { return int(a.state) - int(b.state) })
+	return nodes
+}

@@ -1,0 +1,220 @@
+package graph
+
+import (
+	"slices"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// A model is a diagram with every question answered; each format only writes it
+// down.
+type model struct {
+	diagram     Diagram
+	title       string
+	description string
+	parts       []part
+	rows        []row
+	edges       []edge // the rows, merged
+}
+
+// A part is a part of a node's life and the nodes in it.
+type part struct {
+	title string // empty for the hubs, which belong to no part
+	nodes []node
+}
+
+type node struct {
+	state       states.State
+	kind        kind
+	change      change
+	current     bool
+	taken       bool // the path goes through it
+	description string
+	link        string
+}
+
+// An edge is all that leads from one state to another.
+type edge struct {
+	from, to states.State
+	rows     []row
+}
+
+// A row is a transition in a diagram.
+type row struct {
+	states.Transition
+	cause  cause
+	change change
+	taken  bool // the path takes it
+}
+
+// A change is what became of a state or transition between two series.
+type change uint8
+
+const (
+	kept change = iota
+	added
+	removed
+)
+
+var changeWords = []string{kept: "kept", added: "added", removed: "removed"}
+
+func (c change) String() string { return wordOf(c, "change", changeWords) }
+
+// model checks the diagram and works out what is to be drawn.
+func (d Diagram) model() (*model, error) {
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	rows := d.rows()
+	shown := d.shown(rows)
+	rows = slices.DeleteFunc(rows, func(r row) bool {
+		return !shown.Has(r.From) || !shown.Has(r.To) || (d.RequestsOnly && r.cause == conductor)
+	})
+
+	m := &model{diagram: d, rows: rows, edges: merge(rows)}
+	if err := m.addParts(shown); err != nil {
+		return nil, err
+	}
+	m.title, m.description = d.heading(), d.summary(m)
+	return m, nil
+}
+
+// rows returns the transitions of both tables, those of the newer one first.
+func (d Diagram) rows() []row {
+	var rows []row
+	for t := range d.Table.Transitions() {
+		r := row{Transition: t, cause: causeOf(d.Table, t), taken: slices.Contains(d.Path, t)}
+		if d.Since != nil && !has(d.Since, t) {
+			r.change = added
+		}
+		rows = append(rows, r)
+	}
+	for t := range d.Since.Transitions() {
+		if !has(d.Table, t) {
+			taken := slices.Contains(d.Path, t)
+			rows = append(rows, row{Transition: t, cause: causeOf(d.Since, t), change: removed, taken: taken})
+		}
+	}
+	return rows
+}
+
+// shown returns the states that are drawn.
+func (d Diagram) shown(rows []row) states.Set {
+	shown := d.states()
+	if d.From != states.NoState {
+		shown = reachable(rows, d.From)
+	}
+	if d.Only.Len() > 0 {
+		shown = shown.Intersect(d.Only)
+	}
+	return shown
+}
+
+// reachable returns the states that rows lead to from one state, and that state.
+func reachable(rows []row, from states.State) states.Set {
+	seen := states.SetOf(from)
+	for size := 0; size != seen.Len(); {
+		size = seen.Len()
+		for _, r := range rows {
+			if seen.Has(r.From) {
+				seen = seen.Union(states.SetOf(r.To))
+			}
+		}
+	}
+	return seen
+}
+
+// merge joins the rows from one state to another into an edge, in the order of
+// their first rows.
+func merge(rows []row) []edge {
+	var edges []edge
+	for _, r := range rows {
+		i := slices.IndexFunc(edges, func(e edge) bool { return e.from == r.From && e.to == r.To })
+		if i < 0 {
+			i = len(edges)
+			edges = append(edges, edge{from: r.From, to: r.To})
+		}
+		edges[i].rows = append(edges[i].rows, r)
+	}
+	return edges
+}
+
+func (m *model) addParts(shown states.Set) error {
+	for _, l := range layout {
+		p := part{title: l.title}
+		for _, s := range l.states {
+			if !shown.Has(s) {
+				continue
+			}
+			n, err := m.diagram.node(s)
+			if err != nil {
+				return err
+			}
+			p.nodes = append(p.nodes, n)
+		}
+		if len(p.nodes) > 0 {
+			m.parts = append(m.parts, p)
+		}
+	}
+	return nil
+}
+
+func (d Diagram) node(s states.State) (node, error) {
+	link, err := d.link(s)
+	if err != nil {
+		return node{}, err
+	}
+	t, c := d.Table, kept
+	switch {
+	case !d.Table.States().Has(s):
+		t, c = d.Since, removed
+	case d.Since != nil && !d.Since.States().Has(s):
+		c = added
+	}
+	return node{
+		state:       s,
+		kind:        kindOf(t, s),
+		change:      c,
+		current:     s == d.Current,
+		taken:       d.passes(s),
+		description: d.describe(t, s),
+		link:        link,
+	}, nil
+}
+
+// passes reports whether the path goes through a state.
+func (d Diagram) passes(s states.State) bool {
+	return slices.ContainsFunc(d.Path, func(step states.Transition) bool { return step.From == s || step.To == s })
+}
+
+// change returns what became of all the edge's rows, kept where they differ.
+func (e edge) change() change {
+	for _, r := range e.rows {
+		if r.change != e.rows[0].change {
+			return kept
+		}
+	}
+	return e.rows[0].change
+}
+
+// requested reports whether a request of the API causes any row of the edge.
+func (e edge) requested() bool {
+	return slices.ContainsFunc(e.rows, func(r row) bool { return r.cause == request })
+}
+
+func (e edge) taken() bool {
+	return slices.ContainsFunc(e.rows, func(r row) bool { return r.taken })
+}
+
+// with returns the edge's rows of one cause.
+func (e edge) with(c cause) []row {
+	return slices.DeleteFunc(slices.Clone(e.rows), func(r row) bool { return r.cause != c })
+}
+
+// word returns what the diagram calls the row: the API's word for a request.
+func (r row) word() string {
+	if r.cause == conductor {
+		return r.Event.String()
+	}
+	return r.Event.Verb()
+}

@@ -1,0 +1,50 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+// History returns a node's transitions as a path to highlight. It takes what
+// [machine.Machine.History] returns.
+func History(transitions []machine.Transition) []states.Transition {
+	path := make([]states.Transition, len(transitions))
+	for i, t := range transitions {
+		path[i] = states.Transition{From: t.From.State, Event: t.Event, To: t.To.State}
+	}
+	return path
+}
+
+// Through returns the path through the given states, for callers that know the
+// states that a node was in but not the events: each step is every transition
+// that may have been taken. A state that the table lacks is a [*StateError], two
+// states with no transition from the first to the second match
+// [ErrNoTransition]. Fewer than two states make an empty path.
+func Through(t *states.Table, way ...states.State) ([]states.Transition, error) {
+	if t.States().Len() == 0 {
+		return nil, ErrNoTable
+	}
+	var path []states.Transition
+	for i, s := range way {
+		if !t.States().Has(s) {
+			return nil, &StateError{Series: t.Series(), State: s}
+		}
+		if i == 0 {
+			continue
+		}
+		steps := between(t, way[i-1], s)
+		if len(steps) == 0 {
+			return nil, fmt.Errorf("%w: from %q to %q in %v", ErrNoTransition, way[i-1], s, t.Series())
+		}
+		path = append(path, steps...)
+	}
+	return path, nil
+}
+
+func between(t *states.Table, from, to states.State) []states.Transition {
+	rows := slices.Collect(t.Transitions())
+	return slices.DeleteFunc(rows, func(row states.Transition) bool { return row.From != from || row.To != to })
+}

@@ -1,0 +1,314 @@
+package render_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"image/png"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ironstate/ironstate/graph"
+	"github.com/ironstate/ironstate/graph/render"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func latest() graph.Diagram { return graph.Diagram{Table: states.Latest().Table()} }
+
+func write(t testing.TB, to func(context.Context, io.Writer, graph.Diagram) error, d graph.Diagram) string {
+	t.Helper()
+	var out bytes.Buffer
+	require.NoError(t, to(context.Background(), &out, d))
+	return out.String()
+}
+
+// A group is a g element of an SVG, as an XML parser has it.
+type group struct {
+	ID    string   `xml:"id,attr"`
+	Class string   `xml:"class,attr"`
+	Label string   `xml:"aria-label,attr"`
+	Title string   `xml:"title"`
+	Texts []string `xml:"text"`
+	Link  struct {
+		Address string   `xml:"href,attr"`
+		Texts   []string `xml:"text"`
+	} `xml:"a"`
+}
+
+type image struct {
+	Label       string  `xml:"aria-label,attr"`
+	Title       string  `xml:"title"`
+	Description string  `xml:"desc"`
+	Groups      []group `xml:"g"`
+}
+
+func parse(t testing.TB, svg string) image {
+	t.Helper()
+	var i image
+	require.NoError(t, xml.Unmarshal([]byte(svg), &i))
+	return i
+}
+
+func (i image) find(class string) []group {
+	return slices.DeleteFunc(slices.Clone(i.Groups), func(g group) bool {
+		return !slices.Contains(strings.Fields(g.Class), class)
+	})
+}
+
+func (i image) get(t *testing.T, id string) group {
+	t.Helper()
+	at := slices.IndexFunc(i.Groups, func(g group) bool { return g.ID == id })
+	require.NotEqual(t, -1, at, "no group %q", id)
+	return i.Groups[at]
+}
+
+func id(s states.State) string {
+	return strings.NewReplacer(" ", "_", "-", "_").Replace(s.String())
+}
+
+func TestSVGSaysWhatTheTableSays(t *testing.T) {
+	for series := range states.AllSeries() {
+		table := series.Table()
+		i := parse(t, write(t, render.SVG, graph.Diagram{Table: table}))
+
+		require.Len(t, i.find("state"), table.States().Len(), series)
+		for s := range table.States().All() {
+			g := i.get(t, "state-"+id(s))
+			require.Equal(t, []string{s.String()}, g.Texts, series)
+			require.Equal(t, table.Stable().Has(s), slices.Contains(strings.Fields(g.Class), "stable"), s)
+		}
+
+		words := 0
+		for row := range table.Transitions() {
+			g := i.get(t, "edge-"+id(row.From)+"-"+id(row.To))
+			word, viaAPI := row.Event.String(), false
+			if _, err := table.Request(row.From, row.Event.Verb(), series.MaxAPIVersion()); err == nil {
+				word, viaAPI = row.Event.Verb(), true
+			}
+			require.Contains(t, g.Texts, word, "%v: %v", series, row)
+			if viaAPI {
+				require.Contains(t, strings.Join(g.Texts, "\n"), "via API)", "%v: %v", series, row)
+			}
+			words++
+		}
+		for _, g := range i.find("edge") {
+			words -= len(slices.DeleteFunc(g.Texts, func(text string) bool { return strings.HasSuffix(text, "via API)") }))
+		}
+		require.Zero(t, words, "%v: words that no transition has", series)
+	}
+}
+
+func TestTooltipsLabelsAndLinks(t *testing.T) {
+	d := latest()
+	d.Title, d.Description = `Title & "more"`, `<all> \ of it`
+	d.Describe = func(s states.State) string { return `about "` + s.String() + `" & <co> \` }
+	d.Link = func(s states.State) string {
+		if s == states.Enroll {
+			return ""
+		}
+		return "/states/" + id(s) + "?a=1&b='2'"
+	}
+	i := parse(t, write(t, render.SVG, d))
+
+	require.Equal(t, d.Title, i.Title)
+	require.Equal(t, d.Title, i.Label)
+	require.Equal(t, d.Description, i.Description)
+	for s := range d.Table.States().All() {
+		g := i.get(t, "state-"+id(s))
+		require.Equal(t, d.Describe(s), g.Title)
+		require.Equal(t, d.Describe(s), g.Label)
+		require.Equal(t, d.Link(s), g.Link.Address)
+	}
+	require.Equal(t, []string{"verifying"}, i.get(t, "state-verifying").Link.Texts, "the link is around the state")
+	require.Equal(t, "enroll to verifying: manage (via API)", i.get(t, "edge-enroll-verifying").Title)
+}
+
+func TestSVGIsTheSameEachTime(t *testing.T) {
+	first := write(t, render.SVG, latest())
+	other := latest()
+	other.Direction = graph.LeftToRight
+	for range 5 {
+		write(t, render.SVG, other)
+		require.Equal(t, first, write(t, render.SVG, latest()))
+	}
+}
+
+func TestPNGHasTheColoursOfTheDiagram(t *testing.T) {
+	for theme, page := range map[graph.Theme]uint32{graph.Light: 0xffff, graph.Dark: 0x0d0d} {
+		d := latest()
+		d.Theme = theme
+		picture, err := png.Decode(strings.NewReader(write(t, render.PNG, d)))
+		require.NoError(t, err)
+
+		size := picture.Bounds().Size()
+		require.Greater(t, size.X, 1000)
+		require.Greater(t, size.Y, 1000)
+		red, _, _, _ := picture.At(1, 1).RGBA()
+		require.Equal(t, page, red, "the page of %v", theme)
+		colours := make(map[[3]uint32]int)
+		for x := range size.X {
+			for y := range size.Y {
+				r, g, b, _ := picture.At(x, y).RGBA()
+				colours[[3]uint32{r >> 8, g >> 8, b >> 8}]++
+			}
+		}
+		require.Greater(t, len(colours), 50, "text and lines are drawn smoothly")
+		if theme == graph.Light {
+			require.Greater(t, colours[[3]uint32{0xc2, 0x1c, 0x2b}], 100, "failed states are red")
+			require.Greater(t, colours[[3]uint32{0x0b, 0x63, 0xc4}], 100, "requests are blue")
+		}
+	}
+}
+
+func TestAWarningOfGraphvizIsNoError(t *testing.T) {
+	d := latest()
+	d.Title, d.RequestsOnly = "é", true // Graphviz does not know how wide an é is
+	for range 2 {
+		require.Contains(t, write(t, render.SVG, d), ">é</text>")
+	}
+}
+
+func TestPNGDrawsEveryOption(t *testing.T) {
+	d := graph.Diagram{Table: states.Rocky.Table(), Since: states.Stein.Table(), Current: states.Active, Title: "Ω"}
+	_, err := png.Decode(strings.NewReader(write(t, render.PNG, d)))
+	require.NoError(t, err)
+}
+
+func TestHTMLIsOnePageWithNothingToLoad(t *testing.T) {
+	d := latest()
+	d.Title = "A <b>"
+	page := write(t, render.HTML, d)
+	require.Contains(t, page, "<title>A &lt;b&gt;</title>")
+	require.Contains(t, page, strings.TrimSpace(write(t, render.SVG, d)))
+	require.NotContains(t, page, "src=")
+	require.NotContains(t, page, "<script")
+	require.NotContains(t, page, "<link")
+}
+
+func TestErrorsOfDiagramAndWriter(t *testing.T) {
+	full := errors.New("disk full")
+	for name, to := range map[string]func(context.Context, io.Writer, graph.Diagram) error{
+		"SVG": render.SVG, "PNG": render.PNG, "HTML": render.HTML,
+	} {
+		require.ErrorIs(t, to(context.Background(), io.Discard, graph.Diagram{}), graph.ErrNoTable, name)
+		require.ErrorIs(t, to(context.Background(), failing{full}, latest()), full, name)
+
+		cancelled, cancel := context.WithCancel(context.Background())
+		cancel()
+		require.ErrorIs(t, to(cancelled, io.Discard, latest()), context.Canceled, name)
+	}
+	require.NoError(t, render.SVG(context.Background(), io.Discard, latest()), "Graphviz is fit for use after all this")
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func TestManyAtOnce(t *testing.T) {
+	want := write(t, render.SVG, latest())
+	var all sync.WaitGroup
+	answers := make([]string, 8)
+	for i := range answers {
+		all.Go(func() {
+			var out bytes.Buffer
+			if err := render.SVG(context.Background(), &out, latest()); err == nil {
+				answers[i] = out.String()
+			}
+		})
+	}
+	all.Wait()
+	for _, answer := range answers {
+		require.True(t, want == answer, "drawn alone and among others")
+	}
+}
+
+func TestAContextEndsTheWaitForTheTurn(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	ended := 0
+	for range 20 {
+		all.Go(func() {
+			err := render.SVG(ctx, io.Discard, latest())
+			mu.Lock()
+			defer mu.Unlock()
+			if errors.Is(err, context.DeadlineExceeded) {
+				ended++
+			}
+		})
+	}
+	all.Wait()
+	require.Greater(t, ended, 15)
+}
+
+func FuzzTexts(f *testing.F) {
+	for _, text := range []string{
+		`"]; n1 -> n2 [label="out`, `\`, `\"`, `\N\G`, `ends in \`, "a\nb\x00c\x1b", "\xff\xfe", "&amp;&lt;&#1;&bogus;", "&",
+		"<script>alert(1)</script>", "</title></svg>", "<![CDATA[", "]]>", "-->", "<br/>", "' onload='x", "\ufffe\u202e", "Ωμέγα → 漢字 🙂",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d := graph.Diagram{Table: states.Kilo.Table(), Title: text, Description: text}
+		d.Describe = func(states.State) string { return text }
+		i := parse(t, write(t, render.SVG, d))
+		require.Len(t, i.find("state"), d.Table.States().Len())
+		require.Len(t, i.find("heading"), 1)
+		for _, g := range i.find("state") {
+			require.Len(t, g.Texts, 1)
+		}
+
+		d.Link = func(states.State) string { return text }
+		var out bytes.Buffer
+		if err := render.SVG(context.Background(), &out, d); err != nil {
+			require.ErrorIs(t, err, graph.ErrLink)
+			return
+		}
+		i = parse(t, out.String())
+		require.Len(t, i.find("state"), d.Table.States().Len())
+		address := i.get(t, "state-active").Link.Address
+		require.NotRegexp(t, `(?i)^\s*(javascript|data|vbscript):`, address)
+	})
+}
+
+func BenchmarkSVG(b *testing.B) {
+	for b.Loop() {
+		if err := render.SVG(context.Background(), io.Discard, latest()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDebianSVG(b *testing.B) {
+	var dot bytes.Buffer
+	if err := latest().WriteDOT(&dot); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		command := exec.Command("dot", "-Tsvg")
+		command.Stdin = bytes.NewReader(dot.Bytes())
+		if err := command.Run(); err != nil {
+			b.Skip(err)
+		}
+	}
+}
+
+func BenchmarkPNG(b *testing.B) {
+	for b.Loop() {
+		if err := render.PNG(context.Background(), io.Discard, latest()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package graph
+
+import (
+	"fmt"
+	"html"
+	"strings"
+	"unicode"
+
+	"github.com/emicklei/dot"
+)
+
+// clean makes a caller's text fit for every format: one line, valid UTF-8, no
+// control characters, nothing around it.
+func clean(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
+			return ' '
+		case r == '\uFFFE' || r == '\uFFFF':
+			return unicode.ReplacementChar
+		default:
+			return r
+		}
+	}, text))
+}
+
+// quoteDOT returns a clean text as a quoted string of DOT. Graphviz takes a
+// backslash for an escape and an ampersand for an entity in it.
+func quoteDOT(text string) dot.Literal {
+	return dot.Literal(`"` + dotEscaper.Replace(text) + `"`)
+}
+
+var dotEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `&`, `&amp;`)
+
+// htmlDOT returns a clean text for use inside of a Graphviz label in HTML.
+func htmlDOT(text string) string { return html.EscapeString(text) }
+
+// quoteYAML returns a clean text as a quoted string of YAML, for Mermaid's front
+// matter, in which Mermaid looks for its own syntax before it reads the YAML.
+func quoteYAML(text string) string {
+	return `"` + replaceSigns(text, `\U%08x`) + `"`
+}
+
+// entities returns a clean text for use on a line of Mermaid, with Mermaid's
+// entities for what might be its syntax.
+func entities(text string) string { return replaceSigns(text, "#%d;") }
+
+// replaceSigns writes what is neither letter nor digit nor harmless in a format
+// for its number.
+func replaceSigns(text, format string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" .,:-/()'", r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, format, r)
+		}
+	}
+	return b.String()
+}
+
+// slug returns a word or title as an identifier.
+func slug(word string) string {
+	return strings.ToLower(slugger.Replace(word))
+}
+
+var slugger = strings.NewReplacer(" ", "_", "-", "_")
