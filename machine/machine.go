@@ -222,7 +222,7 @@ func (m *Machine) moveWatched(ctx context.Context, in Input, t *Transition) erro
 	from := m.node
 	to, err := from.Apply(m.table, in)
 	if err == nil {
-		m.commit(t.of(m, in.Event, from, to, at))
+		m.commit(to, t.of(m, in.Event, from, to, at))
 	}
 	m.mu.Unlock()
 	return err
@@ -250,13 +250,13 @@ func (m *Machine) moveInTurn(ctx context.Context, in Input, t *Transition) error
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.commit(t)
+	m.commit(to, t)
 	return nil
 }
 
 // commit makes the new node the one that is seen. The caller holds mu.
-func (m *Machine) commit(t *Transition) {
-	m.node = t.To
+func (m *Machine) commit(to Node, t *Transition) {
+	m.node = to
 	if m.watch.history.most > 0 {
 		m.watch.history.add(*t)
 	}

@@ -2,6 +2,7 @@ package bmc_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -134,4 +135,18 @@ func verifyFaulty(t *testing.T, server *bmctest.Redfish) error {
 	require.Equal(t, states.PowerOn, power)
 	require.Equal(t, machine.Node{State: states.Manageable}, node.Node())
 	return nil
+}
+
+func TestABMCMayFallSilentAtAnyByte(t *testing.T) {
+	for n := 0; n < 1200; n += 41 {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			server := startRedfish(t)
+			server.SetFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.HangAfter(n)})
+			if err := verifyFaulty(t, server); err != nil { // else the whole answer is shorter
+				require.ErrorIs(t, err, verify.Timeout)
+			}
+			require.Empty(t, server.Sessions())
+		})
+	}
 }

@@ -201,6 +201,21 @@ func TestAClosedIPMIPortIsUnreachable(t *testing.T) {
 	require.ErrorIs(t, err, verify.Unreachable)
 }
 
+// ipmitools returns the arguments of the ipmitools that are asking a BMC now.
+func ipmitools(t *testing.T, server *bmctest.IPMI) []string {
+	t.Helper()
+	lists, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	require.NoError(t, err)
+	var running []string
+	for _, list := range lists {
+		args, _ := os.ReadFile(list) // the process may be gone
+		if strings.Contains(string(args), "lanplus") && strings.Contains(string(args), strconv.Itoa(server.Port())) {
+			running = append(running, string(args))
+		}
+	}
+	return running
+}
+
 func TestThePasswordIsInNoProcessList(t *testing.T) {
 	server := startIPMI(t)
 	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
@@ -223,17 +238,36 @@ func TestThePasswordIsInNoProcessList(t *testing.T) {
 		case err := <-ended:
 			require.NoError(t, err)
 			require.Positive(t, seen, "ipmitool was never caught running")
+			require.Empty(t, ipmitools(t, server))
 			return
 		default:
 		}
-		lists, err := filepath.Glob("/proc/[0-9]*/cmdline")
-		require.NoError(t, err)
-		for _, list := range lists {
-			args, _ := os.ReadFile(list) // the process may be gone
-			if strings.Contains(string(args), "lanplus") && strings.Contains(string(args), strconv.Itoa(server.Port())) {
-				seen++
-				require.NotContains(t, string(args), password)
-			}
+		for _, args := range ipmitools(t, server) {
+			seen++
+			require.NotContains(t, args, password)
 		}
 	}
+}
+
+// The BMC falls silent as soon as ipmitool has begun to log in.
+func TestAnIpmitoolThatHangsIsKilled(t *testing.T) {
+	server := startIPMI(t)
+	config := ipmiConfigOf(server)
+	config.Timeout = 2 * time.Second
+	v := newVerifier(t, config)
+	ended := make(chan error)
+	go func() {
+		_, err := v.Verify(t.Context())
+		ended <- err
+	}()
+	for server.Logins().Attempts == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	server.Drop(true)
+	err := <-ended
+	if err == nil { // the silence came too late
+		return
+	}
+	require.ErrorIs(t, err, verify.Timeout)
+	require.Empty(t, ipmitools(t, server))
 }

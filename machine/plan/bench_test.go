@@ -1,0 +1,84 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Sinks keep the compiler from leaving out what is measured.
+var (
+	sinkStep   plan.Step
+	sinkResult plan.Result
+	sinkState  states.State
+)
+
+// answers has a state for each kind of answer to the goal Active.
+var answers = map[string]states.State{
+	"send": states.Available, "wait": states.Deploying, "done": states.Active, "blocked": states.DeployFail,
+}
+
+// BenchmarkNext has the table's own lookup beside it.
+func BenchmarkNext(b *testing.B) {
+	b.Run("table", func(b *testing.B) {
+		event := states.EventDeploy
+		b.ReportAllocs()
+		for b.Loop() {
+			sinkState, _ = latest.Next(sinkState, event)
+		}
+	})
+	for name, state := range answers {
+		b.Run(name, func(b *testing.B) {
+			n, wish := node(state), plan.Wish{Goal: plan.Active}
+			b.ReportAllocs()
+			for b.Loop() {
+				sinkStep, _ = plan.Next(latest, n, wish)
+			}
+		})
+	}
+}
+
+func BenchmarkOutcome(b *testing.B) {
+	before := node(states.Available)
+	for name, state := range answers {
+		b.Run(name, func(b *testing.B) {
+			now := machine.Node{State: state, LastError: "no power"}
+			b.ReportAllocs()
+			for b.Loop() {
+				sinkResult, _ = plan.Outcome(latest, before, "active", now)
+			}
+		})
+	}
+}
+
+// BenchmarkBuild measures what the first call for a series costs.
+func BenchmarkBuild(b *testing.B) {
+	for b.Loop() {
+		plan.Build(latest)
+	}
+}
+
+func BenchmarkExplain(b *testing.B) {
+	seen := []states.State{states.Enroll, states.Available, states.Active, states.Active, states.Available}
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = plan.Explain(latest, seen)
+	}
+}
+
+func TestAnswersDoNotAllocate(t *testing.T) {
+	for s := range latest.States().All() {
+		for _, goal := range plan.AllGoals() {
+			wish := plan.Wish{Goal: goal, Policy: plan.Policy{MayAbort: true}}
+			require.Zero(t, testing.AllocsPerRun(10, func() { sinkStep, _ = plan.Next(latest, node(s), wish) }))
+		}
+		now := machine.Node{State: s, LastError: "no power"}
+		require.Zero(t, testing.AllocsPerRun(10, func() {
+			sinkResult, _ = plan.Outcome(latest, node(states.Active), "deleted", now)
+		}))
+	}
+}

@@ -1,0 +1,174 @@
+package plan_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/states/statestest"
+)
+
+func rows(all []states.Transition) []string {
+	var words []string
+	for _, row := range all {
+		words = append(words, row.String())
+	}
+	return words
+}
+
+func TestExplain(t *testing.T) {
+	tests := map[string]struct {
+		seen []states.State
+		want [][]string
+	}{
+		"nothing":          {nil, nil},
+		"one look":         {[]states.State{states.Active}, nil},
+		"nothing happened": {[]states.State{states.Active, states.Active}, [][]string{nil}},
+		"a gap": {[]states.State{states.Available, states.Active, states.Active}, [][]string{
+			{"available --deploy--> deploying", "deploying --done--> active"}, nil,
+		}},
+		"success is likelier than failure": {[]states.State{states.InspectWait, states.Manageable}, [][]string{
+			{"inspect wait --done--> manageable"},
+		}},
+		"abort counts as failure, and a timeout needs no request": {[]states.State{states.CleanWait, states.CleanFail}, [][]string{
+			{"clean wait --fail--> clean failed"},
+		}},
+		"a failed verification": {[]states.State{states.Verifying, states.Enroll, states.Manageable}, [][]string{
+			{"verifying --fail--> enroll"},
+			{"enroll --manage--> verifying", "verifying --done--> manageable"},
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			gaps, err := plan.Explain(latest, test.seen)
+			require.NoError(t, err)
+			var got [][]string
+			for _, gap := range gaps {
+				got = append(got, rows(gap))
+			}
+			require.Equal(t, test.want, got)
+		})
+	}
+}
+
+func TestExplainShown(t *testing.T) {
+	shown := []states.State{states.Manageable, states.Inspecting, states.Inspecting, states.InspectFail}
+	gaps, err := plan.ExplainShown(latest, 38, shown)
+	require.NoError(t, err)
+	require.Equal(t, []string{"manageable --inspect--> inspecting", "inspecting --fail--> inspect failed"}, rows(slices.Concat(gaps...)))
+
+	gaps, err = plan.ExplainShown(latest, 1, []states.State{states.NoState, states.Deploying})
+	require.NoError(t, err)
+	require.Equal(t, []string{"available --deploy--> deploying"}, rows(slices.Concat(gaps...)))
+
+	_, err = plan.ExplainShown(latest, 38, []states.State{states.InspectWait})
+	require.EqualError(t, err, `observation 0: "inspect wait" cannot be seen in 2026.2`)
+	_, err = plan.ExplainShown(states.Kilo.Table(), 7, nil)
+	require.ErrorIs(t, err, plan.ErrVersion)
+	_, err = plan.ExplainShown(nil, 7, nil)
+	require.ErrorIs(t, err, machine.ErrNoTable)
+}
+
+func TestExplainTellsTheFirstImpossiblePair(t *testing.T) {
+	_, err := plan.Explain(latest, []states.State{states.Verifying, states.Manageable, states.Enroll, states.Error})
+	require.ErrorIs(t, err, plan.ErrImpossible)
+	require.EqualError(t, err,
+		`observation 2: "enroll" cannot come after "manageable" in 2026.2; it can come after {enroll, verifying}`)
+	var impossible *plan.ImpossibleError
+	require.ErrorAs(t, err, &impossible)
+	require.Equal(t, 2, impossible.Index)
+
+	_, err = plan.Explain(states.Kilo.Table(), []states.State{states.Available, states.Rescue})
+	require.EqualError(t, err, `observation 1: "rescue" cannot be seen in kilo`)
+	_, err = plan.Explain(latest, []states.State{200})
+	require.EqualError(t, err, `observation 0: "State(200)" cannot be seen in 2026.2`)
+	_, err = plan.Explain(nil, nil)
+	require.ErrorIs(t, err, machine.ErrNoTable)
+}
+
+// replay fails the test unless the gaps lead through what was shown by the rules
+// of the table. A first observation that stands for several states is read off
+// the history.
+func replay(t require.TestingT, table *states.Table, shown []states.State, gaps [][]states.Transition, show func(states.State) states.State) {
+	require.Len(t, gaps, max(0, len(shown)-1))
+	history := slices.Concat(gaps...)
+	if len(history) == 0 {
+		for _, s := range shown {
+			require.Equal(t, shown[0], s)
+		}
+		return
+	}
+	at := history[0].From
+	for i, gap := range gaps {
+		require.Equal(t, shown[i], show(at))
+		for _, row := range gap {
+			require.Equal(t, at, row.From)
+			to, ok := table.Next(row.From, row.Event)
+			require.True(t, ok)
+			require.Equal(t, to, row.To)
+			at = row.To
+		}
+	}
+	require.Equal(t, shown[len(shown)-1], show(at))
+}
+
+func TestEveryWalkThatIsSeenWithGapsIsExplained(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		series := statestest.Series().Draw(rt, "series")
+		table := series.Table()
+		v := states.APIVersion(rapid.Uint16Range(1, uint16(series.MaxAPIVersion())).Draw(rt, "version"))
+		walk := statestest.Walk(table).Draw(rt, "walk")
+		seen := []states.State{walk[0].From}
+		for _, row := range walk {
+			for range rapid.IntRange(0, 2).Draw(rt, "looks") {
+				seen = append(seen, row.To)
+			}
+		}
+		gaps, err := plan.Explain(table, seen)
+		require.NoError(rt, err)
+		replay(rt, table, seen, gaps, func(s states.State) states.State { return s })
+		require.LessOrEqual(rt, len(slices.Concat(gaps...)), len(walk), "no longer than what happened")
+
+		for i, s := range seen {
+			seen[i] = v.Show(s)
+		}
+		shorter, err := plan.ExplainShown(table, v, seen)
+		require.NoError(rt, err)
+		replay(rt, table, seen, shorter, v.Show)
+		require.LessOrEqual(rt, len(slices.Concat(shorter...)), len(slices.Concat(gaps...)), "less is known")
+	})
+}
+
+// TestEveryPairIsExplainedOrImpossible compares with a search of its own.
+func TestEveryPairIsExplainedOrImpossible(t *testing.T) {
+	for series := range states.AllSeries() {
+		table := series.Table()
+		for from := range table.States().All() {
+			steps := map[states.State]int{from: 0}
+			for todo := []states.State{from}; len(todo) > 0; todo = todo[1:] {
+				for event := range table.Events(todo[0]) {
+					to, _ := table.Next(todo[0], event)
+					if _, ok := steps[to]; !ok {
+						steps[to] = steps[todo[0]] + 1
+						todo = append(todo, to)
+					}
+				}
+			}
+			for to := range table.States().All() {
+				seen := []states.State{from, to}
+				gaps, err := plan.Explain(table, seen)
+				want, ok := steps[to]
+				require.Equal(t, ok, err == nil, "%v: %v", series, seen)
+				if ok {
+					require.Len(t, gaps[0], want, "%v: %v", series, seen)
+					replay(t, table, seen, gaps, func(s states.State) states.State { return s })
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package plan_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
+)
+
+// FuzzNext asks with numbers that may mean nothing.
+func FuzzNext(f *testing.F) {
+	f.Add(uint8(states.Hibiscus), uint8(states.Available), uint8(0), uint8(plan.Active), uint16(81), true, true, []byte{1, 2, 3})
+	f.Add(uint8(states.Kilo), uint8(0), uint8(200), uint8(plan.Unprovisioned), uint16(1), false, true, []byte{})
+	f.Add(uint8(0), uint8(states.CleanHold), uint8(states.Manageable), uint8(plan.Cleaned), uint16(0), true, false, []byte{255})
+	f.Fuzz(func(t *testing.T, series, state, target, goal uint8, version uint16, abort, destroy bool, rest []byte) {
+		table := states.Series(series).Table()
+		n := machine.Node{State: states.State(state), Target: states.State(target)}
+		wish := plan.Wish{
+			Goal:    plan.Goal(goal),
+			Version: states.APIVersion(version),
+			Policy:  plan.Policy{MayAbort: abort, MayDestroy: destroy},
+		}
+		for i, b := range rest {
+			switch {
+			case i < len(wish.Policy.Retries):
+				wish.Policy.Retries[i] = b
+			case i < 2*len(wish.Policy.Retries):
+				wish.Progress.Tried[i-len(wish.Policy.Retries)] = b
+			default:
+				wish.Progress.Stage = plan.Stage(b)
+			}
+		}
+		_, err := plan.Next(table, n, wish)
+		if err != nil {
+			checkError(t, err)
+			return
+		}
+		if wish.Version == states.NoAPIVersion {
+			wish.Version = table.Series().MaxAPIVersion()
+		}
+		if n.State != states.NoState {
+			checkStep(t, table, n, wish)
+		}
+	})
+}
+
+// FuzzOutcome asks with nodes and words that may mean nothing.
+func FuzzOutcome(f *testing.F) {
+	f.Add(uint8(states.Hibiscus), uint8(states.Available), "active", uint8(states.Active), "")
+	f.Add(uint8(states.Kilo), uint8(0), "deploy", uint8(200), "no power")
+	f.Fuzz(func(t *testing.T, series, before uint8, request string, now uint8, text string) {
+		result, err := plan.Outcome(states.Series(series).Table(), node(states.State(before)), request,
+			machine.Node{State: states.State(now), LastError: text})
+		if err != nil {
+			checkError(t, err)
+			return
+		}
+		require.NotEqual(t, plan.NoVerdict, result.Verdict)
+		require.True(t, result.Reason == "" || result.Verdict == plan.Failed)
+	})
+}
+
+// FuzzExplain takes any bytes for observations.
+func FuzzExplain(f *testing.F) {
+	f.Add(uint8(states.Hibiscus), uint16(0), []byte{byte(states.Enroll), byte(states.Manageable), byte(states.Active)})
+	f.Add(uint8(states.Rocky), uint16(38), []byte{byte(states.Inspecting), byte(states.InspectFail)})
+	f.Add(uint8(states.Kilo), uint16(1), []byte{0, 0, 255})
+	f.Fuzz(func(t *testing.T, series uint8, version uint16, observed []byte) {
+		table := states.Series(series).Table()
+		seen := make([]states.State, len(observed))
+		for i, b := range observed {
+			seen[i] = states.State(b)
+		}
+		gaps, err := plan.Explain(table, seen)
+		if err != nil {
+			checkError(t, err)
+		} else {
+			replay(t, table, seen, gaps, func(s states.State) states.State { return s })
+		}
+		v := states.APIVersion(version)
+		if gaps, err = plan.ExplainShown(table, v, seen); err != nil {
+			checkError(t, err)
+			return
+		}
+		if v == states.NoAPIVersion {
+			v = table.Series().MaxAPIVersion()
+		}
+		replay(t, table, seen, gaps, v.Show)
+	})
+}
+
+// checkError fails the test unless an error is one of those that are documented.
+func checkError(t *testing.T, err error) {
+	t.Helper()
+	for _, known := range []error{
+		plan.ErrGoal, plan.ErrVersion, plan.ErrImpossible,
+		machine.ErrNoTable, machine.ErrNoSuchState, machine.ErrTarget, machine.ErrNotAllowed, states.ErrUnknown,
+	} {
+		if errors.Is(err, known) {
+			require.Less(t, len(err.Error()), 2000)
+			return
+		}
+	}
+	require.Fail(t, "not a documented error", "%v", err)
+}

@@ -1,0 +1,25 @@
+package plan_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var latest = states.Latest().Table()
+
+// node returns a node in a state, without target and error.
+func node(s states.State) machine.Node { return machine.Node{State: s} }
+
+// retry returns a policy that retries one kind of work once.
+func retry(w plan.Work) plan.Policy {
+	var p plan.Policy
+	p.Retries[w] = 1
+	return p
+}

@@ -1,0 +1,286 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/states/statestest"
+)
+
+var (
+	mayAbort   = plan.Policy{MayAbort: true}
+	mayDestroy = plan.Policy{MayDestroy: true}
+	mayBoth    = plan.Policy{MayAbort: true, MayDestroy: true}
+)
+
+func TestNext(t *testing.T) {
+	manual := machine.Node{State: states.CleanWait, Target: states.Manageable}
+	tests := map[string]struct {
+		node machine.Node
+		wish plan.Wish
+		want string
+	}{
+		"a new node is verified":      {node(states.Enroll), plan.Wish{Goal: plan.Active}, "send manage"},
+		"verification is waited for":  {node(states.Verifying), plan.Wish{Goal: plan.Active}, "wait for verification to end in manageable"},
+		"then it is provided":         {node(states.Manageable), plan.Wish{Goal: plan.Active}, "send provide"},
+		"then it is deployed":         {node(states.Available), plan.Wish{Goal: plan.Active}, "send active"},
+		"then it is active":           {node(states.Active), plan.Wish{Goal: plan.Active}, "done"},
+		"a last error in enroll":      {machine.Node{State: states.Enroll, LastError: "no power"}, plan.Wish{Goal: plan.Manageable}, "send manage"},
+		"manual cleaning is awaited":  {manual, plan.Wish{Goal: plan.Manageable}, "wait for cleaning to end in manageable"},
+		"manual cleaning, abort":      {manual, plan.Wish{Goal: plan.Manageable, Policy: mayAbort}, "wait for cleaning to end in manageable"},
+		"automated cleaning":          {node(states.CleanWait), plan.Wish{Goal: plan.Manageable}, "wait for cleaning to end in available"},
+		"automated cleaning, abort":   {node(states.CleanWait), plan.Wish{Goal: plan.Manageable, Policy: mayAbort}, "send abort"},
+		"cleaning cannot be aborted":  {node(states.Cleaning), plan.Wish{Goal: plan.Manageable, Policy: mayAbort}, "wait for cleaning to end in available"},
+		"a hold wants a person":       {node(states.CleanHold), plan.Wish{Goal: plan.Available}, "blocked: needs unhold of cleaning, before unhold"},
+		"a hold on the wrong way":     {node(states.CleanHold), plan.Wish{Goal: plan.Manageable, Policy: mayAbort}, "send abort"},
+		"a hold on the right way":     {node(states.DeployHold), plan.Wish{Goal: plan.Active, Policy: mayBoth}, "blocked: needs unhold of deployment, before unhold"},
+		"no blind retry":              {node(states.CleanFail), plan.Wish{Goal: plan.Available}, "blocked: needs retry of cleaning, before manage"},
+		"a retry":                     {node(states.CleanFail), plan.Wish{Goal: plan.Available, Policy: retry(plan.Cleaning)}, "send manage"},
+		"the way out of a failure":    {node(states.CleanFail), plan.Wish{Goal: plan.Manageable}, "send manage"},
+		"inspect failed":              {machine.Node{State: states.InspectFail, Target: states.Manageable}, plan.Wish{Goal: plan.Active}, "send manage"},
+		"no blind inspection":         {node(states.InspectFail), plan.Wish{Goal: plan.Inspected}, "blocked: needs retry of inspection, before inspect"},
+		"deploy failed":               {node(states.DeployFail), plan.Wish{Goal: plan.Active, Policy: retry(plan.Deployment)}, "send active"},
+		"a rebuild that failed":       {node(states.DeployFail), plan.Wish{Goal: plan.Rebuilt, Policy: retry(plan.Deployment)}, "send rebuild"},
+		"a workload is kept":          {node(states.Active), plan.Wish{Goal: plan.Available}, "blocked: needs destroy, before deleted"},
+		"a workload is torn down":     {node(states.Active), plan.Wish{Goal: plan.Unprovisioned, Policy: mayDestroy}, "send deleted"},
+		"a rebuild destroys":          {node(states.Active), plan.Wish{Goal: plan.Rebuilt}, "blocked: needs destroy, before rebuild"},
+		"a rebuild":                   {node(states.Active), plan.Wish{Goal: plan.Rebuilt, Policy: mayDestroy}, "send rebuild"},
+		"nothing to rebuild":          {node(states.Available), plan.Wish{Goal: plan.Rebuilt}, "send active"},
+		"deploying is waited out":     {node(states.DeployWait), plan.Wish{Goal: plan.Available, Policy: mayDestroy}, "wait for deployment to end in active"},
+		"deploying is torn down":      {node(states.DeployWait), plan.Wish{Goal: plan.Available, Policy: mayBoth}, "send deleted"},
+		"a failed tear-down":          {node(states.Error), plan.Wish{Goal: plan.Available, Policy: mayDestroy}, "blocked: needs retry of teardown, before deleted"},
+		"rescue":                      {node(states.Active), plan.Wish{Goal: plan.Rescued}, "send rescue with rescue_password"},
+		"back from rescue":            {node(states.Rescue), plan.Wish{Goal: plan.Active}, "send unrescue"},
+		"an unwanted rescue":          {node(states.RescueWait), plan.Wish{Goal: plan.Active, Policy: mayAbort}, "send abort"},
+		"service":                     {node(states.Active), plan.Wish{Goal: plan.Serviced}, "send service with service_steps"},
+		"back from a failed service":  {node(states.ServiceFail), plan.Wish{Goal: plan.Active}, "send abort"},
+		"cleaning":                    {node(states.Manageable), plan.Wish{Goal: plan.Cleaned}, "send clean with clean_steps"},
+		"adoption":                    {node(states.Manageable), plan.Wish{Goal: plan.Adopted}, "send adopt"},
+		"adoption is tried again":     {node(states.AdoptFail), plan.Wish{Goal: plan.Active, Policy: retry(plan.Adoption)}, "send adopt"},
+		"a workload not adopted":      {node(states.AdoptFail), plan.Wish{Goal: plan.Available}, "blocked: needs destroy, before manage"},
+		"given up on adoption":        {node(states.AdoptFail), plan.Wish{Goal: plan.Manageable}, "send manage"},
+		"deletable":                   {node(states.Available), plan.Wish{Goal: plan.Deletable}, "send manage"},
+		"deletable already":           {node(states.AdoptFail), plan.Wish{Goal: plan.Deletable}, "done"},
+		"enroll is behind":            {node(states.Manageable), plan.Wish{Goal: plan.Enrolled}, "blocked: no way"},
+		"a version without rescue":    {node(states.Active), plan.Wish{Goal: plan.Rescued, Version: 37}, "blocked: needs version, before rescue with rescue_password"},
+		"null is available":           {node(states.NoState), plan.Wish{Goal: plan.Active, Version: 1}, "send active"},
+		"abort of a deployment, 2026": {node(states.DeployWait), plan.Wish{Goal: plan.Active, Policy: mayAbort, Version: 110}, "wait for deployment to end in active"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			step, err := plan.Next(latest, test.node, test.wish)
+			require.NoError(t, err)
+			require.Equal(t, test.want, step.String())
+		})
+	}
+}
+
+// follow answers a wish with a node that is in each of the states in turn.
+func follow(t *testing.T, wish plan.Wish, seen ...states.State) []string {
+	t.Helper()
+	var steps []string
+	for _, s := range seen {
+		step, err := plan.Next(latest, node(s), wish)
+		require.NoError(t, err)
+		steps = append(steps, step.String())
+		wish.Progress = step.Progress
+	}
+	return steps
+}
+
+func TestWorkIsDoneOnce(t *testing.T) {
+	require.Equal(t,
+		[]string{"send inspect", "wait for inspection to end in manageable", "done", "done"},
+		follow(t, plan.Wish{Goal: plan.Inspected}, states.Manageable, states.InspectWait, states.Manageable, states.Available))
+
+	require.Equal(t,
+		[]string{"wait for inspection to end in manageable", "send inspect", "done"},
+		follow(t, plan.Wish{Goal: plan.Inspected}, states.Inspecting, states.Manageable, states.Manageable),
+		"an inspection that was under way before does not count, one that was not seen does")
+
+	require.Equal(t,
+		[]string{"send inspect", "blocked: needs retry of inspection, before inspect", "blocked: needs retry of inspection, before inspect"},
+		follow(t, plan.Wish{Goal: plan.Inspected}, states.Manageable, states.InspectFail, states.Manageable),
+		"a failure is not forgotten when a person moves the node on")
+
+	require.Equal(t,
+		[]string{"send inspect", "blocked: overtaken of inspection"},
+		follow(t, plan.Wish{Goal: plan.Inspected}, states.Manageable, states.Deploying))
+
+	require.Equal(t,
+		[]string{"send clean with clean_steps", "blocked: needs unhold of cleaning, before unhold", "done"},
+		follow(t, plan.Wish{Goal: plan.Cleaned}, states.Manageable, states.CleanHold, states.Available))
+}
+
+func TestATearDownIsAskedForOnce(t *testing.T) {
+	require.Equal(t,
+		[]string{"send deleted", "wait for teardown to end in available", "blocked: overtaken of teardown"},
+		follow(t, plan.Wish{Goal: plan.Unprovisioned, Policy: mayDestroy}, states.Active, states.Deleting, states.Deploying),
+		"who was given the node since keeps it")
+
+	require.Equal(t,
+		[]string{"send deleted", "done", "done"},
+		follow(t, plan.Wish{Goal: plan.Unprovisioned, Policy: mayDestroy}, states.Active, states.Available, states.Active))
+}
+
+func TestAVerificationThatFailedIsNotRepeated(t *testing.T) {
+	wish := plan.Wish{Goal: plan.Manageable}
+	want := []string{"send manage", "wait for verification to end in manageable", "blocked: needs retry of verification, before manage"}
+	require.Equal(t, want, follow(t, wish, states.Enroll, states.Verifying, states.Enroll))
+
+	wish.Policy = retry(plan.Verification)
+	require.Equal(t, []string{"send manage", "send manage", want[2]}, follow(t, wish, states.Enroll, states.Enroll, states.Enroll))
+}
+
+func TestAGoalThatIsLeftIsSoughtAnew(t *testing.T) {
+	require.Equal(t,
+		[]string{"send active", "done", "send active"},
+		follow(t, plan.Wish{Goal: plan.Active}, states.Available, states.Active, states.Available))
+}
+
+func TestStepSaysHowManyRequestsAreLeft(t *testing.T) {
+	want := map[states.State]int{
+		states.Enroll: 3, states.Verifying: 2, states.Manageable: 2, states.Cleaning: 1, states.Available: 1, states.Deploying: 0,
+	}
+	for s, left := range want {
+		step, err := plan.Next(latest, node(s), plan.Wish{Goal: plan.Active})
+		require.NoError(t, err)
+		require.Equal(t, left, step.Left, s)
+	}
+}
+
+func TestNextRefuses(t *testing.T) {
+	good := plan.Wish{Goal: plan.Active}
+	tests := map[string]struct {
+		table  *states.Table
+		node   machine.Node
+		wish   plan.Wish
+		reason error
+		text   string
+	}{
+		"no table":            {nil, node(states.Active), good, machine.ErrNoTable, machine.ErrNoTable.Error()},
+		"an empty table":      {new(states.Table), node(states.Active), good, machine.ErrNoSuchState, `state "active" is not one of none's: {}`},
+		"a foreign state":     {states.Kilo.Table(), node(states.Rescue), good, machine.ErrNoSuchState, `state "rescue" is not one of kilo's: ` + states.Kilo.Table().States().String()},
+		"a number":            {latest, node(200), good, machine.ErrNoSuchState, `state "State(200)" is not one of 2026.2's: ` + latest.States().String()},
+		"null, newer version": {latest, node(states.NoState), good, machine.ErrNoSuchState, `state "none" is not one of 2026.2's: ` + latest.States().String()},
+		"a target at work": {latest, machine.Node{State: states.Cleaning, Target: states.Cleaning}, good, machine.ErrTarget,
+			`stored target "cleaning" is not one of 2026.2's stable states: ` + latest.Stable().String()},
+		"no goal": {latest, node(states.Active), plan.Wish{}, plan.ErrGoal,
+			`unknown goal "none"; known: enrolled, manageable, available, active, adopted, rescued, errored, deletable, ` +
+				`inspected, cleaned, rebuilt, serviced, unprovisioned, and the stable states' words`},
+		"a number as goal": {latest, node(states.Active), plan.Wish{Goal: 200}, plan.ErrGoal, (&plan.GoalError{Word: "Goal(200)"}).Error()},
+		"a version to come": {states.Kilo.Table(), node(states.Active), plan.Wish{Goal: plan.Active, Version: 7}, plan.ErrVersion,
+			"API version 1.7 is not one of kilo's: 1.1 to 1.6"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			step, err := plan.Next(test.table, test.node, test.wish)
+			require.ErrorIs(t, err, test.reason)
+			require.EqualError(t, err, test.text)
+			require.Zero(t, step)
+		})
+	}
+}
+
+func TestAWishIsStoredAsJSON(t *testing.T) {
+	step, err := plan.Next(latest, node(states.Manageable), plan.Wish{Goal: plan.Cleaned})
+	require.NoError(t, err)
+	policy := mayDestroy
+	policy.Retries[plan.Deployment] = 2
+	wish := plan.Wish{Goal: plan.Cleaned, Version: 81, Policy: policy, Progress: step.Progress}
+
+	text, err := json.Marshal(wish)
+	require.NoError(t, err)
+	require.JSONEq(t, `{
+		"goal": "cleaned", "version": "1.81",
+		"policy": {"may_abort": false, "may_destroy": true, "retries": {"deployment": 2}},
+		"progress": {"requests": 1, "tried": {"cleaning": 1}, "stage": "asked"}
+	}`, string(text))
+
+	var back plan.Wish
+	require.NoError(t, json.Unmarshal(text, &back))
+	require.Equal(t, wish, back)
+
+	for _, bad := range []string{`{"goal":"happy"}`, `{"progress":{"stage":"lost"}}`, `{"policy":{"retries":{"luck":1}}}`, `{"policy":{"retries":7}}`} {
+		require.Error(t, json.Unmarshal([]byte(bad), &back), bad)
+	}
+}
+
+func TestGoals(t *testing.T) {
+	for _, goal := range plan.AllGoals() {
+		parsed, err := plan.ParseGoal(goal.String())
+		require.NoError(t, err)
+		require.Equal(t, goal, parsed)
+	}
+	for series := range states.AllSeries() {
+		for s := range series.Table().States().All() {
+			goal, err := plan.ForState(s)
+			if !series.Table().Stable().Has(s) {
+				require.ErrorIs(t, err, plan.ErrGoal)
+				continue
+			}
+			require.NoError(t, err)
+			step, err := plan.Next(series.Table(), node(s), plan.Wish{Goal: goal})
+			require.NoError(t, err)
+			require.Equal(t, plan.Done, step.Action, "a stable state is a goal, reached there")
+			parsed, err := plan.ParseGoal(s.String())
+			require.NoError(t, err)
+			require.True(t, parsed == goal || parsed == plan.Active, "%v", parsed)
+		}
+	}
+	_, err := plan.ParseGoal("happy")
+	require.ErrorIs(t, err, plan.ErrGoal)
+}
+
+// TestNextIsSafeAnywhere asks with progress and policy that no play has led to.
+func TestNextIsSafeAnywhere(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		table := statestest.Series().Draw(rt, "series").Table()
+		n := node(statestest.StateIn(table.States()).Draw(rt, "state"))
+		if rapid.Bool().Draw(rt, "targeted") {
+			n.Target = statestest.StateIn(table.Stable()).Draw(rt, "target")
+		}
+		wish := plan.Wish{
+			Goal:    rapid.SampledFrom(plan.AllGoals()).Draw(rt, "goal"),
+			Version: states.APIVersion(rapid.Uint16Range(1, uint16(table.Series().MaxAPIVersion())).Draw(rt, "version")),
+			Policy:  plan.Policy{MayAbort: rapid.Bool().Draw(rt, "abort"), MayDestroy: rapid.Bool().Draw(rt, "destroy")},
+		}
+		for w := range wish.Policy.Retries {
+			wish.Policy.Retries[w] = rapid.Uint8().Draw(rt, "retries")
+			wish.Progress.Tried[w] = rapid.Uint8().Draw(rt, "tried")
+		}
+		wish.Progress.Stage = plan.Stage(rapid.Uint8().Draw(rt, "stage"))
+		checkStep(rt, table, n, wish)
+	})
+}
+
+// checkStep fails the test where an answer is not whole, or not allowed.
+func checkStep(t require.TestingT, table *states.Table, n machine.Node, wish plan.Wish) {
+	step, err := plan.Next(table, n, wish)
+	require.NoError(t, err)
+	require.NotContains(t, step.String(), "(")
+	require.Equal(t, step.Action == plan.Blocked, step.Reason != plan.NoReason)
+	require.Equal(t, step.Action == plan.Wait, step.Until != states.NoState)
+	switch step.Action {
+	case plan.Send:
+		_, err := table.Request(n.State, step.Verb, wish.Version)
+		require.NoError(t, err)
+		require.Positive(t, step.Left)
+		require.True(t, wish.Policy.MayDestroy || step.Verb != "deleted")
+		if work := step.Work; work != plan.NoWork {
+			require.LessOrEqual(t, int(step.Progress.Tried[work]), int(wish.Policy.Retries[work])+1)
+		}
+	case plan.Wait:
+		require.True(t, table.Unstable().Has(n.State))
+	case plan.Blocked:
+		require.Zero(t, step.Left)
+	default:
+		require.Equal(t, plan.Done, step.Action)
+	}
+}

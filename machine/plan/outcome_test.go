@@ -1,0 +1,190 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
+)
+
+// sdk is what openstacksdk makes of a node while it waits for an action.
+type sdk string
+
+const (
+	sdkDone  sdk = "done"
+	sdkFails sdk = "fails"
+	sdkWaits sdk = "waits" // and would for ever, where nothing else comes
+	sdkNone  sdk = "none"  // it does not know what to wait for
+)
+
+// expected has the state that openstacksdk waits for.
+var expected = map[string]string{
+	"active": "active", "adopt": "active", "clean": "manageable", "deleted": "available", "inspect": "manageable",
+	"manage": "manageable", "provide": "available", "rebuild": "active", "rescue": "rescue",
+}
+
+// sdkSays applies openstacksdk's rules, in words as it does.
+func sdkSays(request string, now machine.Node) sdk {
+	want, ok := expected[request]
+	state := now.State.String()
+	if now.State == states.NoState {
+		state = "available"
+	}
+	switch {
+	case !ok:
+		return sdkNone
+	case state == want:
+		return sdkDone
+	case strings.HasSuffix(state, " failed") || state == "error":
+		return sdkFails
+	case want == "manageable" && state == "enroll" && now.LastError != "":
+		return sdkFails
+	default:
+		return sdkWaits
+	}
+}
+
+func TestOutcome(t *testing.T) {
+	const broken = "no power"
+	manual := func(s states.State) machine.Node { return machine.Node{State: s, Target: states.Manageable} }
+	failed := func(s states.State) machine.Node { return machine.Node{State: s, LastError: broken} }
+	tests := []struct {
+		before  machine.Node
+		request string
+		now     machine.Node
+		sdk     sdk
+		want    plan.Verdict
+	}{
+		// Where openstacksdk has an answer.
+		{node(states.Enroll), "manage", node(states.Manageable), sdkDone, plan.Succeeded},
+		{node(states.Enroll), "manage", failed(states.Enroll), sdkFails, plan.Failed},
+		{node(states.Manageable), "inspect", node(states.Manageable), sdkDone, plan.Succeeded},
+		{node(states.Manageable), "inspect", failed(states.InspectFail), sdkFails, plan.Failed},
+		{node(states.Manageable), "inspect", failed(states.Enroll), sdkFails, plan.Failed},
+		{node(states.Manageable), "provide", node(states.Available), sdkDone, plan.Succeeded},
+		{node(states.Manageable), "provide", node(states.NoState), sdkDone, plan.Succeeded},
+		{node(states.Manageable), "clean", node(states.Manageable), sdkDone, plan.Succeeded},
+		{node(states.Manageable), "adopt", node(states.Active), sdkDone, plan.Succeeded},
+		{node(states.Available), "active", node(states.Active), sdkDone, plan.Succeeded},
+		{node(states.Available), "active", failed(states.DeployFail), sdkFails, plan.Failed},
+		{node(states.Active), "rebuild", node(states.Active), sdkDone, plan.Succeeded},
+		{node(states.Active), "deleted", node(states.Available), sdkDone, plan.Succeeded},
+		{node(states.Active), "deleted", failed(states.Error), sdkFails, plan.Failed},
+		{node(states.Active), "deleted", failed(states.CleanFail), sdkFails, plan.Failed},
+		{node(states.Active), "rescue", node(states.Rescue), sdkDone, plan.Succeeded},
+		{node(states.Active), "rescue", failed(states.RescueFail), sdkFails, plan.Failed},
+		{node(states.Available), "active", failed(states.CleanFail), sdkFails, plan.Failed},
+
+		// Where it waits on.
+		{node(states.Enroll), "manage", node(states.Verifying), sdkWaits, plan.InProgress},
+		{node(states.Enroll), "manage", node(states.Enroll), sdkWaits, plan.Failed},
+		{node(states.Enroll), "manage", node(states.Inspecting), sdkWaits, plan.Moved},
+		{node(states.Available), "manage", node(states.Available), sdkWaits, plan.Moved},
+		{node(states.Manageable), "inspect", node(states.InspectWait), sdkWaits, plan.InProgress},
+		{node(states.Manageable), "adopt", node(states.Adopting), sdkWaits, plan.InProgress},
+		{node(states.Manageable), "provide", node(states.CleanHold), sdkWaits, plan.InProgress},
+		{node(states.Manageable), "provide", manual(states.Cleaning), sdkWaits, plan.Moved},
+		{node(states.Manageable), "provide", node(states.Deploying), sdkWaits, plan.Moved},
+		{node(states.Manageable), "clean", manual(states.CleanWait), sdkWaits, plan.InProgress},
+		{node(states.Manageable), "clean", node(states.CleanHold), sdkWaits, plan.InProgress},
+		{node(states.Manageable), "clean", node(states.Available), sdkWaits, plan.Succeeded},
+		{node(states.Available), "active", node(states.DeployHold), sdkWaits, plan.InProgress},
+		{node(states.Available), "active", node(states.Deleting), sdkWaits, plan.Moved},
+		{node(states.Active), "deleted", node(states.Cleaning), sdkWaits, plan.InProgress},
+		{node(states.Active), "rescue", node(states.RescueWait), sdkWaits, plan.InProgress},
+		{node(states.Active), "rescue", node(states.Active), sdkWaits, plan.Moved},
+
+		// Where it has no answer at all.
+		{node(states.Available), "deploy", node(states.Active), sdkNone, plan.Succeeded},
+		{node(states.Active), "undeploy", node(states.Available), sdkNone, plan.Succeeded},
+		{node(states.Rescue), "unrescue", node(states.Unrescuing), sdkNone, plan.InProgress},
+		{node(states.Rescue), "unrescue", node(states.Active), sdkNone, plan.Succeeded},
+		{node(states.Rescue), "unrescue", failed(states.UnrescueFail), sdkNone, plan.Failed},
+		{node(states.Active), "service", node(states.ServiceWait), sdkNone, plan.InProgress},
+		{node(states.Active), "service", node(states.ServiceHold), sdkNone, plan.InProgress},
+		{node(states.Active), "service", node(states.Active), sdkNone, plan.Succeeded},
+		{node(states.Active), "service", failed(states.ServiceFail), sdkNone, plan.Failed},
+		{node(states.Active), "service", node(states.Rescuing), sdkNone, plan.Moved},
+		{node(states.ServiceFail), "abort", node(states.Active), sdkNone, plan.Succeeded},
+		{node(states.CleanWait), "abort", failed(states.CleanFail), sdkNone, plan.Succeeded},
+		{node(states.CleanWait), "abort", node(states.Manageable), sdkNone, plan.Moved},
+		{node(states.RescueWait), "abort", failed(states.RescueFail), sdkNone, plan.Succeeded},
+		{node(states.DeployHold), "unhold", node(states.DeployWait), sdkNone, plan.InProgress},
+		{node(states.DeployHold), "unhold", node(states.Active), sdkNone, plan.Succeeded},
+		{manual(states.CleanHold), "unhold", node(states.Manageable), sdkNone, plan.Succeeded},
+		{node(states.CleanHold), "unhold", node(states.Available), sdkNone, plan.Succeeded},
+		{node(states.CleanHold), "unhold", failed(states.CleanFail), sdkNone, plan.Failed},
+	}
+	for _, test := range tests {
+		name := test.before.State.String() + " " + test.request + " " + test.now.State.String()
+		require.Equal(t, test.sdk, sdkSays(test.request, test.now), "openstacksdk: %s", name)
+		got, err := plan.Outcome(latest, test.before, test.request, test.now)
+		require.NoError(t, err, name)
+		want := plan.Result{Verdict: test.want}
+		if test.want == plan.Failed {
+			want.Reason = test.now.LastError
+		}
+		require.Equal(t, want, got, name)
+	}
+}
+
+// TestOutcomeAgreesWithOpenstacksdkEverywhere compares the two for every request
+// that can be made and every node that can be found then.
+func TestOutcomeAgreesWithOpenstacksdkEverywhere(t *testing.T) {
+	verdicts := map[sdk]plan.Verdict{sdkDone: plan.Succeeded, sdkFails: plan.Failed}
+	count := make(map[sdk]map[plan.Verdict]int)
+	for series := range states.AllSeries() {
+		table := series.Table()
+		for row := range table.Transitions() {
+			verb := row.Event.Verb()
+			if _, err := table.Request(row.From, verb, series.MaxAPIVersion()); err != nil {
+				continue
+			}
+			for s := range table.States().All() {
+				for _, text := range []string{"", "no power"} {
+					now := machine.Node{State: s, LastError: text}
+					got, err := plan.Outcome(table, node(row.From), verb, now)
+					require.NoError(t, err)
+					says := sdkSays(verb, now)
+					if want, ok := verdicts[says]; ok && got.Verdict != want {
+						t.Fatalf("%v: %v, now %+v: %v; openstacksdk %s", series, row, now, got.Verdict, says)
+					}
+					if count[says] == nil {
+						count[says] = make(map[plan.Verdict]int)
+					}
+					count[says][got.Verdict]++
+				}
+			}
+		}
+	}
+	for _, says := range []sdk{sdkDone, sdkFails, sdkWaits, sdkNone} {
+		t.Logf("openstacksdk %-5s ours: %v", says, count[says])
+	}
+}
+
+func TestOutcomeRefuses(t *testing.T) {
+	tests := map[string]struct {
+		table   *states.Table
+		before  machine.Node
+		request string
+		now     machine.Node
+		reason  error
+	}{
+		"no table":           {nil, node(states.Enroll), "manage", node(states.Enroll), machine.ErrNoTable},
+		"no verb":            {latest, node(states.Enroll), "done", node(states.Enroll), states.ErrUnknown},
+		"not from there":     {latest, node(states.Enroll), "provide", node(states.Enroll), machine.ErrNotAllowed},
+		"a foreign state":    {states.Kilo.Table(), node(states.Rescue), "rescue", node(states.Rescue), machine.ErrNoSuchState},
+		"a foreign state to": {states.Kilo.Table(), node(states.Available), "active", node(states.Rescue), machine.ErrNoSuchState},
+		"a bad target": {latest, node(states.Available), "active",
+			machine.Node{State: states.Deploying, Target: states.Deploying}, machine.ErrTarget},
+	}
+	for name, test := range tests {
+		result, err := plan.Outcome(test.table, test.before, test.request, test.now)
+		require.ErrorIs(t, err, test.reason, name)
+		require.Zero(t, result, name)
+	}
+}

@@ -1,0 +1,390 @@
+package plan_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
+)
+
+// versionsOf returns the series' highest API version, and each below from which
+// on its API takes more.
+func versionsOf(table *states.Table) []states.APIVersion {
+	var all []states.APIVersion
+	before := -1
+	for v := states.APIVersion(1); v <= table.Series().MaxAPIVersion(); v++ {
+		taken := 0
+		for row := range table.Transitions() {
+			if _, err := table.Request(row.From, row.Event.Verb(), v); err == nil {
+				taken++
+			}
+		}
+		if taken > before {
+			all, before = append(all, v), taken
+		}
+	}
+	return append(all, table.Series().MaxAPIVersion())
+}
+
+// A tally is what was covered.
+type tally struct {
+	mu                    sync.Mutex
+	games, configs, edges int
+	worst                 map[plan.Goal]int
+}
+
+func (n *tally) count(g *game) {
+	worst := g.worst()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.games++
+	n.configs += len(g.configs)
+	for _, edges := range g.edges {
+		n.edges += len(edges)
+	}
+	if n.worst == nil {
+		n.worst = make(map[plan.Goal]int)
+	}
+	n.worst[g.wish.Goal] = max(n.worst[g.wish.Goal], worst)
+}
+
+func (n *tally) log(t *testing.T, what string) {
+	t.Logf("%s: %d games (a series, API version, goal and policy, from every state with every stored target), %d places, %d moves",
+		what, n.games, n.configs, n.edges)
+	for _, goal := range plan.AllGoals() {
+		t.Logf("  %-13v at most %2d requests", goal, n.worst[goal])
+	}
+}
+
+// eachWish calls what it is given for every series at its API versions, every
+// goal and the policies.
+func eachWish(t *testing.T, policies []plan.Policy, check func(*conductor, plan.Wish)) {
+	t.Run("series", func(t *testing.T) {
+		for series := range states.AllSeries() {
+			t.Run(series.String(), func(t *testing.T) {
+				t.Parallel()
+				c := newConductor(t, series.Table())
+				for _, v := range versionsOf(series.Table()) {
+					for _, goal := range plan.AllGoals() {
+						for _, policy := range policies {
+							check(c, plan.Wish{Goal: goal, Version: v, Policy: policy})
+						}
+					}
+				}
+			})
+		}
+	})
+}
+
+// TestThePlanReachesTheGoal shows that each play in which no work fails more
+// often than it may be retried comes to the goal, and in how many requests, from
+// wherever a search that knows nothing of plans finds a way. Elsewhere the plan
+// is blocked at once.
+//
+// No request lies on a cycle, and whatever is not the goal is left by a request
+// or by the conductor; so a play that does not come to the goal is one in which
+// the conductor waits and resumes for ever.
+func TestThePlanReachesTheGoal(t *testing.T) {
+	var covered tally
+	eachWish(t, policies(1), func(c *conductor, wish plan.Wish) {
+		g := play(c, wish, c.starts(wish.Version), 1)
+		covered.count(g)
+		ways := waysOf(g)
+		for i, step := range g.steps {
+			here := g.configs[i]
+			way := ways[here.sound()]
+			switch step.Action {
+			case plan.Send:
+				checkSent(g, i, ways)
+			case plan.Wait:
+				if !goesOn(g.moves(here.spot)) {
+					require.Fail(c.t, "waits in vain", g.describe(i))
+				}
+			case plan.Blocked:
+				if way && step.Reason != plan.NeedsUnhold {
+					require.Fail(c.t, "blocked though there is a way", g.describe(i))
+				}
+				continue
+			}
+			if !way && here.stage == plan.Open {
+				require.Fail(c.t, "not blocked though there is no way", g.describe(i))
+			}
+		}
+	})
+	covered.log(t, "each work may fail once and be retried once")
+}
+
+// checkSent fails the test unless a request leads where there is a way, and
+// leaves one request less.
+func checkSent(g *game, i int, ways map[spot]bool) {
+	sent := g.edges[i][0].to
+	if here := g.configs[sent]; here.stage == plan.Open && !ways[here.sound()] {
+		require.Fail(g.t, "sends the node where there is no way", g.describe(i))
+	}
+	if after := g.steps[sent]; after.Action != plan.Blocked && after.Left != g.steps[i].Left-1 {
+		require.Fail(g.t, "miscounts the requests that are left", g.describe(i)+"; then "+g.describe(sent))
+	}
+}
+
+func goesOn(moves []move) bool {
+	return slices.ContainsFunc(moves, func(m move) bool { return m.turn == goes })
+}
+
+// waysOf returns the spots from which there is a way to the goal that the policy
+// permits, if all work succeeds.
+func waysOf(g *game) map[spot]bool {
+	c, wish := g.conductor, g.wish
+	ways := make(map[spot]bool)
+	before := make(map[spot][]spot)
+	var todo []spot
+	reach := func(s spot) {
+		if !ways[s] {
+			ways[s] = true
+			todo = append(todo, s)
+		}
+	}
+	seen := make(map[spot]bool)
+	var all []spot
+	for _, c := range g.configs {
+		all = append(all, c.sound())
+	}
+	for ; len(all) > 0; all = all[1:] {
+		from := all[0]
+		if seen[from] {
+			continue
+		}
+		seen[from] = true
+		if isGoal(c, wish.Goal, from.state) {
+			reach(from)
+		}
+		for _, m := range c.moves(from) {
+			if m.turn == goes {
+				to := m.to.sound()
+				before[to] = append(before[to], from)
+				all = append(all, to)
+			}
+		}
+		for _, verb := range verbsFrom(c, wish, from.state) {
+			if isWork(wish.Goal, verb) {
+				reach(from)
+			}
+			to := c.send(from, verb, wish.Version).sound()
+			before[to] = append(before[to], from)
+			all = append(all, to)
+		}
+	}
+	for ; len(todo) > 0; todo = todo[1:] {
+		for _, s := range before[todo[0]] {
+			reach(s)
+		}
+	}
+	return ways
+}
+
+func isGoal(c *conductor, goal plan.Goal, s states.State) bool {
+	switch goal {
+	case plan.Enrolled:
+		return s == states.Enroll
+	case plan.Manageable:
+		return s == states.Manageable
+	case plan.Available, plan.Unprovisioned:
+		return s == states.Available
+	case plan.Active, plan.Adopted:
+		return s == states.Active
+	case plan.Rescued:
+		return s == states.Rescue
+	case plan.Errored:
+		return s == states.Error
+	case plan.Deletable:
+		return c.table.DeleteAllowed().Has(s)
+	default:
+		return false
+	}
+}
+
+// isWork reports whether a request begins what a goal asks to be done once.
+func isWork(goal plan.Goal, verb string) bool {
+	switch goal {
+	case plan.Inspected:
+		return verb == "inspect"
+	case plan.Cleaned:
+		return verb == "clean"
+	case plan.Rebuilt:
+		return verb == "rebuild" || verb == "active"
+	case plan.Serviced:
+		return verb == "service"
+	default:
+		return false
+	}
+}
+
+// verbsFrom returns what may be sent from a state where no work is under way.
+func verbsFrom(c *conductor, wish plan.Wish, from states.State) []string {
+	if c.table.Unstable().Has(from) || c.table.Held().Has(from) {
+		return nil
+	}
+	var verbs []string
+	for _, verb := range []string{
+		"manage", "provide", "active", "rebuild", "deleted", "inspect", "adopt", "clean", "rescue", "unrescue", "service", "abort",
+	} {
+		if c.ask(request{from, verb, wish.Version}) != states.NoEvent && fits(wish, from, verb) {
+			verbs = append(verbs, verb)
+		}
+	}
+	return verbs
+}
+
+// fits says which requests suit a wish: the package comment's rules, told anew.
+func fits(wish plan.Wish, from states.State, verb string) bool {
+	switch verb {
+	case "deleted":
+		return wish.Policy.MayDestroy
+	case "rebuild":
+		return wish.Goal != plan.Adopted && (wish.Policy.MayDestroy || from == states.DeployFail)
+	case "active":
+		return wish.Goal != plan.Adopted
+	case "adopt":
+		switch wish.Goal {
+		case plan.Adopted:
+			return true
+		case plan.Active, plan.Rescued, plan.Rebuilt, plan.Serviced:
+			return from == states.AdoptFail
+		}
+		return false
+	case "manage":
+		switch wish.Goal {
+		case plan.Manageable, plan.Inspected, plan.Deletable, plan.Adopted:
+			return true
+		}
+		return wish.Policy.MayDestroy || from != states.AdoptFail
+	default:
+		return true
+	}
+}
+
+// TestFailuresEndInBlocked shows, for a conductor that does whatever it can, that
+// no play has endlessly many requests, that the API of the version takes each of
+// them, and that none destroys a workload without permission.
+func TestFailuresEndInBlocked(t *testing.T) {
+	for retries := range uint8(2) {
+		var covered tally
+		eachWish(t, policies(retries), func(c *conductor, wish plan.Wish) {
+			g := play(c, wish, c.starts(wish.Version), endless)
+			covered.count(g)
+			if !wish.Policy.MayDestroy {
+				checkSpares(g)
+			}
+			if retries == 0 {
+				checkTriesOnce(g)
+			}
+		})
+		covered.log(t, []string{"no retries", "one retry"}[retries])
+	}
+}
+
+// workloads has the states in which a node may carry a workload that was there
+// before the wish.
+var workloads = states.SetOf(
+	states.Active, states.DeployWait, states.DeployHold, states.DeployFail, states.Deploying, states.Error,
+	states.Adopting, states.AdoptFail,
+	states.Rescue, states.RescueFail, states.RescueWait, states.Rescuing, states.UnrescueFail, states.Unrescuing,
+	states.Servicing, states.ServiceWait, states.ServiceFail, states.ServiceHold,
+)
+
+// checkSpares fails the test where, from a state with a workload on, a request
+// tears down, erases or overwrites. In deploy failed the image is overwritten
+// already.
+func checkSpares(g *game) {
+	loaded := g.reached(func(c config) bool { return workloads.Has(c.state) })
+	for i, step := range g.steps {
+		if step.Action != plan.Send {
+			continue
+		}
+		from := g.configs[i].state
+		destroys := step.Verb == "deleted" || step.Verb == "rebuild" && from != states.DeployFail ||
+			loaded[i] && (step.Verb == "provide" || step.Verb == "clean" || step.Verb == "active" && from != states.DeployFail)
+		if destroys {
+			require.Fail(g.t, "destroys a workload", g.describe(i))
+		}
+	}
+}
+
+// checkTriesOnce fails the test where, without retries, work is begun in the
+// state in which it failed, or more than once.
+func checkTriesOnce(g *game) {
+	for i, step := range g.steps {
+		if step.Action != plan.Send {
+			continue
+		}
+		retries := false
+		for work, tried := range step.Progress.Tried {
+			retries = retries || tried > 1 || tried > 0 && g.configs[i].tried[work] > 0 && plan.Work(work) == step.Work
+		}
+		if retries || failedAt[g.configs[i].state] != plan.NoWork && failedAt[g.configs[i].state] == step.Work {
+			require.Fail(g.t, "retries what failed", g.describe(i))
+		}
+	}
+}
+
+var failedAt = map[states.State]plan.Work{
+	states.InspectFail: plan.Inspection, states.CleanFail: plan.Cleaning, states.DeployFail: plan.Deployment,
+	states.AdoptFail: plan.Adoption, states.RescueFail: plan.Rescue, states.UnrescueFail: plan.Unrescue,
+	states.ServiceFail: plan.Service, states.Error: plan.TearDown,
+}
+
+// TestEveryVersionTakesWhatIsSent asks for the first step at every API version of
+// every series.
+func TestEveryVersionTakesWhatIsSent(t *testing.T) {
+	sent := 0
+	for series := range states.AllSeries() {
+		table := series.Table()
+		for v := states.APIVersion(1); v <= series.MaxAPIVersion(); v++ {
+			for _, goal := range plan.AllGoals() {
+				for _, policy := range policies(1) {
+					for s := range table.States().All() {
+						step, err := plan.Next(table, spot{state: s}.node(), plan.Wish{Goal: goal, Version: v, Policy: policy})
+						if err != nil {
+							require.NoError(t, err)
+						}
+						if step.Action != plan.Send {
+							continue
+						}
+						sent++
+						if _, err := table.Request(s, step.Verb, v); err != nil {
+							require.NoError(t, err)
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d requests taken", sent)
+}
+
+// TestTheStoredTargetCountsInCleaningAlone compares the answers to nodes that
+// differ in their stored target.
+func TestTheStoredTargetCountsInCleaningAlone(t *testing.T) {
+	for series := range states.AllSeries() {
+		table := series.Table()
+		for _, goal := range plan.AllGoals() {
+			for _, policy := range policies(1) {
+				wish := plan.Wish{Goal: goal, Policy: policy}
+				for s := range table.States().All() {
+					want, err := plan.Next(table, machine.Node{State: s}, wish)
+					require.NoError(t, err)
+					for target := range table.Stable().All() {
+						got, err := plan.Next(table, machine.Node{State: s, Target: target}, wish)
+						if err != nil || got != want && !isCleaning(s) {
+							t.Fatalf("%v: in %v with target %v: %v, %v; with none: %v", series, s, target, got, err, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
