@@ -9,9 +9,9 @@ import (
 	"github.com/jacobweinstock/registrar"
 )
 
-// driver is what bmclib's drivers for Redfish and IPMI have in common, as far as
+// provider is what bmclib's drivers for Redfish and IPMI have in common, as far as
 // it is used here.
-type driver interface {
+type provider interface {
 	Name() string
 	Open(context.Context) error
 	Close(context.Context) error
@@ -32,7 +32,7 @@ func newClient(c Config, g *guarded, protocol Protocol, features registrar.Featu
 // of its own, where nobody else can recover: an answer that its libraries did not
 // think of would end the program.
 type guarded struct {
-	driver
+	provider
 	err error // the last one, as the driver had it and not as bmclib wraps it
 }
 
@@ -45,16 +45,16 @@ func (g *guarded) cause(err error) error {
 }
 
 func (g *guarded) Open(ctx context.Context) error {
-	return g.call(func() error { return g.driver.Open(ctx) })
+	return g.call(func() error { return g.provider.Open(ctx) })
 }
 
 func (g *guarded) Close(ctx context.Context) error {
-	return g.call(func() error { return g.driver.Close(ctx) })
+	return g.call(func() error { return g.provider.Close(ctx) })
 }
 
 func (g *guarded) PowerStateGet(ctx context.Context) (state string, err error) {
 	err = g.call(func() error {
-		state, err = g.driver.PowerStateGet(ctx)
+		state, err = g.provider.PowerStateGet(ctx)
 		return err
 	})
 	return state, err
@@ -62,14 +62,14 @@ func (g *guarded) PowerStateGet(ctx context.Context) (state string, err error) {
 
 func (g *guarded) PowerSet(ctx context.Context, state string) (ok bool, err error) {
 	err = g.call(func() error {
-		ok, err = g.driver.PowerSet(ctx, state)
+		ok, err = g.provider.PowerSet(ctx, state)
 		return err
 	})
 	return ok, err
 }
 
 func (g *guarded) BootDeviceOverrideGet(ctx context.Context) (override bmc.BootDeviceOverride, err error) {
-	getter, ok := g.driver.(bmc.BootDeviceOverrideGetter)
+	getter, ok := g.provider.(bmc.BootDeviceOverrideGetter)
 	if !ok {
 		return override, unsupported("the driver cannot read the boot device")
 	}

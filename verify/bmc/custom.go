@@ -35,6 +35,8 @@ type customLink struct{ client *bmclib.Client }
 
 func (l *customLink) protocol() string { return "bmclib" }
 
+func (l *customLink) provider() *guarded { return nil }
+
 func (l *customLink) address() string { return l.client.Auth.Host }
 
 func (l *customLink) open(ctx context.Context) (*bmclib.Client, error) {

@@ -5,6 +5,8 @@
 //	...
 //	power, err := verify.Manage(ctx, node, verifier)
 //
+// [Driver] reads and sets power over the same connections, for package powersync.
+//
 // What it does that bmclib alone does not:
 //   - One driver a protocol, gofish for Redfish and ipmitool for IPMI, so that a
 //     wrong password costs one login a protocol and goes nowhere else: BMCs lock

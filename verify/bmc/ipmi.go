@@ -24,6 +24,8 @@ func newIPMI(c Config) *ipmiLink { return &ipmiLink{config: c} }
 
 func (l *ipmiLink) protocol() string { return IPMI.String() }
 
+func (l *ipmiLink) provider() *guarded { return l.driver }
+
 func (l *ipmiLink) address() string {
 	return net.JoinHostPort(l.config.Host, strconv.Itoa(l.config.IPMIPort))
 }
@@ -66,7 +68,7 @@ func (l *ipmiLink) openWith(ctx context.Context, program, suite string) (*bmclib
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
-	driver, err := ipmitool.New(host, l.config.User, string(l.config.Password),
+	conn, err := ipmitool.New(host, l.config.User, string(l.config.Password),
 		ipmitool.WithPort(strconv.Itoa(l.config.IPMIPort)),
 		ipmitool.WithCipherSuite(suite),
 		ipmitool.WithIpmitoolPath(program),
@@ -74,7 +76,7 @@ func (l *ipmiLink) openWith(ctx context.Context, program, suite string) (*bmclib
 	if err != nil {
 		return nil, err
 	}
-	l.driver = &guarded{driver: driver}
+	l.driver = &guarded{provider: conn}
 	client := newClient(l.config, l.driver, IPMI, ipmitool.Features)
 	if err := client.Open(ctx); err != nil {
 		return nil, l.diagnose(ctx, l.driver.cause(err))

@@ -33,6 +33,8 @@ func newRedfish(c Config) *redfishLink {
 
 func (l *redfishLink) protocol() string { return Redfish.String() }
 
+func (l *redfishLink) provider() *guarded { return l.driver }
+
 func (l *redfishLink) address() string {
 	return net.JoinHostPort(l.config.Host, strconv.Itoa(l.config.RedfishPort))
 }
@@ -43,7 +45,7 @@ func (l *redfishLink) open(ctx context.Context) (*bmclib.Client, error) {
 		redfish.WithHttpClient(&http.Client{Transport: l.transport, CheckRedirect: checkRedirect}),
 		redfish.WithSystemName(l.config.SystemName),
 	)
-	l.driver = &guarded{driver: bound{conn, l.transport}}
+	l.driver = &guarded{provider: bound{conn, l.transport}}
 	l.client = newClient(l.config, l.driver, Redfish, redfish.Features)
 	return l.client, l.client.Open(ctx)
 }

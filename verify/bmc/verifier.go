@@ -3,7 +3,6 @@ package bmc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	bmclib "github.com/bmc-toolbox/bmclib/v2"
@@ -12,10 +11,6 @@ import (
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 )
-
-// logoutTimeout bounds the closing of a session, which is due also when the time
-// for all else is up.
-const logoutTimeout = 2 * time.Second
 
 // Verifier asks one BMC. Make it with [New]. It is safe for concurrent use; each
 // Verify opens connections and a session of its own and closes them.
@@ -48,39 +43,12 @@ func (v *Verifier) Verify(ctx context.Context) (states.Power, error) {
 	ctx, cancel := context.WithTimeout(ctx, v.config.Timeout)
 	defer cancel()
 
-	switch v.config.Protocol {
-	case Redfish:
-		return ask(ctx, newRedfish(v.config), v.config.StepTimeout)
-	case IPMI:
-		return ask(ctx, newIPMI(v.config), v.config.StepTimeout)
-	}
-	redfish := newRedfish(v.config)
-	power, err := ask(ctx, redfish, v.config.StepTimeout)
-	if err == nil || !redfish.absent(err) {
-		return power, err
-	}
-	power, ipmiErr := ask(ctx, newIPMI(v.config), v.config.StepTimeout)
-	if ipmiErr != nil {
-		return states.NoPower, fmt.Errorf("%w; before that: %w", ipmiErr, err)
-	}
-	return power, nil
-}
-
-// A link is the way to a BMC over one protocol, for one verification.
-type link interface {
-	// protocol and address are for errors.
-	protocol() string
-	address() string
-	// open connects and logs in.
-	open(context.Context) (*bmclib.Client, error)
-	// checkManagement finds out whether the BMC lets its client set the boot
-	// device.
-	checkManagement(context.Context, *bmclib.Client) error
-	// close logs out and frees what open took, whether or not open failed.
-	close(context.Context)
-	// explain says of what kind an error of the client is and what was seen,
-	// without secrets.
-	explain(error) (verify.Kind, error)
+	var power states.Power
+	err := v.config.overProtocols(func(l link) (err error) {
+		power, err = ask(ctx, l, v.config.StepTimeout)
+		return err
+	})
+	return power, err
 }
 
 // ask takes the three steps over one link. A stepTimeout of 0 bounds none.
@@ -100,31 +68,6 @@ func ask(ctx context.Context, l link, stepTimeout time.Duration) (states.Power, 
 		}
 	}
 	return a.power, nil
-}
-
-// takeStep takes a step and makes the error that the caller sees.
-func takeStep(ctx context.Context, l link, limit time.Duration, name verify.Step, take func(context.Context) error) error {
-	if limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
-	err := take(ctx)
-	if err == nil {
-		return nil
-	}
-	failure := &verify.Error{Step: name, Protocol: l.protocol(), Host: l.address()}
-	failure.Kind, failure.Err = l.explain(err)
-	if ended := ctx.Err(); ended != nil {
-		failure.Kind, failure.Err = verify.KindOf(ended), ended
-	}
-	return failure
-}
-
-func closeLink(ctx context.Context, l link) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logoutTimeout)
-	defer cancel()
-	l.close(ctx)
 }
 
 // asking is one verification over one link.

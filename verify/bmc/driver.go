@@ -1,0 +1,180 @@
+package bmc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+)
+
+// DriverConfig is what a [Driver] is made from.
+type DriverConfig struct {
+	// Lookup returns how to reach the BMC of a node. It is asked at each call,
+	// and must be set.
+	Lookup func(ctx context.Context, id string) (Config, error)
+	// Sessions is how many sessions are kept open between calls, one a node at
+	// the most; 0 keeps none. BMCs have few: 4 is common.
+	Sessions int
+	// Idle is how long a session is kept without use; 0 stands for 5 minutes.
+	Idle time.Duration
+}
+
+// Driver reads and sets the power of nodes by their BMCs. It is what package
+// powersync calls a Driver and a Validator. Make it with [NewDriver], and Close it
+// to log out of the sessions that it keeps. It is safe for concurrent use.
+//
+// Its errors are a [*verify.Error], as [Verifier.Verify] has them.
+type Driver struct {
+	config DriverConfig
+
+	mu     sync.Mutex
+	closed bool
+	kept   []*session // not in use, the longest unused first
+}
+
+// session is a link that is open.
+type session struct {
+	id     string
+	config Config
+	link   link
+	used   time.Time
+}
+
+// NewDriver returns a Driver. The error is that Lookup is nil or a number is
+// negative.
+func NewDriver(c DriverConfig) (*Driver, error) {
+	switch {
+	case c.Lookup == nil:
+		return nil, misconfigured(errors.New("there is no Lookup"))
+	case c.Sessions < 0 || c.Idle < 0:
+		return nil, misconfigured(errors.New("a negative number of Sessions, or Idle"))
+	case c.Idle == 0:
+		c.Idle = 5 * time.Minute
+	}
+	return &Driver{config: c}, nil
+}
+
+// PowerState reads a node's power state: PowerOn or PowerOff.
+func (d *Driver) PowerState(ctx context.Context, id string) (states.Power, error) {
+	var power states.Power
+	err := d.do(ctx, id, func(ctx context.Context, g *guarded) error {
+		word, err := g.PowerStateGet(ctx)
+		if err == nil {
+			power, err = parsePower(word)
+		}
+		return err
+	})
+	return power, err
+}
+
+// SetPower asks a node's BMC for a power state and returns once it has taken the
+// request: PowerOn, PowerOff, PowerRebooting and PowerSoftOff. A node that is off
+// is rebooted by switching it on. bmclib has no word for PowerSoftRebooting: that
+// and all else is an error that matches [errors.ErrUnsupported].
+func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) error {
+	word, ok := map[states.Power]string{
+		states.PowerOn: "on", states.PowerOff: "off", states.PowerRebooting: "cycle", states.PowerSoftOff: "soft",
+	}[power]
+	if !ok {
+		return fmt.Errorf("set power state %q: %w", power, errors.ErrUnsupported)
+	}
+	return d.do(ctx, id, func(ctx context.Context, g *guarded) error {
+		if power == states.PowerRebooting {
+			now, err := g.PowerStateGet(ctx)
+			if err != nil {
+				return err
+			}
+			if now, _ := parsePower(now); now == states.PowerOff {
+				_, err = g.PowerSet(ctx, "on")
+				return err
+			}
+		}
+		_, err := g.PowerSet(ctx, word) // false without an error: asked for, and not there yet
+		return err
+	})
+}
+
+// Validate reports whether the node's BMC is configured so that it can be asked,
+// without asking it.
+func (d *Driver) Validate(ctx context.Context, id string) error {
+	_, err := d.lookup(ctx, id)
+	return err
+}
+
+func (d *Driver) lookup(ctx context.Context, id string) (Config, error) {
+	if d == nil || d.config.Lookup == nil {
+		return Config{}, misconfigured(errors.New("the driver was not made by bmc.NewDriver"))
+	}
+	c, err := d.config.Lookup(ctx, id)
+	if err != nil {
+		return c, misconfigured(fmt.Errorf("look up the BMC of node %s: %w", id, err))
+	}
+	v, err := New(c)
+	if err != nil {
+		return c, err
+	}
+	return v.config, nil
+}
+
+// do does something with a node's BMC, over a session that is kept or a new one.
+// A kept session may have ended meanwhile: where the BMC says so, or its
+// connection is gone, a new one is opened, once.
+func (d *Driver) do(ctx context.Context, id string, f func(context.Context, *guarded) error) error {
+	c, err := d.lookup(ctx, id)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+
+	s := d.take(ctx, id, c)
+	if s != nil {
+		err := d.use(ctx, s, f)
+		if !ended(err) {
+			return err
+		}
+	}
+	if s, err = openSession(ctx, id, c); err != nil {
+		return err
+	}
+	return d.use(ctx, s, f)
+}
+
+// ended reports whether an error shows that a session is no more.
+func ended(err error) bool {
+	return errors.Is(err, verify.Credentials) || errors.Is(err, verify.Unreachable)
+}
+
+func openSession(ctx context.Context, id string, c Config) (*session, error) {
+	s := &session{id: id, config: c}
+	err := c.overProtocols(func(l link) error {
+		a := asking{link: l}
+		if err := takeStep(ctx, l, c.StepTimeout, verify.PowerInterface, a.powerInterface); err != nil {
+			closeLink(ctx, l)
+			return err
+		}
+		s.link = l
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// use does something over a session, and keeps it if that went well.
+func (d *Driver) use(ctx context.Context, s *session, f func(context.Context, *guarded) error) error {
+	err := takeStep(ctx, s.link, s.config.StepTimeout, verify.PowerState, func(ctx context.Context) error {
+		return f(ctx, s.link.provider())
+	})
+	if err != nil {
+		closeLink(ctx, s.link)
+		return err
+	}
+	d.keep(ctx, s)
+	return nil
+}
