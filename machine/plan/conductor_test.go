@@ -18,7 +18,7 @@ type turn uint8
 const (
 	goes    turn = iota // the work goes on or ends well, a person says unhold
 	fails               // the work fails, times out or dies with its conductor
-	forgets             // a hold makes the conductor forget that cleaning is manual
+	forgets             // a step of its own makes the conductor forget that cleaning is manual
 	strange             // the work ends elsewhere, or goes on after it failed
 )
 
@@ -88,7 +88,7 @@ func (c *conductor) find(s spot) []move {
 			in.Target = states.Manageable
 		}
 		add(turn, in)
-		if in.Target != states.NoState && (event == states.EventHold || event == states.EventUnhold) {
+		if in.Target != states.NoState && turn == goes {
 			add(forgets, machine.Input{Event: event})
 		}
 	}
@@ -178,13 +178,15 @@ func (c *conductor) send(s spot, verb string, v states.APIVersion) spot {
 }
 
 // starts returns every state with every stored target and none. Below the highest
-// API version it leaves out targets that the plan does not look at, see
+// API version, and where the policy permits one thing and not the other, it leaves
+// out targets that the plan does not look at: see
 // TestTheStoredTargetCountsInCleaningAlone.
-func (c *conductor) starts(v states.APIVersion) []spot {
+func (c *conductor) starts(wish plan.Wish) []spot {
+	every := wish.Version == c.table.Series().MaxAPIVersion() && wish.Policy.MayAbort == wish.Policy.MayDestroy
 	var all []spot
 	for s := range c.table.States().All() {
 		all = append(all, spot{state: s})
-		if v < c.table.Series().MaxAPIVersion() && !isCleaning(s) {
+		if !every && !isCleaning(s) {
 			continue
 		}
 		for target := range c.table.Stable().All() {

@@ -46,7 +46,9 @@ func begin(t *states.Table) (states.State, error) {
 
 // cover makes walks until no fresh transition can be reached. It tells take of
 // each transition of a walk.
-func cover(t *states.Table, start states.State, fresh func(states.Transition) bool, take func(states.Transition)) [][]states.Transition {
+func cover(
+	t *states.Table, start states.State, fresh func(states.Transition) bool, take func(states.Transition),
+) [][]states.Transition {
 	rows := slices.Collect(t.Transitions())
 	var walks [][]states.Transition
 	for {

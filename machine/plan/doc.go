@@ -9,11 +9,16 @@
 //		step, err := plan.Next(table, node, wish)
 //		...
 //		switch step.Action {
-//		case plan.Send: // PUT {"target": step.Verb} and what step.With names
-//		case plan.Wait: // look again later
-//		case plan.Done, plan.Blocked: // stop; step.Reason says what is in the way
+//		case plan.Send:
+//			// PUT {"target": step.Verb} and what step.With names. If it is
+//			// refused, keep the old progress.
+//		case plan.Wait:
+//			// Look again later.
+//		case plan.Done, plan.Blocked:
+//			// Stop; step.Reason says what is in the way.
 //		}
-//		wish.Progress = step.Progress
+//		wish.Progress = step.Progress // store it
+//		node, err = ...               // look again
 //	}
 //
 // Everything here is a pure function of its arguments, without I/O, goroutines

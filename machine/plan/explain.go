@@ -15,7 +15,8 @@ import (
 // The likeliest history is the one with the fewest transitions; of those, the one
 // in which the fewest end in failure or abort; of those, the one with the fewest
 // requests; of those, the one whose transitions come first in the table. So the
-// answer is always the same.
+// answer is always the same. Stored targets are not among what is seen: a cleaning
+// may have ended in available or in manageable.
 //
 // The error is an [*ImpossibleError] for the first observation that cannot come
 // after those before it or that the table does not have, and

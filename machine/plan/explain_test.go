@@ -60,7 +60,9 @@ func TestExplainShown(t *testing.T) {
 	shown := []states.State{states.Manageable, states.Inspecting, states.Inspecting, states.InspectFail}
 	gaps, err := plan.ExplainShown(latest, 38, shown)
 	require.NoError(t, err)
-	require.Equal(t, []string{"manageable --inspect--> inspecting", "inspecting --fail--> inspect failed"}, rows(slices.Concat(gaps...)))
+	require.Equal(t,
+		[]string{"manageable --inspect--> inspecting", "inspecting --fail--> inspect failed"},
+		rows(slices.Concat(gaps...)))
 
 	gaps, err = plan.ExplainShown(latest, 1, []states.State{states.NoState, states.Deploying})
 	require.NoError(t, err)
@@ -94,7 +96,10 @@ func TestExplainTellsTheFirstImpossiblePair(t *testing.T) {
 // replay fails the test unless the gaps lead through what was shown by the rules
 // of the table. A first observation that stands for several states is read off
 // the history.
-func replay(t require.TestingT, table *states.Table, shown []states.State, gaps [][]states.Transition, show func(states.State) states.State) {
+func replay(
+	t require.TestingT, table *states.Table, shown []states.State, gaps [][]states.Transition,
+	show func(states.State) states.State,
+) {
 	require.Len(t, gaps, max(0, len(shown)-1))
 	history := slices.Concat(gaps...)
 	if len(history) == 0 {

@@ -38,8 +38,9 @@ const (
 const (
 	// Inspected: an inspection has ended in manageable.
 	Inspected Goal = Deletable + 1 + iota
-	// Cleaned: a manual cleaning has ended. That is in manageable or, as a hold
-	// step makes Ironic forget that the cleaning is manual, in available.
+	// Cleaned: a manual cleaning has ended. That is in manageable or, as the steps
+	// named hold and wait make Ironic forget that the cleaning is manual, in
+	// available. Source: ironic/conductor/steps.py.
 	Cleaned
 	// Rebuilt: a rebuild has ended in active. A node that is not deployed is
 	// deployed instead.

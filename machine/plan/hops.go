@@ -70,10 +70,10 @@ func (p *planner) begin() {
 	if p.goal == Deletable {
 		goal = p.table.DeleteAllowed()
 	}
-	for i := range p.hops {
-		p.hops[i].left = far
-		if s := states.State(i); i < maxStates && goal.Has(s) && p.kinds[s] == resting {
-			p.hops[i].left = 0
+	for at := range p.hops {
+		p.hops[at].left = far
+		if goal.Has(states.State(at)) && p.kinds[at] == resting {
+			p.hops[at].left = 0
 		}
 	}
 }

@@ -122,7 +122,7 @@ func (q *question) answerAtWork() {
 		to, _ := q.table.Next(q.state, q.hop.event)
 		q.send(1 + q.edition[q.wish.Version].hop(q.wish.Goal, q.wish.Policy.MayDestroy, place(to)).left)
 	case q.hop.left == far:
-		q.block(q.lack(), work)
+		q.block(q.lack(), NoWork)
 	case q.kinds[q.state] == held:
 		q.hop = hop{event: states.EventUnhold}
 		q.block(NeedsUnhold, work)

@@ -14,71 +14,212 @@ import (
 )
 
 var (
+	careful    plan.Policy
 	mayAbort   = plan.Policy{MayAbort: true}
 	mayDestroy = plan.Policy{MayDestroy: true}
 	mayBoth    = plan.Policy{MayAbort: true, MayDestroy: true}
 )
 
 func TestNext(t *testing.T) {
+	enrolled := machine.Node{State: states.Enroll, LastError: "no power"}
+	uninspected := machine.Node{State: states.InspectFail, Target: states.Manageable}
 	manual := machine.Node{State: states.CleanWait, Target: states.Manageable}
 	tests := map[string]struct {
-		node machine.Node
-		wish plan.Wish
-		want string
+		node   machine.Node
+		goal   plan.Goal
+		policy plan.Policy
+		want   string
 	}{
-		"a new node is verified":      {node(states.Enroll), plan.Wish{Goal: plan.Active}, "send manage"},
-		"verification is waited for":  {node(states.Verifying), plan.Wish{Goal: plan.Active}, "wait for verification to end in manageable"},
-		"then it is provided":         {node(states.Manageable), plan.Wish{Goal: plan.Active}, "send provide"},
-		"then it is deployed":         {node(states.Available), plan.Wish{Goal: plan.Active}, "send active"},
-		"then it is active":           {node(states.Active), plan.Wish{Goal: plan.Active}, "done"},
-		"a last error in enroll":      {machine.Node{State: states.Enroll, LastError: "no power"}, plan.Wish{Goal: plan.Manageable}, "send manage"},
-		"manual cleaning is awaited":  {manual, plan.Wish{Goal: plan.Manageable}, "wait for cleaning to end in manageable"},
-		"manual cleaning, abort":      {manual, plan.Wish{Goal: plan.Manageable, Policy: mayAbort}, "wait for cleaning to end in manageable"},
-		"automated cleaning":          {node(states.CleanWait), plan.Wish{Goal: plan.Manageable}, "wait for cleaning to end in available"},
-		"automated cleaning, abort":   {node(states.CleanWait), plan.Wish{Goal: plan.Manageable, Policy: mayAbort}, "send abort"},
-		"cleaning cannot be aborted":  {node(states.Cleaning), plan.Wish{Goal: plan.Manageable, Policy: mayAbort}, "wait for cleaning to end in available"},
-		"a hold wants a person":       {node(states.CleanHold), plan.Wish{Goal: plan.Available}, "blocked: needs unhold of cleaning, before unhold"},
-		"a hold on the wrong way":     {node(states.CleanHold), plan.Wish{Goal: plan.Manageable, Policy: mayAbort}, "send abort"},
-		"a hold on the right way":     {node(states.DeployHold), plan.Wish{Goal: plan.Active, Policy: mayBoth}, "blocked: needs unhold of deployment, before unhold"},
-		"no blind retry":              {node(states.CleanFail), plan.Wish{Goal: plan.Available}, "blocked: needs retry of cleaning, before manage"},
-		"a retry":                     {node(states.CleanFail), plan.Wish{Goal: plan.Available, Policy: retry(plan.Cleaning)}, "send manage"},
-		"the way out of a failure":    {node(states.CleanFail), plan.Wish{Goal: plan.Manageable}, "send manage"},
-		"inspect failed":              {machine.Node{State: states.InspectFail, Target: states.Manageable}, plan.Wish{Goal: plan.Active}, "send manage"},
-		"no blind inspection":         {node(states.InspectFail), plan.Wish{Goal: plan.Inspected}, "blocked: needs retry of inspection, before inspect"},
-		"deploy failed":               {node(states.DeployFail), plan.Wish{Goal: plan.Active, Policy: retry(plan.Deployment)}, "send active"},
-		"a rebuild that failed":       {node(states.DeployFail), plan.Wish{Goal: plan.Rebuilt, Policy: retry(plan.Deployment)}, "send rebuild"},
-		"a workload is kept":          {node(states.Active), plan.Wish{Goal: plan.Available}, "blocked: needs destroy, before deleted"},
-		"a workload is torn down":     {node(states.Active), plan.Wish{Goal: plan.Unprovisioned, Policy: mayDestroy}, "send deleted"},
-		"a rebuild destroys":          {node(states.Active), plan.Wish{Goal: plan.Rebuilt}, "blocked: needs destroy, before rebuild"},
-		"a rebuild":                   {node(states.Active), plan.Wish{Goal: plan.Rebuilt, Policy: mayDestroy}, "send rebuild"},
-		"nothing to rebuild":          {node(states.Available), plan.Wish{Goal: plan.Rebuilt}, "send active"},
-		"deploying is waited out":     {node(states.DeployWait), plan.Wish{Goal: plan.Available, Policy: mayDestroy}, "wait for deployment to end in active"},
-		"deploying is torn down":      {node(states.DeployWait), plan.Wish{Goal: plan.Available, Policy: mayBoth}, "send deleted"},
-		"a failed tear-down":          {node(states.Error), plan.Wish{Goal: plan.Available, Policy: mayDestroy}, "blocked: needs retry of teardown, before deleted"},
-		"rescue":                      {node(states.Active), plan.Wish{Goal: plan.Rescued}, "send rescue with rescue_password"},
-		"back from rescue":            {node(states.Rescue), plan.Wish{Goal: plan.Active}, "send unrescue"},
-		"an unwanted rescue":          {node(states.RescueWait), plan.Wish{Goal: plan.Active, Policy: mayAbort}, "send abort"},
-		"service":                     {node(states.Active), plan.Wish{Goal: plan.Serviced}, "send service with service_steps"},
-		"back from a failed service":  {node(states.ServiceFail), plan.Wish{Goal: plan.Active}, "send abort"},
-		"cleaning":                    {node(states.Manageable), plan.Wish{Goal: plan.Cleaned}, "send clean with clean_steps"},
-		"adoption":                    {node(states.Manageable), plan.Wish{Goal: plan.Adopted}, "send adopt"},
-		"adoption is tried again":     {node(states.AdoptFail), plan.Wish{Goal: plan.Active, Policy: retry(plan.Adoption)}, "send adopt"},
-		"a workload not adopted":      {node(states.AdoptFail), plan.Wish{Goal: plan.Available}, "blocked: needs destroy, before manage"},
-		"given up on adoption":        {node(states.AdoptFail), plan.Wish{Goal: plan.Manageable}, "send manage"},
-		"deletable":                   {node(states.Available), plan.Wish{Goal: plan.Deletable}, "send manage"},
-		"deletable already":           {node(states.AdoptFail), plan.Wish{Goal: plan.Deletable}, "done"},
-		"enroll is behind":            {node(states.Manageable), plan.Wish{Goal: plan.Enrolled}, "blocked: no way"},
-		"a version without rescue":    {node(states.Active), plan.Wish{Goal: plan.Rescued, Version: 37}, "blocked: needs version, before rescue with rescue_password"},
-		"null is available":           {node(states.NoState), plan.Wish{Goal: plan.Active, Version: 1}, "send active"},
-		"abort of a deployment, 2026": {node(states.DeployWait), plan.Wish{Goal: plan.Active, Policy: mayAbort, Version: 110}, "wait for deployment to end in active"},
+		"a new node is verified": {
+			node(states.Enroll), plan.Active, careful,
+			"send manage",
+		},
+		"verification is waited for": {
+			node(states.Verifying), plan.Active, careful,
+			"wait for verification to end in manageable",
+		},
+		"then it is provided": {
+			node(states.Manageable), plan.Active, careful,
+			"send provide",
+		},
+		"then it is deployed": {
+			node(states.Available), plan.Active, careful,
+			"send active",
+		},
+		"then it is active": {
+			node(states.Active), plan.Active, careful,
+			"done",
+		},
+		"a last error in enroll": {
+			enrolled, plan.Manageable, careful,
+			"send manage",
+		},
+		"manual cleaning is awaited": {
+			manual, plan.Manageable, careful,
+			"wait for cleaning to end in manageable",
+		},
+		"manual cleaning, abort": {
+			manual, plan.Manageable, mayAbort,
+			"wait for cleaning to end in manageable",
+		},
+		"automated cleaning": {
+			node(states.CleanWait), plan.Manageable, careful,
+			"wait for cleaning to end in available",
+		},
+		"automated cleaning, abort": {
+			node(states.CleanWait), plan.Manageable, mayAbort,
+			"send abort",
+		},
+		"cleaning cannot be aborted": {
+			node(states.Cleaning), plan.Manageable, mayAbort,
+			"wait for cleaning to end in available",
+		},
+		"a hold wants a person": {
+			node(states.CleanHold), plan.Available, careful,
+			"blocked: needs unhold of cleaning, before unhold",
+		},
+		"a hold on the wrong way": {
+			node(states.CleanHold), plan.Manageable, mayAbort,
+			"send abort",
+		},
+		"a hold on the right way": {
+			node(states.DeployHold), plan.Active, mayBoth,
+			"blocked: needs unhold of deployment, before unhold",
+		},
+		"no blind retry": {
+			node(states.CleanFail), plan.Available, careful,
+			"blocked: needs retry of cleaning, before manage",
+		},
+		"a retry": {
+			node(states.CleanFail), plan.Available, retry(plan.Cleaning),
+			"send manage",
+		},
+		"the way out of a failure": {
+			node(states.CleanFail), plan.Manageable, careful,
+			"send manage",
+		},
+		"inspect failed": {
+			uninspected, plan.Active, careful,
+			"send manage",
+		},
+		"no blind inspection": {
+			node(states.InspectFail), plan.Inspected, careful,
+			"blocked: needs retry of inspection, before inspect",
+		},
+		"deploy failed": {
+			node(states.DeployFail), plan.Active, retry(plan.Deployment),
+			"send active",
+		},
+		"a rebuild that failed": {
+			node(states.DeployFail), plan.Rebuilt, retry(plan.Deployment),
+			"send rebuild",
+		},
+		"a workload is kept": {
+			node(states.Active), plan.Available, careful,
+			"blocked: needs destroy, before deleted",
+		},
+		"a workload is torn down": {
+			node(states.Active), plan.Unprovisioned, mayDestroy,
+			"send deleted",
+		},
+		"a rebuild destroys": {
+			node(states.Active), plan.Rebuilt, careful,
+			"blocked: needs destroy, before rebuild",
+		},
+		"a rebuild": {
+			node(states.Active), plan.Rebuilt, mayDestroy,
+			"send rebuild",
+		},
+		"nothing to rebuild": {
+			node(states.Available), plan.Rebuilt, careful,
+			"send active",
+		},
+		"deploying is waited out": {
+			node(states.DeployWait), plan.Available, mayDestroy,
+			"wait for deployment to end in active",
+		},
+		"deploying is torn down": {
+			node(states.DeployWait), plan.Available, mayBoth,
+			"send deleted",
+		},
+		"a failed tear-down": {
+			node(states.Error), plan.Available, mayDestroy,
+			"blocked: needs retry of teardown, before deleted",
+		},
+		"rescue": {
+			node(states.Active), plan.Rescued, careful,
+			"send rescue with rescue_password",
+		},
+		"back from rescue": {
+			node(states.Rescue), plan.Active, careful,
+			"send unrescue",
+		},
+		"an unwanted rescue": {
+			node(states.RescueWait), plan.Active, mayAbort,
+			"send abort",
+		},
+		"service": {
+			node(states.Active), plan.Serviced, careful,
+			"send service with service_steps",
+		},
+		"back from a failed service": {
+			node(states.ServiceFail), plan.Active, careful,
+			"send abort",
+		},
+		"cleaning": {
+			node(states.Manageable), plan.Cleaned, careful,
+			"send clean with clean_steps",
+		},
+		"adoption": {
+			node(states.Manageable), plan.Adopted, careful,
+			"send adopt",
+		},
+		"adoption is tried again": {
+			node(states.AdoptFail), plan.Active, retry(plan.Adoption),
+			"send adopt",
+		},
+		"a workload not adopted": {
+			node(states.AdoptFail), plan.Available, careful,
+			"blocked: needs destroy, before manage",
+		},
+		"given up on adoption": {
+			node(states.AdoptFail), plan.Manageable, careful,
+			"send manage",
+		},
+		"deletable": {
+			node(states.Available), plan.Deletable, careful,
+			"send manage",
+		},
+		"deletable already": {
+			node(states.AdoptFail), plan.Deletable, careful,
+			"done",
+		},
+		"enroll is behind": {
+			node(states.Manageable), plan.Enrolled, careful,
+			"blocked: no way",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			step, err := plan.Next(latest, test.node, test.wish)
+			step, err := plan.Next(latest, test.node, plan.Wish{Goal: test.goal, Policy: test.policy})
 			require.NoError(t, err)
 			require.Equal(t, test.want, step.String())
 		})
 	}
+}
+
+func TestNextKnowsTheVersion(t *testing.T) {
+	ask := func(s states.State, goal plan.Goal, v states.APIVersion) string {
+		wish := plan.Wish{Goal: goal, Version: v, Policy: mayAbort}
+		step, err := plan.Next(latest, node(s), wish)
+		require.NoError(t, err)
+		return step.String()
+	}
+	require.Equal(t, "blocked: needs version, before rescue with rescue_password", ask(states.Active, plan.Rescued, 37))
+	require.Equal(t, "send rescue with rescue_password", ask(states.Active, plan.Rescued, 38))
+	require.Equal(t, "blocked: needs version, before abort", ask(states.RescueWait, plan.Active, 12))
+	require.Equal(t, "send abort", ask(states.RescueWait, plan.Active, 38))
+	require.Equal(t, "send active", ask(states.NoState, plan.Active, 1), "what is shown as null is available")
 }
 
 // follow answers a wish with a node that is in each of the states in turn.
@@ -104,8 +245,9 @@ func TestWorkIsDoneOnce(t *testing.T) {
 		follow(t, plan.Wish{Goal: plan.Inspected}, states.Inspecting, states.Manageable, states.Manageable),
 		"an inspection that was under way before does not count, one that was not seen does")
 
+	const uninspected = "blocked: needs retry of inspection, before inspect"
 	require.Equal(t,
-		[]string{"send inspect", "blocked: needs retry of inspection, before inspect", "blocked: needs retry of inspection, before inspect"},
+		[]string{"send inspect", uninspected, uninspected},
 		follow(t, plan.Wish{Goal: plan.Inspected}, states.Manageable, states.InspectFail, states.Manageable),
 		"a failure is not forgotten when a person moves the node on")
 
@@ -131,11 +273,15 @@ func TestATearDownIsAskedForOnce(t *testing.T) {
 
 func TestAVerificationThatFailedIsNotRepeated(t *testing.T) {
 	wish := plan.Wish{Goal: plan.Manageable}
-	want := []string{"send manage", "wait for verification to end in manageable", "blocked: needs retry of verification, before manage"}
-	require.Equal(t, want, follow(t, wish, states.Enroll, states.Verifying, states.Enroll))
+	const unverified = "blocked: needs retry of verification, before manage"
+	require.Equal(t,
+		[]string{"send manage", "wait for verification to end in manageable", unverified},
+		follow(t, wish, states.Enroll, states.Verifying, states.Enroll))
 
 	wish.Policy = retry(plan.Verification)
-	require.Equal(t, []string{"send manage", "send manage", want[2]}, follow(t, wish, states.Enroll, states.Enroll, states.Enroll))
+	require.Equal(t,
+		[]string{"send manage", "send manage", unverified},
+		follow(t, wish, states.Enroll, states.Enroll, states.Enroll))
 }
 
 func TestAGoalThatIsLeftIsSoughtAnew(t *testing.T) {
@@ -164,17 +310,22 @@ func TestNextRefuses(t *testing.T) {
 		reason error
 		text   string
 	}{
-		"no table":            {nil, node(states.Active), good, machine.ErrNoTable, machine.ErrNoTable.Error()},
-		"an empty table":      {new(states.Table), node(states.Active), good, machine.ErrNoSuchState, `state "active" is not one of none's: {}`},
-		"a foreign state":     {states.Kilo.Table(), node(states.Rescue), good, machine.ErrNoSuchState, `state "rescue" is not one of kilo's: ` + states.Kilo.Table().States().String()},
-		"a number":            {latest, node(200), good, machine.ErrNoSuchState, `state "State(200)" is not one of 2026.2's: ` + latest.States().String()},
-		"null, newer version": {latest, node(states.NoState), good, machine.ErrNoSuchState, `state "none" is not one of 2026.2's: ` + latest.States().String()},
+		"no table": {nil, node(states.Active), good, machine.ErrNoTable, machine.ErrNoTable.Error()},
+		"an empty table": {new(states.Table), node(states.Active), good, machine.ErrNoSuchState,
+			`state "active" is not one of none's: {}`},
+		"a foreign state": {states.Kilo.Table(), node(states.Rescue), good, machine.ErrNoSuchState,
+			`state "rescue" is not one of kilo's: ` + states.Kilo.Table().States().String()},
+		"a number": {latest, node(200), good, machine.ErrNoSuchState,
+			`state "State(200)" is not one of 2026.2's: ` + latest.States().String()},
+		"null, where available has its name": {latest, node(states.NoState), good, machine.ErrNoSuchState,
+			`state "none" is not one of 2026.2's: ` + latest.States().String()},
 		"a target at work": {latest, machine.Node{State: states.Cleaning, Target: states.Cleaning}, good, machine.ErrTarget,
 			`stored target "cleaning" is not one of 2026.2's stable states: ` + latest.Stable().String()},
 		"no goal": {latest, node(states.Active), plan.Wish{}, plan.ErrGoal,
 			`unknown goal "none"; known: enrolled, manageable, available, active, adopted, rescued, errored, deletable, ` +
 				`inspected, cleaned, rebuilt, serviced, unprovisioned, and the stable states' words`},
-		"a number as goal": {latest, node(states.Active), plan.Wish{Goal: 200}, plan.ErrGoal, (&plan.GoalError{Word: "Goal(200)"}).Error()},
+		"a number as goal": {latest, node(states.Active), plan.Wish{Goal: 200}, plan.ErrGoal,
+			(&plan.GoalError{Word: "Goal(200)"}).Error()},
 		"a version to come": {states.Kilo.Table(), node(states.Active), plan.Wish{Goal: plan.Active, Version: 7}, plan.ErrVersion,
 			"API version 1.7 is not one of kilo's: 1.1 to 1.6"},
 	}
@@ -207,7 +358,9 @@ func TestAWishIsStoredAsJSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &back))
 	require.Equal(t, wish, back)
 
-	for _, bad := range []string{`{"goal":"happy"}`, `{"progress":{"stage":"lost"}}`, `{"policy":{"retries":{"luck":1}}}`, `{"policy":{"retries":7}}`} {
+	for _, bad := range []string{
+		`{"goal":"happy"}`, `{"progress":{"stage":"lost"}}`, `{"policy":{"retries":{"luck":1}}}`, `{"policy":{"retries":7}}`,
+	} {
 		require.Error(t, json.Unmarshal([]byte(bad), &back), bad)
 	}
 }
@@ -283,4 +436,43 @@ func checkStep(t require.TestingT, table *states.Table, n machine.Node, wish pla
 	default:
 		require.Equal(t, plan.Done, step.Action)
 	}
+}
+
+func TestWords(t *testing.T) {
+	for _, list := range [][]interface {
+		String() string
+		MarshalText() ([]byte, error)
+	}{
+		{plan.NoAction, plan.Send, plan.Wait, plan.Done, plan.Blocked},
+		{plan.NoArgument, plan.CleanSteps, plan.ServiceSteps, plan.RescuePassword},
+		{plan.NoReason, plan.NeedsRetry, plan.NeedsUnhold, plan.NeedsDestroy, plan.NeedsVersion, plan.Overtaken, plan.NoWay},
+		{plan.NoVerdict, plan.InProgress, plan.Succeeded, plan.Failed, plan.Moved},
+		{plan.Open, plan.Asked, plan.Finished},
+		{plan.NoWork, plan.Verification, plan.TearDown},
+		{plan.NoGoal, plan.Enrolled, plan.Unprovisioned},
+	} {
+		seen := make(map[string]bool)
+		for _, value := range list {
+			text, err := value.MarshalText()
+			require.NoError(t, err)
+			require.Equal(t, value.String(), string(text))
+			require.False(t, seen[value.String()])
+			seen[value.String()] = true
+		}
+	}
+	require.Equal(t, "Action(99)", plan.Action(99).String())
+	require.Equal(t, "Goal(99)", plan.Goal(99).String())
+	_, err := plan.Goal(99).MarshalText()
+	require.ErrorIs(t, err, plan.ErrGoal)
+	var goal plan.Goal
+	require.NoError(t, goal.UnmarshalText([]byte("none")))
+	require.ErrorIs(t, goal.UnmarshalText([]byte("rebuild")), plan.ErrGoal)
+}
+
+// TestTheLookupsHaveRoom guards the numbers that the lookups are made of.
+func TestTheLookupsHaveRoom(t *testing.T) {
+	for s := range states.AllStates() {
+		require.Less(t, int(s), 40, "places of manual cleaning begin there")
+	}
+	require.Less(t, int(states.CleanHold), 64-40)
 }

@@ -49,12 +49,11 @@ type Result struct {
 //
 // Where a request leads is the stable state in which its work ends, or the state
 // that it leads to at once. An unhold leads where the work that it lets go on
-// does. A clean also succeeds in available, for a hold step makes Ironic forget
-// that the cleaning is manual.
+// does. A clean also succeeds in available, see [Cleaned].
 //
 // Ironic moves the node before it answers 202, so that a manage from enroll that
-// finds the node in enroll again has failed. A node marked as retired ends a
-// tear-down in manageable, which is Moved here.
+// finds the node in enroll again has failed. The automated cleaning of a node
+// that is marked as retired ends in manageable, which is Moved here.
 //
 // The errors are [*states.UnknownError] (no verb), [*machine.EventError] (not
 // from that state), [machine.ErrNoTable], [*machine.StateError] and

@@ -54,7 +54,7 @@ func (n *tally) count(g *game) {
 }
 
 func (n *tally) log(t *testing.T, what string) {
-	t.Logf("%s: %d games (a series, API version, goal and policy, from every state with every stored target), %d places, %d moves",
+	t.Logf("%s: %d games (a series, an API version, a goal and a policy, from every state), %d places, %d moves",
 		what, n.games, n.configs, n.edges)
 	for _, goal := range plan.AllGoals() {
 		t.Logf("  %-13v at most %2d requests", goal, n.worst[goal])
@@ -92,7 +92,7 @@ func eachWish(t *testing.T, policies []plan.Policy, check func(*conductor, plan.
 func TestThePlanReachesTheGoal(t *testing.T) {
 	var covered tally
 	eachWish(t, policies(1), func(c *conductor, wish plan.Wish) {
-		g := play(c, wish, c.starts(wish.Version), 1)
+		g := play(c, wish, c.starts(wish), 1)
 		covered.count(g)
 		ways := waysOf(g)
 		for i, step := range g.steps {
@@ -274,7 +274,7 @@ func TestFailuresEndInBlocked(t *testing.T) {
 	for retries := range uint8(2) {
 		var covered tally
 		eachWish(t, policies(retries), func(c *conductor, wish plan.Wish) {
-			g := play(c, wish, c.starts(wish.Version), endless)
+			g := play(c, wish, c.starts(wish), endless)
 			covered.count(g)
 			if !wish.Policy.MayDestroy {
 				checkSpares(g)
