@@ -5,6 +5,7 @@
 //	states                what states, events and series there are; what leads where
 //	states/statestest     check your own machine against the tables; rapid generators
 //	machine               one node's life: a pure function, and a live node with hooks
+//	machine/plan          what to request next; what became of a request; what happened
 //	machine/looplab       the same tables as machines of github.com/looplab/fsm
 //	graph                 the diagram: DOT, Mermaid, JSON
 //	graph/render          the same as SVG, PNG and HTML

@@ -104,8 +104,8 @@ Measured on {{.Date}} with {{.Go}} on {{.CPU}} ({{.Cores}} cores), median of {{.
 life, or the making of a machine. "Times faster" is against the faster of looplab and stateless as its
 NewStateMachine makes it, which both take concurrent events one at a time; stateless in immediate mode
 leaves that to the caller. Apply is set against the peers' Fire. The peers do not take the time of a
-transition; Machine does unless Config.NoTime is set, and on this machine that is most of what a Fire with
-hooks costs. A Node is {{.Node}} bytes, a Machine without hooks {{.Machine}}.
+transition; Machine does unless Config.NoTime is set. A Node is {{.Node}} bytes, a Machine without hooks
+{{.Machine}}.
 `))
 
 // report prints the figures of the suite.
