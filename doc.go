@@ -7,6 +7,8 @@
 //	machine               one node's life: a pure function, and a live node with hooks
 //	machine/plan          what to request next; what became of a request; what happened
 //	machine/looplab       the same tables as machines of github.com/looplab/fsm
+//	powersync             the recorded power state of a fleet kept true
+//	powersync/storetest   check your own store of records
 //	graph                 the diagram: DOT, Mermaid, JSON
 //	graph/render          the same as SVG, PNG and HTML
 //	graph/cmd/stategraph  the command that documentation pipelines run
@@ -15,11 +17,11 @@
 //	verify/bmc/bmctest    BMCs to test against, healthy and not
 //	examples              programs: go run ./examples/NAME
 //
-// Arrows of import point one way: states <- machine <- verify <- verify/bmc, and
-// machine <- graph <- graph/render. The packages states, machine and verify
-// import the standard library alone, so that a program that needs just them adds
-// no other module to its build; bmclib comes in with verify/bmc, the renderer
-// with graph/render.
+// Arrows of import point one way: states <- machine <- verify <- verify/bmc, then
+// machine <- graph <- graph/render, and states <- powersync. The packages states,
+// machine, machine/plan, verify and powersync import the standard library alone,
+// so that a program that needs just them adds no other module to its build;
+// bmclib comes in with verify/bmc, the renderer with graph/render.
 //
 // What a package does is what Ironic does. Each names the upstream file that a
 // rule is from, and the tables of all series are compared with upstream's own in

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/powersync/storetest"
+	"github.com/ironstate/ironstate/states"
+)
+
+// asProgram makes the test binary the program.
+const asProgram = "POWERSYNC_SQLITE_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func open(t *testing.T, file string) *Store {
+	t.Helper()
+	s, err := Open(file)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func TestTheDatabaseIsAStore(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, storetest.Check(func(records ...powersync.Record) (powersync.Store, error) {
+		file, err := os.CreateTemp(dir, "*.db")
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
+		s := open(t, file.Name())
+		return s, s.Add(t.Context(), records...)
+	}))
+}
+
+func TestFilesMayHaveAnyName(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a fleet?50%#1.db")
+	require.NoError(t, open(t, file).Add(t.Context(), fleet(1)...))
+	require.FileExists(t, file)
+	_, err := Open(filepath.Join(t.TempDir(), "no", "such", "folder"))
+	require.Error(t, err)
+}
+
+func TestTheProgramDoesItsRounds(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"-nodes", "50", "-rounds", "2"}, &out))
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	require.Len(t, lines, 3)
+	require.Equal(t, "0 old reservations dropped", lines[0])
+	require.Regexp(t, `^sync round: 50 nodes in .*: \d+ equal, \d+ forced$`, lines[2])
+}
+
+const (
+	kills     = 24
+	fleetSize = 300
+)
+
+// TestNoKillLosesOrDoublesARecord kills the program with SIGKILL at random
+// moments: at its start, while it fills the database, while it does rounds.
+func TestNoKillLosesOrDoublesARecord(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "fleet.db")
+	revisions := map[string]int64{}
+	held := 0
+	for i := range kills {
+		killSoon(t, file, i%3 > 0)
+		held += checkFleet(t, open(t, file), revisions)
+	}
+	t.Logf("%d kills, %d nodes were held", kills, held)
+	require.Len(t, revisions, fleetSize)
+
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"-db", file, "-nodes", "300", "-rounds", "1"}, &out))
+	require.Zero(t, checkFleet(t, open(t, file), revisions), "held after a restart")
+}
+
+// killSoon starts the program and kills it after a while, which begins when it
+// is doing rounds if the caller so wants.
+func killSoon(t *testing.T, file string, inRounds bool) {
+	t.Helper()
+	program := exec.Command(os.Args[0], "-db", file, "-nodes", "300", "-rounds", "1000000")
+	program.Env = append(os.Environ(), asProgram+"=1")
+	program.Stderr = os.Stderr
+	out, err := program.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, program.Start())
+	lines := bufio.NewReader(out)
+	if inRounds {
+		_, err := lines.ReadString('\n')
+		require.NoError(t, err)
+	}
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		_, _ = io.Copy(io.Discard, lines)
+	}()
+	time.Sleep(rand.N(200 * time.Millisecond))
+	require.NoError(t, program.Process.Kill())
+	<-drained
+	require.Error(t, program.Wait(), "it was killed")
+}
+
+// checkFleet checks what a killed program has left behind against what the one
+// before it did, and returns how many nodes are held.
+func checkFleet(t *testing.T, s *Store, revisions map[string]int64) (held int) {
+	t.Helper()
+	var integrity string
+	require.NoError(t, s.db.QueryRow("PRAGMA integrity_check").Scan(&integrity))
+	require.Equal(t, "ok", integrity)
+
+	seen := map[string]bool{}
+	for r, err := range s.Records(t.Context()) {
+		require.NoError(t, err)
+		require.False(t, seen[r.ID], "%s is there twice", r.ID)
+		seen[r.ID] = true
+		if before, known := revisions[r.ID]; known {
+			require.GreaterOrEqual(t, r.Revision, before, "a change of %s is lost", r.ID)
+		}
+		revisions[r.ID] = r.Revision
+
+		want := powersync.Record{ID: r.ID, ProvisionState: states.Active, Power: states.PowerOn, Revision: r.Revision}
+		if r.Reservation != "" {
+			held++
+			want.Reservation, want.TargetPower = name, states.PowerOn
+		}
+		want.LastError = r.LastError
+		require.Equal(t, want, r, "half written")
+	}
+	if len(revisions) > 0 {
+		require.Len(t, seen, fleetSize)
+	}
+	return held
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// driver returns a driver for the BMCs of the hall. It keeps a session on each.
+func (h *hall) driver() (*bmc.Driver, error) {
+	configs := make(map[string]bmc.Config, len(h.machines))
+	for _, m := range h.machines {
+		configs[m.id] = bmc.Config{
+			Host:        m.bmc.Host(),
+			RedfishPort: m.bmc.Port(),
+			RootCAs:     m.bmc.CertPool(),
+			User:        bmctest.DefaultUser,
+			Password:    bmctest.DefaultPassword,
+			Protocol:    bmc.Redfish,
+			Timeout:     bmcTimeout,
+		}
+	}
+	return bmc.NewDriver(bmc.DriverConfig{
+		Sessions: len(configs),
+		Lookup: func(_ context.Context, id string) (bmc.Config, error) {
+			c, ok := configs[id]
+			if !ok {
+				return c, fmt.Errorf("there is no machine %q", id)
+			}
+			return c, nil
+		},
+	})
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// role is how a machine behaves.
+type role uint8
+
+const (
+	healthy    role = iota
+	enroll          // its node is in enroll
+	liar            // its BMC says that it is off, whatever it is told
+	hanging         // its BMC does not end its answers
+	dead            // its BMC's port is closed
+	behindBack      // somebody switches it now and then
+	numRoles
+)
+
+var roleWords = [numRoles]string{"healthy", "in enroll", "lying", "hanging", "dead", "switched behind our back"}
+
+// roleOf returns the roles in turn, so that 200 machines have some of each.
+func roleOf(i int) role {
+	switch i % 20 {
+	case 3:
+		return enroll
+	case 6:
+		return liar
+	case 9:
+		return hanging
+	case 12:
+		return dead
+	case 15, 17, 19:
+		return behindBack
+	default:
+		return healthy
+	}
+}
+
+const systemID = "1"
+
+type machine struct {
+	id   string
+	role role
+	bmc  *bmctest.Redfish
+}
+
+type hall struct {
+	machines []machine
+	records  powersync.Memory
+}
+
+func openHall(n int) (*hall, error) {
+	h := &hall{machines: make([]machine, n)}
+	errs := make([]error, n)
+	h.each(func(i int, m *machine) {
+		m.id = fmt.Sprintf("node-%03d", i)
+		m.role = roleOf(i)
+		m.bmc, errs[i] = bmctest.NewRedfish(bmctest.RedfishConfig{
+			Systems: []bmctest.System{{ID: systemID, Power: bmctest.PowerOn}},
+			Faults:  faults(m.role),
+		})
+	})
+	if err := errors.Join(errs...); err != nil {
+		h.close()
+		return nil, err
+	}
+	for _, m := range h.machines {
+		h.records.Put(recordOf(m))
+	}
+	return h, nil
+}
+
+// each calls f for all machines at once.
+func (h *hall) each(f func(i int, m *machine)) {
+	var all sync.WaitGroup
+	for i := range h.machines {
+		all.Go(func() { f(i, &h.machines[i]) })
+	}
+	all.Wait()
+}
+
+func recordOf(m machine) powersync.Record {
+	if m.role == enroll {
+		return powersync.Record{ID: m.id, ProvisionState: states.Enroll}
+	}
+	return powersync.Record{ID: m.id, ProvisionState: states.Active, Power: states.PowerOn}
+}
+
+func faults(r role) []bmctest.Fault {
+	const system = "/redfish/v1/Systems/" + systemID
+	switch r {
+	case liar:
+		return []bmctest.Fault{{On: system, Method: http.MethodGet, Do: bmctest.Property("PowerState", bmctest.PowerOff)}}
+	case hanging:
+		return []bmctest.Fault{{On: system, Method: http.MethodGet, Do: bmctest.HangAfter(20)}}
+	case dead:
+		return []bmctest.Fault{{Do: bmctest.Refuse()}}
+	default:
+		return nil
+	}
+}
+
+func (h *hall) close() {
+	h.each(func(_ int, m *machine) {
+		if m.bmc != nil {
+			m.bmc.Close()
+		}
+	})
+}
+
+// roles says how many machines have each role.
+func (h *hall) roles() string {
+	var count [numRoles]int
+	for _, m := range h.machines {
+		count[m.role]++
+	}
+	var parts []string
+	for r, n := range count {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, roleWords[r]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// disturb switches machines off that are to be on, one after the other: every
+// other one in even rounds, the rest in odd ones.
+func (h *hall) disturb(round int) {
+	switched := 0
+	for _, m := range h.machines {
+		if m.role != behindBack {
+			continue
+		}
+		if switched++; switched%2 == round%2 {
+			_ = m.bmc.SetPower(systemID, bmctest.PowerOff) // there is such a system
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+}
+
+// repair makes all BMCs healthy.
+func (h *hall) repair() error {
+	var errs []error
+	for _, m := range h.machines {
+		errs = append(errs, m.bmc.ClearFaults())
+	}
+	return errors.Join(errs...)
+}
+
+// check returns an error unless all recorded power states are true, no node is
+// in maintenance and none in enroll was asked.
+func (h *hall) check() error {
+	var errs []error
+	for _, m := range h.machines {
+		r, err := h.records.Load(context.Background(), m.id)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case m.role == enroll && len(m.bmc.Requests()) > 0:
+			errs = append(errs, fmt.Errorf("%s is in enroll and was asked", m.id))
+		case m.role != enroll && (r.Maintenance || wordOf[r.Power] != m.bmc.Power(systemID)):
+			errs = append(errs, fmt.Errorf("%s is %s, recorded is %+v", m.id, m.bmc.Power(systemID), r))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+var wordOf = map[states.Power]string{
+	states.PowerOn:  bmctest.PowerOn,
+	states.PowerOff: bmctest.PowerOff,
+}

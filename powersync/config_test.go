@@ -1,0 +1,51 @@
+package powersync_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/powersync"
+)
+
+func TestNewRefusesWhatCannotBe(t *testing.T) {
+	one := func(string) string { return "one" }
+	tests := []struct {
+		field string
+		set   func(*powersync.Config)
+		text  string
+	}{
+		{"Store", func(c *powersync.Config) { c.Store = nil }, "powersync: Store is <nil>: want a Store"},
+		{"Driver", func(c *powersync.Config) { c.Driver = nil }, ""},
+		{"Interval", func(c *powersync.Config) { c.Interval = -time.Second }, "powersync: Interval is -1s: want 0 for the default, or more"},
+		{"RecoveryInterval", func(c *powersync.Config) { c.RecoveryInterval = -2 }, ""},
+		{"Workers", func(c *powersync.Config) { c.Workers = -1 }, ""},
+		{"MaxRetries", func(c *powersync.Config) { c.MaxRetries = -2 }, "powersync: MaxRetries is -2: want 0 for the default, or more, or NoRetries"},
+		{"Timeout", func(c *powersync.Config) { c.Timeout = -1 }, ""},
+		{"SoftTimeout", func(c *powersync.Config) { c.SoftTimeout = -1 }, ""},
+		{"Poll", func(c *powersync.Config) { c.Poll = -1 }, ""},
+		{"Jitter", func(c *powersync.Config) { c.Jitter = -1 }, ""},
+		{"Backoff", func(c *powersync.Config) { c.Backoff = -1 }, ""},
+		{"MaxBackoff", func(c *powersync.Config) { c.Backoff, c.MaxBackoff = 2, 1 }, ""},
+		{"MaxBackoff", func(c *powersync.Config) { c.MaxBackoff = -1 }, ""},
+		{"Backoff", func(c *powersync.Config) { c.MaxBackoff = 1 }, ""},
+		{"PerNetwork", func(c *powersync.Config) { c.Network, c.PerNetwork = one, -1 }, ""},
+		{"PerNetwork", func(c *powersync.Config) { c.Network = one }, ""},
+		{"Network", func(c *powersync.Config) { c.PerNetwork = 1 }, "powersync: Network is nil: want a function, since PerNetwork is set"},
+		{"ForceLimit", func(c *powersync.Config) { c.ForceLimit = -1 }, ""},
+	}
+	for _, test := range tests {
+		config := powersync.Config{Store: new(powersync.Memory), Driver: newHardware()}
+		test.set(&config)
+		s, err := powersync.New(config)
+		require.Nil(t, s)
+		require.ErrorIs(t, err, powersync.ErrConfig)
+		var bad *powersync.ConfigError
+		require.ErrorAs(t, err, &bad)
+		require.Equal(t, test.field, bad.Field)
+		if test.text != "" {
+			require.EqualError(t, err, test.text)
+		}
+	}
+}

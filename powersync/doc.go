@@ -1,0 +1,51 @@
+// Package powersync keeps the recorded power state of a fleet true, as Ironic's
+// conductor does, and leaves nodes in enroll alone.
+//
+// A [Store] has the records, a [Driver] asks the hardware, a [Syncer] brings the
+// two together:
+//
+//	syncer, err := powersync.New(powersync.Config{Store: store, Driver: driver})
+//	...
+//	err = syncer.Run(ctx) // a round every two minutes, until ctx ends
+//
+// [Syncer.Sync] is one round. It reads the power state of every node that is not
+// to be left alone, and where it is not the recorded one, sets the hardware to
+// what is recorded, or with [Config.RecordOnly] records what was read. A node
+// that fails round after round goes into maintenance with the fault
+// [FaultPowerFailure]. [Syncer.Recover] takes it out again once its power state
+// can be read. [Syncer.Set] sets a power state on purpose.
+//
+// # Rules
+//
+// A round skips nodes in enroll, wait call-back, clean wait and adopt failed,
+// nodes in maintenance, and those that have a target power state or a
+// reservation. For a node taken, with count the attempts that failed in a row,
+// this one included:
+//
+//   - No power state is recorded and the driver finds the node's configuration
+//     invalid: nothing happens.
+//   - Reading fails: nothing changes, and once count is over
+//     [Config.MaxRetries] the node goes into maintenance, its recorded power
+//     state unchanged ([Config.ForgetUnread] records none, as Ironic's code does
+//     against its documentation).
+//   - What is read is recorded: count starts over, and a last error that was left
+//     behind is cleared. In a failed provision state it is kept: it says what
+//     failed.
+//   - No power state is recorded: what was read is.
+//   - They differ and count is over MaxRetries: what was read is recorded and the
+//     node goes into maintenance.
+//   - They differ: the hardware is set, or what was read is recorded where
+//     Config.RecordOnly says so, the driver cannot force, or the node forbids
+//     power off.
+//
+// Nothing is written over a record that somebody else has changed since it was
+// loaded: the node is looked at again from the start, its hardware included.
+// While it acts on hardware a Syncer holds the node's reservation.
+//
+// Counts live in memory. A process that starts anew gives every node its
+// retries anew, as a conductor does.
+//
+// Source: _sync_power_states, do_sync_power_state, _power_failure_recovery and
+// change_node_power_state in ironic/conductor/manager.py, node_power_action in
+// ironic/conductor/utils.py.
+package powersync

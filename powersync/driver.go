@@ -1,0 +1,47 @@
+package powersync
+
+import (
+	"context"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// Driver asks the hardware of a fleet. Its methods are called from many
+// goroutines at once, sometimes for the same node. Their context has a deadline,
+// [Config.Timeout] from the call; a method that has not returned soon after its
+// context ended is left behind in its goroutine and the call counts as failed,
+// as does one that panics.
+//
+// Errors must hold no secret: they become the node's last error and reason for
+// maintenance, and are logged.
+//
+// A Driver may have more abilities: see [Validator] and [Forcer].
+type Driver interface {
+	// PowerState reads a node's power state: PowerOn, PowerOff, or PowerError
+	// where the hardware answered without one. Anything else counts as
+	// PowerError.
+	PowerState(ctx context.Context, id string) (states.Power, error)
+
+	// SetPower asks the hardware for a power state and returns when the hardware
+	// has taken the request; it need not be there yet. In rounds the request
+	// is PowerOn or PowerOff. [Syncer.Set] may also ask for PowerRebooting,
+	// and for PowerSoftRebooting and PowerSoftOff, of a machine that is on.
+	// An error that matches [errors.ErrUnsupported] says that the driver has no
+	// such request.
+	SetPower(ctx context.Context, id string, power states.Power) error
+}
+
+// Validator is a [Driver] that can tell whether what it needs to know about a
+// node is configured, without asking the hardware.
+//
+// A node that is not is left alone by rounds until a power state is recorded
+// for it, is not recovered, and has its power requests refused.
+type Validator interface {
+	Validate(ctx context.Context, id string) error
+}
+
+// Forcer is a [Driver] that must not set the power of some nodes in rounds: what
+// was read is then recorded. It is Ironic's supports_power_sync.
+type Forcer interface {
+	CanForce(id string) bool
+}

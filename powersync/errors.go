@@ -1,0 +1,91 @@
+package powersync
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+var (
+	// ErrConfig: a [Config] cannot work. The error is a [*ConfigError].
+	ErrConfig = errors.New("bad configuration")
+	// ErrRunning: a round of this kind is under way in this Syncer.
+	ErrRunning = errors.New("a round is under way")
+	// ErrRefused: a power request is not allowed in the node's provision state.
+	// The error is a [*RefusedError]. Ironic answers with status 400.
+	ErrRefused = errors.New("power request refused")
+	// ErrLocked: somebody else holds the node or is changing its power. Try
+	// again later. Ironic answers with status 409.
+	ErrLocked = errors.New("node is locked")
+	// ErrRequest: what was asked for is no power state that can be asked for.
+	// Ironic answers with status 400.
+	ErrRequest = errors.New("not a power state that can be asked for")
+	// ErrNotReached: the hardware took the request and was not seen in the
+	// power state that was asked for in time.
+	ErrNotReached = errors.New("power state not reached")
+	// ErrNotSaved: the outcome of a power request could not be stored. The
+	// Syncer tries again in its next round; until then the node is reserved.
+	ErrNotSaved = errors.New("outcome not saved")
+	// ErrPanic: a Driver, a Store or a callback panicked. The error is a
+	// [*PanicError].
+	ErrPanic = errors.New("panic")
+
+	errNoPower = errors.New("the hardware tells no power state")
+)
+
+// ConfigError says which field of a [Config] cannot work. It matches [ErrConfig].
+type ConfigError struct {
+	Field string
+	Value any    // what it is
+	Want  string // what would have been right
+}
+
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("powersync: %s is %v: want %s", e.Field, e.Value, e.Want)
+}
+
+// Is reports whether target is [ErrConfig].
+func (e *ConfigError) Is(target error) bool { return target == ErrConfig }
+
+// RefusedError says that a node's provision state does not allow power requests.
+// It matches [ErrRefused].
+type RefusedError struct {
+	ID    string
+	State states.State
+	Power states.Power // what was asked for
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("node %s: request for %q refused in provision state %q", e.ID, e.Power, e.State)
+}
+
+// Is reports whether target is [ErrRefused].
+func (e *RefusedError) Is(target error) bool { return target == ErrRefused }
+
+// PanicError is a panic of a Driver, a Store or a callback. Its text tells the
+// value only where the Go runtime made it: any other may hold a secret. It
+// matches [ErrPanic].
+type PanicError struct {
+	Value any
+	Stack []byte // as [runtime/debug.Stack] has it
+}
+
+func (e *PanicError) Error() string {
+	if err, ok := e.Value.(runtime.Error); ok {
+		return "panic: " + err.Error()
+	}
+	return fmt.Sprintf("panic with a value of type %T", e.Value)
+}
+
+// Is reports whether target is [ErrPanic].
+func (e *PanicError) Is(target error) bool { return target == ErrPanic }
+
+// recoverTo, deferred, makes a panic the error that a function returns.
+func recoverTo(err *error) {
+	if value := recover(); value != nil {
+		*err = &PanicError{Value: value, Stack: debug.Stack()}
+	}
+}

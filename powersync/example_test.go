@@ -1,0 +1,107 @@
+package powersync_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+)
+
+// bmcs is a Driver that needs no hardware.
+type bmcs struct{ power sync.Map }
+
+// newBMCs returns BMCs of machines that are in these power states.
+func newBMCs(power map[string]states.Power) *bmcs {
+	b := new(bmcs)
+	for id, p := range power {
+		b.power.Store(id, p)
+	}
+	return b
+}
+
+func (b *bmcs) PowerState(_ context.Context, id string) (states.Power, error) {
+	power, ok := b.power.Load(id)
+	if !ok {
+		return states.NoPower, errors.New("no answer")
+	}
+	return power.(states.Power), nil
+}
+
+func (b *bmcs) SetPower(_ context.Context, id string, power states.Power) error {
+	b.power.Store(id, power.Target())
+	return nil
+}
+
+func Example() {
+	store := new(powersync.Memory)
+	store.Put(powersync.Record{ID: "node-1", ProvisionState: states.Active, Power: states.PowerOn})
+	store.Put(powersync.Record{ID: "node-2", ProvisionState: states.Active, Power: states.PowerOn})
+	store.Put(powersync.Record{ID: "node-3", ProvisionState: states.Enroll})
+
+	syncer, err := powersync.New(powersync.Config{
+		Store:  store,
+		Driver: newBMCs(map[string]states.Power{"node-1": states.PowerOn, "node-2": states.PowerOff}),
+		OnEvent: func(e powersync.Event) {
+			fmt.Printf("%s: %v, recorded %q, read %q\n", e.ID, e.Outcome, e.Recorded, e.Read)
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	for range 2 {
+		report, err := syncer.Sync(context.Background())
+		fmt.Println(report.Nodes.Of(powersync.Equal), "equal,", report.Nodes.Skipped(), "skipped,", err)
+	}
+	// Output:
+	// node-2: forced, recorded "power on", read "power off"
+	// 1 equal, 1 skipped, <nil>
+	// 2 equal, 1 skipped, <nil>
+}
+
+func ExampleSyncer_Set() {
+	store := new(powersync.Memory)
+	store.Put(powersync.Record{ID: "node-1", ProvisionState: states.Active, Power: states.PowerOn})
+	store.Put(powersync.Record{ID: "node-2", ProvisionState: states.Cleaning, Power: states.PowerOn})
+	syncer, err := powersync.New(powersync.Config{
+		Store:  store,
+		Driver: newBMCs(map[string]states.Power{"node-1": states.PowerOn, "node-2": states.PowerOn}),
+	})
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	fmt.Println(syncer.Set(ctx, "node-1", states.PowerSoftOff, powersync.FallBack()))
+	fmt.Println(syncer.Set(ctx, "node-2", states.PowerOff))
+	for _, id := range []string{"node-1", "node-2"} {
+		r, _ := store.Load(ctx, id)
+		fmt.Println(r.ID, r.Power)
+	}
+	// Output:
+	// <nil>
+	// node node-2: request for "power off" refused in provision state "cleaning"
+	// node-1 power off
+	// node-2 power on
+}
+
+// Prometheus' text format, or a collector's metrics, are a loop away.
+func ExampleStats_Metrics() {
+	syncer, err := powersync.New(powersync.Config{Store: new(powersync.Memory), Driver: new(bmcs)})
+	if err != nil {
+		panic(err)
+	}
+	for m := range syncer.Stats().Metrics() {
+		if m.Outcome == "" && m.Counter {
+			fmt.Println(m.Name, m.Value)
+		}
+	}
+	// Output:
+	// powersync_rounds_total 0
+	// powersync_recovery_rounds_total 0
+	// powersync_overruns_total 0
+	// powersync_reads_total 0
+	// powersync_sets_total 0
+	// powersync_abandoned_total 0
+}

@@ -1,0 +1,185 @@
+package powersync_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var errDead = errors.New("no route to host")
+
+// hardware is a Driver of machines that exist in memory. Machines that it has no
+// power state for cannot be read.
+type hardware struct {
+	mu     sync.Mutex
+	power  map[string]states.Power
+	dead   map[string]bool // neither read nor set
+	deaf   map[string]bool // take a request and do nothing
+	refuse map[string]error
+	reads  []string
+	sets   []string // "node power off"
+
+	onRead func(ctx context.Context, id string) // called before a read
+	onSet  func(ctx context.Context, id string) // called before a set
+}
+
+// newHardware returns machines "a", "b", ... in these power states.
+func newHardware(power ...states.Power) *hardware {
+	h := &hardware{
+		power:  map[string]states.Power{},
+		dead:   map[string]bool{},
+		deaf:   map[string]bool{},
+		refuse: map[string]error{},
+	}
+	for i, p := range power {
+		h.power[name(i)] = p
+	}
+	return h
+}
+
+func name(i int) string { return string(rune('a' + i)) }
+
+func (h *hardware) PowerState(ctx context.Context, id string) (states.Power, error) {
+	if h.onRead != nil {
+		h.onRead(ctx, id)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.reads = append(h.reads, id)
+	if h.dead[id] {
+		return states.NoPower, errDead
+	}
+	return h.power[id], nil
+}
+
+func (h *hardware) SetPower(ctx context.Context, id string, power states.Power) error {
+	if h.onSet != nil {
+		h.onSet(ctx, id)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.sets = append(h.sets, id+" "+power.String())
+	switch {
+	case h.dead[id]:
+		return errDead
+	case h.refuse[id] != nil:
+		return h.refuse[id]
+	case !h.deaf[id]:
+		h.power[id] = power.Target()
+	}
+	return nil
+}
+
+func (h *hardware) set(id string, power states.Power) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.power[id] = power
+}
+
+func (h *hardware) kill(id string, dead bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.dead[id] = dead
+}
+
+// calls returns what was read and set, and forgets it.
+func (h *hardware) calls() (reads, sets []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	reads, sets = h.reads, h.sets
+	h.reads, h.sets = nil, nil
+	return reads, sets
+}
+
+// hall is a Syncer over hardware and a store in memory, and the events it told.
+type hall struct {
+	*powersync.Syncer
+	*hardware
+	store *powersync.Memory
+
+	mu     sync.Mutex
+	events []powersync.Event
+}
+
+// newHall makes a hall of machines "a", "b", ... with these records; their IDs
+// are filled in.
+func newHall(t testing.TB, h *hardware, records []powersync.Record, set ...func(*powersync.Config)) *hall {
+	t.Helper()
+	hall := &hall{hardware: h, store: new(powersync.Memory)}
+	for i, r := range records {
+		r.ID = name(i)
+		hall.store.Put(r)
+	}
+	config := powersync.Config{Store: hall.store, Driver: h, Name: "this", OnEvent: hall.note}
+	for _, s := range set {
+		s(&config)
+	}
+	var err error
+	hall.Syncer, err = powersync.New(config)
+	require.NoError(t, err)
+	return hall
+}
+
+func (h *hall) note(e powersync.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.events = append(h.events, e)
+}
+
+// told returns the events so far.
+func (h *hall) told() []powersync.Event {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.events)
+}
+
+// round does a sync round and returns the outcome of its one node, or of all
+// nodes where they have the same.
+func (h *hall) round(t testing.TB) powersync.Outcome {
+	t.Helper()
+	report, err := h.Sync(t.Context())
+	require.NoError(t, err)
+	return onlyOutcome(t, report)
+}
+
+func onlyOutcome(t testing.TB, report powersync.Report) powersync.Outcome {
+	t.Helper()
+	var only powersync.Outcome
+	for o, n := range report.Nodes.All() {
+		require.Equal(t, report.Nodes.Seen(), n, "%v", report)
+		only = o
+	}
+	return only
+}
+
+// record returns a record without its revision.
+func (h *hall) record(t testing.TB, id string) powersync.Record {
+	t.Helper()
+	r, err := h.store.Load(context.Background(), id)
+	require.NoError(t, err)
+	r.Revision = 0
+	return r
+}
+
+// node is a record of an available node.
+func node(power states.Power) powersync.Record {
+	return powersync.Record{ProvisionState: states.Available, Power: power}
+}
+
+func nodes(records ...powersync.Record) []powersync.Record { return records }
+
+const (
+	unknown = states.NoPower
+	isOn    = states.PowerOn
+	isOff   = states.PowerOff
+)

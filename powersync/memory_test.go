@@ -1,0 +1,53 @@
+package powersync_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/powersync/storetest"
+)
+
+func TestMemoryIsAStore(t *testing.T) {
+	require.NoError(t, storetest.Check(func(records ...powersync.Record) (powersync.Store, error) {
+		m := new(powersync.Memory)
+		for _, r := range records {
+			m.Put(r)
+		}
+		return m, nil
+	}))
+}
+
+func TestMemoryIsFilledAndEmptied(t *testing.T) {
+	m := new(powersync.Memory)
+	require.ErrorIs(t, m.Edit("a", func(*powersync.Record) {}), powersync.ErrNotFound)
+	m.Delete("a")
+	m.Put(powersync.Record{})
+	require.Zero(t, m.Len())
+
+	m.Put(powersync.Record{ID: "a"})
+	m.Put(powersync.Record{ID: "b"})
+	m.Put(powersync.Record{ID: "a", Maintenance: true})
+	require.Equal(t, 2, m.Len())
+	require.NoError(t, m.Edit("a", func(r *powersync.Record) { r.ID = "z"; r.Fault = "x" }))
+	r, err := m.Load(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, powersync.Record{ID: "a", Maintenance: true, Fault: "x", Revision: r.Revision}, r)
+
+	m.Delete("a")
+	require.ErrorIs(t, m.Update(t.Context(), r), powersync.ErrNotFound)
+	m.Put(powersync.Record{ID: "a"})
+	require.ErrorIs(t, m.Update(t.Context(), r), powersync.ErrConflict, "another node of this name")
+	m.Put(powersync.Record{ID: "c"})
+	require.Equal(t, 3, m.Len())
+}
+
+// Past this a round lives on its workers.
+const heapOfASmallRound = 1 << 20
+
+func TestARoundsMemoryDoesNotGrowWithTheFleet(t *testing.T) {
+	small := heapOfRound(t, 1_000, 8)
+	large := heapOfRound(t, 100_000, 8)
+	require.Less(t, large-small, int64(heapOfASmallRound), "%d B with 1,000 nodes, %d B with 100,000", small, large)
+}

@@ -1,0 +1,287 @@
+package powersync_test
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+)
+
+// world is a hall in which everybody does as they like. It stands between the
+// Syncer and its store and hardware, and checks each call against the rules.
+type world struct {
+	*hall
+	t      *rapid.T
+	config powersync.Config
+
+	round   powersync.Round
+	asked   states.Power // by the request under way; none in a round
+	read    map[string][]states.Power
+	bad     map[string]int  // rounds in a row in which the node did not read as recorded
+	wasBad  map[string]bool // in this round
+	meddle  []func()        // done one at a time, while the hardware is asked
+	updates int             // left until the process dies
+}
+
+const worldSize = 3
+
+func newWorld(t *rapid.T) *world {
+	w := &world{t: t, bad: map[string]int{}, hall: &hall{store: new(powersync.Memory)}}
+	w.hardware = newHardware()
+	w.onRead = w.checkRead
+	w.onSet = func(context.Context, string) { w.meddleOnce() }
+	for i := range worldSize {
+		w.power[name(i)] = drawPower(t)
+		w.store.Put(powersync.Record{ID: name(i), ProvisionState: drawState(t), Power: drawPower(t)})
+	}
+	w.config = powersync.Config{
+		Store: w, Driver: w, Name: "this", Workers: 1, Poll: time.Microsecond,
+		MaxRetries:   rapid.SampledFrom([]int{powersync.NoRetries, 1, 2}).Draw(t, "retries"),
+		RecordOnly:   rapid.Bool().Draw(t, "record only"),
+		ForgetUnread: rapid.Bool().Draw(t, "forget"),
+		ForceLimit:   rapid.SampledFrom([]int{0, 2}).Draw(t, "force limit"),
+	}
+	w.start()
+	return w
+}
+
+func drawPower(t *rapid.T) states.Power {
+	return rapid.SampledFrom([]states.Power{isOn, isOff, unknown, states.PowerError}).Draw(t, "power")
+}
+
+func drawState(t *rapid.T) states.State {
+	return rapid.SampledFrom([]states.State{
+		states.Available, states.Active, states.Manageable, states.Enroll, states.Cleaning, states.CleanWait, states.DeployFail,
+	}).Draw(t, "state")
+}
+
+func drawNode(t *rapid.T) string { return name(rapid.IntRange(0, worldSize-1).Draw(t, "node")) }
+
+// start starts a process anew.
+func (w *world) start() {
+	var err error
+	w.Syncer, err = powersync.New(w.config)
+	require.NoError(w.t, err)
+	w.updates = 1 << 30
+	w.bad = map[string]int{}
+	_, err = w.Reclaim(context.Background())
+	require.NoError(w.t, err)
+	for i := range worldSize {
+		require.NotEqual(w.t, "this", w.record(w.t, name(i)).Reservation)
+	}
+}
+
+// record stands in for hall's, which wants a testing.TB.
+func (w *world) record(t *rapid.T, id string) powersync.Record {
+	r, err := w.store.Load(context.Background(), id)
+	require.NoError(t, err)
+	return r
+}
+
+func (w *world) PowerState(ctx context.Context, id string) (states.Power, error) {
+	recorded := w.record(w.t, id)
+	power, err := w.hardware.PowerState(ctx, id)
+	if err != nil || power != isOn && power != isOff {
+		power = unknown
+	}
+	w.read[id] = append(w.read[id], power)
+	if w.asked == unknown && w.round == powersync.SyncRound {
+		w.wasBad[id] = power == unknown || recorded.Power != power
+	}
+	return power, err
+}
+
+// checkRead is called when a read begins.
+func (w *world) checkRead(_ context.Context, id string) {
+	r := w.record(w.t, id)
+	if w.asked == unknown {
+		require.NotEqual(w.t, states.Enroll, r.ProvisionState, "a round asks a node in enroll")
+		require.Equal(w.t, w.round == powersync.RecoveryRound, r.Maintenance)
+		require.Empty(w.t, r.Reservation)
+	}
+	w.meddleOnce()
+}
+
+func (w *world) meddleOnce() {
+	if len(w.meddle) > 0 {
+		w.meddle[0]()
+		w.meddle = w.meddle[1:]
+	}
+}
+
+func (w *world) Update(ctx context.Context, r powersync.Record) error {
+	if w.updates--; w.updates < 0 {
+		return errStore
+	}
+	old := w.record(w.t, r.ID)
+	if err := w.store.Update(ctx, r); err != nil {
+		return err
+	}
+	w.checkUpdate(old, r)
+	return nil
+}
+
+// checkUpdate checks what a Syncer has written over what was there.
+func (w *world) checkUpdate(old, r powersync.Record) {
+	t := w.t
+	require.Equal(t, old.Revision, r.Revision, "a change by somebody else is written over")
+	require.Equal(t, old.ProvisionState, r.ProvisionState)
+	require.Equal(t, old.DisablePowerOff, r.DisablePowerOff)
+	require.Contains(t, []string{"", "this"}, old.Reservation)
+
+	if old.Power != r.Power {
+		known := append(slices.Clone(w.read[r.ID]), w.asked.Target())
+		if w.config.ForgetUnread && r.Maintenance && !old.Maintenance {
+			known = append(known, unknown)
+		}
+		require.Contains(t, known, r.Power, "recorded power that was neither read nor asked for")
+	}
+	switch {
+	case r.Maintenance && !old.Maintenance:
+		require.Equal(t, powersync.SyncRound, w.round)
+		require.Equal(t, unknown, w.asked, "a request sets no maintenance")
+		require.Equal(t, powersync.FaultPowerFailure, r.Fault)
+		require.True(t, w.wasBad[r.ID])
+		require.Greater(t, w.bad[r.ID]+1, max(w.config.MaxRetries, 0), "before the retries are over")
+	case old.Maintenance && !r.Maintenance:
+		require.Equal(t, powersync.RecoveryRound, w.round)
+		require.Equal(t, powersync.FaultPowerFailure, old.Fault, "taken out of maintenance that a person set")
+	default:
+		require.Equal(t, old.Fault, r.Fault)
+		require.Equal(t, old.MaintenanceReason, r.MaintenanceReason)
+	}
+}
+
+func (w *world) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
+	return w.store.Records(ctx)
+}
+
+func (w *world) Load(ctx context.Context, id string) (powersync.Record, error) {
+	return w.store.Load(ctx, id)
+}
+
+// person returns what somebody else does to a node.
+func person(t *rapid.T, w *world) func() {
+	id := drawNode(t)
+	edits := map[string]func(*powersync.Record){
+		"into maintenance":   func(r *powersync.Record) { r.Maintenance, r.MaintenanceReason, r.Fault = true, "by a person", "" },
+		"out of maintenance": func(r *powersync.Record) { r.Maintenance, r.MaintenanceReason, r.Fault = false, "", "" },
+		"lock": func(r *powersync.Record) {
+			if r.Reservation == "" {
+				r.Reservation = "a person"
+			}
+		},
+		"unlock": func(r *powersync.Record) {
+			if r.Reservation == "a person" {
+				r.Reservation = ""
+			}
+		},
+		"forbid power off": func(r *powersync.Record) { r.DisablePowerOff = !r.DisablePowerOff },
+		"touch":            func(*powersync.Record) {},
+	}
+	what := rapid.SampledFrom(slices.Sorted(maps.Keys(edits))).Draw(t, "edit")
+	edit := edits[what]
+	if rapid.Bool().Draw(t, "move instead") {
+		state := drawState(t)
+		edit = func(r *powersync.Record) { r.ProvisionState = state }
+	}
+	return func() { _ = w.store.Edit(id, edit) }
+}
+
+// nature returns what hardware does by itself.
+func nature(t *rapid.T, w *world) func() {
+	id, power := drawNode(t), drawPower(t)
+	dead, deaf := rapid.Bool().Draw(t, "dead"), rapid.Bool().Draw(t, "deaf")
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.hardware.mu.Lock()
+		defer w.hardware.mu.Unlock()
+		w.power[id], w.dead[id], w.deaf[id] = power, dead, deaf
+	}
+}
+
+// amid draws what happens while something is under way, and whether the process
+// dies of it.
+func (w *world) amid(t *rapid.T) (dies bool) {
+	w.read, w.wasBad, w.meddle = map[string][]states.Power{}, map[string]bool{}, nil
+	for range rapid.IntRange(0, 4).Draw(t, "meddlers") {
+		if rapid.Bool().Draw(t, "is it a person") {
+			w.meddle = append(w.meddle, person(t, w))
+		} else {
+			w.meddle = append(w.meddle, nature(t, w))
+		}
+	}
+	if rapid.IntRange(0, 9).Draw(t, "dies") == 0 {
+		w.updates = rapid.IntRange(0, 3).Draw(t, "updates until then")
+		return true
+	}
+	return false
+}
+
+func (w *world) doRound(t *rapid.T, kind powersync.Round, do func(context.Context) (powersync.Report, error)) {
+	w.round, w.asked = kind, unknown
+	dies := w.amid(t)
+	_, err := do(context.Background())
+	require.NoError(t, err)
+	for id, bad := range w.wasBad {
+		if w.bad[id]++; !bad {
+			delete(w.bad, id)
+		}
+	}
+	if dies {
+		w.start()
+	}
+}
+
+func (w *world) doSet(t *rapid.T) {
+	id := drawNode(t)
+	w.asked = rapid.SampledFrom([]states.Power{
+		isOn, isOff, states.PowerRebooting, states.PowerSoftOff, states.PowerSoftRebooting,
+	}).Draw(t, "asked")
+	dies := w.amid(t)
+	before := w.record(t, id)
+	options := []powersync.SetOption{powersync.Within(20 * time.Microsecond)}
+	if rapid.Bool().Draw(t, "fall back") {
+		options = append(options, powersync.FallBack())
+	}
+	err := w.Set(context.Background(), id, w.asked, options...)
+	after := w.record(t, id)
+	switch {
+	case dies:
+		w.start()
+	case err != nil:
+		require.Equal(t, before.Power, after.Power, "a request that failed has changed the recorded state")
+	default:
+		require.Equal(t, w.asked.Target(), after.Power)
+	}
+	w.asked = unknown
+}
+
+func TestNoInterleavingBreaksTheRules(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"sync":       func(t *rapid.T) { w.doRound(t, powersync.SyncRound, w.Sync) },
+			"sync again": func(t *rapid.T) { w.doRound(t, powersync.SyncRound, w.Sync) },
+			"recover":    func(t *rapid.T) { w.doRound(t, powersync.RecoveryRound, w.Recover) },
+			"set":        w.doSet,
+			"restart":    func(*rapid.T) { w.start() },
+			"person":     func(t *rapid.T) { person(t, w)() },
+			"nature":     func(t *rapid.T) { nature(t, w)() },
+			"": func(t *rapid.T) {
+				for i := range worldSize {
+					require.NotEqual(t, "this", w.record(t, name(i)).Reservation, "a node is held with nothing under way")
+				}
+			},
+		})
+	})
+}

@@ -1,0 +1,200 @@
+package powersync
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"log/slog"
+)
+
+// Outcome is what became of one node in a round. Each node of a round has one.
+// The zero value is NoOutcome.
+type Outcome uint8
+
+// Nodes that were left alone.
+const (
+	// NoOutcome is the absence of an outcome.
+	NoOutcome Outcome = iota
+	// SkippedEnroll: in enroll, where nobody has shown yet that the node can be
+	// managed.
+	SkippedEnroll
+	// SkippedDeployWait: in wait call-back, where the ramdisk is about to call.
+	SkippedDeployWait
+	// SkippedCleanWait: in clean wait, likewise.
+	SkippedCleanWait
+	// SkippedAdoptFail: in adopt failed.
+	SkippedAdoptFail
+	// SkippedMaintenance: in maintenance.
+	SkippedMaintenance
+	// SkippedTarget: a target power state is set, the power is being changed.
+	SkippedTarget
+	// SkippedReservation: somebody else holds the node.
+	SkippedReservation
+	// SkippedConfig: no power state is recorded and the configuration is
+	// invalid; see [Validator].
+	SkippedConfig
+	// SkippedBackoff: the node failed, and [Config.Backoff] is not over.
+	SkippedBackoff
+	// SkippedChanged: the record changed while it was looked at, and when it was
+	// looked at again.
+	SkippedChanged
+	// SkippedGone: the node was deleted meanwhile.
+	SkippedGone
+)
+
+// Nodes that were looked at.
+const (
+	// Equal: what was read is recorded.
+	Equal Outcome = SkippedGone + 1 + iota
+	// Recorded: no power state was recorded, what was read now is.
+	Recorded
+	// Corrected: what was read differed and is recorded now.
+	Corrected
+	// Forced: what was read differed, and the hardware was set to what is
+	// recorded. Whether it obeyed the next round will see.
+	Forced
+	// ForceFailed: the hardware was to be set and did not take it.
+	ForceFailed
+	// ForceHeld: the hardware was to be set and [Config.ForceLimit] was reached.
+	// The attempt does not count.
+	ForceHeld
+	// ReadFailed: the power state could not be read.
+	ReadFailed
+	// IntoMaintenance: the node failed once more than [Config.MaxRetries] and is
+	// in maintenance now.
+	IntoMaintenance
+	// Recovered: the node could be read again and is out of maintenance.
+	Recovered
+	// StoreFailed: the store failed or panicked; nothing was written, as far as is
+	// known. The attempt does not count.
+	StoreFailed
+	// Interrupted: the context ended while the node was looked at. The attempt
+	// does not count.
+	Interrupted
+)
+
+// Outcomes of [Syncer.Set]. No round has them.
+const (
+	// PowerSet: the power state that was asked for was reached.
+	PowerSet Outcome = Interrupted + 1 + iota
+	// PowerNotSet: it was not.
+	PowerNotSet
+
+	numAllOutcomes
+
+	conflict // of a look that somebody else made void
+)
+
+var outcomeWords = [numAllOutcomes]string{
+	NoOutcome:          "none",
+	SkippedEnroll:      "skipped: enroll",
+	SkippedDeployWait:  "skipped: wait call-back",
+	SkippedCleanWait:   "skipped: clean wait",
+	SkippedAdoptFail:   "skipped: adopt failed",
+	SkippedMaintenance: "skipped: maintenance",
+	SkippedTarget:      "skipped: target power state",
+	SkippedReservation: "skipped: reservation",
+	SkippedConfig:      "skipped: configuration",
+	SkippedBackoff:     "skipped: backoff",
+	SkippedChanged:     "skipped: changed meanwhile",
+	SkippedGone:        "skipped: deleted",
+	Equal:              "equal",
+	Recorded:           "recorded",
+	Corrected:          "corrected",
+	Forced:             "forced",
+	ForceFailed:        "force failed",
+	ForceHeld:          "force held back",
+	ReadFailed:         "read failed",
+	IntoMaintenance:    "into maintenance",
+	Recovered:          "recovered",
+	StoreFailed:        "store failed",
+	Interrupted:        "interrupted",
+	PowerSet:           "power set",
+	PowerNotSet:        "power not set",
+}
+
+// String returns the outcome in words, as in "skipped: enroll", or a form like
+// "Outcome(99)" for a number that is none.
+func (o Outcome) String() string {
+	if o < numAllOutcomes {
+		return outcomeWords[o]
+	}
+	return fmt.Sprintf("Outcome(%d)", uint8(o))
+}
+
+// Skipped reports whether the node was left alone.
+func (o Outcome) Skipped() bool { return SkippedEnroll <= o && o <= SkippedGone }
+
+// Failed reports whether something went wrong that is to be looked into when it
+// lasts.
+func (o Outcome) Failed() bool {
+	switch o {
+	case ForceFailed, ReadFailed, IntoMaintenance, StoreFailed, PowerNotSet:
+		return true
+	default:
+		return false
+	}
+}
+
+// Counts says how many nodes had each outcome. The zero value has none. It is a
+// value and compares with ==.
+type Counts struct {
+	n [numAllOutcomes]int
+}
+
+// Of returns how many nodes had an outcome.
+func (c Counts) Of(o Outcome) int {
+	if o < numAllOutcomes {
+		return c.n[o]
+	}
+	return 0
+}
+
+// All ranges over the outcomes that any node had, and how many did.
+func (c Counts) All() iter.Seq2[Outcome, int] {
+	return func(yield func(Outcome, int) bool) {
+		for o, n := range c.n {
+			if n != 0 && !yield(Outcome(o), n) {
+				return
+			}
+		}
+	}
+}
+
+// Seen returns how many nodes there were.
+func (c Counts) Seen() int { return c.sum(func(Outcome) bool { return true }) }
+
+// Skipped returns how many nodes were left alone.
+func (c Counts) Skipped() int { return c.sum(Outcome.Skipped) }
+
+// Failed returns for how many nodes something went wrong.
+func (c Counts) Failed() int { return c.sum(Outcome.Failed) }
+
+func (c Counts) sum(which func(Outcome) bool) int {
+	sum := 0
+	for o, n := range c.All() {
+		if which(o) {
+			sum += n
+		}
+	}
+	return sum
+}
+
+// MarshalJSON returns an object with the words of the outcomes for keys; those
+// that no node had are left out.
+func (c Counts) MarshalJSON() ([]byte, error) {
+	words := make(map[string]int)
+	for o, n := range c.All() {
+		words[o.String()] = n
+	}
+	return json.Marshal(words)
+}
+
+// LogValue implements [slog.LogValuer]: a group, as MarshalJSON.
+func (c Counts) LogValue() slog.Value {
+	var attrs []slog.Attr
+	for o, n := range c.All() {
+		attrs = append(attrs, slog.Int(o.String(), n))
+	}
+	return slog.GroupValue(attrs...)
+}

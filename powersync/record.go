@@ -1,0 +1,92 @@
+package powersync
+
+import (
+	"encoding/json"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// FaultPowerFailure is the fault of a node that was put into maintenance by a
+// round. Recovery looks after nodes with this fault and no others.
+const FaultPowerFailure = "power failure"
+
+// Record is what is stored of a node, as far as its power is concerned. It is a
+// value: copy it, compare it with ==. Its JSON keys are Ironic's, and as in
+// Ironic an empty text is null.
+type Record struct {
+	ID                string       `json:"uuid"`
+	ProvisionState    states.State `json:"provision_state"`
+	Power             states.Power `json:"power_state"`
+	TargetPower       states.Power `json:"target_power_state"`
+	Maintenance       bool         `json:"maintenance"`
+	MaintenanceReason string       `json:"maintenance_reason"`
+	Fault             string       `json:"fault"`
+	Reservation       string       `json:"reservation"` // who holds the node
+	LastError         string       `json:"last_error"`
+	DisablePowerOff   bool         `json:"disable_power_off"`
+
+	// Revision belongs to the [Store], which gives a record another one whenever
+	// anything about the node changes.
+	Revision int64 `json:"-"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (r Record) MarshalJSON() ([]byte, error) {
+	type plain Record
+	return json.Marshal(struct {
+		plain
+		MaintenanceReason *string `json:"maintenance_reason"`
+		Fault             *string `json:"fault"`
+		Reservation       *string `json:"reservation"`
+		LastError         *string `json:"last_error"`
+	}{
+		plain(r),
+		nullable(&r.MaintenanceReason), nullable(&r.Fault), nullable(&r.Reservation), nullable(&r.LastError),
+	})
+}
+
+func nullable(text *string) *string {
+	if *text == "" {
+		return nil
+	}
+	return text
+}
+
+// skip returns why a round leaves the node alone, NoOutcome if it does not.
+func (r Record) skip() Outcome {
+	switch r.ProvisionState {
+	case states.Enroll:
+		return SkippedEnroll
+	case states.DeployWait:
+		return SkippedDeployWait
+	case states.CleanWait:
+		return SkippedCleanWait
+	case states.AdoptFail:
+		return SkippedAdoptFail
+	}
+	switch {
+	case r.Maintenance:
+		return SkippedMaintenance
+	case r.TargetPower != states.NoPower:
+		return SkippedTarget
+	case r.Reservation != "":
+		return SkippedReservation
+	default:
+		return NoOutcome
+	}
+}
+
+// ailing reports whether the node is one for recovery.
+func (r Record) ailing() bool {
+	return r.Maintenance && r.Fault == FaultPowerFailure && r.ProvisionState != states.Enroll
+}
+
+// failedStates are those in which the last error says what failed.
+var failedStates = states.Latest().Table().Failed().Union(states.SetOf(states.Error))
+
+// clearError forgets an error that what happened since has made void.
+func (r *Record) clearError() {
+	if !failedStates.Has(r.ProvisionState) {
+		r.LastError = ""
+	}
+}

@@ -1,0 +1,115 @@
+package powersync_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+)
+
+// ailing is a record of a node that a round put into maintenance.
+func ailing(power states.Power) powersync.Record {
+	r := node(power)
+	r.Maintenance, r.MaintenanceReason, r.Fault = true, "power sync failed", powersync.FaultPowerFailure
+	return r
+}
+
+func (h *hall) recovery(t testing.TB) powersync.Outcome {
+	t.Helper()
+	report, err := h.Recover(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, powersync.RecoveryRound, report.Round)
+	return onlyOutcome(t, report)
+}
+
+func TestANodeThatCanBeReadAgainIsTakenOutOfMaintenance(t *testing.T) {
+	for _, power := range []states.Power{isOn, isOff} {
+		h := newHall(t, newHardware(power), nodes(ailing(isOn)))
+		h.kill("a", true)
+		before := h.record(t, "a")
+		require.Equal(t, powersync.ReadFailed, h.recovery(t))
+		require.Equal(t, before, h.record(t, "a"))
+
+		h.kill("a", false)
+		require.Equal(t, powersync.Recovered, h.recovery(t))
+		require.Equal(t, powersync.Record{ID: "a", ProvisionState: states.Available, Power: power}, h.record(t, "a"))
+		_, sets := h.calls()
+		require.Empty(t, sets, "recovery records and does not force")
+		e := h.told()[1]
+		require.Equal(t, isOn, e.Recorded)
+		require.Equal(t, power, e.Read)
+	}
+}
+
+func TestRecoveryIsForNodesWithAPowerFailureAlone(t *testing.T) {
+	for name, change := range map[string]func(*powersync.Record){
+		"set by a person":      func(r *powersync.Record) { r.Fault = "" },
+		"with another fault":   func(r *powersync.Record) { r.Fault = "clean failure" },
+		"not in maintenance":   func(r *powersync.Record) { r.Maintenance = false },
+		"in enroll":            func(r *powersync.Record) { r.ProvisionState = states.Enroll },
+		"with a target":        func(r *powersync.Record) { r.TargetPower = isOn },
+		"with a reservation":   func(r *powersync.Record) { r.Reservation = "x" },
+		"changed while waited": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := ailing(isOff)
+			if change != nil {
+				change(&r)
+			}
+			h := newHall(t, newHardware(isOn), nodes(r))
+			before := h.record(t, "a")
+			if change == nil {
+				whileRead(t, h, func(r *powersync.Record) { r.MaintenanceReason, r.Fault = "by a person", "" })
+				before.MaintenanceReason, before.Fault = "by a person", ""
+			}
+			_, err := h.Recover(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, before, h.record(t, "a"))
+			reads, _ := h.calls()
+			require.Equal(t, change == nil, len(reads) > 0)
+		})
+	}
+}
+
+func TestRecoveryValidatesFirst(t *testing.T) {
+	h := newHardware(isOn)
+	hall := newHall(t, h, nodes(ailing(isOn)), withDriver(&validating{hardware: h, err: errDead}))
+	require.Equal(t, powersync.ReadFailed, hall.recovery(t))
+	reads, _ := hall.calls()
+	require.Empty(t, reads)
+}
+
+func TestFailingNodesAreAskedLessOftenWithBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		backoff := func(c *powersync.Config) {
+			c.Backoff, c.MaxBackoff, c.MaxRetries = 10*time.Minute, 15*time.Minute, 10
+		}
+		h := newHall(t, newHardware(isOn, isOn), nodes(node(isOn), ailing(isOn)), backoff)
+		h.kill("a", true)
+		h.kill("b", true)
+		var asked []time.Duration
+		start := time.Now()
+		h.onRead = func(context.Context, string) { asked = append(asked, time.Since(start)) }
+		for range 61 {
+			_, err := h.Sync(t.Context())
+			require.NoError(t, err)
+			time.Sleep(time.Minute)
+		}
+		minutes := []time.Duration{0, 10 * time.Minute, 25 * time.Minute, 40 * time.Minute, 55 * time.Minute}
+		require.Equal(t, minutes, asked)
+		require.Equal(t, 56, h.Stats().Nodes.Of(powersync.SkippedBackoff))
+
+		asked, start = nil, time.Now()
+		for range 61 {
+			_, err := h.Recover(t.Context())
+			require.NoError(t, err)
+			time.Sleep(time.Minute)
+		}
+		require.Equal(t, minutes, asked)
+	})
+}

@@ -1,0 +1,84 @@
+package powersync
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// Round is a kind of round.
+type Round uint8
+
+const (
+	// SyncRound is a round of [Syncer.Sync].
+	SyncRound Round = iota
+	// RecoveryRound is a round of [Syncer.Recover].
+	RecoveryRound
+
+	numRounds
+)
+
+// String returns "sync" or "recovery".
+func (r Round) String() string {
+	switch r {
+	case SyncRound:
+		return "sync"
+	case RecoveryRound:
+		return "recovery"
+	default:
+		return fmt.Sprintf("Round(%d)", uint8(r))
+	}
+}
+
+// MarshalText returns String.
+func (r Round) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// Report says how a round went.
+type Report struct {
+	Round   Round         `json:"round"`
+	Start   time.Time     `json:"start"`
+	Took    time.Duration `json:"took_ns"`
+	Overran bool          `json:"overran"` // took longer than its interval
+	Nodes   Counts        `json:"nodes"`
+}
+
+// String returns the report in one line, as in
+//
+//	sync round: 200 nodes in 1.2s: 3 skipped: enroll, 196 equal, 1 forced
+func (r Report) String() string {
+	var parts []string
+	for o, n := range r.Nodes.All() {
+		parts = append(parts, fmt.Sprintf("%d %s", n, o))
+	}
+	line := fmt.Sprintf("%s round: %d nodes in %v", r.Round, r.Nodes.Seen(), r.Took.Round(time.Millisecond))
+	if r.Overran {
+		line += " (longer than its interval)"
+	}
+	if len(parts) > 0 {
+		line += ": " + strings.Join(parts, ", ")
+	}
+	return line
+}
+
+// Event says what became of a node.
+type Event struct {
+	Time     time.Time
+	ID       string
+	Outcome  Outcome
+	Recorded states.Power // what was recorded before; NoPower where nothing was, or it could not be loaded
+	Read     states.Power // what the hardware said; NoPower where it was not asked or did not say
+	Asked    states.Power // what the hardware was asked to do; NoPower where it was not
+	Attempts int          // that failed in a row, this one included
+	Err      error        // why, where something went wrong
+}
+
+// quiet reports whether there is nothing to tell.
+func (e *Event) quiet() bool { return e.Outcome == Equal || e.Outcome.Skipped() }
+
+// as returns the event with an outcome and what went wrong, if anything did.
+func (e Event) as(o Outcome, err error) Event {
+	e.Outcome, e.Err = o, err
+	return e
+}

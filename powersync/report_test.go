@@ -1,0 +1,145 @@
+package powersync_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"expvar"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+)
+
+// mixed is a hall with a node of many kinds, after one round.
+func mixed(t *testing.T, set ...func(*powersync.Config)) (*hall, powersync.Report) {
+	t.Helper()
+	h := newHardware(isOn, isOff, isOn, isOff, isOn)
+	h.dead["c"] = true
+	hall := newHall(t, h, nodes(node(isOn), node(isOn), node(isOn), node(unknown),
+		powersync.Record{ProvisionState: states.Enroll}), set...)
+	report, err := hall.Sync(t.Context())
+	require.NoError(t, err)
+	return hall, report
+}
+
+func TestAReportHasEveryNodeOnce(t *testing.T) {
+	_, r := mixed(t)
+	require.Equal(t, 5, r.Nodes.Seen())
+	require.Equal(t, 1, r.Nodes.Skipped())
+	require.Equal(t, 1, r.Nodes.Failed())
+	for _, o := range []powersync.Outcome{
+		powersync.Equal, powersync.Forced, powersync.ReadFailed, powersync.Recorded, powersync.SkippedEnroll,
+	} {
+		require.Equal(t, 1, r.Nodes.Of(o), "%v", o)
+	}
+	require.Zero(t, r.Nodes.Of(200))
+	require.False(t, r.Start.IsZero())
+
+	r.Took = 1200 * time.Millisecond
+	require.Equal(t, "sync round: 5 nodes in 1.2s: 1 skipped: enroll, 1 equal, 1 recorded, 1 forced, 1 read failed", r.String())
+	r.Overran = true
+	require.Contains(t, r.String(), "in 1.2s (longer than its interval): ")
+	require.Equal(t, "recovery round: 0 nodes in 0s", powersync.Report{Round: powersync.RecoveryRound}.String())
+
+	r.Start = time.Unix(0, 0).UTC()
+	text, err := json.Marshal(r)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"round": "sync", "start": "1970-01-01T00:00:00Z", "took_ns": 1200000000, "overran": true, "nodes":
+		{"skipped: enroll": 1, "equal": 1, "recorded": 1, "forced": 1, "read failed": 1}}`, string(text))
+}
+
+func TestEveryOutcomeHasAWord(t *testing.T) {
+	seen := map[string]bool{}
+	for o := powersync.NoOutcome; o <= powersync.PowerNotSet; o++ {
+		require.NotEmpty(t, o.String())
+		require.NotContains(t, o.String(), "Outcome(")
+		require.False(t, seen[o.String()], "%v", o)
+		seen[o.String()] = true
+	}
+	require.Equal(t, "Outcome(99)", powersync.Outcome(99).String())
+	require.Equal(t, "Round(9)", powersync.Round(9).String())
+}
+
+func TestEachNodeThatIsNotWellIsAnEventAndALine(t *testing.T) {
+	var log bytes.Buffer
+	h, _ := mixed(t, func(c *powersync.Config) {
+		c.Workers = 1
+		c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{
+			Level: slog.LevelWarn,
+			ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+				if a.Key == slog.TimeKey {
+					return slog.Attr{}
+				}
+				return a
+			},
+		}))
+	})
+	events := h.told()
+	require.Len(t, events, 3)
+	for i := range events {
+		require.False(t, events[i].Time.IsZero())
+		events[i].Time = time.Time{}
+	}
+	require.Equal(t, []powersync.Event{
+		{ID: "b", Outcome: powersync.Forced, Recorded: isOn, Read: isOff, Asked: isOn, Attempts: 1},
+		{ID: "c", Outcome: powersync.ReadFailed, Recorded: isOn, Attempts: 1, Err: errDead},
+		{ID: "d", Outcome: powersync.Recorded, Read: isOff, Attempts: 1},
+	}, events)
+	require.Equal(t, `level=WARN msg="node power" node=b outcome=forced recorded="power on" read="power off" asked="power on" attempts=1
+level=WARN msg="node power" node=c outcome="read failed" recorded="power on" read=none asked=none attempts=1 error="no route to host"
+`, log.String())
+}
+
+func TestCountersCanBeExported(t *testing.T) {
+	h, _ := mixed(t)
+	require.NoError(t, h.Set(t.Context(), "a", isOff))
+	s := h.Stats()
+	require.Equal(t, 1, s.Rounds)
+	require.Equal(t, 2, s.Failing)
+	require.Equal(t, 6, s.Reads, "four nodes in the round, and two for the request")
+	require.Equal(t, 2, s.Sets)
+	require.Positive(t, s.LastRound)
+
+	var exported map[string]any
+	require.NoError(t, json.Unmarshal([]byte(expvar.Func(func() any { return h.Stats() }).String()), &exported))
+	require.Equal(t, 1.0, exported["rounds"])
+	require.Equal(t, 1.0, exported["nodes"].(map[string]any)["power set"])
+
+	named := map[string]float64{}
+	for m := range s.Metrics() {
+		require.NotEmpty(t, m.Help)
+		require.NotContains(t, named, m.Name+m.Outcome)
+		named[m.Name+m.Outcome] = m.Value
+	}
+	require.Equal(t, 1.0, named["powersync_nodes_total"+"power set"])
+	require.Equal(t, 0.0, named["powersync_nodes_total"+"into maintenance"])
+	require.Equal(t, 1.0, named["powersync_rounds_total"])
+	for range s.Metrics() {
+		break
+	}
+}
+
+func TestARecordHasIronicsKeys(t *testing.T) {
+	r := powersync.Record{
+		ID: "a", ProvisionState: states.Active, Power: isOn, TargetPower: isOff, Maintenance: true, MaintenanceReason: "r",
+		Fault: powersync.FaultPowerFailure, Reservation: "h", LastError: "e", DisablePowerOff: true,
+	}
+	for want, r := range map[string]powersync.Record{
+		`{"uuid": "a", "provision_state": "active", "power_state": "power on", "target_power_state": "power off",
+			"maintenance": true, "maintenance_reason": "r", "fault": "power failure", "reservation": "h", "last_error": "e",
+			"disable_power_off": true}`: r,
+		`{"uuid": "b", "provision_state": null, "power_state": null, "target_power_state": null, "maintenance": false,
+			"maintenance_reason": null, "fault": null, "reservation": null, "last_error": null, "disable_power_off": false}`: {ID: "b"},
+	} {
+		text, err := json.Marshal(r)
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(text))
+		var back powersync.Record
+		require.NoError(t, json.Unmarshal(text, &back))
+		require.Equal(t, r, back)
+	}
+}

@@ -1,0 +1,66 @@
+package powersync
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// Run does rounds of both kinds, the first at once, until the context ends; then
+// it returns the context's error, after one [Config.Timeout] at most. Before the
+// first round it drops what a process of its name has left behind; see
+// [Syncer.Reclaim].
+//
+// A round that takes longer than its interval is followed at once by the next;
+// those in between are left out. Errors of rounds are logged and given to
+// [Config.OnReport]; they do not end Run.
+func (s *Syncer) Run(ctx context.Context) error {
+	if n, err := s.Reclaim(ctx); n > 0 || err != nil {
+		s.config.Logger.LogAttrs(ctx, slog.LevelWarn, "old reservations dropped",
+			slog.Int("nodes", n), slog.Any("error", err))
+	}
+	var loops sync.WaitGroup
+	loops.Go(func() { s.loop(ctx, SyncRound, s.config.Interval) })
+	if s.config.RecoveryInterval != Never {
+		loops.Go(func() { s.loop(ctx, RecoveryRound, s.config.RecoveryInterval) })
+	}
+	loops.Wait()
+	return ctx.Err()
+}
+
+func (s *Syncer) loop(ctx context.Context, kind Round, interval time.Duration) {
+	for next := time.Now(); sleep(ctx, time.Until(next)+s.jitter()); {
+		report, err := s.round(ctx, kind)
+		if s.config.OnReport != nil {
+			s.callBack(ctx, "OnReport", func() { s.config.OnReport(report, err) })
+		}
+		next = next.Add(interval)
+		if now := time.Now(); next.Before(now) {
+			next = now
+		}
+	}
+}
+
+func (s *Syncer) jitter() time.Duration {
+	if s.config.Jitter == 0 {
+		return 0
+	}
+	return rand.N(s.config.Jitter)
+}
+
+// sleep returns false when the context has ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

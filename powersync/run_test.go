@@ -1,0 +1,250 @@
+package powersync_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+)
+
+// runFor runs a hall for a time and returns the reports of its rounds.
+func runFor(t *testing.T, d time.Duration, h *hardware, records []powersync.Record, set ...func(*powersync.Config)) (*hall, []powersync.Report) {
+	t.Helper()
+	var mu sync.Mutex
+	var reports []powersync.Report
+	hall := newHall(t, h, records, append(set, func(c *powersync.Config) {
+		c.OnReport = func(r powersync.Report, _ error) {
+			mu.Lock()
+			defer mu.Unlock()
+			reports = append(reports, r)
+		}
+	})...)
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	require.ErrorIs(t, hall.Run(ctx), context.DeadlineExceeded)
+	return hall, reports
+}
+
+// starts returns when rounds of a kind started, from the first on.
+func starts(reports []powersync.Report, kind powersync.Round) []time.Duration {
+	var from time.Time
+	var all []time.Duration
+	for _, r := range reports {
+		if r.Round != kind {
+			continue
+		}
+		if from.IsZero() {
+			from = r.Start
+		}
+		all = append(all, r.Start.Sub(from))
+	}
+	return all
+}
+
+func TestTheDefaultsAreIronics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy, most := 0, 0
+		h := newHardware()
+		records := make([]powersync.Record, 20)
+		for i := range records {
+			records[i] = node(isOn)
+			h.power[name(i)] = isOn
+		}
+		var mu sync.Mutex
+		h.onRead = func(context.Context, string) {
+			mu.Lock()
+			busy++
+			most = max(most, busy)
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			busy--
+			mu.Unlock()
+		}
+		_, reports := runFor(t, 11*time.Minute, h, records)
+		require.Equal(t, []time.Duration{0, 120 * time.Second, 240 * time.Second, 360 * time.Second, 480 * time.Second, 600 * time.Second},
+			starts(reports, powersync.SyncRound))
+		require.Equal(t, []time.Duration{0, 300 * time.Second, 600 * time.Second}, starts(reports, powersync.RecoveryRound))
+		require.Equal(t, 8, most)
+		require.Equal(t, 3, powersync.DefaultMaxRetries)
+	})
+}
+
+func TestNeverLeavesRecoveryToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, reports := runFor(t, time.Hour, newHardware(isOn), nodes(ailing(isOn)),
+			func(c *powersync.Config) { c.RecoveryInterval = powersync.Never })
+		require.Empty(t, starts(reports, powersync.RecoveryRound))
+		require.True(t, h.record(t, "a").Maintenance)
+		require.Equal(t, powersync.Recovered, h.recovery(t))
+	})
+}
+
+func TestARoundThatOverrunsIsReportedAndNeverOverlaps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		h := newHardware(isOn)
+		takes := []time.Duration{50 * time.Second, 10 * time.Second, 200 * time.Second, 10 * time.Second, 10 * time.Second}
+		round := 0
+		h.onRead = func(context.Context, string) {
+			time.Sleep(takes[min(round, len(takes)-1)])
+			round++
+		}
+		hall, reports := runFor(t, 400*time.Second, h, nodes(node(isOn)), func(c *powersync.Config) {
+			c.Interval, c.RecoveryInterval, c.Timeout = time.Minute, powersync.Never, time.Hour
+			c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		})
+		require.Equal(t, []time.Duration{0, 60 * time.Second, 120 * time.Second, 320 * time.Second, 380 * time.Second},
+			starts(reports, powersync.SyncRound))
+		for i, r := range reports {
+			require.Equal(t, i == 2, r.Overran)
+		}
+		require.Equal(t, 1, hall.Stats().Overruns)
+		require.Equal(t, 1, strings.Count(log.String(), "overran=true"), "over three intervals is worth a warning: %s", log.String())
+	})
+}
+
+func TestASecondRoundAtATimeIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h.onRead = func(context.Context, string) { time.Sleep(time.Second) }
+		done := make(chan error)
+		go func() {
+			_, err := h.Sync(t.Context())
+			done <- err
+		}()
+		synctest.Wait()
+		_, err := h.Sync(t.Context())
+		require.ErrorIs(t, err, powersync.ErrRunning)
+		_, err = h.Recover(t.Context())
+		require.NoError(t, err, "one of each kind may be under way")
+		require.NoError(t, <-done)
+	})
+}
+
+func TestJitterDelaysRoundsByNoMoreThanItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		_, reports := runFor(t, 2*time.Hour, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) {
+			c.Interval, c.Jitter, c.RecoveryInterval = time.Minute, 30*time.Second, powersync.Never
+		})
+		require.Len(t, reports, 120)
+		delays := map[time.Duration]bool{}
+		for i, r := range reports {
+			delay := r.Start.Sub(began) - time.Duration(i)*time.Minute
+			require.GreaterOrEqual(t, delay, time.Duration(0))
+			require.Less(t, delay, 30*time.Second)
+			delays[delay] = true
+		}
+		require.Greater(t, len(delays), 100)
+	})
+}
+
+func TestRunStopsWithinOneDriverTimeoutAndWritesNothingHalf(t *testing.T) {
+	for what, ignores := range map[string]bool{"a driver that heeds its context": false, "one that does not": true} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHardware(isOff, isOn, isOff)
+				let := make(chan struct{})
+				hang := func(ctx context.Context, id string) {
+					done := ctx.Done()
+					if ignores {
+						done = nil
+					}
+					select {
+					case <-done:
+					case <-let:
+					}
+				}
+				h.onSet = hang
+				h.onRead = func(ctx context.Context, id string) {
+					if id != "a" {
+						hang(ctx, id)
+					}
+				}
+				hall := newHall(t, h, nodes(node(isOn), node(isOn), ailing(isOn)))
+				ctx, cancel := context.WithCancel(t.Context())
+				ran := make(chan error)
+				go func() { ran <- hall.Run(ctx) }()
+				synctest.Wait()
+				require.Equal(t, "this", hall.record(t, "a").Reservation)
+				h.kill("b", true)
+				h.kill("c", true)
+				start := time.Now()
+				cancel()
+				require.ErrorIs(t, <-ran, context.Canceled)
+				require.LessOrEqual(t, time.Since(start), powersync.DefaultTimeout)
+				require.Equal(t, node(isOn), without(hall.record(t, "a")))
+				require.Equal(t, node(isOn), without(hall.record(t, "b")))
+				require.Equal(t, ailing(isOn), without(hall.record(t, "c")))
+				if ignores {
+					require.Equal(t, 3, hall.Stats().Abandoned)
+				}
+				close(let)
+				synctest.Wait()
+				require.Equal(t, node(isOn), without(hall.record(t, "a")), "what comes too late is not heard")
+			})
+		})
+	}
+}
+
+func without(r powersync.Record) powersync.Record {
+	r.ID = ""
+	return r
+}
+
+func TestRunDropsWhatAProcessOfItsNameLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held, changing, foreign := node(isOn), node(isOn), node(isOn)
+		held.Reservation = "this"
+		changing.Reservation, changing.TargetPower = "this", isOff
+		foreign.Reservation, foreign.TargetPower = "another", isOff
+		h, _ := runFor(t, time.Second, newHardware(isOn, isOn, isOn), nodes(held, changing, foreign))
+		require.Equal(t, node(isOn), without(h.record(t, "a")))
+		require.Equal(t, node(isOn), without(h.record(t, "b")), "and the round has cleared the error")
+		require.Equal(t, foreign, without(h.record(t, "c")))
+	})
+}
+
+func TestReclaimTellsWhatWasLostAndSparesWhatIsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lost := node(isOn)
+		lost.Reservation, lost.TargetPower = "this", isOff
+		h := newHall(t, newHardware(isOn, isOn), nodes(lost, node(isOn)))
+		h.onSet = func(context.Context, string) { time.Sleep(time.Second) }
+		done := make(chan error)
+		go func() { done <- h.Set(t.Context(), "b", isOff) }()
+		synctest.Wait()
+		n, err := h.Reclaim(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		lost = node(isOn)
+		lost.LastError = `the request for "power off" was lost: the process that made it has died`
+		require.Equal(t, lost, without(h.record(t, "a")))
+		require.Equal(t, "this", h.record(t, "b").Reservation)
+		require.NoError(t, <-done)
+	})
+}
+
+func TestNodesAreInterruptedWhenTheContextEnds(t *testing.T) {
+	h := newHall(t, newHardware(isOn, isOn), nodes(node(isOn), powersync.Record{ProvisionState: states.Enroll}))
+	ctx, cancel := context.WithCancel(t.Context())
+	h.onRead = func(context.Context, string) { cancel() }
+	h.kill("a", true)
+	report, err := h.Sync(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 1, report.Nodes.Of(powersync.Interrupted))
+	require.Zero(t, h.Stats().Failing)
+
+	report, err = h.Sync(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Zero(t, report.Nodes.Seen())
+}

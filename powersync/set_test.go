@@ -1,0 +1,224 @@
+package powersync_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestAPowerStateIsSetWaitedForAndRecorded(t *testing.T) {
+	for _, now := range []states.Power{isOn, isOff} {
+		for asked := range states.AllPowers() {
+			if asked.Target() == unknown {
+				continue
+			}
+			t.Run(now.String()+", then "+asked.String(), func(t *testing.T) {
+				r := node(now)
+				r.LastError = "from before"
+				h := newHall(t, newHardware(now), nodes(r))
+				h.onSet = func(_ context.Context, id string) {
+					r := h.record(t, id)
+					require.Equal(t, "this", r.Reservation)
+					require.Equal(t, asked.Target(), r.TargetPower)
+					require.Empty(t, r.LastError)
+					require.Equal(t, now, r.Power)
+				}
+				require.NoError(t, h.Set(t.Context(), "a", asked))
+				require.Equal(t, powersync.Record{ID: "a", ProvisionState: states.Available, Power: asked.Target()}, h.record(t, "a"))
+				_, sets := h.calls()
+				require.Equal(t, requests(now, asked), sets)
+				require.Equal(t, powersync.PowerSet, h.told()[0].Outcome)
+			})
+		}
+	}
+}
+
+// requests are those that the hardware gets.
+func requests(now, asked states.Power) []string {
+	switch {
+	case asked == isOn && now == isOn, asked.Target() == isOff && now == isOff:
+		return nil
+	case now == isOff:
+		return []string{"a power on"}
+	default:
+		return []string{"a " + asked.String()}
+	}
+}
+
+func TestPowerRequestsAreRefusedInCleaningAndCleanWait(t *testing.T) {
+	for s := range states.AllStates() {
+		h := newHall(t, newHardware(isOff), nodes(powersync.Record{ProvisionState: s, Power: isOff}))
+		before := h.record(t, "a")
+		err := h.Set(t.Context(), "a", isOn)
+		if s != states.Cleaning && s != states.CleanWait {
+			require.NoError(t, err, "%v", s)
+			continue
+		}
+		require.ErrorIs(t, err, powersync.ErrRefused)
+		var refused *powersync.RefusedError
+		require.ErrorAs(t, err, &refused)
+		require.Equal(t, s, refused.State)
+		require.Equal(t, before, h.record(t, "a"))
+		reads, sets := h.calls()
+		require.Empty(t, append(reads, sets...))
+	}
+}
+
+func TestPowerRequestsThatCannotBe(t *testing.T) {
+	h := newHardware(isOff, isOff, isOff)
+	held, changing := node(isOff), node(isOff)
+	held.Reservation, changing.TargetPower = "another", isOn
+	hall := newHall(t, h, nodes(node(isOff), held, changing), withDriver(&validating{hardware: h, err: errDead}))
+	for _, power := range []states.Power{unknown, states.PowerError, 99} {
+		require.ErrorIs(t, hall.Set(t.Context(), "a", power), powersync.ErrRequest)
+	}
+	require.ErrorIs(t, hall.Set(t.Context(), "z", isOn), powersync.ErrNotFound)
+	require.ErrorIs(t, hall.Set(t.Context(), "b", isOn), powersync.ErrLocked)
+	require.ErrorIs(t, hall.Set(t.Context(), "c", isOn), powersync.ErrLocked)
+	require.ErrorIs(t, hall.Set(t.Context(), "a", isOn), errDead, "the configuration is invalid")
+	require.Equal(t, unknown, hall.record(t, "a").TargetPower)
+	require.Empty(t, hall.told())
+}
+
+// requireNotSet checks what a request that failed leaves behind.
+func requireNotSet(t *testing.T, h *hall, err error) {
+	t.Helper()
+	require.Error(t, err)
+	require.Equal(t, powersync.Record{
+		ID: "a", ProvisionState: states.Available, Power: isOn, LastError: err.Error(),
+	}, h.record(t, "a"))
+	events := h.told()
+	require.Equal(t, powersync.PowerNotSet, events[len(events)-1].Outcome)
+}
+
+func TestAFailedRequestLeavesTheRecordedStateAndSetsNoMaintenance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h.refuse["a"] = errDead
+		for range 5 {
+			err := h.Set(t.Context(), "a", isOff)
+			require.ErrorIs(t, err, errDead)
+			requireNotSet(t, h, err)
+		}
+		delete(h.refuse, "a")
+		h.deaf["a"] = true
+		start := time.Now()
+		err := h.Set(t.Context(), "a", isOff)
+		require.ErrorIs(t, err, powersync.ErrNotReached)
+		require.EqualError(t, err, `node a: request for "power off" failed: power state not reached: "power off" within 1m0s: it is in "power on"`)
+		requireNotSet(t, h, err)
+		require.Equal(t, powersync.DefaultTimeout, time.Since(start))
+
+		h.kill("a", true)
+		err = h.Set(t.Context(), "a", isOff)
+		require.ErrorIs(t, err, errDead)
+		requireNotSet(t, h, err)
+	})
+}
+
+func TestTheWaitEndsWhenThePowerStateIsReached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h.deaf["a"] = true
+		h.onSet = func(context.Context, string) {
+			h.kill("a", false)
+			time.AfterFunc(4*time.Second, func() { h.kill("a", true) })
+			time.AfterFunc(9500*time.Millisecond, func() {
+				h.set("a", isOff)
+				h.kill("a", false)
+			})
+		}
+		start := time.Now()
+		require.NoError(t, h.Set(t.Context(), "a", isOff), "a BMC that is busy meanwhile is waited for")
+		require.Equal(t, 10*time.Second, time.Since(start))
+	})
+}
+
+func TestSoftRequestsFallBackOnlyWhenAskedTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ignoresSoft := func() *hall {
+			h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+			h.deaf["a"] = true
+			h.onSet = func(context.Context, string) {
+				h.mu.Lock()
+				defer h.mu.Unlock()
+				h.deaf["a"] = len(h.sets) == 0
+			}
+			return h
+		}
+		start := time.Now()
+		h := ignoresSoft()
+		err := h.Set(t.Context(), "a", states.PowerSoftOff)
+		require.ErrorIs(t, err, powersync.ErrNotReached)
+		requireNotSet(t, h, err)
+		require.Equal(t, powersync.DefaultSoftTimeout, time.Since(start))
+
+		h = ignoresSoft()
+		require.NoError(t, h.Set(t.Context(), "a", states.PowerSoftOff, powersync.FallBack(), powersync.Within(5*time.Second)))
+		require.Equal(t, isOff, h.record(t, "a").Power)
+		_, sets := h.calls()
+		require.Equal(t, []string{"a soft power off", "a power off"}, sets)
+
+		h = newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h.refuse["a"] = errors.ErrUnsupported
+		err = h.Set(t.Context(), "a", states.PowerSoftRebooting, powersync.FallBack())
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		_, sets = h.calls()
+		require.Equal(t, []string{"a soft rebooting", "a rebooting"}, sets)
+	})
+}
+
+func TestARequestBearsADriverThatHangsWhileItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		let := make(chan struct{})
+		h.onSet = func(context.Context, string) {
+			h.onRead = func(context.Context, string) { <-let }
+		}
+		start := time.Now()
+		err := h.Set(t.Context(), "a", isOff, powersync.Within(5*time.Second))
+		require.ErrorIs(t, err, powersync.ErrNotReached)
+		require.Equal(t, 7*time.Second, time.Since(start))
+		requireNotSet(t, h, err)
+		close(let)
+		synctest.Wait()
+	})
+}
+
+func TestARequestEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h.deaf["a"] = true
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		err := h.Set(ctx, "a", states.PowerSoftOff, powersync.FallBack())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		requireNotSet(t, h, err)
+		_, sets := h.calls()
+		require.Equal(t, []string{"a soft power off"}, sets)
+	})
+}
+
+func TestRoundsAndRequestsDoNotMeet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h.deaf["a"] = true
+		h.onSet = func(context.Context, string) { time.AfterFunc(10*time.Second, func() { h.set("a", isOff) }) }
+		done := make(chan error)
+		go func() { done <- h.Set(t.Context(), "a", isOff) }()
+		synctest.Wait()
+		require.Equal(t, powersync.SkippedTarget, h.round(t))
+		require.ErrorIs(t, h.Set(t.Context(), "a", isOn), powersync.ErrLocked)
+		require.Equal(t, 1, h.Stats().Held)
+		require.NoError(t, <-done)
+		require.Equal(t, powersync.Equal, h.round(t))
+		require.Zero(t, h.Stats().Held)
+	})
+}

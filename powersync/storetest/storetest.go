@@ -1,0 +1,330 @@
+// Package storetest helps to test implementations of [powersync.Store].
+//
+// [Check] finds out whether a store keeps what the interface promises, as
+// testing/fstest does with file systems:
+//
+//	func TestStore(t *testing.T) {
+//		err := storetest.Check(func(records ...powersync.Record) (powersync.Store, error) {
+//			return open(t.TempDir(), records)
+//		})
+//		if err != nil {
+//			t.Error(err)
+//		}
+//	}
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Open makes a new store that holds these records, whose revisions are for the
+// store to set. It is called some ten times; what it opens is for the caller of
+// [Check] to close.
+type Open func(records ...powersync.Record) (powersync.Store, error)
+
+// Check returns what is wrong with a store, each promise that it breaks once, or
+// nil. It takes the time of some thousand updates.
+func Check(open Open) error {
+	var errs []error
+	for _, promise := range []struct {
+		name  string
+		check func(context.Context, Open) error
+	}{
+		{"records come as they were put, each once", checkRecords},
+		{"a range may end early", checkEarlyEnd},
+		{"a range bears updates", checkUpdateInRange},
+		{"an update needs the current revision", checkRevision},
+		{"a revision never comes again", checkNoRevisionTwice},
+		{"nodes that are not there are not found", checkNotFound},
+		{"of several updates at once one is done", checkOneWins},
+		{"all fields are kept as they are", checkFields},
+		{"an update leaves other nodes alone", checkOthers},
+	} {
+		if err := promise.check(context.Background(), open); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", promise.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// fleet returns n nodes, "node-0" and so on.
+func fleet(n int) []powersync.Record {
+	records := make([]powersync.Record, n)
+	for i := range records {
+		records[i] = powersync.Record{
+			ID:             fmt.Sprintf("node-%d", i),
+			ProvisionState: states.Available,
+			Power:          states.PowerOn,
+		}
+	}
+	return records
+}
+
+// requireSame compares records but for their revisions.
+func requireSame(want, got powersync.Record) error {
+	want.Revision, got.Revision = 0, 0
+	if want != got {
+		return fmt.Errorf("want %+v, got %+v", want, got)
+	}
+	return nil
+}
+
+// requireStored compares what is stored of a node.
+func requireStored(ctx context.Context, s powersync.Store, want powersync.Record) error {
+	got, err := s.Load(ctx, want.ID)
+	if err != nil {
+		return err
+	}
+	return requireSame(want, got)
+}
+
+func checkRecords(ctx context.Context, open Open) error {
+	const more = 2500 // than a page, presumably
+	want := fleet(more)
+	s, err := open(want...)
+	if err != nil {
+		return err
+	}
+	got := make(map[string]powersync.Record)
+	for r, err := range s.Records(ctx) {
+		if err != nil {
+			return err
+		}
+		if _, twice := got[r.ID]; twice {
+			return fmt.Errorf("%q comes twice", r.ID)
+		}
+		got[r.ID] = r
+	}
+	if len(got) != len(want) {
+		return fmt.Errorf("want %d records, got %d", len(want), len(got))
+	}
+	for _, r := range want {
+		if err := requireSame(r, got[r.ID]); err != nil {
+			return err
+		}
+	}
+	if r, err := s.Load(ctx, "node-7"); err != nil || r != got["node-7"] {
+		return fmt.Errorf("a range has %+v, Load %+v, %v", got["node-7"], r, err)
+	}
+	return nil
+}
+
+func checkEarlyEnd(ctx context.Context, open Open) error {
+	s, err := open(fleet(10)...)
+	if err != nil {
+		return err
+	}
+	for range 3 {
+		for _, err := range s.Records(ctx) {
+			if err != nil {
+				return err
+			}
+			break
+		}
+	}
+	r, err := s.Load(ctx, "node-0")
+	if err != nil {
+		return err
+	}
+	return s.Update(ctx, r)
+}
+
+func checkUpdateInRange(ctx context.Context, open Open) error {
+	const n = 100
+	s, err := open(fleet(n)...)
+	if err != nil {
+		return err
+	}
+	seen := 0
+	for r, err := range s.Records(ctx) {
+		if err != nil {
+			return err
+		}
+		r.LastError = "seen"
+		if err := s.Update(ctx, r); err != nil {
+			return err
+		}
+		seen++
+	}
+	if seen != n {
+		return fmt.Errorf("want %d records, got %d", n, seen)
+	}
+	return nil
+}
+
+func checkRevision(ctx context.Context, open Open) error {
+	s, old, err := openOne(ctx, open)
+	if err != nil {
+		return err
+	}
+	first := old
+	first.Power = states.PowerOff
+	if err := s.Update(ctx, first); err != nil {
+		return err
+	}
+	if err := requireStored(ctx, s, first); err != nil {
+		return err
+	}
+	late := old
+	late.LastError = "late"
+	if err := s.Update(ctx, late); !errors.Is(err, powersync.ErrConflict) {
+		return fmt.Errorf("want ErrConflict, got %v", err)
+	}
+	return requireStored(ctx, s, first)
+}
+
+func openOne(ctx context.Context, open Open) (powersync.Store, powersync.Record, error) {
+	s, err := open(fleet(1)...)
+	if err != nil {
+		return nil, powersync.Record{}, err
+	}
+	r, err := s.Load(ctx, "node-0")
+	return s, r, err
+}
+
+func checkNoRevisionTwice(ctx context.Context, open Open) error {
+	s, r, err := openOne(ctx, open)
+	seen := make(map[int64]bool)
+	for range 10 {
+		switch {
+		case err != nil:
+			return err
+		case seen[r.Revision]:
+			return fmt.Errorf("revision %d does", r.Revision)
+		}
+		seen[r.Revision] = true
+		if err := s.Update(ctx, r); err != nil { // nothing else changes
+			return err
+		}
+		r, err = s.Load(ctx, r.ID)
+	}
+	return err
+}
+
+func checkNotFound(ctx context.Context, open Open) error {
+	s, r, err := openOne(ctx, open)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Load(ctx, "nobody"); !errors.Is(err, powersync.ErrNotFound) {
+		return fmt.Errorf("want ErrNotFound from Load, got %v", err)
+	}
+	r.ID = "nobody"
+	if err := s.Update(ctx, r); !errors.Is(err, powersync.ErrNotFound) {
+		return fmt.Errorf("want ErrNotFound from Update, got %v", err)
+	}
+	return nil
+}
+
+func checkOneWins(ctx context.Context, open Open) error {
+	s, r, err := openOne(ctx, open)
+	if err != nil {
+		return err
+	}
+	for range 20 {
+		won, err := race(ctx, s, r)
+		if err != nil {
+			return err
+		}
+		if r, err = s.Load(ctx, r.ID); err != nil {
+			return err
+		}
+		if r.LastError != won {
+			return fmt.Errorf("the update of writer %s was done, that of writer %s is stored", won, r.LastError)
+		}
+	}
+	return nil
+}
+
+// race has several writers update one record and returns the one that did.
+func race(ctx context.Context, s powersync.Store, r powersync.Record) (won string, err error) {
+	var errs [8]error
+	var writers sync.WaitGroup
+	for i := range errs {
+		writers.Go(func() {
+			mine := r
+			mine.LastError = fmt.Sprint(i)
+			errs[i] = s.Update(ctx, mine)
+		})
+	}
+	writers.Wait()
+	winners := 0
+	for i, err := range errs {
+		switch {
+		case err == nil:
+			winners++
+			won = fmt.Sprint(i)
+		case !errors.Is(err, powersync.ErrConflict):
+			return "", fmt.Errorf("want nil or ErrConflict, got %w", err)
+		}
+	}
+	if winners != 1 {
+		return "", fmt.Errorf("%d were", winners)
+	}
+	return won, nil
+}
+
+func checkFields(ctx context.Context, open Open) error {
+	full := powersync.Record{
+		ID:                "node-0",
+		ProvisionState:    states.DeployFail,
+		Power:             states.PowerOff,
+		TargetPower:       states.PowerOn,
+		Maintenance:       true,
+		MaintenanceReason: "it's \"hot\";\n-- %s",
+		Fault:             powersync.FaultPowerFailure,
+		Reservation:       "conductor-1",
+		LastError:         "ä€😀",
+		DisablePowerOff:   true,
+	}
+	s, err := open(full)
+	if err != nil {
+		return err
+	}
+	if err := requireStored(ctx, s, full); err != nil {
+		return err
+	}
+	for _, next := range []powersync.Record{{ID: full.ID}, full} {
+		now, err := s.Load(ctx, full.ID)
+		if err != nil {
+			return err
+		}
+		next.Revision = now.Revision
+		if err := s.Update(ctx, next); err != nil {
+			return err
+		}
+		if err := requireStored(ctx, s, next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkOthers(ctx context.Context, open Open) error {
+	s, err := open(fleet(2)...)
+	if err != nil {
+		return err
+	}
+	before, err := s.Load(ctx, "node-1")
+	if err != nil {
+		return err
+	}
+	r, err := s.Load(ctx, "node-0")
+	if err != nil {
+		return err
+	}
+	r.Power = states.PowerOff
+	if err := s.Update(ctx, r); err != nil {
+		return err
+	}
+	if after, err := s.Load(ctx, "node-1"); err != nil || after != before {
+		return fmt.Errorf("want %+v, got %+v, %v", before, after, err)
+	}
+	return nil
+}

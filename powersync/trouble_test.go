@@ -1,0 +1,355 @@
+package powersync_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+)
+
+const secret = "hunter2"
+
+func TestAPanickingDriverCostsOneNodeOneFailure(t *testing.T) {
+	h := newHall(t, newHardware(isOn, isOn, isOff), nodes(node(isOn), node(isOn), node(isOn)))
+	h.onRead = func(_ context.Context, id string) {
+		if id == "a" {
+			panic(secret)
+		}
+	}
+	h.onSet = func(context.Context, string) { panic(errors.New(secret)) }
+	report, err := h.Sync(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, report.Nodes.Of(powersync.ReadFailed))
+	require.Equal(t, 1, report.Nodes.Of(powersync.Equal))
+	require.Equal(t, 1, report.Nodes.Of(powersync.ForceFailed))
+	for _, e := range h.told() {
+		require.ErrorIs(t, e.Err, powersync.ErrPanic)
+		require.NotContains(t, e.Err.Error(), secret)
+	}
+	r := h.record(t, "c")
+	require.Contains(t, r.LastError, "panic")
+	require.NotContains(t, r.LastError, secret)
+	require.Empty(t, r.Reservation)
+
+	for range 3 {
+		_, err = h.Sync(t.Context())
+		require.NoError(t, err)
+	}
+	require.True(t, h.record(t, "a").Maintenance)
+	require.True(t, h.record(t, "c").Maintenance)
+	require.False(t, h.record(t, "b").Maintenance)
+}
+
+// abilities panics with all that a Driver may have besides.
+type abilities struct{ *hardware }
+
+func (abilities) CanForce(string) bool                   { panic(secret) }
+func (abilities) Validate(context.Context, string) error { panic(secret) }
+
+func TestAbilitiesThatPanicCostOneFailure(t *testing.T) {
+	h := newHardware(isOff, isOff)
+	hall := newHall(t, h, nodes(node(isOn), node(unknown)), withDriver(abilities{h}))
+	report, err := hall.Sync(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, report.Nodes.Of(powersync.ForceFailed))
+	require.Equal(t, 1, report.Nodes.Of(powersync.SkippedConfig))
+	require.ErrorIs(t, hall.Set(t.Context(), "a", isOn), powersync.ErrPanic)
+}
+
+// flaky is a Store that makes trouble.
+type flaky struct {
+	powersync.Store
+	load    func(id string) error
+	update  func(r powersync.Record) error
+	after   bool // update strikes after the store has done it
+	records func(i int) error
+}
+
+func (f *flaky) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
+	return func(yield func(powersync.Record, error) bool) {
+		i := 0
+		for r, err := range f.Store.Records(ctx) {
+			if f.records != nil && err == nil {
+				err = f.records(i)
+			}
+			i++
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+func (f *flaky) Load(ctx context.Context, id string) (powersync.Record, error) {
+	if f.load != nil {
+		if err := f.load(id); err != nil {
+			return powersync.Record{}, err
+		}
+	}
+	return f.Store.Load(ctx, id)
+}
+
+func (f *flaky) Update(ctx context.Context, r powersync.Record) error {
+	var err error
+	if f.after {
+		err = f.Store.Update(ctx, r)
+	}
+	if f.update != nil && err == nil {
+		err = f.update(r)
+	}
+	if f.after || err != nil {
+		return err
+	}
+	return f.Store.Update(ctx, r)
+}
+
+// newFlakyHall is newHall with a store that makes trouble on demand.
+func newFlakyHall(t *testing.T, h *hardware, records []powersync.Record) (*hall, *flaky) {
+	f := new(flaky)
+	hall := newHall(t, h, records, func(c *powersync.Config) {
+		f.Store, c.Store = c.Store, f
+	})
+	return hall, f
+}
+
+var errStore = errors.New("disk full")
+
+func TestAFailingStoreCostsOneNodeOneFailure(t *testing.T) {
+	strike := map[string]func() error{
+		"an error": func() error { return errStore },
+		"a panic":  func() error { panic(secret) },
+	}
+	for name, err := range strike {
+		t.Run(name, func(t *testing.T) {
+			h, f := newFlakyHall(t, newHardware(isOn, isOn, isOn), nodes(node(isOn), node(unknown), node(isOn)))
+			f.load = func(id string) error {
+				if id == "a" {
+					return err()
+				}
+				return nil
+			}
+			f.update = func(powersync.Record) error { return err() }
+			for range 6 {
+				report, err := h.Sync(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, 2, report.Nodes.Of(powersync.StoreFailed))
+				require.Equal(t, 1, report.Nodes.Of(powersync.Equal))
+			}
+			require.Zero(t, h.Stats().Failing, "the nodes are not to blame")
+			for _, e := range h.told() {
+				require.NotContains(t, e.Err.Error(), secret)
+			}
+		})
+	}
+}
+
+func TestARecordThatCannotBeListedIsCountedAndTheOthersAreSeen(t *testing.T) {
+	h, f := newFlakyHall(t, newHardware(isOn, isOn), nodes(node(isOn), node(isOn)))
+	f.records = func(i int) error { return []error{errStore, nil}[i] }
+	report, err := h.Sync(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, report.Nodes.Of(powersync.StoreFailed))
+	require.Equal(t, 1, report.Nodes.Of(powersync.Equal))
+
+	f.records = func(i int) error { panic(secret) }
+	report, err = h.Sync(t.Context())
+	require.ErrorIs(t, err, powersync.ErrPanic, "a list that breaks off ends its round, and no other")
+	require.Zero(t, report.Nodes.Seen())
+	f.records = nil
+	require.Equal(t, powersync.Equal, h.round(t))
+}
+
+func TestAnOutcomeThatCouldNotBeStoredIsStoredLater(t *testing.T) {
+	for _, strike := range []func() error{
+		func() error { return errStore },
+		func() error { panic(secret) },
+		func() error { return powersync.ErrConflict },
+	} {
+		h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
+		f.update = func(r powersync.Record) error {
+			if r.Reservation == "" {
+				return strike()
+			}
+			return nil
+		}
+		err := h.Set(t.Context(), "a", isOff)
+		require.ErrorIs(t, err, powersync.ErrNotSaved)
+		require.Equal(t, "this", h.record(t, "a").Reservation)
+		require.Equal(t, powersync.SkippedTarget, h.round(t), "the store is still broken: nobody forces the node back on")
+
+		f.update = nil
+		require.Equal(t, powersync.Equal, h.round(t))
+		require.Equal(t, node(isOff), without(h.record(t, "a")))
+		require.Zero(t, h.Stats().Held)
+	}
+}
+
+func TestAHoldThatTheStoreReportedAsFailedIsDropped(t *testing.T) {
+	h, f := newFlakyHall(t, newHardware(isOff), nodes(node(isOn)))
+	f.after = true
+	f.update = func(r powersync.Record) error {
+		if r.Reservation != "" {
+			return errStore
+		}
+		return nil
+	}
+	require.Equal(t, powersync.StoreFailed, h.round(t))
+	require.Equal(t, node(isOn), without(h.record(t, "a")))
+	require.Zero(t, h.Stats().Held)
+}
+
+func TestAReservationThatWasTakenAwayIsNotWrittenOver(t *testing.T) {
+	h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+	h.onSet = func(_ context.Context, id string) {
+		require.NoError(t, h.store.Edit(id, func(r *powersync.Record) { r.Reservation = "somebody" }))
+	}
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOff), powersync.ErrNotSaved)
+	r := h.record(t, "a")
+	require.Equal(t, "somebody", r.Reservation)
+	require.Equal(t, isOn, r.Power)
+	require.Zero(t, h.Stats().Held)
+}
+
+func TestAHangingDriverCostsOneTimeoutAndNoWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		let := make(chan struct{})
+		h := newHall(t, newHardware(isOn, isOn, isOn), nodes(node(isOn), node(isOn), node(isOn)),
+			func(c *powersync.Config) { c.Workers = 1 })
+		h.onRead = func(_ context.Context, id string) {
+			if id == "a" {
+				<-let
+			}
+		}
+		start := time.Now()
+		report, err := h.Sync(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, report.Nodes.Of(powersync.ReadFailed))
+		require.Equal(t, 2, report.Nodes.Of(powersync.Equal))
+		require.Equal(t, 62*time.Second, time.Since(start))
+		require.ErrorIs(t, h.told()[0].Err, context.DeadlineExceeded)
+		require.Equal(t, 1, h.Stats().Abandoned)
+		close(let)
+		synctest.Wait()
+	})
+}
+
+func TestCallbacksThatPanicHarmNobody(t *testing.T) {
+	var log strings.Builder
+	h := newHall(t, newHardware(isOff, isOff), nodes(node(isOn), node(isOn)), func(c *powersync.Config) {
+		c.Workers = 1
+		c.OnEvent = func(powersync.Event) { panic(secret) }
+		c.Network, c.PerNetwork = func(string) string { panic(secret) }, 1
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	require.Equal(t, powersync.Forced, h.round(t))
+	require.Contains(t, log.String(), "callback=OnEvent")
+	require.NotContains(t, log.String(), secret)
+}
+
+func TestHallsAreNotSwitchedByAWrongDatabase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 3
+		h := newHardware()
+		records := make([]powersync.Record, 20)
+		for i := range records {
+			records[i] = node(isOff)
+			h.power[name(i)] = isOn
+		}
+		var times []time.Time
+		h.onSet = func(context.Context, string) { times = append(times, time.Now()) }
+		hall := newHall(t, h, records, func(c *powersync.Config) { c.ForceLimit, c.Workers = limit, 1 })
+		held := 0
+		for range 20 {
+			report, err := hall.Sync(t.Context())
+			require.NoError(t, err)
+			require.Zero(t, report.Nodes.Of(powersync.IntoMaintenance), "what was held back does not count")
+			held += report.Nodes.Of(powersync.ForceHeld)
+			time.Sleep(20 * time.Second)
+		}
+		require.Len(t, times, 20)
+		require.Positive(t, held)
+		for i, at := range times[limit:] {
+			require.GreaterOrEqual(t, at.Sub(times[i]), time.Minute)
+		}
+	})
+}
+
+func TestNetworksAreSparedAndDoNotWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const room = 2
+		h := newHardware()
+		var records []powersync.Record
+		for i := range 26 {
+			records = append(records, node(isOn))
+			h.power[name(i)] = isOn
+		}
+		network := func(id string) string { // the first 20 are in one network
+			if id < name(20) {
+				return "crowded"
+			}
+			return "of " + id
+		}
+		var busy, most atomic.Int32
+		start := time.Now()
+		var lonely []time.Duration
+		h.onRead = func(_ context.Context, id string) {
+			if network(id) != "crowded" {
+				h.mu.Lock()
+				defer h.mu.Unlock()
+				lonely = append(lonely, time.Since(start))
+				return
+			}
+			most.Store(max(most.Load(), busy.Add(1)))
+			time.Sleep(time.Second)
+			busy.Add(-1)
+		}
+		hall := newHall(t, h, records, func(c *powersync.Config) {
+			c.Network, c.PerNetwork, c.Workers = network, room, 5
+		})
+		report, err := hall.Sync(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 26, report.Nodes.Of(powersync.Equal))
+		require.Equal(t, int32(room), most.Load())
+		require.Equal(t, 10*time.Second, report.Took)
+		require.Zero(t, slices.Max(lonely))
+
+		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+		defer cancel()
+		report, err = hall.Sync(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Less(t, report.Nodes.Seen(), 26)
+	})
+}
+
+func TestTwoSyncersShareAStoreWithoutHarm(t *testing.T) {
+	h := newHardware()
+	records := make([]powersync.Record, 26)
+	for i := range records {
+		records[i] = node(isOn)
+		h.power[name(i)] = []states.Power{isOn, isOff}[i%2]
+	}
+	one := newHall(t, h, records)
+	two, err := powersync.New(powersync.Config{Store: one.store, Driver: h, Name: "that"})
+	require.NoError(t, err)
+	done := make(chan error)
+	go func() {
+		_, err := two.Sync(t.Context())
+		done <- err
+	}()
+	_, err = one.Sync(t.Context())
+	require.NoError(t, errors.Join(err, <-done))
+	for i := range records {
+		require.Equal(t, node(isOn), without(one.record(t, name(i))))
+	}
+}
