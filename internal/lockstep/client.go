@@ -1,0 +1,149 @@
+package lockstep
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Client speaks Ironic's API, as much of it as is compared. It is safe for
+// concurrent use.
+type Client struct {
+	base string
+	http *http.Client
+}
+
+// requestTimeout bounds one request; Ironic answers within tens of milliseconds.
+const requestTimeout = 60 * time.Second
+
+func newClient(port int) *Client {
+	return &Client{
+		base: fmt.Sprintf("http://127.0.0.1:%d/v1/nodes", port),
+		http: &http.Client{Transport: &http.Transport{}, Timeout: requestTimeout},
+	}
+}
+
+func (c *Client) close() { c.http.CloseIdleConnections() }
+
+// Answer is the API's answer to a request.
+type Answer struct {
+	Status int
+	Fault  string // what it says where it refuses
+	Body   []byte
+}
+
+// Node is what the API shows of a node.
+type Node struct {
+	machine.Node
+	UUID        string       `json:"uuid"`
+	Power       states.Power `json:"power_state"`
+	TargetPower states.Power `json:"target_power_state"`
+	Maintenance bool         `json:"maintenance"`
+	Fault       string       `json:"fault"`
+	Reservation string       `json:"reservation"`
+}
+
+// Create creates a node.
+func (c *Client) Create(ctx context.Context, v states.APIVersion, node map[string]any) (Node, Answer, error) {
+	return c.node(ctx, v, http.MethodPost, "", node)
+}
+
+// Show gets a node.
+func (c *Client) Show(ctx context.Context, v states.APIVersion, uuid string) (Node, Answer, error) {
+	return c.node(ctx, v, http.MethodGet, "/"+uuid, nil)
+}
+
+// node makes a request that a node is the answer to.
+func (c *Client) node(ctx context.Context, v states.APIVersion, method, path string, body any) (Node, Answer, error) {
+	var node Node
+	answer, err := c.do(ctx, v, method, path, body)
+	if err == nil && answer.Fault == "" {
+		err = json.Unmarshal(answer.Body, &node)
+	}
+	return node, answer, err
+}
+
+// List lists nodes, only those in a provision state unless it is empty.
+func (c *Client) List(ctx context.Context, v states.APIVersion, provisionState string) (Answer, error) {
+	path := ""
+	if provisionState != "" {
+		path = "?provision_state=" + url.QueryEscape(provisionState)
+	}
+	return c.do(ctx, v, http.MethodGet, path, nil)
+}
+
+// Provision asks for a provision state; body is at least {"target": ...}.
+func (c *Client) Provision(ctx context.Context, v states.APIVersion, uuid string, body map[string]any) (Answer, error) {
+	return c.do(ctx, v, http.MethodPut, "/"+uuid+"/states/provision", body)
+}
+
+// Power asks for a power state.
+func (c *Client) Power(ctx context.Context, v states.APIVersion, uuid string, target states.Power) (Answer, error) {
+	return c.do(ctx, v, http.MethodPut, "/"+uuid+"/states/power", map[string]any{"target": target})
+}
+
+// Maintain puts a node into maintenance, as a person does.
+func (c *Client) Maintain(ctx context.Context, v states.APIVersion, uuid, reason string) (Answer, error) {
+	return c.do(ctx, v, http.MethodPut, "/"+uuid+"/maintenance", map[string]any{"reason": reason})
+}
+
+// Call makes the work go on that a node with the driver of this package waits
+// for.
+func (c *Client) Call(ctx context.Context, v states.APIVersion, uuid string) (Answer, error) {
+	return c.do(ctx, v, http.MethodPost, "/"+uuid+"/vendor_passthru?method=call", map[string]any{})
+}
+
+func (c *Client) do(ctx context.Context, v states.APIVersion, method, path string, body any) (Answer, error) {
+	var content io.Reader
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			return Answer{}, fmt.Errorf("lockstep: encode a request: %w", err)
+		}
+		content = bytes.NewReader(encoded)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, content)
+	if err != nil {
+		return Answer{}, fmt.Errorf("lockstep: make a request: %w", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("X-OpenStack-Ironic-API-Version", v.String())
+	response, err := c.http.Do(request)
+	if err != nil {
+		return Answer{}, fmt.Errorf("lockstep: ask ironic: %w", err)
+	}
+	defer response.Body.Close()
+	answer := Answer{Status: response.StatusCode}
+	if answer.Body, err = io.ReadAll(response.Body); err != nil {
+		return Answer{}, fmt.Errorf("lockstep: ironic's answer: %w", err)
+	}
+	if answer.Status >= http.StatusBadRequest {
+		answer.Fault = faultOf(answer.Body)
+	}
+	return answer, nil
+}
+
+// faultOf finds the text in Ironic's fault: a string of JSON within JSON, in one
+// of two forms; or the whole body where it is neither.
+func faultOf(body []byte) string {
+	var outer struct {
+		Message string `json:"error_message"`
+	}
+	var inner struct {
+		Fault       string `json:"faultstring"`
+		Description string `json:"description"`
+	}
+	if json.Unmarshal(body, &outer) != nil || json.Unmarshal([]byte(outer.Message), &inner) != nil {
+		return cmp.Or(string(body), "no text")
+	}
+	return cmp.Or(inner.Fault, inner.Description, string(body))
+}

@@ -1,0 +1,76 @@
+package lockstep
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Comparison is what came of putting the same to Ironic and to this module.
+type Comparison struct {
+	Name        string // what was compared
+	Compared    int    // how often
+	Differences []Difference
+}
+
+// Difference is one answer that was not the same.
+type Difference struct {
+	What         string // what was put to both sides
+	Ironic, Ours string
+}
+
+func (d Difference) String() string {
+	return fmt.Sprintf("%s: ironic: %s; ours: %s", d.What, d.Ironic, d.Ours)
+}
+
+// compare counts, and notes where the two sides differ. They are compared with ==
+// and printed, like what they answer to, only where they do.
+func (c *Comparison) compare(ironic, ours any, format string, args ...any) {
+	c.Compared++
+	if ironic != ours {
+		c.Differences = append(c.Differences, Difference{fmt.Sprintf(format, args...), fmt.Sprint(ironic), fmt.Sprint(ours)})
+	}
+}
+
+// add adds what another part of the same comparison found.
+func (c *Comparison) add(other Comparison) {
+	c.Compared += other.Compared
+	c.Differences = append(c.Differences, other.Differences...)
+}
+
+// Purpose is a difference that is meant to be.
+type Purpose struct {
+	Comparison string
+	Difference
+	Reason string
+}
+
+// OnPurpose has every difference that is meant to be.
+var OnPurpose = []Purpose{
+	{
+		powerName,
+		Difference{
+			"active, as documented, died",
+			`recorded none, hardware on, maintenance true, fault "power failure"`,
+			`recorded power on, hardware on, maintenance true, fault "power failure"`,
+		},
+		"Ironic documents that the recorded power state stays when reading fails, and its code forgets it; " +
+			"powersync does as documented unless Config.ForgetUnread is set",
+	},
+}
+
+// Unexpected returns the differences that are not [OnPurpose].
+func (c *Comparison) Unexpected() []Difference {
+	return slices.DeleteFunc(slices.Clone(c.Differences), func(d Difference) bool {
+		return slices.ContainsFunc(OnPurpose, func(p Purpose) bool {
+			return p.Comparison == c.Name && p.Difference == d
+		})
+	})
+}
+
+// OutOfDate returns what is listed [OnPurpose] for the comparison and was not
+// found.
+func (c *Comparison) OutOfDate() []Purpose {
+	return slices.DeleteFunc(slices.Clone(OnPurpose), func(p Purpose) bool {
+		return p.Comparison != c.Name || slices.Contains(c.Differences, p.Difference)
+	})
+}

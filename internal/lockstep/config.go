@@ -1,0 +1,159 @@
+package lockstep
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Options says what an Ironic is started with.
+type Options struct {
+	// IPMI enables the hardware type ipmi beside the fake one, with power sync
+	// and recovery at short intervals.
+	IPMI bool
+}
+
+// Files in an Ironic's folder.
+const (
+	configFile   = "ironic.conf"
+	databaseFile = "ironic.sqlite"
+	logFile      = "ironic.log"
+	driverFile   = "lockstep_driver.py"
+	driverInfo   = "lockstep-1.0.dist-info"
+)
+
+var (
+	//go:embed python/driver.py
+	driverProgram string
+
+	// driverEntries is how Ironic finds the interfaces of the driver.
+	driverEntries = entries(map[string]string{
+		"power": "Power", "deploy": "Deploy", "inspect": "Inspect", "rescue": "Rescue", "vendor": "Vendor",
+	})
+)
+
+const (
+	// driverName is the name of the driver's interfaces in Ironic.
+	driverName = "lockstep"
+	// hostName is the conductor's, which its reservations bear.
+	hostName = "lockstep"
+)
+
+func entries(classes map[string]string) string {
+	var text strings.Builder
+	for kind, class := range classes {
+		fmt.Fprintf(&text, "[ironic.hardware.interfaces.%s]\n%s = lockstep_driver:%s\n", kind, driverName, class)
+	}
+	return text.String()
+}
+
+// writeFiles lays out all but what the port is needed for.
+func (i *Ironic) writeFiles() error {
+	for _, folder := range []string{driverInfo, "http", "tftp"} {
+		if err := os.Mkdir(i.path(folder), 0o700); err != nil {
+			return fmt.Errorf("lockstep: make folder: %w", err)
+		}
+	}
+	return errors.Join(
+		i.writeConfig(0),
+		i.write(driverFile, driverProgram),
+		i.write(driverInfo+"/METADATA", "Metadata-Version: 2.1\nName: lockstep\nVersion: 1.0\n"),
+		i.write(driverInfo+"/entry_points.txt", driverEntries),
+	)
+}
+
+func (i *Ironic) write(name, text string) error {
+	if err := os.WriteFile(i.path(name), []byte(text), 0o600); err != nil {
+		return fmt.Errorf("lockstep: write a file of ironic: %w", err)
+	}
+	return nil
+}
+
+func (i *Ironic) writeConfig(port int) error {
+	config := strings.NewReplacer("DIR", i.dir, "PORT", fmt.Sprint(port), "HOST", hostName).Replace(baseConfig)
+	if i.options.IPMI {
+		config += ipmiConfig
+	} else {
+		config += fakeConfig
+	}
+	return i.write(configFile, config)
+}
+
+const baseConfig = `
+[DEFAULT]
+auth_strategy = noauth
+rpc_transport = none
+transport_url = fake://
+host = HOST
+my_ip = 127.0.0.1
+state_path = DIR
+log_file = DIR/ironic.log
+use_stderr = false
+enabled_network_interfaces = noop
+enabled_storage_interfaces = noop
+enabled_console_interfaces = fake,no-console
+enabled_bios_interfaces = fake,no-bios
+enabled_raid_interfaces = fake,no-raid
+[database]
+connection = sqlite:///DIR/ironic.sqlite
+[api]
+host_ip = 127.0.0.1
+port = PORT
+[deploy]
+http_root = DIR/http
+[pxe]
+tftp_root = DIR/tftp
+images_path = DIR/images
+instance_master_path = DIR/master_images
+tftp_master_path = DIR/tftp/master_images
+`
+
+// The checks of provision states run every second, so that a node that is made to
+// have waited for long times out soon. A conductor that starts fails no more than
+// periodic_max_workers nodes of a state whose work was lost, by default 8.
+//
+// SQLite refuses one of two that write at once, and Ironic makes a failure of the
+// node's work of it. So nothing writes now and then, and one node at a time is
+// worked on.
+const fakeConfig = `
+[DEFAULT]
+enabled_hardware_types = fake-hardware
+enabled_boot_interfaces = fake
+enabled_deploy_interfaces = fake,lockstep
+enabled_inspect_interfaces = fake,lockstep,no-inspect
+enabled_management_interfaces = fake
+enabled_power_interfaces = fake,lockstep
+enabled_rescue_interfaces = fake,lockstep,no-rescue
+enabled_vendor_interfaces = fake,lockstep
+[conductor]
+sync_power_state_interval = 86400
+sync_local_state_interval = 86400
+check_provision_state_interval = 1
+check_rescue_state_interval = 1
+periodic_max_workers = 1000
+heartbeat_interval = 86400
+heartbeat_timeout = 172800
+[agent]
+deploy_logs_collect = never
+`
+
+const ipmiConfig = `
+[DEFAULT]
+enabled_hardware_types = ipmi,fake-hardware
+enabled_boot_interfaces = ipxe,fake
+enabled_deploy_interfaces = direct,fake
+enabled_inspect_interfaces = no-inspect,fake
+enabled_management_interfaces = ipmitool,fake
+enabled_power_interfaces = ipmitool,fake
+enabled_rescue_interfaces = no-rescue,fake
+enabled_vendor_interfaces = no-vendor,fake
+[conductor]
+sync_power_state_interval = 1
+sync_local_state_interval = 86400
+power_failure_recovery_interval = 1
+[ipmi]
+command_retry_timeout = 2
+min_command_interval = 1
+`

@@ -1,0 +1,137 @@
+package lockstep
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// compareCreation creates a node at every API version, and one beyond, and
+// compares what the client is shown with [states.APIVersion.InitialState] and
+// [states.Created].
+func compareCreation(ctx context.Context, i *Ironic) (Comparison, error) {
+	c := Comparison{Name: "API: the state of a new node"}
+	newest := Series.MaxAPIVersion()
+	for v := states.APIVersion(1); v <= newest; v++ {
+		node, answer, err := i.Client.Create(ctx, v, map[string]any{"driver": "fake-hardware"})
+		if err != nil {
+			return c, err
+		}
+		if answer.Status != http.StatusCreated {
+			return c, fmt.Errorf("lockstep: create a node at %v: %s", v, answer.Fault)
+		}
+		r, err := i.database.read(node.UUID)
+		if err != nil {
+			return c, err
+		}
+		c.compare(r.State, v.InitialState(), "stored of a node created at %v", v)
+		shown, _ := states.Created(v, newest)
+		c.compare(node.State, shown, "shown of a node created at %v", v)
+	}
+	_, answer, err := i.Client.Create(ctx, newest+1, map[string]any{"driver": "fake-hardware"})
+	c.compare(answer.Status, http.StatusNotAcceptable, "a node created at %v", newest+1)
+	return c, err
+}
+
+// showChanges are the versions around which what is shown of a state changes.
+var showChanges = []states.APIVersion{1, 2, 3, 38, 39, 40, Series.MaxAPIVersion()}
+
+// compareDisplay gets a node in every state and compares what is shown with
+// [states.APIVersion.Show]: the states that some version shows otherwise at every
+// version, the others around the versions at which those change.
+func compareDisplay(ctx context.Context, i *Ironic) (Comparison, error) {
+	c := Comparison{Name: "API: the state that a client is shown"}
+	uuid, err := i.newNode(ctx, Done)
+	if err != nil {
+		return c, err
+	}
+	for state := range Series.Table().States().All() {
+		if _, err := i.database.write(uuid, rest(inState(state))); err != nil {
+			return c, err
+		}
+		for v := states.APIVersion(1); v <= Series.MaxAPIVersion(); v++ {
+			hidden := state == states.Available || state == states.InspectWait
+			if !hidden && !slices.Contains(showChanges, v) {
+				continue
+			}
+			node, answer, err := i.Client.Show(ctx, v, uuid)
+			if err != nil {
+				return c, err
+			}
+			c.compare(answer.Status, http.StatusOK, "status of a node in %v at %v", state, v)
+			c.compare(node.State, v.Show(state), "shown of a node in %v at %v", state, v)
+		}
+	}
+	return c, nil
+}
+
+// minFilter is the version from which nodes can be listed by provision state.
+const minFilter states.APIVersion = 9
+
+// compareFilter lists nodes by each state around the version that brought it, and
+// compares with the node that there is in each.
+func compareFilter(ctx context.Context, i *Ironic) (Comparison, error) {
+	c := Comparison{Name: "API: listing by state"}
+	nodes := make(map[states.State]string)
+	for state := range Series.Table().States().All() {
+		uuid, err := i.newNode(ctx, Done)
+		if err != nil {
+			return c, err
+		}
+		if _, err := i.database.write(uuid, rest(inState(state))); err != nil {
+			return c, err
+		}
+		nodes[state] = uuid
+	}
+	for state := range states.AllStates() {
+		for _, v := range []states.APIVersion{1, 2, minFilter - 1, minFilter, minFilter + 1, 38, 39, Series.MaxAPIVersion()} {
+			answer, err := i.Client.List(ctx, v, state.String())
+			if err != nil {
+				return c, err
+			}
+			c.compare(answer.Status, filterStatus(state, v), "status of a list by %v at %v", state, v)
+			if answer.Status == http.StatusOK {
+				c.compareListed(answer, nodes, state, v)
+			}
+		}
+	}
+	return c, nil
+}
+
+func filterStatus(s states.State, v states.APIVersion) int {
+	switch {
+	case v < minFilter:
+		return http.StatusNotAcceptable
+	case !Series.Table().States().Has(s):
+		return http.StatusBadRequest
+	default:
+		return http.StatusOK
+	}
+}
+
+// compareListed wants the node that is in a state in its list, shown as the
+// version shows it, and no node that is in another.
+func (c *Comparison) compareListed(answer Answer, nodes map[states.State]string, s states.State, v states.APIVersion) {
+	var list struct {
+		Nodes []Node `json:"nodes"`
+	}
+	if err := json.Unmarshal(answer.Body, &list); err != nil {
+		c.compare(err, "a list", "a list by %v at %v", s, v)
+		return
+	}
+	at := slices.IndexFunc(list.Nodes, func(n Node) bool { return n.UUID == nodes[s] })
+	c.compare(at >= 0, true, "the node in %v is in its list at %v", s, v)
+	if at >= 0 {
+		c.compare(list.Nodes[at].State, v.Show(s), "the node in %v as listed at %v", s, v)
+	}
+	for other, uuid := range nodes {
+		if other != s {
+			listed := slices.ContainsFunc(list.Nodes, func(n Node) bool { return n.UUID == uuid })
+			c.compare(listed, false, "the node in %v is in the list of %v at %v", other, s, v)
+		}
+	}
+}

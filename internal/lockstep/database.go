@@ -1,0 +1,82 @@
+package lockstep
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+//go:embed python/database.py
+var databaseProgram string
+
+// database is Ironic's own, written behind its back.
+type database struct {
+	*python
+}
+
+func openDatabase(path string) (*database, error) {
+	p, err := startPython(databaseProgram, path)
+	if err != nil {
+		return nil, err
+	}
+	return &database{p}, nil
+}
+
+// row is what Ironic stores of a node, as far as it is compared.
+type row struct {
+	machine.Node
+	Reservation string       `json:"reservation"`
+	Moved       string       `json:"provision_updated_at"`
+	Power       states.Power `json:"power_state"`
+	TargetPower states.Power `json:"target_power_state"`
+	Maintenance int          `json:"maintenance"`
+	Fault       string       `json:"fault"`
+	Error       string       `json:"error"`
+}
+
+// columns names what is to be written.
+type columns map[string]any
+
+// rest is a node at rest in a state, with nothing left of an earlier life.
+func rest(node machine.Node) columns {
+	c := columns{
+		"provision_state":        node.State,
+		"target_provision_state": node.Target,
+		"provision_updated_at":   nil,
+		"inspection_started_at":  nil,
+		"last_error":             nil,
+		"target_power_state":     nil,
+		"maintenance":            0,
+		"maintenance_reason":     nil,
+		"fault":                  nil,
+		"clean_step":             "{}",
+		"deploy_step":            "{}",
+		"driver_internal_info":   "{}",
+		"instance_info":          "{}",
+		"instance_uuid":          nil,
+	}
+	if node.LastError != "" {
+		c["last_error"] = node.LastError
+	}
+	return c
+}
+
+// read returns a node's row.
+func (d *database) read(uuid string) (row, error) { return d.write(uuid, nil) }
+
+// write waits until no one holds the node, writes the columns and returns the row
+// as it is then.
+func (d *database) write(uuid string, set columns) (row, error) {
+	var r row
+	err := d.ask(map[string]any{"uuid": uuid, "set": set}, &r)
+	if err == nil && r.Error != "" {
+		err = errors.New(r.Error)
+	}
+	if err != nil {
+		return row{}, fmt.Errorf("lockstep: node %s in the database: %w", uuid, err)
+	}
+	return r, nil
+}

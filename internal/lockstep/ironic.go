@@ -1,0 +1,237 @@
+package lockstep
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// ErrNotInstalled is matched by the error of [Start] where a program that it
+// needs is missing.
+var ErrNotInstalled = errors.New("not installed")
+
+// Series is the one whose Ironic Debian has, and with which all is compared.
+const Series = states.Antelope
+
+// Ironic is a running Ironic. It is made by [Start] and must be closed. It is safe
+// for concurrent use, but for Restart and Close.
+type Ironic struct {
+	Client *Client
+
+	options  Options
+	dir      string
+	database *database
+	process  *process
+}
+
+// Start starts an Ironic and returns when it answers; ctx bounds the start only.
+// It lives in a temporary folder and in a process group of its own, and ends
+// with this process however that ends.
+func Start(ctx context.Context, options Options) (*Ironic, error) {
+	for _, program := range []string{"ironic", "ironic-dbsync"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return nil, fmt.Errorf("lockstep: %s is %w: "+
+				"Debian's packages ironic-api and ironic-conductor are needed", program, ErrNotInstalled)
+		}
+	}
+	dir, err := os.MkdirTemp("", "lockstep-")
+	if err != nil {
+		return nil, fmt.Errorf("lockstep: make folder: %w", err)
+	}
+	i := &Ironic{options: options, dir: dir}
+	if err := i.create(ctx); err != nil {
+		return nil, errors.Join(err, i.Close())
+	}
+	return i, nil
+}
+
+// create lays out the folder and the database and starts the programs.
+func (i *Ironic) create(ctx context.Context) error {
+	if err := i.writeFiles(); err != nil {
+		return err
+	}
+	schema := i.command(ctx, "ironic-dbsync", "--config-file", i.path(configFile), "create_schema")
+	if output, err := schema.CombinedOutput(); err != nil {
+		return fmt.Errorf("lockstep: create the database: %w: %s", err, bytes.TrimSpace(output))
+	}
+	var err error
+	if i.database, err = openDatabase(i.path(databaseFile)); err != nil {
+		return err
+	}
+	for range startAttempts {
+		if err = i.start(ctx); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	return err
+}
+
+// startAttempts is how often a port is chosen: another process may take it before
+// Ironic does.
+const startAttempts = 3
+
+// start starts the server on a free port and waits until it answers.
+func (i *Ironic) start(ctx context.Context) error {
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	if err := i.writeConfig(port); err != nil {
+		return err
+	}
+	process, err := startProcess(i.command(context.Background(), "sh", "-c", keeper, "ironic", i.path(configFile)))
+	if err != nil {
+		return err
+	}
+	client := newClient(port)
+	if err := process.answers(ctx, client); err != nil {
+		process.kill()
+		client.close()
+		return fmt.Errorf("%w: %s", err, i.logged())
+	}
+	i.Client, i.process = client, process
+	return nil
+}
+
+// Restart kills the server, as a power cut would, and starts another on the same
+// database. Client is another one afterwards.
+func (i *Ironic) Restart(ctx context.Context) error {
+	i.stop()
+	return i.start(ctx)
+}
+
+func (i *Ironic) stop() {
+	if i.process != nil {
+		i.process.kill()
+		i.Client.close()
+		i.process = nil
+	}
+}
+
+// Close kills the server, with all that it started, and removes its folder.
+func (i *Ironic) Close() error {
+	i.stop()
+	var err error
+	if i.database != nil {
+		err = i.database.close()
+		i.database = nil
+	}
+	return errors.Join(err, os.RemoveAll(i.dir))
+}
+
+func (i *Ironic) path(name string) string { return filepath.Join(i.dir, name) }
+
+// command is a program that keeps to the folder.
+func (i *Ironic) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = i.dir
+	cmd.Env = append(os.Environ(),
+		"HOME="+i.dir,
+		"TMPDIR="+i.dir,
+		"XDG_CACHE_HOME="+i.dir,
+		"PYTHONPATH="+i.dir,
+		"PYTHONDONTWRITEBYTECODE=1",
+	)
+	return cmd
+}
+
+// logged returns the errors in Ironic's log.
+func (i *Ironic) logged() string {
+	const most = 20
+	log, _ := os.ReadFile(i.path(logFile)) // it may have died before it logged
+	var found []string
+	for line := range strings.Lines(string(log)) {
+		if strings.Contains(line, " ERROR ") {
+			found = append(found, line)
+		}
+	}
+	return strings.Join(found[max(0, len(found)-most):], "")
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("lockstep: find a free port: %w", err)
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}
+
+// keeper runs Ironic until that ends or standard input does, and then kills the
+// process group. So Ironic does not outlive this process even if that is killed;
+// its folder goes with it then.
+const keeper = `
+(
+	sh -c 'echo $$ >"$0.pid"; exec ironic --config-file "$0"' "$1"
+	[ ! -e "$1.over" ] || rm -rf "${1%/*}"
+	kill -KILL 0
+) &
+read -r _
+: >"$1.over"
+kill -KILL "$(cat "$1.pid")"
+wait
+`
+
+// process is a running keeper, with the server that it keeps.
+type process struct {
+	cmd *exec.Cmd
+	in  io.Closer
+	end chan struct{} // closed when it has ended and been waited for
+}
+
+func startProcess(cmd *exec.Cmd) (*process, error) {
+	p := &process{cmd: cmd, end: make(chan struct{})}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var err error
+	if p.in, err = cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("lockstep: input of ironic: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("lockstep: start ironic: %w", err)
+	}
+	go func() {
+		_ = cmd.Wait()
+		close(p.end)
+	}()
+	return p, nil
+}
+
+// kill ends the process group and waits until it has, though not for ever: who
+// has lost their parent may stay in the list of processes.
+func (p *process) kill() {
+	group := -p.cmd.Process.Pid
+	_ = syscall.Kill(group, syscall.SIGKILL)
+	<-p.end
+	for range 1000 {
+		if syscall.Kill(group, 0) != nil {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// answers waits until the API answers.
+func (p *process) answers(ctx context.Context, client *Client) error {
+	for {
+		if answer, err := client.List(ctx, 1, ""); err == nil && answer.Status == 200 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("lockstep: ironic does not answer: %w", context.Cause(ctx))
+		case <-p.end:
+			return errors.New("lockstep: ironic ended at once")
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package lockstep
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestSeveralRunAtOnceAndLeaveNothingBehind(t *testing.T) {
+	first, second := start(t, Options{}), start(t, Options{})
+	require.NotEqual(t, first.Client.base, second.Client.base)
+	for _, i := range []*Ironic{first, second} {
+		uuid, err := i.newNode(t.Context(), Done)
+		require.NoError(t, err)
+		node, answer, err := i.Client.Show(t.Context(), Series.MaxAPIVersion(), uuid)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, answer.Status)
+		require.Equal(t, machine.Node{State: states.Enroll}, node.Node)
+
+		group := i.process.cmd.Process.Pid
+		require.NoError(t, i.Close())
+		require.NoError(t, i.Close(), "a second time")
+		require.Eventually(t, func() bool { return syscall.Kill(-group, 0) != nil }, 10*time.Second, 10*time.Millisecond)
+		require.NoDirExists(t, i.dir)
+	}
+}
+
+// The keeper's input ends with the process that started it, however that ends.
+func TestIronicDoesNotOutliveWhoStartedIt(t *testing.T) {
+	i := start(t, Options{})
+	group := i.process.cmd.Process.Pid
+	require.NoError(t, i.process.in.Close())
+	require.Eventually(t, func() bool { return syscall.Kill(-group, 0) != nil }, 20*time.Second, 10*time.Millisecond)
+	require.NoDirExists(t, i.dir)
+}
+
+func TestAnIronicThatDoesNotStartIsAnErrorThatSaysWhy(t *testing.T) {
+	i := start(t, Options{})
+	require.NoError(t, os.RemoveAll(i.path("http")))
+	require.NoError(t, os.RemoveAll(i.path(driverInfo)))
+	err := i.Restart(t.Context())
+	require.ErrorContains(t, err, "ended at once")
+	require.ErrorContains(t, err, driverName)
+}
+
+func TestTheAbsenceOfIronicIsTold(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	_, err := Start(t.Context(), Options{})
+	require.ErrorIs(t, err, ErrNotInstalled)
+	require.ErrorContains(t, err, "ironic-conductor")
+	_, err = compareTables(t.Context())
+	require.ErrorIs(t, err, ErrNotInstalled)
+}
+
+func TestAPythonThatFailsIsAnError(t *testing.T) {
+	if _, err := exec.LookPath("ironic"); err != nil {
+		needs(t, ErrNotInstalled)
+	}
+	p, err := startPython("input(); raise SystemExit(3)")
+	require.NoError(t, err)
+	require.Error(t, p.ask("anything", nil))
+	require.Error(t, p.close())
+}
+
+func TestTheDatabaseRefusesWhatIsNotThere(t *testing.T) {
+	i := start(t, Options{})
+	_, err := i.database.read("no such node")
+	require.Error(t, err)
+	uuid, err := i.newNode(t.Context(), Done)
+	require.NoError(t, err)
+	_, err = i.database.write(uuid, columns{"no_such_column": 1})
+	require.ErrorContains(t, err, "no_such_column")
+}

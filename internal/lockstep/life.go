@@ -1,0 +1,195 @@
+package lockstep
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Outcome is how the work ends that a step of a life starts.
+type Outcome string
+
+const (
+	Done Outcome = "done"
+	Fail Outcome = "fail"
+	// Wait is Done for work that cannot wait.
+	Wait Outcome = "wait"
+)
+
+// Outcomes are all there are.
+var Outcomes = []Outcome{Done, Fail, Wait}
+
+// life is one node lived twice: under Ironic, and as a Machine of ours to which
+// the same happens.
+type life struct {
+	ironic *Ironic
+	uuid   string
+	ours   *machine.Machine
+	since  string         // when Ironic's node moved last, as its database has it
+	seen   []machine.Node // what polling saw of Ironic's node, each once in a row
+}
+
+// beginLife puts a new node into a state in which it rests.
+func (i *Ironic) beginLife(ctx context.Context, from states.State) (*life, error) {
+	uuid, err := i.newNode(ctx, Done)
+	if err != nil {
+		return nil, err
+	}
+	at := inState(from)
+	if _, err := i.database.write(uuid, rest(at)); err != nil {
+		return nil, err
+	}
+	ours, err := machine.New(machine.Config{Table: Series.Table(), Node: at, Name: uuid})
+	if err != nil {
+		return nil, err
+	}
+	return &life{ironic: i, uuid: uuid, ours: ours, seen: []machine.Node{at}}, nil
+}
+
+// request asks both sides for a provision state and lets the work that it starts
+// end. It returns the first difference, or nil.
+func (l *life) request(ctx context.Context, word string, v states.APIVersion, outcome Outcome) (*Difference, error) {
+	from := l.ours.Node()
+	what := fmt.Sprintf("%q in %v at %v, work ends with %s", word, from.State, v, outcome)
+	if err := l.order(outcome); err != nil {
+		return nil, err
+	}
+	answer, err := l.ironic.request(ctx, v, l.uuid, word)
+	if err != nil {
+		return nil, err
+	}
+	event, refused := Series.Table().Request(from.State, word, v)
+	if theirs, ours := describe(answer), describeError(refused); theirs != ours {
+		return &Difference{what, theirs, ours}, nil
+	}
+	if refused != nil {
+		return l.compare(ctx, what)
+	}
+	if err := l.fire(ctx, requested(from, event), outcome); err != nil {
+		return &Difference{what, "accepted", err.Error()}, nil
+	}
+	return l.settle(ctx, what)
+}
+
+// call makes the work go on that the node waits for.
+func (l *life) call(ctx context.Context, outcome Outcome) (*Difference, error) {
+	if outcome == Wait {
+		outcome = Done
+	}
+	from := l.ours.Node()
+	what := fmt.Sprintf("a call in %v, work ends with %s", from.State, outcome)
+	if err := l.order(outcome); err != nil {
+		return nil, err
+	}
+	answer, err := l.ironic.Client.Call(ctx, Series.MaxAPIVersion(), l.uuid)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Status >= http.StatusBadRequest {
+		return nil, fmt.Errorf("lockstep: call for a node in %v: %s", from.State, answer.Fault)
+	}
+	if err := l.fire(ctx, called(from, outcome), outcome); err != nil {
+		return &Difference{what, "accepted", err.Error()}, nil
+	}
+	return l.settle(ctx, what)
+}
+
+// expire lets the time run out that the node waits.
+func (l *life) expire(ctx context.Context) (*Difference, error) {
+	const long = 24 * time.Hour
+	from := l.ours.Node()
+	in, err := from.Expire(Series.Table(), long, machine.DefaultTimeouts())
+	if err != nil {
+		return nil, err
+	}
+	if err := l.order(Done); err != nil {
+		return nil, err
+	}
+	past := time.Now().UTC().Add(-long).Format(time.DateTime)
+	waiting := columns{"provision_updated_at": past, "inspection_started_at": past}
+	if _, err := l.ironic.database.write(l.uuid, waiting); err != nil {
+		return nil, err
+	}
+	l.since = past
+	what := fmt.Sprintf("a timeout in %v", from.State)
+	if err := l.fire(ctx, in, Done); err != nil {
+		return &Difference{what, "fails", err.Error()}, nil
+	}
+	return l.settle(ctx, what)
+}
+
+// order says how the next work ends, forgets when the node moved last, and takes
+// the node out of the maintenance that a failed clean step puts it in.
+func (l *life) order(outcome Outcome) error {
+	l.since = ""
+	_, err := l.ironic.database.write(l.uuid, columns{
+		"extra":                fmt.Sprintf(`{"outcome": %q}`, outcome),
+		"provision_updated_at": nil,
+		"maintenance":          0,
+		"maintenance_reason":   nil,
+		"fault":                nil,
+	})
+	return err
+}
+
+// fire moves our node by an event and by all that the conductor then does.
+func (l *life) fire(ctx context.Context, in machine.Input, outcome Outcome) error {
+	for in.Event != states.NoEvent {
+		if err := l.ours.FireInput(ctx, in); err != nil {
+			return err
+		}
+		in = conducted(l.ours.Node(), outcome)
+	}
+	return nil
+}
+
+// settleTimeout is how long Ironic's node may take to come to rest.
+const settleTimeout = 20 * time.Second
+
+// settle waits until Ironic's node has moved and rests, and compares.
+func (l *life) settle(ctx context.Context, what string) (*Difference, error) {
+	for deadline := time.Now().Add(settleTimeout); time.Now().Before(deadline); {
+		r, err := l.ironic.database.read(l.uuid)
+		if err != nil {
+			return nil, err
+		}
+		if at := (machine.Node{State: r.State, Target: r.Target}); at != l.seen[len(l.seen)-1] {
+			l.seen = append(l.seen, at)
+		}
+		if r.Reservation == "" && r.Moved != l.since && !Series.Table().Stuck().Has(r.State) {
+			break
+		}
+		if err := pause(ctx, 2*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+	return l.compare(ctx, what)
+}
+
+// compare compares what the API shows with our node.
+func (l *life) compare(ctx context.Context, what string) (*Difference, error) {
+	shown, answer, err := l.ironic.Client.Show(ctx, Series.MaxAPIVersion(), l.uuid)
+	if err != nil {
+		return nil, err
+	}
+	theirs, ours := describeNode(shown.Node), describeNode(l.ours.Node())
+	if answer.Status != http.StatusOK {
+		theirs = answer.Fault
+	}
+	if theirs != ours {
+		return &Difference{what, theirs, ours}, nil
+	}
+	return nil, nil
+}
+
+func describeNode(n machine.Node) string {
+	text := "without last error"
+	if n.LastError != "" {
+		text = "with last error"
+	}
+	return fmt.Sprintf("in %v, target %v, %s", n.State, n.Target, text)
+}

@@ -1,0 +1,148 @@
+package lockstep
+
+import (
+	"flag"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestTheTablesAreIronics(t *testing.T) {
+	t.Parallel()
+	c, err := compareTables(t.Context())
+	requireSame(t, c, err)
+}
+
+func TestFakeHardware(t *testing.T) {
+	t.Parallel()
+	i := start(t, Options{})
+	for _, compare := range compareFake {
+		began := time.Now()
+		c, err := compare(t.Context(), i)
+		requireSame(t, c, err)
+		t.Logf("in %v", time.Since(began))
+	}
+}
+
+func TestBMCs(t *testing.T) {
+	t.Parallel()
+	i := start(t, Options{IPMI: true})
+	for _, compare := range compareIPMI {
+		began := time.Now()
+		c, err := compare(t.Context(), i)
+		requireSame(t, c, err)
+		t.Logf("in %v", time.Since(began))
+	}
+}
+
+// Lives at random, until they have made walkSteps requests; fewer where -short or
+// -rapid.checks says so.
+func TestLives(t *testing.T) {
+	t.Parallel()
+	i := start(t, Options{})
+	checks, seed := flag.Lookup("rapid.checks"), flag.Lookup("rapid.seed")
+	enough := walkSteps
+	switch asked := checks.Value.String() != checks.DefValue; {
+	case asked:
+		enough = 1
+	case testing.Short() && os.Getenv("CI") != "true":
+		enough = 1
+		fallthrough
+	default:
+		require.NoError(t, checks.Value.Set("20"))
+	}
+	next, err := strconv.ParseUint(seed.Value.String(), 10, 64)
+	require.NoError(t, err)
+	if next == 0 {
+		next = uint64(time.Now().UnixNano())
+	}
+	for requests := 0; requests < enough; next++ {
+		t.Logf("after %d requests: -rapid.seed=%d", requests, next)
+		require.NoError(t, seed.Value.Set(strconv.FormatUint(next, 10)))
+		rapid.Check(t, func(rt *rapid.T) { requests += liveAtRandom(rt, t, i) })
+	}
+}
+
+// liveAtRandom lives one life and returns how many requests were made.
+func liveAtRandom(rt *rapid.T, t *testing.T, i *Ironic) (requests int) {
+	choose := func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) }
+	l, err := i.beginLife(t.Context(), pick(choose, "from", resting))
+	require.NoError(rt, err)
+	rt.Repeat(map[string]func(*rapid.T){
+		"step": func(*rapid.T) {
+			s := chooseStep(l.ours.Node(), choose)
+			if s.kind == aRequest {
+				requests++
+			}
+			found, err := l.take(t.Context(), s)
+			require.NoError(rt, err)
+			require.Nil(rt, found)
+		},
+	})
+	require.Nil(rt, l.explain())
+	return requests
+}
+
+func TestAMachineThatDiffersIsFound(t *testing.T) {
+	i := start(t, Options{})
+	l, err := i.beginLife(t.Context(), states.Enroll)
+	require.NoError(t, err)
+	_, err = i.database.write(l.uuid, columns{"provision_state": states.Active})
+	require.NoError(t, err)
+	found, err := l.request(t.Context(), "nonsense", Series.MaxAPIVersion(), Done)
+	require.NoError(t, err)
+	require.Equal(t, &Difference{
+		What:   `"nonsense" in enroll at 1.82, work ends with done`,
+		Ironic: "in active, target none, without last error",
+		Ours:   "in enroll, target none, without last error",
+	}, found)
+	found, err = l.request(t.Context(), "manage", Series.MaxAPIVersion(), Done)
+	require.NoError(t, err)
+	require.Equal(t, "400 "+states.ErrNotAllowed.Error(), found.Ironic)
+	require.Equal(t, "202", found.Ours)
+
+	l.seen = append(l.seen, inState(states.Active), inState(states.Enroll))
+	require.NotNil(t, l.explain(), "nothing leads back to enroll")
+}
+
+func TestTheSameSeedIsTheSameWalk(t *testing.T) {
+	i := start(t, Options{})
+	var walks [2][]int
+	for n := range walks {
+		random := rand.New(rand.NewPCG(1, 2))
+		found, steps, err := i.walk(t.Context(), func(_ string, most int) int {
+			walks[n] = append(walks[n], random.IntN(most))
+			return walks[n][len(walks[n])-1]
+		})
+		require.NoError(t, err)
+		require.Nil(t, found)
+		require.Equal(t, lifeSteps, steps)
+	}
+	require.Equal(t, walks[0], walks[1])
+}
+
+func TestReport(t *testing.T) {
+	var text strings.Builder
+	same := Comparison{Name: "the same", Compared: 3}
+	power := Comparison{Name: powerName, Compared: 2, Differences: []Difference{
+		OnPurpose[0].Difference, {"something", "one", "another"},
+	}}
+	require.NoError(t, Report(&text, "1.2.3", 4, []Comparison{same, power}))
+	for _, want := range []string{
+		"Ironic 1.2.3 (series 2023.1)", "| the same | 3 | 0 | 0 |\n", "| 2 | 1 | 1 |\n",
+		"seed 4.", "On purpose: active", "Difference: something: ironic: one; ours: another.",
+	} {
+		require.Contains(t, text.String(), want)
+	}
+	require.NotContains(t, text.String(), "Out of date")
+	require.NoError(t, Report(&text, "1.2.3", 4, []Comparison{{Name: powerName, Compared: 1}}))
+	require.Contains(t, text.String(), "Out of date: active")
+}

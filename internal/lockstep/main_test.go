@@ -1,0 +1,47 @@
+package lockstep
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const startTimeout = 2 * time.Minute
+
+// start starts an Ironic that ends with the test.
+func start(t *testing.T, options Options) *Ironic {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
+	defer cancel()
+	i, err := Start(ctx, options)
+	needs(t, err)
+	t.Cleanup(func() { require.NoError(t, i.Close()) })
+	return i
+}
+
+// needs skips a test where the error says that a program is absent, except in CI,
+// which installs all. Any other error fails the test.
+func needs(t *testing.T, err error) {
+	t.Helper()
+	if errors.Is(err, ErrNotInstalled) && os.Getenv("CI") != "true" {
+		t.Skipf("no comparison with a real Ironic: %v", err)
+	}
+	require.NoError(t, err)
+}
+
+// requireSame wants no difference but those on purpose, and all of these.
+func requireSame(t *testing.T, c Comparison, err error) {
+	t.Helper()
+	needs(t, err)
+	t.Logf("%s: %d compared", c.Name, c.Compared)
+	require.Positive(t, c.Compared)
+	require.Empty(t, c.Unexpected())
+	require.Empty(t, c.OutOfDate(), "OnPurpose is out of date")
+}

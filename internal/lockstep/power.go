@@ -1,0 +1,292 @@
+package lockstep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// A powerLife is what happens to a node whose power is kept in sync.
+type powerLife struct {
+	name   string
+	state  states.State
+	power  states.Power // recorded at the start
+	person bool         // in maintenance by a person
+	events []powerEvent
+	// documented compares with what Ironic says that it does: that the recorded
+	// power state stays when reading fails.
+	documented bool
+}
+
+// A powerEvent happens to a BMC behind everyone's back.
+type powerEvent struct {
+	name string
+	do   func(context.Context, *bmctest.IPMI) error
+}
+
+var (
+	nothing     = powerEvent{"nothing", func(context.Context, *bmctest.IPMI) error { return nil }}
+	switchedOff = powerEvent{"switched off", func(_ context.Context, b *bmctest.IPMI) error { return b.SetPower("off") }}
+	died        = powerEvent{"died", func(_ context.Context, b *bmctest.IPMI) error { b.Kill(); return nil }}
+	restarted   = powerEvent{"restarted", func(ctx context.Context, b *bmctest.IPMI) error { return b.Restart(ctx) }}
+)
+
+var powerLives = []powerLife{
+	{
+		name: "manageable", state: states.Manageable, power: states.PowerOn,
+		events: []powerEvent{switchedOff, nothing, switchedOff},
+	},
+	{
+		name: "manageable, nothing recorded", state: states.Manageable,
+		events: []powerEvent{nothing, switchedOff},
+	},
+	{
+		name: "active", state: states.Active, power: states.PowerOn,
+		events: []powerEvent{died, switchedOff, restarted},
+	},
+	{
+		name: "active, as documented", state: states.Active, power: states.PowerOn, documented: true,
+		events: []powerEvent{died},
+	},
+	{
+		name: "in enroll", state: states.Enroll, power: states.PowerOn,
+		events: []powerEvent{switchedOff, died},
+	},
+	{
+		name: "in enroll, nothing recorded", state: states.Enroll,
+		events: []powerEvent{nothing},
+	},
+	{
+		name: "adopt failed", state: states.AdoptFail, power: states.PowerOn,
+		events: []powerEvent{switchedOff},
+	},
+	{
+		name: "in maintenance by a person", state: states.Manageable, power: states.PowerOn, person: true,
+		events: []powerEvent{switchedOff, died},
+	},
+}
+
+// A powerView is what is compared after the rounds that follow an event.
+type powerView struct {
+	power       states.Power
+	hardware    string
+	maintenance bool
+	fault       string
+}
+
+func (v powerView) String() string {
+	return fmt.Sprintf("recorded %v, hardware %s, maintenance %t, fault %q", v.power, v.hardware, v.maintenance, v.fault)
+}
+
+const powerName = "power sync over IPMI: recorded power, hardware, maintenance and fault"
+
+// comparePower lets the same happen to nodes under Ironic with its ipmitool
+// driver and under [powersync.Syncer], each on a BMC of its own, and compares
+// once the rounds after each event are through. Ironic's code is what is compared
+// with ([powersync.Config.ForgetUnread]), but for one life.
+func comparePower(ctx context.Context, i *Ironic) (Comparison, error) {
+	total := Comparison{Name: powerName}
+	var mu sync.Mutex
+	var failed error
+	var lives sync.WaitGroup
+	for _, life := range powerLives {
+		lives.Go(func() {
+			c, err := i.livePower(ctx, life)
+			mu.Lock()
+			defer mu.Unlock()
+			total.add(c)
+			failed = errors.Join(failed, err)
+		})
+	}
+	lives.Wait()
+	return total, failed
+}
+
+// livePower lives one life on both sides.
+func (i *Ironic) livePower(ctx context.Context, life powerLife) (c Comparison, err error) {
+	theirs, err := i.beginTheirPower(ctx, life)
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, theirs.bmc.Close()) }()
+	ours, err := beginOurPower(ctx, life)
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, ours.bmc.Close()) }()
+
+	what := life.name
+	for _, event := range life.events {
+		what += ", " + event.name
+		if err := errors.Join(event.do(ctx, theirs.bmc), event.do(ctx, ours.bmc)); err != nil {
+			return c, err
+		}
+		want, err := ours.rounds(ctx)
+		if err != nil {
+			return c, err
+		}
+		expected := want
+		if life.documented && want.fault != "" {
+			expected.power = states.NoPower
+		}
+		got, err := theirs.rounds(ctx, expected)
+		if err != nil {
+			return c, err
+		}
+		c.compare(got, want, "%s", what)
+	}
+	return c, nil
+}
+
+// theirPower is a node under Ironic.
+type theirPower struct {
+	ironic *Ironic
+	uuid   string
+	bmc    *bmctest.IPMI
+}
+
+func (i *Ironic) beginTheirPower(ctx context.Context, life powerLife) (*theirPower, error) {
+	server, err := newBMC(ctx, "on")
+	if err != nil {
+		return nil, err
+	}
+	uuid, err := i.newIPMINode(ctx, server, password)
+	if err == nil {
+		set := rest(machine.Node{State: life.state, Target: Series.Table().Target(life.state)})
+		set["power_state"] = life.power
+		_, err = i.database.write(uuid, set)
+	}
+	if err == nil && life.person {
+		_, err = i.Client.Maintain(ctx, Series.MaxAPIVersion(), uuid, "a person is at it")
+	}
+	if err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
+	return &theirPower{i, uuid, server}, nil
+}
+
+const (
+	// quiet is longer than the rounds take after which a node that is not at
+	// rest has changed.
+	quiet = 5 * time.Second
+	// patience is how long Ironic may take to get where we are: four attempts
+	// to read from a dead BMC, and a round of recovery.
+	patience = 90 * time.Second
+)
+
+// rounds waits until Ironic is where it is expected, and that it stays there.
+func (p *theirPower) rounds(ctx context.Context, expected powerView) (powerView, error) {
+	since := time.Now()
+	deadline := since.Add(patience)
+	for {
+		got, err := p.view()
+		if err != nil {
+			return got, err
+		}
+		if got != expected {
+			since = time.Now()
+		}
+		if time.Since(since) > quiet || time.Now().After(deadline) {
+			return got, nil
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return got, err
+		}
+	}
+}
+
+func (p *theirPower) view() (powerView, error) {
+	r, err := p.ironic.database.read(p.uuid)
+	return powerView{r.Power, p.bmc.Power(), r.Maintenance != 0, r.Fault}, err
+}
+
+// ourPower is a node under a Syncer.
+type ourPower struct {
+	id     string
+	store  *powersync.Memory
+	syncer *powersync.Syncer
+	bmc    *bmctest.IPMI
+}
+
+func beginOurPower(ctx context.Context, life powerLife) (*ourPower, error) {
+	server, err := newBMC(ctx, "on")
+	if err != nil {
+		return nil, err
+	}
+	p := &ourPower{id: life.name, store: new(powersync.Memory), bmc: server}
+	p.store.Put(powersync.Record{ID: p.id, ProvisionState: life.state, Power: life.power, Maintenance: life.person})
+	p.syncer, err = powersync.New(powersync.Config{
+		Store:        p.store,
+		Driver:       ipmitool{server},
+		Name:         hostName,
+		ForgetUnread: !life.documented,
+	})
+	if err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
+	return p, nil
+}
+
+// rounds does as many as a failing node has retries, and one more of each kind.
+func (p *ourPower) rounds(ctx context.Context) (powerView, error) {
+	for range powersync.DefaultMaxRetries + 1 {
+		if _, err := p.syncer.Sync(ctx); err != nil {
+			return powerView{}, err
+		}
+	}
+	if _, err := p.syncer.Recover(ctx); err != nil {
+		return powerView{}, err
+	}
+	if _, err := p.syncer.Sync(ctx); err != nil {
+		return powerView{}, err
+	}
+	r, err := p.store.Load(ctx, p.id)
+	return powerView{r.Power, p.bmc.Power(), r.Maintenance, r.Fault}, err
+}
+
+// ipmitool is a driver on the program of that name.
+type ipmitool struct{ bmc *bmctest.IPMI }
+
+func (d ipmitool) PowerState(ctx context.Context, _ string) (states.Power, error) {
+	said, err := d.run(ctx, "status")
+	switch {
+	case err != nil:
+		return states.NoPower, err
+	case strings.HasSuffix(said, "is on"):
+		return states.PowerOn, nil
+	case strings.HasSuffix(said, "is off"):
+		return states.PowerOff, nil
+	default:
+		return states.PowerError, nil
+	}
+}
+
+func (d ipmitool) SetPower(ctx context.Context, _ string, power states.Power) error {
+	request, ok := map[states.Power]string{states.PowerOn: "on", states.PowerOff: "off"}[power]
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	_, err := d.run(ctx, request)
+	return err
+}
+
+func (d ipmitool) run(ctx context.Context, request string) (string, error) {
+	cmd := exec.CommandContext(ctx, "ipmitool", "-I", "lanplus", "-C", cipher, "-N", "1", "-R", "2",
+		"-H", d.bmc.Host(), "-p", strconv.Itoa(d.bmc.Port()), "-U", user, "-E", "power", request)
+	cmd.Env = append(cmd.Environ(), "IPMI_PASSWORD="+password)
+	said, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("ipmitool power %s: %w", request, err)
+	}
+	return strings.TrimSpace(string(said)), nil
+}

@@ -1,0 +1,84 @@
+package lockstep
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+)
+
+// python is a running Python program that answers each line of JSON with one. It
+// ends with its input, and so with this process. It is safe for concurrent use.
+type python struct {
+	cmd *exec.Cmd
+
+	mu  sync.Mutex
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// startPython runs a program with the interpreter that Ironic runs with, which
+// has Ironic's modules.
+func startPython(program string, args ...string) (*python, error) {
+	interpreter, err := interpreter()
+	if err != nil {
+		return nil, err
+	}
+	p := &python{cmd: exec.Command(interpreter, append([]string{"-I", "-c", program}, args...)...)}
+	p.cmd.Stderr = os.Stderr
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("lockstep: input of python: %w", err)
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("lockstep: output of python: %w", err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("lockstep: start python: %w", err)
+	}
+	p.in, p.out = in, bufio.NewReader(out)
+	return p, nil
+}
+
+// interpreter reads the first line of the program ironic, "#!/usr/bin/python3".
+func interpreter() (string, error) {
+	path, err := exec.LookPath("ironic")
+	if err != nil {
+		return "", fmt.Errorf("lockstep: ironic is %w", ErrNotInstalled)
+	}
+	program, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("lockstep: find ironic's python: %w", err)
+	}
+	line, _, _ := strings.Cut(string(program), "\n")
+	interpreter, ok := strings.CutPrefix(line, "#!")
+	if !ok {
+		return "", fmt.Errorf("lockstep: %s is no script", path)
+	}
+	return strings.TrimSpace(interpreter), nil
+}
+
+// ask puts a question and decodes the answer.
+func (p *python) ask(question, answer any) error {
+	line, err := json.Marshal(question)
+	if err != nil {
+		return fmt.Errorf("lockstep: ask python: %w", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, err := p.in.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("lockstep: ask python: %w", err)
+	}
+	if line, err = p.out.ReadBytes('\n'); err != nil {
+		return fmt.Errorf("lockstep: python's answer: %w", err)
+	}
+	return json.Unmarshal(line, answer)
+}
+
+func (p *python) close() error { return errors.Join(p.in.Close(), p.cmd.Wait()) }

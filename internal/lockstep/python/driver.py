@@ -1,0 +1,92 @@
+"""Interfaces for fake-hardware whose work ends as the node's extra says.
+
+extra["outcome"] is "fail", "wait" or anything else for done. The work that
+waits goes on when POST vendor_passthru?method=call comes.
+"""
+
+from ironic.common import exception
+from ironic.common import states
+from ironic.conductor import utils
+from ironic.drivers import base
+from ironic.drivers.modules import fake
+
+
+def outcome(task, done, wait=None):
+    ordered = task.node.extra.get("outcome")
+    if ordered == "fail":
+        raise exception.IronicException("fails by order")
+    if ordered == "wait" and wait is not None:
+        return wait
+    return done
+
+
+class Power(fake.FakePower):
+    def get_power_state(self, task):
+        return outcome(task, states.POWER_ON)
+
+
+class Deploy(fake.FakeDeploy):
+    @base.deploy_step(priority=100)
+    def deploy(self, task):
+        return outcome(task, None, states.DEPLOYWAIT)
+
+    @base.deploy_step(priority=50)
+    def finish_deploy(self, task):
+        return outcome(task, None)
+
+    @base.clean_step(priority=100, abortable=True)
+    def clean(self, task):
+        return outcome(task, None, states.CLEANWAIT)
+
+    @base.clean_step(priority=50, abortable=True)
+    def finish_clean(self, task):
+        return outcome(task, None)
+
+    def tear_down(self, task):
+        return outcome(task, states.DELETED)
+
+    def take_over(self, task):
+        outcome(task, None)
+
+
+class Inspect(fake.FakeInspect):
+    def inspect_hardware(self, task):
+        return outcome(task, states.MANAGEABLE, states.INSPECTWAIT)
+
+    def abort(self, task):
+        pass
+
+
+class Rescue(fake.FakeRescue):
+    def rescue(self, task):
+        return outcome(task, states.RESCUE, states.RESCUEWAIT)
+
+    def unrescue(self, task):
+        return outcome(task, states.ACTIVE)
+
+
+class Vendor(fake.FakeVendorA):
+    def validate(self, task, method, **kwargs):
+        pass
+
+    @base.passthru(["POST"], async_call=False)
+    def call(self, task, **kwargs):
+        """Goes on as a ramdisk or the inspector makes the conductor go on."""
+        state = task.node.provision_state
+        if state == states.DEPLOYWAIT:
+            utils.notify_conductor_resume_deploy(task)
+        elif state == states.CLEANWAIT:
+            utils.notify_conductor_resume_clean(task)
+        elif state == states.INSPECTWAIT:
+            self.end(task, "done")
+        elif state == states.RESCUEWAIT:
+            task.process_event("resume")
+            self.end(task, "done")
+
+    def end(self, task, event):
+        try:
+            outcome(task, None)
+        except exception.IronicException as error:
+            task.node.last_error = str(error)
+            event = "fail"
+        task.process_event(event)

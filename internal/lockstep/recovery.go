@@ -1,0 +1,79 @@
+package lockstep
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+// compareRecovery lets the conductor die with nodes in every state, in its hands
+// and not, on the way to every target, and compares what it makes of them when it
+// starts again with [machine.Node.Recover].
+func compareRecovery(ctx context.Context, i *Ironic) (Comparison, error) {
+	c := Comparison{Name: "conductor: nodes after its death"}
+	nodes := make(map[string]machine.Node)
+	for _, at := range lostNodes() {
+		for _, holder := range []any{nil, hostName} {
+			uuid, err := i.newNode(ctx, Done)
+			if err != nil {
+				return c, err
+			}
+			set := rest(at)
+			set["reservation"] = holder
+			if _, err := i.database.write(uuid, set); err != nil {
+				return c, err
+			}
+			nodes[uuid] = at
+		}
+	}
+	if err := i.Restart(ctx); err != nil {
+		return c, err
+	}
+	for _, uuid := range slices.Sorted(maps.Keys(nodes)) {
+		shown, answer, err := i.Client.Show(ctx, Series.MaxAPIVersion(), uuid)
+		if err != nil {
+			return c, err
+		}
+		if answer.Status != http.StatusOK {
+			return c, fmt.Errorf("lockstep: node %s after a restart: %s", uuid, answer.Fault)
+		}
+		ours, err := recovered(nodes[uuid])
+		if err != nil {
+			return c, err
+		}
+		c.compare(describeNode(shown.Node), describeNode(ours), "%v to %v", nodes[uuid].State, nodes[uuid].Target)
+	}
+	return c, nil
+}
+
+// lostNodes returns a node in every state, on the way to its default target and,
+// where it is on the way, to every other.
+func lostNodes() []machine.Node {
+	table := Series.Table()
+	var nodes []machine.Node
+	for state := range table.States().All() {
+		nodes = append(nodes, inState(state))
+		if table.Stable().Has(state) {
+			continue
+		}
+		for target := range table.Stable().All() {
+			if target != table.Target(state) {
+				nodes = append(nodes, machine.Node{State: state, Target: target})
+			}
+		}
+	}
+	return nodes
+}
+
+func recovered(n machine.Node) (machine.Node, error) {
+	in, err := n.Recover(Series.Table())
+	if err != nil || in.Event == states.NoEvent {
+		return n, err
+	}
+	return n.Apply(Series.Table(), in)
+}

@@ -1,0 +1,207 @@
+package lockstep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+// nonsense are words that are neither verb nor event.
+var nonsense = []string{"", "none", "Manage", "manage ", "available", "power on", "nonsense"}
+
+// minimums are the words that Ironic checks against the API version, with the
+// versions at which its answer may change. The words that later series have
+// checks for are among them: this one must not.
+var minimums = map[string][]states.APIVersion{
+	"manage":   {4},
+	"provide":  {4},
+	"inspect":  {6},
+	"abort":    {13, 41, 110},
+	"clean":    {15},
+	"adopt":    {17},
+	"rescue":   {38},
+	"unrescue": {38},
+	"deploy":   {73},
+	"delete":   {73},
+	"undeploy": {73},
+	"unhold":   {85},
+	"service":  {87},
+}
+
+// fullStates are the states in which every word is asked for at every version at
+// which the answer to any word may change. In the others a word is asked for at
+// the versions where its own may: what Ironic checks a version against is the
+// word, and for abort the state inspect wait.
+var fullStates = states.SetOf(states.Enroll, states.InspectWait)
+
+// words returns every word that is asked for: the verbs, their aliases, all
+// events of all series, and nonsense.
+func words() []string {
+	words := append(slices.Collect(maps.Keys(states.Verbs())), nonsense...)
+	for event := range states.AllEvents() {
+		words = append(words, event.String())
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+// versionsFor returns the versions at which a word is asked for in a state: the
+// oldest, the newest, one beyond, and those around the versions at which the
+// answer may change.
+func versionsFor(state states.State, word string) []states.APIVersion {
+	newest := Series.MaxAPIVersion()
+	versions := []states.APIVersion{1, newest, newest + 1}
+	for other, changes := range minimums {
+		if other != word && !fullStates.Has(state) {
+			continue
+		}
+		for _, v := range changes {
+			versions = append(versions, v-1, v, v+1)
+		}
+	}
+	slices.Sort(versions)
+	return slices.Compact(versions)
+}
+
+// compareRequests puts every word to the API in every state, at every version at
+// which the answer may change, and to [states.Table.Request].
+func compareRequests(ctx context.Context, i *Ironic) (Comparison, error) {
+	c := Comparison{Name: "API: status and reason of every request for a provision state"}
+	node, err := i.newNode(ctx, Done)
+	if err != nil {
+		return c, err
+	}
+	for state := range Series.Table().States().All() {
+		if err := c.compareRequestsIn(ctx, i, node, state); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// compareRequestsIn asks for every word in one state. Only an accepted request
+// moves the node.
+func (c *Comparison) compareRequestsIn(ctx context.Context, i *Ironic, node string, state states.State) error {
+	moved := true
+	for _, word := range words() {
+		for _, v := range versionsFor(state, word) {
+			if moved {
+				if _, err := i.database.write(node, rest(inState(state))); err != nil {
+					return err
+				}
+			}
+			answer, err := i.request(ctx, v, node, word)
+			if err != nil {
+				return err
+			}
+			moved = answer.Status == http.StatusAccepted
+			c.judge(answer, state, word, v)
+		}
+	}
+	return nil
+}
+
+// judge compares Ironic's answer with ours. The node's driver finds nothing wrong
+// with any request and what a word needs goes with it, so that the answer is the
+// state machine's; [compareRefusals] has the others.
+func (c *Comparison) judge(answer Answer, state states.State, word string, v states.APIVersion) {
+	_, err := Series.Table().Request(state, word, v)
+	c.compare(describe(answer), describeError(err), "%q in %v at %v", word, state, v)
+}
+
+// request asks for a provision state, again while the node is held.
+func (i *Ironic) request(ctx context.Context, v states.APIVersion, node, word string) (Answer, error) {
+	deadline := time.Now().Add(settleTimeout)
+	for {
+		answer, err := i.Client.Provision(ctx, v, node, bodyFor(word))
+		if err != nil || answer.Status != http.StatusConflict || time.Now().After(deadline) {
+			return answer, err
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return Answer{}, err
+		}
+	}
+}
+
+// bodyFor returns the request for a word, with what it needs.
+func bodyFor(word string) map[string]any {
+	body := map[string]any{"target": word}
+	switch word {
+	case states.EventClean.String():
+		body["clean_steps"] = []map[string]string{
+			{"interface": "deploy", "step": "clean"},
+			{"interface": "deploy", "step": "finish_clean"},
+		}
+	case states.EventRescue.String():
+		body["rescue_password"] = "secret"
+	}
+	return body
+}
+
+// newNode creates a node whose work ends as is said, and returns its UUID.
+func (i *Ironic) newNode(ctx context.Context, outcome Outcome) (string, error) {
+	node, answer, err := i.Client.Create(ctx, Series.MaxAPIVersion(), map[string]any{
+		"driver":            "fake-hardware",
+		"power_interface":   driverName,
+		"deploy_interface":  driverName,
+		"inspect_interface": driverName,
+		"rescue_interface":  driverName,
+		"vendor_interface":  driverName,
+		"extra":             map[string]Outcome{"outcome": outcome},
+	})
+	if err == nil && answer.Status != http.StatusCreated {
+		err = fmt.Errorf("lockstep: create a node: %s", answer.Fault)
+	}
+	return node.UUID, err
+}
+
+// inState returns a node in a state with its default target.
+func inState(s states.State) machine.Node {
+	return machine.Node{State: s, Target: Series.Table().Target(s)}
+}
+
+// faults are the texts by which Ironic's reasons are known.
+var faults = []struct {
+	text   string
+	reason error
+}{
+	{" can not be performed on node ", states.ErrNotAllowed},
+	{" could not be understood", states.ErrNotUnderstood},
+}
+
+// describe returns an answer's status, with the reason where there can be
+// several.
+func describe(a Answer) string {
+	if a.Status != http.StatusBadRequest {
+		return fmt.Sprint(a.Status)
+	}
+	for _, f := range faults {
+		if strings.Contains(a.Fault, f.text) {
+			return fmt.Sprintf("%d %v", a.Status, f.reason)
+		}
+	}
+	return fmt.Sprintf("%d %s", a.Status, a.Fault)
+}
+
+// describeError is describe for an answer of ours.
+func describeError(err error) string {
+	var refused *states.RequestError
+	switch {
+	case err == nil:
+		return fmt.Sprint(http.StatusAccepted)
+	case !errors.As(err, &refused):
+		return err.Error()
+	case refused.HTTPStatus() != http.StatusBadRequest:
+		return fmt.Sprint(refused.HTTPStatus())
+	default:
+		return fmt.Sprintf("%d %v", refused.HTTPStatus(), errors.Unwrap(refused))
+	}
+}

@@ -1,0 +1,145 @@
+package lockstep
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"slices"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+//go:embed python/machine.py
+var machineProgram string
+
+// applied is what came of an event, on either side; the zero value is a refusal.
+type applied struct {
+	machine.Node
+	Status string
+}
+
+// question is one for [machine.Node.Apply], and for Ironic's machine.
+type question struct {
+	node machine.Node
+	in   machine.Input
+}
+
+// compareTables asks Ironic's own state machine, and the task manager that stores
+// its answers, for every event in every state, and compares with
+// [machine.Node.Apply].
+func compareTables(ctx context.Context) (_ Comparison, err error) {
+	c := Comparison{Name: "conductor: state, target, last error and notification of every event"}
+	ironic, err := startPython(machineProgram)
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, ironic.close()) }()
+	for state := range states.AllStates() {
+		if err := ctx.Err(); err != nil {
+			return c, err
+		}
+		questions := questionsFrom(state)
+		theirs, err := askTables(ironic, questions)
+		if err != nil {
+			return c, err
+		}
+		for n, q := range questions {
+			c.compare(theirs[n], applyTables(q), "%+v on %+v", q.in, q.node)
+		}
+	}
+	return c, nil
+}
+
+// questionsFrom returns those for one state: every event with every stored and
+// every named target, with none and with one that the series lacks. What comes
+// with it, an error and work, is asked for only where the event has a row.
+func questionsFrom(state states.State) []question {
+	targets := append(slices.Collect(Series.Table().States().All()), states.NoState, states.Servicing)
+	var questions []question
+	for event := range states.AllEvents() {
+		_, legal := Series.Table().Next(state, event)
+		for _, stored := range targets {
+			for _, named := range targets {
+				at := machine.Node{State: state, Target: stored}
+				in := machine.Input{Event: event, Target: named}
+				questions = append(questions, question{at, in})
+				if legal {
+					questions = append(questions, withErrors(at, in)...)
+				}
+			}
+		}
+	}
+	return questions
+}
+
+// withErrors returns a question with and without work, an old and a new error.
+func withErrors(at machine.Node, in machine.Input) []question {
+	var questions []question
+	for _, old := range []string{"", "old"} {
+		for _, text := range []string{"", "new"} {
+			for _, work := range []bool{false, true} {
+				at.LastError, in.LastError, in.Work = old, text, work
+				questions = append(questions, question{at, in})
+			}
+		}
+	}
+	return questions
+}
+
+// askTables asks Ironic.
+func askTables(ironic *python, questions []question) ([]applied, error) {
+	asked := make([][]any, len(questions))
+	for n, q := range questions {
+		asked[n] = []any{
+			q.node.State, q.node.Target, orNull(q.node.LastError),
+			q.in.Event, q.in.Target, orNull(q.in.LastError), q.in.Work,
+		}
+	}
+	var answers []*[4]string
+	if err := ironic.ask(asked, &answers); err != nil {
+		return nil, err
+	}
+	theirs := make([]applied, len(answers))
+	for n, a := range answers {
+		if a == nil {
+			continue
+		}
+		state, err := states.Parse(a[0])
+		if err != nil {
+			return nil, err
+		}
+		theirs[n] = applied{machine.Node{State: state, LastError: a[2]}, a[3]}
+		if a[1] == "" {
+			continue
+		}
+		if theirs[n].Target, err = states.Parse(a[1]); err != nil {
+			return nil, err
+		}
+	}
+	return theirs, nil
+}
+
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// applyTables asks us: Apply for the node, a Machine for the notification.
+func applyTables(q question) applied {
+	var status string
+	m, err := machine.New(machine.Config{
+		Table: Series.Table(),
+		Node:  q.node,
+		Enter: []machine.Hook{func(_ context.Context, t machine.Transition) error {
+			status = t.Status.String()
+			return nil
+		}},
+	})
+	if err != nil || m.FireInput(context.Background(), q.in) != nil {
+		return applied{}
+	}
+	return applied{m.Node(), status}
+}

@@ -1,0 +1,150 @@
+package lockstep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+const (
+	user     = "admin"
+	password = "correct-horse"
+	wrong    = "wrong-horse"
+	cipher   = "3" // ipmi_sim's
+)
+
+// verifyTimeout is how long either side may take to verify. Ironic repeats what a
+// wrong password makes fail.
+const verifyTimeout = 60 * time.Second
+
+// compareVerification enrolls nodes on BMCs of ipmi_sim, on and off, with a right
+// and a wrong password, under Ironic with its ipmitool driver and with
+// [verify.Manage] and package bmc.
+func compareVerification(ctx context.Context, i *Ironic) (Comparison, error) {
+	c := Comparison{Name: "verification over IPMI, right and wrong password"}
+	for _, power := range []string{"on", "off"} {
+		for _, secret := range []string{password, wrong} {
+			theirs, ours, err := i.verifyBoth(ctx, power, secret)
+			if err != nil {
+				return c, err
+			}
+			c.compare(theirs, ours, "manage, power %s, password %q of %q", power, secret, password)
+		}
+	}
+	return c, nil
+}
+
+// verifyBoth has a node verified by both sides and tells what became of it.
+func (i *Ironic) verifyBoth(ctx context.Context, power, secret string) (theirs, ours string, err error) {
+	server, err := newBMC(ctx, power)
+	if err != nil {
+		return "", "", err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	if theirs, err = i.verified(ctx, server, secret); err != nil {
+		return "", "", err
+	}
+	ours, err = verified(ctx, server, secret)
+	return theirs, ours, err
+}
+
+func newBMC(ctx context.Context, power string) (*bmctest.IPMI, error) {
+	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
+	defer cancel()
+	server, err := bmctest.NewIPMI(ctx, bmctest.IPMIConfig{Users: map[string]string{user: password}, Power: power})
+	if errors.Is(err, bmctest.ErrNotInstalled) {
+		err = fmt.Errorf("%w: %w", ErrNotInstalled, err)
+	}
+	return server, err
+}
+
+// verified is what becomes of a node under Ironic.
+func (i *Ironic) verified(ctx context.Context, server *bmctest.IPMI, secret string) (string, error) {
+	newest := Series.MaxAPIVersion()
+	uuid, err := i.newIPMINode(ctx, server, secret)
+	if err != nil {
+		return "", err
+	}
+	answer, err := i.request(ctx, newest, uuid, "manage")
+	if err != nil || answer.Status != http.StatusAccepted {
+		return answer.Fault, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
+	defer cancel()
+	for {
+		node, _, err := i.Client.Show(ctx, newest, uuid)
+		if err != nil {
+			return "", err
+		}
+		if node.State != states.Verifying && node.Reservation == "" {
+			return fmt.Sprintf("%s, %v", describeNode(node.Node), node.Power), nil
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return "", err
+		}
+	}
+}
+
+// newIPMINode creates a node of the hardware type ipmi.
+func (i *Ironic) newIPMINode(ctx context.Context, server *bmctest.IPMI, secret string) (string, error) {
+	node, answer, err := i.Client.Create(ctx, Series.MaxAPIVersion(), map[string]any{
+		"driver": "ipmi",
+		"driver_info": map[string]any{
+			"ipmi_address":      server.Host(),
+			"ipmi_port":         server.Port(),
+			"ipmi_username":     user,
+			"ipmi_password":     secret,
+			"ipmi_cipher_suite": cipher,
+		},
+	})
+	if err == nil && answer.Status != http.StatusCreated {
+		err = fmt.Errorf("lockstep: create a node: %s", answer.Fault)
+	}
+	return node.UUID, err
+}
+
+// verified is what becomes of a node of ours.
+func verified(ctx context.Context, server *bmctest.IPMI, secret string) (string, error) {
+	m, err := machine.New(machine.Config{
+		Table: Series.Table(),
+		Node:  machine.Node{State: Series.MaxAPIVersion().InitialState()},
+	})
+	if err != nil {
+		return "", err
+	}
+	v, err := bmc.New(bmc.Config{
+		Host:        server.Host(),
+		IPMIPort:    server.Port(),
+		User:        user,
+		Password:    bmc.Secret(secret),
+		Protocol:    bmc.IPMI,
+		CipherSuite: cipher,
+		Timeout:     verifyTimeout,
+	})
+	if err != nil {
+		return "", err
+	}
+	power, err := verify.Manage(ctx, m, v)
+	if (err == nil) != (m.Node().LastError == "") {
+		return "", fmt.Errorf("lockstep: the error %w and the last error %q do not fit", err, m.Node().LastError)
+	}
+	return fmt.Sprintf("%s, %v", describeNode(m.Node()), power), nil
+}
+
+// pause waits for a time, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}

@@ -1,0 +1,130 @@
+package lockstep
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
+)
+
+// A step is what happens next in a life.
+type step struct {
+	kind    stepKind
+	word    string // of a request
+	version states.APIVersion
+	outcome Outcome
+}
+
+type stepKind int
+
+const (
+	aRequest stepKind = iota
+	aCall
+	aTimeout
+)
+
+// choose picks a number from 0 to n-1, for what the label says.
+type choose func(label string, n int) int
+
+func pick[T any](pick choose, label string, from []T) T { return from[pick(label, len(from))] }
+
+// resting are the states in which a life may begin.
+var resting = slices.Collect(Series.Table().Stable().Union(Series.Table().Failed()).All())
+
+// chooseStep chooses what happens next to a node: half of it what the API takes
+// from the node's state, the rest any word at any version or, where the node
+// waits, a call or a timeout.
+func chooseStep(at machine.Node, choose choose) step {
+	s := step{version: Series.MaxAPIVersion(), outcome: pick(choose, "outcome", Outcomes)}
+	taken := takenFrom(at.State)
+	waits := Series.Table().Waiting().Has(at.State)
+	kind := choose("kind", 8)
+	switch {
+	case waits && kind == 7:
+		s.kind = aTimeout
+	case waits && kind >= 4:
+		s.kind = aCall
+	case len(taken) > 0 && kind%2 == 0:
+		s.word = pick(choose, "word", taken)
+	default:
+		s.word = pick(choose, "any word", words())
+		s.version = states.APIVersion(1 + choose("version", int(s.version)+1))
+	}
+	return s
+}
+
+// takenFrom returns the words that the API takes from a state.
+func takenFrom(state states.State) []string {
+	return slices.DeleteFunc(words(), func(word string) bool {
+		_, err := Series.Table().Request(state, word, Series.MaxAPIVersion())
+		return err != nil
+	})
+}
+
+// take lets a step happen to both sides.
+func (l *life) take(ctx context.Context, s step) (*Difference, error) {
+	switch s.kind {
+	case aCall:
+		return l.call(ctx, s.outcome)
+	case aTimeout:
+		return l.expire(ctx)
+	default:
+		return l.request(ctx, s.word, s.version, s.outcome)
+	}
+}
+
+// explain returns a difference where what polling saw cannot be explained.
+func (l *life) explain() *Difference {
+	seen := make([]states.State, len(l.seen))
+	for n, at := range l.seen {
+		seen[n] = at.State
+	}
+	if _, err := plan.Explain(Series.Table(), seen); err != nil {
+		return &Difference{"what polling saw", fmt.Sprint(seen), err.Error()}
+	}
+	return nil
+}
+
+const (
+	walkSteps = 2000 // in all lives together
+	lifeSteps = 40   // in one
+)
+
+// compareWalks lives lives at random, one after the other. The same seed gives
+// the same lives.
+func compareWalks(ctx context.Context, i *Ironic, seed uint64) (Comparison, error) {
+	c := Comparison{Name: "lives at random: state, target and last error after every step"}
+	random := rand.New(rand.NewPCG(seed, 0))
+	choose := func(_ string, n int) int { return random.IntN(n) }
+	for c.Compared < walkSteps {
+		found, steps, err := i.walk(ctx, choose)
+		if err != nil {
+			return c, err
+		}
+		c.Compared += steps
+		if found != nil {
+			c.Differences = append(c.Differences, *found)
+		}
+	}
+	return c, nil
+}
+
+// walk lives one life up to its end or the first difference.
+func (i *Ironic) walk(ctx context.Context, choose choose) (found *Difference, steps int, err error) {
+	l, err := i.beginLife(ctx, pick(choose, "from", resting))
+	if err != nil {
+		return nil, 0, err
+	}
+	for steps < lifeSteps {
+		steps++
+		found, err := l.take(ctx, chooseStep(l.ours.Node(), choose))
+		if found != nil || err != nil {
+			return found, steps, err
+		}
+	}
+	return l.explain(), steps, nil
+}
