@@ -1,0 +1,129 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/baremetal/v1/nodes"
+
+	"github.com/ironstate/ironstate/machine/plan"
+)
+
+// arguments are what must go with some verbs.
+type arguments struct {
+	clean, service []nodes.CleanStep
+	password       string
+}
+
+// neededFor returns what a request on the way to a goal carries, the goal's own
+// work. For other goals only the way out of a failed service may need something,
+// where the series has no better one; see [arguments.lack].
+func neededFor(goal plan.Goal) plan.Argument {
+	switch goal {
+	case plan.Cleaned:
+		return plan.CleanSteps
+	case plan.Serviced:
+		return plan.ServiceSteps
+	case plan.Rescued:
+		return plan.RescuePassword
+	default:
+		return plan.NoArgument
+	}
+}
+
+// readArguments reads what is given. What the goal needs and is missing is missed
+// here, before the first request and not when half of the way is done.
+func readArguments(g *given, getenv func(string) string) (arguments, error) {
+	var a arguments
+	var errs [3]error
+	a.clean, errs[0] = readSteps(g.clean)
+	a.service, errs[1] = readSteps(g.service)
+	a.password, errs[2] = readPassword(g.passwordFile, getenv)
+	if err := cmp.Or(errs[:]...); err != nil {
+		return a, err
+	}
+	if err := a.lack(neededFor(g.options.goal)); err != nil {
+		return a, fmt.Errorf("the goal %v needs %w", g.options.goal, err)
+	}
+	return a, nil
+}
+
+// lack returns what is missing, and how to give it.
+func (a arguments) lack(what plan.Argument) error {
+	switch {
+	case what == plan.CleanSteps && a.clean == nil:
+		return errors.New("clean steps: name a file with -clean-steps FILE")
+	case what == plan.ServiceSteps && a.service == nil:
+		return errors.New("service steps: name a file with -service-steps FILE")
+	case what == plan.RescuePassword && a.password == "":
+		return errors.New("a rescue password: set RESCUE_PASSWORD or name a -rescue-password-file FILE")
+	default:
+		return nil
+	}
+}
+
+func readSteps(file string) ([]nodes.CleanStep, error) {
+	if file == "" {
+		return nil, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+
+	var steps []nodes.CleanStep
+	decoder := json.NewDecoder(f)
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&steps); err != nil {
+		return nil, fmt.Errorf("%s is not a JSON list of steps: %w", file, err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s has more in it than a JSON list of steps", file)
+	}
+	if len(steps) == 0 {
+		return nil, fmt.Errorf("there is no step in %s", file)
+	}
+	for i, step := range steps {
+		if step.Interface == "" || step.Step == "" {
+			return nil, fmt.Errorf("step %d in %s lacks its interface or its step", i+1, file)
+		}
+	}
+	return steps, nil
+}
+
+// readPassword takes the rescue password from a file or the environment, never
+// from a flag, which everyone on the machine could read.
+func readPassword(file string, getenv func(string) string) (string, error) {
+	password, where := getenv("RESCUE_PASSWORD"), "$RESCUE_PASSWORD"
+	if file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		password, where = strings.TrimRight(string(text), "\r\n"), file
+	}
+	if strings.TrimSpace(password) == "" && (password != "" || file != "") {
+		return "", fmt.Errorf("the password in %s is blank", where)
+	}
+	return password, nil
+}
+
+// body returns the request for a step of the plan.
+func (a arguments) body(step plan.Step) nodes.ProvisionStateOpts {
+	body := nodes.ProvisionStateOpts{Target: nodes.TargetProvisionState(step.Verb)}
+	switch step.With {
+	case plan.CleanSteps:
+		body.CleanSteps = a.clean
+	case plan.ServiceSteps:
+		body.ServiceSteps = a.service
+	case plan.RescuePassword:
+		body.RescuePassword = a.password
+	}
+	return body
+}

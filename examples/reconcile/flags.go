@@ -1,0 +1,171 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"net/url"
+	"regexp"
+	"time"
+
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
+)
+
+var errHelp = flag.ErrHelp
+
+type options struct {
+	demo     bool // no flag was given
+	endpoint string
+	node     string
+	goal     plan.Goal
+	policy   plan.Policy
+	version  states.APIVersion // none: the highest that both sides speak
+	poll     time.Duration
+	timeout  time.Duration
+	patience patience
+	with     arguments
+}
+
+const negotiated = "negotiated"
+
+// given is what the flags say, as text where it has to be looked at.
+type given struct {
+	options
+	goal, api            string
+	retries              uint
+	mayAbort, mayDestroy bool
+	clean, service       string
+	passwordFile         string
+}
+
+func parseFlags(args []string, getenv func(string) string, errOut io.Writer) (options, error) {
+	var (
+		g     = given{options: options{patience: defaultPatience}}
+		flags = g.flags()
+	)
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			printUsage(flags, errOut)
+		}
+		return options{}, err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return options{}, fmt.Errorf("there is no argument %q: all is said with flags", flags.Arg(0))
+	case flags.NFlag() == 0:
+		return options{demo: true}, nil
+	case g.endpoint == "":
+		return options{}, errors.New("the flags are for a real Ironic: name it with -endpoint URL")
+	}
+	return g.check(getenv)
+}
+
+func (g *given) flags() *flag.FlagSet {
+	flags := flag.NewFlagSet("reconcile", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	flags.StringVar(&g.endpoint, "endpoint", "",
+		"the `URL` of an Ironic without authentication; without flags a fake one is asked")
+	flags.StringVar(&g.node, "node", "", "the `NAME` or UUID of the node")
+	flags.StringVar(&g.goal, "goal", "active",
+		"what the node shall come to, a `GOAL` such as active, available, manageable, cleaned")
+	flags.BoolVar(&g.mayDestroy, "may-destroy", false, "a workload may be torn down or overwritten")
+	flags.BoolVar(&g.mayAbort, "may-abort", false, "work that waits or is held may be ended")
+	flags.UintVar(&g.retries, "retries", 0, "how often each kind of work may be tried again when it failed, 0 to 255")
+	flags.StringVar(&g.api, "api", negotiated, "the API `VERSION` to speak, such as 1.81")
+	flags.DurationVar(&g.poll, "poll", 2*time.Second, "how long to wait from one look at the node to the next")
+	flags.DurationVar(&g.timeout, "timeout", time.Hour, "how long all may take")
+	flags.StringVar(&g.clean, "clean-steps", "", "a JSON `FILE` with the steps of a manual cleaning, which the goal cleaned needs")
+	flags.StringVar(&g.service, "service-steps", "", "a JSON `FILE` with the steps of a service, which the goal serviced needs")
+	flags.StringVar(&g.passwordFile, "rescue-password-file", "",
+		"a `FILE` with the password that the goal rescued needs; otherwise $RESCUE_PASSWORD is used")
+	return flags
+}
+
+func printUsage(flags *flag.FlagSet, out io.Writer) {
+	fmt.Fprintln(out, "usage: reconcile [-endpoint URL -node NAME -goal GOAL ...]")
+	flags.SetOutput(out)
+	flags.PrintDefaults()
+	fmt.Fprintln(out, "the goals:")
+	for _, goal := range plan.AllGoals() {
+		fmt.Fprintln(out, " ", goal)
+	}
+}
+
+// check returns the options that the flags stand for, or what is wrong with them.
+func (g *given) check(getenv func(string) string) (options, error) {
+	var errs [5]error
+	errs[0] = checkEndpoint(g.endpoint)
+	errs[1] = checkNode(g.node)
+	g.options.goal, errs[2] = plan.ParseGoal(g.goal)
+	errs[3] = g.checkNumbers()
+	if g.api != negotiated {
+		g.version, errs[4] = parseVersion(g.api)
+	}
+	if err := cmp.Or(errs[:]...); err != nil {
+		return options{}, err
+	}
+
+	g.policy = plan.Policy{MayAbort: g.mayAbort, MayDestroy: g.mayDestroy}
+	for work := range g.policy.Retries {
+		g.policy.Retries[work] = uint8(g.retries)
+	}
+	var err error
+	g.with, err = readArguments(g, getenv)
+	return g.options, err
+}
+
+func checkEndpoint(endpoint string) error {
+	u, err := url.Parse(endpoint)
+	switch {
+	case err != nil:
+		return errors.New("the endpoint is not a URL")
+	case u.User != nil:
+		return errors.New("the endpoint names a user: this is for an Ironic without authentication")
+	case u.Scheme != "http" && u.Scheme != "https", u.Host == "", u.RawQuery != "", u.Fragment != "":
+		return fmt.Errorf("the endpoint %q is not a URL such as http://127.0.0.1:6385", endpoint)
+	default:
+		return nil
+	}
+}
+
+// nodeName is what Ironic takes for a name, which a UUID is too; it needs no
+// escape in a URL.
+var nodeName = regexp.MustCompile(`^[\w.~-]*\w[\w.~-]*$`)
+
+func checkNode(name string) error {
+	switch {
+	case name == "":
+		return errors.New("there is no node: name it with -node NAME")
+	case !nodeName.MatchString(name):
+		return fmt.Errorf("%q is not the name or the UUID of a node", name)
+	default:
+		return nil
+	}
+}
+
+func (g *given) checkNumbers() error {
+	switch {
+	case g.retries > math.MaxUint8:
+		return fmt.Errorf("%d retries are more than %d", g.retries, math.MaxUint8)
+	case g.poll <= 0:
+		return fmt.Errorf("-poll %v is not positive", g.poll)
+	case g.timeout <= 0:
+		return fmt.Errorf("-timeout %v is not positive", g.timeout)
+	default:
+		return nil
+	}
+}
+
+func parseVersion(text string) (states.APIVersion, error) {
+	v, err := states.ParseAPIVersion(text)
+	highest := states.Latest().MaxAPIVersion()
+	if err != nil || v == states.NoAPIVersion || v > highest {
+		return v, fmt.Errorf("-api %q is neither %q nor from 1.1 to %v", text, negotiated, highest)
+	}
+	return v, nil
+}

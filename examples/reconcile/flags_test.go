@@ -1,0 +1,170 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
+)
+
+// file writes a file and returns its name.
+func file(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	return name
+}
+
+func TestBadUsageIsToldInOneLine(t *testing.T) {
+	good := []string{"-endpoint", "http://ironic.example:6385", "-node", "node-1"}
+	with := func(args ...string) []string { return append(good[:len(good):len(good)], args...) }
+	cleaned := func(text string) []string { return with("-goal", "cleaned", "-clean-steps", file(t, text)) }
+	at := func(endpoint string) []string { return []string{"-node", "node-1", "-endpoint", endpoint} }
+	named := func(node string) []string { return append(good[:2:2], "-node", node) }
+	tests := map[string]struct {
+		args []string
+		want string
+	}{
+		"an unknown flag":        {with("-password", "x"), "flag provided but not defined: -password"},
+		"an argument":            {with("node-2"), `there is no argument "node-2": all is said with flags`},
+		"no endpoint":            {[]string{"-node", "node-1"}, "the flags are for a real Ironic: name it with -endpoint URL"},
+		"an endpoint without //": {at("ironic:6385"), "is not a URL such as http://127.0.0.1:6385"},
+		"an unknown scheme":      {at("ftp://ironic"), "is not a URL such as"},
+		"an endpoint's query":    {at("http://ironic/?a=b"), "is not a URL such as"},
+		"a broken endpoint":      {at("http://[::1"), "the endpoint is not a URL"},
+		"an endpoint with user":  {at("http://a:hunter2@ironic"), "the endpoint names a user"},
+		"no node":                {good[:2], "there is no node: name it with -node NAME"},
+		"a path":                 {named("../ports"), `"../ports" is not the name or the UUID of a node`},
+		"dots":                   {named(".."), `".." is not the name or the UUID of a node`},
+		"a query":                {named("node?fields=uuid"), "is not the name or the UUID of a node"},
+		"an unknown goal":        {with("-goal", "happy"), `"happy"`},
+		"a goal on the way":      {with("-goal", "deploying"), `"deploying"`},
+		"an unknown version":     {with("-api", "latest"), `-api "latest" is neither "negotiated" nor from 1.1 to 1.113`},
+		"no version":             {with("-api", "none"), `-api "none" is neither`},
+		"a version to come":      {with("-api", "1.114"), `-api "1.114" is neither`},
+		"no poll":                {with("-poll", "0s"), "-poll 0s is not positive"},
+		"no timeout":             {with("-timeout", "-1s"), "-timeout -1s is not positive"},
+		"retries below 0":        {with("-retries", "-1"), `invalid value "-1" for flag -retries`},
+		"too many retries":       {with("-retries", "256"), "256 retries are more than 255"},
+		"no clean steps":         {with("-goal", "cleaned"), "the goal cleaned needs clean steps: name a file with -clean-steps FILE"},
+		"no service steps":       {with("-goal", "serviced"), "the goal serviced needs service steps: name a file with -service-steps FILE"},
+		"no password":            {with("-goal", "rescued"), "the goal rescued needs a rescue password: set RESCUE_PASSWORD or name"},
+		"an empty password file": {with("-rescue-password-file", file(t, "\n")), "is blank"},
+		"a blank password":       {with("-goal", "rescue", "-rescue-password-file", file(t, " \n")), "is blank"},
+		"no password file":       {with("-goal", "rescued", "-rescue-password-file", "/nonexistent"), "open /nonexistent: no such file"},
+		"no file of steps":       {with("-goal", "cleaned", "-clean-steps", "/nonexistent"), "open /nonexistent: no such file"},
+		"steps that are none":    {cleaned("erase"), "is not a JSON list of steps"},
+		"steps with more":        {cleaned(`[{"interface": "deploy", "step": "a", "order": 1}]`), `unknown field "order"`},
+		"two lists of steps":     {cleaned(`[{"interface": "deploy", "step": "a"}] []`), "has more in it than"},
+		"an empty list of steps": {cleaned(`[]`), "there is no step in"},
+		"half a step":            {cleaned(`[{"interface": "deploy"}]`), "step 1 in"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			code, out, errOut := command(t, "", test.args...)
+			require.Equal(t, exitUsage, code)
+			require.Empty(t, out)
+			require.Contains(t, errOut, test.want)
+			require.Equal(t, 1, strings.Count(errOut, "\n"))
+			require.NotContains(t, errOut, "hunter2")
+		})
+	}
+}
+
+func TestWhatGoesWithAVerbIsSent(t *testing.T) {
+	const steps = `[{"interface": "deploy", "step": "erase_devices", "args": {"passes": 3}}]`
+	tests := map[string]struct {
+		goal, flag, text string
+		from             states.State
+		want             string
+	}{
+		"clean steps":   {"cleaned", "-clean-steps", steps, states.Manageable, `{"target": "clean", "clean_steps": ` + steps + `}`},
+		"service steps": {"serviced", "-service-steps", steps, states.Active, `{"target": "service", "service_steps": ` + steps + `}`},
+		"a rescue password": {"rescued", "-rescue-password-file", "correct horse\n", states.Active,
+			`{"target": "rescue", "rescue_password": "correct horse"}`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			ironic := startFake(t, machine.Node{State: test.from})
+			code, out, errOut := command(t, "", "-endpoint", ironic.url(), "-node", "node-1", "-poll", "1ms",
+				"-goal", test.goal, test.flag, file(t, test.text))
+			require.Empty(t, errOut)
+			require.Equal(t, exitGood, code, out)
+			require.Len(t, ironic.accepted, 1)
+			sent, err := json.Marshal(ironic.accepted[0])
+			require.NoError(t, err)
+			require.JSONEq(t, test.want, string(sent))
+		})
+	}
+}
+
+// In 2023.2 nothing but service and rescue leads out of a failed service.
+func TestWhatIsMissingOnTheWayIsNotSent(t *testing.T) {
+	ironic := startFake(t, machine.Node{State: states.ServiceFail}, func(f *fake) { f.table = states.Bobcat.Table() })
+	args := []string{"-endpoint", ironic.url(), "-node", "node-1", "-poll", "1ms", "-retries", "1"}
+	code, _, errOut := command(t, "", args...)
+	require.Equal(t, exitFailed, code)
+	require.Equal(t, "reconcile: node-1 has not come to active (last seen in service failed): "+
+		"service needs service steps: name a file with -service-steps FILE\n", errOut)
+	require.Empty(t, ironic.verbs())
+
+	args = append(args, "-service-steps", file(t, `[{"interface": "deploy", "step": "a"}]`))
+	code, _, errOut = command(t, "", args...)
+	require.Equal(t, exitGood, code, errOut)
+	require.Equal(t, []string{"service"}, ironic.verbs())
+}
+
+func TestThePasswordIsNotPrinted(t *testing.T) {
+	const password = "correct horse"
+	tests := map[string]struct {
+		change func(*fake)
+		code   int
+	}{
+		"when all goes well":      {func(*fake) {}, exitGood},
+		"when Ironic repeats it":  {func(f *fake) { f.refuse("rescue", answer{status: 400, fault: "not so: " + password}) }, exitFailed},
+		"in a last error":         {func(f *fake) { f.node.LastError = "no user " + password }, exitGood},
+		"in maintenance's reason": {func(f *fake) { f.maintenance = "password " + password }, exitFailed},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			ironic := startFake(t, machine.Node{State: states.Active}, test.change)
+			code, out, errOut := command(t, password, "-endpoint", ironic.url(), "-node", "node-1", "-poll", "1ms", "-goal", "rescued")
+			require.Equal(t, test.code, code, errOut)
+			require.NotContains(t, out+errOut, "horse")
+		})
+	}
+}
+
+func TestWhatIronicSaysIsOneLine(t *testing.T) {
+	r := &report{secret: "s3cret"}
+	require.Equal(t, "a b [31mred *** end", r.clean("a\r\n b\x1b[31mred s3cret\tend "))
+}
+
+// What a goal needs is asked for before the first request. No other goal needs
+// anything, but for the way out of a failed service.
+func TestNoGoalNeedsMoreThanIsAskedFor(t *testing.T) {
+	policies := []plan.Policy{{}, {MayDestroy: true}, {MayAbort: true}, {MayAbort: true, MayDestroy: true}}
+	for series := range states.AllSeries() {
+		for _, goal := range plan.AllGoals() {
+			for state := range series.Table().States().All() {
+				for _, policy := range policies {
+					for work := range policy.Retries {
+						policy.Retries[work] = 3
+					}
+					step, err := plan.Next(series.Table(), machine.Node{State: state}, plan.Wish{Goal: goal, Policy: policy})
+					require.NoError(t, err)
+					if step.Action == plan.Send && step.With != plan.NoArgument && state != states.ServiceFail {
+						require.Equal(t, neededFor(goal), step.With, "%v: %v for %v", series, state, goal)
+					}
+				}
+			}
+		}
+	}
+}
