@@ -15,6 +15,8 @@
 //	verify                from enroll to manageable when the BMC answers, and back when not
 //	verify/bmc            the Verifier that asks real BMCs, over Redfish and IPMI
 //	verify/bmc/bmctest    BMCs to test against, healthy and not
+//	internal/lockstep     a real Ironic beside all this: any difference fails the tests
+//	internal/bench        other state machines beside machine, for speed
 //	examples              programs: go run ./examples/NAME
 //
 // Arrows of import point one way: states <- machine <- verify <- verify/bmc, then

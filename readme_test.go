@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-// The README's tour, in its order.
+// The README's tour.
 func Example_tour() {
 	table := states.Latest().Table()
 	next, ok := table.Next(states.Enroll, states.EventManage)
@@ -27,6 +28,9 @@ func Example_tour() {
 	_, err = table.Request(states.Deploying, "abort", 81)
 	fmt.Println(err)
 
+	step, err := plan.Next(table, machine.Node{State: states.Enroll}, plan.Wish{Goal: plan.Active, Version: 81})
+	fmt.Println(step.Action == plan.Send, step.Verb, err)
+
 	value := machine.Node{State: states.Enroll}
 	value, err = value.Apply(table, machine.Input{Event: states.EventManage, Work: true})
 	text, _ := json.Marshal(value)
@@ -36,6 +40,7 @@ func Example_tour() {
 	// verifying true
 	// deploy <nil>
 	// request "abort" in state "deploying" with API version 1.81: not allowed in the node's state; allowed: nothing
+	// true manage <nil>
 	// {"provision_state":"verifying","target_provision_state":"manageable","last_error":null} <nil>
 }
 
