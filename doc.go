@@ -17,6 +17,7 @@
 //	verify/bmc/bmctest    BMCs to test against, healthy and not
 //	internal/lockstep     a real Ironic beside all this: any difference fails the tests
 //	internal/bench        other state machines beside machine, for speed
+//	internal/needs        tests skip without a real system, and fail in CI
 //	examples              programs: go run ./examples/NAME
 //
 // Arrows of import point one way: states <- machine <- verify <- verify/bmc, then

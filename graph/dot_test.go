@@ -3,7 +3,6 @@ package graph_test
 import (
 	"encoding/json"
 	"io"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -12,21 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/graph"
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 )
-
-// need skips a test where something that it needs is not installed. CI has it
-// all.
-func need(t *testing.T, missing bool, what string) {
-	t.Helper()
-	if !missing {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatalf("CI must have %s", what)
-	}
-	t.Skipf("not installed: %s", what)
-}
 
 // An arrow is an edge as a reader of a drawing sees it.
 type arrow struct {
@@ -107,7 +94,7 @@ func (d drawnText) texts() []string {
 func debian(t *testing.T, dot string) laidOut {
 	t.Helper()
 	program, err := exec.LookPath("dot")
-	need(t, err != nil, "Graphviz's dot")
+	needs.Installed(t, err == nil, "Graphviz's dot")
 	command := exec.Command(program, "-Tjson")
 	command.Stdin = strings.NewReader(dot)
 	var problems strings.Builder

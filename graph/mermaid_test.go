@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/graph"
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -32,9 +33,9 @@ type parsed struct {
 func mermaids(t *testing.T, sources []string) []parsed {
 	t.Helper()
 	node, err := exec.LookPath("node")
-	need(t, err != nil, "node")
+	needs.Installed(t, err == nil, "node")
 	_, err = os.Stat("testdata/mermaid/node_modules")
-	need(t, err != nil, "testdata/mermaid/node_modules (run npm ci there)")
+	needs.Installed(t, err == nil, "testdata/mermaid/node_modules (run npm ci there)")
 	input, err := json.Marshal(sources)
 	require.NoError(t, err)
 	command := exec.Command(node, "parse.mjs")

@@ -6,13 +6,12 @@ package realbmc_test
 import (
 	"context"
 	"net/http"
-	"os"
-	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
@@ -137,24 +136,9 @@ func TestRedfishPowerIsSetOnPurpose(t *testing.T) {
 	}
 }
 
-// needs skips a test where a program is absent, except in CI, which installs
-// all.
-func needs(t *testing.T, programs ...string) {
-	t.Helper()
-	for _, program := range programs {
-		if _, err := exec.LookPath(program); err == nil {
-			continue
-		}
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%s is absent in CI", program)
-		}
-		t.Skipf("%s is absent (Debian packages openipmi, ipmitool)", program)
-	}
-}
-
 func startIPMI(t *testing.T, power string) (*bmctest.IPMI, bmc.Config) {
 	t.Helper()
-	needs(t, "ipmi_sim", "ipmitool")
+	needs.Programs(t, "ipmi_sim", "ipmitool")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	server, err := bmctest.NewIPMI(ctx, bmctest.IPMIConfig{Power: power})

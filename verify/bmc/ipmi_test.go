@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
@@ -20,25 +20,10 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-// needs skips a test where a program is absent, except in CI, which installs
-// all.
-func needs(t *testing.T, programs ...string) {
-	t.Helper()
-	for _, program := range programs {
-		if _, err := exec.LookPath(program); err == nil {
-			continue
-		}
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%s is absent in CI", program)
-		}
-		t.Skipf("%s is absent: IPMI is not tested (Debian packages openipmi, ipmitool)", program)
-	}
-}
-
 // startIPMI starts a BMC that is on and knows user and password.
 func startIPMI(t *testing.T) *bmctest.IPMI {
 	t.Helper()
-	needs(t, "ipmi_sim", "ipmitool")
+	needs.Programs(t, "ipmi_sim", "ipmitool")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	server, err := bmctest.NewIPMI(ctx, bmctest.IPMIConfig{Users: map[string]string{user: password}, Power: "on"})
@@ -196,7 +181,7 @@ func TestTheAbsenceOfIpmitoolIsAClearError(t *testing.T) {
 }
 
 func TestAClosedIPMIPortIsUnreachable(t *testing.T) {
-	needs(t, "ipmitool")
+	needs.Programs(t, "ipmitool")
 	_, err := newVerifier(t, bmc.Config{Host: "127.0.0.1", IPMIPort: 1, User: user, Password: password, Protocol: bmc.IPMI}).Verify(t.Context())
 	require.ErrorIs(t, err, verify.Unreachable)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/jacobweinstock/registrar"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
@@ -292,7 +293,7 @@ func TestAContextThatHasEndedAsksNobody(t *testing.T) {
 		config := configOf(server)
 		config.Protocol = protocol
 		if protocol == bmc.IPMI {
-			needs(t, "ipmitool")
+			needs.Programs(t, "ipmitool")
 		}
 		_, err := newVerifier(t, config).Verify(ctx)
 		require.ErrorIs(t, err, verify.Cancelled)

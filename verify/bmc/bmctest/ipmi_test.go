@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,27 +16,13 @@ import (
 	"github.com/jacobweinstock/registrar"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-// needs skips the test where a program is missing, except in CI, where all programs must be there.
-func needs(t *testing.T, programs ...string) {
-	t.Helper()
-	for _, program := range programs {
-		_, err := exec.LookPath(program)
-		if err == nil {
-			continue
-		}
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%s is missing, and CI is to run all tests: %v", program, err)
-		}
-		t.Skipf("%s is missing: %v", program, err)
-	}
-}
-
 func newIPMI(t *testing.T, config bmctest.IPMIConfig) *bmctest.IPMI {
 	t.Helper()
-	needs(t, "ipmi_sim", "ipmitool")
+	needs.Programs(t, "ipmi_sim", "ipmitool")
 	bmc, err := bmctest.NewIPMI(timeLimit(t), config)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, bmc.Close()) })
@@ -216,7 +201,7 @@ func TestNewIPMIEndsWithItsContext(t *testing.T) {
 }
 
 func TestIPMILeavesNoFolder(t *testing.T) {
-	needs(t, "ipmi_sim")
+	needs.Programs(t, "ipmi_sim")
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
 	bmc, err := bmctest.NewIPMI(timeLimit(t), bmctest.IPMIConfig{})
