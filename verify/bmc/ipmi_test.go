@@ -245,7 +245,7 @@ func TestAnIpmitoolThatHangsIsKilled(t *testing.T) {
 		_, err := v.Verify(t.Context())
 		ended <- err
 	}()
-	for server.Logins().Attempts == 0 {
+	for begin := time.Now(); server.Logins().Attempts == 0 && time.Since(begin) < config.Timeout; {
 		time.Sleep(time.Millisecond)
 	}
 	server.Drop(true)
