@@ -78,7 +78,7 @@ type Config struct {
 	Jitter time.Duration
 	// Backoff leaves a node that failed alone for this time, twice that after
 	// the second failure in a row, and so on, up to MaxBackoff, in rounds of
-	// both kinds. It also is longer then until the node is in maintenance.
+	// both kinds. It then also takes longer until the node is in maintenance.
 	Backoff time.Duration
 	// MaxBackoff bounds the time that Backoff grows to; 0 stands for 1 h.
 	MaxBackoff time.Duration

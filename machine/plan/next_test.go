@@ -1,7 +1,6 @@
 package plan_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -339,58 +338,6 @@ func TestNextRefuses(t *testing.T) {
 	}
 }
 
-func TestAWishIsStoredAsJSON(t *testing.T) {
-	step, err := plan.Next(latest, node(states.Manageable), plan.Wish{Goal: plan.Cleaned})
-	require.NoError(t, err)
-	policy := mayDestroy
-	policy.Retries[plan.Deployment] = 2
-	wish := plan.Wish{Goal: plan.Cleaned, Version: 81, Policy: policy, Progress: step.Progress}
-
-	text, err := json.Marshal(wish)
-	require.NoError(t, err)
-	require.JSONEq(t, `{
-		"goal": "cleaned", "version": "1.81",
-		"policy": {"may_abort": false, "may_destroy": true, "retries": {"deployment": 2}},
-		"progress": {"requests": 1, "tried": {"cleaning": 1}, "stage": "asked"}
-	}`, string(text))
-
-	var back plan.Wish
-	require.NoError(t, json.Unmarshal(text, &back))
-	require.Equal(t, wish, back)
-
-	for _, bad := range []string{
-		`{"goal":"happy"}`, `{"progress":{"stage":"lost"}}`, `{"policy":{"retries":{"luck":1}}}`, `{"policy":{"retries":7}}`,
-	} {
-		require.Error(t, json.Unmarshal([]byte(bad), &back), bad)
-	}
-}
-
-func TestGoals(t *testing.T) {
-	for _, goal := range plan.AllGoals() {
-		parsed, err := plan.ParseGoal(goal.String())
-		require.NoError(t, err)
-		require.Equal(t, goal, parsed)
-	}
-	for series := range states.AllSeries() {
-		for s := range series.Table().States().All() {
-			goal, err := plan.ForState(s)
-			if !series.Table().Stable().Has(s) {
-				require.ErrorIs(t, err, plan.ErrGoal)
-				continue
-			}
-			require.NoError(t, err)
-			step, err := plan.Next(series.Table(), node(s), plan.Wish{Goal: goal})
-			require.NoError(t, err)
-			require.Equal(t, plan.Done, step.Action, "a stable state is a goal, reached there")
-			parsed, err := plan.ParseGoal(s.String())
-			require.NoError(t, err)
-			require.True(t, parsed == goal || parsed == plan.Active, "%v", parsed)
-		}
-	}
-	_, err := plan.ParseGoal("happy")
-	require.ErrorIs(t, err, plan.ErrGoal)
-}
-
 // TestNextIsSafeAnywhere asks with progress and policy that no play has led to.
 func TestNextIsSafeAnywhere(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -436,43 +383,4 @@ func checkStep(t require.TestingT, table *states.Table, n machine.Node, wish pla
 	default:
 		require.Equal(t, plan.Done, step.Action)
 	}
-}
-
-func TestWords(t *testing.T) {
-	for _, list := range [][]interface {
-		String() string
-		MarshalText() ([]byte, error)
-	}{
-		{plan.NoAction, plan.Send, plan.Wait, plan.Done, plan.Blocked},
-		{plan.NoArgument, plan.CleanSteps, plan.ServiceSteps, plan.RescuePassword},
-		{plan.NoReason, plan.NeedsRetry, plan.NeedsUnhold, plan.NeedsDestroy, plan.NeedsVersion, plan.Overtaken, plan.NoWay},
-		{plan.NoVerdict, plan.InProgress, plan.Succeeded, plan.Failed, plan.Moved},
-		{plan.Open, plan.Asked, plan.Finished},
-		{plan.NoWork, plan.Verification, plan.TearDown},
-		{plan.NoGoal, plan.Enrolled, plan.Unprovisioned},
-	} {
-		seen := make(map[string]bool)
-		for _, value := range list {
-			text, err := value.MarshalText()
-			require.NoError(t, err)
-			require.Equal(t, value.String(), string(text))
-			require.False(t, seen[value.String()])
-			seen[value.String()] = true
-		}
-	}
-	require.Equal(t, "Action(99)", plan.Action(99).String())
-	require.Equal(t, "Goal(99)", plan.Goal(99).String())
-	_, err := plan.Goal(99).MarshalText()
-	require.ErrorIs(t, err, plan.ErrGoal)
-	var goal plan.Goal
-	require.NoError(t, goal.UnmarshalText([]byte("none")))
-	require.ErrorIs(t, goal.UnmarshalText([]byte("rebuild")), plan.ErrGoal)
-}
-
-// TestTheLookupsHaveRoom guards the numbers that the lookups are made of.
-func TestTheLookupsHaveRoom(t *testing.T) {
-	for s := range states.AllStates() {
-		require.Less(t, int(s), 40, "places of manual cleaning begin there")
-	}
-	require.Less(t, int(states.CleanHold), 64-40)
 }
