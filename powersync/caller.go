@@ -27,7 +27,7 @@ type arm struct {
 }
 
 type call struct {
-	ctx    context.Context
+	ctx    *callContext
 	number int
 	op     op
 	id     string
@@ -102,14 +102,12 @@ func (c *caller) call(ctx context.Context, k call) (states.Power, error) {
 	if err := ctx.Err(); err != nil {
 		return states.NoPower, err
 	}
-	var cancel context.CancelFunc
-	k.ctx, cancel = context.WithTimeout(ctx, c.timeout)
-	defer cancel()
+	k.ctx = newCallContext(ctx, c.timeout)
+	defer k.ctx.end()
 	if c.arm == nil {
 		c.arm = newArm(c.driver)
 	}
-	deadline, _ := k.ctx.Deadline()
-	k.number = c.watch.begin(deadline, c.arm.answers)
+	k.number = c.watch.begin(k.ctx.deadline, c.arm.answers)
 	defer c.watch.end()
 	c.arm.calls <- k
 
