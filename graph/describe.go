@@ -93,6 +93,17 @@ func (e edge) describe() string {
 	return fmt.Sprintf("%v to %v: %s", e.from, e.to, strings.Join(words, ", "))
 }
 
+// Text returns the diagram's title and description as every format has them, for
+// what stands beside a picture, as the text for those who do not see it. The
+// errors are those of the package.
+func (d Diagram) Text() (title, description string, err error) {
+	m, err := d.model()
+	if err != nil {
+		return "", "", err
+	}
+	return m.title, m.description, nil
+}
+
 func (d Diagram) heading() string {
 	title := clean(d.Title)
 	switch {

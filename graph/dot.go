@@ -18,7 +18,7 @@ func (d Diagram) WriteDOT(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, m.dot().String())
+	_, err = io.WriteString(w, m.dot())
 	return err
 }
 
@@ -40,7 +40,7 @@ const (
 	smallSize = 9
 )
 
-func (m *model) dot() *dot.Graph {
+func (m *model) dot() string {
 	w := &dotWriter{
 		model:   m,
 		palette: palettes[m.diagram.Theme],
@@ -54,7 +54,16 @@ func (m *model) dot() *dot.Graph {
 	for _, e := range m.edges {
 		w.addEdge(e)
 	}
-	return w.graph
+	opening, rest, _ := strings.Cut(w.graph.String(), "{")
+	return opening + "{" + w.defaults() + rest
+}
+
+// defaults returns what nodes and what edges have in common. The library has no
+// statement for it.
+func (w *dotWriter) defaults() string {
+	return fmt.Sprintf(`
+	node [fontname=%[1]s, fontsize=%[2]d, height=0.3, margin="0.1,0.05", shape=box, style="rounded,filled", width=0.5];
+	edge [arrowsize=0.6, fontcolor="%[3]s", fontname=%[1]s, fontsize=%[4]d];`, font, stateSize, w.muted, labelSize)
 }
 
 func (w *dotWriter) addGraph() {
@@ -67,11 +76,14 @@ func (w *dotWriter) addGraph() {
 		"fontsize", partSize,
 		"label", dot.HTML(w.header()),
 		"labelloc", "t",
+		"mclimit", 0.5,
 		"newrank", true,
 		"nodesep", 0.2,
 		"pad", 0.15,
 		"rankdir", w.diagram.Direction.String(),
 		"ranksep", 0.3,
+		"remincross", false,
+		"searchsize", 60,
 		"tooltip", quoteDOT(w.title),
 	)
 }
@@ -114,29 +126,20 @@ func (w *dotWriter) addNode(sub *dot.Graph, key string, n node) dot.Node {
 		"color", border,
 		"fillcolor", fill,
 		"fontcolor", text,
-		"fontname", font,
-		"fontsize", stateSize,
-		"height", 0.3,
 		"id", "state-"+slug(n.state.String()),
 		"label", n.state.String(),
-		"margin", "0.1,0.05",
-		"penwidth", width,
-		"shape", "box",
-		"style", n.style(),
 		"tooltip", quoteDOT(n.description),
-		"width", 0.5,
 	)
+	if width != 1 {
+		node.Attr("penwidth", width)
+	}
+	if n.change == removed {
+		node.Attr("style", "rounded,filled,dashed")
+	}
 	if n.link != "" {
 		node.Attr("URL", quoteDOT(n.link))
 	}
 	return node
-}
-
-func (n node) style() string {
-	if n.change == removed {
-		return "rounded,filled,dashed"
-	}
-	return "rounded,filled"
 }
 
 // nodeStyle returns the colours of a state, and the width of its border.
@@ -171,12 +174,8 @@ func (w *dotWriter) addEdge(e edge) {
 	colour, width := w.edgeStyle(e)
 	edge := w.graph.Edge(w.nodes[e.from], w.nodes[e.to])
 	edge.AttributesMap.Attrs(
-		"arrowsize", 0.6,
 		"class", e.class(),
 		"color", colour,
-		"fontcolor", w.muted,
-		"fontname", font,
-		"fontsize", labelSize,
 		"id", "edge-"+slug(e.from.String())+"-"+slug(e.to.String()),
 		"label", dot.HTML(w.label(e)),
 		"tooltip", quoteDOT(e.describe()),

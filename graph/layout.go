@@ -19,15 +19,15 @@ var layout = []struct {
 	title  string
 	states []states.State
 }{
-	{"", []states.State{states.Manageable, states.Active, states.Available}},
-	{"Rescue", []states.State{states.Rescuing, states.Unrescuing, states.RescueWait, states.UnrescueFail, states.RescueFail, states.Rescue}},
-	{"Deployment", []states.State{states.DeployFail, states.Deploying, states.DeployWait, states.DeployHold}},
+	{"", []states.State{states.Manageable, states.Available, states.Active}},
+	{"Enrolment", []states.State{states.Enroll, states.Verifying}},
 	{"Inspection", []states.State{states.Inspecting, states.InspectFail, states.InspectWait}},
+	{"Rescue", []states.State{states.Unrescuing, states.Rescuing, states.UnrescueFail, states.RescueFail, states.RescueWait, states.Rescue}},
+	{"Cleaning", []states.State{states.CleanFail, states.CleanWait, states.CleanHold, states.Cleaning}},
+	{"Deployment", []states.State{states.DeployFail, states.Deploying, states.DeployWait, states.DeployHold}},
 	{"Service", []states.State{states.Servicing, states.ServiceHold, states.ServiceWait, states.ServiceFail}},
-	{"Cleaning", []states.State{states.CleanWait, states.Cleaning, states.CleanHold, states.CleanFail}},
 	{"Adoption", []states.State{states.Adopting, states.AdoptFail}},
 	{"Tear-down", []states.State{states.Deleting, states.Error}},
-	{"Enrolment", []states.State{states.Enroll, states.Verifying}},
 }
 
 // A way is from one state to another.
@@ -35,11 +35,11 @@ type way struct{ from, to states.State }
 
 // straight holds the edges to keep short and straight.
 var straight = map[way]bool{
-	{states.Available, states.Manageable}:    true,
-	{states.Cleaning, states.Available}:      true,
-	{states.Inspecting, states.Manageable}:   true,
-	{states.Manageable, states.Adopting}:     true,
-	{states.ServiceFail, states.ServiceHold}: true,
+	{states.Adopting, states.AdoptFail}:    true,
+	{states.Available, states.Manageable}:  true,
+	{states.CleanHold, states.CleanWait}:   true,
+	{states.DeployHold, states.DeployFail}: true,
+	{states.Inspecting, states.Manageable}: true,
 }
 
 // loose holds the edges that do not say that a state is below another, where the
@@ -47,15 +47,17 @@ var straight = map[way]bool{
 // width, it is better without them.
 var loose = map[way]bool{
 	{states.Active, states.Deploying}:        true,
+	{states.AdoptFail, states.Adopting}:      true,
+	{states.CleanHold, states.CleanWait}:     true,
 	{states.CleanWait, states.Cleaning}:      true,
 	{states.Cleaning, states.Manageable}:     true,
 	{states.Deleting, states.Cleaning}:       true,
-	{states.DeployHold, states.DeployWait}:   true,
 	{states.InspectFail, states.Inspecting}:  true,
 	{states.InspectFail, states.Manageable}:  true,
 	{states.RescueWait, states.RescueFail}:   true,
+	{states.ServiceFail, states.ServiceWait}: true,
 	{states.ServiceWait, states.Deleting}:    true,
-	{states.UnrescueFail, states.Unrescuing}: true,
+	{states.DeployWait, states.Deploying}:    true,
 }
 
 // partOf returns the title of a state's part, empty for a hub.

@@ -33,7 +33,7 @@ svg{display:block;margin:0 auto;max-width:100%%;height:auto}
 %s</main>
 </body>
 </html>
-`, escape(drawing.Tooltip), drawing.BGColor, drawing.svg())
+`, escape(drawing.title), drawing.colour, drawing.svg())
 	_, err = w.Write(page.Bytes())
 	return err
 }

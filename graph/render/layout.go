@@ -14,13 +14,22 @@ import (
 // ErrLayout is matched by errors that say that Graphviz failed.
 var ErrLayout = errors.New("graphviz failed")
 
-// turn is held by the one that uses Graphviz.
+// turn is held by the one that uses Graphviz, which is what follows.
 var turn = make(chan struct{}, 1)
 
-// layOut returns a diagram as Graphviz has laid it out.
+var (
+	viz   *graphviz.Graphviz // nil until it is needed
+	rules *ruler             // likewise
+)
+
+// layOut returns a diagram as Graphviz has drawn it.
 func layOut(ctx context.Context, d graph.Diagram) (*drawing, error) {
 	var dot bytes.Buffer
 	if err := d.WriteDOT(&dot); err != nil {
+		return nil, err
+	}
+	title, description, err := d.Text()
+	if err != nil {
 		return nil, err
 	}
 	select {
@@ -31,31 +40,46 @@ func layOut(ctx context.Context, d graph.Diagram) (*drawing, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	answer, err := runGraphviz(context.WithoutCancel(ctx), dot.Bytes())
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrLayout, err)
+	ctx = context.WithoutCancel(ctx)
+	if rules == nil {
+		if rules, err = newRuler(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return parseDrawing(answer)
+	answer, err := runGraphviz(ctx, dot.Bytes(), graphviz.SVG)
+	if err != nil {
+		return nil, err
+	}
+	drawing, err := readDrawing(answer, rules)
+	if err != nil {
+		return nil, err
+	}
+	drawing.title, drawing.description = title, description
+	return drawing, nil
 }
 
-// runGraphviz returns Graphviz's JSON for a graph: its attributes, and what to
-// draw as the operations of xdot. The caller has the turn. What closing returns is
-// left alone: the answer is whole by then, and it may be a warning of long ago.
-func runGraphviz(ctx context.Context, dot []byte) ([]byte, error) {
-	gv, err := graphviz.New(ctx)
-	if err != nil {
-		return nil, err
+// runGraphviz returns a graph laid out, in one of Graphviz's formats. The caller
+// has the turn.
+func runGraphviz(ctx context.Context, dot []byte, format graphviz.Format) (answer []byte, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%w: %w", ErrLayout, err)
+		}
+	}()
+	if viz == nil {
+		if viz, err = graphviz.New(ctx); err != nil {
+			return nil, err
+		}
 	}
-	defer gv.Close()
 	g, err := graphviz.ParseBytes(dot)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if g == nil {
+	case g == nil:
 		return nil, errors.New("no graph read")
 	}
-	defer g.Close()
+	defer g.Close() // what it returns may be a warning of long ago
 	var out bytes.Buffer
-	err = gv.Render(ctx, g, "json", &out)
+	err = viz.Render(ctx, g, format, &out)
 	return out.Bytes(), err
 }

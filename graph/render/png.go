@@ -7,6 +7,7 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"strconv"
 
 	"github.com/fogleman/gg"
 	"golang.org/x/image/font"
@@ -42,8 +43,9 @@ func PNG(ctx context.Context, w io.Writer, d graph.Diagram) error {
 // A raster is a canvas of pixels.
 type raster struct {
 	*gg.Context
-	faces map[faceKey]font.Face
-	err   error
+	left, top float64 // of the page
+	faces     map[faceKey]font.Face
+	err       error
 }
 
 type faceKey struct {
@@ -52,65 +54,100 @@ type faceKey struct {
 }
 
 func (d *drawing) raster() (*raster, error) {
-	width, height := d.size()
 	r := &raster{
-		Context: gg.NewContext(int(math.Ceil(width*pixels)), int(math.Ceil(height*pixels))),
+		Context: gg.NewContext(int(math.Ceil(d.width*pixels)), int(math.Ceil(d.height*pixels))),
+		left:    d.left,
+		top:     d.top,
 		faces:   make(map[faceKey]font.Face),
 	}
-	r.SetHexColor(d.BGColor)
+	r.SetHexColor(d.colour)
 	r.Clear()
 	r.SetLineCapButt()
-	for _, items := range [][]item{d.parts, d.edges, d.states, {d.item}} {
-		for _, i := range items {
-			d.paint(r, i.operations())
-		}
-	}
+	d.paint(r)
 	return r, r.err
 }
 
-func (r *raster) path(p path) {
-	at := func(i int) (x, y float64) { return p.points[i][0] * pixels, p.points[i][1] * pixels }
-	r.MoveTo(at(0))
-	for i := 1; i < len(p.points); i++ {
-		if !p.curved {
-			r.LineTo(at(i))
-		} else if i%3 == 0 {
-			x1, y1 := at(i - 2)
-			x2, y2 := at(i - 1)
-			x, y := at(i)
-			r.CubicTo(x1, y1, x2, y2, x, y)
-		}
+func (r *raster) shape(s shape) {
+	if err := r.trace(s); err != nil {
+		r.fail(err)
+		return
 	}
-	if p.closed {
+	if s.element == "polygon" {
 		r.ClosePath()
 	}
-	if p.fill != "" {
-		r.SetHexColor(p.fill)
+	if s.fill != "none" {
+		r.SetHexColor(s.fill)
 		r.FillPreserve()
 	}
-	if p.stroke != "" {
-		r.SetHexColor(p.stroke)
-		r.SetLineWidth(p.width * pixels)
-		r.SetDash()
-		if p.dashed {
-			r.SetDash(5*pixels, 2*pixels)
+	if s.stroke != "none" {
+		if err := r.setPen(s); err != nil {
+			r.fail(err)
+			return
 		}
 		r.StrokePreserve()
 	}
 	r.ClearPath()
 }
 
-// span writes a text in the middle of its place, smaller where the font is wider
-// than the one that Graphviz measured.
-func (r *raster) span(t span) {
-	r.setFont(faceKey{t.size, t.bold})
-	if wide, _ := r.MeasureString(t.text); t.measured && wide > t.width*pixels {
-		r.setFont(faceKey{t.size * t.width * pixels / wide, t.bold})
+// trace follows the points of a shape, which for a path are those of cubic Bézier
+// curves.
+func (r *raster) trace(s shape) error {
+	p, err := numbers(s.points)
+	if err != nil {
+		return err
 	}
-	wide, _ := r.MeasureString(t.text)
-	x, y := t.at[0]*pixels+(t.width*pixels-wide)/2, t.at[1]*pixels
+	for i := 1; i < len(p); i += 2 {
+		p[i-1], p[i] = (p[i-1]-r.left)*pixels, (p[i]-r.top)*pixels
+	}
+	for i := 0; i+1 < len(p); i += 2 {
+		switch {
+		case i == 0:
+			r.MoveTo(p[0], p[1])
+		case s.element != "path":
+			r.LineTo(p[i], p[i+1])
+		case i%6 == 0:
+			r.CubicTo(p[i-4], p[i-3], p[i-2], p[i-1], p[i], p[i+1])
+		}
+	}
+	return nil
+}
+
+func (r *raster) setPen(s shape) error {
+	width := 1.0
+	if s.width != "" {
+		var err error
+		if width, err = strconv.ParseFloat(s.width, 64); err != nil {
+			return err
+		}
+	}
+	dashes, err := numbers(s.dashes)
+	if err != nil {
+		return err
+	}
+	for i := range dashes {
+		dashes[i] *= pixels
+	}
+	r.SetHexColor(s.stroke)
+	r.SetLineWidth(width * pixels)
+	r.SetDash(dashes...)
+	return nil
+}
+
+// text writes a text in the middle of its place, smaller where the font is wider
+// than the one that Graphviz measured.
+func (r *raster) text(t text) {
+	place := t.width * pixels
+	r.setFont(faceKey{t.size, t.bold})
+	if wide, _ := r.MeasureString(t.words); isASCII(t.words) && wide > place {
+		r.setFont(faceKey{t.size * place / wide, t.bold})
+	}
+	wide, _ := r.MeasureString(t.words)
+	x, y := (t.x-r.left)*pixels-wide/2, (t.y-r.top)*pixels
+	if !t.centred {
+		x += place / 2
+	}
 	r.SetHexColor(t.colour)
-	r.DrawString(t.text, x, y)
+	r.DrawString(t.words, x, y)
 	if t.struck {
 		r.SetLineWidth(pixels)
 		r.SetDash()
@@ -120,12 +157,19 @@ func (r *raster) span(t span) {
 	}
 }
 
+// fail keeps the first error.
+func (r *raster) fail(err error) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: %w", ErrLayout, err)
+	}
+}
+
 func (r *raster) setFont(key faceKey) {
 	face, ok := r.faces[key]
 	if !ok {
 		var err error
 		if face, err = newFace(key); err != nil {
-			r.err = fmt.Errorf("font: %w", err)
+			r.fail(fmt.Errorf("font: %w", err))
 			return
 		}
 		r.faces[key] = face

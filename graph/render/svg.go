@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/xml"
-	"fmt"
 	"io"
+	"math"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/ironstate/ironstate/graph"
 )
@@ -35,115 +37,135 @@ func (d *drawing) svg() []byte {
 	var s svg
 	s.open(d)
 	for _, part := range d.parts {
-		s.group(d, part, "group")
+		s.item(part, "group")
 	}
 	for _, edge := range d.edges {
-		s.group(d, edge, "img")
+		s.item(edge, "img")
 	}
 	for _, state := range d.states {
-		s.group(d, state, "img")
+		s.item(state, "img")
 	}
-	s.printf("<g class=\"heading\">\n")
-	d.paint(&s, d.operations())
-	s.printf("</g>\n</svg>\n")
+	s.put("<g class=\"heading\">\n")
+	d.heading.paint(&s)
+	s.put("</g>\n</svg>\n")
 	return s.Bytes()
 }
-
-func (s *svg) printf(format string, args ...any) { fmt.Fprintf(s, format, args...) }
 
 // open writes all that comes before the first group. The labels of edges have a
 // seam in the colour of the page, so that they can be read where lines cross.
 func (s *svg) open(d *drawing) {
-	width, height := d.size()
-	s.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="provisioning" role="graphics-document document" `+
-		`aria-label="%s" width="%spt" height="%spt" viewBox="0 0 %[2]s %[3]s">`+"\n",
-		escape(d.Tooltip), number(width), number(height))
-	s.printf("<title>%s</title>\n<desc>%s</desc>\n", escape(d.Tooltip), escape(d.Description))
-	s.printf("<style>\n"+
-		".provisioning text{font-family:Helvetica,Arial,\"Liberation Sans\",sans-serif;white-space:pre}\n"+
-		".provisioning .edge text{paint-order:stroke;stroke:%s;stroke-width:2.5px;stroke-linejoin:round}\n"+
-		".provisioning .edge:hover path{stroke-width:3px}\n"+
-		".provisioning a:hover text{text-decoration:underline}\n"+
-		"</style>\n", d.BGColor)
-	s.printf("<rect width=\"100%%\" height=\"100%%\" fill=\"%s\"/>\n", d.BGColor)
+	page := d.place()
+	s.put(`<svg xmlns="http://www.w3.org/2000/svg" class="provisioning" role="graphics-document document"`)
+	s.attribute("aria-label", d.title)
+	s.put(` width="`, page[2], `pt" height="`, page[3], `pt" viewBox="`, strings.Join(page[:], " "), "\">\n")
+	s.put("<title>", escape(d.title), "</title>\n<desc>", escape(d.description), "</desc>\n")
+	s.put("<style>\n",
+		".provisioning text{font-family:Helvetica,Arial,\"Liberation Sans\",sans-serif;white-space:pre}\n",
+		".provisioning .edge text{paint-order:stroke;stroke:", d.colour, ";stroke-width:2.5px;stroke-linejoin:round}\n",
+		".provisioning .edge:hover path{stroke-width:3px}\n",
+		".provisioning a:hover text{text-decoration:underline}\n",
+		"</style>\n")
+	s.put(`<rect x="`, page[0], `" y="`, page[1], `" width="100%" height="100%" fill="`, d.colour, "\"/>\n")
 }
 
-func (s *svg) group(d *drawing, i item, role string) {
-	s.printf("<g id=%q class=%q role=%q aria-label=\"%s\">\n", i.ID, i.Class, role, escape(i.Tooltip))
-	s.printf("<title>%s</title>\n", escape(i.Tooltip))
-	if i.URL != "" {
-		s.printf("<a href=\"%s\">\n", escape(i.URL))
-	}
-	d.paint(s, i.operations())
-	if i.URL != "" {
-		s.printf("</a>\n")
-	}
-	s.printf("</g>\n")
+// place returns the page's left, top, width and height.
+func (d *drawing) place() [4]string {
+	return [4]string{number(d.left), number(d.top), number(d.width), number(d.height)}
 }
 
-func (s *svg) path(p path) {
-	s.printf(`<path d="`)
-	for i, at := range p.points {
-		switch {
-		case i == 0:
-			s.printf("M")
-		case !p.curved:
-			s.printf("L")
-		case i%3 == 1:
-			s.printf("C")
-		default:
-			s.printf(" ")
-		}
-		s.printf("%s,%s", number(at[0]), number(at[1]))
+func (s *svg) item(i *item, role string) {
+	s.put("<g")
+	s.attribute("id", i.id)
+	s.attribute("class", i.class)
+	s.attribute("role", role)
+	s.attribute("aria-label", i.tooltip)
+	s.put(">\n<title>", escape(i.tooltip), "</title>\n")
+	if i.link != "" {
+		s.put("<a")
+		s.attribute("href", i.link)
+		s.put(">\n")
 	}
-	if p.closed {
-		s.printf("Z")
+	i.paint(s)
+	if i.link != "" {
+		s.put("</a>\n")
 	}
-	s.printf(`" fill="%s" stroke="%s"`, orNone(p.fill), orNone(p.stroke))
-	if p.width != 1 {
-		s.printf(` stroke-width="%s"`, number(p.width))
-	}
-	if p.dashed {
-		s.printf(` stroke-dasharray="5,2"`)
-	}
-	s.printf("/>\n")
+	s.put("</g>\n")
 }
 
-// span writes a text at the width that Graphviz measured, or where it could not,
+func (s *svg) shape(f shape) {
+	points := "points"
+	if f.element == "path" {
+		points = "d"
+	}
+	s.put("<", f.element)
+	s.attribute(points, f.points)
+	s.attribute("fill", f.fill)
+	s.attribute("stroke", f.stroke)
+	s.optional("stroke-width", f.width)
+	s.optional("stroke-dasharray", f.dashes)
+	s.put("/>\n")
+}
+
+// text writes a text at the width that Graphviz measured, or where it could not,
 // around the middle of its place.
-func (s *svg) span(t span) {
-	if t.measured {
-		s.printf(`<text x="%s" textLength="%s" lengthAdjust="spacingAndGlyphs"`, number(t.at[0]), number(t.width))
-	} else {
-		s.printf(`<text x="%s" text-anchor="middle"`, number(t.at[0]+t.width/2))
+func (s *svg) text(t text) {
+	x, anchor, measured := t.x, "", isASCII(t.words)
+	switch {
+	case t.centred:
+		anchor = "middle"
+	case !measured:
+		x, anchor = t.x+t.width/2, "middle"
 	}
-	s.printf(` y="%s" font-size="%s" fill="%s"`, number(t.at[1]), number(t.size), t.colour)
+	s.put("<text")
+	s.attribute("x", number(x))
+	s.attribute("y", number(t.y))
+	s.optional("text-anchor", anchor)
+	if measured {
+		s.attribute("textLength", number(t.width))
+		s.attribute("lengthAdjust", "spacingAndGlyphs")
+	}
+	s.attribute("font-size", number(t.size))
+	s.attribute("fill", t.colour)
 	if t.bold {
-		s.printf(` font-weight="bold"`)
+		s.attribute("font-weight", "bold")
 	}
 	if t.struck {
-		s.printf(` text-decoration="line-through"`)
+		s.attribute("text-decoration", "line-through")
 	}
-	s.printf(">%s</text>\n", escape(t.text))
+	s.put(">", escape(t.words), "</text>\n")
 }
 
-func orNone(colour string) string {
-	if colour == "" {
-		return "none"
+func (s *svg) put(pieces ...string) {
+	for _, p := range pieces {
+		s.WriteString(p)
 	}
-	return colour
+}
+
+func (s *svg) attribute(name, value string) { s.put(" ", name, `="`, escape(value), `"`) }
+
+// optional writes an attribute that has a value.
+func (s *svg) optional(name, value string) {
+	if value != "" {
+		s.attribute(name, value)
+	}
 }
 
 // number writes a number with at most two digits after the point.
 func number(x float64) string {
-	hundredths := strconv.FormatFloat(x, 'f', 2, 64)
-	short, _ := strconv.ParseFloat(hundredths, 64)
-	return strconv.FormatFloat(short, 'f', -1, 64)
+	rounded := math.Round(x*100)/100 + 0 // no -0
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+func isASCII(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
 // escape returns a text for use in XML, in attributes too.
-func escape[T ~string](t T) string {
-	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(t)) // a Buffer does not fail
+func escape(text string) string {
+	if !strings.ContainsAny(text, "<>&'\"\t\n\r") && isASCII(text) {
+		return text
+	}
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(text)) // a Builder does not fail
 	return b.String()
 }

@@ -1,0 +1,110 @@
+package render
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/graph"
+	"github.com/ironstate/ironstate/states"
+)
+
+const page = `<polygon fill="#ffffff" stroke="none" points="-4,4 -4,-40 50,-40 50,4 -4,4"/>`
+
+func TestReaderTakesWhatGraphvizWrites(t *testing.T) {
+	d, err := readDrawing([]byte(`<?xml version="1.0"?><!DOCTYPE svg><svg><g id="graph0" class="graph">`+page+`
+		<text x="1" y="-2.5" font-size="12.00" font-weight="bold" text-decoration="line-through" fill="#111111">a &amp; b</text>
+		<g id="state&#45;a" class="node state stable"><title>n1</title>
+		<g id="a_n1"><a xlink:href="/a" xlink:title="is &lt;a&gt;"><path fill="none" stroke="#222222" stroke-width="2.2" stroke-dasharray="5,2" d="M1,2C3,4 5,6 7,8"/></a></g>
+		</g></g></svg>`), new(ruler))
+	require.NoError(t, err)
+	require.Equal(t, &drawing{
+		heading: item{marks: []mark{text{words: "a & b", x: 1, y: -2.5, size: 12, bold: true, struck: true, colour: "#111111"}}},
+		states: []*item{{
+			id: "state-a", class: "state stable", tooltip: "is <a>", link: "/a",
+			marks: []mark{shape{"path", "M1,2C3,4 5,6 7,8", "none", "#222222", "2.2", "5,2"}},
+		}},
+		colour: "#ffffff", left: -4, top: -40, width: 54, height: 44,
+	}, d)
+}
+
+func TestReaderRefusesWhatGraphvizDoesNotWrite(t *testing.T) {
+	for name, answer := range map[string]string{
+		"nothing":           "",
+		"no page":           "<svg></svg>",
+		"half a page":       `<svg><polygon points="1,2 3,4"/></svg>`,
+		"a page of words":   `<svg><polygon points="here,there"/></svg>`,
+		"an end in between": "<svg>" + page + "<text ",
+		"a text nowhere":    "<svg>" + page + "<text>a</text></svg>",
+		"a text too large":  "<svg>" + page + `<text x="1" y="2" font-size="large">a</text></svg>`,
+	} {
+		_, err := readDrawing([]byte(answer), new(ruler))
+		require.ErrorIs(t, err, ErrLayout, name)
+	}
+}
+
+// textsIn returns each text of a diagram with the width that Graphviz says it has.
+func textsIn(t *testing.T, dot []byte) map[text]float64 {
+	t.Helper()
+	turn <- struct{}{}
+	defer func() { <-turn }()
+	answer, err := runGraphviz(context.Background(), dot, "json")
+	require.NoError(t, err)
+	type labelled struct {
+		Label []struct {
+			Op       string
+			Size     float64
+			FontChar int
+			Text     string
+			Width    float64
+		} `json:"_ldraw_"`
+	}
+	var drawn struct {
+		labelled
+		Objects, Edges []labelled
+	}
+	require.NoError(t, json.Unmarshal(answer, &drawn))
+	widths := make(map[text]float64)
+	for _, l := range append(append(drawn.Objects, drawn.Edges...), drawn.labelled) {
+		var next text
+		for _, op := range l.Label {
+			switch op.Op {
+			case "F":
+				next.size = op.Size
+			case "t":
+				next.bold = op.FontChar&1 != 0
+			case "T":
+				next.words = op.Text
+				widths[next] = op.Width
+			}
+		}
+	}
+	return widths
+}
+
+func TestRulerMeasuresAsGraphvizDoes(t *testing.T) {
+	d := graph.Diagram{
+		Table: states.Latest().Table(), Since: states.Kilo.Table(),
+		Title: `The quick brown fox jumps over the lazy dog, 0123456789 <([{&"|'}])> ~!@#$%^*-_=+;:,.?/`,
+	}
+	var dot bytes.Buffer
+	require.NoError(t, d.WriteDOT(&dot))
+	widths := textsIn(t, dot.Bytes())
+	require.Greater(t, len(widths), 50)
+	_, err := layOut(context.Background(), d)
+	require.NoError(t, err)
+	for each, width := range widths {
+		rules.measure(&each)
+		require.InDelta(t, width, each.width, 0.01, "%+v", each)
+	}
+}
+
+func TestRulerNeedsAnAnswer(t *testing.T) {
+	for _, answer := range []string{"", "{}", `{"objects":[{"_ldraw_":[{"text":"a","width":1}]}]}`} {
+		_, err := readRuler([]byte(answer))
+		require.ErrorIs(t, err, ErrLayout, answer)
+	}
+}
