@@ -10,7 +10,8 @@ import (
 // on how much it is to keep an edge short and straight, and on which edges say
 // that a state is below another. The tables here were searched for the drawing of
 // 2026.2 with the fewest crossings, the shortest edges and a node's life running
-// in one direction, at the width of a README. Any order is a right drawing.
+// in one direction, at the width of a README, that Graphviz soon finds. Any order
+// is a right drawing.
 
 // layout holds the parts of a node's life and the states of each, in the order in
 // which Graphviz and Mermaid read them. The part without a title is the hubs, the
