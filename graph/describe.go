@@ -93,17 +93,6 @@ func (e edge) describe() string {
 	return fmt.Sprintf("%v to %v: %s", e.from, e.to, strings.Join(words, ", "))
 }
 
-// Text returns the diagram's title and description as every format has them, for
-// what stands beside a picture, as the text for those who do not see it. The
-// errors are those of the package.
-func (d Diagram) Text() (title, description string, err error) {
-	m, err := d.model()
-	if err != nil {
-		return "", "", err
-	}
-	return m.title, m.description, nil
-}
-
 func (d Diagram) heading() string {
 	title := clean(d.Title)
 	switch {
@@ -133,6 +122,14 @@ func (d Diagram) summary(m *model) string {
 	slices.Sort(titles)
 	return counts + " Parts: " + strings.Join(titles, ", ") + "."
 }
+
+// Parts, states and edges have an ID and classes in DOT and SVG.
+
+func (p part) id() string { return "part-" + slug(p.title) }
+func (n node) id() string { return "state-" + slug(n.state.String()) }
+func (e edge) id() string { return "edge-" + slug(e.from.String()) + "-" + slug(e.to.String()) }
+
+func (p part) class() string { return "part" }
 
 // class returns the classes of a state, for style sheets and scripts.
 func (n node) class() string {

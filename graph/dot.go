@@ -18,14 +18,23 @@ func (d Diagram) WriteDOT(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, m.dot())
+	_, err = io.WriteString(w, m.dot(full))
 	return err
 }
+
+// An extent is how much of a model is written.
+type extent bool
+
+const (
+	full extent = true
+	bare extent = false // what a layout depends on, for package render
+)
 
 // A dotWriter builds the graph of a model.
 type dotWriter struct {
 	*model
 	palette
+	extent
 	graph *dot.Graph
 	nodes map[states.State]dot.Node
 }
@@ -40,10 +49,11 @@ const (
 	smallSize = 9
 )
 
-func (m *model) dot() string {
+func (m *model) dot(much extent) string {
 	w := &dotWriter{
 		model:   m,
 		palette: palettes[m.diagram.Theme],
+		extent:  much,
 		graph:   dot.NewGraph(dot.Directed),
 		nodes:   make(map[states.State]dot.Node),
 	}
@@ -62,15 +72,33 @@ func (m *model) dot() string {
 // statement for it.
 func (w *dotWriter) defaults() string {
 	return fmt.Sprintf(`
-	node [fontname=%[1]s, fontsize=%[2]d, height=0.3, margin="0.1,0.05", shape=box, style="rounded,filled", width=0.5];
-	edge [arrowsize=0.6, fontcolor="%[3]s", fontname=%[1]s, fontsize=%[4]d];`, font, stateSize, w.muted, labelSize)
+	node [fontname=%[1]s, fontsize=%[2]d, height=0.3, margin="0.1,0.05", shape=box, style="%[5]s", width=0.5];
+	edge [arrowsize=0.6, fontcolor="%[3]s", fontname=%[1]s, fontsize=%[4]d];`, font, stateSize, w.muted, labelSize, w.boxStyle())
+}
+
+// boxStyle returns the style of states and parts.
+func (w *dotWriter) boxStyle() string {
+	if w.extent == bare {
+		return "filled"
+	}
+	return "rounded,filled"
+}
+
+// say adds what a drawing says of an element to its attributes.
+func (w *dotWriter) say(of dot.AttributesMap, class, tooltip, link string) {
+	if w.extent == bare {
+		return
+	}
+	of.Attrs("class", class, "tooltip", quoteDOT(tooltip))
+	if link != "" {
+		of.Attr("URL", quoteDOT(link))
+	}
 }
 
 func (w *dotWriter) addGraph() {
 	w.graph.ID("provisioning")
 	w.graph.Attrs(
 		"bgcolor", w.page,
-		"description", quoteDOT(w.description),
 		"fontname", font,
 		"fontcolor", w.text,
 		"fontsize", partSize,
@@ -84,8 +112,10 @@ func (w *dotWriter) addGraph() {
 		"ranksep", 0.3,
 		"remincross", false,
 		"searchsize", 60,
-		"tooltip", quoteDOT(w.title),
 	)
+	if w.extent == full {
+		w.graph.Attrs("description", quoteDOT(w.description), "tooltip", quoteDOT(w.title))
+	}
 }
 
 // addPart adds a part as a cluster, and the hubs as a subgraph that is not drawn.
@@ -99,19 +129,18 @@ func (w *dotWriter) addPart(i int, p part) {
 	} else {
 		sub = sub.Subgraph(key, dot.ClusterOption{})
 		sub.Attrs(
-			"class", "part",
 			"color", w.partBorder,
 			"fillcolor", w.part,
 			"fontcolor", w.muted,
 			"fontname", font,
 			"fontsize", partSize,
-			"id", "part-"+slug(p.title),
+			"id", p.id(),
 			"label", p.title,
 			"labeljust", "l",
 			"margin", 6,
-			"style", "rounded,filled",
-			"tooltip", p.title,
+			"style", w.boxStyle(),
 		)
+		w.say(sub.AttributesMap, p.class(), p.title, "")
 	}
 	for j, n := range p.nodes {
 		w.nodes[n.state] = w.addNode(sub, fmt.Sprintf("%s%02d", key, j), n)
@@ -122,22 +151,18 @@ func (w *dotWriter) addNode(sub *dot.Graph, key string, n node) dot.Node {
 	border, fill, text, width := w.nodeStyle(n)
 	node := sub.Node(key)
 	node.Attrs(
-		"class", n.class(),
 		"color", border,
 		"fillcolor", fill,
 		"fontcolor", text,
-		"id", "state-"+slug(n.state.String()),
+		"id", n.id(),
 		"label", n.state.String(),
-		"tooltip", quoteDOT(n.description),
 	)
+	w.say(node.AttributesMap, n.class(), n.description, n.link)
 	if width != 1 {
 		node.Attr("penwidth", width)
 	}
 	if n.change == removed {
-		node.Attr("style", "rounded,filled,dashed")
-	}
-	if n.link != "" {
-		node.Attr("URL", quoteDOT(n.link))
+		node.Attr("style", w.boxStyle()+",dashed")
 	}
 	return node
 }
@@ -174,12 +199,11 @@ func (w *dotWriter) addEdge(e edge) {
 	colour, width := w.edgeStyle(e)
 	edge := w.graph.Edge(w.nodes[e.from], w.nodes[e.to])
 	edge.AttributesMap.Attrs(
-		"class", e.class(),
 		"color", colour,
-		"id", "edge-"+slug(e.from.String())+"-"+slug(e.to.String()),
+		"id", e.id(),
 		"label", dot.HTML(w.label(e)),
-		"tooltip", quoteDOT(e.describe()),
 	)
+	w.say(edge.AttributesMap, e.class(), e.describe(), "")
 	if width != 1 {
 		edge.Attr("penwidth", width)
 	}

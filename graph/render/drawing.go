@@ -1,5 +1,7 @@
 package render
 
+import "github.com/ironstate/ironstate/graph/internal/draft"
+
 // A drawing is a diagram laid out, in Graphviz's coordinates: points, with y
 // growing downwards and the origin somewhere on the page.
 type drawing struct {
@@ -7,33 +9,48 @@ type drawing struct {
 	heading              item
 	parts, edges, states []*item
 
-	colour        string // of the page
-	left, top     float64
-	width, height float64
+	colour string // of the page
+	page   rectangle
 }
 
 // An item is the heading, a part, a state or an edge: what it is, and the marks
 // that draw it.
 type item struct {
-	id, class string
-	tooltip   string
-	link      string
-	marks     []mark
+	id string
+	draft.Element
+	marks []mark
 }
 
-// A mark is a shape or a text.
+// A mark is a shape, a box or a text.
 type mark interface{ paint(canvas) }
 
 // A canvas is what marks are painted on.
 type canvas interface {
 	shape(shape)
+	box(box)
 	text(text)
 }
 
 // A shape is a line or an area.
 type shape struct {
-	element      string // of SVG: path, polygon or polyline
-	points       string // as SVG writes them
+	element string // of SVG: path, polygon or polyline
+	points  string // as SVG writes them
+	pen
+}
+
+// A box is a rectangle with round corners.
+type box struct {
+	rectangle
+	pen
+}
+
+type rectangle struct{ left, top, width, height float64 }
+
+// radius returns that of a box's corners.
+func (r rectangle) radius() float64 { return min(12, r.width/3, r.height/3) }
+
+// A pen is how a shape is drawn.
+type pen struct {
 	fill, stroke string // a colour, or none
 	width        string // of the stroke, empty for 1
 	dashes       string // of the stroke, empty for a whole line
@@ -51,6 +68,7 @@ type text struct {
 }
 
 func (s shape) paint(on canvas) { on.shape(s) }
+func (b box) paint(on canvas)   { on.box(b) }
 func (t text) paint(on canvas)  { on.text(t) }
 
 // paint paints all marks, from back to front.

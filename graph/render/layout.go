@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-graphviz"
 
 	"github.com/ironstate/ironstate/graph"
+	"github.com/ironstate/ironstate/graph/internal/draft"
 )
 
 // ErrLayout is matched by errors that say that Graphviz failed.
@@ -24,11 +25,7 @@ var (
 
 // layOut returns a diagram as Graphviz has drawn it.
 func layOut(ctx context.Context, d graph.Diagram) (*drawing, error) {
-	var dot bytes.Buffer
-	if err := d.WriteDOT(&dot); err != nil {
-		return nil, err
-	}
-	title, description, err := d.Text()
+	diagram, err := draft.Of(d)
 	if err != nil {
 		return nil, err
 	}
@@ -46,16 +43,11 @@ func layOut(ctx context.Context, d graph.Diagram) (*drawing, error) {
 			return nil, err
 		}
 	}
-	answer, err := runGraphviz(ctx, dot.Bytes(), graphviz.SVG)
+	answer, err := runGraphviz(ctx, []byte(diagram.DOT), graphviz.SVG)
 	if err != nil {
 		return nil, err
 	}
-	drawing, err := readDrawing(answer, rules)
-	if err != nil {
-		return nil, err
-	}
-	drawing.title, drawing.description = title, description
-	return drawing, nil
+	return readDrawing(answer, diagram, rules)
 }
 
 // runGraphviz returns a graph laid out, in one of Graphviz's formats. The caller

@@ -43,9 +43,9 @@ func PNG(ctx context.Context, w io.Writer, d graph.Diagram) error {
 // A raster is a canvas of pixels.
 type raster struct {
 	*gg.Context
-	left, top float64 // of the page
-	faces     map[faceKey]font.Face
-	err       error
+	page  rectangle
+	faces map[faceKey]font.Face
+	err   error
 }
 
 type faceKey struct {
@@ -55,9 +55,8 @@ type faceKey struct {
 
 func (d *drawing) raster() (*raster, error) {
 	r := &raster{
-		Context: gg.NewContext(int(math.Ceil(d.width*pixels)), int(math.Ceil(d.height*pixels))),
-		left:    d.left,
-		top:     d.top,
+		Context: gg.NewContext(int(math.Ceil(d.page.width*pixels)), int(math.Ceil(d.page.height*pixels))),
+		page:    d.page,
 		faces:   make(map[faceKey]font.Face),
 	}
 	r.SetHexColor(d.colour)
@@ -75,14 +74,24 @@ func (r *raster) shape(s shape) {
 	if s.element == "polygon" {
 		r.ClosePath()
 	}
-	if s.fill != "none" {
-		r.SetHexColor(s.fill)
+	r.draw(s.pen)
+}
+
+func (r *raster) box(b box) {
+	r.DrawRoundedRectangle((b.left-r.page.left)*pixels, (b.top-r.page.top)*pixels,
+		b.rectangle.width*pixels, b.height*pixels, b.radius()*pixels)
+	r.draw(b.pen)
+}
+
+// draw fills and strokes the path.
+func (r *raster) draw(p pen) {
+	if p.fill != "none" {
+		r.SetHexColor(p.fill)
 		r.FillPreserve()
 	}
-	if s.stroke != "none" {
-		if err := r.setPen(s); err != nil {
+	if p.stroke != "none" {
+		if err := r.setPen(p); err != nil {
 			r.fail(err)
-			return
 		}
 		r.StrokePreserve()
 	}
@@ -97,7 +106,7 @@ func (r *raster) trace(s shape) error {
 		return err
 	}
 	for i := 1; i < len(p); i += 2 {
-		p[i-1], p[i] = (p[i-1]-r.left)*pixels, (p[i]-r.top)*pixels
+		p[i-1], p[i] = (p[i-1]-r.page.left)*pixels, (p[i]-r.page.top)*pixels
 	}
 	for i := 0; i+1 < len(p); i += 2 {
 		switch {
@@ -112,22 +121,22 @@ func (r *raster) trace(s shape) error {
 	return nil
 }
 
-func (r *raster) setPen(s shape) error {
+func (r *raster) setPen(p pen) error {
 	width := 1.0
-	if s.width != "" {
+	if p.width != "" {
 		var err error
-		if width, err = strconv.ParseFloat(s.width, 64); err != nil {
+		if width, err = strconv.ParseFloat(p.width, 64); err != nil {
 			return err
 		}
 	}
-	dashes, err := numbers(s.dashes)
+	dashes, err := numbers(p.dashes)
 	if err != nil {
 		return err
 	}
 	for i := range dashes {
 		dashes[i] *= pixels
 	}
-	r.SetHexColor(s.stroke)
+	r.SetHexColor(p.stroke)
 	r.SetLineWidth(width * pixels)
 	r.SetDash(dashes...)
 	return nil
@@ -142,7 +151,7 @@ func (r *raster) text(t text) {
 		r.setFont(faceKey{t.size * place / wide, t.bold})
 	}
 	wide, _ := r.MeasureString(t.words)
-	x, y := (t.x-r.left)*pixels-wide/2, (t.y-r.top)*pixels
+	x, y := (t.x-r.page.left)*pixels-wide/2, (t.y-r.page.top)*pixels
 	if !t.centred {
 		x += place / 2
 	}

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
+
+	"github.com/ironstate/ironstate/graph/internal/draft"
 )
 
 // A reader reads Graphviz's answer: an SVG with a group for the graph, and one
@@ -15,14 +18,19 @@ import (
 // Graphviz writes fastest.
 type reader struct {
 	*drawing
-	ruler *ruler
-	item  *item // that is being read
-	text  *text // that is being read, nil outside of texts
+	elements map[string]draft.Element
+	ruler    *ruler
+	item     *item // that is being read
+	text     *text // that is being read, nil outside of texts
 }
 
-// readDrawing returns what Graphviz has drawn.
-func readDrawing(answer []byte, with *ruler) (*drawing, error) {
-	r := reader{drawing: new(drawing), ruler: with}
+// readDrawing returns what Graphviz has drawn of a diagram.
+func readDrawing(answer []byte, of draft.Draft, with *ruler) (*drawing, error) {
+	r := reader{
+		drawing:  &drawing{title: of.Title, description: of.Description},
+		elements: of.Elements,
+		ruler:    with,
+	}
 	r.item = &r.heading
 	decoder := xml.NewDecoder(bytes.NewReader(answer))
 	for {
@@ -61,25 +69,18 @@ func (r *reader) start(e element) (err error) {
 	switch e.Name.Local {
 	case "g":
 		r.startItem(e)
-	case "a":
-		r.item.link, r.item.tooltip = e.get("href"), e.get("title")
 	case "polygon", "polyline", "path":
-		if r.colour == "" { // the first thing that Graphviz draws
-			return r.setPage(e)
-		}
-		r.item.marks = append(r.item.marks, e.shape())
+		return r.addShape(e)
 	case "text":
 		r.text, err = e.text()
 	}
 	return err
 }
 
-// startItem begins an item. Graphviz writes what it is before the classes that
-// package graph gave it; groups without are inside of items.
+// startItem begins an item; groups of other classes are inside of items.
 func (r *reader) startItem(e element) {
 	var list *[]*item
-	what, class, _ := strings.Cut(e.get("class"), " ")
-	switch what {
+	switch e.get("class") {
 	case "cluster":
 		list = &r.parts
 	case "edge":
@@ -89,22 +90,26 @@ func (r *reader) startItem(e element) {
 	default:
 		return
 	}
-	r.item = &item{id: e.get("id"), class: class}
+	id := e.get("id")
+	r.item = &item{id: id, Element: r.elements[id]}
 	*list = append(*list, r.item)
 }
 
-// setPage takes a rectangle for the page, from the lower left corner on.
-func (r *reader) setPage(e element) error {
-	corners, err := numbers(e.get("points"))
+// addShape adds a shape or box, but for the first, which is the page.
+func (r *reader) addShape(e element) error {
+	place, isBox, err := e.rectangle()
 	switch {
 	case err != nil:
 		return err
-	case len(corners) < 6:
+	case r.colour == "" && !isBox:
 		return errors.New("it has no page")
+	case r.colour == "":
+		r.colour, r.page = e.get("fill"), place
+	case isBox:
+		r.item.marks = append(r.item.marks, box{place, e.pen()})
+	default:
+		r.item.marks = append(r.item.marks, e.shape())
 	}
-	r.colour = e.get("fill")
-	r.left, r.top = corners[0], corners[3]
-	r.width, r.height = corners[4]-corners[0], corners[1]-corners[3]
 	return nil
 }
 
@@ -126,14 +131,38 @@ func (e element) shape() shape {
 	if e.Name.Local == "path" {
 		points = "d"
 	}
-	return shape{
-		element: e.Name.Local,
-		points:  e.get(points),
-		fill:    e.get("fill"),
-		stroke:  e.get("stroke"),
-		width:   e.get("stroke-width"),
-		dashes:  e.get("stroke-dasharray"),
+	return shape{e.Name.Local, e.get(points), e.pen()}
+}
+
+func (e element) pen() pen {
+	return pen{
+		fill:   e.get("fill"),
+		stroke: e.get("stroke"),
+		width:  e.get("stroke-width"),
+		dashes: e.get("stroke-dasharray"),
 	}
+}
+
+// rectangle returns the place of a polygon of four upright and level sides, whose
+// first and last corner are the same.
+func (e element) rectangle() (place rectangle, ok bool, err error) {
+	points := e.get("points")
+	if e.Name.Local != "polygon" || strings.Count(points, " ") != 4 {
+		return rectangle{}, false, nil
+	}
+	p, err := numbers(points)
+	if err != nil || len(p) != 10 {
+		return rectangle{}, false, err
+	}
+	first, second, third, fourth := p[0:2], p[2:4], p[4:6], p[6:8]
+	upright := first[0] == second[0] && second[1] == third[1] && third[0] == fourth[0] && fourth[1] == first[1]
+	level := first[1] == second[1] && second[0] == third[0] && third[1] == fourth[1] && fourth[0] == first[0]
+	return rectangle{
+		left:   min(first[0], third[0]),
+		top:    min(first[1], third[1]),
+		width:  math.Abs(third[0] - first[0]),
+		height: math.Abs(third[1] - first[1]),
+	}, upright || level, nil
 }
 
 func (e element) text() (*text, error) {

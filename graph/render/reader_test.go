@@ -9,25 +9,37 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/graph"
+	"github.com/ironstate/ironstate/graph/internal/draft"
 	"github.com/ironstate/ironstate/states"
 )
 
 const page = `<polygon fill="#ffffff" stroke="none" points="-4,4 -4,-40 50,-40 50,4 -4,4"/>`
 
 func TestReaderTakesWhatGraphvizWrites(t *testing.T) {
+	about := draft.Element{Class: "state stable", Title: "is <a>", Link: "/a"}
 	d, err := readDrawing([]byte(`<?xml version="1.0"?><!DOCTYPE svg><svg><g id="graph0" class="graph">`+page+`
 		<text x="1" y="-2.5" font-size="12.00" font-weight="bold" text-decoration="line-through" fill="#111111">a &amp; b</text>
-		<g id="state&#45;a" class="node state stable"><title>n1</title>
-		<g id="a_n1"><a xlink:href="/a" xlink:title="is &lt;a&gt;"><path fill="none" stroke="#222222" stroke-width="2.2" stroke-dasharray="5,2" d="M1,2C3,4 5,6 7,8"/></a></g>
-		</g></g></svg>`), new(ruler))
+		<g id="state&#45;a" class="node"><title>n1</title>
+		<polygon fill="#eeeeee" stroke="#222222" points="30,0 10,0 10,-15.5 30,-15.5 30,0"/>
+		<path fill="none" stroke="#222222" stroke-width="2.2" stroke-dasharray="5,2" d="M1,2C3,4 5,6 7,8"/>
+		<polygon fill="none" stroke="none" points="1,2 3,4 5,6 7,8 1,2"/>
+		</g></g></svg>`), draft.Draft{
+		Title: "title", Description: "description",
+		Elements: map[string]draft.Element{"state-a": about},
+	}, new(ruler))
 	require.NoError(t, err)
 	require.Equal(t, &drawing{
+		title: "title", description: "description",
 		heading: item{marks: []mark{text{words: "a & b", x: 1, y: -2.5, size: 12, bold: true, struck: true, colour: "#111111"}}},
 		states: []*item{{
-			id: "state-a", class: "state stable", tooltip: "is <a>", link: "/a",
-			marks: []mark{shape{"path", "M1,2C3,4 5,6 7,8", "none", "#222222", "2.2", "5,2"}},
+			id: "state-a", Element: about,
+			marks: []mark{
+				box{rectangle{10, -15.5, 20, 15.5}, pen{fill: "#eeeeee", stroke: "#222222"}},
+				shape{"path", "M1,2C3,4 5,6 7,8", pen{"none", "#222222", "2.2", "5,2"}},
+				shape{"polygon", "1,2 3,4 5,6 7,8 1,2", pen{fill: "none", stroke: "none"}},
+			},
 		}},
-		colour: "#ffffff", left: -4, top: -40, width: 54, height: 44,
+		colour: "#ffffff", page: rectangle{-4, -40, 54, 44},
 	}, d)
 }
 
@@ -36,12 +48,13 @@ func TestReaderRefusesWhatGraphvizDoesNotWrite(t *testing.T) {
 		"nothing":           "",
 		"no page":           "<svg></svg>",
 		"half a page":       `<svg><polygon points="1,2 3,4"/></svg>`,
-		"a page of words":   `<svg><polygon points="here,there"/></svg>`,
+		"a page of words":   `<svg><polygon points="a,b c,d e,f g,h i,j"/></svg>`,
+		"a round page":      `<svg><path d="M1,2C3,4 5,6 7,8"/></svg>`,
 		"an end in between": "<svg>" + page + "<text ",
 		"a text nowhere":    "<svg>" + page + "<text>a</text></svg>",
 		"a text too large":  "<svg>" + page + `<text x="1" y="2" font-size="large">a</text></svg>`,
 	} {
-		_, err := readDrawing([]byte(answer), new(ruler))
+		_, err := readDrawing([]byte(answer), draft.Draft{}, new(ruler))
 		require.ErrorIs(t, err, ErrLayout, name)
 	}
 }

@@ -54,10 +54,11 @@ func (d *drawing) svg() []byte {
 // open writes all that comes before the first group. The labels of edges have a
 // seam in the colour of the page, so that they can be read where lines cross.
 func (s *svg) open(d *drawing) {
-	page := d.place()
+	page := d.page
+	left, top, width, height := number(page.left), number(page.top), number(page.width), number(page.height)
 	s.put(`<svg xmlns="http://www.w3.org/2000/svg" class="provisioning" role="graphics-document document"`)
 	s.attribute("aria-label", d.title)
-	s.put(` width="`, page[2], `pt" height="`, page[3], `pt" viewBox="`, strings.Join(page[:], " "), "\">\n")
+	s.put(` width="`, width, `pt" height="`, height, `pt" viewBox="`, left, " ", top, " ", width, " ", height, "\">\n")
 	s.put("<title>", escape(d.title), "</title>\n<desc>", escape(d.description), "</desc>\n")
 	s.put("<style>\n",
 		".provisioning text{font-family:Helvetica,Arial,\"Liberation Sans\",sans-serif;white-space:pre}\n",
@@ -65,28 +66,24 @@ func (s *svg) open(d *drawing) {
 		".provisioning .edge:hover path{stroke-width:3px}\n",
 		".provisioning a:hover text{text-decoration:underline}\n",
 		"</style>\n")
-	s.put(`<rect x="`, page[0], `" y="`, page[1], `" width="100%" height="100%" fill="`, d.colour, "\"/>\n")
-}
-
-// place returns the page's left, top, width and height.
-func (d *drawing) place() [4]string {
-	return [4]string{number(d.left), number(d.top), number(d.width), number(d.height)}
+	s.rectangle(page)
+	s.pen(pen{fill: d.colour, stroke: "none"})
 }
 
 func (s *svg) item(i *item, role string) {
 	s.put("<g")
 	s.attribute("id", i.id)
-	s.attribute("class", i.class)
+	s.attribute("class", i.Class)
 	s.attribute("role", role)
-	s.attribute("aria-label", i.tooltip)
-	s.put(">\n<title>", escape(i.tooltip), "</title>\n")
-	if i.link != "" {
+	s.attribute("aria-label", i.Title)
+	s.put(">\n<title>", escape(i.Title), "</title>\n")
+	if i.Link != "" {
 		s.put("<a")
-		s.attribute("href", i.link)
+		s.attribute("href", i.Link)
 		s.put(">\n")
 	}
 	i.paint(s)
-	if i.link != "" {
+	if i.Link != "" {
 		s.put("</a>\n")
 	}
 	s.put("</g>\n")
@@ -99,10 +96,29 @@ func (s *svg) shape(f shape) {
 	}
 	s.put("<", f.element)
 	s.attribute(points, f.points)
-	s.attribute("fill", f.fill)
-	s.attribute("stroke", f.stroke)
-	s.optional("stroke-width", f.width)
-	s.optional("stroke-dasharray", f.dashes)
+	s.pen(f.pen)
+}
+
+func (s *svg) box(b box) {
+	s.rectangle(b.rectangle)
+	s.attribute("rx", number(b.radius()))
+	s.pen(b.pen)
+}
+
+func (s *svg) rectangle(r rectangle) {
+	s.put("<rect")
+	s.attribute("x", number(r.left))
+	s.attribute("y", number(r.top))
+	s.attribute("width", number(r.width))
+	s.attribute("height", number(r.height))
+}
+
+// pen writes the attributes of a pen and the end of the element.
+func (s *svg) pen(p pen) {
+	s.attribute("fill", p.fill)
+	s.attribute("stroke", p.stroke)
+	s.optional("stroke-width", p.width)
+	s.optional("stroke-dasharray", p.dashes)
 	s.put("/>\n")
 }
 
