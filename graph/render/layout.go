@@ -1,10 +1,10 @@
 package render
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/goccy/go-graphviz"
 
@@ -43,7 +43,7 @@ func layOut(ctx context.Context, d graph.Diagram) (*drawing, error) {
 			return nil, err
 		}
 	}
-	answer, err := runGraphviz(ctx, []byte(diagram.DOT), graphviz.SVG)
+	answer, err := runGraphviz(ctx, diagram.DOT, graphviz.SVG)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func layOut(ctx context.Context, d graph.Diagram) (*drawing, error) {
 
 // runGraphviz returns a graph laid out, in one of Graphviz's formats. The caller
 // has the turn.
-func runGraphviz(ctx context.Context, dot []byte, format graphviz.Format) (answer []byte, err error) {
+func runGraphviz(ctx context.Context, dot string, format graphviz.Format) (answer string, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%w: %w", ErrLayout, err)
@@ -60,18 +60,18 @@ func runGraphviz(ctx context.Context, dot []byte, format graphviz.Format) (answe
 	}()
 	if viz == nil {
 		if viz, err = graphviz.New(ctx); err != nil {
-			return nil, err
+			return "", err
 		}
 	}
-	g, err := graphviz.ParseBytes(dot)
+	g, err := graphviz.ParseBytes([]byte(dot))
 	switch {
 	case err != nil:
-		return nil, err
+		return "", err
 	case g == nil:
-		return nil, errors.New("no graph read")
+		return "", errors.New("no graph read")
 	}
 	defer g.Close() // what it returns may be a warning of long ago
-	var out bytes.Buffer
+	var out strings.Builder
 	err = viz.Render(ctx, g, format, &out)
-	return out.Bytes(), err
+	return out.String(), err
 }

@@ -1,11 +1,8 @@
 package render
 
 import (
-	"bytes"
-	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -21,60 +18,57 @@ type reader struct {
 	elements map[string]draft.Element
 	ruler    *ruler
 	item     *item // that is being read
-	text     *text // that is being read, nil outside of texts
 }
 
 // readDrawing returns what Graphviz has drawn of a diagram.
-func readDrawing(answer []byte, of draft.Draft, with *ruler) (*drawing, error) {
+func readDrawing(answer string, of draft.Draft, with *ruler) (*drawing, error) {
 	r := reader{
 		drawing:  &drawing{title: of.Title, description: of.Description},
 		elements: of.Elements,
 		ruler:    with,
 	}
 	r.item = &r.heading
-	decoder := xml.NewDecoder(bytes.NewReader(answer))
+	if err := r.read(answer); err != nil {
+		return nil, fmt.Errorf("%w: read its answer: %w", ErrLayout, err)
+	}
+	return r.drawing, nil
+}
+
+func (r *reader) read(answer string) error {
+	s := scanner{answer}
 	for {
-		token, err := decoder.RawToken()
-		if errors.Is(err, io.EOF) && r.colour != "" {
-			return r.drawing, nil
+		e, ok, err := s.next()
+		switch {
+		case err != nil:
+			return err
+		case !ok && r.colour == "":
+			return errNoPage
+		case !ok:
+			return nil
 		}
-		if err == nil {
-			err = r.read(token)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: read its answer: %w", ErrLayout, err)
+		if err := r.add(e); err != nil {
+			return err
 		}
 	}
 }
 
-func (r *reader) read(token xml.Token) error {
-	switch t := token.(type) {
-	case xml.StartElement:
-		return r.start(element(t))
-	case xml.CharData:
-		if r.text != nil {
-			r.text.words += string(t)
-		}
-	case xml.EndElement:
-		if r.text != nil {
-			r.ruler.measure(r.text)
-			r.item.marks = append(r.item.marks, *r.text)
-			r.text = nil
-		}
-	}
-	return nil
-}
+var errNoPage = errors.New("it has no page")
 
-func (r *reader) start(e element) (err error) {
-	switch e.Name.Local {
+func (r *reader) add(e element) error {
+	switch e.name {
 	case "g":
 		r.startItem(e)
 	case "polygon", "polyline", "path":
 		return r.addShape(e)
 	case "text":
-		r.text, err = e.text()
+		t, err := e.text()
+		if err != nil {
+			return err
+		}
+		r.ruler.measure(&t)
+		r.item.marks = append(r.item.marks, t)
 	}
-	return err
+	return nil
 }
 
 // startItem begins an item; groups of other classes are inside of items.
@@ -102,7 +96,7 @@ func (r *reader) addShape(e element) error {
 	case err != nil:
 		return err
 	case r.colour == "" && !isBox:
-		return errors.New("it has no page")
+		return errNoPage
 	case r.colour == "":
 		r.colour, r.page = e.get("fill"), place
 	case isBox:
@@ -113,25 +107,12 @@ func (r *reader) addShape(e element) error {
 	return nil
 }
 
-// An element of Graphviz's SVG. Its attributes differ in their local names.
-type element xml.StartElement
-
-// get returns an attribute, empty where it is not there.
-func (e element) get(name string) string {
-	for _, a := range e.Attr {
-		if a.Name.Local == name {
-			return a.Value
-		}
-	}
-	return ""
-}
-
 func (e element) shape() shape {
 	points := "points"
-	if e.Name.Local == "path" {
+	if e.name == "path" {
 		points = "d"
 	}
-	return shape{e.Name.Local, e.get(points), e.pen()}
+	return shape{e.name, e.get(points), e.pen()}
 }
 
 func (e element) pen() pen {
@@ -147,7 +128,7 @@ func (e element) pen() pen {
 // first and last corner are the same.
 func (e element) rectangle() (place rectangle, ok bool, err error) {
 	points := e.get("points")
-	if e.Name.Local != "polygon" || strings.Count(points, " ") != 4 {
+	if e.name != "polygon" || strings.Count(points, " ") != 4 {
 		return rectangle{}, false, nil
 	}
 	p, err := numbers(points)
@@ -165,16 +146,17 @@ func (e element) rectangle() (place rectangle, ok bool, err error) {
 	}, upright || level, nil
 }
 
-func (e element) text() (*text, error) {
+func (e element) text() (text, error) {
 	var place [3]float64
 	for i, name := range []string{"x", "y", "font-size"} {
 		var err error
 		if place[i], err = strconv.ParseFloat(e.get(name), 64); err != nil {
-			return nil, fmt.Errorf("%s of a text: %w", name, err)
+			return text{}, fmt.Errorf("%s of a text: %w", name, err)
 		}
 	}
-	return &text{
-		x: place[0], y: place[1], size: place[2],
+	return text{
+		words: e.words(),
+		x:     place[0], y: place[1], size: place[2],
 		centred: e.get("text-anchor") == "middle",
 		bold:    e.get("font-weight") == "bold",
 		struck:  e.get("text-decoration") == "line-through",

@@ -1,9 +1,9 @@
 package render
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,13 +17,13 @@ const page = `<polygon fill="#ffffff" stroke="none" points="-4,4 -4,-40 50,-40 5
 
 func TestReaderTakesWhatGraphvizWrites(t *testing.T) {
 	about := draft.Element{Class: "state stable", Title: "is <a>", Link: "/a"}
-	d, err := readDrawing([]byte(`<?xml version="1.0"?><!DOCTYPE svg><svg><g id="graph0" class="graph">`+page+`
+	d, err := readDrawing(`<?xml version="1.0"?><!DOCTYPE svg><svg><g id="graph0" class="graph">`+page+`
 		<text x="1" y="-2.5" font-size="12.00" font-weight="bold" text-decoration="line-through" fill="#111111">a &amp; b</text>
 		<g id="state&#45;a" class="node"><title>n1</title>
 		<polygon fill="#eeeeee" stroke="#222222" points="30,0 10,0 10,-15.5 30,-15.5 30,0"/>
 		<path fill="none" stroke="#222222" stroke-width="2.2" stroke-dasharray="5,2" d="M1,2C3,4 5,6 7,8"/>
 		<polygon fill="none" stroke="none" points="1,2 3,4 5,6 7,8 1,2"/>
-		</g></g></svg>`), draft.Draft{
+		</g></g></svg>`, draft.Draft{
 		Title: "title", Description: "description",
 		Elements: map[string]draft.Element{"state-a": about},
 	}, new(ruler))
@@ -50,17 +50,18 @@ func TestReaderRefusesWhatGraphvizDoesNotWrite(t *testing.T) {
 		"half a page":       `<svg><polygon points="1,2 3,4"/></svg>`,
 		"a page of words":   `<svg><polygon points="a,b c,d e,f g,h i,j"/></svg>`,
 		"a round page":      `<svg><path d="M1,2C3,4 5,6 7,8"/></svg>`,
-		"an end in between": "<svg>" + page + "<text ",
+		"an end in a tag":   "<svg>" + page + "<text ",
+		"an end in between": "<svg>" + page + "<g>",
 		"a text nowhere":    "<svg>" + page + "<text>a</text></svg>",
 		"a text too large":  "<svg>" + page + `<text x="1" y="2" font-size="large">a</text></svg>`,
 	} {
-		_, err := readDrawing([]byte(answer), draft.Draft{}, new(ruler))
+		_, err := readDrawing(answer, draft.Draft{}, new(ruler))
 		require.ErrorIs(t, err, ErrLayout, name)
 	}
 }
 
 // textsIn returns each text of a diagram with the width that Graphviz says it has.
-func textsIn(t *testing.T, dot []byte) map[text]float64 {
+func textsIn(t *testing.T, dot string) map[text]float64 {
 	t.Helper()
 	turn <- struct{}{}
 	defer func() { <-turn }()
@@ -79,7 +80,7 @@ func textsIn(t *testing.T, dot []byte) map[text]float64 {
 		labelled
 		Objects, Edges []labelled
 	}
-	require.NoError(t, json.Unmarshal(answer, &drawn))
+	require.NoError(t, json.Unmarshal([]byte(answer), &drawn))
 	widths := make(map[text]float64)
 	for _, l := range append(append(drawn.Objects, drawn.Edges...), drawn.labelled) {
 		var next text
@@ -103,9 +104,9 @@ func TestRulerMeasuresAsGraphvizDoes(t *testing.T) {
 		Table: states.Latest().Table(), Since: states.Kilo.Table(),
 		Title: `The quick brown fox jumps over the lazy dog, 0123456789 <([{&"|'}])> ~!@#$%^*-_=+;:,.?/`,
 	}
-	var dot bytes.Buffer
+	var dot strings.Builder
 	require.NoError(t, d.WriteDOT(&dot))
-	widths := textsIn(t, dot.Bytes())
+	widths := textsIn(t, dot.String())
 	require.Greater(t, len(widths), 50)
 	_, err := layOut(context.Background(), d)
 	require.NoError(t, err)
@@ -117,7 +118,7 @@ func TestRulerMeasuresAsGraphvizDoes(t *testing.T) {
 
 func TestRulerNeedsAnAnswer(t *testing.T) {
 	for _, answer := range []string{"", "{}", `{"objects":[{"_ldraw_":[{"text":"a","width":1}]}]}`} {
-		_, err := readRuler([]byte(answer))
+		_, err := readRuler(answer)
 		require.ErrorIs(t, err, ErrLayout, answer)
 	}
 }

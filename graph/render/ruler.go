@@ -46,7 +46,7 @@ func newRuler(ctx context.Context) (*ruler, error) {
 			fmt.Fprintf(&lines, form, html.EscapeString(string(c)))
 		}
 	}
-	answer, err := runGraphviz(ctx, fmt.Appendf(nil,
+	answer, err := runGraphviz(ctx, fmt.Sprintf(
 		"digraph { n [fontname=Helvetica, fontsize=%d, label=<%s>] }", rulerSize, lines.String()), "json")
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func newRuler(ctx context.Context) (*ruler, error) {
 	return readRuler(answer)
 }
 
-func readRuler(answer []byte) (*ruler, error) {
+func readRuler(answer string) (*ruler, error) {
 	var drawn struct {
 		Objects []struct {
 			Label []struct {
@@ -63,7 +63,7 @@ func readRuler(answer []byte) (*ruler, error) {
 			} `json:"_ldraw_"`
 		}
 	}
-	if err := json.Unmarshal(answer, &drawn); err != nil {
+	if err := json.Unmarshal([]byte(answer), &drawn); err != nil {
 		return nil, fmt.Errorf("%w: read its measures: %w", ErrLayout, err)
 	}
 	var widths []float64
