@@ -210,8 +210,8 @@ func (w *dotWriter) addEdge(e edge) {
 	if e.change() == removed {
 		edge.Attr("style", "dashed")
 	}
-	if straight[way{e.from, e.to}] {
-		edge.Attr("weight", 20)
+	if weight := weights[way{e.from, e.to}]; weight != 0 {
+		edge.Attr("weight", weight)
 	}
 	if w.diagram.Direction == TopDown && loose[way{e.from, e.to}] {
 		edge.Attr("constraint", false)

@@ -34,13 +34,13 @@ var layout = []struct {
 // A way is from one state to another.
 type way struct{ from, to states.State }
 
-// straight holds the edges to keep short and straight.
-var straight = map[way]bool{
-	{states.Adopting, states.AdoptFail}:    true,
-	{states.Available, states.Manageable}:  true,
-	{states.CleanHold, states.CleanWait}:   true,
-	{states.DeployHold, states.DeployFail}: true,
-	{states.Inspecting, states.Manageable}: true,
+// weights holds how much more than 1 it is worth to keep an edge short and straight.
+var weights = map[way]int{
+	{states.Adopting, states.AdoptFail}:    20,
+	{states.Available, states.Manageable}:  20,
+	{states.CleanHold, states.CleanWait}:   20,
+	{states.DeployHold, states.DeployFail}: 20,
+	{states.Inspecting, states.Manageable}: 20,
 }
 
 // loose holds the edges that do not say that a state is below another, where the

@@ -15,8 +15,9 @@
 // the call. A layout that has begun is finished: it takes some tens of
 // milliseconds. Nothing is left running.
 //
-// Graphviz keeps about 0.2 MB of memory for each diagram that it has laid out, as
-// the WebAssembly build frees neither what it read nor what it answered. That is
-// nothing to a docs pipeline; a service that draws without end should keep the
-// drawings it has made, or run the command stategraph.
+// Graphviz keeps about 0.13 MB of memory for each diagram that it has laid out, as
+// the WebAssembly build frees neither what it read nor what it answered, and
+// moves all of it each time that it has grown by a quarter. That is nothing to a
+// docs pipeline; a service that draws without end should keep the drawings it has
+// made, or run the command stategraph.
 package render
