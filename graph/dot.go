@@ -104,14 +104,12 @@ func (w *dotWriter) addGraph() {
 		"fontsize", partSize,
 		"label", dot.HTML(w.header()),
 		"labelloc", "t",
-		"mclimit", 0.5,
 		"newrank", true,
 		"nodesep", 0.2,
 		"pad", 0.15,
 		"rankdir", w.diagram.Direction.String(),
 		"ranksep", 0.3,
 		"remincross", false,
-		"searchsize", 60,
 	)
 	if w.extent == full {
 		w.graph.Attrs("description", quoteDOT(w.description), "tooltip", quoteDOT(w.title))
@@ -209,9 +207,6 @@ func (w *dotWriter) addEdge(e edge) {
 	}
 	if e.change() == removed {
 		edge.Attr("style", "dashed")
-	}
-	if weight := weights[way{e.from, e.to}]; weight != 0 {
-		edge.Attr("weight", weight)
 	}
 	if w.diagram.Direction == TopDown && loose[way{e.from, e.to}] {
 		edge.Attr("constraint", false)

@@ -27,11 +27,11 @@ func ExampleDiagram_WriteMermaid() {
 	//     accTitle: Enrolment
 	//     accDescr: 3 states and 3 transitions. Parts: enrolment.
 	//     direction TB
-	//     state "manageable" as manageable
 	//     state "Enrolment" as part_enrolment {
 	//         state "enroll" as enroll
 	//         state "verifying" as verifying
 	//     }
+	//     state "manageable" as manageable
 	//     enroll --> verifying : manage (via API)
 	//     verifying --> manageable : done
 	//     verifying --> enroll : fail
