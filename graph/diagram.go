@@ -147,5 +147,5 @@ func (d Diagram) link(s states.State) (string, error) {
 	if err != nil || (u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https") {
 		return "", fmt.Errorf("%w: %q of state %q; links are paths or http and https URLs", ErrLink, address, s)
 	}
-	return u.String(), nil
+	return strings.ToValidUTF8(u.String(), "\uFFFD"), nil
 }
