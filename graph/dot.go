@@ -27,7 +27,7 @@ type extent bool
 
 const (
 	full extent = true
-	bare extent = false // what a layout depends on, for package render
+	bare extent = false // without what is said of elements, for package render
 )
 
 // A dotWriter builds the graph of a model.

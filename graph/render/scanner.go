@@ -8,7 +8,7 @@ import (
 
 // A scanner finds the elements of an SVG that Graphviz wrote. It is no XML parser:
 // it relies on what Graphviz keeps to, attributes in double quotes without angle
-// brackets, and takes a third of the time of encoding/xml.
+// brackets, and takes less than a tenth of the time of encoding/xml.
 type scanner struct {
 	rest string // of the SVG
 }

@@ -1,11 +1,11 @@
-// Package draft hands a diagram from package graph to package render: what its
-// layout depends on, and what its drawing says, apart from each other.
+// Package draft hands a diagram from package graph to package render: what
+// Graphviz is to draw, and what is said of it, apart from each other.
 package draft
 
 // A Draft is a diagram that waits for its layout.
 type Draft struct {
-	// DOT has the parts, states and edges by their IDs, with square corners, and
-	// nothing else that the layout does not depend on.
+	// DOT has the parts, states and edges by their IDs, with square corners and
+	// without what Elements has.
 	DOT                string
 	Title, Description string
 	// Elements has what is said of each part, state and edge, by ID.
