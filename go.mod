@@ -4,6 +4,7 @@ go 1.26
 
 require (
 	github.com/bmc-toolbox/bmclib/v2 v2.3.5
+	github.com/cockroachdb/datadriven v1.0.3
 	github.com/emicklei/dot v1.11.0
 	github.com/fogleman/gg v1.3.0
 	github.com/go-logr/logr v1.4.2
@@ -31,6 +32,7 @@ require (
 	github.com/jacobweinstock/iamt v0.0.0-20230502042727-d7cdbe67d9ef // indirect
 	github.com/kr/text v0.2.0 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
+	github.com/pmezard/go-difflib v1.0.0 // indirect
 	github.com/satori/go.uuid v1.2.0 // indirect
 	github.com/stmcginnis/gofish v0.20.0 // indirect
 	github.com/tetratelabs/wazero v1.8.1 // indirect

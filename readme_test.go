@@ -32,8 +32,11 @@ func Example_tour() {
 	fmt.Println(step.Action == plan.Send, step.Verb, err)
 
 	value := machine.Node{State: states.Enroll}
-	value, err = value.Apply(table, machine.Input{Event: states.EventManage, Work: true})
+	value, err = value.Request(table, "manage", 81)
 	text, _ := json.Marshal(value)
+	fmt.Println(string(text), err)
+	value, err = value.Report(table, states.EventFail, "no answer")
+	text, _ = json.Marshal(value)
 	fmt.Println(string(text), err)
 
 	// Output:
@@ -42,6 +45,7 @@ func Example_tour() {
 	// request "abort" in state "deploying" with API version 1.81: not allowed in the node's state; allowed: nothing
 	// true manage <nil>
 	// {"provision_state":"verifying","target_provision_state":"manageable","last_error":null} <nil>
+	// {"provision_state":"enroll","target_provision_state":null,"last_error":"no answer"} <nil>
 }
 
 // The README's live node, with a BMC that knows another password.
@@ -51,8 +55,8 @@ func Example_verification() {
 		panic(err)
 	}
 	defer server.Close()
-	store := func(_ context.Context, from, to machine.Node) error {
-		fmt.Println("store", to.State)
+	store := func(_ context.Context, t machine.Transition) error {
+		fmt.Println("store", t.To.State)
 		return nil
 	}
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
@@ -68,7 +72,7 @@ func Example_verification() {
 		Table: states.Latest().Table(),
 		Node:  machine.Node{State: states.Enroll},
 		Name:  "rack1-u7",
-		Save:  []machine.SaveHook{store},
+		Save:  []machine.Hook{store},
 		Enter: []machine.Hook{machine.Log(slog.Default())},
 	})
 	if err != nil {

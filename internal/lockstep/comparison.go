@@ -56,6 +56,25 @@ var OnPurpose = []Purpose{
 		"Ironic documents that the recorded power state stays when reading fails, and its code forgets it; " +
 			"powersync does as documented unless Config.ForgetUnread is set",
 	},
+	{
+		recoveryName,
+		Difference{
+			"cleaning to manageable",
+			"in clean failed, target available, with last error",
+			"in clean failed, target manageable, with last error",
+		},
+		"a manual cleaning keeps its target to the end, also when its conductor dies",
+	},
+	{
+		stepsName,
+		Difference{"a step that waits, in cleaning to manageable", "in clean wait, target available", "in clean wait, target manageable"},
+		"since 2023.2 Ironic has built-in steps that fire without the target of a manual cleaning, which then ends in available",
+	},
+	{
+		stepsName,
+		Difference{"a step that has waited, in clean wait to manageable", "in cleaning, target available", "in cleaning, target manageable"},
+		"as above",
+	},
 }
 
 // Unexpected returns the differences that are not [OnPurpose].

@@ -19,6 +19,8 @@ func TestTheTablesAreIronics(t *testing.T) {
 	t.Parallel()
 	c, err := compareTables(t.Context())
 	requireSame(t, c, err)
+	c, err = compareSteps(t.Context())
+	requireSame(t, c, err)
 }
 
 func TestFakeHardware(t *testing.T) {

@@ -98,8 +98,8 @@ func call(ctx context.Context, callback fsm.Callback, e *fsm.Event) {
 }
 
 // follow is the last save hook: nothing can keep the machine from moving now.
-func (f *FSM) follow(_ context.Context, _, to machine.Node) error {
-	f.inside.SetState(to.State.String())
+func (f *FSM) follow(_ context.Context, step machine.Transition) error {
+	f.inside.SetState(step.To.State.String())
 	return nil
 }
 

@@ -49,16 +49,6 @@ func (f *FSM) bareHooks(hooks []machine.Hook) []machine.Hook {
 	return bare
 }
 
-func (f *FSM) bareSaves(hooks []machine.SaveHook) []machine.SaveHook {
-	var bare []machine.SaveHook
-	for _, hook := range hooks {
-		bare = append(bare, func(ctx context.Context, from, to machine.Node) error {
-			return hook(f.bare(ctx), from, to)
-		})
-	}
-	return bare
-}
-
 // Transition completes an event whose leave callback called Async, and for which
 // Event returned an fsm.AsyncError. Until then the node stays where it was, and
 // other events are refused with fsm.InTransitionError. The guard and save hooks,

@@ -39,7 +39,7 @@ func New(c machine.Config, callbacks fsm.Callbacks) (*FSM, error) {
 	}
 	f := &FSM{table: c.Table, callbacks: at}
 	c.Guard = slices.Concat([]machine.Hook{f.ask}, f.bareHooks(c.Guard))
-	c.Save = append(f.bareSaves(c.Save), f.follow)
+	c.Save = append(f.bareHooks(c.Save), f.follow)
 	c.Exit = f.bareHooks(c.Exit)
 	c.Enter = append(f.bareHooks(c.Enter), f.tell)
 	if f.machine, err = machine.New(c); err != nil {

@@ -46,7 +46,7 @@ func (r *recorder) hook(name string) machine.Hook {
 	}
 }
 
-func (r *recorder) save(context.Context, machine.Node, machine.Node) error {
+func (r *recorder) save(context.Context, machine.Transition) error {
 	*r = append(*r, "save")
 	return nil
 }
@@ -65,7 +65,7 @@ func recorded(t *testing.T, r *recorder) *looplab.FSM {
 	}
 	return newFSM(t, states.Enroll, callbacks, func(c *machine.Config) {
 		c.Guard = []machine.Hook{r.hook("guard")}
-		c.Save = []machine.SaveHook{r.save}
+		c.Save = []machine.Hook{r.save}
 		c.Exit = []machine.Hook{r.hook("exit")}
 		c.Enter = []machine.Hook{r.hook("enter")}
 	})
@@ -172,7 +172,7 @@ func TestEventAnswersAsLooplabDoes(t *testing.T) {
 	require.ErrorAs(t, err, &hook)
 	require.False(t, hook.Moved)
 	err = f.FireInput(t.Context(), machine.Input{Event: states.EventDeploy})
-	require.ErrorIs(t, err, machine.ErrNotAllowed)
+	require.ErrorIs(t, err, states.ErrNotAllowed)
 	var none context.Context
 	require.ErrorIs(t, f.FireInput(none, machine.Input{}), machine.ErrNoContext)
 }
@@ -327,7 +327,7 @@ func TestAFailingSaveChangesNothing(t *testing.T) {
 	fail := true
 	var f *looplab.FSM
 	f = newFSM(t, states.Enroll, nil, func(c *machine.Config) {
-		c.Save = []machine.SaveHook{func(context.Context, machine.Node, machine.Node) error {
+		c.Save = []machine.Hook{func(context.Context, machine.Transition) error {
 			require.Equal(t, "enroll", f.Looplab().Current())
 			if fail {
 				return full
