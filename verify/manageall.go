@@ -64,7 +64,11 @@ func ManageAll(ctx context.Context, jobs iter.Seq[Job], atOnce int, done func(Re
 		}
 		if begun < atOnce {
 			begun++
-			workers.Go(work)
+			workers.Add(1)
+			go func() {
+				defer workers.Done()
+				work()
+			}()
 		}
 		select {
 		case queue <- job:
