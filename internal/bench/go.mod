@@ -1,6 +1,6 @@
 module github.com/ironstate/ironstate/internal/bench
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/ironstate/ironstate v0.0.0

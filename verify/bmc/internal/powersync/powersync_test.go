@@ -1,7 +1,7 @@
 // Package realbmc_test has powersync deal with real BMCs. It is apart from
 // package powersync so that those who import that are not burdened with what the
 // BMCs need.
-package realbmc_test
+package powersync_test
 
 import (
 	"context"
