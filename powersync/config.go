@@ -2,7 +2,9 @@ package powersync
 
 import (
 	"cmp"
+	"io"
 	"log/slog"
+	"math"
 	"os"
 	"time"
 )
@@ -124,7 +126,10 @@ func (c Config) complete() (Config, error) {
 	c.SoftTimeout = cmp.Or(c.SoftTimeout, DefaultSoftTimeout)
 	c.Poll = cmp.Or(c.Poll, defaultPoll)
 	c.MaxBackoff = cmp.Or(c.MaxBackoff, max(defaultMaxBackoff, c.Backoff))
-	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	if c.Logger == nil {
+		nothing := &slog.HandlerOptions{Level: slog.Level(math.MaxInt)}
+		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nothing))
+	}
 	return c, nil
 }
 

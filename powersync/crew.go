@@ -92,7 +92,11 @@ func (c *crew) send(j job) bool {
 	}
 	if c.workers < c.s.config.Workers {
 		c.workers++
-		c.wait.Go(func() { c.work(j) })
+		c.wait.Add(1)
+		go func() {
+			defer c.wait.Done()
+			c.work(j)
+		}()
 		return true
 	}
 	for {

@@ -21,12 +21,16 @@ func (s *Syncer) Run(ctx context.Context) error {
 		s.config.Logger.LogAttrs(ctx, slog.LevelWarn, "old reservations dropped",
 			slog.Int("nodes", n), slog.Any("error", err))
 	}
-	var loops sync.WaitGroup
-	loops.Go(func() { s.loop(ctx, SyncRound, s.config.Interval) })
+	var recovery sync.WaitGroup
 	if s.config.RecoveryInterval != Never {
-		loops.Go(func() { s.loop(ctx, RecoveryRound, s.config.RecoveryInterval) })
+		recovery.Add(1)
+		go func() {
+			defer recovery.Done()
+			s.loop(ctx, RecoveryRound, s.config.RecoveryInterval)
+		}()
 	}
-	loops.Wait()
+	s.loop(ctx, SyncRound, s.config.Interval)
+	recovery.Wait()
 	return ctx.Err()
 }
 

@@ -1,8 +1,8 @@
 // Powersync-sqlite keeps the recorded power states of a fleet in a SQLite
 // database, in a file that survives whatever happens to the process.
 //
-//	go -C examples/powersync-sqlite run .
-//	go -C examples/powersync-sqlite run . -db fleet.db -nodes 1000 -rounds 100
+//	go run ./examples/powersync-sqlite
+//	go run ./examples/powersync-sqlite -db fleet.db -nodes 1000 -rounds 100
 //
 // Its hardware is imagined, and somebody switches a tenth of it before each
 // round. Kill the process with SIGKILL while it runs and start it again: it

@@ -1,4 +1,4 @@
-package ironstate
+package examples_test
 
 import (
 	"context"

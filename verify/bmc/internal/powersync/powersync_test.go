@@ -1,7 +1,6 @@
-// Package realbmc_test has powersync deal with real BMCs. It is apart from
-// package powersync so that those who import that are not burdened with what the
-// BMCs need.
-package realbmc_test
+// Package powersync_test runs package powersync on the Driver of package bmc and
+// BMCs. It is in the module of package bmc because powersync's may not require it.
+package powersync_test
 
 import (
 	"context"

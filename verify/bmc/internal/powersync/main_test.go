@@ -1,4 +1,4 @@
-package realbmc_test
+package powersync_test
 
 import (
 	"testing"
