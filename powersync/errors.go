@@ -14,9 +14,13 @@ var (
 	ErrConfig = errors.New("bad configuration")
 	// ErrRunning: a round of this kind is under way in this Syncer.
 	ErrRunning = errors.New("a round is under way")
-	// ErrRefused: a power request is not allowed in the node's provision state.
-	// The error is a [*RefusedError]. Ironic answers with status 400.
+	// ErrRefused: a power request is not allowed, in the node's provision state
+	// or at all. The error is a [*RefusedError]. Ironic answers with status 400.
 	ErrRefused = errors.New("power request refused")
+	// ErrPowerOffDisabled: the node forbids power off. The error is a
+	// [*RefusedError] and matches ErrRefused too. Ironic's PowerStateFailure
+	// has the status 409.
+	ErrPowerOffDisabled = errors.New("power off is disabled")
 	// ErrLocked: somebody else holds the node or is changing its power. Try
 	// again later. Ironic answers with status 409.
 	ErrLocked = errors.New("node is locked")
@@ -50,20 +54,28 @@ func (e *ConfigError) Error() string {
 // Is reports whether target is [ErrConfig].
 func (e *ConfigError) Is(target error) bool { return target == ErrConfig }
 
-// RefusedError says that a node's provision state does not allow power requests.
-// It matches [ErrRefused].
+// RefusedError says that a node does not allow a power request. It matches
+// [ErrRefused], and [ErrPowerOffDisabled] where that is why.
 type RefusedError struct {
 	ID    string
 	State states.State
 	Power states.Power // what was asked for
+	// PowerOffDisabled: it is the node's disable_power_off that forbids it, and
+	// not its provision state.
+	PowerOffDisabled bool
 }
 
 func (e *RefusedError) Error() string {
+	if e.PowerOffDisabled {
+		return fmt.Sprintf("node %s: request for %q refused: the node has power off disabled", e.ID, e.Power)
+	}
 	return fmt.Sprintf("node %s: request for %q refused in provision state %q", e.ID, e.Power, e.State)
 }
 
-// Is reports whether target is [ErrRefused].
-func (e *RefusedError) Is(target error) bool { return target == ErrRefused }
+// Is reports whether target is [ErrRefused] or [ErrPowerOffDisabled].
+func (e *RefusedError) Is(target error) bool {
+	return target == ErrRefused || e.PowerOffDisabled && target == ErrPowerOffDisabled
+}
 
 // PanicError is a panic of a Driver, a Store or a callback. Its text tells the
 // value only where the Go runtime made it: any other may hold a secret. It

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -141,6 +142,15 @@ func (h *hall) told() []powersync.Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.events)
+}
+
+// timeless returns the events so far without their times.
+func (h *hall) timeless() []powersync.Event {
+	events := h.told()
+	for i := range events {
+		events[i].Time = time.Time{}
+	}
+	return events
 }
 
 // round does a sync round and returns the outcome of its one node, or of all

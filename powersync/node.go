@@ -18,11 +18,11 @@ func (s *Syncer) syncNode(ctx context.Context, c *caller, id string) Event {
 		return Event{ID: id, Outcome: SkippedBackoff}
 	}
 	for looks := range maxLooks {
-		r, err := s.store.load(ctx, id)
+		r, err := s.loadReclaimed(ctx, id)
 		if err != nil {
 			return s.storeFailed(ctx, Event{ID: id}, err)
 		}
-		if skip := r.skip(); skip != NoOutcome {
+		if skip := SkipSync(r); skip != NoOutcome {
 			locked := skip == SkippedTarget || skip == SkippedReservation
 			if looks > 0 && !locked {
 				s.failing.forget(id)
@@ -57,8 +57,9 @@ func (s *Syncer) syncRecord(ctx context.Context, c *caller, r Record) Event {
 	case err != nil && last:
 		return s.giveUp(ctx, r, e.as(IntoMaintenance, err))
 	case err != nil:
-		s.noteFailure(&s.failing, r.ID, e.Attempts)
-		return e.as(ReadFailed, err)
+		e = e.as(ReadFailed, err)
+		s.noteFailure(&s.failing, e)
+		return e
 	case e.Read == r.Power:
 		return s.equal(ctx, r, e)
 	case r.Power == states.NoPower:
@@ -71,11 +72,12 @@ func (s *Syncer) syncRecord(ctx context.Context, c *caller, r Record) Event {
 	}
 }
 
+// equal clears a last error that a round stored, since it no longer holds. What
+// others stored stays: power sync cannot tell whether that still holds.
 func (s *Syncer) equal(ctx context.Context, r Record, e Event) Event {
 	e.Outcome = Equal
-	leftover := r
-	r.clearError()
-	if r != leftover {
+	if ours := s.failing.of(r.ID).lastError; ours != "" && r.LastError == ours {
+		e.setLastError(&r, "")
 		e = s.write(ctx, r, e)
 	}
 	return s.good(r.ID, e)
@@ -105,9 +107,9 @@ func (s *Syncer) giveUp(ctx context.Context, r Record, e Event) Event {
 	r.Maintenance = true
 	r.MaintenanceReason = why
 	r.Fault = FaultPowerFailure
-	r.LastError = why
+	e.setLastError(&r, why)
 	if e = s.write(ctx, r, e); e.Outcome == IntoMaintenance {
-		s.noteFailure(&s.failing, r.ID, e.Attempts)
+		s.noteFailure(&s.failing, e)
 	}
 	return e
 }
@@ -126,7 +128,7 @@ func (s *Syncer) differ(ctx context.Context, c *caller, r Record, e Event) Event
 	}
 	switch e.Outcome {
 	case Corrected, Forced, ForceFailed:
-		s.noteFailure(&s.failing, r.ID, e.Attempts)
+		s.noteFailure(&s.failing, e)
 	}
 	return e
 }
@@ -146,24 +148,34 @@ func (s *Syncer) forces(r *Record) (yes bool, err error) {
 
 // force sets the hardware to what is recorded, holding the node.
 func (s *Syncer) force(ctx context.Context, c *caller, r Record, e Event) Event {
-	if !s.limit.take(time.Now()) {
+	if !s.holds.claim(r.ID) {
+		return e.as(SkippedReservation, nil)
+	}
+	giveBack, ok := s.limit.take(time.Now())
+	if !ok {
+		s.holds.drop(r.ID)
 		return e.as(ForceHeld, nil)
 	}
-	if err := s.hold(ctx, r, r.Power); err != nil {
+	held := r
+	held.TargetPower = r.Power
+	if err := s.reserve(ctx, r, held); err != nil {
+		giveBack()
 		return s.storeFailed(ctx, e, err)
 	}
 	e.Asked = r.Power
 	err := c.set(ctx, r.ID, r.Power)
 	e = e.as(Forced, nil)
-	var edit func(*Record)
+	edit := noEdit
 	switch {
 	case err != nil && ctx.Err() != nil:
 		e = e.as(Interrupted, err)
 	case err != nil:
 		e = e.as(ForceFailed, err)
-		edit = func(r *Record) { r.LastError = fmt.Sprintf("power sync could not set %q: %v", e.Asked, err) }
+		why := fmt.Sprintf("power sync could not set %q: %v", e.Asked, err)
+		edit = func(r *Record, e *Event) { e.setLastError(r, why) }
 	}
-	if err := s.release(ctx, r.ID, edit); err != nil {
+	e, err = s.release(ctx, e, edit)
+	if err != nil {
 		e.Err = errors.Join(e.Err, err)
 	}
 	return e
@@ -172,6 +184,7 @@ func (s *Syncer) force(ctx context.Context, c *caller, r Record, e Event) Event 
 // write stores a record and returns the event, or another one if that failed.
 func (s *Syncer) write(ctx context.Context, r Record, e Event) Event {
 	if err := s.store.update(ctx, r); err != nil {
+		e.LastError, e.ClearedError = "", ""
 		return s.storeFailed(ctx, e, err)
 	}
 	return e

@@ -3,8 +3,6 @@ package powersync
 import (
 	"context"
 	"time"
-
-	"github.com/ironstate/ironstate/states"
 )
 
 // recoverNode takes one node through a recovery round.
@@ -19,12 +17,8 @@ func (s *Syncer) recoverNode(ctx context.Context, c *caller, id string) Event {
 		switch {
 		case err != nil:
 			return s.storeFailed(ctx, e, err)
-		case !r.ailing():
-			return e.as(SkippedChanged, nil)
-		case r.TargetPower != states.NoPower:
-			return e.as(SkippedTarget, nil)
-		case r.Reservation != "":
-			return e.as(SkippedReservation, nil)
+		case SkipRecovery(r) != NoOutcome:
+			return e.as(SkipRecovery(r), nil)
 		}
 		if e = s.recoverRecord(ctx, c, r, e); e.Outcome != conflict {
 			return e
@@ -42,8 +36,9 @@ func (s *Syncer) recoverRecord(ctx context.Context, c *caller, r Record, e Event
 	case err != nil && ctx.Err() != nil:
 		return e.as(Interrupted, err)
 	case err != nil:
-		s.noteFailure(&s.ailing, r.ID, e.Attempts)
-		return e.as(ReadFailed, err)
+		e = e.as(ReadFailed, err)
+		s.noteFailure(&s.ailing, e)
+		return e
 	}
 	r.Power = e.Read
 	r.Maintenance = false

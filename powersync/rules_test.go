@@ -158,17 +158,6 @@ func TestASuccessStartsTheCountOver(t *testing.T) {
 	}
 }
 
-func TestAnEqualReadClearsALeftoverError(t *testing.T) {
-	for s, kept := range map[states.State]bool{
-		states.Available: false, states.Active: false, states.Manageable: false,
-		states.DeployFail: true, states.CleanFail: true, states.Error: true,
-	} {
-		h := newHall(t, newHardware(isOn), nodes(powersync.Record{ProvisionState: s, Power: isOn, LastError: "x"}))
-		require.Equal(t, powersync.Equal, h.round(t))
-		require.Equal(t, kept, h.record(t, "a").LastError == "x", "%v", s)
-	}
-}
-
 func TestHardwareIsForcedToWhatIsRecorded(t *testing.T) {
 	h := newHall(t, newHardware(isOff), nodes(node(isOn)))
 	h.onSet = func(_ context.Context, id string) {

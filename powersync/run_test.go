@@ -209,7 +209,9 @@ func TestRunDropsWhatAProcessOfItsNameLeftBehind(t *testing.T) {
 		foreign.Reservation, foreign.TargetPower = "another", isOff
 		h, _ := runFor(t, time.Second, newHardware(isOn, isOn, isOn), nodes(held, changing, foreign))
 		require.Equal(t, node(isOn), without(h.record(t, "a")))
-		require.Equal(t, node(isOn), without(h.record(t, "b")), "and the round has cleared the error")
+		lost := node(isOn)
+		lost.LastError = `the request for "power off" was lost: the process that made it has died`
+		require.Equal(t, lost, without(h.record(t, "b")), "and the round has left the error")
 		require.Equal(t, foreign, without(h.record(t, "c")))
 	})
 }

@@ -34,7 +34,10 @@ func TestAPowerStateIsSetWaitedForAndRecorded(t *testing.T) {
 				require.Equal(t, powersync.Record{ID: "a", ProvisionState: states.Available, Power: asked.Target()}, h.record(t, "a"))
 				_, sets := h.calls()
 				require.Equal(t, requests(now, asked), sets)
-				require.Equal(t, powersync.PowerSet, h.told()[0].Outcome)
+				require.Equal(t, []powersync.Event{
+					{ID: "a", Outcome: powersync.PowerRequested, Recorded: now, Asked: asked, ClearedError: "from before"},
+					{ID: "a", Outcome: powersync.PowerSet, Recorded: now, Asked: asked},
+				}, h.timeless())
 			})
 		}
 	}

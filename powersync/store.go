@@ -3,6 +3,7 @@ package powersync
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 )
 
@@ -44,7 +45,11 @@ type guardedStore struct{ store Store }
 
 func (g guardedStore) load(ctx context.Context, id string) (r Record, err error) {
 	defer recoverTo(&err)
-	return g.store.Load(ctx, id)
+	r, err = g.store.Load(ctx, id)
+	if err == nil && r.ID != id {
+		err = fmt.Errorf("asked for node %q, the store loaded %q", id, r.ID)
+	}
+	return r, err
 }
 
 func (g guardedStore) update(ctx context.Context, r Record) (err error) {

@@ -58,7 +58,7 @@ func (s *Syncer) round(ctx context.Context, kind Round) (Report, error) {
 	defer s.running[kind].Store(false)
 
 	report := Report{Round: kind, Start: time.Now()}
-	s.releaseLeft(ctx)
+	s.releaseUnsaved(ctx)
 	var err error
 	interval := s.config.Interval
 	if kind == SyncRound {
@@ -89,14 +89,20 @@ func (s *Syncer) syncAll(ctx context.Context) (Counts, error) {
 	}
 	err := crew.list(func(r Record) (bool, Outcome) {
 		_, done := given[r.ID]
-		return !done, r.skip()
+		if r.Reservation == s.config.Name {
+			return !done, NoOutcome // may be one to reclaim
+		}
+		return !done, SkipSync(r)
 	})
 	return crew.finish(), err
 }
 
 func (s *Syncer) recoverAll(ctx context.Context) (Counts, error) {
 	crew := s.newCrew(ctx, s.recoverNode)
-	err := crew.list(func(r Record) (bool, Outcome) { return r.ailing(), NoOutcome })
+	err := crew.list(func(r Record) (bool, Outcome) {
+		skip := SkipRecovery(r)
+		return skip != SkippedEnroll && skip != SkippedNoPowerFailure, skip
+	})
 	return crew.finish(), err
 }
 
@@ -155,7 +161,7 @@ func (s *Syncer) logEvent(ctx context.Context, e Event) {
 	switch {
 	case e.Outcome == IntoMaintenance:
 		level = slog.LevelError
-	case e.Outcome.Failed() || e.Outcome == Forced || e.Outcome == ForceHeld:
+	case e.Outcome.Failed() || e.Outcome == Forced || e.Outcome == ForceHeld || e.Outcome == Reclaimed:
 		level = slog.LevelWarn
 	}
 	if !s.config.Logger.Enabled(ctx, level) {
@@ -171,6 +177,12 @@ func (s *Syncer) logEvent(ctx context.Context, e Event) {
 	}
 	if e.Err != nil {
 		attrs = append(attrs, slog.Any("error", e.Err))
+	}
+	if e.LastError != "" {
+		attrs = append(attrs, slog.String("last_error", e.LastError))
+	}
+	if e.ClearedError != "" {
+		attrs = append(attrs, slog.String("cleared_error", e.ClearedError))
 	}
 	s.config.Logger.LogAttrs(ctx, level, "node power", attrs...)
 }

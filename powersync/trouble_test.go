@@ -115,11 +115,11 @@ func (f *flaky) Update(ctx context.Context, r powersync.Record) error {
 }
 
 // newFlakyHall is newHall with a store that makes trouble on demand.
-func newFlakyHall(t *testing.T, h *hardware, records []powersync.Record) (*hall, *flaky) {
+func newFlakyHall(t *testing.T, h *hardware, records []powersync.Record, set ...func(*powersync.Config)) (*hall, *flaky) {
 	f := new(flaky)
-	hall := newHall(t, h, records, func(c *powersync.Config) {
+	hall := newHall(t, h, records, append(set, func(c *powersync.Config) {
 		f.Store, c.Store = c.Store, f
-	})
+	})...)
 	return hall, f
 }
 

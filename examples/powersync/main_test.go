@@ -25,9 +25,9 @@ func TestAHallIsBroughtInOrder(t *testing.T) {
 		require.Equal(t, exitGood, code, "%s%s", &out, &errOut)
 		require.Empty(t, errOut.String())
 		require.Contains(t, out.String(), "20 machines: 13 healthy, 1 in enroll, 1 lying, 1 hanging, 1 dead, 3 switched behind our back\n")
-		require.Contains(t, out.String(), "3 into maintenance")
+		require.Contains(t, out.String(), "3 into_maintenance")
 		require.Contains(t, out.String(), "[repaired] recovery round: 3 nodes in ")
-		require.Regexp(t, `\[last\] sync round: 20 nodes in .*: 1 skipped: enroll, \d+ equal(, \d+ forced)?\n`, out.String())
+		require.Regexp(t, `\[last\] sync round: 20 nodes in .*: 1 skipped_enroll, \d+ equal(, \d+ forced)?\n`, out.String())
 		require.Equal(t, terminal, strings.Contains(out.String(), eraseLine))
 	}
 }
@@ -90,7 +90,7 @@ func TestCountersAreServed(t *testing.T) {
 	}
 	text := get("/metrics")
 	require.Equal(t, 1, strings.Count(text, "# TYPE powersync_nodes_total counter\n"))
-	require.Contains(t, text, "powersync_nodes_total{outcome=\"skipped: enroll\"} 0\n")
+	require.Contains(t, text, "powersync_nodes_total{outcome=\"skipped_enroll\"} 0\n")
 	require.Contains(t, text, "# TYPE powersync_failing_nodes gauge\npowersync_failing_nodes 0\n")
 	require.Contains(t, text, "\npowersync_rounds_total 1\n")
 	require.Contains(t, get("/debug/vars"), `"rounds":1`)
