@@ -45,8 +45,11 @@
 // history, as Ironic's node_history, has it from there.
 //
 // Nothing is written over a record that somebody else has changed since it was
-// loaded: the node is looked at again from the start, its hardware included.
-// While it acts on hardware a Syncer holds the node's reservation.
+// loaded: the node starts again, with a new read of its hardware. While it sets
+// hardware a Syncer holds the node's reservation. A reservation in its name that
+// none of its goroutines works under is dropped by the next sync round, as by
+// [Syncer.Reclaim]: a store that did an update and said that it had not, or a
+// process that died, leaves no node held for good.
 //
 // Counts live in memory. A process that starts anew gives every node its
 // retries anew, as a conductor does.

@@ -3,9 +3,8 @@ package powersync
 import (
 	"errors"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 
+	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -33,11 +32,15 @@ var (
 	// ErrNotSaved: the outcome of a power request could not be stored. The
 	// Syncer tries again in its next round; until then the node is reserved.
 	ErrNotSaved = errors.New("outcome not saved")
-	// ErrPanic: a Driver, a Store or a callback panicked. The error is a
-	// [*PanicError].
+	// ErrPanic: a Driver, a Store or a callback panicked, or ended its goroutine.
+	// The error is a [*PanicError].
 	ErrPanic = errors.New("panic")
+	// ErrAbandoned: the Driver or the Store was not called for the node, since an
+	// earlier call for it has never returned.
+	ErrAbandoned = errors.New("the call was left behind")
 
-	errNoPower = errors.New("the hardware tells no power state")
+	errNotCalled = errors.New("not called")
+	errNoPower   = errors.New("the hardware tells no power state")
 )
 
 // ConfigError says which field of a [Config] cannot work. It matches [ErrConfig].
@@ -81,23 +84,11 @@ func (e *RefusedError) Is(target error) bool {
 // value only where the Go runtime made it: any other may hold a secret. It
 // matches [ErrPanic].
 type PanicError struct {
-	Value any
-	Stack []byte // as [runtime/debug.Stack] has it
+	Value any    // nil where the call ended its goroutine, with runtime.Goexit
+	Stack []byte // as [runtime/debug.Stack] has it; nil where Value is
 }
 
-func (e *PanicError) Error() string {
-	if err, ok := e.Value.(runtime.Error); ok {
-		return "panic: " + err.Error()
-	}
-	return fmt.Sprintf("panic with a value of type %T", e.Value)
-}
+func (e *PanicError) Error() string { return (*boundedcall.PanicError)(e).Error() }
 
 // Is reports whether target is [ErrPanic].
 func (e *PanicError) Is(target error) bool { return target == ErrPanic }
-
-// recoverTo, deferred, makes a panic the error that a function returns.
-func recoverTo(err *error) {
-	if value := recover(); value != nil {
-		*err = &PanicError{Value: value, Stack: debug.Stack()}
-	}
-}

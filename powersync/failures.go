@@ -34,6 +34,16 @@ func (f *failures) set(id string, now failure) {
 	f.nodes[id] = now
 }
 
+// noteError remembers the last error that was stored for a node's last failure.
+func (f *failures) noteError(id, text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now, ok := f.nodes[id]; ok {
+		now.lastError = text
+		f.nodes[id] = now
+	}
+}
+
 func (f *failures) forget(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,8 +56,8 @@ func (f *failures) len() int {
 	return len(f.nodes)
 }
 
-// worst returns the nodes, those with the most failures first.
-func (f *failures) worst() []string {
+// byCount returns the nodes, those with the most failures first.
+func (f *failures) byCount() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	ids := make([]string, 0, len(f.nodes))

@@ -6,19 +6,18 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/ironstate/ironstate/states"
 )
 
-// maxSettle bounds the storing of what came of a change of power, which goes on
-// when the caller's context has ended.
-const maxSettle = 10 * time.Second
+// maxReleases is how often a release is tried at a time while the record changes
+// meanwhile.
+const maxReleases = 40
 
 var errNotOurs = fmt.Errorf("%w: somebody else has taken the node's reservation", ErrNotSaved)
 
-// An edit is what is stored of an event when a node is released, besides the
-// release. It must bear to be done again on a newer record.
+// An edit is what is stored of an event when a node is released, apart from
+// the release. It may be applied more than once, each time to a newer record.
 type edit func(*Record, *Event)
 
 func noEdit(*Record, *Event) {}
@@ -120,26 +119,23 @@ func (s *Syncer) reserve(ctx context.Context, before, r Record) error {
 }
 
 // release ends a hold and stores what came of it. Where the store cannot, the
-// rounds to come will try again. It returns the event with what the edit has
-// made of it.
+// rounds to come will try again. It returns the event as the edit leaves it.
 func (s *Syncer) release(ctx context.Context, e Event, edit edit) (Event, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.settleTime())
 	defer cancel()
-	told, err := e, ErrConflict
-	for tries := 0; errors.Is(err, ErrConflict) && tries < 10*maxLooks; tries++ {
-		told, err = s.tryRelease(ctx, e, edit)
+	stored, err := e, ErrConflict
+	for tries := 0; errors.Is(err, ErrConflict) && tries < maxReleases; tries++ {
+		stored, err = s.tryRelease(ctx, e, edit)
 	}
 	switch {
 	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, errNotOurs):
 		s.holds.drop(e.ID)
-		return told, err
+		return stored, err
 	default:
 		s.holds.set(e.ID, hold{before: s.holds.get(e.ID).before, event: e, edit: edit})
 		return e, fmt.Errorf("%w: %w", ErrNotSaved, err)
 	}
 }
-
-func (s *Syncer) settleTime() time.Duration { return min(maxSettle, s.config.Timeout/2) }
 
 func (s *Syncer) tryRelease(ctx context.Context, e Event, edit edit) (Event, error) {
 	r, err := s.store.load(ctx, e.ID)
@@ -174,10 +170,13 @@ func (s *Syncer) releaseUnsaved(ctx context.Context) {
 		}
 		e, err := s.release(ctx, unsaved.event, unsaved.edit)
 		if err != nil {
-			s.config.Logger.LogAttrs(ctx, slog.LevelWarn, "node is still held",
+			s.log(ctx, slog.LevelWarn, "power outcome not saved",
 				slog.String("node", e.ID), slog.Any("error", err))
 			continue
 		}
-		s.tell(ctx, e.as(SavedLate, nil))
+		if e.Outcome == ForceFailed {
+			s.syncFailures.noteError(e.ID, e.LastError)
+		}
+		s.emit(ctx, e.as(SavedLate, nil))
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// lastTold returns the last event.
-func (h *hall) lastTold() powersync.Event {
+// lastEvent returns the last event.
+func (h *hall) lastEvent() powersync.Event {
 	events := h.timeless()
 	return events[len(events)-1]
 }
@@ -41,7 +41,7 @@ func TestARoundClearsTheLastErrorOfRoundsOnceItNoLongerHolds(t *testing.T) {
 	require.Equal(t, powersync.Event{
 		ID: "a", Outcome: powersync.ForceFailed, Recorded: isOn, Read: isOff, Asked: isOn, Attempts: 1, Err: errDead,
 		LastError: text, ClearedError: "deploy failed",
-	}, h.lastTold())
+	}, h.lastEvent())
 
 	h.kill("a", true)
 	require.Equal(t, powersync.ReadFailed, h.round(t))
@@ -51,7 +51,7 @@ func TestARoundClearsTheLastErrorOfRoundsOnceItNoLongerHolds(t *testing.T) {
 	require.Empty(t, h.record(t, "a").LastError)
 	require.Equal(t, powersync.Event{
 		ID: "a", Outcome: powersync.Equal, Recorded: isOn, Read: isOn, Attempts: 3, ClearedError: text,
-	}, h.lastTold())
+	}, h.lastEvent())
 }
 
 func TestMaintenanceAndRecoveryLeaveATraceOfEachLastError(t *testing.T) {
@@ -61,13 +61,13 @@ func TestMaintenanceAndRecoveryLeaveATraceOfEachLastError(t *testing.T) {
 	h.kill("a", true)
 	require.Equal(t, powersync.IntoMaintenance, h.round(t))
 	text := h.record(t, "a").LastError
-	require.Equal(t, text, h.lastTold().LastError)
-	require.Equal(t, "from before", h.lastTold().ClearedError)
+	require.Equal(t, text, h.lastEvent().LastError)
+	require.Equal(t, "from before", h.lastEvent().ClearedError)
 
 	h.kill("a", false)
 	require.Equal(t, powersync.Recovered, h.recovery(t))
 	require.Equal(t, powersync.Equal, h.round(t))
-	require.Equal(t, text, h.lastTold().ClearedError)
+	require.Equal(t, text, h.lastEvent().ClearedError)
 	require.Equal(t, node(isOn), without(h.record(t, "a")))
 }
 
@@ -77,7 +77,7 @@ func TestWhatARequestOrSomebodyElseStoredSurvivesTheNextRound(t *testing.T) {
 		h.deaf["a"] = true
 		err := h.Set(t.Context(), "a", isOff)
 		require.ErrorIs(t, err, powersync.ErrNotReached)
-		require.Equal(t, err.Error(), h.lastTold().LastError)
+		require.Equal(t, err.Error(), h.lastEvent().LastError)
 		require.Equal(t, powersync.Equal, h.round(t))
 		require.Equal(t, err.Error(), h.record(t, "a").LastError)
 	})
@@ -120,14 +120,14 @@ func TestAnOutcomeThatIsStoredLateIsTold(t *testing.T) {
 	}
 	err := h.Set(t.Context(), "a", isOff)
 	require.ErrorIs(t, err, powersync.ErrNotSaved)
-	require.Empty(t, h.lastTold().LastError, "it is not stored")
+	require.Empty(t, h.lastEvent().LastError, "it is not stored")
 	f.update = nil
 	require.Equal(t, powersync.Equal, h.round(t))
 	text := h.record(t, "a").LastError
 	require.Contains(t, text, errDead.Error())
 	require.Equal(t, powersync.Event{
 		ID: "a", Outcome: powersync.SavedLate, Recorded: isOn, Asked: isOff, LastError: text,
-	}, h.lastTold())
+	}, h.lastEvent())
 }
 
 func TestARequestThatCouldNotBeginLeavesTheLastError(t *testing.T) {
@@ -143,7 +143,7 @@ func TestARequestThatCouldNotBeginLeavesTheLastError(t *testing.T) {
 	}
 	require.ErrorIs(t, h.Set(t.Context(), "a", isOff), errStore)
 	require.Equal(t, before, without(h.record(t, "a")))
-	require.Empty(t, h.told())
+	require.Empty(t, h.allEvents())
 }
 
 func TestTheForceLimitIsSpentOnWhatWasForcedAlone(t *testing.T) {
@@ -194,7 +194,7 @@ func TestPowerOffIsRefusedWhereTheNodeForbidsIt(t *testing.T) {
 		require.EqualError(t, err, `node a: request for "`+power.String()+`" refused: the node has power off disabled`)
 		require.Empty(t, append(reads, sets...))
 		require.Equal(t, before, h.record(t, "a"))
-		require.Empty(t, h.told())
+		require.Empty(t, h.allEvents())
 	}
 }
 
@@ -224,7 +224,7 @@ func TestARequestThatBeganIsFinishedByItsCaller(t *testing.T) {
 	finish, err = h.Begin(t.Context(), "a", isOn)
 	require.NoError(t, err)
 	require.ErrorIs(t, finish(client), context.Canceled)
-	require.Equal(t, powersync.PowerNotSet, h.lastTold().Outcome)
+	require.Equal(t, powersync.PowerNotSet, h.lastEvent().Outcome)
 	require.Equal(t, isOff, h.record(t, "a").Power)
 	require.Empty(t, h.record(t, "a").Reservation)
 	require.Zero(t, h.Stats().Held)

@@ -102,7 +102,7 @@ func (h *hardware) calls() (reads, sets []string) {
 	return reads, sets
 }
 
-// hall is a Syncer over hardware and a store in memory, and the events it told.
+// hall is a Syncer over hardware and a store in memory, and its events.
 type hall struct {
 	*powersync.Syncer
 	*hardware
@@ -137,8 +137,8 @@ func (h *hall) note(e powersync.Event) {
 	h.events = append(h.events, e)
 }
 
-// told returns the events so far.
-func (h *hall) told() []powersync.Event {
+// allEvents returns the events so far.
+func (h *hall) allEvents() []powersync.Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.events)
@@ -146,7 +146,7 @@ func (h *hall) told() []powersync.Event {
 
 // timeless returns the events so far without their times.
 func (h *hall) timeless() []powersync.Event {
-	events := h.told()
+	events := h.allEvents()
 	for i := range events {
 		events[i].Time = time.Time{}
 	}

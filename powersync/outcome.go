@@ -38,14 +38,14 @@ const (
 	SkippedConfig
 	// SkippedBackoff: the node failed, and [Config.Backoff] is not over.
 	SkippedBackoff
-	// SkippedChanged: the record changed while it was looked at, and when it was
-	// looked at again.
+	// SkippedChanged: the record changed while the hardware was read, each time
+	// that it was.
 	SkippedChanged
 	// SkippedGone: the node was deleted meanwhile.
 	SkippedGone
 )
 
-// Nodes that were looked at.
+// Nodes whose hardware was to be read.
 const (
 	// Equal: what was read is recorded.
 	Equal Outcome = SkippedGone + 1 + iota
@@ -71,13 +71,14 @@ const (
 	// StoreFailed: the store failed or panicked; nothing was written, as far as is
 	// known. The attempt does not count.
 	StoreFailed
-	// Interrupted: the context ended while the node was looked at. The attempt
+	// Interrupted: the context ended while the node was under way. The attempt
 	// does not count.
 	Interrupted
 )
 
-// What [Syncer.Set], [Syncer.Reclaim] and the retries of rounds tell. It comes
-// besides the outcome that each node of a round has.
+// Outcomes of [Syncer.Set], of [Syncer.Reclaim], and of what a round stores that
+// could not be stored earlier. They come in addition to the one outcome that each
+// node of a round has.
 const (
 	// PowerRequested: a power request was accepted and the node is held for it.
 	PowerRequested Outcome = Interrupted + 1 + iota
@@ -94,7 +95,7 @@ const (
 
 	numAllOutcomes
 
-	conflict // of a look that somebody else made void
+	conflict // the record has changed; the node starts again
 )
 
 var outcomeWords = [numAllOutcomes]string{

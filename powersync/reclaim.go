@@ -17,9 +17,12 @@ import (
 // Source: clear_node_reservations_for_conductor and
 // clear_node_target_power_state in ironic/db/api.py.
 func (s *Syncer) Reclaim(ctx context.Context) (int, error) {
+	if err := s.usable(ctx); err != nil {
+		return 0, err
+	}
 	n := 0
 	var errs []error
-	err := s.store.each(ctx, func(r Record, err error) bool {
+	err := s.store.each(ctx, "reclaim", func(r Record, err error) bool {
 		if err == nil && r.Reservation == s.config.Name {
 			var done bool
 			if done, err = s.reclaim(ctx, r.ID); done {
@@ -52,7 +55,7 @@ func (s *Syncer) reclaim(ctx context.Context, id string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	s.tell(ctx, e)
+	s.emit(ctx, e)
 	return true, nil
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// FaultPowerFailure is the fault of a node that was put into maintenance by a
-// round. Recovery looks after nodes with this fault and no others.
+// FaultPowerFailure is the fault of a node that a round put into maintenance.
+// Recovery takes nodes with this fault and no others.
 const FaultPowerFailure = "power failure"
 
 // Record is what is stored of a node, as far as its power is concerned. It is a

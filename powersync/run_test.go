@@ -80,7 +80,7 @@ func TestTheDefaultsAreIronics(t *testing.T) {
 
 func TestNeverLeavesRecoveryToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, reports := runFor(t, time.Hour, newHardware(isOn), nodes(ailing(isOn)),
+		h, reports := runFor(t, time.Hour, newHardware(isOn), nodes(powerFailure(isOn)),
 			func(c *powersync.Config) { c.RecoveryInterval = powersync.Never })
 		require.Empty(t, starts(reports, powersync.RecoveryRound))
 		require.True(t, h.record(t, "a").Maintenance)
@@ -170,7 +170,7 @@ func TestRunStopsWithinOneDriverTimeoutAndWritesNothingHalf(t *testing.T) {
 						hang(ctx, id)
 					}
 				}
-				hall := newHall(t, h, nodes(node(isOn), node(isOn), ailing(isOn)))
+				hall := newHall(t, h, nodes(node(isOn), node(isOn), powerFailure(isOn)))
 				ctx, cancel := context.WithCancel(t.Context())
 				ran := make(chan error)
 				go func() { ran <- hall.Run(ctx) }()
@@ -184,7 +184,7 @@ func TestRunStopsWithinOneDriverTimeoutAndWritesNothingHalf(t *testing.T) {
 				require.LessOrEqual(t, time.Since(start), powersync.DefaultTimeout)
 				require.Equal(t, node(isOn), without(hall.record(t, "a")))
 				require.Equal(t, node(isOn), without(hall.record(t, "b")))
-				require.Equal(t, ailing(isOn), without(hall.record(t, "c")))
+				require.Equal(t, powerFailure(isOn), without(hall.record(t, "c")))
 				if ignores {
 					require.Equal(t, 3, hall.Stats().Abandoned)
 				}

@@ -1,6 +1,7 @@
 package powersync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,20 +14,15 @@ import (
 // SetOption changes how [Syncer.Set] goes about a request.
 type SetOption func(*request)
 
-// FallBack makes a soft request that fails, or whose power state is not reached
-// in time, a hard one: PowerOff after PowerSoftOff, PowerRebooting after
-// PowerSoftRebooting. Without it a soft request that fails has failed.
-func FallBack() SetOption { return func(r *request) { r.fallBack = true } }
-
 // Within bounds the wait for the power state in place of [Config.Timeout] and
-// [Config.SoftTimeout]. It must be positive, otherwise it is not heeded.
-func Within(d time.Duration) SetOption { return func(r *request) { r.within = d } }
+// [Config.SoftTimeout], as the timeout of Ironic's API does. One that is not
+// positive is not heeded.
+func Within(d time.Duration) SetOption { return func(r *request) { r.within = max(d, 0) } }
 
 type request struct {
-	id       string
-	power    states.Power
-	fallBack bool
-	within   time.Duration // 0 stands for the configured one
+	id     string
+	power  states.Power
+	within time.Duration // 0 stands for the configured one
 }
 
 // Set changes a node's power on somebody's behalf: PowerOn, PowerOff,
@@ -42,7 +38,8 @@ type request struct {
 // off), [ErrLocked], the Driver's [Validator]'s, or the store's. With any other
 // error, [ErrNotReached] among them, the request failed: the recorded power state
 // is what it was, the last error says why, and the node is not put into
-// maintenance. What matches [ErrNotSaved] besides could not be stored yet.
+// maintenance. An error that also matches [ErrNotSaved] says that this could not
+// be stored yet.
 //
 // A context that ends is such a failure too; what the hardware has taken by then
 // it will do.
@@ -71,6 +68,9 @@ func (s *Syncer) Begin(
 	for _, option := range options {
 		option(&q)
 	}
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
 	if power.Target() == states.NoPower {
 		return nil, fmt.Errorf("node %s: %w: %q", id, ErrRequest, power)
 	}
@@ -79,7 +79,7 @@ func (s *Syncer) Begin(
 		return nil, err
 	}
 	accepted := Event{ID: id, Outcome: PowerRequested, Recorded: before.Power, Asked: power, ClearedError: before.LastError}
-	s.tell(ctx, accepted)
+	s.emit(ctx, accepted)
 	var once sync.Once
 	return func(ctx context.Context) error {
 		once.Do(func() { err = s.finish(ctx, q, before.Power) })
@@ -89,11 +89,9 @@ func (s *Syncer) Begin(
 
 // finish does what a request asks for and releases the node.
 func (s *Syncer) finish(ctx context.Context, q request, recorded states.Power) error {
-	c := s.newCaller(ctx)
-	defer c.close()
 	e := Event{ID: q.id, Outcome: PowerSet, Recorded: recorded, Asked: q.power}
 	edit := func(r *Record, _ *Event) { r.Power = q.power.Target() }
-	err := s.change(ctx, c, q)
+	err := s.change(ctx, q)
 	if err != nil {
 		err = fmt.Errorf("node %s: request for %q failed: %w", q.id, q.power, err)
 		e.Outcome = PowerNotSet
@@ -101,16 +99,14 @@ func (s *Syncer) finish(ctx context.Context, q request, recorded states.Power) e
 	}
 	e, unsaved := s.release(ctx, e, edit)
 	e.Err = errors.Join(err, unsaved)
-	s.tell(ctx, e)
+	s.emit(ctx, e)
 	return e.Err
 }
 
 // take reserves the node of a request and returns the record that it had before.
 func (s *Syncer) take(ctx context.Context, q request) (Record, error) {
-	c := s.newCaller(ctx)
-	defer c.close()
-	for range maxLooks {
-		r, err := s.tryTake(ctx, c, q)
+	for range maxReloads {
+		r, err := s.tryTake(ctx, q)
 		if !errors.Is(err, ErrConflict) {
 			return r, err
 		}
@@ -118,7 +114,7 @@ func (s *Syncer) take(ctx context.Context, q request) (Record, error) {
 	return Record{}, fmt.Errorf("node %s: %w: its record keeps changing", q.id, ErrLocked)
 }
 
-func (s *Syncer) tryTake(ctx context.Context, c *caller, q request) (Record, error) {
+func (s *Syncer) tryTake(ctx context.Context, q request) (Record, error) {
 	r, err := s.loadReclaimed(ctx, q.id)
 	if err != nil {
 		return r, fmt.Errorf("node %s: %w", q.id, err)
@@ -126,7 +122,7 @@ func (s *Syncer) tryTake(ctx context.Context, c *caller, q request) (Record, err
 	if err := r.allows(q.power); err != nil {
 		return r, err
 	}
-	if err := c.validate(ctx, q.id); err != nil {
+	if err := s.validate(ctx, q.id); err != nil {
 		return r, fmt.Errorf("node %s: %w", q.id, err)
 	}
 	if !s.holds.claim(q.id) {
@@ -158,10 +154,10 @@ func (r *Record) allows(power states.Power) error {
 }
 
 // change has the hardware do what a request asks for, and waits for it.
-func (s *Syncer) change(ctx context.Context, c *caller, q request) error {
+func (s *Syncer) change(ctx context.Context, q request) error {
 	target := q.power.Target()
 	restart := q.power == states.PowerRebooting || q.power == states.PowerSoftRebooting
-	now, err := c.read(ctx, q.id)
+	now, err := s.readPower(ctx, q.id)
 	switch {
 	case err != nil && !restart:
 		return err
@@ -170,42 +166,25 @@ func (s *Syncer) change(ctx context.Context, c *caller, q request) error {
 	case now == states.PowerOff && restart:
 		q.power = states.PowerOn
 	}
-	hard, soft := hardOf[q.power]
-	if !soft {
-		return s.ask(ctx, c, q, s.config.Timeout)
+	within := s.config.Timeout
+	if q.power == states.PowerSoftOff || q.power == states.PowerSoftRebooting {
+		within = s.config.SoftTimeout
 	}
-	err = s.ask(ctx, c, q, s.config.SoftTimeout)
-	if err == nil || !q.fallBack || ctx.Err() != nil {
-		return err
-	}
-	q.power = hard
-	if hardErr := s.ask(ctx, c, q, s.config.Timeout); hardErr != nil {
-		return errors.Join(hardErr, fmt.Errorf("before that, softly: %w", err))
-	}
-	return nil
+	return s.reach(ctx, q, cmp.Or(q.within, within))
 }
 
-// hardOf has the soft requests and what they fall back to.
-var hardOf = map[states.Power]states.Power{
-	states.PowerSoftOff:       states.PowerOff,
-	states.PowerSoftRebooting: states.PowerRebooting,
-}
-
-// ask asks the hardware for a power state and polls until it is reached. What
-// cannot be read meanwhile is no failure yet: BMCs are busy then.
-func (s *Syncer) ask(ctx context.Context, c *caller, q request, within time.Duration) error {
-	if err := c.set(ctx, q.id, q.power); err != nil {
+// reach sets the hardware and polls until it is in the power state. A read that
+// fails meanwhile is no failure yet: BMCs are busy then.
+func (s *Syncer) reach(ctx context.Context, q request, within time.Duration) error {
+	if err := s.setPower(ctx, q.id, q.power); err != nil {
 		return err
-	}
-	if q.within > 0 {
-		within = q.within
 	}
 	wait, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	target := q.power.Target()
 	seen := error(nil)
 	for {
-		now, err := c.read(wait, q.id)
+		now, err := s.readPower(wait, q.id)
 		switch {
 		case err == nil && now == target:
 			return nil

@@ -12,7 +12,7 @@ func ExcludedStates() states.Set {
 }
 
 // SkipSync returns why a sync round leaves a node alone, or NoOutcome where it
-// looks at the node. It is the rule that [Syncer.Sync] goes by, for services with
+// does not. It is the rule that [Syncer.Sync] goes by, for services with
 // a loop of their own. The answer is one of SkippedEnroll, SkippedDeployWait,
 // SkippedCleanWait, SkippedAdoptFail, SkippedMaintenance, SkippedTarget and
 // SkippedReservation, the first that applies.
@@ -34,7 +34,7 @@ func SkipSync(r Record) Outcome {
 }
 
 // SkipRecovery returns why a recovery round leaves a node alone, or NoOutcome
-// where it looks at the node. It is the rule that [Syncer.Recover] goes by. The
+// where it does not. It is the rule that [Syncer.Recover] goes by. The
 // answer is one of SkippedEnroll, SkippedNoPowerFailure, SkippedTarget and
 // SkippedReservation, the first that applies.
 func SkipRecovery(r Record) Outcome {

@@ -25,11 +25,11 @@ func TestASyncRoundSkipsTheExcludedStatesAndBusyNodes(t *testing.T) {
 
 func TestARecoveryRoundSkipsAllButFreeNodesWithAPowerFailure(t *testing.T) {
 	for s := range states.AllStates() {
-		r := ailing(isOn)
+		r := powerFailure(isOn)
 		r.ProvisionState = s
 		require.Equal(t, s == states.Enroll, powersync.SkipRecovery(r) != powersync.NoOutcome, "%v", s)
 	}
-	r := ailing(isOn)
+	r := powerFailure(isOn)
 	r.TargetPower, r.Reservation = isOn, "x"
 	require.Equal(t, powersync.SkippedTarget, powersync.SkipRecovery(r))
 	r.TargetPower = unknown
