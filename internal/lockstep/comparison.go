@@ -50,8 +50,8 @@ var OnPurpose = []Purpose{
 		powerName,
 		Difference{
 			"active, as documented, died",
-			`recorded none, hardware on, maintenance true, fault "power failure"`,
-			`recorded power on, hardware on, maintenance true, fault "power failure"`,
+			`recorded none, hardware on, maintenance true, fault "power failure", last error of power sync`,
+			`recorded power on, hardware on, maintenance true, fault "power failure", last error of power sync`,
 		},
 		"Ironic documents that the recorded power state stays when reading fails, and its code forgets it; " +
 			"powersync does as documented unless Config.ForgetUnread is set",
@@ -74,6 +74,25 @@ var OnPurpose = []Purpose{
 		stepsName,
 		Difference{"a step that has waited, in clean wait to manageable", "in cleaning, target available", "in cleaning, target manageable"},
 		"as above",
+	},
+	{
+		powerName,
+		Difference{
+			"active, died, switched off, restarted",
+			`recorded power off, hardware off, maintenance false, fault "", last error of power sync`,
+			`recorded power off, hardware off, maintenance false, fault "", last error none`,
+		},
+		"Ironic 2023.1 leaves the last error of a power failure that is over; since July 2025 it clears it where its node history " +
+			"keeps a copy, and powersync does so with an event that carries it",
+	},
+	{
+		powerName,
+		Difference{
+			"manageable, with an earlier error, nothing, switched off",
+			`recorded power on, hardware on, maintenance false, fault "", last error none`,
+			`recorded power on, hardware on, maintenance false, fault "", last error from before`,
+		},
+		"Ironic clears any last error when it forces a power state, and keeps no copy; powersync's rounds clear none but their own",
 	},
 }
 
