@@ -168,14 +168,14 @@ func (w *dotWriter) addNode(sub *dot.Graph, key string, n node) dot.Node {
 // nodeStyle returns the colours of a state, and the width of its border.
 func (w *dotWriter) nodeStyle(n node) (border, fill, text string, width float64) {
 	border, fill, text, width = w.border, w.node, w.text, 1.0
-	if n.bad() {
+	switch n.phase {
+	case states.PhaseFailed:
 		border, fill, text = w.bad, w.badNode, w.bad
+	case states.PhaseResting:
+		border = w.text
 	}
-	if n.kind == stable {
+	if n.stable {
 		width = 2.2
-		if !n.bad() {
-			border = w.text
-		}
 	}
 	switch n.change {
 	case added:
@@ -194,15 +194,14 @@ func (w *dotWriter) nodeStyle(n node) (border, fill, text string, width float64)
 }
 
 func (w *dotWriter) addEdge(e edge) {
-	colour, width := w.edgeStyle(e)
 	edge := w.graph.Edge(w.nodes[e.from], w.nodes[e.to])
 	edge.AttributesMap.Attrs(
-		"color", colour,
+		"color", w.palette.edge(e),
 		"id", e.id(),
 		"label", dot.HTML(w.label(e)),
 	)
 	w.say(edge.AttributesMap, e.class(), e.describe(), "")
-	if width != 1 {
+	if width := e.width(); width != 1 {
 		edge.Attr("penwidth", width)
 	}
 	if e.change() == removed {
@@ -213,19 +212,32 @@ func (w *dotWriter) addEdge(e edge) {
 	}
 }
 
-func (w *dotWriter) edgeStyle(e edge) (colour string, width float64) {
+// edge returns the colour of an edge.
+func (c palette) edge(e edge) string {
 	change := e.change()
 	switch {
 	case e.taken():
-		return w.path, 2.4
+		return c.path
 	case change == added:
-		return w.added, 1.6
+		return c.added
 	case change == removed:
-		return w.removed, 1.2
+		return c.removed
 	case e.requested():
-		return w.request, 1
+		return c.request
 	default:
-		return w.conductor, 1
+		return c.conductor
+	}
+}
+
+// width returns the width of an edge's line.
+func (e edge) width() float64 {
+	switch {
+	case e.taken():
+		return 2.4
+	case e.change() != kept:
+		return 1.6
+	default:
+		return 1
 	}
 }
 

@@ -25,7 +25,8 @@ type part struct {
 
 type node struct {
 	state       states.State
-	kind        kind
+	phase       states.Phase
+	stable      bool
 	change      change
 	current     bool
 	taken       bool // the path goes through it
@@ -173,7 +174,8 @@ func (d Diagram) node(s states.State) (node, error) {
 	}
 	return node{
 		state:       s,
-		kind:        kindOf(t, s),
+		phase:       t.Phase(s),
+		stable:      t.Stable().Has(s),
 		change:      c,
 		current:     s == d.Current,
 		taken:       d.passes(s),

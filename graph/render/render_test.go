@@ -20,6 +20,7 @@ import (
 	"github.com/ironstate/ironstate/graph"
 	"github.com/ironstate/ironstate/graph/internal/draft"
 	"github.com/ironstate/ironstate/graph/render"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -181,7 +182,7 @@ func TestAWarningOfGraphvizIsNoError(t *testing.T) {
 }
 
 func TestPNGDrawsEveryOption(t *testing.T) {
-	d := graph.Diagram{Table: states.Rocky.Table(), Since: states.Stein.Table(), Current: states.Active, Title: "Ω"}
+	d := graph.Diagram{Table: states.Stein.Table(), Since: states.Rocky.Table(), Current: states.Active, Title: "Ω"}
 	_, err := png.Decode(strings.NewReader(write(t, render.PNG, d)))
 	require.NoError(t, err)
 }
@@ -202,7 +203,7 @@ func TestErrorsOfDiagramAndWriter(t *testing.T) {
 	for name, to := range map[string]func(context.Context, io.Writer, graph.Diagram) error{
 		"SVG": render.SVG, "PNG": render.PNG, "HTML": render.HTML,
 	} {
-		require.ErrorIs(t, to(context.Background(), io.Discard, graph.Diagram{}), graph.ErrNoTable, name)
+		require.ErrorIs(t, to(context.Background(), io.Discard, graph.Diagram{}), machine.ErrNoTable, name)
 		require.ErrorIs(t, to(context.Background(), failing{full}, latest()), full, name)
 
 		cancelled, cancel := context.WithCancel(context.Background())
