@@ -186,7 +186,7 @@ func TestEventAnswersAsLooplabDoes(t *testing.T) {
 	require.ErrorAs(t, err, &hook)
 	require.False(t, hook.Moved)
 	err = f.FireInput(t.Context(), machine.Input{Event: states.EventDeploy})
-	require.ErrorIs(t, err, machine.ErrNotAllowed)
+	require.ErrorAs(t, err, new(*machine.EventError))
 	var none context.Context
 	require.ErrorIs(t, f.FireInput(none, machine.Input{}), machine.ErrNoContext)
 }
