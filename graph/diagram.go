@@ -107,6 +107,16 @@ func wordOf[T ~uint8](n T, kind string, words []string) string {
 	return fmt.Sprintf("%s(%d)", kind, n)
 }
 
+// Caption returns the title and the description that the diagram is written with:
+// the caller's, or those that stand for them. The errors are those of the package.
+func (d Diagram) Caption() (title, description string, err error) {
+	m, err := d.model()
+	if err != nil {
+		return "", "", err
+	}
+	return m.title, m.description, nil
+}
+
 // check returns an error unless every field can be drawn.
 func (d Diagram) check() error {
 	switch {

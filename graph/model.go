@@ -15,6 +15,7 @@ type model struct {
 	parts       []part
 	rows        []row
 	edges       []edge // the rows, merged
+	hidden      []edge // that RequestsOnly leaves out
 }
 
 // A part is a part of a node's life and the nodes in it.
@@ -69,10 +70,16 @@ func (d Diagram) model() (*model, error) {
 	rows := d.rows()
 	shown := d.shown(rows)
 	rows = slices.DeleteFunc(rows, func(r row) bool {
-		return !shown.Has(r.From) || !shown.Has(r.To) || (d.RequestsOnly && r.cause == conductor)
+		return !shown.Has(r.From) || !shown.Has(r.To)
 	})
+	edges, hidden := merge(rows), []edge(nil)
+	if d.RequestsOnly {
+		rows = slices.DeleteFunc(rows, func(r row) bool { return r.cause == conductor })
+		hidden = slices.DeleteFunc(edges, func(e edge) bool { return len(e.with(conductor)) < len(e.rows) })
+		edges = merge(rows)
+	}
 
-	m := &model{diagram: d, rows: rows, edges: merge(rows)}
+	m := &model{diagram: d, rows: rows, edges: edges, hidden: hidden}
 	if err := m.addParts(shown); err != nil {
 		return nil, err
 	}
