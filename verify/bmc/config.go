@@ -43,6 +43,12 @@ type Config struct {
 	// has several: by the Name property, or by the end of the resource's path.
 	SystemName, SystemID string
 
+	// SkipManagement leaves out the look at the management interface. Ironic's
+	// enroll specification has that step; its code in every release looked at
+	// (4.2.5, 10.1.10, 21.4.4, 38.0.0) validates the power interface alone and
+	// reads the power state.
+	SkipManagement bool
+
 	// CipherSuite is IPMI's, such as "17". Empty tries 3, then 17 if the BMC
 	// lacks 3.
 	CipherSuite string
@@ -62,6 +68,16 @@ func (c Config) withDefaults() Config {
 	c.IPMIPort = cmp.Or(c.IPMIPort, 623)
 	c.Timeout = cmp.Or(c.Timeout, 30*time.Second)
 	return c
+}
+
+// equal reports whether both configurations reach the same BMC in the same way. A
+// pool of certificates counts by what is in it.
+func (c Config) equal(other Config) bool {
+	if !c.RootCAs.Equal(other.RootCAs) {
+		return false
+	}
+	c.RootCAs, other.RootCAs = nil, nil
+	return c == other
 }
 
 // check returns what makes the configuration unusable.

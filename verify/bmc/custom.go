@@ -27,7 +27,7 @@ func FromClient(make func() (*bmclib.Client, error)) verify.Verifier {
 		if err != nil {
 			return states.NoPower, misconfigured(err)
 		}
-		return ask(ctx, &customLink{client}, 0)
+		return ask(ctx, &customLink{client}, Config{})
 	})
 }
 

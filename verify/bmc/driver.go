@@ -16,16 +16,26 @@ type DriverConfig struct {
 	// Lookup returns how to reach the BMC of a node. It is asked at each call,
 	// and must be set.
 	Lookup func(ctx context.Context, id string) (Config, error)
-	// Sessions is how many sessions are kept open between calls, one a node at
-	// the most; 0 keeps none. BMCs have few: 4 is common.
+	// Sessions is how many sessions are kept open between calls, all nodes
+	// together; 0 keeps none. Those that came first are kept: of a fleet that is
+	// larger, so many nodes gain from every round, and none loses its session to
+	// the next node of the same round.
 	Sessions int
-	// Idle is how long a session is kept without use; 0 stands for 5 minutes.
+	// Idle is how long a session is kept without use, after which another node
+	// may have its place; 0 stands for 5 minutes. It should be longer than the
+	// time between two calls for a node.
 	Idle time.Duration
 }
 
 // Driver reads and sets the power of nodes by their BMCs. It is what package
 // powersync calls a Driver and a Validator. Make it with [NewDriver], and Close it
-// to log out of the sessions that it keeps. It is safe for concurrent use.
+// to log out of the sessions that it keeps. It is safe for concurrent use. Calls
+// for one node wait for each other, so that no BMC has two sessions of one Driver:
+// BMCs have few, 4 is common.
+//
+// A process that ends without Close leaves its sessions open. A BMC ends each of
+// them once it was unused for the SessionTimeout of its SessionService (DSP0266;
+// often 30 minutes), when it restarts, or when somebody deletes it.
 //
 // Its errors are a [*verify.Error], as [Verifier.Verify] has them.
 type Driver struct {
@@ -33,15 +43,8 @@ type Driver struct {
 
 	mu     sync.Mutex
 	closed bool
-	kept   []*session // not in use, the longest unused first
-}
-
-// session is a link that is open.
-type session struct {
-	id     string
-	config Config
-	link   link
-	used   time.Time
+	nodes  map[string]*node // those with a call under way or a session that is kept
+	kept   int              // nodes that have a place among the sessions kept
 }
 
 // NewDriver returns a Driver. The error is that Lookup is nil or a number is
@@ -55,7 +58,7 @@ func NewDriver(c DriverConfig) (*Driver, error) {
 	case c.Idle == 0:
 		c.Idle = 5 * time.Minute
 	}
-	return &Driver{config: c}, nil
+	return &Driver{config: c, nodes: make(map[string]*node)}, nil
 }
 
 // PowerState reads a node's power state: PowerOn or PowerOff.
@@ -128,20 +131,24 @@ func (d *Driver) do(ctx context.Context, id string, f func(context.Context, *gua
 	if err != nil {
 		return err
 	}
+	n, err := d.enter(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer d.leave(id, n)
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 
-	s := d.take(ctx, id, c)
-	if s != nil {
-		err := d.use(ctx, s, f)
+	if d.resume(ctx, n, c) {
+		err := d.use(ctx, n, f)
 		if !ended(err) {
 			return err
 		}
 	}
-	if s, err = openSession(ctx, id, c); err != nil {
+	if n.session, err = openSession(ctx, c); err != nil {
 		return err
 	}
-	return d.use(ctx, s, f)
+	return d.use(ctx, n, f)
 }
 
 // ended reports whether an error shows that a session is no more.
@@ -149,8 +156,8 @@ func ended(err error) bool {
 	return errors.Is(err, verify.Credentials) || errors.Is(err, verify.Unreachable)
 }
 
-func openSession(ctx context.Context, id string, c Config) (*session, error) {
-	s := &session{id: id, config: c}
+func openSession(ctx context.Context, c Config) (*session, error) {
+	s := &session{config: c}
 	err := c.overProtocols(func(l link) error {
 		a := asking{link: l}
 		if err := takeStep(ctx, l, c.StepTimeout, verify.PowerInterface, a.powerInterface); err != nil {
@@ -166,15 +173,17 @@ func openSession(ctx context.Context, id string, c Config) (*session, error) {
 	return s, nil
 }
 
-// use does something over a session, and keeps it if that went well.
-func (d *Driver) use(ctx context.Context, s *session, f func(context.Context, *guarded) error) error {
+// use does something over a node's session, and keeps it if that went well.
+func (d *Driver) use(ctx context.Context, n *node, f func(context.Context, *guarded) error) error {
+	s := n.session
 	err := takeStep(ctx, s.link, s.config.StepTimeout, verify.PowerState, func(ctx context.Context) error {
 		return f(ctx, s.link.provider())
 	})
 	if err != nil {
+		n.session = nil
 		closeLink(ctx, s.link)
 		return err
 	}
-	d.keep(ctx, s)
+	d.keep(ctx, n)
 	return nil
 }

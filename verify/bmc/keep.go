@@ -3,49 +3,123 @@ package bmc
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
 	"time"
+
+	"github.com/ironstate/ironstate/verify"
 )
 
-// take returns a session of a node that is kept and can be used, nil if there is
-// none. It is the caller's until it is kept again.
-func (d *Driver) take(ctx context.Context, id string, c Config) *session {
-	d.mu.Lock()
-	i := slices.IndexFunc(d.kept, func(s *session) bool { return s.id == id })
-	if i < 0 {
-		d.mu.Unlock()
-		return nil
-	}
-	s := d.kept[i]
-	d.kept = slices.Delete(d.kept, i, i+1)
-	d.mu.Unlock()
-	if s.config != c || time.Since(s.used) > d.config.Idle {
-		closeLink(ctx, s.link)
-		return nil
-	}
-	return s
+// session is a link that is open.
+type session struct {
+	config Config
+	link   link
+	used   time.Time
 }
 
-// keep keeps a session for its node's next call, and closes those that are too
-// many or too old.
-func (d *Driver) keep(ctx context.Context, s *session) {
-	s.used = time.Now()
+// node is a node with a call under way or a session that is kept.
+type node struct {
+	turn  chan struct{} // has room for one: the call that may use the node
+	calls int           // that have the turn or wait for it; guarded by Driver.mu
+	kept  bool          // it has a place among the sessions kept; guarded by Driver.mu
+
+	// session belongs to the call that has the turn, and to Driver.mu while there
+	// is no call. It is nil outside of calls unless kept is set.
+	session *session
+}
+
+// enter waits for the node's turn.
+func (d *Driver) enter(ctx context.Context, id string) (*node, error) {
 	d.mu.Lock()
-	d.kept = append(d.kept, s)
-	most := d.config.Sessions
-	if d.closed {
-		most = 0
+	n := d.nodes[id]
+	if n == nil {
+		n = &node{turn: make(chan struct{}, 1)}
+		d.nodes[id] = n
 	}
-	drop := max(len(d.kept)-most, 0)
-	for drop < len(d.kept) && time.Since(d.kept[drop].used) > d.config.Idle {
-		drop++
+	n.calls++
+	d.mu.Unlock()
+
+	select {
+	case n.turn <- struct{}{}:
+		return n, nil
+	case <-ctx.Done():
+		d.forget(id, n)
+		err := fmt.Errorf("waiting for another call for node %s: %w", id, ctx.Err())
+		return nil, &verify.Error{Step: verify.PowerInterface, Kind: verify.KindOf(err), Err: err}
 	}
-	dropped := slices.Clone(d.kept[:drop])
-	d.kept = slices.Delete(d.kept, 0, drop)
+}
+
+// leave ends the node's turn.
+func (d *Driver) leave(id string, n *node) {
+	d.mu.Lock()
+	if n.session == nil && n.kept {
+		n.kept = false
+		d.kept--
+	}
+	d.mu.Unlock()
+	<-n.turn
+	d.forget(id, n)
+}
+
+// forget ends a call, and drops a node that has nothing else.
+func (d *Driver) forget(id string, n *node) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n.calls--
+	if n.calls == 0 && n.session == nil {
+		delete(d.nodes, id)
+	}
+}
+
+// resume reports whether the node has a session that can be used, and closes one
+// that cannot.
+func (d *Driver) resume(ctx context.Context, n *node, c Config) bool {
+	s := n.session
+	if s == nil {
+		return false
+	}
+	if s.config.equal(c) && time.Since(s.used) <= d.config.Idle {
+		return true
+	}
+	n.session = nil
+	closeLink(ctx, s.link)
+	return false
+}
+
+// keep keeps the node's session for its next call if there is a place for it, and
+// closes it if there is none. Sessions too long unused lose their place. A place
+// is not taken from a session in use: least-recently-used order would close every
+// session of a fleet asked in turn before its next call.
+func (d *Driver) keep(ctx context.Context, n *node) {
+	n.session.used = time.Now()
+	d.mu.Lock()
+	dropped := d.expired()
+	if !n.kept && !d.closed && d.kept < d.config.Sessions {
+		n.kept = true
+		d.kept++
+	}
+	if !n.kept || d.closed {
+		dropped = append(dropped, n.session)
+		n.session = nil
+	}
 	d.mu.Unlock()
 	for _, s := range dropped {
 		closeLink(ctx, s.link)
 	}
+}
+
+// expired takes the sessions that were too long unused from their nodes, and all
+// that are not in use once the driver is closed. d.mu is held.
+func (d *Driver) expired() []*session {
+	var expired []*session
+	for id, n := range d.nodes {
+		if n.calls > 0 || n.session == nil || !d.closed && time.Since(n.session.used) <= d.config.Idle {
+			continue
+		}
+		expired = append(expired, n.session)
+		d.kept--
+		delete(d.nodes, id)
+	}
+	return expired
 }
 
 // Close logs out of the sessions that are kept. Calls that are under way log out
@@ -56,8 +130,8 @@ func (d *Driver) Close(ctx context.Context) error {
 		return errors.New("the driver was not made by bmc.NewDriver")
 	}
 	d.mu.Lock()
-	kept := d.kept
-	d.kept, d.closed = nil, true
+	d.closed = true
+	kept := d.expired()
 	d.mu.Unlock()
 	for _, s := range kept {
 		if ctx.Err() == nil {

@@ -176,6 +176,16 @@ func TestEachStepFailsByItself(t *testing.T) {
 	}
 }
 
+func TestTheManagementStepCanBeLeftOut(t *testing.T) {
+	server := startRedfish(t)
+	server.SetFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.WithoutProperty("Boot")})
+	config := configOf(server)
+	config.SkipManagement = true
+	power, err := newVerifier(t, config).Verify(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, states.PowerOn, power)
+}
+
 func TestABootDeviceThatBmclibHasNoWordForIsOne(t *testing.T) {
 	server := startRedfish(t)
 	boot := map[string]string{"BootSourceOverrideTarget": "UefiBootNext"}

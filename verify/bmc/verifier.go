@@ -3,7 +3,6 @@ package bmc
 import (
 	"context"
 	"errors"
-	"time"
 
 	bmclib "github.com/bmc-toolbox/bmclib/v2"
 	"github.com/bmc-toolbox/bmclib/v2/providers"
@@ -45,25 +44,29 @@ func (v *Verifier) Verify(ctx context.Context) (states.Power, error) {
 
 	var power states.Power
 	err := v.config.overProtocols(func(l link) (err error) {
-		power, err = ask(ctx, l, v.config.StepTimeout)
+		power, err = ask(ctx, l, v.config)
 		return err
 	})
 	return power, err
 }
 
-// ask takes the three steps over one link. A stepTimeout of 0 bounds none.
-func ask(ctx context.Context, l link, stepTimeout time.Duration) (states.Power, error) {
+// ask takes the steps over one link.
+func ask(ctx context.Context, l link, c Config) (states.Power, error) {
 	defer closeLink(ctx, l)
 	a := asking{link: l}
 	for _, step := range []struct {
 		name verify.Step
 		take func(context.Context) error
+		skip bool
 	}{
-		{verify.PowerInterface, a.powerInterface},
-		{verify.ManagementInterface, a.managementInterface},
-		{verify.PowerState, a.powerState},
+		{name: verify.PowerInterface, take: a.powerInterface},
+		{name: verify.ManagementInterface, take: a.managementInterface, skip: c.SkipManagement},
+		{name: verify.PowerState, take: a.powerState},
 	} {
-		if err := takeStep(ctx, l, stepTimeout, step.name, step.take); err != nil {
+		if step.skip {
+			continue
+		}
+		if err := takeStep(ctx, l, c.StepTimeout, step.name, step.take); err != nil {
 			return states.NoPower, err
 		}
 	}
