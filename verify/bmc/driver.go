@@ -37,7 +37,8 @@ type DriverConfig struct {
 // them once it was unused for the SessionTimeout of its SessionService (DSP0266;
 // often 30 minutes), when it restarts, or when somebody deletes it.
 //
-// Its errors are a [*verify.Error], as [Verifier.Verify] has them.
+// Its errors are a [*verify.Error], as [Verifier.Verify] has them. A nil or zero
+// Driver and a nil context are errors of the kind [verify.Misconfigured].
 type Driver struct {
 	config DriverConfig
 
@@ -64,11 +65,8 @@ func NewDriver(c DriverConfig) (*Driver, error) {
 // PowerState reads a node's power state: PowerOn or PowerOff.
 func (d *Driver) PowerState(ctx context.Context, id string) (states.Power, error) {
 	var power states.Power
-	err := d.do(ctx, id, func(ctx context.Context, g *guarded) error {
-		word, err := g.PowerStateGet(ctx)
-		if err == nil {
-			power, err = parsePower(word)
-		}
+	err := d.do(ctx, id, func(ctx context.Context, conn connection) (err error) {
+		power, err = readPower(ctx, conn)
 		return err
 	})
 	return power, err
@@ -85,19 +83,17 @@ func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) er
 	if !ok {
 		return fmt.Errorf("set power state %q: %w", power, errors.ErrUnsupported)
 	}
-	return d.do(ctx, id, func(ctx context.Context, g *guarded) error {
+	return d.do(ctx, id, func(ctx context.Context, conn connection) error {
 		if power == states.PowerRebooting {
-			now, err := g.PowerStateGet(ctx)
+			now, err := conn.powerState(ctx)
 			if err != nil {
 				return err
 			}
 			if now, _ := parsePower(now); now == states.PowerOff {
-				_, err = g.PowerSet(ctx, "on")
-				return err
+				word = "on"
 			}
 		}
-		_, err := g.PowerSet(ctx, word) // false without an error: asked for, and not there yet
-		return err
+		return conn.setPower(ctx, word)
 	})
 }
 
@@ -108,9 +104,13 @@ func (d *Driver) Validate(ctx context.Context, id string) error {
 	return err
 }
 
+// lookup returns the configuration of a node's BMC, with its defaults.
 func (d *Driver) lookup(ctx context.Context, id string) (Config, error) {
 	if d == nil || d.config.Lookup == nil {
 		return Config{}, misconfigured(errors.New("the driver was not made by bmc.NewDriver"))
+	}
+	if ctx == nil {
+		return Config{}, misconfigured(errNilContext)
 	}
 	c, err := d.config.Lookup(ctx, id)
 	if err != nil {
@@ -126,7 +126,7 @@ func (d *Driver) lookup(ctx context.Context, id string) (Config, error) {
 // do does something with a node's BMC, over a session that is kept or a new one.
 // A kept session may have ended meanwhile: where the BMC says so, or its
 // connection is gone, a new one is opened, once.
-func (d *Driver) do(ctx context.Context, id string, f func(context.Context, *guarded) error) error {
+func (d *Driver) do(ctx context.Context, id string, f func(context.Context, connection) error) error {
 	c, err := d.lookup(ctx, id)
 	if err != nil {
 		return err
@@ -138,6 +138,8 @@ func (d *Driver) do(ctx context.Context, id string, f func(context.Context, *gua
 	defer d.leave(id, n)
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
+	ctx, cancelGrace := withGrace(ctx)
+	defer cancelGrace()
 
 	if d.resume(ctx, n, c) {
 		err := d.use(ctx, n, f)
@@ -145,7 +147,7 @@ func (d *Driver) do(ctx context.Context, id string, f func(context.Context, *gua
 			return err
 		}
 	}
-	if n.session, err = openSession(ctx, c); err != nil {
+	if n.open, err = open(ctx, c); err != nil {
 		return err
 	}
 	return d.use(ctx, n, f)
@@ -156,32 +158,32 @@ func ended(err error) bool {
 	return errors.Is(err, verify.Credentials) || errors.Is(err, verify.Unreachable)
 }
 
-func openSession(ctx context.Context, c Config) (*session, error) {
-	s := &session{config: c}
-	err := c.overProtocols(func(l link) error {
-		a := asking{link: l}
-		if err := takeStep(ctx, l, c.StepTimeout, verify.PowerInterface, a.powerInterface); err != nil {
-			closeLink(ctx, l)
+// open opens a connection as a Config has it.
+func open(ctx context.Context, c Config) (*openConnection, error) {
+	opened := &openConnection{config: c}
+	err := c.overProtocols(func(conn connection) error {
+		if err := takeStep(ctx, conn, c.StepTimeout, verify.PowerInterface, conn.open); err != nil {
+			closeConnection(ctx, conn)
 			return err
 		}
-		s.link = l
+		opened.connection = conn
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	return opened, nil
 }
 
-// use does something over a node's session, and keeps it if that went well.
-func (d *Driver) use(ctx context.Context, n *node, f func(context.Context, *guarded) error) error {
-	s := n.session
-	err := takeStep(ctx, s.link, s.config.StepTimeout, verify.PowerState, func(ctx context.Context) error {
-		return f(ctx, s.link.provider())
+// use does something over a node's connection, and keeps it if that went well.
+func (d *Driver) use(ctx context.Context, n *node, f func(context.Context, connection) error) error {
+	conn := n.open
+	err := takeStep(ctx, conn, conn.config.StepTimeout, verify.PowerState, func(ctx context.Context) error {
+		return f(ctx, conn)
 	})
 	if err != nil {
-		n.session = nil
-		closeLink(ctx, s.link)
+		n.open = nil
+		closeConnection(ctx, conn)
 		return err
 	}
 	d.keep(ctx, n)

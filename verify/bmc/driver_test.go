@@ -15,6 +15,7 @@ import (
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 // newDriver makes a driver of nodes by their configuration.
@@ -175,7 +176,7 @@ func TestASessionIsNotUsedWithAnotherConfiguration(t *testing.T) {
 	_, err := d.PowerState(t.Context(), "node-1")
 	require.NoError(t, err)
 	changed := nodes["node-1"]
-	changed.Password = wrong
+	changed.Password = secret.New(wrong)
 	nodes["node-1"] = changed
 	_, err = d.PowerState(t.Context(), "node-1")
 	require.ErrorIs(t, err, verify.Credentials)

@@ -9,22 +9,22 @@ import (
 	"github.com/ironstate/ironstate/verify"
 )
 
-// session is a link that is open.
-type session struct {
-	config Config
-	link   link
+// openConnection is a connection that is open.
+type openConnection struct {
+	connection
+	config Config // that it was opened with
 	used   time.Time
 }
 
 // node is a node with a call under way or a session that is kept.
 type node struct {
-	turn  chan struct{} // has room for one: the call that may use the node
-	calls int           // that have the turn or wait for it; guarded by Driver.mu
-	kept  bool          // it has a place among the sessions kept; guarded by Driver.mu
+	turn   chan struct{} // has room for one: the call that may use the node
+	calls  int           // that have the turn or wait for it; guarded by Driver.mu
+	placed bool          // it has a place among the sessions kept; guarded by Driver.mu
 
-	// session belongs to the call that has the turn, and to Driver.mu while there
-	// is no call. It is nil outside of calls unless kept is set.
-	session *session
+	// open belongs to the call that has the turn, and to Driver.mu while there
+	// is no call. It is nil outside of calls unless placed is set.
+	open *openConnection
 }
 
 // enter waits for the node's turn.
@@ -51,8 +51,8 @@ func (d *Driver) enter(ctx context.Context, id string) (*node, error) {
 // leave ends the node's turn.
 func (d *Driver) leave(id string, n *node) {
 	d.mu.Lock()
-	if n.session == nil && n.kept {
-		n.kept = false
+	if n.open == nil && n.placed {
+		n.placed = false
 		d.kept--
 	}
 	d.mu.Unlock()
@@ -65,7 +65,7 @@ func (d *Driver) forget(id string, n *node) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n.calls--
-	if n.calls == 0 && n.session == nil {
+	if n.calls == 0 && n.open == nil {
 		delete(d.nodes, id)
 	}
 }
@@ -73,15 +73,16 @@ func (d *Driver) forget(id string, n *node) {
 // resume reports whether the node has a session that can be used, and closes one
 // that cannot.
 func (d *Driver) resume(ctx context.Context, n *node, c Config) bool {
-	s := n.session
+	s := n.open
 	if s == nil {
 		return false
 	}
 	if s.config.equal(c) && time.Since(s.used) <= d.config.Idle {
+		s.begin()
 		return true
 	}
-	n.session = nil
-	closeLink(ctx, s.link)
+	n.open = nil
+	closeConnection(ctx, s)
 	return false
 }
 
@@ -90,32 +91,32 @@ func (d *Driver) resume(ctx context.Context, n *node, c Config) bool {
 // is not taken from a session in use: least-recently-used order would close every
 // session of a fleet asked in turn before its next call.
 func (d *Driver) keep(ctx context.Context, n *node) {
-	n.session.used = time.Now()
+	n.open.used = time.Now()
 	d.mu.Lock()
 	dropped := d.expired()
-	if !n.kept && !d.closed && d.kept < d.config.Sessions {
-		n.kept = true
+	if !n.placed && !d.closed && d.kept < d.config.Sessions {
+		n.placed = true
 		d.kept++
 	}
-	if !n.kept || d.closed {
-		dropped = append(dropped, n.session)
-		n.session = nil
+	if !n.placed || d.closed {
+		dropped = append(dropped, n.open)
+		n.open = nil
 	}
 	d.mu.Unlock()
 	for _, s := range dropped {
-		closeLink(ctx, s.link)
+		closeConnection(ctx, s)
 	}
 }
 
 // expired takes the sessions that were too long unused from their nodes, and all
 // that are not in use once the driver is closed. d.mu is held.
-func (d *Driver) expired() []*session {
-	var expired []*session
+func (d *Driver) expired() []*openConnection {
+	var expired []*openConnection
 	for id, n := range d.nodes {
-		if n.calls > 0 || n.session == nil || !d.closed && time.Since(n.session.used) <= d.config.Idle {
+		if n.calls > 0 || n.open == nil || !d.closed && time.Since(n.open.used) <= d.config.Idle {
 			continue
 		}
-		expired = append(expired, n.session)
+		expired = append(expired, n.open)
 		d.kept--
 		delete(d.nodes, id)
 	}
@@ -126,8 +127,11 @@ func (d *Driver) expired() []*session {
 // when they are through; later ones keep no session. The error is the context's,
 // if it ends before all is done.
 func (d *Driver) Close(ctx context.Context) error {
-	if d == nil {
-		return errors.New("the driver was not made by bmc.NewDriver")
+	switch {
+	case d == nil:
+		return misconfigured(errors.New("the driver was not made by bmc.NewDriver"))
+	case ctx == nil:
+		return misconfigured(errNilContext)
 	}
 	d.mu.Lock()
 	d.closed = true
@@ -135,7 +139,7 @@ func (d *Driver) Close(ctx context.Context) error {
 	d.mu.Unlock()
 	for _, s := range kept {
 		if ctx.Err() == nil {
-			closeLink(ctx, s.link)
+			closeConnection(ctx, s)
 		}
 	}
 	return ctx.Err()
