@@ -13,6 +13,7 @@ import (
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
@@ -132,10 +133,13 @@ func TestEveryFaultIsToldForWhatItIs(t *testing.T) {
 
 // verifyFaulty verifies against a BMC with a fault and checks what holds for all
 // of them.
-func verifyFaulty(t *testing.T, server *bmctest.Redfish) error {
+func verifyFaulty(t *testing.T, server *bmctest.Redfish, set ...func(*bmc.Config)) error {
 	t.Helper()
 	config := configOf(server)
 	config.Timeout = time.Second
+	for _, s := range set {
+		s(&config)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), config.Timeout+5*time.Second)
 	defer cancel()
 	node, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: machine.Node{State: states.Enroll}})
