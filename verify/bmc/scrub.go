@@ -65,7 +65,7 @@ func (s *scrubber) mask(text string) string {
 			}
 			begin += i
 			found = true
-			for j := at[begin]; j <= at[begin+len(form)-1]; j++ {
+			for j := at[begin].from; j < at[begin+len(form)-1].to; j++ {
 				hidden[j] = true
 			}
 		}
@@ -85,26 +85,23 @@ func (s *scrubber) mask(text string) string {
 	return out.String()
 }
 
-// pack returns a text without white space and in lower case, and where each of its
-// bytes stood.
-func pack(text string) (packed []byte, at []int) {
+// span is where a character stands in a text.
+type span struct{ from, to int }
+
+// pack returns a text without white space and in lower case, and where the
+// character of each of its bytes stood.
+func pack(text string) (packed []byte, at []span) {
 	for i, r := range text {
 		if unicode.IsSpace(r) {
 			continue
 		}
-		for j := range utf8.RuneLen(r) {
-			packed = append(packed, lower(text[i+j]))
-			at = append(at, i+j)
+		character := span{i, i + utf8.RuneLen(r)}
+		packed = utf8.AppendRune(packed, unicode.ToLower(r))
+		for len(at) < len(packed) {
+			at = append(at, character)
 		}
 	}
 	return packed, at
-}
-
-func lower(b byte) byte {
-	if 'A' <= b && b <= 'Z' {
-		return b + 'a' - 'A'
-	}
-	return b
 }
 
 // forms returns how the secrets can be written, packed, each in one encoding or in
