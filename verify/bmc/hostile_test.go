@@ -104,6 +104,11 @@ func TestLimitsAreKept(t *testing.T) {
 			text: "an answer is longer than the limit"},
 		"members": {limits: bmc.Limits{Members: 5}, faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(6)}},
 			text: "the collection of systems has more members than the limit"},
+		"bytes, decompressed": {
+			limits: bmc.Limits{Bytes: 5 << 20, AnswerBytes: 2 << 20},
+			faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(20)}, {Method: http.MethodGet, Skip: 1, Do: bmctest.GzipBomb(1 << 20)}},
+			text:   "the BMC sends more bytes than the limit",
+		},
 		"many members": {faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(200)}},
 			text: "more requests are needed than the limit"},
 	}

@@ -45,7 +45,6 @@ func (r *redfishConnection) open(ctx context.Context) error {
 // checkManagement reads the boot override of the system. bmclib has fewer words
 // for the boot device than Redfish: one that it does not know is as good as any.
 func (r *redfishConnection) checkManagement(ctx context.Context) error {
-	r.model.system = nil
 	err := r.model.call(ctx, func() error {
 		_, err := r.driver.BootDeviceOverrideGet(ctx)
 		return err

@@ -109,19 +109,13 @@ func (s *service) noteSession(a *answer) {
 // knows, or by the resource in the body. Only what looks like a session's path is
 // among them, since it is to be deleted.
 func (s *service) sessionPaths(a *answer) []string {
-	var named struct {
-		Path string `json:"@odata.id"`
-		ID   string `json:"Id"`
-	}
-	_ = json.Unmarshal(a.body, &named) // half of a body names nothing
+	var resource odataLink
+	_ = json.Unmarshal(a.body, &resource) // half of a body names nothing
 	var paths []string
-	for _, link := range []string{a.header.Get("Location"), named.Path} {
+	for _, link := range []string{a.header.Get("Location"), resource.ID} {
 		if path, ok := s.sessionPath(link); ok {
 			paths = append(paths, path)
 		}
-	}
-	if named.ID != "" {
-		paths = append(paths, s.sessions+"/"+url.PathEscape(named.ID))
 	}
 	return slices.Compact(paths)
 }

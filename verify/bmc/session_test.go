@@ -181,6 +181,29 @@ func TestARefusedPasswordIsNotTriedByBasicAuthentication(t *testing.T) {
 	require.Equal(t, bmctest.Logins{Attempts: 1, Failed: 1}, server.Logins())
 }
 
+// The collection of systems is open to all on some BMCs, and its members are not.
+func TestARefusedPasswordIsNotTriedForEachSystem(t *testing.T) {
+	for _, auth := range []bmc.Auth{bmc.AuthBasic, bmc.AuthSession} {
+		server := startRedfish(t, func(c *bmctest.RedfishConfig) {
+			c.Systems = []bmctest.System{{ID: "1"}, {ID: "2"}, {ID: "3"}}
+			for _, s := range c.Systems {
+				c.Faults = append(c.Faults, bmctest.Fault{On: systemsPath + "/" + s.ID, Do: bmctest.Status(http.StatusUnauthorized)})
+			}
+		})
+		config := configOf(server)
+		config.Auth, config.SystemName = auth, "3"
+		_, err := newVerifier(t, config).Verify(t.Context())
+		require.ErrorIs(t, err, verify.Credentials)
+		refused := 0
+		for _, r := range server.Requests() {
+			if r.Status == http.StatusUnauthorized {
+				refused++
+			}
+		}
+		require.Equal(t, 1, refused)
+	}
+}
+
 // The system that is looked at is not the last that the BMC has told of.
 func TestManagementIsLookedAtOnTheSystemThatIsMeant(t *testing.T) {
 	for i, want := range []error{nil, verify.Unsupported} {
