@@ -8,6 +8,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 // runBuiltIn starts two BMCs and enrolls a node on each: the first with the
@@ -29,9 +30,9 @@ func runBuiltIn(ctx context.Context, out io.Writer) (int, error) {
 	return exitFailed, nil
 }
 
-func enrollBuiltIn(ctx context.Context, out io.Writer, name string, password bmc.Secret) (enrolled, error) {
+func enrollBuiltIn(ctx context.Context, out io.Writer, name, password string) (enrolled, error) {
 	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{
-		Users:   map[string]string{"admin": "correct horse"},
+		Users:   map[string]secret.Text{"admin": secret.New("correct horse")},
 		Systems: []bmctest.System{{ID: "1", Name: name, Power: "On"}},
 	})
 	if err != nil {
@@ -44,7 +45,7 @@ func enrollBuiltIn(ctx context.Context, out io.Writer, name string, password bmc
 		RedfishPort: server.Port(),
 		RootCAs:     server.CertPool(),
 		User:        "admin",
-		Password:    password,
+		Password:    secret.New(password),
 		Protocol:    bmc.Redfish,
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 type options struct {
@@ -92,16 +93,16 @@ func setAddress(config *bmc.Config, address string) error {
 	return nil
 }
 
-func readPassword(file string, getenv func(string) string) (bmc.Secret, error) {
+func readPassword(file string, getenv func(string) string) (secret.Text, error) {
 	if file != "" {
 		text, err := os.ReadFile(file)
-		return bmc.Secret(strings.TrimRight(string(text), "\r\n")), err
+		return secret.New(strings.TrimRight(string(text), "\r\n")), err
 	}
 	password := getenv("BMC_PASSWORD")
 	if password == "" {
-		return "", errors.New("there is no password: set BMC_PASSWORD or name a -password-file")
+		return secret.Text{}, errors.New("there is no password: set BMC_PASSWORD or name a -password-file")
 	}
-	return bmc.Secret(password), nil
+	return secret.New(password), nil
 }
 
 func readCAs(file string) (*x509.CertPool, error) {

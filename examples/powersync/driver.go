@@ -6,6 +6,7 @@ import (
 
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 // driver returns a driver for the BMCs of the hall. It keeps a session on each.
@@ -17,7 +18,7 @@ func (h *hall) driver() (*bmc.Driver, error) {
 			RedfishPort: m.bmc.Port(),
 			RootCAs:     m.bmc.CertPool(),
 			User:        bmctest.DefaultUser,
-			Password:    bmctest.DefaultPassword,
+			Password:    secret.New(bmctest.DefaultPassword),
 			Protocol:    bmc.Redfish,
 			Timeout:     bmcTimeout,
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 const (
@@ -59,7 +60,7 @@ func (i *Ironic) verifyBoth(ctx context.Context, power, secret string) (theirs, 
 func newBMC(ctx context.Context, power string) (*bmctest.IPMI, error) {
 	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
 	defer cancel()
-	server, err := bmctest.NewIPMI(ctx, bmctest.IPMIConfig{Users: map[string]string{user: password}, Power: power})
+	server, err := bmctest.NewIPMI(ctx, bmctest.IPMIConfig{Users: map[string]secret.Text{user: secret.New(password)}, Power: power})
 	if errors.Is(err, bmctest.ErrNotInstalled) {
 		err = fmt.Errorf("%w: %w", ErrNotInstalled, err)
 	}
@@ -112,7 +113,7 @@ func (i *Ironic) newIPMINode(ctx context.Context, server *bmctest.IPMI, secret s
 }
 
 // verified is what becomes of a node of ours.
-func verified(ctx context.Context, server *bmctest.IPMI, secret string) (string, error) {
+func verified(ctx context.Context, server *bmctest.IPMI, word string) (string, error) {
 	m, err := machine.New(machine.Config{
 		Table: Series.Table(),
 		Node:  machine.Node{State: Series.MaxAPIVersion().InitialState()},
@@ -124,7 +125,7 @@ func verified(ctx context.Context, server *bmctest.IPMI, secret string) (string,
 		Host:        server.Host(),
 		IPMIPort:    server.Port(),
 		User:        user,
-		Password:    bmc.Secret(secret),
+		Password:    secret.New(word),
 		Protocol:    bmc.IPMI,
 		CipherSuite: cipher,
 		Timeout:     verifyTimeout,

@@ -1,13 +1,12 @@
 package bmc
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
 	"net/http"
-	"path"
-	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/verify"
@@ -17,44 +16,67 @@ import (
 // without credentials.
 const serviceRoot = "/redfish/v1/"
 
-var errNoServiceRoot = errors.New("there is no Redfish service root")
+var (
+	errNoServiceRoot = errors.New("there is no Redfish service root")
+	errNoSessions    = errors.New("the service has no sessions")
+)
 
-// judge returns what a response says is wrong, nil if nothing is.
-func (t *transport) judge(req *http.Request, resp *http.Response, body []byte) *failure {
-	said := errors.New(strings.TrimSpace(resp.Status + " " + t.message(body)))
-	atRoot := req.URL.Path == serviceRoot || req.URL.Path == strings.TrimSuffix(serviceRoot, "/")
-	switch code := resp.StatusCode; {
+// refusal returns what an answer says is wrong, nil if nothing is.
+func (a *answer) refusal() error {
+	said := strings.TrimSpace(a.reason + " " + a.message())
+	atRoot := a.path == serviceRoot || a.path == strings.TrimSuffix(serviceRoot, "/")
+	switch code := a.status; {
 	case code == http.StatusUnauthorized:
-		return &failure{verify.Credentials, said}
-	case code == http.StatusForbidden && strings.Contains(strings.ToLower(string(body)), "lock"):
-		return &failure{verify.Locked, said}
+		return a.fail(verify.Credentials, said, nil)
+	case code == http.StatusForbidden && bytes.Contains(bytes.ToLower(a.body), []byte("lock")):
+		return a.fail(verify.Locked, said, nil)
 	case code == http.StatusForbidden:
-		return &failure{verify.Credentials, said}
+		return a.fail(verify.Credentials, said, nil)
 	case code == http.StatusNotFound && atRoot:
-		return &failure{verify.Unsupported, fmt.Errorf("%w: %w", errNoServiceRoot, said)}
-	case code == http.StatusNotFound, code == http.StatusMethodNotAllowed, code == http.StatusNotImplemented:
-		return &failure{verify.Unsupported, said}
+		return a.fail(verify.Unsupported, said, errNoServiceRoot)
+	case a.absent():
+		return a.fail(verify.Unsupported, said, nil)
 	case code == http.StatusServiceUnavailable, code == http.StatusTooManyRequests:
-		return &failure{verify.Unreachable, said}
-	case code >= 400:
-		return &failure{verify.Protocol, said}
-	case code/100 != 2 || len(body) == 0 || isJSON(resp):
+		return a.fail(verify.Unreachable, said, nil)
+	case code/100 != 2:
+		return a.fail(verify.Protocol, said, nil)
+	case len(a.body) == 0 || a.isJSON():
 		return nil
-	case atRoot:
-		return &failure{verify.Protocol, fmt.Errorf("%w: %q is not JSON", errNoServiceRoot, resp.Header.Get("Content-Type"))}
-	default:
-		return &failure{verify.Protocol, fmt.Errorf("%q is not JSON", resp.Header.Get("Content-Type"))}
 	}
+	said = fmt.Sprintf("%q is not JSON", a.header.Get("Content-Type"))
+	if atRoot {
+		return a.fail(verify.Protocol, said, errNoServiceRoot)
+	}
+	return a.fail(verify.Protocol, said, nil)
 }
 
-func isJSON(resp *http.Response) bool {
-	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+// fail returns a failure of the request that the answer answers.
+func (a *answer) fail(kind verify.Kind, said string, reason error) *failure {
+	text := said
+	if reason != nil {
+		text = reason.Error() + ": " + said
+	}
+	return &failure{kind: kind, text: a.request.String() + ": " + text, err: reason}
+}
+
+// absent reports whether the answer says that the BMC lacks the resource, or what
+// was asked of it.
+func (a *answer) absent() bool {
+	switch a.status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
+		return true
+	}
+	return false
+}
+
+func (a *answer) isJSON() bool {
+	kind, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
 	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
 }
 
 // message returns what a Redfish error body says (DSP0266), if it is one.
-func (t *transport) message(body []byte) string {
-	var answer struct {
+func (a *answer) message() string {
+	var body struct {
 		Error struct {
 			Message  string `json:"message"`
 			Extended []struct {
@@ -62,60 +84,50 @@ func (t *transport) message(body []byte) string {
 			} `json:"@Message.ExtendedInfo"`
 		} `json:"error"`
 	}
-	if json.Unmarshal(body, &answer) != nil {
+	if a.status < 400 || json.Unmarshal(a.body, &body) != nil {
 		return ""
 	}
-	said := answer.Error.Message
-	if len(answer.Error.Extended) > 0 && answer.Error.Extended[0].Message != "" {
-		said = answer.Error.Extended[0].Message
+	if extended := body.Error.Extended; len(extended) > 0 && extended[0].Message != "" {
+		return extended[0].Message
 	}
-	const most = 200
-	if said = t.config.scrub(said); len(said) > most {
-		said = strings.ToValidUTF8(said[:most], "") + "..."
-	}
-	return said
+	return body.Error.Message
 }
 
-// bootTarget reports whether a body is a ComputerSystem, and whether that has a
-// boot override.
-func bootTarget(body []byte) (system, target bool) {
-	var resource struct {
-		Type string `json:"@odata.type"`
-		Boot struct {
-			Target *string `json:"BootSourceOverrideTarget"`
-		}
+// object is a JSON object whose members are read as they are needed.
+type object map[string]json.RawMessage
+
+// object returns the body as a JSON object, which every Redfish resource is.
+func (a *answer) object() (object, error) {
+	var o object
+	if err := json.Unmarshal(a.body, &o); err != nil {
+		return nil, a.fail(verify.Protocol, err.Error(), nil)
 	}
-	if json.Unmarshal(body, &resource) != nil {
-		return false, false
+	if o == nil {
+		return nil, a.fail(verify.Protocol, "the answer is null, and should be a JSON object", nil)
 	}
-	return strings.HasPrefix(resource.Type, "#ComputerSystem."), resource.Boot.Target != nil
+	return o, nil
 }
 
-// onlySystem returns a collection of systems with one member left, the one whose
-// path ends in id; any other body as it is. bmclib chooses by name alone, and
-// without one takes the only system that there is.
-func onlySystem(body []byte, id string) []byte {
-	type member struct {
-		ID string `json:"@odata.id"`
+// get reads a member into a value; one that is absent leaves it as it is.
+func (o object) get(name string, value any) error {
+	raw, ok := o[name]
+	if !ok {
+		return nil
 	}
-	var (
-		collection map[string]json.RawMessage
-		kind       string
-		members    []member
-	)
-	if json.Unmarshal(body, &collection) != nil || json.Unmarshal(collection["@odata.type"], &kind) != nil ||
-		!strings.HasPrefix(kind, "#ComputerSystemCollection") || json.Unmarshal(collection["Members"], &members) != nil {
-		return body
+	if err := json.Unmarshal(raw, value); err != nil {
+		return garbled(fmt.Sprintf("the property %s: %v", name, err))
 	}
-	members = slices.DeleteFunc(members, func(m member) bool { return path.Base(m.ID) != id })
-	left, err := json.Marshal(members)
-	if err != nil {
-		return body
-	}
-	collection["Members"] = left
-	collection["Members@odata.count"], _ = json.Marshal(len(members))
-	if only, err := json.Marshal(collection); err == nil {
-		return only
-	}
-	return body
+	return nil
+}
+
+// link reads a member that is a link, "" where there is none.
+func (o object) link(name string) (string, error) {
+	var l odataLink
+	err := o.get(name, &l)
+	return l.ID, err
+}
+
+// odataLink is a link to another resource.
+type odataLink struct {
+	ID string `json:"@odata.id"`
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 // BenchmarkFleet verifies 1,000 nodes against BMCs whose every answer takes 50 ms.
@@ -27,7 +28,7 @@ func BenchmarkFleet(b *testing.B) {
 	var configs []bmc.Config
 	for range servers {
 		server, err := bmctest.NewRedfish(bmctest.RedfishConfig{
-			Users:       map[string]string{user: password},
+			Users:       map[string]secret.Text{user: secret.New(password)},
 			MaxSessions: nodes,
 			Faults:      []bmctest.Fault{{Do: bmctest.Delay(50 * time.Millisecond)}},
 		})

@@ -11,6 +11,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 // Config says which BMC is asked, and how. Its zero value lacks a Host and a
@@ -18,7 +20,7 @@ import (
 type Config struct {
 	Host     string // a name or an address, without a port
 	User     string
-	Password Secret
+	Password secret.Text
 	Protocol Protocol
 
 	// RedfishPort and IPMIPort are used where not 0; they default to 443 and
@@ -36,6 +38,9 @@ type Config struct {
 	// BMC can then read its password.
 	InsecureSkipTLSVerify bool
 
+	// Auth is how Redfish credentials are presented.
+	Auth Auth
+
 	// BasePath is what stands before /redfish/v1/ in the paths of a Redfish
 	// service behind a proxy, such as "/bmc/17"; most often empty.
 	BasePath string
@@ -43,9 +48,18 @@ type Config struct {
 	// has several: by the Name property, or by the end of the resource's path.
 	SystemName, SystemID string
 
+	// SkipManagement leaves out the look at the management interface. Ironic's
+	// enroll specification has that step; its code in every release looked at
+	// (4.2.5, 10.1.10, 21.4.4, 38.0.0) validates the power interface alone and
+	// reads the power state.
+	SkipManagement bool
+
 	// CipherSuite is IPMI's, such as "17". Empty tries 3, then 17 if the BMC
 	// lacks 3.
 	CipherSuite string
+
+	// Limits bound what a Redfish BMC may send.
+	Limits Limits
 
 	// Timeout bounds one verification; 0 stands for 30 s. To log out of a BMC
 	// that has stopped answering may take another two seconds.
@@ -61,7 +75,22 @@ func (c Config) withDefaults() Config {
 	c.RedfishPort = cmp.Or(c.RedfishPort, 443)
 	c.IPMIPort = cmp.Or(c.IPMIPort, 623)
 	c.Timeout = cmp.Or(c.Timeout, 30*time.Second)
+	c.Limits = c.Limits.withDefaults()
 	return c
+}
+
+// equal reports whether both configurations reach the same BMC in the same way. A
+// pool of certificates counts by what is in it.
+func (c Config) equal(other Config) bool {
+	if !c.RootCAs.Equal(other.RootCAs) {
+		return false
+	}
+	if !c.Password.Equal(other.Password) {
+		return false
+	}
+	c.RootCAs, other.RootCAs = nil, nil
+	c.Password, other.Password = secret.Text{}, secret.Text{}
+	return c == other
 }
 
 // check returns what makes the configuration unusable.
@@ -73,12 +102,14 @@ func (c Config) check() error {
 		return fmt.Errorf("the host %q is not a name or an address; a port goes into RedfishPort or IPMIPort", c.Host)
 	case c.User == "":
 		return errors.New("the user is empty")
-	case c.Password == "":
+	case c.Password.IsZero():
 		return errors.New("the password is empty")
-	case strings.ContainsRune(c.User+string(c.Password), 0):
+	case strings.ContainsRune(c.User+c.Password.Reveal(), 0):
 		return errors.New("the user or the password has a NUL in it")
 	case int(c.Protocol) >= len(protocolWords):
 		return fmt.Errorf("unknown protocol %v", c.Protocol)
+	case int(c.Auth) >= len(authWords):
+		return fmt.Errorf("unknown authentication %v", c.Auth)
 	case c.RedfishPort < 1 || c.RedfishPort > 65535:
 		return fmt.Errorf("the Redfish port %d is not from 1 to 65535", c.RedfishPort)
 	case c.IPMIPort < 1 || c.IPMIPort > 65535:
@@ -88,7 +119,7 @@ func (c Config) check() error {
 	case c.Timeout < 0 || c.StepTimeout < 0:
 		return fmt.Errorf("the timeout %v is negative", min(c.Timeout, c.StepTimeout))
 	}
-	if err := c.checkTLS(); err != nil {
+	if err := cmp.Or(c.Limits.check(), c.checkTLS()); err != nil {
 		return err
 	}
 	if err := c.checkRedfish(); err != nil {
@@ -143,7 +174,7 @@ func (c Config) checkIPMI() error {
 	switch {
 	case len(c.User) > 16:
 		return errors.New("the user name is longer than IPMI's 16 bytes")
-	case len(c.Password) > 20:
+	case len(c.Password.Reveal()) > 20:
 		return errors.New("the password is longer than IPMI's 20 bytes")
 	default:
 		return nil

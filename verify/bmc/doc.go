@@ -1,27 +1,29 @@
-// Package bmc verifies nodes by asking their BMCs, over Redfish or IPMI. It
-// speaks both through github.com/bmc-toolbox/bmclib/v2:
+// Package bmc verifies nodes by asking their BMCs, over Redfish or IPMI:
 //
-//	verifier, err := bmc.New(bmc.Config{Host: "10.1.2.3", User: "admin", Password: "..."})
+//	verifier, err := bmc.New(bmc.Config{Host: "10.1.2.3", User: "admin", Password: secret.New("...")})
 //	...
 //	power, err := verify.Manage(ctx, node, verifier)
 //
 // [Driver] reads and sets power over the same connections, for package powersync.
 //
-// What it does that bmclib alone does not:
-//   - One driver a protocol, gofish for Redfish and ipmitool for IPMI, so that a
-//     wrong password costs one login a protocol and goes nowhere else: BMCs lock
+// Redfish goes through the gofish driver of github.com/bmc-toolbox/bmclib/v2, for
+// which this package is the Redfish service: it sees one session and one system,
+// made from the BMC's answers after they were checked. IPMI runs the program
+// ipmitool, which Debian packages as ipmitool. What the package does that bmclib
+// alone does not:
+//
+//   - A BMC is not trusted. No answer ends the process, and bytes, requests and
+//     members are bounded by [Limits], the time by [Config.Timeout]. No request
+//     goes to another host than the one named.
+//   - A wrong password costs one login a protocol and goes nowhere else: BMCs lock
 //     accounts.
 //   - TLS certificates are verified, unless [Config.InsecureSkipTLSVerify] says
 //     otherwise.
-//   - The context ends a request that is under way, answers are bounded in size,
-//     and no request goes to another host than the one named.
-//   - A session that was opened is closed, also when what follows it fails.
-//   - Errors are a [*verify.Error] that says why, without the password in it.
-//
-// IPMI needs the program ipmitool, which Debian packages as ipmitool. The
-// password reaches it in its environment, never in its arguments.
-//
-// bmclib dumps its Redfish traffic, credentials included, to standard output
-// when the environment variable DEBUG_BMCLIB is "true": for debugging, never in
-// production.
+//   - A session that was opened is closed, also when what follows it fails or the
+//     context ends during the log-in.
+//   - No process is left of an ipmitool that hangs, forks or writes without end.
+//     The password reaches it in its environment, never in its arguments.
+//   - Errors are a [*verify.Error] that says why. Passwords and session tokens are
+//     taken out of every text that a BMC or a program has said, in whatever
+//     encoding.
 package bmc

@@ -16,32 +16,36 @@ type DriverConfig struct {
 	// Lookup returns how to reach the BMC of a node. It is asked at each call,
 	// and must be set.
 	Lookup func(ctx context.Context, id string) (Config, error)
-	// Sessions is how many sessions are kept open between calls, one a node at
-	// the most; 0 keeps none. BMCs have few: 4 is common.
+	// Sessions is how many sessions are kept open between calls, all nodes
+	// together; 0 keeps none. Those that came first are kept: of a fleet that is
+	// larger, so many nodes gain from every round, and none loses its session to
+	// the next node of the same round.
 	Sessions int
-	// Idle is how long a session is kept without use; 0 stands for 5 minutes.
+	// Idle is how long a session is kept without use, after which another node
+	// may have its place; 0 stands for 5 minutes. It should be longer than the
+	// time between two calls for a node.
 	Idle time.Duration
 }
 
 // Driver reads and sets the power of nodes by their BMCs. It is what package
 // powersync calls a Driver and a Validator. Make it with [NewDriver], and Close it
-// to log out of the sessions that it keeps. It is safe for concurrent use.
+// to log out of the sessions that it keeps. It is safe for concurrent use. Calls
+// for one node wait for each other, so that no BMC has two sessions of one Driver:
+// BMCs have few, 4 is common.
 //
-// Its errors are a [*verify.Error], as [Verifier.Verify] has them.
+// A process that ends without Close leaves its sessions open. A BMC ends each of
+// them once it was unused for the SessionTimeout of its SessionService (DSP0266;
+// often 30 minutes), when it restarts, or when somebody deletes it.
+//
+// Its errors are a [*verify.Error], as [Verifier.Verify] has them. A nil or zero
+// Driver and a nil context are errors of the kind [verify.Misconfigured].
 type Driver struct {
 	config DriverConfig
 
 	mu     sync.Mutex
 	closed bool
-	kept   []*session // not in use, the longest unused first
-}
-
-// session is a link that is open.
-type session struct {
-	id     string
-	config Config
-	link   link
-	used   time.Time
+	nodes  map[string]*node // those with a call under way or a session that is kept
+	kept   int              // nodes that have a place among the sessions kept
 }
 
 // NewDriver returns a Driver. The error is that Lookup is nil or a number is
@@ -55,17 +59,14 @@ func NewDriver(c DriverConfig) (*Driver, error) {
 	case c.Idle == 0:
 		c.Idle = 5 * time.Minute
 	}
-	return &Driver{config: c}, nil
+	return &Driver{config: c, nodes: make(map[string]*node)}, nil
 }
 
 // PowerState reads a node's power state: PowerOn or PowerOff.
 func (d *Driver) PowerState(ctx context.Context, id string) (states.Power, error) {
 	var power states.Power
-	err := d.do(ctx, id, func(ctx context.Context, g *guarded) error {
-		word, err := g.PowerStateGet(ctx)
-		if err == nil {
-			power, err = parsePower(word)
-		}
+	err := d.do(ctx, id, func(ctx context.Context, conn connection) (err error) {
+		power, err = readPower(ctx, conn)
 		return err
 	})
 	return power, err
@@ -82,19 +83,17 @@ func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) er
 	if !ok {
 		return fmt.Errorf("set power state %q: %w", power, errors.ErrUnsupported)
 	}
-	return d.do(ctx, id, func(ctx context.Context, g *guarded) error {
+	return d.do(ctx, id, func(ctx context.Context, conn connection) error {
 		if power == states.PowerRebooting {
-			now, err := g.PowerStateGet(ctx)
+			now, err := conn.powerState(ctx)
 			if err != nil {
 				return err
 			}
 			if now, _ := parsePower(now); now == states.PowerOff {
-				_, err = g.PowerSet(ctx, "on")
-				return err
+				word = "on"
 			}
 		}
-		_, err := g.PowerSet(ctx, word) // false without an error: asked for, and not there yet
-		return err
+		return conn.setPower(ctx, word)
 	})
 }
 
@@ -105,9 +104,13 @@ func (d *Driver) Validate(ctx context.Context, id string) error {
 	return err
 }
 
+// lookup returns the configuration of a node's BMC, with its defaults.
 func (d *Driver) lookup(ctx context.Context, id string) (Config, error) {
 	if d == nil || d.config.Lookup == nil {
 		return Config{}, misconfigured(errors.New("the driver was not made by bmc.NewDriver"))
+	}
+	if ctx == nil {
+		return Config{}, misconfigured(errNilContext)
 	}
 	c, err := d.config.Lookup(ctx, id)
 	if err != nil {
@@ -123,25 +126,31 @@ func (d *Driver) lookup(ctx context.Context, id string) (Config, error) {
 // do does something with a node's BMC, over a session that is kept or a new one.
 // A kept session may have ended meanwhile: where the BMC says so, or its
 // connection is gone, a new one is opened, once.
-func (d *Driver) do(ctx context.Context, id string, f func(context.Context, *guarded) error) error {
+func (d *Driver) do(ctx context.Context, id string, f func(context.Context, connection) error) error {
 	c, err := d.lookup(ctx, id)
 	if err != nil {
 		return err
 	}
+	n, err := d.enter(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer d.leave(id, n)
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
+	ctx, cancelGrace := withGrace(ctx)
+	defer cancelGrace()
 
-	s := d.take(ctx, id, c)
-	if s != nil {
-		err := d.use(ctx, s, f)
+	if d.resume(ctx, n, c) {
+		err := d.use(ctx, n, f)
 		if !ended(err) {
 			return err
 		}
 	}
-	if s, err = openSession(ctx, id, c); err != nil {
+	if n.open, err = open(ctx, c); err != nil {
 		return err
 	}
-	return d.use(ctx, s, f)
+	return d.use(ctx, n, f)
 }
 
 // ended reports whether an error shows that a session is no more.
@@ -149,32 +158,34 @@ func ended(err error) bool {
 	return errors.Is(err, verify.Credentials) || errors.Is(err, verify.Unreachable)
 }
 
-func openSession(ctx context.Context, id string, c Config) (*session, error) {
-	s := &session{id: id, config: c}
-	err := c.overProtocols(func(l link) error {
-		a := asking{link: l}
-		if err := takeStep(ctx, l, c.StepTimeout, verify.PowerInterface, a.powerInterface); err != nil {
-			closeLink(ctx, l)
+// open opens a connection as a Config has it.
+func open(ctx context.Context, c Config) (*openConnection, error) {
+	opened := &openConnection{config: c}
+	err := c.overProtocols(func(conn connection) error {
+		if err := takeStep(ctx, conn, c.StepTimeout, verify.PowerInterface, conn.open); err != nil {
+			closeConnection(ctx, conn)
 			return err
 		}
-		s.link = l
+		opened.connection = conn
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	return opened, nil
 }
 
-// use does something over a session, and keeps it if that went well.
-func (d *Driver) use(ctx context.Context, s *session, f func(context.Context, *guarded) error) error {
-	err := takeStep(ctx, s.link, s.config.StepTimeout, verify.PowerState, func(ctx context.Context) error {
-		return f(ctx, s.link.provider())
+// use does something over a node's connection, and keeps it if that went well.
+func (d *Driver) use(ctx context.Context, n *node, f func(context.Context, connection) error) error {
+	conn := n.open
+	err := takeStep(ctx, conn, conn.config.StepTimeout, verify.PowerState, func(ctx context.Context) error {
+		return f(ctx, conn)
 	})
 	if err != nil {
-		closeLink(ctx, s.link)
+		n.open = nil
+		closeConnection(ctx, conn)
 		return err
 	}
-	d.keep(ctx, s)
+	d.keep(ctx, n)
 	return nil
 }

@@ -2,17 +2,20 @@ package bmc_test
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 // newDriver makes a driver of nodes by their configuration.
@@ -82,32 +85,70 @@ func TestADriverOverIPMI(t *testing.T) {
 	require.Equal(t, "on", server.Power())
 }
 
-func TestSessionsAreKeptUpToTheirNumber(t *testing.T) {
+// startFleet starts BMCs of nodes named in order.
+func startFleet(t *testing.T, ids ...string) (map[string]bmc.Config, map[string]*bmctest.Redfish) {
+	t.Helper()
 	nodes, servers := map[string]bmc.Config{}, map[string]*bmctest.Redfish{}
-	for _, id := range []string{"a", "b", "c"} {
+	for _, id := range ids {
 		servers[id] = startRedfish(t)
 		nodes[id] = configOf(servers[id])
 	}
+	return nodes, servers
+}
+
+func TestAFleetLargerThanTheSessionsGainsFromThemInEveryRound(t *testing.T) {
+	ids := []string{"a", "b", "c", "d", "e"}
+	nodes, servers := startFleet(t, ids...)
 	d := newDriver(t, 2, nodes)
-	read := func(id string) {
+	const rounds = 4
+	for range rounds {
+		for _, id := range ids {
+			_, err := d.PowerState(t.Context(), id)
+			require.NoError(t, err)
+		}
+	}
+	var logins []int
+	for _, id := range ids {
+		logins = append(logins, servers[id].Logins().Attempts)
+	}
+	require.Equal(t, []int{1, 1, rounds, rounds, rounds}, logins)
+	require.Len(t, servers["a"].Sessions(), 1)
+	require.Empty(t, servers["c"].Sessions())
+}
+
+func TestAPlaceAmongTheSessionsComesFree(t *testing.T) {
+	nodes, servers := startFleet(t, "a", "b")
+	read := func(d *bmc.Driver, id string) {
 		t.Helper()
 		_, err := d.PowerState(t.Context(), id)
 		require.NoError(t, err)
 	}
-	for _, id := range []string{"a", "b", "a", "c", "a"} {
-		read(id)
-	}
-	require.Empty(t, servers["b"].Sessions(), "it was the longest unused when one too many came")
-	require.Len(t, servers["a"].Sessions(), 1)
-	require.Equal(t, 1, servers["a"].Logins().Attempts)
+	aged := newDriver(t, 1, nodes, func(c *bmc.DriverConfig) { c.Idle = time.Nanosecond })
+	read(aged, "a")
+	read(aged, "b")
+	require.Empty(t, servers["a"].Sessions(), "it was too long unused")
+	require.Len(t, servers["b"].Sessions(), 1)
+	require.NoError(t, aged.Close(t.Context()))
 
-	none := newDriver(t, 0, nodes)
+	failing := newDriver(t, 1, nodes)
+	read(failing, "a")
+	servers["a"].SetFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.Status(500)})
+	_, err := failing.PowerState(t.Context(), "a")
+	require.Error(t, err)
+	read(failing, "b")
+	require.Empty(t, servers["a"].Sessions(), "what failed is not kept")
+	require.Len(t, servers["b"].Sessions(), 1)
+}
+
+func TestNoSessionIsKeptWhereNoneIsAllowed(t *testing.T) {
+	nodes, servers := startFleet(t, "a")
+	d := newDriver(t, 0, nodes)
 	for range 2 {
-		_, err := none.PowerState(t.Context(), "b")
+		_, err := d.PowerState(t.Context(), "a")
 		require.NoError(t, err)
-		require.Empty(t, servers["b"].Sessions())
+		require.Empty(t, servers["a"].Sessions())
 	}
-	require.Equal(t, 3, servers["b"].Logins().Attempts)
+	require.Equal(t, 2, servers["a"].Logins().Attempts)
 }
 
 func TestASessionThatIsNoMoreIsOpenedAnew(t *testing.T) {
@@ -135,12 +176,29 @@ func TestASessionIsNotUsedWithAnotherConfiguration(t *testing.T) {
 	_, err := d.PowerState(t.Context(), "node-1")
 	require.NoError(t, err)
 	changed := nodes["node-1"]
-	changed.Password = wrong
+	changed.Password = secret.New(wrong)
 	nodes["node-1"] = changed
 	_, err = d.PowerState(t.Context(), "node-1")
 	require.ErrorIs(t, err, verify.Credentials)
 	require.Equal(t, bmctest.Logins{Attempts: 2, Succeeded: 1, Failed: 1}, server.Logins())
 	require.Empty(t, server.Sessions())
+}
+
+func TestAPoolMadeAnewIsTheSameConfiguration(t *testing.T) {
+	server := startRedfish(t)
+	d := newDriver(t, 1, nil, func(c *bmc.DriverConfig) {
+		c.Lookup = func(context.Context, string) (bmc.Config, error) {
+			config := configOf(server)
+			config.RootCAs = x509.NewCertPool()
+			config.RootCAs.AppendCertsFromPEM(server.CAPEM())
+			return config, nil
+		}
+	})
+	for range 3 {
+		_, err := d.PowerState(t.Context(), "node-1")
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, server.Logins().Attempts)
 }
 
 func TestADriverToldWrongRefuses(t *testing.T) {
@@ -162,20 +220,68 @@ func TestADriverToldWrongRefuses(t *testing.T) {
 	}
 }
 
-func TestADriverMayBeShared(t *testing.T) {
+func TestCallsForOneNodeShareItsSession(t *testing.T) {
+	for _, sessions := range []int{0, 1, 3} {
+		// The BMC has no room for a second session.
+		server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.MaxSessions = 1 })
+		d := newDriver(t, sessions, map[string]bmc.Config{"node-1": configOf(server)})
+		var calls sync.WaitGroup
+		for range 8 {
+			calls.Go(func() {
+				for range 3 {
+					_, err := d.PowerState(t.Context(), "node-1")
+					assert.NoError(t, err)
+				}
+			})
+		}
+		calls.Wait()
+		want := 24
+		if sessions > 0 {
+			want = 1
+		}
+		require.Equal(t, want, server.Logins().Succeeded)
+		require.NoError(t, d.Close(t.Context()))
+		require.Empty(t, server.Sessions())
+	}
+}
+
+func TestACallWaitsForItsNodeNoLongerThanItsContext(t *testing.T) {
 	server := startRedfish(t)
-	d := newDriver(t, 3, map[string]bmc.Config{"node-1": configOf(server)})
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for range 3 {
-				_, err := d.PowerState(t.Context(), "node-1")
-				require.NoError(t, err)
+	d := newDriver(t, 1, map[string]bmc.Config{"node-1": configOf(server)})
+	server.SetFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.HangAfter(0)})
+	first, cancel := context.WithCancel(t.Context())
+	var calls sync.WaitGroup
+	calls.Go(func() {
+		_, err := d.PowerState(first, "node-1")
+		assert.ErrorIs(t, err, verify.Cancelled)
+	})
+	require.Eventually(t, func() bool { return len(server.Sessions()) == 1 }, 10*time.Second, time.Millisecond)
+	second, cancelSecond := context.WithCancel(t.Context())
+	cancelSecond()
+	_, err := d.PowerState(second, "node-1")
+	require.ErrorIs(t, err, verify.Cancelled)
+	require.ErrorContains(t, err, "waiting for another call for node node-1")
+	cancel()
+	calls.Wait()
+	require.Empty(t, server.Sessions())
+	require.Equal(t, 1, server.Logins().Attempts)
+}
+
+func TestADriverClosedWhileItIsUsedLeavesNoSession(t *testing.T) {
+	nodes, servers := startFleet(t, "a", "b", "c")
+	d := newDriver(t, 2, nodes)
+	var calls sync.WaitGroup
+	for id := range nodes {
+		calls.Go(func() {
+			for range 5 {
+				_, err := d.PowerState(t.Context(), id)
+				assert.NoError(t, err)
 			}
 		})
 	}
-	wg.Wait()
-	require.LessOrEqual(t, len(server.Sessions()), 3)
 	require.NoError(t, d.Close(t.Context()))
-	require.Empty(t, server.Sessions())
+	calls.Wait()
+	for id, server := range servers {
+		require.Empty(t, server.Sessions(), id)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
@@ -33,15 +34,18 @@ var kindOf = []struct {
 }{
 	{"HangAfter(", "", verify.Timeout},
 	{"Drip(", "", verify.Timeout},
+	{"ResetAfter(400)", "log-in", survived}, // what counts is in the header
+	{"CloseAfter(400)", "log-in", survived},
 	{"ResetAfter(", "", verify.Protocol},
 	{"CloseAfter(", "", verify.Protocol},
 	{"Garbage()", "", verify.Protocol},
 	{"BadJSON()", "", verify.Protocol},
-	{"TruncatedJSON()", "log-in", survived}, // what counts is in the header
+	{"TruncatedJSON()", "log-in", survived},
 	{"TruncatedJSON()", "", verify.Protocol},
 	{"HTMLPage()", "", verify.Protocol},
 	{"EndlessBody()", "", verify.Protocol},
 	{"Status(401)", "", verify.Credentials},
+	{"Status(404)", "log-in", survived}, // without sessions, by HTTP Basic authentication
 	{"Status(404)", "", verify.Unsupported},
 	{"Status(500)", "", verify.Protocol},
 	{"Locked()", "", verify.Locked},
@@ -51,6 +55,18 @@ var kindOf = []struct {
 	{`Property("PowerState", <nil>)`, "system", verify.Unsupported},
 	{`Property("PowerState", 1)`, "system", verify.Protocol},
 	{`WithoutProperty("PowerState")`, "system", verify.Unsupported},
+	{"Body(", "", verify.Protocol},
+	{"LongBody(", "", verify.Protocol},
+	{"LongError(", "", verify.Protocol},
+	{"GzipBomb(", "", verify.Protocol},
+	{"Raw(", "", verify.Protocol},
+	{"Echo(", "", verify.Protocol},
+	{"Members(", "systems", verify.Protocol},
+	{`Property("Members", `, "systems", verify.Unsupported},
+	{`Property("Members@odata.nextLink", ":%zz")`, "systems", verify.Protocol},
+	{`WithoutHeader("X-Auth-Token")`, "log-in", verify.Protocol},
+	{"WithoutBody()", "log-in", survived},
+	{"WithoutBody()", "", verify.Protocol},
 }
 
 // survived stands for no failure.
@@ -95,7 +111,9 @@ func TestEveryFaultIsToldForWhatItIs(t *testing.T) {
 				} else {
 					require.ErrorIs(t, err, kind)
 				}
-				if name != "log-in" || kind == survived { // a session whose token never came nobody can close
+				lost := strings.HasSuffix(effect.String(), "After(0)") || strings.HasSuffix(effect.String(), "After(20)") ||
+					strings.HasPrefix(effect.String(), "Drip(")
+				if name != "log-in" || !lost { // a session whose token never came nobody can close
 					require.Empty(t, server.Sessions())
 				}
 			})
@@ -115,17 +133,21 @@ func TestEveryFaultIsToldForWhatItIs(t *testing.T) {
 
 // verifyFaulty verifies against a BMC with a fault and checks what holds for all
 // of them.
-func verifyFaulty(t *testing.T, server *bmctest.Redfish) error {
+func verifyFaulty(t *testing.T, server *bmctest.Redfish, set ...func(*bmc.Config)) error {
 	t.Helper()
 	config := configOf(server)
 	config.Timeout = time.Second
+	for _, s := range set {
+		s(&config)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), config.Timeout+5*time.Second)
 	defer cancel()
 	node, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: machine.Node{State: states.Enroll}})
 	require.NoError(t, err)
 	power, err := verify.Manage(ctx, node, newVerifier(t, config))
 	require.NoError(t, ctx.Err(), "it did not end in its time")
-	require.LessOrEqual(t, server.Logins().Attempts, 1)
+	logins := server.Logins()
+	require.LessOrEqual(t, logins.Attempts-logins.Succeeded, 1)
 	if err != nil {
 		require.Equal(t, states.NoPower, power)
 		require.Equal(t, machine.Node{State: states.Enroll, LastError: err.Error()}, node.Node())

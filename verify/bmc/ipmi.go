@@ -3,85 +3,72 @@ package bmc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os/exec"
 	"strconv"
 	"strings"
 
-	bmclib "github.com/bmc-toolbox/bmclib/v2"
-	"github.com/bmc-toolbox/bmclib/v2/providers/ipmitool"
-
 	"github.com/ironstate/ironstate/verify"
 )
 
-// ipmiLink is IPMI over LAN, by bmclib's ipmitool driver.
-type ipmiLink struct {
+// ipmiConnection is IPMI over LAN by the program ipmitool, each run of which is a
+// session of its own.
+type ipmiConnection struct {
 	config Config
-	driver *guarded
+	scrub  *scrubber
+
+	program string
+	suite   string // the cipher suite that the BMC takes
 }
 
-func newIPMI(c Config) *ipmiLink { return &ipmiLink{config: c} }
-
-func (l *ipmiLink) protocol() string { return IPMI.String() }
-
-func (l *ipmiLink) provider() *guarded { return l.driver }
-
-func (l *ipmiLink) address() string {
-	return net.JoinHostPort(l.config.Host, strconv.Itoa(l.config.IPMIPort))
+func newIPMI(c Config) *ipmiConnection {
+	conn := &ipmiConnection{config: c, scrub: &scrubber{user: c.User}}
+	conn.scrub.add(c.Password)
+	return conn
 }
+
+func (c *ipmiConnection) protocol() string { return IPMI.String() }
+
+func (c *ipmiConnection) address() string {
+	return net.JoinHostPort(c.config.Host, strconv.Itoa(c.config.IPMIPort))
+}
+
+func (c *ipmiConnection) begin() {}
+
+func (c *ipmiConnection) scrubber() *scrubber { return c.scrub }
 
 // defaultSuites are tried in this order. Suite 17 is the stronger one and needs a
-// BMC of 2013 or later; 3 is what all have.
+// BMC of 2013 or later; 3 is what all have. ipmitool's own choice would try a
+// second one after a wrong password too, which is a second failed login.
 var defaultSuites = []string{"3", "17"}
 
-func (l *ipmiLink) open(ctx context.Context) (*bmclib.Client, error) {
-	if err := l.config.checkIPMI(); err != nil {
-		return nil, &failure{verify.Misconfigured, err}
+func (c *ipmiConnection) open(ctx context.Context) error {
+	if err := c.config.checkIPMI(); err != nil {
+		return fail(verify.Misconfigured, err)
 	}
 	program, err := exec.LookPath("ipmitool")
 	if err != nil {
 		err = errors.New("the program ipmitool is not installed: IPMI needs it (Debian package ipmitool)")
-		return nil, &failure{verify.Misconfigured, err}
+		return fail(verify.Misconfigured, err)
 	}
-	if err := probeIPMI(ctx, l.address()); err != nil {
-		return nil, err
+	c.program = program
+	if err := probeIPMI(ctx, c.address()); err != nil {
+		return err
 	}
-
 	suites := defaultSuites
-	if l.config.CipherSuite != "" {
-		suites = []string{l.config.CipherSuite}
+	if c.config.CipherSuite != "" {
+		suites = []string{c.config.CipherSuite}
 	}
-	for i, suite := range suites {
-		var client *bmclib.Client
-		client, err = l.openWith(ctx, program, suite)
-		if err == nil || i == len(suites)-1 || !suiteRefused(err) {
-			return client, err
+	for _, c.suite = range suites {
+		if _, err = c.powerState(ctx); err == nil || !suiteRefused(err) {
+			break
 		}
 	}
-	return nil, err
-}
-
-// openWith opens the driver with one cipher suite. Left alone it tries two, and
-// the second also after a wrong password, which is a second failed login.
-func (l *ipmiLink) openWith(ctx context.Context, program, suite string) (*bmclib.Client, error) {
-	host := l.config.Host
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	conn, err := ipmitool.New(host, l.config.User, string(l.config.Password),
-		ipmitool.WithPort(strconv.Itoa(l.config.IPMIPort)),
-		ipmitool.WithCipherSuite(suite),
-		ipmitool.WithIpmitoolPath(program),
-	)
 	if err != nil {
-		return nil, err
+		return c.diagnose(ctx, err)
 	}
-	l.driver = &guarded{provider: conn}
-	client := newClient(l.config, l.driver, IPMI, ipmitool.Features)
-	if err := client.Open(ctx); err != nil {
-		return nil, l.diagnose(ctx, l.driver.cause(err))
-	}
-	return client, nil
+	return nil
 }
 
 // suiteRefused reports whether the BMC refused the cipher suite, which it does
@@ -93,33 +80,62 @@ func suiteRefused(err error) bool {
 
 // diagnose tells why ipmitool found no session. Its text is the same for a BMC
 // that refuses and one that is silent, so the BMC is asked once more.
-func (l *ipmiLink) diagnose(ctx context.Context, err error) error {
-	seen := errors.New(l.config.scrub(err.Error()))
+func (c *ipmiConnection) diagnose(ctx context.Context, err error) error {
+	text := err.Error()
 	switch {
 	case ctx.Err() != nil:
 		return err
-	case suiteRefused(err), strings.Contains(err.Error(), "Unsupported cipher suite"):
-		return &failure{verify.Unsupported, seen}
-	case !strings.Contains(err.Error(), "Unable to establish"):
-		return &failure{verify.Protocol, seen}
+	case suiteRefused(err), strings.Contains(text, "Unsupported cipher suite"):
+		return unsupported(text)
+	case !strings.Contains(text, "Unable to establish"):
+		return err
 	}
-	if silent := probeIPMI(ctx, l.address()); silent != nil {
+	if silent := probeIPMI(ctx, c.address()); silent != nil {
 		return silent
 	}
-	return &failure{verify.Credentials, seen}
+	return &failure{kind: verify.Credentials, text: text}
 }
 
 // checkManagement has nothing to ask: IPMI has the boot device in its set of
 // chassis commands, which the power state is read with too.
-func (l *ipmiLink) checkManagement(context.Context, *bmclib.Client) error { return nil }
+func (c *ipmiConnection) checkManagement(context.Context) error { return nil }
+
+func (c *ipmiConnection) powerState(ctx context.Context) (string, error) {
+	said, err := c.run(ctx, "chassis", "power", "status")
+	if err != nil {
+		return "", err
+	}
+	word, ok := strings.CutPrefix(strings.TrimSpace(said), "Chassis Power is ")
+	if !ok {
+		return "", garbled(fmt.Sprintf("ipmitool says %q, and no power state", said))
+	}
+	return word, nil
+}
+
+// setPower asks for a power state, where the machine has another.
+func (c *ipmiConnection) setPower(ctx context.Context, word string) error {
+	now, err := c.powerState(ctx)
+	if err != nil {
+		return err
+	}
+	if now == word || now == "off" && word == "soft" {
+		return nil
+	}
+	said, err := c.run(ctx, "chassis", "power", word)
+	if err == nil && !strings.HasPrefix(said, "Chassis Power Control: ") {
+		err = garbled(fmt.Sprintf("ipmitool says %q, and not that the power is set", said))
+	}
+	return err
+}
 
 // close has nothing to do: each run of ipmitool closes its session.
-func (l *ipmiLink) close(context.Context) {}
+func (c *ipmiConnection) close(context.Context) {}
 
-func (l *ipmiLink) explain(err error) (verify.Kind, error) {
-	var known *failure
-	if errors.As(err, &known) {
-		return known.kind, known.err
-	}
-	return verify.Protocol, errors.New(l.config.scrub(err.Error()))
+// run runs ipmitool with a command and returns its output.
+func (c *ipmiConnection) run(ctx context.Context, command ...string) (string, error) {
+	arguments := append([]string{
+		"-I", "lanplus", "-H", c.config.Host, "-p", strconv.Itoa(c.config.IPMIPort), "-U", c.config.User,
+		"-C", c.suite, "-N", "5", "-E",
+	}, command...)
+	return runProgram(ctx, c.program, arguments, "IPMITOOL_PASSWORD="+c.config.Password.Reveal())
 }

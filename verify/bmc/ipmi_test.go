@@ -18,6 +18,7 @@ import (
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 // startIPMI starts a BMC that is on and knows user and password.
@@ -26,7 +27,7 @@ func startIPMI(t *testing.T) *bmctest.IPMI {
 	needs.Programs(t, "ipmi_sim", "ipmitool")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	server, err := bmctest.NewIPMI(ctx, bmctest.IPMIConfig{Users: map[string]string{user: password}, Power: "on"})
+	server, err := bmctest.NewIPMI(ctx, bmctest.IPMIConfig{Users: map[string]secret.Text{user: secret.New(password)}, Power: "on"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	return server
@@ -37,7 +38,7 @@ func ipmiConfigOf(server *bmctest.IPMI) bmc.Config {
 		Host:     server.Host(),
 		IPMIPort: server.Port(),
 		User:     user,
-		Password: password,
+		Password: secret.New(password),
 		Protocol: bmc.IPMI,
 		Timeout:  20 * time.Second,
 	}
@@ -60,11 +61,13 @@ func TestIPMIFailuresAreToldForWhatTheyAre(t *testing.T) {
 		kind   verify.Kind
 		logins int
 	}{
-		"a wrong password":             {func(c *bmc.Config) { c.Password = wrong }, verify.Credentials, 1},
+		"a wrong password":             {func(c *bmc.Config) { c.Password = secret.New(wrong) }, verify.Credentials, 1},
 		"a wrong user":                 {func(c *bmc.Config) { c.User = "nobody" }, verify.Credentials, 1},
 		"a cipher suite that it lacks": {func(c *bmc.Config) { c.CipherSuite = "17" }, verify.Unsupported, 0},
 		"a cipher suite that is none":  {func(c *bmc.Config) { c.CipherSuite = "99" }, verify.Unsupported, 0},
-		"a password that is too long":  {func(c *bmc.Config) { c.Protocol, c.Password, c.RedfishPort = bmc.Auto, "123456789012345678901", 1 }, verify.Misconfigured, 0},
+		"a password that is too long": {func(c *bmc.Config) {
+			c.Protocol, c.Password, c.RedfishPort = bmc.Auto, secret.New("123456789012345678901"), 1
+		}, verify.Misconfigured, 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -109,11 +112,11 @@ func TestAnIPMIBMCThatFallsSilentIsTold(t *testing.T) {
 
 func TestManageOverIPMI(t *testing.T) {
 	server := startIPMI(t)
-	for secret, want := range map[bmc.Secret]states.State{password: states.Manageable, wrong: states.Enroll} {
+	for word, want := range map[string]states.State{password: states.Manageable, wrong: states.Enroll} {
 		node, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: machine.Node{State: states.Enroll}})
 		require.NoError(t, err)
 		config := ipmiConfigOf(server)
-		config.Password = secret
+		config.Password = secret.New(word)
 		_, err = verify.Manage(t.Context(), node, newVerifier(t, config))
 		require.Equal(t, want, node.Node().State)
 		require.Equal(t, want == states.Manageable, err == nil)
@@ -138,7 +141,7 @@ func TestAutoTakesIPMIOnlyWhereRedfishIsAbsent(t *testing.T) {
 			require.Equal(t, states.PowerOn, power)
 			require.Zero(t, redfish.Logins().Attempts)
 
-			config.Password = wrong
+			config.Password = secret.New(wrong)
 			before := server.Logins().Attempts
 			_, err = newVerifier(t, config).Verify(t.Context())
 			require.ErrorIs(t, err, verify.Credentials)
@@ -174,7 +177,7 @@ func autoConfigOf(redfish *bmctest.Redfish, ipmi *bmctest.IPMI) bmc.Config {
 
 func TestTheAbsenceOfIpmitoolIsAClearError(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := newVerifier(t, bmc.Config{Host: "127.0.0.1", User: user, Password: password, Protocol: bmc.IPMI}).Verify(t.Context())
+	_, err := newVerifier(t, bmc.Config{Host: "127.0.0.1", User: user, Password: secret.New(password), Protocol: bmc.IPMI}).Verify(t.Context())
 	require.ErrorIs(t, err, verify.Misconfigured)
 	require.EqualError(t, err, "power interface: ipmi 127.0.0.1:623: misconfigured: "+
 		"the program ipmitool is not installed: IPMI needs it (Debian package ipmitool)")
@@ -182,7 +185,7 @@ func TestTheAbsenceOfIpmitoolIsAClearError(t *testing.T) {
 
 func TestAClosedIPMIPortIsUnreachable(t *testing.T) {
 	needs.Programs(t, "ipmitool")
-	_, err := newVerifier(t, bmc.Config{Host: "127.0.0.1", IPMIPort: 1, User: user, Password: password, Protocol: bmc.IPMI}).Verify(t.Context())
+	_, err := newVerifier(t, bmc.Config{Host: "127.0.0.1", IPMIPort: 1, User: user, Password: secret.New(password), Protocol: bmc.IPMI}).Verify(t.Context())
 	require.ErrorIs(t, err, verify.Unreachable)
 }
 

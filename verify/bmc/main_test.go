@@ -9,6 +9,7 @@ import (
 
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,7 +24,7 @@ const (
 func startRedfish(t *testing.T, set ...func(*bmctest.RedfishConfig)) *bmctest.Redfish {
 	t.Helper()
 	config := bmctest.RedfishConfig{
-		Users:   map[string]string{user: password},
+		Users:   map[string]secret.Text{user: secret.New(password)},
 		Systems: []bmctest.System{{ID: "1", Power: bmctest.PowerOn}},
 	}
 	for _, s := range set {
@@ -42,7 +43,7 @@ func configOf(server *bmctest.Redfish) bmc.Config {
 		RedfishPort: server.Port(),
 		RootCAs:     server.CertPool(),
 		User:        user,
-		Password:    password,
+		Password:    secret.New(password),
 		Protocol:    bmc.Redfish,
 		Timeout:     10 * time.Second,
 	}

@@ -18,6 +18,6 @@ func parsePower(answer string) (states.Power, error) {
 	case "off", "poweringoff":
 		return states.PowerOff, nil
 	default:
-		return states.NoPower, unsupported(fmt.Sprintf("the power state read is %.40q", answer))
+		return states.NoPower, unsupported(fmt.Sprintf("the power state read is %q", answer))
 	}
 }

@@ -31,12 +31,12 @@ var capabilitiesRequest = []byte{
 }
 
 // probeIPMI finds out whether a BMC answers to IPMI, without credentials. The
-// error is a *failure, Unreachable where the host or network says no, Timeout
+// error is of the kind Unreachable where the host or network says no, Timeout
 // where nobody says anything.
 func probeIPMI(ctx context.Context, address string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", address)
 	if err != nil {
-		return &failure{kindOf(err), err}
+		return fail(kindOf(err), err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
@@ -48,12 +48,12 @@ func probeIPMI(ctx context.Context, address string) error {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
-			return &failure{kindOf(ctx.Err()), ctx.Err()}
+			return fail(kindOf(ctx.Err()), ctx.Err())
 		case !errors.As(err, &network) || !network.Timeout():
-			return &failure{verify.Unreachable, err}
+			return fail(verify.Unreachable, err)
 		}
 	}
-	return &failure{verify.Timeout, errNoIPMI}
+	return fail(verify.Timeout, errNoIPMI)
 }
 
 // probeOnce sends a request and waits for its answer.

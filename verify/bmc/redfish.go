@@ -6,134 +6,89 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"syscall"
 
-	bmclib "github.com/bmc-toolbox/bmclib/v2"
-	bmclibbmc "github.com/bmc-toolbox/bmclib/v2/bmc"
 	"github.com/bmc-toolbox/bmclib/v2/providers/redfish"
 	"github.com/go-logr/logr"
-
-	"github.com/ironstate/ironstate/verify"
 )
 
-// redfishLink is Redfish over HTTPS, by bmclib's gofish driver.
-type redfishLink struct {
-	config    Config
-	transport *transport
-	client    *bmclib.Client
-	driver    *guarded
+// redfishConnection is Redfish over HTTPS, by bmclib's gofish driver.
+type redfishConnection struct {
+	service *service
+	model   *model
+	driver  *redfish.Conn
 }
 
-func newRedfish(c Config) *redfishLink {
-	l := &redfishLink{config: c}
-	l.transport = newTransport(c, l.address())
-	return l
+func newRedfish(c Config) *redfishConnection {
+	r := new(redfishConnection)
+	r.service = newService(c, net.JoinHostPort(c.Host, strconv.Itoa(c.RedfishPort)))
+	r.model = &model{service: r.service}
+	// The name and the password are the service's to know: the driver only has to
+	// log in somewhere.
+	r.driver = redfish.New("model", "none", "none", logr.Discard(),
+		redfish.WithHttpClient(&http.Client{Transport: r.model}))
+	return r
 }
 
-func (l *redfishLink) protocol() string { return Redfish.String() }
+func (r *redfishConnection) protocol() string { return Redfish.String() }
 
-func (l *redfishLink) provider() *guarded { return l.driver }
+func (r *redfishConnection) address() string { return r.service.host }
 
-func (l *redfishLink) address() string {
-	return net.JoinHostPort(l.config.Host, strconv.Itoa(l.config.RedfishPort))
+func (r *redfishConnection) open(ctx context.Context) error {
+	r.service.begin()
+	return r.model.call(ctx, func() error {
+		// The driver would take a time limit from a context for good.
+		return r.driver.Open(context.WithoutCancel(ctx))
+	})
 }
 
-func (l *redfishLink) open(ctx context.Context) (*bmclib.Client, error) {
-	conn := redfish.New(urlHost(l.config.Host), l.config.User, string(l.config.Password), logr.Discard(),
-		redfish.WithPort(strconv.Itoa(l.config.RedfishPort)),
-		redfish.WithHttpClient(&http.Client{Transport: l.transport, CheckRedirect: checkRedirect}),
-		redfish.WithSystemName(l.config.SystemName),
-	)
-	l.driver = &guarded{provider: bound{conn, l.transport}}
-	l.client = newClient(l.config, l.driver, Redfish, redfish.Features)
-	return l.client, l.client.Open(ctx)
-}
-
-// checkManagement reads the boot override. bmclib has fewer words for the boot
-// device than Redfish: one that it does not know is as good as any.
-func (l *redfishLink) checkManagement(ctx context.Context, client *bmclib.Client) error {
-	_, err := client.GetBootDeviceOverride(ctx)
-	if err == nil || l.transport.failed() != nil {
+// checkManagement reads the boot override of the system. bmclib has fewer words
+// for the boot device than Redfish: one that it does not know is as good as any.
+func (r *redfishConnection) checkManagement(ctx context.Context) error {
+	err := r.model.call(ctx, func() error {
+		_, err := r.driver.BootDeviceOverrideGet(ctx)
+		return err
+	})
+	if r.model.system == nil {
 		return err
 	}
-	switch system, target := bootTarget(l.transport.lastBody()); {
-	case target:
-		return nil
-	case system:
+	boot, malformed := r.model.system.boot()
+	switch {
+	case malformed != nil:
+		return malformed
+	case boot.Target == nil:
 		return unsupported("the system has no boot override")
-	default:
+	}
+	return nil
+}
+
+func (r *redfishConnection) powerState(ctx context.Context) (word string, err error) {
+	err = r.model.call(ctx, func() error {
+		word, err = r.driver.PowerStateGet(ctx)
 		return err
-	}
+	})
+	return word, err
 }
 
-// bound is the driver with each call bound to its context. The driver itself goes
-// by a time limit that it gives its HTTP client at Open, for good.
-type bound struct {
-	*redfish.Conn
-	transport *transport
+func (r *redfishConnection) setPower(ctx context.Context, word string) error {
+	return r.model.call(ctx, func() error {
+		_, err := r.driver.PowerSet(ctx, word) // false without an error: asked for, and not there yet
+		return err
+	})
 }
 
-func (d bound) Open(ctx context.Context) error {
-	d.transport.use(ctx)
-	return d.Conn.Open(context.WithoutCancel(ctx))
+func (r *redfishConnection) begin() { r.service.begin() }
+
+func (r *redfishConnection) close(ctx context.Context) {
+	r.service.logout(ctx)
+	r.service.close()
 }
 
-func (d bound) Close(ctx context.Context) error {
-	d.transport.use(ctx)
-	return d.Conn.Close(ctx)
-}
-
-func (d bound) PowerStateGet(ctx context.Context) (string, error) {
-	d.transport.use(ctx)
-	return d.Conn.PowerStateGet(ctx)
-}
-
-func (d bound) PowerSet(ctx context.Context, state string) (bool, error) {
-	d.transport.use(ctx)
-	return d.Conn.PowerSet(ctx, state)
-}
-
-func (d bound) BootDeviceOverrideGet(ctx context.Context) (bmclibbmc.BootDeviceOverride, error) {
-	d.transport.use(ctx)
-	return d.Conn.BootDeviceOverrideGet(ctx)
-}
-
-// urlHost returns the host as it stands in a URL before a port.
-func urlHost(host string) string {
-	if strings.Contains(host, ":") {
-		return "[" + strings.ReplaceAll(host, "%", "%25") + "]"
-	}
-	return host
-}
-
-func (l *redfishLink) close(ctx context.Context) {
-	if l.client != nil {
-		// The driver does not report a log-out that failed; the transport makes
-		// up for it.
-		_ = l.client.Close(ctx)
-	}
-	l.transport.close(ctx)
-}
-
-func (l *redfishLink) explain(err error) (verify.Kind, error) {
-	var known *failure
-	if errors.As(err, &known) {
-		return known.kind, known.err
-	}
-	if known := l.transport.failed(); known != nil {
-		return known.kind, known.err
-	}
-	seen := errors.New(l.config.scrub(l.driver.cause(err).Error()))
-	if strings.Contains(seen.Error(), "no matching redfish system") {
-		return verify.Unsupported, seen
-	}
-	return verify.Protocol, seen
-}
+func (r *redfishConnection) scrubber() *scrubber { return r.service.scrub }
 
 // absent reports whether an attempt that failed shows that there is no Redfish:
 // its port is closed, or what answers has no service root, and no credentials
 // were sent yet.
-func (l *redfishLink) absent(err error) bool {
-	return !l.transport.triedLogin() && (errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, errNoServiceRoot))
+func (r *redfishConnection) absent(err error) bool {
+	return !r.service.tried && (errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, errNoServiceRoot))
 }

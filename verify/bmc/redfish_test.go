@@ -27,6 +27,7 @@ import (
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 func TestRedfishPowerStatesAreIronics(t *testing.T) {
@@ -52,7 +53,7 @@ func TestAWrongPasswordIsOneLogin(t *testing.T) {
 	for _, protocol := range []bmc.Protocol{bmc.Redfish, bmc.Auto} {
 		server := startRedfish(t)
 		config := configOf(server)
-		config.Protocol, config.Password = protocol, wrong
+		config.Protocol, config.Password = protocol, secret.New(wrong)
 		_, err := newVerifier(t, config).Verify(t.Context())
 		require.ErrorIs(t, err, verify.Credentials)
 		require.Equal(t, bmctest.Logins{Attempts: 1, Failed: 1}, server.Logins())
@@ -63,7 +64,7 @@ func TestAWrongPasswordIsOneLogin(t *testing.T) {
 func TestALockedAccountIsSaidToBe(t *testing.T) {
 	server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.LockAfter = 1 })
 	config := configOf(server)
-	config.Password = wrong
+	config.Password = secret.New(wrong)
 	_, err := newVerifier(t, config).Verify(t.Context())
 	require.ErrorIs(t, err, verify.Credentials)
 	_, err = newVerifier(t, configOf(server)).Verify(t.Context())
@@ -163,7 +164,7 @@ func TestEachStepFailsByItself(t *testing.T) {
 			server := startRedfish(t)
 			server.SetFault(test.fault)
 			config := configOf(server)
-			config.StepTimeout = 500 * time.Millisecond
+			config.StepTimeout, config.Auth = 500*time.Millisecond, bmc.AuthSession
 			_, err := newVerifier(t, config).Verify(t.Context())
 			var failed *verify.Error
 			require.ErrorAs(t, err, &failed)
@@ -174,6 +175,16 @@ func TestEachStepFailsByItself(t *testing.T) {
 			require.Empty(t, server.Sessions())
 		})
 	}
+}
+
+func TestTheManagementStepCanBeLeftOut(t *testing.T) {
+	server := startRedfish(t)
+	server.SetFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.WithoutProperty("Boot")})
+	config := configOf(server)
+	config.SkipManagement = true
+	power, err := newVerifier(t, config).Verify(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, states.PowerOn, power)
 }
 
 func TestABootDeviceThatBmclibHasNoWordForIsOne(t *testing.T) {
@@ -246,8 +257,8 @@ func TestTheCallersOwnClient(t *testing.T) {
 // requireNoSecret checks that an error does not have the password in any form.
 func requireNoSecret(t *testing.T, config bmc.Config, err error) {
 	t.Helper()
-	for _, secret := range []string{string(config.Password), "wrong%2Bhorse", "correct+horse", "correct%2Bhorse"} {
-		require.NotContains(t, err.Error(), secret)
+	for _, form := range []string{config.Password.Reveal(), "wrong%2Bhorse", "correct+horse", "correct%2Bhorse"} {
+		require.NotContains(t, err.Error(), form)
 	}
 }
 

@@ -2,58 +2,149 @@ package bmc
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// sessions has the Redfish sessions that are open: the path of each, and its
-// token.
-type sessions map[string]string
-
-// isLogin reports whether a request creates a session (DSP0266).
-func isLogin(req *http.Request) bool {
-	return req.Method == http.MethodPost && strings.HasSuffix(strings.TrimSuffix(req.URL.Path, "/"), "/Sessions")
+// session is a Redfish session that is open on the BMC.
+type session struct {
+	token secret.Text // empty where the BMC gave none
+	paths []string    // of the session; more than one where the BMC is unclear
 }
 
-// noteSession keeps account of the sessions. Where a proxy has put the base path
-// before a session's, it is taken off, since it is put before each request's.
-func (t *transport) noteSession(req *http.Request, resp *http.Response) {
-	if resp.StatusCode/100 != 2 {
-		return
+// login opens a session, or decides for HTTP Basic authentication. Its credentials
+// are then judged with the collection of systems, so that a refusal shows here.
+func (s *service) login(ctx context.Context) error {
+	auth := s.config.Auth
+	if auth != AuthBasic {
+		err := s.openSession(ctx)
+		if auth == AuthSession || !errors.Is(err, errNoSessions) {
+			return err
+		}
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if req.Method == http.MethodDelete {
-		delete(t.sessions, req.URL.Path)
-		return
-	}
-	token := resp.Header.Get("X-Auth-Token")
-	location, err := url.Parse(resp.Header.Get("Location"))
-	if !isLogin(req) || token == "" || err != nil || location.Path == "" {
-		return
-	}
-	path := strings.TrimPrefix(location.Path, t.config.BasePath)
-	resp.Header.Set("Location", path)
-	t.sessions[path] = token
+	s.basic = true
+	return s.findSystem(ctx)
 }
 
-// close logs out of what is still open, and closes the connections.
-func (t *transport) close(ctx context.Context) {
-	defer t.base.CloseIdleConnections()
-	t.mu.Lock()
-	open := t.sessions
-	t.sessions = sessions{}
-	t.mu.Unlock()
-	for path, token := range open {
-		session := &url.URL{Scheme: "https", Host: t.host, Path: t.config.BasePath + path}
-		req, err := http.NewRequestWithContext(ctx, http.MethodDelete, session.String(), nil)
-		if err != nil {
-			continue
-		}
-		req.Header.Set("X-Auth-Token", token)
-		if resp, err := t.base.RoundTrip(req); err == nil {
-			resp.Body.Close()
+// authorize adds the credentials to a request: the session's token, or the user
+// and the password.
+func (s *service) authorize(r *request) error {
+	if s.session == nil && !s.basic {
+		return nil
+	}
+	header := make(http.Header)
+	for name, values := range r.header {
+		header[name] = values
+	}
+	r.header = header
+	if s.session != nil && !s.session.token.IsZero() {
+		header.Set("X-Auth-Token", s.session.token.Reveal())
+		return nil
+	}
+	if s.refused {
+		return &failure{kind: verify.Credentials, text: "the BMC has refused the credentials before"}
+	}
+	s.tried = true
+	basic := http.Request{Header: header}
+	basic.SetBasicAuth(s.config.User, s.config.Password.Reveal())
+	return nil
+}
+
+// openSession logs in. An answer that comes after the context has ended is waited
+// for during the grace time, so that its session can be closed. The error matches
+// errNoSessions where the service has no sessions.
+func (s *service) openSession(ctx context.Context) error {
+	if s.sessions == "" {
+		return &failure{kind: verify.Unsupported, text: errNoSessions.Error(), err: errNoSessions}
+	}
+	body, err := json.Marshal(map[string]string{"UserName": s.config.User, "Password": s.config.Password.Reveal()})
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.tried = true
+	late, cancel := outlive(ctx, loginGrace)
+	defer cancel()
+	a, err := s.send(late, request{method: http.MethodPost, path: s.sessions, body: body})
+	if a == nil {
+		return err
+	}
+	s.noteSession(a)
+	switch {
+	case s.session != nil && !s.session.token.IsZero():
+		return ctx.Err()
+	case err != nil:
+		return err
+	case a.absent():
+		return a.fail(verify.Unsupported, a.reason+" "+a.message(), errNoSessions)
+	}
+	if err := a.refusal(); err != nil {
+		return err
+	}
+	return a.fail(verify.Protocol, "the session has no token", nil)
+}
+
+// noteSession takes the session that a log-in has opened, of whose answer the
+// header may be all that came.
+func (s *service) noteSession(a *answer) {
+	if a.status/100 != 2 {
+		return
+	}
+	token := secret.New(a.header.Get("X-Auth-Token"))
+	s.scrub.add(token)
+	s.session = &session{token: token, paths: s.sessionPaths(a)}
+}
+
+// sessionPaths returns where a new session may be, the likeliest first: by the
+// Location header (DSP0266), which may be a whole URL of a name that only the BMC
+// knows, or by the resource in the body. Only what looks like a session's path is
+// among them, since it is to be deleted.
+func (s *service) sessionPaths(a *answer) []string {
+	var resource odataLink
+	_ = json.Unmarshal(a.body, &resource) // half of a body names nothing
+	var paths []string
+	for _, link := range []string{a.header.Get("Location"), resource.ID} {
+		if path, ok := s.sessionPath(link); ok {
+			paths = append(paths, path)
 		}
 	}
+	return slices.Compact(paths)
+}
+
+// sessionPath returns the path of a session in a link, which may be no more than
+// the session's ID.
+func (s *service) sessionPath(link string) (string, bool) {
+	u, err := url.Parse(link)
+	if err != nil || u.Path == "" {
+		return "", false
+	}
+	path := u.EscapedPath()
+	if !strings.Contains(path, "/") {
+		return s.sessions + "/" + path, true
+	}
+	path, err = s.follow(s.sessions, path)
+	return path, err == nil && strings.Contains(path, "/Sessions/")
+}
+
+// logout closes the session, if there is one.
+func (s *service) logout(ctx context.Context) {
+	if s.session == nil {
+		return
+	}
+	s.budget.set(logoutBytes, logoutRequests)
+	for _, path := range s.session.paths {
+		if a, err := s.ask(ctx, request{method: http.MethodDelete, path: path}); err == nil && a != nil {
+			break
+		}
+	}
+	s.session = nil
 }

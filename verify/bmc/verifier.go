@@ -3,10 +3,6 @@ package bmc
 import (
 	"context"
 	"errors"
-	"time"
-
-	bmclib "github.com/bmc-toolbox/bmclib/v2"
-	"github.com/bmc-toolbox/bmclib/v2/providers"
 
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
@@ -21,7 +17,8 @@ type Verifier struct {
 var _ verify.Verifier = (*Verifier)(nil)
 
 // New returns the Verifier of a BMC, which it does not ask yet. A configuration
-// that cannot work is a [*verify.Error] of the kind [verify.Misconfigured].
+// that cannot work is a [*verify.Error] of the kind [verify.Misconfigured]; so is
+// the zero Config, which lacks a host.
 func New(c Config) (*Verifier, error) {
 	c = c.withDefaults()
 	if err := c.check(); err != nil {
@@ -30,74 +27,64 @@ func New(c Config) (*Verifier, error) {
 	return &Verifier{config: c}, nil
 }
 
+var errNilContext = errors.New("the context is nil")
+
 func misconfigured(err error) error {
 	return &verify.Error{Step: verify.PowerInterface, Kind: verify.Misconfigured, Err: err}
 }
 
 // Verify implements [verify.Verifier]. Its errors hold a [*verify.Error]; where
-// Auto tried both protocols, that of IPMI comes first.
+// Auto tried both protocols, that of IPMI comes first. A nil or zero Verifier and
+// a nil context are errors of the kind [verify.Misconfigured].
 func (v *Verifier) Verify(ctx context.Context) (states.Power, error) {
-	if v == nil || v.config.Host == "" {
+	switch {
+	case v == nil || v.config.Host == "":
 		return states.NoPower, misconfigured(errors.New("the verifier was not made by bmc.New"))
+	case ctx == nil:
+		return states.NoPower, misconfigured(errNilContext)
 	}
 	ctx, cancel := context.WithTimeout(ctx, v.config.Timeout)
 	defer cancel()
 
 	var power states.Power
-	err := v.config.overProtocols(func(l link) (err error) {
-		power, err = ask(ctx, l, v.config.StepTimeout)
+	err := v.config.overProtocols(func(c connection) (err error) {
+		power, err = ask(ctx, c, v.config)
 		return err
 	})
 	return power, err
 }
 
-// ask takes the three steps over one link. A stepTimeout of 0 bounds none.
-func ask(ctx context.Context, l link, stepTimeout time.Duration) (states.Power, error) {
-	defer closeLink(ctx, l)
-	a := asking{link: l}
+// ask takes the steps over one connection.
+func ask(ctx context.Context, conn connection, c Config) (power states.Power, err error) {
+	ctx, cancel := withGrace(ctx)
+	defer cancel()
+	defer closeConnection(ctx, conn)
 	for _, step := range []struct {
 		name verify.Step
 		take func(context.Context) error
+		skip bool
 	}{
-		{verify.PowerInterface, a.powerInterface},
-		{verify.ManagementInterface, a.managementInterface},
-		{verify.PowerState, a.powerState},
+		{name: verify.PowerInterface, take: conn.open},
+		{name: verify.ManagementInterface, take: conn.checkManagement, skip: c.SkipManagement},
+		{name: verify.PowerState, take: func(ctx context.Context) error {
+			power, err = readPower(ctx, conn)
+			return err
+		}},
 	} {
-		if err := takeStep(ctx, l, stepTimeout, step.name, step.take); err != nil {
+		if step.skip {
+			continue
+		}
+		if err := takeStep(ctx, conn, c.StepTimeout, step.name, step.take); err != nil {
 			return states.NoPower, err
 		}
 	}
-	return a.power, nil
+	return power, nil
 }
 
-// asking is one verification over one link.
-type asking struct {
-	link   link
-	client *bmclib.Client
-	power  states.Power
-}
-
-func (a *asking) powerInterface(ctx context.Context) (err error) {
-	if a.client, err = a.link.open(ctx); err != nil {
-		return err
+func readPower(ctx context.Context, conn connection) (states.Power, error) {
+	word, err := conn.powerState(ctx)
+	if err != nil {
+		return states.NoPower, err
 	}
-	if len(a.client.Registry.Supports(providers.FeaturePowerState)) == 0 {
-		return unsupported("the driver cannot read the power state")
-	}
-	return nil
-}
-
-func (a *asking) managementInterface(ctx context.Context) error {
-	if len(a.client.Registry.Supports(providers.FeatureBootDeviceSet)) == 0 {
-		return unsupported("the driver cannot set the boot device")
-	}
-	return a.link.checkManagement(ctx, a.client)
-}
-
-func (a *asking) powerState(ctx context.Context) error {
-	word, err := a.client.GetPowerState(ctx)
-	if err == nil {
-		a.power, err = parsePower(word)
-	}
-	return err
+	return parsePower(word)
 }

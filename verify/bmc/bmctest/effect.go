@@ -21,8 +21,8 @@ type Effect struct {
 func (e Effect) String() string { return defaultTo(e.name, "nothing") }
 
 // Effects lists one effect of each kind, some with several values, for tests that go through all of them. A client can
-// bear the Delay of 50 milliseconds, and a patient one the Drip; with any other it should fail, or say that the power
-// state is unknown, in bounded time.
+// bear the Delay of 50 milliseconds, a patient one the Drip, and a careful one what is wrong with a Location or a part
+// that it does not need; with any other it should fail, or say that the power state is unknown, in bounded time.
 func Effects() []Effect {
 	return []Effect{
 		Refuse(), Silent(), PlainHTTP(),
@@ -35,6 +35,11 @@ func Effects() []Effect {
 		Locked(), Unavailable(time.Second),
 		RedirectLoop(), RedirectTo("https://another-bmc.invalid/redfish/v1/"),
 		Property("PowerState", nil), Property("PowerState", 1), WithoutProperty("PowerState"),
+		Body("null"), Body("[]"), Body(`"text"`), LongBody(4 << 20), LongError(http.StatusInternalServerError, 1<<20),
+		GzipBomb(1 << 30), Raw("HTTP/1.1 200 OK\r\nA header without a colon\r\n\r\n{}"), Echo(http.StatusInternalServerError),
+		Members(1000), Property("Members", nil), Property("Members@odata.nextLink", ":%zz"),
+		Property("Members@odata.nextLink", "/redfish/v1/Systems?page=2"),
+		EscapedLocation(), BareLocation(), WithoutHeader("Location"), WithoutBody(), WithoutHeader("X-Auth-Token"),
 	}
 }
 

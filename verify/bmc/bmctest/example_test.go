@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 func Example() {
@@ -50,7 +51,7 @@ func Example() {
 
 func ExampleRedfish_Logins() {
 	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{
-		Users:     map[string]string{"operator": "right"},
+		Users:     map[string]secret.Text{"operator": secret.New("right")},
 		LockAfter: 2,
 	})
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 var ErrNotInstalled = errors.New("not installed")
 
 // IPMI is a BMC that speaks IPMI 2.0 over UDP with cipher suite 3: OpenIPMI's ipmi_sim, behind a relay that counts logins
-// and loses packets on demand. It is made by NewIPMI, must be closed, and is safe for concurrent use.
+// and loses packets on demand. It is made by NewIPMI, must be closed, and is safe for concurrent use. The methods of a nil
+// or zero IPMI panic, as those of an httptest.Server do.
 type IPMI struct {
 	program string
 	dir     string
@@ -29,9 +30,14 @@ type IPMI struct {
 	closed bool
 }
 
-// NewIPMI starts a BMC and returns when it answers. The context bounds the start only. The error matches ErrNotInstalled
+var errNilContext = errors.New("bmctest: the context is nil")
+
+// NewIPMI starts a BMC and returns when it answers. The context bounds the start only; nil is an error. The error matches ErrNotInstalled
 // where ipmi_sim is missing, and else says what is wrong with config or why the program did not start.
 func NewIPMI(ctx context.Context, config IPMIConfig) (*IPMI, error) {
+	if ctx == nil {
+		return nil, errNilContext
+	}
 	config, err := config.complete()
 	if err != nil {
 		return nil, err
@@ -118,6 +124,9 @@ func (b *IPMI) stop() {
 
 // Restart starts the BMC anew, after a Kill or instead of one, and returns when it answers. All its sessions are gone.
 func (b *IPMI) Restart(ctx context.Context) error {
+	if ctx == nil {
+		return errNilContext
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {

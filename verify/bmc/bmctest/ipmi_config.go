@@ -10,14 +10,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 // IPMIConfig says what IPMI BMC to make. The zero value is one on a free port of the loopback interface, with one user,
 // that is off.
 type IPMIConfig struct {
-	Addr  string            // host:port to answer on; "127.0.0.1:0" if empty
-	Users map[string]string // password by name, all administrators; DefaultUser with DefaultPassword if empty
-	Power string            // "on" or "off"; off if empty
+	Addr  string // host:port to answer on; "127.0.0.1:0" if empty
+	Power string // "on" or "off"; off if empty
+
+	// Users has the password of each user, all administrators; DefaultUser with DefaultPassword if empty.
+	Users map[string]secret.Text
 }
 
 // What ipmi_sim can hold. IPMI itself allows 16 and 20 bytes, and has 63 users of which the first is the anonymous one.
@@ -44,7 +48,7 @@ func (c IPMIConfig) complete() (IPMIConfig, error) {
 		if !quotable(name, maxIPMIUserName) {
 			errs = append(errs, fmt.Errorf("bmctest: user name %q: "+want, name, maxIPMIUserName))
 		}
-		if !quotable(c.Users[name], maxIPMIPassword) {
+		if !quotable(c.Users[name].Reveal(), maxIPMIPassword) {
 			errs = append(errs, fmt.Errorf("bmctest: password of user %q: "+want, name, maxIPMIPassword))
 		}
 	}
@@ -69,7 +73,7 @@ mc_enable 0x20
 `
 
 // lanConfig is ipmi_sim's configuration, ipmi_lan(5). User 1 is not there, so that nobody logs in without a name.
-func lanConfig(addr *net.UDPAddr, users map[string]string) string {
+func lanConfig(addr *net.UDPAddr, users map[string]secret.Text) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, `name "bmctest"
 set_working_mc 0x20
@@ -85,7 +89,7 @@ set_working_mc 0x20
   chassis_control "./chassis.sh 0x20"
 `, addr.IP, addr.Port)
 	for i, name := range slices.Sorted(maps.Keys(users)) {
-		fmt.Fprintf(&s, "  user %d true \"%s\" \"%s\" admin 10 md5\n", i+2, name, users[name])
+		fmt.Fprintf(&s, "  user %d true \"%s\" \"%s\" admin 10 md5\n", i+2, name, users[name].Reveal())
 	}
 	return s.String()
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 func newIPMI(t *testing.T, config bmctest.IPMIConfig) *bmctest.IPMI {
@@ -67,14 +68,17 @@ func TestIpmitoolControlsPower(t *testing.T) {
 }
 
 func TestIpmitoolNeedsRightCredentials(t *testing.T) {
-	odd := map[string]string{"u#$;=,%&*()'\\<": "!#$%&()*+,-./:;<=>?", "other": "@[]^_`{|}~\\'xyz"}
-	longest := map[string]string{strings.Repeat("u", 15): strings.Repeat("p", 19)}
+	odd := map[string]secret.Text{
+		"u#$;=,%&*()'\\<": secret.New("!#$%&()*+,-./:;<=>?"),
+		"other":           secret.New("@[]^_`{|}~\\'xyz"),
+	}
+	longest := map[string]secret.Text{strings.Repeat("u", 15): secret.New(strings.Repeat("p", 19))}
 	succeeded := bmctest.Logins{Attempts: 1, Succeeded: 1}
 	refused := bmctest.Logins{Attempts: 1, Failed: 1}
 	brokenOff := bmctest.Logins{Attempts: 1} // by the client, which finds that the BMC knows another password
 	tests := []struct {
 		name           string
-		users          map[string]string
+		users          map[string]secret.Text
 		user, password string
 		fails          bool
 		logins         bmctest.Logins
@@ -142,7 +146,7 @@ func TestIpmitoolFailsWithoutAnswer(t *testing.T) {
 func TestNewIPMIRefusesBadConfig(t *testing.T) {
 	fakeSim(t, "")
 	user := func(name, password string) bmctest.IPMIConfig {
-		return bmctest.IPMIConfig{Users: map[string]string{name: password}}
+		return bmctest.IPMIConfig{Users: map[string]secret.Text{name: secret.New(password)}}
 	}
 	tests := []struct {
 		name   string

@@ -15,7 +15,7 @@ import (
 )
 
 // Redfish is a BMC that speaks Redfish (DMTF DSP0266) over HTTPS. It is made by NewRedfish, must be closed, and is safe
-// for concurrent use.
+// for concurrent use. The methods of a nil or zero Redfish panic, as those of an httptest.Server do.
 type Redfish struct {
 	config RedfishConfig
 	certs  certificates

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 // The user that a BMC has when its configuration names none.
@@ -28,9 +30,11 @@ const (
 // RedfishConfig says what BMC to make. The zero value is a healthy one on a free port of the loopback interface, with one
 // user and one system "1" that is off.
 type RedfishConfig struct {
-	Addr    string            // host:port to listen on; "127.0.0.1:0" if empty
-	Users   map[string]string // password by name; DefaultUser with DefaultPassword if empty
-	Systems []System          // one system with ID "1" if empty
+	Addr    string   // host:port to listen on; "127.0.0.1:0" if empty
+	Systems []System // one system with ID "1" if empty
+
+	// Users has the password of each user; DefaultUser with DefaultPassword if empty.
+	Users map[string]secret.Text
 
 	Certificate Certificate // what is wrong with the BMC's certificate, if anything
 	Faults      []Fault     // set from the start, as by SetFault
@@ -38,6 +42,10 @@ type RedfishConfig struct {
 	// LockAfter is the number of failed logins in a row after which an account is locked: even the right password is
 	// then answered 403. An account is never locked if it is 0.
 	LockAfter int
+
+	// NoSessions leaves out the session service: clients use HTTP Basic authentication, as with the emulator of
+	// sushy-tools.
+	NoSessions bool
 
 	// MaxSessions is the number of sessions that may be open at a time, 16 if it is 0. One more is answered 503.
 	MaxSessions int
@@ -107,7 +115,7 @@ func (c RedfishConfig) check() error {
 		if name == "" || strings.Contains(name, ":") {
 			errs = append(errs, fmt.Errorf("bmctest: user name %q: want a name without colon", name))
 		}
-		if c.Users[name] == "" {
+		if c.Users[name].IsZero() {
 			errs = append(errs, fmt.Errorf("bmctest: user %q has no password", name))
 		}
 	}
@@ -129,9 +137,9 @@ func checkSystems(systems []System) error {
 	return errors.Join(errs...)
 }
 
-func usersOrDefault(users map[string]string) map[string]string {
+func usersOrDefault(users map[string]secret.Text) map[string]secret.Text {
 	if len(users) == 0 {
-		return map[string]string{DefaultUser: DefaultPassword}
+		return map[string]secret.Text{DefaultUser: secret.New(DefaultPassword)}
 	}
 	return maps.Clone(users)
 }

@@ -6,12 +6,15 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 // session is an open Redfish session.
 type session struct {
-	id, user, token string
-	created, used   time.Time
+	id, user      string
+	token         secret.Text
+	created, used time.Time
 }
 
 // login judges credentials. If they are wrong, the refusal is the response to them.
@@ -21,7 +24,7 @@ func (b *Redfish) login(user, password, path string) (refusal reply, ok bool) {
 		b.logins.Failed++
 		return locked(), false
 	}
-	if !known || password != want {
+	if !known || password != want.Reveal() {
 		b.logins.Failed++
 		if known {
 			b.failures[user]++
@@ -49,7 +52,7 @@ func (b *Redfish) authenticate(r *http.Request) (refusal reply, ok bool) {
 func (b *Redfish) touchSession(token string) bool {
 	b.expireSessions()
 	for _, s := range b.sessions {
-		if s.token == token {
+		if s.token.Reveal() == token {
 			s.used = time.Now()
 			return true
 		}
@@ -86,11 +89,11 @@ func (b *Redfish) openSession(c *call) reply {
 	}
 	b.opened++
 	now := time.Now()
-	s := &session{id: strconv.Itoa(b.opened), user: user, token: rand.Text(), created: now, used: now}
+	s := &session{id: strconv.Itoa(b.opened), user: user, token: secret.New(rand.Text()), created: now, used: now}
 	b.sessions = append(b.sessions, s)
 	r := show(http.StatusCreated, s.object())
 	r.header.Set("Location", s.path())
-	r.header.Set("X-Auth-Token", s.token)
+	r.header.Set("X-Auth-Token", s.token.Reveal())
 	return r
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 const (
@@ -324,9 +325,9 @@ func TestNewRedfishRefusesBadConfig(t *testing.T) {
 		want   string
 	}{
 		{"address", bmctest.RedfishConfig{Addr: "127.0.0.1:none"}, "listen on 127.0.0.1:none"},
-		{"no name", bmctest.RedfishConfig{Users: map[string]string{"": "p"}}, `user name ""`},
-		{"colon", bmctest.RedfishConfig{Users: map[string]string{"a:b": "p"}}, "without colon"},
-		{"no password", bmctest.RedfishConfig{Users: map[string]string{"a": ""}}, `user "a" has no password`},
+		{"no name", bmctest.RedfishConfig{Users: map[string]secret.Text{"": secret.New("p")}}, `user name ""`},
+		{"colon", bmctest.RedfishConfig{Users: map[string]secret.Text{"a:b": secret.New("p")}}, "without colon"},
+		{"no password", bmctest.RedfishConfig{Users: map[string]secret.Text{"a": secret.New("")}}, `user "a" has no password`},
 		{"no ID", bmctest.RedfishConfig{Systems: []bmctest.System{{}}}, `system ID ""`},
 		{"slash in ID", bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "a/b"}}}, `system ID "a/b"`},
 		{"dots", bmctest.RedfishConfig{Systems: []bmctest.System{{ID: ".."}}}, `system ID ".."`},

@@ -23,13 +23,16 @@ var getOnly = []string{http.MethodGet}
 
 // find is the resource at a path, nil if there is none. b.mu is held.
 func (b *Redfish) find(path string) *resource {
+	if b.config.NoSessions && strings.HasPrefix(path, sessionServicePath) {
+		return nil
+	}
 	switch path {
 	case "/redfish":
 		return &resource{open: getOnly, get: static(object{"v1": rootPath + "/"})}
 	case rootPath:
-		return &resource{open: getOnly, get: static(serviceRoot())}
+		return &resource{open: getOnly, get: static(b.serviceRoot())}
 	case rootPath + "/odata":
-		return &resource{open: getOnly, get: static(odata())}
+		return &resource{open: getOnly, get: static(b.odata())}
 	case rootPath + "/$metadata":
 		return &resource{open: getOnly, get: metadata}
 	case sessionServicePath:
@@ -79,8 +82,8 @@ func (b *Redfish) systemResource(id string) *resource {
 	return res
 }
 
-func serviceRoot() object {
-	return object{
+func (b *Redfish) serviceRoot() object {
+	root := object{
 		"@odata.id":      rootPath + "/",
 		"@odata.type":    "#ServiceRoot.v1_15_0.ServiceRoot",
 		"Id":             "RootService",
@@ -94,11 +97,20 @@ func serviceRoot() object {
 		"SessionService": link(sessionServicePath),
 		"Links":          object{"Sessions": link(sessionsPath)},
 	}
+	if b.config.NoSessions {
+		delete(root, "SessionService")
+		root["Links"] = object{}
+	}
+	return root
 }
 
-func odata() object {
+func (b *Redfish) odata() object {
+	names := []string{"Service", "Systems", "Managers", "Chassis"}
+	if !b.config.NoSessions {
+		names = append(names, "SessionService")
+	}
 	var services []object
-	for _, name := range []string{"Service", "Systems", "Managers", "Chassis", "SessionService"} {
+	for _, name := range names {
 		url := rootPath + "/"
 		if name != "Service" {
 			url += name

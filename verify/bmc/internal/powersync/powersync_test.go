@@ -16,6 +16,7 @@ import (
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 // hall is a Syncer, its store, and the one node "a" in it.
@@ -74,7 +75,7 @@ func startRedfish(t *testing.T, power string) (*bmctest.Redfish, bmc.Config) {
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	return server, bmc.Config{
 		Host: server.Host(), RedfishPort: server.Port(), RootCAs: server.CertPool(), Protocol: bmc.Redfish,
-		User: bmctest.DefaultUser, Password: bmctest.DefaultPassword, Timeout: 2 * time.Second,
+		User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword), Timeout: 2 * time.Second,
 	}
 }
 
@@ -145,7 +146,7 @@ func startIPMI(t *testing.T, power string) (*bmctest.IPMI, bmc.Config) {
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	return server, bmc.Config{
 		Host: server.Host(), IPMIPort: server.Port(), Protocol: bmc.IPMI,
-		User: bmctest.DefaultUser, Password: bmctest.DefaultPassword, Timeout: 3 * time.Second,
+		User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword), Timeout: 3 * time.Second,
 	}
 }
 

@@ -1,0 +1,159 @@
+package bmctest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// Body answers 200 with that body, which is said to be JSON.
+func Body(text string) Effect {
+	return canned(fmt.Sprintf("Body(%.40q)", text), func() reply {
+		return newReply(http.StatusOK, "application/json", []byte(text))
+	})
+}
+
+// LongBody answers 200 with a JSON object of n bytes. It takes no memory.
+func LongBody(n int) Effect {
+	return request(fmt.Sprintf("LongBody(%d)", n), func(x *exchange) {
+		x.stream(newReply(http.StatusOK, "application/json", nil), n)
+	})
+}
+
+// LongError answers with an error of that HTTP status whose body is a JSON object of n bytes. It takes no memory.
+func LongError(code, n int) Effect {
+	return request(fmt.Sprintf("LongError(%d, %d)", code, n), func(x *exchange) {
+		x.stream(newReply(code, "application/json", nil), n)
+	})
+}
+
+// stream sends a reply with a JSON object of n bytes.
+func (x *exchange) stream(p reply, n int) {
+	const begin, end = `{"Name":"`, `"}`
+	x.send(p)
+	_, _ = io.WriteString(x.w, begin)
+	more := []byte(strings.Repeat("A", 4096))
+	for n -= len(begin) + len(end); n > 0; n -= len(more) {
+		if _, err := x.w.Write(more[:min(n, len(more))]); err != nil {
+			return
+		}
+	}
+	_, _ = io.WriteString(x.w, end)
+}
+
+// GzipBomb answers 200 with a JSON object that is compressed, whether or not the client takes that, and has about n bytes
+// once it is decompressed.
+func GzipBomb(n int) Effect {
+	const part = 1 << 20
+	packed := func(text string) []byte {
+		var buf bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&buf, gzip.BestCompression) // a level that exists
+		_, _ = io.WriteString(w, text)                          // to memory
+		_ = w.Close()
+		return buf.Bytes()
+	}
+	begin, middle, end := packed(`{"Name":"`), packed(strings.Repeat("A", part)), packed(`"}`)
+	return request(fmt.Sprintf("GzipBomb(%d)", n), func(x *exchange) {
+		p := newReply(http.StatusOK, "application/json", begin)
+		p.header.Set("Content-Encoding", "gzip")
+		x.send(p)
+		for range n / part {
+			if _, err := x.w.Write(middle); err != nil {
+				return
+			}
+		}
+		_, _ = x.w.Write(end)
+	})
+}
+
+// Raw sends that text as the whole response, status line and header included, and closes the connection. It says what no
+// HTTP library lets a server say.
+func Raw(response string) Effect {
+	return request(fmt.Sprintf("Raw(%d bytes)", len(response)), func(x *exchange) {
+		if c, ok := x.take(); ok {
+			_, _ = io.WriteString(c, response)
+			_ = c.Close()
+		}
+	})
+}
+
+// Echo answers with an error of that HTTP status whose message is the whole request: its header, credentials included,
+// and its body. So do error pages of services that were left in debug mode.
+func Echo(code int) Effect {
+	return request(fmt.Sprintf("Echo(%d)", code), func(x *exchange) {
+		r := x.call.Clone(x.call.Context())
+		r.Body = io.NopCloser(bytes.NewReader(x.call.body))
+		dump, _ := httputil.DumpRequest(r, true) // the body is in memory
+		x.send(problem(code, "Base.1.18.GeneralError", string(dump)))
+	})
+}
+
+// Header sets a header of the proper answer.
+func Header(name, value string) Effect {
+	return head(fmt.Sprintf("Header(%q, %q)", name, value), func(h http.Header) { h.Set(name, value) })
+}
+
+// WithoutHeader leaves a header out of the proper answer.
+func WithoutHeader(name string) Effect {
+	return head(fmt.Sprintf("WithoutHeader(%q)", name), func(h http.Header) { h.Del(name) })
+}
+
+// EscapedLocation writes the Location of a new session as a whole URL, of a name that only the BMC knows, and escapes all
+// characters of the session's ID.
+func EscapedLocation() Effect {
+	return head("EscapedLocation()", func(h http.Header) {
+		collection, id := path.Split(h.Get("Location"))
+		var escaped strings.Builder
+		for _, b := range []byte(id) {
+			fmt.Fprintf(&escaped, "%%%02x", b)
+		}
+		h.Set("Location", "https://bmc.invalid"+collection+escaped.String())
+	})
+}
+
+// BareLocation gives the ID of a new session alone as its Location.
+func BareLocation() Effect {
+	return head("BareLocation()", func(h http.Header) { h.Set("Location", url.PathEscape(path.Base(h.Get("Location")))) })
+}
+
+// WithoutBody leaves the body out of the proper answer.
+func WithoutBody() Effect {
+	return request("WithoutBody()", func(x *exchange) {
+		p := x.answer()
+		p.body = nil
+		p.header.Del("Content-Type")
+		x.send(p)
+	})
+}
+
+// head changes the header of the proper answer.
+func head(name string, change func(http.Header)) Effect {
+	return request(name, func(x *exchange) {
+		p := x.answer()
+		change(p.header)
+		x.send(p)
+	})
+}
+
+// Members gives a collection n members, of which each leads nowhere but the last, to where the first led.
+func Members(n int) Effect {
+	return edit(fmt.Sprintf("Members(%d)", n), func(o object) {
+		encoded, err := json.Marshal(o["Members"])
+		var members []object
+		if err != nil || json.Unmarshal(encoded, &members) != nil || len(members) == 0 || n < 1 {
+			return
+		}
+		var paths []string
+		for i := range n - 1 {
+			paths = append(paths, fmt.Sprint(o["@odata.id"], "/none-", i))
+		}
+		o["Members"], o["Members@odata.count"] = append(links(paths), members[0]), n
+	})
+}

@@ -1,0 +1,72 @@
+package bmc
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ironstate/ironstate/verify"
+)
+
+// connection is the way to a BMC over one protocol, for one session. It is used
+// by one goroutine at a time.
+type connection interface {
+	// protocol and address are for errors.
+	protocol() string
+	address() string
+	// open connects and logs in.
+	open(context.Context) error
+	// begin gives the operation that follows the limits of the Config anew.
+	begin()
+	// checkManagement finds out whether the BMC lets its client set the boot
+	// device.
+	checkManagement(context.Context) error
+	// powerState reads the power state in the words of the protocol.
+	powerState(context.Context) (string, error)
+	// setPower asks for a power state in bmclib's words: on, off, soft, cycle.
+	setPower(ctx context.Context, word string) error
+	// close logs out and frees what open took, whether or not open failed.
+	close(context.Context)
+	// scrubber knows the secrets that errors of the connection must not hold.
+	scrubber() *scrubber
+}
+
+// overProtocols does something over the protocol that is configured, or, for
+// Auto, over Redfish and then IPMI if there is no Redfish.
+func (c Config) overProtocols(do func(connection) error) error {
+	switch c.Protocol {
+	case Redfish:
+		return do(newRedfish(c))
+	case IPMI:
+		return do(newIPMI(c))
+	}
+	redfish := newRedfish(c)
+	err := do(redfish)
+	if err == nil || !redfish.absent(err) {
+		return err
+	}
+	if ipmiErr := do(newIPMI(c)); ipmiErr != nil {
+		return fmt.Errorf("%w; before that: %w", ipmiErr, err)
+	}
+	return nil
+}
+
+// takeStep takes a step and makes the error that the caller sees. Every text of
+// the BMC's or a driver's goes through here.
+func takeStep(ctx context.Context, c connection, limit time.Duration, name verify.Step, take func(context.Context) error) error {
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	err := take(ctx)
+	if err == nil {
+		return nil
+	}
+	seen := &verify.Error{Step: name, Protocol: c.protocol(), Host: c.address(), Kind: kindOf(err)}
+	seen.Err = &failure{kind: seen.Kind, text: c.scrubber().clean(err.Error()), err: cause(err)}
+	if ended := ctx.Err(); ended != nil {
+		seen.Kind, seen.Err = verify.KindOf(ended), ended
+	}
+	return seen
+}

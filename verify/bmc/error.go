@@ -1,0 +1,99 @@
+package bmc
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"syscall"
+
+	"github.com/ironstate/ironstate/verify"
+)
+
+// failure is an error whose kind is known where it arises. Its text may hold what
+// a BMC said until it has gone through [scrubber.clean].
+type failure struct {
+	kind verify.Kind
+	text string
+	err  error // that errors.Is may find, without a text of the BMC's; may be nil
+}
+
+func (f *failure) Error() string { return f.text }
+
+func (f *failure) Unwrap() error { return f.err }
+
+func fail(kind verify.Kind, err error) *failure {
+	return &failure{kind: kind, text: err.Error(), err: cause(err)}
+}
+
+func unsupported(text string) *failure { return &failure{kind: verify.Unsupported, text: text} }
+
+func garbled(text string) *failure { return &failure{kind: verify.Protocol, text: text} }
+
+// known are this package's own errors that callers within it tell apart.
+var known = []error{
+	context.DeadlineExceeded, context.Canceled,
+	errNoServiceRoot, errNoSessions, errNoIPMI, errFingerprint, errBytes, errAnswer, errRequests, errMembers,
+}
+
+// cause returns the part of an error that callers may ask for: an error that is
+// the same whatever the BMC says. Others hold texts of the BMC's.
+func cause(err error) error {
+	for _, k := range known {
+		if errors.Is(err, k) {
+			return k
+		}
+	}
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	return nil
+}
+
+// kindOf returns what an error of the network, of TLS or of a context stands
+// for, and [verify.Protocol] for any other.
+func kindOf(err error) verify.Kind {
+	var (
+		known     *failure
+		name      *net.DNSError
+		dial      *net.OpError
+		network   net.Error
+		untrusted *tls.CertificateVerificationError
+		alert     tls.AlertError
+		authority x509.UnknownAuthorityError
+	)
+	switch {
+	case errors.As(err, &known):
+		return known.kind
+	case verify.KindOf(err) != verify.Failed:
+		return verify.KindOf(err)
+	case errors.As(err, &untrusted), errors.As(err, &alert), errors.As(err, &authority),
+		errors.Is(err, errFingerprint):
+		return verify.TLS
+	case errors.As(err, &network) && network.Timeout():
+		return verify.Timeout
+	case errors.As(err, &name), errors.As(err, &dial) && dial.Op == "dial":
+		return verify.Unreachable
+	default:
+		return verify.Protocol
+	}
+}
+
+// guarded calls a driver; its panic is an error. The text tells the value only
+// where the Go runtime made it.
+func guarded(f func() error) (err error) {
+	defer func() {
+		switch value := recover().(type) {
+		case nil:
+		case runtime.Error:
+			err = garbled("the driver panicked: " + value.Error())
+		default:
+			err = garbled(fmt.Sprintf("the driver panicked with a value of type %T", value))
+		}
+	}()
+	return f()
+}

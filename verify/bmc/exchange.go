@@ -1,0 +1,200 @@
+package bmc
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/ironstate/ironstate/verify"
+)
+
+// maxRedirects is more than a service needs that puts a slash behind paths.
+const maxRedirects = 3
+
+// exchanger sends requests to one BMC, one after the other over one connection,
+// and keeps within a budget. It follows no link to another host.
+type exchanger struct {
+	config    Config
+	host      string // with the port
+	origin    string // scheme and host, as they stand in a URL
+	transport *http.Transport
+	budget    budget
+}
+
+func newExchanger(c Config, host string) *exchanger {
+	e := &exchanger{config: c, host: host, origin: (&url.URL{Scheme: "https", Host: host}).String()}
+	e.transport = &http.Transport{
+		TLSClientConfig:        tlsConfig(c),
+		MaxResponseHeaderBytes: 64 << 10,
+		MaxConnsPerHost:        1,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &meteredConn{Conn: conn, budget: &e.budget}, nil
+		},
+	}
+	return e
+}
+
+// request is a request before it is sent.
+type request struct {
+	method string
+	path   string // as a link has it, escaped; without the base path
+	header http.Header
+	body   []byte
+}
+
+func (r request) String() string { return r.method + " " + r.path }
+
+// answer is a response that has been read, to the request that it answers.
+type answer struct {
+	request
+	status int
+	reason string // the status line's
+	header http.Header
+	body   []byte
+}
+
+// send sends a request and follows the redirects of a GET. The answer is nil where
+// there is none, and holds the status and the header where only its body failed.
+func (e *exchanger) send(ctx context.Context, r request) (*answer, error) {
+	for range maxRedirects + 1 {
+		a, err := e.sendOnce(ctx, r)
+		if a != nil {
+			a.request = r
+		}
+		if err != nil || a.status/100 != 3 {
+			return a, e.about(r, err)
+		}
+		if r.method != http.MethodGet {
+			return nil, e.about(r, garbled("the BMC redirects a request that is no GET"))
+		}
+		if r.path, err = e.follow(r.path, a.header.Get("Location")); err != nil {
+			return nil, e.about(r, err)
+		}
+	}
+	return nil, e.about(r, garbled("too many redirects"))
+}
+
+// about adds the request to an error.
+func (e *exchanger) about(r request, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &failure{kind: kindOf(err), text: fmt.Sprintf("%v: %v", r, err), err: cause(err)}
+}
+
+func (e *exchanger) sendOnce(ctx context.Context, r request) (*answer, error) {
+	if !e.budget.request() {
+		return nil, fail(verify.Protocol, errRequests)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, e.origin+e.config.BasePath+r.path, bytes.NewReader(r.body))
+	if err != nil {
+		return nil, garbled("the path is malformed")
+	}
+	for name, values := range r.header {
+		req.Header[name] = values
+	}
+	req.Header.Set("Accept", "application/json")
+	if len(r.body) > 0 {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := e.transport.RoundTrip(req)
+	if err != nil {
+		return nil, e.broken(ctx, err)
+	}
+	defer resp.Body.Close()
+	a := &answer{status: resp.StatusCode, reason: resp.Status, header: resp.Header}
+	if a.body, err = e.read(resp); err != nil {
+		return a, e.broken(ctx, err)
+	}
+	return a, nil
+}
+
+// read returns the body of a response: all of it, or the beginning of an error's.
+func (e *exchanger) read(resp *http.Response) ([]byte, error) {
+	limit := e.config.Limits.AnswerBytes
+	if resp.StatusCode >= 400 {
+		limit = min(limit, errorBytes)
+	}
+	var body bytes.Buffer
+	if 0 < resp.ContentLength && resp.ContentLength <= limit {
+		body.Grow(int(resp.ContentLength) + bytes.MinRead)
+	}
+	n, err := body.ReadFrom(io.LimitReader(resp.Body, limit+1))
+	switch {
+	case resp.Uncompressed && !e.budget.spend(int(n)):
+		return nil, errBytes
+	case resp.StatusCode >= 400:
+		return body.Bytes()[:min(n, limit)], nil // what came is as good a reason as the whole
+	case err != nil:
+		return nil, err
+	case n > limit:
+		return nil, errAnswer
+	}
+	return body.Bytes(), nil
+}
+
+// broken returns why there is no answer: the context's end where that is why.
+func (e *exchanger) broken(ctx context.Context, err error) error {
+	if ended := ctx.Err(); ended != nil {
+		err = ended
+	} else if e.budget.bytes.Load() < 0 {
+		err = errBytes
+	}
+	return fail(kindOf(err), err)
+}
+
+// follow returns the path that a link in the answer to a request leads to.
+func (e *exchanger) follow(from, link string) (string, error) {
+	base, err := url.Parse(e.origin + e.config.BasePath + from)
+	if err != nil {
+		return "", garbled("the path is malformed")
+	}
+	target, err := base.Parse(link)
+	switch {
+	case err != nil, link == "", target.Opaque != "":
+		return "", garbled("the BMC's link is malformed")
+	case target.Scheme != base.Scheme || !e.isHost(target) || target.User != nil:
+		return "", garbled("the BMC sends us to another host")
+	}
+	for element := range strings.SplitSeq(target.Path, "/") {
+		if element == ".." { // escaped: a proxy could take it for what it says
+			return "", garbled("the BMC's link is malformed")
+		}
+	}
+	path := e.inner(target.EscapedPath())
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	if target.RawQuery != "" {
+		path += "?" + target.RawQuery
+	}
+	return path, nil
+}
+
+// isHost reports whether a URL is one of the BMC's.
+func (e *exchanger) isHost(u *url.URL) bool {
+	port := u.Port()
+	if port == "" {
+		port = "443"
+	}
+	return strings.EqualFold(net.JoinHostPort(u.Hostname(), port), e.host)
+}
+
+// inner takes the base path off, which a proxy may have put before a path.
+func (e *exchanger) inner(path string) string {
+	if rest, ok := strings.CutPrefix(path, e.config.BasePath+"/"); ok && e.config.BasePath != "" {
+		return "/" + rest
+	}
+	return path
+}
+
+func (e *exchanger) close() { e.transport.CloseIdleConnections() }

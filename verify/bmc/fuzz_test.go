@@ -1,0 +1,201 @@
+package bmc_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"log"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
+)
+
+// bender changes JSON documents as its bytes say; without bytes it changes nothing.
+type bender struct{ script []byte }
+
+func (b *bender) next(n int) int {
+	if len(b.script) == 0 {
+		return 0
+	}
+	first := int(b.script[0])
+	b.script = b.script[1:]
+	return first % n
+}
+
+// oddities are put in the place of values; the strings are links as well.
+var oddities = []any{
+	nil, true, -1, 1e308, "", "On", password, []any{}, []any{nil}, map[string]any{}, map[string]any{"@odata.id": nil},
+	":%zz", "//evil.invalid/", "https://evil.invalid/redfish/v1/Systems/1", "/redfish/v1/../../x", "%2e%2e/%2e%2e/x", "@evil.invalid/",
+	"?page=2", "#x", "/redfish/v1/Systems?page=3", "/redfish/v1/", "/redfish/v1/SessionService/Sessions", "\x00\n\r", strings.Repeat("A", 1<<16),
+	json.Number("1e999999"), []any{[]any{[]any{[]any{}}}},
+}
+
+func (b *bender) bend(value any) any {
+	switch b.next(8) {
+	case 1:
+		return oddities[b.next(len(oddities))]
+	case 2:
+		return []any{value, value}
+	case 3:
+		return map[string]any{"@odata.id": value}
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		bent := make(map[string]any)
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			switch b.next(16) {
+			case 1:
+				continue
+			case 2:
+				bent[strings.ToLower(key)] = v[key]
+			default:
+				bent[key] = b.bend(v[key])
+			}
+		}
+		if b.next(16) == 1 {
+			bent["Members@odata.nextLink"] = oddities[b.next(len(oddities))]
+		}
+		return bent
+	case []any:
+		var bent []any
+		for _, element := range v {
+			for range 1 + b.next(4)*b.next(40) {
+				bent = append(bent, b.bend(element))
+			}
+		}
+		return bent
+	}
+	return value
+}
+
+// fuzzedBMC is a Redfish service whose answers are bent.
+type fuzzedBMC struct {
+	mu       sync.Mutex
+	bender   bender
+	requests int
+	logins   int
+	open     int
+}
+
+// resources are what the service has when nothing is bent.
+var resources = map[string]string{
+	"GET /redfish/v1/": `{"Systems": {"@odata.id": "/redfish/v1/Systems"}, "SessionService": {"@odata.id": "/redfish/v1/SessionService"},
+		"Links": {"Sessions": {"@odata.id": "/redfish/v1/SessionService/Sessions"}}}`,
+	"POST /redfish/v1/SessionService/Sessions": `{"@odata.id": "/redfish/v1/SessionService/Sessions/1", "Id": "1"}`,
+	"GET /redfish/v1/Systems":                  `{"Members": [{"@odata.id": "/redfish/v1/Systems/1"}, {"@odata.id": "/redfish/v1/Systems/2"}]}`,
+	"GET /redfish/v1/Systems/1": `{"@odata.type": "#ComputerSystem.v1_22_0.ComputerSystem", "Id": "1", "Name": "node", "PowerState": "On",
+		"Boot": {"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Once", "BootSourceOverrideMode": "UEFI"},
+		"Actions": {"#ComputerSystem.Reset": {"target": "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset",
+			"ResetType@Redfish.AllowableValues": ["On", "ForceOff"]}}}`,
+	"GET /redfish/v1/Systems/2": `{"Name": "other", "PowerState": "Off"}`,
+}
+
+func (f *fuzzedBMC) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.requests++
+	asked, _ := io.ReadAll(r.Body) // half of it will do
+	status := [...]int{200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 404, 500, 401, 307, 204}[f.bender.next(16)]
+	resource, known := resources[r.Method+" "+r.URL.Path]
+	switch {
+	case r.Method == http.MethodDelete:
+		f.open--
+		status = http.StatusNoContent
+	case r.Method == http.MethodPost && strings.Contains(string(asked), "UserName"):
+		f.logins++
+		if status < 300 {
+			f.open++
+			w.Header().Set("X-Auth-Token", "token")
+			w.Header().Set("Location", [...]string{
+				"/redfish/v1/SessionService/Sessions/1", "/redfish/v1/SessionService/Sessions/%31", "", ":%zz", "1",
+				"https://other.invalid/redfish/v1/SessionService/Sessions/1",
+			}[f.bender.next(6)])
+		}
+		resource, known = resources["POST /redfish/v1/SessionService/Sessions"], true
+	case !known:
+		resource = resources["GET /redfish/v1/Systems/2"]
+	}
+	if status == http.StatusTemporaryRedirect {
+		link, _ := oddities[f.bender.next(len(oddities))].(string)
+		w.Header().Set("Location", link)
+	}
+	var value any
+	_ = json.Unmarshal([]byte(resource), &value) // it is well-formed
+	body, _ := json.Marshal(f.bender.bend(value))
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if status != http.StatusNoContent {
+		_, _ = w.Write(body)
+	}
+}
+
+// FuzzVerifier verifies against a BMC whose answers are bent: types changed,
+// members multiplied, links led astray. Whatever it says, a verification or a
+// request for power ends in time, within its limits, with one log-in at the most.
+func FuzzVerifier(f *testing.F) {
+	server := &fuzzedBMC{}
+	front := httptest.NewUnstartedServer(server)
+	front.Config.ErrorLog = log.New(io.Discard, "", 0)
+	front.StartTLS()
+	f.Cleanup(front.Close)
+	sum := sha256.Sum256(front.Certificate().Raw)
+	address := front.Listener.Addr().(*net.TCPAddr)
+	config := bmc.Config{
+		Host: address.IP.String(), RedfishPort: address.Port, Protocol: bmc.Redfish, Fingerprint: hex.EncodeToString(sum[:]),
+		User: user, Password: secret.New(password), Timeout: 10 * time.Second,
+	}
+	for i := range oddities {
+		f.Add(uint8(i), []byte{0, 1, byte(i)})
+		f.Add(uint8(i), []byte{0, 0, 0, 0, 0, 1, byte(i), 0, 0, 1, byte(i)})
+	}
+	f.Fuzz(func(t *testing.T, how uint8, script []byte) {
+		server.mu.Lock()
+		server.bender, server.requests, server.logins, server.open = bender{script}, 0, 0, 0
+		server.mu.Unlock()
+		config := config
+		config.SkipManagement = how&1 != 0
+		config.Auth = bmc.Auth(how >> 1 % 3)
+		switch how >> 3 % 3 {
+		case 0:
+			config.SystemID = "1"
+		case 1:
+			config.SystemName = "node"
+		}
+		if err := askFuzzed(t, config, how&0x80 != 0); err != nil {
+			require.NotErrorIs(t, err, verify.Timeout)
+			requireNoSecret(t, config, err)
+			require.NotContains(t, err.Error(), "panicked")
+		}
+		server.mu.Lock()
+		defer server.mu.Unlock()
+		require.LessOrEqual(t, server.requests, 64+4)
+		require.LessOrEqual(t, server.logins, 1)
+	})
+}
+
+// askFuzzed verifies, or sets the power.
+func askFuzzed(t *testing.T, config bmc.Config, power bool) error {
+	t.Helper()
+	ctx := context.Background()
+	if power {
+		d := newDriver(t, 0, map[string]bmc.Config{"node": config})
+		return d.SetPower(ctx, "node", states.PowerOff)
+	}
+	_, err := newVerifier(t, config).Verify(ctx)
+	return err
+}

@@ -1,0 +1,232 @@
+package bmc_test
+
+import (
+	"context"
+	"net/http"
+	"runtime"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+const (
+	systemsPath = "/redfish/v1/Systems"
+	systemPath  = systemsPath + "/1"
+)
+
+// Each of these ended the process by way of gofish 0.20.0, in a goroutine of its
+// own: it dereferences nil where a resource is null, and writes a map from two
+// goroutines where a page or a member of a collection fails.
+func TestNoAnswerEndsTheProcess(t *testing.T) {
+	link := func(to string) map[string]any { return map[string]any{"@odata.id": to} }
+	tests := map[string][]bmctest.Fault{
+		"a system is null":          {{On: systemPath, Do: bmctest.Body("null")}},
+		"a collection is null":      {{On: systemsPath, Do: bmctest.Body("null")}},
+		"the root is null":          {{On: "/redfish/v1/", Do: bmctest.Body("null")}},
+		"a system is a list":        {{On: systemPath, Do: bmctest.Body("[null]")}},
+		"members are null":          {{On: systemsPath, Do: bmctest.Property("Members", []any{nil, nil})}},
+		"a page is malformed":       {{On: systemsPath, Do: bmctest.Property("Members@odata.nextLink", ":%zz")}},
+		"a page is not there":       {{On: systemsPath, Do: bmctest.Property("Members@odata.nextLink", "/redfish/v1/none")}},
+		"a page is itself":          {{On: systemsPath, Do: bmctest.Property("Members@odata.nextLink", systemsPath)}},
+		"members are malformed":     {{On: systemsPath, Do: bmctest.Property("Members", []any{link(":%zz"), link("%zz"), link(systemPath)})}},
+		"members are other hosts'":  {{On: systemsPath, Do: bmctest.Property("Members", []any{link("//evil.invalid/x"), link("@evil.invalid")})}},
+		"members climb":             {{On: systemsPath, Do: bmctest.Property("Members", []any{link("/redfish/%2e%2e/x"), link("../../../x")})}},
+		"members fail, a page too":  {{On: systemsPath, Do: bmctest.Members(20)}, {On: systemPath, Do: bmctest.Body("null")}},
+		"an action leads elsewhere": {{On: systemPath, Do: bmctest.Property("Actions", map[string]any{"#ComputerSystem.Reset": map[string]any{"target": "//evil.invalid/x"}})}},
+	}
+	for name, faults := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, systemName := range []string{"", "1", "none"} {
+				server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Faults = faults })
+				config := configOf(server)
+				config.SystemName = systemName
+				_ = verifyFaulty(t, server, func(c *bmc.Config) { c.SystemName = systemName })
+				d := newDriver(t, 1, map[string]bmc.Config{"node": config})
+				_ = d.SetPower(t.Context(), "node", states.PowerOff)
+				require.NoError(t, d.Close(t.Context()))
+				require.Empty(t, server.Sessions())
+			}
+		})
+	}
+}
+
+func TestNothingGoesOnAfterTheCallerHasGivenUp(t *testing.T) {
+	server := startRedfish(t)
+	server.SetFault(bmctest.Fault{On: systemsPath, Do: bmctest.Members(40)})
+	server.SetFault(bmctest.Fault{Method: http.MethodGet, Skip: 1, Do: bmctest.Delay(20 * time.Millisecond)})
+	config := configOf(server)
+	config.SystemName = "1"
+	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
+	defer cancel()
+	_, err := newVerifier(t, config).Verify(ctx)
+	require.ErrorIs(t, err, verify.Timeout)
+	asked := len(server.Requests())
+	time.Sleep(100 * time.Millisecond)
+	require.Len(t, server.Requests(), asked)
+	require.Empty(t, server.Sessions())
+}
+
+func TestACollectionHasPages(t *testing.T) {
+	server := startRedfish(t, func(c *bmctest.RedfishConfig) {
+		c.Systems = []bmctest.System{{ID: "1"}, {ID: "2", Power: bmctest.PowerOn}}
+	})
+	server.SetFault(bmctest.Fault{On: systemsPath, Times: 1, Do: bmctest.Body(
+		`{"Members": [{"@odata.id": "/redfish/v1/Systems/1"}], "Members@odata.nextLink": "/redfish/v1/Systems?page=2"}`)})
+	server.SetFault(bmctest.Fault{On: systemsPath, Times: 1, Do: bmctest.Body(
+		`{"Members": [{"@odata.id": "/redfish/v1/Systems/2"}]}`)})
+	config := configOf(server)
+	config.SystemID = "2"
+	power, err := newVerifier(t, config).Verify(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, states.PowerOn, power)
+}
+
+func TestLimitsAreKept(t *testing.T) {
+	tests := map[string]struct {
+		limits bmc.Limits
+		faults []bmctest.Fault
+		text   string
+	}{
+		"requests": {limits: bmc.Limits{Requests: 3}, text: "more requests are needed than the limit"},
+		"bytes":    {limits: bmc.Limits{Bytes: 4000}, text: "the BMC sends more bytes than the limit"},
+		"an answer": {limits: bmc.Limits{AnswerBytes: 100},
+			text: "an answer is longer than the limit"},
+		"members": {limits: bmc.Limits{Members: 5}, faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(6)}},
+			text: "the collection of systems has more members than the limit"},
+		"bytes, decompressed": {
+			limits: bmc.Limits{Bytes: 5 << 20, AnswerBytes: 2 << 20},
+			faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(20)}, {Method: http.MethodGet, Skip: 1, Do: bmctest.GzipBomb(1 << 20)}},
+			text:   "the BMC sends more bytes than the limit",
+		},
+		"many members": {faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(200)}},
+			text: "more requests are needed than the limit"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Faults = test.faults })
+			config := configOf(server)
+			config.Limits, config.SystemName = test.limits, "1"
+			_, err := newVerifier(t, config).Verify(t.Context())
+			require.ErrorIs(t, err, verify.Protocol)
+			require.ErrorContains(t, err, test.text)
+			require.Empty(t, server.Sessions(), "a log-out is beyond the limits")
+			require.LessOrEqual(t, len(server.Requests()), 64+1)
+		})
+	}
+}
+
+func TestADriversCallsHaveTheLimitsEach(t *testing.T) {
+	server := startRedfish(t)
+	config := configOf(server)
+	config.Limits = bmc.Limits{Requests: 5}
+	d := newDriver(t, 1, map[string]bmc.Config{"node": config})
+	for range 10 {
+		_, err := d.PowerState(t.Context(), "node")
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, server.Logins().Attempts)
+}
+
+// floods are BMCs that send as much as they can.
+var floods = map[string]struct {
+	faults []bmctest.Fault
+	set    func(*bmc.Config)
+}{
+	"a gzip bomb": {
+		faults: []bmctest.Fault{{On: systemPath, Do: bmctest.GzipBomb(10 << 30)}},
+	},
+	"1,000 members of 4 MiB": {
+		faults: []bmctest.Fault{
+			{On: systemsPath, Do: bmctest.Members(1000)},
+			{Method: http.MethodGet, Skip: 1, Do: bmctest.LongBody(4 << 20)},
+		},
+		set: func(c *bmc.Config) { c.SystemName, c.Limits.Members, c.Limits.Requests = "1", 2000, 2000 },
+	},
+	"59 errors of 1 MB": {
+		faults: []bmctest.Fault{
+			{On: systemsPath, Do: bmctest.Members(59)},
+			{Method: http.MethodGet, Skip: 1, Do: bmctest.LongError(http.StatusInternalServerError, 1<<20)},
+		},
+		set: func(c *bmc.Config) { c.SystemName = "1" },
+	},
+	"members of 1 MB each": {
+		faults: []bmctest.Fault{
+			{On: systemsPath, Do: bmctest.Members(100)},
+			{Method: http.MethodGet, Skip: 1, Do: bmctest.LongBody(1 << 20)},
+		},
+		set: func(c *bmc.Config) { c.SystemName = "1" },
+	},
+	"a system without end": {
+		faults: []bmctest.Fault{{On: systemPath, Do: bmctest.EndlessBody()}},
+	},
+}
+
+func TestAFloodStaysWithinBounds(t *testing.T) {
+	const most = 64 << 20
+	for name, flood := range floods {
+		for _, atOnce := range []int{1, 10} {
+			t.Run(name, func(t *testing.T) {
+				var servers []*bmctest.Redfish
+				for range atOnce {
+					servers = append(servers, startRedfish(t, func(c *bmctest.RedfishConfig) { c.Faults = flood.faults }))
+				}
+				peak := peakHeap(func() {
+					var all sync.WaitGroup
+					for _, server := range servers {
+						all.Go(func() {
+							config := configOf(server)
+							config.Timeout = 0
+							if flood.set != nil {
+								flood.set(&config)
+							}
+							_, err := newVerifier(t, config).Verify(t.Context())
+							assert.ErrorIs(t, err, verify.Protocol)
+						})
+					}
+					all.Wait()
+				})
+				t.Logf("%d at once took %.1f MiB at the most", atOnce, float64(peak)/(1<<20))
+				require.Less(t, peak, int64(most))
+				for _, server := range servers {
+					require.Empty(t, server.Sessions())
+				}
+			})
+		}
+	}
+}
+
+// peakHeap returns by how much the objects on the heap, garbage included, grow at
+// the most while a function runs.
+func peakHeap(f func()) int64 {
+	runtime.GC()
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	heap := func() int64 {
+		metrics.Read(sample)
+		return int64(sample[0].Value.Uint64())
+	}
+	before, peak := heap(), int64(0)
+	var over atomic.Bool
+	sampled := make(chan struct{})
+	go func() {
+		defer close(sampled)
+		for !over.Load() {
+			peak = max(peak, heap()-before)
+			time.Sleep(200 * time.Microsecond)
+		}
+	}()
+	f()
+	over.Store(true)
+	<-sampled
+	return peak
+}

@@ -1,0 +1,72 @@
+package bmc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/ironstate/ironstate/verify"
+)
+
+const (
+	// maxOutput bounds what a program may write, in bytes.
+	maxOutput = 64 << 10
+	// outputDelay is how long a program's output is waited for that a child of it
+	// holds open once it has ended.
+	outputDelay = 500 * time.Millisecond
+)
+
+var errOutput = fmt.Errorf("the program writes more than %d KiB", maxOutput>>10)
+
+// runProgram runs a program until it ends, writes too much, or the context ends,
+// and returns what it wrote to its standard output. No process of its process group
+// is left afterwards; one that leaves the group on purpose, as daemons do, is not
+// found. The variable is added to PATH, the whole environment that it gets.
+func runProgram(ctx context.Context, name string, arguments []string, variable string) (string, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	full := func() { cancel(errOutput) }
+	stdout, stderr := limitedBuffer{full: full}, limitedBuffer{full: full}
+
+	cmd := exec.CommandContext(ctx, name, arguments...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), variable}
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.WaitDelay = outputDelay
+	inGroup(cmd)
+	err := cmd.Run()
+	killGroup(cmd)
+	return string(stdout.text), programError(ctx, err, string(stderr.text)+string(stdout.text))
+}
+
+// programError returns why a program failed, by its end and its output.
+func programError(ctx context.Context, err error, output string) error {
+	switch {
+	case context.Cause(ctx) == errOutput:
+		return fail(verify.Protocol, errOutput)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it has ended well, and a child of it has its output
+		return nil
+	default:
+		return garbled(output + ": " + err.Error())
+	}
+}
+
+// limitedBuffer holds what was written up to a limit, and calls full when more
+// comes.
+type limitedBuffer struct {
+	text []byte
+	full func()
+}
+
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if len(b.text)+len(p) > maxOutput {
+		b.full()
+		return 0, errOutput
+	}
+	b.text = append(b.text, p...)
+	return len(p), nil
+}

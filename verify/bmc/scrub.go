@@ -1,0 +1,175 @@
+package bmc
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ironstate/ironstate/verify/bmc/secret"
+)
+
+// maxText bounds a text of a BMC's in an error, in bytes.
+const maxText = 400
+
+// scrubber takes secrets out of texts that a BMC or a driver has had its hand in.
+type scrubber struct {
+	user    string
+	secrets []secret.Text
+}
+
+// add takes another secret into account.
+func (s *scrubber) add(text secret.Text) {
+	if !text.IsZero() {
+		s.secrets = append(s.secrets, text)
+	}
+}
+
+// clean returns text on one line, without the secrets in any encoding, without
+// control characters, and of bounded length.
+func (s *scrubber) clean(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	text = s.mask(text)
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsPrint(r) {
+			return r
+		}
+		return utf8.RuneError
+	}, text)
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + "..."
+	}
+	return text
+}
+
+// mask replaces the secrets. Case does not count, nor does white space, with which
+// headers and Base64 are folded.
+func (s *scrubber) mask(text string) string {
+	packed, at := pack(text)
+	hidden := make([]bool, len(text))
+	found := false
+	for _, form := range s.forms() {
+		for begin := 0; ; begin++ {
+			i := bytes.Index(packed[begin:], form)
+			if i < 0 {
+				break
+			}
+			begin += i
+			found = true
+			for j := at[begin].from; j < at[begin+len(form)-1].to; j++ {
+				hidden[j] = true
+			}
+		}
+	}
+	if !found {
+		return text
+	}
+	var out strings.Builder
+	for i := range len(text) {
+		switch {
+		case !hidden[i]:
+			out.WriteByte(text[i])
+		case i == 0 || !hidden[i-1]:
+			out.WriteString("***")
+		}
+	}
+	return out.String()
+}
+
+// span is where a character stands in a text.
+type span struct{ from, to int }
+
+// pack returns a text without white space and in lower case, and where the
+// character of each of its bytes stood.
+func pack(text string) (packed []byte, at []span) {
+	for i, r := range text {
+		if unicode.IsSpace(r) {
+			continue
+		}
+		character := span{i, i + utf8.RuneLen(r)}
+		packed = utf8.AppendRune(packed, unicode.ToLower(r))
+		for len(at) < len(packed) {
+			at = append(at, character)
+		}
+	}
+	return packed, at
+}
+
+// forms returns how the secrets can be written, packed, each in one encoding or in
+// one upon another.
+func (s *scrubber) forms() [][]byte {
+	texts := make(map[string]bool)
+	add := func(forms []string) {
+		for _, form := range forms {
+			packed, _ := pack(strings.ToValidUTF8(form, "\uFFFD"))
+			texts[string(packed)] = true
+		}
+	}
+	for _, hidden := range s.secrets {
+		text := hidden.Reveal()
+		for _, once := range encodings(text) {
+			add(encodings(once))
+		}
+		for _, plain := range slices.Concat(base64s(text), base64s(s.user+":"+text)) {
+			add(encodings(plain))
+		}
+	}
+	delete(texts, "")
+	forms := make([][]byte, 0, len(texts))
+	for text := range texts {
+		forms = append(forms, []byte(text))
+	}
+	return forms
+}
+
+func base64s(text string) []string {
+	var all []string
+	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		all = append(all, e.EncodeToString([]byte(text)))
+	}
+	return all
+}
+
+// encodings returns a text as it is and in every encoding.
+func encodings(text string) []string {
+	marshalled, _ := json.Marshal(text) // escapes HTML as well
+	asJSON := unquote(string(marshalled))
+	plainJSON := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(asJSON)
+	all := []string{
+		text,
+		asJSON, plainJSON, strings.ReplaceAll(plainJSON, "/", `\/`),
+		unquote(strconv.Quote(text)), unquote(strconv.QuoteToASCII(text)),
+		html.EscapeString(text), strings.NewReplacer("&#34;", "&quot;", "&#39;", "&apos;").Replace(html.EscapeString(text)),
+		url.QueryEscape(text), url.PathEscape(text),
+		hex.EncodeToString([]byte(text)),
+	}
+	for _, format := range []string{`\u%04x`, "&#%d;", "&#x%x;"} {
+		all = append(all, eachRune(text, format))
+	}
+	var percent strings.Builder
+	for _, b := range []byte(text) {
+		fmt.Fprintf(&percent, "%%%02x", b)
+	}
+	all = append(all, percent.String())
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func unquote(quoted string) string { return quoted[1 : len(quoted)-1] }
+
+func eachRune(text, format string) string {
+	var out strings.Builder
+	for _, r := range text {
+		fmt.Fprintf(&out, format, r)
+	}
+	return out.String()
+}

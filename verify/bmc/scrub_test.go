@@ -1,0 +1,96 @@
+package bmc
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/ironstate/ironstate/verify/bmc/secret"
+)
+
+// writers are the ways in which a text is written, each apart from the code that
+// looks for them.
+var writers = map[string]func(string) string{
+	"plain":           func(s string) string { return s },
+	"upper case":      strings.ToUpper,
+	"URL query":       url.QueryEscape,
+	"URL path":        url.PathEscape,
+	"HTML":            html.EscapeString,
+	"Go":              func(s string) string { return fmt.Sprintf("%q", s) },
+	"Go, ASCII":       func(s string) string { return fmt.Sprintf("%+q", s) },
+	"JSON":            func(s string) string { b, _ := json.Marshal(s); return string(b) },
+	"Go of JSON":      func(s string) string { b, _ := json.Marshal(s); return strconv.Quote(string(b)) },
+	"base64":          func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+	"base64 unpadded": func(s string) string { return base64.RawStdEncoding.EncodeToString([]byte(s)) },
+	"base64 for URLs": func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) },
+	"Basic":           func(s string) string { return base64.StdEncoding.EncodeToString([]byte("admin:" + s)) },
+	"hexadecimal":     func(s string) string { return fmt.Sprintf("%x", s) },
+	"folded": func(s string) string {
+		return strings.Join(strings.SplitAfter(base64.StdEncoding.EncodeToString([]byte(s)), ""), "\r\n ")
+	},
+	"folded at spaces": func(s string) string { return strings.ReplaceAll(s, " ", "\r\n\t") },
+}
+
+func TestASecretIsTakenOutHoweverItIsWritten(t *testing.T) {
+	for name, write := range writers {
+		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
+			text := rapid.StringMatching(`[ -~äß€]{8,24}`).Draw(t, "secret")
+			if strings.TrimSpace(text) != text || strings.Contains(text, "  ") {
+				t.Skip("white space is folded")
+			}
+			scrub := &scrubber{user: "admin"}
+			scrub.add(secret.New(text))
+			written := write(text)
+			cleaned := scrub.clean("the BMC says <" + written + "> and stops")
+			require.Contains(t, cleaned, "the BMC says <")
+			require.Contains(t, cleaned, "***")
+			require.Contains(t, cleaned, "> and stops")
+			unfolded := func(s string) string { return strings.Join(strings.Fields(s), "") }
+			require.NotContains(t, unfolded(cleaned), unfolded(strings.Trim(written, `"`)))
+		}))
+	}
+}
+
+func TestATextIsCleaned(t *testing.T) {
+	scrub := &scrubber{user: "admin"}
+	scrub.add(secret.New("hunter2"))
+	scrub.add(secret.New(""))
+	for text, want := range map[string]string{
+		"":                            "",
+		"nothing to hide":             "nothing to hide",
+		" a\r\nb\tc ":                 "a b c",
+		"hunter2":                     "***",
+		"HUNTER2hunter2, hunter":      "***, hunter",
+		"a bell \a and \x1b[31m":      "a bell \uFFFD and \uFFFD[31m",
+		"half a rune \xc3":            "half a rune \uFFFD",
+		strings.Repeat("ä", maxText):  strings.Repeat("ä", maxText/2) + "...",
+		"hunt\ner2 h u n t e r 2 end": "*** *** end",
+	} {
+		require.Equal(t, want, scrub.clean(text))
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("hunter2", "the password is hunter2")
+	f.Add("", "\xff\x00")
+	f.Add(" ", " ")
+	f.Fuzz(func(t *testing.T, hidden, text string) {
+		scrub := &scrubber{user: "admin"}
+		scrub.add(secret.New(hidden))
+		cleaned := scrub.clean(text)
+		require.LessOrEqual(t, len(cleaned), maxText+len("..."))
+		require.False(t, strings.ContainsFunc(cleaned, unicode.IsControl))
+		if len(hidden) > 3 && strings.TrimSpace(hidden) == hidden {
+			require.NotContains(t, cleaned, hidden)
+		}
+	})
+}

@@ -1,0 +1,78 @@
+// Package secret holds passwords and tokens so that no printer, logger or encoder
+// shows them. It imports the standard library alone.
+package secret
+
+import (
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// mask is what a secret shows as.
+const mask = "***"
+
+// Text is a secret text. Package fmt prints it as "***" for every verb, log/slog
+// logs it as "***", and JSON, XML and gob encode it as "***". Printers that walk
+// through unexported fields, where no method is called, find no text either: the
+// text is in a closure.
+//
+// The zero value is the empty secret. A Text may be copied and shared. Two that
+// were made apart are never equal by ==; see [Text.Equal].
+type Text struct {
+	shown  string         // mask, for those who print fields
+	reveal *func() string // nil for the empty secret
+}
+
+// New returns a secret of a text.
+func New(text string) Text {
+	if text == "" {
+		return Text{}
+	}
+	reveal := func() string { return text }
+	return Text{shown: mask, reveal: &reveal}
+}
+
+// Reveal returns the text.
+func (t Text) Reveal() string {
+	if t.reveal == nil {
+		return ""
+	}
+	return (*t.reveal)()
+}
+
+// IsZero reports whether the secret is empty.
+func (t Text) IsZero() bool { return t.reveal == nil }
+
+// Equal reports whether two secrets have the same text. It takes the same time for
+// all texts of one length.
+func (t Text) Equal(other Text) bool {
+	return subtle.ConstantTimeCompare([]byte(t.Reveal()), []byte(other.Reveal())) == 1
+}
+
+// Format implements [fmt.Formatter]: "***" for every verb.
+func (Text) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, mask) }
+
+// LogValue implements [slog.LogValuer].
+func (Text) LogValue() slog.Value { return slog.StringValue(mask) }
+
+// MarshalText returns "***".
+func (Text) MarshalText() ([]byte, error) { return []byte(mask), nil }
+
+// MarshalBinary returns "***".
+func (Text) MarshalBinary() ([]byte, error) { return []byte(mask), nil }
+
+// UnmarshalText sets the secret to a text, so that it can be read from a
+// configuration file. The text "***" is refused: it is what [Text.MarshalText]
+// left of a secret.
+func (t *Text) UnmarshalText(text []byte) error {
+	if string(text) == mask {
+		return errors.New("secret: the text is \"***\", which stands for a secret that was not written down")
+	}
+	*t = New(string(text))
+	return nil
+}
+
+// UnmarshalBinary is [Text.UnmarshalText].
+func (t *Text) UnmarshalBinary(text []byte) error { return t.UnmarshalText(text) }

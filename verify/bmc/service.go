@@ -1,0 +1,251 @@
+package bmc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+
+	"github.com/ironstate/ironstate/verify"
+)
+
+// service is a BMC's Redfish service as far as it is used here, within the limits
+// of a Config. Nothing that it reads is believed before it is checked.
+type service struct {
+	config Config
+	*exchanger
+	scrub *scrubber
+
+	systems  string // the path of the collection of systems
+	sessions string // the path of the collection of sessions; "" if there is none
+	system   string // the path of the system that the Config is about, once found
+
+	basic   bool // HTTP Basic authentication is used
+	tried   bool // credentials were sent
+	refused bool // credentials were refused: they are not sent again
+	session *session
+}
+
+func newService(c Config, host string) *service {
+	s := &service{config: c, exchanger: newExchanger(c, host), scrub: &scrubber{user: c.User}}
+	s.scrub.add(c.Password)
+	return s
+}
+
+// begin gives the operation that follows all that the limits allow.
+func (s *service) begin() { s.budget.set(s.config.Limits.Bytes, s.config.Limits.Requests) }
+
+// readRoot reads the service root, which needs no credentials.
+func (s *service) readRoot(ctx context.Context) error {
+	root, a, err := s.get(ctx, serviceRoot)
+	if err != nil {
+		return err
+	}
+	systems, err := root.link("Systems")
+	if err != nil {
+		return err
+	}
+	if systems == "" {
+		return unsupported("the service has no systems")
+	}
+	if s.systems, err = s.follow(a.path, systems); err != nil {
+		return err
+	}
+	return s.readSessions(root, a.path)
+}
+
+// readSessions finds the collection of sessions in the service root. DSP0266 wants
+// it among the Links; where it is not, a session service has it at its usual place.
+func (s *service) readSessions(root object, from string) error {
+	links := make(object)
+	if err := root.get("Links", &links); err != nil {
+		return err
+	}
+	sessions, err := links.link("Sessions")
+	if err != nil {
+		return err
+	}
+	if sessions == "" {
+		at, err := root.link("SessionService")
+		if at == "" || err != nil {
+			return err
+		}
+		sessions = at + "/Sessions"
+	}
+	s.sessions, err = s.follow(from, sessions)
+	return err
+}
+
+// get reads a resource. The answer is nil where there was none.
+func (s *service) get(ctx context.Context, path string) (object, *answer, error) {
+	a, err := s.ask(ctx, request{method: http.MethodGet, path: path})
+	if err != nil {
+		return nil, a, err
+	}
+	o, err := a.object()
+	return o, a, err
+}
+
+// ask sends a request with credentials, where there are any, and returns an error
+// where the answer is one.
+func (s *service) ask(ctx context.Context, r request) (*answer, error) {
+	if err := s.authorize(&r); err != nil {
+		return nil, err
+	}
+	a, err := s.send(ctx, r)
+	if err != nil {
+		return a, err
+	}
+	if err := a.refusal(); err != nil {
+		s.refused = s.refused || a.status == http.StatusUnauthorized
+		return a, err
+	}
+	return a, nil
+}
+
+// systemID returns the last element of a path, as SystemID has it.
+func systemID(link string) string {
+	if u, err := url.Parse(link); err == nil {
+		link = u.Path
+	}
+	return path.Base(link)
+}
+
+// findSystem finds the path of the system that the Config is about.
+func (s *service) findSystem(ctx context.Context) error {
+	if s.system != "" {
+		return nil
+	}
+	members, err := s.members(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.config.SystemID != "":
+		for _, member := range members {
+			if systemID(member) == s.config.SystemID {
+				s.system = member
+				return nil
+			}
+		}
+		return unsupported(fmt.Sprintf("none of the BMC's systems has the ID %q", s.config.SystemID))
+	case s.config.SystemName != "":
+		return s.findByName(ctx, members)
+	case len(members) != 1:
+		return unsupported(fmt.Sprintf("the BMC has %d systems, and neither SystemID nor SystemName says which is meant", len(members)))
+	}
+	s.system = members[0]
+	return nil
+}
+
+// findByName reads systems until one has the name. One that cannot be read, such
+// as an empty slot's, is passed over.
+func (s *service) findByName(ctx context.Context, members []string) error {
+	var passed error
+	for _, member := range members {
+		system, a, err := s.get(ctx, member)
+		if err != nil {
+			if a == nil || s.refused || ctx.Err() != nil || errors.Is(err, errBytes) {
+				return err
+			}
+			passed = err
+			continue
+		}
+		var name string
+		if system.get("Name", &name) == nil && name == s.config.SystemName {
+			s.system = member
+			return nil
+		}
+	}
+	if passed != nil {
+		return passed
+	}
+	return unsupported(fmt.Sprintf("none of the BMC's systems has the name %q", s.config.SystemName))
+}
+
+// members returns the paths of the systems, each once, from all pages of their
+// collection.
+func (s *service) members(ctx context.Context) ([]string, error) {
+	var (
+		members []string
+		seen    = make(map[string]bool)
+		pages   = make(map[string]bool)
+	)
+	for next := s.systems; next != "" && !pages[next]; {
+		pages[next] = true
+		page, a, err := s.get(ctx, next)
+		if err != nil {
+			return nil, err
+		}
+		var links []odataLink
+		if err := page.get("Members", &links); err != nil {
+			return nil, err
+		}
+		for _, link := range links {
+			if len(members) == s.config.Limits.Members {
+				return nil, fail(verify.Protocol, errMembers)
+			}
+			member, err := s.follow(a.path, link.ID)
+			if err != nil {
+				return nil, err
+			}
+			if !seen[member] {
+				seen[member] = true
+				members = append(members, member)
+			}
+		}
+		if next, err = s.nextPage(page, a.path); err != nil {
+			return nil, err
+		}
+	}
+	return members, nil
+}
+
+// nextPage returns the path of the page that follows, "" after the last.
+func (s *service) nextPage(page object, from string) (string, error) {
+	var next string
+	if err := page.get("Members@odata.nextLink", &next); err != nil || next == "" {
+		return "", err
+	}
+	return s.follow(from, next)
+}
+
+// readSystem reads the system that the Config is about.
+func (s *service) readSystem(ctx context.Context) (*system, error) {
+	if err := s.findSystem(ctx); err != nil {
+		return nil, err
+	}
+	o, a, err := s.get(ctx, s.system)
+	if err != nil {
+		return nil, err
+	}
+	return &system{object: o, path: a.path, etag: a.header.Get("ETag")}, nil
+}
+
+// reset resets a system.
+func (s *service) reset(ctx context.Context, sys *system, resetType string) error {
+	action, err := sys.resetAction()
+	if err != nil {
+		return err
+	}
+	if action.Target == "" {
+		return unsupported("the system cannot be reset")
+	}
+	target, err := s.follow(sys.path, action.Target)
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(map[string]string{"ResetType": resetType})
+	if err != nil {
+		return err
+	}
+	r := request{method: http.MethodPost, path: target, header: make(http.Header), body: body}
+	if sys.etag != "" {
+		r.header.Set("If-Match", sys.etag)
+	}
+	_, err = s.ask(ctx, r)
+	return err
+}

@@ -1,0 +1,232 @@
+package bmc_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
+)
+
+const sessionsPath = "/redfish/v1/SessionService/Sessions"
+
+// The BMC opens the session and answers after the context has ended.
+func TestASessionThatIsOpenedTooLateIsClosed(t *testing.T) {
+	for _, late := range []time.Duration{50 * time.Millisecond, 600 * time.Millisecond} {
+		t.Run(late.String(), func(t *testing.T) {
+			server := startRedfish(t)
+			server.SetFault(bmctest.Fault{On: sessionsPath, Method: http.MethodPost, Do: bmctest.Delay(late)})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ended := make(chan error)
+			go func() {
+				_, err := newVerifier(t, configOf(server)).Verify(ctx)
+				ended <- err
+			}()
+			require.Eventually(t, func() bool { return server.Logins().Attempts == 1 }, 10*time.Second, time.Millisecond)
+			cancel()
+			require.ErrorIs(t, <-ended, verify.Cancelled)
+			require.Equal(t, 1, server.Logins().Succeeded)
+			require.Empty(t, server.Sessions())
+		})
+	}
+}
+
+func TestASessionIsFoundHoweverItIsNamed(t *testing.T) {
+	for _, effect := range []bmctest.Effect{
+		bmctest.EscapedLocation(),
+		bmctest.BareLocation(),
+		bmctest.WithoutHeader("Location"),
+		bmctest.WithoutBody(),
+		bmctest.TruncatedJSON(),
+		bmctest.Header("Location", ":%zz"),
+		bmctest.Header("Location", "https://bmc.invalid"),
+		bmctest.Header("Location", "?session=1"),
+		bmctest.Header("Location", sessionsPath+"/none"),
+		bmctest.Header("Location", "/redfish/v1/Systems/1"),
+		bmctest.WithoutHeader("X-Auth-Token"),
+	} {
+		t.Run(effect.String(), func(t *testing.T) {
+			server := startRedfish(t)
+			server.SetFault(bmctest.Fault{On: sessionsPath, Method: http.MethodPost, Do: effect})
+			_, err := newVerifier(t, configOf(server)).Verify(t.Context())
+			if effect.String() == `WithoutHeader("X-Auth-Token")` {
+				require.ErrorContains(t, err, "the session has no token")
+			} else {
+				require.NoError(t, err)
+			}
+			require.Zero(t, server.Logins().Failed)
+			require.Empty(t, server.Sessions())
+			for _, r := range server.Requests() {
+				require.False(t, r.Method == http.MethodDelete && r.Path == systemPath, "a system is no session")
+			}
+		})
+	}
+}
+
+// A BMC has 16 sessions: one that is left at each attempt locks everyone out.
+func TestAttemptsInARowLeaveNoSession(t *testing.T) {
+	server := startRedfish(t)
+	effects := []bmctest.Effect{
+		bmctest.Delay(15 * time.Millisecond), bmctest.EscapedLocation(), bmctest.WithoutHeader("Location"),
+	}
+	const attempts = 201
+	for i := range attempts {
+		require.NoError(t, server.ClearFaults())
+		server.SetFault(bmctest.Fault{On: sessionsPath, Method: http.MethodPost, Do: effects[i%len(effects)]})
+		config := configOf(server)
+		if i%len(effects) == 0 {
+			config.Timeout = 10 * time.Millisecond
+		}
+		_, err := newVerifier(t, config).Verify(t.Context())
+		require.Equal(t, i%len(effects) == 0, err != nil, "%v", err)
+		require.Empty(t, server.Sessions(), "after attempt %d", i+1)
+	}
+}
+
+func TestADriverHasOneSessionANode(t *testing.T) {
+	server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.MaxSessions = 1 })
+	server.SetFault(bmctest.Fault{On: sessionsPath, Method: http.MethodPost, Do: bmctest.Delay(5 * time.Millisecond)})
+	for _, sessions := range []int{0, 1} {
+		d := newDriver(t, sessions, map[string]bmc.Config{"node": configOf(server)})
+		var calls sync.WaitGroup
+		for i := range 16 {
+			calls.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*10*time.Millisecond)
+				defer cancel()
+				_, err := d.PowerState(ctx, "node")
+				assert.NotErrorIs(t, err, verify.Unreachable, "the BMC has no room for a second session")
+			})
+		}
+		calls.Wait()
+		require.NoError(t, d.Close(t.Context()))
+		require.Empty(t, server.Sessions())
+	}
+}
+
+func TestABMCWithoutSessionsIsAskedByBasicAuthentication(t *testing.T) {
+	withoutSessions := func(c *bmctest.RedfishConfig) { c.NoSessions = true }
+	for _, test := range []struct {
+		auth bmc.Auth
+		kind verify.Kind
+		logins
+	}{
+		{bmc.AuthAuto, verify.Failed, logins{right: true, wrong: 1}},
+		{bmc.AuthBasic, verify.Failed, logins{right: true, wrong: 1}},
+		{bmc.AuthSession, verify.Unsupported, logins{}},
+	} {
+		t.Run(test.auth.String(), func(t *testing.T) {
+			server := startRedfish(t, withoutSessions)
+			config := configOf(server)
+			config.Auth = test.auth
+			power, err := newVerifier(t, config).Verify(t.Context())
+			if test.right {
+				require.NoError(t, err)
+				require.Equal(t, states.PowerOn, power)
+				require.Positive(t, server.Logins().Succeeded)
+			} else {
+				require.ErrorIs(t, err, test.kind)
+			}
+			require.Equal(t, server.Logins().Attempts, server.Logins().Succeeded)
+
+			config.Password = secret.New(wrong)
+			_, err = newVerifier(t, config).Verify(t.Context())
+			require.Error(t, err)
+			require.Equal(t, test.wrong, server.Logins().Failed)
+			requireNoSecret(t, config, err)
+			if test.wrong > 0 {
+				require.ErrorIs(t, err, verify.Credentials)
+				require.ErrorContains(t, err, "power interface", "a refusal is the log-in's")
+			}
+		})
+	}
+}
+
+// logins are what a BMC without sessions sees.
+type logins struct {
+	right bool // the right password is taken
+	wrong int  // failed logins with a wrong one
+}
+
+func TestBasicAuthenticationOpensNoSession(t *testing.T) {
+	server := startRedfish(t)
+	config := configOf(server)
+	config.Auth = bmc.AuthBasic
+	_, err := newVerifier(t, config).Verify(t.Context())
+	require.NoError(t, err)
+	for _, r := range server.Requests() {
+		require.NotEqual(t, http.MethodPost, r.Method)
+	}
+	d := newDriver(t, 1, map[string]bmc.Config{"node": config})
+	require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOff))
+	require.Equal(t, bmctest.PowerOff, server.Power("1"))
+}
+
+func TestARefusedPasswordIsNotTriedByBasicAuthentication(t *testing.T) {
+	server := startRedfish(t)
+	config := configOf(server)
+	config.Password = secret.New(wrong)
+	_, err := newVerifier(t, config).Verify(t.Context())
+	require.ErrorIs(t, err, verify.Credentials)
+	require.Equal(t, bmctest.Logins{Attempts: 1, Failed: 1}, server.Logins())
+}
+
+// The collection of systems is open to all on some BMCs, and its members are not.
+func TestARefusedPasswordIsNotTriedForEachSystem(t *testing.T) {
+	for _, auth := range []bmc.Auth{bmc.AuthBasic, bmc.AuthSession} {
+		server := startRedfish(t, func(c *bmctest.RedfishConfig) {
+			c.Systems = []bmctest.System{{ID: "1"}, {ID: "2"}, {ID: "3"}}
+			for _, s := range c.Systems {
+				c.Faults = append(c.Faults, bmctest.Fault{On: systemsPath + "/" + s.ID, Do: bmctest.Status(http.StatusUnauthorized)})
+			}
+		})
+		config := configOf(server)
+		config.Auth, config.SystemName = auth, "3"
+		_, err := newVerifier(t, config).Verify(t.Context())
+		require.ErrorIs(t, err, verify.Credentials)
+		refused := 0
+		for _, r := range server.Requests() {
+			if r.Status == http.StatusUnauthorized {
+				refused++
+			}
+		}
+		require.Equal(t, 1, refused)
+	}
+}
+
+// The system that is looked at is not the last that the BMC has told of.
+func TestManagementIsLookedAtOnTheSystemThatIsMeant(t *testing.T) {
+	for i, want := range []error{nil, verify.Unsupported} {
+		meant, other := fmt.Sprint(i+1), fmt.Sprint(2-i)
+		set := map[string]func(*bmc.Config){
+			"by name": func(c *bmc.Config) { c.SystemName = "node-" + meant },
+			"by ID":   func(c *bmc.Config) { c.SystemID = meant },
+		}
+		for how, set := range set {
+			t.Run(how+" "+meant, func(t *testing.T) {
+				server := startRedfish(t, func(c *bmctest.RedfishConfig) {
+					c.Systems = []bmctest.System{{ID: "1", Name: "node-1", Power: bmctest.PowerOn}, {ID: "2", Name: "node-2", Power: bmctest.PowerOn}}
+				})
+				server.SetFault(bmctest.Fault{On: systemsPath + "/2", Do: bmctest.WithoutProperty("Boot")})
+				server.SetFault(bmctest.Fault{On: systemsPath + "/" + other, Do: bmctest.Delay(30 * time.Millisecond)})
+				config := configOf(server)
+				set(&config)
+				_, err := newVerifier(t, config).Verify(t.Context())
+				require.ErrorIs(t, err, want)
+				if want != nil {
+					require.ErrorContains(t, err, "management interface")
+				}
+			})
+		}
+	}
+}

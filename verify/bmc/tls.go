@@ -1,0 +1,26 @@
+package bmc
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/tls"
+	"errors"
+	"fmt"
+)
+
+var errFingerprint = errors.New("the certificate is not the one that is pinned")
+
+func tlsConfig(c Config) *tls.Config {
+	config := &tls.Config{RootCAs: c.RootCAs, InsecureSkipVerify: c.InsecureSkipTLSVerify}
+	if pin, _ := c.pin(); len(pin) > 0 {
+		config.InsecureSkipVerify = true // the pin is verified instead
+		config.VerifyConnection = func(state tls.ConnectionState) error {
+			sum := sha256.Sum256(state.PeerCertificates[0].Raw)
+			if !bytes.Equal(sum[:], pin) {
+				return fmt.Errorf("%w: it has the fingerprint %x", errFingerprint, sum)
+			}
+			return nil
+		}
+	}
+	return config
+}
