@@ -36,23 +36,23 @@ func (s *Syncer) Reclaim(ctx context.Context) (int, error) {
 }
 
 // reclaim drops a node's reservation if it is in our name and nobody works on the
-// node.
+// node. Where that fails the reservation is there for the next round to find.
 func (s *Syncer) reclaim(ctx context.Context, id string) (bool, error) {
 	if !s.holds.claim(id) {
 		return false, nil
 	}
+	defer s.holds.drop(id)
 	r, err := s.store.load(ctx, id)
 	if err != nil || r.Reservation != s.config.Name {
-		s.holds.drop(id)
 		return false, err
 	}
-	e, err := s.release(ctx, Event{ID: id, Outcome: Reclaimed}, func(r *Record, e *Event) {
-		e.Recorded, e.Asked = r.Power, r.TargetPower
-		if r.TargetPower != states.NoPower {
-			e.setLastError(r, fmt.Sprintf("the request for %q was lost: the process that made it has died", r.TargetPower))
-		}
-	})
-	if err != nil {
+	e := Event{ID: id, Outcome: Reclaimed, Recorded: r.Power, Asked: r.TargetPower}
+	if r.TargetPower != states.NoPower {
+		e.setLastError(&r, fmt.Sprintf("the request for %q was lost: the process that made it has died", r.TargetPower))
+	}
+	r.Reservation = ""
+	r.TargetPower = states.NoPower
+	if err := s.store.update(ctx, r); err != nil {
 		return false, err
 	}
 	s.emit(ctx, e)

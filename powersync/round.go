@@ -126,22 +126,29 @@ func (s *Syncer) syncNode(ctx context.Context, id string) Event {
 		return Event{ID: id, Outcome: SkippedBackoff}
 	}
 	for reload := range maxReloads {
-		r, err := s.loadReclaimed(ctx, id)
-		if err != nil {
-			return s.storeFailed(ctx, Event{ID: id}, err)
-		}
-		if skip := SkipSync(r); skip != NoOutcome {
-			locked := skip == SkippedTarget || skip == SkippedReservation
-			if reload > 0 && !locked {
-				s.syncFailures.forget(id)
-			}
-			return Event{ID: id, Outcome: skip, Recorded: r.Power}
-		}
-		if e := s.syncRecord(ctx, r); e.Outcome != conflict {
+		if e := s.syncOnce(ctx, id, reload > 0); e.Outcome != conflict {
 			return e
 		}
 	}
 	return Event{ID: id, Outcome: SkippedChanged}
+}
+
+// syncOnce takes a node as far as it goes before its record changes, which is the
+// outcome conflict. A node that is taken out of the rounds while it is under way
+// (reloaded) starts its count over; one that is out of them keeps its count.
+func (s *Syncer) syncOnce(ctx context.Context, id string, reloaded bool) Event {
+	r, err := s.loadReclaimed(ctx, id)
+	if err != nil {
+		return s.storeFailed(ctx, Event{ID: id}, err)
+	}
+	skip := SkipSync(r)
+	if skip == NoOutcome {
+		return s.syncRecord(ctx, r)
+	}
+	if reloaded && r.busy() == NoOutcome {
+		s.syncFailures.forget(id)
+	}
+	return Event{ID: id, Outcome: skip, Recorded: r.Power}
 }
 
 func (s *Syncer) syncRecord(ctx context.Context, r Record) Event {
