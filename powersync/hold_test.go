@@ -161,8 +161,50 @@ func TestARoundDoesNotWaitForAStoreThatIsDown(t *testing.T) {
 		rounds := time.Duration(1 + n/powersync.DefaultWorkers)
 		require.Less(t, time.Since(start), (rounds+1)*(powersync.DefaultTimeout+2*time.Second))
 
+		time.Sleep(time.Minute) // until the last of the loads has returned
+		synctest.Wait()
 		f.load, f.update = nil, nil
 		require.Equal(t, powersync.Equal, hall.round(t))
 		require.Zero(t, hall.Stats().Held)
 	})
+}
+
+func TestARequestStoresWhatTheOneBeforeCouldNot(t *testing.T) {
+	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
+	f.update = noRelease
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOff), powersync.ErrNotSaved)
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOn), powersync.ErrNotSaved, "the store is still down")
+	f.update = nil
+	require.NoError(t, h.Set(t.Context(), "a", isOn))
+	require.Equal(t, node(isOn), without(h.record(t, "a")))
+	require.Equal(t, []powersync.Outcome{
+		powersync.PowerRequested, powersync.PowerSet, powersync.SavedLate, powersync.PowerRequested, powersync.PowerSet,
+	}, h.outcomes())
+}
+
+func TestANodeThatIsDeletedWhileItIsHeldIsForgotten(t *testing.T) {
+	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
+	f.update = noRelease
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOff), powersync.ErrNotSaved)
+	require.Equal(t, 1, h.Stats().Held)
+	h.store.Delete("a")
+	h.round(t)
+	require.Zero(t, h.Stats().Held)
+}
+
+func TestAReservationIsReclaimedAlsoWhereTheRecordChangesMeanwhile(t *testing.T) {
+	left := node(isOn)
+	left.Reservation = "this"
+	h, f := newFlakyHall(t, newHardware(isOn), nodes(left))
+	conflicts := 2
+	f.update = func(powersync.Record) error {
+		if conflicts--; conflicts >= 0 {
+			return powersync.ErrConflict
+		}
+		return nil
+	}
+	n, err := h.Reclaim(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Equal(t, node(isOn), without(h.record(t, "a")))
 }

@@ -217,6 +217,7 @@ func TestARequestThatBeganIsFinishedByItsCaller(t *testing.T) {
 	require.ErrorIs(t, err, powersync.ErrLocked)
 	require.Equal(t, powersync.SkippedTarget, h.round(t))
 
+	require.ErrorIs(t, finish(nil), powersync.ErrConfig)
 	require.NoError(t, finish(t.Context()))
 	require.Equal(t, node(isOff), without(h.record(t, "a")))
 	_, sets = h.calls()

@@ -17,12 +17,16 @@ import (
 // meanwhile.
 const maxReloads = 4
 
-// syncAll takes all nodes through a round, those with the most failures first.
+// syncAll takes all nodes through a round: first those that could not be
+// released, then those with the most failures.
 func (s *Syncer) syncAll(ctx context.Context) (Counts, error) {
 	p := s.newPool(ctx, SyncRound, s.syncNode)
-	first := s.syncFailures.byCount()
+	first := append(s.holds.unsaved(), s.syncFailures.byCount()...)
 	queued := make(map[string]struct{}, len(first))
 	for _, id := range first {
+		if _, twice := queued[id]; twice {
+			continue
+		}
 		queued[id] = struct{}{}
 		if !p.give(id) {
 			break
@@ -137,7 +141,7 @@ func (s *Syncer) syncNode(ctx context.Context, id string) Event {
 // outcome conflict. A node that is taken out of the rounds while it is under way
 // (reloaded) starts its count over; one that is out of them keeps its count.
 func (s *Syncer) syncOnce(ctx context.Context, id string, reloaded bool) Event {
-	r, err := s.loadReclaimed(ctx, id)
+	r, err := s.loadFree(ctx, id)
 	if err != nil {
 		return s.storeFailed(ctx, Event{ID: id}, err)
 	}

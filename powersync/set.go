@@ -66,7 +66,9 @@ func (s *Syncer) Begin(
 ) (finish func(context.Context) error, err error) {
 	q := request{id: id, power: power}
 	for _, option := range options {
-		option(&q)
+		if option != nil {
+			option(&q)
+		}
 	}
 	if err := s.usable(ctx); err != nil {
 		return nil, err
@@ -82,6 +84,9 @@ func (s *Syncer) Begin(
 	s.emit(ctx, accepted)
 	var once sync.Once
 	return func(ctx context.Context) error {
+		if err := s.usable(ctx); err != nil {
+			return err // nothing is done, and finish can be called again
+		}
 		once.Do(func() { err = s.finish(ctx, q, before.Power) })
 		return err
 	}, nil
@@ -115,7 +120,7 @@ func (s *Syncer) take(ctx context.Context, q request) (Record, error) {
 }
 
 func (s *Syncer) tryTake(ctx context.Context, q request) (Record, error) {
-	r, err := s.loadReclaimed(ctx, q.id)
+	r, err := s.loadFree(ctx, q.id)
 	if err != nil {
 		return r, fmt.Errorf("node %s: %w", q.id, err)
 	}

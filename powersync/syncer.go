@@ -102,7 +102,6 @@ func (s *Syncer) round(ctx context.Context, kind Round) (Report, error) {
 	defer s.running[kind].Store(false)
 
 	report := Report{Round: kind, Start: time.Now()}
-	s.releaseUnsaved(ctx)
 	var err error
 	interval := s.config.Interval
 	if kind == SyncRound {
