@@ -23,7 +23,7 @@ var (
 	// ErrLocked: somebody else holds the node or is changing its power. Try
 	// again later. Ironic answers with status 409.
 	ErrLocked = errors.New("node is locked")
-	// ErrRequest: what was asked for is no power state that can be asked for.
+	// ErrRequest: the request is for no power state that can be asked for.
 	// Ironic answers with status 400.
 	ErrRequest = errors.New("not a power state that can be asked for")
 	// ErrNotReached: the hardware took the request and was not seen in the
@@ -48,8 +48,8 @@ var (
 // ConfigError says which field of a [Config] cannot work. It matches [ErrConfig].
 type ConfigError struct {
 	Field string
-	Value any    // what it is
-	Want  string // what would have been right
+	Value any    // its value
+	Want  string // a value that would have been right
 }
 
 func (e *ConfigError) Error() string {

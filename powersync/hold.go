@@ -16,8 +16,8 @@ const maxReleases = 40
 
 var errNotOurs = fmt.Errorf("%w: somebody else has taken the node's reservation", ErrNotSaved)
 
-// An edit is what is stored of an event when a node is released, apart from
-// the release. It may be applied more than once, each time to a newer record.
+// An edit changes a record when its node is released: it stores an event. It may
+// be applied more than once, each time to a newer record.
 type edit func(*Record, *Event)
 
 func noEdit(*Record, *Event) {}
@@ -27,8 +27,8 @@ type hold struct {
 	// before is the record that the reservation replaced; zero where it is not
 	// known whether the store has done that.
 	before Record
-	// event and edit are what could not be stored yet; edit is nil while the node
-	// is worked on.
+	// event and edit could not be stored yet; edit is nil while the node is
+	// worked on.
 	event Event
 	edit  edit
 }
@@ -127,8 +127,8 @@ func (s *Syncer) reserve(ctx context.Context, before, r Record) error {
 	return err
 }
 
-// release ends a hold and stores what came of it. Where the store cannot, the
-// rounds to come will try again. It returns the event as the edit leaves it.
+// release ends a hold and stores its event. Where the store cannot, retryRelease
+// tries again later. It returns the event as the edit leaves it.
 func (s *Syncer) release(ctx context.Context, e Event, edit edit) (Event, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.settleTime())
 	defer cancel()
@@ -167,8 +167,8 @@ func (s *Syncer) tryRelease(ctx context.Context, e Event, edit edit) (Event, err
 	return e, s.store.update(ctx, after)
 }
 
-// retryRelease stores what could not be stored earlier, if that is so of a node.
-// The error says that it still could not be.
+// retryRelease tries again to release a node whose release could not be stored,
+// if there is one to try. The error says that it still could not.
 func (s *Syncer) retryRelease(ctx context.Context, id string) error {
 	unsaved, ok := s.holds.claimUnsaved(id)
 	if !ok {

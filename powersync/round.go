@@ -189,8 +189,8 @@ func (s *Syncer) syncRecord(ctx context.Context, r Record) Event {
 	}
 }
 
-// equal clears a last error that a round stored, since it no longer holds. What
-// others stored stays: power sync cannot know whether that still holds.
+// equal clears a last error that a round stored, since it no longer holds. One
+// that others stored stays: power sync cannot know whether it still holds.
 func (s *Syncer) equal(ctx context.Context, r Record, e Event) Event {
 	if ours := s.syncFailures.of(r.ID).lastError; ours != "" && r.LastError == ours {
 		e.setLastError(&r, "")
@@ -271,7 +271,7 @@ func (s *Syncer) forces(ctx context.Context, r Record) (bool, error) {
 	return askDriver(ctx, s, r.ID, func(context.Context) (bool, error) { return forcer.CanForce(r.ID), nil })
 }
 
-// force sets the hardware to what is recorded, holding the node.
+// force sets the hardware to the recorded power state, holding the node.
 func (s *Syncer) force(ctx context.Context, r Record, e Event) Event {
 	if !s.holds.claim(r.ID) {
 		return e.as(SkippedReservation, nil)
