@@ -25,6 +25,8 @@ type connection interface {
 	powerState(context.Context) (string, error)
 	// setPower asks for a power state in bmclib's words: on, off, soft, cycle.
 	setPower(ctx context.Context, word string) error
+	// expires reports whether the BMC may end the session by itself.
+	expires() bool
 	// close logs out and frees what open took, whether or not open failed.
 	close(context.Context)
 	// scrubber knows the secrets that errors of the connection must not hold.

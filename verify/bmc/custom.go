@@ -50,6 +50,8 @@ func (c *clientConnection) address() string { return c.client.Auth.Host }
 
 func (c *clientConnection) begin() {}
 
+func (c *clientConnection) expires() bool { return false }
+
 func (c *clientConnection) open(ctx context.Context) error {
 	if err := c.client.Open(ctx); err != nil {
 		return err

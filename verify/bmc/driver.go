@@ -124,8 +124,9 @@ func (d *Driver) lookup(ctx context.Context, id string) (Config, error) {
 }
 
 // do does something with a node's BMC, over a session that is kept or a new one.
-// A kept session may have ended meanwhile: where the BMC says so, or its
-// connection is gone, a new one is opened, once.
+// A kept session may have ended meanwhile: where the BMC says so, or cannot be
+// reached, a new one is opened, once. Credentials that were refused themselves are
+// not sent again.
 func (d *Driver) do(ctx context.Context, id string, f func(context.Context, connection) error) error {
 	c, err := d.lookup(ctx, id)
 	if err != nil {
@@ -142,8 +143,9 @@ func (d *Driver) do(ctx context.Context, id string, f func(context.Context, conn
 	defer cancelGrace()
 
 	if d.resume(ctx, n, c) {
+		expires := n.open.expires()
 		err := d.use(ctx, n, f)
-		if !ended(err) {
+		if !expires || !ended(err) {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/metrics"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -104,6 +105,8 @@ func TestLimitsAreKept(t *testing.T) {
 			text: "an answer is longer than the limit"},
 		"members": {limits: bmc.Limits{Members: 5}, faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(6)}},
 			text: "the collection of systems has more members than the limit"},
+		"a header": {faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("A", 100<<10) + "\r\n\r\n{}")}},
+			text: "the header of an answer is longer than 64 KiB"},
 		"bytes, decompressed": {
 			limits: bmc.Limits{Bytes: 5 << 20, AnswerBytes: 2 << 20},
 			faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(20)}, {Method: http.MethodGet, Skip: 1, Do: bmctest.GzipBomb(1 << 20)}},

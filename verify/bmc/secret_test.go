@@ -9,9 +9,11 @@ import (
 	"encoding/xml"
 	"fmt"
 	"html"
+	"log"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
@@ -49,6 +51,12 @@ var tellers = map[string]func(text string) bmctest.Fault{
 	},
 	"a length": func(text string) bmctest.Fault {
 		return bmctest.Fault{Do: bmctest.Raw("HTTP/1.1 200 OK\r\nContent-Length: " + text + "\r\n\r\n{}")}
+	},
+	"bytes that nobody asked for": func(text string) bmctest.Fault {
+		return bmctest.Fault{Do: bmctest.Raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}" + text)}
+	},
+	"an informational answer": func(text string) bmctest.Fault {
+		return bmctest.Fault{Do: bmctest.Raw(strings.Repeat("HTTP/1.1 199 "+text+"\r\n\r\n", 9))}
 	},
 	"a redirect": func(text string) bmctest.Fault {
 		return bmctest.Fault{Do: bmctest.RedirectTo("https://" + text + "/" + text)}
@@ -89,6 +97,9 @@ func TestNoErrorTellsThePassword(t *testing.T) {
 	server := startRedfish(t, users, func(c *bmctest.RedfishConfig) { c.MaxSessions = 1000 })
 	config := configOf(server)
 	config.Password = secret.New(secretive)
+	var logged bytes.Buffer
+	log.SetOutput(&logged)
+	defer log.SetOutput(os.Stderr)
 	for where, fault := range tellers {
 		for how, spell := range spellings {
 			t.Run(where+", "+how, func(t *testing.T) {
@@ -105,6 +116,7 @@ func TestNoErrorTellsThePassword(t *testing.T) {
 			})
 		}
 	}
+	require.Empty(t, logged.String())
 }
 
 // requireNone checks that a text does not have another, whatever its case, its

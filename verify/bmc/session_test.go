@@ -204,6 +204,22 @@ func TestARefusedPasswordIsNotTriedForEachSystem(t *testing.T) {
 	}
 }
 
+// A connection without a session does not end by itself: a refusal is one of the
+// password.
+func TestADriverDoesNotTryARefusedPasswordAgain(t *testing.T) {
+	server := startRedfish(t)
+	config := configOf(server)
+	config.Auth = bmc.AuthBasic
+	d := newDriver(t, 1, map[string]bmc.Config{"node": config})
+	_, err := d.PowerState(t.Context(), "node")
+	require.NoError(t, err)
+	server.SetFault(bmctest.Fault{On: systemPath, Do: bmctest.Status(http.StatusUnauthorized)})
+	before := len(server.Requests())
+	_, err = d.PowerState(t.Context(), "node")
+	require.ErrorIs(t, err, verify.Credentials)
+	require.Len(t, server.Requests(), before+1)
+}
+
 // The system that is looked at is not the last that the BMC has told of.
 func TestManagementIsLookedAtOnTheSystemThatIsMeant(t *testing.T) {
 	for i, want := range []error{nil, verify.Unsupported} {
