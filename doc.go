@@ -22,9 +22,21 @@
 //
 // Arrows of import point one way: states <- machine <- verify <- verify/bmc, then
 // machine <- graph <- graph/render, and states <- powersync. The packages states,
-// machine, machine/plan, verify and powersync import the standard library alone,
-// so that a program that needs just them adds no other module to its build;
-// bmclib comes in with verify/bmc, the renderer with graph/render.
+// machine, machine/plan, verify and powersync import the standard library alone.
+//
+// Go takes every requirement of an imported module into a program's version
+// selection, used or not. This module therefore requires only small modules that
+// require nothing themselves, and the lowest Go that its code compiles with;
+// packages that need more are in modules of their own:
+//
+//	verify/bmc            bmclib, for real BMCs
+//	graph/render          go-graphviz, the renderer
+//	graph/cmd             graph/render, for the command
+//	examples              verify/bmc, and gophercloud for reconcile
+//	examples/powersync-sqlite, internal/lockstep, internal/bench
+//
+// The file go.work makes all of them one workspace: go run and go test work from
+// the root, on the sources as they are.
 //
 // What a package does is what Ironic does. Each names the upstream file that a
 // rule is from, and the tables of all series are compared with upstream's own in

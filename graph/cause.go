@@ -1,6 +1,10 @@
 package graph
 
-import "github.com/ironstate/ironstate/states"
+import (
+	"slices"
+
+	"github.com/ironstate/ironstate/states"
+)
 
 // A cause is what makes a transition happen.
 type cause uint8
@@ -30,21 +34,20 @@ func (c cause) note() string {
 	}
 }
 
-// causeOf returns what makes a row of a table happen. A request that the API
-// takes while the conductor is at work is one that the conductor is about to
-// fire itself.
+// causeOf returns what makes a row of a table happen.
 func causeOf(t *states.Table, row states.Transition) cause {
-	verb := row.Event.Verb()
-	if verb == "" {
-		return conductor
-	}
-	event, err := t.Request(row.From, verb, t.Series().MaxAPIVersion())
 	switch {
-	case err != nil || event != row.Event:
-		return conductor
-	case t.Unstable().Minus(t.Waiting()).Has(row.From):
+	case t.IsRequest(row):
+		return request
+	case slices.Contains(requests(t, row.From), row.Event.Verb()):
 		return both
 	default:
-		return request
+		return conductor
 	}
+}
+
+// requests returns the words that the newest API of a table's series takes from a
+// state.
+func requests(t *states.Table, from states.State) []string {
+	return slices.Collect(t.Requests(from, t.Series().MaxAPIVersion()))
 }

@@ -8,52 +8,14 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A kind is what a node does in a state.
-type kind uint8
-
-const (
-	stable  kind = iota // it stays
-	working             // the conductor is at work
-	waiting             // the conductor waits for a call
-	held                // a hold step stopped the work
-	failed              // work failed
-)
-
-var kindWords = []string{
-	stable:  "stable",
-	working: "working",
-	waiting: "waiting",
-	held:    "held",
-	failed:  "failed",
+// phaseTexts says of each phase what a node does in it.
+var phaseTexts = map[states.Phase]string{
+	states.PhaseResting: "stable",
+	states.PhaseWorking: "the conductor is at work",
+	states.PhaseWaiting: "the conductor waits for a call",
+	states.PhaseHeld:    "a hold step stopped the work",
+	states.PhaseFailed:  "work failed",
 }
-
-func (k kind) String() string { return wordOf(k, "kind", kindWords) }
-
-var kindTexts = []string{
-	stable:  "stable",
-	working: "the conductor is at work",
-	waiting: "the conductor waits for a call",
-	held:    "a hold step stopped the work",
-	failed:  "failed",
-}
-
-func kindOf(t *states.Table, s states.State) kind {
-	switch {
-	case t.Stable().Has(s):
-		return stable
-	case t.Failed().Has(s):
-		return failed
-	case t.Held().Has(s):
-		return held
-	case t.Waiting().Has(s):
-		return waiting
-	default:
-		return working
-	}
-}
-
-// bad reports whether a state is one that a node ends in when work fails.
-func (n node) bad() bool { return n.kind == failed || n.state == states.Error }
 
 // describe returns a state's description: the caller's, or what the table says.
 func (d Diagram) describe(t *states.Table, s states.State) string {
@@ -63,7 +25,7 @@ func (d Diagram) describe(t *states.Table, s states.State) string {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v: %s", s, kindTexts[kindOf(t, s)])
+	fmt.Fprintf(&b, "%v: %s", s, phaseTexts[t.Phase(s)])
 	if target := t.Target(s); target != states.NoState {
 		fmt.Fprintf(&b, "; on the way to %v", target)
 	}
@@ -71,17 +33,6 @@ func (d Diagram) describe(t *states.Table, s states.State) string {
 		fmt.Fprintf(&b, "; the API takes %s", strings.Join(words, ", "))
 	}
 	return b.String()
-}
-
-// requests returns the API's words for what leads out of a state.
-func requests(t *states.Table, s states.State) []string {
-	var words []string
-	for row := range t.Transitions() {
-		if row.From == s && causeOf(t, row) != conductor {
-			words = append(words, row.Event.Verb())
-		}
-	}
-	return words
 }
 
 // describe returns an edge's description.
@@ -133,7 +84,10 @@ func (p part) class() string { return "part" }
 
 // class returns the classes of a state, for style sheets and scripts.
 func (n node) class() string {
-	classes := []string{"state", n.kind.String()}
+	classes := []string{"state", n.phase.String()}
+	if n.stable {
+		classes = append(classes, "stable")
+	}
 	if n.change != kept {
 		classes = append(classes, n.change.String())
 	}

@@ -3,8 +3,10 @@ package graph
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -14,8 +16,9 @@ import (
 type Diagram struct {
 	// Table is the series' machine.
 	Table *states.Table
-	// Since is an older machine to compare with: what came since is drawn green,
-	// what went is drawn red and dashed.
+	// Since is an older series' machine to compare with: what came since is drawn
+	// green, what went is drawn red and dashed. A newer one is an error that matches
+	// [ErrSince].
 	Since *states.Table
 	// From leaves out what cannot be reached from this state.
 	From states.State
@@ -26,8 +29,8 @@ type Diagram struct {
 
 	// Current is the state that a node is in, to be highlighted.
 	Current states.State
-	// Path is the way that a node took, to be highlighted. [History] makes it of
-	// a machine's transitions, [Through] of the states alone.
+	// Path is the way that a node took, to be highlighted. [Through] makes one of
+	// states alone.
 	Path []states.Transition
 
 	// Title is the diagram's heading; empty is one that names the series.
@@ -61,9 +64,10 @@ const (
 var directionWords = []string{TopDown: "TB", LeftToRight: "LR"}
 
 // ParseDirection returns the direction of the words "TB" and "LR", which are
-// Graphviz's and Mermaid's, in upper or lower case.
+// Graphviz's and Mermaid's, in small or capital letters. Any other word is a
+// [*states.UnknownError].
 func ParseDirection(word string) (Direction, error) {
-	return parse[Direction]("direction", directionWords, strings.ToUpper(word))
+	return parse[Direction]("direction", directionWords, word)
 }
 
 // String returns "TB" or "LR", or a form like "Direction(99)".
@@ -80,7 +84,8 @@ const (
 
 var themeWords = []string{Light: "light", Dark: "dark"}
 
-// ParseTheme returns the theme of the words "light" and "dark".
+// ParseTheme returns the theme of the words "light" and "dark", in small or capital
+// letters. Any other word is a [*states.UnknownError].
 func ParseTheme(word string) (Theme, error) { return parse[Theme]("theme", themeWords, word) }
 
 // String returns "light" or "dark", or a form like "Theme(99)".
@@ -88,11 +93,11 @@ func (t Theme) String() string { return wordOf(t, "Theme", themeWords) }
 
 func parse[T ~uint8](kind string, words []string, word string) (T, error) {
 	for n, known := range words {
-		if word == known {
+		if strings.EqualFold(word, known) {
 			return T(n), nil
 		}
 	}
-	return 0, fmt.Errorf("%w: %s %q; known: %s", ErrStyle, kind, word, strings.Join(words, ", "))
+	return 0, &states.UnknownError{Kind: kind, Word: word, Known: slices.Clone(words)}
 }
 
 func wordOf[T ~uint8](n T, kind string, words []string) string {
@@ -102,19 +107,31 @@ func wordOf[T ~uint8](n T, kind string, words []string) string {
 	return fmt.Sprintf("%s(%d)", kind, n)
 }
 
+// Caption returns the title and the description that the diagram is written with:
+// the caller's, or those that stand for them. The errors are those of the package.
+func (d Diagram) Caption() (title, description string, err error) {
+	m, err := d.model()
+	if err != nil {
+		return "", "", err
+	}
+	return m.title, m.description, nil
+}
+
 // check returns an error unless every field can be drawn.
 func (d Diagram) check() error {
 	switch {
 	case d.Table.States().Len() == 0:
-		return ErrNoTable
+		return machine.ErrNoTable
+	case d.Since.Series() > d.Table.Series():
+		return fmt.Errorf("%w: what changed since %v cannot be shown in %v; exchange the two", ErrSince, d.Since.Series(), d.Table.Series())
 	case int(d.Direction) >= len(directionWords):
-		return fmt.Errorf("%w: %v", ErrStyle, d.Direction)
+		return &states.UnknownError{Kind: "direction", Word: d.Direction.String(), Known: slices.Clone(directionWords)}
 	case int(d.Theme) >= len(themeWords):
-		return fmt.Errorf("%w: %v", ErrStyle, d.Theme)
+		return &states.UnknownError{Kind: "theme", Word: d.Theme.String(), Known: slices.Clone(themeWords)}
 	}
 	for _, s := range []states.State{d.From, d.Current} {
 		if s != states.NoState && !d.states().Has(s) {
-			return &StateError{Series: d.Table.Series(), State: s}
+			return &machine.StateError{Series: d.Table.Series(), State: s}
 		}
 	}
 	return d.checkPath()

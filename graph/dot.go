@@ -12,29 +12,22 @@ import (
 
 // WriteDOT writes the diagram in Graphviz's language. A state's name is its
 // label; the attributes id, class and tooltip of states and edges say what they
-// are. The errors are those of the package and the writer's.
+// are. Where RequestsOnly leaves transitions out, invisible edges without these
+// attributes keep the states in their places. The errors are those of the package
+// and the writer's.
 func (d Diagram) WriteDOT(w io.Writer) error {
 	m, err := d.model()
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, m.dot(full))
+	_, err = io.WriteString(w, m.dot())
 	return err
 }
-
-// An extent is how much of a model is written.
-type extent bool
-
-const (
-	full extent = true
-	bare extent = false // without what is said of elements, for package render
-)
 
 // A dotWriter builds the graph of a model.
 type dotWriter struct {
 	*model
 	palette
-	extent
 	graph *dot.Graph
 	nodes map[states.State]dot.Node
 }
@@ -49,11 +42,10 @@ const (
 	smallSize = 9
 )
 
-func (m *model) dot(much extent) string {
+func (m *model) dot() string {
 	w := &dotWriter{
 		model:   m,
 		palette: palettes[m.diagram.Theme],
-		extent:  much,
 		graph:   dot.NewGraph(dot.Directed),
 		nodes:   make(map[states.State]dot.Node),
 	}
@@ -64,6 +56,9 @@ func (m *model) dot(much extent) string {
 	for _, e := range m.edges {
 		w.addEdge(e)
 	}
+	for _, e := range m.hidden {
+		w.place(w.graph.Edge(w.nodes[e.from], w.nodes[e.to]), e).Attr("style", "invis")
+	}
 	opening, rest, _ := strings.Cut(w.graph.String(), "{")
 	return opening + "{" + w.defaults() + rest
 }
@@ -72,23 +67,12 @@ func (m *model) dot(much extent) string {
 // statement for it.
 func (w *dotWriter) defaults() string {
 	return fmt.Sprintf(`
-	node [fontname=%[1]s, fontsize=%[2]d, height=0.3, margin="0.1,0.05", shape=box, style="%[5]s", width=0.5];
-	edge [arrowsize=0.6, fontcolor="%[3]s", fontname=%[1]s, fontsize=%[4]d];`, font, stateSize, w.muted, labelSize, w.boxStyle())
-}
-
-// boxStyle returns the style of states and parts.
-func (w *dotWriter) boxStyle() string {
-	if w.extent == bare {
-		return "filled"
-	}
-	return "rounded,filled"
+	node [fontname=%[1]s, fontsize=%[2]d, height=0.3, margin="0.1,0.05", shape=box, style="rounded,filled", width=0.5];
+	edge [arrowsize=0.6, fontcolor="%[3]s", fontname=%[1]s, fontsize=%[4]d];`, font, stateSize, w.muted, labelSize)
 }
 
 // say adds what a drawing says of an element to its attributes.
-func (w *dotWriter) say(of dot.AttributesMap, class, tooltip, link string) {
-	if w.extent == bare {
-		return
-	}
+func say(of dot.AttributesMap, class, tooltip, link string) {
 	of.Attrs("class", class, "tooltip", quoteDOT(tooltip))
 	if link != "" {
 		of.Attr("URL", quoteDOT(link))
@@ -99,6 +83,7 @@ func (w *dotWriter) addGraph() {
 	w.graph.ID("provisioning")
 	w.graph.Attrs(
 		"bgcolor", w.page,
+		"description", quoteDOT(w.description),
 		"fontname", font,
 		"fontcolor", w.text,
 		"fontsize", partSize,
@@ -106,14 +91,13 @@ func (w *dotWriter) addGraph() {
 		"labelloc", "t",
 		"newrank", true,
 		"nodesep", 0.2,
+		"outputorder", "edgesfirst",
 		"pad", 0.15,
 		"rankdir", w.diagram.Direction.String(),
 		"ranksep", 0.3,
 		"remincross", false,
+		"tooltip", quoteDOT(w.title),
 	)
-	if w.extent == full {
-		w.graph.Attrs("description", quoteDOT(w.description), "tooltip", quoteDOT(w.title))
-	}
 }
 
 // addPart adds a part as a cluster, and the hubs as a subgraph that is not drawn.
@@ -136,9 +120,9 @@ func (w *dotWriter) addPart(i int, p part) {
 			"label", p.title,
 			"labeljust", "l",
 			"margin", 6,
-			"style", w.boxStyle(),
+			"style", "rounded,filled",
 		)
-		w.say(sub.AttributesMap, p.class(), p.title, "")
+		say(sub.AttributesMap, p.class(), p.title, "")
 	}
 	for j, n := range p.nodes {
 		w.nodes[n.state] = w.addNode(sub, fmt.Sprintf("%s%02d", key, j), n)
@@ -155,12 +139,12 @@ func (w *dotWriter) addNode(sub *dot.Graph, key string, n node) dot.Node {
 		"id", n.id(),
 		"label", n.state.String(),
 	)
-	w.say(node.AttributesMap, n.class(), n.description, n.link)
+	say(node.AttributesMap, n.class(), n.description, n.link)
 	if width != 1 {
 		node.Attr("penwidth", width)
 	}
 	if n.change == removed {
-		node.Attr("style", w.boxStyle()+",dashed")
+		node.Attr("style", "rounded,filled,dashed")
 	}
 	return node
 }
@@ -168,14 +152,14 @@ func (w *dotWriter) addNode(sub *dot.Graph, key string, n node) dot.Node {
 // nodeStyle returns the colours of a state, and the width of its border.
 func (w *dotWriter) nodeStyle(n node) (border, fill, text string, width float64) {
 	border, fill, text, width = w.border, w.node, w.text, 1.0
-	if n.bad() {
+	switch n.phase {
+	case states.PhaseFailed:
 		border, fill, text = w.bad, w.badNode, w.bad
+	case states.PhaseResting:
+		border = w.text
 	}
-	if n.kind == stable {
+	if n.stable {
 		width = 2.2
-		if !n.bad() {
-			border = w.text
-		}
 	}
 	switch n.change {
 	case added:
@@ -194,43 +178,61 @@ func (w *dotWriter) nodeStyle(n node) (border, fill, text string, width float64)
 }
 
 func (w *dotWriter) addEdge(e edge) {
-	colour, width := w.edgeStyle(e)
 	edge := w.graph.Edge(w.nodes[e.from], w.nodes[e.to])
 	edge.AttributesMap.Attrs(
-		"color", colour,
+		"color", w.palette.edge(e),
 		"id", e.id(),
 		"label", dot.HTML(w.label(e)),
 	)
-	w.say(edge.AttributesMap, e.class(), e.describe(), "")
-	if width != 1 {
+	say(edge.AttributesMap, e.class(), e.describe(), "")
+	if width := e.width(); width != 1 {
 		edge.Attr("penwidth", width)
 	}
 	if e.change() == removed {
 		edge.Attr("style", "dashed")
 	}
+	w.place(edge, e)
+}
+
+// place adds what an edge's place depends on.
+func (w *dotWriter) place(edge dot.Edge, e edge) dot.Edge {
 	if w.diagram.Direction == TopDown && loose[way{e.from, e.to}] {
 		edge.Attr("constraint", false)
 	}
+	return edge
 }
 
-func (w *dotWriter) edgeStyle(e edge) (colour string, width float64) {
+// edge returns the colour of an edge.
+func (c palette) edge(e edge) string {
 	change := e.change()
 	switch {
 	case e.taken():
-		return w.path, 2.4
+		return c.path
 	case change == added:
-		return w.added, 1.6
+		return c.added
 	case change == removed:
-		return w.removed, 1.2
+		return c.removed
 	case e.requested():
-		return w.request, 1
+		return c.request
 	default:
-		return w.conductor, 1
+		return c.conductor
 	}
 }
 
-// label returns the words on an edge: requests, what is both, and the
-// conductor's, one below the other.
+// width returns the width of an edge's line.
+func (e edge) width() float64 {
+	switch {
+	case e.taken():
+		return 2.4
+	case e.change() != kept:
+		return 1.6
+	default:
+		return 1
+	}
+}
+
+// label returns the words on an edge: requests, what is both, and the conductor's,
+// one below the other, in a table that keeps lines off them.
 func (w *dotWriter) label(e edge) string {
 	var lines []string
 	for _, c := range causes {
@@ -246,7 +248,7 @@ func (w *dotWriter) label(e edge) string {
 			lines = append(lines, fmt.Sprintf(`<font point-size="%d">%s</font>`, smallSize, note))
 		}
 	}
-	return strings.Join(lines, "<br/>")
+	return `<table border="0" cellborder="0" cellpadding="0" cellspacing="2"><tr><td>` + strings.Join(lines, "<br/>") + "</td></tr></table>"
 }
 
 func (w *dotWriter) word(r row, colour string) string {

@@ -22,6 +22,8 @@ func ExampleDiagram_WriteMermaid() {
 	// Output:
 	// ---
 	// title: "Enrolment"
+	// config:
+	//   themeCSS: "path[data-id=edge0]{stroke:#0b63c4} path[data-id=edge1],path[data-id=edge2]{stroke:#8c959f;stroke-dasharray:4 3}"
 	// ---
 	// stateDiagram-v2
 	//     accTitle: Enrolment
@@ -39,7 +41,8 @@ func ExampleDiagram_WriteMermaid() {
 	//     class enroll, manageable stable
 }
 
-func ExampleHistory() {
+// A live node's history, drawn: where it has been, and where it is.
+func ExampleDiagram() {
 	m, err := machine.New(machine.Config{
 		Table:   states.Latest().Table(),
 		Node:    machine.Node{State: states.Enroll},
@@ -56,7 +59,9 @@ func ExampleHistory() {
 		Table:   states.Latest().Table(),
 		Only:    states.SetOf(states.Enroll, states.Verifying),
 		Current: m.Node().State,
-		Path:    graph.History(m.History()),
+	}
+	for _, step := range m.History() {
+		d.Path = append(d.Path, states.Transition{From: step.From.State, Event: step.Event, To: step.To.State})
 	}
 	if err := d.WriteMermaid(os.Stdout); err != nil {
 		fmt.Println(err)
@@ -64,6 +69,8 @@ func ExampleHistory() {
 	// Output:
 	// ---
 	// title: "Ironic provisioning states: 2026.2"
+	// config:
+	//   themeCSS: "path[data-id=edge1]{stroke:#8c959f;stroke-dasharray:4 3} path[data-id=edge0]{stroke:#d9730d}"
 	// ---
 	// stateDiagram-v2
 	//     accTitle: Ironic provisioning states: 2026.2

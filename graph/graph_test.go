@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/graph"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -23,16 +24,19 @@ type document struct {
 	Series, Since      states.Series
 	APIVersion         states.APIVersion `json:"api_version"`
 	States             []struct {
-		State, Target                         states.State
-		Part, Kind, Description, Link, Change string
-		Current, Taken                        bool
+		State, Target                   states.State
+		Phase                           states.Phase
+		Part, Description, Link, Change string
+		Stable, Current, Taken          bool
 	}
-	Transitions []struct {
-		states.Transition
-		Cause, Change string
-		Verb          *string
-		Taken         bool
-	}
+	Transitions []transition
+}
+
+type transition struct {
+	states.Transition
+	Cause, Change string
+	Verb          *string
+	Taken         bool
 }
 
 func (d document) states() states.Set {
@@ -126,15 +130,16 @@ func TestBadValuesAreErrors(t *testing.T) {
 		change func(*graph.Diagram)
 		want   error
 	}{
-		"no table":           {func(d *graph.Diagram) { d.Table = nil }, graph.ErrNoTable},
-		"zero table":         {func(d *graph.Diagram) { d.Table = new(states.Table) }, graph.ErrNoTable},
-		"from elsewhere":     {func(d *graph.Diagram) { d.From = states.Deleted }, graph.ErrNoSuchState},
-		"from a number":      {func(d *graph.Diagram) { d.From = 200 }, graph.ErrNoSuchState},
-		"current elsewhere":  {func(d *graph.Diagram) { d.Current = states.Rebuild }, graph.ErrNoSuchState},
+		"no table":           {func(d *graph.Diagram) { d.Table = nil }, machine.ErrNoTable},
+		"zero table":         {func(d *graph.Diagram) { d.Table = new(states.Table) }, machine.ErrNoTable},
+		"from elsewhere":     {func(d *graph.Diagram) { d.From = states.Deleted }, machine.ErrNoSuchState},
+		"from a number":      {func(d *graph.Diagram) { d.From = 200 }, machine.ErrNoSuchState},
+		"current elsewhere":  {func(d *graph.Diagram) { d.Current = states.Rebuild }, machine.ErrNoSuchState},
 		"path not in table":  {func(d *graph.Diagram) { d.Path = []states.Transition{step} }, graph.ErrNoTransition},
 		"path of nothing":    {func(d *graph.Diagram) { d.Path = make([]states.Transition, 1) }, graph.ErrNoTransition},
-		"no such direction":  {func(d *graph.Diagram) { d.Direction = 7 }, graph.ErrStyle},
-		"no such theme":      {func(d *graph.Diagram) { d.Theme = 7 }, graph.ErrStyle},
+		"since a newer":      {func(d *graph.Diagram) { d.Table, d.Since = states.Zed.Table(), d.Table }, graph.ErrSince},
+		"no such direction":  {func(d *graph.Diagram) { d.Direction = 7 }, states.ErrUnknown},
+		"no such theme":      {func(d *graph.Diagram) { d.Theme = 7 }, states.ErrUnknown},
 		"link with script":   {func(d *graph.Diagram) { d.Link = link("javascript:alert(1)") }, graph.ErrLink},
 		"link of no address": {func(d *graph.Diagram) { d.Link = link("http://[") }, graph.ErrLink},
 	} {
@@ -177,8 +182,11 @@ func TestWordsOfDirectionsAndThemes(t *testing.T) {
 		require.Equal(t, theme, parsed)
 	}
 	_, err := graph.ParseDirection("up")
-	require.EqualError(t, err, `unknown style: direction "UP"; known: TB, LR`)
+	require.EqualError(t, err, `unknown direction "up"; known: TB, LR`)
+	d := latest()
+	d.Theme = 9
+	require.EqualError(t, d.WriteDOT(io.Discard), `unknown theme "Theme(9)"; known: light, dark`)
 	_, err = graph.ParseTheme("")
-	require.ErrorIs(t, err, graph.ErrStyle)
+	require.ErrorIs(t, err, states.ErrUnknown)
 	require.Equal(t, "Theme(9) Direction(9)", graph.Theme(9).String()+" "+graph.Direction(9).String())
 }

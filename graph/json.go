@@ -35,7 +35,8 @@ type jsonDiagram struct {
 type jsonState struct {
 	State       states.State `json:"state"`
 	Part        string       `json:"part"`
-	Kind        string       `json:"kind"`
+	Phase       states.Phase `json:"phase"`
+	Stable      bool         `json:"stable"`
 	Target      states.State `json:"target"`
 	Description string       `json:"description"`
 	Link        string       `json:"link,omitempty"`
@@ -83,7 +84,8 @@ func (n node) json(d Diagram) jsonState {
 	return jsonState{
 		State:       n.state,
 		Part:        partOf(n.state),
-		Kind:        n.kind.String(),
+		Phase:       n.phase,
+		Stable:      n.stable,
 		Target:      t.Target(n.state),
 		Description: n.description,
 		Link:        n.link,

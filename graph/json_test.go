@@ -1,7 +1,7 @@
 package graph_test
 
 import (
-	"context"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -25,15 +25,14 @@ func TestJSONIsTheTableOfEverySeries(t *testing.T) {
 		require.Equal(t, slices.Collect(table.Transitions()), doc.transitions(), series)
 		for _, s := range doc.States {
 			require.Equal(t, table.Target(s.State), s.Target, s.State)
-			require.Equal(t, table.Stable().Has(s.State), s.Kind == "stable", s.State)
-			require.Equal(t, table.Failed().Has(s.State), s.Kind == "failed", s.State)
-			require.Equal(t, table.Waiting().Has(s.State), s.Kind == "waiting", s.State)
-			require.Equal(t, table.Held().Has(s.State), s.Kind == "held", s.State)
+			require.Equal(t, table.Phase(s.State), s.Phase, s.State)
+			require.Equal(t, table.Stable().Has(s.State), s.Stable, s.State)
 		}
 	}
 }
 
-// The rule of upstream's script, as behaviour.md has it.
+// The rule by which upstream's own diagram tells requests, for want of a table of
+// them.
 func upstreamSaysAPI(table *states.Table, row states.Transition) bool {
 	return table.Stable().Has(row.From) ||
 		strings.HasSuffix(row.From.String(), "failed") ||
@@ -65,7 +64,7 @@ func TestDifferencesToUpstreamsRule(t *testing.T) {
 	}, tooMany, "the conductor's own that upstream's diagram shows as requests")
 }
 
-// What the API takes, and the conductor fires itself: behaviour.md, section 2.
+// The API's words for transitions that the conductor fires by itself.
 func TestWhatIsBothInEverySeries(t *testing.T) {
 	clean := states.Transition{From: states.Deleting, Event: states.EventClean, To: states.Cleaning}
 	manage := states.Transition{From: states.Cleaning, Event: states.EventManage, To: states.Manageable}
@@ -135,19 +134,34 @@ func TestRequestsOnly(t *testing.T) {
 }
 
 func TestSinceShowsWhatChanged(t *testing.T) {
-	older, newer := states.Queens.Table(), states.Rocky.Table()
-	for _, pair := range [][2]*states.Table{{older, newer}, {newer, older}} {
-		doc := read(t, graph.Diagram{Table: pair[1], Since: pair[0]})
+	// Stein replaced a transition of Rocky's, and Rocky brought a state.
+	for _, pair := range [][2]*states.Table{
+		{states.Queens.Table(), states.Rocky.Table()},
+		{states.Rocky.Table(), states.Stein.Table()},
+	} {
+		older, newer := pair[0], pair[1]
+		doc := read(t, graph.Diagram{Table: newer, Since: older})
 		for _, s := range doc.States {
-			require.Equal(t, changeOf(pair[0].States().Has(s.State), pair[1].States().Has(s.State)), s.Change, s.State)
+			require.Equal(t, changeOf(older.States().Has(s.State), newer.States().Has(s.State)), s.Change, s.State)
 		}
+		changes := make(map[string]bool)
 		for _, row := range doc.Transitions {
-			_, was := pair[0].Next(row.From, row.Event)
-			_, is := pair[1].Next(row.From, row.Event)
+			_, was := older.Next(row.From, row.Event)
+			_, is := newer.Next(row.From, row.Event)
 			require.Equal(t, changeOf(was, is), row.Change, row.Transition)
+			changes[row.Change] = true
 		}
+		require.True(t, changes["added"])
+		require.Equal(t, older == states.Rocky.Table(), changes["removed"])
 		require.Equal(t, older.States().Union(newer.States()), doc.states())
 	}
+}
+
+func TestSinceANewerSeriesIsAnError(t *testing.T) {
+	err := graph.Diagram{Table: states.Zed.Table(), Since: states.Hibiscus.Table()}.WriteJSON(io.Discard)
+	require.EqualError(t, err, "not an older series: what changed since 2026.2 cannot be shown in zed; exchange the two")
+	require.Empty(t, slices.DeleteFunc(read(t, graph.Diagram{Table: states.Zed.Table(), Since: states.Zed.Table()}).Transitions,
+		func(row transition) bool { return row.Change == "" }), "nothing changed since the series itself")
 }
 
 func changeOf(was, is bool) string {
@@ -161,19 +175,10 @@ func changeOf(was, is bool) string {
 	}
 }
 
-func TestAMachinesHistoryDrawsItself(t *testing.T) {
-	node := machine.Node{State: states.Enroll}
-	m, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: node, History: 10})
+func TestThePathIsHighlighted(t *testing.T) {
+	path, err := graph.Through(states.Latest().Table(), states.Enroll, states.Verifying, states.Enroll, states.Verifying, states.Manageable)
 	require.NoError(t, err)
-	for _, event := range []states.Event{states.EventManage, states.EventFail, states.EventManage, states.EventDone} {
-		require.NoError(t, m.Fire(context.Background(), event))
-	}
-
-	doc := read(t, graph.Diagram{
-		Table:   states.Latest().Table(),
-		Current: m.Node().State,
-		Path:    graph.History(m.History()),
-	})
+	doc := read(t, graph.Diagram{Table: states.Latest().Table(), Current: states.Manageable, Path: path})
 	var taken []string
 	for _, row := range doc.Transitions {
 		if row.Taken {
@@ -207,9 +212,9 @@ func TestThrough(t *testing.T) {
 	_, err = graph.Through(table, states.Enroll, states.Active)
 	require.EqualError(t, err, `no such transition: from "enroll" to "active" in 2026.2`)
 	_, err = graph.Through(table, states.Deleted)
-	require.ErrorIs(t, err, graph.ErrNoSuchState)
+	require.ErrorIs(t, err, machine.ErrNoSuchState)
 	_, err = graph.Through(nil, states.Enroll)
-	require.ErrorIs(t, err, graph.ErrNoTable)
+	require.ErrorIs(t, err, machine.ErrNoTable)
 }
 
 func TestTextsOfTheCallerReplaceTheTables(t *testing.T) {

@@ -39,12 +39,8 @@ func (w *dotWriter) legend() string {
 }
 
 func (w *dotWriter) box(text, border, fill, colour string, width int) string {
-	var round string
-	if w.extent == full {
-		round = ` style="rounded"`
-	}
-	return fmt.Sprintf(`<td><table border="%d" cellborder="0" cellspacing="0" cellpadding="4"%s color="%s" bgcolor="%s">`+
-		`<tr><td><font color="%s">%s</font></td></tr></table></td>`, width, round, border, fill, colour, text)
+	return fmt.Sprintf(`<td><table border="%d" cellborder="0" cellspacing="0" cellpadding="4" style="rounded" color="%s" bgcolor="%s">`+
+		`<tr><td><font color="%s">%s</font></td></tr></table></td>`, width, border, fill, colour, text)
 }
 
 // line returns a sample of an edge.

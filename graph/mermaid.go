@@ -3,14 +3,17 @@ package graph
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ironstate/ironstate/states"
 )
 
 // WriteMermaid writes the diagram as a Mermaid stateDiagram-v2, which GitHub
-// renders in a fenced block of the language mermaid. A state diagram of Mermaid
-// has neither links nor colours of edges: what came, what went and what the path
-// took is written on the edge. The errors are those of the package and the
+// renders in a fenced block of the language mermaid. Lines are coloured as in
+// DOT, and dashed where only the conductor moves a node along them; what came, what
+// went and what the path took is written on the edge too. The errors are those of the package and the
 // writer's.
 func (d Diagram) WriteMermaid(w io.Writer) error {
 	m, err := d.model()
@@ -25,7 +28,11 @@ const indent = "    "
 
 func (m *model) mermaid() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "---\ntitle: %s\n---\nstateDiagram-v2\n", quoteYAML(m.title))
+	fmt.Fprintf(&b, "---\ntitle: %s\n", quoteYAML(m.title))
+	if css := m.mermaidLines(); css != "" {
+		fmt.Fprintf(&b, "config:\n  themeCSS: %q\n", css)
+	}
+	b.WriteString("---\nstateDiagram-v2\n")
 	fmt.Fprintf(&b, indent+"accTitle: %s\n", entities(m.title))
 	fmt.Fprintf(&b, indent+"accDescr: %s\n", entities(m.description))
 	fmt.Fprintf(&b, indent+"direction %v\n", m.diagram.Direction)
@@ -37,6 +44,26 @@ func (m *model) mermaid() string {
 	}
 	m.mermaidClasses(&b)
 	return b.String()
+}
+
+// mermaidLines returns the style sheet of the edges, a rule for each style. Mermaid
+// numbers edges in the order of its source. One that numbers otherwise or does not
+// know themeCSS draws all lines alike, and the labels still tell requests.
+func (m *model) mermaidLines() string {
+	colours := palettes[m.diagram.Theme]
+	selectors := make(map[string][]string)
+	for i, e := range m.edges {
+		style := "stroke:" + colours.edge(e)
+		if !e.requested() {
+			style += ";stroke-dasharray:4 3"
+		}
+		selectors[style] = append(selectors[style], fmt.Sprintf("path[data-id=edge%d]", i))
+	}
+	var rules []string
+	for _, style := range slices.Sorted(maps.Keys(selectors)) {
+		rules = append(rules, strings.Join(selectors[style], ",")+"{"+style+"}")
+	}
+	return strings.Join(rules, " ")
 }
 
 func (p part) mermaid(b *strings.Builder) {
@@ -86,8 +113,8 @@ func (m *model) mermaidClasses(b *strings.Builder) {
 		name, style string
 		has         func(node) bool
 	}{
-		{"stable", "stroke-width:3px", func(n node) bool { return n.kind == stable }},
-		{"failed", "stroke:" + c.bad + ",color:" + c.bad + ",fill:" + c.badNode, node.bad},
+		{"stable", "stroke-width:3px", func(n node) bool { return n.stable }},
+		{"failed", "stroke:" + c.bad + ",color:" + c.bad + ",fill:" + c.badNode, func(n node) bool { return n.phase == states.PhaseFailed }},
 		{"added", "stroke:" + c.added, func(n node) bool { return n.change == added }},
 		{"removed", "stroke:" + c.removed + ",stroke-dasharray:5 2", func(n node) bool { return n.change == removed }},
 		{"taken", "stroke:" + c.path, func(n node) bool { return n.taken }},

@@ -1,3 +1,5 @@
+//go:build go1.25
+
 package graph_test
 
 import (
@@ -26,7 +28,8 @@ type parsed struct {
 		ID, Name, Part string
 		Classes        []string
 	}
-	Edges []struct{ From, To, Label string }
+	Edges []struct{ ID, From, To, Label string }
+	CSS   string
 }
 
 // mermaids parses Mermaid sources, all in one process.
@@ -125,6 +128,26 @@ func TestMermaidReadsTheTableWhateverTheTexts(t *testing.T) {
 	}
 }
 
+func TestMermaidTellsRequestsFromTheConductorsTransitions(t *testing.T) {
+	p := mermaids(t, []string{write(t, latest().WriteMermaid)})[0]
+	styles := make(map[string]string)
+	for rule := range strings.SplitSeq(strings.TrimSuffix(p.CSS, "}"), "} ") {
+		selectors, style, _ := strings.Cut(rule, "{")
+		for selector := range strings.SplitSeq(selectors, ",") {
+			require.Empty(t, styles[selector])
+			styles[selector] = style
+		}
+	}
+	require.Len(t, styles, len(p.Edges))
+	for _, e := range p.Edges {
+		want := "stroke:#8c959f;stroke-dasharray:4 3"
+		if strings.Contains(e.Label, "(via API)") {
+			want = "stroke:#0b63c4"
+		}
+		require.Equal(t, want, styles["path[data-id="+e.ID+"]"], "%s to %s", e.From, e.To)
+	}
+}
+
 func TestMermaidReadsEveryOption(t *testing.T) {
 	var sources []string
 	var docs []document
@@ -157,7 +180,7 @@ func FuzzMermaid(f *testing.F) {
 		require.Len(t, lines, len(plain))
 		for i, line := range lines {
 			switch i {
-			case 1, 4, 5: // title, accTitle, accDescr
+			case 1, 6, 7: // title, accTitle, accDescr
 				require.Regexp(t, `^(title: "|    accTitle: |    accDescr: )[\pL\p{Nd} .,:/()'#;\\U"-]+$`, line)
 			default:
 				require.Equal(t, plain[i], line)

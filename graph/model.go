@@ -15,6 +15,7 @@ type model struct {
 	parts       []part
 	rows        []row
 	edges       []edge // the rows, merged
+	hidden      []edge // that RequestsOnly leaves out
 }
 
 // A part is a part of a node's life and the nodes in it.
@@ -25,7 +26,8 @@ type part struct {
 
 type node struct {
 	state       states.State
-	kind        kind
+	phase       states.Phase
+	stable      bool
 	change      change
 	current     bool
 	taken       bool // the path goes through it
@@ -68,10 +70,16 @@ func (d Diagram) model() (*model, error) {
 	rows := d.rows()
 	shown := d.shown(rows)
 	rows = slices.DeleteFunc(rows, func(r row) bool {
-		return !shown.Has(r.From) || !shown.Has(r.To) || (d.RequestsOnly && r.cause == conductor)
+		return !shown.Has(r.From) || !shown.Has(r.To)
 	})
+	edges, hidden := merge(rows), []edge(nil)
+	if d.RequestsOnly {
+		rows = slices.DeleteFunc(rows, func(r row) bool { return r.cause == conductor })
+		hidden = slices.DeleteFunc(edges, func(e edge) bool { return len(e.with(conductor)) < len(e.rows) })
+		edges = merge(rows)
+	}
 
-	m := &model{diagram: d, rows: rows, edges: merge(rows)}
+	m := &model{diagram: d, rows: rows, edges: edges, hidden: hidden}
 	if err := m.addParts(shown); err != nil {
 		return nil, err
 	}
@@ -173,7 +181,8 @@ func (d Diagram) node(s states.State) (node, error) {
 	}
 	return node{
 		state:       s,
-		kind:        kindOf(t, s),
+		phase:       t.Phase(s),
+		stable:      t.Stable().Has(s),
 		change:      c,
 		current:     s == d.Current,
 		taken:       d.passes(s),

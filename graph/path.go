@@ -8,29 +8,19 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// History returns a node's transitions as a path to highlight. It takes what
-// [machine.Machine.History] returns.
-func History(transitions []machine.Transition) []states.Transition {
-	path := make([]states.Transition, len(transitions))
-	for i, t := range transitions {
-		path[i] = states.Transition{From: t.From.State, Event: t.Event, To: t.To.State}
-	}
-	return path
-}
-
 // Through returns the path through the given states, for callers that know the
 // states that a node was in but not the events: each step is every transition
-// that may have been taken. A state that the table lacks is a [*StateError], two
+// that may have been taken. A state that the table lacks is a [*machine.StateError], two
 // states with no transition from the first to the second match
 // [ErrNoTransition]. Fewer than two states make an empty path.
 func Through(t *states.Table, way ...states.State) ([]states.Transition, error) {
 	if t.States().Len() == 0 {
-		return nil, ErrNoTable
+		return nil, machine.ErrNoTable
 	}
 	var path []states.Transition
 	for i, s := range way {
 		if !t.States().Has(s) {
-			return nil, &StateError{Series: t.Series(), State: s}
+			return nil, &machine.StateError{Series: t.Series(), State: s}
 		}
 		if i == 0 {
 			continue

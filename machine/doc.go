@@ -1,13 +1,21 @@
 // Package machine is one node's life in Ironic's provisioning state machine.
 //
-// [Node] is what a service stores of it: state, target, last error. Its method
-// [Node.Apply] is the machine as a pure function, for those who keep nodes in a
-// database and want nothing running:
+// [Node] is what a service stores of it: state, target, last error. Its methods are
+// the machine as pure functions, for services that keep nodes in a database. A
+// client's request moves a node with [Node.Request], what the conductor or the
+// hardware says of the work with [Node.Report]:
 //
-//	node, err := node.Apply(states.Latest().Table(), machine.Input{Event: states.EventManage})
+//	table := states.Latest().Table()
+//	node, err := node.Request(table, "manage", 113)          // enroll to verifying
+//	node, err = node.Report(table, states.EventFail, reason) // back to enroll, with last_error
 //
-// [Machine] is a live node, which many goroutines may fire events at. It calls
-// hooks on the way, in this order, for one [Machine.Fire]:
+// Both know the conductor's rules: which target goes with a manual cleaning, which
+// event ends it, when the last error goes. [Node.Apply], below them, applies one
+// event as it is given. [Node.Orphaned] and [Node.TimedOut] tell what to report of
+// a node whose conductor died, or whose wait for a call took too long.
+//
+// [Machine] is a live node, which many goroutines may move at once. It calls hooks
+// on the way, in this order, for one transition:
 //
 //  1. guard: may refuse the transition.
 //  2. save: stores the new node. When it fails, nothing has happened.
@@ -16,10 +24,11 @@
 //  4. exit: the old state was left.
 //  5. enter: the new state was entered.
 //
-// Guard and save hooks run in the machine's turn: one transition at a time, in
-// the order in which they were saved. Exit and enter hooks run after the turn is
-// given up, in the goroutine that fired, so that they may take their time and
-// fire the next event themselves, as a hook that enters verifying does.
+// Guard and save hooks of a machine run for one transition at a time, in the order
+// in which the transitions happen. Exit and enter hooks run after that, in the
+// goroutine that moved the machine, so that they may take their time and move it
+// on themselves, as a hook that enters verifying does. Between goroutines their
+// order is not kept.
 //
 // Neither a cancelled context nor a hook that fails, panics or hangs leaves a
 // node between two states: it is whole in the old one or whole in the new one.

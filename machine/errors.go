@@ -10,9 +10,6 @@ import (
 )
 
 var (
-	// ErrNotAllowed: the table has no row for the event in the node's state. The
-	// error is an [*EventError].
-	ErrNotAllowed = errors.New("event not allowed")
 	// ErrNoSuchState: the series has no such state. The error is a
 	// [*StateError].
 	ErrNoSuchState = errors.New("no such state")
@@ -26,15 +23,21 @@ var (
 	ErrHistory = errors.New("negative length of the history")
 	// ErrNoContext: a nil context was given.
 	ErrNoContext = errors.New("nil context")
-	// ErrInTurn: a guard or save hook fired an event at its own machine.
-	ErrInTurn = errors.New("a guard or save hook cannot fire at its own machine")
+	// ErrInTurn: a guard or save hook tried to move its own machine.
+	ErrInTurn = errors.New("a guard or save hook cannot move its own machine")
 	// ErrPanic: a hook panicked. The error is a [*PanicError] inside of a
 	// [*HookError].
 	ErrPanic = errors.New("panic")
 )
 
-// EventError says that an event has no row in a state, and which have one. It
-// matches [ErrNotAllowed].
+// Statuses as in net/http, which is too much to import for two numbers.
+const (
+	statusBadRequest  = 400
+	statusServerError = 500
+)
+
+// EventError says that an event cannot happen in a state, and which can. It
+// matches [states.ErrNotAllowed].
 type EventError struct {
 	Series  states.Series
 	State   states.State
@@ -51,11 +54,19 @@ func (e *EventError) Error() string {
 	for i, event := range e.Allowed {
 		words[i] = event.String()
 	}
-	return fmt.Sprintf("event %q is not allowed in state %q; allowed: %s", e.Event, e.State, strings.Join(words, ", "))
+	allowed := "nothing"
+	if len(words) > 0 {
+		allowed = strings.Join(words, ", ")
+	}
+	return fmt.Sprintf("event %q is not allowed in state %q; allowed: %s", e.Event, e.State, allowed)
 }
 
-// Is reports whether target is [ErrNotAllowed].
-func (e *EventError) Is(target error) bool { return target == ErrNotAllowed }
+// Is reports whether target is [states.ErrNotAllowed].
+func (e *EventError) Is(target error) bool { return target == states.ErrNotAllowed }
+
+// HTTPStatus returns 400, as Ironic's API answers what a node's state does not
+// allow.
+func (e *EventError) HTTPStatus() int { return statusBadRequest }
 
 // StateError says that a node is in a state that the series does not have. It
 // matches [ErrNoSuchState].
@@ -70,6 +81,10 @@ func (e *StateError) Error() string {
 
 // Is reports whether target is [ErrNoSuchState].
 func (e *StateError) Is(target error) bool { return target == ErrNoSuchState }
+
+// HTTPStatus returns 500: a stored state that the series lacks is no fault of the
+// client's.
+func (e *StateError) HTTPStatus() int { return statusServerError }
 
 // TargetError says that a target is not a stable state of the series. It matches
 // [ErrTarget].
@@ -90,6 +105,15 @@ func (e *TargetError) Error() string {
 
 // Is reports whether target is [ErrTarget].
 func (e *TargetError) Is(target error) bool { return target == ErrTarget }
+
+// HTTPStatus returns 400 for a target that was named, and 500 for a stored one,
+// which is no fault of the client's.
+func (e *TargetError) HTTPStatus() int {
+	if e.Stored {
+		return statusServerError
+	}
+	return statusBadRequest
+}
 
 // HookError says which hook failed, and whether the node had moved by then. It
 // unwraps to the hook's error.

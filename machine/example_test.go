@@ -36,22 +36,22 @@ func ExampleMachine() {
 		Table: states.Latest().Table(),
 		Node:  machine.Node{State: states.Manageable},
 		Name:  "rack1-u7",
-		Save: []machine.SaveHook{func(_ context.Context, from, to machine.Node) error {
-			fmt.Printf("UPDATE nodes SET provision_state = '%s' WHERE provision_state = '%s'\n", to.State, from.State)
+		Save: []machine.Hook{func(_ context.Context, t machine.Transition) error {
+			fmt.Printf("UPDATE nodes SET provision_state = '%s' WHERE provision_state = '%s'\n", t.To.State, t.From.State)
 			return nil
 		}},
 		Enter: []machine.Hook{func(ctx context.Context, t machine.Transition) error {
 			if t.To.State != states.Inspecting {
 				return nil
 			}
-			return node.Fire(ctx, states.EventDone)
+			return node.Report(ctx, states.EventDone, "")
 		}},
 	})
 	if err != nil {
 		panic(err)
 	}
 
-	err = node.Fire(context.Background(), states.EventInspect)
+	err = node.Request(context.Background(), "inspect", 113)
 	fmt.Println(node.Node().State, err)
 	// Output:
 	// UPDATE nodes SET provision_state = 'inspecting' WHERE provision_state = 'manageable'
@@ -60,24 +60,87 @@ func ExampleMachine() {
 }
 
 // What a service does at start with the nodes that it finds in its database.
-func ExampleNode_Recover() {
+func ExampleNode_Orphaned() {
 	table := states.Latest().Table()
 	for _, node := range []machine.Node{
 		{State: states.Deploying, Target: states.Active},
 		{State: states.DeployWait, Target: states.Active},
 	} {
-		in, err := node.Recover(table)
-		if err != nil {
-			panic(err)
+		if lastError, ok := node.Orphaned(table); ok {
+			var err error
+			if node, err = node.Report(table, states.EventFail, lastError); err != nil {
+				panic(err)
+			}
 		}
-		if in.Event != states.NoEvent {
-			node, err = node.Apply(table, in)
-		}
-		fmt.Println(node.State, node.LastError, err)
+		fmt.Printf("%v %q\n", node.State, node.LastError)
 	}
 	// Output:
-	// deploy failed the work of state "deploying" was lost: the process that did it has died <nil>
-	// wait call-back  <nil>
+	// deploy failed "the work of state \"deploying\" was lost: the process that did it has died"
+	// wait call-back ""
+}
+
+// A manual cleaning, from the client's request to its end, with a wait for the
+// agent on the node.
+func ExampleNode_Report() {
+	table := states.Latest().Table()
+	node := machine.Node{State: states.Manageable}
+
+	node, err := node.Request(table, "clean", 113)
+	fmt.Println(node.State, "to", node.Target, err)
+	for _, event := range []states.Event{states.EventWait, states.EventResume, states.EventDone} {
+		node, err = node.Report(table, event, "")
+		fmt.Println(node.State, "to", node.Target, err)
+	}
+	// Output:
+	// cleaning to manageable <nil>
+	// clean wait to manageable <nil>
+	// cleaning to manageable <nil>
+	// manageable to none <nil>
+}
+
+// A request that the API refuses, and the status of its answer.
+func ExampleNode_Request() {
+	node := machine.Node{State: states.Deploying, Target: states.Active}
+	_, err := node.Request(states.Latest().Table(), "abort", 113)
+	fmt.Println(err)
+
+	var refused *states.RequestError
+	if errors.As(err, &refused) {
+		fmt.Println(refused.HTTPStatus())
+	}
+	// Output:
+	// request "abort" in state "deploying" with API version 1.113: not allowed in the node's state; allowed: nothing
+	// 400
+}
+
+// A guard that refuses to abort a step which must not be interrupted. The client
+// is answered, the step goes on, and nothing has happened to the node.
+func ExampleConfig_guard() {
+	errNotAbortable := errors.New(`step "update_firmware" cannot be aborted`)
+	abortable := false
+	node, err := machine.New(machine.Config{
+		Table: states.Latest().Table(),
+		Node:  machine.Node{State: states.CleanWait, Target: states.Manageable},
+		Guard: []machine.Hook{func(_ context.Context, t machine.Transition) error {
+			if t.Event == states.EventAbort && !abortable {
+				return errNotAbortable
+			}
+			return nil
+		}},
+	})
+	if err != nil {
+		panic(err)
+	}
+
+	err = node.Request(context.Background(), "abort", 113)
+	fmt.Println(errors.Is(err, errNotAbortable), node.Node().State)
+
+	abortable = true // the next step began
+	err = node.Request(context.Background(), "abort", 113)
+	fmt.Println(err, node.Node().State, "to", node.Node().Target)
+	// Output:
+	// true clean wait
+	// <nil> clean failed to manageable
 }
 
 func ExampleEventError() {

@@ -21,14 +21,17 @@ type Config struct {
 	Name string
 
 	// Guard hooks may refuse a transition: the first error does, and nothing
-	// has happened.
+	// has happened. A guard can say, for instance, that the step at work cannot
+	// be aborted.
 	Guard []Hook
 	// Save hooks store the new node before anyone sees it. The first error
 	// refuses the transition, and nothing has happened but for what the save
 	// hooks before it did.
-	Save []SaveHook
-	// Exit and Enter hooks are told that the machine has moved, all of them
-	// even when some fail.
+	Save []Hook
+	// Exit and Enter hooks are called once the machine has moved, all of them
+	// even when some fail. They run in the goroutine that moved the machine, so
+	// that those of two transitions, made by two goroutines, may run in any order
+	// or at once. Where the order counts, use a save hook.
 	Exit, Enter []Hook
 
 	// History is how many transitions [Machine.History] keeps; 0 keeps none.
@@ -36,40 +39,34 @@ type Config struct {
 	// Now is the clock that transitions are stamped by; nil is [time.Now]. It
 	// must not use the machine.
 	Now func() time.Time
-	// NoTime leaves the time of transitions zero: to read the clock can take
-	// longer than all else that a machine does.
-	NoTime bool
 }
 
-// Hook is called with a transition that is about to happen (guard) or has
+// Hook is called with a transition that is about to happen (guard, save) or has
 // happened (exit, enter). An exit or enter hook may fire the machine's next
-// event. A guard must not: firing with the context it was given is refused with
-// [ErrInTurn], firing with another waits for that context to end.
+// event. A guard or save hook must not: moving the machine with the context it was
+// given is refused with [ErrInTurn], moving it with another waits for that context
+// to end.
 type Hook func(context.Context, Transition) error
-
-// SaveHook stores a node that is about to move. Like a guard it must not fire at
-// its machine.
-type SaveHook func(ctx context.Context, from, to Node) error
 
 // Machine is a live node. Make it with [New]; the methods of a nil or zero
 // Machine return [ErrNotMade] or nothing. It is safe for concurrent use.
 type Machine struct {
-	table *states.Table
-	name  string
-	watch *watch // nil where there is neither a hook nor a history
+	table     *states.Table
+	name      string
+	observers *observers // nil where there is neither a hook nor a history
 
 	mu   sync.Mutex // guards node and the history; never held while a hook runs
 	node Node
 }
 
-// watch is what a machine with hooks or a history has besides.
-type watch struct {
+// observers holds the hooks and the history of a machine that has any.
+type observers struct {
 	guard   []Hook
-	save    []SaveHook
-	told    []Hook           // the exit hooks and then the enter hooks
-	exits   int              // how many of them are exit hooks
-	now     func() time.Time // nil where no time is taken
-	turn    turn             // held by the one that is in guard and save hooks
+	save    []Hook
+	moved   []Hook // the exit hooks and then the enter hooks
+	exits   int    // how many of moved are exit hooks
+	now     func() time.Time
+	turn    chan struct{} // holds one value while guard and save hooks run
 	history history
 }
 
@@ -83,35 +80,28 @@ func New(c Config) (*Machine, error) {
 	if c.History < 0 {
 		return nil, ErrHistory
 	}
-	return &Machine{table: c.Table, name: c.Name, node: c.Node, watch: c.watch()}, nil
+	return &Machine{table: c.Table, name: c.Name, node: c.Node, observers: c.observers()}, nil
 }
 
-func (c *Config) watch() *watch {
+func (c *Config) observers() *observers {
 	if len(c.Guard)+len(c.Save)+len(c.Exit)+len(c.Enter)+c.History == 0 {
 		return nil
 	}
-	w := &watch{
+	o := &observers{
 		guard:   c.Guard,
 		save:    c.Save,
-		told:    slices.Concat(c.Exit, c.Enter),
+		moved:   slices.Concat(c.Exit, c.Enter),
 		exits:   len(c.Exit),
 		now:     c.Now,
 		history: history{most: c.History},
 	}
-	switch {
-	case c.NoTime:
-		w.now = nil
-	case w.now == nil:
-		w.now = time.Now
+	if o.now == nil {
+		o.now = time.Now
 	}
-	return w
-}
-
-func (w *watch) time() time.Time {
-	if w.now == nil {
-		return time.Time{}
+	if len(c.Guard)+len(c.Save) > 0 {
+		o.turn = make(chan struct{}, 1)
 	}
-	return w.now()
+	return o
 }
 
 func (m *Machine) made() bool { return m != nil && m.table != nil }
@@ -124,6 +114,14 @@ func (m *Machine) Name() string {
 	return m.name
 }
 
+// Table returns the table that the machine was made with.
+func (m *Machine) Table() *states.Table {
+	if !m.made() {
+		return nil
+	}
+	return m.table
+}
+
 // Node returns the node as it is now. It never waits for a hook.
 func (m *Machine) Node() Node {
 	if !m.made() {
@@ -134,15 +132,41 @@ func (m *Machine) Node() Node {
 	return m.node
 }
 
+// SetNode gives the machine the node as it is now, where somebody else has moved
+// its stored record, such as another process. It waits for guard and save hooks
+// that are running, and calls none. The errors are those of [New], the context's
+// while it waits, and [ErrInTurn].
+func (m *Machine) SetNode(ctx context.Context, n Node) error {
+	switch {
+	case !m.made():
+		return ErrNotMade
+	case ctx == nil:
+		return ErrNoContext
+	}
+	if err := n.check(m.table); err != nil {
+		return err
+	}
+	if m.observers != nil && m.observers.turn != nil {
+		if err := m.takeTurn(ctx); err != nil {
+			return err
+		}
+		defer m.giveTurn()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.node = n
+	return nil
+}
+
 // History returns the last transitions, the oldest first, as many as
 // Config.History asked for. The slice is the caller's own.
 func (m *Machine) History() []Transition {
-	if !m.made() || m.watch == nil {
+	if !m.made() || m.observers == nil {
 		return nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.watch.history.all()
+	return m.observers.history.all()
 }
 
 // Can reports whether the table has a row for the event in the node's state. By
@@ -162,102 +186,5 @@ func (m *Machine) Events() iter.Seq[states.Event] {
 		if m.made() {
 			m.table.Events(m.Node().State)(yield)
 		}
-	}
-}
-
-// Fire moves the node by an event with which nothing comes; see
-// [Machine.FireInput].
-func (m *Machine) Fire(ctx context.Context, event states.Event) error {
-	return m.FireInput(ctx, Input{Event: event})
-}
-
-// FireInput moves the node and runs the hooks, as the package comment says.
-//
-// The errors of [Node.Apply], the context's error, and a [*HookError] whose
-// Moved is false mean that nothing has happened. A HookError whose Moved is true
-// (several are joined) means that the node is in its new state and an exit or
-// enter hook failed. A hook's panic is a [*PanicError] in a HookError.
-//
-// A context that ends before the save hooks have run stops the transition;
-// later, it is for the hooks to look at.
-func (m *Machine) FireInput(ctx context.Context, in Input) error {
-	switch {
-	case !m.made():
-		return ErrNotMade
-	case ctx == nil:
-		return ErrNoContext
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-
-	if m.watch == nil {
-		return m.move(in)
-	}
-	var t Transition
-	if err := m.moveWatched(ctx, in, &t); err != nil {
-		return err
-	}
-	return m.watch.tell(ctx, &t)
-}
-
-// move moves a node that no one watches.
-func (m *Machine) move(in Input) error {
-	m.mu.Lock()
-	to, err := m.node.Apply(m.table, in)
-	if err == nil {
-		m.node = to
-	}
-	m.mu.Unlock()
-	return err
-}
-
-// moveWatched moves a node and fills in the transition.
-func (m *Machine) moveWatched(ctx context.Context, in Input, t *Transition) error {
-	if len(m.watch.guard) > 0 || len(m.watch.save) > 0 {
-		return m.moveInTurn(ctx, in, t)
-	}
-	at := m.watch.time()
-	m.mu.Lock()
-	from := m.node
-	to, err := from.Apply(m.table, in)
-	if err == nil {
-		m.commit(to, t.of(m, in.Event, from, to, at))
-	}
-	m.mu.Unlock()
-	return err
-}
-
-// moveInTurn moves a node whose guard and save hooks must agree.
-func (m *Machine) moveInTurn(ctx context.Context, in Input, t *Transition) error {
-	if inTurn(ctx, m) {
-		return ErrInTurn
-	}
-	if err := m.watch.turn.take(ctx); err != nil {
-		return err
-	}
-	defer m.watch.turn.give()
-
-	from := m.Node()
-	to, err := from.Apply(m.table, in)
-	if err != nil {
-		return err
-	}
-	ctx, leave := enterTurn(ctx, m)
-	defer leave()
-	if err := m.watch.ask(ctx, t.of(m, in.Event, from, to, m.watch.time())); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.commit(to, t)
-	return nil
-}
-
-// commit makes the new node the one that is seen. The caller holds mu.
-func (m *Machine) commit(to Node, t *Transition) {
-	m.node = to
-	if m.watch.history.most > 0 {
-		m.watch.history.add(*t)
 	}
 }

@@ -1,3 +1,5 @@
+//go:build go1.25
+
 package machine_test
 
 import (
@@ -39,7 +41,7 @@ func TestAMachineFollowsItsTable(t *testing.T) {
 	require.Equal(t, machine.Node{State: states.Verifying, Target: states.Manageable}, m.Node())
 
 	err := m.Fire(t.Context(), states.EventDeploy)
-	require.ErrorIs(t, err, machine.ErrNotAllowed)
+	require.ErrorIs(t, err, states.ErrNotAllowed)
 	require.EqualError(t, err, `event "deploy" is not allowed in state "verifying"; allowed: done, fail`)
 	require.Equal(t, states.Verifying, m.Node().State)
 }
@@ -93,17 +95,9 @@ func TestHooksAreCalledInTheDocumentedOrder(t *testing.T) {
 			return nil
 		}
 	}
-	saved := func(name string) machine.SaveHook {
-		return func(_ context.Context, from, to machine.Node) error {
-			calls = append(calls, name)
-			require.Equal(t, states.Enroll, from.State)
-			require.Equal(t, states.Verifying, to.State)
-			return nil
-		}
-	}
 	m := newMachine(t, states.Enroll, func(c *machine.Config) {
 		c.Guard = []machine.Hook{noted("guard 1"), noted("guard 2")}
-		c.Save = []machine.SaveHook{saved("save 1"), saved("save 2")}
+		c.Save = []machine.Hook{noted("save 1"), noted("save 2")}
 		c.Exit = []machine.Hook{noted("exit 1"), noted("exit 2")}
 		c.Enter = []machine.Hook{noted("enter 1"), noted("enter 2")}
 		c.Now = func() time.Time { return time.Unix(7, 0) }
@@ -122,7 +116,7 @@ func TestTheNewNodeIsSeenOnceItIsSaved(t *testing.T) {
 	}
 	m = newMachine(t, states.Enroll, func(c *machine.Config) {
 		c.Guard = []machine.Hook{see(states.Enroll)}
-		c.Save = []machine.SaveHook{func(context.Context, machine.Node, machine.Node) error {
+		c.Save = []machine.Hook{func(context.Context, machine.Transition) error {
 			require.Equal(t, states.Enroll, m.Node().State)
 			return nil
 		}}
@@ -136,7 +130,7 @@ func TestTheNewNodeIsSeenOnceItIsSaved(t *testing.T) {
 var place = map[string]func(*machine.Config, func(context.Context) error){
 	"guard": func(c *machine.Config, f func(context.Context) error) { c.Guard = append(c.Guard, hook(f)) },
 	"save": func(c *machine.Config, f func(context.Context) error) {
-		c.Save = append(c.Save, func(ctx context.Context, _, _ machine.Node) error { return f(ctx) })
+		c.Save = append(c.Save, hook(f))
 	},
 	"exit":  func(c *machine.Config, f func(context.Context) error) { c.Exit = append(c.Exit, hook(f)) },
 	"enter": func(c *machine.Config, f func(context.Context) error) { c.Enter = append(c.Enter, hook(f)) },
@@ -251,8 +245,8 @@ func TestACancelledContextStopsAMoveBeforeItIsSaved(t *testing.T) {
 func TestOneWhoWaitsForItsTurnCanStopWaiting(t *testing.T) {
 	saving, release := make(chan bool), make(chan bool)
 	m := newMachine(t, states.Enroll, func(c *machine.Config) {
-		c.Save = []machine.SaveHook{func(_ context.Context, from, _ machine.Node) error {
-			if from.State == states.Enroll {
+		c.Save = []machine.Hook{func(_ context.Context, tr machine.Transition) error {
+			if tr.From.State == states.Enroll {
 				saving <- true
 				<-release
 			}
@@ -273,7 +267,7 @@ func TestOneWhoWaitsForItsTurnCanStopWaiting(t *testing.T) {
 	release <- true
 	wg.Wait()
 	if done != nil { // it had its turn before the first, which could still be saving
-		require.ErrorIs(t, done, machine.ErrNotAllowed)
+		require.ErrorIs(t, done, states.ErrNotAllowed)
 	}
 	require.NoError(t, m.Fire(t.Context(), states.EventInspect))
 }
@@ -283,7 +277,7 @@ func TestAnExitOrEnterHookMayFireTheNextEvent(t *testing.T) {
 		t.Run(where, func(t *testing.T) {
 			var m *machine.Machine
 			m = newMachine(t, states.Enroll, func(c *machine.Config) {
-				c.Save = []machine.SaveHook{func(context.Context, machine.Node, machine.Node) error { return nil }}
+				c.Save = []machine.Hook{func(context.Context, machine.Transition) error { return nil }}
 				c.History = 5
 				place[where](c, func(ctx context.Context) error {
 					if m.Node().State != states.Verifying {
@@ -332,8 +326,8 @@ func TestConcurrentEventsAreOneAfterTheOther(t *testing.T) {
 	)
 	m := newMachine(t, states.Manageable, func(c *machine.Config) {
 		c.History = 1 << 12
-		c.Save = []machine.SaveHook{func(_ context.Context, _, to machine.Node) error {
-			saves = append(saves, to)
+		c.Save = []machine.Hook{func(_ context.Context, tr machine.Transition) error {
+			saves = append(saves, tr.To)
 			return nil
 		}}
 	})
@@ -391,12 +385,10 @@ func TestHistoryKeepsTheLastTransitions(t *testing.T) {
 	require.Equal(t, "node-1", m.History()[0].Node, "the slice is the caller's own")
 }
 
-func TestTransitionsHaveATimeUnlessToldOtherwise(t *testing.T) {
-	for _, noTime := range []bool{false, true} {
-		m := newMachine(t, states.Enroll, func(c *machine.Config) { c.History, c.NoTime = 1, noTime })
-		require.NoError(t, m.Fire(t.Context(), states.EventManage))
-		require.Equal(t, noTime, m.History()[0].Time.IsZero())
-	}
+func TestTransitionsHaveATime(t *testing.T) {
+	m := newMachine(t, states.Enroll, func(c *machine.Config) { c.History = 1 })
+	require.NoError(t, m.Fire(t.Context(), states.EventManage))
+	require.False(t, m.History()[0].Time.IsZero())
 }
 
 func TestAMachineIsSmall(t *testing.T) {
@@ -418,7 +410,23 @@ func TestMovingDoesNotAllocate(t *testing.T) {
 			}))
 		})
 	}
+	for name, m := range map[string]*machine.Machine{
+		"a request and a report": newMachine(t, states.Enroll),
+		"observed":               newMachine(t, states.Enroll, func(c *machine.Config) { c.Enter = nothing }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			require.Zero(t, testing.AllocsPerRun(100, func() {
+				_ = m.Request(ctx, "manage", 113)
+				_ = m.Report(ctx, states.EventFail, "no power")
+			}))
+		})
+	}
 	n := machine.Node{State: states.Enroll}
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		verifying, _ := n.Request(latest, "manage", 113)
+		_, _ = verifying.Report(latest, states.EventFail, "no power")
+	}))
 	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = n.Apply(latest, machine.Input{Event: states.EventManage}) }))
 	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { _, _ = machine.New(machine.Config{Table: latest, Node: n}) }), 2.0)
 }

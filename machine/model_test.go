@@ -1,3 +1,5 @@
+//go:build go1.25
+
 package machine_test
 
 import (
@@ -63,11 +65,11 @@ func newTroubled(t *rapid.T) *troubled {
 			return w.act(where)
 		})
 	}
-	config.Save = append(config.Save, func(_ context.Context, from, to machine.Node) error {
-		if from != w.saved {
-			t.Fatalf("a move from %v is saved over %v", from, w.saved)
+	config.Save = append(config.Save, func(_ context.Context, tr machine.Transition) error {
+		if tr.From != w.saved {
+			t.Fatalf("a move from %v is saved over %v", tr.From, w.saved)
 		}
-		w.saved = to
+		w.saved = tr.To
 		return nil
 	})
 	var err error

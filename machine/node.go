@@ -3,6 +3,7 @@ package machine
 import (
 	"encoding/json"
 
+	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -18,14 +19,10 @@ type Node struct {
 // MarshalJSON implements [json.Marshaler].
 func (n Node) MarshalJSON() ([]byte, error) {
 	type plain Node
-	nullable := struct {
+	return json.Marshal(struct {
 		plain
 		LastError *string `json:"last_error"`
-	}{plain: plain(n)}
-	if n.LastError != "" {
-		nullable.LastError = &n.LastError
-	}
-	return json.Marshal(nullable)
+	}{plain(n), textOrNull(n.LastError)})
 }
 
 // Input is an event and what comes with it.
@@ -36,17 +33,25 @@ type Input struct {
 	// of a manual cleaning, and Active with an adoption. NoState leaves it to
 	// the table.
 	Target states.State
-	// LastError is stored as the node's last error. Empty leaves the error that
-	// the node has, or clears it where work starts.
-	LastError string
 	// Work says that work starts in the new state, so that the node does not
 	// rest in it: the last error is cleared, and a target is kept even where
 	// the new state is stable.
 	Work bool
+	// Power is the power state that was read, for the end of a verification. It
+	// changes nothing here: hooks get it in [Transition.Power], so that a save
+	// hook stores it in the same write, as Ironic does.
+	Power states.Power
+	// LastError is stored as the node's last error: in valid UTF-8, without
+	// control characters and characters that change the direction of writing,
+	// cut at 2 KiB. Empty leaves the error that the node has, or clears it where
+	// work starts.
+	LastError string
 }
 
-// Apply returns the node after an event, by the rules of Ironic's conductor. It
+// Apply returns the node after an event, by the rules of Ironic's state machine. It
 // changes nothing outside, never panics, and does not allocate when it succeeds.
+// It is the low level: [Node.Request] and [Node.Report] know which input the
+// conductor makes of a request and of a report.
 //
 // The event needs a row in the table. It moves the state; then the target is
 // cleared if it is reached, becomes the new state's default target if that has
@@ -69,7 +74,7 @@ func (n Node) Apply(t *states.Table, in Input) (Node, error) {
 		next.Target = n.nextTarget(t, to, in)
 	}
 	if in.Work || in.LastError != "" {
-		next.LastError = in.LastError
+		next.LastError = errtext.Clean(in.LastError)
 	}
 	return next, nil
 }

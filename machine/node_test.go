@@ -1,3 +1,5 @@
+//go:build go1.25
+
 package machine_test
 
 import (
@@ -89,11 +91,11 @@ func TestApplyRefuses(t *testing.T) {
 	}{
 		"an event without a row": {
 			latest, node(states.Enroll), machine.Input{Event: states.EventDeploy},
-			machine.ErrNotAllowed, `event "deploy" is not allowed in state "enroll"; allowed: manage`,
+			states.ErrNotAllowed, `event "deploy" is not allowed in state "enroll"; allowed: manage`,
 		},
 		"no event": {
 			latest, node(states.Rescue), machine.Input{},
-			machine.ErrNotAllowed, `event "none" is not allowed in state "rescue"; allowed: delete, rescue, unrescue`,
+			states.ErrNotAllowed, `event "none" is not allowed in state "rescue"; allowed: delete, rescue, unrescue`,
 		},
 		"a state that the series lacks": {
 			states.Kilo.Table(), node(states.Enroll), machine.Input{Event: states.EventManage},

@@ -7,23 +7,24 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Recover returns what to apply to a stored node once the process that worked on
-// it has died: EventFail, with a last error that says so, in the stuck states
-// ([states.Table.Stuck]), whose work is lost. In any other state there is nothing
-// to do, and the Event is NoEvent: stable states rest, failed and held ones want
-// a person, and the waiting ones are moved by a call or by [Node.Expire].
+// Orphaned tells what to report of a stored node once the process that worked on
+// it has died: in the stuck states ([states.Table.Stuck]), whose work is lost, ok
+// is true, and lastError is the text that goes with EventFail:
 //
-// The errors are those of [Node.Apply] for the node itself. Source: what
-// ironic/conductor/base_manager.py does when a conductor starts; first drop the
-// reservations that the dead one held.
-func (n Node) Recover(t *states.Table) (Input, error) {
-	if err := n.check(t); err != nil || !t.Stuck().Has(n.State) {
-		return Input{}, err
+//	if lastError, ok := node.Orphaned(table); ok {
+//		node, err = node.Report(table, states.EventFail, lastError)
+//	}
+//
+// In any other state there is nothing to report: a node rests or waits for a call,
+// for a client or for an operator.
+//
+// Source: ironic/conductor/base_manager.py, which does so when a conductor starts;
+// first drop the reservations that the dead process held.
+func (n Node) Orphaned(t *states.Table) (lastError string, ok bool) {
+	if !t.Stuck().Has(n.State) {
+		return "", false
 	}
-	return Input{
-		Event:     states.EventFail,
-		LastError: fmt.Sprintf("the work of state %q was lost: the process that did it has died", n.State),
-	}, nil
+	return fmt.Sprintf("the work of state %q was lost: the process that did it has died", n.State), true
 }
 
 // Timeouts says how long a node may wait for a call, by what it waits for. A time
@@ -58,29 +59,15 @@ func (w Timeouts) of(s states.State) time.Duration {
 	}
 }
 
-// Expire returns what to apply to a node that has been in its state for a time:
-// EventFail, with a last error that says so, once a waiting state has reached its
-// timeout; otherwise the Event is NoEvent. Cleaning, inspection and rescue keep
-// the node's target, so that a manual cleaning that timed out is still headed for
-// manageable; the others take the default.
+// TimedOut tells what to report of a node that has been in its state for a time:
+// once a waiting state has reached its timeout, ok is true, and lastError is the
+// text that goes with EventFail, as with [Node.Orphaned].
 //
-// The errors are those of [Node.Apply] for the node itself. Source: the periodic
-// checks of ironic/conductor/manager.py.
-func (n Node) Expire(t *states.Table, waited time.Duration, limits Timeouts) (Input, error) {
-	if err := n.check(t); err != nil {
-		return Input{}, err
-	}
+// Source: the periodic checks of ironic/conductor/manager.py.
+func (n Node) TimedOut(waited time.Duration, limits Timeouts) (lastError string, ok bool) {
 	limit := limits.of(n.State)
 	if limit <= 0 || waited < limit {
-		return Input{}, nil
+		return "", false
 	}
-	in := Input{
-		Event:     states.EventFail,
-		LastError: fmt.Sprintf("no call in %v in state %q", limit, n.State),
-	}
-	switch n.State {
-	case states.CleanWait, states.InspectWait, states.RescueWait:
-		in.Target = n.Target
-	}
-	return in, nil
+	return fmt.Sprintf("no call in %v in state %q", limit, n.State), true
 }

@@ -10,19 +10,18 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestRecoverFailsStuckNodesAndNoOthers(t *testing.T) {
+func TestOrphanedNodesAreTheStuckOnes(t *testing.T) {
 	for series := range states.AllSeries() {
 		table := series.Table()
 		for s := range table.States().All() {
 			n := node(s)
-			in, err := n.Recover(table)
-			require.NoError(t, err)
-			if !table.Stuck().Has(s) {
-				require.Zero(t, in, "%v: %v", series, s)
+			lastError, ok := n.Orphaned(table)
+			require.Equal(t, table.Stuck().Has(s), ok, "%v: %v", series, s)
+			if !ok {
+				require.Empty(t, lastError)
 				continue
 			}
-			require.Equal(t, states.EventFail, in.Event)
-			after, err := n.Apply(table, in)
+			after, err := n.Report(table, states.EventFail, lastError)
 			require.NoError(t, err)
 			require.False(t, table.Unstable().Has(after.State), "%v: %v is left for %v", series, s, after.State)
 			require.Contains(t, after.LastError, s.String())
@@ -30,7 +29,7 @@ func TestRecoverFailsStuckNodesAndNoOthers(t *testing.T) {
 	}
 }
 
-func TestExpireFailsWaitingNodesOnceTheirTimeIsUp(t *testing.T) {
+func TestWaitingNodesFailOnceTheirTimeIsUp(t *testing.T) {
 	limits := machine.Timeouts{
 		Deploy: 1 * time.Second, Clean: 2 * time.Second, Inspect: 3 * time.Second, Rescue: 4 * time.Second, Service: 5 * time.Second,
 	}
@@ -49,35 +48,34 @@ func TestExpireFailsWaitingNodesOnceTheirTimeIsUp(t *testing.T) {
 	waiting := states.Set{}
 	for _, test := range tests {
 		waiting = waiting.Union(states.SetOf(test.node.State))
-		in, err := test.node.Expire(latest, test.limit-1, limits)
-		require.NoError(t, err)
-		require.Zero(t, in, "%v may wait", test.node.State)
+		_, ok := test.node.TimedOut(test.limit-1, limits)
+		require.False(t, ok, "%v may wait", test.node.State)
 
-		in, err = test.node.Expire(latest, test.limit, limits)
-		require.NoError(t, err)
-		require.Contains(t, in.LastError, test.limit.String())
-		after, err := test.node.Apply(latest, in)
+		lastError, ok := test.node.TimedOut(test.limit, limits)
+		require.True(t, ok)
+		require.Contains(t, lastError, test.limit.String())
+		after, err := test.node.Report(latest, states.EventFail, lastError)
 		require.NoError(t, err)
 		require.Equal(t, test.want, machine.Node{State: after.State, Target: after.Target})
 
-		in, err = test.node.Expire(latest, time.Hour, machine.Timeouts{})
-		require.NoError(t, err)
-		require.Zero(t, in, "without a limit %v waits for ever", test.node.State)
+		_, ok = test.node.TimedOut(time.Hour, machine.Timeouts{})
+		require.False(t, ok, "without a limit %v waits for ever", test.node.State)
 	}
 	require.Equal(t, latest.Waiting(), waiting, "every waiting state has a case")
 	for s := range latest.States().Minus(waiting).All() {
-		in, err := node(s).Expire(latest, time.Hour*24*365, machine.DefaultTimeouts())
-		require.NoError(t, err)
-		require.Zero(t, in, "%v does not wait", s)
+		_, ok := node(s).TimedOut(time.Hour*24*365, machine.DefaultTimeouts())
+		require.False(t, ok, "%v does not wait", s)
 	}
 	require.Equal(t, 1800*time.Second, machine.DefaultTimeouts().Deploy)
 }
 
-func TestRecoveryRefusesWhatApplyRefuses(t *testing.T) {
-	_, err := node(states.Deleted).Recover(latest)
-	require.ErrorIs(t, err, machine.ErrNoSuchState)
-	_, err = node(states.Cleaning).Recover(nil)
-	require.ErrorIs(t, err, machine.ErrNoTable)
-	_, err = machine.Node{State: states.CleanWait, Target: states.CleanWait}.Expire(latest, time.Hour, machine.DefaultTimeouts())
-	require.ErrorIs(t, err, machine.ErrTarget)
+func TestNodesOutsideTheTableAreNotOrphaned(t *testing.T) {
+	for _, n := range []machine.Node{{}, node(states.Deleted), node(states.UnknownState)} {
+		_, ok := n.Orphaned(latest)
+		require.False(t, ok)
+		_, ok = n.TimedOut(time.Hour, machine.DefaultTimeouts())
+		require.False(t, ok)
+	}
+	_, ok := node(states.Cleaning).Orphaned(nil)
+	require.False(t, ok)
 }

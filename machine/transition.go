@@ -2,31 +2,82 @@ package machine
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
 	"log/slog"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/enum"
 	"github.com/ironstate/ironstate/states"
 )
 
-// Transition is a step of one node's life.
+// Transition is a step of one node's life. It is a value; copies may be shared
+// freely. Its JSON is flat, with the keys of Ironic's provision notification:
+// provision_state and the like for To, previous_provision_state for From.
 type Transition struct {
 	Node     string // the machine's name
 	Event    states.Event
 	From, To Node
-	Time     time.Time // by the machine's clock; zero where Config.NoTime is set
-	Status   Status
+	// Power is the power state that a verification read; see [Input.Power].
+	Power  states.Power
+	Time   time.Time // by the machine's clock
+	Status Status
 }
 
-// of fills t in, in place, and returns it.
-func (t *Transition) of(m *Machine, event states.Event, from, to Node, at time.Time) *Transition {
-	t.Node = m.name
-	t.Event = event
-	t.From = from
-	t.To = to
-	t.Time = at
-	t.Status = statusOf(m.table, from.State, event, to.State)
-	return t
+// transitionJSON is the form of a Transition in JSON.
+type transitionJSON struct {
+	Node              string       `json:"node"`
+	Event             states.Event `json:"event"`
+	PreviousState     states.State `json:"previous_provision_state"`
+	PreviousTarget    states.State `json:"previous_target_provision_state"`
+	PreviousLastError *string      `json:"previous_last_error"`
+	State             states.State `json:"provision_state"`
+	Target            states.State `json:"target_provision_state"`
+	LastError         *string      `json:"last_error"`
+	Power             states.Power `json:"power_state"`
+	Time              time.Time    `json:"time"`
+	Status            Status       `json:"status"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (t Transition) MarshalJSON() ([]byte, error) {
+	return json.Marshal(transitionJSON{
+		t.Node, t.Event,
+		t.From.State, t.From.Target, textOrNull(t.From.LastError),
+		t.To.State, t.To.Target, textOrNull(t.To.LastError),
+		t.Power, t.Time, t.Status,
+	})
+}
+
+// UnmarshalJSON takes what MarshalJSON returns; t keeps its value on error.
+func (t *Transition) UnmarshalJSON(data []byte) error {
+	var in transitionJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	*t = Transition{
+		Node:   in.Node,
+		Event:  in.Event,
+		From:   Node{in.PreviousState, in.PreviousTarget, textOf(in.PreviousLastError)},
+		To:     Node{in.State, in.Target, textOf(in.LastError)},
+		Power:  in.Power,
+		Time:   in.Time,
+		Status: in.Status,
+	}
+	return nil
+}
+
+func textOrNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func textOf(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
 }
 
 // Status is what Ironic's provision notification says of a transition. Source:
@@ -45,24 +96,23 @@ const (
 	StatusError
 )
 
-// String returns Ironic's word for the status.
-func (s Status) String() string {
-	switch s {
-	case StatusSuccess:
-		return "success"
-	case StatusStart:
-		return "start"
-	case StatusEnd:
-		return "end"
-	case StatusError:
-		return "error"
-	default:
-		return fmt.Sprintf("Status(%d)", uint8(s))
-	}
-}
+var statusWords = &enum.Words{Type: "Status", Kind: "status", Words: []string{
+	StatusSuccess: "success",
+	StatusStart:   "start",
+	StatusEnd:     "end",
+	StatusError:   "error",
+}}
 
-// MarshalText returns String.
-func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+// String returns Ironic's word for the status, or a form like "Status(9)" for a
+// number that is none.
+func (s Status) String() string { return statusWords.String(uint8(s)) }
+
+// MarshalText returns the status's word. A number that is no status is a
+// [*states.UnknownError].
+func (s Status) MarshalText() ([]byte, error) { return statusWords.Marshal(uint8(s)) }
+
+// UnmarshalText takes what MarshalText returns; s keeps its value on error.
+func (s *Status) UnmarshalText(text []byte) error { return enum.Unmarshal(statusWords, s, text) }
 
 func statusOf(t *states.Table, from states.State, event states.Event, to states.State) Status {
 	unstable := t.Unstable()
@@ -90,6 +140,9 @@ func (t Transition) LogValue() slog.Value {
 		slog.Any("target", t.To.Target),
 		slog.String("status", t.Status.String()),
 	}
+	if t.Power != states.NoPower {
+		attrs = append(attrs, slog.Any("power", t.Power))
+	}
 	if t.To.LastError != "" {
 		attrs = append(attrs, slog.String("last_error", t.To.LastError))
 	}
@@ -98,8 +151,7 @@ func (t Transition) LogValue() slog.Value {
 
 // Log returns an enter hook that logs each transition: as an error when the new
 // state is a failed one or error, otherwise as information, as Ironic's conductor
-// does. The record's time is the transition's, or now where that has none. A nil
-// logger is [slog.Default]; an error of its handler is ignored, as slog does.
+// does. The record's time is the transition's. A nil logger is [slog.Default]; an error of its handler is ignored, as slog does.
 func Log(to *slog.Logger) Hook {
 	if to == nil {
 		to = slog.Default()
@@ -113,11 +165,7 @@ func Log(to *slog.Logger) Hook {
 		if !to.Enabled(ctx, level) {
 			return nil
 		}
-		at := t.Time
-		if at.IsZero() {
-			at = time.Now()
-		}
-		record := slog.NewRecord(at, level, "node moved", 0)
+		record := slog.NewRecord(t.Time, level, "node moved", 0)
 		record.AddAttrs(t.LogValue().Group()...)
 		_ = to.Handler().Handle(ctx, record)
 		return nil

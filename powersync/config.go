@@ -2,7 +2,9 @@ package powersync
 
 import (
 	"cmp"
+	"io"
 	"log/slog"
+	"math"
 	"os"
 	"time"
 )
@@ -46,20 +48,23 @@ type Config struct {
 	// RecoveryInterval is the same of recovery rounds; 0 stands for 300 s
 	// (power_failure_recovery_interval). Never switches them off.
 	RecoveryInterval time.Duration
-	// Workers is how many nodes are looked at at a time in a round; 0 stands for
-	// 8 (sync_power_state_workers).
+	// Workers is the size of a round's worker pool: how many nodes it handles at
+	// a time; 0 stands for 8 (sync_power_state_workers).
 	Workers int
 	// MaxRetries is how many rounds in a row a node may fail before it goes into
 	// maintenance with the next one; 0 stands for 3
 	// (power_state_sync_max_retries). See NoRetries.
 	MaxRetries int
-	// Timeout bounds each call of the Driver, and in Set the wait for a power
-	// state; 0 stands for 60 s (power_state_change_timeout).
+	// Timeout bounds each call of the Driver and each Load and Update of the
+	// Store, and in Set the wait for a power state; 0 stands for 60 s
+	// (power_state_change_timeout). Less time is derived from it: a call may
+	// take an eighth, 2 s at most, to return once its context ended; what came
+	// of a change of power is stored within a quarter, 10 s at most.
 	Timeout time.Duration
 	// SoftTimeout bounds the wait for what a soft request asked for; 0 stands
 	// for 600 s (soft_power_off_timeout).
 	SoftTimeout time.Duration
-	// Poll is the time between two looks at hardware that is to reach a power
+	// Poll is the time between two reads of hardware that is to reach a power
 	// state; 0 stands for 1 s.
 	Poll time.Duration
 
@@ -71,33 +76,33 @@ type Config struct {
 	// stays, and Ironic's code does this.
 	ForgetUnread bool
 
-	// What follows Ironic has not; the zero values are off.
+	// The fields below have no counterpart in Ironic; zero disables them.
 
 	// Jitter delays the start of each round of Run by a random time up to this,
 	// so that processes that start together do not stay together.
 	Jitter time.Duration
-	// Backoff leaves a node that failed alone for this time, twice that after
-	// the second failure in a row, and so on, up to MaxBackoff, in rounds of
-	// both kinds. It then also takes longer until the node is in maintenance.
+	// Backoff is how long rounds of both kinds skip a node that failed: this
+	// time, twice that after the second failure in a row, and so on, up to
+	// MaxBackoff. It then also takes longer until the node is in maintenance.
 	Backoff time.Duration
 	// MaxBackoff bounds the time that Backoff grows to; 0 stands for 1 h.
 	MaxBackoff time.Duration
-	// Network names the BMC network that a node's BMC is in. At most PerNetwork
-	// nodes of one network are looked at at a time by a round. The two go
-	// together. Network is called by one goroutine a round.
-	Network    func(id string) string
-	PerNetwork int
 	// ForceLimit is how many times hardware may be set by rounds within any
 	// minute, so that a wrong database cannot switch a hall off. Nodes beyond
 	// are left as they are, and their attempt does not count.
 	ForceLimit int
 
+	// Logger, OnEvent and OnReport are callbacks. The caller of one, a worker or
+	// Run, waits until it returns, for an eighth of Timeout, 10 s at most; then
+	// the call is left behind, and until it returns the callback is not called
+	// again. A panic and a call that ends its goroutine do no harm either. What a
+	// callback missed is in Stats.Dropped.
+
 	// Logger gets what rounds do: at level Warn what failed or was forced, at
 	// level Error what went into maintenance. Nil is silent.
 	Logger *slog.Logger
 	// OnEvent is called with what became of each node that was neither equal nor
-	// skipped, and of each power request, by many goroutines at once. The round
-	// waits for it.
+	// skipped, and of each power request, by many goroutines at once.
 	OnEvent func(Event)
 	// OnReport is called by Run after each round, with the error of Sync or
 	// Recover. Rounds of different kinds may end at once.
@@ -124,7 +129,10 @@ func (c Config) complete() (Config, error) {
 	c.SoftTimeout = cmp.Or(c.SoftTimeout, DefaultSoftTimeout)
 	c.Poll = cmp.Or(c.Poll, defaultPoll)
 	c.MaxBackoff = cmp.Or(c.MaxBackoff, max(defaultMaxBackoff, c.Backoff))
-	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	if c.Logger == nil {
+		nothing := &slog.HandlerOptions{Level: slog.Level(math.MaxInt)}
+		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nothing))
+	}
 	return c, nil
 }
 
@@ -150,9 +158,6 @@ func (c Config) check() error {
 		{"Backoff", c.Backoff, c.Backoff >= 0, offOrMore},
 		{"MaxBackoff", c.MaxBackoff, c.MaxBackoff == 0 || c.MaxBackoff >= max(c.Backoff, 1), "0, or as much as Backoff at least"},
 		{"Backoff", c.Backoff, c.MaxBackoff == 0 || c.Backoff > 0, "more than 0, since MaxBackoff is set"},
-		{"PerNetwork", c.PerNetwork, c.PerNetwork >= 0, offOrMore},
-		{"Network", "nil", c.PerNetwork == 0 || c.Network != nil, "a function, since PerNetwork is set"},
-		{"PerNetwork", c.PerNetwork, c.Network == nil || c.PerNetwork > 0, "more than 0, since Network is set"},
 		{"ForceLimit", c.ForceLimit, c.ForceLimit >= 0, offOrMore},
 	} {
 		if !rule.ok {

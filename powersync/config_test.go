@@ -1,3 +1,5 @@
+//go:build go1.25
+
 package powersync_test
 
 import (
@@ -10,7 +12,6 @@ import (
 )
 
 func TestNewRefusesWhatCannotBe(t *testing.T) {
-	one := func(string) string { return "one" }
 	tests := []struct {
 		field string
 		set   func(*powersync.Config)
@@ -30,9 +31,6 @@ func TestNewRefusesWhatCannotBe(t *testing.T) {
 		{"MaxBackoff", func(c *powersync.Config) { c.Backoff, c.MaxBackoff = 2, 1 }, ""},
 		{"MaxBackoff", func(c *powersync.Config) { c.MaxBackoff = -1 }, ""},
 		{"Backoff", func(c *powersync.Config) { c.MaxBackoff = 1 }, ""},
-		{"PerNetwork", func(c *powersync.Config) { c.Network, c.PerNetwork = one, -1 }, ""},
-		{"PerNetwork", func(c *powersync.Config) { c.Network = one }, ""},
-		{"Network", func(c *powersync.Config) { c.PerNetwork = 1 }, "powersync: Network is nil: want a function, since PerNetwork is set"},
 		{"ForceLimit", func(c *powersync.Config) { c.ForceLimit = -1 }, ""},
 	}
 	for _, test := range tests {

@@ -9,11 +9,13 @@
 //	err = syncer.Run(ctx) // a round every two minutes, until ctx ends
 //
 // [Syncer.Sync] is one round. It reads the power state of every node that is not
-// to be left alone, and where it is not the recorded one, sets the hardware to
+// to be left alone ([SkipSync]), and where it is not the recorded one, sets the hardware to
 // what is recorded, or with [Config.RecordOnly] records what was read. A node
 // that fails round after round goes into maintenance with the fault
 // [FaultPowerFailure]. [Syncer.Recover] takes it out again once its power state
-// can be read. [Syncer.Set] sets a power state on purpose.
+// can be read. [Syncer.Set] sets a power state on purpose, and
+// [Syncer.Begin] is the half of it that a service does before it answers its
+// client.
 //
 // # Rules
 //
@@ -28,9 +30,8 @@
 //     [Config.MaxRetries] the node goes into maintenance, its recorded power
 //     state unchanged ([Config.ForgetUnread] records none, as Ironic's code does
 //     against its documentation).
-//   - What is read is recorded: count starts over, and a last error that was left
-//     behind is cleared. In a failed provision state it is kept: it says what
-//     failed.
+//   - What is read is recorded: count starts over, and the last error is cleared
+//     if it is one that a round of this Syncer stored.
 //   - No power state is recorded: what was read is.
 //   - They differ and count is over MaxRetries: what was read is recorded and the
 //     node goes into maintenance.
@@ -38,9 +39,17 @@
 //     Config.RecordOnly says so, the driver cannot force, or the node forbids
 //     power off.
 //
+// No round clears a last error that somebody else stored, [Syncer.Set] and
+// [Syncer.Reclaim] included; Ironic's rounds clear any when they set hardware. An
+// error that is cleared or replaced is in the [Event]: a caller that keeps a
+// history, as Ironic's node_history, has it from there.
+//
 // Nothing is written over a record that somebody else has changed since it was
-// loaded: the node is looked at again from the start, its hardware included.
-// While it acts on hardware a Syncer holds the node's reservation.
+// loaded: the node starts again, with a new read of its hardware. While it sets
+// hardware a Syncer holds the node's reservation. A reservation in its name that
+// none of its goroutines works under is dropped by the next sync round, as by
+// [Syncer.Reclaim]: a store that did an update and said that it had not, or a
+// process that died, leaves no node held for good.
 //
 // Counts live in memory. A process that starts anew gives every node its
 // retries anew, as a conductor does.

@@ -7,13 +7,19 @@ import (
 )
 
 // Driver asks the hardware of a fleet. Its methods are called from many
-// goroutines at once, sometimes for the same node. Their context has a deadline,
-// [Config.Timeout] from the call; a method that has not returned soon after its
-// context ended is left behind in its goroutine and the call counts as failed,
-// as does one that panics.
+// goroutines at once, for one node one after the other. Their context has a
+// deadline, [Config.Timeout] from the call. A call that panics or ends its
+// goroutine has failed. So has one that does not return soon after its context
+// ended (within an eighth of Timeout, 2 s at most): it is left behind in its
+// goroutine, and until it returns every call for that node fails with
+// [ErrAbandoned] without being made. At most one call a node is left behind, so
+// that a driver that never returns costs as many goroutines as it has nodes.
 //
 // Errors must hold no secret: they become the node's last error and reason for
 // maintenance, and are logged.
+//
+// A Driver that is to spare a network of BMCs can bound its own calls, with a
+// semaphore a network.
 //
 // A Driver may have more abilities: see [Validator] and [Forcer].
 type Driver interface {

@@ -3,9 +3,8 @@ package powersync
 import (
 	"errors"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 
+	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -14,9 +13,13 @@ var (
 	ErrConfig = errors.New("bad configuration")
 	// ErrRunning: a round of this kind is under way in this Syncer.
 	ErrRunning = errors.New("a round is under way")
-	// ErrRefused: a power request is not allowed in the node's provision state.
-	// The error is a [*RefusedError]. Ironic answers with status 400.
+	// ErrRefused: a power request is not allowed, in the node's provision state
+	// or at all. The error is a [*RefusedError]. Ironic answers with status 400.
 	ErrRefused = errors.New("power request refused")
+	// ErrPowerOffDisabled: the node forbids power off. The error is a
+	// [*RefusedError] and matches ErrRefused too. Ironic's PowerStateFailure
+	// has the status 409.
+	ErrPowerOffDisabled = errors.New("power off is disabled")
 	// ErrLocked: somebody else holds the node or is changing its power. Try
 	// again later. Ironic answers with status 409.
 	ErrLocked = errors.New("node is locked")
@@ -29,11 +32,15 @@ var (
 	// ErrNotSaved: the outcome of a power request could not be stored. The
 	// Syncer tries again in its next round; until then the node is reserved.
 	ErrNotSaved = errors.New("outcome not saved")
-	// ErrPanic: a Driver, a Store or a callback panicked. The error is a
-	// [*PanicError].
+	// ErrPanic: a Driver, a Store or a callback panicked, or ended its goroutine.
+	// The error is a [*PanicError].
 	ErrPanic = errors.New("panic")
+	// ErrAbandoned: the Driver or the Store was not called for the node, since an
+	// earlier call for it has never returned.
+	ErrAbandoned = errors.New("the call was left behind")
 
-	errNoPower = errors.New("the hardware tells no power state")
+	errNotCalled = errors.New("not called")
+	errNoPower   = errors.New("the hardware tells no power state")
 )
 
 // ConfigError says which field of a [Config] cannot work. It matches [ErrConfig].
@@ -50,42 +57,38 @@ func (e *ConfigError) Error() string {
 // Is reports whether target is [ErrConfig].
 func (e *ConfigError) Is(target error) bool { return target == ErrConfig }
 
-// RefusedError says that a node's provision state does not allow power requests.
-// It matches [ErrRefused].
+// RefusedError says that a node does not allow a power request. It matches
+// [ErrRefused], and [ErrPowerOffDisabled] where that is why.
 type RefusedError struct {
 	ID    string
 	State states.State
 	Power states.Power // what was asked for
+	// PowerOffDisabled: it is the node's disable_power_off that forbids it, and
+	// not its provision state.
+	PowerOffDisabled bool
 }
 
 func (e *RefusedError) Error() string {
+	if e.PowerOffDisabled {
+		return fmt.Sprintf("node %s: request for %q refused: the node has power off disabled", e.ID, e.Power)
+	}
 	return fmt.Sprintf("node %s: request for %q refused in provision state %q", e.ID, e.Power, e.State)
 }
 
-// Is reports whether target is [ErrRefused].
-func (e *RefusedError) Is(target error) bool { return target == ErrRefused }
+// Is reports whether target is [ErrRefused] or [ErrPowerOffDisabled].
+func (e *RefusedError) Is(target error) bool {
+	return target == ErrRefused || e.PowerOffDisabled && target == ErrPowerOffDisabled
+}
 
 // PanicError is a panic of a Driver, a Store or a callback. Its text tells the
 // value only where the Go runtime made it: any other may hold a secret. It
 // matches [ErrPanic].
 type PanicError struct {
-	Value any
-	Stack []byte // as [runtime/debug.Stack] has it
+	Value any    // nil where the call ended its goroutine, with runtime.Goexit
+	Stack []byte // as [runtime/debug.Stack] has it; nil where Value is
 }
 
-func (e *PanicError) Error() string {
-	if err, ok := e.Value.(runtime.Error); ok {
-		return "panic: " + err.Error()
-	}
-	return fmt.Sprintf("panic with a value of type %T", e.Value)
-}
+func (e *PanicError) Error() string { return (*boundedcall.PanicError)(e).Error() }
 
 // Is reports whether target is [ErrPanic].
 func (e *PanicError) Is(target error) bool { return target == ErrPanic }
-
-// recoverTo, deferred, makes a panic the error that a function returns.
-func recoverTo(err *error) {
-	if value := recover(); value != nil {
-		*err = &PanicError{Value: value, Stack: debug.Stack()}
-	}
-}

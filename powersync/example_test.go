@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
@@ -73,7 +74,7 @@ func ExampleSyncer_Set() {
 		panic(err)
 	}
 	ctx := context.Background()
-	fmt.Println(syncer.Set(ctx, "node-1", states.PowerSoftOff, powersync.FallBack()))
+	fmt.Println(syncer.Set(ctx, "node-1", states.PowerSoftOff, powersync.Within(time.Minute)))
 	fmt.Println(syncer.Set(ctx, "node-2", states.PowerOff))
 	for _, id := range []string{"node-1", "node-2"} {
 		r, _ := store.Load(ctx, id)
@@ -104,4 +105,5 @@ func ExampleStats_Metrics() {
 	// powersync_reads_total 0
 	// powersync_sets_total 0
 	// powersync_abandoned_total 0
+	// powersync_dropped_total 0
 }

@@ -14,8 +14,9 @@ type failures struct {
 }
 
 type failure struct {
-	count int
-	until time.Time // when the node may be asked again
+	count     int
+	until     time.Time // when the node may be asked again
+	lastError string    // the last error that a round stored; empty where none did
 }
 
 func (f *failures) of(id string) failure {
@@ -33,6 +34,16 @@ func (f *failures) set(id string, now failure) {
 	f.nodes[id] = now
 }
 
+// noteError remembers the last error that was stored for a node's last failure.
+func (f *failures) noteError(id, text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now, ok := f.nodes[id]; ok {
+		now.lastError = text
+		f.nodes[id] = now
+	}
+}
+
 func (f *failures) forget(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,8 +56,8 @@ func (f *failures) len() int {
 	return len(f.nodes)
 }
 
-// worst returns the nodes, those with the most failures first.
-func (f *failures) worst() []string {
+// byCount returns the nodes, those with the most failures first.
+func (f *failures) byCount() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	ids := make([]string, 0, len(f.nodes))
@@ -59,15 +70,16 @@ func (f *failures) worst() []string {
 	return ids
 }
 
-// noteFailure notes that count attempts have failed in a row.
-func (s *Syncer) noteFailure(f *failures, id string, count int) {
-	now := failure{count: count}
+// noteFailure remembers that the attempts of an event have failed in a row. The
+// last error that an earlier attempt stored is remembered until one replaces it.
+func (s *Syncer) noteFailure(f *failures, e Event) {
+	now := failure{count: e.Attempts, lastError: cmp.Or(e.LastError, f.of(e.ID).lastError)}
 	if first := s.config.Backoff; first > 0 {
 		wait := s.config.MaxBackoff
-		if doublings := count - 1; doublings < 32 && first<<doublings>>doublings == first {
+		if doublings := now.count - 1; doublings < 32 && first<<doublings>>doublings == first {
 			wait = min(first<<doublings, wait)
 		}
 		now.until = time.Now().Add(wait)
 	}
-	f.set(id, now)
+	f.set(e.ID, now)
 }

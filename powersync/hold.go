@@ -6,32 +6,56 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/ironstate/ironstate/states"
 )
 
-// maxSettle bounds the storing of what came of a change of power, which goes on
-// when the caller's context has ended.
-const maxSettle = 10 * time.Second
+// maxReleases is how often a release is tried at a time while the record changes
+// meanwhile.
+const maxReleases = 40
 
 var errNotOurs = fmt.Errorf("%w: somebody else has taken the node's reservation", ErrNotSaved)
 
-// holds are the nodes that a Syncer has reserved, each with what is to be stored
-// with its release where that was tried in vain; nil while the node is worked on.
-type holds struct {
-	mu    sync.Mutex
-	nodes map[string]func(*Record)
+// An edit is what is stored of an event when a node is released, apart from
+// the release. It may be applied more than once, each time to a newer record.
+type edit func(*Record, *Event)
+
+func noEdit(*Record, *Event) {}
+
+// hold is a node that a Syncer has reserved, or is about to.
+type hold struct {
+	// before is the record that the reservation replaced; zero where it is not
+	// known whether the store has done that.
+	before Record
+	// event and edit are what could not be stored yet; edit is nil while the node
+	// is worked on.
+	event Event
+	edit  edit
 }
 
-func (h *holds) put(id string, edit func(*Record)) {
+// holds are the nodes that a Syncer works on or could not release. Whoever
+// changes a node's reservation claims the node first, so that no two goroutines
+// of a Syncer do so at once.
+type holds struct {
+	mu    sync.Mutex
+	nodes map[string]*hold
+}
+
+// claim reports whether the node was free, and takes it if so.
+func (h *holds) claim(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.nodes == nil {
-		h.nodes = make(map[string]func(*Record))
+	if _, taken := h.nodes[id]; taken {
+		return false
 	}
-	h.nodes[id] = edit
+	if h.nodes == nil {
+		h.nodes = make(map[string]*hold)
+	}
+	h.nodes[id] = new(hold)
+	return true
 }
+
+// The caller of the methods below has claimed the node.
 
 func (h *holds) drop(id string) {
 	h.mu.Lock()
@@ -39,11 +63,16 @@ func (h *holds) drop(id string) {
 	delete(h.nodes, id)
 }
 
-func (h *holds) has(id string) bool {
+func (h *holds) set(id string, now hold) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_, ok := h.nodes[id]
-	return ok
+	h.nodes[id] = &now
+}
+
+func (h *holds) get(id string) hold {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return *h.nodes[id]
 }
 
 func (h *holds) len() int {
@@ -52,119 +81,102 @@ func (h *holds) len() int {
 	return len(h.nodes)
 }
 
-// takeLeft returns the nodes whose release was tried in vain, which count as
-// worked on from now on.
-func (h *holds) takeLeft() map[string]func(*Record) {
+// claimUnsaved claims a node whose release was tried in vain, if there is one
+// that is not among those tried.
+func (h *holds) claimUnsaved(tried map[string]bool) (unsaved hold, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var left map[string]func(*Record)
-	for id, edit := range h.nodes {
-		if edit == nil {
-			continue
+	for id, n := range h.nodes {
+		if n.edit != nil && !tried[id] {
+			tried[id] = true
+			unsaved, n.edit = *n, nil
+			return unsaved, true
 		}
-		if left == nil {
-			left = make(map[string]func(*Record))
-		}
-		left[id] = edit
-		h.nodes[id] = nil
 	}
-	return left
+	return hold{}, false
 }
 
-// hold reserves a node, provided that its record has not changed since it was
-// loaded, and sets its target power state.
-func (s *Syncer) hold(ctx context.Context, r Record, target states.Power) error {
+// reserve stores that this Syncer holds a node, provided that its record has not
+// changed since it was loaded. The caller has claimed the node, and where there
+// is an error has it no longer.
+func (s *Syncer) reserve(ctx context.Context, before, r Record) error {
 	r.Reservation = s.config.Name
-	r.TargetPower = target
-	r.clearError()
-	s.holds.put(r.ID, nil)
 	err := s.store.update(ctx, r)
 	switch {
+	case err == nil:
+		s.holds.set(r.ID, hold{before: before})
 	case errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound):
 		s.holds.drop(r.ID)
-	case err != nil:
+	default:
 		// The store may have done it nevertheless.
-		_ = s.release(ctx, r.ID, nil)
+		_, _ = s.release(ctx, Event{ID: r.ID}, func(now *Record, _ *Event) {
+			if now.LastError == r.LastError {
+				now.LastError = before.LastError
+			}
+		})
 	}
 	return err
 }
 
 // release ends a hold and stores what came of it. Where the store cannot, the
-// rounds to come will try again. A nil edit changes nothing more.
-func (s *Syncer) release(ctx context.Context, id string, edit func(*Record)) error {
-	if edit == nil {
-		edit = func(*Record) {}
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(maxSettle, s.config.Timeout/2))
+// rounds to come will try again. It returns the event as the edit leaves it.
+func (s *Syncer) release(ctx context.Context, e Event, edit edit) (Event, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.settleTime())
 	defer cancel()
-	err := ErrConflict
-	for tries := 0; errors.Is(err, ErrConflict) && tries < 10*maxLooks; tries++ {
-		err = s.tryRelease(ctx, id, edit)
+	stored, err := e, ErrConflict
+	for tries := 0; errors.Is(err, ErrConflict) && tries < maxReleases; tries++ {
+		stored, err = s.tryRelease(ctx, e, edit)
 	}
 	switch {
 	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, errNotOurs):
-		s.holds.drop(id)
-		return err
+		s.holds.drop(e.ID)
+		return stored, err
 	default:
-		s.holds.put(id, edit)
-		return fmt.Errorf("%w: %w", ErrNotSaved, err)
+		s.holds.set(e.ID, hold{before: s.holds.get(e.ID).before, event: e, edit: edit})
+		return e, fmt.Errorf("%w: %w", ErrNotSaved, err)
 	}
 }
 
-func (s *Syncer) tryRelease(ctx context.Context, id string, edit func(*Record)) error {
-	r, err := s.store.load(ctx, id)
+func (s *Syncer) tryRelease(ctx context.Context, e Event, edit edit) (Event, error) {
+	r, err := s.store.load(ctx, e.ID)
 	if err != nil {
-		return err
+		return e, err
 	}
+	if before := s.holds.get(e.ID).before; before.ID != "" && r.Revision == before.Revision {
+		return e, ErrConflict // an old record: the reservation has replaced it
+	}
+	after := r
+	edit(&after, &e)
 	if r.Reservation != s.config.Name {
-		return errNotOurs
+		if after == r {
+			return e, nil // stored by an update whose answer was another
+		}
+		return e, errNotOurs
 	}
-	edit(&r)
-	r.Reservation = ""
-	r.TargetPower = states.NoPower
-	return s.store.update(ctx, r)
+	after.Reservation = ""
+	after.TargetPower = states.NoPower
+	return e, s.store.update(ctx, after)
 }
 
-// releaseLeft tries again what could not be stored earlier.
-func (s *Syncer) releaseLeft(ctx context.Context) {
-	for id, edit := range s.holds.takeLeft() {
-		if err := s.release(ctx, id, edit); err != nil {
-			s.config.Logger.LogAttrs(ctx, slog.LevelWarn, "node is still held",
-				slog.String("node", id), slog.Any("error", err))
+// releaseUnsaved tries again what could not be stored earlier.
+func (s *Syncer) releaseUnsaved(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, s.settleTime())
+	defer cancel()
+	tried := make(map[string]bool)
+	for ctx.Err() == nil {
+		unsaved, ok := s.holds.claimUnsaved(tried)
+		if !ok {
+			return
 		}
+		e, err := s.release(ctx, unsaved.event, unsaved.edit)
+		if err != nil {
+			s.log(ctx, slog.LevelWarn, "power outcome not saved",
+				slog.String("node", e.ID), slog.Any("error", err))
+			continue
+		}
+		if e.Outcome == ForceFailed {
+			s.syncFailures.noteError(e.ID, e.LastError)
+		}
+		s.emit(ctx, e.as(SavedLate, nil))
 	}
-}
-
-// Reclaim drops the reservations that a process of the same name has left
-// behind when it died, with their target power states; a last error says so.
-// Run begins with it. It returns how many there were, and the store's errors.
-//
-// Source: clear_node_reservations_for_conductor and
-// clear_node_target_power_state in ironic/db/api.py.
-func (s *Syncer) Reclaim(ctx context.Context) (int, error) {
-	n := 0
-	var errs []error
-	err := s.store.each(ctx, func(r Record, err error) bool {
-		switch {
-		case err != nil:
-			errs = append(errs, err)
-		case r.Reservation == s.config.Name && !s.holds.has(r.ID):
-			if err := s.reclaim(ctx, r.ID); err != nil {
-				errs = append(errs, err)
-			} else {
-				n++
-			}
-		}
-		return ctx.Err() == nil
-	})
-	return n, errors.Join(append(errs, err, ctx.Err())...)
-}
-
-func (s *Syncer) reclaim(ctx context.Context, id string) error {
-	s.holds.put(id, nil)
-	return s.release(ctx, id, func(r *Record) {
-		if r.TargetPower != states.NoPower {
-			r.LastError = fmt.Sprintf("the request for %q was lost: the process that made it has died", r.TargetPower)
-		}
-	})
 }

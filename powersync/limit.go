@@ -1,6 +1,7 @@
 package powersync
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -10,26 +11,29 @@ type forceLimit struct {
 	most int // 0 is no bound
 
 	mu    sync.Mutex
-	times []time.Time // the last ones, in a ring once there are most
-	next  int         // the oldest, then
+	times []time.Time // within the last minute, the oldest first
 }
 
-// take reports whether it may happen once more, and counts it if so.
-func (l *forceLimit) take(now time.Time) bool {
+// take reports whether it may happen once more, and counts it if so. Where it did
+// not happen after all, giveBack takes it off the count.
+func (l *forceLimit) take(now time.Time) (giveBack func(), ok bool) {
 	if l.most == 0 {
-		return true
+		return func() {}, true
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case len(l.times) < l.most:
-		l.times = append(l.times, now)
-		return true
-	case now.Sub(l.times[l.next]) < time.Minute:
-		return false
-	default:
-		l.times[l.next] = now
-		l.next = (l.next + 1) % l.most
-		return true
+	l.times = slices.DeleteFunc(l.times, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
+	if len(l.times) >= l.most {
+		return nil, false
+	}
+	l.times = append(l.times, now)
+	return func() { l.giveBack(now) }, true
+}
+
+func (l *forceLimit) giveBack(taken time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if i := slices.Index(l.times, taken); i >= 0 {
+		l.times = slices.Delete(l.times, i, i+1)
 	}
 }

@@ -1,3 +1,5 @@
+//go:build go1.25
+
 package powersync_test
 
 import (
@@ -6,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -101,7 +104,7 @@ func (h *hardware) calls() (reads, sets []string) {
 	return reads, sets
 }
 
-// hall is a Syncer over hardware and a store in memory, and the events it told.
+// hall is a Syncer over hardware and a store in memory, and its events.
 type hall struct {
 	*powersync.Syncer
 	*hardware
@@ -136,11 +139,20 @@ func (h *hall) note(e powersync.Event) {
 	h.events = append(h.events, e)
 }
 
-// told returns the events so far.
-func (h *hall) told() []powersync.Event {
+// allEvents returns the events so far.
+func (h *hall) allEvents() []powersync.Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.events)
+}
+
+// timeless returns the events so far without their times.
+func (h *hall) timeless() []powersync.Event {
+	events := h.allEvents()
+	for i := range events {
+		events[i].Time = time.Time{}
+	}
+	return events
 }
 
 // round does a sync round and returns the outcome of its one node, or of all

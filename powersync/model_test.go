@@ -1,3 +1,5 @@
+//go:build go1.25
+
 package powersync_test
 
 import (
@@ -22,13 +24,13 @@ type world struct {
 	t      *rapid.T
 	config powersync.Config
 
-	round   powersync.Round
-	asked   states.Power // by the request under way; none in a round
-	read    map[string][]states.Power
-	bad     map[string]int  // rounds in a row in which the node did not read as recorded
-	wasBad  map[string]bool // in this round
-	meddle  []func()        // done one at a time, while the hardware is asked
-	updates int             // left until the process dies
+	round        powersync.Round
+	asked        states.Power // by the request under way; none in a round
+	read         map[string][]states.Power
+	bad          map[string]int  // rounds in a row in which the node did not read as recorded
+	wasBad       map[string]bool // in this round
+	interference []func()        // done one at a time, while the hardware is asked
+	updates      int             // left until the process dies
 }
 
 const worldSize = 3
@@ -37,7 +39,7 @@ func newWorld(t *rapid.T) *world {
 	w := &world{t: t, bad: map[string]int{}, hall: &hall{store: new(powersync.Memory)}}
 	w.hardware = newHardware()
 	w.onRead = w.checkRead
-	w.onSet = func(context.Context, string) { w.meddleOnce() }
+	w.onSet = func(context.Context, string) { w.interfereOnce() }
 	for i := range worldSize {
 		w.power[name(i)] = drawPower(t)
 		w.store.Put(powersync.Record{ID: name(i), ProvisionState: drawState(t), Power: drawPower(t)})
@@ -107,13 +109,13 @@ func (w *world) checkRead(_ context.Context, id string) {
 		require.Equal(w.t, w.round == powersync.RecoveryRound, r.Maintenance)
 		require.Empty(w.t, r.Reservation)
 	}
-	w.meddleOnce()
+	w.interfereOnce()
 }
 
-func (w *world) meddleOnce() {
-	if len(w.meddle) > 0 {
-		w.meddle[0]()
-		w.meddle = w.meddle[1:]
+func (w *world) interfereOnce() {
+	if len(w.interference) > 0 {
+		w.interference[0]()
+		w.interference = w.interference[1:]
 	}
 }
 
@@ -212,12 +214,12 @@ func nature(t *rapid.T, w *world) func() {
 // amid draws what happens while something is under way, and whether the process
 // dies of it.
 func (w *world) amid(t *rapid.T) (dies bool) {
-	w.read, w.wasBad, w.meddle = map[string][]states.Power{}, map[string]bool{}, nil
-	for range rapid.IntRange(0, 4).Draw(t, "meddlers") {
+	w.read, w.wasBad, w.interference = map[string][]states.Power{}, map[string]bool{}, nil
+	for range rapid.IntRange(0, 4).Draw(t, "interferences") {
 		if rapid.Bool().Draw(t, "is it a person") {
-			w.meddle = append(w.meddle, person(t, w))
+			w.interference = append(w.interference, person(t, w))
 		} else {
-			w.meddle = append(w.meddle, nature(t, w))
+			w.interference = append(w.interference, nature(t, w))
 		}
 	}
 	if rapid.IntRange(0, 9).Draw(t, "dies") == 0 {
@@ -249,11 +251,7 @@ func (w *world) doSet(t *rapid.T) {
 	}).Draw(t, "asked")
 	dies := w.amid(t)
 	before := w.record(t, id)
-	options := []powersync.SetOption{powersync.Within(20 * time.Microsecond)}
-	if rapid.Bool().Draw(t, "fall back") {
-		options = append(options, powersync.FallBack())
-	}
-	err := w.Set(context.Background(), id, w.asked, options...)
+	err := w.Set(context.Background(), id, w.asked, powersync.Within(20*time.Microsecond))
 	after := w.record(t, id)
 	switch {
 	case dies:

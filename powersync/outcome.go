@@ -26,6 +26,9 @@ const (
 	SkippedAdoptFail
 	// SkippedMaintenance: in maintenance.
 	SkippedMaintenance
+	// SkippedNoPowerFailure: not in maintenance with [FaultPowerFailure], so that
+	// there is nothing to recover from.
+	SkippedNoPowerFailure
 	// SkippedTarget: a target power state is set, the power is being changed.
 	SkippedTarget
 	// SkippedReservation: somebody else holds the node.
@@ -35,14 +38,14 @@ const (
 	SkippedConfig
 	// SkippedBackoff: the node failed, and [Config.Backoff] is not over.
 	SkippedBackoff
-	// SkippedChanged: the record changed while it was looked at, and when it was
-	// looked at again.
+	// SkippedChanged: the record changed while the hardware was read, each time
+	// that it was.
 	SkippedChanged
 	// SkippedGone: the node was deleted meanwhile.
 	SkippedGone
 )
 
-// Nodes that were looked at.
+// Nodes whose hardware was to be read.
 const (
 	// Equal: what was read is recorded.
 	Equal Outcome = SkippedGone + 1 + iota
@@ -68,53 +71,67 @@ const (
 	// StoreFailed: the store failed or panicked; nothing was written, as far as is
 	// known. The attempt does not count.
 	StoreFailed
-	// Interrupted: the context ended while the node was looked at. The attempt
+	// Interrupted: the context ended while the node was under way. The attempt
 	// does not count.
 	Interrupted
 )
 
-// Outcomes of [Syncer.Set]. No round has them.
+// Outcomes of [Syncer.Set], of [Syncer.Reclaim], and of what a round stores that
+// could not be stored earlier. They come in addition to the one outcome that each
+// node of a round has.
 const (
+	// PowerRequested: a power request was accepted and the node is held for it.
+	PowerRequested Outcome = Interrupted + 1 + iota
 	// PowerSet: the power state that was asked for was reached.
-	PowerSet Outcome = Interrupted + 1 + iota
+	PowerSet
 	// PowerNotSet: it was not.
 	PowerNotSet
+	// Reclaimed: a reservation in the Syncer's name that nobody worked under was
+	// dropped.
+	Reclaimed
+	// SavedLate: what could not be stored earlier is stored now, and the node is
+	// released.
+	SavedLate
 
 	numAllOutcomes
 
-	conflict // of a look that somebody else made void
+	conflict // the record has changed; the node starts again
 )
 
 var outcomeWords = [numAllOutcomes]string{
-	NoOutcome:          "none",
-	SkippedEnroll:      "skipped: enroll",
-	SkippedDeployWait:  "skipped: wait call-back",
-	SkippedCleanWait:   "skipped: clean wait",
-	SkippedAdoptFail:   "skipped: adopt failed",
-	SkippedMaintenance: "skipped: maintenance",
-	SkippedTarget:      "skipped: target power state",
-	SkippedReservation: "skipped: reservation",
-	SkippedConfig:      "skipped: configuration",
-	SkippedBackoff:     "skipped: backoff",
-	SkippedChanged:     "skipped: changed meanwhile",
-	SkippedGone:        "skipped: deleted",
-	Equal:              "equal",
-	Recorded:           "recorded",
-	Corrected:          "corrected",
-	Forced:             "forced",
-	ForceFailed:        "force failed",
-	ForceHeld:          "force held back",
-	ReadFailed:         "read failed",
-	IntoMaintenance:    "into maintenance",
-	Recovered:          "recovered",
-	StoreFailed:        "store failed",
-	Interrupted:        "interrupted",
-	PowerSet:           "power set",
-	PowerNotSet:        "power not set",
+	NoOutcome:             "none",
+	SkippedEnroll:         "skipped_enroll",
+	SkippedDeployWait:     "skipped_wait_call_back",
+	SkippedCleanWait:      "skipped_clean_wait",
+	SkippedAdoptFail:      "skipped_adopt_failed",
+	SkippedMaintenance:    "skipped_maintenance",
+	SkippedNoPowerFailure: "skipped_no_power_failure",
+	SkippedTarget:         "skipped_target_power_state",
+	SkippedReservation:    "skipped_reservation",
+	SkippedConfig:         "skipped_configuration",
+	SkippedBackoff:        "skipped_backoff",
+	SkippedChanged:        "skipped_changed_meanwhile",
+	SkippedGone:           "skipped_deleted",
+	Equal:                 "equal",
+	Recorded:              "recorded",
+	Corrected:             "corrected",
+	Forced:                "forced",
+	ForceFailed:           "force_failed",
+	ForceHeld:             "force_held_back",
+	ReadFailed:            "read_failed",
+	IntoMaintenance:       "into_maintenance",
+	Recovered:             "recovered",
+	StoreFailed:           "store_failed",
+	Interrupted:           "interrupted",
+	PowerRequested:        "power_requested",
+	PowerSet:              "power_set",
+	PowerNotSet:           "power_not_set",
+	Reclaimed:             "reclaimed",
+	SavedLate:             "saved_late",
 }
 
-// String returns the outcome in words, as in "skipped: enroll", or a form like
-// "Outcome(99)" for a number that is none.
+// String returns the outcome in lower-case words and underscores, as in
+// "skipped_enroll", or a form like "Outcome(99)" for a number that is none.
 func (o Outcome) String() string {
 	if o < numAllOutcomes {
 		return outcomeWords[o]

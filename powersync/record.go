@@ -6,8 +6,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// FaultPowerFailure is the fault of a node that was put into maintenance by a
-// round. Recovery looks after nodes with this fault and no others.
+// FaultPowerFailure is the fault of a node that a round put into maintenance.
+// Recovery takes nodes with this fault and no others.
 const FaultPowerFailure = "power failure"
 
 // Record is what is stored of a node, as far as its power is concerned. It is a
@@ -50,43 +50,4 @@ func nullable(text *string) *string {
 		return nil
 	}
 	return text
-}
-
-// skip returns why a round leaves the node alone, NoOutcome if it does not.
-func (r Record) skip() Outcome {
-	switch r.ProvisionState {
-	case states.Enroll:
-		return SkippedEnroll
-	case states.DeployWait:
-		return SkippedDeployWait
-	case states.CleanWait:
-		return SkippedCleanWait
-	case states.AdoptFail:
-		return SkippedAdoptFail
-	}
-	switch {
-	case r.Maintenance:
-		return SkippedMaintenance
-	case r.TargetPower != states.NoPower:
-		return SkippedTarget
-	case r.Reservation != "":
-		return SkippedReservation
-	default:
-		return NoOutcome
-	}
-}
-
-// ailing reports whether the node is one for recovery.
-func (r Record) ailing() bool {
-	return r.Maintenance && r.Fault == FaultPowerFailure && r.ProvisionState != states.Enroll
-}
-
-// failedStates are those in which the last error says what failed.
-var failedStates = states.Latest().Table().Failed().Union(states.SetOf(states.Error))
-
-// clearError forgets an error that what happened since has made void.
-func (r *Record) clearError() {
-	if !failedStates.Has(r.ProvisionState) {
-		r.LastError = ""
-	}
 }

@@ -3,54 +3,59 @@ package powersync
 import (
 	"context"
 	"time"
-
-	"github.com/ironstate/ironstate/states"
 )
 
+// recoverAll takes all nodes that failed through a recovery round.
+func (s *Syncer) recoverAll(ctx context.Context) (Counts, error) {
+	p := s.newPool(ctx, RecoveryRound, s.recoverNode)
+	err := p.list(func(r Record) (wanted bool, skip Outcome) {
+		skip = SkipRecovery(r)
+		return skip != SkippedEnroll && skip != SkippedNoPowerFailure, skip
+	})
+	return p.finish(), err
+}
+
 // recoverNode takes one node through a recovery round.
-func (s *Syncer) recoverNode(ctx context.Context, c *caller, id string) Event {
-	past := s.ailing.of(id)
+func (s *Syncer) recoverNode(ctx context.Context, id string) Event {
+	past := s.recoveryFailures.of(id)
 	if !past.until.IsZero() && time.Now().Before(past.until) {
 		return Event{ID: id, Outcome: SkippedBackoff}
 	}
-	for range maxLooks {
+	for range maxReloads {
 		r, err := s.store.load(ctx, id)
 		e := Event{ID: id, Recorded: r.Power, Attempts: past.count + 1}
-		switch {
+		switch skip := SkipRecovery(r); {
 		case err != nil:
 			return s.storeFailed(ctx, e, err)
-		case !r.ailing():
-			return e.as(SkippedChanged, nil)
-		case r.TargetPower != states.NoPower:
-			return e.as(SkippedTarget, nil)
-		case r.Reservation != "":
-			return e.as(SkippedReservation, nil)
+		case skip != NoOutcome:
+			return e.as(skip, nil)
 		}
-		if e = s.recoverRecord(ctx, c, r, e); e.Outcome != conflict {
+		if e = s.recoverRecord(ctx, r, e); e.Outcome != conflict {
 			return e
 		}
 	}
 	return Event{ID: id, Outcome: SkippedChanged}
 }
 
-func (s *Syncer) recoverRecord(ctx context.Context, c *caller, r Record, e Event) Event {
-	err := c.validate(ctx, r.ID)
+func (s *Syncer) recoverRecord(ctx context.Context, r Record, e Event) Event {
+	err := s.validate(ctx, r.ID)
 	if err == nil {
-		e.Read, err = c.read(ctx, r.ID)
+		e.Read, err = s.readPower(ctx, r.ID)
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return e.as(Interrupted, err)
 	case err != nil:
-		s.noteFailure(&s.ailing, r.ID, e.Attempts)
-		return e.as(ReadFailed, err)
+		e = e.as(ReadFailed, err)
+		s.noteFailure(&s.recoveryFailures, e)
+		return e
 	}
 	r.Power = e.Read
 	r.Maintenance = false
 	r.MaintenanceReason = ""
 	r.Fault = ""
 	if e = s.write(ctx, r, e.as(Recovered, nil)); e.Outcome == Recovered {
-		s.ailing.forget(r.ID)
+		s.recoveryFailures.forget(r.ID)
 	}
 	return e
 }

@@ -1,3 +1,5 @@
+//go:build go1.25
+
 package powersync_test
 
 import (
@@ -12,8 +14,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// ailing is a record of a node that a round put into maintenance.
-func ailing(power states.Power) powersync.Record {
+// powerFailure is a record of a node that a round put into maintenance.
+func powerFailure(power states.Power) powersync.Record {
 	r := node(power)
 	r.Maintenance, r.MaintenanceReason, r.Fault = true, "power sync failed", powersync.FaultPowerFailure
 	return r
@@ -29,7 +31,7 @@ func (h *hall) recovery(t testing.TB) powersync.Outcome {
 
 func TestANodeThatCanBeReadAgainIsTakenOutOfMaintenance(t *testing.T) {
 	for _, power := range []states.Power{isOn, isOff} {
-		h := newHall(t, newHardware(power), nodes(ailing(isOn)))
+		h := newHall(t, newHardware(power), nodes(powerFailure(isOn)))
 		h.kill("a", true)
 		before := h.record(t, "a")
 		require.Equal(t, powersync.ReadFailed, h.recovery(t))
@@ -40,7 +42,7 @@ func TestANodeThatCanBeReadAgainIsTakenOutOfMaintenance(t *testing.T) {
 		require.Equal(t, powersync.Record{ID: "a", ProvisionState: states.Available, Power: power}, h.record(t, "a"))
 		_, sets := h.calls()
 		require.Empty(t, sets, "recovery records and does not force")
-		e := h.told()[1]
+		e := h.allEvents()[1]
 		require.Equal(t, isOn, e.Recorded)
 		require.Equal(t, power, e.Read)
 	}
@@ -57,7 +59,7 @@ func TestRecoveryIsForNodesWithAPowerFailureAlone(t *testing.T) {
 		"changed while waited": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := ailing(isOff)
+			r := powerFailure(isOff)
 			if change != nil {
 				change(&r)
 			}
@@ -78,7 +80,7 @@ func TestRecoveryIsForNodesWithAPowerFailureAlone(t *testing.T) {
 
 func TestRecoveryValidatesFirst(t *testing.T) {
 	h := newHardware(isOn)
-	hall := newHall(t, h, nodes(ailing(isOn)), withDriver(&validating{hardware: h, err: errDead}))
+	hall := newHall(t, h, nodes(powerFailure(isOn)), withDriver(&validating{hardware: h, err: errDead}))
 	require.Equal(t, powersync.ReadFailed, hall.recovery(t))
 	reads, _ := hall.calls()
 	require.Empty(t, reads)
@@ -89,7 +91,7 @@ func TestFailingNodesAreAskedLessOftenWithBackoff(t *testing.T) {
 		backoff := func(c *powersync.Config) {
 			c.Backoff, c.MaxBackoff, c.MaxRetries = 10*time.Minute, 15*time.Minute, 10
 		}
-		h := newHall(t, newHardware(isOn, isOn), nodes(node(isOn), ailing(isOn)), backoff)
+		h := newHall(t, newHardware(isOn, isOn), nodes(node(isOn), powerFailure(isOn)), backoff)
 		h.kill("a", true)
 		h.kill("b", true)
 		var asked []time.Duration

@@ -46,7 +46,7 @@ type Report struct {
 
 // String returns the report in one line, as in
 //
-//	sync round: 200 nodes in 1.2s: 3 skipped: enroll, 196 equal, 1 forced
+//	sync round: 200 nodes in 1.2s: 3 skipped_enroll, 196 equal, 1 forced
 func (r Report) String() string {
 	var parts []string
 	for o, n := range r.Nodes.All() {
@@ -72,10 +72,27 @@ type Event struct {
 	Asked    states.Power // what the hardware was asked to do; NoPower where it was not
 	Attempts int          // that failed in a row, this one included
 	Err      error        // why, where something went wrong
+
+	// LastError is the last error that was stored with this event, and
+	// ClearedError the one that was there before and is no longer: nothing else
+	// has it now. A caller that keeps a history of its nodes' errors, as Ironic
+	// does (node_history), stores both. Empty where there is none.
+	LastError    string
+	ClearedError string
+}
+
+// setLastError sets a record's last error and has the event tell what was there.
+func (e *Event) setLastError(r *Record, text string) {
+	if r.LastError != text {
+		e.LastError, e.ClearedError = text, r.LastError
+	}
+	r.LastError = text
 }
 
 // quiet reports whether there is nothing to tell.
-func (e *Event) quiet() bool { return e.Outcome == Equal || e.Outcome.Skipped() }
+func (e *Event) quiet() bool {
+	return (e.Outcome == Equal || e.Outcome.Skipped()) && e.ClearedError == ""
+}
 
 // as returns the event with an outcome and what went wrong, if anything did.
 func (e Event) as(o Outcome, err error) Event {

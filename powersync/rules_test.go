@@ -1,3 +1,5 @@
+//go:build go1.25
+
 package powersync_test
 
 import (
@@ -55,7 +57,7 @@ func TestNodesInMaintenanceWithATargetOrAReservationAreSkipped(t *testing.T) {
 		require.Empty(t, reads)
 		require.Empty(t, sets)
 		require.Equal(t, before, h.record(t, "a"))
-		require.Empty(t, h.told())
+		require.Empty(t, h.allEvents())
 	}
 }
 
@@ -111,7 +113,7 @@ func TestWhatIsReadFirstIsRecorded(t *testing.T) {
 	h := newHall(t, newHardware(isOff), nodes(node(unknown)))
 	require.Equal(t, powersync.Recorded, h.round(t))
 	require.Equal(t, isOff, h.record(t, "a").Power)
-	require.Equal(t, isOff, h.told()[0].Read)
+	require.Equal(t, isOff, h.allEvents()[0].Read)
 	require.Equal(t, powersync.Equal, h.round(t))
 }
 
@@ -122,7 +124,7 @@ func TestAFailingReadChangesNothingUntilTheRetriesAreOver(t *testing.T) {
 		for attempt := 1; attempt <= powersync.DefaultMaxRetries; attempt++ {
 			require.Equal(t, powersync.ReadFailed, h.round(t))
 			require.Equal(t, before, h.record(t, "a"))
-			require.Equal(t, attempt, h.told()[attempt-1].Attempts)
+			require.Equal(t, attempt, h.allEvents()[attempt-1].Attempts)
 		}
 		require.Equal(t, powersync.IntoMaintenance, h.round(t))
 		require.Equal(t, powersync.SkippedMaintenance, h.round(t))
@@ -158,17 +160,6 @@ func TestASuccessStartsTheCountOver(t *testing.T) {
 	}
 }
 
-func TestAnEqualReadClearsALeftoverError(t *testing.T) {
-	for s, kept := range map[states.State]bool{
-		states.Available: false, states.Active: false, states.Manageable: false,
-		states.DeployFail: true, states.CleanFail: true, states.Error: true,
-	} {
-		h := newHall(t, newHardware(isOn), nodes(powersync.Record{ProvisionState: s, Power: isOn, LastError: "x"}))
-		require.Equal(t, powersync.Equal, h.round(t))
-		require.Equal(t, kept, h.record(t, "a").LastError == "x", "%v", s)
-	}
-}
-
 func TestHardwareIsForcedToWhatIsRecorded(t *testing.T) {
 	h := newHall(t, newHardware(isOff), nodes(node(isOn)))
 	h.onSet = func(_ context.Context, id string) {
@@ -191,7 +182,7 @@ func TestAFailureToForceIsToldAndChangesNoPowerState(t *testing.T) {
 	require.Equal(t, isOn, r.Power)
 	require.Contains(t, r.LastError, errDead.Error())
 	require.Equal(t, powersync.Record{ID: "a", ProvisionState: states.Available, Power: isOn, LastError: r.LastError}, r)
-	require.ErrorIs(t, h.told()[0].Err, errDead)
+	require.ErrorIs(t, h.allEvents()[0].Err, errDead)
 
 	h.set("a", isOn)
 	require.Equal(t, powersync.Equal, h.round(t))
@@ -216,7 +207,7 @@ func TestWithoutForcingWhatWasReadIsRecorded(t *testing.T) {
 			_, sets := hall.calls()
 			require.Empty(t, sets)
 			require.Equal(t, isOff, hall.record(t, "a").Power)
-			e := hall.told()[0]
+			e := hall.allEvents()[0]
 			require.Equal(t, isOn, e.Recorded)
 			require.Equal(t, isOff, e.Read)
 		})
@@ -349,7 +340,6 @@ func TestADeletedNodeIsSkippedAndForgotten(t *testing.T) {
 func TestASmallRoundNeedsFewWorkers(t *testing.T) {
 	h := newHall(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) {
 		c.Workers = 1 << 30
-		c.Network, c.PerNetwork = func(string) string { return "one" }, 1<<30
 	})
 	require.Equal(t, powersync.Equal, h.round(t))
 	h.store.Delete("a")

@@ -17,16 +17,23 @@ import (
 // those in between are left out. Errors of rounds are logged and given to
 // [Config.OnReport]; they do not end Run.
 func (s *Syncer) Run(ctx context.Context) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
 	if n, err := s.Reclaim(ctx); n > 0 || err != nil {
-		s.config.Logger.LogAttrs(ctx, slog.LevelWarn, "old reservations dropped",
+		s.log(ctx, slog.LevelWarn, "old reservations dropped",
 			slog.Int("nodes", n), slog.Any("error", err))
 	}
-	var loops sync.WaitGroup
-	loops.Go(func() { s.loop(ctx, SyncRound, s.config.Interval) })
+	var recovery sync.WaitGroup
 	if s.config.RecoveryInterval != Never {
-		loops.Go(func() { s.loop(ctx, RecoveryRound, s.config.RecoveryInterval) })
+		recovery.Add(1)
+		go func() {
+			defer recovery.Done()
+			s.loop(ctx, RecoveryRound, s.config.RecoveryInterval)
+		}()
 	}
-	loops.Wait()
+	s.loop(ctx, SyncRound, s.config.Interval)
+	recovery.Wait()
 	return ctx.Err()
 }
 
@@ -34,7 +41,7 @@ func (s *Syncer) loop(ctx context.Context, kind Round, interval time.Duration) {
 	for next := time.Now(); sleep(ctx, time.Until(next)+s.jitter()); {
 		report, err := s.round(ctx, kind)
 		if s.config.OnReport != nil {
-			s.callBack(ctx, "OnReport", func() { s.config.OnReport(report, err) })
+			s.callBack(ctx, &s.onReport, func() { s.config.OnReport(report, err) })
 		}
 		next = next.Add(interval)
 		if now := time.Now(); next.Before(now) {

@@ -1,3 +1,5 @@
+//go:build go1.25
+
 package powersync_test
 
 import (
@@ -80,7 +82,7 @@ func TestTheDefaultsAreIronics(t *testing.T) {
 
 func TestNeverLeavesRecoveryToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, reports := runFor(t, time.Hour, newHardware(isOn), nodes(ailing(isOn)),
+		h, reports := runFor(t, time.Hour, newHardware(isOn), nodes(powerFailure(isOn)),
 			func(c *powersync.Config) { c.RecoveryInterval = powersync.Never })
 		require.Empty(t, starts(reports, powersync.RecoveryRound))
 		require.True(t, h.record(t, "a").Maintenance)
@@ -170,7 +172,7 @@ func TestRunStopsWithinOneDriverTimeoutAndWritesNothingHalf(t *testing.T) {
 						hang(ctx, id)
 					}
 				}
-				hall := newHall(t, h, nodes(node(isOn), node(isOn), ailing(isOn)))
+				hall := newHall(t, h, nodes(node(isOn), node(isOn), powerFailure(isOn)))
 				ctx, cancel := context.WithCancel(t.Context())
 				ran := make(chan error)
 				go func() { ran <- hall.Run(ctx) }()
@@ -184,7 +186,7 @@ func TestRunStopsWithinOneDriverTimeoutAndWritesNothingHalf(t *testing.T) {
 				require.LessOrEqual(t, time.Since(start), powersync.DefaultTimeout)
 				require.Equal(t, node(isOn), without(hall.record(t, "a")))
 				require.Equal(t, node(isOn), without(hall.record(t, "b")))
-				require.Equal(t, ailing(isOn), without(hall.record(t, "c")))
+				require.Equal(t, powerFailure(isOn), without(hall.record(t, "c")))
 				if ignores {
 					require.Equal(t, 3, hall.Stats().Abandoned)
 				}
@@ -209,7 +211,9 @@ func TestRunDropsWhatAProcessOfItsNameLeftBehind(t *testing.T) {
 		foreign.Reservation, foreign.TargetPower = "another", isOff
 		h, _ := runFor(t, time.Second, newHardware(isOn, isOn, isOn), nodes(held, changing, foreign))
 		require.Equal(t, node(isOn), without(h.record(t, "a")))
-		require.Equal(t, node(isOn), without(h.record(t, "b")), "and the round has cleared the error")
+		lost := node(isOn)
+		lost.LastError = `the request for "power off" was lost: the process that made it has died`
+		require.Equal(t, lost, without(h.record(t, "b")), "and the round has left the error")
 		require.Equal(t, foreign, without(h.record(t, "c")))
 	})
 }

@@ -1,9 +1,11 @@
 package powersync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/states"
@@ -12,88 +14,127 @@ import (
 // SetOption changes how [Syncer.Set] goes about a request.
 type SetOption func(*request)
 
-// FallBack makes a soft request that fails, or whose power state is not reached
-// in time, a hard one: PowerOff after PowerSoftOff, PowerRebooting after
-// PowerSoftRebooting. Without it a soft request that fails has failed.
-func FallBack() SetOption { return func(r *request) { r.fallBack = true } }
-
 // Within bounds the wait for the power state in place of [Config.Timeout] and
-// [Config.SoftTimeout]. It must be positive, otherwise it is not heeded.
-func Within(d time.Duration) SetOption { return func(r *request) { r.within = d } }
+// [Config.SoftTimeout], as the timeout of Ironic's API does. One that is not
+// positive is not heeded.
+func Within(d time.Duration) SetOption { return func(r *request) { r.within = max(d, 0) } }
 
 type request struct {
-	id       string
-	power    states.Power
-	fallBack bool
-	within   time.Duration // 0 stands for the configured one
+	id     string
+	power  states.Power
+	within time.Duration // 0 stands for the configured one
 }
 
 // Set changes a node's power on somebody's behalf: PowerOn, PowerOff,
 // PowerRebooting, PowerSoftOff or PowerSoftRebooting. It reserves the node, sets
-// its target power state, asks the hardware, waits until it reaches what was
-// asked for, and records that. Hardware that is there already is not asked, and
-// a machine that is off is switched on instead of restarted. Whether a machine
-// has restarted cannot be seen: it counts as through when it is on.
+// its target power state, clears its last error, asks the hardware, waits until
+// it reaches what was asked for, and records that. Hardware that is there already
+// is not asked, and a machine that is off is switched on instead of restarted.
+// Whether a machine has restarted cannot be seen: it counts as through when it is
+// on.
 //
 // The node is as it was when the error is [ErrRequest], [ErrNotFound], a
-// [*RefusedError] (in cleaning and clean wait), [ErrLocked], the Driver's
-// [Validator]'s, or the store's. With any other error, [ErrNotReached] among
-// them, the request failed: the recorded power state is what it was, the last
-// error says why, and the node is not put into maintenance. What matches
-// [ErrNotSaved] besides could not be stored yet.
+// [*RefusedError] (in cleaning and clean wait, or when the node forbids power
+// off), [ErrLocked], the Driver's [Validator]'s, or the store's. With any other
+// error, [ErrNotReached] among them, the request failed: the recorded power state
+// is what it was, the last error says why, and the node is not put into
+// maintenance. An error that also matches [ErrNotSaved] says that this could not
+// be stored yet.
 //
 // A context that ends is such a failure too; what the hardware has taken by then
 // it will do.
 func (s *Syncer) Set(ctx context.Context, id string, power states.Power, options ...SetOption) error {
+	finish, err := s.Begin(ctx, id, power, options...)
+	if err != nil {
+		return err
+	}
+	return finish(ctx)
+}
+
+// Begin is the first half of [Syncer.Set], for a service that answers its client
+// with "accepted" at once: it returns when the node is reserved and its target
+// power state is stored, and refuses what Set refuses. finish is the other half.
+// It asks the hardware, waits, and returns Set's other errors.
+//
+// No goroutine works on the request in between. The caller must call finish, in
+// a goroutine that it waits for before it ends, with a context that outlives the
+// client's; until then the node stays reserved. A context that has ended makes
+// finish give the request up. A second call does nothing but return what the
+// first one did.
+func (s *Syncer) Begin(
+	ctx context.Context, id string, power states.Power, options ...SetOption,
+) (finish func(context.Context) error, err error) {
 	q := request{id: id, power: power}
 	for _, option := range options {
 		option(&q)
 	}
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
 	if power.Target() == states.NoPower {
-		return fmt.Errorf("node %s: %w: %q", id, ErrRequest, power)
+		return nil, fmt.Errorf("node %s: %w: %q", id, ErrRequest, power)
 	}
-	c := s.newCaller(ctx)
-	defer c.close()
-
-	recorded, err := s.take(ctx, c, q)
+	before, err := s.take(ctx, q)
 	if err != nil {
+		return nil, err
+	}
+	accepted := Event{ID: id, Outcome: PowerRequested, Recorded: before.Power, Asked: power, ClearedError: before.LastError}
+	s.emit(ctx, accepted)
+	var once sync.Once
+	return func(ctx context.Context) error {
+		once.Do(func() { err = s.finish(ctx, q, before.Power) })
 		return err
-	}
-	e := Event{ID: id, Outcome: PowerSet, Recorded: recorded, Asked: power}
-	edit := func(r *Record) { r.Power = power.Target() }
-	if err = s.change(ctx, c, q); err != nil {
-		err = fmt.Errorf("node %s: request for %q failed: %w", id, power, err)
+	}, nil
+}
+
+// finish does what a request asks for and releases the node.
+func (s *Syncer) finish(ctx context.Context, q request, recorded states.Power) error {
+	e := Event{ID: q.id, Outcome: PowerSet, Recorded: recorded, Asked: q.power}
+	edit := func(r *Record, _ *Event) { r.Power = q.power.Target() }
+	err := s.change(ctx, q)
+	if err != nil {
+		err = fmt.Errorf("node %s: request for %q failed: %w", q.id, q.power, err)
 		e.Outcome = PowerNotSet
-		edit = func(r *Record) { r.LastError = err.Error() }
+		edit = func(r *Record, e *Event) { e.setLastError(r, err.Error()) }
 	}
-	e.Err = errors.Join(err, s.release(ctx, id, edit))
-	s.tell(ctx, e)
+	e, unsaved := s.release(ctx, e, edit)
+	e.Err = errors.Join(err, unsaved)
+	s.emit(ctx, e)
 	return e.Err
 }
 
-// take holds the node of a request and returns the power state recorded for it.
-func (s *Syncer) take(ctx context.Context, c *caller, q request) (states.Power, error) {
-	for range maxLooks {
-		r, err := s.store.load(ctx, q.id)
-		if err != nil {
-			return states.NoPower, fmt.Errorf("node %s: %w", q.id, err)
-		}
-		if err := r.allows(q.power); err != nil {
-			return states.NoPower, err
-		}
-		if err := c.validate(ctx, q.id); err != nil {
-			return states.NoPower, fmt.Errorf("node %s: %w", q.id, err)
-		}
-		r.LastError = ""
-		err = s.hold(ctx, r, q.power.Target())
-		if err == nil {
-			return r.Power, nil
-		}
+// take reserves the node of a request and returns the record that it had before.
+func (s *Syncer) take(ctx context.Context, q request) (Record, error) {
+	for range maxReloads {
+		r, err := s.tryTake(ctx, q)
 		if !errors.Is(err, ErrConflict) {
-			return states.NoPower, fmt.Errorf("node %s: %w", q.id, err)
+			return r, err
 		}
 	}
-	return states.NoPower, fmt.Errorf("node %s: %w: its record keeps changing", q.id, ErrLocked)
+	return Record{}, fmt.Errorf("node %s: %w: its record keeps changing", q.id, ErrLocked)
+}
+
+func (s *Syncer) tryTake(ctx context.Context, q request) (Record, error) {
+	r, err := s.loadReclaimed(ctx, q.id)
+	if err != nil {
+		return r, fmt.Errorf("node %s: %w", q.id, err)
+	}
+	if err := r.allows(q.power); err != nil {
+		return r, err
+	}
+	if err := s.validate(ctx, q.id); err != nil {
+		return r, fmt.Errorf("node %s: %w", q.id, err)
+	}
+	if !s.holds.claim(q.id) {
+		return r, fmt.Errorf("node %s: %w by %s", q.id, ErrLocked, s.config.Name)
+	}
+	held := r
+	held.TargetPower = q.power.Target()
+	held.LastError = ""
+	if err := s.reserve(ctx, r, held); err != nil {
+		return r, fmt.Errorf("node %s: %w", q.id, err)
+	}
+	return r, nil
 }
 
 // allows returns why a node's power cannot be changed now, nil if it can.
@@ -101,6 +142,8 @@ func (r *Record) allows(power states.Power) error {
 	switch {
 	case r.ProvisionState == states.Cleaning, r.ProvisionState == states.CleanWait:
 		return &RefusedError{ID: r.ID, State: r.ProvisionState, Power: power}
+	case r.DisablePowerOff && (power == states.PowerOff || power == states.PowerSoftOff):
+		return &RefusedError{ID: r.ID, State: r.ProvisionState, Power: power, PowerOffDisabled: true}
 	case r.Reservation != "":
 		return fmt.Errorf("node %s: %w by %s", r.ID, ErrLocked, r.Reservation)
 	case r.TargetPower != states.NoPower:
@@ -111,10 +154,10 @@ func (r *Record) allows(power states.Power) error {
 }
 
 // change has the hardware do what a request asks for, and waits for it.
-func (s *Syncer) change(ctx context.Context, c *caller, q request) error {
+func (s *Syncer) change(ctx context.Context, q request) error {
 	target := q.power.Target()
 	restart := q.power == states.PowerRebooting || q.power == states.PowerSoftRebooting
-	now, err := c.read(ctx, q.id)
+	now, err := s.readPower(ctx, q.id)
 	switch {
 	case err != nil && !restart:
 		return err
@@ -123,42 +166,25 @@ func (s *Syncer) change(ctx context.Context, c *caller, q request) error {
 	case now == states.PowerOff && restart:
 		q.power = states.PowerOn
 	}
-	hard, soft := hardOf[q.power]
-	if !soft {
-		return s.ask(ctx, c, q, s.config.Timeout)
+	within := s.config.Timeout
+	if q.power == states.PowerSoftOff || q.power == states.PowerSoftRebooting {
+		within = s.config.SoftTimeout
 	}
-	err = s.ask(ctx, c, q, s.config.SoftTimeout)
-	if err == nil || !q.fallBack || ctx.Err() != nil {
-		return err
-	}
-	q.power = hard
-	if hardErr := s.ask(ctx, c, q, s.config.Timeout); hardErr != nil {
-		return errors.Join(hardErr, fmt.Errorf("before that, softly: %w", err))
-	}
-	return nil
+	return s.reach(ctx, q, cmp.Or(q.within, within))
 }
 
-// hardOf has the soft requests and what they fall back to.
-var hardOf = map[states.Power]states.Power{
-	states.PowerSoftOff:       states.PowerOff,
-	states.PowerSoftRebooting: states.PowerRebooting,
-}
-
-// ask asks the hardware for a power state and polls until it is reached. What
-// cannot be read meanwhile is no failure yet: BMCs are busy then.
-func (s *Syncer) ask(ctx context.Context, c *caller, q request, within time.Duration) error {
-	if err := c.set(ctx, q.id, q.power); err != nil {
+// reach sets the hardware and polls until it is in the power state. A read that
+// fails meanwhile is no failure yet: BMCs are busy then.
+func (s *Syncer) reach(ctx context.Context, q request, within time.Duration) error {
+	if err := s.setPower(ctx, q.id, q.power); err != nil {
 		return err
-	}
-	if q.within > 0 {
-		within = q.within
 	}
 	wait, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	target := q.power.Target()
 	seen := error(nil)
 	for {
-		now, err := c.read(wait, q.id)
+		now, err := s.readPower(wait, q.id)
 		switch {
 		case err == nil && now == target:
 			return nil

@@ -1,3 +1,5 @@
+//go:build go1.25
+
 package powersync_test
 
 import (
@@ -34,7 +36,10 @@ func TestAPowerStateIsSetWaitedForAndRecorded(t *testing.T) {
 				require.Equal(t, powersync.Record{ID: "a", ProvisionState: states.Available, Power: asked.Target()}, h.record(t, "a"))
 				_, sets := h.calls()
 				require.Equal(t, requests(now, asked), sets)
-				require.Equal(t, powersync.PowerSet, h.told()[0].Outcome)
+				require.Equal(t, []powersync.Event{
+					{ID: "a", Outcome: powersync.PowerRequested, Recorded: now, Asked: asked, ClearedError: "from before"},
+					{ID: "a", Outcome: powersync.PowerSet, Recorded: now, Asked: asked},
+				}, h.timeless())
 			})
 		}
 	}
@@ -84,7 +89,7 @@ func TestPowerRequestsThatCannotBe(t *testing.T) {
 	require.ErrorIs(t, hall.Set(t.Context(), "c", isOn), powersync.ErrLocked)
 	require.ErrorIs(t, hall.Set(t.Context(), "a", isOn), errDead, "the configuration is invalid")
 	require.Equal(t, unknown, hall.record(t, "a").TargetPower)
-	require.Empty(t, hall.told())
+	require.Empty(t, hall.allEvents())
 }
 
 // requireNotSet checks what a request that failed leaves behind.
@@ -94,7 +99,7 @@ func requireNotSet(t *testing.T, h *hall, err error) {
 	require.Equal(t, powersync.Record{
 		ID: "a", ProvisionState: states.Available, Power: isOn, LastError: err.Error(),
 	}, h.record(t, "a"))
-	events := h.told()
+	events := h.allEvents()
 	require.Equal(t, powersync.PowerNotSet, events[len(events)-1].Outcome)
 }
 
@@ -141,37 +146,24 @@ func TestTheWaitEndsWhenThePowerStateIsReached(t *testing.T) {
 	})
 }
 
-func TestSoftRequestsFallBackOnlyWhenAskedTo(t *testing.T) {
+func TestSoftRequestsHaveATimeOfTheirOwnAndDoNotBecomeHardOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ignoresSoft := func() *hall {
+		for within, want := range map[time.Duration]time.Duration{
+			0: powersync.DefaultSoftTimeout, -1: powersync.DefaultSoftTimeout, 5 * time.Second: 5 * time.Second,
+		} {
 			h := newHall(t, newHardware(isOn), nodes(node(isOn)))
 			h.deaf["a"] = true
-			h.onSet = func(context.Context, string) {
-				h.mu.Lock()
-				defer h.mu.Unlock()
-				h.deaf["a"] = len(h.sets) == 0
-			}
-			return h
+			start := time.Now()
+			err := h.Set(t.Context(), "a", states.PowerSoftOff, powersync.Within(within))
+			require.ErrorIs(t, err, powersync.ErrNotReached)
+			requireNotSet(t, h, err)
+			require.Equal(t, want, time.Since(start))
+			_, sets := h.calls()
+			require.Equal(t, []string{"a soft power off"}, sets)
 		}
-		start := time.Now()
-		h := ignoresSoft()
-		err := h.Set(t.Context(), "a", states.PowerSoftOff)
-		require.ErrorIs(t, err, powersync.ErrNotReached)
-		requireNotSet(t, h, err)
-		require.Equal(t, powersync.DefaultSoftTimeout, time.Since(start))
-
-		h = ignoresSoft()
-		require.NoError(t, h.Set(t.Context(), "a", states.PowerSoftOff, powersync.FallBack(), powersync.Within(5*time.Second)))
-		require.Equal(t, isOff, h.record(t, "a").Power)
-		_, sets := h.calls()
-		require.Equal(t, []string{"a soft power off", "a power off"}, sets)
-
-		h = newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
 		h.refuse["a"] = errors.ErrUnsupported
-		err = h.Set(t.Context(), "a", states.PowerSoftRebooting, powersync.FallBack())
-		require.ErrorIs(t, err, errors.ErrUnsupported)
-		_, sets = h.calls()
-		require.Equal(t, []string{"a soft rebooting", "a rebooting"}, sets)
+		require.ErrorIs(t, h.Set(t.Context(), "a", states.PowerSoftRebooting), errors.ErrUnsupported)
 	})
 }
 
@@ -198,7 +190,7 @@ func TestARequestEndsWithItsContext(t *testing.T) {
 		h.deaf["a"] = true
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		err := h.Set(ctx, "a", states.PowerSoftOff, powersync.FallBack())
+		err := h.Set(ctx, "a", states.PowerSoftOff)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		requireNotSet(t, h, err)
 		_, sets := h.calls()

@@ -16,7 +16,8 @@ type Stats struct {
 	Overruns   int           `json:"overruns"`   // rounds of both kinds that overran
 	Reads      int           `json:"reads"`      // calls of Driver.PowerState
 	Sets       int           `json:"sets"`       // calls of Driver.SetPower
-	Abandoned  int           `json:"abandoned"`  // calls that the driver did not return from in time
+	Abandoned  int           `json:"abandoned"`  // calls that the Driver did not return from in time
+	Dropped    int           `json:"dropped"`    // calls of OnEvent, OnReport and the Logger that failed or were not made
 	Failing    int           `json:"failing"`    // gauge: nodes whose last attempt in a sync round failed
 	Held       int           `json:"held"`       // gauge: nodes that this Syncer holds
 	LastRound  time.Duration `json:"last_round_ns"`
@@ -48,6 +49,7 @@ func (s Stats) Metrics() iter.Seq[Metric] {
 			{"powersync_reads_total", "Power states asked for.", true, "", float64(s.Reads)},
 			{"powersync_sets_total", "Power states set.", true, "", float64(s.Sets)},
 			{"powersync_abandoned_total", "Calls that the driver did not return from in time.", true, "", float64(s.Abandoned)},
+			{"powersync_dropped_total", "Calls of callbacks that failed or were not made.", true, "", float64(s.Dropped)},
 			{"powersync_failing_nodes", "Nodes whose last attempt failed.", false, "", float64(s.Failing)},
 			{"powersync_held_nodes", "Nodes held for a change of power.", false, "", float64(s.Held)},
 			{"powersync_last_round_seconds", "How long the last sync round took.", false, "", s.LastRound.Seconds()},
@@ -67,6 +69,7 @@ type counters struct {
 	reads     atomic.Int64
 	sets      atomic.Int64
 	abandoned atomic.Int64
+	dropped   atomic.Int64
 	lastRound atomic.Int64 // nanoseconds
 }
 
@@ -83,6 +86,9 @@ func (c *counters) add(r Report) {
 // Stats returns the counters as they are now. It is cheap, and safe to call at
 // any time.
 func (s *Syncer) Stats() Stats {
+	if s == nil {
+		return Stats{}
+	}
 	stats := Stats{
 		Rounds:     int(s.counters.rounds[SyncRound].Load()),
 		Recoveries: int(s.counters.rounds[RecoveryRound].Load()),
@@ -90,7 +96,8 @@ func (s *Syncer) Stats() Stats {
 		Reads:      int(s.counters.reads.Load()),
 		Sets:       int(s.counters.sets.Load()),
 		Abandoned:  int(s.counters.abandoned.Load()),
-		Failing:    s.failing.len(),
+		Dropped:    int(s.counters.dropped.Load()),
+		Failing:    s.syncFailures.len(),
 		Held:       s.holds.len(),
 		LastRound:  time.Duration(s.counters.lastRound.Load()),
 	}

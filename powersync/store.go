@@ -3,7 +3,9 @@ package powersync
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"sync"
 )
 
 var (
@@ -15,9 +17,11 @@ var (
 )
 
 // Store has the records of a fleet. Its methods are called from many goroutines
-// at once, and must return soon after their context ends. An error or a panic of
-// Load or Update is a failure of that one node. [Memory] is a Store; package
-// storetest, below, checks others.
+// at once, Load and Update of one node one after the other. They must return soon
+// after their context ends, which for Load and Update has a deadline,
+// [Config.Timeout] from the call. An error or a panic of Load or Update is a
+// failure of that one node. A call that does not return is left behind, as with a
+// [Driver]. [Memory] is a Store; package storetest, below, checks others.
 type Store interface {
 	// Records ranges over the records of all nodes, each once, in any order.
 	// Records may be somewhat old when they are yielded, so that a store can
@@ -39,23 +43,42 @@ type Store interface {
 	Update(ctx context.Context, r Record) error
 }
 
-// guardedStore is a Store whose panics are errors.
-type guardedStore struct{ store Store }
-
-func (g guardedStore) load(ctx context.Context, id string) (r Record, err error) {
-	defer recoverTo(&err)
-	return g.store.Load(ctx, id)
+// boundedStore is a Store whose calls are bounded.
+type boundedStore struct {
+	store Store
+	calls *calls // a node
+	lists *calls // a purpose
 }
 
-func (g guardedStore) update(ctx context.Context, r Record) (err error) {
-	defer recoverTo(&err)
-	return g.store.Update(ctx, r)
+func (b *boundedStore) load(ctx context.Context, id string) (Record, error) {
+	r, err := call(ctx, b.calls, id, func(ctx context.Context) (Record, error) { return b.store.Load(ctx, id) })
+	if err == nil && r.ID != id {
+		err = fmt.Errorf("asked for node %q, the store loaded %q", id, r.ID)
+	}
+	return r, err
+}
+
+func (b *boundedStore) update(ctx context.Context, r Record) error {
+	_, err := call(ctx, b.calls, r.ID, func(ctx context.Context) (none, error) { return none{}, b.store.Update(ctx, r) })
+	return err
 }
 
 // each calls f for every record and for every error in between, until f returns
-// false. It returns a panic of the store.
-func (g guardedStore) each(ctx context.Context, f func(Record, error) bool) (err error) {
-	defer recoverTo(&err)
-	g.store.Records(ctx)(f)
-	return nil
+// false. f, which must return soon after the context ends, is not called any more
+// when each has returned.
+func (b *boundedStore) each(ctx context.Context, purpose string, f func(Record, error) bool) error {
+	var mu sync.Mutex
+	over := false
+	_, err := call(ctx, b.lists, purpose, func(ctx context.Context) (none, error) {
+		b.store.Records(ctx)(func(r Record, err error) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return !over && f(r, err)
+		})
+		return none{}, nil
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	over = true
+	return err
 }

@@ -2,8 +2,6 @@ package powersync
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 	"sync/atomic"
 	"time"
 )
@@ -11,28 +9,70 @@ import (
 // Syncer keeps recorded power states true. Make it with [New]. It is safe for
 // concurrent use, and several may share a Store, in one process or many, if
 // their names differ.
+//
+// The methods of a nil or zero Syncer, and those that are given a nil context,
+// return a [*ConfigError]; Stats is then zero.
 type Syncer struct {
-	config   Config
-	store    guardedStore
-	failing  failures // in sync rounds
-	ailing   failures // in recovery rounds
-	holds    holds
-	limit    forceLimit
-	counters counters
-	running  [numRounds]atomic.Bool
+	config           Config
+	store            boundedStore
+	driver           *calls
+	onEvent          callback
+	onReport         callback
+	logger           callback
+	syncFailures     failures
+	recoveryFailures failures
+	holds            holds
+	limit            forceLimit
+	counters         counters
+	running          [numRounds]atomic.Bool
 }
 
-// New makes a Syncer, which asks nothing yet. The error is a [*ConfigError].
+// New makes a Syncer, which calls nothing yet. The error is a [*ConfigError]. A
+// Store or a Driver that is a nil pointer in the interface is not found out: its
+// calls fail or panic, which rounds report.
 func New(c Config) (*Syncer, error) {
 	c, err := c.complete()
 	if err != nil {
 		return nil, err
 	}
+	grace := min(maxGrace, c.Timeout/8)
 	return &Syncer{
 		config: c,
-		store:  guardedStore{c.Store},
-		limit:  forceLimit{most: c.ForceLimit},
+		store: boundedStore{
+			store: c.Store,
+			calls: newCalls(c.Timeout, grace),
+			lists: newCalls(0, grace),
+		},
+		driver:   newCalls(c.Timeout, grace),
+		onEvent:  callback{name: "OnEvent"},
+		onReport: callback{name: "OnReport"},
+		logger:   callback{name: "Logger"},
+		limit:    forceLimit{most: c.ForceLimit},
 	}, nil
+}
+
+const (
+	maxSettleTime   = 10 * time.Second
+	maxCallbackTime = 10 * time.Second
+)
+
+// settleTime bounds the storing of what came of a change of power, which goes on
+// when the caller's context has ended.
+func (s *Syncer) settleTime() time.Duration { return min(maxSettleTime, s.config.Timeout/4) }
+
+// callbackTime bounds a call of a callback.
+func (s *Syncer) callbackTime() time.Duration { return min(maxCallbackTime, s.config.Timeout/8) }
+
+// usable returns why a method cannot do anything.
+func (s *Syncer) usable(ctx context.Context) error {
+	switch {
+	case s == nil || s.config.Store == nil:
+		return &ConfigError{"Syncer", "nil or zero", "one that New made"}
+	case ctx == nil:
+		return &ConfigError{"the context", "nil", "a context"}
+	default:
+		return nil
+	}
 }
 
 // Sync does one round, as the package comment says, the nodes with the most
@@ -41,24 +81,28 @@ func New(c Config) (*Syncer, error) {
 // was done; the context's; or the store's, when it did not list all nodes.
 //
 // All goroutines of the round have ended when Sync returns, but for calls that
-// the Driver did not return from in time.
+// the Driver, the Store or a callback did not return from in time.
 func (s *Syncer) Sync(ctx context.Context) (Report, error) { return s.round(ctx, SyncRound) }
 
 // Recover does one recovery round: nodes in maintenance with
 // [FaultPowerFailure], no target power state and no reservation, and not in
-// enroll, are read. Those that can be are taken out of maintenance, and what was
-// read is recorded. The report counts these nodes alone; errors are as with
-// Sync. A round of each kind may be under way at a time.
+// enroll, are read ([SkipRecovery]). Those that can be are taken out of
+// maintenance, and what was read is recorded. The report counts these nodes
+// alone; errors are as with Sync. A round of each kind may be under way at a
+// time.
 func (s *Syncer) Recover(ctx context.Context) (Report, error) { return s.round(ctx, RecoveryRound) }
 
 func (s *Syncer) round(ctx context.Context, kind Round) (Report, error) {
+	if err := s.usable(ctx); err != nil {
+		return Report{Round: kind}, err
+	}
 	if !s.running[kind].CompareAndSwap(false, true) {
 		return Report{Round: kind}, ErrRunning
 	}
 	defer s.running[kind].Store(false)
 
 	report := Report{Round: kind, Start: time.Now()}
-	s.releaseLeft(ctx)
+	s.releaseUnsaved(ctx)
 	var err error
 	interval := s.config.Interval
 	if kind == SyncRound {
@@ -70,107 +114,9 @@ func (s *Syncer) round(ctx context.Context, kind Round) (Report, error) {
 	report.Took = time.Since(report.Start)
 	report.Overran = interval != Never && report.Took > interval
 	s.counters.add(report)
-	s.logReport(ctx, report, err)
+	s.logReport(ctx, report, interval, err)
 	if ended := ctx.Err(); ended != nil {
 		return report, ended
 	}
 	return report, err
-}
-
-func (s *Syncer) syncAll(ctx context.Context) (Counts, error) {
-	crew := s.newCrew(ctx, s.syncNode)
-	first := s.failing.worst()
-	given := make(map[string]struct{}, len(first))
-	for _, id := range first {
-		given[id] = struct{}{}
-		if !crew.give(id) {
-			break
-		}
-	}
-	err := crew.list(func(r Record) (bool, Outcome) {
-		_, done := given[r.ID]
-		return !done, r.skip()
-	})
-	return crew.finish(), err
-}
-
-func (s *Syncer) recoverAll(ctx context.Context) (Counts, error) {
-	crew := s.newCrew(ctx, s.recoverNode)
-	err := crew.list(func(r Record) (bool, Outcome) { return r.ailing(), NoOutcome })
-	return crew.finish(), err
-}
-
-// Ironic warns about a round that takes over so many intervals.
-const warnIntervals = 3
-
-func (s *Syncer) logReport(ctx context.Context, r Report, err error) {
-	level := slog.LevelInfo
-	interval := s.config.Interval
-	if r.Round == RecoveryRound {
-		interval = s.config.RecoveryInterval
-	}
-	if err != nil && !errors.Is(err, context.Canceled) || r.Overran && r.Took > warnIntervals*interval {
-		level = slog.LevelWarn
-	}
-	attrs := []slog.Attr{
-		slog.String("round", r.Round.String()),
-		slog.Duration("took", r.Took),
-		slog.Bool("overran", r.Overran),
-		slog.Any("nodes", r.Nodes),
-	}
-	if err != nil {
-		attrs = append(attrs, slog.Any("error", err))
-	}
-	s.config.Logger.LogAttrs(ctx, level, "power sync round", attrs...)
-}
-
-// tell counts an event, and tells of it where there is something to tell.
-func (s *Syncer) tell(ctx context.Context, e Event) {
-	s.counters.nodes[e.Outcome].Add(1)
-	if e.quiet() {
-		return
-	}
-	e.Time = time.Now()
-	s.logEvent(ctx, e)
-	if s.config.OnEvent != nil {
-		s.callBack(ctx, "OnEvent", func() { s.config.OnEvent(e) })
-	}
-}
-
-// callBack calls a function of the user's, whose panic is logged.
-func (s *Syncer) callBack(ctx context.Context, name string, f func()) {
-	var err error
-	func() {
-		defer recoverTo(&err)
-		f()
-	}()
-	if err != nil {
-		s.config.Logger.LogAttrs(ctx, slog.LevelError, "callback panicked",
-			slog.String("callback", name), slog.Any("error", err))
-	}
-}
-
-func (s *Syncer) logEvent(ctx context.Context, e Event) {
-	level := slog.LevelInfo
-	switch {
-	case e.Outcome == IntoMaintenance:
-		level = slog.LevelError
-	case e.Outcome.Failed() || e.Outcome == Forced || e.Outcome == ForceHeld:
-		level = slog.LevelWarn
-	}
-	if !s.config.Logger.Enabled(ctx, level) {
-		return
-	}
-	attrs := []slog.Attr{
-		slog.String("node", e.ID),
-		slog.String("outcome", e.Outcome.String()),
-		slog.Any("recorded", e.Recorded),
-		slog.Any("read", e.Read),
-		slog.Any("asked", e.Asked),
-		slog.Int("attempts", e.Attempts),
-	}
-	if e.Err != nil {
-		attrs = append(attrs, slog.Any("error", e.Err))
-	}
-	s.config.Logger.LogAttrs(ctx, level, "node power", attrs...)
 }

@@ -1,3 +1,5 @@
+//go:build go1.25
+
 package powersync_test
 
 import (
@@ -5,9 +7,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,7 +33,7 @@ func TestAPanickingDriverCostsOneNodeOneFailure(t *testing.T) {
 	require.Equal(t, 1, report.Nodes.Of(powersync.ReadFailed))
 	require.Equal(t, 1, report.Nodes.Of(powersync.Equal))
 	require.Equal(t, 1, report.Nodes.Of(powersync.ForceFailed))
-	for _, e := range h.told() {
+	for _, e := range h.allEvents() {
 		require.ErrorIs(t, e.Err, powersync.ErrPanic)
 		require.NotContains(t, e.Err.Error(), secret)
 	}
@@ -115,11 +115,11 @@ func (f *flaky) Update(ctx context.Context, r powersync.Record) error {
 }
 
 // newFlakyHall is newHall with a store that makes trouble on demand.
-func newFlakyHall(t *testing.T, h *hardware, records []powersync.Record) (*hall, *flaky) {
+func newFlakyHall(t *testing.T, h *hardware, records []powersync.Record, set ...func(*powersync.Config)) (*hall, *flaky) {
 	f := new(flaky)
-	hall := newHall(t, h, records, func(c *powersync.Config) {
+	hall := newHall(t, h, records, append(set, func(c *powersync.Config) {
 		f.Store, c.Store = c.Store, f
-	})
+	})...)
 	return hall, f
 }
 
@@ -147,7 +147,7 @@ func TestAFailingStoreCostsOneNodeOneFailure(t *testing.T) {
 				require.Equal(t, 1, report.Nodes.Of(powersync.Equal))
 			}
 			require.Zero(t, h.Stats().Failing, "the nodes are not to blame")
-			for _, e := range h.told() {
+			for _, e := range h.allEvents() {
 				require.NotContains(t, e.Err.Error(), secret)
 			}
 		})
@@ -237,7 +237,7 @@ func TestAHangingDriverCostsOneTimeoutAndNoWorker(t *testing.T) {
 		require.Equal(t, 1, report.Nodes.Of(powersync.ReadFailed))
 		require.Equal(t, 2, report.Nodes.Of(powersync.Equal))
 		require.Equal(t, 62*time.Second, time.Since(start))
-		require.ErrorIs(t, h.told()[0].Err, context.DeadlineExceeded)
+		require.ErrorIs(t, h.allEvents()[0].Err, context.DeadlineExceeded)
 		require.Equal(t, 1, h.Stats().Abandoned)
 		close(let)
 		synctest.Wait()
@@ -249,7 +249,6 @@ func TestCallbacksThatPanicHarmNobody(t *testing.T) {
 	h := newHall(t, newHardware(isOff, isOff), nodes(node(isOn), node(isOn)), func(c *powersync.Config) {
 		c.Workers = 1
 		c.OnEvent = func(powersync.Event) { panic(secret) }
-		c.Network, c.PerNetwork = func(string) string { panic(secret) }, 1
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	})
 	require.Equal(t, powersync.Forced, h.round(t))
@@ -282,53 +281,6 @@ func TestHallsAreNotSwitchedByAWrongDatabase(t *testing.T) {
 		for i, at := range times[limit:] {
 			require.GreaterOrEqual(t, at.Sub(times[i]), time.Minute)
 		}
-	})
-}
-
-func TestNetworksAreSparedAndDoNotWaitForEachOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const room = 2
-		h := newHardware()
-		var records []powersync.Record
-		for i := range 26 {
-			records = append(records, node(isOn))
-			h.power[name(i)] = isOn
-		}
-		network := func(id string) string { // the first 20 are in one network
-			if id < name(20) {
-				return "crowded"
-			}
-			return "of " + id
-		}
-		var busy, most atomic.Int32
-		start := time.Now()
-		var lonely []time.Duration
-		h.onRead = func(_ context.Context, id string) {
-			if network(id) != "crowded" {
-				h.mu.Lock()
-				defer h.mu.Unlock()
-				lonely = append(lonely, time.Since(start))
-				return
-			}
-			most.Store(max(most.Load(), busy.Add(1)))
-			time.Sleep(time.Second)
-			busy.Add(-1)
-		}
-		hall := newHall(t, h, records, func(c *powersync.Config) {
-			c.Network, c.PerNetwork, c.Workers = network, room, 5
-		})
-		report, err := hall.Sync(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, 26, report.Nodes.Of(powersync.Equal))
-		require.Equal(t, int32(room), most.Load())
-		require.Equal(t, 10*time.Second, report.Took)
-		require.Zero(t, slices.Max(lonely))
-
-		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
-		defer cancel()
-		report, err = hall.Sync(ctx)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Less(t, report.Nodes.Seen(), 26)
 	})
 }
 

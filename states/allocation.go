@@ -26,15 +26,15 @@ const (
 	AllocationError
 )
 
-var allocationWords = &vocabulary{kind: "allocation state", words: []string{
+var allocationWords = newVocabulary("allocation state", []string{
 	NoAllocation:     "none",
 	Allocating:       "allocating",
 	AllocationActive: "active",
 	AllocationError:  "error",
-}}
+})
 
-// ParseAllocation returns the allocation state of a word, "none" included. Any
-// other word is an [*UnknownError].
+// ParseAllocation returns the allocation state of a word. "none" and the empty
+// text are NoAllocation. Any other word is an [*UnknownError].
 func ParseAllocation(word string) (Allocation, error) {
 	return parse[Allocation](allocationWords, word)
 }

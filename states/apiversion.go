@@ -17,11 +17,13 @@ import (
 type APIVersion uint16
 
 // NoAPIVersion is the absence of a version: null in JSON and SQL, "none" as text.
+// Wherever this module takes a version, its absence means 1.1, as in Ironic.
 const NoAPIVersion APIVersion = 0
 
 // Versions at which what this package answers changes. Source:
 // ironic/api/controllers/v1/versions.py.
 const (
+	minVersion      APIVersion = 1  // the oldest there is
 	minAvailable    APIVersion = 2  // Available is shown by its name
 	minEnroll       APIVersion = 11 // nodes are created in Enroll
 	minInspectWait  APIVersion = 39 // InspectWait is shown by its name
@@ -31,11 +33,12 @@ const (
 	minAbortDeploy  APIVersion = 110
 )
 
-// ParseAPIVersion returns the version of a text such as "1.81", or "none". Any
-// other text, "latest" included, is an [*UnknownError]; [Series.MaxAPIVersion]
-// has a series' latest.
+// ParseAPIVersion returns the version of a text such as "1.81". The empty text and
+// "none" are NoAPIVersion. Any other text, "latest" included, is an
+// [*UnknownError]: which version is the latest depends on the series, see
+// [Series.Negotiate].
 func ParseAPIVersion(text string) (APIVersion, error) {
-	if text == "none" {
+	if text == "" || text == "none" {
 		return NoAPIVersion, nil
 	}
 	digits, ok := strings.CutPrefix(text, "1.")
@@ -49,6 +52,60 @@ func ParseAPIVersion(text string) (APIVersion, error) {
 func unknownVersion(text string) error {
 	return &UnknownError{Kind: "API version", Word: text, Known: []string{"1.1 and up"}}
 }
+
+// Series returns the series whose API has the version: the first whose highest
+// version is not below it, so that a release from the middle of a cycle counts as
+// the cycle's end. For a version above every series' that is the latest series,
+// and known is false: the server is newer than this module's tables. Without a
+// version it is Kilo.
+func (v APIVersion) Series() (s Series, known bool) {
+	for s := range AllSeries() {
+		if v <= s.MaxAPIVersion() {
+			return s, true
+		}
+	}
+	return Latest(), false
+}
+
+// Negotiate returns the version that a server of the series speaks with a client,
+// given the text of the client's header X-OpenStack-Ironic-API-Version: the
+// highest for "latest", 1.1 without a header, otherwise the one that is named. A
+// version that the series does not have is a [*VersionError], a text that is none
+// an [*UnknownError]. Source: ironic/api/controllers/v1/__init__.py and base.py.
+func (s Series) Negotiate(header string) (APIVersion, error) {
+	highest := s.MaxAPIVersion()
+	if header == "latest" {
+		return highest, nil
+	}
+	v, err := ParseAPIVersion(header)
+	if err != nil {
+		return NoAPIVersion, err
+	}
+	v = max(v, minVersion)
+	if v > highest {
+		return NoAPIVersion, &VersionError{Series: s, Version: v, Maximum: highest}
+	}
+	return v, nil
+}
+
+// VersionError says that a series does not have an API version. It matches
+// [ErrNotAcceptable].
+type VersionError struct {
+	Series  Series
+	Version APIVersion // the one that was asked for
+	Maximum APIVersion // the highest that the series has
+}
+
+// Error tells what was asked, and what would have been right.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("API version %v is not one of %v's: %v to %v", e.Version, e.Series, minVersion, e.Maximum)
+}
+
+// Is reports whether target is [ErrNotAcceptable].
+func (e *VersionError) Is(target error) bool { return target == ErrNotAcceptable }
+
+// HTTPStatus returns 406, the status of Ironic's answer.
+func (e *VersionError) HTTPStatus() int { return statusNotAcceptable }
 
 // InitialState returns the state in which an API request of this version creates
 // a node: Enroll from 1.11 on, Available below.

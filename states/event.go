@@ -76,7 +76,7 @@ const (
 	EventError
 )
 
-var eventWords = &vocabulary{kind: "event", words: []string{
+var eventWords = newVocabulary("event", []string{
 	NoEvent:       "none",
 	EventManage:   "manage",
 	EventProvide:  "provide",
@@ -97,10 +97,10 @@ var eventWords = &vocabulary{kind: "event", words: []string{
 	EventResume:   "resume",
 	EventHold:     "hold",
 	EventError:    "error",
-}}
+})
 
-// ParseEvent returns the event of a word, "none" included. Any other word is an
-// [*UnknownError]. It takes the machine's words; [ParseVerb] takes the API's.
+// ParseEvent returns the event of a word. "none" and the empty text are NoEvent.
+// Any other word is an [*UnknownError]. It takes the machine's words; [ParseVerb] takes the API's.
 func ParseEvent(word string) (Event, error) { return parse[Event](eventWords, word) }
 
 // AllEvents ranges over every event that any series has: first those that the

@@ -37,7 +37,7 @@ const (
 	PowerError
 )
 
-var powerWords = &vocabulary{kind: "power state", words: []string{
+var powerWords = newVocabulary("power state", []string{
 	NoPower:            "none",
 	PowerOn:            "power on",
 	PowerOff:           "power off",
@@ -45,10 +45,10 @@ var powerWords = &vocabulary{kind: "power state", words: []string{
 	PowerSoftRebooting: "soft rebooting",
 	PowerSoftOff:       "soft power off",
 	PowerError:         "error",
-}}
+})
 
-// ParsePower returns the power state of a word, "none" included. Any other word
-// is an [*UnknownError]. Words of BMCs, such as Redfish's "On", are not taken.
+// ParsePower returns the power state of a word. "none" and the empty text are
+// NoPower. Any other word is an [*UnknownError]. Words of BMCs, such as Redfish's "On", are not taken.
 func ParsePower(word string) (Power, error) { return parse[Power](powerWords, word) }
 
 // AllPowers ranges over every power state in Ironic's order. NoPower is left

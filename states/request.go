@@ -3,6 +3,8 @@ package states
 import (
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 )
 
@@ -13,7 +15,8 @@ var (
 	// server does not speak it. Status 406.
 	ErrNotAcceptable = errors.New("API version not acceptable")
 	// ErrNotAllowed: the node's state has no such transition. Status 400; Ironic
-	// answers 409 instead while another request holds the node.
+	// answers 409 instead while the node is reserved. The errors of package
+	// machine match it too.
 	ErrNotAllowed = errors.New("not allowed in the node's state")
 	// ErrNotUnderstood: the transition is there, for the conductor alone. Status
 	// 400.
@@ -81,12 +84,14 @@ func (e *RequestError) HTTPStatus() int {
 // a node in from. It returns the event that the accepted request (status 202)
 // fires, or a [*RequestError].
 //
-// It speaks for the state machine alone. What else the API may refuse a request
-// for, a missing clean_steps or a locked node, is the caller's to know.
+// Without a version (NoAPIVersion) the request is one of version 1.1, as in
+// Ironic. The answer is the state machine's alone: what a request must carry has
+// [Event.Requires], and package plan knows of maintenance, reservations and more.
 //
 // Source: ironic/api/controllers/v1/node.py and utils.py, whose order of checks,
 // and so whose status, it keeps.
 func (t *Table) Request(from State, target string, v APIVersion) (Event, error) {
+	v = max(v, minVersion)
 	event, minimum, reason := t.judge(from, target, v)
 	if reason != nil {
 		return NoEvent, &RequestError{
@@ -96,7 +101,7 @@ func (t *Table) Request(from State, target string, v APIVersion) (Event, error) 
 			Version: v,
 			Minimum: minimum,
 			Maximum: t.Series().MaxAPIVersion(),
-			Allowed: t.requests(from, v),
+			Allowed: slices.Collect(t.Requests(from, v)),
 			reason:  reason,
 		}
 	}
@@ -106,8 +111,8 @@ func (t *Table) Request(from State, target string, v APIVersion) (Event, error) 
 // judge makes the API's checks in their order. With ErrNotAcceptable it returns
 // the oldest version that passes the check.
 func (t *Table) judge(from State, target string, v APIVersion) (event Event, minimum APIVersion, reason error) {
-	if v < 1 || v > t.Series().MaxAPIVersion() {
-		return NoEvent, 1, ErrNotAcceptable
+	if v > t.Series().MaxAPIVersion() {
+		return NoEvent, minVersion, ErrNotAcceptable
 	}
 	verb := findVerb(target)
 	if verb != nil && t.Series() < verb.since {
@@ -166,13 +171,17 @@ func lateMinimum(from State, event Event) APIVersion {
 	}
 }
 
-// requests returns the words that the API takes from a state at a version.
-func (t *Table) requests(from State, v APIVersion) []string {
-	var words []string
-	for _, row := range verbRows {
-		if _, _, reason := t.judge(from, row.word, v); reason == nil {
-			words = append(words, row.word)
+// Requests ranges over the words that the series' API takes from a state at a
+// version, in the order of a node's life; of two words for one event, that of
+// [Event.Verb] comes first. The word "rebuild" is among them where it is taken,
+// though it is not in [Table.Verbs]. Without a version they are those of 1.1.
+func (t *Table) Requests(from State, v APIVersion) iter.Seq[string] {
+	v = max(v, minVersion)
+	return func(yield func(string) bool) {
+		for i := range verbRows {
+			if _, _, reason := t.judge(from, verbRows[i].word, v); reason == nil && !yield(verbRows[i].word) {
+				return
+			}
 		}
 	}
-	return words
 }

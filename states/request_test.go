@@ -109,10 +109,12 @@ func (o oracle) rule(state, word string) ruling {
 	return r
 }
 
-// status returns the answer at version 1.N, and the sentinel of a refusal.
+// status returns the answer at version 1.N, and the sentinel of a refusal. No
+// version, 0, is 1.1.
 func (r ruling) status(n int) (int, error) {
+	n = max(n, 1)
 	switch {
-	case n < 1, n > r.newest, n < r.early:
+	case n > r.newest, n < r.early:
 		return http.StatusNotAcceptable, states.ErrNotAcceptable
 	case !r.row:
 		return http.StatusBadRequest, states.ErrNotAllowed
@@ -185,6 +187,10 @@ func (o oracle) compare(t *testing.T, state states.State, words []string) {
 	}
 	for n := range accepted {
 		o.compareRefusals(t, refusals[n], accepted[n])
+		ranged := slices.Collect(table.Requests(state, states.APIVersion(n)))
+		if !slices.Equal(slices.Sorted(slices.Values(ranged)), accepted[n]) {
+			t.Fatalf("%v at 1.%d: ranges over %q, but accepted were %q", state, n, ranged, accepted[n])
+		}
 	}
 }
 
@@ -247,7 +253,8 @@ func TestRequestOddities(t *testing.T) {
 		{"events of the conductor are no actions", states.Hibiscus, states.Deploying, "done", 113, 400, 0},
 		{"error neither", states.Rocky, states.Deleting, "error", 46, 400, 0},
 		{"a version above the newest", states.Kilo, states.Available, "active", 7, 406, 0},
-		{"no version", states.Hibiscus, states.Available, "active", states.NoAPIVersion, 406, 0},
+		{"no version is 1.1, which has active", states.Hibiscus, states.Available, "active", states.NoAPIVersion, 202, states.EventDeploy},
+		{"no version is 1.1, which lacks manage", states.Hibiscus, states.Enroll, "manage", states.NoAPIVersion, 406, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -262,7 +269,7 @@ func TestRequestOddities(t *testing.T) {
 			require.Equal(t, test.status, refusal.HTTPStatus(), err)
 			require.Equal(t, test.from, refusal.From)
 			require.Equal(t, test.word, refusal.Target)
-			require.Equal(t, test.v, refusal.Version)
+			require.Equal(t, max(test.v, 1), refusal.Version)
 		})
 	}
 }

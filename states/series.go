@@ -46,7 +46,7 @@ const (
 	Hibiscus                               // 2026.2, Ironic 38.0.0, API 1.113
 )
 
-var seriesWords = &vocabulary{kind: "series", words: []string{
+var seriesWords = newVocabulary("series", []string{
 	NoSeries:  "none",
 	Kilo:      "kilo",
 	Liberty:   "liberty",
@@ -72,7 +72,7 @@ var seriesWords = &vocabulary{kind: "series", words: []string{
 	Flamingo:  "2025.2",
 	Gazpacho:  "2026.1",
 	Hibiscus:  "2026.2",
-}}
+})
 
 // apiMaximum holds the minor number of each series' highest API version.
 // Source: ironic/api/controllers/v1/versions.py.
@@ -103,21 +103,20 @@ var apiMaximum = [...]APIVersion{
 	Hibiscus:  113,
 }
 
-// ParseSeries returns the series of a word: what String prints ("kilo",
-// "2026.2", "none") or a code name in lower case ("hibiscus"). Any other word is
-// an [*UnknownError].
-func ParseSeries(word string) (Series, error) {
-	for s := Antelope; s <= Latest(); s++ {
-		if word == codeNames[s-Antelope] {
-			return s, nil
-		}
+// The code names of the series that upstream names by year and half.
+func init() {
+	for n, name := range []string{
+		"antelope", "bobcat", "caracal", "dalmatian", "epoxy", "flamingo", "gazpacho", "hibiscus",
+	} {
+		seriesWords.numbers[name] = uint8(Antelope) + uint8(n)
 	}
-	return parse[Series](seriesWords, word)
+	seriesWords.anyCase = true
 }
 
-var codeNames = [...]string{
-	"antelope", "bobcat", "caracal", "dalmatian", "epoxy", "flamingo", "gazpacho", "hibiscus",
-}
+// ParseSeries returns the series of a word: what String prints ("kilo",
+// "2026.2") or a code name ("hibiscus"), in small or capital letters. "none" and
+// the empty text are NoSeries. Any other word is an [*UnknownError].
+func ParseSeries(word string) (Series, error) { return parse[Series](seriesWords, word) }
 
 // AllSeries ranges over every series from Kilo to the latest. NoSeries is left
 // out.
@@ -147,13 +146,7 @@ func (s Series) AppendText(b []byte) ([]byte, error) { return appendText(b, seri
 func (s Series) MarshalText() ([]byte, error) { return s.AppendText(nil) }
 
 // UnmarshalText is [ParseSeries]; s keeps its value on error.
-func (s *Series) UnmarshalText(text []byte) error {
-	parsed, err := ParseSeries(string(text))
-	if err == nil {
-		*s = parsed
-	}
-	return err
-}
+func (s *Series) UnmarshalText(text []byte) error { return setWord(s, seriesWords, string(text)) }
 
 // MarshalJSON returns the word as a JSON string, NoSeries as null.
 func (s Series) MarshalJSON() ([]byte, error) { return marshalJSON(seriesWords, uint8(s), s) }

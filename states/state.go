@@ -177,7 +177,7 @@ const (
 	numStates
 )
 
-var stateWords = &vocabulary{kind: "state", words: []string{
+var stateWords = newVocabulary("state", []string{
 	NoState:      "none",
 	Enroll:       "enroll",
 	Verifying:    "verifying",
@@ -212,10 +212,11 @@ var stateWords = &vocabulary{kind: "state", words: []string{
 	ServiceWait:  "service wait",
 	ServiceFail:  "service failed",
 	ServiceHold:  "service hold",
-}}
+})
 
-// Parse returns the state of a word, "none" included. Any other word is an
-// [*UnknownError]. Words are compared as they are: case and spaces count.
+// Parse returns the state of a word. "none" and the empty text, which gophercloud
+// has for null, are NoState. Any other word is an [*UnknownError]; [ParseReported]
+// keeps it. Words are compared as they are: case and spaces count.
 func Parse(word string) (State, error) { return parse[State](stateWords, word) }
 
 // AllStates ranges over every state that any series has, and over the words of

@@ -7,9 +7,9 @@ import (
 
 // Transition is a row of a table: Event moves a node from From to To.
 type Transition struct {
-	From  State
-	Event Event
-	To    State
+	From  State `json:"from"`
+	Event Event `json:"event"`
+	To    State `json:"to"`
 }
 
 // String returns the row as "enroll --manage--> verifying".

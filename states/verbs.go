@@ -34,13 +34,13 @@ var verbRows = [...]verb{
 }
 
 // verbWords numbers the words of verbRows from 1; 0 stands for no verb.
-var verbWords = &vocabulary{kind: "verb", words: func() []string {
+var verbWords = newVocabulary("verb", func() []string {
 	words := make([]string, 1+len(verbRows))
 	for i, row := range verbRows {
 		words[1+i] = row.word
 	}
 	return words
-}()}
+}())
 
 // minDelete is the version below which the API refuses the word "delete", since
 // Xena. The word is an event and no verb: from that version on it is refused for
@@ -72,7 +72,7 @@ func ParseVerb(word string) (Event, error) {
 // Verb returns the word that asks the API for the event, the one that every
 // series and API version takes where there are two: "active" for EventDeploy,
 // "deleted" for EventDelete. It is empty for events that only the conductor
-// fires.
+// fires. [Event.Verbs] has the aliases too.
 func (e Event) Verb() string {
 	for i := range verbRows {
 		if verbRows[i].event == e {
@@ -80,6 +80,20 @@ func (e Event) Verb() string {
 		}
 	}
 	return ""
+}
+
+// Verbs returns all words that ask the API for the event, that of [Event.Verb]
+// first: "active" and "deploy" for EventDeploy, "deleted" and "undeploy" for
+// EventDelete. It is nil for events that only the conductor fires. The slice is
+// the caller's own.
+func (e Event) Verbs() []string {
+	var words []string
+	for i := range verbRows {
+		if verbRows[i].event == e {
+			words = append(words, verbRows[i].word)
+		}
+	}
+	return words
 }
 
 // Verbs returns the API's words and the events that they ask for, as the newest

@@ -98,7 +98,13 @@ func TestSeriesAreKnownByCodeName(t *testing.T) {
 		got, err := states.ParseSeries(name)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
+		got, err = states.ParseSeries(strings.ToUpper(name))
+		require.NoError(t, err)
+		require.Equal(t, want, got)
 	}
+	zed, err := states.ParseSeries("Zed")
+	require.NoError(t, err)
+	require.Equal(t, states.Zed, zed)
 	require.Equal(t, states.Hibiscus, states.Latest())
 	require.Equal(t, states.NoAPIVersion, states.NoSeries.MaxAPIVersion())
 	require.Equal(t, states.NoAPIVersion, states.Series(200).MaxAPIVersion())
@@ -170,7 +176,7 @@ func parserOf[T fmt.Stringer](parse func(string) (T, error)) func(string) (fmt.S
 
 func TestForeignWordsAreErrorsThatQuoteThem(t *testing.T) {
 	foreign := []string{
-		"", "nonsense", "wait  call-back", " 1.81", "1.0", "1.81\n", "NULL", "\x00", "\xff", "2.1", "1.65536",
+		"nonsense", "wait  call-back", " 1.81", "1.0", "1.81\n", "NULL", "\x00", "\xff", "2.1", "1.65536",
 	}
 	for kind, parser := range parsers {
 		_, err := parser.parse(parser.taken)

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// ErrUnknown is matched by every error that says that a word or a number is not
-// in a vocabulary of this package; the error itself is an [*UnknownError].
+// ErrUnknown is matched by every error of this module that says that a word or a
+// number is not in a vocabulary; the error itself is an [*UnknownError].
 var ErrUnknown = errors.New("unknown word")
 
 // UnknownError says that a word is not in a vocabulary, and what is. It matches
@@ -39,55 +39,34 @@ func quote(word string) string {
 // Is reports whether target is [ErrUnknown].
 func (e *UnknownError) Is(target error) bool { return target == ErrUnknown }
 
-// A vocabulary gives each number from 0 its word, and each word its number.
+// HTTPStatus returns 400: Ironic's API refuses an unknown word as a bad request.
+func (e *UnknownError) HTTPStatus() int { return statusBadRequest }
+
+// A vocabulary gives each number from 0 its word, and each word its number. The
+// empty text stands for the word of 0, none: gophercloud and other clients have
+// it for null.
 type vocabulary struct {
-	kind  string
-	words []string
-	slots [numSlots]uint8 // open addressing by hash; a number plus one, or 0
+	kind    string
+	words   []string
+	numbers map[string]uint8
+	anyCase bool // whether find takes a word in capital letters too
 }
 
-const numSlots = 256
-
-// The words are static data; indexing them is all that importing the package
-// costs.
-func init() {
-	for _, v := range [...]*vocabulary{
-		stateWords, eventWords, verbWords, powerWords, allocationWords, seriesWords,
-	} {
-		v.index()
+func newVocabulary(kind string, words []string) *vocabulary {
+	v := &vocabulary{kind: kind, words: words, numbers: map[string]uint8{"": 0}}
+	for n, word := range words {
+		v.numbers[word] = uint8(n)
 	}
-}
-
-func (v *vocabulary) index() {
-	for n, word := range v.words {
-		slot := hash(word)
-		for v.slots[slot] != 0 {
-			slot++
-		}
-		v.slots[slot] = uint8(n + 1)
-	}
-}
-
-// hash tells apart most words of a vocabulary by their length and three letters.
-func hash(word string) uint8 {
-	if word == "" {
-		return 0
-	}
-	n := len(word)
-	return uint8(n)*7 + word[0]*11 + word[n/2]*3 + word[n-1]*5
+	return v
 }
 
 // find returns the number of a word.
 func (v *vocabulary) find(word string) (uint8, bool) {
-	for slot := hash(word); ; slot++ {
-		n := v.slots[slot]
-		if n == 0 {
-			return 0, false
-		}
-		if v.words[n-1] == word {
-			return n - 1, true
-		}
+	if v.anyCase {
+		word = strings.ToLower(word)
 	}
+	n, ok := v.numbers[word]
+	return n, ok
 }
 
 // word returns the word of a number, or goType(number) for one that has none.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+
+	"github.com/ironstate/ironstate/internal/errtext"
 )
 
 // Step is a step of verification.
@@ -111,7 +113,7 @@ func (e *Error) Error() string {
 	if e.Err != nil {
 		parts = append(parts, e.Err.Error())
 	}
-	return strings.Join(parts, ": ")
+	return errtext.Clean(strings.Join(parts, ": "))
 }
 
 // Unwrap returns Kind and Err.
@@ -122,10 +124,13 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind, e.Err}
 }
 
-// KindOf returns the kind that a context's error stands for: Timeout, Cancelled,
-// or Failed for any other error.
+// KindOf returns why verification failed: the Kind of an [*Error], Timeout and
+// Cancelled for the errors of a context, Failed for any other error.
 func KindOf(err error) Kind {
+	var failed *Error
 	switch {
+	case errors.As(err, &failed):
+		return failed.Kind
 	case errors.Is(err, context.DeadlineExceeded):
 		return Timeout
 	case errors.Is(err, context.Canceled):

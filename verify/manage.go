@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -29,14 +31,17 @@ var (
 	ErrNoVerifier = errors.New("no verifier")
 	// ErrStillVerifying: verification is over and its outcome could not be
 	// saved, so that the node is still in verifying. It is one of the stuck
-	// states ([states.Table.Stuck]): fire EventFail once saving works again.
+	// states ([states.Table.Stuck]): report EventFail once saving works again.
 	ErrStillVerifying = errors.New("the outcome could not be saved, the node is still verifying")
+
+	errGoexit = errors.New("a hook ended its goroutine")
 )
 
 // Manage runs Ironic's manage transition: from enroll to verifying; then the
 // Verifier; then to manageable, returning the power state that was read, or back
-// to enroll, with the reason as last error and in the error returned. A manage
-// from any other state verifies nothing, as in Ironic; it returns NoPower.
+// to enroll, with the reason as last error and in the error returned. The power
+// state goes to the machine's save hook with the transition to manageable. A
+// manage from any other state verifies nothing, as in Ironic; it returns NoPower.
 //
 // Whatever the Verifier does, the node does not stay in verifying: a panic, and a
 // Verifier that has not returned when the context ends (or [DefaultTimeout] is
@@ -45,24 +50,56 @@ var (
 // unheard. Only a save hook that refuses every way out keeps the node there; the
 // error then matches [ErrStillVerifying].
 //
-// Errors before the node has moved are those of [machine.Machine.FireInput].
-// Manage may be called for many machines at once; a second call for the same
-// machine is refused while the first verifies.
+// Errors before the node has moved are those of [machine.Machine.Request]. Manage
+// may be called for many machines at once; a second call for the same machine is
+// refused while the first verifies.
 func Manage(ctx context.Context, m *machine.Machine, v Verifier) (states.Power, error) {
-	if v == nil {
-		return states.NoPower, ErrNoVerifier
+	wait, err := Start(ctx, m, v)
+	if err != nil {
+		return states.NoPower, err
 	}
-	verifies := m.Node().State == states.Enroll
-	hooks := m.FireInput(ctx, machine.Input{Event: states.EventManage, Work: verifies})
-	if !moved(hooks) || m.Node().State != states.Verifying {
-		return states.NoPower, hooks
-	}
+	return wait()
+}
 
+// Start is [Manage] for a service that answers its client before verification
+// ends, with 202. It returns once the node is in verifying (or, from any state but
+// enroll, in manageable), or with the error for which the node has not moved.
+//
+// Verification then goes on in a goroutine, for as long as ctx lasts: not the
+// context of a client's request, which ends with its answer. The wait function
+// returns what Manage does, as often as it is called. A service waits for each
+// verification before it ends.
+func Start(ctx context.Context, m *machine.Machine, v Verifier) (wait func() (states.Power, error), err error) {
+	if v == nil {
+		return nil, ErrNoVerifier
+	}
+	hooks := m.Request(ctx, states.EventManage.Verb(), m.Table().Series().MaxAPIVersion())
+	if !moved(hooks) {
+		return nil, hooks
+	}
+	if m.Node().State != states.Verifying {
+		return func() (states.Power, error) { return states.NoPower, hooks }, nil
+	}
+	ended := make(chan answer, 1)
+	go func() {
+		a := answer{err: errGoexit} // unless a hook ends the goroutine
+		defer func() { ended <- a }()
+		a.power, a.err = finish(ctx, m, v, hooks)
+	}()
+	return sync.OnceValues(func() (states.Power, error) {
+		a := <-ended
+		return a.power, a.err
+	}), nil
+}
+
+// finish verifies a node in verifying and moves it on. The errors of the hooks
+// that were called before go with the outcome.
+func finish(ctx context.Context, m *machine.Machine, v Verifier, hooks error) (states.Power, error) {
 	power, err := ask(ctx, v)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	if err == nil {
-		err = m.Fire(ctx, states.EventDone)
+		err = m.FireInput(ctx, machine.Input{Event: states.EventDone, Power: power})
 		if moved(err) {
 			return power, errors.Join(hooks, err)
 		}
@@ -72,16 +109,28 @@ func Manage(ctx context.Context, m *machine.Machine, v Verifier) (states.Power, 
 
 // refuse takes the node back to enroll and returns the error for the caller.
 func refuse(ctx context.Context, m *machine.Machine, why error) error {
-	err := fmt.Errorf("verification of node %s failed: %w", m.Name(), why)
-	if m.Name() == "" {
-		err = fmt.Errorf("verification failed: %w", why)
-	}
-	fail := m.FireInput(ctx, machine.Input{Event: states.EventFail, LastError: err.Error()})
+	err := &failure{node: m.Name(), err: why}
+	fail := m.Report(ctx, states.EventFail, err.Error())
 	if !moved(fail) && m.Node().State == states.Verifying {
 		fail = fmt.Errorf("%w: %w", ErrStillVerifying, fail)
 	}
 	return errors.Join(err, fail)
 }
+
+// failure is a verification that failed. Its text is fit to be a last error.
+type failure struct {
+	node string // its name; may be empty
+	err  error
+}
+
+func (f *failure) Error() string {
+	if f.node == "" {
+		return errtext.Clean(fmt.Sprintf("verification failed: %v", f.err))
+	}
+	return errtext.Clean(fmt.Sprintf("verification of node %s failed: %v", f.node, f.err))
+}
+
+func (f *failure) Unwrap() error { return f.err }
 
 // moved reports whether a machine moved, going by the error it returned: it has
 // also when only an exit or enter hook failed.

@@ -1,13 +1,17 @@
+//go:build go1.25
+
 package verify_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -132,7 +136,7 @@ func TestManageRefusesWhatCannotBe(t *testing.T) {
 	_, err = verify.Manage(t.Context(), nil, answers(states.PowerOn, nil))
 	require.ErrorIs(t, err, machine.ErrNotMade)
 	_, err = verify.Manage(t.Context(), newNode(t, states.Active), answers(states.PowerOn, nil))
-	require.ErrorIs(t, err, machine.ErrNotAllowed)
+	require.ErrorIs(t, err, states.ErrNotAllowed)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = verify.Manage(ended, m, answers(states.PowerOn, nil))
@@ -204,9 +208,9 @@ func TestACancelledVerificationEndsInEnroll(t *testing.T) {
 // failSave makes the machine's save hook refuse to store the given states.
 func failSave(refused ...states.State) func(*machine.Config) {
 	return func(c *machine.Config) {
-		c.Save = []machine.SaveHook{func(_ context.Context, _, to machine.Node) error {
-			if states.SetOf(refused...).Has(to.State) {
-				return fmt.Errorf("%v is not saved", to.State)
+		c.Save = []machine.Hook{func(_ context.Context, tr machine.Transition) error {
+			if states.SetOf(refused...).Has(tr.To.State) {
+				return fmt.Errorf("%v is not saved", tr.To.State)
 			}
 			return nil
 		}}
@@ -234,9 +238,8 @@ func TestAFailingSaveIsToldAndNeverLost(t *testing.T) {
 			require.Equal(t, test.ends, m.Node().State)
 			require.Equal(t, test.stuck, errors.Is(err, verify.ErrStillVerifying))
 			if test.stuck {
-				in, err := m.Node().Recover(states.Latest().Table())
-				require.NoError(t, err)
-				require.Equal(t, states.EventFail, in.Event, "recovery knows what to do")
+				_, ok := m.Node().Orphaned(states.Latest().Table())
+				require.True(t, ok, "recovery knows what to do")
 			}
 		})
 	}
@@ -251,6 +254,80 @@ func TestAHookThatFailsAfterTheMoveDoesNotStopVerification(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 	require.Equal(t, states.PowerOff, power)
 	require.Equal(t, states.Manageable, m.Node().State)
+}
+
+func TestThePowerStateIsSavedWithTheEndOfVerification(t *testing.T) {
+	for answer, want := range map[error]states.Power{nil: states.PowerOff, errors.New("no answer"): states.NoPower} {
+		var last machine.Transition
+		m := newNode(t, states.Enroll, func(c *machine.Config) {
+			c.Save = []machine.Hook{func(_ context.Context, tr machine.Transition) error { last = tr; return nil }}
+		})
+		_, err := verify.Manage(t.Context(), m, answers(states.PowerOff, answer))
+		require.ErrorIs(t, err, answer)
+		require.Equal(t, states.Verifying, last.From.State)
+		require.Equal(t, want, last.Power)
+	}
+}
+
+func TestStartAnswersBeforeTheEnd(t *testing.T) {
+	release := make(chan error)
+	v := verify.Func(func(context.Context) (states.Power, error) { return states.PowerOn, <-release })
+	m := newNode(t, states.Enroll)
+	wait, err := verify.Start(t.Context(), m, v)
+	require.NoError(t, err)
+	require.Equal(t, states.Verifying, m.Node().State)
+
+	_, err = verify.Start(t.Context(), m, v)
+	require.ErrorIs(t, err, states.ErrNotAllowed, "a refusal is known at once")
+	var refused *states.RequestError
+	require.ErrorAs(t, err, &refused)
+
+	release <- nil
+	for range 2 {
+		power, err := wait()
+		require.NoError(t, err)
+		require.Equal(t, states.PowerOn, power)
+	}
+	require.Equal(t, states.Manageable, m.Node().State)
+
+	wait, err = verify.Start(t.Context(), newNode(t, states.Available), v)
+	require.NoError(t, err)
+	power, err := wait()
+	require.NoError(t, err)
+	require.Equal(t, states.NoPower, power, "nothing to verify from available")
+}
+
+func TestTextsOfAVerifierAreMadeFit(t *testing.T) {
+	hostile := strings.Repeat("\x1b[2J\u202epassword\xff", 1<<16)
+	for name, answer := range map[string]error{
+		"a plain error":    errors.New(hostile),
+		"an error of ours": &verify.Error{Kind: verify.Protocol, Err: errors.New(hostile)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newNode(t, states.Enroll)
+			_, err := verify.Manage(t.Context(), m, answers(states.NoPower, answer))
+			for _, text := range []string{err.Error(), m.Node().LastError} {
+				require.LessOrEqual(t, len(text), 2048)
+				require.True(t, utf8.ValidString(text))
+				require.NotContains(t, text, "\x1b")
+				require.NotContains(t, text, "\u202e")
+			}
+		})
+	}
+}
+
+func TestKindOf(t *testing.T) {
+	wrapped := fmt.Errorf("wrapped: %w", &verify.Error{Kind: verify.Locked})
+	for err, want := range map[error]verify.Kind{
+		wrapped:                                 verify.Locked,
+		&verify.Error{Kind: verify.Credentials}: verify.Credentials,
+		fmt.Errorf("%w", context.DeadlineExceeded): verify.Timeout,
+		context.Canceled:       verify.Cancelled,
+		errors.New("anything"): verify.Failed,
+		nil:                    verify.Failed,
+	} {
+		require.Equal(t, want, verify.KindOf(err), err)
+	}
 }
 
 func TestOnlyOneOfManyVerifiesANode(t *testing.T) {
@@ -275,7 +352,7 @@ func TestOnlyOneOfManyVerifiesANode(t *testing.T) {
 				good++
 				return
 			}
-			require.ErrorIs(t, err, machine.ErrNotAllowed)
+			require.ErrorIs(t, err, states.ErrNotAllowed)
 		})
 	}
 	wg.Wait()

@@ -2,16 +2,11 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"iter"
-	"sync"
 
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
-
-// ErrAtOnce: the number of verifications at once is below 1.
-var ErrAtOnce = errors.New("at least one verification at once is needed")
 
 // Job is a node to be managed.
 type Job struct {
@@ -26,57 +21,53 @@ type Result struct {
 	Err   error
 }
 
-// ManageAll runs [Manage] for many nodes, at most atOnce at a time, and tells each
-// result as it comes. Memory and goroutines grow with atOnce, not with the jobs,
-// which are ranged over as they are needed.
+// ManageAll runs [Manage] for many nodes, at most atOnce at a time (below 1 is 1),
+// and ranges over the results as they come. Memory and goroutines grow with
+// atOnce, not with the jobs, which are ranged over as they are needed; nil has
+// none.
 //
-// The calls of done come one after the other; a slow one holds up the rest. It
-// may be nil. Once the context ends no further job is begun, those under way end
-// as Manage has it, and the context's error is returned. ManageAll returns when
-// all that it began has ended.
-func ManageAll(ctx context.Context, jobs iter.Seq[Job], atOnce int, done func(Result)) error {
-	switch {
-	case atOnce < 1:
-		return ErrAtOnce
-	case jobs == nil:
-		return nil
-	}
-	var (
-		workers sync.WaitGroup
-		telling sync.Mutex
-		queue   = make(chan Job)
-	)
-	defer workers.Wait()
-	defer close(queue)
-	work := func() {
-		for job := range queue {
-			power, err := Manage(ctx, job.Machine, job.Verifier)
-			if done != nil {
-				tell(&telling, done, Result{job, power, err})
+// No further job is begun once the context ends, and the results of those under
+// way still come: look at the context's error after the loop. When the loop is
+// left, those under way are cancelled, and it ends when they have ended.
+func ManageAll(ctx context.Context, jobs iter.Seq[Job], atOnce int) iter.Seq[Result] {
+	return func(yield func(Result) bool) {
+		if jobs == nil {
+			return
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		next, stop := iter.Pull(jobs)
+		ended := make(chan Result)
+		running := 0
+		defer func() {
+			cancel()
+			stop()
+			for ; running > 0; running-- {
+				<-ended
+			}
+		}()
+		for more := true; ; {
+			for more && running < max(atOnce, 1) && ctx.Err() == nil {
+				var job Job
+				if job, more = next(); more {
+					running++
+					go manageOne(ctx, job, ended)
+				}
+			}
+			if running == 0 {
+				return
+			}
+			r := <-ended
+			running--
+			if !yield(r) {
+				return
 			}
 		}
 	}
-
-	begun := 0
-	for job := range jobs {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if begun < atOnce {
-			begun++
-			workers.Go(work)
-		}
-		select {
-		case queue <- job:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
 }
 
-func tell(telling *sync.Mutex, done func(Result), r Result) {
-	telling.Lock()
-	defer telling.Unlock()
-	done(r)
+// manageOne manages the node of a job and sends the result.
+func manageOne(ctx context.Context, job Job, ended chan<- Result) {
+	r := Result{Job: job, Err: errGoexit} // unless a hook ends the goroutine
+	defer func() { ended <- r }()
+	r.Power, r.Err = Manage(ctx, job.Machine, job.Verifier)
 }

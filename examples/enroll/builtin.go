@@ -13,21 +13,21 @@ import (
 
 // runBuiltIn starts two BMCs and enrolls a node on each: the first with the
 // right password, the second with a wrong one.
-func runBuiltIn(ctx context.Context, out, errOut io.Writer) int {
+func runBuiltIn(ctx context.Context, out io.Writer) (int, error) {
 	fmt.Fprintln(out, "Two built-in Redfish BMCs; node-2 is given a wrong password.")
 	good, err := enrollBuiltIn(ctx, out, "node-1", "correct horse")
-	if err == nil {
-		var bad enrolled
-		bad, err = enrollBuiltIn(ctx, out, "node-2", "wrong horse")
-		printTable(out, good, bad)
-		if good.State == states.Manageable && bad.State == states.Enroll && err == nil {
-			return exitGood
-		}
-	}
 	if err != nil {
-		fmt.Fprintln(errOut, "enroll:", err)
+		return exitFailed, err
 	}
-	return exitFailed
+	bad, err := enrollBuiltIn(ctx, out, "node-2", "wrong horse")
+	if err != nil {
+		return exitFailed, err
+	}
+	printTable(out, good, bad)
+	if good.State == states.Manageable && bad.State == states.Enroll {
+		return exitGood, nil
+	}
+	return exitFailed, nil
 }
 
 func enrollBuiltIn(ctx context.Context, out io.Writer, name, password string) (enrolled, error) {

@@ -17,16 +17,15 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-var errHelp = flag.ErrHelp
-
 type options struct {
 	builtIn bool // no -bmc was given
 	config  bmc.Config
 }
 
 // parseFlags reads the command line; the password comes from the environment or
-// a file, never from a flag, which everyone on the machine could read.
-func parseFlags(args []string, getenv func(string) string, errOut io.Writer) (options, error) {
+// a file, never from a flag, which everyone on the machine could read. Asked for
+// help, it writes that to the given writer and returns [flag.ErrHelp].
+func parseFlags(args []string, getenv func(string) string, help io.Writer) (options, error) {
 	var (
 		flags        = flag.NewFlagSet("enroll", flag.ContinueOnError)
 		address      = flags.String("bmc", "", "the BMC to ask, `HOST[:PORT]`; without it two built-in ones are asked")
@@ -41,7 +40,7 @@ func parseFlags(args []string, getenv func(string) string, errOut io.Writer) (op
 	flags.Usage = func() {}
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			printUsage(flags, errOut)
+			printUsage(flags, help)
 		}
 		return options{}, err
 	}

@@ -7,16 +7,19 @@
 //	BMC_PASSWORD=... go run ./examples/enroll -bmc 10.1.2.3 -user admin
 //
 // The exit status is 0 when verification went as it should (the node of -bmc is
-// manageable), 1 when not, and 2 when the command was used wrongly.
+// manageable), 1 when not or when standard output cannot be written, 2 when the
+// command was used wrongly, and 130 or 143 when SIGINT or SIGTERM came: the node is
+// then back in enroll, and the BMC logged out of.
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -32,40 +35,51 @@ const (
 	exitUsage
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+func main() { os.Exit(run(untilSignal(), os.Args[1:], os.Getenv, os.Stdout, os.Stderr)) }
+
+func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
+	out := &output{to: stdout}
+	code, err := do(ctx, args, getenv, out)
+	var signal stopped
+	switch {
+	case errors.As(context.Cause(ctx), &signal):
+		code, err = signal.status(), signal
+	case err == nil && out.failure() != nil:
+		code, err = exitFailed, out.failure()
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "enroll:", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	return code
 }
 
-func run(ctx context.Context, args []string, getenv func(string) string, out, errOut io.Writer) int {
-	opts, err := parseFlags(args, getenv, errOut)
+// do does what the arguments say and returns the exit status. An error is what the
+// output does not tell.
+func do(ctx context.Context, args []string, getenv func(string) string, out io.Writer) (int, error) {
+	opts, err := parseFlags(args, getenv, out)
 	switch {
-	case errors.Is(err, errHelp):
-		return exitGood
+	case errors.Is(err, flag.ErrHelp):
+		return exitGood, nil
 	case err != nil:
-		fmt.Fprintln(errOut, "enroll:", err)
-		return exitUsage
+		return exitUsage, err
 	case opts.builtIn:
-		return runBuiltIn(ctx, out, errOut)
+		return runBuiltIn(ctx, out)
 	default:
-		return runReal(ctx, opts.config, out, errOut)
+		return runReal(ctx, opts.config, out)
 	}
 }
 
-func runReal(ctx context.Context, config bmc.Config, out, errOut io.Writer) int {
+func runReal(ctx context.Context, config bmc.Config, out io.Writer) (int, error) {
 	verifier, err := bmc.New(config)
 	if err != nil {
-		fmt.Fprintln(errOut, "enroll:", err)
-		return exitUsage
+		return exitUsage, err
 	}
 	node := enroll(ctx, out, config.Host, verifier)
 	printTable(out, node)
 	if node.State != states.Manageable {
-		return exitFailed
+		return exitFailed, nil
 	}
-	return exitGood
+	return exitGood, nil
 }
 
 // enrolled is a node as it came out of enrolment.

@@ -15,7 +15,12 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // command runs the program and returns its exit status and what it printed.
 func command(t *testing.T, password string, args ...string) (code int, out, errOut string) {
@@ -94,6 +99,8 @@ func TestARealBMC(t *testing.T) {
 func TestBadUsageIsToldInOneLine(t *testing.T) {
 	noPEM := filepath.Join(t.TempDir(), "no.pem")
 	require.NoError(t, os.WriteFile(noPEM, []byte("nothing"), 0o600))
+	empty := filepath.Join(t.TempDir(), "empty")
+	require.NoError(t, os.WriteFile(empty, []byte("\n"), 0o600))
 	good := []string{"-bmc", "bmc.example", "-user", "admin"}
 	tests := map[string]struct {
 		password string
@@ -101,6 +108,8 @@ func TestBadUsageIsToldInOneLine(t *testing.T) {
 		want     string
 	}{
 		"an unknown flag":      {"x", []string{"-password", "x"}, "flag provided but not defined: -password"},
+		"a flag of two lines":  {"x", []string{"-no\nsuch"}, "flag provided but not defined: -no such"},
+		"an empty password":    {"x", append(good, "-password-file", empty), "the password is empty"},
 		"an argument":          {"x", []string{"10.0.0.1"}, `there is no argument "10.0.0.1": all is said with flags`},
 		"no BMC":               {"x", []string{"-user", "admin"}, "the flags are for a real BMC: name it with -bmc HOST[:PORT]"},
 		"no password":          {"", good, "there is no password: set BMC_PASSWORD or name a -password-file"},
@@ -128,9 +137,9 @@ func TestBadUsageIsToldInOneLine(t *testing.T) {
 func TestHelp(t *testing.T) {
 	code, out, errOut := command(t, "", "-h")
 	require.Equal(t, exitGood, code)
-	require.Empty(t, out)
-	require.Contains(t, errOut, "usage: enroll")
-	require.Contains(t, errOut, "-password-file FILE")
+	require.Empty(t, errOut)
+	require.Contains(t, out, "usage: enroll")
+	require.Contains(t, out, "-password-file FILE")
 }
 
 func TestAnInterruptEndsIt(t *testing.T) {

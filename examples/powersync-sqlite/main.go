@@ -1,48 +1,50 @@
 // Powersync-sqlite keeps the recorded power states of a fleet in a SQLite
 // database, in a file that survives whatever happens to the process.
 //
-//	go -C examples/powersync-sqlite run .
-//	go -C examples/powersync-sqlite run . -db fleet.db -nodes 1000 -rounds 100
+//	go run ./examples/powersync-sqlite
+//	go run ./examples/powersync-sqlite -db fleet.db -nodes 1000 -rounds 100
 //
 // Its hardware is imagined, and somebody switches a tenth of it before each
 // round. Kill the process with SIGKILL while it runs and start it again: it
 // drops the reservations that it left behind and goes on.
+//
+// The exit status is 0 when all went well, 1 when a record could not be read or
+// stored, 2 when the command was used wrongly, and 130 or 143 when it was ended by
+// Ctrl-C or SIGTERM.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
+	"sync"
 
+	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "powersync-sqlite:", err)
-		os.Exit(1)
-	}
-}
+func main() { program.Main("powersync-sqlite", run) }
 
 const name = "examples/powersync-sqlite"
 
-func run(ctx context.Context, args []string, out io.Writer) error {
+func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) {
 	flags := flag.NewFlagSet("powersync-sqlite", flag.ContinueOnError)
 	file := flags.String("db", "", "the database's `FILE`; without it one that is removed in the end")
-	nodes := flags.Int("nodes", 200, "how many nodes an empty database gets")
-	rounds := flags.Int("rounds", 5, "how many rounds to do")
-	if err := flags.Parse(args); err != nil {
+	nodes := flags.Int("nodes", 200, "how many nodes the database gets where it does not have them, 1 to 1000000")
+	rounds := flags.Int("rounds", 5, "how many rounds to do, 1 to 1000000")
+	if err := program.Parse(flags, args, errOut); err != nil {
+		return err
+	}
+	if err := cmp.Or(
+		program.Between("nodes", *nodes, 1, 1_000_000),
+		program.Between("rounds", *rounds, 1, 1_000_000),
+	); err != nil {
 		return err
 	}
 	if *file == "" {
@@ -57,9 +59,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer func() { err = errors.Join(err, store.Close()) }()
 	if err := store.Add(ctx, fleet(*nodes)...); err != nil {
-		return err
+		return fmt.Errorf("add nodes to %s: %w", *file, err)
 	}
 	return doRounds(ctx, store, *rounds, out)
 }
@@ -74,7 +76,8 @@ func fleet(n int) []powersync.Record {
 
 func doRounds(ctx context.Context, store *Store, rounds int, out io.Writer) error {
 	hardware := new(imagined)
-	syncer, err := powersync.New(powersync.Config{Store: store, Driver: hardware, Name: name})
+	var bad troubles
+	syncer, err := powersync.New(powersync.Config{Store: store, Driver: hardware, Name: name, OnEvent: bad.note})
 	if err != nil {
 		return err
 	}
@@ -91,5 +94,32 @@ func doRounds(ctx context.Context, store *Store, rounds int, out io.Writer) erro
 		}
 		fmt.Fprintln(out, report)
 	}
-	return nil
+	return bad.err()
+}
+
+// troubles counts the records that could not be read or stored.
+type troubles struct {
+	mu    sync.Mutex
+	n     int
+	first powersync.Event
+}
+
+func (t *troubles) note(e powersync.Event) {
+	if e.Outcome != powersync.StoreFailed && !errors.Is(e.Err, powersync.ErrNotSaved) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n++; t.n == 1 {
+		t.first = e
+	}
+}
+
+func (t *troubles) err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n == 0 {
+		return nil
+	}
+	return fmt.Errorf("a record could not be read or stored %d times, first that of node %q: %w", t.n, t.first.ID, t.first.Err)
 }

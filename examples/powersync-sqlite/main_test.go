@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,20 +14,17 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/ironstate/ironstate/internal/program"
+	"github.com/ironstate/ironstate/internal/program/programtest"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/powersync/storetest"
 	"github.com/ironstate/ironstate/states"
 )
 
-// asProgram makes the test binary the program.
-const asProgram = "POWERSYNC_SQLITE_AS_PROGRAM"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-		return
+	if !programtest.Main(main) {
+		goleak.VerifyTestMain(m)
 	}
-	goleak.VerifyTestMain(m)
 }
 
 func open(t *testing.T, file string) *Store {
@@ -60,11 +56,46 @@ func TestFilesMayHaveAnyName(t *testing.T) {
 
 func TestTheProgramDoesItsRounds(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), []string{"-nodes", "50", "-rounds", "2"}, &out))
+	require.NoError(t, run(t.Context(), []string{"-nodes", "50", "-rounds", "2"}, &out, io.Discard))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Len(t, lines, 3)
 	require.Equal(t, "0 old reservations dropped", lines[0])
 	require.Regexp(t, `^sync round: 50 nodes in .*: \d+ equal, \d+ forced$`, lines[2])
+}
+
+func TestTheProgramEndsWellWhateverEndsIt(t *testing.T) {
+	programtest.CheckEnds(t, "-nodes", "200", "-rounds", "1000000")
+}
+
+func TestWrongUseIsTold(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for args, want := range map[string]string{
+		"-nodes -5":      "-nodes is -5: want 1 to 1000000",
+		"-nodes 0":       "-nodes is 0: want 1 to 1000000",
+		"-nodes 2000000": "-nodes is 2000000: want 1 to 1000000",
+		"-rounds 0":      "-rounds is 0: want 1 to 1000000",
+		"-nodes 1e3":     `invalid value "1e3" for flag -nodes: parse error`,
+		"-file x":        "flag provided but not defined: -file",
+		"fleet.db":       `unexpected argument "fleet.db": want flags alone, see -h`,
+	} {
+		err := run(t.Context(), strings.Fields(args), io.Discard, io.Discard)
+		require.ErrorIs(t, err, program.ErrUsage)
+		require.EqualError(t, err, want)
+	}
+	left, err := os.ReadDir(os.Getenv("TMPDIR"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestADatabaseThatCannotBeUsedIsTold(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "notes.txt")
+	require.NoError(t, os.WriteFile(text, bytes.Repeat([]byte("no database\n"), 100), 0o600))
+	for _, file := range []string{dir, filepath.Join(dir, "no", "fleet.db"), text, "/dev/full"} {
+		err := run(t.Context(), []string{"-db", file}, io.Discard, io.Discard)
+		require.ErrorContains(t, err, file)
+		require.NotErrorIs(t, err, program.ErrUsage)
+	}
 }
 
 const (
@@ -86,7 +117,7 @@ func TestNoKillLosesOrDoublesARecord(t *testing.T) {
 	require.Len(t, revisions, fleetSize)
 
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), []string{"-db", file, "-nodes", "300", "-rounds", "1"}, &out))
+	require.NoError(t, run(t.Context(), []string{"-db", file, "-nodes", "300", "-rounds", "1"}, &out, io.Discard))
 	require.Zero(t, checkFleet(t, open(t, file), revisions), "held after a restart")
 }
 
@@ -94,8 +125,7 @@ func TestNoKillLosesOrDoublesARecord(t *testing.T) {
 // is doing rounds if the caller so wants.
 func killSoon(t *testing.T, file string, inRounds bool) {
 	t.Helper()
-	program := exec.Command(os.Args[0], "-db", file, "-nodes", "300", "-rounds", "1000000")
-	program.Env = append(os.Environ(), asProgram+"=1")
+	program := programtest.Command("-db", file, "-nodes", "300", "-rounds", "1000000")
 	program.Stderr = os.Stderr
 	out, err := program.StdoutPipe()
 	require.NoError(t, err)

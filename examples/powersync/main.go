@@ -9,38 +9,32 @@
 // After the rounds the broken BMCs are repaired, a recovery round takes their
 // nodes out of maintenance, and a last round puts all in order. The exit status
 // is 0 when every recorded power state is true then and no node in enroll was
-// asked, 1 when not, and 2 when the command was used wrongly.
+// asked, 1 when not, 2 when the command was used wrongly, and 130 or 143 when it
+// was ended by Ctrl-C or SIGTERM.
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"sync"
 	"text/tabwriter"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/powersync"
-)
-
-const (
-	exitGood = iota
-	exitFailed
-	exitUsage
 )
 
 // bmcTimeout is how long a BMC may take: those of the hall are near.
 const bmcTimeout = 1500 * time.Millisecond
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, isTerminal(os.Stdout))
-	stop()
-	os.Exit(code)
+	program.Main("powersync", func(ctx context.Context, args []string, out, errOut io.Writer) error {
+		return run(ctx, args, out, errOut, isTerminal(os.Stdout))
+	})
 }
 
 func isTerminal(f *os.File) bool {
@@ -56,47 +50,26 @@ type options struct {
 func parseFlags(args []string, errOut io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("powersync", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	flags.IntVar(&o.nodes, "nodes", 200, "how many machines the hall has, 1 to 2000")
-	flags.IntVar(&o.workers, "workers", 32, "how many of them are looked at at a time")
-	flags.IntVar(&o.rounds, "rounds", 5, "how many rounds before the BMCs are repaired")
+	flags.IntVar(&o.workers, "workers", 32, "how many of them are looked at at a time, 1 to 2000")
+	flags.IntVar(&o.rounds, "rounds", 5, "how many rounds before the BMCs are repaired, 1 to 1000000")
 	flags.StringVar(&o.metrics, "metrics", "", "serve /metrics and /debug/vars on this `HOST:PORT` meanwhile")
-	flags.Usage = func() {}
-	err := flags.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintln(errOut, "usage: powersync [-nodes N] [-workers N] [-rounds N] [-metrics HOST:PORT]")
-		flags.SetOutput(errOut)
-		flags.PrintDefaults()
+	if err := program.Parse(flags, args, errOut); err != nil {
 		return o, err
-	case err != nil:
-		return o, err
-	case flags.NArg() > 0:
-		return o, fmt.Errorf("there is no argument %q: all is said with flags", flags.Arg(0))
-	case o.nodes < 1 || o.nodes > 2000:
-		return o, fmt.Errorf("-nodes is %d: want 1 to 2000", o.nodes)
-	case o.workers < 1:
-		return o, fmt.Errorf("-workers is %d: want 1 or more", o.workers)
-	case o.rounds < 1:
-		return o, fmt.Errorf("-rounds is %d: want 1 or more", o.rounds)
 	}
-	return o, nil
+	return o, cmp.Or(
+		program.Between("nodes", o.nodes, 1, 2000),
+		program.Between("workers", o.workers, 1, 2000),
+		program.Between("rounds", o.rounds, 1, 1_000_000),
+	)
 }
 
-func run(ctx context.Context, args []string, out, errOut io.Writer, terminal bool) int {
+func run(ctx context.Context, args []string, out, errOut io.Writer, terminal bool) error {
 	o, err := parseFlags(args, errOut)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return exitGood
-	case err != nil:
-		fmt.Fprintln(errOut, "powersync:", err)
-		return exitUsage
+	if err != nil {
+		return err
 	}
-	if err := syncHall(ctx, o, out, terminal); err != nil {
-		fmt.Fprintln(errOut, "powersync:", err)
-		return exitFailed
-	}
-	return exitGood
+	return syncHall(ctx, o, out, terminal)
 }
 
 // syncHall is the example: a store, a driver, a syncer, and rounds.

@@ -12,22 +12,32 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/ironstate/ironstate/internal/program"
+	"github.com/ironstate/ironstate/internal/program/programtest"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/verify/bmc"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if !programtest.Main(main) {
+		goleak.VerifyTestMain(m)
+	}
+}
+
+func TestTheProgramEndsWellWhateverEndsIt(t *testing.T) {
+	programtest.CheckEnds(t, "-nodes", "20", "-rounds", "1000000")
+}
 
 func TestAHallIsBroughtInOrder(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
 		var out, errOut bytes.Buffer
-		code := run(t.Context(), []string{"-nodes", "20", "-workers", "20", "-rounds", "4", "-metrics", "127.0.0.1:0"}, &out, &errOut, terminal)
-		require.Equal(t, exitGood, code, "%s%s", &out, &errOut)
+		err := run(t.Context(), []string{"-nodes", "20", "-workers", "20", "-rounds", "4", "-metrics", "127.0.0.1:0"}, &out, &errOut, terminal)
+		require.NoError(t, err, "%s%s", &out, &errOut)
 		require.Empty(t, errOut.String())
 		require.Contains(t, out.String(), "20 machines: 13 healthy, 1 in enroll, 1 lying, 1 hanging, 1 dead, 3 switched behind our back\n")
-		require.Contains(t, out.String(), "3 into maintenance")
+		require.Contains(t, out.String(), "3 into_maintenance")
 		require.Contains(t, out.String(), "[repaired] recovery round: 3 nodes in ")
-		require.Regexp(t, `\[last\] sync round: 20 nodes in .*: 1 skipped: enroll, \d+ equal(, \d+ forced)?\n`, out.String())
+		require.Regexp(t, `\[last\] sync round: 20 nodes in .*: 1 skipped_enroll, \d+ equal(, \d+ forced)?\n`, out.String())
 		require.Equal(t, terminal, strings.Contains(out.String(), eraseLine))
 	}
 }
@@ -47,33 +57,25 @@ func TestAHallThatIsNotInOrderIsAFailure(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	var errOut bytes.Buffer
-	require.Equal(t, exitFailed, run(ctx, []string{"-nodes", "1"}, io.Discard, &errOut, false))
-	require.Equal(t, "powersync: context canceled\n", errOut.String())
+	require.ErrorIs(t, run(ctx, []string{"-nodes", "1"}, io.Discard, io.Discard, false), context.Canceled)
 }
 
 func TestWrongUseIsTold(t *testing.T) {
 	for args, want := range map[string]string{
-		"-nodes 0":                "powersync: -nodes is 0: want 1 to 2000\n",
-		"-nodes 2001":             "powersync: -nodes is 2001: want 1 to 2000\n",
-		"-workers 0":              "powersync: -workers is 0: want 1 or more\n",
-		"-rounds -1":              "powersync: -rounds is -1: want 1 or more\n",
-		"now":                     "powersync: there is no argument \"now\": all is said with flags\n",
-		"-nodes x":                "powersync: invalid value \"x\" for flag -nodes: parse error\n",
-		"-nodes 1 -metrics a:b:c": "",
+		"-nodes 0":    "-nodes is 0: want 1 to 2000",
+		"-nodes 2001": "-nodes is 2001: want 1 to 2000",
+		"-workers 0":  "-workers is 0: want 1 to 2000",
+		"-rounds -1":  "-rounds is -1: want 1 to 1000000",
+		"now":         `unexpected argument "now": want flags alone, see -h`,
+		"-nodes x":    `invalid value "x" for flag -nodes: parse error`,
 	} {
-		var out, errOut bytes.Buffer
-		code := run(t.Context(), strings.Fields(args), &out, &errOut, false)
-		if want == "" {
-			require.Equal(t, exitFailed, code, args)
-			continue
-		}
-		require.Equal(t, exitUsage, code, args)
-		require.Equal(t, want, errOut.String())
+		err := run(t.Context(), strings.Fields(args), io.Discard, io.Discard, false)
+		require.ErrorIs(t, err, program.ErrUsage)
+		require.EqualError(t, err, want)
 	}
-	var errOut bytes.Buffer
-	require.Equal(t, exitGood, run(t.Context(), []string{"-h"}, io.Discard, &errOut, false))
-	require.Contains(t, errOut.String(), "usage: powersync")
+	err := run(t.Context(), []string{"-nodes", "1", "-metrics", "a:b:c"}, io.Discard, io.Discard, false)
+	require.ErrorContains(t, err, "a:b:c")
+	require.NotErrorIs(t, err, program.ErrUsage)
 }
 
 func TestCountersAreServed(t *testing.T) {
@@ -90,7 +92,7 @@ func TestCountersAreServed(t *testing.T) {
 	}
 	text := get("/metrics")
 	require.Equal(t, 1, strings.Count(text, "# TYPE powersync_nodes_total counter\n"))
-	require.Contains(t, text, "powersync_nodes_total{outcome=\"skipped: enroll\"} 0\n")
+	require.Contains(t, text, "powersync_nodes_total{outcome=\"skipped_enroll\"} 0\n")
 	require.Contains(t, text, "# TYPE powersync_failing_nodes gauge\npowersync_failing_nodes 0\n")
 	require.Contains(t, text, "\npowersync_rounds_total 1\n")
 	require.Contains(t, get("/debug/vars"), `"rounds":1`)

@@ -12,6 +12,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/baremetal/v1/nodes"
 
 	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
 )
 
 // arguments are what must go with some verbs.
@@ -23,16 +24,16 @@ type arguments struct {
 // neededFor returns what a request on the way to a goal carries, the goal's own
 // work. For other goals only the way out of a failed service may need something,
 // where the series has no better one; see [arguments.lack].
-func neededFor(goal plan.Goal) plan.Argument {
+func neededFor(goal plan.Goal) string {
 	switch goal {
 	case plan.Cleaned:
-		return plan.CleanSteps
+		return states.EventClean.Requires()
 	case plan.Serviced:
-		return plan.ServiceSteps
+		return states.EventService.Requires()
 	case plan.Rescued:
-		return plan.RescuePassword
+		return states.EventRescue.Requires()
 	default:
-		return plan.NoArgument
+		return ""
 	}
 }
 
@@ -53,14 +54,14 @@ func readArguments(g *given, getenv func(string) string) (arguments, error) {
 	return a, nil
 }
 
-// lack returns what is missing, and how to give it.
-func (a arguments) lack(what plan.Argument) error {
+// lack returns an error where a field of a request is missing, and how to give it.
+func (a arguments) lack(field string) error {
 	switch {
-	case what == plan.CleanSteps && a.clean == nil:
+	case field == "clean_steps" && a.clean == nil:
 		return errors.New("clean steps: name a file with -clean-steps FILE")
-	case what == plan.ServiceSteps && a.service == nil:
+	case field == "service_steps" && a.service == nil:
 		return errors.New("service steps: name a file with -service-steps FILE")
-	case what == plan.RescuePassword && a.password == "":
+	case field == "rescue_password" && a.password == "":
 		return errors.New("a rescue password: set RESCUE_PASSWORD or name a -rescue-password-file FILE")
 	default:
 		return nil
@@ -118,11 +119,11 @@ func readPassword(file string, getenv func(string) string) (string, error) {
 func (a arguments) body(step plan.Step) nodes.ProvisionStateOpts {
 	body := nodes.ProvisionStateOpts{Target: nodes.TargetProvisionState(step.Verb)}
 	switch step.With {
-	case plan.CleanSteps:
+	case "clean_steps":
 		body.CleanSteps = a.clean
-	case plan.ServiceSteps:
+	case "service_steps":
 		body.ServiceSteps = a.service
-	case plan.RescuePassword:
+	case "rescue_password":
 		body.RescuePassword = a.password
 	}
 	return body

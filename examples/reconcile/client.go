@@ -79,14 +79,18 @@ func (c *client) negotiate(ctx context.Context, asked states.APIVersion) (spoken
 	var errs [2]error
 	s.first, errs[0] = states.ParseAPIVersion(got.MinVersion)
 	s.last, errs[1] = states.ParseAPIVersion(got.Version)
-	if err := errors.Join(errs[:]...); err != nil {
+	switch err := errors.Join(errs[:]...); {
+	case err != nil:
 		return spoken{}, fmt.Errorf("ask for the API's versions: this is no Ironic: %w", err)
+	case s.last == states.NoAPIVersion:
+		return spoken{}, errors.New("ask for the API's versions: this is no Ironic: it names none")
 	}
 
-	s.table = seriesOf(s.last).Table()
+	series, _ := s.last.Series()
+	s.table = series.Table()
 	s.version = asked
 	if asked == states.NoAPIVersion {
-		s.version = min(s.last, s.table.Series().MaxAPIVersion())
+		s.version = min(s.last, series.MaxAPIVersion())
 	}
 	if s.version < s.first || s.version > s.last {
 		return spoken{}, fmt.Errorf("the server speaks API %v to %v, not %v", s.first, s.last, s.version)
@@ -95,48 +99,41 @@ func (c *client) negotiate(ctx context.Context, asked states.APIVersion) (spoken
 	return s, nil
 }
 
-// seriesOf returns the series of a server by its highest version: the first that
-// speaks it, so that a release in the middle of a cycle counts as the cycle's
-// end. A server of the future counts as the latest.
-func seriesOf(highest states.APIVersion) states.Series {
-	for series := range states.AllSeries() {
-		if series.MaxAPIVersion() >= highest {
-			return series
-		}
-	}
-	return states.Latest()
-}
-
 // seen is a node as Ironic shows it.
 type seen struct {
 	machine.Node
-	maintenance bool
-	reason      string // of the maintenance
+	facts  plan.Facts
+	reason string // of the maintenance
+	word   string // of the state, where it is one of a newer Ironic
+}
+
+// stateWord returns the word that Ironic has for the state.
+func (s seen) stateWord() string {
+	if s.State == states.UnknownState {
+		return s.word
+	}
+	return s.State.String()
 }
 
 func (c *client) look(ctx context.Context) (seen, error) {
-	const what = "look at the node"
 	got, err := nodes.Get(ctx, c.v1, c.node).Extract()
 	if err != nil {
-		return seen{}, explain(what, err)
+		return seen{}, explain("look at the node", err)
 	}
-	node := seen{maintenance: got.Maintenance, reason: got.MaintenanceReason}
-	node.LastError = got.LastError
-	var errs [2]error
-	node.State, errs[0] = parseState(got.ProvisionState)
-	node.Target, errs[1] = parseState(got.TargetProvisionState)
-	if err := errors.Join(errs[:]...); err != nil {
-		return seen{}, fmt.Errorf("%s: %w", what, err)
-	}
-	return node, nil
-}
-
-// parseState takes no word for no state, as gophercloud has it for null.
-func parseState(word string) (states.State, error) {
-	if word == "" {
-		return states.NoState, nil
-	}
-	return states.Parse(word)
+	state, target := states.ParseReported(got.ProvisionState), states.ParseReported(got.TargetProvisionState)
+	return seen{
+		Node: machine.Node{State: state.State, Target: target.State, LastError: got.LastError},
+		facts: plan.Facts{
+			Maintenance:      got.Maintenance,
+			Fault:            got.Fault,
+			Protected:        got.Protected,
+			Retired:          got.Retired,
+			Reserved:         got.Reservation != "",
+			NoAutomatedClean: got.AutomatedClean != nil && !*got.AutomatedClean,
+		},
+		reason: got.MaintenanceReason,
+		word:   state.Unknown,
+	}, nil
 }
 
 // send asks for what a step says.

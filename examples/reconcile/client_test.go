@@ -1,11 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
 
+	"github.com/gophercloud/gophercloud/v2/openstack/baremetal/v1/nodes"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/machine"
@@ -52,12 +54,41 @@ func TestOnlyLooksFollowARedirect(t *testing.T) {
 	require.Empty(t, ironic.verbs())
 }
 
-func TestTheSeriesOfAServer(t *testing.T) {
-	for highest, want := range map[states.APIVersion]states.Series{
-		1: states.Kilo, 6: states.Kilo, 82: states.Antelope, 84: states.Bobcat, 113: states.Hibiscus, 500: states.Latest(),
-	} {
-		require.Equal(t, want, seriesOf(highest), highest)
+// A list of gophercloud's own nodes keeps those in a state that is null, or that
+// only a newer Ironic has.
+func TestAListOfNodesSurvivesAnUnknownState(t *testing.T) {
+	const list = `{"nodes": [
+		{"uuid": "1", "provision_state": null, "target_provision_state": null},
+		{"uuid": "2", "provision_state": "levitating", "target_provision_state": "orbit"},
+		{"uuid": "3", "provision_state": "deploying", "target_provision_state": "active"}]}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte(list))
+	}))
+	defer server.Close()
+	client, err := newClient(options{endpoint: server.URL, node: "1"})
+	require.NoError(t, err)
+	defer client.close()
+	page, err := nodes.List(client.v1, nil).AllPages(t.Context())
+	require.NoError(t, err)
+	all, err := nodes.ExtractNodes(page)
+	require.NoError(t, err)
+	require.Len(t, all, 3)
+
+	want := []states.Reported{
+		{}, {State: states.UnknownState, Unknown: "levitating"}, {State: states.Deploying},
 	}
+	back := []string{"null", `"levitating"`, `"deploying"`}
+	for i, node := range all {
+		reported := states.ParseReported(node.ProvisionState)
+		require.Equal(t, want[i], reported)
+		encoded, err := json.Marshal(reported)
+		require.NoError(t, err)
+		require.Equal(t, back[i], string(encoded))
+	}
+	state, err := states.Parse(all[0].ProvisionState)
+	require.NoError(t, err, "gophercloud has the empty text for null")
+	require.Equal(t, states.NoState, state)
 }
 
 func TestWaits(t *testing.T) {

@@ -81,19 +81,16 @@ func (d *driver) turn(ctx context.Context) (plan.Step, error) {
 	if err != nil {
 		return plan.Step{}, err
 	}
-	d.node = node
+	d.node, d.wish.Facts = node, node.facts
 	step, err := plan.Next(d.table, d.node.Node, d.wish)
 	if err != nil {
 		return plan.Step{}, err
 	}
 	d.report.step(d.node, step)
-	switch {
-	case step.Action == plan.Done:
-	case d.node.maintenance:
-		return plan.Step{}, maintenanceError(d.node.reason)
-	case step.Action == plan.Blocked:
-		return plan.Step{}, blockedError(step)
-	case step.Action == plan.Send:
+	switch step.Action {
+	case plan.Blocked:
+		return plan.Step{}, &blockedError{step, d.node}
+	case plan.Send:
 		if err := d.client.with.lack(step.With); err != nil {
 			return plan.Step{}, fmt.Errorf("%v needs %w", step.Verb, err)
 		}
@@ -112,7 +109,7 @@ func (d *driver) failure(ctx context.Context, err error) error {
 	}
 	where := ""
 	if d.node.State != states.NoState {
-		where = fmt.Sprintf(" (last seen in %v)", d.node.State)
+		where = fmt.Sprintf(" (last seen in %s)", d.node.stateWord())
 	}
 	text := fmt.Sprintf("%s has not come to %v%s: %v", d.client.node, d.wish.Goal, where, err)
 	return &failure{text: d.report.clean(text), err: err}
@@ -129,11 +126,14 @@ func (f *failure) Error() string { return f.text }
 func (f *failure) Unwrap() error { return f.err }
 
 // blockedError is a step of the plan that needs a person.
-type blockedError plan.Step
+type blockedError struct {
+	step plan.Step
+	node seen
+}
 
-func (e blockedError) Error() string {
-	text := plan.Step(e).String()
-	switch e.Reason {
+func (e *blockedError) Error() string {
+	text := e.step.String()
+	switch e.step.Reason {
 	case plan.NeedsRetry:
 		text += "; look at the node, or see -retries"
 	case plan.NeedsUnhold:
@@ -142,16 +142,12 @@ func (e blockedError) Error() string {
 		text += "; see -may-destroy"
 	case plan.NeedsVersion:
 		text += "; see -api"
+	case plan.InMaintenance:
+		if e.node.reason != "" {
+			text += "; the reason for it: " + e.node.reason
+		}
+	case plan.UnknownState:
+		text += fmt.Sprintf(" %q: Ironic is newer than this program", e.node.word)
 	}
 	return text
-}
-
-// maintenanceError is why a node in maintenance is left alone.
-type maintenanceError string
-
-func (e maintenanceError) Error() string {
-	if e == "" {
-		return "the node is in maintenance"
-	}
-	return "the node is in maintenance: " + string(e)
 }

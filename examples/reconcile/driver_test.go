@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -116,7 +115,7 @@ func TestANodeThatCannotComeToItsGoal(t *testing.T) {
 			require.Contains(t, out, "blocked: ")
 			require.Empty(t, ironic.verbs())
 			require.Equal(t, test.node.State, ironic.state())
-			var blocked blockedError
+			var blocked *blockedError
 			require.ErrorAs(t, err, &blocked)
 		})
 	}
@@ -139,23 +138,41 @@ func TestWhatIsHeldIsEndedByPermission(t *testing.T) {
 	require.Equal(t, states.Available, ironic.state())
 }
 
-func TestANodeInMaintenanceIsLeftAlone(t *testing.T) {
-	for _, state := range []states.State{states.Enroll, states.CleanWait, states.DeployFail} {
-		t.Run(state.String(), func(t *testing.T) {
-			ironic := startFake(t, machine.Node{State: state}, func(f *fake) { f.maintenance = "a person\nis at it" })
-			out, err := bring(t, ironic, plan.Active, func(o *options) { o.policy.Retries[plan.Deployment] = 1 })
-			require.EqualError(t, err, "node-1 has not come to active (last seen in "+state.String()+
-				"): the node is in maintenance: a person is at it")
-			require.Contains(t, out, "in maintenance: left alone, otherwise ")
-			require.Empty(t, ironic.verbs())
-		})
-	}
+func TestANodeInMaintenance(t *testing.T) {
+	t.Run("is not deployed", func(t *testing.T) {
+		ironic := startFake(t, machine.Node{State: states.Available}, func(f *fake) { f.maintenance = "a person\nis at it" })
+		_, err := bring(t, ironic, plan.Active)
+		require.EqualError(t, err, "node-1 has not come to active (last seen in available): "+
+			"blocked: in maintenance, before active; the reason for it: a person is at it")
+		require.Empty(t, ironic.verbs())
+	})
+	t.Run("is managed", func(t *testing.T) {
+		ironic := startFake(t, machine.Node{State: states.Enroll}, func(f *fake) { f.maintenance = "why not" })
+		_, err := bring(t, ironic, plan.Manageable)
+		require.NoError(t, err)
+		require.Equal(t, []string{"manage"}, ironic.verbs())
+	})
 	t.Run("at its goal", func(t *testing.T) {
 		ironic := startFake(t, machine.Node{State: states.Active}, func(f *fake) { f.maintenance = "why not" })
 		out, err := bring(t, ironic, plan.Active)
 		require.NoError(t, err)
 		require.Contains(t, out, "done, in maintenance")
 	})
+}
+
+func TestAStateOfANewerIronic(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1" {
+			reply(w, http.StatusOK, map[string]any{"id": "v1", "version": map[string]any{"min_version": "1.1", "version": "1.500"}})
+			return
+		}
+		reply(w, http.StatusOK, map[string]any{"provision_state": "levitating", "target_provision_state": "orbit"})
+	}))
+	defer server.Close()
+	code, _, errOut := command(t, "", "-endpoint", server.URL, "-node", "node-1")
+	require.Equal(t, exitFailed, code)
+	require.Equal(t, "reconcile: node-1 has not come to active (last seen in levitating): "+
+		"blocked: unknown state \"levitating\": Ironic is newer than this program\n", errOut)
 }
 
 func TestTheTimeIsLimited(t *testing.T) {
@@ -221,10 +238,4 @@ func TestANodeThatIsNotThere(t *testing.T) {
 	ironic := startFake(t, machine.Node{State: states.Enroll})
 	_, err := bring(t, ironic, plan.Active, func(o *options) { o.node = "node-2" })
 	require.EqualError(t, err, "node-2 has not come to active: look at the node: 404 Not Found: Node node-2 could not be found.")
-}
-
-func TestAStateThatNobodyKnows(t *testing.T) {
-	_, err := parseState("levitating")
-	var unknown *states.UnknownError
-	require.True(t, errors.As(err, &unknown))
 }

@@ -107,15 +107,8 @@ func (f *fake) versioned(handle versionedHandler) http.HandlerFunc {
 		highest := f.table.Series().MaxAPIVersion()
 		w.Header().Set(minimumHeader, oldest.String())
 		w.Header().Set(maximumHeader, highest.String())
-		version, err := oldest, error(nil)
-		switch asked := r.Header.Get(versionHeader); asked {
-		case "":
-		case "latest":
-			version = highest
-		default:
-			version, err = states.ParseAPIVersion(asked)
-		}
-		if err != nil || version < oldest || version > highest {
+		version, err := f.table.Series().Negotiate(r.Header.Get(versionHeader))
+		if err != nil {
 			fault(w, http.StatusNotAcceptable, "the API version is not one of the server's")
 			return
 		}
@@ -159,6 +152,7 @@ func (f *fake) showNode(w http.ResponseWriter, _ *http.Request, v states.APIVers
 		"last_error":             node.LastError,
 		"maintenance":            f.maintenance != "",
 		"maintenance_reason":     f.maintenance,
+		"reservation":            nil,
 	})
 	tell(f.shown)
 }
@@ -173,37 +167,21 @@ func (f *fake) provision(w http.ResponseWriter, r *http.Request, v states.APIVer
 	if f.refuses(w, verb) {
 		return
 	}
-	event, err := f.table.Request(f.node.State, verb, v)
+	node, err := f.node.Request(f.table, verb, v)
 	var refused *states.RequestError
 	if errors.As(err, &refused) {
 		fault(w, refused.HTTPStatus(), refused.Error())
 		return
 	}
-	if lacks := missing(event, body); lacks != "" {
-		fault(w, http.StatusBadRequest, lacks+" is missing")
+	event, _ := states.ParseVerb(verb)
+	if field := event.Requires(); field != "" && body[field] == nil {
+		fault(w, http.StatusBadRequest, field+" is missing")
 		return
 	}
 	f.accepted = append(f.accepted, body)
-	f.move(requested(f.node, event))
+	f.move(node)
 	tell(f.moved)
 	w.WriteHeader(http.StatusAccepted)
-}
-
-// missing returns the field that must come with an event and does not.
-func missing(event states.Event, body map[string]any) string {
-	field := ""
-	switch event {
-	case states.EventClean:
-		field = "clean_steps"
-	case states.EventService:
-		field = "service_steps"
-	case states.EventRescue:
-		field = "rescue_password"
-	}
-	if body[field] != nil {
-		return ""
-	}
-	return field
 }
 
 func reply(w http.ResponseWriter, status int, body any) {

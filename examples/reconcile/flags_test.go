@@ -158,9 +158,11 @@ func TestNoGoalNeedsMoreThanIsAskedFor(t *testing.T) {
 					for work := range policy.Retries {
 						policy.Retries[work] = 3
 					}
-					step, err := plan.Next(series.Table(), machine.Node{State: state}, plan.Wish{Goal: goal, Policy: policy})
+					step, err := plan.Next(series.Table(), machine.Node{State: state}, plan.Wish{
+						Goal: goal, Version: series.MaxAPIVersion(), Policy: policy,
+					})
 					require.NoError(t, err)
-					if step.Action == plan.Send && step.With != plan.NoArgument && state != states.ServiceFail {
+					if step.Action == plan.Send && step.With != "" && state != states.ServiceFail {
 						require.Equal(t, neededFor(goal), step.With, "%v: %v for %v", series, state, goal)
 					}
 				}

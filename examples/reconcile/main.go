@@ -5,8 +5,8 @@
 // machine, and takes a node from enroll to active. With -endpoint it asks a real
 // one, that runs without authentication:
 //
-//	go -C examples/reconcile run .
-//	go -C examples/reconcile run . -endpoint http://127.0.0.1:6385 -node node-1 -goal available
+//	go run ./examples/reconcile
+//	go run ./examples/reconcile -endpoint http://127.0.0.1:6385 -node node-1 -goal available
 //
 // What to do next is package plan's to say; this program looks, sends and waits.
 // It looks again, and asks the plan again, when Ironic answers 409 (the node is

@@ -46,20 +46,18 @@ func (r *report) step(node seen, step plan.Step) {
 	}
 	progress := fmt.Sprintf("%d/%d", sent, all)
 	text := describe(node, step)
-	line := fmt.Sprintf(lineFormat, "", progress, node.State, node.Target, text)
+	line := fmt.Sprintf(lineFormat, "", progress, node.stateWord(), node.Target, text)
 	if line != r.last {
 		r.last = line
-		fmt.Fprintf(r.out, lineFormat, now(), progress, node.State, node.Target, text)
+		fmt.Fprintf(r.out, lineFormat, now(), progress, node.stateWord(), node.Target, text)
 	}
 }
 
 func describe(node seen, step plan.Step) string {
 	text := step.String()
 	switch {
-	case step.Action == plan.Done && node.maintenance:
+	case step.Action == plan.Done && node.facts.Maintenance:
 		return text + ", in maintenance"
-	case node.maintenance:
-		return "in maintenance: left alone, otherwise " + text
 	case step.Action == plan.Send && step.Work != plan.NoWork:
 		text += " to start " + step.Work.String()
 		if tried := step.Progress.Tried[step.Work]; tried > 1 {

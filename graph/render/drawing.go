@@ -1,87 +1,110 @@
 package render
 
-import "github.com/ironstate/ironstate/graph/internal/draft"
+import (
+	"encoding/xml"
+	"errors"
+	"strings"
+)
 
-// A drawing is a diagram laid out, in Graphviz's coordinates: points, with y
-// growing downwards and the origin somewhere on the page.
+// A drawing is a diagram that Graphviz has drawn as SVG, by element.
 type drawing struct {
-	title, description   string
-	heading              item
-	parts, edges, states []*item
+	title, description string
 
-	colour string // of the page
-	page   rectangle
+	width, height, viewBox string // of the image
+	transform              string // of all that follows
+	page                   element
+	heading                []element
+	items                  []item // from back to front
 }
 
-// An item is the heading, a part, a state or an edge: what it is, and the marks
-// that draw it.
+// An item is a part, a state or an edge: the shapes and texts that draw it, and
+// what is said of it.
 type item struct {
-	id string
-	draft.Element
-	marks []mark
+	id, class, title string
+	link             string // empty for none
+	marks            []element
 }
 
-// A mark is a shape, a box or a text.
-type mark interface{ paint(canvas) }
-
-// A canvas is what marks are painted on.
-type canvas interface {
-	shape(shape)
-	box(box)
-	text(text)
+// An element of an SVG.
+type element struct {
+	XMLName  xml.Name
+	Attrs    []xml.Attr `xml:",any,attr"`
+	Text     string     `xml:",chardata"`
+	Children []element  `xml:",any"`
 }
 
-// A shape is a line or an area.
-type shape struct {
-	element string // of SVG: path, polygon or polyline
-	points  string // as SVG writes them
-	pen
-}
+var errNoPage = errors.New("it has no page")
 
-// A box is a rectangle with round corners.
-type box struct {
-	rectangle
-	pen
-}
-
-type rectangle struct{ left, top, width, height float64 }
-
-// radius returns that of a box's corners.
-func (r rectangle) radius() float64 { return min(12, r.width/3, r.height/3) }
-
-// A pen is how a shape is drawn.
-type pen struct {
-	fill, stroke string // a colour, or none
-	width        string // of the stroke, empty for 1
-	dashes       string // of the stroke, empty for a whole line
-}
-
-// A text is on one line.
-type text struct {
-	words        string
-	x, y         float64 // on the base line, at the left or in the middle
-	centred      bool    // x is in the middle
-	width        float64
-	size         float64
-	bold, struck bool
-	colour       string
-}
-
-func (s shape) paint(on canvas) { on.shape(s) }
-func (b box) paint(on canvas)   { on.box(b) }
-func (t text) paint(on canvas)  { on.text(t) }
-
-// paint paints all marks, from back to front.
-func (d *drawing) paint(on canvas) {
-	for _, items := range [][]*item{d.parts, d.edges, d.states, {&d.heading}} {
-		for _, i := range items {
-			i.paint(on)
+// readDrawing reads an SVG of Graphviz's: a group that is the graph, and in it one
+// for the heading and one for each part, state and edge.
+func readDrawing(svg string) (*drawing, error) {
+	var root element
+	if err := xml.Unmarshal([]byte(svg), &root); err != nil {
+		return nil, err
+	}
+	all := root.child("g")
+	d := &drawing{
+		width:     root.get("width"),
+		height:    root.get("height"),
+		viewBox:   root.get("viewBox"),
+		transform: all.get("transform"),
+	}
+	for _, group := range all.Children {
+		i := newItem(group)
+		switch kind, class, _ := strings.Cut(i.class, " "); {
+		case group.XMLName.Local != "g":
+		case kind == "cluster", kind == "edge", kind == "node":
+			i.class = class
+			d.items = append(d.items, i)
+		case len(i.marks) > 0:
+			d.page, d.heading = i.marks[0], i.marks[1:]
 		}
 	}
+	if d.page.get("points") == "" {
+		return nil, errNoPage
+	}
+	return d, nil
 }
 
-func (i *item) paint(on canvas) {
-	for _, m := range i.marks {
-		m.paint(on)
+// newItem returns what a group draws. Graphviz has the tooltip and the address in a
+// link, and its own name of the element in the title.
+func newItem(group element) item {
+	i := item{id: group.get("id"), class: group.get("class")}
+	var add func(element)
+	add = func(e element) {
+		switch e.XMLName.Local {
+		case "title":
+		case "a":
+			i.title, i.link = e.get("title"), e.get("href")
+			fallthrough
+		case "g":
+			for _, child := range e.Children {
+				add(child)
+			}
+		default:
+			i.marks = append(i.marks, e)
+		}
 	}
+	add(group)
+	return i
+}
+
+// child returns the first child of a name, an empty element where there is none.
+func (e element) child(name string) element {
+	for _, child := range e.Children {
+		if child.XMLName.Local == name {
+			return child
+		}
+	}
+	return element{}
+}
+
+// get returns the value of an attribute, empty where it is not there.
+func (e element) get(name string) string {
+	for _, a := range e.Attrs {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
 }

@@ -12,9 +12,13 @@ import (
 // HTML writes a diagram as a page of its own: the SVG and nothing to load. The
 // errors are those of [SVG].
 func HTML(ctx context.Context, w io.Writer, d graph.Diagram) error {
-	drawing, err := layOut(ctx, d)
+	return write(ctx, w, d, (*drawing).html)
+}
+
+func (d *drawing) html() ([]byte, error) {
+	image, err := d.svg()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var page bytes.Buffer
 	fmt.Fprintf(&page, `<!DOCTYPE html>
@@ -33,7 +37,6 @@ svg{display:block;margin:0 auto;max-width:100%%;height:auto}
 %s</main>
 </body>
 </html>
-`, escape(drawing.title), drawing.colour, drawing.svg())
-	_, err = w.Write(page.Bytes())
-	return err
+`, escape(d.title), d.page.get("fill"), image)
+	return page.Bytes(), nil
 }

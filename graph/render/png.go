@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/fogleman/gg"
 	"golang.org/x/image/font"
@@ -18,34 +19,34 @@ import (
 	"github.com/ironstate/ironstate/graph"
 )
 
-// pixels is the number of pixels to a point: 144 dots per inch.
-const pixels = 2
+const (
+	pixels = 2 // to a point: 144 dots per inch
+
+	// narrower is the size of the Go fonts at which words are as wide as in
+	// Helvetica, for which Graphviz lays out.
+	narrower = 0.97
+)
 
 // PNG writes a diagram as a PNG image with two pixels to the point. The errors
 // are those of [SVG].
 func PNG(ctx context.Context, w io.Writer, d graph.Diagram) error {
-	drawing, err := layOut(ctx, d)
-	if err != nil {
-		return err
-	}
-	image, err := drawing.raster()
-	if err != nil {
-		return err
-	}
-	var out bytes.Buffer
-	if err := png.Encode(&out, image.Image()); err != nil {
-		return err
-	}
-	_, err = w.Write(out.Bytes())
-	return err
+	return write(ctx, w, d, (*drawing).png)
 }
 
-// A raster is a canvas of pixels.
-type raster struct {
+func (d *drawing) png() ([]byte, error) {
+	p, err := d.paint()
+	if err != nil {
+		return nil, fmt.Errorf("%w: paint its SVG: %w", ErrLayout, err)
+	}
+	var out bytes.Buffer
+	err = png.Encode(&out, p.Image())
+	return out.Bytes(), err
+}
+
+// A painter paints the elements of a drawing.
+type painter struct {
 	*gg.Context
-	page  rectangle
 	faces map[faceKey]font.Face
-	err   error
 }
 
 type faceKey struct {
@@ -53,137 +54,154 @@ type faceKey struct {
 	bold bool
 }
 
-func (d *drawing) raster() (*raster, error) {
-	r := &raster{
-		Context: gg.NewContext(int(math.Ceil(d.page.width*pixels)), int(math.Ceil(d.page.height*pixels))),
-		page:    d.page,
+func (d *drawing) paint() (*painter, error) {
+	page, err := numbers(d.page.get("points"))
+	if err != nil {
+		return nil, err
+	}
+	left, top, right, bottom := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+	for i := 1; i < len(page); i += 2 {
+		left, right = min(left, page[i-1]), max(right, page[i-1])
+		top, bottom = min(top, page[i]), max(bottom, page[i])
+	}
+	width, height := (right-left)*pixels, (bottom-top)*pixels
+	if !(width >= 1 && height >= 1 && width*height < 1<<30) {
+		return nil, fmt.Errorf("a page of %v by %v pixels", width, height)
+	}
+	p := &painter{
+		Context: gg.NewContext(int(math.Ceil(width)), int(math.Ceil(height))),
 		faces:   make(map[faceKey]font.Face),
 	}
-	r.SetHexColor(d.colour)
-	r.Clear()
-	r.SetLineCapButt()
-	d.paint(r)
-	return r, r.err
-}
-
-func (r *raster) shape(s shape) {
-	if err := r.trace(s); err != nil {
-		r.fail(err)
-		return
+	p.SetLineCapButt()
+	p.Scale(pixels, pixels)
+	p.Translate(-left, -top)
+	marks := []element{d.page}
+	for _, i := range d.items {
+		marks = append(marks, i.marks...)
 	}
-	if s.element == "polygon" {
-		r.ClosePath()
-	}
-	r.draw(s.pen)
-}
-
-func (r *raster) box(b box) {
-	r.DrawRoundedRectangle((b.left-r.page.left)*pixels, (b.top-r.page.top)*pixels,
-		b.rectangle.width*pixels, b.height*pixels, b.radius()*pixels)
-	r.draw(b.pen)
-}
-
-// draw fills and strokes the path.
-func (r *raster) draw(p pen) {
-	if p.fill != "none" {
-		r.SetHexColor(p.fill)
-		r.FillPreserve()
-	}
-	if p.stroke != "none" {
-		if err := r.setPen(p); err != nil {
-			r.fail(err)
+	for _, m := range append(marks, d.heading...) {
+		if err := p.mark(m); err != nil {
+			return nil, fmt.Errorf("%s: %w", m.XMLName.Local, err)
 		}
-		r.StrokePreserve()
 	}
-	r.ClearPath()
+	return p, nil
 }
 
-// trace follows the points of a shape, which for a path are those of cubic Bézier
-// curves.
-func (r *raster) trace(s shape) error {
-	p, err := numbers(s.points)
+func (p *painter) mark(m element) error {
+	var err error
+	switch m.XMLName.Local {
+	case "text":
+		return p.text(m)
+	case "path":
+		err = p.trace(m.get("d"))
+	case "polygon":
+		err = p.trace("M" + m.get("points"))
+		p.ClosePath()
+	case "polyline":
+		err = p.trace("M" + m.get("points"))
+	}
 	if err != nil {
 		return err
 	}
-	for i := 1; i < len(p); i += 2 {
-		p[i-1], p[i] = (p[i-1]-r.page.left)*pixels, (p[i]-r.page.top)*pixels
+	return p.draw(m)
+}
+
+// trace follows a path: what comes after M are points of a line, and after C those
+// of cubic Bézier curves.
+func (p *painter) trace(path string) error {
+	line, curves, _ := strings.Cut(strings.TrimPrefix(path, "M"), "C")
+	points, err := numbers(line)
+	if err != nil {
+		return err
 	}
-	for i := 0; i+1 < len(p); i += 2 {
-		switch {
-		case i == 0:
-			r.MoveTo(p[0], p[1])
-		case s.element != "path":
-			r.LineTo(p[i], p[i+1])
-		case i%6 == 0:
-			r.CubicTo(p[i-4], p[i-3], p[i-2], p[i-1], p[i], p[i+1])
-		}
+	for i := 0; i+1 < len(points); i += 2 {
+		p.LineTo(points[i], points[i+1])
+	}
+	if points, err = numbers(curves); err != nil {
+		return err
+	}
+	for ; len(points) >= 6; points = points[6:] {
+		p.CubicTo(points[0], points[1], points[2], points[3], points[4], points[5])
 	}
 	return nil
 }
 
-func (r *raster) setPen(p pen) error {
-	width := 1.0
-	if p.width != "" {
-		var err error
-		if width, err = strconv.ParseFloat(p.width, 64); err != nil {
-			return err
-		}
+// draw fills and strokes the path, and forgets it.
+func (p *painter) draw(m element) error {
+	defer p.ClearPath()
+	if fill := m.get("fill"); fill != "none" {
+		p.SetHexColor(fill)
+		p.FillPreserve()
 	}
-	dashes, err := numbers(p.dashes)
+	stroke := m.get("stroke")
+	if stroke == "none" {
+		return nil
+	}
+	width, err := number(m, "stroke-width", 1)
+	if err != nil {
+		return err
+	}
+	dashes, err := numbers(m.get("stroke-dasharray"))
 	if err != nil {
 		return err
 	}
 	for i := range dashes {
 		dashes[i] *= pixels
 	}
-	r.SetHexColor(p.stroke)
-	r.SetLineWidth(width * pixels)
-	r.SetDash(dashes...)
+	p.SetHexColor(stroke)
+	p.SetLineWidth(width * pixels)
+	p.SetDash(dashes...)
+	p.Stroke()
 	return nil
 }
 
-// text writes a text in the middle of its place, smaller where the font is wider
-// than the one that Graphviz measured.
-func (r *raster) text(t text) {
-	place := t.width * pixels
-	r.setFont(faceKey{t.size, t.bold})
-	if wide, _ := r.MeasureString(t.words); isASCII(t.words) && wide > place {
-		r.setFont(faceKey{t.size * place / wide, t.bold})
+func (p *painter) text(m element) error {
+	x, err := number(m, "x", 0)
+	if err != nil {
+		return err
 	}
-	wide, _ := r.MeasureString(t.words)
-	x, y := (t.x-r.page.left)*pixels-wide/2, (t.y-r.page.top)*pixels
-	if !t.centred {
-		x += place / 2
+	y, err := number(m, "y", 0)
+	if err != nil {
+		return err
 	}
-	r.SetHexColor(t.colour)
-	r.DrawString(t.words, x, y)
-	if t.struck {
-		r.SetLineWidth(pixels)
-		r.SetDash()
-		middle := y - t.size*pixels*0.3
-		r.DrawLine(x, middle, x+wide, middle)
-		r.Stroke()
+	size, err := number(m, "font-size", 0)
+	if err != nil {
+		return err
 	}
+	if err := p.setFont(faceKey{size * narrower * pixels, m.get("font-weight") == "bold"}); err != nil {
+		return err
+	}
+	x, y = p.TransformPoint(x, y)
+	wide, _ := p.MeasureString(m.Text)
+	if m.get("text-anchor") == "middle" {
+		x -= wide / 2
+	}
+	p.Push()
+	defer p.Pop()
+	p.Identity()
+	p.SetHexColor(m.get("fill"))
+	p.DrawString(m.Text, x, y)
+	if m.get("text-decoration") == "line-through" {
+		p.SetLineWidth(pixels)
+		p.SetDash()
+		middle := y - size*pixels*0.3
+		p.DrawLine(x, middle, x+wide, middle)
+		p.Stroke()
+	}
+	return nil
 }
 
-// fail keeps the first error.
-func (r *raster) fail(err error) {
-	if r.err == nil {
-		r.err = fmt.Errorf("%w: %w", ErrLayout, err)
-	}
-}
-
-func (r *raster) setFont(key faceKey) {
-	face, ok := r.faces[key]
+func (p *painter) setFont(key faceKey) error {
+	face, ok := p.faces[key]
 	if !ok {
 		var err error
 		if face, err = newFace(key); err != nil {
-			r.fail(fmt.Errorf("font: %w", err))
-			return
+			return err
 		}
-		r.faces[key] = face
+		p.faces[key] = face
 	}
-	r.SetFontFace(face)
+	p.SetFontFace(face)
+	return nil
 }
 
 func newFace(key faceKey) (font.Face, error) {
@@ -195,5 +213,27 @@ func newFace(key faceKey) (font.Face, error) {
 	if err != nil {
 		return nil, err
 	}
-	return opentype.NewFace(parsed, &opentype.FaceOptions{Size: key.size * pixels, DPI: 72})
+	return opentype.NewFace(parsed, &opentype.FaceOptions{Size: key.size, DPI: 72})
+}
+
+// number returns the number in an attribute, or another where it has none.
+func number(m element, name string, otherwise float64) (float64, error) {
+	text := m.get(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	return strconv.ParseFloat(text, 64)
+}
+
+// numbers returns the numbers in an attribute.
+func numbers(attribute string) ([]float64, error) {
+	var all []float64
+	for field := range strings.FieldsFuncSeq(attribute, func(r rune) bool { return r == ',' || r == ' ' }) {
+		n, err := strconv.ParseFloat(field, 64)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return all, nil
 }

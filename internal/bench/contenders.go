@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/looplab/fsm"
 	"github.com/qmuntal/stateless"
@@ -14,10 +15,13 @@ import (
 
 var noHook = []machine.Hook{func(context.Context, machine.Transition) error { return nil }}
 
-// newMachine makes a machine that does what its peers do, and so does not take
-// the time of a transition unless it is timed.
+// newMachine makes a machine that does what its peers do, and so does not read
+// the clock for a transition unless it is timed.
 func newMachine(hooks, timed bool) (*machine.Machine, error) {
-	config := machine.Config{Table: table, Node: machine.Node{State: states.Enroll}, NoTime: !timed}
+	config := machine.Config{Table: table, Node: machine.Node{State: states.Enroll}}
+	if !timed {
+		config.Now = func() time.Time { return time.Time{} }
+	}
 	if hooks {
 		config.Exit, config.Enter = noHook, noHook
 	}

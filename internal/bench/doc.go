@@ -2,12 +2,12 @@
 // github.com/qmuntal/stateless, all walking the same path of the same table, and
 // prints the results as Markdown.
 //
-//	go -C internal/bench run .
+//	go run ./internal/bench
 //
 // A figure is the median of -count runs. The single benchmarks run under go test
 // as well:
 //
-//	go -C internal/bench test -bench . -count 5
+//	go test ./internal/bench -bench . -count 5
 //
 // It is a module of its own, so that the peers are no one else's dependencies.
 package main

@@ -1,6 +1,6 @@
 module github.com/ironstate/ironstate/internal/bench
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/ironstate/ironstate v0.0.0
@@ -9,6 +9,6 @@ require (
 	github.com/stretchr/testify v1.12.1
 )
 
-require go.yaml.in/yaml/v3 v3.0.5 // indirect
+require go.yaml.in/yaml/v3 v3.0.6 // indirect
 
 replace github.com/ironstate/ironstate => ../..

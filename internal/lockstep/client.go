@@ -96,6 +96,16 @@ func (c *Client) Maintain(ctx context.Context, v states.APIVersion, uuid, reason
 	return c.do(ctx, v, http.MethodPut, "/"+uuid+"/maintenance", map[string]any{"reason": reason})
 }
 
+// Patch changes the node's record.
+func (c *Client) Patch(ctx context.Context, v states.APIVersion, uuid, path string, value any) (Answer, error) {
+	return c.do(ctx, v, http.MethodPatch, "/"+uuid, []map[string]any{{"op": "add", "path": path, "value": value}})
+}
+
+// Delete deletes the node's record.
+func (c *Client) Delete(ctx context.Context, v states.APIVersion, uuid string) (Answer, error) {
+	return c.do(ctx, v, http.MethodDelete, "/"+uuid, nil)
+}
+
 // Call makes the work go on that a node with the driver of this package waits
 // for.
 func (c *Client) Call(ctx context.Context, v states.APIVersion, uuid string) (Answer, error) {

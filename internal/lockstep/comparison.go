@@ -50,11 +50,49 @@ var OnPurpose = []Purpose{
 		powerName,
 		Difference{
 			"active, as documented, died",
-			`recorded none, hardware on, maintenance true, fault "power failure"`,
-			`recorded power on, hardware on, maintenance true, fault "power failure"`,
+			`recorded none, hardware on, maintenance true, fault "power failure", last error of power sync`,
+			`recorded power on, hardware on, maintenance true, fault "power failure", last error of power sync`,
 		},
 		"Ironic documents that the recorded power state stays when reading fails, and its code forgets it; " +
 			"powersync does as documented unless Config.ForgetUnread is set",
+	},
+	{
+		recoveryName,
+		Difference{
+			"cleaning to manageable",
+			"in clean failed, target available, with last error",
+			"in clean failed, target manageable, with last error",
+		},
+		"a manual cleaning keeps its target to the end, also when its conductor dies",
+	},
+	{
+		stepsName,
+		Difference{"a step that waits, in cleaning to manageable", "in clean wait, target available", "in clean wait, target manageable"},
+		"since 2023.2 Ironic has built-in steps that fire without the target of a manual cleaning, which then ends in available",
+	},
+	{
+		stepsName,
+		Difference{"a step that has waited, in clean wait to manageable", "in cleaning, target available", "in cleaning, target manageable"},
+		"as above",
+	},
+	{
+		powerName,
+		Difference{
+			"active, died, switched off, restarted",
+			`recorded power off, hardware off, maintenance false, fault "", last error of power sync`,
+			`recorded power off, hardware off, maintenance false, fault "", last error none`,
+		},
+		"Ironic 2023.1 leaves the last error of a power failure that is over; since July 2025 it clears it where its node history " +
+			"keeps a copy, and powersync does so with an event that carries it",
+	},
+	{
+		powerName,
+		Difference{
+			"manageable, with an earlier error, nothing, switched off",
+			`recorded power on, hardware on, maintenance false, fault "", last error none`,
+			`recorded power on, hardware on, maintenance false, fault "", last error from before`,
+		},
+		"Ironic clears any last error when it forces a power state, and keeps no copy; powersync's rounds clear none but their own",
 	},
 }
 

@@ -62,14 +62,14 @@ func (l *life) request(ctx context.Context, word string, v states.APIVersion, ou
 	if err != nil {
 		return nil, err
 	}
-	event, refused := Series.Table().Request(from.State, word, v)
+	refused := l.ours.Request(ctx, word, v)
 	if theirs, ours := describe(answer), describeError(refused); theirs != ours {
 		return &Difference{what, theirs, ours}, nil
 	}
 	if refused != nil {
 		return l.compare(ctx, what)
 	}
-	if err := l.fire(ctx, requested(from, event), outcome); err != nil {
+	if err := l.work(ctx, outcome); err != nil {
 		return &Difference{what, "accepted", err.Error()}, nil
 	}
 	return l.settle(ctx, what)
@@ -92,7 +92,7 @@ func (l *life) call(ctx context.Context, outcome Outcome) (*Difference, error) {
 	if answer.Status >= http.StatusBadRequest {
 		return nil, fmt.Errorf("lockstep: call for a node in %v: %s", from.State, answer.Fault)
 	}
-	if err := l.fire(ctx, called(from, outcome), outcome); err != nil {
+	if err := l.called(ctx, outcome); err != nil {
 		return &Difference{what, "accepted", err.Error()}, nil
 	}
 	return l.settle(ctx, what)
@@ -102,9 +102,9 @@ func (l *life) call(ctx context.Context, outcome Outcome) (*Difference, error) {
 func (l *life) expire(ctx context.Context) (*Difference, error) {
 	const long = 24 * time.Hour
 	from := l.ours.Node()
-	in, err := from.Expire(Series.Table(), long, machine.DefaultTimeouts())
-	if err != nil {
-		return nil, err
+	lastError, ok := from.TimedOut(long, machine.DefaultTimeouts())
+	if !ok {
+		return nil, fmt.Errorf("lockstep: a node in %v does not time out", from.State)
 	}
 	if err := l.order(Done); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (l *life) expire(ctx context.Context) (*Difference, error) {
 	}
 	l.since = past
 	what := fmt.Sprintf("a timeout in %v", from.State)
-	if err := l.fire(ctx, in, Done); err != nil {
+	if err := l.ours.Report(ctx, states.EventFail, lastError); err != nil {
 		return &Difference{what, "fails", err.Error()}, nil
 	}
 	return l.settle(ctx, what)
@@ -136,15 +136,40 @@ func (l *life) order(outcome Outcome) error {
 	return err
 }
 
-// fire moves our node by an event and by all that the conductor then does.
-func (l *life) fire(ctx context.Context, in machine.Input, outcome Outcome) error {
-	for in.Event != states.NoEvent {
-		if err := l.ours.FireInput(ctx, in); err != nil {
+// work reports of our node how its work ends, until it rests or waits.
+func (l *life) work(ctx context.Context, outcome Outcome) error {
+	for {
+		from := l.ours.Node().State
+		if Series.Table().Phase(from) != states.PhaseWorking {
+			return nil
+		}
+		event, text := states.EventDone, ""
+		_, canWait := Series.Table().Next(from, states.EventWait)
+		switch {
+		case outcome == Fail:
+			event, text = states.EventFail, "fails by order"
+		case outcome == Wait && canWait:
+			event = states.EventWait
+		}
+		if err := l.ours.Report(ctx, event, text); err != nil {
 			return err
 		}
-		in = conducted(l.ours.Node(), outcome)
 	}
-	return nil
+}
+
+// called reports of our node that the call came which it waits for. An inspection
+// that ran elsewhere is over with it.
+func (l *life) called(ctx context.Context, outcome Outcome) error {
+	if l.ours.Node().State != states.InspectWait {
+		if err := l.ours.Report(ctx, states.EventResume, ""); err != nil {
+			return err
+		}
+		return l.work(ctx, outcome)
+	}
+	if outcome == Fail {
+		return l.ours.Report(ctx, states.EventFail, "fails by order")
+	}
+	return l.ours.Report(ctx, states.EventDone, "")
 }
 
 // settleTimeout is how long Ironic's node may take to come to rest.

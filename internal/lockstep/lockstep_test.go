@@ -2,6 +2,7 @@ package lockstep
 
 import (
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -18,6 +19,8 @@ import (
 func TestTheTablesAreIronics(t *testing.T) {
 	t.Parallel()
 	c, err := compareTables(t.Context())
+	requireSame(t, c, err)
+	c, err = compareSteps(t.Context())
 	requireSame(t, c, err)
 }
 
@@ -132,12 +135,13 @@ func TestTheSameSeedIsTheSameWalk(t *testing.T) {
 func TestReport(t *testing.T) {
 	var text strings.Builder
 	same := Comparison{Name: "the same", Compared: 3}
-	power := Comparison{Name: powerName, Compared: 2, Differences: []Difference{
-		OnPurpose[0].Difference, {"something", "one", "another"},
-	}}
+	power := Comparison{Name: powerName, Compared: 9, Differences: []Difference{{"something", "one", "another"}}}
+	for _, p := range OnPurpose {
+		power.Differences = append(power.Differences, p.Difference)
+	}
 	require.NoError(t, Report(&text, "1.2.3", 4, []Comparison{same, power}))
 	for _, want := range []string{
-		"Ironic 1.2.3 (series 2023.1)", "| the same | 3 | 0 | 0 |\n", "| 2 | 1 | 1 |\n",
+		"Ironic 1.2.3 (series 2023.1)", "| the same | 3 | 0 | 0 |\n", fmt.Sprintf("| 9 | 1 | %d |\n", len(OnPurpose)),
 		"seed 4.", "On purpose: active", "Difference: something: ironic: one; ours: another.",
 	} {
 		require.Contains(t, text.String(), want)

@@ -22,6 +22,7 @@ type powerLife struct {
 	state  states.State
 	power  states.Power // recorded at the start
 	person bool         // in maintenance by a person
+	failed bool         // with earlierError as last error
 	events []powerEvent
 	// documented compares with what Ironic says that it does: that the recorded
 	// power state stays when reading fails.
@@ -71,6 +72,14 @@ var powerLives = []powerLife{
 		events: []powerEvent{switchedOff},
 	},
 	{
+		name: "manageable, with an earlier error", state: states.Manageable, power: states.PowerOn, failed: true,
+		events: []powerEvent{nothing, switchedOff},
+	},
+	{
+		name: "deploy failed, with an earlier error", state: states.DeployFail, power: states.PowerOn, failed: true,
+		events: []powerEvent{nothing, switchedOff},
+	},
+	{
 		name: "in maintenance by a person", state: states.Manageable, power: states.PowerOn, person: true,
 		events: []powerEvent{switchedOff, died},
 	},
@@ -82,13 +91,29 @@ type powerView struct {
 	hardware    string
 	maintenance bool
 	fault       string
+	lastError   string // in words: the texts differ
 }
 
 func (v powerView) String() string {
-	return fmt.Sprintf("recorded %v, hardware %s, maintenance %t, fault %q", v.power, v.hardware, v.maintenance, v.fault)
+	return fmt.Sprintf("recorded %v, hardware %s, maintenance %t, fault %q, last error %s",
+		v.power, v.hardware, v.maintenance, v.fault, v.lastError)
 }
 
-const powerName = "power sync over IPMI: recorded power, hardware, maintenance and fault"
+// earlierError is the last error of a node that had one before its life began.
+const earlierError = "from before"
+
+func whichError(text string) string {
+	switch text {
+	case "":
+		return "none"
+	case earlierError:
+		return text
+	default:
+		return "of power sync"
+	}
+}
+
+const powerName = "power sync over IPMI: recorded power, hardware, maintenance, fault and last error"
 
 // comparePower lets the same happen to nodes under Ironic with its ipmitool
 // driver and under [powersync.Syncer], each on a BMC of its own, and compares
@@ -135,17 +160,24 @@ func (i *Ironic) livePower(ctx context.Context, life powerLife) (c Comparison, e
 		if err != nil {
 			return c, err
 		}
-		expected := want
-		if life.documented && want.fault != "" {
-			expected.power = states.NoPower
-		}
-		got, err := theirs.rounds(ctx, expected)
+		got, err := theirs.rounds(ctx, theirsWhere(what, want.String()))
 		if err != nil {
 			return c, err
 		}
 		c.compare(got, want, "%s", what)
 	}
 	return c, nil
+}
+
+// theirsWhere returns where Ironic is expected to be when we are in ours: there
+// too, but for differences on purpose.
+func theirsWhere(what, ours string) string {
+	for _, p := range OnPurpose {
+		if p.Comparison == powerName && p.What == what && p.Ours == ours {
+			return p.Ironic
+		}
+	}
+	return ours
 }
 
 // theirPower is a node under Ironic.
@@ -164,6 +196,9 @@ func (i *Ironic) beginTheirPower(ctx context.Context, life powerLife) (*theirPow
 	if err == nil {
 		set := rest(machine.Node{State: life.state, Target: Series.Table().Target(life.state)})
 		set["power_state"] = life.power
+		if life.failed {
+			set["last_error"] = earlierError
+		}
 		_, err = i.database.write(uuid, set)
 	}
 	if err == nil && life.person {
@@ -185,7 +220,7 @@ const (
 )
 
 // rounds waits until Ironic is where it is expected, and that it stays there.
-func (p *theirPower) rounds(ctx context.Context, expected powerView) (powerView, error) {
+func (p *theirPower) rounds(ctx context.Context, expected string) (powerView, error) {
 	since := time.Now()
 	deadline := since.Add(patience)
 	for {
@@ -193,7 +228,7 @@ func (p *theirPower) rounds(ctx context.Context, expected powerView) (powerView,
 		if err != nil {
 			return got, err
 		}
-		if got != expected {
+		if got.String() != expected {
 			since = time.Now()
 		}
 		if time.Since(since) > quiet || time.Now().After(deadline) {
@@ -207,7 +242,7 @@ func (p *theirPower) rounds(ctx context.Context, expected powerView) (powerView,
 
 func (p *theirPower) view() (powerView, error) {
 	r, err := p.ironic.database.read(p.uuid)
-	return powerView{r.Power, p.bmc.Power(), r.Maintenance != 0, r.Fault}, err
+	return powerView{r.Power, p.bmc.Power(), r.Maintenance != 0, r.Fault, whichError(r.LastError)}, err
 }
 
 // ourPower is a node under a Syncer.
@@ -224,7 +259,11 @@ func beginOurPower(ctx context.Context, life powerLife) (*ourPower, error) {
 		return nil, err
 	}
 	p := &ourPower{id: life.name, store: new(powersync.Memory), bmc: server}
-	p.store.Put(powersync.Record{ID: p.id, ProvisionState: life.state, Power: life.power, Maintenance: life.person})
+	record := powersync.Record{ID: p.id, ProvisionState: life.state, Power: life.power, Maintenance: life.person}
+	if life.failed {
+		record.LastError = earlierError
+	}
+	p.store.Put(record)
 	p.syncer, err = powersync.New(powersync.Config{
 		Store:        p.store,
 		Driver:       ipmitool{server},
@@ -251,7 +290,7 @@ func (p *ourPower) rounds(ctx context.Context) (powerView, error) {
 		return powerView{}, err
 	}
 	r, err := p.store.Load(ctx, p.id)
-	return powerView{r.Power, p.bmc.Power(), r.Maintenance, r.Fault}, err
+	return powerView{r.Power, p.bmc.Power(), r.Maintenance, r.Fault, whichError(r.LastError)}, err
 }
 
 // ipmitool is a driver on the program of that name.

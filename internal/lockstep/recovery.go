@@ -11,11 +11,13 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+const recoveryName = "conductor: nodes after its death"
+
 // compareRecovery lets the conductor die with nodes in every state, in its hands
 // and not, on the way to every target, and compares what it makes of them when it
-// starts again with [machine.Node.Recover].
+// starts again with [machine.Node.Orphaned].
 func compareRecovery(ctx context.Context, i *Ironic) (Comparison, error) {
-	c := Comparison{Name: "conductor: nodes after its death"}
+	c := Comparison{Name: recoveryName}
 	nodes := make(map[string]machine.Node)
 	for _, at := range lostNodes() {
 		for _, holder := range []any{nil, hostName} {
@@ -42,9 +44,11 @@ func compareRecovery(ctx context.Context, i *Ironic) (Comparison, error) {
 		if answer.Status != http.StatusOK {
 			return c, fmt.Errorf("lockstep: node %s after a restart: %s", uuid, answer.Fault)
 		}
-		ours, err := recovered(nodes[uuid])
-		if err != nil {
-			return c, err
+		ours := nodes[uuid]
+		if lastError, ok := ours.Orphaned(Series.Table()); ok {
+			if ours, err = ours.Report(Series.Table(), states.EventFail, lastError); err != nil {
+				return c, err
+			}
 		}
 		c.compare(describeNode(shown.Node), describeNode(ours), "%v to %v", nodes[uuid].State, nodes[uuid].Target)
 	}
@@ -68,12 +72,4 @@ func lostNodes() []machine.Node {
 		}
 	}
 	return nodes
-}
-
-func recovered(n machine.Node) (machine.Node, error) {
-	in, err := n.Recover(Series.Table())
-	if err != nil || in.Event == states.NoEvent {
-		return n, err
-	}
-	return n.Apply(Series.Table(), in)
 }

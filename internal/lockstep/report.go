@@ -21,6 +21,8 @@ type compare = func(context.Context, *Ironic) (Comparison, error)
 var compareFake = []compare{
 	compareRequests,
 	compareRefusals,
+	compareFacts,
+	compareRecords,
 	compareCreation,
 	compareDisplay,
 	compareFilter,
@@ -47,7 +49,8 @@ func All(ctx context.Context, seed uint64) ([]Comparison, error) {
 		return nil, err
 	}
 	ipmi, err := compareOn(ctx, Options{IPMI: true}, compareIPMI)
-	return append(append(fake, ipmi...), tables), err
+	steps, stepsErr := compareSteps(ctx)
+	return append(append(fake, ipmi...), tables, steps), errors.Join(err, stepsErr)
 }
 
 // compareOn makes comparisons with one Ironic.

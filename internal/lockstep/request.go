@@ -134,14 +134,18 @@ func (i *Ironic) request(ctx context.Context, v states.APIVersion, node, word st
 // bodyFor returns the request for a word, with what it needs.
 func bodyFor(word string) map[string]any {
 	body := map[string]any{"target": word}
-	switch word {
-	case states.EventClean.String():
-		body["clean_steps"] = []map[string]string{
+	event, err := states.ParseVerb(word)
+	if err != nil {
+		return body
+	}
+	switch field := event.Requires(); field {
+	case "clean_steps":
+		body[field] = []map[string]string{
 			{"interface": "deploy", "step": "clean"},
 			{"interface": "deploy", "step": "finish_clean"},
 		}
-	case states.EventRescue.String():
-		body["rescue_password"] = "secret"
+	case "rescue_password":
+		body[field] = "secret"
 	}
 	return body
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/ironstate/ironstate/machine"
@@ -46,6 +47,44 @@ func compareTables(ctx context.Context) (_ Comparison, err error) {
 		}
 		for n, q := range questions {
 			c.compare(theirs[n], applyTables(q), "%+v on %+v", q.in, q.node)
+		}
+	}
+	return c, nil
+}
+
+const stepsName = "conductor: built-in steps of a manual cleaning"
+
+// compareSteps asks Ironic's own state machine for what the built-in steps of 2023.2
+// and later fire, wait and resume without a target, and compares with
+// [machine.Node.Report]. Source: use_reserved_step_handler in
+// ironic/conductor/steps.py of those series.
+func compareSteps(context.Context) (_ Comparison, err error) {
+	c := Comparison{Name: stepsName}
+	ironic, err := startPython(machineProgram)
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, ironic.close()) }()
+	for _, q := range []struct {
+		what  string
+		from  states.State
+		event states.Event
+	}{
+		{"a step that waits", states.Cleaning, states.EventWait},
+		{"a step that has waited", states.CleanWait, states.EventResume},
+	} {
+		for _, target := range []states.State{states.Available, states.Manageable} {
+			at := machine.Node{State: q.from, Target: target}
+			theirs, err := askTables(ironic, []question{{at, machine.Input{Event: q.event}}})
+			if err != nil {
+				return c, err
+			}
+			ours, err := at.Report(Series.Table(), q.event, "")
+			if err != nil {
+				return c, err
+			}
+			describe := func(n machine.Node) string { return fmt.Sprintf("in %v, target %v", n.State, n.Target) }
+			c.compare(describe(theirs[0].Node), describe(ours), "%s, in %v to %v", q.what, q.from, target)
 		}
 	}
 	return c, nil

@@ -40,7 +40,7 @@ var resting = slices.Collect(Series.Table().Stable().Union(Series.Table().Failed
 // waits, a call or a timeout.
 func chooseStep(at machine.Node, choose choose) step {
 	s := step{version: Series.MaxAPIVersion(), outcome: pick(choose, "outcome", Outcomes)}
-	taken := takenFrom(at.State)
+	taken := slices.Collect(Series.Table().Requests(at.State, Series.MaxAPIVersion()))
 	waits := Series.Table().Waiting().Has(at.State)
 	kind := choose("kind", 8)
 	switch {
@@ -55,14 +55,6 @@ func chooseStep(at machine.Node, choose choose) step {
 		s.version = states.APIVersion(1 + choose("version", int(s.version)+1))
 	}
 	return s
-}
-
-// takenFrom returns the words that the API takes from a state.
-func takenFrom(state states.State) []string {
-	return slices.DeleteFunc(words(), func(word string) bool {
-		_, err := Series.Table().Request(state, word, Series.MaxAPIVersion())
-		return err != nil
-	})
 }
 
 // take lets a step happen to both sides.

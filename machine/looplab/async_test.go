@@ -1,3 +1,5 @@
+//go:build go1.25
+
 package looplab_test
 
 import (
@@ -39,7 +41,7 @@ func TestAnAsynchronousTransitionIsCompletedLater(t *testing.T) {
 			args = e.Args
 			r = append(r, "enter_enroll")
 		},
-	}, func(c *machine.Config) { c.Save = []machine.SaveHook{r.save} })
+	}, func(c *machine.Config) { c.Save = []machine.Hook{r.save} })
 	ctx, cancel := context.WithCancel(t.Context())
 	started := begin(t, f, ctx)
 	cancel()
@@ -76,8 +78,8 @@ func TestASaveThatFailsGivesAnAsynchronousTransitionUp(t *testing.T) {
 			e.Async()
 		}
 	}}, func(c *machine.Config) {
-		c.Save = []machine.SaveHook{func(_ context.Context, _, to machine.Node) error {
-			if to.State == states.Enroll {
+		c.Save = []machine.Hook{func(_ context.Context, step machine.Transition) error {
+			if step.To.State == states.Enroll {
 				return full
 			}
 			return nil

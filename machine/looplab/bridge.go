@@ -19,7 +19,7 @@ type callerOf struct{}
 func (f *FSM) ask(ctx context.Context, step machine.Transition) error {
 	fr := f.firingIn(ctx)
 	if fr.completes != nil {
-		if !f.letGo(fr.completes) {
+		if !f.release(fr.completes) {
 			return fsm.NotInTransitionError{}
 		}
 		return nil
@@ -29,9 +29,9 @@ func (f *FSM) ask(ctx context.Context, step machine.Transition) error {
 	}
 
 	f.inside.SetState(step.From.State.String())
-	inside := context.WithValue(context.WithoutCancel(ctx), callerOf{}, f.bare(ctx))
+	inside := context.WithValue(context.WithoutCancel(ctx), callerOf{}, f.withoutFiring(ctx))
 	err := f.inside.Event(inside, step.Event.String(), fr.args...)
-	var yes *agreed
+	var yes *allowed
 	var async fsm.AsyncError
 	switch {
 	case errors.As(err, &yes):
@@ -48,9 +48,9 @@ func (f *FSM) ask(ctx context.Context, step machine.Transition) error {
 // guards returns the callbacks of the looplab FSM inside.
 func (f *FSM) guards() fsm.Callbacks {
 	guards := fsm.Callbacks{
-		"before_event": guard(f.callbacks[place{when: before}]),
+		"before_event": guard(f.callbacks[trigger{when: before}]),
 		"leave_state": func(_ context.Context, e *fsm.Event) {
-			e.Cancel(&agreed{e.Err})
+			e.Cancel(&allowed{e.Err})
 		},
 	}
 	for p, callback := range f.callbacks {
@@ -59,7 +59,7 @@ func (f *FSM) guards() fsm.Callbacks {
 		}
 	}
 	for s := range f.table.States().All() {
-		one, every := f.callbacks[place{leave, s.String()}], f.callbacks[place{when: leave}]
+		one, every := f.callbacks[trigger{leave, s.String()}], f.callbacks[trigger{when: leave}]
 		if one != nil || every != nil {
 			guards["leave_"+s.String()] = guard(one, every)
 		}
@@ -98,8 +98,8 @@ func call(ctx context.Context, callback fsm.Callback, e *fsm.Event) {
 }
 
 // follow is the last save hook: nothing can keep the machine from moving now.
-func (f *FSM) follow(_ context.Context, _, to machine.Node) error {
-	f.inside.SetState(to.State.String())
+func (f *FSM) follow(_ context.Context, step machine.Transition) error {
+	f.inside.SetState(step.To.State.String())
 	return nil
 }
 
@@ -113,9 +113,9 @@ func (f *FSM) tell(ctx context.Context, step machine.Transition) error {
 	e.Dst = step.To.State.String()
 	fr := f.firingIn(ctx)
 	e.Args, e.Err = fr.args, fr.err
-	for _, p := range [...]place{{enter, e.Dst}, {when: enter}, {after, e.Event}, {when: after}} {
+	for _, p := range [...]trigger{{enter, e.Dst}, {when: enter}, {after, e.Event}, {when: after}} {
 		if callback := f.callbacks[p]; callback != nil {
-			callback(f.bare(ctx), &e)
+			callback(f.withoutFiring(ctx), &e)
 		}
 	}
 	return e.Err

@@ -10,8 +10,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A place is when a callback is called.
-type place struct {
+// A trigger is when a callback is called.
+type trigger struct {
 	when moment
 	word string // the state or event, empty for any
 }
@@ -47,30 +47,30 @@ func isEvent(word string) bool {
 	return err == nil && e != states.NoEvent
 }
 
-// placeOf returns what a key of fsm.Callbacks means. The word rescue alone is
+// triggerOf returns what a key of fsm.Callbacks means. The word rescue alone is
 // the state and not the event, as is error.
-func placeOf(key string) (place, bool) {
+func triggerOf(key string) (trigger, bool) {
 	for _, p := range prefixes {
 		word, ok := strings.CutPrefix(key, p.text)
 		switch {
 		case !ok:
 		case word == p.any:
-			return place{when: p.when}, true
+			return trigger{when: p.when}, true
 		default:
-			return place{p.when, word}, p.name(word)
+			return trigger{p.when, word}, p.name(word)
 		}
 	}
 	if isState(key) {
-		return place{enter, key}, true
+		return trigger{enter, key}, true
 	}
-	return place{after, key}, isEvent(key)
+	return trigger{after, key}, isEvent(key)
 }
 
 // placed returns callbacks by when they are called.
-func placed(callbacks fsm.Callbacks) (map[place]fsm.Callback, error) {
-	at := make(map[place]fsm.Callback, len(callbacks))
+func placed(callbacks fsm.Callbacks) (map[trigger]fsm.Callback, error) {
+	at := make(map[trigger]fsm.Callback, len(callbacks))
 	for _, key := range slices.Sorted(maps.Keys(callbacks)) {
-		p, ok := placeOf(key)
+		p, ok := triggerOf(key)
 		if !ok {
 			return nil, &CallbackError{Key: key}
 		}

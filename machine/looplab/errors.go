@@ -16,9 +16,9 @@ var (
 	// ErrAsync: a callback called Async for an event that was fired at the
 	// Machine. [FSM.Transition] can complete only what was fired at the FSM.
 	ErrAsync = errors.New("only an event that was fired at the FSM can be asynchronous")
-	// ErrCallback: a callback cannot be told when to be called. The error is a
-	// [*CallbackError].
-	ErrCallback = errors.New("callback without a place")
+	// ErrCallback: a key of fsm.Callbacks does not say when to call it. The error
+	// is a [*CallbackError].
+	ErrCallback = errors.New("unknown key of a callback")
 )
 
 // CallbackError says that a key of fsm.Callbacks names no state or event of any
@@ -28,6 +28,7 @@ type CallbackError struct {
 	Twice bool // another key means the same
 }
 
+// Error quotes the key and tells what would have been right.
 func (e *CallbackError) Error() string {
 	if e.Twice {
 		return fmt.Sprintf("callback %q: another key means the same", e.Key)
@@ -38,21 +39,39 @@ func (e *CallbackError) Error() string {
 // Is reports whether target is [ErrCallback].
 func (e *CallbackError) Is(target error) bool { return target == ErrCallback }
 
-// agreed is what the callbacks' agreement to an event looks like to looplab.
-type agreed struct {
+// allowed cancels looplab's own transition once every callback has allowed it.
+type allowed struct {
 	err error // what they left in fsm.Event.Err without cancelling
 }
 
-func (*agreed) Error() string { return "the callbacks have agreed" }
+func (*allowed) Error() string { return "allowed by every callback" }
+
+// A refusal is looplab's error for an event that is refused, and this module's
+// error, which says more. It matches both.
+type refusal struct {
+	looplab error
+	ours    error
+}
+
+func (r *refusal) Error() string { return r.looplab.Error() }
+
+// Unwrap returns both errors.
+func (r *refusal) Unwrap() []error { return []error{r.looplab, r.ours} }
+
+// Is reports whether target is [states.ErrNotAllowed] and the table refused the
+// event.
+func (r *refusal) Is(target error) bool {
+	return target == states.ErrNotAllowed && errors.As(r.ours, new(*machine.EventError))
+}
 
 // asLooplab returns what looplab answers where package machine answers err.
 func asLooplab(t *states.Table, err error) error {
 	switch err := err.(type) {
 	case *machine.EventError:
 		if !knows(t, err.Event) {
-			return fsm.UnknownEventError{Event: err.Event.String()}
+			return &refusal{fsm.UnknownEventError{Event: err.Event.String()}, err}
 		}
-		return fsm.InvalidEventError{Event: err.Event.String(), State: err.State.String()}
+		return &refusal{fsm.InvalidEventError{Event: err.Event.String(), State: err.State.String()}, err}
 	case *machine.HookError:
 		switch cause := err.Err.(type) {
 		case fsm.CanceledError, fsm.AsyncError, fsm.InTransitionError, fsm.NotInTransitionError:

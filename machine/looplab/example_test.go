@@ -10,6 +10,7 @@ import (
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/looplab"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 )
 
 // A service that has written the beginning of a node's life by hand.
@@ -79,6 +80,28 @@ func Example() {
 	// after: context canceled
 	// after: <nil>
 	// after: manageable [provide inspect adopt clean]
+}
+
+// Verification with the callbacks that a service on looplab has: verify.Manage
+// takes the FSM's Machine.
+func ExampleFSM_Machine() {
+	f, err := looplab.New(machine.Config{
+		Table: states.Latest().Table(),
+		Node:  machine.Node{State: states.Enroll},
+	}, fsm.Callbacks{
+		"enter_state": func(_ context.Context, e *fsm.Event) { fmt.Println(e.Src, "->", e.Dst) },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	bmc := verify.Func(func(context.Context) (states.Power, error) { return states.PowerOn, nil })
+	power, err := verify.Manage(context.Background(), f.Machine(), bmc)
+	fmt.Println(f.Current(), power, err)
+	// Output:
+	// enroll -> verifying
+	// verifying -> manageable
+	// manageable power on <nil>
 }
 
 func ExampleFSM_FireInput() {

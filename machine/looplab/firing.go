@@ -9,7 +9,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A firing is what an event that was fired at an FSM takes along, in its context.
+// A firing is an event that was fired at an FSM. Its context carries it to the
+// hooks.
 type firing struct {
 	in        machine.Input
 	args      []any
@@ -24,8 +25,8 @@ func (f *FSM) fire(ctx context.Context, fr *firing) error {
 	return f.machine.FireInput(context.WithValue(ctx, firingOf{f}, fr), fr.in)
 }
 
-// firingIn returns what a step takes along: nothing, if it was fired at the
-// Machine.
+// firingIn returns the firing that a step's context carries, an empty one where the
+// step was fired at the Machine.
 func (f *FSM) firingIn(ctx context.Context) *firing {
 	if fr, _ := ctx.Value(firingOf{f}).(*firing); fr != nil {
 		return fr
@@ -33,30 +34,20 @@ func (f *FSM) firingIn(ctx context.Context) *firing {
 	return new(firing)
 }
 
-// bare returns the context for hooks and callbacks. They may fire the next event
-// with it, which must not take along what this one does.
-func (f *FSM) bare(ctx context.Context) context.Context {
+// withoutFiring returns the context for hooks and callbacks. They may fire the next event
+// with it, which has its own arguments.
+func (f *FSM) withoutFiring(ctx context.Context) context.Context {
 	return context.WithValue(ctx, firingOf{f}, (*firing)(nil))
 }
 
-func (f *FSM) bareHooks(hooks []machine.Hook) []machine.Hook {
-	var bare []machine.Hook
+func (f *FSM) plainHooks(hooks []machine.Hook) []machine.Hook {
+	var plain []machine.Hook
 	for _, hook := range hooks {
-		bare = append(bare, func(ctx context.Context, step machine.Transition) error {
-			return hook(f.bare(ctx), step)
+		plain = append(plain, func(ctx context.Context, step machine.Transition) error {
+			return hook(f.withoutFiring(ctx), step)
 		})
 	}
-	return bare
-}
-
-func (f *FSM) bareSaves(hooks []machine.SaveHook) []machine.SaveHook {
-	var bare []machine.SaveHook
-	for _, hook := range hooks {
-		bare = append(bare, func(ctx context.Context, from, to machine.Node) error {
-			return hook(f.bare(ctx), from, to)
-		})
-	}
-	return bare
+	return plain
 }
 
 // Transition completes an event whose leave callback called Async, and for which
@@ -68,6 +59,9 @@ func (f *FSM) bareSaves(hooks []machine.SaveHook) []machine.SaveHook {
 // nothing to complete, as after CancelTransition of the AsyncError. When a hook
 // refuses, the event is given up, and nothing has happened.
 func (f *FSM) Transition() error {
+	if f.Machine() == nil {
+		return machine.ErrNotMade
+	}
 	held := f.heldNow()
 	if held == nil {
 		return fsm.NotInTransitionError{}
@@ -94,19 +88,22 @@ func (f *FSM) hold(ctx context.Context, from states.State, fr *firing) error {
 	f.held = fr
 	return fsm.AsyncError{Err: fr.err, Ctx: later, CancelTransition: func() {
 		cancel()
-		f.letGo(fr)
+		f.release(fr)
 	}}
 }
 
 // heldNow returns the event that waits to be completed, if any.
 func (f *FSM) heldNow() *firing {
+	if f == nil {
+		return nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.held
 }
 
-// letGo stops holding an event, and reports whether it was held.
-func (f *FSM) letGo(fr *firing) bool {
+// release stops holding an event, and reports whether it was held.
+func (f *FSM) release(fr *firing) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.held != fr {

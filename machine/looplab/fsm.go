@@ -11,12 +11,13 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// FSM is a node's machine with the methods of an *fsm.FSM. Make it with [New]. It
-// is safe for concurrent use.
+// FSM is a node's machine with the methods of an *fsm.FSM. Make it with [New]; the
+// methods of a nil or zero FSM return [machine.ErrNotMade] or nothing, and its state
+// is "none". It is safe for concurrent use.
 type FSM struct {
 	machine   *machine.Machine
 	table     *states.Table
-	callbacks map[place]fsm.Callback
+	callbacks map[trigger]fsm.Callback
 
 	// inside runs the callbacks that may cancel an event. It is never let go
 	// through with one: it follows the machine by SetState.
@@ -38,10 +39,10 @@ func New(c machine.Config, callbacks fsm.Callbacks) (*FSM, error) {
 		return nil, err
 	}
 	f := &FSM{table: c.Table, callbacks: at}
-	c.Guard = slices.Concat([]machine.Hook{f.ask}, f.bareHooks(c.Guard))
-	c.Save = append(f.bareSaves(c.Save), f.follow)
-	c.Exit = f.bareHooks(c.Exit)
-	c.Enter = append(f.bareHooks(c.Enter), f.tell)
+	c.Guard = slices.Concat([]machine.Hook{f.ask}, f.plainHooks(c.Guard))
+	c.Save = append(f.plainHooks(c.Save), f.follow)
+	c.Exit = f.plainHooks(c.Exit)
+	c.Enter = append(f.plainHooks(c.Enter), f.tell)
 	if f.machine, err = machine.New(c); err != nil {
 		return nil, err
 	}
@@ -53,6 +54,9 @@ func New(c machine.Config, callbacks fsm.Callbacks) (*FSM, error) {
 // Of returns the FSM that a looplab FSM is inside of, nil when it is in none. It
 // is for callbacks, which find a looplab FSM in their event.
 func Of(inside *fsm.FSM) *FSM {
+	if inside == nil {
+		return nil
+	}
 	f, _ := inside.Metadata(self)
 	outer, _ := f.(*FSM)
 	return outer
@@ -61,32 +65,72 @@ func Of(inside *fsm.FSM) *FSM {
 // Looplab returns the looplab FSM inside, for its metadata and to draw it. It
 // refuses events with [ErrDirect]; a state that is set on it lasts until the
 // next event.
-func (f *FSM) Looplab() *fsm.FSM { return f.inside }
+func (f *FSM) Looplab() *fsm.FSM {
+	if f == nil {
+		return nil
+	}
+	return f.inside
+}
 
 // Machine returns the node's machine, for what takes one. Events that are fired
 // at it call looplab's callbacks too.
-func (f *FSM) Machine() *machine.Machine { return f.machine }
+func (f *FSM) Machine() *machine.Machine {
+	if f == nil {
+		return nil
+	}
+	return f.machine
+}
 
 // Node returns the node as it is now. It never waits for a callback.
-func (f *FSM) Node() machine.Node { return f.machine.Node() }
+func (f *FSM) Node() machine.Node { return f.Machine().Node() }
 
-// Event moves the node by the event of a word; callbacks find args in their
-// event. It answers as looplab's does: with fsm.UnknownEventError,
-// InvalidEventError, CanceledError, InTransitionError or AsyncError. Its other
-// errors are those of [machine.Machine.FireInput].
+// Event moves the node by the event of a word, the table's ("deploy") or the API's
+// ("active"); callbacks find args in their event, and the table's word.
+//
+// It answers as looplab's does. A fsm.CanceledError, InTransitionError or AsyncError
+// is returned as it is. A fsm.UnknownEventError or InvalidEventError is inside of the
+// error, for [errors.As]: that also holds the [*machine.EventError], which matches
+// [states.ErrNotAllowed], or the [*states.UnknownError] of a word that no series
+// has. Event's other errors are those of [machine.Machine.FireInput].
 func (f *FSM) Event(ctx context.Context, event string, args ...any) error {
-	e, err := states.ParseEvent(event)
-	if err != nil || e == states.NoEvent {
-		return fsm.UnknownEventError{Event: event}
+	e, err := eventOf(event)
+	if err != nil {
+		return &refusal{fsm.UnknownEventError{Event: event}, err}
+	}
+	if f.Machine() == nil {
+		return machine.ErrNotMade
 	}
 	return asLooplab(f.table, f.FireInput(ctx, machine.Input{Event: e}, args...))
+}
+
+// eventOf returns the event of a word of the table's or the API's.
+func eventOf(word string) (states.Event, error) {
+	if e, err := states.ParseVerb(word); err == nil {
+		return e, nil
+	}
+	e, err := states.ParseEvent(word)
+	if err == nil && e == states.NoEvent {
+		err = &states.UnknownError{Kind: "event", Word: word, Known: slices.Collect(eventWords)}
+	}
+	return e, err
+}
+
+func eventWords(yield func(string) bool) {
+	for e := range states.AllEvents() {
+		if !yield(e.String()) {
+			return
+		}
+	}
 }
 
 // FireInput moves the node by an event and what comes with it; callbacks find
 // args in their event. Its errors are those of [machine.Machine.FireInput]:
 // looplab's are inside of a [*machine.HookError].
 func (f *FSM) FireInput(ctx context.Context, in machine.Input, args ...any) error {
-	if ctx == nil {
+	switch {
+	case f.Machine() == nil:
+		return machine.ErrNotMade
+	case ctx == nil:
 		return machine.ErrNoContext
 	}
 	return f.fire(ctx, &firing{in: in, args: args})
@@ -98,10 +142,10 @@ func (f *FSM) Current() string { return f.Node().State.String() }
 // Is reports whether the node is in the state of a word.
 func (f *FSM) Is(state string) bool { return f.Current() == state }
 
-// Can reports whether an event would be taken now, but for the hooks.
+// Can reports whether the event of a word would be taken now, but for the hooks.
 func (f *FSM) Can(event string) bool {
-	e, err := states.ParseEvent(event)
-	return err == nil && f.machine.Can(e) && f.heldNow() == nil
+	e, err := eventOf(event)
+	return err == nil && f.Machine().Can(e) && f.heldNow() == nil
 }
 
 // Cannot is the opposite of [FSM.Can].
@@ -111,7 +155,7 @@ func (f *FSM) Cannot(event string) bool { return !f.Can(event) }
 // node's state, in the order of [states.AllEvents].
 func (f *FSM) AvailableTransitions() []string {
 	var words []string
-	for event := range f.machine.Events() {
+	for event := range f.Machine().Events() {
 		words = append(words, event.String())
 	}
 	return words

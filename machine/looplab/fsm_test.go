@@ -1,3 +1,5 @@
+//go:build go1.25
+
 package looplab_test
 
 import (
@@ -46,7 +48,7 @@ func (r *recorder) hook(name string) machine.Hook {
 	}
 }
 
-func (r *recorder) save(context.Context, machine.Node, machine.Node) error {
+func (r *recorder) save(context.Context, machine.Transition) error {
 	*r = append(*r, "save")
 	return nil
 }
@@ -65,7 +67,7 @@ func recorded(t *testing.T, r *recorder) *looplab.FSM {
 	}
 	return newFSM(t, states.Enroll, callbacks, func(c *machine.Config) {
 		c.Guard = []machine.Hook{r.hook("guard")}
-		c.Save = []machine.SaveHook{r.save}
+		c.Save = []machine.Hook{r.save}
 		c.Exit = []machine.Hook{r.hook("exit")}
 		c.Enter = []machine.Hook{r.hook("enter")}
 	})
@@ -140,7 +142,8 @@ func TestNewRefusesWhatTheMachineDoes(t *testing.T) {
 	require.ErrorIs(t, err, machine.ErrTarget)
 }
 
-// looplab's own FSM is the measure: each error is the very one that it returns.
+// looplab's own FSM is the measure: each error is, or holds, the very one that it
+// returns, with the same text.
 func TestEventAnswersAsLooplabDoes(t *testing.T) {
 	no := errors.New("no")
 	callbacks := fsm.Callbacks{
@@ -160,8 +163,21 @@ func TestEventAnswersAsLooplabDoes(t *testing.T) {
 		require.NoError(t, err)
 		f := newFSM(t, state, callbacks)
 		plain := fsm.NewFSM(test.state, looplab.Events(latest), callbacks)
-		require.Equal(t, plain.Event(t.Context(), test.event), f.Event(t.Context(), test.event), test)
+		want, got := plain.Event(t.Context(), test.event), f.Event(t.Context(), test.event)
 		require.Equal(t, plain.Current(), f.Current(), test)
+		if want == nil {
+			require.NoError(t, got, test)
+			continue
+		}
+		require.EqualError(t, got, want.Error(), test)
+		switch want := want.(type) {
+		case fsm.InvalidEventError:
+			require.ErrorIs(t, got, want, test)
+		case fsm.UnknownEventError:
+			require.ErrorIs(t, got, want, test)
+		default:
+			require.Equal(t, want, got, test)
+		}
 	}
 
 	f := newFSM(t, states.Manageable, callbacks)
@@ -172,9 +188,80 @@ func TestEventAnswersAsLooplabDoes(t *testing.T) {
 	require.ErrorAs(t, err, &hook)
 	require.False(t, hook.Moved)
 	err = f.FireInput(t.Context(), machine.Input{Event: states.EventDeploy})
-	require.ErrorIs(t, err, machine.ErrNotAllowed)
+	require.ErrorIs(t, err, states.ErrNotAllowed)
+	require.ErrorAs(t, err, new(*machine.EventError))
 	var none context.Context
 	require.ErrorIs(t, f.FireInput(none, machine.Input{}), machine.ErrNoContext)
+}
+
+func TestRefusedEventsMatchTheModulesErrorsToo(t *testing.T) {
+	f := newFSM(t, states.Enroll, nil)
+	for event, want := range map[string]error{
+		"deploy":     states.ErrNotAllowed,
+		"active":     states.ErrNotAllowed,
+		"error":      states.ErrNotAllowed, // an event of older series
+		"frobnicate": states.ErrUnknown,
+		"none":       states.ErrUnknown,
+		"":           states.ErrUnknown,
+	} {
+		err := f.Event(t.Context(), event)
+		require.ErrorIs(t, err, want, event)
+		require.Equal(t, want == states.ErrNotAllowed, errors.As(err, new(*machine.EventError)), event)
+		require.Equal(t, want == states.ErrUnknown, errors.As(err, new(*states.UnknownError)), event)
+	}
+	require.Equal(t, "enroll", f.Current())
+}
+
+func TestTheWordsOfTheAPIAreTaken(t *testing.T) {
+	for _, word := range []string{"active", "deploy"} {
+		f := newFSM(t, states.Available, nil)
+		require.True(t, f.Can(word), word)
+		require.NoError(t, f.Event(t.Context(), word))
+		require.Equal(t, "deploying", f.Current(), word)
+		require.False(t, f.Can(word), word)
+	}
+	for _, word := range []string{"deleted", "delete", "undeploy"} {
+		var fired string
+		f := newFSM(t, states.Active, fsm.Callbacks{"before_delete": func(_ context.Context, e *fsm.Event) { fired = e.Event }})
+		require.False(t, f.Cannot(word), word)
+		require.NoError(t, f.Event(t.Context(), word))
+		require.Equal(t, "deleting", f.Current(), word)
+		require.Equal(t, "delete", fired, "callbacks find the table's word")
+	}
+	for event := range states.AllEvents() {
+		for _, verb := range event.Verbs() {
+			for s := range latest.States().All() {
+				f := newFSM(t, s, nil)
+				require.Equal(t, f.Machine().Can(event), f.Can(verb), "%v in %v", verb, s)
+			}
+		}
+	}
+}
+
+func TestANilOrZeroFSMAnswers(t *testing.T) {
+	for name, f := range map[string]*looplab.FSM{"nil": nil, "zero": new(looplab.FSM)} {
+		for _, event := range []string{"manage", "active"} {
+			require.ErrorIs(t, f.Event(t.Context(), event), machine.ErrNotMade, name)
+			require.False(t, f.Can(event), name)
+			require.True(t, f.Cannot(event), name)
+		}
+		require.ErrorIs(t, f.FireInput(t.Context(), machine.Input{}), machine.ErrNotMade, name)
+		require.ErrorIs(t, f.Transition(), machine.ErrNotMade, name)
+		require.Zero(t, f.Node(), name)
+		require.Equal(t, "none", f.Current(), name)
+		require.False(t, f.Is("enroll"), name)
+		require.Empty(t, f.AvailableTransitions(), name)
+		require.Nil(t, f.Machine(), name)
+		require.Nil(t, f.Looplab(), name)
+	}
+	require.Nil(t, looplab.Of(nil))
+	var none context.Context
+	require.ErrorIs(t, newFSM(t, states.Enroll, nil).Event(none, "manage"), machine.ErrNoContext)
+}
+
+func TestANilCallbackIsNotCalled(t *testing.T) {
+	f := newFSM(t, states.Enroll, fsm.Callbacks{"before_manage": nil, "leave_enroll": nil, "enter_verifying": nil})
+	require.NoError(t, f.Event(t.Context(), "manage"))
 }
 
 func TestQuestionsAreAnsweredAsLooplabDoes(t *testing.T) {
@@ -327,7 +414,7 @@ func TestAFailingSaveChangesNothing(t *testing.T) {
 	fail := true
 	var f *looplab.FSM
 	f = newFSM(t, states.Enroll, nil, func(c *machine.Config) {
-		c.Save = []machine.SaveHook{func(context.Context, machine.Node, machine.Node) error {
+		c.Save = []machine.Hook{func(context.Context, machine.Transition) error {
 			require.Equal(t, "enroll", f.Looplab().Current())
 			if fail {
 				return full

@@ -1,3 +1,5 @@
+//go:build go1.25
+
 package plan_test
 
 import (
@@ -33,7 +35,7 @@ func BenchmarkNext(b *testing.B) {
 	})
 	for name, state := range answers {
 		b.Run(name, func(b *testing.B) {
-			n, wish := node(state), plan.Wish{Goal: plan.Active}
+			n, wish := node(state), plan.Wish{Version: newest, Goal: plan.Active}
 			b.ReportAllocs()
 			for b.Loop() {
 				sinkStep, _ = plan.Next(latest, n, wish)
@@ -73,7 +75,7 @@ func BenchmarkExplain(b *testing.B) {
 func TestAnswersDoNotAllocate(t *testing.T) {
 	for s := range latest.States().All() {
 		for _, goal := range plan.AllGoals() {
-			wish := plan.Wish{Goal: goal, Policy: plan.Policy{MayAbort: true}}
+			wish := plan.Wish{Version: newest, Goal: goal, Policy: plan.Policy{MayAbort: true}}
 			require.Zero(t, testing.AllocsPerRun(10, func() { sinkStep, _ = plan.Next(latest, node(s), wish) }))
 		}
 		now := machine.Node{State: s, LastError: "no power"}

@@ -2,7 +2,6 @@ package plan_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -70,36 +69,24 @@ func (c *conductor) moves(s spot) []move {
 func (c *conductor) find(s spot) []move {
 	n := s.node()
 	var moves []move
-	add := func(turn turn, in machine.Input) {
-		to, err := n.Apply(c.table, in)
-		require.NoError(c.t, err)
+	add := func(turn turn, to machine.Node) {
 		moves = append(moves, move{turn, spotOf(to)})
-	}
-	for event := range c.table.Events(s.state) {
-		turn, ok := c.turnOf(s, event)
-		if !ok {
-			continue
-		}
-		in := machine.Input{Event: event}
-		if turn == fails {
-			in.LastError = "it broke"
-		}
-		if isCleaning(s.state) && s.target == states.Manageable && event != states.EventManage {
-			in.Target = states.Manageable
-		}
-		add(turn, in)
-		if in.Target != states.NoState && turn == goes {
-			add(forgets, machine.Input{Event: event})
+		if turn == goes && isCleaning(to.State) && to.Target == states.Manageable {
+			to.Target = c.table.Target(to.State)
+			moves = append(moves, move{forgets, spotOf(to)})
 		}
 	}
-	died, err := n.Recover(c.table)
-	require.NoError(c.t, err)
-	expired, err := n.Expire(c.table, time.Hour, machine.DefaultTimeouts())
-	require.NoError(c.t, err)
-	for _, in := range []machine.Input{died, expired} {
-		if in.Event != states.NoEvent {
-			add(fails, in)
+	for event := range states.AllEvents() {
+		text := ""
+		if event == states.EventFail || event == states.EventError {
+			text = "it broke"
 		}
+		if to, err := n.Report(c.table, event, text); err == nil {
+			add(c.turnOf(s, event), to)
+		}
+	}
+	if to, err := n.Request(c.table, "unhold", c.table.Series().MaxAPIVersion()); err == nil {
+		add(goes, to)
 	}
 	return moves
 }
@@ -108,32 +95,30 @@ func isCleaning(s states.State) bool {
 	return states.SetOf(states.Cleaning, states.CleanWait, states.CleanHold).Has(s)
 }
 
-// turnOf says which kind of move an event is; ok is false where it is a request.
-func (c *conductor) turnOf(s spot, event states.Event) (t turn, ok bool) {
-	resting := !c.table.Unstable().Has(s.state) && !c.table.Held().Has(s.state)
+// turnOf says which kind of move a report is.
+func (c *conductor) turnOf(s spot, event states.Event) turn {
+	phase := c.table.Phase(s.state)
 	_, canBeManual := c.table.Next(states.Cleaning, states.EventManage)
-	manual := canBeManual && s.target == states.Manageable
 	switch event {
 	case states.EventFail, states.EventError:
-		return fails, true
-	case states.EventDone:
-		return goes, s.state != states.Cleaning || !manual
+		return fails
 	case states.EventManage:
-		if manual {
-			return goes, s.state == states.Cleaning
+		if canBeManual && s.target == states.Manageable {
+			return goes
 		}
-		return strange, s.state == states.Cleaning
-	case states.EventClean:
-		return goes, s.state == states.Deleting
+		return strange
 	case states.EventWait, states.EventHold, states.EventResume:
-		if resting {
-			return strange, true
+		if phase == states.PhaseResting || phase == states.PhaseFailed {
+			return strange
 		}
-		return goes, true
-	case states.EventUnhold:
-		return goes, true
+		return goes
+	case states.EventClean:
+		if s.state != states.Deleting { // a row of Kilo's that nobody's request or work uses
+			return strange
+		}
+		return goes
 	default:
-		return 0, false
+		return goes
 	}
 }
 
@@ -157,22 +142,12 @@ func (c *conductor) ask(r request) states.Event {
 
 // send has the API take a request, and fails the test where it refuses.
 func (c *conductor) send(s spot, verb string, v states.APIVersion) spot {
-	event := c.ask(request{s.state, verb, v})
-	in := machine.Input{Event: event, Work: true}
-	switch event {
-	case states.NoEvent:
+	if c.ask(request{s.state, verb, v}) == states.NoEvent {
 		require.Fail(c.t, "the API refuses a request", "%v at %v: %q in %v", c.table.Series(), v, verb, s.state)
-	case states.EventClean:
-		in.Target = states.Manageable
-	case states.EventAdopt:
-		in.Target = states.Active
 	}
-	to, err := s.node().Apply(c.table, in)
+	to, err := s.node().Request(c.table, verb, v)
 	if err != nil {
 		require.NoError(c.t, err)
-	}
-	if c.table.Stable().Has(to.State) {
-		to.Target = states.NoState
 	}
 	return spotOf(to)
 }

@@ -73,12 +73,12 @@ func cover(
 // nearest returns the way with the fewest transitions from a state to a fresh one,
 // that included; nil where there is none.
 func nearest(rows []states.Transition, from states.State, fresh func(states.Transition) bool) []states.Transition {
-	type leg struct {
+	type edge struct {
 		at  states.State
 		way []states.Transition
 	}
 	been := states.SetOf(from)
-	for todo := []leg{{at: from}}; len(todo) > 0; todo = todo[1:] {
+	for todo := []edge{{at: from}}; len(todo) > 0; todo = todo[1:] {
 		here := todo[0]
 		for _, row := range rows {
 			if row.From != here.at {
@@ -90,7 +90,7 @@ func nearest(rows []states.Transition, from states.State, fresh func(states.Tran
 			}
 			if !been.Has(row.To) {
 				been = been.Union(states.SetOf(row.To))
-				todo = append(todo, leg{row.To, way})
+				todo = append(todo, edge{row.To, way})
 			}
 		}
 	}

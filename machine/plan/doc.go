@@ -6,12 +6,13 @@
 //
 //	wish := plan.Wish{Goal: plan.Active, Version: 81}
 //	for {
+//		wish.Facts = plan.Facts{Maintenance: ..., Reserved: ...}
 //		step, err := plan.Next(table, node, wish)
 //		...
 //		switch step.Action {
 //		case plan.Send:
-//			// PUT {"target": step.Verb} and what step.With names. If it is
-//			// refused, keep the old progress.
+//			// PUT {"target": step.Verb}, with the field that step.With names, at
+//			// version step.Version. If it is refused, keep the old progress.
 //		case plan.Wait:
 //			// Look again later.
 //		case plan.Done, plan.Blocked:
@@ -39,11 +40,15 @@
 //   - In a state that is held, a person lets the work go on. The plan does not,
 //     for the hold step was put there to stop it.
 //
-// With Policy.MayAbort the plan ends what waits or is held, by abort or, with
+// With Policy.MayAbort the plan ends work that waits or is held, by abort or, with
 // Policy.MayDestroy, by deleted: where the goal is no further from the state that
-// this leads to than from the one in which the work would end, and the work is
-// not needed later. A tear-down must come nearer. Work is ended once, and again
+// this leads to than from the one in which the work would end, and the same kind
+// of work is not needed later. A tear-down must come nearer. Work is ended once, and again
 // as often as it may be retried.
+//
+// What Ironic looks at beside the state is in [Facts]: maintenance, protected,
+// retired, a reservation, automated cleaning switched off. A request that it would
+// refuse for one of them is not sent, and the step's reason says why.
 //
 // # The way to a goal
 //

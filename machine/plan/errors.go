@@ -3,18 +3,12 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
 var (
-	// ErrGoal: there is no such goal. The error is a [*GoalError].
-	ErrGoal = errors.New("no such goal")
-	// ErrVersion: the series does not speak the API version. The error is a
-	// [*VersionError].
-	ErrVersion = errors.New("no such API version in the series")
 	// ErrImpossible: the observed states cannot follow one another. The error is
 	// an [*ImpossibleError].
 	ErrImpossible = errors.New("impossible history")
@@ -22,38 +16,6 @@ var (
 	// [*PathError].
 	ErrNoPath = errors.New("no path")
 )
-
-// GoalError says that a word or a number is no goal. It matches [ErrGoal].
-type GoalError struct {
-	Word string
-}
-
-func (e *GoalError) Error() string {
-	words := make([]string, 0, numGoals)
-	for _, g := range AllGoals() {
-		words = append(words, g.String())
-	}
-	return fmt.Sprintf("unknown goal %.64q; known: %s, and the stable states' words", e.Word, strings.Join(words, ", "))
-}
-
-// Is reports whether target is [ErrGoal].
-func (e *GoalError) Is(target error) bool { return target == ErrGoal }
-
-// VersionError says that a series does not speak an API version. It matches
-// [ErrVersion] and [states.ErrNotAcceptable].
-type VersionError struct {
-	Series           states.Series
-	Version, Maximum states.APIVersion
-}
-
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("API version %v is not one of %v's: 1.1 to %v", e.Version, e.Series, e.Maximum)
-}
-
-// Is reports whether target is [ErrVersion] or [states.ErrNotAcceptable].
-func (e *VersionError) Is(target error) bool {
-	return target == ErrVersion || target == states.ErrNotAcceptable
-}
 
 // ImpossibleError says which observed state cannot come after the one before it.
 // It matches [ErrImpossible].

@@ -15,7 +15,7 @@ import (
 func ExampleNext() {
 	table := states.Latest().Table()
 	node := machine.Node{State: states.Enroll}
-	wish := plan.Wish{Goal: plan.Inspected}
+	wish := plan.Wish{Goal: plan.Inspected, Version: 113}
 	for {
 		step, err := plan.Next(table, node, wish)
 		if err != nil {
@@ -46,7 +46,7 @@ func ExampleNext() {
 func ExamplePolicy() {
 	table := states.Latest().Table()
 	ask := func(s states.State, policy plan.Policy) {
-		step, err := plan.Next(table, machine.Node{State: s}, plan.Wish{Goal: plan.Available, Policy: policy})
+		step, err := plan.Next(table, machine.Node{State: s}, plan.Wish{Goal: plan.Available, Version: 113, Policy: policy})
 		fmt.Println(step, err)
 	}
 	ask(states.Active, plan.Policy{})

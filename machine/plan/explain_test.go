@@ -56,26 +56,6 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-func TestExplainShown(t *testing.T) {
-	shown := []states.State{states.Manageable, states.Inspecting, states.Inspecting, states.InspectFail}
-	gaps, err := plan.ExplainShown(latest, 38, shown)
-	require.NoError(t, err)
-	require.Equal(t,
-		[]string{"manageable --inspect--> inspecting", "inspecting --fail--> inspect failed"},
-		rows(slices.Concat(gaps...)))
-
-	gaps, err = plan.ExplainShown(latest, 1, []states.State{states.NoState, states.Deploying})
-	require.NoError(t, err)
-	require.Equal(t, []string{"available --deploy--> deploying"}, rows(slices.Concat(gaps...)))
-
-	_, err = plan.ExplainShown(latest, 38, []states.State{states.InspectWait})
-	require.EqualError(t, err, `observation 0: "inspect wait" cannot be seen in 2026.2`)
-	_, err = plan.ExplainShown(states.Kilo.Table(), 7, nil)
-	require.ErrorIs(t, err, plan.ErrVersion)
-	_, err = plan.ExplainShown(nil, 7, nil)
-	require.ErrorIs(t, err, machine.ErrNoTable)
-}
-
 func TestExplainTellsTheFirstImpossiblePair(t *testing.T) {
 	_, err := plan.Explain(latest, []states.State{states.Verifying, states.Manageable, states.Enroll, states.Error})
 	require.ErrorIs(t, err, plan.ErrImpossible)
@@ -126,7 +106,6 @@ func TestEveryWalkThatIsSeenWithGapsIsExplained(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		series := statestest.Series().Draw(rt, "series")
 		table := series.Table()
-		v := states.APIVersion(rapid.Uint16Range(1, uint16(series.MaxAPIVersion())).Draw(rt, "version"))
 		walk := statestest.Walk(table).Draw(rt, "walk")
 		seen := []states.State{walk[0].From}
 		for _, row := range walk {
@@ -138,14 +117,6 @@ func TestEveryWalkThatIsSeenWithGapsIsExplained(t *testing.T) {
 		require.NoError(rt, err)
 		replay(rt, table, seen, gaps, func(s states.State) states.State { return s })
 		require.LessOrEqual(rt, len(slices.Concat(gaps...)), len(walk), "no longer than what happened")
-
-		for i, s := range seen {
-			seen[i] = v.Show(s)
-		}
-		shorter, err := plan.ExplainShown(table, v, seen)
-		require.NoError(rt, err)
-		replay(rt, table, seen, shorter, v.Show)
-		require.LessOrEqual(rt, len(slices.Concat(shorter...)), len(slices.Concat(gaps...)), "less is known")
 	})
 }
 

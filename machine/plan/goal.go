@@ -1,6 +1,10 @@
 package plan
 
-import "github.com/ironstate/ironstate/states"
+import (
+	"fmt"
+
+	"github.com/ironstate/ironstate/states"
+)
 
 // Goal is what a node shall come to. Its text form, in JSON too, is the word of
 // the constant in lower case. A Goal is a plain value and may be shared freely.
@@ -27,8 +31,7 @@ const (
 	Rescued
 	// Errored: in error. Nothing but a failed tear-down leads there.
 	Errored
-	// Deletable: where the node's record may be deleted without maintenance,
-	// [states.Table.DeleteAllowed].
+	// Deletable: where the node's record may be deleted, [states.Table.CanDelete].
 	Deletable
 )
 
@@ -120,30 +123,31 @@ var goalRows = [numGoals]goalRow{
 	},
 }
 
-// ForState returns the goal that is a stable state. Any other state is a
-// [*GoalError].
-func ForState(s states.State) (Goal, error) {
-	for g := Enrolled; g <= Errored; g++ {
-		if g != Adopted && goalRows[g].in.Has(s) {
-			return g, nil
-		}
-	}
-	return NoGoal, &GoalError{Word: s.String()}
-}
-
 // ParseGoal returns the goal of a word, or of a stable state's word such as
-// "rescue". Any other word is a [*GoalError].
+// "rescue". Any other word is a [*states.UnknownError].
 func ParseGoal(word string) (Goal, error) {
 	for g := Enrolled; g < numGoals; g++ {
 		if goalRows[g].word == word {
 			return g, nil
 		}
 	}
-	s, err := states.Parse(word)
-	if err != nil {
-		return NoGoal, &GoalError{Word: word}
+	if s, err := states.Parse(word); err == nil && s != states.NoState {
+		for g := Enrolled; g <= Errored; g++ {
+			if g != Adopted && goalRows[g].in.Has(s) {
+				return g, nil
+			}
+		}
 	}
-	return ForState(s)
+	return NoGoal, unknownGoal(word)
+}
+
+func unknownGoal(word string) error {
+	e := &states.UnknownError{Kind: "goal", Word: word}
+	for _, g := range AllGoals() {
+		e.Known = append(e.Known, g.String())
+	}
+	e.Known = append(e.Known, "the stable states' words")
+	return e
 }
 
 // AllGoals returns every goal but NoGoal, in the order of the constants. The
@@ -160,16 +164,16 @@ func AllGoals() []Goal {
 // none.
 func (g Goal) String() string {
 	if g >= numGoals {
-		return numbered("Goal", uint8(g))
+		return fmt.Sprintf("Goal(%d)", uint8(g))
 	}
 	return goalRows[g].word
 }
 
 // MarshalText returns the goal's word. A number that is no goal is a
-// [*GoalError].
+// [*states.UnknownError].
 func (g Goal) MarshalText() ([]byte, error) {
 	if g >= numGoals {
-		return nil, &GoalError{Word: g.String()}
+		return nil, unknownGoal(g.String())
 	}
 	return []byte(g.String()), nil
 }

@@ -12,76 +12,77 @@ import (
 // nothing but its arguments and does not allocate unless it returns an error.
 //
 // A node without a state counts as available where the API version shows it so.
-// The errors are [*GoalError], [*VersionError], [machine.ErrNoTable],
+// One in [states.UnknownState] is Blocked, and a target of that kind counts as
+// none. The errors are [*states.UnknownError] (no goal), [machine.ErrNoTable],
 // [*machine.StateError] and [*machine.TargetError] (a stored target that is not a
 // stable state).
 func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
 	if t == nil {
 		return Step{}, machine.ErrNoTable
 	}
-	b := bookOf(t)
-	if w.Version == states.NoAPIVersion {
-		w.Version = b.highest
-	}
+	x := indexOf(t)
+	w.Version = min(max(w.Version, 1), x.highest)
 	if n.State == states.NoState && w.Version.Show(states.Available) == states.NoState {
 		n.State = states.Available
 	}
-	if !b.knows(n) || w.Goal == NoGoal || w.Goal >= numGoals || w.Version > b.highest {
-		return Step{}, b.complain(n, w)
+	n.Target = orNone(n.Target)
+	if w.Goal == NoGoal || w.Goal >= numGoals {
+		return Step{}, unknownGoal(w.Goal.String())
 	}
-	at := b.at(n.State, n.Target)
-	h := b.edition[w.Version].hop(w.Goal, w.Policy.MayDestroy, at)
-	step.Progress = w.Progress
-	q := question{book: b, wish: &w, row: &goalRows[w.Goal], state: n.State, at: at, hop: h, step: &step}
+	step.Progress, step.Version = w.Progress, w.Version
+	if n.State == states.UnknownState {
+		step.Action, step.Reason = Blocked, UnknownState
+		return step, nil
+	}
+	if !x.has(n) {
+		return Step{}, x.check(n)
+	}
+	q := query{index: x, wish: &w, row: &goalRows[w.Goal], state: n.State, at: x.at(n), step: &step}
+	q.route = q.routeAt(w.Version, w.Policy.MayDestroy)
 	if w.Progress.Stage == Open || !q.row.once() {
 		q.answer()
 	} else {
 		q.followUp()
 	}
+	q.applyFacts()
 	return step, nil
 }
 
-// knows reports whether a node's state and target are the table's.
-func (b *book) knows(n machine.Node) bool {
-	return n.State < maxStates && b.kinds[n.State] != absent && (n.Target == states.NoState || b.stable.Has(n.Target))
+// has reports whether a node's state and target are the table's.
+func (x *index) has(n machine.Node) bool {
+	return n.State < maxStates && x.phases[n.State] != states.NoPhase &&
+		(n.Target == states.NoState || x.table.Stable().Has(n.Target))
 }
 
-// complain returns the first error of the question.
-func (b *book) complain(n machine.Node, w Wish) error {
-	if w.Goal == NoGoal || w.Goal >= numGoals {
-		return &GoalError{Word: w.Goal.String()}
-	}
-	if err := b.check(n); err != nil {
-		return err
-	}
-	return &VersionError{Series: b.table.Series(), Version: w.Version, Maximum: b.highest}
-}
-
-// check returns an error unless the table knows the node.
-func (b *book) check(n machine.Node) error {
+// check returns an error unless the table has the node's state and target.
+func (x *index) check(n machine.Node) error {
 	switch {
-	case n.State >= maxStates || b.kinds[n.State] == absent:
-		return &machine.StateError{Series: b.table.Series(), State: n.State}
-	case !b.knows(n):
-		return &machine.TargetError{Series: b.table.Series(), Target: n.Target, Stored: true}
+	case n.State >= maxStates || x.phases[n.State] == states.NoPhase:
+		return &machine.StateError{Series: x.table.Series(), State: n.State}
+	case !x.has(n):
+		return &machine.TargetError{Series: x.table.Series(), Target: n.Target, Stored: true}
 	default:
 		return nil
 	}
 }
 
-// A question is one call of Next.
-type question struct {
-	*book
+// A query is one call of Next.
+type query struct {
+	*index
 	wish  *Wish
 	row   *goalRow
 	state states.State
-	at    place
-	hop   hop
+	at    position
+	route route
 	step  *Step // the answer; its progress begins as the wish's
 }
 
+func (q *query) routeAt(v states.APIVersion, destroys bool) route {
+	return q.byAPI[v].route(q.wish.Goal, destroys, q.at)
+}
+
 // followUp answers for work that was asked for.
-func (q *question) followUp() {
+func (q *query) followUp() {
 	switch {
 	case q.step.Progress.Stage != Asked || q.row.ends.Has(q.state):
 		q.done()
@@ -89,63 +90,66 @@ func (q *question) followUp() {
 		q.step.Progress.Stage = Open
 		q.answer()
 	case !q.row.during.Has(q.state):
-		q.hop = hop{}
+		q.route = route{}
 		q.block(Overtaken, workOf[q.row.failed])
-	case q.kinds[q.state] == resting:
+	case q.rests(q.state):
 		q.answer()
 	default:
-		q.hop = hop{}
+		q.route = route{}
 		q.answerAtWork()
 	}
 }
 
 // answer answers by the plan.
-func (q *question) answer() {
+func (q *query) answer() {
 	switch {
-	case q.kinds[q.state] != resting:
+	case !q.rests(q.state):
 		q.answerAtWork()
-	case q.hop.left == 0:
+	case q.route.left == 0:
 		q.done()
-	case q.hop.left == far:
-		q.block(q.lack(), NoWork)
+	case q.route.left == noRoute:
+		q.block(q.missing(), NoWork)
 	default:
-		q.send(q.hop.left)
+		q.send(q.route.left)
 	}
 }
 
 // answerAtWork answers where work is under way or held. Ending work counts as
 // trying it, so that work which goes on all the same is not ended for ever.
-func (q *question) answerAtWork() {
+func (q *query) answerAtWork() {
 	switch work := workOf[q.state]; {
-	case q.hop.event != states.NoEvent && q.wish.Policy.MayAbort && q.mayTry(work):
+	case q.route.event != states.NoEvent && q.wish.Policy.MayAbort && q.mayTry(work):
 		q.step.Progress.Tried[work]++
-		to, _ := q.table.Next(q.state, q.hop.event)
-		q.send(1 + q.edition[q.wish.Version].hop(q.wish.Goal, q.wish.Policy.MayDestroy, place(to)).left)
-	case q.hop.left == far:
-		q.block(q.lack(), NoWork)
-	case q.kinds[q.state] == held:
-		q.hop = hop{event: states.EventUnhold}
+		q.send(1 + q.route.ended)
+	case q.route.left == noRoute:
+		q.block(q.missing(), NoWork)
+	case q.phases[q.state] == states.PhaseHeld:
+		q.route = route{event: states.EventUnhold}
 		q.block(NeedsUnhold, work)
 	default:
 		q.step.Action = Wait
 		q.step.Work = work
-		q.step.Call = q.waiting.Has(q.state)
+		q.step.Call = q.phases[q.state] == states.PhaseWaiting
 		q.step.Until = q.ends[q.at]
-		q.step.Left = int(q.hop.left)
+		q.step.Left = int(q.route.left)
 	}
 }
 
-// send sends what the hop says, unless that is to try again what must not be.
-func (q *question) send(left uint8) {
+// send sends the route's request, unless that is to try again what must not be.
+func (q *query) send(left uint8) {
 	progress := &q.step.Progress
-	if work := q.hop.redoes; work != NoWork {
+	if work := q.route.redoes; work != NoWork && !q.skips(work) {
 		progress.Tried[work] = max(1, progress.Tried[work])
 		if !q.mayTry(work) {
 			q.block(NeedsRetry, work)
 			return
 		}
 	}
-	if work := q.hop.starts; work != NoWork {
+	work := q.route.starts
+	if q.skips(work) {
+		work = NoWork
+	}
+	if work != NoWork {
 		if !q.mayTry(work) {
 			q.block(NeedsRetry, work)
 			return
@@ -159,27 +163,27 @@ func (q *question) send(left uint8) {
 		progress.Stage = Asked
 	}
 	q.step.Action = Send
-	q.step.Work = q.hop.starts
+	q.step.Work = work
 	q.step.Left = int(left)
-	q.name(q.hop.event)
+	q.name(q.route.event)
 }
 
 // name puts an event's word and what must go with it into the answer.
-func (q *question) name(e states.Event) {
+func (q *query) name(e states.Event) {
 	q.step.Verb = verbs[e]
-	q.step.With = argumentOf(e)
+	q.step.With = e.Requires()
 }
 
 // mayTry reports whether work may be started: for the first time, or once more.
-func (q *question) mayTry(work Work) bool {
+func (q *query) mayTry(work Work) bool {
 	tried := q.step.Progress.Tried[work]
 	return tried <= q.wish.Policy.Retries[work] && tried < math.MaxUint8
 }
 
-// asks reports whether the hop asks for the work that the goal is.
-func (q *question) asks() bool {
+// asks reports whether the route begins with the work that the goal is.
+func (q *query) asks() bool {
 	for _, e := range q.row.asks {
-		if e == q.hop.event {
+		if e == q.route.event {
 			return true
 		}
 	}
@@ -188,7 +192,7 @@ func (q *question) asks() bool {
 
 // done says that the goal is reached. What was tried is forgotten: when the node
 // leaves the goal it is brought back as for a new wish.
-func (q *question) done() {
+func (q *query) done() {
 	q.step.Action = Done
 	q.step.Progress.Tried = Counts{}
 	if q.row.once() {
@@ -196,17 +200,17 @@ func (q *question) done() {
 	}
 }
 
-// block says why the hop is not followed.
-func (q *question) block(reason Reason, work Work) {
+// block says why the route is not followed.
+func (q *query) block(reason Reason, work Work) {
 	q.step.Action = Blocked
 	q.step.Reason = reason
 	q.step.Work = work
-	q.name(q.hop.event)
+	q.name(q.route.event)
 }
 
-// lack returns what there is no way for the want of, and has the hop be that of
-// the way that there would be.
-func (q *question) lack() Reason {
+// missing returns why there is no permitted route, and makes the route the one that
+// there would be otherwise.
+func (q *query) missing() Reason {
 	destroys := q.wish.Policy.MayDestroy
 	for _, way := range [...]struct {
 		reason   Reason
@@ -217,10 +221,45 @@ func (q *question) lack() Reason {
 		{NeedsDestroy, q.wish.Version, true},
 		{NeedsDestroy, q.highest, true},
 	} {
-		if h := q.edition[way.version].hop(q.wish.Goal, way.destroys, q.at); h.left != far {
-			q.hop = h
+		if r := q.routeAt(way.version, way.destroys); r.left != noRoute {
+			q.route = r
 			return way.reason
 		}
 	}
 	return NoWay
+}
+
+// skips reports whether work is known to be skipped: automated cleaning that is
+// switched off. A manual cleaning is not.
+func (q *query) skips(work Work) bool {
+	return work == Cleaning && q.wish.Facts.NoAutomatedClean && q.wish.Goal != Cleaned
+}
+
+// applyFacts corrects the answer by what is known of the node beside its state.
+func (q *query) applyFacts() {
+	facts := &q.wish.Facts
+	switch {
+	case q.wish.Goal == Deletable && facts.Protected && q.step.Action != Wait:
+		*q.step = Step{Action: Blocked, Reason: Protected, Version: q.wish.Version, Progress: q.wish.Progress}
+	case q.wish.Goal == Deletable && facts.Maintenance:
+		*q.step = Step{Action: Done, Version: q.wish.Version, Progress: q.wish.Progress}
+	case q.step.Action == Send:
+		if reason := facts.obstacle(q.state, q.route.event); reason != NoReason {
+			q.hold(reason)
+		}
+	case q.step.Action == Wait && facts.Retired && q.at == position(q.state) && q.step.Until == states.Available:
+		q.step.Until = states.Manageable
+		q.step.Left = 1
+	}
+}
+
+// hold keeps a request back for a reason outside of the node's state.
+func (q *query) hold(reason Reason) {
+	verb, with := q.step.Verb, q.step.With
+	*q.step = Step{
+		Action: Blocked, Reason: reason, Verb: verb, With: with, Version: q.wish.Version, Progress: q.wish.Progress,
+	}
+	if reason == PowerFailure || reason == Reserved {
+		q.step.Action = Wait
+	}
 }

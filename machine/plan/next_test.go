@@ -12,6 +12,9 @@ import (
 	"github.com/ironstate/ironstate/states/statestest"
 )
 
+// newest is the highest API version of the latest series.
+const newest states.APIVersion = 113
+
 var (
 	careful    plan.Policy
 	mayAbort   = plan.Policy{MayAbort: true}
@@ -185,9 +188,21 @@ func TestNext(t *testing.T) {
 			node(states.AdoptFail), plan.Manageable, careful,
 			"send manage",
 		},
-		"deletable": {
+		"deletable from available, as Ironic's own refusal lists it": {
 			node(states.Available), plan.Deletable, careful,
-			"send manage",
+			"done",
+		},
+		"deletable after a tear-down": {
+			node(states.Active), plan.Deletable, mayDestroy,
+			"send deleted",
+		},
+		"an aborted service is active again, so that a service that is wanted is waited for": {
+			node(states.ServiceWait), plan.Serviced, mayAbort,
+			"wait for service to end in active",
+		},
+		"a service that is held is aborted on the way to rescue": {
+			node(states.ServiceHold), plan.Rescued, mayAbort,
+			"send abort",
 		},
 		"deletable already": {
 			node(states.AdoptFail), plan.Deletable, careful,
@@ -200,7 +215,7 @@ func TestNext(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			step, err := plan.Next(latest, test.node, plan.Wish{Goal: test.goal, Policy: test.policy})
+			step, err := plan.Next(latest, test.node, plan.Wish{Version: newest, Goal: test.goal, Policy: test.policy})
 			require.NoError(t, err)
 			require.Equal(t, test.want, step.String())
 		})
@@ -237,41 +252,41 @@ func follow(t *testing.T, wish plan.Wish, seen ...states.State) []string {
 func TestWorkIsDoneOnce(t *testing.T) {
 	require.Equal(t,
 		[]string{"send inspect", "wait for inspection to end in manageable", "done", "done"},
-		follow(t, plan.Wish{Goal: plan.Inspected}, states.Manageable, states.InspectWait, states.Manageable, states.Available))
+		follow(t, plan.Wish{Version: newest, Goal: plan.Inspected}, states.Manageable, states.InspectWait, states.Manageable, states.Available))
 
 	require.Equal(t,
 		[]string{"wait for inspection to end in manageable", "send inspect", "done"},
-		follow(t, plan.Wish{Goal: plan.Inspected}, states.Inspecting, states.Manageable, states.Manageable),
+		follow(t, plan.Wish{Version: newest, Goal: plan.Inspected}, states.Inspecting, states.Manageable, states.Manageable),
 		"an inspection that was under way before does not count, one that was not seen does")
 
 	const uninspected = "blocked: needs retry of inspection, before inspect"
 	require.Equal(t,
 		[]string{"send inspect", uninspected, uninspected},
-		follow(t, plan.Wish{Goal: plan.Inspected}, states.Manageable, states.InspectFail, states.Manageable),
+		follow(t, plan.Wish{Version: newest, Goal: plan.Inspected}, states.Manageable, states.InspectFail, states.Manageable),
 		"a failure is not forgotten when a person moves the node on")
 
 	require.Equal(t,
 		[]string{"send inspect", "blocked: overtaken of inspection"},
-		follow(t, plan.Wish{Goal: plan.Inspected}, states.Manageable, states.Deploying))
+		follow(t, plan.Wish{Version: newest, Goal: plan.Inspected}, states.Manageable, states.Deploying))
 
 	require.Equal(t,
 		[]string{"send clean with clean_steps", "blocked: needs unhold of cleaning, before unhold", "done"},
-		follow(t, plan.Wish{Goal: plan.Cleaned}, states.Manageable, states.CleanHold, states.Available))
+		follow(t, plan.Wish{Version: newest, Goal: plan.Cleaned}, states.Manageable, states.CleanHold, states.Available))
 }
 
 func TestATearDownIsAskedForOnce(t *testing.T) {
 	require.Equal(t,
 		[]string{"send deleted", "wait for teardown to end in available", "blocked: overtaken of teardown"},
-		follow(t, plan.Wish{Goal: plan.Unprovisioned, Policy: mayDestroy}, states.Active, states.Deleting, states.Deploying),
+		follow(t, plan.Wish{Version: newest, Goal: plan.Unprovisioned, Policy: mayDestroy}, states.Active, states.Deleting, states.Deploying),
 		"who was given the node since keeps it")
 
 	require.Equal(t,
 		[]string{"send deleted", "done", "done"},
-		follow(t, plan.Wish{Goal: plan.Unprovisioned, Policy: mayDestroy}, states.Active, states.Available, states.Active))
+		follow(t, plan.Wish{Version: newest, Goal: plan.Unprovisioned, Policy: mayDestroy}, states.Active, states.Available, states.Active))
 }
 
 func TestAVerificationThatFailedIsNotRepeated(t *testing.T) {
-	wish := plan.Wish{Goal: plan.Manageable}
+	wish := plan.Wish{Version: newest, Goal: plan.Manageable}
 	const unverified = "blocked: needs retry of verification, before manage"
 	require.Equal(t,
 		[]string{"send manage", "wait for verification to end in manageable", unverified},
@@ -286,7 +301,7 @@ func TestAVerificationThatFailedIsNotRepeated(t *testing.T) {
 func TestAGoalThatIsLeftIsSoughtAnew(t *testing.T) {
 	require.Equal(t,
 		[]string{"send active", "done", "send active"},
-		follow(t, plan.Wish{Goal: plan.Active}, states.Available, states.Active, states.Available))
+		follow(t, plan.Wish{Version: newest, Goal: plan.Active}, states.Available, states.Active, states.Available))
 }
 
 func TestStepSaysHowManyRequestsAreLeft(t *testing.T) {
@@ -294,14 +309,14 @@ func TestStepSaysHowManyRequestsAreLeft(t *testing.T) {
 		states.Enroll: 3, states.Verifying: 2, states.Manageable: 2, states.Cleaning: 1, states.Available: 1, states.Deploying: 0,
 	}
 	for s, left := range want {
-		step, err := plan.Next(latest, node(s), plan.Wish{Goal: plan.Active})
+		step, err := plan.Next(latest, node(s), plan.Wish{Version: newest, Goal: plan.Active})
 		require.NoError(t, err)
 		require.Equal(t, left, step.Left, s)
 	}
 }
 
 func TestNextRefuses(t *testing.T) {
-	good := plan.Wish{Goal: plan.Active}
+	good := plan.Wish{Goal: plan.Active, Version: 113}
 	tests := map[string]struct {
 		table  *states.Table
 		node   machine.Node
@@ -320,13 +335,12 @@ func TestNextRefuses(t *testing.T) {
 			`state "none" is not one of 2026.2's: ` + latest.States().String()},
 		"a target at work": {latest, machine.Node{State: states.Cleaning, Target: states.Cleaning}, good, machine.ErrTarget,
 			`stored target "cleaning" is not one of 2026.2's stable states: ` + latest.Stable().String()},
-		"no goal": {latest, node(states.Active), plan.Wish{}, plan.ErrGoal,
+		"no goal": {latest, node(states.Active), plan.Wish{}, states.ErrUnknown,
 			`unknown goal "none"; known: enrolled, manageable, available, active, adopted, rescued, errored, deletable, ` +
-				`inspected, cleaned, rebuilt, serviced, unprovisioned, and the stable states' words`},
-		"a number as goal": {latest, node(states.Active), plan.Wish{Goal: 200}, plan.ErrGoal,
-			(&plan.GoalError{Word: "Goal(200)"}).Error()},
-		"a version to come": {states.Kilo.Table(), node(states.Active), plan.Wish{Goal: plan.Active, Version: 7}, plan.ErrVersion,
-			"API version 1.7 is not one of kilo's: 1.1 to 1.6"},
+				`inspected, cleaned, rebuilt, serviced, unprovisioned, the stable states' words`},
+		"a number as goal": {latest, node(states.Active), plan.Wish{Goal: 200}, states.ErrUnknown,
+			`unknown goal "Goal(200)"; known: enrolled, manageable, available, active, adopted, rescued, errored, deletable, ` +
+				`inspected, cleaned, rebuilt, serviced, unprovisioned, the stable states' words`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

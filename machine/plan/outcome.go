@@ -1,8 +1,7 @@
 package plan
 
 import (
-	"slices"
-
+	"github.com/ironstate/ironstate/internal/enum"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -24,16 +23,25 @@ const (
 	// Moved: the node is where what the request started cannot have led;
 	// someone else has moved it, before or after the end.
 	Moved
+	// Unknown: the node is in a state that the table does not have, of a server
+	// newer than this module ([states.UnknownState]). Look again later.
+	Unknown
 )
 
-var verdictWords = []string{"none", "in progress", "succeeded", "failed", "moved"}
+var verdictWords = &enum.Words{Type: "Verdict", Kind: "verdict", Words: []string{
+	"none", "in progress", "succeeded", "failed", "moved", "unknown",
+}}
 
 // String returns the verdict in words, or a form like "Verdict(99)" for a number
 // that is none.
-func (v Verdict) String() string { return word(verdictWords, uint8(v), "Verdict") }
+func (v Verdict) String() string { return verdictWords.String(uint8(v)) }
 
-// MarshalText returns String.
-func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+// MarshalText returns the verdict in words. A number that is no verdict is a
+// [*states.UnknownError].
+func (v Verdict) MarshalText() ([]byte, error) { return verdictWords.Marshal(uint8(v)) }
+
+// UnmarshalText takes what MarshalText returns; v keeps its value on error.
+func (v *Verdict) UnmarshalText(text []byte) error { return enum.Unmarshal(verdictWords, v, text) }
 
 // Result is an answer of [Outcome]. It is a value and may be shared freely.
 type Result struct {
@@ -55,7 +63,7 @@ type Result struct {
 // finds the node in enroll again has failed. The automated cleaning of a node
 // that is marked as retired ends in manageable, which is Moved here.
 //
-// The errors are [*states.UnknownError] (no verb), [*machine.EventError] (not
+// The errors are [*states.UnknownError] (no verb), [*states.RequestError] (not
 // from that state), [machine.ErrNoTable], [*machine.StateError] and
 // [*machine.TargetError]. Source: where openstacksdk stops waiting, it is by the
 // same rules.
@@ -63,26 +71,39 @@ func Outcome(t *states.Table, before machine.Node, request string, now machine.N
 	if t == nil {
 		return Result{}, machine.ErrNoTable
 	}
-	b := bookOf(t)
+	x := indexOf(t)
 	before.State, now.State = named(before.State), named(now.State)
-	event, err := states.ParseVerb(request)
+	if _, err := states.ParseVerb(request); err != nil {
+		return Result{}, err
+	}
+	before.Target = orNone(before.Target)
+	if err := x.check(before); err != nil {
+		return Result{}, err
+	}
+	if now.State == states.UnknownState {
+		return Result{Verdict: Unknown}, nil
+	}
+	now.Target = orNone(now.Target)
+	if err := x.check(now); err != nil {
+		return Result{}, err
+	}
+	after, err := before.Request(t, request, x.highest)
 	if err != nil {
 		return Result{}, err
 	}
-	first, ok := t.Next(before.State, event)
-	if !ok || !b.knows(before) || !b.knows(now) {
-		return Result{}, b.refuse(before, event, now)
-	}
-	switch b.judge(before, event, first, now) {
-	case Failed:
+	verdict := x.judge(after, now)
+	if verdict == Failed {
 		return Result{Failed, now.LastError}, nil
-	case Succeeded:
-		return Result{Verdict: Succeeded}, nil
-	case InProgress:
-		return Result{Verdict: InProgress}, nil
-	default:
-		return Result{Verdict: Moved}, nil
 	}
+	return Result{Verdict: verdict}, nil
+}
+
+// orNone returns no target for one that is not known.
+func orNone(target states.State) states.State {
+	if target == states.UnknownState {
+		return states.NoState
+	}
+	return target
 }
 
 // named returns the state that null is shown for.
@@ -93,34 +114,21 @@ func named(s states.State) states.State {
 	return s
 }
 
-// refuse returns the first error of an Outcome.
-func (b *book) refuse(before machine.Node, event states.Event, now machine.Node) error {
-	for _, n := range [...]machine.Node{before, now} {
-		if err := b.check(n); err != nil {
-			return err
-		}
-	}
-	return &machine.EventError{
-		Series: b.table.Series(), State: before.State, Event: event, Allowed: slices.Collect(b.table.Events(before.State)),
-	}
-}
-
-// judge compares a node with what an event that led to first may lead to.
-func (b *book) judge(before machine.Node, event states.Event, first states.State, now machine.Node) Verdict {
-	_, manual := b.manually(first)
-	manual = manual && (event == states.EventClean || b.at(before.State, before.Target) != place(before.State))
-	end := b.ends[first]
+// judge compares a node with what a request may lead to that has moved it to after.
+func (x *index) judge(after, now machine.Node) Verdict {
+	manual := x.at(after) != position(after.State)
+	end := x.ends[after.State]
 	switch {
 	case now.State == end, manual && now.State == states.Manageable:
 		return Succeeded
-	case b.kinds[now.State] != resting:
-		if !b.reach[first].Has(now.State) || !manual && b.at(now.State, now.Target) != place(now.State) {
+	case !x.rests(now.State):
+		if !x.reach[after.State].Has(now.State) || !manual && x.at(now) != position(now.State) {
 			return Moved
 		}
 		return InProgress
-	case b.failed.Has(now.State):
+	case x.phases[now.State] == states.PhaseFailed:
 		return Failed
-	case now.State == states.Enroll && b.failsInEnroll(first, end, manual, now):
+	case now.State == states.Enroll && x.failsInEnroll(after.State, end, manual, now):
 		return Failed
 	default:
 		return Moved
@@ -130,6 +138,6 @@ func (b *book) judge(before machine.Node, event states.Event, first states.State
 // failsInEnroll reports whether a node in enroll says that a request has failed:
 // verification ends there, and openstacksdk takes a last error for the failure
 // of whatever leads to manageable.
-func (b *book) failsInEnroll(first, end states.State, manual bool, now machine.Node) bool {
-	return b.reach[first].Has(states.Enroll) || now.LastError != "" && (manual || end == states.Manageable)
+func (x *index) failsInEnroll(first, end states.State, manual bool, now machine.Node) bool {
+	return x.reach[first].Has(states.Enroll) || now.LastError != "" && (manual || end == states.Manageable)
 }

@@ -176,7 +176,7 @@ func TestOutcomeRefuses(t *testing.T) {
 	}{
 		"no table":           {nil, node(states.Enroll), "manage", node(states.Enroll), machine.ErrNoTable},
 		"no verb":            {latest, node(states.Enroll), "done", node(states.Enroll), states.ErrUnknown},
-		"not from there":     {latest, node(states.Enroll), "provide", node(states.Enroll), machine.ErrNotAllowed},
+		"not from there":     {latest, node(states.Enroll), "provide", node(states.Enroll), states.ErrNotAllowed},
 		"a foreign state":    {states.Kilo.Table(), node(states.Rescue), "rescue", node(states.Rescue), machine.ErrNoSuchState},
 		"a foreign state to": {states.Kilo.Table(), node(states.Available), "active", node(states.Rescue), machine.ErrNoSuchState},
 		"a bad target": {latest, node(states.Available), "active",

@@ -25,20 +25,20 @@ func Path(t *states.Table, from, to states.State, avoid ...states.Event) ([]stat
 	if err := checkStates(t, from, to); err != nil {
 		return nil, err
 	}
-	b := bookOf(t)
-	legs := slices.DeleteFunc(b.strictLegs(), func(l leg) bool { return slices.Contains(avoid, l.row.Event) })
-	c := newCompass(legs, short, b.places(to)...)
-	begin := slices.MinFunc(b.places(from), func(x, y place) int { return cmp.Compare(c.weight[x], c.weight[y]) })
+	x := indexOf(t)
+	edges := slices.DeleteFunc(x.conductorEdges(), func(l edge) bool { return slices.Contains(avoid, l.row.Event) })
+	c := newShortestPaths(edges, brevity(t), x.positions(to)...)
+	begin := slices.MinFunc(x.positions(from), func(x, y position) int { return cmp.Compare(c.weight[x], c.weight[y]) })
 	if c.weight[begin] == unreachable {
 		return nil, &PathError{Series: t.Series(), From: from, To: to}
 	}
-	return c.way(begin), nil
+	return c.path(begin), nil
 }
 
-// places returns the places of a state.
-func (b *book) places(s states.State) []place {
-	all := []place{place(s)}
-	if at, ok := b.manually(s); ok {
+// positions returns the positions of a state.
+func (x *index) positions(s states.State) []position {
+	all := []position{position(s)}
+	if at, ok := x.manualPosition(s); ok {
 		all = append(all, at)
 	}
 	return all

@@ -201,7 +201,7 @@ func isGoal(c *conductor, goal plan.Goal, s states.State) bool {
 	case plan.Errored:
 		return s == states.Error
 	case plan.Deletable:
-		return c.table.DeleteAllowed().Has(s)
+		return c.table.CanDelete(s, false)
 	default:
 		return false
 	}
@@ -373,7 +373,7 @@ func TestTheStoredTargetCountsInCleaningAlone(t *testing.T) {
 		table := series.Table()
 		for _, goal := range plan.AllGoals() {
 			for _, policy := range policies(1) {
-				wish := plan.Wish{Goal: goal, Policy: policy}
+				wish := plan.Wish{Goal: goal, Policy: policy, Version: series.MaxAPIVersion()}
 				for s := range table.States().All() {
 					want, err := plan.Next(table, machine.Node{State: s}, wish)
 					require.NoError(t, err)

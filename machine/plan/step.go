@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"github.com/ironstate/ironstate/internal/enum"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -23,57 +24,24 @@ const (
 	Blocked
 )
 
-var actionWords = []string{"none", "send", "wait", "done", "blocked"}
+var actionWords = &enum.Words{Type: "Action", Kind: "action", Words: []string{"none", "send", "wait", "done", "blocked"}}
 
 // String returns the word of the constant in lower case, or a form like
 // "Action(99)" for a number that is none.
-func (a Action) String() string { return word(actionWords, uint8(a), "Action") }
+func (a Action) String() string { return actionWords.String(uint8(a)) }
 
-// MarshalText returns String.
-func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+// MarshalText returns the word. A number that is no action is a
+// [*states.UnknownError].
+func (a Action) MarshalText() ([]byte, error) { return actionWords.Marshal(uint8(a)) }
 
-// Argument is what a request must carry beside its verb. The constants' words
-// are the names of the request's fields.
-type Argument uint8
+// UnmarshalText takes what MarshalText returns; a keeps its value on error.
+func (a *Action) UnmarshalText(text []byte) error { return enum.Unmarshal(actionWords, a, text) }
 
-const (
-	// NoArgument: the verb is enough.
-	NoArgument Argument = iota
-	// CleanSteps ("clean_steps") goes with clean.
-	CleanSteps
-	// ServiceSteps ("service_steps") goes with service.
-	ServiceSteps
-	// RescuePassword ("rescue_password") goes with rescue; it must not be blank.
-	RescuePassword
-)
-
-var argumentWords = []string{"none", "clean_steps", "service_steps", "rescue_password"}
-
-// String returns the field's name, or a form like "Argument(99)" for a number
-// that is none.
-func (a Argument) String() string { return word(argumentWords, uint8(a), "Argument") }
-
-// MarshalText returns String.
-func (a Argument) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-func argumentOf(e states.Event) Argument {
-	switch e {
-	case states.EventClean:
-		return CleanSteps
-	case states.EventService:
-		return ServiceSteps
-	case states.EventRescue:
-		return RescuePassword
-	default:
-		return NoArgument
-	}
-}
-
-// Reason is why a step is Blocked.
+// Reason is why nothing is sent.
 type Reason uint8
 
 const (
-	// NoReason: the step is not Blocked.
+	// NoReason: the node is at the goal, or on the way there.
 	NoReason Reason = iota
 	// NeedsRetry: Step.Work failed, or was tried and left by someone, and its
 	// retries are used up. A person must look at the node, or Policy.Retries be
@@ -93,18 +61,38 @@ const (
 	Overtaken
 	// NoWay: the series has no way from here to the goal.
 	NoWay
+	// UnknownState: the node is in a state that the table does not have, of a
+	// server newer than this module ([states.UnknownState]).
+	UnknownState
+	// InMaintenance: the node is in maintenance, which a person must end first.
+	InMaintenance
+	// PowerFailure: Ironic cannot read the node's power state and has put it into
+	// maintenance, which it ends itself once it can. The action is Wait.
+	PowerFailure
+	// Protected: the node is protected, which a person must end first.
+	Protected
+	// Retired: the node is retired, and is not provided.
+	Retired
+	// Reserved: the conductor is at work on the node and would answer 409. The
+	// action is Wait.
+	Reserved
 )
 
-var reasonWords = []string{
-	"none", "needs retry", "needs unhold", "needs destroy", "needs version", "overtaken", "no way",
-}
+var reasonWords = &enum.Words{Type: "Reason", Kind: "reason", Words: []string{
+	"none", "needs retry", "needs unhold", "needs destroy", "needs version", "overtaken", "no way", "unknown state",
+	"in maintenance", "power failure", "protected", "retired", "reserved",
+}}
 
 // String returns the reason in words, or a form like "Reason(99)" for a number
 // that is none.
-func (r Reason) String() string { return word(reasonWords, uint8(r), "Reason") }
+func (r Reason) String() string { return reasonWords.String(uint8(r)) }
 
-// MarshalText returns String.
-func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+// MarshalText returns the reason in words. A number that is no reason is a
+// [*states.UnknownError].
+func (r Reason) MarshalText() ([]byte, error) { return reasonWords.Marshal(uint8(r)) }
+
+// UnmarshalText takes what MarshalText returns; r keeps its value on error.
+func (r *Reason) UnmarshalText(text []byte) error { return enum.Unmarshal(reasonWords, r, text) }
 
 // Step is an answer of [Next]. It is a value and may be shared freely.
 type Step struct {
@@ -112,8 +100,12 @@ type Step struct {
 	// Verb is the word to PUT, for Send. For Blocked it is the word that would
 	// lead on, where there is one.
 	Verb string `json:"verb"`
-	// With is what must go with the verb.
-	With Argument `json:"with"`
+	// With is the field that must go with the verb, as [states.Event.Requires]
+	// names it; empty where there is none.
+	With string `json:"with"`
+	// Version is the API version to send the verb with: the wish's, or the
+	// series' highest where the wish's is higher.
+	Version states.APIVersion `json:"version"`
 	// Work is what the verb starts, what is waited for, or what failed or is
 	// held; NoWork where a verb moves the node at once.
 	Work Work `json:"work"`
@@ -122,7 +114,8 @@ type Step struct {
 	Call bool `json:"call"`
 	// Until is, for Wait, the state in which the work ends when it succeeds.
 	Until states.State `json:"until"`
-	// Reason is set for Blocked.
+	// Reason is set for Blocked, and for Wait where the conductor is not at work
+	// on the node's state.
 	Reason Reason `json:"reason"`
 	// Left is the number of requests still to send, this one included, if all
 	// work succeeds. For Blocked it is 0.
@@ -141,6 +134,9 @@ func (s Step) String() string {
 	case Send:
 		return "send " + s.request()
 	case Wait:
+		if s.Reason != NoReason {
+			return fmt.Sprintf("wait: %v, before %s", s.Reason, s.request())
+		}
 		return fmt.Sprintf("wait for %v to end in %v", s.Work, s.Until)
 	case Blocked:
 		text := "blocked: " + s.Reason.String()
@@ -157,8 +153,8 @@ func (s Step) String() string {
 }
 
 func (s Step) request() string {
-	if s.With == NoArgument {
+	if s.With == "" {
 		return s.Verb
 	}
-	return s.Verb + " with " + s.With.String()
+	return s.Verb + " with " + s.With
 }

@@ -1,18 +1,25 @@
 package plan
 
-import "github.com/ironstate/ironstate/states"
+import (
+	"github.com/ironstate/ironstate/internal/enum"
+	"github.com/ironstate/ironstate/states"
+)
 
 // Wish is all that [Next] has to know beside the node: what is wanted, what may
 // be done for it, and how far it has come. It is a value: store it next to the
 // node, as JSON for instance, compare it with ==, share copies.
 type Wish struct {
 	Goal Goal `json:"goal"`
-	// Version is the API version that requests are sent with. None is the
-	// highest of the table's series.
+	// Version is the API version that requests are sent with; none is 1.1, as in
+	// Ironic. One above the series' highest counts as the highest, so that a
+	// server newer than the table breaks nothing; see Step.Version.
 	Version states.APIVersion `json:"version"`
 	// Policy is what may be done; the zero Policy destroys, ends and retries
 	// nothing.
 	Policy Policy `json:"policy"`
+	// Facts is what else is known of the node now: look at the node anew before
+	// each call. It is no part of what is stored.
+	Facts Facts `json:"-"`
 	// Progress is Step.Progress of the last answer. A wish begins with the zero
 	// Progress; to make the same wish again, begin again.
 	Progress Progress `json:"progress"`
@@ -56,14 +63,15 @@ const (
 	Finished
 )
 
-var stageWords = []string{"open", "asked", "finished"}
+var stageWords = &enum.Words{Type: "Stage", Kind: "stage", Words: []string{"open", "asked", "finished"}}
 
 // String returns the word of the constant in lower case, or a form like
 // "Stage(99)" for a number that is none.
-func (s Stage) String() string { return word(stageWords, uint8(s), "Stage") }
+func (s Stage) String() string { return stageWords.String(uint8(s)) }
 
-// MarshalText returns String.
-func (s Stage) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+// MarshalText returns the word. A number that is no stage is a
+// [*states.UnknownError].
+func (s Stage) MarshalText() ([]byte, error) { return stageWords.Marshal(uint8(s)) }
 
 // UnmarshalText takes what MarshalText returns; s keeps its value on error.
-func (s *Stage) UnmarshalText(text []byte) error { return setWord(s, stageWords, text, "stage") }
+func (s *Stage) UnmarshalText(text []byte) error { return enum.Unmarshal(stageWords, s, text) }

@@ -2,9 +2,8 @@ package plan
 
 import (
 	"encoding/json"
-	"fmt"
-	"slices"
 
+	"github.com/ironstate/ironstate/internal/enum"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -40,18 +39,19 @@ const (
 	numWorks
 )
 
-var workWords = [numWorks]string{
+var workWords = &enum.Words{Type: "Work", Kind: "work", Words: []string{
 	"none", "verification", "inspection", "cleaning", "deployment", "adoption", "rescue", "unrescue", "service", "teardown",
-}
+}}
 
 // String returns the word, or a form like "Work(99)" for a number that is none.
-func (w Work) String() string { return word(workWords[:], uint8(w), "Work") }
+func (w Work) String() string { return workWords.String(uint8(w)) }
 
-// MarshalText returns String.
-func (w Work) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
+// MarshalText returns the word. A number that is no work is a
+// [*states.UnknownError].
+func (w Work) MarshalText() ([]byte, error) { return workWords.Marshal(uint8(w)) }
 
 // UnmarshalText takes what MarshalText returns; w keeps its value on error.
-func (w *Work) UnmarshalText(text []byte) error { return setWord(w, workWords[:], text, "work") }
+func (w *Work) UnmarshalText(text []byte) error { return enum.Unmarshal(workWords, w, text) }
 
 // workOf has the work that a state belongs to: is it under way there, held or
 // failed.
@@ -108,25 +108,5 @@ func (c *Counts) UnmarshalJSON(data []byte) error {
 	for w, n := range set {
 		c[w] = n
 	}
-	return nil
-}
-
-// The words of the small vocabularies.
-
-func word(words []string, n uint8, goType string) string {
-	if int(n) < len(words) {
-		return words[n]
-	}
-	return numbered(goType, n)
-}
-
-func numbered(goType string, n uint8) string { return fmt.Sprintf("%s(%d)", goType, n) }
-
-func setWord[T ~uint8](value *T, words []string, text []byte, kind string) error {
-	n := slices.Index(words, string(text))
-	if n < 0 {
-		return fmt.Errorf("unknown %s %.64q; known: %q", kind, text, words)
-	}
-	*value = T(n)
 	return nil
 }

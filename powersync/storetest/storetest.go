@@ -247,11 +247,13 @@ func race(ctx context.Context, s powersync.Store, r powersync.Record) (won strin
 	var errs [8]error
 	var writers sync.WaitGroup
 	for i := range errs {
-		writers.Go(func() {
+		writers.Add(1)
+		go func() {
+			defer writers.Done()
 			mine := r
 			mine.LastError = fmt.Sprint(i)
 			errs[i] = s.Update(ctx, mine)
-		})
+		}()
 	}
 	writers.Wait()
 	winners := 0

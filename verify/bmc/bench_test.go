@@ -84,14 +84,11 @@ func verifyFleet(b *testing.B, configs []bmc.Config, nodes, atOnce int) int {
 			}
 		}
 	}
-	err := verify.ManageAll(context.Background(), jobs, atOnce, func(r verify.Result) {
+	for r := range verify.ManageAll(context.Background(), jobs, atOnce) {
 		if r.Err != nil {
 			b.Error(r.Err)
 		}
 		count()
-	})
-	if err != nil {
-		b.Fatal(err)
 	}
 	return most
 }

@@ -11,8 +11,9 @@
 // With -o and without -format, the file's extension says the format. The file is
 // replaced when all of it is written, or left as it was.
 //
-// The exit status is 2 for flags that do not fit, 1 when drawing or writing
-// fails; the reason is one line on standard error.
+// The exit status is 0 when the diagram is written, 2 for flags that do not fit, 1
+// when drawing or writing fails, and 130 or 143 when SIGINT or SIGTERM comes first;
+// the reason is one line on standard error.
 package main
 
 import (
@@ -23,18 +24,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 
 	"github.com/ironstate/ironstate/graph/render"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
-}
+func main() { os.Exit(run(untilSignal(), os.Args[1:], os.Stdout, os.Stderr)) }
 
 // Exit statuses.
 const (
@@ -45,26 +40,37 @@ const (
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := draw(ctx, args, stdout)
-	if err == nil || errors.Is(err, flag.ErrHelp) {
+	if err == nil {
 		return success
 	}
-	fmt.Fprintln(stderr, "stategraph:", strings.Join(strings.Fields(err.Error()), " "))
-	if errors.Is(err, errWrite) || errors.Is(err, render.ErrLayout) || ctx.Err() != nil {
-		return failure
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
 	}
-	return misuse
+	fmt.Fprintln(stderr, "stategraph:", strings.Join(strings.Fields(err.Error()), " "))
+	var signal stopped
+	switch {
+	case errors.As(err, &signal):
+		return signal.status()
+	case errors.Is(err, errWrite), errors.Is(err, render.ErrLayout), ctx.Err() != nil:
+		return failure
+	default:
+		return misuse
+	}
 }
 
 // draw does what the flags say. The diagram is whole before any of it is
 // written.
 func draw(ctx context.Context, args []string, stdout io.Writer) error {
-	o, err := parse(args, stdout)
+	var out bytes.Buffer
+	o, err := parse(args, &out)
+	if errors.Is(err, flag.ErrHelp) {
+		return save(ctx, "", out.Bytes(), stdout)
+	}
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
 	if err := o.format(ctx, &out, o.diagram); err != nil {
 		return err
 	}
-	return save(o.file, out.Bytes(), stdout)
+	return save(ctx, o.file, out.Bytes(), stdout)
 }

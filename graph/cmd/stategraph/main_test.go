@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -34,7 +33,8 @@ func TestWhatIsWritten(t *testing.T) {
 		"html":        {"-format html", []string{"<!DOCTYPE html>", "<svg "}},
 		"series":      {"-format json -series xena", []string{`"series": "xena"`, `"api_version": "1.78"`}},
 		"code name":   {"-format json -series epoxy", []string{`"series": "2025.1"`}},
-		"diff":        {"-format json -diff zed", []string{`"since": "zed"`, `"change": "added"`}},
+		"capitals":    {"-format json -series Zed", []string{`"series": "zed"`}},
+		"diff":        {"-format json -diff Zed", []string{`"since": "zed"`, `"change": "added"`}},
 		"removed":     {"-format json -series stein -diff rocky", []string{`"change": "removed"`}},
 		"from":        {"-format mermaid -from active", []string{"active --> rescuing"}},
 		"only":        {"-format mermaid -only enroll,verifying", []string{"verifying --> enroll : fail"}},
@@ -80,7 +80,8 @@ func TestMisuseIsOneLineAndStatus2(t *testing.T) {
 		{[]string{"-format", "gif"}, `unknown format "gif"; known: dot, html, json, mermaid, png, svg`},
 		{[]string{"-o", "x.jpg"}, `unknown format "jpg"; known: dot, html, json, mermaid, png, svg`},
 		{[]string{"-series", "bexar"}, `unknown series "bexar"; known: kilo`},
-		{[]string{"-series", "none"}, "no table"},
+		{[]string{"-series", "none"}, "no machine of series none: name one, as in -series zed"},
+		{[]string{"-series", "zed", "-diff", "2026.2"}, "what changed since 2026.2 cannot be shown in zed; exchange the two"},
 		{[]string{"-diff", "2030.1"}, `unknown series "2030.1"`},
 		{[]string{"-from", "ready"}, `unknown state "ready"; known: enroll`},
 		{[]string{"-from", "deleted"}, `state "deleted" is not one of 2026.2's`},
@@ -88,9 +89,9 @@ func TestMisuseIsOneLineAndStatus2(t *testing.T) {
 		{[]string{"-path", "enroll,active"}, `no such transition: from "enroll" to "active" in 2026.2`},
 		{[]string{"-path", "enroll,,active"}, `list of states: unknown state ""`},
 		{[]string{"-only", "x"}, `list of states: unknown state "x"`},
-		{[]string{"-path", "none"}, `state "none" is not one of`},
-		{[]string{"-direction", "up"}, `direction "UP"; known: TB, LR`},
-		{[]string{"-theme", "blue"}, `theme "blue"; known: light, dark`},
+		{[]string{"-path", "none"}, `list of states: unknown state "none"`},
+		{[]string{"-direction", "up"}, `unknown direction "up"; known: TB, LR`},
+		{[]string{"-theme", "blue"}, `unknown theme "blue"; known: light, dark`},
 		{[]string{"-link", "javascript:{state}"}, "links are paths or http and https URLs"},
 		{[]string{"-no\nsuch"}, "flag provided but not defined"},
 		{[]string{"-series"}, "flag needs an argument"},
@@ -113,20 +114,20 @@ func TestHelpIsNoError(t *testing.T) {
 	require.Contains(t, stdout, "-path states")
 }
 
-func TestFailureToWriteIsStatus1(t *testing.T) {
-	_, stderr, code := execute("-format", "dot", "-o", filepath.Join(t.TempDir(), "none", "x.dot"))
-	require.Equal(t, 1, code)
-	require.Contains(t, stderr, "stategraph: write: ")
-	require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
-
-	var problems bytes.Buffer
-	require.Equal(t, 1, run(context.Background(), []string{"-format", "dot"}, broken{}, &problems))
-	require.Equal(t, "stategraph: write: broken pipe\n", problems.String())
+func TestFailureToWriteIsStatus1AndNamesTheFile(t *testing.T) {
+	dir := t.TempDir()
+	nowhere := filepath.Join(dir, "none", "x.dot")
+	for _, c := range []struct{ file, reason string }{
+		{nowhere, "no such file or directory"},
+		{dir, "is a directory"},
+		{filepath.Join(os.DevNull, "x.dot"), "not a directory"},
+	} {
+		stdout, stderr, code := execute("-format", "dot", "-o", c.file)
+		require.Equal(t, 1, code)
+		require.Empty(t, stdout)
+		require.Equal(t, "stategraph: write "+c.file+": "+c.reason+"\n", stderr)
+	}
 }
-
-type broken struct{}
-
-func (broken) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
 func TestInterruptedIsStatus1(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -156,9 +157,28 @@ func TestFilesAreReplacedWhole(t *testing.T) {
 	_, err = png.Decode(f)
 	require.NoError(t, err, "the extension says the format")
 
+	info, err := f.Stat()
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "the file's mode stays")
+
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, left, 1, "no file is left beside it")
+}
+
+func TestASymbolicLinkStays(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "states.dot"), filepath.Join(dir, "link.dot")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	require.NoError(t, os.Symlink(file, link))
+	_, stderr, code := execute("-o", link)
+	require.Zero(t, code, stderr)
+	to, err := os.Readlink(link)
+	require.NoError(t, err)
+	require.Equal(t, file, to)
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(data), "digraph")
 }
 
 func TestADeviceIsWrittenTo(t *testing.T) {

@@ -99,6 +99,9 @@ func parse(args []string, help io.Writer) (*options, error) {
 }
 
 func (v *values) options() (*options, error) {
+	if v.series == states.NoSeries {
+		return nil, errors.New("there is no machine of series none: name one, as in -series zed")
+	}
 	d := v.diagram
 	d.Table, d.Since = v.series.Table(), v.since.Table()
 	d.From, d.Current = v.from, v.current
@@ -150,12 +153,23 @@ func parseStates(list string) ([]states.State, error) {
 	var way []states.State
 	for word := range strings.SplitSeq(list, ",") {
 		s, err := states.Parse(strings.TrimSpace(word))
+		if err == nil && s == states.NoState {
+			err = &states.UnknownError{Kind: "state", Word: word, Known: slices.Collect(stateWords)}
+		}
 		if err != nil {
 			return nil, fmt.Errorf("list of states: %w", err)
 		}
 		way = append(way, s)
 	}
 	return way, nil
+}
+
+func stateWords(yield func(string) bool) {
+	for s := range states.AllStates() {
+		if !yield(s.String()) {
+			return
+		}
+	}
 }
 
 // writer returns what writes the format that the flags name, or the file's
@@ -167,7 +181,7 @@ func (v *values) writer() (writer, error) {
 	}
 	write, ok := writers[format]
 	if !ok {
-		return nil, fmt.Errorf("unknown format %q; known: %s", format, formats())
+		return nil, &states.UnknownError{Kind: "format", Word: format, Known: slices.Sorted(maps.Keys(writers))}
 	}
 	return write, nil
 }

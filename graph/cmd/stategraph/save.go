@@ -1,40 +1,86 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
 
+// errWrite: the diagram could not be written. The error names the file as the user
+// did.
 var errWrite = errors.New("write")
 
 // save writes to a file, or to standard output where it has no name.
-func save(file string, data []byte, stdout io.Writer) error {
+func save(ctx context.Context, file string, data []byte, stdout io.Writer) error {
 	var err error
 	if file == "" || file == "-" {
-		_, err = stdout.Write(data)
+		file = "standard output"
+		err = unlessEnded(ctx, func() error {
+			_, err := stdout.Write(data)
+			return err
+		})
 	} else {
-		err = replace(file, data)
+		err = replace(ctx, file, data)
 	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", errWrite, err)
+	if err == nil || ctx.Err() != nil {
+		return err
 	}
-	return nil
+	return fmt.Errorf("%w %s: %w", errWrite, file, reason(err))
+}
+
+// reason returns an error without the path that the program chose.
+func reason(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	default:
+		return err
+	}
+}
+
+// unlessEnded calls a function that may wait for a reader, as a pipe's, and
+// abandons it when the context ends: the program is about to exit.
+func unlessEnded(ctx context.Context, write func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- write() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // replace writes a file beside the named one and then gives it its name, so that
-// nobody sees half of it. What is no regular file, as a pipe, is written to.
-func replace(file string, data []byte) error {
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(file, data, 0)
+// nobody sees half of it. A pipe or device is written to. A symbolic link stays,
+// and so does the mode of the file.
+func replace(ctx context.Context, file string, data []byte) error {
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(file); err == nil {
+		if !info.Mode().IsRegular() {
+			return unlessEnded(ctx, func() error { return os.WriteFile(file, data, 0) })
+		}
+		mode = info.Mode().Perm()
+		if file, err = filepath.EvalSymlinks(file); err != nil {
+			return err
+		}
 	}
 	beside, err := os.CreateTemp(filepath.Dir(file), ".stategraph-*")
 	if err != nil {
 		return err
 	}
-	err = fill(beside, data)
+	err = fill(beside, data, mode)
+	if err == nil {
+		err = context.Cause(ctx)
+	}
 	if err == nil {
 		err = os.Rename(beside.Name(), file)
 	}
@@ -44,8 +90,8 @@ func replace(file string, data []byte) error {
 	return nil
 }
 
-// fill writes a new file, makes it readable for all and closes it.
-func fill(f *os.File, data []byte) error {
+// fill writes a new file, sets its mode and closes it.
+func fill(f *os.File, data []byte, mode fs.FileMode) error {
 	_, err := f.Write(data)
-	return errors.Join(err, f.Chmod(0o644), f.Close())
+	return errors.Join(err, f.Chmod(mode), f.Close())
 }

@@ -13,8 +13,10 @@ mermaid.initialize({ startOnLoad: false, securityLevel: "strict" });
 async function understand(source) {
   await mermaid.parse(source);
   const { db } = await mermaid.mermaidAPI.getDiagramFromText(source);
+  const { themeCSS: css } = mermaid.mermaidAPI.getConfig();
   const { nodes, edges } = db.getData(); // what Mermaid's renderer is given
   return {
+    css,
     direction: db.getDirection(),
     accTitle: db.getAccTitle(),
     accDescription: db.getAccDescription(),
@@ -24,7 +26,7 @@ async function understand(source) {
       id: node.id,
       classes: node.cssClasses.split(" "),
     })),
-    edges: edges.map((edge) => ({ from: edge.start, to: edge.end, label: edge.label })),
+    edges: edges.map((edge) => ({ id: edge.id, from: edge.start, to: edge.end, label: edge.label })),
   };
 }
 

@@ -1,0 +1,108 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/internal/needs"
+)
+
+// In the environment of a child this has the test binary be the command.
+const asCommand = "STATEGRAPH_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// command returns the command as a process of its own, and its standard error.
+func command(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	program, err := os.Executable()
+	require.NoError(t, err)
+	c := exec.CommandContext(t.Context(), program, args...)
+	c.Env = append(os.Environ(), asCommand+"=1")
+	stderr := new(bytes.Buffer)
+	c.Stderr = stderr
+	return c, stderr
+}
+
+func TestAClosedPipeIsAnError(t *testing.T) {
+	reader, writer, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, reader.Close())
+	defer writer.Close()
+	c, stderr := command(t, "-format", "dot")
+	c.Stdout = writer
+	require.Error(t, c.Run())
+	require.Equal(t, "stategraph: write standard output: broken pipe\n", stderr.String())
+	require.Equal(t, failure, c.ProcessState.ExitCode())
+}
+
+func TestAFullDiskIsAnError(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	needs.Installed(t, err == nil, "the device /dev/full")
+	defer full.Close()
+	for name, args := range map[string][]string{
+		"standard output": {"-format", "dot"},
+		"/dev/full":       {"-format", "dot", "-o", "/dev/full"},
+	} {
+		c, stderr := command(t, args...)
+		c.Stdout = full
+		require.Error(t, c.Run())
+		require.Equal(t, "stategraph: write "+name+": no space left on device\n", stderr.String())
+		require.Equal(t, failure, c.ProcessState.ExitCode())
+	}
+	c, stderr := command(t, "-h")
+	c.Stdout = full
+	require.Error(t, c.Run())
+	require.Contains(t, stderr.String(), "no space left on device")
+}
+
+// Each signal comes while the command waits for its reader, who has read one byte.
+func TestSignalsEndIt(t *testing.T) {
+	for signal, want := range map[syscall.Signal]string{
+		syscall.SIGINT:  "stategraph: stopped by signal: interrupt\n",
+		syscall.SIGTERM: "stategraph: stopped by signal: terminated\n",
+	} {
+		dir := t.TempDir()
+		pipe := filepath.Join(dir, "states.png")
+		require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+		for _, file := range []string{"-", pipe} {
+			c, stderr := command(t, "-format", "png", "-o", file)
+			var reader io.Reader
+			var err error
+			if file == "-" {
+				reader, err = c.StdoutPipe()
+				require.NoError(t, err)
+			}
+			require.NoError(t, c.Start())
+			if file == pipe {
+				f, err := os.Open(pipe)
+				require.NoError(t, err)
+				defer f.Close()
+				reader = f
+			}
+			_, err = io.ReadFull(reader, make([]byte, 1))
+			require.NoError(t, err)
+			require.NoError(t, c.Process.Signal(signal))
+			require.Error(t, c.Wait())
+			require.Equal(t, want, stderr.String())
+			require.Equal(t, 128+int(signal), c.ProcessState.ExitCode())
+		}
+		left, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Len(t, left, 1, "nothing is left beside the pipe")
+	}
+}

@@ -1,0 +1,88 @@
+// Package boundedcall calls code of others that may panic, end its goroutine or
+// never return.
+package boundedcall
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+)
+
+// Do calls f in a goroutine of its own and returns what f returns. A panic of f is
+// a [*PanicError], as is a call that ends its goroutine with [runtime.Goexit].
+//
+// Do waits until ctx has ended, and then for the grace: a function that heeds its
+// context may have something to say, or to log out of. A value that f returns
+// within the grace counts like any other; a caller that wants none after the
+// deadline asks ctx. When the grace is over Do returns an [*AbandonedError] and
+// leaves f behind in its goroutine, its answer unheard.
+//
+// Do calls f also where ctx has ended already. It is safe for concurrent use.
+func Do[T any](ctx context.Context, grace time.Duration, f func(context.Context) (T, error)) (T, error) {
+	answers := make(chan answer[T], 1)
+	go func() {
+		a := answer[T]{err: &PanicError{}} // stands where f ends the goroutine
+		defer func() {
+			if value := recover(); value != nil {
+				a.err = &PanicError{Value: value, Stack: debug.Stack()}
+			}
+			answers <- a
+		}()
+		value, err := f(ctx)
+		a = answer[T]{value, err}
+	}()
+
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	case <-timer.C:
+		var none T
+		return none, &AbandonedError{Err: ctx.Err(), Returned: func() bool { return len(answers) > 0 }}
+	}
+}
+
+type answer[T any] struct {
+	value T
+	err   error
+}
+
+// PanicError is a panic of a function that was called. Its text tells the value
+// only where the Go runtime made it: any other may hold a secret.
+type PanicError struct {
+	Value any    // nil where the function ended its goroutine instead
+	Stack []byte // as [runtime/debug.Stack] has it; nil where Value is
+}
+
+func (e *PanicError) Error() string {
+	switch value := e.Value.(type) {
+	case nil:
+		return "the call ended its goroutine"
+	case runtime.Error:
+		return "panic: " + value.Error()
+	default:
+		return fmt.Sprintf("panic with a value of type %T", value)
+	}
+}
+
+// AbandonedError says that a function had not returned when its context had ended
+// and the grace was over. It unwraps to the context's error.
+type AbandonedError struct {
+	Err error
+	// Returned reports whether the function has returned since. It is safe for
+	// concurrent use.
+	Returned func() bool
+}
+
+func (e *AbandonedError) Error() string { return "the call does not return: " + e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *AbandonedError) Unwrap() error { return e.Err }

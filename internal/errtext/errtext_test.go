@@ -1,0 +1,51 @@
+package errtext_test
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/internal/errtext"
+)
+
+func TestClean(t *testing.T) {
+	long := strings.Repeat("x", errtext.MaxLen)
+	tests := map[string]struct{ text, want string }{
+		"empty":                {"", ""},
+		"plain":                {"no power: 95 °C", "no power: 95 °C"},
+		"escape sequences":     {"\x1b[31mred\x1b[0m\a", " [31mred [0m "},
+		"a C1 control":         {"a\u009bb", "a b"},
+		"line breaks and tabs": {"a\r\n\tb\u2028c", "a   b c"},
+		"right to left":        {"pass\u202edrow\u2066", "passdrow"},
+		"bad UTF-8":            {"a\xff\xfeb", "a\ufffdb"},
+		"just short enough":    {long, long},
+		"too long":             {long + "x", long[:errtext.MaxLen-6] + " [cut]"},
+		"cut within a character": {
+			strings.Repeat("x", errtext.MaxLen-7) + "€" + long, strings.Repeat("x", errtext.MaxLen-7) + " [cut]",
+		},
+		"long for what is left out": {strings.Repeat("\u202e", errtext.MaxLen) + "end", " [cut]"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) { require.Equal(t, test.want, errtext.Clean(test.text)) })
+	}
+	require.Zero(t, testing.AllocsPerRun(10, func() { errtext.Clean(long) }))
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("\x1b]0;title\a")
+	f.Add("\u202e\xff")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, text := range []string{text, strings.Repeat(text, 1+2*errtext.MaxLen/max(1, len(text)))} {
+			got := errtext.Clean(text)
+			require.True(t, utf8.ValidString(got))
+			require.LessOrEqual(t, len(got), errtext.MaxLen)
+			for _, r := range got {
+				require.False(t, unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r), "%U", r)
+			}
+			require.Equal(t, got, errtext.Clean(got), "a clean text stays as it is")
+		}
+	})
+}

@@ -1,0 +1,178 @@
+package lockstep
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
+)
+
+// factCases are the things that Ironic looks at beside a node's state: as columns
+// of its database, and as [plan.Facts].
+var factCases = []struct {
+	name  string
+	set   columns
+	facts plan.Facts
+}{
+	{"nothing", nil, plan.Facts{}},
+	{"maintenance", columns{"maintenance": 1}, plan.Facts{Maintenance: true}},
+	{
+		"maintenance for a power failure", columns{"maintenance": 1, "fault": plan.PowerFault},
+		plan.Facts{Maintenance: true, Fault: plan.PowerFault},
+	},
+	{
+		"maintenance for a clean failure", columns{"maintenance": 1, "fault": "clean failure"},
+		plan.Facts{Maintenance: true, Fault: "clean failure"},
+	},
+	{"protected", columns{"protected": 1}, plan.Facts{Protected: true}},
+	{"retired", columns{"retired": 1}, plan.Facts{Retired: true}},
+	{"a reservation", columns{"reservation": "somebody"}, plan.Facts{Reserved: true}},
+}
+
+// factRequests has a state and a goal for each request that the API takes from a
+// state in which a node rests.
+var factRequests = []struct {
+	from states.State
+	goal plan.Goal
+	verb string
+}{
+	{states.Enroll, plan.Manageable, "manage"},
+	{states.CleanFail, plan.Manageable, "manage"},
+	{states.Manageable, plan.Available, "provide"},
+	{states.Manageable, plan.Inspected, "inspect"},
+	{states.Manageable, plan.Cleaned, "clean"},
+	{states.Manageable, plan.Adopted, "adopt"},
+	{states.Available, plan.Active, "active"},
+	{states.Active, plan.Rebuilt, "rebuild"},
+	{states.Active, plan.Rescued, "rescue"},
+	{states.Active, plan.Unprovisioned, "deleted"},
+	{states.Rescue, plan.Active, "unrescue"},
+}
+
+// compareFacts puts each request to the API for a node with each fact, and
+// compares with whether [plan.Next] sends it.
+func compareFacts(ctx context.Context, i *Ironic) (Comparison, error) {
+	c := Comparison{Name: "API: what else decides about a request: maintenance, protected, retired, reserved, cleaning"}
+	for _, r := range factRequests {
+		for _, f := range factCases {
+			status, err := i.requestWith(ctx, r.from, f.set, r.verb)
+			if err != nil {
+				return c, err
+			}
+			step, err := nextWith(r.from, r.goal, f.facts)
+			if err != nil {
+				return c, err
+			}
+			if step.Verb != r.verb {
+				return c, fmt.Errorf("lockstep: the plan for %v in %v has %q, not %q", r.goal, r.from, step.Verb, r.verb)
+			}
+			c.compare(status == http.StatusAccepted, step.Action == plan.Send, "%s in %v with %s is sent", r.verb, r.from, f.name)
+		}
+	}
+	return c, c.compareCleaning(ctx, i)
+}
+
+func nextWith(from states.State, goal plan.Goal, facts plan.Facts) (plan.Step, error) {
+	policy := plan.Policy{MayDestroy: true, Retries: plan.Counts{plan.Cleaning: 1}}
+	wish := plan.Wish{Goal: goal, Version: Series.MaxAPIVersion(), Policy: policy, Facts: facts}
+	return plan.Next(Series.Table(), machine.Node{State: from}, wish)
+}
+
+// requestWith makes a request for a new node in a state and returns the status of
+// the answer.
+func (i *Ironic) requestWith(ctx context.Context, from states.State, set columns, verb string) (int, error) {
+	uuid, err := i.newNode(ctx, Done)
+	if err != nil {
+		return 0, err
+	}
+	all := rest(inState(from))
+	for column, value := range set {
+		all[column] = value
+	}
+	if _, err := i.database.write(uuid, all); err != nil {
+		return 0, err
+	}
+	answer, err := i.Client.Provision(ctx, Series.MaxAPIVersion(), uuid, bodyFor(verb))
+	return answer.Status, err
+}
+
+// compareCleaning provides a node whose cleaning fails by order, with automated
+// cleaning on and off: without it the node is available at once.
+func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
+	for _, off := range []bool{false, true} {
+		l, err := i.beginLife(ctx, states.Manageable)
+		if err != nil {
+			return err
+		}
+		if _, err := i.database.write(l.uuid, columns{"automated_clean": !off}); err != nil {
+			return err
+		}
+		step, err := nextWith(states.Manageable, plan.Available, plan.Facts{NoAutomatedClean: off})
+		if err != nil {
+			return err
+		}
+		outcome := Fail
+		if step.Work == plan.NoWork {
+			outcome = Done
+		}
+		if err := l.order(Fail); err != nil {
+			return err
+		}
+		if _, err := i.request(ctx, Series.MaxAPIVersion(), l.uuid, "provide"); err != nil {
+			return err
+		}
+		if err := l.ours.Request(ctx, "provide", Series.MaxAPIVersion()); err != nil {
+			return err
+		}
+		if err := l.work(ctx, outcome); err != nil {
+			return err
+		}
+		found, err := l.settle(ctx, fmt.Sprintf("provide with automated cleaning off: %v", off))
+		if err != nil {
+			return err
+		}
+		c.Compared++
+		if found != nil {
+			c.Differences = append(c.Differences, *found)
+		}
+	}
+	return nil
+}
+
+// compareRecords updates and deletes the record of a node in every state, and
+// compares with [states.Table.CanUpdate] and [states.Table.CanDelete].
+func compareRecords(ctx context.Context, i *Ironic) (Comparison, error) {
+	c := Comparison{Name: "API: updating and deleting the record in every state"}
+	table, newest := Series.Table(), Series.MaxAPIVersion()
+	for state := range table.States().All() {
+		for _, maintenance := range []bool{false, true} {
+			uuid, err := i.newNode(ctx, Done)
+			if err != nil {
+				return c, err
+			}
+			at := inState(state)
+			set := rest(at)
+			set["maintenance"] = maintenance
+			if _, err := i.database.write(uuid, set); err != nil {
+				return c, err
+			}
+			for _, v := range []states.APIVersion{1, 38, 39, newest} {
+				answer, err := i.Client.Patch(ctx, v, uuid, "/extra/note", "text")
+				if err != nil {
+					return c, err
+				}
+				c.compare(answer.Status == http.StatusOK, table.CanUpdate(at.State, at.Target, v), "%v is updated at %v", state, v)
+			}
+			answer, err := i.Client.Delete(ctx, newest, uuid)
+			if err != nil {
+				return c, err
+			}
+			c.compare(answer.Status == http.StatusNoContent, table.CanDelete(state, maintenance),
+				"%v is deleted, in maintenance: %v", state, maintenance)
+		}
+	}
+	return c, nil
+}

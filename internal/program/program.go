@@ -1,0 +1,157 @@
+// Package program is what the mains of the examples have in common: the process
+// ends only when the program has cleaned up, with a line that says why and an
+// exit status that a script can go by.
+package program
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// The exit statuses. A signal's is 128 and its number, as shells have it: 130 for
+// an interrupt, 143 for a termination.
+const (
+	Good = iota
+	Failed
+	Usage
+	signalled = 128
+)
+
+// ErrUsage, in an error's chain, says that the program was used wrongly.
+var ErrUsage = errors.New("wrong use")
+
+// usageError is an error about arguments, which its text speaks of already.
+type usageError struct{ error }
+
+func (usageError) Is(target error) bool { return target == ErrUsage }
+
+// Usagef returns an error that matches [ErrUsage].
+func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// A Func is a program. Its context ends with the first interrupt or termination,
+// and when out can no longer be written to; it cleans up and returns.
+type Func func(ctx context.Context, args []string, out, errOut io.Writer) error
+
+// Main runs a program on this process and ends it. A second signal ends it at
+// once.
+func Main(name string, f Func) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	// A pipe that is closed is an error of the write, not the end of the process.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	os.Exit(run(name, os.Args[1:], os.Stdout, os.Stderr, signals, f))
+}
+
+// Run runs a program with these arguments and returns its exit status.
+func Run(name string, args []string, out, errOut io.Writer, f Func) int {
+	return run(name, args, out, errOut, nil, f)
+}
+
+func run(name string, args []string, out, errOut io.Writer, signals chan os.Signal, f Func) int {
+	ctx, end := context.WithCancelCause(context.Background())
+	defer end(nil)
+	go func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			end(signalError{s})
+		case <-ctx.Done():
+		}
+	}()
+	written := &writer{to: out, end: end}
+	err := f(ctx, args, written, errOut)
+	if failed := written.failure(); failed != nil {
+		err = failed
+	} else if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
+		err = cause
+	}
+	return status(name, err, errOut)
+}
+
+func status(name string, err error, errOut io.Writer) int {
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return Good
+	}
+	fmt.Fprintf(errOut, "%s: %v\n", name, err)
+	var ended signalError
+	switch {
+	case errors.Is(err, ErrUsage):
+		return Usage
+	case errors.As(err, &ended):
+		if number, ok := ended.Signal.(syscall.Signal); ok {
+			return signalled + int(number)
+		}
+	}
+	return Failed
+}
+
+type signalError struct{ os.Signal }
+
+func (e signalError) Error() string { return "ended by a signal: " + e.String() }
+
+// writer ends the program when what it writes to fails.
+type writer struct {
+	to  io.Writer
+	end context.CancelCauseFunc
+
+	mu  sync.Mutex
+	err error
+}
+
+// Write implements [io.Writer].
+func (w *writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return 0, w.err
+	}
+	n, err := w.to.Write(p)
+	if err != nil {
+		w.err = fmt.Errorf("write the output: %w", err)
+		w.end(w.err)
+	}
+	return n, err
+}
+
+func (w *writer) failure() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// Parse parses flags. A wrong one, and any argument that is none, is an error
+// that matches [ErrUsage]; -h prints the flags to errOut and is [flag.ErrHelp].
+func Parse(flags *flag.FlagSet, args []string, errOut io.Writer) error {
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprintf(errOut, "usage of %s:\n", flags.Name())
+		flags.SetOutput(errOut)
+		flags.PrintDefaults()
+		return err
+	case err != nil:
+		return usageError{err}
+	case flags.NArg() > 0:
+		return Usagef("unexpected argument %q: want flags alone, see -h", flags.Arg(0))
+	default:
+		return nil
+	}
+}
+
+// Between returns an error that matches [ErrUsage] unless a flag's value is from
+// low to high.
+func Between(name string, value, low, high int) error {
+	if value < low || value > high {
+		return Usagef("-%s is %d: want %d to %d", name, value, low, high)
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package program
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestTheExitStatusAndTheLineSayHowItEnded(t *testing.T) {
+	for name, test := range map[string]struct {
+		err    error
+		status int
+		line   string
+	}{
+		"well":      {nil, Good, ""},
+		"with help": {flag.ErrHelp, Good, ""},
+		"failing":   {errors.New("no"), Failed, "p: no\n"},
+		"misused":   {Usagef("-x is %d", 1), Usage, "p: -x is 1\n"},
+	} {
+		var errOut bytes.Buffer
+		status := Run("p", nil, io.Discard, &errOut, func(context.Context, []string, io.Writer, io.Writer) error {
+			return test.err
+		})
+		require.Equal(t, test.status, status, name)
+		require.Equal(t, test.line, errOut.String(), name)
+	}
+}
+
+func TestASignalEndsTheProgramWhichCleansUp(t *testing.T) {
+	for signal, status := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143} {
+		signals := make(chan os.Signal, 1)
+		var errOut bytes.Buffer
+		clean := false
+		require.Equal(t, status, run("p", nil, io.Discard, &errOut, signals, func(ctx context.Context, _ []string, _, _ io.Writer) error {
+			defer func() { clean = true }()
+			signals <- signal
+			<-ctx.Done()
+			return ctx.Err()
+		}))
+		require.True(t, clean)
+		require.Equal(t, "p: ended by a signal: "+signal.String()+"\n", errOut.String())
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+func TestOutputThatCannotBeWrittenEndsTheProgram(t *testing.T) {
+	var errOut bytes.Buffer
+	require.Equal(t, Failed, Run("p", nil, full{}, &errOut, func(ctx context.Context, _ []string, out, _ io.Writer) error {
+		_, err := io.WriteString(out, "x")
+		require.ErrorIs(t, err, syscall.ENOSPC)
+		<-ctx.Done()
+		_, err = io.WriteString(out, "y")
+		require.Error(t, err)
+		return nil
+	}))
+	require.Equal(t, "p: write the output: no space left on device\n", errOut.String())
+}
+
+func TestFlagsAreParsed(t *testing.T) {
+	for args, want := range map[string]string{
+		"":     "",
+		"-n 3": "",
+		"-n x": `invalid value "x" for flag -n: parse error`,
+		"-m":   "flag provided but not defined: -m",
+		"now":  `unexpected argument "now": want flags alone, see -h`,
+		"-n 9": "-n is 9: want 0 to 5",
+	} {
+		flags := flag.NewFlagSet("p", flag.ContinueOnError)
+		n := flags.Int("n", 0, "")
+		err := Parse(flags, strings.Fields(args), io.Discard)
+		if err == nil {
+			err = Between("n", *n, 0, 5)
+		}
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, ErrUsage)
+		require.EqualError(t, err, want)
+	}
+	var help bytes.Buffer
+	require.ErrorIs(t, Parse(flag.NewFlagSet("p", flag.ContinueOnError), []string{"-h"}, &help), flag.ErrHelp)
+	require.Equal(t, "usage of p:\n", help.String())
+}

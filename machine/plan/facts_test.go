@@ -1,0 +1,151 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestNextKnowsWhatElseDecides(t *testing.T) {
+	maintenance := plan.Facts{Maintenance: true}
+	noPower := plan.Facts{Maintenance: true, Fault: plan.PowerFault}
+	cleanFailure := plan.Facts{Maintenance: true, Fault: "clean failure"}
+	protected, retired := plan.Facts{Protected: true}, plan.Facts{Retired: true}
+	reserved, noClean := plan.Facts{Reserved: true}, plan.Facts{NoAutomatedClean: true}
+	tests := map[string]struct {
+		from   states.State
+		goal   plan.Goal
+		policy plan.Policy
+		facts  plan.Facts
+		want   string
+	}{
+		"not deployed in maintenance":       {states.Available, plan.Active, careful, maintenance, "blocked: in maintenance, before active"},
+		"not rebuilt in maintenance":        {states.Active, plan.Rebuilt, mayDestroy, maintenance, "blocked: in maintenance, before rebuild"},
+		"not cleaned by hand":               {states.Manageable, plan.Cleaned, careful, maintenance, "blocked: in maintenance, before clean with clean_steps"},
+		"not rescued":                       {states.Active, plan.Rescued, careful, maintenance, "blocked: in maintenance, before rescue with rescue_password"},
+		"not unrescued":                     {states.Rescue, plan.Active, careful, maintenance, "blocked: in maintenance, before unrescue"},
+		"not serviced":                      {states.Active, plan.Serviced, careful, maintenance, "blocked: in maintenance, before service with service_steps"},
+		"a failed service is not aborted":   {states.ServiceFail, plan.Active, mayAbort, maintenance, "blocked: in maintenance, before abort"},
+		"managed, provided, torn down":      {states.Enroll, plan.Available, careful, maintenance, "send manage"},
+		"provided in maintenance":           {states.Manageable, plan.Available, careful, maintenance, "send provide"},
+		"torn down in maintenance":          {states.Active, plan.Available, mayDestroy, maintenance, "send deleted"},
+		"after a clean failure too":         {states.CleanFail, plan.Manageable, careful, cleanFailure, "send manage"},
+		"a person ends a clean failure":     {states.Manageable, plan.Cleaned, careful, cleanFailure, "blocked: in maintenance, before clean with clean_steps"},
+		"Ironic ends a power failure":       {states.Available, plan.Active, careful, noPower, "wait: power failure, before active"},
+		"deletable in maintenance":          {states.Active, plan.Deletable, careful, maintenance, "done"},
+		"protected from a tear-down":        {states.Active, plan.Available, mayDestroy, protected, "blocked: protected, before deleted"},
+		"protected from a rebuild":          {states.Active, plan.Rebuilt, mayDestroy, protected, "blocked: protected, before rebuild"},
+		"protected and rescued":             {states.Active, plan.Rescued, careful, protected, "send rescue with rescue_password"},
+		"protected from deletion":           {states.Manageable, plan.Deletable, careful, protected, "blocked: protected"},
+		"a retired node is not provided":    {states.Manageable, plan.Available, careful, retired, "blocked: retired, before provide"},
+		"a retired node is manageable":      {states.Cleaning, plan.Available, careful, retired, "wait for cleaning to end in manageable"},
+		"a retired node is torn down":       {states.Active, plan.Available, mayDestroy, retired, "send deleted"},
+		"a reserved node is busy":           {states.Available, plan.Active, careful, reserved, "wait: reserved, before active"},
+		"a reserved node may be there":      {states.Active, plan.Active, careful, reserved, "done"},
+		"a reserved node at work":           {states.Deploying, plan.Active, careful, reserved, "wait for deployment to end in active"},
+		"provided at once":                  {states.Manageable, plan.Available, careful, noClean, "send provide"},
+		"no cleaning is no retry":           {states.CleanFail, plan.Available, careful, noClean, "send manage"},
+		"a manual cleaning that failed":     {states.CleanFail, plan.Cleaned, careful, noClean, "blocked: needs retry of cleaning, before manage"},
+		"cleaning that failed, switched on": {states.CleanFail, plan.Available, careful, plan.Facts{}, "blocked: needs retry of cleaning, before manage"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			wish := plan.Wish{Goal: test.goal, Version: newest, Policy: test.policy, Facts: test.facts}
+			step, err := plan.Next(latest, node(test.from), wish)
+			require.NoError(t, err)
+			require.Equal(t, test.want, step.String())
+			if step.Action != plan.Send && step.Reason != plan.NoReason && step.Reason != plan.NeedsRetry {
+				require.Equal(t, wish.Progress, step.Progress, "nothing was sent")
+				require.Zero(t, step.Left)
+			}
+			if test.from == states.Manageable && test.facts == noClean {
+				require.Equal(t, plan.NoWork, step.Work, "available at once")
+				require.Zero(t, step.Progress.Tried)
+			}
+		})
+	}
+	manual := machine.Node{State: states.Cleaning, Target: states.Manageable}
+	step, err := plan.Next(latest, manual, plan.Wish{Goal: plan.Available, Version: newest, Facts: retired})
+	require.NoError(t, err)
+	require.Equal(t, "wait for cleaning to end in manageable", step.String())
+}
+
+func TestAServerNewerThanTheTablesBreaksNothing(t *testing.T) {
+	for _, v := range []states.APIVersion{newest, newest + 1, 65535} {
+		step, err := plan.Next(latest, node(states.Active), plan.Wish{Goal: plan.Rescued, Version: v})
+		require.NoError(t, err)
+		require.Equal(t, "send rescue with rescue_password", step.String())
+		require.Equal(t, newest, step.Version, "the highest that is known is to be sent")
+	}
+	step, err := plan.Next(latest, node(states.UnknownState), plan.Wish{Goal: plan.Active, Version: newest + 1})
+	require.NoError(t, err)
+	require.Equal(t, "blocked: unknown state", step.String())
+
+	headed := machine.Node{State: states.Cleaning, Target: states.UnknownState}
+	step, err = plan.Next(latest, headed, plan.Wish{Goal: plan.Available, Version: newest})
+	require.NoError(t, err)
+	require.Equal(t, "wait for cleaning to end in available", step.String())
+
+	result, err := plan.Outcome(latest, node(states.Available), "active", node(states.UnknownState))
+	require.NoError(t, err)
+	require.Equal(t, plan.Result{Verdict: plan.Unknown}, result)
+	result, err = plan.Outcome(latest, node(states.Available), "active",
+		machine.Node{State: states.Deploying, Target: states.UnknownState})
+	require.NoError(t, err)
+	require.Equal(t, plan.Result{Verdict: plan.InProgress}, result)
+}
+
+func TestNoVersionIsTheOldest(t *testing.T) {
+	step, err := plan.Next(latest, node(states.Enroll), plan.Wish{Goal: plan.Manageable})
+	require.NoError(t, err)
+	require.Equal(t, "blocked: needs version, before manage", step.String())
+	require.Equal(t, states.APIVersion(1), step.Version)
+	step, err = plan.Next(latest, node(states.NoState), plan.Wish{Goal: plan.Active})
+	require.NoError(t, err)
+	require.Equal(t, "send active", step.String(), "null is available")
+}
+
+func TestStepsAndResultsSurviveJSON(t *testing.T) {
+	for _, wish := range []plan.Wish{
+		{Goal: plan.Rescued, Version: newest},
+		{Goal: plan.Available, Version: newest, Policy: mayDestroy},
+		{Goal: plan.Active, Version: newest, Facts: plan.Facts{Maintenance: true}},
+	} {
+		for s := range latest.States().All() {
+			want, err := plan.Next(latest, node(s), wish)
+			require.NoError(t, err)
+			data, err := json.Marshal(want)
+			require.NoError(t, err)
+			var got plan.Step
+			require.NoError(t, json.Unmarshal(data, &got), string(data))
+			require.Equal(t, want, got)
+		}
+	}
+	for v := plan.NoVerdict; v <= plan.Unknown; v++ {
+		want := plan.Result{Verdict: v, Reason: "text"}
+		data, err := json.Marshal(want)
+		require.NoError(t, err)
+		var got plan.Result
+		require.NoError(t, json.Unmarshal(data, &got))
+		require.Equal(t, want, got)
+	}
+	var step plan.Step
+	require.ErrorIs(t, json.Unmarshal([]byte(`{"action": "jump"}`), &step), states.ErrUnknown)
+	_, err := json.Marshal(plan.Step{Reason: 99})
+	require.ErrorIs(t, err, states.ErrUnknown)
+}
+
+func TestAnAbortedServiceHasSucceededInActive(t *testing.T) {
+	for series, want := range map[states.Series]plan.Verdict{states.Epoxy: plan.Moved, states.Flamingo: plan.Succeeded} {
+		for _, before := range []states.State{states.ServiceWait, states.ServiceHold} {
+			result, err := plan.Outcome(series.Table(), node(before), "abort", node(states.Active))
+			require.NoError(t, err)
+			require.Equal(t, want, result.Verdict, "%v: %v", series, before)
+		}
+	}
+}

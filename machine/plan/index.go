@@ -1,0 +1,188 @@
+package plan
+
+import (
+	"slices"
+	"sort"
+	"sync"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Sizes of the lookups: powers of two with room for every state, and for the
+// positions of manual cleaning above.
+const (
+	maxStates    = 64
+	maxEvents    = 32
+	maxPositions = 64
+	manualOffset = position(40)
+)
+
+// A position is a state as the planner sees it: the number of the state, or
+// manualOffset above it where cleaning is a manual one and so ends in manageable.
+type position uint8
+
+// An index holds all that is worked out of a series' table, once.
+type index struct {
+	once     sync.Once
+	table    *states.Table
+	highest  states.APIVersion
+	manual   bool // the series has manual cleaning
+	phases   [maxStates]states.Phase
+	ends     [maxPositions]states.State // where the work of a position ends if it succeeds; a resting one is its own
+	reach    [maxStates]states.Set      // what the conductor alone may lead through from a state, to where it rests
+	requests []request
+	plans    []versionPlans
+	byAPI    []*versionPlans // by API version, that of 0 being the one of 1.1
+}
+
+// A request is one that the series' API takes.
+type request struct {
+	from  states.State
+	event states.Event
+	to    position
+	since states.APIVersion // the oldest version that has it
+}
+
+// versionPlans holds the routes for the API versions that take the same requests.
+type versionPlans struct {
+	routes [numGoals][2]routes // the second where a workload may be destroyed
+}
+
+// route returns the route from a position to a goal.
+func (p *versionPlans) route(g Goal, destroys bool, at position) route {
+	both := &p.routes[g]
+	if destroys {
+		return both[1][at]
+	}
+	return both[0][at]
+}
+
+var indexes = make([]index, states.Latest()+1)
+
+// verbs has the word of each event that can be requested.
+var verbs = func() (words [maxEvents]string) {
+	for e := range states.AllEvents() {
+		words[e] = e.Verb()
+	}
+	return words
+}()
+
+// indexOf returns the index of a table, which must have states.
+func indexOf(t *states.Table) *index {
+	x := &indexes[t.Series()]
+	x.once.Do(func() { x.build(t) })
+	return x
+}
+
+func (x *index) build(t *states.Table) {
+	x.table = t
+	x.highest = t.Series().MaxAPIVersion()
+	_, x.manual = t.Next(states.Cleaning, states.EventManage)
+	for s := range t.States().All() {
+		x.addState(s)
+	}
+	var sinces []states.APIVersion
+	for row := range t.Transitions() {
+		r, ok := x.requestOf(row)
+		if ok {
+			x.requests = append(x.requests, r)
+			sinces = append(sinces, r.since)
+		}
+	}
+	slices.Sort(sinces)
+	x.addPlans(slices.Compact(append([]states.APIVersion{1}, sinces...)))
+}
+
+func (x *index) addState(s states.State) {
+	x.phases[s] = x.table.Phase(s)
+	x.ends[s] = s
+	if !x.rests(s) {
+		x.ends[s] = x.table.Target(s)
+	}
+	if at, ok := x.manualPosition(s); ok {
+		x.ends[at] = states.Manageable
+	}
+	x.reach[s] = ledThrough(x.table, s)
+}
+
+// rests reports whether a request moves a node on from a state.
+func (x *index) rests(s states.State) bool {
+	return x.phases[s] == states.PhaseResting || x.phases[s] == states.PhaseFailed
+}
+
+// ledThrough returns the states through which the conductor alone may lead a
+// node that is at work in s, s and those that it rests in included.
+func ledThrough(t *states.Table, s states.State) states.Set {
+	seen := states.SetOf(s)
+	for todo := []states.State{s}; len(todo) > 0; todo = todo[1:] {
+		from := todo[0]
+		if phase := t.Phase(from); phase == states.PhaseResting || phase == states.PhaseFailed {
+			continue
+		}
+		for e := range t.Events(from) {
+			to, _ := t.Next(from, e)
+			requested := t.IsRequest(states.Transition{From: from, Event: e, To: to}) && e != states.EventUnhold
+			if !requested && !seen.Has(to) {
+				seen = seen.Union(states.SetOf(to))
+				todo = append(todo, to)
+			}
+		}
+	}
+	return seen
+}
+
+// requestOf returns the row as a request, if any API version of the series takes
+// it. A version that takes one is followed by none that refuses it.
+func (x *index) requestOf(row states.Transition) (request, bool) {
+	if !x.table.IsRequest(row) {
+		return request{}, false
+	}
+	verb := verbs[row.Event]
+	refusals := sort.Search(int(x.highest), func(n int) bool {
+		_, err := x.table.Request(row.From, verb, states.APIVersion(n+1))
+		return err == nil
+	})
+	after, err := machine.Node{State: row.From}.Request(x.table, verb, x.highest)
+	if err != nil {
+		return request{}, false
+	}
+	return request{row.From, row.Event, x.at(after), states.APIVersion(refusals + 1)}, true
+}
+
+// addPlans has the plans of API versions begin at each of the versions.
+func (x *index) addPlans(begins []states.APIVersion) {
+	x.plans = make([]versionPlans, len(begins))
+	x.byAPI = make([]*versionPlans, x.highest+1)
+	for n, begin := range begins {
+		for v := int(begin); v < len(x.byAPI); v++ {
+			x.byAPI[v] = &x.plans[n]
+		}
+		var taken []request
+		for _, r := range x.requests {
+			if r.since <= begin {
+				taken = append(taken, r)
+			}
+		}
+		for g := Enrolled; g < numGoals; g++ {
+			x.plan(&x.plans[n].routes[g], g, taken)
+		}
+	}
+	x.byAPI[0] = &x.plans[0]
+}
+
+// at returns the position of a node.
+func (x *index) at(n machine.Node) position {
+	if n.Target == states.Manageable {
+		if at, ok := x.manualPosition(n.State); ok {
+			return at
+		}
+	}
+	return position(n.State)
+}
+
+// manualPosition returns the position of a manual cleaning in a state, if there is
+// one.
+func (x *index) manualPosition(s states.State) (position, bool) {
+	return position(s) + manualOffset, x.manual && workOf[s] == Cleaning && !x.rests(s)
+}

@@ -1,0 +1,236 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// routes has the route from each position to a goal.
+type routes [maxPositions]route
+
+// A route is the first request of the shortest way from a position to a goal. While
+// work is under way or held, it is a request that ends the work, where that is
+// better than to wait for it.
+type route struct {
+	event  states.Event // NoEvent where there is nothing to request
+	starts Work         // the work that the event starts
+	redoes Work         // the work that has failed in the position and that the route does again
+	left   uint8        // the number of requests to the goal, once the work is done; noRoute where there is none
+	ended  uint8        // the same once event has ended the work, where one does
+}
+
+const (
+	noRoute = 255
+	longest = 16 // no route has more requests
+)
+
+// preference decides between routes that are equally long, after the goal's own
+// events: progress before work that is done again, and destruction last.
+var preference = []states.Event{
+	states.EventManage, states.EventProvide, states.EventDeploy, states.EventRebuild, states.EventInspect,
+	states.EventClean, states.EventAdopt, states.EventUnrescue, states.EventAbort, states.EventRescue,
+	states.EventService, states.EventUnhold, states.EventDelete,
+}
+
+// preferred returns the requests in the order of preference.
+func (g *goalRow) preferred(requests []request) []request {
+	order := append(slices.Clone(g.asks), preference...)
+	rank := func(r request) int { return slices.Index(order, r.event) }
+	return slices.SortedStableFunc(slices.Values(requests), func(a, b request) int { return cmp.Compare(rank(a), rank(b)) })
+}
+
+// A planner fills in the routes of one goal, from the goal backwards.
+type planner struct {
+	*index
+	*routes
+	goal     Goal
+	row      *goalRow
+	requests []request // the preferred first
+	destroys bool      // whether a workload may be destroyed
+}
+
+// plan fills in the routes to a goal that destroy no workload, and then those that
+// do, for the positions that have no other.
+func (x *index) plan(both *[2]routes, g Goal, requests []request) {
+	row := &goalRows[g]
+	p := planner{index: x, routes: &both[0], goal: g, row: row, requests: row.preferred(requests)}
+	p.start()
+	p.planResting()
+	p.planWorking()
+
+	both[1] = both[0]
+	p.routes, p.destroys = &both[1], true
+	p.planResting()
+	p.planWorking()
+}
+
+// start marks the goal's positions, and all others as without a route.
+func (p *planner) start() {
+	for at := range p.routes {
+		p.routes[at].left = noRoute
+	}
+	for s := range p.table.States().All() {
+		if p.rests(s) && p.isGoal(s) {
+			p.routes[s].left = 0
+		}
+	}
+}
+
+func (p *planner) isGoal(s states.State) bool {
+	return p.row.in.Has(s) || p.goal == Deletable && p.table.CanDelete(s, false)
+}
+
+// planResting finds the routes from the states that a request moves a node on from,
+// the nearest to the goal first.
+func (p *planner) planResting() {
+	for left := uint8(1); left <= longest; left++ {
+		for _, r := range p.requests {
+			here := &p.routes[r.from]
+			if p.rests(r.from) && here.left == noRoute && p.length(r) == left && p.permits(r) {
+				*here = route{event: r.event, starts: started(r.from, r.event), left: left}
+			}
+		}
+	}
+	for s := range p.table.States().All() {
+		if p.phases[s] == states.PhaseFailed && p.starts(s, workOf[s]) {
+			p.routes[s].redoes = workOf[s]
+		}
+	}
+}
+
+// length returns the number of requests to the goal by way of a request.
+func (p *planner) length(r request) uint8 {
+	if !p.endsInGoal() && slices.Contains(p.row.asks, r.event) {
+		return 1
+	}
+	if left := p.routes[p.ends[r.to]].left; left < longest {
+		return left + 1
+	}
+	return noRoute
+}
+
+// endsInGoal reports whether the goal is reached by being in a state.
+func (p *planner) endsInGoal() bool { return !p.row.once() || p.row.in.Len() > 0 }
+
+// permits reports whether a request may be part of a route to the goal.
+func (p *planner) permits(r request) bool {
+	if p.destroysWith(r) && !p.destroys {
+		return false
+	}
+	switch r.event {
+	case states.EventAdopt:
+		return p.goal == Adopted || r.from == states.AdoptFail && p.staysDeployed()
+	case states.EventDeploy, states.EventRebuild:
+		return p.goal != Adopted
+	default:
+		return true
+	}
+}
+
+// staysDeployed reports whether the goal is one of a deployed node.
+func (p *planner) staysDeployed() bool {
+	switch p.goal {
+	case Active, Rescued, Rebuilt, Serviced:
+		return true
+	default:
+		return false
+	}
+}
+
+// destroysWith reports whether a request destroys the workload that a node in
+// its state may carry. See the package comment for the reasons.
+func (p *planner) destroysWith(r request) bool {
+	switch r.event {
+	case states.EventDelete:
+		return true
+	case states.EventRebuild:
+		return r.from != states.DeployFail
+	case states.EventManage:
+		return r.from == states.AdoptFail && p.routes[states.Manageable].starts == Cleaning
+	default:
+		return false
+	}
+}
+
+// starts reports whether the route from a state starts a kind of work on its way
+// to the goal, the goal's own included.
+func (p *planner) starts(s states.State, work Work) bool {
+	for {
+		here := p.routes[s]
+		if here.event == states.NoEvent || here.starts == work {
+			return here.event != states.NoEvent
+		}
+		to, _ := p.table.Next(s, here.event)
+		s = p.ends[to]
+		if !p.endsInGoal() && slices.Contains(p.row.asks, here.event) {
+			return false
+		}
+	}
+}
+
+// planWorking finds the routes from where work is under way or held: on from where
+// the work ends, or a request that ends it.
+func (p *planner) planWorking() {
+	for at := range position(maxPositions) {
+		if end := p.ends[at]; end != states.NoState && position(end) != at {
+			p.routes[at] = route{left: p.routes[end].left}
+		}
+	}
+	for _, r := range p.requests {
+		if p.rests(r.from) || r.event != states.EventAbort && r.event != states.EventDelete {
+			continue
+		}
+		p.considerEnding(position(r.from), r)
+		if at, ok := p.manualPosition(r.from); ok {
+			p.considerEnding(at, r)
+		}
+	}
+}
+
+// considerEnding takes a request that ends the work of a position where, from there, the
+// goal is no further than from where the work would end, and what was ended need
+// not be done again. A tear-down must come nearer.
+func (p *planner) considerEnding(at position, r request) {
+	after := p.routes[p.ends[r.to]]
+	if !p.permits(r) || after.left == noRoute || p.starts(p.ends[r.to], workOf[r.from]) {
+		return
+	}
+	best := p.routes[p.ends[at]].left
+	if p.routes[at].event != states.NoEvent {
+		best = p.routes[at].ended
+	} else if r.event != states.EventDelete && best < noRoute {
+		best++
+	}
+	if after.left < best {
+		p.routes[at].event, p.routes[at].starts, p.routes[at].ended = r.event, started(r.from, r.event), after.left
+	}
+}
+
+// started returns the work that a request starts.
+func started(from states.State, e states.Event) Work {
+	switch e {
+	case states.EventManage:
+		if from == states.Enroll {
+			return Verification
+		}
+	case states.EventProvide, states.EventClean:
+		return Cleaning
+	case states.EventDeploy, states.EventRebuild:
+		return Deployment
+	case states.EventInspect:
+		return Inspection
+	case states.EventAdopt:
+		return Adoption
+	case states.EventRescue:
+		return Rescue
+	case states.EventUnrescue:
+		return Unrescue
+	case states.EventService:
+		return Service
+	case states.EventDelete:
+		return TearDown
+	}
+	return NoWork
+}

@@ -1,0 +1,159 @@
+package machine
+
+import "github.com/ironstate/ironstate/states"
+
+// The rules of Ironic's conductor: which event, target and last error a request or
+// a report comes to. Source: ironic/conductor/manager.py, cleaning.py and
+// deployments.py.
+
+// aborted is the last error of a node whose work was aborted.
+const aborted = "aborted by request"
+
+// Request returns the node after a request for a provision state that a client
+// makes of the API: PUT /v1/nodes/NODE/states/provision {"target": target} at
+// version v. Whatever goes with the request, a target of a manual cleaning or an
+// error that is over, is taken care of.
+//
+// Since 2025.2 one abort of a service leads through two transitions, by way of
+// ServiceFail to Active. Every other request is one transition.
+//
+// The error is the [*states.RequestError] that the API's answer is, [ErrNoTable],
+// or a [*TargetError] for a stored target that is not a stable state. The node is
+// then returned as it was. Request does not allocate when it succeeds.
+func (n Node) Request(t *states.Table, target string, v states.APIVersion) (Node, error) {
+	in, err := n.requested(t, target, v)
+	if err != nil {
+		return n, err
+	}
+	next, err := n.Apply(t, in)
+	if err == nil && in.Event == states.EventFail {
+		return next.Apply(t, serviceAborted)
+	}
+	return next, err
+}
+
+// Report returns the node after a report of the conductor or of the hardware about
+// the work of the node's state: done, fail, wait, resume or hold, with the text of
+// an error where there is one. What the report comes to depends on the work, and
+// is taken care of: done of a tear-down begins cleaning, done of a manual cleaning
+// ends in Manageable, and a manual cleaning keeps its target through waits, holds
+// and failures.
+//
+// The conductor's own events may be reported by name as well: EventManage in
+// Cleaning, which ends the automated cleaning of a retired node in Manageable, and
+// EventClean in Deleting.
+//
+// An event that is a client's to request, or that has no row in the node's state,
+// is an [*EventError]; the other errors are [*StateError], [*TargetError] and
+// [ErrNoTable]. The node is then returned as it was. Report does not allocate when
+// it succeeds.
+//
+// Ironic's built-in hold and wait steps, and unhold, forget the target of a manual
+// cleaning, which then ends in Available. Here it is kept.
+func (n Node) Report(t *states.Table, event states.Event, lastError string) (Node, error) {
+	in, err := n.reported(t, event, lastError)
+	if err != nil {
+		return n, err
+	}
+	return n.Apply(t, in)
+}
+
+// requested returns the input that a request comes to. The event of an aborted
+// service is EventFail, which serviceAborted follows.
+func (n Node) requested(t *states.Table, target string, v states.APIVersion) (Input, error) {
+	if t == nil {
+		return Input{}, ErrNoTable
+	}
+	event, err := t.Request(n.State, target, v)
+	if err != nil {
+		return Input{}, err
+	}
+	in := Input{Event: event, Work: true}
+	switch event {
+	case states.EventManage:
+		in.Work = n.State == states.Enroll
+	case states.EventClean:
+		in.Target = states.Manageable
+	case states.EventUnhold:
+		in.Work = n.State == states.ServiceHold
+		in.Target = n.manualTarget(t)
+	case states.EventAbort:
+		in.Target = n.manualTarget(t)
+		in.Work = n.State == states.RescueWait // which clears the error, as Ironic does
+		if !in.Work {
+			in.LastError = aborted
+		}
+		if n.abortsToActive(t) {
+			in.Event = states.EventFail
+		}
+	}
+	return in, nil
+}
+
+// serviceAborted follows the failure of a service that was aborted.
+var serviceAborted = Input{Event: states.EventAbort, LastError: aborted}
+
+// abortsToActive reports whether an abort of the node's work leads through
+// ServiceFail.
+func (n Node) abortsToActive(t *states.Table) bool {
+	if n.State != states.ServiceWait && n.State != states.ServiceHold {
+		return false
+	}
+	_, ok := t.Next(states.ServiceFail, states.EventAbort)
+	return ok
+}
+
+// reported returns the input that a report comes to.
+func (n Node) reported(t *states.Table, event states.Event, lastError string) (Input, error) {
+	if err := n.check(t); err != nil {
+		return Input{}, err
+	}
+	in := Input{Event: event, Target: n.manualTarget(t), LastError: lastError}
+	switch {
+	case event == states.EventDone && n.State == states.Deleting:
+		in.Event = states.EventClean
+	case event == states.EventDone && n.State == states.Cleaning && in.Target != states.NoState:
+		in.Event = states.EventManage
+	case event == states.EventFail && n.State == states.Deleting && t.Series() < states.Stein:
+		in.Event = states.EventError
+	}
+	if !isReport(t, n.State, in.Event) {
+		return Input{}, &EventError{Series: t.Series(), State: n.State, Event: event, Allowed: reports(t, n.State)}
+	}
+	return in, nil
+}
+
+// isReport reports whether the conductor fires an event in a state.
+func isReport(t *states.Table, from states.State, event states.Event) bool {
+	to, ok := t.Next(from, event)
+	return ok && !t.IsRequest(states.Transition{From: from, Event: event, To: to})
+}
+
+// reports returns the events that [Node.Report] takes in a state.
+func reports(t *states.Table, from states.State) []states.Event {
+	var events []states.Event
+	if from == states.Deleting {
+		events = append(events, states.EventDone)
+	}
+	for event := range t.Events(from) {
+		if isReport(t, from, event) {
+			events = append(events, event)
+		}
+	}
+	return events
+}
+
+// manualTarget returns Manageable for a node in a manual cleaning, which a series
+// has since Mitaka, and NoState for any other.
+func (n Node) manualTarget(t *states.Table) states.State {
+	if n.Target != states.Manageable {
+		return states.NoState
+	}
+	switch n.State {
+	case states.Cleaning, states.CleanWait, states.CleanHold:
+		if _, ok := t.Next(states.Cleaning, states.EventManage); ok {
+			return states.Manageable
+		}
+	}
+	return states.NoState
+}

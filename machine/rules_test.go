@@ -1,0 +1,281 @@
+//go:build go1.25
+
+package machine_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+// everyNode calls a function for each node that Ironic can have stored in a
+// series: every state, with no target and with every stable one.
+func everyNode(table *states.Table, f func(machine.Node)) {
+	for s := range table.States().All() {
+		f(machine.Node{State: s, LastError: "old"})
+		for target := range table.Stable().All() {
+			f(machine.Node{State: s, Target: target, LastError: "old"})
+		}
+	}
+}
+
+func isManual(table *states.Table, n machine.Node) bool {
+	cleaning := n.State == states.Cleaning || n.State == states.CleanWait || n.State == states.CleanHold
+	return cleaning && n.Target == states.Manageable && table.Series() >= states.Mitaka
+}
+
+// The state is the table's, the last error says the last thing that went wrong,
+// and a target is lost nowhere: in every series, from every node, for every word.
+func TestRequestsEverywhere(t *testing.T) {
+	for series := range states.AllSeries() {
+		table, v := series.Table(), series.MaxAPIVersion()
+		everyNode(table, func(n machine.Node) {
+			for _, word := range append(requestWords(), "done", "nonsense", "") {
+				event, refused := table.Request(n.State, word, v)
+				got, err := n.Request(table, word, v)
+				if refused != nil {
+					require.Equal(t, refused, err)
+					require.Equal(t, n, got)
+					continue
+				}
+				require.NoError(t, err)
+				to, _ := table.Next(n.State, event)
+				want := machine.Node{State: to, Target: table.Target(to)}
+				switch {
+				case event == states.EventAbort && to == states.ServiceFail && series >= states.Flamingo:
+					want = machine.Node{State: states.Active, LastError: "aborted by request"}
+				case event == states.EventAbort && n.State != states.RescueWait:
+					want.LastError = "aborted by request"
+				case event == states.EventManage && n.State != states.Enroll, event == states.EventUnhold && n.State != states.ServiceHold:
+					want.LastError = "old"
+				}
+				if event == states.EventClean || isManual(table, n) && to != states.Manageable {
+					want.Target = states.Manageable
+				}
+				require.Equal(t, want, got, "%v: %q of %+v", series, word, n)
+			}
+		})
+	}
+}
+
+func requestWords() []string {
+	var words []string
+	for event := range states.AllEvents() {
+		words = append(words, event.Verbs()...)
+	}
+	return words
+}
+
+func TestReportsEverywhere(t *testing.T) {
+	for series := range states.AllSeries() {
+		table := series.Table()
+		everyNode(table, func(n machine.Node) {
+			for event := range states.AllEvents() {
+				fired := event
+				switch {
+				case event == states.EventDone && n.State == states.Deleting:
+					fired = states.EventClean
+				case event == states.EventDone && n.State == states.Cleaning && isManual(table, n):
+					fired = states.EventManage
+				case event == states.EventFail && n.State == states.Deleting && series < states.Stein:
+					fired = states.EventError
+				}
+				to, ok := table.Next(n.State, fired)
+				ok = ok && !table.IsRequest(states.Transition{From: n.State, Event: fired, To: to})
+
+				got, err := n.Report(table, event, "new")
+				if !ok {
+					var refused *machine.EventError
+					require.ErrorAs(t, err, &refused, "%v: %v of %+v", series, event, n)
+					require.ErrorIs(t, err, states.ErrNotAllowed)
+					require.Equal(t, event, refused.Event)
+					require.NotContains(t, refused.Allowed, event)
+					require.Equal(t, n, got)
+					for _, allowed := range refused.Allowed {
+						_, err := n.Report(table, allowed, "")
+						require.NoError(t, err, "%v: %v is said to be allowed in %v", series, allowed, n.State)
+					}
+					continue
+				}
+				require.NoError(t, err, "%v: %v of %+v", series, event, n)
+				want := machine.Node{State: to, Target: table.Target(to), LastError: "new"}
+				if isManual(table, n) && !table.Stable().Has(to) {
+					want.Target = states.Manageable
+				}
+				require.Equal(t, want, got, "%v: %v of %+v", series, event, n)
+
+				silent, err := n.Report(table, event, "")
+				require.NoError(t, err)
+				require.Equal(t, "old", silent.LastError)
+			}
+		})
+	}
+}
+
+func TestRulesWithoutATable(t *testing.T) {
+	_, err := node(states.Enroll).Request(nil, "manage", 113)
+	require.ErrorIs(t, err, machine.ErrNoTable)
+	_, err = node(states.Enroll).Report(nil, states.EventDone, "")
+	require.ErrorIs(t, err, machine.ErrNoTable)
+	_, err = machine.Node{}.Report(latest, states.EventDone, "")
+	require.ErrorIs(t, err, machine.ErrNoSuchState)
+	_, err = machine.Node{State: states.Enroll, Target: states.Cleaning}.Request(latest, "manage", 113)
+	require.ErrorIs(t, err, machine.ErrTarget)
+}
+
+func TestAnErrorTextIsMadeFitToBeStored(t *testing.T) {
+	verifying := machine.Node{State: states.Verifying, Target: states.Manageable}
+	n, err := verifying.Report(latest, states.EventFail, "\x1b[31mred\x07 \u202e\xff"+strings.Repeat("x", 1<<20))
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(n.LastError, " [31mred  \ufffdxxx"), n.LastError[:20])
+	require.LessOrEqual(t, len(n.LastError), 2048)
+}
+
+func TestHooksGetThePowerStateThatWasRead(t *testing.T) {
+	var saved machine.Transition
+	m := newMachine(t, states.Verifying, func(c *machine.Config) {
+		c.Save = []machine.Hook{func(_ context.Context, tr machine.Transition) error { saved = tr; return nil }}
+	})
+	require.NoError(t, m.FireInput(t.Context(), machine.Input{Event: states.EventDone, Power: states.PowerOn}))
+	require.Equal(t, states.PowerOn, saved.Power)
+	require.Equal(t, states.Manageable, saved.To.State)
+}
+
+func TestAnAbortedServiceIsTwoTransitions(t *testing.T) {
+	var told []states.State
+	refuse := states.NoState
+	make := func() *machine.Machine {
+		told = nil
+		return newMachine(t, states.ServiceHold, func(c *machine.Config) {
+			c.Save = []machine.Hook{func(_ context.Context, tr machine.Transition) error {
+				if tr.To.State == refuse {
+					return context.DeadlineExceeded
+				}
+				told = append(told, tr.To.State)
+				return nil
+			}}
+			c.Enter = []machine.Hook{func(_ context.Context, tr machine.Transition) error {
+				if tr.To.State == states.ServiceFail {
+					return context.Canceled
+				}
+				return nil
+			}}
+		})
+	}
+	m := make()
+	require.ErrorIs(t, m.Request(t.Context(), "abort", 113), context.Canceled, "the first enter hook's")
+	require.Equal(t, []states.State{states.ServiceFail, states.Active}, told)
+	require.Equal(t, states.Active, m.Node().State)
+
+	refuse = states.Active
+	m = make()
+	err := m.Request(t.Context(), "abort", 113)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, states.ServiceFail, m.Node().State)
+
+	refuse = states.ServiceFail
+	m = make()
+	require.ErrorIs(t, m.Request(t.Context(), "abort", 113), context.DeadlineExceeded)
+	require.Equal(t, states.ServiceHold, m.Node().State)
+}
+
+func TestAMachineIsGivenTheNodeAsItIsNow(t *testing.T) {
+	for name, set := range map[string]func(*machine.Config){
+		"without hooks": func(*machine.Config) {},
+		"with a save hook": func(c *machine.Config) {
+			c.Save = []machine.Hook{func(context.Context, machine.Transition) error { return nil }}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t, states.Enroll, set)
+			now := machine.Node{State: states.Cleaning, Target: states.Manageable, LastError: "text"}
+			require.NoError(t, m.SetNode(t.Context(), now))
+			require.Equal(t, now, m.Node())
+			require.NoError(t, m.Report(t.Context(), states.EventDone, ""))
+			require.Equal(t, states.Manageable, m.Node().State)
+			require.ErrorIs(t, m.SetNode(t.Context(), machine.Node{}), machine.ErrNoSuchState)
+			require.ErrorIs(t, m.SetNode(t.Context(), machine.Node{State: states.Active, Target: states.Cleaning}), machine.ErrTarget)
+			require.Equal(t, states.Manageable, m.Node().State)
+		})
+	}
+	//lint:ignore SA1012 that a nil context is refused is what is tested
+	require.ErrorIs(t, newMachine(t, states.Enroll).SetNode(nil, node(states.Active)), machine.ErrNoContext)
+	require.ErrorIs(t, new(machine.Machine).SetNode(t.Context(), node(states.Active)), machine.ErrNotMade)
+}
+
+func TestSetNodeWaitsForASaveThatRuns(t *testing.T) {
+	saving, release := make(chan bool), make(chan bool)
+	var m *machine.Machine
+	m = newMachine(t, states.Enroll, func(c *machine.Config) {
+		c.Save = []machine.Hook{func(ctx context.Context, _ machine.Transition) error {
+			require.ErrorIs(t, m.SetNode(ctx, node(states.Active)), machine.ErrInTurn)
+			saving <- true
+			<-release
+			return nil
+		}}
+	})
+	moved := make(chan error)
+	go func() { moved <- m.Request(context.Background(), "manage", 113) }()
+	<-saving
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, m.SetNode(ctx, node(states.Active)), context.DeadlineExceeded)
+	release <- true
+	require.NoError(t, <-moved)
+	require.NoError(t, m.SetNode(t.Context(), node(states.Active)))
+	require.Equal(t, node(states.Active), m.Node())
+}
+
+func TestATransitionSurvivesJSON(t *testing.T) {
+	want := machine.Transition{
+		Node:  "node-1",
+		Event: states.EventDone,
+		From:  machine.Node{State: states.Verifying, Target: states.Manageable, LastError: "old"},
+		To:    machine.Node{State: states.Manageable},
+		Power: states.PowerOn, Time: time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC), Status: machine.StatusEnd,
+	}
+	data, err := json.Marshal(want)
+	require.NoError(t, err)
+	require.JSONEq(t, `{
+		"node": "node-1", "event": "done",
+		"previous_provision_state": "verifying", "previous_target_provision_state": "manageable", "previous_last_error": "old",
+		"provision_state": "manageable", "target_provision_state": null, "last_error": null,
+		"power_state": "power on", "time": "2026-11-21T20:00:00Z", "status": "end"
+	}`, string(data))
+	var got machine.Transition
+	require.NoError(t, json.Unmarshal(data, &got))
+	require.Equal(t, want, got)
+
+	require.ErrorIs(t, json.Unmarshal([]byte(`{"status": "over"}`), &got), states.ErrUnknown)
+	require.Equal(t, want, got)
+	_, err = machine.Status(9).MarshalText()
+	require.ErrorIs(t, err, states.ErrUnknown)
+}
+
+func TestErrorsOfARequestHaveAStatus(t *testing.T) {
+	status := func(err error) int {
+		var refused interface{ HTTPStatus() int }
+		require.ErrorAs(t, err, &refused)
+		return refused.HTTPStatus()
+	}
+	_, err := node(states.Enroll).Request(latest, "provide", 113)
+	require.Equal(t, 400, status(err))
+	_, err = node(states.Enroll).Request(latest, "manage", 3)
+	require.Equal(t, 406, status(err))
+	_, err = node(states.Enroll).Report(latest, states.EventDone, "")
+	require.Equal(t, 400, status(err))
+	_, err = node(states.Deleted).Report(latest, states.EventDone, "")
+	require.Equal(t, 500, status(err))
+	_, err = node(states.Enroll).Apply(latest, machine.Input{Event: states.EventManage, Target: states.Cleaning})
+	require.Equal(t, 400, status(err))
+	_, err = machine.Node{State: states.Enroll, Target: states.Cleaning}.Request(latest, "manage", 113)
+	require.Equal(t, 500, status(err))
+}

@@ -1,0 +1,159 @@
+package powersync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/states"
+)
+
+// maxGrace is how long a call may take to return once its context ended.
+const maxGrace = 2 * time.Second
+
+// calls makes calls of others' code, one at a time a key. A call that does not
+// return is left behind; until it returns, calls with its key fail at once, so
+// that one call a key is left behind at the most.
+type calls struct {
+	timeout time.Duration // 0 is none
+	grace   time.Duration
+
+	mu       sync.Mutex
+	inFlight map[string]chan struct{} // closed when the call is over or left behind; nil while nobody waits
+	left     map[string]*boundedcall.AbandonedError
+}
+
+func newCalls(timeout, grace time.Duration) *calls {
+	return &calls{
+		timeout:  timeout,
+		grace:    grace,
+		inFlight: make(map[string]chan struct{}),
+		left:     make(map[string]*boundedcall.AbandonedError),
+	}
+}
+
+// call makes a call. Where it was not made, the error matches errNotCalled.
+func call[T any](ctx context.Context, c *calls, key string, f func(context.Context) (T, error)) (T, error) {
+	outer := ctx
+	if c.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.timeout)
+		defer cancel()
+	}
+	if err := c.begin(ctx, key); err != nil {
+		var none T
+		return none, err
+	}
+	value, err := boundedcall.Do(ctx, c.grace, f)
+	c.end(key, err)
+
+	var panicked *boundedcall.PanicError
+	var abandoned *boundedcall.AbandonedError
+	switch {
+	case errors.As(err, &panicked):
+		err = (*PanicError)(panicked)
+	case errors.As(err, &abandoned) && outer.Err() == nil:
+		err = fmt.Errorf("no answer in %v: %w", c.timeout, abandoned)
+	}
+	return value, err
+}
+
+// begin waits until no other call with the key is in flight.
+func (c *calls) begin(ctx context.Context, key string) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("%w: %w", errNotCalled, err)
+		}
+		c.mu.Lock()
+		other, busy := c.inFlight[key]
+		left := c.left[key]
+		if left != nil && left.Returned() {
+			delete(c.left, key)
+			left = nil
+		}
+		switch {
+		case left != nil:
+		case !busy:
+			c.inFlight[key] = nil
+		case other == nil:
+			other = make(chan struct{})
+			c.inFlight[key] = other
+		}
+		c.mu.Unlock()
+		switch {
+		case left != nil:
+			return fmt.Errorf("%w: an earlier call has not returned yet: %w", errNotCalled, ErrAbandoned)
+		case !busy:
+			return nil
+		}
+		select {
+		case <-other:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// end has the call over, or left behind where the error says so.
+func (c *calls) end(key string, err error) {
+	var abandoned *boundedcall.AbandonedError
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if errors.As(err, &abandoned) {
+		c.left[key] = abandoned
+	}
+	if waiting := c.inFlight[key]; waiting != nil {
+		close(waiting)
+	}
+	delete(c.inFlight, key)
+}
+
+// validate returns nil where the driver cannot tell.
+func (s *Syncer) validate(ctx context.Context, id string) error {
+	validator, ok := s.config.Driver.(Validator)
+	if !ok {
+		return nil
+	}
+	_, err := askDriver(ctx, s, id, func(ctx context.Context) (none, error) {
+		return none{}, validator.Validate(ctx, id)
+	})
+	return err
+}
+
+// readPower returns PowerOn, PowerOff or an error.
+func (s *Syncer) readPower(ctx context.Context, id string) (states.Power, error) {
+	power, err := askDriver(ctx, s, id, func(ctx context.Context) (states.Power, error) {
+		s.counters.reads.Add(1)
+		return s.config.Driver.PowerState(ctx, id)
+	})
+	switch {
+	case err != nil:
+		return states.NoPower, err
+	case power != states.PowerOn && power != states.PowerOff:
+		return states.NoPower, fmt.Errorf("%w: it is %q", errNoPower, power)
+	default:
+		return power, nil
+	}
+}
+
+func (s *Syncer) setPower(ctx context.Context, id string, power states.Power) error {
+	_, err := askDriver(ctx, s, id, func(ctx context.Context) (none, error) {
+		s.counters.sets.Add(1)
+		return none{}, s.config.Driver.SetPower(ctx, id, power)
+	})
+	return err
+}
+
+type none struct{}
+
+// askDriver makes a call of the driver and counts it where it is left behind.
+func askDriver[T any](ctx context.Context, s *Syncer, id string, f func(context.Context) (T, error)) (T, error) {
+	value, err := call(ctx, s.driver, id, f)
+	var abandoned *boundedcall.AbandonedError
+	if errors.As(err, &abandoned) {
+		s.counters.abandoned.Add(1)
+	}
+	return value, err
+}

@@ -1,0 +1,240 @@
+//go:build go1.25
+
+package powersync_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+)
+
+// lastEvent returns the last event.
+func (h *hall) lastEvent() powersync.Event {
+	events := h.timeless()
+	return events[len(events)-1]
+}
+
+func TestARoundLeavesALastErrorThatItDidNotStore(t *testing.T) {
+	for hardware, want := range map[states.Power]powersync.Outcome{isOn: powersync.Equal, isOff: powersync.Forced} {
+		for s := range states.AllStates() {
+			if powersync.ExcludedStates().Has(s) {
+				continue
+			}
+			h := newHall(t, newHardware(hardware), nodes(powersync.Record{ProvisionState: s, Power: isOn, LastError: "x"}))
+			require.Equal(t, want, h.round(t))
+			require.Equal(t, powersync.Equal, h.round(t))
+			require.Equal(t, "x", h.record(t, "a").LastError, "%v", s)
+		}
+	}
+}
+
+func TestARoundClearsTheLastErrorOfRoundsOnceItNoLongerHolds(t *testing.T) {
+	h := newHall(t, newHardware(isOff), nodes(powersync.Record{ProvisionState: states.DeployFail, Power: isOn, LastError: "deploy failed"}))
+	h.refuse["a"] = errDead
+	require.Equal(t, powersync.ForceFailed, h.round(t))
+	text := h.record(t, "a").LastError
+	require.Contains(t, text, errDead.Error())
+	require.Equal(t, powersync.Event{
+		ID: "a", Outcome: powersync.ForceFailed, Recorded: isOn, Read: isOff, Asked: isOn, Attempts: 1, Err: errDead,
+		LastError: text, ClearedError: "deploy failed",
+	}, h.lastEvent())
+
+	h.kill("a", true)
+	require.Equal(t, powersync.ReadFailed, h.round(t))
+	h.kill("a", false)
+	h.set("a", isOn)
+	require.Equal(t, powersync.Equal, h.round(t))
+	require.Empty(t, h.record(t, "a").LastError)
+	require.Equal(t, powersync.Event{
+		ID: "a", Outcome: powersync.Equal, Recorded: isOn, Read: isOn, Attempts: 3, ClearedError: text,
+	}, h.lastEvent())
+}
+
+func TestMaintenanceAndRecoveryLeaveATraceOfEachLastError(t *testing.T) {
+	before := node(isOn)
+	before.LastError = "from before"
+	h := newHall(t, newHardware(isOn), nodes(before), func(c *powersync.Config) { c.MaxRetries = powersync.NoRetries })
+	h.kill("a", true)
+	require.Equal(t, powersync.IntoMaintenance, h.round(t))
+	text := h.record(t, "a").LastError
+	require.Equal(t, text, h.lastEvent().LastError)
+	require.Equal(t, "from before", h.lastEvent().ClearedError)
+
+	h.kill("a", false)
+	require.Equal(t, powersync.Recovered, h.recovery(t))
+	require.Equal(t, powersync.Equal, h.round(t))
+	require.Equal(t, text, h.lastEvent().ClearedError)
+	require.Equal(t, node(isOn), without(h.record(t, "a")))
+}
+
+func TestWhatARequestOrSomebodyElseStoredSurvivesTheNextRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h.deaf["a"] = true
+		err := h.Set(t.Context(), "a", isOff)
+		require.ErrorIs(t, err, powersync.ErrNotReached)
+		require.Equal(t, err.Error(), h.lastEvent().LastError)
+		require.Equal(t, powersync.Equal, h.round(t))
+		require.Equal(t, err.Error(), h.record(t, "a").LastError)
+	})
+
+	h := newHall(t, newHardware(isOff), nodes(node(isOn)))
+	h.refuse["a"] = errDead
+	require.Equal(t, powersync.ForceFailed, h.round(t))
+	require.NoError(t, h.store.Edit("a", func(r *powersync.Record) { r.LastError = "another's" }))
+	h.set("a", isOn)
+	require.Equal(t, powersync.Equal, h.round(t))
+	require.Equal(t, "another's", h.record(t, "a").LastError)
+}
+
+func TestEachReservationThatIsReclaimedIsTold(t *testing.T) {
+	held, changing := node(isOn), node(isOff)
+	held.Reservation = "this"
+	changing.Reservation, changing.TargetPower, changing.LastError = "this", isOn, "from before"
+	h := newHall(t, newHardware(isOn, isOff), nodes(held, changing), func(c *powersync.Config) { c.Workers = 1 })
+	n, err := h.Reclaim(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	text := h.record(t, "b").LastError
+	require.Equal(t, `the request for "power on" was lost: the process that made it has died`, text)
+	require.Equal(t, []powersync.Event{
+		{ID: "a", Outcome: powersync.Reclaimed, Recorded: isOn},
+		{ID: "b", Outcome: powersync.Reclaimed, Recorded: isOff, Asked: isOn, LastError: text, ClearedError: "from before"},
+	}, h.timeless())
+	require.Equal(t, powersync.Equal, h.round(t))
+	require.Equal(t, text, h.record(t, "b").LastError)
+}
+
+func TestAnOutcomeThatIsStoredLateIsTold(t *testing.T) {
+	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
+	h.refuse["a"] = errDead
+	f.update = func(r powersync.Record) error {
+		if r.Reservation == "" {
+			return errStore
+		}
+		return nil
+	}
+	err := h.Set(t.Context(), "a", isOff)
+	require.ErrorIs(t, err, powersync.ErrNotSaved)
+	require.Empty(t, h.lastEvent().LastError, "it is not stored")
+	f.update = nil
+	require.Equal(t, powersync.Equal, h.round(t))
+	text := h.record(t, "a").LastError
+	require.Contains(t, text, errDead.Error())
+	require.Equal(t, powersync.Event{
+		ID: "a", Outcome: powersync.SavedLate, Recorded: isOn, Asked: isOff, LastError: text,
+	}, h.lastEvent())
+}
+
+func TestARequestThatCouldNotBeginLeavesTheLastError(t *testing.T) {
+	before := node(isOn)
+	before.LastError = "from before"
+	h, f := newFlakyHall(t, newHardware(isOn), nodes(before))
+	f.after = true
+	f.update = func(r powersync.Record) error {
+		if r.Reservation != "" {
+			return errStore
+		}
+		return nil
+	}
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOff), errStore)
+	require.Equal(t, before, without(h.record(t, "a")))
+	require.Empty(t, h.allEvents())
+}
+
+func TestTheForceLimitIsSpentOnWhatWasForcedAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newFlakyHall(t, newHardware(isOff, isOff), nodes(node(isOn), node(isOn)),
+			func(c *powersync.Config) { c.ForceLimit, c.Workers = 2, 1 })
+		conflicts := 0
+		f.update = func(r powersync.Record) error {
+			if conflicts++; conflicts <= 10 {
+				return []error{powersync.ErrConflict, errStore}[conflicts%2]
+			}
+			return nil
+		}
+		for range 10 {
+			report, err := h.Sync(t.Context())
+			require.NoError(t, err)
+			require.Zero(t, report.Nodes.Of(powersync.ForceHeld))
+		}
+		_, sets := h.calls()
+		require.Len(t, sets, 2)
+
+		h.set("a", isOff)
+		report, err := h.Sync(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, report.Nodes.Of(powersync.ForceHeld))
+		time.Sleep(time.Minute)
+		report, err = h.Sync(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, report.Nodes.Of(powersync.Forced))
+	})
+}
+
+func TestPowerOffIsRefusedWhereTheNodeForbidsIt(t *testing.T) {
+	for power := range states.AllPowers() {
+		if power.Target() == unknown {
+			continue
+		}
+		h := newHall(t, newHardware(isOn), nodes(powersync.Record{ProvisionState: states.Active, Power: isOn, DisablePowerOff: true}))
+		before := h.record(t, "a")
+		err := h.Set(t.Context(), "a", power)
+		reads, sets := h.calls()
+		if power.Target() == isOn {
+			require.NoError(t, err, "%v", power)
+			continue
+		}
+		require.ErrorIs(t, err, powersync.ErrRefused)
+		require.ErrorIs(t, err, powersync.ErrPowerOffDisabled)
+		require.EqualError(t, err, `node a: request for "`+power.String()+`" refused: the node has power off disabled`)
+		require.Empty(t, append(reads, sets...))
+		require.Equal(t, before, h.record(t, "a"))
+		require.Empty(t, h.allEvents())
+	}
+}
+
+func TestARequestThatBeganIsFinishedByItsCaller(t *testing.T) {
+	h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+	client, left := context.WithCancel(t.Context())
+	finish, err := h.Begin(client, "a", isOff)
+	require.NoError(t, err)
+	left()
+	reads, sets := h.calls()
+	require.Empty(t, append(reads, sets...), "nothing happens in between")
+	held := node(isOn)
+	held.Reservation, held.TargetPower = "this", isOff
+	require.Equal(t, held, without(h.record(t, "a")))
+	_, err = h.Begin(t.Context(), "a", isOn)
+	require.ErrorIs(t, err, powersync.ErrLocked)
+	require.Equal(t, powersync.SkippedTarget, h.round(t))
+
+	require.NoError(t, finish(t.Context()))
+	require.Equal(t, node(isOff), without(h.record(t, "a")))
+	_, sets = h.calls()
+	require.Len(t, sets, 1)
+	require.NoError(t, finish(t.Context()), "a second call does nothing")
+	_, sets = h.calls()
+	require.Empty(t, sets)
+
+	finish, err = h.Begin(t.Context(), "a", isOn)
+	require.NoError(t, err)
+	require.ErrorIs(t, finish(client), context.Canceled)
+	require.Equal(t, powersync.PowerNotSet, h.lastEvent().Outcome)
+	require.Equal(t, isOff, h.record(t, "a").Power)
+	require.Empty(t, h.record(t, "a").Reservation)
+	require.Zero(t, h.Stats().Held)
+}
+
+func TestARefusalIsKnownAtOnce(t *testing.T) {
+	h := newHall(t, newHardware(isOn), nodes(powersync.Record{ProvisionState: states.Cleaning, Power: isOn}))
+	finish, err := h.Begin(t.Context(), "a", isOff)
+	require.ErrorIs(t, err, powersync.ErrRefused)
+	require.Nil(t, finish)
+}

@@ -1,0 +1,328 @@
+package powersync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// This file is the way of a record through a sync round, from the list of the
+// store to the event.
+
+// maxReloads is how often a node is loaded in a round whose record changes
+// meanwhile.
+const maxReloads = 4
+
+// syncAll takes all nodes through a round, those with the most failures first.
+func (s *Syncer) syncAll(ctx context.Context) (Counts, error) {
+	p := s.newPool(ctx, SyncRound, s.syncNode)
+	first := s.syncFailures.byCount()
+	queued := make(map[string]struct{}, len(first))
+	for _, id := range first {
+		queued[id] = struct{}{}
+		if !p.give(id) {
+			break
+		}
+	}
+	err := p.list(func(r Record) (wanted bool, skip Outcome) {
+		_, done := queued[r.ID]
+		if r.Reservation == s.config.Name {
+			return !done, NoOutcome // it may be one to reclaim
+		}
+		return !done, SkipSync(r)
+	})
+	return p.finish(), err
+}
+
+// A pool is the worker pool of one round and its queue.
+type pool struct {
+	s       *Syncer
+	kind    Round
+	ctx     context.Context
+	do      func(ctx context.Context, id string) Event
+	queue   chan string
+	started int // workers
+	workers sync.WaitGroup
+
+	mu     sync.Mutex
+	counts Counts
+}
+
+// newPool makes a pool that does something with each node.
+func (s *Syncer) newPool(ctx context.Context, kind Round, do func(context.Context, string) Event) *pool {
+	// Workers need not wait for the goroutine that fills the queue.
+	return &pool{s: s, kind: kind, ctx: ctx, do: do, queue: make(chan string, min(s.config.Workers, 1024))}
+}
+
+// list queues the nodes of the store that which wants, or counts them where it
+// has an outcome for them already.
+func (p *pool) list(which func(Record) (wanted bool, skip Outcome)) error {
+	return p.s.store.each(p.ctx, p.kind.String(), func(r Record, err error) bool {
+		switch wanted, skip := which(r); {
+		case err != nil:
+			p.count(p.s.emit(p.ctx, Event{ID: r.ID, Outcome: StoreFailed, Err: err}))
+		case wanted && skip != NoOutcome:
+			p.count(p.s.emit(p.ctx, Event{ID: r.ID, Outcome: skip}))
+		case wanted:
+			return p.give(r.ID)
+		}
+		return p.ctx.Err() == nil
+	})
+}
+
+// give queues a node, with one more worker while there may be more. It returns
+// false when the context has ended.
+func (p *pool) give(id string) bool {
+	if p.ctx.Err() != nil {
+		return false
+	}
+	if p.started < p.s.config.Workers {
+		p.started++
+		p.workers.Add(1)
+		go func() {
+			defer p.workers.Done()
+			p.work()
+		}()
+	}
+	select {
+	case p.queue <- id:
+		return true
+	case <-p.ctx.Done():
+		return false
+	}
+}
+
+func (p *pool) work() {
+	for p.ctx.Err() == nil {
+		select {
+		case id, ok := <-p.queue:
+			if !ok {
+				return
+			}
+			p.count(p.s.emit(p.ctx, p.do(p.ctx, id)))
+		case <-p.ctx.Done():
+		}
+	}
+}
+
+func (p *pool) count(e Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counts.n[e.Outcome]++
+}
+
+// finish waits for the workers and returns what became of the nodes.
+func (p *pool) finish() Counts {
+	close(p.queue)
+	p.workers.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.counts
+}
+
+// syncNode takes one node through a round.
+func (s *Syncer) syncNode(ctx context.Context, id string) Event {
+	if until := s.syncFailures.of(id).until; !until.IsZero() && time.Now().Before(until) {
+		return Event{ID: id, Outcome: SkippedBackoff}
+	}
+	for reload := range maxReloads {
+		r, err := s.loadReclaimed(ctx, id)
+		if err != nil {
+			return s.storeFailed(ctx, Event{ID: id}, err)
+		}
+		if skip := SkipSync(r); skip != NoOutcome {
+			locked := skip == SkippedTarget || skip == SkippedReservation
+			if reload > 0 && !locked {
+				s.syncFailures.forget(id)
+			}
+			return Event{ID: id, Outcome: skip, Recorded: r.Power}
+		}
+		if e := s.syncRecord(ctx, r); e.Outcome != conflict {
+			return e
+		}
+	}
+	return Event{ID: id, Outcome: SkippedChanged}
+}
+
+func (s *Syncer) syncRecord(ctx context.Context, r Record) Event {
+	e := Event{ID: r.ID, Recorded: r.Power, Attempts: s.syncFailures.of(r.ID).count + 1}
+	if r.Power == states.NoPower {
+		if err := s.validate(ctx, r.ID); err != nil {
+			if ctx.Err() != nil {
+				return e.as(Interrupted, err)
+			}
+			s.syncFailures.forget(r.ID)
+			return e.as(SkippedConfig, err)
+		}
+	}
+
+	var err error
+	e.Read, err = s.readPower(ctx, r.ID)
+	last := e.Attempts > s.config.MaxRetries
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return e.as(Interrupted, err)
+	case err != nil && last:
+		return s.toMaintenance(ctx, r, e.as(IntoMaintenance, err))
+	case err != nil:
+		return s.failed(e.as(ReadFailed, err))
+	case e.Read == r.Power:
+		return s.equal(ctx, r, e.as(Equal, nil))
+	case r.Power == states.NoPower:
+		r.Power = e.Read
+		return s.succeeded(s.write(ctx, r, e.as(Recorded, nil)))
+	case last:
+		return s.toMaintenance(ctx, r, e.as(IntoMaintenance, nil))
+	default:
+		return s.differ(ctx, r, e)
+	}
+}
+
+// equal clears a last error that a round stored, since it no longer holds. What
+// others stored stays: power sync cannot know whether that still holds.
+func (s *Syncer) equal(ctx context.Context, r Record, e Event) Event {
+	if ours := s.syncFailures.of(r.ID).lastError; ours != "" && r.LastError == ours {
+		e.setLastError(&r, "")
+		e = s.write(ctx, r, e)
+	}
+	return s.succeeded(e)
+}
+
+// succeeded forgets the failures of a node, unless the event says that its record
+// could not be written.
+func (s *Syncer) succeeded(e Event) Event {
+	if (e.Outcome == Equal || e.Outcome == Recorded) && e.Attempts > 1 {
+		s.syncFailures.forget(e.ID)
+	}
+	return e
+}
+
+// failed remembers a failure of a node.
+func (s *Syncer) failed(e Event) Event {
+	s.noteFailure(&s.syncFailures, e)
+	return e
+}
+
+// toMaintenance puts a node that failed too often into maintenance.
+func (s *Syncer) toMaintenance(ctx context.Context, r Record, e Event) Event {
+	why := fmt.Sprintf("power sync failed %d times in a row", e.Attempts)
+	switch {
+	case e.Err == nil:
+		why += fmt.Sprintf(": recorded is %q, the hardware is in %q, which is recorded now", r.Power, e.Read)
+		r.Power = e.Read
+	case s.config.ForgetUnread:
+		why += fmt.Sprintf(": the power state cannot be read, %q is recorded no longer: %v", r.Power, e.Err)
+		r.Power = states.NoPower
+	default:
+		why += fmt.Sprintf(": the power state cannot be read: %v", e.Err)
+	}
+	r.Maintenance = true
+	r.MaintenanceReason = why
+	r.Fault = FaultPowerFailure
+	e.setLastError(&r, why)
+	if e = s.write(ctx, r, e); e.Outcome == IntoMaintenance {
+		return s.failed(e)
+	}
+	return e
+}
+
+// differ deals with hardware that is not in the recorded power state.
+func (s *Syncer) differ(ctx context.Context, r Record, e Event) Event {
+	forces, err := s.forces(ctx, r)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return e.as(Interrupted, err)
+	case err != nil:
+		e = e.as(ForceFailed, err)
+	case forces:
+		e = s.force(ctx, r, e)
+	default:
+		r.Power = e.Read
+		e = s.write(ctx, r, e.as(Corrected, nil))
+	}
+	switch e.Outcome {
+	case Corrected, Forced, ForceFailed:
+		return s.failed(e)
+	default:
+		return e
+	}
+}
+
+// forces reports whether hardware is set where it differs.
+func (s *Syncer) forces(ctx context.Context, r Record) (bool, error) {
+	if s.config.RecordOnly || r.DisablePowerOff {
+		return false, nil
+	}
+	forcer, ok := s.config.Driver.(Forcer)
+	if !ok {
+		return true, nil
+	}
+	return askDriver(ctx, s, r.ID, func(context.Context) (bool, error) { return forcer.CanForce(r.ID), nil })
+}
+
+// force sets the hardware to what is recorded, holding the node.
+func (s *Syncer) force(ctx context.Context, r Record, e Event) Event {
+	if !s.holds.claim(r.ID) {
+		return e.as(SkippedReservation, nil)
+	}
+	giveBack, ok := s.limit.take(time.Now())
+	if !ok {
+		s.holds.drop(r.ID)
+		return e.as(ForceHeld, nil)
+	}
+	held := r
+	held.TargetPower = r.Power
+	if err := s.reserve(ctx, r, held); err != nil {
+		giveBack()
+		return s.storeFailed(ctx, e, err)
+	}
+	e.Asked = r.Power
+	err := s.setPower(ctx, r.ID, r.Power)
+	if errors.Is(err, errNotCalled) {
+		giveBack()
+	}
+	e = e.as(Forced, nil)
+	edit := noEdit
+	switch {
+	case err != nil && ctx.Err() != nil:
+		e = e.as(Interrupted, err)
+	case err != nil:
+		e = e.as(ForceFailed, err)
+		why := fmt.Sprintf("power sync could not set %q: %v", e.Asked, err)
+		edit = func(r *Record, e *Event) { e.setLastError(r, why) }
+	}
+	e, err = s.release(ctx, e, edit)
+	if err != nil {
+		e.Err = errors.Join(e.Err, err)
+	}
+	return e
+}
+
+// write stores a record and returns the event, or another one if that failed.
+func (s *Syncer) write(ctx context.Context, r Record, e Event) Event {
+	if err := s.store.update(ctx, r); err != nil {
+		e.LastError, e.ClearedError = "", ""
+		return s.storeFailed(ctx, e, err)
+	}
+	return e
+}
+
+// storeFailed returns the event with the outcome that a store's error stands for.
+func (s *Syncer) storeFailed(ctx context.Context, e Event, err error) Event {
+	switch {
+	case errors.Is(err, ErrConflict):
+		return e.as(conflict, nil)
+	case errors.Is(err, ErrNotFound):
+		s.syncFailures.forget(e.ID)
+		s.recoveryFailures.forget(e.ID)
+		return e.as(SkippedGone, nil)
+	case ctx.Err() != nil:
+		return e.as(Interrupted, err)
+	default:
+		return e.as(StoreFailed, err)
+	}
+}

@@ -1,0 +1,85 @@
+package states
+
+// Phase says who moves a node on from a state. The zero value is [NoPhase]. A
+// Phase is a plain value and may be shared freely.
+type Phase uint8
+
+const (
+	// NoPhase is the phase of a state that the series does not have.
+	NoPhase Phase = iota
+	// PhaseResting ("resting"): the node stays until a client requests something
+	// else. The stable states but for Error.
+	PhaseResting
+	// PhaseWorking ("working"): the conductor is at work and reports how it ends.
+	PhaseWorking
+	// PhaseWaiting ("waiting"): the conductor waits for a call from outside, which
+	// a timeout ends. See [Table.Waiting].
+	PhaseWaiting
+	// PhaseHeld ("held"): a hold step stopped the work until a client requests
+	// unhold or abort. See [Table.Held].
+	PhaseHeld
+	// PhaseFailed ("failed"): work failed, and an operator has to look before a
+	// client requests something else. The states of [Table.Failed], and Error.
+	PhaseFailed
+)
+
+var phaseWords = newVocabulary("phase", []string{
+	NoPhase:      "none",
+	PhaseResting: "resting",
+	PhaseWorking: "working",
+	PhaseWaiting: "waiting",
+	PhaseHeld:    "held",
+	PhaseFailed:  "failed",
+})
+
+// String returns the phase's word, or a form like "Phase(99)" for a number that
+// is no phase.
+func (p Phase) String() string { return phaseWords.word(uint8(p), "Phase") }
+
+// MarshalText returns the phase's word. A number that is no phase is an
+// [*UnknownError].
+func (p Phase) MarshalText() ([]byte, error) { return appendText(nil, phaseWords, uint8(p), p) }
+
+// UnmarshalText takes what MarshalText returns; p keeps its value on error.
+func (p *Phase) UnmarshalText(text []byte) error { return setWord(p, phaseWords, string(text)) }
+
+// Phase returns who moves a node on from a state.
+func (t *Table) Phase(s State) Phase {
+	switch {
+	case !t.States().Has(s):
+		return NoPhase
+	case s == Error || t.Failed().Has(s):
+		return PhaseFailed
+	case t.Stable().Has(s):
+		return PhaseResting
+	case t.Held().Has(s):
+		return PhaseHeld
+	case t.Waiting().Has(s):
+		return PhaseWaiting
+	default:
+		return PhaseWorking
+	}
+}
+
+// IsRequest reports whether a client's request makes a transition of the table
+// happen; otherwise the conductor does. It is false for a transition that the
+// table does not have.
+//
+// The conductor fires two events by itself that are also words of the API: clean
+// out of Deleting, and manage at the end of a manual cleaning. There the API takes
+// the word too, see [Table.Request], and the transition still counts as the
+// conductor's.
+func (t *Table) IsRequest(row Transition) bool {
+	to, ok := t.Next(row.From, row.Event)
+	return ok && to == row.To && t.Phase(row.From) != PhaseWorking && t.takes(row.Event)
+}
+
+// takes reports whether the series' API has a word for the event.
+func (t *Table) takes(e Event) bool {
+	for i := range verbRows {
+		if verbRows[i].event == e {
+			return verbRows[i].since <= t.Series()
+		}
+	}
+	return false
+}

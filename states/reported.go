@@ -1,0 +1,102 @@
+package states
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+)
+
+// UnknownState is the state of a node whose provision state is a word that this
+// module does not know, from a server newer than its tables; see [Reported]. No
+// table has it.
+const UnknownState State = 255
+
+// Reported is a provision state as a server reports it. Decoding never fails for
+// a word that is not known: it is kept as it is, so that one such node does not
+// cost a client the rest of its list, and is encoded as it came. Null is NoState.
+// A Reported is a value: compare it with ==, share copies.
+type Reported struct {
+	// State is the state that the word stands for, [UnknownState] where there is
+	// none.
+	State State
+	// Unknown is the word where State is UnknownState, otherwise empty.
+	Unknown string
+}
+
+// ParseReported returns the state of a word that a server reports. The empty text
+// is NoState, as gophercloud has it for null.
+func ParseReported(word string) Reported {
+	s, err := Parse(word)
+	if err != nil {
+		return Reported{State: UnknownState, Unknown: word}
+	}
+	return Reported{State: s}
+}
+
+// String returns the word as the server has it, "none" for NoState.
+func (r Reported) String() string {
+	if r.State == UnknownState {
+		return r.Unknown
+	}
+	return r.State.String()
+}
+
+// MarshalText returns the word; it is that of State unless State is UnknownState.
+func (r Reported) MarshalText() ([]byte, error) {
+	if r.State == UnknownState {
+		return []byte(r.Unknown), nil
+	}
+	return r.State.MarshalText()
+}
+
+// UnmarshalText takes any text.
+func (r *Reported) UnmarshalText(text []byte) error {
+	*r = ParseReported(string(text))
+	return nil
+}
+
+// MarshalJSON returns the word as a JSON string, NoState as null.
+func (r Reported) MarshalJSON() ([]byte, error) {
+	if r.State == UnknownState {
+		return json.Marshal(r.Unknown)
+	}
+	return r.State.MarshalJSON()
+}
+
+// UnmarshalJSON takes null and any JSON string. Other JSON is an [*UnknownError],
+// and r keeps its value.
+func (r *Reported) UnmarshalJSON(data []byte) error {
+	var word *string
+	if json.Unmarshal(data, &word) != nil {
+		return stateWords.unknown(string(data))
+	}
+	if word == nil {
+		*r = Reported{}
+		return nil
+	}
+	return r.UnmarshalText([]byte(*word))
+}
+
+// Value implements [driver.Valuer]: the word, NULL for NoState.
+func (r Reported) Value() (driver.Value, error) {
+	if r.State == UnknownState {
+		return r.Unknown, nil
+	}
+	return r.State.Value()
+}
+
+// Scan implements [database/sql.Scanner]: it takes NULL and any text. Other values
+// are an [*UnknownError], and r keeps its value.
+func (r *Reported) Scan(src any) error {
+	switch src := src.(type) {
+	case nil:
+		*r = Reported{}
+	case string:
+		*r = ParseReported(src)
+	case []byte:
+		*r = ParseReported(string(src))
+	default:
+		return stateWords.unknown(fmt.Sprintf("%T", src))
+	}
+	return nil
+}
