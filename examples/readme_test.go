@@ -15,6 +15,7 @@ import (
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
 // The README's tour.
@@ -80,7 +81,7 @@ func Example_verification() {
 	}
 	verifier, err := bmc.New(bmc.Config{
 		Host: server.Host(), RedfishPort: server.Port(), RootCAs: server.CertPool(),
-		User: bmctest.DefaultUser, Password: "another",
+		User: bmctest.DefaultUser, Password: secret.New("another"),
 	})
 	if err != nil {
 		panic(err)
