@@ -6,6 +6,7 @@ require (
 	github.com/gophercloud/gophercloud/v2 v2.15.0
 	github.com/ironstate/ironstate v0.0.0
 	github.com/ironstate/ironstate/verify/bmc v0.0.0
+	github.com/looplab/fsm v1.0.3
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
 )

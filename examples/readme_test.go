@@ -9,7 +9,10 @@ import (
 	"os"
 	"strings"
 
+	"github.com/looplab/fsm"
+
 	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/looplab"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
@@ -47,6 +50,29 @@ func Example_tour() {
 	// true manage <nil>
 	// {"provision_state":"verifying","target_provision_state":"manageable","last_error":null} <nil>
 	// {"provision_state":"enroll","target_provision_state":null,"last_error":"no answer"} <nil>
+}
+
+// The README's service on looplab.
+func Example_looplab() {
+	ctx, table := context.Background(), states.Latest().Table()
+	verifier := verify.Func(func(context.Context) (states.Power, error) { return states.PowerOn, nil })
+
+	f, err := looplab.New(machine.Config{Table: table, Node: machine.Node{State: states.Enroll}}, fsm.Callbacks{
+		"enter_state": func(_ context.Context, e *fsm.Event) { fmt.Println(e.Src, "->", e.Dst) },
+	})
+	if err != nil {
+		panic(err)
+	}
+	power, err := verify.Manage(ctx, f.Machine(), verifier)
+	fmt.Println(power, err)
+	err = f.Event(ctx, "provide")
+	fmt.Println(err)
+	// Output:
+	// enroll -> verifying
+	// verifying -> manageable
+	// power on <nil>
+	// manageable -> cleaning
+	// <nil>
 }
 
 // The README's live node, with a BMC that knows another password.
