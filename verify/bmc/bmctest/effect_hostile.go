@@ -27,11 +27,21 @@ func LongBody(n int) Effect {
 	})
 }
 
-// LongError answers with an error of that HTTP status whose body is a JSON object of n bytes. It takes no memory.
+// LongError answers with an error of that HTTP status whose body is a JSON object of n bytes. It takes no memory. A number
+// that is no status stands for 500.
 func LongError(code, n int) Effect {
+	code = errorStatus(code)
 	return request(fmt.Sprintf("LongError(%d, %d)", code, n), func(x *exchange) {
 		x.stream(newReply(code, "application/json", nil), n)
 	})
+}
+
+// errorStatus returns code if it is the status of an error, and 500 otherwise.
+func errorStatus(code int) int {
+	if code < 400 || http.StatusText(code) == "" {
+		return http.StatusInternalServerError
+	}
+	return code
 }
 
 // stream sends a reply with a JSON object of n bytes.
@@ -85,8 +95,9 @@ func Raw(response string) Effect {
 }
 
 // Echo answers with an error of that HTTP status whose message is the whole request: its header, credentials included,
-// and its body. So do error pages of services that were left in debug mode.
+// and its body. So do error pages of services that were left in debug mode. A number that is no status stands for 500.
 func Echo(code int) Effect {
+	code = errorStatus(code)
 	return request(fmt.Sprintf("Echo(%d)", code), func(x *exchange) {
 		r := x.call.Clone(x.call.Context())
 		r.Body = io.NopCloser(bytes.NewReader(x.call.body))
