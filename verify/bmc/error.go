@@ -45,8 +45,8 @@ func misconfigured(err error) *Error {
 // Unwrap returns Kind and Err.
 func (e *Error) Unwrap() []error { return []error{e.Kind, e.Err} }
 
-// failure is an error whose kind is known where it arises. Its text may hold what
-// a BMC said until it has gone through [scrubber.clean].
+// failure is an error whose kind is known where it arises. Its text may quote the
+// BMC until it has gone through [scrubber.clean].
 type failure struct {
 	kind verify.Kind
 	text string

@@ -93,7 +93,7 @@ type fuzzedBMC struct {
 	open     int
 }
 
-// resources are what the service has when nothing is bent.
+// resources are the answers before they are bent.
 var resources = map[string]string{
 	"GET /redfish/v1/": `{"Systems": {"@odata.id": "/redfish/v1/Systems"}, "SessionService": {"@odata.id": "/redfish/v1/SessionService"},
 		"Links": {"Sessions": {"@odata.id": "/redfish/v1/SessionService/Sessions"}}}`,
@@ -145,7 +145,7 @@ func (f *fuzzedBMC) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TLS handshakes are what a BMC's processor takes the longest for.
+// A BMC's processor takes longest for TLS handshakes.
 func TestAVerificationTakesOneConnection(t *testing.T) {
 	front := httptest.NewUnstartedServer(&fuzzedBMC{})
 	var connections atomic.Int64

@@ -159,7 +159,7 @@ func (e *exchanger) follow(from, link string) (string, error) {
 		return "", garbled("the BMC sends us to another host")
 	}
 	for element := range strings.SplitSeq(target.Path, "/") {
-		if element == ".." { // escaped: a proxy could take it for what it says
+		if element == ".." { // escaped; a proxy may unescape it and climb
 			return "", garbled("the BMC's link is malformed")
 		}
 	}

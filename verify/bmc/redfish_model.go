@@ -91,7 +91,8 @@ func (m *model) serve(ctx context.Context, req *http.Request) (*http.Response, e
 	return nil, garbled("the driver asks for " + req.Method + " " + req.URL.Path)
 }
 
-// serveSystem leaves out what is malformed: the operation that needs it says so.
+// serveSystem leaves malformed properties out: the operation that needs one says
+// so.
 func (m *model) serveSystem(ctx context.Context, req *http.Request) (*http.Response, error) {
 	system, err := m.service.readSystem(ctx)
 	if err != nil {

@@ -106,8 +106,8 @@ func (s *service) noteSession(a *answer) {
 
 // sessionPaths returns where a new session may be, the likeliest first: by the
 // Location header (DSP0266), which may be a whole URL of a name that only the BMC
-// knows, or by the resource in the body. Only what looks like a session's path is
-// among them, since it is to be deleted.
+// knows, or by the resource in the body. A path that does not look like a
+// session's is not among them, since they are to be deleted.
 func (s *service) sessionPaths(a *answer) []string {
 	var resource odataLink
 	_ = json.Unmarshal(a.body, &resource) // half of a body names nothing

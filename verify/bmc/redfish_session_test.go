@@ -152,7 +152,7 @@ func TestABMCWithoutSessionsIsAskedByBasicAuthentication(t *testing.T) {
 	}
 }
 
-// logins are what a BMC without sessions sees.
+// logins are the log-ins that a BMC without sessions sees.
 type logins struct {
 	right bool // the right password is taken
 	wrong int  // failed logins with a wrong one

@@ -25,8 +25,8 @@ const (
 var errHeader = fmt.Errorf("the header of an answer is longer than %d KiB", maxHeader>>10)
 
 // wire is a connection over which HTTP/1.1 is spoken, one request at a time. It
-// takes the place of [http.Transport], which reads ahead and has the log tell what
-// a server says unasked, secrets included.
+// takes the place of [http.Transport], which reads ahead, and logs bytes that come
+// unasked, secrets included.
 type wire struct {
 	conn   net.Conn
 	budget *budget
@@ -67,7 +67,7 @@ func (w *wire) Read(p []byte) (int, error) {
 
 // exchange sends a request and reads its answer, whose body has at most limit
 // bytes, and reports whether the wire can be used again. The answer is nil where
-// there is none, and lacks the body where only that failed.
+// none came, and lacks its body where that alone failed.
 func (w *wire) exchange(req *http.Request, limit int64) (a *answer, again bool, err error) {
 	if err := req.Write(w.conn); err != nil {
 		return nil, false, err
@@ -83,7 +83,7 @@ func (w *wire) exchange(req *http.Request, limit int64) (a *answer, again bool, 
 	}
 	body, whole, err := w.body(resp, limit)
 	if resp.StatusCode >= 400 {
-		err = nil // what came is as good a reason as the whole
+		err = nil // the beginning says enough
 	}
 	if err == nil {
 		a.body = body
