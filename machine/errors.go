@@ -3,6 +3,7 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -25,8 +26,8 @@ var (
 	ErrNoContext = errors.New("nil context")
 	// ErrInTurn: a guard or save hook tried to move its own machine.
 	ErrInTurn = errors.New("a guard or save hook cannot move its own machine")
-	// ErrPanic: a hook panicked. The error is a [*PanicError] inside of a
-	// [*HookError].
+	// ErrPanic: code that was called panicked. The error is a [*PanicError]; that
+	// of a hook is inside of a [*HookError].
 	ErrPanic = errors.New("panic")
 )
 
@@ -140,13 +141,25 @@ func (e *HookError) Error() string {
 // Unwrap returns the hook's error.
 func (e *HookError) Unwrap() error { return e.Err }
 
-// PanicError is a hook's panic, as an error. It matches [ErrPanic].
+// PanicError is a panic of code that was called, a hook, a Verifier or a driver, as
+// an error; packages verify and powersync return it too. It matches [ErrPanic]. Its
+// text tells the value only where the Go runtime made it: any other may hold a
+// secret.
 type PanicError struct {
-	Value any    // what the hook panicked with
-	Stack []byte // where, as [runtime/debug.Stack] has it
+	Value any    // what the code panicked with; nil where it ended its goroutine instead
+	Stack []byte // where, as [runtime/debug.Stack] has it; nil where Value is
 }
 
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+func (e *PanicError) Error() string {
+	switch value := e.Value.(type) {
+	case nil:
+		return "the call ended its goroutine"
+	case runtime.Error:
+		return "panic: " + value.Error()
+	default:
+		return fmt.Sprintf("panic with a value of type %T", value)
+	}
+}
 
 // Is reports whether target is [ErrPanic].
 func (e *PanicError) Is(target error) bool { return target == ErrPanic }

@@ -134,14 +134,14 @@ func statusOf(t *states.Table, from states.State, event states.Event, to states.
 func (t Transition) LogValue() slog.Value {
 	attrs := []slog.Attr{
 		slog.String("node", t.Node),
-		slog.Any("event", t.Event),
-		slog.Any("from", t.From.State),
-		slog.Any("to", t.To.State),
-		slog.Any("target", t.To.Target),
+		slog.String("event", t.Event.String()),
+		slog.String("from", t.From.State.String()),
+		slog.String("to", t.To.State.String()),
+		slog.String("target", t.To.Target.String()),
 		slog.String("status", t.Status.String()),
 	}
 	if t.Power != states.NoPower {
-		attrs = append(attrs, slog.Any("power", t.Power))
+		attrs = append(attrs, slog.String("power", t.Power.String()))
 	}
 	if t.To.LastError != "" {
 		attrs = append(attrs, slog.String("last_error", t.To.LastError))

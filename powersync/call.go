@@ -50,12 +50,8 @@ func call[T any](ctx context.Context, c *calls, key string, f func(context.Conte
 	value, err := boundedcall.Do(ctx, c.grace, f)
 	c.end(key, err)
 
-	var panicked *boundedcall.PanicError
 	var abandoned *boundedcall.AbandonedError
-	switch {
-	case errors.As(err, &panicked):
-		err = (*PanicError)(panicked)
-	case errors.As(err, &abandoned) && outer.Err() == nil:
+	if errors.As(err, &abandoned) && outer.Err() == nil {
 		err = fmt.Errorf("no answer in %v: %w", c.timeout, abandoned)
 	}
 	return value, err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -32,9 +31,6 @@ var (
 	// ErrNotSaved: the outcome of a power request could not be stored. The
 	// Syncer tries again in its next round; until then the node is reserved.
 	ErrNotSaved = errors.New("outcome not saved")
-	// ErrPanic: a Driver, a Store or a callback panicked, or ended its goroutine.
-	// The error is a [*PanicError].
-	ErrPanic = errors.New("panic")
 	// ErrAbandoned: the Driver or the Store was not called for the node, since an
 	// earlier call for it has never returned.
 	ErrAbandoned = errors.New("the call was left behind")
@@ -79,16 +75,3 @@ func (e *RefusedError) Error() string {
 func (e *RefusedError) Is(target error) bool {
 	return target == ErrRefused || e.PowerOffDisabled && target == ErrPowerOffDisabled
 }
-
-// PanicError is a panic of a Driver, a Store or a callback. Its text tells the
-// value only where the Go runtime made it: any other may hold a secret. It
-// matches [ErrPanic].
-type PanicError struct {
-	Value any    // nil where the call ended its goroutine, with runtime.Goexit
-	Stack []byte // as [runtime/debug.Stack] has it; nil where Value is
-}
-
-func (e *PanicError) Error() string { return (*boundedcall.PanicError)(e).Error() }
-
-// Is reports whether target is [ErrPanic].
-func (e *PanicError) Is(target error) bool { return target == ErrPanic }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -34,7 +35,7 @@ func TestAPanickingDriverCostsOneNodeOneFailure(t *testing.T) {
 	require.Equal(t, 1, report.Nodes.Of(powersync.Equal))
 	require.Equal(t, 1, report.Nodes.Of(powersync.ForceFailed))
 	for _, e := range h.allEvents() {
-		require.ErrorIs(t, e.Err, powersync.ErrPanic)
+		require.ErrorIs(t, e.Err, machine.ErrPanic)
 		require.NotContains(t, e.Err.Error(), secret)
 	}
 	r := h.record(t, "c")
@@ -64,7 +65,7 @@ func TestAbilitiesThatPanicCostOneFailure(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, report.Nodes.Of(powersync.ForceFailed))
 	require.Equal(t, 1, report.Nodes.Of(powersync.SkippedConfig))
-	require.ErrorIs(t, hall.Set(t.Context(), "a", isOn), powersync.ErrPanic)
+	require.ErrorIs(t, hall.Set(t.Context(), "a", isOn), machine.ErrPanic)
 }
 
 // flaky is a Store that makes trouble.
@@ -164,7 +165,7 @@ func TestARecordThatCannotBeListedIsCountedAndTheOthersAreSeen(t *testing.T) {
 
 	f.records = func(i int) error { panic(secret) }
 	report, err = h.Sync(t.Context())
-	require.ErrorIs(t, err, powersync.ErrPanic, "a list that breaks off ends its round, and no other")
+	require.ErrorIs(t, err, machine.ErrPanic, "a list that breaks off ends its round, and no other")
 	require.Zero(t, report.Nodes.Seen())
 	f.records = nil
 	require.Equal(t, powersync.Equal, h.round(t))

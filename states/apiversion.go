@@ -1,11 +1,7 @@
 package states
 
 import (
-	"bytes"
-	"database/sql/driver"
-	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"strings"
 )
@@ -16,7 +12,7 @@ import (
 // number. The zero value is [NoAPIVersion]; APIVersion(1) is the oldest.
 type APIVersion uint16
 
-// NoAPIVersion is the absence of a version: null in JSON and SQL, "none" as text.
+// NoAPIVersion is the absence of a version, "none" as text.
 // Wherever this module takes a version, its absence means 1.1, as in Ironic.
 const NoAPIVersion APIVersion = 0
 
@@ -158,11 +154,8 @@ func (v APIVersion) String() string {
 	return "1." + strconv.Itoa(int(v))
 }
 
-// AppendText appends String to b. It never fails.
-func (v APIVersion) AppendText(b []byte) ([]byte, error) { return append(b, v.String()...), nil }
-
-// MarshalText is AppendText to an empty slice.
-func (v APIVersion) MarshalText() ([]byte, error) { return v.AppendText(nil) }
+// MarshalText returns String. It never fails.
+func (v APIVersion) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // UnmarshalText is [ParseAPIVersion]; v keeps its value on error.
 func (v *APIVersion) UnmarshalText(text []byte) error {
@@ -172,55 +165,3 @@ func (v *APIVersion) UnmarshalText(text []byte) error {
 	}
 	return err
 }
-
-// MarshalJSON returns the version as a JSON string, NoAPIVersion as null.
-func (v APIVersion) MarshalJSON() ([]byte, error) {
-	if v == NoAPIVersion {
-		return []byte("null"), nil
-	}
-	return json.Marshal(v.String())
-}
-
-// UnmarshalJSON takes what MarshalJSON returns, and "none", which a map has for
-// a key; v keeps its value on error.
-func (v *APIVersion) UnmarshalJSON(data []byte) error {
-	if bytes.Equal(data, []byte("null")) {
-		*v = NoAPIVersion
-		return nil
-	}
-	var text string
-	if json.Unmarshal(data, &text) != nil {
-		return unknownVersion(string(data))
-	}
-	return v.Set(text)
-}
-
-// Value implements [driver.Valuer]: the text, NULL for NoAPIVersion.
-func (v APIVersion) Value() (driver.Value, error) {
-	if v == NoAPIVersion {
-		return nil, nil
-	}
-	return v.String(), nil
-}
-
-// Scan implements [database/sql.Scanner]: it takes what Value returns, as a string
-// or as bytes, and "none"; v keeps its value on error.
-func (v *APIVersion) Scan(src any) error {
-	switch src := src.(type) {
-	case nil:
-		*v = NoAPIVersion
-		return nil
-	case string:
-		return v.Set(src)
-	case []byte:
-		return v.Set(string(src))
-	default:
-		return unknownVersion(fmt.Sprintf("%T", src))
-	}
-}
-
-// Set implements [flag.Value]; it is UnmarshalText of a string.
-func (v *APIVersion) Set(text string) error { return v.UnmarshalText([]byte(text)) }
-
-// LogValue implements [slog.LogValuer]: the text.
-func (v APIVersion) LogValue() slog.Value { return slog.StringValue(v.String()) }

@@ -9,16 +9,20 @@
 //	next, ok := table.Next(states.Enroll, states.EventManage) // Verifying, true
 //
 // The table also has the sets that Ironic's own rules are written in
-// ([Table.Stable], [Table.Failed], [Table.DeleteAllowed], ...), the state that a
-// node is headed for ([Table.Target]), and the answer that the series' API gives
-// to a client ([Table.Request]):
+// ([Table.Stable], [Table.Failed], [Table.DeleteAllowed], ...), who moves a node on
+// from a state ([Table.Phase]), the state that it is headed for ([Table.Target]),
+// and the answer that the series' API gives to a client ([Table.Request]):
 //
 //	event, err := table.Request(states.Available, "active", 81) // EventDeploy
 //
-// All values are plain: small numbers and bits. They print, parse and are encoded
-// as Ironic's own words, in text, JSON, SQL, flags and logs; the zero value of
-// each type is none, which JSON and SQL write as null. Tables never change.
-// Everything here may be shared between goroutines freely.
+// [Table.CanUpdate], [Table.CanDelete] and [CanSchedule] are the API's and Nova's
+// rules for a node in a state. [Reported] keeps the words of a server that is newer
+// than this module.
+//
+// All values are plain: small numbers and bits. They print and parse as Ironic's
+// own words; the zero value of each type is none. A State, Event or Power is null
+// for none in JSON and SQL. Tables never change. Everything here may be shared
+// between goroutines freely.
 //
 // Package statestest, below, has generators for property tests and checks other
 // implementations of the machine against a table.

@@ -10,11 +10,11 @@ import (
 // The methods of the vocabularies' types are thin: the work is done here, once.
 // A value comes as its number and as a Stringer, for the error's text.
 
-func appendText(b []byte, v *vocabulary, n uint8, value fmt.Stringer) ([]byte, error) {
+func marshalText(v *vocabulary, n uint8, value fmt.Stringer) ([]byte, error) {
 	if int(n) >= len(v.words) {
-		return b, v.unknown(value.String())
+		return nil, v.unknown(value.String())
 	}
-	return append(b, v.words[n]...), nil
+	return []byte(v.words[n]), nil
 }
 
 func marshalJSON(v *vocabulary, n uint8, value fmt.Stringer) ([]byte, error) {

@@ -3,7 +3,6 @@ package states
 import (
 	"database/sql/driver"
 	"iter"
-	"log/slog"
 )
 
 // Event is what moves a node from one state to another: a request of the API
@@ -111,12 +110,8 @@ func AllEvents() iter.Seq[Event] { return all[Event](eventWords) }
 // number that is none.
 func (e Event) String() string { return eventWords.word(uint8(e), "Event") }
 
-// AppendText appends String to b. A number that is no event is an
-// [*UnknownError].
-func (e Event) AppendText(b []byte) ([]byte, error) { return appendText(b, eventWords, uint8(e), e) }
-
-// MarshalText is AppendText to an empty slice.
-func (e Event) MarshalText() ([]byte, error) { return e.AppendText(nil) }
+// MarshalText returns String. A number that is no event is an [*UnknownError].
+func (e Event) MarshalText() ([]byte, error) { return marshalText(eventWords, uint8(e), e) }
 
 // UnmarshalText is [ParseEvent]; e keeps its value on error.
 func (e *Event) UnmarshalText(text []byte) error { return setWord(e, eventWords, string(text)) }
@@ -134,9 +129,3 @@ func (e Event) Value() (driver.Value, error) { return sqlValue(eventWords, uint8
 // Scan implements [database/sql.Scanner]: it takes what Value returns, as a string
 // or as bytes, and "none"; e keeps its value on error.
 func (e *Event) Scan(src any) error { return scan(e, eventWords, src) }
-
-// Set implements [flag.Value]; it is UnmarshalText of a string.
-func (e *Event) Set(word string) error { return e.UnmarshalText([]byte(word)) }
-
-// LogValue implements [slog.LogValuer]: the word.
-func (e Event) LogValue() slog.Value { return slog.StringValue(e.String()) }

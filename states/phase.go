@@ -38,7 +38,7 @@ func (p Phase) String() string { return phaseWords.word(uint8(p), "Phase") }
 
 // MarshalText returns the phase's word. A number that is no phase is an
 // [*UnknownError].
-func (p Phase) MarshalText() ([]byte, error) { return appendText(nil, phaseWords, uint8(p), p) }
+func (p Phase) MarshalText() ([]byte, error) { return marshalText(phaseWords, uint8(p), p) }
 
 // UnmarshalText takes what MarshalText returns; p keeps its value on error.
 func (p *Phase) UnmarshalText(text []byte) error { return setWord(p, phaseWords, string(text)) }

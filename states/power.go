@@ -3,7 +3,6 @@ package states
 import (
 	"database/sql/driver"
 	"iter"
-	"log/slog"
 )
 
 // Power is a power state: one that a machine is in, or one that is asked for.
@@ -74,12 +73,8 @@ func (p Power) Target() Power {
 // for a number that is none.
 func (p Power) String() string { return powerWords.word(uint8(p), "Power") }
 
-// AppendText appends String to b. A number that is no power state is an
-// [*UnknownError].
-func (p Power) AppendText(b []byte) ([]byte, error) { return appendText(b, powerWords, uint8(p), p) }
-
-// MarshalText is AppendText to an empty slice.
-func (p Power) MarshalText() ([]byte, error) { return p.AppendText(nil) }
+// MarshalText returns String. A number that is no power state is an [*UnknownError].
+func (p Power) MarshalText() ([]byte, error) { return marshalText(powerWords, uint8(p), p) }
 
 // UnmarshalText is [ParsePower]; p keeps its value on error.
 func (p *Power) UnmarshalText(text []byte) error { return setWord(p, powerWords, string(text)) }
@@ -97,9 +92,3 @@ func (p Power) Value() (driver.Value, error) { return sqlValue(powerWords, uint8
 // Scan implements [database/sql.Scanner]: it takes what Value returns, as a string
 // or as bytes, and "none"; p keeps its value on error.
 func (p *Power) Scan(src any) error { return scan(p, powerWords, src) }
-
-// Set implements [flag.Value]; it is UnmarshalText of a string.
-func (p *Power) Set(word string) error { return p.UnmarshalText([]byte(word)) }
-
-// LogValue implements [slog.LogValuer]: the word.
-func (p Power) LogValue() slog.Value { return slog.StringValue(p.String()) }

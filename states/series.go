@@ -1,10 +1,6 @@
 package states
 
-import (
-	"database/sql/driver"
-	"iter"
-	"log/slog"
-)
+import "iter"
 
 // Series is a release series of OpenStack, Kilo to Hibiscus. They are in order:
 // a later series is the greater number. The zero value is [NoSeries].
@@ -13,8 +9,7 @@ import (
 // String follows it, the constants are the code names.
 type Series uint8
 
-// NoSeries is the absence of a series: null in JSON and SQL, "none" as text. It
-// has no table.
+// NoSeries is the absence of a series, "none" as text. It has no table.
 const NoSeries Series = 0
 
 // Each series with the release of Ironic that its table was read from, the last
@@ -138,32 +133,8 @@ func (s Series) MaxAPIVersion() APIVersion {
 // "Series(99)" for a number that is none.
 func (s Series) String() string { return seriesWords.word(uint8(s), "Series") }
 
-// AppendText appends String to b. A number that is no series is an
-// [*UnknownError].
-func (s Series) AppendText(b []byte) ([]byte, error) { return appendText(b, seriesWords, uint8(s), s) }
-
-// MarshalText is AppendText to an empty slice.
-func (s Series) MarshalText() ([]byte, error) { return s.AppendText(nil) }
+// MarshalText returns String. A number that is no series is an [*UnknownError].
+func (s Series) MarshalText() ([]byte, error) { return marshalText(seriesWords, uint8(s), s) }
 
 // UnmarshalText is [ParseSeries]; s keeps its value on error.
 func (s *Series) UnmarshalText(text []byte) error { return setWord(s, seriesWords, string(text)) }
-
-// MarshalJSON returns the word as a JSON string, NoSeries as null.
-func (s Series) MarshalJSON() ([]byte, error) { return marshalJSON(seriesWords, uint8(s), s) }
-
-// UnmarshalJSON takes what MarshalJSON returns, and "none", which a map has for
-// a key; s keeps its value on error.
-func (s *Series) UnmarshalJSON(data []byte) error { return unmarshalJSON(s, seriesWords, data) }
-
-// Value implements [driver.Valuer]: the word, NULL for NoSeries.
-func (s Series) Value() (driver.Value, error) { return sqlValue(seriesWords, uint8(s), s) }
-
-// Scan implements [database/sql.Scanner]: it takes what Value returns, as a string
-// or as bytes, and "none"; s keeps its value on error.
-func (s *Series) Scan(src any) error { return scan(s, seriesWords, src) }
-
-// Set implements [flag.Value]; it is UnmarshalText of a string.
-func (s *Series) Set(word string) error { return s.UnmarshalText([]byte(word)) }
-
-// LogValue implements [slog.LogValuer]: the word.
-func (s Series) LogValue() slog.Value { return slog.StringValue(s.String()) }

@@ -3,7 +3,6 @@ package states
 import (
 	"database/sql/driver"
 	"iter"
-	"log/slog"
 )
 
 // State is a provision state: where a node is in its life. The zero value is
@@ -228,12 +227,8 @@ func AllStates() iter.Seq[State] { return all[State](stateWords) }
 // number that is none.
 func (s State) String() string { return stateWords.word(uint8(s), "State") }
 
-// AppendText appends String to b. A number that is no state is an
-// [*UnknownError].
-func (s State) AppendText(b []byte) ([]byte, error) { return appendText(b, stateWords, uint8(s), s) }
-
-// MarshalText is AppendText to an empty slice.
-func (s State) MarshalText() ([]byte, error) { return s.AppendText(nil) }
+// MarshalText returns String. A number that is no state is an [*UnknownError].
+func (s State) MarshalText() ([]byte, error) { return marshalText(stateWords, uint8(s), s) }
 
 // UnmarshalText is [Parse]; s keeps its value on error.
 func (s *State) UnmarshalText(text []byte) error { return setWord(s, stateWords, string(text)) }
@@ -251,9 +246,3 @@ func (s State) Value() (driver.Value, error) { return sqlValue(stateWords, uint8
 // Scan implements [database/sql.Scanner]: it takes what Value returns, as a string
 // or as bytes, and "none"; s keeps its value on error.
 func (s *State) Scan(src any) error { return scan(s, stateWords, src) }
-
-// Set implements [flag.Value]; it is UnmarshalText of a string.
-func (s *State) Set(word string) error { return s.UnmarshalText([]byte(word)) }
-
-// LogValue implements [slog.LogValuer]: the word.
-func (s State) LogValue() slog.Value { return slog.StringValue(s.String()) }

@@ -108,7 +108,6 @@ func TestIterationStops(t *testing.T) {
 	require.Equal(t, 2, firstTwo(states.AllStates()))
 	require.Equal(t, 2, firstTwo(states.AllEvents()))
 	require.Equal(t, 2, firstTwo(states.AllPowers()))
-	require.Equal(t, 2, firstTwo(states.AllAllocations()))
 	require.Equal(t, 2, firstTwo(states.AllSeries()))
 	require.Equal(t, 2, firstTwo(table.Events(states.Active)))
 	require.Equal(t, 2, firstTwo(table.Transitions()))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 
 	"github.com/ironstate/ironstate/internal/errtext"
@@ -68,7 +67,8 @@ const (
 	Unsupported
 	// Protocol: the BMC's answer makes no sense.
 	Protocol
-	// Panicked: the Verifier panicked; the error holds a [*PanicError].
+	// Panicked: the Verifier panicked or ended its goroutine; the error holds a
+	// [*machine.PanicError].
 	Panicked
 )
 
@@ -83,7 +83,7 @@ var kindTexts = [...]string{
 	Locked:        "account locked",
 	Unsupported:   "not supported",
 	Protocol:      "protocol error",
-	Panicked:      "panic",
+	Panicked:      "the verifier failed",
 }
 
 // Error returns the kind as it stands in errors: "credentials refused".
@@ -138,18 +138,4 @@ func KindOf(err error) Kind {
 	default:
 		return Failed
 	}
-}
-
-// PanicError is a Verifier's panic. Its text tells the value only where the Go
-// runtime made it: any other may hold what the Verifier knows, secrets included.
-type PanicError struct {
-	Value any
-	Stack []byte // as [runtime/debug.Stack] has it
-}
-
-func (e *PanicError) Error() string {
-	if err, ok := e.Value.(runtime.Error); ok {
-		return "the verifier panicked: " + err.Error()
-	}
-	return fmt.Sprintf("the verifier panicked with a value of type %T", e.Value)
 }

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
-	"sync"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
@@ -33,8 +32,6 @@ var (
 	// saved, so that the node is still in verifying. It is one of the stuck
 	// states ([states.Table.Stuck]): report EventFail once saving works again.
 	ErrStillVerifying = errors.New("the outcome could not be saved, the node is still verifying")
-
-	errGoexit = errors.New("a hook ended its goroutine")
 )
 
 // Manage runs Ironic's manage transition: from enroll to verifying; then the
@@ -80,16 +77,19 @@ func Start(ctx context.Context, m *machine.Machine, v Verifier) (wait func() (st
 	if m.Node().State != states.Verifying {
 		return func() (states.Power, error) { return states.NoPower, hooks }, nil
 	}
-	ended := make(chan answer, 1)
+	var (
+		power   states.Power
+		outcome error = &machine.PanicError{} // unless finish returns: a hook ended the goroutine
+		ended         = make(chan struct{})
+	)
 	go func() {
-		a := answer{err: errGoexit} // unless a hook ends the goroutine
-		defer func() { ended <- a }()
-		a.power, a.err = finish(ctx, m, v, hooks)
+		defer close(ended)
+		power, outcome = finish(ctx, m, v, hooks)
 	}()
-	return sync.OnceValues(func() (states.Power, error) {
-		a := <-ended
-		return a.power, a.err
-	}), nil
+	return func() (states.Power, error) {
+		<-ended
+		return power, outcome
+	}, nil
 }
 
 // finish verifies a node in verifying and moves it on. The errors of the hooks
@@ -146,41 +146,14 @@ func ask(ctx context.Context, v Verifier) (states.Power, error) {
 		ctx, cancel = context.WithTimeout(ctx, DefaultTimeout)
 		defer cancel()
 	}
-	answered := make(chan answer, 1)
-	go func() { answered <- call(ctx, v) }()
-
-	select {
-	case a := <-answered:
-		return a.power, a.err
-	case <-ctx.Done():
-	}
-	ended := &Error{Kind: KindOf(ctx.Err()), Err: ctx.Err()}
-	select {
-	case a := <-answered:
-		if a.err != nil {
-			return states.NoPower, a.err
-		}
-		return states.NoPower, ended
-	case <-time.After(grace):
-		return states.NoPower, ended
-	}
-}
-
-type answer struct {
-	power states.Power
-	err   error
-}
-
-func call(ctx context.Context, v Verifier) (a answer) {
-	defer func() {
-		if value := recover(); value != nil {
-			panicked := &PanicError{Value: value, Stack: debug.Stack()}
-			a = answer{err: &Error{Kind: Panicked, Err: panicked}}
-		}
-	}()
-	power, err := v.Verify(ctx)
-	if err == nil && power != states.PowerOn && power != states.PowerOff {
+	power, err := boundedcall.Do(ctx, grace, v.Verify)
+	switch panicked := (*machine.PanicError)(nil); {
+	case errors.As(err, &panicked):
+		err = &Error{Kind: Panicked, Err: panicked}
+	case errors.As(err, new(*boundedcall.AbandonedError)), err == nil && ctx.Err() != nil:
+		err = &Error{Kind: KindOf(ctx.Err()), Err: ctx.Err()}
+	case err == nil && power != states.PowerOn && power != states.PowerOff:
 		err = &Error{Step: PowerState, Kind: Unsupported, Err: fmt.Errorf("the power state read is %q", power)}
 	}
-	return answer{power, err}
+	return power, err
 }

@@ -74,13 +74,13 @@ func TestANodeWhoseBMCDoesNotAnswerIsBackInEnroll(t *testing.T) {
 		"an odd power state": {answers(states.PowerRebooting, nil), verify.Unsupported, `power state: not supported: the power state read is "rebooting"`},
 		"a panic": {
 			verify.Func(func(context.Context) (states.Power, error) { panic("the password is hunter2") }),
-			verify.Panicked, "verification: panic: the verifier panicked with a value of type string",
+			verify.Panicked, "verification: the verifier failed: panic with a value of type string",
 		},
 		"a runtime panic": {
 			verify.Func(func(context.Context) (states.Power, error) { return states.PowerOn, []error{}[len("x")] }),
-			verify.Panicked, "verification: panic: the verifier panicked: runtime error: index out of range [1] with length 0",
+			verify.Panicked, "verification: the verifier failed: panic: runtime error: index out of range [1] with length 0",
 		},
-		"a nil function": {verify.Func(nil), verify.Panicked, "verification: panic: the verifier panicked: " +
+		"a nil function": {verify.Func(nil), verify.Panicked, "verification: the verifier failed: panic: " +
 			"runtime error: invalid memory address or nil pointer dereference"},
 	}
 	for name, test := range tests {

@@ -67,7 +67,7 @@ func ManageAll(ctx context.Context, jobs iter.Seq[Job], atOnce int) iter.Seq[Res
 
 // manageOne manages the node of a job and sends the result.
 func manageOne(ctx context.Context, job Job, ended chan<- Result) {
-	r := Result{Job: job, Err: errGoexit} // unless a hook ends the goroutine
+	r := Result{Job: job, Err: &machine.PanicError{}} // unless Manage returns: a hook ended the goroutine
 	defer func() { ended <- r }()
 	r.Power, r.Err = Manage(ctx, job.Machine, job.Verifier)
 }

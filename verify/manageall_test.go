@@ -152,7 +152,7 @@ func TestAHookThatEndsItsGoroutineEndsOneJobAlone(t *testing.T) {
 	m := newNode(t, states.Enroll, func(c *machine.Config) { c.Enter = []machine.Hook{exits} })
 	all := slices.Collect(verify.ManageAll(t.Context(), slices.Values([]verify.Job{{Machine: m, Verifier: answers(states.PowerOn, nil)}}), 1))
 	require.Len(t, all, 1)
-	require.ErrorContains(t, all[0].Err, "a hook ended its goroutine")
+	require.ErrorContains(t, all[0].Err, "the call ended its goroutine")
 	require.Equal(t, states.Manageable, m.Node().State)
 }
 

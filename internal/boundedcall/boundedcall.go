@@ -4,14 +4,14 @@ package boundedcall
 
 import (
 	"context"
-	"fmt"
-	"runtime"
 	"runtime/debug"
 	"time"
+
+	"github.com/ironstate/ironstate/machine"
 )
 
 // Do calls f in a goroutine of its own and returns what f returns. A panic of f is
-// a [*PanicError], as is a call that ends its goroutine with [runtime.Goexit].
+// a [*machine.PanicError], as is a call that ends its goroutine with [runtime.Goexit].
 //
 // Do waits until ctx has ended, and then for the grace: a function that heeds its
 // context may have something to say, or to log out of. A value that f returns
@@ -23,10 +23,10 @@ import (
 func Do[T any](ctx context.Context, grace time.Duration, f func(context.Context) (T, error)) (T, error) {
 	answers := make(chan answer[T], 1)
 	go func() {
-		a := answer[T]{err: &PanicError{}} // stands where f ends the goroutine
+		a := answer[T]{err: &machine.PanicError{}} // stands where f ends the goroutine
 		defer func() {
 			if value := recover(); value != nil {
-				a.err = &PanicError{Value: value, Stack: debug.Stack()}
+				a.err = &machine.PanicError{Value: value, Stack: debug.Stack()}
 			}
 			answers <- a
 		}()
@@ -53,24 +53,6 @@ func Do[T any](ctx context.Context, grace time.Duration, f func(context.Context)
 type answer[T any] struct {
 	value T
 	err   error
-}
-
-// PanicError is a panic of a function that was called. Its text tells the value
-// only where the Go runtime made it: any other may hold a secret.
-type PanicError struct {
-	Value any    // nil where the function ended its goroutine instead
-	Stack []byte // as [runtime/debug.Stack] has it; nil where Value is
-}
-
-func (e *PanicError) Error() string {
-	switch value := e.Value.(type) {
-	case nil:
-		return "the call ended its goroutine"
-	case runtime.Error:
-		return "panic: " + value.Error()
-	default:
-		return fmt.Sprintf("panic with a value of type %T", value)
-	}
 }
 
 // AbandonedError says that a function had not returned when its context had ended

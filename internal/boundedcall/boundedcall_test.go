@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/machine"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -46,7 +47,7 @@ func TestAPanicIsAnErrorWithoutItsValue(t *testing.T) {
 			return 1, nil
 		})
 		require.Zero(t, value, name)
-		var panicked *boundedcall.PanicError
+		var panicked *machine.PanicError
 		require.ErrorAs(t, err, &panicked, name)
 		require.EqualError(t, err, test.text, name)
 		require.Equal(t, panicked.Value == nil, panicked.Stack == nil, name)
