@@ -93,6 +93,23 @@ func TestACollectionHasPages(t *testing.T) {
 	require.Equal(t, states.PowerOn, power)
 }
 
+// Old BMCs close the connection after each answer and do not say that they will.
+func TestABMCMayCloseEachConnection(t *testing.T) {
+	for range 20 {
+		server := startRedfish(t)
+		server.SetFault(bmctest.Fault{Do: bmctest.CloseAfter(1 << 20)})
+		_, err := newVerifier(t, configOf(server)).Verify(t.Context())
+		require.NoError(t, err)
+		d := newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})
+		require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOff))
+		require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOn))
+		require.NoError(t, d.Close(t.Context()))
+		require.Equal(t, bmctest.PowerOn, server.Power("1"))
+		require.Equal(t, 2, server.Logins().Attempts)
+		require.Empty(t, server.Sessions())
+	}
+}
+
 func TestLimitsAreKept(t *testing.T) {
 	tests := map[string]struct {
 		limits bmc.Limits

@@ -3,6 +3,7 @@ package bmc
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -21,12 +22,13 @@ type exchanger struct {
 	config Config
 	host   string // with the port
 	origin string // scheme and host, as they stand in a URL
+	tls    *tls.Config
 	budget budget
 	wire   *wire // that is open; nil if there is none
 }
 
 func newExchanger(c Config, host string) *exchanger {
-	return &exchanger{config: c, host: host, origin: (&url.URL{Scheme: "https", Host: host}).String()}
+	return &exchanger{config: c, host: host, origin: (&url.URL{Scheme: "https", Host: host}).String(), tls: tlsConfig(c)}
 }
 
 // request is a request before it is sent.
@@ -99,18 +101,21 @@ func (e *exchanger) sendOnce(ctx context.Context, r request) (*answer, error) {
 	return a, nil
 }
 
-// exchange sends a request over the open wire or a new one. Where one that was
-// open breaks, the BMC may have closed it meanwhile: a request that may be repeated
-// is.
+// exchange sends a request over the open wire or a new one. The BMC may have closed
+// the open one without a word: then the request is repeated. A POST must not be,
+// so that it always has a new wire.
 func (e *exchanger) exchange(ctx context.Context, req *http.Request) (*answer, error) {
+	if req.Method == http.MethodPost {
+		e.close()
+	}
 	if e.wire != nil {
 		a, err := e.over(ctx, req)
-		if err == nil || a != nil || ctx.Err() != nil || req.Method == http.MethodPost {
+		if err == nil || a != nil || ctx.Err() != nil {
 			return a, err
 		}
 	}
 	var err error
-	if e.wire, err = dial(ctx, e.config, e.host, &e.budget); err != nil {
+	if e.wire, err = dial(ctx, e.host, e.tls, &e.budget); err != nil {
 		return nil, err
 	}
 	return e.over(ctx, req)

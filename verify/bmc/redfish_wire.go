@@ -35,13 +35,11 @@ type wire struct {
 }
 
 // dial opens a wire to a host.
-func dial(ctx context.Context, c Config, host string, b *budget) (*wire, error) {
+func dial(ctx context.Context, host string, config *tls.Config, b *budget) (*wire, error) {
 	raw, err := new(net.Dialer).DialContext(ctx, "tcp", host)
 	if err != nil {
 		return nil, err
 	}
-	config := tlsConfig(c)
-	config.ServerName = c.Host
 	conn := tls.Client(&meteredConn{Conn: raw, budget: b}, config)
 	if err := conn.HandshakeContext(ctx); err != nil {
 		_ = raw.Close()

@@ -83,8 +83,8 @@ func GzipBomb(n int) Effect {
 	})
 }
 
-// Raw sends that text as the whole response, status line and header included, and closes the connection. No
-// HTTP library lets a server send such bytes.
+// Raw sends that text as the whole response, status line and header included, and closes the connection. The text need
+// not be HTTP.
 func Raw(response string) Effect {
 	return request(fmt.Sprintf("Raw(%d bytes)", len(response)), func(x *exchange) {
 		if c, ok := x.take(); ok {
