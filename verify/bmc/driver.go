@@ -17,7 +17,8 @@ type DriverConfig struct {
 	// and must be set.
 	Lookup func(ctx context.Context, id string) (Config, error)
 	// Sessions is how many sessions are kept open between calls, all nodes
-	// together; 0 keeps none. Those that came first are kept: of a fleet that is
+	// together; 0 keeps none. A connection without a session, over IPMI or with
+	// HTTP Basic authentication, counts as one. Those that came first are kept: of a fleet that is
 	// larger, so many nodes gain from every round, and none loses its session to
 	// the next node of the same round.
 	Sessions int

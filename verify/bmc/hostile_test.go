@@ -121,7 +121,7 @@ func TestLimitsAreKept(t *testing.T) {
 		"an answer": {limits: bmc.Limits{AnswerBytes: 100},
 			text: "an answer is longer than the limit"},
 		"members": {limits: bmc.Limits{Members: 5}, faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(6)}},
-			text: "the collection of systems has more members than the limit"},
+			text: "the collection has more members than the limit"},
 		"a header": {faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("A", 100<<10) + "\r\n\r\n{}")}},
 			text: "the header of an answer is longer than 64 KiB"},
 		"bytes, decompressed": {

@@ -46,7 +46,7 @@ var (
 	errBytes    = errors.New("the BMC sends more bytes than the limit")
 	errAnswer   = errors.New("an answer is longer than the limit")
 	errRequests = errors.New("more requests are needed than the limit")
-	errMembers  = errors.New("the collection of systems has more members than the limit")
+	errMembers  = errors.New("the collection has more members than the limit")
 )
 
 // budget is the rest of the limits on bytes and requests.

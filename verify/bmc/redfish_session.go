@@ -140,11 +140,22 @@ func (s *service) logout(ctx context.Context) {
 	if s.session == nil {
 		return
 	}
+	defer func() { s.session = nil }()
 	s.budget.set(logoutBytes, logoutRequests)
 	for _, path := range s.session.paths {
-		if a, err := s.ask(ctx, request{method: http.MethodDelete, path: path}); err == nil && a != nil {
-			break
+		if s.delete(ctx, path) == nil {
+			return
 		}
 	}
-	s.session = nil
+	if s.session.token.IsZero() {
+		return
+	}
+	if only, err := s.members(ctx, s.sessions); err == nil && len(only) == 1 {
+		_ = s.delete(ctx, only[0]) // the BMC has not named it, and has no other
+	}
+}
+
+func (s *service) delete(ctx context.Context, path string) error {
+	_, err := s.ask(ctx, request{method: http.MethodDelete, path: path})
+	return err
 }

@@ -48,6 +48,7 @@ func TestASessionIsFoundHoweverItIsNamed(t *testing.T) {
 		bmctest.BareLocation(),
 		bmctest.WithoutHeader("Location"),
 		bmctest.WithoutBody(),
+		bmctest.NamelessSession(),
 		bmctest.TruncatedJSON(),
 		bmctest.Header("Location", ":%zz"),
 		bmctest.Header("Location", "https://bmc.invalid"),

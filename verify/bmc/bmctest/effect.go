@@ -40,6 +40,7 @@ func Effects() []Effect {
 		Members(1000), Property("Members", nil), Property("Members@odata.nextLink", ":%zz"),
 		Property("Members@odata.nextLink", "/redfish/v1/Systems?page=2"),
 		EscapedLocation(), BareLocation(), WithoutHeader("Location"), WithoutBody(), WithoutHeader("X-Auth-Token"),
+		NamelessSession(),
 	}
 }
 

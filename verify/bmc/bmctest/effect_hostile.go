@@ -134,6 +134,17 @@ func BareLocation() Effect {
 	return head("BareLocation()", func(h http.Header) { h.Set("Location", url.PathEscape(path.Base(h.Get("Location")))) })
 }
 
+// NamelessSession opens a session and says nowhere which: neither in the Location nor in the body.
+func NamelessSession() Effect {
+	return request("NamelessSession()", func(x *exchange) {
+		p := x.answer()
+		p.body = nil
+		p.header.Del("Content-Type")
+		p.header.Del("Location")
+		x.send(p)
+	})
+}
+
 // WithoutBody leaves the body out of the proper answer.
 func WithoutBody() Effect {
 	return request("WithoutBody()", func(x *exchange) {

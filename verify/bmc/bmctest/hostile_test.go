@@ -40,6 +40,7 @@ func TestASessionsLocationIsWrittenOtherwise(t *testing.T) {
 		{bmctest.EscapedLocation(), "https://bmc.invalid" + sessions + "/%31"},
 		{bmctest.BareLocation(), "1"},
 		{bmctest.WithoutHeader("Location"), ""},
+		{bmctest.NamelessSession(), ""},
 	} {
 		bmc := newRedfish(t, bmctest.RedfishConfig{})
 		bmc.SetFault(bmctest.Fault{Method: http.MethodPost, Do: tt.do})
