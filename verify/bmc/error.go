@@ -5,12 +5,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"net"
-	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/verify"
 )
 
@@ -67,7 +67,7 @@ func garbled(text string) *failure { return &failure{kind: verify.Protocol, text
 
 // known are this package's own errors that callers within it tell apart.
 var known = []error{
-	context.DeadlineExceeded, context.Canceled,
+	context.DeadlineExceeded, context.Canceled, machine.ErrPanic,
 	errNoServiceRoot, errNoSessions, errNoIPMI, errFingerprint, errBytes, errAnswer, errRequests, errMembers, errHeader,
 }
 
@@ -115,16 +115,11 @@ func kindOf(err error) verify.Kind {
 	}
 }
 
-// guarded calls a driver; its panic is an error. The text tells the value only
-// where the Go runtime made it.
+// guarded calls a driver; its panic is an error.
 func guarded(f func() error) (err error) {
 	defer func() {
-		switch value := recover().(type) {
-		case nil:
-		case runtime.Error:
-			err = garbled("the driver panicked: " + value.Error())
-		default:
-			err = garbled(fmt.Sprintf("the driver panicked with a value of type %T", value))
+		if value := recover(); value != nil {
+			err = fail(verify.Panicked, &machine.PanicError{Value: value, Stack: debug.Stack()})
 		}
 	}()
 	return f()

@@ -78,9 +78,12 @@ func (m *model) serve(ctx context.Context, req *http.Request) (*http.Response, e
 			return nil, err
 		}
 		resp, err := respond(req, http.StatusCreated, map[string]any{})
+		if err != nil {
+			return nil, err
+		}
 		resp.Header.Set("X-Auth-Token", "none")
 		resp.Header.Set("Location", modelSession)
-		return resp, err
+		return resp, nil
 	case "GET " + modelSystems:
 		return respond(req, http.StatusOK, map[string]any{"Members": []odataLink{{modelSystem}}})
 	case "GET " + modelSystem:
