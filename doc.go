@@ -15,6 +15,7 @@
 //	verify                from enroll to manageable when the BMC answers, and back when not
 //	verify/bmc            the Verifier that asks real BMCs, over Redfish and IPMI
 //	verify/bmc/bmctest    BMCs to test against, healthy and not
+//	verify/bmc/secret     passwords that no printer, logger or encoder shows
 //	internal/lockstep     a real Ironic beside all this: any difference fails the tests
 //	internal/bench        other state machines beside machine, for speed
 //	internal/needs        tests skip without a real system, and fail in CI

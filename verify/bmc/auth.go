@@ -12,7 +12,9 @@ type Auth uint8
 
 const (
 	// AuthAuto opens a session, or uses HTTP Basic authentication where the
-	// service has no sessions. A refused password is not tried again.
+	// service has no sessions. A log-in that fails for another reason is not
+	// repeated by Basic authentication, as sushy, which Ironic uses, does (4.3.3,
+	// auth.py): with a wrong password that is a second failed login.
 	AuthAuto Auth = iota
 	// AuthSession opens a session, and fails where the service has none.
 	AuthSession

@@ -55,7 +55,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 			test.set(&config)
 			v, err := bmc.New(config)
 			require.Nil(t, v)
-			require.EqualError(t, err, "power interface: misconfigured: "+test.text)
+			require.EqualError(t, err, "configure: misconfigured: "+test.text)
 			require.ErrorIs(t, err, verify.Misconfigured)
 		})
 	}

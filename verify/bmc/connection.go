@@ -25,6 +25,8 @@ type connection interface {
 	powerState(context.Context) (string, error)
 	// setPower asks for a power state in bmclib's words: on, off, soft, cycle.
 	setPower(ctx context.Context, word string) error
+	// expires reports whether the BMC may end the session by itself.
+	expires() bool
 	// close logs out and frees what open took, whether or not open failed.
 	close(context.Context)
 	// scrubber knows the secrets that errors of the connection must not hold.
@@ -33,37 +35,37 @@ type connection interface {
 
 // overProtocols does something over the protocol that is configured, or, for
 // Auto, over Redfish and then IPMI if there is no Redfish.
-func (c Config) overProtocols(do func(connection) error) error {
+func (c Config) overProtocols(f func(connection) error) error {
 	switch c.Protocol {
 	case Redfish:
-		return do(newRedfish(c))
+		return f(newRedfish(c))
 	case IPMI:
-		return do(newIPMI(c))
+		return f(newIPMI(c))
 	}
 	redfish := newRedfish(c)
-	err := do(redfish)
+	err := f(redfish)
 	if err == nil || !redfish.absent(err) {
 		return err
 	}
-	if ipmiErr := do(newIPMI(c)); ipmiErr != nil {
+	if ipmiErr := f(newIPMI(c)); ipmiErr != nil {
 		return fmt.Errorf("%w; before that: %w", ipmiErr, err)
 	}
 	return nil
 }
 
-// takeStep takes a step and makes the error that the caller sees. Every text of
-// the BMC's or a driver's goes through here.
-func takeStep(ctx context.Context, c connection, limit time.Duration, name verify.Step, take func(context.Context) error) error {
+// do does one operation within a time limit, if that is not 0, and makes the error
+// that the caller sees. Every text of the BMC's or a driver's goes through here.
+func do(ctx context.Context, c connection, limit time.Duration, op string, f func(context.Context) error) *Error {
 	if limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	err := take(ctx)
+	err := f(ctx)
 	if err == nil {
 		return nil
 	}
-	seen := &verify.Error{Step: name, Protocol: c.protocol(), Host: c.address(), Kind: kindOf(err)}
+	seen := &Error{Op: op, Protocol: c.protocol(), Host: c.address(), Kind: kindOf(err)}
 	seen.Err = &failure{kind: seen.Kind, text: c.scrubber().clean(err.Error()), err: cause(err)}
 	if ended := ctx.Err(); ended != nil {
 		seen.Kind, seen.Err = verify.KindOf(ended), ended

@@ -25,17 +25,17 @@ import (
 func FromClient(make func() (*bmclib.Client, error)) verify.Verifier {
 	return verify.Func(func(ctx context.Context) (states.Power, error) {
 		if ctx == nil {
-			return states.NoPower, misconfigured(errNilContext)
+			return states.NoPower, misconfigured(errNilContext).atStep(verify.PowerInterface)
 		}
 		if make == nil {
-			return states.NoPower, misconfigured(errors.New("there is no function that makes a client"))
+			return states.NoPower, misconfigured(errors.New("there is no function that makes a client")).atStep(verify.PowerInterface)
 		}
 		client, err := make()
 		if err == nil && client == nil {
 			err = errors.New("there is no bmclib client")
 		}
 		if err != nil {
-			return states.NoPower, misconfigured(err)
+			return states.NoPower, misconfigured(err).atStep(verify.PowerInterface)
 		}
 		return ask(ctx, &clientConnection{client}, Config{})
 	})
@@ -49,6 +49,8 @@ func (c *clientConnection) protocol() string { return "bmclib" }
 func (c *clientConnection) address() string { return c.client.Auth.Host }
 
 func (c *clientConnection) begin() {}
+
+func (c *clientConnection) expires() bool { return false }
 
 func (c *clientConnection) open(ctx context.Context) error {
 	if err := c.client.Open(ctx); err != nil {

@@ -17,7 +17,8 @@ type DriverConfig struct {
 	// and must be set.
 	Lookup func(ctx context.Context, id string) (Config, error)
 	// Sessions is how many sessions are kept open between calls, all nodes
-	// together; 0 keeps none. Those that came first are kept: of a fleet that is
+	// together; 0 keeps none. A connection without a session, over IPMI or with
+	// HTTP Basic authentication, counts as one. Those that came first are kept: of a fleet that is
 	// larger, so many nodes gain from every round, and none loses its session to
 	// the next node of the same round.
 	Sessions int
@@ -37,8 +38,8 @@ type DriverConfig struct {
 // them once it was unused for the SessionTimeout of its SessionService (DSP0266;
 // often 30 minutes), when it restarts, or when somebody deletes it.
 //
-// Its errors are a [*verify.Error], as [Verifier.Verify] has them. A nil or zero
-// Driver and a nil context are errors of the kind [verify.Misconfigured].
+// Its errors hold an [*Error]. A nil or zero Driver and a nil context are errors of
+// the kind [verify.Misconfigured].
 type Driver struct {
 	config DriverConfig
 
@@ -65,7 +66,7 @@ func NewDriver(c DriverConfig) (*Driver, error) {
 // PowerState reads a node's power state: PowerOn or PowerOff.
 func (d *Driver) PowerState(ctx context.Context, id string) (states.Power, error) {
 	var power states.Power
-	err := d.do(ctx, id, func(ctx context.Context, conn connection) (err error) {
+	err := d.do(ctx, id, "read the power state", func(ctx context.Context, conn connection) (err error) {
 		power, err = readPower(ctx, conn)
 		return err
 	})
@@ -83,7 +84,7 @@ func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) er
 	if !ok {
 		return fmt.Errorf("set power state %q: %w", power, errors.ErrUnsupported)
 	}
-	return d.do(ctx, id, func(ctx context.Context, conn connection) error {
+	return d.do(ctx, id, "set "+power.String(), func(ctx context.Context, conn connection) error {
 		if power == states.PowerRebooting {
 			now, err := conn.powerState(ctx)
 			if err != nil {
@@ -124,14 +125,15 @@ func (d *Driver) lookup(ctx context.Context, id string) (Config, error) {
 }
 
 // do does something with a node's BMC, over a session that is kept or a new one.
-// A kept session may have ended meanwhile: where the BMC says so, or its
-// connection is gone, a new one is opened, once.
-func (d *Driver) do(ctx context.Context, id string, f func(context.Context, connection) error) error {
+// A kept session may have ended meanwhile: where the BMC says so, or cannot be
+// reached, a new one is opened, once. Credentials that were refused themselves are
+// not sent again.
+func (d *Driver) do(ctx context.Context, id, op string, f func(context.Context, connection) error) error {
 	c, err := d.lookup(ctx, id)
 	if err != nil {
 		return err
 	}
-	n, err := d.enter(ctx, id)
+	n, err := d.enter(ctx, id, op)
 	if err != nil {
 		return err
 	}
@@ -142,15 +144,16 @@ func (d *Driver) do(ctx context.Context, id string, f func(context.Context, conn
 	defer cancelGrace()
 
 	if d.resume(ctx, n, c) {
-		err := d.use(ctx, n, f)
-		if !ended(err) {
+		expires := n.open.expires()
+		err := d.use(ctx, n, op, f)
+		if !expires || !ended(err) {
 			return err
 		}
 	}
 	if n.open, err = open(ctx, c); err != nil {
 		return err
 	}
-	return d.use(ctx, n, f)
+	return d.use(ctx, n, op, f)
 }
 
 // ended reports whether an error shows that a session is no more.
@@ -162,7 +165,7 @@ func ended(err error) bool {
 func open(ctx context.Context, c Config) (*openConnection, error) {
 	opened := &openConnection{config: c}
 	err := c.overProtocols(func(conn connection) error {
-		if err := takeStep(ctx, conn, c.StepTimeout, verify.PowerInterface, conn.open); err != nil {
+		if err := do(ctx, conn, c.StepTimeout, "log in", conn.open); err != nil {
 			closeConnection(ctx, conn)
 			return err
 		}
@@ -176,9 +179,9 @@ func open(ctx context.Context, c Config) (*openConnection, error) {
 }
 
 // use does something over a node's connection, and keeps it if that went well.
-func (d *Driver) use(ctx context.Context, n *node, f func(context.Context, connection) error) error {
+func (d *Driver) use(ctx context.Context, n *node, op string, f func(context.Context, connection) error) error {
 	conn := n.open
-	err := takeStep(ctx, conn, conn.config.StepTimeout, verify.PowerState, func(ctx context.Context) error {
+	err := do(ctx, conn, conn.config.StepTimeout, op, func(ctx context.Context) error {
 		return f(ctx, conn)
 	})
 	if err != nil {

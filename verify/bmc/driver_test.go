@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -243,6 +244,26 @@ func TestCallsForOneNodeShareItsSession(t *testing.T) {
 		require.NoError(t, d.Close(t.Context()))
 		require.Empty(t, server.Sessions())
 	}
+}
+
+func TestADriversErrorsSayWhichOperationFailed(t *testing.T) {
+	server := startRedfish(t)
+	server.SetFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.Status(500)})
+	d := newDriver(t, 1, map[string]bmc.Config{"node-1": configOf(server)})
+	var failed *bmc.Error
+	require.ErrorAs(t, d.SetPower(t.Context(), "node-1", states.PowerOff), &failed)
+	require.Equal(t, "set power off", failed.Op)
+	require.Equal(t, verify.Protocol, failed.Kind)
+	require.Equal(t, "redfish", failed.Protocol)
+	require.Equal(t, server.Addr(), failed.Host)
+	require.EqualError(t, failed, "set power off: redfish "+server.Addr()+": protocol error: "+
+		"GET /redfish/v1/Systems/1: 500 Internal Server Error Internal Server Error")
+
+	server.SetFault(bmctest.Fault{Do: bmctest.Refuse()})
+	_, err := d.PowerState(t.Context(), "node-1")
+	require.ErrorContains(t, err, "log in: redfish "+server.Addr()+": unreachable: ")
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+	require.NoError(t, server.ClearFaults())
 }
 
 func TestACallWaitsForItsNodeNoLongerThanItsContext(t *testing.T) {

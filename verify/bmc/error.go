@@ -5,16 +5,48 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"net"
-	"runtime"
+	"runtime/debug"
+	"strings"
 	"syscall"
 
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/verify"
 )
 
-// failure is an error whose kind is known where it arises. Its text may hold what
-// a BMC said until it has gone through [scrubber.clean].
+// Error says which operation failed, and why. It matches its Kind and unwraps to
+// Err as well. [Verifier.Verify] returns a [*verify.Error] instead, which says the
+// step.
+type Error struct {
+	Op       string // "configure", "log in", "read the power state", "set power on"
+	Kind     verify.Kind
+	Protocol string // "redfish" or "ipmi"; empty where no protocol was spoken
+	Host     string // host and port; empty where none was asked
+	Err      error  // what was seen, without secrets
+}
+
+func (e *Error) Error() string {
+	parts := []string{e.Op}
+	if e.Host != "" {
+		parts = append(parts, e.Protocol+" "+e.Host)
+	}
+	return strings.Join(append(parts, e.Kind.Error(), e.Err.Error()), ": ")
+}
+
+// atStep returns the error as one of verification.
+func (e *Error) atStep(step verify.Step) error {
+	return &verify.Error{Step: step, Kind: e.Kind, Protocol: e.Protocol, Host: e.Host, Err: e.Err}
+}
+
+func misconfigured(err error) *Error {
+	return &Error{Op: "configure", Kind: verify.Misconfigured, Err: err}
+}
+
+// Unwrap returns Kind and Err.
+func (e *Error) Unwrap() []error { return []error{e.Kind, e.Err} }
+
+// failure is an error whose kind is known where it arises. Its text may quote the
+// BMC until it has gone through [scrubber.clean].
 type failure struct {
 	kind verify.Kind
 	text string
@@ -35,8 +67,8 @@ func garbled(text string) *failure { return &failure{kind: verify.Protocol, text
 
 // known are this package's own errors that callers within it tell apart.
 var known = []error{
-	context.DeadlineExceeded, context.Canceled,
-	errNoServiceRoot, errNoSessions, errNoIPMI, errFingerprint, errBytes, errAnswer, errRequests, errMembers,
+	context.DeadlineExceeded, context.Canceled, machine.ErrPanic,
+	errNoServiceRoot, errNoSessions, errNoIPMI, errFingerprint, errBytes, errAnswer, errRequests, errMembers, errHeader,
 }
 
 // cause returns the part of an error that callers may ask for: an error that is
@@ -83,16 +115,11 @@ func kindOf(err error) verify.Kind {
 	}
 }
 
-// guarded calls a driver; its panic is an error. The text tells the value only
-// where the Go runtime made it.
+// guarded calls a driver; its panic is an error.
 func guarded(f func() error) (err error) {
 	defer func() {
-		switch value := recover().(type) {
-		case nil:
-		case runtime.Error:
-			err = garbled("the driver panicked: " + value.Error())
-		default:
-			err = garbled(fmt.Sprintf("the driver panicked with a value of type %T", value))
+		if value := recover(); value != nil {
+			err = fail(verify.Panicked, &machine.PanicError{Value: value, Stack: debug.Stack()})
 		}
 	}()
 	return f()

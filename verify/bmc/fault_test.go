@@ -66,6 +66,8 @@ var kindOf = []struct {
 	{`Property("Members@odata.nextLink", ":%zz")`, "systems", verify.Protocol},
 	{`WithoutHeader("X-Auth-Token")`, "log-in", verify.Protocol},
 	{"WithoutBody()", "log-in", survived},
+	{"NamelessSession()", "log-in", survived},
+	{"NamelessSession()", "", verify.Protocol},
 	{"WithoutBody()", "", verify.Protocol},
 }
 

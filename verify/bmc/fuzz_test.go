@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,7 +93,7 @@ type fuzzedBMC struct {
 	open     int
 }
 
-// resources are what the service has when nothing is bent.
+// resources are the answers before they are bent.
 var resources = map[string]string{
 	"GET /redfish/v1/": `{"Systems": {"@odata.id": "/redfish/v1/Systems"}, "SessionService": {"@odata.id": "/redfish/v1/SessionService"},
 		"Links": {"Sessions": {"@odata.id": "/redfish/v1/SessionService/Sessions"}}}`,
@@ -144,6 +145,35 @@ func (f *fuzzedBMC) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// A BMC's processor takes longest for TLS handshakes. The log-in has a connection
+// of its own, all that follows it goes over that.
+func TestAVerificationTakesTwoConnections(t *testing.T) {
+	front := httptest.NewUnstartedServer(&fuzzedBMC{})
+	var connections atomic.Int64
+	front.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	front.StartTLS()
+	defer front.Close()
+	config := configOfServer(front)
+	config.SystemID = "1"
+	_, err := newVerifier(t, config).Verify(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 2, connections.Load())
+}
+
+// configOfServer returns how to reach a server of package httptest.
+func configOfServer(server *httptest.Server) bmc.Config {
+	sum := sha256.Sum256(server.Certificate().Raw)
+	address := server.Listener.Addr().(*net.TCPAddr)
+	return bmc.Config{
+		Host: address.IP.String(), RedfishPort: address.Port, Protocol: bmc.Redfish, Fingerprint: hex.EncodeToString(sum[:]),
+		User: user, Password: secret.New(password), Timeout: 10 * time.Second,
+	}
+}
+
 // FuzzVerifier verifies against a BMC whose answers are bent: types changed,
 // members multiplied, links led astray. Whatever it says, a verification or a
 // request for power ends in time, within its limits, with one log-in at the most.
@@ -153,12 +183,7 @@ func FuzzVerifier(f *testing.F) {
 	front.Config.ErrorLog = log.New(io.Discard, "", 0)
 	front.StartTLS()
 	f.Cleanup(front.Close)
-	sum := sha256.Sum256(front.Certificate().Raw)
-	address := front.Listener.Addr().(*net.TCPAddr)
-	config := bmc.Config{
-		Host: address.IP.String(), RedfishPort: address.Port, Protocol: bmc.Redfish, Fingerprint: hex.EncodeToString(sum[:]),
-		User: user, Password: secret.New(password), Timeout: 10 * time.Second,
-	}
+	config := configOfServer(front)
 	for i := range oddities {
 		f.Add(uint8(i), []byte{0, 1, byte(i)})
 		f.Add(uint8(i), []byte{0, 0, 0, 0, 0, 1, byte(i), 0, 0, 1, byte(i)})

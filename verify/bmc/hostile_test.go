@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/metrics"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -92,6 +93,23 @@ func TestACollectionHasPages(t *testing.T) {
 	require.Equal(t, states.PowerOn, power)
 }
 
+// Old BMCs close the connection after each answer and do not say that they will.
+func TestABMCMayCloseEachConnection(t *testing.T) {
+	for range 20 {
+		server := startRedfish(t)
+		server.SetFault(bmctest.Fault{Do: bmctest.CloseAfter(1 << 20)})
+		_, err := newVerifier(t, configOf(server)).Verify(t.Context())
+		require.NoError(t, err)
+		d := newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})
+		require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOff))
+		require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOn))
+		require.NoError(t, d.Close(t.Context()))
+		require.Equal(t, bmctest.PowerOn, server.Power("1"))
+		require.Equal(t, 2, server.Logins().Attempts)
+		require.Empty(t, server.Sessions())
+	}
+}
+
 func TestLimitsAreKept(t *testing.T) {
 	tests := map[string]struct {
 		limits bmc.Limits
@@ -103,7 +121,9 @@ func TestLimitsAreKept(t *testing.T) {
 		"an answer": {limits: bmc.Limits{AnswerBytes: 100},
 			text: "an answer is longer than the limit"},
 		"members": {limits: bmc.Limits{Members: 5}, faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(6)}},
-			text: "the collection of systems has more members than the limit"},
+			text: "the collection has more members than the limit"},
+		"a header": {faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("A", 100<<10) + "\r\n\r\n{}")}},
+			text: "the header of an answer is longer than 64 KiB"},
 		"bytes, decompressed": {
 			limits: bmc.Limits{Bytes: 5 << 20, AnswerBytes: 2 << 20},
 			faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(20)}, {Method: http.MethodGet, Skip: 1, Do: bmctest.GzipBomb(1 << 20)}},

@@ -36,6 +36,8 @@ func (c *ipmiConnection) address() string {
 
 func (c *ipmiConnection) begin() {}
 
+func (c *ipmiConnection) expires() bool { return false }
+
 func (c *ipmiConnection) scrubber() *scrubber { return c.scrub }
 
 // defaultSuites are tried in this order. Suite 17 is the stronger one and needs a
@@ -65,10 +67,7 @@ func (c *ipmiConnection) open(ctx context.Context) error {
 			break
 		}
 	}
-	if err != nil {
-		return c.diagnose(ctx, err)
-	}
-	return nil
+	return err
 }
 
 // suiteRefused reports whether the BMC refused the cipher suite, which it does
@@ -131,11 +130,16 @@ func (c *ipmiConnection) setPower(ctx context.Context, word string) error {
 // close has nothing to do: each run of ipmitool closes its session.
 func (c *ipmiConnection) close(context.Context) {}
 
-// run runs ipmitool with a command and returns its output.
+// run runs ipmitool with a command and returns its output. The error says why
+// there was no session.
 func (c *ipmiConnection) run(ctx context.Context, command ...string) (string, error) {
 	arguments := append([]string{
 		"-I", "lanplus", "-H", c.config.Host, "-p", strconv.Itoa(c.config.IPMIPort), "-U", c.config.User,
 		"-C", c.suite, "-N", "5", "-E",
 	}, command...)
-	return runProgram(ctx, c.program, arguments, "IPMITOOL_PASSWORD="+c.config.Password.Reveal())
+	said, err := runProgram(ctx, c.program, arguments, "IPMITOOL_PASSWORD="+c.config.Password.Reveal())
+	if err != nil {
+		err = c.diagnose(ctx, err)
+	}
+	return said, err
 }

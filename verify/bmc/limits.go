@@ -33,7 +33,7 @@ func (l Limits) check() error {
 	return nil
 }
 
-// What a log-out may take beyond the limits.
+// The bounds of a log-out, which is beyond the limits.
 const (
 	logoutBytes    = 256 << 10
 	logoutRequests = 4
@@ -46,10 +46,10 @@ var (
 	errBytes    = errors.New("the BMC sends more bytes than the limit")
 	errAnswer   = errors.New("an answer is longer than the limit")
 	errRequests = errors.New("more requests are needed than the limit")
-	errMembers  = errors.New("the collection of systems has more members than the limit")
+	errMembers  = errors.New("the collection has more members than the limit")
 )
 
-// budget is what is left of the limits on bytes and requests.
+// budget is the rest of the limits on bytes and requests.
 type budget struct {
 	bytes    atomic.Int64
 	requests atomic.Int64
@@ -66,7 +66,7 @@ func (b *budget) spend(bytes int) bool { return b.bytes.Add(-int64(bytes)) >= 0 
 // request takes one request off and reports whether it was there.
 func (b *budget) request() bool { return b.requests.Add(-1) >= 0 }
 
-// meteredConn counts what is read.
+// meteredConn takes the bytes that are read off a budget.
 type meteredConn struct {
 	net.Conn
 	budget *budget

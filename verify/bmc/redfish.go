@@ -67,6 +67,9 @@ func (r *redfishConnection) powerState(ctx context.Context) (word string, err er
 		word, err = r.driver.PowerStateGet(ctx)
 		return err
 	})
+	if err == nil {
+		err = r.model.system.get("PowerState", new(string))
+	}
 	return word, err
 }
 
@@ -78,6 +81,8 @@ func (r *redfishConnection) setPower(ctx context.Context, word string) error {
 }
 
 func (r *redfishConnection) begin() { r.service.begin() }
+
+func (r *redfishConnection) expires() bool { return r.service.session != nil }
 
 func (r *redfishConnection) close(ctx context.Context) {
 	r.service.logout(ctx)

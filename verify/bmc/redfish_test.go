@@ -17,12 +17,14 @@ import (
 	"time"
 
 	bmclib "github.com/bmc-toolbox/bmclib/v2"
+	"github.com/bmc-toolbox/bmclib/v2/providers"
 	"github.com/bmc-toolbox/bmclib/v2/providers/redfish"
 	"github.com/go-logr/logr"
 	"github.com/jacobweinstock/registrar"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/internal/needs"
+	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
@@ -252,6 +254,30 @@ func TestTheCallersOwnClient(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 	_, err = bmc.FromClient(func() (*bmclib.Client, error) { return nil, nil }).Verify(t.Context())
 	require.ErrorIs(t, err, verify.Misconfigured)
+}
+
+// panicking is a bmclib driver that panics with a secret once it is open.
+type panicking struct{}
+
+func (panicking) Name() string                { return "panicking" }
+func (panicking) Open(context.Context) error  { return nil }
+func (panicking) Close(context.Context) error { return nil }
+
+func (panicking) PowerStateGet(context.Context) (string, error) { panic(password) }
+
+func (panicking) BootDeviceSet(context.Context, string, bool, bool) (bool, error) { return true, nil }
+
+func TestADriverThatPanicsIsAnError(t *testing.T) {
+	client := func() (*bmclib.Client, error) {
+		registry := registrar.NewRegistry()
+		features := registrar.Features{providers.FeaturePowerState, providers.FeatureBootDeviceSet}
+		registry.Register("panicking", "none", features, nil, panicking{})
+		return bmclib.NewClient("host", user, "another", bmclib.WithRegistry(registry)), nil
+	}
+	_, err := bmc.FromClient(client).Verify(t.Context())
+	require.ErrorIs(t, err, verify.Panicked)
+	require.ErrorIs(t, err, machine.ErrPanic)
+	require.NotContains(t, err.Error(), password)
 }
 
 // requireNoSecret checks that an error does not have the password in any form.

@@ -9,9 +9,12 @@ import (
 	"encoding/xml"
 	"fmt"
 	"html"
+	"log"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -49,6 +52,12 @@ var tellers = map[string]func(text string) bmctest.Fault{
 	},
 	"a length": func(text string) bmctest.Fault {
 		return bmctest.Fault{Do: bmctest.Raw("HTTP/1.1 200 OK\r\nContent-Length: " + text + "\r\n\r\n{}")}
+	},
+	"bytes that nobody asked for": func(text string) bmctest.Fault {
+		return bmctest.Fault{Do: bmctest.Raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}" + text)}
+	},
+	"an informational answer": func(text string) bmctest.Fault {
+		return bmctest.Fault{Do: bmctest.Raw(strings.Repeat("HTTP/1.1 199 "+text+"\r\n\r\n", 9))}
 	},
 	"a redirect": func(text string) bmctest.Fault {
 		return bmctest.Fault{Do: bmctest.RedirectTo("https://" + text + "/" + text)}
@@ -89,6 +98,9 @@ func TestNoErrorTellsThePassword(t *testing.T) {
 	server := startRedfish(t, users, func(c *bmctest.RedfishConfig) { c.MaxSessions = 1000 })
 	config := configOf(server)
 	config.Password = secret.New(secretive)
+	var logged bytes.Buffer
+	log.SetOutput(&logged)
+	defer log.SetOutput(os.Stderr)
 	for where, fault := range tellers {
 		for how, spell := range spellings {
 			t.Run(where+", "+how, func(t *testing.T) {
@@ -105,6 +117,7 @@ func TestNoErrorTellsThePassword(t *testing.T) {
 			})
 		}
 	}
+	require.Empty(t, logged.String())
 }
 
 // requireNone checks that a text does not have another, whatever its case, its
@@ -156,6 +169,25 @@ func TestNoErrorTellsTheToken(t *testing.T) {
 		require.NotRegexp(t, `[A-Z2-7]{26}`, err.Error(), "bmctest's tokens look so")
 		requireNone(t, err.Error(), base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
 	}
+}
+
+// bmclib dumps its traffic where DEBUG_BMCLIB is set.
+func TestBmclibsDumpHasNoCredentials(t *testing.T) {
+	t.Setenv("DEBUG_BMCLIB", "true")
+	dump, err := os.Create(filepath.Join(t.TempDir(), "dump"))
+	require.NoError(t, err)
+	stdout := os.Stdout
+	os.Stdout = dump
+	_, err = newVerifier(t, configOf(startRedfish(t))).Verify(t.Context())
+	os.Stdout = stdout
+	require.NoError(t, err)
+	require.NoError(t, dump.Close())
+	text, err := os.ReadFile(dump.Name())
+	require.NoError(t, err)
+	require.Contains(t, string(text), "GET /redfish/v1/ ")
+	require.NotContains(t, string(text), user)
+	require.NotContains(t, string(text), password)
+	require.NotRegexp(t, `[A-Z2-7]{26}`, string(text), "bmctest's tokens look so")
 }
 
 type holder struct {

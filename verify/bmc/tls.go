@@ -11,7 +11,12 @@ import (
 var errFingerprint = errors.New("the certificate is not the one that is pinned")
 
 func tlsConfig(c Config) *tls.Config {
-	config := &tls.Config{RootCAs: c.RootCAs, InsecureSkipVerify: c.InsecureSkipTLSVerify}
+	config := &tls.Config{
+		ServerName:         c.Host,
+		RootCAs:            c.RootCAs,
+		InsecureSkipVerify: c.InsecureSkipTLSVerify,
+		ClientSessionCache: tls.NewLRUClientSessionCache(1), // a second handshake is short
+	}
 	if pin, _ := c.pin(); len(pin) > 0 {
 		config.InsecureSkipVerify = true // the pin is verified instead
 		config.VerifyConnection = func(state tls.ConnectionState) error {

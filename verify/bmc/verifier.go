@@ -17,8 +17,8 @@ type Verifier struct {
 var _ verify.Verifier = (*Verifier)(nil)
 
 // New returns the Verifier of a BMC, which it does not ask yet. A configuration
-// that cannot work is a [*verify.Error] of the kind [verify.Misconfigured]; so is
-// the zero Config, which lacks a host.
+// that cannot work is an [*Error] of the kind [verify.Misconfigured]; so is the
+// zero Config, which lacks a host.
 func New(c Config) (*Verifier, error) {
 	c = c.withDefaults()
 	if err := c.check(); err != nil {
@@ -29,19 +29,15 @@ func New(c Config) (*Verifier, error) {
 
 var errNilContext = errors.New("the context is nil")
 
-func misconfigured(err error) error {
-	return &verify.Error{Step: verify.PowerInterface, Kind: verify.Misconfigured, Err: err}
-}
-
 // Verify implements [verify.Verifier]. Its errors hold a [*verify.Error]; where
 // Auto tried both protocols, that of IPMI comes first. A nil or zero Verifier and
 // a nil context are errors of the kind [verify.Misconfigured].
 func (v *Verifier) Verify(ctx context.Context) (states.Power, error) {
 	switch {
 	case v == nil || v.config.Host == "":
-		return states.NoPower, misconfigured(errors.New("the verifier was not made by bmc.New"))
+		return states.NoPower, misconfigured(errors.New("the verifier was not made by bmc.New")).atStep(verify.PowerInterface)
 	case ctx == nil:
-		return states.NoPower, misconfigured(errNilContext)
+		return states.NoPower, misconfigured(errNilContext).atStep(verify.PowerInterface)
 	}
 	ctx, cancel := context.WithTimeout(ctx, v.config.Timeout)
 	defer cancel()
@@ -74,8 +70,8 @@ func ask(ctx context.Context, conn connection, c Config) (power states.Power, er
 		if step.skip {
 			continue
 		}
-		if err := takeStep(ctx, conn, c.StepTimeout, step.name, step.take); err != nil {
-			return states.NoPower, err
+		if err := do(ctx, conn, c.StepTimeout, step.name.String(), step.take); err != nil {
+			return states.NoPower, err.atStep(step.name)
 		}
 	}
 	return power, nil

@@ -21,8 +21,8 @@ type Effect struct {
 func (e Effect) String() string { return defaultTo(e.name, "nothing") }
 
 // Effects lists one effect of each kind, some with several values, for tests that go through all of them. A client can
-// bear the Delay of 50 milliseconds, a patient one the Drip, and a careful one what is wrong with a Location or a part
-// that it does not need; with any other it should fail, or say that the power state is unknown, in bounded time.
+// bear the Delay of 50 milliseconds, a patient one the Drip, and a careful one an odd Location or the lack of a part that
+// it does not need; with any other it should fail, or say that the power state is unknown, in bounded time.
 func Effects() []Effect {
 	return []Effect{
 		Refuse(), Silent(), PlainHTTP(),
@@ -40,6 +40,7 @@ func Effects() []Effect {
 		Members(1000), Property("Members", nil), Property("Members@odata.nextLink", ":%zz"),
 		Property("Members@odata.nextLink", "/redfish/v1/Systems?page=2"),
 		EscapedLocation(), BareLocation(), WithoutHeader("Location"), WithoutBody(), WithoutHeader("X-Auth-Token"),
+		NamelessSession(),
 	}
 }
 

@@ -27,11 +27,21 @@ func LongBody(n int) Effect {
 	})
 }
 
-// LongError answers with an error of that HTTP status whose body is a JSON object of n bytes. It takes no memory.
+// LongError answers with an error of that HTTP status whose body is a JSON object of n bytes. It takes no memory. A number
+// that is no status stands for 500.
 func LongError(code, n int) Effect {
+	code = errorStatus(code)
 	return request(fmt.Sprintf("LongError(%d, %d)", code, n), func(x *exchange) {
 		x.stream(newReply(code, "application/json", nil), n)
 	})
+}
+
+// errorStatus returns code if it is the status of an error, and 500 otherwise.
+func errorStatus(code int) int {
+	if code < 400 || http.StatusText(code) == "" {
+		return http.StatusInternalServerError
+	}
+	return code
 }
 
 // stream sends a reply with a JSON object of n bytes.
@@ -73,8 +83,8 @@ func GzipBomb(n int) Effect {
 	})
 }
 
-// Raw sends that text as the whole response, status line and header included, and closes the connection. It says what no
-// HTTP library lets a server say.
+// Raw sends that text as the whole response, status line and header included, and closes the connection. The text need
+// not be HTTP.
 func Raw(response string) Effect {
 	return request(fmt.Sprintf("Raw(%d bytes)", len(response)), func(x *exchange) {
 		if c, ok := x.take(); ok {
@@ -85,8 +95,9 @@ func Raw(response string) Effect {
 }
 
 // Echo answers with an error of that HTTP status whose message is the whole request: its header, credentials included,
-// and its body. So do error pages of services that were left in debug mode.
+// and its body. So do error pages of services that were left in debug mode. A number that is no status stands for 500.
 func Echo(code int) Effect {
+	code = errorStatus(code)
 	return request(fmt.Sprintf("Echo(%d)", code), func(x *exchange) {
 		r := x.call.Clone(x.call.Context())
 		r.Body = io.NopCloser(bytes.NewReader(x.call.body))
@@ -121,6 +132,17 @@ func EscapedLocation() Effect {
 // BareLocation gives the ID of a new session alone as its Location.
 func BareLocation() Effect {
 	return head("BareLocation()", func(h http.Header) { h.Set("Location", url.PathEscape(path.Base(h.Get("Location")))) })
+}
+
+// NamelessSession opens a session and says nowhere which: neither in the Location nor in the body.
+func NamelessSession() Effect {
+	return request("NamelessSession()", func(x *exchange) {
+		p := x.answer()
+		p.body = nil
+		p.header.Del("Content-Type")
+		p.header.Del("Location")
+		x.send(p)
+	})
 }
 
 // WithoutBody leaves the body out of the proper answer.

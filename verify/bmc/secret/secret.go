@@ -10,7 +10,7 @@ import (
 	"log/slog"
 )
 
-// mask is what a secret shows as.
+// mask stands for every secret that is printed.
 const mask = "***"
 
 // Text is a secret text. Package fmt prints it as "***" for every verb, log/slog
@@ -64,8 +64,8 @@ func (Text) MarshalText() ([]byte, error) { return []byte(mask), nil }
 func (Text) MarshalBinary() ([]byte, error) { return []byte(mask), nil }
 
 // UnmarshalText sets the secret to a text, so that it can be read from a
-// configuration file. The text "***" is refused: it is what [Text.MarshalText]
-// left of a secret.
+// configuration file. The text "***" is refused: [Text.MarshalText] writes it for
+// a secret.
 func (t *Text) UnmarshalText(text []byte) error {
 	if string(text) == mask {
 		return errors.New("secret: the text is \"***\", which stands for a secret that was not written down")

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// maxOutput bounds what a program may write, in bytes.
+	// maxOutput bounds each output of a program, in bytes.
 	maxOutput = 64 << 10
 	// outputDelay is how long a program's output is waited for that a child of it
 	// holds open once it has ended.
@@ -22,7 +22,7 @@ const (
 var errOutput = fmt.Errorf("the program writes more than %d KiB", maxOutput>>10)
 
 // runProgram runs a program until it ends, writes too much, or the context ends,
-// and returns what it wrote to its standard output. No process of its process group
+// and returns its standard output. No process of its process group
 // is left afterwards; one that leaves the group on purpose, as daemons do, is not
 // found. The variable is added to PATH, the whole environment that it gets.
 func runProgram(ctx context.Context, name string, arguments []string, variable string) (string, error) {
@@ -55,8 +55,7 @@ func programError(ctx context.Context, err error, output string) error {
 	}
 }
 
-// limitedBuffer holds what was written up to a limit, and calls full when more
-// comes.
+// limitedBuffer holds an output up to a limit, and calls full when more comes.
 type limitedBuffer struct {
 	text []byte
 	full func()

@@ -28,7 +28,7 @@ type node struct {
 }
 
 // enter waits for the node's turn.
-func (d *Driver) enter(ctx context.Context, id string) (*node, error) {
+func (d *Driver) enter(ctx context.Context, id, op string) (*node, error) {
 	d.mu.Lock()
 	n := d.nodes[id]
 	if n == nil {
@@ -44,7 +44,7 @@ func (d *Driver) enter(ctx context.Context, id string) (*node, error) {
 	case <-ctx.Done():
 		d.forget(id, n)
 		err := fmt.Errorf("waiting for another call for node %s: %w", id, ctx.Err())
-		return nil, &verify.Error{Step: verify.PowerInterface, Kind: verify.KindOf(err), Err: err}
+		return nil, &Error{Op: op, Kind: verify.KindOf(err), Err: err}
 	}
 }
 

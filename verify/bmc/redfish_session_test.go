@@ -48,6 +48,7 @@ func TestASessionIsFoundHoweverItIsNamed(t *testing.T) {
 		bmctest.BareLocation(),
 		bmctest.WithoutHeader("Location"),
 		bmctest.WithoutBody(),
+		bmctest.NamelessSession(),
 		bmctest.TruncatedJSON(),
 		bmctest.Header("Location", ":%zz"),
 		bmctest.Header("Location", "https://bmc.invalid"),
@@ -152,7 +153,7 @@ func TestABMCWithoutSessionsIsAskedByBasicAuthentication(t *testing.T) {
 	}
 }
 
-// logins are what a BMC without sessions sees.
+// logins are the log-ins that a BMC without sessions sees.
 type logins struct {
 	right bool // the right password is taken
 	wrong int  // failed logins with a wrong one
@@ -202,6 +203,22 @@ func TestARefusedPasswordIsNotTriedForEachSystem(t *testing.T) {
 		}
 		require.Equal(t, 1, refused)
 	}
+}
+
+// A connection without a session does not end by itself: a refusal is one of the
+// password.
+func TestADriverDoesNotTryARefusedPasswordAgain(t *testing.T) {
+	server := startRedfish(t)
+	config := configOf(server)
+	config.Auth = bmc.AuthBasic
+	d := newDriver(t, 1, map[string]bmc.Config{"node": config})
+	_, err := d.PowerState(t.Context(), "node")
+	require.NoError(t, err)
+	server.SetFault(bmctest.Fault{On: systemPath, Do: bmctest.Status(http.StatusUnauthorized)})
+	before := len(server.Requests())
+	_, err = d.PowerState(t.Context(), "node")
+	require.ErrorIs(t, err, verify.Credentials)
+	require.Len(t, server.Requests(), before+1)
 }
 
 // The system that is looked at is not the last that the BMC has told of.

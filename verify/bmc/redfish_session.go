@@ -106,8 +106,8 @@ func (s *service) noteSession(a *answer) {
 
 // sessionPaths returns where a new session may be, the likeliest first: by the
 // Location header (DSP0266), which may be a whole URL of a name that only the BMC
-// knows, or by the resource in the body. Only what looks like a session's path is
-// among them, since it is to be deleted.
+// knows, or by the resource in the body. A path that does not look like a
+// session's is not among them, since they are to be deleted.
 func (s *service) sessionPaths(a *answer) []string {
 	var resource odataLink
 	_ = json.Unmarshal(a.body, &resource) // half of a body names nothing
@@ -140,11 +140,22 @@ func (s *service) logout(ctx context.Context) {
 	if s.session == nil {
 		return
 	}
+	defer func() { s.session = nil }()
 	s.budget.set(logoutBytes, logoutRequests)
 	for _, path := range s.session.paths {
-		if a, err := s.ask(ctx, request{method: http.MethodDelete, path: path}); err == nil && a != nil {
-			break
+		if s.delete(ctx, path) == nil {
+			return
 		}
 	}
-	s.session = nil
+	if s.session.token.IsZero() {
+		return
+	}
+	if only, err := s.members(ctx, s.sessions); err == nil && len(only) == 1 {
+		_ = s.delete(ctx, only[0]) // the BMC has not named it, and has no other
+	}
+}
+
+func (s *service) delete(ctx context.Context, path string) error {
+	_, err := s.ask(ctx, request{method: http.MethodDelete, path: path})
+	return err
 }

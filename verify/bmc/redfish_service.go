@@ -119,7 +119,7 @@ func (s *service) findSystem(ctx context.Context) error {
 	if s.system != "" {
 		return nil
 	}
-	members, err := s.members(ctx)
+	members, err := s.members(ctx, s.systems)
 	if err != nil {
 		return err
 	}
@@ -166,15 +166,15 @@ func (s *service) findByName(ctx context.Context, members []string) error {
 	return unsupported(fmt.Sprintf("none of the BMC's systems has the name %q", s.config.SystemName))
 }
 
-// members returns the paths of the systems, each once, from all pages of their
-// collection.
-func (s *service) members(ctx context.Context) ([]string, error) {
+// members returns the paths of a collection's members, each once, from all its
+// pages.
+func (s *service) members(ctx context.Context, collection string) ([]string, error) {
 	var (
 		members []string
 		seen    = make(map[string]bool)
 		pages   = make(map[string]bool)
 	)
-	for next := s.systems; next != "" && !pages[next]; {
+	for next := collection; next != "" && !pages[next]; {
 		pages[next] = true
 		page, a, err := s.get(ctx, next)
 		if err != nil {

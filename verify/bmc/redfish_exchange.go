@@ -3,8 +3,8 @@ package bmc
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -16,31 +16,19 @@ import (
 // maxRedirects is more than a service needs that puts a slash behind paths.
 const maxRedirects = 3
 
-// exchanger sends requests to one BMC, one after the other over one connection,
-// and keeps within a budget. It follows no link to another host.
+// exchanger sends requests to one BMC, one after the other, and keeps within a
+// budget. It follows no link to another host.
 type exchanger struct {
-	config    Config
-	host      string // with the port
-	origin    string // scheme and host, as they stand in a URL
-	transport *http.Transport
-	budget    budget
+	config Config
+	host   string // with the port
+	origin string // scheme and host, as they stand in a URL
+	tls    *tls.Config
+	budget budget
+	wire   *wire // that is open; nil if there is none
 }
 
 func newExchanger(c Config, host string) *exchanger {
-	e := &exchanger{config: c, host: host, origin: (&url.URL{Scheme: "https", Host: host}).String()}
-	e.transport = &http.Transport{
-		TLSClientConfig:        tlsConfig(c),
-		MaxResponseHeaderBytes: 64 << 10,
-		MaxConnsPerHost:        1,
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := new(net.Dialer).DialContext(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return &meteredConn{Conn: conn, budget: &e.budget}, nil
-		},
-	}
-	return e
+	return &exchanger{config: c, host: host, origin: (&url.URL{Scheme: "https", Host: host}).String(), tls: tlsConfig(c)}
 }
 
 // request is a request before it is sent.
@@ -95,7 +83,7 @@ func (e *exchanger) sendOnce(ctx context.Context, r request) (*answer, error) {
 	if !e.budget.request() {
 		return nil, fail(verify.Protocol, errRequests)
 	}
-	req, err := http.NewRequestWithContext(ctx, r.method, e.origin+e.config.BasePath+r.path, bytes.NewReader(r.body))
+	req, err := http.NewRequest(r.method, e.origin+e.config.BasePath+r.path, bytes.NewReader(r.body))
 	if err != nil {
 		return nil, garbled("the path is malformed")
 	}
@@ -106,40 +94,50 @@ func (e *exchanger) sendOnce(ctx context.Context, r request) (*answer, error) {
 	if len(r.body) > 0 {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := e.transport.RoundTrip(req)
+	a, err := e.exchange(ctx, req)
 	if err != nil {
-		return nil, e.broken(ctx, err)
-	}
-	defer resp.Body.Close()
-	a := &answer{status: resp.StatusCode, reason: resp.Status, header: resp.Header}
-	if a.body, err = e.read(resp); err != nil {
 		return a, e.broken(ctx, err)
 	}
 	return a, nil
 }
 
-// read returns the body of a response: all of it, or the beginning of an error's.
-func (e *exchanger) read(resp *http.Response) ([]byte, error) {
-	limit := e.config.Limits.AnswerBytes
-	if resp.StatusCode >= 400 {
-		limit = min(limit, errorBytes)
+// exchange sends a request over the open wire or a new one. The BMC may have closed
+// the open one without a word: then the request is repeated. A POST must not be,
+// so that it always has a new wire.
+func (e *exchanger) exchange(ctx context.Context, req *http.Request) (*answer, error) {
+	if req.Method == http.MethodPost {
+		e.close()
 	}
-	var body bytes.Buffer
-	if 0 < resp.ContentLength && resp.ContentLength <= limit {
-		body.Grow(int(resp.ContentLength) + bytes.MinRead)
+	if e.wire != nil {
+		a, err := e.over(ctx, req)
+		if err == nil || a != nil || ctx.Err() != nil {
+			return a, err
+		}
 	}
-	n, err := body.ReadFrom(io.LimitReader(resp.Body, limit+1))
-	switch {
-	case resp.Uncompressed && !e.budget.spend(int(n)):
-		return nil, errBytes
-	case resp.StatusCode >= 400:
-		return body.Bytes()[:min(n, limit)], nil // what came is as good a reason as the whole
-	case err != nil:
+	var err error
+	if e.wire, err = dial(ctx, e.host, e.tls, &e.budget); err != nil {
 		return nil, err
-	case n > limit:
-		return nil, errAnswer
 	}
-	return body.Bytes(), nil
+	return e.over(ctx, req)
+}
+
+// over sends a request over the open wire, which it closes unless it can be used
+// again.
+func (e *exchanger) over(ctx context.Context, req *http.Request) (*answer, error) {
+	stop := context.AfterFunc(ctx, e.wire.interrupt)
+	a, again, err := e.wire.exchange(req, e.config.Limits.AnswerBytes)
+	if !stop() || !again {
+		e.close()
+	}
+	return a, err
+}
+
+// close closes the open wire.
+func (e *exchanger) close() {
+	if e.wire != nil {
+		_ = e.wire.conn.Close()
+		e.wire = nil
+	}
 }
 
 // broken returns why there is no answer: the context's end where that is why.
@@ -166,7 +164,7 @@ func (e *exchanger) follow(from, link string) (string, error) {
 		return "", garbled("the BMC sends us to another host")
 	}
 	for element := range strings.SplitSeq(target.Path, "/") {
-		if element == ".." { // escaped: a proxy could take it for what it says
+		if element == ".." { // escaped; a proxy may unescape it and climb
 			return "", garbled("the BMC's link is malformed")
 		}
 	}
@@ -196,5 +194,3 @@ func (e *exchanger) inner(path string) string {
 	}
 	return path
 }
-
-func (e *exchanger) close() { e.transport.CloseIdleConnections() }

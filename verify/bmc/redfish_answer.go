@@ -21,7 +21,7 @@ var (
 	errNoSessions    = errors.New("the service has no sessions")
 )
 
-// refusal returns what an answer says is wrong, nil if nothing is.
+// refusal returns the error that an answer is, nil if it is none.
 func (a *answer) refusal() error {
 	said := strings.TrimSpace(a.reason + " " + a.message())
 	atRoot := a.path == serviceRoot || a.path == strings.TrimSuffix(serviceRoot, "/")
@@ -59,8 +59,8 @@ func (a *answer) fail(kind verify.Kind, said string, reason error) *failure {
 	return &failure{kind: kind, text: a.request.String() + ": " + text, err: reason}
 }
 
-// absent reports whether the answer says that the BMC lacks the resource, or what
-// was asked of it.
+// absent reports whether the answer says that the BMC lacks the resource or the
+// method.
 func (a *answer) absent() bool {
 	switch a.status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:

@@ -1,0 +1,131 @@
+package bmc
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"time"
+)
+
+const (
+	// maxHeader bounds the header of an answer, in bytes.
+	maxHeader = 64 << 10
+	// maxInformational bounds the answers of the class 1xx before the one proper.
+	maxInformational = 5
+)
+
+var errHeader = fmt.Errorf("the header of an answer is longer than %d KiB", maxHeader>>10)
+
+// wire is a connection over which HTTP/1.1 is spoken, one request at a time. It
+// takes the place of [http.Transport], which reads ahead, and logs bytes that come
+// unasked, secrets included.
+type wire struct {
+	conn   net.Conn
+	budget *budget
+	ahead  int64 // how much may be read until the header is complete
+	reader *bufio.Reader
+}
+
+// dial opens a wire to a host.
+func dial(ctx context.Context, host string, config *tls.Config, b *budget) (*wire, error) {
+	raw, err := new(net.Dialer).DialContext(ctx, "tcp", host)
+	if err != nil {
+		return nil, err
+	}
+	conn := tls.Client(&meteredConn{Conn: raw, budget: b}, config)
+	if err := conn.HandshakeContext(ctx); err != nil {
+		_ = raw.Close()
+		return nil, err
+	}
+	w := &wire{conn: conn, budget: b}
+	w.reader = bufio.NewReader(w)
+	return w, nil
+}
+
+// interrupt ends what is under way.
+func (w *wire) interrupt() { _ = w.conn.SetDeadline(time.Unix(1, 0)) }
+
+// Read reads from the connection, for the reader.
+func (w *wire) Read(p []byte) (int, error) {
+	if w.ahead <= 0 {
+		return 0, errHeader
+	}
+	n, err := w.conn.Read(p[:min(int64(len(p)), w.ahead)])
+	w.ahead -= int64(n)
+	return n, err
+}
+
+// exchange sends a request and reads its answer, whose body has at most limit
+// bytes, and reports whether the wire can be used again. The answer is nil where
+// none came, and lacks its body where that alone failed.
+func (w *wire) exchange(req *http.Request, limit int64) (a *answer, again bool, err error) {
+	if err := req.Write(w.conn); err != nil {
+		return nil, false, err
+	}
+	resp, err := w.header(req)
+	if err != nil {
+		return nil, false, err
+	}
+	w.ahead = math.MaxInt64
+	a = &answer{status: resp.StatusCode, reason: resp.Status, header: resp.Header}
+	if resp.StatusCode >= 400 {
+		limit = min(limit, errorBytes)
+	}
+	body, whole, err := w.body(resp, limit)
+	if resp.StatusCode >= 400 {
+		err = nil // the beginning says enough
+	}
+	if err == nil {
+		a.body = body
+	}
+	// A body is not closed: that reads the rest of it, which may have no end.
+	return a, whole && !resp.Close && w.reader.Buffered() == 0, err
+}
+
+// header reads the header of the answer to a request.
+func (w *wire) header(req *http.Request) (*http.Response, error) {
+	w.ahead = maxHeader
+	for range maxInformational {
+		resp, err := http.ReadResponse(w.reader, req)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, io.ErrUnexpectedEOF
+		case err != nil:
+			return nil, err
+		case resp.StatusCode >= 200:
+			return resp, nil
+		}
+	}
+	return nil, errors.New("no answer follows the informational ones")
+}
+
+// body reads the body of an answer, up to a limit, and reports whether it is whole.
+func (w *wire) body(resp *http.Response, limit int64) (text []byte, whole bool, err error) {
+	from := io.Reader(resp.Body)
+	packed := resp.Header.Get("Content-Encoding") == "gzip"
+	if packed {
+		if from, err = gzip.NewReader(resp.Body); err != nil {
+			return nil, false, err
+		}
+	}
+	var body bytes.Buffer
+	if 0 < resp.ContentLength && resp.ContentLength <= limit && !packed {
+		body.Grow(int(resp.ContentLength) + bytes.MinRead)
+	}
+	n, err := body.ReadFrom(io.LimitReader(from, limit+1))
+	switch {
+	case packed && !w.budget.spend(int(n)):
+		return nil, false, errBytes
+	case n > limit:
+		return body.Bytes()[:limit], false, errAnswer
+	}
+	return body.Bytes(), err == nil && !packed, err
+}
