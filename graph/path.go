@@ -12,7 +12,8 @@ import (
 // know the events: where several transitions lead from one state to the next, all
 // are in it. A state that the table lacks is a [*machine.StateError]; two states
 // without a transition from the first to the second are an error that matches
-// [ErrNoTransition]. The path through fewer than two states is empty.
+// [ErrNoTransition]; a nil or zero table is [machine.ErrNoTable]. The path through
+// fewer than two states is empty.
 func Through(t *states.Table, sequence ...states.State) ([]states.Transition, error) {
 	if t.States().Len() == 0 {
 		return nil, machine.ErrNoTable
