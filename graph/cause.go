@@ -6,13 +6,13 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A cause is what makes a transition happen.
+// A cause says who makes a transition happen.
 type cause uint8
 
 const (
 	conductor cause = iota // the conductor alone
 	request                // a request of the API
-	both                   // the conductor, though the API takes a request too
+	both                   // the conductor, and the API takes a request for it too
 )
 
 var causeWords = []string{conductor: "conductor", request: "request", both: "both"}
@@ -22,7 +22,7 @@ func (c cause) String() string { return wordOf(c, "cause", causeWords) }
 // causes holds the causes in the order in which an edge's label lists them.
 var causes = [...]cause{request, both, conductor}
 
-// note returns what a label says of the cause.
+// note returns the remark that a label has on the cause.
 func (c cause) note() string {
 	switch c {
 	case request:
@@ -34,7 +34,7 @@ func (c cause) note() string {
 	}
 }
 
-// causeOf returns what makes a row of a table happen.
+// causeOf returns the cause of a row of a table.
 func causeOf(t *states.Table, row states.Transition) cause {
 	switch {
 	case t.IsRequest(row):

@@ -8,7 +8,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// phaseTexts says of each phase what a node does in it.
+// phaseTexts describes the phases in tooltips.
 var phaseTexts = map[states.Phase]string{
 	states.PhaseResting: "stable",
 	states.PhaseWorking: "the conductor is at work",
@@ -17,7 +17,7 @@ var phaseTexts = map[states.Phase]string{
 	states.PhaseFailed:  "work failed",
 }
 
-// describe returns a state's description: the caller's, or what the table says.
+// describe returns a state's description: the caller's, or one made from the table.
 func (d Diagram) describe(t *states.Table, s states.State) string {
 	if d.Describe != nil {
 		if text := clean(d.Describe(s)); text != "" {

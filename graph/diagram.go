@@ -10,39 +10,41 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Diagram says what to draw. Only Table must be set; each further field changes
-// one thing. A Diagram is a value: it may be copied, and shared between
-// goroutines as long as its functions may be called from them.
+// Diagram says what to draw. Only Table must be set: the methods of a zero Diagram
+// return [machine.ErrNoTable]. A Diagram is a value: copies are independent, and
+// goroutines may share one if they may share its functions.
 type Diagram struct {
 	// Table is the series' machine.
 	Table *states.Table
-	// Since is an older series' machine to compare with: what came since is drawn
-	// green, what went is drawn red and dashed. A newer one is an error that matches
-	// [ErrSince].
+	// Since is the machine of an older series to compare with. States and
+	// transitions that are new since then are green, removed ones are red and
+	// dashed. A newer series is an error that matches [ErrSince].
 	Since *states.Table
-	// From leaves out what cannot be reached from this state.
+	// From leaves out the states that cannot be reached from this one.
 	From states.State
-	// Only leaves out all but these states, where it has any.
+	// Only leaves out all other states, unless it is empty.
 	Only states.Set
-	// RequestsOnly leaves out what only the conductor does. The states stay.
+	// RequestsOnly leaves out the transitions that the conductor alone fires. The
+	// states stay.
 	RequestsOnly bool
 
-	// Current is the state that a node is in, to be highlighted.
+	// Current is a state to highlight, as that of a node.
 	Current states.State
-	// Path is the way that a node took, to be highlighted. [Through] makes one of
-	// states alone.
+	// Path is a sequence of transitions to highlight, as a node's history.
+	// [Through] makes one from states.
 	Path []states.Transition
 
-	// Title is the diagram's heading; empty is one that names the series.
+	// Title is the heading. An empty one is replaced by one that names the series.
 	Title string
-	// Description is what a reader who does not see the diagram is told of it;
-	// empty is a summary of the diagram.
+	// Description is for readers who do not see the diagram. An empty one is
+	// replaced by a summary.
 	Description string
-	// Describe returns a state's tooltip, which is also what a screen reader
-	// says; nil, and an empty text, stand for what the table says of the state.
+	// Describe returns the tooltip of a state, which screen readers read too. If it
+	// is nil or returns an empty text, the tooltip is made from the table.
 	Describe func(states.State) string
-	// Link returns the address that a click on a state opens: a path, or an http
-	// or https URL; an empty one is no link. Mermaid is written without links.
+	// Link returns the address that a state links to: a path, or an http or https
+	// URL. An empty address is no link, any other is an error that matches
+	// [ErrLink]. Mermaid has no links.
 	Link func(states.State) string
 
 	Direction Direction
@@ -51,8 +53,8 @@ type Diagram struct {
 	NoLegend bool
 }
 
-// Direction is the direction in which a node's life runs. The zero value is
-// TopDown.
+// Direction is the direction of the edges that lead on in a node's life. The zero
+// value is TopDown.
 type Direction uint8
 
 // The directions.
@@ -107,8 +109,9 @@ func wordOf[T ~uint8](n T, kind string, words []string) string {
 	return fmt.Sprintf("%s(%d)", kind, n)
 }
 
-// Caption returns the title and the description that the diagram is written with:
-// the caller's, or those that stand for them. The errors are those of the package.
+// Caption returns the title and the description that the formats are written with:
+// the Diagram's own, or the ones that replace empty ones. The errors are those of
+// [Diagram.WriteDOT].
 func (d Diagram) Caption() (title, description string, err error) {
 	m, err := d.model()
 	if err != nil {

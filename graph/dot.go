@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -10,18 +11,32 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// WriteDOT writes the diagram in Graphviz's language. A state's name is its
-// label; the attributes id, class and tooltip of states and edges say what they
-// are. Where RequestsOnly leaves transitions out, invisible edges without these
-// attributes keep the states in their places. The errors are those of the package
-// and the writer's.
+// WriteDOT writes the diagram in Graphviz's language. The label of a state is its
+// word. Parts, states and edges have the attributes id ("state-enroll",
+// "edge-enroll-verifying"), class and tooltip. If RequestsOnly is set, invisible
+// edges without these attributes keep the states in their places.
+//
+// The errors are [machine.ErrNoTable], [*machine.StateError],
+// [*states.UnknownError] (no such direction or theme), those that match
+// [ErrNoTransition], [ErrLink] or [ErrSince], and the writer's. A nil writer is an
+// error too.
 func (d Diagram) WriteDOT(w io.Writer) error {
+	return d.write(w, func(m *model) error {
+		_, err := io.WriteString(w, m.dot())
+		return err
+	})
+}
+
+// write calls what writes the diagram's model to w.
+func (d Diagram) write(w io.Writer, format func(*model) error) error {
+	if w == nil {
+		return errors.New("nil writer")
+	}
 	m, err := d.model()
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, m.dot())
-	return err
+	return format(m)
 }
 
 // A dotWriter builds the graph of a model.
@@ -32,7 +47,7 @@ type dotWriter struct {
 	nodes map[states.State]dot.Node
 }
 
-// Sizes, in points but for those of nodes and gaps, which are inches.
+// Fonts, with sizes in points.
 const (
 	font      = "Helvetica" // whose widths Graphviz knows by heart
 	titleSize = 15
@@ -57,21 +72,21 @@ func (m *model) dot() string {
 		w.addEdge(e)
 	}
 	for _, e := range m.hidden {
-		w.place(w.graph.Edge(w.nodes[e.from], w.nodes[e.to]), e).Attr("style", "invis")
+		w.rank(w.graph.Edge(w.nodes[e.from], w.nodes[e.to]), e).Attr("style", "invis")
 	}
 	opening, rest, _ := strings.Cut(w.graph.String(), "{")
 	return opening + "{" + w.defaults() + rest
 }
 
-// defaults returns what nodes and what edges have in common. The library has no
-// statement for it.
+// defaults returns the default attributes of nodes and edges, for which the library
+// has no statement.
 func (w *dotWriter) defaults() string {
 	return fmt.Sprintf(`
 	node [fontname=%[1]s, fontsize=%[2]d, height=0.3, margin="0.1,0.05", shape=box, style="rounded,filled", width=0.5];
 	edge [arrowsize=0.6, fontcolor="%[3]s", fontname=%[1]s, fontsize=%[4]d];`, font, stateSize, w.muted, labelSize)
 }
 
-// say adds what a drawing says of an element to its attributes.
+// say adds the attributes that identify and describe an element.
 func say(of dot.AttributesMap, class, tooltip, link string) {
 	of.Attrs("class", class, "tooltip", quoteDOT(tooltip))
 	if link != "" {
@@ -90,17 +105,18 @@ func (w *dotWriter) addGraph() {
 		"label", dot.HTML(w.header()),
 		"labelloc", "t",
 		"newrank", true,
-		"nodesep", 0.2,
+		"nodesep", w.layout().nodesep,
 		"outputorder", "edgesfirst",
 		"pad", 0.15,
 		"rankdir", w.diagram.Direction.String(),
-		"ranksep", 0.3,
+		"ranksep", w.layout().ranksep,
 		"remincross", false,
 		"tooltip", quoteDOT(w.title),
 	)
 }
 
-// addPart adds a part as a cluster, and the hubs as a subgraph that is not drawn.
+// addPart adds a part as a cluster, and the states between parts as a subgraph that
+// is not drawn.
 // The library writes subgraphs, nodes and edges sorted by key, and Graphviz lays
 // out in the order that it reads: the keys hold the layout's order.
 func (w *dotWriter) addPart(i int, p part) {
@@ -118,7 +134,8 @@ func (w *dotWriter) addPart(i int, p part) {
 			"fontsize", partSize,
 			"id", p.id(),
 			"label", p.title,
-			"labeljust", "l",
+			"labeljust", p.corner[1:],
+			"labelloc", p.corner[:1],
 			"margin", 6,
 			"style", "rounded,filled",
 		)
@@ -191,12 +208,14 @@ func (w *dotWriter) addEdge(e edge) {
 	if e.change() == removed {
 		edge.Attr("style", "dashed")
 	}
-	w.place(edge, e)
+	w.rank(edge, e)
 }
 
-// place adds what an edge's place depends on.
-func (w *dotWriter) place(edge dot.Edge, e edge) dot.Edge {
-	if w.diagram.Direction == TopDown && loose[way{e.from, e.to}] {
+func (w *dotWriter) layout() *layout { return &layouts[w.diagram.Direction] }
+
+// rank says whether an edge puts its second state below the first.
+func (w *dotWriter) rank(edge dot.Edge, e edge) dot.Edge {
+	if w.layout().unranked[pair{e.from, e.to}] {
 		edge.Attr("constraint", false)
 	}
 	return edge
@@ -231,8 +250,8 @@ func (e edge) width() float64 {
 	}
 }
 
-// label returns the words on an edge: requests, what is both, and the conductor's,
-// one below the other, in a table that keeps lines off them.
+// label returns the words on an edge below each other, those of requests first, in
+// a table whose spacing keeps lines off them.
 func (w *dotWriter) label(e edge) string {
 	var lines []string
 	for _, c := range causes {
@@ -248,7 +267,7 @@ func (w *dotWriter) label(e edge) string {
 			lines = append(lines, fmt.Sprintf(`<font point-size="%d">%s</font>`, smallSize, note))
 		}
 	}
-	return `<table border="0" cellborder="0" cellpadding="0" cellspacing="2"><tr><td>` + strings.Join(lines, "<br/>") + "</td></tr></table>"
+	return `<table border="0" cellborder="0" cellpadding="0" cellspacing="3"><tr><td>` + strings.Join(lines, "<br/>") + "</td></tr></table>"
 }
 
 func (w *dotWriter) word(r row, colour string) string {

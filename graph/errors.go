@@ -3,7 +3,7 @@ package graph
 import "errors"
 
 var (
-	// ErrNoTransition: a step of the path is not in the table.
+	// ErrNoTransition: the table lacks a transition of a path.
 	ErrNoTransition = errors.New("no such transition")
 	// ErrLink: a state's link is neither a path nor an http or https URL.
 	ErrLink = errors.New("unfit link")

@@ -159,6 +159,24 @@ func TestStateErrorSaysWhatWouldHaveBeenRight(t *testing.T) {
 		`state "enroll" is not one of kilo's: `+states.Kilo.Table().States().String())
 }
 
+func TestAZeroDiagramOrNilWriterIsAnError(t *testing.T) {
+	for format, to := range writers {
+		require.ErrorIs(t, to(graph.Diagram{}, io.Discard), machine.ErrNoTable, format)
+		require.EqualError(t, to(latest(), nil), "nil writer", format)
+	}
+	_, _, err := graph.Diagram{}.Caption()
+	require.ErrorIs(t, err, machine.ErrNoTable)
+}
+
+func TestCaptionIsWhatTheFormatsSay(t *testing.T) {
+	for name, d := range cases(t) {
+		title, description, err := d.Caption()
+		require.NoError(t, err)
+		doc := read(t, d)
+		require.Equal(t, []string{doc.Title, doc.Description}, []string{title, description}, name)
+	}
+}
+
 func TestAWritersErrorIsReturned(t *testing.T) {
 	full := errors.New("disk full")
 	for format, to := range writers {

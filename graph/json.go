@@ -7,19 +7,16 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// WriteJSON writes the diagram as JSON, for other tools: its states in Ironic's
-// order and its transitions in the order of a node's life, none merged. Words
-// are Ironic's. The keys of a state or transition that say how it stands out
-// (change, current, taken, link) are there where they have something to say. The
-// errors are those of the package and the writer's.
+// WriteJSON writes the diagram as JSON for other tools: the states in Ironic's
+// order, and each transition on its own in the order of [states.Table.Transitions].
+// States and transitions have the keys change ("added", "removed"), current, taken
+// and link only where these apply. The errors are those of [Diagram.WriteDOT].
 func (d Diagram) WriteJSON(w io.Writer) error {
-	m, err := d.model()
-	if err != nil {
-		return err
-	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(m.json())
+	return d.write(w, func(m *model) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(m.json())
+	})
 }
 
 type jsonDiagram struct {
@@ -45,7 +42,7 @@ type jsonState struct {
 	Taken       bool         `json:"taken,omitempty"`
 }
 
-// Verb is the API's word for the transition, null where it is no request.
+// Verb is the API's word for the transition, null where the API takes none.
 type jsonTransition struct {
 	From   states.State `json:"from"`
 	Event  states.Event `json:"event"`
@@ -110,7 +107,7 @@ func (r row) json() jsonTransition {
 	return j
 }
 
-// mark returns the change's word, empty for what was kept.
+// mark returns the change's word, empty for kept.
 func (c change) mark() string {
 	if c == kept {
 		return ""

@@ -6,48 +6,89 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Where Graphviz puts a state depends on the order in which it reads the states,
-// and on which edges say that a state is below another. The tables here were
-// searched for drawings, of 2026.2 first and then of every other machine, with few
-// crossings, short edges and a node's life running in one direction, at the width
-// of a README, that Graphviz soon finds. Any order is a right drawing.
-
-// layout holds the parts of a node's life and the states of each, in the order in
-// which Graphviz and Mermaid read them. The part without a title is the hubs, the
-// states that parts meet in.
-var layout = []struct {
-	title  string
-	states []states.State
-}{
-	{"Adoption", []states.State{states.Adopting, states.AdoptFail}},
-	{"Enrolment", []states.State{states.Enroll, states.Verifying}},
-	{"Inspection", []states.State{states.InspectWait, states.Inspecting, states.InspectFail}},
-	{"Deployment", []states.State{states.Deploying, states.DeployHold, states.DeployWait, states.DeployFail}},
-	{"", []states.State{states.Manageable, states.Available, states.Active}},
-	{"Tear-down", []states.State{states.Deleting, states.Error}},
-	{"Service", []states.State{states.ServiceWait, states.Servicing, states.ServiceHold, states.ServiceFail}},
-	{"Rescue", []states.State{states.Rescuing, states.RescueWait, states.Unrescuing, states.Rescue, states.RescueFail, states.UnrescueFail}},
-	{"Cleaning", []states.State{states.Cleaning, states.CleanFail, states.CleanHold, states.CleanWait}},
+// A layout is what Graphviz's placement of states depends on besides the edges.
+type layout struct {
+	nodesep, ranksep float64 // gaps, in inches
+	// parts is in the order in which Graphviz and Mermaid read the states.
+	parts []place
+	// unranked has the edges that do not put one state below the other.
+	unranked map[pair]bool
 }
 
-// A way is from one state to another.
-type way struct{ from, to states.State }
-
-// loose holds the edges that do not say that a state is below another, where the
-// diagram runs top down. From left to right, where labels take up length and not
-// width, it is better without them.
-var loose = map[way]bool{
-	{states.Cleaning, states.CleanHold}:    true,
-	{states.Inspecting, states.Manageable}: true,
-	{states.UnrescueFail, states.Rescuing}: true,
-	{states.DeployWait, states.Deploying}:  true,
+// A place is that of a part: its title's corner ("tl" is top left) and its states.
+// The states between parts have neither title nor corner.
+type place struct {
+	title, corner string
+	states        []states.State
 }
 
-// partOf returns the title of a state's part, empty for a hub.
+// A pair is the two states of an edge.
+type pair struct{ from, to states.State }
+
+// layouts were found by search: of the drawings of 2026.2, 2026.2's requests and
+// Rocky, the ones with the fewest edges through titles and labels and over each
+// other, the shortest edges, and top down the width of a README. Every layout gives
+// a right drawing.
+var layouts = [...]layout{
+	TopDown: {
+		nodesep: 0.2, ranksep: 0.35,
+		parts: []place{
+			{"Enrolment", "tr", []states.State{states.Enroll, states.Verifying}},
+			{"Adoption", "tl", []states.State{states.Adopting, states.AdoptFail}},
+			{"Deployment", "tl", []states.State{states.Deploying, states.DeployWait, states.DeployHold, states.DeployFail}},
+			{"Inspection", "tr", []states.State{states.InspectWait, states.InspectFail, states.Inspecting}},
+			{"", "", []states.State{states.Active, states.Manageable, states.Available}},
+			{"Service", "tr", []states.State{states.ServiceWait, states.ServiceHold, states.Servicing, states.ServiceFail}},
+			{"Cleaning", "bl", []states.State{states.CleanFail, states.Cleaning, states.CleanHold, states.CleanWait}},
+			{"Rescue", "br", []states.State{states.Rescuing, states.RescueWait, states.Unrescuing, states.Rescue, states.RescueFail, states.UnrescueFail}},
+			{"Tear-down", "br", []states.State{states.Error, states.Deleting}},
+		},
+		unranked: map[pair]bool{
+			{states.Cleaning, states.CleanFail}:     true,
+			{states.Cleaning, states.CleanHold}:     true,
+			{states.DeployFail, states.Deploying}:   true,
+			{states.Error, states.Deleting}:         true,
+			{states.InspectFail, states.Inspecting}: true,
+			{states.Inspecting, states.Manageable}:  true,
+			{states.ServiceHold, states.Servicing}:  true,
+			{states.UnrescueFail, states.Rescuing}:  true,
+			{states.Verifying, states.Manageable}:   true,
+			{states.DeployWait, states.DeployHold}:  true,
+		},
+	},
+	LeftToRight: {
+		nodesep: 0.2, ranksep: 0.2,
+		parts: []place{
+			{"Adoption", "br", []states.State{states.Adopting, states.AdoptFail}},
+			{"", "", []states.State{states.Manageable, states.Available, states.Active}},
+			{"Rescue", "tl", []states.State{states.Rescuing, states.RescueWait, states.RescueFail, states.Unrescuing, states.Rescue, states.UnrescueFail}},
+			{"Service", "tr", []states.State{states.Servicing, states.ServiceWait, states.ServiceFail, states.ServiceHold}},
+			{"Deployment", "br", []states.State{states.DeployHold, states.DeployWait, states.Deploying, states.DeployFail}},
+			{"Tear-down", "br", []states.State{states.Deleting, states.Error}},
+			{"Enrolment", "tl", []states.State{states.Verifying, states.Enroll}},
+			{"Inspection", "tr", []states.State{states.InspectFail, states.InspectWait, states.Inspecting}},
+			{"Cleaning", "tr", []states.State{states.Cleaning, states.CleanHold, states.CleanWait, states.CleanFail}},
+		},
+		unranked: map[pair]bool{
+			{states.CleanHold, states.CleanWait}:     true,
+			{states.DeployFail, states.Deploying}:    true,
+			{states.Enroll, states.Verifying}:        true,
+			{states.Error, states.Deleting}:          true,
+			{states.InspectFail, states.Inspecting}:  true,
+			{states.InspectWait, states.Manageable}:  true,
+			{states.ServiceFail, states.ServiceHold}: true,
+			{states.ServiceWait, states.Servicing}:   true,
+			{states.UnrescueFail, states.Unrescuing}: true,
+			{states.Verifying, states.Enroll}:        true,
+		},
+	},
+}
+
+// partOf returns the title of a state's part, empty between parts.
 func partOf(s states.State) string {
-	for _, l := range layout {
-		if slices.Contains(l.states, s) {
-			return l.title
+	for _, p := range layouts[TopDown].parts {
+		if slices.Contains(p.states, s) {
+			return p.title
 		}
 	}
 	return ""

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// header returns the label of the whole graph: its title, and below it the
-// legend. As part of the label the legend is neither state nor edge.
+// header returns the label of the graph: its title, and below it the legend, which
+// so adds no states and edges.
 func (w *dotWriter) header() string {
 	title := fmt.Sprintf(`<font point-size="%d"><b>%s</b></font>`, titleSize, htmlDOT(w.title))
 	if w.diagram.NoLegend {
@@ -38,12 +38,13 @@ func (w *dotWriter) legend() string {
 	return strings.Join(cells, "")
 }
 
+// box returns a sample of a state.
 func (w *dotWriter) box(text, border, fill, colour string, width int) string {
 	return fmt.Sprintf(`<td><table border="%d" cellborder="0" cellspacing="0" cellpadding="4" style="rounded" color="%s" bgcolor="%s">`+
 		`<tr><td><font color="%s">%s</font></td></tr></table></td>`, width, border, fill, colour, text)
 }
 
-// line returns a sample of an edge.
+// line returns a sample of an edge, with its meaning.
 func (w *dotWriter) line(text, colour string) string {
 	return fmt.Sprintf(`<td><table border="0" cellborder="0" cellspacing="0" cellpadding="0">`+
 		`<tr><td fixedsize="true" width="24" height="2" bgcolor="%s"></td></tr></table></td>`+

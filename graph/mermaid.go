@@ -10,18 +10,15 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// WriteMermaid writes the diagram as a Mermaid stateDiagram-v2, which GitHub
-// renders in a fenced block of the language mermaid. Lines are coloured as in
-// DOT, and dashed where only the conductor moves a node along them; what came, what
-// went and what the path took is written on the edge too. The errors are those of the package and the
-// writer's.
+// WriteMermaid writes the diagram as a stateDiagram-v2, which GitHub renders in a
+// fenced block of the language mermaid. Lines have the colours that they have in
+// DOT; the conductor's are dashed. Labels also say what was added, removed and
+// taken. The errors are those of [Diagram.WriteDOT].
 func (d Diagram) WriteMermaid(w io.Writer) error {
-	m, err := d.model()
-	if err != nil {
+	return d.write(w, func(m *model) error {
+		_, err := io.WriteString(w, m.mermaid())
 		return err
-	}
-	_, err = io.WriteString(w, m.mermaid())
-	return err
+	})
 }
 
 const indent = "    "
@@ -46,9 +43,9 @@ func (m *model) mermaid() string {
 	return b.String()
 }
 
-// mermaidLines returns the style sheet of the edges, a rule for each style. Mermaid
-// numbers edges in the order of its source. One that numbers otherwise or does not
-// know themeCSS draws all lines alike, and the labels still tell requests.
+// mermaidLines returns the style sheet of the edges, a rule for each style. Mermaid 11
+// numbers edges in the order of its source. A version that does not draws all lines
+// alike; the labels still tell the requests.
 func (m *model) mermaidLines() string {
 	colours := palettes[m.diagram.Theme]
 	selectors := make(map[string][]string)

@@ -6,22 +6,22 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A model is a diagram with every question answered; each format only writes it
-// down.
+// A model is a diagram as the formats write it: checked, filtered and merged.
 type model struct {
 	diagram     Diagram
 	title       string
 	description string
 	parts       []part
 	rows        []row
-	edges       []edge // the rows, merged
-	hidden      []edge // that RequestsOnly leaves out
+	edges       []edge // the rows, merged by their two states
+	hidden      []edge // of transitions that RequestsOnly leaves out
 }
 
-// A part is a part of a node's life and the nodes in it.
+// A part is a part of a node's life, drawn as a box, and its states.
 type part struct {
-	title string // empty for the hubs, which belong to no part
-	nodes []node
+	title  string // empty for the states between parts, which have no box
+	corner string // of the title
+	nodes  []node
 }
 
 type node struct {
@@ -30,12 +30,12 @@ type node struct {
 	stable      bool
 	change      change
 	current     bool
-	taken       bool // the path goes through it
+	taken       bool // the path has it
 	description string
 	link        string
 }
 
-// An edge is all that leads from one state to another.
+// An edge has all transitions from one state to another.
 type edge struct {
 	from, to states.State
 	rows     []row
@@ -46,10 +46,10 @@ type row struct {
 	states.Transition
 	cause  cause
 	change change
-	taken  bool // the path takes it
+	taken  bool // the path has it
 }
 
-// A change is what became of a state or transition between two series.
+// A change compares a state or transition with the older series.
 type change uint8
 
 const (
@@ -62,7 +62,7 @@ var changeWords = []string{kept: "kept", added: "added", removed: "removed"}
 
 func (c change) String() string { return wordOf(c, "change", changeWords) }
 
-// model checks the diagram and works out what is to be drawn.
+// model checks the diagram and returns its model.
 func (d Diagram) model() (*model, error) {
 	if err := d.check(); err != nil {
 		return nil, err
@@ -148,8 +148,8 @@ func merge(rows []row) []edge {
 }
 
 func (m *model) addParts(shown states.Set) error {
-	for _, l := range layout {
-		p := part{title: l.title}
+	for _, l := range layouts[m.diagram.Direction].parts {
+		p := part{title: l.title, corner: l.corner}
 		for _, s := range l.states {
 			if !shown.Has(s) {
 				continue
@@ -191,12 +191,12 @@ func (d Diagram) node(s states.State) (node, error) {
 	}, nil
 }
 
-// passes reports whether the path goes through a state.
+// passes reports whether the path has a state.
 func (d Diagram) passes(s states.State) bool {
 	return slices.ContainsFunc(d.Path, func(step states.Transition) bool { return step.From == s || step.To == s })
 }
 
-// change returns what became of all the edge's rows, kept where they differ.
+// change returns the change that all rows of the edge have, kept where they differ.
 func (e edge) change() change {
 	for _, r := range e.rows {
 		if r.change != e.rows[0].change {
@@ -220,7 +220,8 @@ func (e edge) with(c cause) []row {
 	return slices.DeleteFunc(slices.Clone(e.rows), func(r row) bool { return r.cause != c })
 }
 
-// word returns what the diagram calls the row: the API's word for a request.
+// word returns the row's word in a label: the API's where it takes one, otherwise
+// the event's.
 func (r row) word() string {
 	if r.cause == conductor {
 		return r.Event.String()

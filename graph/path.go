@@ -8,26 +8,27 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Through returns the path through the given states, for callers that know the
-// states that a node was in but not the events: each step is every transition
-// that may have been taken. A state that the table lacks is a [*machine.StateError], two
-// states with no transition from the first to the second match
-// [ErrNoTransition]. Fewer than two states make an empty path.
-func Through(t *states.Table, way ...states.State) ([]states.Transition, error) {
+// Through returns the path through a sequence of states, for callers that do not
+// know the events: where several transitions lead from one state to the next, all
+// are in it. A state that the table lacks is a [*machine.StateError]; two states
+// without a transition from the first to the second are an error that matches
+// [ErrNoTransition]; a nil or zero table is [machine.ErrNoTable]. The path through
+// fewer than two states is empty.
+func Through(t *states.Table, sequence ...states.State) ([]states.Transition, error) {
 	if t.States().Len() == 0 {
 		return nil, machine.ErrNoTable
 	}
 	var path []states.Transition
-	for i, s := range way {
+	for i, s := range sequence {
 		if !t.States().Has(s) {
 			return nil, &machine.StateError{Series: t.Series(), State: s}
 		}
 		if i == 0 {
 			continue
 		}
-		steps := between(t, way[i-1], s)
+		steps := between(t, sequence[i-1], s)
 		if len(steps) == 0 {
-			return nil, fmt.Errorf("%w: from %q to %q in %v", ErrNoTransition, way[i-1], s, t.Series())
+			return nil, fmt.Errorf("%w: from %q to %q in %v", ErrNoTransition, sequence[i-1], s, t.Series())
 		}
 		path = append(path, steps...)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/emicklei/dot"
 )
 
-// clean makes a caller's text fit for every format: one line, valid UTF-8, no
-// control characters, nothing around it.
+// clean makes a caller's text fit for every format: one line of valid UTF-8 without
+// control characters or space around it.
 func clean(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -46,8 +46,8 @@ func quoteYAML(text string) string {
 // entities for what might be its syntax.
 func entities(text string) string { return replaceSigns(text, "#%d;") }
 
-// replaceSigns writes what is neither letter nor digit nor harmless in a format
-// for its number.
+// replaceSigns replaces characters that are neither letters nor digits, but for a
+// few harmless ones, by their numbers in a format.
 func replaceSigns(text, format string) string {
 	var b strings.Builder
 	for _, r := range text {

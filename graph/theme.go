@@ -3,7 +3,7 @@ package graph
 // A palette is the colours of a theme, as #rrggbb.
 type palette struct {
 	page, part, partBorder string
-	text, muted            string // what matters, and the rest
+	text, muted            string // of what matters, and of the rest
 	node                   string // the inside of a state
 	border                 string // of a state at work
 	request                string

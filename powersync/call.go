@@ -51,8 +51,11 @@ func call[T any](ctx context.Context, c *calls, key string, f func(context.Conte
 	c.end(key, err)
 
 	var abandoned *boundedcall.AbandonedError
-	if errors.As(err, &abandoned) && outer.Err() == nil {
-		err = fmt.Errorf("no answer in %v: %w", c.timeout, abandoned)
+	switch {
+	case errors.As(err, &abandoned) && outer.Err() == nil:
+		err = fmt.Errorf("no answer in %v: %w: %w", c.timeout, ErrAbandoned, abandoned.Err)
+	case errors.As(err, &abandoned):
+		err = fmt.Errorf("%w: %w", ErrAbandoned, abandoned.Err)
 	}
 	return value, err
 }
@@ -81,7 +84,7 @@ func (c *calls) begin(ctx context.Context, key string) error {
 		c.mu.Unlock()
 		switch {
 		case left != nil:
-			return fmt.Errorf("%w: an earlier call has not returned yet: %w", errNotCalled, ErrAbandoned)
+			return fmt.Errorf("%w: an earlier call for the node: %w", errNotCalled, ErrAbandoned)
 		case !busy:
 			return nil
 		}
@@ -147,8 +150,7 @@ type none struct{}
 // askDriver makes a call of the driver and counts it where it is left behind.
 func askDriver[T any](ctx context.Context, s *Syncer, id string, f func(context.Context) (T, error)) (T, error) {
 	value, err := call(ctx, s.driver, id, f)
-	var abandoned *boundedcall.AbandonedError
-	if errors.As(err, &abandoned) {
+	if errors.Is(err, ErrAbandoned) && !errors.Is(err, errNotCalled) {
 		s.counters.abandoned.Add(1)
 	}
 	return value, err

@@ -32,7 +32,7 @@ const (
 )
 
 // Config says what a [Syncer] works on, and how. Store and Driver are needed; the
-// zero value of all else stands for what Ironic does.
+// zero value of every other field stands for Ironic's behaviour.
 type Config struct {
 	Store  Store
 	Driver Driver
@@ -58,17 +58,17 @@ type Config struct {
 	// Timeout bounds each call of the Driver and each Load and Update of the
 	// Store, and in Set the wait for a power state; 0 stands for 60 s
 	// (power_state_change_timeout). Less time is derived from it: a call may
-	// take an eighth, 2 s at most, to return once its context ended; what came
+	// take an eighth, 2 s at most, to return once its context ended; the outcome
 	// of a change of power is stored within a quarter, 10 s at most.
 	Timeout time.Duration
-	// SoftTimeout bounds the wait for what a soft request asked for; 0 stands
+	// SoftTimeout bounds the wait for the power state of a soft request; 0 stands
 	// for 600 s (soft_power_off_timeout).
 	SoftTimeout time.Duration
 	// Poll is the time between two reads of hardware that is to reach a power
 	// state; 0 stands for 1 s.
 	Poll time.Duration
 
-	// RecordOnly never sets hardware in rounds: what was read is recorded
+	// RecordOnly never sets hardware in rounds: the reading is recorded
 	// (force_power_state_during_sync = False).
 	RecordOnly bool
 	// ForgetUnread records no power state for a node that goes into maintenance
@@ -95,14 +95,16 @@ type Config struct {
 	// Logger, OnEvent and OnReport are callbacks. The caller of one, a worker or
 	// Run, waits until it returns, for an eighth of Timeout, 10 s at most; then
 	// the call is left behind, and until it returns the callback is not called
-	// again. A panic and a call that ends its goroutine do no harm either. What a
-	// callback missed is in Stats.Dropped.
+	// again. A panic and a call that ends its goroutine do no harm either. Stats
+	// counts the calls that failed or were not made, as Dropped.
 
-	// Logger gets what rounds do: at level Warn what failed or was forced, at
-	// level Error what went into maintenance. Nil is silent.
+	// Logger gets a line for each event and round: nodes that failed or were
+	// forced at level Warn, nodes that went into maintenance at level Error. Nil
+	// is silent.
 	Logger *slog.Logger
-	// OnEvent is called with what became of each node that was neither equal nor
-	// skipped, and of each power request, by many goroutines at once.
+	// OnEvent is called for each node that was neither equal nor skipped, for each
+	// power request, and for each last error that was cleared, by many goroutines
+	// at once.
 	OnEvent func(Event)
 	// OnReport is called by Run after each round, with the error of Sync or
 	// Recover. Rounds of different kinds may end at once.

@@ -9,11 +9,11 @@
 //	err = syncer.Run(ctx) // a round every two minutes, until ctx ends
 //
 // [Syncer.Sync] is one round. It reads the power state of every node that is not
-// to be left alone ([SkipSync]), and where it is not the recorded one, sets the hardware to
-// what is recorded, or with [Config.RecordOnly] records what was read. A node
-// that fails round after round goes into maintenance with the fault
-// [FaultPowerFailure]. [Syncer.Recover] takes it out again once its power state
-// can be read. [Syncer.Set] sets a power state on purpose, and
+// to be left alone ([SkipSync]). Where the reading differs from the record, it
+// sets the hardware to the recorded power state, or with [Config.RecordOnly]
+// records the reading. A node that fails round after round goes into maintenance
+// with the fault [FaultPowerFailure]. [Syncer.Recover] takes it out again once
+// its power state can be read. [Syncer.Set] sets a power state on purpose, and
 // [Syncer.Begin] is the half of it that a service does before it answers its
 // client.
 //
@@ -30,12 +30,12 @@
 //     [Config.MaxRetries] the node goes into maintenance, its recorded power
 //     state unchanged ([Config.ForgetUnread] records none, as Ironic's code does
 //     against its documentation).
-//   - What is read is recorded: count starts over, and the last error is cleared
-//     if it is one that a round of this Syncer stored.
-//   - No power state is recorded: what was read is.
-//   - They differ and count is over MaxRetries: what was read is recorded and the
+//   - The reading equals the record: count starts over, and the last error is
+//     cleared if it is one that a round of this Syncer stored.
+//   - No power state is recorded: the reading is recorded.
+//   - They differ and count is over MaxRetries: the reading is recorded and the
 //     node goes into maintenance.
-//   - They differ: the hardware is set, or what was read is recorded where
+//   - They differ: the hardware is set; or the reading is recorded, where
 //     Config.RecordOnly says so, the driver cannot force, or the node forbids
 //     power off.
 //
@@ -48,7 +48,7 @@
 // loaded: the node starts again, with a new read of its hardware. While it sets
 // hardware a Syncer holds the node's reservation. A reservation in its name that
 // none of its goroutines works under is dropped by the next sync round, as by
-// [Syncer.Reclaim]: a store that did an update and said that it had not, or a
+// [Syncer.Reclaim]: a store that did an update and answered that it had not, or a
 // process that died, leaves no node held for good.
 //
 // Counts live in memory. A process that starts anew gives every node its

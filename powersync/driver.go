@@ -37,17 +37,17 @@ type Driver interface {
 	SetPower(ctx context.Context, id string, power states.Power) error
 }
 
-// Validator is a [Driver] that can tell whether what it needs to know about a
-// node is configured, without asking the hardware.
+// Validator is a [Driver] that can tell whether a node's configuration is complete
+// and valid, without asking the hardware.
 //
-// A node that is not is left alone by rounds until a power state is recorded
-// for it, is not recovered, and has its power requests refused.
+// A node with an invalid one is left alone by rounds until a power state is
+// recorded for it, is not recovered, and has its power requests refused.
 type Validator interface {
 	Validate(ctx context.Context, id string) error
 }
 
-// Forcer is a [Driver] that must not set the power of some nodes in rounds: what
-// was read is then recorded. It is Ironic's supports_power_sync.
+// Forcer is a [Driver] that must not set the power of some nodes in rounds: the
+// reading is then recorded. It is Ironic's supports_power_sync.
 type Forcer interface {
 	CanForce(id string) bool
 }

@@ -87,7 +87,7 @@ type callback struct {
 }
 
 // callBack makes a call of a callback, which it leaves behind when it does not
-// return in time. What goes wrong is logged.
+// return in time. A failure is logged.
 func (s *Syncer) callBack(ctx context.Context, c *callback, f func()) {
 	if c.hangs() {
 		s.counters.dropped.Add(1)

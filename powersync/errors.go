@@ -22,18 +22,20 @@ var (
 	// ErrLocked: somebody else holds the node or is changing its power. Try
 	// again later. Ironic answers with status 409.
 	ErrLocked = errors.New("node is locked")
-	// ErrRequest: what was asked for is no power state that can be asked for.
+	// ErrRequest: the request is for no power state that can be asked for.
 	// Ironic answers with status 400.
 	ErrRequest = errors.New("not a power state that can be asked for")
 	// ErrNotReached: the hardware took the request and was not seen in the
 	// power state that was asked for in time.
 	ErrNotReached = errors.New("power state not reached")
 	// ErrNotSaved: the outcome of a power request could not be stored. The
-	// Syncer tries again in its next round; until then the node is reserved.
+	// Syncer tries again in its next sync round, and when the node's power is to
+	// be set again; until then the node is reserved.
 	ErrNotSaved = errors.New("outcome not saved")
-	// ErrAbandoned: the Driver or the Store was not called for the node, since an
-	// earlier call for it has never returned.
-	ErrAbandoned = errors.New("the call was left behind")
+	// ErrAbandoned: a call of the Driver or the Store did not return and was left
+	// behind, or was not made since an earlier one for the same node has not
+	// returned.
+	ErrAbandoned = errors.New("the call does not return")
 
 	errNotCalled = errors.New("not called")
 	errNoPower   = errors.New("the hardware tells no power state")
@@ -42,8 +44,8 @@ var (
 // ConfigError says which field of a [Config] cannot work. It matches [ErrConfig].
 type ConfigError struct {
 	Field string
-	Value any    // what it is
-	Want  string // what would have been right
+	Value any    // its value
+	Want  string // a value that would have been right
 }
 
 func (e *ConfigError) Error() string {

@@ -16,8 +16,8 @@ const maxReleases = 40
 
 var errNotOurs = fmt.Errorf("%w: somebody else has taken the node's reservation", ErrNotSaved)
 
-// An edit is what is stored of an event when a node is released, apart from
-// the release. It may be applied more than once, each time to a newer record.
+// An edit changes a record when its node is released: it stores an event. It may
+// be applied more than once, each time to a newer record.
 type edit func(*Record, *Event)
 
 func noEdit(*Record, *Event) {}
@@ -27,8 +27,8 @@ type hold struct {
 	// before is the record that the reservation replaced; zero where it is not
 	// known whether the store has done that.
 	before Record
-	// event and edit are what could not be stored yet; edit is nil while the node
-	// is worked on.
+	// event and edit could not be stored yet; edit is nil while the node is
+	// worked on.
 	event Event
 	edit  edit
 }
@@ -81,19 +81,28 @@ func (h *holds) len() int {
 	return len(h.nodes)
 }
 
-// claimUnsaved claims a node whose release was tried in vain, if there is one
-// that is not among those tried.
-func (h *holds) claimUnsaved(tried map[string]bool) (unsaved hold, ok bool) {
+// claimUnsaved claims a node whose release was tried in vain, if that is so.
+func (h *holds) claimUnsaved(id string) (unsaved hold, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := h.nodes[id]
+	if n == nil || n.edit == nil {
+		return hold{}, false
+	}
+	unsaved, n.edit = *n, nil
+	return unsaved, true
+}
+
+// unsaved returns the nodes whose release was tried in vain.
+func (h *holds) unsaved() (ids []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for id, n := range h.nodes {
-		if n.edit != nil && !tried[id] {
-			tried[id] = true
-			unsaved, n.edit = *n, nil
-			return unsaved, true
+		if n.edit != nil {
+			ids = append(ids, id)
 		}
 	}
-	return hold{}, false
+	return ids
 }
 
 // reserve stores that this Syncer holds a node, provided that its record has not
@@ -118,8 +127,8 @@ func (s *Syncer) reserve(ctx context.Context, before, r Record) error {
 	return err
 }
 
-// release ends a hold and stores what came of it. Where the store cannot, the
-// rounds to come will try again. It returns the event as the edit leaves it.
+// release ends a hold and stores its event. Where the store cannot, retryRelease
+// tries again later. It returns the event as the edit leaves it.
 func (s *Syncer) release(ctx context.Context, e Event, edit edit) (Event, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.settleTime())
 	defer cancel()
@@ -158,25 +167,24 @@ func (s *Syncer) tryRelease(ctx context.Context, e Event, edit edit) (Event, err
 	return e, s.store.update(ctx, after)
 }
 
-// releaseUnsaved tries again what could not be stored earlier.
-func (s *Syncer) releaseUnsaved(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, s.settleTime())
-	defer cancel()
-	tried := make(map[string]bool)
-	for ctx.Err() == nil {
-		unsaved, ok := s.holds.claimUnsaved(tried)
-		if !ok {
-			return
-		}
-		e, err := s.release(ctx, unsaved.event, unsaved.edit)
-		if err != nil {
-			s.log(ctx, slog.LevelWarn, "power outcome not saved",
-				slog.String("node", e.ID), slog.Any("error", err))
-			continue
-		}
-		if e.Outcome == ForceFailed {
-			s.syncFailures.noteError(e.ID, e.LastError)
-		}
-		s.emit(ctx, e.as(SavedLate, nil))
+// retryRelease tries again to release a node whose release could not be stored,
+// if there is one to try. The error says that it still could not.
+func (s *Syncer) retryRelease(ctx context.Context, id string) error {
+	unsaved, ok := s.holds.claimUnsaved(id)
+	if !ok {
+		return nil
 	}
+	e, err := s.release(ctx, unsaved.event, unsaved.edit)
+	switch {
+	case errors.Is(err, errNotOurs), errors.Is(err, ErrNotFound):
+		s.log(ctx, slog.LevelWarn, "power outcome lost", slog.String("node", id), slog.Any("error", err))
+		return nil
+	case err != nil:
+		return err
+	}
+	if e.Outcome == ForceFailed {
+		s.syncFailures.noteError(id, e.LastError)
+	}
+	s.emit(ctx, e.as(SavedLate, nil))
+	return nil
 }

@@ -65,6 +65,7 @@ func TestMaintenanceAndRecoveryLeaveATraceOfEachLastError(t *testing.T) {
 	text := h.record(t, "a").LastError
 	require.Equal(t, text, h.lastEvent().LastError)
 	require.Equal(t, "from before", h.lastEvent().ClearedError)
+	require.Equal(t, powersync.SkippedMaintenance, h.round(t))
 
 	h.kill("a", false)
 	require.Equal(t, powersync.Recovered, h.recovery(t))
@@ -111,15 +112,18 @@ func TestEachReservationThatIsReclaimedIsTold(t *testing.T) {
 	require.Equal(t, text, h.record(t, "b").LastError)
 }
 
+// noRelease is a store that does not store the release of a node.
+func noRelease(r powersync.Record) error {
+	if r.Reservation == "" {
+		return errStore
+	}
+	return nil
+}
+
 func TestAnOutcomeThatIsStoredLateIsTold(t *testing.T) {
 	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
 	h.refuse["a"] = errDead
-	f.update = func(r powersync.Record) error {
-		if r.Reservation == "" {
-			return errStore
-		}
-		return nil
-	}
+	f.update = noRelease
 	err := h.Set(t.Context(), "a", isOff)
 	require.ErrorIs(t, err, powersync.ErrNotSaved)
 	require.Empty(t, h.lastEvent().LastError, "it is not stored")
@@ -215,6 +219,7 @@ func TestARequestThatBeganIsFinishedByItsCaller(t *testing.T) {
 	require.ErrorIs(t, err, powersync.ErrLocked)
 	require.Equal(t, powersync.SkippedTarget, h.round(t))
 
+	require.ErrorIs(t, finish(nil), powersync.ErrConfig)
 	require.NoError(t, finish(t.Context()))
 	require.Equal(t, node(isOff), without(h.record(t, "a")))
 	_, sets = h.calls()
@@ -237,4 +242,42 @@ func TestARefusalIsKnownAtOnce(t *testing.T) {
 	finish, err := h.Begin(t.Context(), "a", isOff)
 	require.ErrorIs(t, err, powersync.ErrRefused)
 	require.Nil(t, finish)
+}
+
+func TestALastErrorOfARoundThatIsStoredLateIsClearedInTheEnd(t *testing.T) {
+	h, f := newFlakyHall(t, newHardware(isOff), nodes(node(isOn)))
+	h.refuse["a"] = errDead
+	f.update = noRelease
+	require.Equal(t, powersync.ForceFailed, h.round(t))
+	f.update = nil
+	require.Equal(t, powersync.ForceFailed, h.round(t))
+	require.Equal(t, powersync.SavedLate, h.allEvents()[1].Outcome)
+	h.set("a", isOn)
+	require.Equal(t, powersync.Equal, h.round(t))
+	require.Equal(t, node(isOn), without(h.record(t, "a")))
+
+	h.set("a", isOff)
+	f.update = noRelease
+	require.Equal(t, powersync.ForceFailed, h.round(t))
+	f.update = nil
+	h.set("a", isOn)
+	require.Equal(t, powersync.Equal, h.round(t))
+	require.Empty(t, h.record(t, "a").LastError, "stored and cleared within one round")
+	require.NotEmpty(t, h.lastEvent().ClearedError)
+}
+
+func TestTheForceLimitIsNotSpentOnARoundThatEnds(t *testing.T) {
+	h, f := newFlakyHall(t, newHardware(isOff), nodes(node(isOn)), func(c *powersync.Config) { c.ForceLimit = 1 })
+	ctx, cancel := context.WithCancel(t.Context())
+	f.after = true
+	f.update = func(powersync.Record) error {
+		cancel()
+		return nil
+	}
+	_, err := h.Sync(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	f.update = nil
+	_, sets := h.calls()
+	require.Empty(t, sets)
+	require.Equal(t, powersync.Forced, h.round(t))
 }

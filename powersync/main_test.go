@@ -155,6 +155,14 @@ func (h *hall) timeless() []powersync.Event {
 	return events
 }
 
+// outcomes returns those of the events so far.
+func (h *hall) outcomes() (all []powersync.Outcome) {
+	for _, e := range h.allEvents() {
+		all = append(all, e.Outcome)
+	}
+	return all
+}
+
 // round does a sync round and returns the outcome of its one node, or of all
 // nodes where they have the same.
 func (h *hall) round(t testing.TB) powersync.Outcome {

@@ -8,7 +8,7 @@ import (
 
 // Memory is a [Store] in memory, for tests and for programs that keep their
 // records elsewhere. The zero value is empty and ready for use. It is safe for
-// concurrent use and must not be copied.
+// concurrent use and must not be copied. The methods of a nil Memory panic.
 type Memory struct {
 	mu      sync.RWMutex
 	records []Record       // those with an empty ID are free

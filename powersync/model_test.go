@@ -4,6 +4,8 @@ package powersync_test
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"iter"
 	"maps"
 	"slices"
@@ -27,10 +29,11 @@ type world struct {
 	round        powersync.Round
 	asked        states.Power // by the request under way; none in a round
 	read         map[string][]states.Power
-	bad          map[string]int  // rounds in a row in which the node did not read as recorded
-	wasBad       map[string]bool // in this round
-	interference []func()        // done one at a time, while the hardware is asked
-	updates      int             // left until the process dies
+	bad          map[string]int    // rounds in a row in which the node did not read as recorded
+	wasBad       map[string]bool   // in this round
+	interference []func(id string) // done one at a time, while the hardware of a node is asked
+	updates      int               // left until the process dies
+	faulty                         // the store
 }
 
 const worldSize = 3
@@ -39,13 +42,13 @@ func newWorld(t *rapid.T) *world {
 	w := &world{t: t, bad: map[string]int{}, hall: &hall{store: new(powersync.Memory)}}
 	w.hardware = newHardware()
 	w.onRead = w.checkRead
-	w.onSet = func(context.Context, string) { w.interfereOnce() }
+	w.onSet = func(_ context.Context, id string) { w.interfereOnce(id) }
 	for i := range worldSize {
 		w.power[name(i)] = drawPower(t)
 		w.store.Put(powersync.Record{ID: name(i), ProvisionState: drawState(t), Power: drawPower(t)})
 	}
 	w.config = powersync.Config{
-		Store: w, Driver: w, Name: "this", Workers: 1, Poll: time.Microsecond,
+		Store: w, Driver: w, Name: "this", Workers: 1, Poll: time.Microsecond, OnEvent: w.checkEvent,
 		MaxRetries:   rapid.SampledFrom([]int{powersync.NoRetries, 1, 2}).Draw(t, "retries"),
 		RecordOnly:   rapid.Bool().Draw(t, "record only"),
 		ForgetUnread: rapid.Bool().Draw(t, "forget"),
@@ -74,8 +77,10 @@ func (w *world) start() {
 	require.NoError(w.t, err)
 	w.updates = 1 << 30
 	w.bad = map[string]int{}
+	w.faulty = faulty{unsaved: map[string]states.Power{}, before: map[string]powersync.Record{}, stored: map[string]bool{}, applied: true}
 	_, err = w.Reclaim(context.Background())
 	require.NoError(w.t, err)
+	w.applied = false
 	for i := range worldSize {
 		require.NotEqual(w.t, "this", w.record(w.t, name(i)).Reservation)
 	}
@@ -104,17 +109,17 @@ func (w *world) PowerState(ctx context.Context, id string) (states.Power, error)
 // checkRead is called when a read begins.
 func (w *world) checkRead(_ context.Context, id string) {
 	r := w.record(w.t, id)
-	if w.asked == unknown {
+	if w.asked == unknown && !w.stale {
 		require.NotEqual(w.t, states.Enroll, r.ProvisionState, "a round asks a node in enroll")
 		require.Equal(w.t, w.round == powersync.RecoveryRound, r.Maintenance)
 		require.Empty(w.t, r.Reservation)
 	}
-	w.interfereOnce()
+	w.interfereOnce(id)
 }
 
-func (w *world) interfereOnce() {
+func (w *world) interfereOnce(id string) {
 	if len(w.interference) > 0 {
-		w.interference[0]()
+		w.interference[0](id)
 		w.interference = w.interference[1:]
 	}
 }
@@ -123,12 +128,20 @@ func (w *world) Update(ctx context.Context, r powersync.Record) error {
 	if w.updates--; w.updates < 0 {
 		return errStore
 	}
+	fault := w.nextFault()
+	if fault.err != nil && !fault.applied {
+		return fault.err
+	}
 	old := w.record(w.t, r.ID)
 	if err := w.store.Update(ctx, r); err != nil {
 		return err
 	}
 	w.checkUpdate(old, r)
-	return nil
+	w.before[r.ID] = old
+	if r.Reservation == "" && fault.err != nil && (fault.err == errStore || len(w.faults)+len(w.stales) > 0) {
+		w.stored[r.ID] = true
+	}
+	return fault.err
 }
 
 // checkUpdate checks what a Syncer has written over what was there.
@@ -140,7 +153,7 @@ func (w *world) checkUpdate(old, r powersync.Record) {
 	require.Contains(t, []string{"", "this"}, old.Reservation)
 
 	if old.Power != r.Power {
-		known := append(slices.Clone(w.read[r.ID]), w.asked.Target())
+		known := append(slices.Clone(w.read[r.ID]), w.asked.Target(), w.unsaved[r.ID])
 		if w.config.ForgetUnread && r.Maintenance && !old.Maintenance {
 			known = append(known, unknown)
 		}
@@ -167,6 +180,9 @@ func (w *world) Records(ctx context.Context) iter.Seq2[powersync.Record, error] 
 }
 
 func (w *world) Load(ctx context.Context, id string) (powersync.Record, error) {
+	if old, ok := w.nextStale(id); ok {
+		return old, nil
+	}
 	return w.store.Load(ctx, id)
 }
 
@@ -216,12 +232,19 @@ func nature(t *rapid.T, w *world) func() {
 func (w *world) amid(t *rapid.T) (dies bool) {
 	w.read, w.wasBad, w.interference = map[string][]states.Power{}, map[string]bool{}, nil
 	for range rapid.IntRange(0, 4).Draw(t, "interferences") {
-		if rapid.Bool().Draw(t, "is it a person") {
-			w.interference = append(w.interference, person(t, w))
-		} else {
-			w.interference = append(w.interference, nature(t, w))
+		var do func()
+		switch rapid.IntRange(0, 2).Draw(t, "by a request, a person or nature") {
+		case 0:
+			w.interference = append(w.interference, w.requestInVain)
+			continue
+		case 1:
+			do = person(t, w)
+		default:
+			do = nature(t, w)
 		}
+		w.interference = append(w.interference, func(string) { do() })
 	}
+	w.drawFaults(t)
 	if rapid.IntRange(0, 9).Draw(t, "dies") == 0 {
 		w.updates = rapid.IntRange(0, 3).Draw(t, "updates until then")
 		return true
@@ -232,15 +255,29 @@ func (w *world) amid(t *rapid.T) (dies bool) {
 func (w *world) doRound(t *rapid.T, kind powersync.Round, do func(context.Context) (powersync.Report, error)) {
 	w.round, w.asked = kind, unknown
 	dies := w.amid(t)
-	_, err := do(context.Background())
-	require.NoError(t, err)
+	if rapid.IntRange(0, 3).Draw(t, "switched behind its back, and asked for meanwhile") == 0 {
+		id := drawNode(t)
+		w.switchOver(id)
+		w.interference = slices.Insert(w.interference, 0, func(read string) {
+			if read == id {
+				w.requestInVain(id)
+			}
+		})
+	}
+	w.count(do(context.Background()))
+	w.interference = nil
+	if dies {
+		w.start()
+	}
+}
+
+// count counts the rounds in a row in which nodes did not read as recorded.
+func (w *world) count(_ powersync.Report, err error) {
+	require.NoError(w.t, err)
 	for id, bad := range w.wasBad {
 		if w.bad[id]++; !bad {
 			delete(w.bad, id)
 		}
-	}
-	if dies {
-		w.start()
 	}
 }
 
@@ -253,9 +290,12 @@ func (w *world) doSet(t *rapid.T) {
 	before := w.record(t, id)
 	err := w.Set(context.Background(), id, w.asked, powersync.Within(20*time.Microsecond))
 	after := w.record(t, id)
+	w.interference = nil
 	switch {
 	case dies:
 		w.start()
+	case errors.Is(err, powersync.ErrNotSaved):
+		require.Contains(t, w.unsaved, id, "the outcome may be stored all the same, and a round has to find out")
 	case err != nil:
 		require.Equal(t, before.Power, after.Power, "a request that failed has changed the recorded state")
 	default:
@@ -264,7 +304,18 @@ func (w *world) doSet(t *rapid.T) {
 	w.asked = unknown
 }
 
+// moreChecks has a test try more than rapid's 100 cases, unless -short or
+// -rapid.checks is given.
+func moreChecks(t *testing.T, checks string) {
+	given := flag.Lookup("rapid.checks")
+	if old := given.Value.String(); old == given.DefValue && !testing.Short() {
+		require.NoError(t, given.Value.Set(checks))
+		t.Cleanup(func() { require.NoError(t, given.Value.Set(old)) })
+	}
+}
+
 func TestNoInterleavingBreaksTheRules(t *testing.T) {
+	moreChecks(t, "1000")
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
 		t.Repeat(map[string]func(*rapid.T){
@@ -276,6 +327,7 @@ func TestNoInterleavingBreaksTheRules(t *testing.T) {
 			"person":     func(t *rapid.T) { person(t, w)() },
 			"nature":     func(t *rapid.T) { nature(t, w)() },
 			"": func(t *rapid.T) {
+				w.heal(t)
 				for i := range worldSize {
 					require.NotEqual(t, "this", w.record(t, name(i)).Reservation, "a node is held with nothing under way")
 				}

@@ -47,14 +47,14 @@ const (
 
 // Nodes whose hardware was to be read.
 const (
-	// Equal: what was read is recorded.
+	// Equal: the reading equals the record.
 	Equal Outcome = SkippedGone + 1 + iota
-	// Recorded: no power state was recorded, what was read now is.
+	// Recorded: no power state was recorded, and the reading is now.
 	Recorded
-	// Corrected: what was read differed and is recorded now.
+	// Corrected: the reading differed and is recorded now.
 	Corrected
-	// Forced: what was read differed, and the hardware was set to what is
-	// recorded. Whether it obeyed the next round will see.
+	// Forced: the reading differed, and the hardware was set to the recorded
+	// power state. The next round finds out whether it obeyed.
 	Forced
 	// ForceFailed: the hardware was to be set and did not take it.
 	ForceFailed
@@ -76,8 +76,8 @@ const (
 	Interrupted
 )
 
-// Outcomes of [Syncer.Set], of [Syncer.Reclaim], and of what a round stores that
-// could not be stored earlier. They come in addition to the one outcome that each
+// Outcomes of [Syncer.Set], of [Syncer.Reclaim], and of releases that could not be
+// stored at first. They come in addition to the one outcome that each
 // node of a round has.
 const (
 	// PowerRequested: a power request was accepted and the node is held for it.
@@ -89,8 +89,8 @@ const (
 	// Reclaimed: a reservation in the Syncer's name that nobody worked under was
 	// dropped.
 	Reclaimed
-	// SavedLate: what could not be stored earlier is stored now, and the node is
-	// released.
+	// SavedLate: an outcome that could not be stored earlier is stored now, and
+	// the node is released.
 	SavedLate
 
 	numAllOutcomes

@@ -29,39 +29,55 @@ func (s *Syncer) Reclaim(ctx context.Context) (int, error) {
 				n++
 			}
 		}
-		errs = append(errs, err)
+		if err != nil {
+			errs = append(errs, err)
+		}
 		return ctx.Err() == nil
 	})
 	return n, errors.Join(append(errs, err, ctx.Err())...)
 }
 
 // reclaim drops a node's reservation if it is in our name and nobody works on the
-// node.
-func (s *Syncer) reclaim(ctx context.Context, id string) (bool, error) {
+// node. Where that fails the reservation is there for the next round to find.
+func (s *Syncer) reclaim(ctx context.Context, id string) (done bool, err error) {
 	if !s.holds.claim(id) {
 		return false, nil
 	}
+	defer s.holds.drop(id)
+	for range maxReloads {
+		done, err = s.tryReclaim(ctx, id)
+		if !errors.Is(err, ErrConflict) {
+			break
+		}
+	}
+	return done, err
+}
+
+func (s *Syncer) tryReclaim(ctx context.Context, id string) (done bool, err error) {
 	r, err := s.store.load(ctx, id)
 	if err != nil || r.Reservation != s.config.Name {
-		s.holds.drop(id)
 		return false, err
 	}
-	e, err := s.release(ctx, Event{ID: id, Outcome: Reclaimed}, func(r *Record, e *Event) {
-		e.Recorded, e.Asked = r.Power, r.TargetPower
-		if r.TargetPower != states.NoPower {
-			e.setLastError(r, fmt.Sprintf("the request for %q was lost: the process that made it has died", r.TargetPower))
-		}
-	})
-	if err != nil {
+	e := Event{ID: id, Outcome: Reclaimed, Recorded: r.Power, Asked: r.TargetPower}
+	if r.TargetPower != states.NoPower {
+		e.setLastError(&r, fmt.Sprintf("the request for %q was lost: the process that made it has died", r.TargetPower))
+	}
+	r.Reservation = ""
+	r.TargetPower = states.NoPower
+	if err := s.store.update(ctx, r); err != nil {
 		return false, err
 	}
 	s.emit(ctx, e)
 	return true, nil
 }
 
-// loadReclaimed loads a record, and drops a reservation in our name before that
-// if nobody works on the node.
-func (s *Syncer) loadReclaimed(ctx context.Context, id string) (Record, error) {
+// loadFree loads a record. Where this Syncer holds the node for nothing, because
+// of a release that could not be stored or a reservation that nobody works
+// under, it releases the node first.
+func (s *Syncer) loadFree(ctx context.Context, id string) (Record, error) {
+	if err := s.retryRelease(ctx, id); err != nil {
+		return Record{}, err
+	}
 	r, err := s.store.load(ctx, id)
 	if err != nil || r.Reservation != s.config.Name {
 		return r, err

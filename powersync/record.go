@@ -10,7 +10,7 @@ import (
 // Recovery takes nodes with this fault and no others.
 const FaultPowerFailure = "power failure"
 
-// Record is what is stored of a node, as far as its power is concerned. It is a
+// Record is the part of a stored node that concerns its power. It is a
 // value: copy it, compare it with ==. Its JSON keys are Ironic's, and as in
 // Ironic an empty text is null.
 type Record struct {

@@ -22,19 +22,24 @@ func (s *Syncer) recoverNode(ctx context.Context, id string) Event {
 		return Event{ID: id, Outcome: SkippedBackoff}
 	}
 	for range maxReloads {
-		r, err := s.store.load(ctx, id)
-		e := Event{ID: id, Recorded: r.Power, Attempts: past.count + 1}
-		switch skip := SkipRecovery(r); {
-		case err != nil:
-			return s.storeFailed(ctx, e, err)
-		case skip != NoOutcome:
-			return e.as(skip, nil)
-		}
-		if e = s.recoverRecord(ctx, r, e); e.Outcome != conflict {
+		if e := s.recoverOnce(ctx, Event{ID: id, Attempts: past.count + 1}); e.Outcome != conflict {
 			return e
 		}
 	}
 	return Event{ID: id, Outcome: SkippedChanged}
+}
+
+// recoverOnce is to recovery rounds what syncOnce is to sync rounds.
+func (s *Syncer) recoverOnce(ctx context.Context, e Event) Event {
+	r, err := s.store.load(ctx, e.ID)
+	if err != nil {
+		return s.storeFailed(ctx, e, err)
+	}
+	e.Recorded = r.Power
+	if skip := SkipRecovery(r); skip != NoOutcome {
+		return e.as(skip, nil)
+	}
+	return s.recoverRecord(ctx, r, e)
 }
 
 func (s *Syncer) recoverRecord(ctx context.Context, r Record, e Event) Event {

@@ -67,21 +67,20 @@ type Event struct {
 	Time     time.Time
 	ID       string
 	Outcome  Outcome
-	Recorded states.Power // what was recorded before; NoPower where nothing was, or it could not be loaded
-	Read     states.Power // what the hardware said; NoPower where it was not asked or did not say
-	Asked    states.Power // what the hardware was asked to do; NoPower where it was not
+	Recorded states.Power // recorded before; NoPower where none was, or it could not be loaded
+	Read     states.Power // read from the hardware; NoPower where it was not asked or did not say
+	Asked    states.Power // asked of the hardware; NoPower where nothing was
 	Attempts int          // that failed in a row, this one included
 	Err      error        // why, where something went wrong
 
-	// LastError is the last error that was stored with this event, and
-	// ClearedError the one that was there before and is no longer: nothing else
-	// has it now. A caller that keeps a history of its nodes' errors, as Ironic
+	// LastError is the last error that was stored with this event. ClearedError
+	// is the last error that it replaced or cleared: nothing else has it now. A caller that keeps a history of its nodes' errors, as Ironic
 	// does (node_history), stores both. Empty where there is none.
 	LastError    string
 	ClearedError string
 }
 
-// setLastError sets a record's last error and has the event tell what was there.
+// setLastError sets a record's last error and has the event tell both texts.
 func (e *Event) setLastError(r *Record, text string) {
 	if r.LastError != text {
 		e.LastError, e.ClearedError = text, r.LastError

@@ -17,12 +17,16 @@ import (
 // meanwhile.
 const maxReloads = 4
 
-// syncAll takes all nodes through a round, those with the most failures first.
+// syncAll takes all nodes through a round: first those that could not be
+// released, then those with the most failures.
 func (s *Syncer) syncAll(ctx context.Context) (Counts, error) {
 	p := s.newPool(ctx, SyncRound, s.syncNode)
-	first := s.syncFailures.byCount()
+	first := append(s.holds.unsaved(), s.syncFailures.byCount()...)
 	queued := make(map[string]struct{}, len(first))
 	for _, id := range first {
+		if _, twice := queued[id]; twice {
+			continue
+		}
 		queued[id] = struct{}{}
 		if !p.give(id) {
 			break
@@ -130,22 +134,29 @@ func (s *Syncer) syncNode(ctx context.Context, id string) Event {
 		return Event{ID: id, Outcome: SkippedBackoff}
 	}
 	for reload := range maxReloads {
-		r, err := s.loadReclaimed(ctx, id)
-		if err != nil {
-			return s.storeFailed(ctx, Event{ID: id}, err)
-		}
-		if skip := SkipSync(r); skip != NoOutcome {
-			locked := skip == SkippedTarget || skip == SkippedReservation
-			if reload > 0 && !locked {
-				s.syncFailures.forget(id)
-			}
-			return Event{ID: id, Outcome: skip, Recorded: r.Power}
-		}
-		if e := s.syncRecord(ctx, r); e.Outcome != conflict {
+		if e := s.syncOnce(ctx, id, reload > 0); e.Outcome != conflict {
 			return e
 		}
 	}
 	return Event{ID: id, Outcome: SkippedChanged}
+}
+
+// syncOnce takes a node as far as it goes before its record changes, which is the
+// outcome conflict. A node that is taken out of the rounds while it is under way
+// (reloaded) starts its count over; one that is out of them keeps its count.
+func (s *Syncer) syncOnce(ctx context.Context, id string, reloaded bool) Event {
+	r, err := s.loadFree(ctx, id)
+	if err != nil {
+		return s.storeFailed(ctx, Event{ID: id}, err)
+	}
+	skip := SkipSync(r)
+	if skip == NoOutcome {
+		return s.syncRecord(ctx, r)
+	}
+	if reloaded && r.busy() == NoOutcome {
+		s.syncFailures.forget(id)
+	}
+	return Event{ID: id, Outcome: skip, Recorded: r.Power}
 }
 
 func (s *Syncer) syncRecord(ctx context.Context, r Record) Event {
@@ -182,8 +193,8 @@ func (s *Syncer) syncRecord(ctx context.Context, r Record) Event {
 	}
 }
 
-// equal clears a last error that a round stored, since it no longer holds. What
-// others stored stays: power sync cannot know whether that still holds.
+// equal clears a last error that a round stored, since it no longer holds. One
+// that others stored stays: power sync cannot know whether it still holds.
 func (s *Syncer) equal(ctx context.Context, r Record, e Event) Event {
 	if ours := s.syncFailures.of(r.ID).lastError; ours != "" && r.LastError == ours {
 		e.setLastError(&r, "")
@@ -264,7 +275,7 @@ func (s *Syncer) forces(ctx context.Context, r Record) (bool, error) {
 	return askDriver(ctx, s, r.ID, func(context.Context) (bool, error) { return forcer.CanForce(r.ID), nil })
 }
 
-// force sets the hardware to what is recorded, holding the node.
+// force sets the hardware to the recorded power state, holding the node.
 func (s *Syncer) force(ctx context.Context, r Record, e Event) Event {
 	if !s.holds.claim(r.ID) {
 		return e.as(SkippedReservation, nil)

@@ -10,7 +10,7 @@ import (
 
 // Run does rounds of both kinds, the first at once, until the context ends; then
 // it returns the context's error, after one [Config.Timeout] at most. Before the
-// first round it drops what a process of its name has left behind; see
+// first round it drops the reservations that a process of its name left; see
 // [Syncer.Reclaim].
 //
 // A round that takes longer than its interval is followed at once by the next;

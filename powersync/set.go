@@ -27,22 +27,21 @@ type request struct {
 
 // Set changes a node's power on somebody's behalf: PowerOn, PowerOff,
 // PowerRebooting, PowerSoftOff or PowerSoftRebooting. It reserves the node, sets
-// its target power state, clears its last error, asks the hardware, waits until
-// it reaches what was asked for, and records that. Hardware that is there already
-// is not asked, and a machine that is off is switched on instead of restarted.
-// Whether a machine has restarted cannot be seen: it counts as through when it is
-// on.
+// its target power state, clears its last error, sets the hardware, waits until
+// that has reached the power state, and records it. Hardware that is there
+// already is not set, and a machine that is off is switched on instead of
+// restarted. A restart cannot be seen: it counts as done when the machine is on.
 //
 // The node is as it was when the error is [ErrRequest], [ErrNotFound], a
 // [*RefusedError] (in cleaning and clean wait, or when the node forbids power
-// off), [ErrLocked], the Driver's [Validator]'s, or the store's. With any other
-// error, [ErrNotReached] among them, the request failed: the recorded power state
-// is what it was, the last error says why, and the node is not put into
-// maintenance. An error that also matches [ErrNotSaved] says that this could not
-// be stored yet.
+// off), [ErrLocked], the Driver's [Validator]'s, or the store's. Any other error,
+// [ErrNotReached] among them, is a failed request: the recorded power state is
+// unchanged, the last error says why, and the node is not put into maintenance.
+// An error that also matches [ErrNotSaved] says that this could not be stored
+// yet.
 //
-// A context that ends is such a failure too; what the hardware has taken by then
-// it will do.
+// A context that ends is a failed request too; the hardware may still do what it
+// has accepted by then.
 func (s *Syncer) Set(ctx context.Context, id string, power states.Power, options ...SetOption) error {
 	finish, err := s.Begin(ctx, id, power, options...)
 	if err != nil {
@@ -59,14 +58,16 @@ func (s *Syncer) Set(ctx context.Context, id string, power states.Power, options
 // No goroutine works on the request in between. The caller must call finish, in
 // a goroutine that it waits for before it ends, with a context that outlives the
 // client's; until then the node stays reserved. A context that has ended makes
-// finish give the request up. A second call does nothing but return what the
-// first one did.
+// finish give the request up. A second call does nothing and returns the error of
+// the first.
 func (s *Syncer) Begin(
 	ctx context.Context, id string, power states.Power, options ...SetOption,
 ) (finish func(context.Context) error, err error) {
 	q := request{id: id, power: power}
 	for _, option := range options {
-		option(&q)
+		if option != nil {
+			option(&q)
+		}
 	}
 	if err := s.usable(ctx); err != nil {
 		return nil, err
@@ -82,12 +83,15 @@ func (s *Syncer) Begin(
 	s.emit(ctx, accepted)
 	var once sync.Once
 	return func(ctx context.Context) error {
+		if err := s.usable(ctx); err != nil {
+			return err // nothing is done, and finish can be called again
+		}
 		once.Do(func() { err = s.finish(ctx, q, before.Power) })
 		return err
 	}, nil
 }
 
-// finish does what a request asks for and releases the node.
+// finish carries a request out and releases the node.
 func (s *Syncer) finish(ctx context.Context, q request, recorded states.Power) error {
 	e := Event{ID: q.id, Outcome: PowerSet, Recorded: recorded, Asked: q.power}
 	edit := func(r *Record, _ *Event) { r.Power = q.power.Target() }
@@ -115,7 +119,7 @@ func (s *Syncer) take(ctx context.Context, q request) (Record, error) {
 }
 
 func (s *Syncer) tryTake(ctx context.Context, q request) (Record, error) {
-	r, err := s.loadReclaimed(ctx, q.id)
+	r, err := s.loadFree(ctx, q.id)
 	if err != nil {
 		return r, fmt.Errorf("node %s: %w", q.id, err)
 	}
@@ -153,7 +157,7 @@ func (r *Record) allows(power states.Power) error {
 	}
 }
 
-// change has the hardware do what a request asks for, and waits for it.
+// change has the hardware carry a request out, and waits for it.
 func (s *Syncer) change(ctx context.Context, q request) error {
 	target := q.power.Target()
 	restart := q.power == states.PowerRebooting || q.power == states.PowerSoftRebooting

@@ -61,7 +61,7 @@ func (s Stats) Metrics() iter.Seq[Metric] {
 	}
 }
 
-// counters are what Stats are made of.
+// counters are the source of Stats.
 type counters struct {
 	nodes     [numAllOutcomes]atomic.Int64
 	rounds    [numRounds]atomic.Int64

@@ -56,7 +56,7 @@ const (
 	maxCallbackTime = 10 * time.Second
 )
 
-// settleTime bounds the storing of what came of a change of power, which goes on
+// settleTime bounds the storing of the outcome of a change of power, which goes on
 // when the caller's context has ended.
 func (s *Syncer) settleTime() time.Duration { return min(maxSettleTime, s.config.Timeout/4) }
 
@@ -87,7 +87,7 @@ func (s *Syncer) Sync(ctx context.Context) (Report, error) { return s.round(ctx,
 // Recover does one recovery round: nodes in maintenance with
 // [FaultPowerFailure], no target power state and no reservation, and not in
 // enroll, are read ([SkipRecovery]). Those that can be are taken out of
-// maintenance, and what was read is recorded. The report counts these nodes
+// maintenance, and the reading is recorded. The report counts these nodes
 // alone; errors are as with Sync. A round of each kind may be under way at a
 // time.
 func (s *Syncer) Recover(ctx context.Context) (Report, error) { return s.round(ctx, RecoveryRound) }
@@ -102,7 +102,6 @@ func (s *Syncer) round(ctx context.Context, kind Round) (Report, error) {
 	defer s.running[kind].Store(false)
 
 	report := Report{Round: kind, Start: time.Now()}
-	s.releaseUnsaved(ctx)
 	var err error
 	interval := s.config.Interval
 	if kind == SyncRound {

@@ -113,7 +113,7 @@ func TestBadUsageIsToldInOneLine(t *testing.T) {
 		"an argument":          {"x", []string{"10.0.0.1"}, `there is no argument "10.0.0.1": all is said with flags`},
 		"no BMC":               {"x", []string{"-user", "admin"}, "the flags are for a real BMC: name it with -bmc HOST[:PORT]"},
 		"no password":          {"", good, "there is no password: set BMC_PASSWORD or name a -password-file"},
-		"no user":              {"x", []string{"-bmc", "bmc"}, "power interface: misconfigured: the user is empty"},
+		"no user":              {"x", []string{"-bmc", "bmc"}, "configure: misconfigured: the user is empty"},
 		"an unknown protocol":  {"x", append(good, "-protocol", "snmp"), `unknown protocol "snmp"; known: auto, redfish, ipmi`},
 		"no timeout":           {"x", append(good, "-timeout", "soon"), `invalid value "soon" for flag -timeout: parse error`},
 		"a negative timeout":   {"x", append(good, "-timeout", "-1s"), "the timeout -1s is not positive"},

@@ -82,8 +82,11 @@ func doRounds(ctx context.Context, store *Store, rounds int, out io.Writer) erro
 		return err
 	}
 	dropped, err := syncer.Reclaim(ctx)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
 		return err
+	case err != nil:
+		bad.add(err) // the other nodes are fine
 	}
 	fmt.Fprintf(out, "%d old reservations dropped\n", dropped)
 	for i := range rounds {
@@ -97,21 +100,24 @@ func doRounds(ctx context.Context, store *Store, rounds int, out io.Writer) erro
 	return bad.err()
 }
 
-// troubles counts the records that could not be read or stored.
+// troubles counts how often records could not be read or stored.
 type troubles struct {
 	mu    sync.Mutex
 	n     int
-	first powersync.Event
+	first error
 }
 
 func (t *troubles) note(e powersync.Event) {
-	if e.Outcome != powersync.StoreFailed && !errors.Is(e.Err, powersync.ErrNotSaved) {
-		return
+	if e.Outcome == powersync.StoreFailed || errors.Is(e.Err, powersync.ErrNotSaved) {
+		t.add(fmt.Errorf("node %q: %w", e.ID, e.Err))
 	}
+}
+
+func (t *troubles) add(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.n++; t.n == 1 {
-		t.first = e
+		t.first = err
 	}
 }
 
@@ -121,5 +127,5 @@ func (t *troubles) err() error {
 	if t.n == 0 {
 		return nil
 	}
-	return fmt.Errorf("a record could not be read or stored %d times, first that of node %q: %w", t.n, t.first.ID, t.first.Err)
+	return fmt.Errorf("records could not be read or stored %d times, the first: %w", t.n, t.first)
 }

@@ -93,23 +93,29 @@ func arguments(r powersync.Record) []any {
 	}
 }
 
+// scan reads a row. Where a value is none that a record can have, the record
+// returned has the ID at least.
 func scan(row interface{ Scan(...any) error }) (r powersync.Record, err error) {
 	err = row.Scan(&r.ID, &r.ProvisionState, &r.Power, &r.TargetPower, &r.Maintenance, &r.MaintenanceReason, &r.Fault,
 		&r.Reservation, &r.LastError, &r.DisablePowerOff, &r.Revision)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return powersync.Record{ID: r.ID}, fmt.Errorf("row of node %q: %w", r.ID, err)
+	}
 	return r, err
 }
 
 const pageSize = 500
 
 // Records implements [powersync.Store]. It reads page by page, so that nothing
-// is locked while the caller works on a page.
+// is locked while the caller works on a page. A row that cannot be read is an
+// error, and the range goes on.
 func (s *Store) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
 	return func(yield func(powersync.Record, error) bool) {
 		after := ""
 		for {
 			page, err := s.page(ctx, after)
-			for _, r := range page {
-				if !yield(r, nil) {
+			for _, row := range page {
+				if !yield(row.record, row.err) {
 					return
 				}
 			}
@@ -120,24 +126,27 @@ func (s *Store) Records(ctx context.Context) iter.Seq2[powersync.Record, error] 
 			if len(page) < pageSize {
 				return
 			}
-			after = page[len(page)-1].ID
+			after = page[len(page)-1].record.ID
 		}
 	}
 }
 
-func (s *Store) page(ctx context.Context, after string) ([]powersync.Record, error) {
+// row is a record, or an error and the ID.
+type row struct {
+	record powersync.Record
+	err    error
+}
+
+func (s *Store) page(ctx context.Context, after string) ([]row, error) {
 	rows, err := s.db.QueryContext(ctx, selection+` WHERE uuid > ? ORDER BY uuid LIMIT ?`, after, pageSize)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	page := make([]powersync.Record, 0, pageSize)
+	page := make([]row, 0, pageSize)
 	for rows.Next() {
-		r, err := scan(rows)
-		if err != nil {
-			return page, err
-		}
-		page = append(page, r)
+		record, err := scan(rows)
+		page = append(page, row{record, err})
 	}
 	return page, rows.Err()
 }

@@ -1,23 +1,22 @@
 // Package render draws the diagrams of package graph as SVG, PNG and HTML, with
 // no Graphviz installed: Graphviz runs inside of the process, as WebAssembly.
 //
-// Graphviz lays the diagram out; what it answers is drawn here. Nothing depends
-// on the fonts of the machine: text is measured with Graphviz's own tables, SVG
-// keeps it to that width, and PNG comes with a font. So SVG and HTML are the same
-// bytes everywhere.
+//	err := render.SVG(ctx, file, graph.Diagram{Table: states.Latest().Table()})
+//
+// The drawing is Graphviz's, with IDs, classes, tooltips and labels for screen
+// readers on each part, state and edge. It is the same on every machine, byte for
+// byte. SVG and HTML name fonts that are as wide as Helvetica, for which Graphviz
+// lays out; PNG comes with a font.
 //
 // Importing the package compiles Graphviz, which takes half a second once and a
 // moment afterwards: the compiled code is kept in the folder for temporary files.
 // A program that writes DOT, Mermaid or JSON alone should import graph only.
 //
-// All functions may be called from many goroutines. Graphviz is one for the whole
-// process, so they take turns; a context that ends while waiting for the turn ends
-// the call. A layout that has begun is finished: it takes some tens of
-// milliseconds. Nothing is left running.
+// All functions may be called from many goroutines. They share one Graphviz and wait
+// for each other; a context that ends meanwhile ends the wait. A layout that has
+// begun is finished, in some tens of milliseconds. No goroutine is left running.
 //
-// Graphviz keeps about 0.13 MB of memory for each diagram that it has laid out, as
-// the WebAssembly build frees neither what it read nor what it answered, and
-// moves all of it each time that it has grown by a quarter. That is nothing to a
-// docs pipeline; a service that draws without end should keep the drawings it has
-// made, or run the command stategraph.
+// Graphviz does not give back the memory of a diagram, about 0.2 MB. A docs pipeline
+// does not notice; a service should keep the drawings that it has made, or run the
+// command stategraph.
 package render

@@ -72,10 +72,12 @@ func (d *drawing) paint() (*painter, error) {
 		Context: gg.NewContext(int(math.Ceil(width)), int(math.Ceil(height))),
 		faces:   make(map[faceKey]font.Face),
 	}
+	p.SetHexColor(d.page.get("fill"))
+	p.Clear()
 	p.SetLineCapButt()
 	p.Scale(pixels, pixels)
 	p.Translate(-left, -top)
-	marks := []element{d.page}
+	var marks []element
 	for _, i := range d.items {
 		marks = append(marks, i.marks...)
 	}

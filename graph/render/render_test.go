@@ -178,6 +178,8 @@ func TestPNGHasTheColoursOfTheDiagram(t *testing.T) {
 		require.Greater(t, size.Y, 1000)
 		red, _, _, _ := picture.At(1, 1).RGBA()
 		require.Equal(t, page, red, "the page of %v", theme)
+		red, _, _, _ = picture.At(size.X-1, size.Y-1).RGBA()
+		require.Equal(t, page, red, "the last pixel of %v", theme)
 		colours := make(map[[3]uint32]int)
 		for x := range size.X {
 			for y := range size.Y {

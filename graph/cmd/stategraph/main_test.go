@@ -129,13 +129,25 @@ func TestFailureToWriteIsStatus1AndNamesTheFile(t *testing.T) {
 	}
 }
 
-func TestInterruptedIsStatus1(t *testing.T) {
+func TestInterruptedIsStatus1AndWritesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	var out, problems bytes.Buffer
-	require.Equal(t, 1, run(ctx, nil, &out, &problems))
-	require.Zero(t, out.Len())
-	require.Equal(t, "stategraph: context canceled\n", problems.String())
+	dir := t.TempDir()
+	file := filepath.Join(dir, "old.dot")
+	require.NoError(t, os.WriteFile(file, []byte("old"), 0o600))
+	for _, args := range [][]string{nil, {"-format", "dot"}, {"-o", file}} {
+		var out, problems bytes.Buffer
+		require.Equal(t, 1, run(ctx, args, &out, &problems))
+		require.Zero(t, out.Len())
+		require.Equal(t, "stategraph: context canceled\n", problems.String())
+	}
+	require.ErrorIs(t, replace(ctx, file, []byte("new")), context.Canceled, "interrupted in the middle")
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "old", string(data))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1)
 }
 
 func TestFilesAreReplacedWhole(t *testing.T) {

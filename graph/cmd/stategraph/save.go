@@ -16,7 +16,10 @@ var errWrite = errors.New("write")
 
 // save writes to a file, or to standard output where it has no name.
 func save(ctx context.Context, file string, data []byte, stdout io.Writer) error {
-	var err error
+	err := context.Cause(ctx)
+	if err != nil {
+		return err
+	}
 	if file == "" || file == "-" {
 		file = "standard output"
 		err = unlessEnded(ctx, func() error {

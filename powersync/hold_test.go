@@ -1,0 +1,212 @@
+//go:build go1.25
+
+package powersync_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/powersync"
+)
+
+// released reports whether a record is that of a node which is being released.
+func released(r powersync.Record) bool { return r.Reservation == "" }
+
+func TestARoundAmidAReadLeavesWhatARequestCouldNotStore(t *testing.T) {
+	h, f := newFlakyHall(t, newHardware(isOff), nodes(node(isOn)))
+	whileReading := true
+	h.onRead = func(context.Context, string) {
+		if !whileReading {
+			return
+		}
+		whileReading = false
+		finish, err := h.Begin(t.Context(), "a", isOff)
+		require.NoError(t, err)
+		f.update = func(powersync.Record) error { return errStore }
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, finish(ended), powersync.ErrNotSaved)
+	}
+	require.Equal(t, powersync.SkippedReservation, h.round(t))
+	require.Equal(t, "this", h.record(t, "a").Reservation)
+
+	f.update = nil
+	require.Equal(t, powersync.Forced, h.round(t))
+	r := h.record(t, "a")
+	require.Empty(t, r.Reservation)
+	require.Contains(t, r.LastError, "context canceled", "what came of the request is stored")
+	require.Zero(t, h.Stats().Held)
+}
+
+func TestAReservationThatTheStoreDeniedIsDroppedByTheNextRound(t *testing.T) {
+	for name, strike := range map[string]error{"a conflict": powersync.ErrConflict, "an error": errStore} {
+		t.Run(name, func(t *testing.T) {
+			h, f := newFlakyHall(t, newHardware(isOff), nodes(node(isOn)))
+			f.after = true
+			f.load = func(string) error {
+				if h.record(t, "a").Reservation != "" {
+					return errStore // nor does it tell
+				}
+				return nil
+			}
+			f.update = func(r powersync.Record) error {
+				if !released(r) {
+					return strike
+				}
+				return nil
+			}
+			require.NotEqual(t, powersync.Forced, h.round(t))
+			require.Equal(t, "this", h.record(t, "a").Reservation)
+
+			f.load, f.update = nil, nil
+			require.Equal(t, powersync.Forced, h.round(t))
+			require.Empty(t, h.record(t, "a").Reservation)
+			require.Zero(t, h.Stats().Held)
+		})
+	}
+}
+
+func TestAReleaseThatTheStoreDeniedCounts(t *testing.T) {
+	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
+	f.after = true
+	f.update = func(r powersync.Record) error {
+		if released(r) {
+			return powersync.ErrConflict
+		}
+		return nil
+	}
+	require.NoError(t, h.Set(t.Context(), "a", isOff))
+	require.Equal(t, node(isOff), without(h.record(t, "a")))
+	require.Zero(t, h.Stats().Held)
+}
+
+// lagging is a store whose next loads return the record before the last update.
+type lagging struct {
+	powersync.Store
+	lag    int
+	before powersync.Record
+}
+
+func (l *lagging) Load(ctx context.Context, id string) (powersync.Record, error) {
+	if l.lag > 0 && l.before.ID == id {
+		l.lag--
+		return l.before, nil
+	}
+	return l.Store.Load(ctx, id)
+}
+
+func (l *lagging) Update(ctx context.Context, r powersync.Record) error {
+	before, err := l.Store.Load(ctx, r.ID)
+	if err == nil {
+		err = l.Store.Update(ctx, r)
+	}
+	if err == nil {
+		l.before, l.lag = before, 3
+	}
+	return err
+}
+
+func TestAnOldRecordDoesNotHideAReservation(t *testing.T) {
+	store := new(lagging)
+	h := newHall(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) { store.Store, c.Store = c.Store, store })
+	require.NoError(t, h.Set(t.Context(), "a", isOff))
+	require.Equal(t, node(isOff), without(h.record(t, "a")))
+	for _, e := range h.allEvents() {
+		require.NotEqual(t, powersync.Reclaimed, e.Outcome)
+	}
+}
+
+func TestARequestTakesANodeThatIsHeldForNothing(t *testing.T) {
+	left := node(isOn)
+	left.Reservation, left.TargetPower = "this", isOn
+	h := newHall(t, newHardware(isOn), nodes(left))
+	require.NoError(t, h.Set(t.Context(), "a", isOff))
+	require.Equal(t, isOff, h.record(t, "a").Power)
+	require.Equal(t, powersync.Reclaimed, h.allEvents()[0].Outcome)
+}
+
+func TestAReservationInAStateThatRoundsLeaveAloneIsDroppedToo(t *testing.T) {
+	for s := range powersync.ExcludedStates().All() {
+		h := newHall(t, newHardware(isOn), nodes(powersync.Record{ProvisionState: s, Maintenance: true, Reservation: "this"}))
+		h.round(t)
+		require.Empty(t, h.record(t, "a").Reservation, "%v", s)
+	}
+}
+
+func TestARoundDoesNotWaitForAStoreThatIsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 20
+		h := newHardware()
+		var records []powersync.Record
+		for i := range n {
+			h.power[name(i)] = isOn
+			records = append(records, node(isOn))
+		}
+		hall, f := newFlakyHall(t, h, records)
+		f.update = func(r powersync.Record) error {
+			if released(r) {
+				return errStore
+			}
+			return nil
+		}
+		for i := range n {
+			require.ErrorIs(t, hall.Set(t.Context(), name(i), isOff), powersync.ErrNotSaved)
+		}
+		f.load = func(string) error { time.Sleep(time.Minute); return errStore }
+		start := time.Now()
+		_, err := hall.Sync(t.Context())
+		require.NoError(t, err)
+		rounds := time.Duration(1 + n/powersync.DefaultWorkers)
+		require.Less(t, time.Since(start), (rounds+1)*(powersync.DefaultTimeout+2*time.Second))
+
+		time.Sleep(time.Minute) // until the last of the loads has returned
+		synctest.Wait()
+		f.load, f.update = nil, nil
+		require.Equal(t, powersync.Equal, hall.round(t))
+		require.Zero(t, hall.Stats().Held)
+	})
+}
+
+func TestARequestStoresWhatTheOneBeforeCouldNot(t *testing.T) {
+	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
+	f.update = noRelease
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOff), powersync.ErrNotSaved)
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOn), powersync.ErrNotSaved, "the store is still down")
+	f.update = nil
+	require.NoError(t, h.Set(t.Context(), "a", isOn))
+	require.Equal(t, node(isOn), without(h.record(t, "a")))
+	require.Equal(t, []powersync.Outcome{
+		powersync.PowerRequested, powersync.PowerSet, powersync.SavedLate, powersync.PowerRequested, powersync.PowerSet,
+	}, h.outcomes())
+}
+
+func TestANodeThatIsDeletedWhileItIsHeldIsForgotten(t *testing.T) {
+	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
+	f.update = noRelease
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOff), powersync.ErrNotSaved)
+	require.Equal(t, 1, h.Stats().Held)
+	h.store.Delete("a")
+	h.round(t)
+	require.Zero(t, h.Stats().Held)
+}
+
+func TestAReservationIsReclaimedAlsoWhereTheRecordChangesMeanwhile(t *testing.T) {
+	left := node(isOn)
+	left.Reservation = "this"
+	h, f := newFlakyHall(t, newHardware(isOn), nodes(left))
+	conflicts := 2
+	f.update = func(powersync.Record) error {
+		if conflicts--; conflicts >= 0 {
+			return powersync.ErrConflict
+		}
+		return nil
+	}
+	n, err := h.Reclaim(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Equal(t, node(isOn), without(h.record(t, "a")))
+}
