@@ -50,6 +50,9 @@ func (f *activeFault) meets(r *http.Request) bool {
 // Refuse, Silent and PlainHTTP are about the port and not about a request. They begin at once, or, if the fault has a
 // condition, when a request fulfils it, and that request ends with a reset. They last until ClearFaults.
 func (b *Redfish) SetFault(f Fault) {
+	if !b.made() {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if f.Do.line != lineTLS && f.On == "" && f.Method == "" && f.Skip == 0 {
@@ -63,6 +66,9 @@ func (b *Redfish) SetFault(f Fault) {
 // Refuse, Silent and PlainHTTP resets all connections. The error is that the port, which Refuse gave up, has been taken by
 // somebody else.
 func (b *Redfish) ClearFaults() error {
+	if !b.made() {
+		return nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.faults = nil

@@ -17,8 +17,8 @@ import (
 var ErrNotInstalled = errors.New("not installed")
 
 // IPMI is a BMC that speaks IPMI 2.0 over UDP with cipher suite 3: OpenIPMI's ipmi_sim, behind a relay that counts logins
-// and loses packets on demand. It is made by NewIPMI, must be closed, and is safe for concurrent use. The methods of a nil
-// or zero IPMI panic, as those of an httptest.Server do.
+// and loses packets on demand. It is made by NewIPMI, must be closed, and is safe for concurrent use. A nil or
+// zero IPMI is a BMC that is not there: it has no address, does nothing and tells nothing.
 type IPMI struct {
 	program string
 	dir     string
@@ -29,6 +29,9 @@ type IPMI struct {
 	child  *child
 	closed bool
 }
+
+// made reports whether NewIPMI has made the BMC.
+func (b *IPMI) made() bool { return b != nil && b.relay != nil }
 
 var errNilContext = errors.New("bmctest: the context is nil")
 
@@ -65,6 +68,9 @@ func NewIPMI(ctx context.Context, config IPMIConfig) (*IPMI, error) {
 
 // Close kills the program, waits for it, and removes its folder. A second Close does nothing.
 func (b *IPMI) Close() error {
+	if !b.made() {
+		return nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -76,16 +82,34 @@ func (b *IPMI) Close() error {
 }
 
 // Addr is the host and UDP port that the BMC answers on, as "127.0.0.1:41253". It stays the same after Restart.
-func (b *IPMI) Addr() string { return b.relay.addr.String() }
+func (b *IPMI) Addr() string {
+	if !b.made() {
+		return ""
+	}
+	return b.relay.addr.String()
+}
 
 // Host is the IP address that the BMC answers on.
-func (b *IPMI) Host() string { return b.relay.addr.IP.String() }
+func (b *IPMI) Host() string {
+	if !b.made() {
+		return ""
+	}
+	return b.relay.addr.IP.String()
+}
 
 // Port is the UDP port that the BMC answers on.
-func (b *IPMI) Port() int { return b.relay.addr.Port }
+func (b *IPMI) Port() int {
+	if !b.made() {
+		return 0
+	}
+	return b.relay.addr.Port
+}
 
 // Power is "on" or "off".
 func (b *IPMI) Power() string {
+	if !b.made() {
+		return ""
+	}
 	state, err := os.ReadFile(filepath.Join(b.dir, "power"))
 	if err == nil && strings.TrimSpace(string(state)) == "1" {
 		return "on"
@@ -95,6 +119,9 @@ func (b *IPMI) Power() string {
 
 // SetPower turns the power "on" or "off" behind the back of all clients.
 func (b *IPMI) SetPower(power string) error {
+	if !b.made() {
+		return errNoBMC
+	}
 	state := map[string]string{"on": "1\n", "off": "0\n"}[power]
 	if state == "" {
 		return fmt.Errorf("bmctest: set power %q: want \"on\" or \"off\"", power)
@@ -111,6 +138,9 @@ func (b *IPMI) SetPower(power string) error {
 
 // Kill ends the BMC in the middle of what it does (SIGKILL). Clients get no answer from then on; the power stays as it is.
 func (b *IPMI) Kill() {
+	if !b.made() {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.stop()
@@ -124,7 +154,10 @@ func (b *IPMI) stop() {
 
 // Restart starts the BMC anew, after a Kill or instead of one, and returns when it answers. All its sessions are gone.
 func (b *IPMI) Restart(ctx context.Context) error {
-	if ctx == nil {
+	switch {
+	case !b.made():
+		return errNoBMC
+	case ctx == nil:
 		return errNilContext
 	}
 	b.mu.Lock()
@@ -143,12 +176,21 @@ func (b *IPMI) Restart(ctx context.Context) error {
 }
 
 // Drop makes the network lose every packet from and to the BMC until it is told otherwise.
-func (b *IPMI) Drop(all bool) { b.relay.drop.Store(all) }
+func (b *IPMI) Drop(all bool) {
+	if b.made() {
+		b.relay.drop.Store(all)
+	}
+}
 
 // Logins counts the attempts to log in since the start, across restarts: RAKP messages 1, not counting those that a
 // client repeats since no answer came. A wrong password is not among the failed ones where the client, as ipmitool does,
 // notices it first and breaks off.
-func (b *IPMI) Logins() Logins { return b.relay.count() }
+func (b *IPMI) Logins() Logins {
+	if !b.made() {
+		return Logins{}
+	}
+	return b.relay.count()
+}
 
 // startAttempts is how often a port is chosen: another process may take it before ipmi_sim does.
 const startAttempts = 3

@@ -15,7 +15,8 @@ import (
 )
 
 // Redfish is a BMC that speaks Redfish (DMTF DSP0266) over HTTPS. It is made by NewRedfish, must be closed, and is safe
-// for concurrent use. The methods of a nil or zero Redfish panic, as those of an httptest.Server do.
+// for concurrent use. A nil or zero Redfish is a BMC that is not there: it has no address, does nothing
+// and tells nothing.
 type Redfish struct {
 	config RedfishConfig
 	certs  certificates
@@ -57,6 +58,11 @@ type Request struct {
 
 // maxRequests bounds the memory that the log of requests takes.
 const maxRequests = 1000
+
+var errNoBMC = errors.New("bmctest: there is no BMC: it was not made by NewRedfish or NewIPMI")
+
+// made reports whether NewRedfish has made the BMC.
+func (b *Redfish) made() bool { return b != nil && b.server != nil }
 
 // NewRedfish starts a BMC. The error says what is wrong with config, or why its address cannot be listened on.
 func NewRedfish(config RedfishConfig) (*Redfish, error) {
@@ -105,6 +111,9 @@ func newRedfish(config RedfishConfig) (*Redfish, error) {
 // Close ends the BMC and all connections to it, also those that hang, and returns when its last goroutine has ended.
 // A second Close does nothing.
 func (b *Redfish) Close() error {
+	if !b.made() {
+		return nil
+	}
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()
@@ -120,30 +129,60 @@ func (b *Redfish) Close() error {
 }
 
 // Addr is the host and port that the BMC listens on, as "127.0.0.1:41253".
-func (b *Redfish) Addr() string { return b.addr.String() }
+func (b *Redfish) Addr() string {
+	if !b.made() {
+		return ""
+	}
+	return b.addr.String()
+}
 
 // Host is the IP address that the BMC listens on.
-func (b *Redfish) Host() string { return b.addr.IP.String() }
+func (b *Redfish) Host() string {
+	if !b.made() {
+		return ""
+	}
+	return b.addr.IP.String()
+}
 
 // Port is the TCP port that the BMC listens on.
-func (b *Redfish) Port() int { return b.addr.Port }
+func (b *Redfish) Port() int {
+	if !b.made() {
+		return 0
+	}
+	return b.addr.Port
+}
 
 // URL is the address of the service root, as "https://127.0.0.1:41253/redfish/v1/".
-func (b *Redfish) URL() string { return "https://" + b.Addr() + rootPath + "/" }
+func (b *Redfish) URL() string {
+	if !b.made() {
+		return ""
+	}
+	return "https://" + b.Addr() + rootPath + "/"
+}
 
 // CertPool holds the certificate authority that the BMC's owner would trust. With CertForeignCA it is not the one that
 // signed the BMC's certificate.
 func (b *Redfish) CertPool() *x509.CertPool {
 	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(b.certs.caPEM)
+	pool.AppendCertsFromPEM(b.CAPEM())
 	return pool
 }
 
 // CAPEM is the certificate authority of CertPool in PEM form, to be written to a file for programs that take one.
-func (b *Redfish) CAPEM() []byte { return slices.Clone(b.certs.caPEM) }
+func (b *Redfish) CAPEM() []byte {
+	if !b.made() {
+		return nil
+	}
+	return slices.Clone(b.certs.caPEM)
+}
 
 // Fingerprint is the SHA-256 sum of the BMC's own certificate in DER form.
-func (b *Redfish) Fingerprint() [32]byte { return b.certs.fingerprint }
+func (b *Redfish) Fingerprint() [32]byte {
+	if !b.made() {
+		return [32]byte{}
+	}
+	return b.certs.fingerprint
+}
 
 // Client returns a new HTTP client that trusts CertPool and makes a new connection for each request. It has no time
 // limit.
@@ -156,6 +195,9 @@ func (b *Redfish) Client() *http.Client {
 
 // Power is the power state of a system, "" where there is none of that ID.
 func (b *Redfish) Power(systemID string) string {
+	if !b.made() {
+		return ""
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s := b.system(systemID); s != nil {
@@ -167,6 +209,9 @@ func (b *Redfish) Power(systemID string) string {
 // SetPower changes the power state of a system behind the back of all clients, at once. Any text will do, so that clients
 // can be shown states that no standard knows.
 func (b *Redfish) SetPower(systemID, power string) error {
+	if !b.made() {
+		return errNoBMC
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.system(systemID)
@@ -179,6 +224,9 @@ func (b *Redfish) SetPower(systemID, power string) error {
 
 // Boot is the boot override of a system, the zero value where there is none of that ID.
 func (b *Redfish) Boot(systemID string) Boot {
+	if !b.made() {
+		return Boot{}
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s := b.system(systemID); s != nil {
@@ -189,6 +237,9 @@ func (b *Redfish) Boot(systemID string) Boot {
 
 // Sessions lists the IDs of the sessions that are open, oldest first.
 func (b *Redfish) Sessions() []string {
+	if !b.made() {
+		return nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.expireSessions()
@@ -201,6 +252,9 @@ func (b *Redfish) Sessions() []string {
 
 // Logins counts the attempts to log in since the start.
 func (b *Redfish) Logins() Logins {
+	if !b.made() {
+		return Logins{}
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.logins
@@ -208,6 +262,9 @@ func (b *Redfish) Logins() Logins {
 
 // Requests lists the last requests in the order in which they came, a thousand at most.
 func (b *Redfish) Requests() []Request {
+	if !b.made() {
+		return nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	requests := make([]Request, len(b.requests))

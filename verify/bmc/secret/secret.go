@@ -52,7 +52,11 @@ func (t Text) Equal(other Text) bool {
 }
 
 // Format implements [fmt.Formatter]: "***" for every verb.
-func (Text) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, mask) }
+func (Text) Format(f fmt.State, _ rune) {
+	if f != nil {
+		_, _ = io.WriteString(f, mask)
+	}
+}
 
 // LogValue implements [slog.LogValuer].
 func (Text) LogValue() slog.Value { return slog.StringValue(mask) }
