@@ -20,8 +20,8 @@
 // each type is none, which JSON and SQL write as null. Tables never change.
 // Everything here may be shared between goroutines freely.
 //
-// Package statestest, below, has generators for property tests and checks other
-// implementations of the machine against a table.
+// Package statestest, below, checks other implementations of the machine against a
+// table; its rapidstates has generators for property tests.
 //
 // The package does no I/O, starts no goroutine and imports the standard library
 // alone.

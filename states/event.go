@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"iter"
 	"log/slog"
+	"strconv"
 )
 
 // Event is what moves a node from one state to another: a request of the API
@@ -110,6 +111,10 @@ func AllEvents() iter.Seq[Event] { return all[Event](eventWords) }
 // String returns Ironic's word for the event, or a form like "Event(99)" for a
 // number that is none.
 func (e Event) String() string { return eventWords.word(uint8(e), "Event") }
+
+// GoString returns the word in quotes, which is how %#v, and with it testify and
+// rapid, print an Event.
+func (e Event) GoString() string { return strconv.Quote(e.String()) }
 
 // AppendText appends String to b. A number that is no event is an
 // [*UnknownError].

@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"iter"
 	"log/slog"
+	"strconv"
 )
 
 // Series is a release series of OpenStack, Kilo to Hibiscus. They are in order:
@@ -137,6 +138,10 @@ func (s Series) MaxAPIVersion() APIVersion {
 // String returns the name of the series as upstream writes it, or a form like
 // "Series(99)" for a number that is none.
 func (s Series) String() string { return seriesWords.word(uint8(s), "Series") }
+
+// GoString returns the word in quotes, which is how %#v, and with it testify and
+// rapid, print a Series.
+func (s Series) GoString() string { return strconv.Quote(s.String()) }
 
 // AppendText appends String to b. A number that is no series is an
 // [*UnknownError].

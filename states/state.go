@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"iter"
 	"log/slog"
+	"strconv"
 )
 
 // State is a provision state: where a node is in its life. The zero value is
@@ -227,6 +228,10 @@ func AllStates() iter.Seq[State] { return all[State](stateWords) }
 // String returns Ironic's word for the state, or a form like "State(99)" for a
 // number that is none.
 func (s State) String() string { return stateWords.word(uint8(s), "State") }
+
+// GoString returns the word in quotes, which is how %#v, and with it testify and
+// rapid, print a State.
+func (s State) GoString() string { return strconv.Quote(s.String()) }
 
 // AppendText appends String to b. A number that is no state is an
 // [*UnknownError].

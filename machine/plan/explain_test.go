@@ -10,7 +10,7 @@ import (
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
-	"github.com/ironstate/ironstate/states/statestest"
+	"github.com/ironstate/ironstate/states/statestest/rapidstates"
 )
 
 func rows(all []states.Transition) []string {
@@ -104,9 +104,9 @@ func replay(
 
 func TestEveryWalkThatIsSeenWithGapsIsExplained(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		series := statestest.Series().Draw(rt, "series")
+		series := rapidstates.Series().Draw(rt, "series")
 		table := series.Table()
-		walk := statestest.Walk(table).Draw(rt, "walk")
+		walk := rapidstates.Walk(table).Draw(rt, "walk")
 		seen := []states.State{walk[0].From}
 		for _, row := range walk {
 			for range rapid.IntRange(0, 2).Draw(rt, "looks") {

@@ -9,7 +9,7 @@ import (
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
-	"github.com/ironstate/ironstate/states/statestest"
+	"github.com/ironstate/ironstate/states/statestest/rapidstates"
 )
 
 // newest is the highest API version of the latest series.
@@ -355,10 +355,10 @@ func TestNextRefuses(t *testing.T) {
 // TestNextIsSafeAnywhere asks with progress and policy that no play has led to.
 func TestNextIsSafeAnywhere(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		table := statestest.Series().Draw(rt, "series").Table()
-		n := node(statestest.StateIn(table.States()).Draw(rt, "state"))
+		table := rapidstates.Series().Draw(rt, "series").Table()
+		n := node(rapidstates.StateIn(table.States()).Draw(rt, "state"))
 		if rapid.Bool().Draw(rt, "targeted") {
-			n.Target = statestest.StateIn(table.Stable()).Draw(rt, "target")
+			n.Target = rapidstates.StateIn(table.Stable()).Draw(rt, "target")
 		}
 		wish := plan.Wish{
 			Goal:    rapid.SampledFrom(plan.AllGoals()).Draw(rt, "goal"),
