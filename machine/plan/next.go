@@ -220,7 +220,7 @@ func (q *query) missing() Reason {
 			return other.reason
 		}
 	}
-	return NoWay
+	return NoRoute
 }
 
 // skips reports whether Ironic skips a kind of work: automated cleaning that is

@@ -13,16 +13,6 @@ import (
 	"github.com/ironstate/ironstate/states/statestest/rapidstates"
 )
 
-// newest is the highest API version of the latest series.
-const newest states.APIVersion = 113
-
-var (
-	careful    plan.Policy
-	mayAbort   = plan.Policy{MayAbort: true}
-	mayDestroy = plan.Policy{MayDestroy: true}
-	mayBoth    = plan.Policy{MayAbort: true, MayDestroy: true}
-)
-
 func TestNext(t *testing.T) {
 	enrolled := machine.Node{State: states.Enroll, LastError: "no power"}
 	uninspected := machine.Node{State: states.InspectFail, Target: states.Manageable}
@@ -211,7 +201,7 @@ func TestNext(t *testing.T) {
 		},
 		"enroll is behind": {
 			node(states.Manageable), plan.Enrolled, careful,
-			"blocked: no way",
+			"blocked: no route",
 		},
 	}
 	for name, test := range tests {

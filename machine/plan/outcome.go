@@ -52,7 +52,8 @@ type Result struct {
 // Outcome returns what became of a request for a provision state that the API has
 // accepted: before is the node at the time of the request, request its target, now
 // the node as it is observed. A node without a state counts as available. Outcome
-// does not allocate unless it returns an error.
+// knows the requests of the series' highest API version, and does not allocate unless
+// it returns an error.
 //
 // A request leads to the stable state in which its work ends, or to the state that
 // it moves the node to at once. An unhold leads to the state that the held work

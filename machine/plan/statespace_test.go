@@ -189,7 +189,7 @@ func (s *components) pop(root int) {
 	}
 }
 
-// reachable returns the vertices that can be reachable from the starts for which from
+// reachable returns the vertices that can be reached from the starts for which from
 // is true.
 func (g *stateSpace) reachable(from func(vertex) bool) []bool {
 	seen := make([]bool, len(g.vertices))

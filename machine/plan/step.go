@@ -58,8 +58,8 @@ const (
 	// Overtaken: someone else moved the node while the goal's work was under way.
 	// The work may have ended or not; make the wish again to have it done again.
 	Overtaken
-	// NoWay: the series has no way from the node's state to the goal.
-	NoWay
+	// NoRoute: the series has no requests that lead from the node's state to the goal.
+	NoRoute
 	// UnknownState: the node's state is one that the table lacks, of a server newer
 	// than this module; see [states.UnknownState].
 	UnknownState
@@ -81,7 +81,7 @@ const (
 )
 
 var reasonWords = &enum.Words{Type: "Reason", Kind: "reason", Words: []string{
-	"none", "needs retry", "needs unhold", "needs destroy", "needs version", "overtaken", "no way", "unknown state",
+	"none", "needs retry", "needs unhold", "needs destroy", "needs version", "overtaken", "no route", "unknown state",
 	"in maintenance", "power failure", "protected", "retired", "reserved", "associated",
 }}
 

@@ -7,8 +7,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Wish is the argument of [Next] beside the node: the goal, the means that are
-// permitted, and the progress so far. A Wish is a value: store it next to the node,
+// Wish is the argument of [Next] beside the node: the goal, what the plan may do to
+// reach it, and the progress so far. A Wish is a value: store it next to the node,
 // as JSON for instance, compare it with ==, share copies.
 type Wish struct {
 	Goal Goal `json:"goal"`
@@ -16,8 +16,8 @@ type Wish struct {
 	// Ironic. A version above the series' highest counts as the highest, so that a
 	// server newer than the table breaks nothing; see Step.Version.
 	Version states.APIVersion `json:"version"`
-	// Policy says which means are permitted; the zero Policy destroys, ends and
-	// retries nothing.
+	// Policy says what the plan may do; the zero Policy destroys, ends and retries
+	// nothing.
 	Policy Policy `json:"policy"`
 	// Facts are further fields of the node's record. They are to be read anew
 	// before each call and are not stored.
@@ -27,22 +27,22 @@ type Wish struct {
 	Progress Progress `json:"progress"`
 }
 
-// Policy says which means are permitted to reach a goal; the package comment
-// defines them. A Policy is a value and may be shared freely.
+// Policy says what the plan may do to reach a goal; the package comment has the
+// details. A Policy is a value and may be shared freely.
 type Policy struct {
-	// MayAbort permits to end work that waits or is held, where going on would not
-	// lead nearer to the goal. Otherwise such work is waited for.
+	// MayAbort permits the plan to end work that waits or is held and would lead no
+	// nearer to the goal. Without it, the plan waits until such work has ended.
 	MayAbort bool `json:"may_abort"`
-	// MayDestroy permits to tear down or overwrite a workload, where there is no
-	// other way to the goal.
+	// MayDestroy permits the plan to tear down or overwrite a workload where there
+	// is no other way to the goal.
 	MayDestroy bool `json:"may_destroy"`
-	// Retries is the number of times that each kind of work may be tried again
-	// after it failed.
+	// Retries has the number of times that the plan may start each kind of work
+	// again after it failed.
 	Retries Retries `json:"retries"`
 }
 
-// Progress is the progress of a wish. Its fields are the planner's own; its JSON
-// form is for storing it. A Progress is a value: compare it with ==, share copies.
+// Progress is the progress of a wish, for [Next] alone to read; its JSON form is for
+// storing it. A Progress is a value: compare it with ==, share copies.
 type Progress struct {
 	requests uint16
 	// tried counts how often each kind of work was started since the goal was last

@@ -65,7 +65,7 @@ func TestWords(t *testing.T) {
 		MarshalText() ([]byte, error)
 	}{
 		{plan.Action(0), plan.Send, plan.Wait, plan.Done, plan.Blocked},
-		{plan.Reason(0), plan.NeedsRetry, plan.NeedsUnhold, plan.NeedsDestroy, plan.NeedsVersion, plan.Overtaken, plan.NoWay,
+		{plan.Reason(0), plan.NeedsRetry, plan.NeedsUnhold, plan.NeedsDestroy, plan.NeedsVersion, plan.Overtaken, plan.NoRoute,
 			plan.UnknownState, plan.InMaintenance, plan.PowerFailure, plan.Protected, plan.Retired, plan.Reserved, plan.Associated},
 		{plan.Verdict(0), plan.InProgress, plan.Succeeded, plan.Failed, plan.Moved, plan.Unknown},
 		{plan.NoWork, plan.Verification, plan.TearDown},
