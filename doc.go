@@ -3,7 +3,9 @@
 // beside it. There is no code here; open the package that has what you need.
 //
 //	states                what states, events and series there are; what leads where
-//	states/statestest     check your own machine against the tables; rapid generators
+//	states/statestest     check your own machine against the tables; paths, walks that cover them
+//	states/statestest/rapidstates
+//	                      generators for property and fuzz tests with pgregory.net/rapid
 //	machine               one node's life: a pure function, and a live node with hooks
 //	machine/plan          what to request next; what became of a request; what happened
 //	machine/looplab       the same tables as machines of github.com/looplab/fsm

@@ -101,7 +101,7 @@ func TestANodeThatCannotComeToItsGoal(t *testing.T) {
 		"an old version lacks the verb": {machine.Node{State: states.Active}, plan.Serviced,
 			func(o *options) { o.version = 81 }, "blocked: needs version, before service with service_steps; see -api"},
 		"there is no way": {machine.Node{State: states.Active}, plan.Errored,
-			func(o *options) { o.policy.MayDestroy = true }, "blocked: no way"},
+			func(o *options) { o.policy.MayDestroy = true }, "blocked: no route"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -91,7 +91,7 @@ func printUsage(flags *flag.FlagSet, out io.Writer) {
 	flags.SetOutput(out)
 	flags.PrintDefaults()
 	fmt.Fprintln(out, "the goals:")
-	for _, goal := range plan.AllGoals() {
+	for goal := range plan.AllGoals() {
 		fmt.Fprintln(out, " ", goal)
 	}
 }

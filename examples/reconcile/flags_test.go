@@ -152,7 +152,7 @@ func TestWhatIronicSaysIsOneLine(t *testing.T) {
 func TestNoGoalNeedsMoreThanIsAskedFor(t *testing.T) {
 	policies := []plan.Policy{{}, {MayDestroy: true}, {MayAbort: true}, {MayAbort: true, MayDestroy: true}}
 	for series := range states.AllSeries() {
-		for _, goal := range plan.AllGoals() {
+		for goal := range plan.AllGoals() {
 			for state := range series.Table().States().All() {
 				for _, policy := range policies {
 					for work := range policy.Retries {

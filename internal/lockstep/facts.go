@@ -20,8 +20,8 @@ var factCases = []struct {
 	{"nothing", nil, plan.Facts{}},
 	{"maintenance", columns{"maintenance": 1}, plan.Facts{Maintenance: true}},
 	{
-		"maintenance for a power failure", columns{"maintenance": 1, "fault": plan.PowerFault},
-		plan.Facts{Maintenance: true, Fault: plan.PowerFault},
+		"maintenance for a power failure", columns{"maintenance": 1, "fault": "power failure"},
+		plan.Facts{Maintenance: true, Fault: "power failure"},
 	},
 	{
 		"maintenance for a clean failure", columns{"maintenance": 1, "fault": "clean failure"},
@@ -76,7 +76,7 @@ func compareFacts(ctx context.Context, i *Ironic) (Comparison, error) {
 }
 
 func nextWith(from states.State, goal plan.Goal, facts plan.Facts) (plan.Step, error) {
-	policy := plan.Policy{MayDestroy: true, Retries: plan.Counts{plan.Cleaning: 1}}
+	policy := plan.Policy{MayDestroy: true, Retries: plan.Retries{plan.Cleaning: 1}}
 	wish := plan.Wish{Goal: goal, Version: Series.MaxAPIVersion(), Policy: policy, Facts: facts}
 	return plan.Next(Series.Table(), machine.Node{State: from}, wish)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/verify"
 )
@@ -30,7 +31,11 @@ func (e *Error) Error() string {
 	if e.Host != "" {
 		parts = append(parts, e.Protocol+" "+e.Host)
 	}
-	return strings.Join(append(parts, e.Kind.Error(), e.Err.Error()), ": ")
+	parts = append(parts, e.Kind.Error())
+	if e.Err != nil {
+		parts = append(parts, e.Err.Error())
+	}
+	return errtext.Clean(strings.Join(parts, ": "))
 }
 
 // atStep returns the error as one of verification.
@@ -43,7 +48,12 @@ func misconfigured(err error) *Error {
 }
 
 // Unwrap returns Kind and Err.
-func (e *Error) Unwrap() []error { return []error{e.Kind, e.Err} }
+func (e *Error) Unwrap() []error {
+	if e.Err == nil {
+		return []error{e.Kind}
+	}
+	return []error{e.Kind, e.Err}
+}
 
 // failure is an error whose kind is known where it arises. Its text may quote the
 // BMC until it has gone through [scrubber.clean].
