@@ -58,7 +58,8 @@ type Config struct {
 	// lacks 3.
 	CipherSuite string
 
-	// Limits bound what a Redfish BMC may send.
+	// Limits bound how much a Redfish BMC may send. Each run of ipmitool may write
+	// 64 KiB.
 	Limits Limits
 
 	// Timeout bounds one verification; 0 stands for 30 s. To log out of a BMC
