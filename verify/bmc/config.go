@@ -15,8 +15,8 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// Config says which BMC is asked, and how. Its zero value lacks a Host and a
-// User, all else has a default.
+// Config says which BMC is asked, and how. Its zero value lacks a Host, a User and
+// a Password, all else has a default.
 type Config struct {
 	Host     string // a name or an address, without a port
 	User     string

@@ -22,7 +22,7 @@ type Error struct {
 	Kind     verify.Kind
 	Protocol string // "redfish" or "ipmi"; empty where no protocol was spoken
 	Host     string // host and port; empty where none was asked
-	Err      error  // what was seen, without secrets
+	Err      error  // what was seen, without secrets; may be nil
 }
 
 func (e *Error) Error() string {
@@ -30,7 +30,11 @@ func (e *Error) Error() string {
 	if e.Host != "" {
 		parts = append(parts, e.Protocol+" "+e.Host)
 	}
-	return strings.Join(append(parts, e.Kind.Error(), e.Err.Error()), ": ")
+	parts = append(parts, e.Kind.Error())
+	if e.Err != nil {
+		parts = append(parts, e.Err.Error())
+	}
+	return strings.Join(parts, ": ")
 }
 
 // atStep returns the error as one of verification.
@@ -43,7 +47,12 @@ func misconfigured(err error) *Error {
 }
 
 // Unwrap returns Kind and Err.
-func (e *Error) Unwrap() []error { return []error{e.Kind, e.Err} }
+func (e *Error) Unwrap() []error {
+	if e.Err == nil {
+		return []error{e.Kind}
+	}
+	return []error{e.Kind, e.Err}
+}
 
 // failure is an error whose kind is known where it arises. Its text may quote the
 // BMC until it has gone through [scrubber.clean].
