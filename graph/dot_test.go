@@ -74,6 +74,7 @@ type laidOut struct {
 	}
 	Edges []struct {
 		Tail, Head int
+		Style      string
 		drawnText
 	}
 }
@@ -124,6 +125,9 @@ func (g laidOut) arrows() []arrow {
 	_, names := g.states()
 	var arrows []arrow
 	for _, e := range g.Edges {
+		if e.Style == "invis" {
+			continue
+		}
 		isNote := func(text string) bool { return strings.HasSuffix(text, "via API)") }
 		texts := e.texts()
 		words := slices.DeleteFunc(slices.Clone(texts), isNote)
@@ -153,6 +157,28 @@ func TestGraphvizReadsTheTableWhateverTheOptions(t *testing.T) {
 		require.ElementsMatch(t, wordsOf(table.States()), found, name)
 		require.ElementsMatch(t, arrowsOf(table), g.arrows(), name)
 	}
+}
+
+func TestGraphvizDrawsRequestsOnly(t *testing.T) {
+	table := states.Latest().Table()
+	g := debian(t, write(t, graph.Diagram{Table: table, RequestsOnly: true}.WriteDOT))
+	found, _ := g.states()
+	require.ElementsMatch(t, wordsOf(table.States()), found)
+	all := arrowsOf(table)
+	require.Len(t, g.Edges, len(all), "the others keep the states in their places")
+	var want []arrow
+	for _, a := range all {
+		words := slices.DeleteFunc(strings.Split(a.words, ","), func(word string) bool {
+			from, err := states.Parse(a.from)
+			require.NoError(t, err)
+			_, err = table.Request(from, word, table.Series().MaxAPIVersion())
+			return err != nil
+		})
+		if a.viaAPI {
+			want = append(want, newArrow(a.from, a.to, words, true))
+		}
+	}
+	require.ElementsMatch(t, want, g.arrows())
 }
 
 func TestGraphvizReadsTheTableWhateverTheTexts(t *testing.T) {

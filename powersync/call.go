@@ -35,17 +35,18 @@ func newCalls(timeout, grace time.Duration) *calls {
 	}
 }
 
-// call makes a call. Where it was not made, the error matches errNotCalled.
+// call makes a call, whose time begins when no other call with the key is in
+// flight. Where the call was not made, the error matches errNotCalled.
 func call[T any](ctx context.Context, c *calls, key string, f func(context.Context) (T, error)) (T, error) {
+	if err := c.begin(ctx, key); err != nil {
+		var none T
+		return none, err
+	}
 	outer := ctx
 	if c.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.timeout)
 		defer cancel()
-	}
-	if err := c.begin(ctx, key); err != nil {
-		var none T
-		return none, err
 	}
 	value, err := boundedcall.Do(ctx, c.grace, f)
 	c.end(key, err)

@@ -70,15 +70,13 @@ func TestADriverIsAskedOneThingAtATimeOfANode(t *testing.T) {
 		var busy, most atomic.Int32
 		h.onRead = func(context.Context, string) {
 			most.Store(max(most.Load(), busy.Add(1)))
-			time.Sleep(time.Second)
+			time.Sleep(powersync.DefaultTimeout - time.Second)
 			busy.Add(-1)
 		}
 		var all sync.WaitGroup
 		all.Go(func() { h.round(t) })
 		synctest.Wait()
-		for range 3 {
-			all.Go(func() { _ = h.Set(t.Context(), "a", isOff) })
-		}
+		all.Go(func() { require.NoError(t, h.Set(t.Context(), "a", isOff), "the wait is not part of the call's time") })
 		all.Wait()
 		require.Equal(t, int32(1), most.Load())
 		require.Equal(t, isOff, h.record(t, "a").Power)
@@ -109,42 +107,45 @@ func gate() (<-chan struct{}, func()) {
 	return c, sync.OnceFunc(func() { close(c) })
 }
 
-// misbehaviours are what code of others may do instead of returning. Those that
-// hang do so until the channel is closed.
-func misbehaviours(let <-chan struct{}) map[string]func() {
-	return map[string]func(){
+// eachMisbehaviour runs a test for each thing that code of others may do instead
+// of returning. A call that hangs does so until open is called.
+func eachMisbehaviour(t *testing.T, test func(t *testing.T, do, open func())) {
+	for name, do := range map[string]func(){
 		"panic":  func() { panic(secret) },
-		"hang":   func() { <-let },
 		"goexit": runtime.Goexit,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, do, func() {}) })
+		})
 	}
+	t.Run("hang", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			let, open := gate()
+			defer open()
+			test(t, func() { <-let }, open)
+		})
+	})
 }
 
 func TestADriverThatMisbehavesCostsOneNodeOneFailure(t *testing.T) {
-	for how := range misbehaviours(nil) {
-		t.Run(how, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				let, open := gate()
-				defer open()
-				do := misbehaviours(let)[how]
-				h := newHall(t, newHardware(isOn, isOn, isOff), nodes(node(isOn), node(isOn), node(isOn)),
-					func(c *powersync.Config) { c.Workers = 1 })
-				h.onRead = func(_ context.Context, id string) {
-					if id == "a" {
-						do()
-					}
-				}
-				h.onSet = func(context.Context, string) { do() }
-				report, err := h.Sync(t.Context())
-				require.NoError(t, err)
-				require.Equal(t, 1, report.Nodes.Of(powersync.ReadFailed))
-				require.Equal(t, 1, report.Nodes.Of(powersync.Equal))
-				require.Equal(t, 1, report.Nodes.Of(powersync.ForceFailed))
-				require.Empty(t, h.record(t, "c").Reservation)
-				open()
-				synctest.Wait()
-			})
-		})
-	}
+	eachMisbehaviour(t, func(t *testing.T, do, open func()) {
+		h := newHall(t, newHardware(isOn, isOn, isOff), nodes(node(isOn), node(isOn), node(isOn)),
+			func(c *powersync.Config) { c.Workers = 1 })
+		h.onRead = func(_ context.Context, id string) {
+			if id == "a" {
+				do()
+			}
+		}
+		h.onSet = func(context.Context, string) { do() }
+		report, err := h.Sync(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, report.Nodes.Of(powersync.ReadFailed))
+		require.Equal(t, 1, report.Nodes.Of(powersync.Equal))
+		require.Equal(t, 1, report.Nodes.Of(powersync.ForceFailed))
+		require.Empty(t, h.record(t, "c").Reservation)
+		open()
+		synctest.Wait()
+	})
 }
 
 // misbehaving is a store of which some calls do something instead.
@@ -194,37 +195,31 @@ func (m *misbehaving) Records(ctx context.Context) iter.Seq2[powersync.Record, e
 }
 
 func TestAStoreThatMisbehavesCostsItsNodesOneFailure(t *testing.T) {
-	for how := range misbehaviours(nil) {
-		t.Run(how, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				let, open := gate()
-				defer open()
-				store := &misbehaving{do: misbehaviours(let)[how]}
-				h := newHall(t, newHardware(isOn, isOn, isOn), nodes(node(isOn), node(unknown), node(isOn)), func(c *powersync.Config) {
-					store.Store, c.Store = c.Store, store
-				})
-				store.what.Store(nodesMisbehave)
-				for range 3 {
-					report, err := h.Sync(t.Context())
-					require.NoError(t, err)
-					require.Equal(t, 2, report.Nodes.Of(powersync.StoreFailed))
-					require.Equal(t, 1, report.Nodes.Of(powersync.Equal))
-				}
-				store.what.Store(theListMisbehaves)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-				defer cancel()
-				_, err := h.Sync(ctx)
-				require.Error(t, err, "not all nodes were listed")
-
-				open()
-				synctest.Wait()
-				store.what.Store(0)
-				report, err := h.Sync(t.Context())
-				require.NoError(t, err)
-				require.Zero(t, report.Nodes.Failed())
-			})
+	eachMisbehaviour(t, func(t *testing.T, do, open func()) {
+		store := &misbehaving{do: do}
+		h := newHall(t, newHardware(isOn, isOn, isOn), nodes(node(isOn), node(unknown), node(isOn)), func(c *powersync.Config) {
+			store.Store, c.Store = c.Store, store
 		})
-	}
+		store.what.Store(nodesMisbehave)
+		for range 3 {
+			report, err := h.Sync(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, 2, report.Nodes.Of(powersync.StoreFailed))
+			require.Equal(t, 1, report.Nodes.Of(powersync.Equal))
+		}
+		store.what.Store(theListMisbehaves)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		_, err := h.Sync(ctx)
+		require.Error(t, err, "not all nodes were listed")
+
+		open()
+		synctest.Wait()
+		store.what.Store(0)
+		report, err := h.Sync(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, report.Nodes.Failed())
+	})
 }
 
 // mislogger is a handler that does something instead of logging.
@@ -239,37 +234,30 @@ func (m mislogger) Handle(context.Context, slog.Record) error {
 }
 
 func TestCallbacksThatMisbehaveNeitherEndNorHangARound(t *testing.T) {
-	for how := range misbehaviours(nil) {
-		t.Run(how, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				let, open := gate()
-				defer open()
-				do := misbehaviours(let)[how]
-				const n = 26
-				h := newHardware()
-				records := make([]powersync.Record, n)
-				for i := range n {
-					h.dead[name(i)] = true
-					records[i] = node(isOn)
-				}
-				hall := newHall(t, h, records, func(c *powersync.Config) {
-					c.MaxRetries = 1000
-					c.OnEvent = func(powersync.Event) { do() }
-					c.OnReport = func(powersync.Report, error) { do() }
-					c.Logger = slog.New(mislogger{slog.NewTextHandler(&strings.Builder{}, nil), do})
-				})
-				ctx, cancel := context.WithTimeout(t.Context(), 59*time.Minute)
-				defer cancel()
-				require.ErrorIs(t, hall.Run(ctx), context.DeadlineExceeded)
-				stats := hall.Stats()
-				require.GreaterOrEqual(t, stats.Rounds, 28)
-				require.Equal(t, n*stats.Rounds, stats.Nodes.Of(powersync.ReadFailed))
-				require.GreaterOrEqual(t, stats.Dropped, 2*n*stats.Rounds)
-				open()
-				synctest.Wait()
-			})
+	eachMisbehaviour(t, func(t *testing.T, do, open func()) {
+		const n = 26
+		h := newHardware()
+		records := make([]powersync.Record, n)
+		for i := range n {
+			h.dead[name(i)] = true
+			records[i] = node(isOn)
+		}
+		hall := newHall(t, h, records, func(c *powersync.Config) {
+			c.MaxRetries = 1000
+			c.OnEvent = func(powersync.Event) { do() }
+			c.OnReport = func(powersync.Report, error) { do() }
+			c.Logger = slog.New(mislogger{slog.NewTextHandler(&strings.Builder{}, nil), do})
 		})
-	}
+		ctx, cancel := context.WithTimeout(t.Context(), 59*time.Minute)
+		defer cancel()
+		require.ErrorIs(t, hall.Run(ctx), context.DeadlineExceeded)
+		stats := hall.Stats()
+		require.GreaterOrEqual(t, stats.Rounds, 28)
+		require.Equal(t, n*stats.Rounds, stats.Nodes.Of(powersync.ReadFailed))
+		require.GreaterOrEqual(t, stats.Dropped, 2*n*stats.Rounds)
+		open()
+		synctest.Wait()
+	})
 }
 
 func TestACallbackIsCalledAgainOnceItHasReturned(t *testing.T) {

@@ -21,10 +21,10 @@ var (
 	ErrPowerOffDisabled = errors.New("power off is disabled")
 	// ErrLocked: somebody else holds the node or is changing its power. Try
 	// again later. Ironic answers with status 409.
-	ErrLocked = errors.New("node is locked")
+	ErrLocked error = &statusError{"node is locked", statusConflict}
 	// ErrRequest: the request is for no power state that can be asked for.
 	// Ironic answers with status 400.
-	ErrRequest = errors.New("not a power state that can be asked for")
+	ErrRequest error = &statusError{"not a power state that can be asked for", statusBadRequest}
 	// ErrNotReached: the hardware took the request and was not seen in the
 	// power state that was asked for in time.
 	ErrNotReached = errors.New("power state not reached")
@@ -39,6 +39,13 @@ var (
 
 	errNotCalled = errors.New("not called")
 	errNoPower   = errors.New("the hardware tells no power state")
+)
+
+// Statuses as in net/http, which is too much to import for three numbers.
+const (
+	statusBadRequest = 400
+	statusNotFound   = 404
+	statusConflict   = 409
 )
 
 // ConfigError says which field of a [Config] cannot work. It matches [ErrConfig].
@@ -77,3 +84,22 @@ func (e *RefusedError) Error() string {
 func (e *RefusedError) Is(target error) bool {
 	return target == ErrRefused || e.PowerOffDisabled && target == ErrPowerOffDisabled
 }
+
+// HTTPStatus returns the status of Ironic's answer: 409 where the node has power
+// off disabled, otherwise 400.
+func (e *RefusedError) HTTPStatus() int {
+	if e.PowerOffDisabled {
+		return statusConflict
+	}
+	return statusBadRequest
+}
+
+// statusError is a sentinel with the status of Ironic's answer.
+type statusError struct {
+	text   string
+	status int
+}
+
+func (e *statusError) Error() string { return e.text }
+
+func (e *statusError) HTTPStatus() int { return e.status }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -85,6 +86,67 @@ func ExampleSyncer_Set() {
 	// node node-2: request for "power off" refused in provision state "cleaning"
 	// node-1 power off
 	// node-2 power on
+}
+
+// A service answers its client as Ironic does, and finishes the request
+// afterwards.
+func ExampleSyncer_Begin() {
+	store := new(powersync.Memory)
+	store.Put(powersync.Record{ID: "node-1", ProvisionState: states.Active, Power: states.PowerOn})
+	store.Put(powersync.Record{ID: "node-2", ProvisionState: states.Active, Power: states.PowerOn, DisablePowerOff: true})
+	syncer, err := powersync.New(powersync.Config{
+		Store:  store,
+		Driver: newBMCs(map[string]states.Power{"node-1": states.PowerOn, "node-2": states.PowerOn}),
+	})
+	if err != nil {
+		panic(err)
+	}
+
+	service := context.Background() // ends with the service, not with the client's request
+	var requests sync.WaitGroup
+	powerOff := func(client context.Context, id string) int {
+		finish, err := syncer.Begin(client, id, states.PowerOff)
+		switch {
+		case err == nil:
+			requests.Go(func() { _ = finish(service) }) // its error is in the record and an event
+			return http.StatusAccepted
+		case errors.Is(err, powersync.ErrPowerOffDisabled), errors.Is(err, powersync.ErrLocked):
+			return http.StatusConflict
+		case errors.Is(err, powersync.ErrRefused):
+			return http.StatusBadRequest
+		case errors.Is(err, powersync.ErrNotFound):
+			return http.StatusNotFound
+		default:
+			return http.StatusInternalServerError
+		}
+	}
+	for _, id := range []string{"node-1", "node-2", "node-3"} {
+		fmt.Println(id, powerOff(context.Background(), id))
+	}
+	requests.Wait() // before the service ends
+	r, _ := store.Load(service, "node-1")
+	fmt.Println(r.ID, r.Power)
+	// Output:
+	// node-1 202
+	// node-2 409
+	// node-3 404
+	// node-1 power off
+}
+
+// The rule of sync rounds, for a service with a loop of its own.
+func ExampleSkipSync() {
+	for _, r := range []powersync.Record{
+		{ID: "node-1", ProvisionState: states.Active},
+		{ID: "node-2", ProvisionState: states.Enroll},
+		{ID: "node-3", ProvisionState: states.Active, Reservation: "conductor-2"},
+	} {
+		if skip := powersync.SkipSync(r); skip != powersync.NoOutcome {
+			fmt.Println(r.ID, skip)
+		}
+	}
+	// Output:
+	// node-2 skipped_enroll
+	// node-3 skipped_reservation
 }
 
 // Prometheus' text format, or a collector's metrics, are a loop away.

@@ -8,7 +8,8 @@ import (
 
 // Memory is a [Store] in memory, for tests and for programs that keep their
 // records elsewhere. The zero value is empty and ready for use. It is safe for
-// concurrent use and must not be copied. The methods of a nil Memory panic.
+// concurrent use and must not be copied. The methods of a nil Memory panic, as
+// those of a nil [sync.Map] do.
 type Memory struct {
 	mu      sync.RWMutex
 	records []Record       // those with an empty ID are free
@@ -107,11 +108,8 @@ func (m *Memory) Records(context.Context) iter.Seq2[Record, error] {
 	}
 }
 
-// Load implements [Store].
-func (m *Memory) Load(ctx context.Context, id string) (Record, error) {
-	if err := ctx.Err(); err != nil {
-		return Record{}, err
-	}
+// Load implements [Store]. It does not wait, and so does not look at its context.
+func (m *Memory) Load(_ context.Context, id string) (Record, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	i, ok := m.place[id]
@@ -121,11 +119,8 @@ func (m *Memory) Load(ctx context.Context, id string) (Record, error) {
 	return m.records[i], nil
 }
 
-// Update implements [Store].
-func (m *Memory) Update(ctx context.Context, r Record) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+// Update implements [Store]. It does not wait, and so does not look at its context.
+func (m *Memory) Update(_ context.Context, r Record) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	i, ok := m.place[r.ID]

@@ -2,9 +2,11 @@ package powersync
 
 import (
 	"encoding/json"
-	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
+
+	"github.com/ironstate/ironstate/internal/enum"
 )
 
 // Outcome is what became of one node in a round. Each node of a round has one.
@@ -98,7 +100,7 @@ const (
 	conflict // the record has changed; the node starts again
 )
 
-var outcomeWords = [numAllOutcomes]string{
+var outcomeWords = &enum.Words{Type: "Outcome", Kind: "outcome", Words: []string{
 	NoOutcome:             "none",
 	SkippedEnroll:         "skipped_enroll",
 	SkippedDeployWait:     "skipped_wait_call_back",
@@ -128,16 +130,18 @@ var outcomeWords = [numAllOutcomes]string{
 	PowerNotSet:           "power_not_set",
 	Reclaimed:             "reclaimed",
 	SavedLate:             "saved_late",
-}
+}}
 
 // String returns the outcome in lower-case words and underscores, as in
 // "skipped_enroll", or a form like "Outcome(99)" for a number that is none.
-func (o Outcome) String() string {
-	if o < numAllOutcomes {
-		return outcomeWords[o]
-	}
-	return fmt.Sprintf("Outcome(%d)", uint8(o))
-}
+func (o Outcome) String() string { return outcomeWords.String(uint8(o)) }
+
+// MarshalText returns String. A number that is no outcome is a
+// [*states.UnknownError].
+func (o Outcome) MarshalText() ([]byte, error) { return outcomeWords.Marshal(uint8(o)) }
+
+// UnmarshalText takes what MarshalText returns; o keeps its value on error.
+func (o *Outcome) UnmarshalText(text []byte) error { return enum.Unmarshal(outcomeWords, o, text) }
 
 // Skipped reports whether the node was left alone.
 func (o Outcome) Skipped() bool { return SkippedEnroll <= o && o <= SkippedGone }
@@ -199,12 +203,19 @@ func (c Counts) sum(which func(Outcome) bool) int {
 
 // MarshalJSON returns an object with the words of the outcomes for keys; those
 // that no node had are left out.
-func (c Counts) MarshalJSON() ([]byte, error) {
-	words := make(map[string]int)
-	for o, n := range c.All() {
-		words[o.String()] = n
+func (c Counts) MarshalJSON() ([]byte, error) { return json.Marshal(maps.Collect(c.All())) }
+
+// UnmarshalJSON takes what MarshalJSON returns; c keeps its value on error.
+func (c *Counts) UnmarshalJSON(data []byte) error {
+	var counts map[Outcome]int
+	if err := json.Unmarshal(data, &counts); err != nil {
+		return err
 	}
-	return json.Marshal(words)
+	*c = Counts{}
+	for o, n := range counts {
+		c.n[o] = n
+	}
+	return nil
 }
 
 // LogValue implements [slog.LogValuer]: a group, as MarshalJSON.

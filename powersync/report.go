@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/enum"
+	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -20,20 +22,18 @@ const (
 	numRounds
 )
 
-// String returns "sync" or "recovery".
-func (r Round) String() string {
-	switch r {
-	case SyncRound:
-		return "sync"
-	case RecoveryRound:
-		return "recovery"
-	default:
-		return fmt.Sprintf("Round(%d)", uint8(r))
-	}
-}
+var roundWords = &enum.Words{Type: "Round", Kind: "round", Words: []string{"sync", "recovery"}}
 
-// MarshalText returns String.
-func (r Round) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+// String returns "sync" or "recovery", or a form like "Round(9)" for a number that
+// is none.
+func (r Round) String() string { return roundWords.String(uint8(r)) }
+
+// MarshalText returns String. A number that is no round is a
+// [*states.UnknownError].
+func (r Round) MarshalText() ([]byte, error) { return roundWords.Marshal(uint8(r)) }
+
+// UnmarshalText takes what MarshalText returns; r keeps its value on error.
+func (r *Round) UnmarshalText(text []byte) error { return enum.Unmarshal(roundWords, r, text) }
 
 // Report says how a round went.
 type Report struct {
@@ -82,6 +82,7 @@ type Event struct {
 
 // setLastError sets a record's last error and has the event tell both texts.
 func (e *Event) setLastError(r *Record, text string) {
+	text = errtext.Clean(text)
 	if r.LastError != text {
 		e.LastError, e.ClearedError = text, r.LastError
 	}

@@ -4,11 +4,16 @@ package powersync_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"expvar"
+	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -52,6 +57,62 @@ func TestAReportHasEveryNodeOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"round": "sync", "start": "1970-01-01T00:00:00Z", "took_ns": 1200000000, "overran": true, "nodes":
 		{"skipped_enroll": 1, "equal": 1, "recorded": 1, "forced": 1, "read_failed": 1}}`, string(text))
+	var back powersync.Report
+	require.NoError(t, json.Unmarshal(text, &back))
+	require.Equal(t, r, back)
+	require.ErrorIs(t, json.Unmarshal([]byte(`{"round": "square"}`), &back), states.ErrUnknown)
+	require.ErrorIs(t, json.Unmarshal([]byte(`{"nodes": {"lost": 1}}`), &back), states.ErrUnknown)
+}
+
+func TestErrorsOfAPowerRequestHaveIronicsStatus(t *testing.T) {
+	for err, want := range map[error]int{
+		powersync.ErrLocked:   409,
+		powersync.ErrRequest:  400,
+		powersync.ErrNotFound: 404,
+		error(&powersync.RefusedError{Power: states.PowerOff}):                         400,
+		error(&powersync.RefusedError{Power: states.PowerOff, PowerOffDisabled: true}): 409,
+	} {
+		var refused interface{ HTTPStatus() int }
+		require.ErrorAs(t, fmt.Errorf("node a: %w", err), &refused)
+		require.Equal(t, want, refused.HTTPStatus(), err)
+	}
+}
+
+// hostile is a Driver whose errors play with terminals and never end.
+type hostile struct{}
+
+func (hostile) PowerState(context.Context, string) (states.Power, error) {
+	return states.NoPower, errors.New("\x1b[2J\u202e\xff" + strings.Repeat("x", 1<<20))
+}
+
+func (h hostile) SetPower(ctx context.Context, id string, _ states.Power) error {
+	_, err := h.PowerState(ctx, id)
+	return err
+}
+
+func TestTextsAreMadeFitToBeStored(t *testing.T) {
+	store := new(powersync.Memory)
+	store.Put(powersync.Record{ID: "a", ProvisionState: states.Manageable, Power: states.PowerOn})
+	var texts []string
+	syncer, err := powersync.New(powersync.Config{Store: store, Driver: hostile{}, OnEvent: func(e powersync.Event) {
+		texts = append(texts, e.Err.Error())
+	}})
+	require.NoError(t, err)
+	for range 5 {
+		_, err := syncer.Sync(t.Context())
+		require.NoError(t, err)
+	}
+	r, err := store.Load(t.Context(), "a")
+	require.NoError(t, err)
+	require.True(t, r.Maintenance)
+	require.NotEmpty(t, texts)
+	for _, text := range append(texts, r.LastError, r.MaintenanceReason) {
+		require.NotEmpty(t, text)
+		require.LessOrEqual(t, len(text), 2048)
+		require.True(t, utf8.ValidString(text))
+		require.NotContains(t, text, "\x1b")
+		require.NotContains(t, text, "\u202e")
+	}
 }
 
 func TestEveryOutcomeHasAWord(t *testing.T) {

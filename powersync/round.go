@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -232,7 +233,7 @@ func (s *Syncer) toMaintenance(ctx context.Context, r Record, e Event) Event {
 		why += fmt.Sprintf(": the power state cannot be read: %v", e.Err)
 	}
 	r.Maintenance = true
-	r.MaintenanceReason = why
+	r.MaintenanceReason = errtext.Clean(why)
 	r.Fault = FaultPowerFailure
 	e.setLastError(&r, why)
 	if e = s.write(ctx, r, e); e.Outcome == IntoMaintenance {

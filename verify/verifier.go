@@ -17,7 +17,8 @@ type Verifier interface {
 	Verify(ctx context.Context) (states.Power, error)
 }
 
-// Func is a function as a [Verifier].
+// Func is a function as a [Verifier]. A nil Func panics when it is called, as a nil
+// [net/http.HandlerFunc] does; [Manage] makes an error of that.
 type Func func(ctx context.Context) (states.Power, error)
 
 // Verify calls f.

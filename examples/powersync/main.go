@@ -105,10 +105,20 @@ func syncHall(ctx context.Context, o options, out io.Writer, terminal bool) erro
 	}
 
 	show := progress{out: out, terminal: terminal, syncer: syncer, nodes: o.nodes}
-	for i := range o.rounds {
+	if err := doRounds(ctx, hall, o.rounds, show); err != nil {
+		return err
+	}
+	printTotals(out, syncer.Stats())
+	return hall.check()
+}
+
+// doRounds does rounds in a hall in disorder, has it repaired, and brings it in
+// order.
+func doRounds(ctx context.Context, hall *hall, rounds int, show progress) error {
+	for i := range rounds {
 		var disturbance sync.WaitGroup
 		disturbance.Go(func() { hall.disturb(i) })
-		err := show.round(ctx, fmt.Sprintf("%d of %d", i+1, o.rounds), syncer.Sync)
+		err := show.round(ctx, fmt.Sprintf("%d of %d", i+1, rounds), show.syncer.Sync)
 		disturbance.Wait()
 		if err != nil {
 			return err
@@ -117,15 +127,11 @@ func syncHall(ctx context.Context, o options, out io.Writer, terminal bool) erro
 	if err := hall.repair(); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "The broken BMCs are repaired.")
-	if err := show.round(ctx, "repaired", syncer.Recover); err != nil {
+	fmt.Fprintln(show.out, "The broken BMCs are repaired.")
+	if err := show.round(ctx, "repaired", show.syncer.Recover); err != nil {
 		return err
 	}
-	if err := show.round(ctx, "last", syncer.Sync); err != nil {
-		return err
-	}
-	printTotals(out, syncer.Stats())
-	return hall.check()
+	return show.round(ctx, "last", show.syncer.Sync)
 }
 
 func printTotals(out io.Writer, s powersync.Stats) {

@@ -7,10 +7,12 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/machine"
 )
 
-// Do calls f in a goroutine of its own and returns what f returns. A panic of f is
+// Do calls f in a goroutine of its own and returns what f returns; the text of its
+// error is made fit to be stored and printed. A panic of f is
 // a [*machine.PanicError], as is a call that ends its goroutine with [runtime.Goexit].
 //
 // Do waits until ctx has ended, and then for the grace: a function that heeds its
@@ -31,7 +33,7 @@ func Do[T any](ctx context.Context, grace time.Duration, f func(context.Context)
 			answers <- a
 		}()
 		value, err := f(ctx)
-		a = answer[T]{value, err}
+		a = answer[T]{value, errtext.Error(err)}
 	}()
 
 	select {

@@ -62,3 +62,25 @@ func firstRunes(text string, n int) string {
 	}
 	return text
 }
+
+// Error returns an error with a text as Clean returns it, which unwraps to err:
+// err itself where its text is fit, and nil for nil.
+func Error(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	if Clean(text) == text {
+		return err
+	}
+	return &cleanError{Clean(text), err}
+}
+
+type cleanError struct {
+	text string
+	err  error
+}
+
+func (e *cleanError) Error() string { return e.text }
+
+func (e *cleanError) Unwrap() error { return e.err }

@@ -1,6 +1,7 @@
 package errtext_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"unicode"
@@ -32,6 +33,16 @@ func TestClean(t *testing.T) {
 		t.Run(name, func(t *testing.T) { require.Equal(t, test.want, errtext.Clean(test.text)) })
 	}
 	require.Zero(t, testing.AllocsPerRun(10, func() { errtext.Clean(long) }))
+}
+
+func TestError(t *testing.T) {
+	require.NoError(t, errtext.Error(nil))
+	fit := errors.New("no power")
+	require.Same(t, fit, errtext.Error(fit))
+	unfit := errors.New("\x1b[2Jno power")
+	err := errtext.Error(unfit)
+	require.EqualError(t, err, " [2Jno power")
+	require.ErrorIs(t, err, unfit)
 }
 
 func FuzzClean(f *testing.F) {
