@@ -15,8 +15,8 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// Config says which BMC is asked, and how. Its zero value lacks a Host and a
-// User, all else has a default.
+// Config says which BMC is asked, and how. Its zero value lacks a Host, a User and
+// a Password, all else has a default.
 type Config struct {
 	Host     string // a name or an address, without a port
 	User     string
@@ -58,7 +58,8 @@ type Config struct {
 	// lacks 3.
 	CipherSuite string
 
-	// Limits bound what a Redfish BMC may send.
+	// Limits bound how much a Redfish BMC may send. Each run of ipmitool may write
+	// 64 KiB.
 	Limits Limits
 
 	// Timeout bounds one verification; 0 stands for 30 s. To log out of a BMC

@@ -23,7 +23,7 @@ type Error struct {
 	Kind     verify.Kind
 	Protocol string // "redfish" or "ipmi"; empty where no protocol was spoken
 	Host     string // host and port; empty where none was asked
-	Err      error  // what was seen, without secrets
+	Err      error  // what was seen, without secrets; may be nil
 }
 
 func (e *Error) Error() string {

@@ -93,6 +93,23 @@ func TestACollectionHasPages(t *testing.T) {
 	require.Equal(t, states.PowerOn, power)
 }
 
+func TestASystemIsFoundByNameBesideBrokenOnes(t *testing.T) {
+	server := startRedfish(t, func(c *bmctest.RedfishConfig) {
+		c.Systems = []bmctest.System{{ID: "1"}, {ID: "2"}, {ID: "3"}, {ID: "4", Name: "node", Power: bmctest.PowerOn}}
+	})
+	for id, effect := range map[string]bmctest.Effect{
+		"1": bmctest.Status(http.StatusNotFound), "2": bmctest.Body("null"), "3": bmctest.Property("Name", 1),
+	} {
+		server.SetFault(bmctest.Fault{On: systemsPath + "/" + id, Do: effect})
+	}
+	config := configOf(server)
+	config.SystemName = "node"
+	power, err := newVerifier(t, config).Verify(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, states.PowerOn, power)
+	require.Empty(t, server.Sessions())
+}
+
 // Old BMCs close the connection after each answer and do not say that they will.
 func TestABMCMayCloseEachConnection(t *testing.T) {
 	for range 20 {

@@ -28,7 +28,7 @@ type model struct {
 	service *service
 	serving atomic.Pointer[func(*http.Request) (*http.Response, error)]
 
-	system *system // that was last read
+	system *system // that the call under way has read; nil if it has not
 }
 
 var errNoCall = errors.New("the driver sends a request outside of a call")
@@ -37,6 +37,7 @@ var errNoCall = errors.New("the driver sends a request outside of a call")
 // requests have a context that never ends. The error is the BMC's, where a request
 // to it failed.
 func (m *model) call(ctx context.Context, f func() error) error {
+	m.system = nil
 	var failed error
 	serve := func(req *http.Request) (*http.Response, error) {
 		resp, err := m.serve(ctx, req)

@@ -15,7 +15,6 @@ import (
 // service is a BMC's Redfish service as far as it is used here, within the limits
 // of a Config. Nothing that it reads is believed before it is checked.
 type service struct {
-	config Config
 	*exchanger
 	scrub *scrubber
 
@@ -30,7 +29,7 @@ type service struct {
 }
 
 func newService(c Config, host string) *service {
-	s := &service{config: c, exchanger: newExchanger(c, host), scrub: &scrubber{user: c.User}}
+	s := &service{exchanger: newExchanger(c, host), scrub: &scrubber{user: c.User}}
 	s.scrub.add(c.Password)
 	return s
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 	"github.com/ironstate/ironstate/verify/bmc/secret"
@@ -251,6 +252,11 @@ func TestANilContextIsAnError(t *testing.T) {
 	_, err = bmc.FromClient(nil).Verify(t.Context())
 	require.ErrorContains(t, err, "no function")
 	require.Empty(t, server.Requests())
+}
+
+func TestAZeroErrorHasAText(t *testing.T) {
+	require.Equal(t, ": failed", new(bmc.Error).Error())
+	require.Equal(t, []error{verify.Failed}, new(bmc.Error).Unwrap())
 }
 
 func TestANilOrZeroDriverIsAnError(t *testing.T) {
