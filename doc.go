@@ -3,7 +3,9 @@
 // beside it. There is no code here; open the package that has what you need.
 //
 //	states                what states, events and series there are; what leads where
-//	states/statestest     check your own machine against the tables; rapid generators
+//	states/statestest     check your own machine against the tables; paths, walks that cover them
+//	states/statestest/rapidstates
+//	                      generators for property and fuzz tests with pgregory.net/rapid
 //	machine               one node's life: a pure function, and a live node with hooks
 //	machine/plan          what to request next; what became of a request; what happened
 //	machine/looplab       the same tables as machines of github.com/looplab/fsm
@@ -18,12 +20,18 @@
 //	verify/bmc/secret     passwords that no printer, logger or encoder shows
 //	internal/lockstep     a real Ironic beside all this: any difference fails the tests
 //	internal/bench        other state machines beside machine, for speed
+//	internal/zero         every exported function and method, called with zero values
+//	internal/boundedcall  calls that may panic or never return
+//	internal/errtext      texts from outside, made fit to be stored and printed
+//	internal/enum         the text form of small integers with names
+//	internal/program      how the commands end: a line, a status, nothing left behind
 //	internal/needs        tests skip without a real system, and fail in CI
 //	examples              programs: go run ./examples/NAME
 //
-// Arrows of import point one way: states <- machine <- verify <- verify/bmc, then
-// machine <- graph <- graph/render, and states <- powersync. The packages states,
-// machine, machine/plan, verify and powersync import the standard library alone.
+// Arrows of import point one way: states <- machine <- {plan, looplab, verify,
+// powersync, graph}, verify <- verify/bmc and graph <- graph/render. The packages
+// states, machine, machine/plan, verify and powersync import the standard library
+// and each other alone.
 //
 // Go takes every requirement of an imported module into a program's version
 // selection, used or not. This module therefore requires only small modules that
@@ -34,7 +42,7 @@
 //	graph/render          go-graphviz, the renderer
 //	graph/cmd             graph/render, for the command
 //	examples              verify/bmc, and gophercloud for reconcile
-//	examples/powersync-sqlite, internal/lockstep, internal/bench
+//	examples/powersync-sqlite, internal/lockstep, internal/bench, internal/zero
 //
 // The file go.work makes all of them one workspace: go run and go test work from
 // the root, on the sources as they are.

@@ -1,3 +1,5 @@
+//go:build go1.25
+
 package powersync_test
 
 import (
@@ -108,7 +110,11 @@ func ExampleSyncer_Begin() {
 		finish, err := syncer.Begin(client, id, states.PowerOff)
 		switch {
 		case err == nil:
-			requests.Go(func() { _ = finish(service) }) // its error is in the record and an event
+			requests.Add(1)
+			go func() {
+				defer requests.Done()
+				_ = finish(service) // its error is in the record and an event
+			}()
 			return http.StatusAccepted
 		case errors.Is(err, powersync.ErrPowerOffDisabled), errors.Is(err, powersync.ErrLocked):
 			return http.StatusConflict

@@ -210,3 +210,26 @@ func TestAReservationIsReclaimedAlsoWhereTheRecordChangesMeanwhile(t *testing.T)
 	require.Equal(t, 1, n)
 	require.Equal(t, node(isOn), without(h.record(t, "a")))
 }
+
+func TestAReservationThatTheStoreDidAndNeverAnsweredIsDroppedOnceItReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		let, open := gate()
+		defer open()
+		h, f := newFlakyHall(t, newHardware(isOff), nodes(node(isOn)))
+		f.after = true
+		f.update = func(powersync.Record) error {
+			<-let
+			return nil
+		}
+		for range 3 {
+			require.Equal(t, powersync.StoreFailed, h.round(t))
+			require.Equal(t, "this", h.record(t, "a").Reservation)
+			require.ErrorIs(t, h.lastEvent().Err, powersync.ErrAbandoned)
+		}
+		open()
+		synctest.Wait()
+		require.Equal(t, powersync.Forced, h.round(t))
+		require.Equal(t, node(isOn), without(h.record(t, "a")))
+		require.Zero(t, h.Stats().Held)
+	})
+}

@@ -24,8 +24,8 @@
 // for none in JSON and SQL. Tables never change. Everything here may be shared
 // between goroutines freely.
 //
-// Package statestest, below, has generators for property tests and checks other
-// implementations of the machine against a table.
+// Package statestest, below, checks other implementations of the machine against a
+// table; its rapidstates has generators for property tests.
 //
 // The package does no I/O, starts no goroutine and imports the standard library
 // alone.

@@ -3,6 +3,7 @@ package states
 import (
 	"database/sql/driver"
 	"iter"
+	"strconv"
 )
 
 // Event is what moves a node from one state to another: a request of the API
@@ -109,6 +110,10 @@ func AllEvents() iter.Seq[Event] { return all[Event](eventWords) }
 // String returns Ironic's word for the event, or a form like "Event(99)" for a
 // number that is none.
 func (e Event) String() string { return eventWords.word(uint8(e), "Event") }
+
+// GoString returns the word in quotes, which is how %#v, and with it testify and
+// rapid, print an Event.
+func (e Event) GoString() string { return strconv.Quote(e.String()) }
 
 // MarshalText returns String. A number that is no event is an [*UnknownError].
 func (e Event) MarshalText() ([]byte, error) { return marshalText(eventWords, uint8(e), e) }

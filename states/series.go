@@ -1,6 +1,9 @@
 package states
 
-import "iter"
+import (
+	"iter"
+	"strconv"
+)
 
 // Series is a release series of OpenStack, Kilo to Hibiscus. They are in order:
 // a later series is the greater number. The zero value is [NoSeries].
@@ -132,6 +135,10 @@ func (s Series) MaxAPIVersion() APIVersion {
 // String returns the name of the series as upstream writes it, or a form like
 // "Series(99)" for a number that is none.
 func (s Series) String() string { return seriesWords.word(uint8(s), "Series") }
+
+// GoString returns the word in quotes, which is how %#v, and with it testify and
+// rapid, print a Series.
+func (s Series) GoString() string { return strconv.Quote(s.String()) }
 
 // MarshalText returns String. A number that is no series is an [*UnknownError].
 func (s Series) MarshalText() ([]byte, error) { return marshalText(seriesWords, uint8(s), s) }

@@ -3,6 +3,7 @@ package states
 import (
 	"database/sql/driver"
 	"iter"
+	"strconv"
 )
 
 // State is a provision state: where a node is in its life. The zero value is
@@ -226,6 +227,10 @@ func AllStates() iter.Seq[State] { return all[State](stateWords) }
 // String returns Ironic's word for the state, or a form like "State(99)" for a
 // number that is none.
 func (s State) String() string { return stateWords.word(uint8(s), "State") }
+
+// GoString returns the word in quotes, which is how %#v, and with it testify and
+// rapid, print a State.
+func (s State) GoString() string { return strconv.Quote(s.String()) }
 
 // MarshalText returns String. A number that is no state is an [*UnknownError].
 func (s State) MarshalText() ([]byte, error) { return marshalText(stateWords, uint8(s), s) }

@@ -2,6 +2,7 @@ package states
 
 import (
 	"iter"
+	"strconv"
 	"sync"
 )
 
@@ -16,6 +17,10 @@ type Transition struct {
 func (r Transition) String() string {
 	return r.From.String() + " --" + r.Event.String() + "--> " + r.To.String()
 }
+
+// GoString returns String in quotes, which is how %#v, and with it testify and
+// rapid, print a Transition.
+func (r Transition) GoString() string { return strconv.Quote(r.String()) }
 
 // Table is the state machine of one series: its states, the transitions between
 // them, and its sets. [Series.Table] has them; they never change and may be

@@ -128,6 +128,7 @@ func (c *client) look(ctx context.Context) (seen, error) {
 			Fault:            got.Fault,
 			Protected:        got.Protected,
 			Retired:          got.Retired,
+			Associated:       got.InstanceUUID != "",
 			Reserved:         got.Reservation != "",
 			NoAutomatedClean: got.AutomatedClean != nil && !*got.AutomatedClean,
 		},

@@ -29,7 +29,7 @@ func runDemo(ctx context.Context, out io.Writer) error {
 		endpoint: ironic.url(),
 		node:     ironic.name,
 		goal:     plan.Active,
-		policy:   plan.Policy{Retries: plan.Counts{plan.Deployment: 1}},
+		policy:   plan.Policy{Retries: plan.Retries{plan.Deployment: 1}},
 		poll:     10 * time.Millisecond,
 		timeout:  30 * time.Second,
 		patience: patience{times: 3, first: 20 * time.Millisecond, most: time.Second, longest: 2 * time.Second},

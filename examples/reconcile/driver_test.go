@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
@@ -101,7 +102,7 @@ func TestANodeThatCannotComeToItsGoal(t *testing.T) {
 		"an old version lacks the verb": {machine.Node{State: states.Active}, plan.Serviced,
 			func(o *options) { o.version = 81 }, "blocked: needs version, before service with service_steps; see -api"},
 		"there is no way": {machine.Node{State: states.Active}, plan.Errored,
-			func(o *options) { o.policy.MayDestroy = true }, "blocked: no way"},
+			func(o *options) { o.policy.MayDestroy = true }, "blocked: no route"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +171,7 @@ func TestAStateOfANewerIronic(t *testing.T) {
 	}))
 	defer server.Close()
 	code, _, errOut := command(t, "", "-endpoint", server.URL, "-node", "node-1")
-	require.Equal(t, exitFailed, code)
+	require.Equal(t, program.Failed, code)
 	require.Equal(t, "reconcile: node-1 has not come to active (last seen in levitating): "+
 		"blocked: unknown state \"levitating\": Ironic is newer than this program\n", errOut)
 }
@@ -205,7 +206,7 @@ func TestAnAnswerThatDoesNotComeIsNotWaitedForLongerThanAllMayTake(t *testing.T)
 	defer server.Close()
 	defer close(release)
 	code, _, errOut := command(t, "", "-endpoint", server.URL, "-node", "node-1", "-timeout", "100ms")
-	require.Equal(t, exitFailed, code)
+	require.Equal(t, program.Failed, code)
 	require.Equal(t, "reconcile: node-1 has not come to active: no end in 100ms\n", errOut)
 }
 
@@ -213,7 +214,7 @@ func TestADeadServerIsNotAskedAgain(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	code, out, errOut := command(t, "", "-endpoint", server.URL, "-node", "node-1")
-	require.Equal(t, exitFailed, code)
+	require.Equal(t, program.Failed, code)
 	require.Empty(t, out)
 	require.Contains(t, errOut, "ask for the API's versions: ")
 	require.Contains(t, errOut, "connection refused")
@@ -227,7 +228,7 @@ func TestAServerThatIsNoIronic(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(body)) }))
 			defer server.Close()
 			code, out, errOut := command(t, "", "-endpoint", server.URL, "-node", "node-1")
-			require.Equal(t, exitFailed, code)
+			require.Equal(t, program.Failed, code)
 			require.Empty(t, out)
 			require.Contains(t, errOut, "reconcile: node-1 has not come to active: ask for the API's versions: ")
 		})

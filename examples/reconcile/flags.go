@@ -11,11 +11,10 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
 )
-
-var errHelp = flag.ErrHelp
 
 type options struct {
 	demo     bool // no flag was given
@@ -47,27 +46,27 @@ func parseFlags(args []string, getenv func(string) string, errOut io.Writer) (op
 		g     = given{options: options{patience: defaultPatience}}
 		flags = g.flags()
 	)
-	if err := flags.Parse(args); err != nil {
+	if err := program.Parse(flags, args, errOut); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			printUsage(flags, errOut)
+			printGoals(errOut)
 		}
 		return options{}, err
 	}
 	switch {
-	case flags.NArg() > 0:
-		return options{}, fmt.Errorf("there is no argument %q: all is said with flags", flags.Arg(0))
 	case flags.NFlag() == 0:
 		return options{demo: true}, nil
 	case g.endpoint == "":
-		return options{}, errors.New("the flags are for a real Ironic: name it with -endpoint URL")
+		return options{}, program.Usagef("the flags are for a real Ironic: name it with -endpoint URL")
 	}
-	return g.check(getenv)
+	opts, err := g.check(getenv)
+	if err != nil {
+		return options{}, program.Usagef("%w", err)
+	}
+	return opts, nil
 }
 
 func (g *given) flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("reconcile", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
 	flags.StringVar(&g.endpoint, "endpoint", "",
 		"the `URL` of an Ironic without authentication; without flags a fake one is asked")
 	flags.StringVar(&g.node, "node", "", "the `NAME` or UUID of the node")
@@ -86,12 +85,9 @@ func (g *given) flags() *flag.FlagSet {
 	return flags
 }
 
-func printUsage(flags *flag.FlagSet, out io.Writer) {
-	fmt.Fprintln(out, "usage: reconcile [-endpoint URL -node NAME -goal GOAL ...]")
-	flags.SetOutput(out)
-	flags.PrintDefaults()
+func printGoals(out io.Writer) {
 	fmt.Fprintln(out, "the goals:")
-	for _, goal := range plan.AllGoals() {
+	for goal := range plan.AllGoals() {
 		fmt.Fprintln(out, " ", goal)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
@@ -33,7 +34,7 @@ func TestBadUsageIsToldInOneLine(t *testing.T) {
 		want string
 	}{
 		"an unknown flag":        {with("-password", "x"), "flag provided but not defined: -password"},
-		"an argument":            {with("node-2"), `there is no argument "node-2": all is said with flags`},
+		"an argument":            {with("node-2"), `unexpected argument "node-2": want flags alone, see -h`},
 		"no endpoint":            {[]string{"-node", "node-1"}, "the flags are for a real Ironic: name it with -endpoint URL"},
 		"an endpoint without //": {at("ironic:6385"), "is not a URL such as http://127.0.0.1:6385"},
 		"an unknown scheme":      {at("ftp://ironic"), "is not a URL such as"},
@@ -69,7 +70,7 @@ func TestBadUsageIsToldInOneLine(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			code, out, errOut := command(t, "", test.args...)
-			require.Equal(t, exitUsage, code)
+			require.Equal(t, program.Usage, code)
 			require.Empty(t, out)
 			require.Contains(t, errOut, test.want)
 			require.Equal(t, 1, strings.Count(errOut, "\n"))
@@ -96,7 +97,7 @@ func TestWhatGoesWithAVerbIsSent(t *testing.T) {
 			code, out, errOut := command(t, "", "-endpoint", ironic.url(), "-node", "node-1", "-poll", "1ms",
 				"-goal", test.goal, test.flag, file(t, test.text))
 			require.Empty(t, errOut)
-			require.Equal(t, exitGood, code, out)
+			require.Equal(t, program.Good, code, out)
 			require.Len(t, ironic.accepted, 1)
 			sent, err := json.Marshal(ironic.accepted[0])
 			require.NoError(t, err)
@@ -110,14 +111,14 @@ func TestWhatIsMissingOnTheWayIsNotSent(t *testing.T) {
 	ironic := startFake(t, machine.Node{State: states.ServiceFail}, func(f *fake) { f.table = states.Bobcat.Table() })
 	args := []string{"-endpoint", ironic.url(), "-node", "node-1", "-poll", "1ms", "-retries", "1"}
 	code, _, errOut := command(t, "", args...)
-	require.Equal(t, exitFailed, code)
+	require.Equal(t, program.Failed, code)
 	require.Equal(t, "reconcile: node-1 has not come to active (last seen in service failed): "+
 		"service needs service steps: name a file with -service-steps FILE\n", errOut)
 	require.Empty(t, ironic.verbs())
 
 	args = append(args, "-service-steps", file(t, `[{"interface": "deploy", "step": "a"}]`))
 	code, _, errOut = command(t, "", args...)
-	require.Equal(t, exitGood, code, errOut)
+	require.Equal(t, program.Good, code, errOut)
 	require.Equal(t, []string{"service"}, ironic.verbs())
 }
 
@@ -127,10 +128,10 @@ func TestThePasswordIsNotPrinted(t *testing.T) {
 		change func(*fake)
 		code   int
 	}{
-		"when all goes well":      {func(*fake) {}, exitGood},
-		"when Ironic repeats it":  {func(f *fake) { f.refuse("rescue", answer{status: 400, fault: "not so: " + password}) }, exitFailed},
-		"in a last error":         {func(f *fake) { f.node.LastError = "no user " + password }, exitGood},
-		"in maintenance's reason": {func(f *fake) { f.maintenance = "password " + password }, exitFailed},
+		"when all goes well":      {func(*fake) {}, program.Good},
+		"when Ironic repeats it":  {func(f *fake) { f.refuse("rescue", answer{status: 400, fault: "not so: " + password}) }, program.Failed},
+		"in a last error":         {func(f *fake) { f.node.LastError = "no user " + password }, program.Good},
+		"in maintenance's reason": {func(f *fake) { f.maintenance = "password " + password }, program.Failed},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +153,7 @@ func TestWhatIronicSaysIsOneLine(t *testing.T) {
 func TestNoGoalNeedsMoreThanIsAskedFor(t *testing.T) {
 	policies := []plan.Policy{{}, {MayDestroy: true}, {MayAbort: true}, {MayAbort: true, MayDestroy: true}}
 	for series := range states.AllSeries() {
-		for _, goal := range plan.AllGoals() {
+		for goal := range plan.AllGoals() {
 			for state := range series.Table().States().All() {
 				for _, policy := range policies {
 					for work := range policy.Retries {

@@ -12,53 +12,37 @@
 // It looks again, and asks the plan again, when Ironic answers 409 (the node is
 // locked) or 503 (it has no time), and gives up at any other error.
 //
-// The exit status is 0 when the goal is reached, 1 when it is not, and 2 when the
-// command was used wrongly.
+// The exit status is 0 when the goal is reached, 1 when it is not, 2 when the
+// command was used wrongly, and 130 or 143 when it was ended by Ctrl-C or SIGTERM.
 package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/machine/plan"
 )
 
-const (
-	exitGood = iota
-	exitFailed
-	exitUsage
-)
-
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	program.Main("reconcile", func(ctx context.Context, args []string, out, errOut io.Writer) error {
+		return run(ctx, args, os.Getenv, out, errOut)
+	})
 }
 
-func run(ctx context.Context, args []string, getenv func(string) string, out, errOut io.Writer) int {
+func run(ctx context.Context, args []string, getenv func(string) string, out, errOut io.Writer) error {
 	opts, err := parseFlags(args, getenv, errOut)
 	switch {
-	case errors.Is(err, errHelp):
-		return exitGood
 	case err != nil:
-		fmt.Fprintln(errOut, "reconcile:", err)
-		return exitUsage
+		return err
 	case opts.demo:
-		err = runDemo(ctx, out)
+		return runDemo(ctx, out)
 	default:
-		err = reconcile(ctx, opts, out)
+		return reconcile(ctx, opts, out)
 	}
-	if err != nil {
-		fmt.Fprintln(errOut, "reconcile:", err)
-		return exitFailed
-	}
-	return exitGood
 }
 
 // reconcile brings the node of the options to their goal. An error is the reason

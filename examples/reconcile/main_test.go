@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,12 +12,23 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/ironstate/ironstate/internal/program"
+	"github.com/ironstate/ironstate/internal/program/programtest"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if !programtest.Main(main) {
+		goleak.VerifyTestMain(m)
+	}
+}
+
+func TestTheProgramEndsWellWhateverEndsIt(t *testing.T) {
+	ironic := startFake(t, machine.Node{State: states.Enroll}, func(f *fake) { f.delay = time.Hour })
+	programtest.CheckEnds(t, "-endpoint", ironic.url(), "-node", "node-1", "-poll", "1ms")
+}
 
 // command runs the program and returns its exit status and what it printed.
 func command(t *testing.T, password string, args ...string) (code int, out, errOut string) {
@@ -26,7 +38,9 @@ func command(t *testing.T, password string, args ...string) (code int, out, errO
 		return password
 	}
 	var o, e bytes.Buffer
-	code = run(t.Context(), args, getenv, &o, &e)
+	code = program.Run("reconcile", args, &o, &e, func(ctx context.Context, args []string, out, errOut io.Writer) error {
+		return run(ctx, args, getenv, out, errOut)
+	})
 	return code, o.String(), e.String()
 }
 
@@ -87,7 +101,7 @@ var (
 func TestWithoutFlagsANodeBecomesActive(t *testing.T) {
 	code, out, errOut := command(t, "")
 	require.Empty(t, errOut)
-	require.Equal(t, exitGood, code)
+	require.Equal(t, program.Good, code)
 	out = length.ReplaceAllString(clock.ReplaceAllString(out, "TIME        "), "in SOME TIME.")
 	require.Equal(t, strings.TrimPrefix(`
 A built-in Ironic; the node is locked once, the server busy once, and the first deployment fails.
@@ -125,7 +139,7 @@ func TestWithFlagsAnotherIronicIsAsked(t *testing.T) {
 			code, out, errOut := command(t, "", "-endpoint", ironic.url()+endpoint, "-node", ironic.uuid,
 				"-goal", "available", "-may-destroy", "-poll", "1ms", "-api", "1.81")
 			require.Empty(t, errOut)
-			require.Equal(t, exitGood, code)
+			require.Equal(t, program.Good, code)
 			require.Contains(t, out, "asked in 1.81 as a server of 2026.2")
 			require.Equal(t, []string{"deleted"}, ironic.verbs())
 			require.Equal(t, states.Available, ironic.state())
@@ -135,9 +149,9 @@ func TestWithFlagsAnotherIronicIsAsked(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	code, out, errOut := command(t, "", "-h")
-	require.Equal(t, exitGood, code)
+	require.Equal(t, program.Good, code)
 	require.Empty(t, out)
-	require.Contains(t, errOut, "usage: reconcile")
+	require.Contains(t, errOut, "usage of reconcile:")
 	require.Contains(t, errOut, "-clean-steps FILE")
 	require.Contains(t, errOut, "serviced")
 }
@@ -146,8 +160,8 @@ func TestAnInterruptEndsIt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errOut bytes.Buffer
-	require.Equal(t, exitFailed, run(ctx, nil, func(string) string { return "" }, &out, &errOut))
-	require.Equal(t, "reconcile: node-1 has not come to active: context canceled\n", errOut.String())
+	require.EqualError(t, run(ctx, nil, func(string) string { return "" }, &out, &errOut),
+		"node-1 has not come to active: context canceled")
 }
 
 func TestAnInterruptEndsAWait(t *testing.T) {
@@ -162,6 +176,5 @@ func TestAnInterruptEndsAWait(t *testing.T) {
 	}()
 	var out, errOut bytes.Buffer
 	args := []string{"-endpoint", ironic.url(), "-node", "node-1", "-poll", "1h"}
-	require.Equal(t, exitFailed, run(ctx, args, func(string) string { return "" }, &out, &errOut))
-	require.Equal(t, "reconcile: node-1 has not come to active (last seen in enroll): context canceled\n", errOut.String())
+	require.ErrorIs(t, run(ctx, args, func(string) string { return "" }, &out, &errOut), context.Canceled)
 }

@@ -39,7 +39,7 @@ func (r *report) step(node seen, step plan.Step) {
 			r.note("last error: " + r.fault)
 		}
 	}
-	sent := int(step.Progress.Requests)
+	sent := step.Progress.Requests()
 	all := sent + step.Left
 	if step.Action == plan.Send {
 		all--
@@ -60,7 +60,7 @@ func describe(node seen, step plan.Step) string {
 		return text + ", in maintenance"
 	case step.Action == plan.Send && step.Work != plan.NoWork:
 		text += " to start " + step.Work.String()
-		if tried := step.Progress.Tried[step.Work]; tried > 1 {
+		if tried := step.Progress.Tried(step.Work); tried > 1 {
 			text += fmt.Sprintf(", try %d", tried)
 		}
 	case step.Action == plan.Wait && step.Call:
@@ -79,7 +79,7 @@ func (r *report) refused(err error, wait time.Duration) {
 
 func (r *report) reached(node string, goal plan.Goal, progress plan.Progress) {
 	fmt.Fprintf(r.out, "\n%s has come to %v; requests accepted: %d, refused for a while: %d, in %.1fs.\n",
-		node, goal, progress.Requests, r.refusals, time.Since(r.began).Seconds())
+		node, goal, progress.Requests(), r.refusals, time.Since(r.began).Seconds())
 }
 
 func (r *report) note(text string) {

@@ -1,19 +1,35 @@
 package main
 
 import (
+	"context"
 	"flag"
-	"fmt"
-	"os"
+	"io"
 	"testing"
+
+	"github.com/ironstate/ironstate/internal/program"
 )
 
-func main() {
+func main() { program.Main("bench", run) }
+
+// run leaves a benchmark behind when its context ends: nothing but the end of the
+// process ends one.
+func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	testing.Init()
-	count := flag.Int("count", 5, "runs, of which the medians are printed")
-	each := flag.String("benchtime", "300ms", "time or iterations of each benchmark, as go test takes it")
-	flag.Parse()
-	if err := report(os.Stdout, *count, *each); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	count := flags.Int("count", 5, "runs, of which the medians are printed, 1 to 1000")
+	each := flags.String("benchtime", "300ms", "time or iterations of each benchmark, as go test takes it")
+	if err := program.Parse(flags, args, errOut); err != nil {
+		return err
+	}
+	if err := program.Between("count", *count, 1, 1000); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- report(out, *count, *each) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/machine"
 )
 
@@ -103,18 +104,15 @@ var page = template.Must(template.New("").Parse(`| | machine | looplab/fsm {{.Lo
 Measured on {{.Date}} with {{.Go}} on {{.CPU}} ({{.Cores}} cores), median of {{.Count}}: one event of a node's
 life, or the making of a machine. "Times faster" is against the faster of looplab and stateless as its
 NewStateMachine makes it, which both take concurrent events one at a time; stateless in immediate mode
-leaves that to the caller. Apply is set against the peers' Fire. The peers do not read the clock for
-a transition; a Machine with hooks does, and is given a clock that stands still but in the third row. A Node is
-{{.Node}} bytes, a Machine without hooks {{.Machine}}.
+leaves that to the caller. Apply is set against the peers' Fire. The peers do not read the clock for a
+transition; a Machine with hooks does, and is given one that stands still but in the third row.
+A Node is {{.Node}} bytes, a Machine without hooks {{.Machine}}.
 `))
 
 // report prints the figures of the suite.
 func report(out io.Writer, count int, benchtime string) error {
-	if count < 1 {
-		return fmt.Errorf("-count %d: want 1 or more", count)
-	}
 	if err := flag.Set("test.benchtime", benchtime); err != nil {
-		return fmt.Errorf("-benchtime: %w", err)
+		return program.Usagef("-benchtime: %w", err)
 	}
 	m, err := measure(count)
 	if err != nil {

@@ -63,17 +63,17 @@ var OnPurpose = []Purpose{
 			"in clean failed, target available, with last error",
 			"in clean failed, target manageable, with last error",
 		},
-		"a manual cleaning keeps its target to the end, also when its conductor dies",
+		"A manual cleaning keeps its target to the end, also when its conductor dies",
 	},
 	{
 		stepsName,
 		Difference{"a step that waits, in cleaning to manageable", "in clean wait, target available", "in clean wait, target manageable"},
-		"since 2023.2 Ironic has built-in steps that fire without the target of a manual cleaning, which then ends in available",
+		"Since 2023.2 Ironic has built-in steps that fire without the target of a manual cleaning, which then ends in available",
 	},
 	{
 		stepsName,
 		Difference{"a step that has waited, in clean wait to manageable", "in cleaning, target available", "in cleaning, target manageable"},
-		"as above",
+		"Since 2023.2 Ironic has built-in steps that fire without the target of a manual cleaning, which then ends in available",
 	},
 	{
 		powerName,

@@ -3,6 +3,7 @@ package lockstep
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 
 	"github.com/ironstate/ironstate/machine"
@@ -20,8 +21,8 @@ var factCases = []struct {
 	{"nothing", nil, plan.Facts{}},
 	{"maintenance", columns{"maintenance": 1}, plan.Facts{Maintenance: true}},
 	{
-		"maintenance for a power failure", columns{"maintenance": 1, "fault": plan.PowerFault},
-		plan.Facts{Maintenance: true, Fault: plan.PowerFault},
+		"maintenance for a power failure", columns{"maintenance": 1, "fault": "power failure"},
+		plan.Facts{Maintenance: true, Fault: "power failure"},
 	},
 	{
 		"maintenance for a clean failure", columns{"maintenance": 1, "fault": "clean failure"},
@@ -72,11 +73,57 @@ func compareFacts(ctx context.Context, i *Ironic) (Comparison, error) {
 			c.compare(status == http.StatusAccepted, step.Action == plan.Send, "%s in %v with %s is sent", r.verb, r.from, f.name)
 		}
 	}
+	if err := c.compareDeletion(ctx, i); err != nil {
+		return c, err
+	}
 	return c, c.compareCleaning(ctx, i)
 }
 
+// compareDeletion deletes the record of a manageable node with an instance,
+// protected and neither, in maintenance and not, and compares with whether
+// [plan.Next] finds it deletable.
+func (c *Comparison) compareDeletion(ctx context.Context, i *Ironic) error {
+	const instance = "2f3a9e0c-7d3b-4a49-8f5e-3c1b6f0d7a11"
+	for _, maintenance := range []bool{false, true} {
+		for _, f := range []struct {
+			set   columns
+			facts plan.Facts
+		}{
+			{columns{}, plan.Facts{}},
+			{columns{"instance_uuid": instance}, plan.Facts{Associated: true}},
+			{columns{"protected": 1}, plan.Facts{Protected: true}},
+		} {
+			uuid, err := i.newNode(ctx, Done)
+			if err != nil {
+				return err
+			}
+			set := rest(inState(states.Manageable))
+			maps.Copy(set, f.set)
+			set["maintenance"], f.facts.Maintenance = maintenance, maintenance
+			if _, err := i.database.write(uuid, set); err != nil {
+				return err
+			}
+			answer, err := i.Client.Delete(ctx, Series.MaxAPIVersion(), uuid)
+			if err != nil {
+				return err
+			}
+			step, err := nextWith(states.Manageable, plan.Deletable, f.facts)
+			if err != nil {
+				return err
+			}
+			c.compare(answer.Status == http.StatusNoContent, step.Action == plan.Done, "a node with %+v is deleted", f.facts)
+			if answer.Status != http.StatusNoContent { // the instance is to be free for the next node
+				if _, err := i.database.write(uuid, rest(inState(states.Manageable))); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
 func nextWith(from states.State, goal plan.Goal, facts plan.Facts) (plan.Step, error) {
-	policy := plan.Policy{MayDestroy: true, Retries: plan.Counts{plan.Cleaning: 1}}
+	policy := plan.Policy{MayDestroy: true, Retries: plan.Retries{plan.Cleaning: 1}}
 	wish := plan.Wish{Goal: goal, Version: Series.MaxAPIVersion(), Policy: policy, Facts: facts}
 	return plan.Next(Series.Table(), machine.Node{State: from}, wish)
 }
@@ -89,9 +136,7 @@ func (i *Ironic) requestWith(ctx context.Context, from states.State, set columns
 		return 0, err
 	}
 	all := rest(inState(from))
-	for column, value := range set {
-		all[column] = value
-	}
+	maps.Copy(all, set)
 	if _, err := i.database.write(uuid, all); err != nil {
 		return 0, err
 	}

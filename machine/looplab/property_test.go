@@ -12,6 +12,7 @@ import (
 	"github.com/ironstate/ironstate/machine/looplab"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/states/statestest"
+	"github.com/ironstate/ironstate/states/statestest/rapidstates"
 )
 
 // four is one node four times over.
@@ -67,7 +68,7 @@ func TestMachineApplyAndLooplabAgree(t *testing.T) {
 	for series := range states.AllSeries() {
 		t.Run(series.String(), func(t *testing.T) {
 			table := series.Table()
-			walks := statestest.Wander(table)
+			walks := rapidstates.Wander(table)
 			rapid.Check(t, func(t *rapid.T) {
 				walk := walks.Draw(t, "walk")
 				f := newFour(t, table, walk[0].From)
@@ -83,9 +84,9 @@ func TestMachineApplyAndLooplabAgree(t *testing.T) {
 func TestMachineApplyAndLooplabAgreeOnInputs(t *testing.T) {
 	texts := rapid.SampledFrom([]string{"", "", "no answer", "no disk"})
 	rapid.Check(t, func(t *rapid.T) {
-		table := statestest.Series().Draw(t, "series").Table()
-		walk := statestest.Wander(table).Draw(t, "walk")
-		targets := rapid.OneOf(rapid.Just(states.NoState), statestest.StateIn(table.Stable()), statestest.State())
+		table := rapidstates.Series().Draw(t, "series").Table()
+		walk := rapidstates.Wander(table).Draw(t, "walk")
+		targets := rapid.OneOf(rapid.Just(states.NoState), rapidstates.StateIn(table.Stable()), rapidstates.State())
 		f := newFour(t, table, walk[0].From)
 		for _, step := range walk {
 			f.fire(t, machine.Input{

@@ -3,6 +3,7 @@
 package plan_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,12 +20,12 @@ var (
 	sinkState  states.State
 )
 
-// answers has a state for each kind of answer to the goal Active.
+// answers has a state for each action towards the goal Active.
 var answers = map[string]states.State{
 	"send": states.Available, "wait": states.Deploying, "done": states.Active, "blocked": states.DeployFail,
 }
 
-// BenchmarkNext has the table's own lookup beside it.
+// BenchmarkNext has the table's own lookup for comparison.
 func BenchmarkNext(b *testing.B) {
 	b.Run("table", func(b *testing.B) {
 		event := states.EventDeploy
@@ -35,7 +36,7 @@ func BenchmarkNext(b *testing.B) {
 	})
 	for name, state := range answers {
 		b.Run(name, func(b *testing.B) {
-			n, wish := node(state), plan.Wish{Version: newest, Goal: plan.Active}
+			n, wish := node(state), plan.Wish{Version: newest, Goal: plan.Active, Facts: plan.Facts{Retired: true, Associated: true}}
 			b.ReportAllocs()
 			for b.Loop() {
 				sinkStep, _ = plan.Next(latest, n, wish)
@@ -73,10 +74,17 @@ func BenchmarkExplain(b *testing.B) {
 }
 
 func TestAnswersDoNotAllocate(t *testing.T) {
-	for s := range latest.States().All() {
-		for _, goal := range plan.AllGoals() {
-			wish := plan.Wish{Version: newest, Goal: goal, Policy: plan.Policy{MayAbort: true}}
-			require.Zero(t, testing.AllocsPerRun(10, func() { sinkStep, _ = plan.Next(latest, node(s), wish) }))
+	facts := []plan.Facts{
+		{}, {Maintenance: true}, {Maintenance: true, Fault: "power failure"}, {Protected: true}, {Retired: true},
+		{Associated: true}, {Reserved: true}, {NoAutomatedClean: true}, {Retired: true, NoAutomatedClean: true},
+	}
+	all := append(slices.Collect(latest.States().All()), states.UnknownState)
+	for _, s := range all {
+		for goal := range plan.AllGoals() {
+			for _, f := range facts {
+				wish := plan.Wish{Version: newest + 1, Goal: goal, Policy: plan.Policy{MayAbort: true}, Facts: f}
+				require.Zero(t, testing.AllocsPerRun(10, func() { sinkStep, _ = plan.Next(latest, node(s), wish) }))
+			}
 		}
 		now := machine.Node{State: s, LastError: "no power"}
 		require.Zero(t, testing.AllocsPerRun(10, func() {

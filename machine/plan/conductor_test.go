@@ -10,31 +10,32 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A turn says what kind of move it is that a conductor, or the person whom a hold
-// waits for, makes.
-type turn uint8
+// A kind is the kind of a transition that the conductor makes, or the person for
+// whom held work waits.
+type kind uint8
 
 const (
-	goes    turn = iota // the work goes on or ends well, a person says unhold
-	fails               // the work fails, times out or dies with its conductor
-	forgets             // a step of its own makes the conductor forget that cleaning is manual
-	strange             // the work ends elsewhere, or goes on after it failed
+	success    kind = iota // the work goes on or succeeds, or the person lets it go on
+	failure                // the work fails, times out or dies with its conductor
+	forgetting             // a hold or wait step makes the conductor forget that a cleaning is manual
+	unexpected             // the work ends in another state than it leads to, or goes on after it failed
 )
 
-type move struct {
-	turn
-	to spot
+type transition struct {
+	kind
+	to observation
 }
 
-// A spot is where a node is; the text of an error does not matter.
-type spot struct {
+// An observation is what the API shows of a node; the text of an error does not
+// matter.
+type observation struct {
 	state, target states.State
 	failed        bool // the node has a last error
 }
 
-func spotOf(n machine.Node) spot { return spot{n.State, n.Target, n.LastError != ""} }
+func observe(n machine.Node) observation { return observation{n.State, n.Target, n.LastError != ""} }
 
-func (s spot) node() machine.Node {
+func (s observation) node() machine.Node {
 	n := machine.Node{State: s.state, Target: s.target}
 	if s.failed {
 		n.LastError = "it broke"
@@ -42,38 +43,39 @@ func (s spot) node() machine.Node {
 	return n
 }
 
-// sound returns the spot without a last error.
-func (s spot) sound() spot { return spot{state: s.state, target: s.target} }
+// withoutError returns the observation without a last error.
+func (s observation) withoutError() observation { return observation{state: s.state, target: s.target} }
 
-// A conductor knows all that may happen to a node without a request of ours.
+// A conductor is a model of Ironic: all that may happen to a node, with a request of
+// ours and without.
 type conductor struct {
 	t       *testing.T
 	table   *states.Table
-	known   map[spot][]move
+	known   map[observation][]transition
 	answers map[request]states.Event
 }
 
 func newConductor(t *testing.T, table *states.Table) *conductor {
-	return &conductor{t: t, table: table, known: make(map[spot][]move), answers: make(map[request]states.Event)}
+	return &conductor{t: t, table: table, known: make(map[observation][]transition), answers: make(map[request]states.Event)}
 }
 
-func (c *conductor) moves(s spot) []move {
-	moves, ok := c.known[s]
+func (c *conductor) transitions(s observation) []transition {
+	transitions, ok := c.known[s]
 	if !ok {
-		moves = c.find(s)
-		c.known[s] = moves
+		transitions = c.find(s)
+		c.known[s] = transitions
 	}
-	return moves
+	return transitions
 }
 
-func (c *conductor) find(s spot) []move {
+func (c *conductor) find(s observation) []transition {
 	n := s.node()
-	var moves []move
-	add := func(turn turn, to machine.Node) {
-		moves = append(moves, move{turn, spotOf(to)})
-		if turn == goes && isCleaning(to.State) && to.Target == states.Manageable {
+	var transitions []transition
+	add := func(kind kind, to machine.Node) {
+		transitions = append(transitions, transition{kind, observe(to)})
+		if kind == success && isCleaning(to.State) && to.Target == states.Manageable {
 			to.Target = c.table.Target(to.State)
-			moves = append(moves, move{forgets, spotOf(to)})
+			transitions = append(transitions, transition{forgetting, observe(to)})
 		}
 	}
 	for event := range states.AllEvents() {
@@ -82,55 +84,54 @@ func (c *conductor) find(s spot) []move {
 			text = "it broke"
 		}
 		if to, err := n.Report(c.table, event, text); err == nil {
-			add(c.turnOf(s, event), to)
+			add(c.kindOf(s, event), to)
 		}
 	}
 	if to, err := n.Request(c.table, "unhold", c.table.Series().MaxAPIVersion()); err == nil {
-		add(goes, to)
+		add(success, to)
 	}
-	return moves
+	return transitions
 }
 
 func isCleaning(s states.State) bool {
 	return states.SetOf(states.Cleaning, states.CleanWait, states.CleanHold).Has(s)
 }
 
-// turnOf says which kind of move a report is.
-func (c *conductor) turnOf(s spot, event states.Event) turn {
+// kindOf returns the kind of a report.
+func (c *conductor) kindOf(s observation, event states.Event) kind {
 	phase := c.table.Phase(s.state)
 	_, canBeManual := c.table.Next(states.Cleaning, states.EventManage)
 	switch event {
 	case states.EventFail, states.EventError:
-		return fails
+		return failure
 	case states.EventManage:
 		if canBeManual && s.target == states.Manageable {
-			return goes
+			return success
 		}
-		return strange
+		return unexpected
 	case states.EventWait, states.EventHold, states.EventResume:
 		if phase == states.PhaseResting || phase == states.PhaseFailed {
-			return strange
+			return unexpected
 		}
-		return goes
+		return success
 	case states.EventClean:
-		if s.state != states.Deleting { // a row of Kilo's that nobody's request or work uses
-			return strange
+		if s.state != states.Deleting { // Kilo has a row for which there is no request and no work
+			return unexpected
 		}
-		return goes
+		return success
 	default:
-		return goes
+		return success
 	}
 }
 
-// A request is what may be sent to a node in a state at an API version.
+// A request is a verb sent to a node in a state at an API version.
 type request struct {
 	from    states.State
 	verb    string
 	version states.APIVersion
 }
 
-// ask returns the event that the API answers a request with, NoEvent for a
-// refusal.
+// ask returns the event that the API takes a request for, NoEvent if it refuses.
 func (c *conductor) ask(r request) states.Event {
 	event, ok := c.answers[r]
 	if !ok {
@@ -141,7 +142,7 @@ func (c *conductor) ask(r request) states.Event {
 }
 
 // send has the API take a request, and fails the test where it refuses.
-func (c *conductor) send(s spot, verb string, v states.APIVersion) spot {
+func (c *conductor) send(s observation, verb string, v states.APIVersion) observation {
 	if c.ask(request{s.state, verb, v}) == states.NoEvent {
 		require.Fail(c.t, "the API refuses a request", "%v at %v: %q in %v", c.table.Series(), v, verb, s.state)
 	}
@@ -149,29 +150,29 @@ func (c *conductor) send(s spot, verb string, v states.APIVersion) spot {
 	if err != nil {
 		require.NoError(c.t, err)
 	}
-	return spotOf(to)
+	return observe(to)
 }
 
 // starts returns every state with every stored target and none. Below the highest
 // API version, and where the policy permits one thing and not the other, it leaves
 // out targets that the plan does not look at: see
 // TestTheStoredTargetCountsInCleaningAlone.
-func (c *conductor) starts(wish plan.Wish) []spot {
+func (c *conductor) starts(wish plan.Wish) []observation {
 	every := wish.Version == c.table.Series().MaxAPIVersion() && wish.Policy.MayAbort == wish.Policy.MayDestroy
-	var all []spot
+	var all []observation
 	for s := range c.table.States().All() {
-		all = append(all, spot{state: s})
+		all = append(all, observation{state: s})
 		if !every && !isCleaning(s) {
 			continue
 		}
 		for target := range c.table.Stable().All() {
-			all = append(all, spot{state: s, target: target})
+			all = append(all, observation{state: s, target: target})
 		}
 	}
 	return all
 }
 
-// policies returns every policy that has a number of retries for all work.
+// policies returns every policy with a number of retries for each kind of work.
 func policies(retries uint8) []plan.Policy {
 	var all []plan.Policy
 	for n := range 4 {

@@ -1,8 +1,6 @@
-// Package plan answers what clients of Ironic ask of a node's provision state:
-// what to do next to bring the node where it is wanted ([Next]), what has become
-// of a request ([Outcome]), what happened between two looks ([Explain]), and how
-// one gets from here to there ([Path], [AllPaths], [CoverStates],
-// [CoverTransitions]).
+// Package plan decides what to do next with a node, and says what came of it, for
+// clients of Ironic's API: the next step towards a goal ([Next]), the result of a
+// request ([Outcome]), and the likely history between two observations ([Explain]).
 //
 //	wish := plan.Wish{Goal: plan.Active, Version: 81}
 //	for {
@@ -12,86 +10,85 @@
 //		switch step.Action {
 //		case plan.Send:
 //			// PUT {"target": step.Verb}, with the field that step.With names, at
-//			// version step.Version. If it is refused, keep the old progress.
+//			// version step.Version. If the API refuses it, keep the old progress.
 //		case plan.Wait:
-//			// Look again later.
+//			// Get the node again later.
 //		case plan.Done, plan.Blocked:
-//			// Stop; step.Reason says what is in the way.
+//			// Stop; step.Reason says why.
 //		}
 //		wish.Progress = step.Progress // store it
-//		node, err = ...               // look again
+//		node, err = ...               // get the node again
 //	}
 //
-// Everything here is a pure function of its arguments, without I/O, goroutines
-// or a clock, and safe for concurrent use. What is worked out from a series'
-// table is kept from the first call on.
+// All functions are pure: they do no I/O, start no goroutine, read no clock, and may
+// be called from several goroutines. What they derive from a series' table is kept
+// after the first call.
 //
 // # Who moves a node
 //
-// A request is a verb that the API takes at the version in use,
-// [states.Table.Request]. It is sent where a node rests: in a stable or failed
-// state. Everywhere else it is not for the plan to move the node:
+// A request is a verb that the API takes at the version in use, see
+// [states.Table.Request]. The plan sends requests where a node rests, in a stable or
+// failed state. Elsewhere someone else moves the node:
 //
-//   - In an unstable state the conductor is at work. It ends with done, or with
-//     clean out of deleting and manage out of a manual cleaning; or it fails,
-//     which it also does when a wait times out or the conductor dies. A stored
-//     target counts in cleaning alone, where manageable makes it manual.
-//   - In a state that waits, the work goes on with a call from outside.
-//   - In a state that is held, a person lets the work go on. The plan does not,
-//     for the hold step was put there to stop it.
+//   - In an unstable state the conductor is at work. The work ends with the event
+//     done, or with clean out of deleting and manage out of a manual cleaning; or it
+//     fails, also by a timeout or the death of the conductor. The stored target
+//     matters in cleaning alone, where manageable makes the cleaning a manual one.
+//   - In a waiting state the work goes on with a call from outside.
+//   - In a held state a person lets the work go on. The plan does not, because
+//     someone put the hold step there.
 //
 // With Policy.MayAbort the plan ends work that waits or is held, by abort or, with
-// Policy.MayDestroy, by deleted: where the goal is no further from the state that
-// this leads to than from the one in which the work would end, and the same kind
-// of work is not needed later. A tear-down must come nearer. Work is ended once, and again
-// as often as it may be retried.
+// Policy.MayDestroy, by deleted. It does so if the goal is then no further away than
+// from the state in which the work would end, and if the same kind of work does not
+// have to be done later; a tear-down must come nearer to the goal. Work is ended
+// once, and again as often as it may be retried.
 //
-// What Ironic looks at beside the state is in [Facts]: maintenance, protected,
-// retired, a reservation, automated cleaning switched off. A request that it would
-// refuse for one of them is not sent, and the step's reason says why.
+// [Facts] are the fields beside the state for which Ironic refuses requests:
+// maintenance, protected, retired, a reservation. The plan does not send a request
+// that Ironic would refuse for one of them, and the step's reason says which.
 //
 // # The way to a goal
 //
-// The way is the one with the fewest requests if all work succeeds. It does not
-// use adopt, other than for [Adopted], or to bring a node from adopt failed to a
-// goal of a deployed node; and [Adopted] does not deploy.
+// The way has the fewest requests if all work succeeds. It has no adopt, except for
+// the goal [Adopted], and from adopt failed for the goals of a deployed node; and a
+// way to [Adopted] has no deployment.
 //
 // The way out of a failed state may do the failed work again: active in deploy
-// failed, or manage in clean failed when provide must follow. That is a retry,
-// and there are as many as Policy.Retries has; by default none, so that the plan
-// is blocked until a person has looked. A way that leaves the failed work be,
-// such as manage in inspect failed for a goal that is not [Inspected], is no
-// retry. Nor is the first manage out of enroll, whatever the last error says, for
-// the person who corrects the credentials of a node leaves it there. Work that is
-// started a second time without having been seen to fail counts as a retry too.
+// failed, or manage in clean failed if provide must follow. This is a retry. The
+// number of retries is in Policy.Retries; by default there are none, and the plan is
+// blocked until a person has looked at the node. A way that does not repeat the
+// failed work, such as manage in inspect failed for a goal other than [Inspected], is
+// no retry. The first manage out of enroll is no retry either, whatever the last
+// error is, because a node stays in enroll while a person corrects its credentials.
+// Work that is started a second time is a retry even if it was not observed to fail.
 //
 // # Workloads
 //
-// A node may carry a workload in active and in all states that are headed for
-// active or rescue, in these, and in error. A request destroys it:
+// A node may carry a workload in active, in rescue, in all states whose work leads to
+// one of these, and in error. These requests destroy it:
 //
-//   - deleted, wherever it is taken;
-//   - rebuild, but in deploy failed, where active and rebuild write again the
-//     image that has overwritten what was there;
-//   - manage in adopt failed, when cleaning must follow: the workload that was to
-//     be adopted is there, and Ironic erases it.
+//   - deleted, in every state;
+//   - rebuild, except in deploy failed, where the image has been overwritten already;
+//   - manage in adopt failed if cleaning must follow, which erases the workload that
+//     was to be adopted.
 //
-// Without Policy.MayDestroy none of these is sent; with it, only where no other
-// way leads to the goal. Rescue, service and abort leave the workload.
+// Without Policy.MayDestroy the plan sends none of these; with it, only where no other
+// way leads to the goal. Rescue, service and abort keep the workload.
 //
 // # Progress
 //
-// Whether an inspection was done since the wish was made cannot be told from a
-// node in manageable, so [Progress] remembers what was asked for and how often.
-// It is part of the wish, and the caller's to store. If it is lost, work is done
-// once more; nothing else depends on it but the count of retries.
+// The state manageable does not tell whether an inspection was done since the wish
+// was made. [Progress] therefore counts the requests and the tries. It is part of the
+// wish, and the caller stores it. If it is lost, work is done once more and retries
+// are counted from 0; nothing else depends on it.
 //
 // # What is proven
 //
-// A test plays every wish against every conductor: each series, each API version
-// with requests of its own, each goal, the policies, each state with each stored
-// target. It shows that the goal is reached from wherever there is a way, when
-// no work fails more often than it may be retried; that each request is one that
-// the API takes; that no play has endlessly many requests, whatever fails; and
-// that no workload is destroyed without permission.
+// A test explores every wish against every conductor: each series, each API version
+// that takes other requests than the one before, each goal, the policies, each state
+// with each stored target. It shows that the goal is reached wherever there is a way
+// and no work fails more often than it may be retried; that the API takes each
+// request; that no run has endlessly many requests, whatever fails; and that no
+// workload is destroyed without permission.
 package plan

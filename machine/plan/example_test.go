@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A loop that brings a node to a goal; here the server is the table.
+// A loop that brings a node to a goal. Here the table stands in for a server.
 func ExampleNext() {
 	table := states.Latest().Table()
 	node := machine.Node{State: states.Enroll}
@@ -22,14 +22,15 @@ func ExampleNext() {
 			panic(err)
 		}
 		fmt.Printf("%v: %v, %d left\n", node.State, step, step.Left)
-		event := states.EventDone
 		switch step.Action {
 		case plan.Send:
-			event, _ = states.ParseVerb(step.Verb)
-		case plan.Done, plan.Blocked:
+			node, err = node.Request(table, step.Verb, step.Version)
+		case plan.Wait:
+			node, err = node.Report(table, states.EventDone, "")
+		default:
 			return
 		}
-		if node, err = node.Apply(table, machine.Input{Event: event, Work: step.Action == plan.Send}); err != nil {
+		if err != nil {
 			panic(err)
 		}
 		wish.Progress = step.Progress
@@ -42,7 +43,7 @@ func ExampleNext() {
 	// manageable: done, 0 left
 }
 
-// A workload is destroyed, and failed work tried again, by permission alone.
+// Without permission no workload is destroyed, and no failed work is retried.
 func ExamplePolicy() {
 	table := states.Latest().Table()
 	ask := func(s states.State, policy plan.Policy) {
@@ -52,7 +53,7 @@ func ExamplePolicy() {
 	ask(states.Active, plan.Policy{})
 	ask(states.Active, plan.Policy{MayDestroy: true})
 	ask(states.CleanFail, plan.Policy{})
-	ask(states.CleanFail, plan.Policy{Retries: plan.Counts{plan.Cleaning: 1}})
+	ask(states.CleanFail, plan.Policy{Retries: plan.Retries{plan.Cleaning: 1}})
 	// Output:
 	// blocked: needs destroy, before deleted <nil>
 	// send deleted <nil>
@@ -60,9 +61,9 @@ func ExamplePolicy() {
 	// send manage <nil>
 }
 
-// What a program stores of a wish, next to the node.
+// A program stores its wish next to the node.
 func ExampleWish() {
-	wish := plan.Wish{Goal: plan.Rescued, Version: 81, Policy: plan.Policy{Retries: plan.Counts{plan.Rescue: 1}}}
+	wish := plan.Wish{Goal: plan.Rescued, Version: 81, Policy: plan.Policy{Retries: plan.Retries{plan.Rescue: 1}}}
 	step, err := plan.Next(states.Latest().Table(), machine.Node{State: states.Active}, wish)
 	if err != nil {
 		panic(err)
@@ -99,7 +100,7 @@ func ExampleOutcome() {
 		{State: states.Enroll, LastError: "the BMC does not answer"},
 	} {
 		result, err := plan.Outcome(table, before, "manage", now)
-		fmt.Println(result.Verdict, result.Reason, err)
+		fmt.Println(result.Verdict, result.LastError, err)
 	}
 	// Output:
 	// in progress  <nil>
@@ -123,39 +124,4 @@ func ExampleExplain() {
 	// cleaning --fail--> clean failed
 	// <nil>
 	// true observation 1: "verifying" cannot come after "available" in 2026.2; it can come after {enroll, verifying}
-}
-
-func ExamplePath() {
-	path, err := plan.Path(states.Latest().Table(), states.Active, states.Manageable)
-	for _, row := range path {
-		fmt.Println(row)
-	}
-	fmt.Println(err)
-	// Output:
-	// active --delete--> deleting
-	// deleting --clean--> cleaning
-	// cleaning --done--> available
-	// available --manage--> manageable
-	// <nil>
-}
-
-// A test of one's own machine that takes every transition of a series.
-func ExampleCoverTransitions() {
-	table := states.Kilo.Table()
-	walks, err := plan.CoverTransitions(table)
-	if err != nil {
-		panic(err)
-	}
-	taken := make(map[states.Transition]bool)
-	for _, walk := range walks {
-		node := machine.Node{State: walk[0].From}
-		for _, row := range walk {
-			if node, err = node.Apply(table, machine.Input{Event: row.Event}); err != nil {
-				panic(err)
-			}
-			taken[row] = true
-		}
-	}
-	fmt.Println(len(walks), "walk,", len(taken), "transitions")
-	// Output: 1 walk, 27 transitions
 }

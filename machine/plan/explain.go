@@ -1,44 +1,80 @@
 package plan
 
 import (
+	"errors"
+	"fmt"
+	"math"
 	"sync"
 
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
-// Explain returns what most likely happened to a node whose provision states
-// were seen by polling, with gaps: for each observation after the first, the
-// transitions since the one before, none where nothing need have happened.
-// [slices.Concat] makes one history of them.
+// ErrImpossible is matched by the error of [Explain] for states that cannot follow
+// one another, an [*ImpossibleError].
+var ErrImpossible = errors.New("impossible history")
+
+// ImpossibleError says which observed state cannot come after the one before it.
+// It matches [ErrImpossible].
+type ImpossibleError struct {
+	Series   states.Series
+	Index    int          // the index of To among the observations
+	From, To states.State // From is NoState where To is the first state observed
+	Before   states.Set   // the states from which To can be reached, To included; empty where the series lacks To
+}
+
+func (e *ImpossibleError) Error() string {
+	if e.Before.Len() == 0 {
+		return fmt.Sprintf("observation %d: %q is no state of %v", e.Index, e.To, e.Series)
+	}
+	return fmt.Sprintf("observation %d: %q cannot come after %q in %v; it can come after %v",
+		e.Index, e.To, e.From, e.Series, e.Before)
+}
+
+// Is reports whether target is [ErrImpossible].
+func (e *ImpossibleError) Is(target error) bool { return target == ErrImpossible }
+
+// Explain returns the most likely history of a node whose provision states were
+// observed by polling, with gaps: for each observation after the first, the
+// transitions since the one before. [slices.Concat] joins them to one history.
 //
-// The likeliest history is the one with the fewest transitions; of those, the one
-// in which the fewest end in failure or abort; of those, the one with the fewest
-// requests; of those, the one whose transitions come first in the table. So the
-// answer is always the same. Stored targets are not among what is seen: a cleaning
-// may have ended in available or in manageable.
+// The most likely history has the fewest transitions; among equals, the fewest
+// that end in failure or abort; then the fewest requests; then the transitions that
+// come first in the table. The answer is therefore always the same. Stored targets
+// are not observed: a cleaning may have ended in available or in manageable.
 //
-// The error is an [*ImpossibleError] for the first observation that cannot come
-// after those before it or that the table does not have, and
-// [machine.ErrNoTable].
+// For an observation of [states.UnknownState], from a server newer than the table,
+// there are no transitions. The next known state is explained from the last known
+// one.
+//
+// The error is [machine.ErrNoTable], or an [*ImpossibleError] for the first
+// observation that cannot come after those before it or that the table lacks.
 func Explain(t *states.Table, seen []states.State) ([][]states.Transition, error) {
 	if t == nil {
 		return nil, machine.ErrNoTable
 	}
 	paths := likelyPathsOf(t)
 	var gaps [][]states.Transition
+	from := states.NoState
 	for i, to := range seen {
-		if !t.States().Has(to) || i > 0 && paths[to].weight[seen[i-1]] == unreachable {
-			return nil, impossible(t, seen, i)
+		var path []states.Transition
+		if to != states.UnknownState {
+			if !paths.possible(t, from, to) {
+				return nil, paths.impossible(t, i, from, to)
+			}
+			if from != states.NoState {
+				path = paths[to].from(from)
+			}
+			from = to
 		}
 		if i > 0 {
-			gaps = append(gaps, paths[to].path(position(seen[i-1])))
+			gaps = append(gaps, path)
 		}
 	}
 	return gaps, nil
 }
 
-// likelyPaths has, for each state of a series, the likeliest paths to it.
+// likelyPaths has, for each state of a series, the most likely paths to it.
 type likelyPaths [maxStates]*shortestPaths
 
 var allLikelyPaths = make([]struct {
@@ -49,27 +85,83 @@ var allLikelyPaths = make([]struct {
 func likelyPathsOf(t *states.Table) *likelyPaths {
 	of := &allLikelyPaths[t.Series()]
 	of.once.Do(func() {
-		edges := edges(t)
 		for s := range t.States().All() {
-			of.paths[s] = newShortestPaths(edges, likelihood(t), position(s))
+			of.paths[s] = newShortestPaths(t, s)
 		}
 	})
 	return &of.paths
 }
 
-// impossible says why an observation is.
-func impossible(t *states.Table, seen []states.State, index int) error {
-	e := &ImpossibleError{Series: t.Series(), Index: index, To: seen[index]}
-	if index > 0 {
-		e.From = seen[index-1]
-	}
-	if !t.States().Has(e.To) {
+// possible reports whether a node can be observed in a state after another, which
+// is NoState if there is none.
+func (p *likelyPaths) possible(t *states.Table, from, to states.State) bool {
+	return t.States().Has(to) && (from == states.NoState || p[to].weight[from] != unreachable)
+}
+
+// impossible returns the error for an observation that is not possible.
+func (p *likelyPaths) impossible(t *states.Table, index int, from, to states.State) error {
+	e := &ImpossibleError{Series: t.Series(), Index: index, From: from, To: to}
+	if !t.States().Has(to) {
 		return e
 	}
-	for from := range t.States().All() {
-		if likelyPathsOf(t)[e.To].weight[from] != unreachable {
-			e.Before = e.Before.Union(states.SetOf(from))
+	for s := range t.States().All() {
+		if p.possible(t, s, to) {
+			e.Before = e.Before.Union(states.SetOf(s))
 		}
 	}
 	return e
+}
+
+// shortestPaths has the path of least weight from every state to one.
+type shortestPaths struct {
+	weight [maxStates]int64
+	next   [maxStates]states.Transition
+}
+
+// unreachable is the weight where there is no path.
+const unreachable int64 = math.MaxInt64
+
+// newShortestPaths weighs the paths to a state. Of two with equal weight, the one
+// with the earlier transition counts. The method is Bellman and Ford's.
+func newShortestPaths(t *states.Table, to states.State) *shortestPaths {
+	p := new(shortestPaths)
+	for s := range p.weight {
+		p.weight[s] = unreachable
+	}
+	p.weight[to] = 0
+	for changed := true; changed; {
+		changed = false
+		for row := range t.Transitions() {
+			after := p.weight[row.To]
+			if after != unreachable && after+weigh(t, row) < p.weight[row.From] {
+				p.weight[row.From], p.next[row.From] = after+weigh(t, row), row
+				changed = true
+			}
+		}
+	}
+	return p
+}
+
+// from returns the path of least weight from a state, which must have one.
+func (p *shortestPaths) from(s states.State) []states.Transition {
+	var path []states.Transition
+	for p.weight[s] > 0 {
+		path = append(path, p.next[s])
+		s = p.next[s].To
+	}
+	return path
+}
+
+// weigh returns the weight of a transition: what is counted in the highest bits
+// decides first.
+func weigh(t *states.Table, row states.Transition) int64 {
+	weight := int64(1) << 40
+	switch row.Event {
+	case states.EventFail, states.EventError, states.EventAbort:
+		weight += 1 << 20
+	}
+	if t.IsRequest(row) {
+		weight++
+	}
+	return weight
 }

@@ -2,41 +2,49 @@ package plan
 
 import "github.com/ironstate/ironstate/states"
 
-// Facts is what Ironic looks at beside a node's state when it takes or refuses a
-// request, in the terms of the node's record. The zero value: nothing stands in
-// the way. It is a value and may be shared freely. Source: provision in
-// ironic/api/controllers/v1/node.py, ironic/conductor/manager.py, deployments.py
-// and cleaning.py.
+// Facts are the fields of a node's record, beside its state, for which Ironic takes
+// or refuses a request. With the zero value nothing is refused. Facts are a value
+// and may be shared freely.
+//
+// Source: provision in ironic/api/controllers/v1/node.py; the methods that provision
+// calls and destroy_node in ironic/conductor/manager.py; deployments.py, cleaning.py
+// and utils.py beside it.
 type Facts struct {
 	// Maintenance is "maintenance": the node is not deployed, rebuilt, rescued,
-	// unrescued, cleaned by hand or serviced.
-	Maintenance bool
-	// Fault is "fault", the reason that Ironic has put the node into maintenance
-	// for; empty where it has not. [PowerFault] ends by itself.
-	Fault string
+	// unrescued, manually cleaned or serviced, and a failed service is not aborted.
+	// The other requests are taken, and its record can be deleted in any state. An
+	// operator may have provide refused too, with
+	// [conductor]allow_provisioning_in_maintenance, of which the API shows nothing.
+	Maintenance bool `json:"maintenance"`
+	// Fault is "fault": the reason for which Ironic itself has set Maintenance,
+	// otherwise empty. A "power failure" ends by itself, see [PowerFailure].
+	Fault string `json:"fault"`
 	// Protected is "protected": the node is not torn down, rebuilt or deleted.
-	Protected bool
-	// Retired is "retired": the node is not provided, and automated cleaning ends
-	// in manageable.
-	Retired bool
+	Protected bool `json:"protected"`
+	// Retired is "retired": the node is not provided, and its automated cleaning
+	// ends in manageable.
+	Retired bool `json:"retired"`
+	// Associated says that "instance_uuid" is not empty: the node's record is not
+	// deleted, unless it is in maintenance.
+	Associated bool `json:"associated"`
 	// Reserved says that "reservation" is not empty: the conductor is at work on
-	// the node, and answers 409.
-	Reserved bool
+	// the node and answers 409 (conflict).
+	Reserved bool `json:"reserved"`
 	// NoAutomatedClean says that automated cleaning is switched off, by the node's
-	// "automated_clean" or, where that is null, by the operator's configuration:
-	// provide leads to available at once.
-	NoAutomatedClean bool
+	// "automated_clean" or, where that is null, by the operator's configuration.
+	// Provide and a tear-down then lead to available without cleaning, after a
+	// tear-down even if the node is retired.
+	NoAutomatedClean bool `json:"no_automated_clean"`
 }
 
-// PowerFault is the fault of a node whose power state Ironic cannot read. Ironic
-// tries on, and ends the maintenance once it can.
-const PowerFault = "power failure"
+// powerFailure is the fault of a node whose power state Ironic cannot read.
+const powerFailure = "power failure"
 
-// obstacle returns why Ironic refuses a request for an event in a state, NoReason
+// obstacle returns why Ironic refuses a request for an event in a state, noReason
 // where it does not.
 func (f *Facts) obstacle(from states.State, e states.Event) Reason {
 	switch {
-	case f.Maintenance && f.Fault == PowerFault && refusedInMaintenance(from, e):
+	case f.Maintenance && f.Fault == powerFailure && refusedInMaintenance(from, e):
 		return PowerFailure
 	case f.Maintenance && refusedInMaintenance(from, e):
 		return InMaintenance
@@ -47,13 +55,12 @@ func (f *Facts) obstacle(from states.State, e states.Event) Reason {
 	case f.Reserved:
 		return Reserved
 	default:
-		return NoReason
+		return noReason
 	}
 }
 
 // refusedInMaintenance reports whether Ironic refuses a request while the node is
-// in maintenance. An operator may have provide refused as well, with
-// [conductor]allow_provisioning_in_maintenance, which is on by default.
+// in maintenance.
 func refusedInMaintenance(from states.State, e states.Event) bool {
 	switch e {
 	case states.EventDeploy, states.EventRebuild, states.EventRescue, states.EventUnrescue, states.EventClean, states.EventService:
@@ -63,4 +70,59 @@ func refusedInMaintenance(from states.State, e states.Event) bool {
 	default:
 		return false
 	}
+}
+
+// keepsRecord returns why Ironic refuses to delete the record of a node in a state
+// that permits it, noReason where it does not.
+func (f *Facts) keepsRecord() Reason {
+	switch {
+	case f.Protected:
+		return Protected
+	case f.Associated && !f.Maintenance:
+		return Associated
+	default:
+		return noReason
+	}
+}
+
+// applyFacts corrects the answer to a query that was given by the state alone.
+func (q *query) applyFacts() {
+	facts := &q.wish.Facts
+	if q.wish.Goal == Deletable {
+		switch keeps := facts.keepsRecord(); {
+		case keeps == Protected && q.step.Action != Wait, keeps == Associated && q.step.Action == Done:
+			q.replace(Blocked, keeps)
+			return
+		case facts.Maintenance && keeps == noReason:
+			q.replace(Done, noReason)
+			return
+		}
+	}
+	switch {
+	case q.step.Action == Send:
+		if reason := facts.obstacle(q.state, q.route.event); reason != noReason {
+			q.hold(reason)
+		}
+	case q.step.Action == Wait && q.state == states.Deleting && facts.Retired && !facts.NoAutomatedClean:
+		manageable := q.byAPI[q.wish.Version].route(q.wish.Goal, q.wish.Policy.MayDestroy, position(states.Manageable))
+		if manageable.left != noRoute {
+			q.step.Until, q.step.Left = states.Manageable, int(manageable.left)
+		}
+	}
+}
+
+// hold keeps a request back. The action is Wait where the reason passes by itself.
+func (q *query) hold(reason Reason) {
+	verb, with := q.step.Verb, q.step.With
+	if reason == PowerFailure || reason == Reserved {
+		q.replace(Wait, reason)
+	} else {
+		q.replace(Blocked, reason)
+	}
+	q.step.Verb, q.step.With = verb, with
+}
+
+// replace gives another answer, with the progress as it was.
+func (q *query) replace(action Action, reason Reason) {
+	*q.step = Step{Action: action, Reason: reason, Version: q.wish.Version, Progress: q.wish.Progress}
 }

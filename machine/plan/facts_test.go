@@ -11,9 +11,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestNextKnowsWhatElseDecides(t *testing.T) {
+func TestNextKnowsWhatIronicRefuses(t *testing.T) {
 	maintenance := plan.Facts{Maintenance: true}
-	noPower := plan.Facts{Maintenance: true, Fault: plan.PowerFault}
+	noPower := plan.Facts{Maintenance: true, Fault: "power failure"}
 	cleanFailure := plan.Facts{Maintenance: true, Fault: "clean failure"}
 	protected, retired := plan.Facts{Protected: true}, plan.Facts{Retired: true}
 	reserved, noClean := plan.Facts{Reserved: true}, plan.Facts{NoAutomatedClean: true}
@@ -45,13 +45,25 @@ func TestNextKnowsWhatElseDecides(t *testing.T) {
 		"a retired node is not provided":    {states.Manageable, plan.Available, careful, retired, "blocked: retired, before provide"},
 		"a retired node is manageable":      {states.Cleaning, plan.Available, careful, retired, "wait for cleaning to end in manageable"},
 		"a retired node is torn down":       {states.Active, plan.Available, mayDestroy, retired, "send deleted"},
-		"a reserved node is busy":           {states.Available, plan.Active, careful, reserved, "wait: reserved, before active"},
-		"a reserved node may be there":      {states.Active, plan.Active, careful, reserved, "done"},
-		"a reserved node at work":           {states.Deploying, plan.Active, careful, reserved, "wait for deployment to end in active"},
-		"provided at once":                  {states.Manageable, plan.Available, careful, noClean, "send provide"},
-		"no cleaning is no retry":           {states.CleanFail, plan.Available, careful, noClean, "send manage"},
-		"a manual cleaning that failed":     {states.CleanFail, plan.Cleaned, careful, noClean, "blocked: needs retry of cleaning, before manage"},
-		"cleaning that failed, switched on": {states.CleanFail, plan.Available, careful, plan.Facts{}, "blocked: needs retry of cleaning, before manage"},
+		"a manageable node has an instance": {states.Manageable, plan.Deletable, careful, plan.Facts{Associated: true}, "blocked: associated"},
+		"an instance ends with a tear-down": {states.Active, plan.Deletable, mayDestroy, plan.Facts{Associated: true}, "send deleted"},
+		"an instance in maintenance": {states.Manageable, plan.Deletable, careful,
+			plan.Facts{Associated: true, Maintenance: true}, "done"},
+		"protected in maintenance": {states.Manageable, plan.Deletable, careful,
+			plan.Facts{Protected: true, Maintenance: true}, "blocked: protected"},
+		"a retired node after a tear-down": {states.Deleting, plan.Available, careful, retired, "wait for teardown to end in manageable"},
+		"retired, without cleaning": {states.Deleting, plan.Available, careful,
+			plan.Facts{Retired: true, NoAutomatedClean: true}, "wait for teardown to end in available"},
+		"retired, cleaning begun before it was switched off": {states.CleanWait, plan.Available, careful,
+			plan.Facts{Retired: true, NoAutomatedClean: true}, "wait for cleaning to end in manageable"},
+		"cleaning of a retired node is not aborted": {states.CleanWait, plan.Manageable, mayAbort, retired, "wait for cleaning to end in manageable"},
+		"a reserved node is busy":                   {states.Available, plan.Active, careful, reserved, "wait: reserved, before active"},
+		"a reserved node may be there":              {states.Active, plan.Active, careful, reserved, "done"},
+		"a reserved node at work":                   {states.Deploying, plan.Active, careful, reserved, "wait for deployment to end in active"},
+		"provided at once":                          {states.Manageable, plan.Available, careful, noClean, "send provide"},
+		"no cleaning is no retry":                   {states.CleanFail, plan.Available, careful, noClean, "send manage"},
+		"a manual cleaning that failed":             {states.CleanFail, plan.Cleaned, careful, noClean, "blocked: needs retry of cleaning, before manage"},
+		"cleaning that failed, switched on":         {states.CleanFail, plan.Available, careful, plan.Facts{}, "blocked: needs retry of cleaning, before manage"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -59,15 +71,24 @@ func TestNextKnowsWhatElseDecides(t *testing.T) {
 			step, err := plan.Next(latest, node(test.from), wish)
 			require.NoError(t, err)
 			require.Equal(t, test.want, step.String())
-			if step.Action != plan.Send && step.Reason != plan.NoReason && step.Reason != plan.NeedsRetry {
+			if step.Action != plan.Send && step.Reason != plan.Reason(0) && step.Reason != plan.NeedsRetry {
 				require.Equal(t, wish.Progress, step.Progress, "nothing was sent")
 				require.Zero(t, step.Left)
 			}
 			if test.from == states.Manageable && test.facts == noClean {
 				require.Equal(t, plan.NoWork, step.Work, "available at once")
-				require.Zero(t, step.Progress.Tried)
+				require.Zero(t, step.Progress.Tries())
 			}
 		})
+	}
+	for _, s := range []states.State{states.Deleting, states.Cleaning, states.CleanWait} {
+		for goal, left := range map[plan.Goal]int{plan.Manageable: 0, plan.Cleaned: 1, plan.Available: 1, plan.Active: 2} {
+			wish := plan.Wish{Goal: goal, Version: newest, Facts: retired}
+			step, err := plan.Next(latest, node(s), wish)
+			require.NoError(t, err)
+			require.Equal(t, states.Manageable, step.Until, "%v in %v", goal, s)
+			require.Equal(t, left, step.Left, "%v in %v", goal, s)
+		}
 	}
 	manual := machine.Node{State: states.Cleaning, Target: states.Manageable}
 	step, err := plan.Next(latest, manual, plan.Wish{Goal: plan.Available, Version: newest, Facts: retired})
@@ -126,8 +147,8 @@ func TestStepsAndResultsSurviveJSON(t *testing.T) {
 			require.Equal(t, want, got)
 		}
 	}
-	for v := plan.NoVerdict; v <= plan.Unknown; v++ {
-		want := plan.Result{Verdict: v, Reason: "text"}
+	for v := plan.Verdict(0); v <= plan.Unknown; v++ {
+		want := plan.Result{Verdict: v, LastError: "text"}
 		data, err := json.Marshal(want)
 		require.NoError(t, err)
 		var got plan.Result

@@ -9,8 +9,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Sizes of the lookups: powers of two with room for every state, and for the
-// positions of manual cleaning above.
+// The sizes of the arrays: powers of two, which save bounds checks, with room for
+// every state, and for the positions of manual cleaning above them.
 const (
 	maxStates    = 64
 	maxEvents    = 32
@@ -19,24 +19,25 @@ const (
 )
 
 // A position is a state as the planner sees it: the number of the state, or
-// manualOffset above it where cleaning is a manual one and so ends in manageable.
+// manualOffset above it for a manual cleaning, which ends in manageable.
 type position uint8
 
-// An index holds all that is worked out of a series' table, once.
+// An index holds what is derived from a series' table. It is built once, on the
+// first call for the series.
 type index struct {
 	once     sync.Once
 	table    *states.Table
 	highest  states.APIVersion
 	manual   bool // the series has manual cleaning
 	phases   [maxStates]states.Phase
-	ends     [maxPositions]states.State // where the work of a position ends if it succeeds; a resting one is its own
-	reach    [maxStates]states.Set      // what the conductor alone may lead through from a state, to where it rests
+	ends     [maxPositions]states.State // the state in which the work of a position ends if it succeeds; a resting state is its own
+	reach    [maxStates]states.Set      // the states that a node can come to from a state without a request, up to those in which it rests
 	requests []request
 	plans    []versionPlans
-	byAPI    []*versionPlans // by API version, that of 0 being the one of 1.1
+	byAPI    []*versionPlans // by API version; 0 has the plans of 1.1
 }
 
-// A request is one that the series' API takes.
+// A request is a transition that the series' API takes a request for.
 type request struct {
 	from  states.State
 	event states.Event
@@ -46,7 +47,7 @@ type request struct {
 
 // versionPlans holds the routes for the API versions that take the same requests.
 type versionPlans struct {
-	routes [numGoals][2]routes // the second where a workload may be destroyed
+	routes [numGoals][2]routes // the second for wishes that may destroy a workload
 }
 
 // route returns the route from a position to a goal.
@@ -60,7 +61,7 @@ func (p *versionPlans) route(g Goal, destroys bool, at position) route {
 
 var indexes = make([]index, states.Latest()+1)
 
-// verbs has the word of each event that can be requested.
+// verbs has the target of the request for each event that can be requested.
 var verbs = func() (words [maxEvents]string) {
 	for e := range states.AllEvents() {
 		words[e] = e.Verb()
@@ -103,20 +104,20 @@ func (x *index) addState(s states.State) {
 	if at, ok := x.manualPosition(s); ok {
 		x.ends[at] = states.Manageable
 	}
-	x.reach[s] = ledThrough(x.table, s)
+	x.reach[s] = reachable(x.table, s)
 }
 
-// rests reports whether a request moves a node on from a state.
+// rests reports whether a node stays in a state until a request moves it.
 func (x *index) rests(s states.State) bool {
 	return x.phases[s] == states.PhaseResting || x.phases[s] == states.PhaseFailed
 }
 
-// ledThrough returns the states through which the conductor alone may lead a
-// node that is at work in s, s and those that it rests in included.
-func ledThrough(t *states.Table, s states.State) states.Set {
+// reachable returns the states that a node can come to from s without a request, or
+// by an unhold: s, and up to and with the states in which it rests.
+func reachable(t *states.Table, s states.State) states.Set {
 	seen := states.SetOf(s)
-	for todo := []states.State{s}; len(todo) > 0; todo = todo[1:] {
-		from := todo[0]
+	for queue := []states.State{s}; len(queue) > 0; queue = queue[1:] {
+		from := queue[0]
 		if phase := t.Phase(from); phase == states.PhaseResting || phase == states.PhaseFailed {
 			continue
 		}
@@ -125,15 +126,15 @@ func ledThrough(t *states.Table, s states.State) states.Set {
 			requested := t.IsRequest(states.Transition{From: from, Event: e, To: to}) && e != states.EventUnhold
 			if !requested && !seen.Has(to) {
 				seen = seen.Union(states.SetOf(to))
-				todo = append(todo, to)
+				queue = append(queue, to)
 			}
 		}
 	}
 	return seen
 }
 
-// requestOf returns the row as a request, if any API version of the series takes
-// it. A version that takes one is followed by none that refuses it.
+// requestOf returns the request for a transition, if any API version of the series
+// takes it. All versions above the first that takes a request take it too.
 func (x *index) requestOf(row states.Transition) (request, bool) {
 	if !x.table.IsRequest(row) {
 		return request{}, false
@@ -150,7 +151,7 @@ func (x *index) requestOf(row states.Transition) (request, bool) {
 	return request{row.From, row.Event, x.at(after), states.APIVersion(refusals + 1)}, true
 }
 
-// addPlans has the plans of API versions begin at each of the versions.
+// addPlans adds the plans that begin at each of the API versions.
 func (x *index) addPlans(begins []states.APIVersion) {
 	x.plans = make([]versionPlans, len(begins))
 	x.byAPI = make([]*versionPlans, x.highest+1)
@@ -181,8 +182,8 @@ func (x *index) at(n machine.Node) position {
 	return position(n.State)
 }
 
-// manualPosition returns the position of a manual cleaning in a state, if there is
-// one.
-func (x *index) manualPosition(s states.State) (position, bool) {
+// manualPosition returns the position of a manual cleaning in a state; ok is false
+// where the state is none of a cleaning, or the series has no manual one.
+func (x *index) manualPosition(s states.State) (at position, ok bool) {
 	return position(s) + manualOffset, x.manual && workOf[s] == Cleaning && !x.rests(s)
 }

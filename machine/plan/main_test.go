@@ -14,6 +14,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var latest = states.Latest().Table()
 
+// newest is the highest API version of the latest series.
+const newest states.APIVersion = 113
+
+var (
+	careful    plan.Policy
+	mayAbort   = plan.Policy{MayAbort: true}
+	mayDestroy = plan.Policy{MayDestroy: true}
+	mayBoth    = plan.Policy{MayAbort: true, MayDestroy: true}
+)
+
 // node returns a node in a state, without target and error.
 func node(s states.State) machine.Node { return machine.Node{State: s} }
 

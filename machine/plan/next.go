@@ -2,20 +2,21 @@ package plan
 
 import (
 	"math"
+	"slices"
 
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
-// Next answers what to do now so that the node comes to what is wished for: send
-// a request, wait, nothing more, or nothing that the policy permits. It looks at
-// nothing but its arguments and does not allocate unless it returns an error.
+// Next returns the next step to the goal of a wish: send a request, wait, or stop,
+// because the goal is reached or because no permitted request leads to it. Next
+// reads nothing but its arguments and does not allocate unless it returns an error.
 //
-// A node without a state counts as available where the API version shows it so.
-// One in [states.UnknownState] is Blocked, and a target of that kind counts as
-// none. The errors are [*states.UnknownError] (no goal), [machine.ErrNoTable],
-// [*machine.StateError] and [*machine.TargetError] (a stored target that is not a
-// stable state).
+// A node without a state counts as available where the API version shows available
+// as null. A node in [states.UnknownState] is Blocked, and an unknown stored target
+// counts as none. The errors are [*states.UnknownError] (no goal),
+// [machine.ErrNoTable], [*machine.StateError] and [*machine.TargetError] (a stored
+// target that is not a stable state).
 func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
 	if t == nil {
 		return Step{}, machine.ErrNoTable
@@ -26,7 +27,7 @@ func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
 		n.State = states.Available
 	}
 	n.Target = orNone(n.Target)
-	if w.Goal == NoGoal || w.Goal >= numGoals {
+	if w.Goal == noGoal || w.Goal >= numGoals {
 		return Step{}, unknownGoal(w.Goal.String())
 	}
 	step.Progress, step.Version = w.Progress, w.Version
@@ -38,8 +39,11 @@ func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
 		return Step{}, x.check(n)
 	}
 	q := query{index: x, wish: &w, row: &goalRows[w.Goal], state: n.State, at: x.at(n), step: &step}
+	if at, ok := x.manualPosition(n.State); ok && w.Facts.Retired {
+		q.at = at // automated cleaning of a retired node ends in manageable too
+	}
 	q.route = q.routeAt(w.Version, w.Policy.MayDestroy)
-	if w.Progress.Stage == Open || !q.row.once() {
+	if w.Progress.stage == open || !q.row.once() {
 		q.answer()
 	} else {
 		q.followUp()
@@ -81,13 +85,13 @@ func (q *query) routeAt(v states.APIVersion, destroys bool) route {
 	return q.byAPI[v].route(q.wish.Goal, destroys, q.at)
 }
 
-// followUp answers for work that was asked for.
+// followUp answers after the request for work that is to be done once.
 func (q *query) followUp() {
 	switch {
-	case q.step.Progress.Stage != Asked || q.row.ends.Has(q.state):
+	case q.step.Progress.stage != asked || q.row.ends.Has(q.state):
 		q.done()
 	case q.state == q.row.failed:
-		q.step.Progress.Stage = Open
+		q.step.Progress.stage = open
 		q.answer()
 	case !q.row.during.Has(q.state):
 		q.route = route{}
@@ -100,7 +104,7 @@ func (q *query) followUp() {
 	}
 }
 
-// answer answers by the plan.
+// answer answers by the route.
 func (q *query) answer() {
 	switch {
 	case !q.rests(q.state):
@@ -114,12 +118,12 @@ func (q *query) answer() {
 	}
 }
 
-// answerAtWork answers where work is under way or held. Ending work counts as
-// trying it, so that work which goes on all the same is not ended for ever.
+// answerAtWork answers where work is under way or held. Ending work counts as a try
+// of it, so that work which goes on all the same is not ended again without end.
 func (q *query) answerAtWork() {
 	switch work := workOf[q.state]; {
 	case q.route.event != states.NoEvent && q.wish.Policy.MayAbort && q.mayTry(work):
-		q.step.Progress.Tried[work]++
+		q.step.Progress.tried[work]++
 		q.send(1 + q.route.ended)
 	case q.route.left == noRoute:
 		q.block(q.missing(), NoWork)
@@ -135,11 +139,11 @@ func (q *query) answerAtWork() {
 	}
 }
 
-// send sends the route's request, unless that is to try again what must not be.
+// send sends the route's request, unless it starts work that must not be retried.
 func (q *query) send(left uint8) {
 	progress := &q.step.Progress
 	if work := q.route.redoes; work != NoWork && !q.skips(work) {
-		progress.Tried[work] = max(1, progress.Tried[work])
+		progress.tried[work] = max(1, progress.tried[work])
 		if !q.mayTry(work) {
 			q.block(NeedsRetry, work)
 			return
@@ -154,13 +158,13 @@ func (q *query) send(left uint8) {
 			q.block(NeedsRetry, work)
 			return
 		}
-		progress.Tried[work]++
+		progress.tried[work]++
 	}
-	if progress.Requests < math.MaxUint16 {
-		progress.Requests++
+	if progress.requests < math.MaxUint16 {
+		progress.requests++
 	}
-	if q.asks() {
-		progress.Stage = Asked
+	if slices.Contains(q.row.startedBy, q.route.event) {
+		progress.stage = asked
 	}
 	q.step.Action = Send
 	q.step.Work = work
@@ -168,7 +172,7 @@ func (q *query) send(left uint8) {
 	q.name(q.route.event)
 }
 
-// name puts an event's word and what must go with it into the answer.
+// name puts an event's word, and the field that it requires, into the answer.
 func (q *query) name(e states.Event) {
 	q.step.Verb = verbs[e]
 	q.step.With = e.Requires()
@@ -176,27 +180,17 @@ func (q *query) name(e states.Event) {
 
 // mayTry reports whether work may be started: for the first time, or once more.
 func (q *query) mayTry(work Work) bool {
-	tried := q.step.Progress.Tried[work]
+	tried := q.step.Progress.tried[work]
 	return tried <= q.wish.Policy.Retries[work] && tried < math.MaxUint8
 }
 
-// asks reports whether the route begins with the work that the goal is.
-func (q *query) asks() bool {
-	for _, e := range q.row.asks {
-		if e == q.route.event {
-			return true
-		}
-	}
-	return false
-}
-
-// done says that the goal is reached. What was tried is forgotten: when the node
-// leaves the goal it is brought back as for a new wish.
+// done says that the goal is reached. The tries are forgotten: when the node leaves
+// the goal, it is brought back as for a new wish.
 func (q *query) done() {
 	q.step.Action = Done
-	q.step.Progress.Tried = Counts{}
+	q.step.Progress.tried = Retries{}
 	if q.row.once() {
-		q.step.Progress.Stage = Finished
+		q.step.Progress.stage = finished
 	}
 }
 
@@ -208,11 +202,11 @@ func (q *query) block(reason Reason, work Work) {
 	q.name(q.route.event)
 }
 
-// missing returns why there is no permitted route, and makes the route the one that
-// there would be otherwise.
+// missing returns why there is no permitted route. It sets the route to the one of
+// a higher version or a wider policy, if there is one.
 func (q *query) missing() Reason {
 	destroys := q.wish.Policy.MayDestroy
-	for _, way := range [...]struct {
+	for _, other := range [...]struct {
 		reason   Reason
 		version  states.APIVersion
 		destroys bool
@@ -221,45 +215,16 @@ func (q *query) missing() Reason {
 		{NeedsDestroy, q.wish.Version, true},
 		{NeedsDestroy, q.highest, true},
 	} {
-		if r := q.routeAt(way.version, way.destroys); r.left != noRoute {
+		if r := q.routeAt(other.version, other.destroys); r.left != noRoute {
 			q.route = r
-			return way.reason
+			return other.reason
 		}
 	}
-	return NoWay
+	return NoRoute
 }
 
-// skips reports whether work is known to be skipped: automated cleaning that is
-// switched off. A manual cleaning is not.
+// skips reports whether Ironic skips a kind of work: automated cleaning that is
+// switched off.
 func (q *query) skips(work Work) bool {
 	return work == Cleaning && q.wish.Facts.NoAutomatedClean && q.wish.Goal != Cleaned
-}
-
-// applyFacts corrects the answer by what is known of the node beside its state.
-func (q *query) applyFacts() {
-	facts := &q.wish.Facts
-	switch {
-	case q.wish.Goal == Deletable && facts.Protected && q.step.Action != Wait:
-		*q.step = Step{Action: Blocked, Reason: Protected, Version: q.wish.Version, Progress: q.wish.Progress}
-	case q.wish.Goal == Deletable && facts.Maintenance:
-		*q.step = Step{Action: Done, Version: q.wish.Version, Progress: q.wish.Progress}
-	case q.step.Action == Send:
-		if reason := facts.obstacle(q.state, q.route.event); reason != NoReason {
-			q.hold(reason)
-		}
-	case q.step.Action == Wait && facts.Retired && q.at == position(q.state) && q.step.Until == states.Available:
-		q.step.Until = states.Manageable
-		q.step.Left = 1
-	}
-}
-
-// hold keeps a request back for a reason outside of the node's state.
-func (q *query) hold(reason Reason) {
-	verb, with := q.step.Verb, q.step.With
-	*q.step = Step{
-		Action: Blocked, Reason: reason, Verb: verb, With: with, Version: q.wish.Version, Progress: q.wish.Progress,
-	}
-	if reason == PowerFailure || reason == Reserved {
-		q.step.Action = Wait
-	}
 }

@@ -6,25 +6,24 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Verdict is what has become of a request.
+// Verdict says what became of a request. The zero value, "none", is that of a
+// [Result] which comes with an error.
 type Verdict uint8
 
 const (
-	// NoVerdict is the zero Verdict; a Result that comes with an error has it.
-	NoVerdict Verdict = iota
-	// InProgress: what the request started has not ended. It may be held, in a
-	// state of [states.Table.Held], and then wants a person.
-	InProgress
-	// Succeeded: the node is where the request leads.
+	// InProgress: the work that the request started has not ended. It may be held,
+	// in a state of [states.Table.Held], until a person lets it go on.
+	InProgress Verdict = 1 + iota
+	// Succeeded: the node is in the state that the request leads to.
 	Succeeded
-	// Failed: what the request started failed, or the node is in another failed
-	// state, which someone else's request brought it to.
+	// Failed: the work that the request started failed, or the node is in another
+	// failed state, which someone else's request led to.
 	Failed
-	// Moved: the node is where what the request started cannot have led;
-	// someone else has moved it, before or after the end.
+	// Moved: the node is in a state that the request cannot have led to; someone
+	// else has moved it, before or after the work ended.
 	Moved
-	// Unknown: the node is in a state that the table does not have, of a server
-	// newer than this module ([states.UnknownState]). Look again later.
+	// Unknown: the node was or is in a state that the table lacks, of a server newer
+	// than this module; see [states.UnknownState]. Call Outcome again later.
 	Unknown
 )
 
@@ -33,7 +32,7 @@ var verdictWords = &enum.Words{Type: "Verdict", Kind: "verdict", Words: []string
 }}
 
 // String returns the verdict in words, or a form like "Verdict(99)" for a number
-// that is none.
+// that has none.
 func (v Verdict) String() string { return verdictWords.String(uint8(v)) }
 
 // MarshalText returns the verdict in words. A number that is no verdict is a
@@ -43,49 +42,50 @@ func (v Verdict) MarshalText() ([]byte, error) { return verdictWords.Marshal(uin
 // UnmarshalText takes what MarshalText returns; v keeps its value on error.
 func (v *Verdict) UnmarshalText(text []byte) error { return enum.Unmarshal(verdictWords, v, text) }
 
-// Result is an answer of [Outcome]. It is a value and may be shared freely.
+// Result is an answer of [Outcome]. A Result is a value and may be shared freely.
 type Result struct {
 	Verdict Verdict `json:"verdict"`
-	// Reason is, for Failed, the node's last error.
-	Reason string `json:"reason"`
+	// LastError is, for Failed, the node's last error; otherwise it is empty.
+	LastError string `json:"last_error"`
 }
 
-// Outcome answers what has become of a request for a provision state that the
-// API has accepted: before is the node that it was sent to, request its word,
-// now the node as it is seen. A node without a state counts as available. It
-// does not allocate unless it returns an error.
+// Outcome returns what became of a request for a provision state that the API has
+// accepted: before is the node at the time of the request, request its target, now
+// the node as it is observed. A node without a state counts as available. Outcome
+// knows the requests of the series' highest API version, and does not allocate unless
+// it returns an error.
 //
-// Where a request leads is the stable state in which its work ends, or the state
-// that it leads to at once. An unhold leads where the work that it lets go on
-// does. A clean also succeeds in available, see [Cleaned].
+// A request leads to the stable state in which its work ends, or to the state that
+// it moves the node to at once. An unhold leads to the state that the held work
+// leads to. A clean also succeeds in available, see [Cleaned].
 //
-// Ironic moves the node before it answers 202, so that a manage from enroll that
-// finds the node in enroll again has failed. The automated cleaning of a node
-// that is marked as retired ends in manageable, which is Moved here.
+// Ironic moves the node before it answers 202: after a manage from enroll, a node
+// in enroll has failed verification. The automated cleaning of a retired node ends
+// in manageable, which is Moved.
 //
-// The errors are [*states.UnknownError] (no verb), [*states.RequestError] (not
-// from that state), [machine.ErrNoTable], [*machine.StateError] and
-// [*machine.TargetError]. Source: where openstacksdk stops waiting, it is by the
-// same rules.
+// The errors are [*states.UnknownError] (not a verb), [*states.RequestError] (not
+// taken in that state), [machine.ErrNoTable], [*machine.StateError] and
+// [*machine.TargetError]. Outcome agrees with openstacksdk wherever that stops
+// waiting.
 func Outcome(t *states.Table, before machine.Node, request string, now machine.Node) (Result, error) {
 	if t == nil {
 		return Result{}, machine.ErrNoTable
 	}
-	x := indexOf(t)
-	before.State, now.State = named(before.State), named(now.State)
 	if _, err := states.ParseVerb(request); err != nil {
 		return Result{}, err
 	}
-	before.Target = orNone(before.Target)
-	if err := x.check(before); err != nil {
-		return Result{}, err
+	x := indexOf(t)
+	before, now = asShown(before), asShown(now)
+	for _, n := range [...]machine.Node{before, now} {
+		if n.State == states.UnknownState {
+			continue
+		}
+		if err := x.check(n); err != nil {
+			return Result{}, err
+		}
 	}
-	if now.State == states.UnknownState {
+	if before.State == states.UnknownState || now.State == states.UnknownState {
 		return Result{Verdict: Unknown}, nil
-	}
-	now.Target = orNone(now.Target)
-	if err := x.check(now); err != nil {
-		return Result{}, err
 	}
 	after, err := before.Request(t, request, x.highest)
 	if err != nil {
@@ -98,7 +98,17 @@ func Outcome(t *states.Table, before machine.Node, request string, now machine.N
 	return Result{Verdict: verdict}, nil
 }
 
-// orNone returns no target for one that is not known.
+// asShown returns a node with the state that is shown as null by its name, and
+// without a stored target that is not known.
+func asShown(n machine.Node) machine.Node {
+	if n.State == states.NoState {
+		n.State = states.Available
+	}
+	n.Target = orNone(n.Target)
+	return n
+}
+
+// orNone returns a stored target, or none where it is not known.
 func orNone(target states.State) states.State {
 	if target == states.UnknownState {
 		return states.NoState
@@ -106,15 +116,7 @@ func orNone(target states.State) states.State {
 	return target
 }
 
-// named returns the state that null is shown for.
-func named(s states.State) states.State {
-	if s == states.NoState {
-		return states.Available
-	}
-	return s
-}
-
-// judge compares a node with what a request may lead to that has moved it to after.
+// judge returns the verdict for a request that moved the node to after.
 func (x *index) judge(after, now machine.Node) Verdict {
 	manual := x.at(after) != position(after.State)
 	end := x.ends[after.State]
@@ -135,9 +137,9 @@ func (x *index) judge(after, now machine.Node) Verdict {
 	}
 }
 
-// failsInEnroll reports whether a node in enroll says that a request has failed:
-// verification ends there, and openstacksdk takes a last error for the failure
-// of whatever leads to manageable.
+// failsInEnroll reports whether a request has failed when the node is in enroll:
+// verification fails there, and openstacksdk takes a last error in enroll for the
+// failure of any request that leads to manageable.
 func (x *index) failsInEnroll(first, end states.State, manual bool, now machine.Node) bool {
 	return x.reach[first].Has(states.Enroll) || now.LastError != "" && (manual || end == states.Manageable)
 }

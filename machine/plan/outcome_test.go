@@ -11,14 +11,14 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// sdk is what openstacksdk makes of a node while it waits for an action.
-type sdk string
+// sdkResult is openstacksdk's opinion of a node while it waits for an action.
+type sdkResult string
 
 const (
-	sdkDone  sdk = "done"
-	sdkFails sdk = "fails"
-	sdkWaits sdk = "waits" // and would for ever, where nothing else comes
-	sdkNone  sdk = "none"  // it does not know what to wait for
+	sdkDone  sdkResult = "done"
+	sdkFails sdkResult = "fails"
+	sdkWaits sdkResult = "waits" // until its timeout, if the node stays in the state
+	sdkNone  sdkResult = "none"  // it has no state to wait for
 )
 
 // expected has the state that openstacksdk waits for.
@@ -27,8 +27,8 @@ var expected = map[string]string{
 	"manage": "manageable", "provide": "available", "rebuild": "active", "rescue": "rescue",
 }
 
-// sdkSays applies openstacksdk's rules, in words as it does.
-func sdkSays(request string, now machine.Node) sdk {
+// resultOfSDK applies openstacksdk's rules, to words as it does.
+func resultOfSDK(request string, now machine.Node) sdkResult {
 	want, ok := expected[request]
 	state := now.State.String()
 	if now.State == states.NoState {
@@ -56,10 +56,10 @@ func TestOutcome(t *testing.T) {
 		before  machine.Node
 		request string
 		now     machine.Node
-		sdk     sdk
+		sdk     sdkResult
 		want    plan.Verdict
 	}{
-		// Where openstacksdk has an answer.
+		// openstacksdk stops waiting.
 		{node(states.Enroll), "manage", node(states.Manageable), sdkDone, plan.Succeeded},
 		{node(states.Enroll), "manage", failed(states.Enroll), sdkFails, plan.Failed},
 		{node(states.Manageable), "inspect", node(states.Manageable), sdkDone, plan.Succeeded},
@@ -79,7 +79,7 @@ func TestOutcome(t *testing.T) {
 		{node(states.Active), "rescue", failed(states.RescueFail), sdkFails, plan.Failed},
 		{node(states.Available), "active", failed(states.CleanFail), sdkFails, plan.Failed},
 
-		// Where it waits on.
+		// openstacksdk goes on waiting.
 		{node(states.Enroll), "manage", node(states.Verifying), sdkWaits, plan.InProgress},
 		{node(states.Enroll), "manage", node(states.Enroll), sdkWaits, plan.Failed},
 		{node(states.Enroll), "manage", node(states.Inspecting), sdkWaits, plan.Moved},
@@ -98,7 +98,7 @@ func TestOutcome(t *testing.T) {
 		{node(states.Active), "rescue", node(states.RescueWait), sdkWaits, plan.InProgress},
 		{node(states.Active), "rescue", node(states.Active), sdkWaits, plan.Moved},
 
-		// Where it has no answer at all.
+		// openstacksdk has no state to wait for.
 		{node(states.Available), "deploy", node(states.Active), sdkNone, plan.Succeeded},
 		{node(states.Active), "undeploy", node(states.Available), sdkNone, plan.Succeeded},
 		{node(states.Rescue), "unrescue", node(states.Unrescuing), sdkNone, plan.InProgress},
@@ -121,22 +121,22 @@ func TestOutcome(t *testing.T) {
 	}
 	for _, test := range tests {
 		name := test.before.State.String() + " " + test.request + " " + test.now.State.String()
-		require.Equal(t, test.sdk, sdkSays(test.request, test.now), "openstacksdk: %s", name)
+		require.Equal(t, test.sdk, resultOfSDK(test.request, test.now), "openstacksdk: %s", name)
 		got, err := plan.Outcome(latest, test.before, test.request, test.now)
 		require.NoError(t, err, name)
 		want := plan.Result{Verdict: test.want}
 		if test.want == plan.Failed {
-			want.Reason = test.now.LastError
+			want.LastError = test.now.LastError
 		}
 		require.Equal(t, want, got, name)
 	}
 }
 
 // TestOutcomeAgreesWithOpenstacksdkEverywhere compares the two for every request
-// that can be made and every node that can be found then.
+// that the API takes and every node that may be observed afterwards.
 func TestOutcomeAgreesWithOpenstacksdkEverywhere(t *testing.T) {
-	verdicts := map[sdk]plan.Verdict{sdkDone: plan.Succeeded, sdkFails: plan.Failed}
-	count := make(map[sdk]map[plan.Verdict]int)
+	verdicts := map[sdkResult]plan.Verdict{sdkDone: plan.Succeeded, sdkFails: plan.Failed}
+	count := make(map[sdkResult]map[plan.Verdict]int)
 	for series := range states.AllSeries() {
 		table := series.Table()
 		for row := range table.Transitions() {
@@ -149,20 +149,20 @@ func TestOutcomeAgreesWithOpenstacksdkEverywhere(t *testing.T) {
 					now := machine.Node{State: s, LastError: text}
 					got, err := plan.Outcome(table, node(row.From), verb, now)
 					require.NoError(t, err)
-					says := sdkSays(verb, now)
-					if want, ok := verdicts[says]; ok && got.Verdict != want {
-						t.Fatalf("%v: %v, now %+v: %v; openstacksdk %s", series, row, now, got.Verdict, says)
+					theirs := resultOfSDK(verb, now)
+					if want, ok := verdicts[theirs]; ok && got.Verdict != want {
+						t.Fatalf("%v: %v, now %+v: %v; openstacksdk %s", series, row, now, got.Verdict, theirs)
 					}
-					if count[says] == nil {
-						count[says] = make(map[plan.Verdict]int)
+					if count[theirs] == nil {
+						count[theirs] = make(map[plan.Verdict]int)
 					}
-					count[says][got.Verdict]++
+					count[theirs][got.Verdict]++
 				}
 			}
 		}
 	}
-	for _, says := range []sdk{sdkDone, sdkFails, sdkWaits, sdkNone} {
-		t.Logf("openstacksdk %-5s ours: %v", says, count[says])
+	for _, theirs := range []sdkResult{sdkDone, sdkFails, sdkWaits, sdkNone} {
+		t.Logf("openstacksdk %-5s ours: %v", theirs, count[theirs])
 	}
 }
 

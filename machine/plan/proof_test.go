@@ -31,38 +31,38 @@ func versionsOf(table *states.Table) []states.APIVersion {
 	return append(all, table.Series().MaxAPIVersion())
 }
 
-// A tally is what was covered.
-type tally struct {
-	mu                    sync.Mutex
-	games, configs, edges int
-	worst                 map[plan.Goal]int
+// A coverage counts what a test has explored.
+type coverage struct {
+	mu                      sync.Mutex
+	spaces, vertices, edges int
+	most                    map[plan.Goal]int
 }
 
-func (n *tally) count(g *game) {
-	worst := g.worst()
+func (n *coverage) count(g *stateSpace) {
+	most := g.mostRequests()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.games++
-	n.configs += len(g.configs)
+	n.spaces++
+	n.vertices += len(g.vertices)
 	for _, edges := range g.edges {
 		n.edges += len(edges)
 	}
-	if n.worst == nil {
-		n.worst = make(map[plan.Goal]int)
+	if n.most == nil {
+		n.most = make(map[plan.Goal]int)
 	}
-	n.worst[g.wish.Goal] = max(n.worst[g.wish.Goal], worst)
+	n.most[g.wish.Goal] = max(n.most[g.wish.Goal], most)
 }
 
-func (n *tally) log(t *testing.T, what string) {
-	t.Logf("%s: %d games (a series, an API version, a goal and a policy, from every state), %d places, %d moves",
-		what, n.games, n.configs, n.edges)
-	for _, goal := range plan.AllGoals() {
-		t.Logf("  %-13v at most %2d requests", goal, n.worst[goal])
+func (n *coverage) log(t *testing.T, title string) {
+	t.Logf("%s: %d state spaces (a series, an API version, a goal and a policy, from every state), %d vertices, %d edges",
+		title, n.spaces, n.vertices, n.edges)
+	for goal := range plan.AllGoals() {
+		t.Logf("  %-13v at most %2d requests", goal, n.most[goal])
 	}
 }
 
-// eachWish calls what it is given for every series at its API versions, every
-// goal and the policies.
+// eachWish calls check for every series at its API versions, every goal and the
+// policies.
 func eachWish(t *testing.T, policies []plan.Policy, check func(*conductor, plan.Wish)) {
 	t.Run("series", func(t *testing.T) {
 		for series := range states.AllSeries() {
@@ -70,7 +70,7 @@ func eachWish(t *testing.T, policies []plan.Policy, check func(*conductor, plan.
 				t.Parallel()
 				c := newConductor(t, series.Table())
 				for _, v := range versionsOf(series.Table()) {
-					for _, goal := range plan.AllGoals() {
+					for goal := range plan.AllGoals() {
 						for _, policy := range policies {
 							check(c, plan.Wish{Goal: goal, Version: v, Policy: policy})
 						}
@@ -81,29 +81,29 @@ func eachWish(t *testing.T, policies []plan.Policy, check func(*conductor, plan.
 	})
 }
 
-// TestThePlanReachesTheGoal shows that each play in which no work fails more
-// often than it may be retried comes to the goal, and in how many requests, from
-// wherever a search that knows nothing of plans finds a way. Elsewhere the plan
-// is blocked at once.
+// TestThePlanReachesTheGoal shows that each run in which no work fails more often
+// than it may be retried reaches the goal, and in how many requests, wherever a
+// search that knows nothing of plans finds a way. Elsewhere the plan is blocked at
+// once.
 //
-// No request lies on a cycle, and whatever is not the goal is left by a request
-// or by the conductor; so a play that does not come to the goal is one in which
-// the conductor waits and resumes for ever.
+// No request is on a cycle, and every vertex but the goal is left by a request or by
+// the conductor. A run that does not reach the goal is therefore one in which the
+// conductor waits and resumes without end.
 func TestThePlanReachesTheGoal(t *testing.T) {
-	var covered tally
+	var covered coverage
 	eachWish(t, policies(1), func(c *conductor, wish plan.Wish) {
-		g := play(c, wish, c.starts(wish), 1)
+		g := explore(c, wish, c.starts(wish), 1)
 		covered.count(g)
 		ways := waysOf(g)
 		for i, step := range g.steps {
-			here := g.configs[i]
-			way := ways[here.sound()]
+			here := g.vertices[i]
+			way := ways[here.withoutError()]
 			switch step.Action {
 			case plan.Send:
 				checkSent(g, i, ways)
 			case plan.Wait:
-				if !goesOn(g.moves(here.spot)) {
-					require.Fail(c.t, "waits in vain", g.describe(i))
+				if !succeeds(g.transitions(here.observation)) {
+					require.Fail(c.t, "waits although nothing happens without a request", g.describe(i))
 				}
 			case plan.Blocked:
 				if way && step.Reason != plan.NeedsUnhold {
@@ -121,9 +121,9 @@ func TestThePlanReachesTheGoal(t *testing.T) {
 
 // checkSent fails the test unless a request leads where there is a way, and
 // leaves one request less.
-func checkSent(g *game, i int, ways map[spot]bool) {
+func checkSent(g *stateSpace, i int, ways map[observation]bool) {
 	sent := g.edges[i][0].to
-	if here := g.configs[sent]; here.stage == plan.Open && !ways[here.sound()] {
+	if here := g.vertices[sent]; here.stage == plan.Open && !ways[here.withoutError()] {
 		require.Fail(g.t, "sends the node where there is no way", g.describe(i))
 	}
 	if after := g.steps[sent]; after.Action != plan.Blocked && after.Left != g.steps[i].Left-1 {
@@ -131,27 +131,27 @@ func checkSent(g *game, i int, ways map[spot]bool) {
 	}
 }
 
-func goesOn(moves []move) bool {
-	return slices.ContainsFunc(moves, func(m move) bool { return m.turn == goes })
+func succeeds(transitions []transition) bool {
+	return slices.ContainsFunc(transitions, func(m transition) bool { return m.kind == success })
 }
 
-// waysOf returns the spots from which there is a way to the goal that the policy
-// permits, if all work succeeds.
-func waysOf(g *game) map[spot]bool {
+// waysOf returns the observations from which there is a way to the goal that the
+// policy permits, if all work succeeds.
+func waysOf(g *stateSpace) map[observation]bool {
 	c, wish := g.conductor, g.wish
-	ways := make(map[spot]bool)
-	before := make(map[spot][]spot)
-	var todo []spot
-	reach := func(s spot) {
+	ways := make(map[observation]bool)
+	before := make(map[observation][]observation)
+	var queue []observation
+	reach := func(s observation) {
 		if !ways[s] {
 			ways[s] = true
-			todo = append(todo, s)
+			queue = append(queue, s)
 		}
 	}
-	seen := make(map[spot]bool)
-	var all []spot
-	for _, c := range g.configs {
-		all = append(all, c.sound())
+	seen := make(map[observation]bool)
+	var all []observation
+	for _, c := range g.vertices {
+		all = append(all, c.withoutError())
 	}
 	for ; len(all) > 0; all = all[1:] {
 		from := all[0]
@@ -162,9 +162,9 @@ func waysOf(g *game) map[spot]bool {
 		if isGoal(c, wish.Goal, from.state) {
 			reach(from)
 		}
-		for _, m := range c.moves(from) {
-			if m.turn == goes {
-				to := m.to.sound()
+		for _, m := range c.transitions(from) {
+			if m.kind == success {
+				to := m.to.withoutError()
 				before[to] = append(before[to], from)
 				all = append(all, to)
 			}
@@ -173,13 +173,13 @@ func waysOf(g *game) map[spot]bool {
 			if isWork(wish.Goal, verb) {
 				reach(from)
 			}
-			to := c.send(from, verb, wish.Version).sound()
+			to := c.send(from, verb, wish.Version).withoutError()
 			before[to] = append(before[to], from)
 			all = append(all, to)
 		}
 	}
-	for ; len(todo) > 0; todo = todo[1:] {
-		for _, s := range before[todo[0]] {
+	for ; len(queue) > 0; queue = queue[1:] {
+		for _, s := range before[queue[0]] {
 			reach(s)
 		}
 	}
@@ -207,7 +207,7 @@ func isGoal(c *conductor, goal plan.Goal, s states.State) bool {
 	}
 }
 
-// isWork reports whether a request begins what a goal asks to be done once.
+// isWork reports whether a request starts the work that is a goal.
 func isWork(goal plan.Goal, verb string) bool {
 	switch goal {
 	case plan.Inspected:
@@ -223,7 +223,8 @@ func isWork(goal plan.Goal, verb string) bool {
 	}
 }
 
-// verbsFrom returns what may be sent from a state where no work is under way.
+// verbsFrom returns the requests that may be sent in a state in which no work is
+// under way.
 func verbsFrom(c *conductor, wish plan.Wish, from states.State) []string {
 	if c.table.Unstable().Has(from) || c.table.Held().Has(from) {
 		return nil
@@ -239,7 +240,8 @@ func verbsFrom(c *conductor, wish plan.Wish, from states.State) []string {
 	return verbs
 }
 
-// fits says which requests suit a wish: the package comment's rules, told anew.
+// fits reports whether a request suits a wish: the rules of the package comment,
+// written a second time.
 func fits(wish plan.Wish, from states.State, verb string) bool {
 	switch verb {
 	case "deleted":
@@ -267,20 +269,20 @@ func fits(wish plan.Wish, from states.State, verb string) bool {
 	}
 }
 
-// TestFailuresEndInBlocked shows, for a conductor that does whatever it can, that
-// no play has endlessly many requests, that the API of the version takes each of
-// them, and that none destroys a workload without permission.
+// TestFailuresEndInBlocked shows, for a conductor that makes every transition that
+// it can, that no run has endlessly many requests, that the API of the version takes
+// each request, and that none destroys a workload without permission.
 func TestFailuresEndInBlocked(t *testing.T) {
 	for retries := range uint8(2) {
-		var covered tally
+		var covered coverage
 		eachWish(t, policies(retries), func(c *conductor, wish plan.Wish) {
-			g := play(c, wish, c.starts(wish), endless)
+			g := explore(c, wish, c.starts(wish), unlimited)
 			covered.count(g)
 			if !wish.Policy.MayDestroy {
-				checkSpares(g)
+				checkKeepsWorkloads(g)
 			}
 			if retries == 0 {
-				checkTriesOnce(g)
+				checkNoRetries(g)
 			}
 		})
 		covered.log(t, []string{"no retries", "one retry"}[retries])
@@ -296,16 +298,16 @@ var workloads = states.SetOf(
 	states.Servicing, states.ServiceWait, states.ServiceFail, states.ServiceHold,
 )
 
-// checkSpares fails the test where, from a state with a workload on, a request
-// tears down, erases or overwrites. In deploy failed the image is overwritten
-// already.
-func checkSpares(g *game) {
-	loaded := g.reached(func(c config) bool { return workloads.Has(c.state) })
+// checkKeepsWorkloads fails the test where a request tears down, erases or
+// overwrites after a state with a workload. In deploy failed the image has been
+// overwritten already.
+func checkKeepsWorkloads(g *stateSpace) {
+	loaded := g.reachable(func(c vertex) bool { return workloads.Has(c.state) })
 	for i, step := range g.steps {
 		if step.Action != plan.Send {
 			continue
 		}
-		from := g.configs[i].state
+		from := g.vertices[i].state
 		destroys := step.Verb == "deleted" || step.Verb == "rebuild" && from != states.DeployFail ||
 			loaded[i] && (step.Verb == "provide" || step.Verb == "clean" || step.Verb == "active" && from != states.DeployFail)
 		if destroys {
@@ -314,18 +316,18 @@ func checkSpares(g *game) {
 	}
 }
 
-// checkTriesOnce fails the test where, without retries, work is begun in the
-// state in which it failed, or more than once.
-func checkTriesOnce(g *game) {
+// checkNoRetries fails the test where work is started in the state in which it
+// failed, or more than once.
+func checkNoRetries(g *stateSpace) {
 	for i, step := range g.steps {
 		if step.Action != plan.Send {
 			continue
 		}
 		retries := false
-		for work, tried := range step.Progress.Tried {
-			retries = retries || tried > 1 || tried > 0 && g.configs[i].tried[work] > 0 && plan.Work(work) == step.Work
+		for work, tried := range step.Progress.Tries() {
+			retries = retries || tried > 1 || tried > 0 && g.vertices[i].tried[work] > 0 && plan.Work(work) == step.Work
 		}
-		if retries || failedAt[g.configs[i].state] != plan.NoWork && failedAt[g.configs[i].state] == step.Work {
+		if retries || failedAt[g.vertices[i].state] != plan.NoWork && failedAt[g.vertices[i].state] == step.Work {
 			require.Fail(g.t, "retries what failed", g.describe(i))
 		}
 	}
@@ -344,10 +346,10 @@ func TestEveryVersionTakesWhatIsSent(t *testing.T) {
 	for series := range states.AllSeries() {
 		table := series.Table()
 		for v := states.APIVersion(1); v <= series.MaxAPIVersion(); v++ {
-			for _, goal := range plan.AllGoals() {
+			for goal := range plan.AllGoals() {
 				for _, policy := range policies(1) {
 					for s := range table.States().All() {
-						step, err := plan.Next(table, spot{state: s}.node(), plan.Wish{Goal: goal, Version: v, Policy: policy})
+						step, err := plan.Next(table, observation{state: s}.node(), plan.Wish{Goal: goal, Version: v, Policy: policy})
 						if err != nil {
 							require.NoError(t, err)
 						}
@@ -371,7 +373,7 @@ func TestEveryVersionTakesWhatIsSent(t *testing.T) {
 func TestTheStoredTargetCountsInCleaningAlone(t *testing.T) {
 	for series := range states.AllSeries() {
 		table := series.Table()
-		for _, goal := range plan.AllGoals() {
+		for goal := range plan.AllGoals() {
 			for _, policy := range policies(1) {
 				wish := plan.Wish{Goal: goal, Policy: policy, Version: series.MaxAPIVersion()}
 				for s := range table.States().All() {

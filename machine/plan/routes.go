@@ -10,15 +10,15 @@ import (
 // routes has the route from each position to a goal.
 type routes [maxPositions]route
 
-// A route is the first request of the shortest way from a position to a goal. While
-// work is under way or held, it is a request that ends the work, where that is
-// better than to wait for it.
+// A route is the first request of the shortest way from a position to a goal. Where
+// work is under way or held, it is the request that ends the work, if that is better
+// than to wait for the work to end.
 type route struct {
 	event  states.Event // NoEvent where there is nothing to request
 	starts Work         // the work that the event starts
-	redoes Work         // the work that has failed in the position and that the route does again
-	left   uint8        // the number of requests to the goal, once the work is done; noRoute where there is none
-	ended  uint8        // the same once event has ended the work, where one does
+	redoes Work         // the work that has failed in the position and is done again on the way
+	left   uint8        // the number of requests to the goal, after any work under way has succeeded; noRoute if there is no way
+	ended  uint8        // the number of requests to the goal after event has ended the work under way
 }
 
 const (
@@ -26,8 +26,8 @@ const (
 	longest = 16 // no route has more requests
 )
 
-// preference decides between routes that are equally long, after the goal's own
-// events: progress before work that is done again, and destruction last.
+// preference decides between routes of equal length, after the events that start the
+// goal's own work: progress before repeated work, and destruction last.
 var preference = []states.Event{
 	states.EventManage, states.EventProvide, states.EventDeploy, states.EventRebuild, states.EventInspect,
 	states.EventClean, states.EventAdopt, states.EventUnrescue, states.EventAbort, states.EventRescue,
@@ -36,12 +36,12 @@ var preference = []states.Event{
 
 // preferred returns the requests in the order of preference.
 func (g *goalRow) preferred(requests []request) []request {
-	order := append(slices.Clone(g.asks), preference...)
+	order := append(slices.Clone(g.startedBy), preference...)
 	rank := func(r request) int { return slices.Index(order, r.event) }
 	return slices.SortedStableFunc(slices.Values(requests), func(a, b request) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
-// A planner fills in the routes of one goal, from the goal backwards.
+// A planner computes the routes to one goal, from the goal backwards.
 type planner struct {
 	*index
 	*routes
@@ -51,8 +51,8 @@ type planner struct {
 	destroys bool      // whether a workload may be destroyed
 }
 
-// plan fills in the routes to a goal that destroy no workload, and then those that
-// do, for the positions that have no other.
+// plan computes the routes to a goal that destroy no workload, and then those that
+// do, for the positions that have no others.
 func (x *index) plan(both *[2]routes, g Goal, requests []request) {
 	row := &goalRows[g]
 	p := planner{index: x, routes: &both[0], goal: g, row: row, requests: row.preferred(requests)}
@@ -66,7 +66,8 @@ func (x *index) plan(both *[2]routes, g Goal, requests []request) {
 	p.planWorking()
 }
 
-// start marks the goal's positions, and all others as without a route.
+// start sets the number of requests to 0 in the goal's positions and to noRoute in
+// all others.
 func (p *planner) start() {
 	for at := range p.routes {
 		p.routes[at].left = noRoute
@@ -82,8 +83,8 @@ func (p *planner) isGoal(s states.State) bool {
 	return p.row.in.Has(s) || p.goal == Deletable && p.table.CanDelete(s, false)
 }
 
-// planResting finds the routes from the states that a request moves a node on from,
-// the nearest to the goal first.
+// planResting computes the routes from the states in which a node rests, the nearest
+// to the goal first.
 func (p *planner) planResting() {
 	for left := uint8(1); left <= longest; left++ {
 		for _, r := range p.requests {
@@ -100,9 +101,9 @@ func (p *planner) planResting() {
 	}
 }
 
-// length returns the number of requests to the goal by way of a request.
+// length returns the number of requests to the goal if a request is the first.
 func (p *planner) length(r request) uint8 {
-	if !p.endsInGoal() && slices.Contains(p.row.asks, r.event) {
+	if !p.endsInGoal() && slices.Contains(p.row.startedBy, r.event) {
 		return 1
 	}
 	if left := p.routes[p.ends[r.to]].left; left < longest {
@@ -111,7 +112,8 @@ func (p *planner) length(r request) uint8 {
 	return noRoute
 }
 
-// endsInGoal reports whether the goal is reached by being in a state.
+// endsInGoal reports whether the way to the goal ends in a state: for all goals but
+// work that can end in the state in which it starts.
 func (p *planner) endsInGoal() bool { return !p.row.once() || p.row.in.Len() > 0 }
 
 // permits reports whether a request may be part of a route to the goal.
@@ -129,7 +131,7 @@ func (p *planner) permits(r request) bool {
 	}
 }
 
-// staysDeployed reports whether the goal is one of a deployed node.
+// staysDeployed reports whether a node that has reached the goal is deployed.
 func (p *planner) staysDeployed() bool {
 	switch p.goal {
 	case Active, Rescued, Rebuilt, Serviced:
@@ -139,8 +141,8 @@ func (p *planner) staysDeployed() bool {
 	}
 }
 
-// destroysWith reports whether a request destroys the workload that a node in
-// its state may carry. See the package comment for the reasons.
+// destroysWith reports whether a request destroys the workload that a node in its
+// state may carry. The package comment has the reasons.
 func (p *planner) destroysWith(r request) bool {
 	switch r.event {
 	case states.EventDelete:
@@ -154,8 +156,8 @@ func (p *planner) destroysWith(r request) bool {
 	}
 }
 
-// starts reports whether the route from a state starts a kind of work on its way
-// to the goal, the goal's own included.
+// starts reports whether the way from a state to the goal starts a kind of work, the
+// goal's own work included.
 func (p *planner) starts(s states.State, work Work) bool {
 	for {
 		here := p.routes[s]
@@ -164,14 +166,14 @@ func (p *planner) starts(s states.State, work Work) bool {
 		}
 		to, _ := p.table.Next(s, here.event)
 		s = p.ends[to]
-		if !p.endsInGoal() && slices.Contains(p.row.asks, here.event) {
+		if !p.endsInGoal() && slices.Contains(p.row.startedBy, here.event) {
 			return false
 		}
 	}
 }
 
-// planWorking finds the routes from where work is under way or held: on from where
-// the work ends, or a request that ends it.
+// planWorking computes the routes from the positions in which work is under way or
+// held: the route from the state in which the work ends, or a request that ends it.
 func (p *planner) planWorking() {
 	for at := range position(maxPositions) {
 		if end := p.ends[at]; end != states.NoState && position(end) != at {
@@ -189,9 +191,10 @@ func (p *planner) planWorking() {
 	}
 }
 
-// considerEnding takes a request that ends the work of a position where, from there, the
-// goal is no further than from where the work would end, and what was ended need
-// not be done again. A tear-down must come nearer.
+// considerEnding makes a request that ends the work of a position its route, if the
+// goal is then no further away than from the state in which the work would end, and
+// if the same kind of work does not have to be done later. A tear-down must come
+// nearer to the goal.
 func (p *planner) considerEnding(at position, r request) {
 	after := p.routes[p.ends[r.to]]
 	if !p.permits(r) || after.left == noRoute || p.starts(p.ends[r.to], workOf[r.from]) {

@@ -1,77 +1,100 @@
 package plan
 
 import (
+	"encoding/json"
+
 	"github.com/ironstate/ironstate/internal/enum"
 	"github.com/ironstate/ironstate/states"
 )
 
-// Wish is all that [Next] has to know beside the node: what is wanted, what may
-// be done for it, and how far it has come. It is a value: store it next to the
-// node, as JSON for instance, compare it with ==, share copies.
+// Wish is the argument of [Next] beside the node: the goal, what the plan may do to
+// reach it, and the progress so far. A Wish is a value: store it next to the node,
+// as JSON for instance, compare it with ==, share copies.
 type Wish struct {
 	Goal Goal `json:"goal"`
 	// Version is the API version that requests are sent with; none is 1.1, as in
-	// Ironic. One above the series' highest counts as the highest, so that a
+	// Ironic. A version above the series' highest counts as the highest, so that a
 	// server newer than the table breaks nothing; see Step.Version.
 	Version states.APIVersion `json:"version"`
-	// Policy is what may be done; the zero Policy destroys, ends and retries
+	// Policy says what the plan may do; the zero Policy destroys, ends and retries
 	// nothing.
 	Policy Policy `json:"policy"`
-	// Facts is what else is known of the node now: look at the node anew before
-	// each call. It is no part of what is stored.
+	// Facts are further fields of the node's record. They are to be read anew
+	// before each call and are not stored.
 	Facts Facts `json:"-"`
 	// Progress is Step.Progress of the last answer. A wish begins with the zero
 	// Progress; to make the same wish again, begin again.
 	Progress Progress `json:"progress"`
 }
 
-// Policy says what may be done to reach a goal; the package comment says what
-// counts as what.
+// Policy says what the plan may do to reach a goal; the package comment has the
+// details. A Policy is a value and may be shared freely.
 type Policy struct {
-	// MayAbort: what waits or is held may be ended where going on would lead no
-	// nearer to the goal. Otherwise it is waited out.
+	// MayAbort permits the plan to end work that waits or is held and would lead no
+	// nearer to the goal. Without it, the plan waits until such work has ended.
 	MayAbort bool `json:"may_abort"`
-	// MayDestroy: a workload may be torn down or overwritten, where no other way
-	// leads to the goal.
+	// MayDestroy permits the plan to tear down or overwrite a workload where there
+	// is no other way to the goal.
 	MayDestroy bool `json:"may_destroy"`
-	// Retries is how often each work may be tried again after it failed.
-	Retries Counts `json:"retries"`
+	// Retries has the number of times that the plan may start each kind of work
+	// again after it failed.
+	Retries Retries `json:"retries"`
 }
 
-// Progress is how far a wish has come.
+// Progress is the progress of a wish, for [Next] alone to read; its JSON form is for
+// storing it. A Progress is a value: compare it with ==, share copies.
 type Progress struct {
-	// Requests counts what was sent since the wish was made.
-	Requests uint16 `json:"requests"`
-	// Tried counts how often each work was started since the goal was last
-	// reached. Work that the node was found to have failed at counts as tried
-	// once.
-	Tried Counts `json:"tried"`
-	// Stage is how far work that is to be done once has come.
-	Stage Stage `json:"stage"`
+	requests uint16
+	// tried counts how often each kind of work was started since the goal was last
+	// reached. Work that the node was found to have failed at counts as tried once.
+	tried Retries
+	stage stage
 }
 
-// Stage is how far work that is to be done once has come. For goals that are a
-// state it stays Open.
-type Stage uint8
+// Requests returns the number of requests sent since the wish was made.
+func (p Progress) Requests() int { return int(p.requests) }
+
+// Tried returns how often a kind of work was started since the goal was last
+// reached. Work that the node was found to have failed at counts as tried once.
+func (p Progress) Tried(w Work) int {
+	if w >= numWorks {
+		return 0
+	}
+	return int(p.tried[w])
+}
+
+type progressJSON struct {
+	Requests uint16  `json:"requests"`
+	Tried    Retries `json:"tried"`
+	Stage    stage   `json:"stage"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (p Progress) MarshalJSON() ([]byte, error) {
+	return json.Marshal(progressJSON{p.requests, p.tried, p.stage})
+}
+
+// UnmarshalJSON takes the JSON that MarshalJSON returns; p keeps its value on error.
+func (p *Progress) UnmarshalJSON(data []byte) error {
+	var fields progressJSON
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	*p = Progress{fields.Requests, fields.Tried, fields.Stage}
+	return nil
+}
+
+// A stage is the progress of work that is to be done once. For goals that are a
+// state it stays open.
+type stage uint8
 
 const (
-	// Open: not asked for yet, or failed.
-	Open Stage = iota
-	// Asked: asked for, and not known to have ended.
-	Asked
-	// Finished: done.
-	Finished
+	open     stage = iota // not requested yet, or failed
+	asked                 // requested, and not known to have ended
+	finished              // done
 )
 
-var stageWords = &enum.Words{Type: "Stage", Kind: "stage", Words: []string{"open", "asked", "finished"}}
+var stageWords = &enum.Words{Type: "stage", Kind: "stage", Words: []string{"open", "asked", "finished"}}
 
-// String returns the word of the constant in lower case, or a form like
-// "Stage(99)" for a number that is none.
-func (s Stage) String() string { return stageWords.String(uint8(s)) }
-
-// MarshalText returns the word. A number that is no stage is a
-// [*states.UnknownError].
-func (s Stage) MarshalText() ([]byte, error) { return stageWords.Marshal(uint8(s)) }
-
-// UnmarshalText takes what MarshalText returns; s keeps its value on error.
-func (s *Stage) UnmarshalText(text []byte) error { return enum.Unmarshal(stageWords, s, text) }
+func (s stage) MarshalText() ([]byte, error)     { return stageWords.Marshal(uint8(s)) }
+func (s *stage) UnmarshalText(text []byte) error { return enum.Unmarshal(stageWords, s, text) }

@@ -30,14 +30,14 @@ func TestAWishIsStoredAsJSON(t *testing.T) {
 	require.Equal(t, wish, back)
 
 	for _, bad := range []string{
-		`{"goal":"happy"}`, `{"progress":{"stage":"lost"}}`, `{"policy":{"retries":{"luck":1}}}`, `{"policy":{"retries":7}}`,
+		`{"goal":"happy"}`, `{"progress":{"stage":"lost"}}`, `{"policy":{"retries":{"jump":1}}}`, `{"policy":{"retries":7}}`,
 	} {
 		require.Error(t, json.Unmarshal([]byte(bad), &back), bad)
 	}
 }
 
 func TestGoals(t *testing.T) {
-	for _, goal := range plan.AllGoals() {
+	for goal := range plan.AllGoals() {
 		parsed, err := plan.ParseGoal(goal.String())
 		require.NoError(t, err)
 		require.Equal(t, goal, parsed)
@@ -64,13 +64,12 @@ func TestWords(t *testing.T) {
 		String() string
 		MarshalText() ([]byte, error)
 	}{
-		{plan.NoAction, plan.Send, plan.Wait, plan.Done, plan.Blocked},
-		{plan.NoReason, plan.NeedsRetry, plan.NeedsUnhold, plan.NeedsDestroy, plan.NeedsVersion, plan.Overtaken, plan.NoWay,
-			plan.UnknownState, plan.InMaintenance, plan.PowerFailure, plan.Protected, plan.Retired, plan.Reserved},
-		{plan.NoVerdict, plan.InProgress, plan.Succeeded, plan.Failed, plan.Moved, plan.Unknown},
-		{plan.Open, plan.Asked, plan.Finished},
+		{plan.Action(0), plan.Send, plan.Wait, plan.Done, plan.Blocked},
+		{plan.Reason(0), plan.NeedsRetry, plan.NeedsUnhold, plan.NeedsDestroy, plan.NeedsVersion, plan.Overtaken, plan.NoRoute,
+			plan.UnknownState, plan.InMaintenance, plan.PowerFailure, plan.Protected, plan.Retired, plan.Reserved, plan.Associated},
+		{plan.Verdict(0), plan.InProgress, plan.Succeeded, plan.Failed, plan.Moved, plan.Unknown},
 		{plan.NoWork, plan.Verification, plan.TearDown},
-		{plan.NoGoal, plan.Enrolled, plan.Unprovisioned},
+		{plan.Goal(0), plan.Enrolled, plan.Unprovisioned},
 	} {
 		seen := make(map[string]bool)
 		for _, value := range list {
@@ -90,10 +89,10 @@ func TestWords(t *testing.T) {
 	require.ErrorIs(t, goal.UnmarshalText([]byte("rebuild")), states.ErrUnknown)
 }
 
-// TestTheLookupsHaveRoom guards the numbers that the lookups are made of.
-func TestTheLookupsHaveRoom(t *testing.T) {
+// TestTheArraysHaveRoom checks the constants that are the sizes of the arrays.
+func TestTheArraysHaveRoom(t *testing.T) {
 	for s := range states.AllStates() {
-		require.Less(t, int(s), 40, "places of manual cleaning begin there")
+		require.Less(t, int(s), 40, "the positions of manual cleaning begin there")
 	}
 	require.Less(t, int(states.CleanHold), 64-40)
 }

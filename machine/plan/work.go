@@ -7,33 +7,33 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Work is a piece of the conductor's work: what a node waits for, and what may
-// fail and be tried again. Its text form is the word of the constant in lower
-// case. A Work is a plain value and may be shared freely.
+// Work is a kind of work of the conductor, which may fail and be retried. Its text
+// form is the constant's name in lower case. A Work is a plain value and may be
+// shared freely.
 type Work uint8
 
 const (
-	// NoWork is the zero Work.
+	// NoWork is the zero Work: a request moves the node at once.
 	NoWork Work = iota
-	// Verification: manage out of enroll. When it fails the node is in enroll
-	// again.
+	// Verification follows manage out of enroll. When it fails, the node is in
+	// enroll again.
 	Verification
-	// Inspection: inspect.
+	// Inspection follows inspect.
 	Inspection
-	// Cleaning: provide, clean, and what follows a tear-down.
+	// Cleaning follows provide, clean and a tear-down.
 	Cleaning
-	// Deployment: active and rebuild.
+	// Deployment follows active and rebuild.
 	Deployment
-	// Adoption: adopt.
+	// Adoption follows adopt.
 	Adoption
-	// Rescue: rescue.
+	// Rescue follows rescue.
 	Rescue
-	// Unrescue: unrescue.
+	// Unrescue follows unrescue.
 	Unrescue
-	// Service: service.
+	// Service follows service.
 	Service
-	// TearDown: deleted, up to where cleaning begins. When it fails the node is
-	// in error.
+	// TearDown follows deleted, and ends where cleaning begins. When it fails, the
+	// node is in error.
 	TearDown
 
 	numWorks
@@ -43,18 +43,18 @@ var workWords = &enum.Words{Type: "Work", Kind: "work", Words: []string{
 	"none", "verification", "inspection", "cleaning", "deployment", "adoption", "rescue", "unrescue", "service", "teardown",
 }}
 
-// String returns the word, or a form like "Work(99)" for a number that is none.
+// String returns the word, or a form like "Work(99)" for a number that has none.
 func (w Work) String() string { return workWords.String(uint8(w)) }
 
-// MarshalText returns the word. A number that is no work is a
-// [*states.UnknownError].
+// MarshalText returns the word. A number without one is a [*states.UnknownError].
 func (w Work) MarshalText() ([]byte, error) { return workWords.Marshal(uint8(w)) }
 
-// UnmarshalText takes what MarshalText returns; w keeps its value on error.
+// UnmarshalText takes the words that MarshalText returns; w keeps its value on
+// error.
 func (w *Work) UnmarshalText(text []byte) error { return enum.Unmarshal(workWords, w, text) }
 
-// workOf has the work that a state belongs to: is it under way there, held or
-// failed.
+// workOf has the kind of work that a state belongs to: it is under way there, held
+// or failed.
 var workOf = [maxStates]Work{
 	states.Verifying:    Verification,
 	states.Inspecting:   Inspection,
@@ -83,14 +83,15 @@ var workOf = [maxStates]Work{
 	states.Error:        TearDown,
 }
 
-// Counts is a number for each kind of work, as in Counts{Deployment: 2}. It
-// compares with ==. Its JSON is an object of those that are not 0.
-type Counts [numWorks]uint8
+// Retries has the number of retries for each kind of work, as in
+// Retries{Deployment: 2}. It compares with ==. Its JSON is an object of the numbers
+// that are not 0.
+type Retries [numWorks]uint8
 
 // MarshalJSON implements [json.Marshaler].
-func (c Counts) MarshalJSON() ([]byte, error) {
+func (r Retries) MarshalJSON() ([]byte, error) {
 	set := make(map[Work]uint8)
-	for w, n := range c {
+	for w, n := range r {
 		if n > 0 {
 			set[Work(w)] = n
 		}
@@ -98,15 +99,15 @@ func (c Counts) MarshalJSON() ([]byte, error) {
 	return json.Marshal(set)
 }
 
-// UnmarshalJSON takes what MarshalJSON returns; c keeps its value on error.
-func (c *Counts) UnmarshalJSON(data []byte) error {
+// UnmarshalJSON takes the JSON that MarshalJSON returns; r keeps its value on error.
+func (r *Retries) UnmarshalJSON(data []byte) error {
 	var set map[Work]uint8
 	if err := json.Unmarshal(data, &set); err != nil {
 		return err
 	}
-	*c = Counts{}
+	*r = Retries{}
 	for w, n := range set {
-		c[w] = n
+		r[w] = n
 	}
 	return nil
 }

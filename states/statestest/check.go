@@ -1,243 +1,195 @@
 package statestest
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"github.com/ironstate/ironstate/states"
 )
 
-// maxReported is the number of disagreements that Check reports one by one.
-const maxReported = 20
-
-// Walks after the exhaustive comparison find what depends on a node's history:
-// a machine that is stuck once it has refused an event, say.
+// The walks after the exhaustive comparison find differences that depend on a
+// node's history, such as a machine that refuses everything after its first error.
 const (
 	walks     = 100
 	walkSteps = 100
 )
 
 // Check compares an implementation of the state machine with a table: each state
-// as a start, each event in each state, and walks of legal and illegal events.
-// With a machine that is [Targeted] it compares stored and named targets too.
+// as a start, each event in each state, and random walks of legal and illegal
+// events. With a machine that is [Targeted] it compares stored and named targets
+// too. A panic of the implementation is a difference like any other.
 //
-// The error is nil where they agree. Otherwise it joins a [*Disagreement] for
-// each difference, and counts those beyond the first twenty. A panic of the
-// implementation is a difference like any other. Check does the same on each
-// call, on one goroutine; it makes some thousand machines.
+// The error is nil where they agree. Otherwise it joins a [*Disagreement] for each
+// difference, twenty at most, and the number of those beyond. Differences that are
+// alike, such as one event that is refused in every state, are one Disagreement.
+// Of differences that depend on the events before, Check reports one of a kind:
+// check again once it is mended.
+//
+// Check does the same on each call, on one goroutine. It makes about a thousand
+// machines, for a [Targeted] implementation about forty thousand, and up to twenty
+// thousand more for each difference that depends on the events before.
 func Check(t *states.Table, start Start) error {
-	if t.States().Len() == 0 {
-		return fmt.Errorf("statestest: the table of series %v has no states to check", t.Series())
+	c, err := newChecker(t, start)
+	if err != nil {
+		return err
 	}
-	c := &checker{table: t, start: start, seen: make(map[string]bool)}
 	c.checkStarts()
 	c.checkEvents()
 	random := rand.New(rand.NewPCG(1, 2))
 	for range walks {
-		c.checkWalk(random)
+		c.checkWalk(c.randomWalk(random))
 	}
 	return c.report()
 }
 
-// A Disagreement is a difference between an implementation and the table.
-type Disagreement struct {
-	Series states.Series
-	Start  bool // the start itself is at fault, not an event
-	From   states.State
-	Event  states.Event
-	Target states.State   // the target that was named or, at the start, stored
-	After  []states.Event // the events since the start, legal and not; most often none
-	Want   string
-	Got    string
-}
-
-// Error tells what was done, what the table says and what happened.
-func (d *Disagreement) Error() string {
-	var text strings.Builder
-	if d.Start {
-		fmt.Fprintf(&text, "%v: start in %v", d.Series, d.From)
-	} else {
-		fmt.Fprintf(&text, "%v: %v in %v", d.Series, d.Event, d.From)
+// Replay compares an implementation with a table for one sequence of events, as
+// [Disagreement] has it and its text quotes it: a regression test. The error is nil
+// where they agree, otherwise a [*Disagreement]. A sequence with a word that is no
+// state or event is a [*states.UnknownError].
+func Replay(t *states.Table, start Start, sequence string) error {
+	s, err := parseSequence(sequence)
+	if err != nil {
+		return fmt.Errorf("statestest: replay %q: %w", sequence, err)
 	}
-	if d.Target != states.NoState {
-		fmt.Fprintf(&text, " with target %v", d.Target)
+	c, err := newChecker(t, start)
+	if err != nil {
+		return err
 	}
-	if len(d.After) > 0 {
-		fmt.Fprintf(&text, " after %s", history(d.After))
+	if d := c.run(s); d != nil {
+		c.note(d, d.cause())
 	}
-	fmt.Fprintf(&text, ": want %s; got %s", d.Want, d.Got)
-	return text.String()
-}
-
-// history lists the last of the events.
-func history(events []states.Event) string {
-	const most = 8
-	var words []string
-	if cut := len(events) - most; cut > 0 {
-		words = append(words, fmt.Sprintf("%d events and", cut))
-		events = events[cut:]
-	}
-	for _, event := range events {
-		words = append(words, event.String())
-	}
-	return strings.Join(words, " ")
+	return c.report()
 }
 
 type checker struct {
-	table *states.Table
-	start Start
-	found []error
-	seen  map[string]bool
-	more  int
+	table    *states.Table
+	start    Start
+	targeted bool           // the implementation is Targeted
+	states   []states.State // every state of all series, and a number that is none
+	events   []states.Event // every event of all series, and two numbers that are none
+	missing  states.Set     // the states in which no machine starts
+	found    map[cause]*Disagreement
+	noted    map[string]bool // the sequences in reports
+	reports  []*Disagreement // those of found, in the order of their finding
 }
 
-// disagree notes a difference, once: a walk meets the same one again and again.
-func (c *checker) disagree(d Disagreement, want, got outcome) {
-	key := fmt.Sprint(d.Start, d.From, d.Event, d.Target, want.node, got.node, got.err == nil, got.panicked)
-	if c.seen[key] {
-		return
+func newChecker(t *states.Table, start Start) (*checker, error) {
+	if t.States().Len() == 0 {
+		return nil, fmt.Errorf("statestest: the table of series %v has no states to check", t.Series())
 	}
-	c.seen[key] = true
-	if len(c.found) == maxReported {
-		c.more++
-		return
+	c := &checker{
+		table: t, start: start, found: make(map[cause]*Disagreement), noted: make(map[string]bool),
+		states: append(slices.Collect(states.AllStates()), states.State(255)),
+		events: append(slices.Collect(states.AllEvents()), states.NoEvent, states.Event(255)),
 	}
-	d.Series, d.Want, d.Got = c.table.Series(), want.String(), got.String()
-	d.After = slices.Clone(d.After)
-	c.found = append(c.found, &d)
-}
-
-func (c *checker) report() error {
-	if c.more > 0 {
-		return errors.Join(append(c.found, fmt.Errorf("and %d more", c.more))...)
+	for s := range t.States().All() {
+		if m, _ := c.begin(node{state: s}); m != nil {
+			_, c.targeted = m.(Targeted)
+			break
+		}
 	}
-	return errors.Join(c.found...)
+	return c, nil
 }
 
-// everyState has the states of all series, and two numbers that are none.
-func everyState() []states.State {
-	return append(slices.Collect(states.AllStates()), states.NoState, states.State(255))
+// started returns a start in a state, with its default target where the
+// implementation has targets.
+func (c *checker) started(s states.State) sequence {
+	if c.targeted {
+		return sequence{start: node{s, c.table.Target(s)}}
+	}
+	return sequence{start: node{state: s}}
 }
 
-// everyEvent has the events of all series, and two numbers that are none.
-func everyEvent() []states.Event {
-	return append(slices.Collect(states.AllEvents()), states.NoEvent, states.Event(255))
-}
-
+// checkStarts compares the starts: those that must succeed, and those that must be
+// refused or be followed by the refusal of every event.
 func (c *checker) checkStarts() {
-	for _, state := range everyState() {
-		if !c.table.States().Has(state) {
-			c.checkRefused(state, states.NoState)
+	for _, s := range append(c.states, states.NoState) {
+		bare := node{state: s}
+		agreed := c.checkStart(bare)
+		if m, _ := c.begin(bare); m == nil {
+			c.missing = c.missing.Union(states.SetOf(s))
+		}
+		if !agreed || !c.targeted || !c.table.States().Has(s) || c.table.Stable().Has(s) {
 			continue
 		}
-		c.checkStart(state, states.NoState)
-		if c.table.Stable().Has(state) || !c.targeted(state) {
-			continue
-		}
-		for _, target := range everyState() {
-			switch {
-			case target == states.NoState:
-			case c.table.Stable().Has(target):
-				c.checkStart(state, target)
-			default:
-				c.checkRefused(state, target)
-			}
+		for _, target := range c.states {
+			c.checkStart(node{s, target})
 		}
 	}
 }
 
-func (c *checker) targeted(state states.State) bool {
-	m, _ := c.begin(state, states.NoState)
-	_, ok := m.(Targeted)
-	return ok
-}
-
-func (c *checker) checkStart(state, target states.State) {
-	m, got := c.begin(state, target)
-	want := outcome{node: c.model(state, target)}.seenOn(m)
-	if target == states.NoState && got.node.target == states.NoState {
-		want.node.target = states.NoState
+// checkStart reports whether the implementation agrees about a start.
+func (c *checker) checkStart(start node) bool {
+	s := sequence{start: start}
+	if c.valid(start) {
+		return c.check(s)
 	}
-	if !got.agrees(want) {
-		c.disagree(Disagreement{Start: true, From: state, Target: target}, want, got)
-	}
-}
-
-// checkRefused wants a start to be refused or, where it is not, every event.
-func (c *checker) checkRefused(state, target states.State) {
-	want := outcome{node: node{state: state}, err: errRefused}
-	for _, event := range everyEvent() {
-		m, got := c.begin(state, target)
-		if got.err != nil {
-			return
-		}
-		if m != nil {
-			got = fire(m, event, states.NoState)
-		}
-		if got.err == nil {
-			c.disagree(Disagreement{Start: true, From: state, Target: target}, want, got)
-			return
+	for _, event := range c.events {
+		if !c.check(s.then(step{event: event})) {
+			return false
 		}
 	}
+	return true
 }
 
-// checkEvents fires each event in each state, on a machine of its own.
+// check runs a sequence, notes a difference and reports whether there was none.
+func (c *checker) check(s sequence) bool {
+	d := c.run(s)
+	if d != nil {
+		c.note(d, d.cause())
+	}
+	return d == nil
+}
+
+// checkEvents fires each event in each state, on a machine of its own, with no
+// named target and with each.
 func (c *checker) checkEvents() {
-	for from := range c.table.States().All() {
-		targets := []states.State{states.NoState}
-		if c.targeted(from) {
-			targets = everyState()
-		}
-		for _, event := range everyEvent() {
-			for _, target := range targets {
-				if m, _ := c.begin(from, c.table.Target(from)); m != nil {
-					c.try(m, c.model(from, states.NoState), event, target, nil)
-				}
+	for from := range c.table.States().Minus(c.missing).All() {
+		start := c.started(from)
+		for _, event := range c.events {
+			if !c.check(start.then(step{event: event})) || !c.targeted {
+				continue
+			}
+			for _, target := range c.states {
+				c.check(start.then(step{event, target}))
 			}
 		}
 	}
 }
 
-// checkWalk follows one machine for as long as it agrees.
-func (c *checker) checkWalk(random *rand.Rand) {
+// randomWalk returns a sequence of which half of the events are legal.
+func (c *checker) randomWalk(random *rand.Rand) sequence {
 	starts := slices.Collect(c.table.States().All())
-	at := c.model(starts[random.IntN(len(starts))], states.NoState)
-	m, _ := c.begin(at.state, at.target)
-	if m == nil {
-		return
-	}
-	_, targeted := m.(Targeted)
-	stable := append(slices.Collect(c.table.Stable().All()), states.State(255))
-
-	var after []states.Event
+	walk := c.started(starts[random.IntN(len(starts))])
+	targets := append(slices.Collect(c.table.Stable().All()), states.State(255))
+	at := c.model(walk.start.state, walk.start.target)
 	for range walkSteps {
-		events := everyEvent()
+		events := c.events
 		if random.IntN(2) == 0 {
 			events = slices.Collect(c.table.Events(at.state))
 		}
-		event, target := events[random.IntN(len(events))], states.NoState
-		if targeted && random.IntN(4) == 0 {
-			target = stable[random.IntN(len(stable))]
+		next := step{event: events[random.IntN(len(events))]}
+		if c.targeted && random.IntN(4) == 0 {
+			next.target = targets[random.IntN(len(targets))]
 		}
-		next, ok := c.try(m, at, event, target, after)
-		if !ok {
-			return
-		}
-		at, after = next, append(after, event)
+		walk.steps = append(walk.steps, next)
+		at = c.apply(at, next).node
 	}
+	return walk
 }
 
-// try fires an event on a machine and on the model. It returns where the model's
-// node is then, and whether they agree.
-func (c *checker) try(m Machine, at node, event states.Event, target states.State, after []states.Event) (node, bool) {
-	want := c.apply(at, event, target)
-	wantSeen, got := want.seenOn(m), fire(m, event, target)
-	if got.agrees(wantSeen) {
-		return want.node, true
+// checkWalk runs a walk. A difference that needs the events before it is
+// shortened; any other shows in a sequence of one event.
+func (c *checker) checkWalk(walk sequence) {
+	d := c.run(walk)
+	switch {
+	case d == nil || len(d.sequence.steps) == 0:
+	case !c.needsHistory(d):
+		if c.found[d.cause()] == nil {
+			c.check(d.alone())
+		}
+	case c.found[d.laterCause()] == nil:
+		c.note(c.shortest(d), d.laterCause())
 	}
-	c.disagree(Disagreement{From: at.state, Event: event, Target: target, After: after}, wantSeen, got)
-	return want.node, false
 }

@@ -98,103 +98,148 @@ func TestEachMistakeIsReported(t *testing.T) {
 		spoil func(*toy)
 		want  string
 	}{
-		{"a missing row", instead(states.Enroll, states.EventManage, states.NoState),
-			"2026.2: manage in enroll: want accepted, in verifying; got refused (no row), in enroll"},
-		{"a row too many", instead(states.Enroll, states.EventProvide, states.Available),
-			"2026.2: provide in enroll: want refused, in enroll; got accepted, in available"},
-		{"a wrong row", instead(states.Verifying, states.EventFail, states.Error),
-			"2026.2: fail in verifying: want accepted, in enroll; got accepted, in error"},
+		{"a missing transition", instead(states.Enroll, states.EventManage, states.NoState),
+			`2026.2: "enroll: manage": want accepted, in "verifying"; got refused ("no row"), in "enroll"`},
+		{"a transition too many", instead(states.Enroll, states.EventProvide, states.Available),
+			`2026.2: "enroll: provide": want refused, in "enroll"; got accepted, in "available"`},
+		{"a transition to another state", instead(states.Verifying, states.EventFail, states.Error),
+			`2026.2: "verifying: fail": want accepted, in "enroll"; got accepted, in "error"`},
 		{"an event without a word", instead(states.Rescue, states.NoEvent, states.Rescue),
-			"2026.2: none in rescue: want refused, in rescue; got accepted, in rescue"},
+			`2026.2: "rescue: none": want refused, in "rescue"; got accepted, in "rescue"`},
 		{"a move on a refused event",
 			onRefusal(states.Active, states.EventDeploy, func(m *toy) { m.state = states.Error }),
-			"2026.2: deploy in active: want refused, in active; got refused (no row), in error"},
+			`2026.2: "active: deploy": want refused, in "active"; got refused ("no row"), in "error"`},
 		{"a panic", onRefusal(states.Rescue, states.EventDone, func(*toy) { panic("unexpected") }),
-			"2026.2: done in rescue: want refused, in rescue; got a panic: unexpected"},
-		{"a start elsewhere", func(m *toy) {
+			`2026.2: "rescue: done": want refused, in "rescue"; got a panic ("unexpected")`},
+		{"a start in another state", func(m *toy) {
 			if m.state == states.Rescuing {
 				m.state = states.Rescue
 			}
-		}, "2026.2: start in rescuing: want accepted, in rescuing; got accepted, in rescue"},
+		}, `2026.2: "rescuing": want accepted, in "rescuing"; got accepted, in "rescue"`},
 		{"a start that panics", func(m *toy) {
 			if m.state == states.Rescuing {
 				panic("unexpected")
 			}
-		}, "2026.2: start in rescuing: want accepted, in rescuing; got a panic: unexpected"},
+		}, `2026.2: "rescuing": want accepted, in "rescuing"; got a panic ("unexpected")`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			err := statestest.Check(table, start(table, test.spoil))
+			require.EqualError(t, err, test.want, "one report")
+			var d *statestest.Disagreement
+			require.ErrorAs(t, err, &d)
+			require.Equal(t, states.Hibiscus, d.Series)
+			require.EqualError(t, statestest.Replay(table, start(table, test.spoil), d.Sequence), test.want)
+			require.NoError(t, statestest.Replay(table, start(table, correct), d.Sequence))
+		})
+	}
+}
+
+func TestOneCauseIsOneReport(t *testing.T) {
+	table := states.Latest().Table()
+	refuse := func(event states.Event) func(*toy) {
+		return func(m *toy) {
+			m.next = func(s states.State, e states.Event) (states.State, bool) {
+				if e == event {
+					return states.NoState, false
+				}
+				return m.table.Next(s, e)
+			}
+		}
+	}
+	tests := []struct {
+		name  string
+		spoil func(*toy)
+		want  string
+	}{
+		{"an event that is nowhere accepted", refuse(states.EventAbort),
+			`2026.2: "wait call-back: abort": want accepted, in "deploy failed"; got refused ("no row"), in "wait call-back"; ` +
+				`also "deploy hold: abort", "clean wait: abort", "clean hold: abort" and 5 more`},
+		{"illegal events without an error", func(m *toy) {
+			m.next = func(s states.State, e states.Event) (states.State, bool) {
+				if to, ok := m.table.Next(s, e); ok {
+					return to, true
+				}
+				return s, true
+			}
+		}, `2026.2: "enroll: provide": want refused, in "enroll"; got accepted, in "enroll"; ` +
+			`also "enroll: deploy", "enroll: rebuild", "enroll: delete" and `},
+		{"an index out of range", func(m *toy) {
+			m.refused = func(m *toy, e states.Event) { _ = make([]int, 2)[int(e)+2] }
+		}, `got a panic ("runtime error: index out of range [4] with length 2"); also "enroll: deploy", `},
+		{"a state that does not start and that no event leads to", func(m *toy) {
+			if m.state == states.Servicing {
+				panic("no servicing")
+			}
+		}, `2026.2: "servicing": want accepted, in "servicing"; got a panic ("no servicing")`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			err := statestest.Check(table, start(table, test.spoil))
 			require.ErrorContains(t, err, test.want)
-			var d *statestest.Disagreement
-			require.ErrorAs(t, err, &d)
-			require.Equal(t, states.Hibiscus, d.Series)
+			require.NotContains(t, err.Error(), "\n", "one report")
 		})
 	}
 }
 
-func TestOneMistakeIsReportedOnce(t *testing.T) {
+func TestAMissingStateIsOneReport(t *testing.T) {
 	table := states.Latest().Table()
-	err := statestest.Check(table, start(table, instead(states.Active, states.EventDelete, states.NoState)))
-	require.EqualError(t, err,
-		"2026.2: delete in active: want accepted, in deleting; got refused (no row), in active")
-}
-
-func TestMistakesThatDependOnHistoryAreFound(t *testing.T) {
-	table := states.Latest().Table()
-	err := statestest.Check(table, start(table, func(m *toy) {
-		m.refused = func(m *toy, _ states.Event) {
-			m.next = func(states.State, states.Event) (states.State, bool) { return states.NoState, false }
+	err := statestest.Check(table, func(state, _ states.State) (statestest.Machine, error) {
+		if !table.States().Has(state) || state == states.ServiceHold {
+			return nil, errNoRow
 		}
-	}))
-	var d *statestest.Disagreement
-	require.ErrorAs(t, err, &d)
-	require.NotEmpty(t, d.After)
-	require.ErrorContains(t, err, " after ")
+		m := &toy{table: table, state: state, refused: func(*toy, states.Event) {}}
+		m.next = func(s states.State, e states.Event) (states.State, bool) {
+			to, ok := table.Next(s, e)
+			return to, ok && to != states.ServiceHold
+		}
+		return m, nil
+	})
+	require.EqualError(t, err, `2026.2: "service hold": want accepted, in "service hold"; got refused ("no row"), in "service hold"; `+
+		`also "servicing: hold", "service wait: hold", "service failed: hold"`)
 }
 
 func TestStatesThatTheSeriesLacksMustBeRefused(t *testing.T) {
 	kilo, latest := states.Kilo.Table(), states.Latest().Table()
 	err := statestest.Check(kilo, start(latest, correct))
-	require.ErrorContains(t, err, "kilo: start in enroll: want refused, in enroll; got accepted, in verifying")
+	require.ErrorContains(t, err, `kilo: "enroll: manage": want refused, in "enroll"; got accepted, in "verifying"; also "verifying`)
 
 	err = statestest.Check(latest, start(kilo, correct))
-	require.ErrorContains(t, err, "2026.2: start in enroll: want accepted, in enroll; "+
-		"got refused (no such state: enroll), in enroll")
+	require.ErrorContains(t, err,
+		`2026.2: "enroll": want accepted, in "enroll"; got refused ("no such state: enroll"), in "enroll"; also "verifying", `)
 }
 
 func TestReportsAreBounded(t *testing.T) {
 	table := states.Latest().Table()
 	long := strings.Repeat("x", 1<<16)
-	err := statestest.Check(table, func(state, _ states.State) (statestest.Machine, error) {
-		panic(long)
-	})
-	require.Less(t, len(err.Error()), 10_000)
-	require.ErrorContains(t, err, "\nand 15 more")
-
-	err = statestest.Check(table, func(state, _ states.State) (statestest.Machine, error) {
-		return nil, errors.New(long)
-	})
-	require.Less(t, len(err.Error()), 10_000)
-
-	err = statestest.Check(table, func(state, _ states.State) (statestest.Machine, error) { return nil, nil })
-	require.ErrorContains(t, err, "a panic")
+	tests := map[string]struct {
+		start   statestest.Start
+		want    string
+		reports int
+	}{
+		"panics": {func(state, _ states.State) (statestest.Machine, error) { panic(long) },
+			`"verifying", "manageable", "available" and 31 more`, 1},
+		"errors": {func(state, _ states.State) (statestest.Machine, error) { return nil, errors.New(long) },
+			`"verifying", "manageable", "available" and 26 more`, 1},
+		"no machine": {func(state, _ states.State) (statestest.Machine, error) { return nil, nil }, "a panic", 1},
+		"a cause for each transition": {start(table, func(m *toy) {
+			m.next = func(s states.State, e states.Event) (states.State, bool) {
+				to, ok := table.Next(s, e)
+				return states.State((int(to)+int(s)+int(e))%25) + 1, ok
+			}
+		}), "\nand ", 21},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := statestest.Check(table, test.start)
+			require.ErrorContains(t, err, test.want)
+			require.Less(t, len(err.Error()), 10_000)
+			require.Equal(t, test.reports, strings.Count(err.Error(), "\n")+1)
+		})
+	}
 }
 
 func TestThereMustBeSomethingToCheck(t *testing.T) {
 	require.ErrorContains(t, statestest.Check(nil, nil), "no states")
 	require.ErrorContains(t, statestest.Check(&states.Table{}, nil), "no states")
-}
-
-func TestDisagreementsPrint(t *testing.T) {
-	after := make([]states.Event, 10)
-	for i := range after {
-		after[i] = states.EventResume
-	}
-	d := statestest.Disagreement{
-		Series: states.Xena, From: states.Cleaning, Event: states.EventWait, Target: states.Manageable, After: after,
-		Want: "this", Got: "that",
-	}
-	require.EqualError(t, &d, "xena: wait in cleaning with target manageable after 2 events and "+
-		"resume resume resume resume resume resume resume resume: want this; got that")
 }

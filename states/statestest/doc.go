@@ -1,9 +1,9 @@
-// Package statestest helps to test programs that follow Ironic's provisioning
-// state machine.
+// Package statestest tests programs that follow Ironic's provisioning state
+// machine. It imports the standard library alone.
 //
 // [Check] compares an implementation of the machine with a table, as
-// testing/slogtest does with log handlers: every event in every state, and walks
-// of many events.
+// testing/slogtest does with log handlers: every event in every state, and random
+// walks.
 //
 //	func TestMachine(t *testing.T) {
 //		err := statestest.Check(states.Latest().Table(), func(state, _ states.State) (statestest.Machine, error) {
@@ -14,6 +14,8 @@
 //		}
 //	}
 //
-// [State], [StateIn], [Event], [Series], [Walk] and [Wander] are generators for
-// property tests with pgregory.net/rapid.
+// Its report quotes the shortest sequence of events that shows a difference, which
+// [Replay] runs again. [Path], [CoverStates] and [CoverTransitions] lead a test
+// through a table. Package rapidstates, below, has generators for property tests
+// and fuzz tests with pgregory.net/rapid.
 package statestest

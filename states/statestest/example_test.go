@@ -32,5 +32,41 @@ func ExampleCheck() {
 		return &switcher{state}, nil
 	})
 	fmt.Println(err)
-	// Output: liberty: abort in clean wait: want accepted, in clean failed; got refused (abort is for later), in clean wait
+	// Output: liberty: "clean wait: abort": want accepted, in "clean failed"; got refused ("abort is for later"), in "clean wait"
+}
+
+// A regression test of what Check once found: the sequence is from its report.
+func ExampleReplay() {
+	start := func(state, _ states.State) (statestest.Machine, error) { return &switcher{state}, nil }
+	fmt.Println(statestest.Replay(states.Liberty.Table(), start, "clean wait: resume, fail"))
+	// Output: <nil>
+}
+
+func ExamplePath() {
+	path, ok := statestest.Path(states.Latest().Table(), states.Enroll, states.CleanFail)
+	for _, row := range path {
+		fmt.Println(row)
+	}
+	fmt.Println(ok)
+	// Output:
+	// enroll --manage--> verifying
+	// verifying --done--> manageable
+	// manageable --provide--> cleaning
+	// cleaning --fail--> clean failed
+	// true
+}
+
+// A test of one's own machine that takes every transition of a series.
+func ExampleCoverTransitions() {
+	taken := make(map[states.Transition]bool)
+	walks := statestest.CoverTransitions(states.Kilo.Table())
+	for _, walk := range walks {
+		state := walk[0].From // a new node; here the machine is the table
+		for _, row := range walk {
+			state, _ = states.Kilo.Table().Next(state, row.Event)
+			taken[row] = true
+		}
+	}
+	fmt.Println(len(walks), "walk,", len(taken), "transitions")
+	// Output: 1 walk, 27 transitions
 }

@@ -4,32 +4,33 @@ import "github.com/ironstate/ironstate/states"
 
 // Machine is an implementation of the state machine that has one node.
 type Machine interface {
-	// Current returns the state that the node is in.
+	// Current returns the state of the node.
 	Current() states.State
-	// Fire moves the node by an event. Where the table has no row for the event
-	// in the node's state, it returns an error and changes nothing.
+	// Fire moves the node by an event. Where the table has no transition for the
+	// event in the node's state, Fire returns an error and changes nothing.
 	Fire(event states.Event) error
 }
 
-// Targeted is what a [Machine] may be that also knows where its node is headed.
-// [Check] finds out by type assertion, and then compares targets too.
+// Targeted is a [Machine] that also has the target of its node, Ironic's
+// target_provision_state. [Check] finds it by type assertion, and then compares
+// targets too.
 type Targeted interface {
 	Machine
-	// Target returns the state that the node is headed for. A node in a stable
-	// state is at rest and headed for none, NoState. A node in another state is
-	// headed for the target that was named with the event that brought it there,
-	// or that was stored; failing these for the table's default,
-	// [states.Table.Target]. Started with none stored, it may also say none until
-	// an event moves it.
+	// Target returns the target of the node. A node in a stable state has none,
+	// NoState. In any other state the target is the one named with the event that
+	// led there or stored at the start, or else the table's default,
+	// [states.Table.Target]. A machine that was started without a target may return
+	// NoState until an event moves it.
 	Target() states.State
-	// FireTo is Fire with a named target. Where that is not a stable state of the
-	// table, it returns an error and changes nothing.
+	// FireTo is Fire with a named target. Where the target is not a stable state of
+	// the table, FireTo returns an error and changes nothing.
 	FireTo(event states.Event, target states.State) error
 }
 
-// Start makes a machine whose node is in a state. The target is the one stored
-// with the state, NoState for none; a machine that is not [Targeted] ignores it.
+// Start makes a machine whose node is in a state and has a stored target, NoState
+// for none. A machine that is not [Targeted] ignores the target.
 //
-// A state that the table lacks and a stored target that is not stable must be
-// refused: by an error from Start, or by the machine's refusing every event.
+// A state that the table does not have, and a target that is not stable, must be
+// refused: by an error from Start, or by the machine, which then refuses every
+// event.
 type Start func(state, target states.State) (Machine, error)

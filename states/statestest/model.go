@@ -7,48 +7,49 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A node is where a machine's node is and where it is headed.
+// A node is a node's state and target.
 type node struct {
 	state, target states.State
 }
 
-// An outcome is what came of a start or an event.
+// An outcome is the result of a start or an event.
 type outcome struct {
 	node     node
-	err      error  // why it was refused
-	panicked string // with what, if it did
+	err      error  // the refusal, nil if there was none
+	panicked string // the quoted text of the panic, empty if there was none
 }
 
-// errRefused is the error of an outcome that the table wants.
+// errRefused is the error of an outcome that the table requires.
 var errRefused = errors.New("refused")
 
 func (o outcome) String() string {
 	if o.panicked != "" {
-		return "a panic: " + o.panicked
+		return o.panicked
 	}
 	text := "accepted"
 	if o.err != nil {
 		text = "refused"
 	}
 	if o.err != nil && o.err != errRefused {
-		text += fmt.Sprintf(" (%.*s)", maxQuoted, o.err.Error())
+		text += fmt.Sprintf(" (%.*q)", maxQuoted, o.err.Error())
 	}
-	text += ", in " + o.node.state.String()
+	text += fmt.Sprintf(", in %q", o.node.state)
 	if o.node.target != states.NoState {
-		text += " headed for " + o.node.target.String()
+		text += fmt.Sprintf(" with target %q", o.node.target)
 	}
 	return text
 }
 
-// maxQuoted is how much is quoted of an error or a panic.
+// maxQuoted is the number of characters quoted from an error or a panic.
 const maxQuoted = 200
 
-// agrees compares all but an error's text.
+// agrees compares outcomes without the texts of their errors.
 func (o outcome) agrees(other outcome) bool {
 	return o.node == other.node && (o.err == nil) == (other.err == nil) && o.panicked == other.panicked
 }
 
-// seenOn returns what of an outcome can be seen on a machine, or on none (nil).
+// seenOn returns the outcome as a machine can show it, without the target unless
+// the machine is [Targeted].
 func (o outcome) seenOn(m Machine) outcome {
 	if _, ok := m.(Targeted); !ok {
 		o.node.target = states.NoState
@@ -56,7 +57,7 @@ func (o outcome) seenOn(m Machine) outcome {
 	return o
 }
 
-// model returns a node in a state with a stored or named target, if any.
+// model returns the node in a state with a stored or named target, if any.
 func (c *checker) model(state, target states.State) node {
 	switch {
 	case c.table.Stable().Has(state):
@@ -68,23 +69,29 @@ func (c *checker) model(state, target states.State) node {
 	}
 }
 
-// apply is the machine as the table has it.
-func (c *checker) apply(at node, event states.Event, target states.State) outcome {
-	to, ok := c.table.Next(at.state, event)
-	if !ok || target != states.NoState && !c.table.Stable().Has(target) {
+// apply returns the outcome of a step that the table requires.
+func (c *checker) apply(at node, s step) outcome {
+	to, ok := c.table.Next(at.state, s.event)
+	if !ok || s.target != states.NoState && !c.table.Stable().Has(s.target) {
 		return outcome{node: at, err: errRefused}
 	}
-	return outcome{node: c.model(to, target)}
+	return outcome{node: c.model(to, s.target)}
 }
 
-// begin starts a machine and tells what came of it. The machine is nil unless it
+// valid reports whether a machine has to start: the table has the state, and the
+// stored target is stable.
+func (c *checker) valid(start node) bool {
+	return c.table.States().Has(start.state) && (start.target == states.NoState || c.table.Stable().Has(start.target))
+}
+
+// begin starts a machine and returns the outcome. The machine is nil unless it
 // started.
-func (c *checker) begin(state, target states.State) (Machine, outcome) {
+func (c *checker) begin(start node) (Machine, outcome) {
 	var m Machine
 	got := guard(func() (node, error) {
 		var err error
-		if m, err = c.start(state, target); err != nil {
-			return node{state: state}, err
+		if m, err = c.start(start.state, start.target); err != nil {
+			return node{state: start.state}, err
 		}
 		return look(m), nil
 	})
@@ -94,14 +101,18 @@ func (c *checker) begin(state, target states.State) (Machine, outcome) {
 	return m, got
 }
 
-// fire fires an event on a machine and tells what came of it.
-func fire(m Machine, event states.Event, target states.State) outcome {
+// fire fires an event on a machine and returns the outcome.
+func fire(m Machine, s step) outcome {
 	return guard(func() (node, error) {
-		if target == states.NoState {
-			err := m.Fire(event)
+		if s.target == states.NoState {
+			err := m.Fire(s.event)
 			return look(m), err
 		}
-		err := m.(Targeted).FireTo(event, target)
+		targeted, ok := m.(Targeted)
+		if !ok {
+			return look(m), fmt.Errorf("%T takes no target", m)
+		}
+		err := targeted.FireTo(s.event, s.target)
 		return look(m), err
 	})
 }
@@ -114,11 +125,11 @@ func look(m Machine) node {
 	return at
 }
 
-// guard makes an outcome of what is done, be it a panic.
+// guard returns the outcome of a function that may panic.
 func guard(do func() (node, error)) (o outcome) {
 	defer func() {
 		if value := recover(); value != nil {
-			o = outcome{panicked: fmt.Sprintf("%.*s", maxQuoted, fmt.Sprint(value))}
+			o = outcome{panicked: fmt.Sprintf("a panic (%.*q)", maxQuoted, fmt.Sprint(value))}
 		}
 	}()
 	at, err := do()

@@ -40,12 +40,12 @@ func (m *targetedToy) FireTo(event states.Event, target states.State) error {
 	if m.rules.forgetsNamed {
 		target = states.NoState
 	}
-	m.head(target)
+	m.arrive(target)
 	return nil
 }
 
-// head sets the target on arrival in a state.
-func (m *targetedToy) head(target states.State) {
+// arrive sets the target on arrival in a state.
+func (m *targetedToy) arrive(target states.State) {
 	switch {
 	case m.table.Stable().Has(m.state) && m.rules.keepsAtRest:
 	case m.table.Stable().Has(m.state):
@@ -72,7 +72,7 @@ func startTargeted(table *states.Table, rules targetRules) statestest.Start {
 		if rules.forgetsStored {
 			target = states.NoState
 		}
-		m.head(target)
+		m.arrive(target)
 		return m, nil
 	}
 }
@@ -85,25 +85,27 @@ func TestEachMistakeWithTargetsIsReported(t *testing.T) {
 		want  string
 	}{
 		{"a named target forgotten", targetRules{forgetsNamed: true},
-			"2026.2: provide in manageable with target manageable: want accepted, in cleaning headed for manageable; " +
-				"got accepted, in cleaning headed for available"},
+			`2026.2: "enroll: manage (enroll)": want accepted, in "verifying" with target "enroll"; ` +
+				`got accepted, in "verifying" with target "manageable"; also "enroll: manage (available)", `},
 		{"a stored target forgotten", targetRules{forgetsStored: true},
-			"2026.2: start in verifying with target enroll: want accepted, in verifying headed for enroll; " +
-				"got accepted, in verifying headed for manageable"},
+			`2026.2: "verifying (enroll)": want accepted, in "verifying" with target "enroll"; ` +
+				`got accepted, in "verifying" with target "manageable"; also "verifying (available)", `},
 		{"a named target that is not stable", targetRules{takesAnyNamed: true},
-			"with target cleaning: want refused, in enroll; got accepted, in verifying headed for cleaning"},
+			`2026.2: "enroll: manage (verifying)": want refused, in "enroll"; got accepted, in "verifying" with target "verifying"; also `},
 		{"a stored target that is not stable", targetRules{takesAnyStored: true},
-			"2026.2: start in verifying with target verifying: want refused, in verifying; got accepted"},
+			`2026.2: "verifying (verifying): done": want refused, in "verifying"; got accepted, in "manageable"; also `},
 		{"a target kept at rest", targetRules{keepsAtRest: true},
-			"2026.2: done in verifying: want accepted, in manageable; got accepted, in manageable headed for manageable"},
+			`2026.2: "verifying (manageable): done": want accepted, in "manageable"; ` +
+				`got accepted, in "manageable" with target "manageable"; also "verifying (manageable): fail", `},
 		{"a target lost with a refused event", targetRules{dropsWhenRefused: true},
-			"2026.2: manage in verifying: want refused, in verifying headed for manageable; " +
-				"got refused (no row), in verifying"},
+			`2026.2: "verifying (manageable): manage": want refused, in "verifying" with target "manageable"; ` +
+				`got refused ("no row"), in "verifying"; also `},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			err := statestest.Check(table, startTargeted(table, test.rules))
 			require.ErrorContains(t, err, test.want)
+			require.NotContains(t, err.Error(), "\n", "one report")
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/verify"
 )
@@ -34,7 +35,7 @@ func (e *Error) Error() string {
 	if e.Err != nil {
 		parts = append(parts, e.Err.Error())
 	}
-	return strings.Join(parts, ": ")
+	return errtext.Clean(strings.Join(parts, ": "))
 }
 
 // atStep returns the error as one of verification.

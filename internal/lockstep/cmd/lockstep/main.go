@@ -5,53 +5,47 @@
 //	go run ./internal/lockstep/cmd/lockstep
 //
 // The exit status is 0 when there is no difference but those on purpose, 1 when
-// there is one or the comparison failed, 2 for bad usage.
+// there is one or the comparison failed, 2 for bad usage, and 130 or 143 when it
+// was ended by Ctrl-C or SIGTERM.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
+	"io"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/lockstep"
+	"github.com/ironstate/ironstate/internal/program"
 )
 
-func main() {
-	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "`number` that the lives at random are made from")
-	flag.Parse()
-	if flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "lockstep: unexpected argument %q\n", flag.Arg(0))
-		os.Exit(2)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	same, err := run(ctx, *seed)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	if !same || err != nil {
-		os.Exit(1)
-	}
-}
+func main() { program.Main("lockstep", run) }
 
-// run prints the report, and tells whether there is no difference but those on
-// purpose.
-func run(ctx context.Context, seed uint64) (same bool, err error) {
+var errDifferent = errors.New("there are differences, see the report")
+
+func run(ctx context.Context, args []string, out, errOut io.Writer) error {
+	flags := flag.NewFlagSet("lockstep", flag.ContinueOnError)
+	seed := flags.Uint64("seed", uint64(time.Now().UnixNano()), "`number` that the lives at random are made from")
+	if err := program.Parse(flags, args, errOut); err != nil {
+		return err
+	}
 	version, err := lockstep.Version(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
-	all, err := lockstep.All(ctx, seed)
+	all, err := lockstep.All(ctx, *seed)
 	if err != nil {
-		return false, fmt.Errorf("seed %d: %w", seed, err)
+		return fmt.Errorf("seed %d: %w", *seed, err)
 	}
-	same = true
+	if err := lockstep.Report(out, version, *seed, all); err != nil {
+		return err
+	}
 	for _, c := range all {
-		same = same && len(c.Unexpected()) == 0 && len(c.OutOfDate()) == 0
+		if len(c.Unexpected()) > 0 || len(c.OutOfDate()) > 0 {
+			return errDifferent
+		}
 	}
-	return same, lockstep.Report(os.Stdout, version, seed, all)
+	return nil
 }

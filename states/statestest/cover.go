@@ -1,0 +1,99 @@
+package statestest
+
+import (
+	"slices"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// Path returns the transitions that bring a node from one state to another: as
+// few as possible and, of equally many, those that come first in the table. The
+// path is empty where from is to, and ok is false where the table has none. Tests
+// use it to bring a machine or a simulated node into a state.
+//
+// The path follows the table alone. In Ironic itself a cleaning that a request
+// for provide or deleted began does not end in manageable, nor a manual one in
+// available.
+func Path(t *states.Table, from, to states.State) (path []states.Transition, ok bool) {
+	if from == to {
+		return nil, t.States().Has(from)
+	}
+	path = nearest(slices.Collect(t.Transitions()), from, func(row states.Transition) bool { return row.To == to })
+	return path, path != nil
+}
+
+// CoverStates returns walks that together come to every state of a table. Each
+// walk begins in the state of a new node, enroll or, in Kilo, available, and each
+// of its steps is a transition of the table that begins where the one before
+// ended. From each state the walk goes on to the nearest state that is not
+// covered: the walks are few and short, but not always the shortest possible. They
+// are the same on each call. A table without states has none.
+func CoverStates(t *states.Table) [][]states.Transition {
+	covered := states.SetOf(begin(t))
+	return cover(t,
+		func(row states.Transition) bool { return !covered.Has(row.To) },
+		func(row states.Transition) { covered = covered.Union(states.SetOf(row.To)) })
+}
+
+// CoverTransitions is [CoverStates] for transitions: the walks together take every
+// transition of the table.
+func CoverTransitions(t *states.Table) [][]states.Transition {
+	covered := make(map[states.Transition]bool)
+	return cover(t,
+		func(row states.Transition) bool { return !covered[row] },
+		func(row states.Transition) { covered[row] = true })
+}
+
+// begin returns the state of a new node at the series' highest API version.
+func begin(t *states.Table) states.State { return t.Series().MaxAPIVersion().InitialState() }
+
+// cover makes walks until no transition that is still needed can be reached, and
+// calls take for each transition of a walk.
+func cover(
+	t *states.Table, needed func(states.Transition) bool, take func(states.Transition),
+) (walks [][]states.Transition) {
+	rows := slices.Collect(t.Transitions())
+	for {
+		var walk []states.Transition
+		for at := begin(t); ; at = walk[len(walk)-1].To {
+			path := nearest(rows, at, needed)
+			if path == nil {
+				break
+			}
+			for _, row := range path {
+				take(row)
+			}
+			walk = append(walk, path...)
+		}
+		if walk == nil {
+			return walks
+		}
+		walks = append(walks, walk)
+	}
+}
+
+// nearest returns the shortest path from a state whose last transition is wanted,
+// nil where there is none. It is a breadth-first search.
+func nearest(rows []states.Transition, from states.State, wanted func(states.Transition) bool) []states.Transition {
+	visited := states.SetOf(from)
+	for queue := [][]states.Transition{nil}; len(queue) > 0; queue = queue[1:] {
+		path, at := queue[0], from
+		if len(path) > 0 {
+			at = path[len(path)-1].To
+		}
+		for _, row := range rows {
+			if row.From != at {
+				continue
+			}
+			longer := append(slices.Clip(path), row)
+			if wanted(row) {
+				return longer
+			}
+			if !visited.Has(row.To) {
+				visited = visited.Union(states.SetOf(row.To))
+				queue = append(queue, longer)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package rapidstates_test
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/states/statestest/rapidstates"
+)
+
+// FuzzLastState is a fuzz test of a function that follows walks, by a property that
+// rapid checks too.
+func FuzzLastState(f *testing.F) {
+	f.Fuzz(rapid.MakeFuzz(lastStateIsTheTables))
+}
+
+func TestLastState(t *testing.T) { rapid.Check(t, lastStateIsTheTables) }
+
+func lastStateIsTheTables(t *rapid.T) {
+	table := rapidstates.Series().Draw(t, "series").Table()
+	walk := rapidstates.Wander(table).Draw(t, "walk")
+	at := walk[0].From
+	for _, step := range walk {
+		if to, ok := table.Next(at, step.Event); ok {
+			at = to
+		}
+	}
+	if last := walk[len(walk)-1].To; at != last || !table.States().Has(at) || at == states.NoState {
+		t.Fatalf("in %v, not %v", at, last)
+	}
+}
+
+func ExampleWalk() {
+	for _, step := range rapidstates.Walk(states.Latest().Table()).Example(1) {
+		fmt.Println(step)
+	}
+	// Output:
+	// adopting --done--> active
+	// active --rescue--> rescuing
+	// rescuing --wait--> rescue wait
+}

@@ -1,0 +1,120 @@
+package statestest
+
+import "github.com/ironstate/ironstate/states"
+
+// needsHistory reports whether a difference depends on the events before the last:
+// a new machine in the same state shows none.
+func (c *checker) needsHistory(d *difference) bool { return c.run(d.alone()) == nil }
+
+// shortest returns a difference of the same kind with a sequence of two events, the
+// fewest that a history can have, or else with one that is no longer a difference
+// when any of its events is left out.
+func (c *checker) shortest(d *difference) *difference {
+	if c.again(d.sequence, d) == nil {
+		d.flaky = true
+		return d
+	}
+	if short := c.twoSteps(d); short != nil {
+		return short
+	}
+	return c.withoutNeedless(c.fromLaterStart(d))
+}
+
+// again runs a sequence and returns its difference if it is of the kind of another
+// and depends on the events before, otherwise nil.
+func (c *checker) again(s sequence, of *difference) *difference {
+	d := c.run(s)
+	if d == nil || len(d.sequence.steps) == 0 || d.laterCause() != of.laterCause() || !c.needsHistory(d) {
+		return nil
+	}
+	return d
+}
+
+// twoSteps looks for a sequence of two events, from each state.
+func (c *checker) twoSteps(of *difference) *difference {
+	targets := []states.State{states.NoState}
+	named := states.Set{}
+	for _, s := range of.sequence.steps {
+		if s.target != states.NoState && !named.Has(s.target) && c.table.Stable().Has(s.target) {
+			named = named.Union(states.SetOf(s.target))
+			targets = append(targets, s.target)
+		}
+	}
+	var steps []step
+	for _, target := range targets {
+		for _, event := range c.events {
+			steps = append(steps, step{event, target})
+		}
+	}
+	for from := range c.table.States().Minus(c.missing).All() {
+		for _, first := range steps {
+			for _, second := range steps {
+				if d := c.again(c.started(from).then(first).then(second), of); d != nil {
+					return d
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// fromLaterStart leaves out as many of the first events as it can by starting in
+// the state to which they lead.
+func (c *checker) fromLaterStart(d *difference) *difference {
+	for skip := len(d.sequence.steps) - 1; skip > 0; skip-- {
+		at := c.model(d.sequence.start.state, d.sequence.start.target)
+		for _, s := range d.sequence.steps[:skip] {
+			at = c.apply(at, s).node
+		}
+		if !c.targeted {
+			at.target = states.NoState
+		}
+		if later := c.again(sequence{at, d.sequence.steps[skip:]}, d); later != nil {
+			return later
+		}
+	}
+	return d
+}
+
+// withoutNeedless leaves out events, many at once and then fewer, until each that
+// is left is needed. The method is delta debugging.
+func (c *checker) withoutNeedless(d *difference) *difference {
+	for size := len(d.sequence.steps) / 2; size > 0; {
+		left := len(d.sequence.steps)
+		for i := 0; i+size <= len(d.sequence.steps); {
+			if shorter := c.without(d, i, size); shorter != nil {
+				d = shorter
+			} else {
+				i += size
+			}
+		}
+		if len(d.sequence.steps) == left {
+			size /= 2
+		}
+	}
+	return d
+}
+
+// without leaves out the events from i on, and returns nil where those that remain
+// do not show the difference. A single event may be left out together with another
+// start or another last event.
+func (c *checker) without(d *difference, i, size int) *difference {
+	all := d.sequence.steps
+	steps := append(all[:i:i], all[i+size:]...)
+	if shorter := c.again(sequence{d.sequence.start, steps}, d); shorter != nil {
+		return shorter
+	}
+	if size > 1 || len(steps) == 0 {
+		return nil
+	}
+	for from := range c.table.States().Minus(c.missing).All() {
+		s := c.started(from)
+		s.steps = steps[:len(steps)-1]
+		for _, event := range c.events {
+			if shorter := c.again(s.then(step{event: event}), d); shorter != nil {
+				return shorter
+			}
+		}
+	}
+	return nil
+}
