@@ -22,7 +22,8 @@ func (e Effect) String() string { return defaultTo(e.name, "nothing") }
 
 // Effects lists one effect of each kind, some with several values, for tests that go through all of them. A client can
 // bear the Delay of 50 milliseconds, a patient one the Drip, and a careful one an odd Location or the lack of a part that
-// it does not need; with any other it should fail, or say that the power state is unknown, in bounded time.
+// it does not need; with any other it should fail, or say that the power state is unknown, in bounded time. Body, Members
+// and Property of "Members" end programs that leave them to gofish 0.20.0.
 func Effects() []Effect {
 	return []Effect{
 		Refuse(), Silent(), PlainHTTP(),
