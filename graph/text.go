@@ -10,10 +10,11 @@ import (
 )
 
 // clean makes a caller's text fit for every format: one line of valid UTF-8 without
-// control characters or space around it.
+// control characters, with one space between words, since Graphviz changes wider
+// gaps.
 func clean(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
+	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		switch {
 		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
 			return ' '
@@ -22,7 +23,7 @@ func clean(text string) string {
 		default:
 			return r
 		}
-	}, text))
+	}, text)), " ")
 }
 
 // quoteDOT returns a clean text as a quoted string of DOT. Graphviz takes a

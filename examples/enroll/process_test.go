@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -86,7 +87,10 @@ func TestSignalsEndItAndTheBMCIsLoggedOutOf(t *testing.T) {
 		server, args := realBMC(t, bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.HangAfter(120)})
 		c := newChild(t, args...)
 		require.NoError(t, c.Start())
-		require.Eventually(t, func() bool { return len(server.Sessions()) > 0 }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool {
+			return slices.ContainsFunc(server.Requests(), func(r bmctest.Request) bool { return r.Path == "/redfish/v1/Systems/1" })
+		}, time.Minute, time.Millisecond)
+		require.NotEmpty(t, server.Sessions())
 		require.NoError(t, c.Process.Signal(signal))
 		require.Error(t, c.Wait())
 		require.Equal(t, want, c.err.String())

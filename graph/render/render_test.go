@@ -283,7 +283,7 @@ func TestAContextEndsTheWaitForTheTurn(t *testing.T) {
 
 func FuzzTexts(f *testing.F) {
 	for _, text := range []string{
-		`"]; n1 -> n2 [label="out`, `\`, `\"`, `\N\G`, `ends in \`, "a\nb\x00c\x1b", "\xff\xfe", "&amp;&lt;&#1;&bogus;", "&",
+		`"]; n1 -> n2 [label="out`, `\`, `\"`, `\N\G`, `ends in \`, "a\nb\x00c\x1b", "two  spaces", "\u00a0", "\xff\xfe", "&amp;&lt;&#1;&bogus;", "&",
 		"<script>alert(1)</script>", "</title></svg>", "<![CDATA[", "]]>", "-->", "<br/>", "' onload='x", "\ufffe\u202e", "Ωμέγα → 漢字 🙂",
 	} {
 		f.Add(text)
