@@ -20,14 +20,8 @@ import (
 var standard = map[string]string{
 	"nil powersync.Memory.":   "sync.Map",
 	"zero verify.Func.Verify": "http.HandlerFunc",
-	"zero bmctest.IPMI.":      "httptest.Server",
-	"nil bmctest.IPMI.":       "httptest.Server",
-	"zero bmctest.Redfish.":   "httptest.Server",
-	"nil bmctest.Redfish.":    "httptest.Server",
-	"zero secret.Text.Format": "fmt.Formatter, whose fmt.State is never nil",
 	"storetest.Check":         "fstest.TestFS, whose file system is never nil",
 	"rapidstates.":            "generators panic where there is nothing to draw from, as rapid's do",
-	"statestest.":             "XX",
 }
 
 // followsStandard reports whether a call may panic.
