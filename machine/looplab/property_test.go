@@ -68,7 +68,7 @@ func TestMachineApplyAndLooplabAgree(t *testing.T) {
 	for series := range states.AllSeries() {
 		t.Run(series.String(), func(t *testing.T) {
 			table := series.Table()
-			walks := rapidstates.Wander(table)
+			walks := rapidstates.MixedWalk(table)
 			rapid.Check(t, func(t *rapid.T) {
 				walk := walks.Draw(t, "walk")
 				f := newFour(t, table, walk[0].From)
@@ -85,7 +85,7 @@ func TestMachineApplyAndLooplabAgreeOnInputs(t *testing.T) {
 	texts := rapid.SampledFrom([]string{"", "", "no answer", "no disk"})
 	rapid.Check(t, func(t *rapid.T) {
 		table := rapidstates.Series().Draw(t, "series").Table()
-		walk := rapidstates.Wander(table).Draw(t, "walk")
+		walk := rapidstates.MixedWalk(table).Draw(t, "walk")
 		targets := rapid.OneOf(rapid.Just(states.NoState), rapidstates.StateIn(table.Stable()), rapidstates.State())
 		f := newFour(t, table, walk[0].From)
 		for _, step := range walk {

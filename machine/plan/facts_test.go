@@ -1,7 +1,6 @@
 package plan_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -94,79 +93,4 @@ func TestNextKnowsWhatIronicRefuses(t *testing.T) {
 	step, err := plan.Next(latest, manual, plan.Wish{Goal: plan.Available, Version: newest, Facts: retired})
 	require.NoError(t, err)
 	require.Equal(t, "wait for cleaning to end in manageable", step.String())
-}
-
-func TestAServerNewerThanTheTablesBreaksNothing(t *testing.T) {
-	for _, v := range []states.APIVersion{newest, newest + 1, 65535} {
-		step, err := plan.Next(latest, node(states.Active), plan.Wish{Goal: plan.Rescued, Version: v})
-		require.NoError(t, err)
-		require.Equal(t, "send rescue with rescue_password", step.String())
-		require.Equal(t, newest, step.Version, "the highest that is known is to be sent")
-	}
-	step, err := plan.Next(latest, node(states.UnknownState), plan.Wish{Goal: plan.Active, Version: newest + 1})
-	require.NoError(t, err)
-	require.Equal(t, "blocked: unknown state", step.String())
-
-	headed := machine.Node{State: states.Cleaning, Target: states.UnknownState}
-	step, err = plan.Next(latest, headed, plan.Wish{Goal: plan.Available, Version: newest})
-	require.NoError(t, err)
-	require.Equal(t, "wait for cleaning to end in available", step.String())
-
-	result, err := plan.Outcome(latest, node(states.Available), "active", node(states.UnknownState))
-	require.NoError(t, err)
-	require.Equal(t, plan.Result{Verdict: plan.Unknown}, result)
-	result, err = plan.Outcome(latest, node(states.Available), "active",
-		machine.Node{State: states.Deploying, Target: states.UnknownState})
-	require.NoError(t, err)
-	require.Equal(t, plan.Result{Verdict: plan.InProgress}, result)
-}
-
-func TestNoVersionIsTheOldest(t *testing.T) {
-	step, err := plan.Next(latest, node(states.Enroll), plan.Wish{Goal: plan.Manageable})
-	require.NoError(t, err)
-	require.Equal(t, "blocked: needs version, before manage", step.String())
-	require.Equal(t, states.APIVersion(1), step.Version)
-	step, err = plan.Next(latest, node(states.NoState), plan.Wish{Goal: plan.Active})
-	require.NoError(t, err)
-	require.Equal(t, "send active", step.String(), "null is available")
-}
-
-func TestStepsAndResultsSurviveJSON(t *testing.T) {
-	for _, wish := range []plan.Wish{
-		{Goal: plan.Rescued, Version: newest},
-		{Goal: plan.Available, Version: newest, Policy: mayDestroy},
-		{Goal: plan.Active, Version: newest, Facts: plan.Facts{Maintenance: true}},
-	} {
-		for s := range latest.States().All() {
-			want, err := plan.Next(latest, node(s), wish)
-			require.NoError(t, err)
-			data, err := json.Marshal(want)
-			require.NoError(t, err)
-			var got plan.Step
-			require.NoError(t, json.Unmarshal(data, &got), string(data))
-			require.Equal(t, want, got)
-		}
-	}
-	for v := plan.Verdict(0); v <= plan.Unknown; v++ {
-		want := plan.Result{Verdict: v, LastError: "text"}
-		data, err := json.Marshal(want)
-		require.NoError(t, err)
-		var got plan.Result
-		require.NoError(t, json.Unmarshal(data, &got))
-		require.Equal(t, want, got)
-	}
-	var step plan.Step
-	require.ErrorIs(t, json.Unmarshal([]byte(`{"action": "jump"}`), &step), states.ErrUnknown)
-	_, err := json.Marshal(plan.Step{Reason: 99})
-	require.ErrorIs(t, err, states.ErrUnknown)
-}
-
-func TestAnAbortedServiceHasSucceededInActive(t *testing.T) {
-	for series, want := range map[states.Series]plan.Verdict{states.Epoxy: plan.Moved, states.Flamingo: plan.Succeeded} {
-		for _, before := range []states.State{states.ServiceWait, states.ServiceHold} {
-			result, err := plan.Outcome(series.Table(), node(before), "abort", node(states.Active))
-			require.NoError(t, err)
-			require.Equal(t, want, result.Verdict, "%v: %v", series, before)
-		}
-	}
 }

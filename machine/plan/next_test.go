@@ -213,20 +213,6 @@ func TestNext(t *testing.T) {
 	}
 }
 
-func TestNextKnowsTheVersion(t *testing.T) {
-	ask := func(s states.State, goal plan.Goal, v states.APIVersion) string {
-		wish := plan.Wish{Goal: goal, Version: v, Policy: mayAbort}
-		step, err := plan.Next(latest, node(s), wish)
-		require.NoError(t, err)
-		return step.String()
-	}
-	require.Equal(t, "blocked: needs version, before rescue with rescue_password", ask(states.Active, plan.Rescued, 37))
-	require.Equal(t, "send rescue with rescue_password", ask(states.Active, plan.Rescued, 38))
-	require.Equal(t, "blocked: needs version, before abort", ask(states.RescueWait, plan.Active, 12))
-	require.Equal(t, "send abort", ask(states.RescueWait, plan.Active, 38))
-	require.Equal(t, "send active", ask(states.NoState, plan.Active, 1), "what is shown as null is available")
-}
-
 // stepsFor returns the steps of a wish for a node that is in each of the states, one
 // after the other.
 func stepsFor(t *testing.T, wish plan.Wish, seen ...states.State) []string {

@@ -188,3 +188,13 @@ func TestOutcomeRefuses(t *testing.T) {
 		require.Zero(t, result, name)
 	}
 }
+
+func TestAnAbortedServiceHasSucceededInActive(t *testing.T) {
+	for series, want := range map[states.Series]plan.Verdict{states.Epoxy: plan.Moved, states.Flamingo: plan.Succeeded} {
+		for _, before := range []states.State{states.ServiceWait, states.ServiceHold} {
+			result, err := plan.Outcome(series.Table(), node(before), "abort", node(states.Active))
+			require.NoError(t, err)
+			require.Equal(t, want, result.Verdict, "%v: %v", series, before)
+		}
+	}
+}

@@ -96,3 +96,33 @@ func TestTheArraysHaveRoom(t *testing.T) {
 	}
 	require.Less(t, int(states.CleanHold), 64-40)
 }
+
+func TestStepsAndResultsSurviveJSON(t *testing.T) {
+	for _, wish := range []plan.Wish{
+		{Goal: plan.Rescued, Version: newest},
+		{Goal: plan.Available, Version: newest, Policy: mayDestroy},
+		{Goal: plan.Active, Version: newest, Facts: plan.Facts{Maintenance: true}},
+	} {
+		for s := range latest.States().All() {
+			want, err := plan.Next(latest, node(s), wish)
+			require.NoError(t, err)
+			data, err := json.Marshal(want)
+			require.NoError(t, err)
+			var got plan.Step
+			require.NoError(t, json.Unmarshal(data, &got), string(data))
+			require.Equal(t, want, got)
+		}
+	}
+	for v := plan.Verdict(0); v <= plan.Unknown; v++ {
+		want := plan.Result{Verdict: v, LastError: "text"}
+		data, err := json.Marshal(want)
+		require.NoError(t, err)
+		var got plan.Result
+		require.NoError(t, json.Unmarshal(data, &got))
+		require.Equal(t, want, got)
+	}
+	var step plan.Step
+	require.ErrorIs(t, json.Unmarshal([]byte(`{"action": "jump"}`), &step), states.ErrUnknown)
+	_, err := json.Marshal(plan.Step{Reason: 99})
+	require.ErrorIs(t, err, states.ErrUnknown)
+}

@@ -17,7 +17,7 @@ func (c *checker) shortest(d *difference) *difference {
 	if short := c.twoSteps(d); short != nil {
 		return short
 	}
-	return c.withoutNeedless(c.fromLaterStart(d))
+	return c.withoutNeedless(d)
 }
 
 // again runs a sequence and returns its difference if it is of the kind of another
@@ -56,24 +56,6 @@ func (c *checker) twoSteps(of *difference) *difference {
 		}
 	}
 	return nil
-}
-
-// fromLaterStart leaves out as many of the first events as it can by starting in
-// the state to which they lead.
-func (c *checker) fromLaterStart(d *difference) *difference {
-	for skip := len(d.sequence.steps) - 1; skip > 0; skip-- {
-		at := c.model(d.sequence.start.state, d.sequence.start.target)
-		for _, s := range d.sequence.steps[:skip] {
-			at = c.apply(at, s).node
-		}
-		if !c.targeted {
-			at.target = states.NoState
-		}
-		if later := c.again(sequence{at, d.sequence.steps[skip:]}, d); later != nil {
-			return later
-		}
-	}
-	return d
 }
 
 // withoutNeedless leaves out events, many at once and then fewer, until each that

@@ -2,7 +2,7 @@
 // property tests with pgregory.net/rapid, and for fuzz tests with rapid.MakeFuzz.
 //
 //	func TestMachine(t *testing.T) {
-//		walks := rapidstates.Wander(states.Latest().Table())
+//		walks := rapidstates.MixedWalk(states.Latest().Table())
 //		rapid.Check(t, func(t *rapid.T) {
 //			walk := walks.Draw(t, "walk")
 //			m := newMachine(walk[0].From)

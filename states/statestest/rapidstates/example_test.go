@@ -20,7 +20,7 @@ func TestLastState(t *testing.T) { rapid.Check(t, lastStateIsTheTables) }
 
 func lastStateIsTheTables(t *rapid.T) {
 	table := rapidstates.Series().Draw(t, "series").Table()
-	walk := rapidstates.Wander(table).Draw(t, "walk")
+	walk := rapidstates.MixedWalk(table).Draw(t, "walk")
 	at := walk[0].From
 	for _, step := range walk {
 		if to, ok := table.Next(at, step.Event); ok {

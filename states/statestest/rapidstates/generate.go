@@ -39,12 +39,11 @@ func Walk(t *states.Table) *rapid.Generator[[]states.Transition] {
 	return walk(t, 1)
 }
 
-// Wander draws a walk that does not follow the table: events that are legal in the
-// node's state, mixed with events that are not. The To of a step is the state that
-// the table has the node in afterwards: an illegal event leaves the node in its
-// state, so that From and To are equal, which they are in no row of a table. The
-// table must have states.
-func Wander(t *states.Table) *rapid.Generator[[]states.Transition] {
+// MixedWalk draws a walk of events that are legal in the node's state, mixed with
+// events that are not. The To of a step is the node's state afterwards by the table:
+// an illegal event leaves the node in its state, so that From and To are equal, which
+// they are in no row of a table. The table must have states.
+func MixedWalk(t *states.Table) *rapid.Generator[[]states.Transition] {
 	return walk(t, 2)
 }
 

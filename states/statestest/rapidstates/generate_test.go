@@ -45,11 +45,11 @@ func TestWalksFollowTheTable(t *testing.T) {
 	})
 }
 
-func TestWandersMixLegalAndIllegalEvents(t *testing.T) {
+func TestMixedWalksHaveLegalAndIllegalEvents(t *testing.T) {
 	legal, illegal := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		table := rapidstates.Series().Draw(t, "series").Table()
-		walk := rapidstates.Wander(table).Draw(t, "walk")
+		walk := rapidstates.MixedWalk(table).Draw(t, "walk")
 		require.NotEmpty(t, walk)
 		for i, step := range walk {
 			to, ok := table.Next(step.From, step.Event)
@@ -86,5 +86,5 @@ func TestWalksReachEveryRow(t *testing.T) {
 
 func TestThereMustBeSomethingToWalk(t *testing.T) {
 	require.Panics(t, func() { rapidstates.Walk(nil) })
-	require.Panics(t, func() { rapidstates.Wander(&states.Table{}) })
+	require.Panics(t, func() { rapidstates.MixedWalk(&states.Table{}) })
 }

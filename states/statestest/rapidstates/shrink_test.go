@@ -104,10 +104,10 @@ func TestWalksShrinkToTheStepsThatMatter(t *testing.T) {
 	fewSteps := `^\[\]states\.Transition\{` + step + `(, ` + step + `){2,3}\}$`
 	for seed := 1; seed <= 5; seed++ {
 		require.Regexp(t, oneAbort, printed(t, seed, rapidstates.Walk(table), aborted))
-		require.Regexp(t, oneAbort, printed(t, seed, rapidstates.Wander(table), aborted))
+		require.Regexp(t, oneAbort, printed(t, seed, rapidstates.MixedWalk(table), aborted))
 		require.Regexp(t, fewSteps, printed(t, seed, rapidstates.Walk(table), failedTwice))
-		require.Regexp(t, fewSteps, printed(t, seed, rapidstates.Wander(table), failedTwice))
+		require.Regexp(t, fewSteps, printed(t, seed, rapidstates.MixedWalk(table), failedTwice))
 		require.Equal(t, `[]states.Transition{"active --manage--> active", "active --manage--> active"}`,
-			printed(t, seed, rapidstates.Wander(table), refusedInActive))
+			printed(t, seed, rapidstates.MixedWalk(table), refusedInActive))
 	}
 }

@@ -1,0 +1,64 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestNextKnowsTheVersion(t *testing.T) {
+	ask := func(s states.State, goal plan.Goal, v states.APIVersion) string {
+		wish := plan.Wish{Goal: goal, Version: v, Policy: mayAbort}
+		step, err := plan.Next(latest, node(s), wish)
+		require.NoError(t, err)
+		return step.String()
+	}
+	require.Equal(t, "blocked: needs version, before rescue with rescue_password", ask(states.Active, plan.Rescued, 37))
+	require.Equal(t, "send rescue with rescue_password", ask(states.Active, plan.Rescued, 38))
+	require.Equal(t, "blocked: needs version, before abort", ask(states.RescueWait, plan.Active, 12))
+	require.Equal(t, "send abort", ask(states.RescueWait, plan.Active, 38))
+	require.Equal(t, "send active", ask(states.NoState, plan.Active, 1), "what is shown as null is available")
+}
+
+func TestAServerNewerThanTheTablesBreaksNothing(t *testing.T) {
+	for _, v := range []states.APIVersion{newest, newest + 1, 65535} {
+		step, err := plan.Next(latest, node(states.Active), plan.Wish{Goal: plan.Rescued, Version: v})
+		require.NoError(t, err)
+		require.Equal(t, "send rescue with rescue_password", step.String())
+		require.Equal(t, newest, step.Version, "the highest that is known is to be sent")
+	}
+	step, err := plan.Next(latest, node(states.UnknownState), plan.Wish{Goal: plan.Active, Version: newest + 1})
+	require.NoError(t, err)
+	require.Equal(t, "blocked: unknown state", step.String())
+
+	headed := machine.Node{State: states.Cleaning, Target: states.UnknownState}
+	step, err = plan.Next(latest, headed, plan.Wish{Goal: plan.Available, Version: newest})
+	require.NoError(t, err)
+	require.Equal(t, "wait for cleaning to end in available", step.String())
+
+	for _, nodes := range [][2]states.State{
+		{states.Available, states.UnknownState}, {states.UnknownState, states.Active}, {states.UnknownState, states.UnknownState},
+	} {
+		result, err := plan.Outcome(latest, node(nodes[0]), "active", node(nodes[1]))
+		require.NoError(t, err)
+		require.Equal(t, plan.Result{Verdict: plan.Unknown}, result)
+	}
+	result, err := plan.Outcome(latest, node(states.Available), "active",
+		machine.Node{State: states.Deploying, Target: states.UnknownState})
+	require.NoError(t, err)
+	require.Equal(t, plan.Result{Verdict: plan.InProgress}, result)
+}
+
+func TestNoVersionIsTheOldest(t *testing.T) {
+	step, err := plan.Next(latest, node(states.Enroll), plan.Wish{Goal: plan.Manageable})
+	require.NoError(t, err)
+	require.Equal(t, "blocked: needs version, before manage", step.String())
+	require.Equal(t, states.APIVersion(1), step.Version)
+	step, err = plan.Next(latest, node(states.NoState), plan.Wish{Goal: plan.Active})
+	require.NoError(t, err)
+	require.Equal(t, "send active", step.String(), "null is available")
+}
