@@ -23,6 +23,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
@@ -35,16 +36,14 @@ const (
 	exitUsage
 )
 
-func main() { os.Exit(run(untilSignal(), os.Args[1:], os.Getenv, os.Stdout, os.Stderr)) }
+func main() { os.Exit(run(program.UntilSignal(), os.Args[1:], os.Getenv, os.Stdout, os.Stderr)) }
 
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	out := &output{to: stdout}
 	code, err := do(ctx, args, getenv, out)
-	var signal stopped
-	switch {
-	case errors.As(context.Cause(ctx), &signal):
-		code, err = signal.status(), signal
-	case err == nil && out.failure() != nil:
+	if status, ok := program.SignalStatus(context.Cause(ctx)); ok {
+		code, err = status, context.Cause(ctx)
+	} else if err == nil && out.failure() != nil {
 		code, err = exitFailed, out.failure()
 	}
 	if err != nil {

@@ -42,29 +42,45 @@ type Func func(ctx context.Context, args []string, out, errOut io.Writer) error
 // Main runs a program on this process and ends it. A second signal ends it at
 // once.
 func Main(name string, f Func) {
+	os.Exit(run(UntilSignal(), name, os.Args[1:], os.Stdout, os.Stderr, f))
+}
+
+// UntilSignal returns a context that the first interrupt or termination ends, with
+// a cause that [SignalStatus] knows; a second signal kills the program. To write to
+// a pipe that its reader has closed is an error from now on, and no signal. It is
+// for programs that Main does not fit.
+func UntilSignal() context.Context {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	// A pipe that is closed is an error of the write, not the end of the process.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	os.Exit(run(name, os.Args[1:], os.Stdout, os.Stderr, signals, f))
+	ctx, end := context.WithCancelCause(context.Background())
+	go func() {
+		s := <-signals
+		signal.Stop(signals)
+		end(signalError{s})
+	}()
+	return ctx
+}
+
+// SignalStatus returns the exit status of a program that a signal has ended, going
+// by an error, and whether one has.
+func SignalStatus(err error) (status int, ok bool) {
+	var ended signalError
+	if !errors.As(err, &ended) {
+		return 0, false
+	}
+	number, _ := ended.Signal.(syscall.Signal)
+	return signalled + int(number), true
 }
 
 // Run runs a program with these arguments and returns its exit status.
 func Run(name string, args []string, out, errOut io.Writer, f Func) int {
-	return run(name, args, out, errOut, nil, f)
+	return run(context.Background(), name, args, out, errOut, f)
 }
 
-func run(name string, args []string, out, errOut io.Writer, signals chan os.Signal, f Func) int {
-	ctx, end := context.WithCancelCause(context.Background())
+func run(ctx context.Context, name string, args []string, out, errOut io.Writer, f Func) int {
+	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	go func() {
-		select {
-		case s := <-signals:
-			signal.Stop(signals)
-			end(signalError{s})
-		case <-ctx.Done():
-		}
-	}()
 	written := &writer{to: out, end: end}
 	err := f(ctx, args, written, errOut)
 	if failed := written.failure(); failed != nil {
@@ -80,21 +96,18 @@ func status(name string, err error, errOut io.Writer) int {
 		return Good
 	}
 	fmt.Fprintf(errOut, "%s: %v\n", name, err)
-	var ended signalError
-	switch {
-	case errors.Is(err, ErrUsage):
+	if errors.Is(err, ErrUsage) {
 		return Usage
-	case errors.As(err, &ended):
-		if number, ok := ended.Signal.(syscall.Signal); ok {
-			return signalled + int(number)
-		}
+	}
+	if status, ok := SignalStatus(err); ok {
+		return status
 	}
 	return Failed
 }
 
 type signalError struct{ os.Signal }
 
-func (e signalError) Error() string { return "ended by a signal: " + e.String() }
+func (e signalError) Error() string { return "stopped by signal: " + e.String() }
 
 // writer ends the program when what it writes to fails.
 type writer struct {

@@ -38,18 +38,17 @@ func TestTheExitStatusAndTheLineSayHowItEnded(t *testing.T) {
 }
 
 func TestASignalEndsTheProgramWhichCleansUp(t *testing.T) {
-	for signal, status := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143} {
-		signals := make(chan os.Signal, 1)
+	for signal, status := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		var errOut bytes.Buffer
 		clean := false
-		require.Equal(t, status, run("p", nil, io.Discard, &errOut, signals, func(ctx context.Context, _ []string, _, _ io.Writer) error {
+		require.Equal(t, status, run(UntilSignal(), "p", nil, io.Discard, &errOut, func(ctx context.Context, _ []string, _, _ io.Writer) error {
 			defer func() { clean = true }()
-			signals <- signal
+			require.NoError(t, syscall.Kill(os.Getpid(), signal))
 			<-ctx.Done()
 			return ctx.Err()
 		}))
 		require.True(t, clean)
-		require.Equal(t, "p: ended by a signal: "+signal.String()+"\n", errOut.String())
+		require.Equal(t, "p: stopped by signal: "+signal.String()+"\n", errOut.String())
 	}
 }
 

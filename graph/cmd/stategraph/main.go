@@ -27,9 +27,10 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/graph/render"
+	"github.com/ironstate/ironstate/internal/program"
 )
 
-func main() { os.Exit(run(untilSignal(), os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(run(program.UntilSignal(), os.Args[1:], os.Stdout, os.Stderr)) }
 
 // Exit statuses.
 const (
@@ -47,10 +48,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = context.Cause(ctx)
 	}
 	fmt.Fprintln(stderr, "stategraph:", strings.Join(strings.Fields(err.Error()), " "))
-	var signal stopped
+	status, signalled := program.SignalStatus(err)
 	switch {
-	case errors.As(err, &signal):
-		return signal.status()
+	case signalled:
+		return status
 	case errors.Is(err, errWrite), errors.Is(err, render.ErrLayout), ctx.Err() != nil:
 		return failure
 	default:

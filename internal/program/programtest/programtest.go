@@ -50,8 +50,8 @@ func CheckEnds(t *testing.T, args ...string) {
 		status int
 		line   string
 	}{
-		"Ctrl-C":                  {signal: syscall.SIGINT, status: 130, line: "ended by a signal: interrupt"},
-		"SIGTERM":                 {signal: syscall.SIGTERM, status: 143, line: "ended by a signal: terminated"},
+		"Ctrl-C":                  {signal: syscall.SIGINT, status: 130, line: "stopped by signal: interrupt"},
+		"SIGTERM":                 {signal: syscall.SIGTERM, status: 143, line: "stopped by signal: terminated"},
 		"output to a closed pipe": {out: closedPipe, status: 1, line: "write the output: "},
 		"output to a full disk":   {out: fullDisk, status: 1, line: "write the output: "},
 	} {
