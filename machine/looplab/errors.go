@@ -22,7 +22,8 @@ var (
 )
 
 // CallbackError says that a key of fsm.Callbacks names no state or event of any
-// series, or means what another key means too. It matches [ErrCallback].
+// series, or means what another key means too. It matches [ErrCallback], and in the
+// first case [states.ErrUnknown].
 type CallbackError struct {
 	Key   string
 	Twice bool // another key means the same
@@ -36,8 +37,11 @@ func (e *CallbackError) Error() string {
 	return fmt.Sprintf("callback %q: want before_, leave_, enter_ or after_ with a state or an event, or just one of these", e.Key)
 }
 
-// Is reports whether target is [ErrCallback].
-func (e *CallbackError) Is(target error) bool { return target == ErrCallback }
+// Is reports whether target is [ErrCallback] or, unless the key is there twice,
+// [states.ErrUnknown].
+func (e *CallbackError) Is(target error) bool {
+	return target == ErrCallback || target == states.ErrUnknown && !e.Twice
+}
 
 // allowed cancels looplab's own transition once every callback has allowed it.
 type allowed struct {

@@ -120,6 +120,7 @@ func TestCallbacksWithoutAPlaceAreErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := looplab.New(machine.Config{Table: latest, Node: machine.Node{State: states.Enroll}}, test.callbacks)
 			require.ErrorIs(t, err, looplab.ErrCallback)
+			require.Equal(t, !test.want.Twice, errors.Is(err, states.ErrUnknown))
 			var got *looplab.CallbackError
 			require.ErrorAs(t, err, &got)
 			require.Equal(t, test.want, *got)

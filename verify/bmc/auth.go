@@ -1,10 +1,6 @@
 package bmc
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "github.com/ironstate/ironstate/internal/enum"
 
 // Auth is how Redfish credentials are presented, as Ironic's redfish_auth_type
 // says it.
@@ -22,21 +18,16 @@ const (
 	AuthBasic
 )
 
-var authWords = [...]string{AuthAuto: "auto", AuthSession: "session", AuthBasic: "basic"}
+var authWords = &enum.Words{Type: "Auth", Kind: "authentication", Words: []string{
+	AuthAuto: "auto", AuthSession: "session", AuthBasic: "basic",
+}}
 
 // ParseAuth returns the Auth of a word of Ironic's: "auto", "session" or "basic".
-func ParseAuth(word string) (Auth, error) {
-	i := slices.Index(authWords[:], word)
-	if i < 0 {
-		return AuthAuto, fmt.Errorf("unknown authentication %q; known: %s", word, strings.Join(authWords[:], ", "))
-	}
-	return Auth(i), nil
+// Any other word is a [*states.UnknownError].
+func ParseAuth(word string) (a Auth, err error) {
+	err = enum.Unmarshal(authWords, &a, []byte(word))
+	return a, err
 }
 
-// String returns Ironic's word.
-func (a Auth) String() string {
-	if int(a) < len(authWords) {
-		return authWords[a]
-	}
-	return fmt.Sprintf("Auth(%d)", uint8(a))
-}
+// String returns Ironic's word, or a form like "Auth(9)" for a number that is none.
+func (a Auth) String() string { return authWords.String(uint8(a)) }

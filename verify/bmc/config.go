@@ -107,10 +107,12 @@ func (c Config) check() error {
 		return errors.New("the password is empty")
 	case strings.ContainsRune(c.User+c.Password.Reveal(), 0):
 		return errors.New("the user or the password has a NUL in it")
-	case int(c.Protocol) >= len(protocolWords):
-		return fmt.Errorf("unknown protocol %v", c.Protocol)
-	case int(c.Auth) >= len(authWords):
-		return fmt.Errorf("unknown authentication %v", c.Auth)
+	case c.Protocol > IPMI:
+		_, err := ParseProtocol(c.Protocol.String())
+		return err
+	case c.Auth > AuthBasic:
+		_, err := ParseAuth(c.Auth.String())
+		return err
 	case c.RedfishPort < 1 || c.RedfishPort > 65535:
 		return fmt.Errorf("the Redfish port %d is not from 1 to 65535", c.RedfishPort)
 	case c.IPMIPort < 1 || c.IPMIPort > 65535:

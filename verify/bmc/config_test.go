@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/secret"
@@ -80,6 +81,7 @@ func TestParseProtocol(t *testing.T) {
 	}
 	_, err := bmc.ParseProtocol("snmp")
 	require.EqualError(t, err, `unknown protocol "snmp"; known: auto, redfish, ipmi`)
+	require.ErrorIs(t, err, states.ErrUnknown)
 }
 
 func TestParseAuth(t *testing.T) {
@@ -90,6 +92,7 @@ func TestParseAuth(t *testing.T) {
 	}
 	_, err := bmc.ParseAuth("digest")
 	require.EqualError(t, err, `unknown authentication "digest"; known: auto, session, basic`)
+	require.ErrorIs(t, err, states.ErrUnknown)
 }
 
 func FuzzConfig(f *testing.F) {

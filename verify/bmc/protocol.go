@@ -1,9 +1,6 @@
 package bmc
 
-import (
-	"fmt"
-	"strings"
-)
+import "github.com/ironstate/ironstate/internal/enum"
 
 // Protocol is how a BMC is spoken to.
 type Protocol uint8
@@ -19,22 +16,17 @@ const (
 	IPMI
 )
 
-var protocolWords = [...]string{Auto: "auto", Redfish: "redfish", IPMI: "ipmi"}
+var protocolWords = &enum.Words{Type: "Protocol", Kind: "protocol", Words: []string{
+	Auto: "auto", Redfish: "redfish", IPMI: "ipmi",
+}}
 
-// ParseProtocol returns the protocol of a word: "auto", "redfish" or "ipmi".
-func ParseProtocol(word string) (Protocol, error) {
-	for p, known := range protocolWords {
-		if word == known {
-			return Protocol(p), nil
-		}
-	}
-	return Auto, fmt.Errorf("unknown protocol %q; known: %s", word, strings.Join(protocolWords[:], ", "))
+// ParseProtocol returns the protocol of a word: "auto", "redfish" or "ipmi". Any
+// other word is a [*states.UnknownError].
+func ParseProtocol(word string) (p Protocol, err error) {
+	err = enum.Unmarshal(protocolWords, &p, []byte(word))
+	return p, err
 }
 
-// String returns the protocol's word.
-func (p Protocol) String() string {
-	if int(p) < len(protocolWords) {
-		return protocolWords[p]
-	}
-	return fmt.Sprintf("Protocol(%d)", uint8(p))
-}
+// String returns the protocol's word, or a form like "Protocol(9)" for a number
+// that is none.
+func (p Protocol) String() string { return protocolWords.String(uint8(p)) }
