@@ -41,7 +41,7 @@
 //	verify/bmc            bmclib, for real BMCs
 //	graph/render          go-graphviz, the renderer
 //	graph/cmd             graph/render, for the command
-//	examples              verify/bmc, and gophercloud for reconcile
+//	examples              verify/bmc, gophercloud for reconcile, the Prometheus client
 //	examples/powersync-sqlite, internal/lockstep, internal/bench, internal/zero
 //
 // The file go.work makes all of them one workspace: go run and go test work from

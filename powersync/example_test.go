@@ -154,24 +154,3 @@ func ExampleSkipSync() {
 	// node-2 skipped_enroll
 	// node-3 skipped_reservation
 }
-
-// Prometheus' text format, or a collector's metrics, are a loop away.
-func ExampleStats_Metrics() {
-	syncer, err := powersync.New(powersync.Config{Store: new(powersync.Memory), Driver: new(bmcs)})
-	if err != nil {
-		panic(err)
-	}
-	for m := range syncer.Stats().Metrics() {
-		if m.Outcome == "" && m.Counter {
-			fmt.Println(m.Name, m.Value)
-		}
-	}
-	// Output:
-	// powersync_rounds_total 0
-	// powersync_recovery_rounds_total 0
-	// powersync_overruns_total 0
-	// powersync_reads_total 0
-	// powersync_sets_total 0
-	// powersync_abandoned_total 0
-	// powersync_dropped_total 0
-}

@@ -1,13 +1,15 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"expvar"
 	"fmt"
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/ironstate/ironstate/powersync"
 )
@@ -36,36 +38,47 @@ func serveMetrics(address string, syncer *powersync.Syncer) (stop func(), err er
 func metricsHandler(syncer *powersync.Syncer) http.Handler {
 	vars := new(expvar.Map)
 	vars.Set("powersync", expvar.Func(func() any { return syncer.Stats() }))
+	metrics := prometheus.NewRegistry()
+	metrics.MustRegister(collector{syncer})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/vars", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintln(w, vars)
 	})
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-		writePrometheus(w, syncer.Stats())
-	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	return mux
 }
 
-// writePrometheus writes counters in Prometheus' text exposition format.
-func writePrometheus(w http.ResponseWriter, stats powersync.Stats) {
-	text := bufio.NewWriter(w)
-	defer text.Flush()
-	last := ""
-	for m := range stats.Metrics() {
-		if m.Name != last {
-			kind := "gauge"
-			if m.Counter {
-				kind = "counter"
-			}
-			fmt.Fprintf(text, "# HELP %s %s\n# TYPE %s %s\n", m.Name, m.Help, m.Name, kind)
-			last = m.Name
-		}
-		label := ""
-		if m.Outcome != "" {
-			label = fmt.Sprintf("{outcome=%q}", m.Outcome)
-		}
-		fmt.Fprintf(text, "%s%s %g\n", m.Name, label, m.Value)
+// A collector gives a syncer's counters to Prometheus.
+type collector struct{ syncer *powersync.Syncer }
+
+// Describe implements [prometheus.Collector].
+func (c collector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, to) }
+
+// Collect implements [prometheus.Collector]. Outcomes that no node ever had are
+// zero, not absent.
+func (c collector) Collect(to chan<- prometheus.Metric) {
+	stats := c.syncer.Stats()
+	nodes := prometheus.NewDesc("powersync_nodes_total", "Nodes by what became of them.", []string{"outcome"}, nil)
+	for o := powersync.SkippedEnroll; o <= powersync.SavedLate; o++ {
+		to <- prometheus.MustNewConstMetric(nodes, prometheus.CounterValue, float64(stats.Nodes.Of(o)), o.String())
+	}
+	for _, m := range []struct {
+		name, help string
+		kind       prometheus.ValueType
+		value      float64
+	}{
+		{"rounds_total", "Sync rounds.", prometheus.CounterValue, float64(stats.Rounds)},
+		{"recovery_rounds_total", "Recovery rounds.", prometheus.CounterValue, float64(stats.Recoveries)},
+		{"overruns_total", "Rounds that took longer than their interval.", prometheus.CounterValue, float64(stats.Overruns)},
+		{"reads_total", "Power states asked for.", prometheus.CounterValue, float64(stats.Reads)},
+		{"sets_total", "Power states set.", prometheus.CounterValue, float64(stats.Sets)},
+		{"abandoned_total", "Calls that the driver did not return from in time.", prometheus.CounterValue, float64(stats.Abandoned)},
+		{"dropped_total", "Calls of callbacks that failed or were not made.", prometheus.CounterValue, float64(stats.Dropped)},
+		{"failing_nodes", "Nodes whose last attempt failed.", prometheus.GaugeValue, float64(stats.Failing)},
+		{"held_nodes", "Nodes held for a change of power.", prometheus.GaugeValue, float64(stats.Held)},
+		{"last_round_seconds", "How long the last sync round took.", prometheus.GaugeValue, stats.LastRound.Seconds()},
+	} {
+		to <- prometheus.MustNewConstMetric(prometheus.NewDesc("powersync_"+m.name, m.help, nil, nil), m.kind, m.value)
 	}
 }

@@ -157,7 +157,6 @@ var types = []any{
 	new(powersync.Counts),
 	new(powersync.Event),
 	new(powersync.Memory),
-	new(powersync.Metric),
 	new(powersync.Outcome),
 	new(powersync.Record),
 	new(powersync.RefusedError),
