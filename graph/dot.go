@@ -27,7 +27,7 @@ func (d Diagram) WriteDOT(w io.Writer) error {
 	})
 }
 
-// write calls what writes the diagram's model to w.
+// write checks the diagram and w, and has format write the diagram's model.
 func (d Diagram) write(w io.Writer, format func(*model) error) error {
 	if w == nil {
 		return errors.New("nil writer")

@@ -6,7 +6,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A layout is what Graphviz's placement of states depends on besides the edges.
+// A layout holds the order of states and the other hints by which Graphviz places
+// them, beside the edges.
 type layout struct {
 	nodesep, ranksep float64 // gaps, in inches
 	// parts is in the order in which Graphviz and Mermaid read the states.

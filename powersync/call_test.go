@@ -101,7 +101,7 @@ func TestACallHasADeadlineAndTheValuesOfItsRound(t *testing.T) {
 	})
 }
 
-// gate returns a channel and what closes it, once.
+// gate returns a channel and a function that closes it, once.
 func gate() (<-chan struct{}, func()) {
 	c := make(chan struct{})
 	return c, sync.OnceFunc(func() { close(c) })

@@ -52,8 +52,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	return code
 }
 
-// do does what the arguments say and returns the exit status. An error is what the
-// output does not tell.
+// do carries out the command line and returns the exit status. An error is to be
+// printed on standard error; where the output tells enough there is none.
 func do(ctx context.Context, args []string, getenv func(string) string, out io.Writer) (int, error) {
 	opts, err := parseFlags(args, getenv, out)
 	switch {

@@ -22,7 +22,7 @@ func (o *output) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// failure returns what kept the output from being written, nil for nothing.
+// failure returns the error that kept the output from being written, or nil.
 func (o *output) failure() error {
 	if o.err == nil {
 		return nil

@@ -24,7 +24,7 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// fill fills the disk and returns what frees it.
+// fill fills the disk and returns a function that frees it.
 func fill(t *testing.T, dir string) (free func()) {
 	t.Helper()
 	filler, err := os.Create(filepath.Join(dir, "filler"))

@@ -35,8 +35,9 @@ func (d *drawing) svg() ([]byte, error) {
 // An svg is the text of an SVG.
 type svg struct{ bytes.Buffer }
 
-// open writes what comes before the first item. The labels of edges have an outline
-// in the colour of the page, so that they can be read where lines cross them.
+// open writes the head of the page, up to the first item. The labels of edges have
+// an outline in the colour of the page, so that they can be read where lines cross
+// them.
 func (s *svg) open(d *drawing) {
 	s.put(`<svg xmlns="http://www.w3.org/2000/svg" class="provisioning" role="graphics-document document"`)
 	s.attribute("aria-label", d.title)
