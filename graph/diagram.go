@@ -10,7 +10,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Diagram says what to draw. Only Table must be set: the methods of a zero Diagram
+// Diagram describes a drawing. Only Table must be set: the methods of a zero Diagram
 // return [machine.ErrNoTable]. A Diagram is a value: copies are independent, and
 // goroutines may share one if they may share its functions.
 type Diagram struct {

@@ -3,7 +3,7 @@
 // Package graph/render draws the same diagrams as SVG, PNG and HTML, with no
 // Graphviz installed.
 //
-// A [Diagram] says what to draw. It needs a table and nothing else:
+// A [Diagram] describes a drawing. It needs a table and nothing else:
 //
 //	err := graph.Diagram{Table: states.Latest().Table()}.WriteDOT(os.Stdout)
 //

@@ -12,8 +12,8 @@ import (
 
 // WriteMermaid writes the diagram as a stateDiagram-v2, which GitHub renders in a
 // fenced block of the language mermaid. Lines have the colours that they have in
-// DOT; the conductor's are dashed. Labels also say what was added, removed and
-// taken. The errors are those of [Diagram.WriteDOT].
+// DOT; the conductor's are dashed. The labels of transitions that were
+// added, removed or taken say so. The errors are those of [Diagram.WriteDOT].
 func (d Diagram) WriteMermaid(w io.Writer) error {
 	return d.write(w, func(m *model) error {
 		_, err := io.WriteString(w, m.mermaid())

@@ -66,7 +66,7 @@ func readDrawing(svg string) (*drawing, error) {
 	return d, nil
 }
 
-// newItem returns what a group draws. Graphviz has the tooltip and the address in a
+// newItem returns the item that a group of Graphviz's SVG draws. Graphviz has the tooltip and the address in a
 // link, and its own name of the element in the title.
 func newItem(group element) item {
 	i := item{id: group.get("id"), class: group.get("class")}

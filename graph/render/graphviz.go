@@ -95,7 +95,7 @@ func runGraphviz(ctx context.Context, dot string, format graphviz.Format) (answe
 	case g == nil:
 		return "", errors.New("no graph read")
 	}
-	defer g.Close() // what it returns may be a warning of long ago
+	defer g.Close() // its error may be a warning of an earlier drawing
 	var out strings.Builder
 	err = viz.Render(ctx, g, format, &out)
 	return out.String(), err

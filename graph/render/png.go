@@ -108,8 +108,8 @@ func (p *painter) mark(m element) error {
 	return p.draw(m)
 }
 
-// trace follows a path: what comes after M are points of a line, and after C those
-// of cubic Bézier curves.
+// trace follows a path: the points of a line follow M, those of cubic Bézier curves
+// follow C.
 func (p *painter) trace(path string) error {
 	line, curves, _ := strings.Cut(strings.TrimPrefix(path, "M"), "C")
 	points, err := numbers(line)

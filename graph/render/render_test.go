@@ -63,7 +63,7 @@ func parse(t testing.TB, svg string) image {
 	return i
 }
 
-// texts are what a diagram says, as its JSON has it.
+// texts holds the texts of a diagram, as its JSON has them.
 type texts struct {
 	Title, Description string
 	States             []struct {
