@@ -16,7 +16,7 @@ import (
 func (m *Machine) Request(ctx context.Context, target string, v states.APIVersion) error {
 	c := change{kind: request, target: target, version: v}
 	err := m.do(ctx, &c)
-	if c.in.Event != states.EventFail || !moved(err) {
+	if !c.twice || !moved(err) {
 		return err
 	}
 	second := m.do(ctx, &change{in: serviceAborted})
@@ -76,6 +76,7 @@ type change struct {
 	in      Input             // the input that the change comes to, once apply was called
 	target  string            // of a request
 	version states.APIVersion // of a request
+	twice   bool              // whether serviceAborted follows, once apply was called
 }
 
 type changeKind uint8
@@ -92,6 +93,7 @@ func (c *change) apply(n Node, t *states.Table) (Node, error) {
 	switch c.kind {
 	case request:
 		c.in, err = n.requested(t, c.target, c.version)
+		c.twice = n.abortsTwice(t, c.in.Event)
 	case report:
 		c.in, err = n.reported(t, c.in.Event, c.in.LastError)
 	}

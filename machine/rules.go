@@ -26,7 +26,7 @@ func (n Node) Request(t *states.Table, target string, v states.APIVersion) (Node
 		return n, err
 	}
 	next, err := n.Apply(t, in)
-	if err == nil && in.Event == states.EventFail {
+	if err == nil && n.abortsTwice(t, in.Event) {
 		return next.Apply(t, serviceAborted)
 	}
 	return next, err
@@ -58,8 +58,8 @@ func (n Node) Report(t *states.Table, event states.Event, lastError string) (Nod
 	return n.Apply(t, in)
 }
 
-// requested returns the input that a request comes to. The event of an aborted
-// service is EventFail, which serviceAborted follows.
+// requested returns the input that a request comes to. Where [Node.abortsTwice],
+// serviceAborted follows it.
 func (n Node) requested(t *states.Table, target string, v states.APIVersion) (Input, error) {
 	if t == nil {
 		return Input{}, ErrNoTable
@@ -83,20 +83,18 @@ func (n Node) requested(t *states.Table, target string, v states.APIVersion) (In
 		if !in.Work {
 			in.LastError = aborted
 		}
-		if n.abortsToActive(t) {
-			in.Event = states.EventFail
-		}
 	}
 	return in, nil
 }
 
-// serviceAborted follows the failure of a service that was aborted.
+// serviceAborted is the second input of an aborted service. Ironic's first one is
+// fail, to the same state; abort lets a guard know what was requested.
 var serviceAborted = Input{Event: states.EventAbort, LastError: aborted}
 
-// abortsToActive reports whether an abort of the node's work leads through
-// ServiceFail.
-func (n Node) abortsToActive(t *states.Table) bool {
-	if n.State != states.ServiceWait && n.State != states.ServiceHold {
+// abortsTwice reports whether the event is an abort that leads through ServiceFail
+// to Active.
+func (n Node) abortsTwice(t *states.Table, event states.Event) bool {
+	if event != states.EventAbort || n.State != states.ServiceWait && n.State != states.ServiceHold {
 		return false
 	}
 	_, ok := t.Next(states.ServiceFail, states.EventAbort)

@@ -5,6 +5,7 @@ package machine_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -185,6 +186,22 @@ func TestAnAbortedServiceIsTwoTransitions(t *testing.T) {
 	m = make()
 	require.ErrorIs(t, m.Request(t.Context(), "abort", 113), context.DeadlineExceeded)
 	require.Equal(t, states.ServiceHold, m.Node().State)
+}
+
+func TestAGuardKeepsAServiceFromBeingAborted(t *testing.T) {
+	refused := errors.New("the step cannot be aborted")
+	for _, from := range []states.State{states.ServiceWait, states.ServiceHold, states.CleanWait, states.InspectWait} {
+		m := newMachine(t, from, func(c *machine.Config) {
+			c.Guard = []machine.Hook{func(_ context.Context, tr machine.Transition) error {
+				if tr.Event == states.EventAbort {
+					return refused
+				}
+				return nil
+			}}
+		})
+		require.ErrorIs(t, m.Request(t.Context(), "abort", 113), refused)
+		require.Equal(t, node(from), m.Node(), "nothing has happened")
+	}
 }
 
 func TestAMachineIsGivenTheNodeAsItIsNow(t *testing.T) {

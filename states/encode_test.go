@@ -196,7 +196,10 @@ func none[T stored, P storedPointer[T]](t *testing.T, some T) {
 	for name, decode := range map[string]func(P) error{
 		"JSON":         func(p P) error { return p.UnmarshalJSON([]byte("null")) },
 		"JSON map key": func(p P) error { return p.UnmarshalJSON([]byte(`"none"`)) },
+		"empty JSON":   func(p P) error { return p.UnmarshalJSON([]byte(`""`)) },
 		"SQL":          func(p P) error { return p.Scan(nil) },
+		"empty SQL":    func(p P) error { return p.Scan("") },
+		"empty text":   func(p P) error { return p.UnmarshalText(nil) },
 		"text":         func(p P) error { return p.UnmarshalText([]byte("none")) },
 	} {
 		value := some
