@@ -69,6 +69,9 @@ type Node struct {
 	CleanStep   map[string]any `json:"clean_step,omitzero"`
 	DeployStep  map[string]any `json:"deploy_step,omitzero"`
 	ServiceStep map[string]any `json:"service_step,omitzero"`
+	// WorkStep is the step at work of an inspection, a rescue and all else. It is not
+	// in Ironic's record.
+	WorkStep map[string]any `json:"work_step,omitzero"`
 
 	// Interfaces are the names of the hardware interfaces that were chosen, by kind:
 	// "power": "fake". The others are the hardware type's defaults.
@@ -101,7 +104,7 @@ func (n *Node) Clone() *Node {
 	c := *n
 	for _, m := range []*map[string]any{
 		&c.DriverInfo, &c.DriverInternalInfo, &c.Properties, &c.InstanceInfo, &c.Extra, &c.NetworkData,
-		&c.RAIDConfig, &c.TargetRAIDConfig, &c.CleanStep, &c.DeployStep, &c.ServiceStep,
+		&c.RAIDConfig, &c.TargetRAIDConfig, &c.CleanStep, &c.DeployStep, &c.ServiceStep, &c.WorkStep,
 	} {
 		*m = maps.Clone(*m)
 	}
@@ -115,24 +118,21 @@ func (n *Node) machine() machine.Node {
 	return machine.Node{State: n.ProvisionState, Target: n.TargetProvisionState, LastError: n.LastError}
 }
 
-// move puts the node to another place in the state machine.
+// move puts the node to another place in the state machine. The times are kept as
+// ironic/db/sqlalchemy/api.py keeps them.
 func (n *Node) move(to machine.Node, now time.Time) {
-	if n.ProvisionState != to.State {
+	if from := n.ProvisionState; from != to.State {
 		n.ProvisionUpdatedAt = &now
+		switch {
+		case to.State == states.Inspecting:
+			n.InspectionStartedAt, n.InspectionFinishedAt = &now, nil
+		case to.State == states.Manageable && (from == states.Inspecting || from == states.InspectWait):
+			n.InspectionStartedAt, n.InspectionFinishedAt = nil, &now
+		case to.State == states.InspectFail:
+			n.InspectionStartedAt = nil
+		}
 	}
 	n.ProvisionState, n.TargetProvisionState, n.LastError = to.State, to.Target, to.LastError
-}
-
-// internal sets a value of DriverInternalInfo, and nil removes it.
-func (n *Node) internal(key string, value any) {
-	if value == nil {
-		delete(n.DriverInternalInfo, key)
-		return
-	}
-	if n.DriverInternalInfo == nil {
-		n.DriverInternalInfo = map[string]any{}
-	}
-	n.DriverInternalInfo[key] = value
 }
 
 // recordVersion is the version of the stored form of nodes and objects. A release

@@ -18,7 +18,17 @@ const (
 	KindHistory Kind = "history"
 	// KindDeployTemplate has the deploy templates; Fields has their "steps".
 	KindDeployTemplate Kind = "deploy_templates"
+	// The others are kept for clients, and are deleted with their node.
+	KindPortGroup       Kind = "portgroups"
+	KindVolumeConnector Kind = "volume_connectors"
+	KindVolumeTarget    Kind = "volume_targets"
+	KindInventory       Kind = "inventory"
 )
+
+// nodeKinds are the kinds whose objects belong to a node.
+var nodeKinds = []Kind{
+	KindPort, KindPortGroup, KindVolumeConnector, KindVolumeTarget, KindAllocation, KindHistory, KindInventory,
+}
 
 // Object is a record that is kept for clients, such as a port of a node. Those that a
 // [Conductor] returns are shared: read them, and change an [Object.Clone].
