@@ -6,7 +6,12 @@ require (
 	github.com/google/uuid v1.6.0
 	github.com/ironstate/ironstate v0.0.0
 	github.com/ironstate/ironstate/verify/bmc v0.0.0
+	github.com/stretchr/testify v1.12.1
+	go.uber.org/goleak v1.3.0
+	pgregory.net/rapid v1.3.0
 )
+
+require go.yaml.in/yaml/v3 v3.0.6 // indirect
 
 replace (
 	github.com/ironstate/ironstate => ..

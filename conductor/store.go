@@ -16,11 +16,13 @@ type Record struct {
 	Kind Kind
 	ID   string // unique in its Kind; a UUID
 	// Keys are other names of the record, such as "name=rack1-7". No two records of
-	// a Kind have an ID or a key in common.
+	// a Kind have an ID or a key in common. A [Store] takes any text that is not
+	// empty, and 16 keys at least.
 	Keys []string
 	// Revision is the store's, which gives a record a greater one with each write.
 	Revision int64
-	Value    []byte
+	// Value is any bytes. A [Store] takes 1 MiB at least.
+	Value []byte
 }
 
 // Change is a write that a [Store] reports to its watchers.
@@ -30,7 +32,7 @@ type Change struct {
 	Record  Record
 	Deleted bool
 	// Synced says, in a Change without a Record, that all records which were there
-	// when the range began have been yielded.
+	// when the range began, and still are, have been yielded.
 	Synced bool
 }
 
@@ -63,10 +65,13 @@ type Store interface {
 	// Get returns a record by its ID or one of its keys, as the last write that has
 	// returned left it.
 	Get(ctx context.Context, kind Kind, key string) (Record, error)
-	// List returns up to limit records in the order of their IDs, beginning after
-	// the ID named; empty begins with the first.
+	// List returns up to limit records in the order of their IDs, byte by byte,
+	// beginning after the ID named, whether there is such a record or not; empty
+	// begins with the first.
 	List(ctx context.Context, kind Kind, after string, limit int) ([]Record, error)
-	// Create stores a new record and returns its revision.
+	// Create stores a new record, whose own Revision does not matter, and returns the
+	// revision that it has. This is greater than any that a record with the same ID
+	// had before it was deleted.
 	Create(ctx context.Context, r Record) (revision int64, err error)
 	// Update replaces the record with r.ID if the stored one has r.Revision, and
 	// returns the new revision.
@@ -75,9 +80,9 @@ type Store interface {
 	// the deletion, which is greater than any that the record had.
 	Delete(ctx context.Context, kind Kind, id string, revision int64) (int64, error)
 	// Watch ranges over the records of a kind and then, after a Change that says
-	// Synced, over the changes to them, until the context ends or the caller
-	// leaves. Changes of one record come in the order of their revisions; several
-	// may come as the last one. After an error the range ends, and the caller
-	// may begin another.
+	// Synced, over the changes to them, until the context ends, which is no error,
+	// or the caller leaves. Changes of one record come in the order of their
+	// revisions; several may come as the last one. A caller that is slow delays no
+	// write. After an error the range ends, and the caller may begin another.
 	Watch(ctx context.Context, kind Kind) iter.Seq2[Change, error]
 }
