@@ -123,7 +123,9 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 // after the one that waits. An inspection that waits is done by it. The error matches
 // [NotAllowed] for a node that does not wait, [NotFound], [Locked] or [NoWorker], or
 // is the store's.
-func (c *Conductor) Resume(ctx context.Context, ident string) error { return c.callBack(ctx, ident, "") }
+func (c *Conductor) Resume(ctx context.Context, ident string) error {
+	return c.callBack(ctx, ident, "")
+}
 
 // callBack reports to a node that waits that its step is done, or has failed.
 func (c *Conductor) callBack(ctx context.Context, ident, failure string) error {

@@ -25,6 +25,7 @@ func (c *Conductor) check(ctx context.Context) {
 			c.consider(n)
 			c.expire(ctx, n)
 		}
+		c.resumeAllocations(ctx)
 	}
 }
 

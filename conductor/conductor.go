@@ -16,12 +16,13 @@ import (
 // Conductor manages nodes. Make it with [New], let [Conductor.Run] work, and call the
 // other methods for clients. It is safe for concurrent use.
 type Conductor struct {
-	config Config
-	store  Store
-	claim  string // of the nodes that this process works on; others of the same name have another
-	nodes  *index[Node]
-	syncer *powersync.Syncer
-	tasks  *tasks
+	config  Config
+	store   Store
+	created time.Time
+	claim   string // of the nodes that this process works on; others of the same name have another
+	nodes   *index[Node]
+	syncer  *powersync.Syncer
+	tasks   *tasks
 
 	mu      sync.Mutex
 	indexes map[Kind]*index[Object]
@@ -48,7 +49,7 @@ func New(config Config) (*Conductor, error) {
 		return nil, err
 	}
 	c := &Conductor{
-		config: config, store: config.Store, claim: uuid.NewString(),
+		config: config, store: config.Store, created: now(), claim: uuid.NewString(),
 		tasks: newTasks(config.Workers), indexes: map[Kind]*index[Object]{},
 	}
 	c.nodes = newIndex(KindNode, decodeNode, func(n *Node) meta { return meta{n.UUID, n.CreatedAt, n.Revision} })
@@ -77,6 +78,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 		r.group.Go(func() { x.follow(ctx, c.store, c.config.Log, nil) })
 	}
 	r.group.Go(func() { c.check(ctx) })
+	r.group.Go(func() { c.resumeAllocations(ctx) })
 	if !c.config.SkipPowerSync {
 		r.group.Go(func() { _ = c.syncer.Run(ctx) }) // its error is the context's
 	}
@@ -132,3 +134,12 @@ func (c *Conductor) owns(n *Node) bool {
 
 // now returns the time in the resolution that Ironic's records have.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+// Members returns the conductors of the store, by name.
+func (c *Conductor) Members(context.Context) ([]Member, error) {
+	member := Member{
+		Hostname: c.config.Name, Group: c.config.Group, Drivers: c.config.hardwareNames(),
+		Alive: true, CreatedAt: c.created, UpdatedAt: now(),
+	}
+	return []Member{member}, nil
+}

@@ -5,9 +5,7 @@ go 1.26.0
 require (
 	github.com/google/uuid v1.6.0
 	github.com/ironstate/ironstate v0.0.0
-	github.com/ironstate/ironstate/verify/bmc v0.0.0
 	github.com/stretchr/testify v1.12.1
-	go.uber.org/goleak v1.3.0
 	pgregory.net/rapid v1.3.0
 )
 

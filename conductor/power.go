@@ -35,7 +35,7 @@ func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Po
 	}
 	var options []powersync.SetOption
 	if timeout > 0 {
-		options = append(options, powersync.WithTimeout(timeout))
+		options = append(options, powersync.Within(timeout))
 	}
 	return c.patiently(ctx, func() error {
 		n, err := c.Node(ctx, ident)
