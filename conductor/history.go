@@ -16,7 +16,7 @@ func (c *Conductor) History(ctx context.Context, ident string) ([]*Object, error
 	if err != nil {
 		return nil, err
 	}
-	return c.objectsOf(ctx, KindHistory, n.UUID)
+	return c.ObjectsOf(ctx, KindHistory, n.UUID)
 }
 
 // eventTypes are the types of the entries that failures leave, by the state in which
@@ -36,6 +36,8 @@ func (c *Conductor) recordFailure(ctx context.Context, n *Node, from states.Stat
 	if n.LastError == "" {
 		return
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+	defer cancel()
 	_, err := c.CreateObject(ctx, &Object{
 		Kind: KindHistory, NodeUUID: n.UUID,
 		Fields: map[string]any{
@@ -52,7 +54,7 @@ func (c *Conductor) recordFailure(ctx context.Context, n *Node, from states.Stat
 
 // trimHistory deletes the oldest entries beyond those that are kept.
 func (c *Conductor) trimHistory(ctx context.Context, n *Node) error {
-	entries, err := c.objectsOf(ctx, KindHistory, n.UUID)
+	entries, err := c.ObjectsOf(ctx, KindHistory, n.UUID)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type index[T any] struct {
 
 	mu      sync.RWMutex
 	records map[string]*T
+	byNode  map[string][]*T  // of objects, by the node that they belong to; oldest first
 	order   []*T             // by meta.compare
 	deleted map[string]int64 // revisions of deletions that the watch has not reported yet
 }
@@ -29,6 +30,7 @@ type index[T any] struct {
 type meta struct {
 	id       string
 	created  time.Time
+	node     string // that it belongs to; empty for none
 	revision int64
 }
 
@@ -39,7 +41,7 @@ func (m meta) compare(other meta) int {
 func newIndex[T any](kind Kind, decode func(Record) (*T, error), meta func(*T) meta) *index[T] {
 	return &index[T]{
 		kind: kind, decode: decode, meta: meta, synced: make(chan struct{}),
-		records: map[string]*T{}, deleted: map[string]int64{},
+		records: map[string]*T{}, byNode: map[string][]*T{}, deleted: map[string]int64{},
 	}
 }
 
@@ -56,14 +58,20 @@ func (x *index[T]) put(value *T) {
 		if oldMeta.revision >= m.revision {
 			return
 		}
-		if oldMeta.created.Equal(m.created) {
-			x.order[x.position(oldMeta)] = value
+		if oldMeta.compare(m) == 0 && oldMeta.node == m.node {
+			x.order[x.position(x.order, m)] = value
+			if m.node != "" {
+				x.byNode[m.node][x.position(x.byNode[m.node], m)] = value
+			}
 			x.records[m.id] = value
 			return
 		}
-		x.unlist(oldMeta)
+		x.remove(oldMeta)
 	}
-	x.order = slices.Insert(x.order, x.position(m), value)
+	x.order = slices.Insert(x.order, x.position(x.order, m), value)
+	if m.node != "" {
+		x.byNode[m.node] = slices.Insert(x.byNode[m.node], x.position(x.byNode[m.node], m), value)
+	}
 	x.records[m.id] = value
 }
 
@@ -78,18 +86,24 @@ func (x *index[T]) drop(id string, revision int64, own bool) {
 		delete(x.deleted, id)
 	}
 	if old, ok := x.records[id]; ok && x.meta(old).revision < revision {
-		x.unlist(x.meta(old))
-		delete(x.records, id)
+		x.remove(x.meta(old))
 	}
 }
 
-func (x *index[T]) unlist(m meta) {
-	i := x.position(m)
+func (x *index[T]) remove(m meta) {
+	i := x.position(x.order, m)
 	x.order = slices.Delete(x.order, i, i+1)
+	if of := x.byNode[m.node]; m.node != "" && len(of) == 1 {
+		delete(x.byNode, m.node)
+	} else if m.node != "" {
+		i := x.position(of, m)
+		x.byNode[m.node] = slices.Delete(of, i, i+1)
+	}
+	delete(x.records, m.id)
 }
 
-func (x *index[T]) position(m meta) int {
-	i, _ := slices.BinarySearchFunc(x.order, m, func(value *T, m meta) int { return x.meta(value).compare(m) })
+func (x *index[T]) position(in []*T, m meta) int {
+	i, _ := slices.BinarySearchFunc(in, m, func(value *T, m meta) int { return x.meta(value).compare(m) })
 	return i
 }
 
@@ -100,16 +114,34 @@ func (x *index[T]) get(id string) *T {
 	return x.records[id]
 }
 
-// list returns all records, once the index has them.
-func (x *index[T]) list(ctx context.Context) ([]*T, error) {
+// wait waits until the index has all records.
+func (x *index[T]) wait(ctx context.Context) error {
 	select {
 	case <-x.synced:
+		return nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
+	}
+}
+
+// list returns all records, once the index has them.
+func (x *index[T]) list(ctx context.Context) ([]*T, error) {
+	if err := x.wait(ctx); err != nil {
+		return nil, err
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return slices.Clone(x.order), nil
+}
+
+// listOf returns the records that belong to a node, once the index has all.
+func (x *index[T]) listOf(ctx context.Context, node string) ([]*T, error) {
+	if err := x.wait(ctx); err != nil {
+		return nil, err
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return slices.Clone(x.byNode[node]), nil
 }
 
 // watchBackoff is how long an index waits until it begins another watch.
@@ -186,8 +218,7 @@ func (x *index[T]) retain(seen map[string]bool) {
 	}
 	for id, value := range x.records {
 		if m := x.meta(value); !seen[id] && m.revision < newest {
-			x.unlist(m)
-			delete(x.records, id)
+			x.remove(m)
 		}
 	}
 }

@@ -63,7 +63,11 @@ func (f *fleet) request(n *conductor.Node, target string) {
 }
 
 func (f *fleet) provision(target string) conductor.ProvisionRequest {
-	return conductor.ProvisionRequest{Target: target, Version: f.Table().Series().MaxAPIVersion()}
+	step := []conductor.StepRequest{{Interface: "raid", Step: "delete_configuration"}}
+	return conductor.ProvisionRequest{
+		Target: target, Version: f.Table().Series().MaxAPIVersion(),
+		CleanSteps: step, ServiceSteps: step, RescuePassword: "xyzzy",
+	}
 }
 
 // settle waits until the conductor has nothing to do, and returns the node.

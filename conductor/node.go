@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -179,9 +180,16 @@ func decodeNode(r Record) (*Node, error) {
 	return &n, nil
 }
 
+// unmarshal decodes JSON and keeps numbers as they are written.
+func unmarshal(text []byte, v any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	return decoder.Decode(v)
+}
+
 // decodeRecord decodes a record's value into v, in which version is found.
 func decodeRecord(r Record, v any, version *int) error {
-	if err := json.Unmarshal(r.Value, v); err != nil {
+	if err := unmarshal(r.Value, v); err != nil {
 		return fmt.Errorf("decode %s %s: %w", r.Kind, r.ID, err)
 	}
 	if *version != recordVersion {

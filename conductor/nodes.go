@@ -279,6 +279,18 @@ func unlocked(n *Node) error {
 	return refuse(Locked, "Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, n.Reservation)
 }
 
+// Unlocked waits until nobody works on a node, for changes to what belongs to it. The
+// error matches [Locked] where that takes too long, or [NotFound], or is the store's.
+func (c *Conductor) Unlocked(ctx context.Context, ident string) error {
+	return c.patiently(ctx, func() error {
+		n, err := c.Node(ctx, ident)
+		if err != nil {
+			return err
+		}
+		return unlocked(n)
+	})
+}
+
 // patiently calls f, again and again for as long as its error matches Locked and
 // there are retries left.
 func (c *Conductor) patiently(ctx context.Context, f func() error) error {

@@ -33,7 +33,7 @@ func (c *Conductor) objects(kind Kind) *index[Object] {
 	defer c.mu.Unlock()
 	x, ok := c.indexes[kind]
 	if !ok {
-		x = newIndex(kind, decodeObject, func(o *Object) meta { return meta{o.UUID, o.CreatedAt, o.Revision} })
+		x = newIndex(kind, decodeObject, func(o *Object) meta { return meta{o.UUID, o.CreatedAt, o.NodeUUID, o.Revision} })
 		c.indexes[kind] = x
 		if c.run != nil && c.run.ctx.Err() == nil {
 			c.run.group.Go(func() { x.follow(c.run.ctx, c.store, c.config.Log, nil) })
@@ -42,19 +42,9 @@ func (c *Conductor) objects(kind Kind) *index[Object] {
 	return x
 }
 
-// objectsOf returns the objects of a kind that belong to a node.
-func (c *Conductor) objectsOf(ctx context.Context, kind Kind, nodeUUID string) ([]*Object, error) {
-	all, err := c.Objects(ctx, kind)
-	if err != nil {
-		return nil, err
-	}
-	var of []*Object
-	for _, o := range all {
-		if o.NodeUUID == nodeUUID {
-			of = append(of, o)
-		}
-	}
-	return of, nil
+// ObjectsOf returns the objects of a kind that belong to a node, oldest first.
+func (c *Conductor) ObjectsOf(ctx context.Context, kind Kind, nodeUUID string) ([]*Object, error) {
+	return c.objects(kind).listOf(ctx, nodeUUID)
 }
 
 // CreateObject stores a new object and returns it as it was stored, with a UUID and
@@ -83,7 +73,7 @@ func (c *Conductor) CreateObject(ctx context.Context, o *Object) (*Object, error
 func objectExists(o *Object, err error) error {
 	var duplicate *DuplicateError
 	if errors.As(err, &duplicate) {
-		return refuse(Exists, "%s with %s already exists.", o.Kind, duplicate.Key)
+		return &Error{Reason: Exists, Text: fmt.Sprintf("%s with %s already exists.", o.Kind, duplicate.Key), Err: duplicate}
 	}
 	return fmt.Errorf("store %s %s: %w", o.Kind, o.UUID, err)
 }
@@ -155,7 +145,7 @@ func (c *Conductor) deleteObject(ctx context.Context, kind Kind, id string) erro
 func (c *Conductor) deleteBelongings(ctx context.Context, n *Node) error {
 	var errs []error
 	for _, kind := range nodeKinds {
-		objects, err := c.objectsOf(ctx, kind, n.UUID)
+		objects, err := c.ObjectsOf(ctx, kind, n.UUID)
 		errs = append(errs, err)
 		for _, o := range objects {
 			errs = append(errs, c.deleteObject(ctx, kind, o.UUID))

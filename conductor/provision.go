@@ -201,11 +201,10 @@ func (n *Node) forgetRescue() {
 // noteAbort notes an abort in the step at work, where that cannot be aborted, and
 // reports whether it has.
 func noteAbort(n *Node) bool {
-	steps, ok := stepsOf[n.ProvisionState]
-	if !ok || n.ProvisionState == states.DeployWait {
+	if n.ProvisionState != states.CleanWait && n.ProvisionState != states.ServiceWait {
 		return false
 	}
-	field := steps.field(n)
+	field := stepsOf[n.ProvisionState].field(n)
 	if len(*field) == 0 || (*field)["abortable"] == true {
 		return false
 	}

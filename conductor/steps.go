@@ -69,7 +69,7 @@ func jsonValue(v any) any {
 		return nil
 	}
 	var value any
-	if json.Unmarshal(text, &value) != nil {
+	if unmarshal(text, &value) != nil {
 		return nil
 	}
 	return value
@@ -79,9 +79,19 @@ func jsonValue(v any) any {
 func fromJSON[T any](value any) (v T, err error) {
 	text, err := json.Marshal(value)
 	if err == nil {
-		err = json.Unmarshal(text, &v)
+		err = unmarshal(text, &v)
 	}
 	return v, err
+}
+
+// number returns a number of a record.
+func number(value any) (float64, bool) {
+	n, ok := value.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	f, err := n.Float64()
+	return f, err == nil
 }
 
 // stepName returns the name by which errors and logs tell a step at work.
@@ -122,7 +132,7 @@ func (c *Conductor) runSteps(ctx context.Context, t *Task, keys stepKeys) error 
 		step := steps[i]
 		err := t.Update(ctx, func(n *Node) error {
 			*keys.field(n) = jsonValue(step).(map[string]any)
-			set(&n.DriverInternalInfo, keys.index, float64(i))
+			set(&n.DriverInternalInfo, keys.index, jsonValue(i))
 			return nil
 		})
 		if err != nil {
@@ -166,7 +176,7 @@ func (c *Conductor) plannedSteps(ctx context.Context, t *Task, keys stepKeys) ([
 		return nil, 0, err
 	}
 	available := hardware.Steps(n, keys.work)
-	if index, ok := n.DriverInternalInfo[keys.index].(float64); ok {
+	if index, ok := number(n.DriverInternalInfo[keys.index]); ok {
 		stored, err := fromJSON[[]Step](n.DriverInternalInfo[keys.list])
 		if err != nil {
 			return nil, 0, fmt.Errorf("stored steps: %w", err)
@@ -313,7 +323,7 @@ func init() {
 // waitStep waits for the seconds that its arguments name, or else for the next
 // heartbeat.
 func waitStep(ctx context.Context, t *Task) error {
-	seconds, ok := t.Step().Args["seconds"].(float64)
+	seconds, ok := number(t.Step().Args["seconds"])
 	if !ok {
 		return ErrWait
 	}

@@ -41,14 +41,15 @@ var errLost = errors.New("the reservation was lost")
 // the step should return it.
 func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 	for {
-		n := t.Node().Clone()
+		old := t.Node()
+		n := old.Clone()
 		if err := change(n); err != nil {
 			return err
 		}
 		n, err := t.conductor.save(ctx, n)
 		if errors.Is(err, ErrConflict) {
-			n, err = t.conductor.Node(ctx, n.UUID)
-			if err == nil && n.Claim != t.node.Claim {
+			n, err = t.conductor.Node(ctx, old.UUID)
+			if err == nil && n.Claim != old.Claim {
 				err = errLost
 			}
 			if err == nil {
@@ -58,7 +59,7 @@ func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 		}
 		switch {
 		case errors.Is(err, NotFound), errors.Is(err, ErrNotFound):
-			return fmt.Errorf("%w: node %s was deleted", errLost, t.Node().UUID)
+			return fmt.Errorf("%w: node %s was deleted", errLost, old.UUID)
 		case err == nil:
 			t.set(n)
 		}
@@ -184,7 +185,7 @@ func (c *Conductor) endOrphaned(ctx context.Context, id string) {
 			n.TargetPower = states.NoPower
 			n.LastError = "the power state was being changed when the conductor that did it died"
 		}
-		if text, ok := n.machine().Orphaned(c.config.Table); ok && !n.Maintenance {
+		if text, ok := n.machine().Orphaned(c.config.Table); ok {
 			return c.fail(n, text)
 		}
 		return nil
@@ -263,7 +264,7 @@ func (c *Conductor) report(ctx context.Context, t *Task, e ending) error {
 		case err == nil:
 			c.moved(t.Node(), from, e.event.String())
 			if e.event == states.EventFail {
-				c.recordFailure(context.WithoutCancel(ctx), t.Node(), from)
+				c.recordFailure(ctx, t.Node(), from)
 			}
 			return nil
 		case errors.Is(err, errLost), ctx.Err() != nil:
