@@ -3,6 +3,7 @@ package conductor_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,8 +43,12 @@ func TestTheWorkOfAProcessThatDiedHasFailed(t *testing.T) {
 			})
 			require.NoError(t, err)
 
-			f := start(t, func(c *conductor.Config) { c.Store = store })
-			f.fake.Before = func(context.Context, *conductor.Node, string) error { return errors.New("nothing is to be done") }
+			f := start(t, func(c *conductor.Config) {
+				c.Store = store
+				c.Hardware["fake-hardware"].(*conductor.Fake).Before = func(context.Context, *conductor.Node, string) error {
+					return errors.New("nothing is to be done")
+				}
+			})
 			got := f.settle(n)
 			require.Equal(t, test.to, got.ProvisionState)
 			require.Empty(t, got.Reservation)
@@ -117,17 +122,17 @@ func TestRunWaitsForWorkAndThenGivesItUp(t *testing.T) {
 // faulty is a store whose updates fail while broken is set, before or after the write.
 type faulty struct {
 	*conductor.Memory
-	before, after bool
+	before, after atomic.Bool
 }
 
 var errDisk = errors.New("no space left on device")
 
 func (s *faulty) Update(ctx context.Context, r conductor.Record) (int64, error) {
-	if s.before {
+	if s.before.Load() {
 		return 0, errDisk
 	}
 	revision, err := s.Memory.Update(ctx, r)
-	if s.after {
+	if s.after.Load() {
 		return 0, errDisk
 	}
 	return revision, err
@@ -140,7 +145,8 @@ func TestAStoreThatFailsForATimeLosesNothing(t *testing.T) {
 			f := start(t, func(c *conductor.Config) { c.Store = store })
 			f.fake.Before = func(ctx context.Context, _ *conductor.Node, operation string) error {
 				if operation == "deploy.deploy" {
-					store.before, store.after = !after, after
+					store.before.Store(!after)
+					store.after.Store(after)
 				}
 				return nil
 			}
@@ -150,7 +156,8 @@ func TestAStoreThatFailsForATimeLosesNothing(t *testing.T) {
 			if !after {
 				require.Equal(t, states.Deploying, f.settle(n).ProvisionState)
 			}
-			store.before, store.after = false, false
+			store.before.Store(false)
+			store.after.Store(false)
 			time.Sleep(2 * time.Minute)
 			got := f.settle(n)
 			require.Equal(t, states.Active, got.ProvisionState, got.LastError)
@@ -164,9 +171,9 @@ func TestARequestWhoseWriteWasAnsweredWithAnErrorIsFoundOutAbout(t *testing.T) {
 		store := &faulty{Memory: &conductor.Memory{}}
 		f := start(t, func(c *conductor.Config) { c.Store = store })
 		n := f.node(states.Enroll)
-		store.after = true
+		store.after.Store(true)
 		require.ErrorIs(t, f.Provision(f.ctx, n.UUID, f.provision("manage")), errDisk)
-		store.after = false
+		store.after.Store(false)
 		time.Sleep(2 * time.Minute)
 		got := f.settle(n)
 		require.Equal(t, states.Manageable, got.ProvisionState)
