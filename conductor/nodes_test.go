@@ -63,7 +63,7 @@ func TestUpdateNodeKeepsIronicsRules(t *testing.T) {
 		{"another interface", conductor.Node{ProvisionState: states.Manageable}, func(n *conductor.Node) { n.Interfaces = map[string]string{"rescue": "no-rescue"} }, nil},
 		{"an interface that there is not", conductor.Node{ProvisionState: states.Manageable}, func(n *conductor.Node) { n.Interfaces = map[string]string{"rescue": "magic"} }, conductor.Invalid},
 		{"another driver", conductor.Node{ProvisionState: states.Manageable}, func(n *conductor.Node) { n.Driver = "none" }, conductor.Invalid},
-		{"reserved", conductor.Node{ProvisionState: states.Manageable, Reservation: "beta"}, func(n *conductor.Node) { n.Owner = "me" }, conductor.Locked},
+		{"reserved", conductor.Node{ProvisionState: states.Manageable, Reservation: "beta", Claim: otherMember}, func(n *conductor.Node) { n.Owner = "me" }, conductor.Locked},
 	}
 	for _, test := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestDeleteNode(t *testing.T) {
 		{"active in maintenance", conductor.Node{ProvisionState: states.Active, Maintenance: true, InstanceUUID: "i"}, nil},
 		{"with an instance", conductor.Node{ProvisionState: states.Available, InstanceUUID: "i"}, conductor.Associated},
 		{"protected", conductor.Node{ProvisionState: states.Active, Maintenance: true, Protected: true}, conductor.IsProtected},
-		{"reserved", conductor.Node{ProvisionState: states.Enroll, Reservation: "beta"}, conductor.Locked},
+		{"reserved", conductor.Node{ProvisionState: states.Enroll, Reservation: "beta", Claim: otherMember}, conductor.Locked},
 	}
 	for _, test := range tests {
 		synctest.Test(t, func(t *testing.T) {

@@ -260,8 +260,8 @@ func TestRefusedRequestsChangeNothing(t *testing.T) {
 		{"provide a retired node", conductor.Node{ProvisionState: states.Manageable, Retired: true}, "provide", conductor.IsRetired, 400},
 		{"rebuild a protected node", conductor.Node{ProvisionState: states.Active, Protected: true}, "rebuild", conductor.IsProtected, 403},
 		{"delete a protected node", conductor.Node{ProvisionState: states.Active, Protected: true}, "deleted", conductor.IsProtected, 403},
-		{"reserved", conductor.Node{ProvisionState: states.Manageable, Reservation: "beta"}, "provide", conductor.Locked, 409},
-		{"reserved and wrong", conductor.Node{ProvisionState: states.Manageable, Reservation: "beta"}, "unrescue", conductor.Locked, 409},
+		{"reserved", conductor.Node{ProvisionState: states.Manageable, Reservation: "beta", Claim: otherMember}, "provide", conductor.Locked, 409},
+		{"reserved and wrong", conductor.Node{ProvisionState: states.Manageable, Reservation: "beta", Claim: otherMember}, "unrescue", conductor.Locked, 409},
 	}
 	for _, test := range tests {
 		synctest.Test(t, func(t *testing.T) {
