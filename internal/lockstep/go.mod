@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/ironstate/ironstate v0.0.0
+	github.com/ironstate/ironstate/conductor v0.0.0
 	github.com/ironstate/ironstate/verify/bmc v0.0.0
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
@@ -18,8 +19,10 @@ require (
 	github.com/bmc-toolbox/bmclib/v2 v2.3.5 // indirect
 	github.com/bmc-toolbox/common v0.0.0-20250112191656-b6de52e8303d // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/evanphx/json-patch/v5 v5.9.11 // indirect
 	github.com/ghodss/yaml v1.0.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
+	github.com/google/uuid v1.6.0 // indirect
 	github.com/hashicorp/errwrap v1.1.0 // indirect
 	github.com/hashicorp/go-multierror v1.1.1 // indirect
 	github.com/jacobweinstock/iamt v0.0.0-20230502042727-d7cdbe67d9ef // indirect
@@ -38,5 +41,6 @@ require (
 
 replace (
 	github.com/ironstate/ironstate => ../..
+	github.com/ironstate/ironstate/conductor => ../../conductor
 	github.com/ironstate/ironstate/verify/bmc => ../../verify/bmc
 )
