@@ -107,9 +107,9 @@ func (c *change) apply(n Node, t *states.Table) (Node, error) {
 func (m *Machine) ready(ctx context.Context) error {
 	switch {
 	case !m.made():
-		return ErrNotMade
+		return errNotMade
 	case ctx == nil:
-		return ErrNoContext
+		return errNoContext
 	default:
 		return ctx.Err()
 	}
@@ -188,7 +188,7 @@ func (m *Machine) moveInTurn(ctx context.Context, c *change, t *Transition) erro
 // the order in which they came.
 func (m *Machine) takeTurn(ctx context.Context) error {
 	if inTurn(ctx, m) {
-		return ErrInTurn
+		return errInTurn
 	}
 	select {
 	case m.observers.turn <- struct{}{}:

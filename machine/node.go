@@ -60,7 +60,7 @@ type Input struct {
 //
 // On error the node is returned as it was. The errors are [*StateError],
 // [*TargetError] (a stored or named target that is not a stable state) and
-// [*EventError], or [ErrNoTable].
+// [*EventError].
 //
 // Source: ironic/common/fsm.py and process_event in
 // ironic/conductor/task_manager.py.
@@ -122,8 +122,6 @@ func (n Node) nextTarget(t *states.Table, to states.State, in Input) states.Stat
 // none or a stable state.
 func (n Node) check(t *states.Table) error {
 	switch {
-	case t == nil:
-		return ErrNoTable
 	case !t.States().Has(n.State):
 		return &StateError{Series: t.Series(), State: n.State}
 	case !isTarget(t, n.Target):

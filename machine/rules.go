@@ -17,9 +17,9 @@ const aborted = "aborted by request"
 // Since 2025.2 one abort of a service leads through two transitions, by way of
 // ServiceFail to Active. Every other request is one transition.
 //
-// The error is the [*states.RequestError] that the API's answer is, [ErrNoTable],
-// or a [*TargetError] for a stored target that is not a stable state. The node is
-// then returned as it was. Request does not allocate when it succeeds.
+// The error is the [*states.RequestError] that the API's answer is, a [*StateError]
+// for a nil table, or a [*TargetError] for a stored target that is not a stable
+// state. The node is then returned as it was. Request does not allocate when it succeeds.
 func (n Node) Request(t *states.Table, target string, v states.APIVersion) (Node, error) {
 	in, err := n.requested(t, target, v)
 	if err != nil {
@@ -44,9 +44,8 @@ func (n Node) Request(t *states.Table, target string, v states.APIVersion) (Node
 // EventClean in Deleting.
 //
 // An event that is a client's to request, or that has no row in the node's state,
-// is an [*EventError]; the other errors are [*StateError], [*TargetError] and
-// [ErrNoTable]. The node is then returned as it was. Report does not allocate when
-// it succeeds.
+// is an [*EventError]; the other errors are [*StateError] and [*TargetError]. The
+// node is then returned as it was. Report does not allocate when it succeeds.
 //
 // Ironic's built-in hold and wait steps, and unhold, forget the target of a manual
 // cleaning, which then ends in Available. Here it is kept.
@@ -62,7 +61,7 @@ func (n Node) Report(t *states.Table, event states.Event, lastError string) (Nod
 // serviceAborted follows it.
 func (n Node) requested(t *states.Table, target string, v states.APIVersion) (Input, error) {
 	if t == nil {
-		return Input{}, ErrNoTable
+		return Input{}, n.check(t)
 	}
 	event, err := t.Request(n.State, target, v)
 	if err != nil {

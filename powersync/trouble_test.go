@@ -35,7 +35,7 @@ func TestAPanickingDriverCostsOneNodeOneFailure(t *testing.T) {
 	require.Equal(t, 1, report.Nodes.Of(powersync.Equal))
 	require.Equal(t, 1, report.Nodes.Of(powersync.ForceFailed))
 	for _, e := range h.allEvents() {
-		require.ErrorIs(t, e.Err, machine.ErrPanic)
+		require.ErrorAs(t, e.Err, new(*machine.PanicError))
 		require.NotContains(t, e.Err.Error(), secret)
 	}
 	r := h.record(t, "c")
@@ -65,7 +65,7 @@ func TestAbilitiesThatPanicCostOneFailure(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, report.Nodes.Of(powersync.ForceFailed))
 	require.Equal(t, 1, report.Nodes.Of(powersync.SkippedConfig))
-	require.ErrorIs(t, hall.Set(t.Context(), "a", isOn), machine.ErrPanic)
+	require.ErrorAs(t, hall.Set(t.Context(), "a", isOn), new(*machine.PanicError))
 }
 
 // flaky is a Store that makes trouble.
@@ -165,7 +165,7 @@ func TestARecordThatCannotBeListedIsCountedAndTheOthersAreSeen(t *testing.T) {
 
 	f.records = func(i int) error { panic(secret) }
 	report, err = h.Sync(t.Context())
-	require.ErrorIs(t, err, machine.ErrPanic, "a list that breaks off ends its round, and no other")
+	require.ErrorAs(t, err, new(*machine.PanicError), "a list that breaks off ends its round, and no other")
 	require.Zero(t, report.Nodes.Seen())
 	f.records = nil
 	require.Equal(t, powersync.Equal, h.round(t))

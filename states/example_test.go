@@ -14,11 +14,14 @@ func ExampleParse() {
 	fmt.Println(s == states.DeployWait, err)
 
 	_, err = states.ParsePower("On")
-	fmt.Println(errors.Is(err, states.ErrUnknown))
+	var unknown *states.UnknownError
+	if errors.As(err, &unknown) {
+		fmt.Println(unknown.Known[0])
+	}
 	fmt.Println(err)
 	// Output:
 	// true <nil>
-	// true
+	// power on
 	// unknown power state "On"; known: power on, power off, rebooting, soft rebooting, soft power off, error
 }
 

@@ -134,7 +134,7 @@ func TestManageRefusesWhatCannotBe(t *testing.T) {
 	_, err := verify.Manage(t.Context(), m, nil)
 	require.ErrorIs(t, err, verify.ErrNoVerifier)
 	_, err = verify.Manage(t.Context(), nil, answers(states.PowerOn, nil))
-	require.ErrorIs(t, err, machine.ErrNotMade)
+	require.ErrorContains(t, err, "machine was not made by machine.New")
 	_, err = verify.Manage(t.Context(), newNode(t, states.Active), answers(states.PowerOn, nil))
 	require.ErrorIs(t, err, states.ErrNotAllowed)
 	ended, cancel := context.WithCancel(t.Context())

@@ -102,7 +102,7 @@ func TestManageAllOfOddJobs(t *testing.T) {
 	require.Equal(t, 2, n)
 	require.ErrorIs(t, errs[0], verify.ErrNoVerifier, "each job has its own error")
 	_, errs = count(verify.ManageAll(t.Context(), slices.Values([]verify.Job{{Verifier: good}}), 2))
-	require.ErrorIs(t, errs[0], machine.ErrNotMade)
+	require.ErrorContains(t, errs[0], "machine was not made by machine.New")
 }
 
 // The loop's body runs in the caller's goroutine: whatever it does, those under

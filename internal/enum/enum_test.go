@@ -21,11 +21,11 @@ func TestWords(t *testing.T) {
 	require.Equal(t, "red", string(text))
 	_, err = colours.Marshal(2)
 	require.EqualError(t, err, `unknown colour "Colour(2)"; known: none, red`)
-	require.ErrorIs(t, err, states.ErrUnknown)
+	require.ErrorAs(t, err, new(*states.UnknownError))
 
 	var c colour
 	require.NoError(t, enum.Unmarshal(colours, &c, []byte("red")))
 	require.Equal(t, colour(1), c)
-	require.ErrorIs(t, enum.Unmarshal(colours, &c, []byte("blue")), states.ErrUnknown)
+	require.ErrorAs(t, enum.Unmarshal(colours, &c, []byte("blue")), new(*states.UnknownError))
 	require.Equal(t, colour(1), c)
 }

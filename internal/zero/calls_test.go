@@ -20,8 +20,6 @@ import (
 )
 
 var functions = map[string]any{
-	"graph.ParseDirection":        graph.ParseDirection,
-	"graph.ParseTheme":            graph.ParseTheme,
 	"graph.Through":               graph.Through,
 	"render.HTML":                 render.HTML,
 	"render.PNG":                  render.PNG,
@@ -52,7 +50,6 @@ var functions = map[string]any{
 	"states.Latest":               states.Latest,
 	"states.Parse":                states.Parse,
 	"states.ParseAPIVersion":      states.ParseAPIVersion,
-	"states.ParseAllocation":      states.ParseAllocation,
 	"states.ParseEvent":           states.ParseEvent,
 	"states.ParsePower":           states.ParsePower,
 	"states.ParseReported":        states.ParseReported,
@@ -122,8 +119,6 @@ var functions = map[string]any{
 
 var types = []any{
 	new(graph.Diagram),
-	new(graph.Direction),
-	new(graph.Theme),
 	new(machine.Config),
 	new(machine.EventError),
 	new(machine.Hook),
@@ -137,7 +132,6 @@ var types = []any{
 	new(machine.TargetError),
 	new(machine.Timeouts),
 	new(machine.Transition),
-	new(looplab.CallbackError),
 	new(looplab.FSM),
 	new(plan.Action),
 	new(plan.Facts),
@@ -146,7 +140,6 @@ var types = []any{
 	new(plan.Policy),
 	new(plan.Progress),
 	new(plan.Reason),
-	new(plan.Result),
 	new(plan.Retries),
 	new(plan.Step),
 	new(plan.Verdict),
@@ -179,7 +172,6 @@ var types = []any{
 	new(states.Table),
 	new(states.Transition),
 	new(states.UnknownError),
-	new(states.VersionError),
 	new(statestest.Disagreement),
 	new(statestest.Start),
 	new(verify.Error),

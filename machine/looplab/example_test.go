@@ -121,7 +121,7 @@ func ExampleFSM_FireInput() {
 		Event:     states.EventFail,
 		LastError: "power interface: no answer",
 	}, "third attempt")
-	fmt.Println(err, f.Node().LastError)
+	fmt.Println(err, f.Machine().Node().LastError)
 	// Output:
 	// verifying -> enroll [third attempt]
 	// <nil> power interface: no answer

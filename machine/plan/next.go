@@ -15,12 +15,9 @@ import (
 // A node without a state counts as available where the API version shows available
 // as null. A node in [states.UnknownState] is Blocked, and an unknown stored target
 // counts as none. The errors are [*states.UnknownError] (no goal),
-// [machine.ErrNoTable], [*machine.StateError] and [*machine.TargetError] (a stored
-// target that is not a stable state).
+// [*machine.StateError] and [*machine.TargetError] (a stored target that is not a
+// stable state).
 func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
-	if t == nil {
-		return Step{}, machine.ErrNoTable
-	}
 	x := indexOf(t)
 	w.Version = min(max(w.Version, 1), x.highest)
 	if n.State == states.NoState && w.Version.Show(states.Available) == states.NoState {
@@ -54,14 +51,14 @@ func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
 
 // has reports whether a node's state and target are the table's.
 func (x *index) has(n machine.Node) bool {
-	return n.State < maxStates && x.phases[n.State] != states.NoPhase &&
+	return n.State < maxStates && x.phases[n.State] != "" &&
 		(n.Target == states.NoState || x.table.Stable().Has(n.Target))
 }
 
 // check returns an error unless the table has the node's state and target.
 func (x *index) check(n machine.Node) error {
 	switch {
-	case n.State >= maxStates || x.phases[n.State] == states.NoPhase:
+	case n.State >= maxStates || x.phases[n.State] == "":
 		return &machine.StateError{Series: x.table.Series(), State: n.State}
 	case !x.has(n):
 		return &machine.TargetError{Series: x.table.Series(), Target: n.Target, Stored: true}

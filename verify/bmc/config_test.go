@@ -81,7 +81,7 @@ func TestParseProtocol(t *testing.T) {
 	}
 	_, err := bmc.ParseProtocol("snmp")
 	require.EqualError(t, err, `unknown protocol "snmp"; known: auto, redfish, ipmi`)
-	require.ErrorIs(t, err, states.ErrUnknown)
+	require.ErrorAs(t, err, new(*states.UnknownError))
 }
 
 func TestParseAuth(t *testing.T) {
@@ -92,7 +92,7 @@ func TestParseAuth(t *testing.T) {
 	}
 	_, err := bmc.ParseAuth("digest")
 	require.EqualError(t, err, `unknown authentication "digest"; known: auto, session, basic`)
-	require.ErrorIs(t, err, states.ErrUnknown)
+	require.ErrorAs(t, err, new(*states.UnknownError))
 }
 
 func FuzzConfig(f *testing.F) {
