@@ -55,10 +55,10 @@ func outcomeOf(t *testing.T, round func(context.Context) (powersync.Report, erro
 	report, err := round(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, report.Nodes.Seen())
-	for o := range report.Nodes.All() {
+	for o := range report.Nodes {
 		return o
 	}
-	return powersync.NoOutcome
+	return powersync.Outcome("")
 }
 
 func (h *hall) record(t *testing.T) powersync.Record {
