@@ -42,7 +42,7 @@ func TestNoAnswerEndsTheProcess(t *testing.T) {
 		"members are malformed":     {{On: systemsPath, Do: bmctest.Property("Members", []any{link(":%zz"), link("%zz"), link(systemPath)})}},
 		"members are other hosts'":  {{On: systemsPath, Do: bmctest.Property("Members", []any{link("//evil.invalid/x"), link("@evil.invalid")})}},
 		"members climb":             {{On: systemsPath, Do: bmctest.Property("Members", []any{link("/redfish/%2e%2e/x"), link("../../../x")})}},
-		"members fail, a page too":  {{On: systemsPath, Do: bmctest.Members(20)}, {On: systemPath, Do: bmctest.Body("null")}},
+		"members fail, a page too":  {{On: systemsPath, Do: members(20)}, {On: systemPath, Do: bmctest.Body("null")}},
 		"an action leads elsewhere": {{On: systemPath, Do: bmctest.Property("Actions", map[string]any{"#ComputerSystem.Reset": map[string]any{"target": "//evil.invalid/x"}})}},
 	}
 	for name, faults := range tests {
@@ -64,7 +64,7 @@ func TestNoAnswerEndsTheProcess(t *testing.T) {
 
 func TestNothingGoesOnAfterTheCallerHasGivenUp(t *testing.T) {
 	server := startRedfish(t)
-	server.SetFault(bmctest.Fault{On: systemsPath, Do: bmctest.Members(40)})
+	server.SetFault(bmctest.Fault{On: systemsPath, Do: members(40)})
 	server.SetFault(bmctest.Fault{Method: http.MethodGet, Skip: 1, Do: bmctest.Delay(20 * time.Millisecond)})
 	config := configOf(server)
 	config.SystemName = "1"
@@ -137,16 +137,16 @@ func TestLimitsAreKept(t *testing.T) {
 		"bytes":    {limits: bmc.Limits{Bytes: 4000}, text: "the BMC sends more bytes than the limit"},
 		"an answer": {limits: bmc.Limits{AnswerBytes: 100},
 			text: "an answer is longer than the limit"},
-		"members": {limits: bmc.Limits{Members: 5}, faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(6)}},
+		"members": {limits: bmc.Limits{Members: 5}, faults: []bmctest.Fault{{On: systemsPath, Do: members(6)}},
 			text: "the collection has more members than the limit"},
 		"a header": {faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("A", 100<<10) + "\r\n\r\n{}")}},
 			text: "the header of an answer is longer than 64 KiB"},
 		"bytes, decompressed": {
 			limits: bmc.Limits{Bytes: 5 << 20, AnswerBytes: 2 << 20},
-			faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(20)}, {Method: http.MethodGet, Skip: 1, Do: bmctest.GzipBomb(1 << 20)}},
+			faults: []bmctest.Fault{{On: systemsPath, Do: members(20)}, {Method: http.MethodGet, Skip: 1, Do: longBody(1<<20, true)}},
 			text:   "the BMC sends more bytes than the limit",
 		},
-		"many members": {faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(200)}},
+		"many members": {faults: []bmctest.Fault{{On: systemsPath, Do: members(200)}},
 			text: "more requests are needed than the limit"},
 	}
 	for name, test := range tests {
@@ -181,31 +181,31 @@ var floods = map[string]struct {
 	set    func(*bmc.Config)
 }{
 	"a gzip bomb": {
-		faults: []bmctest.Fault{{On: systemPath, Do: bmctest.GzipBomb(10 << 30)}},
+		faults: []bmctest.Fault{{On: systemPath, Do: effect("GzipBomb")}},
 	},
 	"1,000 members of 4 MiB": {
 		faults: []bmctest.Fault{
-			{On: systemsPath, Do: bmctest.Members(1000)},
-			{Method: http.MethodGet, Skip: 1, Do: bmctest.LongBody(4 << 20)},
+			{On: systemsPath, Do: members(1000)},
+			{Method: http.MethodGet, Skip: 1, Do: effect("LongBody")},
 		},
 		set: func(c *bmc.Config) { c.SystemName, c.Limits.Members, c.Limits.Requests = "1", 2000, 2000 },
 	},
 	"59 errors of 1 MB": {
 		faults: []bmctest.Fault{
-			{On: systemsPath, Do: bmctest.Members(59)},
-			{Method: http.MethodGet, Skip: 1, Do: bmctest.LongError(http.StatusInternalServerError, 1<<20)},
+			{On: systemsPath, Do: members(59)},
+			{Method: http.MethodGet, Skip: 1, Do: effect("LongError")},
 		},
 		set: func(c *bmc.Config) { c.SystemName = "1" },
 	},
 	"members of 1 MB each": {
 		faults: []bmctest.Fault{
-			{On: systemsPath, Do: bmctest.Members(100)},
-			{Method: http.MethodGet, Skip: 1, Do: bmctest.LongBody(1 << 20)},
+			{On: systemsPath, Do: members(100)},
+			{Method: http.MethodGet, Skip: 1, Do: longBody(1<<20, false)},
 		},
 		set: func(c *bmc.Config) { c.SystemName = "1" },
 	},
 	"a system without end": {
-		faults: []bmctest.Fault{{On: systemPath, Do: bmctest.EndlessBody()}},
+		faults: []bmctest.Fault{{On: systemPath, Do: effect("EndlessBody")}},
 	},
 }
 

@@ -43,13 +43,13 @@ func TestASessionThatIsOpenedTooLateIsClosed(t *testing.T) {
 }
 
 func TestASessionIsFoundHoweverItIsNamed(t *testing.T) {
-	for _, effect := range []bmctest.Effect{
-		bmctest.EscapedLocation(),
-		bmctest.BareLocation(),
+	for _, do := range []bmctest.Effect{
+		effect("EscapedLocation"),
+		effect("BareLocation"),
 		bmctest.WithoutHeader("Location"),
-		bmctest.WithoutBody(),
-		bmctest.NamelessSession(),
-		bmctest.TruncatedJSON(),
+		effect("WithoutBody"),
+		effect("NamelessSession"),
+		effect("TruncatedJSON"),
 		bmctest.Header("Location", ":%zz"),
 		bmctest.Header("Location", "https://bmc.invalid"),
 		bmctest.Header("Location", "?session=1"),
@@ -57,11 +57,11 @@ func TestASessionIsFoundHoweverItIsNamed(t *testing.T) {
 		bmctest.Header("Location", "/redfish/v1/Systems/1"),
 		bmctest.WithoutHeader("X-Auth-Token"),
 	} {
-		t.Run(effect.String(), func(t *testing.T) {
+		t.Run(do.String(), func(t *testing.T) {
 			server := startRedfish(t)
-			server.SetFault(bmctest.Fault{On: sessionsPath, Method: http.MethodPost, Do: effect})
+			server.SetFault(bmctest.Fault{On: sessionsPath, Method: http.MethodPost, Do: do})
 			_, err := newVerifier(t, configOf(server)).Verify(t.Context())
-			if effect.String() == `WithoutHeader("X-Auth-Token")` {
+			if do.String() == `WithoutHeader("X-Auth-Token")` {
 				require.ErrorContains(t, err, "the session has no token")
 			} else {
 				require.NoError(t, err)
@@ -79,7 +79,7 @@ func TestASessionIsFoundHoweverItIsNamed(t *testing.T) {
 func TestAttemptsInARowLeaveNoSession(t *testing.T) {
 	server := startRedfish(t)
 	effects := []bmctest.Effect{
-		bmctest.Delay(15 * time.Millisecond), bmctest.EscapedLocation(), bmctest.WithoutHeader("Location"),
+		bmctest.Delay(15 * time.Millisecond), effect("EscapedLocation"), bmctest.WithoutHeader("Location"),
 	}
 	const attempts = 201
 	for i := range attempts {

@@ -11,7 +11,6 @@ import (
 	"html"
 	"log"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -162,7 +161,7 @@ func chain(err error) func(func(error) bool) {
 func TestNoErrorTellsTheToken(t *testing.T) {
 	for _, auth := range []bmc.Auth{bmc.AuthSession, bmc.AuthBasic} {
 		server := startRedfish(t)
-		server.SetFault(bmctest.Fault{On: systemPath, Do: bmctest.Echo(http.StatusInternalServerError)})
+		server.SetFault(bmctest.Fault{On: systemPath, Do: effect("Echo")})
 		config := configOf(server)
 		config.Auth = auth
 		_, err := newVerifier(t, config).Verify(t.Context())

@@ -23,8 +23,8 @@
 //
 //	bmc.SetFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Skip: 1, Do: bmctest.HangAfter(120)})
 //
-// Effects lists all that can happen, so that a test can go through them; with BadCertificates it is what a client of BMCs
-// should survive:
+// Handle and Change make effects of your own. Effects lists one of every kind, so that a test can go through them; with
+// BadCertificates it is what a client of BMCs should survive:
 //
 //	for _, do := range bmctest.Effects() {
 //		bmc.SetFault(bmctest.Fault{Do: do})

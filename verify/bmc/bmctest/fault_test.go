@@ -290,7 +290,7 @@ func TestCertificates(t *testing.T) {
 		kind  bmctest.Certificate
 		check func(t *testing.T, err error)
 	}{
-		{bmctest.CertValid, func(t *testing.T, err error) { require.NoError(t, err) }},
+		{"", func(t *testing.T, err error) { require.NoError(t, err) }},
 		{bmctest.CertExpired, invalid(x509.Expired)},
 		{bmctest.CertNotYetValid, invalid(x509.Expired)},
 		{bmctest.CertWrongName, func(t *testing.T, err error) {
@@ -304,7 +304,7 @@ func TestCertificates(t *testing.T) {
 	}
 	require.Len(t, tests, 1+len(bmctest.BadCertificates()))
 	for _, tt := range tests {
-		t.Run(tt.kind.String(), func(t *testing.T) {
+		t.Run(string(tt.kind), func(t *testing.T) {
 			bmc := newRedfish(t, bmctest.RedfishConfig{Certificate: tt.kind})
 			resp, err := bmc.Client().Get(bmc.URL())
 			if err == nil {
@@ -313,7 +313,6 @@ func TestCertificates(t *testing.T) {
 			tt.check(t, err)
 		})
 	}
-	require.Equal(t, "Certificate(77)", bmctest.Certificate(77).String())
 }
 
 func invalid(reason x509.InvalidReason) func(*testing.T, error) {
