@@ -126,7 +126,7 @@ func TestABMCWithoutSessionsIsAskedByBasicAuthentication(t *testing.T) {
 		{bmc.AuthBasic, verify.Failed, logins{right: true, wrong: 1}},
 		{bmc.AuthSession, verify.Unsupported, logins{}},
 	} {
-		t.Run(test.auth.String(), func(t *testing.T) {
+		t.Run(string(test.auth), func(t *testing.T) {
 			server := startRedfish(t, withoutSessions)
 			config := configOf(server)
 			config.Auth = test.auth

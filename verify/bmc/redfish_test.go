@@ -3,24 +3,17 @@ package bmc_test
 import (
 	"context"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	bmclib "github.com/bmc-toolbox/bmclib/v2"
-	"github.com/bmc-toolbox/bmclib/v2/providers"
-	"github.com/bmc-toolbox/bmclib/v2/providers/redfish"
-	"github.com/go-logr/logr"
-	"github.com/jacobweinstock/registrar"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/internal/needs"
@@ -224,58 +217,6 @@ func TestABMCBehindAProxyIsReachedByItsBasePath(t *testing.T) {
 	config.BasePath = "/bmc/18"
 	_, err = newVerifier(t, config).Verify(t.Context())
 	require.ErrorIs(t, err, verify.Unsupported)
-}
-
-func TestTheCallersOwnClient(t *testing.T) {
-	server := startRedfish(t)
-	client := func(password string) func() (*bmclib.Client, error) {
-		return func() (*bmclib.Client, error) {
-			registry := registrar.NewRegistry()
-			driver := redfish.New(server.Host(), user, password, logr.Discard(),
-				redfish.WithPort(strconv.Itoa(server.Port())), redfish.WithHttpClient(server.Client()))
-			registry.Register(redfish.ProviderName, redfish.ProviderProtocol, redfish.Features, nil, driver)
-			return bmclib.NewClient(server.Host(), user, password, bmclib.WithRegistry(registry)), nil
-		}
-	}
-	power, err := bmc.FromClient(client(password)).Verify(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, states.PowerOn, power)
-	require.Empty(t, server.Sessions())
-
-	_, err = bmc.FromClient(client(wrong)).Verify(t.Context())
-	var failed *verify.Error
-	require.ErrorAs(t, err, &failed)
-	require.Equal(t, "bmclib", failed.Protocol)
-	require.NotContains(t, err.Error(), wrong)
-
-	broken := errors.New("broken")
-	_, err = bmc.FromClient(func() (*bmclib.Client, error) { return nil, broken }).Verify(t.Context())
-	require.ErrorIs(t, err, broken)
-	_, err = bmc.FromClient(func() (*bmclib.Client, error) { return nil, nil }).Verify(t.Context())
-	require.ErrorIs(t, err, verify.Misconfigured)
-}
-
-// panicking is a bmclib driver that panics with a secret once it is open.
-type panicking struct{}
-
-func (panicking) Name() string                { return "panicking" }
-func (panicking) Open(context.Context) error  { return nil }
-func (panicking) Close(context.Context) error { return nil }
-
-func (panicking) PowerStateGet(context.Context) (string, error) { panic(password) }
-
-func (panicking) BootDeviceSet(context.Context, string, bool, bool) (bool, error) { return true, nil }
-
-func TestADriverThatPanicsIsAnError(t *testing.T) {
-	client := func() (*bmclib.Client, error) {
-		registry := registrar.NewRegistry()
-		features := registrar.Features{providers.FeaturePowerState, providers.FeatureBootDeviceSet}
-		registry.Register("panicking", "none", features, nil, panicking{})
-		return bmclib.NewClient("host", user, "another", bmclib.WithRegistry(registry)), nil
-	}
-	_, err := bmc.FromClient(client).Verify(t.Context())
-	require.ErrorIs(t, err, verify.Panicked)
-	require.NotContains(t, err.Error(), password)
 }
 
 // requireNoSecret checks that an error does not have the password in any form.

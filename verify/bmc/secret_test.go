@@ -246,10 +246,6 @@ func TestANilContextIsAnError(t *testing.T) {
 	require.ErrorContains(t, d.SetPower(none, "node", states.PowerOn), "the context is nil")
 	require.ErrorContains(t, d.Validate(none, "node"), "the context is nil")
 	require.ErrorContains(t, d.Close(none), "the context is nil")
-	_, err = bmc.FromClient(nil).Verify(none)
-	require.ErrorContains(t, err, "the context is nil")
-	_, err = bmc.FromClient(nil).Verify(t.Context())
-	require.ErrorContains(t, err, "no function")
 	require.Empty(t, server.Requests())
 }
 
