@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,37 +10,20 @@ import (
 	"github.com/ironstate/ironstate/internal/errtext"
 )
 
-// Step is a step of verification.
-type Step uint8
+// Step is a step of verification, in the words in which it stands in errors. It is
+// empty where a failure belongs to none.
+type Step string
 
 const (
-	// NoStep is the zero Step: the failure belongs to none.
-	NoStep Step = iota
 	// PowerInterface: what is needed to control power is configured, and the BMC
 	// offers it.
-	PowerInterface
+	PowerInterface Step = "power interface"
 	// ManagementInterface: what is needed to manage the node, its boot device
 	// above all, is configured, and the BMC offers it.
-	ManagementInterface
+	ManagementInterface Step = "management interface"
 	// PowerState: the power state is read with the node's credentials.
-	PowerState
+	PowerState Step = "power state"
 )
-
-// String returns the step as it stands in errors: "power interface".
-func (s Step) String() string {
-	switch s {
-	case NoStep:
-		return "verification"
-	case PowerInterface:
-		return "power interface"
-	case ManagementInterface:
-		return "management interface"
-	case PowerState:
-		return "power state"
-	default:
-		return fmt.Sprintf("Step(%d)", uint8(s))
-	}
-}
 
 // Kind is why verification failed. It is an error, so that a caller can ask
 // errors.Is(err, verify.Credentials), as with [syscall.Errno].
@@ -105,7 +89,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	parts := []string{e.Step.String()}
+	parts := []string{cmp.Or(string(e.Step), "verification")}
 	if e.Host != "" {
 		parts = append(parts, strings.TrimSpace(e.Protocol+" "+e.Host))
 	}
