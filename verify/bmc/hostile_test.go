@@ -64,8 +64,8 @@ func TestNoAnswerEndsTheProcess(t *testing.T) {
 
 func TestNothingGoesOnAfterTheCallerHasGivenUp(t *testing.T) {
 	server := startRedfish(t)
-	server.SetFault(bmctest.Fault{On: systemsPath, Do: members(40)})
-	server.SetFault(bmctest.Fault{Method: http.MethodGet, Skip: 1, Do: bmctest.Delay(20 * time.Millisecond)})
+	server.AddFault(bmctest.Fault{On: systemsPath, Do: members(40)})
+	server.AddFault(bmctest.Fault{Method: http.MethodGet, Skip: 1, Do: bmctest.Delay(20 * time.Millisecond)})
 	config := configOf(server)
 	config.SystemName = "1"
 	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
@@ -82,9 +82,9 @@ func TestACollectionHasPages(t *testing.T) {
 	server := startRedfish(t, func(c *bmctest.RedfishConfig) {
 		c.Systems = []bmctest.System{{ID: "1"}, {ID: "2", Power: bmctest.PowerOn}}
 	})
-	server.SetFault(bmctest.Fault{On: systemsPath, Times: 1, Do: bmctest.Body(
+	server.AddFault(bmctest.Fault{On: systemsPath, Times: 1, Do: bmctest.Body(
 		`{"Members": [{"@odata.id": "/redfish/v1/Systems/1"}], "Members@odata.nextLink": "/redfish/v1/Systems?page=2"}`)})
-	server.SetFault(bmctest.Fault{On: systemsPath, Times: 1, Do: bmctest.Body(
+	server.AddFault(bmctest.Fault{On: systemsPath, Times: 1, Do: bmctest.Body(
 		`{"Members": [{"@odata.id": "/redfish/v1/Systems/2"}]}`)})
 	config := configOf(server)
 	config.SystemID = "2"
@@ -100,7 +100,7 @@ func TestASystemIsFoundByNameBesideBrokenOnes(t *testing.T) {
 	for id, effect := range map[string]bmctest.Effect{
 		"1": bmctest.Status(http.StatusNotFound), "2": bmctest.Body("null"), "3": bmctest.Property("Name", 1),
 	} {
-		server.SetFault(bmctest.Fault{On: systemsPath + "/" + id, Do: effect})
+		server.AddFault(bmctest.Fault{On: systemsPath + "/" + id, Do: effect})
 	}
 	config := configOf(server)
 	config.SystemName = "node"
@@ -114,7 +114,7 @@ func TestASystemIsFoundByNameBesideBrokenOnes(t *testing.T) {
 func TestABMCMayCloseEachConnection(t *testing.T) {
 	for range 20 {
 		server := startRedfish(t)
-		server.SetFault(bmctest.Fault{Do: bmctest.CloseAfter(1 << 20)})
+		server.AddFault(bmctest.Fault{Do: bmctest.CloseAfter(1 << 20)})
 		_, err := newVerifier(t, configOf(server)).Verify(t.Context())
 		require.NoError(t, err)
 		d := newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})

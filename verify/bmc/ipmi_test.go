@@ -134,7 +134,7 @@ func TestAutoTakesIPMIOnlyWhereRedfishIsAbsent(t *testing.T) {
 	for name, do := range absent {
 		t.Run(name, func(t *testing.T) {
 			redfish := startRedfish(t)
-			redfish.SetFault(bmctest.Fault{Do: do})
+			redfish.AddFault(bmctest.Fault{Do: do})
 			config := autoConfigOf(redfish, server)
 			power, err := newVerifier(t, config).Verify(t.Context())
 			require.NoError(t, err)
@@ -160,7 +160,7 @@ func TestAutoTakesIPMIOnlyWhereRedfishIsAbsent(t *testing.T) {
 	for name, fault := range present {
 		t.Run(name, func(t *testing.T) {
 			redfish := startRedfish(t)
-			redfish.SetFault(fault)
+			redfish.AddFault(fault)
 			before := server.Logins().Attempts
 			_, err := newVerifier(t, autoConfigOf(redfish, server)).Verify(t.Context())
 			require.Error(t, err)

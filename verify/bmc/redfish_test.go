@@ -156,7 +156,7 @@ func TestEachStepFailsByItself(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			server := startRedfish(t)
-			server.SetFault(test.fault)
+			server.AddFault(test.fault)
 			config := configOf(server)
 			config.StepTimeout, config.Auth = 500*time.Millisecond, bmc.AuthSession
 			_, err := newVerifier(t, config).Verify(t.Context())
@@ -173,7 +173,7 @@ func TestEachStepFailsByItself(t *testing.T) {
 
 func TestTheManagementStepCanBeLeftOut(t *testing.T) {
 	server := startRedfish(t)
-	server.SetFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.WithoutProperty("Boot")})
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.WithoutProperty("Boot")})
 	config := configOf(server)
 	config.SkipManagement = true
 	power, err := newVerifier(t, config).Verify(t.Context())
@@ -184,7 +184,7 @@ func TestTheManagementStepCanBeLeftOut(t *testing.T) {
 func TestABootDeviceThatBmclibHasNoWordForIsOne(t *testing.T) {
 	server := startRedfish(t)
 	boot := map[string]string{"BootSourceOverrideTarget": "UefiBootNext"}
-	server.SetFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.Property("Boot", boot)})
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.Property("Boot", boot)})
 	_, err := newVerifier(t, configOf(server)).Verify(t.Context())
 	require.NoError(t, err)
 }
@@ -232,7 +232,7 @@ func TestACancelledVerificationEndsAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := startRedfish(t)
 			request.Do = bmctest.HangAfter(0)
-			server.SetFault(request)
+			server.AddFault(request)
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(50*time.Millisecond, cancel)
 			_, err := newVerifier(t, configOf(server)).Verify(ctx)

@@ -106,7 +106,7 @@ func TestNoErrorTellsThePassword(t *testing.T) {
 			t.Run(where+", "+how, func(t *testing.T) {
 				told := spell(secretive)
 				require.NoError(t, server.ClearFaults())
-				server.SetFault(fault(told))
+				server.AddFault(fault(told))
 				_, err := newVerifier(t, config).Verify(t.Context())
 				require.Error(t, err)
 				requireNone(t, err.Error(), told)
@@ -161,7 +161,7 @@ func chain(err error) func(func(error) bool) {
 func TestNoErrorTellsTheToken(t *testing.T) {
 	for _, auth := range []bmc.Auth{bmc.AuthSession, bmc.AuthBasic} {
 		server := startRedfish(t)
-		server.SetFault(bmctest.Fault{On: systemPath, Do: effect("Echo")})
+		server.AddFault(bmctest.Fault{On: systemPath, Do: effect("Echo")})
 		config := configOf(server)
 		config.Auth = auth
 		_, err := newVerifier(t, config).Verify(t.Context())

@@ -38,7 +38,7 @@ func Example() {
 
 	// The next time the BMC does what it is told, and dies in the middle of the answer.
 	_ = bmc.SetPower("1", bmctest.PowerOff)
-	bmc.SetFault(bmctest.Fault{Method: http.MethodPost, Do: bmctest.ResetAfter(12)})
+	bmc.AddFault(bmctest.Fault{Method: http.MethodPost, Do: bmctest.ResetAfter(12)})
 	fmt.Println(turnOn())
 	fmt.Println(bmc.Power("1"))
 	// Output:
@@ -77,14 +77,14 @@ func ExampleRedfish_Logins() {
 	// {Attempts:3 Succeeded:0 Failed:3}
 }
 
-func ExampleRedfish_SetFault() {
+func ExampleRedfish_AddFault() {
 	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer bmc.Close()
 
-	bmc.SetFault(bmctest.Fault{On: "/redfish/v1", Times: 2, Do: bmctest.Unavailable(time.Minute)})
+	bmc.AddFault(bmctest.Fault{On: "/redfish/v1", Times: 2, Do: bmctest.Unavailable(time.Minute)})
 	for range 3 {
 		resp, err := bmc.Client().Get(bmc.URL())
 		if err != nil {
@@ -111,7 +111,7 @@ func ExampleChange() {
 		header.Set("OData-Version", "3.0")
 		return body
 	})
-	bmc.SetFault(bmctest.Fault{Do: quirk})
+	bmc.AddFault(bmctest.Fault{Do: quirk})
 	resp, err := bmc.Client().Get(bmc.URL())
 	if err != nil {
 		log.Fatal(err)

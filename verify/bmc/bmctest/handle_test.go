@@ -12,7 +12,7 @@ import (
 
 func TestAHandlerAnswersInPlaceOfTheBMC(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
-	bmc.SetFault(bmctest.Fault{On: system, Do: bmctest.Handle("teapot", func(w http.ResponseWriter, r *http.Request) {
+	bmc.AddFault(bmctest.Fault{On: system, Do: bmctest.Handle("teapot", func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.WriteHeader(http.StatusTeapot)
 		_, _ = w.Write(append([]byte("told: "), body...))
@@ -26,7 +26,7 @@ func TestAHandlerAnswersInPlaceOfTheBMC(t *testing.T) {
 
 func TestAChangeIsOfTheProperAnswer(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
-	bmc.SetFault(bmctest.Fault{Times: 1, Do: bmctest.Change("shout", func(h http.Header, body []byte) []byte {
+	bmc.AddFault(bmctest.Fault{Times: 1, Do: bmctest.Change("shout", func(h http.Header, body []byte) []byte {
 		h.Set("X-Odd", "yes")
 		return append(body, '!')
 	})})
@@ -41,7 +41,7 @@ func TestAnEffectWithoutAFunctionDoesNothing(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
 	proper := ask(t, bmc, http.MethodGet, system, "")
 	for _, do := range []bmctest.Effect{bmctest.Handle("none", nil), bmctest.Change("none", nil)} {
-		bmc.SetFault(bmctest.Fault{Do: do})
+		bmc.AddFault(bmctest.Fault{Do: do})
 		require.Equal(t, proper.body, ask(t, bmc, http.MethodGet, system, "").body)
 		require.NoError(t, bmc.ClearFaults())
 	}

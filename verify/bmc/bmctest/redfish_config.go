@@ -39,7 +39,7 @@ type RedfishConfig struct {
 	Users map[string]secret.Text
 
 	Certificate Certificate // what is wrong with the BMC's certificate, if anything
-	Faults      []Fault     // set from the start, as by SetFault
+	Faults      []Fault     // set from the start, as by AddFault
 
 	// LockAfter is the number of failed logins in a row after which an account is locked: even the right password is
 	// then answered 403. An account is never locked if it is 0.

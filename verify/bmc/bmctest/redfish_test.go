@@ -354,7 +354,7 @@ func TestRedfishMayBeShared(t *testing.T) {
 			client := bmc.Client()
 			client.Timeout = 200 * time.Millisecond
 			for range 20 {
-				bmc.SetFault(bmctest.Fault{Do: effects[i], Times: 1})
+				bmc.AddFault(bmctest.Fault{Do: effects[i], Times: 1})
 				if resp, err := client.Get(bmc.URL()); err == nil {
 					resp.Body.Close()
 				}

@@ -104,7 +104,7 @@ func TestRedfishFaultsEndInMaintenanceAndRecovery(t *testing.T) {
 			t.Parallel()
 			server, config := startRedfish(t, bmctest.PowerOn)
 			h := newHall(t, config, states.PowerOn)
-			server.SetFault(fault)
+			server.AddFault(fault)
 			first := h.sync(t)
 			require.True(t, first == powersync.ReadFailed || first == powersync.Forced, "%v", first)
 			require.Equal(t, powersync.IntoMaintenance, h.sync(t))
