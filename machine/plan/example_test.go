@@ -86,8 +86,7 @@ func ExampleWish() {
 	//     "requests": 1,
 	//     "tried": {
 	//       "rescue": 1
-	//     },
-	//     "stage": "open"
+	//     }
 	//   }
 	// } <nil>
 }

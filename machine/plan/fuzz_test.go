@@ -13,10 +13,10 @@ import (
 
 // FuzzNext calls Next with numbers of which many have no meaning.
 func FuzzNext(f *testing.F) {
-	f.Add(uint8(states.Hibiscus), uint8(states.Available), uint8(0), uint8(plan.Active), uint16(81), true, true, []byte{1, 2, 3})
-	f.Add(uint8(states.Kilo), uint8(0), uint8(200), uint8(plan.Unprovisioned), uint16(1), false, true, []byte{})
-	f.Add(uint8(0), uint8(states.CleanHold), uint8(states.Manageable), uint8(plan.Cleaned), uint16(0), true, false, []byte{255})
-	f.Fuzz(func(t *testing.T, series, state, target, goal uint8, version uint16, abort, destroy bool, rest []byte) {
+	f.Add(uint8(states.Hibiscus), uint8(states.Available), uint8(0), "active", uint16(81), true, true, []byte{1, 2, 3})
+	f.Add(uint8(states.Kilo), uint8(0), uint8(200), "unprovisioned", uint16(1), false, true, []byte{})
+	f.Add(uint8(0), uint8(states.CleanHold), uint8(states.Manageable), "cleaned", uint16(0), true, false, []byte{255})
+	f.Fuzz(func(t *testing.T, series, state, target uint8, goal string, version uint16, abort, destroy bool, rest []byte) {
 		table := states.Series(series).Table()
 		n := machine.Node{State: states.State(state), Target: states.State(target)}
 		wish := plan.Wish{

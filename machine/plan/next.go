@@ -24,8 +24,9 @@ func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
 		n.State = states.Available
 	}
 	n.Target = orNone(n.Target)
-	if w.Goal == noGoal || w.Goal >= numGoals {
-		return Step{}, unknownGoal(w.Goal.String())
+	row, ok := goalRows[w.Goal]
+	if !ok {
+		return Step{}, unknownGoal(string(w.Goal))
 	}
 	step.Progress, step.Version = w.Progress, w.Version
 	if n.State == states.UnknownState {
@@ -35,7 +36,7 @@ func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
 	if !x.has(n) {
 		return Step{}, x.check(n)
 	}
-	q := query{index: x, wish: &w, row: &goalRows[w.Goal], state: n.State, at: x.at(n), step: &step}
+	q := query{index: x, wish: &w, row: row, state: n.State, at: x.at(n), step: &step}
 	if at, ok := x.manualPosition(n.State); ok && w.Facts.Retired {
 		q.at = at // automated cleaning of a retired node ends in manageable too
 	}

@@ -315,10 +315,10 @@ func TestNextRefuses(t *testing.T) {
 		"a target at work": {latest, machine.Node{State: states.Cleaning, Target: states.Cleaning}, good, new(*machine.TargetError),
 			`stored target "cleaning" is not one of 2026.2's stable states: ` + latest.Stable().String()},
 		"no goal": {latest, node(states.Active), plan.Wish{}, new(*states.UnknownError),
-			`unknown goal "none"; known: enrolled, manageable, available, active, adopted, rescued, errored, deletable, ` +
+			`unknown goal ""; known: enrolled, manageable, available, active, adopted, rescued, errored, deletable, ` +
 				`inspected, cleaned, rebuilt, serviced, unprovisioned, the stable states' words`},
-		"a number as goal": {latest, node(states.Active), plan.Wish{Goal: 200}, new(*states.UnknownError),
-			`unknown goal "Goal(200)"; known: enrolled, manageable, available, active, adopted, rescued, errored, deletable, ` +
+		"no such goal": {latest, node(states.Active), plan.Wish{Goal: "happy"}, new(*states.UnknownError),
+			`unknown goal "happy"; known: enrolled, manageable, available, active, adopted, rescued, errored, deletable, ` +
 				`inspected, cleaned, rebuilt, serviced, unprovisioned, the stable states' words`},
 	}
 	for name, test := range tests {
