@@ -128,8 +128,8 @@ func (e *HookError) Unwrap() error { return e.Err }
 // a [*HookError]. Its text tells the value only where the Go runtime made it: any
 // other may hold a secret.
 type PanicError struct {
-	Value any    // what the code panicked with; nil where it ended its goroutine instead
-	Stack []byte // where, as [runtime/debug.Stack] has it; nil where Value is
+	Value any    // the value of the panic; nil where the code ended its goroutine instead
+	Stack []byte // where it happened, as [runtime/debug.Stack] has it; nil where Value is
 }
 
 func (e *PanicError) Error() string {

@@ -10,7 +10,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Config is what a [Machine] is made from.
+// Config configures a [Machine].
 type Config struct {
 	// Table is the series' machine. It must be set.
 	Table *states.Table

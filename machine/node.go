@@ -7,9 +7,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Node is what Ironic stores of a node's place in the state machine. It is a
-// value: copy it, compare it with ==, share the copies. Its JSON keys are
-// Ironic's, and as in Ironic no target and no error are null.
+// Node is a node's place in the state machine, as Ironic stores it. It is a value:
+// copy it, compare it with ==, share the copies. Its JSON keys are Ironic's, and as
+// in Ironic no target and no error are null.
 type Node struct {
 	State     states.State `json:"provision_state"`
 	Target    states.State `json:"target_provision_state"`
@@ -29,7 +29,7 @@ func (n Node) MarshalJSON() ([]byte, error) {
 type Input struct {
 	Event states.Event
 	// Target is the state that the node shall be headed for, a stable one, where
-	// that is not what the table says: Ironic names Manageable with every event
+	// that is not the table's: Ironic names Manageable with every event
 	// of a manual cleaning, and Active with an adoption. NoState leaves it to
 	// the table.
 	Target states.State

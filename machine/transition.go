@@ -47,7 +47,7 @@ func (t Transition) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON takes what MarshalJSON returns; t keeps its value on error.
+// UnmarshalJSON takes the output of MarshalJSON; t keeps its value on error.
 func (t *Transition) UnmarshalJSON(data []byte) error {
 	var in transitionJSON
 	if err := json.Unmarshal(data, &in); err != nil {
@@ -79,7 +79,7 @@ func textOf(text *string) string {
 	return *text
 }
 
-// Status is what Ironic's provision notification says of a transition. Source:
+// Status is the status in Ironic's provision notification of a transition. Source:
 // ironic/conductor/task_manager.py.
 type Status string
 
@@ -131,7 +131,8 @@ func (t Transition) LogValue() slog.Value {
 
 // Log returns an enter hook that logs each transition: as an error when the new
 // state is a failed one or error, otherwise as information, as Ironic's conductor
-// does. The record's time is the transition's. A nil logger is [slog.Default]; an error of its handler is ignored, as slog does.
+// does. The record's time is the transition's. A nil logger is [slog.Default]; an
+// error of its handler is ignored, as slog does.
 func Log(to *slog.Logger) Hook {
 	if to == nil {
 		to = slog.Default()

@@ -21,8 +21,8 @@ const (
 	defaultMaxBackoff       = time.Hour
 )
 
-// Config says what a [Syncer] works on, and how. Store and Driver are needed; the
-// zero value of every other field stands for Ironic's behaviour.
+// Config configures a [Syncer]. Store and Driver are needed; the zero value of every
+// other field stands for Ironic's behaviour.
 type Config struct {
 	Store  Store
 	Driver Driver

@@ -2,8 +2,9 @@ package powersync
 
 import "slices"
 
-// Outcome is what became of one node in a round. Each node of a round has one, in
-// lower-case words and underscores, so that no log or metric has to quote it.
+// Outcome is the result of a round for one node, or of a power request, in lower-case
+// words and underscores, so that no log or metric has to quote it. Each node of a
+// round has one.
 //
 // Nodes that were left alone have one of
 //

@@ -54,7 +54,7 @@ func (r Report) kind() kind {
 	return syncRound
 }
 
-// Event says what became of a node.
+// Event is the outcome of one node, or of one power request, and its details.
 type Event struct {
 	Time     time.Time
 	ID       string

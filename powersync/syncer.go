@@ -28,9 +28,9 @@ type Syncer struct {
 	recovering       atomic.Bool
 }
 
-// New makes a Syncer, which calls nothing yet. The error is a [*ConfigError]. A
-// Store or a Driver that is a nil pointer in the interface is not found out: its
-// calls fail or panic, which rounds report.
+// New makes a Syncer and calls nothing. The error is a [*ConfigError]. A Store or a
+// Driver that is a nil pointer in the interface is not noticed here: its calls fail or
+// panic, which rounds report.
 func New(c Config) (*Syncer, error) {
 	c, err := c.complete()
 	if err != nil {

@@ -64,10 +64,11 @@ func (v APIVersion) Series() (s Series, known bool) {
 }
 
 // Negotiate returns the version that a server of the series speaks with a client,
-// given the text of the client's header X-OpenStack-Ironic-API-Version: the
-// highest for "latest", 1.1 without a header, otherwise the one that is named. A
-// version that the series does not have is a [*RequestError] which matches
-// [ErrNotAcceptable], a text that is none an [*UnknownError]. Source: ironic/api/controllers/v1/__init__.py and base.py.
+// given the text of the client's header X-OpenStack-Ironic-API-Version: the highest
+// for "latest", 1.1 without a header, otherwise the one that is named. A version
+// that the series does not have is a [*RequestError] which matches
+// [ErrNotAcceptable], a text that is none an [*UnknownError]. Source:
+// ironic/api/controllers/v1/__init__.py and base.py.
 func (s Series) Negotiate(header string) (APIVersion, error) {
 	highest := s.MaxAPIVersion()
 	if header == "latest" {
@@ -107,9 +108,9 @@ func (v APIVersion) Show(s State) State {
 	}
 }
 
-// Created answers what a client meets when it creates a node: the state that it
-// is shown, and what it should warn its user of, if anything. Client is the
-// version that the client was written for, server the server's highest; they
+// Created returns the state that a client is shown for a node that it creates, and a
+// warning for the client's user, empty where there is no reason for one. Client is
+// the version that the client was written for, server the server's highest; they
 // speak the lower of the two.
 //
 // A client that knows Enroll (1.11) and a server that does not is the case to

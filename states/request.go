@@ -42,7 +42,7 @@ type RequestError struct {
 	reason error
 }
 
-// Error tells what was asked, where, and what would have been right.
+// Error names the request, and the words or versions that would have been accepted.
 func (e *RequestError) Error() string {
 	request := fmt.Sprintf("request %s in state %q with API version %v", quote(e.Target), e.From, e.Version)
 	if e.Target == "" && e.From == NoState {
@@ -89,8 +89,9 @@ func (e *RequestError) HTTPStatus() int {
 // fires, or a [*RequestError].
 //
 // Without a version (NoAPIVersion) the request is one of version 1.1, as in
-// Ironic. The answer is the state machine's alone: what a request must carry has
-// [Event.Requires], and package plan knows of maintenance, reservations and more.
+// Ironic. The answer is the state machine's alone: [Event.Requires] names the field
+// that a request must carry, and package plan knows of maintenance, reservations and
+// more.
 //
 // Source: ironic/api/controllers/v1/node.py and utils.py, whose order of checks,
 // and so whose status, it keeps.

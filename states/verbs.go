@@ -60,7 +60,7 @@ func findVerb(word string) *verb {
 // alias "deploy" are EventDeploy, "deleted" and its alias "undeploy" are
 // EventDelete, the other words are their own events. A word that the API of no
 // series takes is an [*UnknownError], also where it is an event ("done",
-// "delete"). [Table.Request] tells what one series' API answers to it.
+// "delete"). [Table.Request] has the answer of one series' API.
 func ParseVerb(word string) (Event, error) {
 	verb := findVerb(word)
 	if verb == nil {

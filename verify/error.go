@@ -25,7 +25,7 @@ const (
 	PowerState Step = "power state"
 )
 
-// Kind is why verification failed. It is an error, so that a caller can ask
+// Kind is the reason why verification failed. It is an error, so that a caller can ask
 // errors.Is(err, verify.Credentials), as with [syscall.Errno].
 type Kind uint8
 
@@ -85,7 +85,7 @@ type Error struct {
 	Kind     Kind
 	Protocol string // "redfish" or "ipmi"; empty where no protocol was spoken
 	Host     string // host and port; empty where none was asked
-	Err      error  // what was seen, without secrets; may be nil
+	Err      error  // the cause, without secrets; may be nil
 }
 
 func (e *Error) Error() string {
@@ -108,8 +108,8 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind, e.Err}
 }
 
-// KindOf returns why verification failed: the Kind of an [*Error], Timeout and
-// Cancelled for the errors of a context, Failed for any other error.
+// KindOf returns the reason why verification failed: the Kind of an [*Error],
+// Timeout and Cancelled for the errors of a context, Failed for any other error.
 func KindOf(err error) Kind {
 	var failed *Error
 	switch {

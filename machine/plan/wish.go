@@ -73,7 +73,7 @@ func (p Progress) MarshalJSON() ([]byte, error) {
 	return json.Marshal(progressJSON{p.requests, p.tried, p.stage})
 }
 
-// UnmarshalJSON takes the JSON that MarshalJSON returns; p keeps its value on error.
+// UnmarshalJSON takes the output of MarshalJSON; p keeps its value on error.
 func (p *Progress) UnmarshalJSON(data []byte) error {
 	var fields progressJSON
 	if err := json.Unmarshal(data, &fields); err != nil {

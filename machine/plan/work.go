@@ -60,7 +60,7 @@ func (w Work) MarshalText() ([]byte, error) {
 	return []byte(workWords[w]), nil
 }
 
-// UnmarshalText takes the words that MarshalText returns; w keeps its value on
+// UnmarshalText takes the output of MarshalText; w keeps its value on
 // error.
 func (w *Work) UnmarshalText(text []byte) error {
 	n := slices.Index(workWords[:], string(text))
@@ -121,7 +121,7 @@ func (r Retries) MarshalJSON() ([]byte, error) {
 	return json.Marshal(set)
 }
 
-// UnmarshalJSON takes the JSON that MarshalJSON returns; r keeps its value on error.
+// UnmarshalJSON takes the output of MarshalJSON; r keeps its value on error.
 func (r *Retries) UnmarshalJSON(data []byte) error {
 	var set map[Work]uint8
 	if err := json.Unmarshal(data, &set); err != nil {
