@@ -149,6 +149,24 @@ func ExampleFSM_Event() {
 	// event provide inappropriate in current state active
 }
 
+// A callback fires the next event at the FSM, and not at the looplab FSM in its event.
+func ExampleOf() {
+	f, err := looplab.New(machine.Config{
+		Table: states.Latest().Table(),
+		Node:  machine.Node{State: states.Enroll},
+	}, fsm.Callbacks{
+		"enter_verifying": func(ctx context.Context, e *fsm.Event) {
+			e.Err = looplab.Of(e.FSM).Event(ctx, "done")
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(f.Event(context.Background(), "manage"), f.Current())
+	// Output: <nil> manageable
+}
+
 func ExampleEvents() {
 	for _, e := range looplab.Events(states.Kilo.Table())[:2] {
 		fmt.Println(e.Name, e.Src, e.Dst)
