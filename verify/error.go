@@ -51,8 +51,8 @@ const (
 	Unsupported
 	// Protocol: the BMC's answer makes no sense.
 	Protocol
-	// Panicked: the Verifier panicked or ended its goroutine; the error holds a
-	// [*machine.PanicError].
+	// Panicked: the Verifier, or a driver below it, panicked or ended its goroutine.
+	// The error holds a [*machine.PanicError] where [Manage] recovered it.
 	Panicked
 )
 
