@@ -131,6 +131,8 @@ func (s *Syncer) readPower(ctx context.Context, id string) (states.Power, error)
 	switch {
 	case err != nil:
 		return states.NoPower, err
+	case power == states.NoPower:
+		return states.NoPower, errNothingRead
 	case power != states.PowerOn && power != states.PowerOff:
 		return states.NoPower, fmt.Errorf("%w: it is %q", errNoPower, power)
 	default:

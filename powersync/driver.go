@@ -24,8 +24,9 @@ import (
 // A Driver may have more abilities: see [Validator] and [Forcer].
 type Driver interface {
 	// PowerState reads a node's power state: PowerOn, PowerOff, or PowerError
-	// where the hardware answered without one. Anything else counts as
-	// PowerError.
+	// where the hardware answered without one. NoPower is for hardware that has no
+	// power state, such as Ironic's fake-hardware before its power was ever set: it
+	// equals a record without one. Anything else counts as PowerError.
 	PowerState(ctx context.Context, id string) (states.Power, error)
 
 	// SetPower asks the hardware for a power state and returns when the hardware

@@ -26,6 +26,8 @@ var (
 	errAbandoned = errors.New("the call does not return")
 	errNotCalled = errors.New("not called")
 	errNoPower   = errors.New("the hardware tells no power state")
+	// errNothingRead: the driver returned NoPower. It equals a record without one.
+	errNothingRead = fmt.Errorf("%w: it has none", errNoPower)
 )
 
 // Statuses as in net/http, which is too much to import for three numbers.

@@ -178,6 +178,8 @@ func (s *Syncer) syncRecord(ctx context.Context, r Record) Event {
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return e.as(Interrupted, err)
+	case errors.Is(err, errNothingRead) && r.Power == states.NoPower:
+		return s.equal(ctx, r, e.as(Equal, nil))
 	case err != nil && last:
 		return s.toMaintenance(ctx, r, e.as(IntoMaintenance, err))
 	case err != nil:

@@ -348,3 +348,14 @@ func TestASmallRoundNeedsFewWorkers(t *testing.T) {
 }
 
 func first[A, B any](a A, _ B) A { return a }
+
+func TestHardwareWithoutAPowerStateEqualsARecordWithoutOne(t *testing.T) {
+	h := newHall(t, newHardware(states.NoPower), nodes(powersync.Record{ProvisionState: states.Active}))
+	for range 10 {
+		require.Equal(t, powersync.Equal, h.round(t))
+	}
+	require.False(t, h.record(t, "a").Maintenance)
+
+	h = newHall(t, newHardware(states.NoPower), nodes(powersync.Record{ProvisionState: states.Active, Power: isOn}))
+	require.Equal(t, powersync.ReadFailed, h.round(t))
+}
