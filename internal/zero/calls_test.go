@@ -3,9 +3,6 @@
 package zero
 
 import (
-	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/conductor/api"
-	"github.com/ironstate/ironstate/conductor/conductortest"
 	"github.com/ironstate/ironstate/graph"
 	"github.com/ironstate/ironstate/graph/render"
 	"github.com/ironstate/ironstate/machine"
@@ -23,10 +20,6 @@ import (
 )
 
 var functions = map[string]any{
-	"conductor.HTTPStatus":    conductor.HTTPStatus,
-	"conductor.New":           conductor.New,
-	"api.New":                 api.New,
-	"conductortest.New":       conductortest.New,
 	"graph.Through":           graph.Through,
 	"render.HTML":             render.HTML,
 	"render.PNG":              render.PNG,
@@ -104,31 +97,6 @@ var functions = map[string]any{
 }
 
 var types = []any{
-	new(conductor.Change),
-	new(conductor.Conductor),
-	new(conductor.Config),
-	new(conductor.ConfigError),
-	new(conductor.Description),
-	new(conductor.DuplicateError),
-	new(conductor.Error),
-	new(conductor.Fake),
-	new(conductor.Heartbeat),
-	new(conductor.Kind),
-	new(conductor.Member),
-	new(conductor.Memory),
-	new(conductor.Node),
-	new(conductor.Object),
-	new(conductor.ProvisionRequest),
-	new(conductor.Reason),
-	new(conductor.Record),
-	new(conductor.Step),
-	new(conductor.StepRequest),
-	new(conductor.Task),
-	new(conductor.Transition),
-	new(conductor.VendorMethod),
-	new(api.Config),
-	new(conductortest.Config),
-	new(conductortest.Server),
 	new(graph.Diagram),
 	new(machine.Config),
 	new(machine.EventError),
