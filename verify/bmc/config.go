@@ -73,6 +73,8 @@ type Config struct {
 
 // withDefaults fills in what is left to a default.
 func (c Config) withDefaults() Config {
+	c.Protocol = cmp.Or(c.Protocol, Auto)
+	c.Auth = cmp.Or(c.Auth, AuthAuto)
 	c.RedfishPort = cmp.Or(c.RedfishPort, 443)
 	c.IPMIPort = cmp.Or(c.IPMIPort, 623)
 	c.Timeout = cmp.Or(c.Timeout, 30*time.Second)
@@ -107,12 +109,6 @@ func (c Config) check() error {
 		return errors.New("the password is empty")
 	case strings.ContainsRune(c.User+c.Password.Reveal(), 0):
 		return errors.New("the user or the password has a NUL in it")
-	case c.Protocol > IPMI:
-		_, err := ParseProtocol(c.Protocol.String())
-		return err
-	case c.Auth > AuthBasic:
-		_, err := ParseAuth(c.Auth.String())
-		return err
 	case c.RedfishPort < 1 || c.RedfishPort > 65535:
 		return fmt.Errorf("the Redfish port %d is not from 1 to 65535", c.RedfishPort)
 	case c.IPMIPort < 1 || c.IPMIPort > 65535:
@@ -122,7 +118,10 @@ func (c Config) check() error {
 	case c.Timeout < 0 || c.StepTimeout < 0:
 		return fmt.Errorf("the timeout %v is negative", min(c.Timeout, c.StepTimeout))
 	}
-	if err := cmp.Or(c.Limits.check(), c.checkTLS()); err != nil {
+	if err := cmp.Or(
+		oneOf("protocol", c.Protocol, Auto, Redfish, IPMI), oneOf("authentication", c.Auth, AuthAuto, AuthSession, AuthBasic),
+		c.Limits.check(), c.checkTLS(),
+	); err != nil {
 		return err
 	}
 	if err := c.checkRedfish(); err != nil {

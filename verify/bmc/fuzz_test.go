@@ -194,7 +194,7 @@ func FuzzVerifier(f *testing.F) {
 		server.mu.Unlock()
 		config := config
 		config.SkipManagement = how&1 != 0
-		config.Auth = bmc.Auth(how >> 1 % 3)
+		config.Auth = []bmc.Auth{bmc.AuthAuto, bmc.AuthSession, bmc.AuthBasic}[how>>1%3]
 		switch how >> 3 % 3 {
 		case 0:
 			config.SystemID = "1"
