@@ -65,6 +65,8 @@ func New(config Config) (*Conductor, error) {
 func (c *Conductor) Run(ctx context.Context) error {
 	work, stopWork := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stopWork(nil)
+	member, leave := context.WithCancel(context.WithoutCancel(ctx)) // until no work is left
+	defer leave()
 	r := &run{ctx: ctx, work: work}
 	c.mu.Lock()
 	if c.run != nil {
@@ -77,7 +79,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 	for _, x := range c.indexes {
 		r.group.Go(func() { x.follow(ctx, c.store, c.config.Log, c.considerObject) })
 	}
-	r.group.Go(func() { c.belong(ctx, r) })
+	r.group.Go(func() { c.belong(member, r) })
 	r.group.Go(func() { c.check(ctx) })
 	if !c.config.SkipPowerSync {
 		r.group.Go(func() { _ = c.syncer.Run(ctx) }) // its error is the context's
@@ -86,6 +88,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 
 	<-ctx.Done()
 	c.tasks.close(c.config.ShutdownTimeout, func() { stopWork(errShutdown) })
+	leave()
 	r.group.Wait()
 	return ctx.Err()
 }
