@@ -439,7 +439,7 @@ func (w *world) ask(ctx context.Context, crews map[string]*simConductor, names [
 		case dice < 10:
 			err = c.get().SetPower(ctx, n.UUID, states.PowerOn, 0)
 		case dice < 20 && table.Waiting().Has(n.ProvisionState):
-			what, err = "resume", c.get().Resume(ctx, n.UUID)
+			what, err = "resume", c.get().Resume(ctx, n.UUID, nil)
 		case dice < 25:
 			what = "update"
 			_, err = c.get().UpdateNode(ctx, n.UUID, func(n *conductor.Node) error { n.Maintenance = dice == 24; return nil })

@@ -75,15 +75,15 @@ func (t *Task) set(n *Node) {
 
 // startWork changes a node's record and, where that moves the node into a state with
 // work and the node is this conductor's, reserves it in the same write and begins the
-// work. Where it is another's, that one finds the work in the record.
-func (c *Conductor) startWork(ctx context.Context, ident string, word string, change func(*Node) error) error {
+// work. Where it is another's, that one finds the work in the record. It returns the
+// node as it was stored, and the state before.
+func (c *Conductor) startWork(ctx context.Context, ident string, word string, change func(*Node) error) (n *Node, from states.State, err error) {
 	t, err := c.currentTerm()
 	if err != nil {
-		return err
+		return nil, from, err
 	}
 	taken := ""
-	var from states.State
-	n, err := c.edit(ctx, ident, func(n *Node) error {
+	n, err = c.edit(ctx, ident, func(n *Node) error {
 		from = n.ProvisionState
 		if err := change(n); err != nil {
 			return err
@@ -110,7 +110,7 @@ func (c *Conductor) startWork(ctx context.Context, ident string, word string, ch
 	default:
 		c.tasks.free(taken)
 	}
-	return err
+	return n, from, err
 }
 
 // begin works on a node that was reserved and for which a worker was taken.

@@ -60,7 +60,7 @@ func TestATestDecidesHowWorkGoes(t *testing.T) {
 	status, _ = do(t, http.MethodPut, provision, `{"target": "active"}`)
 	require.Equal(t, http.StatusAccepted, status)
 	ironic.WaitFor(t.Context(), "rack1-7", states.DeployWait)
-	require.NoError(t, ironic.Conductor.Resume(t.Context(), n.UUID))
+	require.NoError(t, ironic.Conductor.Resume(t.Context(), n.UUID, nil))
 	ironic.WaitFor(t.Context(), "rack1-7", states.Active)
 }
 
