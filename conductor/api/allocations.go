@@ -37,6 +37,12 @@ var allocationResource = &resource{
 		{name: "node", since: minBackfill, types: textOrNull, fixed: true, asked: true},
 	},
 	filters: []objectFilter{byNode("node"), byText("resource_class"), byText("state"), ownedBy},
+	prepare: func(r *request, body any) error {
+		if object, _ := body.(map[string]any); object["node"] != nil && r.version < minBackfill {
+			return invalid("Cannot set node when creating an allocation in this API version")
+		}
+		return nil
+	},
 }
 
 // ownedBy is the filter for the allocations of an owner.
@@ -65,8 +71,11 @@ func toCandidates(r *request, v any) (any, error) {
 			return nil, schemaError("allocation", "%s is not of type 'string'", repr(item))
 		}
 		n, err := r.nodeNamed(ident)
+		if err != nil && asFault(err).status == http.StatusNotFound {
+			return nil, invalid("Nodes cannot be found: %s", show(ident))
+		}
 		if err != nil {
-			return nil, as400(err)
+			return nil, err
 		}
 		uuids[i] = n.UUID
 	}
@@ -127,7 +136,7 @@ func (r *request) backfill(o *conductor.Object) error {
 // patchAllocation answers PATCH /v1/allocations/ALLOCATION.
 func (h *handler) patchAllocation(r *request) (answer, error) {
 	if r.version < minReallocate {
-		return answer{}, &fault{status: http.StatusMethodNotAllowed, bare: true, text: "The API version does not allow updating allocations"}
+		return answer{}, &fault{status: http.StatusMethodNotAllowed, text: "The API version does not allow updating allocations"}
 	}
 	return allocationResource.patch(h, r)
 }

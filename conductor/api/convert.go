@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -48,7 +49,11 @@ func toTruth(name string) func(*request, any) (any, error) {
 func toName(noun string) func(*request, any) (any, error) {
 	return func(r *request, v any) (any, error) {
 		if s := v.(string); s != "" && !r.validName(s) {
-			return nil, invalid("Cannot create or change %s with invalid name '%s'", noun, show(s))
+			verb := "create"
+			if r.Method == http.MethodPatch {
+				verb = "update"
+			}
+			return nil, invalid("Cannot %s %s with invalid name '%s'", verb, noun, show(s))
 		}
 		return v, nil
 	}
@@ -106,7 +111,7 @@ func isDatapathID(s string) bool {
 // toSteps checks the steps of a deploy template or a runbook, whose fourth key tells
 // their order: "priority" or "order".
 func toSteps(what, order string) func(*request, any) (any, error) {
-	return func(_ *request, v any) (any, error) {
+	return func(r *request, v any) (any, error) {
 		list := v.([]any)
 		if len(list) == 0 {
 			return nil, schemaError(what, "[] is too short")
@@ -118,7 +123,7 @@ func toSteps(what, order string) func(*request, any) (any, error) {
 		seen := map[string]bool{}
 		steps := make([]any, len(list))
 		for i, item := range list {
-			step, err := toStep(what, order, item, required)
+			step, err := r.toStep(what, order, item, required)
 			if err != nil {
 				return nil, err
 			}
@@ -133,7 +138,7 @@ func toSteps(what, order string) func(*request, any) (any, error) {
 	}
 }
 
-func toStep(what, order string, item any, required []string) (map[string]any, error) {
+func (r *request) toStep(what, order string, item any, required []string) (map[string]any, error) {
 	object, err := checkObject(what, item, oneOf("interface", "step", "args", order), required...)
 	if err != nil {
 		return nil, err
@@ -142,9 +147,10 @@ func toStep(what, order string, item any, required []string) (map[string]any, er
 	args, hasArgs := object["args"].(map[string]any)
 	name, _ := object["step"].(string)
 	kind, _ := object["interface"].(string)
+	kinds := r.h.stepInterfaces()
 	switch _, there := object["args"]; {
-	case !slices.Contains(stepInterfaces, kind):
-		return nil, schemaError(what, "%s is not one of ['%s']", repr(object["interface"]), strings.Join(stepInterfaces, "', '"))
+	case !slices.Contains(kinds, kind):
+		return nil, schemaError(what, "%s is not one of ['%s']", repr(object["interface"]), strings.Join(kinds, "', '"))
 	case name == "":
 		return nil, schemaError(what, "%s is not the name of a step", repr(object["step"]))
 	case !ok:

@@ -129,7 +129,7 @@ func (r *request) driver() (hosts []string, err error) {
 	if hosts, ok := all[r.param(0)]; ok {
 		return hosts, nil
 	}
-	return nil, notFound("Could not find the following driver(s) or hardware type(s): %s.", show(r.param(0)))
+	return nil, notFound("The driver '%s' is unknown.", show(r.param(0)))
 }
 
 // showDriver answers GET /v1/drivers/NAME.
@@ -143,6 +143,9 @@ func (h *handler) showDriver(r *request) (answer, error) {
 		return answer{}, err
 	}
 	hosts, err := r.driver()
+	if err != nil && asFault(err).status == http.StatusNotFound {
+		return answer{}, notFound("Could not find the following driver(s) or hardware type(s): %s.", show(r.param(0)))
+	}
 	if err != nil {
 		return answer{}, err
 	}

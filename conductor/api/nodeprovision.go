@@ -208,9 +208,14 @@ func (r *request) checkRamdisk(q *provisionQuery) error {
 	}
 }
 
-// stepInterfaces are the kinds of hardware interfaces that have steps. Source:
+// stepInterfaces returns the kinds of hardware interfaces that have steps. Source:
 // ironic/conductor/steps.py.
-var stepInterfaces = []string{"power", "management", "deploy", "bios", "raid", "vendor", "firmware"}
+func (h *handler) stepInterfaces() []string {
+	if h.series < states.Bobcat {
+		return []string{"power", "management", "deploy", "bios", "raid"}
+	}
+	return []string{"vendor", "power", "management", "firmware", "deploy", "bios", "raid"}
+}
 
 // checkSteps decodes the steps that the request carries.
 func (r *request) checkSteps(q *provisionQuery) error {
@@ -223,7 +228,7 @@ func (r *request) checkSteps(q *provisionQuery) error {
 			keys = append(keys, "order", "execute_on_child_nodes", "limit_child_node_execution")
 		}
 		for _, item := range list {
-			step, err := decodeStep(item, keys, required)
+			step, err := r.decodeStep(item, keys, required)
 			if err != nil {
 				return invalid("Invalid %s_steps: %s", kind, strings.TrimPrefix(asFault(err).text, "Schema error for step: "))
 			}
@@ -233,14 +238,14 @@ func (r *request) checkSteps(q *provisionQuery) error {
 	return nil
 }
 
-func decodeStep(item any, keys, required []string) (step conductor.StepRequest, err error) {
+func (r *request) decodeStep(item any, keys, required []string) (step conductor.StepRequest, err error) {
 	object, err := checkObject("step", item, oneOf(keys...), required...)
 	if err != nil {
 		return step, err
 	}
 	step.Interface, _ = object["interface"].(string)
-	if !slices.Contains(stepInterfaces, step.Interface) {
-		return step, invalid("%s is not one of ['%s']", repr(object["interface"]), strings.Join(stepInterfaces, "', '"))
+	if kinds := r.h.stepInterfaces(); !slices.Contains(kinds, step.Interface) {
+		return step, invalid("%s is not one of ['%s']", repr(object["interface"]), strings.Join(kinds, "', '"))
 	}
 	if step.Step, _ = object["step"].(string); step.Step == "" {
 		return step, invalid("%s is not the name of a step", repr(object["step"]))

@@ -24,6 +24,8 @@ func (r *request) node(ident string) (*node, error) {
 // Source: get_rpc_node in ironic/api/controllers/v1/utils.py.
 func (r *request) nodeNamed(ident string) (*node, error) {
 	switch byUUID := isUUID(ident); {
+	case slices.Contains(nodeParts, ident):
+		return nil, errUnknown
 	case !byUUID && !isName(ident):
 		return nil, &fault{status: http.StatusBadRequest, bare: true, text: "Expected UUID or name for node: " + show(ident)}
 	case !byUUID && r.version < minNames:
@@ -35,6 +37,9 @@ func (r *request) nodeNamed(ident string) (*node, error) {
 	}
 	return n, err
 }
+
+// nodeParts are paths below a node, which no node is looked up by.
+var nodeParts = []string{"ports", "portgroups", "vifs", "volume", "traits", "bios", "allocation", "history", "inventory"}
 
 func nodeNotFound(ident string) error { return notFound("Node %s could not be found.", ident) }
 

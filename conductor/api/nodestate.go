@@ -300,7 +300,7 @@ func (h *handler) validateNode(r *request) (answer, error) {
 	w.open()
 	for _, kind := range validatedKinds {
 		result, ok := results[kind]
-		if !ok {
+		if !ok || kind == "firmware" && r.h.highest < minFirmware {
 			continue
 		}
 		w.key(kind).open()

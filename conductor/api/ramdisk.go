@@ -151,12 +151,12 @@ func (h *handler) takeEvents(r *request) (answer, error) {
 
 func checkEvent(item any) error {
 	keys := oneOf("event", "port_id", "mac_address", "status", "device_id", "binding:host_id", "binding:vnic_type")
-	event, err := checkObject("evts", item, keys, "event", "port_id", "mac_address", "status")
-	if err != nil {
-		return err
-	}
-	if name, _ := event["event"].(string); !slices.Contains(events, name) {
+	event, _ := item.(map[string]any)
+	if name, _ := event["event"].(string); event != nil && event["event"] != nil && !slices.Contains(events, name) {
 		return schemaError("evts", "%s is not one of ['%s']", repr(event["event"]), strings.Join(events, "', '"))
+	}
+	if _, err := checkObject("evts", item, keys, "event", "port_id", "mac_address", "status"); err != nil {
+		return err
 	}
 	a := &args{values: event}
 	a.uuid("port_id")

@@ -69,6 +69,9 @@ func (l listing) serve(_ *handler, r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if l.minDetail == 0 && fields != nil && detail != nil && *detail {
+		return answer{}, invalid("Can't fetch a subset of fields with 'detail' set")
+	}
 	if !l.details {
 		if fields, err = r.chooseFields(fields, detail, l.defaults, l.minDetail); err != nil {
 			return answer{}, err

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
 )
@@ -153,6 +154,7 @@ func (x *resource) checkPatch(r *request, p patch) error {
 			names = append(names, f.name)
 		}
 	}
+	slices.Sort(names)
 	if err := p.only(names); err != nil {
 		return err
 	}
@@ -178,7 +180,10 @@ func (x *resource) apply(r *request, p patch, o *conductor.Object) error {
 		f := x.field(name)
 		v, there := patched[name]
 		if !there {
-			if f.required || name == "mode" {
+			if name == "mode" {
+				return invalid("'mode' is a mandatory attribute and can not be removed")
+			}
+			if f.required {
 				return schemaError("patch", "'%s' is a required property", name)
 			}
 			f.put(o, nil)

@@ -167,6 +167,9 @@ func (x *resource) routes() []route {
 	}
 	for i := range routes {
 		routes[i].since, routes[i].old = x.since, how
+		if how == oldNotFound && i > 0 {
+			routes[i].old = oldUnknown
+		}
 	}
 	return routes
 }

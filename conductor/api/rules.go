@@ -26,7 +26,7 @@ func equalJSON(a, b any) bool {
 // checkPort refuses a port that does not fit its port group or its node.
 func checkPort(r *request, before, o *conductor.Object) error {
 	link, _ := o.Fields["local_link_connection"].(map[string]any)
-	if o.Fields["is_smartnic"] == true && (link["port_id"] == nil || link["hostname"] == nil) {
+	if o.Fields["is_smartnic"] == true && len(link) > 0 && (link["port_id"] == nil || link["hostname"] == nil) {
 		return invalid("Smart NIC port must have port_id and hostname in local_link_connection")
 	}
 	if o.Fields["physical_network"] == "" {

@@ -105,8 +105,12 @@ func addTrait(trait string, body any) (func(string, []string) ([]string, error),
 	if err := checkTrait("trait", trait); err != nil {
 		return nil, err
 	}
-	if object, isObject := body.(map[string]any); !isObject || len(object) > 0 {
-		return nil, invalid("No body should be provided when adding a trait")
+	object, err := checkObject("body", body, oneOf("traits"))
+	if err != nil {
+		return nil, err
+	}
+	if len(object) > 0 {
+		return nil, errTraitUse
 	}
 	return func(_ string, traits []string) ([]string, error) {
 		traits = append(slices.Clone(traits), trait)
@@ -115,6 +119,9 @@ func addTrait(trait string, body any) (func(string, []string) ([]string, error),
 	}, nil
 }
 
+// errTraitUse says how traits are set.
+var errTraitUse = invalid("A single node trait may be added via PUT /v1/nodes/<node identifier>/traits/<trait> with no body, or all node traits may be replaced via PUT /v1/nodes/<node identifier>/traits with the list of traits specified in the request body.")
+
 func replaceTraits(body any) (func(string, []string) ([]string, error), error) {
 	object, err := checkObject("body", body, oneOf("traits"))
 	if err != nil {
@@ -122,7 +129,7 @@ func replaceTraits(body any) (func(string, []string) ([]string, error), error) {
 	}
 	list, there := object["traits"]
 	if !there {
-		return nil, invalid("A single node trait may be added via PUT /v1/nodes/<node identifier>/traits/<trait> with no body, or all node traits may be replaced via PUT /v1/nodes/<node identifier>/traits with the list of traits specified in the request body.")
+		return nil, errTraitUse
 	}
 	traits, err := checkTraits("body", list)
 	return func(string, []string) ([]string, error) { return slices.Clone(traits), nil }, err

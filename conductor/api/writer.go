@@ -22,7 +22,7 @@ func (w *writer) begin() {
 		switch w.b[n-1] {
 		case '{', '[', ':':
 		default:
-			w.b = append(w.b, ',', ' ')
+			w.b = append(w.b, ',')
 		}
 	}
 }
