@@ -48,10 +48,6 @@ func (c *clientConnection) protocol() string { return "bmclib" }
 
 func (c *clientConnection) address() string { return c.client.Auth.Host }
 
-func (c *clientConnection) begin() {}
-
-func (c *clientConnection) expires() bool { return false }
-
 func (c *clientConnection) open(ctx context.Context) error {
 	if err := c.client.Open(ctx); err != nil {
 		return err
@@ -75,13 +71,6 @@ func (c *clientConnection) powerState(ctx context.Context) (word string, err err
 		return err
 	})
 	return word, err
-}
-
-func (c *clientConnection) setPower(ctx context.Context, word string) error {
-	return guarded(func() error {
-		_, err := c.client.SetPowerState(ctx, word)
-		return err
-	})
 }
 
 func (c *clientConnection) close(ctx context.Context) { _ = c.client.Close(ctx) }
