@@ -39,6 +39,7 @@ type control interface {
 	// bootDevice reads the boot device in the words of [Driver.BootDevice].
 	bootDevice(context.Context) (device string, persistent bool, err error)
 	setBootDevice(ctx context.Context, device bootDevice, persistent bool) error
+	inventory(context.Context) (Inventory, error)
 }
 
 // overProtocols does something over the protocol that is configured, or, for

@@ -28,7 +28,7 @@ type DriverConfig struct {
 	Idle time.Duration
 }
 
-// Driver reads and sets the power and the boot device of nodes by their BMCs. It is what package
+// Driver controls nodes by their BMCs: power, boot device, inventory. It is what package
 // powersync calls a Driver and a Validator. Make it with [NewDriver], and Close it
 // to log out of the sessions that it keeps. It is safe for concurrent use. Calls
 // for one node wait for each other, so that no BMC has two sessions of one Driver:
