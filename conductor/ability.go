@@ -2,6 +2,7 @@ package conductor
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
@@ -66,16 +67,13 @@ func (c *Conductor) withBootDevicer(ctx context.Context, ident string, f func(co
 	})
 }
 
-// exclusively calls f for a node that nobody works on.
+// exclusively reserves a node that nobody works on, and calls f.
 func (c *Conductor) exclusively(ctx context.Context, ident string, f func(context.Context, Hardware, *Node) error) error {
-	n, err := c.Node(ctx, ident)
+	t, err := c.currentTerm()
 	if err != nil {
 		return err
 	}
-	if err := unlocked(n); err != nil {
-		return err
-	}
-	hardware, err := c.hardware(n)
+	n, err := c.Node(ctx, ident)
 	if err != nil {
 		return err
 	}
@@ -83,12 +81,42 @@ func (c *Conductor) exclusively(ctx context.Context, ident string, f func(contex
 		return err
 	}
 	defer c.tasks.free(n.UUID)
+	var hardware Hardware
+	n, err = c.edit(ctx, n.UUID, func(n *Node) (err error) {
+		if err := unlocked(n); err != nil {
+			return err
+		}
+		n.Reservation, n.Claim = c.config.Name, t.id
+		hardware, err = c.hardware(n)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer c.release(ctx, t, n.UUID)
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, f(ctx, hardware, n)
 	})
 	return err
+}
+
+// release ends the reservation of a node without work. Where it cannot be stored, the
+// next check finds it.
+func (c *Conductor) release(ctx context.Context, t *term, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+	defer cancel()
+	_, err := c.edit(ctx, id, func(n *Node) error {
+		if n.Claim != t.id {
+			return errNothingToDo
+		}
+		n.Reservation, n.Claim = "", ""
+		return nil
+	})
+	if err != nil && !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound) {
+		c.config.Log.Warn("a reservation could not be ended", "node", id, "error", err)
+	}
 }
 
 // VendorMethods returns the methods of its own that a node's hardware type has. The
@@ -127,14 +155,4 @@ func (c *Conductor) CallVendor(ctx context.Context, ident, method string, args m
 func hasMethod(vendor VendorPassthru, method string) bool {
 	_, ok := vendor.VendorMethods()[method]
 	return ok
-}
-
-// Member is a conductor.
-type Member struct {
-	Hostname  string
-	Group     string
-	Drivers   []string
-	Alive     bool
-	CreatedAt time.Time
-	UpdatedAt time.Time
 }

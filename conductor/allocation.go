@@ -16,6 +16,7 @@ import (
 // Source: ironic/common/states.py.
 const (
 	allocating       = "allocating"
+	backfilling      = "allocating to a node" // ours: not to be given to another node
 	allocationActive = "active"
 	allocationError  = "error"
 )
@@ -29,8 +30,7 @@ const (
 //
 // Source: ironic/conductor/allocations.py.
 func (c *Conductor) CreateAllocation(ctx context.Context, o *Object) (*Object, error) {
-	run, err := c.running()
-	if err != nil {
+	if _, err := c.currentTerm(); err != nil {
 		return nil, err
 	}
 	o = o.Clone()
@@ -39,13 +39,17 @@ func (c *Conductor) CreateAllocation(ctx context.Context, o *Object) (*Object, e
 	o.NodeUUID = ""
 	set(&o.Fields, "state", allocating)
 	set(&o.Fields, "last_error", nil)
-	if o, err = c.CreateObject(ctx, o); err != nil {
+	if wanted != "" {
+		o.Fields["state"] = backfilling
+	}
+	o, err := c.CreateObject(ctx, o)
+	if err != nil {
 		return nil, err
 	}
 	if wanted != "" {
 		return c.backfill(ctx, o, wanted)
 	}
-	run.group.Go(func() { c.allocate(run.work, o.UUID) })
+	c.considerObject(o)
 	return o, nil
 }
 
@@ -80,26 +84,64 @@ func (c *Conductor) backfill(ctx context.Context, o *Object, ident string) (*Obj
 	return c.finishAllocation(ctx, o, n.UUID, nil)
 }
 
-// allocate chooses a node for an allocation that has none yet.
-func (c *Conductor) allocate(ctx context.Context, id string) {
-	if !c.tasks.tryTake(id) {
-		return // somebody does, or resumeAllocations will
+// considerObject begins what an object asks for that nobody does: an allocation of this
+// conductor's that has no node yet. It is called for each object that is read or
+// written by anybody, and again at each check.
+func (c *Conductor) considerObject(o *Object) {
+	if o.Kind != KindAllocation || o.Fields["state"] != allocating {
+		return
 	}
-	defer c.tasks.free(id)
-	o, err := c.Object(ctx, KindAllocation, id)
-	if err == nil && o.Fields["state"] == allocating {
-		var node string
-		node, err = c.choose(ctx, o)
-		_, err = c.finishAllocation(ctx, o, node, err)
+	t, err := c.currentTerm()
+	if err != nil || !t.chooses(o) || !c.tasks.tryTake(o.UUID) {
+		return
 	}
-	if err != nil && !errors.Is(err, NotFound) {
-		c.config.Log.Warn("an allocation was left as it is", "allocation", id, "error", err)
-	}
+	c.run.group.Go(func() {
+		defer c.tasks.free(o.UUID)
+		if err := c.allocate(t.ctx, o.UUID); err != nil && !errors.Is(err, NotFound) {
+			c.config.Log.Warn("an allocation was left as it is", "allocation", o.UUID, "error", err)
+		}
+	})
 }
 
-// finishAllocation stores the outcome of an allocation.
+// allocate chooses a node for an allocation that has none.
+func (c *Conductor) allocate(ctx context.Context, id string) error {
+	o, err := c.Object(ctx, KindAllocation, id)
+	if err != nil || o.Fields["state"] != allocating {
+		return err
+	}
+	node, failure := c.choose(ctx, o)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	finished, err := c.finishAllocation(ctx, o, node, failure)
+	if node != "" && (errors.Is(err, NotFound) || err == nil && finished.NodeUUID != node) {
+		// It was deleted, or given another node, meanwhile.
+		return errors.Join(err, c.freeNode(ctx, node, id))
+	}
+	return err
+}
+
+// freeNode takes a node from an allocation.
+func (c *Conductor) freeNode(ctx context.Context, node, allocation string) error {
+	_, err := c.edit(ctx, node, func(n *Node) error {
+		if n.AllocationUUID == allocation {
+			n.AllocationUUID = ""
+		}
+		if n.InstanceUUID == allocation {
+			n.InstanceUUID = ""
+		}
+		return nil
+	})
+	return err
+}
+
+// finishAllocation stores the outcome of an allocation that has none yet, and returns
+// the allocation.
 func (c *Conductor) finishAllocation(ctx context.Context, o *Object, nodeUUID string, failure error) (*Object, error) {
 	return c.UpdateObject(ctx, KindAllocation, o.UUID, func(o *Object) error {
+		if state := o.Fields["state"]; state != allocating && state != backfilling {
+			return nil
+		}
 		o.NodeUUID = nodeUUID
 		o.Fields["state"], o.Fields["last_error"] = allocationActive, nil
 		if failure != nil {
@@ -245,18 +287,4 @@ func (c *Conductor) deallocate(ctx context.Context, o *Object) error {
 		return nil
 	})
 	return err
-}
-
-// resumeAllocations chooses nodes for the allocations that nobody has come to: those of
-// a process that has died, or which found no worker.
-func (c *Conductor) resumeAllocations(ctx context.Context) {
-	all, err := c.Objects(ctx, KindAllocation)
-	if err != nil {
-		return // the context's
-	}
-	for _, o := range all {
-		if o.Fields["state"] == allocating {
-			c.allocate(ctx, o.UUID)
-		}
-	}
 }

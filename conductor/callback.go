@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"fmt"
 	"strings"
 	"time"
 
@@ -114,31 +115,30 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 		return err
 	}
 	if h.AgentStatus == "error" {
-		return c.callBack(ctx, ident, "the agent reported an error: "+h.AgentStatusMessage)
+		return c.Resume(ctx, ident, fmt.Errorf("the agent reported an error: %s", h.AgentStatusMessage))
 	}
-	return c.Resume(ctx, ident)
+	return c.Resume(ctx, ident, nil)
 }
 
-// Resume goes on with the work of a node that waits for a call-back: with the step
-// after the one that waits. An inspection that waits is done by it. The error matches
-// [NotAllowed] for a node that does not wait, [NotFound], [Locked] or [NoWorker], or
-// is the store's.
-func (c *Conductor) Resume(ctx context.Context, ident string) error {
-	return c.callBack(ctx, ident, "")
-}
-
-// callBack reports to a node that waits that its step is done, or has failed.
-func (c *Conductor) callBack(ctx context.Context, ident, failure string) error {
+// Resume is the call-back that a node waits for: the step that waits is done, or has
+// failed. The work goes on with the next step; an inspection that waits is done by it.
+// The error matches [NotAllowed] for a node that does not wait, [NotFound], [Locked] or
+// [NoWorker], or is the store's.
+func (c *Conductor) Resume(ctx context.Context, ident string, failure error) error {
+	word := states.EventResume
+	if failure != nil {
+		word = states.EventFail
+	}
 	return c.patiently(ctx, func() error {
-		return c.startWork(ctx, ident, states.EventResume.String(), func(n *Node) error {
+		n, from, err := c.startWork(ctx, ident, word.String(), func(n *Node) error {
 			if !c.config.Table.Waiting().Has(n.ProvisionState) {
 				return refuse(NotAllowed, "Node %s does not wait for a call-back: it is in provision state %q.", n.UUID, n.ProvisionState)
 			}
 			if err := unlocked(n); err != nil {
 				return err
 			}
-			if failure != "" {
-				return c.fail(n, failure)
+			if failure != nil {
+				return c.fail(n, failure.Error())
 			}
 			event := states.EventResume
 			if _, ok := c.config.Table.Next(n.ProvisionState, event); !ok {
@@ -151,5 +151,9 @@ func (c *Conductor) callBack(ctx context.Context, ident, failure string) error {
 			n.move(moved, now())
 			return nil
 		})
+		if err == nil && failure != nil {
+			c.recordFailure(ctx, n, from)
+		}
+		return err
 	})
 }

@@ -17,15 +17,24 @@ func (c *Conductor) check(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
+		c.considerAll()
 		nodes, err := c.Nodes(ctx)
 		if err != nil {
 			return // the context's
 		}
 		for _, n := range nodes {
-			c.consider(n)
 			c.expire(ctx, n)
 		}
-		c.resumeAllocations(ctx)
+	}
+}
+
+// considerAll considers all nodes and objects that this process knows.
+func (c *Conductor) considerAll() {
+	for _, n := range c.nodes.all() {
+		c.consider(n)
+	}
+	for _, o := range c.objects(KindAllocation).all() {
+		c.considerObject(o)
 	}
 }
 
@@ -52,7 +61,8 @@ func (c *Conductor) expire(ctx context.Context, n *Node) {
 }
 
 func (c *Conductor) timedOut(n *Node) (text string, ok bool) {
-	if n.Reservation != "" || n.ProvisionUpdatedAt == nil || !c.owns(n) || n.Maintenance {
+	t, err := c.currentTerm()
+	if err != nil || n.Reservation != "" || n.ProvisionUpdatedAt == nil || !t.owns(n) || n.Maintenance {
 		return "", false
 	}
 	return n.machine().TimedOut(time.Since(*n.ProvisionUpdatedAt), *c.config.Timeouts)

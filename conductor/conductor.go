@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -16,17 +14,20 @@ import (
 // Conductor manages nodes. Make it with [New], let [Conductor.Run] work, and call the
 // other methods for clients. It is safe for concurrent use.
 type Conductor struct {
-	config  Config
-	store   Store
-	created time.Time
-	claim   string // of the nodes that this process works on; others of the same name have another
-	nodes   *index[Node]
-	syncer  *powersync.Syncer
-	tasks   *tasks
+	config Config
+	store  Store
+	claim  string // of the nodes that this process works on; others of the same name have another
+	nodes  *index[Node]
+	syncer *powersync.Syncer
+	tasks  *tasks
+
+	joined   chan struct{} // closed when the conductor is a member for the first time
+	joinOnce sync.Once
 
 	mu      sync.Mutex
 	indexes map[Kind]*index[Object]
-	run     *run // nil until Run
+	run     *run  // nil until Run
+	term    *term // nil while this conductor is no member
 }
 
 // run is what Run gives its goroutines.
@@ -36,10 +37,7 @@ type run struct {
 	group sync.WaitGroup  // all goroutines
 }
 
-var (
-	errWatchEnded = errors.New("the watch has ended")
-	errNotRunning = errors.New("the conductor does not run")
-)
+var errWatchEnded = errors.New("the watch has ended")
 
 // New returns a conductor, which does nothing until it runs. The error is a
 // [*ConfigError], or a [*powersync.ConfigError].
@@ -49,8 +47,9 @@ func New(config Config) (*Conductor, error) {
 		return nil, err
 	}
 	c := &Conductor{
-		config: config, store: config.Store, created: now(), claim: uuid.NewString(),
+		config: config, store: config.Store,
 		tasks: newTasks(config.Workers), indexes: map[Kind]*index[Object]{},
+		joined: make(chan struct{}),
 	}
 	c.nodes = newIndex(KindNode, decodeNode, func(n *Node) meta { return meta{n.UUID, n.CreatedAt, "", n.Revision} })
 	if c.syncer, err = c.newSyncer(); err != nil {
@@ -60,12 +59,14 @@ func New(config Config) (*Conductor, error) {
 }
 
 // Run does the work that the stored records ask for, until the context ends: work
-// that was requested, timeouts, the power sync. It begins with the work of a process
-// of the same name that has died, as Ironic does: that work has failed. It returns
-// the context's error when all its goroutines have ended. It may be called once.
+// that was requested, timeouts, the power sync. The work of a process that has died
+// has failed, as in Ironic. It returns the context's error when all its goroutines have
+// ended. It may be called once.
 func (c *Conductor) Run(ctx context.Context) error {
 	work, stopWork := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stopWork(nil)
+	member, leave := context.WithCancel(context.WithoutCancel(ctx)) // until no work is left
+	defer leave()
 	r := &run{ctx: ctx, work: work}
 	c.mu.Lock()
 	if c.run != nil {
@@ -74,11 +75,12 @@ func (c *Conductor) Run(ctx context.Context) error {
 	}
 	c.run = r
 	r.group.Go(func() { c.nodes.follow(ctx, c.store, c.config.Log, c.consider) })
+	c.indexed(KindAllocation)
 	for _, x := range c.indexes {
-		r.group.Go(func() { x.follow(ctx, c.store, c.config.Log, nil) })
+		r.group.Go(func() { x.follow(ctx, c.store, c.config.Log, c.considerObject) })
 	}
+	r.group.Go(func() { c.belong(member, r) })
 	r.group.Go(func() { c.check(ctx) })
-	r.group.Go(func() { c.resumeAllocations(ctx) })
 	if !c.config.SkipPowerSync {
 		r.group.Go(func() { _ = c.syncer.Run(ctx) }) // its error is the context's
 	}
@@ -86,18 +88,20 @@ func (c *Conductor) Run(ctx context.Context) error {
 
 	<-ctx.Done()
 	c.tasks.close(c.config.ShutdownTimeout, func() { stopWork(errShutdown) })
+	leave()
 	r.group.Wait()
 	return ctx.Err()
 }
 
-// running returns the run, or an error before Run and after its end.
-func (c *Conductor) running() (*run, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.run == nil || c.run.ctx.Err() != nil {
-		return nil, refuse(NoWorker, "no worker is free: %v", errNotRunning)
+// Ready waits until Run has read the nodes and is ready for requests, or until the
+// context ends, and returns its error.
+func (c *Conductor) Ready(ctx context.Context) error {
+	select {
+	case <-c.joined:
+		return c.nodes.wait(ctx)
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return c.run, nil
 }
 
 // Name returns the conductor's name.
@@ -126,20 +130,5 @@ func (c *Conductor) hardware(n *Node) (Hardware, error) {
 	return hardware, nil
 }
 
-// owns reports whether this conductor works on a node.
-func (c *Conductor) owns(n *Node) bool {
-	_, ok := c.config.Hardware[n.Driver]
-	return ok && n.ConductorGroup == c.config.Group
-}
-
 // now returns the time in the resolution that Ironic's records have.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
-
-// Members returns the conductors of the store, by name.
-func (c *Conductor) Members(context.Context) ([]Member, error) {
-	member := Member{
-		Hostname: c.config.Name, Group: c.config.Group, Drivers: c.config.hardwareNames(),
-		Alive: true, CreatedAt: c.created, UpdatedAt: now(),
-	}
-	return []Member{member}, nil
-}

@@ -20,6 +20,10 @@ type Config struct {
 	// Hardware are the hardware types, by the name that nodes have in their driver.
 	Hardware map[string]Hardware
 
+	// Membership tells which other conductors use the Store; nil: none do, and whatever
+	// is reserved by another process was left behind when that died.
+	Membership Membership
+
 	// Name is written into the reservations of nodes that this conductor works on. It
 	// must be the same after a restart and no other conductor's of the Store. Empty
 	// stands for the host's name (host).
@@ -113,6 +117,9 @@ func (c Config) withDefaults() (Config, error) {
 			return c, fmt.Errorf("conductor: no Name is configured, and the host has none: %w", err)
 		}
 		c.Name = host
+	}
+	if c.Membership == nil {
+		c.Membership = &alone{}
 	}
 	if c.Table == nil {
 		c.Table = states.Latest().Table()

@@ -129,9 +129,14 @@ func (x *index[T]) list(ctx context.Context) ([]*T, error) {
 	if err := x.wait(ctx); err != nil {
 		return nil, err
 	}
+	return x.all(), nil
+}
+
+// all returns the records that the index has so far.
+func (x *index[T]) all() []*T {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return slices.Clone(x.order), nil
+	return slices.Clone(x.order)
 }
 
 // listOf returns the records that belong to a node, once the index has all.

@@ -2,6 +2,7 @@ package conductor_test
 
 import (
 	"context"
+	"iter"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,22 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
 )
+
+// otherMember is the ID of another conductor that lives, called beta.
+const otherMember = "beta's"
+
+// withBeta is the membership of a conductor that is not alone.
+type withBeta struct{}
+
+func (withBeta) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
+	return func(yield func([]conductor.Member, error) bool) {
+		if yield([]conductor.Member{self, {ID: otherMember, Hostname: "beta"}}, nil) {
+			<-ctx.Done()
+		}
+	}
+}
+
+func (withBeta) Alive(_ context.Context, id string) (bool, error) { return id == otherMember, nil }
 
 // fleet is a running conductor on a store in memory.
 type fleet struct {
@@ -28,6 +45,7 @@ func start(t *testing.T, change func(*conductor.Config)) *fleet {
 	config := conductor.Config{
 		Store: &conductor.Memory{}, Name: "alpha",
 		Hardware:     map[string]conductor.Hardware{"fake-hardware": f.fake},
+		Membership:   withBeta{}, // without the hardware type: all nodes are alpha's
 		OnTransition: func(move conductor.Transition) { f.seen <- move },
 	}
 	if change != nil {
@@ -44,8 +62,7 @@ func start(t *testing.T, change func(*conductor.Config)) *fleet {
 		cancel()
 		require.ErrorIs(t, <-done, context.Canceled)
 	})
-	_, err = f.Nodes(ctx)
-	require.NoError(t, err)
+	require.NoError(t, f.Ready(ctx))
 	return f
 }
 

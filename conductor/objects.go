@@ -31,15 +31,22 @@ func (c *Conductor) Objects(ctx context.Context, kind Kind) ([]*Object, error) {
 func (c *Conductor) objects(kind Kind) *index[Object] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	x, made := c.indexed(kind)
+	if made && c.run != nil && c.run.ctx.Err() == nil {
+		c.run.group.Go(func() { x.follow(c.run.ctx, c.store, c.config.Log, c.considerObject) })
+	}
+	return x
+}
+
+// indexed returns the index of a kind, and whether it was made now. It is called with
+// the lock held.
+func (c *Conductor) indexed(kind Kind) (x *index[Object], made bool) {
 	x, ok := c.indexes[kind]
 	if !ok {
 		x = newIndex(kind, decodeObject, func(o *Object) meta { return meta{o.UUID, o.CreatedAt, o.NodeUUID, o.Revision} })
 		c.indexes[kind] = x
-		if c.run != nil && c.run.ctx.Err() == nil {
-			c.run.group.Go(func() { x.follow(c.run.ctx, c.store, c.config.Log, nil) })
-		}
 	}
-	return x
+	return x, !ok
 }
 
 // ObjectsOf returns the objects of a kind that belong to a node, oldest first.

@@ -11,9 +11,6 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// powerClaim is the claim of the nodes whose power this process changes.
-func (c *Conductor) powerClaim() string { return c.claim + "/power" }
-
 // newSyncer returns the power sync of the conductor's nodes.
 func (c *Conductor) newSyncer() (*powersync.Syncer, error) {
 	config := c.config.Power
@@ -29,7 +26,7 @@ func (c *Conductor) newSyncer() (*powersync.Syncer, error) {
 //
 // Source: change_node_power_state in ironic/conductor/manager.py.
 func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Power, timeout time.Duration) error {
-	run, err := c.running()
+	t, err := c.currentTerm()
 	if err != nil {
 		return err
 	}
@@ -50,9 +47,9 @@ func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Po
 			c.tasks.free(n.UUID)
 			return powerError(n, err)
 		}
-		run.group.Go(func() {
+		c.run.group.Go(func() {
 			defer c.tasks.free(n.UUID)
-			if err := finish(run.work); err != nil {
+			if err := finish(t.ctx); err != nil {
 				c.config.Log.Warn("power request failed", "node", n.UUID, "target", target, "error", err)
 			}
 		})
@@ -124,8 +121,12 @@ func (s powerStore) Records(ctx context.Context) iter.Seq2[powersync.Record, err
 			yield(powersync.Record{}, err)
 			return
 		}
+		t, err := s.c.currentTerm()
+		if err != nil {
+			return // others have the nodes
+		}
 		for _, n := range nodes {
-			if s.c.owns(n) && !yield(s.record(n), nil) {
+			if t.owns(n) && !yield(s.record(n), nil) {
 				return
 			}
 		}
@@ -144,6 +145,10 @@ func (s powerStore) Load(ctx context.Context, id string) (powersync.Record, erro
 }
 
 func (s powerStore) Update(ctx context.Context, r powersync.Record) error {
+	t, err := s.c.currentTerm()
+	if err != nil {
+		return err
+	}
 	old, err := s.c.Node(ctx, r.ID)
 	if errors.Is(err, NotFound) {
 		return powersync.ErrNotFound
@@ -161,7 +166,7 @@ func (s powerStore) Update(ctx context.Context, r powersync.Record) error {
 	if before := s.record(old).Reservation; before != r.Reservation {
 		n.Reservation, n.Claim = r.Reservation, ""
 		if r.Reservation != "" {
-			n.Claim, n.Conductor = s.c.powerClaim(), s.c.config.Name
+			n.Claim, n.Conductor = t.powerClaim(), s.c.config.Name
 		}
 	}
 	_, err = s.c.save(ctx, n)
@@ -183,7 +188,7 @@ func (s powerStore) record(n *Node) powersync.Record {
 		Reservation: n.Reservation, LastError: n.LastError, DisablePowerOff: n.DisablePowerOff,
 		Revision: n.Revision,
 	}
-	if n.Reservation == s.c.config.Name && n.Claim != s.c.powerClaim() {
+	if t, err := s.c.currentTerm(); n.Reservation == s.c.config.Name && (err != nil || n.Claim != t.powerClaim()) {
 		r.Reservation = fmt.Sprintf("%s, for other work", n.Reservation)
 	}
 	return r

@@ -70,18 +70,6 @@ func TestWorkThatNobodyHasBegunIsDone(t *testing.T) {
 	})
 }
 
-func TestTheReservationsOfOthersAreLeftAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, nil)
-		n, err := f.CreateNode(f.ctx, &conductor.Node{
-			Driver: "fake-hardware", ProvisionState: states.Deploying, Reservation: "beta", Claim: "alive",
-		})
-		require.NoError(t, err)
-		time.Sleep(time.Hour)
-		require.Equal(t, n, f.settle(n))
-	})
-}
-
 func TestRunWaitsForWorkAndThenGivesItUp(t *testing.T) {
 	for _, takes := range []time.Duration{30 * time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {

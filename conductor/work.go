@@ -75,20 +75,20 @@ func (t *Task) set(n *Node) {
 
 // startWork changes a node's record and, where that moves the node into a state with
 // work and the node is this conductor's, reserves it in the same write and begins the
-// work. Where it is another's, that one finds the work in the record.
-func (c *Conductor) startWork(ctx context.Context, ident string, word string, change func(*Node) error) error {
-	run, err := c.running()
+// work. Where it is another's, that one finds the work in the record. It returns the
+// node as it was stored, and the state before.
+func (c *Conductor) startWork(ctx context.Context, ident string, word string, change func(*Node) error) (n *Node, from states.State, err error) {
+	t, err := c.currentTerm()
 	if err != nil {
-		return err
+		return nil, from, err
 	}
 	taken := ""
-	var from states.State
-	n, err := c.edit(ctx, ident, func(n *Node) error {
+	n, err = c.edit(ctx, ident, func(n *Node) error {
 		from = n.ProvisionState
 		if err := change(n); err != nil {
 			return err
 		}
-		if works[n.ProvisionState] == nil || !c.owns(n) {
+		if works[n.ProvisionState] == nil || !t.owns(n) {
 			return nil
 		}
 		if taken == "" {
@@ -97,7 +97,7 @@ func (c *Conductor) startWork(ctx context.Context, ident string, word string, ch
 			}
 			taken = n.UUID
 		}
-		n.Reservation, n.Claim, n.Conductor = c.config.Name, c.claim, c.config.Name
+		n.Reservation, n.Claim, n.Conductor = c.config.Name, t.id, c.config.Name
 		return nil
 	})
 	if err == nil && n.ProvisionState != from {
@@ -105,19 +105,19 @@ func (c *Conductor) startWork(ctx context.Context, ident string, word string, ch
 	}
 	switch {
 	case taken == "":
-	case err == nil && n.Claim == c.claim:
-		run.begin(c, n)
+	case err == nil && n.Claim == t.id:
+		c.begin(t, n)
 	default:
 		c.tasks.free(taken)
 	}
-	return err
+	return n, from, err
 }
 
 // begin works on a node that was reserved and for which a worker was taken.
-func (r *run) begin(c *Conductor, n *Node) {
-	r.group.Go(func() {
+func (c *Conductor) begin(t *term, n *Node) {
+	c.run.group.Go(func() {
 		defer c.tasks.free(n.UUID)
-		c.work(r.work, n)
+		c.work(t.ctx, n)
 	})
 }
 
@@ -125,43 +125,45 @@ func (r *run) begin(c *Conductor, n *Node) {
 // what a process that has died was doing. It is called for each record that is read
 // or written by anybody, and again at each check.
 func (c *Conductor) consider(n *Node) {
-	if !c.owns(n) || c.tasks.has(n.UUID) {
+	t, err := c.currentTerm()
+	if err != nil || !t.owns(n) || !t.asksForWork(n) || !c.tasks.tryTake(n.UUID) {
 		return
 	}
-	run, err := c.running()
-	if err != nil {
-		return
-	}
-	switch {
-	case n.Reservation == "" && works[n.ProvisionState] != nil,
-		n.Reservation == c.config.Name && n.Claim == c.claim:
-		if c.tasks.tryTake(n.UUID) {
-			run.group.Go(func() { c.pickUp(run, n.UUID) })
+	c.run.group.Go(func() {
+		defer c.tasks.free(n.UUID)
+		if t.orphaned(n) {
+			c.endOrphaned(t.ctx, n.UUID)
+		} else {
+			c.pickUp(t, n.UUID)
 		}
-	case n.Reservation == c.config.Name && n.Claim != c.claim && n.Claim != c.powerClaim():
-		run.group.Go(func() { c.endOrphaned(run.ctx, n.UUID) })
-	}
+	})
+}
+
+// asksForWork reports whether a node that this conductor owns has work that nobody
+// does, unless a task of this process does it.
+func (t *term) asksForWork(n *Node) bool {
+	return n.Reservation == "" && works[n.ProvisionState] != nil || n.Claim == t.id || t.orphaned(n)
 }
 
 // pickUp reserves a node whose work nobody does, and does it.
-func (c *Conductor) pickUp(run *run, id string) {
-	defer c.tasks.free(id)
-	n, err := c.edit(run.ctx, id, func(n *Node) error {
-		mine := n.Reservation == c.config.Name && n.Claim == c.claim
-		if works[n.ProvisionState] == nil || n.Reservation != "" && !mine {
-			if mine {
-				n.Reservation, n.Claim = "", "" // of work that is over
-				return nil
-			}
+func (c *Conductor) pickUp(t *term, id string) {
+	n, err := c.edit(t.ctx, id, func(n *Node) error {
+		switch {
+		case n.Reservation != "" && n.Claim != t.id:
+			return errNothingToDo
+		case works[n.ProvisionState] != nil:
+			n.Reservation, n.Claim, n.Conductor = c.config.Name, t.id, c.config.Name
+		case n.Claim == t.id:
+			n.Reservation, n.Claim = "", "" // of work that is over
+		default:
 			return errNothingToDo
 		}
-		n.Reservation, n.Claim, n.Conductor = c.config.Name, c.claim, c.config.Name
 		return nil
 	})
 	switch {
-	case err == nil && n.Claim == c.claim:
-		c.work(run.work, n)
-	case err != nil && !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound):
+	case err == nil && n.Claim == t.id:
+		c.work(t.ctx, n)
+	case err != nil && !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound) && t.ctx.Err() == nil:
 		c.config.Log.Warn("work could not be begun", "node", id, "error", err)
 	}
 }
@@ -176,8 +178,11 @@ var errNothingToDo = errors.New("there is nothing to do")
 func (c *Conductor) endOrphaned(ctx context.Context, id string) {
 	var from states.State
 	n, err := c.edit(ctx, id, func(n *Node) error {
-		if n.Reservation != c.config.Name || n.Claim == c.claim || n.Claim == c.powerClaim() {
+		if n.Reservation == "" {
 			return errNothingToDo
+		}
+		if alive, err := c.config.Membership.Alive(ctx, claimant(n)); err != nil || alive {
+			return errors.Join(err, errNothingToDo)
 		}
 		from = n.ProvisionState
 		n.Reservation, n.Claim = "", ""
@@ -252,10 +257,10 @@ const (
 // report stores the end of a piece of work. It tries again until the store takes it,
 // the node is lost, or the conductor has stopped.
 func (c *Conductor) report(ctx context.Context, t *Task, e ending) error {
-	if errors.Is(e.err, errLost) {
-		return e.err
-	}
 	for {
+		if errors.Is(e.err, errLost) || errors.Is(context.Cause(ctx), errLost) {
+			return errLost
+		}
 		from := t.Node().ProvisionState
 		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 		err := t.Update(attempt, func(n *Node) error { return c.end(n, e) })

@@ -116,11 +116,11 @@ func TestWorkThatWaitsGoesOnWhenItIsCalledBack(t *testing.T) {
 				require.Equal(t, test.wait, got.ProvisionState, got.LastError)
 				require.Empty(t, got.Reservation, "a node that waits is not reserved")
 
-				require.NoError(t, f.Resume(f.ctx, n.UUID))
+				require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
 				got = f.settle(n)
 				require.Equal(t, test.to, got.ProvisionState, got.LastError)
 				require.Equal(t, states.NoState, got.TargetProvisionState)
-				require.ErrorIs(t, f.Resume(f.ctx, n.UUID), conductor.NotAllowed)
+				require.ErrorIs(t, f.Resume(f.ctx, n.UUID, nil), conductor.NotAllowed)
 			})
 			synctest.Test(t, func(t *testing.T) { // nobody calls
 				f := start(t, nil)
@@ -180,7 +180,7 @@ func TestAbort(t *testing.T) {
 		synctest.Wait()
 		f.request(n, "abort")
 		require.Equal(t, states.CleanWait, f.settle(n).ProvisionState)
-		require.NoError(t, f.Resume(f.ctx, n.UUID))
+		require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
 		got := f.settle(n)
 		require.Equal(t, states.CleanFail, got.ProvisionState)
 		require.Contains(t, got.LastError, "aborted by request after step raid.delete_configuration")
@@ -235,7 +235,7 @@ func TestAHeldCleaningGoesOnWhenItIsLetGo(t *testing.T) {
 		require.Equal(t, "hold", held.CleanStep["step"])
 		f.request(n, "unhold")
 		require.Equal(t, states.CleanWait, f.settle(n).ProvisionState, "until the agent calls")
-		require.NoError(t, f.Resume(f.ctx, n.UUID))
+		require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
 		time.Sleep(20 * time.Second)
 		require.Equal(t, "wait", f.settle(n).CleanStep["step"])
 		time.Sleep(20 * time.Second)
@@ -260,8 +260,8 @@ func TestRefusedRequestsChangeNothing(t *testing.T) {
 		{"provide a retired node", conductor.Node{ProvisionState: states.Manageable, Retired: true}, "provide", conductor.IsRetired, 400},
 		{"rebuild a protected node", conductor.Node{ProvisionState: states.Active, Protected: true}, "rebuild", conductor.IsProtected, 403},
 		{"delete a protected node", conductor.Node{ProvisionState: states.Active, Protected: true}, "deleted", conductor.IsProtected, 403},
-		{"reserved", conductor.Node{ProvisionState: states.Manageable, Reservation: "beta"}, "provide", conductor.Locked, 409},
-		{"reserved and wrong", conductor.Node{ProvisionState: states.Manageable, Reservation: "beta"}, "unrescue", conductor.Locked, 409},
+		{"reserved", conductor.Node{ProvisionState: states.Manageable, Reservation: "beta", Claim: otherMember}, "provide", conductor.Locked, 409},
+		{"reserved and wrong", conductor.Node{ProvisionState: states.Manageable, Reservation: "beta", Claim: otherMember}, "unrescue", conductor.Locked, 409},
 	}
 	for _, test := range tests {
 		synctest.Test(t, func(t *testing.T) {

@@ -94,12 +94,20 @@ func (c *Conductor) doSteps(ctx context.Context, t *Task) ending {
 	case err == nil:
 		return ending{event: states.EventDone}
 	case errors.Is(err, ErrWait):
-		return ending{event: states.EventWait}
+		return c.pause(keys.work, states.EventWait, err)
 	case errors.Is(err, errHeld):
-		return ending{event: states.EventHold}
+		return c.pause(keys.work, states.EventHold, err)
 	case errors.Is(err, errAborted):
 		return ending{event: states.EventFail, err: fmt.Errorf("%w after step %s", err, stepName(*keys.field(t.Node())))}
 	default:
 		return failed(err)
 	}
+}
+
+// pause is the ending of work that is to go on later, where the state has that.
+func (c *Conductor) pause(work states.State, event states.Event, err error) ending {
+	if _, ok := c.config.Table.Next(work, event); !ok {
+		return failed(fmt.Errorf("work in state %q cannot be interrupted: %w", work, err))
+	}
+	return ending{event: event}
 }

@@ -163,7 +163,7 @@ func (s *Syncer) change(ctx context.Context, q request) error {
 	restart := q.power == states.PowerRebooting || q.power == states.PowerSoftRebooting
 	now, err := s.readPower(ctx, q.id)
 	switch {
-	case err != nil && !restart:
+	case err != nil && !restart && !errors.Is(err, errNoPower): // Ironic is optimistic about hardware that answers without one
 		return err
 	case now == target && !restart:
 		return nil

@@ -214,3 +214,11 @@ func TestRoundsAndRequestsDoNotMeet(t *testing.T) {
 		require.Zero(t, h.Stats().Held)
 	})
 }
+
+func TestHardwareThatAnswersWithoutAPowerStateIsSetAllTheSame(t *testing.T) {
+	for _, read := range []states.Power{states.NoPower, states.PowerError} {
+		h := newHall(t, newHardware(read), nodes(powersync.Record{ProvisionState: states.Active}))
+		require.NoError(t, h.Set(context.Background(), "a", isOn))
+		require.Equal(t, isOn, h.record(t, "a").Power)
+	}
+}

@@ -129,8 +129,7 @@ func start(t *testing.T, config hardware.Config) *site {
 		require.NoError(t, s.redfish.Close(context.Background()))
 		require.NoError(t, s.ipmi.Close(context.Background()))
 	})
-	_, err = s.Nodes(ctx)
-	require.NoError(t, err)
+	require.NoError(t, s.Ready(ctx))
 	return s
 }
 

@@ -130,6 +130,10 @@ func (i *Ironic) Close() error {
 	return errors.Join(err, os.RemoveAll(i.dir))
 }
 
+// Endpoint is the address of the API, without a path or a slash at the end. A
+// restart changes it.
+func (i *Ironic) Endpoint() string { return i.Client.endpoint }
+
 func (i *Ironic) path(name string) string { return filepath.Join(i.dir, name) }
 
 // command is a program that keeps to the folder.

@@ -16,7 +16,7 @@ import (
 
 func TestSeveralRunAtOnceAndLeaveNothingBehind(t *testing.T) {
 	first, second := start(t, Options{}), start(t, Options{})
-	require.NotEqual(t, first.Client.base, second.Client.base)
+	require.NotEqual(t, first.Client.endpoint, second.Client.endpoint)
 	for _, i := range []*Ironic{first, second} {
 		uuid, err := i.newNode(t.Context(), Done)
 		require.NoError(t, err)

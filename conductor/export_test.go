@@ -1,0 +1,4 @@
+package conductor
+
+// DecodeNode is for tests that look into a store.
+var DecodeNode = decodeNode
