@@ -57,6 +57,12 @@ type Config struct {
 	// CipherSuite is IPMI's, such as "17". Empty tries 3, then 17 if the BMC
 	// lacks 3.
 	CipherSuite string
+	// LegacyBoot says that the machine boots by a BIOS and not by UEFI, which IPMI
+	// wants to know with a boot device. Redfish keeps the machine's boot mode.
+	LegacyBoot bool
+	// KeepBootTimeout leaves out the request that an IPMI BMC keep a boot device for
+	// longer than 60 s (IPMI 2.0, section 28.13, parameter 3), which some refuse.
+	KeepBootTimeout bool
 
 	// Limits bound how much a Redfish BMC may send. Each run of ipmitool may write
 	// 64 KiB.

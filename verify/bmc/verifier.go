@@ -43,7 +43,7 @@ func (v *Verifier) Verify(ctx context.Context) (states.Power, error) {
 	defer cancel()
 
 	var power states.Power
-	err := v.config.overProtocols(func(c connection) (err error) {
+	err := v.config.overProtocols(func(c control) (err error) {
 		power, err = ask(ctx, c, v.config)
 		return err
 	})
