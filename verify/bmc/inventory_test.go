@@ -35,7 +35,7 @@ func TestTheInventoryIsWhatTheBMCTells(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			server := startRedfish(t)
-			server.SetFault(bmctest.Fault{On: systemPath, Do: test.do})
+			server.AddFault(bmctest.Fault{On: systemPath, Do: test.do})
 			d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
 			got, err := d.Inventory(t.Context(), "node")
 			require.Equal(t, test.want, got)
