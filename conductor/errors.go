@@ -1,0 +1,126 @@
+package conductor
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// Reason is why a [Conductor] refuses a request. It is an error, so that a caller can
+// ask errors.Is(err, conductor.Locked).
+//
+// Source: ironic/common/exception.py.
+type Reason uint8
+
+const (
+	// Invalid: the request or a value in it makes no sense.
+	Invalid Reason = iota
+	// NotFound: there is no such node or object.
+	NotFound
+	// Exists: another node or object has the UUID, the name or another key.
+	Exists
+	// Locked: somebody works on the node. Try again later.
+	Locked
+	// WrongState: the node's provision state does not allow a change to its record,
+	// or its deletion.
+	WrongState
+	// NotAllowed: the table has no such request in the node's provision state.
+	NotAllowed
+	// InMaintenance: the node is in maintenance.
+	InMaintenance
+	// Associated: the node has an instance, or the instance a node.
+	Associated
+	// IsProtected: the node is protected against rebuild, deletion and tear-down.
+	IsProtected
+	// IsRetired: the node is retired and must not become available.
+	IsRetired
+	// Unsupported: the node's hardware type cannot do it.
+	Unsupported
+	// Unsuitable: validation found that the work that was asked for cannot succeed.
+	Unsuitable
+	// NoWorker: all workers are busy. Try again later.
+	NoWorker
+	// LimitReached: too many nodes are deployed or cleaned at once. Try again later.
+	LimitReached
+	// PowerOffDisabled: the node forbids power off.
+	PowerOffDisabled
+)
+
+var reasons = [...]struct {
+	text   string
+	status int
+}{
+	Invalid:          {"invalid request", http.StatusBadRequest},
+	NotFound:         {"not found", http.StatusNotFound},
+	Exists:           {"already exists", http.StatusConflict},
+	Locked:           {"node is locked", http.StatusConflict},
+	WrongState:       {"not allowed in the node's state", http.StatusConflict},
+	NotAllowed:       {"requested action not allowed in the node's state", http.StatusBadRequest},
+	InMaintenance:    {"node is in maintenance", http.StatusBadRequest},
+	Associated:       {"node or instance is associated", http.StatusConflict},
+	IsProtected:      {"node is protected", http.StatusForbidden},
+	IsRetired:        {"node is retired", http.StatusBadRequest},
+	Unsupported:      {"not supported by the hardware type", http.StatusBadRequest},
+	Unsuitable:       {"validation failed", http.StatusBadRequest},
+	NoWorker:         {"no free worker", http.StatusServiceUnavailable},
+	LimitReached:     {"too many nodes at once", http.StatusServiceUnavailable},
+	PowerOffDisabled: {"power off is disabled", http.StatusConflict},
+}
+
+// Error returns the reason in words.
+func (r Reason) Error() string {
+	if int(r) < len(reasons) {
+		return reasons[r].text
+	}
+	return fmt.Sprintf("Reason(%d)", uint8(r))
+}
+
+// HTTPStatus returns the status of Ironic's answer.
+func (r Reason) HTTPStatus() int {
+	if int(r) < len(reasons) {
+		return reasons[r].status
+	}
+	return http.StatusInternalServerError
+}
+
+// Error is a request that was refused, and changed nothing. It matches its Reason.
+type Error struct {
+	Reason Reason
+	Text   string // for the client; it holds no secret
+	Err    error  // the cause, where there is one
+}
+
+func refuse(reason Reason, format string, args ...any) *Error {
+	e := &Error{Reason: reason, Text: fmt.Sprintf(format, args...)}
+	for _, arg := range args {
+		if err, ok := arg.(error); ok {
+			e.Err = err
+		}
+	}
+	return e
+}
+
+// Error returns the text.
+func (e *Error) Error() string { return e.Text }
+
+// Unwrap returns the reason and the cause.
+func (e *Error) Unwrap() []error {
+	if e.Err == nil {
+		return []error{e.Reason}
+	}
+	return []error{e.Reason, e.Err}
+}
+
+// HTTPStatus returns the status of Ironic's answer.
+func (e *Error) HTTPStatus() int { return e.Reason.HTTPStatus() }
+
+// HTTPStatus returns the status that Ironic answers with where a method of a
+// [Conductor] returns err: that of the error in its chain which has one, 500 for
+// any other.
+func HTTPStatus(err error) int {
+	var status interface{ HTTPStatus() int }
+	if errors.As(err, &status) {
+		return status.HTTPStatus()
+	}
+	return http.StatusInternalServerError
+}

@@ -1,0 +1,125 @@
+// Package latest has a queue of changes that keeps only the latest one of each key, so
+// that a slow reader neither blocks those who write nor makes the queue grow beyond
+// what there is to know.
+package latest
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"sync"
+)
+
+// Queue holds the changes that its one reader has not taken yet, the latest of each
+// key. Writers may be many; none of them ever waits for the reader.
+type Queue[V any] struct {
+	compare func(a, b V) int
+	ready   chan struct{} // holds a token while there is something to take
+
+	mu      sync.Mutex
+	pending map[string]entry[V]
+	marks   []V
+	err     error
+}
+
+type entry[V any] struct {
+	value V
+	// unseen says that the reader knows nothing of the key.
+	unseen bool
+}
+
+// New returns an empty queue, whose reader gets what is pending in the order of compare.
+func New[V any](compare func(a, b V) int) *Queue[V] {
+	return &Queue[V]{compare: compare, ready: make(chan struct{}, 1), pending: make(map[string]entry[V])}
+}
+
+// Add queues the first value of a key.
+func (q *Queue[V]) Add(key string, value V) { q.set(key, value, true) }
+
+// Set queues another value of a key that was added before.
+func (q *Queue[V]) Set(key string, value V) { q.set(key, value, false) }
+
+func (q *Queue[V]) set(key string, value V, added bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if before, ok := q.pending[key]; ok {
+		added = before.unseen
+	}
+	q.pending[key] = entry[V]{value, added}
+	q.wake()
+}
+
+// Remove queues the value that says that a key is gone. The reader never hears of a
+// key that was added and removed before it looked.
+func (q *Queue[V]) Remove(key string, value V) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.pending[key].unseen {
+		delete(q.pending, key)
+		return
+	}
+	q.pending[key] = entry[V]{value: value}
+	q.wake()
+}
+
+// Mark queues a value that the reader gets after all that is pending now.
+func (q *Queue[V]) Mark(value V) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.marks = append(q.marks, value)
+	q.wake()
+}
+
+// Fail ends the reader's range with an error, after all that is pending.
+func (q *Queue[V]) Fail(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.err = err
+	q.wake()
+}
+
+// wake is called with the lock held.
+func (q *Queue[V]) wake() {
+	select {
+	case q.ready <- struct{}{}:
+	default:
+	}
+}
+
+// All ranges over what is in the queue, and what comes into it, until the context
+// ends, which is no error, or [Queue.Fail] was called.
+func (q *Queue[V]) All(ctx context.Context) iter.Seq2[V, error] {
+	return func(yield func(V, error) bool) {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-q.ready:
+			}
+			values, err := q.take()
+			for _, v := range values {
+				if ctx.Err() != nil || !yield(v, nil) {
+					return
+				}
+			}
+			if err != nil {
+				var none V
+				yield(none, err)
+				return
+			}
+		}
+	}
+}
+
+func (q *Queue[V]) take() ([]V, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	values := make([]V, 0, len(q.pending)+len(q.marks))
+	for _, e := range q.pending {
+		values = append(values, e.value)
+	}
+	slices.SortFunc(values, q.compare)
+	values = append(values, q.marks...)
+	q.pending, q.marks = make(map[string]entry[V]), nil
+	return values, q.err
+}

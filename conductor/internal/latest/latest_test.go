@@ -1,0 +1,117 @@
+package latest_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/ironstate/ironstate/conductor/internal/latest"
+)
+
+// read returns what the reader gets now: n values, and the error after them.
+func read(q *latest.Queue[int], n int) (values []int, err error) {
+	for v, err := range q.All(context.Background()) {
+		if err != nil {
+			return values, err
+		}
+		if values = append(values, v); len(values) == n {
+			break
+		}
+	}
+	return values, nil
+}
+
+func TestTheReaderGetsTheLatestOfEachKey(t *testing.T) {
+	q := latest.New(cmp.Compare[int])
+	q.Add("a", 1)
+	q.Add("b", 2)
+	q.Mark(0)
+	q.Set("a", 3)
+	q.Add("c", 4)
+	q.Remove("c", 5)
+	got, err := read(q, 3)
+	require.NoError(t, err)
+	require.Equal(t, []int{2, 3, 0}, got)
+}
+
+func TestTheReaderGetsAnErrorLast(t *testing.T) {
+	failure := errors.New("failed")
+	q := latest.New(cmp.Compare[int])
+	q.Fail(failure)
+	q.Add("a", 1)
+	got, err := read(q, -1)
+	require.ErrorIs(t, err, failure)
+	require.Equal(t, []int{1}, got)
+}
+
+func TestARangeEndsWithItsContext(t *testing.T) {
+	q := latest.New(cmp.Compare[int])
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	q.Add("a", 1)
+	q.Add("b", 2)
+	seen := 0
+	for _, err := range q.All(ctx) {
+		require.NoError(t, err)
+		seen++
+		cancel()
+	}
+	require.Equal(t, 1, seen)
+}
+
+// A value of the test below: what number says that a key is gone is negative.
+type value struct {
+	key    string
+	number int
+}
+
+func TestAReaderThatTakesNowAndThenKnowsTheStateInTheEnd(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q := latest.New(func(a, b value) int { return cmp.Compare(max(a.number, -a.number), max(b.number, -b.number)) })
+		state, known, number := map[string]int{}, map[string]int{}, 0
+		take := func(t *rapid.T) {
+			q.Mark(value{})
+			for v := range q.All(context.Background()) {
+				switch {
+				case v.key == "":
+					return
+				case v.number < 0:
+					require.Contains(t, known, v.key, "the reader hears of the end of a key that it knows")
+					delete(known, v.key)
+				default:
+					known[v.key] = v.number
+				}
+			}
+		}
+		key := rapid.SampledFrom([]string{"a", "b", "c"})
+		t.Repeat(map[string]func(*rapid.T){
+			"take": take,
+			"put": func(t *rapid.T) {
+				k := key.Draw(t, "key")
+				number++
+				if _, ok := state[k]; ok {
+					q.Set(k, value{k, number})
+				} else {
+					q.Add(k, value{k, number})
+				}
+				state[k] = number
+			},
+			"remove": func(t *rapid.T) {
+				k := key.Draw(t, "key")
+				if _, ok := state[k]; !ok {
+					return
+				}
+				number++
+				q.Remove(k, value{k, -number})
+				delete(state, k)
+			},
+		})
+		take(t)
+		require.True(t, maps.Equal(state, known), "%v is not %v", known, state)
+	})
+}

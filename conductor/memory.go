@@ -1,0 +1,231 @@
+package conductor
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/ironstate/ironstate/conductor/internal/latest"
+)
+
+// Memory is a [Store] in memory, for tests and for fleets that need not outlive the
+// process. The zero value is empty and ready for use. It is safe for concurrent use
+// and must not be copied. A context that has ended keeps a method from doing
+// anything. A watcher that is slow keeps nobody waiting: it gets the last of several
+// changes to a record.
+type Memory struct {
+	mu       sync.Mutex
+	revision int64
+	kinds    map[Kind]*memoryKind
+}
+
+type memoryKind struct {
+	records  map[string]Record
+	owners   map[string]string // the ID of the record that has a key
+	ids      []string          // sorted; nil where they are to be sorted anew
+	watchers map[*latest.Queue[Change]]bool
+}
+
+// kind is called with the lock held.
+func (m *Memory) kind(kind Kind) *memoryKind {
+	k := m.kinds[kind]
+	if k != nil {
+		return k
+	}
+	if m.kinds == nil {
+		m.kinds = make(map[Kind]*memoryKind)
+	}
+	k = &memoryKind{
+		records:  make(map[string]Record),
+		owners:   make(map[string]string),
+		watchers: make(map[*latest.Queue[Change]]bool),
+	}
+	m.kinds[kind] = k
+	return k
+}
+
+// find returns the record with an ID or a key.
+func (k *memoryKind) find(key string) (Record, bool) {
+	if r, ok := k.records[key]; ok {
+		return r, true
+	}
+	id, ok := k.owners[key]
+	return k.records[id], ok
+}
+
+// unique returns a [DuplicateError] if another record has r's ID or one of its keys.
+func (k *memoryKind) unique(r Record) error {
+	for _, key := range append([]string{r.ID}, r.Keys...) {
+		if other, ok := k.find(key); ok && other.ID != r.ID {
+			return &DuplicateError{Kind: r.Kind, Key: key}
+		}
+	}
+	return nil
+}
+
+// put stores a record in the place of the one with its ID, if there is one.
+func (k *memoryKind) put(r Record) {
+	old, replaces := k.records[r.ID]
+	for _, key := range old.Keys {
+		delete(k.owners, key)
+	}
+	for _, key := range r.Keys {
+		k.owners[key] = r.ID
+	}
+	k.records[r.ID] = r
+	if !replaces {
+		k.ids = nil
+	}
+	for w := range k.watchers {
+		if replaces {
+			w.Set(r.ID, Change{Record: r})
+		} else {
+			w.Add(r.ID, Change{Record: r})
+		}
+	}
+}
+
+// Get implements [Store].
+func (m *Memory) Get(ctx context.Context, kind Kind, key string) (Record, error) {
+	if err := ctx.Err(); err != nil {
+		return Record{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.kind(kind).find(key)
+	if !ok {
+		return Record{}, ErrNotFound
+	}
+	return r, nil
+}
+
+// List implements [Store].
+func (m *Memory) List(ctx context.Context, kind Kind, after string, limit int) ([]Record, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := m.kind(kind)
+	if k.ids == nil {
+		k.ids = slices.Sorted(maps.Keys(k.records))
+	}
+	first, found := slices.BinarySearch(k.ids, after)
+	if found {
+		first++
+	}
+	rest := k.ids[first:]
+	page := make([]Record, min(max(limit, 0), len(rest)))
+	for i := range page {
+		page[i] = k.records[rest[i]]
+	}
+	return page, nil
+}
+
+// Create implements [Store].
+func (m *Memory) Create(ctx context.Context, r Record) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := m.kind(r.Kind)
+	if _, ok := k.records[r.ID]; ok {
+		return 0, &DuplicateError{Kind: r.Kind, Key: r.ID}
+	}
+	if err := k.unique(r); err != nil {
+		return 0, err
+	}
+	m.revision++
+	r.Revision = m.revision
+	k.put(r)
+	return r.Revision, nil
+}
+
+// Update implements [Store].
+func (m *Memory) Update(ctx context.Context, r Record) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := m.kind(r.Kind)
+	if err := k.current(r.ID, r.Revision); err != nil {
+		return 0, err
+	}
+	if err := k.unique(r); err != nil {
+		return 0, err
+	}
+	m.revision++
+	r.Revision = m.revision
+	k.put(r)
+	return r.Revision, nil
+}
+
+// current returns an error unless the record has the revision.
+func (k *memoryKind) current(id string, revision int64) error {
+	r, ok := k.records[id]
+	switch {
+	case !ok:
+		return ErrNotFound
+	case r.Revision != revision:
+		return ErrConflict
+	}
+	return nil
+}
+
+// Delete implements [Store].
+func (m *Memory) Delete(ctx context.Context, kind Kind, id string, revision int64) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := m.kind(kind)
+	if err := k.current(id, revision); err != nil {
+		return 0, err
+	}
+	m.revision++
+	for _, key := range k.records[id].Keys {
+		delete(k.owners, key)
+	}
+	delete(k.records, id)
+	k.ids = nil
+	gone := Change{Record: Record{Kind: kind, ID: id, Revision: m.revision}, Deleted: true}
+	for w := range k.watchers {
+		w.Remove(id, gone)
+	}
+	return m.revision, nil
+}
+
+// Watch implements [Store].
+func (m *Memory) Watch(ctx context.Context, kind Kind) iter.Seq2[Change, error] {
+	return func(yield func(Change, error) bool) {
+		changes := latest.New(func(a, b Change) int {
+			return cmp.Compare(a.Record.Revision, b.Record.Revision)
+		})
+		m.subscribe(kind, changes)
+		defer m.unsubscribe(kind, changes)
+		changes.All(ctx)(yield)
+	}
+}
+
+func (m *Memory) subscribe(kind Kind, changes *latest.Queue[Change]) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := m.kind(kind)
+	for id, r := range k.records {
+		changes.Add(id, Change{Record: r})
+	}
+	changes.Mark(Change{Synced: true})
+	k.watchers[changes] = true
+}
+
+func (m *Memory) unsubscribe(kind Kind, changes *latest.Queue[Change]) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.kind(kind).watchers, changes)
+}

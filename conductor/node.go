@@ -1,0 +1,201 @@
+package conductor
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+// KindNode is the kind of the records that hold a [Node].
+const KindNode Kind = "nodes"
+
+// Node is Ironic's record of a node, with Ironic's names in JSON. Those that a
+// [Conductor] returns are shared: read them, and change a [Node.Clone].
+//
+// Source: ironic/objects/node.py.
+type Node struct {
+	UUID      string     `json:"uuid"`
+	Name      string     `json:"name,omitzero"`
+	CreatedAt time.Time  `json:"created_at,omitzero"`
+	UpdatedAt *time.Time `json:"updated_at,omitzero"`
+
+	// Driver is the name of the node's hardware type, see [Config.Hardware].
+	Driver       string `json:"driver"`
+	ChassisUUID  string `json:"chassis_uuid,omitzero"`
+	InstanceUUID string `json:"instance_uuid,omitzero"`
+	// AllocationUUID is the allocation that has the node.
+	AllocationUUID string `json:"allocation_uuid,omitzero"`
+	ConductorGroup string `json:"conductor_group,omitzero"`
+
+	ProvisionState       states.State `json:"provision_state"`
+	TargetProvisionState states.State `json:"target_provision_state"`
+	LastError            string       `json:"last_error,omitzero"`
+	ProvisionUpdatedAt   *time.Time   `json:"provision_updated_at,omitzero"`
+	InspectionStartedAt  *time.Time   `json:"inspection_started_at,omitzero"`
+	InspectionFinishedAt *time.Time   `json:"inspection_finished_at,omitzero"`
+
+	Power       states.Power `json:"power_state"`
+	TargetPower states.Power `json:"target_power_state"`
+
+	Maintenance       bool   `json:"maintenance"`
+	MaintenanceReason string `json:"maintenance_reason,omitzero"`
+	Fault             string `json:"fault,omitzero"`
+
+	// Reservation is the name of the conductor that works on the node; empty where
+	// none does.
+	Reservation string `json:"reservation,omitzero"`
+	// Claim tells the process and the purpose of a reservation. It is not in
+	// Ironic's record.
+	Claim string `json:"claim,omitzero"`
+	// Conductor is the name of the conductor that worked on the node last.
+	Conductor string `json:"conductor,omitzero"`
+
+	DriverInfo         map[string]any `json:"driver_info,omitzero"`
+	DriverInternalInfo map[string]any `json:"driver_internal_info,omitzero"`
+	Properties         map[string]any `json:"properties,omitzero"`
+	InstanceInfo       map[string]any `json:"instance_info,omitzero"`
+	Extra              map[string]any `json:"extra,omitzero"`
+	NetworkData        map[string]any `json:"network_data,omitzero"`
+	RAIDConfig         map[string]any `json:"raid_config,omitzero"`
+	TargetRAIDConfig   map[string]any `json:"target_raid_config,omitzero"`
+	Traits             []string       `json:"traits,omitzero"`
+
+	// CleanStep, DeployStep and ServiceStep are the step at work, nil where none is.
+	CleanStep   map[string]any `json:"clean_step,omitzero"`
+	DeployStep  map[string]any `json:"deploy_step,omitzero"`
+	ServiceStep map[string]any `json:"service_step,omitzero"`
+	// WorkStep is the step at work of an inspection, a rescue and all else. It is not
+	// in Ironic's record.
+	WorkStep map[string]any `json:"work_step,omitzero"`
+	// WorkInfo has the steps of that work. It is not in Ironic's record.
+	WorkInfo map[string]any `json:"work_info,omitzero"`
+
+	// Interfaces are the names of the hardware interfaces that were chosen, by kind:
+	// "power": "fake". The others are the hardware type's defaults.
+	Interfaces map[string]string `json:"interfaces,omitzero"`
+
+	Owner           string `json:"owner,omitzero"`
+	Lessee          string `json:"lessee,omitzero"`
+	ResourceClass   string `json:"resource_class,omitzero"`
+	Description     string `json:"description,omitzero"`
+	Shard           string `json:"shard,omitzero"`
+	ParentNode      string `json:"parent_node,omitzero"`
+	BootMode        string `json:"boot_mode,omitzero"`
+	SecureBoot      *bool  `json:"secure_boot,omitzero"`
+	AutomatedClean  *bool  `json:"automated_clean,omitzero"` // nil: as configured
+	ConsoleEnabled  bool   `json:"console_enabled"`
+	Protected       bool   `json:"protected"`
+	ProtectedReason string `json:"protected_reason,omitzero"`
+	Retired         bool   `json:"retired"`
+	RetiredReason   string `json:"retired_reason,omitzero"`
+	DisablePowerOff bool   `json:"disable_power_off"`
+	InstanceName    string `json:"instance_name,omitzero"`
+
+	// Revision is the store's; 0 is a node that was not stored.
+	Revision int64 `json:"-"`
+}
+
+// Clone returns a copy whose maps and slices may be changed. The values in the maps
+// are JSON's and shared: replace them, and change none in place.
+func (n *Node) Clone() *Node {
+	c := *n
+	for _, m := range []*map[string]any{
+		&c.DriverInfo, &c.DriverInternalInfo, &c.Properties, &c.InstanceInfo, &c.Extra, &c.NetworkData,
+		&c.RAIDConfig, &c.TargetRAIDConfig, &c.CleanStep, &c.DeployStep, &c.ServiceStep, &c.WorkStep, &c.WorkInfo,
+	} {
+		*m = maps.Clone(*m)
+	}
+	c.Interfaces = maps.Clone(n.Interfaces)
+	c.Traits = slices.Clone(n.Traits)
+	return &c
+}
+
+// machine returns the node's place in the state machine.
+func (n *Node) machine() machine.Node {
+	return machine.Node{State: n.ProvisionState, Target: n.TargetProvisionState, LastError: n.LastError}
+}
+
+// move puts the node to another place in the state machine. The times are kept as
+// ironic/db/sqlalchemy/api.py keeps them.
+func (n *Node) move(to machine.Node, now time.Time) {
+	if from := n.ProvisionState; from != to.State {
+		n.ProvisionUpdatedAt = &now
+		switch {
+		case to.State == states.Inspecting:
+			n.InspectionStartedAt, n.InspectionFinishedAt = &now, nil
+		case to.State == states.Manageable && (from == states.Inspecting || from == states.InspectWait):
+			n.InspectionStartedAt, n.InspectionFinishedAt = nil, &now
+		case to.State == states.InspectFail:
+			n.InspectionStartedAt = nil
+		}
+	}
+	n.ProvisionState, n.TargetProvisionState, n.LastError = to.State, to.Target, to.LastError
+}
+
+// recordVersion is the version of the stored form of nodes and objects. A release
+// that changes it still reads the ones before.
+const recordVersion = 1
+
+// nodeKeys returns the keys of a node's record beside its UUID.
+func nodeKeys(n *Node) []string {
+	var keys []string
+	if n.Name != "" {
+		keys = append(keys, nameKey(n.Name))
+	}
+	if n.InstanceUUID != "" {
+		keys = append(keys, "instance_uuid="+n.InstanceUUID)
+	}
+	return keys
+}
+
+func nameKey(name string) string { return "name=" + name }
+
+// encodeNode returns the record of a node.
+func encodeNode(n *Node) (Record, error) {
+	value, err := json.Marshal(struct {
+		Version int `json:"version"`
+		*Node
+	}{recordVersion, n})
+	if err != nil {
+		return Record{}, fmt.Errorf("encode node %s: %w", n.UUID, err)
+	}
+	return Record{Kind: KindNode, ID: n.UUID, Keys: nodeKeys(n), Revision: n.Revision, Value: value}, nil
+}
+
+// decodeNode returns the node of a record.
+func decodeNode(r Record) (*Node, error) {
+	var stored struct {
+		Version int `json:"version"`
+		Node
+	}
+	if err := decodeRecord(r, &stored, &stored.Version); err != nil {
+		return nil, err
+	}
+	n := stored.Node
+	n.Revision = r.Revision
+	return &n, nil
+}
+
+// unmarshal decodes JSON and keeps numbers as they are written.
+func unmarshal(text []byte, v any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	return decoder.Decode(v)
+}
+
+// decodeRecord decodes a record's value into v, in which version is found.
+func decodeRecord(r Record, v any, version *int) error {
+	if err := unmarshal(r.Value, v); err != nil {
+		return fmt.Errorf("decode %s %s: %w", r.Kind, r.ID, err)
+	}
+	if *version != recordVersion {
+		return fmt.Errorf("decode %s %s: version %d of the record is not known, the highest is %d", r.Kind, r.ID, *version, recordVersion)
+	}
+	return nil
+}

@@ -1,0 +1,508 @@
+package conductor_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+var (
+	simulationSeed = flag.Uint64("simulation.seed", 0, "run the simulation of this seed alone, and print what happens")
+	simulations    = flag.Int("simulation.count", 60, "how many simulations are run")
+)
+
+// TestSimulation runs conductors on virtual time, with a store and a membership that
+// fail in every way that a network and an etcd can, hardware that fails and hangs, and
+// clients that ask for anything; and checks the rules of [world.check]. Repeat a failure
+// with -simulation.seed.
+func TestSimulation(t *testing.T) {
+	if *simulationSeed != 0 {
+		synctest.Test(t, func(t *testing.T) { simulate(t, *simulationSeed) })
+		return
+	}
+	count := *simulations
+	if testing.Short() {
+		count /= 10
+	}
+	for seed := uint64(1); seed <= uint64(count); seed++ {
+		synctest.Test(t, func(t *testing.T) { simulate(t, seed) })
+		if t.Failed() {
+			t.Fatalf("repeat it with: go test -run TestSimulation -simulation.seed=%d", seed)
+		}
+	}
+}
+
+// world is what the conductors of a simulation share.
+type world struct {
+	t       *testing.T
+	memory  conductor.Memory
+	members simMembers
+
+	mu       sync.Mutex
+	random   *rand.Rand
+	cut      map[string]bool // conductors that reach neither store nor members
+	calm     bool            // nothing fails any more
+	busy     map[string]string
+	accepted map[string]int // requests that were answered with success, by node
+	events   []string
+}
+
+// chance returns true with a probability in percent, while things may fail.
+func (w *world) chance(percent int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.calm && w.random.IntN(100) < percent
+}
+
+func (w *world) upTo(d time.Duration) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Duration(w.random.Int64N(int64(d)))
+}
+
+func (w *world) isCut(name string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.cut[name]
+}
+
+func (w *world) log(format string, args ...any) {
+	if *simulationSeed == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fmt.Printf("%s  %s\n", time.Now().Format("04:05.000"), fmt.Sprintf(format, args...))
+}
+
+func (w *world) failf(format string, args ...any) {
+	w.log("FAILED: "+format, args...)
+	w.t.Errorf(format, args...)
+}
+
+// simStore is the store as one conductor sees it.
+type simStore struct {
+	*world
+	name string
+}
+
+var errCut = errors.New("the store cannot be reached")
+
+// reach delays a call, or fails it before or after it is done.
+func (s *simStore) reach(ctx context.Context) error {
+	sleep(ctx, s.upTo(20*time.Millisecond))
+	if s.chance(3) {
+		sleep(ctx, s.upTo(3*time.Second))
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if s.isCut(s.name) || s.chance(2) {
+		return errCut
+	}
+	return nil
+}
+
+func (s *simStore) lost() error {
+	if s.isCut(s.name) || s.chance(2) {
+		return errCut
+	}
+	return nil
+}
+
+func (s *simStore) Get(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
+	if err := s.reach(ctx); err != nil {
+		return conductor.Record{}, err
+	}
+	return s.memory.Get(ctx, kind, key)
+}
+
+func (s *simStore) List(ctx context.Context, kind conductor.Kind, after string, limit int) ([]conductor.Record, error) {
+	if err := s.reach(ctx); err != nil {
+		return nil, err
+	}
+	return s.memory.List(ctx, kind, after, limit)
+}
+
+func (s *simStore) Create(ctx context.Context, r conductor.Record) (int64, error) {
+	if err := s.reach(ctx); err != nil {
+		return 0, err
+	}
+	revision, err := s.memory.Create(ctx, r)
+	return revision, errors.Join(err, s.lost())
+}
+
+func (s *simStore) Update(ctx context.Context, r conductor.Record) (int64, error) {
+	if err := s.reach(ctx); err != nil {
+		return 0, err
+	}
+	before, beforeErr := s.memory.Get(ctx, r.Kind, r.ID)
+	revision, err := s.memory.Update(ctx, r)
+	if err == nil && beforeErr == nil && r.Kind == conductor.KindNode {
+		s.stored(s.name, before, r)
+	}
+	return revision, errors.Join(err, s.lost())
+}
+
+func (s *simStore) Delete(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
+	if err := s.reach(ctx); err != nil {
+		return 0, err
+	}
+	return s.memory.Delete(ctx, kind, id, revision)
+}
+
+func (s *simStore) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+	return func(yield func(conductor.Change, error) bool) {
+		if err := s.reach(ctx); err != nil {
+			yield(conductor.Change{}, err)
+			return
+		}
+		for change, err := range s.memory.Watch(ctx, kind) {
+			sleep(ctx, s.upTo(50*time.Millisecond))
+			if s.isCut(s.name) || s.chance(1) {
+				yield(conductor.Change{}, errCut)
+				return
+			}
+			if !yield(change, err) {
+				return
+			}
+		}
+	}
+}
+
+// lease is how long a member that is cut off stays one.
+const lease = 10 * time.Second
+
+// simMembers is a membership by leases.
+type simMembers struct {
+	mu      sync.Mutex
+	members map[string]conductor.Member
+	changed chan struct{}
+}
+
+func (m *simMembers) update(change func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change()
+	if m.changed != nil {
+		close(m.changed)
+	}
+	m.changed = make(chan struct{})
+}
+
+func (m *simMembers) list() ([]conductor.Member, chan struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.SortedFunc(maps.Values(m.members), func(a, b conductor.Member) int { return strings.Compare(a.ID, b.ID) }), m.changed
+}
+
+// simMembership is the membership as one conductor sees it.
+type simMembership struct {
+	*world
+	name string
+}
+
+func (s *simMembership) Alive(ctx context.Context, id string) (bool, error) {
+	sleep(ctx, s.upTo(20*time.Millisecond))
+	if s.isCut(s.name) || s.chance(2) {
+		return false, errCut
+	}
+	s.members.mu.Lock()
+	defer s.members.mu.Unlock()
+	_, ok := s.members.members[id]
+	return ok, nil
+}
+
+func (s *simMembership) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
+	return func(yield func([]conductor.Member, error) bool) {
+		if s.isCut(s.name) || s.chance(5) {
+			yield(nil, errCut)
+			return
+		}
+		s.members.update(func() { s.members.members[self.ID] = self })
+		gone := func() { s.members.update(func() { delete(s.members.members, self.ID) }) }
+		defer gone()
+		renewed := time.Now()
+		for {
+			members, changed := s.members.list()
+			if !slices.ContainsFunc(members, func(m conductor.Member) bool { return m.ID == self.ID }) {
+				yield(nil, errors.New("the lease has ended"))
+				return
+			}
+			if !s.isCut(s.name) && !yield(members, nil) {
+				return
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-changed:
+			case <-time.After(time.Second):
+			}
+			if !s.isCut(s.name) {
+				renewed = time.Now()
+			} else if time.Since(renewed) > lease/2 {
+				// The member gives up before the others may take over.
+				yield(nil, errCut)
+				sleep(context.WithoutCancel(ctx), lease/2)
+				return
+			}
+		}
+	}
+}
+
+// stored checks a write of a node's record: each state follows from the one before by a
+// row of the table, and nobody writes over the work of another that is alive.
+func (w *world) stored(by string, before, after conductor.Record) {
+	old, now := w.decode(before), w.decode(after)
+	if old.ProvisionState != now.ProvisionState {
+		w.log("%s: node %s %s -> %s (reserved by %q)", by, now.Name, old.ProvisionState, now.ProvisionState, now.Reservation)
+		if !follows(old.ProvisionState, now.ProvisionState) {
+			w.failf("node %s: %q was stored after %q by %s", now.Name, now.ProvisionState, old.ProvisionState, by)
+		}
+	}
+	if old.Claim != "" && now.Claim != old.Claim && old.Reservation != by {
+		if alive, _ := w.alive(old.Claim); alive {
+			w.failf("node %s: %s took the reservation of %s, which is alive", now.Name, by, old.Reservation)
+		}
+	}
+}
+
+func (w *world) alive(claim string) (bool, error) {
+	w.members.mu.Lock()
+	defer w.members.mu.Unlock()
+	_, ok := w.members.members[strings.TrimSuffix(claim, "/power")]
+	return ok, nil
+}
+
+func (w *world) decode(r conductor.Record) *conductor.Node {
+	n, err := conductor.DecodeNode(r)
+	require.NoError(w.t, err)
+	return n
+}
+
+// follows reports whether one transition leads from a state to another; or two, an
+// abort of a service.
+func follows(from, to states.State) bool {
+	for row := range states.Latest().Table().Transitions() {
+		if row.From == from && row.To == to {
+			return true
+		}
+	}
+	return (from == states.ServiceWait || from == states.ServiceHold) && to == states.Active
+}
+
+// operate is the hardware of one conductor: it takes its time, fails, hangs until it is
+// given up, waits, and notices when another conductor works on the same node.
+func (w *world) operate(by string) func(context.Context, *conductor.Node, string) error {
+	return func(ctx context.Context, n *conductor.Node, operation string) error {
+		if operation == "read power" {
+			return nil
+		}
+		w.mu.Lock()
+		other, ok := w.busy[n.UUID]
+		w.busy[n.UUID] = by
+		w.mu.Unlock()
+		if ok {
+			w.failf("node %s: %s does %s while %s works on it", n.Name, by, operation, other)
+		}
+		defer func() {
+			w.mu.Lock()
+			delete(w.busy, n.UUID)
+			w.mu.Unlock()
+		}()
+		w.log("%s: node %s %s", by, n.Name, operation)
+		sleep(ctx, w.upTo(4*time.Second))
+		switch {
+		case w.chance(2):
+			sleep(ctx, 10*time.Minute)
+			return ctx.Err()
+		case w.chance(15):
+			return errors.New("the hardware fails")
+		case w.chance(15):
+			return conductor.ErrWait
+		}
+		return ctx.Err()
+	}
+}
+
+// simulate runs one history.
+func simulate(t *testing.T, seed uint64) {
+	w := &world{
+		t: t, random: rand.New(rand.NewPCG(seed, 1)), cut: map[string]bool{}, busy: map[string]string{}, accepted: map[string]int{},
+	}
+	w.members.members = map[string]conductor.Member{}
+	w.members.update(func() {})
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	defer func() { cancel(); group.Wait() }()
+
+	names := []string{"alpha", "beta", "gamma"}[:1+w.random.IntN(3)]
+	crews := map[string]*simConductor{}
+	for _, name := range names {
+		crews[name] = &simConductor{world: w, name: name}
+		crews[name].start(ctx, &group)
+	}
+	nodes := w.populate(ctx)
+	for range 2 {
+		group.Go(func() { w.ask(ctx, crews, names, nodes) })
+	}
+	w.trouble(ctx, crews, names, &group)
+	w.mu.Lock()
+	w.calm = true
+	clear(w.cut)
+	w.mu.Unlock()
+	time.Sleep(time.Hour) // every wait has timed out
+	w.check(nodes)
+}
+
+// simConductor is a conductor that may die and be started anew.
+type simConductor struct {
+	*world
+	name string
+
+	mu      sync.Mutex
+	current *conductor.Conductor
+	kill    context.CancelFunc
+}
+
+func (s *simConductor) get() *conductor.Conductor {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
+func (s *simConductor) start(ctx context.Context, group *sync.WaitGroup) {
+	c, err := conductor.New(conductor.Config{
+		Store: &simStore{s.world, s.name}, Membership: &simMembership{s.world, s.name}, Name: s.name,
+		Hardware:        map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{Before: s.operate(s.name)}},
+		ShutdownTimeout: time.Second, LockedRetries: 1,
+	})
+	require.NoError(s.t, err)
+	run, kill := context.WithCancel(ctx)
+	s.mu.Lock()
+	s.current, s.kill = c, kill
+	s.mu.Unlock()
+	group.Go(func() { _ = c.Run(run) })
+}
+
+// populate stores the nodes.
+func (w *world) populate(ctx context.Context) []*conductor.Node {
+	seed, err := conductor.New(conductor.Config{Store: &w.memory, Name: "seed", Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+	require.NoError(w.t, err)
+	var nodes []*conductor.Node
+	for i := range 4 {
+		n, err := seed.CreateNode(ctx, &conductor.Node{
+			Name: fmt.Sprint(i), Driver: "fake-hardware", ProvisionState: states.Enroll, Power: states.PowerOff,
+		})
+		require.NoError(w.t, err)
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
+// ask is a client: it requests what the node's state lets it, of any conductor.
+func (w *world) ask(ctx context.Context, crews map[string]*simConductor, names []string, nodes []*conductor.Node) {
+	table := states.Latest().Table()
+	version := states.Latest().MaxAPIVersion()
+	for ctx.Err() == nil {
+		sleep(ctx, w.upTo(10*time.Second))
+		w.mu.Lock()
+		if w.calm {
+			w.mu.Unlock()
+			return
+		}
+		c := crews[names[w.random.IntN(len(names))]]
+		n := nodes[w.random.IntN(len(nodes))]
+		dice := w.random.IntN(100)
+		w.mu.Unlock()
+		n, err := c.get().Node(ctx, n.UUID)
+		if err != nil {
+			continue
+		}
+		what := "power"
+		switch {
+		case dice < 10:
+			err = c.get().SetPower(ctx, n.UUID, states.PowerOn, 0)
+		case dice < 20 && table.Waiting().Has(n.ProvisionState):
+			what, err = "resume", c.get().Resume(ctx, n.UUID, nil)
+		case dice < 25:
+			what = "update"
+			_, err = c.get().UpdateNode(ctx, n.UUID, func(n *conductor.Node) error { n.Maintenance = dice == 24; return nil })
+		default:
+			words := slices.Collect(table.Requests(n.ProvisionState, version))
+			if len(words) == 0 {
+				continue
+			}
+			what = words[dice%len(words)]
+			step := []conductor.StepRequest{{Interface: "raid", Step: "delete_configuration"}, {Interface: "bios", Step: "factory_reset"}}
+			err = c.get().Provision(ctx, n.UUID, conductor.ProvisionRequest{
+				Target: what, Version: version, CleanSteps: step, ServiceSteps: step, RescuePassword: "x",
+			})
+		}
+		w.log("client: node %s %s at %s by %s: %v", n.Name, what, n.ProvisionState, c.name, err)
+	}
+}
+
+// trouble cuts conductors off and kills them, for half an hour.
+func (w *world) trouble(ctx context.Context, crews map[string]*simConductor, names []string, group *sync.WaitGroup) {
+	for end := time.Now().Add(30 * time.Minute); time.Now().Before(end); {
+		time.Sleep(w.upTo(2 * time.Minute))
+		w.mu.Lock()
+		name := names[w.random.IntN(len(names))]
+		dice, lasts := w.random.IntN(3), time.Duration(w.random.Int64N(int64(time.Minute)))
+		if dice == 0 {
+			w.cut[name] = true
+		}
+		w.mu.Unlock()
+		switch dice {
+		case 0:
+			w.log("%s is cut off for %v", name, lasts)
+			time.Sleep(lasts)
+			w.mu.Lock()
+			delete(w.cut, name)
+			w.mu.Unlock()
+			w.log("%s is back", name)
+		case 1: // dies: it can write nothing any more
+			w.log("%s dies for %v", name, lasts)
+			w.mu.Lock()
+			w.cut[name] = true
+			w.mu.Unlock()
+			crews[name].kill()
+			time.Sleep(lasts + 2*lease)
+			w.mu.Lock()
+			delete(w.cut, name)
+			w.mu.Unlock()
+			crews[name].start(ctx, group)
+			w.log("%s starts", name)
+		}
+	}
+}
+
+// check tells whether everything rests in the end: no node is reserved, is in a state
+// with work or waits, or has a target power state.
+func (w *world) check(nodes []*conductor.Node) {
+	table := states.Latest().Table()
+	for _, n := range nodes {
+		r, err := w.memory.Get(context.Background(), conductor.KindNode, n.UUID)
+		require.NoError(w.t, err)
+		n := w.decode(r)
+		if n.Reservation != "" || n.TargetPower != states.NoPower || table.Stuck().Has(n.ProvisionState) || table.Waiting().Has(n.ProvisionState) && !n.Maintenance {
+			w.failf("node %s does not rest: %q, reserved by %q, power on its way to %q", n.Name, n.ProvisionState, n.Reservation, n.TargetPower)
+		}
+	}
+}
