@@ -130,7 +130,7 @@ func (s *server) wait(ident string) {
 		}
 		stable := n.TargetProvisionState == states.NoState || s.conductor.Table().Failed().Has(n.ProvisionState)
 		return n.Reservation == "" && n.TargetPower == states.NoPower && stable
-	}, 10*time.Second, time.Millisecond)
+	}, waitTime, tick)
 }
 
 // waitAllocation waits until an allocation has a node, or an error.
@@ -138,7 +138,7 @@ func (s *server) waitAllocation(name string) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
 		return s.do("GET", "/v1/allocations/"+name, "latest", "").must(http.StatusOK)["state"] != "allocating"
-	}, 10*time.Second, time.Millisecond)
+	}, waitTime, tick)
 }
 
 // provision asks for a provision state and waits for the end of the work.
@@ -147,3 +147,9 @@ func (s *server) provision(ident, target string) {
 	s.do("PUT", "/v1/nodes/"+ident+"/states/provision", "latest", `{"target": "`+target+`"}`).must(http.StatusAccepted)
 	s.wait(ident)
 }
+
+// How long a test waits for what must come, and how often it looks.
+const (
+	waitTime = 10 * time.Second
+	tick     = time.Millisecond
+)
