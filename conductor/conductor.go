@@ -76,6 +76,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 	c.run = r
 	r.group.Go(func() { c.nodes.follow(ctx, c.store, c.config.Log, c.consider) })
 	c.indexed(KindAllocation)
+	c.indexed(KindHistory)
 	for _, x := range c.indexes {
 		r.group.Go(func() { x.follow(ctx, c.store, c.config.Log, c.considerObject) })
 	}

@@ -71,6 +71,8 @@ type Step struct {
 	// hardware goes on by itself until a call-back, and any other error when the step
 	// has failed. The context ends when the conductor gives the work up.
 	Run func(ctx context.Context, t *Task) error `json:"-"`
+
+	named bool // by a client
 }
 
 // ErrWait is what a [Step] returns whose work goes on outside of the conductor. The

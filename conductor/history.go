@@ -52,9 +52,14 @@ func (c *Conductor) recordFailure(ctx context.Context, n *Node, from states.Stat
 	}
 }
 
-// trimHistory deletes the oldest entries beyond those that are kept.
+// trimHistory deletes the oldest entries beyond those that are kept, once the entries
+// have been read.
 func (c *Conductor) trimHistory(ctx context.Context, n *Node) error {
-	entries, err := c.ObjectsOf(ctx, KindHistory, n.UUID)
+	index := c.objects(KindHistory)
+	if !index.isSynced() {
+		return nil
+	}
+	entries, err := index.listOf(ctx, n.UUID)
 	if err != nil {
 		return err
 	}

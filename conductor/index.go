@@ -124,6 +124,16 @@ func (x *index[T]) wait(ctx context.Context) error {
 	}
 }
 
+// isSynced reports whether the index has all records.
+func (x *index[T]) isSynced() bool {
+	select {
+	case <-x.synced:
+		return true
+	default:
+		return false
+	}
+}
+
 // list returns all records, once the index has them.
 func (x *index[T]) list(ctx context.Context) ([]*T, error) {
 	if err := x.wait(ctx); err != nil {
@@ -208,9 +218,7 @@ func (x *index[T]) take(r Record, log *slog.Logger, changed func(*T)) {
 // retain drops the records that are not among those seen by a new watch, unless this
 // process has created them meanwhile: the watch reports these later.
 func (x *index[T]) retain(seen map[string]bool) {
-	select {
-	case <-x.synced:
-	default:
+	if !x.isSynced() {
 		return // the first watch: whatever is here was written since it began
 	}
 	x.mu.Lock()

@@ -73,6 +73,8 @@ type Node struct {
 	// WorkStep is the step at work of an inspection, a rescue and all else. It is not
 	// in Ironic's record.
 	WorkStep map[string]any `json:"work_step,omitzero"`
+	// WorkInfo has the steps of that work. It is not in Ironic's record.
+	WorkInfo map[string]any `json:"work_info,omitzero"`
 
 	// Interfaces are the names of the hardware interfaces that were chosen, by kind:
 	// "power": "fake". The others are the hardware type's defaults.
@@ -105,7 +107,7 @@ func (n *Node) Clone() *Node {
 	c := *n
 	for _, m := range []*map[string]any{
 		&c.DriverInfo, &c.DriverInternalInfo, &c.Properties, &c.InstanceInfo, &c.Extra, &c.NetworkData,
-		&c.RAIDConfig, &c.TargetRAIDConfig, &c.CleanStep, &c.DeployStep, &c.ServiceStep, &c.WorkStep,
+		&c.RAIDConfig, &c.TargetRAIDConfig, &c.CleanStep, &c.DeployStep, &c.ServiceStep, &c.WorkStep, &c.WorkInfo,
 	} {
 		*m = maps.Clone(*m)
 	}

@@ -59,13 +59,14 @@ func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Po
 
 // powerError returns the conductor's error of a power request that was refused.
 func powerError(n *Node, err error) error {
+	var refused *powersync.RefusedError
 	switch {
 	case errors.Is(err, powersync.ErrLocked):
 		if locked := unlocked(n); locked != nil {
 			return locked
 		}
 		return refuse(Locked, "Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, n.Conductor)
-	case errors.Is(err, powersync.ErrPowerOffDisabled):
+	case errors.As(err, &refused) && refused.PowerOffDisabled:
 		return refuse(PowerOffDisabled, "Failed to set node power state of node %s: power off is disabled: %v", n.UUID, err)
 	case errors.Is(err, powersync.ErrNotFound):
 		return refuse(NotFound, "Node %s could not be found.", n.UUID)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,15 +17,18 @@ import (
 // stepKeys says where a node's record has the steps of a kind of work: Ironic's names.
 type stepKeys struct {
 	work  states.State // in which the steps run
-	list  string       // in driver_internal_info: all steps of the work
-	index string       // in driver_internal_info: that of the step at work
+	list  string       // in info: all steps of the work
+	index string       // in info: that of the step at work
 	field func(*Node) *map[string]any
+	info  func(*Node) *map[string]any
 }
 
+func internalInfo(n *Node) *map[string]any { return &n.DriverInternalInfo }
+
 var (
-	cleanSteps   = stepKeys{states.Cleaning, "clean_steps", "clean_step_index", func(n *Node) *map[string]any { return &n.CleanStep }}
-	deploySteps  = stepKeys{states.Deploying, "deploy_steps", "deploy_step_index", func(n *Node) *map[string]any { return &n.DeployStep }}
-	serviceSteps = stepKeys{states.Servicing, "service_steps", "service_step_index", func(n *Node) *map[string]any { return &n.ServiceStep }}
+	cleanSteps   = stepKeys{states.Cleaning, "clean_steps", "clean_step_index", func(n *Node) *map[string]any { return &n.CleanStep }, internalInfo}
+	deploySteps  = stepKeys{states.Deploying, "deploy_steps", "deploy_step_index", func(n *Node) *map[string]any { return &n.DeployStep }, internalInfo}
+	serviceSteps = stepKeys{states.Servicing, "service_steps", "service_step_index", func(n *Node) *map[string]any { return &n.ServiceStep }, internalInfo}
 
 	// stepsOf has them by the states in which work with steps runs, waits or is held.
 	stepsOf = map[states.State]stepKeys{
@@ -40,17 +44,18 @@ var (
 
 // workSteps are the steps of work for whose steps Ironic has no fields.
 func workSteps(work states.State) stepKeys {
-	return stepKeys{work, "work_steps", "work_step_index", func(n *Node) *map[string]any { return &n.WorkStep }}
+	field := func(n *Node) *map[string]any { return &n.WorkStep }
+	info := func(n *Node) *map[string]any { return &n.WorkInfo }
+	return stepKeys{work, "steps", "index", field, info}
 }
 
 // forgetSteps removes what a node's record has of work that is over.
 func (n *Node) forgetSteps(keys stepKeys) {
 	*keys.field(n) = nil
-	if set(&n.DriverInternalInfo, keys.list, nil); keys.list == "work_steps" {
-		delete(n.DriverInternalInfo, keys.list)
-	}
+	info := keys.info(n)
+	set(info, keys.list, nil)
 	for _, key := range []string{keys.index, "user_deploy_steps", "cleaning_disable_ramdisk", "servicing_disable_ramdisk"} {
-		delete(n.DriverInternalInfo, key)
+		delete(*info, key)
 	}
 }
 
@@ -103,6 +108,25 @@ func stepName(step map[string]any) string {
 	return name
 }
 
+// record returns a step as Ironic's records have it: those of a client have no more than
+// was named and is needed.
+func (s Step) record(work states.State) map[string]any {
+	record := map[string]any{"interface": s.Interface, "step": s.Step, "priority": jsonValue(s.Priority)}
+	if work != states.Deploying {
+		record["abortable"] = s.Abortable
+	}
+	if !s.named {
+		record["argsinfo"] = nil
+		if work != states.Deploying {
+			record["requires_ramdisk"] = true
+		}
+	}
+	if len(s.Args) > 0 {
+		record["args"] = s.Args
+	}
+	return record
+}
+
 // stepError is a step that failed.
 type stepError struct {
 	step string
@@ -131,8 +155,12 @@ func (c *Conductor) runSteps(ctx context.Context, t *Task, keys stepKeys) error 
 	for i := next; i < len(steps); i++ {
 		step := steps[i]
 		err := t.Update(ctx, func(n *Node) error {
-			*keys.field(n) = jsonValue(step).(map[string]any)
-			set(&n.DriverInternalInfo, keys.index, jsonValue(i))
+			list, _ := (*keys.info(n))[keys.list].([]any)
+			if i < len(list) {
+				record, _ := list[i].(map[string]any)
+				*keys.field(n) = maps.Clone(record)
+			}
+			set(keys.info(n), keys.index, jsonValue(i))
 			return nil
 		})
 		if err != nil {
@@ -142,7 +170,7 @@ func (c *Conductor) runSteps(ctx context.Context, t *Task, keys stepKeys) error 
 		case errors.Is(err, ErrWait), errors.Is(err, errHeld):
 			return err
 		case err != nil:
-			return &stepError{stepName(jsonValue(step).(map[string]any)), err}
+			return &stepError{stepName(step.record(keys.work)), err}
 		}
 	}
 	return nil
@@ -176,8 +204,8 @@ func (c *Conductor) plannedSteps(ctx context.Context, t *Task, keys stepKeys) ([
 		return nil, 0, err
 	}
 	available := hardware.Steps(n, keys.work)
-	if index, ok := number(n.DriverInternalInfo[keys.index]); ok {
-		stored, err := fromJSON[[]Step](n.DriverInternalInfo[keys.list])
+	if index, ok := number((*keys.info(n))[keys.index]); ok {
+		stored, err := fromJSON[[]Step]((*keys.info(n))[keys.list])
 		if err != nil {
 			return nil, 0, fmt.Errorf("stored steps: %w", err)
 		}
@@ -193,7 +221,11 @@ func (c *Conductor) plannedSteps(ctx context.Context, t *Task, keys stepKeys) ([
 		return nil, 0, err
 	}
 	err = t.Update(ctx, func(n *Node) error {
-		set(&n.DriverInternalInfo, keys.list, jsonValue(steps))
+		list := make([]any, len(steps))
+		for i, step := range steps {
+			list[i] = step.record(keys.work)
+		}
+		set(keys.info(n), keys.list, list)
 		return nil
 	})
 	return steps, 0, err
@@ -208,7 +240,7 @@ func (c *Conductor) planSteps(ctx context.Context, n *Node, keys stepKeys, avail
 	default:
 		return automatic(available), nil
 	}
-	named, err := fromJSON[[]StepRequest](n.DriverInternalInfo[keys.list])
+	named, err := fromJSON[[]StepRequest]((*keys.info(n))[keys.list])
 	if err != nil {
 		return nil, fmt.Errorf("stored steps: %w", err)
 	}
@@ -218,6 +250,7 @@ func (c *Conductor) planSteps(ctx context.Context, n *Node, keys stepKeys, avail
 		if err != nil {
 			return nil, err
 		}
+		step.named = true
 		steps = append(steps, step)
 	}
 	return steps, nil

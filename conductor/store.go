@@ -16,10 +16,11 @@ type Record struct {
 	Kind Kind
 	ID   string // unique in its Kind; a UUID
 	// Keys are other names of the record, such as "name=rack1-7". No two records of
-	// a Kind have an ID or a key in common. A [Store] takes any text that is not
-	// empty, and 16 keys at least.
+	// a Kind have an ID or a key in common. A [Store] takes any UTF-8 text that
+	// is not empty, and 16 keys at least.
 	Keys []string
 	// Revision is the store's, which gives a record a greater one with each write.
+	// It is never below 1.
 	Revision int64
 	// Value is any bytes. A [Store] takes 1 MiB at least.
 	Value []byte
@@ -67,7 +68,7 @@ type Store interface {
 	Get(ctx context.Context, kind Kind, key string) (Record, error)
 	// List returns up to limit records in the order of their IDs, byte by byte,
 	// beginning after the ID named, whether there is such a record or not; empty
-	// begins with the first.
+	// begins with the first. It returns fewer only where there are no more.
 	List(ctx context.Context, kind Kind, after string, limit int) ([]Record, error)
 	// Create stores a new record, whose own Revision does not matter, and returns the
 	// revision that it has. This is greater than any that a record with the same ID

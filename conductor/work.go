@@ -326,7 +326,12 @@ func (c *Conductor) fail(n *Node, text string) error {
 				n.MaintenanceReason = moved.LastError
 			}
 		}
+		list, begun := (*keys.info(n))[keys.list]
+		aborted := len(*keys.field(n)) == 0
 		n.forgetSteps(keys)
+		if keys.work == states.Cleaning && begun && !aborted {
+			set(keys.info(n), keys.list, list) // which Ironic keeps
+		}
 	}
 	if from == states.Adopting {
 		n.Power = states.NoPower

@@ -38,7 +38,7 @@ func (c *Conductor) verify(ctx context.Context, t *Task) ending {
 func (c *Conductor) clean(ctx context.Context, t *Task) ending {
 	n := t.Node()
 	manual := n.TargetProvisionState == states.Manageable
-	_, begun := n.DriverInternalInfo[cleanSteps.index]
+	_, begun := (*cleanSteps.info(n))[cleanSteps.index]
 	if !manual && !begun {
 		if c.skipsCleaning(n) {
 			return ending{event: states.EventDone}
@@ -76,7 +76,9 @@ func (c *Conductor) tearDown(ctx context.Context, t *Task) ending {
 	}
 	e.edit = func(n *Node) {
 		n.InstanceInfo, n.InstanceUUID, n.AllocationUUID = nil, "", ""
+		step := n.DeployStep // which Ironic keeps
 		n.forgetSteps(deploySteps)
+		n.DeployStep = step
 		for _, key := range []string{"instance", "root_uuid_or_disk_id", "is_whole_disk_image", "deploy_boot_mode"} {
 			delete(n.DriverInternalInfo, key)
 		}

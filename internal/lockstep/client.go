@@ -25,9 +25,9 @@ type Client struct {
 // requestTimeout bounds one request; Ironic answers within tens of milliseconds.
 const requestTimeout = 60 * time.Second
 
-func newClient(port int) *Client {
+func newClient(endpoint string) *Client {
 	return &Client{
-		endpoint: fmt.Sprintf("http://127.0.0.1:%d", port),
+		endpoint: endpoint,
 		http:     &http.Client{Transport: &http.Transport{}, Timeout: requestTimeout},
 	}
 }

@@ -94,7 +94,7 @@ func (i *Ironic) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client := newClient(port)
+	client := newClient(fmt.Sprintf("http://127.0.0.1:%d", port))
 	if err := process.answers(ctx, client); err != nil {
 		process.kill()
 		client.close()

@@ -1,0 +1,250 @@
+package storetest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+)
+
+var brokenLists = []mutant{
+	{"a page is at most 1000 records", "a list has each record once", func(b *broken) {
+		b.list = func(ctx context.Context, kind conductor.Kind, after string, limit int) ([]conductor.Record, error) {
+			return b.Memory.List(ctx, kind, after, min(limit, 1000))
+		}
+	}},
+	{"a page begins with the last of the one before", "a list has each record once", func(b *broken) {
+		b.list = func(ctx context.Context, kind conductor.Kind, after string, limit int) ([]conductor.Record, error) {
+			page, err := b.Memory.List(ctx, kind, after, limit)
+			if r, missing := b.Memory.Get(ctx, kind, after); missing == nil && limit > 1 {
+				page = append([]conductor.Record{r}, page...)
+			}
+			return page[:min(len(page), limit)], err
+		}
+	}},
+	{"a list is in the order of creation", "a list has each record once", func(b *broken) {
+		b.list = func(ctx context.Context, kind conductor.Kind, after string, limit int) ([]conductor.Record, error) {
+			page, err := b.Memory.List(ctx, kind, after, limit)
+			slices.SortFunc(page, func(a, b conductor.Record) int { return int(a.Revision - b.Revision) })
+			return page, err
+		}
+	}},
+	{"a list ends after a record that is not there", "a list has each record once", func(b *broken) {
+		b.list = func(ctx context.Context, kind conductor.Kind, after string, limit int) ([]conductor.Record, error) {
+			if _, err := b.Memory.Get(ctx, kind, after); after != "" && err != nil {
+				return nil, nil
+			}
+			return b.Memory.List(ctx, kind, after, limit)
+		}
+	}},
+	{"pages are counted", "what was there all the time", func(b *broken) {
+		ends := make(map[string]int) // how many records there were before the end of a page
+		b.list = func(ctx context.Context, kind conductor.Kind, after string, limit int) ([]conductor.Record, error) {
+			all, err := b.Memory.List(ctx, kind, "", 100_000)
+			if err != nil || limit != 23 {
+				return b.Memory.List(ctx, kind, after, limit)
+			}
+			if after == "" {
+				clear(ends)
+			}
+			rest := all[min(ends[after], len(all)):]
+			page := rest[:min(limit, len(rest))]
+			if len(page) > 0 {
+				ends[page[len(page)-1].ID] = ends[after] + len(page)
+			}
+			return page, nil
+		}
+	}},
+}
+
+var brokenWatches = []mutant{
+	{"Synced never comes", "yields all records, then Synced", func(b *broken) {
+		b.changes(func(c conductor.Change, _ map[string]conductor.Change) []conductor.Change {
+			if c.Synced {
+				return nil
+			}
+			return []conductor.Change{c}
+		})
+	}},
+	{"Synced comes first", "yields all records, then Synced", func(b *broken) {
+		b.changes(func(c conductor.Change, before map[string]conductor.Change) []conductor.Change {
+			switch {
+			case c.Synced:
+				return nil
+			case len(before) == 0:
+				return []conductor.Change{{Synced: true}, c}
+			}
+			return []conductor.Change{c}
+		})
+	}},
+	{"deletions are not told", "yields all records, then Synced", func(b *broken) {
+		b.changes(func(c conductor.Change, _ map[string]conductor.Change) []conductor.Change {
+			if c.Deleted {
+				return nil
+			}
+			return []conductor.Change{c}
+		})
+	}},
+	{"a deletion has no revision", "yields all records, then Synced", func(b *broken) {
+		b.changes(func(c conductor.Change, _ map[string]conductor.Change) []conductor.Change {
+			if c.Deleted {
+				c.Record.Revision = 0
+			}
+			return []conductor.Change{c}
+		})
+	}},
+	{"a watch tells without keys", "yields all records, then Synced", func(b *broken) {
+		b.changes(func(c conductor.Change, _ map[string]conductor.Change) []conductor.Change {
+			c.Record.Keys = nil
+			return []conductor.Change{c}
+		})
+	}},
+	{"a watch tells of all kinds", "shows the kind's own records", func(b *broken) {
+		b.watch = func(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+			return func(yield func(conductor.Change, error) bool) {
+				if page, _ := b.Memory.List(ctx, kind+"-apart", "", 10); len(page) > 0 && !yield(conductor.Change{Record: page[0]}, nil) {
+					return
+				}
+				b.Memory.Watch(ctx, kind)(yield)
+			}
+		}
+	}},
+	{"what is written between the list and the watch is missed", "what is stored", func(b *broken) {
+		b.watch = func(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+			return func(yield func(conductor.Change, error) bool) {
+				page, _ := b.Memory.List(ctx, kind, "", 10_000)
+				for _, r := range page {
+					if !yield(conductor.Change{Record: r}, nil) {
+						return
+					}
+				}
+				if !yield(conductor.Change{Synced: true}, nil) {
+					return
+				}
+				synced := false
+				for change, err := range b.Memory.Watch(ctx, kind) {
+					if synced = synced || change.Synced; !synced || change.Synced {
+						continue
+					}
+					if !yield(change, err) {
+						return
+					}
+				}
+			}
+		}
+	}},
+	{"a watch goes back", "in the order of revisions", func(b *broken) {
+		b.changes(func(c conductor.Change, before map[string]conductor.Change) []conductor.Change {
+			last, ok := before[c.Record.ID]
+			if !ok || c.Record.Keys == nil || !strings.HasPrefix(c.Record.Keys[0], "writer=") {
+				return []conductor.Change{c}
+			}
+			return []conductor.Change{c, last, c}
+		})
+	}},
+	{"a slow watcher is cut off", "gets the last of them", func(b *broken) {
+		var writes atomic.Int64
+		b.update = func(ctx context.Context, r conductor.Record) (int64, error) {
+			writes.Add(1)
+			return b.Memory.Update(ctx, r)
+		}
+		b.watch = func(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+			return func(yield func(conductor.Change, error) bool) {
+				for change, err := range b.Memory.Watch(ctx, kind) {
+					begin := writes.Load()
+					if !yield(change, err) {
+						return
+					}
+					if writes.Load() > begin+100 {
+						yield(conductor.Change{}, errors.New("too slow"))
+						return
+					}
+				}
+			}
+		}
+	}},
+	{"a writer waits for the watchers", "delays no write", func(b *broken) {
+		turn := make(chan struct{}, 1)
+		b.watch = func(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+			return func(yield func(conductor.Change, error) bool) {
+				for change, err := range b.Memory.Watch(ctx, kind) {
+					turn <- struct{}{}
+					more := yield(change, err)
+					<-turn
+					if !more {
+						return
+					}
+				}
+			}
+		}
+		b.update = func(ctx context.Context, r conductor.Record) (int64, error) {
+			select {
+			case turn <- struct{}{}:
+				defer func() { <-turn }()
+				return b.Memory.Update(ctx, r)
+			case <-ctx.Done():
+				return 0, ctx.Err()
+			}
+		}
+	}},
+	{"a context that ends is an error", "ends with its context", func(b *broken) {
+		b.watch = func(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+			return func(yield func(conductor.Change, error) bool) {
+				for change, err := range b.Memory.Watch(ctx, kind) {
+					if !yield(change, err) {
+						return
+					}
+				}
+				yield(conductor.Change{}, fmt.Errorf("watch: %w", ctx.Err()))
+			}
+		}
+	}},
+	{"a watch does not look at its context", "did not return", func(b *broken) {
+		b.watch = func(_ context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+			return func(yield func(conductor.Change, error) bool) {
+				ctx, cancel := context.WithTimeout(context.Background(), hang)
+				defer cancel()
+				b.Memory.Watch(ctx, kind)(yield)
+			}
+		}
+	}},
+	{"who leaves a watch ends the others", "a caller may leave a watch", func(b *broken) {
+		var mu sync.Mutex
+		var watches []context.CancelFunc
+		b.watch = func(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+			return func(yield func(conductor.Change, error) bool) {
+				ctx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				mu.Lock()
+				watches = append(watches, cancel)
+				mu.Unlock()
+				for change, err := range b.Memory.Watch(ctx, kind) {
+					if yield(change, err) {
+						continue
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					for _, end := range watches {
+						end()
+					}
+					return
+				}
+			}
+		}
+	}},
+	{"a context that has ended blocks", "keeps nobody waiting", func(b *broken) {
+		b.list = func(ctx context.Context, kind conductor.Kind, after string, limit int) ([]conductor.Record, error) {
+			if ctx.Err() != nil {
+				time.Sleep(hang)
+			}
+			return b.Memory.List(ctx, kind, after, limit)
+		}
+	}},
+}

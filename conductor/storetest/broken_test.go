@@ -1,0 +1,139 @@
+package storetest_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/storetest"
+)
+
+// broken is a Memory with some methods replaced.
+type broken struct {
+	*conductor.Memory
+	get    func(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error)
+	list   func(ctx context.Context, kind conductor.Kind, after string, limit int) ([]conductor.Record, error)
+	create func(ctx context.Context, r conductor.Record) (int64, error)
+	update func(ctx context.Context, r conductor.Record) (int64, error)
+	delete func(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error)
+	watch  func(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error]
+}
+
+func newBroken() *broken {
+	m := new(conductor.Memory)
+	return &broken{m, m.Get, m.List, m.Create, m.Update, m.Delete, m.Watch}
+}
+
+func (b *broken) Get(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
+	return b.get(ctx, kind, key)
+}
+
+func (b *broken) List(ctx context.Context, kind conductor.Kind, after string, limit int) ([]conductor.Record, error) {
+	return b.list(ctx, kind, after, limit)
+}
+
+func (b *broken) Create(ctx context.Context, r conductor.Record) (int64, error) {
+	return b.create(ctx, r)
+}
+
+func (b *broken) Update(ctx context.Context, r conductor.Record) (int64, error) {
+	return b.update(ctx, r)
+}
+
+func (b *broken) Delete(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
+	return b.delete(ctx, kind, id, revision)
+}
+
+func (b *broken) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+	return b.watch(ctx, kind)
+}
+
+// force updates a record whatever its revision.
+func (b *broken) force(ctx context.Context, r conductor.Record) (int64, error) {
+	for {
+		now, err := b.Memory.Get(ctx, r.Kind, r.ID)
+		if err != nil {
+			return 0, err
+		}
+		r.Revision = now.Revision
+		revision, err := b.Memory.Update(ctx, r)
+		if !errors.Is(err, conductor.ErrConflict) {
+			return revision, err
+		}
+	}
+}
+
+// changes replaces each change of a watch by those that f returns, which has the
+// changes of that watch before.
+func (b *broken) changes(f func(change conductor.Change, before map[string]conductor.Change) []conductor.Change) {
+	b.watch = func(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+		return func(yield func(conductor.Change, error) bool) {
+			before := make(map[string]conductor.Change)
+			for change, err := range b.Memory.Watch(ctx, kind) {
+				for _, c := range f(change, before) {
+					if !yield(c, err) {
+						return
+					}
+				}
+				before[change.Record.ID] = change
+			}
+		}
+	}
+}
+
+// TestBrokenPromisesAreFound runs in virtual time, in which waiting costs nothing.
+func TestBrokenPromisesAreFound(t *testing.T) {
+	for _, mutants := range [][]mutant{brokenRecords, brokenWrites, brokenRaces, brokenLists, brokenWatches} {
+		for _, mutant := range mutants {
+			t.Run(mutant.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					b := newBroken()
+					mutant.breaks(b)
+					err := storetest.Check(b)
+					time.Sleep(20 * hang) // until the goroutines that hang have ended
+					require.ErrorContains(t, err, mutant.found)
+				})
+			})
+		}
+	}
+}
+
+// hang is how long a method that hangs does so.
+const hang = 24 * time.Hour
+
+type mutant struct {
+	name   string
+	found  string // the promise
+	breaks func(b *broken)
+}
+
+func TestAHandleThatLagsIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := newBroken(), newBroken()
+		second.Memory = first.Memory
+		second.create, second.update, second.delete, second.watch = first.create, first.update, first.delete, first.watch
+		cache := make(map[string]conductor.Record)
+		var mu sync.Mutex
+		second.get = func(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if r, ok := cache[string(kind)+key]; ok {
+				return r, nil
+			}
+			r, err := first.Memory.Get(ctx, kind, key)
+			if err == nil {
+				cache[string(kind)+key] = r
+			}
+			return r, err
+		}
+		second.list = first.list
+		require.ErrorContains(t, storetest.Check(first, second), "is kept as it was written")
+	})
+}

@@ -1,0 +1,171 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/ironstate/ironstate/conductor"
+)
+
+// follower reads a watch in a goroutine and keeps what it tells.
+type follower struct {
+	kind conductor.Kind
+	stop context.CancelFunc
+	over chan struct{} // closed when the range has ended
+	// gate, where it is not nil, holds the range up at each change until it is closed.
+	gate chan struct{}
+
+	mu      sync.Mutex
+	state   map[string]conductor.Record
+	last    map[string]int64 // the revision that each record had last, deleted or not
+	changes []conductor.Change
+	synced  bool
+	err     error
+	news    chan struct{} // holds a token after a change
+}
+
+// follow begins a watch.
+func (t *tester) follow(ctx context.Context, s conductor.Store, gate chan struct{}) *follower {
+	f := &follower{
+		kind:  t.kind,
+		over:  make(chan struct{}),
+		gate:  gate,
+		state: make(map[string]conductor.Record),
+		last:  make(map[string]int64),
+		news:  make(chan struct{}, 1),
+	}
+	ctx, f.stop = context.WithCancel(ctx)
+	go func() {
+		defer close(f.over)
+		for change, err := range s.Watch(ctx, t.kind) {
+			f.take(change, err)
+			if gate != nil {
+				<-gate
+			}
+		}
+	}()
+	return f
+}
+
+// followAll begins a watch at each handle.
+func (t *tester) followAll(ctx context.Context) []*follower {
+	var all []*follower
+	for _, s := range t.stores {
+		all = append(all, t.follow(ctx, s, nil))
+	}
+	return all
+}
+
+func (f *follower) take(change conductor.Change, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	select {
+	case f.news <- struct{}{}:
+	default:
+	}
+	if f.err != nil {
+		return
+	}
+	if f.err = err; err != nil {
+		return
+	}
+	f.changes = append(f.changes, change)
+	f.err = f.apply(change)
+}
+
+func (f *follower) apply(change conductor.Change) error {
+	r := change.Record
+	switch {
+	case change.Synced && f.synced:
+		return errors.New("the watch yields Synced twice")
+	case change.Synced:
+		f.synced = true
+		return nil
+	case r.Kind != f.kind:
+		return fmt.Errorf("a watch of %s yields %s", f.kind, brief(r))
+	case r.Revision < f.last[r.ID]:
+		return fmt.Errorf("%s comes after the revision %d", brief(r), f.last[r.ID])
+	}
+	f.last[r.ID] = r.Revision
+	if change.Deleted {
+		delete(f.state, r.ID)
+	} else {
+		f.state[r.ID] = r
+	}
+	return nil
+}
+
+// reach waits until the follower is synced and knows the records, and no others.
+func (f *follower) reach(ctx context.Context, records ...conductor.Record) error {
+	want := make(map[string]conductor.Record)
+	for _, r := range records {
+		want[r.ID] = r
+	}
+	for {
+		done, err := f.knows(want)
+		if done || err != nil {
+			return err
+		}
+		select {
+		case <-f.news:
+		case <-f.over:
+			if _, err := f.knows(want); err != nil {
+				return err
+			}
+			return errors.New("the watch has ended by itself")
+		case <-ctx.Done():
+			return f.lag(want)
+		}
+	}
+}
+
+func (f *follower) knows(want map[string]conductor.Record) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		return false, f.err
+	}
+	equal := maps.EqualFunc(f.state, want, func(a, b conductor.Record) bool { return same(a, b) == nil })
+	return f.synced && equal, nil
+}
+
+// lag says what the follower does not know.
+func (f *follower) lag(want map[string]conductor.Record) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.synced {
+		return errors.New("the watch never yields Synced")
+	}
+	for _, id := range slices.Sorted(maps.Keys(want)) {
+		if err := same(want[id], f.state[id]); err != nil {
+			return fmt.Errorf("what the watch has told is not what is stored: %w", err)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(f.state)) {
+		if _, ok := want[id]; !ok {
+			return fmt.Errorf("the watch does not tell of the deletion of %s", brief(f.state[id]))
+		}
+	}
+	return nil
+}
+
+// end cancels the watch's context and returns an error unless the range ends well.
+func (f *follower) end() error {
+	f.stop()
+	<-f.over
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+func endAll(followers []*follower) error {
+	var errs []error
+	for _, f := range followers {
+		errs = append(errs, f.end())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,225 @@
+// Package storetest helps to test implementations of [conductor.Store].
+//
+// [Check] finds out whether a store keeps what the interface promises, as
+// testing/fstest does with file systems:
+//
+//	func TestStore(t *testing.T) {
+//		if err := storetest.Check(open(t)); err != nil {
+//			t.Error(err)
+//		}
+//	}
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+)
+
+// patience is how long a promise may take to be kept, and a change to be reported.
+const patience = time.Minute
+
+// Check returns what is wrong with a store, which has to be empty: each promise that
+// it breaks once, or nil. A store that several processes share is checked with more
+// handles on it, such as each of the processes has. It takes the time of some ten
+// thousand writes, and more where the store hangs.
+func Check(store conductor.Store, more ...conductor.Store) error {
+	var errs []error
+	for i, promise := range promises {
+		t := &tester{
+			stores: append([]conductor.Store{store}, more...),
+			kind:   conductor.Kind(fmt.Sprintf("storetest-%d", i)),
+		}
+		if err := t.run(promise.check); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", promise.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+var promises = []struct {
+	name  string
+	check func(*tester, context.Context) error
+}{
+	{"a record is kept as it was written", (*tester).checkContent},
+	{"what is not there is not found", (*tester).checkNotFound},
+	{"no two records of a kind have an ID or a key in common", (*tester).checkUnique},
+	{"an update replaces the keys", (*tester).checkKeysReplaced},
+	{"a record that is deleted leaves nothing behind", (*tester).checkDeleted},
+	{"a write needs the current revision", (*tester).checkRevision},
+	{"a write that fails changes nothing", (*tester).checkFailedWrite},
+	{"revisions grow", (*tester).checkRevisionsGrow},
+	{"kinds are apart", (*tester).checkKinds},
+	{"of several updates at once one is done", (*tester).checkUpdateRace},
+	{"no update is lost", (*tester).checkCounter},
+	{"of several records with a key one is created", (*tester).checkCreateRace},
+	{"a record is not updated and deleted at once", (*tester).checkDeleteRace},
+	{"a key that many want has one record", (*tester).checkKeyRace},
+	{"a list has each record once, in order", (*tester).checkList},
+	{"a list that goes on during writes has what was there all the time", (*tester).checkListDuringWrites},
+	{"a watch yields all records, then Synced, then the changes", (*tester).checkWatch},
+	{"a watch shows the kind's own records", (*tester).checkWatchKind},
+	{"watches tell what is stored, in the order of revisions", (*tester).checkWatchDuringWrites},
+	{"a slow watcher delays no write and gets the last of them", (*tester).checkSlowWatcher},
+	{"a watch ends with its context, without an error", (*tester).checkWatchEnds},
+	{"a caller may leave a watch", (*tester).checkWatchLeft},
+	{"a context that has ended keeps nobody waiting", (*tester).checkContext},
+}
+
+// tester checks one promise, on a kind of its own.
+type tester struct {
+	stores []conductor.Store // handles on the same records
+	kind   conductor.Kind
+	turn   int
+}
+
+// run gives a check up that does not end.
+func (t *tester) run(check func(*tester, context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	result := make(chan error, 1)
+	go func() { result <- check(t, ctx) }()
+	select {
+	case err := <-result:
+		return err
+	case <-time.After(2 * patience):
+		return fmt.Errorf("a method did not return within %v after its context had ended", patience)
+	}
+}
+
+// store returns the next handle.
+func (t *tester) store() conductor.Store {
+	t.turn++
+	return t.stores[t.turn%len(t.stores)]
+}
+
+// id returns the nth UUID, which are in the order of n.
+func id(n int) string { return fmt.Sprintf("%08x-feed-4bed-8bad-%012x", n, n) }
+
+func (t *tester) record(n int, keys ...string) conductor.Record {
+	return conductor.Record{Kind: t.kind, ID: id(n), Keys: keys, Value: fmt.Appendf(nil, `{"number":%d}`, n)}
+}
+
+// create creates a record and returns it with its revision.
+func (t *tester) create(ctx context.Context, r conductor.Record) (conductor.Record, error) {
+	var err error
+	if r.Revision, err = t.store().Create(ctx, r); err != nil {
+		return r, fmt.Errorf("create: %w", err)
+	}
+	return r, nil
+}
+
+// update updates a record and returns it with its new revision.
+func (t *tester) update(ctx context.Context, r conductor.Record) (conductor.Record, error) {
+	var err error
+	if r.Revision, err = t.store().Update(ctx, r); err != nil {
+		return r, fmt.Errorf("update: %w", err)
+	}
+	return r, nil
+}
+
+func (t *tester) delete(ctx context.Context, r conductor.Record) (int64, error) {
+	revision, err := t.store().Delete(ctx, r.Kind, r.ID, r.Revision)
+	if err != nil {
+		return 0, fmt.Errorf("delete: %w", err)
+	}
+	return revision, nil
+}
+
+// stored checks that every handle returns the record, by its ID and by each key.
+func (t *tester) stored(ctx context.Context, want conductor.Record) error {
+	for _, s := range t.stores {
+		for _, key := range append([]string{want.ID}, want.Keys...) {
+			got, err := s.Get(ctx, want.Kind, key)
+			if err != nil {
+				return fmt.Errorf("get %q: %w", key, err)
+			}
+			if err := same(want, got); err != nil {
+				return fmt.Errorf("get %q: %w", key, err)
+			}
+		}
+		page, err := s.List(ctx, want.Kind, "", 10)
+		if err != nil {
+			return fmt.Errorf("list: %w", err)
+		}
+		i := slices.IndexFunc(page, func(r conductor.Record) bool { return r.ID == want.ID })
+		if i < 0 {
+			return fmt.Errorf("list: want %s, which Get returns, got %s", brief(want), briefs(page))
+		}
+		if err := same(want, page[i]); err != nil {
+			return fmt.Errorf("list: %w", err)
+		}
+	}
+	return nil
+}
+
+// absent checks that no handle returns a record for the key.
+func (t *tester) absent(ctx context.Context, key string) error {
+	for _, s := range t.stores {
+		if r, err := s.Get(ctx, t.kind, key); !errors.Is(err, conductor.ErrNotFound) {
+			return fmt.Errorf("get %q: want ErrNotFound, got %s, %v", key, brief(r), err)
+		}
+	}
+	return nil
+}
+
+// same compares records, whose keys may come in any order.
+func same(want, got conductor.Record) error {
+	if want.Kind == got.Kind && want.ID == got.ID && want.Revision == got.Revision &&
+		bytes.Equal(want.Value, got.Value) && slices.Equal(slices.Sorted(slices.Values(want.Keys)), slices.Sorted(slices.Values(got.Keys))) {
+		return nil
+	}
+	return fmt.Errorf("want %s, got %s", brief(want), brief(got))
+}
+
+// brief returns a record as errors show it.
+func brief(r conductor.Record) string {
+	value := fmt.Sprintf("%q", r.Value)
+	if len(r.Value) > 100 {
+		value = fmt.Sprintf("%q... (%d bytes)", r.Value[:100], len(r.Value))
+	}
+	return fmt.Sprintf("{%s %s keys %q revision %d value %s}", r.Kind, r.ID, r.Keys, r.Revision, value)
+}
+
+func briefs(records []conductor.Record) string {
+	var b bytes.Buffer
+	for i, r := range records {
+		if i == 5 {
+			fmt.Fprintf(&b, " and %d more", len(records)-i)
+			break
+		}
+		b.WriteString(" " + brief(r))
+	}
+	return fmt.Sprintf("[%s]", bytes.TrimSpace(b.Bytes()))
+}
+
+// wantDuplicate checks that a write was refused because of the key.
+func wantDuplicate(err error, kind conductor.Kind, key string) error {
+	var duplicate *conductor.DuplicateError
+	if !errors.As(err, &duplicate) || duplicate.Kind != kind || duplicate.Key != key {
+		return fmt.Errorf("want a *DuplicateError of %s with the key %q, got %w", kind, key, orNone(err))
+	}
+	return nil
+}
+
+// wantError checks that a method returned an error.
+func wantError(want, got error) error {
+	if !errors.Is(got, want) {
+		return fmt.Errorf("want %q, got %w", want, orNone(got))
+	}
+	return nil
+}
+
+var errNone = errors.New("no error")
+
+func orNone(err error) error {
+	if err == nil {
+		return errNone
+	}
+	return err
+}

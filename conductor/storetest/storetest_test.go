@@ -1,0 +1,19 @@
+package storetest_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestAStoreThatKeepsItsPromisesPasses(t *testing.T) {
+	require.NoError(t, storetest.Check(new(conductor.Memory)))
+	m := new(conductor.Memory)
+	require.NoError(t, storetest.Check(m, m), "as two handles")
+}
