@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,12 +26,21 @@ type server struct {
 	http.Handler
 	t         testing.TB
 	conductor *conductor.Conductor
-	fake      *conductor.Fake
+	before    atomic.Pointer[before] // of the fake hardware
 }
+
+// before is called before each operation of the fake hardware.
+type before = func(ctx context.Context, n *conductor.Node, operation string) error
 
 func start(t testing.TB, series states.Series, config api.Config) *server {
 	t.Helper()
-	fake := &conductor.Fake{}
+	s := &server{t: t}
+	fake := &conductor.Fake{Before: func(ctx context.Context, n *conductor.Node, operation string) error {
+		if f := s.before.Load(); f != nil {
+			return (*f)(ctx, n, operation)
+		}
+		return nil
+	}}
 	c, err := conductor.New(conductor.Config{
 		Store: &conductor.Memory{}, Name: "testhost", Table: series.Table(), LockedInterval: 10 * time.Millisecond,
 		Hardware: map[string]conductor.Hardware{"fake-hardware": fake, "ipmi": fake},
@@ -44,8 +54,12 @@ func start(t testing.TB, series states.Series, config api.Config) *server {
 		require.ErrorIs(t, <-done, context.Canceled)
 	})
 	require.NoError(t, c.Ready(ctx))
-	return &server{Handler: api.New(c, config), t: t, conductor: c, fake: fake}
+	s.conductor, s.Handler = c, api.New(c, config)
+	return s
 }
+
+// onOperation sets what is called before each operation of the fake hardware.
+func (s *server) onOperation(f before) { s.before.Store(&f) }
 
 // reply is an answer of the server.
 type reply struct {

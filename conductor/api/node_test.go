@@ -86,7 +86,7 @@ func TestEveryAnswerNamesItsRequest(t *testing.T) {
 // hold makes the operation of fake hardware wait until it is let go.
 func (s *server) hold(operation string) (reached <-chan struct{}, release func()) {
 	at, gate := make(chan struct{}, 100), make(chan struct{})
-	s.fake.Before = func(ctx context.Context, _ *conductor.Node, done string) error {
+	s.onOperation(func(ctx context.Context, _ *conductor.Node, done string) error {
 		if done != operation {
 			return nil
 		}
@@ -97,7 +97,7 @@ func (s *server) hold(operation string) (reached <-chan struct{}, release func()
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-	}
+	})
 	release = sync.OnceFunc(func() { close(gate) })
 	s.t.Cleanup(release)
 	return at, release

@@ -18,12 +18,12 @@ func TestAnAgentLooksItsNodeUpAndGoesOnWithTheWork(t *testing.T) {
 	s.do("POST", "/v1/ports", "latest", `{"address": "52:54:00:00:00:01", "node_uuid": "`+uuid+`"}`).must(http.StatusCreated)
 	s.provision("n", "manage")
 	s.provision("n", "provide")
-	s.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+	s.onOperation(func(_ context.Context, _ *conductor.Node, operation string) error {
 		if operation == "deploy.deploy" {
 			return conductor.ErrWait
 		}
 		return nil
-	}
+	})
 	const lookup = "/v1/lookup?addresses=52:54:00:00:00:01,nonsense"
 	require.Equal(t, "Resource could not be found.", s.do("GET", lookup, "latest", "").fault(), "nobody has started an agent there")
 	s.do("PUT", "/v1/nodes/n/states/provision", "latest", `{"target": "active"}`).must(http.StatusAccepted)
@@ -79,6 +79,8 @@ func TestAnAllocationGetsANodeAndGivesItBack(t *testing.T) {
 	uuid := s.create(`{"driver": "fake-hardware", "name": "n", "resource_class": "big"}`)
 	s.provision("n", "manage")
 	s.provision("n", "provide")
+	s.do("PUT", "/v1/nodes/n/states/power", "latest", `{"target": "power off"}`).must(http.StatusAccepted)
+	s.wait("n") // a node whose power state is not known is given to nobody
 	s.do("PUT", "/v1/nodes/n/traits", "latest", `{"traits": ["CUSTOM_A"]}`).must(http.StatusNoContent)
 
 	allocation := s.do("POST", "/v1/allocations", "latest", `{"name": "al", "resource_class": "big", "traits": ["CUSTOM_A"], "candidate_nodes": ["n"]}`).must(http.StatusCreated)
