@@ -8,6 +8,7 @@ require (
 	github.com/ironstate/ironstate/conductor/etcd v0.0.0
 	github.com/ironstate/ironstate/verify/bmc v0.0.0
 	github.com/prometheus/client_golang v1.23.2
+	github.com/stretchr/testify v1.12.1
 	golang.org/x/crypto v0.58.0
 	golang.org/x/net v0.62.0
 )
@@ -67,6 +68,7 @@ require (
 	go.uber.org/multierr v1.11.0 // indirect
 	go.uber.org/zap v1.27.1 // indirect
 	go.yaml.in/yaml/v2 v2.4.3 // indirect
+	go.yaml.in/yaml/v3 v3.0.6 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
