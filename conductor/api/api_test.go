@@ -147,3 +147,12 @@ func (s *server) provision(ident, target string) {
 	s.do("PUT", "/v1/nodes/"+ident+"/states/provision", "latest", `{"target": "`+target+`"}`).must(http.StatusAccepted)
 	s.wait(ident)
 }
+
+func TestTheAPIOfNoConductorAnswers(t *testing.T) {
+	for _, c := range []*conductor.Conductor{nil, {}} {
+		s := &server{Handler: api.New(c, api.Config{}), t: t}
+		require.Equal(t, http.StatusOK, s.do("GET", "/", "", "").status)
+		require.Equal(t, http.StatusNotAcceptable, s.do("GET", "/v1/nodes", "1.81", "").status)
+		require.Equal(t, http.StatusInternalServerError, s.do("GET", "/v1/nodes", "", "").status)
+	}
+}
