@@ -11,7 +11,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Task is the work on one node: what a [Step] is given. It is safe for concurrent use.
+// Task is the work on one node: what a [Step] is given. It is safe for concurrent use. A
+// nil or zero Task has no node, and its Update returns a [*ConfigError].
 type Task struct {
 	conductor *Conductor
 	hardware  Hardware
@@ -23,13 +24,21 @@ type Task struct {
 
 // Node returns the node as the task has stored it last. Do not change it.
 func (t *Task) Node() *Node {
+	if t == nil {
+		return nil
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.node
 }
 
 // Step returns the step at work, with its arguments.
-func (t *Task) Step() Step { return t.step }
+func (t *Task) Step() Step {
+	if t == nil {
+		return Step{}
+	}
+	return t.step
+}
 
 // errLost is why work is given up without a report: another process has taken the node
 // over, or its record is gone.
@@ -40,6 +49,9 @@ var errLost = errors.New("the reservation was lost")
 // is returned as it is; any other means that the record could not be changed, and
 // the step should return it.
 func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
+	if t.Node() == nil {
+		return &ConfigError{"Task", "one that a step was given"}
+	}
 	for {
 		old := t.Node()
 		n := old.Clone()

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/ironstate/ironstate v0.0.0
+	github.com/ironstate/ironstate/conductor v0.0.0
 	github.com/ironstate/ironstate/graph/render v0.0.0
 	github.com/ironstate/ironstate/verify/bmc v0.0.0
 	github.com/stretchr/testify v1.12.1
@@ -16,11 +17,13 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/disintegration/imaging v1.6.2 // indirect
 	github.com/emicklei/dot v1.11.0 // indirect
+	github.com/evanphx/json-patch/v5 v5.9.11 // indirect
 	github.com/flopp/go-findfont v0.1.0 // indirect
 	github.com/fogleman/gg v1.3.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/goccy/go-graphviz v0.2.9 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
+	github.com/google/uuid v1.6.0 // indirect
 	github.com/hashicorp/errwrap v1.1.0 // indirect
 	github.com/hashicorp/go-multierror v1.1.1 // indirect
 	github.com/jacobweinstock/registrar v0.4.7 // indirect
@@ -40,6 +43,7 @@ require (
 
 replace (
 	github.com/ironstate/ironstate => ../..
+	github.com/ironstate/ironstate/conductor => ../../conductor
 	github.com/ironstate/ironstate/graph/render => ../../graph/render
 	github.com/ironstate/ironstate/verify/bmc => ../../verify/bmc
 )
