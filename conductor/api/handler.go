@@ -29,7 +29,8 @@ type Config struct {
 }
 
 // New returns the API of a conductor, which must run: until it has read its store,
-// lists wait. The handler is safe for concurrent use.
+// lists wait. The handler is safe for concurrent use. That of a nil or zero Conductor
+// has no versions and no resources: it answers requests for these 404, 406 or 500.
 func New(c *conductor.Conductor, config Config) http.Handler {
 	if config.MaxLimit <= 0 {
 		config.MaxLimit = 1000
