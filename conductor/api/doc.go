@@ -8,7 +8,7 @@
 //
 // # The server
 //
-// The handler bounds what a request may hold: bodies of 1 MiB, of 64 MiB where a
+// The handler bounds each request: bodies of 1 MiB, of 64 MiB where a
 // config drive may come, 256 MiB for all requests at once, and 25 levels of JSON, which
 // are the defaults of Ironic. How long a client may take, and how many there may be, is
 // the server's business. A server that others can reach should set ReadHeaderTimeout

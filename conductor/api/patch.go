@@ -110,7 +110,7 @@ func (p patch) fields() []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// values returns what the patch sets a field to, as a whole.
+// values returns the values that the patch gives to a whole field.
 func (p patch) values(field string) (values []any) {
 	for _, op := range p {
 		if op.path == "/"+field && op.op != "remove" {
