@@ -24,7 +24,7 @@ type nodeField struct {
 	get              func(n *conductor.Node) any
 	// set takes a value of one of the types; null sets the default.
 	set func(n *conductor.Node, value any) error
-	// hidden fields are in the answers without being a name to choose by.
+	// hidden fields cannot be asked for by name.
 	hidden bool
 }
 

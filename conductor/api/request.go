@@ -43,7 +43,7 @@ func (r *request) base() string {
 	return r.baseURL
 }
 
-// minDotJSON is the version from which on a path may end in .json.
+// minDotJSON is the version from which on ".json" is part of a name.
 const minDotJSON = 91
 
 // trimSuffix cuts ".json" off the end of a path.
