@@ -3,6 +3,8 @@ package conductor
 import (
 	"context"
 
+	"golang.org/x/crypto/bcrypt"
+
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
@@ -74,8 +76,7 @@ func (c *Conductor) requested(ctx context.Context, n *Node, r ProvisionRequest) 
 	}
 	from := n.ProvisionState
 	n.move(moved, now())
-	n.remember(r, event, from)
-	return nil
+	return n.remember(r, event, from)
 }
 
 // operations are the words for what is refused in maintenance, and the limits and
@@ -159,8 +160,13 @@ func (c *Conductor) withinLimits(ctx context.Context, event states.Event) error 
 	return nil
 }
 
-// remember stores what came with a request, for the work that it starts.
-func (n *Node) remember(r ProvisionRequest, event states.Event, from states.State) {
+// hashCost is the cost of the hash of a rescue password; tests lower it.
+var hashCost = bcrypt.DefaultCost
+
+// remember stores what came with a request, for the work that it starts. A rescue
+// password is also stored as the hash that an agent writes into its shadow file: by
+// bcrypt, where Ironic takes SHA-512.
+func (n *Node) remember(r ProvisionRequest, event states.Event, from states.State) error {
 	switch event {
 	case states.EventDeploy, states.EventRebuild:
 		if r.ConfigDrive != nil {
@@ -179,7 +185,12 @@ func (n *Node) remember(r ProvisionRequest, event states.Event, from states.Stat
 		set(&n.DriverInternalInfo, serviceSteps.list, jsonValue(r.ServiceSteps))
 		set(&n.DriverInternalInfo, "servicing_disable_ramdisk", r.DisableRamdisk)
 	case states.EventRescue:
+		hash, err := bcrypt.GenerateFromPassword([]byte(r.RescuePassword), hashCost)
+		if err != nil {
+			return refuse(Invalid, "The rescue password cannot be used: it may have 72 bytes at most.")
+		}
 		set(&n.InstanceInfo, "rescue_password", r.RescuePassword)
+		set(&n.InstanceInfo, "hashed_rescue_password", string(hash))
 	case states.EventDelete:
 		if rescueStates.Has(from) {
 			n.forgetRescue()
@@ -188,6 +199,7 @@ func (n *Node) remember(r ProvisionRequest, event states.Event, from states.Stat
 	if event == states.EventAbort && rescueStates.Has(from) {
 		n.forgetRescue()
 	}
+	return nil
 }
 
 // rescueStates are those in which a node has a rescue password.

@@ -307,7 +307,9 @@ func (c *Conductor) end(n *Node, e ending) error {
 			return err
 		}
 		if keys, ok := stepsOf[n.ProvisionState]; ok && e.event != states.EventWait && e.event != states.EventHold {
-			n.forgetSteps(keys)
+			if _, begun := (*keys.info(n))[keys.list]; begun {
+				n.forgetSteps(keys)
+			}
 		}
 		n.move(moved, now())
 	}
@@ -338,11 +340,11 @@ func (c *Conductor) fail(n *Node, text string) error {
 				n.MaintenanceReason = moved.LastError
 			}
 		}
-		list, begun := (*keys.info(n))[keys.list]
-		aborted := len(*keys.field(n)) == 0
-		n.forgetSteps(keys)
-		if keys.work == states.Cleaning && begun && !aborted {
-			set(keys.info(n), keys.list, list) // which Ironic keeps
+		if keys.work == states.Cleaning && len(*keys.field(n)) > 0 { // not aborted: Ironic keeps the list
+			n.CleanStep = nil
+			delete(n.DriverInternalInfo, keys.index)
+		} else {
+			n.forgetSteps(keys)
 		}
 	}
 	if from == states.Adopting {

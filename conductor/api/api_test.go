@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,12 +26,21 @@ type server struct {
 	http.Handler
 	t         testing.TB
 	conductor *conductor.Conductor
-	fake      *conductor.Fake
+	before    atomic.Pointer[before] // of the fake hardware
 }
+
+// before is called before each operation of the fake hardware.
+type before = func(ctx context.Context, n *conductor.Node, operation string) error
 
 func start(t testing.TB, series states.Series, config api.Config) *server {
 	t.Helper()
-	fake := &conductor.Fake{}
+	s := &server{t: t}
+	fake := &conductor.Fake{Before: func(ctx context.Context, n *conductor.Node, operation string) error {
+		if f := s.before.Load(); f != nil {
+			return (*f)(ctx, n, operation)
+		}
+		return nil
+	}}
 	c, err := conductor.New(conductor.Config{
 		Store: &conductor.Memory{}, Name: "testhost", Table: series.Table(), LockedInterval: 10 * time.Millisecond,
 		Hardware: map[string]conductor.Hardware{"fake-hardware": fake, "ipmi": fake},
@@ -44,8 +54,12 @@ func start(t testing.TB, series states.Series, config api.Config) *server {
 		require.ErrorIs(t, <-done, context.Canceled)
 	})
 	require.NoError(t, c.Ready(ctx))
-	return &server{Handler: api.New(c, config), t: t, conductor: c, fake: fake}
+	s.conductor, s.Handler = c, api.New(c, config)
+	return s
 }
+
+// onOperation sets what is called before each operation of the fake hardware.
+func (s *server) onOperation(f before) { s.before.Store(&f) }
 
 // reply is an answer of the server.
 type reply struct {
@@ -130,7 +144,7 @@ func (s *server) wait(ident string) {
 		}
 		stable := n.TargetProvisionState == states.NoState || s.conductor.Table().Failed().Has(n.ProvisionState)
 		return n.Reservation == "" && n.TargetPower == states.NoPower && stable
-	}, 10*time.Second, time.Millisecond)
+	}, waitTime, tick)
 }
 
 // waitAllocation waits until an allocation has a node, or an error.
@@ -138,7 +152,7 @@ func (s *server) waitAllocation(name string) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
 		return s.do("GET", "/v1/allocations/"+name, "latest", "").must(http.StatusOK)["state"] != "allocating"
-	}, 10*time.Second, time.Millisecond)
+	}, waitTime, tick)
 }
 
 // provision asks for a provision state and waits for the end of the work.
@@ -147,6 +161,12 @@ func (s *server) provision(ident, target string) {
 	s.do("PUT", "/v1/nodes/"+ident+"/states/provision", "latest", `{"target": "`+target+`"}`).must(http.StatusAccepted)
 	s.wait(ident)
 }
+
+// How long a test waits for what must come, and how often it looks.
+const (
+	waitTime = 10 * time.Second
+	tick     = time.Millisecond
+)
 
 func TestTheAPIOfNoConductorAnswers(t *testing.T) {
 	for _, c := range []*conductor.Conductor{nil, {}} {

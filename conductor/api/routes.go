@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"slices"
@@ -17,6 +18,7 @@ type route struct {
 	path     string
 	since    states.APIVersion
 	old      old
+	what     string // with oldRefused, what is refused; empty is the path's beginning
 	methods  map[string]serve
 	segments []string
 	allow    string
@@ -119,10 +121,10 @@ var otherRoutes = []route{
 	{path: "portgroups/{}/ports", since: minPortGroupsBelow, methods: methods{"GET": portResource.below(ofPortGroup, false)}},
 	{path: "portgroups/{}/ports/detail", since: minPortGroupsBelow, methods: methods{"GET": portResource.below(ofPortGroup, true)}},
 	{path: "volume", since: minVolumes, old: oldNotFound, methods: methods{"GET": (*handler).volume}},
-	{path: "runbooks/{}/traits", since: minRunbookTraits, old: oldRefused, methods: methods{
+	{path: "runbooks/{}/traits", since: minRunbookTraits, old: oldRefused, what: "runbook traits", methods: methods{
 		"GET": (*handler).listRunbookTraits, "PUT": (*handler).setRunbookTraits, "DELETE": (*handler).setRunbookTraits,
 	}},
-	{path: "runbooks/{}/traits/{}", since: minRunbookTraits, old: oldRefused, methods: methods{
+	{path: "runbooks/{}/traits/{}", since: minRunbookTraits, old: oldRefused, what: "runbook traits", methods: methods{
 		"PUT": (*handler).setRunbookTraits, "DELETE": (*handler).setRunbookTraits,
 	}},
 	{path: "drivers", methods: methods{"GET": (*handler).listDrivers}},
@@ -232,7 +234,8 @@ func (o *route) refuse(r *request, name string) error {
 	case oldNotFound:
 		return errNotFound
 	case oldRefused:
-		f := &fault{status: http.StatusNotFound, bare: true, text: "The API version does not allow " + strings.ReplaceAll(name, "_", " ")}
+		what := cmp.Or(o.what, strings.ReplaceAll(name, "_", " "))
+		f := &fault{status: http.StatusNotFound, bare: true, text: "The API version does not allow " + what}
 		if r.Method != http.MethodGet {
 			f.status = http.StatusMethodNotAllowed
 		}
