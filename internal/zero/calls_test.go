@@ -6,6 +6,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
 	"github.com/ironstate/ironstate/conductor/conductortest"
+	"github.com/ironstate/ironstate/conductor/etcd"
 	"github.com/ironstate/ironstate/conductor/hardware"
 	conductorstoretest "github.com/ironstate/ironstate/conductor/storetest"
 	"github.com/ironstate/ironstate/graph"
@@ -28,7 +29,10 @@ var functions = map[string]any{
 	"conductor.HTTPStatus":     conductor.HTTPStatus,
 	"conductor.New":            conductor.New,
 	"api.New":                  api.New,
+	"conductortest.Fault":      conductortest.Fault,
 	"conductortest.New":        conductortest.New,
+	"conductortest.Start":      conductortest.Start,
+	"etcd.Open":                etcd.Open,
 	"hardware.NewIPMI":         hardware.NewIPMI,
 	"hardware.NewRedfish":      hardware.NewRedfish,
 	"conductorstoretest.Check": conductorstoretest.Check,
@@ -134,6 +138,9 @@ var types = []any{
 	new(api.Config),
 	new(conductortest.Config),
 	new(conductortest.Server),
+	new(etcd.Config),
+	new(etcd.Store),
+	new(etcd.TooLargeError),
 	new(hardware.BMC),
 	new(hardware.Config),
 	new(graph.Diagram),

@@ -20,6 +20,7 @@ import (
 var standard = map[string]string{
 	"nil powersync.Memory.":   "sync.Map",
 	"nil conductor.Memory.":   "sync.Map",
+	"conductortest.Fault":     "http.Error",
 	"zero conductortest.":     "httptest.Server",
 	"nil conductortest.":      "httptest.Server",
 	"zero verify.Func.Verify": "http.HandlerFunc",
