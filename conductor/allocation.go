@@ -33,6 +33,9 @@ func (c *Conductor) CreateAllocation(ctx context.Context, o *Object) (*Object, e
 	if _, err := c.currentTerm(); err != nil {
 		return nil, err
 	}
+	if o == nil {
+		return nil, refuse(Invalid, "there is no allocation to create: it is nil")
+	}
 	o = o.Clone()
 	o.Kind = KindAllocation
 	wanted := o.NodeUUID

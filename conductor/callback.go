@@ -148,6 +148,9 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 			if err != nil {
 				return err
 			}
+			if keys, ok := stepsOf[n.ProvisionState]; ok && event == states.EventDone {
+				n.forgetSteps(keys)
+			}
 			n.move(moved, now())
 			return nil
 		})

@@ -12,7 +12,9 @@ import (
 )
 
 // Conductor manages nodes. Make it with [New], let [Conductor.Run] work, and call the
-// other methods for clients. It is safe for concurrent use.
+// other methods for clients. It is safe for concurrent use. The methods of a nil or zero
+// Conductor, and those that are given a nil context, return a [*ConfigError]; Name, Table
+// and Hardware then have nothing to return.
 type Conductor struct {
 	config Config
 	store  Store
@@ -58,11 +60,26 @@ func New(config Config) (*Conductor, error) {
 	return c, nil
 }
 
+// usable returns why a method cannot do anything.
+func (c *Conductor) usable(ctx context.Context) error {
+	switch {
+	case c == nil || c.store == nil:
+		return &ConfigError{"Conductor", "one that New made"}
+	case ctx == nil:
+		return errNilContext
+	default:
+		return nil
+	}
+}
+
 // Run does the work that the stored records ask for, until the context ends: work
 // that was requested, timeouts, the power sync. The work of a process that has died
 // has failed, as in Ironic. It returns the context's error when all its goroutines have
 // ended. It may be called once.
 func (c *Conductor) Run(ctx context.Context) error {
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
 	work, stopWork := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stopWork(nil)
 	member, leave := context.WithCancel(context.WithoutCancel(ctx)) // until no work is left
@@ -97,6 +114,9 @@ func (c *Conductor) Run(ctx context.Context) error {
 // Ready waits until Run has read the nodes and is ready for requests, or until the
 // context ends, and returns its error.
 func (c *Conductor) Ready(ctx context.Context) error {
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
 	select {
 	case <-c.joined:
 		return c.nodes.wait(ctx)
@@ -106,16 +126,25 @@ func (c *Conductor) Ready(ctx context.Context) error {
 }
 
 // Name returns the conductor's name.
-func (c *Conductor) Name() string { return c.config.Name }
+func (c *Conductor) Name() string { return c.configuration().Name }
 
 // Table returns the state machine whose rules hold.
-func (c *Conductor) Table() *states.Table { return c.config.Table }
+func (c *Conductor) Table() *states.Table { return c.configuration().Table }
+
+// configuration returns the configuration with its defaults, the zero one for nil.
+func (c *Conductor) configuration() Config {
+	if c == nil {
+		return Config{}
+	}
+	return c.config
+}
 
 // Hardware ranges over the hardware types, by name.
 func (c *Conductor) Hardware() iter.Seq2[string, Hardware] {
 	return func(yield func(string, Hardware) bool) {
-		for _, name := range c.config.hardwareNames() {
-			if !yield(name, c.config.Hardware[name]) {
+		config := c.configuration()
+		for _, name := range config.hardwareNames() {
+			if !yield(name, config.Hardware[name]) {
 				return
 			}
 		}

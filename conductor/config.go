@@ -94,6 +94,8 @@ type ConfigError struct {
 	Want  string // a value that would have been right
 }
 
+var errNilContext = &ConfigError{"the context", "set"}
+
 func (e *ConfigError) Error() string {
 	return fmt.Sprintf("conductor: bad configuration: %s must be %s", e.Field, e.Want)
 }

@@ -11,7 +11,8 @@ import (
 
 // Fake is Ironic's hardware type fake-hardware: nodes without hardware, on which all
 // work succeeds at once. The zero value is ready for use; it must not be copied. It is
-// safe for concurrent use once Before is set.
+// safe for concurrent use once Before is set. A nil node is an error; the methods of a
+// nil Fake that ask the hardware panic, as those of a nil [sync.Map] do.
 //
 // Source: ironic/drivers/modules/fake.py.
 type Fake struct {
@@ -26,10 +27,14 @@ type Fake struct {
 
 // do calls Before.
 func (f *Fake) do(ctx context.Context, n *Node, operation string) error {
-	if f.Before == nil {
+	switch {
+	case n == nil:
+		return refuse(Invalid, "%s of fake-hardware: the node is nil", operation)
+	case f.Before == nil:
 		return nil
+	default:
+		return f.Before(ctx, n, operation)
 	}
-	return f.Before(ctx, n, operation)
 }
 
 // fakeInterfaces are the kinds of hardware interfaces, with those that fake-hardware
@@ -66,20 +71,23 @@ func (f *Fake) Validate(n *Node) map[string]error {
 // Verify implements [Hardware]. As with Ironic's the power state stays unknown until
 // somebody sets it.
 func (f *Fake) Verify(ctx context.Context, n *Node) (states.Power, error) {
-	return f.current(n), f.do(ctx, n, "verify")
+	return f.read(ctx, n, "verify")
 }
 
 // PowerState implements [Hardware].
 func (f *Fake) PowerState(ctx context.Context, n *Node) (states.Power, error) {
-	return f.current(n), f.do(ctx, n, "read power")
+	return f.read(ctx, n, "read power")
 }
 
-// current returns the power state that was set, or else the recorded one.
-func (f *Fake) current(n *Node) states.Power {
-	if power, ok := f.power.Load(n.UUID); ok {
-		return power.(states.Power)
+// read returns the power state that was set, or else the recorded one.
+func (f *Fake) read(ctx context.Context, n *Node, operation string) (states.Power, error) {
+	if err := f.do(ctx, n, operation); err != nil {
+		return states.NoPower, err
 	}
-	return n.Power
+	if power, ok := f.power.Load(n.UUID); ok {
+		return power.(states.Power), nil
+	}
+	return n.Power, nil
 }
 
 // SetPower implements [Hardware].

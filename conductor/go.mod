@@ -6,6 +6,7 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/evanphx/json-patch/v5 v5.9.11
 	github.com/google/uuid v1.6.0
+	github.com/gophercloud/gophercloud/v2 v2.15.0
 	github.com/ironstate/ironstate v0.0.0
 	github.com/ironstate/ironstate/verify/bmc v0.0.0
 	github.com/stretchr/testify v1.12.1

@@ -123,6 +123,9 @@ func (c *Conductor) setTerm(t *term) {
 
 // currentTerm returns the term, or an error where the conductor is no member.
 func (c *Conductor) currentTerm() (*term, error) {
+	if c == nil {
+		return nil, c.usable(context.Background())
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.run == nil || c.run.ctx.Err() != nil || c.term == nil {

@@ -101,9 +101,12 @@ type Node struct {
 	Revision int64 `json:"-"`
 }
 
-// Clone returns a copy whose maps and slices may be changed. The values in the maps
-// are JSON's and shared: replace them, and change none in place.
+// Clone returns a copy whose maps and slices may be changed, nil of nil. The values in
+// the maps are JSON's and shared: replace them, and change none in place.
 func (n *Node) Clone() *Node {
+	if n == nil {
+		return nil
+	}
 	c := *n
 	for _, m := range []*map[string]any{
 		&c.DriverInfo, &c.DriverInternalInfo, &c.Properties, &c.InstanceInfo, &c.Extra, &c.NetworkData,

@@ -29,6 +29,9 @@ func (c *Conductor) Node(ctx context.Context, ident string) (*Node, error) {
 
 // load returns a record by its UUID or its name.
 func (c *Conductor) load(ctx context.Context, kind Kind, ident string) (Record, error) {
+	if err := c.usable(ctx); err != nil {
+		return Record{}, err
+	}
 	if _, err := uuid.Parse(ident); err != nil {
 		ident = nameKey(ident)
 	}
@@ -38,13 +41,24 @@ func (c *Conductor) load(ctx context.Context, kind Kind, ident string) (Record, 
 // Nodes returns all nodes, oldest first. It waits until Run has read the store; after
 // that the nodes are as the last write of this process left them, and writes of other
 // conductors are seen a little later.
-func (c *Conductor) Nodes(ctx context.Context) ([]*Node, error) { return c.nodes.list(ctx) }
+func (c *Conductor) Nodes(ctx context.Context) ([]*Node, error) {
+	if err := c.usable(ctx); err != nil {
+		return nil, err
+	}
+	return c.nodes.list(ctx)
+}
 
 // CreateNode stores a new node and returns it as it was stored. It fills in what is
 // missing: a UUID and the time. The provision state is the caller's to choose, see
 // [states.APIVersion.InitialState]. The error matches [Exists] or [Invalid], or is
 // the store's.
 func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
+	if err := c.usable(ctx); err != nil {
+		return nil, err
+	}
+	if n == nil {
+		return nil, refuse(Invalid, "there is no node to create: it is nil")
+	}
 	n = n.Clone()
 	if n.UUID == "" {
 		n.UUID = uuid.NewString()
@@ -294,6 +308,9 @@ func (c *Conductor) Unlocked(ctx context.Context, ident string) error {
 // patiently calls f, again and again for as long as its error matches Locked and
 // there are retries left.
 func (c *Conductor) patiently(ctx context.Context, f func() error) error {
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
 	for retries := c.config.LockedRetries; ; retries-- {
 		err := f()
 		if retries <= 0 || !errors.Is(err, Locked) || ctx.Err() != nil {

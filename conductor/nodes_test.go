@@ -45,6 +45,30 @@ func TestCreateNodeRefusesWhatAnotherNodeHas(t *testing.T) {
 	})
 }
 
+func TestNilArgumentsAreErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		_, err := f.CreateNode(f.ctx, nil)
+		require.ErrorIs(t, err, conductor.Invalid)
+		_, err = f.CreateObject(f.ctx, nil)
+		require.ErrorIs(t, err, conductor.Invalid)
+		_, err = f.CreateAllocation(f.ctx, nil)
+		require.ErrorIs(t, err, conductor.Invalid)
+		_, err = (&conductor.Fake{}).PowerState(f.ctx, nil)
+		require.ErrorIs(t, err, conductor.Invalid)
+
+		var none context.Context
+		var bad *conductor.ConfigError
+		_, err = f.Node(none, "rack1-1")
+		require.ErrorAs(t, err, &bad)
+		require.ErrorAs(t, f.Ready(none), &bad)
+		_, err = (&conductor.Memory{}).Get(none, conductor.KindNode, "rack1-1")
+		require.ErrorAs(t, err, &bad)
+		_, err = new(conductor.Conductor).Nodes(f.ctx)
+		require.EqualError(t, err, "conductor: bad configuration: Conductor must be one that New made")
+	})
+}
+
 func TestUpdateNodeKeepsIronicsRules(t *testing.T) {
 	tests := []struct {
 		name   string

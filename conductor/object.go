@@ -50,9 +50,12 @@ type Object struct {
 	Revision int64 `json:"-"`
 }
 
-// Clone returns a copy whose Fields and Keys may be changed. The values in Fields are
-// shared: replace them, and change none in place.
+// Clone returns a copy whose Fields and Keys may be changed, nil of nil. The values in
+// Fields are shared: replace them, and change none in place.
 func (o *Object) Clone() *Object {
+	if o == nil {
+		return nil
+	}
 	c := *o
 	c.Fields = maps.Clone(o.Fields)
 	c.Keys = slices.Clone(o.Keys)

@@ -24,6 +24,9 @@ func (c *Conductor) Object(ctx context.Context, kind Kind, ident string) (*Objec
 // Objects returns all objects of a kind, oldest first, as [Conductor.Nodes] does
 // nodes.
 func (c *Conductor) Objects(ctx context.Context, kind Kind) ([]*Object, error) {
+	if err := c.usable(ctx); err != nil {
+		return nil, err
+	}
 	return c.objects(kind).list(ctx)
 }
 
@@ -51,6 +54,9 @@ func (c *Conductor) indexed(kind Kind) (x *index[Object], made bool) {
 
 // ObjectsOf returns the objects of a kind that belong to a node, oldest first.
 func (c *Conductor) ObjectsOf(ctx context.Context, kind Kind, nodeUUID string) ([]*Object, error) {
+	if err := c.usable(ctx); err != nil {
+		return nil, err
+	}
 	return c.objects(kind).listOf(ctx, nodeUUID)
 }
 
@@ -58,6 +64,12 @@ func (c *Conductor) ObjectsOf(ctx context.Context, kind Kind, nodeUUID string) (
 // the time where these are missing. Allocations are made with
 // [Conductor.CreateAllocation]. The error matches [Exists], or is the store's.
 func (c *Conductor) CreateObject(ctx context.Context, o *Object) (*Object, error) {
+	if err := c.usable(ctx); err != nil {
+		return nil, err
+	}
+	if o == nil {
+		return nil, refuse(Invalid, "there is no object to create: it is nil")
+	}
 	o = o.Clone()
 	if o.UUID == "" {
 		o.UUID = uuid.NewString()

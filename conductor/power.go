@@ -39,6 +39,9 @@ func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Po
 		if err != nil {
 			return err
 		}
+		if err := unlocked(n); err != nil {
+			return err
+		}
 		if err := c.tasks.take(ctx, n.UUID); err != nil {
 			return err
 		}

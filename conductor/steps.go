@@ -225,6 +225,9 @@ func (c *Conductor) plannedSteps(ctx context.Context, t *Task, keys stepKeys) ([
 		for i, step := range steps {
 			list[i] = step.record(keys.work)
 		}
+		if keys.work == states.Cleaning && n.TargetProvisionState != states.Manageable {
+			delete(n.DriverInternalInfo, "cleaning_disable_ramdisk") // of a manual cleaning before
+		}
 		set(keys.info(n), keys.list, list)
 		return nil
 	})

@@ -11,7 +11,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Task is the work on one node: what a [Step] is given. It is safe for concurrent use.
+// Task is the work on one node: what a [Step] is given. It is safe for concurrent use. A
+// nil or zero Task has no node, and its Update returns a [*ConfigError].
 type Task struct {
 	conductor *Conductor
 	hardware  Hardware
@@ -23,13 +24,21 @@ type Task struct {
 
 // Node returns the node as the task has stored it last. Do not change it.
 func (t *Task) Node() *Node {
+	if t == nil {
+		return nil
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.node
 }
 
 // Step returns the step at work, with its arguments.
-func (t *Task) Step() Step { return t.step }
+func (t *Task) Step() Step {
+	if t == nil {
+		return Step{}
+	}
+	return t.step
+}
 
 // errLost is why work is given up without a report: another process has taken the node
 // over, or its record is gone.
@@ -40,6 +49,9 @@ var errLost = errors.New("the reservation was lost")
 // is returned as it is; any other means that the record could not be changed, and
 // the step should return it.
 func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
+	if t.Node() == nil {
+		return &ConfigError{"Task", "one that a step was given"}
+	}
 	for {
 		old := t.Node()
 		n := old.Clone()
@@ -295,7 +307,9 @@ func (c *Conductor) end(n *Node, e ending) error {
 			return err
 		}
 		if keys, ok := stepsOf[n.ProvisionState]; ok && e.event != states.EventWait && e.event != states.EventHold {
-			n.forgetSteps(keys)
+			if _, begun := (*keys.info(n))[keys.list]; begun {
+				n.forgetSteps(keys)
+			}
 		}
 		n.move(moved, now())
 	}
@@ -326,11 +340,11 @@ func (c *Conductor) fail(n *Node, text string) error {
 				n.MaintenanceReason = moved.LastError
 			}
 		}
-		list, begun := (*keys.info(n))[keys.list]
-		aborted := len(*keys.field(n)) == 0
-		n.forgetSteps(keys)
-		if keys.work == states.Cleaning && begun && !aborted {
-			set(keys.info(n), keys.list, list) // which Ironic keeps
+		if keys.work == states.Cleaning && len(*keys.field(n)) > 0 { // not aborted: Ironic keeps the list
+			n.CleanStep = nil
+			delete(n.DriverInternalInfo, keys.index)
+		} else {
+			n.forgetSteps(keys)
 		}
 	}
 	if from == states.Adopting {

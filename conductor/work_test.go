@@ -121,6 +121,8 @@ func TestWorkThatWaitsGoesOnWhenItIsCalledBack(t *testing.T) {
 				require.Equal(t, test.to, got.ProvisionState, got.LastError)
 				require.Equal(t, states.NoState, got.TargetProvisionState)
 				require.ErrorIs(t, f.Resume(f.ctx, n.UUID, nil), conductor.NotAllowed)
+				require.Empty(t, got.WorkStep)
+				require.NotContains(t, got.WorkInfo, "index", "the next work begins with its first step")
 			})
 			synctest.Test(t, func(t *testing.T) { // nobody calls
 				f := start(t, nil)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,12 +26,21 @@ type server struct {
 	http.Handler
 	t         testing.TB
 	conductor *conductor.Conductor
-	fake      *conductor.Fake
+	before    atomic.Pointer[before] // of the fake hardware
 }
+
+// before is called before each operation of the fake hardware.
+type before = func(ctx context.Context, n *conductor.Node, operation string) error
 
 func start(t testing.TB, series states.Series, config api.Config) *server {
 	t.Helper()
-	fake := &conductor.Fake{}
+	s := &server{t: t}
+	fake := &conductor.Fake{Before: func(ctx context.Context, n *conductor.Node, operation string) error {
+		if f := s.before.Load(); f != nil {
+			return (*f)(ctx, n, operation)
+		}
+		return nil
+	}}
 	c, err := conductor.New(conductor.Config{
 		Store: &conductor.Memory{}, Name: "testhost", Table: series.Table(), LockedInterval: 10 * time.Millisecond,
 		Hardware: map[string]conductor.Hardware{"fake-hardware": fake, "ipmi": fake},
@@ -44,8 +54,12 @@ func start(t testing.TB, series states.Series, config api.Config) *server {
 		require.ErrorIs(t, <-done, context.Canceled)
 	})
 	require.NoError(t, c.Ready(ctx))
-	return &server{Handler: api.New(c, config), t: t, conductor: c, fake: fake}
+	s.conductor, s.Handler = c, api.New(c, config)
+	return s
 }
+
+// onOperation sets what is called before each operation of the fake hardware.
+func (s *server) onOperation(f before) { s.before.Store(&f) }
 
 // reply is an answer of the server.
 type reply struct {
@@ -62,7 +76,8 @@ func (s *server) do(method, path, version, body string) reply {
 }
 
 func request(method, path, version string, body io.Reader) *http.Request {
-	r := httptest.NewRequest(method, "http://HOST/", body)
+	r := httptest.NewRequest("GET", "http://HOST/", body)
+	r.Method = method
 	r.URL.Path, r.URL.RawQuery, _ = strings.Cut(path, "?")
 	if decoded, err := r.URL.Parse(path); err == nil {
 		r.URL.Path = decoded.Path
@@ -130,7 +145,7 @@ func (s *server) wait(ident string) {
 		}
 		stable := n.TargetProvisionState == states.NoState || s.conductor.Table().Failed().Has(n.ProvisionState)
 		return n.Reservation == "" && n.TargetPower == states.NoPower && stable
-	}, 10*time.Second, time.Millisecond)
+	}, waitTime, tick)
 }
 
 // waitAllocation waits until an allocation has a node, or an error.
@@ -138,7 +153,7 @@ func (s *server) waitAllocation(name string) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
 		return s.do("GET", "/v1/allocations/"+name, "latest", "").must(http.StatusOK)["state"] != "allocating"
-	}, 10*time.Second, time.Millisecond)
+	}, waitTime, tick)
 }
 
 // provision asks for a provision state and waits for the end of the work.
@@ -146,4 +161,19 @@ func (s *server) provision(ident, target string) {
 	s.t.Helper()
 	s.do("PUT", "/v1/nodes/"+ident+"/states/provision", "latest", `{"target": "`+target+`"}`).must(http.StatusAccepted)
 	s.wait(ident)
+}
+
+// How long a test waits for what must come, and how often it looks.
+const (
+	waitTime = 10 * time.Second
+	tick     = time.Millisecond
+)
+
+func TestTheAPIOfNoConductorAnswers(t *testing.T) {
+	for _, c := range []*conductor.Conductor{nil, {}} {
+		s := &server{Handler: api.New(c, api.Config{}), t: t}
+		require.Equal(t, http.StatusOK, s.do("GET", "/", "", "").status)
+		require.Equal(t, http.StatusNotAcceptable, s.do("GET", "/v1/nodes", "1.81", "").status)
+		require.Equal(t, http.StatusInternalServerError, s.do("GET", "/v1/nodes", "", "").status)
+	}
 }

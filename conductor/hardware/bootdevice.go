@@ -24,12 +24,18 @@ func (b *BMC) devices(n *conductor.Node) []string {
 
 // BootDevices implements [conductor.BootDevicer].
 func (b *BMC) BootDevices(_ context.Context, n *conductor.Node) ([]string, error) {
+	if err := b.usable(n); err != nil {
+		return nil, err
+	}
 	return slices.Clone(b.devices(n)), nil
 }
 
 // BootDevice implements [conductor.BootDevicer]. The device is empty where the BMC
 // leaves the choice to the machine.
 func (b *BMC) BootDevice(ctx context.Context, n *conductor.Node) (device string, persistent bool, err error) {
+	if err := b.usable(n); err != nil {
+		return "", false, err
+	}
 	if b.chosen(n, "management") == "noop" {
 		return "pxe", true, nil
 	}
@@ -42,6 +48,9 @@ func (b *BMC) BootDevice(ctx context.Context, n *conductor.Node) (device string,
 
 // SetBootDevice implements [conductor.BootDevicer].
 func (b *BMC) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
+	if err := b.usable(n); err != nil {
+		return err
+	}
 	if !slices.Contains(b.devices(n), device) {
 		return &conductor.Error{Reason: conductor.Invalid, Text: "Invalid boot device " + device + " specified."}
 	}

@@ -60,7 +60,8 @@ type kind struct {
 
 // BMC is a hardware type whose nodes have BMCs: a [conductor.Hardware] and a
 // [conductor.BootDevicer]. Make it with [NewRedfish] or [NewIPMI], and Close it. It is
-// safe for concurrent use.
+// safe for concurrent use. A nil or zero BMC has no interfaces and no steps, and its
+// other methods return a [*conductor.ConfigError]. A nil node is an error.
 //
 // Errors about a node's record are a [*conductor.Error] that matches
 // [conductor.Invalid] or [conductor.Unsupported]. Those of a BMC hold a [*bmc.Error],
@@ -106,10 +107,34 @@ func newBMC(k kind, c Config) (*BMC, error) {
 // Close logs out of the sessions that are kept. Calls that are under way log out when
 // they are done; later ones keep no session. The error is the context's, where it ends
 // before all is done.
-func (b *BMC) Close(ctx context.Context) error { return b.driver.Close(ctx) }
+func (b *BMC) Close(ctx context.Context) error {
+	if err := b.made(); err != nil {
+		return err
+	}
+	return b.driver.Close(ctx)
+}
+
+// made returns an error for a BMC that neither NewRedfish nor NewIPMI has made.
+func (b *BMC) made() error {
+	if b == nil || b.driver == nil {
+		return &conductor.ConfigError{Field: "BMC", Want: "one that NewRedfish or NewIPMI made"}
+	}
+	return nil
+}
+
+// usable returns why nothing can be done for a node.
+func (b *BMC) usable(n *conductor.Node) error {
+	if n == nil {
+		return &conductor.Error{Reason: conductor.Invalid, Text: "there is no node: it is nil"}
+	}
+	return b.made()
+}
 
 // Describe implements [conductor.Hardware].
 func (b *BMC) Describe() conductor.Description {
+	if b.made() != nil {
+		return conductor.Description{}
+	}
 	return conductor.Description{Interfaces: maps.Clone(b.interfaces), Properties: maps.Clone(b.properties)}
 }
 
@@ -138,6 +163,9 @@ func (b *BMC) SetPower(ctx context.Context, n *conductor.Node, power states.Powe
 
 // verifier returns how to reach the BMC of a node, and what verifies it.
 func (b *BMC) verifier(n *conductor.Node) (*bmc.Verifier, bmc.Config, error) {
+	if err := b.usable(n); err != nil {
+		return nil, bmc.Config{}, err
+	}
 	c, err := b.parse(info{n})
 	if err != nil {
 		return nil, c, err

@@ -52,6 +52,18 @@ func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
 	}
 }
 
+func TestANilNodeIsAnError(t *testing.T) {
+	b := newRedfish(t, hardware.Config{})
+	_, err := b.PowerState(t.Context(), nil)
+	require.ErrorIs(t, err, conductor.Invalid)
+	require.ErrorIs(t, b.SetBootDevice(t.Context(), nil, "pxe", true), conductor.Invalid)
+	require.ErrorIs(t, b.Validate(nil)["power"], conductor.Invalid)
+	require.Empty(t, b.Steps(nil, states.Deploying))
+
+	var wrong *conductor.ConfigError
+	require.ErrorAs(t, new(hardware.BMC).Close(t.Context()), &wrong)
+}
+
 func TestNoSessionIsKeptWhereNoneIsWanted(t *testing.T) {
 	server := startRedfish(t)
 	b := newRedfish(t, hardware.Config{Sessions: -1})

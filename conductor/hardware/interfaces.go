@@ -29,6 +29,9 @@ func (b *BMC) chosen(n *conductor.Node, kind string) string {
 // Validate implements [conductor.Hardware].
 func (b *BMC) Validate(n *conductor.Node) map[string]error {
 	_, _, power := b.verifier(n)
+	if b.usable(n) != nil {
+		return map[string]error{"power": power}
+	}
 	result := map[string]error{
 		"power": power, "management": power, "inspect": power, "deploy": b.validateDeploy(n),
 		"boot": nil, "network": nil, "storage": nil,

@@ -16,6 +16,8 @@ const customAgent = "custom-agent"
 // Steps implements [conductor.Hardware]; the package comment says what they do.
 func (b *BMC) Steps(n *conductor.Node, work states.State) []conductor.Step {
 	switch {
+	case b.usable(n) != nil:
+		return nil
 	case work == states.Inspecting && b.chosen(n, "inspect") != "no-inspect":
 		return []conductor.Step{{Interface: "inspect", Step: "inspect_hardware", Priority: 100, Run: b.inspect}}
 	case work == states.Adopting:

@@ -13,19 +13,15 @@ require (
 )
 
 require (
-	github.com/evanphx/json-patch/v5 v5.9.11 // indirect
-	github.com/google/uuid v1.6.0 // indirect
-	github.com/ironstate/ironstate/conductor v0.0.0 // indirect
-	golang.org/x/crypto v0.58.0 // indirect
-)
-
-require (
 	github.com/bmc-toolbox/bmclib/v2 v2.3.5 // indirect
 	github.com/bmc-toolbox/common v0.0.0-20250112191656-b6de52e8303d // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/evanphx/json-patch/v5 v5.9.11 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
+	github.com/google/uuid v1.6.0 // indirect
 	github.com/hashicorp/errwrap v1.1.0 // indirect
 	github.com/hashicorp/go-multierror v1.1.1 // indirect
+	github.com/ironstate/ironstate/conductor v0.0.0 // indirect
 	github.com/ironstate/ironstate/verify/bmc v0.0.0 // indirect
 	github.com/jacobweinstock/registrar v0.4.7 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
@@ -33,6 +29,7 @@ require (
 	go.opentelemetry.io/otel v1.47.0 // indirect
 	go.opentelemetry.io/otel/trace v1.47.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
+	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
 )
 

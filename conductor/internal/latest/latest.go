@@ -103,8 +103,10 @@ func (q *Queue[V]) All(ctx context.Context) iter.Seq2[V, error] {
 				}
 			}
 			if err != nil {
-				var none V
-				yield(none, err)
+				if ctx.Err() == nil {
+					var none V
+					yield(none, err)
+				}
 				return
 			}
 		}

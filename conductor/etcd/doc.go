@@ -1,0 +1,66 @@
+// Package etcd keeps a fleet's records in etcd: in a folder, by a server inside this
+// process that listens nowhere, or on a cluster that several conductors share. The
+// code is the same.
+//
+//	store, err := etcd.Open(ctx, etcd.Config{Dir: "/var/lib/ironstate"})
+//
+//	store, err := etcd.Open(ctx, etcd.Config{
+//		Endpoints: []string{"https://etcd-1:2379", "https://etcd-2:2379", "https://etcd-3:2379"},
+//		TLS:       &tls.Config{RootCAs: ca, Certificates: []tls.Certificate{client}},
+//	})
+//
+// # Keys
+//
+// All keys begin with a prefix, "/ironstate" if [Config] names no other, and "/v1":
+//
+//	/ironstate/v1/records/nodes/1be26c0b-03f2-4d2e-ae87-c02d7f33c123  the record
+//	/ironstate/v1/keys/nodes/name=rack1-7                             the ID of the record that has this key
+//
+// The value of a record is a line of JSON with the version of the format and the
+// record's keys, and then what the conductor has stored, for most kinds another JSON
+// text:
+//
+//	$ etcdctl get --print-value-only /ironstate/v1/records/nodes/1be26c0b-03f2-4d2e-ae87-c02d7f33c123
+//	{"format":1,"keys":["name=rack1-7"]}
+//	{"version":1,"uuid":"1be26c0b-03f2-4d2e-ae87-c02d7f33c123","name":"rack1-7",...}
+//	$ etcdctl get --print-value-only /ironstate/v1/keys/nodes/name=rack1-7
+//	1be26c0b-03f2-4d2e-ae87-c02d7f33c123
+//	$ etcdctl get --keys-only --prefix /ironstate/v1/records/nodes/
+//
+// A record's revision is etcd's mod_revision of its key. Each write is one transaction,
+// which compares the revision and changes the record and its keys together.
+// Writing with etcdctl is possible as well, and noticed by every watch; it should
+// compare the mod_revision and keep the keys in step with the header.
+//
+// # What a cluster needs
+//
+// The history of keys has to be compacted, since every write adds to it:
+//
+//	etcd --auto-compaction-mode=periodic --auto-compaction-retention=5m --quota-backend-bytes=8589934592
+//
+// A watch that was cut off for longer than the retention reads all records once more.
+// With authentication, a user's role needs to read and write below the prefix:
+//
+//	etcdctl role grant-permission ironstate --prefix=true readwrite /ironstate/v1/
+//
+// The free space of a database is given back by `etcdctl defrag`, to be run on one
+// server after the other, since a server answers nobody meanwhile.
+//
+// When the database has reached its quota, etcd raises the alarm NOSPACE, which
+// `etcdctl alarm list` and the metric etcd_server_quota_backend_bytes beside
+// etcd_mvcc_db_total_size_in_bytes tell of. Then every write fails with [ErrNoSpace],
+// but deletions. The way out:
+//
+//	revision=$(etcdctl endpoint status -w json | jq '.[0].Status.header.revision')
+//	etcdctl compact "$revision"
+//	etcdctl defrag --cluster
+//	etcdctl alarm disarm
+//
+// The server in this process does all of this by itself.
+//
+// # Reads
+//
+// A cluster's answers are linearizable: a read asks the leader first. The server in
+// this process is its own leader and answers a write once it has applied it, so that
+// reads there need not ask.
+package etcd

@@ -1,0 +1,87 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/ironstate/ironstate/conductor"
+)
+
+var (
+	// ErrClosed: the store has been closed.
+	ErrClosed = errors.New("the store is closed")
+	// ErrInUse: another process has the folder of [Config] open.
+	ErrInUse = errors.New("another process has it open: stop that one first")
+	// ErrNoSpace: the database has grown to its quota, and the servers refuse every
+	// write that needs space until somebody has made some. The package's
+	// documentation says how.
+	ErrNoSpace = errors.New("etcd's database has grown to its quota: delete what is not needed, then compact, defragment and disarm the alarm NOSPACE")
+)
+
+// errFormat: a value is not what this release writes, nor what one before it wrote.
+var errFormat = errors.New("the value has no header that this release knows")
+
+// TooLargeError says that a record is larger than the servers take: more than 1.5 MiB
+// with its keys, if they have no other --max-request-bytes.
+type TooLargeError struct {
+	Kind conductor.Kind
+	ID   string
+	Size int // of the record's value, in bytes
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the record %s of the kind %s is too large: etcd refuses its %d bytes, see --max-request-bytes", e.ID, e.Kind, e.Size)
+}
+
+// failure returns the error of a request to etcd as callers can tell it apart.
+func failure(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ended(ctx)
+	case errors.Is(err, rpctypes.ErrNoSpace):
+		return ErrNoSpace
+	}
+	return err
+}
+
+// ended returns why a context has ended: [ErrClosed], or what its Err returns.
+func ended(ctx context.Context) error {
+	if cause := context.Cause(ctx); errors.Is(cause, ErrClosed) || errors.Is(cause, ctx.Err()) {
+		return cause
+	}
+	return ctx.Err()
+}
+
+// writeFailure is [failure] for a request that writes a record.
+func writeFailure(ctx context.Context, r conductor.Record, err error) error {
+	// A client refuses what is above its own limit before it asks a server.
+	tooLarge := errors.Is(err, rpctypes.ErrRequestTooLarge) || status.Code(err) == codes.ResourceExhausted
+	if err = failure(ctx, err); tooLarge && !errors.Is(err, ErrNoSpace) && ctx.Err() == nil {
+		return &TooLargeError{Kind: r.Kind, ID: r.ID, Size: len(r.Value)}
+	}
+	return err
+}
+
+// lasts reports whether an error of a watch will be the same the next time.
+func lasts(err error) bool {
+	if errors.Is(err, ErrClosed) || errors.Is(err, errFormat) {
+		return true
+	}
+	var known rpctypes.EtcdError
+	code := status.Code(err)
+	if errors.As(err, &known) {
+		code = known.Code()
+	}
+	switch code {
+	case codes.PermissionDenied, codes.Unauthenticated, codes.InvalidArgument, codes.FailedPrecondition, codes.DataLoss, codes.Unimplemented:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,71 @@
+package etcd
+
+import (
+	"context"
+	"log/slog"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// zapLogger returns a logger for etcd that writes to log. What etcd calls information
+// is Debug there. Where etcd would end the process, the logger panics.
+func zapLogger(log *slog.Logger) *zap.Logger {
+	return zap.New(&core{log.Handler()}, zap.WithFatalHook(zapcore.WriteThenPanic))
+}
+
+// core is a [zapcore.Core] that writes to a [slog.Handler].
+type core struct{ handler slog.Handler }
+
+var levels = map[zapcore.Level]slog.Level{
+	zapcore.DebugLevel: slog.LevelDebug - 4,
+	zapcore.InfoLevel:  slog.LevelDebug,
+	zapcore.WarnLevel:  slog.LevelWarn,
+}
+
+func level(l zapcore.Level) slog.Level {
+	if level, ok := levels[l]; ok {
+		return level
+	}
+	return slog.LevelError
+}
+
+// Enabled implements [zapcore.LevelEnabler].
+func (c *core) Enabled(l zapcore.Level) bool {
+	return c.handler.Enabled(context.Background(), level(l))
+}
+
+// With implements [zapcore.Core].
+func (c *core) With(fields []zapcore.Field) zapcore.Core {
+	return &core{c.handler.WithAttrs(attrs(fields))}
+}
+
+// Check implements [zapcore.Core].
+func (c *core) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if c.Enabled(entry.Level) {
+		return checked.AddCore(entry, c)
+	}
+	return checked
+}
+
+// Write implements [zapcore.Core].
+func (c *core) Write(entry zapcore.Entry, fields []zapcore.Field) error {
+	record := slog.NewRecord(entry.Time, level(entry.Level), "etcd: "+entry.Message, 0)
+	record.AddAttrs(attrs(fields)...)
+	return c.handler.Handle(context.Background(), record)
+}
+
+// Sync implements [zapcore.Core].
+func (c *core) Sync() error { return nil }
+
+func attrs(fields []zapcore.Field) []slog.Attr {
+	encoder := zapcore.NewMapObjectEncoder()
+	attrs := make([]slog.Attr, 0, len(fields))
+	for _, field := range fields {
+		field.AddTo(encoder)
+		if value, ok := encoder.Fields[field.Key]; ok {
+			attrs = append(attrs, slog.Any(field.Key, value))
+		}
+	}
+	return attrs
+}

@@ -1,0 +1,72 @@
+package etcd
+
+import (
+	"context"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// maintainEvery is how often the size of the database is looked at.
+const maintainEvery = time.Minute
+
+// maintain keeps the database of the server in this process below its quota, as an
+// operator does for a cluster.
+func (s *Store) maintain(ctx context.Context, quota int64) {
+	ticks := time.NewTicker(maintainEvery)
+	defer ticks.Stop()
+	for {
+		if err := s.makeSpace(ctx, quota); err != nil && ctx.Err() == nil {
+			s.log.Error("etcd's database cannot be made smaller", "error", err)
+		}
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// makeSpace makes the database smaller where it is near its quota and half of it is
+// free, and ends the alarm that the quota has raised once that has helped. No request
+// is answered meanwhile, for about a second a gigabyte.
+func (s *Store) makeSpace(ctx context.Context, quota int64) error {
+	status, err := s.client.Status(ctx, "")
+	if err != nil {
+		return err
+	}
+	alarms, err := s.client.AlarmList(ctx)
+	if err != nil {
+		return err
+	}
+	full := false
+	for _, alarm := range alarms.Alarms {
+		full = full || alarm.Alarm == etcdserverpb.AlarmType_NOSPACE
+	}
+	if !full && (status.DbSize < quota/2 || status.DbSizeInUse > status.DbSize/2) {
+		return nil
+	}
+	if full {
+		if _, err := s.client.Compact(ctx, status.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
+			return err
+		}
+	}
+	if _, err := s.client.Defragment(ctx, ""); err != nil {
+		return err
+	}
+	after, err := s.client.Status(ctx, "")
+	if err != nil {
+		return err
+	}
+	s.log.Info("etcd's database was made smaller", "from", status.DbSize, "to", after.DbSize, "quota", quota)
+	if !full {
+		return nil
+	}
+	if after.DbSize > quota/10*9 {
+		s.log.Error(ErrNoSpace.Error(), "size", after.DbSize, "quota", quota)
+		return nil
+	}
+	_, err = s.client.AlarmDisarm(ctx, &clientv3.AlarmMember{}) // every alarm
+	return err
+}

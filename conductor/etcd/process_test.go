@@ -1,0 +1,171 @@
+package etcd_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/etcd"
+)
+
+// The test binary is also the programs that tests run as other processes: this
+// variable names one of roles.
+const roleVariable = "IRONSTATE_TEST_ROLE"
+
+var roles = map[string]func(arg string) error{
+	"server": serve,
+	"writer": write,
+	"opener": openOnce,
+}
+
+func TestMain(m *testing.M) {
+	role, arg, _ := strings.Cut(os.Getenv(roleVariable), " ")
+	if role == "" {
+		goleak.VerifyTestMain(m)
+		return
+	}
+	if err := roles[role](arg); err != nil {
+		fmt.Println("failed:", err)
+		os.Exit(1)
+	}
+}
+
+// process is a child that ends with the test at the latest.
+type process struct {
+	*exec.Cmd
+	lines *bufio.Scanner // what it prints
+}
+
+func spawn(t *testing.T, role string, arg any) *process {
+	t.Helper()
+	text, ok := arg.(string)
+	if !ok {
+		encoded, err := json.Marshal(arg)
+		require.NoError(t, err)
+		text = string(encoded)
+	}
+	p := &process{Cmd: exec.Command(os.Args[0])}
+	p.Env = append(os.Environ(), roleVariable+"="+role+" "+text)
+	p.Stderr = os.Stderr
+	out, err := p.StdoutPipe()
+	require.NoError(t, err)
+	p.lines = bufio.NewScanner(out)
+	// The child ends when its standard input does, which is when this process ends.
+	_, err = p.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, p.Start())
+	t.Cleanup(p.kill)
+	return p
+}
+
+// kill is kill -9.
+func (p *process) kill() {
+	_ = p.Process.Kill()
+	_ = p.Wait()
+}
+
+// line returns the next line that the process prints.
+func (p *process) line(t *testing.T) string {
+	t.Helper()
+	require.True(t, p.lines.Scan(), "the process has ended")
+	return p.lines.Text()
+}
+
+func untilParentEnds() { _, _ = io.Copy(io.Discard, os.Stdin) }
+
+// serverConfig is the argument of the role "server".
+type serverConfig struct {
+	Name, Dir, Cluster string
+	Peer, Client       string // URLs
+	CA, Cert, Key      string // files, for clients with TLS
+}
+
+// serve is an etcd server of a cluster.
+func serve(arg string) error {
+	var c serverConfig
+	if err := json.Unmarshal([]byte(arg), &c); err != nil {
+		return err
+	}
+	config := embed.NewConfig()
+	config.Name, config.Dir, config.InitialCluster = c.Name, c.Dir, c.Cluster
+	config.ListenPeerUrls, config.AdvertisePeerUrls = urls(c.Peer), urls(c.Peer)
+	config.ListenClientUrls, config.AdvertiseClientUrls = urls(c.Client), urls(c.Client)
+	config.TickMs, config.ElectionMs = 50, 500
+	config.BcryptCost = 4
+	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	config.ClientTLSInfo.TrustedCAFile, config.ClientTLSInfo.CertFile, config.ClientTLSInfo.KeyFile = c.CA, c.Cert, c.Key
+	config.ClientTLSInfo.ClientCertAuth = c.CA != ""
+	server, err := embed.StartEtcd(config)
+	if err != nil {
+		return err
+	}
+	<-server.Server.ReadyNotify()
+	fmt.Println("ready")
+	untilParentEnds()
+	return nil
+}
+
+// openOnce opens the store in the folder.
+func openOnce(dir string) error {
+	s, err := etcd.Open(context.Background(), etcd.Config{Dir: dir})
+	if err != nil {
+		return err
+	}
+	fmt.Println("opened")
+	return s.Close()
+}
+
+// write creates and updates records in the folder without end, and prints each write
+// once the store has acknowledged it.
+func write(dir string) error {
+	ctx := context.Background()
+	s, err := etcd.Open(ctx, etcd.Config{Dir: dir})
+	if err != nil {
+		return err
+	}
+	go func() {
+		untilParentEnds()
+		os.Exit(0)
+	}()
+	var print sync.Mutex
+	failed := make(chan error)
+	for writer := range 8 {
+		go func() {
+			for n := 0; ; n++ {
+				r := conductor.Record{Kind: kind, ID: fmt.Sprintf("%d-%d-%d", os.Getpid(), writer, n)}
+				r.Keys = []string{"name=" + r.ID}
+				for update := range 3 {
+					r.Value = strconv.AppendInt(nil, int64(update), 10)
+					var err error
+					if update == 0 {
+						r.Revision, err = s.Create(ctx, r)
+					} else {
+						r.Revision, err = s.Update(ctx, r)
+					}
+					if err != nil {
+						failed <- err
+						return
+					}
+					print.Lock()
+					fmt.Println(r.ID, update, r.Revision)
+					print.Unlock()
+				}
+			}
+		}()
+	}
+	return <-failed
+}

@@ -1,0 +1,173 @@
+package etcd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/internal/latest"
+)
+
+// Watch implements [conductor.Store]. It goes on by itself after a server or a leader
+// was lost, and after a compaction of what it had not read yet: then it compares what
+// it has told with what is stored. A deletion that it finds in this way has the
+// revision at which it has looked.
+func (s *Store) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+	return func(yield func(conductor.Change, error) bool) {
+		if ctx != nil && ctx.Err() != nil {
+			return
+		}
+		following, done, err := s.beginWatch(ctx)
+		if err != nil {
+			yield(conductor.Change{}, fmt.Errorf("watch %s: %w", kind, err))
+			return
+		}
+		defer done()
+		following, cancel := context.WithCancel(following)
+		changes := latest.New(func(a, b conductor.Change) int {
+			return cmp.Compare(a.Record.Revision, b.Record.Revision)
+		})
+		var reader sync.WaitGroup
+		reader.Go(func() {
+			f := &follower{Store: s, kind: kind, changes: changes, known: make(map[string]int64)}
+			changes.Fail(fmt.Errorf("watch %s: %w", kind, f.run(following)))
+		})
+		defer reader.Wait()
+		defer cancel()
+		changes.All(ctx)(yield)
+	}
+}
+
+// follower puts into a queue what a watch yields.
+type follower struct {
+	*Store
+	kind    conductor.Kind
+	changes *latest.Queue[conductor.Change]
+	known   map[string]int64 // the revision of each record that is in the queue or was
+	next    int64            // the revision that is to be read
+}
+
+// retryPause is how long a watch waits before it asks a cluster again that has failed.
+const retryPause = 500 * time.Millisecond
+
+// run returns why it cannot go on.
+func (f *follower) run(ctx context.Context) error {
+	if err := f.list(ctx); err != nil {
+		return failure(ctx, err)
+	}
+	f.changes.Mark(conductor.Change{Synced: true})
+	for {
+		err := f.follow(ctx)
+		if errors.Is(err, rpctypes.ErrCompacted) {
+			err = f.list(ctx)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ended(ctx)
+		case err == nil:
+			continue
+		case lasts(err):
+			return err
+		}
+		f.log.Warn("a watch is interrupted and will go on", "kind", f.kind, "revision", f.next, "error", err)
+		select {
+		case <-time.After(retryPause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// list reads all records as they were at one revision, and finds out which of those
+// known are gone.
+func (f *follower) list(ctx context.Context) error {
+	for {
+		err := f.listOnce(ctx)
+		if !errors.Is(err, rpctypes.ErrCompacted) {
+			return err
+		}
+	}
+}
+
+func (f *follower) listOnce(ctx context.Context) error {
+	now, err := f.client.Get(ctx, f.layout.records(f.kind), clientv3.WithCountOnly(), clientv3.WithPrefix())
+	if err != nil {
+		return err
+	}
+	at := now.Header.Revision
+	seen := make(map[string]bool, now.Count)
+	options := []clientv3.OpOption{clientv3.WithRev(at)}
+	_, err = f.scan(ctx, f.kind, "", math.MaxInt, f.readOptions(options...), func(r conductor.Record) {
+		seen[r.ID] = true
+		f.put(r)
+	})
+	if err != nil {
+		return err
+	}
+	for id := range f.known {
+		if !seen[id] {
+			f.remove(id, at)
+		}
+	}
+	f.next = at + 1
+	return nil
+}
+
+// follow reads changes until it cannot go on.
+func (f *follower) follow(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	defer cancel()
+	options := []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithRev(f.next), clientv3.WithProgressNotify()}
+	for answer := range f.client.Watch(ctx, f.layout.records(f.kind), options...) {
+		if err := answer.Err(); err != nil {
+			return err
+		}
+		for _, event := range answer.Events {
+			if event.Type == clientv3.EventTypeDelete {
+				f.remove(f.layout.id(f.kind, event.Kv), event.Kv.ModRevision)
+				continue
+			}
+			r, err := f.layout.decode(f.kind, event.Kv)
+			if err != nil {
+				return err
+			}
+			f.put(r)
+		}
+		if n := len(answer.Events); n > 0 {
+			f.next = answer.Events[n-1].Kv.ModRevision + 1
+		} else if answer.IsProgressNotify() {
+			f.next = answer.Header.Revision + 1
+		}
+	}
+	return errors.New("the watch has ended")
+}
+
+func (f *follower) put(r conductor.Record) {
+	last, known := f.known[r.ID]
+	if r.Revision <= last {
+		return
+	}
+	f.known[r.ID] = r.Revision
+	if known {
+		f.changes.Set(r.ID, conductor.Change{Record: r})
+	} else {
+		f.changes.Add(r.ID, conductor.Change{Record: r})
+	}
+}
+
+func (f *follower) remove(id string, revision int64) {
+	if _, known := f.known[id]; !known {
+		return
+	}
+	delete(f.known, id)
+	gone := conductor.Record{Kind: f.kind, ID: id, Revision: revision}
+	f.changes.Remove(id, conductor.Change{Record: gone, Deleted: true})
+}
