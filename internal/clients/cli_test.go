@@ -39,7 +39,7 @@ func cli(ctx context.Context, t *testing.T, endpoint string, known map[string]st
 			baremetal: baremetal,
 			name:      strings.TrimSuffix(filepath.Base(file), ".txt"),
 			known:     known,
-			patience:  20 * time.Second,
+			patience:  patience,
 			values:    map[string]string{},
 			times:     map[string]int{},
 		}
@@ -48,6 +48,10 @@ func cli(ctx context.Context, t *testing.T, endpoint string, known map[string]st
 	}
 	return results
 }
+
+// patience is the time in which work on fake hardware ends, shortPatience the one for
+// work of which the test knows better.
+const patience, shortPatience = 20 * time.Second, time.Second
 
 // scenario is a text file of commands, each with what it writes: first to its output,
 // then to its errors, then its exit status unless that is 0. In the expectation "..."
@@ -64,37 +68,41 @@ type scenario struct {
 	name      string
 	known     map[string]string
 	results   []clients.Result
-	patience  time.Duration     // in which work on fake hardware ends
+	patience  time.Duration
 	written   string            // by the last command
 	values    map[string]string // by the name given to each
 	times     map[string]int    // that a command was run, by its text
 }
 
 func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
+	name := s.unique(strings.Join(strings.Fields(d.Input), " "))
+	_, isKnown := s.known[name]
 	deadline := time.Now()
-	switch d.Cmd {
-	case "baremetal":
-	case "eventually":
+	switch {
+	case d.Cmd == "eventually" && isKnown:
+		deadline = deadline.Add(shortPatience)
+	case d.Cmd == "eventually":
 		deadline = deadline.Add(s.patience)
-	default:
+	case d.Cmd != "baremetal":
 		d.Fatalf(t, "%q is neither baremetal nor eventually", d.Cmd)
 	}
 	got, met := s.try(d, deadline)
-	name := s.unique(strings.Join(strings.Fields(d.Input), " "))
+	if !met && !isKnown && d.Cmd == "eventually" {
+		s.patience = shortPatience // what follows is likely to be in vain too
+	}
 	s.results = append(s.results, clients.Result{Name: name, Passed: met, Output: d.Pos + "\n" + difference(d.Expected, got)})
 	var variable string
 	if d.MaybeScanArgs(t, "as", &variable) {
 		s.values[variable] = s.written
 	}
 	rewrite := flag.Lookup("rewrite").Value.String() == "true"
-	if _, isKnown := s.known[name]; rewrite && !met && !isKnown {
+	if rewrite && !met && !isKnown {
 		return got
 	}
 	return d.Expected // so that the scenario goes on
 }
 
-// try runs a command until it writes what is expected or the time is over. After a
-// wait in vain the later ones are short: they are likely to be so too.
+// try runs a command until it writes what is expected or the time is over.
 func (s *scenario) try(d *datadriven.TestData, deadline time.Time) (got string, met bool) {
 	for {
 		output, err := s.baremetal.Run(os.Expand(d.Input, s.value))
@@ -104,14 +112,10 @@ func (s *scenario) try(d *datadriven.TestData, deadline time.Time) (got string, 
 		got = written(output)
 		s.written = strings.TrimSpace(output.Stdout)
 		if met = expectation(d.Expected).MatchString(got); met || time.Now().After(deadline) {
-			break
+			return got, met
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	if !met && d.Cmd == "eventually" {
-		s.patience = time.Second
-	}
-	return got, met
 }
 
 // unique names a command: one that is there several times has a number, from the
