@@ -174,16 +174,16 @@ func (n *Node) remember(r ProvisionRequest, event states.Event, from states.Stat
 		}
 		n.forgetSteps(deploySteps)
 		if len(r.DeploySteps) > 0 {
-			set(&n.DriverInternalInfo, "user_deploy_steps", jsonValue(r.DeploySteps))
+			set(&n.DriverInternalInfo, deploySteps.extra, jsonValue(r.DeploySteps))
 		}
 	case states.EventClean:
 		n.forgetSteps(cleanSteps)
 		set(&n.DriverInternalInfo, cleanSteps.list, jsonValue(r.CleanSteps))
-		set(&n.DriverInternalInfo, "cleaning_disable_ramdisk", r.DisableRamdisk)
+		set(&n.DriverInternalInfo, cleanSteps.extra, r.DisableRamdisk)
 	case states.EventService:
 		n.forgetSteps(serviceSteps)
 		set(&n.DriverInternalInfo, serviceSteps.list, jsonValue(r.ServiceSteps))
-		set(&n.DriverInternalInfo, "servicing_disable_ramdisk", r.DisableRamdisk)
+		set(&n.DriverInternalInfo, serviceSteps.extra, r.DisableRamdisk)
 	case states.EventRescue:
 		hash, err := bcrypt.GenerateFromPassword([]byte(r.RescuePassword), hashCost)
 		if err != nil {
