@@ -53,13 +53,12 @@ type world struct {
 	memory  conductor.Memory
 	members simMembers
 
-	mu       sync.Mutex
-	random   *rand.Rand
-	cut      map[string]bool // conductors that reach neither store nor members
-	calm     bool            // nothing fails any more
-	busy     map[string]string
-	accepted map[string]int // requests that were answered with success, by node
-	events   []string
+	mu     sync.Mutex
+	random *rand.Rand
+	cut    map[string]bool // conductors that reach neither store nor members
+	calm   bool            // nothing fails any more
+	busy   map[string]string
+	begun  map[string]bool // steps that were begun, by node, time of the work and name
 }
 
 // chance returns true with a probability in percent, while things may fail.
@@ -266,7 +265,8 @@ func (s *simMembership) Join(ctx context.Context, self conductor.Member) iter.Se
 }
 
 // stored checks a write of a node's record: each state follows from the one before by a
-// row of the table, and nobody writes over the work of another that is alive.
+// row of the table, nobody writes over the work of another that is alive, and no work
+// loses its reservation without an end.
 func (w *world) stored(by string, before, after conductor.Record) {
 	old, now := w.decode(before), w.decode(after)
 	if old.ProvisionState != now.ProvisionState {
@@ -274,6 +274,10 @@ func (w *world) stored(by string, before, after conductor.Record) {
 		if !follows(old.ProvisionState, now.ProvisionState) {
 			w.failf("node %s: %q was stored after %q by %s", now.Name, now.ProvisionState, old.ProvisionState, by)
 		}
+	}
+	works := old.Reservation != "" && !strings.HasSuffix(old.Claim, "/power")
+	if works && now.Reservation == "" && old.ProvisionState == now.ProvisionState && states.Latest().Table().Stuck().Has(old.ProvisionState) {
+		w.failf("node %s: %s dropped the reservation of %s without an end of the work", now.Name, by, old.Reservation)
 	}
 	if old.Claim != "" && now.Claim != old.Claim && old.Reservation != by {
 		if alive, _ := w.alive(old.Claim); alive {
@@ -316,9 +320,15 @@ func (w *world) operate(by string) func(context.Context, *conductor.Node, string
 		w.mu.Lock()
 		other, ok := w.busy[n.UUID]
 		w.busy[n.UUID] = by
+		step := fmt.Sprint(n.UUID, n.ProvisionUpdatedAt, operation)
+		again := strings.Contains(operation, ".") && w.begun[step]
+		w.begun[step] = true
 		w.mu.Unlock()
 		if ok {
 			w.failf("node %s: %s does %s while %s works on it", n.Name, by, operation, other)
+		}
+		if again {
+			w.failf("node %s: %s begins %s again in the same work", n.Name, by, operation)
 		}
 		defer func() {
 			w.mu.Lock()
@@ -343,7 +353,7 @@ func (w *world) operate(by string) func(context.Context, *conductor.Node, string
 // simulate runs one history.
 func simulate(t *testing.T, seed uint64) {
 	w := &world{
-		t: t, random: rand.New(rand.NewPCG(seed, 1)), cut: map[string]bool{}, busy: map[string]string{}, accepted: map[string]int{},
+		t: t, random: rand.New(rand.NewPCG(seed, 1)), cut: map[string]bool{}, busy: map[string]string{}, begun: map[string]bool{},
 	}
 	w.members.members = map[string]conductor.Member{}
 	w.members.update(func() {})
