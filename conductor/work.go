@@ -142,11 +142,15 @@ func (c *Conductor) consider(n *Node) {
 		return
 	}
 	c.run.group.Go(func() {
-		defer c.tasks.free(n.UUID)
+		ended := false
 		if t.orphaned(n) {
-			c.endOrphaned(t.ctx, n.UUID)
+			ended = c.endOrphaned(t.ctx, n.UUID)
 		} else {
 			c.pickUp(t, n.UUID)
+		}
+		c.tasks.free(n.UUID)
+		if now := c.nodes.get(n.UUID); ended && now != nil {
+			c.consider(now) // it may have other work
 		}
 	})
 }
@@ -183,11 +187,11 @@ func (c *Conductor) pickUp(t *term, id string) {
 var errNothingToDo = errors.New("there is nothing to do")
 
 // endOrphaned drops the reservation of a process that has died, and reports the work
-// that it did as failed.
+// that it did as failed. It reports whether it has.
 //
 // Source: ironic/conductor/base_manager.py, and _check_orphan_nodes in
 // ironic/conductor/manager.py.
-func (c *Conductor) endOrphaned(ctx context.Context, id string) {
+func (c *Conductor) endOrphaned(ctx context.Context, id string) (ended bool) {
 	var from states.State
 	n, err := c.edit(ctx, id, func(n *Node) error {
 		if n.Reservation == "" {
@@ -202,6 +206,9 @@ func (c *Conductor) endOrphaned(ctx context.Context, id string) {
 			n.TargetPower = states.NoPower
 			n.LastError = "the power state was being changed when the conductor that did it died"
 		}
+		if c.config.ResumeVerification && n.ProvisionState == states.Verifying {
+			return nil // which is picked up as work that nobody has begun
+		}
 		if text, ok := n.machine().Orphaned(c.config.Table); ok {
 			return c.fail(n, text)
 		}
@@ -214,6 +221,7 @@ func (c *Conductor) endOrphaned(ctx context.Context, id string) {
 	if err != nil && !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound) && ctx.Err() == nil {
 		c.config.Log.Warn("the work of a dead process could not be ended", "node", id, "error", err)
 	}
+	return err == nil
 }
 
 // ending is how a piece of work ends: what is reported, and what else is stored.
