@@ -96,7 +96,7 @@ func installed(t *testing.T, err error) {
 // bounded is the test's context; it ends before a suite that hangs makes the whole
 // test run end.
 func bounded(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -115,7 +115,7 @@ func check(t *testing.T, known map[string]string, results []clients.Result) {
 			case result.Passed && isKnown:
 				t.Errorf("passes, and is listed as one that does not: %s", reason)
 			case !result.Passed && isKnown:
-				t.Logf("does not pass, which is known: %s", reason)
+				t.Logf("does not pass, which is known: %s\n%s", reason, result.Output)
 			case !result.Passed:
 				t.Error(result.Output)
 			}
