@@ -18,18 +18,27 @@
 //	verify/bmc            the Verifier that asks real BMCs, over Redfish and IPMI
 //	verify/bmc/bmctest    BMCs to test against, healthy and not
 //	verify/bmc/secret     passwords that no printer, logger or encoder shows
+//	conductor             many nodes: locks, work, steps, timeouts, take-over, on any store
+//	conductor/api         Ironic's REST API over it
+//	conductor/hardware    the hardware types redfish and ipmi
+//	conductor/etcd        the store on etcd, in the process or a cluster
+//	conductor/storetest   check your own store of a conductor
+//	conductor/conductortest
+//	                      an Ironic in-process for the tests of its clients
+//	internal/clients      Ironic's own clients against a real Ironic and ours
 //	internal/lockstep     a real Ironic beside all this: any difference fails the tests
 //	internal/bench        other state machines beside machine, for speed
 //	internal/zero         every exported function and method, called with zero values
 //	internal/boundedcall  calls that may panic or never return
 //	internal/errtext      texts from outside, made fit to be stored and printed
-//	internal/enum         the text form of small integers with names
 //	internal/program      how the commands end: a line, a status, nothing left behind
 //	internal/needs        tests skip without a real system, and fail in CI
 //	examples              programs: go run ./examples/NAME
 //
 // Arrows of import point one way: states <- machine <- {plan, looplab, verify,
-// powersync, graph}, verify <- verify/bmc and graph <- graph/render. The packages
+// powersync, graph}, verify <- verify/bmc, graph <- graph/render, and {machine,
+// verify, powersync} <- conductor <- {conductor/api, conductor/hardware,
+// conductor/etcd} <- conductor/conductortest, examples. The packages
 // states, machine, machine/plan, verify and powersync import the standard library
 // and each other alone.
 //
@@ -41,8 +50,11 @@
 //	verify/bmc            bmclib, for real BMCs
 //	graph/render          go-graphviz, the renderer
 //	graph/cmd             graph/render, for the command
+//	conductor             verify/bmc, for conductor/hardware
+//	conductor/etcd        etcd
+//	examples/conductor    conductor/etcd, the Prometheus client
 //	examples              verify/bmc, gophercloud for reconcile, the Prometheus client
-//	examples/powersync-sqlite, internal/lockstep, internal/bench, internal/zero
+//	examples/powersync-sqlite, internal/clients, internal/lockstep, internal/bench, internal/zero
 //
 // The file go.work makes all of them one workspace: go run and go test work from
 // the root, on the sources as they are.

@@ -56,9 +56,11 @@ type Description struct {
 //
 // Source: ironic/conductor/steps.py.
 type Step struct {
-	Interface string         `json:"interface"`
-	Step      string         `json:"step"`
-	Args      map[string]any `json:"args,omitzero"`
+	Interface string `json:"interface"`
+	Step      string `json:"step"`
+	// Args are the arguments that a client names, as JSON has them; numbers are
+	// [json.Number].
+	Args map[string]any `json:"args,omitzero"`
 	// Priority orders the steps of automated work; 0 runs only where a client names
 	// the step.
 	Priority int `json:"priority"`
@@ -69,6 +71,8 @@ type Step struct {
 	// hardware goes on by itself until a call-back, and any other error when the step
 	// has failed. The context ends when the conductor gives the work up.
 	Run func(ctx context.Context, t *Task) error `json:"-"`
+
+	named bool // by a client
 }
 
 // ErrWait is what a [Step] returns whose work goes on outside of the conductor. The

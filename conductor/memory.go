@@ -14,8 +14,9 @@ import (
 // Memory is a [Store] in memory, for tests and for fleets that need not outlive the
 // process. The zero value is empty and ready for use. It is safe for concurrent use
 // and must not be copied. A context that has ended keeps a method from doing
-// anything. A watcher that is slow keeps nobody waiting: it gets the last of several
-// changes to a record.
+// anything, and a nil one is a [*ConfigError]. A watcher that is slow keeps nobody
+// waiting: it gets the last of several changes to a record. The methods of a nil Memory
+// panic, as those of a nil [sync.Map] do.
 type Memory struct {
 	mu       sync.Mutex
 	revision int64
@@ -27,6 +28,14 @@ type memoryKind struct {
 	owners   map[string]string // the ID of the record that has a key
 	ids      []string          // sorted; nil where they are to be sorted anew
 	watchers map[*latest.Queue[Change]]bool
+}
+
+// ended returns the error of a context that has ended, or is nil.
+func ended(ctx context.Context) error {
+	if ctx == nil {
+		return errNilContext
+	}
+	return ctx.Err()
 }
 
 // kind is called with the lock held.
@@ -90,7 +99,7 @@ func (k *memoryKind) put(r Record) {
 
 // Get implements [Store].
 func (m *Memory) Get(ctx context.Context, kind Kind, key string) (Record, error) {
-	if err := ctx.Err(); err != nil {
+	if err := ended(ctx); err != nil {
 		return Record{}, err
 	}
 	m.mu.Lock()
@@ -104,7 +113,7 @@ func (m *Memory) Get(ctx context.Context, kind Kind, key string) (Record, error)
 
 // List implements [Store].
 func (m *Memory) List(ctx context.Context, kind Kind, after string, limit int) ([]Record, error) {
-	if err := ctx.Err(); err != nil {
+	if err := ended(ctx); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
@@ -127,7 +136,7 @@ func (m *Memory) List(ctx context.Context, kind Kind, after string, limit int) (
 
 // Create implements [Store].
 func (m *Memory) Create(ctx context.Context, r Record) (int64, error) {
-	if err := ctx.Err(); err != nil {
+	if err := ended(ctx); err != nil {
 		return 0, err
 	}
 	m.mu.Lock()
@@ -147,7 +156,7 @@ func (m *Memory) Create(ctx context.Context, r Record) (int64, error) {
 
 // Update implements [Store].
 func (m *Memory) Update(ctx context.Context, r Record) (int64, error) {
-	if err := ctx.Err(); err != nil {
+	if err := ended(ctx); err != nil {
 		return 0, err
 	}
 	m.mu.Lock()
@@ -179,7 +188,7 @@ func (k *memoryKind) current(id string, revision int64) error {
 
 // Delete implements [Store].
 func (m *Memory) Delete(ctx context.Context, kind Kind, id string, revision int64) (int64, error) {
-	if err := ctx.Err(); err != nil {
+	if err := ended(ctx); err != nil {
 		return 0, err
 	}
 	m.mu.Lock()
@@ -204,6 +213,10 @@ func (m *Memory) Delete(ctx context.Context, kind Kind, id string, revision int6
 // Watch implements [Store].
 func (m *Memory) Watch(ctx context.Context, kind Kind) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
+		if ctx == nil {
+			yield(Change{}, errNilContext)
+			return
+		}
 		changes := latest.New(func(a, b Change) int {
 			return cmp.Compare(a.Record.Revision, b.Record.Revision)
 		})

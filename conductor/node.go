@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -69,6 +70,11 @@ type Node struct {
 	CleanStep   map[string]any `json:"clean_step,omitzero"`
 	DeployStep  map[string]any `json:"deploy_step,omitzero"`
 	ServiceStep map[string]any `json:"service_step,omitzero"`
+	// WorkStep is the step at work of an inspection, a rescue and all else. It is not
+	// in Ironic's record.
+	WorkStep map[string]any `json:"work_step,omitzero"`
+	// WorkInfo has the steps of that work. It is not in Ironic's record.
+	WorkInfo map[string]any `json:"work_info,omitzero"`
 
 	// Interfaces are the names of the hardware interfaces that were chosen, by kind:
 	// "power": "fake". The others are the hardware type's defaults.
@@ -95,13 +101,16 @@ type Node struct {
 	Revision int64 `json:"-"`
 }
 
-// Clone returns a copy whose maps and slices may be changed. The values in the maps
-// are JSON's and shared: replace them, and change none in place.
+// Clone returns a copy whose maps and slices may be changed, nil of nil. The values in
+// the maps are JSON's and shared: replace them, and change none in place.
 func (n *Node) Clone() *Node {
+	if n == nil {
+		return nil
+	}
 	c := *n
 	for _, m := range []*map[string]any{
 		&c.DriverInfo, &c.DriverInternalInfo, &c.Properties, &c.InstanceInfo, &c.Extra, &c.NetworkData,
-		&c.RAIDConfig, &c.TargetRAIDConfig, &c.CleanStep, &c.DeployStep, &c.ServiceStep,
+		&c.RAIDConfig, &c.TargetRAIDConfig, &c.CleanStep, &c.DeployStep, &c.ServiceStep, &c.WorkStep, &c.WorkInfo,
 	} {
 		*m = maps.Clone(*m)
 	}
@@ -115,25 +124,31 @@ func (n *Node) machine() machine.Node {
 	return machine.Node{State: n.ProvisionState, Target: n.TargetProvisionState, LastError: n.LastError}
 }
 
-// move puts the node to another place in the state machine.
+// move puts the node to another place in the state machine. The times are kept as
+// ironic/db/sqlalchemy/api.py keeps them.
 func (n *Node) move(to machine.Node, now time.Time) {
-	if n.ProvisionState != to.State {
+	if from := n.ProvisionState; from != to.State {
 		n.ProvisionUpdatedAt = &now
+		switch {
+		case to.State == states.Inspecting:
+			n.InspectionStartedAt, n.InspectionFinishedAt = &now, nil
+		case to.State == states.Manageable && (from == states.Inspecting || from == states.InspectWait):
+			n.InspectionStartedAt, n.InspectionFinishedAt = nil, &now
+		case to.State == states.InspectFail:
+			n.InspectionStartedAt = nil
+		}
 	}
 	n.ProvisionState, n.TargetProvisionState, n.LastError = to.State, to.Target, to.LastError
 }
 
-// internal sets a value of DriverInternalInfo, and nil removes it.
-func (n *Node) internal(key string, value any) {
-	if value == nil {
-		delete(n.DriverInternalInfo, key)
-		return
-	}
-	if n.DriverInternalInfo == nil {
-		n.DriverInternalInfo = map[string]any{}
-	}
-	n.DriverInternalInfo[key] = value
+// powered records a power state that was set.
+func (n *Node) powered(power states.Power) {
+	n.Power = power
+	set(&n.DriverInternalInfo, "last_power_state_change", time.Now().UTC().Format(internalTime))
 }
+
+// internalTime is the form of times in driver_internal_info.
+const internalTime = "2006-01-02T15:04:05.000000"
 
 // recordVersion is the version of the stored form of nodes and objects. A release
 // that changes it still reads the ones before.
@@ -179,9 +194,16 @@ func decodeNode(r Record) (*Node, error) {
 	return &n, nil
 }
 
+// unmarshal decodes JSON and keeps numbers as they are written.
+func unmarshal(text []byte, v any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	return decoder.Decode(v)
+}
+
 // decodeRecord decodes a record's value into v, in which version is found.
 func decodeRecord(r Record, v any, version *int) error {
-	if err := json.Unmarshal(r.Value, v); err != nil {
+	if err := unmarshal(r.Value, v); err != nil {
 		return fmt.Errorf("decode %s %s: %w", r.Kind, r.ID, err)
 	}
 	if *version != recordVersion {

@@ -18,7 +18,17 @@ const (
 	KindHistory Kind = "history"
 	// KindDeployTemplate has the deploy templates; Fields has their "steps".
 	KindDeployTemplate Kind = "deploy_templates"
+	// The others are kept for clients, and are deleted with their node.
+	KindPortGroup       Kind = "portgroups"
+	KindVolumeConnector Kind = "volume_connectors"
+	KindVolumeTarget    Kind = "volume_targets"
+	KindInventory       Kind = "inventory"
 )
+
+// nodeKinds are the kinds whose objects belong to a node.
+var nodeKinds = []Kind{
+	KindPort, KindPortGroup, KindVolumeConnector, KindVolumeTarget, KindAllocation, KindHistory, KindInventory,
+}
 
 // Object is a record that is kept for clients, such as a port of a node. Those that a
 // [Conductor] returns are shared: read them, and change an [Object.Clone].
@@ -40,9 +50,12 @@ type Object struct {
 	Revision int64 `json:"-"`
 }
 
-// Clone returns a copy whose Fields and Keys may be changed. The values in Fields are
-// shared: replace them, and change none in place.
+// Clone returns a copy whose Fields and Keys may be changed, nil of nil. The values in
+// Fields are shared: replace them, and change none in place.
 func (o *Object) Clone() *Object {
+	if o == nil {
+		return nil
+	}
 	c := *o
 	c.Fields = maps.Clone(o.Fields)
 	c.Keys = slices.Clone(o.Keys)

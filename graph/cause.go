@@ -7,17 +7,13 @@ import (
 )
 
 // A cause says who makes a transition happen.
-type cause uint8
+type cause string
 
 const (
-	conductor cause = iota // the conductor alone
-	request                // a request of the API
-	both                   // the conductor, and the API takes a request for it too
+	conductor cause = "conductor" // the conductor alone
+	request   cause = "request"   // a request of the API
+	both      cause = "both"      // the conductor, and the API takes a request for it too
 )
-
-var causeWords = []string{conductor: "conductor", request: "request", both: "both"}
-
-func (c cause) String() string { return wordOf(c, "cause", causeWords) }
 
 // causes holds the causes in the order in which an edge's label lists them.
 var causes = [...]cause{request, both, conductor}

@@ -84,12 +84,12 @@ func (p part) class() string { return "part" }
 
 // class returns the classes of a state, for style sheets and scripts.
 func (n node) class() string {
-	classes := []string{"state", n.phase.String()}
+	classes := []string{"state", string(n.phase)}
 	if n.stable {
 		classes = append(classes, "stable")
 	}
 	if n.change != kept {
-		classes = append(classes, n.change.String())
+		classes = append(classes, string(n.change))
 	}
 	if n.taken {
 		classes = append(classes, "taken")
@@ -102,12 +102,12 @@ func (n node) class() string {
 
 // class returns the classes of an edge.
 func (e edge) class() string {
-	classes := []string{"edge", conductor.String()}
+	classes := []string{"edge", string(conductor)}
 	if e.requested() {
-		classes[1] = request.String()
+		classes[1] = string(request)
 	}
 	if c := e.change(); c != kept {
-		classes = append(classes, c.String())
+		classes = append(classes, string(c))
 	}
 	if e.taken() {
 		classes = append(classes, "taken")

@@ -16,10 +16,8 @@ import (
 // "edge-enroll-verifying"), class and tooltip. If RequestsOnly is set, invisible
 // edges without these attributes keep the states in their places.
 //
-// The errors are [machine.ErrNoTable], [*machine.StateError],
-// [*states.UnknownError] (no such direction or theme), those that match
-// [ErrNoTransition], [ErrLink] or [ErrSince], and the writer's. A nil writer is an
-// error too.
+// The errors are [*machine.StateError], those of the Diagram's Since, Path and Link,
+// and the writer's. A nil writer is an error too.
 func (d Diagram) WriteDOT(w io.Writer) error {
 	return d.write(w, func(m *model) error {
 		_, err := io.WriteString(w, m.dot())
@@ -60,7 +58,7 @@ const (
 func (m *model) dot() string {
 	w := &dotWriter{
 		model:   m,
-		palette: palettes[m.diagram.Theme],
+		palette: m.diagram.palette(),
 		graph:   dot.NewGraph(dot.Directed),
 		nodes:   make(map[states.State]dot.Node),
 	}
@@ -105,11 +103,11 @@ func (w *dotWriter) addGraph() {
 		"label", dot.HTML(w.header()),
 		"labelloc", "t",
 		"newrank", true,
-		"nodesep", w.layout().nodesep,
+		"nodesep", w.diagram.layout().nodesep,
 		"outputorder", "edgesfirst",
 		"pad", 0.15,
-		"rankdir", w.diagram.Direction.String(),
-		"ranksep", w.layout().ranksep,
+		"rankdir", w.diagram.direction(),
+		"ranksep", w.diagram.layout().ranksep,
 		"remincross", false,
 		"tooltip", quoteDOT(w.title),
 	)
@@ -211,11 +209,9 @@ func (w *dotWriter) addEdge(e edge) {
 	w.rank(edge, e)
 }
 
-func (w *dotWriter) layout() *layout { return &layouts[w.diagram.Direction] }
-
 // rank says whether an edge puts its second state below the first.
 func (w *dotWriter) rank(edge dot.Edge, e edge) dot.Edge {
-	if w.layout().unranked[pair{e.from, e.to}] {
+	if w.diagram.layout().unranked[pair{e.from, e.to}] {
 		edge.Attr("constraint", false)
 	}
 	return edge

@@ -86,7 +86,7 @@ func (n node) json(d Diagram) jsonState {
 		Target:      t.Target(n.state),
 		Description: n.description,
 		Link:        n.link,
-		Change:      n.change.mark(),
+		Change:      string(n.change),
 		Current:     n.current,
 		Taken:       n.taken,
 	}
@@ -97,20 +97,12 @@ func (r row) json() jsonTransition {
 		From:   r.From,
 		Event:  r.Event,
 		To:     r.To,
-		Cause:  r.cause.String(),
-		Change: r.change.mark(),
+		Cause:  string(r.cause),
+		Change: string(r.change),
 		Taken:  r.taken,
 	}
 	if verb := r.Event.Verb(); r.cause != conductor {
 		j.Verb = &verb
 	}
 	return j
-}
-
-// mark returns the change's word, empty for kept.
-func (c change) mark() string {
-	if c == kept {
-		return ""
-	}
-	return c.String()
 }

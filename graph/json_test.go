@@ -212,9 +212,9 @@ func TestThrough(t *testing.T) {
 	_, err = graph.Through(table, states.Enroll, states.Active)
 	require.EqualError(t, err, `no such transition: from "enroll" to "active" in 2026.2`)
 	_, err = graph.Through(table, states.Deleted)
-	require.ErrorIs(t, err, machine.ErrNoSuchState)
+	require.ErrorAs(t, err, new(*machine.StateError))
 	_, err = graph.Through(nil, states.Enroll)
-	require.ErrorIs(t, err, machine.ErrNoTable)
+	require.ErrorAs(t, err, new(*machine.StateError))
 }
 
 func TestTextsOfTheCallerReplaceTheTables(t *testing.T) {

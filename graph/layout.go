@@ -26,12 +26,12 @@ type place struct {
 // A pair is the two states of an edge.
 type pair struct{ from, to states.State }
 
-// layouts were found by search, over 2026.2, its requests alone and six older series,
+// Both layouts were found by search, over 2026.2, its requests alone and six older series,
 // for drawings with few lines through titles, labels, parts and each other, and short
 // ones. The drawings of 2026.2 have none through titles and labels. Every layout gives
 // a right drawing.
-var layouts = [...]layout{
-	TopDown: {
+var (
+	topDown = layout{
 		nodesep: 0.2, ranksep: 0.35,
 		parts: []place{
 			{"Enrolment", "tr", []states.State{states.Enroll, states.Verifying}},
@@ -56,8 +56,8 @@ var layouts = [...]layout{
 			{states.UnrescueFail, states.Rescuing}:   true,
 			{states.Verifying, states.Manageable}:    true,
 		},
-	},
-	LeftToRight: {
+	}
+	leftToRight = layout{
 		nodesep: 0.2, ranksep: 0.25,
 		parts: []place{
 			{"Adoption", "br", []states.State{states.Adopting, states.AdoptFail}},
@@ -84,12 +84,12 @@ var layouts = [...]layout{
 			{states.Verifying, states.Enroll}:        true,
 			{states.DeployWait, states.DeployHold}:   true,
 		},
-	},
-}
+	}
+)
 
 // partOf returns the title of a state's part, empty between parts.
 func partOf(s states.State) string {
-	for _, p := range layouts[TopDown].parts {
+	for _, p := range topDown.parts {
 		if slices.Contains(p.states, s) {
 			return p.title
 		}

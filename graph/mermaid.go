@@ -32,7 +32,7 @@ func (m *model) mermaid() string {
 	b.WriteString("---\nstateDiagram-v2\n")
 	fmt.Fprintf(&b, indent+"accTitle: %s\n", entities(m.title))
 	fmt.Fprintf(&b, indent+"accDescr: %s\n", entities(m.description))
-	fmt.Fprintf(&b, indent+"direction %v\n", m.diagram.Direction)
+	fmt.Fprintf(&b, indent+"direction %s\n", m.diagram.direction())
 	for _, p := range m.parts {
 		p.mermaid(&b)
 	}
@@ -47,7 +47,7 @@ func (m *model) mermaid() string {
 // numbers edges in the order of its source. A version that does not draws all lines
 // alike; the labels still tell the requests.
 func (m *model) mermaidLines() string {
-	colours := palettes[m.diagram.Theme]
+	colours := m.diagram.palette()
 	selectors := make(map[string][]string)
 	for i, e := range m.edges {
 		style := "stroke:" + colours.edge(e)
@@ -95,7 +95,7 @@ func (e edge) mermaid() string {
 func (r row) mermaid() string {
 	word := r.word()
 	if r.change != kept {
-		word = r.change.String() + " " + word
+		word = string(r.change) + " " + word
 	}
 	if r.taken {
 		word = "taken " + word
@@ -105,7 +105,7 @@ func (r row) mermaid() string {
 
 // mermaidClasses writes what the classes look like and which states have them.
 func (m *model) mermaidClasses(b *strings.Builder) {
-	c := palettes[m.diagram.Theme]
+	c := m.diagram.palette()
 	for _, class := range []struct {
 		name, style string
 		has         func(node) bool

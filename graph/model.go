@@ -50,17 +50,13 @@ type row struct {
 }
 
 // A change compares a state or transition with the older series.
-type change uint8
+type change string
 
 const (
-	kept change = iota
-	added
-	removed
+	kept    change = ""
+	added   change = "added"
+	removed change = "removed"
 )
-
-var changeWords = []string{kept: "kept", added: "added", removed: "removed"}
-
-func (c change) String() string { return wordOf(c, "change", changeWords) }
 
 // model checks the diagram and returns its model.
 func (d Diagram) model() (*model, error) {
@@ -148,7 +144,7 @@ func merge(rows []row) []edge {
 }
 
 func (m *model) addParts(shown states.Set) error {
-	for _, l := range layouts[m.diagram.Direction].parts {
+	for _, l := range m.diagram.layout().parts {
 		p := part{title: l.title, corner: l.corner}
 		for _, s := range l.states {
 			if !shown.Has(s) {

@@ -10,14 +10,10 @@ import (
 
 // Through returns the path through a sequence of states, for callers that do not
 // know the events: where several transitions lead from one state to the next, all
-// are in it. A state that the table lacks is a [*machine.StateError]; two states
-// without a transition from the first to the second are an error that matches
-// [ErrNoTransition]; a nil or zero table is [machine.ErrNoTable]. The path through
-// fewer than two states is empty.
+// are in it. A state that the table lacks is a [*machine.StateError]; so is any state
+// where the table is nil. Two states without a transition from the first to the second
+// are an error too. The path through fewer than two states is empty.
 func Through(t *states.Table, sequence ...states.State) ([]states.Transition, error) {
-	if t.States().Len() == 0 {
-		return nil, machine.ErrNoTable
-	}
 	var path []states.Transition
 	for i, s := range sequence {
 		if !t.States().Has(s) {
@@ -28,7 +24,7 @@ func Through(t *states.Table, sequence ...states.State) ([]states.Transition, er
 		}
 		steps := between(t, sequence[i-1], s)
 		if len(steps) == 0 {
-			return nil, fmt.Errorf("%w: from %q to %q in %v", ErrNoTransition, sequence[i-1], s, t.Series())
+			return nil, fmt.Errorf("no such transition: from %q to %q in %v", sequence[i-1], s, t.Series())
 		}
 		path = append(path, steps...)
 	}

@@ -15,8 +15,8 @@ type palette struct {
 	removed                string
 }
 
-var palettes = [...]palette{
-	Light: {
+var (
+	light = palette{
 		page: "#ffffff", part: "#f3f6fa", partBorder: "#d8e0ea",
 		text: "#1f2328", muted: "#59636e",
 		node: "#ffffff", border: "#8c959f",
@@ -25,8 +25,8 @@ var palettes = [...]palette{
 		path: "#d9730d", currentNode: "#ffe7b8",
 		added: "#1a7f37", addedNode: "#e3f7e8",
 		removed: "#c21c2b",
-	},
-	Dark: {
+	}
+	dark = palette{
 		page: "#0d1117", part: "#151b23", partBorder: "#2b333d",
 		text: "#f0f6fc", muted: "#a5afba",
 		node: "#0d1117", border: "#7d8793",
@@ -35,5 +35,5 @@ var palettes = [...]palette{
 		path: "#f0932b", currentNode: "#5a3d06",
 		added: "#3fb950", addedNode: "#12301b",
 		removed: "#ff7b72",
-	},
-}
+	}
+)

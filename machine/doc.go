@@ -1,18 +1,18 @@
 // Package machine is one node's life in Ironic's provisioning state machine.
 //
-// [Node] is what a service stores of it: state, target, last error. Its methods are
-// the machine as pure functions, for services that keep nodes in a database. A
-// client's request moves a node with [Node.Request], what the conductor or the
-// hardware says of the work with [Node.Report]:
+// [Node] is the part of it that a service stores: state, target, last error. Its
+// methods are the machine as pure functions, for services that keep nodes in a
+// database. [Node.Request] moves a node by a client's request, [Node.Report] by a
+// report of the conductor or the hardware about the work:
 //
 //	table := states.Latest().Table()
 //	node, err := node.Request(table, "manage", 113)          // enroll to verifying
 //	node, err = node.Report(table, states.EventFail, reason) // back to enroll, with last_error
 //
 // Both know the conductor's rules: which target goes with a manual cleaning, which
-// event ends it, when the last error goes. [Node.Apply], below them, applies one
-// event as it is given. [Node.Orphaned] and [Node.TimedOut] tell what to report of
-// a node whose conductor died, or whose wait for a call took too long.
+// event ends it, when the last error is cleared. [Node.Apply], below them, applies
+// one event as it is given. [Node.Orphaned] and [Node.TimedOut] say whether a node is
+// to be failed because its conductor died, or because its wait took too long.
 //
 // [Machine] is a live node, which many goroutines may move at once. It calls hooks
 // on the way, in this order, for one transition:

@@ -10,25 +10,11 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+// Mistakes in the calling program, which it has no use for telling apart.
 var (
-	// ErrNoSuchState: the series has no such state. The error is a
-	// [*StateError].
-	ErrNoSuchState = errors.New("no such state")
-	// ErrTarget: a target is not a stable state. The error is a [*TargetError].
-	ErrTarget = errors.New("target is not a stable state")
-	// ErrNoTable: no table was given.
-	ErrNoTable = errors.New("no table: take one from states.Series.Table")
-	// ErrNotMade: the Machine is nil or was not made by [New].
-	ErrNotMade = errors.New("machine was not made by machine.New")
-	// ErrHistory: the length of the history is negative.
-	ErrHistory = errors.New("negative length of the history")
-	// ErrNoContext: a nil context was given.
-	ErrNoContext = errors.New("nil context")
-	// ErrInTurn: a guard or save hook tried to move its own machine.
-	ErrInTurn = errors.New("a guard or save hook cannot move its own machine")
-	// ErrPanic: code that was called panicked. The error is a [*PanicError]; that
-	// of a hook is inside of a [*HookError].
-	ErrPanic = errors.New("panic")
+	errNotMade   = errors.New("machine was not made by machine.New")
+	errNoContext = errors.New("nil context")
+	errInTurn    = errors.New("a guard or save hook cannot move its own machine")
 )
 
 // Statuses as in net/http, which is too much to import for two numbers.
@@ -69,26 +55,25 @@ func (e *EventError) Is(target error) bool { return target == states.ErrNotAllow
 // allow.
 func (e *EventError) HTTPStatus() int { return statusBadRequest }
 
-// StateError says that a node is in a state that the series does not have. It
-// matches [ErrNoSuchState].
+// StateError says that a node is in a state that the table does not have; a nil or
+// zero table has none.
 type StateError struct {
-	Series states.Series
+	Series states.Series // NoSeries for a nil or zero table
 	State  states.State
 }
 
 func (e *StateError) Error() string {
+	if e.Series == states.NoSeries {
+		return fmt.Sprintf("no table for state %q: take one from states.Series.Table", e.State)
+	}
 	return fmt.Sprintf("state %q is not one of %v's: %v", e.State, e.Series, e.Series.Table().States())
 }
-
-// Is reports whether target is [ErrNoSuchState].
-func (e *StateError) Is(target error) bool { return target == ErrNoSuchState }
 
 // HTTPStatus returns 500: a stored state that the series lacks is no fault of the
 // client's.
 func (e *StateError) HTTPStatus() int { return statusServerError }
 
-// TargetError says that a target is not a stable state of the series. It matches
-// [ErrTarget].
+// TargetError says that a target is not a stable state of the series.
 type TargetError struct {
 	Series states.Series
 	Target states.State
@@ -103,9 +88,6 @@ func (e *TargetError) Error() string {
 	return fmt.Sprintf("%s target %q is not one of %v's stable states: %v",
 		which, e.Target, e.Series, e.Series.Table().Stable())
 }
-
-// Is reports whether target is [ErrTarget].
-func (e *TargetError) Is(target error) bool { return target == ErrTarget }
 
 // HTTPStatus returns 400 for a target that was named, and 500 for a stored one,
 // which is no fault of the client's.
@@ -142,12 +124,12 @@ func (e *HookError) Error() string {
 func (e *HookError) Unwrap() error { return e.Err }
 
 // PanicError is a panic of code that was called, a hook, a Verifier or a driver, as
-// an error; packages verify and powersync return it too. It matches [ErrPanic]. Its
-// text tells the value only where the Go runtime made it: any other may hold a
-// secret.
+// an error; packages verify and powersync return it too. That of a hook is inside of
+// a [*HookError]. Its text tells the value only where the Go runtime made it: any
+// other may hold a secret.
 type PanicError struct {
-	Value any    // what the code panicked with; nil where it ended its goroutine instead
-	Stack []byte // where, as [runtime/debug.Stack] has it; nil where Value is
+	Value any    // the value of the panic; nil where the code ended its goroutine instead
+	Stack []byte // where it happened, as [runtime/debug.Stack] has it; nil where Value is
 }
 
 func (e *PanicError) Error() string {
@@ -160,9 +142,6 @@ func (e *PanicError) Error() string {
 		return fmt.Sprintf("panic with a value of type %T", value)
 	}
 }
-
-// Is reports whether target is [ErrPanic].
-func (e *PanicError) Is(target error) bool { return target == ErrPanic }
 
 // Unwrap returns the panic's value where that is an error, otherwise nil.
 func (e *PanicError) Unwrap() error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
@@ -152,4 +153,37 @@ func ExampleEventError() {
 		fmt.Println("allowed:", refused.Allowed)
 	}
 	// Output: allowed: [rebuild delete rescue service]
+}
+
+// The stored record was moved by another process.
+func ExampleMachine_SetNode() {
+	m, err := machine.New(machine.Config{
+		Table:   states.Latest().Table(),
+		Node:    machine.Node{State: states.Enroll},
+		History: 10,
+	})
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	fmt.Println(m.SetNode(ctx, machine.Node{State: states.Manageable}))
+	fmt.Println(m.Request(ctx, "provide", 113))
+	for _, t := range m.History() {
+		fmt.Println(t.From.State, "to", t.To.State, t.Status)
+	}
+	// Output:
+	// <nil>
+	// <nil>
+	// manageable to cleaning start
+}
+
+// A service looks for nodes that have waited too long.
+func ExampleNode_TimedOut() {
+	table := states.Latest().Table()
+	node := machine.Node{State: states.CleanWait, Target: states.Available}
+	if lastError, ok := node.TimedOut(time.Hour, machine.DefaultTimeouts()); ok {
+		node, err := node.Report(table, states.EventFail, lastError)
+		fmt.Println(node.State, node.LastError, err)
+	}
+	// Output: clean failed no call in 30m0s in state "clean wait" <nil>
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Config is what a [Machine] is made from.
+// Config configures a [Machine].
 type Config struct {
 	// Table is the series' machine. It must be set.
 	Table *states.Table
@@ -34,7 +34,7 @@ type Config struct {
 	// or at once. Where the order counts, use a save hook.
 	Exit, Enter []Hook
 
-	// History is how many transitions [Machine.History] keeps; 0 keeps none.
+	// History is how many transitions [Machine.History] keeps; 0 and less keep none.
 	History int
 	// Now is the clock that transitions are stamped by; nil is [time.Now]. It
 	// must not use the machine.
@@ -44,12 +44,12 @@ type Config struct {
 // Hook is called with a transition that is about to happen (guard, save) or has
 // happened (exit, enter). An exit or enter hook may fire the machine's next
 // event. A guard or save hook must not: moving the machine with the context it was
-// given is refused with [ErrInTurn], moving it with another waits for that context
+// given is refused, moving it with another waits for that context
 // to end.
 type Hook func(context.Context, Transition) error
 
 // Machine is a live node. Make it with [New]; the methods of a nil or zero
-// Machine return [ErrNotMade] or nothing. It is safe for concurrent use.
+// Machine return an error or nothing. It is safe for concurrent use.
 type Machine struct {
 	table     *states.Table
 	name      string
@@ -70,21 +70,18 @@ type observers struct {
 	history history
 }
 
-// New makes the machine of a node. The errors are [ErrNoTable], [*StateError],
-// [*TargetError] and [ErrHistory]. The hook slices of the Config must not change
+// New makes the machine of a node. The errors are [*StateError], also for a nil table,
+// and [*TargetError]. The hook slices of the Config must not change
 // afterwards; machines may share them.
 func New(c Config) (*Machine, error) {
 	if err := c.Node.check(c.Table); err != nil {
 		return nil, err
 	}
-	if c.History < 0 {
-		return nil, ErrHistory
-	}
 	return &Machine{table: c.Table, name: c.Name, node: c.Node, observers: c.observers()}, nil
 }
 
 func (c *Config) observers() *observers {
-	if len(c.Guard)+len(c.Save)+len(c.Exit)+len(c.Enter)+c.History == 0 {
+	if len(c.Guard)+len(c.Save)+len(c.Exit)+len(c.Enter) == 0 && c.History <= 0 {
 		return nil
 	}
 	o := &observers{
@@ -134,14 +131,14 @@ func (m *Machine) Node() Node {
 
 // SetNode gives the machine the node as it is now, where somebody else has moved
 // its stored record, such as another process. It waits for guard and save hooks
-// that are running, and calls none. The errors are those of [New], the context's
-// while it waits, and [ErrInTurn].
+// that are running, and calls none. The errors are those of [New], and the
+// context's while it waits. A guard or save hook of the machine is refused.
 func (m *Machine) SetNode(ctx context.Context, n Node) error {
 	switch {
 	case !m.made():
-		return ErrNotMade
+		return errNotMade
 	case ctx == nil:
-		return ErrNoContext
+		return errNoContext
 	}
 	if err := n.check(m.table); err != nil {
 		return err

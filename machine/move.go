@@ -46,8 +46,8 @@ func (m *Machine) Fire(ctx context.Context, event states.Event) error {
 // are joined) means that the node is in its new state and an exit or enter hook
 // failed. A hook's panic is a [*PanicError] in a HookError.
 //
-// A context that ends before the save hooks have run stops the transition;
-// later, it is for the hooks to look at.
+// A context that ends before the save hooks have run stops the transition; after
+// that, only the hooks heed it.
 func (m *Machine) FireInput(ctx context.Context, in Input) error {
 	if err := m.ready(ctx); err != nil {
 		return err
@@ -107,9 +107,9 @@ func (c *change) apply(n Node, t *states.Table) (Node, error) {
 func (m *Machine) ready(ctx context.Context) error {
 	switch {
 	case !m.made():
-		return ErrNotMade
+		return errNotMade
 	case ctx == nil:
-		return ErrNoContext
+		return errNoContext
 	default:
 		return ctx.Err()
 	}
@@ -188,7 +188,7 @@ func (m *Machine) moveInTurn(ctx context.Context, c *change, t *Transition) erro
 // the order in which they came.
 func (m *Machine) takeTurn(ctx context.Context) error {
 	if inTurn(ctx, m) {
-		return ErrInTurn
+		return errInTurn
 	}
 	select {
 	case m.observers.turn <- struct{}{}:

@@ -7,9 +7,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Node is what Ironic stores of a node's place in the state machine. It is a
-// value: copy it, compare it with ==, share the copies. Its JSON keys are
-// Ironic's, and as in Ironic no target and no error are null.
+// Node is a node's place in the state machine, as Ironic stores it. It is a value:
+// copy it, compare it with ==, share the copies. Its JSON keys are Ironic's, and as
+// in Ironic no target and no error are null.
 type Node struct {
 	State     states.State `json:"provision_state"`
 	Target    states.State `json:"target_provision_state"`
@@ -29,7 +29,7 @@ func (n Node) MarshalJSON() ([]byte, error) {
 type Input struct {
 	Event states.Event
 	// Target is the state that the node shall be headed for, a stable one, where
-	// that is not what the table says: Ironic names Manageable with every event
+	// that is not the table's: Ironic names Manageable with every event
 	// of a manual cleaning, and Active with an adoption. NoState leaves it to
 	// the table.
 	Target states.State
@@ -60,7 +60,7 @@ type Input struct {
 //
 // On error the node is returned as it was. The errors are [*StateError],
 // [*TargetError] (a stored or named target that is not a stable state) and
-// [*EventError], or [ErrNoTable].
+// [*EventError].
 //
 // Source: ironic/common/fsm.py and process_event in
 // ironic/conductor/task_manager.py.
@@ -122,8 +122,6 @@ func (n Node) nextTarget(t *states.Table, to states.State, in Input) states.Stat
 // none or a stable state.
 func (n Node) check(t *states.Table) error {
 	switch {
-	case t == nil:
-		return ErrNoTable
 	case !t.States().Has(n.State):
 		return &StateError{Series: t.Series(), State: n.State}
 	case !isTarget(t, n.Target):

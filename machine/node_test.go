@@ -83,54 +83,54 @@ func TestApply(t *testing.T) {
 
 func TestApplyRefuses(t *testing.T) {
 	tests := map[string]struct {
-		table  *states.Table
-		node   machine.Node
-		in     machine.Input
-		reason error
-		text   string
+		table *states.Table
+		node  machine.Node
+		in    machine.Input
+		as    any
+		text  string
 	}{
 		"an event without a row": {
 			latest, node(states.Enroll), machine.Input{Event: states.EventDeploy},
-			states.ErrNotAllowed, `event "deploy" is not allowed in state "enroll"; allowed: manage`,
+			new(*machine.EventError), `event "deploy" is not allowed in state "enroll"; allowed: manage`,
 		},
 		"no event": {
 			latest, node(states.Rescue), machine.Input{},
-			states.ErrNotAllowed, `event "none" is not allowed in state "rescue"; allowed: delete, rescue, unrescue`,
+			new(*machine.EventError), `event "none" is not allowed in state "rescue"; allowed: delete, rescue, unrescue`,
 		},
 		"a state that the series lacks": {
 			states.Kilo.Table(), node(states.Enroll), machine.Input{Event: states.EventManage},
-			machine.ErrNoSuchState, `state "enroll" is not one of kilo's: {manageable, available, active, ` +
+			new(*machine.StateError), `state "enroll" is not one of kilo's: {manageable, available, active, ` +
 				`wait call-back, deploying, deploy failed, deleting, cleaning, clean failed, error, inspecting, inspect failed}`,
 		},
 		"no state": {
 			latest, machine.Node{}, machine.Input{Event: states.EventManage},
-			machine.ErrNoSuchState, `state "none" is not one of 2026.2's: ` + latest.States().String(),
+			new(*machine.StateError), `state "none" is not one of 2026.2's: ` + latest.States().String(),
 		},
 		"a number that is no state": {
 			latest, node(200), machine.Input{Event: states.EventManage},
-			machine.ErrNoSuchState, `state "State(200)" is not one of 2026.2's: ` + latest.States().String(),
+			new(*machine.StateError), `state "State(200)" is not one of 2026.2's: ` + latest.States().String(),
 		},
 		"a stored target that is not stable": {
 			latest, machine.Node{State: states.Enroll, Target: states.Cleaning}, machine.Input{Event: states.EventManage},
-			machine.ErrTarget, `stored target "cleaning" is not one of 2026.2's stable states: ` + latest.Stable().String(),
+			new(*machine.TargetError), `stored target "cleaning" is not one of 2026.2's stable states: ` + latest.Stable().String(),
 		},
 		"a named target that is not stable": {
 			latest, node(states.Enroll), machine.Input{Event: states.EventManage, Target: states.CleanFail},
-			machine.ErrTarget, `named target "clean failed" is not one of 2026.2's stable states: ` + latest.Stable().String(),
+			new(*machine.TargetError), `named target "clean failed" is not one of 2026.2's stable states: ` + latest.Stable().String(),
 		},
 		"no table": {
 			nil, node(states.Enroll), machine.Input{Event: states.EventManage},
-			machine.ErrNoTable, machine.ErrNoTable.Error(),
+			new(*machine.StateError), `no table for state "enroll": take one from states.Series.Table`,
 		},
 		"an empty table": {
 			new(states.Table), node(states.Enroll), machine.Input{Event: states.EventManage},
-			machine.ErrNoSuchState, `state "enroll" is not one of none's: {}`,
+			new(*machine.StateError), `no table for state "enroll": take one from states.Series.Table`,
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got, err := test.node.Apply(test.table, test.in)
-			require.ErrorIs(t, err, test.reason)
+			require.ErrorAs(t, err, test.as)
 			require.EqualError(t, err, test.text)
 			require.Equal(t, test.node, got, "the node is returned as it was")
 		})
@@ -281,9 +281,9 @@ func TestNodeJSONIsIronics(t *testing.T) {
 	}
 
 	var back machine.Node
-	require.ErrorIs(t, json.Unmarshal([]byte(`{"provision_state":"managable"}`), &back), states.ErrUnknown)
+	require.ErrorAs(t, json.Unmarshal([]byte(`{"provision_state":"managable"}`), &back), new(*states.UnknownError))
 	_, err := json.Marshal(node(200))
-	require.ErrorIs(t, err, states.ErrUnknown)
+	require.ErrorAs(t, err, new(*states.UnknownError))
 }
 
 func TestANodeIsSmall(t *testing.T) {

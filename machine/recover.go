@@ -7,9 +7,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Orphaned tells what to report of a stored node once the process that worked on
-// it has died: in the stuck states ([states.Table.Stuck]), whose work is lost, ok
-// is true, and lastError is the text that goes with EventFail:
+// Orphaned reports whether a stored node is to be failed once the process that worked
+// on it has died: in the stuck states ([states.Table.Stuck]), whose work is lost, ok is
+// true, and lastError is the text that goes with EventFail:
 //
 //	if lastError, ok := node.Orphaned(table); ok {
 //		node, err = node.Report(table, states.EventFail, lastError)
@@ -59,9 +59,9 @@ func (w Timeouts) of(s states.State) time.Duration {
 	}
 }
 
-// TimedOut tells what to report of a node that has been in its state for a time:
-// once a waiting state has reached its timeout, ok is true, and lastError is the
-// text that goes with EventFail, as with [Node.Orphaned].
+// TimedOut reports whether a node that has been in its state for a time is to be
+// failed: once a waiting state has reached its timeout, ok is true, and lastError is
+// the text that goes with EventFail, as with [Node.Orphaned].
 //
 // Source: the periodic checks of ironic/conductor/manager.py.
 func (n Node) TimedOut(waited time.Duration, limits Timeouts) (lastError string, ok bool) {

@@ -11,15 +11,15 @@ const aborted = "aborted by request"
 
 // Request returns the node after a request for a provision state that a client
 // makes of the API: PUT /v1/nodes/NODE/states/provision {"target": target} at
-// version v. Whatever goes with the request, a target of a manual cleaning or an
-// error that is over, is taken care of.
+// version v. It also sets the target of a manual cleaning, and clears a last error
+// that is over.
 //
 // Since 2025.2 one abort of a service leads through two transitions, by way of
 // ServiceFail to Active. Every other request is one transition.
 //
-// The error is the [*states.RequestError] that the API's answer is, [ErrNoTable],
-// or a [*TargetError] for a stored target that is not a stable state. The node is
-// then returned as it was. Request does not allocate when it succeeds.
+// The error is a [*states.RequestError], as the API answers it, a [*StateError] for
+// a nil table, or a [*TargetError] for a stored target that is not a stable state.
+// The node is then returned as it was. Request does not allocate when it succeeds.
 func (n Node) Request(t *states.Table, target string, v states.APIVersion) (Node, error) {
 	in, err := n.requested(t, target, v)
 	if err != nil {
@@ -34,19 +34,18 @@ func (n Node) Request(t *states.Table, target string, v states.APIVersion) (Node
 
 // Report returns the node after a report of the conductor or of the hardware about
 // the work of the node's state: done, fail, wait, resume or hold, with the text of
-// an error where there is one. What the report comes to depends on the work, and
-// is taken care of: done of a tear-down begins cleaning, done of a manual cleaning
-// ends in Manageable, and a manual cleaning keeps its target through waits, holds
-// and failures.
+// an error where there is one. The event and the target that follow from it depend on
+// the work: done of a tear-down begins cleaning, done of a manual cleaning ends in
+// Manageable, and a manual cleaning keeps its target through waits, holds and
+// failures.
 //
 // The conductor's own events may be reported by name as well: EventManage in
 // Cleaning, which ends the automated cleaning of a retired node in Manageable, and
 // EventClean in Deleting.
 //
 // An event that is a client's to request, or that has no row in the node's state,
-// is an [*EventError]; the other errors are [*StateError], [*TargetError] and
-// [ErrNoTable]. The node is then returned as it was. Report does not allocate when
-// it succeeds.
+// is an [*EventError]; the other errors are [*StateError] and [*TargetError]. The
+// node is then returned as it was. Report does not allocate when it succeeds.
 //
 // Ironic's built-in hold and wait steps, and unhold, forget the target of a manual
 // cleaning, which then ends in Available. Here it is kept.
@@ -62,7 +61,7 @@ func (n Node) Report(t *states.Table, event states.Event, lastError string) (Nod
 // serviceAborted follows it.
 func (n Node) requested(t *states.Table, target string, v states.APIVersion) (Input, error) {
 	if t == nil {
-		return Input{}, ErrNoTable
+		return Input{}, n.check(t)
 	}
 	event, err := t.Request(n.State, target, v)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/enum"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -48,7 +47,7 @@ func (t Transition) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON takes what MarshalJSON returns; t keeps its value on error.
+// UnmarshalJSON takes the output of MarshalJSON; t keeps its value on error.
 func (t *Transition) UnmarshalJSON(data []byte) error {
 	var in transitionJSON
 	if err := json.Unmarshal(data, &in); err != nil {
@@ -80,39 +79,20 @@ func textOf(text *string) string {
 	return *text
 }
 
-// Status is what Ironic's provision notification says of a transition. Source:
+// Status is the status in Ironic's provision notification of a transition. Source:
 // ironic/conductor/task_manager.py.
-type Status uint8
+type Status string
 
 const (
-	// StatusSuccess ("success"): the node moved, and work neither began nor
-	// ended with it.
-	StatusSuccess Status = iota
-	// StatusStart ("start"): work began, the node moved into an unstable state.
-	StatusStart
-	// StatusEnd ("end"): work ended, the node moved out of the unstable states.
-	StatusEnd
-	// StatusError ("error"): work failed, the event is fail or error.
-	StatusError
+	// StatusSuccess: the node moved, and work neither began nor ended with it.
+	StatusSuccess Status = "success"
+	// StatusStart: work began, the node moved into an unstable state.
+	StatusStart Status = "start"
+	// StatusEnd: work ended, the node moved out of the unstable states.
+	StatusEnd Status = "end"
+	// StatusError: work failed, the event is fail or error.
+	StatusError Status = "error"
 )
-
-var statusWords = &enum.Words{Type: "Status", Kind: "status", Words: []string{
-	StatusSuccess: "success",
-	StatusStart:   "start",
-	StatusEnd:     "end",
-	StatusError:   "error",
-}}
-
-// String returns Ironic's word for the status, or a form like "Status(9)" for a
-// number that is none.
-func (s Status) String() string { return statusWords.String(uint8(s)) }
-
-// MarshalText returns the status's word. A number that is no status is a
-// [*states.UnknownError].
-func (s Status) MarshalText() ([]byte, error) { return statusWords.Marshal(uint8(s)) }
-
-// UnmarshalText takes what MarshalText returns; s keeps its value on error.
-func (s *Status) UnmarshalText(text []byte) error { return enum.Unmarshal(statusWords, s, text) }
 
 func statusOf(t *states.Table, from states.State, event states.Event, to states.State) Status {
 	unstable := t.Unstable()
@@ -138,7 +118,7 @@ func (t Transition) LogValue() slog.Value {
 		slog.String("from", t.From.State.String()),
 		slog.String("to", t.To.State.String()),
 		slog.String("target", t.To.Target.String()),
-		slog.String("status", t.Status.String()),
+		slog.String("status", string(t.Status)),
 	}
 	if t.Power != states.NoPower {
 		attrs = append(attrs, slog.String("power", t.Power.String()))
@@ -151,7 +131,8 @@ func (t Transition) LogValue() slog.Value {
 
 // Log returns an enter hook that logs each transition: as an error when the new
 // state is a failed one or error, otherwise as information, as Ironic's conductor
-// does. The record's time is the transition's. A nil logger is [slog.Default]; an error of its handler is ignored, as slog does.
+// does. The record's time is the transition's. A nil logger is [slog.Default]; an
+// error of its handler is ignored, as slog does.
 func Log(to *slog.Logger) Hook {
 	if to == nil {
 		to = slog.Default()

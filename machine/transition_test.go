@@ -36,7 +36,6 @@ func TestStatusIsThatOfIronicsNotification(t *testing.T) {
 		require.NoError(t, m.Fire(t.Context(), test.event))
 		require.Equal(t, test.want, m.History()[0].Status, "%v at %v", test.event, test.from)
 	}
-	require.Equal(t, "Status(9)", machine.Status(9).String())
 }
 
 func TestLogFollowsIronicsLevels(t *testing.T) {

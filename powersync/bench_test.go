@@ -55,7 +55,7 @@ func benchmarkRounds(b *testing.B, config powersync.Config) {
 	for b.Loop() {
 		report, err := syncer.Sync(b.Context())
 		require.NoError(b, err)
-		nodes += report.Nodes.Of(powersync.Equal)
+		nodes += report.Nodes[powersync.Equal]
 	}
 	runtime.ReadMemStats(&after)
 	require.Equal(b, fleetSize*b.N, nodes)

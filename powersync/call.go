@@ -54,9 +54,9 @@ func call[T any](ctx context.Context, c *calls, key string, f func(context.Conte
 	var abandoned *boundedcall.AbandonedError
 	switch {
 	case errors.As(err, &abandoned) && outer.Err() == nil:
-		err = fmt.Errorf("no answer in %v: %w: %w", c.timeout, ErrAbandoned, abandoned.Err)
+		err = fmt.Errorf("no answer in %v: %w: %w", c.timeout, errAbandoned, abandoned.Err)
 	case errors.As(err, &abandoned):
-		err = fmt.Errorf("%w: %w", ErrAbandoned, abandoned.Err)
+		err = fmt.Errorf("%w: %w", errAbandoned, abandoned.Err)
 	}
 	return value, err
 }
@@ -85,7 +85,7 @@ func (c *calls) begin(ctx context.Context, key string) error {
 		c.mu.Unlock()
 		switch {
 		case left != nil:
-			return fmt.Errorf("%w: an earlier call for the node: %w", errNotCalled, ErrAbandoned)
+			return fmt.Errorf("%w: an earlier call for the node: %w", errNotCalled, errAbandoned)
 		case !busy:
 			return nil
 		}
@@ -131,6 +131,8 @@ func (s *Syncer) readPower(ctx context.Context, id string) (states.Power, error)
 	switch {
 	case err != nil:
 		return states.NoPower, err
+	case power == states.NoPower:
+		return states.NoPower, errNothingRead
 	case power != states.PowerOn && power != states.PowerOff:
 		return states.NoPower, fmt.Errorf("%w: it is %q", errNoPower, power)
 	default:
@@ -151,7 +153,7 @@ type none struct{}
 // askDriver makes a call of the driver and counts it where it is left behind.
 func askDriver[T any](ctx context.Context, s *Syncer, id string, f func(context.Context) (T, error)) (T, error) {
 	value, err := call(ctx, s.driver, id, f)
-	if errors.Is(err, ErrAbandoned) && !errors.Is(err, errNotCalled) {
+	if errors.Is(err, errAbandoned) && !errors.Is(err, errNotCalled) {
 		s.counters.abandoned.Add(1)
 	}
 	return value, err

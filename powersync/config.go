@@ -9,30 +9,20 @@ import (
 	"time"
 )
 
-// Ironic's defaults.
+// Ironic's defaults, and those of fields that have no counterpart in Ironic.
 const (
-	DefaultInterval         = 120 * time.Second
-	DefaultRecoveryInterval = 300 * time.Second
-	DefaultWorkers          = 8
-	DefaultMaxRetries       = 3
-	DefaultTimeout          = 60 * time.Second
-	DefaultSoftTimeout      = 600 * time.Second
+	defaultInterval         = 120 * time.Second
+	defaultRecoveryInterval = 300 * time.Second
+	defaultWorkers          = 8
+	defaultMaxRetries       = 3
+	defaultTimeout          = 60 * time.Second
+	defaultSoftTimeout      = 600 * time.Second
+	defaultPoll             = time.Second
+	defaultMaxBackoff       = time.Hour
 )
 
-const (
-	// NoRetries, as [Config.MaxRetries], sends a node into maintenance with its
-	// first failure.
-	NoRetries = -1
-	// Never, as [Config.RecoveryInterval], leaves recovery to the caller of
-	// [Syncer.Recover].
-	Never time.Duration = -1
-
-	defaultPoll       = time.Second
-	defaultMaxBackoff = time.Hour
-)
-
-// Config says what a [Syncer] works on, and how. Store and Driver are needed; the
-// zero value of every other field stands for Ironic's behaviour.
+// Config configures a [Syncer]. Store and Driver are needed; the zero value of every
+// other field stands for Ironic's behaviour.
 type Config struct {
 	Store  Store
 	Driver Driver
@@ -46,14 +36,14 @@ type Config struct {
 	// 0 stands for 120 s (sync_power_state_interval).
 	Interval time.Duration
 	// RecoveryInterval is the same of recovery rounds; 0 stands for 300 s
-	// (power_failure_recovery_interval). Never switches them off.
+	// (power_failure_recovery_interval). A negative one switches them off.
 	RecoveryInterval time.Duration
 	// Workers is the size of a round's worker pool: how many nodes it handles at
 	// a time; 0 stands for 8 (sync_power_state_workers).
 	Workers int
 	// MaxRetries is how many rounds in a row a node may fail before it goes into
 	// maintenance with the next one; 0 stands for 3
-	// (power_state_sync_max_retries). See NoRetries.
+	// (power_state_sync_max_retries), a negative number for none.
 	MaxRetries int
 	// Timeout bounds each call of the Driver and each Load and Update of the
 	// Store, and in Set the wait for a power state; 0 stands for 60 s
@@ -123,12 +113,12 @@ func (c Config) complete() (Config, error) {
 		}
 		c.Name = host
 	}
-	c.Interval = cmp.Or(c.Interval, DefaultInterval)
-	c.RecoveryInterval = cmp.Or(c.RecoveryInterval, DefaultRecoveryInterval)
-	c.Workers = cmp.Or(c.Workers, DefaultWorkers)
-	c.MaxRetries = max(cmp.Or(c.MaxRetries, DefaultMaxRetries), 0)
-	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
-	c.SoftTimeout = cmp.Or(c.SoftTimeout, DefaultSoftTimeout)
+	c.Interval = cmp.Or(c.Interval, defaultInterval)
+	c.RecoveryInterval = cmp.Or(c.RecoveryInterval, defaultRecoveryInterval)
+	c.Workers = cmp.Or(c.Workers, defaultWorkers)
+	c.MaxRetries = max(cmp.Or(c.MaxRetries, defaultMaxRetries), 0)
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
+	c.SoftTimeout = cmp.Or(c.SoftTimeout, defaultSoftTimeout)
 	c.Poll = cmp.Or(c.Poll, defaultPoll)
 	c.MaxBackoff = cmp.Or(c.MaxBackoff, max(defaultMaxBackoff, c.Backoff))
 	if c.Logger == nil {
@@ -150,9 +140,7 @@ func (c Config) check() error {
 		{"Store", c.Store, c.Store != nil, "a Store"},
 		{"Driver", c.Driver, c.Driver != nil, "a Driver"},
 		{"Interval", c.Interval, c.Interval >= 0, notNegative},
-		{"RecoveryInterval", c.RecoveryInterval, c.RecoveryInterval >= Never, notNegative + ", or Never"},
 		{"Workers", c.Workers, c.Workers >= 0, notNegative},
-		{"MaxRetries", c.MaxRetries, c.MaxRetries >= NoRetries, notNegative + ", or NoRetries"},
 		{"Timeout", c.Timeout, c.Timeout >= 0, notNegative},
 		{"SoftTimeout", c.SoftTimeout, c.SoftTimeout >= 0, notNegative},
 		{"Poll", c.Poll, c.Poll >= 0, notNegative},

@@ -51,7 +51,7 @@
 // [Syncer.Reclaim]: a store that did an update and answered that it had not, or a
 // process that died, leaves no node held for good.
 //
-// Counts live in memory. A process that starts anew gives every node its
+// The counts are in memory. A process that starts anew gives every node its
 // retries anew, as a conductor does.
 //
 // Source: _sync_power_states, do_sync_power_state, _power_failure_recovery and

@@ -11,8 +11,8 @@ import (
 // deadline, [Config.Timeout] from the call. A call that panics or ends its
 // goroutine has failed. So has one that does not return soon after its context
 // ended (within an eighth of Timeout, 2 s at most): it is left behind in its
-// goroutine, and until it returns every call for that node fails with
-// [ErrAbandoned] without being made. At most one call a node is left behind, so
+// goroutine, and until it returns every call for that node fails without being
+// made. At most one call a node is left behind, so
 // that a driver that never returns costs as many goroutines as it has nodes.
 //
 // Errors must hold no secret: they become the node's last error and reason for
@@ -24,8 +24,9 @@ import (
 // A Driver may have more abilities: see [Validator] and [Forcer].
 type Driver interface {
 	// PowerState reads a node's power state: PowerOn, PowerOff, or PowerError
-	// where the hardware answered without one. Anything else counts as
-	// PowerError.
+	// where the hardware answered without one. NoPower is for hardware that has no
+	// power state, such as Ironic's fake-hardware before its power was ever set: it
+	// equals a record without one. Anything else counts as PowerError.
 	PowerState(ctx context.Context, id string) (states.Power, error)
 
 	// SetPower asks the hardware for a power state and returns when the hardware

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 // emit counts an event, and logs and reports it where it says more than that all
 // is well.
 func (s *Syncer) emit(ctx context.Context, e Event) Event {
-	s.counters.nodes[e.Outcome].Add(1)
+	s.counters.count(e.Outcome)
 	if e.quiet() {
 		return e
 	}
@@ -30,12 +31,12 @@ func (s *Syncer) logEvent(ctx context.Context, e Event) {
 	switch {
 	case e.Outcome == IntoMaintenance:
 		level = slog.LevelError
-	case e.Outcome.Failed(), e.Outcome == Forced, e.Outcome == ForceHeld, e.Outcome == Reclaimed:
+	case slices.Contains(failed, e.Outcome), e.Outcome == Forced, e.Outcome == ForceHeld, e.Outcome == Reclaimed:
 		level = slog.LevelWarn
 	}
 	attrs := []slog.Attr{
 		slog.String("node", e.ID),
-		slog.String("outcome", e.Outcome.String()),
+		slog.String("outcome", string(e.Outcome)),
 		slog.Any("recorded", e.Recorded),
 		slog.Any("read", e.Read),
 		slog.Any("asked", e.Asked),
@@ -62,7 +63,7 @@ func (s *Syncer) logReport(ctx context.Context, r Report, interval time.Duration
 		level = slog.LevelWarn
 	}
 	attrs := []slog.Attr{
-		slog.String("round", r.Round.String()),
+		slog.String("round", string(r.kind())),
 		slog.Duration("took", r.Took),
 		slog.Bool("overran", r.Overran),
 		slog.Any("nodes", r.Nodes),

@@ -57,7 +57,7 @@ func Example() {
 	}
 	for range 2 {
 		report, err := syncer.Sync(context.Background())
-		fmt.Println(report.Nodes.Of(powersync.Equal), "equal,", report.Nodes.Skipped(), "skipped,", err)
+		fmt.Println(report.Nodes[powersync.Equal], "equal,", report.Nodes.Skipped(), "skipped,", err)
 	}
 	// Output:
 	// node-2: forced, recorded "power on", read "power off"
@@ -108,6 +108,7 @@ func ExampleSyncer_Begin() {
 	var requests sync.WaitGroup
 	powerOff := func(client context.Context, id string) int {
 		finish, err := syncer.Begin(client, id, states.PowerOff)
+		var refused interface{ HTTPStatus() int }
 		switch {
 		case err == nil:
 			requests.Add(1)
@@ -116,12 +117,8 @@ func ExampleSyncer_Begin() {
 				_ = finish(service) // its error is in the record and an event
 			}()
 			return http.StatusAccepted
-		case errors.Is(err, powersync.ErrPowerOffDisabled), errors.Is(err, powersync.ErrLocked):
-			return http.StatusConflict
-		case errors.Is(err, powersync.ErrRefused):
-			return http.StatusBadRequest
-		case errors.Is(err, powersync.ErrNotFound):
-			return http.StatusNotFound
+		case errors.As(err, &refused):
+			return refused.HTTPStatus()
 		default:
 			return http.StatusInternalServerError
 		}
@@ -146,7 +143,7 @@ func ExampleSkipSync() {
 		{ID: "node-2", ProvisionState: states.Enroll},
 		{ID: "node-3", ProvisionState: states.Active, Reservation: "conductor-2"},
 	} {
-		if skip := powersync.SkipSync(r); skip != powersync.NoOutcome {
+		if skip := powersync.SkipSync(r); skip != "" {
 			fmt.Println(r.ID, skip)
 		}
 	}

@@ -130,7 +130,7 @@ func TestARequestTakesANodeThatIsHeldForNothing(t *testing.T) {
 }
 
 func TestAReservationInAStateThatRoundsLeaveAloneIsDroppedToo(t *testing.T) {
-	for s := range powersync.ExcludedStates().All() {
+	for s := range excluded.All() {
 		h := newHall(t, newHardware(isOn), nodes(powersync.Record{ProvisionState: s, Maintenance: true, Reservation: "this"}))
 		h.round(t)
 		require.Empty(t, h.record(t, "a").Reservation, "%v", s)

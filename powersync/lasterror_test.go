@@ -23,7 +23,7 @@ func (h *hall) lastEvent() powersync.Event {
 func TestARoundLeavesALastErrorThatItDidNotStore(t *testing.T) {
 	for hardware, want := range map[states.Power]powersync.Outcome{isOn: powersync.Equal, isOff: powersync.Forced} {
 		for s := range states.AllStates() {
-			if powersync.ExcludedStates().Has(s) {
+			if excluded.Has(s) {
 				continue
 			}
 			h := newHall(t, newHardware(hardware), nodes(powersync.Record{ProvisionState: s, Power: isOn, LastError: "x"}))
@@ -59,7 +59,7 @@ func TestARoundClearsTheLastErrorOfRoundsOnceItNoLongerHolds(t *testing.T) {
 func TestMaintenanceAndRecoveryLeaveATraceOfEachLastError(t *testing.T) {
 	before := node(isOn)
 	before.LastError = "from before"
-	h := newHall(t, newHardware(isOn), nodes(before), func(c *powersync.Config) { c.MaxRetries = powersync.NoRetries })
+	h := newHall(t, newHardware(isOn), nodes(before), func(c *powersync.Config) { c.MaxRetries = -1 })
 	h.kill("a", true)
 	require.Equal(t, powersync.IntoMaintenance, h.round(t))
 	text := h.record(t, "a").LastError
@@ -88,7 +88,7 @@ func TestWhatARequestOrSomebodyElseStoredSurvivesTheNextRound(t *testing.T) {
 	h := newHall(t, newHardware(isOff), nodes(node(isOn)))
 	h.refuse["a"] = errDead
 	require.Equal(t, powersync.ForceFailed, h.round(t))
-	require.NoError(t, h.store.Edit("a", func(r *powersync.Record) { r.LastError = "another's" }))
+	require.NoError(t, edit(h.store, "a", func(r *powersync.Record) { r.LastError = "another's" }))
 	h.set("a", isOn)
 	require.Equal(t, powersync.Equal, h.round(t))
 	require.Equal(t, "another's", h.record(t, "a").LastError)
@@ -166,7 +166,7 @@ func TestTheForceLimitIsSpentOnWhatWasForcedAlone(t *testing.T) {
 		for range 10 {
 			report, err := h.Sync(t.Context())
 			require.NoError(t, err)
-			require.Zero(t, report.Nodes.Of(powersync.ForceHeld))
+			require.Zero(t, report.Nodes[powersync.ForceHeld])
 		}
 		_, sets := h.calls()
 		require.Len(t, sets, 2)
@@ -174,11 +174,11 @@ func TestTheForceLimitIsSpentOnWhatWasForcedAlone(t *testing.T) {
 		h.set("a", isOff)
 		report, err := h.Sync(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, 1, report.Nodes.Of(powersync.ForceHeld))
+		require.Equal(t, 1, report.Nodes[powersync.ForceHeld])
 		time.Sleep(time.Minute)
 		report, err = h.Sync(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, 1, report.Nodes.Of(powersync.Forced))
+		require.Equal(t, 1, report.Nodes[powersync.Forced])
 	})
 }
 
@@ -195,8 +195,7 @@ func TestPowerOffIsRefusedWhereTheNodeForbidsIt(t *testing.T) {
 			require.NoError(t, err, "%v", power)
 			continue
 		}
-		require.ErrorIs(t, err, powersync.ErrRefused)
-		require.ErrorIs(t, err, powersync.ErrPowerOffDisabled)
+		require.ErrorAs(t, err, new(*powersync.RefusedError))
 		require.EqualError(t, err, `node a: request for "`+power.String()+`" refused: the node has power off disabled`)
 		require.Empty(t, append(reads, sets...))
 		require.Equal(t, before, h.record(t, "a"))
@@ -219,7 +218,7 @@ func TestARequestThatBeganIsFinishedByItsCaller(t *testing.T) {
 	require.ErrorIs(t, err, powersync.ErrLocked)
 	require.Equal(t, powersync.SkippedTarget, h.round(t))
 
-	require.ErrorIs(t, finish(nil), powersync.ErrConfig)
+	require.ErrorAs(t, finish(nil), new(*powersync.ConfigError))
 	require.NoError(t, finish(t.Context()))
 	require.Equal(t, node(isOff), without(h.record(t, "a")))
 	_, sets = h.calls()
@@ -240,7 +239,7 @@ func TestARequestThatBeganIsFinishedByItsCaller(t *testing.T) {
 func TestARefusalIsKnownAtOnce(t *testing.T) {
 	h := newHall(t, newHardware(isOn), nodes(powersync.Record{ProvisionState: states.Cleaning, Power: isOn}))
 	finish, err := h.Begin(t.Context(), "a", isOff)
-	require.ErrorIs(t, err, powersync.ErrRefused)
+	require.ErrorAs(t, err, new(*powersync.RefusedError))
 	require.Nil(t, finish)
 }
 

@@ -175,11 +175,25 @@ func (h *hall) round(t testing.TB) powersync.Outcome {
 func onlyOutcome(t testing.TB, report powersync.Report) powersync.Outcome {
 	t.Helper()
 	var only powersync.Outcome
-	for o, n := range report.Nodes.All() {
+	for o, n := range report.Nodes {
 		require.Equal(t, report.Nodes.Seen(), n, "%v", report)
 		only = o
 	}
 	return only
+}
+
+// edit changes a node's record as somebody beside the Syncer does.
+func edit(s powersync.Store, id string, change func(*powersync.Record)) error {
+	for {
+		r, err := s.Load(context.Background(), id)
+		if err != nil {
+			return err
+		}
+		change(&r)
+		if err := s.Update(context.Background(), r); !errors.Is(err, powersync.ErrConflict) {
+			return err
+		}
+	}
 }
 
 // record returns a record without its revision.

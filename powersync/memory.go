@@ -53,22 +53,6 @@ func (m *Memory) put(i int, r Record) {
 	m.records[i] = r
 }
 
-// Edit changes a node's record in place; f must not call methods of m. The error
-// is ErrNotFound.
-func (m *Memory) Edit(id string, f func(*Record)) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	i, ok := m.place[id]
-	if !ok {
-		return ErrNotFound
-	}
-	r := m.records[i]
-	f(&r)
-	r.ID = id
-	m.put(i, r)
-	return nil
-}
-
 // Delete removes a node. One that is not there is no error.
 func (m *Memory) Delete(id string) {
 	m.mu.Lock()
@@ -80,13 +64,6 @@ func (m *Memory) Delete(id string) {
 	delete(m.place, id)
 	m.records[i] = Record{}
 	m.free = append(m.free, i)
-}
-
-// Len returns the number of nodes.
-func (m *Memory) Len() int {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return len(m.place)
 }
 
 // Records implements [Store]. Nodes that are added or removed during the range

@@ -26,7 +26,7 @@ type world struct {
 	t      *rapid.T
 	config powersync.Config
 
-	round        powersync.Round
+	recovery     bool         // the round under way is one of Recover
 	asked        states.Power // by the request under way; none in a round
 	read         map[string][]states.Power
 	bad          map[string]int    // rounds in a row in which the node did not read as recorded
@@ -49,7 +49,7 @@ func newWorld(t *rapid.T) *world {
 	}
 	w.config = powersync.Config{
 		Store: w, Driver: w, Name: "this", Workers: 1, Poll: time.Microsecond, OnEvent: w.checkEvent,
-		MaxRetries:   rapid.SampledFrom([]int{powersync.NoRetries, 1, 2}).Draw(t, "retries"),
+		MaxRetries:   rapid.SampledFrom([]int{-1, 1, 2}).Draw(t, "retries"),
 		RecordOnly:   rapid.Bool().Draw(t, "record only"),
 		ForgetUnread: rapid.Bool().Draw(t, "forget"),
 		ForceLimit:   rapid.SampledFrom([]int{0, 2}).Draw(t, "force limit"),
@@ -100,7 +100,7 @@ func (w *world) PowerState(ctx context.Context, id string) (states.Power, error)
 		power = unknown
 	}
 	w.read[id] = append(w.read[id], power)
-	if w.asked == unknown && w.round == powersync.SyncRound {
+	if w.asked == unknown && !w.recovery {
 		w.wasBad[id] = power == unknown || recorded.Power != power
 	}
 	return power, err
@@ -111,7 +111,7 @@ func (w *world) checkRead(_ context.Context, id string) {
 	r := w.record(w.t, id)
 	if w.asked == unknown && !w.stale {
 		require.NotEqual(w.t, states.Enroll, r.ProvisionState, "a round asks a node in enroll")
-		require.Equal(w.t, w.round == powersync.RecoveryRound, r.Maintenance)
+		require.Equal(w.t, w.recovery, r.Maintenance)
 		require.Empty(w.t, r.Reservation)
 	}
 	w.interfereOnce(id)
@@ -161,13 +161,13 @@ func (w *world) checkUpdate(old, r powersync.Record) {
 	}
 	switch {
 	case r.Maintenance && !old.Maintenance:
-		require.Equal(t, powersync.SyncRound, w.round)
+		require.False(t, w.recovery)
 		require.Equal(t, unknown, w.asked, "a request sets no maintenance")
 		require.Equal(t, powersync.FaultPowerFailure, r.Fault)
 		require.True(t, w.wasBad[r.ID])
 		require.Greater(t, w.bad[r.ID]+1, max(w.config.MaxRetries, 0), "before the retries are over")
 	case old.Maintenance && !r.Maintenance:
-		require.Equal(t, powersync.RecoveryRound, w.round)
+		require.True(t, w.recovery)
 		require.Equal(t, powersync.FaultPowerFailure, old.Fault, "taken out of maintenance that a person set")
 	default:
 		require.Equal(t, old.Fault, r.Fault)
@@ -206,12 +206,12 @@ func person(t *rapid.T, w *world) func() {
 		"touch":            func(*powersync.Record) {},
 	}
 	what := rapid.SampledFrom(slices.Sorted(maps.Keys(edits))).Draw(t, "edit")
-	edit := edits[what]
+	change := edits[what]
 	if rapid.Bool().Draw(t, "move instead") {
 		state := drawState(t)
-		edit = func(r *powersync.Record) { r.ProvisionState = state }
+		change = func(r *powersync.Record) { r.ProvisionState = state }
 	}
-	return func() { _ = w.store.Edit(id, edit) }
+	return func() { _ = edit(w.store, id, change) }
 }
 
 // nature returns what hardware does by itself.
@@ -252,8 +252,8 @@ func (w *world) amid(t *rapid.T) (dies bool) {
 	return false
 }
 
-func (w *world) doRound(t *rapid.T, kind powersync.Round, do func(context.Context) (powersync.Report, error)) {
-	w.round, w.asked = kind, unknown
+func (w *world) doRound(t *rapid.T, recovery bool, do func(context.Context) (powersync.Report, error)) {
+	w.recovery, w.asked = recovery, unknown
 	dies := w.amid(t)
 	if rapid.IntRange(0, 3).Draw(t, "switched behind its back, and asked for meanwhile") == 0 {
 		id := drawNode(t)
@@ -319,9 +319,9 @@ func TestNoInterleavingBreaksTheRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
 		t.Repeat(map[string]func(*rapid.T){
-			"sync":       func(t *rapid.T) { w.doRound(t, powersync.SyncRound, w.Sync) },
-			"sync again": func(t *rapid.T) { w.doRound(t, powersync.SyncRound, w.Sync) },
-			"recover":    func(t *rapid.T) { w.doRound(t, powersync.RecoveryRound, w.Recover) },
+			"sync":       func(t *rapid.T) { w.doRound(t, false, w.Sync) },
+			"sync again": func(t *rapid.T) { w.doRound(t, false, w.Sync) },
+			"recover":    func(t *rapid.T) { w.doRound(t, true, w.Recover) },
 			"set":        w.doSet,
 			"restart":    func(*rapid.T) { w.start() },
 			"person":     func(t *rapid.T) { person(t, w)() },

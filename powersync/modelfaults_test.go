@@ -110,7 +110,7 @@ func (w *world) switchOver(id string) {
 func (w *world) heal(t *rapid.T) {
 	w.faults, w.stales = nil, nil
 	w.read, w.wasBad = map[string][]states.Power{}, map[string]bool{}
-	w.asked, w.round = unknown, powersync.SyncRound
+	w.asked, w.recovery = unknown, false
 	w.count(w.Sync(context.Background()))
 	for id := range w.stored {
 		delete(w.unsaved, id)

@@ -1,81 +1,75 @@
 package powersync
 
-import (
-	"encoding/json"
-	"iter"
-	"log/slog"
-	"maps"
+import "slices"
 
-	"github.com/ironstate/ironstate/internal/enum"
-)
+// Outcome is the result of a round for one node, or of a power request, in lower-case
+// words and underscores, so that no log or metric has to quote it. Each node of a
+// round has one.
+//
+// Nodes that were left alone have one of
+//
+//	skipped_enroll              in enroll: nobody has shown yet that the node can be managed
+//	skipped_wait_call_back      in wait call-back: the ramdisk is about to call
+//	skipped_clean_wait          in clean wait, likewise
+//	skipped_adopt_failed        in adopt failed
+//	skipped_maintenance         in maintenance
+//	skipped_no_power_failure    not in maintenance with FaultPowerFailure: nothing to recover from
+//	skipped_target_power_state  a target power state is set: the power is being changed
+//	skipped_reservation         somebody else holds the node
+//	skipped_configuration       no power state is recorded and the Validator refuses the configuration
+//	skipped_backoff             the node failed, and Config.Backoff is not over
+//	skipped_changed_meanwhile   the record changed while the hardware was read, each time that it was
+//	skipped_deleted             the node was deleted meanwhile
+type Outcome string
 
-// Outcome is what became of one node in a round. Each node of a round has one.
-// The zero value is NoOutcome.
-type Outcome uint8
+// SkippedEnroll is the outcome of nodes in enroll.
+const SkippedEnroll Outcome = "skipped_enroll"
 
-// Nodes that were left alone.
 const (
-	// NoOutcome is the absence of an outcome.
-	NoOutcome Outcome = iota
-	// SkippedEnroll: in enroll, where nobody has shown yet that the node can be
-	// managed.
-	SkippedEnroll
-	// SkippedDeployWait: in wait call-back, where the ramdisk is about to call.
-	SkippedDeployWait
-	// SkippedCleanWait: in clean wait, likewise.
-	SkippedCleanWait
-	// SkippedAdoptFail: in adopt failed.
-	SkippedAdoptFail
-	// SkippedMaintenance: in maintenance.
-	SkippedMaintenance
-	// SkippedNoPowerFailure: not in maintenance with [FaultPowerFailure], so that
-	// there is nothing to recover from.
-	SkippedNoPowerFailure
-	// SkippedTarget: a target power state is set, the power is being changed.
-	SkippedTarget
-	// SkippedReservation: somebody else holds the node.
-	SkippedReservation
-	// SkippedConfig: no power state is recorded and the configuration is
-	// invalid; see [Validator].
-	SkippedConfig
-	// SkippedBackoff: the node failed, and [Config.Backoff] is not over.
-	SkippedBackoff
-	// SkippedChanged: the record changed while the hardware was read, each time
-	// that it was.
-	SkippedChanged
-	// SkippedGone: the node was deleted meanwhile.
-	SkippedGone
+	skippedDeployWait     Outcome = "skipped_wait_call_back"
+	skippedCleanWait      Outcome = "skipped_clean_wait"
+	skippedAdoptFail      Outcome = "skipped_adopt_failed"
+	skippedMaintenance    Outcome = "skipped_maintenance"
+	skippedNoPowerFailure Outcome = "skipped_no_power_failure"
+	skippedTarget         Outcome = "skipped_target_power_state"
+	skippedReservation    Outcome = "skipped_reservation"
+	skippedConfig         Outcome = "skipped_configuration"
+	skippedBackoff        Outcome = "skipped_backoff"
+	skippedChanged        Outcome = "skipped_changed_meanwhile"
+	skippedGone           Outcome = "skipped_deleted"
+
+	conflict Outcome = "conflict" // within this package: the record has changed; the node starts again
 )
 
 // Nodes whose hardware was to be read.
 const (
 	// Equal: the reading equals the record.
-	Equal Outcome = SkippedGone + 1 + iota
+	Equal Outcome = "equal"
 	// Recorded: no power state was recorded, and the reading is now.
-	Recorded
+	Recorded Outcome = "recorded"
 	// Corrected: the reading differed and is recorded now.
-	Corrected
+	Corrected Outcome = "corrected"
 	// Forced: the reading differed, and the hardware was set to the recorded
 	// power state. The next round finds out whether it obeyed.
-	Forced
+	Forced Outcome = "forced"
 	// ForceFailed: the hardware was to be set and did not take it.
-	ForceFailed
+	ForceFailed Outcome = "force_failed"
 	// ForceHeld: the hardware was to be set and [Config.ForceLimit] was reached.
 	// The attempt does not count.
-	ForceHeld
+	ForceHeld Outcome = "force_held_back"
 	// ReadFailed: the power state could not be read.
-	ReadFailed
+	ReadFailed Outcome = "read_failed"
 	// IntoMaintenance: the node failed once more than [Config.MaxRetries] and is
 	// in maintenance now.
-	IntoMaintenance
+	IntoMaintenance Outcome = "into_maintenance"
 	// Recovered: the node could be read again and is out of maintenance.
-	Recovered
+	Recovered Outcome = "recovered"
 	// StoreFailed: the store failed or panicked; nothing was written, as far as is
 	// known. The attempt does not count.
-	StoreFailed
+	StoreFailed Outcome = "store_failed"
 	// Interrupted: the context ended while the node was under way. The attempt
 	// does not count.
-	Interrupted
+	Interrupted Outcome = "interrupted"
 )
 
 // Outcomes of [Syncer.Set], of [Syncer.Reclaim], and of releases that could not be
@@ -83,146 +77,50 @@ const (
 // node of a round has.
 const (
 	// PowerRequested: a power request was accepted and the node is held for it.
-	PowerRequested Outcome = Interrupted + 1 + iota
+	PowerRequested Outcome = "power_requested"
 	// PowerSet: the power state that was asked for was reached.
-	PowerSet
+	PowerSet Outcome = "power_set"
 	// PowerNotSet: it was not.
-	PowerNotSet
+	PowerNotSet Outcome = "power_not_set"
 	// Reclaimed: a reservation in the Syncer's name that nobody worked under was
 	// dropped.
-	Reclaimed
+	Reclaimed Outcome = "reclaimed"
 	// SavedLate: an outcome that could not be stored earlier is stored now, and
 	// the node is released.
-	SavedLate
-
-	numAllOutcomes
-
-	conflict // the record has changed; the node starts again
+	SavedLate Outcome = "saved_late"
 )
 
-var outcomeWords = &enum.Words{Type: "Outcome", Kind: "outcome", Words: []string{
-	NoOutcome:             "none",
-	SkippedEnroll:         "skipped_enroll",
-	SkippedDeployWait:     "skipped_wait_call_back",
-	SkippedCleanWait:      "skipped_clean_wait",
-	SkippedAdoptFail:      "skipped_adopt_failed",
-	SkippedMaintenance:    "skipped_maintenance",
-	SkippedNoPowerFailure: "skipped_no_power_failure",
-	SkippedTarget:         "skipped_target_power_state",
-	SkippedReservation:    "skipped_reservation",
-	SkippedConfig:         "skipped_configuration",
-	SkippedBackoff:        "skipped_backoff",
-	SkippedChanged:        "skipped_changed_meanwhile",
-	SkippedGone:           "skipped_deleted",
-	Equal:                 "equal",
-	Recorded:              "recorded",
-	Corrected:             "corrected",
-	Forced:                "forced",
-	ForceFailed:           "force_failed",
-	ForceHeld:             "force_held_back",
-	ReadFailed:            "read_failed",
-	IntoMaintenance:       "into_maintenance",
-	Recovered:             "recovered",
-	StoreFailed:           "store_failed",
-	Interrupted:           "interrupted",
-	PowerRequested:        "power_requested",
-	PowerSet:              "power_set",
-	PowerNotSet:           "power_not_set",
-	Reclaimed:             "reclaimed",
-	SavedLate:             "saved_late",
-}}
-
-// String returns the outcome in lower-case words and underscores, as in
-// "skipped_enroll", or a form like "Outcome(99)" for a number that is none.
-func (o Outcome) String() string { return outcomeWords.String(uint8(o)) }
-
-// MarshalText returns String. A number that is no outcome is a
-// [*states.UnknownError].
-func (o Outcome) MarshalText() ([]byte, error) { return outcomeWords.Marshal(uint8(o)) }
-
-// UnmarshalText takes what MarshalText returns; o keeps its value on error.
-func (o *Outcome) UnmarshalText(text []byte) error { return enum.Unmarshal(outcomeWords, o, text) }
-
-// Skipped reports whether the node was left alone.
-func (o Outcome) Skipped() bool { return SkippedEnroll <= o && o <= SkippedGone }
-
-// Failed reports whether something went wrong that is to be looked into when it
-// lasts.
-func (o Outcome) Failed() bool {
-	switch o {
-	case ForceFailed, ReadFailed, IntoMaintenance, StoreFailed, PowerNotSet:
-		return true
-	default:
-		return false
+var (
+	skips = []Outcome{
+		SkippedEnroll, skippedDeployWait, skippedCleanWait, skippedAdoptFail, skippedMaintenance, skippedNoPowerFailure,
+		skippedTarget, skippedReservation, skippedConfig, skippedBackoff, skippedChanged, skippedGone,
 	}
-}
+	// failed are those that are to be looked into when they last.
+	failed = []Outcome{ForceFailed, ReadFailed, IntoMaintenance, StoreFailed, PowerNotSet}
+	// outcomes has all, in the order in which reports list them.
+	outcomes = slices.Concat(skips, []Outcome{
+		Equal, Recorded, Corrected, Forced, ForceFailed, ForceHeld, ReadFailed, IntoMaintenance, Recovered, StoreFailed,
+		Interrupted, PowerRequested, PowerSet, PowerNotSet, Reclaimed, SavedLate,
+	})
+)
 
-// Counts says how many nodes had each outcome. The zero value has none. It is a
-// value and compares with ==.
-type Counts struct {
-	n [numAllOutcomes]int
-}
-
-// Of returns how many nodes had an outcome.
-func (c Counts) Of(o Outcome) int {
-	if o < numAllOutcomes {
-		return c.n[o]
-	}
-	return 0
-}
-
-// All ranges over the outcomes that any node had, and how many did.
-func (c Counts) All() iter.Seq2[Outcome, int] {
-	return func(yield func(Outcome, int) bool) {
-		for o, n := range c.n {
-			if n != 0 && !yield(Outcome(o), n) {
-				return
-			}
-		}
-	}
-}
+// Counts says how many nodes had each outcome.
+type Counts map[Outcome]int
 
 // Seen returns how many nodes there were.
-func (c Counts) Seen() int { return c.sum(func(Outcome) bool { return true }) }
+func (c Counts) Seen() int { return c.sum(outcomes) }
 
 // Skipped returns how many nodes were left alone.
-func (c Counts) Skipped() int { return c.sum(Outcome.Skipped) }
+func (c Counts) Skipped() int { return c.sum(skips) }
 
-// Failed returns for how many nodes something went wrong.
-func (c Counts) Failed() int { return c.sum(Outcome.Failed) }
+// Failed returns for how many nodes something went wrong: force_failed, read_failed,
+// into_maintenance, store_failed and power_not_set.
+func (c Counts) Failed() int { return c.sum(failed) }
 
-func (c Counts) sum(which func(Outcome) bool) int {
+func (c Counts) sum(of []Outcome) int {
 	sum := 0
-	for o, n := range c.All() {
-		if which(o) {
-			sum += n
-		}
+	for _, o := range of {
+		sum += c[o]
 	}
 	return sum
-}
-
-// MarshalJSON returns an object with the words of the outcomes for keys; those
-// that no node had are left out.
-func (c Counts) MarshalJSON() ([]byte, error) { return json.Marshal(maps.Collect(c.All())) }
-
-// UnmarshalJSON takes what MarshalJSON returns; c keeps its value on error.
-func (c *Counts) UnmarshalJSON(data []byte) error {
-	var counts map[Outcome]int
-	if err := json.Unmarshal(data, &counts); err != nil {
-		return err
-	}
-	*c = Counts{}
-	for o, n := range counts {
-		c.n[o] = n
-	}
-	return nil
-}
-
-// LogValue implements [slog.LogValuer]: a group, as MarshalJSON.
-func (c Counts) LogValue() slog.Value {
-	var attrs []slog.Attr
-	for o, n := range c.All() {
-		attrs = append(attrs, slog.Int(o.String(), n))
-	}
-	return slog.GroupValue(attrs...)
 }

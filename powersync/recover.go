@@ -7,10 +7,10 @@ import (
 
 // recoverAll takes all nodes that failed through a recovery round.
 func (s *Syncer) recoverAll(ctx context.Context) (Counts, error) {
-	p := s.newPool(ctx, RecoveryRound, s.recoverNode)
+	p := s.newPool(ctx, recoveryRound, s.recoverNode)
 	err := p.list(func(r Record) (wanted bool, skip Outcome) {
 		skip = SkipRecovery(r)
-		return skip != SkippedEnroll && skip != SkippedNoPowerFailure, skip
+		return skip != SkippedEnroll && skip != skippedNoPowerFailure, skip
 	})
 	return p.finish(), err
 }
@@ -19,14 +19,14 @@ func (s *Syncer) recoverAll(ctx context.Context) (Counts, error) {
 func (s *Syncer) recoverNode(ctx context.Context, id string) Event {
 	past := s.recoveryFailures.of(id)
 	if !past.until.IsZero() && time.Now().Before(past.until) {
-		return Event{ID: id, Outcome: SkippedBackoff}
+		return Event{ID: id, Outcome: skippedBackoff}
 	}
 	for range maxReloads {
 		if e := s.recoverOnce(ctx, Event{ID: id, Attempts: past.count + 1}); e.Outcome != conflict {
 			return e
 		}
 	}
-	return Event{ID: id, Outcome: SkippedChanged}
+	return Event{ID: id, Outcome: skippedChanged}
 }
 
 // recoverOnce is to recovery rounds what syncOnce is to sync rounds.
@@ -36,7 +36,7 @@ func (s *Syncer) recoverOnce(ctx context.Context, e Event) Event {
 		return s.storeFailed(ctx, e, err)
 	}
 	e.Recorded = r.Power
-	if skip := SkipRecovery(r); skip != NoOutcome {
+	if skip := SkipRecovery(r); skip != "" {
 		return e.as(skip, nil)
 	}
 	return s.recoverRecord(ctx, r, e)

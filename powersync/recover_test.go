@@ -25,7 +25,7 @@ func (h *hall) recovery(t testing.TB) powersync.Outcome {
 	t.Helper()
 	report, err := h.Recover(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, powersync.RecoveryRound, report.Round)
+	require.True(t, report.Recovery)
 	return onlyOutcome(t, report)
 }
 
@@ -104,7 +104,7 @@ func TestFailingNodesAreAskedLessOftenWithBackoff(t *testing.T) {
 		}
 		minutes := []time.Duration{0, 10 * time.Minute, 25 * time.Minute, 40 * time.Minute, 55 * time.Minute}
 		require.Equal(t, minutes, asked)
-		require.Equal(t, 56, h.Stats().Nodes.Of(powersync.SkippedBackoff))
+		require.Equal(t, 56, h.Stats().Nodes[powersync.SkippedBackoff])
 
 		asked, start = nil, time.Now()
 		for range 61 {

@@ -2,46 +2,29 @@ package powersync
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/enum"
 	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/states"
 )
 
-// Round is a kind of round.
-type Round uint8
+// kind is a kind of round.
+type kind string
 
 const (
-	// SyncRound is a round of [Syncer.Sync].
-	SyncRound Round = iota
-	// RecoveryRound is a round of [Syncer.Recover].
-	RecoveryRound
-
-	numRounds
+	syncRound     kind = "sync"
+	recoveryRound kind = "recovery"
 )
-
-var roundWords = &enum.Words{Type: "Round", Kind: "round", Words: []string{"sync", "recovery"}}
-
-// String returns "sync" or "recovery", or a form like "Round(9)" for a number that
-// is none.
-func (r Round) String() string { return roundWords.String(uint8(r)) }
-
-// MarshalText returns String. A number that is no round is a
-// [*states.UnknownError].
-func (r Round) MarshalText() ([]byte, error) { return roundWords.Marshal(uint8(r)) }
-
-// UnmarshalText takes what MarshalText returns; r keeps its value on error.
-func (r *Round) UnmarshalText(text []byte) error { return enum.Unmarshal(roundWords, r, text) }
 
 // Report says how a round went.
 type Report struct {
-	Round   Round         `json:"round"`
-	Start   time.Time     `json:"start"`
-	Took    time.Duration `json:"took_ns"`
-	Overran bool          `json:"overran"` // took longer than its interval
-	Nodes   Counts        `json:"nodes"`
+	Recovery bool          `json:"recovery"` // a round of Recover, not of Sync
+	Start    time.Time     `json:"start"`
+	Took     time.Duration `json:"took_ns"`
+	Overran  bool          `json:"overran"` // took longer than its interval
+	Nodes    Counts        `json:"nodes"`   // without those that no node had
 }
 
 // String returns the report in one line, as in
@@ -49,10 +32,12 @@ type Report struct {
 //	sync round: 200 nodes in 1.2s: 3 skipped_enroll, 196 equal, 1 forced
 func (r Report) String() string {
 	var parts []string
-	for o, n := range r.Nodes.All() {
-		parts = append(parts, fmt.Sprintf("%d %s", n, o))
+	for _, o := range outcomes {
+		if n := r.Nodes[o]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, o))
+		}
 	}
-	line := fmt.Sprintf("%s round: %d nodes in %v", r.Round, r.Nodes.Seen(), r.Took.Round(time.Millisecond))
+	line := fmt.Sprintf("%s round: %d nodes in %v", r.kind(), r.Nodes.Seen(), r.Took.Round(time.Millisecond))
 	if r.Overran {
 		line += " (longer than its interval)"
 	}
@@ -62,7 +47,14 @@ func (r Report) String() string {
 	return line
 }
 
-// Event says what became of a node.
+func (r Report) kind() kind {
+	if r.Recovery {
+		return recoveryRound
+	}
+	return syncRound
+}
+
+// Event is the outcome of one node, or of one power request, and its details.
 type Event struct {
 	Time     time.Time
 	ID       string
@@ -74,8 +66,9 @@ type Event struct {
 	Err      error        // why, where something went wrong
 
 	// LastError is the last error that was stored with this event. ClearedError
-	// is the last error that it replaced or cleared: nothing else has it now. A caller that keeps a history of its nodes' errors, as Ironic
-	// does (node_history), stores both. Empty where there is none.
+	// is the last error that it replaced or cleared: nothing else has it now. A
+	// caller that keeps a history of its nodes' errors, as Ironic does
+	// (node_history), stores both. Empty where there is none.
 	LastError    string
 	ClearedError string
 }
@@ -91,7 +84,7 @@ func (e *Event) setLastError(r *Record, text string) {
 
 // quiet reports whether there is nothing to tell.
 func (e *Event) quiet() bool {
-	return (e.Outcome == Equal || e.Outcome.Skipped()) && e.ClearedError == ""
+	return (e.Outcome == Equal || slices.Contains(skips, e.Outcome)) && e.ClearedError == ""
 }
 
 // as returns the event with an outcome and what went wrong, if anything did.

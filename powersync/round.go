@@ -21,7 +21,7 @@ const maxReloads = 4
 // syncAll takes all nodes through a round: first those that could not be
 // released, then those with the most failures.
 func (s *Syncer) syncAll(ctx context.Context) (Counts, error) {
-	p := s.newPool(ctx, SyncRound, s.syncNode)
+	p := s.newPool(ctx, syncRound, s.syncNode)
 	first := append(s.holds.unsaved(), s.syncFailures.byCount()...)
 	queued := make(map[string]struct{}, len(first))
 	for _, id := range first {
@@ -36,7 +36,7 @@ func (s *Syncer) syncAll(ctx context.Context) (Counts, error) {
 	err := p.list(func(r Record) (wanted bool, skip Outcome) {
 		_, done := queued[r.ID]
 		if r.Reservation == s.config.Name {
-			return !done, NoOutcome // it may be one to reclaim
+			return !done, "" // it may be one to reclaim
 		}
 		return !done, SkipSync(r)
 	})
@@ -46,7 +46,7 @@ func (s *Syncer) syncAll(ctx context.Context) (Counts, error) {
 // A pool is the worker pool of one round and its queue.
 type pool struct {
 	s       *Syncer
-	kind    Round
+	kind    kind
 	ctx     context.Context
 	do      func(ctx context.Context, id string) Event
 	queue   chan string
@@ -58,19 +58,19 @@ type pool struct {
 }
 
 // newPool makes a pool that does something with each node.
-func (s *Syncer) newPool(ctx context.Context, kind Round, do func(context.Context, string) Event) *pool {
+func (s *Syncer) newPool(ctx context.Context, kind kind, do func(context.Context, string) Event) *pool {
 	// Workers need not wait for the goroutine that fills the queue.
-	return &pool{s: s, kind: kind, ctx: ctx, do: do, queue: make(chan string, min(s.config.Workers, 1024))}
+	return &pool{s: s, kind: kind, ctx: ctx, do: do, queue: make(chan string, min(s.config.Workers, 1024)), counts: make(Counts)}
 }
 
 // list queues the nodes of the store that which wants, or counts them where it
 // has an outcome for them already.
 func (p *pool) list(which func(Record) (wanted bool, skip Outcome)) error {
-	return p.s.store.each(p.ctx, p.kind.String(), func(r Record, err error) bool {
+	return p.s.store.each(p.ctx, string(p.kind), func(r Record, err error) bool {
 		switch wanted, skip := which(r); {
 		case err != nil:
 			p.count(p.s.emit(p.ctx, Event{ID: r.ID, Outcome: StoreFailed, Err: err}))
-		case wanted && skip != NoOutcome:
+		case wanted && skip != "":
 			p.count(p.s.emit(p.ctx, Event{ID: r.ID, Outcome: skip}))
 		case wanted:
 			return p.give(r.ID)
@@ -117,7 +117,7 @@ func (p *pool) work() {
 func (p *pool) count(e Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.counts.n[e.Outcome]++
+	p.counts[e.Outcome]++
 }
 
 // finish waits for the workers and returns what became of the nodes.
@@ -132,14 +132,14 @@ func (p *pool) finish() Counts {
 // syncNode takes one node through a round.
 func (s *Syncer) syncNode(ctx context.Context, id string) Event {
 	if until := s.syncFailures.of(id).until; !until.IsZero() && time.Now().Before(until) {
-		return Event{ID: id, Outcome: SkippedBackoff}
+		return Event{ID: id, Outcome: skippedBackoff}
 	}
 	for reload := range maxReloads {
 		if e := s.syncOnce(ctx, id, reload > 0); e.Outcome != conflict {
 			return e
 		}
 	}
-	return Event{ID: id, Outcome: SkippedChanged}
+	return Event{ID: id, Outcome: skippedChanged}
 }
 
 // syncOnce takes a node as far as it goes before its record changes, which is the
@@ -151,10 +151,10 @@ func (s *Syncer) syncOnce(ctx context.Context, id string, reloaded bool) Event {
 		return s.storeFailed(ctx, Event{ID: id}, err)
 	}
 	skip := SkipSync(r)
-	if skip == NoOutcome {
+	if skip == "" {
 		return s.syncRecord(ctx, r)
 	}
-	if reloaded && r.busy() == NoOutcome {
+	if reloaded && r.busy() == "" {
 		s.syncFailures.forget(id)
 	}
 	return Event{ID: id, Outcome: skip, Recorded: r.Power}
@@ -168,7 +168,7 @@ func (s *Syncer) syncRecord(ctx context.Context, r Record) Event {
 				return e.as(Interrupted, err)
 			}
 			s.syncFailures.forget(r.ID)
-			return e.as(SkippedConfig, err)
+			return e.as(skippedConfig, err)
 		}
 	}
 
@@ -178,6 +178,8 @@ func (s *Syncer) syncRecord(ctx context.Context, r Record) Event {
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return e.as(Interrupted, err)
+	case errors.Is(err, errNothingRead) && r.Power == states.NoPower:
+		return s.equal(ctx, r, e.as(Equal, nil))
 	case err != nil && last:
 		return s.toMaintenance(ctx, r, e.as(IntoMaintenance, err))
 	case err != nil:
@@ -279,7 +281,7 @@ func (s *Syncer) forces(ctx context.Context, r Record) (bool, error) {
 // force sets the hardware to the recorded power state, holding the node.
 func (s *Syncer) force(ctx context.Context, r Record, e Event) Event {
 	if !s.holds.claim(r.ID) {
-		return e.as(SkippedReservation, nil)
+		return e.as(skippedReservation, nil)
 	}
 	giveBack, ok := s.limit.take(time.Now())
 	if !ok {
@@ -331,7 +333,7 @@ func (s *Syncer) storeFailed(ctx context.Context, e Event, err error) Event {
 	case errors.Is(err, ErrNotFound):
 		s.syncFailures.forget(e.ID)
 		s.recoveryFailures.forget(e.ID)
-		return e.as(SkippedGone, nil)
+		return e.as(skippedGone, nil)
 	case ctx.Err() != nil:
 		return e.as(Interrupted, err)
 	default:

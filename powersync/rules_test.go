@@ -134,7 +134,7 @@ func TestAFailingReadChangesNothingUntilTheRetriesAreOver(t *testing.T) {
 func TestPastTheRetriesAnUnreadNodeKeepsItsPowerStateInMaintenance(t *testing.T) {
 	for forget, want := range map[bool]states.Power{false: isOn, true: unknown} {
 		h := newHall(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) {
-			c.MaxRetries = powersync.NoRetries
+			c.MaxRetries = -1
 			c.ForgetUnread = forget
 		})
 		h.kill("a", true)
@@ -251,7 +251,7 @@ func whileRead(t *testing.T, h *hall, change func(*powersync.Record)) {
 	h.onRead = func(_ context.Context, id string) {
 		if !done {
 			done = true
-			require.NoError(t, h.store.Edit(id, change))
+			require.NoError(t, edit(h.store, id, change))
 		}
 	}
 }
@@ -292,7 +292,7 @@ func TestUnderExclusiveAccessANodeIsLookedAtAgain(t *testing.T) {
 
 func TestANodeSetToMaintenanceMeanwhileKeepsItsReasonAndFault(t *testing.T) {
 	for _, power := range []states.Power{isOff, states.PowerError} {
-		h := newHall(t, newHardware(power), nodes(node(isOn)), func(c *powersync.Config) { c.MaxRetries = powersync.NoRetries })
+		h := newHall(t, newHardware(power), nodes(node(isOn)), func(c *powersync.Config) { c.MaxRetries = -1 })
 		whileRead(t, h, func(r *powersync.Record) {
 			r.Maintenance, r.MaintenanceReason, r.Fault = true, "new fans", "hot"
 		})
@@ -311,7 +311,7 @@ func TestAnOldReadingIsNotUsedWhenAllWasChangedAndChangedBack(t *testing.T) {
 		if reads == 2 {
 			h.set("a", isOn)
 		}
-		require.NoError(t, h.store.Edit(id, func(*powersync.Record) {}))
+		require.NoError(t, edit(h.store, id, func(*powersync.Record) {}))
 	}
 	require.Equal(t, powersync.Equal, h.round(t), "a restart was under way")
 	require.Equal(t, 2, reads)
@@ -319,7 +319,7 @@ func TestAnOldReadingIsNotUsedWhenAllWasChangedAndChangedBack(t *testing.T) {
 
 func TestANodeThatKeepsChangingIsSkipped(t *testing.T) {
 	h := newHall(t, newHardware(isOff), nodes(node(isOn)))
-	h.onRead = func(_ context.Context, id string) { _ = h.store.Edit(id, func(*powersync.Record) {}) }
+	h.onRead = func(_ context.Context, id string) { _ = edit(h.store, id, func(*powersync.Record) {}) }
 	require.Equal(t, powersync.SkippedChanged, h.round(t))
 }
 
@@ -343,8 +343,19 @@ func TestASmallRoundNeedsFewWorkers(t *testing.T) {
 	})
 	require.Equal(t, powersync.Equal, h.round(t))
 	h.store.Delete("a")
-	require.Equal(t, powersync.NoOutcome, h.round(t))
+	require.Empty(t, h.round(t))
 	require.True(t, slices.Equal([]string{"a"}, first(h.calls())))
 }
 
 func first[A, B any](a A, _ B) A { return a }
+
+func TestHardwareWithoutAPowerStateEqualsARecordWithoutOne(t *testing.T) {
+	h := newHall(t, newHardware(states.NoPower), nodes(powersync.Record{ProvisionState: states.Active}))
+	for range 10 {
+		require.Equal(t, powersync.Equal, h.round(t))
+	}
+	require.False(t, h.record(t, "a").Maintenance)
+
+	h = newHall(t, newHardware(states.NoPower), nodes(powersync.Record{ProvisionState: states.Active, Power: isOn}))
+	require.Equal(t, powersync.ReadFailed, h.round(t))
+}

@@ -25,21 +25,21 @@ func (s *Syncer) Run(ctx context.Context) error {
 			slog.Int("nodes", n), slog.Any("error", err))
 	}
 	var recovery sync.WaitGroup
-	if s.config.RecoveryInterval != Never {
+	if s.config.RecoveryInterval > 0 {
 		recovery.Add(1)
 		go func() {
 			defer recovery.Done()
-			s.loop(ctx, RecoveryRound, s.config.RecoveryInterval)
+			s.loop(ctx, recoveryRound, s.config.RecoveryInterval)
 		}()
 	}
-	s.loop(ctx, SyncRound, s.config.Interval)
+	s.loop(ctx, syncRound, s.config.Interval)
 	recovery.Wait()
 	return ctx.Err()
 }
 
-func (s *Syncer) loop(ctx context.Context, kind Round, interval time.Duration) {
+func (s *Syncer) loop(ctx context.Context, k kind, interval time.Duration) {
 	for next := time.Now(); sleep(ctx, time.Until(next)+s.jitter()); {
-		report, err := s.round(ctx, kind)
+		report, err := s.round(ctx, k)
 		if s.config.OnReport != nil {
 			s.callBack(ctx, &s.onReport, func() { s.config.OnReport(report, err) })
 		}

@@ -36,11 +36,11 @@ func runFor(t *testing.T, d time.Duration, h *hardware, records []powersync.Reco
 }
 
 // starts returns when rounds of a kind started, from the first on.
-func starts(reports []powersync.Report, kind powersync.Round) []time.Duration {
+func starts(reports []powersync.Report, recovery bool) []time.Duration {
 	var from time.Time
 	var all []time.Duration
 	for _, r := range reports {
-		if r.Round != kind {
+		if r.Recovery != recovery {
 			continue
 		}
 		if from.IsZero() {
@@ -73,8 +73,8 @@ func TestTheDefaultsAreIronics(t *testing.T) {
 		}
 		_, reports := runFor(t, 11*time.Minute, h, records)
 		require.Equal(t, []time.Duration{0, 120 * time.Second, 240 * time.Second, 360 * time.Second, 480 * time.Second, 600 * time.Second},
-			starts(reports, powersync.SyncRound))
-		require.Equal(t, []time.Duration{0, 300 * time.Second, 600 * time.Second}, starts(reports, powersync.RecoveryRound))
+			starts(reports, false))
+		require.Equal(t, []time.Duration{0, 300 * time.Second, 600 * time.Second}, starts(reports, true))
 		require.Equal(t, 8, most)
 		require.Equal(t, 3, powersync.DefaultMaxRetries)
 	})
@@ -83,8 +83,8 @@ func TestTheDefaultsAreIronics(t *testing.T) {
 func TestNeverLeavesRecoveryToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, reports := runFor(t, time.Hour, newHardware(isOn), nodes(powerFailure(isOn)),
-			func(c *powersync.Config) { c.RecoveryInterval = powersync.Never })
-		require.Empty(t, starts(reports, powersync.RecoveryRound))
+			func(c *powersync.Config) { c.RecoveryInterval = -1 })
+		require.Empty(t, starts(reports, true))
 		require.True(t, h.record(t, "a").Maintenance)
 		require.Equal(t, powersync.Recovered, h.recovery(t))
 	})
@@ -101,11 +101,11 @@ func TestARoundThatOverrunsIsReportedAndNeverOverlaps(t *testing.T) {
 			round++
 		}
 		hall, reports := runFor(t, 400*time.Second, h, nodes(node(isOn)), func(c *powersync.Config) {
-			c.Interval, c.RecoveryInterval, c.Timeout = time.Minute, powersync.Never, time.Hour
+			c.Interval, c.RecoveryInterval, c.Timeout = time.Minute, -1, time.Hour
 			c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		})
 		require.Equal(t, []time.Duration{0, 60 * time.Second, 120 * time.Second, 320 * time.Second, 380 * time.Second},
-			starts(reports, powersync.SyncRound))
+			starts(reports, false))
 		for i, r := range reports {
 			require.Equal(t, i == 2, r.Overran)
 		}
@@ -136,7 +136,7 @@ func TestJitterDelaysRoundsByNoMoreThanItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		_, reports := runFor(t, 2*time.Hour, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) {
-			c.Interval, c.Jitter, c.RecoveryInterval = time.Minute, 30*time.Second, powersync.Never
+			c.Interval, c.Jitter, c.RecoveryInterval = time.Minute, 30*time.Second, -1
 		})
 		require.Len(t, reports, 120)
 		delays := map[time.Duration]bool{}
@@ -245,7 +245,7 @@ func TestNodesAreInterruptedWhenTheContextEnds(t *testing.T) {
 	h.kill("a", true)
 	report, err := h.Sync(ctx)
 	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, 1, report.Nodes.Of(powersync.Interrupted))
+	require.Equal(t, 1, report.Nodes[powersync.Interrupted])
 	require.Zero(t, h.Stats().Failing)
 
 	report, err = h.Sync(ctx)

@@ -72,7 +72,7 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 	case "provision":
 		state, parseErr := states.Parse(strings.ReplaceAll(d.CmdArgs[0].Key, "_", " "))
 		require.NoError(t, parseErr)
-		require.NoError(t, s.store.Edit("a", func(r *powersync.Record) { r.ProvisionState = state }))
+		require.NoError(t, edit(s.store, "a", func(r *powersync.Record) { r.ProvisionState = state }))
 	default:
 		d.Fatalf(t, "unknown command %q", d.Cmd)
 	}
@@ -122,7 +122,7 @@ func (s *scenario) change(t *testing.T, to string) {
 
 func (s *scenario) print(t *testing.T, report powersync.Report, err error) string {
 	var b strings.Builder
-	for o := range report.Nodes.All() {
+	for o := range report.Nodes {
 		fmt.Fprintf(&b, "the round's outcome: %v\n", o)
 	}
 	for _, e := range s.allEvents() {

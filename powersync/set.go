@@ -32,9 +32,9 @@ type request struct {
 // already is not set, and a machine that is off is switched on instead of
 // restarted. A restart cannot be seen: it counts as done when the machine is on.
 //
-// The node is as it was when the error is [ErrRequest], [ErrNotFound], a
-// [*RefusedError] (in cleaning and clean wait, or when the node forbids power
-// off), [ErrLocked], the Driver's [Validator]'s, or the store's. Any other error,
+// The node is as it was when the error is a [*RefusedError] (in cleaning and clean
+// wait, when the node forbids power off, or for any other power), [ErrNotFound],
+// [ErrLocked], the Driver's [Validator]'s, or the store's. Any other error,
 // [ErrNotReached] among them, is a failed request: the recorded power state is
 // unchanged, the last error says why, and the node is not put into maintenance.
 // An error that also matches [ErrNotSaved] says that this could not be stored
@@ -73,7 +73,7 @@ func (s *Syncer) Begin(
 		return nil, err
 	}
 	if power.Target() == states.NoPower {
-		return nil, fmt.Errorf("node %s: %w: %q", id, ErrRequest, power)
+		return nil, &RefusedError{ID: id, Power: power}
 	}
 	before, err := s.take(ctx, q)
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *Syncer) change(ctx context.Context, q request) error {
 	restart := q.power == states.PowerRebooting || q.power == states.PowerSoftRebooting
 	now, err := s.readPower(ctx, q.id)
 	switch {
-	case err != nil && !restart:
+	case err != nil && !restart && !errors.Is(err, errNoPower): // Ironic is optimistic about hardware that answers without one
 		return err
 	case now == target && !restart:
 		return nil

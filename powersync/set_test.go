@@ -66,7 +66,6 @@ func TestPowerRequestsAreRefusedInCleaningAndCleanWait(t *testing.T) {
 			require.NoError(t, err, "%v", s)
 			continue
 		}
-		require.ErrorIs(t, err, powersync.ErrRefused)
 		var refused *powersync.RefusedError
 		require.ErrorAs(t, err, &refused)
 		require.Equal(t, s, refused.State)
@@ -82,7 +81,7 @@ func TestPowerRequestsThatCannotBe(t *testing.T) {
 	held.Reservation, changing.TargetPower = "another", isOn
 	hall := newHall(t, h, nodes(node(isOff), held, changing), withDriver(&validating{hardware: h, err: errDead}))
 	for _, power := range []states.Power{unknown, states.PowerError, 99} {
-		require.ErrorIs(t, hall.Set(t.Context(), "a", power), powersync.ErrRequest)
+		require.ErrorAs(t, hall.Set(t.Context(), "a", power), new(*powersync.RefusedError))
 	}
 	require.ErrorIs(t, hall.Set(t.Context(), "z", isOn), powersync.ErrNotFound)
 	require.ErrorIs(t, hall.Set(t.Context(), "b", isOn), powersync.ErrLocked)
@@ -213,4 +212,12 @@ func TestRoundsAndRequestsDoNotMeet(t *testing.T) {
 		require.Equal(t, powersync.Equal, h.round(t))
 		require.Zero(t, h.Stats().Held)
 	})
+}
+
+func TestHardwareThatAnswersWithoutAPowerStateIsSetAllTheSame(t *testing.T) {
+	for _, read := range []states.Power{states.NoPower, states.PowerError} {
+		h := newHall(t, newHardware(read), nodes(powersync.Record{ProvisionState: states.Active}))
+		require.NoError(t, h.Set(context.Background(), "a", isOn))
+		require.Equal(t, isOn, h.record(t, "a").Power)
+	}
 }

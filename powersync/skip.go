@@ -2,47 +2,38 @@ package powersync
 
 import "github.com/ironstate/ironstate/states"
 
-// ExcludedStates returns the provision states in which sync rounds leave a node
-// alone: enroll, wait call-back, clean wait and adopt failed. Of these, recovery
-// rounds leave enroll alone.
+// SkipSync returns why a sync round leaves a node alone, empty where it does not: in
+// enroll, wait call-back, clean wait and adopt failed, in maintenance, and while
+// somebody works on the node, whichever applies first. It is the rule that
+// [Syncer.Sync] goes by, for services with a loop of their own.
 //
 // Source: SYNC_EXCLUDED_STATES in ironic/conductor/manager.py.
-func ExcludedStates() states.Set {
-	return states.SetOf(states.Enroll, states.DeployWait, states.CleanWait, states.AdoptFail)
-}
-
-// SkipSync returns why a sync round leaves a node alone, or NoOutcome where it
-// does not. It is the rule that [Syncer.Sync] goes by, for services with
-// a loop of their own. The answer is one of SkippedEnroll, SkippedDeployWait,
-// SkippedCleanWait, SkippedAdoptFail, SkippedMaintenance, SkippedTarget and
-// SkippedReservation, the first that applies.
 func SkipSync(r Record) Outcome {
 	switch r.ProvisionState {
 	case states.Enroll:
 		return SkippedEnroll
 	case states.DeployWait:
-		return SkippedDeployWait
+		return skippedDeployWait
 	case states.CleanWait:
-		return SkippedCleanWait
+		return skippedCleanWait
 	case states.AdoptFail:
-		return SkippedAdoptFail
+		return skippedAdoptFail
 	}
 	if r.Maintenance {
-		return SkippedMaintenance
+		return skippedMaintenance
 	}
 	return r.busy()
 }
 
-// SkipRecovery returns why a recovery round leaves a node alone, or NoOutcome
-// where it does not. It is the rule that [Syncer.Recover] goes by. The
-// answer is one of SkippedEnroll, SkippedNoPowerFailure, SkippedTarget and
-// SkippedReservation, the first that applies.
+// SkipRecovery returns why a recovery round leaves a node alone, empty where it does
+// not: in enroll, without a power failure, and while somebody works on the node,
+// whichever applies first. It is the rule that [Syncer.Recover] goes by.
 func SkipRecovery(r Record) Outcome {
 	switch {
 	case r.ProvisionState == states.Enroll:
 		return SkippedEnroll
 	case !r.Maintenance || r.Fault != FaultPowerFailure:
-		return SkippedNoPowerFailure
+		return skippedNoPowerFailure
 	default:
 		return r.busy()
 	}
@@ -52,10 +43,10 @@ func SkipRecovery(r Record) Outcome {
 func (r Record) busy() Outcome {
 	switch {
 	case r.TargetPower != states.NoPower:
-		return SkippedTarget
+		return skippedTarget
 	case r.Reservation != "":
-		return SkippedReservation
+		return skippedReservation
 	default:
-		return NoOutcome
+		return ""
 	}
 }

@@ -1,6 +1,7 @@
 package powersync
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -9,7 +10,7 @@ import (
 // now, for exporters: package expvar takes it as it is, through [expvar.Func], and
 // examples/powersync gives it to Prometheus.
 type Stats struct {
-	Nodes      Counts        `json:"nodes"` // outcomes, those of rounds under way included
+	Nodes      Counts        `json:"nodes"` // every outcome, those of rounds under way included
 	Rounds     int           `json:"rounds"`
 	Recoveries int           `json:"recoveries"` // recovery rounds
 	Overruns   int           `json:"overruns"`   // rounds of both kinds that overran
@@ -24,8 +25,11 @@ type Stats struct {
 
 // counters are the source of Stats.
 type counters struct {
-	nodes     [numAllOutcomes]atomic.Int64
-	rounds    [numRounds]atomic.Int64
+	mu    sync.Mutex
+	nodes Counts
+
+	rounds, recoveries atomic.Int64
+
 	overruns  atomic.Int64
 	reads     atomic.Int64
 	sets      atomic.Int64
@@ -35,24 +39,46 @@ type counters struct {
 }
 
 func (c *counters) add(r Report) {
-	c.rounds[r.Round].Add(1)
 	if r.Overran {
 		c.overruns.Add(1)
 	}
-	if r.Round == SyncRound {
-		c.lastRound.Store(int64(r.Took))
+	if r.Recovery {
+		c.recoveries.Add(1)
+		return
 	}
+	c.rounds.Add(1)
+	c.lastRound.Store(int64(r.Took))
+}
+
+func (c *counters) count(o Outcome) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.nodes == nil {
+		c.nodes = make(Counts, len(outcomes))
+	}
+	c.nodes[o]++
+}
+
+func (c *counters) counts() Counts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	counts := make(Counts, len(outcomes))
+	for _, o := range outcomes {
+		counts[o] = c.nodes[o]
+	}
+	return counts
 }
 
 // Stats returns the counters as they are now. It is cheap, and safe to call at
 // any time.
 func (s *Syncer) Stats() Stats {
-	if s == nil {
+	if s == nil || s.config.Store == nil {
 		return Stats{}
 	}
-	stats := Stats{
-		Rounds:     int(s.counters.rounds[SyncRound].Load()),
-		Recoveries: int(s.counters.rounds[RecoveryRound].Load()),
+	return Stats{
+		Nodes:      s.counters.counts(),
+		Rounds:     int(s.counters.rounds.Load()),
+		Recoveries: int(s.counters.recoveries.Load()),
 		Overruns:   int(s.counters.overruns.Load()),
 		Reads:      int(s.counters.reads.Load()),
 		Sets:       int(s.counters.sets.Load()),
@@ -62,8 +88,4 @@ func (s *Syncer) Stats() Stats {
 		Held:       s.holds.len(),
 		LastRound:  time.Duration(s.counters.lastRound.Load()),
 	}
-	for o := range stats.Nodes.n {
-		stats.Nodes.n[o] = int(s.counters.nodes[o].Load())
-	}
-	return stats
 }

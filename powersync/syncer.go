@@ -24,12 +24,13 @@ type Syncer struct {
 	holds            holds
 	limit            forceLimit
 	counters         counters
-	running          [numRounds]atomic.Bool
+	syncing          atomic.Bool
+	recovering       atomic.Bool
 }
 
-// New makes a Syncer, which calls nothing yet. The error is a [*ConfigError]. A
-// Store or a Driver that is a nil pointer in the interface is not found out: its
-// calls fail or panic, which rounds report.
+// New makes a Syncer and calls nothing. The error is a [*ConfigError]. A Store or a
+// Driver that is a nil pointer in the interface is not noticed here: its calls fail or
+// panic, which rounds report.
 func New(c Config) (*Syncer, error) {
 	c, err := c.complete()
 	if err != nil {
@@ -82,7 +83,7 @@ func (s *Syncer) usable(ctx context.Context) error {
 //
 // All goroutines of the round have ended when Sync returns, but for calls that
 // the Driver, the Store or a callback did not return from in time.
-func (s *Syncer) Sync(ctx context.Context) (Report, error) { return s.round(ctx, SyncRound) }
+func (s *Syncer) Sync(ctx context.Context) (Report, error) { return s.round(ctx, syncRound) }
 
 // Recover does one recovery round: nodes in maintenance with
 // [FaultPowerFailure], no target power state and no reservation, and not in
@@ -90,28 +91,27 @@ func (s *Syncer) Sync(ctx context.Context) (Report, error) { return s.round(ctx,
 // maintenance, and the reading is recorded. The report counts these nodes
 // alone; errors are as with Sync. A round of each kind may be under way at a
 // time.
-func (s *Syncer) Recover(ctx context.Context) (Report, error) { return s.round(ctx, RecoveryRound) }
+func (s *Syncer) Recover(ctx context.Context) (Report, error) { return s.round(ctx, recoveryRound) }
 
-func (s *Syncer) round(ctx context.Context, kind Round) (Report, error) {
+func (s *Syncer) round(ctx context.Context, k kind) (Report, error) {
+	report := Report{Recovery: k == recoveryRound}
 	if err := s.usable(ctx); err != nil {
-		return Report{Round: kind}, err
+		return report, err
 	}
-	if !s.running[kind].CompareAndSwap(false, true) {
-		return Report{Round: kind}, ErrRunning
+	running, interval, do := &s.syncing, s.config.Interval, s.syncAll
+	if report.Recovery {
+		running, interval, do = &s.recovering, s.config.RecoveryInterval, s.recoverAll
 	}
-	defer s.running[kind].Store(false)
+	if !running.CompareAndSwap(false, true) {
+		return report, ErrRunning
+	}
+	defer running.Store(false)
 
-	report := Report{Round: kind, Start: time.Now()}
+	report.Start = time.Now()
 	var err error
-	interval := s.config.Interval
-	if kind == SyncRound {
-		report.Nodes, err = s.syncAll(ctx)
-	} else {
-		interval = s.config.RecoveryInterval
-		report.Nodes, err = s.recoverAll(ctx)
-	}
+	report.Nodes, err = do(ctx)
 	report.Took = time.Since(report.Start)
-	report.Overran = interval != Never && report.Took > interval
+	report.Overran = interval > 0 && report.Took > interval
 	s.counters.add(report)
 	s.logReport(ctx, report, interval, err)
 	if ended := ctx.Err(); ended != nil {

@@ -31,11 +31,11 @@ func TestAPanickingDriverCostsOneNodeOneFailure(t *testing.T) {
 	h.onSet = func(context.Context, string) { panic(errors.New(secret)) }
 	report, err := h.Sync(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 1, report.Nodes.Of(powersync.ReadFailed))
-	require.Equal(t, 1, report.Nodes.Of(powersync.Equal))
-	require.Equal(t, 1, report.Nodes.Of(powersync.ForceFailed))
+	require.Equal(t, 1, report.Nodes[powersync.ReadFailed])
+	require.Equal(t, 1, report.Nodes[powersync.Equal])
+	require.Equal(t, 1, report.Nodes[powersync.ForceFailed])
 	for _, e := range h.allEvents() {
-		require.ErrorIs(t, e.Err, machine.ErrPanic)
+		require.ErrorAs(t, e.Err, new(*machine.PanicError))
 		require.NotContains(t, e.Err.Error(), secret)
 	}
 	r := h.record(t, "c")
@@ -63,9 +63,9 @@ func TestAbilitiesThatPanicCostOneFailure(t *testing.T) {
 	hall := newHall(t, h, nodes(node(isOn), node(unknown)), withDriver(abilities{h}))
 	report, err := hall.Sync(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 1, report.Nodes.Of(powersync.ForceFailed))
-	require.Equal(t, 1, report.Nodes.Of(powersync.SkippedConfig))
-	require.ErrorIs(t, hall.Set(t.Context(), "a", isOn), machine.ErrPanic)
+	require.Equal(t, 1, report.Nodes[powersync.ForceFailed])
+	require.Equal(t, 1, report.Nodes[powersync.SkippedConfig])
+	require.ErrorAs(t, hall.Set(t.Context(), "a", isOn), new(*machine.PanicError))
 }
 
 // flaky is a Store that makes trouble.
@@ -144,8 +144,8 @@ func TestAFailingStoreCostsOneNodeOneFailure(t *testing.T) {
 			for range 6 {
 				report, err := h.Sync(t.Context())
 				require.NoError(t, err)
-				require.Equal(t, 2, report.Nodes.Of(powersync.StoreFailed))
-				require.Equal(t, 1, report.Nodes.Of(powersync.Equal))
+				require.Equal(t, 2, report.Nodes[powersync.StoreFailed])
+				require.Equal(t, 1, report.Nodes[powersync.Equal])
 			}
 			require.Zero(t, h.Stats().Failing, "the nodes are not to blame")
 			for _, e := range h.allEvents() {
@@ -160,12 +160,12 @@ func TestARecordThatCannotBeListedIsCountedAndTheOthersAreSeen(t *testing.T) {
 	f.records = func(i int) error { return []error{errStore, nil}[i] }
 	report, err := h.Sync(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 1, report.Nodes.Of(powersync.StoreFailed))
-	require.Equal(t, 1, report.Nodes.Of(powersync.Equal))
+	require.Equal(t, 1, report.Nodes[powersync.StoreFailed])
+	require.Equal(t, 1, report.Nodes[powersync.Equal])
 
 	f.records = func(i int) error { panic(secret) }
 	report, err = h.Sync(t.Context())
-	require.ErrorIs(t, err, machine.ErrPanic, "a list that breaks off ends its round, and no other")
+	require.ErrorAs(t, err, new(*machine.PanicError), "a list that breaks off ends its round, and no other")
 	require.Zero(t, report.Nodes.Seen())
 	f.records = nil
 	require.Equal(t, powersync.Equal, h.round(t))
@@ -214,7 +214,7 @@ func TestAHoldThatTheStoreReportedAsFailedIsDropped(t *testing.T) {
 func TestAReservationThatWasTakenAwayIsNotWrittenOver(t *testing.T) {
 	h := newHall(t, newHardware(isOn), nodes(node(isOn)))
 	h.onSet = func(_ context.Context, id string) {
-		require.NoError(t, h.store.Edit(id, func(r *powersync.Record) { r.Reservation = "somebody" }))
+		require.NoError(t, edit(h.store, id, func(r *powersync.Record) { r.Reservation = "somebody" }))
 	}
 	require.ErrorIs(t, h.Set(t.Context(), "a", isOff), powersync.ErrNotSaved)
 	r := h.record(t, "a")
@@ -236,8 +236,8 @@ func TestAHangingDriverCostsOneTimeoutAndNoWorker(t *testing.T) {
 		start := time.Now()
 		report, err := h.Sync(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, 1, report.Nodes.Of(powersync.ReadFailed))
-		require.Equal(t, 2, report.Nodes.Of(powersync.Equal))
+		require.Equal(t, 1, report.Nodes[powersync.ReadFailed])
+		require.Equal(t, 2, report.Nodes[powersync.Equal])
 		require.Equal(t, 62*time.Second, time.Since(start))
 		require.ErrorIs(t, h.allEvents()[0].Err, context.DeadlineExceeded)
 		require.Equal(t, 1, h.Stats().Abandoned)
@@ -274,8 +274,8 @@ func TestHallsAreNotSwitchedByAWrongDatabase(t *testing.T) {
 		for range 20 {
 			report, err := hall.Sync(t.Context())
 			require.NoError(t, err)
-			require.Zero(t, report.Nodes.Of(powersync.IntoMaintenance), "what was held back does not count")
-			held += report.Nodes.Of(powersync.ForceHeld)
+			require.Zero(t, report.Nodes[powersync.IntoMaintenance], "what was held back does not count")
+			held += report.Nodes[powersync.ForceHeld]
 			time.Sleep(20 * time.Second)
 		}
 		require.Len(t, times, 20)

@@ -64,10 +64,11 @@ func (v APIVersion) Series() (s Series, known bool) {
 }
 
 // Negotiate returns the version that a server of the series speaks with a client,
-// given the text of the client's header X-OpenStack-Ironic-API-Version: the
-// highest for "latest", 1.1 without a header, otherwise the one that is named. A
-// version that the series does not have is a [*VersionError], a text that is none
-// an [*UnknownError]. Source: ironic/api/controllers/v1/__init__.py and base.py.
+// given the text of the client's header X-OpenStack-Ironic-API-Version: the highest
+// for "latest", 1.1 without a header, otherwise the one that is named. A version
+// that the series does not have is a [*RequestError] which matches
+// [ErrNotAcceptable], a text that is none an [*UnknownError]. Source:
+// ironic/api/controllers/v1/__init__.py and base.py.
 func (s Series) Negotiate(header string) (APIVersion, error) {
 	highest := s.MaxAPIVersion()
 	if header == "latest" {
@@ -79,29 +80,10 @@ func (s Series) Negotiate(header string) (APIVersion, error) {
 	}
 	v = max(v, minVersion)
 	if v > highest {
-		return NoAPIVersion, &VersionError{Series: s, Version: v, Maximum: highest}
+		return NoAPIVersion, &RequestError{Series: s, Version: v, Minimum: minVersion, Maximum: highest, reason: ErrNotAcceptable}
 	}
 	return v, nil
 }
-
-// VersionError says that a series does not have an API version. It matches
-// [ErrNotAcceptable].
-type VersionError struct {
-	Series  Series
-	Version APIVersion // the one that was asked for
-	Maximum APIVersion // the highest that the series has
-}
-
-// Error tells what was asked, and what would have been right.
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("API version %v is not one of %v's: %v to %v", e.Version, e.Series, minVersion, e.Maximum)
-}
-
-// Is reports whether target is [ErrNotAcceptable].
-func (e *VersionError) Is(target error) bool { return target == ErrNotAcceptable }
-
-// HTTPStatus returns 406, the status of Ironic's answer.
-func (e *VersionError) HTTPStatus() int { return statusNotAcceptable }
 
 // InitialState returns the state in which an API request of this version creates
 // a node: Enroll from 1.11 on, Available below.
@@ -126,9 +108,9 @@ func (v APIVersion) Show(s State) State {
 	}
 }
 
-// Created answers what a client meets when it creates a node: the state that it
-// is shown, and what it should warn its user of, if anything. Client is the
-// version that the client was written for, server the server's highest; they
+// Created returns the state that a client is shown for a node that it creates, and a
+// warning for the client's user, empty where there is no reason for one. Client is
+// the version that the client was written for, server the server's highest; they
 // speak the lower of the two.
 //
 // A client that knows Enroll (1.11) and a server that does not is the case to

@@ -50,11 +50,6 @@ func TestRoundTripsAreExact(t *testing.T) {
 	t.Run("State", func(t *testing.T) { storedTrip(t, append(slices.Collect(states.AllStates()), states.NoState)) })
 	t.Run("Event", func(t *testing.T) { storedTrip(t, append(slices.Collect(states.AllEvents()), states.NoEvent)) })
 	t.Run("Power", func(t *testing.T) { storedTrip(t, append(slices.Collect(states.AllPowers()), states.NoPower)) })
-	t.Run("Allocation", func(t *testing.T) {
-		wordTrip(t, []states.Allocation{
-			states.NoAllocation, states.Allocating, states.AllocationActive, states.AllocationError,
-		})
-	})
 	t.Run("Series", func(t *testing.T) { wordTrip(t, append(slices.Collect(states.AllSeries()), states.NoSeries)) })
 	t.Run("APIVersion", func(t *testing.T) {
 		versions := make([]states.APIVersion, 1<<16)
@@ -212,7 +207,6 @@ func TestReceiversKeepTheirValueOnError(t *testing.T) {
 	t.Run("State", func(t *testing.T) { storedKept(t, states.Enroll) })
 	t.Run("Event", func(t *testing.T) { storedKept(t, states.EventManage) })
 	t.Run("Power", func(t *testing.T) { storedKept(t, states.PowerOn) })
-	t.Run("Allocation", func(t *testing.T) { kept(t, states.Allocating) })
 	t.Run("Series", func(t *testing.T) { kept(t, states.Kilo) })
 	t.Run("APIVersion", func(t *testing.T) { kept(t, states.APIVersion(81)) })
 }
@@ -222,7 +216,6 @@ func requireForeign(t *testing.T, err error, quoted string) {
 	t.Helper()
 	var unknown *states.UnknownError
 	require.ErrorAs(t, err, &unknown)
-	require.ErrorIs(t, err, states.ErrUnknown)
 	require.Equal(t, quoted, unknown.Word)
 }
 
@@ -257,7 +250,6 @@ func TestNumbersOutOfRange(t *testing.T) {
 	t.Run("State", func(t *testing.T) { storedOutOfRange(t, states.ServiceHold, "State(%d)") })
 	t.Run("Event", func(t *testing.T) { storedOutOfRange(t, states.EventError, "Event(%d)") })
 	t.Run("Power", func(t *testing.T) { storedOutOfRange(t, states.PowerError, "Power(%d)") })
-	t.Run("Allocation", func(t *testing.T) { outOfRange(t, states.AllocationError, "Allocation(%d)") })
 	t.Run("Series", func(t *testing.T) { outOfRange(t, states.Latest(), "Series(%d)") })
 }
 
@@ -270,7 +262,7 @@ func outOfRange[T interface {
 		text := fmt.Sprintf(format, n)
 		require.Equal(t, text, value.String())
 		_, err := value.MarshalText()
-		require.ErrorIs(t, err, states.ErrUnknown)
+		require.ErrorAs(t, err, new(*states.UnknownError))
 		require.ErrorContains(t, err, text)
 		_, err = json.Marshal(value)
 		require.ErrorContains(t, err, text)
@@ -286,6 +278,6 @@ func storedOutOfRange[T interface {
 	outOfRange(t, last, format)
 	for n := int(last) + 1; n <= 255; n++ {
 		_, err := T(n).Value()
-		require.ErrorIs(t, err, states.ErrUnknown)
+		require.ErrorAs(t, err, new(*states.UnknownError))
 	}
 }

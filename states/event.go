@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Event is what moves a node from one state to another: a request of the API
-// that was accepted, or something that the conductor reports of its own work.
+// Event moves a node from one state to another: a request of the API that was
+// accepted, or a report of the conductor about its own work.
 // The zero value is [NoEvent].
 //
 // As with [State], the numbers may change between releases; the words do not.
@@ -52,9 +52,9 @@ const (
 	// EventService ("service") runs service steps on a deployed node. Since
 	// 2023.2.
 	EventService
-	// EventAbort ("abort") gives up what is waiting or held. Since Liberty.
+	// EventAbort ("abort") ends work that waits or is held. Since Liberty.
 	EventAbort
-	// EventUnhold ("unhold") lets go on what a hold step stopped. Since 2023.2.
+	// EventUnhold ("unhold") resumes work that a hold step stopped. Since 2023.2.
 	EventUnhold
 )
 
@@ -100,7 +100,8 @@ var eventWords = newVocabulary("event", []string{
 })
 
 // ParseEvent returns the event of a word. "none" and the empty text are NoEvent.
-// Any other word is an [*UnknownError]. It takes the machine's words; [ParseVerb] takes the API's.
+// Any other word is an [*UnknownError]. It takes the
+// machine's words; [ParseVerb] takes the API's.
 func ParseEvent(word string) (Event, error) { return parse[Event](eventWords, word) }
 
 // AllEvents ranges over every event that any series has: first those that the
@@ -124,13 +125,13 @@ func (e *Event) UnmarshalText(text []byte) error { return setWord(e, eventWords,
 // MarshalJSON returns the word as a JSON string, NoEvent as null.
 func (e Event) MarshalJSON() ([]byte, error) { return marshalJSON(eventWords, uint8(e), e) }
 
-// UnmarshalJSON takes what MarshalJSON returns, and "none", which a map has for
+// UnmarshalJSON takes the output of MarshalJSON, and "none", which a map has for
 // a key; e keeps its value on error.
 func (e *Event) UnmarshalJSON(data []byte) error { return unmarshalJSON(e, eventWords, data) }
 
 // Value implements [driver.Valuer]: the word, NULL for NoEvent.
 func (e Event) Value() (driver.Value, error) { return sqlValue(eventWords, uint8(e), e) }
 
-// Scan implements [database/sql.Scanner]: it takes what Value returns, as a string
+// Scan implements [database/sql.Scanner]: it takes the output of Value, as a string
 // or as bytes, and "none"; e keeps its value on error.
 func (e *Event) Scan(src any) error { return scan(e, eventWords, src) }

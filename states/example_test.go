@@ -14,11 +14,14 @@ func ExampleParse() {
 	fmt.Println(s == states.DeployWait, err)
 
 	_, err = states.ParsePower("On")
-	fmt.Println(errors.Is(err, states.ErrUnknown))
+	var unknown *states.UnknownError
+	if errors.As(err, &unknown) {
+		fmt.Println(unknown.Known[0])
+	}
 	fmt.Println(err)
 	// Output:
 	// true <nil>
-	// true
+	// power on
 	// unknown power state "On"; known: power on, power off, rebooting, soft rebooting, soft power off, error
 }
 
@@ -122,4 +125,58 @@ func ExampleCreated() {
 	// available
 	// the server's API 1.6 is older than 1.11: it creates nodes available for use at once, not in enroll, and does not verify their credentials
 	// enroll ""
+}
+
+// A client lists nodes of a server that is newer than this module.
+func ExampleReported() {
+	var nodes []struct {
+		State states.Reported `json:"provision_state"`
+	}
+	list := `[{"provision_state": "enroll"}, {"provision_state": "levitating"}]`
+	fmt.Println(json.Unmarshal([]byte(list), &nodes))
+	for _, n := range nodes {
+		fmt.Println(n.State, n.State.State == states.UnknownState)
+	}
+	// Output:
+	// <nil>
+	// enroll false
+	// levitating true
+}
+
+// A server answers the header of a request.
+func ExampleSeries_Negotiate() {
+	for _, header := range []string{"", "1.81", "latest", "1.113"} {
+		version, err := states.Antelope.Negotiate(header)
+		fmt.Println(version, err)
+	}
+	// Output:
+	// 1.1 <nil>
+	// 1.81 <nil>
+	// 1.82 <nil>
+	// none request to 2023.1 with API version 1.113: API version not acceptable; acceptable: 1.1 to 1.82
+}
+
+func ExampleTable_Phase() {
+	table := states.Latest().Table()
+	for _, s := range []states.State{states.Available, states.Deploying, states.DeployWait, states.DeployHold, states.DeployFail} {
+		fmt.Printf("%v: %v\n", s, table.Phase(s))
+	}
+	// Output:
+	// available: resting
+	// deploying: working
+	// wait call-back: waiting
+	// deploy hold: held
+	// deploy failed: failed
+}
+
+// The rules of the API and of Nova for a node that is being deployed.
+func ExampleTable_CanUpdate() {
+	table := states.Latest().Table()
+	fmt.Println(table.CanUpdate(states.Deploying, states.Active, 113))
+	fmt.Println(table.CanDelete(states.Deploying, false))
+	fmt.Println(states.CanSchedule(states.Deploying, states.PowerOn, false, ""))
+	// Output:
+	// false
+	// false
+	// false
 }

@@ -139,7 +139,7 @@ func requireTransitions(t *testing.T, want facts, table *states.Table) {
 func requireVerbs(t *testing.T, want facts, table *states.Table) {
 	t.Helper()
 	verbs := make(map[string]string)
-	for word, event := range table.Verbs() {
+	for word, event := range states.VerbsOf(table) {
 		verbs[word] = event.String()
 	}
 	require.Equal(t, want.Verbs, verbs)

@@ -179,19 +179,20 @@ func (t *Table) UpdateAllowed() Set { return t.set(updateSet) }
 // DeleteAllowed returns the states in which a node's record may be deleted:
 // upstream's DELETE_ALLOWED_STATES. In maintenance it may be in any state. Since
 // Stein the source leaves Available to the operator's choice, so it is not in
-// the set. Kilo lacks the set; the answer is Liberty's, less what Kilo has no
-// state for.
+// the set. Kilo lacks the set; the answer is Liberty's, without the states
+// that Kilo lacks.
 func (t *Table) DeleteAllowed() Set { return t.set(deleteSet) }
 
 // LookupAllowed returns the states in which a ramdisk may look its node up:
 // upstream's LOOKUP_ALLOWED_STATES. Before Stein, whose source first has the
-// set, the answer is Stein's, less what the series has no state for.
+// set, the answer is Stein's, without the states that the series
+// lacks.
 func (t *Table) LookupAllowed() Set { return t.set(lookupSet) }
 
 // FastTrackLookupAllowed returns the states in which a ramdisk may look its node
 // up when fast track is on: upstream's FASTTRACK_LOOKUP_ALLOWED_STATES. Before
-// Stein, which brought fast track, the answer is Stein's, less what the series
-// has no state for.
+// Stein, which brought fast track, the answer is Stein's, without the states that
+// the series lacks.
 func (t *Table) FastTrackLookupAllowed() Set { return t.set(fastTrackSet) }
 
 // Inspection returns the states of inspection: upstream's INSPECTION_STATES, a

@@ -1,53 +1,31 @@
 package states
 
-// Phase says who moves a node on from a state. The zero value is [NoPhase]. A
-// Phase is a plain value and may be shared freely.
-type Phase uint8
+// Phase says who moves a node on from a state. The zero value is the phase of a
+// state that the series does not have.
+type Phase string
 
 const (
-	// NoPhase is the phase of a state that the series does not have.
-	NoPhase Phase = iota
-	// PhaseResting ("resting"): the node stays until a client requests something
-	// else. The stable states but for Error.
-	PhaseResting
-	// PhaseWorking ("working"): the conductor is at work and reports how it ends.
-	PhaseWorking
-	// PhaseWaiting ("waiting"): the conductor waits for a call from outside, which
-	// a timeout ends. See [Table.Waiting].
-	PhaseWaiting
-	// PhaseHeld ("held"): a hold step stopped the work until a client requests
-	// unhold or abort. See [Table.Held].
-	PhaseHeld
-	// PhaseFailed ("failed"): work failed, and an operator has to look before a
-	// client requests something else. The states of [Table.Failed], and Error.
-	PhaseFailed
+	// PhaseResting: the node stays until a client requests something else. The
+	// stable states but for Error.
+	PhaseResting Phase = "resting"
+	// PhaseWorking: the conductor is at work and reports how it ends.
+	PhaseWorking Phase = "working"
+	// PhaseWaiting: the conductor waits for a call from outside, which a timeout
+	// ends. See [Table.Waiting].
+	PhaseWaiting Phase = "waiting"
+	// PhaseHeld: a hold step stopped the work until a client requests unhold or
+	// abort. See [Table.Held].
+	PhaseHeld Phase = "held"
+	// PhaseFailed: work failed, and an operator has to look before a client requests
+	// something else. The states of [Table.Failed], and Error.
+	PhaseFailed Phase = "failed"
 )
-
-var phaseWords = newVocabulary("phase", []string{
-	NoPhase:      "none",
-	PhaseResting: "resting",
-	PhaseWorking: "working",
-	PhaseWaiting: "waiting",
-	PhaseHeld:    "held",
-	PhaseFailed:  "failed",
-})
-
-// String returns the phase's word, or a form like "Phase(99)" for a number that
-// is no phase.
-func (p Phase) String() string { return phaseWords.word(uint8(p), "Phase") }
-
-// MarshalText returns the phase's word. A number that is no phase is an
-// [*UnknownError].
-func (p Phase) MarshalText() ([]byte, error) { return marshalText(phaseWords, uint8(p), p) }
-
-// UnmarshalText takes what MarshalText returns; p keeps its value on error.
-func (p *Phase) UnmarshalText(text []byte) error { return setWord(p, phaseWords, string(text)) }
 
 // Phase returns who moves a node on from a state.
 func (t *Table) Phase(s State) Phase {
 	switch {
 	case !t.States().Has(s):
-		return NoPhase
+		return ""
 	case s == Error || t.Failed().Has(s):
 		return PhaseFailed
 	case t.Stable().Has(s):

@@ -18,7 +18,7 @@ func TestPhasesAreTheSets(t *testing.T) {
 			var want states.Phase
 			switch {
 			case !table.States().Has(s):
-				want = states.NoPhase
+				want = ""
 			case s == states.Error, table.Failed().Has(s):
 				want = states.PhaseFailed
 			case table.Stable().Has(s):
@@ -33,27 +33,9 @@ func TestPhasesAreTheSets(t *testing.T) {
 			require.Equal(t, want, table.Phase(s), s)
 		}
 		for _, s := range []states.State{states.NoState, states.UnknownState, 63, 200} {
-			require.Equal(t, states.NoPhase, table.Phase(s), s)
+			require.Empty(t, table.Phase(s), s)
 		}
 	})
-}
-
-func TestPhaseWords(t *testing.T) {
-	for p, word := range []string{"none", "resting", "working", "waiting", "held", "failed"} {
-		phase := states.Phase(p)
-		require.Equal(t, word, phase.String())
-		text, err := phase.MarshalText()
-		require.NoError(t, err)
-		var back states.Phase
-		require.NoError(t, back.UnmarshalText(text))
-		require.Equal(t, phase, back)
-	}
-	require.Equal(t, "Phase(6)", states.Phase(6).String())
-	_, err := states.Phase(6).MarshalText()
-	require.ErrorIs(t, err, states.ErrUnknown)
-	phase := states.PhaseHeld
-	require.ErrorIs(t, phase.UnmarshalText([]byte("busy")), states.ErrUnknown)
-	require.Equal(t, states.PhaseHeld, phase)
 }
 
 // Nothing but a request moves a node out of a stable state, in any series; and

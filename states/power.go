@@ -47,7 +47,8 @@ var powerWords = newVocabulary("power state", []string{
 })
 
 // ParsePower returns the power state of a word. "none" and the empty text are
-// NoPower. Any other word is an [*UnknownError]. Words of BMCs, such as Redfish's "On", are not taken.
+// NoPower. Any other word is an [*UnknownError]. Words of BMCs, such as Redfish's
+// "On", are not taken.
 func ParsePower(word string) (Power, error) { return parse[Power](powerWords, word) }
 
 // AllPowers ranges over every power state in Ironic's order. NoPower is left
@@ -82,13 +83,13 @@ func (p *Power) UnmarshalText(text []byte) error { return setWord(p, powerWords,
 // MarshalJSON returns the word as a JSON string, NoPower as null.
 func (p Power) MarshalJSON() ([]byte, error) { return marshalJSON(powerWords, uint8(p), p) }
 
-// UnmarshalJSON takes what MarshalJSON returns, and "none", which a map has for
+// UnmarshalJSON takes the output of MarshalJSON, and "none", which a map has for
 // a key; p keeps its value on error.
 func (p *Power) UnmarshalJSON(data []byte) error { return unmarshalJSON(p, powerWords, data) }
 
 // Value implements [driver.Valuer]: the word, NULL for NoPower.
 func (p Power) Value() (driver.Value, error) { return sqlValue(powerWords, uint8(p), p) }
 
-// Scan implements [database/sql.Scanner]: it takes what Value returns, as a string
+// Scan implements [database/sql.Scanner]: it takes the output of Value, as a string
 // or as bytes, and "none"; p keeps its value on error.
 func (p *Power) Scan(src any) error { return scan(p, powerWords, src) }

@@ -1,10 +1,6 @@
 package states
 
-import (
-	"database/sql/driver"
-	"encoding/json"
-	"fmt"
-)
+import "encoding/json"
 
 // UnknownState is the state of a node whose provision state is a word that this
 // module does not know, from a server newer than its tables; see [Reported]. No
@@ -41,20 +37,6 @@ func (r Reported) String() string {
 	return r.State.String()
 }
 
-// MarshalText returns the word; it is that of State unless State is UnknownState.
-func (r Reported) MarshalText() ([]byte, error) {
-	if r.State == UnknownState {
-		return []byte(r.Unknown), nil
-	}
-	return r.State.MarshalText()
-}
-
-// UnmarshalText takes any text.
-func (r *Reported) UnmarshalText(text []byte) error {
-	*r = ParseReported(string(text))
-	return nil
-}
-
 // MarshalJSON returns the word as a JSON string, NoState as null.
 func (r Reported) MarshalJSON() ([]byte, error) {
 	if r.State == UnknownState {
@@ -74,29 +56,6 @@ func (r *Reported) UnmarshalJSON(data []byte) error {
 		*r = Reported{}
 		return nil
 	}
-	return r.UnmarshalText([]byte(*word))
-}
-
-// Value implements [driver.Valuer]: the word, NULL for NoState.
-func (r Reported) Value() (driver.Value, error) {
-	if r.State == UnknownState {
-		return r.Unknown, nil
-	}
-	return r.State.Value()
-}
-
-// Scan implements [database/sql.Scanner]: it takes NULL and any text. Other values
-// are an [*UnknownError], and r keeps its value.
-func (r *Reported) Scan(src any) error {
-	switch src := src.(type) {
-	case nil:
-		*r = Reported{}
-	case string:
-		*r = ParseReported(src)
-	case []byte:
-		*r = ParseReported(string(src))
-	default:
-		return stateWords.unknown(fmt.Sprintf("%T", src))
-	}
+	*r = ParseReported(*word)
 	return nil
 }

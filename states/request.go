@@ -23,8 +23,9 @@ var (
 	ErrNotUnderstood = errors.New("not an action of the API")
 )
 
-// RequestError says which request for a provision state the API refuses, and
-// why. It matches [ErrNotAcceptable], [ErrNotAllowed] or [ErrNotUnderstood].
+// RequestError says which request the API refuses, and why. It matches
+// [ErrNotAcceptable], [ErrNotAllowed] or [ErrNotUnderstood]. That of [Table.Request]
+// is about a provision state; that of [Series.Negotiate] has no From and no Target.
 type RequestError struct {
 	Series  Series
 	From    State
@@ -41,17 +42,20 @@ type RequestError struct {
 	reason error
 }
 
-// Error tells what was asked, where, and what would have been right.
+// Error names the request, and the words or versions that would have been accepted.
 func (e *RequestError) Error() string {
-	what := fmt.Sprintf("request %s in state %q with API version %v", quote(e.Target), e.From, e.Version)
+	request := fmt.Sprintf("request %s in state %q with API version %v", quote(e.Target), e.From, e.Version)
+	if e.Target == "" && e.From == NoState {
+		request = fmt.Sprintf("request to %v with API version %v", e.Series, e.Version)
+	}
 	if e.reason == ErrNotAcceptable {
-		return fmt.Sprintf("%s: %v; acceptable: %s", what, e.reason, e.acceptable())
+		return fmt.Sprintf("%s: %v; acceptable: %s", request, e.reason, e.acceptable())
 	}
 	allowed := "nothing"
 	if len(e.Allowed) > 0 {
 		allowed = strings.Join(e.Allowed, ", ")
 	}
-	return fmt.Sprintf("%s: %v; allowed: %s", what, e.reason, allowed)
+	return fmt.Sprintf("%s: %v; allowed: %s", request, e.reason, allowed)
 }
 
 func (e *RequestError) acceptable() string {
@@ -85,8 +89,9 @@ func (e *RequestError) HTTPStatus() int {
 // fires, or a [*RequestError].
 //
 // Without a version (NoAPIVersion) the request is one of version 1.1, as in
-// Ironic. The answer is the state machine's alone: what a request must carry has
-// [Event.Requires], and package plan knows of maintenance, reservations and more.
+// Ironic. The answer is the state machine's alone: [Event.Requires] names the field
+// that a request must carry, and package plan knows of maintenance, reservations and
+// more.
 //
 // Source: ironic/api/controllers/v1/node.py and utils.py, whose order of checks,
 // and so whose status, it keeps.
@@ -174,7 +179,7 @@ func lateMinimum(from State, event Event) APIVersion {
 // Requests ranges over the words that the series' API takes from a state at a
 // version, in the order of a node's life; of two words for one event, that of
 // [Event.Verb] comes first. The word "rebuild" is among them where it is taken,
-// though it is not in [Table.Verbs]. Without a version they are those of 1.1.
+// though it is not in [Verbs]. Without a version they are those of 1.1.
 func (t *Table) Requests(from State, v APIVersion) iter.Seq[string] {
 	v = max(v, minVersion)
 	return func(yield func(string) bool) {

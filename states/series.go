@@ -111,7 +111,7 @@ func init() {
 	seriesWords.anyCase = true
 }
 
-// ParseSeries returns the series of a word: what String prints ("kilo",
+// ParseSeries returns the series of a word: one that String prints ("kilo",
 // "2026.2") or a code name ("hibiscus"), in small or capital letters. "none" and
 // the empty text are NoSeries. Any other word is an [*UnknownError].
 func ParseSeries(word string) (Series, error) { return parse[Series](seriesWords, word) }

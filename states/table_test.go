@@ -28,7 +28,7 @@ func TestTablesWithoutStatesAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, states.NoSeries, table.Series())
 			require.Zero(t, table.States())
-			require.Empty(t, table.Verbs())
+			require.Empty(t, states.VerbsOf(table))
 			require.Empty(t, slices.Collect(table.Transitions()))
 			for _, set := range sets {
 				require.Zero(t, set(table))

@@ -60,7 +60,7 @@ func findVerb(word string) *verb {
 // alias "deploy" are EventDeploy, "deleted" and its alias "undeploy" are
 // EventDelete, the other words are their own events. A word that the API of no
 // series takes is an [*UnknownError], also where it is an event ("done",
-// "delete"). [Table.Request] tells what one series' API answers to it.
+// "delete"). [Table.Request] has the answer of one series' API.
 func ParseVerb(word string) (Event, error) {
 	verb := findVerb(word)
 	if verb == nil {
@@ -97,14 +97,13 @@ func (e Event) Verbs() []string {
 }
 
 // Verbs returns the API's words and the events that they ask for, as the newest
-// series has them; see [Table.Verbs].
-func Verbs() map[string]Event { return Latest().Table().Verbs() }
+// series has them: upstream's VERBS, aliases included. The word "rebuild" is not
+// among them and is taken all the same; [ParseVerb] and [Table.Request] know it. The
+// map is the caller's own.
+func Verbs() map[string]Event { return Latest().Table().verbs() }
 
-// Verbs returns upstream's VERBS: the words of the series' API and the events
-// that they ask for, aliases included. The word "rebuild" is in no series' VERBS
-// and is taken by all; [ParseVerb] and [Table.Request] know it. The map is the
-// caller's own.
-func (t *Table) Verbs() map[string]Event {
+// verbs returns the VERBS of the series' source.
+func (t *Table) verbs() map[string]Event {
 	verbs := make(map[string]Event)
 	for _, row := range verbRows {
 		if row.since <= t.Series() && row.event != EventRebuild {

@@ -1,7 +1,6 @@
 package states
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -9,12 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// ErrUnknown is matched by every error of this module that says that a word or a
-// number is not in a vocabulary; the error itself is an [*UnknownError].
-var ErrUnknown = errors.New("unknown word")
-
-// UnknownError says that a word is not in a vocabulary, and what is. It matches
-// [ErrUnknown].
+// UnknownError says that a word or a number is not in a vocabulary, and which words
+// are. All of this module returns it for that.
 type UnknownError struct {
 	Kind  string   // the vocabulary: "state", "event", "verb", "power state", ...
 	Word  string   // the word as it was given
@@ -35,9 +30,6 @@ func quote(word string) string {
 	}
 	return cut
 }
-
-// Is reports whether target is [ErrUnknown].
-func (e *UnknownError) Is(target error) bool { return target == ErrUnknown }
 
 // HTTPStatus returns 400: Ironic's API refuses an unknown word as a bad request.
 func (e *UnknownError) HTTPStatus() int { return statusBadRequest }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,39 +10,22 @@ import (
 	"github.com/ironstate/ironstate/internal/errtext"
 )
 
-// Step is a step of verification.
-type Step uint8
+// Step is a step of verification, in the words in which it stands in errors. It is
+// empty where a failure belongs to none.
+type Step string
 
 const (
-	// NoStep is the zero Step: the failure belongs to none.
-	NoStep Step = iota
 	// PowerInterface: what is needed to control power is configured, and the BMC
 	// offers it.
-	PowerInterface
+	PowerInterface Step = "power interface"
 	// ManagementInterface: what is needed to manage the node, its boot device
 	// above all, is configured, and the BMC offers it.
-	ManagementInterface
+	ManagementInterface Step = "management interface"
 	// PowerState: the power state is read with the node's credentials.
-	PowerState
+	PowerState Step = "power state"
 )
 
-// String returns the step as it stands in errors: "power interface".
-func (s Step) String() string {
-	switch s {
-	case NoStep:
-		return "verification"
-	case PowerInterface:
-		return "power interface"
-	case ManagementInterface:
-		return "management interface"
-	case PowerState:
-		return "power state"
-	default:
-		return fmt.Sprintf("Step(%d)", uint8(s))
-	}
-}
-
-// Kind is why verification failed. It is an error, so that a caller can ask
+// Kind is the reason why verification failed. It is an error, so that a caller can ask
 // errors.Is(err, verify.Credentials), as with [syscall.Errno].
 type Kind uint8
 
@@ -67,8 +51,8 @@ const (
 	Unsupported
 	// Protocol: the BMC's answer makes no sense.
 	Protocol
-	// Panicked: the Verifier panicked or ended its goroutine; the error holds a
-	// [*machine.PanicError].
+	// Panicked: the Verifier, or a driver below it, panicked or ended its goroutine.
+	// The error holds a [*machine.PanicError] where [Manage] recovered it.
 	Panicked
 )
 
@@ -101,11 +85,11 @@ type Error struct {
 	Kind     Kind
 	Protocol string // "redfish" or "ipmi"; empty where no protocol was spoken
 	Host     string // host and port; empty where none was asked
-	Err      error  // what was seen, without secrets; may be nil
+	Err      error  // the cause, without secrets; may be nil
 }
 
 func (e *Error) Error() string {
-	parts := []string{e.Step.String()}
+	parts := []string{cmp.Or(string(e.Step), "verification")}
 	if e.Host != "" {
 		parts = append(parts, strings.TrimSpace(e.Protocol+" "+e.Host))
 	}
@@ -124,8 +108,8 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind, e.Err}
 }
 
-// KindOf returns why verification failed: the Kind of an [*Error], Timeout and
-// Cancelled for the errors of a context, Failed for any other error.
+// KindOf returns the reason why verification failed: the Kind of an [*Error],
+// Timeout and Cancelled for the errors of a context, Failed for any other error.
 func KindOf(err error) Kind {
 	var failed *Error
 	switch {

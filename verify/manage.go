@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// DefaultTimeout bounds a verification whose context has no deadline.
-	DefaultTimeout = time.Minute
+	// defaultTimeout bounds a verification whose context has no deadline.
+	defaultTimeout = time.Minute
 
 	// grace is how long a verifier may take to return once its context ended: to
 	// log out, and to say what it was waiting for.
@@ -25,14 +25,12 @@ const (
 	settleTimeout = 30 * time.Second
 )
 
-var (
-	// ErrNoVerifier: no Verifier was given. Nothing has changed.
-	ErrNoVerifier = errors.New("no verifier")
-	// ErrStillVerifying: verification is over and its outcome could not be
-	// saved, so that the node is still in verifying. It is one of the stuck
-	// states ([states.Table.Stuck]): report EventFail once saving works again.
-	ErrStillVerifying = errors.New("the outcome could not be saved, the node is still verifying")
-)
+// ErrStillVerifying: verification is over and its outcome could not be saved, so that
+// the node is still in verifying. It is one of the stuck states
+// ([states.Table.Stuck]): report EventFail once saving works again.
+var ErrStillVerifying = errors.New("the outcome could not be saved, the node is still verifying")
+
+var errNoVerifier = errors.New("no verifier")
 
 // Manage runs Ironic's manage transition: from enroll to verifying; then the
 // Verifier; then to manageable, returning the power state that was read, or back
@@ -41,13 +39,14 @@ var (
 // manage from any other state verifies nothing, as in Ironic; it returns NoPower.
 //
 // Whatever the Verifier does, the node does not stay in verifying: a panic, and a
-// Verifier that has not returned when the context ends (or [DefaultTimeout] is
-// over, where the context has no deadline) are failures like any other. A
+// Verifier that has not returned when the context ends (or a minute is over, where
+// the context has no deadline) are failures like any other. A
 // Verifier that ignores its context is left behind in its goroutine, its answer
 // unheard. Only a save hook that refuses every way out keeps the node there; the
 // error then matches [ErrStillVerifying].
 //
-// Errors before the node has moved are those of [machine.Machine.Request]. Manage
+// Errors before the node has moved are those of [machine.Machine.Request], and one for
+// a nil Verifier. Manage
 // may be called for many machines at once; a second call for the same machine is
 // refused while the first verifies.
 func Manage(ctx context.Context, m *machine.Machine, v Verifier) (states.Power, error) {
@@ -68,7 +67,7 @@ func Manage(ctx context.Context, m *machine.Machine, v Verifier) (states.Power, 
 // verification before it ends.
 func Start(ctx context.Context, m *machine.Machine, v Verifier) (wait func() (states.Power, error), err error) {
 	if v == nil {
-		return nil, ErrNoVerifier
+		return nil, errNoVerifier
 	}
 	hooks := m.Request(ctx, states.EventManage.Verb(), m.Table().Series().MaxAPIVersion())
 	if !moved(hooks) {
@@ -143,7 +142,7 @@ func moved(err error) bool {
 func ask(ctx context.Context, v Verifier) (states.Power, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, DefaultTimeout)
+		ctx, cancel = context.WithTimeout(ctx, defaultTimeout)
 		defer cancel()
 	}
 	power, err := boundedcall.Do(ctx, grace, v.Verify)

@@ -17,7 +17,8 @@ import (
 
 // Store is a [conductor.Store] on etcd. It is safe for concurrent use. Errors match
 // those of the interface, and [ErrClosed], [ErrNoSpace] and [*TooLargeError] where
-// these are the cause.
+// these are the cause. The methods of a nil or zero Store, and those that are given a
+// nil context, return a [*conductor.ConfigError].
 type Store struct {
 	layout layout
 	client *clientv3.Client
@@ -36,6 +37,18 @@ type Store struct {
 // that nobody can reach keeps no caller forever.
 const requestTimeout = 15 * time.Second
 
+// usable returns why a request cannot be made.
+func (s *Store) usable(ctx context.Context) error {
+	switch {
+	case s == nil || s.client == nil:
+		return &conductor.ConfigError{Field: "Store", Want: "one that Open made"}
+	case ctx == nil:
+		return &conductor.ConfigError{Field: "the context", Want: "set"}
+	default:
+		return ctx.Err()
+	}
+}
+
 // begin counts a request, whose context then ends when the store is closed.
 func (s *Store) begin(ctx context.Context) (context.Context, func(), error) {
 	ctx, done, err := s.beginWatch(ctx)
@@ -51,7 +64,7 @@ func (s *Store) begin(ctx context.Context) (context.Context, func(), error) {
 
 // beginWatch is begin for what may take as long as its context.
 func (s *Store) beginWatch(ctx context.Context) (context.Context, func(), error) {
-	if err := ctx.Err(); err != nil {
+	if err := s.usable(ctx); err != nil {
 		return nil, nil, err
 	}
 	s.mu.Lock()
@@ -72,6 +85,9 @@ func (s *Store) beginWatch(ctx context.Context) (context.Context, func(), error)
 // Close ends all requests and watches, with [ErrClosed], and then the server, if it is
 // in this process. It may be called more than once.
 func (s *Store) Close() error {
+	if err := s.usable(context.Background()); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	first := !s.closed
 	s.closed = true

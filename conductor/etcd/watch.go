@@ -23,7 +23,7 @@ import (
 // revision at which it has looked.
 func (s *Store) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
 	return func(yield func(conductor.Change, error) bool) {
-		if ctx.Err() != nil {
+		if ctx != nil && ctx.Err() != nil {
 			return
 		}
 		following, done, err := s.beginWatch(ctx)

@@ -55,11 +55,11 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (opti
 	}
 
 	config := bmc.Config{User: *user, Timeout: *timeout, InsecureSkipTLSVerify: *insecure}
-	var errs [4]error
-	config.Protocol, errs[0] = bmc.ParseProtocol(*protocol)
-	errs[1] = setAddress(&config, *address)
-	config.Password, errs[2] = readPassword(*passwordFile, getenv)
-	config.RootCAs, errs[3] = readCAs(*ca)
+	var errs [3]error
+	config.Protocol = bmc.Protocol(*protocol)
+	errs[0] = setAddress(&config, *address)
+	config.Password, errs[1] = readPassword(*passwordFile, getenv)
+	config.RootCAs, errs[2] = readCAs(*ca)
 	if *timeout <= 0 {
 		return options{}, fmt.Errorf("the timeout %v is not positive", *timeout)
 	}

@@ -58,7 +58,7 @@ func TestADiskThatIsFullAndFreedLosesNothing(t *testing.T) {
 		report, err := syncer.Sync(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, n, report.Nodes.Seen(), "reading goes on")
-		failed += report.Nodes.Of(powersync.StoreFailed)
+		failed += report.Nodes[powersync.StoreFailed]
 	}
 	require.Positive(t, failed)
 

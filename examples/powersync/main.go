@@ -19,7 +19,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -137,8 +139,10 @@ func doRounds(ctx context.Context, hall *hall, rounds int, show progress) error 
 func printTotals(out io.Writer, s powersync.Stats) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(table, "\n%d rounds, %d power states read, %d set\n", s.Rounds+s.Recoveries, s.Reads, s.Sets)
-	for outcome, n := range s.Nodes.All() {
-		fmt.Fprintf(table, "%d\t  %s\n", n, outcome)
+	for _, outcome := range slices.Sorted(maps.Keys(s.Nodes)) {
+		if n := s.Nodes[outcome]; n > 0 {
+			fmt.Fprintf(table, "%d\t  %s\n", n, outcome)
+		}
 	}
 	table.Flush()
 }

@@ -60,8 +60,8 @@ func (c collector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByC
 func (c collector) Collect(to chan<- prometheus.Metric) {
 	stats := c.syncer.Stats()
 	nodes := prometheus.NewDesc("powersync_nodes_total", "Nodes by what became of them.", []string{"outcome"}, nil)
-	for o := powersync.SkippedEnroll; o <= powersync.SavedLate; o++ {
-		to <- prometheus.MustNewConstMetric(nodes, prometheus.CounterValue, float64(stats.Nodes.Of(o)), o.String())
+	for o, n := range stats.Nodes {
+		to <- prometheus.MustNewConstMetric(nodes, prometheus.CounterValue, float64(n), string(o))
 	}
 	for _, m := range []struct {
 		name, help string

@@ -10,19 +10,21 @@ import (
 	"github.com/goccy/go-graphviz"
 
 	"github.com/ironstate/ironstate/graph"
-	"github.com/ironstate/ironstate/machine"
 )
 
 // ErrLayout is matched by errors that say that Graphviz failed.
 var ErrLayout = errors.New("graphviz failed")
 
-var errNoWriter = errors.New("nil writer")
+var (
+	errNoContext = errors.New("nil context")
+	errNoWriter  = errors.New("nil writer")
+)
 
 // write writes a diagram in a format, all of it at once.
 func write(ctx context.Context, w io.Writer, d graph.Diagram, format func(*drawing) ([]byte, error)) error {
 	switch {
 	case ctx == nil:
-		return machine.ErrNoContext
+		return errNoContext
 	case w == nil:
 		return errNoWriter
 	}

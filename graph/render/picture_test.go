@@ -76,9 +76,9 @@ func TestPicturesAreReadable(t *testing.T) {
 	latest := states.Latest().Table()
 	for name, d := range map[string]graph.Diagram{
 		"top down":                {Table: latest},
-		"left to right":           {Table: latest, Direction: graph.LeftToRight},
+		"left to right":           {Table: latest, LeftToRight: true},
 		"requests":                {Table: latest, RequestsOnly: true},
-		"requests, left to right": {Table: latest, RequestsOnly: true, Direction: graph.LeftToRight},
+		"requests, left to right": {Table: latest, RequestsOnly: true, LeftToRight: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			drawn, err := draw(t.Context(), d)

@@ -14,8 +14,7 @@ import (
 // which is their tooltip, and a label for screen readers.
 //
 // The errors are those of the diagram, the context's, the writer's, and ones that
-// match [ErrLayout]. A nil context is [machine.ErrNoContext]; a nil writer is an
-// error too.
+// match [ErrLayout]. A nil context or writer is an error too.
 func SVG(ctx context.Context, w io.Writer, d graph.Diagram) error {
 	return write(ctx, w, d, (*drawing).svg)
 }

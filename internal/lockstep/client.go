@@ -18,17 +18,17 @@ import (
 // Client speaks Ironic's API, as much of it as is compared. It is safe for
 // concurrent use.
 type Client struct {
-	base string
-	http *http.Client
+	endpoint string
+	http     *http.Client
 }
 
 // requestTimeout bounds one request; Ironic answers within tens of milliseconds.
 const requestTimeout = 60 * time.Second
 
-func newClient(port int) *Client {
+func newClient(endpoint string) *Client {
 	return &Client{
-		base: fmt.Sprintf("http://127.0.0.1:%d/v1/nodes", port),
-		http: &http.Client{Transport: &http.Transport{}, Timeout: requestTimeout},
+		endpoint: endpoint,
+		http:     &http.Client{Transport: &http.Transport{}, Timeout: requestTimeout},
 	}
 }
 
@@ -121,7 +121,7 @@ func (c *Client) do(ctx context.Context, v states.APIVersion, method, path strin
 		}
 		content = bytes.NewReader(encoded)
 	}
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path, content)
+	request, err := http.NewRequestWithContext(ctx, method, c.endpoint+"/v1/nodes"+path, content)
 	if err != nil {
 		return Answer{}, fmt.Errorf("lockstep: make a request: %w", err)
 	}

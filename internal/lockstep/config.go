@@ -13,6 +13,10 @@ type Options struct {
 	// IPMI enables the hardware type ipmi beside the fake one, with power sync
 	// and recovery at short intervals.
 	IPMI bool
+	// Config is appended to the configuration file, so that its settings win: text
+	// in the form of ironic.conf, in which DIR, PORT and HOST stand for the Ironic's
+	// folder, the port of its API and the name of its conductor.
+	Config string
 }
 
 // Files in an Ironic's folder.
@@ -72,13 +76,15 @@ func (i *Ironic) write(name, text string) error {
 }
 
 func (i *Ironic) writeConfig(port int) error {
-	config := strings.NewReplacer("DIR", i.dir, "PORT", fmt.Sprint(port), "HOST", hostName).Replace(baseConfig)
+	config := baseConfig
 	if i.options.IPMI {
 		config += ipmiConfig
 	} else {
 		config += fakeConfig
 	}
-	return i.write(configFile, config)
+	config += i.options.Config
+	values := strings.NewReplacer("DIR", i.dir, "PORT", fmt.Sprint(port), "HOST", hostName)
+	return i.write(configFile, values.Replace(config))
 }
 
 const baseConfig = `

@@ -147,12 +147,20 @@ func (i *Ironic) requestWith(ctx context.Context, from states.State, set columns
 // compareCleaning provides a node whose cleaning fails by order, with automated
 // cleaning on and off: without it the node is available at once.
 func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
+	s, err := startService(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
 	for _, off := range []bool{false, true} {
-		l, err := i.beginLife(ctx, states.Manageable)
+		l, err := i.beginLife(ctx, s, states.Manageable)
 		if err != nil {
 			return err
 		}
 		if _, err := i.database.write(l.uuid, columns{"automated_clean": !off}); err != nil {
+			return err
+		}
+		if err := s.setAutomatedClean(ctx, l.uuid, !off); err != nil {
 			return err
 		}
 		step, err := nextWith(states.Manageable, plan.Available, plan.Facts{NoAutomatedClean: off})
@@ -163,10 +171,13 @@ func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
 		if step.Work == plan.NoWork {
 			outcome = Done
 		}
-		if err := l.order(Fail); err != nil {
+		if err := l.order(ctx, Fail); err != nil {
 			return err
 		}
 		if _, err := i.request(ctx, Series.MaxAPIVersion(), l.uuid, "provide"); err != nil {
+			return err
+		}
+		if _, err := s.Client.Provision(ctx, Series.MaxAPIVersion(), l.uuid, bodyFor("provide")); err != nil {
 			return err
 		}
 		if err := l.ours.Request(ctx, "provide", Series.MaxAPIVersion()); err != nil {

@@ -94,7 +94,7 @@ func (i *Ironic) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client := newClient(port)
+	client := newClient(fmt.Sprintf("http://127.0.0.1:%d", port))
 	if err := process.answers(ctx, client); err != nil {
 		process.kill()
 		client.close()
@@ -129,6 +129,10 @@ func (i *Ironic) Close() error {
 	}
 	return errors.Join(err, os.RemoveAll(i.dir))
 }
+
+// Endpoint is the address of the API, without a path or a slash at the end. A
+// restart changes it.
+func (i *Ironic) Endpoint() string { return i.Client.endpoint }
 
 func (i *Ironic) path(name string) string { return filepath.Join(i.dir, name) }
 

@@ -15,15 +15,16 @@ import (
 )
 
 func TestSeveralRunAtOnceAndLeaveNothingBehind(t *testing.T) {
-	first, second := start(t, Options{}), start(t, Options{})
-	require.NotEqual(t, first.Client.base, second.Client.base)
-	for _, i := range []*Ironic{first, second} {
+	first, second := start(t, Options{}), start(t, Options{Config: "[DEFAULT]\nhost = second\n"})
+	require.NotEqual(t, first.Endpoint(), second.Endpoint())
+	for host, i := range map[string]*Ironic{hostName: first, "second": second} {
 		uuid, err := i.newNode(t.Context(), Done)
 		require.NoError(t, err)
 		node, answer, err := i.Client.Show(t.Context(), Series.MaxAPIVersion(), uuid)
 		require.NoError(t, err)
 		require.Equal(t, http.StatusOK, answer.Status)
 		require.Equal(t, machine.Node{State: states.Enroll}, node.Node)
+		require.Contains(t, string(answer.Body), `"conductor": "`+host+`"`)
 
 		group := i.process.cmd.Process.Pid
 		require.NoError(t, i.Close())

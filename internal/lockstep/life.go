@@ -2,6 +2,7 @@ package lockstep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -23,18 +24,19 @@ const (
 // Outcomes are all there are.
 var Outcomes = []Outcome{Done, Fail, Wait}
 
-// life is one node lived twice: under Ironic, and as a Machine of ours to which
-// the same happens.
+// life is one node lived three times: under Ironic, under our conductor behind its
+// API, and as a Machine of ours to which the same happens.
 type life struct {
-	ironic *Ironic
-	uuid   string
-	ours   *machine.Machine
-	since  string         // when Ironic's node moved last, as its database has it
-	seen   []machine.Node // what polling saw of Ironic's node, each once in a row
+	ironic  *Ironic
+	service *service
+	uuid    string
+	ours    *machine.Machine
+	since   string         // when Ironic's node moved last, as its database has it
+	seen    []machine.Node // what polling saw of Ironic's node, each once in a row
 }
 
 // beginLife puts a new node into a state in which it rests.
-func (i *Ironic) beginLife(ctx context.Context, from states.State) (*life, error) {
+func (i *Ironic) beginLife(ctx context.Context, s *service, from states.State) (*life, error) {
 	uuid, err := i.newNode(ctx, Done)
 	if err != nil {
 		return nil, err
@@ -43,11 +45,14 @@ func (i *Ironic) beginLife(ctx context.Context, from states.State) (*life, error
 	if _, err := i.database.write(uuid, rest(at)); err != nil {
 		return nil, err
 	}
+	if err := errors.Join(s.newNode(ctx, uuid, ""), s.put(ctx, uuid, at)); err != nil {
+		return nil, err
+	}
 	ours, err := machine.New(machine.Config{Table: Series.Table(), Node: at, Name: uuid})
 	if err != nil {
 		return nil, err
 	}
-	return &life{ironic: i, uuid: uuid, ours: ours, seen: []machine.Node{at}}, nil
+	return &life{ironic: i, service: s, uuid: uuid, ours: ours, seen: []machine.Node{at}}, nil
 }
 
 // request asks both sides for a provision state and lets the work that it starts
@@ -55,7 +60,7 @@ func (i *Ironic) beginLife(ctx context.Context, from states.State) (*life, error
 func (l *life) request(ctx context.Context, word string, v states.APIVersion, outcome Outcome) (*Difference, error) {
 	from := l.ours.Node()
 	what := fmt.Sprintf("%q in %v at %v, work ends with %s", word, from.State, v, outcome)
-	if err := l.order(outcome); err != nil {
+	if err := l.order(ctx, outcome); err != nil {
 		return nil, err
 	}
 	answer, err := l.ironic.request(ctx, v, l.uuid, word)
@@ -65,6 +70,13 @@ func (l *life) request(ctx context.Context, word string, v states.APIVersion, ou
 	refused := l.ours.Request(ctx, word, v)
 	if theirs, ours := describe(answer), describeError(refused); theirs != ours {
 		return &Difference{what, theirs, ours}, nil
+	}
+	ours, err := l.service.Client.Provision(ctx, v, l.uuid, bodyFor(word))
+	if err != nil {
+		return nil, err
+	}
+	if theirs, ours := describe(answer), describe(ours); theirs != ours {
+		return &Difference{what + ", of our API", theirs, ours}, nil
 	}
 	if refused != nil {
 		return l.compare(ctx, what)
@@ -82,7 +94,7 @@ func (l *life) call(ctx context.Context, outcome Outcome) (*Difference, error) {
 	}
 	from := l.ours.Node()
 	what := fmt.Sprintf("a call in %v, work ends with %s", from.State, outcome)
-	if err := l.order(outcome); err != nil {
+	if err := l.order(ctx, outcome); err != nil {
 		return nil, err
 	}
 	answer, err := l.ironic.Client.Call(ctx, Series.MaxAPIVersion(), l.uuid)
@@ -92,7 +104,7 @@ func (l *life) call(ctx context.Context, outcome Outcome) (*Difference, error) {
 	if answer.Status >= http.StatusBadRequest {
 		return nil, fmt.Errorf("lockstep: call for a node in %v: %s", from.State, answer.Fault)
 	}
-	if err := l.called(ctx, outcome); err != nil {
+	if err := errors.Join(l.called(ctx, outcome), l.service.call(ctx, l.uuid, outcome)); err != nil {
 		return &Difference{what, "accepted", err.Error()}, nil
 	}
 	return l.settle(ctx, what)
@@ -106,7 +118,7 @@ func (l *life) expire(ctx context.Context) (*Difference, error) {
 	if !ok {
 		return nil, fmt.Errorf("lockstep: a node in %v does not time out", from.State)
 	}
-	if err := l.order(Done); err != nil {
+	if err := l.order(ctx, Done); err != nil {
 		return nil, err
 	}
 	past := time.Now().UTC().Add(-long).Format(time.DateTime)
@@ -119,13 +131,19 @@ func (l *life) expire(ctx context.Context) (*Difference, error) {
 	if err := l.ours.Report(ctx, states.EventFail, lastError); err != nil {
 		return &Difference{what, "fails", err.Error()}, nil
 	}
+	if err := l.service.expire(ctx, l.uuid, long); err != nil {
+		return nil, err
+	}
 	return l.settle(ctx, what)
 }
 
 // order says how the next work ends, forgets when the node moved last, and takes
 // the node out of the maintenance that a failed clean step puts it in.
-func (l *life) order(outcome Outcome) error {
+func (l *life) order(ctx context.Context, outcome Outcome) error {
 	l.since = ""
+	if err := l.service.order(ctx, l.uuid, outcome); err != nil {
+		return err
+	}
 	_, err := l.ironic.database.write(l.uuid, columns{
 		"extra":                fmt.Sprintf(`{"outcome": %q}`, outcome),
 		"provision_updated_at": nil,
@@ -208,7 +226,7 @@ func (l *life) compare(ctx context.Context, what string) (*Difference, error) {
 	if theirs != ours {
 		return &Difference{what, theirs, ours}, nil
 	}
-	return nil, nil
+	return l.compareRecords(ctx, what, answer)
 }
 
 func describeNode(n machine.Node) string {

@@ -50,7 +50,7 @@ func TestBMCs(t *testing.T) {
 // -rapid.checks says so.
 func TestLives(t *testing.T) {
 	t.Parallel()
-	i := start(t, Options{})
+	i, s := start(t, Options{}), serve(t)
 	checks, seed := flag.Lookup("rapid.checks"), flag.Lookup("rapid.seed")
 	enough := walkSteps
 	switch asked := checks.Value.String() != checks.DefValue; {
@@ -70,22 +70,22 @@ func TestLives(t *testing.T) {
 	for requests := 0; requests < enough; next++ {
 		t.Logf("after %d requests: -rapid.seed=%d", requests, next)
 		require.NoError(t, seed.Value.Set(strconv.FormatUint(next, 10)))
-		rapid.Check(t, func(rt *rapid.T) { requests += liveAtRandom(rt, t, i) })
+		rapid.Check(t, func(rt *rapid.T) { requests += liveAtRandom(rt, t, i, s) })
 	}
 }
 
 // liveAtRandom lives one life and returns how many requests were made.
-func liveAtRandom(rt *rapid.T, t *testing.T, i *Ironic) (requests int) {
+func liveAtRandom(rt *rapid.T, t *testing.T, i *Ironic, s *service) (requests int) {
 	choose := func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) }
-	l, err := i.beginLife(t.Context(), pick(choose, "from", resting))
+	l, err := i.beginLife(t.Context(), s, pick(choose, "from", resting))
 	require.NoError(rt, err)
 	rt.Repeat(map[string]func(*rapid.T){
 		"step": func(*rapid.T) {
-			s := chooseStep(l.ours.Node(), choose)
-			if s.kind == aRequest {
+			next := chooseStep(l.ours.Node(), choose)
+			if next.kind == aRequest {
 				requests++
 			}
-			found, err := l.take(t.Context(), s)
+			found, err := l.take(t.Context(), next)
 			require.NoError(rt, err)
 			require.Nil(rt, found)
 		},
@@ -96,7 +96,7 @@ func liveAtRandom(rt *rapid.T, t *testing.T, i *Ironic) (requests int) {
 
 func TestAMachineThatDiffersIsFound(t *testing.T) {
 	i := start(t, Options{})
-	l, err := i.beginLife(t.Context(), states.Enroll)
+	l, err := i.beginLife(t.Context(), serve(t), states.Enroll)
 	require.NoError(t, err)
 	_, err = i.database.write(l.uuid, columns{"provision_state": states.Active})
 	require.NoError(t, err)
@@ -117,11 +117,11 @@ func TestAMachineThatDiffersIsFound(t *testing.T) {
 }
 
 func TestTheSameSeedIsTheSameWalk(t *testing.T) {
-	i := start(t, Options{})
+	i, s := start(t, Options{}), serve(t)
 	var walks [2][]int
 	for n := range walks {
 		random := rand.New(rand.NewPCG(1, 2))
-		found, steps, err := i.walk(t.Context(), func(_ string, most int) int {
+		found, steps, err := i.walk(t.Context(), s, func(_ string, most int) int {
 			walks[n] = append(walks[n], random.IntN(most))
 			return walks[n][len(walks[n])-1]
 		})

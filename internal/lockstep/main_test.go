@@ -26,6 +26,15 @@ func start(t *testing.T, options Options) *Ironic {
 	return i
 }
 
+// serve starts our conductor behind its API, which ends with the test.
+func serve(t *testing.T) *service {
+	t.Helper()
+	s, err := startService(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
 // needs skips a test where the error says that a program is absent, except in CI,
 // which installs all. Any other error fails the test.
 func needs(t *testing.T, err error) {

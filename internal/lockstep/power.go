@@ -278,7 +278,8 @@ func beginOurPower(ctx context.Context, life powerLife) (*ourPower, error) {
 
 // rounds does as many as a failing node has retries, and one more of each kind.
 func (p *ourPower) rounds(ctx context.Context) (powerView, error) {
-	for range powersync.DefaultMaxRetries + 1 {
+	const retries = 3 // power_state_sync_max_retries, by default
+	for range retries + 1 {
 		if _, err := p.syncer.Sync(ctx); err != nil {
 			return powerView{}, err
 		}

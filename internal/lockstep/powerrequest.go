@@ -87,7 +87,7 @@ func requestPower(ctx context.Context, state states.State, power, target states.
 	err = syncer.Set(ctx, id, target)
 	var refused *powersync.RefusedError
 	switch {
-	case errors.As(err, &refused), errors.Is(err, powersync.ErrRequest):
+	case errors.As(err, &refused):
 		status = http.StatusBadRequest
 	case err != nil:
 		return "", err

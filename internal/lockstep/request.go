@@ -72,15 +72,24 @@ func versionsFor(state states.State, word string) []states.APIVersion {
 }
 
 // compareRequests puts every word to the API in every state, at every version at
-// which the answer may change, and to [states.Table.Request].
+// which the answer may change, to [states.Table.Request], and to the API of our
+// conductor.
 func compareRequests(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: status and reason of every request for a provision state"}
 	node, err := i.newNode(ctx, Done)
 	if err != nil {
 		return c, err
 	}
+	s, err := startService(ctx)
+	if err != nil {
+		return c, err
+	}
+	defer s.Close()
+	if err := s.newNode(ctx, node, elsewhere); err != nil {
+		return c, err
+	}
 	for state := range Series.Table().States().All() {
-		if err := c.compareRequestsIn(ctx, i, node, state); err != nil {
+		if err := c.compareRequestsIn(ctx, i, s, node, state); err != nil {
 			return c, err
 		}
 	}
@@ -89,7 +98,7 @@ func compareRequests(ctx context.Context, i *Ironic) (Comparison, error) {
 
 // compareRequestsIn asks for every word in one state. Only an accepted request
 // moves the node.
-func (c *Comparison) compareRequestsIn(ctx context.Context, i *Ironic, node string, state states.State) error {
+func (c *Comparison) compareRequestsIn(ctx context.Context, i *Ironic, s *service, node string, state states.State) error {
 	moved := true
 	for _, word := range words() {
 		for _, v := range versionsFor(state, word) {
@@ -97,13 +106,21 @@ func (c *Comparison) compareRequestsIn(ctx context.Context, i *Ironic, node stri
 				if _, err := i.database.write(node, rest(inState(state))); err != nil {
 					return err
 				}
+				if err := s.put(ctx, node, inState(state)); err != nil {
+					return err
+				}
 			}
 			answer, err := i.request(ctx, v, node, word)
 			if err != nil {
 				return err
 			}
-			moved = answer.Status == http.StatusAccepted
+			ours, err := s.Client.Provision(ctx, v, node, bodyFor(word))
+			if err != nil {
+				return err
+			}
+			moved = answer.Status == http.StatusAccepted || ours.Status == http.StatusAccepted
 			c.judge(answer, state, word, v)
+			c.compare(describe(answer), describe(ours), "%q in %v at %v, of our API", word, state, v)
 		}
 	}
 	return nil
@@ -184,6 +201,9 @@ var faults = []struct {
 // describe returns an answer's status, with the reason where there can be
 // several.
 func describe(a Answer) string {
+	if a.Status >= http.StatusInternalServerError {
+		return fmt.Sprintf("%d %s", a.Status, a.Fault)
+	}
 	if a.Status != http.StatusBadRequest {
 		return fmt.Sprint(a.Status)
 	}

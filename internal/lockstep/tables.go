@@ -173,7 +173,7 @@ func applyTables(q question) applied {
 		Table: Series.Table(),
 		Node:  q.node,
 		Enter: []machine.Hook{func(_ context.Context, t machine.Transition) error {
-			status = t.Status.String()
+			status = string(t.Status)
 			return nil
 		}},
 	})

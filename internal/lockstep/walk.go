@@ -90,10 +90,15 @@ const (
 // the same lives.
 func compareWalks(ctx context.Context, i *Ironic, seed uint64) (Comparison, error) {
 	c := Comparison{Name: "lives at random: state, target and last error after every step"}
+	s, err := startService(ctx)
+	if err != nil {
+		return c, err
+	}
+	defer s.Close()
 	random := rand.New(rand.NewPCG(seed, 0))
 	choose := func(_ string, n int) int { return random.IntN(n) }
 	for c.Compared < walkSteps {
-		found, steps, err := i.walk(ctx, choose)
+		found, steps, err := i.walk(ctx, s, choose)
 		if err != nil {
 			return c, err
 		}
@@ -106,8 +111,8 @@ func compareWalks(ctx context.Context, i *Ironic, seed uint64) (Comparison, erro
 }
 
 // walk lives one life up to its end or the first difference.
-func (i *Ironic) walk(ctx context.Context, choose choose) (found *Difference, steps int, err error) {
-	l, err := i.beginLife(ctx, pick(choose, "from", resting))
+func (i *Ironic) walk(ctx context.Context, s *service, choose choose) (found *Difference, steps int, err error) {
+	l, err := i.beginLife(ctx, s, pick(choose, "from", resting))
 	if err != nil {
 		return nil, 0, err
 	}

@@ -19,8 +19,13 @@ import (
 // example they follow. Their doc comments say so.
 var standard = map[string]string{
 	"nil powersync.Memory.":   "sync.Map",
+	"nil conductor.Memory.":   "sync.Map",
+	"conductortest.Fault":     "http.Error",
+	"zero conductortest.":     "httptest.Server",
+	"nil conductortest.":      "httptest.Server",
 	"zero verify.Func.Verify": "http.HandlerFunc",
-	"storetest.Check":         "fstest.TestFS, whose file system is never nil",
+	"powersyncstoretest.":     "fstest.TestFS, whose file system is never nil",
+	"conductorstoretest.":     "fstest.TestFS, whose file system is never nil",
 	"rapidstates.":            "generators panic where there is nothing to draw from, as rapid's do",
 }
 

@@ -74,7 +74,7 @@ func guard(callbacks ...fsm.Callback) fsm.Callback {
 	return func(ctx context.Context, e *fsm.Event) {
 		caller, ok := ctx.Value(callerOf{}).(context.Context)
 		if !ok {
-			e.Cancel(ErrDirect)
+			e.Cancel(errDirect)
 			return
 		}
 		for _, callback := range callbacks {

@@ -1,6 +1,7 @@
 package looplab
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -72,10 +73,10 @@ func placed(callbacks fsm.Callbacks) (map[trigger]fsm.Callback, error) {
 	for _, key := range slices.Sorted(maps.Keys(callbacks)) {
 		p, ok := triggerOf(key)
 		if !ok {
-			return nil, &CallbackError{Key: key}
+			return nil, fmt.Errorf("callback %q: want before_, leave_, enter_ or after_ with a state or an event, or just one of these", key)
 		}
 		if _, twice := at[p]; twice {
-			return nil, &CallbackError{Key: key, Twice: true}
+			return nil, fmt.Errorf("callback %q: another key means the same", key)
 		}
 		at[p] = callbacks[key]
 	}

@@ -45,12 +45,11 @@
 //   - An FSM is safe for concurrent use. A looplab FSM at which many goroutines
 //     fire can call the callbacks of one event with another's states.
 //   - The looplab FSM that callbacks find in their event is for looking at, and
-//     for metadata. Firing at it is refused with [ErrDirect]: fire at the FSM,
-//     which [Of] returns.
+//     for metadata. Firing at it is refused: fire at the FSM, which [Of] returns.
 //   - Firing from a before_ or leave_ callback, with the context that it was
-//     given, is an error, [machine.ErrInTurn], where looplab waits for ever.
+//     given, is an error, where looplab waits for ever.
 //     Event and Can of the looplab FSM still do wait for ever there.
-//   - A callback's panic is an error that matches [machine.ErrPanic].
+//   - A callback's panic is a [*machine.PanicError].
 //   - Callbacks get the caller's context, which does not end when Event returns.
 //   - A key of the callbacks that names no state or event is an error, where
 //     looplab ignores it.

@@ -2,7 +2,6 @@ package looplab
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/looplab/fsm"
 
@@ -10,38 +9,14 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+// Mistakes in the calling program.
 var (
-	// ErrDirect: an event was fired at the looplab FSM inside of an [FSM].
-	ErrDirect = errors.New("fire at the FSM of package looplab, which looplab.Of returns, not at the one inside")
-	// ErrAsync: a callback called Async for an event that was fired at the
-	// Machine. [FSM.Transition] can complete only what was fired at the FSM.
-	ErrAsync = errors.New("only an event that was fired at the FSM can be asynchronous")
-	// ErrCallback: a key of fsm.Callbacks does not say when to call it. The error
-	// is a [*CallbackError].
-	ErrCallback = errors.New("unknown key of a callback")
+	errNotMade   = errors.New("FSM was not made by looplab.New")
+	errNoContext = errors.New("nil context")
+	errDirect    = errors.New("fire at the FSM of package looplab, which looplab.Of returns, not at the one inside")
+	// Transition can complete only what was fired at the FSM.
+	errAsync = errors.New("only an event that was fired at the FSM, and not at its Machine, can be asynchronous")
 )
-
-// CallbackError says that a key of fsm.Callbacks names no state or event of any
-// series, or means what another key means too. It matches [ErrCallback], and in the
-// first case [states.ErrUnknown].
-type CallbackError struct {
-	Key   string
-	Twice bool // another key means the same
-}
-
-// Error quotes the key and tells what would have been right.
-func (e *CallbackError) Error() string {
-	if e.Twice {
-		return fmt.Sprintf("callback %q: another key means the same", e.Key)
-	}
-	return fmt.Sprintf("callback %q: want before_, leave_, enter_ or after_ with a state or an event, or just one of these", e.Key)
-}
-
-// Is reports whether target is [ErrCallback] or, unless the key is there twice,
-// [states.ErrUnknown].
-func (e *CallbackError) Is(target error) bool {
-	return target == ErrCallback || target == states.ErrUnknown && !e.Twice
-}
 
 // allowed cancels looplab's own transition once every callback has allowed it.
 type allowed struct {

@@ -121,7 +121,7 @@ func ExampleFSM_FireInput() {
 		Event:     states.EventFail,
 		LastError: "power interface: no answer",
 	}, "third attempt")
-	fmt.Println(err, f.Node().LastError)
+	fmt.Println(err, f.Machine().Node().LastError)
 	// Output:
 	// verifying -> enroll [third attempt]
 	// <nil> power interface: no answer
@@ -147,6 +147,24 @@ func ExampleFSM_Event() {
 	// Output:
 	// true transition canceled with error: the node is protected
 	// event provide inappropriate in current state active
+}
+
+// A callback fires the next event at the FSM, and not at the looplab FSM in its event.
+func ExampleOf() {
+	f, err := looplab.New(machine.Config{
+		Table: states.Latest().Table(),
+		Node:  machine.Node{State: states.Enroll},
+	}, fsm.Callbacks{
+		"enter_verifying": func(ctx context.Context, e *fsm.Event) {
+			e.Err = looplab.Of(e.FSM).Event(ctx, "done")
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(f.Event(context.Background(), "manage"), f.Current())
+	// Output: <nil> manageable
 }
 
 func ExampleEvents() {

@@ -60,7 +60,7 @@ func (f *FSM) plainHooks(hooks []machine.Hook) []machine.Hook {
 // refuses, the event is given up, and nothing has happened.
 func (f *FSM) Transition() error {
 	if f.Machine() == nil {
-		return machine.ErrNotMade
+		return errNotMade
 	}
 	held := f.heldNow()
 	if held == nil {
@@ -78,7 +78,7 @@ func (f *FSM) hold(ctx context.Context, from states.State, fr *firing) error {
 	}
 	f.inside.SetState(from.String())
 	if fr.in.Event == states.NoEvent {
-		return ErrAsync
+		return errAsync
 	}
 
 	later, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -12,8 +12,7 @@ import (
 )
 
 // FSM is a node's machine with the methods of an *fsm.FSM. Make it with [New]; the
-// methods of a nil or zero FSM return [machine.ErrNotMade] or nothing, and its state
-// is "none". It is safe for concurrent use.
+// methods of a nil or zero FSM return an error or nothing, and its state is "none". It is safe for concurrent use.
 type FSM struct {
 	machine   *machine.Machine
 	table     *states.Table
@@ -31,7 +30,8 @@ type FSM struct {
 const self = "github.com/ironstate/ironstate/machine/looplab"
 
 // New makes the FSM of a node, with the hooks of package machine and looplab's
-// callbacks. The errors are those of [machine.New] and [*CallbackError].
+// callbacks. The errors are those of [machine.New], and one for a key of callbacks
+// that names no state or event of any series, or means what another key means too.
 // Callbacks for states and events of other series are never called.
 func New(c machine.Config, callbacks fsm.Callbacks) (*FSM, error) {
 	at, err := placed(callbacks)
@@ -63,7 +63,7 @@ func Of(inside *fsm.FSM) *FSM {
 }
 
 // Looplab returns the looplab FSM inside, for its metadata and to draw it. It
-// refuses events with [ErrDirect]; a state that is set on it lasts until the
+// refuses events; a state that is set on it lasts until the
 // next event.
 func (f *FSM) Looplab() *fsm.FSM {
 	if f == nil {
@@ -81,9 +81,6 @@ func (f *FSM) Machine() *machine.Machine {
 	return f.machine
 }
 
-// Node returns the node as it is now. It never waits for a callback.
-func (f *FSM) Node() machine.Node { return f.Machine().Node() }
-
 // Event moves the node by the event of a word, the table's ("deploy") or the API's
 // ("active"); callbacks find args in their event, and the table's word.
 //
@@ -98,7 +95,7 @@ func (f *FSM) Event(ctx context.Context, event string, args ...any) error {
 		return &refusal{fsm.UnknownEventError{Event: event}, err}
 	}
 	if f.Machine() == nil {
-		return machine.ErrNotMade
+		return errNotMade
 	}
 	return asLooplab(f.table, f.FireInput(ctx, machine.Input{Event: e}, args...))
 }
@@ -129,15 +126,15 @@ func eventWords(yield func(string) bool) {
 func (f *FSM) FireInput(ctx context.Context, in machine.Input, args ...any) error {
 	switch {
 	case f.Machine() == nil:
-		return machine.ErrNotMade
+		return errNotMade
 	case ctx == nil:
-		return machine.ErrNoContext
+		return errNoContext
 	}
 	return f.fire(ctx, &firing{in: in, args: args})
 }
 
 // Current returns the word of the state that the node is in.
-func (f *FSM) Current() string { return f.Node().State.String() }
+func (f *FSM) Current() string { return f.Machine().Node().State.String() }
 
 // Is reports whether the node is in the state of a word.
 func (f *FSM) Is(state string) bool { return f.Current() == state }

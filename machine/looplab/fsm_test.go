@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/looplab/fsm"
@@ -84,7 +85,7 @@ func TestHooksOfBothKindsAreCalled(t *testing.T) {
 			f := recorded(t, &r)
 			require.NoError(t, fire(f))
 			require.Equal(t, order, []string(r))
-			require.Equal(t, machine.Node{State: states.Verifying, Target: states.Manageable}, f.Node())
+			require.Equal(t, machine.Node{State: states.Verifying, Target: states.Manageable}, f.Machine().Node())
 			require.Equal(t, "verifying", f.Looplab().Current())
 		})
 	}
@@ -106,25 +107,21 @@ func TestCallbacksWithoutAPlaceAreErrors(t *testing.T) {
 	nop := func(context.Context, *fsm.Event) {}
 	tests := map[string]struct {
 		callbacks fsm.Callbacks
-		want      looplab.CallbackError
+		key, text string
 	}{
-		"a misspelt state":      {fsm.Callbacks{"enter_managable": nop}, looplab.CallbackError{Key: "enter_managable"}},
-		"an event for a state":  {fsm.Callbacks{"leave_manage": nop}, looplab.CallbackError{Key: "leave_manage"}},
-		"a state for an event":  {fsm.Callbacks{"before_active": nop}, looplab.CallbackError{Key: "before_active"}},
-		"no state":              {fsm.Callbacks{"enter_none": nop}, looplab.CallbackError{Key: "enter_none"}},
-		"no event":              {fsm.Callbacks{"none": nop}, looplab.CallbackError{Key: "none"}},
-		"a word of neither":     {fsm.Callbacks{"frobnicate": nop}, looplab.CallbackError{Key: "frobnicate"}},
-		"both forms of a state": {fsm.Callbacks{"enter_active": nop, "active": nop}, looplab.CallbackError{Key: "enter_active", Twice: true}},
+		"a misspelt state":      {fsm.Callbacks{"enter_managable": nop}, "enter_managable", "with a state or an event"},
+		"an event for a state":  {fsm.Callbacks{"leave_manage": nop}, "leave_manage", "with a state or an event"},
+		"a state for an event":  {fsm.Callbacks{"before_active": nop}, "before_active", "with a state or an event"},
+		"no state":              {fsm.Callbacks{"enter_none": nop}, "enter_none", "with a state or an event"},
+		"no event":              {fsm.Callbacks{"none": nop}, "none", "with a state or an event"},
+		"a word of neither":     {fsm.Callbacks{"frobnicate": nop}, "frobnicate", "with a state or an event"},
+		"both forms of a state": {fsm.Callbacks{"enter_active": nop, "active": nop}, "enter_active", "another key means the same"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := looplab.New(machine.Config{Table: latest, Node: machine.Node{State: states.Enroll}}, test.callbacks)
-			require.ErrorIs(t, err, looplab.ErrCallback)
-			require.Equal(t, !test.want.Twice, errors.Is(err, states.ErrUnknown))
-			var got *looplab.CallbackError
-			require.ErrorAs(t, err, &got)
-			require.Equal(t, test.want, *got)
-			require.ErrorContains(t, err, test.want.Key)
+			require.ErrorContains(t, err, strconv.Quote(test.key))
+			require.ErrorContains(t, err, test.text)
 		})
 	}
 
@@ -135,11 +132,11 @@ func TestCallbacksWithoutAPlaceAreErrors(t *testing.T) {
 
 func TestNewRefusesWhatTheMachineDoes(t *testing.T) {
 	_, err := looplab.New(machine.Config{}, nil)
-	require.ErrorIs(t, err, machine.ErrNoTable)
+	require.ErrorAs(t, err, new(*machine.StateError))
 	_, err = looplab.New(machine.Config{Table: latest}, nil)
-	require.ErrorIs(t, err, machine.ErrNoSuchState)
+	require.ErrorAs(t, err, new(*machine.StateError))
 	_, err = looplab.New(machine.Config{Table: latest, Node: machine.Node{State: states.Enroll, Target: states.Cleaning}}, nil)
-	require.ErrorIs(t, err, machine.ErrTarget)
+	require.ErrorAs(t, err, new(*machine.TargetError))
 }
 
 // looplab's own FSM is the measure: each error is, or holds, the very one that it
@@ -191,23 +188,20 @@ func TestEventAnswersAsLooplabDoes(t *testing.T) {
 	require.ErrorIs(t, err, states.ErrNotAllowed)
 	require.ErrorAs(t, err, new(*machine.EventError))
 	var none context.Context
-	require.ErrorIs(t, f.FireInput(none, machine.Input{}), machine.ErrNoContext)
+	require.ErrorContains(t, f.FireInput(none, machine.Input{}), "nil context")
 }
 
 func TestRefusedEventsMatchTheModulesErrorsToo(t *testing.T) {
 	f := newFSM(t, states.Enroll, nil)
-	for event, want := range map[string]error{
-		"deploy":     states.ErrNotAllowed,
-		"active":     states.ErrNotAllowed,
-		"error":      states.ErrNotAllowed, // an event of older series
-		"frobnicate": states.ErrUnknown,
-		"none":       states.ErrUnknown,
-		"":           states.ErrUnknown,
-	} {
+	for _, event := range []string{"deploy", "active", "error"} { // the last is an event of older series
 		err := f.Event(t.Context(), event)
-		require.ErrorIs(t, err, want, event)
-		require.Equal(t, want == states.ErrNotAllowed, errors.As(err, new(*machine.EventError)), event)
-		require.Equal(t, want == states.ErrUnknown, errors.As(err, new(*states.UnknownError)), event)
+		require.ErrorIs(t, err, states.ErrNotAllowed, event)
+		require.ErrorAs(t, err, new(*machine.EventError), event)
+	}
+	for _, event := range []string{"frobnicate", "none", ""} {
+		err := f.Event(t.Context(), event)
+		require.NotErrorIs(t, err, states.ErrNotAllowed, event)
+		require.ErrorAs(t, err, new(*states.UnknownError), event)
 	}
 	require.Equal(t, "enroll", f.Current())
 }
@@ -241,13 +235,12 @@ func TestTheWordsOfTheAPIAreTaken(t *testing.T) {
 func TestANilOrZeroFSMAnswers(t *testing.T) {
 	for name, f := range map[string]*looplab.FSM{"nil": nil, "zero": new(looplab.FSM)} {
 		for _, event := range []string{"manage", "active"} {
-			require.ErrorIs(t, f.Event(t.Context(), event), machine.ErrNotMade, name)
+			require.ErrorContains(t, f.Event(t.Context(), event), "FSM was not made by looplab.New", name)
 			require.False(t, f.Can(event), name)
 			require.True(t, f.Cannot(event), name)
 		}
-		require.ErrorIs(t, f.FireInput(t.Context(), machine.Input{}), machine.ErrNotMade, name)
-		require.ErrorIs(t, f.Transition(), machine.ErrNotMade, name)
-		require.Zero(t, f.Node(), name)
+		require.ErrorContains(t, f.FireInput(t.Context(), machine.Input{}), "FSM was not made by looplab.New", name)
+		require.ErrorContains(t, f.Transition(), "FSM was not made by looplab.New", name)
 		require.Equal(t, "none", f.Current(), name)
 		require.False(t, f.Is("enroll"), name)
 		require.Empty(t, f.AvailableTransitions(), name)
@@ -256,7 +249,7 @@ func TestANilOrZeroFSMAnswers(t *testing.T) {
 	}
 	require.Nil(t, looplab.Of(nil))
 	var none context.Context
-	require.ErrorIs(t, newFSM(t, states.Enroll, nil).Event(none, "manage"), machine.ErrNoContext)
+	require.ErrorContains(t, newFSM(t, states.Enroll, nil).Event(none, "manage"), "nil context")
 }
 
 func TestANilCallbackIsNotCalled(t *testing.T) {
@@ -287,13 +280,13 @@ func TestTargetAndLastErrorFollowIronic(t *testing.T) {
 	}
 	require.NoError(t, f.FireInput(ctx, manual(states.EventClean)))
 	require.NoError(t, f.FireInput(ctx, manual(states.EventWait)))
-	require.Equal(t, machine.Node{State: states.CleanWait, Target: states.Manageable}, f.Node())
+	require.Equal(t, machine.Node{State: states.CleanWait, Target: states.Manageable}, f.Machine().Node())
 
 	failed := manual(states.EventFail)
 	failed.LastError = "no disk"
 	require.NoError(t, f.FireInput(ctx, failed))
-	require.Equal(t, machine.Node{State: states.CleanFail, Target: states.Manageable, LastError: "no disk"}, f.Node())
+	require.Equal(t, machine.Node{State: states.CleanFail, Target: states.Manageable, LastError: "no disk"}, f.Machine().Node())
 
 	require.NoError(t, f.Event(ctx, "manage"))
-	require.Equal(t, machine.Node{State: states.Manageable, LastError: "no disk"}, f.Node())
+	require.Equal(t, machine.Node{State: states.Manageable, LastError: "no disk"}, f.Machine().Node())
 }

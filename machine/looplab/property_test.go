@@ -57,7 +57,7 @@ func (f *four) fire(t *rapid.T, in machine.Input) {
 	}
 
 	require.Equal(t, f.node, f.machine.Node())
-	require.Equal(t, f.node, f.fsm.Node())
+	require.Equal(t, f.node, f.fsm.Machine().Node())
 	require.Equal(t, f.node.State.String(), f.fsm.Current())
 	require.Equal(t, f.node.State.String(), f.fsm.Looplab().Current())
 	require.Equal(t, f.node.State.String(), f.plain.Current())
@@ -102,8 +102,8 @@ func TestMachineApplyAndLooplabAgreeOnInputs(t *testing.T) {
 // checked lets statestest look at an FSM.
 type checked struct{ f *looplab.FSM }
 
-func (c checked) Current() states.State { return c.f.Node().State }
-func (c checked) Target() states.State  { return c.f.Node().Target }
+func (c checked) Current() states.State { return c.f.Machine().Node().State }
+func (c checked) Target() states.State  { return c.f.Machine().Node().Target }
 
 func (c checked) Fire(event states.Event) error { return c.FireTo(event, states.NoState) }
 

@@ -15,9 +15,9 @@ import (
 
 // Sinks keep the compiler from leaving out what is measured.
 var (
-	sinkStep   plan.Step
-	sinkResult plan.Result
-	sinkState  states.State
+	sinkStep    plan.Step
+	sinkVerdict plan.Verdict
+	sinkState   states.State
 )
 
 // answers has a state for each action towards the goal Active.
@@ -52,7 +52,7 @@ func BenchmarkOutcome(b *testing.B) {
 			now := machine.Node{State: state, LastError: "no power"}
 			b.ReportAllocs()
 			for b.Loop() {
-				sinkResult, _ = plan.Outcome(latest, before, "active", now)
+				sinkVerdict, _ = plan.Outcome(latest, before, "active", now)
 			}
 		})
 	}
@@ -88,7 +88,7 @@ func TestAnswersDoNotAllocate(t *testing.T) {
 		}
 		now := machine.Node{State: s, LastError: "no power"}
 		require.Zero(t, testing.AllocsPerRun(10, func() {
-			sinkResult, _ = plan.Outcome(latest, node(states.Active), "deleted", now)
+			sinkVerdict, _ = plan.Outcome(latest, node(states.Active), "deleted", now)
 		}))
 	}
 }

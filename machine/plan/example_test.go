@@ -86,8 +86,7 @@ func ExampleWish() {
 	//     "requests": 1,
 	//     "tried": {
 	//       "rescue": 1
-	//     },
-	//     "stage": "open"
+	//     }
 	//   }
 	// } <nil>
 }
@@ -99,12 +98,12 @@ func ExampleOutcome() {
 		{State: states.Verifying, Target: states.Manageable},
 		{State: states.Enroll, LastError: "the BMC does not answer"},
 	} {
-		result, err := plan.Outcome(table, before, "manage", now)
-		fmt.Println(result.Verdict, result.LastError, err)
+		verdict, err := plan.Outcome(table, before, "manage", now)
+		fmt.Println(verdict, err)
 	}
 	// Output:
-	// in progress  <nil>
-	// failed the BMC does not answer <nil>
+	// in progress <nil>
+	// failed <nil>
 }
 
 func ExampleExplain() {
@@ -116,7 +115,7 @@ func ExampleExplain() {
 	fmt.Println(err)
 
 	_, err = plan.Explain(table, []states.State{states.Available, states.Verifying})
-	fmt.Println(errors.Is(err, plan.ErrImpossible), err)
+	fmt.Println(errors.As(err, new(*plan.ImpossibleError)), err)
 	// Output:
 	// enroll --manage--> verifying
 	// verifying --done--> manageable

@@ -1,21 +1,14 @@
 package plan
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"sync"
 
-	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
-// ErrImpossible is matched by the error of [Explain] for states that cannot follow
-// one another, an [*ImpossibleError].
-var ErrImpossible = errors.New("impossible history")
-
 // ImpossibleError says which observed state cannot come after the one before it.
-// It matches [ErrImpossible].
 type ImpossibleError struct {
 	Series   states.Series
 	Index    int          // the index of To among the observations
@@ -31,9 +24,6 @@ func (e *ImpossibleError) Error() string {
 		e.Index, e.To, e.From, e.Series, e.Before)
 }
 
-// Is reports whether target is [ErrImpossible].
-func (e *ImpossibleError) Is(target error) bool { return target == ErrImpossible }
-
 // Explain returns the most likely history of a node whose provision states were
 // observed by polling, with gaps: for each observation after the first, the
 // transitions since the one before. [slices.Concat] joins them to one history.
@@ -47,12 +37,9 @@ func (e *ImpossibleError) Is(target error) bool { return target == ErrImpossible
 // there are no transitions. The next known state is explained from the last known
 // one.
 //
-// The error is [machine.ErrNoTable], or an [*ImpossibleError] for the first
-// observation that cannot come after those before it or that the table lacks.
+// The error is an [*ImpossibleError] for the first observation that cannot come after
+// those before it or that the table lacks; a nil table lacks all.
 func Explain(t *states.Table, seen []states.State) ([][]states.Transition, error) {
-	if t == nil {
-		return nil, machine.ErrNoTable
-	}
 	paths := likelyPathsOf(t)
 	var gaps [][]states.Transition
 	from := states.NoState

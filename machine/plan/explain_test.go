@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/states/statestest/rapidstates"
@@ -58,7 +57,7 @@ func TestExplain(t *testing.T) {
 
 func TestTheFirstImpossibleObservationIsReported(t *testing.T) {
 	_, err := plan.Explain(latest, []states.State{states.Verifying, states.Manageable, states.Enroll, states.Error})
-	require.ErrorIs(t, err, plan.ErrImpossible)
+	require.ErrorAs(t, err, new(*plan.ImpossibleError))
 	require.EqualError(t, err,
 		`observation 2: "enroll" cannot come after "manageable" in 2026.2; it can come after {enroll, verifying}`)
 	var impossible *plan.ImpossibleError
@@ -69,8 +68,8 @@ func TestTheFirstImpossibleObservationIsReported(t *testing.T) {
 	require.EqualError(t, err, `observation 1: "rescue" is no state of kilo`)
 	_, err = plan.Explain(latest, []states.State{200})
 	require.EqualError(t, err, `observation 0: "State(200)" is no state of 2026.2`)
-	_, err = plan.Explain(nil, nil)
-	require.ErrorIs(t, err, machine.ErrNoTable)
+	_, err = plan.Explain(nil, []states.State{states.Enroll})
+	require.EqualError(t, err, `observation 0: "enroll" is no state of none`)
 }
 
 // checkHistory fails the test unless the gaps lead from each known observed state to

@@ -1,6 +1,10 @@
 package plan
 
-import "github.com/ironstate/ironstate/states"
+import (
+	"slices"
+
+	"github.com/ironstate/ironstate/states"
+)
 
 // Build builds the index of a series' table anew.
 func Build(t *states.Table) { new(index).build(t) }
@@ -10,14 +14,17 @@ func NewProgress(tried Retries, stage uint8) Progress {
 	return Progress{tried: tried, stage: toStage(stage)}
 }
 
-func toStage(n uint8) stage { return stage(n) }
+// stages are numbered in tests, to be drawn and to be small in vertices.
+var stages = []stage{open, asked, finished, "another"}
+
+func toStage(n uint8) stage { return stages[min(int(n), len(stages)-1)] }
 
 // Tries and Stage return the parts of a progress.
 func (p Progress) Tries() Retries { return p.tried }
-func (p Progress) Stage() uint8   { return uint8(p.stage) }
+func (p Progress) Stage() uint8   { return uint8(slices.Index(stages, p.stage)) }
 
 // Stages.
 const (
-	Open  = uint8(open)
-	Asked = uint8(asked)
+	Open  uint8 = 0
+	Asked uint8 = 1
 )

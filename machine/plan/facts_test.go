@@ -70,7 +70,7 @@ func TestNextKnowsWhatIronicRefuses(t *testing.T) {
 			step, err := plan.Next(latest, node(test.from), wish)
 			require.NoError(t, err)
 			require.Equal(t, test.want, step.String())
-			if step.Action != plan.Send && step.Reason != plan.Reason(0) && step.Reason != plan.NeedsRetry {
+			if step.Action != plan.Send && step.Reason != "" && step.Reason != plan.NeedsRetry {
 				require.Equal(t, wish.Progress, step.Progress, "nothing was sent")
 				require.Zero(t, step.Left)
 			}

@@ -13,10 +13,10 @@ import (
 
 // FuzzNext calls Next with numbers of which many have no meaning.
 func FuzzNext(f *testing.F) {
-	f.Add(uint8(states.Hibiscus), uint8(states.Available), uint8(0), uint8(plan.Active), uint16(81), true, true, []byte{1, 2, 3})
-	f.Add(uint8(states.Kilo), uint8(0), uint8(200), uint8(plan.Unprovisioned), uint16(1), false, true, []byte{})
-	f.Add(uint8(0), uint8(states.CleanHold), uint8(states.Manageable), uint8(plan.Cleaned), uint16(0), true, false, []byte{255})
-	f.Fuzz(func(t *testing.T, series, state, target, goal uint8, version uint16, abort, destroy bool, rest []byte) {
+	f.Add(uint8(states.Hibiscus), uint8(states.Available), uint8(0), "active", uint16(81), true, true, []byte{1, 2, 3})
+	f.Add(uint8(states.Kilo), uint8(0), uint8(200), "unprovisioned", uint16(1), false, true, []byte{})
+	f.Add(uint8(0), uint8(states.CleanHold), uint8(states.Manageable), "cleaned", uint16(0), true, false, []byte{255})
+	f.Fuzz(func(t *testing.T, series, state, target uint8, goal string, version uint16, abort, destroy bool, rest []byte) {
 		table := states.Series(series).Table()
 		n := machine.Node{State: states.State(state), Target: states.State(target)}
 		wish := plan.Wish{
@@ -54,14 +54,13 @@ func FuzzOutcome(f *testing.F) {
 	f.Add(uint8(states.Hibiscus), uint8(states.Available), "active", uint8(states.Active), "")
 	f.Add(uint8(states.Kilo), uint8(0), "deploy", uint8(200), "no power")
 	f.Fuzz(func(t *testing.T, series, before uint8, request string, now uint8, text string) {
-		result, err := plan.Outcome(states.Series(series).Table(), node(states.State(before)), request,
+		verdict, err := plan.Outcome(states.Series(series).Table(), node(states.State(before)), request,
 			machine.Node{State: states.State(now), LastError: text})
 		if err != nil {
 			checkError(t, err)
 			return
 		}
-		require.NotEqual(t, plan.Verdict(0), result.Verdict)
-		require.True(t, result.LastError == "" || result.Verdict == plan.Failed)
+		require.NotEmpty(t, verdict)
 	})
 }
 
@@ -88,11 +87,11 @@ func FuzzExplain(f *testing.F) {
 // checkError fails the test unless an error is documented.
 func checkError(t *testing.T, err error) {
 	t.Helper()
-	for _, known := range []error{
-		plan.ErrImpossible,
-		machine.ErrNoTable, machine.ErrNoSuchState, machine.ErrTarget, states.ErrNotAllowed, states.ErrUnknown,
+	for _, known := range []any{
+		new(*plan.ImpossibleError), new(*machine.StateError), new(*machine.TargetError),
+		new(*states.RequestError), new(*states.UnknownError),
 	} {
-		if errors.Is(err, known) {
+		if errors.As(err, known) {
 			require.Less(t, len(err.Error()), 2000)
 			return
 		}

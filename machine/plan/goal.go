@@ -2,40 +2,38 @@ package plan
 
 import (
 	"iter"
+	"slices"
 
-	"github.com/ironstate/ironstate/internal/enum"
 	"github.com/ironstate/ironstate/states"
 )
 
-// Goal is a state to bring a node to, or work to have done on it. Its text form, in
-// JSON too, is the constant's name in lower case; the zero value, "none", is no goal
-// and refused by [Next]. A Goal is a plain value and may be shared freely.
-type Goal uint8
+// Goal is a state to bring a node to, or work to have done on it, as a word. Any other
+// word, the empty one included, is refused by [Next].
+type Goal string
 
 // These goals are a state: reached whenever the node is in it, and sought again
 // once the node has left it.
 const (
-	noGoal Goal = iota
 	// Enrolled: in enroll. Nothing but a failed verification leads there.
-	Enrolled
+	Enrolled Goal = "enrolled"
 	// Manageable: in manageable.
-	Manageable
+	Manageable Goal = "manageable"
 	// Available: in available, clean and free for use. Where a scheduler uses
 	// available nodes, [Unprovisioned] is the goal that tears down only once.
-	Available
+	Available Goal = "available"
 	// Active: in active. A node without a workload is deployed; [Adopted] takes
 	// over a node that was deployed by other means. A node in adopt failed is
 	// adopted.
-	Active
+	Active Goal = "active"
 	// Adopted: in active, by adoption where the node is not active yet.
-	Adopted
+	Adopted Goal = "adopted"
 	// Rescued: in rescue.
-	Rescued
+	Rescued Goal = "rescued"
 	// Errored: in error. Nothing but a failed tear-down leads there.
-	Errored
+	Errored Goal = "errored"
 	// Deletable: in a state in which the node's record may be deleted, see
 	// [states.Table.CanDelete].
-	Deletable
+	Deletable Goal = "deletable"
 )
 
 // These goals are work that is to be done once after the wish was made. Work that
@@ -43,85 +41,52 @@ const (
 // node goes.
 const (
 	// Inspected: an inspection has ended in manageable.
-	Inspected Goal = Deletable + 1 + iota
+	Inspected Goal = "inspected"
 	// Cleaned: a manual cleaning has ended in manageable or, where the steps named
 	// hold and wait made Ironic forget that the cleaning is manual, in available.
 	// Source: ironic/conductor/steps.py.
-	Cleaned
+	Cleaned Goal = "cleaned"
 	// Rebuilt: a rebuild has ended in active. A node that is not deployed is
 	// deployed instead.
-	Rebuilt
+	Rebuilt Goal = "rebuilt"
 	// Serviced: a service has ended in active.
-	Serviced
+	Serviced Goal = "serviced"
 	// Unprovisioned: torn down and available again. The node is torn down once: if
 	// someone has deployed it since, it is left alone.
-	Unprovisioned
-
-	numGoals
+	Unprovisioned Goal = "unprovisioned"
 )
 
-var goalWords = &enum.Words{Type: "Goal", Kind: "goal", Words: []string{
-	"none", "enrolled", "manageable", "available", "active", "adopted", "rescued", "errored", "deletable",
-	"inspected", "cleaned", "rebuilt", "serviced", "unprovisioned",
-}}
+var goals = []Goal{
+	Enrolled, Manageable, Available, Active, Adopted, Rescued, Errored, Deletable,
+	Inspected, Cleaned, Rebuilt, Serviced, Unprovisioned,
+}
 
 // AllGoals ranges over every goal, in the order of the constants.
-func AllGoals() iter.Seq[Goal] {
-	return func(yield func(Goal) bool) {
-		for g := Enrolled; g < numGoals; g++ {
-			if !yield(g) {
-				return
-			}
-		}
-	}
-}
+func AllGoals() iter.Seq[Goal] { return slices.Values(goals) }
 
 // ParseGoal returns the goal of a word, or of a stable state's word such as
 // "rescue". Any other word is a [*states.UnknownError].
 func ParseGoal(word string) (Goal, error) {
-	for g := range AllGoals() {
-		if g.String() == word {
-			return g, nil
-		}
+	if slices.Contains(goals, Goal(word)) {
+		return Goal(word), nil
 	}
 	if s, err := states.Parse(word); err == nil && s != states.NoState {
-		for g := Enrolled; g <= Errored; g++ {
-			if g != Adopted && goalRows[g].in.Has(s) {
+		for _, g := range goals {
+			if g != Adopted && !goalRows[g].once() && goalRows[g].in.Has(s) {
 				return g, nil
 			}
 		}
 	}
-	return noGoal, unknownGoal(word)
+	return "", unknownGoal(word)
 }
 
 func unknownGoal(word string) error {
 	e := &states.UnknownError{Kind: "goal", Word: word}
-	for g := range AllGoals() {
-		e.Known = append(e.Known, g.String())
+	for _, g := range goals {
+		e.Known = append(e.Known, string(g))
 	}
 	e.Known = append(e.Known, "the stable states' words")
 	return e
-}
-
-// String returns the goal's word, or a form like "Goal(99)" for a number that has
-// none.
-func (g Goal) String() string { return goalWords.String(uint8(g)) }
-
-// MarshalText returns the goal's word. A number without one is a
-// [*states.UnknownError].
-func (g Goal) MarshalText() ([]byte, error) { return goalWords.Marshal(uint8(g)) }
-
-// UnmarshalText is [ParseGoal], and takes "none"; g keeps its value on error.
-func (g *Goal) UnmarshalText(text []byte) error {
-	if string(text) == noGoal.String() {
-		*g = noGoal
-		return nil
-	}
-	parsed, err := ParseGoal(string(text))
-	if err == nil {
-		*g = parsed
-	}
-	return err
 }
 
 // A goalRow says when a goal is reached.
@@ -140,7 +105,7 @@ type goalRow struct {
 // once reports whether the goal is work to be done once.
 func (g *goalRow) once() bool { return len(g.startedBy) > 0 }
 
-var goalRows = [numGoals]goalRow{
+var goalRows = map[Goal]*goalRow{
 	Enrolled:   {in: states.SetOf(states.Enroll)},
 	Manageable: {in: states.SetOf(states.Manageable)},
 	Available:  {in: states.SetOf(states.Available)},
@@ -148,6 +113,7 @@ var goalRows = [numGoals]goalRow{
 	Adopted:    {in: states.SetOf(states.Active)},
 	Rescued:    {in: states.SetOf(states.Rescue)},
 	Errored:    {in: states.SetOf(states.Error)},
+	Deletable:  {},
 	Inspected: {
 		startedBy: []states.Event{states.EventInspect},
 		during:    states.SetOf(states.Inspecting, states.InspectWait),

@@ -47,12 +47,12 @@ type request struct {
 
 // versionPlans holds the routes for the API versions that take the same requests.
 type versionPlans struct {
-	routes [numGoals][2]routes // the second for wishes that may destroy a workload
+	routes map[Goal]*[2]routes // the second for wishes that may destroy a workload
 }
 
 // route returns the route from a position to a goal.
 func (p *versionPlans) route(g Goal, destroys bool, at position) route {
-	both := &p.routes[g]
+	both := p.routes[g]
 	if destroys {
 		return both[1][at]
 	}
@@ -165,8 +165,9 @@ func (x *index) addPlans(begins []states.APIVersion) {
 				taken = append(taken, r)
 			}
 		}
-		for g := Enrolled; g < numGoals; g++ {
-			x.plan(&x.plans[n].routes[g], g, taken)
+		x.plans[n].routes = make(map[Goal]*[2]routes, len(goals))
+		for _, g := range goals {
+			x.plans[n].routes[g] = x.plan(g, taken)
 		}
 	}
 	x.byAPI[0] = &x.plans[0]

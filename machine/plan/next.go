@@ -15,20 +15,18 @@ import (
 // A node without a state counts as available where the API version shows available
 // as null. A node in [states.UnknownState] is Blocked, and an unknown stored target
 // counts as none. The errors are [*states.UnknownError] (no goal),
-// [machine.ErrNoTable], [*machine.StateError] and [*machine.TargetError] (a stored
-// target that is not a stable state).
+// [*machine.StateError] and [*machine.TargetError] (a stored target that is not a
+// stable state).
 func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
-	if t == nil {
-		return Step{}, machine.ErrNoTable
-	}
 	x := indexOf(t)
 	w.Version = min(max(w.Version, 1), x.highest)
 	if n.State == states.NoState && w.Version.Show(states.Available) == states.NoState {
 		n.State = states.Available
 	}
 	n.Target = orNone(n.Target)
-	if w.Goal == noGoal || w.Goal >= numGoals {
-		return Step{}, unknownGoal(w.Goal.String())
+	row, ok := goalRows[w.Goal]
+	if !ok {
+		return Step{}, unknownGoal(string(w.Goal))
 	}
 	step.Progress, step.Version = w.Progress, w.Version
 	if n.State == states.UnknownState {
@@ -38,7 +36,7 @@ func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
 	if !x.has(n) {
 		return Step{}, x.check(n)
 	}
-	q := query{index: x, wish: &w, row: &goalRows[w.Goal], state: n.State, at: x.at(n), step: &step}
+	q := query{index: x, wish: &w, row: row, state: n.State, at: x.at(n), step: &step}
 	if at, ok := x.manualPosition(n.State); ok && w.Facts.Retired {
 		q.at = at // automated cleaning of a retired node ends in manageable too
 	}
@@ -54,14 +52,14 @@ func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
 
 // has reports whether a node's state and target are the table's.
 func (x *index) has(n machine.Node) bool {
-	return n.State < maxStates && x.phases[n.State] != states.NoPhase &&
+	return n.State < maxStates && x.phases[n.State] != "" &&
 		(n.Target == states.NoState || x.table.Stable().Has(n.Target))
 }
 
 // check returns an error unless the table has the node's state and target.
 func (x *index) check(n machine.Node) error {
 	switch {
-	case n.State >= maxStates || x.phases[n.State] == states.NoPhase:
+	case n.State >= maxStates || x.phases[n.State] == "":
 		return &machine.StateError{Series: x.table.Series(), State: n.State}
 	case !x.has(n):
 		return &machine.TargetError{Series: x.table.Series(), Target: n.Target, Stored: true}

@@ -296,34 +296,35 @@ func TestStepSaysHowManyRequestsAreLeft(t *testing.T) {
 func TestNextRefuses(t *testing.T) {
 	good := plan.Wish{Goal: plan.Active, Version: 113}
 	tests := map[string]struct {
-		table  *states.Table
-		node   machine.Node
-		wish   plan.Wish
-		reason error
-		text   string
+		table *states.Table
+		node  machine.Node
+		wish  plan.Wish
+		as    any
+		text  string
 	}{
-		"no table": {nil, node(states.Active), good, machine.ErrNoTable, machine.ErrNoTable.Error()},
-		"an empty table": {new(states.Table), node(states.Active), good, machine.ErrNoSuchState,
-			`state "active" is not one of none's: {}`},
-		"a foreign state": {states.Kilo.Table(), node(states.Rescue), good, machine.ErrNoSuchState,
+		"no table": {nil, node(states.Active), good, new(*machine.StateError),
+			`no table for state "active": take one from states.Series.Table`},
+		"an empty table": {new(states.Table), node(states.Active), good, new(*machine.StateError),
+			`no table for state "active": take one from states.Series.Table`},
+		"a foreign state": {states.Kilo.Table(), node(states.Rescue), good, new(*machine.StateError),
 			`state "rescue" is not one of kilo's: ` + states.Kilo.Table().States().String()},
-		"a number": {latest, node(200), good, machine.ErrNoSuchState,
+		"a number": {latest, node(200), good, new(*machine.StateError),
 			`state "State(200)" is not one of 2026.2's: ` + latest.States().String()},
-		"null, where available has its name": {latest, node(states.NoState), good, machine.ErrNoSuchState,
+		"null, where available has its name": {latest, node(states.NoState), good, new(*machine.StateError),
 			`state "none" is not one of 2026.2's: ` + latest.States().String()},
-		"a target at work": {latest, machine.Node{State: states.Cleaning, Target: states.Cleaning}, good, machine.ErrTarget,
+		"a target at work": {latest, machine.Node{State: states.Cleaning, Target: states.Cleaning}, good, new(*machine.TargetError),
 			`stored target "cleaning" is not one of 2026.2's stable states: ` + latest.Stable().String()},
-		"no goal": {latest, node(states.Active), plan.Wish{}, states.ErrUnknown,
-			`unknown goal "none"; known: enrolled, manageable, available, active, adopted, rescued, errored, deletable, ` +
+		"no goal": {latest, node(states.Active), plan.Wish{}, new(*states.UnknownError),
+			`unknown goal ""; known: enrolled, manageable, available, active, adopted, rescued, errored, deletable, ` +
 				`inspected, cleaned, rebuilt, serviced, unprovisioned, the stable states' words`},
-		"a number as goal": {latest, node(states.Active), plan.Wish{Goal: 200}, states.ErrUnknown,
-			`unknown goal "Goal(200)"; known: enrolled, manageable, available, active, adopted, rescued, errored, deletable, ` +
+		"no such goal": {latest, node(states.Active), plan.Wish{Goal: "happy"}, new(*states.UnknownError),
+			`unknown goal "happy"; known: enrolled, manageable, available, active, adopted, rescued, errored, deletable, ` +
 				`inspected, cleaned, rebuilt, serviced, unprovisioned, the stable states' words`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			step, err := plan.Next(test.table, test.node, test.wish)
-			require.ErrorIs(t, err, test.reason)
+			require.ErrorAs(t, err, test.as)
 			require.EqualError(t, err, test.text)
 			require.Zero(t, step)
 		})
@@ -359,7 +360,7 @@ func checkStep(t require.TestingT, table *states.Table, n machine.Node, wish pla
 	step, err := plan.Next(table, n, wish)
 	require.NoError(t, err)
 	require.NotContains(t, step.String(), "(")
-	require.Equal(t, step.Action == plan.Blocked, step.Reason != 0)
+	require.Equal(t, step.Action == plan.Blocked, step.Reason != "")
 	require.Equal(t, step.Action == plan.Wait, step.Until != states.NoState)
 	switch step.Action {
 	case plan.Send:

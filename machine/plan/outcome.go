@@ -1,53 +1,30 @@
 package plan
 
 import (
-	"github.com/ironstate/ironstate/internal/enum"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
-// Verdict says what became of a request. The zero value, "none", is that of a
-// [Result] which comes with an error.
-type Verdict uint8
+// Verdict says what became of a request. It is empty beside an error.
+type Verdict string
 
 const (
 	// InProgress: the work that the request started has not ended. It may be held,
 	// in a state of [states.Table.Held], until a person lets it go on.
-	InProgress Verdict = 1 + iota
+	InProgress Verdict = "in progress"
 	// Succeeded: the node is in the state that the request leads to.
-	Succeeded
+	Succeeded Verdict = "succeeded"
 	// Failed: the work that the request started failed, or the node is in another
-	// failed state, which someone else's request led to.
-	Failed
+	// failed state, which someone else's request led to. The node's last error says
+	// why.
+	Failed Verdict = "failed"
 	// Moved: the node is in a state that the request cannot have led to; someone
 	// else has moved it, before or after the work ended.
-	Moved
+	Moved Verdict = "moved"
 	// Unknown: the node was or is in a state that the table lacks, of a server newer
 	// than this module; see [states.UnknownState]. Call Outcome again later.
-	Unknown
+	Unknown Verdict = "unknown"
 )
-
-var verdictWords = &enum.Words{Type: "Verdict", Kind: "verdict", Words: []string{
-	"none", "in progress", "succeeded", "failed", "moved", "unknown",
-}}
-
-// String returns the verdict in words, or a form like "Verdict(99)" for a number
-// that has none.
-func (v Verdict) String() string { return verdictWords.String(uint8(v)) }
-
-// MarshalText returns the verdict in words. A number that is no verdict is a
-// [*states.UnknownError].
-func (v Verdict) MarshalText() ([]byte, error) { return verdictWords.Marshal(uint8(v)) }
-
-// UnmarshalText takes what MarshalText returns; v keeps its value on error.
-func (v *Verdict) UnmarshalText(text []byte) error { return enum.Unmarshal(verdictWords, v, text) }
-
-// Result is an answer of [Outcome]. A Result is a value and may be shared freely.
-type Result struct {
-	Verdict Verdict `json:"verdict"`
-	// LastError is, for Failed, the node's last error; otherwise it is empty.
-	LastError string `json:"last_error"`
-}
 
 // Outcome returns what became of a request for a provision state that the API has
 // accepted: before is the node at the time of the request, request its target, now
@@ -64,15 +41,11 @@ type Result struct {
 // in manageable, which is Moved.
 //
 // The errors are [*states.UnknownError] (not a verb), [*states.RequestError] (not
-// taken in that state), [machine.ErrNoTable], [*machine.StateError] and
-// [*machine.TargetError]. Outcome agrees with openstacksdk wherever that stops
-// waiting.
-func Outcome(t *states.Table, before machine.Node, request string, now machine.Node) (Result, error) {
-	if t == nil {
-		return Result{}, machine.ErrNoTable
-	}
+// taken in that state), [*machine.StateError] and [*machine.TargetError]. Outcome
+// agrees with openstacksdk wherever that stops waiting.
+func Outcome(t *states.Table, before machine.Node, request string, now machine.Node) (Verdict, error) {
 	if _, err := states.ParseVerb(request); err != nil {
-		return Result{}, err
+		return "", err
 	}
 	x := indexOf(t)
 	before, now = asShown(before), asShown(now)
@@ -81,21 +54,17 @@ func Outcome(t *states.Table, before machine.Node, request string, now machine.N
 			continue
 		}
 		if err := x.check(n); err != nil {
-			return Result{}, err
+			return "", err
 		}
 	}
 	if before.State == states.UnknownState || now.State == states.UnknownState {
-		return Result{Verdict: Unknown}, nil
+		return Unknown, nil
 	}
 	after, err := before.Request(t, request, x.highest)
 	if err != nil {
-		return Result{}, err
+		return "", err
 	}
-	verdict := x.judge(after, now)
-	if verdict == Failed {
-		return Result{Failed, now.LastError}, nil
-	}
-	return Result{Verdict: verdict}, nil
+	return x.judge(after, now), nil
 }
 
 // asShown returns a node with the state that is shown as null by its name, and

@@ -53,8 +53,9 @@ type planner struct {
 
 // plan computes the routes to a goal that destroy no workload, and then those that
 // do, for the positions that have no others.
-func (x *index) plan(both *[2]routes, g Goal, requests []request) {
-	row := &goalRows[g]
+func (x *index) plan(g Goal, requests []request) *[2]routes {
+	both := new([2]routes)
+	row := goalRows[g]
 	p := planner{index: x, routes: &both[0], goal: g, row: row, requests: row.preferred(requests)}
 	p.start()
 	p.planResting()
@@ -64,6 +65,7 @@ func (x *index) plan(both *[2]routes, g Goal, requests []request) {
 	p.routes, p.destroys = &both[1], true
 	p.planResting()
 	p.planWorking()
+	return both
 }
 
 // start sets the number of requests to 0 in the goal's positions and to noRoute in

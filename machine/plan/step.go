@@ -3,98 +3,67 @@ package plan
 import (
 	"fmt"
 
-	"github.com/ironstate/ironstate/internal/enum"
 	"github.com/ironstate/ironstate/states"
 )
 
-// Action is the kind of a [Step]. The zero value, "none", is that of a Step which
-// comes with an error.
-type Action uint8
+// Action is the kind of a [Step]. It is empty in a Step which comes with an error.
+type Action string
 
 const (
 	// Send: send the API the request for Step.Verb.
-	Send Action = 1 + iota
+	Send Action = "send"
 	// Wait: the conductor is at work; call Next again later.
-	Wait
+	Wait Action = "wait"
 	// Done: the goal is reached.
-	Done
+	Done Action = "done"
 	// Blocked: no permitted request leads to the goal; Step.Reason says why. Call
 	// Next again once a person has moved the node or widened the policy.
-	Blocked
+	Blocked Action = "blocked"
 )
 
-var actionWords = &enum.Words{Type: "Action", Kind: "action", Words: []string{"none", "send", "wait", "done", "blocked"}}
-
-// String returns the word of the constant in lower case, or a form like
-// "Action(99)" for a number that has none.
-func (a Action) String() string { return actionWords.String(uint8(a)) }
-
-// MarshalText returns the word. A number that is no action is a
-// [*states.UnknownError].
-func (a Action) MarshalText() ([]byte, error) { return actionWords.Marshal(uint8(a)) }
-
-// UnmarshalText takes what MarshalText returns; a keeps its value on error.
-func (a *Action) UnmarshalText(text []byte) error { return enum.Unmarshal(actionWords, a, text) }
-
-// Reason says why a request is not sent. The zero value, "none", is that of a node
-// at the goal or on the way to it.
-type Reason uint8
+// Reason says why a request is not sent. It is empty for a node at the goal or on
+// the way to it.
+type Reason string
 
 const (
-	noReason Reason = iota
+	noReason Reason = ""
 	// NeedsRetry: Step.Work failed, or was tried and ended by someone, and its
 	// retries are used up. A person must look at the node, or Policy.Retries be
 	// greater.
-	NeedsRetry
+	NeedsRetry Reason = "needs retry"
 	// NeedsUnhold: a hold step stopped Step.Work. A person must let the work go on
 	// or end it.
-	NeedsUnhold
+	NeedsUnhold Reason = "needs unhold"
 	// NeedsDestroy: every way to the goal destroys the workload, which
 	// Policy.MayDestroy does not permit.
-	NeedsDestroy
+	NeedsDestroy Reason = "needs destroy"
 	// NeedsVersion: every way to the goal has a request that only a higher API
 	// version of the same series takes.
-	NeedsVersion
+	NeedsVersion Reason = "needs version"
 	// Overtaken: someone else moved the node while the goal's work was under way.
 	// The work may have ended or not; make the wish again to have it done again.
-	Overtaken
+	Overtaken Reason = "overtaken"
 	// NoRoute: the series has no requests that lead from the node's state to the goal.
-	NoRoute
+	NoRoute Reason = "no route"
 	// UnknownState: the node's state is one that the table lacks, of a server newer
 	// than this module; see [states.UnknownState].
-	UnknownState
+	UnknownState Reason = "unknown state"
 	// InMaintenance: the node is in maintenance, which a person must end first.
-	InMaintenance
+	InMaintenance Reason = "in maintenance"
 	// PowerFailure: Ironic cannot read the node's power state and has set
 	// maintenance, which it clears by itself once it can. The action is Wait.
-	PowerFailure
+	PowerFailure Reason = "power failure"
 	// Protected: the node is protected, which a person must end first.
-	Protected
+	Protected Reason = "protected"
 	// Retired: the node is retired, which a person must end before it is provided.
-	Retired
+	Retired Reason = "retired"
 	// Reserved: the conductor is at work on the node and would answer 409. The
 	// action is Wait.
-	Reserved
+	Reserved Reason = "reserved"
 	// Associated: the node has an instance_uuid, which a person must remove before
 	// the record can be deleted.
-	Associated
+	Associated Reason = "associated"
 )
-
-var reasonWords = &enum.Words{Type: "Reason", Kind: "reason", Words: []string{
-	"none", "needs retry", "needs unhold", "needs destroy", "needs version", "overtaken", "no route", "unknown state",
-	"in maintenance", "power failure", "protected", "retired", "reserved", "associated",
-}}
-
-// String returns the reason in words, or a form like "Reason(99)" for a number
-// that is none.
-func (r Reason) String() string { return reasonWords.String(uint8(r)) }
-
-// MarshalText returns the reason in words. A number that is no reason is a
-// [*states.UnknownError].
-func (r Reason) MarshalText() ([]byte, error) { return reasonWords.Marshal(uint8(r)) }
-
-// UnmarshalText takes what MarshalText returns; r keeps its value on error.
-func (r *Reason) UnmarshalText(text []byte) error { return enum.Unmarshal(reasonWords, r, text) }
 
 // Step is an answer of [Next]. A Step is a value and may be shared freely.
 type Step struct {
@@ -142,7 +111,7 @@ func (s Step) String() string {
 		}
 		return fmt.Sprintf("wait for %v to end in %v", s.Work, s.Until)
 	case Blocked:
-		text := "blocked: " + s.Reason.String()
+		text := "blocked: " + string(s.Reason)
 		if s.Work != NoWork {
 			text += " of " + s.Work.String()
 		}
@@ -151,7 +120,7 @@ func (s Step) String() string {
 		}
 		return text
 	default:
-		return s.Action.String()
+		return string(s.Action)
 	}
 }
 

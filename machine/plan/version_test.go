@@ -43,14 +43,14 @@ func TestAServerNewerThanTheTablesBreaksNothing(t *testing.T) {
 	for _, nodes := range [][2]states.State{
 		{states.Available, states.UnknownState}, {states.UnknownState, states.Active}, {states.UnknownState, states.UnknownState},
 	} {
-		result, err := plan.Outcome(latest, node(nodes[0]), "active", node(nodes[1]))
+		verdict, err := plan.Outcome(latest, node(nodes[0]), "active", node(nodes[1]))
 		require.NoError(t, err)
-		require.Equal(t, plan.Result{Verdict: plan.Unknown}, result)
+		require.Equal(t, plan.Unknown, verdict)
 	}
-	result, err := plan.Outcome(latest, node(states.Available), "active",
+	verdict, err := plan.Outcome(latest, node(states.Available), "active",
 		machine.Node{State: states.Deploying, Target: states.UnknownState})
 	require.NoError(t, err)
-	require.Equal(t, plan.Result{Verdict: plan.InProgress}, result)
+	require.Equal(t, plan.InProgress, verdict)
 }
 
 func TestNoVersionIsTheOldest(t *testing.T) {

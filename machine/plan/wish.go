@@ -3,7 +3,6 @@ package plan
 import (
 	"encoding/json"
 
-	"github.com/ironstate/ironstate/internal/enum"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -66,7 +65,7 @@ func (p Progress) Tried(w Work) int {
 type progressJSON struct {
 	Requests uint16  `json:"requests"`
 	Tried    Retries `json:"tried"`
-	Stage    stage   `json:"stage"`
+	Stage    stage   `json:"stage,omitempty"`
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -74,11 +73,16 @@ func (p Progress) MarshalJSON() ([]byte, error) {
 	return json.Marshal(progressJSON{p.requests, p.tried, p.stage})
 }
 
-// UnmarshalJSON takes the JSON that MarshalJSON returns; p keeps its value on error.
+// UnmarshalJSON takes the output of MarshalJSON; p keeps its value on error.
 func (p *Progress) UnmarshalJSON(data []byte) error {
 	var fields progressJSON
 	if err := json.Unmarshal(data, &fields); err != nil {
 		return err
+	}
+	switch fields.Stage {
+	case open, asked, finished:
+	default:
+		return &states.UnknownError{Kind: "stage", Word: string(fields.Stage), Known: []string{string(asked), string(finished)}}
 	}
 	*p = Progress{fields.Requests, fields.Tried, fields.Stage}
 	return nil
@@ -86,15 +90,10 @@ func (p *Progress) UnmarshalJSON(data []byte) error {
 
 // A stage is the progress of work that is to be done once. For goals that are a
 // state it stays open.
-type stage uint8
+type stage string
 
 const (
-	open     stage = iota // not requested yet, or failed
-	asked                 // requested, and not known to have ended
-	finished              // done
+	open     stage = ""         // not requested yet, or failed
+	asked    stage = "asked"    // requested, and not known to have ended
+	finished stage = "finished" // done
 )
-
-var stageWords = &enum.Words{Type: "stage", Kind: "stage", Words: []string{"open", "asked", "finished"}}
-
-func (s stage) MarshalText() ([]byte, error)     { return stageWords.Marshal(uint8(s)) }
-func (s *stage) UnmarshalText(text []byte) error { return enum.Unmarshal(stageWords, s, text) }

@@ -2,8 +2,9 @@ package plan
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 
-	"github.com/ironstate/ironstate/internal/enum"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -39,19 +40,40 @@ const (
 	numWorks
 )
 
-var workWords = &enum.Words{Type: "Work", Kind: "work", Words: []string{
+var workWords = [numWorks]string{
 	"none", "verification", "inspection", "cleaning", "deployment", "adoption", "rescue", "unrescue", "service", "teardown",
-}}
+}
 
 // String returns the word, or a form like "Work(99)" for a number that has none.
-func (w Work) String() string { return workWords.String(uint8(w)) }
+func (w Work) String() string {
+	if w < numWorks {
+		return workWords[w]
+	}
+	return fmt.Sprintf("Work(%d)", uint8(w))
+}
 
 // MarshalText returns the word. A number without one is a [*states.UnknownError].
-func (w Work) MarshalText() ([]byte, error) { return workWords.Marshal(uint8(w)) }
+func (w Work) MarshalText() ([]byte, error) {
+	if w >= numWorks {
+		return nil, unknownWork(w.String())
+	}
+	return []byte(workWords[w]), nil
+}
 
-// UnmarshalText takes the words that MarshalText returns; w keeps its value on
+// UnmarshalText takes the output of MarshalText; w keeps its value on
 // error.
-func (w *Work) UnmarshalText(text []byte) error { return enum.Unmarshal(workWords, w, text) }
+func (w *Work) UnmarshalText(text []byte) error {
+	n := slices.Index(workWords[:], string(text))
+	if n < 0 {
+		return unknownWork(string(text))
+	}
+	*w = Work(n)
+	return nil
+}
+
+func unknownWork(word string) error {
+	return &states.UnknownError{Kind: "work", Word: word, Known: slices.Clone(workWords[:])}
+}
 
 // workOf has the kind of work that a state belongs to: it is under way there, held
 // or failed.
@@ -99,7 +121,7 @@ func (r Retries) MarshalJSON() ([]byte, error) {
 	return json.Marshal(set)
 }
 
-// UnmarshalJSON takes the JSON that MarshalJSON returns; r keeps its value on error.
+// UnmarshalJSON takes the output of MarshalJSON; r keeps its value on error.
 func (r *Retries) UnmarshalJSON(data []byte) error {
 	var set map[Work]uint8
 	if err := json.Unmarshal(data, &set); err != nil {

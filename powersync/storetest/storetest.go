@@ -23,18 +23,18 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Open makes a new store that holds these records, whose revisions are for the
-// store to set. It is called some ten times; what it opens is for the caller of
-// [Check] to close.
-type Open func(records ...powersync.Record) (powersync.Store, error)
+// An opener makes a new store that holds some records.
+type opener = func(records ...powersync.Record) (powersync.Store, error)
 
 // Check returns what is wrong with a store, each promise that it breaks once, or
-// nil. It takes the time of some thousand updates.
-func Check(open Open) error {
+// nil. It calls open some ten times, for a new store that holds these records, whose
+// revisions are for the store to set; what open opens is for the caller to close.
+// Check takes the time of some thousand updates.
+func Check(open func(records ...powersync.Record) (powersync.Store, error)) error {
 	var errs []error
 	for _, promise := range []struct {
 		name  string
-		check func(context.Context, Open) error
+		check func(context.Context, opener) error
 	}{
 		{"records come as they were put, each once", checkRecords},
 		{"a range may end early", checkEarlyEnd},
@@ -84,7 +84,7 @@ func requireStored(ctx context.Context, s powersync.Store, want powersync.Record
 	return requireSame(want, got)
 }
 
-func checkRecords(ctx context.Context, open Open) error {
+func checkRecords(ctx context.Context, open opener) error {
 	const more = 2500 // than a page, presumably
 	want := fleet(more)
 	s, err := open(want...)
@@ -115,7 +115,7 @@ func checkRecords(ctx context.Context, open Open) error {
 	return nil
 }
 
-func checkEarlyEnd(ctx context.Context, open Open) error {
+func checkEarlyEnd(ctx context.Context, open opener) error {
 	s, err := open(fleet(10)...)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func checkEarlyEnd(ctx context.Context, open Open) error {
 	return s.Update(ctx, r)
 }
 
-func checkUpdateInRange(ctx context.Context, open Open) error {
+func checkUpdateInRange(ctx context.Context, open opener) error {
 	const n = 100
 	s, err := open(fleet(n)...)
 	if err != nil {
@@ -158,7 +158,7 @@ func checkUpdateInRange(ctx context.Context, open Open) error {
 	return nil
 }
 
-func checkRevision(ctx context.Context, open Open) error {
+func checkRevision(ctx context.Context, open opener) error {
 	s, old, err := openOne(ctx, open)
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func checkRevision(ctx context.Context, open Open) error {
 	return requireStored(ctx, s, first)
 }
 
-func openOne(ctx context.Context, open Open) (powersync.Store, powersync.Record, error) {
+func openOne(ctx context.Context, open opener) (powersync.Store, powersync.Record, error) {
 	s, err := open(fleet(1)...)
 	if err != nil {
 		return nil, powersync.Record{}, err
@@ -188,7 +188,7 @@ func openOne(ctx context.Context, open Open) (powersync.Store, powersync.Record,
 	return s, r, err
 }
 
-func checkNoRevisionTwice(ctx context.Context, open Open) error {
+func checkNoRevisionTwice(ctx context.Context, open opener) error {
 	s, r, err := openOne(ctx, open)
 	seen := make(map[int64]bool)
 	for range 10 {
@@ -207,7 +207,7 @@ func checkNoRevisionTwice(ctx context.Context, open Open) error {
 	return err
 }
 
-func checkNotFound(ctx context.Context, open Open) error {
+func checkNotFound(ctx context.Context, open opener) error {
 	s, r, err := openOne(ctx, open)
 	if err != nil {
 		return err
@@ -222,7 +222,7 @@ func checkNotFound(ctx context.Context, open Open) error {
 	return nil
 }
 
-func checkOneWins(ctx context.Context, open Open) error {
+func checkOneWins(ctx context.Context, open opener) error {
 	s, r, err := openOne(ctx, open)
 	if err != nil {
 		return err
@@ -272,7 +272,7 @@ func race(ctx context.Context, s powersync.Store, r powersync.Record) (won strin
 	return won, nil
 }
 
-func checkFields(ctx context.Context, open Open) error {
+func checkFields(ctx context.Context, open opener) error {
 	full := powersync.Record{
 		ID:                "node-0",
 		ProvisionState:    states.DeployFail,
@@ -308,7 +308,7 @@ func checkFields(ctx context.Context, open Open) error {
 	return nil
 }
 
-func checkOthers(ctx context.Context, open Open) error {
+func checkOthers(ctx context.Context, open opener) error {
 	s, err := open(fleet(2)...)
 	if err != nil {
 		return err

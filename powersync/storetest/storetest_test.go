@@ -73,7 +73,11 @@ func TestBrokenPromisesAreFound(t *testing.T) {
 		},
 		"needs the current revision": func(b *broken) {
 			b.update = func(_ context.Context, r powersync.Record) error {
-				return b.Edit(r.ID, func(old *powersync.Record) { *old = r })
+				if _, err := b.Memory.Load(context.Background(), r.ID); err != nil {
+					return err
+				}
+				b.Put(r)
+				return nil
 			}
 		},
 		"never comes again": func(b *broken) {
@@ -101,7 +105,10 @@ func TestBrokenPromisesAreFound(t *testing.T) {
 		},
 		"leaves other nodes alone": func(b *broken) {
 			b.update = func(ctx context.Context, r powersync.Record) error {
-				_ = b.Edit("node-1", func(r *powersync.Record) { r.Maintenance = true })
+				if other, err := b.Memory.Load(ctx, "node-1"); err == nil {
+					other.Maintenance = true
+					b.Put(other)
+				}
 				return b.Memory.Update(ctx, r)
 			}
 		},

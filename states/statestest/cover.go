@@ -22,46 +22,25 @@ func Path(t *states.Table, from, to states.State) (path []states.Transition, ok 
 	return path, path != nil
 }
 
-// CoverStates returns walks that together come to every state of a table. Each
-// walk begins in the state of a new node, enroll or, in Kilo, available, and each
-// of its steps is a transition of the table that begins where the one before
-// ended. From each state the walk goes on to the nearest state that is not
-// covered: the walks are few and short, but not always the shortest possible. They
-// are the same on each call. A table without states has none.
-func CoverStates(t *states.Table) [][]states.Transition {
-	covered := states.SetOf(begin(t))
-	return cover(t,
-		func(row states.Transition) bool { return !covered.Has(row.To) },
-		func(row states.Transition) { covered = covered.Union(states.SetOf(row.To)) })
-}
-
-// CoverTransitions is [CoverStates] for transitions: the walks together take every
-// transition of the table.
-func CoverTransitions(t *states.Table) [][]states.Transition {
-	covered := make(map[states.Transition]bool)
-	return cover(t,
-		func(row states.Transition) bool { return !covered[row] },
-		func(row states.Transition) { covered[row] = true })
-}
-
-// begin returns the state of a new node at the series' highest API version.
-func begin(t *states.Table) states.State { return t.Series().MaxAPIVersion().InitialState() }
-
-// cover makes walks until no transition that is still needed can be reached, and
-// calls take for each transition of a walk.
-func cover(
-	t *states.Table, needed func(states.Transition) bool, take func(states.Transition),
-) (walks [][]states.Transition) {
+// Cover returns walks that together take every transition of a table, and so come to
+// every state. Each walk begins in the state of a new node, enroll or, in Kilo,
+// available, and each of its steps is a transition of the table that begins where the
+// one before ended. From each state the walk goes on to the nearest transition that
+// is not covered: the walks are few and short, but not always the shortest possible.
+// They are the same on each call. A table without states has none.
+func Cover(t *states.Table) (walks [][]states.Transition) {
 	rows := slices.Collect(t.Transitions())
+	covered := make(map[states.Transition]bool)
+	needed := func(row states.Transition) bool { return !covered[row] }
 	for {
 		var walk []states.Transition
-		for at := begin(t); ; at = walk[len(walk)-1].To {
+		for at := t.Series().MaxAPIVersion().InitialState(); ; at = walk[len(walk)-1].To {
 			path := nearest(rows, at, needed)
 			if path == nil {
 				break
 			}
 			for _, row := range path {
-				take(row)
+				covered[row] = true
 			}
 			walk = append(walk, path...)
 		}

@@ -15,7 +15,6 @@
 //	}
 //
 // Its report quotes the shortest sequence of events that shows a difference, which
-// [Replay] runs again. [Path], [CoverStates] and [CoverTransitions] lead a test
-// through a table. Package rapidstates, below, has generators for property tests
+// [Replay] runs again. [Path] and [Cover] lead a test through a table. Package rapidstates, below, has generators for property tests
 // and fuzz tests with pgregory.net/rapid.
 package statestest

@@ -57,9 +57,9 @@ func ExamplePath() {
 }
 
 // A test of one's own machine that takes every transition of a series.
-func ExampleCoverTransitions() {
+func ExampleCover() {
 	taken := make(map[states.Transition]bool)
-	walks := statestest.CoverTransitions(states.Kilo.Table())
+	walks := statestest.Cover(states.Kilo.Table())
 	for _, walk := range walks {
 		state := walk[0].From // a new node; here the machine is the table
 		for _, row := range walk {

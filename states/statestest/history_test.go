@@ -90,7 +90,7 @@ func TestSequencesAreReplayed(t *testing.T) {
 			require.NoError(t, err, "no event at all")
 			continue
 		}
-		require.ErrorIs(t, err, states.ErrUnknown, sequence)
+		require.ErrorAs(t, err, new(*states.UnknownError), sequence)
 		require.ErrorContains(t, err, "statestest: replay")
 	}
 	require.ErrorContains(t, statestest.Replay(nil, targets, "enroll"), "no states")

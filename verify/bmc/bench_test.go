@@ -62,33 +62,32 @@ func BenchmarkFleet(b *testing.B) {
 // goroutines there were at the most.
 func verifyFleet(b *testing.B, configs []bmc.Config, nodes, atOnce int) int {
 	b.Helper()
-	var mu sync.Mutex
-	most := 0
-	count := func() {
-		mu.Lock()
-		defer mu.Unlock()
-		most = max(most, runtime.NumGoroutine())
-	}
-	jobs := func(yield func(verify.Job) bool) {
-		for i := range nodes {
-			v, err := bmc.New(configs[i%len(configs)])
-			if err != nil {
-				b.Fatal(err)
-			}
-			m, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: machine.Node{State: states.Enroll}})
-			if err != nil {
-				b.Fatal(err)
-			}
-			if !yield(verify.Job{Machine: m, Verifier: v}) {
-				return
-			}
+	var (
+		mu    sync.Mutex
+		most  int
+		all   sync.WaitGroup
+		slots = make(chan struct{}, atOnce)
+	)
+	for i := range nodes {
+		v, err := bmc.New(configs[i%len(configs)])
+		if err != nil {
+			b.Fatal(err)
 		}
-	}
-	for r := range verify.ManageAll(context.Background(), jobs, atOnce) {
-		if r.Err != nil {
-			b.Error(r.Err)
+		m, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: machine.Node{State: states.Enroll}})
+		if err != nil {
+			b.Fatal(err)
 		}
-		count()
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			if _, err := verify.Manage(context.Background(), m, v); err != nil {
+				b.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			most = max(most, runtime.NumGoroutine())
+		})
 	}
+	all.Wait()
 	return most
 }

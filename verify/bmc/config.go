@@ -57,6 +57,12 @@ type Config struct {
 	// CipherSuite is IPMI's, such as "17". Empty tries 3, then 17 if the BMC
 	// lacks 3.
 	CipherSuite string
+	// LegacyBoot says that the machine boots by a BIOS and not by UEFI, which IPMI
+	// wants to know with a boot device. Redfish keeps the machine's boot mode.
+	LegacyBoot bool
+	// KeepBootTimeout leaves out the request that an IPMI BMC keep a boot device for
+	// longer than 60 s (IPMI 2.0, section 28.13, parameter 3), which some refuse.
+	KeepBootTimeout bool
 
 	// Limits bound how much a Redfish BMC may send. Each run of ipmitool may write
 	// 64 KiB.
@@ -73,6 +79,8 @@ type Config struct {
 
 // withDefaults fills in what is left to a default.
 func (c Config) withDefaults() Config {
+	c.Protocol = cmp.Or(c.Protocol, Auto)
+	c.Auth = cmp.Or(c.Auth, AuthAuto)
 	c.RedfishPort = cmp.Or(c.RedfishPort, 443)
 	c.IPMIPort = cmp.Or(c.IPMIPort, 623)
 	c.Timeout = cmp.Or(c.Timeout, 30*time.Second)
@@ -107,12 +115,6 @@ func (c Config) check() error {
 		return errors.New("the password is empty")
 	case strings.ContainsRune(c.User+c.Password.Reveal(), 0):
 		return errors.New("the user or the password has a NUL in it")
-	case c.Protocol > IPMI:
-		_, err := ParseProtocol(c.Protocol.String())
-		return err
-	case c.Auth > AuthBasic:
-		_, err := ParseAuth(c.Auth.String())
-		return err
 	case c.RedfishPort < 1 || c.RedfishPort > 65535:
 		return fmt.Errorf("the Redfish port %d is not from 1 to 65535", c.RedfishPort)
 	case c.IPMIPort < 1 || c.IPMIPort > 65535:
@@ -122,7 +124,10 @@ func (c Config) check() error {
 	case c.Timeout < 0 || c.StepTimeout < 0:
 		return fmt.Errorf("the timeout %v is negative", min(c.Timeout, c.StepTimeout))
 	}
-	if err := cmp.Or(c.Limits.check(), c.checkTLS()); err != nil {
+	if err := cmp.Or(
+		oneOf("protocol", c.Protocol, Auto, Redfish, IPMI), oneOf("authentication", c.Auth, AuthAuto, AuthSession, AuthBasic),
+		c.Limits.check(), c.checkTLS(),
+	); err != nil {
 		return err
 	}
 	if err := c.checkRedfish(); err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/secret"
@@ -26,8 +25,8 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		"no user":             {func(c *bmc.Config) { c.User = "" }, "the user is empty"},
 		"no password":         {func(c *bmc.Config) { c.Password = secret.New("") }, "the password is empty"},
 		"a NUL":               {func(c *bmc.Config) { c.Password = secret.New("a\x00b") }, "the user or the password has a NUL in it"},
-		"an unknown protocol": {func(c *bmc.Config) { c.Protocol = 9 }, "unknown protocol \"Protocol(9)\"; known: auto, redfish, ipmi"},
-		"an unknown auth":     {func(c *bmc.Config) { c.Auth = 9 }, "unknown authentication \"Auth(9)\"; known: auto, session, basic"},
+		"an unknown protocol": {func(c *bmc.Config) { c.Protocol = "snmp" }, `unknown protocol "snmp"; known: auto, redfish, ipmi`},
+		"an unknown auth":     {func(c *bmc.Config) { c.Auth = "digest" }, `unknown authentication "digest"; known: auto, session, basic`},
 		"a negative limit":    {func(c *bmc.Config) { c.Limits.Members = -1 }, "a limit is negative"},
 		"a port below":        {func(c *bmc.Config) { c.RedfishPort = -1 }, "the Redfish port -1 is not from 1 to 65535"},
 		"a port above":        {func(c *bmc.Config) { c.IPMIPort = 65536 }, "the IPMI port 65536 is not from 1 to 65535"},
@@ -71,28 +70,6 @@ func TestAVerifierThatWasNotMadeRefuses(t *testing.T) {
 		_, err := v.Verify(t.Context())
 		require.ErrorIs(t, err, verify.Misconfigured)
 	}
-}
-
-func TestParseProtocol(t *testing.T) {
-	for _, p := range []bmc.Protocol{bmc.Auto, bmc.Redfish, bmc.IPMI} {
-		parsed, err := bmc.ParseProtocol(p.String())
-		require.NoError(t, err)
-		require.Equal(t, p, parsed)
-	}
-	_, err := bmc.ParseProtocol("snmp")
-	require.EqualError(t, err, `unknown protocol "snmp"; known: auto, redfish, ipmi`)
-	require.ErrorIs(t, err, states.ErrUnknown)
-}
-
-func TestParseAuth(t *testing.T) {
-	for _, a := range []bmc.Auth{bmc.AuthAuto, bmc.AuthSession, bmc.AuthBasic} {
-		parsed, err := bmc.ParseAuth(a.String())
-		require.NoError(t, err)
-		require.Equal(t, a, parsed)
-	}
-	_, err := bmc.ParseAuth("digest")
-	require.EqualError(t, err, `unknown authentication "digest"; known: auto, session, basic`)
-	require.ErrorIs(t, err, states.ErrUnknown)
 }
 
 func FuzzConfig(f *testing.F) {

@@ -16,26 +16,35 @@ type connection interface {
 	address() string
 	// open connects and logs in.
 	open(context.Context) error
-	// begin gives the operation that follows the limits of the Config anew.
-	begin()
 	// checkManagement finds out whether the BMC lets its client set the boot
 	// device.
 	checkManagement(context.Context) error
 	// powerState reads the power state in the words of the protocol.
 	powerState(context.Context) (string, error)
-	// setPower asks for a power state in bmclib's words: on, off, soft, cycle.
-	setPower(ctx context.Context, word string) error
-	// expires reports whether the BMC may end the session by itself.
-	expires() bool
 	// close logs out and frees what open took, whether or not open failed.
 	close(context.Context)
 	// scrubber knows the secrets that errors of the connection must not hold.
 	scrubber() *scrubber
 }
 
+// control is a connection over which a [Driver] controls a machine.
+type control interface {
+	connection
+	// begin gives the operation that follows the limits of the Config anew.
+	begin()
+	// expires reports whether the BMC may end the session by itself.
+	expires() bool
+	// setPower asks for a power state in bmclib's words: on, off, soft, cycle.
+	setPower(ctx context.Context, word string) error
+	// bootDevice reads the boot device in the words of [Driver.BootDevice].
+	bootDevice(context.Context) (device string, persistent bool, err error)
+	setBootDevice(ctx context.Context, device bootDevice, persistent bool) error
+	inventory(context.Context) (Inventory, error)
+}
+
 // overProtocols does something over the protocol that is configured, or, for
 // Auto, over Redfish and then IPMI if there is no Redfish.
-func (c Config) overProtocols(f func(connection) error) error {
+func (c Config) overProtocols(f func(control) error) error {
 	switch c.Protocol {
 	case Redfish:
 		return f(newRedfish(c))

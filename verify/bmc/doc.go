@@ -4,7 +4,8 @@
 //	...
 //	power, err := verify.Manage(ctx, node, verifier)
 //
-// [Driver] reads and sets power over the same connections, for package powersync.
+// [Driver] reads and sets power, for package powersync, and the boot device, and
+// reads an inventory, over the same connections.
 //
 // Redfish goes through the gofish driver of github.com/bmc-toolbox/bmclib/v2, for
 // which this package is the Redfish service: it sees one session and one system,

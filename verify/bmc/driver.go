@@ -28,7 +28,7 @@ type DriverConfig struct {
 	Idle time.Duration
 }
 
-// Driver reads and sets the power of nodes by their BMCs. It is what package
+// Driver controls nodes by their BMCs: power, boot device, inventory. It is what package
 // powersync calls a Driver and a Validator. Make it with [NewDriver], and Close it
 // to log out of the sessions that it keeps. It is safe for concurrent use. Calls
 // for one node wait for each other, so that no BMC has two sessions of one Driver:
@@ -66,7 +66,7 @@ func NewDriver(c DriverConfig) (*Driver, error) {
 // PowerState reads a node's power state: PowerOn or PowerOff.
 func (d *Driver) PowerState(ctx context.Context, id string) (states.Power, error) {
 	var power states.Power
-	err := d.do(ctx, id, "read the power state", func(ctx context.Context, conn connection) (err error) {
+	err := d.do(ctx, id, "read the power state", func(ctx context.Context, conn control) (err error) {
 		power, err = readPower(ctx, conn)
 		return err
 	})
@@ -84,7 +84,7 @@ func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) er
 	if !ok {
 		return fmt.Errorf("set power state %q: %w", power, errors.ErrUnsupported)
 	}
-	return d.do(ctx, id, "set "+power.String(), func(ctx context.Context, conn connection) error {
+	return d.do(ctx, id, "set "+power.String(), func(ctx context.Context, conn control) error {
 		if power == states.PowerRebooting {
 			now, err := conn.powerState(ctx)
 			if err != nil {
@@ -128,7 +128,7 @@ func (d *Driver) lookup(ctx context.Context, id string) (Config, error) {
 // A kept session may have ended meanwhile: where the BMC says so, or cannot be
 // reached, a new one is opened, once. Credentials that were refused themselves are
 // not sent again.
-func (d *Driver) do(ctx context.Context, id, op string, f func(context.Context, connection) error) error {
+func (d *Driver) do(ctx context.Context, id, op string, f func(context.Context, control) error) error {
 	c, err := d.lookup(ctx, id)
 	if err != nil {
 		return err
@@ -164,12 +164,12 @@ func ended(err error) bool {
 // open opens a connection as a Config has it.
 func open(ctx context.Context, c Config) (*openConnection, error) {
 	opened := &openConnection{config: c}
-	err := c.overProtocols(func(conn connection) error {
+	err := c.overProtocols(func(conn control) error {
 		if err := do(ctx, conn, c.StepTimeout, "log in", conn.open); err != nil {
 			closeConnection(ctx, conn)
 			return err
 		}
-		opened.connection = conn
+		opened.control = conn
 		return nil
 	})
 	if err != nil {
@@ -179,7 +179,7 @@ func open(ctx context.Context, c Config) (*openConnection, error) {
 }
 
 // use does something over a node's connection, and keeps it if that went well.
-func (d *Driver) use(ctx context.Context, n *node, op string, f func(context.Context, connection) error) error {
+func (d *Driver) use(ctx context.Context, n *node, op string, f func(context.Context, control) error) error {
 	conn := n.open
 	err := do(ctx, conn, conn.config.StepTimeout, op, func(ctx context.Context) error {
 		return f(ctx, conn)

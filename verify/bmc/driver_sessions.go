@@ -11,7 +11,7 @@ import (
 
 // openConnection is a connection that is open.
 type openConnection struct {
-	connection
+	control
 	config Config // that it was opened with
 	used   time.Time
 }

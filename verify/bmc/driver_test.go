@@ -133,7 +133,7 @@ func TestAPlaceAmongTheSessionsComesFree(t *testing.T) {
 
 	failing := newDriver(t, 1, nodes)
 	read(failing, "a")
-	servers["a"].SetFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.Status(500)})
+	servers["a"].AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.Status(500)})
 	_, err := failing.PowerState(t.Context(), "a")
 	require.Error(t, err)
 	read(failing, "b")
@@ -248,7 +248,7 @@ func TestCallsForOneNodeShareItsSession(t *testing.T) {
 
 func TestADriversErrorsSayWhichOperationFailed(t *testing.T) {
 	server := startRedfish(t)
-	server.SetFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.Status(500)})
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.Status(500)})
 	d := newDriver(t, 1, map[string]bmc.Config{"node-1": configOf(server)})
 	var failed *bmc.Error
 	require.ErrorAs(t, d.SetPower(t.Context(), "node-1", states.PowerOff), &failed)
@@ -259,7 +259,7 @@ func TestADriversErrorsSayWhichOperationFailed(t *testing.T) {
 	require.EqualError(t, failed, "set power off: redfish "+server.Addr()+": protocol error: "+
 		"GET /redfish/v1/Systems/1: 500 Internal Server Error Internal Server Error")
 
-	server.SetFault(bmctest.Fault{Do: bmctest.Refuse()})
+	server.AddFault(bmctest.Fault{Do: bmctest.Refuse()})
 	_, err := d.PowerState(t.Context(), "node-1")
 	require.ErrorContains(t, err, "log in: redfish "+server.Addr()+": unreachable: ")
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
@@ -269,7 +269,7 @@ func TestADriversErrorsSayWhichOperationFailed(t *testing.T) {
 func TestACallWaitsForItsNodeNoLongerThanItsContext(t *testing.T) {
 	server := startRedfish(t)
 	d := newDriver(t, 1, map[string]bmc.Config{"node-1": configOf(server)})
-	server.SetFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.HangAfter(0)})
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.HangAfter(0)})
 	first, cancel := context.WithCancel(t.Context())
 	var calls sync.WaitGroup
 	calls.Go(func() {

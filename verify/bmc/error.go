@@ -77,7 +77,7 @@ func garbled(text string) *failure { return &failure{kind: verify.Protocol, text
 
 // known are this package's own errors that callers within it tell apart.
 var known = []error{
-	context.DeadlineExceeded, context.Canceled, machine.ErrPanic,
+	context.DeadlineExceeded, context.Canceled,
 	errNoServiceRoot, errNoSessions, errNoIPMI, errFingerprint, errBytes, errAnswer, errRequests, errMembers, errHeader,
 }
 

@@ -101,7 +101,7 @@ func TestEveryFaultIsToldForWhatItIs(t *testing.T) {
 				server := startRedfish(t)
 				fault := request
 				fault.Do = effect
-				server.SetFault(fault)
+				server.AddFault(fault)
 				err := verifyFaulty(t, server)
 
 				kind := expected(effect, name)
@@ -126,7 +126,7 @@ func TestEveryFaultIsToldForWhatItIs(t *testing.T) {
 			t.Run(effect.String(), func(t *testing.T) {
 				t.Parallel()
 				server := startRedfish(t)
-				server.SetFault(bmctest.Fault{Do: effect})
+				server.AddFault(bmctest.Fault{Do: effect})
 				require.ErrorIs(t, verifyFaulty(t, server), kind)
 			})
 		}
@@ -166,7 +166,7 @@ func TestABMCMayFallSilentAtAnyByte(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			server := startRedfish(t)
-			server.SetFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.HangAfter(n)})
+			server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.HangAfter(n)})
 			if err := verifyFaulty(t, server); err != nil { // else the whole answer is shorter
 				require.ErrorIs(t, err, verify.Timeout)
 			}

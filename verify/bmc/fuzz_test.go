@@ -176,7 +176,7 @@ func configOfServer(server *httptest.Server) bmc.Config {
 
 // FuzzVerifier verifies against a BMC whose answers are bent: types changed,
 // members multiplied, links led astray. Whatever it says, a verification or a
-// request for power ends in time, within its limits, with one log-in at the most.
+// request for power or a boot device ends in time, within its limits, with one log-in at the most.
 func FuzzVerifier(f *testing.F) {
 	server := &fuzzedBMC{}
 	front := httptest.NewUnstartedServer(server)
@@ -187,6 +187,7 @@ func FuzzVerifier(f *testing.F) {
 	for i := range oddities {
 		f.Add(uint8(i), []byte{0, 1, byte(i)})
 		f.Add(uint8(i), []byte{0, 0, 0, 0, 0, 1, byte(i), 0, 0, 1, byte(i)})
+		f.Add(0xc0|uint8(i), []byte{0, 0, 0, 0, 0, 1, byte(i), 0, 0, 1, byte(i)})
 	}
 	f.Fuzz(func(t *testing.T, how uint8, script []byte) {
 		server.mu.Lock()
@@ -194,14 +195,14 @@ func FuzzVerifier(f *testing.F) {
 		server.mu.Unlock()
 		config := config
 		config.SkipManagement = how&1 != 0
-		config.Auth = bmc.Auth(how >> 1 % 3)
+		config.Auth = []bmc.Auth{bmc.AuthAuto, bmc.AuthSession, bmc.AuthBasic}[how>>1%3]
 		switch how >> 3 % 3 {
 		case 0:
 			config.SystemID = "1"
 		case 1:
 			config.SystemName = "node"
 		}
-		if err := askFuzzed(t, config, how&0x80 != 0); err != nil {
+		if err := askFuzzed(t, config, how>>6); err != nil {
 			require.NotErrorIs(t, err, verify.Timeout)
 			requireNoSecret(t, config, err)
 			require.NotContains(t, err.Error(), "panicked")
@@ -213,13 +214,16 @@ func FuzzVerifier(f *testing.F) {
 	})
 }
 
-// askFuzzed verifies, or sets the power.
-func askFuzzed(t *testing.T, config bmc.Config, power bool) error {
+// askFuzzed verifies, or sets the power or the boot device.
+func askFuzzed(t *testing.T, config bmc.Config, what uint8) error {
 	t.Helper()
 	ctx := context.Background()
-	if power {
-		d := newDriver(t, 0, map[string]bmc.Config{"node": config})
+	d := newDriver(t, 0, map[string]bmc.Config{"node": config})
+	switch what {
+	case 2:
 		return d.SetPower(ctx, "node", states.PowerOff)
+	case 3:
+		return d.SetBootDevice(ctx, "node", "pxe", true)
 	}
 	_, err := newVerifier(t, config).Verify(ctx)
 	return err

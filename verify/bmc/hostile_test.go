@@ -42,7 +42,7 @@ func TestNoAnswerEndsTheProcess(t *testing.T) {
 		"members are malformed":     {{On: systemsPath, Do: bmctest.Property("Members", []any{link(":%zz"), link("%zz"), link(systemPath)})}},
 		"members are other hosts'":  {{On: systemsPath, Do: bmctest.Property("Members", []any{link("//evil.invalid/x"), link("@evil.invalid")})}},
 		"members climb":             {{On: systemsPath, Do: bmctest.Property("Members", []any{link("/redfish/%2e%2e/x"), link("../../../x")})}},
-		"members fail, a page too":  {{On: systemsPath, Do: bmctest.Members(20)}, {On: systemPath, Do: bmctest.Body("null")}},
+		"members fail, a page too":  {{On: systemsPath, Do: members(20)}, {On: systemPath, Do: bmctest.Body("null")}},
 		"an action leads elsewhere": {{On: systemPath, Do: bmctest.Property("Actions", map[string]any{"#ComputerSystem.Reset": map[string]any{"target": "//evil.invalid/x"}})}},
 	}
 	for name, faults := range tests {
@@ -64,8 +64,8 @@ func TestNoAnswerEndsTheProcess(t *testing.T) {
 
 func TestNothingGoesOnAfterTheCallerHasGivenUp(t *testing.T) {
 	server := startRedfish(t)
-	server.SetFault(bmctest.Fault{On: systemsPath, Do: bmctest.Members(40)})
-	server.SetFault(bmctest.Fault{Method: http.MethodGet, Skip: 1, Do: bmctest.Delay(20 * time.Millisecond)})
+	server.AddFault(bmctest.Fault{On: systemsPath, Do: members(40)})
+	server.AddFault(bmctest.Fault{Method: http.MethodGet, Skip: 1, Do: bmctest.Delay(20 * time.Millisecond)})
 	config := configOf(server)
 	config.SystemName = "1"
 	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
@@ -82,9 +82,9 @@ func TestACollectionHasPages(t *testing.T) {
 	server := startRedfish(t, func(c *bmctest.RedfishConfig) {
 		c.Systems = []bmctest.System{{ID: "1"}, {ID: "2", Power: bmctest.PowerOn}}
 	})
-	server.SetFault(bmctest.Fault{On: systemsPath, Times: 1, Do: bmctest.Body(
+	server.AddFault(bmctest.Fault{On: systemsPath, Times: 1, Do: bmctest.Body(
 		`{"Members": [{"@odata.id": "/redfish/v1/Systems/1"}], "Members@odata.nextLink": "/redfish/v1/Systems?page=2"}`)})
-	server.SetFault(bmctest.Fault{On: systemsPath, Times: 1, Do: bmctest.Body(
+	server.AddFault(bmctest.Fault{On: systemsPath, Times: 1, Do: bmctest.Body(
 		`{"Members": [{"@odata.id": "/redfish/v1/Systems/2"}]}`)})
 	config := configOf(server)
 	config.SystemID = "2"
@@ -100,7 +100,7 @@ func TestASystemIsFoundByNameBesideBrokenOnes(t *testing.T) {
 	for id, effect := range map[string]bmctest.Effect{
 		"1": bmctest.Status(http.StatusNotFound), "2": bmctest.Body("null"), "3": bmctest.Property("Name", 1),
 	} {
-		server.SetFault(bmctest.Fault{On: systemsPath + "/" + id, Do: effect})
+		server.AddFault(bmctest.Fault{On: systemsPath + "/" + id, Do: effect})
 	}
 	config := configOf(server)
 	config.SystemName = "node"
@@ -114,7 +114,7 @@ func TestASystemIsFoundByNameBesideBrokenOnes(t *testing.T) {
 func TestABMCMayCloseEachConnection(t *testing.T) {
 	for range 20 {
 		server := startRedfish(t)
-		server.SetFault(bmctest.Fault{Do: bmctest.CloseAfter(1 << 20)})
+		server.AddFault(bmctest.Fault{Do: bmctest.CloseAfter(1 << 20)})
 		_, err := newVerifier(t, configOf(server)).Verify(t.Context())
 		require.NoError(t, err)
 		d := newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})
@@ -137,16 +137,16 @@ func TestLimitsAreKept(t *testing.T) {
 		"bytes":    {limits: bmc.Limits{Bytes: 4000}, text: "the BMC sends more bytes than the limit"},
 		"an answer": {limits: bmc.Limits{AnswerBytes: 100},
 			text: "an answer is longer than the limit"},
-		"members": {limits: bmc.Limits{Members: 5}, faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(6)}},
+		"members": {limits: bmc.Limits{Members: 5}, faults: []bmctest.Fault{{On: systemsPath, Do: members(6)}},
 			text: "the collection has more members than the limit"},
 		"a header": {faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("A", 100<<10) + "\r\n\r\n{}")}},
 			text: "the header of an answer is longer than 64 KiB"},
 		"bytes, decompressed": {
 			limits: bmc.Limits{Bytes: 5 << 20, AnswerBytes: 2 << 20},
-			faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(20)}, {Method: http.MethodGet, Skip: 1, Do: bmctest.GzipBomb(1 << 20)}},
+			faults: []bmctest.Fault{{On: systemsPath, Do: members(20)}, {Method: http.MethodGet, Skip: 1, Do: longBody(1<<20, true)}},
 			text:   "the BMC sends more bytes than the limit",
 		},
-		"many members": {faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Members(200)}},
+		"many members": {faults: []bmctest.Fault{{On: systemsPath, Do: members(200)}},
 			text: "more requests are needed than the limit"},
 	}
 	for name, test := range tests {
@@ -181,31 +181,31 @@ var floods = map[string]struct {
 	set    func(*bmc.Config)
 }{
 	"a gzip bomb": {
-		faults: []bmctest.Fault{{On: systemPath, Do: bmctest.GzipBomb(10 << 30)}},
+		faults: []bmctest.Fault{{On: systemPath, Do: effect("GzipBomb")}},
 	},
 	"1,000 members of 4 MiB": {
 		faults: []bmctest.Fault{
-			{On: systemsPath, Do: bmctest.Members(1000)},
-			{Method: http.MethodGet, Skip: 1, Do: bmctest.LongBody(4 << 20)},
+			{On: systemsPath, Do: members(1000)},
+			{Method: http.MethodGet, Skip: 1, Do: effect("LongBody")},
 		},
 		set: func(c *bmc.Config) { c.SystemName, c.Limits.Members, c.Limits.Requests = "1", 2000, 2000 },
 	},
 	"59 errors of 1 MB": {
 		faults: []bmctest.Fault{
-			{On: systemsPath, Do: bmctest.Members(59)},
-			{Method: http.MethodGet, Skip: 1, Do: bmctest.LongError(http.StatusInternalServerError, 1<<20)},
+			{On: systemsPath, Do: members(59)},
+			{Method: http.MethodGet, Skip: 1, Do: effect("LongError")},
 		},
 		set: func(c *bmc.Config) { c.SystemName = "1" },
 	},
 	"members of 1 MB each": {
 		faults: []bmctest.Fault{
-			{On: systemsPath, Do: bmctest.Members(100)},
-			{Method: http.MethodGet, Skip: 1, Do: bmctest.LongBody(1 << 20)},
+			{On: systemsPath, Do: members(100)},
+			{Method: http.MethodGet, Skip: 1, Do: longBody(1<<20, false)},
 		},
 		set: func(c *bmc.Config) { c.SystemName = "1" },
 	},
 	"a system without end": {
-		faults: []bmctest.Fault{{On: systemPath, Do: bmctest.EndlessBody()}},
+		faults: []bmctest.Fault{{On: systemPath, Do: effect("EndlessBody")}},
 	},
 }
 

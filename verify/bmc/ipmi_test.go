@@ -129,12 +129,12 @@ func TestAutoTakesIPMIOnlyWhereRedfishIsAbsent(t *testing.T) {
 	absent := map[string]bmctest.Effect{
 		"nothing listens":       bmctest.Refuse(),
 		"no service root":       bmctest.Status(404),
-		"a page and no Redfish": bmctest.HTMLPage(),
+		"a page and no Redfish": effect("HTMLPage"),
 	}
-	for name, effect := range absent {
+	for name, do := range absent {
 		t.Run(name, func(t *testing.T) {
 			redfish := startRedfish(t)
-			redfish.SetFault(bmctest.Fault{Do: effect})
+			redfish.AddFault(bmctest.Fault{Do: do})
 			config := autoConfigOf(redfish, server)
 			power, err := newVerifier(t, config).Verify(t.Context())
 			require.NoError(t, err)
@@ -151,16 +151,16 @@ func TestAutoTakesIPMIOnlyWhereRedfishIsAbsent(t *testing.T) {
 	}
 	present := map[string]bmctest.Fault{
 		"wrong credentials": {On: "/redfish/v1/SessionService/Sessions", Do: bmctest.Status(401)},
-		"locked":            {On: "/redfish/v1/SessionService/Sessions", Do: bmctest.Locked()},
+		"locked":            {On: "/redfish/v1/SessionService/Sessions", Do: effect("Locked")},
 		"no system":         {On: "/redfish/v1/Systems/1", Do: bmctest.Status(404)},
-		"no JSON":           {On: "/redfish/v1/Systems/1", Do: bmctest.HTMLPage()},
+		"no JSON":           {On: "/redfish/v1/Systems/1", Do: effect("HTMLPage")},
 		"busy":              {Do: bmctest.Unavailable(time.Second)},
 		"no TLS":            {Do: bmctest.PlainHTTP()},
 	}
 	for name, fault := range present {
 		t.Run(name, func(t *testing.T) {
 			redfish := startRedfish(t)
-			redfish.SetFault(fault)
+			redfish.AddFault(fault)
 			before := server.Logins().Attempts
 			_, err := newVerifier(t, autoConfigOf(redfish, server)).Verify(t.Context())
 			require.Error(t, err)

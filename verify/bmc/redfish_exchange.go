@@ -102,10 +102,10 @@ func (e *exchanger) sendOnce(ctx context.Context, r request) (*answer, error) {
 }
 
 // exchange sends a request over the open wire or a new one. The BMC may have closed
-// the open one without a word: then the request is repeated. A POST must not be,
-// so that it always has a new wire.
+// the open one without a word: then the request is repeated. A POST or a PATCH must
+// not be, so that it always has a new wire.
 func (e *exchanger) exchange(ctx context.Context, req *http.Request) (*answer, error) {
-	if req.Method == http.MethodPost {
+	if req.Method == http.MethodPost || req.Method == http.MethodPatch {
 		e.close()
 	}
 	if e.wire != nil {

@@ -28,7 +28,9 @@ type model struct {
 	service *service
 	serving atomic.Pointer[func(*http.Request) (*http.Response, error)]
 
-	system *system // that the call under way has read; nil if it has not
+	// Of the call under way:
+	system     *system // that it has read; nil if it has not
+	bootFailed error   // why the boot override was not set; nil if it was
 }
 
 var errNoCall = errors.New("the driver sends a request outside of a call")
@@ -37,7 +39,7 @@ var errNoCall = errors.New("the driver sends a request outside of a call")
 // requests have a context that never ends. The error is the BMC's, where a request
 // to it failed.
 func (m *model) call(ctx context.Context, f func() error) error {
-	m.system = nil
+	m.system, m.bootFailed = nil, nil
 	var failed error
 	serve := func(req *http.Request) (*http.Response, error) {
 		resp, err := m.serve(ctx, req)
@@ -91,6 +93,8 @@ func (m *model) serve(ctx context.Context, req *http.Request) (*http.Response, e
 		return m.serveSystem(ctx, req)
 	case "POST " + modelReset:
 		return m.serveReset(ctx, req)
+	case "PATCH " + modelSystem:
+		return m.serveBoot(ctx, req)
 	}
 	return nil, garbled("the driver asks for " + req.Method + " " + req.URL.Path)
 }

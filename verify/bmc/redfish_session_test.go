@@ -25,7 +25,7 @@ func TestASessionThatIsOpenedTooLateIsClosed(t *testing.T) {
 	for _, late := range []time.Duration{50 * time.Millisecond, 600 * time.Millisecond} {
 		t.Run(late.String(), func(t *testing.T) {
 			server := startRedfish(t)
-			server.SetFault(bmctest.Fault{On: sessionsPath, Method: http.MethodPost, Do: bmctest.Delay(late)})
+			server.AddFault(bmctest.Fault{On: sessionsPath, Method: http.MethodPost, Do: bmctest.Delay(late)})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ended := make(chan error)
@@ -43,13 +43,13 @@ func TestASessionThatIsOpenedTooLateIsClosed(t *testing.T) {
 }
 
 func TestASessionIsFoundHoweverItIsNamed(t *testing.T) {
-	for _, effect := range []bmctest.Effect{
-		bmctest.EscapedLocation(),
-		bmctest.BareLocation(),
+	for _, do := range []bmctest.Effect{
+		effect("EscapedLocation"),
+		effect("BareLocation"),
 		bmctest.WithoutHeader("Location"),
-		bmctest.WithoutBody(),
-		bmctest.NamelessSession(),
-		bmctest.TruncatedJSON(),
+		effect("WithoutBody"),
+		effect("NamelessSession"),
+		effect("TruncatedJSON"),
 		bmctest.Header("Location", ":%zz"),
 		bmctest.Header("Location", "https://bmc.invalid"),
 		bmctest.Header("Location", "?session=1"),
@@ -57,11 +57,11 @@ func TestASessionIsFoundHoweverItIsNamed(t *testing.T) {
 		bmctest.Header("Location", "/redfish/v1/Systems/1"),
 		bmctest.WithoutHeader("X-Auth-Token"),
 	} {
-		t.Run(effect.String(), func(t *testing.T) {
+		t.Run(do.String(), func(t *testing.T) {
 			server := startRedfish(t)
-			server.SetFault(bmctest.Fault{On: sessionsPath, Method: http.MethodPost, Do: effect})
+			server.AddFault(bmctest.Fault{On: sessionsPath, Method: http.MethodPost, Do: do})
 			_, err := newVerifier(t, configOf(server)).Verify(t.Context())
-			if effect.String() == `WithoutHeader("X-Auth-Token")` {
+			if do.String() == `WithoutHeader("X-Auth-Token")` {
 				require.ErrorContains(t, err, "the session has no token")
 			} else {
 				require.NoError(t, err)
@@ -79,12 +79,12 @@ func TestASessionIsFoundHoweverItIsNamed(t *testing.T) {
 func TestAttemptsInARowLeaveNoSession(t *testing.T) {
 	server := startRedfish(t)
 	effects := []bmctest.Effect{
-		bmctest.Delay(15 * time.Millisecond), bmctest.EscapedLocation(), bmctest.WithoutHeader("Location"),
+		bmctest.Delay(15 * time.Millisecond), effect("EscapedLocation"), bmctest.WithoutHeader("Location"),
 	}
 	const attempts = 201
 	for i := range attempts {
 		require.NoError(t, server.ClearFaults())
-		server.SetFault(bmctest.Fault{On: sessionsPath, Method: http.MethodPost, Do: effects[i%len(effects)]})
+		server.AddFault(bmctest.Fault{On: sessionsPath, Method: http.MethodPost, Do: effects[i%len(effects)]})
 		config := configOf(server)
 		if i%len(effects) == 0 {
 			config.Timeout = 10 * time.Millisecond
@@ -97,7 +97,7 @@ func TestAttemptsInARowLeaveNoSession(t *testing.T) {
 
 func TestADriverHasOneSessionANode(t *testing.T) {
 	server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.MaxSessions = 1 })
-	server.SetFault(bmctest.Fault{On: sessionsPath, Method: http.MethodPost, Do: bmctest.Delay(5 * time.Millisecond)})
+	server.AddFault(bmctest.Fault{On: sessionsPath, Method: http.MethodPost, Do: bmctest.Delay(5 * time.Millisecond)})
 	for _, sessions := range []int{0, 1} {
 		d := newDriver(t, sessions, map[string]bmc.Config{"node": configOf(server)})
 		var calls sync.WaitGroup
@@ -126,7 +126,7 @@ func TestABMCWithoutSessionsIsAskedByBasicAuthentication(t *testing.T) {
 		{bmc.AuthBasic, verify.Failed, logins{right: true, wrong: 1}},
 		{bmc.AuthSession, verify.Unsupported, logins{}},
 	} {
-		t.Run(test.auth.String(), func(t *testing.T) {
+		t.Run(string(test.auth), func(t *testing.T) {
 			server := startRedfish(t, withoutSessions)
 			config := configOf(server)
 			config.Auth = test.auth
@@ -214,7 +214,7 @@ func TestADriverDoesNotTryARefusedPasswordAgain(t *testing.T) {
 	d := newDriver(t, 1, map[string]bmc.Config{"node": config})
 	_, err := d.PowerState(t.Context(), "node")
 	require.NoError(t, err)
-	server.SetFault(bmctest.Fault{On: systemPath, Do: bmctest.Status(http.StatusUnauthorized)})
+	server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Status(http.StatusUnauthorized)})
 	before := len(server.Requests())
 	_, err = d.PowerState(t.Context(), "node")
 	require.ErrorIs(t, err, verify.Credentials)
@@ -234,8 +234,8 @@ func TestManagementIsLookedAtOnTheSystemThatIsMeant(t *testing.T) {
 				server := startRedfish(t, func(c *bmctest.RedfishConfig) {
 					c.Systems = []bmctest.System{{ID: "1", Name: "node-1", Power: bmctest.PowerOn}, {ID: "2", Name: "node-2", Power: bmctest.PowerOn}}
 				})
-				server.SetFault(bmctest.Fault{On: systemsPath + "/2", Do: bmctest.WithoutProperty("Boot")})
-				server.SetFault(bmctest.Fault{On: systemsPath + "/" + other, Do: bmctest.Delay(30 * time.Millisecond)})
+				server.AddFault(bmctest.Fault{On: systemsPath + "/2", Do: bmctest.WithoutProperty("Boot")})
+				server.AddFault(bmctest.Fault{On: systemsPath + "/" + other, Do: bmctest.Delay(30 * time.Millisecond)})
 				config := configOf(server)
 				set(&config)
 				_, err := newVerifier(t, config).Verify(t.Context())

@@ -43,7 +43,7 @@ func (v *Verifier) Verify(ctx context.Context) (states.Power, error) {
 	defer cancel()
 
 	var power states.Power
-	err := v.config.overProtocols(func(c connection) (err error) {
+	err := v.config.overProtocols(func(c control) (err error) {
 		power, err = ask(ctx, c, v.config)
 		return err
 	})
@@ -70,7 +70,7 @@ func ask(ctx context.Context, conn connection, c Config) (power states.Power, er
 		if step.skip {
 			continue
 		}
-		if err := do(ctx, conn, c.StepTimeout, step.name.String(), step.take); err != nil {
+		if err := do(ctx, conn, c.StepTimeout, string(step.name), step.take); err != nil {
 			return states.NoPower, err.atStep(step.name)
 		}
 	}

@@ -52,6 +52,7 @@ func TestTheReaderGetsAnErrorLast(t *testing.T) {
 func TestARangeEndsWithItsContext(t *testing.T) {
 	q := latest.New(cmp.Compare[int])
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	q.Add("a", 1)
 	q.Add("b", 2)
 	seen := 0

@@ -239,7 +239,7 @@ func FuzzParseStates(f *testing.F) {
 	f.Fuzz(func(t *testing.T, list string) {
 		way, err := parseStates(list)
 		if err != nil {
-			require.ErrorIs(t, err, states.ErrUnknown)
+			require.ErrorAs(t, err, new(*states.UnknownError))
 			require.NotContains(t, err.Error(), "\n")
 			return
 		}

@@ -71,8 +71,8 @@ func (v *values) flags() *flag.FlagSet {
 	fs.StringVar(&v.link, "link", "", "link each state to this `URL`, in which {state} stands for its word")
 	fs.StringVar(&v.diagram.Title, "title", "", "`text` above the diagram")
 	fs.StringVar(&v.diagram.Description, "description", "", "`text` for readers who do not see the diagram")
-	fs.StringVar(&v.direction, "direction", graph.TopDown.String(), "`direction`: TB or LR")
-	fs.StringVar(&v.theme, "theme", graph.Light.String(), "`theme`: light or dark")
+	fs.StringVar(&v.direction, "direction", "TB", "`direction`: TB or LR")
+	fs.StringVar(&v.theme, "theme", "light", "`theme`: light or dark")
 	fs.BoolVar(&v.diagram.NoLegend, "no-legend", false, "leave out the legend")
 	return fs
 }
@@ -98,6 +98,17 @@ func parse(args []string, help io.Writer) (*options, error) {
 	return v.options()
 }
 
+// second reports whether a flag has the second of its two words, in small or capital
+// letters.
+func second(name, word string, words ...string) (bool, error) {
+	for n, known := range words {
+		if strings.EqualFold(word, known) {
+			return n == 1, nil
+		}
+	}
+	return false, &states.UnknownError{Kind: name, Word: word, Known: words}
+}
+
 func (v *values) options() (*options, error) {
 	if v.series == states.NoSeries {
 		return nil, errors.New("there is no machine of series none: name one, as in -series zed")
@@ -106,10 +117,10 @@ func (v *values) options() (*options, error) {
 	d.Table, d.Since = v.series.Table(), v.since.Table()
 	d.From, d.Current = v.from, v.current
 	var err error
-	if d.Direction, err = graph.ParseDirection(v.direction); err != nil {
+	if d.LeftToRight, err = second("direction", v.direction, "TB", "LR"); err != nil {
 		return nil, err
 	}
-	if d.Theme, err = graph.ParseTheme(v.theme); err != nil {
+	if d.Dark, err = second("theme", v.theme, "light", "dark"); err != nil {
 		return nil, err
 	}
 	if v.only != "" {

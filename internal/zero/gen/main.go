@@ -29,16 +29,26 @@ func main() {
 	if err != nil {
 		log.Fatal("gen: ", err)
 	}
-	var imports, functions, types bytes.Buffer
+	var packages []declared
+	named := map[string]int{} // how many packages have a name
 	for _, folder := range folders {
 		found, err := exported(folder)
 		if err != nil {
 			log.Fatal("gen: ", err)
 		}
-		if len(found.functions)+len(found.types) == 0 {
-			continue
+		if len(found.functions)+len(found.types) > 0 {
+			packages = append(packages, found)
+			named[found.name]++
 		}
-		fmt.Fprintf(&imports, "%q\n", path.Join(module, folder))
+	}
+	var imports, functions, types bytes.Buffer
+	for _, found := range packages {
+		alias := ""
+		if named[found.name] > 1 {
+			found.name = strings.ReplaceAll(found.folder, "/", "")
+			alias = found.name + " "
+		}
+		fmt.Fprintf(&imports, "%s%q\n", alias, path.Join(module, found.folder))
 		for _, name := range found.functions {
 			fmt.Fprintf(&functions, "%q: %[1]s,\n", found.name+"."+name)
 		}
@@ -88,12 +98,12 @@ func publicFolders() ([]string, error) {
 
 // declared is what a package exports and can be called.
 type declared struct {
-	name             string
+	folder, name     string
 	functions, types []string
 }
 
 func exported(folder string) (declared, error) {
-	var d declared
+	d := declared{folder: folder}
 	files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
 	if err != nil {
 		return d, err

@@ -15,32 +15,16 @@ import (
 	"time"
 )
 
-// Certificate says what is wrong with the certificate that a Redfish BMC shows. The zero value is CertValid.
-type Certificate uint8
+// Certificate says what is wrong with the certificate that a Redfish BMC shows. The zero value is a valid one: for
+// 127.0.0.1, ::1, localhost and the BMC's address, signed by the CA of CertPool.
+type Certificate string
 
 const (
-	CertValid       Certificate = iota // for 127.0.0.1, ::1, localhost and the BMC's address, signed by the CA of CertPool
-	CertExpired                        // ended yesterday
-	CertNotYetValid                    // begins tomorrow, as if the BMC had lost its clock
-	CertWrongName                      // for another host
-	CertForeignCA                      // signed by a CA that CertPool does not hold
+	CertExpired     Certificate = "expired"       // ended yesterday
+	CertNotYetValid Certificate = "not yet valid" // begins tomorrow, as if the BMC had lost its clock
+	CertWrongName   Certificate = "wrong name"    // for another host
+	CertForeignCA   Certificate = "foreign CA"    // signed by a CA that CertPool does not hold
 )
-
-var certificateNames = [...]string{
-	CertValid:       "CertValid",
-	CertExpired:     "CertExpired",
-	CertNotYetValid: "CertNotYetValid",
-	CertWrongName:   "CertWrongName",
-	CertForeignCA:   "CertForeignCA",
-}
-
-// String is the name of the constant.
-func (c Certificate) String() string {
-	if int(c) < len(certificateNames) {
-		return certificateNames[c]
-	}
-	return fmt.Sprintf("Certificate(%d)", uint8(c))
-}
 
 // BadCertificates lists every Certificate that a careful client must refuse.
 func BadCertificates() []Certificate {

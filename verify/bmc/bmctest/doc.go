@@ -21,13 +21,13 @@
 // itself and not in a double of it. This BMC falls silent in the middle of the answer about its server, but only the
 // second time that it is asked:
 //
-//	bmc.SetFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Skip: 1, Do: bmctest.HangAfter(120)})
+//	bmc.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Skip: 1, Do: bmctest.HangAfter(120)})
 //
-// Effects lists all that can happen, so that a test can go through them; with BadCertificates it is what a client of BMCs
-// should survive:
+// Handle and Change make effects of your own. Effects lists one of every kind, so that a test can go through them; with
+// BadCertificates it is what a client of BMCs should survive:
 //
 //	for _, do := range bmctest.Effects() {
-//		bmc.SetFault(bmctest.Fault{Do: do})
+//		bmc.AddFault(bmctest.Fault{Do: do})
 //		// ... the client says what is wrong, within its time limit ...
 //		bmc.ClearFaults()
 //	}

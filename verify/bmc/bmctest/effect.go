@@ -1,27 +1,49 @@
 package bmctest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Effect is what a Fault does. It is made by one of the functions that return it; the zero value does nothing. It may be
-// shared by any number of faults and BMCs.
+// Effect is what a Fault does. It is made by one of the functions that return it, of which Handle and Change make any that
+// is not there yet, or found in Effects; the zero value does nothing. It may be shared by any number of faults and BMCs.
 type Effect struct {
 	name  string
 	line  line            // not lineTLS: the effect is about the port
 	spoil func(*exchange) // else what happens to the request
 }
 
-// String is the call that made the effect, as "HangAfter(120)", and "nothing" for the zero value.
+// String is the effect's name, written as a call, as in "HangAfter(120)", and "nothing" for the zero value.
 func (e Effect) String() string { return defaultTo(e.name, "nothing") }
 
-// Effects lists one effect of each kind, some with several values, for tests that go through all of them. A client can
-// bear the Delay of 50 milliseconds, a patient one the Drip, and a careful one an odd Location or the lack of a part that
+// Effects lists one effect of each kind, some with several values, for tests that go through all of them. Some have no
+// function of their own, since one of each is enough:
+//
+//	Drip               the response comes byte by byte
+//	Garbage            bytes that are not HTTP
+//	BadJSON            a body that is not JSON and said to be
+//	TruncatedJSON      half of the body, as if that were all
+//	HTMLPage           a web page, as of a BMC whose Redfish service is switched off, or of a proxy
+//	EndlessBody        a JSON string that never ends
+//	LongBody           a JSON object of that many bytes
+//	LongError          an error of that status whose body has that many bytes
+//	GzipBomb           a small answer that is that many bytes long once it is decompressed
+//	Locked             403: the account is locked, as after too many failed logins; see also RedfishConfig.LockAfter
+//	RedirectLoop       307 to where the client already is
+//	Echo               an error whose message is the whole request, credentials included
+//	Members            a collection of that many members, all but the last of which lead nowhere
+//	WithoutBody        the proper answer without its body
+//	EscapedLocation    a new session's Location as a whole URL of another host name, the session's ID escaped
+//	BareLocation       a new session's ID alone as its Location
+//	NamelessSession    a new session whose ID is told nowhere
+//
+// A client can bear the Delay of 50 milliseconds, a patient one the Drip, and a careful one an odd Location or the lack of a part that
 // it does not need; with any other it should fail, or say that the power state is unknown, in bounded time. Body, Members
 // and Property of "Members" end programs that leave them to gofish 0.20.0.
 func Effects() []Effect {
@@ -30,18 +52,18 @@ func Effects() []Effect {
 		HangAfter(0), HangAfter(20), HangAfter(400),
 		ResetAfter(0), ResetAfter(20), ResetAfter(400),
 		CloseAfter(0), CloseAfter(20), CloseAfter(400),
-		Delay(50 * time.Millisecond), Drip(10 * time.Millisecond),
-		Garbage(), BadJSON(), TruncatedJSON(), HTMLPage(), EndlessBody(),
+		Delay(50 * time.Millisecond), drip(10 * time.Millisecond),
+		garbage(), malformedJSON(), truncatedJSON(), htmlPage(), endlessBody(),
 		Status(http.StatusUnauthorized), Status(http.StatusNotFound), Status(http.StatusInternalServerError),
-		Locked(), Unavailable(time.Second),
-		RedirectLoop(), RedirectTo("https://another-bmc.invalid/redfish/v1/"),
+		lockedAccount(), Unavailable(time.Second),
+		redirectLoop(), RedirectTo("https://another-bmc.invalid/redfish/v1/"),
 		Property("PowerState", nil), Property("PowerState", 1), WithoutProperty("PowerState"),
-		Body("null"), Body("[]"), Body(`"text"`), LongBody(4 << 20), LongError(http.StatusInternalServerError, 1<<20),
-		GzipBomb(1 << 30), Raw("HTTP/1.1 200 OK\r\nA header without a colon\r\n\r\n{}"), Echo(http.StatusInternalServerError),
-		Members(1000), Property("Members", nil), Property("Members@odata.nextLink", ":%zz"),
+		Body("null"), Body("[]"), Body(`"text"`), longBody(4 << 20), longError(http.StatusInternalServerError, 1<<20),
+		gzipBomb(1 << 30), Raw("HTTP/1.1 200 OK\r\nA header without a colon\r\n\r\n{}"), echo(http.StatusInternalServerError),
+		manyMembers(1000), Property("Members", nil), Property("Members@odata.nextLink", ":%zz"),
 		Property("Members@odata.nextLink", "/redfish/v1/Systems?page=2"),
-		EscapedLocation(), BareLocation(), WithoutHeader("Location"), WithoutBody(), WithoutHeader("X-Auth-Token"),
-		NamelessSession(),
+		escapedLocation(), bareLocation(), WithoutHeader("Location"), withoutBody(), WithoutHeader("X-Auth-Token"),
+		namelessSession(),
 	}
 }
 
@@ -93,13 +115,13 @@ func Delay(d time.Duration) Effect {
 	})
 }
 
-// Drip does what the request asks for and sends the response one byte per interval, then closes the connection.
-func Drip(interval time.Duration) Effect {
+// drip does what the request asks for and sends the response one byte per interval, then closes the connection.
+func drip(interval time.Duration) Effect {
 	return request(fmt.Sprintf("Drip(%v)", interval), func(x *exchange) { x.drip(x.answer(), interval) })
 }
 
-// Garbage answers with bytes that are not HTTP, and closes the connection.
-func Garbage() Effect {
+// garbage answers with bytes that are not HTTP, and closes the connection.
+func garbage() Effect {
 	return request("Garbage()", func(x *exchange) {
 		if c, ok := x.take(); ok {
 			_, _ = c.Write([]byte("\x00\x15\xff\xfe BMC watchdog\x07\r\n\r\n\x80\x80\x80\x80"))
@@ -108,32 +130,28 @@ func Garbage() Effect {
 	})
 }
 
-// BadJSON answers 200 with a body that is not JSON but says that it is.
-func BadJSON() Effect {
+// malformedJSON answers 200 with a body that is not JSON but says that it is.
+func malformedJSON() Effect {
 	return canned("BadJSON()", func() reply {
 		return newReply(http.StatusOK, "application/json", []byte(`{"PowerState": On, <EMPTY>`))
 	})
 }
 
-// TruncatedJSON does what the request asks for and sends half of the body, as if that were all.
-func TruncatedJSON() Effect {
-	return request("TruncatedJSON()", func(x *exchange) {
-		p := x.answer()
-		p.body = p.body[:len(p.body)/2]
-		x.send(p)
-	})
+// truncatedJSON does what the request asks for and sends half of the body, as if that were all.
+func truncatedJSON() Effect {
+	return Change("TruncatedJSON()", func(_ http.Header, body []byte) []byte { return body[:len(body)/2] })
 }
 
-// HTMLPage answers 200 with a web page, as a BMC does whose Redfish service is switched off, or a proxy.
-func HTMLPage() Effect {
+// htmlPage answers 200 with a web page, as a BMC does whose Redfish service is switched off, or a proxy.
+func htmlPage() Effect {
 	return canned("HTMLPage()", func() reply {
 		return newReply(http.StatusOK, "text/html; charset=utf-8",
 			[]byte("<!DOCTYPE html><html><head><title>BMC</title></head><body>Please log in.</body></html>\n"))
 	})
 }
 
-// EndlessBody answers 200 with a JSON string that never ends, as fast as the client reads.
-func EndlessBody() Effect {
+// endlessBody answers 200 with a JSON string that never ends, as fast as the client reads.
+func endlessBody() Effect {
 	return request("EndlessBody()", func(x *exchange) {
 		p := newReply(http.StatusOK, "application/json", []byte(`{"Name":"`))
 		x.send(p)
@@ -160,8 +178,8 @@ func Status(code int) Effect {
 	})
 }
 
-// Locked answers 403 and that the account is locked, as after too many failed logins. See also RedfishConfig.LockAfter.
-func Locked() Effect { return canned("Locked()", locked) }
+// lockedAccount answers 403 and that the account is locked, as after too many failed logins. See also RedfishConfig.LockAfter.
+func lockedAccount() Effect { return canned("Locked()", locked) }
 
 // Unavailable answers 503 with a Retry-After header, in whole seconds.
 func Unavailable(retryAfter time.Duration) Effect {
@@ -174,8 +192,8 @@ func Unavailable(retryAfter time.Duration) Effect {
 	})
 }
 
-// RedirectLoop answers 307 to where the client already is.
-func RedirectLoop() Effect {
+// redirectLoop answers 307 to where the client already is.
+func redirectLoop() Effect {
 	return request("RedirectLoop()", func(x *exchange) { x.send(redirect(x.call.URL.RequestURI())) })
 }
 
@@ -196,6 +214,31 @@ func WithoutProperty(name string) Effect {
 	return edit(fmt.Sprintf("WithoutProperty(%q)", name), func(o object) { delete(o, name) })
 }
 
+// Handle answers a request by a handler of net/http in place of the BMC. The request's body can be read. A nil handler
+// leaves the answer to the BMC.
+func Handle(name string, handler http.HandlerFunc) Effect {
+	if handler == nil {
+		return Effect{name: name}
+	}
+	return request(name, func(x *exchange) {
+		r := x.call.Clone(x.call.Context())
+		r.Body = io.NopCloser(bytes.NewReader(x.call.body))
+		handler(noting{x.w, x}, r)
+	})
+}
+
+// Change does what the request asks for and sends the answer with a header that the function has changed, and the body that
+// it returns. A nil function changes nothing.
+func Change(name string, change func(header http.Header, body []byte) []byte) Effect {
+	return request(name, func(x *exchange) {
+		p := x.answer()
+		if change != nil {
+			p.body = change(p.header, p.body)
+		}
+		x.send(p)
+	})
+}
+
 func request(name string, spoil func(*exchange)) Effect { return Effect{name: name, spoil: spoil} }
 
 // canned answers without looking at the request.
@@ -205,16 +248,16 @@ func canned(name string, answer func() reply) Effect {
 
 // edit changes the body of the proper answer. The ETag stays the resource's own, so that If-Match goes on working.
 func edit(name string, change func(object)) Effect {
-	return request(name, func(x *exchange) {
-		p := x.answer()
+	return Change(name, func(_ http.Header, body []byte) []byte {
 		var o object
-		if err := json.Unmarshal(p.body, &o); err == nil && o != nil {
-			change(o)
-			if body, err := json.Marshal(o); err == nil {
-				p.body = body
-			}
+		if err := json.Unmarshal(body, &o); err != nil || o == nil {
+			return body
 		}
-		x.send(p)
+		change(o)
+		if changed, err := json.Marshal(o); err == nil {
+			return changed
+		}
+		return body
 	})
 }
 

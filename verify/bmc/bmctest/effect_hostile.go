@@ -20,16 +20,16 @@ func Body(text string) Effect {
 	})
 }
 
-// LongBody answers 200 with a JSON object of n bytes. It takes no memory.
-func LongBody(n int) Effect {
+// longBody answers 200 with a JSON object of n bytes. It takes no memory.
+func longBody(n int) Effect {
 	return request(fmt.Sprintf("LongBody(%d)", n), func(x *exchange) {
 		x.stream(newReply(http.StatusOK, "application/json", nil), n)
 	})
 }
 
-// LongError answers with an error of that HTTP status whose body is a JSON object of n bytes. It takes no memory. A number
+// longError answers with an error of that HTTP status whose body is a JSON object of n bytes. It takes no memory. A number
 // that is no status stands for 500.
-func LongError(code, n int) Effect {
+func longError(code, n int) Effect {
 	code = errorStatus(code)
 	return request(fmt.Sprintf("LongError(%d, %d)", code, n), func(x *exchange) {
 		x.stream(newReply(code, "application/json", nil), n)
@@ -58,9 +58,9 @@ func (x *exchange) stream(p reply, n int) {
 	_, _ = io.WriteString(x.w, end)
 }
 
-// GzipBomb answers 200 with a JSON object that is compressed, whether or not the client takes that, and has about n bytes
+// gzipBomb answers 200 with a JSON object that is compressed, whether or not the client takes that, and has about n bytes
 // once it is decompressed.
-func GzipBomb(n int) Effect {
+func gzipBomb(n int) Effect {
 	const part = 1 << 20
 	packed := func(text string) []byte {
 		var buf bytes.Buffer
@@ -94,9 +94,9 @@ func Raw(response string) Effect {
 	})
 }
 
-// Echo answers with an error of that HTTP status whose message is the whole request: its header, credentials included,
+// echo answers with an error of that HTTP status whose message is the whole request: its header, credentials included,
 // and its body. So do error pages of services that were left in debug mode. A number that is no status stands for 500.
-func Echo(code int) Effect {
+func echo(code int) Effect {
 	code = errorStatus(code)
 	return request(fmt.Sprintf("Echo(%d)", code), func(x *exchange) {
 		r := x.call.Clone(x.call.Context())
@@ -116,9 +116,9 @@ func WithoutHeader(name string) Effect {
 	return head(fmt.Sprintf("WithoutHeader(%q)", name), func(h http.Header) { h.Del(name) })
 }
 
-// EscapedLocation writes the Location of a new session as a whole URL, of a name that only the BMC knows, and escapes all
+// escapedLocation writes the Location of a new session as a whole URL, of a name that only the BMC knows, and escapes all
 // characters of the session's ID.
-func EscapedLocation() Effect {
+func escapedLocation() Effect {
 	return head("EscapedLocation()", func(h http.Header) {
 		collection, id := path.Split(h.Get("Location"))
 		var escaped strings.Builder
@@ -129,43 +129,38 @@ func EscapedLocation() Effect {
 	})
 }
 
-// BareLocation gives the ID of a new session alone as its Location.
-func BareLocation() Effect {
+// bareLocation gives the ID of a new session alone as its Location.
+func bareLocation() Effect {
 	return head("BareLocation()", func(h http.Header) { h.Set("Location", url.PathEscape(path.Base(h.Get("Location")))) })
 }
 
-// NamelessSession opens a session and says nowhere which: neither in the Location nor in the body.
-func NamelessSession() Effect {
-	return request("NamelessSession()", func(x *exchange) {
-		p := x.answer()
-		p.body = nil
-		p.header.Del("Content-Type")
-		p.header.Del("Location")
-		x.send(p)
+// namelessSession opens a session and says nowhere which: neither in the Location nor in the body.
+func namelessSession() Effect {
+	return Change("NamelessSession()", func(h http.Header, _ []byte) []byte {
+		h.Del("Content-Type")
+		h.Del("Location")
+		return nil
 	})
 }
 
-// WithoutBody leaves the body out of the proper answer.
-func WithoutBody() Effect {
-	return request("WithoutBody()", func(x *exchange) {
-		p := x.answer()
-		p.body = nil
-		p.header.Del("Content-Type")
-		x.send(p)
+// withoutBody leaves the body out of the proper answer.
+func withoutBody() Effect {
+	return Change("WithoutBody()", func(h http.Header, _ []byte) []byte {
+		h.Del("Content-Type")
+		return nil
 	})
 }
 
 // head changes the header of the proper answer.
 func head(name string, change func(http.Header)) Effect {
-	return request(name, func(x *exchange) {
-		p := x.answer()
-		change(p.header)
-		x.send(p)
+	return Change(name, func(h http.Header, body []byte) []byte {
+		change(h)
+		return body
 	})
 }
 
-// Members gives a collection n members, of which each leads nowhere but the last, to where the first led.
-func Members(n int) Effect {
+// manyMembers gives a collection n members, of which each leads nowhere but the last, to where the first led.
+func manyMembers(n int) Effect {
 	return edit(fmt.Sprintf("Members(%d)", n), func(o object) {
 		encoded, err := json.Marshal(o["Members"])
 		var members []object

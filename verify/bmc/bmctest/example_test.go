@@ -38,7 +38,7 @@ func Example() {
 
 	// The next time the BMC does what it is told, and dies in the middle of the answer.
 	_ = bmc.SetPower("1", bmctest.PowerOff)
-	bmc.SetFault(bmctest.Fault{Method: http.MethodPost, Do: bmctest.ResetAfter(12)})
+	bmc.AddFault(bmctest.Fault{Method: http.MethodPost, Do: bmctest.ResetAfter(12)})
 	fmt.Println(turnOn())
 	fmt.Println(bmc.Power("1"))
 	// Output:
@@ -77,14 +77,14 @@ func ExampleRedfish_Logins() {
 	// {Attempts:3 Succeeded:0 Failed:3}
 }
 
-func ExampleRedfish_SetFault() {
+func ExampleRedfish_AddFault() {
 	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer bmc.Close()
 
-	bmc.SetFault(bmctest.Fault{On: "/redfish/v1", Times: 2, Do: bmctest.Unavailable(time.Minute)})
+	bmc.AddFault(bmctest.Fault{On: "/redfish/v1", Times: 2, Do: bmctest.Unavailable(time.Minute)})
 	for range 3 {
 		resp, err := bmc.Client().Get(bmc.URL())
 		if err != nil {
@@ -99,6 +99,29 @@ func ExampleRedfish_SetFault() {
 	// 200
 }
 
+// A BMC whose firmware has a quirk that nobody has thought of yet.
+func ExampleChange() {
+	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer bmc.Close()
+
+	quirk := bmctest.Change("old dialect", func(header http.Header, body []byte) []byte {
+		header.Set("OData-Version", "3.0")
+		return body
+	})
+	bmc.AddFault(bmctest.Fault{Do: quirk})
+	resp, err := bmc.Client().Get(bmc.URL())
+	if err != nil {
+		log.Fatal(err)
+	}
+	resp.Body.Close()
+	fmt.Println(resp.Status, resp.Header.Get("OData-Version"))
+	// Output:
+	// 200 OK 3.0
+}
+
 func ExampleBadCertificates() {
 	for _, c := range bmctest.BadCertificates() {
 		bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{Certificate: c})
@@ -110,10 +133,10 @@ func ExampleBadCertificates() {
 		bmc.Close()
 	}
 	// Output:
-	// CertExpired refused: true
-	// CertNotYetValid refused: true
-	// CertWrongName refused: true
-	// CertForeignCA refused: true
+	// expired refused: true
+	// not yet valid refused: true
+	// wrong name refused: true
+	// foreign CA refused: true
 }
 
 func ExampleFault_String() {

@@ -25,6 +25,34 @@ func (x *exchange) send(p reply) {
 	p.send(x.w)
 }
 
+// noting is the ResponseWriter of an exchange; it notes the status.
+type noting struct {
+	http.ResponseWriter
+	x *exchange
+}
+
+func (n noting) WriteHeader(status int) {
+	n.note(status)
+	n.ResponseWriter.WriteHeader(status)
+}
+
+func (n noting) Write(data []byte) (int, error) {
+	n.note(http.StatusOK)
+	return n.ResponseWriter.Write(data)
+}
+
+// Unwrap is for [http.ResponseController].
+func (n noting) Unwrap() http.ResponseWriter { return n.ResponseWriter }
+
+// note notes the first status.
+func (n noting) note(status int) {
+	n.x.bmc.mu.Lock()
+	defer n.x.bmc.mu.Unlock()
+	if n.x.entry.Status == 0 {
+		n.x.entry.Status = status
+	}
+}
+
 // wait returns false when the BMC or the client has gone meanwhile.
 func (x *exchange) wait(d time.Duration) bool {
 	timer := time.NewTimer(d)

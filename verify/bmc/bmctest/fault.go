@@ -45,11 +45,11 @@ func (f *activeFault) meets(r *http.Request) bool {
 	return f.seen > f.Skip && (f.Times == 0 || f.seen <= f.Skip+f.Times)
 }
 
-// SetFault adds a fault to those that are set. Where several strike a request, the one that was set first does.
+// AddFault adds a fault to those that the BMC has. Where several strike a request, the one that was added first does.
 //
 // Refuse, Silent and PlainHTTP are about the port and not about a request. They begin at once, or, if the fault has a
 // condition, when a request fulfils it, and that request ends with a reset. They last until ClearFaults.
-func (b *Redfish) SetFault(f Fault) {
+func (b *Redfish) AddFault(f Fault) {
 	if !b.made() {
 		return
 	}

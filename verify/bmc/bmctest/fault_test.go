@@ -50,7 +50,7 @@ func TestResponseBreaksAtAnyByte(t *testing.T) {
 		for _, n := range []int{0, 1, 8, 9, 12, 17, 100, 300, 500, 999} {
 			t.Run(fmt.Sprint(tt.name, n), func(t *testing.T) {
 				require.NoError(t, bmc.ClearFaults())
-				bmc.SetFault(bmctest.Fault{On: system, Do: tt.do(n)})
+				bmc.AddFault(bmctest.Fault{On: system, Do: tt.do(n)})
 				c := dialTLS(t, bmc)
 				got := make([]byte, n)
 				_, err := io.ReadFull(c, got)
@@ -66,7 +66,7 @@ func TestResponseBreaksAtAnyByte(t *testing.T) {
 
 func TestWholeResponseCanComeBeforeTheHang(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
-	bmc.SetFault(bmctest.Fault{Do: bmctest.CloseAfter(1 << 20)})
+	bmc.AddFault(bmctest.Fault{Do: bmctest.CloseAfter(1 << 20)})
 	r := ask(t, bmc, http.MethodGet, system, "")
 	require.Equal(t, 200, r.StatusCode)
 	require.Contains(t, string(r.body), `"PowerState":"Off"`)
@@ -110,7 +110,7 @@ func TestEffectsOnResponses(t *testing.T) {
 		{do: bmctest.Property("PowerState", nil), status: 200, body: `"PowerState":null`},
 		{do: bmctest.Property("PowerState", "Paused"), status: 200, body: `"PowerState":"Paused"`},
 		{do: bmctest.Property("PowerState", func() {}), status: 200, body: `"PowerState":"Off"`},
-		{do: bmctest.WithoutProperty("PowerState"), status: 200, body: `"Name":"1","Status"`},
+		{do: bmctest.WithoutProperty("PowerState"), status: 200, body: `"LogicalProcessorCount":32},"Status"`},
 		{do: bmctest.Body("null"), status: 200, header: "Content-Type", want: "application/json", body: `^null$`},
 		{do: bmctest.LongBody(5000), status: 200, body: `^\{"Name":"A{1000}A*"\}$`},
 		{do: bmctest.LongError(502, 5000), status: 502, body: `^\{"Name":"A{1000}A*"\}$`},
@@ -126,7 +126,7 @@ func TestEffectsOnResponses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.do.String(), func(t *testing.T) {
 			bmc := newRedfish(t, bmctest.RedfishConfig{})
-			bmc.SetFault(bmctest.Fault{Do: tt.do})
+			bmc.AddFault(bmctest.Fault{Do: tt.do})
 			client := bmc.Client()
 			client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 			r, err := http.NewRequestWithContext(timeLimit(t), http.MethodGet, "https://"+bmc.Addr()+system, nil)
@@ -148,12 +148,12 @@ func TestEffectsOnResponses(t *testing.T) {
 
 func TestSlowEffectsTakeTheirTime(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
-	bmc.SetFault(bmctest.Fault{Times: 1, Do: bmctest.Delay(100 * time.Millisecond)})
+	bmc.AddFault(bmctest.Fault{Times: 1, Do: bmctest.Delay(100 * time.Millisecond)})
 	start := time.Now()
 	ask(t, bmc, http.MethodGet, "/redfish", "")
 	require.GreaterOrEqual(t, time.Since(start), 100*time.Millisecond)
 
-	bmc.SetFault(bmctest.Fault{Times: 1, Do: bmctest.Drip(time.Millisecond)})
+	bmc.AddFault(bmctest.Fault{Times: 1, Do: bmctest.Drip(time.Millisecond)})
 	start = time.Now()
 	require.Equal(t, 200, ask(t, bmc, http.MethodGet, "/redfish", "").StatusCode)
 	require.GreaterOrEqual(t, time.Since(start), 150*time.Millisecond, "the header alone has more than 150 bytes")
@@ -161,21 +161,21 @@ func TestSlowEffectsTakeTheirTime(t *testing.T) {
 
 func TestGarbageIsNotHTTP(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
-	bmc.SetFault(bmctest.Fault{Do: bmctest.Garbage()})
+	bmc.AddFault(bmctest.Fault{Do: bmctest.Garbage()})
 	_, err := bmc.Client().Get(bmc.URL())
 	require.ErrorContains(t, err, "malformed HTTP")
 }
 
 func TestRedirectLoopNeverEnds(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
-	bmc.SetFault(bmctest.Fault{Do: bmctest.RedirectLoop()})
+	bmc.AddFault(bmctest.Fault{Do: bmctest.RedirectLoop()})
 	_, err := bmc.Client().Get(bmc.URL())
 	require.ErrorContains(t, err, "stopped after 10 redirects")
 }
 
 func TestEndlessBodyGoesOnUntilClose(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
-	bmc.SetFault(bmctest.Fault{Do: bmctest.EndlessBody()})
+	bmc.AddFault(bmctest.Fault{Do: bmctest.EndlessBody()})
 	resp, err := bmc.Client().Get(bmc.URL())
 	require.NoError(t, err)
 	defer resp.Body.Close()
@@ -229,7 +229,7 @@ func TestPortFaults(t *testing.T) {
 		})
 		t.Run(tt.do.String()+" after a request", func(t *testing.T) {
 			bmc := newRedfish(t, bmctest.RedfishConfig{})
-			bmc.SetFault(bmctest.Fault{On: "/redfish/v1", Skip: 1, Do: tt.do})
+			bmc.AddFault(bmctest.Fault{On: "/redfish/v1", Skip: 1, Do: tt.do})
 			require.NoError(t, get(t, bmc, long), "this request is spared")
 			require.Error(t, get(t, bmc, long), "this one is reset")
 			tt.check(t, bmc, get(t, bmc, short))
@@ -239,18 +239,18 @@ func TestPortFaults(t *testing.T) {
 
 func TestRefuseEndsOpenConnections(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
-	bmc.SetFault(bmctest.Fault{On: system, Do: bmctest.HangAfter(5)})
+	bmc.AddFault(bmctest.Fault{On: system, Do: bmctest.HangAfter(5)})
 	c := dialTLS(t, bmc)
 	_, err := io.ReadFull(c, make([]byte, 5))
 	require.NoError(t, err)
-	bmc.SetFault(bmctest.Fault{Do: bmctest.Refuse()})
+	bmc.AddFault(bmctest.Fault{Do: bmctest.Refuse()})
 	_, err = c.Read(make([]byte, 1))
 	require.ErrorIs(t, err, syscall.ECONNRESET)
 }
 
 func TestFaultsStrikeWhatTheyMatch(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
-	bmc.SetFault(bmctest.Fault{On: system, Method: http.MethodGet, Skip: 1, Times: 2, Do: bmctest.Status(500)})
+	bmc.AddFault(bmctest.Fault{On: system, Method: http.MethodGet, Skip: 1, Times: 2, Do: bmctest.Status(500)})
 	var statuses []int
 	for range 5 {
 		statuses = append(statuses, ask(t, bmc, http.MethodGet, system+"/", "").StatusCode)
@@ -259,8 +259,8 @@ func TestFaultsStrikeWhatTheyMatch(t *testing.T) {
 	}
 	require.Equal(t, []int{200, 500, 500, 200, 200}, statuses)
 
-	bmc.SetFault(bmctest.Fault{Do: bmctest.Status(502)})
-	bmc.SetFault(bmctest.Fault{Do: bmctest.Status(503)})
+	bmc.AddFault(bmctest.Fault{Do: bmctest.Status(502)})
+	bmc.AddFault(bmctest.Fault{Do: bmctest.Status(503)})
 	require.Equal(t, 502, ask(t, bmc, http.MethodGet, system, "").StatusCode, "the first that was set")
 	require.NoError(t, bmc.ClearFaults())
 	require.Equal(t, 200, ask(t, bmc, http.MethodGet, system, "").StatusCode)
@@ -290,7 +290,7 @@ func TestCertificates(t *testing.T) {
 		kind  bmctest.Certificate
 		check func(t *testing.T, err error)
 	}{
-		{bmctest.CertValid, func(t *testing.T, err error) { require.NoError(t, err) }},
+		{"", func(t *testing.T, err error) { require.NoError(t, err) }},
 		{bmctest.CertExpired, invalid(x509.Expired)},
 		{bmctest.CertNotYetValid, invalid(x509.Expired)},
 		{bmctest.CertWrongName, func(t *testing.T, err error) {
@@ -304,7 +304,7 @@ func TestCertificates(t *testing.T) {
 	}
 	require.Len(t, tests, 1+len(bmctest.BadCertificates()))
 	for _, tt := range tests {
-		t.Run(tt.kind.String(), func(t *testing.T) {
+		t.Run(string(tt.kind), func(t *testing.T) {
 			bmc := newRedfish(t, bmctest.RedfishConfig{Certificate: tt.kind})
 			resp, err := bmc.Client().Get(bmc.URL())
 			if err == nil {
@@ -313,7 +313,6 @@ func TestCertificates(t *testing.T) {
 			tt.check(t, err)
 		})
 	}
-	require.Equal(t, "Certificate(77)", bmctest.Certificate(77).String())
 }
 
 func invalid(reason x509.InvalidReason) func(*testing.T, error) {
@@ -366,7 +365,7 @@ func TestBmclibMeetsEveryEffectThatItCanBear(t *testing.T) {
 		}
 		t.Run(do.String(), func(t *testing.T) {
 			bmc := newRedfish(t, bmctest.RedfishConfig{})
-			bmc.SetFault(bmctest.Fault{Do: do})
+			bmc.AddFault(bmctest.Fault{Do: do})
 			_ = getPower(t, bmc, 400*time.Millisecond)
 			require.NoError(t, bmc.ClearFaults())
 			require.NoError(t, getPower(t, bmc, 20*time.Second))

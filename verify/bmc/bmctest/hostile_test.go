@@ -12,7 +12,7 @@ import (
 
 func TestMembersAreMultiplied(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
-	bmc.SetFault(bmctest.Fault{On: "/redfish/v1/Systems", Do: bmctest.Members(3)})
+	bmc.AddFault(bmctest.Fault{On: "/redfish/v1/Systems", Do: bmctest.Members(3)})
 	var collection struct {
 		Members []struct {
 			ID string `json:"@odata.id"`
@@ -26,7 +26,7 @@ func TestMembersAreMultiplied(t *testing.T) {
 
 func TestAGzipBombIsLongOnceItIsDecompressed(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
-	bmc.SetFault(bmctest.Fault{Do: bmctest.GzipBomb(8 << 20)})
+	bmc.AddFault(bmctest.Fault{Do: bmctest.GzipBomb(8 << 20)})
 	body := ask(t, bmc, http.MethodGet, system, "").body
 	require.True(t, json.Valid(body))
 	require.InDelta(t, 8<<20, len(body), 1<<20)
@@ -43,7 +43,7 @@ func TestASessionsLocationIsWrittenOtherwise(t *testing.T) {
 		{bmctest.NamelessSession(), ""},
 	} {
 		bmc := newRedfish(t, bmctest.RedfishConfig{})
-		bmc.SetFault(bmctest.Fault{Method: http.MethodPost, Do: tt.do})
+		bmc.AddFault(bmctest.Fault{Method: http.MethodPost, Do: tt.do})
 		opened := ask(t, bmc, http.MethodPost, sessions, login, "Authorization", "")
 		require.Equal(t, 201, opened.StatusCode)
 		require.Equal(t, tt.want, opened.Header.Get("Location"))

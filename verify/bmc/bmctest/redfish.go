@@ -85,7 +85,7 @@ func NewRedfish(config RedfishConfig) (*Redfish, error) {
 	}
 	b.serve(listener)
 	for _, f := range b.config.Faults {
-		b.SetFault(f)
+		b.AddFault(f)
 	}
 	return b, nil
 }

@@ -19,12 +19,14 @@ const (
 	DefaultPassword = "bmctest-password"
 )
 
-// Power states of a Redfish system, as the ComputerSystem schema spells them.
+// Power states of a Redfish system, as the ComputerSystem schema spells them. The schema also has PoweringOn and
+// PoweringOff, see RedfishConfig.PowerDelay.
 const (
-	PowerOn     = "On"
-	PowerOff    = "Off"
-	PoweringOn  = "PoweringOn"
-	PoweringOff = "PoweringOff"
+	PowerOn  = "On"
+	PowerOff = "Off"
+
+	poweringOn  = "PoweringOn"
+	poweringOff = "PoweringOff"
 )
 
 // RedfishConfig says what BMC to make. The zero value is a healthy one on a free port of the loopback interface, with one
@@ -37,7 +39,7 @@ type RedfishConfig struct {
 	Users map[string]secret.Text
 
 	Certificate Certificate // what is wrong with the BMC's certificate, if anything
-	Faults      []Fault     // set from the start, as by SetFault
+	Faults      []Fault     // set from the start, as by AddFault
 
 	// LockAfter is the number of failed logins in a row after which an account is locked: even the right password is
 	// then answered 403. An account is never locked if it is 0.
@@ -108,8 +110,8 @@ func (c RedfishConfig) check() error {
 			errs = append(errs, fmt.Errorf("bmctest: %s is negative", name))
 		}
 	}
-	if c.Certificate > CertForeignCA {
-		errs = append(errs, fmt.Errorf("bmctest: unknown Certificate %d", c.Certificate))
+	if bad := BadCertificates(); c.Certificate != "" && !slices.Contains(bad, c.Certificate) {
+		errs = append(errs, fmt.Errorf("bmctest: Certificate %q: want one of %q", c.Certificate, bad))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Users)) {
 		if name == "" || strings.Contains(name, ":") {

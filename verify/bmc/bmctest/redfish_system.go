@@ -68,13 +68,13 @@ func (s *system) change(transition, target string, delay time.Duration) {
 }
 
 func (s *system) turnOn(delay time.Duration) {
-	s.change(PoweringOn, PowerOn, delay)
+	s.change(poweringOn, PowerOn, delay)
 	if s.boot.Enabled == "Once" {
 		s.boot.Target, s.boot.Enabled = "None", "Disabled"
 	}
 }
 
-func (s *system) turnOff(delay time.Duration) { s.change(PoweringOff, PowerOff, delay) }
+func (s *system) turnOff(delay time.Duration) { s.change(poweringOff, PowerOff, delay) }
 
 // resets are the values of ResetType; each says whether the state allowed it.
 var resets = []struct {
@@ -82,7 +82,7 @@ var resets = []struct {
 	do   func(s *system, now string, delay time.Duration) bool
 }{
 	{"On", func(s *system, now string, delay time.Duration) bool {
-		if now != PowerOn && now != PoweringOn {
+		if now != PowerOn && now != poweringOn {
 			s.turnOn(delay)
 		}
 		return true
@@ -103,7 +103,7 @@ var resets = []struct {
 	{"Nmi", func(_ *system, now string, _ time.Duration) bool { return !isOff(now) }},
 }
 
-func isOff(power string) bool { return power == PowerOff || power == PoweringOff }
+func isOff(power string) bool { return power == PowerOff || power == poweringOff }
 
 func switchOff(s *system, now string, delay time.Duration) bool {
 	if !isOff(now) {

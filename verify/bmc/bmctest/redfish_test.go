@@ -227,8 +227,8 @@ func TestResetChangesPower(t *testing.T) {
 
 func TestPowerDelay(t *testing.T) {
 	for _, tt := range []struct{ reset, before, during, after string }{
-		{"On", bmctest.PowerOff, bmctest.PoweringOn, bmctest.PowerOn},
-		{"ForceOff", bmctest.PowerOn, bmctest.PoweringOff, bmctest.PowerOff},
+		{"On", bmctest.PowerOff, "PoweringOn", bmctest.PowerOn},
+		{"ForceOff", bmctest.PowerOn, "PoweringOff", bmctest.PowerOff},
 	} {
 		power := func(delay time.Duration) func() string {
 			systems := []bmctest.System{{ID: "1", Power: tt.before}}
@@ -332,7 +332,7 @@ func TestNewRedfishRefusesBadConfig(t *testing.T) {
 		{"slash in ID", bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "a/b"}}}, `system ID "a/b"`},
 		{"dots", bmctest.RedfishConfig{Systems: []bmctest.System{{ID: ".."}}}, `system ID ".."`},
 		{"same ID", bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "a"}, {ID: "a"}}}, `the ID "a"`},
-		{"certificate", bmctest.RedfishConfig{Certificate: 77}, "Certificate 77"},
+		{"certificate", bmctest.RedfishConfig{Certificate: "odd"}, `Certificate "odd": want one of ["expired"`},
 		{"LockAfter", bmctest.RedfishConfig{LockAfter: -1}, "LockAfter is negative"},
 		{"PowerDelay", bmctest.RedfishConfig{PowerDelay: -1}, "PowerDelay is negative"},
 	}
@@ -354,7 +354,7 @@ func TestRedfishMayBeShared(t *testing.T) {
 			client := bmc.Client()
 			client.Timeout = 200 * time.Millisecond
 			for range 20 {
-				bmc.SetFault(bmctest.Fault{Do: effects[i], Times: 1})
+				bmc.AddFault(bmctest.Fault{Do: effects[i], Times: 1})
 				if resp, err := client.Get(bmc.URL()); err == nil {
 					resp.Body.Close()
 				}

@@ -184,15 +184,17 @@ func (s *system) path() string { return systemsPath + "/" + s.id }
 
 func (s *system) object() object {
 	return object{
-		"@odata.id":    s.path(),
-		"@odata.type":  "#ComputerSystem.v1_22_0.ComputerSystem",
-		"Id":           s.id,
-		"Name":         s.name,
-		"SystemType":   "Physical",
-		"Manufacturer": "ironstate",
-		"Model":        "bmctest",
-		"Status":       healthy(),
-		"PowerState":   s.powerAt(time.Now()),
+		"@odata.id":        s.path(),
+		"@odata.type":      "#ComputerSystem.v1_22_0.ComputerSystem",
+		"Id":               s.id,
+		"Name":             s.name,
+		"SystemType":       "Physical",
+		"Manufacturer":     "ironstate",
+		"Model":            "bmctest",
+		"Status":           healthy(),
+		"PowerState":       s.powerAt(time.Now()),
+		"MemorySummary":    object{"TotalSystemMemoryGiB": 64},
+		"ProcessorSummary": object{"Count": 2, "LogicalProcessorCount": 32},
 		"Boot": object{
 			"BootSourceOverrideTarget":                          s.boot.Target,
 			"BootSourceOverrideTarget@Redfish.AllowableValues":  bootTargets,

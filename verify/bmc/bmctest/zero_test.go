@@ -20,7 +20,7 @@ func TestABMCThatIsNotThereDoesNothing(t *testing.T) {
 		require.Empty(t, bmc.Sessions())
 		require.Empty(t, bmc.Requests())
 		require.ErrorContains(t, bmc.SetPower("1", bmctest.PowerOn), "there is no BMC")
-		bmc.SetFault(bmctest.Fault{Do: bmctest.Refuse()})
+		bmc.AddFault(bmctest.Fault{Do: bmctest.Refuse()})
 		require.NoError(t, bmc.ClearFaults())
 		require.NoError(t, bmc.Close())
 	}

@@ -14,8 +14,8 @@ import (
 const mask = "***"
 
 // Text is a secret text. Package fmt prints it as "***" for every verb, log/slog
-// logs it as "***", and JSON, XML and gob encode it as "***". Printers that walk
-// through unexported fields, where no method is called, find no text either: the
+// logs it as "***", JSON and XML encode it as "***", and gob refuses it. Printers that
+// walk through unexported fields, where no method is called, find no text either: the
 // text is in a closure.
 //
 // The zero value is the empty secret. A Text may be copied and shared. Two that
@@ -64,9 +64,6 @@ func (Text) LogValue() slog.Value { return slog.StringValue(mask) }
 // MarshalText returns "***".
 func (Text) MarshalText() ([]byte, error) { return []byte(mask), nil }
 
-// MarshalBinary returns "***".
-func (Text) MarshalBinary() ([]byte, error) { return []byte(mask), nil }
-
 // UnmarshalText sets the secret to a text, so that it can be read from a
 // configuration file. The text "***" is refused: [Text.MarshalText] writes it for
 // a secret.
@@ -77,6 +74,3 @@ func (t *Text) UnmarshalText(text []byte) error {
 	*t = New(string(text))
 	return nil
 }
-
-// UnmarshalBinary is [Text.UnmarshalText].
-func (t *Text) UnmarshalBinary(text []byte) error { return t.UnmarshalText(text) }

@@ -100,10 +100,6 @@ func TestASecretIsRead(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(`{"Secret": "hunter2"}`), &read))
 	require.Equal(t, text, read.Secret.Reveal())
 	require.ErrorContains(t, json.Unmarshal([]byte(`{"Secret": "***"}`), &read), "not written down")
-
-	var binary secret.Text
-	require.NoError(t, binary.UnmarshalBinary([]byte(text)))
-	require.True(t, binary.Equal(secret.New(text)))
 }
 
 func TestTheZeroValueIsTheEmptySecret(t *testing.T) {

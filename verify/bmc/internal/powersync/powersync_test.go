@@ -55,10 +55,10 @@ func outcomeOf(t *testing.T, round func(context.Context) (powersync.Report, erro
 	report, err := round(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, report.Nodes.Seen())
-	for o := range report.Nodes.All() {
+	for o := range report.Nodes {
 		return o
 	}
-	return powersync.NoOutcome
+	return powersync.Outcome("")
 }
 
 func (h *hall) record(t *testing.T) powersync.Record {
@@ -104,7 +104,7 @@ func TestRedfishFaultsEndInMaintenanceAndRecovery(t *testing.T) {
 			t.Parallel()
 			server, config := startRedfish(t, bmctest.PowerOn)
 			h := newHall(t, config, states.PowerOn)
-			server.SetFault(fault)
+			server.AddFault(fault)
 			first := h.sync(t)
 			require.True(t, first == powersync.ReadFailed || first == powersync.Forced, "%v", first)
 			require.Equal(t, powersync.IntoMaintenance, h.sync(t))

@@ -1,0 +1,158 @@
+package conductor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/boundedcall"
+)
+
+// Validate returns whether the hardware interfaces of a node are ready for work, by
+// kind: nil, or why not. The error matches [NotFound] or [Invalid], or is the store's.
+func (c *Conductor) Validate(ctx context.Context, ident string) (map[string]error, error) {
+	n, err := c.Node(ctx, ident)
+	if err != nil {
+		return nil, err
+	}
+	hardware, err := c.hardware(n)
+	if err != nil {
+		return nil, err
+	}
+	return hardware.Validate(n), nil
+}
+
+// BootDevice reads the device that a node boots from next. The error matches
+// [NotFound], [Locked] or [Unsupported], or is the hardware's or the store's.
+func (c *Conductor) BootDevice(ctx context.Context, ident string) (device string, persistent bool, err error) {
+	err = c.withBootDevicer(ctx, ident, func(ctx context.Context, b BootDevicer, n *Node) (err error) {
+		device, persistent, err = b.BootDevice(ctx, n)
+		return err
+	})
+	return device, persistent, err
+}
+
+// BootDevices returns the devices that a node can boot from; errors are those of
+// [Conductor.BootDevice].
+func (c *Conductor) BootDevices(ctx context.Context, ident string) (devices []string, err error) {
+	err = c.withBootDevicer(ctx, ident, func(ctx context.Context, b BootDevicer, n *Node) (err error) {
+		devices, err = b.BootDevices(ctx, n)
+		return err
+	})
+	return devices, err
+}
+
+// SetBootDevice sets the device that a node boots from next, or from now on; errors
+// are those of [Conductor.BootDevice].
+func (c *Conductor) SetBootDevice(ctx context.Context, ident, device string, persistent bool) error {
+	return c.withBootDevicer(ctx, ident, func(ctx context.Context, b BootDevicer, n *Node) error {
+		return b.SetBootDevice(ctx, n, device, persistent)
+	})
+}
+
+// callTimeout bounds a call of the hardware that a client waits for.
+const callTimeout = time.Minute
+
+// withBootDevicer calls f with the node's hardware type, while no other work of this
+// process is done on the node.
+func (c *Conductor) withBootDevicer(ctx context.Context, ident string, f func(context.Context, BootDevicer, *Node) error) error {
+	return c.patiently(ctx, func() error {
+		return c.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) error {
+			b, ok := hardware.(BootDevicer)
+			if !ok {
+				return refuse(Unsupported, "Driver %s does not support boot devices (disabled or not implemented).", n.Driver)
+			}
+			return f(ctx, b, n)
+		})
+	})
+}
+
+// exclusively reserves a node that nobody works on, and calls f.
+func (c *Conductor) exclusively(ctx context.Context, ident string, f func(context.Context, Hardware, *Node) error) error {
+	t, err := c.currentTerm()
+	if err != nil {
+		return err
+	}
+	n, err := c.Node(ctx, ident)
+	if err != nil {
+		return err
+	}
+	if err := c.tasks.take(ctx, n.UUID); err != nil {
+		return err
+	}
+	defer c.tasks.free(n.UUID)
+	var hardware Hardware
+	n, err = c.edit(ctx, n.UUID, func(n *Node) (err error) {
+		if err := unlocked(n); err != nil {
+			return err
+		}
+		n.Reservation, n.Claim = c.config.Name, t.id
+		hardware, err = c.hardware(n)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer c.release(ctx, t, n.UUID)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, f(ctx, hardware, n)
+	})
+	return err
+}
+
+// release ends the reservation of a node without work. Where it cannot be stored, the
+// next check finds it.
+func (c *Conductor) release(ctx context.Context, t *term, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+	defer cancel()
+	_, err := c.edit(ctx, id, func(n *Node) error {
+		if n.Claim != t.id {
+			return errNothingToDo
+		}
+		n.Reservation, n.Claim = "", ""
+		return nil
+	})
+	if err != nil && !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound) {
+		c.config.Log.Warn("a reservation could not be ended", "node", id, "error", err)
+	}
+}
+
+// VendorMethods returns the methods of its own that a node's hardware type has. The
+// error matches [NotFound] or [Invalid], or is the store's.
+func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string]VendorMethod, error) {
+	n, err := c.Node(ctx, ident)
+	if err != nil {
+		return nil, err
+	}
+	hardware, err := c.hardware(n)
+	if err != nil {
+		return nil, err
+	}
+	if vendor, ok := hardware.(VendorPassthru); ok {
+		return vendor.VendorMethods(), nil
+	}
+	return nil, nil
+}
+
+// CallVendor calls one of them. The error matches [NotFound], [Locked], or
+// [Unsupported] where there is no such method, or is the hardware's or the store's.
+func (c *Conductor) CallVendor(ctx context.Context, ident, method string, args map[string]any) (answer any, err error) {
+	err = c.patiently(ctx, func() error {
+		return c.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
+			vendor, ok := hardware.(VendorPassthru)
+			if !ok || !hasMethod(vendor, method) {
+				return refuse(Unsupported, "No handler for method %s", method)
+			}
+			answer, err = vendor.CallVendor(ctx, n, method, args)
+			return err
+		})
+	})
+	return answer, err
+}
+
+func hasMethod(vendor VendorPassthru, method string) bool {
+	_, ok := vendor.VendorMethods()[method]
+	return ok
+}

@@ -1,0 +1,293 @@
+package conductor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// The states of an allocation, in the field "state" of an [Object] of [KindAllocation].
+//
+// Source: ironic/common/states.py.
+const (
+	allocating       = "allocating"
+	backfilling      = "allocating to a node" // ours: not to be given to another node
+	allocationActive = "active"
+	allocationError  = "error"
+)
+
+// CreateAllocation stores a request for a node: an [Object] of [KindAllocation] with
+// the fields resource_class, traits, candidate_nodes (UUIDs) and owner. It returns the
+// allocation as it was stored, in the state allocating; the conductor then chooses a
+// node and makes it active, or gives it the state error and a last_error. Where
+// NodeUUID names a node, which must be active, it is given to that one at once. The
+// error matches [Exists], [NotFound], [WrongState] or [NoWorker], or is the store's.
+//
+// Source: ironic/conductor/allocations.py.
+func (c *Conductor) CreateAllocation(ctx context.Context, o *Object) (*Object, error) {
+	if _, err := c.currentTerm(); err != nil {
+		return nil, err
+	}
+	if o == nil {
+		return nil, refuse(Invalid, "there is no allocation to create: it is nil")
+	}
+	o = o.Clone()
+	o.Kind = KindAllocation
+	wanted := o.NodeUUID
+	o.NodeUUID = ""
+	set(&o.Fields, "state", allocating)
+	set(&o.Fields, "last_error", nil)
+	if wanted != "" {
+		o.Fields["state"] = backfilling
+	}
+	o, err := c.CreateObject(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if wanted != "" {
+		return c.backfill(ctx, o, wanted)
+	}
+	c.considerObject(o)
+	return o, nil
+}
+
+// backfill gives an allocation to an active node that a client names.
+func (c *Conductor) backfill(ctx context.Context, o *Object, ident string) (*Object, error) {
+	err := c.patiently(ctx, func() error {
+		_, err := c.edit(ctx, ident, func(n *Node) error {
+			if err := unlocked(n); err != nil {
+				return err
+			}
+			if n.ProvisionState != states.Active {
+				return refuse(WrongState, "Cannot backfill an allocation for node %s: Node must be in the \"active\" state, but the current state is %q", n.UUID, n.ProvisionState)
+			}
+			if why := unsuitable(n, o); why != "" {
+				return refuse(WrongState, "Cannot backfill an allocation for node %s: %s", n.UUID, why)
+			}
+			if n.InstanceUUID != "" && n.InstanceUUID != o.UUID {
+				return refuse(Associated, "Node %s is associated with instance %s.", n.UUID, n.InstanceUUID)
+			}
+			n.InstanceUUID, n.AllocationUUID = o.UUID, o.UUID
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, c.deleteObject(context.WithoutCancel(ctx), KindAllocation, o.UUID))
+	}
+	n, err := c.Node(ctx, ident)
+	if err != nil {
+		return nil, err
+	}
+	return c.finishAllocation(ctx, o, n.UUID, nil)
+}
+
+// considerObject begins what an object asks for that nobody does: an allocation of this
+// conductor's that has no node yet. It is called for each object that is read or
+// written by anybody, and again at each check.
+func (c *Conductor) considerObject(o *Object) {
+	if o.Kind != KindAllocation || o.Fields["state"] != allocating {
+		return
+	}
+	t, err := c.currentTerm()
+	if err != nil || !t.chooses(o) || !c.tasks.tryTake(o.UUID) {
+		return
+	}
+	c.run.group.Go(func() {
+		defer c.tasks.free(o.UUID)
+		if err := c.allocate(t.ctx, o.UUID); err != nil && !errors.Is(err, NotFound) {
+			c.config.Log.Warn("an allocation was left as it is", "allocation", o.UUID, "error", err)
+		}
+	})
+}
+
+// allocate chooses a node for an allocation that has none.
+func (c *Conductor) allocate(ctx context.Context, id string) error {
+	o, err := c.Object(ctx, KindAllocation, id)
+	if err != nil || o.Fields["state"] != allocating {
+		return err
+	}
+	node, failure := c.choose(ctx, o)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	finished, err := c.finishAllocation(ctx, o, node, failure)
+	if node != "" && (errors.Is(err, NotFound) || err == nil && finished.NodeUUID != node) {
+		// It was deleted, or given another node, meanwhile.
+		return errors.Join(err, c.freeNode(ctx, node, id))
+	}
+	return err
+}
+
+// freeNode takes a node from an allocation.
+func (c *Conductor) freeNode(ctx context.Context, node, allocation string) error {
+	_, err := c.edit(ctx, node, func(n *Node) error {
+		if n.AllocationUUID == allocation {
+			n.AllocationUUID = ""
+		}
+		if n.InstanceUUID == allocation {
+			n.InstanceUUID = ""
+		}
+		return nil
+	})
+	return err
+}
+
+// finishAllocation stores the outcome of an allocation that has none yet, and returns
+// the allocation.
+func (c *Conductor) finishAllocation(ctx context.Context, o *Object, nodeUUID string, failure error) (*Object, error) {
+	return c.UpdateObject(ctx, KindAllocation, o.UUID, func(o *Object) error {
+		if state := o.Fields["state"]; state != allocating && state != backfilling {
+			return nil
+		}
+		o.NodeUUID = nodeUUID
+		o.Fields["state"], o.Fields["last_error"] = allocationActive, nil
+		if failure != nil {
+			o.Fields["state"], o.Fields["last_error"] = allocationError, fmt.Sprintf("Failed to process allocation %s: %v", o.UUID, failure)
+		}
+		return nil
+	})
+}
+
+// choose gives one of the nodes that fit to an allocation and returns its UUID. Nodes
+// that are locked are tried again. The node that a process gave to it before it died
+// is the first choice.
+func (c *Conductor) choose(ctx context.Context, o *Object) (string, error) {
+	all, err := c.Nodes(ctx)
+	if err != nil {
+		return "", err
+	}
+	if i := slices.IndexFunc(all, func(n *Node) bool { return n.AllocationUUID == o.UUID }); i >= 0 {
+		return all[i].UUID, nil
+	}
+	nodes, err := c.candidates(all, o)
+	if err != nil {
+		return "", err
+	}
+	var chosen string
+	err = c.patiently(ctx, func() error {
+		locked := false
+		for _, candidate := range nodes {
+			_, err := c.edit(ctx, candidate.UUID, func(n *Node) error {
+				if !c.allocatable(n) || unsuitable(n, o) != "" {
+					return errNothingToDo
+				}
+				if err := unlocked(n); err != nil {
+					return err
+				}
+				n.InstanceUUID, n.AllocationUUID = o.UUID, o.UUID
+				return nil
+			})
+			if err == nil {
+				chosen = candidate.UUID
+				return nil
+			}
+			locked = locked || errors.Is(err, Locked)
+		}
+		if locked {
+			return refuse(Locked, "could not reserve any of %d suitable nodes", len(nodes))
+		}
+		return errors.New("all nodes were filtered out during reservation")
+	})
+	return chosen, err
+}
+
+// candidates returns the nodes that fit an allocation, in random order, so that
+// allocations at the same time do not ask for the same; a node with the allocation's
+// name comes first.
+func (c *Conductor) candidates(all []*Node, o *Object) ([]*Node, error) {
+	why := fmt.Sprintf("no available nodes match the resource class %v", o.Fields["resource_class"])
+	nodes := slices.DeleteFunc(all, func(n *Node) bool {
+		if !c.allocatable(n) {
+			return true
+		}
+		unsuitable := unsuitable(n, o)
+		if strings.HasPrefix(unsuitable, "traits") {
+			why = "no suitable nodes have the requested traits"
+		}
+		return unsuitable != ""
+	})
+	if len(nodes) == 0 {
+		return nil, errors.New(why)
+	}
+	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+	if i := slices.IndexFunc(nodes, func(n *Node) bool { return o.Name != "" && n.Name == o.Name }); i > 0 {
+		nodes[0], nodes[i] = nodes[i], nodes[0]
+	}
+	return nodes, nil
+}
+
+// allocatable reports whether a node may be given to any allocation.
+func (c *Conductor) allocatable(n *Node) bool {
+	return n.ProvisionState == states.Available && n.InstanceUUID == "" && !n.Maintenance && n.Power != states.NoPower
+}
+
+// unsuitable returns why a node does not fit an allocation, or nothing.
+func unsuitable(n *Node, o *Object) string {
+	class, _ := o.Fields["resource_class"].(string)
+	candidates, _ := o.Fields["candidate_nodes"].([]any)
+	traits, _ := o.Fields["traits"].([]any)
+	owner, _ := o.Fields["owner"].(string)
+	switch {
+	case class != "" && n.ResourceClass != class:
+		return fmt.Sprintf("resource class %q does not match the requested resource class %q", n.ResourceClass, class)
+	case len(candidates) > 0 && !slices.Contains(candidates, any(n.UUID)):
+		return "the node is none of the candidate nodes"
+	case owner != "" && n.Owner != owner && n.Lessee != owner:
+		return fmt.Sprintf("the node does not belong to %q", owner)
+	}
+	for _, trait := range traits {
+		if name, _ := trait.(string); !slices.Contains(n.Traits, name) {
+			return fmt.Sprintf("traits of the node do not have the requested %q", name)
+		}
+	}
+	return ""
+}
+
+// DeleteAllocation deletes an allocation and frees its node. The error matches
+// [NotFound], or [Locked] or [WrongState] where the node is not to be freed now, or is
+// the store's.
+func (c *Conductor) DeleteAllocation(ctx context.Context, ident string) error {
+	o, err := c.Object(ctx, KindAllocation, ident)
+	if err != nil {
+		return err
+	}
+	if o.NodeUUID != "" {
+		err := c.patiently(ctx, func() error { return c.deallocate(ctx, o) })
+		if err != nil && !errors.Is(err, NotFound) {
+			return err
+		}
+	}
+	return c.DeleteObject(ctx, KindAllocation, o.UUID)
+}
+
+// deallocate frees the node of an allocation.
+func (c *Conductor) deallocate(ctx context.Context, o *Object) error {
+	_, err := c.edit(ctx, o.NodeUUID, func(n *Node) error {
+		if n.AllocationUUID != o.UUID {
+			return nil
+		}
+		if err := unlocked(n); err != nil {
+			return err
+		}
+		if !n.Maintenance {
+			switch {
+			case n.TargetProvisionState != states.NoState && !c.config.Table.UpdateAllowed().Has(n.ProvisionState):
+				return refuse(WrongState, "Cannot remove allocation %s for node %s, because the node is in state %s where updates are not allowed (and maintenance mode is off)", o.UUID, n.UUID, n.ProvisionState)
+			case n.ProvisionState == states.Active:
+				return refuse(WrongState, "Cannot remove allocation %s for node %s, because the node is active (and maintenance mode is off)", o.UUID, n.UUID)
+			}
+		}
+		n.AllocationUUID = ""
+		if n.InstanceUUID == o.UUID {
+			n.InstanceUUID = ""
+		}
+		return nil
+	})
+	return err
+}

@@ -1,0 +1,204 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+)
+
+const (
+	minAllocations = 52
+	minReallocate  = 57 // allocations can be patched
+	minBackfill    = 58
+	minAllocOwner  = 60
+)
+
+// allocationResource describes allocations to clients. The conductor chooses their
+// nodes.
+//
+// Source: ironic/api/controllers/v1/allocation.py.
+var allocationResource = &resource{
+	kind: conductor.KindAllocation, path: "allocations", list: "allocations", what: "allocation", noun: "Allocation",
+	since: minAllocations, named: true,
+	fields: []objectField{
+		uuidField,
+		{name: "candidate_nodes", types: []string{"array", "null"}, zero: []any{}, fixed: true, convert: toCandidates},
+		extraField,
+		{name: "last_error", readOnly: true},
+		{name: "name", types: textOrNull, convert: toName("allocation")},
+		{name: "owner", since: minAllocOwner, types: textOrNull, fixed: true},
+		{name: "resource_class", types: textOrNull, max: 80, fixed: true},
+		{name: "state", readOnly: true, mask: shownState},
+		{name: "traits", types: []string{"array", "null"}, zero: []any{}, fixed: true, convert: toTraits},
+		{name: "node_uuid", readOnly: true},
+		// node is asked for, and shown as node_uuid.
+		{name: "node", since: minBackfill, types: textOrNull, fixed: true, asked: true},
+	},
+	filters: []objectFilter{byNode("node"), byText("resource_class"), byText("state"), ownedBy},
+	prepare: func(r *request, body any) error {
+		if object, _ := body.(map[string]any); object["node"] != nil && r.version < minBackfill {
+			return invalid("Cannot set node when creating an allocation in this API version")
+		}
+		return nil
+	},
+}
+
+// ownedBy is the filter for the allocations of an owner.
+var ownedBy = objectFilter{name: "owner", apply: func(a *args, r *request, s *selection) {
+	if r.version < minAllocOwner {
+		a.err = errNotAcceptable
+	}
+	byText("owner").apply(a, r, s)
+}}
+
+// shownState is the state of an allocation as clients know it.
+func shownState(v any) any {
+	if s, _ := v.(string); strings.HasPrefix(s, "allocating") {
+		return "allocating"
+	}
+	return v
+}
+
+// toCandidates returns the UUIDs of the nodes that a list names.
+func toCandidates(r *request, v any) (any, error) {
+	list := v.([]any)
+	uuids := make([]any, len(list))
+	for i, item := range list {
+		ident, ok := item.(string)
+		if !ok {
+			return nil, schemaError("allocation", "%s is not of type 'string'", repr(item))
+		}
+		n, err := r.nodeNamed(ident)
+		if err != nil && asFault(err).status == http.StatusNotFound {
+			return nil, invalid("Nodes cannot be found: %s", show(ident))
+		}
+		if err != nil {
+			return nil, err
+		}
+		uuids[i] = n.UUID
+	}
+	return uuids, nil
+}
+
+func toTraits(_ *request, v any) (any, error) {
+	traits, err := checkTraits("allocation", v)
+	list := make([]any, len(traits))
+	for i, t := range traits {
+		list[i] = t
+	}
+	return list, err
+}
+
+// createAllocation answers POST /v1/allocations.
+func (h *handler) createAllocation(r *request) (answer, error) {
+	o, err := allocationResource.decode(r)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := r.backfill(o); err != nil {
+		return answer{}, err
+	}
+	if class, _ := o.Fields["resource_class"].(string); class == "" {
+		return answer{}, invalid("The resource_class field is mandatory when not backfilling")
+	}
+	created, err := h.conductor.CreateAllocation(r.Context(), o)
+	if err != nil {
+		return answer{}, allocationResource.sayExists(o, err)
+	}
+	a := allocationResource.answer(r, http.StatusCreated, created, nil)
+	a.location = "allocations/" + created.UUID
+	return a, nil
+}
+
+// backfill fills an allocation for a node that already has an instance.
+func (r *request) backfill(o *conductor.Object) error {
+	ident, _ := o.Fields["node"].(string)
+	delete(o.Fields, "node")
+	if ident == "" {
+		return nil
+	}
+	n, err := r.nodeNamed(ident)
+	if err != nil {
+		return as400(err)
+	}
+	o.NodeUUID = n.UUID
+	if class, _ := o.Fields["resource_class"].(string); class == "" {
+		o.Fields["resource_class"] = n.ResourceClass
+	}
+	if o.UUID == "" {
+		o.UUID = n.InstanceUUID
+	}
+	return nil
+}
+
+// patchAllocation answers PATCH /v1/allocations/ALLOCATION.
+func (h *handler) patchAllocation(r *request) (answer, error) {
+	if r.version < minReallocate {
+		return answer{}, &fault{status: http.StatusMethodNotAllowed, text: "The API version does not allow updating allocations"}
+	}
+	return allocationResource.patch(h, r)
+}
+
+// deleteAllocation answers DELETE /v1/allocations/ALLOCATION.
+func (h *handler) deleteAllocation(r *request) (answer, error) {
+	if a := r.queryArgs(); a.err != nil {
+		return answer{}, a.err
+	}
+	o, err := r.object(allocationResource, r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	return statusNoContent, r.freeAllocation(o)
+}
+
+func (r *request) freeAllocation(o *conductor.Object) error {
+	err := r.h.conductor.DeleteAllocation(r.Context(), o.UUID)
+	if errors.Is(err, conductor.NotFound) {
+		return allocationResource.notFound(o.UUID)
+	}
+	return err
+}
+
+// allocationOf returns the allocation of the node that a request names.
+func (r *request) allocationOf() (*conductor.Object, error) {
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return nil, err
+	}
+	allocations, err := r.h.conductor.ObjectsOf(r.Context(), conductor.KindAllocation, n.UUID)
+	if err != nil {
+		return nil, err
+	}
+	if len(allocations) > 0 {
+		return allocations[0], nil
+	}
+	return nil, notFound("Allocation for node %s was not found", r.param(0))
+}
+
+// showNodeAllocation answers GET /v1/nodes/NODE/allocation.
+func (h *handler) showNodeAllocation(r *request) (answer, error) {
+	a := r.queryArgs("fields")
+	fields := fieldSet(a.list("fields"))
+	if a.err != nil {
+		return answer{}, a.err
+	}
+	o, err := r.allocationOf()
+	if err != nil {
+		return answer{}, err
+	}
+	if err := allocationResource.checkFields(r, fields); err != nil {
+		return answer{}, err
+	}
+	return allocationResource.answer(r, http.StatusOK, o, fields), nil
+}
+
+// deleteNodeAllocation answers DELETE /v1/nodes/NODE/allocation.
+func (h *handler) deleteNodeAllocation(r *request) (answer, error) {
+	o, err := r.allocationOf()
+	if err != nil {
+		return answer{}, err
+	}
+	return statusNoContent, r.freeAllocation(o)
+}

@@ -1,0 +1,179 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// server is the API of a running conductor with fake hardware.
+type server struct {
+	http.Handler
+	t         testing.TB
+	conductor *conductor.Conductor
+	before    atomic.Pointer[before] // of the fake hardware
+}
+
+// before is called before each operation of the fake hardware.
+type before = func(ctx context.Context, n *conductor.Node, operation string) error
+
+func start(t testing.TB, series states.Series, config api.Config) *server {
+	t.Helper()
+	s := &server{t: t}
+	fake := &conductor.Fake{Before: func(ctx context.Context, n *conductor.Node, operation string) error {
+		if f := s.before.Load(); f != nil {
+			return (*f)(ctx, n, operation)
+		}
+		return nil
+	}}
+	c, err := conductor.New(conductor.Config{
+		Store: &conductor.Memory{}, Name: "testhost", Table: series.Table(), LockedInterval: 10 * time.Millisecond,
+		Hardware: map[string]conductor.Hardware{"fake-hardware": fake, "ipmi": fake},
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- c.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+	})
+	require.NoError(t, c.Ready(ctx))
+	s.conductor, s.Handler = c, api.New(c, config)
+	return s
+}
+
+// onOperation sets what is called before each operation of the fake hardware.
+func (s *server) onOperation(f before) { s.before.Store(&f) }
+
+// reply is an answer of the server.
+type reply struct {
+	t      testing.TB
+	status int
+	header http.Header
+	body   string
+}
+
+// do makes a request at a version, "1.82" or empty for none.
+func (s *server) do(method, path, version, body string) reply {
+	s.t.Helper()
+	return s.send(request(method, path, version, strings.NewReader(body)))
+}
+
+func request(method, path, version string, body io.Reader) *http.Request {
+	r := httptest.NewRequest("GET", "http://HOST/", body)
+	r.Method = method
+	r.URL.Path, r.URL.RawQuery, _ = strings.Cut(path, "?")
+	if decoded, err := r.URL.Parse(path); err == nil {
+		r.URL.Path = decoded.Path
+	}
+	if version != "" {
+		r.Header.Set("X-OpenStack-Ironic-API-Version", version)
+	}
+	return r
+}
+
+func (s *server) send(r *http.Request) reply {
+	s.t.Helper()
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return reply{t: s.t, status: w.Code, header: w.Result().Header, body: w.Body.String()}
+}
+
+// json returns the body.
+func (a reply) json() map[string]any {
+	a.t.Helper()
+	var v map[string]any
+	require.NoError(a.t, json.Unmarshal([]byte(a.body), &v), "body %q", a.body)
+	return v
+}
+
+// fault returns what a fault says, in either envelope.
+func (a reply) fault() string {
+	a.t.Helper()
+	text, ok := a.json()["error_message"].(string)
+	require.True(a.t, ok, "no fault: %s", a.body)
+	var fault map[string]any
+	require.NoError(a.t, json.Unmarshal([]byte(text), &fault))
+	if s, ok := fault["faultstring"].(string); ok {
+		require.Contains(a.t, fault, "debuginfo")
+		return s
+	}
+	require.EqualValues(a.t, a.status, fault["code"])
+	require.Equal(a.t, http.StatusText(a.status), fault["title"])
+	return fault["description"].(string)
+}
+
+// must asserts the status and returns the body.
+func (a reply) must(status int) map[string]any {
+	a.t.Helper()
+	require.Equal(a.t, status, a.status, "answer %s", a.body)
+	if a.body == "" {
+		return nil
+	}
+	return a.json()
+}
+
+// create creates a node at the highest version and returns its UUID.
+func (s *server) create(body string) string {
+	s.t.Helper()
+	return s.do("POST", "/v1/nodes", "latest", body).must(http.StatusCreated)["uuid"].(string)
+}
+
+// wait waits until no work and no power change is under way on a node.
+func (s *server) wait(ident string) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool {
+		n, err := s.conductor.Node(context.Background(), ident)
+		if err != nil {
+			return true
+		}
+		stable := n.TargetProvisionState == states.NoState || s.conductor.Table().Failed().Has(n.ProvisionState)
+		return n.Reservation == "" && n.TargetPower == states.NoPower && stable
+	}, waitTime, tick)
+}
+
+// waitAllocation waits until an allocation has a node, or an error.
+func (s *server) waitAllocation(name string) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool {
+		return s.do("GET", "/v1/allocations/"+name, "latest", "").must(http.StatusOK)["state"] != "allocating"
+	}, waitTime, tick)
+}
+
+// provision asks for a provision state and waits for the end of the work.
+func (s *server) provision(ident, target string) {
+	s.t.Helper()
+	s.do("PUT", "/v1/nodes/"+ident+"/states/provision", "latest", `{"target": "`+target+`"}`).must(http.StatusAccepted)
+	s.wait(ident)
+}
+
+// How long a test waits for what must come, and how often it looks.
+const (
+	waitTime = 10 * time.Second
+	tick     = time.Millisecond
+)
+
+func TestTheAPIOfNoConductorAnswers(t *testing.T) {
+	for _, c := range []*conductor.Conductor{nil, {}} {
+		s := &server{Handler: api.New(c, api.Config{}), t: t}
+		require.Equal(t, http.StatusOK, s.do("GET", "/", "", "").status)
+		require.Equal(t, http.StatusNotAcceptable, s.do("GET", "/v1/nodes", "1.81", "").status)
+		require.Equal(t, http.StatusInternalServerError, s.do("GET", "/v1/nodes", "", "").status)
+	}
+}

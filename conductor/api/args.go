@@ -1,0 +1,274 @@
+package api
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// args are the arguments of a request by name: its query and, where it has one, the
+// object in its body. The methods return zero values after the first that is not as it
+// should be; err is the fault of that one.
+//
+// Source: ironic/common/args.py.
+type args struct {
+	values map[string]any
+	err    error
+}
+
+// queryArgs returns the query, which may have only the names given.
+func (r *request) queryArgs(names ...string) *args {
+	a := &args{values: map[string]any{}}
+	a.addQuery(r)
+	a.only(names)
+	return a
+}
+
+// bodyArgs returns the query and the body, which may have only the names given.
+func (r *request) bodyArgs(limit int64, names ...string) *args {
+	a := &args{values: map[string]any{}}
+	a.addQuery(r)
+	body, err := r.decode(limit)
+	if err != nil {
+		a.err = err
+		return a
+	}
+	object, _ := body.(map[string]any)
+	maps.Copy(a.values, object)
+	a.only(names)
+	return a
+}
+
+func (a *args) addQuery(r *request) {
+	for key, values := range r.query {
+		if len(values) == 1 {
+			a.values[key] = values[0]
+			continue
+		}
+		list := make([]any, len(values))
+		for i, v := range values {
+			list[i] = v
+		}
+		a.values[key] = list
+	}
+}
+
+func (a *args) only(names []string) {
+	var unexpected []string
+	for name := range a.values {
+		if !slices.Contains(names, name) {
+			unexpected = append(unexpected, name)
+		}
+	}
+	if len(unexpected) > 0 {
+		slices.Sort(unexpected)
+		a.fail("Unexpected arguments: %s", strings.Join(unexpected, ", "))
+	}
+}
+
+func (a *args) fail(format string, args ...any) {
+	if a.err == nil {
+		a.err = invalid(format, args...)
+	}
+}
+
+// has reports whether there is an argument that is not null.
+func (a *args) has(name string) bool { return a.values[name] != nil }
+
+// need asks for an argument that must be there.
+func (a *args) need(name string) *args {
+	if _, ok := a.values[name]; !ok {
+		a.fail("Missing mandatory parameter: %s", name)
+	}
+	return a
+}
+
+// text returns a text, empty where there is none.
+func (a *args) text(name string) string {
+	v := a.values[name]
+	s, ok := v.(string)
+	if v != nil && !ok {
+		a.fail("Expected string for %s: %s", name, show(v))
+	}
+	return s
+}
+
+// uuid returns a UUID, empty where there is none.
+func (a *args) uuid(name string) string {
+	v := a.values[name]
+	s, ok := v.(string)
+	if v != nil && (!ok || !isUUID(s)) {
+		a.fail("Expected UUID for %s: %s", name, show(v))
+	}
+	return s
+}
+
+// ident returns a UUID or a name, empty where there is none.
+func (a *args) ident(name string) string {
+	v := a.values[name]
+	s, ok := v.(string)
+	if v != nil && (!ok || !isName(s) && !isUUID(s)) {
+		a.fail("Expected UUID or name for %s: %s", name, show(v))
+	}
+	return s
+}
+
+// mac returns the address of a network interface in small letters, empty where there
+// is none.
+func (a *args) mac(name string) string {
+	v := a.values[name]
+	s, ok := v.(string)
+	if v != nil && (!ok || !isMAC(s)) {
+		a.fail("Expected valid MAC address for %s: %s", name, show(v))
+	}
+	return strings.ToLower(s)
+}
+
+// boolean returns a truth value, nil where there is none.
+func (a *args) boolean(name string) *bool {
+	v := a.values[name]
+	if v == nil {
+		return nil
+	}
+	b, ok := parseBoolean(v)
+	if !ok {
+		a.fail("%s", notBoolean(name, v))
+		return nil
+	}
+	return &b
+}
+
+// integer returns a whole number and whether there is one.
+func (a *args) integer(name string) (n int, ok bool) {
+	switch v := a.values[name].(type) {
+	case nil:
+		return 0, false
+	case float64:
+		if n := int(v); v == float64(n) {
+			return n, true
+		}
+	case string:
+		if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil {
+			return n, true
+		}
+	}
+	a.fail("Expected an integer for %s: %s", name, show(a.values[name]))
+	return 0, false
+}
+
+// list returns the items of a text with commas, in small letters and each once. It is
+// nil where there is none, and not nil where the text is empty.
+func (a *args) list(name string) []string {
+	if !a.has(name) {
+		return nil
+	}
+	items := []string{}
+	for item := range strings.SplitSeq(a.text(name), ",") {
+		item = strings.ToLower(strings.TrimSpace(item))
+		if item != "" && !slices.Contains(items, item) {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// items returns a list of anything, nil where there is none.
+func (a *args) items(name string) []any {
+	v := a.values[name]
+	list, ok := v.([]any)
+	if v != nil && !ok {
+		a.fail("Expected types <class 'NoneType'>, <class 'list'> for %s: %s", name, show(v))
+	}
+	return list
+}
+
+// booleans are the words of truth values. Source: bool_from_string of oslo.utils.
+var booleans = map[string]bool{
+	"0": false, "f": false, "false": false, "n": false, "no": false, "off": false,
+	"1": true, "on": true, "t": true, "true": true, "y": true, "yes": true,
+}
+
+func parseBoolean(v any) (value, ok bool) {
+	switch v := v.(type) {
+	case bool:
+		return v, true
+	case string:
+		value, ok = booleans[strings.ToLower(strings.TrimSpace(v))]
+		return value, ok
+	case float64:
+		return v == 1, v == 0 || v == 1
+	default:
+		return false, false
+	}
+}
+
+func notBoolean(name string, v any) string {
+	return fmt.Sprintf("Invalid %s: Unrecognized value %s, acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'", name, repr(v))
+}
+
+// maxShown bounds the part of a text of a request that a fault repeats, in bytes.
+const maxShown = 100
+
+// show returns a value of a request as a fault repeats it.
+func show(v any) string {
+	s, ok := v.(string)
+	if !ok {
+		return repr(v)
+	}
+	if len(s) > maxShown {
+		return strings.ToValidUTF8(s[:maxShown], "") + "..."
+	}
+	return s
+}
+
+// repr returns a value of a request as Python shows it, since Ironic's faults have it
+// so. Of lists and objects it tells no more than their size, which may hold secrets.
+func repr(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "None"
+	case bool:
+		if v {
+			return "True"
+		}
+		return "False"
+	case string:
+		return "'" + show(v) + "'"
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case []any:
+		if len(v) == 0 {
+			return "[]"
+		}
+		return fmt.Sprintf("[%d items]", len(v))
+	case map[string]any:
+		if len(v) == 0 {
+			return "{}"
+		}
+		return fmt.Sprintf("{%d items}", len(v))
+	default:
+		return fmt.Sprintf("%T", v)
+	}
+}
+
+// isMAC reports whether a text is the address of a network interface, as Ironic takes
+// it: six pairs of hexadecimal digits with colons.
+func isMAC(s string) bool {
+	if len(s) != 17 {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case i%3 == 2:
+			if c != ':' {
+				return false
+			}
+		case '0' <= c && c <= '9', 'a' <= c && c <= 'f', 'A' <= c && c <= 'F':
+		default:
+			return false
+		}
+	}
+	return true
+}

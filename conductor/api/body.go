@@ -1,0 +1,123 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"unicode/utf8"
+)
+
+// Bounds of requests. Source: ironic/conf/api.py (max_json_body_size,
+// max_json_body_size_provision, max_json_body_depth).
+const (
+	maxBody          = 1 << 20
+	maxProvisionBody = 64 << 20
+	maxDepth         = 25
+	// maxBodies bounds the bodies of all requests at work.
+	maxBodies = 256 << 20
+)
+
+// budget is the memory that is left for the bodies of requests.
+type budget struct {
+	left atomic.Int64
+}
+
+// take takes n bytes for a request, or reports that there are none left.
+func (b *budget) take(r *request, n int64) bool {
+	if b.left.Add(-n) < 0 {
+		b.left.Add(n)
+		return false
+	}
+	r.held += n
+	return true
+}
+
+// free gives back the bytes of a request.
+func (b *budget) free(r *request) { b.left.Add(r.held) }
+
+var (
+	errTooLarge = &fault{status: http.StatusRequestEntityTooLarge, text: "Request body is too large."}
+	errTooDeep  = invalid("Request body JSON is nested too deeply.")
+	errBusy     = &fault{status: http.StatusServiceUnavailable, text: "Too many large requests at once, please try again later."}
+	errBodyRead = invalid("The request body could not be read.")
+	errNotUTF8  = &fault{status: http.StatusBadRequest, bare: true, text: "The request body is not UTF-8."}
+)
+
+// readBody reads a body of up to limit bytes. The memory grows with the bytes that have
+// arrived, not with the announced length.
+func (r *request) readBody(limit int64) ([]byte, error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil, nil
+	}
+	if r.ContentLength > limit {
+		return nil, errTooLarge
+	}
+	var body bytes.Buffer
+	from := io.LimitReader(r.Body, limit+1)
+	for chunk := int64(4 << 10); ; chunk = min(2*chunk, 1<<20) {
+		if !r.h.budget.take(r, chunk) {
+			return nil, errBusy
+		}
+		_, err := io.CopyN(&body, from, chunk)
+		switch {
+		case int64(body.Len()) > limit:
+			return nil, errTooLarge
+		case errors.Is(err, io.EOF):
+			return body.Bytes(), nil
+		case err != nil:
+			return nil, errBodyRead
+		}
+	}
+}
+
+// decode returns the JSON of the body: an empty object where there is none.
+func (r *request) decode(limit int64) (any, error) {
+	body, err := r.readBody(limit)
+	if err != nil || len(body) == 0 {
+		return map[string]any{}, err
+	}
+	if !utf8.Valid(body) {
+		return nil, errNotUTF8
+	}
+	if depth(body) > maxDepth {
+		return nil, errTooDeep
+	}
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return nil, invalid("The request body is not JSON: %v", syntax)
+		}
+		return nil, invalid("The request body is not JSON: a number is out of range")
+	}
+	return v, nil
+}
+
+// depth returns how deep lists and objects are nested in a text of JSON, or more where
+// it is none.
+func depth(b []byte) int {
+	level, deepest := 0, 0
+	inText := false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case inText:
+			switch c {
+			case '\\':
+				i++
+			case '"':
+				inText = false
+			}
+		case c == '"':
+			inText = true
+		case c == '{' || c == '[':
+			level++
+			deepest = max(deepest, level)
+		case c == '}' || c == ']':
+			level--
+		}
+	}
+	return deepest
+}

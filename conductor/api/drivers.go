@@ -1,0 +1,340 @@
+package api
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+const (
+	minDriverLinks  = 14
+	minDriverDetail = 30
+	minDriverFields = 77
+	minConductors   = 49
+)
+
+// driverInterfaces are the kinds of hardware interfaces that drivers are shown with,
+// and since when. Source: ironic/api/controllers/v1/driver.py.
+var driverInterfaces = []struct {
+	kind  string
+	since states.APIVersion
+}{
+	{"bios", minBIOS}, {"boot", minDriverDetail}, {"console", minDriverDetail}, {"deploy", minDriverDetail},
+	{"firmware", minFirmware}, {"inspect", minDriverDetail}, {"management", minDriverDetail},
+	{"network", minDriverDetail}, {"power", minDriverDetail}, {"raid", minDriverDetail}, {"rescue", 38},
+	{"storage", 33}, {"vendor", minDriverDetail},
+}
+
+// writeDriver writes a driver as a client of the version sees it.
+func (r *request) writeDriver(w *writer, name string, hosts []string, detail bool, fields fieldSet) {
+	w.open()
+	if fields.has("name") {
+		w.key("name").text(name)
+	}
+	if fields.has("hosts") {
+		w.key("hosts").texts(hosts)
+	}
+	w.key("links").links(r.base(), "drivers/"+name)
+	if r.version >= minDriverLinks && fields.has("properties") {
+		w.key("properties").links(r.base(), "drivers/"+name+"/properties")
+	}
+	if r.version >= minDriverDetail && fields.has("type") {
+		w.key("type").text("dynamic")
+	}
+	for _, i := range driverInterfaces {
+		if !detail || r.version < i.since {
+			continue
+		}
+		names := r.h.hardware[name].Interfaces[i.kind]
+		if key := "default_" + i.kind + "_interface"; fields.has(key) {
+			w.key(key)
+			if len(names) > 0 {
+				w.text(names[0])
+			} else {
+				w.null()
+			}
+		}
+		if key := "enabled_" + i.kind + "_interfaces"; fields.has(key) {
+			w.key(key).texts(names)
+		}
+	}
+	w.close()
+}
+
+// checkDriverFields refuses fields that the version does not have.
+func (r *request) checkDriverFields(fields fieldSet) error {
+	if fields == nil {
+		return nil
+	}
+	if r.version < minDriverFields {
+		return errNotAcceptable
+	}
+	for _, field := range fields {
+		known := slices.Contains([]string{"name", "hosts", "links", "properties", "type"}, field)
+		for _, i := range driverInterfaces {
+			known = known || r.version >= i.since && (field == "default_"+i.kind+"_interface" || field == "enabled_"+i.kind+"_interfaces")
+		}
+		if !known {
+			return invalid("Field(s) \"%s\" are not valid", show(field))
+		}
+	}
+	return nil
+}
+
+// listDrivers answers GET /v1/drivers.
+func (h *handler) listDrivers(r *request) (answer, error) {
+	a := r.queryArgs("type", "detail", "fields")
+	kind, detail, fields := a.text("type"), a.boolean("detail"), fieldSet(a.list("fields"))
+	switch {
+	case a.err != nil:
+		return answer{}, a.err
+	case len(fields) > 0 && detail != nil && *detail:
+		return answer{}, invalid("Can not specify ?detail=True and fields in the same request.")
+	case (detail != nil || a.has("type")) && r.version < minDriverDetail:
+		return answer{}, tooOld(minDriverDetail)
+	case a.has("type") && kind != "classic" && kind != "dynamic":
+		return answer{}, invalid("\"type\" filter must be one of \"classic\" or \"dynamic\", if specified.")
+	}
+	if err := r.checkDriverFields(fields); err != nil {
+		return answer{}, err
+	}
+	hosts, err := r.hostDrivers()
+	if err != nil {
+		return answer{}, err
+	}
+	if kind == "classic" {
+		hosts = nil
+	}
+	w := newWriter(4096)
+	w.open()
+	w.key("drivers").openList()
+	for _, name := range sortedKeys(hosts) {
+		r.writeDriver(w, name, hosts[name], detail != nil && *detail, fields)
+	}
+	w.closeList()
+	w.close()
+	return answer{status: http.StatusOK, body: w.b}, nil
+}
+
+// driver returns the conductors that have the driver that a request names.
+func (r *request) driver() (hosts []string, err error) {
+	all, err := r.hostDrivers()
+	if err != nil {
+		return nil, err
+	}
+	if hosts, ok := all[r.param(0)]; ok {
+		return hosts, nil
+	}
+	return nil, notFound("The driver '%s' is unknown.", show(r.param(0)))
+}
+
+// showDriver answers GET /v1/drivers/NAME.
+func (h *handler) showDriver(r *request) (answer, error) {
+	a := r.queryArgs("fields")
+	fields := fieldSet(a.list("fields"))
+	if a.err != nil {
+		return answer{}, a.err
+	}
+	if err := r.checkDriverFields(fields); err != nil {
+		return answer{}, err
+	}
+	hosts, err := r.driver()
+	if err != nil && asFault(err).status == http.StatusNotFound {
+		return answer{}, notFound("Could not find the following driver(s) or hardware type(s): %s.", show(r.param(0)))
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	w := newWriter(4096)
+	r.writeDriver(w, r.param(0), hosts, true, fields)
+	return answer{status: http.StatusOK, body: w.b}, nil
+}
+
+// showProperties answers GET /v1/drivers/NAME/properties.
+func (h *handler) showProperties(r *request) (answer, error) {
+	if _, err := r.driver(); err != nil {
+		return answer{}, err
+	}
+	return textsAnswer(h.hardware[r.param(0)].Properties), nil
+}
+
+// textsAnswer is an answer with texts by key.
+func textsAnswer(m map[string]string) answer {
+	w := newWriter(1024)
+	w.open()
+	for _, key := range sortedKeys(m) {
+		w.key(key).text(m[key])
+	}
+	w.close()
+	return answer{status: http.StatusOK, body: w.b}
+}
+
+// logicalDiskProperties describes the keys of a logical disk in a RAID configuration.
+// Source: the keys of ironic/drivers/raid_config_schema.json.
+var logicalDiskProperties = map[string]string{
+	"raid_level":               "Level of the logical disk: JBOD, 0, 1, 2, 5, 6, 1+0, 5+0 or 6+0. Required.",
+	"size_gb":                  "Size in GiB, or MAX for all that is left. Required.",
+	"volume_name":              "Name of the volume; one is made up if there is none.",
+	"is_root_volume":           "Whether the operating system boots from the volume; false if missing.",
+	"share_physical_disks":     "Whether other logical disks may use the same physical disks; false if missing.",
+	"disk_type":                "Type of the physical disks: hdd or ssd.",
+	"interface_type":           "Interface of the physical disks: sata, scsi or sas.",
+	"number_of_physical_disks": "How many physical disks to use; as few as the level permits if missing.",
+	"controller":               "The RAID controller to use, as its driver names it.",
+	"physical_disks":           "The physical disks to use, as the driver names them.",
+}
+
+// showLogicalDisks answers GET /v1/drivers/NAME/raid/logical_disk_properties.
+func (h *handler) showLogicalDisks(r *request) (answer, error) {
+	if r.version < minRAID {
+		return answer{}, errNotAcceptable
+	}
+	if _, err := r.driver(); err != nil {
+		return answer{}, err
+	}
+	names := h.hardware[r.param(0)].Interfaces["raid"]
+	if len(names) == 0 || names[0] == "no-raid" {
+		return answer{}, notFound("Driver %s does not support raid (disabled or not implemented).", r.param(0))
+	}
+	return textsAnswer(logicalDiskProperties), nil
+}
+
+// listDriverMethods answers GET /v1/drivers/NAME/vendor_passthru/methods. No hardware
+// type has methods without a node.
+func (h *handler) listDriverMethods(r *request) (answer, error) {
+	if _, err := r.driver(); err != nil {
+		return answer{}, err
+	}
+	return textsAnswer(nil), nil
+}
+
+func (h *handler) callDriver(r *request) (answer, error) {
+	method := r.query.Get("method")
+	if len(r.params) > 1 {
+		method = r.param(1)
+	}
+	if _, err := r.driver(); err != nil {
+		return answer{}, err
+	}
+	if method == "" {
+		return answer{}, invalid("Method not specified")
+	}
+	return answer{}, invalid("No handler for method %s", show(method))
+}
+
+// conductorFields are the fields of a conductor, without links.
+var conductorFields = []string{"created_at", "updated_at", "hostname", "conductor_group", "drivers", "alive"}
+
+var defaultConductorFields = []string{"hostname", "conductor_group", "alive"}
+
+func (r *request) writeConductor(w *writer, m conductor.Member, fields fieldSet) {
+	w.open()
+	for _, name := range conductorFields {
+		if !fields.has(name) {
+			continue
+		}
+		w.key(name)
+		switch name {
+		case "created_at":
+			w.time(&m.CreatedAt)
+		case "updated_at":
+			now := time.Now().UTC() // it is alive
+			w.time(&now)
+		case "hostname":
+			w.text(m.Hostname)
+		case "conductor_group":
+			w.text(m.Group)
+		case "drivers":
+			w.texts(m.Drivers)
+		case "alive":
+			w.boolean(true)
+		}
+	}
+	w.key("links").links(r.base(), "conductors/"+m.Hostname)
+	w.close()
+}
+
+func checkConductorFields(fields fieldSet) error {
+	for _, f := range fields {
+		if !slices.Contains(conductorFields, f) && f != "links" {
+			return invalid("Field(s) \"%s\" are not valid", show(f))
+		}
+	}
+	return nil
+}
+
+// listConductors answers GET /v1/conductors.
+func (h *handler) listConductors(r *request) (answer, error) {
+	a := r.queryArgs("marker", "limit", "sort_key", "sort_dir", "fields", "detail")
+	marker := a.text("marker")
+	delete(a.values, "marker") // it is no UUID here
+	p, fields, detail := a.page(r), fieldSet(a.list("fields")), a.boolean("detail")
+	p.marker = marker
+	if a.err != nil {
+		return answer{}, a.err
+	}
+	order := map[string]func(a, b conductor.Member) int{
+		"id": nil, "hostname": func(a, b conductor.Member) int { return cmp.Compare(a.Hostname, b.Hostname) },
+		"conductor_group": func(a, b conductor.Member) int { return cmp.Compare(a.Group, b.Group) },
+		"created_at":      func(a, b conductor.Member) int { return a.CreatedAt.Compare(b.CreatedAt) },
+		"updated_at":      nil,
+	}
+	compare, known := order[p.sortKey]
+	if !known {
+		return answer{}, invalid("The sort_key value %s is an invalid field for sorting", show(p.sortKey))
+	}
+	fields, err := r.chooseFields(fields, detail, defaultConductorFields, minDetail)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := checkConductorFields(fields); err != nil {
+		return answer{}, err
+	}
+	members, err := h.conductor.Members(r.Context())
+	if err != nil {
+		return answer{}, err
+	}
+	members, found := cut(p, slices.Clone(members), compare, func(m conductor.Member) string { return m.Hostname })
+	if !found {
+		return answer{}, notFound("Conductor %s could not be found.", show(p.marker))
+	}
+	w := newWriter(512)
+	w.open()
+	w.key("conductors").openList()
+	for _, m := range members {
+		r.writeConductor(w, m, fields)
+	}
+	w.closeList()
+	if len(members) > 0 {
+		p.writeNext(w, r, "conductors", fields, p.sortParameters(), len(members), members[len(members)-1].Hostname)
+	}
+	w.close()
+	return answer{status: http.StatusOK, body: w.b}, nil
+}
+
+// showConductor answers GET /v1/conductors/HOSTNAME.
+func (h *handler) showConductor(r *request) (answer, error) {
+	a := r.queryArgs("fields")
+	fields := fieldSet(a.list("fields"))
+	if a.err != nil {
+		return answer{}, a.err
+	}
+	if err := checkConductorFields(fields); err != nil {
+		return answer{}, err
+	}
+	members, err := h.conductor.Members(r.Context())
+	if err != nil {
+		return answer{}, err
+	}
+	i := slices.IndexFunc(members, func(m conductor.Member) bool { return m.Hostname == r.param(0) })
+	if i < 0 {
+		return answer{}, notFound("Conductor %s could not be found.", show(r.param(0)))
+	}
+	w := newWriter(512)
+	r.writeConductor(w, members[i], fields)
+	return answer{status: http.StatusOK, body: w.b}, nil
+}

@@ -1,0 +1,151 @@
+package api
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Config configures the handler. The zero value is Ironic's default.
+type Config struct {
+	// PublicURL is the beginning of the links in answers, such as
+	// "https://metal.example.org". Empty stands for the host that the client has asked
+	// (public_endpoint).
+	PublicURL string
+	// MaxLimit bounds the items of one answer to a list; 0 stands for 1000
+	// (max_limit).
+	MaxLimit int
+	// Log gets a line for each answer 500 and each panic. Nil is silent.
+	Log *slog.Logger
+}
+
+// New returns the API of a conductor, which must run: until it has read its store,
+// lists wait. The handler is safe for concurrent use. That of a nil or zero Conductor
+// has no versions and no resources: it answers requests for these 404, 406 or 500.
+func New(c *conductor.Conductor, config Config) http.Handler {
+	if config.MaxLimit <= 0 {
+		config.MaxLimit = 1000
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	config.PublicURL = strings.TrimRight(config.PublicURL, "/")
+	h := &handler{conductor: c, config: config, table: c.Table(), series: c.Table().Series()}
+	h.highest = h.series.MaxAPIVersion()
+	h.hardware = map[string]conductor.Description{}
+	for name, hardware := range c.Hardware() {
+		h.hardware[name] = hardware.Describe()
+	}
+	h.budget.left.Store(maxBodies)
+	h.routes = h.newRoutes()
+	return h
+}
+
+type handler struct {
+	conductor *conductor.Conductor
+	config    Config
+	table     *states.Table
+	series    states.Series
+	highest   states.APIVersion
+	hardware  map[string]conductor.Description // of the hardware types, by name
+	routes    map[string][]*route              // by the first segment of their path
+	budget    budget
+}
+
+// answer is the answer to a request. Without a body there is no content type.
+type answer struct {
+	status   int
+	body     []byte // JSON
+	location string // path below /v1, empty for none
+}
+
+// ServeHTTP answers one request.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	req := &request{Request: r, h: h}
+	defer h.budget.free(req)
+	a, err := h.serve(w, req)
+	if err != nil {
+		a = h.refuse(w, req, err)
+	}
+	header := w.Header()
+	requestID := []string{"req-" + uuid.NewString()}
+	header["Openstack-Request-Id"] = requestID
+	if req.version >= 107 {
+		header["X-Openstack-Request-Id"] = requestID
+	}
+	if a.location != "" {
+		header.Set("Location", req.base()+"/v1/"+a.location)
+	}
+	if len(a.body) > 0 {
+		header["Content-Type"] = contentType
+		header["Content-Length"] = []string{strconv.Itoa(len(a.body))}
+	}
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body) // a client that has gone away is not told
+}
+
+var contentType = []string{"application/json"}
+
+// serve answers a request, or returns the error that refuses it. A panic becomes an
+// error without its text, which might hold anything.
+func (h *handler) serve(w http.ResponseWriter, r *request) (a answer, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			h.config.Log.Error("a request panicked", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			a, err = answer{}, errInternal
+		}
+	}()
+	if !utf8.ValidString(r.URL.Path) {
+		return answer{}, &fault{status: http.StatusBadRequest, bare: true}
+	}
+	path, isRoot := split(r.URL.Path)
+	if isRoot {
+		return h.root(r)
+	}
+	if err := h.negotiate(w, r); err != nil {
+		return answer{}, err
+	}
+	if len(path) == 0 {
+		return h.v1(r)
+	}
+	path[len(path)-1] = r.trimSuffix(path[len(path)-1])
+	if r.query, err = parseQuery(r.URL.RawQuery); err != nil {
+		return answer{}, err
+	}
+	return h.dispatch(r, path)
+}
+
+// split returns the segments of a path below /v1, which may be left out, or that it is
+// the root.
+func split(path string) (segments []string, isRoot bool) {
+	path = strings.Trim(path, "/")
+	if path == "" {
+		return nil, true
+	}
+	segments = strings.Split(path, "/")
+	if segments[0] == "v1" {
+		segments = segments[1:]
+	}
+	return segments, false
+}
+
+// refuse returns the answer for an error.
+func (h *handler) refuse(w http.ResponseWriter, r *request, err error) answer {
+	f := asFault(err)
+	if f.status == http.StatusInternalServerError {
+		h.config.Log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	if f.allow != "" {
+		w.Header().Set("Allow", f.allow)
+	}
+	return answer{status: f.status, body: f.body()}
+}

@@ -1,0 +1,171 @@
+package api_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestBadBodies(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
+	for _, c := range []struct {
+		name, method, path, body string
+		status                   int
+		fault                    string
+	}{
+		{"no JSON", "POST", "/v1/nodes", `{`, 400, "The request body is not JSON: unexpected end of JSON input"},
+		{"two values", "POST", "/v1/nodes", `{} {}`, 400, "The request body is not JSON: invalid character '{' after top-level value"},
+		{"a number out of range", "POST", "/v1/nodes", `1e999`, 400, "The request body is not JSON: a number is out of range"},
+		{"null", "POST", "/v1/nodes", `null`, 400, "Schema error for node: None is not of type 'object'"},
+		{"deep", "POST", "/v1/nodes", `{"driver": "fake-hardware", "extra": {"a": ` + deep + `}}`, 400, "Request body JSON is nested too deeply."},
+		{"deep patch", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/extra/a", "value": ` + deep + `}]`, 400, "Request body JSON is nested too deeply."},
+		{"brackets in a text", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/extra/a", "value": "\"` + strings.Repeat("[", 100) + `"}]`, 200, ""},
+		{"not UTF-8", "POST", "/v1/nodes", "{\"driver\": \"\xff\"}", 400, "The request body is not UTF-8."},
+		{"too large", "POST", "/v1/nodes", `"` + strings.Repeat("a", 1<<20) + `"`, 413, "Request body is too large."},
+		{"as large as may be", "POST", "/v1/nodes", `"` + strings.Repeat("a", 1<<20-2) + `"`, 400, "Schema error for node: '" + strings.Repeat("a", 100) + "...' is not of type 'object'"},
+		{"a large config drive", "PUT", "/v1/nodes/n/states/provision", `{"target": "x", "configdrive": "` + strings.Repeat("a", 2<<20) + `"}`, 400, "The requested action \"x\" can not be performed on node"},
+		{"no patch", "PATCH", "/v1/nodes/n", `{}`, 400, "Schema error for patch: {} is not of type 'array'"},
+		{"no operation", "PATCH", "/v1/nodes/n", `[5]`, 400, "Schema error for patch: 5 is not of type 'object'"},
+		{"a path that is a number", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": 5}]`, 400, "Schema error for patch: 5 is not of type 'string'"},
+		{"an index out of range", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/extra/l", "value": []}, {"op": "add", "path": "/extra/l/99999999999999999999", "value": 1}]`, 400, "Couldn't apply patch '{'op': 'add', 'path': '/extra/l/99999999999999999999'}'. Reason: '99999999999999999999' is not a valid sequence index"},
+		{"a path into null", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/description/a", "value": 1}]`, 400, "Couldn't apply patch '{'op': 'add', 'path': '/description/a'}'. Reason: a member of the path was not found"},
+		{"many unknown fields", "POST", "/v1/nodes", manyFields(1000), 400, "Schema error for node: Additional properties are not allowed ('f"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s.t = t
+			a := s.do(c.method, c.path, "latest", c.body)
+			require.Equal(t, c.status, a.status, a.body)
+			require.Less(t, len(a.body), 20000)
+			if c.fault != "" {
+				require.True(t, strings.HasPrefix(a.fault(), c.fault), a.fault())
+			}
+		})
+	}
+}
+
+func manyFields(n int) string {
+	var b strings.Builder
+	b.WriteString("{")
+	for i := range n {
+		b.WriteString(`"f` + strings.Repeat("x", i%200) + strings.Repeat("y", i/200) + `": 1, `)
+	}
+	return b.String() + `"driver": "fake-hardware"}`
+}
+
+func TestBadPaths(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	for path, status := range map[string]int{
+		"/v1/nodes/\xff": 400, "/v1/nodes?fields=%ff": 400, "/v1/nodes?%": 400, "/v1/nodes/a b": 400, "/v1/nodes/a\x00b": 400,
+		"/v1/nodes/" + strings.Repeat("a", 300): 400, "/v1/nodes//": 200, "///": 200, "/v1/nodes/a/b/c/d/e": 404,
+		"/v1/ports/x": 404, "/v1/ports/a b": 400, "/v1/chassis/x": 400, "/v1/" + strings.Repeat("x/", 1000): 404,
+		"/v1/nodes/x/states/provision": 405, "/v1/portgroups/\n": 400,
+	} {
+		a := s.do("GET", path, "latest", "")
+		require.Equal(t, status, a.status, "%q: %s", path, a.body)
+	}
+}
+
+// endless is a body that never ends and counts what is read of it.
+type endless struct{ read int }
+
+func (e *endless) Read(b []byte) (int, error) {
+	e.read += len(b)
+	return copy(b, bytes.Repeat([]byte("a"), len(b))), nil
+}
+
+func TestABodyWithoutLengthIsReadNoFurtherThanItsLimit(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	body := &endless{}
+	r := request("POST", "/v1/nodes", "latest", body)
+	r.ContentLength = -1
+	require.Equal(t, http.StatusRequestEntityTooLarge, s.send(r).status)
+	require.Less(t, body.read, 2<<20)
+
+	body = &endless{}
+	r = request("POST", "/v1/nodes", "latest", body)
+	r.ContentLength = 1 << 40
+	require.Equal(t, http.StatusRequestEntityTooLarge, s.send(r).status)
+	require.Zero(t, body.read, "a length that is too large is refused at once")
+}
+
+func TestABodyThatBreaksOffIsABadRequest(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	r := request("POST", "/v1/nodes", "latest", io.MultiReader(strings.NewReader(`{"driver"`), broken{}))
+	a := s.send(r)
+	require.Equal(t, http.StatusBadRequest, a.status)
+	require.Equal(t, "The request body could not be read.", a.fault())
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
+
+// blocked is a body of which some has come, and the rest comes when it is let.
+type blocked struct {
+	head io.Reader
+	in   chan<- struct{}
+	let  <-chan struct{}
+}
+
+func (b *blocked) Read(p []byte) (int, error) {
+	if n, err := b.head.Read(p); err == nil {
+		return n, nil
+	}
+	b.in <- struct{}{}
+	<-b.let
+	return 0, io.EOF
+}
+
+func TestAllBodiesTogetherAreBounded(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	in, let, done := make(chan struct{}), make(chan struct{}), make(chan int)
+	const clients, each = 4, 63 << 20 // of 256 MiB
+	for range clients {
+		go func() {
+			body := &blocked{head: io.LimitReader(&endless{}, each), in: in, let: let}
+			r := request("PUT", "/v1/nodes/n/states/provision", "latest", body)
+			r.ContentLength = -1
+			done <- s.send(r).status
+		}()
+		<-in
+	}
+	r := request("PUT", "/v1/nodes/n/states/provision", "latest", io.LimitReader(&endless{}, 8<<20))
+	r.ContentLength = -1
+	a := s.send(r)
+	require.Equal(t, http.StatusServiceUnavailable, a.status)
+	require.Equal(t, "Too many large requests at once, please try again later.", a.fault())
+
+	close(let)
+	for range clients {
+		require.Equal(t, http.StatusBadRequest, <-done)
+	}
+	r = request("PUT", "/v1/nodes/n/states/provision", "latest", io.LimitReader(&endless{}, 8<<20))
+	require.Equal(t, http.StatusBadRequest, s.send(r).status, "what they held is free again")
+}
+
+// exploding panics when it is read.
+type exploding struct{}
+
+func (exploding) Read([]byte) (int, error) { panic("the secret is hunter2") }
+
+func TestAPanicTellsNothing(t *testing.T) {
+	var log bytes.Buffer
+	s := start(t, states.Latest(), api.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	a := s.send(request("POST", "/v1/nodes", "latest", exploding{}))
+	require.Equal(t, http.StatusInternalServerError, a.status)
+	require.Equal(t, "Internal server error.", a.fault())
+	require.NotContains(t, a.body, "hunter2")
+	require.Contains(t, log.String(), "a request panicked")
+	require.Equal(t, http.StatusOK, s.do("GET", "/v1/nodes", "latest", "").status, "others are answered")
+}

@@ -1,0 +1,187 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/ironstate/ironstate/conductor"
+)
+
+const minInjectNMI = 29
+
+// objectWith is the answer that holds an object with one key.
+func objectWith(key string, write func(w *writer)) answer {
+	w := newWriter(128)
+	w.open()
+	w.key(key)
+	write(w)
+	w.close()
+	return answer{status: http.StatusOK, body: w.b}
+}
+
+// showBootDevice answers GET /v1/nodes/NODE/management/boot_device.
+func (h *handler) showBootDevice(r *request) (answer, error) {
+	if a := r.queryArgs(); a.err != nil {
+		return answer{}, a.err
+	}
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	device, persistent, err := h.conductor.BootDevice(r.Context(), n.UUID)
+	if err != nil {
+		return answer{}, hardwareFault(err)
+	}
+	w := newWriter(128)
+	w.open()
+	w.key("boot_device").textOrNull(device)
+	w.key("persistent").boolean(persistent)
+	w.close()
+	return answer{status: http.StatusOK, body: w.b}, nil
+}
+
+// setBootDevice answers PUT /v1/nodes/NODE/management/boot_device.
+func (h *handler) setBootDevice(r *request) (answer, error) {
+	a := r.bodyArgs(maxBody, "boot_device", "persistent")
+	device, persistent := a.need("boot_device").text("boot_device"), a.boolean("persistent")
+	if a.err != nil {
+		return answer{}, a.err
+	}
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	devices, err := h.conductor.BootDevices(r.Context(), n.UUID)
+	if err != nil {
+		return answer{}, hardwareFault(err)
+	}
+	if !slices.Contains(devices, device) {
+		return answer{}, invalid("Invalid boot device %s specified.", show(device))
+	}
+	err = h.conductor.SetBootDevice(r.Context(), n.UUID, device, persistent != nil && *persistent)
+	return answer{status: http.StatusNoContent}, hardwareFault(err)
+}
+
+// listBootDevices answers GET /v1/nodes/NODE/management/boot_device/supported.
+func (h *handler) listBootDevices(r *request) (answer, error) {
+	if a := r.queryArgs(); a.err != nil {
+		return answer{}, a.err
+	}
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	devices, err := h.conductor.BootDevices(r.Context(), n.UUID)
+	if err != nil {
+		return answer{}, hardwareFault(err)
+	}
+	return objectWith("supported_boot_devices", func(w *writer) { w.texts(devices) }), nil
+}
+
+// hardwareFault returns an error of the hardware as a fault that tells it: the errors of
+// hardware types hold no secret, see [conductor.Hardware].
+func hardwareFault(err error) error {
+	if err == nil {
+		return nil
+	}
+	if f := asFault(err); f != errInternal {
+		return f
+	}
+	return &fault{status: http.StatusInternalServerError, text: err.Error()}
+}
+
+// injectNMI answers PUT /v1/nodes/NODE/management/inject_nmi. No hardware type can.
+func (h *handler) injectNMI(r *request) (answer, error) {
+	if a := r.bodyArgs(maxBody); a.err != nil {
+		return answer{}, a.err
+	}
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{}, invalid("%s", unsupported(n, "inject_nmi"))
+}
+
+// listIndicators answers GET /v1/nodes/NODE/management/indicators. No hardware type has
+// any.
+func (h *handler) listIndicators(r *request) (answer, error) {
+	if _, err := r.node(r.param(0)); err != nil {
+		return answer{}, err
+	}
+	return objectWith("indicators", func(w *writer) { w.texts(nil) }), nil
+}
+
+// listVendorMethods answers GET /v1/nodes/NODE/vendor_passthru/methods.
+func (h *handler) listVendorMethods(r *request) (answer, error) {
+	if a := r.queryArgs(); a.err != nil {
+		return answer{}, a.err
+	}
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	methods, err := h.conductor.VendorMethods(r.Context(), n.UUID)
+	if err != nil {
+		return answer{}, err
+	}
+	w := newWriter(1024)
+	w.open()
+	for _, name := range sortedKeys(methods) {
+		w.key(name)
+		writeVendorMethod(w, methods[name])
+	}
+	w.close()
+	return answer{status: http.StatusOK, body: w.b}, nil
+}
+
+func writeVendorMethod(w *writer, m conductor.VendorMethod) {
+	w.open()
+	w.key("http_methods").texts(m.HTTPMethods)
+	w.key("async").boolean(m.Async)
+	w.key("description").text(m.Description)
+	w.key("attach").boolean(m.Attach)
+	w.key("require_exclusive_lock").boolean(m.Exclusive)
+	w.close()
+}
+
+// callVendor answers requests for /v1/nodes/NODE/vendor_passthru/METHOD, and for
+// .../vendor_passthru?method=METHOD.
+func (h *handler) callVendor(r *request) (answer, error) {
+	method := r.query.Get("method")
+	if len(r.params) > 1 {
+		method = r.param(1)
+	}
+	body, err := r.decode(maxBody)
+	if err != nil {
+		return answer{}, err
+	}
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	if method == "" {
+		return answer{}, invalid("Method not specified")
+	}
+	methods, err := h.conductor.VendorMethods(r.Context(), n.UUID)
+	if err != nil {
+		return answer{}, err
+	}
+	m, found := methods[method]
+	if !found {
+		return answer{}, invalid("No handler for method %s", show(method))
+	}
+	if !slices.Contains(m.HTTPMethods, r.Method) {
+		return answer{}, invalid("The method %s does not support HTTP %s", show(method), r.Method)
+	}
+	args, _ := body.(map[string]any)
+	result, err := h.conductor.CallVendor(r.Context(), n.UUID, method, args)
+	if err != nil {
+		return answer{}, hardwareFault(err)
+	}
+	if m.Async {
+		return answer{status: http.StatusAccepted}, nil
+	}
+	w := newWriter(128)
+	w.value(result)
+	return answer{status: http.StatusOK, body: w.b}, nil
+}

@@ -1,0 +1,227 @@
+package api_test
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestSecretsAreInNoAnswer(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	const secrets = `{
+		"ipmi_password": "hunter2", "redfish_password": "hunter2", "agent_token": "hunter2", "client_secret": "hunter2",
+		"snmp_auth_key": "hunter2", "SNMP_PRIV_KEY": "hunter2", "passphrases": ["hunter2"], "admin_password": 42,
+		"nested": {"private_key": "hunter2", "list": [{"password": "hunter2"}, [{"token": "hunter2"}]]},
+		"ipmi_address": "10.0.0.1"}`
+	body := `{"driver": "fake-hardware", "name": "n", "driver_info": ` + secrets + `, "instance_info": {"configdrive": "hunter2", "image_url": "http://hunter2/", "admin_pass": "hunter2", "root_gb": 10}}`
+	answers := []reply{
+		s.do("POST", "/v1/nodes", "latest", body),
+		s.do("GET", "/v1/nodes/n", "latest", ""),
+		s.do("GET", "/v1/nodes/n?fields=driver_info,instance_info", "latest", ""),
+		s.do("GET", "/v1/nodes/detail", "latest", ""),
+		s.do("GET", "/v1/nodes/n/driver_info", "latest", ""),
+		s.do("PATCH", "/v1/nodes/n", "latest", `[{"op": "add", "path": "/driver_info/other_password", "value": "hunter2"}]`),
+		s.do("PATCH", "/v1/nodes/n", "latest", `[{"op": "replace", "path": "/driver_info/no_password", "value": "hunter2"}]`),
+		s.do("PATCH", "/v1/nodes/n", "latest", `[{"op": "replace", "path": "/driver_info", "value": "hunter2"}]`),
+		s.do("POST", "/v1/nodes", "latest", `{"driver": "fake-hardware", "driver_info": "hunter2"}`),
+		s.do("PUT", "/v1/nodes/n/states/provision", "latest", `{"target": "rescue", "rescue_password": ["hunter2"]}`),
+		s.do("POST", "/v1/volume/targets", "latest", `{"properties": "hunter2", "node_uuid": "x", "boot_index": 0, "volume_id": "x", "volume_type": "x"}`),
+	}
+	for _, a := range answers {
+		require.NotContains(t, a.body, "hunter2")
+	}
+	info := answers[1].json()["driver_info"].(map[string]any)
+	require.Equal(t, "10.0.0.1", info["ipmi_address"])
+	require.Equal(t, "******", info["admin_password"])
+	n, err := s.conductor.Node(context.Background(), "n")
+	require.NoError(t, err)
+	require.Equal(t, "hunter2", n.DriverInfo["ipmi_password"], "the record keeps them")
+	require.Equal(t, "hunter2", n.DriverInfo["other_password"])
+}
+
+func TestLinksBeginWithTheHostThatWasAsked(t *testing.T) {
+	for _, c := range []struct {
+		name, public string
+		tls          bool
+		want         string
+	}{
+		{"HTTP", "", false, "http://HOST/v1/nodes/"},
+		{"HTTPS", "", true, "https://HOST/v1/nodes/"},
+		{"behind a proxy", "https://metal.example.org/ironic/", false, "https://metal.example.org/ironic/v1/nodes/"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := start(t, states.Latest(), api.Config{PublicURL: c.public})
+			r := request("POST", "/v1/nodes", "latest", strings.NewReader(`{"driver": "fake-hardware"}`))
+			if c.tls {
+				r.TLS = &tls.ConnectionState{}
+			}
+			a := s.send(r)
+			uuid := a.must(http.StatusCreated)["uuid"].(string)
+			require.Equal(t, c.want+uuid, a.header.Get("Location"))
+			link := a.json()["links"].([]any)[0].(map[string]any)
+			require.Equal(t, map[string]any{"href": c.want + uuid, "rel": "self"}, link)
+		})
+	}
+}
+
+func TestEveryAnswerNamesItsRequest(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	one, other := s.do("GET", "/v1/nodes", "1.107", ""), s.do("GET", "/v1/nope", "1.106", "")
+	require.Regexp(t, "^req-[0-9a-f-]{36}$", one.header.Get("OpenStack-Request-Id"))
+	require.Equal(t, one.header.Get("OpenStack-Request-Id"), one.header.Get("X-OpenStack-Request-Id"))
+	require.Empty(t, other.header.Get("X-OpenStack-Request-Id"))
+	require.NotEqual(t, one.header.Get("OpenStack-Request-Id"), other.header.Get("OpenStack-Request-Id"))
+}
+
+// hold makes the operation of fake hardware wait until it is let go.
+func (s *server) hold(operation string) (reached <-chan struct{}, release func()) {
+	at, gate := make(chan struct{}, 100), make(chan struct{})
+	s.onOperation(func(ctx context.Context, _ *conductor.Node, done string) error {
+		if done != operation {
+			return nil
+		}
+		at <- struct{}{}
+		select {
+		case <-gate:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	release = sync.OnceFunc(func() { close(gate) })
+	s.t.Cleanup(release)
+	return at, release
+}
+
+func TestANodeAtWorkIsNotChanged(t *testing.T) {
+	s := start(t, states.Antelope, api.Config{})
+	uuid := s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	s.provision("n", "manage")
+	s.provision("n", "provide")
+	reached, release := s.hold("deploy.deploy")
+	s.do("PUT", "/v1/nodes/n/states/provision", "1.82", `{"target": "active"}`).must(http.StatusAccepted)
+	<-reached
+
+	const transition = "Node n can not be updated while a state transition is in progress."
+	const locked = " is locked by host testhost, please retry after the current operation is completed."
+	for _, c := range []struct{ method, path, body, fault string }{
+		{"PATCH", "", `[{"op": "add", "path": "/extra/a", "value": 1}]`, transition},
+		{"PUT", "/states/provision", `{"target": "deleted"}`, "Node " + uuid + locked},
+		{"PUT", "/states/power", `{"target": "power on"}`, "Node " + uuid + locked},
+		{"PUT", "/maintenance", ``, "Node " + uuid + locked},
+		{"DELETE", "", ``, "Node " + uuid + locked},
+		{"PUT", "/traits/CUSTOM_A", ``, "Node " + uuid + locked},
+	} {
+		a := s.do(c.method, "/v1/nodes/n"+c.path, "1.82", c.body)
+		require.Equal(t, http.StatusConflict, a.status, "%s %s: %s", c.method, c.path, a.body)
+		require.Equal(t, c.fault, a.fault())
+	}
+	port := s.do("POST", "/v1/ports", "1.82", `{"address": "52:54:00:00:00:01", "node_uuid": "`+uuid+`"}`)
+	require.Equal(t, http.StatusConflict, port.status, port.body)
+	require.Equal(t, "deploying", s.do("GET", "/v1/nodes/n", "1.82", "").json()["provision_state"])
+	require.Equal(t, "testhost", s.do("GET", "/v1/nodes/n", "1.82", "").json()["reservation"])
+
+	release()
+	s.wait("n")
+	s.do("PATCH", "/v1/nodes/n", "1.82", `[{"op": "add", "path": "/extra/a", "value": 1}]`).must(http.StatusOK)
+}
+
+func TestAnInspectionKeepsItsNodeAndPortsFrom139On(t *testing.T) {
+	s := start(t, states.Antelope, api.Config{})
+	uuid := s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	port := s.do("POST", "/v1/ports", "1.82", `{"address": "52:54:00:00:00:01", "node_uuid": "`+uuid+`"}`).must(http.StatusCreated)["uuid"].(string)
+	s.provision("n", "manage")
+	_, err := s.conductor.UpdateNode(context.Background(), uuid, func(n *conductor.Node) error {
+		n.ProvisionState, n.TargetProvisionState = states.Inspecting, states.Manageable
+		return nil
+	})
+	require.NoError(t, err)
+	patch := `[{"op": "add", "path": "/extra/a", "value": 1}]`
+	require.Equal(t, `Cannot update node "`+uuid+`" while it is in state "inspecting".`, s.do("PATCH", "/v1/nodes/n", "1.39", patch).fault())
+	require.Equal(t, `Cannot update port "`+port+`" on "`+uuid+`" while it is in state "inspecting".`, s.do("PATCH", "/v1/ports/"+port, "1.39", patch).fault())
+	s.do("PATCH", "/v1/nodes/n", "1.38", patch).must(http.StatusOK)
+	s.do("PATCH", "/v1/ports/"+port, "1.38", patch).must(http.StatusOK)
+}
+
+func TestNumbersAndTextsComeBackAsTheyWere(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	const extra = `{"a": 1, "b": -2.5, "c": "\u0000\"\\ü😀<>&", "d": [true, null, {}], "e": 9007199254740991}`
+	s.create(`{"driver": "fake-hardware", "name": "n", "extra": ` + extra + `}`)
+	var want map[string]any
+	require.NoError(t, json.Unmarshal([]byte(extra), &want))
+	require.Equal(t, want, s.do("GET", "/v1/nodes/n", "latest", "").json()["extra"])
+}
+
+func TestMaintenanceIsPatchedAsTextOrBoolean(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	for _, value := range []string{`"true"`, `false`, `"True"`, `"off"`, `true`} {
+		node := s.do("PATCH", "/v1/nodes/n", "latest", `[{"op": "replace", "path": "/maintenance", "value": `+value+`}]`).must(http.StatusOK)
+		require.Equal(t, strings.Contains("\"true\" \"True\" true", value), node["maintenance"], value)
+	}
+}
+
+func TestADriverIsChangedWithItsInterfaces(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n", "raid_interface": "no-raid"}`)
+	change := `[{"op": "replace", "path": "/driver", "value": "ipmi"}]`
+	require.Equal(t, http.StatusNotAcceptable, s.do("PATCH", "/v1/nodes/n?reset_interfaces=true", "1.44", change).status)
+	node := s.do("PATCH", "/v1/nodes/n?reset_interfaces=true", "latest", change).must(http.StatusOK)
+	require.Equal(t, "ipmi", node["driver"])
+	require.Equal(t, "fake", node["raid_interface"])
+}
+
+func TestChildrenAreLeftOutOfLists(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	parent := s.create(`{"driver": "fake-hardware", "name": "parent"}`)
+	child := s.create(`{"driver": "fake-hardware", "parent_node": "parent"}`)
+	uuids := func(query string) (list []string) {
+		for _, n := range s.do("GET", "/v1/nodes?fields=uuid"+query, "latest", "").must(http.StatusOK)["nodes"].([]any) {
+			list = append(list, n.(map[string]any)["uuid"].(string))
+		}
+		return list
+	}
+	require.Equal(t, []string{parent}, uuids(""))
+	require.Equal(t, []string{parent, child}, uuids("&include_children=true"))
+	require.Equal(t, []string{child}, uuids("&parent_node="+parent))
+	require.Equal(t, []any{child}, s.do("GET", "/v1/nodes/parent/children", "latest", "").json()["children"])
+	require.Equal(t, "Unable to apply the requested parent_node 'nope'. Requested value was invalid.",
+		s.do("POST", "/v1/nodes", "latest", `{"driver": "fake-hardware", "parent_node": "nope"}`).fault())
+}
+
+func TestPagesFollowEachOther(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{MaxLimit: 3})
+	for _, name := range strings.Split("dbeacgf", "") {
+		s.create(`{"driver": "fake-hardware", "name": "` + name + `", "resource_class": "x"}`)
+	}
+	for query, want := range map[string]string{
+		"limit=2":                              "dbeacgf",
+		"":                                     "dbeacgf",
+		"limit=100":                            "dbeacgf",
+		"limit=2&sort_dir=desc":                "fgcaebd",
+		"limit=3&sort_key=name":                "abcdefg",
+		"limit=1&sort_key=name&sort_dir=desc":  "gfedcba",
+		"limit=2&fields=name&resource_class=x": "dbeacgf",
+	} {
+		path, got := "/v1/nodes?"+query, ""
+		for path != "" {
+			page := s.do("GET", path, "latest", "").must(http.StatusOK)
+			for _, n := range page["nodes"].([]any) {
+				got += n.(map[string]any)["name"].(string)
+			}
+			next, _ := page["next"].(string)
+			path = strings.TrimPrefix(next, "http://HOST")
+		}
+		require.Equal(t, want, got, query)
+	}
+}

@@ -1,0 +1,140 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/ironstate/ironstate/conductor"
+)
+
+// reservedNames cannot name a node, since they are parts of paths.
+var reservedNames = []string{"maintenance", "management", "states", "vendor_passthru", "detail", "validate"}
+
+// checkNodeName refuses a name that a node cannot have. The format says so, with the
+// name in place of %s.
+func (r *request) checkNodeName(name any, format string) error {
+	if r.version < minNames {
+		return errNotAcceptable
+	}
+	s, ok := name.(string)
+	switch {
+	case name == nil:
+		return nil
+	case !ok || !r.validName(s) || isUUID(s):
+		return invalid(format, show(name))
+	case slices.Contains(reservedNames, s):
+		return invalid("The word \"%s\" is reserved and can not be used as a node name. Reserved words are: %s.", s, strings.Join(reservedNames, ", "))
+	default:
+		return nil
+	}
+}
+
+// createNode answers POST /v1/nodes.
+func (h *handler) createNode(r *request) (answer, error) {
+	body, err := r.decode(maxBody)
+	if err != nil {
+		return answer{}, err
+	}
+	n, err := r.newNode(body)
+	if err != nil {
+		return answer{}, err
+	}
+	n, err = h.conductor.CreateNode(r.Context(), n)
+	if err != nil {
+		return answer{}, err
+	}
+	a := r.nodeAnswer(http.StatusCreated, n, nil)
+	a.location = "nodes/" + n.UUID
+	return a, nil
+}
+
+// newNode returns the node that a body describes.
+//
+// Source: post in ironic/api/controllers/v1/node.py.
+func (r *request) newNode(body any) (*node, error) {
+	known := func(name string) bool {
+		f := nodeFieldsByName[name]
+		return f != nil && f.created && f.since <= r.h.highest
+	}
+	object, err := checkObject("node", body, known, "driver")
+	if err != nil {
+		return nil, err
+	}
+	n := &conductor.Node{ProvisionState: r.version.InitialState()}
+	for i := range nodeFields {
+		f := &nodeFields[i]
+		value, ok := object[f.name]
+		if !ok {
+			continue
+		}
+		if err := f.take(n, "node", value); err != nil {
+			return nil, err
+		}
+		if r.version < f.since && value != nil && value != "" {
+			return nil, errNotAcceptable
+		}
+	}
+	if name := object["name"]; name != nil {
+		if err := r.checkNodeName(name, "Cannot create node with invalid name '%s'"); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.checkNode(&conductor.Node{}, n); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// take sets a field to a value of a client.
+func (f *nodeField) take(n *node, what string, value any) error {
+	secret := f.name == "driver_info" || f.name == "instance_info"
+	if err := checkType(what, value, f.types, f.maxLength, secret); err != nil {
+		return err
+	}
+	return f.set(n, value)
+}
+
+// checkNode refuses a node that refers to something that is not there, and one that no
+// conductor could work on.
+func (r *request) checkNode(before, n *node) error {
+	if n.UUID == "" {
+		n.UUID = uuid.NewString()
+	}
+	if n.ChassisUUID != "" && n.ChassisUUID != before.ChassisUUID {
+		if _, err := r.object(chassisResource, n.ChassisUUID); err != nil {
+			return as400(err)
+		}
+	}
+	if n.ParentNode != "" && n.ParentNode != before.ParentNode {
+		parent, err := r.h.conductor.Node(r.Context(), n.ParentNode)
+		if errors.Is(err, conductor.NotFound) {
+			return invalid("Unable to apply the requested parent_node '%s'. Requested value was invalid.", show(n.ParentNode))
+		}
+		if err != nil {
+			return err
+		}
+		n.ParentNode = parent.UUID
+	}
+	if n.Driver == before.Driver && n.ConductorGroup == before.ConductorGroup {
+		return nil
+	}
+	return r.checkHost(n)
+}
+
+// checkHost refuses a node that no conductor works on.
+func (r *request) checkHost(n *node) error {
+	members, err := r.h.conductor.Members(r.Context())
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		if m.Group == n.ConductorGroup && slices.Contains(m.Drivers, n.Driver) {
+			return nil
+		}
+	}
+	return invalid("No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group \"%s\".", show(n.Driver), show(n.ConductorGroup))
+}

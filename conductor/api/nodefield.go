@@ -1,0 +1,257 @@
+package api
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// nodeField is a field of a node as clients see it.
+type nodeField struct {
+	name  string
+	since states.APIVersion // the version that has brought it
+
+	write func(w *writer, r *request, n *conductor.Node)
+	// compare orders nodes by the field; nil where it is no sort key.
+	compare func(a, b *conductor.Node) int
+
+	// The rest is for the fields that clients may write.
+	created, patched bool // by a POST, by a PATCH
+	types            []string
+	maxLength        int
+	get              func(n *conductor.Node) any
+	// set takes a value of one of the types; null sets the default.
+	set func(n *conductor.Node, value any) error
+	// hidden fields cannot be asked for by name.
+	hidden bool
+}
+
+// creatable, patchable and editable allow clients to set a field.
+func (f nodeField) creatable() nodeField { f.created = true; return f }
+func (f nodeField) patchable() nodeField { f.patched = true; return f }
+func (f nodeField) editable() nodeField  { return f.creatable().patchable() }
+
+func (f nodeField) atMost(length int) nodeField { f.maxLength = length; return f }
+func (f nodeField) notChosen() nodeField        { f.hidden = true; return f }
+
+// textField is a field that is null where it is empty.
+func textField(name string, since states.APIVersion, at func(*conductor.Node) *string) nodeField {
+	return nodeField{
+		name: name, since: since, types: []string{"string", "null"},
+		write:   func(w *writer, _ *request, n *conductor.Node) { w.textOrNull(*at(n)) },
+		compare: func(a, b *conductor.Node) int { return cmp.Compare(*at(a), *at(b)) },
+		get: func(n *conductor.Node) any {
+			if s := *at(n); s != "" {
+				return s
+			}
+			return nil
+		},
+		set: func(n *conductor.Node, v any) error {
+			*at(n), _ = v.(string)
+			return nil
+		},
+	}
+}
+
+// shownField is a text that clients cannot write.
+func shownField(name string, since states.APIVersion, of func(*request, *conductor.Node) string) nodeField {
+	return nodeField{
+		name: name, since: since,
+		write:   func(w *writer, r *request, n *conductor.Node) { w.textOrNull(of(r, n)) },
+		compare: func(a, b *conductor.Node) int { return cmp.Compare(of(nil, a), of(nil, b)) },
+	}
+}
+
+var booleanTypes = []string{"string", "boolean", "null"}
+
+// flagField is a field that is true or false; null stands for false.
+func flagField(name string, since states.APIVersion, at func(*conductor.Node) *bool) nodeField {
+	return nodeField{
+		name: name, since: since, types: booleanTypes,
+		write:   func(w *writer, _ *request, n *conductor.Node) { w.boolean(*at(n)) },
+		compare: func(a, b *conductor.Node) int { return compareBooleans(at(a), at(b)) },
+		get:     func(n *conductor.Node) any { return *at(n) },
+		set: func(n *conductor.Node, v any) error {
+			b, err := toBoolean(name, v)
+			*at(n) = b != nil && *b
+			return err
+		},
+	}
+}
+
+// choiceField is a field that is true, false or null.
+func choiceField(name string, since states.APIVersion, at func(*conductor.Node) **bool) nodeField {
+	return nodeField{
+		name: name, since: since, types: booleanTypes,
+		write: func(w *writer, _ *request, n *conductor.Node) {
+			if b := *at(n); b != nil {
+				w.boolean(*b)
+			} else {
+				w.null()
+			}
+		},
+		compare: func(a, b *conductor.Node) int { return compareBooleans(*at(a), *at(b)) },
+		get: func(n *conductor.Node) any {
+			if b := *at(n); b != nil {
+				return *b
+			}
+			return nil
+		},
+		set: func(n *conductor.Node, v any) (err error) {
+			*at(n), err = toBoolean(name, v)
+			return err
+		},
+	}
+}
+
+func toBoolean(name string, v any) (*bool, error) {
+	if v == nil {
+		return nil, nil
+	}
+	b, ok := parseBoolean(v)
+	if !ok {
+		return nil, invalid("%s", notBoolean(name, v))
+	}
+	return &b, nil
+}
+
+func compareBooleans(a, b *bool) int {
+	number := func(v *bool) int {
+		switch {
+		case v == nil:
+			return 0
+		case *v:
+			return 2
+		default:
+			return 1
+		}
+	}
+	return cmp.Compare(number(a), number(b))
+}
+
+// mapField is a field that holds an object, {} where it is null.
+func mapField(name string, since states.APIVersion, at func(*conductor.Node) *map[string]any) nodeField {
+	return nodeField{
+		name: name, since: since, types: []string{"object", "null"},
+		write: func(w *writer, _ *request, n *conductor.Node) { w.object(*at(n)) },
+		get: func(n *conductor.Node) any {
+			if m := *at(n); m != nil {
+				return m
+			}
+			return map[string]any{}
+		},
+		set: func(n *conductor.Node, v any) error {
+			*at(n), _ = v.(map[string]any)
+			return nil
+		},
+	}
+}
+
+// masked is a field whose object may hold secrets, which answers do not show.
+func (f nodeField) masked(mask func(map[string]any) map[string]any) nodeField {
+	get := f.get
+	f.write = func(w *writer, _ *request, n *conductor.Node) { w.object(mask(get(n).(map[string]any))) }
+	return f
+}
+
+// timeField is a field that holds a time.
+func timeField(name string, since states.APIVersion, of func(*conductor.Node) *time.Time) nodeField {
+	return nodeField{
+		name: name, since: since,
+		write:   func(w *writer, _ *request, n *conductor.Node) { w.time(of(n)) },
+		compare: func(a, b *conductor.Node) int { return compareTimes(of(a), of(b)) },
+	}
+}
+
+func compareTimes(a, b *time.Time) int {
+	var zero time.Time
+	if a == nil {
+		a = &zero
+	}
+	if b == nil {
+		b = &zero
+	}
+	return a.Compare(*b)
+}
+
+// stateField is a field that holds a provision state.
+func stateField(name string, of func(*conductor.Node) states.State) nodeField {
+	return nodeField{
+		name: name,
+		write: func(w *writer, r *request, n *conductor.Node) {
+			w.state(of(n))
+		},
+		compare: func(a, b *conductor.Node) int { return cmp.Compare(of(a).String(), of(b).String()) },
+	}
+}
+
+func (w *writer) state(s states.State) {
+	if s == states.NoState {
+		w.null()
+		return
+	}
+	w.text(s.String())
+}
+
+// powerField is a field that holds a power state.
+func powerField(name string, of func(*conductor.Node) states.Power) nodeField {
+	return nodeField{
+		name:    name,
+		write:   func(w *writer, _ *request, n *conductor.Node) { w.power(of(n)) },
+		compare: func(a, b *conductor.Node) int { return cmp.Compare(of(a).String(), of(b).String()) },
+	}
+}
+
+func (w *writer) power(p states.Power) {
+	if p == states.NoPower {
+		w.null()
+		return
+	}
+	w.text(p.String())
+}
+
+// interfaceField is a field that names the hardware interface of a kind. Where
+// none was chosen it shows the default of the hardware type.
+func interfaceField(kind string, since states.APIVersion) nodeField {
+	chosen := func(n *conductor.Node) string { return n.Interfaces[kind] }
+	return nodeField{
+		name: kind + "_interface", since: since, types: []string{"string", "null"},
+		write: func(w *writer, r *request, n *conductor.Node) {
+			w.textOrNull(r.h.interfaceOf(n, kind))
+		},
+		compare: func(a, b *conductor.Node) int { return cmp.Compare(chosen(a), chosen(b)) },
+		get: func(n *conductor.Node) any {
+			if name := chosen(n); name != "" {
+				return name
+			}
+			return nil
+		},
+		set: func(n *conductor.Node, v any) error {
+			name, _ := v.(string)
+			if name == "" {
+				delete(n.Interfaces, kind)
+				return nil
+			}
+			if n.Interfaces == nil {
+				n.Interfaces = map[string]string{}
+			}
+			n.Interfaces[kind] = name
+			return nil
+		},
+	}.editable()
+}
+
+// uuidTextField is a text that must be a UUID.
+func uuidTextField(name string, since states.APIVersion, at func(*conductor.Node) *string) nodeField {
+	f := textField(name, since, at)
+	set := f.set
+	f.set = func(n *conductor.Node, v any) error {
+		if s, ok := v.(string); ok && !isUUID(s) {
+			return invalid("Expected UUID for %s: %s", name, show(s))
+		}
+		return set(n, v)
+	}
+	return f
+}

@@ -1,0 +1,274 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// nodeFilter is a parameter by which a list of nodes is narrowed.
+type nodeFilter struct {
+	name  string
+	since states.APIVersion
+	// silent is a filter whose refusal at an older version does not tell since.
+	silent bool
+	// test returns which nodes pass. It is called where the argument is there.
+	test func(a *args, r *request) func(n *node) bool
+}
+
+// nodeFilters are the filters of GET /v1/nodes, in the order in which Ironic looks at
+// their versions.
+//
+// Source: ironic/api/controllers/v1/node.py and utils.py.
+var nodeFilters = []nodeFilter{
+	{name: "provision_state", since: 9, silent: true, test: byProvisionState},
+	textFilter("driver", 16, func(n *node) string { return n.Driver }),
+	textFilter("resource_class", 21, func(n *node) string { return n.ResourceClass }),
+	{name: "fault", since: 42, test: byFault},
+	textFilter("conductor_group", 46, func(n *node) string { return n.ConductorGroup }),
+	{name: "conductor", since: 49, test: func(a *args, r *request) func(*node) bool {
+		name := a.text("conductor")
+		return func(n *node) bool { return r.h.conductorOf(n) == name }
+	}},
+	textFilter("owner", 50, func(n *node) string { return n.Owner }),
+	textFilter("lessee", 65, func(n *node) string { return n.Lessee }),
+	{name: "shard", since: minShards, test: func(a *args, _ *request) func(*node) bool {
+		shards := a.list("shard")
+		return func(n *node) bool { return slices.Contains(shards, strings.ToLower(n.Shard)) }
+	}},
+	booleanFilter("sharded", minShards, func(n *node) bool { return n.Shard != "" }),
+	textFilter("instance_name", 104, func(n *node) string { return n.InstanceName }),
+	{name: "include_children", since: minChildren, test: func(a *args, _ *request) func(*node) bool {
+		a.boolean("include_children")
+		return nil
+	}},
+	{name: "parent_node", since: minChildren, test: func(a *args, _ *request) func(*node) bool {
+		a.text("parent_node")
+		return nil
+	}},
+	{name: "chassis_uuid", test: byChassis},
+	{name: "instance_uuid", test: func(a *args, _ *request) func(*node) bool {
+		instance := a.uuid("instance_uuid")
+		return func(n *node) bool { return n.InstanceUUID == instance }
+	}},
+	booleanFilter("associated", 1, func(n *node) bool { return n.InstanceUUID != "" }),
+	booleanFilter("maintenance", 1, func(n *node) bool { return n.Maintenance }),
+	booleanFilter("retired", 1, func(n *node) bool { return n.Retired }),
+	{name: "project", test: func(a *args, _ *request) func(*node) bool {
+		project := a.text("project")
+		return func(n *node) bool { return n.Owner == project || n.Lessee == project }
+	}},
+	{name: "description_contains", test: func(a *args, _ *request) func(*node) bool {
+		part := strings.ToLower(a.text("description_contains"))
+		return func(n *node) bool {
+			return n.Description != "" && strings.Contains(strings.ToLower(n.Description), part)
+		}
+	}},
+}
+
+func textFilter(name string, since states.APIVersion, of func(*node) string) nodeFilter {
+	return nodeFilter{name: name, since: since, test: func(a *args, _ *request) func(*node) bool {
+		want := a.text(name)
+		return func(n *node) bool { return of(n) == want }
+	}}
+}
+
+func booleanFilter(name string, since states.APIVersion, of func(*node) bool) nodeFilter {
+	return nodeFilter{name: name, since: since, test: func(a *args, _ *request) func(*node) bool {
+		want := a.boolean(name)
+		return func(n *node) bool { return want == nil || of(n) == *want }
+	}}
+}
+
+func byProvisionState(a *args, r *request) func(*node) bool {
+	word := a.text("provision_state")
+	s, err := states.Parse(word)
+	if err != nil || !r.h.table.States().Has(s) {
+		a.fail("Provision state \"%s\" is not valid", show(word))
+	}
+	return func(n *node) bool { return n.ProvisionState == s }
+}
+
+// faults are the faults of a node. Source: ironic/common/faults.py.
+var faults = []string{"power failure", "clean failure", "rescue abort failure", "service failure"}
+
+func byFault(a *args, r *request) func(*node) bool {
+	want, known := a.text("fault"), faults
+	if r.h.series < states.Bobcat {
+		known = faults[:3] // nodes are not serviced
+	}
+	if !slices.Contains(known, want) {
+		a.fail("Unrecognized fault \"%s\" is specified, allowed faults are ('%s')", show(want), strings.Join(known, "', '"))
+	}
+	return func(n *node) bool { return n.Fault == want }
+}
+
+func byChassis(a *args, r *request) func(*node) bool {
+	chassis := a.uuid("chassis_uuid")
+	if a.err == nil {
+		if _, err := r.object(chassisResource, chassis); err != nil {
+			a.err = err
+		}
+	}
+	return func(n *node) bool { return n.ChassisUUID == chassis }
+}
+
+// filterNames returns the names of the filters that the series has.
+func (h *handler) filterNames() []string {
+	var names []string
+	for _, f := range nodeFilters {
+		if f.since <= h.highest {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// nodeTests returns the tests of the filters among the arguments.
+func (r *request) nodeTests(a *args) (tests []func(*node) bool, err error) {
+	for _, f := range nodeFilters {
+		if !a.has(f.name) {
+			continue
+		}
+		if f.since > r.version {
+			if f.silent {
+				return nil, errNotAcceptable
+			}
+			return nil, tooOld(f.since)
+		}
+		if test := f.test(a, r); test != nil {
+			tests = append(tests, test)
+		}
+	}
+	if all := a.boolean("include_children"); all == nil || !*all {
+		parent := a.text("parent_node") // empty: the nodes that are no children
+		tests = append(tests, func(n *node) bool { return n.ParentNode == parent })
+	}
+	return tests, a.err
+}
+
+// listNodes answers GET /v1/nodes.
+func (h *handler) listNodes(r *request) (answer, error) {
+	a := r.queryArgs(slices.Concat(pageArgs, h.filterNames(), []string{"fields", "detail"})...)
+	return r.listNodes(a, "nodes")
+}
+
+// listNodesDetail answers GET /v1/nodes/detail.
+func (h *handler) listNodesDetail(r *request) (answer, error) {
+	a := r.queryArgs(slices.Concat(pageArgs, h.filterNames())...)
+	return r.listNodes(a, "nodes/detail")
+}
+
+// listNodes answers with the nodes that the arguments ask for.
+func (r *request) listNodes(a *args, path string) (answer, error) {
+	p, fields, detail := a.page(r), fieldSet(a.list("fields")), a.boolean("detail")
+	if a.err != nil {
+		return answer{}, a.err
+	}
+	if err := r.checkNodeFields(fields); err != nil {
+		return answer{}, err
+	}
+	if f := nodeFieldsByName[p.sortKey]; f != nil && f.since > r.version {
+		return answer{}, errNotAcceptable
+	}
+	tests, err := r.nodeTests(a)
+	if err != nil {
+		return answer{}, err
+	}
+	if path == "nodes" {
+		if fields, err = r.chooseFields(fields, detail, defaultNodeFields, minDetail); err != nil {
+			return answer{}, err
+		}
+	}
+	compare, err := nodeOrder(p.sortKey)
+	if err != nil {
+		return answer{}, err
+	}
+	nodes, err := r.h.conductor.Nodes(r.Context())
+	if err != nil {
+		return answer{}, err
+	}
+	nodes = slices.DeleteFunc(nodes, func(n *node) bool {
+		return n.UUID != p.marker && slices.ContainsFunc(tests, func(test func(*node) bool) bool { return !test(n) })
+	})
+	nodes, ok := cut(p, nodes, compare, func(n *node) string { return n.UUID })
+	if !ok {
+		return answer{}, nodeNotFound(p.marker)
+	}
+	return r.nodesAnswer(p, nodes, path, fields, nextParameters(p, a, detail)), nil
+}
+
+// nextParameters returns the parameters of the link to the next page.
+func nextParameters(p page, a *args, detail *bool) []string {
+	parameters := p.sortParameters()
+	for _, name := range []string{"associated", "maintenance", "retired"} {
+		if v := a.boolean(name); v != nil && *v {
+			parameters = append(parameters, name+"=True")
+		}
+	}
+	if detail != nil {
+		parameters = append(parameters, "detail="+repr(*detail))
+	}
+	for _, f := range nodeFilters {
+		if v, ok := a.values[f.name].(string); ok && !slices.ContainsFunc(parameters, func(p string) bool { return strings.HasPrefix(p, f.name+"=") }) {
+			parameters = append(parameters, f.name+"="+url.QueryEscape(v))
+		}
+	}
+	return parameters
+}
+
+// nodeOrder returns the order of a sort key, nil for the order in which nodes were
+// created.
+func nodeOrder(key string) (func(a, b *node) int, error) {
+	if key == "id" {
+		return nil, nil
+	}
+	f := nodeFieldsByName[key]
+	switch {
+	case f != nil && f.compare != nil:
+		return f.compare, nil
+	case f != nil && (f.types != nil && f.types[0] == "object" || key == "traits"):
+		return nil, invalid("The sort_key value %s is an invalid field for sorting", key)
+	default:
+		return nil, invalid("The sort_key value \"%s\" is an invalid field for sorting", show(key))
+	}
+}
+
+func (r *request) nodesAnswer(p page, nodes []*node, path string, fields fieldSet, parameters []string) answer {
+	size := 300 + 128*len(fields)
+	if fields == nil {
+		size = 5 << 10
+	}
+	w := newWriter(64 + size*len(nodes))
+	w.open()
+	w.key("nodes").openList()
+	for _, n := range nodes {
+		r.writeNode(w, n, fields)
+	}
+	w.closeList()
+	if len(nodes) > 0 {
+		p.writeNext(w, r, path, fields, parameters, len(nodes), nodes[len(nodes)-1].UUID)
+	}
+	w.close()
+	return answer{status: http.StatusOK, body: w.b}
+}
+
+// chooseFields returns the fields that a list shows: those asked for, all with detail,
+// otherwise the defaults.
+//
+// Source: get_request_return_fields in ironic/api/controllers/v1/utils.py.
+func (r *request) chooseFields(fields fieldSet, detail *bool, defaults []string, since states.APIVersion) (fieldSet, error) {
+	switch {
+	case detail != nil && r.version < since:
+		return nil, invalid("Invalid query parameter ?detail=%s received.", repr(*detail))
+	case fields != nil && detail != nil && *detail:
+		return nil, invalid("Can not specify ?detail=True and fields in the same request.")
+	case fields == nil && (detail == nil || !*detail):
+		return defaults, nil
+	default:
+		return fields, nil
+	}
+}

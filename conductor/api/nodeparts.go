@@ -1,0 +1,266 @@
+package api
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+const (
+	minVIFs           = 28
+	minBIOS           = 40
+	minVIFPort        = 67
+	minHistory        = 78
+	minInventory      = 81
+	minFirmware       = 86
+	minHistoryProject = 113
+)
+
+// listVIFs answers GET /v1/nodes/NODE/vifs. The network interface of every hardware type
+// is noop, which takes virtual interfaces and keeps none.
+func (h *handler) listVIFs(r *request) (answer, error) {
+	if _, err := r.node(r.param(0)); err != nil {
+		return answer{}, err
+	}
+	return objectWith("vifs", func(w *writer) { w.texts(nil) }), nil
+}
+
+// attachVIF answers POST /v1/nodes/NODE/vifs.
+func (h *handler) attachVIF(r *request) (answer, error) {
+	body, err := r.decode(maxBody)
+	if err != nil {
+		return answer{}, err
+	}
+	vif, err := checkObject("vif", body, func(string) bool { return true }, "id")
+	if err != nil {
+		return answer{}, err
+	}
+	id, isText := vif["id"].(string)
+	if !isText {
+		return answer{}, schemaError("vif", "%s is not of type 'string'", repr(vif["id"]))
+	}
+	if !isUUID(id) && !isName(id) {
+		return answer{}, invalid("Expected UUID or name for id: %s", show(id))
+	}
+	if _, err := r.node(r.param(0)); err != nil {
+		return answer{}, err
+	}
+	if vif["port_uuid"] != nil && vif["portgroup_uuid"] != nil && r.version >= minVIFPort {
+		return answer{}, invalid("Cannot specify both port_uuid and portgroup_uuid")
+	}
+	return answer{status: http.StatusNoContent}, nil
+}
+
+// detachVIF answers DELETE /v1/nodes/NODE/vifs/ID.
+func (h *handler) detachVIF(r *request) (answer, error) {
+	if id := r.param(1); !isUUID(id) && !isName(id) {
+		return answer{}, invalid("Expected UUID or name for vif_id: %s", show(id))
+	}
+	_, err := r.node(r.param(0))
+	return answer{status: http.StatusNoContent}, err
+}
+
+// emptyList answers requests for a list that no hardware type fills.
+func emptyList(name string, arguments ...string) func(*handler, *request) (answer, error) {
+	return func(_ *handler, r *request) (answer, error) {
+		if a := r.queryArgs(arguments...); a.err != nil {
+			return answer{}, a.err
+		}
+		if _, err := r.node(r.param(0)); err != nil {
+			return answer{}, err
+		}
+		return objectWith(name, func(w *writer) { w.texts(nil) }), nil
+	}
+}
+
+// showBIOS answers GET /v1/nodes/NODE/bios/NAME.
+func (h *handler) showBIOS(r *request) (answer, error) {
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{}, notFound("Node %s doesn't have a BIOS setting '%s'", n.UUID, show(r.param(1)))
+}
+
+// showInventory answers GET /v1/nodes/NODE/inventory: an [conductor.Object] of
+// [conductor.KindInventory] that has the node's UUID.
+func (h *handler) showInventory(r *request) (answer, error) {
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	o, err := h.conductor.Object(r.Context(), conductor.KindInventory, n.UUID)
+	if errors.Is(err, conductor.NotFound) {
+		return answer{}, notFound("Node inventory record for node %s could not be found.", n.UUID)
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	w := newWriter(4096)
+	w.open()
+	for _, key := range []string{"inventory", "plugin_data"} {
+		value, _ := o.Fields[key].(map[string]any)
+		w.key(key).object(value)
+	}
+	w.close()
+	return answer{status: http.StatusOK, body: w.b}, nil
+}
+
+// listChildren answers GET /v1/nodes/NODE/children.
+func (h *handler) listChildren(r *request) (answer, error) {
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	nodes, err := h.conductor.Nodes(r.Context())
+	if err != nil {
+		return answer{}, err
+	}
+	w := newWriter(512)
+	w.open()
+	w.key("children").openList()
+	for _, child := range nodes {
+		if child.ParentNode == n.UUID {
+			w.text(child.UUID)
+		}
+	}
+	w.closeList()
+	w.key("links").link(r.base()+"/v1/nodes/?parent_node="+n.UUID, "children")
+	w.close()
+	return answer{status: http.StatusOK, body: w.b}, nil
+}
+
+// listHistory answers GET /v1/nodes/NODE/history.
+func (h *handler) listHistory(r *request) (answer, error) {
+	a := r.queryArgs(slices.Concat(pageArgs, []string{"detail"})...)
+	p, detail := a.page(r), a.boolean("detail")
+	if a.err != nil {
+		return answer{}, a.err
+	}
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	entries, err := h.conductor.History(r.Context(), n.UUID)
+	if err != nil {
+		return answer{}, err
+	}
+	entries, found := cut(p, entries, nil, func(o *conductor.Object) string { return o.UUID })
+	if !found {
+		return answer{}, notFound("Node history record %s could not be found.", p.marker)
+	}
+	w := newWriter(64 + 512*len(entries))
+	w.open()
+	w.key("history").openList()
+	for _, entry := range entries {
+		r.writeHistory(w, n, entry, detail != nil && *detail)
+	}
+	w.closeList()
+	if len(entries) > 0 {
+		p.writeNext(w, r, "nodes/"+r.param(0)+"/history", nil, nil, len(entries), entries[len(entries)-1].UUID)
+	}
+	w.close()
+	return answer{status: http.StatusOK, body: w.b}, nil
+}
+
+// showHistory answers GET /v1/nodes/NODE/history/UUID.
+func (h *handler) showHistory(r *request) (answer, error) {
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	entry, err := h.conductor.Object(r.Context(), conductor.KindHistory, r.param(1))
+	if errors.Is(err, conductor.NotFound) || err == nil && entry.NodeUUID != n.UUID {
+		return answer{}, notFound("Node history record %s could not be found.", show(r.param(1)))
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	w := newWriter(1024)
+	r.writeHistory(w, n, entry, true)
+	return answer{status: http.StatusOK, body: w.b}, nil
+}
+
+// maxEvent bounds the text of an entry of a history that is not shown in detail.
+const maxEvent = 255
+
+func (r *request) writeHistory(w *writer, n *node, entry *conductor.Object, detail bool) {
+	field := func(name string) string {
+		s, _ := entry.Fields[name].(string)
+		return s
+	}
+	event := field("event")
+	if !detail && len(event) > maxEvent {
+		event = strings.ToValidUTF8(event[:maxEvent-4], "") + "..."
+	}
+	w.open()
+	w.key("uuid").text(entry.UUID)
+	w.key("created_at").time(&entry.CreatedAt)
+	w.key("severity").textOrNull(field("severity"))
+	w.key("event").textOrNull(event)
+	if detail {
+		w.key("event_type").textOrNull(field("event_type"))
+		w.key("conductor").textOrNull(field("conductor"))
+		w.key("user").textOrNull(field("user"))
+		if r.version >= minHistoryProject {
+			w.key("project").textOrNull(field("project"))
+		}
+	}
+	w.key("links").openList()
+	w.link(r.base()+"/v1/nodes/"+n.UUID+"/history/"+entry.UUID, "self")
+	w.closeList()
+	w.close()
+}
+
+// listShards answers GET /v1/shards: the shards and how many nodes each has, the most
+// first.
+func (h *handler) listShards(r *request) (answer, error) {
+	if a := r.queryArgs(); a.err != nil {
+		return answer{}, a.err
+	}
+	nodes, err := h.conductor.Nodes(r.Context())
+	if err != nil {
+		return answer{}, err
+	}
+	counts := map[string]int{}
+	for _, n := range nodes {
+		counts[n.Shard]++
+	}
+	shards := sortedKeys(counts)
+	slices.SortStableFunc(shards, func(a, b string) int { return counts[b] - counts[a] })
+	return objectWith("shards", func(w *writer) {
+		w.openList()
+		for _, shard := range shards {
+			name := shard
+			if name == "" {
+				name = "None"
+			}
+			w.open()
+			w.key("name").text(name)
+			w.key("count").integer(counts[shard])
+			w.close()
+		}
+		w.closeList()
+	}), nil
+}
+
+// hostDrivers returns, by hardware type, the conductors that have it.
+func (r *request) hostDrivers() (map[string][]string, error) {
+	members, err := r.h.conductor.Members(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	hosts := map[string][]string{}
+	for _, m := range members {
+		for _, driver := range m.Drivers {
+			hosts[driver] = append(hosts[driver], m.Hostname)
+		}
+	}
+	return hosts, nil
+}

@@ -1,0 +1,157 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// minUnchassis is the version from which on the chassis of a node can be removed.
+const minUnchassis = 25
+
+// patchNode answers PATCH /v1/nodes/NODE.
+//
+// Source: patch in ironic/api/controllers/v1/node.py.
+func (h *handler) patchNode(r *request) (answer, error) {
+	a := r.queryArgs("reset_interfaces")
+	reset := a.boolean("reset_interfaces")
+	if a.err != nil {
+		return answer{}, a.err
+	}
+	if reset != nil && r.version < minResetting {
+		return answer{}, errNotAcceptable
+	}
+	p, err := r.decodePatch()
+	if err != nil {
+		return answer{}, err
+	}
+	if err := r.checkNodePatch(p, reset != nil && *reset); err != nil {
+		return answer{}, err
+	}
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	n, err = h.conductor.UpdateNode(r.Context(), n.UUID, func(n *node) error {
+		if err := r.checkUpdatable(n, p); err != nil {
+			return err
+		}
+		return r.applyNodePatch(n, p, reset != nil && *reset)
+	})
+	if errors.Is(err, conductor.NotFound) {
+		return answer{}, nodeNotFound(r.param(0))
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	return r.nodeAnswer(http.StatusOK, n, nil), nil
+}
+
+// checkNodePatch refuses a patch that no node would take.
+func (r *request) checkNodePatch(p patch, reset bool) error {
+	if err := p.only(r.h.patchedNodeFields()); err != nil {
+		return err
+	}
+	for _, op := range p {
+		if op.op != "remove" && nodeFieldsByName[op.field].since > r.version {
+			return errNotAcceptable
+		}
+	}
+	if reset && len(p.values("driver")) == 0 {
+		return invalid("The reset_interfaces parameter can only be used when changing the node's driver.")
+	}
+	for _, name := range p.values("name") {
+		if err := r.checkNodeName(name, "Node "+r.param(0)+": Cannot change name to invalid name '%s'"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkUpdatable refuses a patch of a node whose state does not allow one. The instance
+// can always be removed from a node in maintenance.
+func (r *request) checkUpdatable(n *node, p patch) error {
+	removal := len(p) == 1 && p[0].op == "remove" && p[0].path == "/instance_uuid"
+	switch {
+	case n.Maintenance && removal:
+		return nil
+	case r.h.table.CanUpdate(n.ProvisionState, n.TargetProvisionState, r.version):
+		return nil
+	case n.ProvisionState == states.Inspecting && (n.TargetProvisionState == states.NoState || r.h.table.UpdateAllowed().Has(n.ProvisionState)):
+		return conflict("Cannot update node \"%s\" while it is in state \"%s\".", n.UUID, n.ProvisionState)
+	default:
+		return conflict("Node %s can not be updated while a state transition is in progress.", r.param(0))
+	}
+}
+
+// applyNodePatch changes a node as the patch says.
+func (r *request) applyNodePatch(n *node, p patch, reset bool) error {
+	before := n.Clone()
+	if reset {
+		n.Interfaces = nil
+	}
+	fields := p.fields()
+	document := make(map[string]any, len(fields))
+	for _, name := range fields {
+		document[name] = nodeFieldsByName[name].get(n)
+	}
+	patched, err := p.apply(document)
+	if err != nil {
+		return err
+	}
+	for _, name := range fields {
+		f := nodeFieldsByName[name]
+		value, ok := patched[name]
+		if !ok && name == "driver" {
+			return schemaError("patch", "'driver' is a required property")
+		}
+		if err := f.take(n, "patch", value); err != nil {
+			return err
+		}
+	}
+	return r.checkPatched(before, n)
+}
+
+// checkPatched refuses a patched node that breaks a rule.
+func (r *request) checkPatched(before, n *node) error {
+	if before.ChassisUUID != "" && n.ChassisUUID == "" && r.version < minUnchassis {
+		return errNotAcceptable
+	}
+	if n.Driver != before.Driver && before.ConsoleEnabled {
+		return conflict("Node %s can not update the driver while the console is enabled. Please stop the console first.", r.param(0))
+	}
+	if n.InstanceName == "" && r.h.series >= states.Gazpacho {
+		n.InstanceName, _ = n.InstanceInfo["display_name"].(string)
+	}
+	return r.checkNode(before, n)
+}
+
+// deleteNode answers DELETE /v1/nodes/NODE.
+func (h *handler) deleteNode(r *request) (answer, error) {
+	if a := r.queryArgs(); a.err != nil {
+		return answer{}, a.err
+	}
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	if err := h.conductor.DeleteNode(r.Context(), n.UUID); err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusNoContent}, nil
+}
+
+// updateNode changes a node for a request that answers without showing it.
+func (r *request) updateNode(change func(n *node) error) error {
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return err
+	}
+	_, err = r.h.conductor.UpdateNode(r.Context(), n.UUID, change)
+	if errors.Is(err, conductor.NotFound) {
+		return nodeNotFound(r.param(0))
+	}
+	return err
+}

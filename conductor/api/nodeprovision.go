@@ -1,0 +1,295 @@
+package api
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+const (
+	minRebuildConfigDrive = 35
+	minConfigDriveObject  = 56
+	minConfigDriveVendor  = 59
+	minDeploySteps        = 69
+	minCleanRamdisk       = 70
+	minServiceRamdisk     = 108
+)
+
+// provision answers PUT /v1/nodes/NODE/states/provision.
+//
+// Source: provision in ironic/api/controllers/v1/node.py, whose order of checks it
+// keeps.
+func (h *handler) provision(r *request) (answer, error) {
+	names := []string{"target", "configdrive", "clean_steps", "deploy_steps", "rescue_password", "disable_ramdisk"}
+	if h.series >= states.Bobcat {
+		names = append(names, "service_steps")
+	}
+	if h.highest >= runbookResource.since {
+		names = append(names, "runbook")
+	}
+	a := r.bodyArgs(maxProvisionBody, names...)
+	q, err := decodeProvision(a)
+	if err != nil {
+		return answer{}, err
+	}
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	if err := r.checkProvision(n, q); err != nil {
+		return answer{}, provisionFault(err, show(q.target), n.UUID)
+	}
+	err = h.conductor.Provision(r.Context(), n.UUID, q.request(r.version))
+	if err != nil {
+		return answer{}, provisionFault(err, show(q.target), n.UUID)
+	}
+	return r.accepted(), nil
+}
+
+// provisionQuery is a request for a provision state as it came.
+type provisionQuery struct {
+	target         string
+	configDrive    any
+	steps          map[string][]any // by "clean", "deploy" and "service"
+	decoded        map[string][]conductor.StepRequest
+	rescuePassword string
+	hasPassword    bool
+	disableRamdisk *bool
+	runbook        string
+}
+
+func decodeProvision(a *args) (*provisionQuery, error) {
+	q := &provisionQuery{
+		target: a.need("target").text("target"), configDrive: a.values["configdrive"],
+		steps: map[string][]any{}, decoded: map[string][]conductor.StepRequest{},
+		hasPassword: a.has("rescue_password"), disableRamdisk: a.boolean("disable_ramdisk"),
+		runbook: a.text("runbook"),
+	}
+	for _, kind := range []string{"clean", "deploy", "service"} {
+		q.steps[kind] = a.items(kind + "_steps")
+	}
+	switch v := a.values["rescue_password"].(type) {
+	case nil:
+	case string:
+		q.rescuePassword = v
+	default:
+		a.fail("Expected string for rescue_password")
+	}
+	switch q.configDrive.(type) {
+	case nil, map[string]any, string:
+	default:
+		a.fail("Expected types <class 'NoneType'>, <class 'dict'>, <class 'str'> for configdrive")
+	}
+	return q, a.err
+}
+
+// checkProvision refuses a request that carries something that does not go with it.
+func (r *request) checkProvision(n *node, q *provisionQuery) error {
+	verb := q.target
+	maintained := (verb == "active" || verb == "rebuild") && n.Maintenance
+	_, err := r.h.table.Request(n.ProvisionState, q.target, r.version)
+	if maintained || err != nil {
+		return nil // the conductor's to refuse, since a reservation comes before
+	}
+	if q.runbook != "" {
+		if err := r.useRunbook(n, q); err != nil {
+			return err
+		}
+	}
+	if err := r.checkConfigDrive(q); err != nil {
+		return err
+	}
+	if err := r.checkRamdisk(q); err != nil {
+		return err
+	}
+	if len(q.steps["deploy"]) > 0 && r.version < minDeploySteps {
+		return tooOld(minDeploySteps)
+	}
+	switch {
+	case len(q.steps["clean"]) > 0 && verb != "clean":
+		return invalid("\"clean_steps\" is only valid when setting target provision state to clean")
+	case len(q.steps["deploy"]) > 0 && verb != "active" && verb != "rebuild":
+		return invalid("\"deploy_steps\" is only valid when setting target provision state to active or rebuild")
+	case q.hasPassword && verb != "rescue":
+		return invalid("\"rescue_password\" is only valid when setting target provision state to rescue")
+	case len(q.steps["service"]) > 0 && verb != "service":
+		return invalid("\"service_steps\" is only valid when setting target provision state to service")
+	case verb == "rescue" && strings.TrimSpace(q.rescuePassword) == "":
+		return invalid("A non-empty \"rescue_password\" is required when setting target provision state to rescue")
+	case (verb == "clean" || verb == "service") && len(q.steps[verb]) == 0:
+		return invalid("\"%s_steps\" is required when setting target provision state to %s", verb, verb)
+	}
+	return r.checkSteps(q)
+}
+
+// checkConfigDrive refuses a config drive that is none.
+//
+// Source: check_allow_configdrive in ironic/api/controllers/v1/utils.py.
+func (r *request) checkConfigDrive(q *provisionQuery) error {
+	if object, ok := q.configDrive.(map[string]any); q.configDrive == nil || q.configDrive == "" || ok && len(object) == 0 {
+		return nil
+	}
+	targets := []string{"active"}
+	if r.version >= minRebuildConfigDrive {
+		targets = append(targets, "rebuild")
+	}
+	if !slices.Contains(targets, q.target) {
+		return invalid("Adding a config drive is only supported when setting provision state to %s", strings.Join(targets, ", "))
+	}
+	if object, ok := q.configDrive.(map[string]any); ok {
+		return r.checkConfigDriveObject(object)
+	}
+	text := q.configDrive.(string)
+	if strings.Contains(text, "://") {
+		return nil
+	}
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("+/=\n\r\t ", c) >= 0:
+		default:
+			return invalid("Invalid configdrive format: it is neither a JSON, nor a URL, nor a base64 string")
+		}
+	}
+	return nil
+}
+
+func (r *request) checkConfigDriveObject(object map[string]any) error {
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		has := jsonTypes(object[key])
+		switch key {
+		case "meta_data", "network_data", "vendor_data":
+			if has[0] != "object" {
+				return invalid("Invalid configdrive format: %s is not of type 'object'", key)
+			}
+		case "user_data":
+			if !slices.Contains([]string{"object", "array", "string", "null"}, has[0]) {
+				return invalid("Invalid configdrive format: user_data is not of type 'object', 'array', 'string', 'null'")
+			}
+		default:
+			return invalid("Invalid configdrive format: Additional properties are not allowed ('%s' was unexpected)", show(key))
+		}
+	}
+	if r.version < minConfigDriveObject {
+		return invalid("Providing a JSON object for configdrive is only supported starting with API version %v", states.APIVersion(minConfigDriveObject))
+	}
+	if _, ok := object["vendor_data"]; ok && r.version < minConfigDriveVendor {
+		return invalid("Providing vendor_data in configdrive is only supported starting with API version %v", states.APIVersion(minConfigDriveVendor))
+	}
+	return nil
+}
+
+// checkRamdisk refuses disable_ramdisk where nothing is booted.
+func (r *request) checkRamdisk(q *provisionQuery) error {
+	if q.disableRamdisk == nil {
+		return nil
+	}
+	minimum := states.APIVersion(0)
+	services := r.h.highest >= minServiceRamdisk
+	switch {
+	case q.target == "clean" || !services:
+		minimum = minCleanRamdisk
+	case q.target == "service":
+		minimum = minServiceRamdisk
+	}
+	switch {
+	case r.version < minimum:
+		return &fault{status: 406, text: "disable_ramdisk is not acceptable in this API version"}
+	case q.target == "clean" || q.target == "service" && services:
+		return nil
+	case services:
+		return invalid("disable_ramdisk is supported only with manual cleaning or servicing")
+	default:
+		return invalid("disable_ramdisk is supported only with manual cleaning")
+	}
+}
+
+// stepInterfaces returns the kinds of hardware interfaces that have steps. Source:
+// ironic/conductor/steps.py.
+func (h *handler) stepInterfaces() []string {
+	if h.series < states.Bobcat {
+		return []string{"power", "management", "deploy", "bios", "raid"}
+	}
+	return []string{"vendor", "power", "management", "firmware", "deploy", "bios", "raid"}
+}
+
+// checkSteps decodes the steps that the request carries.
+func (r *request) checkSteps(q *provisionQuery) error {
+	for kind, list := range q.steps {
+		keys, required := []string{"interface", "step", "args"}, []string{"interface", "step"}
+		switch {
+		case kind == "deploy":
+			keys, required = append(keys, "priority"), append(required, "args", "priority")
+		case r.h.series >= states.Bobcat:
+			keys = append(keys, "order", "execute_on_child_nodes", "limit_child_node_execution")
+		}
+		for _, item := range list {
+			step, err := r.decodeStep(item, keys, required)
+			if err != nil {
+				return invalid("Invalid %s_steps: %s", kind, strings.TrimPrefix(asFault(err).text, "Schema error for step: "))
+			}
+			q.decoded[kind] = append(q.decoded[kind], step)
+		}
+	}
+	return nil
+}
+
+func (r *request) decodeStep(item any, keys, required []string) (step conductor.StepRequest, err error) {
+	object, err := checkObject("step", item, oneOf(keys...), required...)
+	if err != nil {
+		return step, err
+	}
+	step.Interface, _ = object["interface"].(string)
+	if kinds := r.h.stepInterfaces(); !slices.Contains(kinds, step.Interface) {
+		return step, invalid("%s is not one of ['%s']", repr(object["interface"]), strings.Join(kinds, "', '"))
+	}
+	if step.Step, _ = object["step"].(string); step.Step == "" {
+		return step, invalid("%s is not the name of a step", repr(object["step"]))
+	}
+	if args, ok := object["args"]; ok {
+		if step.Args, ok = args.(map[string]any); !ok {
+			return step, invalid("args is not of type 'object'")
+		}
+	}
+	if priority, ok := object["priority"]; ok {
+		number, ok := wholeNumber(priority)
+		if !ok {
+			return step, invalid("%s is not a priority: it must be a whole number of 0 or more", repr(priority))
+		}
+		step.Priority = &number
+	}
+	return step, nil
+}
+
+// wholeNumber returns a number of 0 or more, which may be in a text.
+func wholeNumber(v any) (int, bool) {
+	switch v := v.(type) {
+	case float64:
+		n := int(v)
+		return n, float64(n) == v && n >= 0
+	case string:
+		n, err := strconv.Atoi(v)
+		return n, err == nil && n >= 0
+	case json.Number:
+		n, err := strconv.Atoi(v.String())
+		return n, err == nil && n >= 0
+	default:
+		return 0, false
+	}
+}
+
+func (q *provisionQuery) request(version states.APIVersion) conductor.ProvisionRequest {
+	p := conductor.ProvisionRequest{
+		Target: q.target, Version: version,
+		CleanSteps: q.decoded["clean"], DeploySteps: q.decoded["deploy"], ServiceSteps: q.decoded["service"],
+		DisableRamdisk: q.disableRamdisk != nil && *q.disableRamdisk, RescuePassword: q.rescuePassword,
+	}
+	if q.configDrive != "" {
+		p.ConfigDrive = q.configDrive
+	}
+	return p
+}

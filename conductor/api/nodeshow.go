@@ -1,0 +1,129 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// node returns the node that a request names, which may end in .json.
+func (r *request) node(ident string) (*node, error) {
+	n, err := r.nodeNamed(ident)
+	if err != nil && r.suffix && asFault(err).status == http.StatusNotFound {
+		n, err = r.nodeNamed(ident + ".json")
+	}
+	return n, err
+}
+
+// nodeNamed returns a node by its UUID or its name.
+//
+// Source: get_rpc_node in ironic/api/controllers/v1/utils.py.
+func (r *request) nodeNamed(ident string) (*node, error) {
+	switch byUUID := isUUID(ident); {
+	case slices.Contains(nodeParts, ident):
+		return nil, errUnknown
+	case !byUUID && !isName(ident):
+		return nil, &fault{status: http.StatusBadRequest, bare: true, text: "Expected UUID or name for node: " + show(ident)}
+	case !byUUID && r.version < minNames:
+		return nil, nodeNotFound(ident)
+	}
+	n, err := r.h.conductor.Node(r.Context(), ident)
+	if errors.Is(err, conductor.NotFound) {
+		return nil, nodeNotFound(ident)
+	}
+	return n, err
+}
+
+// nodeParts are paths below a node, which no node is looked up by.
+var nodeParts = []string{"ports", "portgroups", "vifs", "volume", "traits", "bios", "allocation", "history", "inventory"}
+
+func nodeNotFound(ident string) error { return notFound("Node %s could not be found.", ident) }
+
+// fieldSet holds the names of the fields that a client asks for; nil stands for all.
+type fieldSet []string
+
+func (s fieldSet) has(name string) bool { return s == nil || slices.Contains(s, name) }
+
+// checkNodeFields refuses fields that the version does not have, or that no version has.
+func (r *request) checkNodeFields(fields []string) error {
+	if fields != nil && r.version < minFields {
+		return errNotAcceptable
+	}
+	for _, name := range fields {
+		f := nodeFieldsByName[name]
+		switch {
+		case f == nil || f.hidden || f.since > r.h.highest:
+			return invalid("Field %s is not a valid field.", show(name))
+		case f.since > r.version:
+			return errNotAcceptable
+		}
+	}
+	return nil
+}
+
+// writeNode writes a node as a client of the version sees it.
+func (r *request) writeNode(w *writer, n *node, fields fieldSet) {
+	w.open()
+	for i := range nodeFields {
+		f := &nodeFields[i]
+		if f.since <= r.version && fields.has(f.name) {
+			w.key(f.name)
+			f.write(w, r, n)
+		}
+	}
+	path := "nodes/" + n.UUID
+	w.key("links").links(r.base(), path)
+	if fields == nil {
+		r.writeNodeLinks(w, path)
+	}
+	w.close()
+}
+
+// writeNodeLinks writes the links to a node's ports, states, port groups and volumes.
+func (r *request) writeNodeLinks(w *writer, path string) {
+	for _, link := range []struct {
+		name  string
+		since states.APIVersion
+	}{{"ports", 1}, {"states", 14}, {"portgroups", 24}, {"volume", 32}} {
+		if r.version >= link.since {
+			w.key(link.name).links(r.base(), path+"/"+link.name)
+		}
+	}
+}
+
+// nodeAnswer returns an answer that shows a node.
+func (r *request) nodeAnswer(status int, n *node, fields fieldSet) answer {
+	w := newWriter(5 << 10)
+	r.writeNode(w, n, fields)
+	return answer{status: status, body: w.b}
+}
+
+// showNode answers GET /v1/nodes/NODE.
+func (h *handler) showNode(r *request) (answer, error) {
+	a := r.queryArgs("fields")
+	fields := a.list("fields")
+	if a.err != nil {
+		return answer{}, a.err
+	}
+	return r.showNodeFields(fields)
+}
+
+// showNodeField answers GET /v1/nodes/NODE/FIELD.
+func (h *handler) showNodeField(r *request) (answer, error) {
+	return r.showNodeFields([]string{strings.ToLower(r.param(1))})
+}
+
+func (r *request) showNodeFields(fields []string) (answer, error) {
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	if err := r.checkNodeFields(fields); err != nil {
+		return answer{}, err
+	}
+	return r.nodeAnswer(http.StatusOK, n, fields), nil
+}

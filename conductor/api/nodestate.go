@@ -1,0 +1,322 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+const (
+	minRAID        = 12
+	minSoftPower   = 27
+	minSetBootMode = 76
+)
+
+// showStates answers GET /v1/nodes/NODE/states.
+func (h *handler) showStates(r *request) (answer, error) {
+	if a := r.queryArgs(); a.err != nil {
+		return answer{}, a.err
+	}
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	w := newWriter(512)
+	w.open()
+	for _, name := range []string{
+		"console_enabled", "last_error", "power_state", "provision_state", "target_power_state",
+		"target_provision_state", "provision_updated_at", "raid_config", "target_raid_config", "boot_mode", "secure_boot",
+	} {
+		if f := nodeFieldsByName[name]; f.since <= r.version {
+			w.key(name)
+			f.write(w, r, n)
+		}
+	}
+	w.close()
+	return answer{status: http.StatusOK, body: w.b}, nil
+}
+
+// accepted is the answer to a request whose work goes on, and can be followed in the
+// node's states.
+func (r *request) accepted() answer {
+	return answer{status: http.StatusAccepted, location: "nodes/" + r.param(0) + "/states"}
+}
+
+// setPower answers PUT /v1/nodes/NODE/states/power.
+func (h *handler) setPower(r *request) (answer, error) {
+	a := r.bodyArgs(maxBody, "target", "timeout")
+	target := a.need("target").text("target")
+	timeout, hasTimeout := a.integer("timeout")
+	if a.err != nil {
+		return answer{}, a.err
+	}
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	power, err := states.ParsePower(target)
+	soft := power == states.PowerSoftRebooting || power == states.PowerSoftOff
+	switch {
+	case (soft || timeout != 0) && r.version < minSoftPower:
+		return answer{}, errNotAcceptable
+	case hasTimeout && timeout < 1:
+		return answer{}, invalid("timeout has to be positive integer")
+	case err != nil || power == states.NoPower || power == states.PowerError:
+		return answer{}, stateFault(show(target), r.param(0), pythonPower(n.Power))
+	case n.ProvisionState == states.Cleaning || n.ProvisionState == states.CleanWait:
+		return answer{}, stateFault(target, r.param(0), n.ProvisionState.String())
+	}
+	if err := h.conductor.SetPower(r.Context(), n.UUID, power, time.Duration(timeout)*time.Second); err != nil {
+		return answer{}, err
+	}
+	return r.accepted(), nil
+}
+
+func pythonPower(p states.Power) string {
+	if p == states.NoPower {
+		return "None"
+	}
+	return p.String()
+}
+
+// setMaintenance answers PUT /v1/nodes/NODE/maintenance.
+func (h *handler) setMaintenance(r *request) (answer, error) {
+	a := r.bodyArgs(maxBody, "reason")
+	reason := a.text("reason")
+	if a.err != nil {
+		return answer{}, a.err
+	}
+	return answer{status: http.StatusAccepted}, r.updateNode(func(n *node) error {
+		n.Maintenance, n.MaintenanceReason = true, reason
+		return nil
+	})
+}
+
+// clearMaintenance answers DELETE /v1/nodes/NODE/maintenance.
+func (h *handler) clearMaintenance(r *request) (answer, error) {
+	if a := r.queryArgs(); a.err != nil {
+		return answer{}, a.err
+	}
+	return answer{status: http.StatusAccepted}, r.updateNode(func(n *node) error {
+		n.Maintenance = false
+		return nil
+	})
+}
+
+// setRAID answers PUT /v1/nodes/NODE/states/raid.
+func (h *handler) setRAID(r *request) (answer, error) {
+	body, err := r.decode(maxBody)
+	if err != nil {
+		return answer{}, err
+	}
+	config, ok := body.(map[string]any)
+	if !ok {
+		return answer{}, invalid("Expected types <class 'dict'> for target_raid_config: %s", repr(body))
+	}
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	if r.version < minRAID {
+		return answer{}, errNotAcceptable
+	}
+	if !r.hasInterface(n, "raid") {
+		return answer{}, &fault{status: http.StatusNotFound, text: unsupported(n, "raid")}
+	}
+	if err := checkRAID(config); err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusNoContent}, r.updateNode(func(n *node) error {
+		n.TargetRAIDConfig = config
+		return nil
+	})
+}
+
+// checkRAID refuses a configuration without logical disks that have a size and a level;
+// an empty one is none.
+//
+// Source: ironic/drivers/raid_config_schema.json.
+func checkRAID(config map[string]any) error {
+	if len(config) == 0 {
+		return nil
+	}
+	const wrong = "RAID config validation error: "
+	disks, ok := config["logical_disks"].([]any)
+	switch _, there := config["logical_disks"]; {
+	case !there:
+		return invalid(wrong + "'logical_disks' is a required property")
+	case !ok:
+		return invalid(wrong + "logical_disks is not of type 'array'")
+	case len(disks) == 0:
+		return invalid(wrong + "[] is too short")
+	}
+	for _, d := range disks {
+		disk, ok := d.(map[string]any)
+		if !ok {
+			return invalid(wrong+"%s is not of type 'object'", repr(d))
+		}
+		for _, key := range []string{"raid_level", "size_gb"} {
+			if _, ok := disk[key]; !ok {
+				return invalid(wrong+"'%s' is a required property", key)
+			}
+		}
+	}
+	return nil
+}
+
+// hasInterface reports whether a node has a hardware interface of a kind that does
+// something.
+func (r *request) hasInterface(n *node, kind string) bool {
+	name := r.h.interfaceOf(n, kind)
+	return name != "" && name != "no-"+kind
+}
+
+func unsupported(n *node, what string) string {
+	return "Driver " + n.Driver + " does not support " + what + " (disabled or not implemented)."
+}
+
+// bootModes are the modes in which a node boots. Source: ironic/common/boot_modes.py.
+var bootModes = []string{"bios", "uefi"}
+
+// setBootMode answers PUT /v1/nodes/NODE/states/boot_mode and .../secure_boot. No
+// hardware type can do it yet: the request is accepted, and the node's last error says
+// so, as with Ironic's fake-hardware.
+func (h *handler) setBootMode(r *request) (answer, error) {
+	a := r.bodyArgs(maxBody, "target")
+	target := a.need("target").text("target")
+	if a.err == nil && target != bootModes[0] && target != bootModes[1] {
+		a.err = invalid("Invalid boot mode %s requested for node. Allowed boot modes are: bios, uefi", show(target))
+	}
+	return r.setBoot(a, "boot_mode", "'"+target+"'")
+}
+
+func (h *handler) setSecureBoot(r *request) (answer, error) {
+	a := r.bodyArgs(maxBody, "target")
+	target := a.need("target").boolean("target")
+	if a.err == nil && target == nil {
+		a.err = invalid("Invalid secure_boot None requested for node. Allowed secure_boot states are: True, False) ")
+	}
+	word := "'False'"
+	if target != nil && *target {
+		word = "'True'"
+	}
+	return r.setBoot(a, "secure_boot", word)
+}
+
+func (r *request) setBoot(a *args, what, target string) (answer, error) {
+	n, err := r.node(r.param(0))
+	switch {
+	case err != nil:
+		return answer{}, err
+	case r.version < minSetBootMode:
+		return answer{}, notFound("This endpoint is supported starting with the API version %v", states.APIVersion(minSetBootMode))
+	case a.err != nil:
+		return answer{}, a.err
+	case r.h.table.Unstable().Has(n.ProvisionState):
+		return answer{}, conflict("Node is in %s state. Since node is transitioning, the boot mode will not be set as this may interfere with ongoing changes and result in erroneous modification. Try again later.", n.ProvisionState)
+	}
+	extension := map[string]string{"boot_mode": "set_boot_mode", "secure_boot": "set_secure_boot_state"}[what]
+	err = r.updateNode(func(n *node) error {
+		n.LastError = "Failed to change " + what + " state to " + target + ": " + unsupported(n, extension)
+		return nil
+	})
+	return r.accepted(), err
+}
+
+// showConsole answers GET /v1/nodes/NODE/states/console.
+func (h *handler) showConsole(r *request) (answer, error) {
+	if a := r.queryArgs(); a.err != nil {
+		return answer{}, a.err
+	}
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	w := newWriter(64)
+	w.open()
+	w.key("console_enabled").boolean(n.ConsoleEnabled)
+	w.key("console_info")
+	if n.ConsoleEnabled {
+		w.object(nil)
+	} else {
+		w.null()
+	}
+	w.close()
+	return answer{status: http.StatusOK, body: w.b}, nil
+}
+
+// setConsole answers PUT /v1/nodes/NODE/states/console. The console of fake-hardware
+// does nothing; no other hardware type has one.
+func (h *handler) setConsole(r *request) (answer, error) {
+	a := r.bodyArgs(maxBody, "enabled")
+	enabled := a.need("enabled").boolean("enabled")
+	if a.err != nil {
+		return answer{}, a.err
+	}
+	err := r.updateNode(func(n *node) error {
+		if !r.hasInterface(n, "console") {
+			return invalid("%s", unsupported(n, "console"))
+		}
+		n.ConsoleEnabled = enabled != nil && *enabled
+		return nil
+	})
+	return answer{status: http.StatusAccepted, location: "nodes/" + r.param(0) + "/states/console"}, err
+}
+
+// validateNode answers GET /v1/nodes/NODE/validate, and ...?node=NODE without NODE in
+// the path.
+func (h *handler) validateNode(r *request) (answer, error) {
+	ident := ""
+	if len(r.params) > 0 {
+		if a := r.queryArgs(); a.err != nil {
+			return answer{}, a.err
+		}
+		ident = r.param(0)
+	} else {
+		a := r.queryArgs("node", "node_uuid")
+		ident = a.ident("node")
+		if uuid := a.uuid("node_uuid"); uuid != "" {
+			ident = uuid
+		}
+		if a.err != nil {
+			return answer{}, a.err
+		}
+	}
+	if !isUUID(ident) && r.version < minNames {
+		return answer{}, errNotAcceptable
+	}
+	n, err := r.node(ident)
+	if err != nil {
+		return answer{}, err
+	}
+	results, err := h.conductor.Validate(r.Context(), n.UUID)
+	if err != nil && !errors.Is(err, conductor.Invalid) {
+		return answer{}, err
+	}
+	w := newWriter(1024)
+	w.open()
+	for _, kind := range validatedKinds {
+		result, ok := results[kind]
+		if !ok || kind == "firmware" && r.h.highest < minFirmware {
+			continue
+		}
+		w.key(kind).open()
+		w.key("result").boolean(result == nil)
+		if result != nil {
+			w.key("reason").text(result.Error())
+		}
+		w.close()
+	}
+	w.close()
+	return answer{status: http.StatusOK, body: w.b}, nil
+}
+
+// validatedKinds are the kinds of hardware interfaces that a validation looks at, in the
+// order of Ironic's answer.
+var validatedKinds = []string{
+	"boot", "deploy", "management", "network", "power", "bios", "console", "inspect", "raid", "rescue", "storage",
+	"firmware", "vendor",
+}

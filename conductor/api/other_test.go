@@ -1,0 +1,142 @@
+package api_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestAnAgentLooksItsNodeUpAndGoesOnWithTheWork(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	uuid := s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	s.do("POST", "/v1/ports", "latest", `{"address": "52:54:00:00:00:01", "node_uuid": "`+uuid+`"}`).must(http.StatusCreated)
+	s.provision("n", "manage")
+	s.provision("n", "provide")
+	s.onOperation(func(_ context.Context, _ *conductor.Node, operation string) error {
+		if operation == "deploy.deploy" {
+			return conductor.ErrWait
+		}
+		return nil
+	})
+	const lookup = "/v1/lookup?addresses=52:54:00:00:00:01,nonsense"
+	require.Equal(t, "Resource could not be found.", s.do("GET", lookup, "latest", "").fault(), "nobody has started an agent there")
+	s.do("PUT", "/v1/nodes/n/states/provision", "latest", `{"target": "active"}`).must(http.StatusAccepted)
+	state := func() any { return s.do("GET", "/v1/nodes/n", "latest", "").json()["provision_state"] }
+	require.Eventually(t, func() bool { return state() == "wait call-back" }, waitTime, tick)
+
+	found := s.do("GET", lookup, "latest", "").must(http.StatusOK)
+	require.Equal(t, uuid, found["node"].(map[string]any)["uuid"])
+	config := found["config"].(map[string]any)
+	token := config["agent_token"].(string)
+	require.NotEmpty(t, token)
+	require.EqualValues(t, 300, config["heartbeat_timeout"])
+	again := s.do("GET", lookup, "latest", "").must(http.StatusOK)
+	require.Equal(t, "******", again["config"].(map[string]any)["agent_token"], "it is given out once")
+	require.NotContains(t, s.do("GET", "/v1/nodes/n", "latest", "").body, token)
+
+	beat := func(body string) reply { return s.do("POST", "/v1/heartbeat/"+uuid, "latest", body) }
+	require.Equal(t, "Agent token is required for heartbeat processing.", beat(`{"callback_url": "http://10.0.0.2:9999"}`).fault())
+	require.Equal(t, http.StatusBadRequest, beat(`{"callback_url": "http://10.0.0.2:9999", "agent_version": "9", "agent_token": "wrong"}`).status)
+	require.Equal(t, "wait call-back", state())
+	require.Equal(t, http.StatusAccepted, beat(`{"callback_url": "http://10.0.0.2:9999", "agent_version": "9", "agent_token": "`+token+`"}`).status)
+	require.Eventually(t, func() bool { return state() == "active" }, waitTime, tick)
+}
+
+func TestARunbookCleansTheNodesThatHaveItsTrait(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	s.provision("n", "manage")
+	steps := `[{"interface": "deploy", "step": "erase_devices", "args": {"password": "hunter2"}, "order": "1"}]`
+	runbook := s.do("POST", "/v1/runbooks", "latest", `{"name": "wipe", "steps": `+steps+`}`).must(http.StatusCreated)
+	require.Equal(t, []any{}, runbook["traits"])
+	require.Equal(t, []any{map[string]any{"interface": "deploy", "step": "erase_devices", "args": map[string]any{"password": "******"}, "order": 1.0}}, runbook["steps"])
+	clean := func(version string) reply {
+		return s.do("PUT", "/v1/nodes/n/states/provision", version, `{"target": "clean", "runbook": "wipe"}`)
+	}
+	require.Contains(t, clean("latest").fault(), "This runbook has not been approved for use on this node")
+	require.Equal(t, http.StatusNotAcceptable, clean("1.91").status)
+
+	require.Equal(t, http.StatusNoContent, s.do("PUT", "/v1/runbooks/wipe/traits", "latest", `{"traits": ["CUSTOM_B"]}`).status)
+	require.Equal(t, http.StatusNoContent, s.do("PUT", "/v1/runbooks/wipe/traits/CUSTOM_A", "latest", "").status)
+	require.Equal(t, []any{"CUSTOM_A", "CUSTOM_B"}, s.do("GET", "/v1/runbooks/wipe/traits", "latest", "").json()["traits"])
+	require.Equal(t, "The API version does not allow runbook traits", s.do("GET", "/v1/runbooks/wipe/traits", "1.111", "").fault())
+	require.Equal(t, http.StatusNoContent, s.do("PUT", "/v1/nodes/n/traits/CUSTOM_A", "latest", "").status)
+	require.Equal(t, http.StatusAccepted, clean("latest").status)
+	s.wait("n")
+	require.Equal(t, http.StatusNoContent, s.do("DELETE", "/v1/runbooks/wipe/traits", "latest", "").status)
+	require.Empty(t, s.do("GET", "/v1/runbooks/wipe/traits", "latest", "").json()["traits"])
+	require.Equal(t, http.StatusBadRequest, s.do("POST", "/v1/runbooks", "1.111", `{"name": "wipe2", "steps": `+steps+`}`).status, "its name is a trait")
+}
+
+func TestAnAllocationGetsANodeAndGivesItBack(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	uuid := s.create(`{"driver": "fake-hardware", "name": "n", "resource_class": "big"}`)
+	s.provision("n", "manage")
+	s.provision("n", "provide")
+	s.do("PUT", "/v1/nodes/n/states/power", "latest", `{"target": "power off"}`).must(http.StatusAccepted)
+	s.wait("n") // a node whose power state is not known is given to nobody
+	s.do("PUT", "/v1/nodes/n/traits", "latest", `{"traits": ["CUSTOM_A"]}`).must(http.StatusNoContent)
+
+	allocation := s.do("POST", "/v1/allocations", "latest", `{"name": "al", "resource_class": "big", "traits": ["CUSTOM_A"], "candidate_nodes": ["n"]}`).must(http.StatusCreated)
+	require.Equal(t, "allocating", allocation["state"])
+	require.Equal(t, []any{uuid}, allocation["candidate_nodes"])
+	s.waitAllocation("al")
+	allocation = s.do("GET", "/v1/allocations/al", "latest", "").must(http.StatusOK)
+	require.Equal(t, "active", allocation["state"], allocation["last_error"])
+	require.Equal(t, uuid, allocation["node_uuid"])
+	node := s.do("GET", "/v1/nodes/n", "latest", "").must(http.StatusOK)
+	require.Equal(t, allocation["uuid"], node["allocation_uuid"])
+	require.Equal(t, allocation["uuid"], s.do("GET", "/v1/nodes/n/allocation", "latest", "").json()["uuid"])
+
+	s.do("POST", "/v1/allocations", "latest", `{"name": "al2", "resource_class": "big"}`).must(http.StatusCreated)
+	s.waitAllocation("al2")
+	require.Equal(t, "error", s.do("GET", "/v1/allocations/al2", "latest", "").json()["state"])
+
+	require.Equal(t, http.StatusNoContent, s.do("DELETE", "/v1/nodes/n/allocation", "latest", "").status)
+	require.Nil(t, s.do("GET", "/v1/nodes/n", "latest", "").json()["instance_uuid"])
+	require.Equal(t, "Allocation for node n was not found", s.do("GET", "/v1/nodes/n/allocation", "latest", "").fault())
+}
+
+func TestWhatBelongsToANodeGoesWithIt(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	uuid := s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	s.do("POST", "/v1/ports", "latest", `{"address": "52:54:00:00:00:01", "node_uuid": "`+uuid+`"}`).must(http.StatusCreated)
+	s.do("POST", "/v1/portgroups", "latest", `{"name": "pg", "node_uuid": "`+uuid+`"}`).must(http.StatusCreated)
+	s.do("POST", "/v1/volume/connectors", "latest", `{"type": "iqn", "connector_id": "i", "node_uuid": "`+uuid+`"}`).must(http.StatusCreated)
+	s.do("POST", "/v1/volume/targets", "latest", `{"volume_type": "iscsi", "volume_id": "v", "boot_index": 0, "node_uuid": "`+uuid+`"}`).must(http.StatusCreated)
+	require.Equal(t, http.StatusNoContent, s.do("DELETE", "/v1/nodes/n", "latest", "").status)
+	for path, list := range map[string]string{"ports": "ports", "portgroups": "portgroups", "volume/connectors": "connectors", "volume/targets": "targets"} {
+		require.Empty(t, s.do("GET", "/v1/"+path, "latest", "").must(http.StatusOK)[list], path)
+	}
+}
+
+func TestTheInventoryIsShownWhereThereIsOne(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	uuid := s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	require.Equal(t, "Node inventory record for node "+uuid+" could not be found.", s.do("GET", "/v1/nodes/n/inventory", "latest", "").fault())
+	_, err := s.conductor.CreateObject(context.Background(), &conductor.Object{
+		Kind: conductor.KindInventory, UUID: uuid, NodeUUID: uuid,
+		Fields: map[string]any{"inventory": map[string]any{"cpu": map[string]any{"count": 4.0}}},
+	})
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"inventory": map[string]any{"cpu": map[string]any{"count": 4.0}}, "plugin_data": map[string]any{}},
+		s.do("GET", "/v1/nodes/n/inventory", "latest", "").must(http.StatusOK))
+}
+
+func TestListsWaitForTheConductor(t *testing.T) {
+	c, err := conductor.New(conductor.Config{
+		Store: &conductor.Memory{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}},
+	})
+	require.NoError(t, err)
+	s := &server{Handler: api.New(c, api.Config{}), t: t, conductor: c}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	a := s.send(request("GET", "/v1/nodes", "latest", nil).WithContext(ctx))
+	require.Equal(t, http.StatusServiceUnavailable, a.status, "a conductor that does not run has read no nodes, and the client has gone")
+}

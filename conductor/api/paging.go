@@ -1,0 +1,84 @@
+package api
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// page is which part of a list a client wants to see, and in which order.
+type page struct {
+	limit      int
+	marker     string
+	sortKey    string
+	descending bool
+}
+
+// pageArgs are the names of a page's arguments.
+var pageArgs = []string{"limit", "marker", "sort_key", "sort_dir"}
+
+// page returns the page that the arguments ask for.
+func (a *args) page(r *request) page {
+	p := page{limit: r.h.config.MaxLimit, marker: a.uuid("marker"), sortKey: "id"}
+	if n, ok := a.integer("limit"); ok {
+		if n <= 0 {
+			a.fail("Limit must be positive")
+		}
+		p.limit = min(p.limit, n)
+	}
+	if a.has("sort_key") {
+		p.sortKey = a.text("sort_key")
+	}
+	switch direction := a.text("sort_dir"); direction {
+	case "desc":
+		p.descending = true
+	case "", "asc":
+	default:
+		a.fail("Invalid sort direction: %s. Acceptable values are 'asc' or 'desc'", show(direction))
+	}
+	return p
+}
+
+// cut sorts the items, unless the key is "id": that is the order in which they come.
+// It returns those after the marker, up to the limit. The second result is false where
+// no item is the marker.
+func cut[T any](p page, items []T, compare func(a, b T) int, id func(T) string) ([]T, bool) {
+	if compare != nil {
+		slices.SortStableFunc(items, compare)
+	}
+	if p.descending {
+		slices.Reverse(items)
+	}
+	if p.marker != "" {
+		i := slices.IndexFunc(items, func(item T) bool { return id(item) == p.marker })
+		if i < 0 {
+			return nil, false
+		}
+		items = items[i+1:]
+	}
+	return items[:min(p.limit, len(items))], true
+}
+
+// writeNext writes the link to the next page, where this one is full. The parameters
+// are those that the next request must repeat, as NAME=VALUE.
+//
+// Source: ironic/api/controllers/v1/collection.py.
+func (p page) writeNext(w *writer, r *request, path string, fields fieldSet, parameters []string, count int, last string) {
+	if count == 0 || count != p.limit {
+		return
+	}
+	if fields != nil {
+		parameters = append(parameters, "fields="+strings.Join(fields, ","))
+	}
+	parameters = append(parameters, "limit="+strconv.Itoa(p.limit), "marker="+last)
+	w.key("next").text(r.base() + "/v1/" + path + "?" + strings.Join(parameters, "&"))
+}
+
+// sortParameters are the parameters of a next link that repeat the order.
+func (p page) sortParameters() []string {
+	direction := "asc"
+	if p.descending {
+		direction = "desc"
+	}
+	return []string{"sort_key=" + p.sortKey, "sort_dir=" + direction}
+}

@@ -1,0 +1,139 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// request is a request at work.
+type request struct {
+	*http.Request
+	h       *handler
+	version states.APIVersion
+	query   url.Values
+	params  []string // the path segments at the route's placeholders
+	suffix  bool     // ".json" was cut off the path
+	held    int64    // bytes of the budget for bodies
+	baseURL string
+}
+
+// param returns the path segment at the i-th placeholder of the route.
+func (r *request) param(i int) string { return r.params[i] }
+
+// base returns the beginning of links.
+//
+// Source: ironic/api/hooks.py.
+func (r *request) base() string {
+	if r.baseURL == "" {
+		switch {
+		case r.h.config.PublicURL != "":
+			r.baseURL = r.h.config.PublicURL
+		case r.TLS != nil:
+			r.baseURL = "https://" + r.Host
+		default:
+			r.baseURL = "http://" + r.Host
+		}
+	}
+	return r.baseURL
+}
+
+// minDotJSON is the version from which on ".json" is part of a name.
+const minDotJSON = 91
+
+// trimSuffix cuts ".json" off the end of a path.
+//
+// Source: ironic/api/middleware/json_ext.py.
+func (r *request) trimSuffix(segment string) string {
+	trimmed, ok := strings.CutSuffix(segment, ".json")
+	if !ok || trimmed == "" || r.version >= minDotJSON {
+		return segment
+	}
+	r.suffix = true
+	return trimmed
+}
+
+func parseQuery(raw string) (url.Values, error) {
+	if raw == "" {
+		return nil, nil
+	}
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, invalid("The query is malformed: names and values must be URL-encoded, with & in between.")
+	}
+	for key, values := range query {
+		for _, text := range append(values, key) {
+			if !utf8.ValidString(text) {
+				return nil, &fault{status: http.StatusBadRequest, bare: true}
+			}
+		}
+	}
+	return query, nil
+}
+
+// isUUID reports whether a text is a UUID, in any of the forms that Ironic takes.
+func isUUID(text string) bool {
+	_, err := uuid.Parse(text)
+	return err == nil
+}
+
+// isName reports whether a text may name something.
+//
+// Source: is_valid_logical_name in ironic/common/utils.py.
+func isName(text string) bool {
+	if text == "" || len(text) > 255 {
+		return false
+	}
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '.', c == '_', c == '~':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// isHostname reports whether a text may name a node at a version below 1.10.
+//
+// Source: is_hostname_safe in ironic/common/utils.py.
+func isHostname(text string) bool {
+	if len(text) == 0 || len(text) > 255 {
+		return false
+	}
+	for _, label := range strings.Split(text, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+		for i := range len(label) {
+			switch c := label[i]; {
+			case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-':
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}
+
+const (
+	minNames     = 5  // nodes have names
+	minAnyName   = 10 // that are no host names
+	minFields    = 8  // fields can be chosen
+	minDetail    = 43 // detail=true in a query
+	minShards    = 82
+	minChildren  = 83
+	minResetting = 45 // reset_interfaces
+)
+
+func (r *request) validName(text string) bool {
+	if r.version < minAnyName {
+		return isHostname(text)
+	}
+	return isName(text)
+}

@@ -1,0 +1,307 @@
+package api
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// resource describes a kind of records that are kept for clients. Its functions, which
+// may be nil, hold the rules that other resources do not share.
+type resource struct {
+	kind conductor.Kind
+	path string // below /v1
+	list string // the key of a list's items
+	what string // in faults of the schema
+	noun string // in faults that name one: "Port"
+
+	since states.APIVersion
+	named bool // its records can be named in paths at any version
+
+	fields   []objectField
+	defaults []string // the fields that a list shows
+	// minDetail is the version from which on a list takes detail=true, and detailed says
+	// that a path that ends in /detail does the same.
+	minDetail states.APIVersion
+	detailed  bool
+	// links are paths below a record to which its answer has links, since a version.
+	links map[string]states.APIVersion
+
+	// filters are the parameters of a list, beside those of a page.
+	filters []objectFilter
+	// keys returns the keys that no two records have in common, and duplicate the
+	// fault of a record whose key another one has.
+	keys      func(o *conductor.Object) []string
+	duplicate func(o *conductor.Object, key string) string
+	// prepare changes the body of a POST before it is looked at.
+	prepare func(r *request, body any) error
+	// check refuses a record that breaks a rule: a new one, with before nil, or a patched
+	// one.
+	check func(r *request, before, o *conductor.Object) error
+	// deletable refuses the deletion of a record.
+	deletable func(r *request, o *conductor.Object) error
+}
+
+// objectField is a field of a record as clients see it.
+type objectField struct {
+	name  string
+	since states.APIVersion
+	types []string
+	// zero stands for null: it is shown and stored in its place.
+	zero any
+
+	required bool // in a POST
+	readOnly bool // shown, and set by no client
+	asked    bool // set by a POST, and shown under another name
+	unsorted bool // no sort key
+	fixed    bool // may not be patched
+	max      int  // of a text's length; 0 is none
+	secret   bool // its values are not repeated in faults
+	// convert refuses a value, or returns it as it is stored. Null does not get here.
+	convert func(r *request, v any) (any, error)
+	// mask returns a value as answers show it.
+	mask func(v any) any
+}
+
+// objectFilter narrows a list.
+type objectFilter struct {
+	name  string
+	since states.APIVersion
+	apply func(a *args, r *request, s *selection)
+}
+
+// field returns a field of the resource, nil where it has none of the name.
+func (x *resource) field(name string) *objectField {
+	for i := range x.fields {
+		if x.fields[i].name == name {
+			return &x.fields[i]
+		}
+	}
+	return nil
+}
+
+// value returns the value of a record's field.
+func (f *objectField) value(o *conductor.Object) any {
+	var v any
+	switch f.name {
+	case "name":
+		if o.Name != "" {
+			v = o.Name
+		}
+	case "node_uuid":
+		if o.NodeUUID != "" {
+			v = o.NodeUUID
+		}
+	default:
+		v = o.Fields[f.name]
+	}
+	if v == nil {
+		return f.zero
+	}
+	return v
+}
+
+// put stores a value in a field.
+func (f *objectField) put(o *conductor.Object, v any) {
+	switch f.name {
+	case "uuid":
+		o.UUID, _ = v.(string)
+	case "name":
+		o.Name, _ = v.(string)
+	case "node_uuid":
+		o.NodeUUID, _ = v.(string)
+	default:
+		if v == nil {
+			v = f.zero
+		}
+		if v == nil {
+			delete(o.Fields, f.name)
+			return
+		}
+		o.Fields[f.name] = v
+	}
+}
+
+// take sets a field to a value of a client.
+func (f *objectField) take(r *request, what string, o *conductor.Object, v any) (err error) {
+	if err := checkType(what, v, f.types, f.max, f.secret); err != nil {
+		return err
+	}
+	if v != nil && f.convert != nil {
+		if v, err = f.convert(r, v); err != nil {
+			return err
+		}
+	}
+	f.put(o, v)
+	return nil
+}
+
+// write writes a record as a client of the version sees it.
+func (x *resource) write(w *writer, r *request, o *conductor.Object, fields fieldSet) {
+	w.open()
+	if fields.has("uuid") {
+		w.key("uuid").text(o.UUID)
+	}
+	if fields.has("created_at") {
+		w.key("created_at").time(&o.CreatedAt)
+	}
+	if fields.has("updated_at") {
+		w.key("updated_at").time(o.UpdatedAt)
+	}
+	for i := range x.fields {
+		f := &x.fields[i]
+		if f.name == "uuid" || f.asked || f.since > r.version || !fields.has(f.name) {
+			continue
+		}
+		v := f.value(o)
+		if f.mask != nil {
+			v = f.mask(v)
+		}
+		w.key(f.name).value(v)
+	}
+	path := x.path + "/" + o.UUID
+	w.key("links").links(r.base(), path)
+	for _, name := range sortedKeys(x.links) {
+		if r.version < x.links[name] || !fields.has(name) {
+			continue
+		}
+		w.key(name)
+		if x == chassisResource { // Ironic has a list of lists there
+			w.openList().links(r.base(), path+"/"+name)
+			w.closeList()
+			continue
+		}
+		w.links(r.base(), path+"/"+name)
+	}
+	w.close()
+}
+
+// answer returns an answer that shows a record.
+func (x *resource) answer(r *request, status int, o *conductor.Object, fields fieldSet) answer {
+	w := newWriter(1024)
+	x.write(w, r, o, fields)
+	return answer{status: status, body: w.b}
+}
+
+// checkFields refuses fields that the version does not have, or that no version has.
+func (x *resource) checkFields(r *request, fields fieldSet) error {
+	if fields != nil && r.version < minFields {
+		return errNotAcceptable
+	}
+	for _, name := range fields {
+		_, isLink := x.links[name]
+		f := x.field(name)
+		switch {
+		case isLink, slices.Contains([]string{"uuid", "created_at", "updated_at", "links"}, name):
+		case f == nil || f.asked || f.since > r.h.highest:
+			return invalid("Field(s) \"%s\" are not valid", show(name))
+		case f.since > r.version:
+			return errNotAcceptable
+		}
+	}
+	return nil
+}
+
+// object returns the record that a request names.
+func (r *request) object(x *resource, ident string) (*conductor.Object, error) {
+	byName := x.field("name") != nil && (x.named || x.field("name").since <= r.version)
+	switch {
+	case isUUID(ident):
+	case !byName:
+		return nil, invalid("Expected UUID for %s_uuid: %s", x.what, show(ident))
+	case !isName(ident):
+		return nil, invalid("Expected UUID or name for %s_ident: %s", x.what, show(ident))
+	}
+	o, err := r.h.conductor.Object(r.Context(), x.kind, ident)
+	if errors.Is(err, conductor.NotFound) && r.suffix {
+		o, err = r.h.conductor.Object(r.Context(), x.kind, ident+".json")
+	}
+	if errors.Is(err, conductor.NotFound) {
+		return nil, x.notFound(ident)
+	}
+	return o, err
+}
+
+func (x *resource) notFound(ident string) error {
+	return notFound("%s %s could not be found.", x.noun, show(ident))
+}
+
+// order returns the order of a sort key, nil for the order in which records were
+// created.
+func (x *resource) order(r *request, key string) (func(a, b *conductor.Object) int, error) {
+	f := x.field(key)
+	switch {
+	case key == "id":
+		return nil, nil
+	case key == "uuid":
+		return func(a, b *conductor.Object) int { return cmp.Compare(a.UUID, b.UUID) }, nil
+	case key == "created_at":
+		return func(a, b *conductor.Object) int { return a.CreatedAt.Compare(b.CreatedAt) }, nil
+	case key == "updated_at":
+		return func(a, b *conductor.Object) int { return compareTimes(a.UpdatedAt, b.UpdatedAt) }, nil
+	case f == nil:
+		return nil, invalid("The sort_key value \"%s\" is an invalid field for sorting", show(key))
+	case f.since > r.version:
+		return nil, errNotAcceptable
+	case f.unsorted || f.zero != nil && isContainer(f.zero):
+		return nil, invalid("The sort_key value %s is an invalid field for sorting", key)
+	default:
+		return func(a, b *conductor.Object) int { return strings.Compare(sortText(f.value(a)), sortText(f.value(b))) }, nil
+	}
+}
+
+// sortText returns a text by which values are in order; null comes first.
+func sortText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return "s" + v
+	case float64:
+		return fmt.Sprintf("n%020.3f", v)
+	default:
+		return fmt.Sprint("v", v)
+	}
+}
+
+func isContainer(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	default:
+		return false
+	}
+}
+
+// sayExists returns the fault of a record whose key another one has.
+func (x *resource) sayExists(o *conductor.Object, err error) error {
+	if !errors.Is(err, conductor.Exists) {
+		return err
+	}
+	var duplicate *conductor.DuplicateError
+	key := ""
+	if errors.As(err, &duplicate) {
+		key = duplicate.Key
+	}
+	article := "A"
+	if strings.IndexByte("aeiou", x.what[0]) >= 0 {
+		article = "An"
+	}
+	noun := article + " " + strings.ToLower(x.noun)
+	switch {
+	case o.Name != "" && (key == "name="+o.Name || key == ""):
+		return conflict("%s with name %s already exists.", noun, o.Name)
+	case x.duplicate != nil && key != o.UUID:
+		return conflict("%s", x.duplicate(o, key))
+	default:
+		return conflict("%s with UUID %s already exists.", noun, o.UUID)
+	}
+}
+
+var statusNoContent = answer{status: http.StatusNoContent}

@@ -1,0 +1,204 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/ironstate/ironstate/conductor"
+)
+
+// listing is a request for a list of a resource's records.
+type listing struct {
+	*resource
+	parent  parent // nil: the list is of all
+	details bool   // the path ends in /detail
+}
+
+// parent selects the records below the thing that the path names.
+type parent = func(r *request, s *selection) error
+
+// selection is which records a list has.
+type selection struct {
+	node  string // only those that belong to the node with this UUID; empty: any
+	tests []func(o *conductor.Object) bool
+}
+
+func (s *selection) where(test func(o *conductor.Object) bool) { s.tests = append(s.tests, test) }
+
+// ofNode selects the records of a node.
+func (s *selection) ofNode(uuid string) {
+	s.node = uuid
+	s.where(func(o *conductor.Object) bool { return o.NodeUUID == uuid })
+}
+
+// objects returns the records of a kind that were selected, and the marker of the page.
+func (s *selection) objects(r *request, kind conductor.Kind, marker string) ([]*conductor.Object, error) {
+	var objects []*conductor.Object
+	var err error
+	if s.node != "" {
+		objects, err = r.h.conductor.ObjectsOf(r.Context(), kind, s.node)
+	} else {
+		objects, err = r.h.conductor.Objects(r.Context(), kind)
+	}
+	return slices.DeleteFunc(objects, func(o *conductor.Object) bool {
+		return o.UUID != marker && slices.ContainsFunc(s.tests, func(test func(*conductor.Object) bool) bool { return !test(o) })
+	}), err
+}
+
+// serve answers the request.
+func (l listing) serve(_ *handler, r *request) (answer, error) {
+	names := slices.Clone(pageArgs)
+	if !l.details {
+		names = append(names, "fields", "detail")
+	}
+	for _, f := range l.filters {
+		if f.since <= r.h.highest {
+			names = append(names, f.name)
+		}
+	}
+	a := r.queryArgs(names...)
+	p, fields, detail := a.page(r), fieldSet(a.list("fields")), a.boolean("detail")
+	if a.err != nil {
+		return answer{}, a.err
+	}
+	if err := l.checkFields(r, fields); err != nil {
+		return answer{}, err
+	}
+	selected, err := l.selection(a, r)
+	if err != nil {
+		return answer{}, err
+	}
+	if l.minDetail == 0 && fields != nil && detail != nil && *detail {
+		return answer{}, invalid("Can't fetch a subset of fields with 'detail' set")
+	}
+	if !l.details {
+		if fields, err = r.chooseFields(fields, detail, l.defaults, l.minDetail); err != nil {
+			return answer{}, err
+		}
+	}
+	compare, err := l.order(r, p.sortKey)
+	if err != nil {
+		return answer{}, err
+	}
+	objects, err := selected.objects(r, l.kind, p.marker)
+	if err != nil {
+		return answer{}, err
+	}
+	objects, found := cut(p, objects, compare, func(o *conductor.Object) string { return o.UUID })
+	if !found {
+		return answer{}, l.notFound(p.marker)
+	}
+	return l.page(r, p, objects, fields, l.parameters(p, a, detail)), nil
+}
+
+// selection returns which records the request asks for.
+func (l listing) selection(a *args, r *request) (*selection, error) {
+	s := &selection{}
+	if l.parent != nil {
+		if err := l.parent(r, s); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range l.filters {
+		if !a.has(f.name) {
+			continue
+		}
+		if f.since > r.version {
+			return nil, tooOld(f.since)
+		}
+		f.apply(a, r, s)
+	}
+	return s, a.err
+}
+
+// parameters returns the parameters of the link to the next page.
+func (l listing) parameters(p page, a *args, detail *bool) []string {
+	parameters := p.sortParameters()
+	if detail != nil {
+		parameters = append(parameters, "detail="+repr(*detail))
+	}
+	for _, f := range l.filters {
+		if v, ok := a.values[f.name].(string); ok {
+			parameters = append(parameters, f.name+"="+url.QueryEscape(v))
+		}
+	}
+	return parameters
+}
+
+func (l listing) page(r *request, p page, objects []*conductor.Object, fields fieldSet, parameters []string) answer {
+	path := l.path
+	if l.details {
+		path += "/detail"
+	}
+	w := newWriter(64 + 512*len(objects))
+	w.open()
+	w.key(l.list).openList()
+	for _, o := range objects {
+		l.write(w, r, o, fields)
+	}
+	w.closeList()
+	if len(objects) > 0 {
+		p.writeNext(w, r, path, fields, parameters, len(objects), objects[len(objects)-1].UUID)
+	}
+	w.close()
+	return answer{status: http.StatusOK, body: w.b}
+}
+
+// ofNode is the parent of the lists below a node.
+func ofNode(r *request, s *selection) error {
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return err
+	}
+	s.ofNode(n.UUID)
+	return nil
+}
+
+// ofPortGroup is the parent of the ports below a port group.
+func ofPortGroup(r *request, s *selection) error { return r.selectPortGroup(r.param(0), s) }
+
+// selectPortGroup selects the ports of a port group.
+func (r *request) selectPortGroup(ident string, s *selection) error {
+	group, err := r.object(portGroupResource, ident)
+	if err != nil {
+		return err
+	}
+	s.ofNode(group.NodeUUID)
+	s.where(func(o *conductor.Object) bool { return o.Fields["portgroup_uuid"] == group.UUID })
+	return nil
+}
+
+// byNode is the filter for the records of a node.
+func byNode(name string) objectFilter {
+	return objectFilter{name: name, apply: func(a *args, r *request, s *selection) {
+		ident := a.ident(name)
+		if a.err != nil {
+			return
+		}
+		if !isUUID(ident) && r.version < minNames {
+			a.err = errNotAcceptable
+			return
+		}
+		n, err := r.nodeNamed(ident)
+		if err != nil {
+			a.err = err
+			return
+		}
+		s.ofNode(n.UUID)
+	}}
+}
+
+// byText is the filter for the records that have a text in a field.
+func byText(name string) objectFilter {
+	return objectFilter{name: name, apply: func(a *args, _ *request, s *selection) {
+		want := a.text(name)
+		s.where(func(o *conductor.Object) bool { return o.Fields[name] == want })
+	}}
+}
+
+// byAddress is the filter for the records that have an address.
+func byAddress(a *args, _ *request, s *selection) {
+	address := a.mac("address")
+	s.where(func(o *conductor.Object) bool { return o.Fields["address"] == address })
+}

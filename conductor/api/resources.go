@@ -1,0 +1,218 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+const (
+	minPortGroups      = 23
+	minPortGroupsBelow = 24
+	minVolumes         = 32
+	minTemplates       = 55
+	minRunbooks        = 92
+	minRunbookTraits   = 112
+)
+
+// The kinds of records that the conductor does not look at.
+const (
+	kindChassis conductor.Kind = "chassis"
+	kindRunbook conductor.Kind = "runbooks"
+)
+
+// The fields that several resources have.
+var (
+	uuidField  = objectField{name: "uuid", types: textOrNull, fixed: true, convert: toUUID("uuid")}
+	ownerNode  = objectField{name: "node_uuid", types: textType, required: true, convert: toUUID("node_uuid")}
+	extraField = objectField{name: "extra", types: objectType, zero: noObject}
+)
+
+func internalInfo(since states.APIVersion) objectField {
+	return objectField{name: "internal_info", since: since, types: objectType, zero: noObject, readOnly: true}
+}
+
+// Sources: the files of the same names in ironic/api/controllers/v1.
+var (
+	chassisResource = &resource{
+		kind: kindChassis, path: "chassis", list: "chassis", detailed: true, what: "chassis", noun: "Chassis",
+		fields: []objectField{
+			uuidField,
+			{name: "description", types: textOrNull, max: 255},
+			extraField,
+		},
+		defaults: []string{"uuid", "description"}, minDetail: minDetail,
+		links:     map[string]states.APIVersion{"nodes": 1},
+		deletable: chassisEmpty,
+	}
+
+	portResource = &resource{
+		kind: conductor.KindPort, path: "ports", list: "ports", detailed: true, what: "port", noun: "Port",
+		fields: []objectField{
+			uuidField,
+			{name: "address", types: textType, required: true, convert: toMAC},
+			extraField,
+			internalInfo(18),
+			{name: "is_smartnic", since: 53, types: booleanTypes, zero: false, convert: toTruth("is_smartnic")},
+			{name: "local_link_connection", since: 19, types: objectType, zero: noObject, convert: toLocalLink},
+			{name: "physical_network", since: 34, types: textOrNull, max: 64},
+			{name: "pxe_enabled", since: 19, types: booleanTypes, zero: true, convert: toTruth("pxe_enabled")},
+			ownerNode,
+			{name: "name", since: 88, types: textOrNull, convert: toName("port")},
+			{name: "description", since: 97, types: textOrNull, max: 255},
+			{name: "vendor", since: 100, types: textOrNull, max: 32},
+			{name: "category", since: 101, types: textOrNull, max: 80},
+			{name: "available_for_dynamic_portgroup", since: 111, types: []string{"boolean"}, zero: true},
+			{name: "portgroup_uuid", since: minPortGroupsBelow, types: textOrNull, convert: toUUID("portgroup_uuid")},
+		},
+		defaults: []string{"uuid", "address"}, minDetail: minDetail,
+		filters: []objectFilter{
+			byNode("node"), byNode("node_uuid"), {name: "address", apply: byAddress},
+			{name: "portgroup", since: minPortGroupsBelow, apply: byPortGroup},
+			{name: "shard", since: minShards, apply: byNodeShard},
+			{name: "description_contains", since: 97, apply: byDescription},
+			{name: "conductor_groups", since: 99, apply: byConductorGroups},
+		},
+		keys: addressKeys,
+		duplicate: func(o *conductor.Object, _ string) string {
+			return fmt.Sprintf("A port with MAC address %s already exists.", o.Fields["address"])
+		},
+		prepare: namePortNode,
+		check:   checkPort,
+	}
+
+	portGroupResource = &resource{
+		kind: conductor.KindPortGroup, path: "portgroups", list: "portgroups", detailed: true, what: "portgroup", noun: "Portgroup",
+		since: minPortGroups, named: true,
+		fields: []objectField{
+			uuidField,
+			{name: "address", types: textOrNull, convert: toMAC},
+			extraField,
+			internalInfo(1),
+			{name: "mode", since: 26, types: textOrNull, zero: "active-backup"},
+			{name: "name", types: textOrNull, convert: toName("portgroup")},
+			{name: "properties", since: 26, types: objectType, zero: noObject},
+			{name: "standalone_ports_supported", types: booleanTypes, zero: true, convert: toTruth("standalone_ports_supported")},
+			ownerNode,
+			{name: "physical_network", since: 102, types: textOrNull, max: 64},
+			{name: "category", since: 103, types: textOrNull, max: 80},
+			{name: "dynamic_portgroup", since: 111, types: []string{"boolean"}, zero: false, readOnly: true},
+		},
+		defaults: []string{"uuid", "address", "name"}, minDetail: minDetail,
+		links: map[string]states.APIVersion{"ports": 1},
+		filters: []objectFilter{
+			byNode("node"), {name: "address", apply: byAddress},
+			{name: "shard", since: 106, apply: byNodeShard}, {name: "conductor_groups", since: 99, apply: byConductorGroups},
+		},
+		keys: addressKeys,
+		duplicate: func(o *conductor.Object, _ string) string {
+			return fmt.Sprintf("A portgroup with MAC address %s already exists.", o.Fields["address"])
+		},
+		check:     checkPortGroup,
+		deletable: portGroupEmpty,
+	}
+
+	connectorResource = &resource{
+		kind: conductor.KindVolumeConnector, path: "volume/connectors", list: "connectors", what: "connector", noun: "Volume connector",
+		since: minVolumes,
+		fields: []objectField{
+			uuidField,
+			{name: "connector_id", types: textType, required: true},
+			extraField,
+			{name: "type", types: textType, required: true},
+			ownerNode,
+		},
+		defaults: []string{"uuid", "node_uuid", "type", "connector_id"},
+		filters:  []objectFilter{byNode("node")},
+		keys: func(o *conductor.Object) []string {
+			return []string{fmt.Sprintf("connector=%v %v", o.Fields["type"], o.Fields["connector_id"])}
+		},
+		duplicate: func(o *conductor.Object, _ string) string {
+			return fmt.Sprintf("A volume connector with type %v and connector ID %v already exists.", o.Fields["type"], o.Fields["connector_id"])
+		},
+		check:     poweredOff("volume connector update"),
+		deletable: deletedPoweredOff("volume connector deletion"),
+	}
+
+	targetResource = &resource{
+		kind: conductor.KindVolumeTarget, path: "volume/targets", list: "targets", what: "target", noun: "Volume target",
+		since: minVolumes,
+		fields: []objectField{
+			uuidField,
+			{name: "boot_index", types: []string{"integer"}, required: true},
+			extraField,
+			{name: "properties", types: objectType, zero: noObject, secret: true, mask: maskTarget},
+			{name: "volume_id", types: textType, required: true},
+			{name: "volume_type", types: textType, required: true},
+			ownerNode,
+		},
+		defaults: []string{"uuid", "node_uuid", "volume_type", "boot_index", "volume_id"},
+		filters:  []objectFilter{byNode("node")},
+		keys: func(o *conductor.Object) []string {
+			return []string{fmt.Sprintf("boot_index=%v %v", o.NodeUUID, o.Fields["boot_index"])}
+		},
+		duplicate: func(o *conductor.Object, _ string) string {
+			return fmt.Sprintf("A volume target with boot index '%v' for the same node already exists.", o.Fields["boot_index"])
+		},
+		check:     poweredOff("volume target update"),
+		deletable: deletedPoweredOff("volume target deletion"),
+	}
+
+	templateResource = &resource{
+		kind: conductor.KindDeployTemplate, path: "deploy_templates", list: "deploy_templates", what: "template", noun: "Deploy template",
+		since: minTemplates, named: true,
+		fields: []objectField{
+			uuidField,
+			{name: "name", types: textType, required: true, convert: toTrait("template")},
+			extraField,
+			{name: "steps", types: []string{"array"}, required: true, unsorted: true, convert: toSteps("template", "priority"), mask: maskSteps},
+		},
+		defaults: []string{"uuid", "name"}, minDetail: minDetail,
+	}
+
+	runbookResource = &resource{
+		kind: kindRunbook, path: "runbooks", list: "runbooks", what: "runbook", noun: "Runbook",
+		since: minRunbooks, named: true,
+		fields: []objectField{
+			uuidField,
+			{name: "name", types: textType, required: true, convert: toRunbookName},
+			extraField,
+			{name: "public", types: []string{"boolean", "null"}, zero: false},
+			{name: "owner", types: textOrNull, max: 255},
+			{name: "disable_ramdisk", types: []string{"boolean", "null"}, zero: false},
+			{name: "description", since: minRunbookTraits, types: textOrNull, max: 255},
+			{name: "steps", types: []string{"array"}, required: true, unsorted: true, convert: toSteps("runbook", "order"), mask: maskSteps},
+			{name: "traits", since: minRunbookTraits, zero: []any{}, readOnly: true},
+		},
+		defaults: []string{"uuid", "name"}, minDetail: minDetail,
+	}
+)
+
+// maskTarget hides the properties of a volume target, which may have credentials.
+func maskTarget(v any) any {
+	properties, _ := v.(map[string]any)
+	if len(properties) == 0 {
+		return noObject
+	}
+	return maskSecrets(properties)
+}
+
+func toRunbookName(r *request, v any) (any, error) {
+	if r.version < minRunbookTraits {
+		return v, checkTrait("runbook", v)
+	}
+	if s := v.(string); !isName(s) {
+		return nil, schemaError("runbook", `%s does not match '^[A-Za-z0-9\-._~]+$'`, repr(s))
+	}
+	return v, nil
+}
+
+func addressKeys(o *conductor.Object) []string {
+	address, _ := o.Fields["address"].(string)
+	if address == "" {
+		return nil
+	}
+	return []string{"address=" + strings.ToLower(address)}
+}

@@ -1,0 +1,219 @@
+package api
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Ironic's rules for ports, port groups and volumes. Source: ironic/conductor/manager.py and
+// the controllers of ports and port groups in ironic/api/controllers/v1.
+
+func same(before, o *conductor.Object, field string) bool {
+	return equalJSON(before.Fields[field], o.Fields[field])
+}
+
+// equalJSON reports whether two values are the same JSON.
+func equalJSON(a, b any) bool {
+	x, y := newWriter(64), newWriter(64)
+	x.value(a)
+	y.value(b)
+	return string(x.b) == string(y.b)
+}
+
+// checkPort refuses a port that does not fit its port group or its node.
+func checkPort(r *request, before, o *conductor.Object) error {
+	link, _ := o.Fields["local_link_connection"].(map[string]any)
+	if o.Fields["is_smartnic"] == true && len(link) > 0 && (link["port_id"] == nil || link["hostname"] == nil) {
+		return invalid("Smart NIC port must have port_id and hostname in local_link_connection")
+	}
+	if o.Fields["physical_network"] == "" {
+		return invalid("A non-empty value is required when setting physical_network")
+	}
+	if err := checkMembership(r, before, o); err != nil {
+		return err
+	}
+	if before == nil {
+		return nil
+	}
+	n, err := r.h.conductor.Node(r.Context(), o.NodeUUID)
+	if err != nil {
+		return err
+	}
+	if n.ProvisionState == states.Inspecting && r.version >= minInspectWait {
+		return conflict("Cannot update port \"%s\" on \"%s\" while it is in state \"%s\".", o.UUID, n.UUID, n.ProvisionState)
+	}
+	if !same(before, o, "address") && !n.Maintenance && (n.ProvisionState == states.Active || n.InstanceUUID != "") {
+		return conflict("Cannot update hardware address for port %s as node %s is active or has instance UUID assigned", o.UUID, n.UUID)
+	}
+	changed := slices.ContainsFunc(connectivity, func(field string) bool { return !same(before, o, field) })
+	if changed && !connectable(n) {
+		return conflict("Port %s can not have any connectivity attributes (%s) updated unless node %s is in a %s state or in maintenance mode. The current state is %s.",
+			o.UUID, strings.Join(connectivity, ", "), n.UUID, connectableStates, n.ProvisionState)
+	}
+	return nil
+}
+
+// minPortNode is the version from which on the node of a new port can be named.
+const minPortNode = 94
+
+// namePortNode puts the UUID of a new port's node in place of its name.
+func namePortNode(r *request, body any) error {
+	object, _ := body.(map[string]any)
+	ident, isText := object["node_ident"].(string)
+	if !isText || r.h.highest < minPortNode {
+		return nil
+	}
+	if _, both := object["node_uuid"]; both {
+		return schemaError("port", "only one of 'node_ident' and 'node_uuid' may be given")
+	}
+	if r.version < minPortNode {
+		return errNotAcceptable
+	}
+	n, err := r.nodeNamed(ident)
+	if err != nil {
+		return as400(err)
+	}
+	delete(object, "node_ident")
+	object["node_uuid"] = n.UUID
+	return nil
+}
+
+// minInspectWait is the version from which on nothing of a node is changed while it is
+// inspected.
+const minInspectWait = 39
+
+// connectivity are the fields of a port that tell how it is connected.
+var connectivity = []string{"portgroup_uuid", "pxe_enabled", "local_link_connection", "physical_network"}
+
+// checkMembership refuses a port in a port group that is not there, is another node's,
+// or takes no ports that boot by themselves.
+func checkMembership(r *request, before, o *conductor.Object) error {
+	ident, _ := o.Fields["portgroup_uuid"].(string)
+	if ident == "" || before != nil && same(before, o, "portgroup_uuid") {
+		return nil
+	}
+	group, err := r.object(portGroupResource, ident)
+	switch {
+	case err != nil:
+		return as400(err)
+	case group.NodeUUID != o.NodeUUID:
+		return invalid("Port can not be added to a portgroup belonging to a different node.")
+	case group.Fields["standalone_ports_supported"] == false && o.Fields["pxe_enabled"] == true:
+		return conflict("Port group %s doesn't support standalone ports. This port cannot be created as a member of that portgroup as the port's 'pxe_enabled' field was set to True.", group.UUID)
+	default:
+		return nil
+	}
+}
+
+// checkPortGroup refuses a port group that does not fit its node.
+func checkPortGroup(r *request, before, o *conductor.Object) error {
+	if before == nil {
+		return nil
+	}
+	n, err := r.h.conductor.Node(r.Context(), o.NodeUUID)
+	if err != nil {
+		return err
+	}
+	switch {
+	case n.ProvisionState == states.Inspecting && r.version >= minInspectWait:
+		return conflict("Cannot update portgroup \"%s\" on node \"%s\" while it is in state \"%s\".", o.UUID, n.UUID, n.ProvisionState)
+	case before.NodeUUID == o.NodeUUID:
+		return nil
+	case !connectable(n):
+		return conflict("Portgroup %s can not be associated to node %s unless the node is in a %s state or in maintenance mode.", o.UUID, n.UUID, connectableStates)
+	default:
+		return portGroupEmpty(r, o)
+	}
+}
+
+// portGroupEmpty refuses a change to a port group that has ports.
+func portGroupEmpty(r *request, o *conductor.Object) error {
+	ports, err := r.h.conductor.ObjectsOf(r.Context(), conductor.KindPort, o.NodeUUID)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(ports, func(port *conductor.Object) bool { return port.Fields["portgroup_uuid"] == o.UUID }) {
+		return invalid("Cannot complete the requested action because portgroup %s contains ports.", o.UUID)
+	}
+	return nil
+}
+
+// chassisEmpty refuses the deletion of a chassis that has nodes.
+func chassisEmpty(r *request, o *conductor.Object) error {
+	nodes, err := r.h.conductor.Nodes(r.Context())
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(nodes, func(n *node) bool { return n.ChassisUUID == o.UUID }) {
+		return invalid("Cannot complete the requested action because chassis %s contains nodes.", o.UUID)
+	}
+	return nil
+}
+
+// poweredOff refuses a change to a volume of a node that is not powered off.
+func poweredOff(action string) func(r *request, before, o *conductor.Object) error {
+	return func(r *request, before, o *conductor.Object) error {
+		if before == nil {
+			return nil
+		}
+		return deletedPoweredOff(action)(r, o)
+	}
+}
+
+func deletedPoweredOff(action string) func(r *request, o *conductor.Object) error {
+	return func(r *request, o *conductor.Object) error {
+		n, err := r.h.conductor.Node(r.Context(), o.NodeUUID)
+		if err != nil {
+			return as400(err)
+		}
+		if n.Power != states.PowerOff {
+			return stateFault(action, n.UUID, pythonPower(n.Power))
+		}
+		return nil
+	}
+}
+
+// byPortGroup is the filter for the ports of a port group.
+func byPortGroup(a *args, r *request, s *selection) {
+	if ident := a.ident("portgroup"); a.err == nil {
+		a.err = r.selectPortGroup(ident, s)
+	}
+}
+
+// byDescription is the filter for the records whose description contains a text.
+func byDescription(a *args, _ *request, s *selection) {
+	part := strings.ToLower(a.text("description_contains"))
+	s.where(func(o *conductor.Object) bool {
+		description, _ := o.Fields["description"].(string)
+		return strings.Contains(strings.ToLower(description), part)
+	})
+}
+
+// byNodeShard is the filter for the records of nodes in some shards.
+func byNodeShard(a *args, r *request, s *selection) {
+	shards := a.list("shard")
+	s.whereNode(a, r, func(n *node) bool { return slices.Contains(shards, strings.ToLower(n.Shard)) })
+}
+
+func byConductorGroups(a *args, r *request, s *selection) {
+	groups := a.list("conductor_groups")
+	s.whereNode(a, r, func(n *node) bool { return slices.Contains(groups, n.ConductorGroup) })
+}
+
+// whereNode selects the records of the nodes that pass a test.
+func (s *selection) whereNode(a *args, r *request, test func(n *node) bool) {
+	nodes, err := r.h.conductor.Nodes(r.Context())
+	if err != nil {
+		a.err = err
+	}
+	of := map[string]bool{}
+	for _, n := range nodes {
+		if test(n) {
+			of[n.UUID] = true
+		}
+	}
+	s.where(func(o *conductor.Object) bool { return of[o.NodeUUID] })
+}

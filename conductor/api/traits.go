@@ -1,0 +1,152 @@
+package api
+
+import (
+	_ "embed"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// minTraits is the version from which on nodes have traits.
+const minTraits = 37
+
+// standardTraitNames are the names of OpenStack's standard traits, one a line. Source:
+// the package os-traits, version 2.9.
+//
+//go:embed standardtraits.txt
+var standardTraitNames string
+
+var standardTraits = func() map[string]bool {
+	traits := map[string]bool{}
+	for name := range strings.Lines(standardTraitNames) {
+		traits[strings.TrimSpace(name)] = true
+	}
+	return traits
+}()
+
+var customTrait = regexp.MustCompile(`^CUSTOM_[A-Z0-9_]+$`)
+
+// checkTrait refuses a text that is no trait: neither a standard one nor one that
+// begins with CUSTOM_. The first argument names the schema in the fault.
+func checkTrait(what string, v any) error {
+	if err := checkType(what, v, []string{"string"}, 255, false); err != nil {
+		return err
+	}
+	s := v.(string)
+	if standardTraits[s] || customTrait.MatchString(s) {
+		return nil
+	}
+	return schemaError(what, "%s is not valid under any of the given schemas. Possible root cause: %s does not match '^CUSTOM_[A-Z0-9_]+$'", repr(s), repr(s))
+}
+
+// checkTraits returns a list of traits, sorted and each once.
+func checkTraits(what string, v any) ([]string, error) {
+	if err := checkType(what, v, []string{"array"}, 0, false); err != nil {
+		return nil, err
+	}
+	traits := []string{}
+	for _, item := range v.([]any) {
+		if err := checkTrait(what, item); err != nil {
+			return nil, err
+		}
+		traits = append(traits, item.(string))
+	}
+	slices.Sort(traits)
+	return slices.Compact(traits), nil
+}
+
+// listTraits answers GET /v1/nodes/NODE/traits.
+func (h *handler) listTraits(r *request) (answer, error) {
+	if a := r.queryArgs(); a.err != nil {
+		return answer{}, a.err
+	}
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	w := newWriter(64 + 32*len(n.Traits))
+	w.open()
+	w.key("traits").texts(n.Traits)
+	w.close()
+	return answer{status: http.StatusOK, body: w.b}, nil
+}
+
+// traitChange returns the change to a list of traits that a request asks for: a PUT or
+// DELETE of all or of one.
+func (r *request) traitChange() (func(owner string, traits []string) ([]string, error), error) {
+	body, err := r.decode(maxBody)
+	if err != nil {
+		return nil, err
+	}
+	switch one := len(r.params) > 1; {
+	case r.Method == http.MethodDelete && one:
+		return removeTrait(r.param(1)), nil
+	case r.Method == http.MethodDelete:
+		return func(string, []string) ([]string, error) { return nil, nil }, nil
+	case one:
+		return addTrait(r.param(1), body)
+	default:
+		return replaceTraits(body)
+	}
+}
+
+func removeTrait(trait string) func(string, []string) ([]string, error) {
+	return func(owner string, traits []string) ([]string, error) {
+		i := slices.Index(traits, trait)
+		if i < 0 {
+			return nil, notFound("Node %s doesn't have a trait '%s'", owner, show(trait))
+		}
+		return slices.Delete(slices.Clone(traits), i, i+1), nil
+	}
+}
+
+func addTrait(trait string, body any) (func(string, []string) ([]string, error), error) {
+	if err := checkTrait("trait", trait); err != nil {
+		return nil, err
+	}
+	object, err := checkObject("body", body, oneOf("traits"))
+	if err != nil {
+		return nil, err
+	}
+	if len(object) > 0 {
+		return nil, errTraitUse
+	}
+	return func(_ string, traits []string) ([]string, error) {
+		traits = append(slices.Clone(traits), trait)
+		slices.Sort(traits)
+		return slices.Compact(traits), nil
+	}, nil
+}
+
+// errTraitUse says how traits are set.
+var errTraitUse = invalid("A single node trait may be added via PUT /v1/nodes/<node identifier>/traits/<trait> with no body, or all node traits may be replaced via PUT /v1/nodes/<node identifier>/traits with the list of traits specified in the request body.")
+
+func replaceTraits(body any) (func(string, []string) ([]string, error), error) {
+	object, err := checkObject("body", body, oneOf("traits"))
+	if err != nil {
+		return nil, err
+	}
+	list, there := object["traits"]
+	if !there {
+		return nil, errTraitUse
+	}
+	traits, err := checkTraits("body", list)
+	return func(string, []string) ([]string, error) { return slices.Clone(traits), nil }, err
+}
+
+// setTraits answers PUT and DELETE of /v1/nodes/NODE/traits and .../traits/TRAIT.
+func (h *handler) setTraits(r *request) (answer, error) {
+	change, err := r.traitChange()
+	if err != nil {
+		return answer{}, err
+	}
+	a := statusNoContent
+	if r.Method == http.MethodPut && len(r.params) > 1 {
+		a.location = "nodes/" + r.param(0) + "/traits/" + r.param(1)
+	}
+	return a, r.updateNode(func(n *node) (err error) {
+		n.Traits, err = change(n.UUID, n.Traits)
+		return err
+	})
+}

@@ -1,0 +1,176 @@
+package api
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// writer appends JSON. Its methods put the commas.
+type writer struct {
+	b []byte
+}
+
+func newWriter(size int) *writer { return &writer{b: make([]byte, 0, size)} }
+
+// begin writes the comma before a value or a key, where one is due.
+func (w *writer) begin() {
+	if n := len(w.b); n > 0 {
+		switch w.b[n-1] {
+		case '{', '[', ':':
+		default:
+			w.b = append(w.b, ',')
+		}
+	}
+}
+
+func (w *writer) open() *writer {
+	w.begin()
+	w.b = append(w.b, '{')
+	return w
+}
+
+func (w *writer) close() { w.b = append(w.b, '}') }
+
+func (w *writer) openList() *writer {
+	w.begin()
+	w.b = append(w.b, '[')
+	return w
+}
+
+func (w *writer) closeList() { w.b = append(w.b, ']') }
+
+// key writes a key; its value comes next.
+func (w *writer) key(name string) *writer {
+	w.text(name)
+	w.b = append(w.b, ':')
+	return w
+}
+
+func (w *writer) null() {
+	w.begin()
+	w.b = append(w.b, "null"...)
+}
+
+func (w *writer) boolean(v bool) {
+	w.begin()
+	w.b = strconv.AppendBool(w.b, v)
+}
+
+func (w *writer) integer(v int) {
+	w.begin()
+	w.b = strconv.AppendInt(w.b, int64(v), 10)
+}
+
+// textOrNull writes a text, the empty one as null.
+func (w *writer) textOrNull(s string) {
+	if s == "" {
+		w.null()
+		return
+	}
+	w.text(s)
+}
+
+// text writes a text. Bytes that are no UTF-8 become U+FFFD.
+func (w *writer) text(s string) {
+	w.begin()
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			w.other(s)
+			return
+		}
+	}
+	w.b = append(w.b, '"')
+	w.b = append(w.b, s...)
+	w.b = append(w.b, '"')
+}
+
+// other writes any other value, which came from JSON and can go back.
+func (w *writer) other(v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		b = []byte("null")
+	}
+	w.b = append(w.b, b...)
+}
+
+// timeLayout is how Python prints a time of UTC that has microseconds.
+const timeLayout = "2006-01-02T15:04:05.000000+00:00"
+
+// time writes a time, nil as null.
+func (w *writer) time(t *time.Time) {
+	if t == nil || t.IsZero() {
+		w.null()
+		return
+	}
+	w.begin()
+	w.b = append(w.b, '"')
+	layout := timeLayout
+	if t.Nanosecond() < 1000 {
+		layout = "2006-01-02T15:04:05+00:00"
+	}
+	w.b = t.UTC().AppendFormat(w.b, layout)
+	w.b = append(w.b, '"')
+}
+
+// value writes a value of JSON.
+func (w *writer) value(v any) {
+	switch v := v.(type) {
+	case nil:
+		w.null()
+	case string:
+		w.text(v)
+	case bool:
+		w.boolean(v)
+	case map[string]any:
+		w.object(v)
+	case []any:
+		w.openList()
+		for _, item := range v {
+			w.value(item)
+		}
+		w.closeList()
+	case []string:
+		w.texts(v)
+	default:
+		w.begin()
+		w.other(v)
+	}
+}
+
+// object writes an object, nil as {}.
+func (w *writer) object(m map[string]any) {
+	w.open()
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		w.key(key).value(m[key])
+	}
+	w.close()
+}
+
+// texts writes a list of texts, nil as [].
+func (w *writer) texts(list []string) {
+	w.openList()
+	for _, s := range list {
+		w.text(s)
+	}
+	w.closeList()
+}
+
+// links writes the value of a key "links", or of one that leads to something else:
+// a link below /v1 and one without it.
+func (w *writer) links(base, path string) {
+	w.openList()
+	w.link(base+"/v1/"+path, "self")
+	w.link(base+"/"+path, "bookmark")
+	w.closeList()
+}
+
+func (w *writer) link(href, rel string) {
+	w.open()
+	w.key("href").text(href)
+	w.key("rel").text(rel)
+	w.close()
+}

@@ -1,0 +1,93 @@
+package conductor
+
+import (
+	"context"
+	"time"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// check looks at all nodes again and again until the context ends.
+func (c *Conductor) check(ctx context.Context) {
+	ticker := time.NewTicker(c.config.CheckInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		c.considerAll()
+		nodes, err := c.Nodes(ctx)
+		if err != nil {
+			return // the context's
+		}
+		for _, n := range nodes {
+			c.expire(ctx, n)
+		}
+	}
+}
+
+// considerAll considers all nodes and objects that this process knows.
+func (c *Conductor) considerAll() {
+	for _, n := range c.nodes.all() {
+		c.consider(n)
+	}
+	for _, o := range c.objects(KindAllocation).all() {
+		c.considerObject(o)
+	}
+}
+
+// expire reports the work of a node as failed that has waited for a call-back too long.
+// A rescue that nobody finished leaves a strange system running: the node is switched
+// off first.
+//
+// Source: the periodic checks of ironic/conductor/manager.py, and
+// cleanup_rescuewait_timeout in ironic/conductor/utils.py.
+func (c *Conductor) expire(ctx context.Context, n *Node) {
+	if _, ok := c.timedOut(n); !ok {
+		return
+	}
+	if n.ProvisionState != states.RescueWait {
+		c.reportTimeout(ctx, n.UUID, nil)
+		return
+	}
+	c.run.group.Go(func() {
+		err := c.exclusively(ctx, n.UUID, func(ctx context.Context, hardware Hardware, n *Node) error {
+			return hardware.SetPower(ctx, n, states.PowerOff)
+		})
+		if err != nil {
+			c.config.Log.Warn("a node whose rescue timed out could not be switched off", "node", n.UUID, "error", err)
+			c.reportTimeout(ctx, n.UUID, nil)
+			return
+		}
+		c.reportTimeout(ctx, n.UUID, func(n *Node) { n.powered(states.PowerOff) })
+	})
+}
+
+func (c *Conductor) reportTimeout(ctx context.Context, id string, change func(*Node)) {
+	var from states.State
+	n, err := c.edit(ctx, id, func(n *Node) error {
+		text, ok := c.timedOut(n)
+		if !ok {
+			return errNothingToDo
+		}
+		if change != nil {
+			change(n)
+		}
+		from = n.ProvisionState
+		return c.fail(n, text)
+	})
+	if err == nil {
+		c.moved(n, from, states.EventFail.String())
+		c.recordFailure(ctx, n, from)
+	}
+}
+
+func (c *Conductor) timedOut(n *Node) (text string, ok bool) {
+	t, err := c.currentTerm()
+	if err != nil || n.Reservation != "" || n.ProvisionUpdatedAt == nil || !t.owns(n) || n.Maintenance {
+		return "", false
+	}
+	return n.machine().TimedOut(time.Since(*n.ProvisionUpdatedAt), *c.config.Timeouts)
+}

@@ -1,0 +1,163 @@
+package conductor
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Conductor manages nodes. Make it with [New], let [Conductor.Run] work, and call the
+// other methods for clients. It is safe for concurrent use. The methods of a nil or zero
+// Conductor, and those that are given a nil context, return a [*ConfigError]; Name, Table
+// and Hardware then have nothing to return.
+type Conductor struct {
+	config Config
+	store  Store
+	nodes  *index[Node]
+	syncer *powersync.Syncer
+	tasks  *tasks
+
+	joined   chan struct{} // closed when the conductor is a member for the first time
+	joinOnce sync.Once
+
+	mu      sync.Mutex
+	indexes map[Kind]*index[Object]
+	run     *run  // nil until Run
+	term    *term // nil while this conductor is no member
+}
+
+// run is what Run gives its goroutines.
+type run struct {
+	ctx   context.Context // of the watches and the periodic checks
+	work  context.Context // of the work on nodes, which may outlive ctx
+	group sync.WaitGroup  // all goroutines
+}
+
+var errWatchEnded = errors.New("the watch has ended")
+
+// New returns a conductor, which does nothing until it runs. The error is a
+// [*ConfigError], or a [*powersync.ConfigError].
+func New(config Config) (*Conductor, error) {
+	config, err := config.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	c := &Conductor{
+		config: config, store: config.Store,
+		tasks: newTasks(config.Workers), indexes: map[Kind]*index[Object]{},
+		joined: make(chan struct{}),
+	}
+	c.nodes = newIndex(KindNode, decodeNode, func(n *Node) meta { return meta{n.UUID, n.CreatedAt, "", n.Revision} })
+	if c.syncer, err = c.newSyncer(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// usable returns why a method cannot do anything.
+func (c *Conductor) usable(ctx context.Context) error {
+	switch {
+	case c == nil || c.store == nil:
+		return &ConfigError{"Conductor", "one that New made"}
+	case ctx == nil:
+		return errNilContext
+	default:
+		return nil
+	}
+}
+
+// Run does the work that the stored records ask for, until the context ends: work
+// that was requested, timeouts, the power sync. The work of a process that has died
+// has failed, as in Ironic. It returns the context's error when all its goroutines have
+// ended. It may be called once.
+func (c *Conductor) Run(ctx context.Context) error {
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
+	work, stopWork := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stopWork(nil)
+	member, leave := context.WithCancel(context.WithoutCancel(ctx)) // until no work is left
+	defer leave()
+	r := &run{ctx: ctx, work: work}
+	c.mu.Lock()
+	if c.run != nil {
+		c.mu.Unlock()
+		return errors.New("conductor: Run was called before")
+	}
+	c.run = r
+	r.group.Go(func() { c.nodes.follow(ctx, c.store, c.config.Log, c.consider) })
+	c.indexed(KindAllocation)
+	c.indexed(KindHistory)
+	for _, x := range c.indexes {
+		r.group.Go(func() { x.follow(ctx, c.store, c.config.Log, c.considerObject) })
+	}
+	r.group.Go(func() { c.belong(member, r) })
+	r.group.Go(func() { c.check(ctx) })
+	if !c.config.SkipPowerSync {
+		r.group.Go(func() { _ = c.syncer.Run(ctx) }) // its error is the context's
+	}
+	c.mu.Unlock()
+
+	<-ctx.Done()
+	c.tasks.close(c.config.ShutdownTimeout, func() { stopWork(errShutdown) })
+	leave()
+	r.group.Wait()
+	return ctx.Err()
+}
+
+// Ready waits until Run has read the nodes and is ready for requests, or until the
+// context ends, and returns its error.
+func (c *Conductor) Ready(ctx context.Context) error {
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-c.joined:
+		return c.nodes.wait(ctx)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Name returns the conductor's name.
+func (c *Conductor) Name() string { return c.configuration().Name }
+
+// Table returns the state machine whose rules hold.
+func (c *Conductor) Table() *states.Table { return c.configuration().Table }
+
+// configuration returns the configuration with its defaults, the zero one for nil.
+func (c *Conductor) configuration() Config {
+	if c == nil {
+		return Config{}
+	}
+	return c.config
+}
+
+// Hardware ranges over the hardware types, by name.
+func (c *Conductor) Hardware() iter.Seq2[string, Hardware] {
+	return func(yield func(string, Hardware) bool) {
+		config := c.configuration()
+		for _, name := range config.hardwareNames() {
+			if !yield(name, config.Hardware[name]) {
+				return
+			}
+		}
+	}
+}
+
+// hardware returns a node's hardware type.
+func (c *Conductor) hardware(n *Node) (Hardware, error) {
+	hardware, ok := c.config.Hardware[n.Driver]
+	if !ok {
+		return nil, refuse(Invalid, "no conductor has the hardware type %q of node %s", n.Driver, n.UUID)
+	}
+	return hardware, nil
+}
+
+// now returns the time in the resolution that Ironic's records have.
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

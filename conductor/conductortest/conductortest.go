@@ -1,0 +1,170 @@
+package conductortest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Config says which Ironic it is.
+type Config struct {
+	Series states.Series // whose rules and API versions hold; the zero value is the latest
+	// SkipAutomatedClean lets nodes become available without cleaning.
+	SkipAutomatedClean bool
+}
+
+// Server is an Ironic. It is safe for concurrent use. Make it with [New] or [Start]; the
+// methods of a nil or zero Server panic, as those of httptest's do.
+//
+// What a test cannot have meant, such as a node in a state that the series has not, fails
+// the test. On a Server that was made by Start it panics.
+type Server struct {
+	URL string // of the API, without a slash at the end
+	// Conductor is what answers, for what the methods below do not cover.
+	Conductor *conductor.Conductor
+
+	t       failer
+	store   conductor.Memory
+	fake    conductor.Fake
+	server  *httptest.Server
+	stop    context.CancelFunc
+	stopped chan struct{} // closed when the conductor has ended
+
+	mu       sync.Mutex
+	next     map[operation][]func(context.Context) error
+	reads    map[*read]bool
+	refusals []int // statuses of the next answers to requests that change something
+	handler  http.Handler
+}
+
+// failer is a [testing.TB], as far as a Server needs one.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// panics is the failer of a Server without a test.
+type panics struct{}
+
+func (panics) Helper() {}
+
+func (panics) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+
+// New starts an Ironic that is closed when the test ends.
+func New(t testing.TB, config Config) *Server {
+	t.Helper()
+	s, err := Start(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.t = t
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Start starts an Ironic for what is no test, such as a demonstration. The caller closes
+// it. The error says that there is no such series.
+func Start(config Config) (*Server, error) {
+	if config.Series == states.NoSeries {
+		config.Series = states.Latest()
+	}
+	table := config.Series.Table()
+	if table == nil {
+		return nil, fmt.Errorf("conductortest: there is no series %v, want one of states.AllSeries", config.Series)
+	}
+	s := &Server{
+		t: panics{}, stopped: make(chan struct{}),
+		next: map[operation][]func(context.Context) error{}, reads: map[*read]bool{},
+	}
+	s.fake.Before = s.before
+	c, err := conductor.New(conductor.Config{
+		Store: &s.store, Name: "conductortest", Table: table,
+		Hardware:           map[string]conductor.Hardware{"fake-hardware": hardware{&s.fake, s}},
+		SkipAutomatedClean: config.SkipAutomatedClean, SkipPowerSync: true,
+		LockedRetries: -1, ShutdownTimeout: time.Nanosecond,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("conductortest: %w", err)
+	}
+	s.Conductor, s.handler = c, s.serve(api.New(c, api.Config{}))
+	s.server = httptest.NewServer(http.HandlerFunc(s.wrapped))
+	s.URL = s.server.URL
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	go func() { defer close(s.stopped); _ = c.Run(ctx) }() // its error is the context's
+	if err := c.Ready(ctx); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("conductortest: %w", err)
+	}
+	return s, nil
+}
+
+// Close ends the Ironic, once it has answered the requests that it has: the contexts of
+// work that is under way end, and work that goes on nevertheless is left behind after
+// two seconds.
+func (s *Server) Close() {
+	s.server.Close()
+	s.stop()
+	<-s.stopped
+}
+
+// Add stores a node and returns it, with a UUID. Without a driver it has
+// fake-hardware, without a provision state it is in enroll, without a target it has the
+// state's own. In a state with work, such as deploying, the work begins at once.
+func (s *Server) Add(n conductor.Node) *conductor.Node {
+	s.t.Helper()
+	if n.Driver == "" {
+		n.Driver = "fake-hardware"
+	}
+	if n.ProvisionState == states.NoState {
+		n.ProvisionState = states.Enroll
+	}
+	if n.TargetProvisionState == states.NoState {
+		n.TargetProvisionState = s.Conductor.Table().Target(n.ProvisionState)
+	}
+	added, err := s.Conductor.CreateNode(context.Background(), &n)
+	if err != nil {
+		s.t.Fatalf("conductortest: add a node: %v", err)
+	}
+	return added
+}
+
+// Node returns a node as it is now, by its UUID or its name.
+func (s *Server) Node(ident string) *conductor.Node {
+	s.t.Helper()
+	n, err := s.Conductor.Node(context.Background(), ident)
+	if err != nil {
+		s.t.Fatalf("conductortest: %v", err)
+	}
+	return n
+}
+
+// WaitFor waits until a node rests in a state, and returns the node. Where the context
+// ends first it fails the test.
+func (s *Server) WaitFor(ctx context.Context, ident string, state states.State) *conductor.Node {
+	s.t.Helper()
+	for range s.store.Watch(ctx, conductor.KindNode) {
+		if n := s.Node(ident); n.ProvisionState == state && n.Reservation == "" {
+			return n
+		}
+	}
+	n := s.Node(ident)
+	s.t.Fatalf("conductortest: node %s is in %q and not in %q (last error %q): %v", ident, n.ProvisionState, state, n.LastError, ctx.Err())
+	return nil
+}
+
+// wrapped answers a request by the API and what Wrap has put around it.
+func (s *Server) wrapped(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	handler := s.handler
+	s.mu.Unlock()
+	handler.ServeHTTP(w, r)
+}

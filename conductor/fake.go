@@ -1,0 +1,181 @@
+package conductor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// Fake is Ironic's hardware type fake-hardware: nodes without hardware, on which all
+// work succeeds at once. The zero value is ready for use; it must not be copied. It is
+// safe for concurrent use once Before is set. A nil node is an error; the methods of a
+// nil Fake that ask the hardware panic, as those of a nil [sync.Map] do.
+//
+// Source: ironic/drivers/modules/fake.py.
+type Fake struct {
+	// Before, if not nil, is called before each operation of a node: with "verify",
+	// "read power", a power state to be set such as "power on", or the name of a step
+	// such as "deploy.deploy". The operation takes as long as Before does, and fails
+	// with its error. A step may also wait for a call-back, by [ErrWait].
+	Before func(ctx context.Context, n *Node, operation string) error
+
+	power sync.Map // states.Power by UUID: the hardware's, not the record's
+}
+
+// do calls Before.
+func (f *Fake) do(ctx context.Context, n *Node, operation string) error {
+	switch {
+	case n == nil:
+		return refuse(Invalid, "%s of fake-hardware: the node is nil", operation)
+	case f.Before == nil:
+		return nil
+	default:
+		return f.Before(ctx, n, operation)
+	}
+}
+
+// fakeInterfaces are the kinds of hardware interfaces, with those that fake-hardware
+// has beside "fake".
+var fakeInterfaces = map[string][]string{
+	"bios": {"fake", "no-bios"}, "boot": {"fake", "ipxe", "pxe"}, "console": {"fake", "no-console"},
+	"deploy": {"fake", "direct"}, "inspect": {"fake", "no-inspect"}, "management": {"fake", "noop"},
+	"network": {"noop"}, "power": {"fake"}, "raid": {"fake", "no-raid"}, "rescue": {"fake", "no-rescue"},
+	"storage": {"noop", "fake"}, "vendor": {"fake", "no-vendor"}, "firmware": {"fake", "no-firmware"},
+}
+
+// Describe implements [Hardware].
+func (f *Fake) Describe() Description {
+	return Description{
+		Interfaces: maps.Clone(fakeInterfaces),
+		Properties: map[string]string{
+			"B1": "B1 description. Required.",
+			"B2": "B2 description. Required.",
+		},
+	}
+}
+
+// Validate implements [Hardware]: every configuration is valid.
+func (f *Fake) Validate(n *Node) map[string]error {
+	valid := map[string]error{}
+	for kind := range fakeInterfaces {
+		if kind != "vendor" {
+			valid[kind] = nil
+		}
+	}
+	return valid
+}
+
+// Verify implements [Hardware]. As with Ironic's the power state stays unknown until
+// somebody sets it.
+func (f *Fake) Verify(ctx context.Context, n *Node) (states.Power, error) {
+	return f.read(ctx, n, "verify")
+}
+
+// PowerState implements [Hardware].
+func (f *Fake) PowerState(ctx context.Context, n *Node) (states.Power, error) {
+	return f.read(ctx, n, "read power")
+}
+
+// read returns the power state that was set, or else the recorded one.
+func (f *Fake) read(ctx context.Context, n *Node, operation string) (states.Power, error) {
+	if err := f.do(ctx, n, operation); err != nil {
+		return states.NoPower, err
+	}
+	if power, ok := f.power.Load(n.UUID); ok {
+		return power.(states.Power), nil
+	}
+	return n.Power, nil
+}
+
+// SetPower implements [Hardware].
+func (f *Fake) SetPower(ctx context.Context, n *Node, power states.Power) error {
+	if err := f.do(ctx, n, power.String()); err != nil {
+		return err
+	}
+	switch power {
+	case states.PowerOff, states.PowerSoftOff:
+		f.power.Store(n.UUID, states.PowerOff)
+	default:
+		f.power.Store(n.UUID, states.PowerOn)
+	}
+	return nil
+}
+
+// fakeSteps are the steps of fake-hardware by the state in which they run.
+var fakeSteps = map[states.State][]Step{
+	states.Inspecting: {{Interface: "inspect", Step: "inspect_hardware", Priority: 100}},
+	states.Deploying:  {{Interface: "deploy", Step: "deploy", Priority: 100}},
+	states.Deleting:   {{Interface: "deploy", Step: "tear_down", Priority: 100}},
+	states.Rescuing:   {{Interface: "rescue", Step: "rescue", Priority: 100}},
+	states.Unrescuing: {{Interface: "rescue", Step: "unrescue", Priority: 100}},
+	states.Adopting:   {{Interface: "deploy", Step: "take_over", Priority: 100}},
+	states.Cleaning: {
+		{Interface: "bios", Step: "apply_configuration"}, {Interface: "bios", Step: "factory_reset"},
+		{Interface: "bios", Step: "cache_bios_settings"},
+		{Interface: "raid", Step: "create_configuration"}, {Interface: "raid", Step: "delete_configuration"},
+	},
+	states.Servicing: {
+		{Interface: "bios", Step: "apply_configuration"}, {Interface: "bios", Step: "factory_reset"},
+		{Interface: "raid", Step: "create_configuration"}, {Interface: "raid", Step: "delete_configuration"},
+	},
+}
+
+// Steps implements [Hardware].
+func (f *Fake) Steps(n *Node, work states.State) []Step {
+	steps := make([]Step, len(fakeSteps[work]))
+	for i, step := range fakeSteps[work] {
+		operation := step.Interface + "." + step.Step
+		step.Run = func(ctx context.Context, t *Task) error { return f.do(ctx, t.Node(), operation) }
+		steps[i] = step
+	}
+	return steps
+}
+
+// BootDevices implements [BootDevicer]: fake-hardware boots from the network.
+func (f *Fake) BootDevices(context.Context, *Node) ([]string, error) { return []string{"pxe"}, nil }
+
+// BootDevice implements [BootDevicer].
+func (f *Fake) BootDevice(context.Context, *Node) (string, bool, error) { return "pxe", false, nil }
+
+// SetBootDevice implements [BootDevicer].
+func (f *Fake) SetBootDevice(_ context.Context, n *Node, device string, _ bool) error {
+	if device != "pxe" {
+		return refuse(Invalid, "Invalid boot device %s specified.", device)
+	}
+	return nil
+}
+
+// fakeMethods are the methods of fake-hardware, with the value that each looks for in
+// the argument "bar".
+var fakeMethods = map[string]struct {
+	VendorMethod
+	bar string
+}{
+	"second_method":             {VendorMethod{[]string{"POST"}, true, "Test if the value of bar is kazoo", false, true}, "kazoo"},
+	"third_method_sync":         {VendorMethod{[]string{"POST"}, false, "Test if the value of bar is meow", false, true}, "meow"},
+	"fourth_method_shared_lock": {VendorMethod{[]string{"POST"}, true, "Test if the value of bar is woof", false, false}, "woof"},
+}
+
+// VendorMethods implements [VendorPassthru].
+func (f *Fake) VendorMethods() map[string]VendorMethod {
+	methods := map[string]VendorMethod{}
+	for name, method := range fakeMethods {
+		methods[name] = method.VendorMethod
+	}
+	return methods
+}
+
+// CallVendor implements [VendorPassthru].
+func (f *Fake) CallVendor(_ context.Context, _ *Node, method string, args map[string]any) (any, error) {
+	bar, ok := args["bar"]
+	if !ok {
+		return nil, refuse(Invalid, "Parameter 'bar' not passed to method '%s'.", method)
+	}
+	if fakeMethods[method].Async {
+		return nil, nil
+	}
+	return fmt.Sprint(bar) == fakeMethods[method].bar, nil
+}

@@ -1,0 +1,104 @@
+package hardware
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+)
+
+// noopBootDevices are what the management interface "noop" takes, and leaves to the
+// machine.
+//
+// Source: ironic/drivers/modules/noop_mgmt.py.
+var noopBootDevices = []string{"pxe", "disk"}
+
+func (b *BMC) devices(n *conductor.Node) []string {
+	if b.chosen(n, "management") == "noop" {
+		return noopBootDevices
+	}
+	return b.bootDevices
+}
+
+// BootDevices implements [conductor.BootDevicer].
+func (b *BMC) BootDevices(_ context.Context, n *conductor.Node) ([]string, error) {
+	if err := b.usable(n); err != nil {
+		return nil, err
+	}
+	return slices.Clone(b.devices(n)), nil
+}
+
+// BootDevice implements [conductor.BootDevicer]. The device is empty where the BMC
+// leaves the choice to the machine.
+func (b *BMC) BootDevice(ctx context.Context, n *conductor.Node) (device string, persistent bool, err error) {
+	if err := b.usable(n); err != nil {
+		return "", false, err
+	}
+	if b.chosen(n, "management") == "noop" {
+		return "pxe", true, nil
+	}
+	err = b.do(n, func() (err error) {
+		device, persistent, err = b.driver.BootDevice(ctx, n.UUID)
+		return err
+	})
+	return device, persistent, err
+}
+
+// SetBootDevice implements [conductor.BootDevicer].
+func (b *BMC) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
+	if err := b.usable(n); err != nil {
+		return err
+	}
+	if !slices.Contains(b.devices(n), device) {
+		return &conductor.Error{Reason: conductor.Invalid, Text: "Invalid boot device " + device + " specified."}
+	}
+	if b.chosen(n, "management") == "noop" {
+		return nil
+	}
+	return b.do(n, func() error { return b.driver.SetBootDevice(ctx, n.UUID, device, persistent) })
+}
+
+const (
+	persistenceKey  = "force_persistent_boot_device"
+	persistenceText = "Whether steps set the boot device for good: Always, Never, or Default, which leaves it to the step."
+)
+
+// bootFrom sets the boot device in a step.
+//
+// Source: node_set_boot_device in ironic/conductor/utils.py.
+func (b *BMC) bootFrom(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
+	switch value := n.DriverInfo[persistenceKey].(type) {
+	case bool:
+		persistent = persistent || value
+	case string:
+		always, _ := parseBool(value)
+		persistent = value != "Never" && (persistent || always || value == "Always")
+	}
+	return b.SetBootDevice(ctx, n, device, persistent)
+}
+
+// bootsByBIOS reports whether the capabilities of a node's instance or of the node say
+// that it boots by a BIOS. Else it boots by UEFI, as is Ironic's default.
+//
+// Source: get_boot_mode in ironic/drivers/modules/boot_mode_utils.py.
+func bootsByBIOS(n *conductor.Node) bool {
+	var capabilities map[string]any
+	switch value := n.InstanceInfo["capabilities"].(type) {
+	case map[string]any:
+		capabilities = value
+	case string:
+		_ = json.Unmarshal([]byte(value), &capabilities)
+	}
+	if mode, ok := capabilities["boot_mode"].(string); ok {
+		return mode == "bios"
+	}
+	properties, _ := n.Properties["capabilities"].(string)
+	for capability := range strings.SplitSeq(properties, ",") {
+		if name, mode, _ := strings.Cut(capability, ":"); strings.TrimSpace(name) == "boot_mode" {
+			return strings.TrimSpace(mode) == "bios"
+		}
+	}
+	return false
+}

@@ -1,0 +1,100 @@
+package hardware
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// The bounds of what is read for redfish_verify_ca.
+const (
+	maxCAFile  = 1 << 20 // bytes
+	maxCAFiles = 1000    // in a folder
+)
+
+// verifyCA returns the authorities of redfish_verify_ca, nil for the system's, or that
+// no certificate is verified.
+func (i info) verifyCA() (pool *x509.CertPool, insecure bool, err error) {
+	const key = "redfish_verify_ca"
+	value, present := i.DriverInfo[key]
+	text, isText := value.(string)
+	verified, isBool := value.(bool)
+	switch {
+	case !present:
+		return nil, false, nil
+	case isBool:
+		return nil, !verified, nil
+	case !isText:
+		return nil, false, i.invalid(key, "it must be true, false, or the path of a file or folder with certificates")
+	}
+	if at, err := os.Stat(text); err == nil {
+		pool, err := readAuthorities(text, at)
+		if err != nil {
+			return nil, false, i.invalid(key, "%v", err)
+		}
+		return pool, false, nil
+	}
+	verified, ok := parseBool(text)
+	if !ok {
+		return nil, false, i.invalid(key, "%q is neither true, nor false, nor the path of a file or folder with certificates", text)
+	}
+	return nil, !verified, nil
+}
+
+// readAuthorities reads the certificates of a file, or of all files of a folder.
+func readAuthorities(name string, at os.FileInfo) (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	if !at.IsDir() {
+		return pool, addAuthorities(pool, name)
+	}
+	folder, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	names, err := folder.Readdirnames(maxCAFiles + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if len(names) > maxCAFiles {
+		return nil, fmt.Errorf("the folder %q has more than %d files", name, maxCAFiles)
+	}
+	found := false
+	for _, file := range names {
+		found = addAuthorities(pool, filepath.Join(name, file)) == nil || found // others than certificates may be there
+	}
+	if !found {
+		return nil, fmt.Errorf("the folder %q has no file with certificates in PEM form", name)
+	}
+	return pool, nil
+}
+
+// addAuthorities adds the certificates of a file. Only regular files are opened:
+// others may block.
+func addAuthorities(pool *x509.CertPool, name string) error {
+	at, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return err
+	case !at.Mode().IsRegular():
+		return fmt.Errorf("%q is neither a file nor a folder", name)
+	case at.Size() > maxCAFile:
+		return fmt.Errorf("the file %q is longer than %d MiB", name, maxCAFile>>20)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxCAFile))
+	if err != nil {
+		return err
+	}
+	if !pool.AppendCertsFromPEM(text) {
+		return fmt.Errorf("the file %q has no certificates in PEM form", name)
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package hardware_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/hardware"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+func patchesOf(server *bmctest.Redfish) int {
+	n := 0
+	for _, r := range server.Requests() {
+		if r.Method == http.MethodPatch {
+			n++
+		}
+	}
+	return n
+}
+
+func printed(v any) string { return fmt.Sprint(v) }
+
+func newRedfish(t *testing.T, c hardware.Config) *hardware.BMC {
+	t.Helper()
+	b, err := hardware.NewRedfish(c)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
+	return b
+}
+
+func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
+	for field, c := range map[string]hardware.Config{
+		"Timeout": {Timeout: -1}, "PowerTimeout": {PowerTimeout: -1},
+	} {
+		var wrong *conductor.ConfigError
+		_, err := hardware.NewRedfish(c)
+		require.ErrorAs(t, err, &wrong)
+		require.Equal(t, field, wrong.Field)
+		_, err = hardware.NewIPMI(c)
+		require.ErrorAs(t, err, &wrong)
+	}
+}
+
+func TestANilNodeIsAnError(t *testing.T) {
+	b := newRedfish(t, hardware.Config{})
+	_, err := b.PowerState(t.Context(), nil)
+	require.ErrorIs(t, err, conductor.Invalid)
+	require.ErrorIs(t, b.SetBootDevice(t.Context(), nil, "pxe", true), conductor.Invalid)
+	require.ErrorIs(t, b.Validate(nil)["power"], conductor.Invalid)
+	require.Empty(t, b.Steps(nil, states.Deploying))
+
+	var wrong *conductor.ConfigError
+	require.ErrorAs(t, new(hardware.BMC).Close(t.Context()), &wrong)
+}
+
+func TestNoSessionIsKeptWhereNoneIsWanted(t *testing.T) {
+	server := startRedfish(t)
+	b := newRedfish(t, hardware.Config{Sessions: -1})
+	n := &conductor.Node{UUID: "1", Driver: "redfish", DriverInfo: redfishInfo(t, server)}
+	_, err := b.PowerState(t.Context(), n)
+	require.NoError(t, err)
+	require.Empty(t, server.Sessions())
+}
+
+func TestAVerificationLooksAtTheBootDeviceWhereItIsTold(t *testing.T) {
+	server := startRedfish(t)
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.WithoutProperty("Boot")})
+	n := &conductor.Node{UUID: "1", Driver: "redfish", DriverInfo: redfishInfo(t, server)}
+	power, err := newRedfish(t, hardware.Config{}).Verify(t.Context(), n)
+	require.NoError(t, err)
+	require.Equal(t, states.PowerOff, power)
+	_, err = newRedfish(t, hardware.Config{CheckManagement: true}).Verify(t.Context(), n)
+	var failed *verify.Error
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, verify.ManagementInterface, failed.Step)
+}
+
+func TestACallIsBoundedInTime(t *testing.T) {
+	server := startRedfish(t)
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.HangAfter(0)})
+	n := &conductor.Node{UUID: "1", Driver: "redfish", DriverInfo: redfishInfo(t, server)}
+	b := newRedfish(t, hardware.Config{Timeout: 50 * time.Millisecond})
+	_, err := b.Verify(t.Context(), n)
+	require.ErrorIs(t, err, verify.Timeout)
+	_, err = b.PowerState(t.Context(), n)
+	require.ErrorIs(t, err, verify.Timeout)
+}
+
+// A record may change while a call is under way; each call has the record's of its time.
+func TestCallsOfManyNodesDoNotMix(t *testing.T) {
+	b := newRedfish(t, hardware.Config{})
+	var calls sync.WaitGroup
+	for i := range 4 {
+		want := []string{bmctest.PowerOn, bmctest.PowerOff}[i%2]
+		server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Systems = []bmctest.System{{ID: "1", Power: want}} })
+		n := &conductor.Node{UUID: fmt.Sprint(i), Driver: "redfish", DriverInfo: redfishInfo(t, server)}
+		for range 3 {
+			calls.Go(func() {
+				for range 5 {
+					power, err := b.PowerState(t.Context(), n)
+					assert.NoError(t, err)
+					assert.Equal(t, want == bmctest.PowerOn, power == states.PowerOn)
+				}
+			})
+		}
+	}
+	calls.Wait()
+}
+
+func TestThereIsNoSoftRebooting(t *testing.T) {
+	server := startRedfish(t)
+	n := &conductor.Node{UUID: "1", Driver: "redfish", DriverInfo: redfishInfo(t, server)}
+	require.ErrorIs(t, newRedfish(t, hardware.Config{}).SetPower(t.Context(), n, states.PowerSoftRebooting), errors.ErrUnsupported)
+}
+
+func TestBootDevicesAreIronics(t *testing.T) {
+	ipmi, err := hardware.NewIPMI(hardware.Config{})
+	require.NoError(t, err)
+	redfish := newRedfish(t, hardware.Config{})
+	noop := map[string]string{"management": "noop"}
+	for _, test := range []struct {
+		b          *hardware.BMC
+		interfaces map[string]string
+		want       []string
+	}{
+		{redfish, nil, []string{"pxe", "disk", "cdrom", "bios"}},
+		{ipmi, nil, []string{"pxe", "disk", "cdrom", "bios", "safe"}},
+		{redfish, noop, []string{"pxe", "disk"}},
+		{ipmi, noop, []string{"pxe", "disk"}},
+	} {
+		n := &conductor.Node{UUID: "1", Interfaces: test.interfaces}
+		got, err := test.b.BootDevices(t.Context(), n)
+		require.NoError(t, err)
+		require.Equal(t, test.want, got)
+		err = test.b.SetBootDevice(t.Context(), n, "tape", true)
+		require.ErrorIs(t, err, conductor.Invalid)
+		require.EqualError(t, err, "Invalid boot device tape specified.")
+	}
+}
+
+func TestNoManagementLeavesTheBootDeviceAlone(t *testing.T) {
+	server := startRedfish(t)
+	n := &conductor.Node{UUID: "1", Driver: "redfish", Interfaces: map[string]string{"management": "noop"}}
+	b := newRedfish(t, hardware.Config{})
+	require.NoError(t, b.SetBootDevice(t.Context(), n, "disk", true))
+	device, persistent, err := b.BootDevice(t.Context(), n)
+	require.NoError(t, err)
+	require.Equal(t, "pxe", device)
+	require.True(t, persistent)
+	require.Empty(t, server.Requests())
+}
+
+func TestWorkWithoutStepsHasNone(t *testing.T) {
+	b := newRedfish(t, hardware.Config{})
+	for _, work := range []states.State{states.Cleaning, states.Servicing, states.Rescuing, states.Unrescuing} {
+		require.Empty(t, b.Steps(&conductor.Node{}, work))
+	}
+	require.Empty(t, b.Steps(&conductor.Node{Interfaces: map[string]string{"inspect": "no-inspect"}}, states.Inspecting))
+}

@@ -1,0 +1,122 @@
+package hardware
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+)
+
+// info reads the driver_info of a node. Its errors do not quote values that can be
+// secret.
+type info struct{ *conductor.Node }
+
+// invalid returns the error of a key of driver_info.
+func (i info) invalid(key, format string, args ...any) error {
+	return &conductor.Error{Reason: conductor.Invalid,
+		Text: fmt.Sprintf("Invalid %s in node %s driver_info: ", key, i.UUID) + fmt.Sprintf(format, args...)}
+}
+
+// require returns an error that names the keys that are absent or empty.
+func (i info) require(what string, keys ...string) error {
+	var missing []string
+	for _, key := range keys {
+		if value := i.DriverInfo[key]; value == nil || value == "" {
+			missing = append(missing, "'"+key+"'")
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
+		"Missing the following %s in node %s driver_info: [%s]", what, i.UUID, strings.Join(missing, ", "))}
+}
+
+// text reads a text, or a number as it is written; "" where there is none.
+func (i info) text(key string) (string, error) {
+	switch value := i.DriverInfo[key].(type) {
+	case nil:
+		return "", nil
+	case string:
+		return value, nil
+	case json.Number:
+		return value.String(), nil
+	case int, int64, float64:
+		return fmt.Sprint(value), nil
+	default:
+		return "", i.invalid(key, "it must be text")
+	}
+}
+
+// texts reads several texts into variables.
+func (i info) texts(into map[string]*string) error {
+	for _, key := range slices.Sorted(maps.Keys(into)) {
+		var err error
+		if *into[key], err = i.text(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// port reads a port, 0 where there is none.
+func (i info) port(key string) (int, error) {
+	text, err := i.text(key)
+	if err != nil || text == "" {
+		return 0, err
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil || port < 1 || port > 65535 {
+		return 0, i.invalid(key, "%q is not a port from 1 to 65535", text)
+	}
+	return port, nil
+}
+
+// boolean reads true or false in any of Ironic's words.
+func (i info) boolean(key string, absent bool) (bool, error) {
+	switch value := i.DriverInfo[key].(type) {
+	case nil:
+		return absent, nil
+	case bool:
+		return value, nil
+	}
+	text, err := i.text(key)
+	if err != nil {
+		return false, err
+	}
+	value, ok := parseBool(text)
+	if !ok {
+		return false, i.invalid(key, "%q is neither true nor false", text)
+	}
+	return value, nil
+}
+
+// only refuses a value other than those given, or than none.
+func (i info) only(key, why string, values ...string) error {
+	text, err := i.text(key)
+	if err != nil {
+		return err
+	}
+	if text != "" && !slices.Contains(values, text) {
+		return i.invalid(key, "%s", why)
+	}
+	return nil
+}
+
+// parseBool returns the meaning of a word.
+//
+// Source: bool_from_string of oslo_utils/strutils.py.
+func parseBool(word string) (value, ok bool) {
+	switch strings.ToLower(strings.TrimSpace(word)) {
+	case "1", "t", "true", "on", "y", "yes":
+		return true, true
+	case "0", "f", "false", "off", "n", "no":
+		return false, true
+	default:
+		return false, false
+	}
+}

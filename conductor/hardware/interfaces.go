@@ -1,0 +1,59 @@
+package hardware
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/ironstate/ironstate/conductor"
+)
+
+// interfaces returns the hardware interfaces that all types have, and those given.
+func interfaces(of map[string][]string) map[string][]string {
+	all := map[string][]string{
+		"bios": {"no-bios"}, "boot": {"ipxe", "pxe"}, "console": {"no-console"}, "deploy": {"ramdisk", "custom-agent"},
+		"firmware": {"no-firmware"}, "network": {"noop"}, "raid": {"no-raid"}, "rescue": {"no-rescue"},
+		"storage": {"noop"}, "vendor": {"no-vendor"},
+	}
+	maps.Copy(all, of)
+	return all
+}
+
+// chosen returns the node's interface of a kind.
+func (b *BMC) chosen(n *conductor.Node, kind string) string {
+	if name := n.Interfaces[kind]; name != "" {
+		return name
+	}
+	return b.interfaces[kind][0]
+}
+
+// Validate implements [conductor.Hardware].
+func (b *BMC) Validate(n *conductor.Node) map[string]error {
+	_, _, power := b.verifier(n)
+	if b.usable(n) != nil {
+		return map[string]error{"power": power}
+	}
+	result := map[string]error{
+		"power": power, "management": power, "inspect": power, "deploy": b.validateDeploy(n),
+		"boot": nil, "network": nil, "storage": nil,
+	}
+	if b.chosen(n, "management") == "noop" {
+		result["management"] = nil
+	}
+	for kind := range b.interfaces {
+		if b.chosen(n, kind) == "no-"+kind && kind != "vendor" {
+			result[kind] = &conductor.Error{Reason: conductor.Unsupported,
+				Text: fmt.Sprintf("Driver %s does not support %s (disabled or not implemented).", n.Driver, kind)}
+		}
+	}
+	return result
+}
+
+// validateDeploy refuses an image that nobody would write.
+func (b *BMC) validateDeploy(n *conductor.Node) error {
+	if n.InstanceInfo["image_source"] == nil || b.chosen(n, "deploy") == customAgent {
+		return nil
+	}
+	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
+		"Node %s has an image_source in instance_info, and the deploy interface ramdisk writes no image. With %s, what boots from the network can write it.",
+		n.UUID, customAgent)}
+}

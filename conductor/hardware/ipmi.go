@@ -1,0 +1,74 @@
+package hardware
+
+import (
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
+)
+
+// ipmi is Ironic's hardware type of that name.
+//
+// Source: ironic/drivers/ipmi.py and ironic/drivers/modules/ipmitool.py.
+var ipmi = kind{
+	interfaces: interfaces(map[string][]string{
+		"inspect": {"no-inspect"}, "management": {"ipmitool", "noop"}, "power": {"ipmitool"},
+	}),
+	properties: map[string]string{
+		"ipmi_address":              "Host of the BMC: a name or an address. Required.",
+		"ipmi_port":                 "UDP port of the BMC; 623 by default.",
+		"ipmi_username":             "User of the BMC, of 16 bytes at most. Required.",
+		"ipmi_password":             "Password of the user, of 20 bytes at most. Required.",
+		"ipmi_cipher_suite":         "Number of the cipher suite, 3 or 17. By default 3, or 17 where the BMC lacks 3.",
+		"ipmi_protocol_version":     "Version of IPMI. Only 2.0, the default.",
+		"ipmi_priv_level":           "Privilege level of the session. Only ADMINISTRATOR, the default.",
+		"ipmi_bridging":             "Bridging of requests. Only no, the default.",
+		"ipmi_hex_kg_key":           "Not supported: ipmitool takes the key in its arguments, where others see it.",
+		"ipmi_force_boot_device":    "Whether the boot device is set again at each power on. Only false, the default.",
+		"ipmi_disable_boot_timeout": "Whether the BMC is asked to keep a boot device for longer than 60 s; true by default. Some BMCs refuse the request and need false.",
+		persistenceKey:              persistenceText,
+	},
+	bootDevices: []string{"pxe", "disk", "cdrom", "bios", "safe"},
+	parse:       parseIPMI,
+}
+
+func parseIPMI(i info) (bmc.Config, error) {
+	c := bmc.Config{Protocol: bmc.IPMI}
+	if err := i.require("IPMI credentials", "ipmi_address", "ipmi_username", "ipmi_password"); err != nil {
+		return c, err
+	}
+	password := ""
+	err := i.texts(map[string]*string{
+		"ipmi_address": &c.Host, "ipmi_username": &c.User, "ipmi_password": &password, "ipmi_cipher_suite": &c.CipherSuite,
+	})
+	c.Password = secret.New(password)
+	if err != nil {
+		return c, err
+	}
+	if c.IPMIPort, err = i.port("ipmi_port"); err != nil {
+		return c, err
+	}
+	disable, err := i.boolean("ipmi_disable_boot_timeout", true)
+	if err != nil {
+		return c, err
+	}
+	c.KeepBootTimeout = !disable
+	return c, i.unsupportedIPMI()
+}
+
+// unsupportedIPMI refuses what package bmc does not do.
+func (i info) unsupportedIPMI() error {
+	for _, key := range []struct{ key, why, value string }{
+		{"ipmi_protocol_version", "only IPMI 2.0 is supported", "2.0"},
+		{"ipmi_priv_level", "only ADMINISTRATOR is supported", "ADMINISTRATOR"},
+		{"ipmi_bridging", "bridging is not supported", "no"},
+		{"ipmi_hex_kg_key", "a key of the BMC's is not supported, since ipmitool takes it in its arguments", ""},
+	} {
+		if err := i.only(key.key, key.why, key.value); err != nil {
+			return err
+		}
+	}
+	force, err := i.boolean("ipmi_force_boot_device", false)
+	if err == nil && force {
+		err = i.invalid("ipmi_force_boot_device", "only false is supported")
+	}
+	return err
+}

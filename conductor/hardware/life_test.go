@@ -1,0 +1,223 @@
+package hardware_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/hardware"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+func TestALifeOverRealProtocols(t *testing.T) {
+	for name, machine := range machines {
+		t.Run(name, func(t *testing.T) {
+			m := machine(t)
+			s := start(t, hardware.Config{})
+			n := s.request(s.node(m), "manage")
+			require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+			require.Equal(t, states.PowerOff, n.Power)
+
+			s.setPower(n, states.PowerOn)
+			require.Equal(t, "on", m.power())
+
+			require.NoError(t, s.SetBootDevice(t.Context(), n.UUID, "pxe", false))
+			device, persistent, err := s.BootDevice(t.Context(), n.UUID)
+			require.NoError(t, err)
+			require.Equal(t, "pxe", device)
+			require.False(t, persistent)
+
+			n = s.request(n, "provide")
+			require.Equal(t, states.Available, n.ProvisionState, n.LastError)
+			n = s.request(n, "active")
+			require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+			require.Equal(t, states.PowerOn, n.Power)
+			require.Equal(t, "on", m.power())
+			device, _, err = s.BootDevice(t.Context(), n.UUID)
+			require.NoError(t, err)
+			require.Equal(t, "pxe", device)
+
+			require.ErrorIs(t, s.Provision(t.Context(), n.UUID, s.word("rescue")), conductor.Unsuitable)
+			n = s.request(n, "deleted")
+			require.Equal(t, states.Available, n.ProvisionState, n.LastError)
+			require.Equal(t, states.PowerOff, n.Power)
+			require.Equal(t, "off", m.power())
+		})
+	}
+}
+
+func TestAConductorKeepsOneSessionAndClosesIt(t *testing.T) {
+	server := startRedfish(t)
+	t.Run("a life", func(t *testing.T) {
+		s := start(t, hardware.Config{})
+		n := s.request(s.node(redfishMachine(server, t)), "manage")
+		for _, target := range []string{"provide", "active", "rebuild", "deleted"} {
+			n = s.request(n, target)
+			require.Empty(t, n.LastError)
+		}
+		require.Equal(t, bmctest.Logins{Attempts: 2, Succeeded: 2}, server.Logins(), "one of the verification, and one")
+		require.Len(t, server.Sessions(), 1)
+	})
+	require.Empty(t, server.Sessions(), "after Close")
+}
+
+func TestAWrongPasswordCostsOneLoginAndEndsInEnroll(t *testing.T) {
+	for name, machine := range machines {
+		t.Run(name, func(t *testing.T) {
+			m := machine(t)
+			m.info[name+"_password"] = wrong
+			s := start(t, hardware.Config{})
+			n := s.request(s.node(m), "manage")
+			require.Equal(t, states.Enroll, n.ProvisionState)
+			require.Contains(t, n.LastError, "power interface")
+			require.Contains(t, n.LastError, "credentials")
+			require.NotContains(t, n.LastError, "horse")
+			require.Equal(t, 1, m.logins().Attempts)
+			require.Equal(t, "off", m.power())
+			s.requireHistory(n)
+		})
+	}
+}
+
+func TestABMCThatIsAwayEndsInEnroll(t *testing.T) {
+	for name, machine := range machines {
+		t.Run(name, func(t *testing.T) {
+			m := machine(t)
+			m.down()
+			s := start(t, hardware.Config{})
+			n := s.request(s.node(m), "manage")
+			require.Equal(t, states.Enroll, n.ProvisionState)
+			require.Regexp(t, "unreachable|no answer in time", n.LastError)
+			require.Zero(t, m.logins().Attempts)
+			s.requireHistory(n)
+		})
+	}
+}
+
+func TestADeploymentByAnAgentWaitsForItsHeartbeat(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{})
+	n := s.node(redfishMachine(server, t), func(n *conductor.Node) {
+		n.ProvisionState = states.Available
+		n.Interfaces = map[string]string{"deploy": "custom-agent"}
+		n.InstanceInfo = map[string]any{"image_source": "http://images.example/1"}
+	})
+	n = s.request(n, "active")
+	require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
+	require.Equal(t, bmctest.PowerOn, server.Power("1"))
+	require.Equal(t, 1, patchesOf(server))
+
+	_, token, err := s.Lookup(t.Context(), nil, n.UUID)
+	require.NoError(t, err)
+	require.NoError(t, s.Heartbeat(t.Context(), n.UUID, conductor.Heartbeat{
+		CallbackURL: "http://192.0.2.7:9999", AgentVersion: "9.0.0", AgentToken: token,
+	}))
+	n = s.settle(n)
+	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+	require.Equal(t, bmctest.PowerOn, server.Power("1"))
+	require.Equal(t, bmctest.Boot{Target: "Hdd", Enabled: "Continuous", Mode: "UEFI"}, server.Boot("1"))
+}
+
+func TestADeploymentBootsFromTheNetworkForGood(t *testing.T) {
+	for value, want := range map[any]bmctest.Boot{
+		nil:       {Target: "Pxe", Enabled: "Continuous", Mode: "UEFI"},
+		"Default": {Target: "Pxe", Enabled: "Continuous", Mode: "UEFI"},
+		"Never":   {Target: "None", Enabled: "Disabled", Mode: "UEFI"}, // it has booted
+	} {
+		server := startRedfish(t)
+		s := start(t, hardware.Config{})
+		m := redfishMachine(server, t)
+		if value != nil {
+			m.info["force_persistent_boot_device"] = value
+		}
+		n := s.node(m, func(n *conductor.Node) { n.ProvisionState = states.Available })
+		n = s.request(n, "active")
+		require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+		require.Equal(t, want, server.Boot("1"), "%v", value)
+		require.Equal(t, 1, patchesOf(server))
+	}
+}
+
+func TestAnAgentsBootDeviceIsForOneBootUnlessForced(t *testing.T) {
+	for value, want := range map[any]string{nil: "None", "Always": "Pxe", true: "Pxe", "true": "Pxe", false: "None", "Never": "None"} {
+		server := startRedfish(t)
+		s := start(t, hardware.Config{})
+		m := redfishMachine(server, t)
+		m.info["force_persistent_boot_device"] = value
+		n := s.node(m, func(n *conductor.Node) {
+			n.ProvisionState = states.Available
+			n.Interfaces = map[string]string{"deploy": "custom-agent"}
+		})
+		n = s.request(n, "active")
+		require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
+		require.Equal(t, want, server.Boot("1").Target, "%v", value)
+	}
+}
+
+func TestANodeThatMustNotBePoweredOffIsRebooted(t *testing.T) {
+	server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Systems = []bmctest.System{{ID: "1", Power: bmctest.PowerOn}} })
+	s := start(t, hardware.Config{})
+	n := s.node(redfishMachine(server, t), func(n *conductor.Node) {
+		n.ProvisionState, n.DisablePowerOff = states.Available, true
+	})
+	// The machine never says that it is off; a deployment that waits for that would fail.
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Method: "GET", Do: bmctest.Property("PowerState", "On")})
+	n = s.request(n, "active")
+	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+	require.Equal(t, 1, patchesOf(server))
+	n = s.request(n, "deleted")
+	require.Equal(t, states.Available, n.ProvisionState, n.LastError)
+	require.Equal(t, bmctest.PowerOn, server.Power("1"))
+}
+
+func TestAMachineThatDoesNotGoOffFailsItsDeployment(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{PowerTimeout: time.Millisecond})
+	n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Available })
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Method: "GET", Do: bmctest.Property("PowerState", "On")})
+	n = s.request(n, "active")
+	require.Equal(t, states.DeployFail, n.ProvisionState)
+	require.Equal(t, "step deploy.deploy failed: power off was asked for, and the power state is power on after 1ms", n.LastError)
+	require.Zero(t, patchesOf(server))
+	s.requireHistory(n)
+}
+
+func TestAnInspectionStoresWhatTheBMCTells(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{})
+	n := s.node(redfishMachine(server, t), func(n *conductor.Node) {
+		n.ProvisionState, n.Properties = states.Manageable, map[string]any{"cpu_arch": "x86_64"}
+	})
+	require.NoError(t, server.SetPower("1", bmctest.PowerOn))
+	n = s.request(n, "inspect")
+	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+	require.Equal(t, states.PowerOn, n.Power)
+	require.Equal(t, "map[cpu_arch:x86_64 cpus:32 memory_mb:65536]", printed(n.Properties))
+}
+
+func TestAnAdoptionReadsThePowerState(t *testing.T) {
+	for name, machine := range machines {
+		t.Run(name, func(t *testing.T) {
+			m := machine(t)
+			s := start(t, hardware.Config{})
+			n := s.request(s.node(m, func(n *conductor.Node) { n.ProvisionState = states.Manageable }), "adopt")
+			require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+			require.Equal(t, states.PowerOff, n.Power)
+		})
+	}
+}
+
+func TestManualCleaningHasTheStepsOfPower(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{})
+	n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+	request := s.word("clean")
+	request.CleanSteps = []conductor.StepRequest{{Interface: "power", Step: "power_on"}}
+	require.NoError(t, s.Provision(t.Context(), n.UUID, request))
+	n = s.settle(n)
+	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+	require.Equal(t, bmctest.PowerOn, server.Power("1"))
+}

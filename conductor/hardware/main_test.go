@@ -1,0 +1,191 @@
+package hardware_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/hardware"
+	"github.com/ironstate/ironstate/internal/needs"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	user     = "admin"
+	password = "correct+horse/1"
+	wrong    = "wrong+horse/&"
+)
+
+// machine is a machine with a BMC to test against.
+type machine struct {
+	driver string
+	info   map[string]any
+	power  func() string // "on" or "off"
+	logins func() bmctest.Logins
+	down   func() // makes the BMC unreachable
+}
+
+// machines start a machine of each hardware type, which is off.
+var machines = map[string]func(*testing.T) machine{
+	"redfish": func(t *testing.T) machine { return redfishMachine(startRedfish(t), t) },
+	"ipmi": func(t *testing.T) machine {
+		server := startIPMI(t)
+		return machine{
+			driver: "ipmi", info: ipmiInfo(server), power: server.Power, logins: server.Logins, down: server.Kill,
+		}
+	},
+}
+
+func startRedfish(t *testing.T, set ...func(*bmctest.RedfishConfig)) *bmctest.Redfish {
+	t.Helper()
+	config := bmctest.RedfishConfig{Users: map[string]secret.Text{user: secret.New(password)}}
+	for _, s := range set {
+		s(&config)
+	}
+	server, err := bmctest.NewRedfish(config)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	return server
+}
+
+func redfishMachine(server *bmctest.Redfish, t *testing.T) machine {
+	return machine{
+		driver: "redfish", info: redfishInfo(t, server), logins: server.Logins,
+		power: func() string {
+			return map[string]string{bmctest.PowerOn: "on", bmctest.PowerOff: "off"}[server.Power("1")]
+		},
+		down: func() { server.AddFault(bmctest.Fault{Do: bmctest.Refuse()}) },
+	}
+}
+
+// redfishInfo returns the driver_info of a BMC, whose authority is in a file.
+func redfishInfo(t *testing.T, server *bmctest.Redfish) map[string]any {
+	t.Helper()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(ca, server.CAPEM(), 0o600))
+	return map[string]any{
+		"redfish_address": "https://" + server.Addr(), "redfish_system_id": "/redfish/v1/Systems/1",
+		"redfish_username": user, "redfish_password": password, "redfish_verify_ca": ca,
+	}
+}
+
+func startIPMI(t *testing.T) *bmctest.IPMI {
+	t.Helper()
+	needs.Programs(t, "ipmi_sim", "ipmitool")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	server, err := bmctest.NewIPMI(ctx, bmctest.IPMIConfig{Users: map[string]secret.Text{user: secret.New(password)}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	return server
+}
+
+func ipmiInfo(server *bmctest.IPMI) map[string]any {
+	return map[string]any{
+		"ipmi_address": server.Host(), "ipmi_port": server.Port(), "ipmi_cipher_suite": "3",
+		"ipmi_username": user, "ipmi_password": password,
+	}
+}
+
+// site is a conductor that runs, with both hardware types.
+type site struct {
+	*conductor.Conductor
+	t             *testing.T
+	redfish, ipmi *hardware.BMC
+	moves         chan conductor.Transition
+}
+
+func start(t *testing.T, config hardware.Config) *site {
+	t.Helper()
+	s := &site{t: t, moves: make(chan conductor.Transition, 1000)}
+	var err error
+	s.redfish, err = hardware.NewRedfish(config)
+	require.NoError(t, err)
+	s.ipmi, err = hardware.NewIPMI(config)
+	require.NoError(t, err)
+	s.Conductor, err = conductor.New(conductor.Config{
+		Store: &conductor.Memory{}, Name: "alpha", LockedInterval: 10 * time.Millisecond, LockedRetries: 500,
+		Hardware:      map[string]conductor.Hardware{"redfish": s.redfish, "ipmi": s.ipmi},
+		SkipPowerSync: true,
+		OnTransition:  func(move conductor.Transition) { s.moves <- move },
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+		require.NoError(t, s.redfish.Close(context.Background()))
+		require.NoError(t, s.ipmi.Close(context.Background()))
+	})
+	require.NoError(t, s.Ready(ctx))
+	return s
+}
+
+// node enrolls a machine.
+func (s *site) node(m machine, set ...func(*conductor.Node)) *conductor.Node {
+	s.t.Helper()
+	n := &conductor.Node{Driver: m.driver, DriverInfo: m.info, ProvisionState: states.Enroll}
+	for _, set := range set {
+		set(n)
+	}
+	n, err := s.CreateNode(s.t.Context(), n)
+	require.NoError(s.t, err)
+	return n
+}
+
+// request asks for a provision state and waits until the node rests in one.
+func (s *site) request(n *conductor.Node, target string) *conductor.Node {
+	s.t.Helper()
+	require.NoError(s.t, s.Provision(s.t.Context(), n.UUID, s.word(target)))
+	return s.settle(n)
+}
+
+func (s *site) word(target string) conductor.ProvisionRequest {
+	return conductor.ProvisionRequest{Target: target, Version: s.Table().Series().MaxAPIVersion()}
+}
+
+// settle waits until a node is in a state in which nobody works on it.
+func (s *site) settle(n *conductor.Node) *conductor.Node {
+	s.t.Helper()
+	for {
+		select {
+		case move := <-s.moves:
+			if move.Node.UUID == n.UUID && move.Node.Reservation == "" {
+				return move.Node
+			}
+		case <-time.After(time.Minute):
+			require.Fail(s.t, "the node does not settle")
+		}
+	}
+}
+
+// setPower asks for a power state and waits until the record has it.
+func (s *site) setPower(n *conductor.Node, power states.Power) {
+	s.t.Helper()
+	require.NoError(s.t, s.SetPower(s.t.Context(), n.UUID, power, 0))
+	require.Eventually(s.t, func() bool {
+		now, err := s.Node(s.t.Context(), n.UUID)
+		return err == nil && now.Power == power && now.TargetPower == states.NoPower && now.Reservation == ""
+	}, time.Minute, time.Millisecond)
+}
+
+// requireHistory waits until a node's last error is in its history.
+func (s *site) requireHistory(n *conductor.Node) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool {
+		history, err := s.History(s.t.Context(), n.UUID)
+		return err == nil && len(history) == 1 && history[0].Fields["event"] == n.LastError
+	}, time.Minute, time.Millisecond)
+}

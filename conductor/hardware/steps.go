@@ -1,0 +1,154 @@
+package hardware
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc"
+)
+
+// customAgent is the deploy interface that waits for what the machine has booted.
+const customAgent = "custom-agent"
+
+// Steps implements [conductor.Hardware]; the package comment says what they do.
+func (b *BMC) Steps(n *conductor.Node, work states.State) []conductor.Step {
+	switch {
+	case b.usable(n) != nil:
+		return nil
+	case work == states.Inspecting && b.chosen(n, "inspect") != "no-inspect":
+		return []conductor.Step{{Interface: "inspect", Step: "inspect_hardware", Priority: 100, Run: b.inspect}}
+	case work == states.Adopting:
+		return []conductor.Step{{Interface: "deploy", Step: "take_over", Priority: 100, Run: b.takeOver}}
+	case work == states.Deleting:
+		return []conductor.Step{{Interface: "deploy", Step: "tear_down", Priority: 100, Run: b.tearDown}}
+	case work == states.Deploying && b.chosen(n, "deploy") == customAgent:
+		return []conductor.Step{
+			{Interface: "deploy", Step: "deploy", Priority: 100, Run: b.bootAgent},
+			{Interface: "deploy", Step: "boot_instance", Priority: 20, Run: b.bootInstance},
+		}
+	case work == states.Deploying:
+		return []conductor.Step{{Interface: "deploy", Step: "deploy", Priority: 100, Run: b.bootRamdisk}}
+	default:
+		return nil
+	}
+}
+
+func (b *BMC) bootRamdisk(ctx context.Context, t *conductor.Task) error {
+	return b.reboot(ctx, t, "pxe", true)
+}
+
+func (b *BMC) bootInstance(ctx context.Context, t *conductor.Task) error {
+	return b.reboot(ctx, t, "disk", true)
+}
+
+func (b *BMC) bootAgent(ctx context.Context, t *conductor.Task) error {
+	if err := b.reboot(ctx, t, "pxe", false); err != nil {
+		return err
+	}
+	return conductor.ErrWait
+}
+
+// tearDown ends what runs on the machine.
+//
+// Source: tear_down and clean_up in ironic/drivers/modules/agent_base.py.
+func (b *BMC) tearDown(ctx context.Context, t *conductor.Task) error {
+	if t.Node().DisablePowerOff {
+		return b.power(ctx, t, states.PowerRebooting)
+	}
+	return b.power(ctx, t, states.PowerOff)
+}
+
+func (b *BMC) takeOver(ctx context.Context, t *conductor.Task) error {
+	power, err := b.PowerState(ctx, t.Node())
+	if err != nil {
+		return err
+	}
+	return t.Update(ctx, func(n *conductor.Node) error {
+		n.Power = power
+		return nil
+	})
+}
+
+// inspect stores what the BMC tells of the machine.
+//
+// Source: inspect_hardware in ironic/drivers/modules/redfish/inspect.py.
+func (b *BMC) inspect(ctx context.Context, t *conductor.Task) error {
+	var inventory bmc.Inventory
+	err := b.do(t.Node(), func() (err error) {
+		inventory, err = b.driver.Inventory(ctx, t.Node().UUID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return t.Update(ctx, func(n *conductor.Node) error {
+		n.Power = inventory.Power
+		if n.Properties == nil {
+			n.Properties = map[string]any{}
+		}
+		for key, value := range map[string]int{"memory_mb": inventory.MemoryMiB, "cpus": inventory.LogicalProcessors} {
+			if value > 0 {
+				n.Properties[key] = value
+			}
+		}
+		return nil
+	})
+}
+
+// reboot has the machine boot from a device. The device is set while the machine is
+// off: some forget it otherwise.
+func (b *BMC) reboot(ctx context.Context, t *conductor.Task, device string, persistent bool) error {
+	last := states.PowerRebooting
+	if !t.Node().DisablePowerOff {
+		last = states.PowerOn
+		if err := b.power(ctx, t, states.PowerOff); err != nil {
+			return err
+		}
+	}
+	if err := b.bootFrom(ctx, t.Node(), device, persistent); err != nil {
+		return err
+	}
+	return b.power(ctx, t, last)
+}
+
+// The waits between two looks at a power state: the first, and the longest of the
+// doubled ones.
+const (
+	firstWait = 100 * time.Millisecond
+	maxWait   = 5 * time.Second
+)
+
+// power sets a power state, waits until the machine has it, and stores it.
+func (b *BMC) power(ctx context.Context, t *conductor.Task, power states.Power) error {
+	if err := b.SetPower(ctx, t.Node(), power); err != nil {
+		return err
+	}
+	want := states.PowerOn
+	if power == states.PowerOff {
+		want = states.PowerOff
+	}
+	begun := time.Now()
+	for wait := firstWait; ; wait = min(2*wait, maxWait) {
+		now, err := b.PowerState(ctx, t.Node())
+		if err != nil {
+			return err
+		}
+		if now == want {
+			return t.Update(ctx, func(n *conductor.Node) error {
+				n.Power = now
+				return nil
+			})
+		}
+		if time.Since(begun) > b.config.PowerTimeout {
+			return fmt.Errorf("%v was asked for, and the power state is %v after %v", power, now, b.config.PowerTimeout)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(wait):
+		}
+	}
+}

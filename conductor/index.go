@@ -1,0 +1,247 @@
+package conductor
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// index has the decoded records of one kind in memory, oldest first. It is fed by the
+// store's watch and, so that a conductor reads its own writes, by each write of this
+// process; revisions tell which of the two is newer. It is safe for concurrent use.
+type index[T any] struct {
+	kind   Kind
+	decode func(Record) (*T, error)
+	meta   func(*T) meta
+	synced chan struct{} // closed once the index has all records that the store had
+	once   sync.Once
+
+	mu      sync.RWMutex
+	records map[string]*T
+	byNode  map[string][]*T  // of objects, by the node that they belong to; oldest first
+	order   []*T             // by meta.compare
+	deleted map[string]int64 // revisions of deletions that the watch has not reported yet
+}
+
+// meta is what an index knows of any record.
+type meta struct {
+	id       string
+	created  time.Time
+	node     string // that it belongs to; empty for none
+	revision int64
+}
+
+func (m meta) compare(other meta) int {
+	return cmp.Or(m.created.Compare(other.created), cmp.Compare(m.id, other.id))
+}
+
+func newIndex[T any](kind Kind, decode func(Record) (*T, error), meta func(*T) meta) *index[T] {
+	return &index[T]{
+		kind: kind, decode: decode, meta: meta, synced: make(chan struct{}),
+		records: map[string]*T{}, byNode: map[string][]*T{}, deleted: map[string]int64{},
+	}
+}
+
+// put takes a record that was written, unless it has a newer one.
+func (x *index[T]) put(value *T) {
+	m := x.meta(value)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.deleted[m.id] > m.revision {
+		return
+	}
+	if old, ok := x.records[m.id]; ok {
+		oldMeta := x.meta(old)
+		if oldMeta.revision >= m.revision {
+			return
+		}
+		if oldMeta.compare(m) == 0 && oldMeta.node == m.node {
+			x.order[x.position(x.order, m)] = value
+			if m.node != "" {
+				x.byNode[m.node][x.position(x.byNode[m.node], m)] = value
+			}
+			x.records[m.id] = value
+			return
+		}
+		x.remove(oldMeta)
+	}
+	x.order = slices.Insert(x.order, x.position(x.order, m), value)
+	if m.node != "" {
+		x.byNode[m.node] = slices.Insert(x.byNode[m.node], x.position(x.byNode[m.node], m), value)
+	}
+	x.records[m.id] = value
+}
+
+// drop takes a deletion. Where this process did it, the watch may report older writes
+// afterwards, which are to be told from a record created anew.
+func (x *index[T]) drop(id string, revision int64, own bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if own {
+		x.deleted[id] = revision
+	} else if x.deleted[id] <= revision {
+		delete(x.deleted, id)
+	}
+	if old, ok := x.records[id]; ok && x.meta(old).revision < revision {
+		x.remove(x.meta(old))
+	}
+}
+
+func (x *index[T]) remove(m meta) {
+	i := x.position(x.order, m)
+	x.order = slices.Delete(x.order, i, i+1)
+	if of := x.byNode[m.node]; m.node != "" && len(of) == 1 {
+		delete(x.byNode, m.node)
+	} else if m.node != "" {
+		i := x.position(of, m)
+		x.byNode[m.node] = slices.Delete(of, i, i+1)
+	}
+	delete(x.records, m.id)
+}
+
+func (x *index[T]) position(in []*T, m meta) int {
+	i, _ := slices.BinarySearchFunc(in, m, func(value *T, m meta) int { return x.meta(value).compare(m) })
+	return i
+}
+
+// get returns a record, or nil.
+func (x *index[T]) get(id string) *T {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.records[id]
+}
+
+// wait waits until the index has all records.
+func (x *index[T]) wait(ctx context.Context) error {
+	select {
+	case <-x.synced:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// isSynced reports whether the index has all records.
+func (x *index[T]) isSynced() bool {
+	select {
+	case <-x.synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// list returns all records, once the index has them.
+func (x *index[T]) list(ctx context.Context) ([]*T, error) {
+	if err := x.wait(ctx); err != nil {
+		return nil, err
+	}
+	return x.all(), nil
+}
+
+// all returns the records that the index has so far.
+func (x *index[T]) all() []*T {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return slices.Clone(x.order)
+}
+
+// listOf returns the records that belong to a node, once the index has all.
+func (x *index[T]) listOf(ctx context.Context, node string) ([]*T, error) {
+	if err := x.wait(ctx); err != nil {
+		return nil, err
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return slices.Clone(x.byNode[node]), nil
+}
+
+// watchBackoff is how long an index waits until it begins another watch.
+const watchBackoff = time.Second
+
+// follow keeps the index up to date until the context ends, and calls changed, if not
+// nil, for each record that was read or written by anybody.
+func (x *index[T]) follow(ctx context.Context, store Store, log *slog.Logger, changed func(*T)) {
+	for ctx.Err() == nil {
+		err := x.followOnce(ctx, store, log, changed)
+		if ctx.Err() != nil {
+			return
+		}
+		log.Warn("watching the store failed", "kind", x.kind, "error", err)
+		sleep(ctx, watchBackoff)
+	}
+}
+
+// followOnce follows one watch to its end.
+func (x *index[T]) followOnce(ctx context.Context, store Store, log *slog.Logger, changed func(*T)) error {
+	seen := map[string]bool{} // until Synced: what is not in it has been deleted
+	for change, err := range store.Watch(ctx, x.kind) {
+		switch {
+		case err != nil:
+			return err
+		case change.Synced:
+			x.retain(seen)
+			seen = nil
+			x.once.Do(func() { close(x.synced) })
+		case change.Deleted:
+			x.drop(change.Record.ID, change.Record.Revision, false)
+		default:
+			if seen != nil {
+				seen[change.Record.ID] = true
+			}
+			x.take(change.Record, log, changed)
+		}
+	}
+	return errWatchEnded
+}
+
+// take puts a record that the watch reports. A record that cannot be decoded is
+// reported, and those around it are taken.
+func (x *index[T]) take(r Record, log *slog.Logger, changed func(*T)) {
+	value := x.get(r.ID)
+	if value == nil || x.meta(value).revision < r.Revision {
+		var err error
+		if value, err = x.decode(r); err != nil {
+			log.Error("a stored record cannot be read", "kind", r.Kind, "id", r.ID, "error", err)
+			return
+		}
+		x.put(value)
+	}
+	if changed != nil {
+		changed(value)
+	}
+}
+
+// retain drops the records that are not among those seen by a new watch, unless this
+// process has created them meanwhile: the watch reports these later.
+func (x *index[T]) retain(seen map[string]bool) {
+	if !x.isSynced() {
+		return // the first watch: whatever is here was written since it began
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	newest := int64(0)
+	for id := range seen {
+		if value, ok := x.records[id]; ok {
+			newest = max(newest, x.meta(value).revision)
+		}
+	}
+	for id, value := range x.records {
+		if m := x.meta(value); !seen[id] && m.revision < newest {
+			x.remove(m)
+		}
+	}
+}
+
+// sleep waits for a time or until the context ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,126 @@
+package conductor_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// otherMember is the ID of another conductor that lives, called beta.
+const otherMember = "beta's"
+
+// withBeta is the membership of a conductor that is not alone.
+type withBeta struct{}
+
+func (withBeta) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
+	return func(yield func([]conductor.Member, error) bool) {
+		if yield([]conductor.Member{self, {ID: otherMember, Hostname: "beta"}}, nil) {
+			<-ctx.Done()
+		}
+	}
+}
+
+func (withBeta) Alive(_ context.Context, id string) (bool, error) { return id == otherMember, nil }
+
+// fleet is a running conductor on a store in memory.
+type fleet struct {
+	*conductor.Conductor
+	t    *testing.T
+	ctx  context.Context
+	fake *conductor.Fake
+	// seen has the states that each node went through, by UUID.
+	seen chan conductor.Transition
+}
+
+// start runs a conductor until the test ends.
+func start(t *testing.T, change func(*conductor.Config)) *fleet {
+	f := &fleet{t: t, fake: &conductor.Fake{}, seen: make(chan conductor.Transition, 1000)}
+	config := conductor.Config{
+		Store: &conductor.Memory{}, Name: "alpha",
+		Hardware:     map[string]conductor.Hardware{"fake-hardware": f.fake},
+		Membership:   withBeta{}, // without the hardware type: all nodes are alpha's
+		OnTransition: func(move conductor.Transition) { f.seen <- move },
+	}
+	if change != nil {
+		change(&config)
+	}
+	var err error
+	f.Conductor, err = conductor.New(config)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	f.ctx = ctx
+	done := make(chan error)
+	go func() { done <- f.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+	})
+	require.NoError(t, f.Ready(ctx))
+	return f
+}
+
+// node stores a new node in a state.
+func (f *fleet) node(state states.State) *conductor.Node {
+	n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: state})
+	require.NoError(f.t, err)
+	return n
+}
+
+// request asks for a provision state at the highest version.
+func (f *fleet) request(n *conductor.Node, target string) {
+	f.t.Helper()
+	require.NoError(f.t, f.Provision(f.ctx, n.UUID, f.provision(target)))
+}
+
+func (f *fleet) provision(target string) conductor.ProvisionRequest {
+	step := []conductor.StepRequest{{Interface: "raid", Step: "delete_configuration"}}
+	return conductor.ProvisionRequest{
+		Target: target, Version: f.Table().Series().MaxAPIVersion(),
+		CleanSteps: step, ServiceSteps: step, RescuePassword: "xyzzy",
+	}
+}
+
+// settle waits until the conductor has nothing to do, and returns the node.
+func (f *fleet) settle(n *conductor.Node) *conductor.Node {
+	synctest.Wait()
+	n, err := f.Node(f.ctx, n.UUID)
+	require.NoError(f.t, err)
+	return n
+}
+
+func TestALifeFromEnrollToAvailable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		n := f.node(states.Enroll)
+		for _, step := range []struct {
+			target string
+			end    states.State
+		}{
+			{"manage", states.Manageable},
+			{"inspect", states.Manageable},
+			{"provide", states.Available},
+			{"active", states.Active},
+			{"rebuild", states.Active},
+			{"rescue", states.Rescue},
+			{"unrescue", states.Active},
+			{"deleted", states.Available},
+			{"manage", states.Manageable},
+			{"adopt", states.Active},
+		} {
+			f.request(n, step.target)
+			got := f.settle(n)
+			require.Equal(t, step.end, got.ProvisionState, "after %s: %s", step.target, got.LastError)
+			require.Empty(t, got.Reservation)
+			require.Equal(t, states.NoState, got.TargetProvisionState)
+			require.Empty(t, got.LastError)
+		}
+		time.Sleep(time.Hour)
+	})
+}

@@ -1,0 +1,196 @@
+package conductor
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/google/uuid"
+)
+
+// Member is a conductor that is alive.
+type Member struct {
+	// ID is another one each time that a process joins, so that a process is told from
+	// one of the same name before it.
+	ID        string    `json:"id"`
+	Hostname  string    `json:"hostname"`
+	Group     string    `json:"conductor_group"`
+	Drivers   []string  `json:"drivers"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Membership tells which conductors of a [Store] are alive.
+type Membership interface {
+	// Join makes a conductor a member until the context ends or the caller leaves the
+	// range, and ranges over the members: all of them, the new one included, as soon as
+	// it has joined and again whenever one has come or gone. An error says that it is a
+	// member no longer, or could not become one; the range then ends.
+	//
+	// A member that dies, hangs or is cut off stops being one within a time that the
+	// Membership documents, and is never told otherwise before that.
+	Join(ctx context.Context, self Member) iter.Seq2[[]Member, error]
+
+	// Alive reports whether the member with an ID is one still, as of after the call
+	// has begun. A member that has been found to be none never is one again.
+	Alive(ctx context.Context, id string) (bool, error)
+}
+
+// alone is the membership of a conductor whose store no other conductor uses.
+type alone struct {
+	mu sync.Mutex
+	id string
+}
+
+func (a *alone) Alive(_ context.Context, id string) (bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.id == id, nil
+}
+
+func (a *alone) Join(ctx context.Context, self Member) iter.Seq2[[]Member, error] {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.id = self.ID
+	return func(yield func([]Member, error) bool) {
+		if yield([]Member{self}, nil) {
+			<-ctx.Done()
+		}
+	}
+}
+
+// term is the time from one joining of this conductor to the loss of its membership.
+type term struct {
+	id      string          // of the member, and the claim of the nodes that it works on
+	ctx     context.Context // of the work, which ends with the membership
+	members []Member
+}
+
+// errNoMember is why work is given up when the membership is lost.
+var errNoMember = errors.New("this conductor was cut off from the others")
+
+// rejoinBackoff is how long a conductor that is no member waits until it joins anew.
+const rejoinBackoff = time.Second
+
+// belong keeps the conductor a member until the context ends.
+func (c *Conductor) belong(ctx context.Context, r *run) {
+	for ctx.Err() == nil {
+		err := c.serveTerm(ctx, r)
+		if ctx.Err() != nil {
+			return
+		}
+		c.config.Log.Error("the membership was lost", "error", err)
+		sleep(ctx, rejoinBackoff)
+	}
+}
+
+// serveTerm joins, and works until the membership is lost.
+func (c *Conductor) serveTerm(ctx context.Context, r *run) error {
+	work, end := context.WithCancelCause(r.work)
+	t := &term{id: uuid.NewString(), ctx: work}
+	self := Member{
+		ID: t.id, Hostname: c.config.Name, Group: c.config.Group, Drivers: c.config.hardwareNames(), CreatedAt: now(),
+	}
+	var lost error
+	for members, err := range c.config.Membership.Join(ctx, self) {
+		if err != nil {
+			lost = err
+			break
+		}
+		t = &term{id: t.id, ctx: work, members: members}
+		c.setTerm(t)
+		c.joinOnce.Do(func() { close(c.joined) })
+		c.considerAll()
+	}
+	if ctx.Err() != nil {
+		context.AfterFunc(r.work, func() { end(nil) }) // the work goes on until Run gives it up
+		return ctx.Err()
+	}
+	c.setTerm(nil)
+	end(errors.Join(errLost, errNoMember))
+	return lost
+}
+
+func (c *Conductor) setTerm(t *term) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.term = t
+}
+
+// currentTerm returns the term, or an error where the conductor is no member.
+func (c *Conductor) currentTerm() (*term, error) {
+	if c == nil {
+		return nil, c.usable(context.Background())
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.run == nil || c.run.ctx.Err() != nil || c.term == nil {
+		return nil, refuse(NoWorker, "no worker is free: the conductor %s does not run, or was cut off", c.config.Name)
+	}
+	return c.term, nil
+}
+
+// owner returns the member that works on a node: one that has its hardware type and is
+// of its group.
+func (t *term) owner(n *Node) (owner Member, ok bool) {
+	return rendezvous(t.members, n.UUID, func(m Member) bool {
+		return m.Group == n.ConductorGroup && slices.Contains(m.Drivers, n.Driver)
+	})
+}
+
+// rendezvous returns the member with the greatest hash of its name and a key, of those
+// that are eligible: when a member comes or goes, only its keys move.
+func rendezvous(members []Member, key string, eligible func(Member) bool) (chosen Member, ok bool) {
+	greatest := uint64(0)
+	for _, m := range members {
+		if !eligible(m) {
+			continue
+		}
+		if hash := xxhash.Sum64String(m.Hostname + "\x00" + key); !ok || hash > greatest {
+			chosen, greatest, ok = m, hash, true
+		}
+	}
+	return chosen, ok
+}
+
+// chooses reports whether this conductor, of those that have hardware types, chooses the
+// node of an allocation.
+func (t *term) chooses(o *Object) bool {
+	chosen, ok := rendezvous(t.members, o.UUID, func(m Member) bool { return len(m.Drivers) > 0 })
+	return ok && chosen.ID == t.id
+}
+
+// owns reports whether this conductor works on a node.
+func (t *term) owns(n *Node) bool {
+	owner, ok := t.owner(n)
+	return ok && owner.ID == t.id
+}
+
+// powerClaim is the claim of the nodes whose power a member changes.
+const powerSuffix = "/power"
+
+func (t *term) powerClaim() string { return t.id + powerSuffix }
+
+// orphaned reports whether a node is reserved by a process that is no member, as far as
+// this one knows.
+func (t *term) orphaned(n *Node) bool {
+	return n.Reservation != "" && !slices.ContainsFunc(t.members, func(m Member) bool { return m.ID == claimant(n) })
+}
+
+// claimant returns the ID of the member that a node's reservation is of.
+func claimant(n *Node) string { return strings.TrimSuffix(n.Claim, powerSuffix) }
+
+// Members returns the conductors that are alive, by name.
+func (c *Conductor) Members(context.Context) ([]Member, error) {
+	t, err := c.currentTerm()
+	if err != nil {
+		return nil, err
+	}
+	members := slices.Clone(t.members)
+	slices.SortFunc(members, func(a, b Member) int { return strings.Compare(a.Hostname, b.Hostname) })
+	return members, nil
+}

@@ -1,0 +1,325 @@
+package conductor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// Node returns a node by its UUID or its name, as the last write left it. The error
+// matches [NotFound], or is the store's.
+func (c *Conductor) Node(ctx context.Context, ident string) (*Node, error) {
+	r, err := c.load(ctx, KindNode, ident)
+	if errors.Is(err, ErrNotFound) {
+		return nil, refuse(NotFound, "Node %s could not be found.", ident)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load node %s: %w", ident, err)
+	}
+	if n := c.nodes.get(r.ID); n != nil && n.Revision == r.Revision {
+		return n, nil
+	}
+	return decodeNode(r)
+}
+
+// load returns a record by its UUID or its name.
+func (c *Conductor) load(ctx context.Context, kind Kind, ident string) (Record, error) {
+	if err := c.usable(ctx); err != nil {
+		return Record{}, err
+	}
+	if _, err := uuid.Parse(ident); err != nil {
+		ident = nameKey(ident)
+	}
+	return c.store.Get(ctx, kind, ident)
+}
+
+// Nodes returns all nodes, oldest first. It waits until Run has read the store; after
+// that the nodes are as the last write of this process left them, and writes of other
+// conductors are seen a little later.
+func (c *Conductor) Nodes(ctx context.Context) ([]*Node, error) {
+	if err := c.usable(ctx); err != nil {
+		return nil, err
+	}
+	return c.nodes.list(ctx)
+}
+
+// CreateNode stores a new node and returns it as it was stored. It fills in what is
+// missing: a UUID and the time. The provision state is the caller's to choose, see
+// [states.APIVersion.InitialState]. The error matches [Exists] or [Invalid], or is
+// the store's.
+func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
+	if err := c.usable(ctx); err != nil {
+		return nil, err
+	}
+	if n == nil {
+		return nil, refuse(Invalid, "there is no node to create: it is nil")
+	}
+	n = n.Clone()
+	if n.UUID == "" {
+		n.UUID = uuid.NewString()
+	}
+	if !c.config.Table.States().Has(n.ProvisionState) {
+		return nil, refuse(Invalid, "node %s cannot begin in the provision state %q", n.UUID, n.ProvisionState)
+	}
+	if _, err := c.hardware(n); err != nil {
+		return nil, refuse(Invalid, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group %q.", n.Driver, n.ConductorGroup)
+	}
+	if n.CreatedAt.IsZero() {
+		n.CreatedAt = now()
+	}
+	n.Revision = 0
+	r, err := encodeNode(n)
+	if err != nil {
+		return nil, err
+	}
+	if n.Revision, err = c.store.Create(ctx, r); err != nil {
+		return nil, nodeExists(n, err)
+	}
+	c.nodes.put(n)
+	return n, nil
+}
+
+// nodeExists returns the error of a write that a [*DuplicateError] refused, and any
+// other error as it is.
+func nodeExists(n *Node, err error) error {
+	var duplicate *DuplicateError
+	if !errors.As(err, &duplicate) {
+		return fmt.Errorf("store node %s: %w", n.UUID, err)
+	}
+	switch duplicate.Key {
+	case n.UUID:
+		return refuse(Exists, "A node with UUID %s already exists.", n.UUID)
+	case nameKey(n.Name):
+		return refuse(Exists, "A node with name %s already exists.", n.Name)
+	default:
+		return refuse(Associated, "Instance %s is already associated with a node, it cannot be associated with this other node %s", n.InstanceUUID, n.UUID)
+	}
+}
+
+// save stores a changed clone of a node, and returns it.
+func (c *Conductor) save(ctx context.Context, n *Node) (*Node, error) {
+	updated := now()
+	n.UpdatedAt = &updated
+	r, err := encodeNode(n)
+	if err != nil {
+		return nil, err
+	}
+	revision, err := c.store.Update(ctx, r)
+	if err != nil {
+		return nil, nodeExists(n, err)
+	}
+	n.Revision = revision
+	c.nodes.put(n)
+	return n, nil
+}
+
+// edit changes a node by compare-and-set: change is called with a clone of the node
+// as it is, again where somebody else was faster, and its error is returned as it is.
+func (c *Conductor) edit(ctx context.Context, ident string, change func(*Node) error) (*Node, error) {
+	for {
+		old, err := c.Node(ctx, ident)
+		if err != nil {
+			return nil, err
+		}
+		n := old.Clone()
+		if err := change(n); err != nil {
+			return nil, err
+		}
+		n, err = c.save(ctx, n)
+		switch {
+		case err == nil:
+			return n, nil
+		case errors.Is(err, ErrNotFound):
+			return nil, refuse(NotFound, "Node %s could not be found.", ident)
+		case !errors.Is(err, ErrConflict):
+			return nil, err
+		}
+	}
+}
+
+// UpdateNode changes a node's record for a client and returns it as it was stored.
+// The function gets a clone to change, and another one where somebody else changed
+// the node meanwhile; its error is returned as it is. What it has done is refused
+// where Ironic's conductor refuses it: the error matches [Locked], [WrongState],
+// [Associated], [Invalid], [Exists] or [NotFound], or is the store's.
+//
+// Whether the node's state lets clients change it at all is for the caller to ask,
+// see [states.Table.CanUpdate].
+//
+// Source: update_node in ironic/conductor/manager.py.
+func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*Node) error) (*Node, error) {
+	var n *Node
+	var freed string // the allocation whose instance was taken from the node
+	err := c.patiently(ctx, func() (err error) {
+		n, err = c.edit(ctx, ident, func(n *Node) error {
+			before := n.Clone()
+			if err := change(n); err != nil {
+				return err
+			}
+			if err := unlocked(before); err != nil {
+				return err
+			}
+			freed = ""
+			if before.AllocationUUID != "" && before.InstanceUUID != "" && n.InstanceUUID == "" {
+				freed, n.AllocationUUID = before.AllocationUUID, ""
+			}
+			return c.checkUpdate(before, n)
+		})
+		return err
+	})
+	if err == nil && freed != "" {
+		err = c.deleteObject(ctx, KindAllocation, freed)
+	}
+	return n, err
+}
+
+// interfaceStates are the states in which a node's hardware interfaces and its
+// resource class may be changed.
+var interfaceStates = states.SetOf(
+	states.Enroll, states.Inspecting, states.InspectWait, states.Manageable, states.Available)
+
+// listed returns states as faults list them.
+func listed(set states.Set) string { return strings.Trim(set.String(), "{}") }
+
+// checkUpdate applies the conductor's rules to a client's change.
+func (c *Conductor) checkUpdate(before, n *Node) error {
+	n.UUID, n.Revision, n.CreatedAt = before.UUID, before.Revision, before.CreatedAt
+	if before.Maintenance && !n.Maintenance {
+		n.MaintenanceReason, n.Fault = "", ""
+	}
+	inStates := interfaceStates.Has(before.ProvisionState)
+	switch {
+	case n.Protected && !before.Protected && n.ProvisionState != states.Active && n.ProvisionState != states.Rescue:
+		return refuse(WrongState, "Node %s can only be made protected in provision states 'active' or 'rescue', the current state is '%s'", n.UUID, n.ProvisionState)
+	case n.ProtectedReason != "" && !n.Protected && n.ProtectedReason != before.ProtectedReason:
+		return refuse(Invalid, "The protected_reason field can only be set when protected is True")
+	case n.Retired && !before.Retired && n.ProvisionState == states.Available:
+		return refuse(WrongState, "Node %s can not have 'retired' set in provision state 'available', the current state is 'available'", n.UUID)
+	case n.RetiredReason != "" && !n.Retired && n.RetiredReason != before.RetiredReason:
+		return refuse(Invalid, "The retired_reason field can only be set when retired is True")
+	case before.InstanceUUID != "" && n.InstanceUUID != "" && n.InstanceUUID != before.InstanceUUID:
+		return refuse(Associated, "Node %s is associated with instance %s.", n.UUID, before.InstanceUUID)
+	case before.ResourceClass != "" && n.ResourceClass != before.ResourceClass && !inStates:
+		return refuse(WrongState, "Node %s can not have resource_class updated unless it is in one of allowed (%s) states.", n.UUID, listed(interfaceStates))
+	case before.AllocationUUID != "" && n.AllocationUUID == "" && !before.Maintenance && !inStates:
+		return refuse(WrongState, "Node %s with an allocation can not have instance_uuid removed unless it is in one of allowed (%s) states or in maintenance mode.", n.UUID, listed(interfaceStates))
+	}
+	if !n.Protected {
+		n.ProtectedReason = ""
+	}
+	if !n.Retired {
+		n.RetiredReason = ""
+	}
+	return c.checkInterfaces(before, n)
+}
+
+// checkInterfaces refuses hardware types that no conductor has, and hardware
+// interfaces that the hardware type does not have.
+func (c *Conductor) checkInterfaces(before, n *Node) error {
+	driverChanged := n.Driver != before.Driver
+	hardware, err := c.hardware(n)
+	if err != nil {
+		if driverChanged {
+			return err
+		}
+		return nil
+	}
+	available := hardware.Describe().Interfaces
+	for kind, name := range n.Interfaces {
+		changed := before.Interfaces[kind] != name
+		if changed && !interfaceStates.Has(before.ProvisionState) && !before.Maintenance {
+			return refuse(WrongState, "Node %s can not have %s_interface updated unless it is in one of allowed (%s) states or in maintenance mode.", n.UUID, kind, listed(interfaceStates))
+		}
+		if (changed || driverChanged) && !slices.Contains(available[kind], name) {
+			return refuse(Invalid, "Could not find the following interface in the 'ironic.hardware.interfaces.%s' entrypoint: %s. Valid interfaces are %q.", kind, name, slices.Sorted(slices.Values(available[kind])))
+		}
+	}
+	return nil
+}
+
+// DeleteNode deletes a node with everything that belongs to it, its ports and its
+// history. The error matches [Locked], [WrongState], [Associated], [IsProtected] or
+// [NotFound], or is the store's.
+//
+// Source: destroy_node in ironic/conductor/manager.py.
+func (c *Conductor) DeleteNode(ctx context.Context, ident string) error {
+	return c.patiently(ctx, func() error { return c.deleteNode(ctx, ident) })
+}
+
+func (c *Conductor) deleteNode(ctx context.Context, ident string) error {
+	for {
+		n, err := c.Node(ctx, ident)
+		if err != nil {
+			return err
+		}
+		if err := c.checkDelete(n); err != nil {
+			return err
+		}
+		revision, err := c.store.Delete(ctx, KindNode, n.UUID, n.Revision)
+		switch {
+		case err == nil:
+			c.nodes.drop(n.UUID, revision, true)
+			return c.deleteBelongings(ctx, n)
+		case errors.Is(err, ErrNotFound):
+			return refuse(NotFound, "Node %s could not be found.", ident)
+		case !errors.Is(err, ErrConflict):
+			return fmt.Errorf("delete node %s: %w", n.UUID, err)
+		}
+	}
+}
+
+func (c *Conductor) checkDelete(n *Node) error {
+	if err := unlocked(n); err != nil {
+		return err
+	}
+	switch {
+	case !n.Maintenance && n.InstanceUUID != "":
+		return refuse(Associated, "Node %s is associated with instance %s.", n.UUID, n.InstanceUUID)
+	case n.Protected:
+		return refuse(IsProtected, "Node %s is protected and cannot be undeployed, rebuilt or deleted", n.UUID)
+	case !c.config.Table.CanDelete(n.ProvisionState, n.Maintenance):
+		return refuse(WrongState, "Can not delete node %q while it is in provision state %q. Valid provision states to perform deletion are: %s, or set the node into maintenance mode", n.UUID, n.ProvisionState, listed(c.config.Table.DeleteAllowed().Union(states.SetOf(states.Available))))
+	}
+	return nil
+}
+
+// unlocked returns an error that matches Locked where somebody works on a node.
+func unlocked(n *Node) error {
+	if n.Reservation == "" {
+		return nil
+	}
+	return refuse(Locked, "Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, n.Reservation)
+}
+
+// Unlocked waits until nobody works on a node, for changes to what belongs to it. The
+// error matches [Locked] where that takes too long, or [NotFound], or is the store's.
+func (c *Conductor) Unlocked(ctx context.Context, ident string) error {
+	return c.patiently(ctx, func() error {
+		n, err := c.Node(ctx, ident)
+		if err != nil {
+			return err
+		}
+		return unlocked(n)
+	})
+}
+
+// patiently calls f, again and again for as long as its error matches Locked and
+// there are retries left.
+func (c *Conductor) patiently(ctx context.Context, f func() error) error {
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
+	for retries := c.config.LockedRetries; ; retries-- {
+		err := f()
+		if retries <= 0 || !errors.Is(err, Locked) || ctx.Err() != nil {
+			return err
+		}
+		sleep(ctx, c.config.LockedInterval)
+	}
+}

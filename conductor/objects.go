@@ -1,0 +1,174 @@
+package conductor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+// Object returns an object by its UUID or its name, as the last write left it. The
+// error matches [NotFound], or is the store's.
+func (c *Conductor) Object(ctx context.Context, kind Kind, ident string) (*Object, error) {
+	r, err := c.load(ctx, kind, ident)
+	if errors.Is(err, ErrNotFound) {
+		return nil, refuse(NotFound, "%s %s could not be found.", kind, ident)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load %s %s: %w", kind, ident, err)
+	}
+	return decodeObject(r)
+}
+
+// Objects returns all objects of a kind, oldest first, as [Conductor.Nodes] does
+// nodes.
+func (c *Conductor) Objects(ctx context.Context, kind Kind) ([]*Object, error) {
+	if err := c.usable(ctx); err != nil {
+		return nil, err
+	}
+	return c.objects(kind).list(ctx)
+}
+
+// objects returns the index of a kind, which is followed from the first call on.
+func (c *Conductor) objects(kind Kind) *index[Object] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x, made := c.indexed(kind)
+	if made && c.run != nil && c.run.ctx.Err() == nil {
+		c.run.group.Go(func() { x.follow(c.run.ctx, c.store, c.config.Log, c.considerObject) })
+	}
+	return x
+}
+
+// indexed returns the index of a kind, and whether it was made now. It is called with
+// the lock held.
+func (c *Conductor) indexed(kind Kind) (x *index[Object], made bool) {
+	x, ok := c.indexes[kind]
+	if !ok {
+		x = newIndex(kind, decodeObject, func(o *Object) meta { return meta{o.UUID, o.CreatedAt, o.NodeUUID, o.Revision} })
+		c.indexes[kind] = x
+	}
+	return x, !ok
+}
+
+// ObjectsOf returns the objects of a kind that belong to a node, oldest first.
+func (c *Conductor) ObjectsOf(ctx context.Context, kind Kind, nodeUUID string) ([]*Object, error) {
+	if err := c.usable(ctx); err != nil {
+		return nil, err
+	}
+	return c.objects(kind).listOf(ctx, nodeUUID)
+}
+
+// CreateObject stores a new object and returns it as it was stored, with a UUID and
+// the time where these are missing. Allocations are made with
+// [Conductor.CreateAllocation]. The error matches [Exists], or is the store's.
+func (c *Conductor) CreateObject(ctx context.Context, o *Object) (*Object, error) {
+	if err := c.usable(ctx); err != nil {
+		return nil, err
+	}
+	if o == nil {
+		return nil, refuse(Invalid, "there is no object to create: it is nil")
+	}
+	o = o.Clone()
+	if o.UUID == "" {
+		o.UUID = uuid.NewString()
+	}
+	if o.CreatedAt.IsZero() {
+		o.CreatedAt = now()
+	}
+	o.Revision = 0
+	r, err := encodeObject(o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Revision, err = c.store.Create(ctx, r); err != nil {
+		return nil, objectExists(o, err)
+	}
+	c.objects(o.Kind).put(o)
+	return o, nil
+}
+
+func objectExists(o *Object, err error) error {
+	var duplicate *DuplicateError
+	if errors.As(err, &duplicate) {
+		return &Error{Reason: Exists, Text: fmt.Sprintf("%s with %s already exists.", o.Kind, duplicate.Key), Err: duplicate}
+	}
+	return fmt.Errorf("store %s %s: %w", o.Kind, o.UUID, err)
+}
+
+// UpdateObject changes an object by compare-and-set and returns it as it was stored.
+// The function gets a clone to change, and another one where somebody else changed the
+// object meanwhile; its error is returned as it is. The other errors match [NotFound]
+// or [Exists], or are the store's.
+func (c *Conductor) UpdateObject(ctx context.Context, kind Kind, ident string, change func(*Object) error) (*Object, error) {
+	for {
+		old, err := c.Object(ctx, kind, ident)
+		if err != nil {
+			return nil, err
+		}
+		o := old.Clone()
+		if err := change(o); err != nil {
+			return nil, err
+		}
+		updated := now()
+		o.UpdatedAt = &updated
+		r, err := encodeObject(o)
+		if err != nil {
+			return nil, err
+		}
+		o.Revision, err = c.store.Update(ctx, r)
+		switch {
+		case err == nil:
+			c.objects(kind).put(o)
+			return o, nil
+		case errors.Is(err, ErrNotFound):
+			return nil, refuse(NotFound, "%s %s could not be found.", kind, ident)
+		case !errors.Is(err, ErrConflict):
+			return nil, objectExists(o, err)
+		}
+	}
+}
+
+// DeleteObject deletes an object. Allocations are deleted with
+// [Conductor.DeleteAllocation]. The error matches [NotFound], or is the store's.
+func (c *Conductor) DeleteObject(ctx context.Context, kind Kind, ident string) error {
+	for {
+		o, err := c.Object(ctx, kind, ident)
+		if err != nil {
+			return err
+		}
+		revision, err := c.store.Delete(ctx, kind, o.UUID, o.Revision)
+		switch {
+		case err == nil:
+			c.objects(kind).drop(o.UUID, revision, true)
+			return nil
+		case errors.Is(err, ErrNotFound):
+			return refuse(NotFound, "%s %s could not be found.", kind, ident)
+		case !errors.Is(err, ErrConflict):
+			return fmt.Errorf("delete %s %s: %w", kind, ident, err)
+		}
+	}
+}
+
+// deleteObject is DeleteObject for an object that may be gone.
+func (c *Conductor) deleteObject(ctx context.Context, kind Kind, id string) error {
+	err := c.DeleteObject(ctx, kind, id)
+	if errors.Is(err, NotFound) {
+		return nil
+	}
+	return err
+}
+
+// deleteBelongings deletes the objects that belong to a node that was deleted.
+func (c *Conductor) deleteBelongings(ctx context.Context, n *Node) error {
+	var errs []error
+	for _, kind := range nodeKinds {
+		objects, err := c.ObjectsOf(ctx, kind, n.UUID)
+		errs = append(errs, err)
+		for _, o := range objects {
+			errs = append(errs, c.deleteObject(ctx, kind, o.UUID))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,202 @@
+package conductor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+)
+
+// newSyncer returns the power sync of the conductor's nodes.
+func (c *Conductor) newSyncer() (*powersync.Syncer, error) {
+	config := c.config.Power
+	config.Store, config.Driver = powerStore{c}, powerDriver{c}
+	config.Name, config.Logger = c.config.Name, c.config.Log
+	return powersync.New(config)
+}
+
+// SetPower takes a client's request to change a node's power. It returns once the
+// node is reserved and its target power state is stored; the answer is then 202. The
+// timeout bounds the wait for the power state; 0 stands for the configured one. The
+// errors are those of [powersync.Syncer.Begin], or match [NotFound] or [Locked].
+//
+// Source: change_node_power_state in ironic/conductor/manager.py.
+func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Power, timeout time.Duration) error {
+	t, err := c.currentTerm()
+	if err != nil {
+		return err
+	}
+	var options []powersync.SetOption
+	if timeout > 0 {
+		options = append(options, powersync.Within(timeout))
+	}
+	return c.patiently(ctx, func() error {
+		n, err := c.Node(ctx, ident)
+		if err != nil {
+			return err
+		}
+		if err := unlocked(n); err != nil {
+			return err
+		}
+		if err := c.tasks.take(ctx, n.UUID); err != nil {
+			return err
+		}
+		finish, err := c.syncer.Begin(ctx, n.UUID, target, options...)
+		if err != nil {
+			c.tasks.free(n.UUID)
+			return powerError(n, err)
+		}
+		c.run.group.Go(func() {
+			defer c.tasks.free(n.UUID)
+			if err := finish(t.ctx); err != nil {
+				c.config.Log.Warn("power request failed", "node", n.UUID, "target", target, "error", err)
+			}
+		})
+		return nil
+	})
+}
+
+// powerError returns the conductor's error of a power request that was refused.
+func powerError(n *Node, err error) error {
+	var refused *powersync.RefusedError
+	switch {
+	case errors.Is(err, powersync.ErrLocked):
+		if locked := unlocked(n); locked != nil {
+			return locked
+		}
+		return refuse(Locked, "Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, n.Conductor)
+	case errors.As(err, &refused) && refused.PowerOffDisabled:
+		return refuse(PowerOffDisabled, "Failed to set node power state of node %s: power off is disabled: %v", n.UUID, err)
+	case errors.Is(err, powersync.ErrNotFound):
+		return refuse(NotFound, "Node %s could not be found.", n.UUID)
+	default:
+		return err
+	}
+}
+
+// powerDriver is the hardware as the power sync sees it.
+type powerDriver struct{ c *Conductor }
+
+func (d powerDriver) of(ctx context.Context, id string) (*Node, Hardware, error) {
+	n, err := d.c.Node(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	hardware, err := d.c.hardware(n)
+	return n, hardware, err
+}
+
+func (d powerDriver) PowerState(ctx context.Context, id string) (states.Power, error) {
+	n, hardware, err := d.of(ctx, id)
+	if err != nil {
+		return states.NoPower, err
+	}
+	return hardware.PowerState(ctx, n)
+}
+
+func (d powerDriver) SetPower(ctx context.Context, id string, power states.Power) error {
+	n, hardware, err := d.of(ctx, id)
+	if err != nil {
+		return err
+	}
+	return hardware.SetPower(ctx, n, power)
+}
+
+func (d powerDriver) Validate(ctx context.Context, id string) error {
+	n, hardware, err := d.of(ctx, id)
+	if err != nil {
+		return err
+	}
+	return hardware.Validate(n)["power"]
+}
+
+// powerStore is the nodes' records as the power sync sees them: its reservations are
+// those with the power claim, and the conductor's own are somebody else's.
+type powerStore struct{ c *Conductor }
+
+func (s powerStore) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
+	return func(yield func(powersync.Record, error) bool) {
+		nodes, err := s.c.Nodes(ctx)
+		if err != nil {
+			yield(powersync.Record{}, err)
+			return
+		}
+		t, err := s.c.currentTerm()
+		if err != nil {
+			return // others have the nodes
+		}
+		for _, n := range nodes {
+			if t.owns(n) && !yield(s.record(n), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s powerStore) Load(ctx context.Context, id string) (powersync.Record, error) {
+	n, err := s.c.Node(ctx, id)
+	if errors.Is(err, NotFound) {
+		return powersync.Record{}, powersync.ErrNotFound
+	}
+	if err != nil {
+		return powersync.Record{}, err
+	}
+	return s.record(n), nil
+}
+
+func (s powerStore) Update(ctx context.Context, r powersync.Record) error {
+	t, err := s.c.currentTerm()
+	if err != nil {
+		return err
+	}
+	old, err := s.c.Node(ctx, r.ID)
+	if errors.Is(err, NotFound) {
+		return powersync.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	if old.Revision != r.Revision {
+		return powersync.ErrConflict
+	}
+	n := old.Clone()
+	if n.TargetPower != states.NoPower && r.TargetPower == states.NoPower && r.LastError == "" {
+		n.powered(r.Power)
+	}
+	n.Power, n.TargetPower = r.Power, r.TargetPower
+	n.Maintenance, n.MaintenanceReason, n.Fault = r.Maintenance, r.MaintenanceReason, r.Fault
+	n.LastError = r.LastError
+	if before := s.record(old).Reservation; before != r.Reservation {
+		n.Reservation, n.Claim = r.Reservation, ""
+		if r.Reservation != "" {
+			n.Claim, n.Conductor = t.powerClaim(), s.c.config.Name
+		}
+	}
+	_, err = s.c.save(ctx, n)
+	switch {
+	case errors.Is(err, ErrConflict):
+		return powersync.ErrConflict
+	case errors.Is(err, ErrNotFound):
+		return powersync.ErrNotFound
+	default:
+		return err
+	}
+}
+
+// record returns the part of a node that concerns its power.
+func (s powerStore) record(n *Node) powersync.Record {
+	r := powersync.Record{
+		ID: n.UUID, ProvisionState: n.ProvisionState, Power: n.Power, TargetPower: n.TargetPower,
+		Maintenance: n.Maintenance, MaintenanceReason: n.MaintenanceReason, Fault: n.Fault,
+		Reservation: n.Reservation, LastError: n.LastError, DisablePowerOff: n.DisablePowerOff,
+		Revision: n.Revision,
+	}
+	if t, err := s.c.currentTerm(); n.Reservation == s.c.config.Name && (err != nil || n.Claim != t.powerClaim()) {
+		r.Reservation = fmt.Sprintf("%s, for other work", n.Reservation)
+	}
+	return r
+}

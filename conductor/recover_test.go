@@ -1,0 +1,210 @@
+package conductor_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestTheWorkOfAProcessThatDiedHasFailed(t *testing.T) {
+	tests := []struct {
+		from, to    states.State
+		maintenance bool
+	}{
+		{from: states.Deploying, to: states.DeployFail, maintenance: true},
+		{from: states.Verifying, to: states.Enroll},
+		{from: states.Inspecting, to: states.InspectFail},
+		{from: states.Cleaning, to: states.CleanFail},
+		{from: states.Deploying, to: states.DeployFail},
+		{from: states.Rescuing, to: states.RescueFail},
+		{from: states.Unrescuing, to: states.UnrescueFail},
+		{from: states.Deleting, to: states.Error},
+		{from: states.Adopting, to: states.AdoptFail},
+		{from: states.Servicing, to: states.ServiceFail},
+		{from: states.CleanWait, to: states.CleanWait},
+		{from: states.Active, to: states.Active},
+	}
+	for _, test := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			store := &conductor.Memory{}
+			seed, err := conductor.New(conductor.Config{Store: store, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+			require.NoError(t, err)
+			n, err := seed.CreateNode(context.Background(), &conductor.Node{
+				Driver: "fake-hardware", ProvisionState: test.from, Maintenance: test.maintenance,
+				Reservation: "alpha", Claim: "a process that died", TargetPower: states.PowerOff,
+			})
+			require.NoError(t, err)
+
+			f := start(t, func(c *conductor.Config) {
+				c.Store = store
+				c.Hardware["fake-hardware"].(*conductor.Fake).Before = func(context.Context, *conductor.Node, string) error {
+					return errors.New("nothing is to be done")
+				}
+			})
+			got := f.settle(n)
+			require.Equal(t, test.to, got.ProvisionState)
+			require.Empty(t, got.Reservation)
+			require.Equal(t, states.NoPower, got.TargetPower)
+			require.NotEmpty(t, got.LastError)
+		})
+	}
+}
+
+func TestAVerificationWhoseConductorDiedMayBeginAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &conductor.Memory{}
+		seed, err := conductor.New(conductor.Config{Store: store, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+		require.NoError(t, err)
+		n, err := seed.CreateNode(context.Background(), &conductor.Node{
+			Driver: "fake-hardware", ProvisionState: states.Verifying, Reservation: "alpha", Claim: "a process that died",
+		})
+		require.NoError(t, err)
+		f := start(t, func(c *conductor.Config) { c.Store, c.ResumeVerification = store, true })
+		require.Equal(t, states.Manageable, f.settle(n).ProvisionState)
+	})
+}
+
+func TestWorkThatNobodyHasBegunIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &conductor.Memory{}
+		seed, err := conductor.New(conductor.Config{Store: store, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+		require.NoError(t, err)
+		n, err := seed.CreateNode(context.Background(), &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Verifying})
+		require.NoError(t, err)
+		f := start(t, func(c *conductor.Config) { c.Store = store })
+		require.Equal(t, states.Manageable, f.settle(n).ProvisionState)
+	})
+}
+
+func TestRunWaitsForWorkAndThenGivesItUp(t *testing.T) {
+	for _, takes := range []time.Duration{30 * time.Second, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &conductor.Memory{}
+			fake := &conductor.Fake{Before: func(ctx context.Context, _ *conductor.Node, operation string) error {
+				sleep(ctx, takes)
+				return ctx.Err()
+			}}
+			c, err := conductor.New(conductor.Config{
+				Store: store, Name: "alpha", SkipPowerSync: true, Hardware: map[string]conductor.Hardware{"fake-hardware": fake},
+			})
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(context.Background())
+			done := make(chan error)
+			go func() { done <- c.Run(ctx) }()
+			synctest.Wait()
+			n, err := c.CreateNode(ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available})
+			require.NoError(t, err)
+			require.NoError(t, c.Provision(ctx, n.UUID, conductor.ProvisionRequest{Target: "active"}))
+			cancel()
+			synctest.Wait()
+			require.ErrorIs(t, c.Provision(context.Background(), n.UUID, conductor.ProvisionRequest{Target: "active"}), conductor.NoWorker)
+			require.ErrorIs(t, <-done, context.Canceled)
+
+			n, err = c.Node(context.Background(), n.UUID)
+			require.NoError(t, err)
+			require.Empty(t, n.Reservation)
+			if takes < time.Minute {
+				require.Equal(t, states.Active, n.ProvisionState)
+				return
+			}
+			require.Equal(t, states.DeployFail, n.ProvisionState)
+			require.Contains(t, n.LastError, "the conductor was stopped")
+		})
+	}
+}
+
+// faulty is a store whose updates fail while broken is set, before or after the write.
+type faulty struct {
+	*conductor.Memory
+	before, after atomic.Bool
+}
+
+var errDisk = errors.New("no space left on device")
+
+func (s *faulty) Update(ctx context.Context, r conductor.Record) (int64, error) {
+	if s.before.Load() {
+		return 0, errDisk
+	}
+	revision, err := s.Memory.Update(ctx, r)
+	if s.after.Load() {
+		return 0, errDisk
+	}
+	return revision, err
+}
+
+func TestAStoreThatFailsForATimeLosesNothing(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &faulty{Memory: &conductor.Memory{}}
+			f := start(t, func(c *conductor.Config) { c.Store = store })
+			f.fake.Before = func(ctx context.Context, _ *conductor.Node, operation string) error {
+				if operation == "deploy.deploy" {
+					store.before.Store(!after)
+					store.after.Store(after)
+				}
+				return nil
+			}
+			n := f.node(states.Available)
+			f.request(n, "active")
+			time.Sleep(time.Minute / 2)
+			if !after {
+				require.Equal(t, states.Deploying, f.settle(n).ProvisionState)
+			}
+			store.before.Store(false)
+			store.after.Store(false)
+			time.Sleep(2 * time.Minute)
+			got := f.settle(n)
+			require.Equal(t, states.Active, got.ProvisionState, got.LastError)
+			require.Empty(t, got.Reservation)
+		})
+	}
+}
+
+func TestARequestWhoseWriteWasAnsweredWithAnErrorIsFoundOutAbout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &faulty{Memory: &conductor.Memory{}}
+		f := start(t, func(c *conductor.Config) { c.Store = store })
+		n := f.node(states.Enroll)
+		store.after.Store(true)
+		require.ErrorIs(t, f.Provision(f.ctx, n.UUID, f.provision("manage")), errDisk)
+		store.after.Store(false)
+		time.Sleep(2 * time.Minute)
+		got := f.settle(n)
+		require.Equal(t, states.Manageable, got.ProvisionState)
+		require.Empty(t, got.Reservation)
+	})
+}
+
+func TestAStepLosesItsNodeWhenTheReservationIsTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &conductor.Memory{}
+		f := start(t, func(c *conductor.Config) { c.Store = store })
+		f.fake.Before = func(ctx context.Context, _ *conductor.Node, operation string) error {
+			sleep(ctx, time.Minute)
+			return nil
+		}
+		n := f.node(states.Available)
+		f.request(n, "active")
+		time.Sleep(time.Second)
+		other, err := conductor.New(conductor.Config{Store: store, Name: "beta", Hardware: map[string]conductor.Hardware{"fake-hardware": f.fake}})
+		require.NoError(t, err)
+		r, err := store.Get(f.ctx, conductor.KindNode, n.UUID)
+		require.NoError(t, err)
+		_ = other
+		r.Value = []byte(`{"version":1,"uuid":"` + n.UUID + `","driver":"fake-hardware","provision_state":"deploy failed","target_provision_state":"active","reservation":"beta","claim":"beta's"}`)
+		_, err = store.Update(f.ctx, r)
+		require.NoError(t, err)
+		time.Sleep(2 * time.Minute)
+		got := f.settle(n)
+		require.Equal(t, states.DeployFail, got.ProvisionState)
+		require.Equal(t, "beta", got.Reservation)
+	})
+}

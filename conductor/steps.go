@@ -1,0 +1,380 @@
+package conductor
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/states"
+)
+
+// stepKeys says where a node's record has the steps of a kind of work: Ironic's names.
+type stepKeys struct {
+	work  states.State // in which the steps run
+	list  string       // in info: all steps of the work
+	index string       // in info: that of the step at work
+	extra string       // in info: what else came with the request
+	field func(*Node) *map[string]any
+	info  func(*Node) *map[string]any
+}
+
+func internalInfo(n *Node) *map[string]any { return &n.DriverInternalInfo }
+
+var (
+	cleanSteps   = stepKeys{states.Cleaning, "clean_steps", "clean_step_index", "cleaning_disable_ramdisk", func(n *Node) *map[string]any { return &n.CleanStep }, internalInfo}
+	deploySteps  = stepKeys{states.Deploying, "deploy_steps", "deploy_step_index", "user_deploy_steps", func(n *Node) *map[string]any { return &n.DeployStep }, internalInfo}
+	serviceSteps = stepKeys{states.Servicing, "service_steps", "service_step_index", "servicing_disable_ramdisk", func(n *Node) *map[string]any { return &n.ServiceStep }, internalInfo}
+
+	// stepsOf has them by the states in which work with steps runs, waits or is held.
+	stepsOf = map[states.State]stepKeys{
+		states.Cleaning: cleanSteps, states.CleanWait: cleanSteps, states.CleanHold: cleanSteps,
+		states.Deploying: deploySteps, states.DeployWait: deploySteps, states.DeployHold: deploySteps,
+		states.Servicing: serviceSteps, states.ServiceWait: serviceSteps, states.ServiceHold: serviceSteps,
+		states.Inspecting: workSteps(states.Inspecting), states.InspectWait: workSteps(states.Inspecting),
+		states.Rescuing: workSteps(states.Rescuing), states.RescueWait: workSteps(states.Rescuing),
+		states.Unrescuing: workSteps(states.Unrescuing), states.Deleting: workSteps(states.Deleting),
+		states.Adopting: workSteps(states.Adopting),
+	}
+)
+
+// workSteps are the steps of work for whose steps Ironic has no fields.
+func workSteps(work states.State) stepKeys {
+	field := func(n *Node) *map[string]any { return &n.WorkStep }
+	info := func(n *Node) *map[string]any { return &n.WorkInfo }
+	return stepKeys{work, "steps", "index", "", field, info}
+}
+
+// forgetSteps removes what a node's record has of work that is over.
+func (n *Node) forgetSteps(keys stepKeys) {
+	*keys.field(n) = nil
+	info := keys.info(n)
+	set(info, keys.list, nil)
+	delete(*info, keys.index)
+	delete(*info, keys.extra)
+}
+
+// set puts a value into a map of a record, which may be nil.
+func set(m *map[string]any, key string, value any) {
+	if *m == nil {
+		*m = map[string]any{}
+	}
+	(*m)[key] = value
+}
+
+// jsonValue returns a value as it is read from JSON, which is how records hold it.
+func jsonValue(v any) any {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	var value any
+	if unmarshal(text, &value) != nil {
+		return nil
+	}
+	return value
+}
+
+// fromJSON is the inverse of jsonValue.
+func fromJSON[T any](value any) (v T, err error) {
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = unmarshal(text, &v)
+	}
+	return v, err
+}
+
+// number returns a number of a record.
+func number(value any) (float64, bool) {
+	n, ok := value.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	f, err := n.Float64()
+	return f, err == nil
+}
+
+// stepName returns the name by which errors and logs tell a step at work.
+func stepName(step map[string]any) string {
+	name, _ := step["step"].(string)
+	if kind, _ := step["interface"].(string); kind != "" {
+		return kind + "." + name
+	}
+	return name
+}
+
+// record returns a step as Ironic's records have it: those of a client have no more than
+// was named and is needed.
+func (s Step) record(work states.State) map[string]any {
+	record := map[string]any{"interface": s.Interface, "step": s.Step, "priority": jsonValue(s.Priority)}
+	if work != states.Deploying {
+		record["abortable"] = s.Abortable
+	}
+	if !s.named {
+		record["argsinfo"] = nil
+		if work != states.Deploying {
+			record["requires_ramdisk"] = true
+		}
+	}
+	if len(s.Args) > 0 {
+		record["args"] = s.Args
+	}
+	return record
+}
+
+// stepError is a step that failed.
+type stepError struct {
+	step string
+	err  error
+}
+
+func (e *stepError) Error() string { return fmt.Sprintf("step %s failed: %v", e.step, e.err) }
+func (e *stepError) Unwrap() error { return e.err }
+
+var (
+	errAborted = errors.New("the work was aborted by request")
+	errHeld    = errors.New("the work is held")
+)
+
+// runSteps runs a node's steps from the first, or from the one after the step that
+// waited. It returns nil when all are done, ErrWait or errHeld where the node is to
+// wait, errAborted, a *stepError, or the store's error.
+func (c *Conductor) runSteps(ctx context.Context, t *Task, keys stepKeys) error {
+	steps, next, err := c.plannedSteps(ctx, t, keys)
+	if err != nil {
+		return err
+	}
+	if 0 < next && next < len(steps) && (*keys.field(t.Node()))["abort_after"] == true {
+		return errAborted
+	}
+	for i := next; i < len(steps); i++ {
+		step := steps[i]
+		err := t.Update(ctx, func(n *Node) error {
+			list, _ := (*keys.info(n))[keys.list].([]any)
+			if i < len(list) {
+				record, _ := list[i].(map[string]any)
+				*keys.field(n) = maps.Clone(record)
+			}
+			set(keys.info(n), keys.index, jsonValue(i))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		switch err := c.runStep(ctx, t, step); {
+		case errors.Is(err, ErrWait), errors.Is(err, errHeld):
+			return err
+		case err != nil:
+			return &stepError{stepName(step.record(keys.work)), err}
+		}
+	}
+	return nil
+}
+
+// stepGrace is how long a step may take to return when its context has ended.
+const stepGrace = 2 * time.Second
+
+// runStep runs one step; one that panics has failed.
+func (c *Conductor) runStep(ctx context.Context, t *Task, step Step) error {
+	run := step.Run
+	if run == nil {
+		run = builtinSteps[step.Step]
+	}
+	t.step = step
+	_, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, run(ctx, t)
+	})
+	if ctx.Err() != nil && err != nil && !errors.Is(err, ErrWait) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// plannedSteps returns the steps of a node's work and the index of the next, from the
+// record where the work has begun.
+func (c *Conductor) plannedSteps(ctx context.Context, t *Task, keys stepKeys) ([]Step, int, error) {
+	n := t.Node()
+	hardware, err := c.hardware(n)
+	if err != nil {
+		return nil, 0, err
+	}
+	available := hardware.Steps(n, keys.work)
+	if index, ok := number((*keys.info(n))[keys.index]); ok {
+		stored, err := fromJSON[[]Step]((*keys.info(n))[keys.list])
+		if err != nil {
+			return nil, 0, fmt.Errorf("stored steps: %w", err)
+		}
+		for i := range stored {
+			if stored[i], err = c.runnable(stored[i], available); err != nil {
+				return nil, 0, err
+			}
+		}
+		return stored, int(index) + 1, nil
+	}
+	steps, err := c.planSteps(ctx, n, keys, available)
+	if err != nil {
+		return nil, 0, err
+	}
+	err = t.Update(ctx, func(n *Node) error {
+		list := make([]any, len(steps))
+		for i, step := range steps {
+			list[i] = step.record(keys.work)
+		}
+		if keys.work == states.Cleaning && n.TargetProvisionState != states.Manageable {
+			delete(n.DriverInternalInfo, keys.extra) // of a manual cleaning before
+		}
+		set(keys.info(n), keys.list, list)
+		return nil
+	})
+	return steps, 0, err
+}
+
+// planSteps returns the steps of work that begins.
+func (c *Conductor) planSteps(ctx context.Context, n *Node, keys stepKeys, available []Step) ([]Step, error) {
+	switch {
+	case keys.work == states.Deploying:
+		return c.planDeployment(ctx, n, available)
+	case keys.work == states.Servicing, keys.work == states.Cleaning && n.TargetProvisionState == states.Manageable:
+	default:
+		return automatic(available), nil
+	}
+	named, err := fromJSON[[]StepRequest]((*keys.info(n))[keys.list])
+	if err != nil {
+		return nil, fmt.Errorf("stored steps: %w", err)
+	}
+	steps := make([]Step, 0, len(named))
+	for _, request := range named {
+		step, err := c.runnable(Step{Interface: request.Interface, Step: request.Step, Args: request.Args}, available)
+		if err != nil {
+			return nil, err
+		}
+		step.named = true
+		steps = append(steps, step)
+	}
+	return steps, nil
+}
+
+// planDeployment returns the automatic steps, changed by those of the deploy templates
+// that the instance's traits name, and these by those of the request: a step of a
+// later one takes the place of an earlier one with the same name, and a priority of
+// 0 removes it.
+func (c *Conductor) planDeployment(ctx context.Context, n *Node, available []Step) ([]Step, error) {
+	requests, err := c.templateSteps(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	named, err := fromJSON[[]StepRequest](n.DriverInternalInfo[deploySteps.extra])
+	if err != nil {
+		return nil, fmt.Errorf("stored deploy steps: %w", err)
+	}
+	steps := slices.Clone(available)
+	for _, request := range append(requests, named...) {
+		step, err := c.runnable(Step{Interface: request.Interface, Step: request.Step, Args: request.Args}, available)
+		if err != nil {
+			return nil, err
+		}
+		if request.Priority != nil {
+			step.Priority = *request.Priority
+		}
+		steps = slices.DeleteFunc(steps, func(s Step) bool { return s.Interface == step.Interface && s.Step == step.Step })
+		steps = append(steps, step)
+	}
+	if steps = automatic(steps); len(steps) == 0 {
+		return nil, errors.New("there are no deploy steps")
+	}
+	return steps, nil
+}
+
+// templateSteps returns the steps of the deploy templates named by the traits of the
+// node's instance_info.
+func (c *Conductor) templateSteps(ctx context.Context, n *Node) ([]StepRequest, error) {
+	traits, _ := n.InstanceInfo["traits"].([]any)
+	var steps []StepRequest
+	for _, trait := range traits {
+		name, _ := trait.(string)
+		template, err := c.Object(ctx, KindDeployTemplate, name)
+		if errors.Is(err, NotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		of, err := fromJSON[[]StepRequest](template.Fields["steps"])
+		if err != nil {
+			return nil, fmt.Errorf("deploy template %s: %w", name, err)
+		}
+		steps = append(steps, of...)
+	}
+	return steps, nil
+}
+
+// automatic returns the steps that run by themselves, in their order.
+func automatic(steps []Step) []Step {
+	steps = slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.Priority <= 0 })
+	slices.SortStableFunc(steps, func(a, b Step) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Interface, b.Interface), cmp.Compare(a.Step, b.Step))
+	})
+	return steps
+}
+
+// runnable returns a step with the function and the properties that the hardware type
+// has for it.
+func (c *Conductor) runnable(step Step, available []Step) (Step, error) {
+	for _, s := range available {
+		if s.Interface == step.Interface && s.Step == step.Step {
+			s.Args = step.Args
+			if step.Priority != 0 {
+				s.Priority = step.Priority
+			}
+			return s, nil
+		}
+	}
+	if _, ok := builtinSteps[step.Step]; ok && c.config.Table.Series() >= states.Bobcat {
+		step.Abortable = true
+		return step, nil
+	}
+	return Step{}, fmt.Errorf("the hardware type has no step %s.%s", step.Interface, step.Step)
+}
+
+// builtinSteps are steps that any hardware type has.
+//
+// Source: the reserved steps of ironic/conductor/steps.py since 2023.2.
+var builtinSteps map[string]func(context.Context, *Task) error
+
+func init() {
+	builtinSteps = map[string]func(context.Context, *Task) error{
+		"hold":      func(context.Context, *Task) error { return errHeld },
+		"wait":      waitStep,
+		"power_on":  powerStep(states.PowerOn),
+		"power_off": powerStep(states.PowerOff),
+		"reboot":    powerStep(states.PowerRebooting),
+	}
+}
+
+// waitStep waits for the seconds that its arguments name, or else for the next
+// heartbeat.
+func waitStep(ctx context.Context, t *Task) error {
+	seconds, ok := number(t.Step().Args["seconds"])
+	if !ok {
+		return ErrWait
+	}
+	sleep(ctx, time.Duration(seconds*float64(time.Second)))
+	return context.Cause(ctx)
+}
+
+func powerStep(power states.Power) func(context.Context, *Task) error {
+	return func(ctx context.Context, t *Task) error {
+		if err := t.hardware.SetPower(ctx, t.Node(), power); err != nil {
+			return err
+		}
+		return t.Update(ctx, func(n *Node) error {
+			n.powered(power.Target())
+			return nil
+		})
+	}
+}

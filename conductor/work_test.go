@@ -1,0 +1,334 @@
+package conductor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// failing makes an operation of fake-hardware fail.
+func failing(operation string) func(context.Context, *conductor.Node, string) error {
+	return func(_ context.Context, _ *conductor.Node, did string) error {
+		if did == operation {
+			return errors.New("no route to host")
+		}
+		return nil
+	}
+}
+
+func TestWorkThatFails(t *testing.T) {
+	tests := []struct {
+		from, to  states.State
+		target    string
+		operation string
+		text      string
+		fault     string
+	}{
+		{states.Enroll, states.Enroll, "manage", "verify", "verification of node %s failed: no route to host", ""},
+		{states.Manageable, states.InspectFail, "inspect", "inspect.inspect_hardware", "step inspect.inspect_hardware failed: no route to host", ""},
+		{states.Available, states.DeployFail, "active", "deploy.deploy", "step deploy.deploy failed: no route to host", ""},
+		{states.Active, states.Error, "deleted", "deploy.tear_down", "step deploy.tear_down failed: no route to host", ""},
+		{states.Active, states.RescueFail, "rescue", "rescue.rescue", "step rescue.rescue failed: no route to host", ""},
+		{states.Rescue, states.UnrescueFail, "unrescue", "rescue.unrescue", "step rescue.unrescue failed: no route to host", ""},
+		{states.Manageable, states.AdoptFail, "adopt", "deploy.take_over", "step deploy.take_over failed: no route to host", ""},
+		{states.Manageable, states.CleanFail, "clean", "raid.delete_configuration", "step raid.delete_configuration failed: no route to host", "clean failure"},
+		{states.Active, states.ServiceFail, "service", "raid.delete_configuration", "step raid.delete_configuration failed: no route to host", "service failure"},
+	}
+	for _, test := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, nil)
+			f.fake.Before = failing(test.operation)
+			n := f.node(test.from)
+			f.request(n, test.target)
+			got := f.settle(n)
+			text := test.text
+			if test.operation == "verify" {
+				text = fmt.Sprintf(text, n.UUID)
+			}
+			require.Equal(t, test.to, got.ProvisionState, test.target)
+			require.Equal(t, text, got.LastError)
+			require.Equal(t, test.fault, got.Fault)
+			require.Equal(t, test.fault != "", got.Maintenance)
+			require.Empty(t, got.Reservation)
+			require.Empty(t, got.CleanStep)
+			require.Empty(t, got.DeployStep)
+			require.Empty(t, got.ServiceStep)
+
+			history, err := f.History(f.ctx, n.UUID)
+			require.NoError(t, err)
+			require.Len(t, history, 1)
+			require.Equal(t, text, history[0].Fields["event"])
+		})
+	}
+}
+
+func TestAStepThatPanicsHasFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		f.fake.Before = func(context.Context, *conductor.Node, string) error { panic("secret") }
+		n := f.node(states.Available)
+		f.request(n, "active")
+		got := f.settle(n)
+		require.Equal(t, states.DeployFail, got.ProvisionState)
+		require.NotContains(t, got.LastError, "secret")
+	})
+}
+
+// waiting makes an operation of fake-hardware wait for a call-back.
+func waiting(operation string) func(context.Context, *conductor.Node, string) error {
+	return func(_ context.Context, _ *conductor.Node, did string) error {
+		if did == operation {
+			return conductor.ErrWait
+		}
+		return nil
+	}
+}
+
+func TestWorkThatWaitsGoesOnWhenItIsCalledBack(t *testing.T) {
+	tests := []struct {
+		from, wait, to states.State
+		target         string
+		operation      string
+	}{
+		{states.Manageable, states.InspectWait, states.Manageable, "inspect", "inspect.inspect_hardware"},
+		{states.Available, states.DeployWait, states.Active, "active", "deploy.deploy"},
+		{states.Active, states.RescueWait, states.Rescue, "rescue", "rescue.rescue"},
+		{states.Manageable, states.CleanWait, states.Manageable, "clean", "raid.delete_configuration"},
+		{states.Active, states.ServiceWait, states.Active, "service", "raid.delete_configuration"},
+	}
+	for _, test := range tests {
+		t.Run(test.target, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, nil)
+				f.fake.Before = waiting(test.operation)
+				n := f.node(test.from)
+				f.request(n, test.target)
+				got := f.settle(n)
+				require.Equal(t, test.wait, got.ProvisionState, got.LastError)
+				require.Empty(t, got.Reservation, "a node that waits is not reserved")
+
+				require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
+				got = f.settle(n)
+				require.Equal(t, test.to, got.ProvisionState, got.LastError)
+				require.Equal(t, states.NoState, got.TargetProvisionState)
+				require.ErrorIs(t, f.Resume(f.ctx, n.UUID, nil), conductor.NotAllowed)
+				require.Empty(t, got.WorkStep)
+				require.NotContains(t, got.WorkInfo, "index", "the next work begins with its first step")
+			})
+			synctest.Test(t, func(t *testing.T) { // nobody calls
+				f := start(t, nil)
+				f.fake.Before = waiting(test.operation)
+				n := f.node(test.from)
+				f.request(n, test.target)
+				time.Sleep(29 * time.Minute)
+				require.Equal(t, test.wait, f.settle(n).ProvisionState)
+				time.Sleep(3 * time.Minute)
+				got := f.settle(n)
+				require.True(t, f.Table().Failed().Has(got.ProvisionState), "%v", got.ProvisionState)
+				require.Contains(t, got.LastError, "no call in 30m0s")
+			})
+		})
+	}
+}
+
+func TestAHeartbeatOfTheAgentGoesOnWithTheWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		f.fake.Before = waiting("deploy.deploy")
+		n := f.node(states.Available)
+		_, err := f.CreateObject(f.ctx, &conductor.Object{
+			Kind: conductor.KindPort, NodeUUID: n.UUID, Fields: map[string]any{"address": "52:54:00:12:34:56"},
+		})
+		require.NoError(t, err)
+		_, _, err = f.Lookup(f.ctx, []string{"52:54:00:12:34:56"}, "")
+		require.ErrorIs(t, err, conductor.NotFound, "an agent has no business on an available node")
+
+		f.request(n, "active")
+		synctest.Wait()
+		found, token, err := f.Lookup(f.ctx, []string{"52:54:00:12:34:56"}, "")
+		require.NoError(t, err)
+		require.Equal(t, n.UUID, found.UUID)
+		require.NotEmpty(t, token)
+		_, again, err := f.Lookup(f.ctx, nil, n.UUID)
+		require.NoError(t, err)
+		require.Empty(t, again, "the token is told once")
+
+		beat := conductor.Heartbeat{CallbackURL: "https://10.0.0.7:9999", AgentVersion: "9.1", AgentToken: "wrong"}
+		require.ErrorIs(t, f.Heartbeat(f.ctx, n.UUID, beat), conductor.Invalid)
+		require.Equal(t, states.DeployWait, f.settle(n).ProvisionState)
+		beat.AgentToken = token
+		require.NoError(t, f.Heartbeat(f.ctx, n.UUID, beat))
+		require.Equal(t, states.Active, f.settle(n).ProvisionState)
+	})
+}
+
+func TestAbort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // a step that cannot be aborted ends first
+		f := start(t, nil)
+		f.fake.Before = waiting("raid.delete_configuration")
+		n := f.node(states.Manageable)
+		r := f.provision("clean")
+		r.CleanSteps = []conductor.StepRequest{{Interface: "raid", Step: "delete_configuration"}, {Interface: "bios", Step: "factory_reset"}}
+		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
+		synctest.Wait()
+		f.request(n, "abort")
+		require.Equal(t, states.CleanWait, f.settle(n).ProvisionState)
+		require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
+		got := f.settle(n)
+		require.Equal(t, states.CleanFail, got.ProvisionState)
+		require.Contains(t, got.LastError, "aborted by request after step raid.delete_configuration")
+		require.False(t, got.Maintenance)
+		require.Equal(t, states.Manageable, got.TargetProvisionState)
+	})
+	synctest.Test(t, func(t *testing.T) { // a built-in step can be aborted
+		f := start(t, nil)
+		n := f.node(states.Manageable)
+		r := f.provision("clean")
+		r.CleanSteps = []conductor.StepRequest{{Step: "hold"}}
+		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
+		require.Equal(t, states.CleanHold, f.settle(n).ProvisionState)
+		f.request(n, "abort")
+		got := f.settle(n)
+		require.Equal(t, states.CleanFail, got.ProvisionState)
+		require.Equal(t, "aborted by request during or after step hold", got.LastError)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		f.fake.Before = waiting("rescue.rescue")
+		n := f.node(states.Active)
+		f.request(n, "rescue")
+		require.Equal(t, "xyzzy", f.settle(n).InstanceInfo["rescue_password"])
+		f.request(n, "abort")
+		got := f.settle(n)
+		require.Equal(t, states.RescueFail, got.ProvisionState)
+		require.NotContains(t, got.InstanceInfo, "rescue_password")
+	})
+}
+
+func TestATearDownForgetsTheRescueThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		f.fake.Before = waiting("rescue.rescue")
+		n := f.node(states.Active)
+		f.request(n, "rescue")
+		require.Equal(t, states.RescueWait, f.settle(n).ProvisionState)
+		f.request(n, "deleted")
+		got := f.settle(n)
+		require.Equal(t, states.Available, got.ProvisionState, got.LastError)
+		require.NotContains(t, got.InstanceInfo, "rescue_password")
+	})
+}
+
+func TestAHeldCleaningGoesOnWhenItIsLetGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		var did []string
+		f.fake.Before = func(_ context.Context, n *conductor.Node, operation string) error {
+			if operation == "read power" {
+				return nil // a round of the power sync
+			}
+			did = append(did, operation+" at "+fmt.Sprint(n.CleanStep["step"]))
+			return nil
+		}
+		n := f.node(states.Manageable)
+		r := f.provision("clean")
+		r.CleanSteps = []conductor.StepRequest{
+			{Interface: "raid", Step: "delete_configuration"}, {Step: "hold"}, {Step: "power_on"},
+			{Step: "wait", Args: map[string]any{"seconds": 30}}, {Interface: "bios", Step: "factory_reset"},
+		}
+		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
+		held := f.settle(n)
+		require.Equal(t, states.CleanHold, held.ProvisionState)
+		require.Equal(t, "hold", held.CleanStep["step"])
+		f.request(n, "unhold")
+		require.Equal(t, states.CleanWait, f.settle(n).ProvisionState, "until the agent calls")
+		require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
+		time.Sleep(20 * time.Second)
+		require.Equal(t, "wait", f.settle(n).CleanStep["step"])
+		time.Sleep(20 * time.Second)
+		got := f.settle(n)
+		require.Equal(t, states.Manageable, got.ProvisionState, got.LastError)
+		require.Equal(t, states.PowerOn, got.Power)
+		require.Equal(t, []string{
+			"raid.delete_configuration at delete_configuration", "power on at power_on", "bios.factory_reset at factory_reset",
+		}, did)
+	})
+}
+
+func TestRefusedRequestsChangeNothing(t *testing.T) {
+	tests := []struct {
+		name   string
+		node   conductor.Node
+		target string
+		reason conductor.Reason
+		status int
+	}{
+		{"deploy in maintenance", conductor.Node{ProvisionState: states.Available, Maintenance: true}, "active", conductor.InMaintenance, 400},
+		{"provide a retired node", conductor.Node{ProvisionState: states.Manageable, Retired: true}, "provide", conductor.IsRetired, 400},
+		{"rebuild a protected node", conductor.Node{ProvisionState: states.Active, Protected: true}, "rebuild", conductor.IsProtected, 403},
+		{"delete a protected node", conductor.Node{ProvisionState: states.Active, Protected: true}, "deleted", conductor.IsProtected, 403},
+		{"reserved", conductor.Node{ProvisionState: states.Manageable, Reservation: "beta", Claim: otherMember}, "provide", conductor.Locked, 409},
+		{"reserved and wrong", conductor.Node{ProvisionState: states.Manageable, Reservation: "beta", Claim: otherMember}, "unrescue", conductor.Locked, 409},
+	}
+	for _, test := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, nil)
+			test.node.Driver = "fake-hardware"
+			n, err := f.CreateNode(f.ctx, &test.node)
+			require.NoError(t, err)
+			err = f.Provision(f.ctx, n.UUID, f.provision(test.target))
+			require.ErrorIs(t, err, test.reason, test.name)
+			require.Equal(t, test.status, conductor.HTTPStatus(err))
+			require.Equal(t, n, f.settle(n))
+		})
+	}
+}
+
+func TestARequestThatTheTableLacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		n := f.node(states.Enroll)
+		err := f.Provision(f.ctx, n.UUID, f.provision("provide"))
+		require.Equal(t, http.StatusBadRequest, conductor.HTTPStatus(err))
+		require.ErrorIs(t, err, states.ErrNotAllowed)
+		err = f.Provision(f.ctx, "no-such", f.provision("provide"))
+		require.Equal(t, http.StatusNotFound, conductor.HTTPStatus(err))
+	})
+}
+
+func TestLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { c.MaxDeploying, c.Workers = 2, 3 })
+		f.fake.Before = func(ctx context.Context, _ *conductor.Node, operation string) error {
+			if operation != "verify" {
+				sleep(ctx, time.Hour)
+			}
+			return nil
+		}
+		for range 2 {
+			f.request(f.node(states.Available), "active")
+		}
+		require.ErrorIs(t, f.Provision(f.ctx, f.node(states.Available).UUID, f.provision("active")), conductor.LimitReached)
+		f.request(f.node(states.Manageable), "inspect")
+		require.ErrorIs(t, f.Provision(f.ctx, f.node(states.Manageable).UUID, f.provision("inspect")), conductor.NoWorker)
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		f.request(f.node(states.Available), "active")
+	})
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

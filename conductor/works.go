@@ -1,0 +1,115 @@
+package conductor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/states"
+)
+
+// failed is the ending of work that has failed.
+func failed(err error) ending { return ending{event: states.EventFail, err: err} }
+
+// verify finds out whether a node can be managed.
+//
+// Source: ironic/conductor/verify.py.
+func (c *Conductor) verify(ctx context.Context, t *Task) ending {
+	n := t.Node()
+	if err := t.hardware.Validate(n)["power"]; err != nil {
+		return failed(fmt.Errorf("verification of node %s failed: power interface: %w", n.UUID, err))
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.config.VerifyTimeout)
+	defer cancel()
+	power, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (states.Power, error) {
+		return t.hardware.Verify(ctx, n)
+	})
+	if err != nil {
+		return failed(fmt.Errorf("verification of node %s failed: %w", n.UUID, err))
+	}
+	return ending{event: states.EventDone, edit: func(n *Node) { n.Power = power }}
+}
+
+// clean cleans a node, or lets it become available as it is where automated cleaning
+// is off.
+//
+// Source: ironic/conductor/cleaning.py.
+func (c *Conductor) clean(ctx context.Context, t *Task) ending {
+	n := t.Node()
+	manual := n.TargetProvisionState == states.Manageable
+	_, begun := (*cleanSteps.info(n))[cleanSteps.index]
+	if !manual && !begun {
+		if c.skipsCleaning(n) {
+			return ending{event: states.EventDone}
+		}
+		if n.Maintenance {
+			return failed(errors.New("a node in maintenance is not cleaned"))
+		}
+	}
+	if err := t.hardware.Validate(n)["power"]; err != nil {
+		return failed(fmt.Errorf("validation of node %s for cleaning failed: %w", n.UUID, err))
+	}
+	e := c.doSteps(ctx, t)
+	if e.event == states.EventDone && !manual && t.Node().Retired {
+		e.event = states.EventManage
+	}
+	return e
+}
+
+func (c *Conductor) skipsCleaning(n *Node) bool {
+	if n.AutomatedClean != nil {
+		return !*n.AutomatedClean
+	}
+	return c.config.SkipAutomatedClean
+}
+
+// tearDown takes a node's instance away, and what the node knows of it. The cleaning
+// that follows is other work.
+func (c *Conductor) tearDown(ctx context.Context, t *Task) ending {
+	allocation := t.Node().AllocationUUID
+	e := c.doSteps(ctx, t)
+	if allocation != "" {
+		if err := c.deleteObject(context.WithoutCancel(ctx), KindAllocation, allocation); err != nil {
+			c.config.Log.Warn("the allocation of a node was not deleted", "node", t.Node().UUID, "error", err)
+		}
+	}
+	e.edit = func(n *Node) {
+		n.InstanceInfo, n.InstanceUUID, n.AllocationUUID = nil, "", ""
+		step := n.DeployStep // which Ironic keeps
+		n.forgetSteps(deploySteps)
+		n.DeployStep = step
+		for _, key := range []string{"instance", "root_uuid_or_disk_id", "is_whole_disk_image", "deploy_boot_mode"} {
+			delete(n.DriverInternalInfo, key)
+		}
+	}
+	return e
+}
+
+// doSteps does the steps of the node's state.
+func (c *Conductor) doSteps(ctx context.Context, t *Task) ending {
+	keys := stepsOf[t.Node().ProvisionState]
+	err := c.runSteps(ctx, t, keys)
+	switch {
+	case err == nil && keys.work == states.Unrescuing:
+		return ending{event: states.EventDone, edit: func(n *Node) { n.forgetRescue(); n.forgetAgent() }}
+	case err == nil:
+		return ending{event: states.EventDone}
+	case errors.Is(err, ErrWait):
+		return c.pause(keys.work, states.EventWait, err)
+	case errors.Is(err, errHeld):
+		return c.pause(keys.work, states.EventHold, err)
+	case errors.Is(err, errAborted):
+		return ending{event: states.EventFail, err: fmt.Errorf("%w after step %s", err, stepName(*keys.field(t.Node())))}
+	default:
+		return failed(err)
+	}
+}
+
+// pause is the ending of work that is to go on later, where the state has that.
+func (c *Conductor) pause(work states.State, event states.Event, err error) ending {
+	if _, ok := c.config.Table.Next(work, event); !ok {
+		return failed(fmt.Errorf("work in state %q cannot be interrupted: %w", work, err))
+	}
+	return ending{event: event}
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/program"
+	"github.com/ironstate/ironstate/states"
+)
+
+// options are what the flags say.
+type options struct {
+	listen          string
+	data            string
+	series          states.Series
+	name            string
+	automatedClean  bool
+	demo            int
+	users           users // nil: nobody is asked who he is
+	tlsCert, tlsKey string
+	insecure        bool
+	shutdownTimeout time.Duration
+	logLevel        slog.Level
+}
+
+// maxDemo is how many built-in BMCs a machine bears without trouble.
+const maxDemo = 100
+
+func parse(args []string, errOut io.Writer) (*options, error) {
+	o := &options{series: states.Latest(), logLevel: slog.LevelWarn}
+	flags := flag.NewFlagSet("conductor", flag.ContinueOnError)
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`host:port` to listen on; port 0 chooses a free one")
+	flags.StringVar(&o.data, "data", "", "`folder` that the nodes are kept in; empty keeps them in memory")
+	flags.TextVar(&o.series, "series", o.series, "OpenStack `series` whose rules and API versions hold, such as 2023.1")
+	flags.StringVar(&o.name, "name", "", "the conductor's `name`, the same after a restart; empty stands for the host's")
+	flags.BoolVar(&o.automatedClean, "automated-clean", true, "clean nodes before they become available")
+	flags.IntVar(&o.demo, "demo", 3, "`number` of built-in Redfish BMCs that are enrolled as an example; 0 for none")
+	auth := flags.String("auth-file", "", "`file` of users with bcrypt hashes, as htpasswd -B writes it; clients then need HTTP Basic authentication")
+	flags.StringVar(&o.tlsCert, "tls-cert", "", "`file` of the server's certificate and its chain, in PEM")
+	flags.StringVar(&o.tlsKey, "tls-key", "", "`file` of the certificate's key, in PEM")
+	flags.BoolVar(&o.insecure, "insecure-listen-without-auth-and-tls", false, "listen beyond the loopback interface although anybody there may then do anything, or read passwords")
+	flags.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 5*time.Second, "how long the work that is under way may go on after SIGTERM")
+	flags.TextVar(&o.logLevel, "log-level", o.logLevel, "`level` of the log on standard error: DEBUG, INFO, WARN or ERROR")
+	if err := program.Parse(flags, args, errOut); err != nil {
+		return nil, err
+	}
+	if err := program.Between("demo", o.demo, 0, maxDemo); err != nil {
+		return nil, err
+	}
+	if (o.tlsCert == "") != (o.tlsKey == "") {
+		return nil, program.Usagef("-tls-cert and -tls-key go together: one of them is missing")
+	}
+	if o.shutdownTimeout <= 0 {
+		return nil, program.Usagef("-shutdown-timeout is %v: want more than 0", o.shutdownTimeout)
+	}
+	if *auth != "" {
+		var err error
+		if o.users, err = readUsers(*auth); err != nil {
+			return nil, err
+		}
+	}
+	return o, o.checkListen()
+}
+
+// checkListen refuses to serve strangers without authentication and TLS.
+func (o *options) checkListen() error {
+	host, _, err := net.SplitHostPort(o.listen)
+	if err != nil {
+		return program.Usagef("-listen is %q: want host:port, such as 127.0.0.1:6385", o.listen)
+	}
+	if o.insecure || isLoopback(host) || o.users != nil && o.tlsCert != "" {
+		return nil
+	}
+	return program.Usagef("-listen is %q, which others can reach: give -auth-file, -tls-cert and -tls-key as well, or -insecure-listen-without-auth-and-tls", o.listen)
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// scheme returns the scheme of the service's URL.
+func (o *options) scheme() string {
+	if o.tlsCert != "" {
+		return "https"
+	}
+	return "http"
+}
+
+// authenticated wraps a handler that only users may call, where there are any.
+func (o *options) authenticated(next http.Handler) http.Handler {
+	if o.users == nil {
+		return next
+	}
+	return o.users.guard(next)
+}
+
+var errNoUsers = errors.New("the file has no users")

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/ironstate/ironstate/internal/program"
+	"github.com/ironstate/ironstate/internal/program/programtest"
+)
+
+func TestMain(m *testing.M) {
+	if programtest.Main(main) {
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// server is the program in a process of its own.
+type server struct {
+	t       *testing.T
+	process *exec.Cmd
+	errOut  bytes.Buffer
+	url     string
+	client  *http.Client
+}
+
+// serveProcess starts the program and waits until it is ready.
+func serveProcess(t *testing.T, args ...string) *server {
+	t.Helper()
+	s := &server{t: t, process: programtest.Command(args...), client: &http.Client{Timeout: 20 * time.Second}}
+	stdout, err := s.process.StdoutPipe()
+	require.NoError(t, err)
+	s.process.Stderr = &s.errOut
+	require.NoError(t, s.process.Start())
+	t.Cleanup(func() { s.kill(); s.client.CloseIdleConnections() })
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
+			s.url = url
+			go func() { _, _ = io.Copy(io.Discard, stdout) }()
+			return s
+		}
+	}
+	_ = s.process.Wait()
+	t.Fatalf("the program has ended before it was ready: %s", &s.errOut)
+	return nil
+}
+
+// kill ends the process as a power cut does.
+func (s *server) kill() {
+	if s.process.ProcessState == nil {
+		_ = s.process.Process.Kill()
+		_ = s.process.Wait()
+	}
+}
+
+// do makes a request at the highest version, with a user's name and password where
+// there are, and returns the status and the answer.
+func (s *server) do(method, path, body string, user ...string) (int, map[string]any) {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
+	require.NoError(s.t, err)
+	request.Header.Set("X-OpenStack-Ironic-API-Version", "latest")
+	request.Header.Set("Content-Type", "application/json")
+	if len(user) == 2 {
+		request.SetBasicAuth(user[0], user[1])
+	}
+	response, err := s.client.Do(request)
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(s.t, err)
+	var answer map[string]any
+	_ = json.Unmarshal(text, &answer) // not all answers are objects
+	return response.StatusCode, answer
+}
+
+// waitFor waits until a node rests in a provision state.
+func (s *server) waitFor(node, state string) map[string]any {
+	s.t.Helper()
+	var shown map[string]any
+	require.Eventually(s.t, func() bool {
+		_, shown = s.do(http.MethodGet, "/v1/nodes/"+node, "")
+		return shown["provision_state"] == state && shown["reservation"] == nil
+	}, 20*time.Second, 20*time.Millisecond, "node %s: %v", node, shown)
+	return shown
+}
+
+func (s *server) provision(node, target string) {
+	s.t.Helper()
+	status, answer := s.do(http.MethodPut, "/v1/nodes/"+node+"/states/provision", `{"target": "`+target+`"}`)
+	require.Equal(s.t, http.StatusAccepted, status, "%v", answer)
+}
+
+func TestTheBuiltInBMCsAreEnrolledAndDriven(t *testing.T) {
+	s := serveProcess(t)
+	_, list := s.do(http.MethodGet, "/v1/nodes", "")
+	require.Len(t, list["nodes"], 3)
+	s.provision("demo-1", "manage")
+	require.Equal(t, "power off", s.waitFor("demo-1", "manageable")["power_state"])
+	s.provision("demo-1", "provide")
+	shown := s.waitFor("demo-1", "available")
+	require.Equal(t, "******", shown["driver_info"].(map[string]any)["redfish_password"])
+	status, _ := s.do(http.MethodPut, "/v1/nodes/demo-1/states/power", `{"target": "power on"}`)
+	require.Equal(t, http.StatusAccepted, status)
+	require.Eventually(t, func() bool { return s.waitFor("demo-1", "available")["power_state"] == "power on" },
+		20*time.Second, 50*time.Millisecond)
+
+	response, err := s.client.Get(s.url + "/metrics")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	metrics, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Contains(t, string(metrics), `conductor_nodes{provision_state="enroll"} 2`)
+	require.Contains(t, string(metrics), `conductor_transitions_total{from="enroll",to="verifying"} 1`)
+	require.Contains(t, string(metrics), `conductor_request_seconds_count{method="GET",status="200"}`)
+	require.NotContains(t, s.errOut.String(), "password\"")
+}
+
+func TestNothingIsLostWhenTheProcessIsKilled(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	s := serveProcess(t, "-data", data, "-demo", "0", "-name", "alpha")
+	for _, name := range []string{"one", "two"} {
+		status, answer := s.do(http.MethodPost, "/v1/nodes", `{"name": "`+name+`", "driver": "fake-hardware"}`)
+		require.Equal(t, http.StatusCreated, status, "%v", answer)
+	}
+	s.provision("one", "manage")
+	s.kill() // right after the answer, or a moment later: the request was accepted
+	s = serveProcess(t, "-data", data, "-demo", "0", "-name", "alpha")
+	_, list := s.do(http.MethodGet, "/v1/nodes", "")
+	require.Len(t, list["nodes"], 2)
+	require.Eventually(t, func() bool {
+		_, shown := s.do(http.MethodGet, "/v1/nodes/one", "")
+		state := shown["provision_state"]
+		// Begun work has failed, work that was not begun or was done has not.
+		return shown["reservation"] == nil && (state == "manageable" || state == "enroll" && shown["last_error"] != nil)
+	}, 20*time.Second, 20*time.Millisecond)
+	s.provision("two", "manage")
+	s.waitFor("two", "manageable")
+}
+
+func TestASecondProcessDoesNotOpenTheSameFolder(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	serveProcess(t, "-data", data, "-demo", "0")
+	var out, errOut bytes.Buffer
+	second := programtest.Command("-data", data, "-demo", "0")
+	second.Stdout, second.Stderr = &out, &errOut
+	require.Error(t, second.Run())
+	require.Equal(t, program.Failed, second.ProcessState.ExitCode())
+	require.Contains(t, errOut.String(), data)
+	require.NotContains(t, out.String(), "listening")
+}
+
+func TestSIGTERMEndsTheProgramWithStatus0(t *testing.T) {
+	for _, args := range [][]string{{"-demo", "0"}, {"-data", filepath.Join(t.TempDir(), "data")}} {
+		s := serveProcess(t, args...)
+		require.NoError(t, s.process.Process.Signal(syscall.SIGTERM))
+		require.NoError(t, s.process.Wait(), "%s", &s.errOut)
+	}
+}
+
+func TestClientsNeedAPasswordWhereThereAreUsers(t *testing.T) {
+	hash, err := bcrypt.GenerateFromPassword([]byte("correct horse"), bcrypt.MinCost)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "users")
+	require.NoError(t, os.WriteFile(file, []byte("# operators\n\nadmin:"+string(hash)+"\n"), 0o600))
+	certificate, key, pool := newCertificate(t)
+	s := serveProcess(t, "-demo", "0", "-auth-file", file, "-tls-cert", certificate, "-tls-key", key, "-listen", "127.0.0.1:0")
+	require.True(t, strings.HasPrefix(s.url, "https://"))
+	s.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
+	for _, test := range []struct {
+		path string
+		user []string
+		want int
+	}{
+		{"/v1/nodes", nil, http.StatusUnauthorized},
+		{"/v1/nodes", []string{"admin", "wrong horse"}, http.StatusUnauthorized},
+		{"/v1/nodes", []string{"nobody", "correct horse"}, http.StatusUnauthorized},
+		{"/v1/nodes", []string{"admin", "correct horse"}, http.StatusOK},
+		{"/v1/nodes", []string{"admin", "correct horse"}, http.StatusOK},
+		{"/metrics", nil, http.StatusUnauthorized},
+		{"/v1/", nil, http.StatusOK},
+		{"/", nil, http.StatusOK},
+	} {
+		status, _ := s.do(http.MethodGet, test.path, "", test.user...)
+		require.Equal(t, test.want, status, "%s as %v", test.path, test.user)
+	}
+}
+
+// newCertificate writes a certificate for 127.0.0.1 and its key.
+func newCertificate(t *testing.T) (certificate, key string, pool *x509.CertPool) {
+	t.Helper()
+	lent := httptest.NewUnstartedServer(nil)
+	lent.StartTLS()
+	defer lent.Close()
+	made := lent.TLS.Certificates[0]
+	secret, err := x509.MarshalPKCS8PrivateKey(made.PrivateKey)
+	require.NoError(t, err)
+	certificate, key = filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+	require.NoError(t, os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: made.Certificate[0]}), 0o600))
+	require.NoError(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600))
+	pool = x509.NewCertPool()
+	pool.AddCert(lent.Certificate())
+	return certificate, key, pool
+}
+
+func TestWrongUseIsStatus2(t *testing.T) {
+	users := filepath.Join(t.TempDir(), "users")
+	require.NoError(t, os.WriteFile(users, []byte("admin:secret\n"), 0o600))
+	tests := []struct {
+		args []string
+		want string
+		code int
+	}{
+		{[]string{"-listen", "0.0.0.0:6385"}, "which others can reach", program.Usage},
+		{[]string{"-listen", ":6385"}, "which others can reach", program.Usage},
+		{[]string{"-listen", "6385"}, "want host:port", program.Usage},
+		{[]string{"-series", "nonsense"}, "nonsense", program.Usage},
+		{[]string{"-demo", "-1"}, "-demo is -1: want 0 to 100", program.Usage},
+		{[]string{"-tls-cert", "x"}, "one of them is missing", program.Usage},
+		{[]string{"-shutdown-timeout", "0s"}, "want more than 0", program.Usage},
+		{[]string{"more"}, "unexpected argument", program.Usage},
+		{[]string{"-auth-file", users}, "line 1", program.Failed},
+		{[]string{"-auth-file", "no-such-file"}, "no-such-file", program.Failed},
+		{[]string{"-listen", "127.0.0.1:99999"}, "listen", program.Failed},
+	}
+	for _, test := range tests {
+		var errOut bytes.Buffer
+		code := program.Run("conductor", test.args, io.Discard, &errOut, serve)
+		require.Equal(t, test.code, code, "%v", test.args)
+		require.Contains(t, errOut.String(), test.want, "%v", test.args)
+		require.NotContains(t, errOut.String(), "secret")
+	}
+}
+
+func TestHelp(t *testing.T) {
+	var errOut bytes.Buffer
+	require.Equal(t, program.Good, program.Run("conductor", []string{"-h"}, io.Discard, &errOut, serve))
+	require.Contains(t, errOut.String(), "-auth-file")
+}
+
+func TestServeEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var out writer
+	out.written = cancel
+	require.NoError(t, serve(ctx, []string{"-demo", "1"}, &out, io.Discard))
+	require.Contains(t, out.String(), "baremetal node list")
+}
+
+// writer calls written once something was written.
+type writer struct {
+	bytes.Buffer
+	written func()
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	w.written()
+	return w.Buffer.Write(p)
+}

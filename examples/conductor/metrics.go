@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// metrics are what Prometheus reads.
+type metrics struct {
+	registry    *prometheus.Registry
+	transitions *prometheus.CounterVec
+	requests    *prometheus.HistogramVec
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "conductor_transitions_total", Help: "Transitions of nodes, by the states that they led from and to.",
+		}, []string{"from", "to"}),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "conductor_request_seconds", Help: "Time to answer requests, by method and status.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 9),
+		}, []string{"method", "status"}),
+	}
+	m.registry.MustRegister(m.transitions, m.requests, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// observe counts a transition.
+func (m *metrics) observe(t conductor.Transition) {
+	m.transitions.WithLabelValues(t.From.String(), t.Node.ProvisionState.String()).Inc()
+}
+
+// around wraps the API: it times the requests, and answers those for the metrics.
+func (m *metrics) around(next http.Handler, c *conductor.Conductor) http.Handler {
+	m.registry.MustRegister(fleet{c})
+	exposed := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/metrics" {
+			exposed.ServeHTTP(w, r)
+			return
+		}
+		start := time.Now()
+		seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		next.ServeHTTP(seen, r)
+		m.requests.WithLabelValues(method(r.Method), strconv.Itoa(seen.status)).Observe(time.Since(start).Seconds())
+	})
+}
+
+// method returns a request's method, and one word for all that HTTP does not know:
+// a client must not make up the names of metrics.
+func method(name string) string {
+	switch name {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions:
+		return name
+	default:
+		return "other"
+	}
+}
+
+// statusWriter notes the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for [http.ResponseController].
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// fleet counts the nodes when Prometheus asks.
+type fleet struct{ conductor *conductor.Conductor }
+
+var (
+	nodesDesc       = prometheus.NewDesc("conductor_nodes", "Nodes, by provision state.", []string{"provision_state"}, nil)
+	maintenanceDesc = prometheus.NewDesc("conductor_nodes_in_maintenance", "Nodes in maintenance.", nil, nil)
+	reservedDesc    = prometheus.NewDesc("conductor_nodes_reserved", "Nodes that a conductor works on.", nil, nil)
+)
+
+// Describe implements [prometheus.Collector].
+func (f fleet) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(f, to) }
+
+// Collect implements [prometheus.Collector].
+func (f fleet) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	nodes, _ := f.conductor.Nodes(ctx) // none before the store was read
+	var maintenance, reserved float64
+	count := map[states.State]float64{}
+	for _, n := range nodes {
+		count[n.ProvisionState]++
+		if n.Maintenance {
+			maintenance++
+		}
+		if n.Reservation != "" {
+			reserved++
+		}
+	}
+	for s := range f.conductor.Table().States().All() {
+		to <- prometheus.MustNewConstMetric(nodesDesc, prometheus.GaugeValue, count[s], s.String())
+	}
+	to <- prometheus.MustNewConstMetric(maintenanceDesc, prometheus.GaugeValue, maintenance)
+	to <- prometheus.MustNewConstMetric(reservedDesc, prometheus.GaugeValue, reserved)
+}

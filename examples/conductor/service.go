@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"github.com/ironstate/ironstate/conductor"
+)
+
+// service is a running service.
+type service struct {
+	options   *options
+	conductor *conductor.Conductor
+	handler   http.Handler
+	out       io.Writer
+	log       *slog.Logger
+}
+
+// The limits of the server: what a slow or a greedy client may take.
+const (
+	maxConnections    = 10_000
+	readHeaderTimeout = 10 * time.Second
+	readTimeout       = time.Minute
+	writeTimeout      = 2 * time.Minute
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 64 << 10
+	shutdownTimeout   = 5 * time.Second // of the answers that are under way
+)
+
+// run serves until the context ends, which is no error, or until something fails.
+func (s *service) run(ctx context.Context, listener net.Listener) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	worked := make(chan error, 1)
+	go func() { worked <- s.conductor.Run(ctx) }()
+	defer func() {
+		cancel()
+		<-worked // its error is the context's
+	}()
+	if err := s.conductor.Ready(ctx); err != nil {
+		return ended(ctx, err)
+	}
+	stopDemo, err := s.startDemo(ctx)
+	if err != nil {
+		return ended(ctx, err)
+	}
+	defer stopDemo()
+
+	server := &http.Server{
+		Handler: s.handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.serve(server, netutil.LimitListener(listener, maxConnections)) }()
+	s.greet(listener.Addr())
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	stop, cancelStop := context.WithTimeout(context.Background(), shutdownTimeout)
+	defer cancelStop()
+	if server.Shutdown(stop) != nil {
+		_ = server.Close()
+	}
+	<-served
+	return nil
+}
+
+// ended returns an error unless it is that the context has ended, as it was asked to.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+func (s *service) serve(server *http.Server, listener net.Listener) error {
+	if s.options.tlsCert != "" {
+		return server.ServeTLS(listener, s.options.tlsCert, s.options.tlsKey)
+	}
+	return server.Serve(listener)
+}
+
+// greet prints that the service is ready, and what to type next.
+func (s *service) greet(addr net.Addr) {
+	url := fmt.Sprintf("%s://%s", s.options.scheme(), addr)
+	fmt.Fprintf(s.out, "listening on %s\n", url)
+	fmt.Fprintf(s.out, "\nIronic %s: API 1.1 to %s, conductor %s, ", s.options.series, s.options.series.MaxAPIVersion(), s.conductor.Name())
+	if s.options.data == "" {
+		fmt.Fprintln(s.out, "nodes in memory (-data keeps them)")
+	} else {
+		fmt.Fprintf(s.out, "nodes in %s\n", s.options.data)
+	}
+	auth := "export OS_AUTH_TYPE=none OS_ENDPOINT=" + url
+	if s.options.users != nil {
+		auth = "export OS_AUTH_TYPE=http_basic OS_ENDPOINT=" + url + " OS_USERNAME=... OS_PASSWORD=..."
+	}
+	fmt.Fprintf(s.out, "\nWhat to type next, in another terminal:\n\n    %s\n    baremetal node list\n", auth)
+	if s.options.demo > 0 {
+		fmt.Fprintf(s.out, "    baremetal node manage demo-1 --wait && baremetal node provide demo-1 --wait\n    baremetal node power on demo-1\n")
+	} else {
+		fmt.Fprintf(s.out, "    baremetal node create --driver fake-hardware --name node-1\n")
+	}
+	fmt.Fprintf(s.out, "\nor, without Ironic's client:\n\n    curl -H 'X-OpenStack-Ironic-API-Version: latest' %s/v1/nodes\n\nThe metrics are at %s/metrics. Stop with Ctrl-C.\n", url, url)
+}

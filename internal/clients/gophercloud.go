@@ -1,0 +1,97 @@
+package clients
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path"
+	"strings"
+)
+
+const (
+	gophercloudModule = "github.com/gophercloud/gophercloud/v2"
+	gophercloudTests  = "./internal/acceptance/openstack/baremetal/"
+)
+
+// Gophercloud runs gophercloud's acceptance tests of bare metal without
+// authentication, and those that ask a Keystone where the API is, against the API at
+// endpoint. An error says that they did not run to the end.
+//
+// They are those of the version of gophercloud that this module requires, and are
+// built by gophercloud's own go.mod.
+func Gophercloud(ctx context.Context, endpoint string) ([]Result, error) {
+	source, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", gophercloudModule).Output()
+	if err != nil {
+		return nil, fmt.Errorf("clients: find gophercloud: %w", err)
+	}
+	keystone := httptest.NewServer(Keystone(endpoint))
+	defer keystone.Close()
+
+	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-count=1", "-p=1", "-vet=off", "-tags=baremetal",
+		gophercloudTests+"noauth", gophercloudTests+"v1")
+	cmd.Dir = strings.TrimSpace(string(source))
+	cmd.Env = append(environment(),
+		"GOWORK=off", "GOFLAGS=",
+		"IRONIC_ENDPOINT="+endpoint+"/v1",
+		"OS_AUTH_URL="+keystone.URL+"/v3", "OS_REGION_NAME="+keystoneRegion,
+		"OS_USERNAME="+keystoneUser, "OS_PASSWORD="+keystonePassword,
+		"OS_DOMAIN_ID=default", "OS_PROJECT_NAME=admin",
+		"OS_BRANCH=master", // no test is skipped for the sake of an old server
+	)
+	ownGroup(cmd)
+	var logged bytes.Buffer
+	cmd.Stderr = &logged
+	output, err := cmd.Output()
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		return nil, failed(err, "gophercloud's tests", logged.Bytes())
+	}
+	results, decodeErr := goResults(output)
+	if decodeErr != nil || len(results) == 0 {
+		return nil, failed(errors.Join(err, decodeErr), "results of gophercloud's tests", append(logged.Bytes(), output...))
+	}
+	return results, nil
+}
+
+// environment is this process's, without the settings of a cloud.
+func environment() []string {
+	var kept []string
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "OS_") {
+			kept = append(kept, variable)
+		}
+	}
+	return kept
+}
+
+// goResults reads the events of go test -json.
+func goResults(events []byte) ([]Result, error) {
+	var results []Result
+	output := map[string]string{}
+	decoder := json.NewDecoder(bytes.NewReader(events))
+	for {
+		var event struct{ Action, Package, Test, Output string }
+		if err := decoder.Decode(&event); errors.Is(err, io.EOF) {
+			return results, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("clients: events of go test: %w", err)
+		}
+		if event.Test == "" {
+			continue
+		}
+		name := path.Base(event.Package) + "/" + event.Test
+		switch event.Action {
+		case "output":
+			output[name] += event.Output
+		case "pass":
+			results = append(results, Result{Name: name, Passed: true})
+		case "fail", "skip":
+			results = append(results, Result{Name: name, Output: output[name]})
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package clients
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// Credentials that [Keystone] takes, and the region of its catalog.
+const (
+	keystoneUser     = "admin"
+	keystonePassword = "keystone"
+	keystoneRegion   = "RegionOne"
+)
+
+// Keystone is as much of OpenStack's identity service as a client needs that finds
+// bare metal by the catalog: it gives a token for a password, with a catalog of one
+// service. Nobody checks the token.
+func Keystone(baremetal string) http.Handler {
+	type object = map[string]any
+	catalog := []object{{
+		"id": "ironic", "name": "ironic", "type": "baremetal",
+		"endpoints": []object{{
+			"id": "public", "interface": "public", "url": baremetal,
+			"region": keystoneRegion, "region_id": keystoneRegion,
+		}},
+	}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v3/auth/tokens", func(w http.ResponseWriter, r *http.Request) {
+		var request struct {
+			Auth struct {
+				Identity struct {
+					Password struct {
+						User struct{ Name, Password string }
+					}
+				}
+			}
+		}
+		user := &request.Auth.Identity.Password.User
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil ||
+			user.Name != keystoneUser || user.Password != keystonePassword {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Subject-Token", "token")
+		w.WriteHeader(http.StatusCreated)
+		_ = json.NewEncoder(w).Encode(object{"token": object{
+			"methods": []string{"password"}, "expires_at": "2999-01-01T00:00:00.000000Z", "catalog": catalog,
+		}})
+	})
+	return mux
+}

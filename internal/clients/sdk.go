@@ -1,0 +1,95 @@
+package clients
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed python/suite.py
+var suiteProgram string
+
+// clouds is a configuration of openstacksdk: a cloud that is an Ironic alone, under
+// the names that the tests look for.
+const clouds = `
+clouds:
+  devstack: &ironic
+    auth_type: none
+    auth: {endpoint: ENDPOINT}
+    has_compute: false
+    has_image: false
+  devstack-alt: *ironic
+  devstack-admin: *ironic
+`
+
+// exUnavailable is the exit status of suiteProgram where a module of Python's is
+// missing.
+const exUnavailable = 69
+
+// SDKModules lists the modules of openstacksdk's functional tests of bare metal.
+func SDKModules(ctx context.Context) ([]string, error) {
+	found, err := suite(ctx, "", nil)
+	var names []string
+	for _, module := range found {
+		names = append(names, module.Name)
+	}
+	return names, err
+}
+
+// SDK runs modules of openstacksdk's functional tests of bare metal, one after the
+// other, against the API at endpoint. An error says that they did not run to the end.
+//
+// The modules are not all made to run at the same time on one server: several create
+// nodes of the same name.
+func SDK(ctx context.Context, endpoint string, modules ...string) ([]Result, error) {
+	if len(modules) == 0 {
+		return nil, nil
+	}
+	return suite(ctx, endpoint, modules)
+}
+
+func suite(ctx context.Context, endpoint string, modules []string) (results []Result, err error) {
+	dir, err := os.MkdirTemp("", "clients-")
+	if err != nil {
+		return nil, fmt.Errorf("clients: make folder: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	config := filepath.Join(dir, "clouds.yaml")
+	if err := os.WriteFile(config, []byte(strings.ReplaceAll(clouds, "ENDPOINT", endpoint)), 0o600); err != nil {
+		return nil, fmt.Errorf("clients: configure openstacksdk: %w", err)
+	}
+	cmd, err := python(ctx, suiteProgram, dir, modules, []string{
+		"HOME=" + dir, "OS_CLIENT_CONFIG_FILE=" + config,
+		"OS_TEST_TIMEOUT=120", // seconds that a test may take, 5 by default
+	})
+	if err != nil {
+		return nil, err
+	}
+	var logged bytes.Buffer
+	cmd.Stderr = &logged
+	output, err := cmd.Output()
+	if exit, ended := errors.AsType[*exec.ExitError](err); ended && exit.ExitCode() == exUnavailable {
+		return nil, failed(ErrNotInstalled, "openstacksdk's tests", logged.Bytes())
+	}
+	if err != nil {
+		return nil, failed(err, "openstacksdk's tests", logged.Bytes())
+	}
+	decoder := json.NewDecoder(bytes.NewReader(output))
+	for {
+		var result Result
+		if err := decoder.Decode(&result); errors.Is(err, io.EOF) {
+			return results, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("clients: results of openstacksdk's tests: %w", err)
+		}
+		results = append(results, result)
+	}
+}

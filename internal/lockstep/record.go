@@ -1,0 +1,116 @@
+package lockstep
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+)
+
+// unlike are the fields of a node that are not compared: times, links, and texts of
+// which only the presence is.
+var unlike = map[string]func(any) any{
+	"created_at": nil, "updated_at": nil, "provision_updated_at": nil,
+	"inspection_started_at": nil, "inspection_finished_at": nil,
+	"links": nil, "ports": nil, "portgroups": nil, "states": nil, "volume": nil,
+	"last_error":           present,
+	"maintenance_reason":   present,
+	"driver_internal_info": withoutTimes,
+	"instance_info":        withoutRescue,
+}
+
+func present(value any) any { return value != nil }
+
+// withoutRescue has instance_info without the password of a rescue, as text. Ours goes
+// when the rescue is over; Ironic's fake hardware leaves it, and its agent does not.
+func withoutRescue(value any) any {
+	info, ok := value.(map[string]any)
+	if !ok {
+		return value
+	}
+	info = maps.Clone(info)
+	delete(info, "rescue_password")
+	delete(info, "hashed_rescue_password")
+	text, _ := json.Marshal(info) // it was JSON
+	return string(text)
+}
+
+// withoutTimes has driver_internal_info without the times in it, as text.
+func withoutTimes(value any) any {
+	info, ok := value.(map[string]any)
+	if !ok {
+		return value
+	}
+	info = maps.Clone(info)
+	if _, ok := info["last_power_state_change"]; ok {
+		info["last_power_state_change"] = "then"
+	}
+	text, _ := json.Marshal(info) // it was JSON
+	return string(text)
+}
+
+// compareRecords compares every field of the node that both APIs show.
+func (l *life) compareRecords(ctx context.Context, what string, ironic Answer) (*Difference, error) {
+	if _, err := l.service.settle(ctx, l.uuid); err != nil {
+		return nil, err
+	}
+	_, ours, err := l.service.Client.Show(ctx, Series.MaxAPIVersion(), l.uuid)
+	if err != nil {
+		return nil, err
+	}
+	if ours.Status != ironic.Status {
+		return &Difference{what + ", of our API", fmt.Sprint(ironic.Status), fmt.Sprintf("%d %s", ours.Status, ours.Fault)}, nil
+	}
+	if ours.Status != http.StatusOK {
+		return nil, nil
+	}
+	theirField, err := differingField(ironic.Body, ours.Body)
+	if theirField == "" || err != nil {
+		return nil, err
+	}
+	return &Difference{what + ", field " + theirField + " of our API", field(ironic.Body, theirField), field(ours.Body, theirField)}, nil
+}
+
+// differingField returns the first field of two nodes that differs or that only one of
+// them has; empty where there is none.
+func differingField(ironic, ours []byte) (string, error) {
+	var theirs, mine map[string]any
+	if err := json.Unmarshal(ironic, &theirs); err != nil {
+		return "", fmt.Errorf("lockstep: ironic's node: %w", err)
+	}
+	if err := json.Unmarshal(ours, &mine); err != nil {
+		return "", fmt.Errorf("lockstep: our node: %w", err)
+	}
+	all := maps.Clone(theirs)
+	maps.Copy(all, mine)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		their, inTheirs := theirs[name]
+		my, inMine := mine[name]
+		alike, ok := unlike[name]
+		switch {
+		case inTheirs != inMine:
+			return name, nil
+		case ok && alike == nil:
+		case ok && alike(their) != alike(my), !ok && !sameJSON(their, my):
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
+func sameJSON(a, b any) bool {
+	first, err := json.Marshal(a)
+	second, otherErr := json.Marshal(b)
+	return err == nil && otherErr == nil && string(first) == string(second)
+}
+
+// field returns a field of a node as JSON, or that it is absent.
+func field(node []byte, name string) string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(node, &fields) != nil || fields[name] == nil {
+		return "absent"
+	}
+	return string(fields[name])
+}

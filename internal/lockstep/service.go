@@ -1,0 +1,203 @@
+package lockstep
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+// service is a conductor of ours behind its API: what is put to Ironic is put to it
+// over HTTP as well.
+type service struct {
+	Client *Client
+
+	conductor *conductor.Conductor
+	server    *httptest.Server
+	stop      func()
+}
+
+// checkInterval is short, so that a wait which has timed out is noticed at once.
+const checkInterval = 20 * time.Millisecond
+
+// startService starts a conductor, which must be closed.
+func startService(ctx context.Context) (*service, error) {
+	c, err := conductor.New(conductor.Config{
+		Store: &conductor.Memory{}, Name: hostName, Table: Series.Table(),
+		Hardware:      map[string]conductor.Hardware{"fake-hardware": &byOrder{}},
+		CheckInterval: checkInterval, SkipPowerSync: true, LockedRetries: -1,
+		ShutdownTimeout: time.Second,
+	})
+	if err != nil {
+		return nil, err
+	}
+	run, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = c.Run(run) }() // its error is the context's
+	server := httptest.NewServer(api.New(c, api.Config{}))
+	s := &service{
+		Client: newClient(server.URL), conductor: c, server: server,
+		stop: func() { cancel(); <-done },
+	}
+	if err := c.Ready(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close ends the service.
+func (s *service) Close() {
+	s.Client.close()
+	s.server.Close()
+	s.stop()
+}
+
+// elsewhere is a conductor group without conductors: a node of it is asked, and nobody
+// does the work.
+const elsewhere = "elsewhere"
+
+// newNode creates a node as [Ironic.newNode] does, with the same UUID.
+func (s *service) newNode(ctx context.Context, uuid, group string) error {
+	_, err := s.conductor.CreateNode(ctx, &conductor.Node{
+		UUID: uuid, Driver: "fake-hardware", ConductorGroup: group, ProvisionState: states.Enroll,
+		Interfaces: map[string]string{
+			"power": driverName, "deploy": driverName, "inspect": driverName, "rescue": driverName, "vendor": driverName,
+		},
+	})
+	return err
+}
+
+// put puts a node to a place in the state machine, with nothing left of an earlier
+// life.
+func (s *service) put(ctx context.Context, uuid string, at machine.Node) error {
+	_, err := s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
+		n.ProvisionState, n.TargetProvisionState, n.LastError = at.State, at.Target, at.LastError
+		n.Maintenance, n.MaintenanceReason, n.Fault = false, "", ""
+		n.CleanStep, n.DeployStep, n.WorkStep = nil, nil, nil
+		n.DriverInternalInfo, n.InstanceInfo, n.InstanceUUID = nil, nil, ""
+		return nil
+	})
+	return err
+}
+
+// order says how the next work ends, and takes the node out of maintenance.
+func (s *service) order(ctx context.Context, uuid string, outcome Outcome) error {
+	_, err := s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
+		n.Extra = map[string]any{"outcome": string(outcome)}
+		n.Maintenance, n.MaintenanceReason, n.Fault = false, "", ""
+		return nil
+	})
+	return err
+}
+
+func (s *service) setAutomatedClean(ctx context.Context, uuid string, on bool) error {
+	_, err := s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
+		n.AutomatedClean = &on
+		return nil
+	})
+	return err
+}
+
+// expire lets the time run out that a node waits.
+func (s *service) expire(ctx context.Context, uuid string, long time.Duration) error {
+	_, err := s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
+		past := time.Now().Add(-long)
+		n.ProvisionUpdatedAt = &past
+		return nil
+	})
+	return err
+}
+
+// call is the call-back that a node waits for. An inspection or a rescue that ran
+// elsewhere ends with it.
+func (s *service) call(ctx context.Context, uuid string, outcome Outcome) error {
+	n, err := s.conductor.Node(ctx, uuid)
+	if err != nil {
+		return err
+	}
+	var failure error
+	if n.ProvisionState == states.InspectWait && outcome == Fail {
+		failure = errByOrder
+	}
+	return s.conductor.Resume(ctx, uuid, failure)
+}
+
+// settle waits until a node has moved since a time, or rests, and returns it.
+func (s *service) settle(ctx context.Context, uuid string) (*conductor.Node, error) {
+	for {
+		n, err := s.conductor.Node(ctx, uuid)
+		if err != nil {
+			return nil, err
+		}
+		if n.Reservation == "" && !Series.Table().Stuck().Has(n.ProvisionState) {
+			return n, nil
+		}
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// byOrder is what python/driver.py is for Ironic: hardware whose work ends as the
+// node's extra says.
+type byOrder struct{ conductor.Fake }
+
+var errByOrder = errors.New("fails by order")
+
+// outcome ends a piece of work.
+func (h *byOrder) outcome(n *conductor.Node, canWait bool) error {
+	switch ordered, _ := n.Extra["outcome"].(string); {
+	case ordered == string(Fail):
+		return errByOrder
+	case ordered == string(Wait) && canWait:
+		return conductor.ErrWait
+	default:
+		return nil
+	}
+}
+
+// Describe implements [conductor.Hardware].
+func (h *byOrder) Describe() conductor.Description {
+	d := h.Fake.Describe()
+	for _, kind := range []string{"power", "deploy", "inspect", "rescue", "vendor"} {
+		d.Interfaces[kind] = append(d.Interfaces[kind], driverName)
+	}
+	return d
+}
+
+// Verify implements [conductor.Hardware].
+func (h *byOrder) Verify(_ context.Context, n *conductor.Node) (states.Power, error) {
+	return states.PowerOn, h.outcome(n, false)
+}
+
+// orderedSteps are the steps by the state in which they run; those with a "!" can wait.
+var orderedSteps = map[states.State][]string{
+	states.Inspecting: {"inspect.inspect_hardware!"},
+	states.Cleaning:   {"deploy.clean!", "deploy.finish_clean"},
+	states.Deploying:  {"deploy.deploy!", "deploy.finish_deploy"},
+	states.Deleting:   {"deploy.tear_down"},
+	states.Rescuing:   {"rescue.rescue!", "rescue.finish_rescue"},
+	states.Unrescuing: {"rescue.unrescue"},
+	states.Adopting:   {"deploy.take_over"},
+}
+
+// Steps implements [conductor.Hardware].
+func (h *byOrder) Steps(_ *conductor.Node, work states.State) []conductor.Step {
+	var steps []conductor.Step
+	for i, name := range orderedSteps[work] {
+		name, canWait := strings.CutSuffix(name, "!")
+		kind, step, _ := strings.Cut(name, ".")
+		steps = append(steps, conductor.Step{
+			Interface: kind, Step: step, Priority: 100 - 50*i, Abortable: work == states.Cleaning,
+			Run: func(_ context.Context, t *conductor.Task) error { return h.outcome(t.Node(), canWait) },
+		})
+	}
+	return steps
+}

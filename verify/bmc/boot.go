@@ -1,0 +1,51 @@
+package bmc
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ironstate/ironstate/verify"
+)
+
+// bootDevice is a boot device.
+type bootDevice struct {
+	word   string // Ironic's
+	target string // BootSourceOverrideTarget of Redfish; empty where there is none
+	code   byte   // boot device selector of IPMI (section 28.13, parameter 5), in its place in the second byte
+}
+
+// Source: ironic/common/boot_devices.py and the management interfaces in
+// ironic/drivers/modules.
+var bootDevices = []bootDevice{
+	{"pxe", "Pxe", 0x04},
+	{"disk", "Hdd", 0x08},
+	{"cdrom", "Cd", 0x14},
+	{"bios", "BiosSetup", 0x18},
+	{"safe", "", 0x0c},
+}
+
+// BootDevice reads the device that a node boots from next, and whether it stays after
+// that, in Ironic's words: "pxe", "disk", "cdrom", "bios" or "safe". The device is
+// empty where the BMC leaves the choice to the machine, or names another device.
+func (d *Driver) BootDevice(ctx context.Context, id string) (device string, persistent bool, err error) {
+	err = d.do(ctx, id, "read the boot device", func(ctx context.Context, conn control) (err error) {
+		device, persistent, err = conn.bootDevice(ctx)
+		return err
+	})
+	return device, persistent, err
+}
+
+// SetBootDevice sets the device that a node boots from next, or from now on, in the
+// words of [Driver.BootDevice]; "safe" is IPMI's alone. The error is of the kind
+// [verify.Unsupported] for a device that the BMC cannot set. A BMC that knows no
+// persistent boot device refuses one.
+func (d *Driver) SetBootDevice(ctx context.Context, id, device string, persistent bool) error {
+	i := slices.IndexFunc(bootDevices, func(b bootDevice) bool { return b.word == device })
+	if i < 0 {
+		return &Error{Op: "set the boot device", Kind: verify.Unsupported, Err: fmt.Errorf("there is no boot device %q", device)}
+	}
+	return d.do(ctx, id, "set boot device "+device, func(ctx context.Context, conn control) error {
+		return conn.setBootDevice(ctx, bootDevices[i], persistent)
+	})
+}

@@ -1,0 +1,181 @@
+package bmc_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
+)
+
+func TestADriverSetsTheBootDeviceOverRedfish(t *testing.T) {
+	server := startRedfish(t)
+	d := newDriver(t, 1, map[string]bmc.Config{"node-1": configOf(server)})
+	device, persistent, err := d.BootDevice(t.Context(), "node-1")
+	require.NoError(t, err)
+	require.Empty(t, device, "nothing is overridden")
+	require.False(t, persistent)
+
+	for _, step := range []struct {
+		device     string
+		persistent bool
+		want       bmctest.Boot
+	}{
+		{"pxe", false, bmctest.Boot{Target: "Pxe", Enabled: "Once", Mode: "UEFI"}},
+		{"pxe", true, bmctest.Boot{Target: "Pxe", Enabled: "Continuous", Mode: "UEFI"}},
+		{"disk", true, bmctest.Boot{Target: "Hdd", Enabled: "Continuous", Mode: "UEFI"}},
+		{"cdrom", false, bmctest.Boot{Target: "Cd", Enabled: "Once", Mode: "UEFI"}},
+		{"bios", false, bmctest.Boot{Target: "BiosSetup", Enabled: "Once", Mode: "UEFI"}},
+	} {
+		require.NoError(t, d.SetBootDevice(t.Context(), "node-1", step.device, step.persistent))
+		require.Equal(t, step.want, server.Boot("1"))
+		device, persistent, err := d.BootDevice(t.Context(), "node-1")
+		require.NoError(t, err)
+		require.Equal(t, step.device, device)
+		require.Equal(t, step.persistent, persistent)
+	}
+	require.Equal(t, 1, server.Logins().Attempts, "all over one session")
+}
+
+func TestADriverSetsTheBootDeviceOverIPMI(t *testing.T) {
+	server := startIPMI(t)
+	config := ipmiConfigOf(server)
+	config.CipherSuite = "3"
+	legacy := config
+	legacy.LegacyBoot, legacy.KeepBootTimeout = true, true
+	d := newDriver(t, 1, map[string]bmc.Config{"uefi": config, "legacy": legacy})
+	for _, device := range []string{"pxe", "disk", "cdrom", "bios"} { // ipmi_sim has no safe mode
+		for _, id := range []string{"uefi", "legacy"} {
+			require.NoError(t, d.SetBootDevice(t.Context(), id, device, false))
+			got, _, err := d.BootDevice(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, device, got)
+		}
+	}
+}
+
+func TestABootDeviceThatTheBMCLacksIsRefused(t *testing.T) {
+	boot := func(change map[string]any) bmctest.Fault {
+		has := map[string]any{"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"}
+		for name, value := range change {
+			has[name] = value
+		}
+		return bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.Property("Boot", has)}
+	}
+	tests := []struct {
+		name   string
+		device string
+		fault  bmctest.Fault
+		kind   verify.Kind
+		text   string
+	}{
+		{"no device", "tape", bmctest.Fault{}, verify.Unsupported, `there is no boot device "tape"`},
+		{"IPMI's alone", "safe", bmctest.Fault{}, verify.Unsupported, `Redfish has no boot device "safe"`},
+		{"no such target", "pxe", boot(map[string]any{"BootSourceOverrideTarget@Redfish.AllowableValues": []string{"None", "Hdd"}}),
+			verify.Unsupported, `the system has the boot targets ["None" "Hdd"] and not "Pxe"`},
+		{"not persistent", "pxe", boot(map[string]any{"BootSourceOverrideEnabled@Redfish.AllowableValues": []string{"Once"}}),
+			verify.Unsupported, `the system has boot overrides that are ["Once"] and not "Continuous"`},
+		{"no override", "pxe", bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.WithoutProperty("Boot")},
+			verify.Unsupported, "the system has no boot override"},
+		{"a malformed one", "pxe", bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.Property("Boot", 7)}, verify.Protocol, "the property Boot"},
+		{"a refusal", "pxe", bmctest.Fault{On: systemPath, Method: http.MethodPatch, Do: bmctest.Status(400)}, verify.Protocol, "PATCH /redfish/v1/Systems/1: 400"},
+		{"a refusal that tells the password", "pxe", bmctest.Fault{On: systemPath, Method: http.MethodPatch,
+			Do: bmctest.Raw("HTTP/1.1 400 correct+horse/1\r\nContent-Length: 0\r\n\r\n")}, verify.Protocol, "***"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			server := startRedfish(t)
+			if test.fault.On != "" {
+				server.AddFault(test.fault)
+			}
+			config := configOf(server)
+			d := newDriver(t, 1, map[string]bmc.Config{"node": config})
+			err := d.SetBootDevice(t.Context(), "node", test.device, true)
+			require.ErrorIs(t, err, test.kind)
+			require.ErrorContains(t, err, test.text)
+			requireNoSecret(t, config, err)
+			require.Equal(t, bmctest.Boot{Target: "None", Enabled: "Disabled", Mode: "UEFI"}, server.Boot("1"))
+			require.Empty(t, server.Sessions())
+			require.LessOrEqual(t, patches(server), 1, "what was refused is not tried again")
+		})
+	}
+}
+
+func patches(server *bmctest.Redfish) int {
+	n := 0
+	for _, r := range server.Requests() {
+		if r.Method == http.MethodPatch {
+			n++
+		}
+	}
+	return n
+}
+
+func TestABootOverrideThatDoesNotHoldNamesNoDevice(t *testing.T) {
+	for enabled, want := range map[string]string{"Disabled": "", "Once": "pxe"} {
+		server := startRedfish(t)
+		server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Property("Boot",
+			map[string]any{"BootSourceOverrideTarget": "Pxe", "BootSourceOverrideEnabled": enabled})})
+		d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
+		device, _, err := d.BootDevice(t.Context(), "node")
+		require.NoError(t, err)
+		require.Equal(t, want, device)
+	}
+}
+
+func TestHowLongABootOverrideHoldsIsSentWhereItChanges(t *testing.T) {
+	const once = `{"Boot":{"BootSourceOverrideTarget":"Pxe","BootSourceOverrideEnabled":"Once"}}`
+	for _, test := range []struct {
+		manufacturer string
+		persistent   bool
+		want         string
+	}{
+		{"ironstate", false, `{"Boot":{"BootSourceOverrideTarget":"Pxe"}}`},
+		{"ironstate", true, strings.ReplaceAll(once, "Once", "Continuous")},
+		{"Supermicro", false, once},
+	} {
+		patched := ""
+		front := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			switch r.Method {
+			case http.MethodGet:
+				resource := resources["GET "+r.URL.Path]
+				if r.URL.Path == systemPath {
+					resource = fmt.Sprintf(`{"Manufacturer": %q, "Boot": {"BootSourceOverrideTarget": "Hdd", "BootSourceOverrideEnabled": "Once"}}`, test.manufacturer)
+				}
+				_, _ = io.WriteString(w, resource)
+			case http.MethodPatch:
+				body, _ := io.ReadAll(r.Body)
+				patched = string(body)
+			default:
+				t.Errorf("%s %s", r.Method, r.URL)
+			}
+		}))
+		front.StartTLS()
+		config := configOfServer(front)
+		config.SystemID, config.Auth = "1", bmc.AuthBasic
+		d := newDriver(t, 0, map[string]bmc.Config{"node": config})
+		require.NoError(t, d.SetBootDevice(t.Context(), "node", "pxe", test.persistent))
+		front.Close()
+		require.JSONEq(t, test.want, patched)
+	}
+}
+
+func TestAWrongPasswordCostsABootDeviceOneLogin(t *testing.T) {
+	server := startRedfish(t)
+	config := configOf(server)
+	config.Password = secret.New(wrong)
+	d := newDriver(t, 1, map[string]bmc.Config{"node": config})
+	err := d.SetBootDevice(t.Context(), "node", "pxe", false)
+	require.ErrorIs(t, err, verify.Credentials)
+	requireNoSecret(t, config, err)
+	require.Equal(t, bmctest.Logins{Attempts: 1, Failed: 1}, server.Logins())
+}

@@ -1,0 +1,108 @@
+package bmc
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+func (r *redfishConnection) bootDevice(ctx context.Context) (device string, persistent bool, err error) {
+	if err := r.checkManagement(ctx); err != nil {
+		return "", false, err
+	}
+	boot, err := r.model.system.boot()
+	if err != nil || boot.Enabled == "Disabled" {
+		return "", false, err
+	}
+	for _, b := range bootDevices {
+		if b.target == *boot.Target && b.target != "" {
+			return b.word, boot.Enabled == "Continuous", nil
+		}
+	}
+	return "", false, nil
+}
+
+// setBootDevice calls bmclib, whose words for the devices are Ironic's. The mode that
+// bmclib sends as well stays with the model.
+func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice, persistent bool) error {
+	if device.target == "" {
+		return unsupported(fmt.Sprintf("Redfish has no boot device %q", device.word))
+	}
+	return r.model.call(ctx, func() error {
+		_, err := r.driver.BootDeviceSet(ctx, device.word, persistent, false)
+		return err
+	})
+}
+
+// serveBoot sets the boot override. The driver tries again with fewer properties where
+// that fails, which is answered with the failure of the first attempt: the BMC was sent
+// these alone.
+func (m *model) serveBoot(ctx context.Context, req *http.Request) (*http.Response, error) {
+	if m.bootFailed != nil {
+		return nil, m.bootFailed
+	}
+	var asked struct{ Boot boot }
+	if err := json.NewDecoder(req.Body).Decode(&asked); err != nil {
+		return nil, err
+	}
+	if m.bootFailed = m.service.setBoot(ctx, m.system, asked.Boot); m.bootFailed != nil {
+		return nil, m.bootFailed
+	}
+	return respond(req, http.StatusOK, map[string]any{})
+}
+
+// setBoot sets the target of the boot override, and how long it holds where that is
+// not what the system has: some BMCs refuse what they have, and Supermicro's want it
+// all the same.
+//
+// Source: _set_boot_device in ironic/drivers/modules/redfish/management.py.
+func (s *service) setBoot(ctx context.Context, sys *system, want boot) error {
+	if err := sys.checkBoot(want); err != nil {
+		return err
+	}
+	now, err := sys.boot()
+	if err != nil {
+		return err
+	}
+	var manufacturer string
+	_ = sys.get("Manufacturer", &manufacturer)
+	change := boot{Target: want.Target}
+	if now.Enabled != want.Enabled || strings.EqualFold(manufacturer, "Supermicro") {
+		change.Enabled = want.Enabled
+	}
+	body, err := json.Marshal(map[string]boot{"Boot": change})
+	if err != nil {
+		return err
+	}
+	r := request{method: http.MethodPatch, path: sys.path, header: make(http.Header), body: body}
+	if sys.etag != "" {
+		r.header.Set("If-Match", sys.etag)
+	}
+	_, err = s.ask(ctx, r)
+	return err
+}
+
+// checkBoot returns an error where the system says that it lacks what is wanted of its
+// boot override.
+func (s *system) checkBoot(want boot) error {
+	var has struct {
+		Targets []string `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`
+		Enabled []string `json:"BootSourceOverrideEnabled@Redfish.AllowableValues"`
+	}
+	if _, ok := s.object["Boot"]; !ok || want.Target == nil {
+		return unsupported("the system has no boot override")
+	}
+	if err := s.get("Boot", &has); err != nil {
+		return err
+	}
+	if len(has.Targets) > 0 && !slices.Contains(has.Targets, *want.Target) {
+		return unsupported(fmt.Sprintf("the system has the boot targets %q and not %q", has.Targets, *want.Target))
+	}
+	if len(has.Enabled) > 0 && !slices.Contains(has.Enabled, want.Enabled) {
+		return unsupported(fmt.Sprintf("the system has boot overrides that are %q and not %q", has.Enabled, want.Enabled))
+	}
+	return nil
+}
