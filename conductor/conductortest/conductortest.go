@@ -25,7 +25,8 @@ type Config struct {
 // methods of a nil or zero Server panic, as those of httptest's do.
 //
 // What a test cannot have meant, such as a node in a state that the series has not, fails
-// the test. On a Server that was made by Start it panics.
+// the test, as Fatal does: Add, Node, Next and WaitFor are for the test's own goroutine.
+// On a Server that was made by Start it panics.
 type Server struct {
 	URL string // of the API, without a slash at the end
 	// Conductor is what answers, for what the methods below do not cover.
