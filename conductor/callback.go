@@ -103,7 +103,7 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 		}
 		set(&n.DriverInternalInfo, "agent_url", h.CallbackURL)
 		set(&n.DriverInternalInfo, "agent_version", h.AgentVersion)
-		set(&n.DriverInternalInfo, "agent_last_heartbeat", time.Now().UTC().Format("2006-01-02T15:04:05.000000"))
+		set(&n.DriverInternalInfo, "agent_last_heartbeat", time.Now().UTC().Format(internalTime))
 		if h.AgentVerifyCA != "" {
 			set(&n.DriverInternalInfo, "agent_verify_ca", h.AgentVerifyCA)
 		}

@@ -39,17 +39,41 @@ func (c *Conductor) considerAll() {
 }
 
 // expire reports the work of a node as failed that has waited for a call-back too long.
+// A rescue that nobody finished leaves a strange system running: the node is switched
+// off first.
 //
-// Source: the periodic checks of ironic/conductor/manager.py.
+// Source: the periodic checks of ironic/conductor/manager.py, and
+// cleanup_rescuewait_timeout in ironic/conductor/utils.py.
 func (c *Conductor) expire(ctx context.Context, n *Node) {
 	if _, ok := c.timedOut(n); !ok {
 		return
 	}
+	if n.ProvisionState != states.RescueWait {
+		c.reportTimeout(ctx, n.UUID, nil)
+		return
+	}
+	c.run.group.Go(func() {
+		err := c.exclusively(ctx, n.UUID, func(ctx context.Context, hardware Hardware, n *Node) error {
+			return hardware.SetPower(ctx, n, states.PowerOff)
+		})
+		if err != nil {
+			c.config.Log.Warn("a node whose rescue timed out could not be switched off", "node", n.UUID, "error", err)
+			c.reportTimeout(ctx, n.UUID, nil)
+			return
+		}
+		c.reportTimeout(ctx, n.UUID, func(n *Node) { n.powered(states.PowerOff) })
+	})
+}
+
+func (c *Conductor) reportTimeout(ctx context.Context, id string, change func(*Node)) {
 	var from states.State
-	n, err := c.edit(ctx, n.UUID, func(n *Node) error {
+	n, err := c.edit(ctx, id, func(n *Node) error {
 		text, ok := c.timedOut(n)
 		if !ok {
 			return errNothingToDo
+		}
+		if change != nil {
+			change(n)
 		}
 		from = n.ProvisionState
 		return c.fail(n, text)

@@ -141,6 +141,15 @@ func (n *Node) move(to machine.Node, now time.Time) {
 	n.ProvisionState, n.TargetProvisionState, n.LastError = to.State, to.Target, to.LastError
 }
 
+// powered records a power state that was set.
+func (n *Node) powered(power states.Power) {
+	n.Power = power
+	set(&n.DriverInternalInfo, "last_power_state_change", time.Now().UTC().Format(internalTime))
+}
+
+// internalTime is the form of times in driver_internal_info.
+const internalTime = "2006-01-02T15:04:05.000000"
+
 // recordVersion is the version of the stored form of nodes and objects. A release
 // that changes it still reads the ones before.
 const recordVersion = 1

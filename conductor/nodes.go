@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -68,6 +70,9 @@ func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 	}
 	if _, err := c.hardware(n); err != nil {
 		return nil, refuse(Invalid, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group %q.", n.Driver, n.ConductorGroup)
+	}
+	if err := errors.Join(checkProperties(n), c.checkInterfaces(&Node{ProvisionState: states.Enroll}, n)); err != nil {
+		return nil, err
 	}
 	if n.CreatedAt.IsZero() {
 		n.CreatedAt = now()
@@ -183,6 +188,9 @@ func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*N
 var interfaceStates = states.SetOf(
 	states.Enroll, states.Inspecting, states.InspectWait, states.Manageable, states.Available)
 
+// listed returns states as faults list them.
+func listed(set states.Set) string { return strings.Trim(set.String(), "{}") }
+
 // checkUpdate applies the conductor's rules to a client's change.
 func (c *Conductor) checkUpdate(before, n *Node) error {
 	n.UUID, n.Revision, n.CreatedAt = before.UUID, before.Revision, before.CreatedAt
@@ -202,9 +210,9 @@ func (c *Conductor) checkUpdate(before, n *Node) error {
 	case before.InstanceUUID != "" && n.InstanceUUID != "" && n.InstanceUUID != before.InstanceUUID:
 		return refuse(Associated, "Node %s is associated with instance %s.", n.UUID, before.InstanceUUID)
 	case before.ResourceClass != "" && n.ResourceClass != before.ResourceClass && !inStates:
-		return refuse(WrongState, "Node %s can not have resource_class updated unless it is in one of allowed (%s) states.", n.UUID, interfaceStates)
+		return refuse(WrongState, "Node %s can not have resource_class updated unless it is in one of allowed (%s) states.", n.UUID, listed(interfaceStates))
 	case before.AllocationUUID != "" && n.AllocationUUID == "" && !before.Maintenance && !inStates:
-		return refuse(WrongState, "Node %s with an allocation can not have instance_uuid removed unless it is in one of allowed (%s) states or in maintenance mode.", n.UUID, interfaceStates)
+		return refuse(WrongState, "Node %s with an allocation can not have instance_uuid removed unless it is in one of allowed (%s) states or in maintenance mode.", n.UUID, listed(interfaceStates))
 	}
 	if !n.Protected {
 		n.ProtectedReason = ""
@@ -212,7 +220,30 @@ func (c *Conductor) checkUpdate(before, n *Node) error {
 	if !n.Retired {
 		n.RetiredReason = ""
 	}
+	if err := checkProperties(n); err != nil {
+		return err
+	}
 	return c.checkInterfaces(before, n)
+}
+
+// checkProperties refuses sizes of a machine that are no numbers.
+//
+// Source: _validate_property_values in ironic/objects/node.py.
+func checkProperties(n *Node) error {
+	var wrong []string
+	for _, key := range []string{"cpus", "local_gb", "memory_mb"} {
+		value, ok := n.Properties[key]
+		if !ok || value == nil {
+			continue
+		}
+		if size, err := strconv.ParseInt(fmt.Sprint(value), 10, 64); err != nil || size < 0 {
+			wrong = append(wrong, fmt.Sprintf("%s=%v", key, value))
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return refuse(Invalid, "The following properties for node %s should be non-negative integers, but provided values are: %s", n.UUID, strings.Join(wrong, ", "))
 }
 
 // checkInterfaces refuses hardware types that no conductor has, and hardware
@@ -230,10 +261,10 @@ func (c *Conductor) checkInterfaces(before, n *Node) error {
 	for kind, name := range n.Interfaces {
 		changed := before.Interfaces[kind] != name
 		if changed && !interfaceStates.Has(before.ProvisionState) && !before.Maintenance {
-			return refuse(WrongState, "Node %s can not have %s_interface updated unless it is in one of allowed (%s) states or in maintenance mode.", n.UUID, kind, interfaceStates)
+			return refuse(WrongState, "Node %s can not have %s_interface updated unless it is in one of allowed (%s) states or in maintenance mode.", n.UUID, kind, listed(interfaceStates))
 		}
 		if (changed || driverChanged) && !slices.Contains(available[kind], name) {
-			return refuse(Invalid, "Could not find the following interface in the 'ironic.hardware.interfaces.%s' entrypoint: %s. Valid interfaces are %v.", kind, name, available[kind])
+			return refuse(Invalid, "Could not find the following interface in the 'ironic.hardware.interfaces.%s' entrypoint: %s. Valid interfaces are %q.", kind, name, slices.Sorted(slices.Values(available[kind])))
 		}
 	}
 	return nil
@@ -280,7 +311,7 @@ func (c *Conductor) checkDelete(n *Node) error {
 	case n.Protected:
 		return refuse(IsProtected, "Node %s is protected and cannot be undeployed, rebuilt or deleted", n.UUID)
 	case !c.config.Table.CanDelete(n.ProvisionState, n.Maintenance):
-		return refuse(WrongState, "Can not delete node %q while it is in provision state %q. Valid provision states to perform deletion are: %s, or set the node into maintenance mode", n.UUID, n.ProvisionState, c.config.Table.DeleteAllowed())
+		return refuse(WrongState, "Can not delete node %q while it is in provision state %q. Valid provision states to perform deletion are: %s, or set the node into maintenance mode", n.UUID, n.ProvisionState, listed(c.config.Table.DeleteAllowed().Union(states.SetOf(states.Available))))
 	}
 	return nil
 }

@@ -164,6 +164,9 @@ func (s powerStore) Update(ctx context.Context, r powersync.Record) error {
 		return powersync.ErrConflict
 	}
 	n := old.Clone()
+	if n.TargetPower != states.NoPower && r.TargetPower == states.NoPower && r.LastError == "" {
+		n.powered(r.Power)
+	}
 	n.Power, n.TargetPower = r.Power, r.TargetPower
 	n.Maintenance, n.MaintenanceReason, n.Fault = r.Maintenance, r.MaintenanceReason, r.Fault
 	n.LastError = r.LastError

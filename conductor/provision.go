@@ -75,6 +75,7 @@ func (c *Conductor) requested(ctx context.Context, n *Node, r ProvisionRequest) 
 		moved = c.aborted(n, moved)
 	}
 	from := n.ProvisionState
+	n.WorkStep, n.WorkInfo = nil, nil // of work that is given up, such as a rescue that waits
 	n.move(moved, now())
 	return n.remember(r, event, from)
 }
@@ -174,16 +175,16 @@ func (n *Node) remember(r ProvisionRequest, event states.Event, from states.Stat
 		}
 		n.forgetSteps(deploySteps)
 		if len(r.DeploySteps) > 0 {
-			set(&n.DriverInternalInfo, "user_deploy_steps", jsonValue(r.DeploySteps))
+			set(&n.DriverInternalInfo, deploySteps.extra, jsonValue(r.DeploySteps))
 		}
 	case states.EventClean:
 		n.forgetSteps(cleanSteps)
 		set(&n.DriverInternalInfo, cleanSteps.list, jsonValue(r.CleanSteps))
-		set(&n.DriverInternalInfo, "cleaning_disable_ramdisk", r.DisableRamdisk)
+		set(&n.DriverInternalInfo, cleanSteps.extra, r.DisableRamdisk)
 	case states.EventService:
 		n.forgetSteps(serviceSteps)
 		set(&n.DriverInternalInfo, serviceSteps.list, jsonValue(r.ServiceSteps))
-		set(&n.DriverInternalInfo, "servicing_disable_ramdisk", r.DisableRamdisk)
+		set(&n.DriverInternalInfo, serviceSteps.extra, r.DisableRamdisk)
 	case states.EventRescue:
 		hash, err := bcrypt.GenerateFromPassword([]byte(r.RescuePassword), hashCost)
 		if err != nil {

@@ -19,6 +19,7 @@ type stepKeys struct {
 	work  states.State // in which the steps run
 	list  string       // in info: all steps of the work
 	index string       // in info: that of the step at work
+	extra string       // in info: what else came with the request
 	field func(*Node) *map[string]any
 	info  func(*Node) *map[string]any
 }
@@ -26,9 +27,9 @@ type stepKeys struct {
 func internalInfo(n *Node) *map[string]any { return &n.DriverInternalInfo }
 
 var (
-	cleanSteps   = stepKeys{states.Cleaning, "clean_steps", "clean_step_index", func(n *Node) *map[string]any { return &n.CleanStep }, internalInfo}
-	deploySteps  = stepKeys{states.Deploying, "deploy_steps", "deploy_step_index", func(n *Node) *map[string]any { return &n.DeployStep }, internalInfo}
-	serviceSteps = stepKeys{states.Servicing, "service_steps", "service_step_index", func(n *Node) *map[string]any { return &n.ServiceStep }, internalInfo}
+	cleanSteps   = stepKeys{states.Cleaning, "clean_steps", "clean_step_index", "cleaning_disable_ramdisk", func(n *Node) *map[string]any { return &n.CleanStep }, internalInfo}
+	deploySteps  = stepKeys{states.Deploying, "deploy_steps", "deploy_step_index", "user_deploy_steps", func(n *Node) *map[string]any { return &n.DeployStep }, internalInfo}
+	serviceSteps = stepKeys{states.Servicing, "service_steps", "service_step_index", "servicing_disable_ramdisk", func(n *Node) *map[string]any { return &n.ServiceStep }, internalInfo}
 
 	// stepsOf has them by the states in which work with steps runs, waits or is held.
 	stepsOf = map[states.State]stepKeys{
@@ -46,7 +47,7 @@ var (
 func workSteps(work states.State) stepKeys {
 	field := func(n *Node) *map[string]any { return &n.WorkStep }
 	info := func(n *Node) *map[string]any { return &n.WorkInfo }
-	return stepKeys{work, "steps", "index", field, info}
+	return stepKeys{work, "steps", "index", "", field, info}
 }
 
 // forgetSteps removes what a node's record has of work that is over.
@@ -54,9 +55,8 @@ func (n *Node) forgetSteps(keys stepKeys) {
 	*keys.field(n) = nil
 	info := keys.info(n)
 	set(info, keys.list, nil)
-	for _, key := range []string{keys.index, "user_deploy_steps", "cleaning_disable_ramdisk", "servicing_disable_ramdisk"} {
-		delete(*info, key)
-	}
+	delete(*info, keys.index)
+	delete(*info, keys.extra)
 }
 
 // set puts a value into a map of a record, which may be nil.
@@ -226,7 +226,7 @@ func (c *Conductor) plannedSteps(ctx context.Context, t *Task, keys stepKeys) ([
 			list[i] = step.record(keys.work)
 		}
 		if keys.work == states.Cleaning && n.TargetProvisionState != states.Manageable {
-			delete(n.DriverInternalInfo, "cleaning_disable_ramdisk") // of a manual cleaning before
+			delete(n.DriverInternalInfo, keys.extra) // of a manual cleaning before
 		}
 		set(keys.info(n), keys.list, list)
 		return nil
@@ -268,7 +268,7 @@ func (c *Conductor) planDeployment(ctx context.Context, n *Node, available []Ste
 	if err != nil {
 		return nil, err
 	}
-	named, err := fromJSON[[]StepRequest](n.DriverInternalInfo["user_deploy_steps"])
+	named, err := fromJSON[[]StepRequest](n.DriverInternalInfo[deploySteps.extra])
 	if err != nil {
 		return nil, fmt.Errorf("stored deploy steps: %w", err)
 	}
@@ -373,10 +373,7 @@ func powerStep(power states.Power) func(context.Context, *Task) error {
 			return err
 		}
 		return t.Update(ctx, func(n *Node) error {
-			n.Power = states.PowerOn
-			if power == states.PowerOff {
-				n.Power = states.PowerOff
-			}
+			n.powered(power.Target())
 			return nil
 		})
 	}

@@ -15,7 +15,7 @@ const (
 	minAllocOwner  = 60
 )
 
-// allocationResource is what clients see of allocations. The conductor chooses their
+// allocationResource describes allocations to clients. The conductor chooses their
 // nodes.
 //
 // Source: ironic/api/controllers/v1/allocation.py.

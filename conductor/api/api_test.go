@@ -76,7 +76,8 @@ func (s *server) do(method, path, version, body string) reply {
 }
 
 func request(method, path, version string, body io.Reader) *http.Request {
-	r := httptest.NewRequest(method, "http://HOST/", body)
+	r := httptest.NewRequest("GET", "http://HOST/", body)
+	r.Method = method
 	r.URL.Path, r.URL.RawQuery, _ = strings.Cut(path, "?")
 	if decoded, err := r.URL.Parse(path); err == nil {
 		r.URL.Path = decoded.Path

@@ -208,7 +208,7 @@ func notBoolean(name string, v any) string {
 	return fmt.Sprintf("Invalid %s: Unrecognized value %s, acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'", name, repr(v))
 }
 
-// maxShown bounds what a fault repeats of a request.
+// maxShown bounds the part of a text of a request that a fault repeats, in bytes.
 const maxShown = 100
 
 // show returns a value of a request as a fault repeats it.

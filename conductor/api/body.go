@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what a request may hold. Source: ironic/conf/api.py (max_json_body_size,
+// Bounds of requests. Source: ironic/conf/api.py (max_json_body_size,
 // max_json_body_size_provision, max_json_body_depth).
 const (
 	maxBody          = 1 << 20
@@ -35,20 +35,19 @@ func (b *budget) take(r *request, n int64) bool {
 	return true
 }
 
-// free gives back what a request has taken.
+// free gives back the bytes of a request.
 func (b *budget) free(r *request) { b.left.Add(r.held) }
 
 var (
-	errTooLarge  = &fault{status: http.StatusRequestEntityTooLarge, text: "Request body is too large."}
-	errTooDeep   = invalid("Request body JSON is nested too deeply.")
-	errBusy      = &fault{status: http.StatusServiceUnavailable, text: "Too many large requests at once, please try again later."}
-	errBodyRead  = invalid("The request body could not be read.")
-	errNotUTF8   = &fault{status: http.StatusBadRequest, bare: true, text: "The request body is not UTF-8."}
-	errMalformed = "The request body is not JSON: %v"
+	errTooLarge = &fault{status: http.StatusRequestEntityTooLarge, text: "Request body is too large."}
+	errTooDeep  = invalid("Request body JSON is nested too deeply.")
+	errBusy     = &fault{status: http.StatusServiceUnavailable, text: "Too many large requests at once, please try again later."}
+	errBodyRead = invalid("The request body could not be read.")
+	errNotUTF8  = &fault{status: http.StatusBadRequest, bare: true, text: "The request body is not UTF-8."}
 )
 
-// readBody reads the body, of up to limit bytes. The memory grows with what has come,
-// not with what was announced.
+// readBody reads a body of up to limit bytes. The memory grows with the bytes that have
+// arrived, not with the announced length.
 func (r *request) readBody(limit int64) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
@@ -56,10 +55,9 @@ func (r *request) readBody(limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, errTooLarge
 	}
-	const chunk = 64 << 10
 	var body bytes.Buffer
 	from := io.LimitReader(r.Body, limit+1)
-	for {
+	for chunk := int64(4 << 10); ; chunk = min(2*chunk, 1<<20) {
 		if !r.h.budget.take(r, chunk) {
 			return nil, errBusy
 		}
@@ -91,9 +89,9 @@ func (r *request) decode(limit int64) (any, error) {
 	if err := json.Unmarshal(body, &v); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
-			return nil, invalid(errMalformed, syntax)
+			return nil, invalid("The request body is not JSON: %v", syntax)
 		}
-		return nil, invalid(errMalformed, "a number is out of range")
+		return nil, invalid("The request body is not JSON: a number is out of range")
 	}
 	return v, nil
 }

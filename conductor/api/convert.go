@@ -59,7 +59,7 @@ func toName(noun string) func(*request, any) (any, error) {
 	}
 }
 
-// linkKeys are what the local link connection of a port may have.
+// linkKeys are the possible keys of a port's local link connection.
 var linkKeys = oneOf("port_id", "switch_id", "hostname", "switch_info", "network_type", "vtep-logical-switch", "vtep-physical-switch")
 
 const (

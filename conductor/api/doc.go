@@ -8,7 +8,7 @@
 //
 // # The server
 //
-// The handler bounds what a request may hold: bodies of 1 MiB, of 64 MiB where a
+// The handler bounds each request: bodies of 1 MiB, of 64 MiB where a
 // config drive may come, 256 MiB for all requests at once, and 25 levels of JSON, which
 // are the defaults of Ironic. How long a client may take, and how many there may be, is
 // the server's business. A server that others can reach should set ReadHeaderTimeout
@@ -28,17 +28,23 @@
 //
 // # What is not there
 //
-// These paths answer 404 as unknown paths do: inspection_rules, continue_inspection,
-// nodes/NODE/vmedia, and the methods of drivers' own vendor_passthru.
+// These paths answer as unknown paths do: inspection_rules, continue_inspection and
+// nodes/NODE/vmedia. No hardware type fills the lists of bios, firmware, indicators and
+// vifs, and none has vendor methods without a node.
 //
 // # Differences on purpose
 //
-//   - A body that is no JSON, the field null where an object is due, unknown names in
-//     the fields of a list and the removal of conductor_group are answered 400; Ironic
-//     21.4.4 answers 500.
-//   - Secrets in lists within driver_info are masked, and so are SNMP keys, which Ironic
-//     masks only since 2025.
-//   - A fault does not repeat the values of a patch or of driver_info.
-//   - HEAD and OPTIONS are answered 405; the answer to a PATCH does not show the
-//     reservation that the patch itself has held.
+// Where Ironic 21.4.4 answers 500 the answer here is 400: to a body that is no JSON or
+// null, to unknown names in the fields of a list, to disable_ramdisk where nothing is
+// cleaned, to the deletion of a port group that has ports. The removal of any field that
+// can be patched, except the driver, sets its default, also where Ironic answers 500.
+//
+// A node can be named in every path below it; Ironic takes only the UUID in some
+// (nodes/NODE/ports, nodes/NODE/volume/connectors, portgroups/GROUP/ports). The link to
+// the next page repeats all filters, of which Ironic forgets most.
+//
+// Secrets in lists within driver_info are masked, and so are SNMP keys, which Ironic
+// masks only since 2025. A fault does not repeat the values of a patch, of driver_info
+// or of a rescue password. The answer to a PATCH does not show the reservation that the
+// patch itself has held. HEAD and OPTIONS are answered 405.
 package api

@@ -159,11 +159,11 @@ func (h *handler) showProperties(r *request) (answer, error) {
 	if _, err := r.driver(); err != nil {
 		return answer{}, err
 	}
-	return texts(h.hardware[r.param(0)].Properties), nil
+	return textsAnswer(h.hardware[r.param(0)].Properties), nil
 }
 
-// texts is an answer with texts by key.
-func texts(m map[string]string) answer {
+// textsAnswer is an answer with texts by key.
+func textsAnswer(m map[string]string) answer {
 	w := newWriter(1024)
 	w.open()
 	for _, key := range sortedKeys(m) {
@@ -173,7 +173,7 @@ func texts(m map[string]string) answer {
 	return answer{status: http.StatusOK, body: w.b}
 }
 
-// logicalDiskProperties says what a logical disk of a RAID configuration may have.
+// logicalDiskProperties describes the keys of a logical disk in a RAID configuration.
 // Source: the keys of ironic/drivers/raid_config_schema.json.
 var logicalDiskProperties = map[string]string{
 	"raid_level":               "Level of the logical disk: JBOD, 0, 1, 2, 5, 6, 1+0, 5+0 or 6+0. Required.",
@@ -200,7 +200,7 @@ func (h *handler) showLogicalDisks(r *request) (answer, error) {
 	if len(names) == 0 || names[0] == "no-raid" {
 		return answer{}, notFound("Driver %s does not support raid (disabled or not implemented).", r.param(0))
 	}
-	return texts(logicalDiskProperties), nil
+	return textsAnswer(logicalDiskProperties), nil
 }
 
 // listDriverMethods answers GET /v1/drivers/NAME/vendor_passthru/methods. No hardware
@@ -209,7 +209,7 @@ func (h *handler) listDriverMethods(r *request) (answer, error) {
 	if _, err := r.driver(); err != nil {
 		return answer{}, err
 	}
-	return texts(nil), nil
+	return textsAnswer(nil), nil
 }
 
 func (h *handler) callDriver(r *request) (answer, error) {

@@ -70,13 +70,13 @@ func notFound(format string, args ...any) error {
 // errUnknown is the answer to a path that is not there.
 var errUnknown = &fault{status: http.StatusNotFound, bare: true}
 
-// errNotFound is the answer to what a version does not have yet.
+// errNotFound is the answer to a request for something newer than its version.
 var errNotFound = notFound("Resource could not be found.")
 
 var errNotAcceptable = &fault{status: http.StatusNotAcceptable, text: "Request not acceptable."}
 
-// tooOld is the fault of a request at a version below the one that has brought what it
-// asks for.
+// tooOld is the fault of a request whose version is below the one that a parameter
+// needs.
 func tooOld(since states.APIVersion) error {
 	return &fault{
 		status: http.StatusNotAcceptable,
@@ -104,8 +104,8 @@ func asFault(err error) *fault {
 	}
 }
 
-// as400 returns an error of something that a request refers to, such as the node of a
-// new port: what is not found there is a bad request.
+// as400 returns an error about something that a request refers to, such as the node of a
+// new port. There, not found is a bad request.
 func as400(err error) error {
 	if f := asFault(err); f.status == http.StatusNotFound {
 		return &fault{status: http.StatusBadRequest, text: f.text}

@@ -17,7 +17,7 @@ import (
 
 // Config configures the handler. The zero value is Ironic's default.
 type Config struct {
-	// PublicURL is what the links in answers begin with, such as
+	// PublicURL is the beginning of the links in answers, such as
 	// "https://metal.example.org". Empty stands for the host that the client has asked
 	// (public_endpoint).
 	PublicURL string
@@ -61,8 +61,7 @@ type handler struct {
 	budget    budget
 }
 
-// answer is what a request is answered with where it is no fault. Without a body
-// there is no content type.
+// answer is the answer to a request. Without a body there is no content type.
 type answer struct {
 	status   int
 	body     []byte // JSON
@@ -96,8 +95,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 var contentType = []string{"application/json"}
 
-// serve does what a request asks for. A panic becomes an error without its text,
-// which might hold anything.
+// serve answers a request, or returns the error that refuses it. A panic becomes an
+// error without its text, which might hold anything.
 func (h *handler) serve(w http.ResponseWriter, r *request) (a answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -9,8 +9,8 @@ import (
 
 const minInjectNMI = 29
 
-// ok is the answer that holds an object with one key.
-func ok(key string, write func(w *writer)) answer {
+// objectWith is the answer that holds an object with one key.
+func objectWith(key string, write func(w *writer)) answer {
 	w := newWriter(128)
 	w.open()
 	w.key(key)
@@ -75,7 +75,7 @@ func (h *handler) listBootDevices(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, hardwareFault(err)
 	}
-	return ok("supported_boot_devices", func(w *writer) { w.texts(devices) }), nil
+	return objectWith("supported_boot_devices", func(w *writer) { w.texts(devices) }), nil
 }
 
 // hardwareFault returns an error of the hardware as a fault that tells it: the errors of
@@ -108,7 +108,7 @@ func (h *handler) listIndicators(r *request) (answer, error) {
 	if _, err := r.node(r.param(0)); err != nil {
 		return answer{}, err
 	}
-	return ok("indicators", func(w *writer) { w.texts(nil) }), nil
+	return objectWith("indicators", func(w *writer) { w.texts(nil) }), nil
 }
 
 // listVendorMethods answers GET /v1/nodes/NODE/vendor_passthru/methods.

@@ -45,8 +45,8 @@ func maskSecrets(m map[string]any) map[string]any {
 	return masked
 }
 
-// maskValue returns what answers show of a value, and whether that is another one. An
-// object under a secret key is looked into, as Ironic does.
+// maskValue returns a value as answers show it, and whether anything was masked or
+// copied. It masks inside an object under a secret key, as Ironic does.
 func maskValue(secret bool, value any) (shown any, changed bool) {
 	switch v := value.(type) {
 	case nil:

@@ -24,11 +24,11 @@ type nodeField struct {
 	get              func(n *conductor.Node) any
 	// set takes a value of one of the types; null sets the default.
 	set func(n *conductor.Node, value any) error
-	// hidden fields are in the answers without being a name to choose by.
+	// hidden fields cannot be asked for by name.
 	hidden bool
 }
 
-// creatable and patchable say what clients may do with a field.
+// creatable, patchable and editable allow clients to set a field.
 func (f nodeField) creatable() nodeField { f.created = true; return f }
 func (f nodeField) patchable() nodeField { f.patched = true; return f }
 func (f nodeField) editable() nodeField  { return f.creatable().patchable() }
@@ -36,8 +36,8 @@ func (f nodeField) editable() nodeField  { return f.creatable().patchable() }
 func (f nodeField) atMost(length int) nodeField { f.maxLength = length; return f }
 func (f nodeField) notChosen() nodeField        { f.hidden = true; return f }
 
-// text is a field that is null where it is empty.
-func text(name string, since states.APIVersion, at func(*conductor.Node) *string) nodeField {
+// textField is a field that is null where it is empty.
+func textField(name string, since states.APIVersion, at func(*conductor.Node) *string) nodeField {
 	return nodeField{
 		name: name, since: since, types: []string{"string", "null"},
 		write:   func(w *writer, _ *request, n *conductor.Node) { w.textOrNull(*at(n)) },
@@ -55,8 +55,8 @@ func text(name string, since states.APIVersion, at func(*conductor.Node) *string
 	}
 }
 
-// shown is a text that clients cannot write.
-func shown(name string, since states.APIVersion, of func(*request, *conductor.Node) string) nodeField {
+// shownField is a text that clients cannot write.
+func shownField(name string, since states.APIVersion, of func(*request, *conductor.Node) string) nodeField {
 	return nodeField{
 		name: name, since: since,
 		write:   func(w *writer, r *request, n *conductor.Node) { w.textOrNull(of(r, n)) },
@@ -66,8 +66,8 @@ func shown(name string, since states.APIVersion, of func(*request, *conductor.No
 
 var booleanTypes = []string{"string", "boolean", "null"}
 
-// flag is a field that is true or false; null stands for false.
-func flag(name string, since states.APIVersion, at func(*conductor.Node) *bool) nodeField {
+// flagField is a field that is true or false; null stands for false.
+func flagField(name string, since states.APIVersion, at func(*conductor.Node) *bool) nodeField {
 	return nodeField{
 		name: name, since: since, types: booleanTypes,
 		write:   func(w *writer, _ *request, n *conductor.Node) { w.boolean(*at(n)) },
@@ -81,8 +81,8 @@ func flag(name string, since states.APIVersion, at func(*conductor.Node) *bool) 
 	}
 }
 
-// choice is a field that is true, false or null.
-func choice(name string, since states.APIVersion, at func(*conductor.Node) **bool) nodeField {
+// choiceField is a field that is true, false or null.
+func choiceField(name string, since states.APIVersion, at func(*conductor.Node) **bool) nodeField {
 	return nodeField{
 		name: name, since: since, types: booleanTypes,
 		write: func(w *writer, _ *request, n *conductor.Node) {
@@ -131,8 +131,8 @@ func compareBooleans(a, b *bool) int {
 	return cmp.Compare(number(a), number(b))
 }
 
-// object is a field that holds an object, {} where it is null.
-func object(name string, since states.APIVersion, at func(*conductor.Node) *map[string]any) nodeField {
+// mapField is a field that holds an object, {} where it is null.
+func mapField(name string, since states.APIVersion, at func(*conductor.Node) *map[string]any) nodeField {
 	return nodeField{
 		name: name, since: since, types: []string{"object", "null"},
 		write: func(w *writer, _ *request, n *conductor.Node) { w.object(*at(n)) },
@@ -156,8 +156,8 @@ func (f nodeField) masked(mask func(map[string]any) map[string]any) nodeField {
 	return f
 }
 
-// moment is a field that holds a time.
-func moment(name string, since states.APIVersion, of func(*conductor.Node) *time.Time) nodeField {
+// timeField is a field that holds a time.
+func timeField(name string, since states.APIVersion, of func(*conductor.Node) *time.Time) nodeField {
 	return nodeField{
 		name: name, since: since,
 		write:   func(w *writer, _ *request, n *conductor.Node) { w.time(of(n)) },
@@ -176,8 +176,8 @@ func compareTimes(a, b *time.Time) int {
 	return a.Compare(*b)
 }
 
-// provisionState is a field that holds a provision state.
-func provisionState(name string, of func(*conductor.Node) states.State) nodeField {
+// stateField is a field that holds a provision state.
+func stateField(name string, of func(*conductor.Node) states.State) nodeField {
 	return nodeField{
 		name: name,
 		write: func(w *writer, r *request, n *conductor.Node) {
@@ -195,8 +195,8 @@ func (w *writer) state(s states.State) {
 	w.text(s.String())
 }
 
-// powerState is a field that holds a power state.
-func powerState(name string, of func(*conductor.Node) states.Power) nodeField {
+// powerField is a field that holds a power state.
+func powerField(name string, of func(*conductor.Node) states.Power) nodeField {
 	return nodeField{
 		name:    name,
 		write:   func(w *writer, _ *request, n *conductor.Node) { w.power(of(n)) },
@@ -212,9 +212,9 @@ func (w *writer) power(p states.Power) {
 	w.text(p.String())
 }
 
-// hardwareInterface is a field that names the hardware interface of a kind. Where
+// interfaceField is a field that names the hardware interface of a kind. Where
 // none was chosen it shows the default of the hardware type.
-func hardwareInterface(kind string, since states.APIVersion) nodeField {
+func interfaceField(kind string, since states.APIVersion) nodeField {
 	chosen := func(n *conductor.Node) string { return n.Interfaces[kind] }
 	return nodeField{
 		name: kind + "_interface", since: since, types: []string{"string", "null"},
@@ -243,9 +243,9 @@ func hardwareInterface(kind string, since states.APIVersion) nodeField {
 	}.editable()
 }
 
-// uuidText is a text that must be a UUID.
-func uuidText(name string, since states.APIVersion, at func(*conductor.Node) *string) nodeField {
-	f := text(name, since, at)
+// uuidTextField is a text that must be a UUID.
+func uuidTextField(name string, since states.APIVersion, at func(*conductor.Node) *string) nodeField {
+	f := textField(name, since, at)
 	set := f.set
 	f.set = func(n *conductor.Node, v any) error {
 		if s, ok := v.(string); ok && !isUUID(s) {

@@ -201,7 +201,7 @@ func (r *request) listNodes(a *args, path string) (answer, error) {
 	return r.nodesAnswer(p, nodes, path, fields, nextParameters(p, a, detail)), nil
 }
 
-// nextParameters returns what the link to the next page repeats.
+// nextParameters returns the parameters of the link to the next page.
 func nextParameters(p page, a *args, detail *bool) []string {
 	parameters := p.sortParameters()
 	for _, name := range []string{"associated", "maintenance", "retired"} {

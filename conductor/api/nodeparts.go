@@ -28,7 +28,7 @@ func (h *handler) listVIFs(r *request) (answer, error) {
 	if _, err := r.node(r.param(0)); err != nil {
 		return answer{}, err
 	}
-	return ok("vifs", func(w *writer) { w.texts(nil) }), nil
+	return objectWith("vifs", func(w *writer) { w.texts(nil) }), nil
 }
 
 // attachVIF answers POST /v1/nodes/NODE/vifs.
@@ -75,7 +75,7 @@ func emptyList(name string, arguments ...string) func(*handler, *request) (answe
 		if _, err := r.node(r.param(0)); err != nil {
 			return answer{}, err
 		}
-		return ok(name, func(w *writer) { w.texts(nil) }), nil
+		return objectWith(name, func(w *writer) { w.texts(nil) }), nil
 	}
 }
 
@@ -234,7 +234,7 @@ func (h *handler) listShards(r *request) (answer, error) {
 	}
 	shards := sortedKeys(counts)
 	slices.SortStableFunc(shards, func(a, b string) int { return counts[b] - counts[a] })
-	return ok("shards", func(w *writer) {
+	return objectWith("shards", func(w *writer) {
 		w.openList()
 		for _, shard := range shards {
 			name := shard

@@ -114,7 +114,7 @@ func (r *request) applyNodePatch(n *node, p patch, reset bool) error {
 	return r.checkPatched(before, n)
 }
 
-// checkPatched refuses what a patch has made of a node.
+// checkPatched refuses a patched node that breaks a rule.
 func (r *request) checkPatched(before, n *node) error {
 	if before.ChassisUUID != "" && n.ChassisUUID == "" && r.version < minUnchassis {
 		return errNotAcceptable

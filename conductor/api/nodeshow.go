@@ -43,7 +43,7 @@ var nodeParts = []string{"ports", "portgroups", "vifs", "volume", "traits", "bio
 
 func nodeNotFound(ident string) error { return notFound("Node %s could not be found.", ident) }
 
-// fieldSet is what a client wants to see of something; nil is all.
+// fieldSet holds the names of the fields that a client asks for; nil stands for all.
 type fieldSet []string
 
 func (s fieldSet) has(name string) bool { return s == nil || slices.Contains(s, name) }
@@ -83,7 +83,7 @@ func (r *request) writeNode(w *writer, n *node, fields fieldSet) {
 	w.close()
 }
 
-// writeNodeLinks writes the links to what belongs to a node.
+// writeNodeLinks writes the links to a node's ports, states, port groups and volumes.
 func (r *request) writeNodeLinks(w *writer, path string) {
 	for _, link := range []struct {
 		name  string

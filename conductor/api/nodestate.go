@@ -178,7 +178,7 @@ func unsupported(n *node, what string) string {
 	return "Driver " + n.Driver + " does not support " + what + " (disabled or not implemented)."
 }
 
-// bootModes are what a node may boot by. Source: ironic/common/boot_modes.py.
+// bootModes are the modes in which a node boots. Source: ironic/common/boot_modes.py.
 var bootModes = []string{"bios", "uefi"}
 
 // setBootMode answers PUT /v1/nodes/NODE/states/boot_mode and .../secure_boot. No

@@ -101,12 +101,7 @@ func (p patch) only(fields []string) error {
 	return nil
 }
 
-// touches reports whether an operation is on a field, and fields returns all that one
-// is on.
-func (p patch) touches(field string) bool {
-	return slices.ContainsFunc(p, func(op patchOp) bool { return op.field == field })
-}
-
+// fields returns the fields that an operation is on, sorted.
 func (p patch) fields() []string {
 	seen := map[string]bool{}
 	for _, op := range p {
@@ -115,7 +110,7 @@ func (p patch) fields() []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// values returns what the patch sets a field to, as a whole.
+// values returns the values that the patch gives to a whole field.
 func (p patch) values(field string) (values []any) {
 	for _, op := range p {
 		if op.path == "/"+field && op.op != "remove" {

@@ -51,7 +51,7 @@ func (h *handler) lookup(r *request) (answer, error) {
 // (ramdisk_heartbeat_timeout).
 const heartbeatTimeout = 300
 
-// writeAgentConfig writes what an agent is told, with Ironic's defaults.
+// writeAgentConfig writes the configuration of an agent, with Ironic's defaults.
 func (r *request) writeAgentConfig(w *writer, token string) {
 	w.open()
 	w.key("metrics").open()

@@ -17,16 +17,16 @@ type request struct {
 	h       *handler
 	version states.APIVersion
 	query   url.Values
-	params  []string // what the placeholders of the route stand for
+	params  []string // the path segments at the route's placeholders
 	suffix  bool     // ".json" was cut off the path
 	held    int64    // bytes of the budget for bodies
 	baseURL string
 }
 
-// param returns what the i-th placeholder of the route stands for.
+// param returns the path segment at the i-th placeholder of the route.
 func (r *request) param(i int) string { return r.params[i] }
 
-// base returns what links begin with.
+// base returns the beginning of links.
 //
 // Source: ironic/api/hooks.py.
 func (r *request) base() string {
@@ -43,7 +43,7 @@ func (r *request) base() string {
 	return r.baseURL
 }
 
-// minDotJSON is the version from which on a path may end in .json.
+// minDotJSON is the version from which on ".json" is part of a name.
 const minDotJSON = 91
 
 // trimSuffix cuts ".json" off the end of a path.

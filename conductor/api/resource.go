@@ -12,8 +12,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// resource is a kind of records that are kept for clients, as they see it. What a
-// resource has beyond the common is in its functions, which may be nil.
+// resource describes a kind of records that are kept for clients. Its functions, which
+// may be nil, hold the rules that other resources do not share.
 type resource struct {
 	kind conductor.Kind
 	path string // below /v1
@@ -41,8 +41,8 @@ type resource struct {
 	duplicate func(o *conductor.Object, key string) string
 	// prepare changes the body of a POST before it is looked at.
 	prepare func(r *request, body any) error
-	// check refuses a record that does not fit: a new one, with before nil, or what a
-	// patch has made of one.
+	// check refuses a record that breaks a rule: a new one, with before nil, or a patched
+	// one.
 	check func(r *request, before, o *conductor.Object) error
 	// deletable refuses the deletion of a record.
 	deletable func(r *request, o *conductor.Object) error
@@ -53,7 +53,7 @@ type objectField struct {
 	name  string
 	since states.APIVersion
 	types []string
-	// zero is what is shown, and stored, where there is no value.
+	// zero stands for null: it is shown and stored in its place.
 	zero any
 
 	required bool // in a POST
@@ -65,7 +65,7 @@ type objectField struct {
 	secret   bool // its values are not repeated in faults
 	// convert refuses a value, or returns it as it is stored. Null does not get here.
 	convert func(r *request, v any) (any, error)
-	// mask returns what answers show.
+	// mask returns a value as answers show it.
 	mask func(v any) any
 }
 
@@ -86,7 +86,7 @@ func (x *resource) field(name string) *objectField {
 	return nil
 }
 
-// value returns what a record has in a field.
+// value returns the value of a record's field.
 func (f *objectField) value(o *conductor.Object) any {
 	var v any
 	switch f.name {

@@ -15,7 +15,7 @@ type listing struct {
 	details bool   // the path ends in /detail
 }
 
-// parent selects what belongs to the thing that a request names.
+// parent selects the records below the thing that the path names.
 type parent = func(r *request, s *selection) error
 
 // selection is which records a list has.
@@ -26,7 +26,7 @@ type selection struct {
 
 func (s *selection) where(test func(o *conductor.Object) bool) { s.tests = append(s.tests, test) }
 
-// ofNode selects what belongs to a node.
+// ofNode selects the records of a node.
 func (s *selection) ofNode(uuid string) {
 	s.node = uuid
 	s.where(func(o *conductor.Object) bool { return o.NodeUUID == uuid })
@@ -112,7 +112,7 @@ func (l listing) selection(a *args, r *request) (*selection, error) {
 	return s, a.err
 }
 
-// parameters returns what the link to the next page repeats.
+// parameters returns the parameters of the link to the next page.
 func (l listing) parameters(p page, a *args, detail *bool) []string {
 	parameters := p.sortParameters()
 	if detail != nil {

@@ -18,7 +18,7 @@ type route struct {
 	path     string
 	since    states.APIVersion
 	old      old
-	what     string // with oldRefused, what is refused; empty is the path's beginning
+	what     string // the name in a refusal by oldRefused; empty is the path's first segment
 	methods  map[string]serve
 	segments []string
 	allow    string
@@ -84,8 +84,8 @@ var nodeRoutes = []route{
 	{path: "nodes/{}/vendor_passthru/{}", methods: anyMethod((*handler).callVendor)},
 }
 
-// nodePartRoutes end with the one that takes what the others leave, at older versions
-// too.
+// nodePartRoutes end with a route for any other part of a node: GET shows the field of
+// that name.
 var nodePartRoutes = []route{
 	{path: "nodes/{}/traits", since: minTraits, old: oldIgnored, methods: methods{
 		"GET": (*handler).listTraits, "PUT": (*handler).setTraits, "DELETE": (*handler).setTraits,
@@ -176,7 +176,7 @@ func (x *resource) routes() []route {
 	return routes
 }
 
-// below returns what lists the records of a resource that belong to something.
+// below returns a list of the resource's records that belong to something.
 func (x *resource) below(parent parent, details bool) serve {
 	return listing{resource: x, parent: parent, details: details}.serve
 }
@@ -185,7 +185,7 @@ func anyMethod(f serve) methods {
 	return methods{"GET": f, "POST": f, "PUT": f, "PATCH": f, "DELETE": f}
 }
 
-// missing answers a request without what its path should end in.
+// missing answers a request whose path lacks its last segment.
 func missing(name string) serve {
 	return func(*handler, *request) (answer, error) {
 		return answer{}, invalid("Missing mandatory parameter: %s", name)
@@ -212,7 +212,7 @@ func (h *handler) dispatch(r *request, path []string) (answer, error) {
 	return answer{}, errUnknown
 }
 
-// match returns what the route's placeholders stand for in a path.
+// match reports whether a path matches, and returns its segments at the placeholders.
 func (o *route) match(path []string) (params []string, matches bool) {
 	if len(path) != len(o.segments) {
 		return nil, false

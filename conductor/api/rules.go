@@ -8,7 +8,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Rules of Ironic for what belongs to a node. Source: ironic/conductor/manager.py and
+// Ironic's rules for ports, port groups and volumes. Source: ironic/conductor/manager.py and
 // the controllers of ports and port groups in ironic/api/controllers/v1.
 
 func same(before, o *conductor.Object, field string) bool {
@@ -192,7 +192,7 @@ func byDescription(a *args, _ *request, s *selection) {
 	})
 }
 
-// byNodeShard is the filter for what belongs to the nodes of some shards.
+// byNodeShard is the filter for the records of nodes in some shards.
 func byNodeShard(a *args, r *request, s *selection) {
 	shards := a.list("shard")
 	s.whereNode(a, r, func(n *node) bool { return slices.Contains(shards, strings.ToLower(n.Shard)) })
@@ -203,7 +203,7 @@ func byConductorGroups(a *args, r *request, s *selection) {
 	s.whereNode(a, r, func(n *node) bool { return slices.Contains(groups, n.ConductorGroup) })
 }
 
-// whereNode selects what belongs to the nodes that pass a test.
+// whereNode selects the records of the nodes that pass a test.
 func (s *selection) whereNode(a *args, r *request, test func(n *node) bool) {
 	nodes, err := r.h.conductor.Nodes(r.Context())
 	if err != nil {

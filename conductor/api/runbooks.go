@@ -70,7 +70,7 @@ func (h *handler) listRunbookTraits(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok("traits", func(w *writer) { w.texts(runbookTraits(o)) }), nil
+	return objectWith("traits", func(w *writer) { w.texts(runbookTraits(o)) }), nil
 }
 
 // setRunbookTraits answers PUT and DELETE of /v1/runbooks/RUNBOOK/traits and

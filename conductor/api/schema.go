@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// schemaError is the fault of a body that is not as it should be. The first argument
-// names what the body is.
+// schemaError is the fault of a body that breaks its schema. The first argument names
+// the schema.
 func schemaError(what, format string, args ...any) error {
 	return invalid("Schema error for %s: %s", what, fmt.Sprintf(format, args...))
 }

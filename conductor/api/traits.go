@@ -28,7 +28,7 @@ var standardTraits = func() map[string]bool {
 var customTrait = regexp.MustCompile(`^CUSTOM_[A-Z0-9_]+$`)
 
 // checkTrait refuses a text that is no trait: neither a standard one nor one that
-// begins with CUSTOM_. The first argument names what it is the trait of.
+// begins with CUSTOM_. The first argument names the schema in the fault.
 func checkTrait(what string, v any) error {
 	if err := checkType(what, v, []string{"string"}, 255, false); err != nil {
 		return err
@@ -72,8 +72,8 @@ func (h *handler) listTraits(r *request) (answer, error) {
 	return answer{status: http.StatusOK, body: w.b}, nil
 }
 
-// traitChange returns what a request makes of the traits of something: a PUT or DELETE
-// of all or of one.
+// traitChange returns the change to a list of traits that a request asks for: a PUT or
+// DELETE of all or of one.
 func (r *request) traitChange() (func(owner string, traits []string) ([]string, error), error) {
 	body, err := r.decode(maxBody)
 	if err != nil {
