@@ -18,7 +18,6 @@ import (
 type Conductor struct {
 	config Config
 	store  Store
-	claim  string // of the nodes that this process works on; others of the same name have another
 	nodes  *index[Node]
 	syncer *powersync.Syncer
 	tasks  *tasks

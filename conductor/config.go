@@ -58,6 +58,9 @@ type Config struct {
 	Timeouts *machine.Timeouts
 	// VerifyTimeout bounds a verification; 0 stands for a minute.
 	VerifyTimeout time.Duration
+	// ResumeVerification begins a verification anew whose conductor has died, instead of
+	// reporting it as failed: it changes nothing on the hardware. Ironic does not.
+	ResumeVerification bool
 	// ShutdownTimeout is how long Run waits, when its context has ended, until work
 	// that is under way is done, before it gives the work up; 0 stands for 60 s
 	// (graceful_shutdown_timeout). Work that was given up has failed.

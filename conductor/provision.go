@@ -75,6 +75,7 @@ func (c *Conductor) requested(ctx context.Context, n *Node, r ProvisionRequest) 
 		moved = c.aborted(n, moved)
 	}
 	from := n.ProvisionState
+	n.WorkStep, n.WorkInfo = nil, nil // of work that is given up, such as a rescue that waits
 	n.move(moved, now())
 	return n.remember(r, event, from)
 }

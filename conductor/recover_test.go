@@ -58,6 +58,20 @@ func TestTheWorkOfAProcessThatDiedHasFailed(t *testing.T) {
 	}
 }
 
+func TestAVerificationWhoseConductorDiedMayBeginAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &conductor.Memory{}
+		seed, err := conductor.New(conductor.Config{Store: store, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+		require.NoError(t, err)
+		n, err := seed.CreateNode(context.Background(), &conductor.Node{
+			Driver: "fake-hardware", ProvisionState: states.Verifying, Reservation: "alpha", Claim: "a process that died",
+		})
+		require.NoError(t, err)
+		f := start(t, func(c *conductor.Config) { c.Store, c.ResumeVerification = store, true })
+		require.Equal(t, states.Manageable, f.settle(n).ProvisionState)
+	})
+}
+
 func TestWorkThatNobodyHasBegunIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &conductor.Memory{}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"iter"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -53,13 +51,12 @@ type world struct {
 	memory  conductor.Memory
 	members simMembers
 
-	mu       sync.Mutex
-	random   *rand.Rand
-	cut      map[string]bool // conductors that reach neither store nor members
-	calm     bool            // nothing fails any more
-	busy     map[string]string
-	accepted map[string]int // requests that were answered with success, by node
-	events   []string
+	mu     sync.Mutex
+	random *rand.Rand
+	cut    map[string]bool // conductors that reach neither store nor members
+	calm   bool            // nothing fails any more
+	busy   map[string]string
+	begun  map[string]bool // steps that were begun, by node, time of the work and name
 }
 
 // chance returns true with a probability in percent, while things may fail.
@@ -95,178 +92,9 @@ func (w *world) failf(format string, args ...any) {
 	w.t.Errorf(format, args...)
 }
 
-// simStore is the store as one conductor sees it.
-type simStore struct {
-	*world
-	name string
-}
-
-var errCut = errors.New("the store cannot be reached")
-
-// reach delays a call, or fails it before or after it is done.
-func (s *simStore) reach(ctx context.Context) error {
-	sleep(ctx, s.upTo(20*time.Millisecond))
-	if s.chance(3) {
-		sleep(ctx, s.upTo(3*time.Second))
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if s.isCut(s.name) || s.chance(2) {
-		return errCut
-	}
-	return nil
-}
-
-func (s *simStore) lost() error {
-	if s.isCut(s.name) || s.chance(2) {
-		return errCut
-	}
-	return nil
-}
-
-func (s *simStore) Get(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
-	if err := s.reach(ctx); err != nil {
-		return conductor.Record{}, err
-	}
-	return s.memory.Get(ctx, kind, key)
-}
-
-func (s *simStore) List(ctx context.Context, kind conductor.Kind, after string, limit int) ([]conductor.Record, error) {
-	if err := s.reach(ctx); err != nil {
-		return nil, err
-	}
-	return s.memory.List(ctx, kind, after, limit)
-}
-
-func (s *simStore) Create(ctx context.Context, r conductor.Record) (int64, error) {
-	if err := s.reach(ctx); err != nil {
-		return 0, err
-	}
-	revision, err := s.memory.Create(ctx, r)
-	return revision, errors.Join(err, s.lost())
-}
-
-func (s *simStore) Update(ctx context.Context, r conductor.Record) (int64, error) {
-	if err := s.reach(ctx); err != nil {
-		return 0, err
-	}
-	before, beforeErr := s.memory.Get(ctx, r.Kind, r.ID)
-	revision, err := s.memory.Update(ctx, r)
-	if err == nil && beforeErr == nil && r.Kind == conductor.KindNode {
-		s.stored(s.name, before, r)
-	}
-	return revision, errors.Join(err, s.lost())
-}
-
-func (s *simStore) Delete(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
-	if err := s.reach(ctx); err != nil {
-		return 0, err
-	}
-	return s.memory.Delete(ctx, kind, id, revision)
-}
-
-func (s *simStore) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
-	return func(yield func(conductor.Change, error) bool) {
-		if err := s.reach(ctx); err != nil {
-			yield(conductor.Change{}, err)
-			return
-		}
-		for change, err := range s.memory.Watch(ctx, kind) {
-			sleep(ctx, s.upTo(50*time.Millisecond))
-			if s.isCut(s.name) || s.chance(1) {
-				yield(conductor.Change{}, errCut)
-				return
-			}
-			if !yield(change, err) {
-				return
-			}
-		}
-	}
-}
-
-// lease is how long a member that is cut off stays one.
-const lease = 10 * time.Second
-
-// simMembers is a membership by leases.
-type simMembers struct {
-	mu      sync.Mutex
-	members map[string]conductor.Member
-	changed chan struct{}
-}
-
-func (m *simMembers) update(change func()) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	change()
-	if m.changed != nil {
-		close(m.changed)
-	}
-	m.changed = make(chan struct{})
-}
-
-func (m *simMembers) list() ([]conductor.Member, chan struct{}) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.SortedFunc(maps.Values(m.members), func(a, b conductor.Member) int { return strings.Compare(a.ID, b.ID) }), m.changed
-}
-
-// simMembership is the membership as one conductor sees it.
-type simMembership struct {
-	*world
-	name string
-}
-
-func (s *simMembership) Alive(ctx context.Context, id string) (bool, error) {
-	sleep(ctx, s.upTo(20*time.Millisecond))
-	if s.isCut(s.name) || s.chance(2) {
-		return false, errCut
-	}
-	s.members.mu.Lock()
-	defer s.members.mu.Unlock()
-	_, ok := s.members.members[id]
-	return ok, nil
-}
-
-func (s *simMembership) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
-	return func(yield func([]conductor.Member, error) bool) {
-		if s.isCut(s.name) || s.chance(5) {
-			yield(nil, errCut)
-			return
-		}
-		s.members.update(func() { s.members.members[self.ID] = self })
-		gone := func() { s.members.update(func() { delete(s.members.members, self.ID) }) }
-		defer gone()
-		renewed := time.Now()
-		for {
-			members, changed := s.members.list()
-			if !slices.ContainsFunc(members, func(m conductor.Member) bool { return m.ID == self.ID }) {
-				yield(nil, errors.New("the lease has ended"))
-				return
-			}
-			if !s.isCut(s.name) && !yield(members, nil) {
-				return
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-changed:
-			case <-time.After(time.Second):
-			}
-			if !s.isCut(s.name) {
-				renewed = time.Now()
-			} else if time.Since(renewed) > lease/2 {
-				// The member gives up before the others may take over.
-				yield(nil, errCut)
-				sleep(context.WithoutCancel(ctx), lease/2)
-				return
-			}
-		}
-	}
-}
-
 // stored checks a write of a node's record: each state follows from the one before by a
-// row of the table, and nobody writes over the work of another that is alive.
+// row of the table, nobody writes over the work of another that is alive, and no work
+// loses its reservation without an end.
 func (w *world) stored(by string, before, after conductor.Record) {
 	old, now := w.decode(before), w.decode(after)
 	if old.ProvisionState != now.ProvisionState {
@@ -274,6 +102,10 @@ func (w *world) stored(by string, before, after conductor.Record) {
 		if !follows(old.ProvisionState, now.ProvisionState) {
 			w.failf("node %s: %q was stored after %q by %s", now.Name, now.ProvisionState, old.ProvisionState, by)
 		}
+	}
+	works := old.Reservation != "" && !strings.HasSuffix(old.Claim, "/power")
+	if works && now.Reservation == "" && old.ProvisionState == now.ProvisionState && states.Latest().Table().Stuck().Has(old.ProvisionState) {
+		w.failf("node %s: %s dropped the reservation of %s without an end of the work", now.Name, by, old.Reservation)
 	}
 	if old.Claim != "" && now.Claim != old.Claim && old.Reservation != by {
 		if alive, _ := w.alive(old.Claim); alive {
@@ -316,9 +148,15 @@ func (w *world) operate(by string) func(context.Context, *conductor.Node, string
 		w.mu.Lock()
 		other, ok := w.busy[n.UUID]
 		w.busy[n.UUID] = by
+		step := fmt.Sprint(n.UUID, n.ProvisionUpdatedAt, operation)
+		again := strings.Contains(operation, ".") && w.begun[step]
+		w.begun[step] = true
 		w.mu.Unlock()
 		if ok {
 			w.failf("node %s: %s does %s while %s works on it", n.Name, by, operation, other)
+		}
+		if again {
+			w.failf("node %s: %s begins %s again in the same work", n.Name, by, operation)
 		}
 		defer func() {
 			w.mu.Lock()
@@ -343,7 +181,7 @@ func (w *world) operate(by string) func(context.Context, *conductor.Node, string
 // simulate runs one history.
 func simulate(t *testing.T, seed uint64) {
 	w := &world{
-		t: t, random: rand.New(rand.NewPCG(seed, 1)), cut: map[string]bool{}, busy: map[string]string{}, accepted: map[string]int{},
+		t: t, random: rand.New(rand.NewPCG(seed, 1)), cut: map[string]bool{}, busy: map[string]string{}, begun: map[string]bool{},
 	}
 	w.members.members = map[string]conductor.Member{}
 	w.members.update(func() {})

@@ -74,14 +74,6 @@ func (t *tasks) free(id string) {
 	t.checkIdle()
 }
 
-// has reports whether this process works on a node.
-func (t *tasks) has(id string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, busy := t.busy[id]
-	return busy
-}
-
 func (t *tasks) checkIdle() {
 	if t.closed && len(t.busy) == 0 {
 		select {

@@ -3,87 +3,11 @@ package conductor
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/states"
 )
-
-// Task is the work on one node: what a [Step] is given. It is safe for concurrent use. A
-// nil or zero Task has no node, and its Update returns a [*ConfigError].
-type Task struct {
-	conductor *Conductor
-	hardware  Hardware
-	step      Step
-
-	mu   sync.Mutex
-	node *Node
-}
-
-// Node returns the node as the task has stored it last. Do not change it.
-func (t *Task) Node() *Node {
-	if t == nil {
-		return nil
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.node
-}
-
-// Step returns the step at work, with its arguments.
-func (t *Task) Step() Step {
-	if t == nil {
-		return Step{}
-	}
-	return t.step
-}
-
-// errLost is why work is given up without a report: another process has taken the node
-// over, or its record is gone.
-var errLost = errors.New("the reservation was lost")
-
-// Update changes the node's record. The function gets a clone to change, and another
-// one where somebody else has changed the record meanwhile. An error of the function
-// is returned as it is; any other means that the record could not be changed, and
-// the step should return it.
-func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
-	if t.Node() == nil {
-		return &ConfigError{"Task", "one that a step was given"}
-	}
-	for {
-		old := t.Node()
-		n := old.Clone()
-		if err := change(n); err != nil {
-			return err
-		}
-		n, err := t.conductor.save(ctx, n)
-		if errors.Is(err, ErrConflict) {
-			n, err = t.conductor.storedNode(ctx, old.UUID)
-			if err == nil && n.Claim != old.Claim {
-				err = errLost
-			}
-			if err == nil {
-				t.set(n)
-				continue
-			}
-		}
-		switch {
-		case errors.Is(err, NotFound), errors.Is(err, ErrNotFound):
-			return fmt.Errorf("%w: node %s was deleted", errLost, old.UUID)
-		case err == nil:
-			t.set(n)
-		}
-		return err
-	}
-}
-
-func (t *Task) set(n *Node) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.node = n
-}
 
 // startWork changes a node's record and, where that moves the node into a state with
 // work and the node is this conductor's, reserves it in the same write and begins the
@@ -142,11 +66,15 @@ func (c *Conductor) consider(n *Node) {
 		return
 	}
 	c.run.group.Go(func() {
-		defer c.tasks.free(n.UUID)
+		ended := false
 		if t.orphaned(n) {
-			c.endOrphaned(t.ctx, n.UUID)
+			ended = c.endOrphaned(t.ctx, n.UUID)
 		} else {
 			c.pickUp(t, n.UUID)
+		}
+		c.tasks.free(n.UUID)
+		if now := c.nodes.get(n.UUID); ended && now != nil {
+			c.consider(now) // it may have other work
 		}
 	})
 }
@@ -183,11 +111,11 @@ func (c *Conductor) pickUp(t *term, id string) {
 var errNothingToDo = errors.New("there is nothing to do")
 
 // endOrphaned drops the reservation of a process that has died, and reports the work
-// that it did as failed.
+// that it did as failed. It reports whether it has.
 //
 // Source: ironic/conductor/base_manager.py, and _check_orphan_nodes in
 // ironic/conductor/manager.py.
-func (c *Conductor) endOrphaned(ctx context.Context, id string) {
+func (c *Conductor) endOrphaned(ctx context.Context, id string) (ended bool) {
 	var from states.State
 	n, err := c.edit(ctx, id, func(n *Node) error {
 		if n.Reservation == "" {
@@ -202,6 +130,9 @@ func (c *Conductor) endOrphaned(ctx context.Context, id string) {
 			n.TargetPower = states.NoPower
 			n.LastError = "the power state was being changed when the conductor that did it died"
 		}
+		if c.config.ResumeVerification && n.ProvisionState == states.Verifying {
+			return nil // which is picked up as work that nobody has begun
+		}
 		if text, ok := n.machine().Orphaned(c.config.Table); ok {
 			return c.fail(n, text)
 		}
@@ -214,6 +145,7 @@ func (c *Conductor) endOrphaned(ctx context.Context, id string) {
 	if err != nil && !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound) && ctx.Err() == nil {
 		c.config.Log.Warn("the work of a dead process could not be ended", "node", id, "error", err)
 	}
+	return err == nil
 }
 
 // ending is how a piece of work ends: what is reported, and what else is stored.

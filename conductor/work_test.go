@@ -214,6 +214,20 @@ func TestAbort(t *testing.T) {
 	})
 }
 
+func TestATearDownForgetsTheRescueThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		f.fake.Before = waiting("rescue.rescue")
+		n := f.node(states.Active)
+		f.request(n, "rescue")
+		require.Equal(t, states.RescueWait, f.settle(n).ProvisionState)
+		f.request(n, "deleted")
+		got := f.settle(n)
+		require.Equal(t, states.Available, got.ProvisionState, got.LastError)
+		require.NotContains(t, got.InstanceInfo, "rescue_password")
+	})
+}
+
 func TestAHeldCleaningGoesOnWhenItIsLetGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)

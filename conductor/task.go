@@ -1,0 +1,82 @@
+package conductor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Task is the work on one node: what a [Step] is given. It is safe for concurrent use. A
+// nil or zero Task has no node, and its Update returns a [*ConfigError].
+type Task struct {
+	conductor *Conductor
+	hardware  Hardware
+	step      Step
+
+	mu   sync.Mutex
+	node *Node
+}
+
+// Node returns the node as the task has stored it last. Do not change it.
+func (t *Task) Node() *Node {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.node
+}
+
+// Step returns the step at work, with its arguments.
+func (t *Task) Step() Step {
+	if t == nil {
+		return Step{}
+	}
+	return t.step
+}
+
+// errLost is why work is given up without a report: another process has taken the node
+// over, or its record is gone.
+var errLost = errors.New("the reservation was lost")
+
+// Update changes the node's record. The function gets a clone to change, and another
+// one where somebody else has changed the record meanwhile. An error of the function
+// is returned as it is; any other means that the record could not be changed, and
+// the step should return it.
+func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
+	if t.Node() == nil {
+		return &ConfigError{"Task", "one that a step was given"}
+	}
+	for {
+		old := t.Node()
+		n := old.Clone()
+		if err := change(n); err != nil {
+			return err
+		}
+		n, err := t.conductor.save(ctx, n)
+		if errors.Is(err, ErrConflict) {
+			n, err = t.conductor.storedNode(ctx, old.UUID)
+			if err == nil && n.Claim != old.Claim {
+				err = errLost
+			}
+			if err == nil {
+				t.set(n)
+				continue
+			}
+		}
+		switch {
+		case errors.Is(err, NotFound), errors.Is(err, ErrNotFound):
+			return fmt.Errorf("%w: node %s was deleted", errLost, old.UUID)
+		case err == nil:
+			t.set(n)
+		}
+		return err
+	}
+}
+
+func (t *Task) set(n *Node) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.node = n
+}
