@@ -172,6 +172,12 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
+// alone reports whether no other conductor uses the store.
+func (c Config) alone() bool {
+	_, is := c.Membership.(*alone)
+	return is
+}
+
 // hardwareNames returns the names of the hardware types, sorted.
 func (c Config) hardwareNames() []string {
 	var names []string

@@ -16,6 +16,31 @@ import (
 // Node returns a node by its UUID or its name, as the last write left it. The error
 // matches [NotFound], or is the store's.
 func (c *Conductor) Node(ctx context.Context, ident string) (*Node, error) {
+	if err := c.usable(ctx); err != nil {
+		return nil, err
+	}
+	if n := c.knownNode(ident); n != nil && ctx.Err() == nil {
+		return n, nil
+	}
+	return c.storedNode(ctx, ident)
+}
+
+// knownNode returns a node without asking the store, or nil. Where no other conductor
+// uses the store, each write is in the index before it returns.
+func (c *Conductor) knownNode(ident string) *Node {
+	switch _, err := uuid.Parse(ident); {
+	case !c.config.alone():
+		return nil
+	case err == nil:
+		return c.nodes.get(ident)
+	default:
+		return c.nodes.named(ident)
+	}
+}
+
+// storedNode is Node for a caller that the store has told of a newer record than the
+// index had.
+func (c *Conductor) storedNode(ctx context.Context, ident string) (*Node, error) {
 	r, err := c.load(ctx, KindNode, ident)
 	if errors.Is(err, ErrNotFound) {
 		return nil, refuse(NotFound, "Node %s could not be found.", ident)
@@ -126,8 +151,8 @@ func (c *Conductor) save(ctx context.Context, n *Node) (*Node, error) {
 // edit changes a node by compare-and-set: change is called with a clone of the node
 // as it is, again where somebody else was faster, and its error is returned as it is.
 func (c *Conductor) edit(ctx context.Context, ident string, change func(*Node) error) (*Node, error) {
-	for {
-		old, err := c.Node(ctx, ident)
+	for get := c.Node; ; get = c.storedNode {
+		old, err := get(ctx, ident)
 		if err != nil {
 			return nil, err
 		}
@@ -280,8 +305,8 @@ func (c *Conductor) DeleteNode(ctx context.Context, ident string) error {
 }
 
 func (c *Conductor) deleteNode(ctx context.Context, ident string) error {
-	for {
-		n, err := c.Node(ctx, ident)
+	for get := c.Node; ; get = c.storedNode {
+		n, err := get(ctx, ident)
 		if err != nil {
 			return err
 		}
