@@ -216,6 +216,9 @@ func (c *Conductor) choose(ctx context.Context, o *Object) (string, error) {
 // name comes first.
 func (c *Conductor) candidates(all []*Node, o *Object) ([]*Node, error) {
 	why := fmt.Sprintf("no available nodes match the resource class %v", o.Fields["resource_class"])
+	if named, _ := o.Fields["candidate_nodes"].([]any); len(named) > 0 {
+		why = fmt.Sprintf("none of the requested nodes are available and match the resource class %v", o.Fields["resource_class"])
+	}
 	nodes := slices.DeleteFunc(all, func(n *Node) bool {
 		if !c.allocatable(n) {
 			return true
