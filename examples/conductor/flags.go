@@ -17,6 +17,7 @@ import (
 type options struct {
 	listen          string
 	data            string
+	cluster         cluster // in place of data
 	series          states.Series
 	name            string
 	automatedClean  bool
@@ -36,6 +37,7 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	flags := flag.NewFlagSet("conductor", flag.ContinueOnError)
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`host:port` to listen on; port 0 chooses a free one")
 	flags.StringVar(&o.data, "data", "", "`folder` that the nodes are kept in; empty keeps them in memory")
+	o.cluster.define(flags)
 	flags.TextVar(&o.series, "series", o.series, "OpenStack `series` whose rules and API versions hold, such as 2023.1")
 	flags.StringVar(&o.name, "name", "", "the conductor's `name`, the same after a restart; empty stands for the host's")
 	flags.BoolVar(&o.automatedClean, "automated-clean", true, "clean nodes before they become available")
@@ -51,6 +53,9 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	}
 	if err := program.Between("demo", o.demo, 0, maxDemo); err != nil {
 		return nil, err
+	}
+	if o.data != "" && o.cluster.endpoints != "" {
+		return nil, program.Usagef("-data and -etcd exclude each other: the nodes are in one place")
 	}
 	if (o.tlsCert == "") != (o.tlsKey == "") {
 		return nil, program.Usagef("-tls-cert and -tls-key go together: one of them is missing")
