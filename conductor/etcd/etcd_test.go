@@ -256,6 +256,24 @@ func TestContextsEndRequests(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
+func TestNoContextIsAnError(t *testing.T) {
+	var none context.Context
+	var wrong *conductor.ConfigError
+	s := open(t, etcd.Config{Dir: t.TempDir()})
+	_, err := s.Get(none, kind, "a")
+	require.ErrorAs(t, err, &wrong)
+	_, err = s.Update(none, conductor.Record{Kind: kind, ID: "a"})
+	require.ErrorAs(t, err, &wrong)
+	for _, err := range s.Watch(none, kind) {
+		require.ErrorAs(t, err, &wrong)
+	}
+	for _, err := range s.Membership(0).Join(none, conductor.Member{ID: "a"}) {
+		require.ErrorAs(t, err, &wrong)
+	}
+	_, err = etcd.Open(none, etcd.Config{Dir: t.TempDir()})
+	require.ErrorAs(t, err, &wrong)
+}
+
 func TestWhatEtcdLogsGoesToTheLog(t *testing.T) {
 	var b bytes.Buffer
 	s := open(t, etcd.Config{Dir: t.TempDir(), Log: slog.New(slog.NewJSONHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))})

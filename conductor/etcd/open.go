@@ -16,6 +16,9 @@ import (
 // answered. The context bounds the opening alone.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.complete()
+	if ctx == nil {
+		err = errNilContext
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open etcd: %w", err)
 	}
@@ -30,7 +33,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		err = s.dial(c, &last)
 	}
 	if err == nil {
-		if err = s.ping(ctx); err != nil {
+		if err = s.prepare(ctx); err != nil {
 			_ = s.Close()
 		}
 	}
@@ -62,15 +65,19 @@ func (l *lastFailure) explain(err error) error {
 	return fmt.Errorf("%w: %s", err, status.Convert(*last).Message())
 }
 
-// ping asks for an answer that every server of the cluster agrees to. A server that has
-// just started has then done again all that it had done before.
-func (s *Store) ping(ctx context.Context) error {
+// prepare asks for an answer that every server of the cluster agrees to. A server that
+// has just started has then done again all that it had done before. It forgets the
+// members that a process before this one left in the folder, which are not alive.
+func (s *Store) prepare(ctx context.Context) error {
 	ctx, done, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
 	_, err = s.client.Get(ctx, s.layout.prefix+"/v1/", clientv3.WithCountOnly())
+	if err == nil && s.server != nil {
+		_, err = s.client.Delete(ctx, s.layout.members(), clientv3.WithPrefix())
+	}
 	return failure(ctx, err)
 }
 

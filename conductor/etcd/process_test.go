@@ -30,6 +30,7 @@ var roles = map[string]func(arg string) error{
 	"server": serve,
 	"writer": write,
 	"opener": openOnce,
+	"member": beMember,
 }
 
 func TestMain(m *testing.M) {
