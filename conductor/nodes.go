@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -94,6 +95,9 @@ func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 	}
 	if _, err := c.hardware(n); err != nil {
 		return nil, refuse(Invalid, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group %q.", n.Driver, n.ConductorGroup)
+	}
+	if err := errors.Join(checkProperties(n), c.checkInterfaces(&Node{ProvisionState: states.Enroll}, n)); err != nil {
+		return nil, err
 	}
 	if n.CreatedAt.IsZero() {
 		n.CreatedAt = now()
@@ -241,7 +245,30 @@ func (c *Conductor) checkUpdate(before, n *Node) error {
 	if !n.Retired {
 		n.RetiredReason = ""
 	}
+	if err := checkProperties(n); err != nil {
+		return err
+	}
 	return c.checkInterfaces(before, n)
+}
+
+// checkProperties refuses sizes of a machine that are no numbers.
+//
+// Source: _validate_property_values in ironic/objects/node.py.
+func checkProperties(n *Node) error {
+	var wrong []string
+	for _, key := range []string{"cpus", "local_gb", "memory_mb"} {
+		value, ok := n.Properties[key]
+		if !ok || value == nil {
+			continue
+		}
+		if size, err := strconv.ParseInt(fmt.Sprint(value), 10, 64); err != nil || size < 0 {
+			wrong = append(wrong, fmt.Sprintf("%s=%v", key, value))
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return refuse(Invalid, "The following properties for node %s should be non-negative integers, but provided values are: %s", n.UUID, strings.Join(wrong, ", "))
 }
 
 // checkInterfaces refuses hardware types that no conductor has, and hardware

@@ -2,6 +2,7 @@ package clients_test
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+	"github.com/pmezard/go-difflib/difflib"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/internal/clients"
@@ -26,7 +29,7 @@ func cli(ctx context.Context, t *testing.T, endpoint string, known map[string]st
 	baremetal, err := clients.StartBaremetal(ctx, endpoint, cliFolder)
 	installed(t, err)
 	require.NoError(t, err)
-	defer func() { require.NoError(t, baremetal.Close()) }()
+	defer func() { assert.NoError(t, baremetal.Close()) }()
 	files, err := filepath.Glob(filepath.Join(cliFolder, "*.txt"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -36,6 +39,7 @@ func cli(ctx context.Context, t *testing.T, endpoint string, known map[string]st
 			baremetal: baremetal,
 			name:      strings.TrimSuffix(filepath.Base(file), ".txt"),
 			known:     known,
+			patience:  patience,
 			values:    map[string]string{},
 			times:     map[string]int{},
 		}
@@ -44,6 +48,10 @@ func cli(ctx context.Context, t *testing.T, endpoint string, known map[string]st
 	}
 	return results
 }
+
+// patience is the time in which work on fake hardware ends, shortPatience the one for
+// work of which the test knows better.
+const patience, shortPatience = 20 * time.Second, time.Second
 
 // scenario is a text file of commands, each with what it writes: first to its output,
 // then to its errors, then its exit status unless that is 0. In the expectation "..."
@@ -60,45 +68,54 @@ type scenario struct {
 	name      string
 	known     map[string]string
 	results   []clients.Result
+	patience  time.Duration
+	written   string            // by the last command
 	values    map[string]string // by the name given to each
 	times     map[string]int    // that a command was run, by its text
 }
 
-// eventually bounds the time in which work on fake hardware ends.
-const eventually = 20 * time.Second
-
 func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
+	name := s.unique(strings.Join(strings.Fields(d.Input), " "))
+	_, isKnown := s.known[name]
 	deadline := time.Now()
-	switch d.Cmd {
-	case "baremetal":
-	case "eventually":
-		deadline = deadline.Add(eventually)
-	default:
+	switch {
+	case d.Cmd == "eventually" && isKnown:
+		deadline = deadline.Add(shortPatience)
+	case d.Cmd == "eventually":
+		deadline = deadline.Add(s.patience)
+	case d.Cmd != "baremetal":
 		d.Fatalf(t, "%q is neither baremetal nor eventually", d.Cmd)
 	}
-	command, expected := os.Expand(d.Input, s.value), expectation(d.Expected)
-	output := s.output(t, command)
-	got := written(output)
-	for !expected.MatchString(got) && time.Now().Before(deadline) {
-		time.Sleep(100 * time.Millisecond)
-		output = s.output(t, command)
-		got = written(output)
+	got, met := s.try(d, deadline)
+	if !met && !isKnown && d.Cmd == "eventually" {
+		s.patience = shortPatience // what follows is likely to be in vain too
 	}
-	result := clients.Result{
-		Name:   s.unique(strings.Join(strings.Fields(d.Input), " ")),
-		Passed: expected.MatchString(got),
-		Output: d.Pos + "\nwant:\n" + d.Expected + "\ngot:\n" + got,
-	}
-	s.results = append(s.results, result)
-	var name string
-	if d.MaybeScanArgs(t, "as", &name) {
-		s.values[name] = strings.TrimSpace(output.Stdout)
+	s.results = append(s.results, clients.Result{Name: name, Passed: met, Output: d.Pos + "\n" + difference(d.Expected, got)})
+	var variable string
+	if d.MaybeScanArgs(t, "as", &variable) {
+		s.values[variable] = s.written
 	}
 	rewrite := flag.Lookup("rewrite").Value.String() == "true"
-	if _, isKnown := s.known[result.Name]; rewrite && !result.Passed && !isKnown {
+	if rewrite && !met && !isKnown {
 		return got
 	}
 	return d.Expected // so that the scenario goes on
+}
+
+// try runs a command until it writes what is expected or the time is over.
+func (s *scenario) try(d *datadriven.TestData, deadline time.Time) (got string, met bool) {
+	for {
+		output, err := s.baremetal.Run(os.Expand(d.Input, s.value))
+		if err != nil {
+			return err.Error(), false
+		}
+		got = written(output)
+		s.written = strings.TrimSpace(output.Stdout)
+		if met = expectation(d.Expected).MatchString(got); met || time.Now().After(deadline) {
+			return got, met
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
 }
 
 // unique names a command: one that is there several times has a number, from the
@@ -113,22 +130,35 @@ func (s *scenario) unique(command string) string {
 
 func (s *scenario) value(name string) string { return s.values[name] }
 
-func (s *scenario) output(t *testing.T, command string) clients.Output {
-	output, err := s.baremetal.Run(command)
-	require.NoError(t, err)
-	return output
-}
-
 // written is what a command wrote and its exit status, with what differs from run to
-// run made the same: the digits of times, and UUIDs made at random.
+// run made the same: the digits of times, UUIDs made at random, and the order of the
+// keys of JSON objects.
 func written(output clients.Output) string {
-	text := output.Stdout + output.Stderr
+	text := sortedKeys(output.Stdout) + output.Stderr
 	if output.Status != 0 {
 		text += fmt.Sprintln("exit", output.Status)
 	}
 	text = times.ReplaceAllStringFunc(text, func(time string) string { return digits.ReplaceAllString(time, "0") })
 	text = randomUUIDs.ReplaceAllString(text, "ffffffff-ffff-4fff-8fff-ffffffffffff")
 	return strings.Trim(trailing.ReplaceAllString(text, "\n"), "\n") + "\n"
+}
+
+// sortedKeys sorts the keys of objects in a text that is JSON.
+func sortedKeys(text string) string {
+	if !json.Valid([]byte(text)) {
+		return text
+	}
+	var value any
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var sorted strings.Builder
+	encoder := json.NewEncoder(&sorted)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if decoder.Decode(&value) != nil || encoder.Encode(value) != nil {
+		return text
+	}
+	return sorted.String()
 }
 
 var (
@@ -144,4 +174,14 @@ func expectation(text string) *regexp.Regexp {
 	}
 	pattern := strings.ReplaceAll(regexp.QuoteMeta(text), `\.\.\.`, `(?s:.*)`)
 	return regexp.MustCompile(`^` + pattern + `$`)
+}
+
+func difference(want, got string) string {
+	text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
+		A: difflib.SplitLines(want), B: difflib.SplitLines(got), FromFile: "want", ToFile: "got", Context: 3,
+	})
+	if err != nil {
+		return err.Error()
+	}
+	return text
 }

@@ -29,7 +29,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func TestDebianIronic(t *testing.T) { runClients(t, startDebianIronic, knownOfDebian) }
+func TestDebianIronic(t *testing.T) {
+	t.Parallel()
+	runClients(t, startDebianIronic, knownOfDebian)
+}
 
 // runClients runs the suites, each part with a server of its own.
 func runClients(t *testing.T, start func(*testing.T) string, known known) {

@@ -7,6 +7,7 @@ require (
 	github.com/gophercloud/gophercloud/v2 v2.15.0
 	github.com/ironstate/ironstate v0.0.0
 	github.com/ironstate/ironstate/internal/lockstep v0.0.0
+	github.com/pmezard/go-difflib v1.0.0
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
 )
@@ -24,7 +25,6 @@ require (
 	github.com/ironstate/ironstate/verify/bmc v0.0.0 // indirect
 	github.com/jacobweinstock/registrar v0.4.7 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
-	github.com/pmezard/go-difflib v1.0.0 // indirect
 	github.com/stmcginnis/gofish v0.20.0 // indirect
 	go.opentelemetry.io/otel v1.47.0 // indirect
 	go.opentelemetry.io/otel/trace v1.47.0 // indirect
