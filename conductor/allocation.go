@@ -239,9 +239,11 @@ func (c *Conductor) candidates(all []*Node, o *Object) ([]*Node, error) {
 	return nodes, nil
 }
 
-// allocatable reports whether a node may be given to any allocation.
+// allocatable reports whether a node may be given to any allocation. One that is being
+// given its first power state is locked, so that the allocation waits for it.
 func (c *Conductor) allocatable(n *Node) bool {
-	return n.ProvisionState == states.Available && n.InstanceUUID == "" && !n.Maintenance && n.Power != states.NoPower
+	hasPower := n.Power != states.NoPower || n.TargetPower != states.NoPower
+	return n.ProvisionState == states.Available && n.InstanceUUID == "" && !n.Maintenance && hasPower
 }
 
 // unsuitable returns why a node does not fit an allocation, or nothing.

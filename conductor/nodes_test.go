@@ -296,3 +296,25 @@ func TestAllocations(t *testing.T) {
 		require.Empty(t, n.InstanceUUID+n.AllocationUUID)
 	})
 }
+
+// Clients power a new node off, which is answered before it is done, and ask for an
+// allocation at once, as openstacksdk's functional tests do.
+func TestAnAllocationWaitsForTheFirstPowerStateOfANode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		f.fake.Before = func(context.Context, *conductor.Node, string) error {
+			time.Sleep(100 * time.Millisecond)
+			return nil
+		}
+		n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available, ResourceClass: "baremetal"})
+		require.NoError(t, err)
+		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOff, 0))
+		o, err := f.CreateAllocation(f.ctx, &conductor.Object{Fields: map[string]any{"resource_class": "baremetal"}})
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		o, err = f.Object(f.ctx, conductor.KindAllocation, o.UUID)
+		require.NoError(t, err)
+		require.Equal(t, "active", o.Fields["state"], o.Fields["last_error"])
+		require.Equal(t, n.UUID, o.NodeUUID)
+	})
+}
