@@ -215,6 +215,17 @@ func TestAValueOfAnotherFormatIsAnError(t *testing.T) {
 	s := open(t, etcd.Config{Endpoints: endpoints(members)})
 	create(t, s, "a")
 	client := rawClient(t, members)
+	ended := make(chan error)
+	go func() {
+		var last error
+		for change, err := range s.Watch(t.Context(), kind) {
+			if last = err; change.Synced {
+				ended <- nil
+			}
+		}
+		ended <- last
+	}()
+	require.NoError(t, <-ended)
 	for value, says := range map[string]string{
 		"{\"format\":2}\n{}": "its format is 2, the highest known is 1",
 		"{}":                 "its format is 0",
@@ -231,6 +242,7 @@ func TestAValueOfAnotherFormatIsAnError(t *testing.T) {
 		}
 		require.ErrorContains(t, last, says)
 	}
+	require.ErrorContains(t, <-ended, "no header that this release knows", "a watch that was there ends")
 }
 
 var _ conductor.Store = (*etcd.Store)(nil)

@@ -23,8 +23,6 @@ var (
 	ErrNoSpace = errors.New("etcd's database has grown to its quota: delete what is not needed, then compact, defragment and disarm the alarm NOSPACE")
 )
 
-var errNilContext = &conductor.ConfigError{Field: "the context", Want: "set"}
-
 // errFormat: a value is not what this release writes, nor what one before it wrote.
 var errFormat = errors.New("the value has no header that this release knows")
 

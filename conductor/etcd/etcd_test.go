@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -60,6 +62,32 @@ func TestAFolderKeepsItsRecords(t *testing.T) {
 	info, err := os.Stat(dir)
 	require.NoError(t, err)
 	require.Zero(t, info.Mode().Perm()&0o077, "the folder is its owner's alone: it has passwords")
+}
+
+func TestReadsInAFolderAreUpToDateThoughTheyAskNobody(t *testing.T) {
+	s := open(t, etcd.Config{Dir: t.TempDir()})
+	var writers sync.WaitGroup
+	for i := range 16 {
+		writers.Go(func() {
+			r := conductor.Record{Kind: kind, ID: fmt.Sprint("node ", i)}
+			for n := range 100 {
+				var err error
+				r.Keys, r.Value = []string{fmt.Sprintf("key %d of %d", n, i)}, fmt.Append(nil, n)
+				if n == 0 {
+					r.Revision, err = s.Create(t.Context(), r)
+				} else {
+					r.Revision, err = s.Update(t.Context(), r)
+				}
+				assert.NoError(t, err)
+				for _, key := range []string{r.ID, r.Keys[0]} {
+					got, err := s.Get(t.Context(), kind, key)
+					assert.NoError(t, err)
+					assert.Equal(t, r, got)
+				}
+			}
+		})
+	}
+	writers.Wait()
 }
 
 func TestPrefixesAreApart(t *testing.T) {
@@ -254,6 +282,17 @@ func TestContextsEndRequests(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	_, err = etcd.Open(ctx, etcd.Config{Dir: t.TempDir()})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+func TestNothingWasOpened(t *testing.T) {
+	var wrong *conductor.ConfigError
+	for _, m := range []*etcd.Membership{nil, new(etcd.Membership), (*etcd.Store)(nil).Membership(0)} {
+		_, err := m.Alive(t.Context(), "a")
+		require.ErrorAs(t, err, &wrong)
+		for _, err := range m.Join(t.Context(), conductor.Member{ID: "a"}) {
+			require.ErrorAs(t, err, &wrong)
+		}
+	}
 }
 
 func TestNoContextIsAnError(t *testing.T) {

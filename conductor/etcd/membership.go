@@ -29,7 +29,8 @@ const DefaultTTL = 10 * time.Second
 // the last renewal was asked for; the others see it go, and it is no longer alive, when
 // all of it has passed and up to a second, or a new leader's election, after that.
 //
-// It is safe for concurrent use.
+// It is safe for concurrent use. The errors of a nil or zero Membership are
+// [*conductor.ConfigError]s.
 type Membership struct {
 	store *Store
 	ttl   time.Duration
@@ -54,6 +55,14 @@ func (s *Store) Membership(ttl time.Duration) *Membership {
 
 func (l layout) members() string { return l.prefix + "/v1/members/" }
 
+// of returns the store, nil for a nil Membership.
+func (m *Membership) of() *Store {
+	if m == nil {
+		return nil
+	}
+	return m.store
+}
+
 // Alive implements [conductor.Membership].
 func (m *Membership) Alive(ctx context.Context, id string) (bool, error) {
 	alive, err := m.alive(ctx, id)
@@ -64,7 +73,7 @@ func (m *Membership) Alive(ctx context.Context, id string) (bool, error) {
 }
 
 func (m *Membership) alive(ctx context.Context, id string) (bool, error) {
-	ctx, done, err := m.store.begin(ctx)
+	ctx, done, err := m.of().begin(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -85,7 +94,7 @@ func (m *Membership) Join(ctx context.Context, self conductor.Member) iter.Seq2[
 				yield(nil, fmt.Errorf("member %s (%s): %w", self.ID, self.Hostname, err))
 			}
 		}
-		joined, done, err := m.store.beginWatch(ctx)
+		joined, done, err := m.of().beginWatch(ctx)
 		if err != nil {
 			fail(err)
 			return

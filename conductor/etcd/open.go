@@ -10,6 +10,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
+
+	"github.com/ironstate/ironstate/conductor"
 )
 
 // Open returns the store that the configuration names, once its server or cluster has
@@ -17,7 +19,7 @@ import (
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.complete()
 	if ctx == nil {
-		err = errNilContext
+		err = &conductor.ConfigError{Field: "the context", Want: "set"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open etcd: %w", err)

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"log/slog"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -250,4 +253,48 @@ func increment(t *testing.T, s conductor.Store, want int) {
 			require.NoError(t, err)
 		}
 	}
+}
+
+// noticed is a log handler that tells of each message.
+type noticed struct {
+	slog.Handler
+	messages chan string
+}
+
+func (n *noticed) Enabled(context.Context, slog.Level) bool { return true }
+
+func (n *noticed) Handle(_ context.Context, r slog.Record) error {
+	select {
+	case n.messages <- r.Message:
+	default:
+	}
+	return nil
+}
+
+func TestWatchesGoOnAfterTheClusterHadNoLeader(t *testing.T) {
+	servers := startCluster(t, 3, nil)
+	log := &noticed{slog.DiscardHandler, make(chan string, 10_000)}
+	s := open(t, etcd.Config{Endpoints: []string{servers[0].Client}, Log: slog.New(log)})
+	r := create(t, s, "a")
+	next, stop := pull(s.Watch(t.Context(), kind))
+	defer stop()
+	require.Equal(t, r, next(t).Record)
+	require.True(t, next(t).Synced)
+	member := join(t, s.Membership(time.Minute), "stays")
+	member.sees(t, "stays")
+
+	servers[1].kill()
+	servers[2].kill()
+	for interrupted := map[string]bool{}; len(interrupted) < 2; {
+		if message := <-log.messages; strings.Contains(message, "is interrupted and will go on") {
+			interrupted[message] = true
+		}
+	}
+	servers[1].start(t)
+	servers[1].ready(t)
+
+	r = create(t, s, "b")
+	require.Equal(t, r, next(t).Record)
+	join(t, s.Membership(0), "comes").sees(t, "comes stays")
+	member.sees(t, "comes stays")
 }

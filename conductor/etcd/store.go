@@ -215,7 +215,7 @@ func (s *Store) scan(
 		}
 		left -= len(answer.Kvs)
 		begin = string(answer.Kvs[len(answer.Kvs)-1].Key) + "\x00"
-		size = min(max(pageBytes/bytes*len(answer.Kvs), 1), mostPage)
+		size = min(max(pageBytes*len(answer.Kvs)/bytes, 1), mostPage)
 	}
 	return revision, nil
 }
