@@ -19,7 +19,7 @@ type options struct {
 	data            string
 	cluster         cluster // in place of data
 	series          states.Series
-	name            string
+	name, group     string
 	automatedClean  bool
 	demo            int
 	users           users // nil: nobody is asked who he is
@@ -40,6 +40,7 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	o.cluster.define(flags)
 	flags.TextVar(&o.series, "series", o.series, "OpenStack `series` whose rules and API versions hold, such as 2023.1")
 	flags.StringVar(&o.name, "name", "", "the conductor's `name`, the same after a restart; empty stands for the host's")
+	flags.StringVar(&o.group, "group", "", "conductor `group`: the nodes of this group are the conductor's to work on")
 	flags.BoolVar(&o.automatedClean, "automated-clean", true, "clean nodes before they become available")
 	flags.IntVar(&o.demo, "demo", 3, "`number` of built-in Redfish BMCs that are enrolled as an example; 0 for none")
 	auth := flags.String("auth-file", "", "`file` of users with bcrypt hashes, as htpasswd -B writes it; clients then need HTTP Basic authentication")
