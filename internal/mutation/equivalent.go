@@ -7,7 +7,14 @@ import "fmt"
 var equivalent = []struct {
 	reason  string
 	mutants []string
-}{}
+}{
+	{"no route has as many requests as the bound, in any series", []string{
+		"machine/plan/routes.go planner.planResting: left <= longest => left < longest",
+	}},
+	{"of the shortest histories with as many failures, the first in the table has the fewest requests too, in every series so far", []string{
+		"machine/plan/explain.go weigh: weight++ => removed",
+	}},
+}
 
 // equivalents returns the reasons of the list, by the mutant's String. Each one of the
 // list must be among the mutants that there are.
