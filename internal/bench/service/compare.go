@@ -46,7 +46,7 @@ func seed(ctx context.Context, url string, nodes int) (*seeded, error) {
 }
 
 // compare measures a conductor and an Ironic in turns and returns the medians.
-func compare(ctx context.Context, program, dir string, how comparison, progress func(string, ...any)) (rows []row, err error) {
+func compare(ctx context.Context, program, dir string, how comparison, progress progress) (rows []row, err error) {
 	starting, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	ironic, err := lockstep.Start(starting, lockstep.Options{})

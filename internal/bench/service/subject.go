@@ -60,11 +60,12 @@ type conductor struct {
 
 	mu     sync.Mutex
 	rounds []time.Duration // of the power sync, that are over
+	first  chan struct{}   // closed when one is
 }
 
 // startConductor starts the program on a folder and waits until it is ready.
 func startConductor(ctx context.Context, program, data string) (*conductor, error) {
-	c := &conductor{process: exec.Command(program, "-data", data, "-series", lockstep.Series.String(), "-demo", "0", "-log-level", "INFO")}
+	c := &conductor{first: make(chan struct{}), process: exec.Command(program, "-data", data, "-series", lockstep.Series.String(), "-demo", "0", "-log-level", "INFO")}
 	c.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := c.process.StdoutPipe()
 	if err != nil {
@@ -117,7 +118,9 @@ func (c *conductor) readLog(log io.Reader) (last string) {
 		text, _, _ := strings.Cut(rest, " ")
 		if took, err := time.ParseDuration(text); err == nil {
 			c.mu.Lock()
-			c.rounds = append(c.rounds, took)
+			if c.rounds = append(c.rounds, took); len(c.rounds) == 1 {
+				close(c.first)
+			}
 			c.mu.Unlock()
 		}
 	}
@@ -130,6 +133,16 @@ func (c *conductor) finished() []time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]time.Duration(nil), c.rounds...)
+}
+
+// firstRound waits for the end of the first round of the power sync.
+func (c *conductor) firstRound(ctx context.Context) error {
+	select {
+	case <-c.first:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // stop ends the program as an operator does, and waits until it has ended.

@@ -22,24 +22,32 @@ type seeded struct {
 
 func (s *seeded) node(number int) string { return s.nodes[number%len(s.nodes)] }
 
+// The workloads that are used one by one, by their place in the list.
+const (
+	show = iota
+	list
+	detail
+	patch
+)
+
 var workloads = []workload{
-	{"GET a node", func(ctx context.Context, s *seeded, number int) error {
+	show: {"GET a node", func(ctx context.Context, s *seeded, number int) error {
 		_, err := s.do(ctx, http.MethodGet, "/nodes/"+s.node(number), "")
 		return err
 	}},
-	{"GET a list of %d nodes", func(ctx context.Context, s *seeded, _ int) error {
+	list: {"GET a list of nodes", func(ctx context.Context, s *seeded, _ int) error {
 		_, err := s.do(ctx, http.MethodGet, "/nodes", "")
 		return err
 	}},
-	{"the same with all fields", func(ctx context.Context, s *seeded, _ int) error {
+	detail: {"GET the list with all fields", func(ctx context.Context, s *seeded, _ int) error {
 		_, err := s.do(ctx, http.MethodGet, "/nodes/detail", "")
 		return err
 	}},
-	{"PATCH a node", func(ctx context.Context, s *seeded, number int) error {
+	patch: {"PATCH a node", func(ctx context.Context, s *seeded, number int) error {
 		_, err := s.do(ctx, http.MethodPatch, "/nodes/"+s.node(number), fmt.Sprintf(`[{"op": "add", "path": "/extra/bench", "value": %d}]`, number))
 		return err
 	}},
-	{"a whole life", func(ctx context.Context, s *seeded, _ int) error { return s.life(ctx) }},
+	{"a whole life: create, manage, provide, deploy, undeploy, delete", func(ctx context.Context, s *seeded, _ int) error { return s.life(ctx) }},
 }
 
 // lives numbers the nodes whose lives are measured: each has a name of its own.
