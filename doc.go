@@ -11,7 +11,7 @@
 //	machine/looplab       the same tables as machines of github.com/looplab/fsm
 //	powersync             the recorded power state of a fleet kept true
 //	powersync/storetest   check your own store of records
-//	graph                 the diagram: DOT, Mermaid, JSON
+//	graph                 the diagram: DOT, Mermaid, JSON; a page about the states: Markdown
 //	graph/render          the same as SVG, PNG and HTML
 //	graph/cmd/stategraph  the command that documentation pipelines run
 //	verify                from enroll to manageable when the BMC answers, and back when not

@@ -72,7 +72,7 @@ func (c *Conductor) backfill(ctx context.Context, o *Object, ident string) (*Obj
 			if n.InstanceUUID != "" && n.InstanceUUID != o.UUID {
 				return refuse(Associated, "Node %s is associated with instance %s.", n.UUID, n.InstanceUUID)
 			}
-			n.InstanceUUID, n.AllocationUUID = o.UUID, o.UUID
+			n.allocateTo(o)
 			return nil
 		})
 		return err
@@ -124,15 +124,29 @@ func (c *Conductor) allocate(ctx context.Context, id string) error {
 	return err
 }
 
+// allocateTo gives a node to an allocation, with the traits that it wanted.
+func (n *Node) allocateTo(o *Object) {
+	n.InstanceUUID, n.AllocationUUID = o.UUID, o.UUID
+	traits, _ := o.Fields["traits"].([]any)
+	set(&n.InstanceInfo, "traits", append([]any{}, traits...))
+}
+
+// freeFrom takes a node from an allocation, if it has it.
+func (n *Node) freeFrom(allocation string) {
+	if n.AllocationUUID != allocation {
+		return
+	}
+	n.AllocationUUID = ""
+	delete(n.InstanceInfo, "traits")
+	if n.InstanceUUID == allocation {
+		n.InstanceUUID = ""
+	}
+}
+
 // freeNode takes a node from an allocation.
 func (c *Conductor) freeNode(ctx context.Context, node, allocation string) error {
 	_, err := c.edit(ctx, node, func(n *Node) error {
-		if n.AllocationUUID == allocation {
-			n.AllocationUUID = ""
-		}
-		if n.InstanceUUID == allocation {
-			n.InstanceUUID = ""
-		}
+		n.freeFrom(allocation)
 		return nil
 	})
 	return err
@@ -148,7 +162,7 @@ func (c *Conductor) finishAllocation(ctx context.Context, o *Object, nodeUUID st
 		o.NodeUUID = nodeUUID
 		o.Fields["state"], o.Fields["last_error"] = allocationActive, nil
 		if failure != nil {
-			o.Fields["state"], o.Fields["last_error"] = allocationError, fmt.Sprintf("Failed to process allocation %s: %v", o.UUID, failure)
+			o.Fields["state"], o.Fields["last_error"] = allocationError, fmt.Sprintf("Failed to process allocation %s: %v.", o.UUID, failure)
 		}
 		return nil
 	})
@@ -180,7 +194,7 @@ func (c *Conductor) choose(ctx context.Context, o *Object) (string, error) {
 				if err := unlocked(n); err != nil {
 					return err
 				}
-				n.InstanceUUID, n.AllocationUUID = o.UUID, o.UUID
+				n.allocateTo(o)
 				return nil
 			})
 			if err == nil {
@@ -202,6 +216,9 @@ func (c *Conductor) choose(ctx context.Context, o *Object) (string, error) {
 // name comes first.
 func (c *Conductor) candidates(all []*Node, o *Object) ([]*Node, error) {
 	why := fmt.Sprintf("no available nodes match the resource class %v", o.Fields["resource_class"])
+	if named, _ := o.Fields["candidate_nodes"].([]any); len(named) > 0 {
+		why = fmt.Sprintf("none of the requested nodes are available and match the resource class %v", o.Fields["resource_class"])
+	}
 	nodes := slices.DeleteFunc(all, func(n *Node) bool {
 		if !c.allocatable(n) {
 			return true
@@ -285,10 +302,7 @@ func (c *Conductor) deallocate(ctx context.Context, o *Object) error {
 				return refuse(WrongState, "Cannot remove allocation %s for node %s, because the node is active (and maintenance mode is off)", o.UUID, n.UUID)
 			}
 		}
-		n.AllocationUUID = ""
-		if n.InstanceUUID == o.UUID {
-			n.InstanceUUID = ""
-		}
+		n.freeFrom(o.UUID)
 		return nil
 	})
 	return err

@@ -24,8 +24,9 @@ type Config struct {
 	// is reserved by another process was left behind when that died.
 	Membership Membership
 
-	// Name is written into the reservations of nodes that this conductor works on. It
-	// must be the same after a restart and no other conductor's of the Store. Empty
+	// Name is written into the reservations of nodes that this conductor works on, and
+	// decides which nodes are its own. It must be no other conductor's of the Store, and
+	// should be the same after a restart, so that the nodes stay where they were. Empty
 	// stands for the host's name (host).
 	Name string
 	// Group is the conductor group: a conductor works on the nodes of its group
@@ -170,6 +171,12 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// alone reports whether no other conductor uses the store.
+func (c Config) alone() bool {
+	_, is := c.Membership.(*alone)
+	return is
 }
 
 // hardwareNames returns the names of the hardware types, sorted.

@@ -29,8 +29,8 @@
 //
 // # Work
 //
-// The work of a state is a list of [Step]s: those that the node's [Hardware] has for it,
-// and those that a client names. A step may take its time, fail, wait for a call-back
+// The work of a state is a list of steps ([Step]): those that the node's [Hardware] has
+// for it, and those that a client names. A step may take its time, fail, wait for a call-back
 // ([ErrWait], [Conductor.Heartbeat], [Conductor.Resume]), or be held until a client lets
 // it go. The record has the step at work, so that what waits survives the process. A
 // wait that takes too long has failed.

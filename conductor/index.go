@@ -21,6 +21,7 @@ type index[T any] struct {
 
 	mu      sync.RWMutex
 	records map[string]*T
+	byName  map[string]*T
 	byNode  map[string][]*T  // of objects, by the node that they belong to; oldest first
 	order   []*T             // by meta.compare
 	deleted map[string]int64 // revisions of deletions that the watch has not reported yet
@@ -28,7 +29,7 @@ type index[T any] struct {
 
 // meta is what an index knows of any record.
 type meta struct {
-	id       string
+	id, name string
 	created  time.Time
 	node     string // that it belongs to; empty for none
 	revision int64
@@ -41,7 +42,7 @@ func (m meta) compare(other meta) int {
 func newIndex[T any](kind Kind, decode func(Record) (*T, error), meta func(*T) meta) *index[T] {
 	return &index[T]{
 		kind: kind, decode: decode, meta: meta, synced: make(chan struct{}),
-		records: map[string]*T{}, byNode: map[string][]*T{}, deleted: map[string]int64{},
+		records: map[string]*T{}, byName: map[string]*T{}, byNode: map[string][]*T{}, deleted: map[string]int64{},
 	}
 }
 
@@ -63,16 +64,33 @@ func (x *index[T]) put(value *T) {
 			if m.node != "" {
 				x.byNode[m.node][x.position(x.byNode[m.node], m)] = value
 			}
-			x.records[m.id] = value
+			x.unname(old, oldMeta)
+			x.name(value, m)
 			return
 		}
-		x.remove(oldMeta)
+		x.remove(old, oldMeta)
 	}
 	x.order = slices.Insert(x.order, x.position(x.order, m), value)
 	if m.node != "" {
 		x.byNode[m.node] = slices.Insert(x.byNode[m.node], x.position(x.byNode[m.node], m), value)
 	}
+	x.name(value, m)
+}
+
+// name has a record found by its ID and its name.
+func (x *index[T]) name(value *T, m meta) {
 	x.records[m.id] = value
+	if m.name != "" {
+		x.byName[m.name] = value
+	}
+}
+
+// unname undoes name, unless another record has the name already.
+func (x *index[T]) unname(value *T, m meta) {
+	delete(x.records, m.id)
+	if x.byName[m.name] == value {
+		delete(x.byName, m.name)
+	}
 }
 
 // drop takes a deletion. Where this process did it, the watch may report older writes
@@ -86,11 +104,11 @@ func (x *index[T]) drop(id string, revision int64, own bool) {
 		delete(x.deleted, id)
 	}
 	if old, ok := x.records[id]; ok && x.meta(old).revision < revision {
-		x.remove(x.meta(old))
+		x.remove(old, x.meta(old))
 	}
 }
 
-func (x *index[T]) remove(m meta) {
+func (x *index[T]) remove(value *T, m meta) {
 	i := x.position(x.order, m)
 	x.order = slices.Delete(x.order, i, i+1)
 	if of := x.byNode[m.node]; m.node != "" && len(of) == 1 {
@@ -99,7 +117,7 @@ func (x *index[T]) remove(m meta) {
 		i := x.position(of, m)
 		x.byNode[m.node] = slices.Delete(of, i, i+1)
 	}
-	delete(x.records, m.id)
+	x.unname(value, m)
 }
 
 func (x *index[T]) position(in []*T, m meta) int {
@@ -112,6 +130,13 @@ func (x *index[T]) get(id string) *T {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.records[id]
+}
+
+// named returns the record with a name, or nil.
+func (x *index[T]) named(name string) *T {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.byName[name]
 }
 
 // wait waits until the index has all records.
@@ -231,7 +256,7 @@ func (x *index[T]) retain(seen map[string]bool) {
 	}
 	for id, value := range x.records {
 		if m := x.meta(value); !seen[id] && m.revision < newest {
-			x.remove(m)
+			x.remove(value, m)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -15,6 +16,31 @@ import (
 // Node returns a node by its UUID or its name, as the last write left it. The error
 // matches [NotFound], or is the store's.
 func (c *Conductor) Node(ctx context.Context, ident string) (*Node, error) {
+	if err := c.usable(ctx); err != nil {
+		return nil, err
+	}
+	if n := c.knownNode(ident); n != nil && ctx.Err() == nil {
+		return n, nil
+	}
+	return c.storedNode(ctx, ident)
+}
+
+// knownNode returns a node without asking the store, or nil. Where no other conductor
+// uses the store, each write is in the index before it returns.
+func (c *Conductor) knownNode(ident string) *Node {
+	switch _, err := uuid.Parse(ident); {
+	case !c.config.alone():
+		return nil
+	case err == nil:
+		return c.nodes.get(ident)
+	default:
+		return c.nodes.named(ident)
+	}
+}
+
+// storedNode is Node for a caller that the store has told of a newer record than the
+// index had.
+func (c *Conductor) storedNode(ctx context.Context, ident string) (*Node, error) {
 	r, err := c.load(ctx, KindNode, ident)
 	if errors.Is(err, ErrNotFound) {
 		return nil, refuse(NotFound, "Node %s could not be found.", ident)
@@ -70,6 +96,9 @@ func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 	if _, err := c.hardware(n); err != nil {
 		return nil, refuse(Invalid, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group %q.", n.Driver, n.ConductorGroup)
 	}
+	if err := errors.Join(checkProperties(n), c.checkInterfaces(&Node{ProvisionState: states.Enroll}, n)); err != nil {
+		return nil, err
+	}
 	if n.CreatedAt.IsZero() {
 		n.CreatedAt = now()
 	}
@@ -122,8 +151,8 @@ func (c *Conductor) save(ctx context.Context, n *Node) (*Node, error) {
 // edit changes a node by compare-and-set: change is called with a clone of the node
 // as it is, again where somebody else was faster, and its error is returned as it is.
 func (c *Conductor) edit(ctx context.Context, ident string, change func(*Node) error) (*Node, error) {
-	for {
-		old, err := c.Node(ctx, ident)
+	for get := c.Node; ; get = c.storedNode {
+		old, err := get(ctx, ident)
 		if err != nil {
 			return nil, err
 		}
@@ -216,7 +245,30 @@ func (c *Conductor) checkUpdate(before, n *Node) error {
 	if !n.Retired {
 		n.RetiredReason = ""
 	}
+	if err := checkProperties(n); err != nil {
+		return err
+	}
 	return c.checkInterfaces(before, n)
+}
+
+// checkProperties refuses sizes of a machine that are no numbers.
+//
+// Source: _validate_property_values in ironic/objects/node.py.
+func checkProperties(n *Node) error {
+	var wrong []string
+	for _, key := range []string{"cpus", "local_gb", "memory_mb"} {
+		value, ok := n.Properties[key]
+		if !ok || value == nil {
+			continue
+		}
+		if size, err := strconv.ParseInt(fmt.Sprint(value), 10, 64); err != nil || size < 0 {
+			wrong = append(wrong, fmt.Sprintf("%s=%v", key, value))
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return refuse(Invalid, "The following properties for node %s should be non-negative integers, but provided values are: %s", n.UUID, strings.Join(wrong, ", "))
 }
 
 // checkInterfaces refuses hardware types that no conductor has, and hardware
@@ -253,8 +305,8 @@ func (c *Conductor) DeleteNode(ctx context.Context, ident string) error {
 }
 
 func (c *Conductor) deleteNode(ctx context.Context, ident string) error {
-	for {
-		n, err := c.Node(ctx, ident)
+	for get := c.Node; ; get = c.storedNode {
+		n, err := get(ctx, ident)
 		if err != nil {
 			return err
 		}

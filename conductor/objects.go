@@ -46,7 +46,7 @@ func (c *Conductor) objects(kind Kind) *index[Object] {
 func (c *Conductor) indexed(kind Kind) (x *index[Object], made bool) {
 	x, ok := c.indexes[kind]
 	if !ok {
-		x = newIndex(kind, decodeObject, func(o *Object) meta { return meta{o.UUID, o.CreatedAt, o.NodeUUID, o.Revision} })
+		x = newIndex(kind, decodeObject, func(o *Object) meta { return meta{o.UUID, o.Name, o.CreatedAt, o.NodeUUID, o.Revision} })
 		c.indexes[kind] = x
 	}
 	return x, !ok

@@ -56,7 +56,7 @@ func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 		}
 		n, err := t.conductor.save(ctx, n)
 		if errors.Is(err, ErrConflict) {
-			n, err = t.conductor.Node(ctx, old.UUID)
+			n, err = t.conductor.storedNode(ctx, old.UUID)
 			if err == nil && n.Claim != old.Claim {
 				err = errLost
 			}

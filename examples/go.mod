@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/gophercloud/gophercloud/v2 v2.15.0
 	github.com/ironstate/ironstate v0.0.0
+	github.com/ironstate/ironstate/conductor v0.0.0
 	github.com/ironstate/ironstate/verify/bmc v0.0.0
 	github.com/looplab/fsm v1.0.3
 	github.com/prometheus/client_golang v1.23.2
@@ -17,7 +18,9 @@ require (
 	github.com/bmc-toolbox/bmclib/v2 v2.3.5 // indirect
 	github.com/bmc-toolbox/common v0.0.0-20250112191656-b6de52e8303d // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/evanphx/json-patch/v5 v5.9.11 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
+	github.com/google/uuid v1.6.0 // indirect
 	github.com/hashicorp/errwrap v1.1.0 // indirect
 	github.com/hashicorp/go-multierror v1.1.1 // indirect
 	github.com/jacobweinstock/registrar v0.4.7 // indirect
@@ -32,6 +35,7 @@ require (
 	go.opentelemetry.io/otel/trace v1.47.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.2 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
+	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	google.golang.org/protobuf v1.36.8 // indirect
@@ -39,5 +43,6 @@ require (
 
 replace (
 	github.com/ironstate/ironstate => ..
+	github.com/ironstate/ironstate/conductor => ../conductor
 	github.com/ironstate/ironstate/verify/bmc => ../verify/bmc
 )

@@ -17,20 +17,31 @@ var phaseTexts = map[states.Phase]string{
 	states.PhaseFailed:  "work failed",
 }
 
-// describe returns a state's description: the caller's, or one made from the table.
-func (d Diagram) describe(t *states.Table, s states.State) string {
+// describe returns a state's description: the caller's, or that of package states.
+func (d Diagram) describe(s states.State) (text string, own bool) {
 	if d.Describe != nil {
 		if text := clean(d.Describe(s)); text != "" {
-			return text
+			return text, true
 		}
 	}
+	return s.Description(), false
+}
+
+// tooltip returns a state's tooltip: the caller's description, or what the state
+// means and what the table says of it.
+func (d Diagram) tooltip(t *states.Table, s states.State) string {
+	text, own := d.describe(s)
+	if own {
+		return text
+	}
+	meaning, _, _ := strings.Cut(text, "\n\n")
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v: %s", s, phaseTexts[t.Phase(s)])
+	fmt.Fprintf(&b, "%v (%s): %s", s, phaseTexts[t.Phase(s)], strings.ReplaceAll(meaning, "`", ""))
 	if target := t.Target(s); target != states.NoState {
-		fmt.Fprintf(&b, "; on the way to %v", target)
+		fmt.Fprintf(&b, " The node is on the way to %v.", target)
 	}
 	if words := requests(t, s); len(words) > 0 {
-		fmt.Fprintf(&b, "; the API takes %s", strings.Join(words, ", "))
+		fmt.Fprintf(&b, " The API takes %s.", strings.Join(words, ", "))
 	}
 	return b.String()
 }

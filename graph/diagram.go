@@ -38,13 +38,18 @@ type Diagram struct {
 	// Description is for readers who do not see the diagram. An empty one is
 	// replaced by a summary.
 	Description string
-	// Describe returns the tooltip of a state, which screen readers read too. If it
-	// is nil or returns an empty text, the tooltip is made from the table.
+	// Describe returns the description of a state, which is also its tooltip and read
+	// by screen readers. If it is nil or returns an empty text, the description is
+	// [states.State.Description], and the tooltip begins with its first paragraph.
 	Describe func(states.State) string
 	// Link returns the address that a state links to: a path, or an http or https
 	// URL. An empty address is no link, any other is an error. Mermaid has no
-	// links.
+	// links; in Markdown the heading of the state's section is the link.
 	Link func(states.State) string
+
+	// Picture is the address of a picture of the diagram, which WriteMarkdown links in
+	// place of the Mermaid diagram: a path, or an http or https URL.
+	Picture string
 
 	// LeftToRight turns the edges that lead on in a node's life from downwards to
 	// rightwards.
@@ -128,10 +133,18 @@ func (d Diagram) link(s states.State) (string, error) {
 	if d.Link == nil {
 		return "", nil
 	}
-	address := d.Link(s)
+	address, err := checkLink(d.Link(s))
+	if err != nil {
+		return "", fmt.Errorf("unfit link: of state %q: %w", s, err)
+	}
+	return address, nil
+}
+
+// checkLink returns an address that is fit to be linked to, or an error.
+func checkLink(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https") {
-		return "", fmt.Errorf("unfit link: %q of state %q; links are paths or http and https URLs", address, s)
+		return "", fmt.Errorf("%q; links are paths or http and https URLs", address)
 	}
 	return strings.ToValidUTF8(u.String(), "\uFFFD"), nil
 }

@@ -1,5 +1,6 @@
 // Package graph draws Ironic's provisioning state machine: as DOT for Graphviz, as
-// a Mermaid state diagram, which GitHub renders, and as JSON for other tools.
+// a Mermaid state diagram, which GitHub renders, as JSON for other tools, and as a
+// Markdown page that explains every state.
 // Package graph/render draws the same diagrams as SVG, PNG and HTML, with no
 // Graphviz installed.
 //

@@ -154,7 +154,7 @@ func (w *dotWriter) addNode(sub *dot.Graph, key string, n node) dot.Node {
 		"id", n.id(),
 		"label", n.state.String(),
 	)
-	say(node.AttributesMap, n.class(), n.description, n.link)
+	say(node.AttributesMap, n.class(), n.tooltip, n.link)
 	if width != 1 {
 		node.Attr("penwidth", width)
 	}

@@ -24,12 +24,25 @@ type document struct {
 	Series, Since      states.Series
 	APIVersion         states.APIVersion `json:"api_version"`
 	States             []struct {
-		State, Target                   states.State
-		Phase                           states.Phase
-		Part, Description, Link, Change string
-		Stable, Current, Taken          bool
+		State, Target              states.State
+		Phase                      states.Phase
+		Part, Description, Tooltip string
+		Link, Change               string
+		Stable, Current, Taken     bool
+		Requests                   []struct {
+			Verb             string
+			APIVersion       states.APIVersion `json:"api_version"`
+			Requires, Change string
+			Through          []states.State
+			To               states.State
+		}
 	}
 	Transitions []transition
+	Events      []struct {
+		Event       states.Event
+		Verbs       []string
+		Description string
+	}
 }
 
 type transition struct {
@@ -73,9 +86,10 @@ func write(t testing.TB, to func(io.Writer) error) string {
 
 // writers has the formats of the package.
 var writers = map[string]func(graph.Diagram, io.Writer) error{
-	"DOT":     graph.Diagram.WriteDOT,
-	"Mermaid": graph.Diagram.WriteMermaid,
-	"JSON":    graph.Diagram.WriteJSON,
+	"DOT":      graph.Diagram.WriteDOT,
+	"Mermaid":  graph.Diagram.WriteMermaid,
+	"Markdown": graph.Diagram.WriteMarkdown,
+	"JSON":     graph.Diagram.WriteJSON,
 }
 
 // cases has a diagram for each option, and one for all of them.
@@ -99,6 +113,7 @@ func cases(t testing.TB) map[string]graph.Diagram {
 		"path":          {Table: table, Path: path},
 		"texts":         {Table: table, Title: `A "title" & <more>`, Description: `back\slash`, Describe: describe},
 		"link":          {Table: table, Link: link},
+		"picture":       {Table: table, Picture: "states.svg"},
 		"left to right": {Table: table, LeftToRight: true},
 		"dark":          {Table: table, Dark: true},
 		"no legend":     {Table: table, NoLegend: true},

@@ -10,7 +10,13 @@ import (
 // WriteJSON writes the diagram as JSON for other tools: the states in Ironic's
 // order, and each transition on its own in the order of [states.Table.Transitions].
 // States and transitions have the keys change ("added", "removed"), current, taken
-// and link only where these apply. The errors are those of [Diagram.WriteDOT].
+// and link only where these apply.
+//
+// A state has its description, in which a blank line separates paragraphs and
+// Ironic's words are in backquotes, the tooltip that drawings have, and each word that the API takes from it: the
+// oldest API version that takes the word, the field that the request requires, the
+// states that it leads through if all work succeeds, and the state in which it ends.
+// The errors are those of [Diagram.WriteDOT].
 func (d Diagram) WriteJSON(w io.Writer) error {
 	return d.write(w, func(m *model) error {
 		e := json.NewEncoder(w)
@@ -27,6 +33,7 @@ type jsonDiagram struct {
 	APIVersion  string           `json:"api_version"`
 	States      []jsonState      `json:"states"`
 	Transitions []jsonTransition `json:"transitions"`
+	Events      []jsonEvent      `json:"events"`
 }
 
 type jsonState struct {
@@ -36,10 +43,29 @@ type jsonState struct {
 	Stable      bool         `json:"stable"`
 	Target      states.State `json:"target"`
 	Description string       `json:"description"`
+	Tooltip     string       `json:"tooltip"`
 	Link        string       `json:"link,omitempty"`
 	Change      string       `json:"change,omitempty"`
 	Current     bool         `json:"current,omitempty"`
 	Taken       bool         `json:"taken,omitempty"`
+
+	Requests []jsonRequest `json:"requests"`
+}
+
+type jsonRequest struct {
+	Verb       string            `json:"verb"`
+	APIVersion states.APIVersion `json:"api_version"`
+	Requires   string            `json:"requires,omitempty"`
+	Through    []states.State    `json:"through"`
+	To         states.State      `json:"to"`
+	Change     string            `json:"change,omitempty"`
+}
+
+// Verbs are the API's words for the event, none where only the conductor fires it.
+type jsonEvent struct {
+	Event       states.Event `json:"event"`
+	Verbs       []string     `json:"verbs"`
+	Description string       `json:"description"`
 }
 
 // Verb is the API's word for the transition, null where the API takes none.
@@ -63,33 +89,52 @@ func (m *model) json() jsonDiagram {
 		APIVersion:  t.Series().MaxAPIVersion().String(),
 		States:      []jsonState{},
 		Transitions: []jsonTransition{},
+		Events:      []jsonEvent{},
 	}
 	for _, n := range m.nodes() {
-		doc.States = append(doc.States, n.json(m.diagram))
+		doc.States = append(doc.States, m.jsonState(n))
 	}
 	for _, r := range m.rows {
 		doc.Transitions = append(doc.Transitions, r.json())
 	}
+	for _, e := range m.events() {
+		doc.Events = append(doc.Events, jsonEvent{e, append([]string{}, m.verbs(e)...), e.Description()})
+	}
 	return doc
 }
 
-func (n node) json(d Diagram) jsonState {
-	t := d.Table
-	if n.change == removed {
-		t = d.Since
-	}
+func (m *model) jsonState(n node) jsonState {
 	return jsonState{
 		State:       n.state,
 		Part:        partOf(n.state),
 		Phase:       n.phase,
 		Stable:      n.stable,
-		Target:      t.Target(n.state),
+		Target:      m.tableOf(n.change).Target(n.state),
 		Description: n.description,
+		Tooltip:     n.tooltip,
 		Link:        n.link,
 		Change:      string(n.change),
 		Current:     n.current,
 		Taken:       n.taken,
+		Requests:    m.jsonRequests(n.state),
 	}
+}
+
+func (m *model) jsonRequests(s states.State) []jsonRequest {
+	list := []jsonRequest{}
+	for _, r := range m.requestsOf(s) {
+		for _, w := range r.words {
+			list = append(list, jsonRequest{
+				Verb:       w.verb,
+				APIVersion: w.since,
+				Requires:   r.Event.Requires(),
+				Through:    append([]states.State{}, r.through...),
+				To:         r.to,
+				Change:     string(r.change),
+			})
+		}
+	}
+	return list
 }
 
 func (r row) json() jsonTransition {

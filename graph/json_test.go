@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -219,7 +220,7 @@ func TestThrough(t *testing.T) {
 
 func TestTextsOfTheCallerReplaceTheTables(t *testing.T) {
 	d := latest()
-	require.Equal(t, "enroll: stable; the API takes manage", read(t, d).States[0].Description)
+	require.Equal(t, states.Enroll.Description(), read(t, d).States[0].Description)
 	require.Equal(t, "Ironic provisioning states: 2026.2", read(t, d).Title)
 
 	d.Title, d.Description = " My\nstates ", "mine"
@@ -233,5 +234,131 @@ func TestTextsOfTheCallerReplaceTheTables(t *testing.T) {
 	require.Equal(t, "My states", doc.Title)
 	require.Equal(t, "mine", doc.Description)
 	require.Equal(t, "start here", doc.States[0].Description)
-	require.Equal(t, "verifying: the conductor is at work; on the way to manageable", doc.States[1].Description)
+	require.Equal(t, states.Verifying.Description(), doc.States[1].Description)
+}
+
+// tooltips returns the tooltips of a diagram's states, by their identifiers.
+func tooltips(t *testing.T, d graph.Diagram) map[string]string {
+	t.Helper()
+	found := make(map[string]string)
+	for _, match := range regexp.MustCompile(`id="(state-\w+)",[^]]*tooltip="([^"]*)"`).FindAllStringSubmatch(write(t, d.WriteDOT), -1) {
+		found[match[1]] = match[2]
+	}
+	return found
+}
+
+func TestTooltipsSayWhatAStateMeansAndWhatTheAPITakes(t *testing.T) {
+	d := latest()
+	found := tooltips(t, d)
+	require.Len(t, found, d.Table.States().Len())
+	require.Equal(t, "enroll (stable): Ironic has a record of the node and has not yet shown that it can manage it. "+
+		"API requests of version 1.11 and up create nodes in this state. This stable state came with Liberty. The API takes manage.",
+		found["state-enroll"])
+	require.Equal(t, "verifying (the conductor is at work): The conductor checks that it can manage the node: it validates the driver's "+
+		"configuration and reads the power state with the credentials in driver_info. This state came with Liberty. "+
+		"The node is on the way to manageable.", found["state-verifying"])
+
+	d.Describe = func(s states.State) string { return "all about " + s.String() }
+	require.Equal(t, "all about enroll", tooltips(t, d)["state-enroll"])
+}
+
+func TestEventsAreDescribed(t *testing.T) {
+	for series := range states.AllSeries() {
+		table := series.Table()
+		var found []states.Event
+		for _, e := range read(t, graph.Diagram{Table: table}).Events {
+			found = append(found, e.Event)
+			require.Equal(t, e.Event.Description(), e.Description)
+			for _, verb := range e.Verbs {
+				require.Contains(t, e.Event.Verbs(), verb)
+			}
+		}
+		for event := range states.AllEvents() {
+			has := slices.ContainsFunc(slices.Collect(table.Transitions()), func(row states.Transition) bool { return row.Event == event })
+			require.Equal(t, has, slices.Contains(found, event), "%v: %v", series, event)
+		}
+	}
+}
+
+// Every request that the API takes at any version is there, with the oldest version
+// that takes it.
+func TestRequestsAreTheAPIs(t *testing.T) {
+	for series := range states.AllSeries() {
+		table := series.Table()
+		for _, s := range read(t, graph.Diagram{Table: table}).States {
+			oldest := make(map[string]states.APIVersion)
+			for v := series.MaxAPIVersion(); v >= 1; v-- {
+				for verb := range table.Requests(s.State, v) {
+					oldest[verb] = v
+				}
+			}
+			found := make(map[string]states.APIVersion)
+			for _, r := range s.Requests {
+				found[r.Verb] = r.APIVersion
+			}
+			require.Equal(t, oldest, found, "%v: %v", series, s.State)
+		}
+	}
+}
+
+// A request leads through states in which the conductor is at work, by transitions
+// of the table, and ends where the node rests.
+func TestRequestsLeadAlongTheTable(t *testing.T) {
+	for series := range states.AllSeries() {
+		table := series.Table()
+		for _, s := range read(t, graph.Diagram{Table: table}).States {
+			for _, r := range s.Requests {
+				at := s.State
+				for _, next := range append(slices.Clone(r.Through), r.To) {
+					steps, err := graph.Through(table, at, next)
+					require.NoError(t, err)
+					require.NotEmpty(t, steps)
+					at = next
+				}
+				rests := table.Phase(r.To) == states.PhaseResting || table.Phase(r.To) == states.PhaseFailed
+				require.True(t, rests, "%v: %v in %v ends in %v", series, r.Verb, s.State, r.To)
+				require.Equal(t, states.Event.Requires(must(states.ParseVerb(r.Verb))), r.Requires)
+			}
+		}
+	}
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+func TestWhereRequestsLead(t *testing.T) {
+	for _, c := range []struct {
+		series  states.Series
+		from    states.State
+		verb    string
+		through []states.State
+		to      states.State
+	}{
+		{states.Hibiscus, states.Enroll, "manage", []states.State{states.Verifying}, states.Manageable},
+		{states.Hibiscus, states.Available, "manage", []states.State{}, states.Manageable},
+		{states.Hibiscus, states.Manageable, "provide", []states.State{states.Cleaning}, states.Available},
+		{states.Hibiscus, states.Manageable, "clean", []states.State{states.Cleaning}, states.Manageable},
+		{states.Hibiscus, states.Active, "deleted", []states.State{states.Deleting, states.Cleaning}, states.Available},
+		{states.Hibiscus, states.CleanHold, "unhold", []states.State{states.CleanWait, states.Cleaning}, states.Available},
+		{states.Hibiscus, states.DeployHold, "abort", []states.State{}, states.DeployFail},
+		{states.Hibiscus, states.ServiceWait, "abort", []states.State{states.ServiceFail}, states.Active},
+		{states.Epoxy, states.ServiceWait, "abort", []states.State{}, states.ServiceFail},
+		{states.Kilo, states.Active, "deleted", []states.State{states.Deleting, states.Cleaning}, states.Available},
+	} {
+		found := false
+		for _, s := range read(t, graph.Diagram{Table: c.series.Table()}).States {
+			for _, r := range s.Requests {
+				if s.State == c.from && r.Verb == c.verb {
+					require.Equal(t, c.through, r.Through, c)
+					require.Equal(t, c.to, r.To, c)
+					found = true
+				}
+			}
+		}
+		require.True(t, found, c)
+	}
 }

@@ -30,8 +30,10 @@ type node struct {
 	stable      bool
 	change      change
 	current     bool
-	taken       bool // the path has it
-	description string
+	taken       bool   // the path has it
+	description string // one line where it is the caller's own
+	own         bool   // the description is the caller's
+	tooltip     string
 	link        string
 }
 
@@ -175,6 +177,7 @@ func (d Diagram) node(s states.State) (node, error) {
 	case d.Since != nil && !d.Since.States().Has(s):
 		c = added
 	}
+	description, own := d.describe(s)
 	return node{
 		state:       s,
 		phase:       t.Phase(s),
@@ -182,7 +185,9 @@ func (d Diagram) node(s states.State) (node, error) {
 		change:      c,
 		current:     s == d.Current,
 		taken:       d.passes(s),
-		description: d.describe(t, s),
+		description: description,
+		own:         own,
+		tooltip:     d.tooltip(t, s),
 		link:        link,
 	}, nil
 }

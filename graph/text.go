@@ -67,3 +67,20 @@ func slug(word string) string {
 }
 
 var slugger = strings.NewReplacer(" ", "_", "-", "_")
+
+// escapeMarkdown returns a clean text for use as a line of Markdown, with a backslash
+// before the signs that might be its syntax.
+func escapeMarkdown(text string) string {
+	var b strings.Builder
+	numbered := true // as an item of a list is
+	for i, r := range text {
+		switch {
+		case strings.ContainsRune(".)", r) && numbered, r == '-' && i == 0,
+			r < unicode.MaxASCII && unicode.In(r, unicode.P, unicode.S) && !strings.ContainsRune(".,:;/()'\"-", r):
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+		numbered = numbered && unicode.IsDigit(r)
+	}
+	return b.String()
+}

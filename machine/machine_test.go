@@ -104,6 +104,30 @@ func TestHooksAreCalledInTheDocumentedOrder(t *testing.T) {
 	require.Equal(t, []string{"guard 1", "guard 2", "save 1", "save 2", "exit 1", "exit 2", "enter 1", "enter 2"}, calls)
 }
 
+func TestEveryHookIsCalledWhicheverThereAre(t *testing.T) {
+	const kinds = 4
+	for some := range 1 << kinds {
+		called := 0
+		m := newMachine(t, states.Enroll, func(c *machine.Config) {
+			for i, hooks := range [kinds]*[]machine.Hook{&c.Guard, &c.Save, &c.Exit, &c.Enter} {
+				if some>>i&1 == 1 {
+					*hooks = []machine.Hook{func(context.Context, machine.Transition) error { called |= 1 << i; return nil }}
+				}
+			}
+		})
+		require.NoError(t, m.Fire(t.Context(), states.EventManage))
+		require.Equal(t, some, called)
+	}
+}
+
+func TestAMachineThatNobodyObservesReadsNoClock(t *testing.T) {
+	m := newMachine(t, states.Enroll, func(c *machine.Config) {
+		c.Now = func() time.Time { panic("read") }
+	})
+	require.NoError(t, m.Fire(t.Context(), states.EventManage))
+	require.NoError(t, m.Report(t.Context(), states.EventDone, ""))
+}
+
 func TestTheNewNodeIsSeenOnceItIsSaved(t *testing.T) {
 	var m *machine.Machine
 	see := func(want states.State) machine.Hook {

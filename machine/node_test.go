@@ -4,6 +4,7 @@ package machine_test
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"testing"
 	"unsafe"
@@ -155,6 +156,16 @@ func TestErrorsTellWhatWasAsked(t *testing.T) {
 	var target *machine.TargetError
 	require.ErrorAs(t, err, &target)
 	require.Equal(t, &machine.TargetError{Series: states.Hibiscus, Target: states.Error + 1, Stored: true}, target)
+
+	_, err = node(states.Deleting).Report(latest, states.EventWait, "")
+	require.ErrorAs(t, err, &event)
+	require.Equal(t, []states.Event{states.EventDone, states.EventClean, states.EventFail}, event.Allowed)
+
+	no := errors.New("no")
+	require.EqualError(t, &machine.HookError{Hook: "save", Event: states.EventManage, Err: no},
+		`save hook at event "manage" (nothing has changed): no`)
+	require.EqualError(t, &machine.HookError{Node: "node-1", Hook: "enter", Event: states.EventManage, Moved: true, Err: no},
+		`enter hook of node node-1 at event "manage" (the node has moved): no`)
 }
 
 // conductor is Ironic's way of moving a node, step by step as its two files

@@ -191,8 +191,10 @@ func TestAnAbortedServiceIsTwoTransitions(t *testing.T) {
 func TestAGuardKeepsAServiceFromBeingAborted(t *testing.T) {
 	refused := errors.New("the step cannot be aborted")
 	for _, from := range []states.State{states.ServiceWait, states.ServiceHold, states.CleanWait, states.InspectWait} {
+		asked := 0
 		m := newMachine(t, from, func(c *machine.Config) {
 			c.Guard = []machine.Hook{func(_ context.Context, tr machine.Transition) error {
+				asked++
 				if tr.Event == states.EventAbort {
 					return refused
 				}
@@ -201,6 +203,7 @@ func TestAGuardKeepsAServiceFromBeingAborted(t *testing.T) {
 		})
 		require.ErrorIs(t, m.Request(t.Context(), "abort", 113), refused)
 		require.Equal(t, node(from), m.Node(), "nothing has happened")
+		require.Equal(t, 1, asked)
 	}
 }
 

@@ -48,6 +48,7 @@ func TestLogFollowsIronicsLevels(t *testing.T) {
 		"back in enroll": {states.Verifying, machine.Input{Event: states.EventFail, LastError: "no power"}, "INFO"},
 		"a failed state": {states.Cleaning, machine.Input{Event: states.EventFail, LastError: "no disk"}, "ERROR"},
 		"error":          {states.Deleting, machine.Input{Event: states.EventFail}, "ERROR"},
+		"a power state":  {states.Enroll, machine.Input{Event: states.EventManage, Power: states.PowerOn}, "INFO"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -68,6 +69,9 @@ func TestLogFollowsIronicsLevels(t *testing.T) {
 			delete(got, "status")
 			if n.LastError != "" {
 				want["last_error"] = n.LastError
+			}
+			if test.in.Power != states.NoPower {
+				want["power"] = test.in.Power.String()
 			}
 			require.Equal(t, want, got)
 		})

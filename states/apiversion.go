@@ -37,9 +37,8 @@ func ParseAPIVersion(text string) (APIVersion, error) {
 	if text == "" || text == "none" {
 		return NoAPIVersion, nil
 	}
-	digits, ok := strings.CutPrefix(text, "1.")
-	minor, err := strconv.ParseUint(digits, 10, 16)
-	if v := APIVersion(minor); ok && err == nil && minor > 0 && v.String() == text {
+	minor, _ := strconv.ParseUint(strings.TrimPrefix(text, "1."), 10, 16)
+	if v := APIVersion(minor); v.String() == text { // also refuses "1.081", "81" and "1.70000"
 		return v, nil
 	}
 	return 0, unknownVersion(text)

@@ -20,59 +20,72 @@ const NoEvent Event = 0
 // that it asks with. The conductor fires some of them too: clean out of
 // Deleting, manage at the end of manual cleaning.
 const (
-	// EventManage ("manage") asks for a manageable node: out of Enroll by way of
-	// verification, out of Available and the failed states at once. Ends manual
-	// cleaning. Since Kilo.
+	// EventManage ("manage"): A person asks for a manageable node: out of `enroll`
+	// this starts the verification, and out of `available` and the failed states it
+	// leads to `manageable` at once. The conductor fires it too, at the end of a
+	// cleaning that a person requested. It came with Kilo.
 	EventManage Event = NoEvent + 1 + iota
-	// EventProvide ("provide") makes a manageable node available, by way of
-	// automated cleaning. Since Kilo.
+	// EventProvide ("provide"): A person makes a manageable node available, by way of
+	// automated cleaning. It came with Kilo.
 	EventProvide
-	// EventDeploy ("deploy", asked for as "active") deploys a node. Since Kilo.
+	// EventDeploy ("deploy", asked for as "active"): A person or a scheduler deploys a
+	// node, and tries a failed deployment again. The API's word is `active`; its alias
+	// `deploy` came with Xena. The event came with Kilo.
 	EventDeploy
-	// EventRebuild ("rebuild") deploys a node anew, keeping its ephemeral
-	// partition where one is. Since Kilo.
+	// EventRebuild ("rebuild"): A person deploys a node anew, with the same or another
+	// image, and keeps its ephemeral partition where the request says so. It came with
+	// Kilo.
 	EventRebuild
-	// EventDelete ("delete", asked for as "deleted") tears a deployed node down.
-	// Since Kilo.
+	// EventDelete ("delete", asked for as "deleted"): A person tears a node down,
+	// which is then cleaned and available again. The API's word is `deleted`; its
+	// alias `undeploy` came with Xena. The event came with Kilo.
 	EventDelete
-	// EventInspect ("inspect") starts inspection. Since Kilo.
+	// EventInspect ("inspect"): A person has the hardware's properties found out. It
+	// came with Kilo.
 	EventInspect
-	// EventAdopt ("adopt") takes over a node that was deployed by other means.
-	// Since Newton.
+	// EventAdopt ("adopt"): A person has Ironic take over a node that carries a
+	// workload already. It came with Newton.
 	EventAdopt
-	// EventClean ("clean") starts cleaning: asked for by a person since Mitaka,
-	// fired by the conductor once a tear-down is through since Kilo.
+	// EventClean ("clean"): A person has clean steps run on a manageable node, which
+	// then is manageable again; the request came with Mitaka. The conductor fires it
+	// too, when a tear-down is through; that event came with Kilo.
 	EventClean
-	// EventRescue ("rescue") boots a deployed node into the rescue ramdisk.
-	// Since Queens.
+	// EventRescue ("rescue"): A person has a deployed node booted into the rescue
+	// ramdisk. It came with Queens.
 	EventRescue
-	// EventUnrescue ("unrescue") brings a rescued node back to its workload.
-	// Since Queens.
+	// EventUnrescue ("unrescue"): A person brings a rescued node back to its workload.
+	// It came with Queens.
 	EventUnrescue
-	// EventService ("service") runs service steps on a deployed node. Since
-	// 2023.2.
+	// EventService ("service"): A person has service steps run on a deployed node. It
+	// came with 2023.2.
 	EventService
-	// EventAbort ("abort") ends work that waits or is held. Since Liberty.
+	// EventAbort ("abort"): A person ends work that waits or is held. A step that must
+	// not be interrupted is finished first. It came with Liberty.
 	EventAbort
-	// EventUnhold ("unhold") resumes work that a hold step stopped. Since 2023.2.
+	// EventUnhold ("unhold"): A person lets work go on that a hold step has stopped.
+	// It came with 2023.2.
 	EventUnhold
 )
 
 // Reports: events that only the conductor fires.
 const (
-	// EventDone ("done"): the work of the state is through. Since Kilo.
+	// EventDone ("done"): The conductor reports that the work of the state has
+	// succeeded. It came with Kilo.
 	EventDone Event = EventUnhold + 1 + iota
-	// EventFail ("fail"): the work of the state failed, or the wait for a call
-	// timed out. Since Kilo.
+	// EventFail ("fail"): The conductor reports that the work of the state failed, or
+	// that a call did not come in time. It came with Kilo.
 	EventFail
-	// EventWait ("wait"): the work goes on elsewhere, the conductor waits. Since
-	// Kilo.
+	// EventWait ("wait"): The conductor reports that the work goes on elsewhere, and
+	// waits for a call. It came with Kilo.
 	EventWait
-	// EventResume ("resume"): the call that was waited for came. Since Kilo.
+	// EventResume ("resume"): The call came that the conductor waited for, and the
+	// conductor goes on with the work. It came with Kilo.
 	EventResume
-	// EventHold ("hold"): a hold step stops the work. Since 2023.2.
+	// EventHold ("hold"): The conductor reports that a hold step has stopped the work.
+	// It came with 2023.2.
 	EventHold
-	// EventError ("error"): tearing down failed. Until Rocky; EventFail since.
+	// EventError ("error"): The conductor reports that a tear-down failed. It was in
+	// the machine until Rocky; `fail` took its place.
 	EventError
 )
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/ironstate/ironstate/states"
 )
@@ -127,6 +128,34 @@ func ExampleCreated() {
 	// enroll ""
 }
 
+// Enroll by default: the requests that make a new node available, by the version that
+// a script speaks.
+func ExampleAPIVersion_InitialState() {
+	table := states.Latest().Table()
+	for _, version := range []states.APIVersion{10, 11} {
+		state := version.InitialState()
+		fmt.Printf("at %v a node is created in %v\n", version, state)
+		for _, verb := range []string{"manage", "provide"} {
+			if state == states.Available {
+				break
+			}
+			event, err := table.Request(state, verb, version)
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			work, _ := table.Next(state, event)
+			state = table.Target(work)
+			fmt.Printf("%s leads through %v to %v\n", verb, work, state)
+		}
+	}
+	// Output:
+	// at 1.10 a node is created in available
+	// at 1.11 a node is created in enroll
+	// manage leads through verifying to manageable
+	// provide leads through cleaning to available
+}
+
 // A client lists nodes of a server that is newer than this module.
 func ExampleReported() {
 	var nodes []struct {
@@ -154,6 +183,18 @@ func ExampleSeries_Negotiate() {
 	// 1.81 <nil>
 	// 1.82 <nil>
 	// none request to 2023.1 with API version 1.113: API version not acceptable; acceptable: 1.1 to 1.82
+}
+
+func ExampleState_Description() {
+	for _, paragraph := range strings.Split(states.DeployHold.Description(), "\n\n") {
+		fmt.Println(paragraph)
+	}
+	fmt.Println(states.EventUnhold.Description())
+	// Output:
+	// A hold step stopped the deployment. This state came with 2023.2.
+	// A person moves the node on: with `unhold` the deployment goes on in `wait call-back`, and `abort` ends it in `deploy failed`. No timeout ends the hold.
+	// An operator examines the node at the point where the step stopped it, and then requests `unhold`.
+	// A person lets work go on that a hold step has stopped. It came with 2023.2.
 }
 
 func ExampleTable_Phase() {

@@ -16,6 +16,9 @@ func TestAListKeepsANodeInAnUnknownState(t *testing.T) {
 		State states.Reported `json:"provision_state"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(list), &nodes))
+	used := states.Reported{State: states.UnknownState, Unknown: "levitating"}
+	require.NoError(t, json.Unmarshal([]byte("null"), &used))
+	require.Zero(t, used)
 	require.Equal(t, states.Reported{State: states.Enroll}, nodes[0].State)
 	require.Equal(t, states.Reported{State: states.UnknownState, Unknown: "levitating"}, nodes[1].State)
 	require.Equal(t, states.Reported{}, nodes[2].State)

@@ -181,7 +181,6 @@ func lateMinimum(from State, event Event) APIVersion {
 // [Event.Verb] comes first. The word "rebuild" is among them where it is taken,
 // though it is not in [Verbs]. Without a version they are those of 1.1.
 func (t *Table) Requests(from State, v APIVersion) iter.Seq[string] {
-	v = max(v, minVersion)
 	return func(yield func(string) bool) {
 		for i := range verbRows {
 			if _, _, reason := t.judge(from, verbRows[i].word, v); reason == nil && !yield(verbRows[i].word) {

@@ -298,8 +298,12 @@ func TestRequestErrorTellsWhatWouldBeRight(t *testing.T) {
 		{"the conductor's", states.Kilo.Table(), states.DeployFail, "delete", 6,
 			`request "delete" in state "deploy failed" with API version 1.6: not an action of the API; ` +
 				`allowed: active, rebuild, deleted`},
-		{"no state", latest, states.State(200), "active", 81,
+		{"a state that there is not", latest, states.State(200), "active", 81,
 			`request "active" in state "State(200)" with API version 1.81: not allowed in the node's state; allowed: nothing`},
+		{"no word", latest, states.Verifying, "", 81,
+			`request "" in state "verifying" with API version 1.81: not allowed in the node's state; allowed: nothing`},
+		{"no state", latest, states.NoState, "active", 81,
+			`request "active" in state "none" with API version 1.81: not allowed in the node's state; allowed: nothing`},
 		{"no series", nil, states.Available, "active", 81,
 			`request "active" in state "available" with API version 1.81: API version not acceptable; acceptable: nothing`},
 	}
@@ -348,6 +352,7 @@ func TestCreatedPairings(t *testing.T) {
 	}{
 		{"new client, new server", 11, 113, states.Enroll, false},
 		{"newest both", 113, 113, states.Enroll, false},
+		{"new client, a server that just knows enroll", 113, 11, states.Enroll, false},
 		{"new client, old server", 11, 10, states.Available, true},
 		{"new client, oldest server", 113, 1, states.NoState, true},
 		{"old client, new server", 10, 113, states.Available, false},

@@ -144,6 +144,7 @@ func TestVersionsBelongToSeries(t *testing.T) {
 		require.Equal(t, test.want, got, test.v)
 		require.Equal(t, test.known, known, test.v)
 	}
+	require.Equal(t, states.NoAPIVersion, (states.Latest() + 1).MaxAPIVersion())
 }
 
 func TestNegotiate(t *testing.T) {

@@ -1,11 +1,5 @@
 package states
 
-import (
-	"database/sql/driver"
-	"iter"
-	"strconv"
-)
-
 // State is a provision state: where a node is in its life. The zero value is
 // [NoState].
 //
@@ -26,228 +20,350 @@ const (
 
 // Enrolment: the node is known, and then known to be manageable.
 const (
-	// Enroll ("enroll"): Ironic knows of the node and has not yet shown that it
-	// can manage it. Nodes are created here since API version 1.11. A person
-	// moves it on with manage, which starts verification. Power sync leaves
-	// such a node alone. Stable; since Liberty.
+	// Enroll ("enroll"): Ironic has a record of the node and has not yet shown that it
+	// can manage it. API requests of version 1.11 and up create nodes in this state.
+	// This stable state came with Liberty.
+	//
+	// A person moves the node on with `manage`, which starts the verification. A node
+	// whose verification failed is here again, and `last_error` says why. Power sync
+	// leaves the node alone.
+	//
+	// Before `manage`, an operator sets the node's driver and interfaces, and in
+	// `driver_info` the BMC's address and credentials. After a failed verification the
+	// operator corrects them and requests `manage` again.
 	Enroll State = NoState + 1 + iota
-	// Verifying ("verifying"): the conductor checks the power and management
-	// interfaces and reads the power state with the node's credentials. It
-	// moves the node on itself: to Manageable, or back to Enroll with
-	// last_error. Since Liberty.
+	// Verifying ("verifying"): The conductor checks that it can manage the node: it
+	// validates the driver's configuration and reads the power state with the
+	// credentials in `driver_info`. This state came with Liberty.
+	//
+	// The conductor moves the node on itself: `done` leads to `manageable`, and `fail`
+	// back to `enroll`, where `last_error` says why.
+	//
+	// An operator waits, because the API takes no request for the node in this state.
 	Verifying
-	// Manageable ("manageable"): Ironic has reached the hardware at least once
-	// and may inspect, clean, adopt or provide it, but will not deploy to it.
-	// A person moves it on. Stable; since Kilo.
+	// Manageable ("manageable"): Ironic has reached the hardware with the node's
+	// credentials, but does not deploy to the node. This stable state came with Kilo.
+	//
+	// A person moves the node on: `inspect` finds out the hardware's properties,
+	// `clean` (since Mitaka) runs the clean steps that the request names, `adopt`
+	// (since Newton) takes over a node with a workload, and `provide` makes the node
+	// available.
+	//
+	// In this state an operator changes the node's `driver_info` and its ports, and
+	// finds out why work failed. A node whose inspection, cleaning or adoption failed
+	// comes back here with `manage`.
 	Manageable
-	// Available ("available"): the node is clean, free and may be deployed.
-	// A person or scheduler moves it on with deploy, or back with manage.
-	// Stable; since Kilo, where it took the place of NoState.
+	// Available ("available"): The node is clean and free, and may be deployed. This
+	// stable state came with Kilo, where it took the place of no state.
+	//
+	// A person or a scheduler moves the node on with `active`, or its alias `deploy`,
+	// which starts a deployment. A person takes it back to `manageable` with `manage`,
+	// at once.
+	//
+	// An operator takes the node back before changing its `driver_info` or its ports,
+	// because a scheduler may deploy it at any time.
 	Available
 )
 
 // Deployment: an image is put on the node and the node is put to work.
 const (
-	// Active ("active"): the node is deployed and carries a workload. A person
-	// moves it on: rebuild, delete, rescue or service. Stable; since Kilo.
+	// Active ("active"): The node is deployed and carries a workload. This stable
+	// state came with Kilo.
+	//
+	// A person moves the node on: `deleted` tears it down, `rebuild` deploys it anew,
+	// `rescue` (since Queens) boots it into a rescue ramdisk, and `service` (since
+	// 2023.2) runs service steps on it. Rescue and service keep the workload.
+	//
+	// An operator who wants to keep the workload sets `protected`, for which Ironic
+	// refuses `deleted` and `rebuild`.
 	Active State = Available + 1 + iota
-	// DeployWait ("wait call-back"): the conductor waits for the deploy
-	// ramdisk to call back. The call resumes the deployment; a timeout fails
-	// it; a person may delete, and since 2026.1 abort. Since Kilo.
-	DeployWait
-	// Deploying ("deploying"): the conductor is running deploy steps. It moves
-	// the node on itself, to DeployWait, Active, DeployFail or, since 2023.2,
-	// DeployHold. Since Kilo.
-	Deploying
-	// DeployFail ("deploy failed"): the deployment failed, timed out or was
-	// aborted. A person tries again with deploy or rebuild, or deletes. Since
+	// DeployWait ("wait call-back"): A deployment is under way, and the conductor
+	// waits for the ramdisk to boot or to finish a deploy step. This state came with
 	// Kilo.
+	//
+	// The ramdisk's call moves the node on with `resume`. A call that does not come in
+	// time fails the deployment with `fail`. A hold step (since 2023.2) stops it with
+	// `hold`.
+	//
+	// A person may tear the node down with `deleted` and, since 2026.1, end the
+	// deployment with `abort`; a step that must not be interrupted is finished first.
+	// An operator looks at the node's console when the call does not come.
+	DeployWait
+	// Deploying ("deploying"): The conductor prepares the node for its workload by
+	// deploy steps, which configure the firmware, partition the disks, write the image
+	// and attach the networks. This state came with Kilo.
+	//
+	// The conductor moves the node on itself: `done` leads to `active`, `wait` to
+	// `wait call-back`, `fail` to `deploy failed` and, since 2023.2, `hold` to `deploy
+	// hold`.
+	//
+	// An operator waits, because the API takes no request for the node in this state.
+	Deploying
+	// DeployFail ("deploy failed"): The deployment failed, timed out or was aborted,
+	// and `last_error` says why. What was on the disks may be overwritten. This state
+	// came with Kilo.
+	//
+	// A person moves the node on: `active` or `rebuild` tries the deployment again,
+	// and `deleted` tears the node down, which ends in `available`.
+	//
+	// An operator reads `last_error` and removes the cause before the next try.
 	DeployFail
-	// DeployDone ("deploy complete"): an old word for a finished deployment,
-	// once a target of the Nova driver. No series has it in its table; a
-	// deployed node is Active.
+	// DeployDone ("deploy complete"): This is an old word for a finished deployment,
+	// once a target of the Nova driver. No series has it in its table; a deployed node
+	// is `active`.
 	DeployDone
-	// DeployHold ("deploy hold"): a hold step stopped the deployment. A person
-	// lets it go on with unhold, or ends it with abort. Since 2023.2.
+	// DeployHold ("deploy hold"): A hold step stopped the deployment. This state came
+	// with 2023.2.
+	//
+	// A person moves the node on: with `unhold` the deployment goes on in `wait
+	// call-back`, and `abort` ends it in `deploy failed`. No timeout ends the hold.
+	//
+	// An operator examines the node at the point where the step stopped it, and then
+	// requests `unhold`.
 	DeployHold
 )
 
 // Tear-down and cleaning: the workload leaves, its traces are removed.
 const (
-	// Deleting ("deleting"): the workload is being torn down. The conductor
-	// moves the node on itself, to Cleaning or, when it fails, Error. Since
-	// Kilo.
+	// Deleting ("deleting"): The conductor tears the workload down: it switches the
+	// node off and removes the networks and the boot configuration that the deployment
+	// set up. This state came with Kilo.
+	//
+	// The conductor moves the node on itself: `clean` leads to `cleaning`. A tear-down
+	// that fails leads to `error`, with the event `fail` (since Stein; until Rocky it
+	// was `error`).
+	//
+	// An operator waits. The API accepts the word `clean` here because the conductor's
+	// own event has that name; nobody needs to send it.
 	Deleting State = DeployHold + 1 + iota
-	// Deleted ("deleted"): an old word for a finished tear-down, passed through
-	// within one step in Kilo. No series has it in its table; the word is the
-	// API's verb for [EventDelete].
+	// Deleted ("deleted"): This is an old word for a finished tear-down, passed
+	// through within one step in Kilo. No series has it in its table; the word is the
+	// API's verb for the event `delete`.
 	Deleted
-	// Cleaning ("cleaning"): the conductor is running clean steps, automated
-	// ones on the way to Available or those a person asked for on the way to
-	// Manageable. It moves the node on itself. Since Kilo.
+	// Cleaning ("cleaning"): The conductor runs clean steps. After `provide` and after
+	// a tear-down these are the automated ones, which by default erase the disks;
+	// after `clean` (since Mitaka) they are those that the request names. A node whose
+	// automated cleaning is switched off passes through this state at once. This state
+	// came with Kilo.
+	//
+	// The conductor moves the node on itself. Automated cleaning ends in `available`
+	// with `done`, and a cleaning by request in `manageable` with `manage` (since
+	// Mitaka), as does the automated cleaning of a retired node. `wait` (since
+	// Liberty) leads to `clean wait`, `hold` (since 2023.2) to `clean hold`, and
+	// `fail` to `clean failed`.
+	//
+	// An operator waits, and the API refuses power requests meanwhile. The API accepts
+	// the word `manage` here because the conductor's own event has that name; nobody
+	// needs to send it.
 	Cleaning
-	// CleanWait ("clean wait"): a clean step runs on the node and the conductor
-	// waits for its call. The call resumes cleaning; a timeout fails it; a
-	// person may abort. Since Liberty.
+	// CleanWait ("clean wait"): A cleaning is under way, and the conductor waits for
+	// the ramdisk to boot or to finish a clean step. This state came with Liberty.
+	//
+	// The ramdisk's call moves the node on with `resume`. A call that does not come in
+	// time fails the cleaning with `fail`. A hold step (since 2023.2) stops it with
+	// `hold`.
+	//
+	// A person may end the cleaning with `abort`, which leads to `clean failed`; a
+	// step that must not be interrupted is finished first. The API refuses power
+	// requests meanwhile.
 	CleanWait
-	// CleanFail ("clean failed"): cleaning failed, timed out or was aborted. A
-	// person must look and move it to Manageable. Since Kilo.
+	// CleanFail ("clean failed"): Cleaning failed, timed out or was aborted, and
+	// `last_error` says why. The disks may still hold data of the last workload. This
+	// state came with Kilo.
+	//
+	// A person moves the node to `manageable` with `manage`. Until Kilo the machine
+	// also had `clean` here, for the conductor alone.
+	//
+	// An operator removes the cause, ends the maintenance that Ironic has set after a
+	// failed step, requests `manage`, and has the node cleaned again before it is
+	// used.
 	CleanFail
-	// CleanHold ("clean hold"): a hold step stopped cleaning. A person lets it
-	// go on with unhold, or ends it with abort. Since 2023.2.
+	// CleanHold ("clean hold"): A hold step stopped the cleaning. This state came with
+	// 2023.2.
+	//
+	// A person moves the node on: with `unhold` the cleaning goes on in `clean wait`,
+	// and `abort` ends it in `clean failed`. No timeout ends the hold.
+	//
+	// An operator examines the node at the point where the step stopped it, and then
+	// requests `unhold`.
 	CleanHold
-	// Error ("error"): tearing down failed, last_error says why. A person
-	// deletes again or rebuilds. Stable; since Kilo.
+	// Error ("error"): Tearing the workload down failed, and `last_error` says why.
+	// This stable state came with Kilo.
+	//
+	// A person moves the node on: `deleted` tears the workload down again, and
+	// `rebuild` deploys the node anew.
+	//
+	// An operator reads `last_error` and removes the cause before the next try.
 	Error
-	// Rebuild ("rebuild"): a verb that upstream keeps among its state words.
-	// No series has it in its table; see [EventRebuild].
+	// Rebuild ("rebuild"): This is a verb that upstream keeps among its state words.
+	// No series has it in its table; the event is `rebuild`.
 	Rebuild
 )
 
 // Inspection: the hardware's properties are found out.
 const (
-	// Inspecting ("inspecting"): the conductor is inspecting the node. It moves
-	// the node on itself, to Manageable, InspectFail or, since Rocky,
-	// InspectWait. Since Kilo.
+	// Inspecting ("inspecting"): The conductor finds out the hardware's properties,
+	// such as processors, memory, disks and ports, from the BMC or by a ramdisk, and
+	// stores them in the node's record. This state came with Kilo.
+	//
+	// The conductor moves the node on itself: `done` leads to `manageable`, `fail` to
+	// `inspect failed` and, since Rocky, `wait` to `inspect wait`.
+	//
+	// An operator waits, because the API takes no request for the node in this state
+	// and, from version 1.39 on, no update of its record.
 	Inspecting State = Rebuild + 1 + iota
-	// InspectFail ("inspect failed"): inspection failed, timed out or was
-	// aborted. A person inspects again or moves it to Manageable. Since Kilo.
+	// InspectFail ("inspect failed"): The inspection failed, timed out or was aborted,
+	// and `last_error` says why. This state came with Kilo.
+	//
+	// A person moves the node on: `inspect` tries again, and `manage` leads to
+	// `manageable` without an inspection.
+	//
+	// An operator reads `last_error` and removes the cause before the next try.
 	InspectFail
-	// InspectWait ("inspect wait"): the inspection runs elsewhere (a ramdisk,
-	// the inspector) and the conductor waits for it. Its result moves the node;
-	// a timeout fails it; a person may abort. API versions below 1.39 show it
-	// as Inspecting. Since Rocky.
+	// InspectWait ("inspect wait"): An inspection is under way, and the conductor
+	// waits for the ramdisk or the inspection service to report. API versions below
+	// 1.39 show this state as `inspecting`. This state came with Rocky.
+	//
+	// A report moves the node on: `done` leads to `manageable` and, since 2023.2,
+	// `resume` back to `inspecting`. A report that does not come in time fails the
+	// inspection with `fail`.
+	//
+	// A person may end the inspection with `abort`, which leads to `inspect failed`.
+	// An operator looks at the node's console when the report does not come.
 	InspectWait
 )
 
 // Adoption: a node deployed by other means is taken over.
 const (
-	// Adopting ("adopting"): the conductor takes over a node that carries a
-	// workload already. It moves the node on itself, to Active or AdoptFail.
-	// Since Newton.
+	// Adopting ("adopting"): The conductor takes over a node that carries a workload
+	// already. It does not clean the node and does not deploy to it; it prepares what
+	// it needs to manage the node from now on. This state came with Newton.
+	//
+	// The conductor moves the node on itself: `done` leads to `active`, and `fail` to
+	// `adopt failed`.
+	//
+	// An operator waits, because the API takes no request for the node in this state.
 	Adopting State = InspectWait + 1 + iota
-	// AdoptFail ("adopt failed"): the node could not be taken over. A person
-	// adopts again or moves it to Manageable. Since Newton.
+	// AdoptFail ("adopt failed"): The node could not be taken over, and `last_error`
+	// says why. The workload is untouched. This state came with Newton.
+	//
+	// A person moves the node on: `adopt` tries again, and `manage` leads to
+	// `manageable`.
+	//
+	// An operator corrects the node's record, its image for instance, before the next
+	// try. A node that is made available instead is cleaned, which erases the
+	// workload.
 	AdoptFail
 )
 
 // Rescue: the node is booted into a ramdisk for repair, its workload kept.
 const (
-	// Rescue ("rescue"): the rescue ramdisk runs and can be logged in to. A
-	// person moves it on: unrescue, rescue again or delete. Stable; since
-	// Queens.
+	// Rescue ("rescue"): The rescue ramdisk runs and can be logged in to; the workload
+	// is on the disks and does not run. This stable state came with Queens.
+	//
+	// A person moves the node on: `unrescue` brings the workload back, `rescue` boots
+	// the ramdisk anew, and `deleted` tears the node down.
+	//
+	// An operator logs in with the password that the request for the rescue set,
+	// repairs the system, and requests `unrescue`.
 	Rescue State = AdoptFail + 1 + iota
-	// RescueFail ("rescue failed"): the rescue failed, timed out or was
-	// aborted. A person rescues again, unrescues or deletes. Since Queens.
+	// RescueFail ("rescue failed"): The rescue failed, timed out or was aborted, and
+	// `last_error` says why. The workload is on the disks and does not run. This state
+	// came with Queens.
+	//
+	// A person moves the node on: `rescue` tries again, `unrescue` brings the workload
+	// back, and `deleted` tears the node down.
+	//
+	// An operator reads `last_error` and removes the cause, or requests `unrescue` to
+	// have the workload run again.
 	RescueFail
-	// RescueWait ("rescue wait"): the conductor waits for the rescue ramdisk to
-	// call back. The call resumes; a timeout fails; a person may abort or
-	// delete. Since Queens.
+	// RescueWait ("rescue wait"): A rescue is under way, and the conductor waits for
+	// the ramdisk to boot and to set the password. This state came with Queens.
+	//
+	// The ramdisk's call moves the node on with `resume`. A call that does not come in
+	// time fails the rescue with `fail`.
+	//
+	// A person may end the rescue with `abort`, which leads to `rescue failed`, or
+	// tear the node down with `deleted`. An operator looks at the node's console when
+	// the call does not come.
 	RescueWait
-	// Rescuing ("rescuing"): the conductor is preparing the rescue. It moves
-	// the node on itself, to RescueWait, Rescue or RescueFail. Since Queens.
+	// Rescuing ("rescuing"): The conductor prepares the rescue: it switches the
+	// networks and the boot device over and restarts the node with the rescue ramdisk.
+	// This state came with Queens.
+	//
+	// The conductor moves the node on itself: `done` leads to `rescue`, `wait` to
+	// `rescue wait`, and `fail` to `rescue failed`.
+	//
+	// An operator waits, because the API takes no request for the node in this state.
 	Rescuing
-	// UnrescueFail ("unrescue failed"): the way back from rescue failed. A
-	// person unrescues again, rescues or deletes. Since Queens.
+	// UnrescueFail ("unrescue failed"): The way back from the rescue failed, and
+	// `last_error` says why. The workload is on the disks and may not run. This state
+	// came with Queens.
+	//
+	// A person moves the node on: `unrescue` tries again, `rescue` boots the rescue
+	// ramdisk, and `deleted` tears the node down.
+	//
+	// An operator reads `last_error` and removes the cause before the next try.
 	UnrescueFail
-	// Unrescuing ("unrescuing"): the conductor is bringing the workload back.
-	// It moves the node on itself, to Active or UnrescueFail. Since Queens.
+	// Unrescuing ("unrescuing"): The conductor brings the workload back: it switches
+	// the networks and the boot device over and restarts the node from its own disk.
+	// This state came with Queens.
+	//
+	// The conductor moves the node on itself: `done` leads to `active`, and `fail` to
+	// `unrescue failed`.
+	//
+	// An operator waits, because the API takes no request for the node in this state.
 	Unrescuing
 )
 
 // Service: steps are run on a node that carries a workload, which stays.
 const (
-	// Servicing ("servicing"): the conductor is running service steps. It moves
-	// the node on itself, to ServiceWait, ServiceHold, Active or ServiceFail.
-	// Since 2023.2.
+	// Servicing ("servicing"): The conductor runs service steps, such as firmware
+	// updates, on a node that carries a workload. The workload does not run meanwhile
+	// and stays on the disks. This state came with 2023.2.
+	//
+	// The conductor moves the node on itself: `done` leads to `active`, `wait` to
+	// `service wait`, `hold` to `service hold`, and `fail` to `service failed`.
+	//
+	// An operator waits, because the API takes no request for the node in this state.
 	Servicing State = Unrescuing + 1 + iota
-	// ServiceWait ("service wait"): a service step runs on the node and the
-	// conductor waits for its call. The call resumes; a timeout fails; a person
-	// may abort and, since 2025.1, delete. Since 2023.2.
+	// ServiceWait ("service wait"): A service is under way, and the conductor waits
+	// for the ramdisk to boot or to finish a service step. This state came with
+	// 2023.2.
+	//
+	// The ramdisk's call moves the node on with `resume`. A call that does not come in
+	// time fails the service with `fail`. A hold step stops it with `hold`.
+	//
+	// A person may end the service with `abort` and, since 2025.1, tear the node down
+	// with `deleted`; a step that must not be interrupted is finished first. Before
+	// `abort`, an operator looks at the node's console: an interrupted firmware update
+	// can destroy the hardware.
 	ServiceWait
-	// ServiceFail ("service failed"): servicing failed or was aborted. A person
-	// services again, rescues or, since 2025.1, deletes; since 2025.2 abort
-	// takes it back to Active. Since 2023.2.
+	// ServiceFail ("service failed"): The service failed or was aborted, and
+	// `last_error` says why. The workload is on the disks and may not run. This state
+	// came with 2023.2.
+	//
+	// A person moves the node on: `service` tries again, `rescue` boots the rescue
+	// ramdisk, `deleted` (since 2025.1) tears the node down, and `abort` (since
+	// 2025.2) brings the workload back in `active`. A service that goes on all the
+	// same leads to `service wait` with `wait` (since 2025.2), or to `service hold`
+	// with `hold` (since 2025.2).
+	//
+	// An operator ends the maintenance that Ironic has set after a failed step. Before
+	// `abort`, the operator looks at the node's console: an interrupted firmware
+	// update can destroy the hardware.
 	ServiceFail
-	// ServiceHold ("service hold"): a hold step stopped servicing. A person
-	// lets it go on with unhold, starts over with service, or ends it with
-	// abort. Since 2023.2.
+	// ServiceHold ("service hold"): A hold step stopped the service. This state came
+	// with 2023.2.
+	//
+	// A person moves the node on: with `unhold` the service goes on in `service wait`,
+	// `service` starts it over, and `abort` ends it. A service that fails meanwhile
+	// leads to `service failed` with `fail` (since 2025.2). No timeout ends the hold.
+	//
+	// An operator examines the node at the point where the step stopped it, and then
+	// requests `unhold`. Before `abort`, the operator looks at the node's console: an
+	// interrupted firmware update can destroy the hardware.
 	ServiceHold
 
 	numStates
 )
-
-var stateWords = newVocabulary("state", []string{
-	NoState:      "none",
-	Enroll:       "enroll",
-	Verifying:    "verifying",
-	Manageable:   "manageable",
-	Available:    "available",
-	Active:       "active",
-	DeployWait:   "wait call-back",
-	Deploying:    "deploying",
-	DeployFail:   "deploy failed",
-	DeployDone:   "deploy complete",
-	DeployHold:   "deploy hold",
-	Deleting:     "deleting",
-	Deleted:      "deleted",
-	Cleaning:     "cleaning",
-	CleanWait:    "clean wait",
-	CleanFail:    "clean failed",
-	CleanHold:    "clean hold",
-	Error:        "error",
-	Rebuild:      "rebuild",
-	Inspecting:   "inspecting",
-	InspectFail:  "inspect failed",
-	InspectWait:  "inspect wait",
-	Adopting:     "adopting",
-	AdoptFail:    "adopt failed",
-	Rescue:       "rescue",
-	RescueFail:   "rescue failed",
-	RescueWait:   "rescue wait",
-	Rescuing:     "rescuing",
-	UnrescueFail: "unrescue failed",
-	Unrescuing:   "unrescuing",
-	Servicing:    "servicing",
-	ServiceWait:  "service wait",
-	ServiceFail:  "service failed",
-	ServiceHold:  "service hold",
-})
-
-// Parse returns the state of a word. "none" and the empty text, which gophercloud
-// has for null, are NoState. Any other word is an [*UnknownError]; [ParseReported]
-// keeps it. Words are compared as they are: case and spaces count.
-func Parse(word string) (State, error) { return parse[State](stateWords, word) }
-
-// AllStates ranges over every state that any series has, and over the words of
-// the Nova driver's list that are in no table (DeployDone, Deleted, Rebuild), in
-// Ironic's order. NoState is left out.
-func AllStates() iter.Seq[State] { return all[State](stateWords) }
-
-// String returns Ironic's word for the state, or a form like "State(99)" for a
-// number that is none.
-func (s State) String() string { return stateWords.word(uint8(s), "State") }
-
-// GoString returns the word in quotes, which is how %#v, and with it testify and
-// rapid, print a State.
-func (s State) GoString() string { return strconv.Quote(s.String()) }
-
-// MarshalText returns String. A number that is no state is an [*UnknownError].
-func (s State) MarshalText() ([]byte, error) { return marshalText(stateWords, uint8(s), s) }
-
-// UnmarshalText is [Parse]; s keeps its value on error.
-func (s *State) UnmarshalText(text []byte) error { return setWord(s, stateWords, string(text)) }
-
-// MarshalJSON returns the word as a JSON string, NoState as null.
-func (s State) MarshalJSON() ([]byte, error) { return marshalJSON(stateWords, uint8(s), s) }
-
-// UnmarshalJSON takes the output of MarshalJSON, and "none", which a map has for
-// a key; s keeps its value on error.
-func (s *State) UnmarshalJSON(data []byte) error { return unmarshalJSON(s, stateWords, data) }
-
-// Value implements [driver.Valuer]: the word, NULL for NoState.
-func (s State) Value() (driver.Value, error) { return sqlValue(stateWords, uint8(s), s) }
-
-// Scan implements [database/sql.Scanner]: it takes the output of Value, as a string
-// or as bytes, and "none"; s keeps its value on error.
-func (s *State) Scan(src any) error { return scan(s, stateWords, src) }

@@ -217,6 +217,9 @@ func TestLongForeignWordsAreCutInTheText(t *testing.T) {
 		require.ErrorAs(t, err, &unknown)
 		require.Equal(t, word, unknown.Word)
 	}
+	longest := strings.Repeat("x", 64)
+	_, err := states.ParsePower(longest)
+	require.ErrorContains(t, err, `"`+longest+`"; known`)
 }
 
 func TestUnknownErrorIsTheCallersOwn(t *testing.T) {

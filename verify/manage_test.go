@@ -245,6 +245,16 @@ func TestAFailingSaveIsToldAndNeverLost(t *testing.T) {
 	}
 }
 
+func TestANodeThatWasMovedMeanwhileIsNotCalledStuck(t *testing.T) {
+	m := newNode(t, states.Enroll)
+	_, err := verify.Manage(t.Context(), m, verify.Func(func(ctx context.Context) (states.Power, error) {
+		return states.PowerOn, m.SetNode(ctx, machine.Node{State: states.Enroll})
+	}))
+	require.ErrorIs(t, err, states.ErrNotAllowed)
+	require.NotErrorIs(t, err, verify.ErrStillVerifying)
+	require.Equal(t, machine.Node{State: states.Enroll}, m.Node())
+}
+
 func TestAHookThatFailsAfterTheMoveDoesNotStopVerification(t *testing.T) {
 	broken := errors.New("broken hook")
 	m := newNode(t, states.Enroll, func(c *machine.Config) {
@@ -254,6 +264,20 @@ func TestAHookThatFailsAfterTheMoveDoesNotStopVerification(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 	require.Equal(t, states.PowerOff, power)
 	require.Equal(t, states.Manageable, m.Node().State)
+}
+
+func TestContextsEndWithWhatTheyWereFor(t *testing.T) {
+	var ofVerifier, ofHook context.Context
+	m := newNode(t, states.Enroll, func(c *machine.Config) {
+		c.Save = []machine.Hook{func(ctx context.Context, _ machine.Transition) error { ofHook = ctx; return nil }}
+	})
+	_, err := verify.Manage(context.Background(), m, verify.Func(func(ctx context.Context) (states.Power, error) {
+		ofVerifier = ctx
+		return states.PowerOn, nil
+	}))
+	require.NoError(t, err)
+	require.ErrorIs(t, ofVerifier.Err(), context.Canceled)
+	require.ErrorIs(t, ofHook.Err(), context.Canceled)
 }
 
 func TestThePowerStateIsSavedWithTheEndOfVerification(t *testing.T) {
@@ -313,20 +337,6 @@ func TestTextsOfAVerifierAreMadeFit(t *testing.T) {
 				require.NotContains(t, text, "\u202e")
 			}
 		})
-	}
-}
-
-func TestKindOf(t *testing.T) {
-	wrapped := fmt.Errorf("wrapped: %w", &verify.Error{Kind: verify.Locked})
-	for err, want := range map[error]verify.Kind{
-		wrapped:                                 verify.Locked,
-		&verify.Error{Kind: verify.Credentials}: verify.Credentials,
-		fmt.Errorf("%w", context.DeadlineExceeded): verify.Timeout,
-		context.Canceled:       verify.Cancelled,
-		errors.New("anything"): verify.Failed,
-		nil:                    verify.Failed,
-	} {
-		require.Equal(t, want, verify.KindOf(err), err)
 	}
 }
 

@@ -64,8 +64,9 @@ type handler struct {
 // answer is the answer to a request. Without a body there is no content type.
 type answer struct {
 	status   int
-	body     []byte // JSON
-	location string // path below /v1, empty for none
+	body     []byte        // JSON
+	write    func(*writer) // writes the JSON, in place of body: one that may be large
+	location string        // path below /v1, empty for none
 }
 
 // ServeHTTP answers one request.
@@ -85,12 +86,22 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.location != "" {
 		header.Set("Location", req.base()+"/v1/"+a.location)
 	}
-	if len(a.body) > 0 {
-		header["Content-Type"] = contentType
-		header["Content-Length"] = []string{strconv.Itoa(len(a.body))}
+	if a.write != nil {
+		h.send(w, req, a)
+		return
 	}
-	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body) // a client that has gone away is not told
+	reply(w, a.status, a.body)
+}
+
+// reply writes an answer that is complete.
+func reply(w http.ResponseWriter, status int, body []byte) {
+	if len(body) > 0 {
+		header := w.Header()
+		header["Content-Type"] = contentType
+		header["Content-Length"] = []string{strconv.Itoa(len(body))}
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that has gone away is not told
 }
 
 var contentType = []string{"application/json"}
@@ -100,7 +111,7 @@ var contentType = []string{"application/json"}
 func (h *handler) serve(w http.ResponseWriter, r *request) (a answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			h.config.Log.Error("a request panicked", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			h.logPanic(r, p)
 			a, err = answer{}, errInternal
 		}
 	}()
@@ -122,6 +133,11 @@ func (h *handler) serve(w http.ResponseWriter, r *request) (a answer, err error)
 		return answer{}, err
 	}
 	return h.dispatch(r, path)
+}
+
+// logPanic is called while a panic is under way.
+func (h *handler) logPanic(r *request, p any) {
+	h.config.Log.Error("a request panicked", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 }
 
 // split returns the segments of a path below /v1, which may be left out, or that it is

@@ -143,6 +143,7 @@ func TestAnInspectionKeepsItsNodeAndPortsFrom139On(t *testing.T) {
 	s.provision("n", "manage")
 	_, err := s.conductor.UpdateNode(context.Background(), uuid, func(n *conductor.Node) error {
 		n.ProvisionState, n.TargetProvisionState = states.Inspecting, states.Manageable
+		n.ConductorGroup = "elsewhere" // so that nobody does the work
 		return nil
 	})
 	require.NoError(t, err)

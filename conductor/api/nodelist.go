@@ -238,22 +238,18 @@ func nodeOrder(key string) (func(a, b *node) int, error) {
 }
 
 func (r *request) nodesAnswer(p page, nodes []*node, path string, fields fieldSet, parameters []string) answer {
-	size := 300 + 128*len(fields)
-	if fields == nil {
-		size = 5 << 10
-	}
-	w := newWriter(64 + size*len(nodes))
-	w.open()
-	w.key("nodes").openList()
-	for _, n := range nodes {
-		r.writeNode(w, n, fields)
-	}
-	w.closeList()
-	if len(nodes) > 0 {
-		p.writeNext(w, r, path, fields, parameters, len(nodes), nodes[len(nodes)-1].UUID)
-	}
-	w.close()
-	return answer{status: http.StatusOK, body: w.b}
+	return answer{status: http.StatusOK, write: func(w *writer) {
+		w.open()
+		w.key("nodes").openList()
+		for _, n := range nodes {
+			r.writeNode(w, n, fields)
+		}
+		w.closeList()
+		if len(nodes) > 0 {
+			p.writeNext(w, r, path, fields, parameters, len(nodes), nodes[len(nodes)-1].UUID)
+		}
+		w.close()
+	}}
 }
 
 // chooseFields returns the fields that a list shows: those asked for, all with detail,

@@ -131,7 +131,7 @@ func (h *handler) listChildren(r *request) (answer, error) {
 		}
 	}
 	w.closeList()
-	w.key("links").link(r.base()+"/v1/nodes/?parent_node="+n.UUID, "children")
+	w.key("links").link("children", r.base(), "/v1/nodes/?parent_node=", n.UUID)
 	w.close()
 	return answer{status: http.StatusOK, body: w.b}, nil
 }
@@ -213,7 +213,7 @@ func (r *request) writeHistory(w *writer, n *node, entry *conductor.Object, deta
 		}
 	}
 	w.key("links").openList()
-	w.link(r.base()+"/v1/nodes/"+n.UUID+"/history/"+entry.UUID, "self")
+	w.link("self", r.base(), "/v1/nodes/", n.UUID, "/history/", entry.UUID)
 	w.closeList()
 	w.close()
 }

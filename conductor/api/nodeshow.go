@@ -75,31 +75,28 @@ func (r *request) writeNode(w *writer, n *node, fields fieldSet) {
 			f.write(w, r, n)
 		}
 	}
-	path := "nodes/" + n.UUID
-	w.key("links").links(r.base(), path)
+	w.key("links").links(r.base(), "nodes/", n.UUID)
 	if fields == nil {
-		r.writeNodeLinks(w, path)
+		r.writeNodeLinks(w, n)
 	}
 	w.close()
 }
 
 // writeNodeLinks writes the links to a node's ports, states, port groups and volumes.
-func (r *request) writeNodeLinks(w *writer, path string) {
+func (r *request) writeNodeLinks(w *writer, n *node) {
 	for _, link := range []struct {
 		name  string
 		since states.APIVersion
 	}{{"ports", 1}, {"states", 14}, {"portgroups", 24}, {"volume", 32}} {
 		if r.version >= link.since {
-			w.key(link.name).links(r.base(), path+"/"+link.name)
+			w.key(link.name).links(r.base(), "nodes/", n.UUID, "/", link.name)
 		}
 	}
 }
 
 // nodeAnswer returns an answer that shows a node.
 func (r *request) nodeAnswer(status int, n *node, fields fieldSet) answer {
-	w := newWriter(5 << 10)
-	r.writeNode(w, n, fields)
-	return answer{status: status, body: w.b}
+	return answer{status: status, write: func(w *writer) { r.writeNode(w, n, fields) }}
 }
 
 // showNode answers GET /v1/nodes/NODE.

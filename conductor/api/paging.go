@@ -56,7 +56,7 @@ func cut[T any](p page, items []T, compare func(a, b T) int, id func(T) string) 
 		}
 		items = items[i+1:]
 	}
-	return items[:min(p.limit, len(items))], true
+	return slices.Clone(items[:min(p.limit, len(items))]), true // without the memory of all
 }
 
 // writeNext writes the link to the next page, where this one is full. The parameters

@@ -184,9 +184,7 @@ func (x *resource) write(w *writer, r *request, o *conductor.Object, fields fiel
 
 // answer returns an answer that shows a record.
 func (x *resource) answer(r *request, status int, o *conductor.Object, fields fieldSet) answer {
-	w := newWriter(1024)
-	x.write(w, r, o, fields)
-	return answer{status: status, body: w.b}
+	return answer{status: status, write: func(w *writer) { x.write(w, r, o, fields) }}
 }
 
 // checkFields refuses fields that the version does not have, or that no version has.

@@ -131,18 +131,18 @@ func (l listing) page(r *request, p page, objects []*conductor.Object, fields fi
 	if l.details {
 		path += "/detail"
 	}
-	w := newWriter(64 + 512*len(objects))
-	w.open()
-	w.key(l.list).openList()
-	for _, o := range objects {
-		l.write(w, r, o, fields)
-	}
-	w.closeList()
-	if len(objects) > 0 {
-		p.writeNext(w, r, path, fields, parameters, len(objects), objects[len(objects)-1].UUID)
-	}
-	w.close()
-	return answer{status: http.StatusOK, body: w.b}
+	return answer{status: http.StatusOK, write: func(w *writer) {
+		w.open()
+		w.key(l.list).openList()
+		for _, o := range objects {
+			l.write(w, r, o, fields)
+		}
+		w.closeList()
+		if len(objects) > 0 {
+			p.writeNext(w, r, path, fields, parameters, len(objects), objects[len(objects)-1].UUID)
+		}
+		w.close()
+	}}
 }
 
 // ofNode is the parent of the lists below a node.

@@ -2,9 +2,10 @@ package api
 
 import (
 	"encoding/json"
-	"maps"
+	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -12,6 +13,9 @@ import (
 // writer appends JSON. Its methods put the commas.
 type writer struct {
 	b []byte
+	// to gets the JSON in pieces; nil: b has all of it.
+	to     http.ResponseWriter
+	status int // that to is to have; 0 once it has
 }
 
 func newWriter(size int) *writer { return &writer{b: make([]byte, 0, size)} }
@@ -33,7 +37,10 @@ func (w *writer) open() *writer {
 	return w
 }
 
-func (w *writer) close() { w.b = append(w.b, '}') }
+func (w *writer) close() {
+	w.b = append(w.b, '}')
+	w.sendPiece()
+}
 
 func (w *writer) openList() *writer {
 	w.begin()
@@ -74,17 +81,21 @@ func (w *writer) textOrNull(s string) {
 	w.text(s)
 }
 
-// text writes a text. Bytes that are no UTF-8 become U+FFFD.
-func (w *writer) text(s string) {
+// text writes texts as one. Bytes that are no UTF-8 become U+FFFD.
+func (w *writer) text(parts ...string) {
 	w.begin()
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			w.other(s)
-			return
-		}
-	}
+	start := len(w.b)
 	w.b = append(w.b, '"')
-	w.b = append(w.b, s...)
+	for _, s := range parts {
+		for i := range len(s) {
+			if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+				w.b = w.b[:start]
+				w.other(strings.Join(parts, ""))
+				return
+			}
+		}
+		w.b = append(w.b, s...)
+	}
 	w.b = append(w.b, '"')
 }
 
@@ -144,7 +155,13 @@ func (w *writer) value(v any) {
 // object writes an object, nil as {}.
 func (w *writer) object(m map[string]any) {
 	w.open()
-	for _, key := range slices.Sorted(maps.Keys(m)) {
+	var space [16]string
+	keys := space[:0]
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
 		w.key(key).value(m[key])
 	}
 	w.close()
@@ -160,17 +177,18 @@ func (w *writer) texts(list []string) {
 }
 
 // links writes the value of a key "links", or of one that leads to something else:
-// a link below /v1 and one without it.
-func (w *writer) links(base, path string) {
+// a link below /v1 and one without it. The path comes in parts.
+func (w *writer) links(base string, path ...string) {
 	w.openList()
-	w.link(base+"/v1/"+path, "self")
-	w.link(base+"/"+path, "bookmark")
+	var space [8]string
+	w.link("self", append(append(space[:0], base, "/v1/"), path...)...)
+	w.link("bookmark", append(append(space[:0], base, "/"), path...)...)
 	w.closeList()
 }
 
-func (w *writer) link(href, rel string) {
+func (w *writer) link(rel string, href ...string) {
 	w.open()
-	w.key("href").text(href)
+	w.key("href").text(href...)
 	w.key("rel").text(rel)
 	w.close()
 }

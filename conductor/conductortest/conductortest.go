@@ -25,13 +25,15 @@ type Config struct {
 // methods of a nil or zero Server panic, as those of httptest's do.
 //
 // What a test cannot have meant, such as a node in a state that the series has not, fails
-// the test. On a Server that was made by Start it panics.
+// the test, as Fatal does: Add, Node, Next and WaitFor are for the test's own goroutine.
+// On a Server that was made by Start it panics.
 type Server struct {
 	URL string // of the API, without a slash at the end
 	// Conductor is what answers, for what the methods below do not cover.
 	Conductor *conductor.Conductor
 
 	t       failer
+	waits   time.Duration // the longest that WaitFor waits
 	store   conductor.Memory
 	fake    conductor.Fake
 	server  *httptest.Server
@@ -81,7 +83,7 @@ func Start(config Config) (*Server, error) {
 		return nil, fmt.Errorf("conductortest: there is no series %v, want one of states.AllSeries", config.Series)
 	}
 	s := &Server{
-		t: panics{}, stopped: make(chan struct{}),
+		t: panics{}, waits: maxWait, stopped: make(chan struct{}),
 		next: map[operation][]func(context.Context) error{}, reads: map[*read]bool{},
 	}
 	s.fake.Before = s.before
@@ -147,10 +149,14 @@ func (s *Server) Node(ident string) *conductor.Node {
 	return n
 }
 
-// WaitFor waits until a node rests in a state, and returns the node. Where the context
-// ends first it fails the test.
+const maxWait = time.Minute
+
+// WaitFor waits until a node rests in a state, and returns the node. It fails the test
+// where the context ends first, or after a minute.
 func (s *Server) WaitFor(ctx context.Context, ident string, state states.State) *conductor.Node {
 	s.t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, s.waits)
+	defer cancel()
 	for range s.store.Watch(ctx, conductor.KindNode) {
 		if n := s.Node(ident); n.ProvisionState == state && n.Reservation == "" {
 			return n

@@ -274,9 +274,8 @@ func TestMistakesFailTheTest(t *testing.T) {
 		"a state that does not come": {func(t testing.TB) {
 			ironic := conductortest.New(t, conductortest.Config{})
 			ironic.Add(conductor.Node{Name: "rack1-7"})
-			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-			defer cancel()
-			ironic.WaitFor(ctx, "rack1-7", states.Active)
+			ironic.SetMaxWait(time.Millisecond)
+			ironic.WaitFor(t.Context(), "rack1-7", states.Active)
 		}, `is in "enroll" and not in "active" (last error ""): context deadline exceeded`},
 	}
 	for name, test := range tests {

@@ -36,7 +36,7 @@ type operation struct{ nodeUUID, name string }
 // the node is then in a waiting state, such as "wait call-back", until a heartbeat of its
 // agent or [conductor.Conductor.Resume].
 //
-// f runs beside the test: it must not fail the test itself.
+// f runs on another goroutine than the test: it must not fail the test itself.
 func (s *Server) Next(n *conductor.Node, name string, f func(ctx context.Context) error) {
 	s.t.Helper()
 	if known := s.operations(); !slices.Contains(known, name) {

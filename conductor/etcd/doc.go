@@ -15,6 +15,7 @@
 //
 //	/ironstate/v1/records/nodes/1be26c0b-03f2-4d2e-ae87-c02d7f33c123  the record
 //	/ironstate/v1/keys/nodes/name=rack1-7                             the ID of the record that has this key
+//	/ironstate/v1/members/b6a9f3e2-6a0e-4f0e-9b5c-3f3f0f4f2d11        a conductor that is alive
 //
 // The value of a record is a line of JSON with the version of the format and the
 // record's keys, and then what the conductor has stored, for most kinds another JSON
@@ -26,6 +27,9 @@
 //	$ etcdctl get --print-value-only /ironstate/v1/keys/nodes/name=rack1-7
 //	1be26c0b-03f2-4d2e-ae87-c02d7f33c123
 //	$ etcdctl get --keys-only --prefix /ironstate/v1/records/nodes/
+//
+// That of a member is the JSON of [conductor.Member]. The key is under a lease, and goes
+// when the conductor leaves or does not renew the lease, see [Membership].
 //
 // A record's revision is etcd's mod_revision of its key. Each write is one transaction,
 // which compares the revision and changes the record and its keys together.

@@ -3,41 +3,45 @@ package etcd
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
 
 // zapLogger returns a logger for etcd that writes to log. What etcd calls information
-// is Debug there. Where etcd would end the process, the logger panics.
-func zapLogger(log *slog.Logger) *zap.Logger {
-	return zap.New(&core{log.Handler()}, zap.WithFatalHook(zapcore.WriteThenPanic))
+// is Debug there, and so are warnings while quiet is set. Where etcd would end the
+// process, the logger panics.
+func zapLogger(log *slog.Logger, quiet *atomic.Bool) *zap.Logger {
+	return zap.New(&core{log.Handler(), quiet}, zap.WithFatalHook(zapcore.WriteThenPanic))
 }
 
 // core is a [zapcore.Core] that writes to a [slog.Handler].
-type core struct{ handler slog.Handler }
-
-var levels = map[zapcore.Level]slog.Level{
-	zapcore.DebugLevel: slog.LevelDebug - 4,
-	zapcore.InfoLevel:  slog.LevelDebug,
-	zapcore.WarnLevel:  slog.LevelWarn,
+type core struct {
+	handler slog.Handler
+	quiet   *atomic.Bool
 }
 
-func level(l zapcore.Level) slog.Level {
-	if level, ok := levels[l]; ok {
-		return level
+func (c *core) level(l zapcore.Level) slog.Level {
+	switch {
+	case l < zapcore.InfoLevel:
+		return slog.LevelDebug - 4
+	case l == zapcore.InfoLevel, l == zapcore.WarnLevel && c.quiet.Load():
+		return slog.LevelDebug
+	case l == zapcore.WarnLevel:
+		return slog.LevelWarn
 	}
 	return slog.LevelError
 }
 
 // Enabled implements [zapcore.LevelEnabler].
 func (c *core) Enabled(l zapcore.Level) bool {
-	return c.handler.Enabled(context.Background(), level(l))
+	return c.handler.Enabled(context.Background(), c.level(l))
 }
 
 // With implements [zapcore.Core].
 func (c *core) With(fields []zapcore.Field) zapcore.Core {
-	return &core{c.handler.WithAttrs(attrs(fields))}
+	return &core{c.handler.WithAttrs(attrs(fields)), c.quiet}
 }
 
 // Check implements [zapcore.Core].
@@ -50,7 +54,7 @@ func (c *core) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcor
 
 // Write implements [zapcore.Core].
 func (c *core) Write(entry zapcore.Entry, fields []zapcore.Field) error {
-	record := slog.NewRecord(entry.Time, level(entry.Level), "etcd: "+entry.Message, 0)
+	record := slog.NewRecord(entry.Time, c.level(entry.Level), "etcd: "+entry.Message, 0)
 	record.AddAttrs(attrs(fields)...)
 	return c.handler.Handle(context.Background(), record)
 }

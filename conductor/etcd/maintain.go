@@ -2,9 +2,11 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
@@ -32,10 +34,6 @@ func (s *Store) maintain(ctx context.Context, quota int64) {
 // free, and ends the alarm that the quota has raised once that has helped. No request
 // is answered meanwhile, for about a second a gigabyte.
 func (s *Store) makeSpace(ctx context.Context, quota int64) error {
-	status, err := s.client.Status(ctx, "")
-	if err != nil {
-		return err
-	}
 	alarms, err := s.client.AlarmList(ctx)
 	if err != nil {
 		return err
@@ -44,27 +42,25 @@ func (s *Store) makeSpace(ctx context.Context, quota int64) error {
 	for _, alarm := range alarms.Alarms {
 		full = full || alarm.Alarm == etcdserverpb.AlarmType_NOSPACE
 	}
-	if !full && (status.DbSize < quota/2 || status.DbSizeInUse > status.DbSize/2) {
+	backend := s.server.Backend()
+	size := backend.Size()
+	if !full && (size < quota/2 || backend.SizeInUse() > size/2) {
 		return nil
 	}
 	if full {
-		if _, err := s.client.Compact(ctx, status.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
+		if _, err := s.client.Compact(ctx, alarms.Header.Revision, clientv3.WithCompactPhysical()); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 			return err
 		}
 	}
-	if _, err := s.client.Defragment(ctx, ""); err != nil {
+	if err := backend.Defrag(); err != nil {
 		return err
 	}
-	after, err := s.client.Status(ctx, "")
-	if err != nil {
-		return err
-	}
-	s.log.Info("etcd's database was made smaller", "from", status.DbSize, "to", after.DbSize, "quota", quota)
+	s.log.Info("etcd's database was made smaller", "from", size, "to", backend.Size(), "quota", quota)
 	if !full {
 		return nil
 	}
-	if after.DbSize > quota/10*9 {
-		s.log.Error(ErrNoSpace.Error(), "size", after.DbSize, "quota", quota)
+	if backend.Size() > quota/10*9 {
+		s.log.Error(ErrNoSpace.Error(), "size", backend.Size(), "quota", quota)
 		return nil
 	}
 	_, err = s.client.AlarmDisarm(ctx, &clientv3.AlarmMember{}) // every alarm

@@ -2,48 +2,84 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+
+	"github.com/ironstate/ironstate/conductor"
 )
 
 // Open returns the store that the configuration names, once its server or cluster has
 // answered. The context bounds the opening alone.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.complete()
+	if ctx == nil {
+		err = &conductor.ConfigError{Field: "the context", Want: "set"}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open etcd: %w", err)
 	}
-	s := &Store{layout: layout{c.Prefix}, embedded: c.Dir != "", log: c.Log}
+	s := &Store{layout: layout{c.Prefix}, log: c.Log}
 	s.closing, s.end = context.WithCancelCause(context.Background())
+	var last lastFailure
 	where := fmt.Sprintf("in %s", c.Dir)
-	if s.embedded {
+	if c.Dir != "" {
 		err = s.serve(ctx, c)
 	} else {
 		where = fmt.Sprintf("at %q", c.Endpoints)
-		err = s.dial(c)
+		err = s.dial(c, &last)
 	}
 	if err == nil {
-		if err = s.ping(ctx); err != nil {
+		if err = s.prepare(ctx); err != nil {
 			_ = s.Close()
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open etcd %s: %w", where, err)
+		return nil, fmt.Errorf("open etcd %s: %w", where, last.explain(err))
 	}
 	return s, nil
 }
 
-// ping asks for an answer that every server of the cluster agrees to. A server that has
-// just started has then done again all that it had done before.
-func (s *Store) ping(ctx context.Context) error {
+// lastFailure keeps why a request has failed, since the client tries it again until its
+// context ends and then returns nothing else.
+type lastFailure struct{ err atomic.Pointer[error] }
+
+func (l *lastFailure) intercept(
+	ctx context.Context, method string, request, answer any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption,
+) error {
+	err := invoke(ctx, method, request, answer, conn, options...)
+	if err != nil {
+		l.err.Store(&err)
+	}
+	return err
+}
+
+func (l *lastFailure) explain(err error) error {
+	last := l.err.Load()
+	if last == nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, status.Convert(*last).Message())
+}
+
+// prepare asks for an answer that every server of the cluster agrees to. A server that
+// has just started has then done again all that it had done before. It forgets the
+// members that a process before this one left in the folder, which are not alive.
+func (s *Store) prepare(ctx context.Context) error {
 	ctx, done, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
 	_, err = s.client.Get(ctx, s.layout.prefix+"/v1/", clientv3.WithCountOnly())
+	if err == nil && s.server != nil {
+		_, err = s.client.Delete(ctx, s.layout.members(), clientv3.WithPrefix())
+	}
 	return failure(ctx, err)
 }
 
@@ -54,7 +90,10 @@ const (
 )
 
 // dial makes the client of a cluster.
-func (s *Store) dial(c Config) error {
+func (s *Store) dial(c Config, last *lastFailure) error {
+	// What the client warns of is in its errors, too.
+	quiet := new(atomic.Bool)
+	quiet.Store(true)
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints:            c.Endpoints,
 		TLS:                  c.TLS,
@@ -63,7 +102,8 @@ func (s *Store) dial(c Config) error {
 		DialTimeout:          loginTimeout,
 		DialKeepAliveTime:    keepAlive,
 		DialKeepAliveTimeout: keepAliveTimeout,
-		Logger:               zapLogger(c.Log),
+		DialOptions:          []grpc.DialOption{grpc.WithChainUnaryInterceptor(last.intercept)},
+		Logger:               zapLogger(c.Log, quiet),
 	})
 	if err != nil {
 		return err

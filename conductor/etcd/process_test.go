@@ -30,6 +30,7 @@ var roles = map[string]func(arg string) error{
 	"server": serve,
 	"writer": write,
 	"opener": openOnce,
+	"member": beMember,
 }
 
 func TestMain(m *testing.M) {
@@ -52,6 +53,11 @@ type process struct {
 
 func spawn(t *testing.T, role string, arg any) *process {
 	t.Helper()
+	return spawnWith(t, os.Stderr, role, arg)
+}
+
+func spawnWith(t *testing.T, stderr *os.File, role string, arg any) *process {
+	t.Helper()
 	text, ok := arg.(string)
 	if !ok {
 		encoded, err := json.Marshal(arg)
@@ -60,7 +66,7 @@ func spawn(t *testing.T, role string, arg any) *process {
 	}
 	p := &process{Cmd: exec.Command(os.Args[0])}
 	p.Env = append(os.Environ(), roleVariable+"="+role+" "+text)
-	p.Stderr = os.Stderr
+	p.Stderr = stderr
 	out, err := p.StdoutPipe()
 	require.NoError(t, err)
 	p.lines = bufio.NewScanner(out)

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
+	"go.etcd.io/bbolt"
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
@@ -38,13 +41,18 @@ func (s *Store) serve(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	server, err := startServer(ctx, c, zapLogger(c.Log))
+	// A server that starts or stops warns of what is meant to be so.
+	quiet := new(atomic.Bool)
+	quiet.Store(true)
+	server, err := openServer(ctx, c, zapLogger(c.Log, quiet))
 	if err != nil {
 		return errors.Join(err, lock.Close())
 	}
-	s.client = v3client.New(server.Server)
+	quiet.Store(false)
+	s.server, s.client = server.Server, v3client.New(server.Server)
 	s.running.Go(func() { s.maintain(s.closing, c.Quota) })
 	s.stop = func() error {
+		quiet.Store(true)
 		err := s.client.Close()
 		if errors.Is(err, context.Canceled) { // as that of a client without a connection always is
 			err = nil
@@ -55,15 +63,51 @@ func (s *Store) serve(ctx context.Context, c Config) error {
 	return nil
 }
 
+// openServer starts the server of the folder, which is made first where there is none.
+// A process that ends while etcd makes its files leaves some that no server ever
+// starts from, so they are made elsewhere, by a server that nobody writes to.
+func openServer(ctx context.Context, c Config, log *zap.Logger) (*embed.Etcd, error) {
+	dir, incomplete := filepath.Join(c.Dir, "etcd"), filepath.Join(c.Dir, "etcd.new")
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		if err := os.RemoveAll(incomplete); err != nil {
+			return nil, err
+		}
+		server, err := startServer(ctx, serverConfig(incomplete, c.Quota, log))
+		if err != nil {
+			return nil, err
+		}
+		server.Close()
+		if err := rename(incomplete, dir); err != nil {
+			return nil, err
+		}
+	}
+	return startServer(ctx, serverConfig(dir, c.Quota, log))
+}
+
+// rename is on disk when it returns.
+func rename(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	parent, err := os.Open(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	return errors.Join(parent.Sync(), parent.Close())
+}
+
 // startServer returns a server that is ready. What etcd would end the process for,
 // such as a log that is damaged, is an error.
-func startServer(ctx context.Context, c Config, log *zap.Logger) (server *embed.Etcd, err error) {
+func startServer(ctx context.Context, config *embed.Config) (server *embed.Etcd, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("etcd cannot start from this folder: %v", p)
 		}
 	}()
-	server, err = embed.StartEtcd(serverConfig(c, log))
+	if err := checkDatabase(filepath.Join(config.Dir, "member", "snap", "db")); err != nil {
+		return nil, err
+	}
+	server, err = embed.StartEtcd(config)
 	if err != nil {
 		return nil, err
 	}
@@ -80,18 +124,34 @@ func startServer(ctx context.Context, c Config, log *zap.Logger) (server *embed.
 	return nil, err
 }
 
-func serverConfig(c Config, log *zap.Logger) *embed.Config {
+// checkDatabase returns an error where the file is no database. etcd opens it in a
+// goroutine whose panic nobody could recover.
+func checkDatabase(file string) error {
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	db, err := bbolt.Open(file, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
+	if err != nil {
+		return fmt.Errorf("the database %s cannot be read: %w", file, err)
+	}
+	return db.Close()
+}
+
+func serverConfig(dir string, quota int64, log *zap.Logger) *embed.Config {
 	// A member of a cluster has to have an address, though nobody listens at it.
 	self := url.URL{Scheme: "http", Host: "127.0.0.1:2380"}
 	config := embed.NewConfig()
 	config.Name = serverName
-	config.Dir = c.Dir
+	config.Dir = dir
 	config.InitialCluster = serverName + "=" + self.String()
 	config.AdvertisePeerUrls = []url.URL{self}
 	config.ListenPeerUrls, config.ListenClientUrls, config.AdvertiseClientUrls = nil, nil, nil
 	config.EnableGRPCGateway = false
+	// A server that is alone waits for an election timeout when it starts, and for
+	// nobody's heartbeat later.
+	config.TickMs, config.ElectionMs = 10, 100
 	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log)
-	config.QuotaBackendBytes = c.Quota
+	config.QuotaBackendBytes = quota
 	config.AutoCompactionMode = embed.CompactorModePeriodic
 	config.AutoCompactionRetention = history.String()
 	config.BootstrapDefragThresholdMegabytes = defragment

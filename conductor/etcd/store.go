@@ -10,6 +10,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/etcdserver"
 
 	"github.com/ironstate/ironstate/conductor"
 )
@@ -19,11 +20,11 @@ import (
 // these are the cause. The methods of a nil or zero Store, and those that are given a
 // nil context, return a [*conductor.ConfigError].
 type Store struct {
-	layout   layout
-	client   *clientv3.Client
-	embedded bool
-	stop     func() error // closes client and server
-	log      *slog.Logger
+	layout layout
+	client *clientv3.Client
+	server *etcdserver.EtcdServer // nil on a cluster
+	stop   func() error           // closes client and server
+	log    *slog.Logger
 
 	mu      sync.Mutex
 	closed  bool
@@ -103,7 +104,7 @@ func (s *Store) Close() error {
 // write that has returned, since it answers only then; a cluster's server may lag,
 // unless it asks the others.
 func (s *Store) readOptions(options ...clientv3.OpOption) []clientv3.OpOption {
-	if s.embedded {
+	if s.server != nil {
 		return append(options, clientv3.WithSerializable())
 	}
 	return options
@@ -214,7 +215,7 @@ func (s *Store) scan(
 		}
 		left -= len(answer.Kvs)
 		begin = string(answer.Kvs[len(answer.Kvs)-1].Key) + "\x00"
-		size = min(max(pageBytes/bytes*len(answer.Kvs), 1), mostPage)
+		size = min(max(pageBytes*len(answer.Kvs)/bytes, 1), mostPage)
 	}
 	return revision, nil
 }

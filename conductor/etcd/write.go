@@ -159,7 +159,7 @@ func (w *write) refused(answer *clientv3.TxnResponse) error {
 func (s *Store) current(ctx context.Context, r conductor.Record) (conductor.Record, error) {
 	key := s.layout.record(r.Kind, r.ID)
 	answer, err := s.client.Get(ctx, key, clientv3.WithSerializable())
-	if err == nil && !s.embedded && (len(answer.Kvs) == 0 || answer.Kvs[0].ModRevision != r.Revision) {
+	if err == nil && s.server == nil && (len(answer.Kvs) == 0 || answer.Kvs[0].ModRevision != r.Revision) {
 		answer, err = s.client.Get(ctx, key)
 	}
 	switch {

@@ -7,11 +7,13 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// interfaces returns the hardware interfaces that all types have, and those given.
+// interfaces returns the hardware interfaces that all types have, and those given. RAID
+// by the agent is for deployments by custom-agent: what boots from the network then
+// reads target_raid_config.
 func interfaces(of map[string][]string) map[string][]string {
 	all := map[string][]string{
 		"bios": {"no-bios"}, "boot": {"ipxe", "pxe"}, "console": {"no-console"}, "deploy": {"ramdisk", "custom-agent"},
-		"firmware": {"no-firmware"}, "network": {"noop"}, "raid": {"no-raid"}, "rescue": {"no-rescue"},
+		"firmware": {"no-firmware"}, "network": {"noop"}, "raid": {"no-raid", "agent"}, "rescue": {"no-rescue"},
 		"storage": {"noop"}, "vendor": {"no-vendor"},
 	}
 	maps.Copy(all, of)

@@ -58,7 +58,8 @@ func readUsers(path string) (users, error) {
 // are for everybody. A bcrypt hash takes a processor for some 50 ms: a password that
 // was right is remembered, as a hash that is quick to compare.
 func (u users) guard(next http.Handler) http.Handler {
-	var known sync.Map // [32]byte of user and password
+	var known sync.Map                          // [32]byte of user and password
+	comparing := make(chan struct{}, maxBcrypt) // so that wrong passwords leave processors to others
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" || r.URL.Path == "/v1" || r.URL.Path == "/v1/" {
 			next.ServeHTTP(w, r)
@@ -67,7 +68,10 @@ func (u users) guard(next http.Handler) http.Handler {
 		name, password, _ := r.BasicAuth()
 		sum := sha256.Sum256([]byte(name + "\x00" + password))
 		if _, ok := known.Load(sum); !ok {
-			if !u.right(name, password) {
+			comparing <- struct{}{}
+			right := u.right(name, password)
+			<-comparing
+			if !right {
 				refuse(w)
 				return
 			}
@@ -76,6 +80,9 @@ func (u users) guard(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
+
+// maxBcrypt is how many passwords are compared at a time.
+const maxBcrypt = 2
 
 // nobody is compared with where there is no such user, so that the time of an answer
 // does not tell whether there is.

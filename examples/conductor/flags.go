@@ -17,8 +17,9 @@ import (
 type options struct {
 	listen          string
 	data            string
+	cluster         cluster // in place of data
 	series          states.Series
-	name            string
+	name, group     string
 	automatedClean  bool
 	demo            int
 	users           users // nil: nobody is asked who he is
@@ -36,8 +37,10 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	flags := flag.NewFlagSet("conductor", flag.ContinueOnError)
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`host:port` to listen on; port 0 chooses a free one")
 	flags.StringVar(&o.data, "data", "", "`folder` that the nodes are kept in; empty keeps them in memory")
+	o.cluster.define(flags)
 	flags.TextVar(&o.series, "series", o.series, "OpenStack `series` whose rules and API versions hold, such as 2023.1")
 	flags.StringVar(&o.name, "name", "", "the conductor's `name`, the same after a restart; empty stands for the host's")
+	flags.StringVar(&o.group, "group", "", "conductor `group`: the nodes of this group are the conductor's to work on")
 	flags.BoolVar(&o.automatedClean, "automated-clean", true, "clean nodes before they become available")
 	flags.IntVar(&o.demo, "demo", 3, "`number` of built-in Redfish BMCs that are enrolled as an example; 0 for none")
 	auth := flags.String("auth-file", "", "`file` of users with bcrypt hashes, as htpasswd -B writes it; clients then need HTTP Basic authentication")
@@ -51,6 +54,9 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	}
 	if err := program.Between("demo", o.demo, 0, maxDemo); err != nil {
 		return nil, err
+	}
+	if o.data != "" && o.cluster.endpoints != "" {
+		return nil, program.Usagef("-data and -etcd exclude each other: the nodes are in one place")
 	}
 	if (o.tlsCert == "") != (o.tlsKey == "") {
 		return nil, program.Usagef("-tls-cert and -tls-key go together: one of them is missing")

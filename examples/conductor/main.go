@@ -6,7 +6,9 @@
 // Without flags it keeps its nodes in memory, brings three built-in Redfish BMCs
 // enrolled as an example, listens on a free port of the loopback interface, and prints
 // what to type next. With -data it keeps its nodes in a folder, in an etcd of its own
-// that nobody else can reach: nothing is lost when the process is killed.
+// that nobody else can reach: nothing is lost when the process is killed. With -etcd the
+// nodes are on an etcd cluster, and any number of these programs, each with a -name of
+// its own, share the work on them.
 //
 // When it is ready it prints "listening on URL" on a line of its own. It ends with
 // status 0 on SIGTERM or an interrupt, once the work that is under way is done or was
@@ -45,11 +47,11 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: o.logLevel}))
-	store, closeStore, err := openStore(ctx, o, log)
+	store, err := openStore(ctx, o, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeStore()) }()
+	defer func() { err = errors.Join(err, store.close()) }()
 
 	hardware, closeHardware, err := newHardware()
 	if err != nil {
@@ -58,7 +60,7 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	defer closeHardware()
 	metrics := newMetrics()
 	c, err := conductor.New(conductor.Config{
-		Store: store, Name: o.name, Table: o.series.Table(), SkipAutomatedClean: !o.automatedClean,
+		Store: store.Store, Membership: store.membership, Name: o.name, Group: o.group, Table: o.series.Table(), SkipAutomatedClean: !o.automatedClean,
 		Hardware: hardware, ShutdownTimeout: o.shutdownTimeout, OnTransition: metrics.observe, Log: log,
 	})
 	if err != nil {

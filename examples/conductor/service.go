@@ -96,10 +96,13 @@ func (s *service) greet(addr net.Addr) {
 	url := fmt.Sprintf("%s://%s", s.options.scheme(), addr)
 	fmt.Fprintf(s.out, "listening on %s\n", url)
 	fmt.Fprintf(s.out, "\nIronic %s: API 1.1 to %s, conductor %s, ", s.options.series, s.options.series.MaxAPIVersion(), s.conductor.Name())
-	if s.options.data == "" {
-		fmt.Fprintln(s.out, "nodes in memory (-data keeps them)")
-	} else {
+	switch {
+	case s.options.cluster.endpoints != "":
+		fmt.Fprintf(s.out, "nodes at %s\n", s.options.cluster.endpoints)
+	case s.options.data != "":
 		fmt.Fprintf(s.out, "nodes in %s\n", s.options.data)
+	default:
+		fmt.Fprintln(s.out, "nodes in memory (-data keeps them)")
 	}
 	auth := "export OS_AUTH_TYPE=none OS_ENDPOINT=" + url
 	if s.options.users != nil {

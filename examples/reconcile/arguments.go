@@ -15,15 +15,15 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// arguments are what must go with some verbs.
+// arguments go with the requests that need some.
 type arguments struct {
 	clean, service []nodes.CleanStep
 	password       string
 }
 
-// neededFor returns what a request on the way to a goal carries, the goal's own
-// work. For other goals only the way out of a failed service may need something,
-// where the series has no better one; see [arguments.lack].
+// neededFor returns the field that the request for a goal's own work needs, empty for
+// none. On the way to the other goals only a request out of "service failed" may need
+// one, where the series has no other way; see [arguments.body].
 func neededFor(goal plan.Goal) string {
 	switch goal {
 	case plan.Cleaned:
@@ -37,25 +37,26 @@ func neededFor(goal plan.Goal) string {
 	}
 }
 
-// readArguments reads what is given. What the goal needs and is missing is missed
-// here, before the first request and not when half of the way is done.
-func readArguments(g *given, getenv func(string) string) (arguments, error) {
+// readArguments reads the files that the flags name. An argument that the goal needs is
+// missed here, before the first request, and not halfway.
+func readArguments(f *flagValues, getenv func(string) string) (arguments, error) {
 	var a arguments
 	var errs [3]error
-	a.clean, errs[0] = readSteps(g.clean)
-	a.service, errs[1] = readSteps(g.service)
-	a.password, errs[2] = readPassword(g.passwordFile, getenv)
+	a.clean, errs[0] = readSteps(f.clean)
+	a.service, errs[1] = readSteps(f.service)
+	a.password, errs[2] = readPassword(f.passwordFile, getenv)
 	if err := cmp.Or(errs[:]...); err != nil {
 		return a, err
 	}
-	if err := a.lack(neededFor(g.options.goal)); err != nil {
-		return a, fmt.Errorf("the goal %v needs %w", g.options.goal, err)
+	if err := a.check(neededFor(f.options.goal)); err != nil {
+		return a, fmt.Errorf("the goal %v needs %w", f.options.goal, err)
 	}
 	return a, nil
 }
 
-// lack returns an error where a field of a request is missing, and how to give it.
-func (a arguments) lack(field string) error {
+// check returns an error where the argument for a field of a request is missing, which
+// says how to give it.
+func (a arguments) check(field string) error {
 	switch {
 	case field == "clean_steps" && a.clean == nil:
 		return errors.New("clean steps: name a file with -clean-steps FILE")
@@ -115,8 +116,12 @@ func readPassword(file string, getenv func(string) string) (string, error) {
 	return password, nil
 }
 
-// body returns the request for a step of the plan.
-func (a arguments) body(step plan.Step) nodes.ProvisionStateOpts {
+// body returns the request for a step of the plan, or an error where an argument is
+// missing.
+func (a arguments) body(step plan.Step) (nodes.ProvisionStateOpts, error) {
+	if err := a.check(step.With); err != nil {
+		return nodes.ProvisionStateOpts{}, fmt.Errorf("%v needs %w", step.Verb, err)
+	}
 	body := nodes.ProvisionStateOpts{Target: nodes.TargetProvisionState(step.Verb)}
 	switch step.With {
 	case "clean_steps":
@@ -126,5 +131,5 @@ func (a arguments) body(step plan.Step) nodes.ProvisionStateOpts {
 	case "rescue_password":
 		body.RescuePassword = a.password
 	}
-	return body
+	return body, nil
 }

@@ -2,36 +2,57 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"time"
 
-	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/conductortest"
 	"github.com/ironstate/ironstate/machine/plan"
-	"github.com/ironstate/ironstate/states"
 )
 
-// runDemo brings a node of a fake Ironic from enroll to active. On the way the
-// node is found locked, Ironic has no time, and a deployment fails.
+// runDemo brings a node of an Ironic in this process from enroll to active. On the way
+// the node is found locked, Ironic has no free worker, and a deployment fails.
 func runDemo(ctx context.Context, out io.Writer) error {
 	fmt.Fprintln(out, "A built-in Ironic; the node is locked once, the server busy once, and the first deployment fails.")
-	ironic := newFake(machine.Node{State: states.Enroll})
-	ironic.delay = 50 * time.Millisecond
-	ironic.refuse("provide", answer{status: http.StatusConflict, fault: "node-1 is locked by host conductor-1"})
-	ironic.refuse("active", answer{status: http.StatusServiceUnavailable, fault: "no free worker", retryAfter: "1"})
-	ironic.work(states.Cleaning, states.EventWait, states.EventDone)
-	ironic.work(states.Deploying, states.EventWait, states.EventFail, states.EventWait, states.EventDone)
-	ironic.start()
-	defer ironic.close()
-
+	ironic, err := conductortest.Start(conductortest.Config{})
+	if err != nil {
+		return err
+	}
+	defer ironic.Close()
+	prepareDemo(ironic)
 	return reconcile(ctx, options{
-		endpoint: ironic.url(),
-		node:     ironic.name,
+		endpoint: ironic.URL,
+		node:     "node-1",
 		goal:     plan.Active,
 		policy:   plan.Policy{Retries: plan.Retries{plan.Deployment: 1}},
 		poll:     10 * time.Millisecond,
 		timeout:  30 * time.Second,
-		patience: patience{times: 3, first: 20 * time.Millisecond, most: time.Second, longest: 2 * time.Second},
+		backoff:  backoff{times: 3, first: 20 * time.Millisecond, most: time.Second, longest: 2 * time.Second},
 	}, out)
+}
+
+// prepareDemo adds the node and says how the work on it goes: it is over when it has
+// been seen, so that each state is printed.
+func prepareDemo(ironic *conductortest.Server) {
+	node := ironic.Add(conductor.Node{Name: "node-1"})
+	ironic.Next(node, "verify", func(ctx context.Context) error {
+		ironic.Refuse(http.StatusConflict)
+		return ironic.AwaitRead(ctx, node)
+	})
+	ironic.Next(node, "deploy.erase_devices", func(ctx context.Context) error {
+		ironic.Refuse(http.StatusServiceUnavailable)
+		return ironic.AwaitRead(ctx, node)
+	})
+	ironic.Next(node, "deploy.deploy", func(ctx context.Context) error {
+		if err := ironic.AwaitRead(ctx, node); err != nil {
+			return err
+		}
+		return errors.New("no space left on device")
+	})
+	ironic.Next(node, "deploy.deploy", func(ctx context.Context) error {
+		return ironic.AwaitRead(ctx, node)
+	})
 }

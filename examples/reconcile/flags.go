@@ -25,14 +25,14 @@ type options struct {
 	version  states.APIVersion // none: the highest that both sides speak
 	poll     time.Duration
 	timeout  time.Duration
-	patience patience
+	backoff  backoff
 	with     arguments
 }
 
 const negotiated = "negotiated"
 
-// given is what the flags say, as text where it has to be looked at.
-type given struct {
+// flagValues are the flags, as text where they are checked after the parsing.
+type flagValues struct {
 	options
 	goal, api            string
 	retries              uint
@@ -43,8 +43,8 @@ type given struct {
 
 func parseFlags(args []string, getenv func(string) string, errOut io.Writer) (options, error) {
 	var (
-		g     = given{options: options{patience: defaultPatience}}
-		flags = g.flags()
+		f     = flagValues{options: options{backoff: defaultBackoff}}
+		flags = f.flags()
 	)
 	if err := program.Parse(flags, args, errOut); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -55,32 +55,32 @@ func parseFlags(args []string, getenv func(string) string, errOut io.Writer) (op
 	switch {
 	case flags.NFlag() == 0:
 		return options{demo: true}, nil
-	case g.endpoint == "":
+	case f.endpoint == "":
 		return options{}, program.Usagef("the flags are for a real Ironic: name it with -endpoint URL")
 	}
-	opts, err := g.check(getenv)
+	opts, err := f.check(getenv)
 	if err != nil {
 		return options{}, program.Usagef("%w", err)
 	}
 	return opts, nil
 }
 
-func (g *given) flags() *flag.FlagSet {
+func (f *flagValues) flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("reconcile", flag.ContinueOnError)
-	flags.StringVar(&g.endpoint, "endpoint", "",
-		"the `URL` of an Ironic without authentication; without flags a fake one is asked")
-	flags.StringVar(&g.node, "node", "", "the `NAME` or UUID of the node")
-	flags.StringVar(&g.goal, "goal", "active",
+	flags.StringVar(&f.endpoint, "endpoint", "",
+		"the `URL` of an Ironic without authentication; without flags a built-in one is asked")
+	flags.StringVar(&f.node, "node", "", "the `NAME` or UUID of the node")
+	flags.StringVar(&f.goal, "goal", "active",
 		"what the node shall come to, a `GOAL` such as active, available, manageable, cleaned")
-	flags.BoolVar(&g.mayDestroy, "may-destroy", false, "a workload may be torn down or overwritten")
-	flags.BoolVar(&g.mayAbort, "may-abort", false, "work that waits or is held may be ended")
-	flags.UintVar(&g.retries, "retries", 0, "how often each kind of work may be tried again when it failed, 0 to 255")
-	flags.StringVar(&g.api, "api", negotiated, "the API `VERSION` to speak, such as 1.81")
-	flags.DurationVar(&g.poll, "poll", 2*time.Second, "how long to wait from one look at the node to the next")
-	flags.DurationVar(&g.timeout, "timeout", time.Hour, "how long all may take")
-	flags.StringVar(&g.clean, "clean-steps", "", "a JSON `FILE` with the steps of a manual cleaning, which the goal cleaned needs")
-	flags.StringVar(&g.service, "service-steps", "", "a JSON `FILE` with the steps of a service, which the goal serviced needs")
-	flags.StringVar(&g.passwordFile, "rescue-password-file", "",
+	flags.BoolVar(&f.mayDestroy, "may-destroy", false, "a workload may be torn down or overwritten")
+	flags.BoolVar(&f.mayAbort, "may-abort", false, "work that waits or is held may be ended")
+	flags.UintVar(&f.retries, "retries", 0, "how often each kind of work may be tried again when it failed, 0 to 255")
+	flags.StringVar(&f.api, "api", negotiated, "the API `VERSION` to speak, such as 1.81")
+	flags.DurationVar(&f.poll, "poll", 2*time.Second, "how long to wait from one look at the node to the next")
+	flags.DurationVar(&f.timeout, "timeout", time.Hour, "how long all may take")
+	flags.StringVar(&f.clean, "clean-steps", "", "a JSON `FILE` with the steps of a manual cleaning, which the goal cleaned needs")
+	flags.StringVar(&f.service, "service-steps", "", "a JSON `FILE` with the steps of a service, which the goal serviced needs")
+	flags.StringVar(&f.passwordFile, "rescue-password-file", "",
 		"a `FILE` with the password that the goal rescued needs; otherwise $RESCUE_PASSWORD is used")
 	return flags
 }
@@ -93,26 +93,26 @@ func printGoals(out io.Writer) {
 }
 
 // check returns the options that the flags stand for, or what is wrong with them.
-func (g *given) check(getenv func(string) string) (options, error) {
+func (f *flagValues) check(getenv func(string) string) (options, error) {
 	var errs [5]error
-	errs[0] = checkEndpoint(g.endpoint)
-	errs[1] = checkNode(g.node)
-	g.options.goal, errs[2] = plan.ParseGoal(g.goal)
-	errs[3] = g.checkNumbers()
-	if g.api != negotiated {
-		g.version, errs[4] = parseVersion(g.api)
+	errs[0] = checkEndpoint(f.endpoint)
+	errs[1] = checkNode(f.node)
+	f.options.goal, errs[2] = plan.ParseGoal(f.goal)
+	errs[3] = f.checkNumbers()
+	if f.api != negotiated {
+		f.version, errs[4] = parseVersion(f.api)
 	}
 	if err := cmp.Or(errs[:]...); err != nil {
 		return options{}, err
 	}
 
-	g.policy = plan.Policy{MayAbort: g.mayAbort, MayDestroy: g.mayDestroy}
-	for work := range g.policy.Retries {
-		g.policy.Retries[work] = uint8(g.retries)
+	f.policy = plan.Policy{MayAbort: f.mayAbort, MayDestroy: f.mayDestroy}
+	for work := range f.policy.Retries {
+		f.policy.Retries[work] = uint8(f.retries)
 	}
 	var err error
-	g.with, err = readArguments(g, getenv)
-	return g.options, err
+	f.with, err = readArguments(f, getenv)
+	return f.options, err
 }
 
 func checkEndpoint(endpoint string) error {
@@ -144,14 +144,14 @@ func checkNode(name string) error {
 	}
 }
 
-func (g *given) checkNumbers() error {
+func (f *flagValues) checkNumbers() error {
 	switch {
-	case g.retries > math.MaxUint8:
-		return fmt.Errorf("%d retries are more than %d", g.retries, math.MaxUint8)
-	case g.poll <= 0:
-		return fmt.Errorf("-poll %v is not positive", g.poll)
-	case g.timeout <= 0:
-		return fmt.Errorf("-timeout %v is not positive", g.timeout)
+	case f.retries > math.MaxUint8:
+		return fmt.Errorf("%d retries are more than %d", f.retries, math.MaxUint8)
+	case f.poll <= 0:
+		return fmt.Errorf("-poll %v is not positive", f.poll)
+	case f.timeout <= 0:
+		return fmt.Errorf("-timeout %v is not positive", f.timeout)
 	default:
 		return nil
 	}

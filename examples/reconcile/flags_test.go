@@ -1,27 +1,17 @@
 package main
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
 )
-
-// file writes a file and returns its name.
-func file(t *testing.T, text string) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
-	return name
-}
 
 func TestBadUsageIsToldInOneLine(t *testing.T) {
 	good := []string{"-endpoint", "http://ironic.example:6385", "-node", "node-1"}
@@ -80,7 +70,7 @@ func TestBadUsageIsToldInOneLine(t *testing.T) {
 }
 
 func TestWhatGoesWithAVerbIsSent(t *testing.T) {
-	const steps = `[{"interface": "deploy", "step": "erase_devices", "args": {"passes": 3}}]`
+	const steps = `[{"interface": "raid", "step": "delete_configuration", "args": {"passes": 3}}]`
 	tests := map[string]struct {
 		goal, flag, text string
 		from             states.State
@@ -93,50 +83,53 @@ func TestWhatGoesWithAVerbIsSent(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			ironic := startFake(t, machine.Node{State: test.from})
-			code, out, errOut := command(t, "", "-endpoint", ironic.url(), "-node", "node-1", "-poll", "1ms",
+			f := start(t, conductor.Node{ProvisionState: test.from})
+			code, out, errOut := command(t, "", "-endpoint", f.URL, "-node", "node-1", "-poll", "1ms",
 				"-goal", test.goal, test.flag, file(t, test.text))
 			require.Empty(t, errOut)
 			require.Equal(t, program.Good, code, out)
-			require.Len(t, ironic.accepted, 1)
-			sent, err := json.Marshal(ironic.accepted[0])
-			require.NoError(t, err)
-			require.JSONEq(t, test.want, string(sent))
+			require.Len(t, f.accepted, 1)
+			require.JSONEq(t, test.want, f.accepted[0])
 		})
 	}
 }
 
 // In 2023.2 nothing but service and rescue leads out of a failed service.
 func TestWhatIsMissingOnTheWayIsNotSent(t *testing.T) {
-	ironic := startFake(t, machine.Node{State: states.ServiceFail}, func(f *fake) { f.table = states.Bobcat.Table() })
-	args := []string{"-endpoint", ironic.url(), "-node", "node-1", "-poll", "1ms", "-retries", "1"}
+	f := startSeries(t, states.Bobcat, conductor.Node{ProvisionState: states.ServiceFail})
+	args := []string{"-endpoint", f.URL, "-node", "node-1", "-poll", "1ms", "-retries", "1"}
 	code, _, errOut := command(t, "", args...)
 	require.Equal(t, program.Failed, code)
 	require.Equal(t, "reconcile: node-1 has not come to active (last seen in service failed): "+
 		"service needs service steps: name a file with -service-steps FILE\n", errOut)
-	require.Empty(t, ironic.verbs())
+	require.Empty(t, f.verbs())
 
-	args = append(args, "-service-steps", file(t, `[{"interface": "deploy", "step": "a"}]`))
+	args = append(args, "-service-steps", file(t, `[{"interface": "raid", "step": "delete_configuration"}]`))
 	code, _, errOut = command(t, "", args...)
 	require.Equal(t, program.Good, code, errOut)
-	require.Equal(t, []string{"service"}, ironic.verbs())
+	require.Equal(t, []string{"service"}, f.verbs())
 }
 
 func TestThePasswordIsNotPrinted(t *testing.T) {
 	const password = "correct horse"
 	tests := map[string]struct {
-		change func(*fake)
-		code   int
+		node    conductor.Node
+		refusal answer
+		code    int
 	}{
-		"when all goes well":      {func(*fake) {}, program.Good},
-		"when Ironic repeats it":  {func(f *fake) { f.refuse("rescue", answer{status: 400, fault: "not so: " + password}) }, program.Failed},
-		"in a last error":         {func(f *fake) { f.node.LastError = "no user " + password }, program.Good},
-		"in maintenance's reason": {func(f *fake) { f.maintenance = "password " + password }, program.Failed},
+		"when all goes well":      {code: program.Good},
+		"when Ironic repeats it":  {refusal: answer{status: 400, fault: "not so: " + password}, code: program.Failed},
+		"in a last error":         {node: conductor.Node{LastError: "no user " + password}, code: program.Good},
+		"in maintenance's reason": {node: conductor.Node{Maintenance: true, MaintenanceReason: "password " + password}, code: program.Failed},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			ironic := startFake(t, machine.Node{State: states.Active}, test.change)
-			code, out, errOut := command(t, password, "-endpoint", ironic.url(), "-node", "node-1", "-poll", "1ms", "-goal", "rescued")
+			test.node.ProvisionState = states.Active
+			f := start(t, test.node)
+			if test.refusal.status != 0 {
+				f.refuse("rescue", test.refusal)
+			}
+			code, out, errOut := command(t, password, "-endpoint", f.URL, "-node", "node-1", "-poll", "1ms", "-goal", "rescued")
 			require.Equal(t, test.code, code, errOut)
 			require.NotContains(t, out+errOut, "horse")
 		})

@@ -7,15 +7,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/internal/program/programtest"
-	"github.com/ironstate/ironstate/machine"
-	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -26,8 +24,9 @@ func TestMain(m *testing.M) {
 }
 
 func TestTheProgramEndsWellWhateverEndsIt(t *testing.T) {
-	ironic := startFake(t, machine.Node{State: states.Enroll}, func(f *fake) { f.delay = time.Hour })
-	programtest.CheckEnds(t, "-endpoint", ironic.url(), "-node", "node-1", "-poll", "1ms")
+	f := start(t, conductor.Node{})
+	f.Next(f.node, "verify", forever)
+	programtest.CheckEnds(t, "-endpoint", f.URL, "-node", "node-1", "-poll", "1ms")
 }
 
 // command runs the program and returns its exit status and what it printed.
@@ -42,55 +41,6 @@ func command(t *testing.T, password string, args ...string) (code int, out, errO
 		return run(ctx, args, getenv, out, errOut)
 	})
 	return code, o.String(), e.String()
-}
-
-// startFake starts an Ironic with a node; change may change it before.
-func startFake(t *testing.T, node machine.Node, change ...func(*fake)) *fake {
-	t.Helper()
-	ironic := newFake(node)
-	for _, c := range change {
-		c(ironic)
-	}
-	ironic.start()
-	t.Cleanup(ironic.close)
-	return ironic
-}
-
-// bring brings the fake's node to a goal, with little patience.
-func bring(t *testing.T, ironic *fake, goal plan.Goal, change ...func(*options)) (out string, err error) {
-	t.Helper()
-	opts := options{
-		endpoint: ironic.url(),
-		node:     ironic.name,
-		goal:     goal,
-		poll:     time.Millisecond,
-		timeout:  time.Minute,
-		patience: patience{times: 3, first: time.Millisecond, most: 2 * time.Millisecond, longest: time.Second},
-	}
-	for _, c := range change {
-		c(&opts)
-	}
-	var o bytes.Buffer
-	err = reconcile(t.Context(), opts, &o)
-	return o.String(), err
-}
-
-// verbs returns the words of the requests that were accepted.
-func (f *fake) verbs() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var verbs []string
-	for _, body := range f.accepted {
-		verbs = append(verbs, body["target"].(string))
-	}
-	return verbs
-}
-
-// state returns the state of the fake's node.
-func (f *fake) state() states.State {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.node.State
 }
 
 var (
@@ -110,21 +60,15 @@ TIME          SENT   STATE           TARGET      STEP
 TIME          1/3    enroll          none        send manage to start verification
 TIME          1/3    verifying       manageable  wait for verification to end in manageable
 TIME          2/3    manageable      none        send provide to start cleaning
-TIME                                             send provide: 409 Conflict: node-1 is locked by host conductor-1; again in 20ms
+TIME                                             send provide: 409 Conflict: Node is locked by host conductortest, please retry after the current operation is completed; again in 20ms
 TIME          2/3    manageable      none        send provide to start cleaning
 TIME          2/3    cleaning        available   wait for cleaning to end in available
-TIME          2/3    clean wait      available   wait for cleaning to end in available, after a call from the node
-TIME          2/3    cleaning        available   wait for cleaning to end in available
 TIME          3/3    available       none        send active to start deployment
-TIME                                             send active: 503 Service Unavailable: no free worker; again in 1s
+TIME                                             send active: 503 Service Unavailable: Requested action cannot be performed due to lack of free conductor workers; again in 20ms
 TIME          3/3    available       none        send active to start deployment
 TIME          3/3    deploying       active      wait for deployment to end in active
-TIME          3/3    wait call-back  active      wait for deployment to end in active, after a call from the node
-TIME          3/3    deploying       active      wait for deployment to end in active
-TIME                                             last error: the agent on the node reports: no space left on device
+TIME                                             last error: step deploy.deploy failed: no space left on device
 TIME          4/4    deploy failed   active      send active to start deployment, try 2
-TIME          4/4    deploying       active      wait for deployment to end in active
-TIME          4/4    wait call-back  active      wait for deployment to end in active, after a call from the node
 TIME          4/4    deploying       active      wait for deployment to end in active
 TIME          4/4    active          none        done
 
@@ -135,14 +79,14 @@ node-1 has come to active; requests accepted: 4, refused for a while: 2, in SOME
 func TestWithFlagsAnotherIronicIsAsked(t *testing.T) {
 	for name, endpoint := range map[string]string{"as it is": "", "with a slash": "/", "with v1": "/v1", "with v1 and a slash": "/v1/"} {
 		t.Run(name, func(t *testing.T) {
-			ironic := startFake(t, machine.Node{State: states.Active})
-			code, out, errOut := command(t, "", "-endpoint", ironic.url()+endpoint, "-node", ironic.uuid,
+			f := start(t, conductor.Node{ProvisionState: states.Active})
+			code, out, errOut := command(t, "", "-endpoint", f.URL+endpoint, "-node", f.node.UUID,
 				"-goal", "available", "-may-destroy", "-poll", "1ms", "-api", "1.81")
 			require.Empty(t, errOut)
 			require.Equal(t, program.Good, code)
 			require.Contains(t, out, "asked in 1.81 as a server of 2026.2")
-			require.Equal(t, []string{"deleted"}, ironic.verbs())
-			require.Equal(t, states.Available, ironic.state())
+			require.Equal(t, []string{"deleted"}, f.verbs())
+			require.Equal(t, states.Available, f.state())
 		})
 	}
 }
@@ -165,16 +109,10 @@ func TestAnInterruptEndsIt(t *testing.T) {
 }
 
 func TestAnInterruptEndsAWait(t *testing.T) {
-	ironic := startFake(t, machine.Node{State: states.Enroll}, func(f *fake) { f.delay = time.Hour })
+	f := start(t, conductor.Node{})
 	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go func() {
-		for ironic.state() != states.Verifying {
-			time.Sleep(time.Millisecond)
-		}
-		cancel()
-	}()
+	f.Next(f.node, "verify", func(ctx context.Context) error { cancel(); return forever(ctx) })
 	var out, errOut bytes.Buffer
-	args := []string{"-endpoint", ironic.url(), "-node", "node-1", "-poll", "1h"}
+	args := []string{"-endpoint", f.URL, "-node", "node-1", "-poll", "1h"}
 	require.ErrorIs(t, run(ctx, args, func(string) string { return "" }, &out, &errOut), context.Canceled)
 }

@@ -23,16 +23,16 @@ type report struct {
 
 const lineFormat = "%-12s  %-5s  %-14s  %-10s  %s\n"
 
-func (r *report) begin(node string, goal plan.Goal, s spoken) {
+func (r *report) begin(node string, goal plan.Goal, n negotiation) {
 	fmt.Fprintf(r.out, "%s shall come to %v; Ironic speaks API %v to %v, asked in %v as a server of %v.\n",
-		node, goal, s.first, s.last, s.version, s.table.Series())
+		node, goal, n.first, n.last, n.version, n.table.Series())
 	fmt.Fprintf(r.out, lineFormat, "TIME", "SENT", "STATE", "TARGET", "STEP")
 }
 
 // step prints a step unless it is the one that was printed last. Sent is how many
 // requests were sent, the step's included, of how many there will have been when
 // all goes well.
-func (r *report) step(node seen, step plan.Step) {
+func (r *report) step(node node, step plan.Step) {
 	if node.LastError != r.fault {
 		r.fault = node.LastError
 		if r.fault != "" {
@@ -46,14 +46,15 @@ func (r *report) step(node seen, step plan.Step) {
 	}
 	progress := fmt.Sprintf("%d/%d", sent, all)
 	text := describe(node, step)
-	line := fmt.Sprintf(lineFormat, "", progress, node.stateWord(), node.Target, text)
+	state := r.clean(node.reported.String())
+	line := fmt.Sprintf(lineFormat, "", progress, state, node.Target, text)
 	if line != r.last {
 		r.last = line
-		fmt.Fprintf(r.out, lineFormat, now(), progress, node.stateWord(), node.Target, text)
+		fmt.Fprintf(r.out, lineFormat, now(), progress, state, node.Target, text)
 	}
 }
 
-func describe(node seen, step plan.Step) string {
+func describe(node node, step plan.Step) string {
 	text := step.String()
 	switch {
 	case step.Action == plan.Done && node.facts.Maintenance:
@@ -74,12 +75,12 @@ func describe(node seen, step plan.Step) string {
 func (r *report) refused(err error, wait time.Duration) {
 	r.refusals++
 	r.last = ""
-	r.note(fmt.Sprintf("%v; again in %v", err, wait))
+	r.note(fmt.Sprintf("%s; again in %v", strings.TrimSuffix(err.Error(), "."), wait))
 }
 
-func (r *report) reached(node string, goal plan.Goal, progress plan.Progress) {
+func (r *report) reached(node string, wish plan.Wish) {
 	fmt.Fprintf(r.out, "\n%s has come to %v; requests accepted: %d, refused for a while: %d, in %.1fs.\n",
-		node, goal, progress.Requests(), r.refusals, time.Since(r.began).Seconds())
+		node, wish.Goal, wish.Progress.Requests(), r.refusals, time.Since(r.began).Seconds())
 }
 
 func (r *report) note(text string) {

@@ -67,8 +67,8 @@ func parse(t testing.TB, svg string) image {
 type texts struct {
 	Title, Description string
 	States             []struct {
-		State             states.State
-		Description, Link string
+		State         states.State
+		Tooltip, Link string
 	}
 }
 
@@ -307,7 +307,7 @@ func FuzzTexts(f *testing.F) {
 		require.Len(t, i.find("state"), len(want.States))
 		for _, s := range want.States {
 			g := i.get(t, "state-"+id(s.State))
-			require.Equal(t, []string{s.Description, s.Description, s.Link}, []string{g.Title, g.Label, g.Link.Address})
+			require.Equal(t, []string{s.Tooltip, s.Tooltip, s.Link}, []string{g.Title, g.Label, g.Link.Address})
 			require.Equal(t, []string{s.State.String()}, append(g.Texts, g.Link.Texts...))
 			require.NotRegexp(t, `(?i)^\s*(javascript|data|vbscript):`, g.Link.Address)
 		}

@@ -36,16 +36,6 @@ var (
 				"agent/node show agent --fields provision_state target_provision_state -f yaml",
 				"agent/node abort agent #3",
 			},
-			"the reason of an allocation's failure is worded otherwise": {
-				"allocations/allocation show early -f json",
-				"allocations/allocation create --name wrong --resource-class nothing --wait",
-				"allocations/allocation list --owner me --long -f json",
-				"allocations/allocation create --name second --resource-class gpu --wait",
-			},
-			"an allocation does not write its traits into the node's instance_info": {
-				"allocations/node show spare --fields allocation_uuid instance_uuid instance_info -f yaml",
-				"allocations/node show spare --fields provision_state instance_info -f yaml",
-			},
 			"fake-hardware keeps no BIOS settings": {
 				`cleaning/node bios setting list dirty -f value -c "BIOS setting name" -c "BIOS setting value"`,
 				"cleaning/node bios setting show dirty speed -f yaml",
@@ -68,15 +58,6 @@ var (
 			},
 			"no image is looked at, so that its type is not noted": {
 				"life/node show life --fields provision_state target_provision_state last_error deploy_step instance_uuid instance_info -f yaml",
-			},
-			"a node may be created with a hardware interface that does not exist": {
-				"nodes/node create --driver fake-hardware --uuid 00000000-0000-0000-0000-000000000041 --power-interface no-such",
-			},
-			"properties that are to be numbers are not checked": {
-				"nodes/node create --driver fake-hardware --uuid 00000000-0000-0000-0000-000000000044 --property cpus=four",
-				"nodes/node delete 00000000-0000-0000-0000-000000000041 00000000-0000-0000-0000-000000000042 " +
-					"00000000-0000-0000-0000-000000000043 00000000-0000-0000-0000-000000000044",
-				"properties/node set one --property cpus=many",
 			},
 			"a port that the machine boots from joins no port group without standalone ports, which Ironic checks with Neutron alone": {
 				"portgroups/port set 00000000-0000-0000-0000-000000000501 --port-group $group",

@@ -33,6 +33,8 @@ type life struct {
 	ours    *machine.Machine
 	since   string         // when Ironic's node moved last, as its database has it
 	seen    []machine.Node // what polling saw of Ironic's node, each once in a row
+	// compared is how many of those were compared with our conductor's.
+	compared int
 }
 
 // beginLife puts a new node into a state in which it rests.
@@ -52,7 +54,7 @@ func (i *Ironic) beginLife(ctx context.Context, s *service, from states.State) (
 	if err != nil {
 		return nil, err
 	}
-	return &life{ironic: i, service: s, uuid: uuid, ours: ours, seen: []machine.Node{at}}, nil
+	return &life{ironic: i, service: s, uuid: uuid, ours: ours, seen: []machine.Node{at}, compared: 1}, nil
 }
 
 // request asks both sides for a provision state and lets the work that it starts

@@ -66,11 +66,31 @@ func (l *life) compareRecords(ctx context.Context, what string, ironic Answer) (
 	if ours.Status != http.StatusOK {
 		return nil, nil
 	}
+	if found := l.compareMoves(what); found != nil {
+		return found, nil
+	}
 	theirField, err := differingField(ironic.Body, ours.Body)
 	if theirField == "" || err != nil {
 		return nil, err
 	}
 	return &Difference{what + ", field " + theirField + " of our API", field(ironic.Body, theirField), field(ours.Body, theirField)}, nil
+}
+
+// compareMoves compares the order of states: what polling saw of Ironic's node since the
+// last step are states that ours went through, in that order.
+func (l *life) compareMoves(what string) *Difference {
+	polled := l.seen[l.compared:]
+	l.compared = len(l.seen)
+	moves := l.service.takeMoves(l.uuid)
+	left := moves
+	for _, at := range polled {
+		i := slices.Index(left, at.State)
+		if i < 0 {
+			return &Difference{what + ", states in order, of our API", fmt.Sprint(polled), fmt.Sprint(moves)}
+		}
+		left = left[i:] // the same state may be seen twice, with another target
+	}
+	return nil
 }
 
 // differingField returns the first field of two nodes that differs or that only one of

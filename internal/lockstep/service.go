@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -21,6 +22,9 @@ type service struct {
 	conductor *conductor.Conductor
 	server    *httptest.Server
 	stop      func()
+
+	mu    sync.Mutex
+	moves map[string][]states.State // that each node moved to since they were taken last
 }
 
 // checkInterval is short, so that a wait which has timed out is noticed at once.
@@ -28,8 +32,10 @@ const checkInterval = 20 * time.Millisecond
 
 // startService starts a conductor, which must be closed.
 func startService(ctx context.Context) (*service, error) {
+	s := &service{moves: map[string][]states.State{}}
 	c, err := conductor.New(conductor.Config{
-		Store: &conductor.Memory{}, Name: hostName, Table: Series.Table(),
+		OnTransition: s.moved,
+		Store:        &conductor.Memory{}, Name: hostName, Table: Series.Table(),
 		Hardware:      map[string]conductor.Hardware{"fake-hardware": &byOrder{}},
 		CheckInterval: checkInterval, SkipPowerSync: true, LockedRetries: -1,
 		ShutdownTimeout: time.Second,
@@ -41,15 +47,29 @@ func startService(ctx context.Context) (*service, error) {
 	done := make(chan struct{})
 	go func() { defer close(done); _ = c.Run(run) }() // its error is the context's
 	server := httptest.NewServer(api.New(c, api.Config{}))
-	s := &service{
-		Client: newClient(server.URL), conductor: c, server: server,
-		stop: func() { cancel(); <-done },
-	}
+	s.Client, s.conductor, s.server = newClient(server.URL), c, server
+	s.stop = func() { cancel(); <-done }
 	if err := c.Ready(ctx); err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// moved notes a transition.
+func (s *service) moved(t conductor.Transition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.moves[t.Node.UUID] = append(s.moves[t.Node.UUID], t.Node.ProvisionState)
+}
+
+// takeMoves returns the states that a node moved to since the last call.
+func (s *service) takeMoves(uuid string) []states.State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	moves := s.moves[uuid]
+	delete(s.moves, uuid)
+	return moves
 }
 
 // Close ends the service.

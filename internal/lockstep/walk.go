@@ -89,7 +89,7 @@ const (
 // compareWalks lives lives at random, one after the other. The same seed gives
 // the same lives.
 func compareWalks(ctx context.Context, i *Ironic, seed uint64) (Comparison, error) {
-	c := Comparison{Name: "lives at random: state, target and last error after every step"}
+	c := Comparison{Name: "lives at random: every field that our API shows of the node, after every step"}
 	s, err := startService(ctx)
 	if err != nil {
 		return c, err

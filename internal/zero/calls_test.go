@@ -139,6 +139,7 @@ var types = []any{
 	new(conductortest.Config),
 	new(conductortest.Server),
 	new(etcd.Config),
+	new(etcd.Membership),
 	new(etcd.Store),
 	new(etcd.TooLargeError),
 	new(hardware.BMC),

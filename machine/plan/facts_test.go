@@ -56,6 +56,7 @@ func TestNextKnowsWhatIronicRefuses(t *testing.T) {
 		"retired, cleaning begun before it was switched off": {states.CleanWait, plan.Available, careful,
 			plan.Facts{Retired: true, NoAutomatedClean: true}, "wait for cleaning to end in manageable"},
 		"cleaning of a retired node is not aborted": {states.CleanWait, plan.Manageable, mayAbort, retired, "wait for cleaning to end in manageable"},
+		"a retired node is deployed":                {states.Deploying, plan.Active, careful, retired, "wait for deployment to end in active"},
 		"a reserved node is busy":                   {states.Available, plan.Active, careful, reserved, "wait: reserved, before active"},
 		"a reserved node may be there":              {states.Active, plan.Active, careful, reserved, "done"},
 		"a reserved node at work":                   {states.Deploying, plan.Active, careful, reserved, "wait for deployment to end in active"},

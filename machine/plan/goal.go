@@ -70,11 +70,10 @@ func ParseGoal(word string) (Goal, error) {
 	if slices.Contains(goals, Goal(word)) {
 		return Goal(word), nil
 	}
-	if s, err := states.Parse(word); err == nil && s != states.NoState {
-		for _, g := range goals {
-			if g != Adopted && !goalRows[g].once() && goalRows[g].in.Has(s) {
-				return g, nil
-			}
+	s, _ := states.Parse(word)
+	for _, g := range goals { // the goal that is the state comes first
+		if goalRows[g].in.Has(s) {
+			return g, nil
 		}
 	}
 	return "", unknownGoal(word)

@@ -34,7 +34,7 @@ type index struct {
 	reach    [maxStates]states.Set      // the states that a node can come to from a state without a request, up to those in which it rests
 	requests []request
 	plans    []versionPlans
-	byAPI    []*versionPlans // by API version; 0 has the plans of 1.1
+	byAPI    []*versionPlans // by API version, from 1
 }
 
 // A request is a transition that the series' API takes a request for.
@@ -83,6 +83,9 @@ func (x *index) build(t *states.Table) {
 	for s := range t.States().All() {
 		x.addState(s)
 	}
+	for s := range t.States().All() {
+		x.reach[s] = x.reachable(s)
+	}
 	var sinces []states.APIVersion
 	for row := range t.Transitions() {
 		r, ok := x.requestOf(row)
@@ -104,7 +107,6 @@ func (x *index) addState(s states.State) {
 	if at, ok := x.manualPosition(s); ok {
 		x.ends[at] = states.Manageable
 	}
-	x.reach[s] = reachable(x.table, s)
 }
 
 // rests reports whether a node stays in a state until a request moves it.
@@ -114,17 +116,14 @@ func (x *index) rests(s states.State) bool {
 
 // reachable returns the states that a node can come to from s without a request, or
 // by an unhold: s, and up to and with the states in which it rests.
-func reachable(t *states.Table, s states.State) states.Set {
+func (x *index) reachable(s states.State) states.Set {
 	seen := states.SetOf(s)
 	for queue := []states.State{s}; len(queue) > 0; queue = queue[1:] {
 		from := queue[0]
-		if phase := t.Phase(from); phase == states.PhaseResting || phase == states.PhaseFailed {
-			continue
-		}
-		for e := range t.Events(from) {
-			to, _ := t.Next(from, e)
-			requested := t.IsRequest(states.Transition{From: from, Event: e, To: to}) && e != states.EventUnhold
-			if !requested && !seen.Has(to) {
+		for e := range x.table.Events(from) {
+			to, _ := x.table.Next(from, e)
+			requested := x.table.IsRequest(states.Transition{From: from, Event: e, To: to}) && e != states.EventUnhold
+			if !x.rests(from) && !requested && !seen.Has(to) {
 				seen = seen.Union(states.SetOf(to))
 				queue = append(queue, to)
 			}
@@ -170,7 +169,6 @@ func (x *index) addPlans(begins []states.APIVersion) {
 			x.plans[n].routes[g] = x.plan(g, taken)
 		}
 	}
-	x.byAPI[0] = &x.plans[0]
 }
 
 // at returns the position of a node.

@@ -308,6 +308,8 @@ func TestNextRefuses(t *testing.T) {
 			`no table for state "active": take one from states.Series.Table`},
 		"a foreign state": {states.Kilo.Table(), node(states.Rescue), good, new(*machine.StateError),
 			`state "rescue" is not one of kilo's: ` + states.Kilo.Table().States().String()},
+		"the first number without room": {latest, node(64), good, new(*machine.StateError),
+			`state "State(64)" is not one of 2026.2's: ` + latest.States().String()},
 		"a number": {latest, node(200), good, new(*machine.StateError),
 			`state "State(200)" is not one of 2026.2's: ` + latest.States().String()},
 		"null, where available has its name": {latest, node(states.NoState), good, new(*machine.StateError),

@@ -83,6 +83,10 @@ func TestOutcome(t *testing.T) {
 		{node(states.Enroll), "manage", node(states.Verifying), sdkWaits, plan.InProgress},
 		{node(states.Enroll), "manage", node(states.Enroll), sdkWaits, plan.Failed},
 		{node(states.Enroll), "manage", node(states.Inspecting), sdkWaits, plan.Moved},
+		{node(states.Enroll), "manage", node(states.Available), sdkWaits, plan.Moved},
+		{node(states.Manageable), "inspect", node(states.Enroll), sdkWaits, plan.Moved},
+		{node(states.Available), "active", node(states.Enroll), sdkWaits, plan.Moved},
+		{node(states.Available), "active", failed(states.Enroll), sdkWaits, plan.Moved},
 		{node(states.Available), "manage", node(states.Available), sdkWaits, plan.Moved},
 		{node(states.Manageable), "inspect", node(states.InspectWait), sdkWaits, plan.InProgress},
 		{node(states.Manageable), "adopt", node(states.Adopting), sdkWaits, plan.InProgress},
@@ -95,6 +99,7 @@ func TestOutcome(t *testing.T) {
 		{node(states.Available), "active", node(states.DeployHold), sdkWaits, plan.InProgress},
 		{node(states.Available), "active", node(states.Deleting), sdkWaits, plan.Moved},
 		{node(states.Active), "deleted", node(states.Cleaning), sdkWaits, plan.InProgress},
+		{node(states.Active), "deleted", node(states.CleanWait), sdkWaits, plan.InProgress},
 		{node(states.Active), "rescue", node(states.RescueWait), sdkWaits, plan.InProgress},
 		{node(states.Active), "rescue", node(states.Active), sdkWaits, plan.Moved},
 
@@ -170,11 +175,13 @@ func TestOutcomeRefuses(t *testing.T) {
 		now     machine.Node
 		as      any
 	}{
-		"no table":           {nil, node(states.Enroll), "manage", node(states.Enroll), new(*machine.StateError)},
-		"no verb":            {latest, node(states.Enroll), "done", node(states.Enroll), new(*states.UnknownError)},
-		"not from there":     {latest, node(states.Enroll), "provide", node(states.Enroll), new(*states.RequestError)},
-		"a foreign state":    {states.Kilo.Table(), node(states.Rescue), "rescue", node(states.Rescue), new(*machine.StateError)},
-		"a foreign state to": {states.Kilo.Table(), node(states.Available), "active", node(states.Rescue), new(*machine.StateError)},
+		"no table":                             {nil, node(states.Enroll), "manage", node(states.Enroll), new(*machine.StateError)},
+		"no verb":                              {latest, node(states.Enroll), "done", node(states.Enroll), new(*states.UnknownError)},
+		"not from there":                       {latest, node(states.Enroll), "provide", node(states.Enroll), new(*states.RequestError)},
+		"a foreign state":                      {states.Kilo.Table(), node(states.Rescue), "rescue", node(states.Rescue), new(*machine.StateError)},
+		"a foreign state to":                   {states.Kilo.Table(), node(states.Available), "active", node(states.Rescue), new(*machine.StateError)},
+		"a foreign state, from an unknown one": {states.Kilo.Table(), node(states.UnknownState), "active", node(states.Rescue), new(*machine.StateError)},
+		"the first number that is no state":    {latest, node(states.Enroll), "manage", node(64), new(*machine.StateError)},
 		"a bad target": {latest, node(states.Available), "active",
 			machine.Node{State: states.Deploying, Target: states.Deploying}, new(*machine.TargetError)},
 	}

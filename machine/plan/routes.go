@@ -105,18 +105,14 @@ func (p *planner) planResting() {
 
 // length returns the number of requests to the goal if a request is the first.
 func (p *planner) length(r request) uint8 {
-	if !p.endsInGoal() && slices.Contains(p.row.startedBy, r.event) {
+	if slices.Contains(p.row.startedBy, r.event) {
 		return 1
 	}
-	if left := p.routes[p.ends[r.to]].left; left < longest {
+	if left := p.routes[p.ends[r.to]].left; left != noRoute {
 		return left + 1
 	}
 	return noRoute
 }
-
-// endsInGoal reports whether the way to the goal ends in a state: for all goals but
-// work that can end in the state in which it starts.
-func (p *planner) endsInGoal() bool { return !p.row.once() || p.row.in.Len() > 0 }
 
 // permits reports whether a request may be part of a route to the goal.
 func (p *planner) permits(r request) bool {
@@ -168,7 +164,7 @@ func (p *planner) starts(s states.State, work Work) bool {
 		}
 		to, _ := p.table.Next(s, here.event)
 		s = p.ends[to]
-		if !p.endsInGoal() && slices.Contains(p.row.startedBy, here.event) {
+		if slices.Contains(p.row.startedBy, here.event) {
 			return false
 		}
 	}
@@ -183,33 +179,25 @@ func (p *planner) planWorking() {
 		}
 	}
 	for _, r := range p.requests {
-		if p.rests(r.from) || r.event != states.EventAbort && r.event != states.EventDelete {
-			continue
-		}
-		p.considerEnding(position(r.from), r)
-		if at, ok := p.manualPosition(r.from); ok {
-			p.considerEnding(at, r)
+		if !p.rests(r.from) {
+			p.considerEnding(r)
 		}
 	}
 }
 
-// considerEnding makes a request that ends the work of a position its route, if the
-// goal is then no further away than from the state in which the work would end, and
-// if the same kind of work does not have to be done later. A tear-down must come
-// nearer to the goal.
-func (p *planner) considerEnding(at position, r request) {
-	after := p.routes[p.ends[r.to]]
+// considerEnding makes a request that ends the work of a state its route, if the goal
+// is then no further away than from the state in which the work would end, and if the
+// same kind of work does not have to be done later. A tear-down must come nearer to
+// the goal. A manual cleaning is never ended: a failed one is further from any goal
+// than manageable.
+func (p *planner) considerEnding(r request) {
+	here, after := &p.routes[r.from], p.routes[p.ends[r.to]]
 	if !p.permits(r) || after.left == noRoute || p.starts(p.ends[r.to], workOf[r.from]) {
 		return
 	}
-	best := p.routes[p.ends[at]].left
-	if p.routes[at].event != states.NoEvent {
-		best = p.routes[at].ended
-	} else if r.event != states.EventDelete && best < noRoute {
-		best++
-	}
-	if after.left < best {
-		p.routes[at].event, p.routes[at].starts, p.routes[at].ended = r.event, started(r.from, r.event), after.left
+	asNear := after.left == here.left && r.event == states.EventAbort && here.event == states.NoEvent
+	if after.left < here.left || asNear {
+		here.event, here.starts, here.ended = r.event, started(r.from, r.event), after.left
 	}
 }
 

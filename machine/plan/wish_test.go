@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -68,9 +69,19 @@ func TestWordsOfWork(t *testing.T) {
 		require.False(t, seen[w.String()])
 		seen[w.String()] = true
 	}
-	require.Equal(t, "Work(99)", plan.Work(99).String())
-	_, err := plan.Work(99).MarshalText()
-	require.ErrorAs(t, err, new(*states.UnknownError))
+	for _, none := range []plan.Work{plan.TearDown + 1, 99} {
+		require.Equal(t, fmt.Sprintf("Work(%d)", uint8(none)), none.String())
+		_, err := none.MarshalText()
+		require.ErrorAs(t, err, new(*states.UnknownError))
+		require.Zero(t, plan.Progress{}.Tried(none))
+	}
+	require.Equal(t, 7, plan.NewProgress(plan.Retries{plan.TearDown: 7}, plan.Open).Tried(plan.TearDown))
+}
+
+func TestRetriesAreReplacedByWhatIsDecoded(t *testing.T) {
+	used := plan.Retries{plan.Cleaning: 3}
+	require.NoError(t, json.Unmarshal([]byte(`{"rescue": 2}`), &used))
+	require.Equal(t, plan.Retries{plan.Rescue: 2}, used)
 }
 
 // TestTheArraysHaveRoom checks the constants that are the sizes of the arrays.

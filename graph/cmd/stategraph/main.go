@@ -7,9 +7,20 @@
 //	stategraph -format mermaid -series yoga
 //	stategraph -diff zed -o news.png
 //	stategraph -path "enroll,verifying,manageable" -o node.svg
+//	stategraph -o states.md
 //
 // With -o and without -format, the file's extension says the format. The file is
 // replaced when all of it is written, or left as it was.
+//
+// The format markdown is a whole page about the states. With -splice it is put into
+// a page that has text of its own, between two lines:
+//
+//	<!-- stategraph begin -->
+//	<!-- stategraph end -->
+//
+// A directive for go generate then keeps the page true:
+//
+//	//go:generate go run github.com/ironstate/ironstate/graph/cmd/stategraph -splice states.md
 //
 // The exit status is 0 when the diagram is written, 2 for flags that do not fit, 1
 // when drawing or writing fails, and 130 or 143 when SIGINT or SIGTERM comes first;
@@ -72,6 +83,9 @@ func draw(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	if err := o.format(ctx, &out, o.diagram); err != nil {
 		return err
+	}
+	if o.splice != "" {
+		return spliceInto(ctx, o.splice, out.Bytes())
 	}
 	return save(ctx, o.file, out.Bytes(), stdout)
 }

@@ -29,6 +29,8 @@ func TestWhatIsWritten(t *testing.T) {
 		"no flags":    {"", []string{"<svg ", "Ironic provisioning states: 2026.2", ">enroll</text>"}},
 		"dot":         {"-format dot", []string{"digraph provisioning {", `label="enroll"`}},
 		"mermaid":     {"-format mermaid", []string{"stateDiagram-v2", "enroll --> verifying : manage (via API)"}},
+		"markdown":    {"-format markdown", []string{"# Ironic provisioning states: 2026.2\n", "```mermaid", "### <a id=\"state-enroll\"></a>enroll"}},
+		"picture":     {"-format markdown -picture a.svg", []string{`<img src="a.svg"`}},
 		"json":        {"-format json", []string{`"series": "2026.2"`}},
 		"html":        {"-format html", []string{"<!DOCTYPE html>", "<svg "}},
 		"series":      {"-format json -series xena", []string{`"series": "xena"`, `"api_version": "1.78"`}},
@@ -77,8 +79,12 @@ func TestMisuseIsOneLineAndStatus2(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"-format", "gif"}, `unknown format "gif"; known: dot, html, json, mermaid, png, svg`},
-		{[]string{"-o", "x.jpg"}, `unknown format "jpg"; known: dot, html, json, mermaid, png, svg`},
+		{[]string{"-format", "gif"}, `unknown format "gif"; known: dot, html, json, markdown, mermaid, png, svg`},
+		{[]string{"-o", "x.jpg"}, `unknown format "jpg"; known: dot, html, json, markdown, mermaid, png, svg`},
+		{[]string{"-splice", "x.md", "-o", "y.md"}, "-splice and -o: name one file to write"},
+		{[]string{"-splice", "x.md", "-format", "png"}, `unknown format for -splice "png"; known: markdown, mermaid`},
+		{[]string{"-splice", "/nowhere/x.md"}, "splice into /nowhere/x.md: no such file or directory"},
+		{[]string{"-format", "markdown", "-picture", "javascript:x"}, `unfit picture: "javascript:x"`},
 		{[]string{"-series", "bexar"}, `unknown series "bexar"; known: kilo`},
 		{[]string{"-series", "none"}, "no machine of series none: name one, as in -series zed"},
 		{[]string{"-series", "zed", "-diff", "2026.2"}, "what changed since 2026.2 cannot be shown in zed; exchange the two"},
@@ -203,10 +209,90 @@ func TestADeviceIsWrittenTo(t *testing.T) {
 
 func TestFormatOfFile(t *testing.T) {
 	for file, format := range map[string]string{
-		"": "svg", "-": "svg", "states": "svg", "a.b/states": "svg", "x.gv": "dot", "x.dot": "dot", "x.mmd": "mermaid", "x.png": "png",
+		"": "svg", "-": "svg", "states": "svg", "a.b/states": "svg", "x.gv": "dot", "x.dot": "dot", "x.mmd": "mermaid", "x.md": "markdown", "x.png": "png",
 	} {
 		require.Equal(t, format, formatOf(file), file)
 	}
+}
+
+// pageWith returns a page with a text between the marks.
+func pageWith(text string) string {
+	return "# Mine\n\nabove\n" + beginMark + "\n" + text + endMark + "\nbelow\n"
+}
+
+func TestSplicePutsThePageBetweenTheMarks(t *testing.T) {
+	for format, opening := range map[string]string{"markdown": "30 states and 93 transitions.", "mermaid": "```mermaid\n---\ntitle:"} {
+		file := filepath.Join(t.TempDir(), "page.md")
+		require.NoError(t, os.WriteFile(file, []byte(pageWith("(replaced)\n")), 0o600))
+		for range 2 { // the second time changes nothing
+			stdout, stderr, code := execute("-splice", file, "-format", format)
+			require.Zero(t, code, stderr)
+			require.Empty(t, stdout)
+			data, err := os.ReadFile(file)
+			require.NoError(t, err)
+			inside, ok := strings.CutPrefix(string(data), "# Mine\n\nabove\n"+beginMark+"\n\n"+opening)
+			require.True(t, ok, string(data[:200]))
+			inside, ok = strings.CutSuffix(inside, "\n\n"+endMark+"\nbelow\n")
+			require.True(t, ok)
+			require.NotContains(t, inside, "(replaced)")
+			require.NotContains(t, inside, "# Ironic provisioning states", "the page has a title of its own")
+			require.NotContains(t, inside, "stategraph")
+		}
+		page, _, _ := execute("-format", format)
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		_, rest, _ := strings.Cut(page, "\n\n")
+		require.Contains(t, string(data), strings.TrimSpace(rest))
+	}
+}
+
+func TestAPageWithoutBothMarksIsLeftAlone(t *testing.T) {
+	for name, page := range map[string]string{
+		"no marks":    "# Mine\n",
+		"no end":      beginMark + "\n",
+		"no begin":    endMark + "\n",
+		"twice":       pageWith(beginMark + "\n"),
+		"end first":   endMark + "\n" + beginMark + "\n",
+		"within text": "see " + beginMark + " and " + endMark + "\n",
+	} {
+		file := filepath.Join(t.TempDir(), "page.md")
+		require.NoError(t, os.WriteFile(file, []byte(page), 0o600))
+		_, stderr, code := execute("-splice", file)
+		require.Equal(t, 2, code, name)
+		require.Contains(t, stderr, "splice into "+file, name)
+		require.Contains(t, stderr, endMark, name)
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, page, string(data), name)
+	}
+}
+
+func TestSpliceKeepsThePagesLineEnds(t *testing.T) {
+	page := strings.ReplaceAll(pageWith("old\n"), "\n", "\r\n")
+	spliced, err := splice([]byte(page), []byte("new\ntext\n"))
+	require.NoError(t, err)
+	require.Equal(t, strings.ReplaceAll(pageWith("\nnew\ntext\n\n"), "\n", "\r\n"), string(spliced))
+}
+
+// FuzzSplice checks that a splice changes nothing outside of the marks, and that a
+// second one undoes the first.
+func FuzzSplice(f *testing.F) {
+	f.Add([]byte(pageWith("old\n")))
+	f.Add([]byte(endMark + "\n" + beginMark))
+	f.Add([]byte(" " + beginMark + "\r\n\t" + endMark))
+	f.Fuzz(func(t *testing.T, page []byte) {
+		first, err := splice(page, []byte("first\n"))
+		if err != nil {
+			return
+		}
+		second, err := splice(first, []byte("second\n"))
+		require.NoError(t, err)
+		again, err := splice(second, []byte("first\n"))
+		require.NoError(t, err)
+		require.Equal(t, first, again)
+		before, _, _ := bytes.Cut(page, []byte(beginMark))
+		require.True(t, bytes.HasPrefix(second, before))
+	})
 }
 
 // The drawings that the repository keeps are what go generate makes: the flags

@@ -22,6 +22,7 @@ type options struct {
 	diagram graph.Diagram
 	format  writer
 	file    string
+	splice  string // the file to splice the output into
 }
 
 // A writer writes a diagram in one format.
@@ -30,12 +31,13 @@ type writer func(context.Context, io.Writer, graph.Diagram) error
 // writers has the formats by name, which is also their file's extension, but for
 // Mermaid's.
 var writers = map[string]writer{
-	"dot":     plain(graph.Diagram.WriteDOT),
-	"mermaid": plain(graph.Diagram.WriteMermaid),
-	"json":    plain(graph.Diagram.WriteJSON),
-	"svg":     render.SVG,
-	"png":     render.PNG,
-	"html":    render.HTML,
+	"dot":      plain(graph.Diagram.WriteDOT),
+	"mermaid":  plain(graph.Diagram.WriteMermaid),
+	"markdown": plain(graph.Diagram.WriteMarkdown),
+	"json":     plain(graph.Diagram.WriteJSON),
+	"svg":      render.SVG,
+	"png":      render.PNG,
+	"html":     render.HTML,
 }
 
 func plain(write func(graph.Diagram, io.Writer) error) writer {
@@ -45,6 +47,7 @@ func plain(write func(graph.Diagram, io.Writer) error) writer {
 // values is what the flags are parsed into.
 type values struct {
 	format, file  string
+	splice        string
 	series, since states.Series
 	from, current states.State
 	path, only    string
@@ -60,6 +63,8 @@ func (v *values) flags() *flag.FlagSet {
 	fs.Usage = func() {}
 	fs.StringVar(&v.format, "format", "", "`format`: "+formats()+" (default svg, or what -o's extension says)")
 	fs.StringVar(&v.file, "o", "", "write to this `file` (default standard output)")
+	fs.StringVar(&v.splice, "splice", "", "put the Markdown page, without its title, or the Mermaid diagram into this `file`,\nbetween a line "+
+		beginMark+" and a line "+endMark)
 	v.series = states.Latest()
 	fs.TextVar(&v.series, "series", v.series, "`series` of OpenStack whose machine to draw")
 	fs.TextVar(&v.since, "diff", v.since, "show what changed since this older `series`")
@@ -69,6 +74,7 @@ func (v *values) flags() *flag.FlagSet {
 	fs.StringVar(&v.path, "path", "", "highlight the way through these `states`, as in enroll,verifying")
 	fs.BoolVar(&v.diagram.RequestsOnly, "requests", false, "leave out what only the conductor does")
 	fs.StringVar(&v.link, "link", "", "link each state to this `URL`, in which {state} stands for its word")
+	fs.StringVar(&v.diagram.Picture, "picture", "", "in Markdown, link the picture at this `URL` instead of a Mermaid diagram")
 	fs.StringVar(&v.diagram.Title, "title", "", "`text` above the diagram")
 	fs.StringVar(&v.diagram.Description, "description", "", "`text` for readers who do not see the diagram")
 	fs.StringVar(&v.direction, "direction", "TB", "`direction`: TB or LR")
@@ -139,7 +145,7 @@ func (v *values) options() (*options, error) {
 		}
 	}
 	format, err := v.writer()
-	return &options{diagram: d, format: format, file: v.file}, err
+	return &options{diagram: d, format: format, file: v.file, splice: v.splice}, err
 }
 
 // highlight adds the path, and the state that it ends in.
@@ -187,8 +193,16 @@ func stateWords(yield func(string) bool) {
 // extension.
 func (v *values) writer() (writer, error) {
 	format := v.format
-	if format == "" {
+	switch {
+	case v.splice != "" && v.file != "":
+		return nil, errors.New("-splice and -o: name one file to write")
+	case v.splice != "" && format == "":
+		format = "markdown"
+	case format == "":
 		format = formatOf(v.file)
+	}
+	if v.splice != "" {
+		return v.spliced(format)
 	}
 	write, ok := writers[format]
 	if !ok {
@@ -203,6 +217,8 @@ func formatOf(file string) string {
 		return "svg"
 	case "gv":
 		return "dot"
+	case "md":
+		return "markdown"
 	case "mmd":
 		return "mermaid"
 	default:

@@ -1,0 +1,129 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/states"
+)
+
+// counter is a client that counts what it gets and keeps nothing.
+type counter struct {
+	header        http.Header
+	bytes, pieces int
+	largest       int
+}
+
+func (c *counter) Header() http.Header {
+	if c.header == nil {
+		c.header = http.Header{}
+	}
+	return c.header
+}
+
+func (c *counter) WriteHeader(int) {}
+
+func (c *counter) Write(b []byte) (int, error) {
+	c.bytes += len(b)
+	c.pieces++
+	c.largest = max(c.largest, len(b))
+	return len(b), nil
+}
+
+// fill creates a thousand nodes.
+func (s *server) fill() {
+	for i := range 1000 {
+		s.create(fmt.Sprintf(`{"driver": "fake-hardware", "name": "n%d", "driver_info": {"ipmi_address": "10.0.0.1", "ipmi_password": "x"}, "properties": {"cpus": 4}}`, i))
+	}
+}
+
+func TestALargeAnswerComesInPiecesAndASmallOneWithItsLength(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	s.fill()
+	var c counter
+	s.ServeHTTP(&c, request("GET", "/v1/nodes/detail", "latest", http.NoBody))
+	require.Greater(t, c.bytes, 2<<20)
+	require.Greater(t, c.pieces, 20)
+	require.Less(t, c.largest, 64<<10)
+	require.Empty(t, c.header.Get("Content-Length"))
+
+	all := s.do("GET", "/v1/nodes/detail", "latest", "")
+	require.Len(t, all.must(http.StatusOK)["nodes"], 1000)
+	require.Equal(t, "application/json", all.header.Get("Content-Type"))
+	require.Len(t, all.body, c.bytes)
+	one := s.do("GET", "/v1/nodes/n1", "latest", "")
+	require.Equal(t, strconv.Itoa(len(one.body)), one.header.Get("Content-Length"))
+}
+
+// TestAnswersCostLittleMemory bounds what a request allocates. The client is none of
+// the figures.
+func TestAnswersCostLittleMemory(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	s.fill()
+	for _, test := range []struct {
+		path          string
+		allocs, bytes uint64
+	}{
+		{"/v1/nodes/n500", 60, 16 << 10},
+		{"/v1/nodes", 100, 64 << 10},
+		{"/v1/nodes/detail", 12000, 1 << 20}, // some seven a node, for its masks
+	} {
+		r := request("GET", test.path, "latest", http.NoBody)
+		do := func() { s.ServeHTTP(&counter{}, r) }
+		do()
+		const times = 5
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range times {
+			do()
+		}
+		runtime.ReadMemStats(&after)
+		require.LessOrEqual(t, (after.Mallocs-before.Mallocs)/times, test.allocs, "allocations of GET %s", test.path)
+		require.LessOrEqual(t, (after.TotalAlloc-before.TotalAlloc)/times, test.bytes, "bytes allocated by GET %s", test.path)
+	}
+}
+
+// bomb is a value that cannot be written once it is armed.
+type bomb struct{ armed *atomic.Bool }
+
+func (b bomb) MarshalJSON() ([]byte, error) {
+	if b.armed.Load() {
+		panic("the secret is hunter2")
+	}
+	return json.Marshal("harmless")
+}
+
+func TestAPanicWhileAnAnswerIsWrittenBreaksItOff(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	s.fill()
+	var armed atomic.Bool
+	n, err := s.conductor.CreateNode(t.Context(), &conductor.Node{
+		Name: "last", Driver: "fake-hardware", ProvisionState: states.Enroll, Extra: map[string]any{"bomb": bomb{&armed}},
+	})
+	require.NoError(t, err)
+	armed.Store(true)
+
+	a := s.do("GET", "/v1/nodes/"+n.UUID, "latest", "")
+	require.Equal(t, http.StatusInternalServerError, a.status, "nothing was sent before")
+	require.Equal(t, "Internal server error.", a.fault())
+
+	r := request("GET", "/v1/nodes/detail?marker="+s.first(), "latest", http.NoBody)
+	require.PanicsWithError(t, http.ErrAbortHandler.Error(), func() { s.ServeHTTP(&counter{}, r) })
+	require.NotContains(t, a.body, "hunter2")
+	require.Equal(t, http.StatusOK, s.do("GET", "/v1/nodes/n1", "latest", "").status, "others are answered")
+}
+
+// first returns the UUID of the node that was created first.
+func (s *server) first() string {
+	nodes := s.do("GET", "/v1/nodes?limit=1", "latest", "").must(http.StatusOK)["nodes"].([]any)
+	return nodes[0].(map[string]any)["uuid"].(string)
+}

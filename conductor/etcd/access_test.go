@@ -1,0 +1,248 @@
+package etcd_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
+)
+
+const (
+	user     = "ironstate"
+	password = "correct+horse/1"
+	wrong    = "wrong+horse/&"
+)
+
+// rawClient is a client of the cluster that the tests' fixtures are made with.
+func rawClient(t *testing.T, members []*member) *clientv3.Client {
+	t.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints(members)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	return client
+}
+
+// requireLogin makes the cluster ask for the password of user, who may use the prefix.
+func requireLogin(t *testing.T, members []*member) {
+	t.Helper()
+	client := rawClient(t, members)
+	ctx := t.Context()
+	must := func(_ any, err error) {
+		t.Helper()
+		require.NoError(t, err)
+	}
+	must(client.UserAdd(ctx, "root", password))
+	must(client.UserGrantRole(ctx, "root", "root"))
+	must(client.UserAdd(ctx, user, password))
+	must(client.RoleAdd(ctx, user))
+	prefix := "/ironstate/v1/"
+	must(client.RoleGrantPermission(ctx, user, prefix, clientv3.GetPrefixRangeEnd(prefix), clientv3.PermissionType(clientv3.PermReadWrite)))
+	must(client.UserGrantRole(ctx, user, user))
+	must(client.AuthEnable(ctx))
+}
+
+// logins returns how often somebody tried to log in at the server.
+func logins(t *testing.T, m *member) string {
+	t.Helper()
+	answer, err := http.Get(m.Client + "/metrics")
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	metrics, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	http.DefaultClient.CloseIdleConnections()
+	found := regexp.MustCompile(`grpc_server_started_total\{grpc_method="Authenticate".*\} (\d+)`).FindSubmatch(metrics)
+	if found == nil {
+		return "0"
+	}
+	return string(found[1])
+}
+
+func TestAClusterThatAsksForAPassword(t *testing.T) {
+	members := startCluster(t, 1, nil)
+	requireLogin(t, members)
+	before := logins(t, members[0])
+
+	config := etcd.Config{Endpoints: endpoints(members), User: user, Password: secret.New(wrong)}
+	_, err := etcd.Open(t.Context(), config)
+	require.ErrorContains(t, err, "authentication failed")
+	require.NotContains(t, err.Error(), wrong)
+	require.Equal(t, "0", before)
+	require.Equal(t, "1", logins(t, members[0]), "a wrong password costs one attempt")
+
+	config.User = ""
+	_, err = etcd.Open(t.Context(), config)
+	require.ErrorContains(t, err, "user")
+
+	config.User, config.Password = user, secret.New(password)
+	s := open(t, config)
+	a := create(t, s, "a", "name=a")
+	got, err := s.Get(t.Context(), kind, "name=a")
+	require.NoError(t, err)
+	require.Equal(t, a, got)
+	next, stop := pull(s.Watch(t.Context(), kind))
+	defer stop()
+	require.Equal(t, a, next(t).Record)
+
+	config.Prefix = "/elsewhere"
+	_, err = etcd.Open(t.Context(), config)
+	require.ErrorContains(t, err, "permission denied")
+}
+
+func TestAClusterThatAsksForACertificate(t *testing.T) {
+	dir := t.TempDir()
+	ca, serverCert, clientCert := certificates(t, dir)
+	members := startCluster(t, 1, func(c *serverConfig) {
+		c.Client = "https" + c.Client[len("http"):]
+		c.CA, c.Cert, c.Key = filepath.Join(dir, "ca.pem"), serverCert, filepath.Join(dir, "server.key")
+	})
+	config := etcd.Config{Endpoints: endpoints(members), TLS: &tls.Config{RootCAs: ca, Certificates: []tls.Certificate{clientCert}}}
+	create(t, open(t, config), "a")
+
+	for name, c := range map[string]struct {
+		tls  *tls.Config
+		says string
+	}{
+		"a CA that the client does not know": {nil, "certificate signed by unknown authority"},
+		"no certificate":                     {&tls.Config{RootCAs: ca}, "latest balancer error"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			refused := config
+			refused.TLS = c.tls
+			_, err := etcd.Open(ctx, refused)
+			require.ErrorContains(t, err, c.says)
+		})
+	}
+
+	config.Endpoints = []string{"http" + members[0].Client[len("https"):]}
+	_, err := etcd.Open(t.Context(), config)
+	require.ErrorContains(t, err, "would be reached without it")
+}
+
+// certificates writes those of a CA and a server to the folder, and returns the CA, the
+// server's file and a client's certificate.
+func certificates(t *testing.T, dir string) (ca *x509.CertPool, serverFile string, client tls.Certificate) {
+	t.Helper()
+	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "CA"}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	caDER, err := x509.CreateCertificate(rand.Reader, template, template, caKey.Public(), caKey)
+	require.NoError(t, err)
+	caCert, err := x509.ParseCertificate(caDER)
+	require.NoError(t, err)
+	ca = x509.NewCertPool()
+	ca.AddCert(caCert)
+	write := func(name, kind string, der []byte) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
+	}
+	write("ca.pem", "CERTIFICATE", caDER)
+	sign := func(name string, usage x509.ExtKeyUsage) tls.Certificate {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		require.NoError(t, err)
+		der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+			SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour),
+			IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{usage, x509.ExtKeyUsageClientAuth},
+		}, caCert, key.Public(), caKey)
+		require.NoError(t, err)
+		encoded, err := x509.MarshalPKCS8PrivateKey(key)
+		require.NoError(t, err)
+		write(name+".pem", "CERTIFICATE", der)
+		write(name+".key", "PRIVATE KEY", encoded)
+		return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	}
+	sign("server", x509.ExtKeyUsageServerAuth)
+	return ca, filepath.Join(dir, "server.pem"), sign("client", x509.ExtKeyUsageClientAuth)
+}
+
+func TestAClusterThatNobodyReachesIsAnError(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	address := loopback(t)
+	_, err := etcd.Open(ctx, etcd.Config{Endpoints: []string{"http://" + address}})
+	require.ErrorContains(t, err, address)
+	require.ErrorContains(t, err, "connection refused")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+func TestKeysAreAsTheDocumentationSays(t *testing.T) {
+	members := startCluster(t, 1, nil)
+	s := open(t, etcd.Config{Endpoints: endpoints(members)})
+	r := create(t, s, "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", "name=<rack1-7>")
+	client := rawClient(t, members)
+
+	stored, err := client.Get(t.Context(), "/ironstate/", clientv3.WithPrefix())
+	require.NoError(t, err)
+	keys := make(map[string]string)
+	for _, kv := range stored.Kvs {
+		keys[string(kv.Key)] = string(kv.Value)
+		require.Equal(t, r.Revision, kv.ModRevision)
+	}
+	require.Equal(t, map[string]string{
+		"/ironstate/v1/records/nodes/1be26c0b-03f2-4d2e-ae87-c02d7f33c123": "{\"format\":1,\"keys\":[\"name=<rack1-7>\"]}\n{}",
+		"/ironstate/v1/keys/nodes/name=<rack1-7>":                          "1be26c0b-03f2-4d2e-ae87-c02d7f33c123",
+	}, keys)
+
+	checkTooLarge(t, s, 1800<<10) // which the server refuses
+	checkTooLarge(t, s, 5<<20)    // which the client does not send
+}
+
+func TestAValueOfAnotherFormatIsAnError(t *testing.T) {
+	members := startCluster(t, 1, nil)
+	s := open(t, etcd.Config{Endpoints: endpoints(members)})
+	create(t, s, "a")
+	client := rawClient(t, members)
+	ended := make(chan error)
+	go func() {
+		var last error
+		for change, err := range s.Watch(t.Context(), kind) {
+			if last = err; change.Synced {
+				ended <- nil
+			}
+		}
+		ended <- last
+	}()
+	require.NoError(t, <-ended)
+	for value, says := range map[string]string{
+		"{\"format\":2}\n{}": "its format is 2, the highest known is 1",
+		"{}":                 "its format is 0",
+		"":                   "no header that this release knows",
+	} {
+		_, err := client.Put(t.Context(), "/ironstate/v1/records/nodes/b", value)
+		require.NoError(t, err)
+		_, err = s.Get(t.Context(), kind, "b")
+		require.ErrorContains(t, err, says)
+		_, err = s.List(t.Context(), kind, "", 10)
+		require.ErrorContains(t, err, "/ironstate/v1/records/nodes/b")
+		var last error
+		for _, last = range s.Watch(t.Context(), kind) {
+		}
+		require.ErrorContains(t, last, says)
+	}
+	require.ErrorContains(t, <-ended, "no header that this release knows", "a watch that was there ends")
+}
+
+var _ conductor.Store = (*etcd.Store)(nil)

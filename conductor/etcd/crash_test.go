@@ -1,0 +1,145 @@
+package etcd_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/etcd"
+)
+
+func TestAKilledProcessHasLostNoWriteThatItWasToldOf(t *testing.T) {
+	dir := t.TempDir()
+	acknowledged := make(map[string]string) // the value that each record had last
+	revisions := make(map[string]int64)
+	for _, lines := range []int{0, 1, 50, 700, 300} {
+		writer := spawn(t, "writer", dir)
+		for range lines {
+			id, value, revision := parse(t, writer.line(t))
+			acknowledged[id], revisions[id] = value, revision
+		}
+		require.NoError(t, writer.Process.Kill())
+		for writer.lines.Scan() { // what it printed before its end
+			if strings.Count(writer.lines.Text(), " ") != 2 {
+				continue
+			}
+			id, value, revision := parse(t, writer.lines.Text())
+			acknowledged[id], revisions[id] = value, revision
+		}
+		_ = writer.Wait()
+
+		s, err := etcd.Open(t.Context(), etcd.Config{Dir: dir})
+		require.NoError(t, err)
+		for id, value := range acknowledged {
+			r, err := s.Get(t.Context(), kind, "name="+id)
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, r.Revision, revisions[id])
+			require.GreaterOrEqual(t, string(r.Value), value, "a later update may have been done whose end nobody was told of")
+		}
+		require.NoError(t, s.Close())
+	}
+	require.Greater(t, len(acknowledged), 300)
+}
+
+// parse reads a line of the role "writer".
+func parse(t *testing.T, line string) (id, value string, revision int64) {
+	t.Helper()
+	fields := strings.Fields(line)
+	require.Len(t, fields, 3, line)
+	revision, err := strconv.ParseInt(fields[2], 10, 64)
+	require.NoError(t, err)
+	return fields[0], fields[1], revision
+}
+
+func TestAProcessThatIsKilledWhileItMakesTheFolderLeavesNothingThatHinders(t *testing.T) {
+	for i := range 8 {
+		dir := t.TempDir()
+		writer := spawn(t, "writer", dir)
+		time.Sleep(time.Duration(i) * 25 * time.Millisecond)
+		writer.kill()
+		s, err := etcd.Open(t.Context(), etcd.Config{Dir: dir})
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+	}
+
+	dir := t.TempDir()
+	fill(t, dir)
+	require.NoError(t, os.Rename(filepath.Join(dir, "etcd"), filepath.Join(dir, "etcd.new")))
+	s := open(t, etcd.Config{Dir: dir})
+	page, err := s.List(t.Context(), kind, "", 1)
+	require.NoError(t, err)
+	require.Empty(t, page, "a folder that was not made to the end is none")
+}
+
+func TestAFolderIsOpenInOneProcess(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, etcd.Config{Dir: dir})
+
+	_, err := etcd.Open(t.Context(), etcd.Config{Dir: dir})
+	require.ErrorIs(t, err, etcd.ErrInUse)
+	require.ErrorContains(t, err, dir)
+
+	require.Contains(t, spawn(t, "opener", dir).line(t), etcd.ErrInUse.Error())
+
+	require.NoError(t, s.Close())
+	require.Equal(t, "opened", spawn(t, "opener", dir).line(t))
+}
+
+func TestAFolderThatCannotBeOpenedIsAnError(t *testing.T) {
+	for name, prepare := range map[string]func(t *testing.T, dir string){
+		"a file": func(t *testing.T, dir string) {
+			require.NoError(t, os.Remove(dir))
+			require.NoError(t, os.WriteFile(dir, nil, 0o600))
+		},
+		"a file in the place of a folder": func(t *testing.T, dir string) {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "etcd"), nil, 0o600))
+		},
+		"a database that is damaged": func(t *testing.T, dir string) {
+			fill(t, dir)
+			damage(t, filepath.Join(dir, "etcd", "member", "snap", "db"), 0)
+		},
+		"a log that is damaged": func(t *testing.T, dir string) {
+			fill(t, dir)
+			logs, err := filepath.Glob(filepath.Join(dir, "etcd", "member", "wal", "*-*.wal"))
+			require.NoError(t, err)
+			require.NotEmpty(t, logs)
+			damage(t, logs[0], 200)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			prepare(t, dir)
+			line := spawn(t, "opener", dir).line(t)
+			require.Contains(t, line, "failed: open etcd in "+dir)
+		})
+	}
+}
+
+// fill makes a store in the folder, with records in it.
+func fill(t *testing.T, dir string) {
+	t.Helper()
+	s, err := etcd.Open(t.Context(), etcd.Config{Dir: dir})
+	require.NoError(t, err)
+	for i := range 10 {
+		_, err := s.Create(t.Context(), conductor.Record{Kind: kind, ID: fmt.Sprint(i), Value: []byte("{}")})
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Close())
+}
+
+// damage overwrites a file from an offset on.
+func damage(t *testing.T, file string, offset int64) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = f.WriteAt([]byte(strings.Repeat("damaged ", 2048)), offset)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+}

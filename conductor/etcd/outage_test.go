@@ -1,0 +1,300 @@
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/etcd"
+)
+
+// pull returns a function that returns the next change of a watch.
+func pull(changes iter.Seq2[conductor.Change, error]) (next func(t *testing.T) conductor.Change, stop func()) {
+	pull, stop := iter.Pull2(changes)
+	return func(t *testing.T) conductor.Change {
+		t.Helper()
+		change, err, ok := pull()
+		require.NoError(t, err)
+		require.True(t, ok, "the watch has ended")
+		return change
+	}, stop
+}
+
+// proxy is a way to a server that can be cut.
+type proxy struct {
+	listener net.Listener
+	target   string
+
+	mu    sync.Mutex
+	cut   bool
+	conns map[net.Conn]bool
+}
+
+func startProxy(t *testing.T, target string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	p := &proxy{listener: l, target: target, conns: make(map[net.Conn]bool)}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() { p.forward(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		p.set(true)
+		running.Wait()
+	})
+	return p
+}
+
+// set cuts the way or mends it.
+func (p *proxy) set(cut bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = cut
+	for conn := range p.conns {
+		if cut {
+			_ = conn.Close()
+		}
+	}
+}
+
+// add keeps a connection, unless the way is cut.
+func (p *proxy) add(conn net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cut {
+		_ = conn.Close()
+		return false
+	}
+	p.conns[conn] = true
+	return true
+}
+
+func (p *proxy) forward(client net.Conn) {
+	server, err := net.Dial("tcp", p.target)
+	if err != nil {
+		_ = client.Close()
+		return
+	}
+	if !p.add(client) || !p.add(server) {
+		_ = client.Close()
+		_ = server.Close()
+		return
+	}
+	var running sync.WaitGroup
+	for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
+		running.Go(func() {
+			_, _ = io.Copy(way[0], way[1])
+			_ = client.Close()
+			_ = server.Close()
+		})
+	}
+	running.Wait()
+}
+
+func TestAWatchThatWasCutOffTellsOfWhatItHasMissed(t *testing.T) {
+	members := startCluster(t, 1, nil)
+	direct := open(t, etcd.Config{Endpoints: endpoints(members)})
+	for name, compacted := range map[string]bool{"what it missed is in the history": false, "the history is compacted": true} {
+		t.Run(name, func(t *testing.T) {
+			way := startProxy(t, members[0].Client[len("http://"):])
+			cut := open(t, etcd.Config{Endpoints: []string{"http://" + way.listener.Addr().String()}})
+			records := make(map[string]conductor.Record)
+			for _, id := range []string{"stays", "changes", "goes", "goes and comes"} {
+				records[id] = create(t, direct, id, "name="+id)
+			}
+			next, stop := pull(cut.Watch(t.Context(), kind))
+			defer stop()
+			for range records {
+				change := next(t)
+				require.Equal(t, records[change.Record.ID], change.Record)
+			}
+			require.True(t, next(t).Synced)
+
+			way.set(true)
+			want, gone := changeMeanwhile(t, direct, records)
+			if compacted {
+				compact(t, members)
+			}
+			way.set(false)
+
+			told := make(map[string]conductor.Record)
+			for len(told) < len(want) {
+				change := next(t)
+				if change.Deleted && change.Record.ID == "goes and comes" {
+					continue
+				}
+				told[change.Record.ID] = change.Record
+				require.Equal(t, change.Record.ID == "goes", change.Deleted)
+			}
+			if compacted {
+				require.Greater(t, told["goes"].Revision, gone, "the revision at which the watch has looked")
+				want["goes"] = conductor.Record{Kind: kind, ID: "goes", Revision: told["goes"].Revision}
+			}
+			require.Equal(t, want, told)
+
+			last := create(t, direct, "created at last")
+			require.Equal(t, last, next(t).Record, "and goes on")
+			for _, r := range []conductor.Record{want["changes"], want["goes and comes"], want["comes"], records["stays"], last} {
+				_, err := direct.Delete(t.Context(), kind, r.ID, r.Revision)
+				require.NoError(t, err)
+			}
+		})
+	}
+}
+
+// changeMeanwhile returns what a watch has to tell of the changes, and the revision of
+// the deletion of "goes".
+func changeMeanwhile(t *testing.T, s conductor.Store, records map[string]conductor.Record) (map[string]conductor.Record, int64) {
+	t.Helper()
+	changed := records["changes"]
+	changed.Value = []byte("changed")
+	var err error
+	changed.Revision, err = s.Update(t.Context(), changed)
+	require.NoError(t, err)
+	gone, err := s.Delete(t.Context(), kind, "goes", records["goes"].Revision)
+	require.NoError(t, err)
+	_, err = s.Delete(t.Context(), kind, "goes and comes", records["goes and comes"].Revision)
+	require.NoError(t, err)
+	return map[string]conductor.Record{
+		"changes":        changed,
+		"goes":           {Kind: kind, ID: "goes", Revision: gone},
+		"goes and comes": create(t, s, "goes and comes"),
+		"comes":          create(t, s, "comes"),
+	}, gone
+}
+
+// compact forgets the history of all keys.
+func compact(t *testing.T, members []*member) {
+	t.Helper()
+	client := rawClient(t, members)
+	now, err := client.Get(t.Context(), "/", clientv3.WithCountOnly())
+	require.NoError(t, err)
+	_, err = client.Compact(t.Context(), now.Header.Revision, clientv3.WithCompactPhysical())
+	require.NoError(t, err)
+}
+
+func TestACounterIsRightAfterServersWereKilled(t *testing.T) {
+	members := startCluster(t, 3, nil)
+	s := open(t, etcd.Config{Endpoints: endpoints(members)})
+	counter := conductor.Record{Kind: kind, ID: "counter", Value: []byte("0")}
+	_, err := s.Create(t.Context(), counter)
+	require.NoError(t, err)
+	next, stop := pull(s.Watch(t.Context(), kind))
+	defer stop()
+
+	const each = 30
+	count := 0
+	add := func() {
+		for range each {
+			count++
+			increment(t, s, count)
+		}
+	}
+	for _, m := range members {
+		m.kill()
+		add()
+		m.start(t)
+		m.ready(t)
+	}
+	for _, m := range members {
+		m.kill()
+	}
+	for _, m := range members {
+		m.start(t)
+	}
+	add()
+	require.Equal(t, 4*each, count)
+	for last := ""; last != strconv.Itoa(count); {
+		if change := next(t); !change.Synced {
+			last = string(change.Record.Value)
+		}
+	}
+}
+
+// increment makes the counter want, which is one more than it is. A write that has
+// failed may have been done all the same.
+func increment(t *testing.T, s conductor.Store, want int) {
+	t.Helper()
+	for {
+		r, err := s.Get(t.Context(), kind, "counter")
+		if err != nil {
+			continue
+		}
+		if string(r.Value) == strconv.Itoa(want) {
+			return
+		}
+		require.Equal(t, strconv.Itoa(want-1), string(r.Value))
+		r.Value = []byte(strconv.Itoa(want))
+		_, err = s.Update(t.Context(), r)
+		switch {
+		case err == nil:
+			return
+		case errors.Is(err, conductor.ErrNotFound), errors.Is(err, context.Canceled):
+			require.NoError(t, err)
+		}
+	}
+}
+
+// noticed is a log handler that tells of each message.
+type noticed struct {
+	slog.Handler
+	messages chan string
+}
+
+func (n *noticed) Enabled(context.Context, slog.Level) bool { return true }
+
+func (n *noticed) Handle(_ context.Context, r slog.Record) error {
+	select {
+	case n.messages <- r.Message:
+	default:
+	}
+	return nil
+}
+
+func TestWatchesGoOnAfterTheClusterHadNoLeader(t *testing.T) {
+	servers := startCluster(t, 3, nil)
+	log := &noticed{slog.DiscardHandler, make(chan string, 10_000)}
+	s := open(t, etcd.Config{Endpoints: []string{servers[0].Client}, Log: slog.New(log)})
+	r := create(t, s, "a")
+	next, stop := pull(s.Watch(t.Context(), kind))
+	defer stop()
+	require.Equal(t, r, next(t).Record)
+	require.True(t, next(t).Synced)
+	member := join(t, s.Membership(time.Minute), "stays")
+	member.sees(t, "stays")
+
+	servers[1].kill()
+	servers[2].kill()
+	for interrupted := map[string]bool{}; len(interrupted) < 2; {
+		if message := <-log.messages; strings.Contains(message, "is interrupted and will go on") {
+			interrupted[message] = true
+		}
+	}
+	servers[1].start(t)
+	servers[1].ready(t)
+
+	r = create(t, s, "b")
+	require.Equal(t, r, next(t).Record)
+	join(t, s.Membership(0), "comes").sees(t, "comes stays")
+	member.sees(t, "comes stays")
+}

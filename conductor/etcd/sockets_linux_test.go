@@ -1,0 +1,44 @@
+package etcd_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor/etcd"
+)
+
+// sockets returns how many this process has.
+func sockets(t *testing.T) (n int) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/self/fd/*")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		if target, err := os.Readlink(file); err == nil && strings.HasPrefix(target, "socket:") {
+			n++
+		}
+	}
+	return n
+}
+
+func TestAFolderNeedsNoSocket(t *testing.T) {
+	before := sockets(t)
+	s := open(t, etcd.Config{Dir: t.TempDir()})
+	create(t, s, "a")
+	require.Equal(t, before, sockets(t))
+}
+
+func TestNothingIsPrinted(t *testing.T) {
+	errors, err := os.CreateTemp(t.TempDir(), "stderr")
+	require.NoError(t, err)
+	p := spawnWith(t, errors, "opener", t.TempDir())
+	require.Equal(t, "opened", p.line(t))
+	require.False(t, p.lines.Scan())
+	printed, err := os.ReadFile(errors.Name())
+	require.NoError(t, err)
+	require.Empty(t, string(printed))
+}

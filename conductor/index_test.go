@@ -1,0 +1,133 @@
+package conductor_test
+
+import (
+	"context"
+	"iter"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// watched is a store that counts its reads and updates, and whose watch tells nothing
+// after the first records while it is deaf.
+type watched struct {
+	conductor.Memory
+	reads, updates atomic.Int64
+	deaf           bool
+}
+
+func (w *watched) Get(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
+	w.reads.Add(1)
+	return w.Memory.Get(ctx, kind, key)
+}
+
+func (w *watched) Update(ctx context.Context, r conductor.Record) (int64, error) {
+	w.updates.Add(1)
+	return w.Memory.Update(ctx, r)
+}
+
+func (w *watched) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+	if !w.deaf {
+		return w.Memory.Watch(ctx, kind)
+	}
+	return func(yield func(conductor.Change, error) bool) {
+		if yield(conductor.Change{Synced: true}, nil) {
+			<-ctx.Done()
+		}
+	}
+}
+
+func TestOnlyAConductorWithOthersReadsItsNodesFromTheStore(t *testing.T) {
+	for name, test := range map[string]struct {
+		membership conductor.Membership
+		reads      int64
+	}{
+		"alone": {nil, 0}, "with another": {withBeta{}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &watched{}
+				f := start(t, func(c *conductor.Config) { c.Store, c.Membership = store, test.membership })
+				made, err := f.CreateNode(f.ctx, &conductor.Node{Name: "one", Driver: "fake-hardware", ProvisionState: states.Enroll})
+				require.NoError(t, err)
+				renamed, err := f.UpdateNode(f.ctx, "one", func(n *conductor.Node) error {
+					n.Name = "two"
+					return nil
+				})
+				require.NoError(t, err)
+				for _, ident := range []string{made.UUID, "two"} {
+					n, err := f.Node(f.ctx, ident)
+					require.NoError(t, err)
+					require.Equal(t, renamed, n)
+				}
+				require.Equal(t, test.reads, store.reads.Load())
+
+				_, err = f.Node(f.ctx, "one")
+				require.ErrorIs(t, err, conductor.NotFound, "the name that it had")
+				require.NoError(t, f.DeleteNode(f.ctx, "two"))
+				for _, ident := range []string{made.UUID, "two"} {
+					_, err = f.Node(f.ctx, ident)
+					require.ErrorIs(t, err, conductor.NotFound)
+				}
+			})
+		})
+	}
+}
+
+func TestANodeIsFoundByItsNewNameAlsoWhereAnotherHasTakenItsOldOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { c.Membership = nil })
+		names := func(from, to string) *conductor.Node {
+			n, err := f.UpdateNode(f.ctx, from, func(n *conductor.Node) error {
+				n.Name = to
+				return nil
+			})
+			require.NoError(t, err)
+			return n
+		}
+		for _, name := range []string{"a", "b"} {
+			_, err := f.CreateNode(f.ctx, &conductor.Node{Name: name, Driver: "fake-hardware", ProvisionState: states.Enroll})
+			require.NoError(t, err)
+		}
+		a := names("a", "c")
+		b := names("b", "a")
+		for name, want := range map[string]*conductor.Node{"c": a, "a": b} {
+			n, err := f.Node(f.ctx, name)
+			require.NoError(t, err)
+			require.Equal(t, want.UUID, n.UUID)
+		}
+	})
+}
+
+func TestAWriteThatTheWatchHasNotToldCostsOneConflict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &watched{deaf: true}
+		f := start(t, func(c *conductor.Config) { c.Store, c.Membership = store, nil })
+		n, err := f.CreateNode(f.ctx, &conductor.Node{Name: "one", Driver: "fake-hardware", ProvisionState: states.Enroll})
+		require.NoError(t, err)
+		for _, do := range []func() error{
+			func() error {
+				_, err := f.UpdateNode(f.ctx, n.UUID, func(*conductor.Node) error { return nil })
+				return err
+			},
+			func() error {
+				return f.Provision(f.ctx, n.UUID, conductor.ProvisionRequest{Target: "manage", Version: 82})
+			},
+			func() error { return f.DeleteNode(f.ctx, n.UUID) },
+		} {
+			r, err := store.Memory.Get(f.ctx, conductor.KindNode, n.UUID)
+			require.NoError(t, err)
+			_, err = store.Memory.Update(f.ctx, r)
+			require.NoError(t, err)
+			before := store.updates.Load()
+			require.NoError(t, do())
+			synctest.Wait()
+			require.LessOrEqual(t, store.updates.Load()-before, int64(3), "conflict, request, end of the verification")
+		}
+	})
+}

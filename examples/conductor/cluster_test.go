@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/server/v3/embed"
+)
+
+// startEtcd starts an etcd server that listens on the loopback interface, and returns
+// its URL.
+func startEtcd(t *testing.T) string {
+	t.Helper()
+	config := embed.NewConfig()
+	config.Dir = filepath.Join(t.TempDir(), "etcd")
+	config.LogLevel = "fatal"
+	client, peer := freeURL(t), freeURL(t)
+	config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
+	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
+	config.InitialCluster = config.InitialClusterFromName(config.Name)
+	server, err := embed.StartEtcd(config)
+	require.NoError(t, err)
+	t.Cleanup(server.Close)
+	<-server.Server.ReadyNotify()
+	return client.String()
+}
+
+func freeURL(t *testing.T) url.URL {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	return url.URL{Scheme: "http", Host: l.Addr().String()}
+}
+
+// TestConductorsShareOneFleet runs three processes on one etcd. One is killed, one
+// hangs for longer than its lease: the others answer for its nodes, and it comes back.
+func TestConductorsShareOneFleet(t *testing.T) {
+	etcd := startEtcd(t)
+	start := func(name string) *server {
+		return serveProcess(t, "-etcd", etcd, "-name", name, "-lease", "2s", "-demo", "0", "-log-level", "ERROR")
+	}
+	all := map[string]*server{"alpha": start("alpha"), "beta": start("beta"), "gamma": start("gamma")}
+	hosts := func(s *server) int {
+		_, answer := s.do(http.MethodGet, "/v1/conductors", "")
+		conductors, _ := answer["conductors"].([]any)
+		return len(conductors)
+	}
+	for _, s := range all {
+		require.Eventually(t, func() bool { return hosts(s) == 3 }, 10*time.Second, 20*time.Millisecond)
+	}
+
+	const nodes = 12
+	for i := range nodes {
+		status, answer := all["alpha"].do(http.MethodPost, "/v1/nodes", fmt.Sprintf(`{"name": "node-%d", "driver": "fake-hardware"}`, i))
+		require.Equal(t, http.StatusCreated, status, "%v", answer)
+	}
+	workers := map[any]int{}
+	for i := range nodes { // any of them takes the request, and the owner does the work
+		name := fmt.Sprintf("node-%d", i)
+		all["beta"].provision(name, "manage")
+		workers[all["gamma"].waitFor(name, "manageable")["conductor"]]++
+	}
+	require.Len(t, workers, 3, "each has some of the nodes: %v", workers)
+
+	all["alpha"].kill()
+	require.NoError(t, all["gamma"].process.Process.Signal(syscall.SIGSTOP))
+	beta := all["beta"]
+	require.Eventually(t, func() bool { return hosts(beta) == 1 }, 20*time.Second, 50*time.Millisecond)
+	for i := range nodes {
+		beta.provision(fmt.Sprintf("node-%d", i), "provide")
+	}
+	for i := range nodes {
+		require.Equal(t, "beta", beta.waitFor(fmt.Sprintf("node-%d", i), "available")["conductor"])
+	}
+
+	require.NoError(t, all["gamma"].process.Process.Signal(syscall.SIGCONT))
+	all["alpha"] = start("alpha")
+	require.Eventually(t, func() bool { return hosts(beta) == 3 && hosts(all["gamma"]) == 3 }, 20*time.Second, 50*time.Millisecond)
+	for i := range nodes {
+		name := fmt.Sprintf("node-%d", i)
+		require.Eventually(t, func() bool { // until gamma has joined anew
+			status, _ := all["gamma"].do(http.MethodPut, "/v1/nodes/"+name+"/states/provision", `{"target": "active"}`)
+			return status == http.StatusAccepted
+		}, 20*time.Second, 100*time.Millisecond)
+		all["alpha"].waitFor(name, "active")
+	}
+}

@@ -1,0 +1,7 @@
+// Package docs keeps states.md, a page of documentation, true: go generate draws the
+// newest series' machine, and puts the picture and the states between two lines of
+// the page.
+package docs
+
+//go:generate go run ../../graph/cmd/stategraph -o states.svg
+//go:generate go run ../../graph/cmd/stategraph -splice states.md -picture states.svg

@@ -1,0 +1,289 @@
+package graph
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// WriteMarkdown writes a page about the states: the diagram, as Mermaid or as the
+// linked [Diagram.Picture]; the API's words and their aliases; the stable and
+// unstable states; and a section for each state, with its description, the requests
+// that the API takes from it and the conductor's transitions. A request has the API
+// version that it needs, the states that it leads through if all work succeeds, and
+// the state in which it ends.
+//
+// The page is GitHub's Markdown. The sections have the anchors "state-enroll" and so
+// on. The errors are those of [Diagram.WriteDOT].
+func (d Diagram) WriteMarkdown(w io.Writer) error {
+	return d.write(w, func(m *model) error {
+		picture, err := m.markdownDiagram()
+		if err != nil {
+			return err
+		}
+		p := &page{model: m}
+		p.line("# %s", escapeMarkdown(m.title))
+		p.line("%s", escapeMarkdown(m.description))
+		p.line("%s", picture)
+		p.intro()
+		p.aliases()
+		p.phases()
+		for _, c := range chapters {
+			p.chapter(c)
+		}
+		p.eventTable()
+		_, err = io.WriteString(w, strings.TrimRight(p.String(), "\n")+"\n")
+		return err
+	})
+}
+
+// A page is the text of a Markdown page.
+type page struct {
+	*model
+	strings.Builder
+}
+
+// line writes a paragraph.
+func (p *page) line(format string, values ...any) {
+	fmt.Fprintf(p, format+"\n\n", values...)
+}
+
+// table writes a table, nothing where it has no rows.
+func (p *page) table(header []string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(p, "| %s |\n|%s\n", strings.Join(header, " | "), strings.Repeat(" --- |", len(header)))
+	for _, row := range rows {
+		fmt.Fprintf(p, "| %s |\n", strings.Join(row, " | "))
+	}
+	p.WriteString("\n")
+}
+
+// chapters has the states in the order of a node's life.
+var chapters = []struct {
+	title  string
+	states []states.State
+}{
+	{"Enrolment", []states.State{states.Enroll, states.Verifying, states.Manageable}},
+	{"Inspection", []states.State{states.Inspecting, states.InspectWait, states.InspectFail}},
+	{"Cleaning", []states.State{states.Cleaning, states.CleanWait, states.CleanHold, states.CleanFail, states.Available}},
+	{"Deployment", []states.State{states.Deploying, states.DeployWait, states.DeployHold, states.DeployFail, states.Active}},
+	{"Adoption", []states.State{states.Adopting, states.AdoptFail}},
+	{"Rescue", []states.State{states.Rescuing, states.RescueWait, states.RescueFail, states.Rescue, states.Unrescuing, states.UnrescueFail}},
+	{"Service", []states.State{states.Servicing, states.ServiceWait, states.ServiceHold, states.ServiceFail}},
+	{"Tear-down", []states.State{states.Deleting, states.Error}},
+}
+
+// markdownDiagram returns the diagram as a fenced block of Mermaid, or as a picture
+// that links to itself.
+func (m *model) markdownDiagram() (string, error) {
+	address, err := checkLink(m.diagram.Picture)
+	if err != nil {
+		return "", fmt.Errorf("unfit picture: %w", err)
+	}
+	if address == "" {
+		return "```mermaid\n" + m.mermaid() + "```", nil
+	}
+	address = html.EscapeString(address)
+	return fmt.Sprintf(`<a href="%[1]s"><img src="%[1]s" alt="%[2]s"></a>`, address, html.EscapeString(m.title)), nil
+}
+
+func (p *page) intro() {
+	t := p.diagram.Table
+	p.line("A blue line is a request of the API, and a gray one the conductor's own. This page is about the series %v, "+
+		"whose API has versions up to %v.", t.Series(), t.Series().MaxAPIVersion())
+	if since := p.diagram.Since; since != nil {
+		p.line("It marks what was *added* and *removed* since the series %v.", since.Series())
+	}
+	if shown := shownAs(t); len(shown) > 0 {
+		p.line("What depends on the version that a client speaks:")
+		for _, sentence := range shown {
+			fmt.Fprintf(p, "- %s\n", sentence)
+		}
+		p.WriteString("\n")
+	}
+}
+
+// shownAs returns a sentence on each state that old versions of the series' API show
+// otherwise, and one on the state of new nodes.
+func shownAs(t *states.Table) []string {
+	var sentences []string
+	for v := states.APIVersion(2); v <= t.Series().MaxAPIVersion(); v++ {
+		if now, was := v.InitialState(), (v - 1).InitialState(); now != was {
+			sentences = append(sentences, fmt.Sprintf("From %v on, a node is created in `%v`; below, in `%v`.", v, now, was))
+		}
+		for s := range t.States().All() {
+			was := (v - 1).Show(s)
+			if was == s || v.Show(s) != s {
+				continue
+			}
+			word := "null"
+			if was != states.NoState {
+				word = was.String()
+			}
+			sentences = append(sentences, fmt.Sprintf("Below %v, `%v` is shown as `%s`.", v, s, word))
+		}
+	}
+	return sentences
+}
+
+func (p *page) aliases() {
+	var rows [][]string
+	for _, e := range p.events() {
+		verbs := p.verbs(e)
+		if len(verbs) == 0 {
+			continue
+		}
+		for _, alias := range verbs[1:] {
+			since := lowest(p.model, e, alias)
+			rows = append(rows, []string{code(alias), code(verbs[0]), fmt.Sprint(since)})
+		}
+	}
+	if len(rows) > 0 {
+		p.line("## Aliases")
+		p.table([]string{"Word", "Alias of", "API version"}, rows)
+	}
+}
+
+// lowest returns the oldest API version that takes a word in any state.
+func lowest(m *model, e states.Event, verb string) states.APIVersion {
+	found := m.diagram.Table.Series().MaxAPIVersion()
+	for _, r := range m.rows {
+		if r.Event != e {
+			continue
+		}
+		for _, w := range wordsFor(m.tableOf(r.change), r.Transition) {
+			if w.verb == verb {
+				found = min(found, w.since)
+			}
+		}
+	}
+	return found
+}
+
+func (p *page) phases() {
+	p.line("## Stable and unstable states")
+	for _, group := range []struct {
+		text string
+		has  func(node) bool
+	}{
+		{"**Stable**: the node stays until a request moves it.", func(n node) bool { return n.stable }},
+		{"**Unstable**, the conductor is at work: the node moves on when the work ends.", func(n node) bool { return n.phase == states.PhaseWorking }},
+		{"**Unstable**, the conductor waits for a call: the call moves the node on, or a timeout.", func(n node) bool { return n.phase == states.PhaseWaiting }},
+		{"**Held**: a hold step has stopped the work until a request.", func(n node) bool { return n.phase == states.PhaseHeld }},
+		{"**Failed**: a person looks at the node, and a request moves it on.", func(n node) bool { return n.phase == states.PhaseFailed && !n.stable }},
+	} {
+		var links []string
+		for _, n := range p.nodes() {
+			if group.has(n) {
+				links = append(links, stateLink(n.state))
+			}
+		}
+		if len(links) > 0 {
+			fmt.Fprintf(p, "- %s %s\n", group.text, strings.Join(links, ", "))
+		}
+	}
+	p.WriteString("\n")
+}
+
+func (p *page) chapter(c struct {
+	title  string
+	states []states.State
+}) {
+	nodes := p.nodes()
+	titled := false
+	for _, s := range c.states {
+		i := slices.IndexFunc(nodes, func(n node) bool { return n.state == s })
+		if i < 0 {
+			continue
+		}
+		if !titled {
+			p.line("## %s", c.title)
+			titled = true
+		}
+		p.section(nodes[i])
+	}
+}
+
+// section writes the section of a state.
+func (p *page) section(n node) {
+	heading := n.state.String()
+	if n.link != "" {
+		heading = fmt.Sprintf(`<a href="%s">%s</a>`, html.EscapeString(n.link), heading)
+	}
+	p.line(`### <a id="%s"></a>%s%s`, n.id(), heading, n.change.mark())
+	text := n.description
+	if n.own {
+		text = escapeMarkdown(text)
+	}
+	p.line("%s", text)
+	var requests, reports [][]string
+	for _, r := range p.requestsOf(n.state) {
+		requests = append(requests, r.cells())
+	}
+	for _, r := range p.rows {
+		if r.From == n.state && r.cause != request {
+			reports = append(reports, []string{eventLink(r.Event) + r.change.mark(), stateLink(r.To)})
+		}
+	}
+	p.table([]string{"Request", "API version", "Requires", "Leads through", "Ends in"}, requests)
+	p.table([]string{"The conductor's event", "Leads to"}, reports)
+}
+
+// cells returns the request as a row of a table.
+func (r apiRequest) cells() []string {
+	var words, versions, through []string
+	for _, w := range r.words {
+		words = append(words, code(w.verb))
+		versions = append(versions, w.since.String())
+	}
+	for _, s := range r.through {
+		through = append(through, stateLink(s))
+	}
+	requires := ""
+	if field := r.Event.Requires(); field != "" {
+		requires = code(field)
+	}
+	return []string{
+		strings.Join(words, ", ") + r.change.mark(), strings.Join(versions, ", "), requires,
+		strings.Join(through, ", "), stateLink(r.to),
+	}
+}
+
+func (p *page) eventTable() {
+	p.line("## Events")
+	var rows [][]string
+	for _, e := range p.events() {
+		var verbs []string
+		for _, verb := range p.verbs(e) {
+			verbs = append(verbs, code(verb))
+		}
+		rows = append(rows, []string{
+			fmt.Sprintf(`<a id="%s"></a>%s`, eventID(e), code(e.String())), strings.Join(verbs, ", "), e.Description(),
+		})
+	}
+	p.table([]string{"Event", "Words of the API", "Meaning"}, rows)
+}
+
+// mark returns the remark on a change.
+func (c change) mark() string {
+	if c == kept {
+		return ""
+	}
+	return " *(" + string(c) + ")*"
+}
+
+func code(word string) string { return "`" + word + "`" }
+
+func eventID(e states.Event) string { return "event-" + slug(e.String()) }
+
+func eventLink(e states.Event) string { return fmt.Sprintf("[%s](#%s)", code(e.String()), eventID(e)) }
+
+func stateLink(s states.State) string {
+	return fmt.Sprintf("[%v](#%s)", s, node{state: s}.id())
+}

@@ -1,0 +1,115 @@
+package graph
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+// An apiRequest is a request of the API in one state: the words for it, and where it
+// leads if all work succeeds.
+type apiRequest struct {
+	row
+	words   []word
+	through []states.State // in which the conductor is at work
+	to      states.State   // in which the node then rests
+}
+
+// A word is a target of the API, and the oldest version that takes it.
+type word struct {
+	verb  string
+	since states.APIVersion
+}
+
+// requestsOf returns the requests among the rows of a model out of a state.
+func (m *model) requestsOf(s states.State) []apiRequest {
+	var found []apiRequest
+	for _, r := range m.rows {
+		if r.From != s || r.cause == conductor {
+			continue
+		}
+		t := m.tableOf(r.change)
+		through, to := course(t, r.Transition)
+		found = append(found, apiRequest{row: r, words: wordsFor(t, r.Transition), through: through, to: to})
+	}
+	return found
+}
+
+// wordsFor returns the words that the API of a series takes for a transition. All
+// versions above the first that takes a word take it too.
+func wordsFor(t *states.Table, row states.Transition) []word {
+	highest := int(t.Series().MaxAPIVersion())
+	var words []word
+	for _, verb := range row.Event.Verbs() {
+		refusals := sort.Search(highest, func(n int) bool {
+			_, err := t.Request(row.From, verb, states.APIVersion(n+1))
+			return err == nil
+		})
+		if refusals < highest {
+			words = append(words, word{verb, states.APIVersion(refusals + 1)})
+		}
+	}
+	return words
+}
+
+// course returns the states that a request leads through if all work succeeds, and
+// the state in which the node then rests.
+func course(t *states.Table, row states.Transition) (through []states.State, to states.State) {
+	node, err := machine.Node{State: row.From}.Request(t, row.Event.Verb(), t.Series().MaxAPIVersion())
+	if err != nil {
+		return nil, row.To
+	}
+	if node.State != row.To { // one request for two transitions
+		through = append(through, row.To)
+	}
+	for {
+		switch t.Phase(node.State) {
+		case states.PhaseResting, states.PhaseFailed:
+			return through, node.State
+		}
+		through = append(through, node.State)
+		next, err := node.Report(t, states.EventDone, "")
+		if err != nil {
+			next, err = node.Report(t, states.EventResume, "")
+		}
+		if err != nil {
+			return through, t.Target(node.State)
+		}
+		node = next
+	}
+}
+
+// events returns the events of the model's transitions, in the order of
+// [states.AllEvents].
+func (m *model) events() []states.Event {
+	var found []states.Event
+	for e := range states.AllEvents() {
+		if slices.ContainsFunc(m.rows, func(r row) bool { return r.Event == e }) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// verbs returns the words that the series' API takes for an event in any state.
+func (m *model) verbs(e states.Event) []string {
+	var verbs []string
+	for _, verb := range e.Verbs() {
+		if slices.ContainsFunc(m.rows, func(r row) bool {
+			return r.Event == e && slices.ContainsFunc(wordsFor(m.tableOf(r.change), r.Transition), func(w word) bool { return w.verb == verb })
+		}) {
+			verbs = append(verbs, verb)
+		}
+	}
+	return verbs
+}
+
+// tableOf returns the table that has what changed so, or did not.
+func (m *model) tableOf(c change) *states.Table {
+	if c == removed {
+		return m.diagram.Since
+	}
+	return m.diagram.Table
+}

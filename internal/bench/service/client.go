@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/lockstep"
+)
+
+// client asks one service. It keeps its connections open and is safe for concurrent
+// use.
+type client struct {
+	url  string
+	http *http.Client
+}
+
+// maxConcurrency is how many connections a client keeps open.
+const maxConcurrency = 64
+
+// requestTimeout bounds one request. A busy Ironic takes seconds.
+const requestTimeout = time.Minute
+
+func newClient(url string) *client {
+	transport := &http.Transport{MaxIdleConnsPerHost: maxConcurrency, DisableCompression: true}
+	return &client{url: url, http: &http.Client{Transport: transport, Timeout: requestTimeout}}
+}
+
+func (c *client) close() { c.http.CloseIdleConnections() }
+
+// statusError is an answer that was not hoped for.
+type statusError struct {
+	method, path string
+	status       int
+	body         string
+}
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("%s %s: status %d: %.300s", e.method, e.path, e.status, e.body)
+}
+
+// do makes a request below /v1 and returns the body of its answer, whose status has to
+// be a success.
+func (c *client) do(ctx context.Context, method, path, body string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.url+"/v1"+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("X-OpenStack-Ironic-API-Version", lockstep.Series.MaxAPIVersion().String())
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode >= http.StatusBadRequest {
+		err = &statusError{method, path, response.StatusCode, string(answer)}
+	}
+	return answer, err
+}
+
+// newNode is a node of the size that nodes have in a real fleet.
+const newNode = `{
+	"driver": "fake-hardware", "name": %q, "resource_class": "baremetal",
+	"driver_info": {"redfish_address": "https://10.1.2.3", "redfish_username": "admin", "redfish_password": "secret", "redfish_system_id": "/redfish/v1/Systems/1"},
+	"properties": {"cpus": 64, "cpu_arch": "x86_64", "memory_mb": 524288, "local_gb": 3840, "capabilities": "boot_mode:uefi"},
+	"extra": {"rack": "r17", "unit": 23}
+}`
+
+// create creates a node in enroll and returns its UUID.
+func (c *client) create(ctx context.Context, name string) (uuid string, err error) {
+	answer, err := c.do(ctx, http.MethodPost, "/nodes", fmt.Sprintf(newNode, name))
+	if err != nil {
+		return "", err
+	}
+	var node struct {
+		UUID string `json:"uuid"`
+	}
+	return node.UUID, json.Unmarshal(answer, &node)
+}
+
+func (c *client) provision(ctx context.Context, uuid, target string) error {
+	_, err := c.do(ctx, http.MethodPut, "/nodes/"+uuid+"/states/provision", `{"target": "`+target+`"}`)
+	return err
+}
+
+// The time between two looks at a node that is at work doubles from the first to the
+// second of these.
+const (
+	firstPoll = time.Millisecond
+	lastPoll  = 50 * time.Millisecond
+)
+
+// settle waits until nobody works on a node and its state is the wanted one. It gives
+// up where the node rests in a state that a failure has led to.
+func (c *client) settle(ctx context.Context, uuid, want string) error {
+	var node struct {
+		State       string  `json:"provision_state"`
+		Reservation *string `json:"reservation"`
+		LastError   string  `json:"last_error"`
+	}
+	for pause := firstPoll; ; pause = min(2*pause, lastPoll) {
+		answer, err := c.do(ctx, http.MethodGet, "/nodes/"+uuid+"?fields=provision_state,reservation,last_error", "")
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(answer, &node); err != nil {
+			return err
+		}
+		switch {
+		case node.Reservation != nil:
+		case node.State == want:
+			return nil
+		case node.LastError != "":
+			return fmt.Errorf("node %s is in %q, not in %q: %s", uuid, node.State, want, node.LastError)
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A rate is how often a workload was done a second.
+type rate struct {
+	perSecond float64
+	failed    int
+	err       error // of the first that failed
+}
+
+// load has workers do a workload, one after the other, until the time is over, and
+// waits until what they have begun is done. An error of the context ends it.
+func load(ctx context.Context, s *seeded, w workload, workers int, long time.Duration) (rate, error) {
+	var (
+		group   sync.WaitGroup
+		next    atomic.Int64
+		mu      sync.Mutex
+		done    int
+		outcome rate
+	)
+	start := time.Now()
+	for range workers {
+		group.Go(func() {
+			for time.Since(start) < long && ctx.Err() == nil {
+				err := w.do(ctx, s, int(next.Add(1)))
+				mu.Lock()
+				if err == nil {
+					done++
+				} else if outcome.failed++; outcome.err == nil {
+					outcome.err = err
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	outcome.perSecond = float64(done) / time.Since(start).Seconds()
+	return outcome, ctx.Err()
+}
+
+// each calls f for the numbers below n, by many workers at once, until one fails.
+func each(ctx context.Context, n, workers int, f func(ctx context.Context, number int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var group sync.WaitGroup
+	var next atomic.Int64
+	for range min(workers, n) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				if err := f(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	return context.Cause(ctx)
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/program"
+)
+
+func main() { program.Main("service", run) }
+
+// progress tells what is done now, in the form of Printf.
+type progress func(format string, args ...any)
+
+func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) {
+	flags := flag.NewFlagSet("service", flag.ContinueOnError)
+	rounds := flags.Int("rounds", 5, "measurements of each workload and service, of which the medians are printed, up to 100; 0 for no comparison")
+	long := flags.Duration("time", 2*time.Second, "time of each measurement")
+	nodes := flags.Int("nodes", 1000, "nodes of each service that are compared, 1 to 1000")
+	many := flags.Int("fleet", 100_000, "nodes of the large fleet, 0 for none, up to 1000000")
+	quiet := flags.Duration("quiet", 10*time.Second, "time for which the large fleet is measured without a round of the power sync")
+	short := flags.Bool("short", false, "see whether all works: one measurement, few nodes")
+	if err := program.Parse(flags, args, errOut); err != nil {
+		return err
+	}
+	if *short {
+		*rounds, *long, *nodes, *many, *quiet = 1, 50*time.Millisecond, 10, 200, time.Second
+	}
+	for _, check := range []struct {
+		name             string
+		value, min, most int
+	}{
+		{"rounds", *rounds, 0, 100}, {"nodes", *nodes, 1, 1000}, {"fleet", *many, 0, 1_000_000},
+	} {
+		if err := program.Between(check.name, check.value, check.min, check.most); err != nil {
+			return err
+		}
+	}
+	dir, err := os.MkdirTemp("", "bench-service-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	built, err := build(ctx, dir)
+	if err != nil {
+		return err
+	}
+	tell := func(format string, args ...any) { fmt.Fprintf(errOut, format+"\n", args...) }
+	before := machineLoad()
+	if *rounds > 0 {
+		how := comparison{rounds: *rounds, long: *long, nodes: *nodes, concurrency: []int{1, 8}}
+		rows, err := compare(ctx, built, dir, how, tell)
+		if err != nil {
+			return err
+		}
+		if err := printComparison(out, how, rows); err != nil {
+			return err
+		}
+	}
+	if *many > 0 {
+		f, err := measureFleet(ctx, built, dir, *many, *quiet, tell)
+		if err != nil {
+			return err
+		}
+		if err := printFleet(out, f); err != nil {
+			return err
+		}
+	}
+	return printMachine(out, dir, before)
+}

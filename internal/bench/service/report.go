@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// printComparison prints the rates of both services.
+func printComparison(out io.Writer, how comparison, rows []row) error {
+	var b bytes.Buffer
+	b.WriteString("| a second | clients | Ironic | conductor | times |\n| --- | --- | --- | --- | --- |\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| %s | %d | %s | %s | %.0f |\n", r.workload, r.workers, r.ironic, r.ours, r.times())
+	}
+	fmt.Fprintf(&b, "\nMedians of %d measurements of %v, in turns; %d nodes in each service.\n", how.rounds, how.long, how.nodes)
+	for _, r := range rows {
+		for name, side := range map[string]rate{"Ironic": r.ironic, "the conductor": r.ours} {
+			if side.failed > 0 {
+				fmt.Fprintf(&b, "\n%s by %d clients: %d failed with %s and are not counted; the first: %v\n", r.workload, r.workers, side.failed, name, side.err)
+			}
+		}
+	}
+	_, err := b.WriteTo(out)
+	return err
+}
+
+func (r rate) String() string {
+	if r.perSecond < 100 {
+		return fmt.Sprintf("%.1f", r.perSecond)
+	}
+	return fmt.Sprintf("%.0f", r.perSecond)
+}
+
+// printFleet prints the figures of a large fleet.
+func printFleet(out io.Writer, f fleet) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "\n| the conductor with %d nodes | |\n| --- | --- |\n", f.nodes)
+	fmt.Fprintf(&b, "| created and managed by %d clients | %v |\n", fleetWorkers, rounded(f.filled))
+	fmt.Fprintf(&b, "| started again, until it answers | %v |\n", rounded(f.started))
+	fmt.Fprintf(&b, "| memory: most, now, without mapped files | %s, %s, %s |\n", mebibytes(f.memory.most), mebibytes(f.memory.now), mebibytes(f.memory.own))
+	fmt.Fprintf(&b, "| a round of the power sync | %v |\n", rounded(f.round))
+	b.WriteString("\n| answered in | a second | without a round: median, 99%, most | during one: median, 99%, most |\n| --- | --- | --- | --- |\n")
+	for i, quiet := range f.quiet {
+		fmt.Fprintf(&b, "| %s | %.0f | %v | %v |\n", quiet.stream.workload.name, float64(time.Second)/float64(quiet.stream.every), quiet, f.busy[i])
+	}
+	_, err := b.WriteTo(out)
+	return err
+}
+
+func (l latencies) String() string {
+	return fmt.Sprintf("%v, %v, %v (%d)", rounded(l.p50), rounded(l.p99), rounded(l.most), l.requests)
+}
+
+// rounded returns a time with three digits or so.
+func rounded(d time.Duration) time.Duration {
+	switch {
+	case d > time.Second:
+		return d.Round(10 * time.Millisecond)
+	case d > 10*time.Millisecond:
+		return d.Round(100 * time.Microsecond)
+	default:
+		return d.Round(time.Microsecond)
+	}
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
+
+// printMachine prints what the figures depend on.
+func printMachine(out io.Writer, dir, before string) error {
+	wait, err := diskWait(dir)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "\nMeasured on %s with %s on %s (%d cores, which the client shares); load averages of the machine before and after: %s and %s. A write of 1 KiB is on its disk after %v, in the median.\n",
+		time.Now().Format(time.DateOnly), runtime.Version(), cpu(), runtime.NumCPU(), before, machineLoad(), rounded(wait))
+	return err
+}
+
+// diskWait returns the median time that the disk of a folder takes to have a write.
+func diskWait(dir string) (time.Duration, error) {
+	file, err := os.Create(filepath.Join(dir, "disk"))
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	times := make([]time.Duration, 500)
+	block := make([]byte, 1<<10)
+	for i := range times {
+		start := time.Now()
+		if _, err := file.Write(block); err != nil {
+			return 0, err
+		}
+		if err := file.Sync(); err != nil {
+			return 0, err
+		}
+		times[i] = time.Since(start)
+	}
+	slices.Sort(times)
+	return times[len(times)/2], nil
+}
+
+// machineLoad returns the load averages of the last 1, 5 and 15 minutes.
+func machineLoad() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if fields := strings.Fields(string(text)); err == nil && len(fields) > 2 {
+		return strings.Join(fields[:3], " ")
+	}
+	return "unknown"
+}
+
+// cpu returns the model of the machine's processor where the system tells it, and
+// otherwise its architecture.
+func cpu() string {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	for lines := bufio.NewScanner(bytes.NewReader(info)); lines.Scan(); {
+		if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}

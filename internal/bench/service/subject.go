@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/lockstep"
+)
+
+// startTimeout bounds the start of a service.
+const startTimeout = 2 * time.Minute
+
+// build builds the program examples/conductor into a folder and returns its path.
+func build(ctx context.Context, dir string) (string, error) {
+	root, err := repository()
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, "conductor")
+	output, err := exec.CommandContext(ctx, "go", "-C", filepath.Join(root, "examples", "conductor"), "build", "-o", program, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build examples/conductor: %w: %s", err, output)
+	}
+	return program, nil
+}
+
+// repository returns the folder that has this module's repository, in which this
+// program is to be run.
+func repository() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for here := dir; ; here = filepath.Dir(here) {
+		if _, err := os.Stat(filepath.Join(here, "examples", "conductor", "go.mod")); err == nil {
+			return here, nil
+		}
+		if here == filepath.Dir(here) {
+			return "", fmt.Errorf("%s is not in the repository, which has examples/conductor", dir)
+		}
+	}
+}
+
+// conductor is a running examples/conductor.
+type conductor struct {
+	url     string
+	took    time.Duration // from the start of the process until it was ready
+	process *exec.Cmd
+	read    sync.WaitGroup
+
+	mu     sync.Mutex
+	rounds []time.Duration // of the power sync, that are over
+	first  chan struct{}   // closed when one is
+}
+
+// startConductor starts the program on a folder and waits until it is ready.
+func startConductor(ctx context.Context, program, data string) (*conductor, error) {
+	c := &conductor{first: make(chan struct{}), process: exec.Command(program, "-data", data, "-series", lockstep.Series.String(), "-demo", "0", "-log-level", "INFO")}
+	c.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := c.process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	log, err := c.process.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if err := c.process.Start(); err != nil {
+		return nil, err
+	}
+	var last string // line of the log
+	c.read.Go(func() { last = c.readLog(log) })
+	ready := make(chan string, 1)
+	c.read.Go(func() {
+		defer close(ready)
+		lines := bufio.NewReader(out)
+		line, _ := lines.ReadString('\n')
+		if url, ok := strings.CutPrefix(line, "listening on "); ok {
+			ready <- strings.TrimSpace(url)
+		}
+		_, _ = io.Copy(io.Discard, lines)
+	})
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	select {
+	case url, ok := <-ready:
+		if !ok {
+			err = c.stop()
+			return nil, fmt.Errorf("the conductor has ended before it was ready: %w: %s", err, last)
+		}
+		c.url, c.took = url, time.Since(start)
+		return c, nil
+	case <-ctx.Done():
+		return nil, errors.Join(fmt.Errorf("the conductor is not ready: %w", context.Cause(ctx)), c.stop())
+	}
+}
+
+// readLog notes the rounds of the power sync, and returns the last line.
+func (c *conductor) readLog(log io.Reader) (last string) {
+	lines := bufio.NewScanner(log)
+	for lines.Scan() {
+		last = lines.Text()
+		if !strings.Contains(last, `msg="power sync round" round=sync`) {
+			continue
+		}
+		_, rest, _ := strings.Cut(last, " took=")
+		text, _, _ := strings.Cut(rest, " ")
+		if took, err := time.ParseDuration(text); err == nil {
+			c.mu.Lock()
+			if c.rounds = append(c.rounds, took); len(c.rounds) == 1 {
+				close(c.first)
+			}
+			c.mu.Unlock()
+		}
+	}
+	_, _ = io.Copy(io.Discard, log) // after a line that is too long
+	return last
+}
+
+// finished returns the durations of the rounds of the power sync that are over.
+func (c *conductor) finished() []time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]time.Duration(nil), c.rounds...)
+}
+
+// firstRound waits for the end of the first round of the power sync.
+func (c *conductor) firstRound(ctx context.Context) error {
+	select {
+	case <-c.first:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// stop ends the program as an operator does, and waits until it has ended.
+func (c *conductor) stop() error {
+	_ = c.process.Process.Signal(syscall.SIGTERM) // it may have ended
+	kill := time.AfterFunc(startTimeout, func() { _ = c.process.Process.Kill() })
+	defer kill.Stop()
+	c.read.Wait()
+	if err := c.process.Wait(); err != nil {
+		return fmt.Errorf("the conductor: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+package main
+
+import "fmt"
+
+// equivalent lists the mutants that behave as the code does, so that no test can kill
+// them, each with the reason.
+var equivalent = []struct {
+	reason  string
+	mutants []string
+}{
+	{"no route has as many requests as the bound, in any series", []string{
+		"machine/plan/routes.go planner.planResting: left <= longest => left < longest",
+	}},
+	{"of the shortest histories with as many failures, the first in the table has the fewest requests too, in every series so far", []string{
+		"machine/plan/explain.go weigh: weight++ => removed",
+	}},
+}
+
+// equivalents returns the reasons of the list, by the mutant's String. Each one of the
+// list must be among the mutants that there are.
+func equivalents(all []mutant) (map[string]string, error) {
+	exists := make(map[string]bool, len(all))
+	for _, m := range all {
+		exists[m.String()] = true
+	}
+	reasons := map[string]string{}
+	for _, e := range equivalent {
+		for _, name := range e.mutants {
+			if !exists[name] {
+				return nil, fmt.Errorf("%w: there is no mutant %s", errOutOfDate, name)
+			}
+			reasons[name] = e.reason
+		}
+	}
+	return reasons, nil
+}

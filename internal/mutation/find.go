@@ -1,0 +1,360 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// mutant is one change of one file. Its String names it without a line number, so
+// that the name stays when code elsewhere in the file changes.
+type mutant struct {
+	file  string // from the repository's root, with slashes
+	place string // the function or the declaration
+	was   string // the code around the change
+	is    string // the same, changed
+	nth   int    // which of the equal ones of this place, from 1
+
+	edit edit
+	unit edit // the whole expression or statement that is changed, and what it becomes
+	kind kind
+}
+
+// edit replaces bytes of a file.
+type edit struct {
+	from, to int
+	text     string
+}
+
+// kind says what a mutant's unit is, and so how one binary can hold both the code as
+// it is and the mutant.
+type kind uint8
+
+const (
+	alone     kind = iota // not at all: the mutant needs a binary of its own
+	condition             // an expression of type bool
+	statement             // a statement of a block
+	simple                // a simple statement elsewhere: the last part of a for clause
+)
+
+func (m mutant) String() string {
+	name := fmt.Sprintf("%s %s: %s => %s", m.file, m.place, m.was, m.is)
+	if m.nth > 1 {
+		name += fmt.Sprintf(" #%d", m.nth)
+	}
+	return name
+}
+
+// sources returns the files of a package, tests left out, by their names from the
+// root.
+func sources(root, folder string) (map[string][]byte, error) {
+	names, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		if files[path.Join(folder, filepath.Base(name))], err = os.ReadFile(name); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// findIn returns the mutants of a package, in the order of the code.
+func findIn(root, folder string) ([]mutant, error) {
+	files, err := sources(root, folder)
+	if err != nil {
+		return nil, err
+	}
+	var all []mutant
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		found, err := findInFile(name, files[name])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// findInFile returns the mutants of one file.
+func findInFile(name string, source []byte) ([]mutant, error) {
+	fset := token.NewFileSet()
+	parsed, err := parser.ParseFile(fset, name, source, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	f := &finder{name: name, source: source, file: fset.File(parsed.FileStart)}
+	for _, declaration := range parsed.Decls {
+		switch declaration := declaration.(type) {
+		case *ast.FuncDecl:
+			f.constant = false
+			f.place = funcName(declaration)
+			f.inspect(declaration)
+		case *ast.GenDecl:
+			f.constant = declaration.Tok == token.CONST
+			for _, spec := range declaration.Specs {
+				if spec, ok := spec.(*ast.ValueSpec); ok {
+					f.place = spec.Names[0].Name
+					f.inspect(spec)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(f.found, func(a, b mutant) int { return cmp.Compare(a.edit.from, b.edit.from) })
+	seen := map[string]int{}
+	for i, m := range f.found {
+		seen[m.String()]++
+		f.found[i].nth = seen[m.String()]
+	}
+	return f.found, nil
+}
+
+// funcName returns "Name", or "Type.Name" for a method.
+func funcName(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return f.Name.Name
+	}
+	receiver := f.Recv.List[0].Type
+	for {
+		switch t := receiver.(type) {
+		case *ast.StarExpr:
+			receiver = t.X
+			continue
+		case *ast.IndexExpr:
+			receiver = t.X
+			continue
+		case *ast.Ident:
+			return t.Name + "." + f.Name.Name
+		}
+		return f.Name.Name
+	}
+}
+
+// finder collects the mutants of a file.
+type finder struct {
+	name   string
+	source []byte
+	file   *token.File
+	found  []mutant
+
+	place    string
+	constant bool // whether place is a constant
+}
+
+func (f *finder) inspect(root ast.Node) {
+	ast.Inspect(root, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.BinaryExpr:
+			f.binary(node)
+		case *ast.UnaryExpr:
+			if node.Op == token.NOT {
+				f.replace(condition, node, node, node.OpPos, 1, "")
+			}
+			if node.Op == token.SUB {
+				f.replace(alone, node, node, node.OpPos, 1, "")
+			}
+		case *ast.IfStmt:
+			f.negate(node.Cond, node.Cond)
+		case *ast.ForStmt:
+			f.negate(node.Cond, node.Cond)
+			if post, ok := node.Post.(*ast.IncDecStmt); ok {
+				f.operators(simple, post, post.TokPos, post.Tok)
+			}
+		case *ast.SwitchStmt:
+			f.cases(node)
+		case *ast.AssignStmt:
+			f.operators(alone, node, node.TokPos, node.Tok)
+		case *ast.BranchStmt:
+			f.operators(alone, node, node.TokPos, node.Tok)
+		case *ast.BlockStmt:
+			f.statements(node.List)
+		case *ast.CaseClause:
+			f.statements(node.Body)
+		case *ast.CommClause:
+			f.statements(node.Body)
+		}
+		return true
+	})
+}
+
+func (f *finder) binary(e *ast.BinaryExpr) {
+	switch e.Op {
+	case token.LAND, token.LOR:
+		f.operators(condition, e, e.OpPos, e.Op)
+		f.negate(e.X, e)
+		f.negate(e.Y, e)
+	case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
+		f.operators(condition, e, e.OpPos, e.Op)
+	default:
+		if !joinsText(e) {
+			f.operators(alone, e, e.OpPos, e.Op)
+		}
+	}
+}
+
+// joinsText reports whether an expression joins strings, going by a literal in it.
+func joinsText(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		return e.Kind == token.STRING
+	case *ast.BinaryExpr:
+		return e.Op == token.ADD && (joinsText(e.X) || joinsText(e.Y))
+	default:
+		return false
+	}
+}
+
+// instead says what stands for an operator in a mutant. The result need not
+// compile.
+var instead = map[token.Token][]token.Token{
+	token.EQL: {token.NEQ},
+	token.NEQ: {token.EQL},
+	token.LSS: {token.LEQ, token.GEQ},
+	token.LEQ: {token.LSS, token.GTR},
+	token.GTR: {token.GEQ, token.LEQ},
+	token.GEQ: {token.GTR, token.LSS},
+
+	token.LAND: {token.LOR},
+	token.LOR:  {token.LAND},
+
+	token.ADD: {token.SUB},
+	token.SUB: {token.ADD},
+	token.MUL: {token.QUO},
+	token.QUO: {token.MUL},
+	token.REM: {token.MUL},
+
+	token.AND:     {token.OR},
+	token.OR:      {token.AND},
+	token.XOR:     {token.AND},
+	token.AND_NOT: {token.AND},
+	token.SHL:     {token.SHR},
+	token.SHR:     {token.SHL},
+
+	token.INC:            {token.DEC},
+	token.DEC:            {token.INC},
+	token.ADD_ASSIGN:     {token.SUB_ASSIGN},
+	token.SUB_ASSIGN:     {token.ADD_ASSIGN},
+	token.MUL_ASSIGN:     {token.QUO_ASSIGN},
+	token.QUO_ASSIGN:     {token.MUL_ASSIGN},
+	token.AND_ASSIGN:     {token.OR_ASSIGN},
+	token.OR_ASSIGN:      {token.AND_ASSIGN},
+	token.AND_NOT_ASSIGN: {token.OR_ASSIGN},
+	token.SHL_ASSIGN:     {token.SHR_ASSIGN},
+	token.SHR_ASSIGN:     {token.SHL_ASSIGN},
+
+	token.BREAK:    {token.CONTINUE},
+	token.CONTINUE: {token.BREAK},
+}
+
+func (f *finder) operators(k kind, n ast.Node, at token.Pos, operator token.Token) {
+	for _, other := range instead[operator] {
+		f.replace(k, n, n, at, len(operator.String()), other.String())
+	}
+}
+
+// cases negates the conditions of a switch that has no value.
+func (f *finder) cases(s *ast.SwitchStmt) {
+	if s.Tag != nil {
+		return
+	}
+	for _, clause := range s.Body.List {
+		for _, c := range clause.(*ast.CaseClause).List {
+			f.negate(c, c)
+		}
+	}
+}
+
+// negate negates a condition that has no operator of its own.
+func (f *finder) negate(c ast.Expr, in ast.Node) {
+	switch c.(type) {
+	case *ast.Ident, *ast.SelectorExpr, *ast.CallExpr, *ast.IndexExpr:
+		f.replace(condition, c, in, c.Pos(), 0, "!")
+	}
+}
+
+// statements changes and removes one statement at a time. A removed one stays in the
+// text, for what it uses must be used.
+func (f *finder) statements(list []ast.Stmt) {
+	for _, s := range list {
+		k := statement
+		switch s := s.(type) {
+		case *ast.AssignStmt:
+			if blank, ok := s.Lhs[0].(*ast.Ident); s.Tok == token.DEFINE || ok && blank.Name == "_" {
+				continue
+			}
+		case *ast.IncDecStmt:
+			f.operators(statement, s, s.TokPos, s.Tok)
+		case *ast.ExprStmt:
+			if isPanic(s.X) {
+				k = alone // a function may end with it
+			}
+		case *ast.DeferStmt, *ast.GoStmt, *ast.SendStmt:
+		default:
+			continue
+		}
+		from, to := f.offsets(s)
+		was := string(f.source[from:to])
+		removed := edit{from, to, "if false { " + was + " }"}
+		f.add(k, removed, removed, was, "removed")
+	}
+}
+
+func isPanic(e ast.Expr) bool {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	name, ok := call.Fun.(*ast.Ident)
+	return ok && name.Name == "panic"
+}
+
+// replace adds the mutant of a unit in which some bytes are replaced; in is the code
+// that its name shows.
+func (f *finder) replace(k kind, unit, in ast.Node, at token.Pos, length int, text string) {
+	from := f.file.Offset(at)
+	e := edit{from, from + length, text}
+	f.add(k, e, f.changed(unit, e), string(f.source[f.file.Offset(in.Pos()):f.file.Offset(in.End())]), f.changed(in, e).text)
+}
+
+// changed returns an edit as one of the whole node that it is in.
+func (f *finder) changed(n ast.Node, e edit) edit {
+	from, to := f.offsets(n)
+	return edit{from, to, string(f.source[from:e.from]) + e.text + string(f.source[e.to:to])}
+}
+
+func (f *finder) offsets(n ast.Node) (from, to int) {
+	return f.file.Offset(n.Pos()), f.file.Offset(n.End())
+}
+
+func (f *finder) add(k kind, e, unit edit, was, is string) {
+	if f.constant {
+		k = alone
+	}
+	f.found = append(f.found, mutant{
+		file: f.name, place: f.place, was: shorten(was), is: shorten(is),
+		edit: e, unit: unit, kind: k,
+	})
+}
+
+// shorten returns code in one line, its middle left out where that is long.
+func shorten(code string) string {
+	code = strings.Join(strings.Fields(code), " ")
+	const most = 120
+	if len(code) <= most {
+		return code
+	}
+	return code[:most/2] + "…" + code[len(code)-most/2:]
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"sync"
+)
+
+// outcome is what came of a mutant.
+type outcome string
+
+const (
+	killed    outcome = "killed"
+	timedOut  outcome = "timed out" // a kill: the code as it is takes a fraction of the time
+	lived     outcome = "lived"
+	uncovered outcome = "not covered" // lived, and no test comes by
+	unviable  outcome = "not viable"  // does not compile
+)
+
+func (o outcome) isAlive() bool { return o == lived || o == uncovered }
+
+// lab tries mutants. The working tree is not changed: changed files are an overlay to
+// the go command.
+type lab struct {
+	root    string
+	scratch string // a folder
+	suites  map[string]*suite
+}
+
+// newLab makes the lab for mutants of these packages, whose tests must pass.
+func newLab(ctx context.Context, root string, targets []target) (_ *lab, err error) {
+	l := &lab{suites: map[string]*suite{}}
+	if l.root, err = filepath.Abs(root); err != nil {
+		return nil, err
+	}
+	if l.scratch, err = os.MkdirTemp("", "mutation"); err != nil {
+		return nil, err
+	}
+	for i, t := range targets {
+		if l.suites[t.folder], err = l.newSuite(ctx, t, fmt.Sprint("suite", i)); err != nil {
+			l.close()
+			return nil, fmt.Errorf("the tests of %s without a mutant: %w", t.folder, err)
+		}
+	}
+	return l, nil
+}
+
+func (l *lab) close() { os.RemoveAll(l.scratch) }
+
+// tryAll tries mutants and tells each outcome, one at a time.
+func (l *lab) tryAll(ctx context.Context, mutants []mutant, workers int, tell func(mutant, outcome)) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	queue := make(chan mutant)
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for worker := range workers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for m := range queue {
+				result, err := l.try(ctx, fmt.Sprint("worker", worker), m)
+				if err != nil {
+					stop(err)
+					continue
+				}
+				mu.Lock()
+				tell(m, result)
+				mu.Unlock()
+			}
+		}()
+	}
+	for _, m := range mutants {
+		select {
+		case queue <- m:
+		case <-ctx.Done():
+		}
+	}
+	close(queue)
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// try tries one mutant; name is of a folder that no other worker uses.
+func (l *lab) try(ctx context.Context, name string, m mutant) (outcome, error) {
+	s := l.suites[path.Dir(m.file)]
+	if m.kind != alone {
+		return s.trySwitched(ctx, m)
+	}
+	binary, err := l.build(ctx, s.target, name, func(file string, source []byte) ([]byte, error) {
+		if file == m.file {
+			return m.apply(source), nil
+		}
+		return source, nil
+	}, nil)
+	var failed *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case errors.As(err, &failed):
+		return unviable, nil
+	case err != nil:
+		return "", err
+	}
+	return s.tryBinary(ctx, binary)
+}
+
+// apply returns the file with the change.
+func (m mutant) apply(source []byte) []byte {
+	return bytes.Join([][]byte{source[:m.edit.from], []byte(m.edit.text), source[m.edit.to:]}, nil)
+}
+
+// build makes a package's test binary in a folder with this name, with the files as
+// change returns them, and with more files.
+func (l *lab) build(ctx context.Context, t target, name string, change func(file string, source []byte) ([]byte, error), more map[string]string) (string, error) {
+	folder := filepath.Join(l.scratch, name)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	files, err := sources(l.root, t.folder)
+	if err != nil {
+		return "", err
+	}
+	replace := map[string]string{}
+	write := func(file string, text []byte) error {
+		to := filepath.Join(folder, path.Base(file))
+		replace[filepath.Join(l.root, filepath.FromSlash(file))] = to
+		return os.WriteFile(to, text, 0o644)
+	}
+	for file, source := range files {
+		changed, err := change(file, source)
+		if err != nil {
+			return "", err
+		}
+		if err := write(file, changed); err != nil {
+			return "", err
+		}
+	}
+	for file, text := range more {
+		if err := write(file, []byte(text)); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(folder, "test"), l.compile(ctx, t, folder, replace)
+}
+
+func (l *lab) compile(ctx context.Context, t target, folder string, replace map[string]string) error {
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return err
+	}
+	overlay := filepath.Join(folder, "overlay.json")
+	if err := os.WriteFile(overlay, text, 0o644); err != nil {
+		return err
+	}
+	command := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w",
+		"-overlay", overlay, "-o", filepath.Join(folder, "test"), "./"+t.folder)
+	command.Dir = l.root
+	if output, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, output)
+	}
+	return nil
+}

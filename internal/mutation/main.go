@@ -1,0 +1,120 @@
+// Mutation changes the code of a package in one place, a mutant, and runs the
+// package's tests: the mutant is killed when they fail. A mutant that lives shows
+// behaviour that no test looks at, or code that is not needed.
+//
+//	go run ./internal/mutation                      # all of them
+//	go run ./internal/mutation -run '^machine/m'    # those of some files
+//	go run ./internal/mutation -commit HEAD -n 20   # a sample, as CI takes it
+//
+// It is run from the repository's root. The mutants that behave as the code does,
+// and which no test can therefore kill, are listed in equivalent.go, each with its
+// reason. The exit status is 1 when another one lives, and when one of the list is
+// killed, does not compile or does not exist any more.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"runtime"
+	"slices"
+
+	"github.com/ironstate/ironstate/internal/program"
+)
+
+func main() { program.Main("mutation", run) }
+
+// target is a package whose code is changed.
+type target struct {
+	folder string
+	args   []string // of its test binary
+}
+
+// rapid's values come from a fixed seed, so that a mutant is killed every time or
+// never; and to make a failure's input smaller is of no use here.
+var rapid = []string{"-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=1ns"}
+
+var targets = []target{
+	{"machine", rapid},
+	{"states", rapid},
+	{"verify", nil},
+	{"machine/plan", rapid},
+	{"powersync", nil},
+}
+
+var (
+	errLived     = errors.New("mutants live that are not in equivalent.go: add a test, or remove the code that it does not need")
+	errOutOfDate = errors.New("the list in equivalent.go is out of date")
+)
+
+func run(ctx context.Context, args []string, out, errOut io.Writer) error {
+	flags := flag.NewFlagSet("mutation", flag.ContinueOnError)
+	only := flags.String("run", "", "try only mutants whose line matches the `regexp`")
+	commit := flags.String("commit", "", "sample by this `commit`: its hash is the seed, and mutants of the files that it touches come first")
+	n := flags.Int("n", 20, "with -commit, the `number` of mutants from the files that it touches, and as many of the others")
+	workers := flags.Int("workers", 1, "how many mutants to try at once, 1 to the number of CPUs")
+	verbose := flags.Bool("v", false, "print every mutant and its outcome")
+	if err := program.Parse(flags, args, errOut); err != nil {
+		return err
+	}
+	matches, err := regexp.Compile(*only)
+	if err != nil {
+		return program.Usagef("-run: %v", err)
+	}
+	if err := program.Between("workers", *workers, 1, runtime.NumCPU()); err != nil {
+		return err
+	}
+	all, err := findAll(".", targets)
+	if err != nil {
+		return err
+	}
+	listed, err := equivalents(all)
+	if err != nil {
+		return err
+	}
+	var chosen []mutant
+	for _, m := range all {
+		if matches.MatchString(m.String()) {
+			chosen = append(chosen, m)
+		}
+	}
+	if *commit != "" {
+		if chosen, err = sample(ctx, *commit, *n, chosen); err != nil {
+			return err
+		}
+	}
+	lab, err := newLab(ctx, ".", targetsOf(chosen))
+	if err != nil {
+		return err
+	}
+	defer lab.close()
+	report := &report{out: out, verbose: *verbose, listed: listed, counts: map[string]*counts{}}
+	if err := lab.tryAll(ctx, chosen, *workers, report.add); err != nil {
+		return err
+	}
+	return report.end()
+}
+
+// findAll returns the mutants of packages.
+func findAll(root string, targets []target) ([]mutant, error) {
+	var all []mutant
+	for _, t := range targets {
+		found, err := findIn(root, t.folder)
+		if err != nil {
+			return nil, fmt.Errorf("find mutants: %w", err)
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// targetsOf returns the packages of mutants.
+func targetsOf(mutants []mutant) []target {
+	return slices.DeleteFunc(slices.Clone(targets), func(t target) bool {
+		return !slices.ContainsFunc(mutants, func(m mutant) bool { return path.Dir(m.file) == t.folder })
+	})
+}

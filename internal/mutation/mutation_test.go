@@ -1,0 +1,170 @@
+//go:build go1.25
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheListIsOfMutantsThatExistEachWithAReason(t *testing.T) {
+	all, err := findAll("../..", targets)
+	require.NoError(t, err)
+	reasons, err := equivalents(all)
+	require.NoError(t, err)
+	for name, reason := range reasons {
+		require.NotEmpty(t, reason, name)
+	}
+}
+
+func TestASampleIsTheSameForACommitAndBeginsWithItsFiles(t *testing.T) {
+	var all []mutant
+	for i := range 100 {
+		all = append(all, mutant{file: fmt.Sprintf("p/%d.go", i/10), place: fmt.Sprint(i)})
+	}
+	got := choose("commit", []string{"README.md", "p/3.go"}, 5, all)
+	require.Len(t, got, 10)
+	for i, m := range got {
+		require.Equal(t, i < 5, m.file == "p/3.go", m)
+	}
+	require.Equal(t, got, choose("commit", []string{"README.md", "p/3.go"}, 5, all))
+	require.NotEqual(t, got, choose("another", []string{"README.md", "p/3.go"}, 5, all))
+	require.Len(t, choose("commit", []string{"p/3.go"}, 20, all), 30, "a file has ten")
+}
+
+// module makes a module of one package and returns its folder.
+func module(t *testing.T, code, test string) string {
+	t.Setenv("GOWORK", "off")
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":      "module example.com/m\n\ngo 1.23\n",
+		"p/p.go":      code,
+		"p/p_test.go": test,
+	} {
+		name = filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
+	}
+	return root
+}
+
+func TestMutantsAreTried(t *testing.T) {
+	root := module(t, `package p
+
+const most = 10
+
+func First(n int) int {
+	for i := 0; i < most; i++ {
+		if i == n || n < 0 && i > 3 {
+			return i
+		}
+	}
+	return most
+}
+
+func Unused(a, b string) string {
+	joined := a + b
+	return joined
+}
+
+func Deferred() (n int, text string) {
+	defer func() { n++; text = "deferred" }()
+	return n - 1 + 1, text
+}
+`, `package p
+
+import "testing"
+
+func TestFirst(t *testing.T) {
+	if First(3) != 3 || First(20) != 10 || First(-1) != 4 {
+		t.Fatal("wrong")
+	}
+}
+
+func TestDeferred(t *testing.T) {
+	if n, text := Deferred(); n != 1 || text != "deferred" {
+		t.Fatal("wrong")
+	}
+}
+`)
+	all, err := findIn(root, "p")
+	require.NoError(t, err)
+	lab, err := newLab(t.Context(), root, []target{{"p", nil}})
+	require.NoError(t, err)
+	defer lab.close()
+
+	got := map[string]outcome{}
+	require.NoError(t, lab.tryAll(t.Context(), all, 2, func(m mutant, o outcome) { got[m.String()] = o }))
+	want := map[string]outcome{
+		"i < most => i <= most": lived,
+		"i < most => i >= most": killed,
+		"i++ => i--":            timedOut,
+		"i == n => i != n":      killed,
+		"i == n || n < 0 && i > 3 => i == n && n < 0 && i > 3": killed,
+		"n < 0 && i > 3 => n < 0 || i > 3":                     killed,
+		"n < 0 => n <= 0":                                      lived,
+		"n < 0 => n >= 0":                                      killed,
+		"i > 3 => i >= 3":                                      killed,
+		"i > 3 => i <= 3":                                      killed,
+	}
+	for name, o := range want {
+		require.Equal(t, o, got["p/p.go First: "+name], name)
+	}
+	require.Equal(t, unviable, got["p/p.go Unused: a + b => a - b"])
+	require.Equal(t, killed, got[`p/p.go Deferred: text = "deferred" => removed`])
+	require.Equal(t, killed, got["p/p.go Deferred: n++ => removed"])
+	require.Equal(t, killed, got["p/p.go Deferred: n++ => n--"])
+	require.Equal(t, killed, got["p/p.go Deferred: n - 1 => n + 1"])
+	require.Len(t, got, len(all))
+}
+
+func TestTestsThatFailWithoutAMutantAreAnError(t *testing.T) {
+	root := module(t, "package p\n", `package p
+
+import "testing"
+
+func TestNever(t *testing.T) { t.Fatal("never passes") }
+`)
+	_, err := newLab(t.Context(), root, []target{{"p", nil}})
+	require.ErrorContains(t, err, "the tests of p without a mutant: TestNever:")
+	require.ErrorContains(t, err, "never passes")
+}
+
+func TestTheReportIsAnErrorForWhatTheListDoesNotSay(t *testing.T) {
+	m := mutant{file: "machine/m.go", place: "f", was: "a", is: "b", nth: 1}
+	for _, test := range []struct {
+		outcome outcome
+		listed  bool
+		want    error
+	}{
+		{killed, false, nil},
+		{timedOut, false, nil},
+		{unviable, false, nil},
+		{lived, true, nil},
+		{uncovered, true, nil},
+		{lived, false, errLived},
+		{uncovered, false, errLived},
+		{killed, true, errOutOfDate},
+		{timedOut, true, errOutOfDate},
+		{unviable, true, errOutOfDate},
+	} {
+		var out strings.Builder
+		r := &report{out: &out, listed: map[string]string{}, counts: map[string]*counts{}}
+		if test.listed {
+			r.listed[m.String()] = "a reason"
+		}
+		r.add(m, test.outcome)
+		err := r.end()
+		require.Equal(t, test.want != nil, strings.Contains(out.String(), m.String()), out.String())
+		if test.want == nil {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, test.want)
+	}
+}

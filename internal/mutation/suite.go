@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// suite is the tests of a package whose binary holds the mutants.
+type suite struct {
+	target  target
+	folder  string // of the package
+	binary  string
+	tests   []test
+	units   map[string]int // numbers, by unitKey
+	indices map[string]int // of the mutants, by their String
+}
+
+// test is one test function.
+type test struct {
+	name    string
+	took    time.Duration
+	reaches map[string]bool // numbers of units
+}
+
+// newSuite builds the tests of a package and runs each by itself, to find out how long
+// it takes and what it reaches.
+func (l *lab) newSuite(ctx context.Context, t target, name string) (*suite, error) {
+	mutants, err := findIn(l.root, t.folder)
+	if err != nil {
+		return nil, err
+	}
+	s := &suite{
+		target:  t,
+		folder:  filepath.Join(l.root, filepath.FromSlash(t.folder)),
+		units:   map[string]int{},
+		indices: map[string]int{},
+	}
+	for i, m := range mutants {
+		s.indices[m.String()] = i
+	}
+	byFile := units(mutants)
+	for file, units := range byFile {
+		for _, u := range units {
+			s.units[unitKey(file, u.from, u.to)] = u.number
+		}
+	}
+	code := map[string]string{path.Join(t.folder, "mutation_switch.go"): fmt.Sprintf(switchCode, path.Base(t.folder), len(s.units)+1)}
+	s.binary, err = l.build(ctx, t, name, func(file string, source []byte) ([]byte, error) {
+		return instrument(source, byFile[file], mutants)
+	}, code)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.observe(ctx, filepath.Join(l.scratch, "reached"))
+}
+
+func unitKey(file string, from, to int) string { return fmt.Sprint(file, ":", from, "-", to) }
+
+// observe fills in the tests, the quickest first.
+func (s *suite) observe(ctx context.Context, reached string) error {
+	list, err := exec.CommandContext(ctx, s.binary, "-test.list", "^(Test|Example|Fuzz)").Output()
+	if err != nil {
+		return err
+	}
+	for _, name := range strings.Fields(string(list)) {
+		if err := os.WriteFile(reached, nil, 0o644); err != nil {
+			return err
+		}
+		start := time.Now()
+		if output, err := s.run(ctx, s.binary, []test{{name: name}}, 10*time.Minute, reachName+"="+reached); err != nil {
+			return fmt.Errorf("%s: %w\n%s", name, err, output)
+		}
+		t := test{name: name, took: time.Since(start), reaches: map[string]bool{}}
+		numbers, err := os.ReadFile(reached)
+		if err != nil {
+			return err
+		}
+		for _, number := range strings.Fields(string(numbers)) {
+			t.reaches[number] = true
+		}
+		s.tests = append(s.tests, t)
+	}
+	slices.SortStableFunc(s.tests, func(a, b test) int { return cmp.Compare(a.took, b.took) })
+	return nil
+}
+
+// trySwitched tries a mutant that the suite's binary holds: first with the tests that
+// reach it, then, since another run may reach more, with all.
+func (s *suite) trySwitched(ctx context.Context, m mutant) (outcome, error) {
+	number := fmt.Sprint(s.units[unitKey(m.file, m.unit.from, m.unit.to)])
+	var reaching []test
+	for _, t := range s.tests {
+		if t.reaches[number] {
+			reaching = append(reaching, t)
+		}
+	}
+	active := fmt.Sprintf("%s=%d", activeName, s.indices[m.String()]+1)
+	result, err := s.tryTests(ctx, s.binary, reaching, active)
+	if err != nil || result != lived {
+		return result, err
+	}
+	result, err = s.tryTests(ctx, s.binary, s.tests, active)
+	if result == lived && len(reaching) == 0 {
+		return uncovered, err
+	}
+	return result, err
+}
+
+// tryBinary tries a mutant that has a binary of its own.
+func (s *suite) tryBinary(ctx context.Context, binary string) (outcome, error) {
+	return s.tryTests(ctx, binary, s.tests)
+}
+
+// tryTests runs tests, at first those that are quick.
+func (s *suite) tryTests(ctx context.Context, binary string, tests []test, env ...string) (outcome, error) {
+	const quick = 50 * time.Millisecond
+	n, _ := slices.BinarySearchFunc(tests, quick, func(t test, d time.Duration) int { return cmp.Compare(t.took, d) })
+	for _, some := range [][]test{tests[:n], tests[n:]} {
+		if len(some) == 0 {
+			continue
+		}
+		limit := 5 * time.Second
+		for _, t := range some {
+			limit += 5 * t.took
+		}
+		output, err := s.run(ctx, binary, some, limit, env...)
+		var failed *exec.ExitError
+		switch {
+		case ctx.Err() != nil:
+			return "", context.Cause(ctx)
+		case err == nil:
+		case errors.Is(err, exec.ErrWaitDelay), bytes.Contains(output, []byte("panic: test timed out")):
+			return timedOut, nil
+		case errors.As(err, &failed):
+			return killed, nil
+		default:
+			return "", err
+		}
+	}
+	return lived, nil
+}
+
+// run runs tests until the first failure. A loop without end is also stopped by the
+// memory that it takes.
+func (s *suite) run(ctx context.Context, binary string, tests []test, limit time.Duration, env ...string) ([]byte, error) {
+	names := make([]string, len(tests))
+	for i, t := range tests {
+		names[i] = regexp.QuoteMeta(t.name)
+	}
+	const limited = `ulimit -v 8000000; exec "$0" "$@"`
+	args := []string{"-c", limited, binary, "-test.failfast",
+		"-test.run", "^(" + strings.Join(names, "|") + ")$", "-test.timeout", limit.String()}
+	ctx, cancel := context.WithTimeout(ctx, limit+limit/2)
+	defer cancel()
+	command := exec.CommandContext(ctx, "sh", append(args, s.target.args...)...)
+	command.Dir = s.folder
+	command.Env = append(os.Environ(), env...)
+	command.WaitDelay = time.Second
+	return command.CombinedOutput()
+}

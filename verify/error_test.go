@@ -1,0 +1,32 @@
+package verify_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/verify"
+)
+
+func TestKindOf(t *testing.T) {
+	wrapped := fmt.Errorf("wrapped: %w", &verify.Error{Kind: verify.Locked})
+	for err, want := range map[error]verify.Kind{
+		wrapped:                                 verify.Locked,
+		&verify.Error{Kind: verify.Credentials}: verify.Credentials,
+		fmt.Errorf("%w", context.DeadlineExceeded): verify.Timeout,
+		context.Canceled:       verify.Cancelled,
+		errors.New("anything"): verify.Failed,
+		nil:                    verify.Failed,
+	} {
+		require.Equal(t, want, verify.KindOf(err), err)
+	}
+}
+
+func TestKindsAreToldInWords(t *testing.T) {
+	require.Equal(t, "failed", verify.Failed.Error())
+	require.Equal(t, "the verifier failed", verify.Panicked.Error())
+	require.Equal(t, "Kind(11)", (verify.Panicked + 1).Error())
+}
