@@ -60,6 +60,7 @@ func TestADriverThatNeverReturnsCostsOneGoroutineANode(t *testing.T) {
 		synctest.Wait()
 		both()
 		require.Equal(t, 3+manyRounds, h.Stats().Nodes[powersync.Equal], "the calls have returned")
+		require.Zero(t, h.LeftBehind(), "and are forgotten")
 		require.Equal(t, powersync.Recovered, h.lastEvent().Outcome)
 	})
 }
@@ -98,6 +99,22 @@ func TestACallHasADeadlineAndTheValuesOfItsRound(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, h.Stats().Nodes[powersync.Equal], "an answer within the grace counts")
 		require.Zero(t, h.Stats().Abandoned)
+	})
+}
+
+func TestACallThatIsLeftBehindSaysWhoEndedIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		let, open := gate()
+		defer open()
+		h := newHall(t, newHardware(isOn, isOn), nodes(node(isOn), node(isOn)))
+		h.onRead = func(context.Context, string) { <-let }
+		require.ErrorContains(t, h.Set(t.Context(), "a", isOff), "no answer in 1m0s: the call does not return")
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := h.Set(ctx, "b", isOff)
+		require.ErrorIs(t, err, powersync.ErrAbandoned)
+		require.NotContains(t, err.Error(), "no answer in")
 	})
 }
 

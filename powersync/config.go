@@ -107,8 +107,8 @@ func (c Config) complete() (Config, error) {
 		return Config{}, err
 	}
 	if c.Name == "" {
-		host, err := os.Hostname()
-		if err != nil || host == "" {
+		host, _ := os.Hostname()
+		if host == "" {
 			return Config{}, &ConfigError{"Name", "empty", "a name, since the host has none"}
 		}
 		c.Name = host

@@ -14,6 +14,16 @@ var Outcomes = outcomes
 // ErrAbandoned is matched by the error of a call that does not return.
 var ErrAbandoned = errAbandoned
 
+// Backoff returns how long a node is skipped after so many failures in a row.
+var Backoff = backoff
+
+// LeftBehind returns how many nodes have a call of the driver noted as left behind.
+func (s *Syncer) LeftBehind() int {
+	s.driver.mu.Lock()
+	defer s.driver.mu.Unlock()
+	return len(s.driver.left)
+}
+
 // The outcomes of nodes that were left alone.
 const (
 	SkippedDeployWait     = skippedDeployWait

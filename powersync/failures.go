@@ -2,6 +2,7 @@ package powersync
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"sync"
 	"time"
@@ -74,12 +75,17 @@ func (f *failures) byCount() []string {
 // last error that an earlier attempt stored is remembered until one replaces it.
 func (s *Syncer) noteFailure(f *failures, e Event) {
 	now := failure{count: e.Attempts, lastError: cmp.Or(e.LastError, f.of(e.ID).lastError)}
-	if first := s.config.Backoff; first > 0 {
-		wait := s.config.MaxBackoff
-		if doublings := now.count - 1; doublings < 32 && first<<doublings>>doublings == first {
-			wait = min(first<<doublings, wait)
-		}
-		now.until = time.Now().Add(wait)
+	if s.config.Backoff > 0 {
+		now.until = time.Now().Add(backoff(s.config.Backoff, s.config.MaxBackoff, now.count))
 	}
 	f.set(e.ID, now)
+}
+
+// backoff returns how long a node is skipped after so many failures in a row: the
+// first time, doubled with each further failure, at most the most.
+func backoff(first, most time.Duration, failures int) time.Duration {
+	if doublings := failures - 1; bits.Len64(uint64(first))+doublings < 64 {
+		return min(first<<doublings, most)
+	}
+	return most // and not the product, which would overflow
 }

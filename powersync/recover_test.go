@@ -4,6 +4,7 @@ package powersync_test
 
 import (
 	"context"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,6 +85,46 @@ func TestRecoveryValidatesFirst(t *testing.T) {
 	require.Equal(t, powersync.ReadFailed, hall.recovery(t))
 	reads, _ := hall.calls()
 	require.Empty(t, reads)
+}
+
+func TestBackoffDoublesUpToItsMost(t *testing.T) {
+	const ever = time.Duration(math.MaxInt64)
+	tests := []struct {
+		first, most time.Duration
+		failures    int
+		want        time.Duration
+	}{
+		{time.Second, time.Hour, 1, time.Second},
+		{time.Second, time.Hour, 2, 2 * time.Second},
+		{time.Second, time.Hour, 12, 2048 * time.Second},
+		{time.Second, time.Hour, 13, time.Hour},
+		{time.Second, ever, 34, time.Second << 33},
+		{time.Second, ever, 35, ever},
+		{time.Second, ever, 64, ever},
+		{time.Second, ever, 1000, ever},
+		{2 * time.Hour, 2 * time.Hour, 1, 2 * time.Hour},
+	}
+	for _, test := range tests {
+		require.Equal(t, test.want, powersync.Backoff(test.first, test.most, test.failures), "%+v", test)
+	}
+}
+
+func TestBackoffIsAnHourAtMostOrWhatItBeginsWith(t *testing.T) {
+	for first, want := range map[time.Duration]time.Duration{59 * time.Minute: time.Hour, 3 * time.Hour: 3 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHall(t, newHardware(unknown), nodes(node(isOn)), func(c *powersync.Config) {
+				c.Backoff, c.MaxRetries = first, 10
+			})
+			h.kill("a", true)
+			require.Equal(t, powersync.ReadFailed, h.round(t))
+			time.Sleep(first)
+			require.Equal(t, powersync.ReadFailed, h.round(t))
+			time.Sleep(want - time.Second)
+			require.Equal(t, powersync.SkippedBackoff, h.round(t))
+			time.Sleep(time.Second)
+			require.Equal(t, powersync.ReadFailed, h.round(t))
+		})
+	}
 }
 
 func TestFailingNodesAreAskedLessOftenWithBackoff(t *testing.T) {

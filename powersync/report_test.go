@@ -123,18 +123,7 @@ func TestOutcomesAreWordsOfTheirOwn(t *testing.T) {
 
 func TestEachNodeThatIsNotWellIsAnEventAndALine(t *testing.T) {
 	var log bytes.Buffer
-	h, _ := mixed(t, func(c *powersync.Config) {
-		c.Workers = 1
-		c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{
-			Level: slog.LevelWarn,
-			ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-				if a.Key == slog.TimeKey {
-					return slog.Attr{}
-				}
-				return a
-			},
-		}))
-	})
+	h, _ := mixed(t, func(c *powersync.Config) { c.Workers = 1 }, logTo(&log, slog.LevelWarn))
 	for _, e := range h.allEvents() {
 		require.False(t, e.Time.IsZero())
 	}

@@ -14,6 +14,9 @@ var equivalent = []struct {
 	{"of the shortest histories with as many failures, the first in the table has the fewest requests too, in every series so far", []string{
 		"machine/plan/explain.go weigh: weight++ => removed",
 	}},
+	{"nobody sees the context of a callback's call; without cancel its timer ends a little later", []string{
+		"powersync/emit.go Syncer.callBack: defer cancel() => removed",
+	}},
 }
 
 // equivalents returns the reasons of the list, by the mutant's String. Each one of the
