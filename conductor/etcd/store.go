@@ -177,8 +177,8 @@ func (s *Store) List(ctx context.Context, kind conductor.Kind, after string, lim
 
 const (
 	firstPage = 128
-	mostPage  = 1024
-	pageBytes = 4 << 20 // what a page is to have, roughly
+	mostPage  = 16 << 10
+	pageBytes = 16 << 20 // what a page is to have, roughly
 )
 
 // scan reads up to limit records after the ID, some at a time, and returns the

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,10 +16,11 @@ type fleet struct {
 	nodes  int
 	filled time.Duration // from the first request until all nodes are manageable
 	// The others are of the process that was started again.
-	started time.Duration // until it has read all nodes and answers
-	round   time.Duration // of the power sync
-	memory  memory
-	// quiet and busy are the answers without and during a round, by stream.
+	started    time.Duration // until it has read all nodes and answers
+	startedCPU time.Duration // what that took of the processors
+	rounds     []round       // of the power sync
+	memory     memory
+	// quiet and busy are the answers outside of rounds and during one, by stream.
 	quiet, busy []latencies
 }
 
@@ -35,9 +35,9 @@ type memory struct {
 // wait for the disk.
 const fleetWorkers = 32
 
-// measureFleet fills a conductor with nodes, starts it again, and measures it during
-// the first round of its power sync and after it.
-func measureFleet(ctx context.Context, program, dir string, nodes int, quiet time.Duration, progress progress) (f fleet, err error) {
+// measureFleet fills a conductor with nodes, starts it again, and measures it until its
+// power sync has done some rounds, of which the first begins at once.
+func measureFleet(ctx context.Context, program, dir string, nodes, rounds int, progress progress) (f fleet, err error) {
 	f.nodes = nodes
 	data := filepath.Join(dir, "fleet")
 	progress("filling a conductor with %d nodes", nodes)
@@ -45,26 +45,24 @@ func measureFleet(ctx context.Context, program, dir string, nodes int, quiet tim
 	if err != nil {
 		return f, err
 	}
-	progress("starting it again")
+	progress("starting it again, for %d rounds of its power sync", rounds)
 	c, err := startConductor(ctx, program, data)
 	if err != nil {
 		return f, err
 	}
 	defer func() { err = errors.Join(err, c.stop()) }()
+	if f.startedCPU, err = cpuOf(c.process.Process.Pid); err != nil {
+		return f, err
+	}
 	f.started = c.took
 	s := &seeded{newClient(c.url), uuids}
 	defer s.close()
-	if f.busy, err = sample(ctx, s, c.firstRound); err != nil {
+	answers, err := sample(ctx, s, func(ctx context.Context) error { return c.roundsOver(ctx, rounds) })
+	if err != nil {
 		return f, err
 	}
-	rounds := c.finished()
-	if len(rounds) == 0 {
-		return f, errors.New("the power sync has done no round")
-	}
-	f.round = rounds[0]
-	if f.quiet, err = sample(ctx, s, after(quiet)); err != nil {
-		return f, err
-	}
+	f.rounds = c.finished()
+	f.quiet, f.busy = split(answers, f.rounds)
 	f.memory, err = memoryOf(c.process.Process.Pid)
 	return f, err
 }
@@ -93,6 +91,31 @@ func (f *fleet) fill(ctx context.Context, program, data string) (uuids []string,
 	return uuids, err
 }
 
+// ticks are the units a second of the times in /proc.
+const ticks = 100
+
+// cpuOf returns how long a process has had a processor.
+func cpuOf(pid int) (time.Duration, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ") // the end of the program's name
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("/proc/%d/stat has %d fields after the name", pid, len(fields))
+	}
+	var sum time.Duration
+	for _, field := range fields[11:13] { // of the program itself, and of the system for it
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("/proc/%d/stat: %w", pid, err)
+		}
+		sum += time.Duration(n) * time.Second / ticks
+	}
+	return sum, nil
+}
+
 // memoryOf returns the memory of a process.
 func memoryOf(pid int) (m memory, err error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -112,98 +135,4 @@ func memoryOf(pid int) (m memory, err error) {
 		*field = kibibytes << 10
 	}
 	return m, nil
-}
-
-// A stream is one kind of request, made at fixed times whether the last one is
-// answered or not, as many independent clients do.
-type stream struct {
-	workload workload
-	every    time.Duration
-}
-
-var streams = []stream{
-	{workloads[show], 4 * time.Millisecond},
-	{workloads[patch], 20 * time.Millisecond},
-	{workloads[list], 200 * time.Millisecond},
-}
-
-// latencies are the times to answer the requests of a stream.
-type latencies struct {
-	stream   stream
-	requests int
-	p50, p99 time.Duration
-	most     time.Duration
-}
-
-// after returns a function that waits for a time.
-func after(d time.Duration) func(context.Context) error {
-	return func(ctx context.Context) error { return sleep(ctx, d) }
-}
-
-// sample makes the requests of all streams until a function returns.
-func sample(ctx context.Context, s *seeded, until func(context.Context) error) ([]latencies, error) {
-	sampling, stop := context.WithCancel(ctx)
-	defer stop()
-	times := make([][]time.Duration, len(streams))
-	failures := make(chan error, len(streams))
-	for i, stream := range streams {
-		go func() {
-			var err error
-			times[i], err = stream.run(ctx, sampling, s)
-			failures <- err
-		}()
-	}
-	err := until(ctx)
-	stop()
-	for range streams {
-		err = errors.Join(err, <-failures)
-	}
-	if err != nil {
-		return nil, err
-	}
-	all := make([]latencies, len(streams))
-	for i, stream := range streams {
-		slices.Sort(times[i])
-		at := func(share float64) time.Duration { return times[i][int(share*float64(len(times[i])-1))] }
-		all[i] = latencies{stream, len(times[i]), at(0.5), at(0.99), at(1)}
-	}
-	return all, nil
-}
-
-// run makes requests until sampling ends, and one at least.
-func (st stream) run(ctx, sampling context.Context, s *seeded) ([]time.Duration, error) {
-	type outcome struct {
-		took time.Duration
-		err  error
-	}
-	outcomes := make(chan outcome)
-	begun := 0
-	ticks := time.NewTicker(st.every)
-	defer ticks.Stop()
-	var times []time.Duration
-	var err error
-	take := func(o outcome) {
-		begun--
-		times = append(times, o.took)
-		err = errors.Join(err, o.err)
-	}
-	for number := 0; sampling.Err() == nil || number == 0; {
-		select {
-		case <-ticks.C:
-			begun++
-			number++
-			go func() {
-				start := time.Now()
-				err := st.workload.do(ctx, s, number)
-				outcomes <- outcome{time.Since(start), err}
-			}()
-		case o := <-outcomes:
-			take(o)
-		case <-sampling.Done():
-		}
-	}
-	for begun > 0 {
-		take(<-outcomes)
-	}
-	return times, err
 }

@@ -22,19 +22,19 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 	long := flags.Duration("time", 2*time.Second, "time of each measurement")
 	nodes := flags.Int("nodes", 1000, "nodes of each service that are compared, 1 to 1000")
 	many := flags.Int("fleet", 100_000, "nodes of the large fleet, 0 for none, up to 1000000")
-	quiet := flags.Duration("quiet", 10*time.Second, "time for which the large fleet is measured without a round of the power sync")
+	syncs := flags.Int("syncs", 2, "rounds of the power sync that are waited for with the large fleet, one every two minutes, 1 to 100")
 	short := flags.Bool("short", false, "see whether all works: one measurement, few nodes")
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return err
 	}
 	if *short {
-		*rounds, *long, *nodes, *many, *quiet = 1, 50*time.Millisecond, 10, 200, time.Second
+		*rounds, *long, *nodes, *many, *syncs = 1, 50*time.Millisecond, 10, 200, 1
 	}
 	for _, check := range []struct {
 		name             string
 		value, min, most int
 	}{
-		{"rounds", *rounds, 0, 100}, {"nodes", *nodes, 1, 1000}, {"fleet", *many, 0, 1_000_000},
+		{"rounds", *rounds, 0, 100}, {"nodes", *nodes, 1, 1000}, {"fleet", *many, 0, 1_000_000}, {"syncs", *syncs, 1, 100},
 	} {
 		if err := program.Between(check.name, check.value, check.min, check.most); err != nil {
 			return err
@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 		}
 	}
 	if *many > 0 {
-		f, err := measureFleet(ctx, built, dir, *many, *quiet, tell)
+		f, err := measureFleet(ctx, built, dir, *many, *syncs, tell)
 		if err != nil {
 			return err
 		}

@@ -44,10 +44,12 @@ func printFleet(out io.Writer, f fleet) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "\n| the conductor with %d nodes | |\n| --- | --- |\n", f.nodes)
 	fmt.Fprintf(&b, "| created and managed by %d clients | %v |\n", fleetWorkers, rounded(f.filled))
-	fmt.Fprintf(&b, "| started again, until it answers | %v |\n", rounded(f.started))
+	fmt.Fprintf(&b, "| started again, until it answers (of the processors) | %v (%v) |\n", rounded(f.started), rounded(f.startedCPU))
 	fmt.Fprintf(&b, "| memory: most, now, without mapped files | %s, %s, %s |\n", mebibytes(f.memory.most), mebibytes(f.memory.now), mebibytes(f.memory.own))
-	fmt.Fprintf(&b, "| a round of the power sync | %v |\n", rounded(f.round))
-	b.WriteString("\n| answered in | a second | without a round: median, 99%, most | during one: median, 99%, most |\n| --- | --- | --- | --- |\n")
+	for i, round := range f.rounds {
+		fmt.Fprintf(&b, "| round %d of the power sync | %v |\n", i+1, rounded(round.took()))
+	}
+	b.WriteString("\n| answered in | a second | outside of rounds: median, 99%, most | during one: median, 99%, most |\n| --- | --- | --- | --- |\n")
 	for i, quiet := range f.quiet {
 		fmt.Fprintf(&b, "| %s | %.0f | %v | %v |\n", quiet.stream.workload.name, float64(time.Second)/float64(quiet.stream.every), quiet, f.busy[i])
 	}
@@ -56,6 +58,9 @@ func printFleet(out io.Writer, f fleet) error {
 }
 
 func (l latencies) String() string {
+	if l.requests == 0 {
+		return "-"
+	}
 	return fmt.Sprintf("%v, %v, %v (%d)", rounded(l.p50), rounded(l.p99), rounded(l.most), l.requests)
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -59,13 +60,13 @@ type conductor struct {
 	read    sync.WaitGroup
 
 	mu     sync.Mutex
-	rounds []time.Duration // of the power sync, that are over
-	first  chan struct{}   // closed when one is
+	rounds []round       // of the power sync, that are over
+	over   chan struct{} // closed, and made anew, when one more is
 }
 
 // startConductor starts the program on a folder and waits until it is ready.
 func startConductor(ctx context.Context, program, data string) (*conductor, error) {
-	c := &conductor{first: make(chan struct{}), process: exec.Command(program, "-data", data, "-series", lockstep.Series.String(), "-demo", "0", "-log-level", "INFO")}
+	c := &conductor{over: make(chan struct{}), process: exec.Command(program, "-data", data, "-series", lockstep.Series.String(), "-demo", "0", "-log-level", "INFO")}
 	c.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := c.process.StdoutPipe()
 	if err != nil {
@@ -117,31 +118,47 @@ func (c *conductor) readLog(log io.Reader) (last string) {
 		_, rest, _ := strings.Cut(last, " took=")
 		text, _, _ := strings.Cut(rest, " ")
 		if took, err := time.ParseDuration(text); err == nil {
-			c.mu.Lock()
-			if c.rounds = append(c.rounds, took); len(c.rounds) == 1 {
-				close(c.first)
-			}
-			c.mu.Unlock()
+			c.roundOver(took)
 		}
 	}
 	_, _ = io.Copy(io.Discard, log) // after a line that is too long
 	return last
 }
 
-// finished returns the durations of the rounds of the power sync that are over.
-func (c *conductor) finished() []time.Duration {
+// roundOver notes a round of the power sync that has ended now.
+func (c *conductor) roundOver(took time.Duration) {
+	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]time.Duration(nil), c.rounds...)
+	c.rounds = append(c.rounds, round{now.Add(-took), now})
+	close(c.over)
+	c.over = make(chan struct{})
 }
 
-// firstRound waits for the end of the first round of the power sync.
-func (c *conductor) firstRound(ctx context.Context) error {
-	select {
-	case <-c.first:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+// finished returns the rounds of the power sync that are over.
+func (c *conductor) finished() []round {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.rounds)
+}
+
+// afterRounds is how long roundsOver waits after the last round.
+const afterRounds = time.Second
+
+// roundsOver waits until the power sync has done some rounds, and a little longer.
+func (c *conductor) roundsOver(ctx context.Context, rounds int) error {
+	for {
+		c.mu.Lock()
+		enough, over := len(c.rounds) >= rounds, c.over
+		c.mu.Unlock()
+		if enough {
+			return sleep(ctx, afterRounds)
+		}
+		select {
+		case <-over:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 }
 

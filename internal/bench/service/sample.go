@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+)
+
+// A stream is one kind of request, made at fixed times whether the last one is
+// answered or not, as many independent clients do.
+type stream struct {
+	workload workload
+	every    time.Duration
+}
+
+var streams = []stream{
+	{workloads[show], 4 * time.Millisecond},
+	{workloads[patch], 20 * time.Millisecond},
+	{workloads[list], 200 * time.Millisecond},
+}
+
+// A span is a time from which and until which something was under way.
+type span struct{ from, to time.Time }
+
+func (s span) took() time.Duration { return s.to.Sub(s.from) }
+
+func (s span) overlaps(other span) bool { return s.from.Before(other.to) && other.from.Before(s.to) }
+
+// A round is one of the power sync.
+type round = span
+
+// sample makes the requests of all streams until a function returns, and returns when
+// they were under way, by stream.
+func sample(ctx context.Context, s *seeded, until func(context.Context) error) ([][]span, error) {
+	sampling, stop := context.WithCancel(ctx)
+	defer stop()
+	answers := make([][]span, len(streams))
+	failures := make(chan error, len(streams))
+	for i, stream := range streams {
+		go func() {
+			var err error
+			answers[i], err = stream.run(ctx, sampling, s)
+			failures <- err
+		}()
+	}
+	err := until(ctx)
+	stop()
+	for range streams {
+		err = errors.Join(err, <-failures)
+	}
+	return answers, err
+}
+
+// run makes requests until sampling ends, and waits for the last answer.
+func (st stream) run(ctx, sampling context.Context, s *seeded) (answers []span, err error) {
+	type outcome struct {
+		span
+		err error
+	}
+	outcomes := make(chan outcome)
+	begun := 0
+	ticks := time.NewTicker(st.every)
+	defer ticks.Stop()
+	for number := 0; sampling.Err() == nil || begun > 0; {
+		select {
+		case <-ticks.C:
+			if sampling.Err() != nil {
+				continue
+			}
+			begun++
+			number++
+			go func() {
+				start := time.Now()
+				err := st.workload.do(ctx, s, number)
+				outcomes <- outcome{span{start, time.Now()}, err}
+			}()
+		case o := <-outcomes:
+			begun--
+			answers = append(answers, o.span)
+			if err == nil {
+				err = o.err
+			}
+		}
+	}
+	return answers, err
+}
+
+// latencies are the times to answer requests of a stream.
+type latencies struct {
+	stream         stream
+	requests       int
+	p50, p99, most time.Duration
+}
+
+// split returns the latencies of the answers outside of rounds and during one.
+func split(answers [][]span, rounds []round) (quiet, busy []latencies) {
+	for i, of := range answers {
+		var outside, during []time.Duration
+		for _, answer := range of {
+			if slices.ContainsFunc(rounds, answer.overlaps) {
+				during = append(during, answer.took())
+			} else {
+				outside = append(outside, answer.took())
+			}
+		}
+		quiet = append(quiet, summary(streams[i], outside))
+		busy = append(busy, summary(streams[i], during))
+	}
+	return quiet, busy
+}
+
+func summary(of stream, times []time.Duration) latencies {
+	if len(times) == 0 {
+		return latencies{stream: of}
+	}
+	slices.Sort(times)
+	at := func(share float64) time.Duration { return times[int(share*float64(len(times)-1))] }
+	return latencies{of, len(times), at(0.5), at(0.99), at(1)}
+}
