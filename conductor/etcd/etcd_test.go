@@ -240,6 +240,24 @@ func TestAClosedStoreSaysSo(t *testing.T) {
 	}
 }
 
+func TestAStoreCanBeClosedFromTheBodyOfARange(t *testing.T) {
+	s := open(t, etcd.Config{Dir: t.TempDir()})
+	create(t, s, "a")
+	var last error
+	for _, err := range s.Watch(t.Context(), kind) {
+		require.NoError(t, s.Close())
+		last = err
+	}
+	require.ErrorIs(t, last, etcd.ErrClosed)
+
+	s = open(t, etcd.Config{Dir: t.TempDir()})
+	for _, err := range s.Membership(0).Join(t.Context(), conductor.Member{ID: "a"}) {
+		require.NoError(t, s.Close())
+		last = err
+	}
+	require.ErrorIs(t, last, etcd.ErrClosed)
+}
+
 func TestAStoreCanBeClosedAtAnyMoment(t *testing.T) {
 	s := open(t, etcd.Config{Dir: t.TempDir()})
 	begun, ended := make(chan struct{}, 8), make(chan error, 8)

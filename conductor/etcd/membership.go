@@ -94,19 +94,13 @@ func (m *Membership) Join(ctx context.Context, self conductor.Member) iter.Seq2[
 				yield(nil, fmt.Errorf("member %s (%s): %w", self.ID, self.Hostname, err))
 			}
 		}
-		joined, done, err := m.of().beginWatch(ctx)
-		if err != nil {
-			fail(err)
-			return
-		}
-		defer done()
-		lease, err := m.register(joined, self)
+		lease, err := m.register(ctx, self)
 		if err != nil {
 			fail(err)
 			return
 		}
 		defer m.leave(ctx, lease)
-		for members, err := range m.members(joined, lease) {
+		for members, err := range m.members(ctx, lease) {
 			if err != nil {
 				fail(err)
 				return
@@ -121,15 +115,26 @@ func (m *Membership) Join(ctx context.Context, self conductor.Member) iter.Seq2[
 // members ranges over the members while the lease lasts, which it renews.
 func (m *Membership) members(ctx context.Context, l *lease) iter.Seq2[[]conductor.Member, error] {
 	return func(yield func([]conductor.Member, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
+		within, cancel := context.WithCancel(ctx)
 		members := latest.New(func(_, _ []conductor.Member) int { return 0 })
 		var running sync.WaitGroup
-		running.Go(func() { members.Fail(l.keep(ctx)) })
-		running.Go(func() { m.follow(ctx, l, members) })
+		for _, serve := range []func(context.Context){
+			func(ctx context.Context) { members.Fail(l.keep(ctx)) },
+			func(ctx context.Context) { m.follow(ctx, l, members) },
+		} {
+			running.Go(func() {
+				ctx, done, err := m.store.beginWatch(within)
+				if err != nil {
+					members.Fail(err)
+					return
+				}
+				defer done()
+				serve(ctx)
+			})
+		}
 		defer running.Wait()
 		defer cancel()
-		// Not ctx, whose end is an error where it is the store's.
-		members.All(context.WithoutCancel(ctx))(yield)
+		members.All(ctx)(yield)
 	}
 }
 
@@ -153,6 +158,11 @@ func (m *Membership) register(ctx context.Context, self conductor.Member) (*leas
 	if err != nil {
 		return nil, err
 	}
+	ctx, done, err := m.of().begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, m.ttl)
 	defer cancel()
 	l := &lease{client: m.store.client, key: m.store.layout.members() + self.ID, renewed: time.Now()}
@@ -182,7 +192,12 @@ const leaveTimeout = 2 * time.Second
 func (m *Membership) leave(ctx context.Context, l *lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 	defer cancel()
-	if _, err := l.client.Revoke(ctx, l.id); err != nil {
+	ctx, done, err := m.store.begin(ctx)
+	if err == nil {
+		defer done()
+		_, err = l.client.Revoke(ctx, l.id)
+	}
+	if err != nil && !errors.Is(err, rpctypes.ErrLeaseNotFound) {
 		m.store.log.Warn("the lease of a member that leaves will expire", "key", l.key, "error", err)
 	}
 }

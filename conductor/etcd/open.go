@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/status"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -26,6 +28,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	s := &Store{layout: layout{c.Prefix}, log: c.Log}
 	s.closing, s.end = context.WithCancelCause(context.Background())
+	s.close = sync.OnceValue(s.shut)
 	var last lastFailure
 	where := fmt.Sprintf("in %s", c.Dir)
 	if c.Dir != "" {
@@ -89,6 +92,10 @@ const (
 	keepAliveTimeout = 5 * time.Second
 )
 
+// reconnect is how long a client waits until it tries to reach a server anew. gRPC's
+// own is up to two minutes, in which a member would be out.
+var reconnect = backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}
+
 // dial makes the client of a cluster.
 func (s *Store) dial(c Config, last *lastFailure) error {
 	// What the client warns of is in its errors, too.
@@ -102,8 +109,11 @@ func (s *Store) dial(c Config, last *lastFailure) error {
 		DialTimeout:          loginTimeout,
 		DialKeepAliveTime:    keepAlive,
 		DialKeepAliveTimeout: keepAliveTimeout,
-		DialOptions:          []grpc.DialOption{grpc.WithChainUnaryInterceptor(last.intercept)},
-		Logger:               zapLogger(c.Log, quiet),
+		DialOptions: []grpc.DialOption{
+			grpc.WithChainUnaryInterceptor(last.intercept),
+			grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: keepAliveTimeout}),
+		},
+		Logger: zapLogger(c.Log, quiet),
 	})
 	if err != nil {
 		return err

@@ -30,7 +30,8 @@ type Store struct {
 	closed  bool
 	closing context.Context // ends with the cause ErrClosed
 	end     context.CancelCauseFunc
-	running sync.WaitGroup // requests and watches
+	running sync.WaitGroup // what uses the client
+	close   func() error
 }
 
 // requestTimeout bounds a request whose context has no deadline, so that a cluster
@@ -82,19 +83,21 @@ func (s *Store) beginWatch(ctx context.Context) (context.Context, func(), error)
 	}, nil
 }
 
-// Close ends all requests and watches, with [ErrClosed], and then the server, if it is
-// in this process. It may be called more than once.
+// Close ends all requests, watches and memberships, with [ErrClosed], and then the
+// server, if it is in this process. It may be called more than once, and from the body
+// of a range.
 func (s *Store) Close() error {
 	if err := s.usable(context.Background()); err != nil {
 		return err
 	}
+	return s.close()
+}
+
+// shut is Close, which is to be called once.
+func (s *Store) shut() error {
 	s.mu.Lock()
-	first := !s.closed
 	s.closed = true
 	s.mu.Unlock()
-	if !first {
-		return nil
-	}
 	s.end(ErrClosed)
 	s.running.Wait()
 	return s.stop()

@@ -31,13 +31,13 @@ func (s *Store) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conduc
 			yield(conductor.Change{}, fmt.Errorf("watch %s: %w", kind, err))
 			return
 		}
-		defer done()
 		following, cancel := context.WithCancel(following)
 		changes := latest.New(func(a, b conductor.Change) int {
 			return cmp.Compare(a.Record.Revision, b.Record.Revision)
 		})
 		var reader sync.WaitGroup
 		reader.Go(func() {
+			defer done()
 			f := &follower{Store: s, kind: kind, changes: changes, known: make(map[string]int64)}
 			changes.Fail(fmt.Errorf("watch %s: %w", kind, f.run(following)))
 		})
