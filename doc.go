@@ -31,6 +31,7 @@
 //	internal/zero         every exported function and method, called with zero values
 //	internal/boundedcall  calls that may panic or never return
 //	internal/errtext      texts from outside, made fit to be stored and printed
+//	internal/mutation     the code changed in one place at a time: a test must fail
 //	internal/program      how the commands end: a line, a status, nothing left behind
 //	internal/needs        tests skip without a real system, and fail in CI
 //	examples              programs: go run ./examples/NAME

@@ -72,12 +72,8 @@ func sources(root, folder string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// findIn returns the mutants of a package, in the order of the code.
-func findIn(root, folder string) ([]mutant, error) {
-	files, err := sources(root, folder)
-	if err != nil {
-		return nil, err
-	}
+// findIn returns the mutants of files, in the order of the names and of the code.
+func findIn(files map[string][]byte) ([]mutant, error) {
 	var all []mutant
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		found, err := findInFile(name, files[name])
@@ -326,7 +322,8 @@ func isPanic(e ast.Expr) bool {
 func (f *finder) replace(k kind, unit, in ast.Node, at token.Pos, length int, text string) {
 	from := f.file.Offset(at)
 	e := edit{from, from + length, text}
-	f.add(k, e, f.changed(unit, e), string(f.source[f.file.Offset(in.Pos()):f.file.Offset(in.End())]), f.changed(in, e).text)
+	start, end := f.offsets(in)
+	f.add(k, e, f.changed(unit, e), string(f.source[start:end]), f.changed(in, e).text)
 }
 
 // changed returns an edit as one of the whole node that it is in.

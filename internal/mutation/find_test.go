@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const sample1 = `package p
+const code = `package p
 
 import "sync"
 
@@ -54,7 +54,7 @@ func names(all []mutant) []string {
 }
 
 func TestEveryOperatorConditionAndStatementIsChanged(t *testing.T) {
-	found, err := findInFile("p/p.go", []byte(sample1))
+	found, err := findInFile("p/p.go", []byte(code))
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		`p/p.go room: 4 * 2 => 4 / 2`,
@@ -78,15 +78,15 @@ func TestEveryOperatorConditionAndStatementIsChanged(t *testing.T) {
 		`p/p.go count: -n => n`,
 	}, names(found))
 	for _, m := range found {
-		_, err := parser.ParseFile(token.NewFileSet(), "", m.apply([]byte(sample1)), 0)
+		_, err := parser.ParseFile(token.NewFileSet(), "", m.apply([]byte(code)), 0)
 		require.NoError(t, err, m)
 	}
 }
 
 func TestNamesStayWhenOtherCodeChanges(t *testing.T) {
-	before, err := findInFile("p/p.go", []byte(sample1))
+	before, err := findInFile("p/p.go", []byte(code))
 	require.NoError(t, err)
-	shifted := strings.Replace(sample1, "type list", "// A comment.\nvar other = 1 - 1\n\ntype list", 1)
+	shifted := strings.Replace(code, "type list", "// A comment.\nvar other = 1 - 1\n\ntype list", 1)
 	after, err := findInFile("p/p.go", []byte(shifted))
 	require.NoError(t, err)
 	require.Equal(t, names(before), slices.DeleteFunc(names(after), func(name string) bool {

@@ -42,36 +42,32 @@ func ` + switchName + `(unit int) int {
 
 // unit is an expression or a statement with its mutants.
 type unit struct {
-	number   int
+	number   int // among the package's, from 1
 	from, to int
 	kind     kind
 	mutants  []int // indices
 }
 
-// units returns what can be switched in the files of a package, by the file. The
-// number of a unit is its place among all of the package.
-func units(mutants []mutant) map[string][]unit {
-	type place struct {
-		file     string
-		from, to int
-	}
-	numbers := map[place]int{}
-	byFile := map[string][]unit{}
-	at := map[place]int{}
+// units returns what can be switched in the files of a package, by the file, and the
+// number of each mutant's unit. A mutant that needs a binary of its own has none.
+func units(mutants []mutant) (byFile map[string][]unit, numbers []int) {
+	byFile = map[string][]unit{}
+	number := 0
 	for i, m := range mutants {
+		numbers = append(numbers, 0)
 		if m.kind == alone {
 			continue
 		}
-		p := place{m.file, m.unit.from, m.unit.to}
-		if _, ok := numbers[p]; !ok {
-			numbers[p] = len(numbers)
-			at[p] = len(byFile[m.file])
-			byFile[m.file] = append(byFile[m.file], unit{number: numbers[p], from: p.from, to: p.to, kind: m.kind})
+		all := byFile[m.file]
+		n := slices.IndexFunc(all, func(u unit) bool { return u.from == m.unit.from && u.to == m.unit.to })
+		if n < 0 {
+			n, number = len(all), number+1
+			all = append(all, unit{number: number, from: m.unit.from, to: m.unit.to, kind: m.kind})
 		}
-		u := &byFile[m.file][at[p]]
-		u.mutants = append(u.mutants, i)
+		all[n].mutants = append(all[n].mutants, i)
+		byFile[m.file], numbers[i] = all, all[n].number
 	}
-	return byFile
+	return byFile, numbers
 }
 
 // instrument returns a file in which every unit asks which mutant is active. Mutants

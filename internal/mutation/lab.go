@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -94,12 +95,9 @@ func (l *lab) try(ctx context.Context, name string, m mutant) (outcome, error) {
 	if m.kind != alone {
 		return s.trySwitched(ctx, m)
 	}
-	binary, err := l.build(ctx, s.target, name, func(file string, source []byte) ([]byte, error) {
-		if file == m.file {
-			return m.apply(source), nil
-		}
-		return source, nil
-	}, nil)
+	files := maps.Clone(s.files)
+	files[m.file] = m.apply(files[m.file])
+	binary, err := l.build(ctx, s.target, name, files)
 	var failed *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
@@ -109,7 +107,7 @@ func (l *lab) try(ctx context.Context, name string, m mutant) (outcome, error) {
 	case err != nil:
 		return "", err
 	}
-	return s.tryBinary(ctx, binary)
+	return s.tryTests(ctx, binary, s.tests)
 }
 
 // apply returns the file with the change.
@@ -117,34 +115,18 @@ func (m mutant) apply(source []byte) []byte {
 	return bytes.Join([][]byte{source[:m.edit.from], []byte(m.edit.text), source[m.edit.to:]}, nil)
 }
 
-// build makes a package's test binary in a folder with this name, with the files as
-// change returns them, and with more files.
-func (l *lab) build(ctx context.Context, t target, name string, change func(file string, source []byte) ([]byte, error), more map[string]string) (string, error) {
+// build makes a package's test binary in a folder with this name, with these files in
+// place of its own, and returns the binary's name.
+func (l *lab) build(ctx context.Context, t target, name string, files map[string][]byte) (string, error) {
 	folder := filepath.Join(l.scratch, name)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", err
 	}
-	files, err := sources(l.root, t.folder)
-	if err != nil {
-		return "", err
-	}
 	replace := map[string]string{}
-	write := func(file string, text []byte) error {
+	for file, text := range files {
 		to := filepath.Join(folder, path.Base(file))
 		replace[filepath.Join(l.root, filepath.FromSlash(file))] = to
-		return os.WriteFile(to, text, 0o644)
-	}
-	for file, source := range files {
-		changed, err := change(file, source)
-		if err != nil {
-			return "", err
-		}
-		if err := write(file, changed); err != nil {
-			return "", err
-		}
-	}
-	for file, text := range more {
-		if err := write(file, []byte(text)); err != nil {
+		if err := os.WriteFile(to, text, 0o644); err != nil {
 			return "", err
 		}
 	}

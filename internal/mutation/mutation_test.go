@@ -92,9 +92,10 @@ func TestDeferred(t *testing.T) {
 	}
 }
 `)
-	all, err := findIn(root, "p")
+	p := []target{{"p", nil}}
+	all, err := findAll(root, p)
 	require.NoError(t, err)
-	lab, err := newLab(t.Context(), root, []target{{"p", nil}})
+	lab, err := newLab(t.Context(), root, p)
 	require.NoError(t, err)
 	defer lab.close()
 

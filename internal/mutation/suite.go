@@ -18,13 +18,17 @@ import (
 
 // suite is the tests of a package whose binary holds the mutants.
 type suite struct {
-	target  target
-	folder  string // of the package
-	binary  string
-	tests   []test
-	units   map[string]int // numbers, by unitKey
-	indices map[string]int // of the mutants, by their String
+	target target
+	folder string            // of the package
+	files  map[string][]byte // its code, as it was when the lab was made
+	binary string
+	tests  []test
+	places map[string]place // by the mutant's String
 }
+
+// place is where the binary holds a mutant: the number that makes it active, and the
+// number of its unit.
+type place struct{ active, unit string }
 
 // test is one test function.
 type test struct {
@@ -36,36 +40,31 @@ type test struct {
 // newSuite builds the tests of a package and runs each by itself, to find out how long
 // it takes and what it reaches.
 func (l *lab) newSuite(ctx context.Context, t target, name string) (*suite, error) {
-	mutants, err := findIn(l.root, t.folder)
+	files, err := sources(l.root, t.folder)
 	if err != nil {
 		return nil, err
 	}
-	s := &suite{
-		target:  t,
-		folder:  filepath.Join(l.root, filepath.FromSlash(t.folder)),
-		units:   map[string]int{},
-		indices: map[string]int{},
+	mutants, err := findIn(files)
+	if err != nil {
+		return nil, err
 	}
+	s := &suite{target: t, folder: filepath.Join(l.root, filepath.FromSlash(t.folder)), files: files, places: map[string]place{}}
+	byFile, numbers := units(mutants)
 	for i, m := range mutants {
-		s.indices[m.String()] = i
+		s.places[m.String()] = place{fmt.Sprint(i + 1), fmt.Sprint(numbers[i])}
 	}
-	byFile := units(mutants)
-	for file, units := range byFile {
-		for _, u := range units {
-			s.units[unitKey(file, u.from, u.to)] = u.number
+	changed := map[string][]byte{}
+	for file, source := range files {
+		if changed[file], err = instrument(source, byFile[file], mutants); err != nil {
+			return nil, err
 		}
 	}
-	code := map[string]string{path.Join(t.folder, "mutation_switch.go"): fmt.Sprintf(switchCode, path.Base(t.folder), len(s.units)+1)}
-	s.binary, err = l.build(ctx, t, name, func(file string, source []byte) ([]byte, error) {
-		return instrument(source, byFile[file], mutants)
-	}, code)
-	if err != nil {
+	changed[path.Join(t.folder, "mutation_switch.go")] = fmt.Appendf(nil, switchCode, path.Base(t.folder), len(mutants)+1)
+	if s.binary, err = l.build(ctx, t, name, changed); err != nil {
 		return nil, err
 	}
 	return s, s.observe(ctx, filepath.Join(l.scratch, "reached"))
 }
-
-func unitKey(file string, from, to int) string { return fmt.Sprint(file, ":", from, "-", to) }
 
 // observe fills in the tests, the quickest first.
 func (s *suite) observe(ctx context.Context, reached string) error {
@@ -98,14 +97,14 @@ func (s *suite) observe(ctx context.Context, reached string) error {
 // trySwitched tries a mutant that the suite's binary holds: first with the tests that
 // reach it, then, since another run may reach more, with all.
 func (s *suite) trySwitched(ctx context.Context, m mutant) (outcome, error) {
-	number := fmt.Sprint(s.units[unitKey(m.file, m.unit.from, m.unit.to)])
+	at := s.places[m.String()]
 	var reaching []test
 	for _, t := range s.tests {
-		if t.reaches[number] {
+		if t.reaches[at.unit] {
 			reaching = append(reaching, t)
 		}
 	}
-	active := fmt.Sprintf("%s=%d", activeName, s.indices[m.String()]+1)
+	active := activeName + "=" + at.active
 	result, err := s.tryTests(ctx, s.binary, reaching, active)
 	if err != nil || result != lived {
 		return result, err
@@ -115,11 +114,6 @@ func (s *suite) trySwitched(ctx context.Context, m mutant) (outcome, error) {
 		return uncovered, err
 	}
 	return result, err
-}
-
-// tryBinary tries a mutant that has a binary of its own.
-func (s *suite) tryBinary(ctx context.Context, binary string) (outcome, error) {
-	return s.tryTests(ctx, binary, s.tests)
 }
 
 // tryTests runs tests, at first those that are quick.
@@ -158,7 +152,7 @@ func (s *suite) run(ctx context.Context, binary string, tests []test, limit time
 	for i, t := range tests {
 		names[i] = regexp.QuoteMeta(t.name)
 	}
-	const limited = `ulimit -v 8000000; exec "$0" "$@"`
+	const limited = `ulimit -v 4000000; exec "$0" "$@"`
 	args := []string{"-c", limited, binary, "-test.failfast",
 		"-test.run", "^(" + strings.Join(names, "|") + ")$", "-test.timeout", limit.String()}
 	ctx, cancel := context.WithTimeout(ctx, limit+limit/2)
