@@ -21,16 +21,17 @@
 //
 // The version documents; nodes with states, provision, power, maintenance, validate,
 // management (boot_device, inject_nmi, indicators), traits, vifs, history, bios,
-// firmware, inventory, children, vendor_passthru; ports, port groups, chassis, volume
+// firmware, inventory, children, vmedia, vendor_passthru; ports, port groups, chassis, volume
 // connectors and targets, deploy templates, runbooks, allocations; conductors, drivers,
 // shards, events, lookup and heartbeat. Each path and each field is there from the API
 // version on that brought it.
 //
 // # What is not there
 //
-// These paths answer as unknown paths do: inspection_rules, continue_inspection and
-// nodes/NODE/vmedia. No hardware type fills the lists of bios, firmware, indicators and
-// vifs, and none has vendor methods without a node.
+// These paths answer as unknown paths do: inspection_rules and continue_inspection. No
+// hardware type fills the lists of bios, firmware, indicators and vifs, and none has
+// vendor methods without a node. Boot mode, secure boot and virtual media are accepted,
+// as Ironic accepts them, and end in a last error: no hardware type can change them.
 //
 // # Differences on purpose
 //

@@ -98,6 +98,9 @@ var nodePartRoutes = []route{
 	{path: "nodes/{}/bios", since: minBIOS, methods: methods{"GET": emptyList("bios", "detail", "fields")}},
 	{path: "nodes/{}/bios/{}", since: minBIOS, methods: methods{"GET": (*handler).showBIOS}},
 	{path: "nodes/{}/firmware", since: minFirmware, methods: methods{"GET": emptyList("firmware", "detail", "fields")}},
+	{path: "nodes/{}/vmedia", since: minVmedia, old: oldIgnored, methods: methods{
+		"GET": (*handler).showVmedia, "POST": (*handler).attachVmedia, "DELETE": (*handler).detachVmedia,
+	}},
 	{path: "nodes/{}/history", since: minHistory, methods: methods{"GET": (*handler).listHistory}},
 	{path: "nodes/{}/history/{}", since: minHistory, methods: methods{"GET": (*handler).showHistory}},
 	{path: "nodes/{}/inventory", since: minInventory, methods: methods{"GET": (*handler).showInventory}},

@@ -1,0 +1,40 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestVirtualMediaIsAcceptedAndEndsInALastError(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	const path = "/v1/nodes/n/vmedia"
+	attach := `{"device_type": "cdrom", "image_url": "http://127.0.0.1/boot.iso"}`
+	for _, c := range []struct {
+		method, path, version, body string
+		want                        int
+		lastError                   any
+	}{
+		{"POST", path, "1.89", attach, http.StatusNoContent, "Could not attach device cdrom"},
+		{"DELETE", path + "?device_types=cdrom,disk", "1.89", "", http.StatusNoContent, "Could not detach device(s) cdrom, disk"},
+		{"DELETE", path, "1.89", "", http.StatusNoContent, "Could not detach device(s) cdrom, disk, floppy"},
+		{"POST", path, "1.89", `{"device_type": "tape", "image_url": "http://127.0.0.1/boot.iso"}`, http.StatusBadRequest, nil},
+		{"POST", path, "1.89", `{"device_type": "cdrom", "image_url": "file:///etc/passwd"}`, http.StatusBadRequest, nil},
+		{"POST", path, "1.89", `{"device_type": "cdrom"}`, http.StatusBadRequest, nil},
+		{"POST", path, "1.89", `{"image_url": 1, "device_type": "cdrom"}`, http.StatusBadRequest, nil},
+		{"DELETE", path + "?device_types=tape", "1.89", "", http.StatusBadRequest, nil},
+		{"GET", path, "1.92", "", http.StatusNotFound, nil},
+		{"GET", path, "1.93", "", http.StatusBadRequest, nil},
+		{"POST", "/v1/nodes/none/vmedia", "1.89", attach, http.StatusNotFound, nil},
+	} {
+		require.Equal(t, c.want, s.do(c.method, c.path, c.version, c.body).status, "%s %s %s", c.method, c.path, c.body)
+		if c.lastError != nil {
+			require.Contains(t, s.do("GET", "/v1/nodes/n", "latest", "").json()["last_error"], c.lastError)
+		}
+	}
+}
