@@ -13,6 +13,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/internal/clients"
+	"github.com/ironstate/ironstate/states"
 )
 
 func TestConductor(t *testing.T) {
@@ -22,13 +25,21 @@ func TestConductor(t *testing.T) {
 	build.Dir = "../../examples/conductor"
 	output, err := build.CombinedOutput()
 	require.NoError(t, err, string(output))
-	runClients(t, func(t *testing.T) string { return startConductor(t, program) }, knownOfConductor)
+	runClients(t, func(t *testing.T) string { return startConductor(t, program, "2023.1") }, knownOfConductor)
+	t.Run("gophercloud, the latest series", func(t *testing.T) {
+		t.Parallel()
+		results, err := clients.Gophercloud(bounded(t), startConductor(t, program, states.Latest().String()))
+		require.NoError(t, err)
+		require.Len(t, results, 20)
+		check(t, nil, results)
+	})
 }
 
-// startConductor starts the program of examples/conductor, which ends with the test.
-func startConductor(t *testing.T, program string) string {
+// startConductor starts the program of examples/conductor with the rules of a series. It
+// ends with the test.
+func startConductor(t *testing.T, program, series string) string {
 	t.Helper()
-	conductor := exec.Command(program, "-listen", "127.0.0.1:0", "-series", "2023.1", "-demo", "0",
+	conductor := exec.Command(program, "-listen", "127.0.0.1:0", "-series", series, "-demo", "0",
 		"-name", "conductor-1", "-data", t.TempDir())
 	var logged bytes.Buffer
 	conductor.Stderr = &logged
