@@ -2,7 +2,9 @@ package conductor_test
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -130,4 +132,36 @@ func TestAWriteThatTheWatchHasNotToldCostsOneConflict(t *testing.T) {
 			require.LessOrEqual(t, store.updates.Load()-before, int64(3), "conflict, request, end of the verification")
 		}
 	})
+}
+
+// TestANodeTakesLittleMemory bounds what a conductor that starts keeps of each node that
+// it reads from its store: 100,000 are to fit, with the store, into 1.5 GiB.
+func TestANodeTakesLittleMemory(t *testing.T) {
+	const fleet, bytesANode = 5000, 6 << 10
+	store := &conductor.Memory{}
+	first := start(t, func(c *conductor.Config) { c.Store = store })
+	for i := range fleet {
+		_, err := first.CreateNode(first.ctx, &conductor.Node{
+			Name: fmt.Sprint("node-", i), Driver: "fake-hardware", ProvisionState: states.Enroll, ResourceClass: "baremetal",
+			DriverInfo: map[string]any{"redfish_address": "https://10.1.2.3", "redfish_username": "admin", "redfish_password": "secret", "redfish_system_id": "/redfish/v1/Systems/1"},
+			Properties: map[string]any{"cpus": 64, "cpu_arch": "x86_64", "memory_mb": 524288, "local_gb": 3840, "capabilities": "boot_mode:uefi"},
+			Extra:      map[string]any{"rack": "r17", "unit": 23},
+		})
+		require.NoError(t, err)
+	}
+	before := heap()
+	second := start(t, func(c *conductor.Config) { c.Store, c.Name = store, "gamma" })
+	nodes, err := second.Nodes(second.ctx)
+	require.NoError(t, err)
+	require.Len(t, nodes, fleet)
+	require.Less(t, (heap()-before)/fleet, int64(bytesANode), "bytes a node")
+}
+
+// heap returns the bytes that are in use.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC() // what the first has only finalized
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

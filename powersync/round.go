@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -109,6 +110,7 @@ func (p *pool) work() {
 				return
 			}
 			p.count(p.s.emit(p.ctx, p.do(p.ctx, id)))
+			runtime.Gosched() // a driver that answers at once would keep a processor for long
 		case <-p.ctx.Done():
 		}
 	}

@@ -45,7 +45,13 @@ type server struct {
 // serveProcess starts the program and waits until it is ready.
 func serveProcess(t *testing.T, args ...string) *server {
 	t.Helper()
-	s := &server{t: t, process: programtest.Command(args...), client: &http.Client{Timeout: 20 * time.Second}}
+	return await(t, programtest.Command(args...))
+}
+
+// await starts a process of the program and waits until it is ready.
+func await(t *testing.T, process *exec.Cmd) *server {
+	t.Helper()
+	s := &server{t: t, process: process, client: &http.Client{Timeout: 20 * time.Second}}
 	stdout, err := s.process.StdoutPipe()
 	require.NoError(t, err)
 	s.process.Stderr = &s.errOut

@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/ironstate/ironstate/conductor"
 )
 
@@ -26,7 +24,6 @@ type service struct {
 
 // The limits of the server: what a slow or a greedy client may take.
 const (
-	maxConnections    = 10_000
 	readHeaderTimeout = 10 * time.Second
 	readTimeout       = time.Minute
 	writeTimeout      = 2 * time.Minute
@@ -60,7 +57,7 @@ func (s *service) run(ctx context.Context, listener net.Listener) (err error) {
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	served := make(chan error, 1)
-	go func() { served <- s.serve(server, netutil.LimitListener(listener, maxConnections)) }()
+	go func() { served <- s.serve(server, bounded(listener)) }()
 	s.greet(listener.Addr())
 	select {
 	case err := <-served:

@@ -50,8 +50,8 @@ func printFleet(out io.Writer, f fleet) error {
 		fmt.Fprintf(&b, "| round %d of the power sync | %v |\n", i+1, rounded(round.took()))
 	}
 	b.WriteString("\n| answered in | a second | outside of rounds: median, 99%, most | during one: median, 99%, most |\n| --- | --- | --- | --- |\n")
-	for i, quiet := range f.quiet {
-		fmt.Fprintf(&b, "| %s | %.0f | %v | %v |\n", quiet.stream.workload.name, float64(time.Second)/float64(quiet.stream.every), quiet, f.busy[i])
+	for i, stream := range streams {
+		fmt.Fprintf(&b, "| %s | %.0f | %v | %v |\n", stream.workload.name, float64(time.Second)/float64(stream.every), f.quiet[i], f.busy[i])
 	}
 	_, err := b.WriteTo(out)
 	return err

@@ -88,14 +88,13 @@ func (st stream) run(ctx, sampling context.Context, s *seeded) (answers []span, 
 
 // latencies are the times to answer requests of a stream.
 type latencies struct {
-	stream         stream
 	requests       int
 	p50, p99, most time.Duration
 }
 
 // split returns the latencies of the answers outside of rounds and during one.
 func split(answers [][]span, rounds []round) (quiet, busy []latencies) {
-	for i, of := range answers {
+	for _, of := range answers {
 		var outside, during []time.Duration
 		for _, answer := range of {
 			if slices.ContainsFunc(rounds, answer.overlaps) {
@@ -104,17 +103,17 @@ func split(answers [][]span, rounds []round) (quiet, busy []latencies) {
 				outside = append(outside, answer.took())
 			}
 		}
-		quiet = append(quiet, summary(streams[i], outside))
-		busy = append(busy, summary(streams[i], during))
+		quiet = append(quiet, summary(outside))
+		busy = append(busy, summary(during))
 	}
 	return quiet, busy
 }
 
-func summary(of stream, times []time.Duration) latencies {
+func summary(times []time.Duration) latencies {
 	if len(times) == 0 {
-		return latencies{stream: of}
+		return latencies{}
 	}
 	slices.Sort(times)
-	at := func(share float64) time.Duration { return times[int(share*float64(len(times)-1))] }
-	return latencies{of, len(times), at(0.5), at(0.99), at(1)}
+	at := func(percent int) time.Duration { return times[(len(times)*percent+99)/100-1] }
+	return latencies{len(times), at(50), at(99), at(100)}
 }

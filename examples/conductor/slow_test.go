@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/internal/needs"
+)
+
+// slowClients are ways to keep a connection without ending a request.
+var slowClients = []struct{ name, sends string }{
+	{"says nothing", ""},
+	{"does not end its header", "GET /v1/nodes HTTP/1.1\r\nHost: conductor\r\nX-Slow: "},
+	{"does not end its body", "POST /v1/nodes HTTP/1.1\r\nHost: conductor\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{\"driver\": \"" + strings.Repeat("x", 2000)},
+	{"does not read its answer", "GET /v1/nodes/detail HTTP/1.1\r\nHost: conductor\r\nX-OpenStack-Ironic-API-Version: latest\r\n\r\n"},
+}
+
+// unbounded builds the program without the race detector, which does not permit so many
+// connections, and is not the program's memory.
+func unbounded(t *testing.T) *exec.Cmd {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "conductor")
+	output, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".").CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	return exec.Command(path, "-demo", "0")
+}
+
+func TestTenThousandSlowClientsDisturbNobodyAndTakeLittleMemory(t *testing.T) {
+	const connections, memory = 10_000, 1 << 30
+	var files syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files))
+	needs.Installed(t, files.Max >= connections+1000, "a limit of "+strconv.Itoa(connections+1000)+" open files")
+	s := await(t, unbounded(t))
+	for i := range 1000 {
+		status, _ := s.do(http.MethodPost, "/v1/nodes", fmt.Sprintf(`{"driver": "fake-hardware", "name": "n%d"}`, i))
+		require.Equal(t, http.StatusCreated, status)
+	}
+
+	slow := make([]net.Conn, connections)
+	for i := range slow {
+		slow[i] = s.connect()
+		_, err := io.WriteString(slow[i], slowClients[i%len(slowClients)].sends)
+		require.NoError(t, err)
+	}
+	for _, request := range []struct {
+		method, path, body string
+		want               int
+	}{
+		{http.MethodGet, "/v1/nodes/n5", "", http.StatusOK},
+		{http.MethodGet, "/v1/nodes", "", http.StatusOK},
+		{http.MethodPost, "/v1/nodes", `{"driver": "fake-hardware", "name": "another"}`, http.StatusCreated},
+		{http.MethodPatch, "/v1/nodes/another", `[{"op": "add", "path": "/extra/a", "value": 1}]`, http.StatusOK},
+		{http.MethodDelete, "/v1/nodes/another", "", http.StatusNoContent},
+	} {
+		status, answer := s.do(request.method, request.path, request.body)
+		require.Equal(t, request.want, status, "%s %s: %v", request.method, request.path, answer)
+	}
+	require.Less(t, s.memory(), int64(memory))
+	s.provision("n5", "manage")
+	s.waitFor("n5", "manageable")
+
+	header := slow[1]
+	require.NoError(t, header.SetReadDeadline(time.Now().Add(6*readHeaderTimeout)))
+	rest, err := io.ReadAll(header)
+	require.NoError(t, err, "who does not end its header is cut off")
+	require.NotContains(t, string(rest), "200")
+	for _, c := range slow {
+		require.NoError(t, c.Close())
+	}
+	require.Eventually(t, func() bool { return s.openFiles() < 100 }, 20*time.Second, 50*time.Millisecond, "connections are not given back")
+	require.NoError(t, s.process.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, s.process.Wait(), "%s", &s.errOut)
+}
+
+// connect opens a connection that keeps little of what it is sent.
+func (s *server) connect() net.Conn {
+	s.t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { _ = c.Close() })
+	require.NoError(s.t, c.(*net.TCPConn).SetReadBuffer(4<<10))
+	return c
+}
+
+// memory returns the bytes that the process has at the most had in memory.
+func (s *server) memory() int64 {
+	s.t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Process.Pid))
+	needs.Installed(s.t, err == nil, "/proc")
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	kibibytes, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	require.NoError(s.t, err)
+	return kibibytes << 10
+}
+
+// openFiles returns how many files and connections the process has open.
+func (s *server) openFiles() int {
+	s.t.Helper()
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.process.Process.Pid))
+	require.NoError(s.t, err)
+	return len(files)
+}
