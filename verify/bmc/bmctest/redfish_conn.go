@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
+	"time"
 )
 
 // line is the state of the port, below HTTP.
@@ -128,7 +130,7 @@ func (b *Redfish) restoreLine() error {
 	if !refused {
 		return nil
 	}
-	l, err := net.Listen("tcp", b.addr.String())
+	l, err := listenAgain(b.addr.String())
 	if err != nil {
 		b.line = lineRefused
 		return fmt.Errorf("bmctest: listen again on %s: %w", b.addr, err)
@@ -159,4 +161,17 @@ func rawConn(c net.Conn) *conn {
 		c = t.NetConn()
 	}
 	return c.(*conn)
+}
+
+// listenAgain listens on an address that was listened on before. A connection of
+// another process may have got the port meanwhile, for a moment.
+func listenAgain(address string) (net.Listener, error) {
+	const attempts, pause = 100, 20 * time.Millisecond
+	for n := 1; ; n++ {
+		l, err := net.Listen("tcp", address)
+		if err == nil || n == attempts || !errors.Is(err, syscall.EADDRINUSE) {
+			return l, err
+		}
+		time.Sleep(pause)
+	}
 }
