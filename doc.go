@@ -12,7 +12,7 @@
 //	powersync             the recorded power state of a fleet kept true
 //	powersync/storetest   check your own store of records
 //	graph                 the diagram: DOT, Mermaid, JSON; a page about the states: Markdown
-//	graph/render          the same as SVG, PNG and HTML
+//	graph/render          the same as SVG and PNG; an explorer of all series: HTML
 //	graph/cmd/stategraph  the command that documentation pipelines run
 //	verify                from enroll to manageable when the BMC answers, and back when not
 //	verify/bmc            the Verifier that asks real BMCs, over Redfish and IPMI

@@ -56,7 +56,7 @@ func (x *index[T]) put(value *T) {
 	}
 	if old, ok := x.records[m.id]; ok {
 		oldMeta := x.meta(old)
-		if oldMeta.revision >= m.revision {
+		if oldMeta.revision > m.revision {
 			return
 		}
 		if oldMeta.compare(m) == 0 && oldMeta.node == m.node {

@@ -1,8 +1,8 @@
 // Package graph draws Ironic's provisioning state machine: as DOT for Graphviz, as
 // a Mermaid state diagram, which GitHub renders, as JSON for other tools, and as a
 // Markdown page that explains every state.
-// Package graph/render draws the same diagrams as SVG, PNG and HTML, with no
-// Graphviz installed.
+// Package graph/render draws the same diagrams as SVG and PNG, with no Graphviz
+// installed, and makes a page in which a reader explores the machine of every series.
 //
 // A [Diagram] describes a drawing. It needs a table and nothing else:
 //

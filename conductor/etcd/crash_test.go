@@ -1,6 +1,7 @@
 package etcd_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,24 +59,20 @@ func parse(t *testing.T, line string) (id, value string, revision int64) {
 	return fields[0], fields[1], revision
 }
 
-func TestAProcessThatIsKilledWhileItMakesTheFolderLeavesNothingThatHinders(t *testing.T) {
-	for i := range 8 {
+// The moments are those at which etcd logs something.
+func TestAProcessThatDiesWhileItMakesTheFolderLeavesNothingThatHinders(t *testing.T) {
+	for moment := 1; moment < 64; moment += 4 {
 		dir := t.TempDir()
-		writer := spawn(t, "writer", dir)
-		time.Sleep(time.Duration(i) * 25 * time.Millisecond)
-		writer.kill()
-		s, err := etcd.Open(t.Context(), etcd.Config{Dir: dir})
-		require.NoError(t, err)
+		dies := spawn(t, "dier", fmt.Sprintf("%s %d", dir, moment))
+		require.False(t, dies.lines.Scan(), "the process has opened the folder")
+		dies.kill()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		s, err := etcd.Open(ctx, etcd.Config{Dir: dir})
+		cancel()
+		require.NoError(t, err, "after message %d", moment)
+		create(t, s, "a")
 		require.NoError(t, s.Close())
 	}
-
-	dir := t.TempDir()
-	fill(t, dir)
-	require.NoError(t, os.Rename(filepath.Join(dir, "etcd"), filepath.Join(dir, "etcd.new")))
-	s := open(t, etcd.Config{Dir: dir})
-	page, err := s.List(t.Context(), kind, "", 1)
-	require.NoError(t, err)
-	require.Empty(t, page, "a folder that was not made to the end is none")
 }
 
 func TestAFolderIsOpenInOneProcess(t *testing.T) {

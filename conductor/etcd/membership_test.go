@@ -110,6 +110,16 @@ func TestMembersComeAndGo(t *testing.T) {
 	require.ErrorIs(t, err, etcd.ErrClosed)
 }
 
+func TestALeaseIsRenewed(t *testing.T) {
+	s := open(t, etcd.Config{Dir: t.TempDir()})
+	const ttl = 3 * time.Second
+	a := join(t, s.Membership(ttl), "a")
+	a.sees(t, "a")
+	time.Sleep(ttl * 3 / 2)
+	join(t, s.Membership(0), "b").sees(t, "a b")
+	a.sees(t, "a b")
+}
+
 func TestAMemberIsToldOfAllThatIsKnownOfTheOthers(t *testing.T) {
 	s := open(t, etcd.Config{Dir: t.TempDir()})
 	self := conductor.Member{

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,6 +33,7 @@ var roles = map[string]func(arg string) error{
 	"writer": write,
 	"opener": openOnce,
 	"member": beMember,
+	"dier":   dieAtLog,
 }
 
 func TestMain(m *testing.M) {
@@ -128,6 +131,38 @@ func serve(arg string) error {
 // openOnce opens the store in the folder.
 func openOnce(dir string) error {
 	s, err := etcd.Open(context.Background(), etcd.Config{Dir: dir})
+	if err != nil {
+		return err
+	}
+	fmt.Println("opened")
+	return s.Close()
+}
+
+// dying is a log handler that ends the process at the message with a number.
+type dying struct {
+	slog.Handler
+	left atomic.Int64
+}
+
+func (d *dying) Enabled(context.Context, slog.Level) bool { return true }
+
+func (d *dying) Handle(context.Context, slog.Record) error {
+	if d.left.Add(-1) == 0 {
+		os.Exit(9)
+	}
+	return nil
+}
+
+// dieAtLog opens the store in a folder and ends when etcd logs the message with a number.
+func dieAtLog(arg string) error {
+	dir, number, _ := strings.Cut(arg, " ")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return err
+	}
+	log := &dying{Handler: slog.DiscardHandler}
+	log.left.Store(n)
+	s, err := etcd.Open(context.Background(), etcd.Config{Dir: dir, Log: slog.New(log)})
 	if err != nil {
 		return err
 	}

@@ -164,7 +164,7 @@ func (f *follower) put(r conductor.Record) {
 }
 
 func (f *follower) remove(id string, revision int64) {
-	if _, known := f.known[id]; !known {
+	if last, known := f.known[id]; !known || revision < last {
 		return
 	}
 	delete(f.known, id)

@@ -3,6 +3,8 @@ module github.com/ironstate/ironstate/graph/cmd
 go 1.26.0
 
 require (
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.23.0
 	github.com/ironstate/ironstate v0.0.0
 	github.com/ironstate/ironstate/graph/render v0.0.0
 	github.com/stretchr/testify v1.12.1
@@ -13,6 +15,7 @@ require (
 	github.com/emicklei/dot v1.11.0 // indirect
 	github.com/flopp/go-findfont v0.1.0 // indirect
 	github.com/fogleman/gg v1.3.0 // indirect
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/goccy/go-graphviz v0.2.9 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/tetratelabs/wazero v1.12.0 // indirect

@@ -33,3 +33,15 @@ func ExampleSVG() {
 	// state-enroll: state resting stable
 	// state-verifying: state working
 }
+
+// A page that opens with the states of zed, beside those of the newest series.
+func ExampleHTML() {
+	var page strings.Builder
+	err := render.HTML(context.Background(), &page, graph.Diagram{
+		Table: states.Latest().Table(),
+		Since: states.Zed.Table(),
+		Title: "Our nodes",
+	})
+	fmt.Println(err, strings.Contains(page.String(), "<title>Our nodes</title>"))
+	// Output: <nil> true
+}

@@ -209,17 +209,6 @@ func TestPNGDrawsEveryOption(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestHTMLIsOnePageWithNothingToLoad(t *testing.T) {
-	d := latest()
-	d.Title = "A <b>"
-	page := write(t, render.HTML, d)
-	require.Contains(t, page, "<title>A &lt;b&gt;</title>")
-	require.Contains(t, page, strings.TrimSpace(write(t, render.SVG, d)))
-	require.NotContains(t, page, "src=")
-	require.NotContains(t, page, "<script")
-	require.NotContains(t, page, "<link")
-}
-
 func TestErrorsOfDiagramAndWriter(t *testing.T) {
 	full := errors.New("disk full")
 	for name, to := range map[string]func(context.Context, io.Writer, graph.Diagram) error{

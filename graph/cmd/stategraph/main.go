@@ -8,12 +8,15 @@
 //	stategraph -diff zed -o news.png
 //	stategraph -path "enroll,verifying,manageable" -o node.svg
 //	stategraph -o states.md
+//	stategraph -o explorer.html
 //
 // With -o and without -format, the file's extension says the format. The file is
 // replaced when all of it is written, or left as it was.
 //
-// The format markdown is a whole page about the states. With -splice it is put into
-// a page that has text of its own, between two lines:
+// The format html is a page in which a reader explores the machine of every series;
+// it opens with the series and states that the flags name. The format markdown is a
+// page about the states. With -splice it is put into a page that has text of its own,
+// between two lines:
 //
 //	<!-- stategraph begin -->
 //	<!-- stategraph end -->

@@ -81,6 +81,7 @@ func TestMisuseIsOneLineAndStatus2(t *testing.T) {
 	}{
 		{[]string{"-format", "gif"}, `unknown format "gif"; known: dot, html, json, markdown, mermaid, png, svg`},
 		{[]string{"-o", "x.jpg"}, `unknown format "jpg"; known: dot, html, json, markdown, mermaid, png, svg`},
+		{[]string{"-format", "html", "-only", "enroll"}, "html has every state: leave out From and Only"},
 		{[]string{"-splice", "x.md", "-o", "y.md"}, "-splice and -o: name one file to write"},
 		{[]string{"-splice", "x.md", "-format", "png"}, `unknown format for -splice "png"; known: markdown, mermaid`},
 		{[]string{"-splice", "/nowhere/x.md"}, "splice into /nowhere/x.md: no such file or directory"},

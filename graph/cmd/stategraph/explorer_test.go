@@ -1,0 +1,305 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestExplorerExplainsTheStateThatIsClicked(t *testing.T) {
+	b := open(t, "")
+	require.Equal(t, "Ironic provisioning states", b.text("h1"))
+	require.Contains(t, b.text("#details"), "Choose a state")
+	b.do(chromedp.Click(state("clean_wait")))
+	details := b.text("#details")
+	require.Contains(t, details, strings.NewReplacer("`", "", "\n\n", " ").Replace(states.CleanWait.Description()))
+	require.Contains(t, details, "abort 1.13 clean failed")
+	require.Contains(t, details, "resume cleaning")
+	require.Equal(t, []string{"state-clean_wait"}, b.with("main", "state", "chosen"))
+	require.Equal(t, "#series=2026.2&state=clean+wait", b.hash())
+	require.Contains(t, b.text("#live"), "clean wait: A cleaning is under way")
+
+	b.do(chromedp.Click(chromedp.CSS(`#details [data-state="clean failed"]`)))
+	require.Contains(t, b.text("#details"), "clean failed not stable; a person has to look")
+}
+
+func TestExplorerShowsTheSeriesAndVersionThatAreChosen(t *testing.T) {
+	b := open(t, "state=active")
+	b.choose("series", "kilo")
+	require.Equal(t, "kilo, API 1.6", b.text("#main-title"))
+	kilo := states.Kilo.Table()
+	for s := range states.Latest().Table().States().All() {
+		id := "state-" + strings.NewReplacer(" ", "_", "-", "_").Replace(s.String())
+		require.Equal(t, !kilo.States().Has(s), slices.Contains(b.with("main", "state", "absent"), id), s)
+	}
+	require.Equal(t, []string{"part-adoption", "part-enrolment", "part-rescue", "part-service"}, b.with("main", "part", "absent"))
+	require.NotContains(t, b.text("#details"), "rescuing")
+
+	b.choose("series", "zed")
+	b.choose("version", "1.37")
+	require.Equal(t, "zed, API 1.37", b.text("#main-title"))
+	require.Contains(t, b.with("main", "edge", "late"), "edge-active-rescuing")
+	require.Equal(t, "rescue with rescue_password 1.38 rescuing → rescue", b.text("#details tr.late"))
+	b.choose("version", "1.38")
+	require.NotContains(t, b.with("main", "edge", "late"), "edge-active-rescuing")
+	require.Contains(t, b.hash(), "version=1.38")
+
+	b.do(chromedp.Click(state("inspect_wait")))
+	require.Contains(t, b.text("#details"), "API version 1.38 shows this state as inspecting.")
+}
+
+func TestExplorerDrawsTheWay(t *testing.T) {
+	b := open(t, "")
+	b.do(chromedp.Click(state("enroll")), chromedp.Click(chromedp.CSS("#start-here")))
+	b.choose("goal", "active")
+	require.Equal(t, "From enroll to active request manage: enroll → verifying → manageable "+
+		"request provide: manageable → cleaning → available request active: available → deploying → active", b.text("#way"))
+	require.Equal(t, []string{
+		"edge-available-deploying", "edge-cleaning-available", "edge-deploying-active", "edge-enroll-verifying",
+		"edge-manageable-cleaning", "edge-verifying-manageable",
+	}, b.with("main", "edge", "taken"))
+
+	b.choose("from", "active")
+	b.choose("goal", "available")
+	require.Contains(t, b.text("#way"), "It destroys a workload that the node carries.")
+	b.choose("from", "deploy failed")
+	b.choose("goal", "active")
+	require.Contains(t, b.text("#way"), "It does work again that has failed")
+	b.choose("from", "clean hold")
+	b.choose("goal", "available")
+	require.Contains(t, b.text("#way"), "a person lets it go on with unhold")
+	b.choose("from", "active")
+	b.choose("goal", "enrolled")
+	require.Contains(t, b.text("#way"), "The API of 2026.2 has no requests that lead there.")
+	b.choose("goal", "rescued")
+	b.choose("version", "1.30")
+	require.Contains(t, b.text("#way"), "There is a way with a higher API version than 1.30.")
+	b.choose("goal", "active")
+	require.Contains(t, b.text("#way"), "The goal is reached already.")
+}
+
+// The ways that the page finds are the plan's, from every state to every goal.
+func TestExplorersWaysAreThePlans(t *testing.T) {
+	b := open(t, "")
+	for _, series := range []states.Series{states.Kilo, states.Rocky, states.Latest()} {
+		table, version := series.Table(), series.MaxAPIVersion()
+		ways := eval[map[string]string](b, fmt.Sprintf(`(() => {
+			const series = model.series(%q), found = {};
+			for (const n of series.states) for (const goal of model.goals) {
+				const way = model.way(series, %d, n, goal);
+				found[data.states[n].name + ' to ' + goal] = way.failure ? '!' : [...way.steps.map((s) => s.verb).filter(Boolean), data.states[way.end].name].join(' ');
+			}
+			return found;
+		})()`, series, version))
+		require.Len(t, ways, table.States().Len()*len(slices.Collect(plan.AllGoals())))
+		for s := range table.States().All() {
+			for goal := range plan.AllGoals() {
+				require.Equal(t, planned(t, table, s, goal), ways[s.String()+" to "+string(goal)], "%v: %v to %v", series, s, goal)
+			}
+		}
+	}
+}
+
+// planned returns the verbs that a plan sends while all work succeeds, and the state
+// in which the node then is; "!" where nothing leads to the goal. It permits what has
+// to be permitted.
+func planned(t *testing.T, table *states.Table, from states.State, goal plan.Goal) string {
+	t.Helper()
+	retries := plan.Retries{}
+	for w := range retries {
+		retries[w] = 1
+	}
+	for _, policy := range []plan.Policy{{}, {Retries: retries}, {MayDestroy: true}, {MayDestroy: true, Retries: retries}} {
+		wish := plan.Wish{Goal: goal, Version: table.Series().MaxAPIVersion(), Policy: policy}
+		node, verbs := machine.Node{State: from}, ""
+		for {
+			step, err := plan.Next(table, node, wish)
+			require.NoError(t, err)
+			wish.Progress = step.Progress
+			if step.Action == plan.Done {
+				return verbs + node.State.String()
+			}
+			if step.Action == plan.Wait {
+				if next, err := node.Report(table, states.EventDone, ""); err == nil {
+					node = next
+					continue
+				}
+				node, err = node.Report(table, states.EventResume, "")
+				require.NoError(t, err)
+				continue
+			}
+			if step.Action == plan.Blocked && step.Reason != plan.NeedsUnhold {
+				break
+			}
+			node, err = node.Request(table, step.Verb, wish.Version)
+			require.NoError(t, err)
+			verbs += step.Verb + " "
+		}
+	}
+	return "!"
+}
+
+func TestExplorerComparesTwoSeries(t *testing.T) {
+	b := open(t, "")
+	require.False(t, eval[bool](b, "document.getElementById('other').checkVisibility()"))
+	b.choose("series", "rocky")
+	b.choose("with", "queens")
+	require.True(t, eval[bool](b, "document.getElementById('other').checkVisibility()"))
+	require.Equal(t, "queens, API 1.38", b.text("#other-title"))
+	require.Equal(t, []string{"state-inspect_wait"}, b.with("main", "state", "added"))
+	require.Empty(t, b.with("other", "state", "added"))
+	require.Contains(t, b.with("other", "state", "absent"), "state-inspect_wait")
+	require.Equal(t, "rocky and queens API up to 1.46, and up to 1.38. States only in rocky inspect wait Transitions only in rocky "+
+		"inspecting wait → inspect wait inspect wait done → manageable inspect wait fail → inspect failed "+
+		"inspect wait abort → inspect failed", b.text("#changes"))
+	b.choose("with", "stein")
+	require.Contains(t, b.text("#changes"), "Transitions only in rocky deleting error → error Transitions only in stein deleting fail → error")
+	b.choose("series", "ussuri")
+	b.choose("with", "victoria")
+	require.Contains(t, b.text("#changes"), "The two machines are the same.")
+	b.choose("series", "xena")
+	b.choose("with", "wallaby")
+	require.Contains(t, b.text("#changes"), "Words only in xena available deploy (1.73)")
+}
+
+func TestExplorerFiltersAndSearches(t *testing.T) {
+	b := open(t, "")
+	b.do(chromedp.Click(chromedp.CSS("#requests")))
+	require.Contains(t, b.with("main", "edge", "absent"), "edge-verifying-manageable")
+	require.NotContains(t, b.with("main", "edge", "absent"), "edge-enroll-verifying")
+	require.Contains(t, b.hash(), "requests=1")
+
+	b.do(chromedp.SendKeys(chromedp.CSS("#find"), "firmware"))
+	require.Contains(t, b.text("#list"), "service failed")
+	require.NotContains(t, b.text("#list"), "enroll")
+	require.Contains(t, b.with("main", "state", "found"), "state-service_failed")
+	b.key(kb.Escape)
+	b.do(chromedp.SendKeys(chromedp.CSS("#find"), "Unhold"))
+	require.Equal(t, "3 found deploy hold clean hold service hold", b.text("#list"))
+	b.do(chromedp.SendKeys(chromedp.CSS("#find"), "xyz"))
+	require.Equal(t, "nothing found", b.text("#list"))
+}
+
+func TestExplorersLinkHoldsTheChoice(t *testing.T) {
+	b := open(t, "series=zed&version=1.38&state=active&with=rocky&from=enroll&goal=active&requests=1&find=rescue")
+	require.Equal(t, []string{"zed", "1.38", "rocky", "enroll", "active", "rescue"},
+		eval[[]string](b, "['series', 'version', 'with', 'from', 'goal', 'find'].map((id) => document.getElementById(id).value)"))
+	require.True(t, eval[bool](b, "document.getElementById('requests').checked"))
+	require.Contains(t, b.text("#details"), "active stable")
+	b.choose("with", "")
+	hash := b.hash()
+	b.open(strings.TrimPrefix(hash, "#"))
+	require.Equal(t, hash, b.hash())
+
+	eval[string](b, "location.hash = '#series=kilo&state=error'")
+	b.do(chromedp.WaitVisible(chromedp.CSS("#start-here")))
+	require.Equal(t, "kilo, API 1.6", b.text("#main-title"))
+}
+
+func TestExplorerBearsAnyLink(t *testing.T) {
+	b := open(t, "series=bexar&version=9.9&state=<script>&with=zed&from=ready&goal=&find=%22%3E&x=y&%%%")
+	require.Equal(t, "2026.2, API 1.113", b.text("#main-title"))
+	require.Contains(t, b.text("#details"), "Choose a state")
+	b.open("series=kilo&version=1.113&state=rescue&from=enroll&goal=rescued")
+	require.Equal(t, "kilo, API 1.6", b.text("#main-title"))
+	require.False(t, eval[bool](b, "document.getElementById('way').checkVisibility()"))
+}
+
+func TestExplorerByKeyboard(t *testing.T) {
+	b := open(t, "")
+	focused := "document.activeElement.dataset.id || document.activeElement.id"
+	b.press("/")
+	require.Equal(t, "find", eval[string](b, focused))
+	b.key("adopt failed")
+	require.Contains(t, b.text("#list"), "adopt failed")
+	b.key(kb.Escape)
+	require.Empty(t, eval[string](b, "document.getElementById('find').value"))
+
+	// The diagram is one stop of the tab key; the list before it has a stop a state.
+	for range states.Latest().Table().States().Len() + 1 {
+		b.key(kb.Tab)
+	}
+	require.Equal(t, "state-enroll", eval[string](b, focused))
+	b.key(kb.ArrowDown)
+	require.Equal(t, "state-verifying", eval[string](b, focused))
+	b.key(kb.Enter)
+	require.Contains(t, b.text("#details"), "verifying not stable")
+	require.Equal(t, "true", eval[string](b, "document.activeElement.getAttribute('aria-pressed')"))
+	b.key(kb.ArrowUp)
+	require.Equal(t, "state-enroll", eval[string](b, focused))
+	b.key(" ")
+	require.Contains(t, b.text("#details"), "enroll stable")
+	b.key(kb.Escape)
+	require.Contains(t, b.text("#details"), "Choose a state")
+}
+
+// What a screen reader is told: names of controls, buttons for the states.
+func TestExplorerForScreenReaders(t *testing.T) {
+	b := open(t, "state=enroll")
+	nodes := call(b, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes
+	names := make(map[string][]string)
+	for _, n := range nodes {
+		if n.Ignored || n.Role == nil {
+			continue
+		}
+		var role, name string
+		require.NoError(t, json.Unmarshal(n.Role.Value, &role))
+		if n.Name != nil {
+			require.NoError(t, json.Unmarshal(n.Name.Value, &name))
+		}
+		names[role] = append(names[role], name)
+	}
+	require.Equal(t, []string{"Series", "API version", "Compare with", "Way from", "to"}, names["combobox"])
+	require.Equal(t, []string{"Search"}, names["searchbox"])
+	require.Equal(t, []string{"requests only"}, names["checkbox"])
+	for s := range states.Latest().Table().States().All() {
+		require.True(t, slices.ContainsFunc(names["button"], func(name string) bool { return strings.HasPrefix(name, s.String()+": ") }), s)
+		require.Contains(t, names["button"], s.String())
+	}
+	for _, role := range []string{"button", "combobox", "checkbox", "navigation", "complementary", "region"} {
+		require.NotContains(t, names[role], "", "%s without a name", role)
+	}
+}
+
+func TestExplorerLightDarkAndNarrow(t *testing.T) {
+	colour := "getComputedStyle(document.body).backgroundColor"
+	b := open(t, "series=2026.2&state=service%20failed&with=zed&from=active&goal=available")
+	require.Equal(t, "rgb(255, 255, 255)", eval[string](b, colour))
+	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+	})
+	require.Equal(t, "rgb(13, 17, 23)", eval[string](b, colour))
+	for _, width := range []int64{360, 768, 1024, 1920} {
+		call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+			Width: width, Height: 800, DeviceScaleFactor: 1, Mobile: width < 800,
+		})
+		require.LessOrEqual(t, eval[int64](b, "document.documentElement.scrollWidth"), width, "the page scrolls sideways")
+		require.True(t, eval[bool](b, "document.querySelector('#main svg').checkVisibility()"))
+	}
+}
+
+func TestExplorerOpensWithThePath(t *testing.T) {
+	b := open(t, "")
+	_, stderr, code := execute("-format", "html", "-path", "enroll,verifying,enroll", "-series", "zed", "-o", b.file)
+	require.Zero(t, code, stderr)
+	b.open("")
+	require.Equal(t, "zed, API 1.80", b.text("#main-title"))
+	require.Equal(t, []string{"edge-enroll-verifying", "edge-verifying-enroll"}, b.with("main", "edge", "taken"))
+	require.Contains(t, b.text("#details"), "enroll stable")
+	info, err := os.Stat(b.file)
+	require.NoError(t, err)
+	require.Less(t, info.Size(), int64(400_000))
+}

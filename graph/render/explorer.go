@@ -1,0 +1,242 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/ironstate/ironstate/graph"
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
+)
+
+// An explorer is the data of the page. States, events, rows, facts and routes are
+// numbered in the order of their lists, and named by these numbers elsewhere.
+type explorer struct {
+	Start  opening         `json:"start"`
+	States []exploredState `json:"states"`
+	Events []exploredEvent `json:"events"`
+	Facts  []exploredFact  `json:"facts"`
+	Series []exploredTable `json:"series"`
+	Shown  []shownAs       `json:"shown"`
+	Goals  []plan.Goal     `json:"goals"`
+	Verbs  []string        `json:"verbs"`  // of routes, the first is "a" in a route
+	Routes []string        `json:"routes"` // from each state, with commas between them
+
+	numbers map[states.State]int
+}
+
+// An opening is the reader's choice with which the page opens.
+type opening struct {
+	Series   string      `json:"series"`
+	With     string      `json:"with,omitempty"`
+	State    string      `json:"state,omitempty"`
+	Requests bool        `json:"requests,omitempty"`
+	Path     [][2]string `json:"path,omitempty"` // pairs of states
+}
+
+type exploredState struct {
+	Name    string `json:"name"`
+	Part    string `json:"part"`
+	Phase   string `json:"phase"`
+	Stable  bool   `json:"stable"`
+	Text    string `json:"text"`
+	Link    string `json:"link,omitempty"`
+	Through []int  `json:"through"` // the states in which the work under way goes on, if it succeeds
+	End     int    `json:"end"`     // the state in which it ends
+}
+
+type exploredEvent struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// An exploredFact is a transition as one or more series have it.
+type exploredFact struct {
+	From  int            `json:"from"`
+	Event int            `json:"event"`
+	To    int            `json:"to"`
+	Cause string         `json:"cause"`
+	Words []exploredWord `json:"words,omitempty"`
+
+	// For a request: the field that it requires, and the states that it leads through
+	// and to.
+	Requires string `json:"requires,omitempty"`
+	Through  []int  `json:"through,omitempty"`
+	End      int    `json:"end"`
+}
+
+// An exploredWord is a word of the API, and the oldest version that takes it.
+type exploredWord struct {
+	Verb  string `json:"verb"`
+	Since int    `json:"since"` // the minor number
+}
+
+type exploredTable struct {
+	Name   string  `json:"name"`
+	Max    int     `json:"max"`
+	States []int   `json:"states"`
+	Facts  []int   `json:"facts"`
+	Begins []int   `json:"begins"` // the versions from which on the API takes more requests
+	Plans  [][]int `json:"plans"`  // the routes to each goal, for each of Begins
+}
+
+// shownAs says that versions below one show a state otherwise.
+type shownAs struct {
+	State int    `json:"state"`
+	Below int    `json:"below"`
+	As    string `json:"as"`
+}
+
+// A document is what graph writes as JSON.
+type document struct {
+	States []struct {
+		State, Target           states.State
+		Part, Description, Link string
+		Phase                   states.Phase
+		Stable                  bool
+		Requests                []struct {
+			Verb     string
+			Version  states.APIVersion `json:"api_version"`
+			Requires string
+			Through  []states.State
+			To       states.State
+		}
+	}
+	Transitions []struct {
+		states.Transition
+		Cause string
+	}
+}
+
+func readDocument(d graph.Diagram) (*document, error) {
+	var out bytes.Buffer
+	if err := d.WriteJSON(&out); err != nil {
+		return nil, err
+	}
+	doc := new(document)
+	return doc, json.Unmarshal(out.Bytes(), doc)
+}
+
+// newExplorer returns the data of a page that opens with one diagram and has the
+// states of another.
+func newExplorer(d, all graph.Diagram) (*explorer, error) {
+	doc, err := readDocument(all)
+	if err != nil {
+		return nil, err
+	}
+	x := &explorer{Start: openingOf(d), Goals: slices.Collect(plan.AllGoals()), numbers: make(map[states.State]int)}
+	for e := range states.AllEvents() {
+		x.Events = append(x.Events, exploredEvent{e.String(), e.Description()})
+	}
+	for n, s := range doc.States {
+		x.numbers[s.State] = n
+	}
+	for _, s := range doc.States {
+		through, end := afterWork(all.Table, s.State)
+		x.States = append(x.States, exploredState{
+			Name: s.State.String(), Part: s.Part, Phase: string(s.Phase), Stable: s.Stable, Text: s.Description, Link: s.Link,
+			Through: x.numbersOf(through), End: x.numbers[end],
+		})
+	}
+	routes := newRouteTable(x)
+	for s := range states.AllSeries() {
+		doc, err := readDocument(graph.Diagram{Table: s.Table()})
+		if err != nil {
+			return nil, err
+		}
+		table := exploredTable{Name: s.String(), Max: int(s.MaxAPIVersion())}
+		table.States = x.numbersOf(slices.Collect(s.Table().States().All()))
+		table.Facts = x.addFacts(doc)
+		table.Begins = x.versionsOf(table.Facts)
+		for _, v := range table.Begins {
+			table.Plans = append(table.Plans, routes.plans(s.Table(), states.APIVersion(v)))
+		}
+		x.Series = append(x.Series, table)
+	}
+	x.addShown()
+	x.Verbs = routes.verbs
+	return x, nil
+}
+
+func openingOf(d graph.Diagram) opening {
+	o := opening{Series: d.Table.Series().String(), Requests: d.RequestsOnly}
+	if d.Since != nil {
+		o.With = d.Since.Series().String()
+	}
+	if d.Current != states.NoState {
+		o.State = d.Current.String()
+	}
+	for _, step := range d.Path {
+		o.Path = append(o.Path, [2]string{step.From.String(), step.To.String()})
+	}
+	return o
+}
+
+func (x *explorer) numbersOf(list []states.State) []int {
+	numbers := []int{}
+	for _, s := range list {
+		numbers = append(numbers, x.numbers[s])
+	}
+	return numbers
+}
+
+// addFacts returns the numbers of a series' transitions, and adds those that no
+// series before has in the same way.
+func (x *explorer) addFacts(doc *document) []int {
+	var numbers []int
+	for _, row := range doc.Transitions {
+		f := exploredFact{From: x.numbers[row.From], Event: int(row.Event) - 1, To: x.numbers[row.To], Cause: row.Cause}
+		for _, s := range doc.States {
+			for _, r := range s.Requests {
+				if event, err := states.ParseVerb(r.Verb); err != nil || s.State != row.From || event != row.Event {
+					continue
+				}
+				f.Words = append(f.Words, exploredWord{Verb: r.Verb, Since: int(r.Version)})
+				f.Requires, f.Through, f.End = r.Requires, x.numbersOf(r.Through), x.numbers[r.To]
+			}
+		}
+		n := slices.IndexFunc(x.Facts, func(other exploredFact) bool { return equalFacts(f, other) })
+		if n < 0 {
+			n = len(x.Facts)
+			x.Facts = append(x.Facts, f)
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+func equalFacts(a, b exploredFact) bool {
+	return a.From == b.From && a.Event == b.Event && a.To == b.To && a.Cause == b.Cause && a.Requires == b.Requires &&
+		a.End == b.End && slices.Equal(a.Words, b.Words) && slices.Equal(a.Through, b.Through)
+}
+
+// versionsOf returns 1 and the versions that are the oldest for a word of some facts.
+func (x *explorer) versionsOf(facts []int) []int {
+	versions := []int{1}
+	for _, n := range facts {
+		for _, w := range x.Facts[n].Words {
+			versions = append(versions, w.Since)
+		}
+	}
+	slices.Sort(versions)
+	return slices.Compact(versions)
+}
+
+// addShown adds how old versions show states.
+func (x *explorer) addShown() {
+	for v := states.APIVersion(2); v <= states.Latest().MaxAPIVersion(); v++ {
+		for s := range states.AllStates() {
+			n, ok := x.numbers[s]
+			was := (v - 1).Show(s)
+			if !ok || was == s || v.Show(s) != s {
+				continue
+			}
+			as := was.String()
+			if was == states.NoState {
+				as = "null"
+			}
+			x.Shown = append(x.Shown, shownAs{State: n, Below: int(v), As: as})
+		}
+	}
+}

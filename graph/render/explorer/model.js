@@ -1,0 +1,98 @@
+'use strict';
+// The model: questions about the data that Go wrote. It knows nothing of the page.
+const data = JSON.parse(document.getElementById('data').textContent);
+
+const model = {
+	goals: data.goals,
+	seriesNames: data.series.map((s) => s.name),
+
+	// series returns a series by its name, undefined where there is none.
+	series: (name) => data.series.find((s) => s.name === name),
+
+	// state returns the number of a state by its name, -1 where a series lacks it.
+	state(series, name) {
+		const n = data.states.findIndex((s) => s.name === name);
+		return series.states.includes(n) ? n : -1;
+	},
+
+	facts: (series) => series.facts.map((n) => data.facts[n]),
+
+	// words returns the words that the API takes for a transition at a version.
+	words: (fact, version) => (fact.words || []).filter((w) => w.since <= version),
+
+	// fact returns the transition of a request's word from a state.
+	fact: (series, from, verb) => model.facts(series).find(
+		(f) => f.from === from && (f.words || []).some((w) => w.verb === verb)),
+
+	// label returns the word that the diagram has for a transition.
+	label: (fact) => (fact.words ? fact.words[0].verb : data.events[fact.event].name),
+
+	// shownAs returns what a version shows a state as, null where by its name.
+	shownAs(state, version) {
+		const row = data.shown.filter((s) => s.state === state && version < s.below)[0];
+		return row ? row.as : null;
+	},
+
+	// way returns the way from a state to a goal: its steps, each with the states that
+	// it passes, what it needs beside requests, and why there is none.
+	way(series, version, from, goal) {
+		const plan = series.plans[series.begins.filter((v) => v <= version).length - 1];
+		const code = data.routes[plan[data.goals.indexOf(goal)]].split(',')[from];
+		const [, needs, requests, failure] = /^([A-Z]*)([a-z]*)(?:!(.))?$/.exec(code);
+		const steps = [];
+		let at = from;
+		const rest = () => {
+			const s = data.states[at];
+			if (s.end !== at) {
+				steps.push({ verb: '', fact: null, passes: [at, ...s.through, s.end] });
+				at = s.end;
+			}
+		};
+		if (!failure) {
+			rest();
+			for (const letter of requests) {
+				const verb = data.verbs[letter.charCodeAt(0) - 97];
+				const fact = model.fact(series, at, verb);
+				steps.push({ verb, fact, passes: [at, ...(fact.through || []), fact.end] });
+				at = fact.end;
+			}
+		}
+		return { steps, needs, failure: failure || '', end: at };
+	},
+
+	// same tells whether two transitions are the same row of two series' tables.
+	same: (a, b) => a.from === b.from && a.event === b.event && a.to === b.to,
+
+	// only returns what one series has and another lacks, and the requests that both
+	// have from different versions on.
+	only(series, other) {
+		const theirs = model.facts(other);
+		const facts = model.facts(series);
+		return {
+			states: series.states.filter((s) => !other.states.includes(s)),
+			facts: facts.filter((f) => !theirs.some((g) => model.same(f, g))),
+			words: facts.flatMap((f) => {
+				const g = theirs.find((t) => model.same(f, t));
+				const known = g ? (g.words || []).map((w) => w.verb) : [];
+				return g ? (f.words || []).filter((w) => !known.includes(w.verb)).map((w) => ({ fact: f, word: w })) : [];
+			}),
+		};
+	},
+
+	// found returns the numbers of a series' states that a search finds: by their
+	// names, their descriptions, and the words of what leads out of them.
+	found(series, text) {
+		const wanted = text.toLowerCase().split(/\s+/).filter(Boolean);
+		return series.states.filter((n) => {
+			const s = data.states[n];
+			const words = model.facts(series).filter((f) => f.from === n).flatMap(
+				(f) => [data.events[f.event].name, ...(f.words || []).map((w) => w.verb)]);
+			const all = [s.name, s.part, s.phase, s.text, ...words].join(' ').toLowerCase();
+			return wanted.every((w) => all.includes(w));
+		}).sort((a, b) => rank(a) - rank(b) || a - b);
+
+		function rank(n) {
+			return data.states[n].name.startsWith(text.toLowerCase().trim()) ? 0 : data.states[n].name.includes(text.toLowerCase().trim()) ? 1 : 2;
+		}
+	},
+};

@@ -1,0 +1,351 @@
+// The view: what the reader chose, and the page that shows it.
+(() => {
+	const $ = (id) => document.getElementById(id);
+	const phases = {
+		resting: 'stable', working: 'the conductor is at work', waiting: 'the conductor waits for a call',
+		held: 'a hold step stopped the work', failed: 'a person has to look',
+	};
+	const needs = {
+		D: 'It destroys a workload that the node carries.',
+		R: 'It does work again that has failed: look at the node first.',
+		H: 'Work is held: a person lets it go on with unhold.',
+	};
+	const choice = {};
+	const panels = [];
+
+	// element makes an element with attributes and children; texts are only ever texts.
+	function element(name, attributes = {}, ...children) {
+		const e = document.createElement(name);
+		for (const [key, value] of Object.entries(attributes)) {
+			if (key === 'onclick') e.addEventListener('click', value);
+			else if (value !== null) e.setAttribute(key, value);
+		}
+		e.append(...children);
+		return e;
+	}
+
+	// marked returns a text with code in place of backquotes.
+	const marked = (text) => text.split('`').map((piece, n) => (n % 2 ? element('code', {}, piece) : piece));
+
+	const version = (minor) => `1.${minor}`;
+	const name = (n) => data.states[n].name;
+
+	function stateButton(n) {
+		const current = choice.state === name(n);
+		return element('button', {
+			type: 'button', class: `state ${data.states[n].phase}`, 'data-state': name(n),
+			'aria-current': current ? 'true' : null, onclick: () => choose({ state: name(n) }),
+		}, name(n));
+	}
+
+	// passing returns states with arrows between them.
+	const passing = (list) => list.flatMap((n, i) => (i ? [' → ', stateButton(n)] : [stateButton(n)]));
+
+	// --- the choice, which the address holds ---
+
+	function opening() {
+		const s = data.start;
+		return { series: s.series, version: '', state: s.state || '', with: s.with || '', from: '', goal: '', requests: s.requests ? '1' : '', find: '' };
+	}
+
+	// readAddress takes what the address names, and leaves out what there is not.
+	function readAddress() {
+		const given = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+		Object.assign(choice, opening());
+		for (const key of Object.keys(choice)) if (key in given) choice[key] = given[key];
+		tidy();
+	}
+
+	function tidy() {
+		if (!model.series(choice.series)) choice.series = data.start.series;
+		const series = model.series(choice.series);
+		if (!model.series(choice.with) || choice.with === choice.series) choice.with = '';
+		const minor = Number((/^1\.([1-9]\d*)$/.exec(choice.version) || [])[1] || 0);
+		choice.version = minor && minor < series.max ? choice.version : '';
+		const either = [series, model.series(choice.with)].filter(Boolean);
+		if (!either.some((s) => model.state(s, choice.state) >= 0)) choice.state = '';
+		if (model.state(series, choice.from) < 0) choice.from = '';
+		if (!model.goals.includes(choice.goal)) choice.goal = '';
+		choice.requests = choice.requests ? '1' : '';
+	}
+
+	function writeAddress() {
+		const first = opening();
+		const parts = new URLSearchParams();
+		for (const [key, value] of Object.entries(choice)) if (key === 'series' || value !== first[key]) parts.set(key, value);
+		history.replaceState(null, '', `#${parts}`);
+	}
+
+	function choose(changes) {
+		Object.assign(choice, changes);
+		tidy();
+		writeAddress();
+		show();
+		if (changes.state) $('live').textContent = `${choice.state}: ${data.states.find((s) => s.name === choice.state).text.split('\n')[0]}`;
+	}
+
+	const minor = (series) => Math.min(series.max, choice.version ? Number(choice.version.slice(2)) : series.max);
+
+	// --- diagrams ---
+
+	function newPanel(id) {
+		const svg = $(id).querySelector('svg');
+		const panel = { section: $(id), states: [], edges: [], parts: [] };
+		for (const g of svg.querySelectorAll('[data-id]')) {
+			const id = g.dataset.id;
+			if (id.startsWith('part-')) panel.parts.push({ g, title: g.querySelector('text').textContent });
+			if (id.startsWith('state-')) panel.states[data.states.findIndex((s) => `state-${slug(s.name)}` === id)] = { g };
+			if (id.startsWith('edge-')) panel.edges.push({ g, id, title: g.querySelector('title'), texts: [...g.querySelectorAll('text')] });
+		}
+		panel.states.forEach(({ g }, n) => {
+			g.addEventListener('click', () => choose({ state: name(n) }));
+			g.addEventListener('keydown', (event) => stateKey(event, panel, n));
+			g.setAttribute('aria-label', `${name(n)}: ${phases[data.states[n].phase]}`);
+		});
+		panels.push(panel);
+	}
+
+	const slug = (word) => word.replace(/[ -]/g, '_');
+	const edgeOf = (from, to) => `edge-${slug(name(from))}-${slug(name(to))}`;
+
+	// drawPanel shows one series in a diagram; other is the one beside it, if any.
+	function drawPanel(panel, series, other, taken) {
+		const v = minor(series);
+		const only = other ? model.only(series, other) : { states: [], facts: [], words: [] };
+		const found = choice.find ? model.found(series, choice.find) : [];
+		panel.states.forEach(({ g }, n) => {
+			const s = data.states[n];
+			const chosen = choice.state === s.name;
+			mark(g, 'state', {
+				absent: !series.states.includes(n), stable: s.stable, failed: s.phase === 'failed', chosen,
+				taken: taken.states.has(n), added: only.states.includes(n), found: found.includes(n),
+			});
+			g.setAttribute('aria-pressed', chosen);
+		});
+		const active = panel.states[series.states.find((n) => name(n) === choice.state) ?? series.states[0]];
+		panel.states.forEach((p) => p.g.setAttribute('tabindex', p === active ? '0' : '-1'));
+		for (const p of panel.parts) {
+			mark(p.g, 'part', { absent: !series.states.some((n) => data.states[n].part === p.title) });
+		}
+		const facts = model.facts(series);
+		for (const edge of panel.edges) {
+			const here = facts.filter((f) => edgeOf(f.from, f.to) === edge.id && (!choice.requests || f.cause !== 'conductor'));
+			drawEdge(edge, here, only.facts, v, taken);
+		}
+	}
+
+	function drawEdge(edge, facts, added, v, taken) {
+		const requests = facts.filter((f) => f.cause === 'request');
+		const late = (f) => f.cause === 'request' && model.words(f, v).length === 0;
+		const at = data.states.findIndex((s) => s.name === choice.state);
+		mark(edge.g, 'edge', {
+			absent: facts.length === 0, request: requests.length > 0, late: facts.length > 0 && facts.every(late),
+			near: facts.some((f) => f.from === at || f.to === at), taken: taken.edges.has(edge.id),
+			added: facts.some((f) => added.includes(f)),
+		});
+		for (const t of edge.texts) {
+			const fact = facts.find((f) => model.label(f) === t.textContent);
+			const note = t.textContent.startsWith('(') && facts.some((f) => f.cause === (t.textContent.startsWith('(also') ? 'both' : 'request'));
+			t.setAttribute('class', fact || note ? (fact && added.includes(fact) ? 'new' : '') : 'absent');
+		}
+		edge.title.textContent = facts.map((f) => `${name(f.from)} to ${name(f.to)}: ${model.label(f)}${late(f) ? ` (from ${version(f.words[0].since)})` : ''}`).join('\n');
+	}
+
+	function mark(g, kind, classes) {
+		g.setAttribute('class', [kind, ...Object.keys(classes).filter((c) => classes[c])].join(' '));
+	}
+
+	// --- keys ---
+
+	const ahead = {
+		ArrowUp: (dx, dy) => (-dy > Math.abs(dx) ? -dy : 0), ArrowDown: (dx, dy) => (dy > Math.abs(dx) ? dy : 0),
+		ArrowLeft: (dx, dy) => (-dx > Math.abs(dy) ? -dx : 0), ArrowRight: (dx, dy) => (dx > Math.abs(dy) ? dx : 0),
+	};
+
+	function stateKey(event, panel, n) {
+		if (event.key === 'Enter' || event.key === ' ') {
+			event.preventDefault();
+			choose({ state: name(n) });
+		}
+		if (!(event.key in ahead)) return;
+		event.preventDefault();
+		const box = (g) => g.getBoundingClientRect();
+		const here = box(panel.states[n].g);
+		let best = null;
+		let least = Infinity;
+		for (const { g } of panel.states) {
+			if (g.classList.contains('absent')) continue;
+			const dx = box(g).x + box(g).width / 2 - here.x - here.width / 2;
+			const dy = box(g).y + box(g).height / 2 - here.y - here.height / 2;
+			if (ahead[event.key](dx, dy) > 0 && Math.hypot(dx, dy) < least) [best, least] = [g, Math.hypot(dx, dy)];
+		}
+		if (best) best.focus();
+	}
+
+	document.addEventListener('keydown', (event) => {
+		const typing = ['INPUT', 'SELECT'].includes(document.activeElement.tagName);
+		if (event.key === '/' && !typing) {
+			event.preventDefault();
+			$('find').focus();
+		}
+		if (event.key === 'Escape') choose(choice.find ? { find: '' } : { state: '', from: '', goal: '' });
+	});
+
+	// --- lists and texts ---
+
+	function fill(select, options, value) {
+		select.replaceChildren(...options.map(([v, text]) => element('option', { value: v }, text)));
+		select.value = value;
+	}
+
+	function drawControls(series) {
+		const names = model.seriesNames.slice().reverse();
+		fill($('series'), names.map((s) => [s, s]), choice.series);
+		const versions = Array.from({ length: series.max }, (_, n) => version(series.max - n));
+		fill($('version'), versions.map((v, n) => [n ? v : '', v]), choice.version);
+		fill($('with'), [['', 'nothing'], ...names.filter((s) => s !== choice.series).map((s) => [s, s])], choice.with);
+		fill($('from'), [['', '…'], ...series.states.map((n) => [name(n), name(n)])], choice.from);
+		fill($('goal'), [['', '…'], ...model.goals.map((g) => [g, g])], choice.goal);
+		$('requests').checked = choice.requests !== '';
+		if ($('find').value !== choice.find) $('find').value = choice.find;
+	}
+
+	function drawList(series) {
+		const items = [];
+		const found = choice.find.trim() ? model.found(series, choice.find) : null;
+		if (found) {
+			items.push(element('li', { class: 'part' }, found.length ? `${found.length} found` : 'nothing found'));
+			items.push(...found.map((n) => element('li', {}, stateButton(n))));
+		} else {
+			const parts = new Set(series.states.map((n) => data.states[n].part));
+			for (const part of parts) {
+				items.push(element('li', { class: 'part' }, part || 'Main states'));
+				for (const n of series.states) if (data.states[n].part === part) items.push(element('li', {}, stateButton(n)));
+			}
+		}
+		$('list').replaceChildren(...items);
+	}
+
+	function table(header, rows) {
+		return element('table', {}, element('thead', {}, element('tr', {}, ...header.map((h) => element('th', { scope: 'col' }, h)))),
+			element('tbody', {}, ...rows));
+	}
+
+	function requestRow(f, v) {
+		const words = f.words.flatMap((w, i) => [i ? ', ' : '', element('code', {}, w.verb)]);
+		const since = f.words.map((w) => version(w.since)).join(', ');
+		return element('tr', { class: model.words(f, v).length ? null : 'late' },
+			element('td', {}, ...words, f.requires ? element('div', { class: 'badge' }, `with ${f.requires}`) : ''),
+			element('td', {}, since), element('td', {}, ...passing([...(f.through || []), f.end])));
+	}
+
+	function drawDetails(series) {
+		const n = model.state(series, choice.state);
+		const box = $('details');
+		if (n < 0) {
+			const absent = choice.state ? `The series ${series.name} has no state ${choice.state}.` : 'Choose a state, in the diagram or in the list.';
+			box.replaceChildren(element('h2', {}, choice.state || 'A state'), element('p', {}, absent));
+			return;
+		}
+		const s = data.states[n];
+		const v = minor(series);
+		const facts = model.facts(series).filter((f) => f.from === n);
+		const requests = facts.filter((f) => f.words);
+		const reports = facts.filter((f) => f.cause !== 'request');
+		const as = model.shownAs(n, v);
+		box.replaceChildren(
+			element('h2', {}, s.link ? element('a', { href: s.link }, s.name) : s.name),
+			element('p', { class: 'badge' }, s.phase === 'resting' ? 'stable' : `${s.stable ? 'stable' : 'not stable'}; ${phases[s.phase]}`),
+			...s.text.split('\n\n').map((p) => element('p', {}, ...marked(p))),
+			as ? element('p', { class: 'note' }, `API version ${version(v)} shows this state as ${as}.`) : '',
+			element('p', {}, element('button', { type: 'button', id: 'start-here', onclick: () => choose({ from: s.name }) }, 'Find a way from here')),
+			element('h3', {}, 'Requests'),
+			requests.length ? table(['Word', 'Since', 'Leads to'], requests.map((f) => requestRow(f, v))) : element('p', {}, 'None: the API takes no request for the node.'),
+			element('h3', {}, 'The conductor'),
+			reports.length ? table(['Event', 'Leads to'], reports.map((f) => element('tr', {},
+				element('td', { title: data.events[f.event].text.replaceAll('`', '') }, element('code', {}, data.events[f.event].name)),
+				element('td', {}, stateButton(f.to))))) : element('p', {}, 'It does not move the node on.'));
+	}
+
+	// takenBy returns the states and edges of a way, or of the path that the page opens
+	// with.
+	function takenBy(way) {
+		const passes = way ? way.steps.map((s) => s.passes) : (data.start.path || []).map((p) => p.map((w) => data.states.findIndex((s) => s.name === w)));
+		const taken = { states: new Set(), edges: new Set() };
+		for (const list of passes) {
+			list.forEach((n, i) => {
+				taken.states.add(n);
+				if (i) taken.edges.add(edgeOf(list[i - 1], n));
+			});
+		}
+		return taken;
+	}
+
+	function drawWay(series, way) {
+		const box = $('way');
+		box.hidden = !way;
+		if (!way) return;
+		const content = [element('h2', {}, `From ${choice.from} to ${choice.goal}`)];
+		if (way.failure === 'v') content.push(element('p', { class: 'note' }, `There is a way with a higher API version than ${version(minor(series))}.`));
+		else if (way.failure) content.push(element('p', { class: 'note' }, `The API of ${series.name} has no requests that lead there.`));
+		else if (way.steps.length === 0) content.push(element('p', {}, 'The goal is reached already.'));
+		const steps = way.steps.map((s) => element('li', {}, s.verb ? 'request ' : 'wait: ', s.verb ? element('code', {}, s.verb) : '',
+			s.fact && s.fact.requires ? ` with ${s.fact.requires}: ` : s.verb ? ': ' : '', ...passing(s.passes)));
+		if (steps.length) content.push(element('ol', {}, ...steps));
+		for (const letter of way.needs) content.push(element('p', { class: 'note' }, needs[letter]));
+		box.replaceChildren(...content);
+	}
+
+	function drawChanges(series, other) {
+		const box = $('changes');
+		box.hidden = !other;
+		if (!other) return;
+		const list = (title, items) => (items.length ? [element('h3', {}, title), element('ul', {}, ...items.map((i) => element('li', {}, ...i)))] : []);
+		const row = (f) => [stateButton(f.from), ' ', element('code', {}, model.label(f)), ' → ', stateButton(f.to)];
+		const side = (a, b) => {
+			const only = model.only(a, b);
+			return [
+				...list(`States only in ${a.name}`, only.states.map((n) => [stateButton(n)])),
+				...list(`Transitions only in ${a.name}`, only.facts.map(row)),
+				...list(`Words only in ${a.name}`, only.words.map(({ fact, word }) => [stateButton(fact.from), ' ', element('code', {}, word.verb), ` (${version(word.since)})`])),
+			];
+		};
+		const found = [...side(series, other), ...side(other, series)];
+		box.replaceChildren(element('h2', {}, `${series.name} and ${other.name}`),
+			element('p', {}, `API up to ${version(series.max)}, and up to ${version(other.max)}.`),
+			...(found.length ? found : [element('p', {}, 'The two machines are the same.')]));
+	}
+
+	const counts = (s) => `${s.states.length} states, ${s.facts.length} transitions`;
+
+	function show() {
+		const series = model.series(choice.series);
+		const other = model.series(choice.with);
+		const way = choice.from && choice.goal ? model.way(series, minor(series), model.state(series, choice.from), choice.goal) : null;
+		drawControls(series);
+		drawList(series);
+		drawDetails(series);
+		drawWay(series, way);
+		drawChanges(series, other);
+		$('main-title').textContent = `${series.name}, API ${version(minor(series))}`;
+		$('summary').textContent = counts(series);
+		drawPanel(panels[0], series, other, takenBy(way));
+		$('other').hidden = !other;
+		if (other) {
+			$('other-title').textContent = `${other.name}, API ${version(minor(other))}`;
+			$('changed').textContent = counts(other);
+			drawPanel(panels[1], other, series, { states: new Set(), edges: new Set() });
+		}
+	}
+
+	$('other').querySelector('.drawing').append($('main').querySelector('svg').cloneNode(true));
+	newPanel('main');
+	newPanel('other');
+	for (const id of ['series', 'version', 'with', 'from', 'goal']) $(id).addEventListener('change', () => choose({ [id]: $(id).value }));
+	$('requests').addEventListener('change', () => choose({ requests: $('requests').checked ? '1' : '' }));
+	$('find').addEventListener('input', () => choose({ find: $('find').value }));
+	$('controls').addEventListener('submit', (event) => event.preventDefault());
+	window.addEventListener('hashchange', () => { readAddress(); show(); });
+	readAddress();
+	show();
+})();

@@ -1,0 +1,58 @@
+package render
+
+import (
+	"slices"
+	"strings"
+)
+
+// explorerSVG returns the drawing for the explorer: without colours, which the page's
+// style sheet has, and with each part, state and edge known by its data-id, so that
+// the page can show two copies.
+func (d *drawing) explorerSVG() string {
+	var s svg
+	s.put(`<svg xmlns="http://www.w3.org/2000/svg" role="group"`)
+	s.attribute("viewBox", d.viewBox)
+	s.put(">\n<g")
+	s.attribute("transform", d.transform)
+	s.put(">\n")
+	for _, i := range d.items {
+		s.explorerItem(i)
+	}
+	s.put("</g>\n</svg>\n")
+	return s.String()
+}
+
+func (s *svg) explorerItem(i item) {
+	kind, _, _ := strings.Cut(i.class, " ")
+	s.put("<g")
+	s.attribute("data-id", i.id)
+	s.attribute("class", kind)
+	if kind == "state" {
+		s.put(` role="button" tabindex="-1"`)
+	} else {
+		s.put(` aria-hidden="true"`)
+	}
+	s.put(">")
+	if kind != "part" {
+		s.put("<title>", escape(i.title), "</title>")
+	}
+	for _, m := range i.marks {
+		s.bare(m)
+	}
+	s.put("</g>\n")
+}
+
+// bare writes a shape or a text without its colours and fonts.
+func (s *svg) bare(m element) {
+	s.put("<", m.XMLName.Local)
+	for _, a := range m.Attrs {
+		if slices.Contains([]string{"d", "points", "x", "y", "text-anchor", "font-size"}, a.Name.Local) {
+			s.attribute(a.Name.Local, a.Value)
+		}
+	}
+	if m.Text == "" {
+		s.put("/>")
+	} else {
+		s.put(">", escape(m.Text), "</", m.XMLName.Local, ">")
+	}
+}

@@ -1,0 +1,147 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
+)
+
+// A routeTable finds the routes of the page by package plan. A route is text: what it
+// needs beside requests, as capital letters; a small letter for each request, that of
+// its verb; and "!" with a letter where the goal cannot be reached.
+type routeTable struct {
+	*explorer
+	verbs  []string
+	number map[string]int // of a text among the explorer's routes
+}
+
+func newRouteTable(x *explorer) *routeTable {
+	t := &routeTable{explorer: x, number: make(map[string]int)}
+	for e := range states.AllEvents() {
+		if verb := e.Verb(); verb != "" {
+			t.verbs = append(t.verbs, verb)
+		}
+	}
+	return t
+}
+
+// plans returns the number of the routes to each goal, for requests of a version.
+func (t *routeTable) plans(table *states.Table, v states.APIVersion) []int {
+	var numbers []int
+	for _, goal := range t.Goals {
+		routes := make([]string, len(t.States))
+		for s, n := range t.numbers {
+			if table.States().Has(s) {
+				routes[n] = t.route(table, s, goal, v)
+			}
+		}
+		text := strings.Join(routes, ",")
+		n, ok := t.number[text]
+		if !ok {
+			n = len(t.Routes)
+			t.number[text] = n
+			t.Routes = append(t.Routes, text)
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// permissions are the policies that a route may need, those that permit the least
+// first, with the letters of what they permit.
+var permissions = func() []permission {
+	var once plan.Retries
+	for w := range once {
+		once[w] = 1
+	}
+	return []permission{
+		{"", plan.Policy{}},
+		{"R", plan.Policy{Retries: once}},
+		{"D", plan.Policy{MayDestroy: true}},
+		{"DR", plan.Policy{MayDestroy: true, Retries: once}},
+	}
+}()
+
+type permission struct {
+	letters string
+	policy  plan.Policy
+}
+
+// route returns the route by the first of the permissions with which the goal is
+// reached.
+func (t *routeTable) route(table *states.Table, from states.State, goal plan.Goal, v states.APIVersion) string {
+	failure := ""
+	for _, p := range permissions {
+		requests, held, reason := t.follow(table, from, plan.Wish{Goal: goal, Version: v, Policy: p.policy})
+		if reason == "" {
+			return p.letters + held + requests
+		}
+		failure = reason
+	}
+	return "!" + failure
+}
+
+// follow follows a plan while all work succeeds, and lets held work go on. It returns
+// the requests, "H" where work was held, and why the goal was not reached.
+func (t *routeTable) follow(table *states.Table, from states.State, wish plan.Wish) (requests, held, reason string) {
+	node := machine.Node{State: from}
+	for range 100 { // of a plan's steps, of which there are few
+		step, err := plan.Next(table, node, wish)
+		if err != nil {
+			return "", "", "n"
+		}
+		switch {
+		case step.Action == plan.Done:
+			return requests, held, ""
+		case step.Action == plan.Wait:
+			node = afterStep(table, node)
+		case step.Action == plan.Send || step.Reason == plan.NeedsUnhold:
+			if step.Reason == plan.NeedsUnhold {
+				held = "H"
+			}
+			if node, err = node.Request(table, step.Verb, step.Version); err != nil {
+				return "", "", "v"
+			}
+			requests += string(rune('a' + slices.Index(t.verbs, step.Verb)))
+		case step.Reason == plan.NeedsVersion:
+			return "", "", "v"
+		default:
+			return "", "", "n"
+		}
+		wish.Progress = step.Progress
+	}
+	return "", "", "n"
+}
+
+// afterStep returns a node after its work, or its wait for a call, has succeeded.
+func afterStep(t *states.Table, node machine.Node) machine.Node {
+	next, err := node.Report(t, states.EventDone, "")
+	if err != nil {
+		next, err = node.Report(t, states.EventResume, "")
+	}
+	if err != nil { // where a series has neither, the work ends in its target
+		next = machine.Node{State: t.Target(node.State)}
+	}
+	return next
+}
+
+// afterWork returns the states in which the work under way in a state goes on if it
+// succeeds, after that state, and the state in which it ends; the state itself where
+// no work is under way.
+func afterWork(t *states.Table, s states.State) (through []states.State, end states.State) {
+	node := machine.Node{State: s}
+	for {
+		switch t.Phase(node.State) {
+		case states.PhaseWorking, states.PhaseWaiting:
+		default:
+			return through, node.State
+		}
+		if node.State != s {
+			through = append(through, node.State)
+		}
+		node = afterStep(t, node)
+	}
+}
