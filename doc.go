@@ -28,6 +28,8 @@
 //	internal/clients      Ironic's own clients against a real Ironic and ours
 //	internal/lockstep     a real Ironic beside all this: any difference fails the tests
 //	internal/bench        other state machines beside machine, for speed
+//	internal/bench/service
+//	                      a real Ironic beside examples/conductor, for speed
 //	internal/zero         every exported function and method, called with zero values
 //	internal/boundedcall  calls that may panic or never return
 //	internal/errtext      texts from outside, made fit to be stored and printed
@@ -55,7 +57,8 @@
 //	conductor/etcd        etcd
 //	examples/conductor    conductor/etcd, the Prometheus client
 //	examples              verify/bmc, gophercloud for reconcile, the Prometheus client
-//	examples/powersync-sqlite, internal/clients, internal/lockstep, internal/bench, internal/zero
+//	examples/powersync-sqlite, internal/clients, internal/lockstep, internal/bench,
+//	internal/bench/service, internal/zero
 //
 // The file go.work makes all of them one workspace: go run and go test work from
 // the root, on the sources as they are.

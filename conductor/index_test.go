@@ -165,3 +165,30 @@ func heap() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
+
+func TestALifeWritesNoMoreThanItMust(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &watched{}
+		f := start(t, func(c *conductor.Config) { c.Store, c.Membership = store, nil })
+		n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Enroll})
+		require.NoError(t, err)
+		for _, step := range []struct {
+			target string
+			end    states.State
+			writes int64
+		}{
+			{"manage", states.Manageable, 2},
+			{"provide", states.Available, 2}, // its cleaning has no steps
+			{"active", states.Active, 3},     // its one step is stored before it runs
+			{"deleted", states.Available, 4}, // one step, then a cleaning
+		} {
+			before := store.updates.Load()
+			require.NoError(t, f.Provision(f.ctx, n.UUID, conductor.ProvisionRequest{Target: step.target, Version: 82}))
+			synctest.Wait()
+			n, err := f.Node(f.ctx, n.UUID)
+			require.NoError(t, err)
+			require.Equal(t, step.end, n.ProvisionState)
+			require.Equal(t, step.writes, store.updates.Load()-before, step.target)
+		}
+	})
+}

@@ -196,7 +196,8 @@ func (c *Conductor) runStep(ctx context.Context, t *Task, step Step) error {
 }
 
 // plannedSteps returns the steps of a node's work and the index of the next, from the
-// record where the work has begun.
+// record where the work has begun. A new plan is stored with the first step, or with the
+// end of work that has none.
 func (c *Conductor) plannedSteps(ctx context.Context, t *Task, keys stepKeys) ([]Step, int, error) {
 	n := t.Node()
 	hardware, err := c.hardware(n)
@@ -220,7 +221,7 @@ func (c *Conductor) plannedSteps(ctx context.Context, t *Task, keys stepKeys) ([
 	if err != nil {
 		return nil, 0, err
 	}
-	err = t.Update(ctx, func(n *Node) error {
+	t.updateLater(func(n *Node) {
 		list := make([]any, len(steps))
 		for i, step := range steps {
 			list[i] = step.record(keys.work)
@@ -229,9 +230,8 @@ func (c *Conductor) plannedSteps(ctx context.Context, t *Task, keys stepKeys) ([
 			delete(n.DriverInternalInfo, keys.extra) // of a manual cleaning before
 		}
 		set(keys.info(n), keys.list, list)
-		return nil
 	})
-	return steps, 0, err
+	return steps, 0, nil
 }
 
 // planSteps returns the steps of work that begins.

@@ -14,9 +14,13 @@ type Task struct {
 	hardware  Hardware
 	step      Step
 
-	mu   sync.Mutex
-	node *Node
+	mu    sync.Mutex
+	node  *Node
+	later *later // nil for nothing
 }
+
+// later is a change that is stored with the next one.
+type later struct{ change func(*Node) }
 
 // Node returns the node as the task has stored it last. Do not change it.
 func (t *Task) Node() *Node {
@@ -49,8 +53,11 @@ func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 		return &ConfigError{"Task", "one that a step was given"}
 	}
 	for {
-		old := t.Node()
+		old, later := t.stored()
 		n := old.Clone()
+		if later != nil {
+			later.change(n)
+		}
 		if err := change(n); err != nil {
 			return err
 		}
@@ -61,7 +68,7 @@ func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 				err = errLost
 			}
 			if err == nil {
-				t.set(n)
+				t.set(n, nil)
 				continue
 			}
 		}
@@ -69,14 +76,33 @@ func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 		case errors.Is(err, NotFound), errors.Is(err, ErrNotFound):
 			return fmt.Errorf("%w: node %s was deleted", errLost, old.UUID)
 		case err == nil:
-			t.set(n)
+			t.set(n, later)
 		}
 		return err
 	}
 }
 
-func (t *Task) set(n *Node) {
+// updateLater has the node changed by the next Update, which spares a write.
+func (t *Task) updateLater(change func(*Node)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.later = &later{change}
+}
+
+// stored returns the node as it was stored last, and what is to be stored with the next
+// change.
+func (t *Task) stored() (*Node, *later) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.node, t.later
+}
+
+// set takes a node that was stored, with a change that had waited for it.
+func (t *Task) set(n *Node, with *later) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.node = n
+	if t.later == with {
+		t.later = nil
+	}
 }

@@ -36,12 +36,11 @@ func (h *handler) send(to http.ResponseWriter, r *request, a answer) {
 		}
 	}()
 	a.write(w)
-	if !w.begun() {
-		w.status = 0
+	if w.begun() {
+		_, _ = to.Write(w.b) // a client that has gone away is not told
+	} else {
 		reply(to, a.status, w.b)
-		return
 	}
-	_, _ = to.Write(w.b) // a client that has gone away is not told
 }
 
 // begun reports whether a piece of the answer was sent.

@@ -89,22 +89,21 @@ func (c *client) provision(ctx context.Context, uuid, target string) error {
 	return err
 }
 
-// The time between two looks at a node that is at work doubles from the first to the
-// second of these.
-const (
-	firstPoll = time.Millisecond
-	lastPoll  = 50 * time.Millisecond
-)
+// longestPause bounds the pause between two looks at a node that is at work.
+const longestPause = 50 * time.Millisecond
 
 // settle waits until nobody works on a node and its state is the wanted one. It gives
-// up where the node rests in a state that a failure has led to.
+// up where the node rests in a state that a failure has led to. A pause between two
+// looks is as long as the look before it took, so that a slow service is not asked more
+// often than it can bear, and a fast one is not waited for.
 func (c *client) settle(ctx context.Context, uuid, want string) error {
 	var node struct {
 		State       string  `json:"provision_state"`
 		Reservation *string `json:"reservation"`
 		LastError   string  `json:"last_error"`
 	}
-	for pause := firstPoll; ; pause = min(2*pause, lastPoll) {
+	for {
+		start := time.Now()
 		answer, err := c.do(ctx, http.MethodGet, "/nodes/"+uuid+"?fields=provision_state,reservation,last_error", "")
 		if err != nil {
 			return err
@@ -119,7 +118,7 @@ func (c *client) settle(ctx context.Context, uuid, want string) error {
 		case node.LastError != "":
 			return fmt.Errorf("node %s is in %q, not in %q: %s", uuid, node.State, want, node.LastError)
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := sleep(ctx, min(time.Since(start), longestPause)); err != nil {
 			return err
 		}
 	}
