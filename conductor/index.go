@@ -3,10 +3,13 @@ package conductor
 import (
 	"cmp"
 	"context"
+	"iter"
 	"log/slog"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/ironstate/ironstate/conductor/internal/latest"
 )
 
 // index has the decoded records of one kind in memory, oldest first. It is fed by the
@@ -25,6 +28,15 @@ type index[T any] struct {
 	byNode  map[string][]*T  // of objects, by the node that they belong to; oldest first
 	order   []*T             // by meta.compare
 	deleted map[string]int64 // revisions of deletions that the watch has not reported yet
+
+	watchers map[*latest.Queue[indexChange[T]]]bool
+}
+
+// indexChange is a change to an index. The zero value says that the index has all
+// records that the store had.
+type indexChange[T any] struct {
+	id    string
+	value *T // nil where the record was deleted
 }
 
 // meta is what an index knows of any record.
@@ -43,6 +55,7 @@ func newIndex[T any](kind Kind, decode func(Record) (*T, error), meta func(*T) m
 	return &index[T]{
 		kind: kind, decode: decode, meta: meta, synced: make(chan struct{}),
 		records: map[string]*T{}, byName: map[string]*T{}, byNode: map[string][]*T{}, deleted: map[string]int64{},
+		watchers: map[*latest.Queue[indexChange[T]]]bool{},
 	}
 }
 
@@ -54,11 +67,12 @@ func (x *index[T]) put(value *T) {
 	if x.deleted[m.id] > m.revision {
 		return
 	}
-	if old, ok := x.records[m.id]; ok {
+	old := x.records[m.id]
+	if old != nil && x.meta(old).revision >= m.revision {
+		return
+	}
+	if old != nil {
 		oldMeta := x.meta(old)
-		if oldMeta.revision > m.revision {
-			return
-		}
 		if oldMeta.compare(m) == 0 && oldMeta.node == m.node {
 			x.order[x.position(x.order, m)] = value
 			if m.node != "" {
@@ -77,8 +91,11 @@ func (x *index[T]) put(value *T) {
 	x.name(value, m)
 }
 
-// name has a record found by its ID and its name.
+// name has a record found by its ID and its name, and reported to the watchers.
 func (x *index[T]) name(value *T, m meta) {
+	for w := range x.watchers {
+		w.Set(m.id, indexChange[T]{m.id, value})
+	}
 	x.records[m.id] = value
 	if m.name != "" {
 		x.byName[m.name] = value
@@ -108,7 +125,11 @@ func (x *index[T]) drop(id string, revision int64, own bool) {
 	}
 }
 
+// remove is called with the lock held.
 func (x *index[T]) remove(value *T, m meta) {
+	for w := range x.watchers {
+		w.Set(m.id, indexChange[T]{id: m.id})
+	}
 	i := x.position(x.order, m)
 	x.order = slices.Delete(x.order, i, i+1)
 	if of := x.byNode[m.node]; m.node != "" && len(of) == 1 {
@@ -182,6 +203,62 @@ func (x *index[T]) listOf(ctx context.Context, node string) ([]*T, error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return slices.Clone(x.byNode[node]), nil
+}
+
+// watch ranges over the records and, after a change that is the zero value, over the
+// changes to them, until the context ends. It yields nothing that the index has not
+// taken; of several changes to a record it may yield the last one alone.
+func (x *index[T]) watch(ctx context.Context) iter.Seq[indexChange[T]] {
+	return func(yield func(indexChange[T]) bool) {
+		if x.wait(ctx) != nil {
+			return
+		}
+		changes := latest.New(func(a, b indexChange[T]) int { return cmp.Compare(a.id, b.id) })
+		x.mu.Lock()
+		for id, value := range x.records {
+			changes.Set(id, indexChange[T]{id, value})
+		}
+		changes.Mark(indexChange[T]{})
+		x.watchers[changes] = true
+		x.mu.Unlock()
+		defer func() {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			delete(x.watchers, changes)
+		}()
+		for change := range changes.All(ctx) {
+			if !yield(change) {
+				return
+			}
+		}
+	}
+}
+
+// NodeChange is a change to a node, by this conductor or another. The zero value says
+// that all nodes there are have been yielded.
+type NodeChange struct {
+	UUID string
+	// Node is the node after the change, and nil where it was deleted. Do not change
+	// it.
+	Node *Node
+}
+
+// WatchNodes ranges over all nodes and, after a NodeChange that is the zero value, over
+// the changes to them, until the context ends. It waits until Run has read the store.
+// [Conductor.Node] returns a node as WatchNodes has yielded it last, or a newer one. A
+// caller that is slow delays nobody and is told of the last of several changes to a node.
+// With a nil context, or on a Conductor that [New] did not make, it yields nothing.
+func (c *Conductor) WatchNodes(ctx context.Context) iter.Seq[NodeChange] {
+	return func(yield func(NodeChange) bool) {
+		if c.usable(ctx) != nil {
+			return
+		}
+		for change := range c.nodes.watch(ctx) {
+			if !yield(NodeChange{change.id, change.value}) {
+				return
+			}
+		}
+	}
 }
 
 // watchBackoff is how long an index waits until it begins another watch.

@@ -192,3 +192,63 @@ func TestALifeWritesNoMoreThanItMust(t *testing.T) {
 		}
 	})
 }
+
+func TestAWatcherIsToldOfNodesInTheOrderOfTheirChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		create := func(name string) *conductor.Node {
+			n, err := f.CreateNode(f.ctx, &conductor.Node{Name: name, Driver: "fake-hardware", ProvisionState: states.Enroll})
+			require.NoError(t, err)
+			return n
+		}
+		before := create("before")
+		ctx, cancel := context.WithCancel(f.ctx)
+		seen, ended := make(chan conductor.NodeChange), make(chan bool)
+		go func() {
+			defer close(ended)
+			for change := range f.WatchNodes(ctx) {
+				seen <- change
+			}
+		}()
+		require.Equal(t, conductor.NodeChange{UUID: before.UUID, Node: before}, <-seen)
+		require.Equal(t, conductor.NodeChange{}, <-seen)
+		after := create("after")
+		require.Equal(t, conductor.NodeChange{UUID: after.UUID, Node: after}, <-seen)
+		renamed, err := f.UpdateNode(f.ctx, "after", func(n *conductor.Node) error { n.Name = "renamed"; return nil })
+		require.NoError(t, err)
+		require.Equal(t, conductor.NodeChange{UUID: after.UUID, Node: renamed}, <-seen)
+		require.NoError(t, f.DeleteNode(f.ctx, "before"))
+		require.Equal(t, conductor.NodeChange{UUID: before.UUID}, <-seen)
+		cancel()
+		<-ended
+	})
+}
+
+func TestANodeIsNeverOlderThanAWatcherHasSeenIt(t *testing.T) {
+	f := start(t, func(c *conductor.Config) { c.Membership = nil })
+	n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Enroll})
+	require.NoError(t, err)
+	const writes = 2000
+	done := make(chan error, 1)
+	go func() {
+		for i := range writes {
+			if _, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Description = fmt.Sprint(i); return nil }); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	for change := range f.WatchNodes(f.ctx) {
+		if change.Node == nil {
+			continue
+		}
+		now, err := f.Node(f.ctx, n.UUID)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, now.Revision, change.Node.Revision)
+		if change.Node.Description == fmt.Sprint(writes-1) {
+			break
+		}
+	}
+	require.NoError(t, <-done)
+}

@@ -157,8 +157,9 @@ func (s *Server) WaitFor(ctx context.Context, ident string, state states.State) 
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, s.waits)
 	defer cancel()
-	for range s.store.Watch(ctx, conductor.KindNode) {
-		if n := s.Node(ident); n.ProvisionState == state && n.Reservation == "" {
+	id := s.Node(ident).UUID
+	for change := range s.Conductor.WatchNodes(ctx) {
+		if n := change.Node; change.UUID == id && n != nil && n.ProvisionState == state && n.Reservation == "" {
 			return n
 		}
 	}

@@ -126,6 +126,7 @@ var types = []any{
 	new(conductor.Member),
 	new(conductor.Memory),
 	new(conductor.Node),
+	new(conductor.NodeChange),
 	new(conductor.Object),
 	new(conductor.ProvisionRequest),
 	new(conductor.Reason),
