@@ -1,10 +1,13 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/ironstate/ironstate/states"
 )
@@ -113,25 +116,65 @@ var fakeSteps = map[states.State][]Step{
 	states.Unrescuing: {{Interface: "rescue", Step: "unrescue", Priority: 100}},
 	states.Adopting:   {{Interface: "deploy", Step: "take_over", Priority: 100}},
 	states.Cleaning: {
-		{Interface: "bios", Step: "apply_configuration"}, {Interface: "bios", Step: "factory_reset"},
-		{Interface: "bios", Step: "cache_bios_settings"},
-		{Interface: "raid", Step: "create_configuration"}, {Interface: "raid", Step: "delete_configuration"},
+		{Interface: "bios", Step: "apply_configuration", ArgsInfo: fakeBIOSArgs},
+		{Interface: "bios", Step: "factory_reset"}, {Interface: "bios", Step: "cache_bios_settings"},
 	},
 	states.Servicing: {
-		{Interface: "bios", Step: "apply_configuration"}, {Interface: "bios", Step: "factory_reset"},
-		{Interface: "raid", Step: "create_configuration"}, {Interface: "raid", Step: "delete_configuration"},
+		{Interface: "bios", Step: "apply_configuration", ArgsInfo: fakeBIOSArgs},
+		{Interface: "bios", Step: "factory_reset"}, {Interface: "bios", Step: "cache_bios_settings"},
 	},
+}
+
+var fakeBIOSArgs = map[string]StepArgument{
+	"settings": {Description: "The BIOS settings, a list of objects with a name and a value.", Required: true},
 }
 
 // Steps implements [Hardware].
 func (f *Fake) Steps(n *Node, work states.State) []Step {
 	steps := make([]Step, len(fakeSteps[work]))
 	for i, step := range fakeSteps[work] {
-		operation := step.Interface + "." + step.Step
-		step.Run = func(ctx context.Context, t *Task) error { return f.do(ctx, t.Node(), operation) }
+		step.Run = f.run
 		steps[i] = step
 	}
 	return steps
+}
+
+// run does a step: those of the BIOS change the settings in the record.
+func (f *Fake) run(ctx context.Context, t *Task) error {
+	step := t.Step()
+	if err := f.do(ctx, t.Node(), step.Interface+"."+step.Step); err != nil || step.Interface != "bios" {
+		return err
+	}
+	switch step.Step {
+	case "factory_reset":
+		return t.Update(ctx, func(n *Node) error { n.BIOSSettings = nil; return nil })
+	case "apply_configuration":
+		settings, err := fromJSON[[]BIOSSetting](step.Args["settings"])
+		if err != nil {
+			return fmt.Errorf("settings: %w, want a list of objects with a name and a value", err)
+		}
+		return t.Update(ctx, func(n *Node) error { n.setBIOS(settings, now()); return nil })
+	default:
+		return nil
+	}
+}
+
+// setBIOS replaces the BIOS settings; those there were keep the time of their creation.
+func (n *Node) setBIOS(settings []BIOSSetting, now time.Time) {
+	settings = slices.Clone(settings)
+	slices.SortFunc(settings, func(a, b BIOSSetting) int { return cmp.Compare(a.Name, b.Name) })
+	for i, s := range settings {
+		before := slices.IndexFunc(n.BIOSSettings, func(b BIOSSetting) bool { return b.Name == s.Name })
+		switch {
+		case before < 0:
+			settings[i].CreatedAt = now
+		case n.BIOSSettings[before].Value == s.Value:
+			settings[i] = n.BIOSSettings[before]
+		default:
+			settings[i].CreatedAt, settings[i].UpdatedAt = n.BIOSSettings[before].CreatedAt, &now
+		}
+	}
+	n.BIOSSettings = settings
 }
 
 // BootDevices implements [BootDevicer]: fake-hardware boots from the network.

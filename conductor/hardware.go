@@ -61,6 +61,8 @@ type Step struct {
 	// Args are the arguments that a client names, as JSON has them; numbers are
 	// [json.Number].
 	Args map[string]any `json:"args,omitzero"`
+	// ArgsInfo are the arguments that a client may name; with others the step is refused.
+	ArgsInfo map[string]StepArgument `json:"argsinfo,omitzero"`
 	// Priority orders the steps of automated work; 0 runs only where a client names
 	// the step.
 	Priority int `json:"priority"`
@@ -73,6 +75,12 @@ type Step struct {
 	Run func(ctx context.Context, t *Task) error `json:"-"`
 
 	named bool // by a client
+}
+
+// StepArgument describes an argument of a [Step].
+type StepArgument struct {
+	Description string `json:"description,omitzero"`
+	Required    bool   `json:"required,omitzero"` // of a client that names the step
 }
 
 // ErrWait is what a [Step] returns whose work goes on outside of the conductor. The

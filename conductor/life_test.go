@@ -80,7 +80,7 @@ func (f *fleet) request(n *conductor.Node, target string) {
 }
 
 func (f *fleet) provision(target string) conductor.ProvisionRequest {
-	step := []conductor.StepRequest{{Interface: "raid", Step: "delete_configuration"}}
+	step := []conductor.StepRequest{{Interface: "bios", Step: "cache_bios_settings"}}
 	return conductor.ProvisionRequest{
 		Target: target, Version: f.Table().Series().MaxAPIVersion(),
 		CleanSteps: step, ServiceSteps: step, RescuePassword: "xyzzy",

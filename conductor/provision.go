@@ -2,6 +2,8 @@ package conductor
 
 import (
 	"context"
+	"errors"
+	"strings"
 
 	"golang.org/x/crypto/bcrypt"
 
@@ -61,7 +63,7 @@ func (c *Conductor) requested(ctx context.Context, n *Node, r ProvisionRequest) 
 	if err := unlocked(n); err != nil {
 		return err
 	}
-	if err := c.permitted(ctx, n, event); err != nil {
+	if err := c.permitted(ctx, n, event, r.DeploySteps); err != nil {
 		return err
 	}
 	if event == states.EventAbort && noteAbort(n) {
@@ -98,7 +100,7 @@ var operations = map[states.Event]struct {
 }
 
 // permitted applies the conductor's rules to a request that the table takes.
-func (c *Conductor) permitted(ctx context.Context, n *Node, event states.Event) error {
+func (c *Conductor) permitted(ctx context.Context, n *Node, event states.Event, steps []StepRequest) error {
 	operation := operations[event]
 	switch {
 	case operation.word != "" && n.Maintenance:
@@ -122,6 +124,13 @@ func (c *Conductor) permitted(ctx context.Context, n *Node, event states.Event) 
 	for _, kind := range operation.interfaces {
 		if err := problems[kind]; err != nil {
 			return refuse(Unsuitable, "Failed to validate the %s interface of node %s: %v", kind, n.UUID, err)
+		}
+	}
+	if event == states.EventDeploy || event == states.EventRebuild {
+		if _, err := c.deploymentSteps(ctx, n, steps, hardware.Steps(n, states.Deploying)); errors.Is(err, Invalid) {
+			return refuse(Unsuitable, "Failed to validate deploy or power info for node %s: %v", n.UUID, err)
+		} else if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -173,6 +182,7 @@ func (n *Node) remember(r ProvisionRequest, event states.Event, from states.Stat
 		if r.ConfigDrive != nil {
 			set(&n.InstanceInfo, "configdrive", r.ConfigDrive)
 		}
+		n.noteImageType()
 		n.forgetSteps(deploySteps)
 		if len(r.DeploySteps) > 0 {
 			set(&n.DriverInternalInfo, deploySteps.extra, jsonValue(r.DeploySteps))
@@ -201,6 +211,26 @@ func (n *Node) remember(r ProvisionRequest, event states.Event, from states.Stat
 		n.forgetRescue()
 	}
 	return nil
+}
+
+// noteImageType notes whether the image has a whole disk or a partition: an image with
+// a kernel and a ramdisk of its own has a partition. Of images in Glance it is not known.
+//
+// Source: update_image_type in ironic/conductor/utils.py.
+func (n *Node) noteImageType() {
+	source, _ := n.InstanceInfo["image_source"].(string)
+	if !strings.Contains(source, "://") || strings.HasPrefix(source, "glance://") || strings.HasSuffix(source, "/") {
+		return
+	}
+	kind, _ := n.InstanceInfo["image_type"].(string)
+	if kind == "" {
+		kind = "whole-disk"
+		if n.InstanceInfo["kernel"] != nil || n.InstanceInfo["ramdisk"] != nil {
+			kind = "partition"
+		}
+	}
+	set(&n.InstanceInfo, "image_type", kind)
+	set(&n.DriverInternalInfo, "is_whole_disk_image", kind != "partition")
 }
 
 // rescueStates are those in which a node has a rescue password.

@@ -287,7 +287,7 @@ func (w *world) ask(ctx context.Context, crews map[string]*simConductor, names [
 				continue
 			}
 			what = words[dice%len(words)]
-			step := []conductor.StepRequest{{Interface: "raid", Step: "delete_configuration"}, {Interface: "bios", Step: "factory_reset"}}
+			step := []conductor.StepRequest{{Interface: "bios", Step: "cache_bios_settings"}, {Interface: "bios", Step: "factory_reset"}}
 			err = c.get().Provision(ctx, n.UUID, conductor.ProvisionRequest{
 				Target: what, Version: version, CleanSteps: step, ServiceSteps: step, RescuePassword: "x",
 			})

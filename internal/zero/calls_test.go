@@ -113,6 +113,7 @@ var functions = map[string]any{
 }
 
 var types = []any{
+	new(conductor.BIOSSetting),
 	new(conductor.Change),
 	new(conductor.Conductor),
 	new(conductor.Config),
@@ -132,6 +133,7 @@ var types = []any{
 	new(conductor.Reason),
 	new(conductor.Record),
 	new(conductor.Step),
+	new(conductor.StepArgument),
 	new(conductor.StepRequest),
 	new(conductor.Task),
 	new(conductor.Transition),
