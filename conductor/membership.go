@@ -184,6 +184,20 @@ func (t *term) orphaned(n *Node) bool {
 // claimant returns the ID of the member that a node's reservation is of.
 func claimant(n *Node) string { return strings.TrimSuffix(n.Claim, powerSuffix) }
 
+// Owner returns the name of the live conductor that works on a node, empty where there is
+// none with its hardware type and of its group, or where this conductor is no member and
+// cannot know.
+//
+// Source: get_conductor_for in ironic/conductor/rpcapi.py.
+func (c *Conductor) Owner(n *Node) string {
+	t, err := c.currentTerm()
+	if err != nil || n == nil {
+		return ""
+	}
+	owner, _ := t.owner(n)
+	return owner.Hostname
+}
+
 // Members returns the conductors that are alive, by name.
 func (c *Conductor) Members(context.Context) ([]Member, error) {
 	t, err := c.currentTerm()

@@ -74,6 +74,10 @@ func TestConductorsShareOneFleet(t *testing.T) {
 	require.NoError(t, all["gamma"].process.Process.Signal(syscall.SIGSTOP))
 	beta := all["beta"]
 	require.Eventually(t, func() bool { return hosts(beta) == 1 }, 20*time.Second, 50*time.Millisecond)
+	for name, want := range map[string]int{"alpha": 0, "beta": nodes, "gamma": 0} { // also before there is work
+		_, answer := beta.do(http.MethodGet, "/v1/nodes?conductor="+name, "")
+		require.Len(t, answer["nodes"], want, name)
+	}
 	for i := range nodes {
 		beta.provision(fmt.Sprintf("node-%d", i), "provide")
 	}
