@@ -17,6 +17,9 @@ import (
 // safe for concurrent use once Before is set. A nil node is an error; the methods of a
 // nil Fake that ask the hardware panic, as those of a nil [sync.Map] do.
 //
+// As with Ironic's, a node whose deploy interface is "direct" has an agent: its cleaning,
+// service and deployment wait until the agent calls back, by [Conductor.Heartbeat].
+//
 // Source: ironic/drivers/modules/fake.py.
 type Fake struct {
 	// Before, if not nil, is called before each operation of a node: with "verify",
@@ -125,27 +128,59 @@ var fakeSteps = map[states.State][]Step{
 	},
 }
 
+// agentSteps are the steps of cleaning that an agent has.
+//
+// Source: GenericHardwareManager in ironic-python-agent.
+var agentSteps = []Step{
+	{Interface: "deploy", Step: "erase_devices_metadata", Priority: 99, Abortable: true},
+	{Interface: "deploy", Step: "erase_devices", Priority: 10, Abortable: true},
+}
+
 var fakeBIOSArgs = map[string]StepArgument{
 	"settings": {Description: "The BIOS settings, a list of objects with a name and a value.", Required: true},
 }
 
 // Steps implements [Hardware].
 func (f *Fake) Steps(n *Node, work states.State) []Step {
-	steps := make([]Step, len(fakeSteps[work]))
-	for i, step := range fakeSteps[work] {
-		step.Run = f.run
-		steps[i] = step
+	steps := slices.Clone(fakeSteps[work])
+	if work == states.Cleaning && hasAgent(n) {
+		steps = append(steps, agentSteps...)
+	}
+	for i := range steps {
+		steps[i].Run = f.run
 	}
 	return steps
 }
 
-// run does a step: those of the BIOS change the settings in the record.
+// hasAgent reports whether an agent does the work on a node: with the deploy interface
+// "direct".
+func hasAgent(n *Node) bool { return n != nil && n.Interfaces["deploy"] == "direct" }
+
+// Prepare implements [Preparer]: a node with the deploy interface "direct" waits for its
+// agent.
+func (f *Fake) Prepare(ctx context.Context, t *Task, _ states.State) error {
+	if !hasAgent(t.Node()) {
+		return nil
+	}
+	if err := f.do(ctx, t.Node(), "prepare"); err != nil {
+		return err
+	}
+	return ErrWait
+}
+
+// run does a step: those of the BIOS change the settings in the record, and a deployment
+// waits for the agent.
 func (f *Fake) run(ctx context.Context, t *Task) error {
 	step := t.Step()
-	if err := f.do(ctx, t.Node(), step.Interface+"."+step.Step); err != nil || step.Interface != "bios" {
+	if err := f.do(ctx, t.Node(), step.Interface+"."+step.Step); err != nil {
 		return err
 	}
 	switch step.Step {
+	case "deploy":
+		if hasAgent(t.Node()) {
+			return ErrWait
+		}
+		return nil
 	case "factory_reset":
 		return t.Update(ctx, func(n *Node) error { n.BIOSSettings = nil; return nil })
 	case "apply_configuration":

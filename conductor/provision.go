@@ -3,6 +3,7 @@ package conductor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"golang.org/x/crypto/bcrypt"
@@ -256,12 +257,17 @@ func noteAbort(n *Node) bool {
 	return true
 }
 
+// afterStep is the end of the last error of work that was aborted at a step.
+func afterStep(name string) string {
+	return fmt.Sprintf(" during or after the completion of step %q", name)
+}
+
 // aborted returns the node's place after an abort, with a last error that names the
 // step, and forgets the work that is over.
 func (c *Conductor) aborted(n *Node, moved machine.Node) machine.Node {
 	if steps, ok := stepsOf[n.ProvisionState]; ok {
 		if name := stepName(*steps.field(n)); name != "" && moved.LastError != "" {
-			moved.LastError += " during or after step " + name
+			moved.LastError += afterStep(name)
 		}
 		n.forgetSteps(steps)
 	}

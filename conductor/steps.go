@@ -55,7 +55,12 @@ func (n *Node) forgetSteps(keys stepKeys) {
 	set(info, keys.list, nil)
 	delete(*info, keys.index)
 	delete(*info, keys.extra)
+	delete(n.WorkInfo, prepared)
 }
+
+// prepared is a key of WorkInfo, of work that waits or has waited until the node is
+// prepared for its steps.
+const prepared = "prepared"
 
 // set puts a value into a map of a record, which may be nil.
 func set(m *map[string]any, key string, value any) {
@@ -142,10 +147,29 @@ var (
 	errHeld    = errors.New("the work is held")
 )
 
+// abortError is work that was aborted by request after a step that could not be.
+type abortError struct {
+	work states.State
+	step string
+}
+
+func (e *abortError) Error() string {
+	operation := "clean"
+	if e.work == states.Servicing {
+		operation = "service"
+	}
+	return "By request, the " + operation + " operation was aborted" + afterStep(e.step)
+}
+
+func (e *abortError) Unwrap() error { return errAborted }
+
 // runSteps runs a node's steps from the first, or from the one after the step that
 // waited. It returns nil when all are done, ErrWait or errHeld where the node is to
 // wait, errAborted, a *stepError, or the store's error.
 func (c *Conductor) runSteps(ctx context.Context, t *Task, keys stepKeys) error {
+	if err := c.prepareOnce(ctx, t, keys); err != nil {
+		return err
+	}
 	steps, next, err := c.plannedSteps(ctx, t, keys)
 	if err != nil {
 		return err
@@ -175,6 +199,36 @@ func (c *Conductor) runSteps(ctx context.Context, t *Task, keys stepKeys) error 
 		}
 	}
 	return nil
+}
+
+// prepareOnce has the hardware prepare the node before the first step, where it does so.
+func (c *Conductor) prepareOnce(ctx context.Context, t *Task, keys stepKeys) error {
+	preparer, ok := t.hardware.(Preparer)
+	info := *keys.info(t.Node())
+	withoutRamdisk := info[keys.extra] == true && (keys.work == states.Servicing || t.Node().TargetProvisionState == states.Manageable)
+	if !ok || withoutRamdisk || keys.work != states.Cleaning && keys.work != states.Servicing || t.Node().begun(keys) {
+		return nil
+	}
+	_, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, preparer.Prepare(ctx, t, keys.work)
+	})
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrWait):
+		t.updateLater(func(n *Node) { set(&n.WorkInfo, prepared, true) })
+		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	default:
+		return fmt.Errorf("prepare the node for its steps: %w", err)
+	}
+}
+
+// begun reports whether a node's work has come to its steps.
+func (n *Node) begun(keys stepKeys) bool {
+	_, first := (*keys.info(n))[keys.index]
+	return first || n.WorkInfo[prepared] == true
 }
 
 // stepGrace is how long a step may take to return when its context has ended.

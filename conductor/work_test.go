@@ -185,7 +185,7 @@ func TestAbort(t *testing.T) {
 		require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
 		got := f.settle(n)
 		require.Equal(t, states.CleanFail, got.ProvisionState)
-		require.Contains(t, got.LastError, "aborted by request after step bios.cache_bios_settings")
+		require.Contains(t, got.LastError, `By request, the clean operation was aborted during or after the completion of step "bios.cache_bios_settings"`)
 		require.False(t, got.Maintenance)
 		require.Equal(t, states.Manageable, got.TargetProvisionState)
 	})
@@ -199,7 +199,7 @@ func TestAbort(t *testing.T) {
 		f.request(n, "abort")
 		got := f.settle(n)
 		require.Equal(t, states.CleanFail, got.ProvisionState)
-		require.Equal(t, "aborted by request during or after step hold", got.LastError)
+		require.Equal(t, `By request, the clean operation was aborted during or after the completion of step "hold"`, got.LastError)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)

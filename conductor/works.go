@@ -38,8 +38,7 @@ func (c *Conductor) verify(ctx context.Context, t *Task) ending {
 func (c *Conductor) clean(ctx context.Context, t *Task) ending {
 	n := t.Node()
 	manual := n.TargetProvisionState == states.Manageable
-	_, begun := (*cleanSteps.info(n))[cleanSteps.index]
-	if !manual && !begun {
+	if !manual && !n.begun(cleanSteps) {
 		if c.skipsCleaning(n) {
 			return ending{event: states.EventDone}
 		}
@@ -100,7 +99,7 @@ func (c *Conductor) doSteps(ctx context.Context, t *Task) ending {
 	case errors.Is(err, errHeld):
 		return c.pause(keys.work, states.EventHold, err)
 	case errors.Is(err, errAborted):
-		return ending{event: states.EventFail, err: fmt.Errorf("%w after step %s", err, stepName(*keys.field(t.Node())))}
+		return failed(&abortError{keys.work, stepName(*keys.field(t.Node()))})
 	default:
 		return failed(err)
 	}

@@ -26,16 +26,6 @@ var (
 	knownOfConductor = known{
 		"gophercloud": knownOfSeries,
 		"cli": because(map[string][]string{
-			"fake-hardware's deploy interface direct has no agent, so that no cleaning waits for one": {
-				"agent/node show agent --fields provision_state target_provision_state last_error maintenance -f yaml",
-				"agent/node provide agent #2",
-				"agent/node power on agent",
-				"agent/node abort agent",
-				"agent/node show agent --fields provision_state target_provision_state last_error maintenance fault clean_step -f yaml",
-				"agent/node abort agent #2",
-				"agent/node show agent --fields provision_state target_provision_state -f yaml",
-				"agent/node abort agent #3",
-			},
 			"retired is false again after its removal, and null in Ironic": {
 				"details/node show one --fields retired retired_reason -f yaml #2",
 			},
