@@ -74,6 +74,8 @@ func TestConductorsShareOneFleet(t *testing.T) {
 	require.NoError(t, all["gamma"].process.Process.Signal(syscall.SIGSTOP))
 	beta := all["beta"]
 	require.Eventually(t, func() bool { return hosts(beta) == 1 }, 20*time.Second, 50*time.Millisecond)
+	require.Equal(t, 1.0, seriesValue(t, beta.metrics(), "conductor_members"))
+	require.Equal(t, float64(nodes), seriesValue(t, beta.metrics(), "conductor_nodes_owned"))
 	for i := range nodes {
 		beta.provision(fmt.Sprintf("node-%d", i), "provide")
 	}
@@ -92,4 +94,6 @@ func TestConductorsShareOneFleet(t *testing.T) {
 		}, 20*time.Second, 100*time.Millisecond)
 		all["alpha"].waitFor(name, "active")
 	}
+	require.GreaterOrEqual(t, seriesValue(t, all["gamma"].metrics(), "conductor_memberships_lost_total"), 1.0)
+	require.Zero(t, seriesValue(t, beta.metrics(), "conductor_memberships_lost_total"))
 }

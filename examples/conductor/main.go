@@ -60,7 +60,7 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	defer closeHardware()
 	metrics := newMetrics()
 	c, err := conductor.New(conductor.Config{
-		Store: store.Store, Membership: store.membership, Name: o.name, Group: o.group, Table: o.series.Table(), SkipAutomatedClean: !o.automatedClean,
+		Store: metrics.measured(store.Store), Membership: store.membership, Name: o.name, Group: o.group, Table: o.series.Table(), SkipAutomatedClean: !o.automatedClean,
 		Hardware: hardware, ShutdownTimeout: o.shutdownTimeout, OnTransition: metrics.observe, Log: log,
 	})
 	if err != nil {
