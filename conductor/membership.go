@@ -169,14 +169,16 @@ func (t *term) owner(n *Node) (owner Member, ok bool) {
 }
 
 // rendezvous returns the member with the greatest hash of its name and a key, of those
-// that are eligible: when a member comes or goes, only its keys move.
+// that are eligible: when a member comes or goes, only its keys move. Of two with one name
+// it is the newer: the other has died or was cut off, and its lease has yet to end.
 func rendezvous(members []Member, key string, eligible func(Member) bool) (chosen Member, ok bool) {
 	greatest := uint64(0)
 	for _, m := range members {
 		if !eligible(m) {
 			continue
 		}
-		if hash := xxhash.Sum64String(m.Hostname + "\x00" + key); !ok || hash > greatest {
+		hash := xxhash.Sum64String(m.Hostname + "\x00" + key)
+		if !ok || hash > greatest || hash == greatest && m.CreatedAt.After(chosen.CreatedAt) {
 			chosen, greatest, ok = m, hash, true
 		}
 	}
