@@ -318,15 +318,3 @@ func TestAnAllocationWaitsForTheFirstPowerStateOfANode(t *testing.T) {
 		require.Equal(t, n.UUID, o.NodeUUID)
 	})
 }
-
-func TestTheOwnerOfANodeIsALiveConductorThatHasItsHardwareAndGroup(t *testing.T) {
-	f := start(t, func(c *conductor.Config) { c.Group = "rack" })
-	for driver, want := range map[string]string{"fake-hardware": "alpha", "ipmi": ""} {
-		require.Equal(t, want, f.Owner(&conductor.Node{UUID: "u", Driver: driver, ConductorGroup: "rack", Conductor: "beta"}))
-	}
-	require.Empty(t, f.Owner(&conductor.Node{UUID: "u", Driver: "fake-hardware", Conductor: "alpha"}))
-	require.Empty(t, f.Owner(nil))
-	stopped, err := conductor.New(conductor.Config{Store: &conductor.Memory{}, Name: "alpha", Hardware: map[string]conductor.Hardware{"fake-hardware": f.fake}})
-	require.NoError(t, err)
-	require.Empty(t, stopped.Owner(&conductor.Node{UUID: "u", Driver: "fake-hardware"}))
-}

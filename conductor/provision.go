@@ -171,8 +171,10 @@ func (c *Conductor) withinLimits(ctx context.Context, event states.Event) error 
 	return nil
 }
 
-// hashCost is the cost of the hash of a rescue password; tests lower it.
-var hashCost = bcrypt.DefaultCost
+// hash hashes a rescue password; tests replace it, since it takes long.
+var hash = func(password []byte) ([]byte, error) {
+	return bcrypt.GenerateFromPassword(password, bcrypt.DefaultCost)
+}
 
 // remember stores what came with a request, for the work that it starts. A rescue
 // password is also stored as the hash that an agent writes into its shadow file: by
@@ -197,12 +199,12 @@ func (n *Node) remember(r ProvisionRequest, event states.Event, from states.Stat
 		set(&n.DriverInternalInfo, serviceSteps.list, jsonValue(r.ServiceSteps))
 		set(&n.DriverInternalInfo, serviceSteps.extra, r.DisableRamdisk)
 	case states.EventRescue:
-		hash, err := bcrypt.GenerateFromPassword([]byte(r.RescuePassword), hashCost)
+		hashed, err := hash([]byte(r.RescuePassword))
 		if err != nil {
 			return refuse(Invalid, "The rescue password cannot be used: it may have 72 bytes at most.")
 		}
 		set(&n.InstanceInfo, "rescue_password", r.RescuePassword)
-		set(&n.InstanceInfo, "hashed_rescue_password", string(hash))
+		set(&n.InstanceInfo, "hashed_rescue_password", string(hashed))
 	case states.EventDelete:
 		if rescueStates.Has(from) {
 			n.forgetRescue()

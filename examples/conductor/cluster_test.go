@@ -78,6 +78,8 @@ func TestConductorsShareOneFleet(t *testing.T) {
 		_, answer := beta.do(http.MethodGet, "/v1/nodes?conductor="+name, "")
 		require.Len(t, answer["nodes"], want, name)
 	}
+	require.Equal(t, 1.0, seriesValue(t, beta.metrics(), "conductor_members"))
+	require.Equal(t, float64(nodes), seriesValue(t, beta.metrics(), "conductor_nodes_owned"))
 	for i := range nodes {
 		beta.provision(fmt.Sprintf("node-%d", i), "provide")
 	}
@@ -96,4 +98,6 @@ func TestConductorsShareOneFleet(t *testing.T) {
 		}, 20*time.Second, 100*time.Millisecond)
 		all["alpha"].waitFor(name, "active")
 	}
+	require.GreaterOrEqual(t, seriesValue(t, all["gamma"].metrics(), "conductor_memberships_lost_total"), 1.0)
+	require.Zero(t, seriesValue(t, beta.metrics(), "conductor_memberships_lost_total"))
 }

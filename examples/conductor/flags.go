@@ -18,6 +18,7 @@ type options struct {
 	listen          string
 	data            string
 	cluster         cluster // in place of data
+	backups         backups // in place of serving
 	series          states.Series
 	name, group     string
 	automatedClean  bool
@@ -38,6 +39,7 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`host:port` to listen on; port 0 chooses a free one")
 	flags.StringVar(&o.data, "data", "", "`folder` that the nodes are kept in; empty keeps them in memory")
 	o.cluster.define(flags)
+	o.backups.define(flags)
 	flags.TextVar(&o.series, "series", o.series, "OpenStack `series` whose rules and API versions hold, such as 2023.1")
 	flags.StringVar(&o.name, "name", "", "the conductor's `name`, the same after a restart; empty stands for the host's")
 	flags.StringVar(&o.group, "group", "", "conductor `group`: the nodes of this group are the conductor's to work on")
@@ -57,6 +59,9 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	}
 	if o.data != "" && o.cluster.endpoints != "" {
 		return nil, program.Usagef("-data and -etcd exclude each other: the nodes are in one place")
+	}
+	if err := o.backups.check(o); err != nil {
+		return nil, err
 	}
 	if (o.tlsCert == "") != (o.tlsKey == "") {
 		return nil, program.Usagef("-tls-cert and -tls-key go together: one of them is missing")

@@ -98,6 +98,17 @@ func (s *server) do(method, path, body string, user ...string) (int, map[string]
 	return response.StatusCode, answer
 }
 
+// metrics returns the text of /metrics.
+func (s *server) metrics() string {
+	s.t.Helper()
+	response, err := s.client.Get(s.url + "/metrics")
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(s.t, err)
+	return string(text)
+}
+
 // waitFor waits until a node rests in a provision state.
 func (s *server) waitFor(node, state string) map[string]any {
 	s.t.Helper()
@@ -129,14 +140,10 @@ func TestTheBuiltInBMCsAreEnrolledAndDriven(t *testing.T) {
 	require.Eventually(t, func() bool { return s.waitFor("demo-1", "available")["power_state"] == "power on" },
 		20*time.Second, 50*time.Millisecond)
 
-	response, err := s.client.Get(s.url + "/metrics")
-	require.NoError(t, err)
-	defer response.Body.Close()
-	metrics, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	require.Contains(t, string(metrics), `conductor_nodes{provision_state="enroll"} 2`)
-	require.Contains(t, string(metrics), `conductor_transitions_total{from="enroll",to="verifying"} 1`)
-	require.Contains(t, string(metrics), `conductor_request_seconds_count{method="GET",status="200"}`)
+	metrics := s.metrics()
+	require.Contains(t, metrics, `conductor_nodes{provision_state="enroll"} 2`)
+	require.Contains(t, metrics, `conductor_transitions_total{from="enroll",to="verifying"} 1`)
+	require.Contains(t, metrics, `conductor_request_duration_seconds_count{method="GET",status="200"}`)
 	s.kill() // nothing is written to errOut any more
 	require.NotContains(t, s.errOut.String(), "password\"")
 }
