@@ -1,6 +1,7 @@
 package conductor_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -207,4 +208,63 @@ func TestAStepLosesItsNodeWhenTheReservationIsTaken(t *testing.T) {
 		require.Equal(t, states.DeployFail, got.ProvisionState)
 		require.Equal(t, "beta", got.Reservation)
 	})
+}
+
+// cleans is fake-hardware that cleans by itself.
+type cleans struct{ *conductor.Fake }
+
+func (c cleans) Steps(n *conductor.Node, work states.State) []conductor.Step {
+	steps := c.Fake.Steps(n, work)
+	if work == states.Cleaning {
+		for i := range steps {
+			steps[i].Priority = 10
+		}
+	}
+	return steps
+}
+
+func TestAnEndWhoseAnswerWasLostDoesNotEndTheWorkThatFollows(t *testing.T) {
+	for _, changed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &faulty{Memory: &conductor.Memory{}}
+			f := start(t, func(c *conductor.Config) {
+				c.Store, c.Hardware = store, map[string]conductor.Hardware{"fake-hardware": cleans{c.Hardware["fake-hardware"].(*conductor.Fake)}}
+			})
+			n := f.node(states.Active)
+			cleaned := 0
+			f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+				switch operation {
+				case "deploy.tear_down":
+				case "read power":
+					return nil
+				default:
+					cleaned++
+					return nil
+				}
+				store.after.Store(true)
+				time.AfterFunc(time.Second/2, func() {
+					store.after.Store(false)
+					if changed { // by an agent, say
+						f.touch(store, n.UUID)
+					}
+				})
+				return nil
+			}
+			f.request(n, "deleted")
+			time.Sleep(2 * time.Minute)
+			got := f.settle(n)
+			require.Equal(t, states.Available, got.ProvisionState, got.LastError)
+			require.Equal(t, 5, cleaned, "the cleaning was done, once")
+		})
+	}
+}
+
+// touch changes a node's record as somebody else does.
+func (f *fleet) touch(store conductor.Store, id string) {
+	r, err := store.Get(f.ctx, conductor.KindNode, id)
+	require.NoError(f.t, err)
+	require.Contains(f.t, string(r.Value), `"updated_at":"2`)
+	r.Value = bytes.Replace(r.Value, []byte(`"updated_at":"2`), []byte(`"updated_at":"3`), 1)
+	_, err = store.Update(f.ctx, r)
+	require.NoError(f.t, err)
 }

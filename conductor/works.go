@@ -69,6 +69,9 @@ func (c *Conductor) skipsCleaning(n *Node) bool {
 func (c *Conductor) tearDown(ctx context.Context, t *Task) ending {
 	allocation := t.Node().AllocationUUID
 	e := c.doSteps(ctx, t)
+	if errors.Is(e.err, errLost) {
+		return e // another conductor has the node
+	}
 	if allocation != "" {
 		if err := c.deleteObject(context.WithoutCancel(ctx), KindAllocation, allocation); err != nil {
 			c.config.Log.Warn("the allocation of a node was not deleted", "node", t.Node().UUID, "error", err)
