@@ -268,3 +268,56 @@ func (f *fleet) touch(store conductor.Store, id string) {
 	_, err = store.Update(f.ctx, r)
 	require.NoError(f.t, err)
 }
+
+// hung is the membership of a process that goes on after its lease has ended, and was
+// not told yet.
+type hung struct {
+	withBeta
+	out atomic.Bool
+}
+
+func (h *hung) Holds(string) bool { return !h.out.Load() }
+
+func TestNoOperationBeginsWhileTheLeaseMayHaveEnded(t *testing.T) {
+	for _, test := range []struct {
+		from   states.State
+		ask    func(*fleet, *conductor.Node) error
+		during states.State
+		after  states.State
+	}{
+		{states.Enroll, provision("manage"), states.Verifying, states.Manageable},
+		{states.Available, provision("active"), states.Deploying, states.Active},
+		{states.Available, func(f *fleet, n *conductor.Node) error { return f.SetPower(f.ctx, n.UUID, states.PowerOn, 0) }, states.Available, states.Available},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			membership := &hung{}
+			f := start(t, func(c *conductor.Config) { c.Membership = membership })
+			var begun atomic.Int32
+			f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+				if operation != "read power" {
+					begun.Add(1)
+				}
+				return nil
+			}
+			n := f.node(test.from)
+			membership.out.Store(true)
+			require.NoError(t, test.ask(f, n))
+			time.Sleep(5 * time.Second)
+			got := f.settle(n)
+			require.Equal(t, test.during, got.ProvisionState)
+			require.Equal(t, "alpha", got.Reservation)
+			require.Zero(t, begun.Load())
+
+			membership.out.Store(false) // it was renewed just in time
+			time.Sleep(5 * time.Second)
+			got = f.settle(n)
+			require.Equal(t, test.after, got.ProvisionState)
+			require.Empty(t, got.Reservation)
+			require.EqualValues(t, 1, begun.Load())
+		})
+	}
+}
+
+func provision(target string) func(*fleet, *conductor.Node) error {
+	return func(f *fleet, n *conductor.Node) error { return f.Provision(f.ctx, n.UUID, f.provision(target)) }
+}

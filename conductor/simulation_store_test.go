@@ -146,6 +146,11 @@ func (s *simMembership) Alive(ctx context.Context, id string) (bool, error) {
 	return ok, nil
 }
 
+func (s *simMembership) Holds(id string) bool {
+	alive, _ := s.alive(id)
+	return alive
+}
+
 func (s *simMembership) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
 	return func(yield func([]conductor.Member, error) bool) {
 		if s.isCut(s.name) || s.chance(5) {

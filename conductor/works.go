@@ -20,6 +20,9 @@ func (c *Conductor) verify(ctx context.Context, t *Task) ending {
 	if err := t.hardware.Validate(n)["power"]; err != nil {
 		return failed(fmt.Errorf("verification of node %s failed: power interface: %w", n.UUID, err))
 	}
+	if err := c.holding(ctx, n); err != nil {
+		return failed(err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, c.config.VerifyTimeout)
 	defer cancel()
 	power, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (states.Power, error) {
