@@ -62,7 +62,10 @@ func force(ctx context.Context, args []string, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%v, %d operations on hardware; the slowest take-over took %v\n", result, result.operations, result.takeOver.Round(time.Millisecond))
+	fmt.Fprintf(out, "%v, %d operations on hardware\n", result, result.operations)
+	fmt.Fprintf(out, "the longest time from the end of a lease to that of the reservations under it: %v\n", result.takeOver.Round(time.Millisecond))
+	fmt.Fprintf(out, "the longest time from a request to the end of its work: %v, of node %s from %s on\n",
+		result.longest.took.Round(time.Millisecond), result.longest.node, result.longest.begin.Format(time.TimeOnly))
 	for _, finding := range result.findings {
 		fmt.Fprintln(out, finding)
 	}

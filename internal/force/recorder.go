@@ -26,6 +26,7 @@ const (
 // recorder reads from etcd every version of every node, and who is a member.
 type recorder struct {
 	client *clientv3.Client
+	table  *states.Table
 
 	mu       sync.Mutex
 	revision int64 // up to which all is known
@@ -34,14 +35,23 @@ type recorder struct {
 	terms    map[string]history.Term
 	left     map[string]time.Time // when a member was seen to be none any more
 	takeOver time.Duration        // the longest time until nothing was reserved by a member that had left
-	changed  chan struct{}        // closed with the next change
+	busyFor  map[string]time.Time // since when a node has not been at rest
+	longest  longest
+	changed  chan struct{} // closed with the next change
 }
 
-func newRecorder(client *clientv3.Client) *recorder {
+func newRecorder(client *clientv3.Client, table *states.Table) *recorder {
 	return &recorder{
-		client: client, nodes: map[string][]history.Version{}, terms: map[string]history.Term{}, left: map[string]time.Time{},
-		changed: make(chan struct{}),
+		client: client, table: table, nodes: map[string][]history.Version{}, terms: map[string]history.Term{}, left: map[string]time.Time{},
+		changed: make(chan struct{}), busyFor: map[string]time.Time{},
 	}
+}
+
+// longest is the longest time for which a node was not at rest.
+type longest struct {
+	node  string
+	begin time.Time
+	took  time.Duration
 }
 
 // compactEvery is how often the recorder has the versions forgotten that it knows.
@@ -135,6 +145,16 @@ func (r *recorder) node(id string, v history.Version) {
 	}
 	r.nodes[id] = append(r.nodes[id], v)
 	r.versions++
+	begin, busy := r.busyFor[id]
+	switch rests := history.Rests(r.table, v); {
+	case !rests && !busy:
+		r.busyFor[id] = v.Stored
+	case rests && busy:
+		delete(r.busyFor, id)
+		if took := v.Stored.Sub(begin); took > r.longest.took {
+			r.longest = longest{id, begin, took}
+		}
+	}
 }
 
 // valueKey is what clients write in a node's extra.
@@ -161,26 +181,20 @@ func decodeVersion(value []byte, revision int64, now time.Time) (history.Version
 }
 
 // counts returns how many versions are known, and how many nodes rest.
-func (r *recorder) counts(table *states.Table) (versions, rest int) {
+func (r *recorder) counts() (versions, rest int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, known := range r.nodes {
-		if history.Rests(table, known[len(known)-1]) {
-			rest++
-		}
-	}
-	return r.versions, rest
+	return r.versions, len(r.nodes) - len(r.busyFor)
 }
 
 // busy returns the nodes that do not rest, with their states.
-func (r *recorder) busy(table *states.Table) []string {
+func (r *recorder) busy() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all []string
-	for id, known := range r.nodes {
-		if v := known[len(known)-1]; !history.Rests(table, v) {
-			all = append(all, fmt.Sprintf("node %s is in %q, reserved by %q of %s", id, v.State, v.Claim, r.terms[strings.TrimSuffix(v.Claim, "/power")].Conductor))
-		}
+	for id := range r.busyFor {
+		v := r.nodes[id][len(r.nodes[id])-1]
+		all = append(all, fmt.Sprintf("node %s is in %q, reserved by %q of %s", id, v.State, v.Claim, r.terms[strings.TrimSuffix(v.Claim, "/power")].Conductor))
 	}
 	return all
 }

@@ -32,6 +32,7 @@ type figures struct {
 	versions, rest int
 	operations     int
 	takeOver       time.Duration
+	longest        longest
 	findings       []history.Finding
 }
 
@@ -111,7 +112,7 @@ func (r *run) endedByItself(err error) {
 func (r *run) figures() figures {
 	f := figures{requests: r.requests.count(), faults: r.faults.count.Load()}
 	if r.recorder != nil {
-		f.versions, f.rest = r.recorder.counts(r.table)
+		f.versions, f.rest = r.recorder.counts()
 	}
 	return f
 }
@@ -122,7 +123,7 @@ func (r *run) record(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r.recorder = newRecorder(etcd)
+	r.recorder = newRecorder(etcd, r.table)
 	recording, stop := context.WithCancel(ctx)
 	recorded := make(chan error, 1)
 	go func() { recorded <- r.recorder.run(recording) }()
@@ -203,7 +204,7 @@ func (r *run) settle(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, restTimeout)
 	defer cancel()
 	_ = r.recorder.await(bounded, func() bool {
-		busy := r.recorder.busy(r.table)
+		busy := r.recorder.busy()
 		for _, text := range busy[:min(len(busy), 3)] {
 			r.faults.tell("%8v  %s", time.Since(begin).Round(time.Second), text)
 		}
@@ -239,7 +240,7 @@ func (r *run) check() (figures, error) {
 		h.Outages = append(h.Outages, p.outagesUntil(end)...)
 	}
 	f := r.figures()
-	f.operations, f.takeOver = len(h.Operations), r.recorder.takeOver
+	f.operations, f.takeOver, f.longest = len(h.Operations), r.recorder.takeOver, r.recorder.longest
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f.findings = append(r.ended, h.Check()...)
