@@ -27,6 +27,8 @@ func (withBeta) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]con
 	}
 }
 
+func (withBeta) Holds(string) bool { return true }
+
 func (withBeta) Alive(_ context.Context, id string) (bool, error) { return id == otherMember, nil }
 
 // fleet is a running conductor on a store in memory.

@@ -38,6 +38,12 @@ type Membership interface {
 	// Alive reports whether the member with an ID is one still, as of after the call
 	// has begun. A member that has been found to be none never is one again.
 	Alive(ctx context.Context, id string) (bool, error)
+
+	// Holds reports whether a member that joined by this Membership is one for sure,
+	// by the clock of this process and at once. It is asked before each operation on
+	// hardware: a process that has hung goes on in the midst of its work, and may be a
+	// member no longer before Join can tell.
+	Holds(id string) bool
 }
 
 // alone is the membership of a conductor whose store no other conductor uses.
@@ -50,6 +56,11 @@ func (a *alone) Alive(_ context.Context, id string) (bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.id == id, nil
+}
+
+func (a *alone) Holds(id string) bool {
+	alive, _ := a.Alive(context.Background(), id)
+	return alive
 }
 
 func (a *alone) Join(ctx context.Context, self Member) iter.Seq2[[]Member, error] {
@@ -223,6 +234,21 @@ func (c *Conductor) Owner(n *Node) (owner Member, ok bool) {
 		return Member{}, false
 	}
 	return t.owner(n)
+}
+
+// sureInterval is how often a process that may be no member looks whether it is one.
+const sureInterval = 50 * time.Millisecond
+
+// holding waits until it is sure that a node which this process has reserved is not
+// another one's. It returns errLost when the context of the work has ended before, as it
+// does with the membership.
+func (c *Conductor) holding(ctx context.Context, n *Node) error {
+	for !c.config.Membership.Holds(claimant(n)) {
+		if sleep(ctx, sureInterval); ctx.Err() != nil {
+			return errLost
+		}
+	}
+	return nil
 }
 
 // Members returns the conductors that are alive, by name.

@@ -160,6 +160,11 @@ func (s *simMembership) Alive(ctx context.Context, id string) (bool, error) {
 	return ok, nil
 }
 
+func (s *simMembership) Holds(id string) bool {
+	alive, _ := s.alive(id)
+	return alive
+}
+
 // Join implements [conductor.Membership]. A member that is cut off gives up before the
 // others may take over.
 func (s *simMembership) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {

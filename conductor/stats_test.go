@@ -46,6 +46,8 @@ func (s *script) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]co
 
 func (s *script) Alive(_ context.Context, id string) (bool, error) { return s.alive[id], nil }
 
+func (s *script) Holds(string) bool { return true }
+
 func TestStatsAndTheLogTellOfMembersThatComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{steps: make(chan scriptStep), alive: map[string]bool{otherMember: true}}

@@ -240,6 +240,9 @@ func (c *Conductor) runStep(ctx context.Context, t *Task, step Step) error {
 	if run == nil {
 		run = builtinSteps[step.Step]
 	}
+	if err := c.holding(ctx, t.Node()); err != nil {
+		return err
+	}
 	t.step = step
 	_, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, run(ctx, t)

@@ -207,16 +207,22 @@ const (
 // report stores the end of a piece of work. It tries again until the store takes it,
 // the node is lost, or the conductor has stopped.
 func (c *Conductor) report(ctx context.Context, t *Task, e ending) error {
+	work := t.Node()
+	from := work.ProvisionState
 	for {
 		if errors.Is(e.err, errLost) || errors.Is(context.Cause(ctx), errLost) {
 			return errLost
 		}
-		from := t.Node().ProvisionState
 		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
-		err := t.Update(attempt, func(n *Node) error { return c.end(n, e) })
+		err := t.Update(attempt, func(n *Node) error {
+			if n.ProvisionState != from || !sameTime(n.ProvisionUpdatedAt, work.ProvisionUpdatedAt) {
+				return errEnded
+			}
+			return c.end(n, e)
+		})
 		cancel()
 		switch {
-		case err == nil:
+		case err == nil, errors.Is(err, errEnded):
 			c.moved(t.Node(), from, e.event.String())
 			if e.event == states.EventFail {
 				c.recordFailure(ctx, t.Node(), from)
@@ -229,6 +235,14 @@ func (c *Conductor) report(ctx context.Context, t *Task, e ending) error {
 		c.config.Log.Warn("the end of the node's work could not be stored and will be tried again", "node", t.Node().UUID, "error", err)
 		sleep(ctx, reportBackoff)
 	}
+}
+
+// errEnded: the end of a piece of work is in the record already, by a write whose answer
+// was lost. The work that follows must not be ended by it.
+var errEnded = errors.New("the work's end is stored already")
+
+func sameTime(a, b *time.Time) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
 }
 
 // end changes a node's record by the end of a piece of work.

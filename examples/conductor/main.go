@@ -59,7 +59,7 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	}
 	defer func() { err = errors.Join(err, store.close()) }()
 
-	hardware, closeHardware, err := newHardware()
+	hardware, closeHardware, err := newHardware(o.fakeDelay, log)
 	if err != nil {
 		return err
 	}
@@ -67,6 +67,7 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	metrics := newMetrics()
 	c, err := conductor.New(conductor.Config{
 		Store: metrics.measured(store.Store), Membership: store.membership, Name: o.name, Group: o.group, Table: o.series.Table(), SkipAutomatedClean: !o.automatedClean,
+		ResumeVerification: o.resumeVerify, CheckInterval: o.checkInterval,
 		Hardware: hardware, ShutdownTimeout: o.shutdownTimeout, OnTransition: metrics.observe, Log: log,
 	})
 	if err != nil {

@@ -250,6 +250,8 @@ func TestWrongUseIsStatus2(t *testing.T) {
 		{[]string{"-demo", "-1"}, "-demo is -1: want 0 to 100", program.Usage},
 		{[]string{"-tls-cert", "x"}, "one of them is missing", program.Usage},
 		{[]string{"-shutdown-timeout", "0s"}, "want more than 0", program.Usage},
+		{[]string{"-check-interval", "0s"}, "want more than 0", program.Usage},
+		{[]string{"-fake-delay", "-1s"}, "want 0 or more", program.Usage},
 		{[]string{"more"}, "unexpected argument", program.Usage},
 		{[]string{"-auth-file", users}, "line 1", program.Failed},
 		{[]string{"-auth-file", "no-such-file"}, "no-such-file", program.Failed},

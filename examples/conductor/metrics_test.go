@@ -60,6 +60,8 @@ func (d *directed) Alive(_ context.Context, id string) (bool, error) {
 	return d.alive[id], nil
 }
 
+func (d *directed) Holds(string) bool { return true }
+
 func (d *directed) dies(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
