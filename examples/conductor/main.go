@@ -26,6 +26,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/examples/conductor/explorer"
 	"github.com/ironstate/ironstate/internal/program"
 )
 
@@ -70,7 +71,8 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	handler := o.authenticated(metrics.around(api.New(c, api.Config{Log: log}), c))
-	s := &service{options: o, conductor: c, handler: handler, out: out, log: log}
+	live := explorer.New(c)
+	handler := o.authenticated(live.Around(metrics.around(api.New(c, api.Config{Log: log}), c)))
+	s := &service{options: o, conductor: c, explorer: live, handler: handler, out: out, log: log}
 	return s.run(ctx, listener)
 }
