@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -90,15 +89,15 @@ func (s *stream) run() {
 	defer end()
 	alive := time.NewTicker(aliveInterval)
 	defer alive.Stop()
-	told := -1
+	var told *snapshot
 	for {
 		select {
 		case <-news:
-			var text string
-			text, told = s.explorer.news(told)
-			if s.write(text) != nil || !s.pause() {
+			now := s.explorer.fleet.now(shownMoves)
+			if s.write(s.explorer.news(told, now)) != nil || !s.pause() {
 				return
 			}
+			told = &now
 			alive.Reset(aliveInterval)
 		case <-alive.C:
 			if s.write(": alive\n\n") != nil {
@@ -134,42 +133,43 @@ func (s *stream) write(text string) error {
 	return s.control.Flush()
 }
 
-// news returns the event after a number of moves, -1 for the first event, and the number
-// of moves that are told then.
-func (e *Explorer) news(told int) (text string, now int) {
-	s := e.fleet.since(told)
+// news returns the event that tells the fleet as it is now to a client that was told of
+// it before, or of nothing.
+func (e *Explorer) news(told *snapshot, now snapshot) string {
 	table := e.conductor.Table()
 	tell := event{
-		Series: table.Series().String(), Conductor: e.conductor.Name(), Nodes: s.nodes,
-		Counts: make(map[string]int, len(s.counts)), Moves: []shownMove{}, Passed: []passed{},
+		Series: table.Series().String(), Conductor: e.conductor.Name(), Nodes: now.nodes,
+		Counts: make(map[string]int, len(now.counts)), Moves: []shownMove{}, Passed: []passed{},
 	}
-	for state, n := range s.counts {
+	for state, n := range now.counts {
 		tell.Counts[state.String()] = n
 	}
-	for _, m := range s.moves[max(0, len(s.moves)-shownMoves):] {
-		tell.Moves = append(tell.Moves, shownMove{m.uuid, m.name, m.from, m.to, m.at})
+	last := now.last
+	if told != nil {
+		tell.Moved = now.moved - told.moved
+		tell.Passed = transitionsOf(table, told.hops, now.hops)
+		last = last[max(0, len(last)-tell.Moved):]
 	}
-	if told >= 0 {
-		tell.Moved, tell.Passed = s.moved-told, transitionsOf(table, s.moves)
+	for _, m := range last {
+		tell.Moves = append(tell.Moves, shownMove{m.uuid, m.name, m.from, m.to, m.at})
 	}
 	data, err := json.Marshal(tell)
 	if err != nil {
 		data = []byte("{}") // there is nothing in an event that cannot be JSON
 	}
-	return "data: " + string(data) + "\n\n", s.moved
+	return "data: " + string(data) + "\n\n"
 }
 
-// transitionsOf returns which transitions moves have most likely passed. A move that the
-// table cannot explain, such as an operator's own, has passed none.
-func transitionsOf(table *states.Table, moves []move) []passed {
-	type hop struct{ from, to states.State }
-	distinct := map[hop]int{}
-	for _, m := range moves {
-		distinct[hop{m.from, m.to}]++
-	}
+// transitionsOf returns which transitions nodes have most likely passed by the moves
+// since before. A move that the table cannot explain, such as an operator's own, has
+// passed none.
+func transitionsOf(table *states.Table, before, now map[hop]int) []passed {
 	nodes := map[hop]int{}
-	for m, n := range distinct {
-		gaps, err := plan.Explain(table, []states.State{m.from, m.to})
+	for h, n := range now {
+		if n -= before[h]; n == 0 {
+			continue
+		}
+		gaps, err := plan.Explain(table, []states.State{h.from, h.to})
 		if err != nil {
 			continue
 		}
@@ -178,8 +178,8 @@ func transitionsOf(table *states.Table, moves []move) []passed {
 		}
 	}
 	list := make([]passed, 0, len(nodes))
-	for h := range maps.Keys(nodes) {
-		list = append(list, passed{h.from, h.to, nodes[h]})
+	for h, n := range nodes {
+		list = append(list, passed{h.from, h.to, n})
 	}
 	slices.SortFunc(list, func(a, b passed) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	return list

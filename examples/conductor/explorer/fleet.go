@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -16,22 +17,28 @@ type fleet struct {
 	counts map[states.State]int
 	moves  [maxMoves]move // that with the number n is at n modulo the length
 	moved  int            // the number of moves so far
+	hops   map[hop]int    // how many there were of each
 	wakers map[chan struct{}]bool
 }
 
 // maxMoves is how many moves are kept.
 const maxMoves = 4096
 
+// hop is from one state to another.
+type hop struct{ from, to states.State }
+
 // move is a move of a node from the state in which it was seen to another one. It may
 // have been in others in between.
 type move struct {
+	hop
 	uuid, name string
-	from, to   states.State
 	at         time.Time
 }
 
 func newFleet() *fleet {
-	return &fleet{states: map[string]states.State{}, counts: map[states.State]int{}, wakers: map[chan struct{}]bool{}}
+	return &fleet{
+		states: map[string]states.State{}, counts: map[states.State]int{}, hops: map[hop]int{}, wakers: map[chan struct{}]bool{},
+	}
 }
 
 // take takes a change that was seen at a time.
@@ -59,8 +66,10 @@ func (f *fleet) take(change conductor.NodeChange, seen time.Time) {
 			if n.ProvisionUpdatedAt != nil {
 				seen = *n.ProvisionUpdatedAt
 			}
-			f.moves[f.moved%maxMoves] = move{n.UUID, n.Name, from, n.ProvisionState, seen}
+			m := move{hop{from, n.ProvisionState}, n.UUID, n.Name, seen}
+			f.moves[f.moved%maxMoves] = m
 			f.moved++
+			f.hops[m.hop]++
 		}
 	}
 	if f.synced {
@@ -105,21 +114,18 @@ func (f *fleet) listen() (news <-chan struct{}, end func()) {
 type snapshot struct {
 	nodes  int
 	counts map[states.State]int
-	moves  []move // oldest first
-	moved  int    // the number of moves so far
+	last   []move      // oldest first
+	moved  int         // the number of moves so far
+	hops   map[hop]int // how many there were of each
 }
 
-// since returns the fleet as it is, with the moves after a number of them, as far as
-// they are kept.
-func (f *fleet) since(number int) snapshot {
+// now returns the fleet as it is, with up to some of its last moves.
+func (f *fleet) now(last int) snapshot {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := snapshot{nodes: len(f.states), counts: make(map[states.State]int, len(f.counts)), moved: f.moved}
-	for state, n := range f.counts {
-		s.counts[state] = n
-	}
-	for n := max(number, f.moved-maxMoves, 0); n < f.moved; n++ {
-		s.moves = append(s.moves, f.moves[n%maxMoves])
+	s := snapshot{nodes: len(f.states), counts: maps.Clone(f.counts), moved: f.moved, hops: maps.Clone(f.hops)}
+	for n := max(f.moved-min(last, maxMoves), 0); n < f.moved; n++ {
+		s.last = append(s.last, f.moves[n%maxMoves])
 	}
 	return s
 }
@@ -127,7 +133,7 @@ func (f *fleet) since(number int) snapshot {
 // movesOf returns the moves of a node that are kept, oldest first.
 func (f *fleet) movesOf(uuid string) []move {
 	var own []move
-	for _, m := range f.since(0).moves {
+	for _, m := range f.now(maxMoves).last {
 		if m.uuid == uuid {
 			own = append(own, m)
 		}

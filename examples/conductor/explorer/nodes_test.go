@@ -116,11 +116,11 @@ func broken(text string) func(context.Context) error {
 // seen where somebody did.
 func TestTheWayOfANode(t *testing.T) {
 	s := start(t, conductortest.Config{})
-	node := s.Add(conductor.Node{Name: "rack1-1"})
+	s.Add(conductor.Node{Name: "rack1-1"})
 	require.Equal(t, []string{"enroll begin"}, s.details("rack1-1").way())
 
 	unwatched := start(t, conductortest.Config{})
-	node = unwatched.Add(conductor.Node{Name: "rack1-1"})
+	node := unwatched.Add(conductor.Node{Name: "rack1-1"})
 	unwatched.Next(node, "verify", broken("no route to host"))
 	unwatched.provision("rack1-1", "manage")
 	unwatched.WaitFor(t.Context(), "rack1-1", states.Enroll)

@@ -19,7 +19,7 @@ type stage struct {
 	Text   string       `json:"text,omitzero"` // of a failure
 	// Through are the transitions since the stage before: the most likely ones, see
 	// [plan.Explain].
-	Through []hop `json:"through"`
+	Through []transition `json:"through"`
 }
 
 // source says how a stage is known.
@@ -32,7 +32,7 @@ const (
 	fromRecord  source = "record"  // the node's record says so
 )
 
-type hop struct {
+type transition struct {
 	From  states.State `json:"from"`
 	Event states.Event `json:"event"`
 	To    states.State `json:"to"`
@@ -136,7 +136,7 @@ func moveOf(table *states.Table, entry *conductor.Object, moves []move) int {
 func explained(table *states.Table, way []stage) []stage {
 	var known []int // the indexes of the stages with a state
 	for i, s := range way {
-		way[i].Through = []hop{}
+		way[i].Through = []transition{}
 		if s.State != states.NoState {
 			known = append(known, i)
 		}
@@ -154,7 +154,7 @@ func explained(table *states.Table, way []stage) []stage {
 		}
 		for i, gap := range gaps {
 			for _, row := range gap {
-				way[known[i+1]].Through = append(way[known[i+1]].Through, hop{row.From, row.Event, row.To})
+				way[known[i+1]].Through = append(way[known[i+1]].Through, transition{row.From, row.Event, row.To})
 			}
 		}
 		break
