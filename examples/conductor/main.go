@@ -10,6 +10,9 @@
 // nodes are on an etcd cluster, and any number of these programs, each with a -name of
 // its own, share the work on them.
 //
+// A browser that opens the API's address finds the state machine with the nodes in it,
+// live.
+//
 // When it is ready it prints "listening on URL" on a line of its own. It ends with
 // status 0 on SIGTERM or an interrupt, once the work that is under way is done or was
 // given up, 1 when it cannot go on, and 2 when it was used wrongly.

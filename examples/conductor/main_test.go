@@ -309,6 +309,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	out.written = cancel
 	require.NoError(t, serve(ctx, []string{"-demo", "1"}, &out, io.Discard))
 	require.Contains(t, out.String(), "baremetal node list")
+	require.Regexp(t, `live, are at http://[0-9.:]+/ in a browser`, out.String())
 }
 
 // writer calls written once something was written.

@@ -176,6 +176,7 @@ func (b *bubble) node() *conductor.Node {
 type listener struct {
 	header http.Header
 	status int
+	told   func() // if not nil, called after each event
 
 	mu     sync.Mutex
 	gone   bool
@@ -198,6 +199,9 @@ func (l *listener) Write(p []byte) (int, error) {
 			return 0, err
 		}
 		l.events = append(l.events, e)
+		if l.told != nil {
+			l.told()
+		}
 	}
 	return len(p), nil
 }

@@ -61,11 +61,11 @@ var heldBack = map[plan.Reason]string{
 	plan.Reserved:      "Wait until the conductor has released the node. %s then leads on.",
 }
 
-// stepText says in a sentence what a step is.
+// stepText says in sentences what a step is, with code in backquotes.
 func stepText(step plan.Step) string {
-	request := "The request " + step.Verb
+	request := "The request `" + step.Verb + "`"
 	if step.With != "" {
-		request += " with " + step.With
+		request += " with `" + step.With + "`"
 	}
 	switch text, known := heldBack[step.Reason]; {
 	case known:

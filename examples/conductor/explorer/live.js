@@ -32,6 +32,9 @@
 		}, n.name || n.uuid);
 	}
 
+	// marked returns a text with code in place of backquotes.
+	const marked = (text) => text.split('`').map((piece, n) => (n % 2 ? element('code', {}, piece) : piece));
+
 	async function ask(path, signal) {
 		const response = await fetch(address(path), { signal, headers: { Accept: 'application/json' } });
 		const answer = await response.json();
@@ -299,7 +302,7 @@
 				element('h3', {}, 'Why it is there'),
 				...n.why.map((text) => element('p', {}, text)),
 				element('h3', {}, 'What leads on'),
-				element('dl', {}, ...n.next.flatMap((a) => row(`To ${a.goal}`, a.step))),
+				element('dl', {}, ...n.next.flatMap((a) => row(`To ${a.goal}`, ...marked(a.step)))),
 				element('h3', {}, 'History, the latest first'),
 				element('ol', { id: 'node-history' }, ...n.way.slice().reverse().map(stageItem)));
 			if (focused) $('node-title').focus();
@@ -361,17 +364,28 @@
 		say(event);
 	}
 
+	let stream = null;
+
+	// connect begins a stream, unless there is one or nobody looks: a browser has few
+	// connections to a server.
 	function connect() {
-		const stream = new EventSource(address('events'));
+		if (document.hidden || (stream && stream.readyState !== EventSource.CLOSED)) return;
+		stream = new EventSource(address('events'));
 		stream.onmessage = (message) => take(JSON.parse(message.data));
 		stream.onerror = () => {
 			const last = fleet ? ' The numbers are the last ones that came.' : '';
 			status(`No connection to the conductor, trying again.${last}`, false);
-			if (stream.readyState === EventSource.CLOSED) {
-				setTimeout(connect, 10000);
-			}
+			if (stream.readyState === EventSource.CLOSED) setTimeout(connect, 10000);
 		};
 	}
+
+	document.addEventListener('visibilitychange', () => {
+		if (document.hidden) stream.close();
+		else {
+			connect();
+			one.load();
+		}
+	});
 
 	const names = ['node', 'search'];
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -121,6 +122,32 @@ func TestThePageSaysThatTheConductorIsGone(t *testing.T) {
 	s.stop()
 	b.untilText("#fleet", "No connection to the conductor, trying again. The numbers are the last ones that came.")
 	require.Equal(t, "1", b.badge("enroll"))
+}
+
+// A page that nobody looks at holds no connection.
+func TestAHiddenPageHasNoStream(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	begun, ended := make(chan bool, 10), make(chan bool, 10)
+	s.Wrap(func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/explorer/events" {
+				begun <- true
+				defer func() { ended <- true }()
+			}
+			h.ServeHTTP(w, r)
+		})
+	})
+	b := open(t, s, "")
+	<-begun
+	hide := func(hidden bool) {
+		eval[bool](b, fmt.Sprintf("Object.defineProperty(document, 'hidden', { value: %v, configurable: true }) && document.dispatchEvent(new Event('visibilitychange'))", hidden))
+	}
+	hide(true)
+	<-ended
+	s.Add(conductor.Node{})
+	hide(false)
+	<-begun
+	b.untilText("#fleet", "1 node, live")
 }
 
 func TestThePageLightDarkNarrowAndCalm(t *testing.T) {
