@@ -40,6 +40,34 @@ func TestNodesThatFailedMostAreAskedFirst(t *testing.T) {
 	})
 }
 
+// A node may be in both lists of those that come first.
+func TestNodesThatCouldNotBeReleasedAndThoseThatFailedAreAskedFirst(t *testing.T) {
+	h, f := newFlakyHall(t, newHardware(isOn, isOff, isOn), nodes(node(isOn), node(isOn), node(isOn)),
+		func(c *powersync.Config) { c.Workers = 1 })
+	h.refuse["b"] = errDead
+	h.kill("c", true)
+	f.update = noRelease
+	_, err := h.Sync(t.Context())
+	require.NoError(t, err)
+	f.update = nil
+	h.calls()
+	report, err := h.Sync(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 3, report.Nodes.Seen())
+	reads, _ := h.calls()
+	require.Equal(t, []string{"b", "c", "a"}, reads)
+}
+
+func TestANodeThatFailedAndIsSkippedByNowIsCountedOnce(t *testing.T) {
+	h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+	h.kill("a", true)
+	require.Equal(t, powersync.ReadFailed, h.round(t))
+	require.NoError(t, edit(h.store, "a", func(r *powersync.Record) { r.Maintenance = true }))
+	report, err := h.Sync(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, powersync.Counts{powersync.SkippedMaintenance: 1}, report.Nodes)
+}
+
 func TestAReleaseThatConflictsIsTriedFortyTimes(t *testing.T) {
 	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
 	releases := 0
