@@ -19,8 +19,12 @@ var equivalent = []struct {
 		"powersync/hold.go Syncer.release: defer cancel() => removed",
 		"powersync/set.go Syncer.reach: defer cancel() => removed",
 	}},
+	{"a revision need only be another one than those before it", []string{
+		"powersync/memory.go Memory.put: m.changes++ => m.changes--",
+	}},
 	{"the interval is never 0: New puts the default in its place", []string{
 		"powersync/run.go Syncer.Run: s.config.RecoveryInterval > 0 => s.config.RecoveryInterval >= 0",
+		"powersync/syncer.go Syncer.round: interval > 0 => interval >= 0",
 	}},
 }
 
