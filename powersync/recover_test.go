@@ -90,6 +90,10 @@ func TestRecoveryStartsItsCountOver(t *testing.T) {
 			require.Equal(t, powersync.Recovered, h.recovery(t))
 			h.kill("a", true)
 		},
+		"with the next power failure": func(h *hall) {
+			h.store.Put(powersync.Record{ID: "a", ProvisionState: states.Available, Power: isOn}) // as a person does
+			require.Equal(t, powersync.IntoMaintenance, h.round(t))
+		},
 		"when the node was deleted": func(h *hall) {
 			h.store.Delete("a")
 			require.Equal(t, powersync.SkippedGone, h.round(t))

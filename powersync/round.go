@@ -237,6 +237,7 @@ func (s *Syncer) toMaintenance(ctx context.Context, r Record, e Event) Event {
 	r.Fault = FaultPowerFailure
 	e.setLastError(&r, why)
 	if e = s.write(ctx, r, e); e.Outcome == IntoMaintenance {
+		s.recoveryFailures.forget(e.ID)
 		return s.failed(e)
 	}
 	return e
