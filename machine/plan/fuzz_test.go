@@ -24,14 +24,14 @@ func FuzzNext(f *testing.F) {
 			Version: states.APIVersion(version),
 			Policy:  plan.Policy{MayAbort: abort, MayDestroy: destroy},
 		}
-		var tried plan.Retries
+		var tried plan.Tries
 		var stage uint8
 		for i, b := range rest {
 			switch {
 			case i < len(tried):
-				wish.Policy.Retries[i] = b
-			case i < 2*len(tried):
-				tried[i-len(tried)] = b
+				tried[i] = b
+			case i == len(tried):
+				wish.Policy.Retries = b
 			default:
 				stage = b
 			}

@@ -34,7 +34,7 @@ const (
 //
 // A request leads to the stable state in which its work ends, or to the state that
 // it moves the node to at once. An unhold leads to the state that the held work
-// leads to. A clean also succeeds in available, see [Cleaned].
+// leads to. A clean also succeeds in available, see [After].
 //
 // Ironic moves the node before it answers 202: after a manage from enroll, a node
 // in enroll has failed verification. The automated cleaning of a retired node ends
