@@ -106,7 +106,7 @@ func Example_verification() {
 		panic(err)
 	}
 	verifier, err := bmc.New(bmc.Config{
-		Host: server.Host(), RedfishPort: server.Port(), RootCAs: server.CertPool(),
+		Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool,
 		User: bmctest.DefaultUser, Password: secret.New("another"),
 	})
 	if err != nil {

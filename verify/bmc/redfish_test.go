@@ -38,7 +38,7 @@ func TestRedfishPowerStatesAreIronics(t *testing.T) {
 	require.NoError(t, server.SetPower("1", "Paused"))
 	power, err := newVerifier(t, configOf(server)).Verify(t.Context())
 	require.ErrorIs(t, err, verify.Unsupported)
-	require.ErrorContains(t, err, `power state: redfish `+server.Addr()+`: not supported: the power state read is "Paused"`)
+	require.ErrorContains(t, err, `power state: redfish `+server.Addr+`: not supported: the power state read is "Paused"`)
 	require.Equal(t, states.NoPower, power)
 	require.Empty(t, server.Sessions())
 }
@@ -93,15 +93,15 @@ func TestAPinnedCertificateIsTakenForItselfAlone(t *testing.T) {
 	config := configOf(server)
 	config.RootCAs = nil
 
-	config.Fingerprint = strings.ToUpper(fmt.Sprintf("% x", server.Fingerprint()))
+	config.Fingerprint = strings.ToUpper(fmt.Sprintf("% x", server.Fingerprint))
 	config.Fingerprint = strings.ReplaceAll(config.Fingerprint, " ", ":")
 	_, err := newVerifier(t, config).Verify(t.Context())
 	require.NoError(t, err)
 
-	config.Fingerprint = fmt.Sprintf("%x", other.Fingerprint())
+	config.Fingerprint = fmt.Sprintf("%x", other.Fingerprint)
 	_, err = newVerifier(t, config).Verify(t.Context())
 	require.ErrorIs(t, err, verify.TLS)
-	require.ErrorContains(t, err, fmt.Sprintf("%x", server.Fingerprint()))
+	require.ErrorContains(t, err, fmt.Sprintf("%x", server.Fingerprint))
 	require.Equal(t, 1, server.Logins().Attempts)
 }
 
@@ -165,7 +165,7 @@ func TestEachStepFailsByItself(t *testing.T) {
 			require.Equal(t, test.step, failed.Step, "%v", err)
 			require.Equal(t, test.kind, failed.Kind, "%v", err)
 			require.Equal(t, "redfish", failed.Protocol)
-			require.Equal(t, server.Addr(), failed.Host)
+			require.Equal(t, server.Addr, failed.Host)
 			require.Empty(t, server.Sessions())
 		})
 	}
@@ -191,7 +191,7 @@ func TestABootDeviceThatBmclibHasNoWordForIsOne(t *testing.T) {
 
 func TestABMCBehindAProxyIsReachedByItsBasePath(t *testing.T) {
 	server := startRedfish(t)
-	target, err := url.Parse("https://" + server.Addr())
+	target, err := url.Parse("https://" + server.Addr)
 	require.NoError(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.Transport = server.Client().Transport

@@ -74,7 +74,7 @@ func startRedfish(t *testing.T, power string) (*bmctest.Redfish, bmc.Config) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	return server, bmc.Config{
-		Host: server.Host(), RedfishPort: server.Port(), RootCAs: server.CertPool(), Protocol: bmc.Redfish,
+		Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool, Protocol: bmc.Redfish,
 		User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword), Timeout: 2 * time.Second,
 	}
 }
@@ -100,7 +100,7 @@ func TestRedfishFaultsEndInMaintenanceAndRecovery(t *testing.T) {
 		{On: system, Method: http.MethodGet, Do: bmctest.Property("PowerState", nil)},
 		{Do: bmctest.Status(http.StatusUnauthorized)},
 	} {
-		t.Run(fault.String(), func(t *testing.T) {
+		t.Run(fault.Do.String(), func(t *testing.T) {
 			t.Parallel()
 			server, config := startRedfish(t, bmctest.PowerOn)
 			h := newHall(t, config, states.PowerOn)
@@ -145,7 +145,7 @@ func startIPMI(t *testing.T, power string) (*bmctest.IPMI, bmc.Config) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	return server, bmc.Config{
-		Host: server.Host(), IPMIPort: server.Port(), Protocol: bmc.IPMI,
+		Host: server.Host, IPMIPort: server.Port, Protocol: bmc.IPMI,
 		User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword), Timeout: 3 * time.Second,
 	}
 }
