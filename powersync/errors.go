@@ -37,15 +37,9 @@ const (
 	statusConflict   = 409
 )
 
-// ConfigError says which field of a [Config] cannot work.
-type ConfigError struct {
-	Field string
-	Value any    // its value
-	Want  string // a value that would have been right
-}
-
-func (e *ConfigError) Error() string {
-	return fmt.Sprintf("powersync: %s is %v: want %s", e.Field, e.Value, e.Want)
+// configError says which field of a Config cannot work, and what would have been right.
+func configError(field string, value any, want string) error {
+	return fmt.Errorf("powersync: %s is %v: want %s", field, value, want)
 }
 
 // RefusedError says that a power request is not allowed: in the node's provision

@@ -84,7 +84,7 @@ func requestPower(ctx context.Context, state states.State, power, target states.
 		return "", err
 	}
 	status := http.StatusAccepted
-	err = syncer.Set(ctx, id, target)
+	err = syncer.Set(ctx, id, target, 0)
 	var refused *powersync.RefusedError
 	switch {
 	case errors.As(err, &refused):

@@ -54,7 +54,7 @@ func outcomeOf(t *testing.T, round func(context.Context) (powersync.Report, erro
 	t.Helper()
 	report, err := round(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 1, report.Nodes.Seen())
+	require.Equal(t, 1, report.Seen)
 	for o := range report.Nodes {
 		return o
 	}
@@ -130,7 +130,7 @@ func TestRedfishPowerIsSetOnPurpose(t *testing.T) {
 		{states.PowerRebooting, bmctest.PowerOn},
 		{states.PowerOff, bmctest.PowerOff},
 	} {
-		require.NoError(t, h.Set(t.Context(), "a", step.asked))
+		require.NoError(t, h.Set(t.Context(), "a", step.asked, 0))
 		require.Equal(t, step.want, server.Power("1"))
 		require.Equal(t, step.asked.Target(), h.record(t).Power)
 	}
@@ -172,6 +172,6 @@ func TestIPMISwitchedOffKilledAndRestarted(t *testing.T) {
 	require.Equal(t, states.PowerOn, h.record(t).Power)
 	require.Equal(t, powersync.Equal, h.sync(t))
 
-	require.NoError(t, h.Set(t.Context(), "a", states.PowerOff))
+	require.NoError(t, h.Set(t.Context(), "a", states.PowerOff, 0))
 	require.Equal(t, "off", server.Power())
 }
