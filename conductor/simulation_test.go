@@ -276,7 +276,7 @@ func (w *world) ask(ctx context.Context, crews map[string]*simConductor, names [
 		switch {
 		case dice < 10:
 			err = c.get().SetPower(ctx, n.UUID, states.PowerOn, 0)
-		case dice < 20 && table.Waiting().Has(n.ProvisionState):
+		case dice < 20 && table.Phase(n.ProvisionState) == states.PhaseWaiting:
 			what, err = "resume", c.get().Resume(ctx, n.UUID, nil)
 		case dice < 25:
 			what = "update"
@@ -339,7 +339,7 @@ func (w *world) check(nodes []*conductor.Node) {
 		r, err := w.memory.Get(context.Background(), conductor.KindNode, n.UUID)
 		require.NoError(w.t, err)
 		n := w.decode(r)
-		if n.Reservation != "" || n.TargetPower != states.NoPower || table.Stuck().Has(n.ProvisionState) || table.Waiting().Has(n.ProvisionState) && !n.Maintenance {
+		if n.Reservation != "" || n.TargetPower != states.NoPower || table.Stuck().Has(n.ProvisionState) || table.Phase(n.ProvisionState) == states.PhaseWaiting && !n.Maintenance {
 			w.failf("node %s does not rest: %q, reserved by %q, power on its way to %q", n.Name, n.ProvisionState, n.Reservation, n.TargetPower)
 		}
 	}

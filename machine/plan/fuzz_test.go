@@ -88,7 +88,7 @@ func FuzzExplain(f *testing.F) {
 func checkError(t *testing.T, err error) {
 	t.Helper()
 	for _, known := range []any{
-		new(*plan.ImpossibleError), new(*machine.StateError), new(*machine.TargetError),
+		new(*plan.ImpossibleError), new(*machine.StateError),
 		new(*states.RequestError), new(*states.UnknownError),
 	} {
 		if errors.As(err, known) {

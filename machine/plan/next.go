@@ -15,8 +15,7 @@ import (
 // A node without a state counts as available where the API version shows available
 // as null. A node in [states.UnknownState] is Blocked, and an unknown stored target
 // counts as none. The errors are [*states.UnknownError] (no goal),
-// [*machine.StateError] and [*machine.TargetError] (a stored target that is not a
-// stable state).
+// [*machine.StateError], also for a stored target that is not a stable state.
 func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
 	x := indexOf(t)
 	w.Version = min(max(w.Version, 1), x.highest)
@@ -63,7 +62,7 @@ func (x *index) check(n machine.Node) error {
 	case n.State >= maxStates || x.phases[n.State] == "":
 		return &machine.StateError{Series: x.table.Series(), State: n.State}
 	case !x.has(n):
-		return &machine.TargetError{Series: x.table.Series(), Target: n.Target, Stored: true}
+		return &machine.StateError{Series: x.table.Series(), State: n.Target, Target: "stored"}
 	default:
 		return nil
 	}

@@ -314,7 +314,7 @@ func TestNextRefuses(t *testing.T) {
 			`state "State(200)" is not one of 2026.2's: ` + latest.States().String()},
 		"null, where available has its name": {latest, node(states.NoState), good, new(*machine.StateError),
 			`state "none" is not one of 2026.2's: ` + latest.States().String()},
-		"a target at work": {latest, machine.Node{State: states.Cleaning, Target: states.Cleaning}, good, new(*machine.TargetError),
+		"a target at work": {latest, machine.Node{State: states.Cleaning, Target: states.Cleaning}, good, new(*machine.StateError),
 			`stored target "cleaning" is not one of 2026.2's stable states: ` + latest.Stable().String()},
 		"no goal": {latest, node(states.Active), plan.Wish{}, new(*states.UnknownError),
 			`unknown goal ""; known: enrolled, manageable, available, active, adopted, rescued, errored, deletable, ` +

@@ -226,7 +226,7 @@ func isWork(goal plan.Goal, verb string) bool {
 // verbsFrom returns the requests that may be sent in a state in which no work is
 // under way.
 func verbsFrom(c *conductor, wish plan.Wish, from states.State) []string {
-	if c.table.Unstable().Has(from) || c.table.Held().Has(from) {
+	if c.table.Unstable().Has(from) || c.table.Phase(from) == states.PhaseHeld {
 		return nil
 	}
 	var verbs []string
