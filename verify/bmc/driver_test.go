@@ -250,7 +250,7 @@ func TestADriversErrorsSayWhichOperationFailed(t *testing.T) {
 	server := startRedfish(t)
 	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.Status(500)})
 	d := newDriver(t, 1, map[string]bmc.Config{"node-1": configOf(server)})
-	var failed *bmc.Error
+	var failed *verify.Error
 	require.ErrorAs(t, d.SetPower(t.Context(), "node-1", states.PowerOff), &failed)
 	require.Equal(t, "set power off", failed.Op)
 	require.Equal(t, verify.Protocol, failed.Kind)

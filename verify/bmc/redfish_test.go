@@ -142,16 +142,16 @@ func TestEachStepFailsByItself(t *testing.T) {
 	const system = "/redfish/v1/Systems/1"
 	tests := map[string]struct {
 		fault bmctest.Fault
-		step  verify.Step
+		step  string
 		kind  verify.Kind
 	}{
-		"no session service":   {bmctest.Fault{On: "/redfish/v1/SessionService/Sessions", Do: bmctest.Status(404)}, verify.PowerInterface, verify.Unsupported},
-		"no systems":           {bmctest.Fault{On: "/redfish/v1/Systems", Do: bmctest.Status(404)}, verify.ManagementInterface, verify.Unsupported},
-		"no boot override":     {bmctest.Fault{On: system, Do: bmctest.WithoutProperty("Boot")}, verify.ManagementInterface, verify.Unsupported},
-		"an empty override":    {bmctest.Fault{On: system, Do: bmctest.Property("Boot", map[string]any{})}, verify.ManagementInterface, verify.Unsupported},
-		"a slow system":        {bmctest.Fault{On: system, Do: bmctest.HangAfter(0)}, verify.ManagementInterface, verify.Timeout},
-		"no power state":       {bmctest.Fault{On: system, Do: bmctest.WithoutProperty("PowerState")}, verify.PowerState, verify.Unsupported},
-		"slow the second time": {bmctest.Fault{On: system, Skip: 1, Do: bmctest.HangAfter(0)}, verify.PowerState, verify.Timeout},
+		"no session service":   {bmctest.Fault{On: "/redfish/v1/SessionService/Sessions", Do: bmctest.Status(404)}, "power interface", verify.Unsupported},
+		"no systems":           {bmctest.Fault{On: "/redfish/v1/Systems", Do: bmctest.Status(404)}, "management interface", verify.Unsupported},
+		"no boot override":     {bmctest.Fault{On: system, Do: bmctest.WithoutProperty("Boot")}, "management interface", verify.Unsupported},
+		"an empty override":    {bmctest.Fault{On: system, Do: bmctest.Property("Boot", map[string]any{})}, "management interface", verify.Unsupported},
+		"a slow system":        {bmctest.Fault{On: system, Do: bmctest.HangAfter(0)}, "management interface", verify.Timeout},
+		"no power state":       {bmctest.Fault{On: system, Do: bmctest.WithoutProperty("PowerState")}, "power state", verify.Unsupported},
+		"slow the second time": {bmctest.Fault{On: system, Skip: 1, Do: bmctest.HangAfter(0)}, "power state", verify.Timeout},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestEachStepFailsByItself(t *testing.T) {
 			_, err := newVerifier(t, config).Verify(t.Context())
 			var failed *verify.Error
 			require.ErrorAs(t, err, &failed)
-			require.Equal(t, test.step, failed.Step, "%v", err)
+			require.Equal(t, test.step, failed.Op, "%v", err)
 			require.Equal(t, test.kind, failed.Kind, "%v", err)
 			require.Equal(t, "redfish", failed.Protocol)
 			require.Equal(t, server.Addr, failed.Host)

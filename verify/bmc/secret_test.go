@@ -21,7 +21,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/states"
-	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 	"github.com/ironstate/ironstate/verify/bmc/secret"
@@ -247,11 +246,6 @@ func TestANilContextIsAnError(t *testing.T) {
 	require.ErrorContains(t, d.Validate(none, "node"), "the context is nil")
 	require.ErrorContains(t, d.Close(none), "the context is nil")
 	require.Empty(t, server.Requests())
-}
-
-func TestAZeroErrorHasAText(t *testing.T) {
-	require.Equal(t, ": failed", new(bmc.Error).Error())
-	require.Equal(t, []error{verify.Failed}, new(bmc.Error).Unwrap())
 }
 
 func TestANilOrZeroDriverIsAnError(t *testing.T) {
