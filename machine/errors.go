@@ -17,14 +17,8 @@ var (
 	errInTurn    = errors.New("a guard or save hook cannot move its own machine")
 )
 
-// Statuses as in net/http, which is too much to import for two numbers.
-const (
-	statusBadRequest  = 400
-	statusServerError = 500
-)
-
 // EventError says that an event cannot happen in a state, and which can. It
-// matches [states.ErrNotAllowed].
+// matches [states.ErrNotAllowed], for which Ironic's API answers 400.
 type EventError struct {
 	Series  states.Series
 	State   states.State
@@ -51,10 +45,6 @@ func (e *EventError) Error() string {
 // Is reports whether target is [states.ErrNotAllowed].
 func (e *EventError) Is(target error) bool { return target == states.ErrNotAllowed }
 
-// HTTPStatus returns 400, as Ironic's API answers what a node's state does not
-// allow.
-func (e *EventError) HTTPStatus() int { return statusBadRequest }
-
 // StateError says that a node is in a state that the table does not have, or that a
 // target is not a stable state of the table; a nil or zero table has none.
 type StateError struct {
@@ -75,15 +65,6 @@ func (e *StateError) Error() string {
 	default:
 		return fmt.Sprintf("state %q is not one of %v's: %v", e.State, e.Series, e.Series.Table().States())
 	}
-}
-
-// HTTPStatus returns 400 for a target that came with an event, otherwise 500: what is
-// stored is no fault of the client's.
-func (e *StateError) HTTPStatus() int {
-	if e.Target == namedTarget {
-		return statusBadRequest
-	}
-	return statusServerError
 }
 
 // Whose target a StateError is about.

@@ -277,23 +277,3 @@ func TestATransitionSurvivesJSON(t *testing.T) {
 	require.ErrorAs(t, json.Unmarshal([]byte(`{"event": "over"}`), &got), new(*states.UnknownError))
 	require.Equal(t, want, got)
 }
-
-func TestErrorsOfARequestHaveAStatus(t *testing.T) {
-	status := func(err error) int {
-		var refused interface{ HTTPStatus() int }
-		require.ErrorAs(t, err, &refused)
-		return refused.HTTPStatus()
-	}
-	_, err := node(states.Enroll).Request(latest, "provide", 113)
-	require.Equal(t, 400, status(err))
-	_, err = node(states.Enroll).Request(latest, "manage", 3)
-	require.Equal(t, 406, status(err))
-	_, err = node(states.Enroll).Report(latest, states.EventDone, "")
-	require.Equal(t, 400, status(err))
-	_, err = node(states.Deleted).Report(latest, states.EventDone, "")
-	require.Equal(t, 500, status(err))
-	_, err = node(states.Enroll).Apply(latest, machine.Input{Event: states.EventManage, Target: states.Cleaning})
-	require.Equal(t, 400, status(err))
-	_, err = machine.Node{State: states.Enroll, Target: states.Cleaning}.Request(latest, "manage", 113)
-	require.Equal(t, 500, status(err))
-}

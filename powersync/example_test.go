@@ -108,7 +108,7 @@ func ExampleSyncer_Begin() {
 	var requests sync.WaitGroup
 	powerOff := func(client context.Context, id string) int {
 		finish, err := syncer.Begin(client, id, states.PowerOff, 0)
-		var refused interface{ HTTPStatus() int }
+		var refused *powersync.RefusedError
 		switch {
 		case err == nil:
 			requests.Add(1)
@@ -117,8 +117,12 @@ func ExampleSyncer_Begin() {
 				_ = finish(service) // its error is in the record and an event
 			}()
 			return http.StatusAccepted
-		case errors.As(err, &refused):
-			return refused.HTTPStatus()
+		case errors.Is(err, powersync.ErrNotFound):
+			return http.StatusNotFound
+		case errors.As(err, &refused) && !refused.PowerOffDisabled:
+			return http.StatusBadRequest
+		case errors.As(err, &refused), errors.Is(err, powersync.ErrLocked):
+			return http.StatusConflict
 		default:
 			return http.StatusInternalServerError
 		}

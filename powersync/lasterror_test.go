@@ -183,7 +183,7 @@ func TestTheForceLimitIsSpentOnWhatWasForcedAlone(t *testing.T) {
 }
 
 func TestPowerOffIsRefusedWhereTheNodeForbidsIt(t *testing.T) {
-	for power := range states.AllPowers() {
+	for power := states.PowerOn; power <= states.PowerError; power++ {
 		if power.Target() == unknown {
 			continue
 		}

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"expvar"
-	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -60,20 +59,6 @@ func TestAReportHasEveryNodeOnce(t *testing.T) {
 	var back powersync.Report
 	require.NoError(t, json.Unmarshal(text, &back))
 	require.Equal(t, r, back)
-}
-
-func TestErrorsOfAPowerRequestHaveIronicsStatus(t *testing.T) {
-	for err, want := range map[error]int{
-		powersync.ErrLocked:   409,
-		powersync.ErrNotFound: 404,
-		error(&powersync.RefusedError{Power: states.PowerError}):                       400,
-		error(&powersync.RefusedError{Power: states.PowerOff}):                         400,
-		error(&powersync.RefusedError{Power: states.PowerOff, PowerOffDisabled: true}): 409,
-	} {
-		var refused interface{ HTTPStatus() int }
-		require.ErrorAs(t, fmt.Errorf("node a: %w", err), &refused)
-		require.Equal(t, want, refused.HTTPStatus(), err)
-	}
 }
 
 // hostile is a Driver whose errors play with terminals and never end.

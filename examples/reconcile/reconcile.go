@@ -180,8 +180,11 @@ func (e *blockedError) Error() string {
 		if e.step.Field == "maintenance" && e.node.maintenanceReason != "" {
 			text += "; the reason for it: " + e.node.maintenanceReason
 		}
-	case plan.UnknownState:
-		text += fmt.Sprintf(" %q: Ironic is newer than this program", e.node.reported)
+	case plan.NoRoute:
+		if e.node.State != states.UnknownState {
+			break
+		}
+		text += fmt.Sprintf(" out of %q: Ironic is newer than this program", e.node.reported)
 	}
 	return text
 }

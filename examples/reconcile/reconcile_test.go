@@ -191,7 +191,7 @@ func TestAStateOfANewerIronic(t *testing.T) {
 	require.Equal(t, program.Failed, code)
 	require.Contains(t, out, "Ironic speaks API 1.1 to 1.500, asked in 1.113")
 	require.Equal(t, "reconcile: node-1 has not come to active (last seen in levitating): "+
-		"blocked: unknown state \"levitating\": Ironic is newer than this program\n", errOut)
+		"blocked: no route out of \"levitating\": Ironic is newer than this program\n", errOut)
 }
 
 func TestAStateIsPrintedWithoutControlCharacters(t *testing.T) {

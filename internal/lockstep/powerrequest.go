@@ -25,7 +25,7 @@ func comparePowerRequests(ctx context.Context, i *Ironic) (Comparison, error) {
 	}
 	for state := range Series.Table().States().All() {
 		for _, power := range []states.Power{states.PowerOn, states.PowerOff} {
-			for target := range states.AllPowers() {
+			for target := states.PowerOn; target <= states.PowerError; target++ {
 				theirs, err := i.requestPower(ctx, uuid, inState(state), power, target)
 				if err != nil {
 					return c, err

@@ -29,7 +29,7 @@ func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
 	}
 	step.Progress, step.Version = w.Progress, w.Version
 	if n.State == states.UnknownState {
-		step.Action, step.Reason = Blocked, UnknownState
+		step.Action, step.Reason = Blocked, NoRoute
 		return step, nil
 	}
 	if !x.has(n) {

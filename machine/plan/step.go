@@ -44,10 +44,8 @@ const (
 	// The work may have ended or not; make the wish again to have it done again.
 	Overtaken Reason = "overtaken"
 	// NoRoute: the series has no requests that lead from the node's state to the goal.
+	// It has none from [states.UnknownState], of a server newer than the table.
 	NoRoute Reason = "no route"
-	// UnknownState: the node's state is one that the table lacks, of a server newer
-	// than this module; see [states.UnknownState].
-	UnknownState Reason = "unknown state"
 	// Refused: Ironic refuses the request for the field of the node's record that
 	// Step.Field names. A person must change that field first, unless the action is
 	// Wait.

@@ -33,7 +33,7 @@ func TestAServerNewerThanTheTablesBreaksNothing(t *testing.T) {
 	}
 	step, err := plan.Next(latest, node(states.UnknownState), plan.Wish{Goal: plan.In(states.Active), Version: newest + 1})
 	require.NoError(t, err)
-	require.Equal(t, "blocked: unknown state", step.String())
+	require.Equal(t, "blocked: no route", step.String())
 
 	headed := machine.Node{State: states.Cleaning, Target: states.UnknownState}
 	step, err = plan.Next(latest, headed, plan.Wish{Goal: plan.In(states.Available), Version: newest})
