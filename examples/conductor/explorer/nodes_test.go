@@ -161,7 +161,7 @@ func TestWhyANodeIsWhereItIs(t *testing.T) {
 		"resting":     {conductor.Node{ProvisionState: states.Manageable}, "It rests here, and moves on when a client", "The request `provide` leads on."},
 		"there":       {conductor.Node{ProvisionState: states.Available}, "It rests here, and moves on when a client", "It is there."},
 		"unverified":  {conductor.Node{LastError: "no route"}, "its last work has failed", "The request `manage` leads on."},
-		"waiting":     {conductor.Node{ProvisionState: states.CleanWait}, "waits for a call of the agent", "Wait: the cleaning ends in available, if it succeeds."},
+		"waiting":     {conductor.Node{ProvisionState: states.CleanWait}, "waits for a call of the agent", "Wait: cleaning ends in available, if it succeeds."},
 		"held":        {conductor.Node{ProvisionState: states.CleanHold}, "until a person requests unhold", "The request `unhold` lets the work go on"},
 		"failed":      {conductor.Node{ProvisionState: states.CleanFail}, "Nothing moves it on until a person has looked", "starts the cleaning again, which has failed"},
 		"active":      {conductor.Node{ProvisionState: states.Active}, "It rests here", "The request `deleted` leads there, and destroys"},

@@ -32,7 +32,7 @@
 //		bmc.ClearFaults()
 //	}
 //
-// NewIPMI is the same for IPMI 2.0 and needs the program ipmi_sim of OpenIPMI; its error matches ErrNotInstalled where
+// NewIPMI is the same for IPMI 2.0 and needs the program ipmi_sim of OpenIPMI; its error matches exec.ErrNotFound where
 // that is missing. Its BMC can be killed, restarted, and cut off from the network.
 //
 // The package imports the standard library and package secret only, and does not need package testing, so that programs
