@@ -166,7 +166,7 @@ func TestWhyANodeIsWhereItIs(t *testing.T) {
 		"failed":      {conductor.Node{ProvisionState: states.CleanFail}, "Nothing moves it on until a person has looked", "tries cleaning again, which has failed"},
 		"active":      {conductor.Node{ProvisionState: states.Active}, "It rests here", "The request `deleted` leads there, and destroys"},
 		"retired":     {conductor.Node{ProvisionState: states.Manageable, Retired: true, RetiredReason: "old"}, "It is retired: Ironic refuses to provide it, for the reason old.", "A retired node is not provided"},
-		"maintenance": {conductor.Node{ProvisionState: states.CleanFail, Maintenance: true, MaintenanceReason: "fan", Fault: "clean failure"}, "It is in maintenance: Ironic refuses to deploy, rebuild, rescue, clean or service it, for the reason fan. Its fault is \"clean failure\".", "starts the cleaning again"},
+		"maintenance": {conductor.Node{ProvisionState: states.CleanFail, Maintenance: true, MaintenanceReason: "fan", Fault: "clean failure"}, "It is in maintenance: Ironic refuses to deploy, rebuild, rescue, clean or service it, for the reason fan. Its fault is \"clean failure\".", "tries cleaning again"},
 		"protected":   {conductor.Node{ProvisionState: states.Active, Protected: true}, "It is protected: Ironic refuses to tear it down, rebuild or delete it.", "destroys"},
 	} {
 		t.Run(name, func(t *testing.T) {
