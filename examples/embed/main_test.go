@@ -64,6 +64,16 @@ func notices(t *testing.T, output string) (list []notice) {
 
 func TestTheREADMEShowsTheOutput(t *testing.T) { programtest.CheckREADME(t, output(t)) }
 
+func TestTheProgramIsAsShortAsTheREADMESays(t *testing.T) {
+	lines := 0
+	for _, file := range []string{"main.go", "store.go"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		lines += bytes.Count(text, []byte("\n"))
+	}
+	require.Less(t, lines, 250)
+}
+
 func TestTheProgramEndsWellWhateverEndsIt(t *testing.T) {
 	programtest.CheckEnds(t, "-rounds", "1000000", "-interval", "1ms")
 }
