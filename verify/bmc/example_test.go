@@ -98,3 +98,25 @@ func ExampleLimits() {
 	fmt.Println(errors.Is(err, verify.Protocol))
 	// Output: true
 }
+
+// What could not be done, and why.
+func ExampleError() {
+	driver, err := bmc.NewDriver(bmc.DriverConfig{
+		Lookup: func(_ context.Context, id string) (bmc.Config, error) {
+			return bmc.Config{Host: "10.1.2.3", User: "admin"}, nil // it has no password
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	defer driver.Close(context.Background())
+	err = driver.SetPower(context.Background(), "node-1", states.PowerOn)
+	var failed *bmc.Error
+	if errors.As(err, &failed) {
+		fmt.Printf("%s: %v\n", failed.Op, failed.Kind)
+	}
+	fmt.Println(errors.Is(err, verify.Misconfigured))
+	// Output:
+	// configure: misconfigured
+	// true
+}
