@@ -35,10 +35,12 @@ func (r *room) look() ([]conductor.Member, <-chan struct{}) {
 	return r.members, r.changed
 }
 
-func (r *room) Alive(_ context.Context, id string) (bool, error) {
+func (r *room) Holds(id string) bool {
 	members, _ := r.look()
-	return slices.ContainsFunc(members, func(m conductor.Member) bool { return m.ID == id }), nil
+	return slices.ContainsFunc(members, func(m conductor.Member) bool { return m.ID == id })
 }
+
+func (r *room) Alive(_ context.Context, id string) (bool, error) { return r.Holds(id), nil }
 
 func (r *room) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
 	return func(yield func([]conductor.Member, error) bool) {

@@ -24,7 +24,8 @@ func TestEveryExampleIsInTheListAndHasAREADME(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join(e.Name(), "README.md"))
 		require.NoError(t, err)
 		require.True(t, strings.HasPrefix(string(text), "# "+e.Name()+": "), "the heading of %s/README.md", e.Name())
-		require.Less(t, strings.Count(string(text), "\n"), 30, "%s/README.md is to be short", e.Name())
+		top, _, _ := strings.Cut(string(text), "\n## ")
+		require.Less(t, strings.Count(top, "\n"), 30, "%s/README.md is to be short above its sections", e.Name())
 	}
 	require.Zero(t, listed, "README.md lists examples that are not here")
 }

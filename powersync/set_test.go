@@ -145,6 +145,18 @@ func TestTheWaitEndsWhenThePowerStateIsReached(t *testing.T) {
 	})
 }
 
+func TestAMachineThatDiesWhenItIsSetIsReportedWithItsError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h.deaf["a"] = true
+		h.onSet = func(context.Context, string) { time.AfterFunc(time.Millisecond, func() { h.kill("a", true) }) }
+		err := h.Set(t.Context(), "a", isOff)
+		require.ErrorIs(t, err, powersync.ErrNotReached)
+		require.ErrorIs(t, err, errDead)
+		requireNotSet(t, h, err)
+	})
+}
+
 func TestSoftRequestsHaveATimeOfTheirOwnAndDoNotBecomeHardOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for within, want := range map[time.Duration]time.Duration{

@@ -98,6 +98,17 @@ func (s *server) do(method, path, body string, user ...string) (int, map[string]
 	return response.StatusCode, answer
 }
 
+// metrics returns the text of /metrics.
+func (s *server) metrics() string {
+	s.t.Helper()
+	response, err := s.client.Get(s.url + "/metrics")
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(s.t, err)
+	return string(text)
+}
+
 // waitFor waits until a node rests in a provision state.
 func (s *server) waitFor(node, state string) map[string]any {
 	s.t.Helper()
@@ -129,14 +140,10 @@ func TestTheBuiltInBMCsAreEnrolledAndDriven(t *testing.T) {
 	require.Eventually(t, func() bool { return s.waitFor("demo-1", "available")["power_state"] == "power on" },
 		20*time.Second, 50*time.Millisecond)
 
-	response, err := s.client.Get(s.url + "/metrics")
-	require.NoError(t, err)
-	defer response.Body.Close()
-	metrics, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	require.Contains(t, string(metrics), `conductor_nodes{provision_state="enroll"} 2`)
-	require.Contains(t, string(metrics), `conductor_transitions_total{from="enroll",to="verifying"} 1`)
-	require.Contains(t, string(metrics), `conductor_request_seconds_count{method="GET",status="200"}`)
+	metrics := s.metrics()
+	require.Contains(t, metrics, `conductor_nodes{provision_state="enroll"} 2`)
+	require.Contains(t, metrics, `conductor_transitions_total{from="enroll",to="verifying"} 1`)
+	require.Contains(t, metrics, `conductor_request_duration_seconds_count{method="GET",status="200"}`)
 	s.kill() // nothing is written to errOut any more
 	require.NotContains(t, s.errOut.String(), "password\"")
 }
@@ -243,6 +250,8 @@ func TestWrongUseIsStatus2(t *testing.T) {
 		{[]string{"-demo", "-1"}, "-demo is -1: want 0 to 100", program.Usage},
 		{[]string{"-tls-cert", "x"}, "one of them is missing", program.Usage},
 		{[]string{"-shutdown-timeout", "0s"}, "want more than 0", program.Usage},
+		{[]string{"-check-interval", "0s"}, "want more than 0", program.Usage},
+		{[]string{"-fake-delay", "-1s"}, "want 0 or more", program.Usage},
 		{[]string{"more"}, "unexpected argument", program.Usage},
 		{[]string{"-auth-file", users}, "line 1", program.Failed},
 		{[]string{"-auth-file", "no-such-file"}, "no-such-file", program.Failed},

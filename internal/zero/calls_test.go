@@ -33,6 +33,7 @@ var functions = map[string]any{
 	"conductortest.New":        conductortest.New,
 	"conductortest.Start":      conductortest.Start,
 	"etcd.Open":                etcd.Open,
+	"etcd.Restore":             etcd.Restore,
 	"hardware.NewIPMI":         hardware.NewIPMI,
 	"hardware.NewRedfish":      hardware.NewRedfish,
 	"conductorstoretest.Check": conductorstoretest.Check,
@@ -113,6 +114,7 @@ var functions = map[string]any{
 }
 
 var types = []any{
+	new(conductor.BIOSSetting),
 	new(conductor.Change),
 	new(conductor.Conductor),
 	new(conductor.Config),
@@ -131,7 +133,9 @@ var types = []any{
 	new(conductor.ProvisionRequest),
 	new(conductor.Reason),
 	new(conductor.Record),
+	new(conductor.Stats),
 	new(conductor.Step),
+	new(conductor.StepArgument),
 	new(conductor.StepRequest),
 	new(conductor.Task),
 	new(conductor.Transition),
