@@ -1,10 +1,12 @@
 package etcd_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
@@ -106,4 +108,44 @@ func ExampleMembership() {
 	// Output:
 	// 1 alpha true <nil>
 	// false <nil>
+}
+
+// A fleet saved while it is in use, and made anew in another folder.
+func ExampleRestore() {
+	dir, err := os.MkdirTemp("", "example-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	store, err := etcd.Open(ctx, etcd.Config{Dir: filepath.Join(dir, "fleet")})
+	if err != nil {
+		panic(err)
+	}
+	defer store.Close()
+	record := conductor.Record{Kind: "nodes", ID: "1", Keys: []string{"name=rack1-7"}, Value: []byte("{}")}
+	if _, err := store.Create(ctx, record); err != nil {
+		panic(err)
+	}
+	var backup bytes.Buffer
+	if err := store.Backup(ctx, &backup); err != nil {
+		panic(err)
+	}
+	file := filepath.Join(dir, "fleet.backup")
+	if err := os.WriteFile(file, backup.Bytes(), 0o600); err != nil { // it has the passwords of the BMCs
+		panic(err)
+	}
+
+	another := etcd.Config{Dir: filepath.Join(dir, "another")}
+	if err := etcd.Restore(another, file); err != nil {
+		panic(err)
+	}
+	restored, err := etcd.Open(ctx, another)
+	if err != nil {
+		panic(err)
+	}
+	defer restored.Close()
+	got, err := restored.Get(ctx, "nodes", "name=rack1-7")
+	fmt.Println(got.ID, string(got.Value), err)
+	// Output: 1 {} <nil>
 }
