@@ -13,6 +13,9 @@
 // With -backup and -restore it saves the nodes in a file, also while another process
 // serves them, and makes a folder from that file.
 //
+// A browser that opens the API's address finds the state machine with the nodes in it,
+// live.
+//
 // When it is ready it prints "listening on URL" on a line of its own. It ends with
 // status 0 on SIGTERM or an interrupt, once the work that is under way is done or was
 // given up, 1 when it cannot go on, and 2 when it was used wrongly.
@@ -29,6 +32,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/examples/conductor/explorer"
 	"github.com/ironstate/ironstate/internal/program"
 )
 
@@ -77,7 +81,8 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	handler := o.authenticated(metrics.around(api.New(c, api.Config{Log: log}), c))
-	s := &service{options: o, conductor: c, handler: handler, out: out, log: log}
+	live := explorer.New(c)
+	handler := o.authenticated(live.Around(metrics.around(api.New(c, api.Config{Log: log}), c)))
+	s := &service{options: o, conductor: c, explorer: live, handler: handler, out: out, log: log}
 	return s.run(ctx, listener)
 }

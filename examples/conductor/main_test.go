@@ -216,6 +216,46 @@ func TestClientsNeedAPasswordWhereThereAreUsers(t *testing.T) {
 		status, _ := s.do(http.MethodGet, test.path, "", test.user...)
 		require.Equal(t, test.want, status, "%s as %v", test.path, test.user)
 	}
+	for _, path := range []string{"/", "/explorer/live.js", "/explorer/events", "/explorer/nodes", "/explorer/nodes/x"} {
+		status, _ := s.browse(path)
+		require.Equal(t, http.StatusUnauthorized, status, "%s for a browser", path)
+	}
+	status, page := s.browse("/", "admin", "correct horse")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, page, "<!DOCTYPE html>")
+}
+
+// browse asks for a path as a browser does.
+func (s *server) browse(path string, user ...string) (status int, body string) {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+path, nil)
+	require.NoError(s.t, err)
+	request.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
+	if len(user) == 2 {
+		request.SetBasicAuth(user[0], user[1])
+	}
+	response, err := s.client.Do(request)
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(s.t, err)
+	return response.StatusCode, string(text)
+}
+
+func TestSIGTERMEndsTheProgramWhileSomebodyWatches(t *testing.T) {
+	s := serveProcess(t, "-demo", "1")
+	response, err := s.client.Get(s.url + "/explorer/events")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
+	}
+	require.Contains(t, lines.Text(), `"counts":{"enroll":1}`)
+	require.NoError(t, s.process.Process.Signal(syscall.SIGTERM))
+	for lines.Scan() {
+	}
+	require.NoError(t, lines.Err(), "the stream is ended, not cut off")
+	require.NoError(t, s.process.Wait(), "%s", &s.errOut)
 }
 
 // newCertificate writes a certificate for 127.0.0.1 and its key.
@@ -278,6 +318,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	out.written = cancel
 	require.NoError(t, serve(ctx, []string{"-demo", "1"}, &out, io.Discard))
 	programtest.CheckREADME(t, out.String())
+	require.Regexp(t, `live, are at http://[0-9.:]+/ in a browser`, out.String())
 }
 
 // writer calls written once something was written.
