@@ -30,6 +30,8 @@
 //	internal/bench        other state machines beside machine, for speed
 //	internal/bench/service
 //	                      a real Ironic beside examples/conductor, for speed
+//	internal/force        conductors and etcd servers that are killed, stopped and cut off, and a
+//	                      check of all that was stored, answered and done meanwhile
 //	internal/zero         every exported function and method, called with zero values
 //	internal/boundedcall  calls that may panic or never return
 //	internal/errtext      texts from outside, made fit to be stored and printed
@@ -58,7 +60,7 @@
 //	examples/conductor    conductor/etcd, the Prometheus client
 //	examples              verify/bmc, gophercloud for reconcile, the Prometheus client
 //	examples/powersync-sqlite, internal/clients, internal/lockstep, internal/bench,
-//	internal/bench/service, internal/zero
+//	internal/bench/service, internal/force, internal/zero
 //
 // The file go.work makes all of them one workspace: go run and go test work from
 // the root, on the sources as they are.

@@ -96,6 +96,10 @@ func (c *Conductor) exclusively(ctx context.Context, ident string, f func(contex
 	defer c.release(ctx, t, n.UUID)
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	defer context.AfterFunc(t.ctx, cancel)()
+	if err := c.holding(ctx, n); err != nil {
+		return err
+	}
 	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, f(ctx, hardware, n)
 	})

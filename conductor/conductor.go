@@ -22,6 +22,8 @@ type Conductor struct {
 	syncer *powersync.Syncer
 	tasks  *tasks
 
+	counters counters
+
 	joined   chan struct{} // closed when the conductor is a member for the first time
 	joinOnce sync.Once
 

@@ -2,7 +2,11 @@ package conductor
 
 import "golang.org/x/crypto/bcrypt"
 
-func init() { hashCost = bcrypt.MinCost }
-
-// DecodeNode is for tests that look into a store.
-var DecodeNode = decodeNode
+func init() {
+	hash = func(password []byte) ([]byte, error) {
+		if len(password) > 72 {
+			return nil, bcrypt.ErrPasswordTooLong
+		}
+		return []byte("a hash"), nil
+	}
+}

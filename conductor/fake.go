@@ -1,10 +1,13 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/ironstate/ironstate/states"
 )
@@ -13,6 +16,9 @@ import (
 // work succeeds at once. The zero value is ready for use; it must not be copied. It is
 // safe for concurrent use once Before is set. A nil node is an error; the methods of a
 // nil Fake that ask the hardware panic, as those of a nil [sync.Map] do.
+//
+// As with Ironic's, a node whose deploy interface is "direct" has an agent: its cleaning,
+// service and deployment wait until the agent calls back, by [Conductor.Heartbeat].
 //
 // Source: ironic/drivers/modules/fake.py.
 type Fake struct {
@@ -113,25 +119,97 @@ var fakeSteps = map[states.State][]Step{
 	states.Unrescuing: {{Interface: "rescue", Step: "unrescue", Priority: 100}},
 	states.Adopting:   {{Interface: "deploy", Step: "take_over", Priority: 100}},
 	states.Cleaning: {
-		{Interface: "bios", Step: "apply_configuration"}, {Interface: "bios", Step: "factory_reset"},
-		{Interface: "bios", Step: "cache_bios_settings"},
-		{Interface: "raid", Step: "create_configuration"}, {Interface: "raid", Step: "delete_configuration"},
+		{Interface: "bios", Step: "apply_configuration", ArgsInfo: fakeBIOSArgs},
+		{Interface: "bios", Step: "factory_reset"}, {Interface: "bios", Step: "cache_bios_settings"},
 	},
 	states.Servicing: {
-		{Interface: "bios", Step: "apply_configuration"}, {Interface: "bios", Step: "factory_reset"},
-		{Interface: "raid", Step: "create_configuration"}, {Interface: "raid", Step: "delete_configuration"},
+		{Interface: "bios", Step: "apply_configuration", ArgsInfo: fakeBIOSArgs},
+		{Interface: "bios", Step: "factory_reset"}, {Interface: "bios", Step: "cache_bios_settings"},
 	},
+}
+
+// agentSteps are the steps of cleaning that an agent has.
+//
+// Source: GenericHardwareManager in ironic-python-agent.
+var agentSteps = []Step{
+	{Interface: "deploy", Step: "erase_devices_metadata", Priority: 99, Abortable: true},
+	{Interface: "deploy", Step: "erase_devices", Priority: 10, Abortable: true},
+}
+
+var fakeBIOSArgs = map[string]StepArgument{
+	"settings": {Description: "The BIOS settings, a list of objects with a name and a value.", Required: true},
 }
 
 // Steps implements [Hardware].
 func (f *Fake) Steps(n *Node, work states.State) []Step {
-	steps := make([]Step, len(fakeSteps[work]))
-	for i, step := range fakeSteps[work] {
-		operation := step.Interface + "." + step.Step
-		step.Run = func(ctx context.Context, t *Task) error { return f.do(ctx, t.Node(), operation) }
-		steps[i] = step
+	steps := slices.Clone(fakeSteps[work])
+	if work == states.Cleaning && hasAgent(n) {
+		steps = append(steps, agentSteps...)
+	}
+	for i := range steps {
+		steps[i].Run = f.run
 	}
 	return steps
+}
+
+// hasAgent reports whether an agent does the work on a node: with the deploy interface
+// "direct".
+func hasAgent(n *Node) bool { return n != nil && n.Interfaces["deploy"] == "direct" }
+
+// Prepare implements [Preparer]: a node with the deploy interface "direct" waits for its
+// agent.
+func (f *Fake) Prepare(ctx context.Context, t *Task, _ states.State) error {
+	if !hasAgent(t.Node()) {
+		return nil
+	}
+	if err := f.do(ctx, t.Node(), "prepare"); err != nil {
+		return err
+	}
+	return ErrWait
+}
+
+// run does a step: those of the BIOS change the settings in the record, and a deployment
+// waits for the agent.
+func (f *Fake) run(ctx context.Context, t *Task) error {
+	step := t.Step()
+	if err := f.do(ctx, t.Node(), step.Interface+"."+step.Step); err != nil {
+		return err
+	}
+	switch step.Step {
+	case "deploy":
+		if hasAgent(t.Node()) {
+			return ErrWait
+		}
+		return nil
+	case "factory_reset":
+		return t.Update(ctx, func(n *Node) error { n.BIOSSettings = nil; return nil })
+	case "apply_configuration":
+		settings, err := fromJSON[[]BIOSSetting](step.Args["settings"])
+		if err != nil {
+			return fmt.Errorf("settings: %w, want a list of objects with a name and a value", err)
+		}
+		return t.Update(ctx, func(n *Node) error { n.setBIOS(settings, now()); return nil })
+	default:
+		return nil
+	}
+}
+
+// setBIOS replaces the BIOS settings; those there were keep the time of their creation.
+func (n *Node) setBIOS(settings []BIOSSetting, now time.Time) {
+	settings = slices.Clone(settings)
+	slices.SortFunc(settings, func(a, b BIOSSetting) int { return cmp.Compare(a.Name, b.Name) })
+	for i, s := range settings {
+		before := slices.IndexFunc(n.BIOSSettings, func(b BIOSSetting) bool { return b.Name == s.Name })
+		switch {
+		case before < 0:
+			settings[i].CreatedAt = now
+		case n.BIOSSettings[before].Value == s.Value:
+			settings[i] = n.BIOSSettings[before]
+		default:
+			settings[i].CreatedAt, settings[i].UpdatedAt = n.BIOSSettings[before].CreatedAt, &now
+		}
+	}
+	n.BIOSSettings = settings
 }
 
 // BootDevices implements [BootDevicer]: fake-hardware boots from the network.

@@ -12,7 +12,7 @@ import (
 // other. Errors must hold no secret: they become last errors and answers. A call
 // that panics has failed.
 //
-// A Hardware may have more abilities: see [BootDevicer] and [VendorPassthru].
+// A Hardware may have more abilities: see [Preparer], [BootDevicer] and [VendorPassthru].
 // Package hardware, below, has those for BMCs, and [Fake] is Ironic's fake-hardware.
 type Hardware interface {
 	// Describe tells about the hardware type itself.
@@ -61,6 +61,8 @@ type Step struct {
 	// Args are the arguments that a client names, as JSON has them; numbers are
 	// [json.Number].
 	Args map[string]any `json:"args,omitzero"`
+	// ArgsInfo are the arguments that a client may name; with others the step is refused.
+	ArgsInfo map[string]StepArgument `json:"argsinfo,omitzero"`
 	// Priority orders the steps of automated work; 0 runs only where a client names
 	// the step.
 	Priority int `json:"priority"`
@@ -75,11 +77,29 @@ type Step struct {
 	named bool // by a client
 }
 
+// StepArgument describes an argument of a [Step].
+type StepArgument struct {
+	Description string `json:"description,omitzero"`
+	Required    bool   `json:"required,omitzero"` // of a client that names the step
+}
+
 // ErrWait is what a [Step] returns whose work goes on outside of the conductor. The
 // node then waits ("clean wait", "wait call-back", ...), without a reservation, until
 // a heartbeat of its agent or [Conductor.Resume] goes on with the next step, or until
 // the time is over.
 var ErrWait = errors.New("the step waits for a call-back")
+
+// Preparer is a [Hardware] that prepares a node before the steps of its cleaning or
+// service run: it boots an agent, for example.
+//
+// Source: prepare_cleaning and prepare_service in ironic/drivers/base.py.
+type Preparer interface {
+	// Prepare prepares a node for the steps of work, which is Cleaning or Servicing. It
+	// returns nil when they can run, [ErrWait] when they can once the agent calls back,
+	// and any other error when the work has failed. It is not called for work without
+	// a ramdisk.
+	Prepare(ctx context.Context, t *Task, work states.State) error
+}
 
 // BootDevicer is a [Hardware] that knows the boot device.
 //

@@ -27,6 +27,8 @@ func (withBeta) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]con
 	}
 }
 
+func (withBeta) Holds(string) bool { return true }
+
 func (withBeta) Alive(_ context.Context, id string) (bool, error) { return id == otherMember, nil }
 
 // fleet is a running conductor on a store in memory.
@@ -80,7 +82,7 @@ func (f *fleet) request(n *conductor.Node, target string) {
 }
 
 func (f *fleet) provision(target string) conductor.ProvisionRequest {
-	step := []conductor.StepRequest{{Interface: "raid", Step: "delete_configuration"}}
+	step := []conductor.StepRequest{{Interface: "bios", Step: "cache_bios_settings"}}
 	return conductor.ProvisionRequest{
 		Target: target, Version: f.Table().Series().MaxAPIVersion(),
 		CleanSteps: step, ServiceSteps: step, RescuePassword: "xyzzy",

@@ -38,6 +38,12 @@ type Membership interface {
 	// Alive reports whether the member with an ID is one still, as of after the call
 	// has begun. A member that has been found to be none never is one again.
 	Alive(ctx context.Context, id string) (bool, error)
+
+	// Holds reports whether a member that joined by this Membership is one for sure,
+	// by the clock of this process and at once. It is asked before each operation on
+	// hardware: a process that has hung goes on in the midst of its work, and may be a
+	// member no longer before Join can tell.
+	Holds(id string) bool
 }
 
 // alone is the membership of a conductor whose store no other conductor uses.
@@ -50,6 +56,11 @@ func (a *alone) Alive(_ context.Context, id string) (bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.id == id, nil
+}
+
+func (a *alone) Holds(id string) bool {
+	alive, _ := a.Alive(context.Background(), id)
+	return alive
 }
 
 func (a *alone) Join(ctx context.Context, self Member) iter.Seq2[[]Member, error] {
@@ -79,17 +90,13 @@ const rejoinBackoff = time.Second
 // belong keeps the conductor a member until the context ends.
 func (c *Conductor) belong(ctx context.Context, r *run) {
 	for ctx.Err() == nil {
-		err := c.serveTerm(ctx, r)
-		if ctx.Err() != nil {
-			return
-		}
-		c.config.Log.Error("the membership was lost", "error", err)
+		c.serveTerm(ctx, r)
 		sleep(ctx, rejoinBackoff)
 	}
 }
 
-// serveTerm joins, and works until the membership is lost.
-func (c *Conductor) serveTerm(ctx context.Context, r *run) error {
+// serveTerm joins, and works until the membership is lost or the context ends.
+func (c *Conductor) serveTerm(ctx context.Context, r *run) {
 	work, end := context.WithCancelCause(r.work)
 	t := &term{id: uuid.NewString(), ctx: work}
 	self := Member{
@@ -101,6 +108,7 @@ func (c *Conductor) serveTerm(ctx context.Context, r *run) error {
 			lost = err
 			break
 		}
+		c.logMembers(t, members)
 		t = &term{id: t.id, ctx: work, members: members}
 		c.setTerm(t)
 		c.joinOnce.Do(func() { close(c.joined) })
@@ -108,11 +116,40 @@ func (c *Conductor) serveTerm(ctx context.Context, r *run) error {
 	}
 	if ctx.Err() != nil {
 		context.AfterFunc(r.work, func() { end(nil) }) // the work goes on until Run gives it up
-		return ctx.Err()
+		return
 	}
 	c.setTerm(nil)
 	end(errors.Join(errLost, errNoMember))
-	return lost
+	if t.members == nil {
+		c.counters.joinsFailed.Add(1)
+		c.config.Log.Error("the conductor could not join the others and will try again", "member", t.id, "error", lost)
+		return
+	}
+	c.counters.membershipsLost.Add(1)
+	c.config.Log.Error("the conductor was cut off from the others, has given its work up and will join anew", "member", t.id, "error", lost)
+}
+
+// logMembers tells of the conductors that have come and gone since the term's last look.
+func (c *Conductor) logMembers(t *term, now []Member) {
+	if t.members == nil {
+		c.counters.joins.Add(1)
+		c.config.Log.Info("the conductor has joined", "member", t.id, "members", len(now))
+		return
+	}
+	for _, m := range now {
+		if !isMember(t.members, m.ID) {
+			c.config.Log.Info("another conductor has joined", "conductor", m.Hostname, "member", m.ID, "members", len(now))
+		}
+	}
+	for _, m := range t.members {
+		if !isMember(now, m.ID) {
+			c.config.Log.Warn("another conductor has left or died, and the others take its nodes over", "conductor", m.Hostname, "member", m.ID, "members", len(now))
+		}
+	}
+}
+
+func isMember(members []Member, id string) bool {
+	return slices.ContainsFunc(members, func(m Member) bool { return m.ID == id })
 }
 
 func (c *Conductor) setTerm(t *term) {
@@ -143,14 +180,16 @@ func (t *term) owner(n *Node) (owner Member, ok bool) {
 }
 
 // rendezvous returns the member with the greatest hash of its name and a key, of those
-// that are eligible: when a member comes or goes, only its keys move.
+// that are eligible: when a member comes or goes, only its keys move. Of two with one name
+// it is the newer: the other has died or was cut off, and its lease has yet to end.
 func rendezvous(members []Member, key string, eligible func(Member) bool) (chosen Member, ok bool) {
 	greatest := uint64(0)
 	for _, m := range members {
 		if !eligible(m) {
 			continue
 		}
-		if hash := xxhash.Sum64String(m.Hostname + "\x00" + key); !ok || hash > greatest {
+		hash := xxhash.Sum64String(m.Hostname + "\x00" + key)
+		if !ok || hash > greatest || hash == greatest && m.CreatedAt.After(chosen.CreatedAt) {
 			chosen, greatest, ok = m, hash, true
 		}
 	}
@@ -178,11 +217,39 @@ func (t *term) powerClaim() string { return t.id + powerSuffix }
 // orphaned reports whether a node is reserved by a process that is no member, as far as
 // this one knows.
 func (t *term) orphaned(n *Node) bool {
-	return n.Reservation != "" && !slices.ContainsFunc(t.members, func(m Member) bool { return m.ID == claimant(n) })
+	return n.Reservation != "" && !isMember(t.members, claimant(n))
 }
 
 // claimant returns the ID of the member that a node's reservation is of.
 func claimant(n *Node) string { return strings.TrimSuffix(n.Claim, powerSuffix) }
+
+// Owner returns the conductor that works on a node, of those that are alive as far as
+// this one knows. There is none where no conductor of the node's group has its hardware
+// type, or where this conductor itself is no member.
+//
+// Source: get_conductor_for in ironic/conductor/rpcapi.py.
+func (c *Conductor) Owner(n *Node) (owner Member, ok bool) {
+	t, err := c.currentTerm()
+	if err != nil || n == nil {
+		return Member{}, false
+	}
+	return t.owner(n)
+}
+
+// sureInterval is how often a process that may be no member looks whether it is one.
+const sureInterval = 50 * time.Millisecond
+
+// holding waits until it is sure that a node which this process has reserved is not
+// another one's. It returns errLost when the context of the work has ended before, as it
+// does with the membership.
+func (c *Conductor) holding(ctx context.Context, n *Node) error {
+	for !c.config.Membership.Holds(claimant(n)) {
+		if sleep(ctx, sureInterval); ctx.Err() != nil {
+			return errLost
+		}
+	}
+	return nil
+}
 
 // Members returns the conductors that are alive, by name.
 func (c *Conductor) Members(context.Context) ([]Member, error) {

@@ -65,6 +65,9 @@ type Node struct {
 	RAIDConfig         map[string]any `json:"raid_config,omitzero"`
 	TargetRAIDConfig   map[string]any `json:"target_raid_config,omitzero"`
 	Traits             []string       `json:"traits,omitzero"`
+	// BIOSSettings are the settings that a hardware type has read, in the order of
+	// their names.
+	BIOSSettings []BIOSSetting `json:"bios_settings,omitzero"`
 
 	// CleanStep, DeployStep and ServiceStep are the step at work, nil where none is.
 	CleanStep   map[string]any `json:"clean_step,omitzero"`
@@ -101,6 +104,20 @@ type Node struct {
 	Revision int64 `json:"-"`
 }
 
+// BIOSSetting is a setting of a node's BIOS.
+//
+// Source: ironic/objects/bios.py.
+type BIOSSetting struct {
+	Name      string     `json:"name"`
+	Value     string     `json:"value"`
+	CreatedAt time.Time  `json:"created_at,omitzero"`
+	UpdatedAt *time.Time `json:"updated_at,omitzero"`
+	// Registry has what the BIOS says about the setting, by Ironic's names:
+	// "attribute_type", "allowable_values", "lower_bound", "upper_bound", "min_length",
+	// "max_length", "read_only", "reset_required" and "unique".
+	Registry map[string]any `json:"registry,omitzero"`
+}
+
 // Clone returns a copy whose maps and slices may be changed, nil of nil. The values in
 // the maps are JSON's and shared: replace them, and change none in place.
 func (n *Node) Clone() *Node {
@@ -116,6 +133,7 @@ func (n *Node) Clone() *Node {
 	}
 	c.Interfaces = maps.Clone(n.Interfaces)
 	c.Traits = slices.Clone(n.Traits)
+	c.BIOSSettings = slices.Clone(n.BIOSSettings)
 	return &c
 }
 

@@ -372,6 +372,7 @@ func (c *Conductor) patiently(ctx context.Context, f func() error) error {
 		if retries <= 0 || !errors.Is(err, Locked) || ctx.Err() != nil {
 			return err
 		}
+		c.counters.lockedRetries.Add(1)
 		sleep(ctx, c.config.LockedInterval)
 	}
 }

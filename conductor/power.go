@@ -96,6 +96,9 @@ func (d powerDriver) PowerState(ctx context.Context, id string) (states.Power, e
 
 func (d powerDriver) SetPower(ctx context.Context, id string, power states.Power) error {
 	n, hardware, err := d.of(ctx, id)
+	if err == nil {
+		err = d.c.holding(ctx, n)
+	}
 	if err != nil {
 		return err
 	}

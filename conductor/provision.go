@@ -2,6 +2,9 @@ package conductor
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 
 	"golang.org/x/crypto/bcrypt"
 
@@ -61,7 +64,7 @@ func (c *Conductor) requested(ctx context.Context, n *Node, r ProvisionRequest) 
 	if err := unlocked(n); err != nil {
 		return err
 	}
-	if err := c.permitted(ctx, n, event); err != nil {
+	if err := c.permitted(ctx, n, event, r.DeploySteps); err != nil {
 		return err
 	}
 	if event == states.EventAbort && noteAbort(n) {
@@ -98,7 +101,7 @@ var operations = map[states.Event]struct {
 }
 
 // permitted applies the conductor's rules to a request that the table takes.
-func (c *Conductor) permitted(ctx context.Context, n *Node, event states.Event) error {
+func (c *Conductor) permitted(ctx context.Context, n *Node, event states.Event, steps []StepRequest) error {
 	operation := operations[event]
 	switch {
 	case operation.word != "" && n.Maintenance:
@@ -122,6 +125,13 @@ func (c *Conductor) permitted(ctx context.Context, n *Node, event states.Event) 
 	for _, kind := range operation.interfaces {
 		if err := problems[kind]; err != nil {
 			return refuse(Unsuitable, "Failed to validate the %s interface of node %s: %v", kind, n.UUID, err)
+		}
+	}
+	if event == states.EventDeploy || event == states.EventRebuild {
+		if _, err := c.deploymentSteps(ctx, n, steps, hardware.Steps(n, states.Deploying)); errors.Is(err, Invalid) {
+			return refuse(Unsuitable, "Failed to validate deploy or power info for node %s: %v", n.UUID, err)
+		} else if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -161,8 +171,10 @@ func (c *Conductor) withinLimits(ctx context.Context, event states.Event) error 
 	return nil
 }
 
-// hashCost is the cost of the hash of a rescue password; tests lower it.
-var hashCost = bcrypt.DefaultCost
+// hash hashes a rescue password; tests replace it, since it takes long.
+var hash = func(password []byte) ([]byte, error) {
+	return bcrypt.GenerateFromPassword(password, bcrypt.DefaultCost)
+}
 
 // remember stores what came with a request, for the work that it starts. A rescue
 // password is also stored as the hash that an agent writes into its shadow file: by
@@ -173,6 +185,7 @@ func (n *Node) remember(r ProvisionRequest, event states.Event, from states.Stat
 		if r.ConfigDrive != nil {
 			set(&n.InstanceInfo, "configdrive", r.ConfigDrive)
 		}
+		n.noteImageType()
 		n.forgetSteps(deploySteps)
 		if len(r.DeploySteps) > 0 {
 			set(&n.DriverInternalInfo, deploySteps.extra, jsonValue(r.DeploySteps))
@@ -186,12 +199,12 @@ func (n *Node) remember(r ProvisionRequest, event states.Event, from states.Stat
 		set(&n.DriverInternalInfo, serviceSteps.list, jsonValue(r.ServiceSteps))
 		set(&n.DriverInternalInfo, serviceSteps.extra, r.DisableRamdisk)
 	case states.EventRescue:
-		hash, err := bcrypt.GenerateFromPassword([]byte(r.RescuePassword), hashCost)
+		hashed, err := hash([]byte(r.RescuePassword))
 		if err != nil {
 			return refuse(Invalid, "The rescue password cannot be used: it may have 72 bytes at most.")
 		}
 		set(&n.InstanceInfo, "rescue_password", r.RescuePassword)
-		set(&n.InstanceInfo, "hashed_rescue_password", string(hash))
+		set(&n.InstanceInfo, "hashed_rescue_password", string(hashed))
 	case states.EventDelete:
 		if rescueStates.Has(from) {
 			n.forgetRescue()
@@ -201,6 +214,26 @@ func (n *Node) remember(r ProvisionRequest, event states.Event, from states.Stat
 		n.forgetRescue()
 	}
 	return nil
+}
+
+// noteImageType notes whether the image has a whole disk or a partition: an image with
+// a kernel and a ramdisk of its own has a partition. Of images in Glance it is not known.
+//
+// Source: update_image_type in ironic/conductor/utils.py.
+func (n *Node) noteImageType() {
+	source, _ := n.InstanceInfo["image_source"].(string)
+	if !strings.Contains(source, "://") || strings.HasPrefix(source, "glance://") || strings.HasSuffix(source, "/") {
+		return
+	}
+	kind, _ := n.InstanceInfo["image_type"].(string)
+	if kind == "" {
+		kind = "whole-disk"
+		if n.InstanceInfo["kernel"] != nil || n.InstanceInfo["ramdisk"] != nil {
+			kind = "partition"
+		}
+	}
+	set(&n.InstanceInfo, "image_type", kind)
+	set(&n.DriverInternalInfo, "is_whole_disk_image", kind != "partition")
 }
 
 // rescueStates are those in which a node has a rescue password.
@@ -226,12 +259,17 @@ func noteAbort(n *Node) bool {
 	return true
 }
 
+// afterStep is the end of the last error of work that was aborted at a step.
+func afterStep(name string) string {
+	return fmt.Sprintf(" during or after the completion of step %q", name)
+}
+
 // aborted returns the node's place after an abort, with a last error that names the
 // step, and forgets the work that is over.
 func (c *Conductor) aborted(n *Node, moved machine.Node) machine.Node {
 	if steps, ok := stepsOf[n.ProvisionState]; ok {
 		if name := stepName(*steps.field(n)); name != "" && moved.LastError != "" {
-			moved.LastError += " during or after step " + name
+			moved.LastError += afterStep(name)
 		}
 		n.forgetSteps(steps)
 	}

@@ -1,6 +1,7 @@
 package conductor_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -207,4 +208,116 @@ func TestAStepLosesItsNodeWhenTheReservationIsTaken(t *testing.T) {
 		require.Equal(t, states.DeployFail, got.ProvisionState)
 		require.Equal(t, "beta", got.Reservation)
 	})
+}
+
+// cleans is fake-hardware that cleans by itself.
+type cleans struct{ *conductor.Fake }
+
+func (c cleans) Steps(n *conductor.Node, work states.State) []conductor.Step {
+	steps := c.Fake.Steps(n, work)
+	if work == states.Cleaning {
+		for i := range steps {
+			steps[i].Priority = 10
+		}
+	}
+	return steps
+}
+
+func TestAnEndWhoseAnswerWasLostDoesNotEndTheWorkThatFollows(t *testing.T) {
+	for _, changed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &faulty{Memory: &conductor.Memory{}}
+			f := start(t, func(c *conductor.Config) {
+				c.Store, c.Hardware = store, map[string]conductor.Hardware{"fake-hardware": cleans{c.Hardware["fake-hardware"].(*conductor.Fake)}}
+			})
+			n := f.node(states.Active)
+			cleaned := 0
+			f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+				switch operation {
+				case "deploy.tear_down":
+				case "read power":
+					return nil
+				default:
+					cleaned++
+					return nil
+				}
+				store.after.Store(true)
+				time.AfterFunc(time.Second/2, func() {
+					store.after.Store(false)
+					if changed { // by an agent, say
+						f.touch(store, n.UUID)
+					}
+				})
+				return nil
+			}
+			f.request(n, "deleted")
+			time.Sleep(2 * time.Minute)
+			got := f.settle(n)
+			require.Equal(t, states.Available, got.ProvisionState, got.LastError)
+			require.Equal(t, 3, cleaned, "the cleaning was done, once")
+		})
+	}
+}
+
+// touch changes a node's record as somebody else does.
+func (f *fleet) touch(store conductor.Store, id string) {
+	r, err := store.Get(f.ctx, conductor.KindNode, id)
+	require.NoError(f.t, err)
+	require.Contains(f.t, string(r.Value), `"updated_at":"2`)
+	r.Value = bytes.Replace(r.Value, []byte(`"updated_at":"2`), []byte(`"updated_at":"3`), 1)
+	_, err = store.Update(f.ctx, r)
+	require.NoError(f.t, err)
+}
+
+// hung is the membership of a process that goes on after its lease has ended, and was
+// not told yet.
+type hung struct {
+	withBeta
+	out atomic.Bool
+}
+
+func (h *hung) Holds(string) bool { return !h.out.Load() }
+
+func TestNoOperationBeginsWhileTheLeaseMayHaveEnded(t *testing.T) {
+	for _, test := range []struct {
+		from   states.State
+		ask    func(*fleet, *conductor.Node) error
+		during states.State
+		after  states.State
+	}{
+		{states.Enroll, provision("manage"), states.Verifying, states.Manageable},
+		{states.Available, provision("active"), states.Deploying, states.Active},
+		{states.Available, func(f *fleet, n *conductor.Node) error { return f.SetPower(f.ctx, n.UUID, states.PowerOn, 0) }, states.Available, states.Available},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			membership := &hung{}
+			f := start(t, func(c *conductor.Config) { c.Membership = membership })
+			var begun atomic.Int32
+			f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+				if operation != "read power" {
+					begun.Add(1)
+				}
+				return nil
+			}
+			n := f.node(test.from)
+			membership.out.Store(true)
+			require.NoError(t, test.ask(f, n))
+			time.Sleep(5 * time.Second)
+			got := f.settle(n)
+			require.Equal(t, test.during, got.ProvisionState)
+			require.Equal(t, "alpha", got.Reservation)
+			require.Zero(t, begun.Load())
+
+			membership.out.Store(false) // it was renewed just in time
+			time.Sleep(5 * time.Second)
+			got = f.settle(n)
+			require.Equal(t, test.after, got.ProvisionState)
+			require.Empty(t, got.Reservation)
+			require.EqualValues(t, 1, begun.Load())
+		})
+	}
+}
+
+func provision(target string) func(*fleet, *conductor.Node) error {
+	return func(f *fleet, n *conductor.Node) error { return f.Provision(f.ctx, n.UUID, f.provision(target)) }
 }

@@ -22,63 +22,76 @@ type simStore struct {
 var errCut = errors.New("the store cannot be reached")
 
 // reach delays a call, or fails it before or after it is done.
-func (s *simStore) reach(ctx context.Context) error {
-	sleep(ctx, s.upTo(20*time.Millisecond))
-	if s.chance(3) {
-		sleep(ctx, s.upTo(3*time.Second))
+func (s *simStore) reach(ctx context.Context, operation string, kind conductor.Kind, id string) error {
+	id = drawn(kind, id)
+	sleep(ctx, s.upTo(20*time.Millisecond, s.name, operation, id, "takes"))
+	if s.chance(3, s.name, operation, id, "is slow") {
+		sleep(ctx, s.upTo(3*time.Second, s.name, operation, id, "takes longer"))
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if s.isCut(s.name) || s.chance(2) {
+	if s.isCut(s.name) || s.chance(2, s.name, operation, id, "does not arrive") {
 		return errCut
 	}
 	return nil
 }
 
-func (s *simStore) lost() error {
-	if s.isCut(s.name) || s.chance(2) {
+// drawn returns the name of a record in draws: the IDs of all but nodes are random.
+func drawn(kind conductor.Kind, id string) string {
+	if kind == conductor.KindNode {
+		return id
+	}
+	return string(kind)
+}
+
+// lost fails a write that was done.
+func (s *simStore) lost(r conductor.Record) error {
+	if s.isCut(s.name) || s.chance(2, s.name, drawn(r.Kind, r.ID), "is not answered") {
 		return errCut
 	}
 	return nil
 }
 
 func (s *simStore) Get(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
-	if err := s.reach(ctx); err != nil {
+	if err := s.reach(ctx, "get", kind, key); err != nil {
 		return conductor.Record{}, err
 	}
 	return s.memory.Get(ctx, kind, key)
 }
 
 func (s *simStore) List(ctx context.Context, kind conductor.Kind, after string, limit int) ([]conductor.Record, error) {
-	if err := s.reach(ctx); err != nil {
+	if err := s.reach(ctx, "list", kind, after); err != nil {
 		return nil, err
 	}
 	return s.memory.List(ctx, kind, after, limit)
 }
 
 func (s *simStore) Create(ctx context.Context, r conductor.Record) (int64, error) {
-	if err := s.reach(ctx); err != nil {
+	if err := s.reach(ctx, "create", r.Kind, r.ID); err != nil {
 		return 0, err
 	}
 	revision, err := s.memory.Create(ctx, r)
-	return revision, errors.Join(err, s.lost())
+	return revision, errors.Join(err, s.lost(r))
 }
 
 func (s *simStore) Update(ctx context.Context, r conductor.Record) (int64, error) {
-	if err := s.reach(ctx); err != nil {
+	if err := s.reach(ctx, "update", r.Kind, r.ID); err != nil {
 		return 0, err
 	}
+	s.writing.Lock()
 	before, beforeErr := s.memory.Get(ctx, r.Kind, r.ID)
 	revision, err := s.memory.Update(ctx, r)
 	if err == nil && beforeErr == nil && r.Kind == conductor.KindNode {
+		r.Revision = revision
 		s.stored(s.name, before, r)
 	}
-	return revision, errors.Join(err, s.lost())
+	s.writing.Unlock()
+	return revision, errors.Join(err, s.lost(r))
 }
 
 func (s *simStore) Delete(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
-	if err := s.reach(ctx); err != nil {
+	if err := s.reach(ctx, "delete", kind, id); err != nil {
 		return 0, err
 	}
 	return s.memory.Delete(ctx, kind, id, revision)
@@ -86,13 +99,14 @@ func (s *simStore) Delete(ctx context.Context, kind conductor.Kind, id string, r
 
 func (s *simStore) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
 	return func(yield func(conductor.Change, error) bool) {
-		if err := s.reach(ctx); err != nil {
+		if err := s.reach(ctx, "watch", kind, ""); err != nil {
 			yield(conductor.Change{}, err)
 			return
 		}
 		for change, err := range s.memory.Watch(ctx, kind) {
-			sleep(ctx, s.upTo(50*time.Millisecond))
-			if s.isCut(s.name) || s.chance(1) {
+			id := drawn(kind, change.Record.ID)
+			sleep(ctx, s.upTo(50*time.Millisecond, s.name, "hears of", id))
+			if s.isCut(s.name) || s.chance(1, s.name, "does not hear of", id) {
 				yield(conductor.Change{}, errCut)
 				return
 			}
@@ -136,8 +150,8 @@ type simMembership struct {
 }
 
 func (s *simMembership) Alive(ctx context.Context, id string) (bool, error) {
-	sleep(ctx, s.upTo(20*time.Millisecond))
-	if s.isCut(s.name) || s.chance(2) {
+	sleep(ctx, s.upTo(20*time.Millisecond, s.name, "asks whether one is alive"))
+	if s.isCut(s.name) || s.chance(2, s.name, "is not told whether one is alive") {
 		return false, errCut
 	}
 	s.members.mu.Lock()
@@ -146,39 +160,57 @@ func (s *simMembership) Alive(ctx context.Context, id string) (bool, error) {
 	return ok, nil
 }
 
+func (s *simMembership) Holds(id string) bool {
+	alive, _ := s.alive(id)
+	return alive
+}
+
+// Join implements [conductor.Membership]. A member that is cut off gives up before the
+// others may take over.
 func (s *simMembership) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
 	return func(yield func([]conductor.Member, error) bool) {
-		if s.isCut(s.name) || s.chance(5) {
+		if s.isCut(s.name) || s.chance(5, s.name, "cannot join") {
 			yield(nil, errCut)
 			return
 		}
 		s.members.update(func() { s.members.members[self.ID] = self })
-		gone := func() { s.members.update(func() { delete(s.members.members, self.ID) }) }
-		defer gone()
-		renewed := time.Now()
+		defer s.leave(self)
+		var told []conductor.Member
 		for {
 			members, changed := s.members.list()
-			if !slices.ContainsFunc(members, func(m conductor.Member) bool { return m.ID == self.ID }) {
-				yield(nil, errors.New("the lease has ended"))
-				return
+			since := s.cutSince(s.name)
+			if since.IsZero() && !slices.EqualFunc(members, told, sameMember) {
+				if !yield(members, nil) {
+					return
+				}
+				told = members
 			}
-			if !s.isCut(s.name) && !yield(members, nil) {
+			left := lease
+			if !since.IsZero() {
+				left = lease/2 - time.Since(since)
+			}
+			if left <= 0 {
+				yield(nil, errCut)
 				return
 			}
 			select {
 			case <-ctx.Done():
 				return
 			case <-changed:
-			case <-time.After(time.Second):
-			}
-			if !s.isCut(s.name) {
-				renewed = time.Now()
-			} else if time.Since(renewed) > lease/2 {
-				// The member gives up before the others may take over.
-				yield(nil, errCut)
-				sleep(context.WithoutCancel(ctx), lease/2)
-				return
+			case <-time.After(left):
 			}
 		}
 	}
 }
+
+// leave ends a membership: that of a process which is cut off with its lease.
+func (s *simMembership) leave(self conductor.Member) {
+	gone := func() { s.members.update(func() { delete(s.members.members, self.ID) }) }
+	if since := s.cutSince(s.name); !since.IsZero() {
+		time.AfterFunc(lease-time.Since(since)+s.upTo(time.Second, s.name, "leaves"), gone)
+	} else {
+		gone()
+	}
+}
+
+func sameMember(a, b conductor.Member) bool { return a.ID == b.ID }

@@ -1,13 +1,11 @@
 package conductor
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
@@ -57,7 +55,12 @@ func (n *Node) forgetSteps(keys stepKeys) {
 	set(info, keys.list, nil)
 	delete(*info, keys.index)
 	delete(*info, keys.extra)
+	delete(n.WorkInfo, prepared)
 }
+
+// prepared is a key of WorkInfo, of work that waits or has waited until the node is
+// prepared for its steps.
+const prepared = "prepared"
 
 // set puts a value into a map of a record, which may be nil.
 func set(m *map[string]any, key string, value any) {
@@ -117,6 +120,9 @@ func (s Step) record(work states.State) map[string]any {
 	}
 	if !s.named {
 		record["argsinfo"] = nil
+		if len(s.ArgsInfo) > 0 {
+			record["argsinfo"] = jsonValue(s.ArgsInfo)
+		}
 		if work != states.Deploying {
 			record["requires_ramdisk"] = true
 		}
@@ -141,10 +147,29 @@ var (
 	errHeld    = errors.New("the work is held")
 )
 
+// abortError is work that was aborted by request after a step that could not be.
+type abortError struct {
+	work states.State
+	step string
+}
+
+func (e *abortError) Error() string {
+	operation := "clean"
+	if e.work == states.Servicing {
+		operation = "service"
+	}
+	return "By request, the " + operation + " operation was aborted" + afterStep(e.step)
+}
+
+func (e *abortError) Unwrap() error { return errAborted }
+
 // runSteps runs a node's steps from the first, or from the one after the step that
 // waited. It returns nil when all are done, ErrWait or errHeld where the node is to
 // wait, errAborted, a *stepError, or the store's error.
 func (c *Conductor) runSteps(ctx context.Context, t *Task, keys stepKeys) error {
+	if err := c.prepareOnce(ctx, t, keys); err != nil {
+		return err
+	}
 	steps, next, err := c.plannedSteps(ctx, t, keys)
 	if err != nil {
 		return err
@@ -176,6 +201,36 @@ func (c *Conductor) runSteps(ctx context.Context, t *Task, keys stepKeys) error 
 	return nil
 }
 
+// prepareOnce has the hardware prepare the node before the first step, where it does so.
+func (c *Conductor) prepareOnce(ctx context.Context, t *Task, keys stepKeys) error {
+	preparer, ok := t.hardware.(Preparer)
+	info := *keys.info(t.Node())
+	withoutRamdisk := info[keys.extra] == true && (keys.work == states.Servicing || t.Node().TargetProvisionState == states.Manageable)
+	if !ok || withoutRamdisk || keys.work != states.Cleaning && keys.work != states.Servicing || t.Node().begun(keys) {
+		return nil
+	}
+	_, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, preparer.Prepare(ctx, t, keys.work)
+	})
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrWait):
+		t.updateLater(func(n *Node) { set(&n.WorkInfo, prepared, true) })
+		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	default:
+		return fmt.Errorf("prepare the node for its steps: %w", err)
+	}
+}
+
+// begun reports whether a node's work has come to its steps.
+func (n *Node) begun(keys stepKeys) bool {
+	_, first := (*keys.info(n))[keys.index]
+	return first || n.WorkInfo[prepared] == true
+}
+
 // stepGrace is how long a step may take to return when its context has ended.
 const stepGrace = 2 * time.Second
 
@@ -184,6 +239,9 @@ func (c *Conductor) runStep(ctx context.Context, t *Task, step Step) error {
 	run := step.Run
 	if run == nil {
 		run = builtinSteps[step.Step]
+	}
+	if err := c.holding(ctx, t.Node()); err != nil {
+		return err
 	}
 	t.step = step
 	_, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
@@ -232,113 +290,6 @@ func (c *Conductor) plannedSteps(ctx context.Context, t *Task, keys stepKeys) ([
 		set(keys.info(n), keys.list, list)
 	})
 	return steps, 0, nil
-}
-
-// planSteps returns the steps of work that begins.
-func (c *Conductor) planSteps(ctx context.Context, n *Node, keys stepKeys, available []Step) ([]Step, error) {
-	switch {
-	case keys.work == states.Deploying:
-		return c.planDeployment(ctx, n, available)
-	case keys.work == states.Servicing, keys.work == states.Cleaning && n.TargetProvisionState == states.Manageable:
-	default:
-		return automatic(available), nil
-	}
-	named, err := fromJSON[[]StepRequest]((*keys.info(n))[keys.list])
-	if err != nil {
-		return nil, fmt.Errorf("stored steps: %w", err)
-	}
-	steps := make([]Step, 0, len(named))
-	for _, request := range named {
-		step, err := c.runnable(Step{Interface: request.Interface, Step: request.Step, Args: request.Args}, available)
-		if err != nil {
-			return nil, err
-		}
-		step.named = true
-		steps = append(steps, step)
-	}
-	return steps, nil
-}
-
-// planDeployment returns the automatic steps, changed by those of the deploy templates
-// that the instance's traits name, and these by those of the request: a step of a
-// later one takes the place of an earlier one with the same name, and a priority of
-// 0 removes it.
-func (c *Conductor) planDeployment(ctx context.Context, n *Node, available []Step) ([]Step, error) {
-	requests, err := c.templateSteps(ctx, n)
-	if err != nil {
-		return nil, err
-	}
-	named, err := fromJSON[[]StepRequest](n.DriverInternalInfo[deploySteps.extra])
-	if err != nil {
-		return nil, fmt.Errorf("stored deploy steps: %w", err)
-	}
-	steps := slices.Clone(available)
-	for _, request := range append(requests, named...) {
-		step, err := c.runnable(Step{Interface: request.Interface, Step: request.Step, Args: request.Args}, available)
-		if err != nil {
-			return nil, err
-		}
-		if request.Priority != nil {
-			step.Priority = *request.Priority
-		}
-		steps = slices.DeleteFunc(steps, func(s Step) bool { return s.Interface == step.Interface && s.Step == step.Step })
-		steps = append(steps, step)
-	}
-	if steps = automatic(steps); len(steps) == 0 {
-		return nil, errors.New("there are no deploy steps")
-	}
-	return steps, nil
-}
-
-// templateSteps returns the steps of the deploy templates named by the traits of the
-// node's instance_info.
-func (c *Conductor) templateSteps(ctx context.Context, n *Node) ([]StepRequest, error) {
-	traits, _ := n.InstanceInfo["traits"].([]any)
-	var steps []StepRequest
-	for _, trait := range traits {
-		name, _ := trait.(string)
-		template, err := c.Object(ctx, KindDeployTemplate, name)
-		if errors.Is(err, NotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		of, err := fromJSON[[]StepRequest](template.Fields["steps"])
-		if err != nil {
-			return nil, fmt.Errorf("deploy template %s: %w", name, err)
-		}
-		steps = append(steps, of...)
-	}
-	return steps, nil
-}
-
-// automatic returns the steps that run by themselves, in their order.
-func automatic(steps []Step) []Step {
-	steps = slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.Priority <= 0 })
-	slices.SortStableFunc(steps, func(a, b Step) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Interface, b.Interface), cmp.Compare(a.Step, b.Step))
-	})
-	return steps
-}
-
-// runnable returns a step with the function and the properties that the hardware type
-// has for it.
-func (c *Conductor) runnable(step Step, available []Step) (Step, error) {
-	for _, s := range available {
-		if s.Interface == step.Interface && s.Step == step.Step {
-			s.Args = step.Args
-			if step.Priority != 0 {
-				s.Priority = step.Priority
-			}
-			return s, nil
-		}
-	}
-	if _, ok := builtinSteps[step.Step]; ok && c.config.Table.Series() >= states.Bobcat {
-		step.Abortable = true
-		return step, nil
-	}
-	return Step{}, fmt.Errorf("the hardware type has no step %s.%s", step.Interface, step.Step)
 }
 
 // builtinSteps are steps that any hardware type has.

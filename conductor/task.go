@@ -14,9 +14,10 @@ type Task struct {
 	hardware  Hardware
 	step      Step
 
-	mu    sync.Mutex
-	node  *Node
-	later *later // nil for nothing
+	mu     sync.Mutex
+	node   *Node
+	later  *later // nil for nothing
+	unsure *Node  // a write that may have been done, though it has failed; nil: none
 }
 
 // later is a change that is stored with the next one.
@@ -61,13 +62,17 @@ func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 		if err := change(n); err != nil {
 			return err
 		}
+		attempt := n
 		n, err := t.conductor.save(ctx, n)
 		if errors.Is(err, ErrConflict) {
 			n, err = t.conductor.storedNode(ctx, old.UUID)
-			if err == nil && n.Claim != old.Claim {
+			switch {
+			case err == nil && t.wasDone(n):
+				t.set(n, later)
+				return nil
+			case err == nil && n.Claim != old.Claim:
 				err = errLost
-			}
-			if err == nil {
+			case err == nil:
 				t.set(n, nil)
 				continue
 			}
@@ -77,9 +82,27 @@ func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 			return fmt.Errorf("%w: node %s was deleted", errLost, old.UUID)
 		case err == nil:
 			t.set(n, later)
+		case !errors.Is(err, errLost):
+			t.doubt(attempt)
 		}
 		return err
 	}
+}
+
+// doubt remembers a write whose answer was lost.
+func (t *Task) doubt(n *Node) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unsure = n
+}
+
+// wasDone reports whether a stored node is that of the write whose answer was lost.
+func (t *Task) wasDone(stored *Node) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.unsure
+	return n != nil && n.UpdatedAt != nil && stored.UpdatedAt != nil && stored.UpdatedAt.Equal(*n.UpdatedAt) &&
+		stored.Claim == n.Claim && stored.ProvisionState == n.ProvisionState
 }
 
 // updateLater has the node changed by the next Update, which spares a write.
@@ -102,6 +125,7 @@ func (t *Task) set(n *Node, with *later) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.node = n
+	t.unsure = nil
 	if t.later == with {
 		t.later = nil
 	}

@@ -74,6 +74,13 @@ func (t *tasks) free(id string) {
 	t.checkIdle()
 }
 
+// count returns how many nodes this process works on.
+func (t *tasks) count() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.busy)
+}
+
 func (t *tasks) checkIdle() {
 	if t.closed && len(t.busy) == 0 {
 		select {

@@ -102,6 +102,7 @@ func (c *Conductor) pickUp(t *term, id string) {
 	})
 	switch {
 	case err == nil && n.Claim == t.id:
+		c.config.Log.Info("work that nobody did was taken up", "node", n.UUID, "provision_state", n.ProvisionState)
 		c.work(t.ctx, n)
 	case err != nil && !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound) && t.ctx.Err() == nil:
 		c.config.Log.Warn("work could not be begun", "node", id, "error", err)
@@ -117,6 +118,7 @@ var errNothingToDo = errors.New("there is nothing to do")
 // ironic/conductor/manager.py.
 func (c *Conductor) endOrphaned(ctx context.Context, id string) (ended bool) {
 	var from states.State
+	var reservation string
 	n, err := c.edit(ctx, id, func(n *Node) error {
 		if n.Reservation == "" {
 			return errNothingToDo
@@ -124,7 +126,7 @@ func (c *Conductor) endOrphaned(ctx context.Context, id string) (ended bool) {
 		if alive, err := c.config.Membership.Alive(ctx, claimant(n)); err != nil || alive {
 			return errors.Join(err, errNothingToDo)
 		}
-		from = n.ProvisionState
+		from, reservation = n.ProvisionState, n.Reservation
 		n.Reservation, n.Claim = "", ""
 		if n.TargetPower != states.NoPower {
 			n.TargetPower = states.NoPower
@@ -138,6 +140,10 @@ func (c *Conductor) endOrphaned(ctx context.Context, id string) (ended bool) {
 		}
 		return nil
 	})
+	if err == nil {
+		c.counters.reservationsDropped.Add(1)
+		c.config.Log.Warn("the reservation of a conductor that has died was dropped", "node", n.UUID, "conductor", reservation, "provision_state", from)
+	}
 	if err == nil && n.ProvisionState != from {
 		c.moved(n, from, states.EventFail.String())
 		c.recordFailure(ctx, n, from)
@@ -201,16 +207,22 @@ const (
 // report stores the end of a piece of work. It tries again until the store takes it,
 // the node is lost, or the conductor has stopped.
 func (c *Conductor) report(ctx context.Context, t *Task, e ending) error {
+	work := t.Node()
+	from := work.ProvisionState
 	for {
 		if errors.Is(e.err, errLost) || errors.Is(context.Cause(ctx), errLost) {
 			return errLost
 		}
-		from := t.Node().ProvisionState
 		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
-		err := t.Update(attempt, func(n *Node) error { return c.end(n, e) })
+		err := t.Update(attempt, func(n *Node) error {
+			if n.ProvisionState != from || !sameTime(n.ProvisionUpdatedAt, work.ProvisionUpdatedAt) {
+				return errEnded
+			}
+			return c.end(n, e)
+		})
 		cancel()
 		switch {
-		case err == nil:
+		case err == nil, errors.Is(err, errEnded):
 			c.moved(t.Node(), from, e.event.String())
 			if e.event == states.EventFail {
 				c.recordFailure(ctx, t.Node(), from)
@@ -219,9 +231,18 @@ func (c *Conductor) report(ctx context.Context, t *Task, e ending) error {
 		case errors.Is(err, errLost), ctx.Err() != nil:
 			return err
 		}
-		c.config.Log.Warn("the end of the node's work could not be stored", "node", t.Node().UUID, "error", err)
+		c.counters.reportRetries.Add(1)
+		c.config.Log.Warn("the end of the node's work could not be stored and will be tried again", "node", t.Node().UUID, "error", err)
 		sleep(ctx, reportBackoff)
 	}
+}
+
+// errEnded: the end of a piece of work is in the record already, by a write whose answer
+// was lost. The work that follows must not be ended by it.
+var errEnded = errors.New("the work's end is stored already")
+
+func sameTime(a, b *time.Time) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
 }
 
 // end changes a node's record by the end of a piece of work.

@@ -40,8 +40,8 @@ func TestWorkThatFails(t *testing.T) {
 		{states.Active, states.RescueFail, "rescue", "rescue.rescue", "step rescue.rescue failed: no route to host", ""},
 		{states.Rescue, states.UnrescueFail, "unrescue", "rescue.unrescue", "step rescue.unrescue failed: no route to host", ""},
 		{states.Manageable, states.AdoptFail, "adopt", "deploy.take_over", "step deploy.take_over failed: no route to host", ""},
-		{states.Manageable, states.CleanFail, "clean", "raid.delete_configuration", "step raid.delete_configuration failed: no route to host", "clean failure"},
-		{states.Active, states.ServiceFail, "service", "raid.delete_configuration", "step raid.delete_configuration failed: no route to host", "service failure"},
+		{states.Manageable, states.CleanFail, "clean", "bios.cache_bios_settings", "step bios.cache_bios_settings failed: no route to host", "clean failure"},
+		{states.Active, states.ServiceFail, "service", "bios.cache_bios_settings", "step bios.cache_bios_settings failed: no route to host", "service failure"},
 	}
 	for _, test := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -102,8 +102,8 @@ func TestWorkThatWaitsGoesOnWhenItIsCalledBack(t *testing.T) {
 		{states.Manageable, states.InspectWait, states.Manageable, "inspect", "inspect.inspect_hardware"},
 		{states.Available, states.DeployWait, states.Active, "active", "deploy.deploy"},
 		{states.Active, states.RescueWait, states.Rescue, "rescue", "rescue.rescue"},
-		{states.Manageable, states.CleanWait, states.Manageable, "clean", "raid.delete_configuration"},
-		{states.Active, states.ServiceWait, states.Active, "service", "raid.delete_configuration"},
+		{states.Manageable, states.CleanWait, states.Manageable, "clean", "bios.cache_bios_settings"},
+		{states.Active, states.ServiceWait, states.Active, "service", "bios.cache_bios_settings"},
 	}
 	for _, test := range tests {
 		t.Run(test.target, func(t *testing.T) {
@@ -174,10 +174,10 @@ func TestAHeartbeatOfTheAgentGoesOnWithTheWork(t *testing.T) {
 func TestAbort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // a step that cannot be aborted ends first
 		f := start(t, nil)
-		f.fake.Before = waiting("raid.delete_configuration")
+		f.fake.Before = waiting("bios.cache_bios_settings")
 		n := f.node(states.Manageable)
 		r := f.provision("clean")
-		r.CleanSteps = []conductor.StepRequest{{Interface: "raid", Step: "delete_configuration"}, {Interface: "bios", Step: "factory_reset"}}
+		r.CleanSteps = []conductor.StepRequest{{Interface: "bios", Step: "cache_bios_settings"}, {Interface: "bios", Step: "factory_reset"}}
 		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
 		synctest.Wait()
 		f.request(n, "abort")
@@ -185,7 +185,7 @@ func TestAbort(t *testing.T) {
 		require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
 		got := f.settle(n)
 		require.Equal(t, states.CleanFail, got.ProvisionState)
-		require.Contains(t, got.LastError, "aborted by request after step raid.delete_configuration")
+		require.Contains(t, got.LastError, `By request, the clean operation was aborted during or after the completion of step "bios.cache_bios_settings"`)
 		require.False(t, got.Maintenance)
 		require.Equal(t, states.Manageable, got.TargetProvisionState)
 	})
@@ -199,7 +199,7 @@ func TestAbort(t *testing.T) {
 		f.request(n, "abort")
 		got := f.settle(n)
 		require.Equal(t, states.CleanFail, got.ProvisionState)
-		require.Equal(t, "aborted by request during or after step hold", got.LastError)
+		require.Equal(t, `By request, the clean operation was aborted during or after the completion of step "hold"`, got.LastError)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
@@ -242,7 +242,7 @@ func TestAHeldCleaningGoesOnWhenItIsLetGo(t *testing.T) {
 		n := f.node(states.Manageable)
 		r := f.provision("clean")
 		r.CleanSteps = []conductor.StepRequest{
-			{Interface: "raid", Step: "delete_configuration"}, {Step: "hold"}, {Step: "power_on"},
+			{Interface: "bios", Step: "cache_bios_settings"}, {Step: "hold"}, {Step: "power_on"},
 			{Step: "wait", Args: map[string]any{"seconds": 30}}, {Interface: "bios", Step: "factory_reset"},
 		}
 		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
@@ -259,7 +259,7 @@ func TestAHeldCleaningGoesOnWhenItIsLetGo(t *testing.T) {
 		require.Equal(t, states.Manageable, got.ProvisionState, got.LastError)
 		require.Equal(t, states.PowerOn, got.Power)
 		require.Equal(t, []string{
-			"raid.delete_configuration at delete_configuration", "power on at power_on", "bios.factory_reset at factory_reset",
+			"bios.cache_bios_settings at cache_bios_settings", "power on at power_on", "bios.factory_reset at factory_reset",
 		}, did)
 	})
 }

@@ -20,6 +20,9 @@ func (c *Conductor) verify(ctx context.Context, t *Task) ending {
 	if err := t.hardware.Validate(n)["power"]; err != nil {
 		return failed(fmt.Errorf("verification of node %s failed: power interface: %w", n.UUID, err))
 	}
+	if err := c.holding(ctx, n); err != nil {
+		return failed(err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, c.config.VerifyTimeout)
 	defer cancel()
 	power, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (states.Power, error) {
@@ -38,8 +41,7 @@ func (c *Conductor) verify(ctx context.Context, t *Task) ending {
 func (c *Conductor) clean(ctx context.Context, t *Task) ending {
 	n := t.Node()
 	manual := n.TargetProvisionState == states.Manageable
-	_, begun := (*cleanSteps.info(n))[cleanSteps.index]
-	if !manual && !begun {
+	if !manual && !n.begun(cleanSteps) {
 		if c.skipsCleaning(n) {
 			return ending{event: states.EventDone}
 		}
@@ -69,6 +71,9 @@ func (c *Conductor) skipsCleaning(n *Node) bool {
 func (c *Conductor) tearDown(ctx context.Context, t *Task) ending {
 	allocation := t.Node().AllocationUUID
 	e := c.doSteps(ctx, t)
+	if errors.Is(e.err, errLost) {
+		return e // another conductor has the node
+	}
 	if allocation != "" {
 		if err := c.deleteObject(context.WithoutCancel(ctx), KindAllocation, allocation); err != nil {
 			c.config.Log.Warn("the allocation of a node was not deleted", "node", t.Node().UUID, "error", err)
@@ -100,7 +105,7 @@ func (c *Conductor) doSteps(ctx context.Context, t *Task) ending {
 	case errors.Is(err, errHeld):
 		return c.pause(keys.work, states.EventHold, err)
 	case errors.Is(err, errAborted):
-		return ending{event: states.EventFail, err: fmt.Errorf("%w after step %s", err, stepName(*keys.field(t.Node())))}
+		return failed(&abortError{keys.work, stepName(*keys.field(t.Node()))})
 	default:
 		return failed(err)
 	}

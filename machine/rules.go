@@ -6,8 +6,22 @@ import "github.com/ironstate/ironstate/states"
 // a report comes to. Source: ironic/conductor/manager.py, cleaning.py and
 // deployments.py.
 
-// aborted is the last error of a node whose work was aborted.
-const aborted = "aborted by request"
+// aborted returns the last error of a node whose work was aborted in a state.
+//
+// Source: get_last_error in ironic/conductor/cleaning.py and its likes in servicing.py,
+// deployments.py and inspection.py.
+func aborted(in states.State) string {
+	switch in {
+	case states.CleanWait, states.CleanHold:
+		return "By request, the clean operation was aborted"
+	case states.ServiceWait, states.ServiceHold, states.ServiceFail:
+		return "By request, the service operation was aborted"
+	case states.InspectWait:
+		return "Inspection was aborted by request."
+	default: // DeployWait, DeployHold
+		return "By request, the deploy operation was aborted"
+	}
+}
 
 // Request returns the node after a request for a provision state that a client
 // makes of the API: PUT /v1/nodes/NODE/states/provision {"target": target} at
@@ -80,7 +94,7 @@ func (n Node) requested(t *states.Table, target string, v states.APIVersion) (In
 		in.Target = n.manualTarget(t)
 		in.Work = n.State == states.RescueWait // which clears the error, as Ironic does
 		if !in.Work {
-			in.LastError = aborted
+			in.LastError = aborted(n.State)
 		}
 	}
 	return in, nil
@@ -88,7 +102,7 @@ func (n Node) requested(t *states.Table, target string, v states.APIVersion) (In
 
 // serviceAborted is the second input of an aborted service. Ironic's first one is
 // fail, to the same state; abort lets a guard know what was requested.
-var serviceAborted = Input{Event: states.EventAbort, LastError: aborted}
+var serviceAborted = Input{Event: states.EventAbort, LastError: aborted(states.ServiceFail)}
 
 // abortsTwice reports whether the event is an abort that leads through ServiceFail
 // to Active.

@@ -53,9 +53,9 @@ func TestRequestsEverywhere(t *testing.T) {
 				want := machine.Node{State: to, Target: table.Target(to)}
 				switch {
 				case event == states.EventAbort && to == states.ServiceFail && series >= states.Flamingo:
-					want = machine.Node{State: states.Active, LastError: "aborted by request"}
+					want = machine.Node{State: states.Active, LastError: "By request, the service operation was aborted"}
 				case event == states.EventAbort && n.State != states.RescueWait:
-					want.LastError = "aborted by request"
+					want.LastError = lastErrorOfAbort[n.State]
 				case event == states.EventManage && n.State != states.Enroll, event == states.EventUnhold && n.State != states.ServiceHold:
 					want.LastError = "old"
 				}
@@ -274,4 +274,15 @@ func TestATransitionSurvivesJSON(t *testing.T) {
 
 	require.ErrorAs(t, json.Unmarshal([]byte(`{"event": "over"}`), &got), new(*states.UnknownError))
 	require.Equal(t, want, got)
+}
+
+var lastErrorOfAbort = map[states.State]string{
+	states.CleanWait:   "By request, the clean operation was aborted",
+	states.CleanHold:   "By request, the clean operation was aborted",
+	states.ServiceWait: "By request, the service operation was aborted",
+	states.ServiceHold: "By request, the service operation was aborted",
+	states.ServiceFail: "By request, the service operation was aborted",
+	states.InspectWait: "Inspection was aborted by request.",
+	states.DeployWait:  "By request, the deploy operation was aborted",
+	states.DeployHold:  "By request, the deploy operation was aborted",
 }

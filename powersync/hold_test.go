@@ -194,6 +194,38 @@ func TestANodeThatIsDeletedWhileItIsHeldIsForgotten(t *testing.T) {
 	require.Zero(t, h.Stats().Held)
 }
 
+// A round costs the store one load for each node, and a start costs it one for each
+// reservation in the Syncer's name.
+func TestNodesThatNeedNothingAreLoadedOnceByARoundAndNotAtAllByReclaim(t *testing.T) {
+	own, foreign := node(isOn), node(isOn)
+	own.Reservation, foreign.Reservation = "this", "another"
+	h, f := newFlakyHall(t, newHardware(isOn, isOn, isOn), nodes(node(isOn), own, foreign), func(c *powersync.Config) { c.Workers = 1 })
+	var loads []string
+	f.load = func(id string) error {
+		loads = append(loads, id)
+		return nil
+	}
+	_, err := h.Reclaim(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"b"}, loads)
+	loads = nil
+	_, err = h.Sync(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "b"}, loads, "somebody else works on the third")
+}
+
+func TestReclaimReturnsTheErrorsOfRecordsThatCannotBeListed(t *testing.T) {
+	left := node(isOn)
+	left.Reservation = "this"
+	h, f := newFlakyHall(t, newHardware(isOn, isOn), nodes(left, left))
+	f.records = func(i int) error { return []error{errStore, nil}[i] }
+	n, err := h.Reclaim(t.Context())
+	require.ErrorIs(t, err, errStore)
+	require.Equal(t, 1, n)
+	require.Equal(t, left, without(h.record(t, "a")))
+	require.Equal(t, node(isOn), without(h.record(t, "b")))
+}
+
 func TestAReservationIsReclaimedAlsoWhereTheRecordChangesMeanwhile(t *testing.T) {
 	left := node(isOn)
 	left.Reservation = "this"

@@ -112,6 +112,19 @@ func TestEachReservationThatIsReclaimedIsTold(t *testing.T) {
 	require.Equal(t, text, h.record(t, "b").LastError)
 }
 
+func TestAnEventTellsNoLastErrorThatCouldNotBeStored(t *testing.T) {
+	before := node(isOn)
+	before.LastError = "from before"
+	h, f := newFlakyHall(t, newHardware(isOn), nodes(before), func(c *powersync.Config) { c.MaxRetries = -1 })
+	h.kill("a", true)
+	f.update = func(powersync.Record) error { return errStore }
+	require.Equal(t, powersync.StoreFailed, h.round(t))
+	require.Equal(t, powersync.Event{
+		ID: "a", Outcome: powersync.StoreFailed, Recorded: isOn, Attempts: 1, Err: errStore,
+	}, h.lastEvent())
+	require.Equal(t, before, without(h.record(t, "a")))
+}
+
 // noRelease is a store that does not store the release of a node.
 func noRelease(r powersync.Record) error {
 	if r.Reservation == "" {
@@ -248,6 +261,8 @@ func TestALastErrorOfARoundThatIsStoredLateIsClearedInTheEnd(t *testing.T) {
 	h.refuse["a"] = errDead
 	f.update = noRelease
 	require.Equal(t, powersync.ForceFailed, h.round(t))
+	require.ErrorIs(t, h.lastEvent().Err, errDead)
+	require.ErrorIs(t, h.lastEvent().Err, powersync.ErrNotSaved)
 	f.update = nil
 	require.Equal(t, powersync.ForceFailed, h.round(t))
 	require.Equal(t, powersync.SavedLate, h.allEvents()[1].Outcome)

@@ -46,6 +46,7 @@ func TestANodeThatGoesIntoMaintenanceIsAnErrorInTheLog(t *testing.T) {
 func TestARoundThatIsMuchTooLongIsAWarning(t *testing.T) {
 	for takes, want := range map[time.Duration]string{
 		5 * time.Second:  "level=INFO msg=\"power sync round\" round=sync took=5s overran=false nodes=map[equal:1]\n",
+		10 * time.Second: "level=INFO msg=\"power sync round\" round=sync took=10s overran=false nodes=map[equal:1]\n",
 		20 * time.Second: "level=INFO msg=\"power sync round\" round=sync took=20s overran=true nodes=map[equal:1]\n",
 		30 * time.Second: "level=INFO msg=\"power sync round\" round=sync took=30s overran=true nodes=map[equal:1]\n",
 		31 * time.Second: "level=WARN msg=\"power sync round\" round=sync took=31s overran=true nodes=map[equal:1]\n",

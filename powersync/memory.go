@@ -3,6 +3,8 @@ package powersync
 import (
 	"context"
 	"iter"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -12,10 +14,8 @@ import (
 // those of a nil [sync.Map] do.
 type Memory struct {
 	mu      sync.RWMutex
-	records []Record       // those with an empty ID are free
-	place   map[string]int // of each ID, in records
-	free    []int
-	changes int64 // since the start; the last one's number is its revision
+	records map[string]Record // by ID
+	changes int64             // since the start; the last one's number is its revision
 }
 
 // Put adds a node or replaces its record, whatever its revision: it is for those
@@ -26,59 +26,34 @@ func (m *Memory) Put(r Record) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, ok := m.place[r.ID]
-	if !ok {
-		i = m.newPlace(r.ID)
-	}
-	m.put(i, r)
+	m.put(r)
 }
 
-func (m *Memory) newPlace(id string) int {
-	if m.place == nil {
-		m.place = make(map[string]int)
+func (m *Memory) put(r Record) {
+	if m.records == nil {
+		m.records = make(map[string]Record)
 	}
-	i := len(m.records)
-	if last := len(m.free) - 1; last >= 0 {
-		i, m.free = m.free[last], m.free[:last]
-	} else {
-		m.records = append(m.records, Record{})
-	}
-	m.place[id] = i
-	return i
-}
-
-func (m *Memory) put(i int, r Record) {
 	m.changes++
 	r.Revision = m.changes
-	m.records[i] = r
+	m.records[r.ID] = r
 }
 
 // Delete removes a node. One that is not there is no error.
 func (m *Memory) Delete(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, ok := m.place[id]
-	if !ok {
-		return
-	}
-	delete(m.place, id)
-	m.records[i] = Record{}
-	m.free = append(m.free, i)
+	delete(m.records, id)
 }
 
-// Records implements [Store]. Nodes that are added or removed during the range
-// may be in it or not.
-func (m *Memory) Records(context.Context) iter.Seq2[Record, error] {
+// Records implements [Store], in the order of the IDs. Nodes that are added or
+// removed during the range may be in it or not.
+func (m *Memory) Records(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		for i := 0; ; i++ {
-			m.mu.RLock()
-			if i >= len(m.records) {
-				m.mu.RUnlock()
-				return
-			}
-			r := m.records[i]
-			m.mu.RUnlock()
-			if r.ID != "" && !yield(r, nil) {
+		m.mu.RLock()
+		ids := slices.Sorted(maps.Keys(m.records))
+		m.mu.RUnlock()
+		for _, id := range ids {
+			if r, err := m.Load(ctx, id); err == nil && !yield(r, nil) {
 				return
 			}
 		}
@@ -89,24 +64,24 @@ func (m *Memory) Records(context.Context) iter.Seq2[Record, error] {
 func (m *Memory) Load(_ context.Context, id string) (Record, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	i, ok := m.place[id]
+	r, ok := m.records[id]
 	if !ok {
 		return Record{}, ErrNotFound
 	}
-	return m.records[i], nil
+	return r, nil
 }
 
 // Update implements [Store]. It does not wait, and so does not look at its context.
 func (m *Memory) Update(_ context.Context, r Record) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, ok := m.place[r.ID]
+	stored, ok := m.records[r.ID]
 	switch {
 	case !ok:
 		return ErrNotFound
-	case m.records[i].Revision != r.Revision:
+	case stored.Revision != r.Revision:
 		return ErrConflict
 	}
-	m.put(i, r)
+	m.put(r)
 	return nil
 }

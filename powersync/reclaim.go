@@ -82,7 +82,7 @@ func (s *Syncer) loadFree(ctx context.Context, id string) (Record, error) {
 	if err != nil || r.Reservation != s.config.Name {
 		return r, err
 	}
-	if reclaimed, err := s.reclaim(ctx, id); err != nil || !reclaimed {
+	if _, err := s.reclaim(ctx, id); err != nil {
 		return r, err
 	}
 	return s.store.load(ctx, id)

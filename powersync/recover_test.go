@@ -50,31 +50,68 @@ func TestANodeThatCanBeReadAgainIsTakenOutOfMaintenance(t *testing.T) {
 }
 
 func TestRecoveryIsForNodesWithAPowerFailureAlone(t *testing.T) {
-	for name, change := range map[string]func(*powersync.Record){
-		"set by a person":      func(r *powersync.Record) { r.Fault = "" },
-		"with another fault":   func(r *powersync.Record) { r.Fault = "clean failure" },
-		"not in maintenance":   func(r *powersync.Record) { r.Maintenance = false },
-		"in enroll":            func(r *powersync.Record) { r.ProvisionState = states.Enroll },
-		"with a target":        func(r *powersync.Record) { r.TargetPower = isOn },
-		"with a reservation":   func(r *powersync.Record) { r.Reservation = "x" },
-		"changed while waited": nil,
+	for name, test := range map[string]struct {
+		change func(*powersync.Record)
+		counts map[powersync.Outcome]int // nodes without a power failure are none of it
+	}{
+		"set by a person":      {func(r *powersync.Record) { r.Fault = "" }, map[powersync.Outcome]int{}},
+		"with another fault":   {func(r *powersync.Record) { r.Fault = "clean failure" }, map[powersync.Outcome]int{}},
+		"not in maintenance":   {func(r *powersync.Record) { r.Maintenance = false }, map[powersync.Outcome]int{}},
+		"in enroll":            {func(r *powersync.Record) { r.ProvisionState = states.Enroll }, map[powersync.Outcome]int{}},
+		"with a target":        {func(r *powersync.Record) { r.TargetPower = isOn }, map[powersync.Outcome]int{powersync.SkippedTarget: 1}},
+		"with a reservation":   {func(r *powersync.Record) { r.Reservation = "x" }, map[powersync.Outcome]int{powersync.SkippedReservation: 1}},
+		"changed while waited": {nil, map[powersync.Outcome]int{powersync.SkippedNoPowerFailure: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := powerFailure(isOff)
-			if change != nil {
-				change(&r)
+			if test.change != nil {
+				test.change(&r)
 			}
 			h := newHall(t, newHardware(isOn), nodes(r))
 			before := h.record(t, "a")
-			if change == nil {
+			if test.change == nil {
 				whileRead(t, h, func(r *powersync.Record) { r.MaintenanceReason, r.Fault = "by a person", "" })
 				before.MaintenanceReason, before.Fault = "by a person", ""
 			}
-			_, err := h.Recover(t.Context())
+			report, err := h.Recover(t.Context())
 			require.NoError(t, err)
+			require.Equal(t, test.counts, report.Nodes)
 			require.Equal(t, before, h.record(t, "a"))
 			reads, _ := h.calls()
-			require.Equal(t, change == nil, len(reads) > 0)
+			require.Equal(t, test.change == nil, len(reads) > 0)
+		})
+	}
+}
+
+func TestRecoveryStartsItsCountOver(t *testing.T) {
+	for name, between := range map[string]func(*hall){
+		"after a success": func(h *hall) {
+			h.kill("a", false)
+			require.Equal(t, powersync.Recovered, h.recovery(t))
+			h.kill("a", true)
+		},
+		"with the next power failure": func(h *hall) {
+			h.store.Put(powersync.Record{ID: "a", ProvisionState: states.Available, Power: isOn}) // as a person does
+			require.Equal(t, powersync.IntoMaintenance, h.round(t))
+		},
+		"when the node was deleted": func(h *hall) {
+			h.store.Delete("a")
+			require.Equal(t, powersync.SkippedGone, h.round(t))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHall(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) { c.MaxRetries = -1 })
+			h.kill("a", true)
+			require.Equal(t, powersync.IntoMaintenance, h.round(t))
+			failed := h.record(t, "a")
+			for _, attempt := range []int{1, 2} {
+				require.Equal(t, powersync.ReadFailed, h.recovery(t))
+				require.Equal(t, attempt, h.lastEvent().Attempts)
+			}
+			between(h)
+			h.store.Put(failed)
+			require.Equal(t, powersync.ReadFailed, h.recovery(t))
+			require.Equal(t, 1, h.lastEvent().Attempts)
 		})
 	}
 }

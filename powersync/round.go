@@ -30,9 +30,7 @@ func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
 			continue
 		}
 		queued[id] = struct{}{}
-		if !p.give(id) {
-			break
-		}
+		p.give(id)
 	}
 	err := p.list(func(r Record) (wanted bool, skip Outcome) {
 		_, done := queued[r.ID]
@@ -126,8 +124,6 @@ func (p *pool) count(e Event) {
 func (p *pool) finish() map[Outcome]int {
 	close(p.queue)
 	p.workers.Wait()
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	return p.counts
 }
 
@@ -211,7 +207,7 @@ func (s *Syncer) equal(ctx context.Context, r Record, e Event) Event {
 // succeeded forgets the failures of a node, unless the event says that its record
 // could not be written.
 func (s *Syncer) succeeded(e Event) Event {
-	if (e.Outcome == Equal || e.Outcome == Recorded) && e.Attempts > 1 {
+	if e.Outcome == Equal || e.Outcome == Recorded {
 		s.syncFailures.forget(e.ID)
 	}
 	return e
@@ -241,6 +237,7 @@ func (s *Syncer) toMaintenance(ctx context.Context, r Record, e Event) Event {
 	r.Fault = FaultPowerFailure
 	e.setLastError(&r, why)
 	if e = s.write(ctx, r, e); e.Outcome == IntoMaintenance {
+		s.recoveryFailures.forget(e.ID)
 		return s.failed(e)
 	}
 	return e

@@ -84,13 +84,19 @@ func TestNodesWithTheMostFailuresComeFirst(t *testing.T) {
 
 func TestANodeWithoutPowerStateAndConfigurationIsLeftAlone(t *testing.T) {
 	h := newHardware(isOn)
-	driver := &validating{hardware: h, err: errDead}
+	driver := &validating{hardware: h}
 	hall := newHall(t, h, nodes(node(unknown)), withDriver(driver))
+	hall.kill("a", true)
+	require.Equal(t, powersync.ReadFailed, hall.round(t))
+	hall.kill("a", false)
+	hall.calls()
+	driver.err = errDead
 	for range 6 {
 		require.Equal(t, powersync.SkippedConfig, hall.round(t))
 	}
 	reads, _ := hall.calls()
 	require.Empty(t, reads)
+	require.Zero(t, hall.Stats().Failing, "the count starts over")
 
 	driver.err = nil
 	require.Equal(t, powersync.Recorded, hall.round(t))

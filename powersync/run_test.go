@@ -3,6 +3,7 @@
 package powersync_test
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"strings"
@@ -215,6 +216,58 @@ func TestRunDropsWhatAProcessOfItsNameLeftBehind(t *testing.T) {
 		lost.LastError = `the request for "power off" was lost: the process that made it has died`
 		require.Equal(t, lost, without(h.record(t, "b")), "and the round has left the error")
 		require.Equal(t, foreign, without(h.record(t, "c")))
+	})
+}
+
+func TestRunWarnsOfReservationsThatItDropsOrCannotFind(t *testing.T) {
+	left := node(isOn)
+	left.Reservation = "this"
+	const line = "level=WARN msg=\"old reservations dropped\" nodes="
+	for name, test := range map[string]struct {
+		record powersync.Record
+		err    error
+		want   string
+	}{
+		"none is left":          {node(isOn), nil, ""},
+		"one is left":           {left, nil, line + "1 error=<nil>\n"},
+		"the store cannot tell": {left, errStore, line + "0 error=\"disk full\"\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				h, f := newFlakyHall(t, newHardware(isOn), nodes(test.record), logTo(&log, slog.LevelWarn))
+				f.records = func(int) error { return test.err }
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				require.ErrorIs(t, h.Run(ctx), context.DeadlineExceeded)
+				require.Equal(t, test.want, onlyLines(log.String(), "old reservations"))
+			})
+		})
+	}
+}
+
+// onlyLines returns the lines of a log that contain a text.
+func onlyLines(log, text string) (only string) {
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, text) {
+			only += line
+		}
+	}
+	return only
+}
+
+func TestRunReturnsWhenTheRecoveryRoundHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHardware(isOn)
+		h.onRead = func(ctx context.Context, _ string) {
+			<-ctx.Done()
+			time.Sleep(time.Second) // to hang up
+		}
+		start := time.Now()
+		hall, reports := runFor(t, 10*time.Second, h, nodes(powerFailure(isOn)))
+		require.Equal(t, 11*time.Second, time.Since(start))
+		require.Len(t, starts(reports, true), 1)
+		require.Equal(t, 1, hall.Stats().Recoveries)
 	})
 }
 

@@ -145,6 +145,18 @@ func TestTheWaitEndsWhenThePowerStateIsReached(t *testing.T) {
 	})
 }
 
+func TestAMachineThatDiesWhenItIsSetIsReportedWithItsError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h.deaf["a"] = true
+		h.onSet = func(context.Context, string) { time.AfterFunc(time.Millisecond, func() { h.kill("a", true) }) }
+		err := h.Set(t.Context(), "a", isOff, 0)
+		require.ErrorIs(t, err, powersync.ErrNotReached)
+		require.ErrorIs(t, err, errDead)
+		requireNotSet(t, h, err)
+	})
+}
+
 func TestSoftRequestsHaveATimeOfTheirOwnAndDoNotBecomeHardOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for within, want := range map[time.Duration]time.Duration{
@@ -167,20 +179,32 @@ func TestSoftRequestsHaveATimeOfTheirOwnAndDoNotBecomeHardOnes(t *testing.T) {
 }
 
 func TestARequestBearsADriverThatHangsWhileItWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
-		let := make(chan struct{})
-		h.onSet = func(context.Context, string) {
-			h.onRead = func(context.Context, string) { <-let }
-		}
-		start := time.Now()
-		err := h.Set(t.Context(), "a", isOff, 5*time.Second)
-		require.ErrorIs(t, err, powersync.ErrNotReached)
-		require.Equal(t, 7*time.Second, time.Since(start))
-		requireNotSet(t, h, err)
-		close(let)
-		synctest.Wait()
-	})
+	for readsBefore, want := range map[int]string{
+		0: "the call does not return: context deadline exceeded",
+		1: `it is in "power on"`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+			h.deaf["a"] = true
+			let := make(chan struct{})
+			h.onSet = func(context.Context, string) {
+				reads := 0
+				h.onRead = func(context.Context, string) {
+					if reads++; reads > readsBefore {
+						<-let
+					}
+				}
+			}
+			start := time.Now()
+			err := h.Set(t.Context(), "a", isOff, 5*time.Second)
+			require.ErrorIs(t, err, powersync.ErrNotReached)
+			require.EqualError(t, err, `node a: request for "power off" failed: power state not reached: "power off" within 5s: `+want)
+			require.Equal(t, 7*time.Second, time.Since(start))
+			requireNotSet(t, h, err)
+			close(let)
+			synctest.Wait()
+		})
+	}
 }
 
 func TestARequestEndsWithItsContext(t *testing.T) {

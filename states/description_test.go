@@ -56,10 +56,12 @@ func TestDescriptionsAreTheComments(t *testing.T) {
 	require.Len(t, words, found)
 }
 
-func TestNumbersWithoutAWordHaveNoDescription(t *testing.T) {
-	for _, n := range []uint8{0, 63, 200, 255} {
-		require.Empty(t, states.State(n).Description())
-		require.Empty(t, states.Event(n).Description())
+func TestStatesAndEventsHaveADescriptionAndOtherNumbersHaveNone(t *testing.T) {
+	allStates, allEvents := slices.Collect(states.AllStates()), slices.Collect(states.AllEvents())
+	for n := range 256 {
+		s, e := states.State(n), states.Event(n)
+		require.Equal(t, slices.Contains(allStates, s), s.Description() != "", n)
+		require.Equal(t, slices.Contains(allEvents, e), e.Description() != "", n)
 	}
 }
 

@@ -29,8 +29,8 @@
 // # What is not there
 //
 // These paths answer as unknown paths do: inspection_rules and continue_inspection. No
-// hardware type fills the lists of bios, firmware, indicators and vifs, and none has
-// vendor methods without a node. Boot mode, secure boot and virtual media are accepted,
+// hardware type fills the lists of firmware, indicators and vifs, and none has vendor
+// methods without a node; fake-hardware alone fills that of bios. Boot mode, secure boot and virtual media are accepted,
 // as Ironic accepts them, and end in a last error: no hardware type can change them.
 //
 // # Differences on purpose
@@ -39,6 +39,8 @@
 // null, to unknown names in the fields of a list, to disable_ramdisk where nothing is
 // cleaned, to the deletion of a port group that has ports. The removal of any field that
 // can be patched, except the driver, sets its default, also where Ironic answers 500.
+//
+// Of network_data the three lists are checked, and not what is in them.
 //
 // A node can be named in every path below it; Ironic takes only the UUID in some
 // (nodes/NODE/ports, nodes/NODE/volume/connectors, portgroups/GROUP/ports). The link to

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -180,6 +182,51 @@ func TestADriverIsChangedWithItsInterfaces(t *testing.T) {
 	node := s.do("PATCH", "/v1/nodes/n?reset_interfaces=true", "latest", change).must(http.StatusOK)
 	require.Equal(t, "ipmi", node["driver"])
 	require.Equal(t, "fake", node["raid_interface"])
+
+	// Nothing is reset where the driver stays the same, or an interface is chosen anew.
+	s.create(`{"driver": "fake-hardware", "name": "m", "raid_interface": "no-raid", "rescue_interface": "no-rescue"}`)
+	same := `[{"op": "replace", "path": "/driver", "value": "fake-hardware"}]`
+	require.Equal(t, "no-raid", s.do("PATCH", "/v1/nodes/m?reset_interfaces=true", "latest", same).must(http.StatusOK)["raid_interface"])
+	chosen := `[{"op": "replace", "path": "/driver", "value": "ipmi"}, {"op": "replace", "path": "/vendor_interface", "value": "no-vendor"}]`
+	node = s.do("PATCH", "/v1/nodes/m?reset_interfaces=true", "latest", chosen).must(http.StatusOK)
+	require.Equal(t, []any{"fake", "fake", "no-vendor"}, []any{node["raid_interface"], node["rescue_interface"], node["vendor_interface"]})
+}
+
+func TestBIOSSettings(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	_, err := s.conductor.CreateNode(t.Context(), &conductor.Node{
+		Name: "n", Driver: "fake-hardware", ProvisionState: states.Manageable,
+		BIOSSettings: []conductor.BIOSSetting{
+			{Name: "noise", Value: "none"},
+			{Name: "speed", Value: "full", Registry: map[string]any{"attribute_type": "Enumeration", "allowable_values": []any{"full", "half"}}},
+		},
+	})
+	require.NoError(t, err)
+	names := func(query, version string) (fields []string) {
+		list := s.do("GET", "/v1/nodes/n/bios"+query, version, "").must(http.StatusOK)["bios"].([]any)
+		require.Len(t, list, 2)
+		require.Equal(t, "noise", list[0].(map[string]any)["name"])
+		return slices.Sorted(maps.Keys(list[1].(map[string]any)))
+	}
+	few := []string{"created_at", "links", "name", "updated_at", "value"}
+	all := []string{
+		"allowable_values", "attribute_type", "created_at", "links", "lower_bound", "max_length", "min_length", "name",
+		"read_only", "reset_required", "unique", "updated_at", "upper_bound", "value",
+	}
+	require.Equal(t, few, names("", "1.40"))
+	require.Equal(t, few, names("", "latest"))
+	require.Equal(t, all, names("?detail=true", "1.74"))
+	require.Equal(t, []string{"created_at", "links", "name", "unique", "updated_at"}, names("?fields=name,unique", "1.74"))
+	require.Equal(t, http.StatusNotAcceptable, s.do("GET", "/v1/nodes/n/bios?fields=name", "1.73", "").status)
+	require.Equal(t, http.StatusBadRequest, s.do("GET", "/v1/nodes/n/bios?detail=true", "1.73", "").status)
+	require.Equal(t, "Field nope is not a valid field.", s.do("GET", "/v1/nodes/n/bios?fields=nope", "latest", "").fault())
+
+	speed := s.do("GET", "/v1/nodes/n/bios/speed", "latest", "").must(http.StatusOK)["speed"].(map[string]any)
+	require.Equal(t, all, slices.Sorted(maps.Keys(speed)))
+	require.Equal(t, []any{"full", "half"}, speed["allowable_values"])
+	speed = s.do("GET", "/v1/nodes/n/bios/speed", "1.40", "").must(http.StatusOK)["speed"].(map[string]any)
+	require.Equal(t, few, slices.Sorted(maps.Keys(speed)))
+	require.Equal(t, http.StatusNotFound, s.do("GET", "/v1/nodes/n/bios/nope", "latest", "").status)
 }
 
 func TestChildrenAreLeftOutOfLists(t *testing.T) {
@@ -224,5 +271,36 @@ func TestPagesFollowEachOther(t *testing.T) {
 			path = strings.TrimPrefix(next, "http://HOST")
 		}
 		require.Equal(t, want, got, query)
+	}
+}
+
+func TestNetworkDataHasItsThreeLists(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	patch := func(value string) reply {
+		return s.do("PATCH", "/v1/nodes/n", "latest", `[{"op": "add", "path": "/network_data", "value": `+value+`}]`)
+	}
+	for value, fault := range map[string]string{
+		`{"nonsense": 1}`: "Invalid network_data: 'links' is a required property ",
+		`{"links": [], "networks": 1, "services": []}`: "Invalid network_data: 1 is not of type 'array' ",
+		`"text"`: "Invalid network_data: 'text' is not of type 'object' ",
+	} {
+		require.Equal(t, fault, patch(value).fault())
+	}
+	patch(`{"links": [], "networks": [], "services": []}`).must(http.StatusOK)
+	require.Equal(t, http.StatusOK, s.do("PATCH", "/v1/nodes/n", "latest", `[{"op": "remove", "path": "/network_data"}]`).status)
+}
+
+func TestAVolumeOfNoNodeIsRefused(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	const none = "00000000-0000-0000-0000-00000000080f"
+	want := "Invalid input for field/attribute node_uuid. Value: '" + none + "'. "
+	for path, body := range map[string]string{
+		"/v1/volume/connectors": `{"node_uuid": "` + none + `", "type": "ip", "connector_id": "192.0.2.1"}`,
+		"/v1/volume/targets":    `{"node_uuid": "` + none + `", "volume_type": "iscsi", "boot_index": 1, "volume_id": "x"}`,
+	} {
+		answer := s.do("POST", path, "latest", body)
+		require.Equal(t, http.StatusBadRequest, answer.status)
+		require.Equal(t, want, answer.fault())
 	}
 }

@@ -31,7 +31,7 @@ var nodeFilters = []nodeFilter{
 	textFilter("conductor_group", 46, func(n *node) string { return n.ConductorGroup }),
 	{name: "conductor", since: 49, test: func(a *args, r *request) func(*node) bool {
 		name := a.text("conductor")
-		return func(n *node) bool { return r.h.conductorOf(n) == name }
+		return func(n *node) bool { return r.h.owner(n) == name }
 	}},
 	textFilter("owner", 50, func(n *node) string { return n.Owner }),
 	textFilter("lessee", 65, func(n *node) string { return n.Lessee }),

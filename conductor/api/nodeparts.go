@@ -14,7 +14,6 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 
 const (
 	minVIFs           = 28
-	minBIOS           = 40
 	minVIFPort        = 67
 	minHistory        = 78
 	minInventory      = 81
@@ -77,15 +76,6 @@ func emptyList(name string, arguments ...string) func(*handler, *request) (answe
 		}
 		return objectWith(name, func(w *writer) { w.texts(nil) }), nil
 	}
-}
-
-// showBIOS answers GET /v1/nodes/NODE/bios/NAME.
-func (h *handler) showBIOS(r *request) (answer, error) {
-	n, err := r.node(r.param(0))
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{}, notFound("Node %s doesn't have a BIOS setting '%s'", n.UUID, show(r.param(1)))
 }
 
 // showInventory answers GET /v1/nodes/NODE/inventory: an [conductor.Object] of

@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -62,9 +63,35 @@ func (r *request) checkNodePatch(p patch, reset bool) error {
 	if reset && len(p.values("driver")) == 0 {
 		return invalid("The reset_interfaces parameter can only be used when changing the node's driver.")
 	}
+	for _, data := range p.values("network_data") {
+		if err := checkNetworkData(data); err != nil {
+			return err
+		}
+	}
 	for _, name := range p.values("name") {
 		if err := r.checkNodeName(name, "Node "+r.param(0)+": Cannot change name to invalid name '%s'"); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkNetworkData refuses network data without the three lists that it is made of.
+// What is in them is left to those who read it.
+//
+// Source: ironic/api/controllers/v1/network-data-schema.json.
+func checkNetworkData(v any) error {
+	data, isObject := v.(map[string]any)
+	if !isObject {
+		return invalid("Invalid network_data: %s is not of type 'object' ", repr(v))
+	}
+	for _, name := range []string{"links", "networks", "services"} {
+		list, ok := data[name]
+		if !ok {
+			return invalid("Invalid network_data: '%s' is a required property ", name)
+		}
+		if _, isList := list.([]any); !isList {
+			return invalid("Invalid network_data: %s is not of type 'array' ", repr(list))
 		}
 	}
 	return nil
@@ -89,9 +116,6 @@ func (r *request) checkUpdatable(n *node, p patch) error {
 // applyNodePatch changes a node as the patch says.
 func (r *request) applyNodePatch(n *node, p patch, reset bool) error {
 	before := n.Clone()
-	if reset {
-		n.Interfaces = nil
-	}
 	fields := p.fields()
 	document := make(map[string]any, len(fields))
 	for _, name := range fields {
@@ -110,6 +134,9 @@ func (r *request) applyNodePatch(n *node, p patch, reset bool) error {
 		if err := f.take(n, "patch", value); err != nil {
 			return err
 		}
+	}
+	if reset && n.Driver != before.Driver {
+		maps.DeleteFunc(n.Interfaces, func(kind, name string) bool { return before.Interfaces[kind] == name })
 	}
 	return r.checkPatched(before, n)
 }

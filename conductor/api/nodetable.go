@@ -77,7 +77,7 @@ var nodeFields = []nodeField{
 	mapField("target_raid_config", 12, func(n *node) *map[string]any { return &n.TargetRAIDConfig }),
 	{name: "traits", since: 37, write: func(w *writer, _ *request, n *node) { w.texts(n.Traits) }},
 	interfaceField("vendor", 31),
-	shownField("conductor", 49, func(r *request, n *node) string { return r.h.conductorOf(n) }),
+	shownField("conductor", 49, func(r *request, n *node) string { return r.h.owner(n) }),
 	shownField("allocation_uuid", 52, func(_ *request, n *node) string { return n.AllocationUUID }),
 	chassisField,
 }
@@ -156,10 +156,8 @@ func (h *handler) interfaceOf(n *node, kind string) string {
 	return ""
 }
 
-// conductorOf returns the name of the conductor that works on a node.
-func (h *handler) conductorOf(n *node) string {
-	if n.Conductor != "" {
-		return n.Conductor
-	}
-	return h.conductor.Name()
+// owner returns the name of the conductor that works on a node, empty where none does.
+func (h *handler) owner(n *node) string {
+	owner, _ := h.conductor.Owner(n)
+	return owner.Hostname
 }

@@ -39,6 +39,9 @@ type resource struct {
 	// fault of a record whose key another one has.
 	keys      func(o *conductor.Object) []string
 	duplicate func(o *conductor.Object, key string) string
+	// noNode is the fault of a record whose node is not there, with %s for that node;
+	// empty: that of any request for such a node.
+	noNode string
 	// prepare changes the body of a POST before it is looked at.
 	prepare func(r *request, body any) error
 	// check refuses a record that breaks a rule: a new one, with before nil, or a patched

@@ -132,6 +132,7 @@ var (
 		duplicate: func(o *conductor.Object, _ string) string {
 			return fmt.Sprintf("A volume connector with type %v and connector ID %v already exists.", o.Fields["type"], o.Fields["connector_id"])
 		},
+		noNode:    "Invalid input for field/attribute node_uuid. Value: '%s'. ",
 		check:     poweredOff("volume connector update"),
 		deletable: deletedPoweredOff("volume connector deletion"),
 	}
@@ -156,6 +157,7 @@ var (
 		duplicate: func(o *conductor.Object, _ string) string {
 			return fmt.Sprintf("A volume target with boot index '%v' for the same node already exists.", o.Fields["boot_index"])
 		},
+		noNode:    "Invalid input for field/attribute node_uuid. Value: '%s'. ",
 		check:     poweredOff("volume target update"),
 		deletable: deletedPoweredOff("volume target deletion"),
 	}

@@ -105,7 +105,11 @@ func (x *resource) checkNode(r *request, before, o *conductor.Object) error {
 		return nil
 	}
 	if before == nil || before.NodeUUID != o.NodeUUID {
-		if _, err := r.nodeNamed(o.NodeUUID); err != nil {
+		_, err := r.nodeNamed(o.NodeUUID)
+		switch {
+		case err != nil && before == nil && x.noNode != "" && asFault(err).status == http.StatusNotFound:
+			return invalid(x.noNode, o.NodeUUID)
+		case err != nil:
 			return as400(err)
 		}
 	}

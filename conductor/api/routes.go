@@ -95,7 +95,7 @@ var nodePartRoutes = []route{
 	}},
 	{path: "nodes/{}/vifs", since: minVIFs, methods: methods{"GET": (*handler).listVIFs, "POST": (*handler).attachVIF}},
 	{path: "nodes/{}/vifs/{}", since: minVIFs, methods: methods{"DELETE": (*handler).detachVIF}},
-	{path: "nodes/{}/bios", since: minBIOS, methods: methods{"GET": emptyList("bios", "detail", "fields")}},
+	{path: "nodes/{}/bios", since: minBIOS, methods: methods{"GET": (*handler).listBIOS}},
 	{path: "nodes/{}/bios/{}", since: minBIOS, methods: methods{"GET": (*handler).showBIOS}},
 	{path: "nodes/{}/firmware", since: minFirmware, methods: methods{"GET": emptyList("firmware", "detail", "fields")}},
 	{path: "nodes/{}/vmedia", since: minVmedia, old: oldIgnored, methods: methods{

@@ -101,7 +101,7 @@ func checkMembership(r *request, before, o *conductor.Object) error {
 		return as400(err)
 	case group.NodeUUID != o.NodeUUID:
 		return invalid("Port can not be added to a portgroup belonging to a different node.")
-	case group.Fields["standalone_ports_supported"] == false && o.Fields["pxe_enabled"] == true:
+	case before == nil && group.Fields["standalone_ports_supported"] == false && o.Fields["pxe_enabled"] == true:
 		return conflict("Port group %s doesn't support standalone ports. This port cannot be created as a member of that portgroup as the port's 'pxe_enabled' field was set to True.", group.UUID)
 	default:
 		return nil

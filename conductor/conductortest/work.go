@@ -28,7 +28,7 @@ type operation struct{ nodeUUID, name string }
 //	power on, power off, ...  a power request
 //
 // and those of the steps of manual cleaning and service, such as
-// raid.delete_configuration. Fake-hardware has no steps of automated cleaning: a node has
+// bios.factory_reset. Fake-hardware has no steps of automated cleaning: a node has
 // erase_devices, which is the agent's, once Next has named it.
 //
 // The operation takes as long as f, whose context ends with the test, and fails with

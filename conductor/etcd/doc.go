@@ -62,6 +62,26 @@
 //
 // The server in this process does all of this by itself.
 //
+// # Backup and restore
+//
+// [Store.Backup] saves a folder or a cluster while it is in use, and [Restore] makes a
+// folder from that. For a cluster etcd's own tools do the same, with the same files:
+//
+//	etcdctl snapshot save backup.db
+//
+// To restore a cluster, stop every conductor and server, and make the files of each
+// server anew from the one backup; then start the servers, and the conductors last:
+//
+//	etcdutl snapshot restore backup.db --data-dir /var/lib/etcd --name etcd-1 \
+//		--initial-cluster etcd-1=https://etcd-1:2380,etcd-2=https://etcd-2:2380,etcd-3=https://etcd-3:2380 \
+//		--initial-advertise-peer-urls https://etcd-1:2380
+//
+// The records are then as old as the backup. Work that was under way has failed, as that
+// of a process that has died. The power sync, which may set the recorded power states, and
+// clients do not know what has happened to the machines since: put nodes whose record may
+// be too old into maintenance, or leave the power sync out ([conductor.Config.SkipPowerSync])
+// until they were looked at.
+//
 // # Reads
 //
 // A cluster's answers are linearizable: a read asks the leader first. The server in

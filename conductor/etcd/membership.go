@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -32,8 +33,9 @@ const DefaultTTL = 10 * time.Second
 // It is safe for concurrent use. The errors of a nil or zero Membership are
 // [*conductor.ConfigError]s.
 type Membership struct {
-	store *Store
-	ttl   time.Duration
+	store  *Store
+	ttl    time.Duration
+	leases sync.Map // *lease by member ID
 }
 
 var (
@@ -85,6 +87,15 @@ func (m *Membership) alive(ctx context.Context, id string) (bool, error) {
 	return answer.Count > 0, nil
 }
 
+// Holds implements [conductor.Membership].
+func (m *Membership) Holds(id string) bool {
+	if m == nil {
+		return false
+	}
+	l, ok := m.leases.Load(id)
+	return ok && l.(*lease).left() > 0
+}
+
 // Join implements [conductor.Membership]. A process that leaves gives its lease back, so
 // that the others see it at once; one that is out does so after the caller was told.
 func (m *Membership) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
@@ -99,7 +110,9 @@ func (m *Membership) Join(ctx context.Context, self conductor.Member) iter.Seq2[
 			fail(err)
 			return
 		}
+		m.leases.Store(self.ID, lease)
 		defer m.leave(ctx, lease)
+		defer m.leases.Delete(self.ID)
 		for members, err := range m.members(ctx, lease) {
 			if err != nil {
 				fail(err)
@@ -146,8 +159,12 @@ type lease struct {
 	ttl    time.Duration
 	// renewed is when the last renewal that was done was asked for: the lease lasts
 	// longer than its time from then on.
-	renewed time.Time
+	renewed atomic.Pointer[time.Time]
 }
+
+// left returns how long the process is a member by its own clock, if it does not renew
+// the lease.
+func (l *lease) left() time.Duration { return time.Until(l.renewed.Load().Add(l.ttl * 2 / 3)) }
 
 // register makes the member, with a lease of its own.
 func (m *Membership) register(ctx context.Context, self conductor.Member) (*lease, error) {
@@ -165,7 +182,8 @@ func (m *Membership) register(ctx context.Context, self conductor.Member) (*leas
 	defer done()
 	ctx, cancel := context.WithTimeout(ctx, m.ttl)
 	defer cancel()
-	l := &lease{client: m.store.client, key: m.store.layout.members() + self.ID, renewed: time.Now()}
+	l := &lease{client: m.store.client, key: m.store.layout.members() + self.ID}
+	l.renewed.Store(new(time.Now()))
 	granted, err := l.client.Grant(ctx, int64(m.ttl.Round(time.Second)/time.Second))
 	if err != nil {
 		return nil, failure(ctx, err)
@@ -206,7 +224,7 @@ func (m *Membership) leave(ctx context.Context, l *lease) {
 func (l *lease) keep(ctx context.Context) error {
 	pause := l.ttl / 5
 	for {
-		left := time.Until(l.renewed.Add(l.ttl * 2 / 3))
+		left := l.left()
 		if left <= 0 {
 			return ErrExpired
 		}
@@ -221,7 +239,7 @@ func (l *lease) keep(ctx context.Context) error {
 		cancel()
 		switch {
 		case err == nil:
-			l.renewed = begin
+			l.renewed.Store(&begin)
 		case errors.Is(err, rpctypes.ErrLeaseNotFound):
 			return ErrExpired
 		}

@@ -90,10 +90,13 @@ func TestMembersComeAndGo(t *testing.T) {
 	c := join(t, m, "c")
 	c.sees(t, "a b c")
 	requireAlive(t, m, "b", true)
+	require.True(t, m.Holds("b"))
 
 	b.leave()
 	require.NoError(t, <-b.ended)
 	requireAlive(t, m, "b", false)
+	require.False(t, m.Holds("b"))
+	require.True(t, m.Holds("a"))
 	a.sees(t, "a c")
 	c.sees(t, "a c")
 
@@ -146,6 +149,7 @@ func TestAMemberThatIsCutOffIsOutBeforeTheOthersKnow(t *testing.T) {
 	stays.sees(t, "goes stays")
 	way.set(true)
 
+	require.Eventually(t, func() bool { return !cut.Holds("goes") }, time.Minute, time.Millisecond)
 	require.ErrorIs(t, <-goes.ended, etcd.ErrExpired)
 	requireAlive(t, direct, "goes", true)
 	stays.sees(t, "stays")

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
-	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.uber.org/zap"
@@ -33,11 +32,7 @@ func (s *Store) serve(ctx context.Context, c Config) error {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return err
 	}
-	// etcd locks its files too, but waits for them without end.
-	lock, err := fileutil.TryLockFile(filepath.Join(c.Dir, "lock"), os.O_CREATE|os.O_WRONLY, 0o600)
-	if errors.Is(err, fileutil.ErrLocked) {
-		return ErrInUse
-	}
+	lock, err := lockFolder(c.Dir)
 	if err != nil {
 		return err
 	}
@@ -67,7 +62,7 @@ func (s *Store) serve(ctx context.Context, c Config) error {
 // A process that ends while etcd makes its files leaves some that no server ever
 // starts from, so they are made elsewhere, by a server that nobody writes to.
 func openServer(ctx context.Context, c Config, log *zap.Logger) (*embed.Etcd, error) {
-	dir, incomplete := filepath.Join(c.Dir, "etcd"), filepath.Join(c.Dir, "etcd.new")
+	dir, incomplete := databases(c.Dir)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		if err := os.RemoveAll(incomplete); err != nil {
 			return nil, err

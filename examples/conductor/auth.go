@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"golang.org/x/crypto/bcrypt"
+
+	"github.com/ironstate/ironstate/examples/conductor/explorer"
 )
 
 // users are the bcrypt hashes of passwords by user, as Ironic's http_basic takes them
@@ -61,7 +63,7 @@ func (u users) guard(next http.Handler) http.Handler {
 	var known sync.Map                          // [32]byte of user and password
 	comparing := make(chan struct{}, maxBcrypt) // so that wrong passwords leave processors to others
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/" || r.URL.Path == "/v1" || r.URL.Path == "/v1/" {
+		if !explorer.Asked(r) && (r.URL.Path == "/" || r.URL.Path == "/v1" || r.URL.Path == "/v1/") {
 			next.ServeHTTP(w, r)
 			return
 		}

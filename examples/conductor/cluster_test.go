@@ -74,6 +74,12 @@ func TestConductorsShareOneFleet(t *testing.T) {
 	require.NoError(t, all["gamma"].process.Process.Signal(syscall.SIGSTOP))
 	beta := all["beta"]
 	require.Eventually(t, func() bool { return hosts(beta) == 1 }, 20*time.Second, 50*time.Millisecond)
+	for name, want := range map[string]int{"alpha": 0, "beta": nodes, "gamma": 0} { // also before there is work
+		_, answer := beta.do(http.MethodGet, "/v1/nodes?conductor="+name, "")
+		require.Len(t, answer["nodes"], want, name)
+	}
+	require.Equal(t, 1.0, seriesValue(t, beta.metrics(), "conductor_members"))
+	require.Equal(t, float64(nodes), seriesValue(t, beta.metrics(), "conductor_nodes_owned"))
 	for i := range nodes {
 		beta.provision(fmt.Sprintf("node-%d", i), "provide")
 	}
@@ -92,4 +98,6 @@ func TestConductorsShareOneFleet(t *testing.T) {
 		}, 20*time.Second, 100*time.Millisecond)
 		all["alpha"].waitFor(name, "active")
 	}
+	require.GreaterOrEqual(t, seriesValue(t, all["gamma"].metrics(), "conductor_memberships_lost_total"), 1.0)
+	require.Zero(t, seriesValue(t, beta.metrics(), "conductor_memberships_lost_total"))
 }

@@ -18,9 +18,13 @@ type options struct {
 	listen          string
 	data            string
 	cluster         cluster // in place of data
+	backups         backups // in place of serving
 	series          states.Series
 	name, group     string
 	automatedClean  bool
+	resumeVerify    bool
+	checkInterval   time.Duration
+	fakeDelay       time.Duration
 	demo            int
 	users           users // nil: nobody is asked who he is
 	tlsCert, tlsKey string
@@ -38,10 +42,14 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`host:port` to listen on; port 0 chooses a free one")
 	flags.StringVar(&o.data, "data", "", "`folder` that the nodes are kept in; empty keeps them in memory")
 	o.cluster.define(flags)
+	o.backups.define(flags)
 	flags.TextVar(&o.series, "series", o.series, "OpenStack `series` whose rules and API versions hold, such as 2023.1")
 	flags.StringVar(&o.name, "name", "", "the conductor's `name`, the same after a restart; empty stands for the host's")
 	flags.StringVar(&o.group, "group", "", "conductor `group`: the nodes of this group are the conductor's to work on")
 	flags.BoolVar(&o.automatedClean, "automated-clean", true, "clean nodes before they become available")
+	flags.BoolVar(&o.resumeVerify, "resume-verification", false, "begin a verification anew whose conductor has died, which otherwise has failed")
+	flags.DurationVar(&o.checkInterval, "check-interval", time.Minute, "`time` between two looks at all nodes, for timeouts and for work that nobody does")
+	flags.DurationVar(&o.fakeDelay, "fake-delay", 0, "most `time` that an operation on fake-hardware takes; each takes a random part of it")
 	flags.IntVar(&o.demo, "demo", 3, "`number` of built-in Redfish BMCs that are enrolled as an example; 0 for none")
 	auth := flags.String("auth-file", "", "`file` of users with bcrypt hashes, as htpasswd -B writes it; clients then need HTTP Basic authentication")
 	flags.StringVar(&o.tlsCert, "tls-cert", "", "`file` of the server's certificate and its chain, in PEM")
@@ -58,11 +66,20 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	if o.data != "" && o.cluster.endpoints != "" {
 		return nil, program.Usagef("-data and -etcd exclude each other: the nodes are in one place")
 	}
+	if err := o.backups.check(o); err != nil {
+		return nil, err
+	}
 	if (o.tlsCert == "") != (o.tlsKey == "") {
 		return nil, program.Usagef("-tls-cert and -tls-key go together: one of them is missing")
 	}
 	if o.shutdownTimeout <= 0 {
 		return nil, program.Usagef("-shutdown-timeout is %v: want more than 0", o.shutdownTimeout)
+	}
+	if o.checkInterval <= 0 {
+		return nil, program.Usagef("-check-interval is %v: want more than 0", o.checkInterval)
+	}
+	if o.fakeDelay < 0 {
+		return nil, program.Usagef("-fake-delay is %v: want 0 or more", o.fakeDelay)
 	}
 	if *auth != "" {
 		var err error

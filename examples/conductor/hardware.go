@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -13,7 +15,7 @@ import (
 const logoutTimeout = 3 * time.Second
 
 // newHardware returns the hardware types, and the function that logs out of the BMCs.
-func newHardware() (map[string]conductor.Hardware, func(), error) {
+func newHardware(fakeDelay time.Duration, log *slog.Logger) (map[string]conductor.Hardware, func(), error) {
 	redfish, err := hardware.NewRedfish(hardware.Config{Sessions: maxSessions})
 	if err != nil {
 		return nil, nil, err
@@ -27,9 +29,31 @@ func newHardware() (map[string]conductor.Hardware, func(), error) {
 		defer cancel()
 		_ = errors.Join(redfish.Close(ctx), ipmi.Close(ctx)) // a BMC that does not answer ends its sessions itself
 	}
-	return map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}, "redfish": redfish, "ipmi": ipmi}, closeAll, nil
+	return map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{Before: fakeOperation(fakeDelay, log)}, "redfish": redfish, "ipmi": ipmi}, closeAll, nil
 }
 
 // maxSessions is how many Redfish sessions are kept open between two reads of the
 // power state.
 const maxSessions = 10_000
+
+// fakeOperation returns what fake-hardware does: it takes its time, unless it is only
+// read, and writes into the log when it begins and ends.
+func fakeOperation(most time.Duration, log *slog.Logger) func(context.Context, *conductor.Node, string) error {
+	return func(ctx context.Context, n *conductor.Node, operation string) error {
+		if operation == "read power" {
+			return nil
+		}
+		log := log.With("node", n.UUID, "operation", operation, "revision", n.Revision, "claim", n.Claim)
+		log.Info("an operation begins")
+		var err error
+		if most > 0 {
+			select {
+			case <-time.After(rand.N(most)):
+			case <-ctx.Done():
+				err = context.Cause(ctx)
+			}
+		}
+		log.Info("an operation has ended", "error", err)
+		return err
+	}
+}

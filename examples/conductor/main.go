@@ -10,6 +10,12 @@
 // nodes are on an etcd cluster, and any number of these programs, each with a -name of
 // its own, share the work on them.
 //
+// With -backup and -restore it saves the nodes in a file, also while another process
+// serves them, and makes a folder from that file.
+//
+// A browser that opens the API's address finds the state machine with the nodes in it,
+// live.
+//
 // When it is ready it prints "listening on URL" on a line of its own. It ends with
 // status 0 on SIGTERM or an interrupt, once the work that is under way is done or was
 // given up, 1 when it cannot go on, and 2 when it was used wrongly.
@@ -26,6 +32,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/examples/conductor/explorer"
 	"github.com/ironstate/ironstate/internal/program"
 )
 
@@ -47,20 +54,24 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: o.logLevel}))
+	if o.backups.asked() {
+		return o.backups.run(ctx, o, out, log)
+	}
 	store, err := openStore(ctx, o, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.close()) }()
 
-	hardware, closeHardware, err := newHardware()
+	hardware, closeHardware, err := newHardware(o.fakeDelay, log)
 	if err != nil {
 		return err
 	}
 	defer closeHardware()
 	metrics := newMetrics()
 	c, err := conductor.New(conductor.Config{
-		Store: store.Store, Membership: store.membership, Name: o.name, Group: o.group, Table: o.series.Table(), SkipAutomatedClean: !o.automatedClean,
+		Store: metrics.measured(store.Store), Membership: store.membership, Name: o.name, Group: o.group, Table: o.series.Table(), SkipAutomatedClean: !o.automatedClean,
+		ResumeVerification: o.resumeVerify, CheckInterval: o.checkInterval,
 		Hardware: hardware, ShutdownTimeout: o.shutdownTimeout, OnTransition: metrics.observe, Log: log,
 	})
 	if err != nil {
@@ -70,7 +81,8 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	handler := o.authenticated(metrics.around(api.New(c, api.Config{Log: log}), c))
-	s := &service{options: o, conductor: c, handler: handler, out: out, log: log}
+	live := explorer.New(c)
+	handler := o.authenticated(live.Around(metrics.around(api.New(c, api.Config{Log: log}), c)))
+	s := &service{options: o, conductor: c, explorer: live, handler: handler, out: out, log: log}
 	return s.run(ctx, listener)
 }

@@ -98,6 +98,17 @@ func (s *server) do(method, path, body string, user ...string) (int, map[string]
 	return response.StatusCode, answer
 }
 
+// metrics returns the text of /metrics.
+func (s *server) metrics() string {
+	s.t.Helper()
+	response, err := s.client.Get(s.url + "/metrics")
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(s.t, err)
+	return string(text)
+}
+
 // waitFor waits until a node rests in a provision state.
 func (s *server) waitFor(node, state string) map[string]any {
 	s.t.Helper()
@@ -129,14 +140,10 @@ func TestTheBuiltInBMCsAreEnrolledAndDriven(t *testing.T) {
 	require.Eventually(t, func() bool { return s.waitFor("demo-1", "available")["power_state"] == "power on" },
 		20*time.Second, 50*time.Millisecond)
 
-	response, err := s.client.Get(s.url + "/metrics")
-	require.NoError(t, err)
-	defer response.Body.Close()
-	metrics, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	require.Contains(t, string(metrics), `conductor_nodes{provision_state="enroll"} 2`)
-	require.Contains(t, string(metrics), `conductor_transitions_total{from="enroll",to="verifying"} 1`)
-	require.Contains(t, string(metrics), `conductor_request_seconds_count{method="GET",status="200"}`)
+	metrics := s.metrics()
+	require.Contains(t, metrics, `conductor_nodes{provision_state="enroll"} 2`)
+	require.Contains(t, metrics, `conductor_transitions_total{from="enroll",to="verifying"} 1`)
+	require.Contains(t, metrics, `conductor_request_duration_seconds_count{method="GET",status="200"}`)
 	s.kill() // nothing is written to errOut any more
 	require.NotContains(t, s.errOut.String(), "password\"")
 }
@@ -209,6 +216,46 @@ func TestClientsNeedAPasswordWhereThereAreUsers(t *testing.T) {
 		status, _ := s.do(http.MethodGet, test.path, "", test.user...)
 		require.Equal(t, test.want, status, "%s as %v", test.path, test.user)
 	}
+	for _, path := range []string{"/", "/explorer/live.js", "/explorer/events", "/explorer/nodes", "/explorer/nodes/x"} {
+		status, _ := s.browse(path)
+		require.Equal(t, http.StatusUnauthorized, status, "%s for a browser", path)
+	}
+	status, page := s.browse("/", "admin", "correct horse")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, page, "<!DOCTYPE html>")
+}
+
+// browse asks for a path as a browser does.
+func (s *server) browse(path string, user ...string) (status int, body string) {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+path, nil)
+	require.NoError(s.t, err)
+	request.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
+	if len(user) == 2 {
+		request.SetBasicAuth(user[0], user[1])
+	}
+	response, err := s.client.Do(request)
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(s.t, err)
+	return response.StatusCode, string(text)
+}
+
+func TestSIGTERMEndsTheProgramWhileSomebodyWatches(t *testing.T) {
+	s := serveProcess(t, "-demo", "1")
+	response, err := s.client.Get(s.url + "/explorer/events")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
+	}
+	require.Contains(t, lines.Text(), `"counts":{"enroll":1}`)
+	require.NoError(t, s.process.Process.Signal(syscall.SIGTERM))
+	for lines.Scan() {
+	}
+	require.NoError(t, lines.Err(), "the stream is ended, not cut off")
+	require.NoError(t, s.process.Wait(), "%s", &s.errOut)
 }
 
 // newCertificate writes a certificate for 127.0.0.1 and its key.
@@ -243,6 +290,8 @@ func TestWrongUseIsStatus2(t *testing.T) {
 		{[]string{"-demo", "-1"}, "-demo is -1: want 0 to 100", program.Usage},
 		{[]string{"-tls-cert", "x"}, "one of them is missing", program.Usage},
 		{[]string{"-shutdown-timeout", "0s"}, "want more than 0", program.Usage},
+		{[]string{"-check-interval", "0s"}, "want more than 0", program.Usage},
+		{[]string{"-fake-delay", "-1s"}, "want 0 or more", program.Usage},
 		{[]string{"more"}, "unexpected argument", program.Usage},
 		{[]string{"-auth-file", users}, "line 1", program.Failed},
 		{[]string{"-auth-file", "no-such-file"}, "no-such-file", program.Failed},
@@ -269,6 +318,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	out.written = cancel
 	require.NoError(t, serve(ctx, []string{"-demo", "1"}, &out, io.Discard))
 	require.Contains(t, out.String(), "baremetal node list")
+	require.Regexp(t, `live, are at http://[0-9.:]+/ in a browser`, out.String())
 }
 
 // writer calls written once something was written.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/states"
 )
 
 // metrics are what Prometheus reads.
@@ -19,6 +17,7 @@ type metrics struct {
 	registry    *prometheus.Registry
 	transitions *prometheus.CounterVec
 	requests    *prometheus.HistogramVec
+	store       storeMetrics
 }
 
 func newMetrics() *metrics {
@@ -28,11 +27,12 @@ func newMetrics() *metrics {
 			Name: "conductor_transitions_total", Help: "Transitions of nodes, by the states that they led from and to.",
 		}, []string{"from", "to"}),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "conductor_request_seconds", Help: "Time to answer requests, by method and status.",
+			Name: "conductor_request_duration_seconds", Help: "Time to answer requests, by method and status.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 9),
 		}, []string{"method", "status"}),
+		store: newStoreMetrics(),
 	}
-	m.registry.MustRegister(m.transitions, m.requests, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.transitions, m.requests, m.store.requests, m.store.durations, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -44,7 +44,7 @@ func (m *metrics) observe(t conductor.Transition) {
 // around wraps the API: it times the requests, and answers those for the metrics.
 func (m *metrics) around(next http.Handler, c *conductor.Conductor) http.Handler {
 	m.registry.MustRegister(fleet{c})
-	exposed := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	exposed := promhttp.HandlerFor(prometheus.Gatherers{m.registry, prometheus.GathererFunc(gatherEtcd)}, promhttp.HandlerOpts{})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/metrics" {
 			exposed.ServeHTTP(w, r)
@@ -82,38 +82,3 @@ func (w *statusWriter) WriteHeader(status int) {
 
 // Unwrap is for [http.ResponseController].
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// fleet counts the nodes when Prometheus asks.
-type fleet struct{ conductor *conductor.Conductor }
-
-var (
-	nodesDesc       = prometheus.NewDesc("conductor_nodes", "Nodes, by provision state.", []string{"provision_state"}, nil)
-	maintenanceDesc = prometheus.NewDesc("conductor_nodes_in_maintenance", "Nodes in maintenance.", nil, nil)
-	reservedDesc    = prometheus.NewDesc("conductor_nodes_reserved", "Nodes that a conductor works on.", nil, nil)
-)
-
-// Describe implements [prometheus.Collector].
-func (f fleet) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(f, to) }
-
-// Collect implements [prometheus.Collector].
-func (f fleet) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	nodes, _ := f.conductor.Nodes(ctx) // none before the store was read
-	var maintenance, reserved float64
-	count := map[states.State]float64{}
-	for _, n := range nodes {
-		count[n.ProvisionState]++
-		if n.Maintenance {
-			maintenance++
-		}
-		if n.Reservation != "" {
-			reserved++
-		}
-	}
-	for s := range f.conductor.Table().States().All() {
-		to <- prometheus.MustNewConstMetric(nodesDesc, prometheus.GaugeValue, count[s], s.String())
-	}
-	to <- prometheus.MustNewConstMetric(maintenanceDesc, prometheus.GaugeValue, maintenance)
-	to <- prometheus.MustNewConstMetric(reservedDesc, prometheus.GaugeValue, reserved)
-}

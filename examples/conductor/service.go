@@ -8,15 +8,18 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/examples/conductor/explorer"
 )
 
 // service is a running service.
 type service struct {
 	options   *options
 	conductor *conductor.Conductor
+	explorer  *explorer.Explorer
 	handler   http.Handler
 	out       io.Writer
 	log       *slog.Logger
@@ -36,12 +39,12 @@ const (
 func (s *service) run(ctx context.Context, listener net.Listener) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	worked := make(chan error, 1)
-	go func() { worked <- s.conductor.Run(ctx) }()
-	defer func() {
-		cancel()
-		<-worked // its error is the context's
-	}()
+	var running sync.WaitGroup
+	for _, run := range []func(context.Context) error{s.conductor.Run, s.explorer.Run} {
+		running.Go(func() { _ = run(ctx) }) // its error is the context's
+	}
+	defer running.Wait()
+	defer cancel()
 	if err := s.conductor.Ready(ctx); err != nil {
 		return ended(ctx, err)
 	}
@@ -111,5 +114,5 @@ func (s *service) greet(addr net.Addr) {
 	} else {
 		fmt.Fprintf(s.out, "    baremetal node create --driver fake-hardware --name node-1\n")
 	}
-	fmt.Fprintf(s.out, "\nor, without Ironic's client:\n\n    curl -H 'X-OpenStack-Ironic-API-Version: latest' %s/v1/nodes\n\nThe metrics are at %s/metrics. Stop with Ctrl-C.\n", url, url)
+	fmt.Fprintf(s.out, "\nor, without Ironic's client:\n\n    curl -H 'X-OpenStack-Ironic-API-Version: latest' %s/v1/nodes\n\nThe nodes, live, are at %s/ in a browser, the metrics at %s/metrics. Stop with Ctrl-C.\n", url, url, url)
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -66,6 +67,7 @@ func (c *cluster) config(log *slog.Logger) (etcd.Config, error) {
 type opened struct {
 	conductor.Store
 	membership conductor.Membership // nil where no other conductor uses the store
+	backup     func(context.Context, io.Writer) error
 	close      func() error
 }
 
@@ -81,14 +83,19 @@ func openStore(ctx context.Context, o *options, log *slog.Logger) (*opened, erro
 		if err != nil {
 			return nil, err
 		}
-		return &opened{store, store.Membership(o.cluster.lease), store.Close}, nil
+		return &opened{store, store.Membership(o.cluster.lease), store.Backup, store.Close}, nil
 	case o.data != "":
 		store, err := etcd.Open(ctx, etcd.Config{Dir: o.data, Log: log})
 		if err != nil {
 			return nil, err
 		}
-		return &opened{store, nil, store.Close}, nil
+		stop, err := offerBackups(o.data, store, log)
+		if err != nil {
+			log.Warn("backups can be made only while the program does not run", "error", err)
+			stop = func() {}
+		}
+		return &opened{store, nil, store.Backup, func() error { stop(); return store.Close() }}, nil
 	default:
-		return &opened{&conductor.Memory{}, nil, func() error { return nil }}, nil
+		return &opened{Store: &conductor.Memory{}, close: func() error { return nil }}, nil
 	}
 }

@@ -70,7 +70,7 @@ func TestBadUsageIsToldInOneLine(t *testing.T) {
 }
 
 func TestWhatGoesWithAVerbIsSent(t *testing.T) {
-	const steps = `[{"interface": "raid", "step": "delete_configuration", "args": {"passes": 3}}]`
+	const steps = `[{"interface": "bios", "step": "apply_configuration", "args": {"settings": [{"name": "speed", "value": "full"}]}}]`
 	tests := map[string]struct {
 		goal, flag, text string
 		from             states.State
@@ -104,7 +104,7 @@ func TestWhatIsMissingOnTheWayIsNotSent(t *testing.T) {
 		"service needs service steps: name a file with -service-steps FILE\n", errOut)
 	require.Empty(t, f.verbs())
 
-	args = append(args, "-service-steps", file(t, `[{"interface": "raid", "step": "delete_configuration"}]`))
+	args = append(args, "-service-steps", file(t, `[{"interface": "bios", "step": "factory_reset"}]`))
 	code, _, errOut = command(t, "", args...)
 	require.Equal(t, program.Good, code, errOut)
 	require.Equal(t, []string{"service"}, f.verbs())

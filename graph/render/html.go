@@ -3,9 +3,12 @@ package render
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"text/template"
 
@@ -25,6 +28,30 @@ import (
 // always. NoLegend has no effect, and From and Only are an error, because the reader
 // chooses. The other errors are those of [SVG].
 func HTML(ctx context.Context, w io.Writer, d graph.Diagram) error {
+	return ExtendedHTML(ctx, w, d, Extension{})
+}
+
+// Extension is what a server adds to the page of [HTML]: its nodes, for instance. The
+// zero value adds nothing.
+type Extension struct {
+	// Style and Script are the addresses of a style sheet and a script that the page
+	// loads from its own server, as in "live/page.js"; empty for none.
+	Style, Script string
+}
+
+// ExtendedHTML writes the page of [HTML] for a server that extends it. The page may ask
+// that server for more, and nobody else: its meta element has the Content-Security-Policy
+// that says so, which also names the page's own scripts by their hashes.
+//
+// The script runs after the page's own and finds these in window.explorer: data and
+// model, with all series; choice, the reader's choice, and choose, which changes some
+// of it; element, which makes an element; stateButton, which makes a button for a
+// state's name; states and edges, with the groups of the diagram by "enroll" and
+// "enroll verifying". It calls explorer.extend, again where something changes: with the
+// series that the page is to show, empty for the reader's choice; with the names of
+// what it adds to the choice, and so to the address; and with a function that is called
+// whenever the page has shown a choice.
+func ExtendedHTML(ctx context.Context, w io.Writer, d graph.Diagram, x Extension) error {
 	switch {
 	case ctx == nil:
 		return errNoContext
@@ -50,7 +77,7 @@ func HTML(ctx context.Context, w io.Writer, d graph.Diagram) error {
 	if err != nil {
 		return err
 	}
-	page, err := explorerPage(title, description, d.Dark, drawn, data)
+	page, err := explorerPage(title, description, d.Dark, drawn, data, x)
 	if err != nil {
 		return err
 	}
@@ -88,20 +115,41 @@ var (
 	pageTemplate = template.Must(template.New("page").Parse(pageHTML))
 )
 
-func explorerPage(title, description string, dark bool, drawn *drawing, data *explorer) ([]byte, error) {
+func explorerPage(title, description string, dark bool, drawn *drawing, data *explorer, x Extension) ([]byte, error) {
 	text, err := json.Marshal(data) // without the signs that end a script
 	if err != nil {
 		return nil, err
 	}
+	style, script := "\n"+styleCSS, "\n"+modelJS+viewJS
 	var page bytes.Buffer
 	err = pageTemplate.Execute(&page, map[string]any{
 		"Title":       escape(title),
 		"Description": escape(description),
 		"Dark":        dark,
+		"Policy":      x.policy(style, script),
 		"Drawing":     drawn.explorerSVG(),
 		"Data":        string(text),
-		"Style":       styleCSS,
-		"Script":      modelJS + viewJS,
+		"Style":       style,
+		"Script":      script,
+		"MoreStyle":   escape(x.Style),
+		"MoreScript":  escape(x.Script),
 	})
 	return page.Bytes(), err
+}
+
+// policy returns what the page may load and run: the style and the script in it and,
+// where it is extended, those of its server.
+func (x Extension) policy(style, script string) string {
+	own, connect := "", "'none'"
+	if x != (Extension{}) {
+		own, connect = " 'self'", "'self'"
+	}
+	return fmt.Sprintf("default-src 'none'; style-src %s%s; script-src %s%s; connect-src %s; img-src data:; base-uri 'none'; form-action 'none'",
+		hashed(style), own, hashed(script), own, connect)
+}
+
+// hashed returns a text as a Content-Security-Policy names it.
+func hashed(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }

@@ -72,6 +72,23 @@ func TestHTMLIsOnePageWithNothingToLoad(t *testing.T) {
 	require.Equal(t, 2, strings.Count(page, "</script>"), "no text ends a script")
 }
 
+// A page that a server extends may load and ask from that server alone.
+func TestExtendedHTMLLoadsFromItsServer(t *testing.T) {
+	var page strings.Builder
+	x := render.Extension{Style: "live/a.css", Script: `live/"b".js`}
+	require.NoError(t, render.ExtendedHTML(t.Context(), &page, latest(), x))
+	require.Contains(t, page.String(), `<link rel="stylesheet" href="live/a.css">`)
+	require.Contains(t, page.String(), `<script src="live/&#34;b&#34;.js"></script>`)
+	policy := regexp.MustCompile(`Content-Security-Policy" content="([^"]*)"`)
+	hash := `'sha256-[A-Za-z0-9+/]{43}='`
+	require.Regexp(t, `^default-src 'none'; style-src `+hash+` 'self'; script-src `+hash+` 'self'; connect-src 'self'; `,
+		policy.FindStringSubmatch(page.String())[1])
+	require.Regexp(t, `^default-src 'none'; style-src `+hash+`; script-src `+hash+`; connect-src 'none'; `,
+		policy.FindStringSubmatch(write(t, render.HTML, latest()))[1])
+
+	require.Error(t, render.ExtendedHTML(t.Context(), nil, latest(), x))
+}
+
 func TestHTMLOpensWithTheDiagramsChoice(t *testing.T) {
 	d := graph.Diagram{Table: states.Zed.Table(), Since: states.Rocky.Table(), Current: states.Manageable, RequestsOnly: true}
 	d.Link = func(s states.State) string { return "/s/" + s.String() }

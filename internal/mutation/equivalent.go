@@ -14,8 +14,17 @@ var equivalent = []struct {
 	{"of the shortest histories with as many failures, the first in the table has the fewest requests too, in every series so far", []string{
 		"machine/plan/explain.go weigh: weight++ => removed",
 	}},
-	{"nobody sees the context of a callback's call; without cancel its timer ends a little later", []string{
+	{"nobody goes by the context when the function has returned, for calls have one of their own; without cancel its timer ends a little later", []string{
 		"powersync/emit.go Syncer.callBack: defer cancel() => removed",
+		"powersync/hold.go Syncer.release: defer cancel() => removed",
+		"powersync/set.go Syncer.reach: defer cancel() => removed",
+	}},
+	{"a revision need only be another one than those before it", []string{
+		"powersync/memory.go Memory.put: m.changes++ => m.changes--",
+	}},
+	{"the interval is never 0: New puts the default in its place", []string{
+		"powersync/run.go Syncer.Run: s.config.RecoveryInterval > 0 => s.config.RecoveryInterval >= 0",
+		"powersync/syncer.go Syncer.round: interval > 0 => interval >= 0",
 	}},
 }
 

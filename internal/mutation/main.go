@@ -47,7 +47,7 @@ var targets = []target{
 	{"states", rapid},
 	{"verify", nil},
 	{"machine/plan", rapid},
-	{"powersync", nil},
+	{"powersync", rapid},
 }
 
 var (

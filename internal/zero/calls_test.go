@@ -33,10 +33,12 @@ var functions = map[string]any{
 	"conductortest.New":        conductortest.New,
 	"conductortest.Start":      conductortest.Start,
 	"etcd.Open":                etcd.Open,
+	"etcd.Restore":             etcd.Restore,
 	"hardware.NewIPMI":         hardware.NewIPMI,
 	"hardware.NewRedfish":      hardware.NewRedfish,
 	"conductorstoretest.Check": conductorstoretest.Check,
 	"graph.Through":            graph.Through,
+	"render.ExtendedHTML":      render.ExtendedHTML,
 	"render.HTML":              render.HTML,
 	"render.PNG":               render.PNG,
 	"render.SVG":               render.SVG,
@@ -102,6 +104,7 @@ var functions = map[string]any{
 }
 
 var types = []any{
+	new(conductor.BIOSSetting),
 	new(conductor.Change),
 	new(conductor.Conductor),
 	new(conductor.Config),
@@ -120,7 +123,9 @@ var types = []any{
 	new(conductor.ProvisionRequest),
 	new(conductor.Reason),
 	new(conductor.Record),
+	new(conductor.Stats),
 	new(conductor.Step),
+	new(conductor.StepArgument),
 	new(conductor.StepRequest),
 	new(conductor.Task),
 	new(conductor.Transition),
@@ -135,6 +140,7 @@ var types = []any{
 	new(hardware.BMC),
 	new(hardware.Config),
 	new(graph.Diagram),
+	new(render.Extension),
 	new(machine.Config),
 	new(machine.EventError),
 	new(machine.Hook),

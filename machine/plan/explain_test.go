@@ -56,7 +56,8 @@ func TestExplain(t *testing.T) {
 }
 
 func TestTheFirstImpossibleObservationIsReported(t *testing.T) {
-	_, err := plan.Explain(latest, []states.State{states.Verifying, states.Manageable, states.Enroll, states.Error})
+	gaps, err := plan.Explain(latest, []states.State{states.Verifying, states.Manageable, states.Enroll, states.Error})
+	require.Len(t, gaps, 1, "those before the impossible observation")
 	require.EqualError(t, err,
 		`observation 2: "enroll" cannot come after "manageable" in 2026.2; it can come after {enroll, verifying}`)
 

@@ -33,6 +33,7 @@ func TestWhatIsWritten(t *testing.T) {
 		"picture":     {"-format markdown -picture a.svg", []string{`<img src="a.svg"`}},
 		"json":        {"-format json", []string{`"series": "2026.2"`}},
 		"html":        {"-format html", []string{"<!DOCTYPE html>", "<svg "}},
+		"extended":    {"-format html -script x.js -style x.css", []string{`<script src="x.js"></script>`, `<link rel="stylesheet" href="x.css">`}},
 		"series":      {"-format json -series xena", []string{`"series": "xena"`, `"api_version": "1.78"`}},
 		"code name":   {"-format json -series epoxy", []string{`"series": "2025.1"`}},
 		"capitals":    {"-format json -series Zed", []string{`"series": "zed"`}},
@@ -81,6 +82,7 @@ func TestMisuseIsOneLineAndStatus2(t *testing.T) {
 	}{
 		{[]string{"-format", "gif"}, `unknown format "gif"; known: dot, html, json, markdown, mermaid, png, svg`},
 		{[]string{"-o", "x.jpg"}, `unknown format "jpg"; known: dot, html, json, markdown, mermaid, png, svg`},
+		{[]string{"-script", "x.js"}, "-script and -style are for the format html"},
 		{[]string{"-format", "html", "-only", "enroll"}, "html has every state: leave out From and Only"},
 		{[]string{"-splice", "x.md", "-o", "y.md"}, "-splice and -o: name one file to write"},
 		{[]string{"-splice", "x.md", "-format", "png"}, `unknown format for -splice "png"; known: markdown, mermaid`},
@@ -296,27 +298,29 @@ func FuzzSplice(f *testing.F) {
 	})
 }
 
-// The drawings that the repository keeps are what go generate makes: the flags
-// are read from its directives.
+// The drawings and the page that the repository keeps are what go generate makes: the
+// flags are read from its directives.
 func TestKeptDrawingsAreUpToDate(t *testing.T) {
-	source, err := os.ReadFile("../../doc.go")
-	require.NoError(t, err)
-	kept := 0
-	for line := range strings.Lines(string(source)) {
-		flags, ok := strings.CutPrefix(line, "//go:generate go run ./cmd/stategraph ")
-		if !ok {
-			continue
-		}
-		rest, file, ok := strings.Cut(strings.TrimSpace(flags), "-o ")
-		require.True(t, ok, line)
-		want, err := os.ReadFile(filepath.Join("../..", file))
+	for folder, want := range map[string]int{"../..": 2, "../../../examples/conductor/explorer": 1} {
+		source, err := os.ReadFile(filepath.Join(folder, "doc.go"))
 		require.NoError(t, err)
-		stdout, stderr, code := execute(strings.Fields(rest)...)
-		require.Zero(t, code, stderr)
-		require.True(t, string(want) == stdout, "%s is out of date: run go generate ./...", file)
-		kept++
+		kept := 0
+		for line := range strings.Lines(string(source)) {
+			_, flags, ok := strings.Cut(line, "/cmd/stategraph ")
+			if !ok || !strings.HasPrefix(line, "//go:generate go run ") {
+				continue
+			}
+			rest, file, ok := strings.Cut(strings.TrimSpace(flags), "-o ")
+			require.True(t, ok, line)
+			want, err := os.ReadFile(filepath.Join(folder, file))
+			require.NoError(t, err)
+			stdout, stderr, code := execute(strings.Fields(rest)...)
+			require.Zero(t, code, stderr)
+			require.True(t, string(want) == stdout, "%s is out of date: run go generate, see CONTRIBUTING.md", file)
+			kept++
+		}
+		require.Equal(t, want, kept, folder)
 	}
-	require.Equal(t, 2, kept)
 }
 
 func FuzzParseStates(f *testing.F) {

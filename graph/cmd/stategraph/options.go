@@ -52,6 +52,7 @@ type values struct {
 	from, current states.State
 	path, only    string
 	link          string
+	extension     render.Extension
 	direction     string
 	theme         string
 	diagram       graph.Diagram
@@ -74,6 +75,8 @@ func (v *values) flags() *flag.FlagSet {
 	fs.StringVar(&v.path, "path", "", "highlight the way through these `states`, as in enroll,verifying")
 	fs.BoolVar(&v.diagram.RequestsOnly, "requests", false, "leave out what only the conductor does")
 	fs.StringVar(&v.link, "link", "", "link each state to this `URL`, in which {state} stands for its word")
+	fs.StringVar(&v.extension.Script, "script", "", "in HTML, load this script's `URL` from the page's server")
+	fs.StringVar(&v.extension.Style, "style", "", "in HTML, load this style sheet's `URL` from the page's server")
 	fs.StringVar(&v.diagram.Picture, "picture", "", "in Markdown, link the picture at this `URL` instead of a Mermaid diagram")
 	fs.StringVar(&v.diagram.Title, "title", "", "`text` above the diagram")
 	fs.StringVar(&v.diagram.Description, "description", "", "`text` for readers who do not see the diagram")
@@ -208,7 +211,15 @@ func (v *values) writer() (writer, error) {
 	if !ok {
 		return nil, &states.UnknownError{Kind: "format", Word: format, Known: slices.Sorted(maps.Keys(writers))}
 	}
-	return write, nil
+	switch {
+	case v.extension == (render.Extension{}):
+		return write, nil
+	case format != "html":
+		return nil, errors.New("-script and -style are for the format html")
+	}
+	return func(ctx context.Context, w io.Writer, d graph.Diagram) error {
+		return render.ExtendedHTML(ctx, w, d, v.extension)
+	}, nil
 }
 
 func formatOf(file string) string {

@@ -12,6 +12,7 @@
 	};
 	const choice = {};
 	const panels = [];
+	const extension = { series: '', names: [], shown: () => {} };
 
 	// element makes an element with attributes and children; texts are only ever texts.
 	function element(name, attributes = {}, ...children) {
@@ -43,9 +44,11 @@
 
 	// --- the choice, which the address holds ---
 
+	const added = () => Object.fromEntries(extension.names.map((key) => [key, '']));
+
 	function opening() {
 		const s = data.start;
-		return { series: s.series, version: '', state: s.state || '', with: s.with || '', from: '', goal: '', requests: s.requests ? '1' : '', find: '' };
+		return { ...added(), series: s.series, version: '', state: s.state || '', with: s.with || '', from: '', goal: '', requests: s.requests ? '1' : '', find: '' };
 	}
 
 	// readAddress takes what the address names, and leaves out what there is not.
@@ -57,6 +60,7 @@
 	}
 
 	function tidy() {
+		if (extension.series) choice.series = extension.series;
 		if (!model.series(choice.series)) choice.series = data.start.series;
 		const series = model.series(choice.series);
 		if (!model.series(choice.with) || choice.with === choice.series) choice.with = '';
@@ -188,7 +192,7 @@
 			event.preventDefault();
 			$('find').focus();
 		}
-		if (event.key === 'Escape') choose(choice.find ? { find: '' } : { state: '', from: '', goal: '' });
+		if (event.key === 'Escape') choose(choice.find ? { find: '' } : { ...added(), state: '', from: '', goal: '' });
 	});
 
 	// --- lists and texts ---
@@ -336,7 +340,24 @@
 			$('changed').textContent = counts(other);
 			drawPanel(panels[1], other, series, { states: new Set(), edges: new Set() });
 		}
+		extension.shown();
 	}
+
+	// What the script of a server finds that extends the page.
+	window.explorer = {
+		data, model, choice, choose, element,
+		stateButton: (word) => stateButton(data.states.findIndex((s) => s.name === word)),
+		get states() { return new Map(panels[0].states.map(({ g }, n) => [name(n), g])); },
+		get edges() {
+			const edges = new Map(panels[0].edges.map(({ g, id }) => [id, g]));
+			return new Map(data.facts.map((f) => [`${name(f.from)} ${name(f.to)}`, edges.get(edgeOf(f.from, f.to))]));
+		},
+		extend(series, names, shown) {
+			Object.assign(extension, { series, names, shown });
+			readAddress();
+			show();
+		},
+	};
 
 	$('other').querySelector('.drawing').append($('main').querySelector('svg').cloneNode(true));
 	newPanel('main');

@@ -54,7 +54,7 @@ func compare(ctx context.Context, program, dir string, how comparison, progress 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, ironic.Close()) }()
-	service, err := startConductor(ctx, program, filepath.Join(dir, "compared"))
+	service, err := startConductor(ctx, program, "-data", filepath.Join(dir, "compared"))
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func measureFleet(ctx context.Context, program, dir string, nodes, rounds int, p
 		return f, err
 	}
 	progress("starting it again, for %d rounds of its power sync", rounds)
-	c, err := startConductor(ctx, program, data)
+	c, err := startConductor(ctx, program, "-data", data)
 	if err != nil {
 		return f, err
 	}
@@ -69,16 +69,22 @@ func measureFleet(ctx context.Context, program, dir string, nodes, rounds int, p
 
 // fill creates nodes and makes them manageable.
 func (f *fleet) fill(ctx context.Context, program, data string) (uuids []string, err error) {
-	c, err := startConductor(ctx, program, data)
+	c, err := startConductor(ctx, program, "-data", data)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, c.stop()) }()
-	s := newClient(c.url)
+	uuids, f.filled, err = fillNodes(ctx, c.url, f.nodes)
+	return uuids, err
+}
+
+// fillNodes creates nodes, makes them manageable, and tells how long that took.
+func fillNodes(ctx context.Context, url string, nodes int) (uuids []string, took time.Duration, err error) {
+	s := newClient(url)
 	defer s.close()
-	uuids = make([]string, f.nodes)
+	uuids = make([]string, nodes)
 	start := time.Now()
-	err = each(ctx, f.nodes, fleetWorkers, func(ctx context.Context, i int) (err error) {
+	err = each(ctx, nodes, fleetWorkers, func(ctx context.Context, i int) (err error) {
 		if uuids[i], err = s.create(ctx, fmt.Sprintf("node-%d", i)); err != nil {
 			return err
 		}
@@ -87,8 +93,7 @@ func (f *fleet) fill(ctx context.Context, program, data string) (uuids []string,
 		}
 		return s.settle(ctx, uuids[i], "manageable")
 	})
-	f.filled = time.Since(start)
-	return uuids, err
+	return uuids, time.Since(start), err
 }
 
 // ticks are the units a second of the times in /proc.

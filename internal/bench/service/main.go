@@ -11,7 +11,13 @@ import (
 	"github.com/ironstate/ironstate/internal/program"
 )
 
-func main() { program.Main("service", run) }
+func main() {
+	if len(os.Args) == 5 && os.Args[1] == etcdCommand {
+		program.Main("service", runEtcd)
+		return
+	}
+	program.Main("service", run)
+}
 
 // progress tells what is done now, in the form of Printf.
 type progress func(format string, args ...any)
@@ -23,18 +29,19 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 	nodes := flags.Int("nodes", 1000, "nodes of each service that are compared, 1 to 1000")
 	many := flags.Int("fleet", 100_000, "nodes of the large fleet, 0 for none, up to 1000000")
 	syncs := flags.Int("syncs", 2, "rounds of the power sync that are waited for with the large fleet, one every two minutes, 1 to 100")
+	shared := flags.Int("cluster", 0, "nodes of a fleet that three conductors share on one etcd, 0 for none, up to 1000000")
 	short := flags.Bool("short", false, "see whether all works: one measurement, few nodes")
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return err
 	}
 	if *short {
-		*rounds, *long, *nodes, *many, *syncs = 1, 50*time.Millisecond, 10, 200, 1
+		*rounds, *long, *nodes, *many, *syncs, *shared = 1, 50*time.Millisecond, 10, 200, 1, 200
 	}
 	for _, check := range []struct {
 		name             string
 		value, min, most int
 	}{
-		{"rounds", *rounds, 0, 100}, {"nodes", *nodes, 1, 1000}, {"fleet", *many, 0, 1_000_000}, {"syncs", *syncs, 1, 100},
+		{"rounds", *rounds, 0, 100}, {"nodes", *nodes, 1, 1000}, {"fleet", *many, 0, 1_000_000}, {"syncs", *syncs, 1, 100}, {"cluster", *shared, 0, 1_000_000},
 	} {
 		if err := program.Between(check.name, check.value, check.min, check.most); err != nil {
 			return err
@@ -67,6 +74,15 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 			return err
 		}
 		if err := printFleet(out, f); err != nil {
+			return err
+		}
+	}
+	if *shared > 0 {
+		c, err := measureCluster(ctx, built, dir, *shared, *long, tell)
+		if err != nil {
+			return err
+		}
+		if err := printCluster(out, c); err != nil {
 			return err
 		}
 	}

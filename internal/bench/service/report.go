@@ -57,6 +57,29 @@ func printFleet(out io.Writer, f fleet) error {
 	return err
 }
 
+// printCluster prints the figures of conductors that share a fleet.
+func printCluster(out io.Writer, c cluster) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "\n| %d nodes on one etcd, conductors | started in | known to all after | GET a node, a second | PATCH a node, a second |\n| --- | --- | --- | --- | --- |\n", c.nodes)
+	for i, size := range c.sizes {
+		fmt.Fprintf(&b, "| %d | %v | %v | %s | %s |\n", i+1, rounded(size.started), rounded(size.joined), size.show, size.patch)
+	}
+	fmt.Fprintf(&b, "\n| three conductors with %d nodes | |\n| --- | --- |\n", c.nodes)
+	fmt.Fprintf(&b, "| created and managed by %d clients of one | %v |\n", fleetWorkers, rounded(c.filled))
+	for i, m := range c.memory {
+		fmt.Fprintf(&b, "| memory of conductor %d: most, now | %s, %s |\n", i+1, mebibytes(m.most), mebibytes(m.now))
+	}
+	for i, took := range c.rounds {
+		fmt.Fprintf(&b, "| a round of the power sync of conductor %d | %v |\n", i+1, rounded(took))
+	}
+	fmt.Fprintf(&b, "| one is killed, until the others know | %v |\n", rounded(c.noticed))
+	fmt.Fprintf(&b, "| one is killed, until %d of its nodes are provided by the others | %v |\n", c.orphans, rounded(c.takeover))
+	fmt.Fprintf(&b, "| all are started again, one after the other | %v: %d requests, %d made again, %d failed then |\n",
+		rounded(c.rolled), c.requests, c.retried, c.failed)
+	_, err := b.WriteTo(out)
+	return err
+}
+
 func (l latencies) String() string {
 	if l.requests == 0 {
 		return "-"

@@ -64,9 +64,11 @@ type conductor struct {
 	over   chan struct{} // closed, and made anew, when one more is
 }
 
-// startConductor starts the program on a folder and waits until it is ready.
-func startConductor(ctx context.Context, program, data string) (*conductor, error) {
-	c := &conductor{over: make(chan struct{}), process: exec.Command(program, "-data", data, "-series", lockstep.Series.String(), "-demo", "0", "-log-level", "INFO")}
+// startConductor starts the program, with arguments that say where its nodes are, and
+// waits until it is ready.
+func startConductor(ctx context.Context, program string, args ...string) (*conductor, error) {
+	args = append(args, "-series", lockstep.Series.String(), "-demo", "0", "-log-level", "INFO")
+	c := &conductor{over: make(chan struct{}), process: exec.Command(program, args...)}
 	c.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := c.process.StdoutPipe()
 	if err != nil {
@@ -160,6 +162,13 @@ func (c *conductor) roundsOver(ctx context.Context, rounds int) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// kill ends the program as a crash does.
+func (c *conductor) kill() {
+	_ = c.process.Process.Kill()
+	c.read.Wait()
+	_ = c.process.Wait() // it was killed
 }
 
 // stop ends the program as an operator does, and waits until it has ended.

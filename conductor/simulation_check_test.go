@@ -1,0 +1,139 @@
+package conductor_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// stored checks a write of a node's record: each state follows from the one before by a
+// row of the table, nobody writes over the work of another that is alive, and no work
+// loses its reservation without an end.
+func (w *world) stored(by string, before, after conductor.Record) {
+	old, now := w.decoded(before), w.decoded(after)
+	w.forget(before)
+	if old.ProvisionState != now.ProvisionState {
+		w.log("%s: node %s %s -> %s (reserved by %q)", by, now.Name, old.ProvisionState, now.ProvisionState, now.Reservation)
+		if !follows(old.ProvisionState, now.ProvisionState) {
+			w.failf("node %s: %q was stored after %q by %s", now.Name, now.ProvisionState, old.ProvisionState, by)
+		}
+	}
+	works := old.Reservation != "" && !strings.HasSuffix(old.Claim, "/power")
+	if works && now.Reservation == "" && old.ProvisionState == now.ProvisionState && states.Latest().Table().Stuck().Has(old.ProvisionState) {
+		w.failf("node %s: %s dropped the reservation of %s without an end of the work", now.Name, by, old.Reservation)
+	}
+	if old.Claim != "" && now.Claim != old.Claim && old.Reservation != by {
+		if alive, _ := w.alive(old.Claim); alive {
+			w.failf("node %s: %s took the reservation of %s, which is alive", now.Name, by, old.Reservation)
+		}
+	}
+}
+
+func (w *world) alive(claim string) (bool, error) {
+	w.members.mu.Lock()
+	defer w.members.mu.Unlock()
+	_, ok := w.members.members[strings.TrimSuffix(claim, "/power")]
+	return ok, nil
+}
+
+// simNode is the part of a stored node that is checked.
+type simNode struct {
+	Name           string       `json:"name"`
+	ProvisionState states.State `json:"provision_state"`
+	TargetPower    states.Power `json:"target_power_state"`
+	Maintenance    bool         `json:"maintenance"`
+	Reservation    string       `json:"reservation"`
+	Claim          string       `json:"claim"`
+}
+
+// decoded returns a stored record as a node.
+func (w *world) decoded(r conductor.Record) simNode {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n, ok := w.nodes[r.Revision]
+	if !ok {
+		require.NoError(w.t, json.Unmarshal(r.Value, &n))
+		w.nodes[r.Revision] = n
+	}
+	return n
+}
+
+// forget forgets a record that was written over.
+func (w *world) forget(r conductor.Record) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.nodes, r.Revision)
+}
+
+// follows reports whether one transition leads from a state to another; or two, an
+// abort of a service.
+func follows(from, to states.State) bool {
+	for row := range states.Latest().Table().Transitions() {
+		if row.From == from && row.To == to {
+			return true
+		}
+	}
+	return (from == states.ServiceWait || from == states.ServiceHold) && to == states.Active
+}
+
+// operate is the hardware of one conductor: it takes its time, fails, hangs until it is
+// given up, waits, and notices when another conductor works on the same node.
+func (w *world) operate(by string) func(context.Context, *conductor.Node, string) error {
+	return func(ctx context.Context, n *conductor.Node, operation string) error {
+		if operation == "read power" {
+			return nil
+		}
+		w.mu.Lock()
+		other, ok := w.busy[n.UUID]
+		w.busy[n.UUID] = by
+		step := fmt.Sprint(n.UUID, n.ProvisionUpdatedAt, operation)
+		again := strings.Contains(operation, ".") && w.begun[step]
+		w.begun[step] = true
+		w.mu.Unlock()
+		if ok {
+			w.failf("node %s: %s does %s while %s works on it", n.Name, by, operation, other)
+		}
+		if again {
+			w.failf("node %s: %s begins %s again in the same work", n.Name, by, operation)
+		}
+		defer func() {
+			w.mu.Lock()
+			delete(w.busy, n.UUID)
+			w.mu.Unlock()
+		}()
+		w.log("%s: node %s %s", by, n.Name, operation)
+		sleep(ctx, w.upTo(4*time.Second, by, n.UUID, operation, "takes"))
+		switch {
+		case w.chance(2, by, n.UUID, operation, "hangs"):
+			sleep(ctx, hang)
+			return ctx.Err()
+		case w.chance(15, by, n.UUID, operation, "fails"):
+			return errors.New("the hardware fails")
+		case w.chance(15, by, n.UUID, operation, "waits"):
+			return conductor.ErrWait
+		}
+		return ctx.Err()
+	}
+}
+
+// check tells whether everything rests in the end: no node is reserved, is in a state
+// with work or waits, or has a target power state.
+func (w *world) check(nodes []*conductor.Node) {
+	table := states.Latest().Table()
+	for _, n := range nodes {
+		r, err := w.memory.Get(context.Background(), conductor.KindNode, n.UUID)
+		require.NoError(w.t, err)
+		n := w.decoded(r)
+		if n.Reservation != "" || n.TargetPower != states.NoPower || table.Stuck().Has(n.ProvisionState) || table.Phase(n.ProvisionState) == states.PhaseWaiting && !n.Maintenance {
+			w.failf("node %s does not rest: %q, reserved by %q, power on its way to %q", n.Name, n.ProvisionState, n.Reservation, n.TargetPower)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package conductor_test
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// simClient requests what the nodes' states let it, of any conductor.
+type simClient struct {
+	*world
+	name  string
+	crews map[string]*simConductor
+	names []string
+	nodes []*conductor.Node
+}
+
+// ask makes requests until it is calm.
+func (c *simClient) ask(ctx context.Context) {
+	for ctx.Err() == nil {
+		sleep(ctx, c.upTo(10*time.Second, c.name, "until the next request"))
+		if c.isCalm() {
+			return
+		}
+		crew := c.crews[c.names[c.draw(int64(len(c.names)), c.name, "asks")]]
+		n := c.nodes[c.draw(int64(len(c.nodes)), c.name, "asks for")]
+		dice := c.draw(100, c.name, "dice")
+		conductor := crew.get()
+		n, err := conductor.Node(ctx, n.UUID)
+		if err != nil {
+			continue
+		}
+		word, err := c.request(ctx, conductor, n, dice)
+		if word != "" {
+			c.log("client: node %s %s at %s by %s: %v", n.Name, word, n.ProvisionState, crew.name, err)
+		}
+	}
+}
+
+func (w *world) isCalm() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.calm
+}
+
+// request makes the request that the dice choose, and returns its name, empty for none.
+func (c *simClient) request(ctx context.Context, by *conductor.Conductor, n *conductor.Node, dice int64) (word string, err error) {
+	table, version := states.Latest().Table(), states.Latest().MaxAPIVersion()
+	switch {
+	case dice < 10:
+		return "power", by.SetPower(ctx, n.UUID, states.PowerOn, 0)
+	case dice < 20 && table.Phase(n.ProvisionState) == states.PhaseWaiting:
+		return "resume", by.Resume(ctx, n.UUID, nil)
+	case dice < 25:
+		_, err := by.UpdateNode(ctx, n.UUID, func(n *conductor.Node) error { n.Maintenance = dice == 24; return nil })
+		return "update", err
+	}
+	words := slices.Collect(table.Requests(n.ProvisionState, version))
+	if len(words) == 0 {
+		return "", nil
+	}
+	word = words[dice%int64(len(words))]
+	steps := []conductor.StepRequest{{Interface: "bios", Step: "cache_bios_settings"}, {Interface: "bios", Step: "factory_reset"}}
+	return word, by.Provision(ctx, n.UUID, conductor.ProvisionRequest{
+		Target: word, Version: version, CleanSteps: steps, ServiceSteps: steps, RescuePassword: "x",
+	})
+}

@@ -1,0 +1,221 @@
+package conductor_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestCleaningChangesTheBIOSSettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		n := f.node(states.Manageable)
+		clean := func(step string, settings ...any) *conductor.Node {
+			r := f.provision("clean")
+			r.CleanSteps = []conductor.StepRequest{{Interface: "bios", Step: step}}
+			if settings != nil {
+				r.CleanSteps[0].Args = map[string]any{"settings": settings}
+			}
+			require.NoError(t, f.Provision(f.ctx, n.UUID, r))
+			got := f.settle(n)
+			require.Equal(t, states.Manageable, got.ProvisionState, got.LastError)
+			return got
+		}
+		setting := func(name, value string) any { return map[string]any{"name": name, "value": value} }
+
+		got := clean("apply_configuration", setting("speed", "full"), setting("noise", "none"))
+		require.Len(t, got.BIOSSettings, 2)
+		require.Equal(t, "noise", got.BIOSSettings[0].Name)
+		require.Equal(t, "full", got.BIOSSettings[1].Value)
+		require.Nil(t, got.BIOSSettings[1].UpdatedAt)
+		created := got.BIOSSettings[1].CreatedAt
+
+		got = clean("apply_configuration", setting("speed", "half"))
+		require.Len(t, got.BIOSSettings, 1)
+		require.Equal(t, "half", got.BIOSSettings[0].Value)
+		require.Equal(t, created, got.BIOSSettings[0].CreatedAt)
+		require.NotNil(t, got.BIOSSettings[0].UpdatedAt)
+
+		require.Len(t, clean("cache_bios_settings").BIOSSettings, 1)
+		require.Empty(t, clean("factory_reset").BIOSSettings)
+	})
+}
+
+func TestAStepIsRefusedArgumentsThatItDoesNotTake(t *testing.T) {
+	for name, test := range map[string]struct {
+		step conductor.StepRequest
+		text string
+	}{
+		"unknown step": {conductor.StepRequest{Interface: "bios", Step: "nope"}, "the hardware type has no step bios.nope"},
+		"missing argument": {
+			conductor.StepRequest{Interface: "bios", Step: "apply_configuration"},
+			"step bios.apply_configuration is missing these required arguments: settings (The BIOS settings, a list of objects with a name and a value.)",
+		},
+		"unexpected arguments": {
+			conductor.StepRequest{Interface: "bios", Step: "factory_reset", Args: map[string]any{"b": 1, "a": 2}},
+			"step bios.factory_reset has these unexpected arguments: a, b",
+		},
+		"a wrong value": {
+			conductor.StepRequest{Interface: "bios", Step: "apply_configuration", Args: map[string]any{"settings": "full"}},
+			"want a list of objects with a name and a value",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, nil)
+				n := f.node(states.Manageable)
+				r := f.provision("clean")
+				r.CleanSteps = []conductor.StepRequest{test.step}
+				require.NoError(t, f.Provision(f.ctx, n.UUID, r))
+				got := f.settle(n)
+				require.Equal(t, states.CleanFail, got.ProvisionState)
+				require.Contains(t, got.LastError, test.text)
+			})
+		})
+	}
+}
+
+func TestStepsThatAClientNamesForADeployment(t *testing.T) {
+	const refused = "Failed to validate deploy or power info for node "
+	priority := func(p int) *int { return &p }
+	for name, test := range map[string]struct {
+		step    conductor.StepRequest
+		refused string // empty: deployed
+	}{
+		"one that the hardware does not have": {step: conductor.StepRequest{Interface: "raid", Step: "nope", Priority: priority(50)}},
+		"the core step":                       {step: conductor.StepRequest{Interface: "deploy", Step: "deploy", Priority: priority(80)}, refused: "is a core step"},
+		"the core step left out":              {step: conductor.StepRequest{Interface: "deploy", Step: "deploy", Priority: priority(0)}, refused: "none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, nil)
+				n := f.node(states.Available)
+				r := f.provision("active")
+				r.DeploySteps = []conductor.StepRequest{test.step}
+				switch err := f.Provision(f.ctx, n.UUID, r); test.refused {
+				case "":
+					require.NoError(t, err)
+					require.Equal(t, states.Active, f.settle(n).ProvisionState)
+				case "none":
+					require.NoError(t, err)
+					got := f.settle(n)
+					require.Equal(t, states.DeployFail, got.ProvisionState)
+					require.Equal(t, "there are no deploy steps", got.LastError)
+				default:
+					require.ErrorIs(t, err, conductor.Unsuitable)
+					require.ErrorContains(t, err, refused+n.UUID)
+					require.ErrorContains(t, err, test.refused)
+					require.Equal(t, states.Available, f.settle(n).ProvisionState)
+				}
+			})
+		})
+	}
+}
+
+func TestADeploymentNotesTheTypeOfItsImage(t *testing.T) {
+	for name, test := range map[string]struct {
+		info map[string]any
+		want any
+	}{
+		"a disk":          {map[string]any{"image_source": "http://192.0.2.9/image"}, "whole-disk"},
+		"a partition":     {map[string]any{"image_source": "http://192.0.2.9/image", "kernel": "http://192.0.2.9/kernel"}, "partition"},
+		"told by clients": {map[string]any{"image_source": "file:///image", "image_type": "partition"}, "partition"},
+		"a folder":        {map[string]any{"image_source": "http://192.0.2.9/"}, nil},
+		"in Glance":       {map[string]any{"image_source": "7a0b6a5c-5c5e-4b0e-9a0e-0a8f2f6f2a11"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, nil)
+				n := f.node(states.Available)
+				_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.InstanceInfo = test.info; return nil })
+				require.NoError(t, err)
+				f.request(n, "active")
+				got := f.settle(n)
+				require.Equal(t, states.Active, got.ProvisionState, got.LastError)
+				require.Equal(t, test.want, got.InstanceInfo["image_type"])
+			})
+		})
+	}
+}
+
+func TestANodeWithAnAgentIsCleanedAndDeployedOnceTheAgentCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		var ran []string
+		f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+			if operation != "read power" {
+				ran = append(ran, operation)
+			}
+			return nil
+		}
+		n := f.node(states.Manageable)
+		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
+			n.Interfaces = map[string]string{"deploy": "direct"}
+			return nil
+		})
+		require.NoError(t, err)
+		waits := func(state states.State, steps ...string) {
+			t.Helper()
+			got := f.settle(n)
+			require.Equal(t, state, got.ProvisionState, got.LastError)
+			require.Empty(t, got.CleanStep)
+			require.Equal(t, steps, ran)
+			ran = nil
+		}
+		call := func() { require.NoError(t, f.Resume(f.ctx, n.UUID, nil)) }
+
+		f.request(n, "provide")
+		waits(states.CleanWait, "prepare")
+		call()
+		waits(states.Available, "deploy.erase_devices_metadata", "deploy.erase_devices")
+
+		f.request(n, "active")
+		waits(states.DeployWait, "deploy.deploy")
+		call()
+		waits(states.Active)
+
+		f.request(n, "deleted") // is prepared anew
+		waits(states.CleanWait, "deploy.tear_down", "prepare")
+		f.request(n, "abort")
+		got := f.settle(n)
+		require.Equal(t, states.CleanFail, got.ProvisionState)
+		require.Equal(t, "By request, the clean operation was aborted", got.LastError)
+		require.Empty(t, got.WorkInfo["prepared"])
+
+		f.request(n, "manage")
+		r := f.provision("clean")
+		r.CleanSteps = []conductor.StepRequest{{Interface: "deploy", Step: "erase_devices_metadata"}}
+		_, err = f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Maintenance = false; return nil })
+		require.NoError(t, err)
+		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
+		waits(states.CleanWait, "prepare")
+		call()
+		waits(states.Manageable, "deploy.erase_devices_metadata")
+
+		r.DisableRamdisk = true
+		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
+		waits(states.Manageable, "deploy.erase_devices_metadata")
+	})
+}
+
+func TestCleaningFailsWhereTheNodeCannotBePrepared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		f.fake.Before = failing("prepare")
+		n := f.node(states.Manageable)
+		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
+			n.Interfaces = map[string]string{"deploy": "direct"}
+			return nil
+		})
+		require.NoError(t, err)
+		f.request(n, "provide")
+		got := f.settle(n)
+		require.Equal(t, states.CleanFail, got.ProvisionState)
+		require.Equal(t, "prepare the node for its steps: no route to host", got.LastError)
+	})
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/internal/program"
+)
+
+// backups says which file is to be written or read instead of serving.
+type backups struct{ to, from string }
+
+func (b *backups) define(flags *flag.FlagSet) {
+	flags.StringVar(&b.to, "backup", "", "`file` to save all nodes of -data or -etcd in, also while they are served; then end")
+	flags.StringVar(&b.from, "restore", "", "`file` of a backup to make the folder -data from; then end")
+}
+
+func (b *backups) asked() bool { return b.to != "" || b.from != "" }
+
+func (b *backups) check(o *options) error {
+	switch {
+	case b.to != "" && b.from != "":
+		return program.Usagef("-backup and -restore exclude each other")
+	case b.to != "" && o.data == "" && o.cluster.endpoints == "":
+		return program.Usagef("-backup needs -data or -etcd: nodes in memory have no backup")
+	case b.from != "" && o.data == "":
+		return program.Usagef("-restore needs -data: a cluster is restored by etcdutl")
+	}
+	return nil
+}
+
+// run saves or restores the nodes.
+func (b *backups) run(ctx context.Context, o *options, out io.Writer, log *slog.Logger) error {
+	if b.from != "" {
+		if err := etcd.Restore(etcd.Config{Dir: o.data, Log: log}, b.from); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s was made from %s\n", o.data, b.from)
+		return nil
+	}
+	size, err := create(b.to, func(w io.Writer) error { return backUp(ctx, o, w, log) })
+	if err != nil {
+		return fmt.Errorf("-backup: %w", err)
+	}
+	fmt.Fprintf(out, "saved %d bytes in %s\n", size, b.to)
+	return nil
+}
+
+// create makes a file that only its owner reads: as a whole, or not at all.
+func create(path string, write func(io.Writer) error) (size int64, err error) {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return 0, err
+	}
+	err = write(file)
+	if err == nil {
+		size, err = file.Seek(0, io.SeekCurrent)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return 0, errors.Join(err, os.Remove(file.Name()))
+	}
+	return size, nil
+}
+
+// backUp writes a backup of the store, which it asks the process for that has the folder.
+func backUp(ctx context.Context, o *options, w io.Writer, log *slog.Logger) error {
+	if o.cluster.endpoints == "" {
+		if _, err := os.Stat(filepath.Join(o.data, "etcd")); err != nil {
+			return fmt.Errorf("%s has no nodes: %w", o.data, err)
+		}
+	}
+	store, err := openStore(ctx, o, log)
+	switch {
+	case errors.Is(err, etcd.ErrInUse):
+		return requestBackup(ctx, o.data, w)
+	case err != nil:
+		return err
+	}
+	return errors.Join(store.backup(ctx, w), store.close())
+}
+
+// socket returns where a process answers for the folder that it has open. The socket's
+// own folder keeps other users out.
+func socket(data string) string { return filepath.Join(data, "backup", "socket") }
+
+// requestBackup writes the backup that another process makes of its folder.
+func requestBackup(ctx context.Context, data string, w io.Writer) error {
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket(data))
+	}}
+	defer transport.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://backup/", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := transport.RoundTrip(request)
+	if err != nil {
+		return fmt.Errorf("the process that has %s open makes no backup: %w", data, err)
+	}
+	defer answer.Body.Close()
+	_, err = io.Copy(w, answer.Body)
+	return err
+}
+
+// offerBackups makes backups of a folder for other processes of this user, until stop is
+// called.
+func offerBackups(data string, store *etcd.Store, log *slog.Logger) (stop func(), err error) {
+	path := socket(data)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.RemoveAll(path)); err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	server := &http.Server{ReadHeaderTimeout: readHeaderTimeout, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := store.Backup(r.Context(), w); err != nil {
+			log.Error("a backup has failed", "error", err)
+			panic(http.ErrAbortHandler) // the other process then has an error, too
+		}
+		log.Info("a backup was made")
+	})}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(listener) // until it is closed
+	}()
+	return func() { _ = server.Close(); <-ended }, nil
+}

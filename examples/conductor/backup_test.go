@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/internal/program"
+)
+
+// runs runs the program in this process until it ends, and returns what it prints.
+func runs(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	require.Equal(t, program.Good, program.Run("conductor", args, &out, &errOut, serve), "%s", &errOut)
+	return out.String()
+}
+
+func TestABackupIsMadeWhileTheNodesAreServedAndRestored(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	s := serveProcess(t, "-data", data, "-demo", "0")
+	create := func(name string) {
+		status, answer := s.do(http.MethodPost, "/v1/nodes", `{"name": "`+name+`", "driver": "fake-hardware", "driver_info": {"redfish_password": "open sesame"}}`)
+		assert.Equal(t, http.StatusCreated, status, "%v", answer)
+	}
+	const before = 50
+	for i := range before {
+		create(fmt.Sprint("before-", i))
+	}
+	var writer sync.WaitGroup
+	stop := make(chan struct{})
+	writer.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				create(fmt.Sprint("meanwhile-", i))
+			}
+		}
+	})
+	file := filepath.Join(t.TempDir(), "backup")
+	require.Contains(t, runs(t, "-data", data, "-backup", file), "in "+file)
+	close(stop)
+	writer.Wait()
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Zero(t, info.Mode().Perm()&0o077, "a backup has passwords")
+	info, err = os.Stat(filepath.Dir(socket(data)))
+	require.NoError(t, err)
+	require.Zero(t, info.Mode().Perm()&0o077, "nobody else may ask for one")
+	create("after")
+
+	restored := filepath.Join(t.TempDir(), "restored")
+	runs(t, "-data", restored, "-restore", file)
+	s = serveProcess(t, "-data", restored, "-demo", "0")
+	_, list := s.do(http.MethodGet, "/v1/nodes", "")
+	names := map[string]bool{}
+	for _, n := range list["nodes"].([]any) {
+		names[n.(map[string]any)["name"].(string)] = true
+	}
+	for i := range before {
+		require.True(t, names[fmt.Sprint("before-", i)])
+	}
+	for i := range len(names) - before { // those meanwhile have no gap
+		require.True(t, names[fmt.Sprint("meanwhile-", i)])
+	}
+	require.False(t, names["after"])
+	s.provision("before-0", "manage")
+	s.waitFor("before-0", "manageable")
+}
+
+func TestABackupIsMadeWhileNobodyServesTheNodes(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	s := serveProcess(t, "-data", data, "-demo", "0")
+	status, _ := s.do(http.MethodPost, "/v1/nodes", `{"name": "one", "driver": "fake-hardware"}`)
+	require.Equal(t, http.StatusCreated, status)
+	s.kill() // which leaves its socket behind
+	file := filepath.Join(t.TempDir(), "backup")
+	runs(t, "-data", data, "-backup", file)
+	restored := filepath.Join(t.TempDir(), "restored")
+	runs(t, "-data", restored, "-restore", file)
+	s = serveProcess(t, "-data", restored, "-demo", "0")
+	status, _ = s.do(http.MethodGet, "/v1/nodes/one", "")
+	require.Equal(t, http.StatusOK, status)
+}
+
+func TestABackupThatCannotBeMadeLeavesNoFile(t *testing.T) {
+	here, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
+	s := serveProcess(t, "-data", data, "-demo", "0")
+	require.NoError(t, os.Remove(socket(data)))
+	for _, test := range []struct {
+		args []string
+		want string
+		code int
+	}{
+		{[]string{"-backup", here + "/b"}, "-backup needs -data or -etcd", program.Usage},
+		{[]string{"-restore", here + "/b"}, "-restore needs -data", program.Usage},
+		{[]string{"-data", data, "-backup", here + "/b", "-restore", here + "/b"}, "exclude each other", program.Usage},
+		{[]string{"-data", here + "/nothing", "-backup", here + "/b"}, "has no nodes", program.Failed},
+		{[]string{"-data", data, "-backup", here + "/b"}, "makes no backup", program.Failed},
+		{[]string{"-data", data, "-restore", here + "/b"}, "no such file", program.Failed},
+	} {
+		var errOut strings.Builder
+		require.Equal(t, test.code, program.Run("conductor", test.args, io.Discard, &errOut, serve), "%v: %s", test.args, &errOut)
+		require.Contains(t, errOut.String(), test.want)
+	}
+	left, err := os.ReadDir(here)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	s.kill()
+}

@@ -1,0 +1,49 @@
+package explorer
+
+import (
+	"mime"
+	"strconv"
+	"strings"
+)
+
+// prefersHTML reports whether Accept headers give HTML more weight than JSON. A client
+// that takes anything, as curl and Ironic's clients do, does not.
+func prefersHTML(accept []string) bool {
+	html, json := weight{}, weight{}
+	for entry := range strings.SplitSeq(strings.Join(accept, ","), ",") {
+		kind, parameters, err := mime.ParseMediaType(strings.TrimSpace(entry))
+		if err != nil {
+			continue
+		}
+		q := 1.0
+		if text, ok := parameters["q"]; ok {
+			if q, err = strconv.ParseFloat(text, 64); err != nil || !(q >= 0 && q <= 1) {
+				continue
+			}
+		}
+		html.take(kind, "text", "html", q)
+		json.take(kind, "application", "json", q)
+	}
+	return html.q > json.q
+}
+
+// weight is how much a client wants a media type, by the most specific of its ranges.
+type weight struct {
+	q        float64
+	specific int
+}
+
+func (w *weight) take(kind, of, name string, q float64) {
+	specific := 0
+	switch kind {
+	case of + "/" + name:
+		specific = 3
+	case of + "/*":
+		specific = 2
+	case "*/*":
+		specific = 1
+	}
+	if specific > w.specific {
+		*w = weight{q, specific}
+	}
+}

@@ -1,0 +1,317 @@
+package explorer_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/conductortest"
+	"github.com/ironstate/ironstate/examples/conductor/explorer"
+	"github.com/ironstate/ironstate/states"
+)
+
+// event is an event as the page reads it.
+type event struct {
+	Series, Conductor string
+	Nodes, Moved      int
+	Counts            map[string]int
+	Moves             []struct{ UUID, Name, From, To string }
+	Passed            []struct {
+		From, To string
+		Nodes    int
+	}
+}
+
+// stream is a stream of events that a test reads.
+type stream struct {
+	t     *testing.T
+	lines *bufio.Scanner
+	close func()
+}
+
+func (s *service) stream() *stream {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(s.t.Context())
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/explorer/events", nil)
+	require.NoError(s.t, err)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(s.t, err)
+	require.Equal(s.t, "text/event-stream", response.Header.Get("Content-Type"))
+	closed := func() { cancel(); response.Body.Close() }
+	s.t.Cleanup(closed)
+	return &stream{s.t, bufio.NewScanner(response.Body), closed}
+}
+
+// next returns the next event.
+func (s *stream) next() (e event) {
+	s.t.Helper()
+	for s.lines.Scan() {
+		if data, ok := strings.CutPrefix(s.lines.Text(), "data: "); ok {
+			require.NoError(s.t, json.Unmarshal([]byte(data), &e))
+			return e
+		}
+	}
+	require.Fail(s.t, "the stream has ended", "%v", s.lines.Err())
+	return e
+}
+
+func TestEventsTellTheCountsAndWhatMoves(t *testing.T) {
+	s := start(t, conductortest.Config{Series: states.Zed})
+	s.Add(conductor.Node{ProvisionState: states.Manageable})
+	s.Add(conductor.Node{ProvisionState: states.Available})
+	node := s.Add(conductor.Node{Name: "rack1-7", ProvisionState: states.Available})
+	events := s.stream()
+	first := events.next()
+	require.Equal(t, "zed", first.Series)
+	require.Equal(t, "conductortest", first.Conductor)
+	require.Equal(t, 3, first.Nodes)
+	require.Equal(t, map[string]int{"manageable": 1, "available": 2}, first.Counts)
+	require.Empty(t, first.Moves)
+
+	release := make(chan struct{})
+	s.Next(node, "deploy.deploy", func(context.Context) error { <-release; return nil })
+	s.provision("rack1-7", "active")
+	second := events.next()
+	require.Equal(t, map[string]int{"manageable": 1, "available": 1, "deploying": 1}, second.Counts)
+	require.Equal(t, 1, second.Moved)
+	require.Len(t, second.Moves, 1)
+	require.Equal(t, []string{node.UUID, "rack1-7", "available", "deploying"},
+		[]string{second.Moves[0].UUID, second.Moves[0].Name, second.Moves[0].From, second.Moves[0].To})
+	require.Equal(t, "available", second.Passed[0].From)
+	require.Equal(t, "deploying", second.Passed[0].To)
+	require.Equal(t, 1, second.Passed[0].Nodes)
+
+	close(release)
+	third := events.next()
+	require.Equal(t, map[string]int{"manageable": 1, "available": 1, "active": 1}, third.Counts)
+	require.Len(t, third.Moves, 1, "each move is told once")
+
+	late := s.stream().next()
+	require.Len(t, late.Moves, 2, "a new stream begins with the last moves")
+	require.Zero(t, late.Moved)
+	require.Empty(t, late.Passed)
+
+	added := s.Add(conductor.Node{})
+	require.Equal(t, 4, events.next().Nodes)
+	require.NoError(t, s.Conductor.DeleteNode(t.Context(), added.UUID))
+	require.Equal(t, 3, events.next().Nodes)
+}
+
+func TestEventsEndWithTheExplorer(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	events := s.stream()
+	events.next()
+	s.stop()
+	for events.lines.Scan() {
+		require.NotContains(t, events.lines.Text(), "data")
+	}
+	require.NoError(t, events.lines.Err())
+}
+
+// The limits of a server's requests do not end a stream.
+func TestEventsOutliveTheServersTimeouts(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	handler := make(chan http.Handler, 1)
+	s.Wrap(func(h http.Handler) http.Handler { handler <- h; return h })
+	server := httptest.NewUnstartedServer(<-handler)
+	server.Config.ReadTimeout, server.Config.WriteTimeout = 10*time.Millisecond, 10*time.Millisecond
+	server.Start()
+	defer server.Close()
+	inner := s.URL
+	s.URL = server.URL
+	events := s.stream()
+	s.URL = inner
+	defer events.close()
+	for n := range 4 { // each comes a quarter of a second after the one before
+		require.Equal(t, n, events.next().Nodes)
+		s.Add(conductor.Node{})
+	}
+}
+
+// bubble is an explorer of a conductor on virtual time.
+type bubble struct {
+	t *testing.T
+	*conductor.Conductor
+	http.Handler
+	ctx context.Context
+}
+
+// newBubble runs a conductor and its explorer until the function that it returns is
+// called.
+func newBubble(t *testing.T) (*bubble, func()) {
+	c, err := conductor.New(conductor.Config{
+		Store: &conductor.Memory{}, Name: "alpha", SkipPowerSync: true,
+		Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}},
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	e := explorer.New(c)
+	var running sync.WaitGroup
+	running.Go(func() { _ = c.Run(ctx) })
+	running.Go(func() { _ = e.Run(ctx) })
+	require.NoError(t, c.Ready(ctx))
+	return &bubble{t, c, e.Around(http.NotFoundHandler()), ctx}, func() { cancel(); running.Wait() }
+}
+
+func (b *bubble) node() *conductor.Node {
+	n, err := b.CreateNode(b.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Enroll})
+	require.NoError(b.t, err)
+	return n
+}
+
+// listener is a client in the process. Its Write fails once it has gone.
+type listener struct {
+	header http.Header
+	status int
+	told   func() // if not nil, called after each event
+
+	mu     sync.Mutex
+	gone   bool
+	events []event
+}
+
+func (l *listener) Header() http.Header    { return l.header }
+func (l *listener) WriteHeader(status int) { l.status = status }
+func (l *listener) Flush()                 {}
+
+func (l *listener) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gone {
+		return 0, errors.New("gone")
+	}
+	if data, ok := strings.CutPrefix(string(p), "data: "); ok {
+		var e event
+		if err := json.Unmarshal([]byte(data), &e); err != nil {
+			return 0, err
+		}
+		l.events = append(l.events, e)
+		if l.told != nil {
+			l.told()
+		}
+	}
+	return len(p), nil
+}
+
+// listen serves a new listener until ctx ends, and closes the channel when the handler
+// has returned.
+func (b *bubble) listen(ctx context.Context) (*listener, <-chan struct{}) {
+	l := &listener{header: http.Header{}, status: http.StatusOK}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.ServeHTTP(l, httptest.NewRequestWithContext(ctx, http.MethodGet, "/explorer/events", nil))
+	}()
+	synctest.Wait()
+	return l, done
+}
+
+func TestABurstIsAFewEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, end := newBubble(t)
+		defer end()
+		var nodes []*conductor.Node
+		for range 200 {
+			nodes = append(nodes, b.node())
+		}
+		l, _ := b.listen(b.ctx)
+		require.Len(t, l.events, 1)
+		for _, n := range nodes { // all of them in a second
+			require.NoError(t, b.Provision(b.ctx, n.UUID, conductor.ProvisionRequest{Target: "manage", Version: 80}))
+			time.Sleep(5 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.LessOrEqual(t, len(l.events), 6, "four a second")
+		moved, passed := 0, map[string]int{}
+		for _, e := range l.events {
+			moved += e.Moved
+			require.LessOrEqual(t, len(e.Moves), 20)
+			for _, p := range e.Passed {
+				passed[p.From+" "+p.To] += p.Nodes
+			}
+		}
+		require.Equal(t, map[string]int{"enroll verifying": 200, "verifying manageable": 200}, passed, "none is lost")
+		require.GreaterOrEqual(t, moved, 200)
+		require.Equal(t, map[string]int{"manageable": 200}, l.events[len(l.events)-1].Counts)
+	})
+}
+
+func TestListenersAreBoundedAndEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, end := newBubble(t)
+		defer end()
+		var ends []context.CancelFunc
+		var all []<-chan struct{}
+		var last *listener
+		for range 100 {
+			ctx, cancel := context.WithCancel(b.ctx)
+			l, done := b.listen(ctx)
+			ends, all, last = append(ends, cancel), append(all, done), l
+		}
+		refused, done := b.listen(b.ctx)
+		<-done
+		require.Equal(t, http.StatusServiceUnavailable, refused.status)
+		require.Equal(t, "10", refused.header.Get("Retry-After"))
+
+		ends[0]() // the client goes
+		<-all[0]
+		last.mu.Lock()
+		last.gone = true // the network does
+		last.mu.Unlock()
+		<-all[99] // at the latest when the stream says that it is alive
+		again, done := b.listen(b.ctx)
+		require.Equal(t, http.StatusOK, again.status)
+		require.Len(t, again.events, 1)
+		end() // the service does
+		<-done
+		for _, each := range all {
+			<-each
+		}
+		for _, cancel := range ends {
+			cancel()
+		}
+	})
+}
+
+// Nobody watches before somebody asks.
+func TestNothingIsWatchedUntilThePageIsAskedFor(t *testing.T) {
+	c, err := conductor.New(conductor.Config{
+		Store: &conductor.Memory{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}},
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, explorer.New(c).Run(ctx), context.Canceled)
+}
+
+func TestAnEventIsSmallForAnyFleet(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	for n := range 5000 {
+		s.Add(conductor.Node{Name: fmt.Sprintf("node-%d", n), ProvisionState: states.Available})
+	}
+	response, err := http.Get(s.URL + "/explorer/events")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	line := ""
+	for r := bufio.NewReader(response.Body); !strings.HasPrefix(line, "data: "); {
+		line, err = r.ReadString('\n')
+		require.NoError(t, err)
+	}
+	require.Less(t, len(line), 200)
+	s.stop()
+	_, _ = io.Copy(io.Discard, response.Body)
+}

@@ -1,0 +1,146 @@
+package explorer
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+)
+
+// Explorer shows the nodes of one conductor. Make it with [New], let [Explorer.Run] run,
+// and put [Explorer.Around] around the API. It is safe for concurrent use.
+type Explorer struct {
+	conductor *conductor.Conductor
+	fleet     *fleet
+	paths     *http.ServeMux
+	listeners chan struct{} // has one element for each stream of events
+
+	once  sync.Once
+	asked chan struct{}   // closed by the first request
+	live  context.Context // ends when Run has ended
+	end   context.CancelFunc
+}
+
+// maxListeners bounds the streams of events at a time.
+const maxListeners = 100
+
+// New returns an explorer of a conductor's nodes. It costs nothing until somebody asks
+// for the page.
+func New(c *conductor.Conductor) *Explorer {
+	e := &Explorer{
+		conductor: c, fleet: newFleet(), paths: http.NewServeMux(), listeners: make(chan struct{}, maxListeners),
+		asked: make(chan struct{}),
+	}
+	e.live, e.end = context.WithCancel(context.Background())
+	e.paths.HandleFunc("GET /{$}", e.page)
+	e.paths.HandleFunc("GET /explorer/live.js", file("live.js", "text/javascript; charset=utf-8"))
+	e.paths.HandleFunc("GET /explorer/live.css", file("live.css", "text/css; charset=utf-8"))
+	e.paths.HandleFunc("GET /explorer/events", e.events)
+	e.paths.HandleFunc("GET /explorer/nodes", e.nodes)
+	e.paths.HandleFunc("GET /explorer/nodes/{ident}", e.node)
+	return e
+}
+
+// Run follows the conductor's nodes, from the first request for the page on, until the
+// context ends, and returns its error. The streams of events then end. It may be called
+// once.
+func (e *Explorer) Run(ctx context.Context) error {
+	defer e.end()
+	select {
+	case <-e.asked:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for change := range e.conductor.WatchNodes(ctx) {
+		e.fleet.take(change, time.Now())
+	}
+	return ctx.Err()
+}
+
+// Around returns a handler that answers the requests for the explorer, and leaves all
+// others to the API.
+func (e *Explorer) Around(api http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			w.Header().Add("Vary", "Accept")
+		}
+		if !Asked(r) {
+			api.ServeHTTP(w, r)
+			return
+		}
+		e.once.Do(func() { close(e.asked) })
+		header := w.Header()
+		header.Set("Content-Security-Policy", policy())
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		e.paths.ServeHTTP(w, r)
+	})
+}
+
+// Asked reports whether a request is for the explorer: for one of its paths, or for "/"
+// by a client that prefers HTML to Ironic's version document.
+func Asked(r *http.Request) bool {
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	return strings.HasPrefix(r.URL.Path, "/explorer/") || r.URL.Path == "/" && reads && prefersHTML(r.Header.Values("Accept"))
+}
+
+//go:embed page.html live.js live.css
+var files embed.FS
+
+func read(name string) []byte {
+	content, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // it is not embedded: no client can cause that
+	}
+	return content
+}
+
+// policy is the Content-Security-Policy of the page's meta element, and that no other
+// page shows it in a frame.
+var policy = sync.OnceValue(func() string {
+	_, rest, _ := strings.Cut(string(read("page.html")), `http-equiv="Content-Security-Policy" content="`)
+	content, _, _ := strings.Cut(rest, `"`)
+	return content + "; frame-ancestors 'none'"
+})
+
+func (e *Explorer) page(w http.ResponseWriter, r *http.Request) {
+	file("page.html", "text/html; charset=utf-8")(w, r)
+}
+
+// file returns the handler for an embedded file, which clients keep for as long as it
+// has not changed.
+func file(name, contentType string) http.HandlerFunc {
+	tag := sync.OnceValue(func() string {
+		sum := sha256.Sum256(read(name))
+		return `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
+	})
+	return func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Content-Type", contentType)
+		header.Set("Cache-Control", "no-cache")
+		header.Set("ETag", tag())
+		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(read(name)))
+	}
+}
+
+// reply answers with JSON that nobody keeps.
+func reply(w http.ResponseWriter, status int, value any) {
+	header := w.Header()
+	header.Set("Content-Type", "application/json")
+	header.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(value) // a client that has gone away is not told
+}
+
+func refuse(w http.ResponseWriter, status int, text string) {
+	reply(w, status, map[string]string{"error": text})
+}

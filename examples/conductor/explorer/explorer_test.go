@@ -1,0 +1,159 @@
+package explorer_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/conductortest"
+	"github.com/ironstate/ironstate/examples/conductor/explorer"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// service is an Ironic with the explorer around its API.
+type service struct {
+	*conductortest.Server
+	t    *testing.T
+	stop func() // ends the explorer
+}
+
+func start(t *testing.T, config conductortest.Config) *service {
+	t.Helper()
+	s := &service{Server: conductortest.New(t, config), t: t}
+	e := explorer.New(s.Conductor)
+	s.Wrap(e.Around)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	s.stop = cancel
+	t.Cleanup(func() {
+		cancel()
+		require.ErrorIs(t, <-ended, context.Canceled)
+		http.DefaultClient.CloseIdleConnections()
+	})
+	return s
+}
+
+// get asks for a path, and returns the answer with its body.
+func (s *service) get(path, accept string) (*http.Response, string) {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.URL+path, nil)
+	require.NoError(s.t, err)
+	request.Header.Set("Accept", accept)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(s.t, err)
+	return response, string(body)
+}
+
+// read asks for a path and decodes the answer.
+func read[T any](s *service, path string) (value T) {
+	s.t.Helper()
+	response, body := s.get(path, "application/json")
+	require.Equal(s.t, http.StatusOK, response.StatusCode, body)
+	require.NoError(s.t, json.Unmarshal([]byte(body), &value))
+	return value
+}
+
+func (s *service) provision(node, target string) {
+	s.t.Helper()
+	version := s.Conductor.Table().Series().MaxAPIVersion()
+	require.NoError(s.t, s.Conductor.Provision(s.t.Context(), node, conductor.ProvisionRequest{Target: target, Version: version}))
+}
+
+const browsersAccept = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
+
+func TestTheRootIsThePageForBrowsersAlone(t *testing.T) {
+	for accept, want := range map[string]bool{
+		browsersAccept:                      true,
+		"text/html":                         true,
+		"text/*":                            true,
+		"text/html;q=0.2":                   true,
+		"text/html, application/json;q=0.9": true,
+		"TEXT/HTML;charset=utf-8":           true,
+		"":                                  false,
+		"*/*":                               false,
+		"application/json":                  false,
+		"application/json, text/html":       false,
+		"application/json, text/html;q=0.9": false,
+		"text/html;q=0, */*":                false,
+		"text/html;q=0.5, application/*":    false,
+		"text/html;q=nonsense":              false,
+		"text/html;q=2":                     false,
+		"text/html;q=NaN":                   false,
+		"image/png":                         false,
+		"text/plain, ;;;, =, text/html; q=\"0\", ,": false,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Accept", accept)
+		require.Equal(t, want, explorer.Asked(r), accept)
+		r.Method = http.MethodPost
+		require.False(t, explorer.Asked(r), "only reads are for the page")
+		r = httptest.NewRequest(http.MethodGet, "/v1/nodes", nil)
+		r.Header.Set("Accept", accept)
+		require.False(t, explorer.Asked(r), "the API has no pages")
+	}
+	require.True(t, explorer.Asked(httptest.NewRequest(http.MethodGet, "/explorer/events", nil)))
+}
+
+func TestIronicsClientsGetTheVersionDocument(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	for _, accept := range []string{"*/*", "application/json"} {
+		response, body := s.get("/", accept)
+		require.Equal(t, "application/json", response.Header.Get("Content-Type"))
+		require.Contains(t, body, "OpenStack Ironic API")
+		require.Equal(t, "Accept", response.Header.Get("Vary"))
+		require.Empty(t, response.Header.Get("Content-Security-Policy"))
+	}
+}
+
+func TestThePageMayLoadFromItsServerAlone(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	response, body := s.get("/", browsersAccept)
+	require.Equal(t, "text/html; charset=utf-8", response.Header.Get("Content-Type"))
+	require.Equal(t, "Accept", response.Header.Get("Vary"))
+	meta := regexp.MustCompile(`Content-Security-Policy" content="([^"]+)"`).FindStringSubmatch(body)
+	require.NotNil(t, meta)
+	policy := response.Header.Get("Content-Security-Policy")
+	require.Equal(t, meta[1]+"; frame-ancestors 'none'", policy)
+	require.Regexp(t, `^default-src 'none'; `, policy)
+	require.NotContains(t, policy, "unsafe")
+	require.NotRegexp(t, `(src|href)="(https?:)?//`, body)
+	for _, loaded := range regexp.MustCompile(`(?:src|href)="(explorer/[^"]+)"`).FindAllStringSubmatch(body, -1) {
+		response, _ := s.get("/"+loaded[1], "*/*")
+		require.Equal(t, http.StatusOK, response.StatusCode, loaded[1])
+		require.Equal(t, "nosniff", response.Header.Get("X-Content-Type-Options"))
+	}
+
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, nil)
+	require.NoError(t, err)
+	request.Header.Set("Accept", browsersAccept)
+	request.Header.Set("If-None-Match", response.Header.Get("ETag"))
+	again, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer again.Body.Close()
+	require.Equal(t, http.StatusNotModified, again.StatusCode, "a browser keeps the page")
+}
+
+func TestTheExplorerOnlyReads(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	for _, path := range []string{"events", "nodes", "nodes/x", "live.js"} {
+		response, err := http.Post(s.URL+"/explorer/"+path, "application/json", nil)
+		require.NoError(t, err)
+		response.Body.Close()
+		require.Equal(t, http.StatusMethodNotAllowed, response.StatusCode, path)
+	}
+	response, _ := s.get("/explorer/page.html", "*/*")
+	require.Equal(t, http.StatusNotFound, response.StatusCode)
+}

@@ -1,0 +1,402 @@
+'use strict';
+// The nodes of a conductor in the explorer: their numbers, which ones, what moves. All
+// texts of nodes are only ever texts.
+(() => {
+	const { element, choice, choose, stateButton } = window.explorer;
+	const $ = (id) => document.getElementById(id);
+	const calm = window.matchMedia('(prefers-reduced-motion: reduce)');
+	const number = (n) => new Intl.NumberFormat('en').format(n);
+	const nodesOf = (n) => `${number(n)} ${n === 1 ? 'node' : 'nodes'}`;
+	const address = (path) => new URL(`explorer/${path}`, document.baseURI);
+	const shownMoves = 20;
+	let fleet = null; // the last event
+
+	function svg(name, attributes = {}, ...children) {
+		const e = document.createElementNS('http://www.w3.org/2000/svg', name);
+		for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
+		e.append(...children);
+		return e;
+	}
+
+	// time shows a moment: today by its time, other days by the date as well.
+	function time(text) {
+		const at = new Date(text);
+		const today = at.toDateString() === new Date().toDateString();
+		return element('time', { datetime: text }, today ? at.toLocaleTimeString('en-GB') : at.toLocaleString('en-GB'));
+	}
+
+	function nodeButton(n, state) {
+		return element('button', {
+			type: 'button', class: 'node', 'data-uuid': n.uuid, 'aria-pressed': choice.node === n.uuid,
+			onclick: () => { choose({ node: n.uuid, state }); $('node-title').focus(); },
+		}, n.name || n.uuid);
+	}
+
+	// marked returns a text with code in place of backquotes.
+	const marked = (text) => text.split('`').map((piece, n) => (n % 2 ? element('code', {}, piece) : piece));
+
+	async function ask(path, signal) {
+		const response = await fetch(address(path), { signal, headers: { Accept: 'application/json' } });
+		const answer = await response.json();
+		if (!response.ok) throw new Error(answer.error || response.statusText);
+		return answer;
+	}
+
+	// --- the page's further parts ---
+
+	const parts = {
+		status: element('p', { id: 'fleet' }, 'connecting …'),
+		node: element('section', { id: 'node', 'aria-labelledby': 'node-title', hidden: '' },
+			element('div', { class: 'head' }, element('h2', { id: 'node-title', tabindex: '-1' }),
+				element('button', { type: 'button', id: 'node-close', 'aria-label': 'Close the node', onclick: () => choose({ node: '' }) }, '×')),
+			element('div', { id: 'node-body' })),
+		nodes: element('section', { id: 'nodes', 'aria-labelledby': 'nodes-title' },
+			element('h2', { id: 'nodes-title' }, 'Nodes'),
+			element('label', {}, 'Name or UUID ', element('input', { type: 'search', id: 'nodes-find', autocomplete: 'off', spellcheck: 'false' })),
+			element('ul', { id: 'nodes-list' }),
+			element('p', { id: 'nodes-note' }),
+			element('button', { type: 'button', id: 'nodes-more', hidden: '', onclick: () => list.more() }, 'More')),
+		moves: element('section', { id: 'moves', 'aria-labelledby': 'moves-title' },
+			element('h2', { id: 'moves-title' }, 'What moves'),
+			element('p', { id: 'moves-none' }, 'Nothing has moved since the conductor was first watched.'),
+			element('ol', { id: 'moves-list' })),
+	};
+	document.querySelector('header h1').after(parts.status);
+	document.querySelector('aside').prepend(parts.node, parts.nodes, parts.moves);
+	document.querySelector('.legend').append(
+		element('li', {}, element('span', { class: 'number' }, '3'), ' nodes that are in the state now'),
+		element('li', {}, element('span', { class: 'line walked' }), ' the way of the chosen node, as it is known or most likely'));
+	$('series').closest('label').hidden = true; // it is the conductor's
+	document.body.classList.add('live');
+
+	// --- how many ---
+
+	const badges = new Map();
+	for (const [name, g] of window.explorer.states) {
+		const badge = { name, g, label: g.getAttribute('aria-label'), box: svg('rect', { rx: 7, height: 14 }), text: svg('text', { 'text-anchor': 'middle', 'font-size': 10 }) };
+		badge.group = svg('g', { class: 'number', 'aria-hidden': 'true' }, badge.box, badge.text);
+		badges.set(name, badge);
+	}
+
+	// drawBadge puts the number of nodes on the upper right corner of a state's box.
+	function drawBadge({ name, g, label, box, text, group }) {
+		const n = (fleet && fleet.counts[name]) || 0;
+		g.setAttribute('aria-label', fleet ? `${label}, ${nodesOf(n)}` : label);
+		if (n === 0 || g.classList.contains('absent')) {
+			group.remove();
+			return;
+		}
+		const state = g.querySelector(':scope > path').getBBox();
+		text.textContent = number(n);
+		const width = 8 + 6 * text.textContent.length;
+		const x = state.x + state.width - width + 6;
+		box.setAttribute('x', x);
+		box.setAttribute('y', state.y - 11);
+		box.setAttribute('width', width);
+		text.setAttribute('x', x + width / 2);
+		text.setAttribute('y', state.y - 0.5);
+		if (!group.parentNode) g.append(group);
+	}
+
+	function drawNumbers() {
+		badges.forEach(drawBadge);
+		for (const button of document.querySelectorAll('#list button.state')) {
+			const n = (fleet && fleet.counts[button.dataset.state]) || 0;
+			const old = button.querySelector('.number');
+			if (n === 0 && old) old.remove();
+			else if (n > 0 && old) old.textContent = number(n);
+			else if (n > 0) button.append(' ', element('span', { class: 'number' }, number(n)));
+		}
+	}
+
+	// --- what moves ---
+
+	const flashes = new Map();
+
+	// flash marks a group of the diagram for a moment.
+	function flash(g, name) {
+		clearTimeout(flashes.get(g));
+		g.classList.add(name);
+		flashes.set(g, setTimeout(() => { flashes.delete(g); g.classList.remove(name); }, 1500));
+	}
+
+	const travelling = new Set();
+
+	// travel moves a dot along an edge, one at a time.
+	function travel(g) {
+		const path = g.querySelector('path');
+		if (calm.matches || document.hidden || travelling.has(g) || !path) return;
+		travelling.add(g);
+		const dot = svg('circle', { class: 'dot', r: 5 });
+		const length = path.getTotalLength();
+		let begun = null;
+		const step = (now) => {
+			begun = begun ?? now;
+			const part = Math.min(1, (now - begun) / 900);
+			const { x, y } = path.getPointAtLength(length * part);
+			dot.setAttribute('cx', x);
+			dot.setAttribute('cy', y);
+			if (begun === now) g.append(dot);
+			if (part < 1) requestAnimationFrame(step);
+			else {
+				dot.remove();
+				travelling.delete(g);
+			}
+		};
+		requestAnimationFrame(step);
+	}
+
+	function drawPassed(passed) {
+		for (const { from, to } of passed) {
+			const edge = window.explorer.edges.get(`${from} ${to}`);
+			const state = window.explorer.states.get(to);
+			if (edge && !edge.classList.contains('absent')) {
+				flash(edge, 'passed');
+				travel(edge);
+			}
+			if (state) flash(state, 'reached');
+		}
+	}
+
+	let waiting = []; // moves that are not listed yet, since the reader is at the list
+
+	const key = (m) => `${m.uuid} ${m.at} ${m.to}`;
+
+	function drawMoves(moves) {
+		const items = $('moves-list');
+		const listed = new Set([...items.children].map((li) => li.dataset.key)); // a new stream tells them again
+		waiting = [...waiting, ...moves.filter((m) => !listed.has(key(m)))].slice(-shownMoves);
+		if (waiting.length === 0 || items.matches(':hover, :focus-within')) return;
+		items.prepend(...waiting.reverse().map((m) => element('li', { 'data-key': key(m) },
+			time(m.at), ' ', nodeButton(m, m.to), ' ', stateButton(m.from), ' → ', stateButton(m.to))));
+		waiting = [];
+		while (items.children.length > shownMoves) items.lastChild.remove();
+		$('moves-none').hidden = true;
+	}
+
+	for (const event of ['pointerleave', 'focusout']) $('moves-list').addEventListener(event, () => setTimeout(() => drawMoves([])));
+
+	// --- which ones ---
+
+	const list = {
+		asked: null, // what is shown: a state and a search
+		nodes: [],
+		pages: 0,
+		abort: new AbortController(),
+		timer: 0,
+
+		// show shows the nodes of the chosen state.
+		show() {
+			const asked = JSON.stringify([choice.state, choice.search]);
+			if (asked !== list.asked) {
+				list.asked = asked;
+				list.load(false);
+			}
+			list.title();
+		},
+
+		title() {
+			const n = !fleet ? null : choice.state ? fleet.counts[choice.state] || 0 : fleet.nodes;
+			$('nodes-title').textContent = `${choice.state ? `Nodes in ${choice.state}` : 'All nodes'}${n === null ? '' : `: ${number(n)}`}`;
+		},
+
+		more() { list.load(true); },
+
+		async load(further) {
+			list.abort.abort();
+			const { signal } = list.abort = new AbortController();
+			clearTimeout(list.timer);
+			list.timer = 0;
+			const query = new URLSearchParams({ state: choice.state, find: choice.search });
+			if (further && list.nodes.length) query.set('after', list.nodes[list.nodes.length - 1].uuid);
+			try {
+				const answer = await ask(`nodes?${query}`, signal);
+				list.nodes = further ? [...list.nodes, ...answer.nodes] : answer.nodes;
+				list.pages = further ? list.pages + 1 : 1;
+				list.draw(answer.more);
+			} catch (error) {
+				if (!signal.aborted) $('nodes-note').textContent = `The nodes could not be read: ${error.message}`;
+			}
+		},
+
+		draw(more) {
+			const items = list.nodes.map((n) => element('li', {}, nodeButton(n, n.state), ' ',
+				n.maintenance ? element('span', { class: 'badge' }, 'maintenance ') : '',
+				choice.state ? '' : stateButton(n.state), ' ', n.since ? time(n.since) : '',
+				n.last_error ? element('div', { class: 'note' }, n.last_error) : ''));
+			const focused = document.activeElement.closest && document.activeElement.closest('#nodes-list') ? document.activeElement.dataset.uuid : '';
+			$('nodes-list').replaceChildren(...items);
+			if (focused) [...$('nodes-list').querySelectorAll('.node')].filter((b) => b.dataset.uuid === focused).forEach((b) => b.focus());
+			$('nodes-note').textContent = list.nodes.length ? '' : choice.search ? 'No node has that in its name or UUID.' : 'There is none.';
+			$('nodes-more').hidden = !more;
+		},
+
+		// refresh reads the list again soon, unless the reader has read on in it.
+		refresh() {
+			if (!list.timer && list.pages < 2) list.timer = setTimeout(() => list.load(false), 1000);
+		},
+	};
+
+	let typing = 0;
+	$('nodes-find').addEventListener('input', () => {
+		clearTimeout(typing);
+		typing = setTimeout(() => choose({ search: $('nodes-find').value }), 200);
+	});
+
+	// --- one node ---
+
+	const one = {
+		uuid: '',
+		shown: '', // the answer that is shown
+		walked: [],
+		abort: new AbortController(),
+
+		show() {
+			parts.node.hidden = !choice.node;
+			for (const b of document.querySelectorAll('button.node')) b.setAttribute('aria-pressed', b.dataset.uuid === choice.node);
+			if (choice.node !== one.uuid) {
+				one.uuid = choice.node;
+				one.shown = '';
+				one.walked = [];
+				$('node-title').textContent = 'The node';
+				$('node-body').replaceChildren();
+				one.load();
+			}
+			one.drawWay();
+		},
+
+		async load() {
+			one.abort.abort();
+			if (!one.uuid) return;
+			const { signal } = one.abort = new AbortController();
+			try {
+				const n = await ask(`nodes/${encodeURIComponent(one.uuid)}`, signal);
+				const text = JSON.stringify(n);
+				if (text === one.shown) return;
+				one.shown = text;
+				one.draw(n);
+			} catch (error) {
+				if (signal.aborted) return;
+				one.shown = '';
+				$('node-body').replaceChildren(element('p', { class: 'note' }, `The node could not be read: ${error.message}.`));
+			}
+		},
+
+		draw(n) {
+			$('node-title').textContent = n.name || n.uuid;
+			const row = (name, ...value) => (value.some((v) => v) ? [element('dt', {}, name), element('dd', {}, ...value)] : []);
+			const focused = $('node-body').contains(document.activeElement);
+			$('node-body').replaceChildren(
+				element('dl', {},
+					...row('State', stateButton(n.state)),
+					...row('Target', n.target && stateButton(n.target)),
+					...row('Since', n.since && time(n.since)),
+					...row('Last error', n.last_error && element('span', { class: 'note' }, n.last_error)),
+					...row('Power', n.power),
+					...row('Maintenance', n.maintenance ? n.maintenance_reason || 'yes' : ''),
+					...row('Reserved by', n.reservation),
+					...row('Conductor', n.conductor),
+					...row('Driver', n.driver),
+					...row('Resource class', n.resource_class),
+					...row('UUID', element('code', {}, n.uuid))),
+				element('h3', {}, 'Why it is there'),
+				...n.why.map((text) => element('p', {}, text)),
+				element('h3', {}, 'What leads on'),
+				element('dl', {}, ...n.next.flatMap((a) => row(`To ${a.goal}`, ...marked(a.step)))),
+				element('h3', {}, 'History, the latest first'),
+				element('ol', { id: 'node-history' }, ...n.way.slice().reverse().map(stageItem)));
+			if (focused) $('node-title').focus();
+			one.walked = n.way.flatMap((s) => s.through);
+			one.drawWay();
+		},
+
+		// drawWay marks the transitions that the node has passed.
+		drawWay() {
+			for (const g of document.querySelectorAll('#main .walked')) g.classList.remove('walked');
+			for (const { from, to } of one.walked) {
+				const edge = window.explorer.edges.get(`${from} ${to}`);
+				if (edge) edge.classList.add('walked');
+			}
+		},
+	};
+
+	const sources = {
+		begin: 'the node’s record was made; nodes begin there', history: 'from the node’s history', watch: 'seen', record: 'from the node’s record',
+	};
+
+	function stageItem(s) {
+		const through = s.through.flatMap((t, i) => [...(i ? [] : [stateButton(t.from)]), ' ', element('code', {}, t.event), ' → ', stateButton(t.to)]);
+		return element('li', {}, s.state ? stateButton(s.state) : 'a rescue', ' ', s.at ? time(s.at) : '', ' ',
+			element('span', { class: 'badge' }, sources[s.source]),
+			s.text ? element('div', { class: 'note' }, s.text) : '',
+			through.length ? element('div', { class: 'through' }, s.through.length > 1 ? 'most likely by ' : 'by ', ...through) : '');
+	}
+
+	// --- the stream of events ---
+
+	const said = { at: 0, moved: 0 };
+
+	// say tells a screen reader what has moved, now and then.
+	function say(event) {
+		said.moved += event.moved;
+		if (said.moved === 0 || Date.now() - said.at < 10000) return;
+		const last = event.moves[event.moves.length - 1];
+		$('live').textContent = `${nodesOf(said.moved)} moved${last ? `, the last is ${last.name || last.uuid}, now ${last.to}` : ''}.`;
+		Object.assign(said, { at: Date.now(), moved: 0 });
+	}
+
+	function status(text, good) {
+		parts.status.textContent = text;
+		document.body.classList.toggle('stale', !good);
+	}
+
+	function take(event) {
+		const before = fleet;
+		fleet = event;
+		if (!before || before.series !== event.series) window.explorer.extend(event.series, names, shown);
+		status(`${nodesOf(event.nodes)}, live. Conductor ${event.conductor}, ${event.series}.`, true);
+		drawNumbers();
+		drawPassed(event.passed);
+		drawMoves(event.moves);
+		list.title();
+		if (before) list.refresh();
+		if (event.moves.some((m) => m.uuid === one.uuid)) one.load();
+		say(event);
+	}
+
+	let stream = null;
+
+	// connect begins a stream, unless there is one or nobody looks: a browser has few
+	// connections to a server.
+	function connect() {
+		if (document.hidden || (stream && stream.readyState !== EventSource.CLOSED)) return;
+		stream = new EventSource(address('events'));
+		stream.onmessage = (message) => take(JSON.parse(message.data));
+		stream.onerror = () => {
+			const last = fleet ? ' The numbers are the last ones that came.' : '';
+			status(`No connection to the conductor, trying again.${last}`, false);
+			if (stream.readyState === EventSource.CLOSED) setTimeout(connect, 10000);
+		};
+	}
+
+	document.addEventListener('visibilitychange', () => {
+		if (document.hidden) stream.close();
+		else {
+			connect();
+			one.load();
+		}
+	});
+
+	const names = ['node', 'search'];
+
+	function shown() {
+		if ($('nodes-find').value !== choice.search) $('nodes-find').value = choice.search;
+		drawNumbers();
+		list.show();
+		one.show();
+	}
+
+	window.explorer.extend('', names, shown);
+	setInterval(() => { if (!document.hidden) one.load(); }, 5000);
+	connect();
+})();

@@ -1,0 +1,217 @@
+package explorer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/conductortest"
+	"github.com/ironstate/ironstate/states"
+)
+
+// nodeList is a page of nodes as the page reads it.
+type nodeList struct {
+	Nodes []struct {
+		UUID, Name, State string
+		Target            *string
+		LastError         string `json:"last_error"`
+	}
+	More bool
+}
+
+func TestNodesAreListedByStateAndName(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	var uuids []string
+	for n := range 60 {
+		state := states.Available
+		if n%2 == 1 {
+			state = states.Active
+		}
+		uuids = append(uuids, s.Add(conductor.Node{Name: fmt.Sprintf("Rack-%02d", n), ProvisionState: state}).UUID)
+	}
+	for query, want := range map[string]struct {
+		nodes int
+		more  bool
+	}{
+		"":                               {50, true},
+		"after=" + uuids[9]:              {50, false},
+		"after=" + uuids[59]:             {0, false},
+		"after=nonsense":                 {0, false},
+		"state=available":                {30, false},
+		"state=active&after=" + uuids[0]: {30, false},
+		"state=active&after=" + uuids[1]: {29, false},
+		"state=enroll":                   {0, false},
+		"find=rack-0":                    {10, false},
+		"find=RACK-0&state=active":       {5, false},
+		"find=" + uuids[3]:               {1, false},
+		"find=%00%ff":                    {0, false},
+	} {
+		got := read[nodeList](s, "/explorer/nodes?"+query)
+		require.Len(t, got.Nodes, want.nodes, query)
+		require.Equal(t, want.more, got.More, query)
+	}
+	response, body := s.get("/explorer/nodes?state=busy", "*/*")
+	require.Equal(t, http.StatusBadRequest, response.StatusCode)
+	require.Contains(t, body, `unknown`)
+}
+
+func TestALongErrorIsCutInAList(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	s.Add(conductor.Node{LastError: strings.Repeat("é", 300)})
+	require.Equal(t, strings.Repeat("é", 100)+"…", read[nodeList](s, "/explorer/nodes").Nodes[0].LastError)
+}
+
+// nodeDetails is a node as the page reads it.
+type nodeDetails struct {
+	State, Name string
+	Target      *string
+	LastError   string `json:"last_error"`
+	Power       *string
+	Why         []string
+	Next        []struct{ Goal, Step string }
+	Way         []struct {
+		State   *string
+		Source  string
+		Text    string
+		Through []struct{ From, Event, To string }
+	}
+}
+
+// way returns the stages in a line each.
+func (n nodeDetails) way() (lines []string) {
+	for _, s := range n.Way {
+		line := "?"
+		if s.State != nil {
+			line = *s.State
+		}
+		line += " " + s.Source
+		if s.Text != "" {
+			line += " " + fmt.Sprintf("%q", s.Text)
+		}
+		for _, hop := range s.Through {
+			line += " | " + hop.From + " " + hop.Event + " " + hop.To
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (s *service) details(ident string) nodeDetails {
+	s.t.Helper()
+	return read[nodeDetails](s, "/explorer/nodes/"+url.PathEscape(ident))
+}
+
+func broken(text string) func(context.Context) error {
+	return func(context.Context) error { return errors.New(text) }
+}
+
+// The way of a node is known from its history where nobody watched, and from what was
+// seen where somebody did.
+func TestTheWayOfANode(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	s.Add(conductor.Node{Name: "rack1-1"})
+	require.Equal(t, []string{"enroll begin"}, s.details("rack1-1").way())
+
+	unwatched := start(t, conductortest.Config{})
+	node := unwatched.Add(conductor.Node{Name: "rack1-1"})
+	unwatched.Next(node, "verify", broken("no route to host"))
+	unwatched.provision("rack1-1", "manage")
+	unwatched.WaitFor(t.Context(), "rack1-1", states.Enroll)
+	unwatched.provision("rack1-1", "manage")
+	unwatched.WaitFor(t.Context(), "rack1-1", states.Manageable)
+	want := []string{
+		"enroll begin",
+		"verifying history | enroll manage verifying",
+		fmt.Sprintf(`enroll history "verification of node %s failed: no route to host" | verifying fail enroll`, node.UUID),
+		"manageable record | enroll manage verifying | verifying done manageable",
+	}
+	require.Equal(t, want, unwatched.details(node.UUID).way())
+
+	events := unwatched.stream()
+	events.next()
+	unwatched.Next(node, "deploy.deploy", broken("no such image"))
+	unwatched.provision("rack1-1", "provide")
+	unwatched.WaitFor(t.Context(), "rack1-1", states.Available)
+	for e := events.next(); e.Counts["available"] == 0; e = events.next() {
+	}
+	unwatched.provision("rack1-1", "active")
+	unwatched.WaitFor(t.Context(), "rack1-1", states.DeployFail)
+	for e := events.next(); e.Counts["deploy failed"] == 0; e = events.next() {
+	}
+	way := unwatched.details(node.UUID).way()
+	require.Equal(t, want[:3], way[:3])
+	require.Equal(t, "manageable watch | enroll manage verifying | verifying done manageable", way[3])
+	require.Regexp(t, `^deploy failed watch "step deploy.deploy failed: no such image" \| .*deploying fail deploy failed$`, way[len(way)-1])
+}
+
+func TestWhyANodeIsWhereItIs(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	for name, test := range map[string]struct {
+		node conductor.Node
+		why  string
+		next string // to available
+	}{
+		"resting":     {conductor.Node{ProvisionState: states.Manageable}, "It rests here, and moves on when a client", "The request `provide` leads on."},
+		"there":       {conductor.Node{ProvisionState: states.Available}, "It rests here, and moves on when a client", "It is there."},
+		"unverified":  {conductor.Node{LastError: "no route"}, "its last work has failed", "The request `manage` leads on."},
+		"waiting":     {conductor.Node{ProvisionState: states.CleanWait}, "waits for a call of the agent", "Wait: cleaning ends in available, if it succeeds."},
+		"held":        {conductor.Node{ProvisionState: states.CleanHold}, "until a person requests unhold", "The request `unhold` lets the work go on"},
+		"failed":      {conductor.Node{ProvisionState: states.CleanFail}, "Nothing moves it on until a person has looked", "starts cleaning again, which has failed"},
+		"active":      {conductor.Node{ProvisionState: states.Active}, "It rests here", "The request `deleted` leads there, and destroys"},
+		"retired":     {conductor.Node{ProvisionState: states.Manageable, Retired: true, RetiredReason: "old"}, "It is retired: Ironic refuses to provide it, for the reason old.", "A retired node is not provided"},
+		"maintenance": {conductor.Node{ProvisionState: states.CleanFail, Maintenance: true, MaintenanceReason: "fan", Fault: "clean failure"}, "It is in maintenance: Ironic refuses to deploy, rebuild, rescue, clean or service it, for the reason fan. Its fault is \"clean failure\".", "starts cleaning again"},
+		"protected":   {conductor.Node{ProvisionState: states.Active, Protected: true}, "It is protected: Ironic refuses to tear it down, rebuild or delete it.", "destroys"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := s.details(s.Add(test.node).UUID)
+			require.Contains(t, strings.Join(got.Why, " "), test.why)
+			require.Equal(t, "available", got.Next[1].Goal)
+			require.Contains(t, got.Next[1].Step, test.next)
+		})
+	}
+	response, body := s.get("/explorer/nodes/nobody", "*/*")
+	require.Equal(t, http.StatusNotFound, response.StatusCode)
+	require.Contains(t, body, "there is no such node")
+}
+
+// What is told about a node has no field in which a secret may be.
+func TestNoSecretReachesThePage(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	secrets := map[string]any{"redfish_password": "hunter2", "any": "hunter2"}
+	node := s.Add(conductor.Node{
+		Name: "rack1-1", ProvisionState: states.Available, DriverInfo: secrets, DriverInternalInfo: secrets, InstanceInfo: secrets, Extra: secrets,
+		Properties: secrets,
+	})
+	events := s.stream()
+	events.next()
+	s.provision("rack1-1", "active")
+	for e := events.next(); e.Counts["active"] == 0; e = events.next() {
+	}
+	for _, path := range []string{"", "/rack1-1", "/" + node.UUID} {
+		_, body := s.get("/explorer/nodes"+path, "*/*")
+		require.Contains(t, body, "rack1-1")
+		require.NotContains(t, body, "hunter2")
+		require.NotContains(t, body, "password")
+	}
+}
+
+// Every state of every series is explained, whatever the record says beside it.
+func TestEveryStateIsExplained(t *testing.T) {
+	for series := range states.AllSeries() {
+		s := start(t, conductortest.Config{Series: series})
+		for state := range series.Table().States().All() {
+			got := s.details(s.Add(conductor.Node{ProvisionState: state, LastError: "it broke"}).UUID)
+			require.NotEmpty(t, got.Why[0], "%v of %v", state, series)
+			require.NotContains(t, got.Why[0], "has no such state")
+			require.Len(t, got.Next, 3, "%v of %v", state, series)
+			require.Equal(t, got.State, *got.Way[len(got.Way)-1].State, "work goes on at once")
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package explorer_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/conductortest"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestThePageShowsWhatMovesAndWhy(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	s.Add(conductor.Node{Name: "rack1-1", ProvisionState: states.Active})
+	node := s.Add(conductor.Node{Name: "rack1-2", ProvisionState: states.Available})
+	b := open(t, s, "")
+	b.untilText("#fleet", "2 nodes, live. Conductor conductortest, 2026.2.")
+	require.Equal(t, "1", b.badge("active"))
+	require.Equal(t, "1", b.badge("available"))
+	require.Empty(t, b.badge("enroll"))
+	require.Contains(t, b.text("#list"), "available 1")
+	require.Contains(t, eval[string](b, `document.querySelector('#main [data-id="state-active"]').getAttribute('aria-label')`), "1 node")
+
+	begun, release := make(chan struct{}), make(chan struct{})
+	s.Next(node, "deploy.deploy", func(context.Context) error {
+		close(begun)
+		<-release
+		return errors.New("no such image <img src=x onerror=alert(1)>")
+	})
+	require.True(t, eval[bool](b, `(() => {
+		const edge = document.querySelector('#main [data-id="edge-available-deploying"]');
+		new MutationObserver(() => { if (edge.classList.contains('passed')) document.body.dataset.flashed = 'yes'; }).observe(edge, { attributes: true });
+		return true;
+	})()`))
+	s.provision("rack1-2", "active")
+	<-begun
+	b.until("the number has moved", `document.querySelector('#main [data-id="state-deploying"] g.number text')`)
+	require.Equal(t, "1", b.badge("deploying"))
+	require.Empty(t, b.badge("available"))
+	b.until("the transition flashes", "document.body.dataset.flashed === 'yes'")
+	b.untilText("#moves-list", "rack1-2 available → deploying")
+
+	b.click("#moves-list", "rack1-2")
+	b.untilText("#node-body", "The conductor conductortest is at work on it. If it succeeds, the node is then active.")
+	require.Equal(t, "rack1-2", b.text("#node-title"))
+	require.Equal(t, "node-title", eval[string](b, "document.activeElement.id"))
+	close(release)
+	b.untilText("#node-body", "State deploy failed")
+	body := b.text("#node-body")
+	require.Contains(t, body, "no such image <img src=x onerror=alert(1)>")
+	require.Contains(t, body, "Its work has failed; the last error says why.")
+	require.Contains(t, body, "The request active starts the deployment again, which has failed: look at the node first.")
+	require.Contains(t, body, "by deploying fail → deploy failed")
+	require.Contains(t, body, "most likely by enroll manage → verifying done → manageable provide → cleaning done → available")
+	require.Zero(t, eval[int](b, "document.querySelectorAll('img').length"))
+	require.True(t, eval[bool](b, `document.querySelector('#main [data-id="edge-deploying-deploy_failed"]').classList.contains('walked')`))
+	require.Contains(t, eval[string](b, "location.hash"), "node="+node.UUID)
+
+	b.key(kb.Escape)
+	require.False(t, eval[bool](b, "document.getElementById('node').checkVisibility()"))
+}
+
+func TestThePageListsTheNodesOfAState(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	for n := range 120 {
+		s.Add(conductor.Node{Name: fmt.Sprintf("rack2-%03d", n), ProvisionState: states.Available})
+	}
+	s.Add(conductor.Node{Name: "rack3-000", ProvisionState: states.Manageable})
+	b := open(t, s, "state=available")
+	b.untilText("#nodes-title", "Nodes in available: 120")
+	b.untilText("#nodes-list", "rack2-049")
+	rows := "document.querySelectorAll('#nodes-list li').length"
+	require.Equal(t, 50, eval[int](b, rows))
+	for _, want := range []string{"100", "120"} {
+		b.click("#nodes", "More")
+		b.until(want+" nodes", rows+" === "+want)
+	}
+	require.False(t, eval[bool](b, "document.getElementById('nodes-more').checkVisibility()"))
+
+	b.do(chromedp.SendKeys(chromedp.CSS("#nodes-find"), "2-11"))
+	b.until("ten are found", rows+" === 10")
+	require.Contains(t, eval[string](b, "location.hash"), "search=2-11")
+	b.do(chromedp.SendKeys(chromedp.CSS("#nodes-find"), "x"))
+	b.untilText("#nodes-note", "No node has that")
+
+	b.do(chromedp.Click(chromedp.CSS(`#main [data-id="state-manageable"]`)))
+	b.untilText("#nodes-title", "Nodes in manageable: 1")
+	b.key(kb.Escape)
+	b.untilText("#nodes-title", "All nodes: 121")
+	b.until("there is no search", "document.getElementById('nodes-find').value === ''")
+	b.untilText("#nodes-list", "rack2-000")
+}
+
+// The page is that of the conductor's series, whatever its address says, and bears any
+// address.
+func TestThePageHasTheConductorsSeries(t *testing.T) {
+	s := start(t, conductortest.Config{Series: states.Rocky})
+	s.Add(conductor.Node{Name: "rack1-1", ProvisionState: states.Available})
+	b := open(t, s, "series=kilo&node=..%2F%3Cb%3E&search=%22&state=available")
+	b.untilText("#main-title", "rocky, API 1.46")
+	b.untilText("#node-body", "The node could not be read: there is no such node.")
+	b.untilText("#nodes-note", "No node has that")
+	require.False(t, eval[bool](b, "document.getElementById('series').checkVisibility()"))
+	b.forgive("404")
+}
+
+func TestThePageSaysThatTheConductorIsGone(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	s.Add(conductor.Node{})
+	b := open(t, s, "")
+	s.stop()
+	b.untilText("#fleet", "No connection to the conductor, trying again. The numbers are the last ones that came.")
+	require.Equal(t, "1", b.badge("enroll"))
+}
+
+// A page that nobody looks at holds no connection.
+func TestAHiddenPageHasNoStream(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	begun, ended := make(chan bool, 10), make(chan bool, 10)
+	s.Wrap(func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/explorer/events" {
+				begun <- true
+				defer func() { ended <- true }()
+			}
+			h.ServeHTTP(w, r)
+		})
+	})
+	b := open(t, s, "")
+	<-begun
+	hide := func(hidden bool) {
+		eval[bool](b, fmt.Sprintf("Object.defineProperty(document, 'hidden', { value: %v, configurable: true }) && document.dispatchEvent(new Event('visibilitychange'))", hidden))
+	}
+	hide(true)
+	<-ended
+	s.Add(conductor.Node{})
+	hide(false)
+	<-begun
+	b.untilText("#fleet", "1 node, live")
+}
+
+func TestThePageLightDarkNarrowAndCalm(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	node := s.Add(conductor.Node{Name: strings.Repeat("a-very-long-name", 8), ProvisionState: states.Available})
+	b := open(t, s, "state=available&node="+node.UUID)
+	b.untilText("#node-body", "Why it is there")
+	media := func(name, value string) {
+		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: name, Value: value}}})
+	}
+	number := "getComputedStyle(document.querySelector('span.number')).backgroundColor"
+	media("prefers-color-scheme", "light")
+	require.Equal(t, "rgb(11, 99, 196)", eval[string](b, number))
+	media("prefers-color-scheme", "dark")
+	require.Equal(t, "rgb(90, 174, 255)", eval[string](b, number))
+	for _, width := range []int64{360, 768, 1024, 1920} {
+		call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+			Width: width, Height: 800, DeviceScaleFactor: 1, Mobile: width < 800,
+		})
+		require.LessOrEqual(t, eval[int64](b, "document.documentElement.scrollWidth"), width, "the page scrolls sideways")
+	}
+	media("prefers-reduced-motion", "reduce")
+	require.True(t, eval[bool](b, `(() => {
+		document.body.dataset.dots = 0;
+		new MutationObserver(() => { if (document.querySelector('.dot')) document.body.dataset.dots++; }).observe(document.getElementById('main'), { childList: true, subtree: true });
+		return true;
+	})()`))
+	s.provision(node.UUID, "active")
+	b.untilText("#moves-list", "active")
+	require.Equal(t, "0", eval[string](b, "document.body.dataset.dots"), "nothing travels for a reader who wants no motion")
+	require.Equal(t, "0s", eval[string](b, `getComputedStyle(document.querySelector('#main .edge path')).transitionDuration`))
+}
+
+// A screen reader has a name for each part of the page.
+func TestThePageForScreenReaders(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	node := s.Add(conductor.Node{Name: "rack1-1", ProvisionState: states.Available})
+	b := open(t, s, "node="+node.UUID)
+	b.untilText("#node-body", "Why it is there")
+	names := map[string][]string{}
+	for _, n := range call(b, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes {
+		if n.Ignored || n.Role == nil || n.Name == nil {
+			continue
+		}
+		var role, name string
+		require.NoError(t, json.Unmarshal(n.Role.Value, &role))
+		require.NoError(t, json.Unmarshal(n.Name.Value, &name))
+		names[role] = append(names[role], name)
+	}
+	require.Equal(t, []string{"Search", "Name or UUID"}, names["searchbox"])
+	require.Subset(t, names["region"], []string{"rack1-1", "All nodes: 1", "What moves", "Diagram"})
+	require.Contains(t, names["button"], "Close the node")
+	require.Contains(t, names["button"], "rack1-1")
+	for _, role := range []string{"button", "combobox", "checkbox", "searchbox", "region"} {
+		require.NotContains(t, names[role], "", "%s without a name", role)
+	}
+	require.Equal(t, "status", eval[string](b, "document.getElementById('live').getAttribute('role')"))
+
+	s.provision("rack1-1", "active")
+	b.until("it is said", "document.getElementById('live').textContent.includes('moved, the last is rack1-1')")
+}

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/states"
+)
+
+// directed is a membership that a test directs: it has the other members that the test
+// sends, or ends with the error.
+type directed struct {
+	steps chan directive
+
+	mu    sync.Mutex
+	alive map[string]bool
+}
+
+type directive struct {
+	others []conductor.Member
+	err    error
+}
+
+func (d *directed) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
+	return func(yield func([]conductor.Member, error) bool) {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case step := <-d.steps:
+				if !yield(append([]conductor.Member{self}, step.others...), step.err) || step.err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (d *directed) Alive(_ context.Context, id string) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.alive[id], nil
+}
+
+func (d *directed) Holds(string) bool { return true }
+
+func (d *directed) dies(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.alive, id)
+}
+
+// measuredService is a conductor whose metrics a test reads.
+type measuredService struct {
+	*conductor.Conductor
+	t       *testing.T
+	metrics *metrics
+	handler http.Handler
+	store   conductor.Store
+}
+
+// measure runs a conductor called alpha until the test ends. Its nodes keep what their
+// work waits for from going on until goOn is closed.
+func measure(t *testing.T, store conductor.Store, membership conductor.Membership, goOn chan struct{}) *measuredService {
+	s := &measuredService{t: t, metrics: newMetrics(), store: store}
+	fake := &conductor.Fake{Before: func(ctx context.Context, _ *conductor.Node, operation string) error {
+		if operation != "deploy.deploy" {
+			return nil
+		}
+		select {
+		case <-goOn:
+		case <-ctx.Done():
+		}
+		return ctx.Err()
+	}}
+	var err error
+	s.Conductor, err = conductor.New(conductor.Config{
+		Store: s.metrics.measured(store), Membership: membership, Name: "alpha", LockedRetries: -1,
+		Hardware: map[string]conductor.Hardware{"fake-hardware": fake}, OnTransition: s.metrics.observe, ShutdownTimeout: time.Millisecond,
+	})
+	require.NoError(t, err)
+	s.handler = s.metrics.around(api.New(s.Conductor, api.Config{}), s.Conductor)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- s.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	return s
+}
+
+func (s *measuredService) get(path string) string {
+	s.t.Helper()
+	answer := httptest.NewRecorder()
+	s.handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
+	require.Equal(s.t, http.StatusOK, answer.Code)
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(s.t, err)
+	return string(text)
+}
+
+// value returns the value of a series as /metrics has it, -1 where it has none.
+func (s *measuredService) value(series string) float64 {
+	s.t.Helper()
+	return seriesValue(s.t, s.get("/metrics"), series)
+}
+
+// seriesValue returns the value of a series in the text of /metrics, -1 where it has none.
+func seriesValue(t *testing.T, exposed, series string) float64 {
+	t.Helper()
+	_, rest, found := strings.Cut("\n"+exposed, "\n"+series+" ")
+	if !found {
+		return -1
+	}
+	text, _, _ := strings.Cut(rest, "\n")
+	value, err := strconv.ParseFloat(text, 64)
+	require.NoError(t, err)
+	return value
+}
+
+// becomes waits until a series has a value.
+func (s *measuredService) becomes(series string, want float64) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool { return s.value(series) == want }, 20*time.Second, time.Millisecond, "%s is %v", series, s.value(series))
+}
+
+func (s *measuredService) node(n conductor.Node) *conductor.Node {
+	s.t.Helper()
+	n.Driver = "fake-hardware"
+	created, err := s.CreateNode(s.t.Context(), &n)
+	require.NoError(s.t, err)
+	return created
+}
+
+func TestMetricsTellOfAMemberThatDies(t *testing.T) {
+	beta := conductor.Member{ID: "beta's", Hostname: "beta", Drivers: []string{"another"}}
+	members := &directed{steps: make(chan directive), alive: map[string]bool{beta.ID: true}}
+	s := measure(t, &conductor.Memory{}, members, nil)
+	require.Equal(t, 0.0, s.value("conductor_members"))
+	members.steps <- directive{others: []conductor.Member{beta}}
+	s.becomes("conductor_members", 2)
+	require.Equal(t, 1.0, s.value("conductor_joins_total"))
+
+	s.node(conductor.Node{ProvisionState: states.Deploying, Reservation: "beta", Claim: beta.ID})
+	s.node(conductor.Node{ProvisionState: states.Active, ConductorGroup: "nobody's"})
+	require.Equal(t, 1.0, s.value("conductor_nodes_owned"))
+	require.Equal(t, 1.0, s.value("conductor_nodes_without_conductor"))
+	require.Equal(t, 1.0, s.value("conductor_nodes_reserved"))
+	require.Zero(t, s.value("conductor_reservations_dropped_total"))
+
+	members.dies(beta.ID)
+	members.steps <- directive{}
+	s.becomes("conductor_reservations_dropped_total", 1)
+	s.becomes(`conductor_transitions_total{from="deploying",to="deploy failed"}`, 1)
+	require.Equal(t, 1.0, s.value("conductor_members"))
+	require.Zero(t, s.value("conductor_nodes_reserved"))
+
+	members.steps <- directive{err: errors.New("the lease has ended")}
+	s.becomes("conductor_memberships_lost_total", 1)
+	require.Zero(t, s.value("conductor_members"))
+	require.Zero(t, s.value("conductor_nodes_owned"))
+	require.Zero(t, s.value("conductor_nodes_without_conductor"), "who is cut off does not know")
+	members.steps <- directive{err: errors.New("nobody answers")}
+	s.becomes("conductor_join_failures_total", 1)
+	members.steps <- directive{}
+	s.becomes("conductor_joins_total", 2)
+}
+
+func TestMetricsTellTheAgeOfWorkAndWhatIsBusy(t *testing.T) {
+	goOn := make(chan struct{})
+	s := measure(t, &conductor.Memory{}, nil, goOn)
+	require.NoError(t, s.Ready(t.Context()))
+	since := time.Now().Add(-time.Hour)
+	s.node(conductor.Node{ProvisionState: states.CleanWait, ProvisionUpdatedAt: &since, Maintenance: true})
+	s.node(conductor.Node{ProvisionState: states.CleanWait, Maintenance: true})
+	n := s.node(conductor.Node{ProvisionState: states.Available})
+	require.GreaterOrEqual(t, s.value(`conductor_work_oldest_age_seconds{provision_state="clean wait"}`), 3600.0)
+	require.Zero(t, s.value(`conductor_work_oldest_age_seconds{provision_state="deploying"}`))
+	require.Equal(t, -1.0, s.value(`conductor_work_oldest_age_seconds{provision_state="available"}`), "nobody works there")
+	require.Equal(t, 2.0, s.value("conductor_nodes_in_maintenance"))
+
+	require.NoError(t, s.Provision(t.Context(), n.UUID, conductor.ProvisionRequest{Target: "active"}))
+	require.Equal(t, 1.0, s.value("conductor_workers_busy"))
+	require.Equal(t, 300.0, s.value("conductor_workers"))
+	require.Equal(t, 1.0, s.value("conductor_nodes_reserved"))
+	require.Positive(t, s.value(`conductor_work_oldest_age_seconds{provision_state="deploying"}`))
+	close(goOn)
+	s.becomes(`conductor_nodes{provision_state="active"}`, 1)
+	s.becomes("conductor_workers_busy", 0)
+}
+
+func TestMetricsTellOfConflictsAndErrorsOfTheStore(t *testing.T) {
+	store := &conductor.Memory{}
+	s := measure(t, store, nil, nil)
+	require.NoError(t, s.Ready(t.Context()))
+	conflicts := `conductor_store_requests_total{operation="update",result="conflict"}`
+	require.Zero(t, s.value(conflicts), "it is there before the first")
+	n := s.node(conductor.Node{ProvisionState: states.Enroll})
+	once := false
+	_, err := s.UpdateNode(t.Context(), n.UUID, func(n *conductor.Node) error {
+		if !once { // somebody else is faster
+			once = true
+			r, err := store.Get(t.Context(), conductor.KindNode, n.UUID)
+			require.NoError(t, err)
+			_, err = store.Update(t.Context(), r)
+			require.NoError(t, err)
+		}
+		n.Description = "changed"
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1.0, s.value(conflicts))
+	_, err = s.CreateNode(t.Context(), &conductor.Node{UUID: n.UUID, Driver: "fake-hardware", ProvisionState: states.Enroll})
+	require.ErrorIs(t, err, conductor.Exists)
+	require.Equal(t, 1.0, s.value(`conductor_store_requests_total{operation="create",result="duplicate"}`))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Error(t, s.DeleteNode(ended, n.UUID))
+	require.NoError(t, s.DeleteNode(t.Context(), n.UUID))
+	require.Equal(t, 1.0, s.value(`conductor_store_requests_total{operation="delete",result="ok"}`))
+	require.Positive(t, s.value(`conductor_store_request_duration_seconds_count{operation="update"}`))
+}
+
+func TestMetricsKeepPrometheusConventions(t *testing.T) {
+	s := measure(t, &conductor.Memory{}, nil, nil)
+	require.NoError(t, s.Ready(t.Context()))
+	n := s.node(conductor.Node{Name: "a-node-of-mine", ProvisionState: states.Enroll})
+	s.get("/v1/nodes/" + n.UUID)
+	problems, err := testutil.GatherAndLint(s.metrics.registry)
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	require.NotContains(t, s.get("/metrics"), n.Name)
+	require.NotContains(t, s.get("/metrics"), n.UUID)
+}
+
+// TestTheDashboardQueriesMetricsThatExist reads the file that Grafana imports.
+func TestTheDashboardQueriesMetricsThatExist(t *testing.T) {
+	store, err := etcd.Open(t.Context(), etcd.Config{Dir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	s := measure(t, store, nil, nil)
+	require.NoError(t, s.Ready(t.Context()))
+	n := s.node(conductor.Node{ProvisionState: states.Enroll})
+	require.NoError(t, s.Provision(t.Context(), n.UUID, conductor.ProvisionRequest{Target: "manage", Version: states.Latest().MaxAPIVersion()}))
+	s.becomes(`conductor_nodes{provision_state="manageable"}`, 1)
+	s.get("/v1/nodes/" + n.UUID)
+
+	text, err := os.ReadFile("grafana/conductors.json")
+	require.NoError(t, err)
+	var dashboard struct {
+		Templating struct{ List []struct{ Name, Type string } }
+		Panels     []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &dashboard))
+	require.Equal(t, "datasource", dashboard.Templating.List[0].Type)
+	exposed := s.get("/metrics")
+	name := regexp.MustCompile(`\b(conductor|etcd)_\w+`)
+	queries := 0
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			queries++
+			names := name.FindAllString(target.Expr, -1)
+			require.NotEmpty(t, names, "%s: %s", panel.Title, target.Expr)
+			for _, name := range names {
+				require.Regexp(t, `(?m)^`+name+`[{ ]`, exposed, panel.Title)
+			}
+		}
+	}
+	require.GreaterOrEqual(t, queries, 20)
+}

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// A cluster is what was measured of conductors that share a fleet on one etcd.
+type cluster struct {
+	nodes  int
+	filled time.Duration // by one conductor
+	sizes  []clusterSize // with one conductor, two and three
+	rounds []time.Duration
+	memory []memory // of each of the three
+
+	// A third of the fleet is taken over when a conductor is killed.
+	orphans  int           // of them that were provided at once
+	noticed  time.Duration // until the others know
+	takeover time.Duration // until the last of them is available
+	// All three are started again, one after the other, while clients ask.
+	rolled            time.Duration
+	requests, retried int64
+	failed            int64 // also when they were asked again
+}
+
+// A clusterSize is what some conductors do together.
+type clusterSize struct {
+	started     time.Duration // the newest of them, until it answers
+	joined      time.Duration // from then on, until all of them know it
+	show, patch rate
+}
+
+// clusterWorkers is how many clients ask the conductors at once.
+const clusterWorkers = 16
+
+// members are the conductors of a cluster that run, each at its address.
+type members struct {
+	program, etcd string
+	names         []string
+	addresses     []string
+	running       []*conductor // nil where one does not
+}
+
+func newMembers(program, etcd string) (*members, error) {
+	m := &members{program: program, etcd: etcd, names: []string{"alpha", "beta", "gamma"}}
+	m.running = make([]*conductor, len(m.names))
+	for range m.names {
+		address, err := freeAddress()
+		if err != nil {
+			return nil, err
+		}
+		m.addresses = append(m.addresses, address)
+	}
+	return m, nil
+}
+
+func (m *members) start(ctx context.Context, i int) (err error) {
+	m.running[i], err = startConductor(ctx, m.program, "-etcd", m.etcd, "-name", m.names[i], "-listen", m.addresses[i])
+	return err
+}
+
+func (m *members) stop(i int) error {
+	c := m.running[i]
+	if c == nil {
+		return nil
+	}
+	m.running[i] = nil
+	return c.stop()
+}
+
+func (m *members) stopAll() (err error) {
+	for i := range m.running {
+		err = errors.Join(err, m.stop(i))
+	}
+	return err
+}
+
+// know waits until each of the first conductors knows so many.
+func (m *members) know(ctx context.Context, first, want int) error {
+	for _, address := range m.addresses[:first] {
+		c := newClient("http://" + address)
+		defer c.close()
+		for {
+			answer, err := c.do(ctx, http.MethodGet, "/conductors", "")
+			if err != nil {
+				return err
+			}
+			var list struct{ Conductors []struct{ Alive bool } }
+			if err := json.Unmarshal(answer, &list); err != nil {
+				return err
+			}
+			alive := 0
+			for _, c := range list.Conductors {
+				if c.Alive {
+					alive++
+				}
+			}
+			if alive == want {
+				break
+			}
+			if err := sleep(ctx, 10*time.Millisecond); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// measureCluster fills an etcd with nodes by one conductor, adds two, kills one, and
+// starts them all again.
+func measureCluster(ctx context.Context, program, dir string, nodes int, long time.Duration, progress progress) (c cluster, err error) {
+	c.nodes = nodes
+	etcd, stop, err := startEtcd(ctx, dir)
+	if err != nil {
+		return c, err
+	}
+	defer stop()
+	m, err := newMembers(program, etcd)
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, m.stopAll()) }()
+	progress("filling an etcd with %d nodes", nodes)
+	if err := m.start(ctx, 0); err != nil {
+		return c, err
+	}
+	uuids, took, err := fillNodes(ctx, m.running[0].url, nodes)
+	if err != nil {
+		return c, err
+	}
+	c.filled = took
+	if err := m.stop(0); err != nil {
+		return c, err
+	}
+	for i := range m.names {
+		progress("with %d conductors", i+1)
+		size, err := m.grow(ctx, i, uuids, long)
+		if err != nil {
+			return c, err
+		}
+		c.sizes = append(c.sizes, size)
+	}
+	progress("until each has done a round of its power sync")
+	if err := c.roundsOf(ctx, m); err != nil {
+		return c, err
+	}
+	progress("killing one")
+	if err := c.kill(ctx, m); err != nil {
+		return c, err
+	}
+	progress("starting all again, one after the other")
+	return c, c.roll(ctx, m, uuids)
+}
+
+// grow starts one more conductor and measures the requests to all.
+func (m *members) grow(ctx context.Context, i int, uuids []string, long time.Duration) (size clusterSize, err error) {
+	if err := m.start(ctx, i); err != nil {
+		return size, err
+	}
+	size.started = m.running[i].took
+	start := time.Now()
+	if err := m.know(ctx, i+1, i+1); err != nil {
+		return size, err
+	}
+	size.joined = time.Since(start)
+	for number, at := range map[int]*rate{show: &size.show, patch: &size.patch} {
+		if *at, err = m.load(ctx, i+1, workloads[number], uuids, long); err != nil {
+			return size, err
+		}
+	}
+	return size, nil
+}
+
+// load has clients do a workload with the first conductors in turns.
+func (m *members) load(ctx context.Context, first int, w workload, uuids []string, long time.Duration) (rate, error) {
+	var seeds []*seeded
+	for _, address := range m.addresses[:first] {
+		s := &seeded{newClient("http://" + address), uuids}
+		defer s.close()
+		seeds = append(seeds, s)
+	}
+	spread := workload{w.name, func(ctx context.Context, _ *seeded, number int) error {
+		return w.do(ctx, seeds[number%first], number)
+	}}
+	return load(ctx, nil, spread, clusterWorkers, long)
+}
+
+// roundsOf waits until each conductor has done a round more of its power sync, with a
+// third of the nodes, and notes the memory of each.
+func (c *cluster) roundsOf(ctx context.Context, m *members) error {
+	for _, member := range m.running {
+		before := len(member.finished())
+		if err := member.roundsOver(ctx, before+1); err != nil {
+			return err
+		}
+		c.rounds = append(c.rounds, member.finished()[before].took())
+	}
+	for _, member := range m.running {
+		of, err := memoryOf(member.process.Process.Pid)
+		if err != nil {
+			return err
+		}
+		c.memory = append(c.memory, of)
+	}
+	return nil
+}
+
+// maxOrphans is how many nodes of a conductor that was killed are asked for.
+const maxOrphans = 1000
+
+// kill kills the last conductor, and asks the first at once to provide nodes that the
+// dead one had.
+func (c *cluster) kill(ctx context.Context, m *members) error {
+	last := len(m.names) - 1
+	s := newClient("http://" + m.addresses[0])
+	defer s.close()
+	answer, err := s.do(ctx, http.MethodGet, fmt.Sprintf("/nodes?conductor=%s&fields=uuid&limit=%d", m.names[last], maxOrphans), "")
+	if err != nil {
+		return err
+	}
+	var list struct{ Nodes []struct{ UUID string } }
+	if err := json.Unmarshal(answer, &list); err != nil {
+		return err
+	}
+	c.orphans = len(list.Nodes)
+	dead := m.running[last]
+	m.running[last] = nil
+	start := time.Now()
+	dead.kill()
+	err = each(ctx, c.orphans, clusterWorkers, func(ctx context.Context, i int) error {
+		return s.provision(ctx, list.Nodes[i].UUID, "provide")
+	})
+	if err != nil {
+		return err
+	}
+	if err := m.know(ctx, last, last); err != nil {
+		return err
+	}
+	c.noticed = time.Since(start)
+	err = each(ctx, c.orphans, clusterWorkers, func(ctx context.Context, i int) error {
+		return s.settle(ctx, list.Nodes[i].UUID, "available")
+	})
+	c.takeover = time.Since(start)
+	return errors.Join(err, m.start(ctx, last), m.know(ctx, last+1, last+1))
+}
+
+// roll starts the conductors again, one after the other, while clients ask. A request
+// that fails is made again, to the next conductor.
+func (c *cluster) roll(ctx context.Context, m *members, uuids []string) error {
+	var seeds []*seeded
+	for _, address := range m.addresses {
+		s := &seeded{newClient("http://" + address), uuids}
+		defer s.close()
+		seeds = append(seeds, s)
+	}
+	var requests, retried atomic.Int64
+	persistent := workload{"GET and PATCH", func(_ context.Context, _ *seeded, number int) error { // those begun are finished
+		requests.Add(1)
+		w := workloads[[]int{show, patch}[number%2]]
+		err := w.do(ctx, seeds[number%len(seeds)], number)
+		if err != nil {
+			retried.Add(1)
+			err = w.do(ctx, seeds[(number+1)%len(seeds)], number)
+		}
+		return err
+	}}
+	asking, enough := context.WithCancel(ctx)
+	outcome := make(chan rate, 1)
+	go func() {
+		r, _ := load(asking, nil, persistent, clusterWorkers, time.Hour) // until it is enough
+		outcome <- r
+	}()
+	start := time.Now()
+	err := func() error {
+		for i := range m.names {
+			if err := errors.Join(m.stop(i), m.start(ctx, i)); err != nil {
+				return err
+			}
+			if err := m.know(ctx, len(m.names), len(m.names)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}()
+	c.rolled = time.Since(start)
+	enough()
+	r := <-outcome
+	c.requests, c.retried, c.failed = requests.Load(), retried.Load(), int64(r.failed)
+	if r.failed > 0 {
+		err = errors.Join(err, fmt.Errorf("%d requests failed twice during the rolling restart, the first with: %w", r.failed, r.err))
+	}
+	return err
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+)
+
+// etcdCommand makes this program an etcd server, with the folder and the URLs for
+// clients and for peers after it: a server in a process of its own is measured as one.
+const etcdCommand = "etcd"
+
+// runEtcd is an etcd server until the context ends.
+func runEtcd(ctx context.Context, args []string, _, _ io.Writer) error {
+	config := embed.NewConfig()
+	config.Dir, config.LogLevel = args[1], "error"
+	config.QuotaBackendBytes = 8 << 30
+	config.AutoCompactionMode, config.AutoCompactionRetention = embed.CompactorModePeriodic, "5m"
+	client, err := url.Parse(args[2])
+	if err != nil {
+		return err
+	}
+	peer, err := url.Parse(args[3])
+	if err != nil {
+		return err
+	}
+	config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{*client}, []url.URL{*client}
+	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*peer}
+	config.InitialCluster = config.InitialClusterFromName(config.Name)
+	server, err := embed.StartEtcd(config)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-server.Err():
+		return err
+	}
+}
+
+// startEtcd starts an etcd server, waits until it serves, and returns its URL.
+func startEtcd(ctx context.Context, dir string) (client string, stop func(), err error) {
+	client, peer := "", ""
+	for _, url := range []*string{&client, &peer} {
+		address, err := freeAddress()
+		if err != nil {
+			return "", nil, err
+		}
+		*url = "http://" + address
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", nil, err
+	}
+	var log strings.Builder
+	server := exec.Command(self, etcdCommand, filepath.Join(dir, "etcd"), client, peer)
+	server.Stderr = &log
+	server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := server.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() {
+		_ = server.Process.Kill() // its data are of no use afterwards
+		_ = server.Wait()
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, client+"/health", nil)
+		if err == nil {
+			var response *http.Response
+			if response, err = http.DefaultClient.Do(request); err == nil {
+				response.Body.Close()
+				if response.StatusCode == http.StatusOK {
+					return client, stop, nil
+				}
+			}
+		}
+		if sleep(ctx, 50*time.Millisecond) != nil {
+			stop()
+			return "", nil, fmt.Errorf("etcd is not ready: %w: %s", err, log.String())
+		}
+	}
+}
+
+// freeAddress returns an address of the loopback interface on which nothing listens.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}

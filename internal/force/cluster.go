@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+)
+
+var (
+	serverNames    = []string{"server-1", "server-2", "server-3"}
+	conductorNames = []string{"alpha", "beta", "gamma"}
+)
+
+// serverProcess is an etcd server.
+type serverProcess struct {
+	*process
+	clients, peers *address
+}
+
+// conductorProcess is an examples/conductor.
+type conductorProcess struct {
+	*process
+	at *address
+}
+
+// cluster is three conductors and three etcd servers, and the network between them.
+type cluster struct {
+	dir        string
+	network    *network
+	servers    []*serverProcess
+	conductors []*conductorProcess
+	toPeer     [][]*link // from server i to server j; nil to itself
+	toServer   [][]*link // from conductor i to server j
+	lease      time.Duration
+	fail       func(error) // told of a process that ended by itself
+}
+
+// startTimeout bounds the start of the first processes.
+const startTimeout = 2 * time.Minute
+
+// newCluster starts the cluster, whose processes and files are in the folder. They are
+// running until stop, also where an error is returned.
+func newCluster(ctx context.Context, dir string, lease time.Duration, n *network, fail func(error)) (*cluster, error) {
+	c := &cluster{dir: dir, network: n, lease: lease, fail: fail}
+	program := filepath.Join(dir, "conductor")
+	if err := build(ctx, program); err != nil {
+		return c, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if err := c.addServers(); err != nil {
+		return c, err
+	}
+	if err := together(c.servers, func(s *serverProcess) error { return s.start(ctx) }); err != nil {
+		return c, err
+	}
+	if err := c.addConductors(program); err != nil {
+		return c, err
+	}
+	return c, together(c.conductors, func(p *conductorProcess) error { return p.start(ctx) })
+}
+
+// together calls f for each, all at once, and returns one of the errors.
+func together[T any](all []T, f func(T) error) error {
+	errs := make(chan error, len(all))
+	for _, one := range all {
+		go func() { errs <- f(one) }()
+	}
+	var failed error
+	for range all {
+		if err := <-errs; err != nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// stop kills all processes.
+func (c *cluster) stop() {
+	for _, p := range c.processes() {
+		p.kill()
+	}
+}
+
+func (c *cluster) processes() []*process {
+	var all []*process
+	for _, p := range c.conductors {
+		all = append(all, p.process)
+	}
+	for _, s := range c.servers {
+		all = append(all, s.process)
+	}
+	return all
+}
+
+// build builds the program of the conductors.
+func build(ctx context.Context, program string) error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "examples", "conductor", "go.mod")); err == nil {
+			break
+		}
+		if dir == filepath.Dir(dir) {
+			return fmt.Errorf("this is to be run in its repository, which has examples/conductor")
+		}
+	}
+	output, err := exec.CommandContext(ctx, "go", "-C", filepath.Join(dir, "examples", "conductor"), "build", "-o", program, ".").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("build examples/conductor: %w: %s", err, output)
+	}
+	return nil
+}
+
+var servingLine = regexp.MustCompile(`^serving clients at (\S+) and peers at (\S+)$`)
+
+func (c *cluster) addServers() error {
+	var members []string
+	addresses := map[string]*address{}
+	for _, name := range serverNames {
+		members = append(members, fmt.Sprintf("%s=http://%s:2380", name, peerHost(name)))
+		addresses[peerHost(name)] = &address{}
+	}
+	for _, name := range serverNames {
+		proxy := &peers{links: map[string]*link{}, to: addresses}
+		var links []*link
+		for _, other := range serverNames {
+			if other == name {
+				links = append(links, nil)
+				continue
+			}
+			l := newLink()
+			links, proxy.links[peerHost(other)] = append(links, l), l
+		}
+		url, err := proxy.serve(c.network)
+		if err != nil {
+			return err
+		}
+		config := serverConfig{
+			Name: name, Dir: filepath.Join(c.dir, name), Cluster: strings.Join(members, ","), Peer: "http://" + peerHost(name) + ":2380",
+		}
+		s := &serverProcess{&process{name: name, dir: c.dir, onExit: c.fail}, &address{}, addresses[peerHost(name)]}
+		s.command = func() *exec.Cmd { return serverCommand(config, url) }
+		s.ready = func(line string) (bool, error) {
+			found := servingLine.FindStringSubmatch(line)
+			if found == nil {
+				return false, nil
+			}
+			s.clients.set(found[1])
+			s.peers.set(found[2])
+			return true, nil
+		}
+		c.servers, c.toPeer = append(c.servers, s), append(c.toPeer, links)
+	}
+	return nil
+}
+
+// endpoints returns where the servers are for somebody whose links to them these are.
+func (c *cluster) endpoints(links []*link) ([]string, error) {
+	var urls []string
+	for i, s := range c.servers {
+		at, err := c.network.forward(links[i], s.clients)
+		if err != nil {
+			return nil, err
+		}
+		urls = append(urls, "http://"+at)
+	}
+	return urls, nil
+}
+
+func (c *cluster) newLinks() []*link {
+	links := make([]*link, len(c.servers))
+	for i := range links {
+		links[i] = newLink()
+	}
+	return links
+}
+
+func (c *cluster) addConductors(program string) error {
+	for _, name := range conductorNames {
+		links := c.newLinks()
+		urls, err := c.endpoints(links)
+		if err != nil {
+			return err
+		}
+		args := []string{
+			"-etcd", strings.Join(urls, ","), "-name", name, "-lease", c.lease.String(), "-demo", "0", "-log-level", "INFO",
+			"-fake-delay", fakeDelay.String(), "-check-interval", checkInterval.String(), "-shutdown-timeout", fakeDelay.String(),
+		}
+		p := &conductorProcess{&process{name: name, dir: c.dir, onExit: c.fail}, &address{}}
+		p.command = func() *exec.Cmd { return exec.Command(program, args...) }
+		p.ready = func(line string) (bool, error) {
+			at, ok := strings.CutPrefix(line, "listening on http://")
+			if ok {
+				p.at.set(at)
+			}
+			return ok, nil
+		}
+		c.conductors, c.toServer = append(c.conductors, p), append(c.toServer, links)
+	}
+	return nil
+}
+
+// Faults are to hit work in its midst, and to be noticed soon.
+const (
+	fakeDelay     = time.Second
+	checkInterval = 3 * time.Second
+)
+
+// dial returns a client of the servers whose links are never cut.
+func (c *cluster) dial() (*clientv3.Client, error) {
+	urls, err := c.endpoints(c.newLinks())
+	if err != nil {
+		return nil, err
+	}
+	return clientv3.New(clientv3.Config{
+		Endpoints: urls, Logger: zap.NewNop(), DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
+		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.5, MaxDelay: time.Second}, MinConnectTimeout: 3 * time.Second,
+		})},
+	})
+}
+
+// heal opens all links, and has all processes run.
+func (c *cluster) heal(ctx context.Context) error {
+	for _, links := range append(c.toPeer, c.toServer...) {
+		for _, l := range links {
+			if l != nil {
+				l.set(open)
+			}
+		}
+	}
+	return together(c.processes(), func(p *process) error { return p.resume(ctx) })
+}
+
+// newNetwork returns a network and the function that closes it.
+func newNetwork(ctx context.Context) (*network, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	n := &network{ctx, &sync.WaitGroup{}}
+	return n, func() { cancel(); n.group.Wait() }
+}

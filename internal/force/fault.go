@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// faults makes trouble by a seed: to one conductor after the other, and beside that to
+// the servers.
+type faults struct {
+	*cluster
+	life  context.Context // of the processes that it starts again
+	count atomic.Int64
+	tell  tell
+}
+
+// run makes trouble until the context ends.
+func (f *faults) run(ctx context.Context, seed uint64) {
+	var both sync.WaitGroup
+	for stream, faults := range [][]func(context.Context, *rand.Rand){
+		{f.killConductor, f.endConductor, f.stopConductor, f.stopConductor, f.cutConductor, f.cutConductor, f.cutOne},
+		{f.killServer, f.stopServer, f.cutServer, f.cutServer, f.loseMajority},
+	} {
+		both.Go(func() {
+			random := rand.New(rand.NewPCG(seed, uint64(stream)))
+			for ctx.Err() == nil {
+				pause(ctx, between(random, 500*time.Millisecond, 4*time.Second))
+				if ctx.Err() == nil {
+					f.count.Add(1)
+					faults[random.IntN(len(faults))](ctx, random)
+				}
+			}
+		})
+	}
+	both.Wait()
+}
+
+func between(random *rand.Rand, least, most time.Duration) time.Duration {
+	return least + time.Duration(random.Int64N(int64(most-least)))
+}
+
+// around returns a time about that of a lease, shorter or longer.
+func (f *faults) around(random *rand.Rand) time.Duration {
+	return between(random, f.lease/4, 2*f.lease)
+}
+
+// resume has a process run, stopped or dead.
+func (p *process) resume(ctx context.Context) error {
+	p.signal(syscall.SIGCONT)
+	for p.down() {
+		if err := p.start(ctx); err == nil {
+			return nil
+		}
+		pause(ctx, 200*time.Millisecond)
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s does not start: %w", p.name, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// away has processes do nothing for a time: by a signal that stops or ends them.
+func (f *faults) away(ctx context.Context, s syscall.Signal, long time.Duration, all ...*process) {
+	for _, p := range all {
+		f.tell("%v: %s for %v", s, p.name, long.Round(time.Millisecond))
+		exited := p.signal(s)
+		if s != syscall.SIGSTOP {
+			<-exited
+		}
+	}
+	pause(ctx, long)
+	// A process that starts needs the servers, which the other stream may have stopped.
+	for _, p := range all {
+		_ = p.resume(f.life)
+		f.tell("%s runs again", p.name)
+	}
+}
+
+func (f *faults) killConductor(ctx context.Context, random *rand.Rand) {
+	f.away(ctx, syscall.SIGKILL, f.around(random), f.anyConductor(random).process)
+}
+
+func (f *faults) endConductor(ctx context.Context, random *rand.Rand) {
+	f.away(ctx, syscall.SIGTERM, between(random, 0, f.lease), f.anyConductor(random).process)
+}
+
+func (f *faults) stopConductor(ctx context.Context, random *rand.Rand) {
+	f.away(ctx, syscall.SIGSTOP, f.around(random), f.anyConductor(random).process)
+}
+
+func (f *faults) anyConductor(random *rand.Rand) *conductorProcess {
+	return f.conductors[random.IntN(len(f.conductors))]
+}
+
+func (f *faults) killServer(ctx context.Context, random *rand.Rand) {
+	f.away(ctx, syscall.SIGKILL, between(random, 0, f.lease), f.servers[random.IntN(len(f.servers))].process)
+}
+
+func (f *faults) stopServer(ctx context.Context, random *rand.Rand) {
+	f.away(ctx, syscall.SIGSTOP, f.around(random), f.servers[random.IntN(len(f.servers))].process)
+}
+
+// loseMajority has two of three servers do nothing for a short time.
+func (f *faults) loseMajority(ctx context.Context, random *rand.Rand) {
+	s := []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP}[random.IntN(2)]
+	first := random.IntN(len(f.servers))
+	second := (first + 1 + random.IntN(len(f.servers)-1)) % len(f.servers)
+	f.away(ctx, s, between(random, 0, f.lease), f.servers[first].process, f.servers[second].process)
+}
+
+// cut cuts links for a time.
+func (f *faults) cut(ctx context.Context, random *rand.Rand, who string, links []*link) {
+	m := []mode{dropped, refused}[random.IntN(2)]
+	long := f.around(random)
+	f.tell("%s is cut off for %v, %s", who, long.Round(time.Millisecond), [...]string{dropped: "silently", refused: "and is told"}[m])
+	for _, l := range links {
+		l.set(m)
+	}
+	pause(ctx, long)
+	for _, l := range links {
+		l.set(open)
+	}
+	f.tell("%s is connected again", who)
+}
+
+func (f *faults) cutConductor(ctx context.Context, random *rand.Rand) {
+	i := random.IntN(len(f.conductors))
+	f.cut(ctx, random, f.conductors[i].name, f.toServer[i])
+}
+
+// cutOne cuts a conductor off from one server.
+func (f *faults) cutOne(ctx context.Context, random *rand.Rand) {
+	i, j := random.IntN(len(f.conductors)), random.IntN(len(f.servers))
+	f.cut(ctx, random, f.conductors[i].name+" from "+f.servers[j].name, f.toServer[i][j:j+1])
+}
+
+// cutServer cuts a server off from the others, and from the conductors or not.
+func (f *faults) cutServer(ctx context.Context, random *rand.Rand) {
+	i := random.IntN(len(f.servers))
+	var links []*link
+	for j := range f.servers {
+		if j != i {
+			links = append(links, f.toPeer[i][j], f.toPeer[j][i])
+		}
+	}
+	who := f.servers[i].name + " from its peers"
+	if random.IntN(2) == 0 {
+		who = f.servers[i].name
+		for _, conductor := range f.toServer {
+			links = append(links, conductor[i])
+		}
+	}
+	f.cut(ctx, random, who, links)
+}

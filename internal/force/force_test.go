@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ironstate/ironstate/internal/program"
+)
+
+var (
+	seed = flag.Uint64("force.seed", 0, "seed of the history that TestForce runs; 0 chooses one")
+	long = flag.Duration("force.for", 10*time.Second, "time for which things fail in it")
+)
+
+func TestMain(m *testing.M) {
+	if serverMain() {
+		return
+	}
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+// TestForce runs a short history. For longer ones there is the command, or -force.for.
+func TestForce(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	var faults []string
+	c := config{seed: *seed, long: *long, nodes: 200, clients: 24, lease: 3 * time.Second, keep: true, verbose: true}
+	if c.seed == 0 {
+		c.seed = uint64(time.Now().UnixNano())
+	}
+	result, err := execute(t.Context(), c, func(format string, args ...any) {
+		t.Logf(format, args...)
+		faults = append(faults, format)
+	})
+	require.NoError(t, err, "seed %d", c.seed)
+	require.Empty(t, result.findings, "seed %d", c.seed)
+	require.Equal(t, c.nodes, result.rest)
+	require.Positive(t, result.faults)
+	require.Positive(t, result.requests[0])
+	require.Positive(t, result.operations)
+	require.Greater(t, result.versions, c.nodes)
+	require.NotEmpty(t, faults)
+}
+
+// ending is a writer that calls end once something that contains the text was written.
+type ending struct {
+	bytes.Buffer
+	text string
+	end  context.CancelFunc
+}
+
+// Write implements [io.Writer].
+func (w *ending) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), w.text) {
+		w.end()
+	}
+	return w.Buffer.Write(p)
+}
+
+func TestAnInterruptLeavesNothingBehind(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	out := &ending{text: "requests", end: cancel}
+	err := force(ctx, []string{"-for", "10m", "-nodes", "10", "-v"}, out, io.Discard)
+	require.ErrorIs(t, err, context.Canceled)
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestWrongUse(t *testing.T) {
+	for _, args := range [][]string{{"-for", "0s"}, {"-lease", "1s"}, {"-nodes", "0"}, {"-clients", "1001"}, {"more"}} {
+		require.Equal(t, program.Usage, program.Run("force", args, io.Discard, io.Discard, force), "%v", args)
+	}
+}

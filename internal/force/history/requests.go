@@ -1,0 +1,110 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// version is that of the API at which clients ask.
+func (c *checker) version() states.APIVersion { return c.Table.Series().MaxAPIVersion() }
+
+// move is a transition that was stored.
+type move struct {
+	from states.State
+	to   Version
+}
+
+// requests checks that requests and transitions belong together one to one.
+//
+// That there is one assignment which serves the accepted requests and the transitions
+// follows from there being one for each of them, by Mendelsohn and Dulmage.
+func (c *checker) requests() {
+	asked := map[string][]Request{}
+	for _, r := range c.Requests {
+		if r.Kind == Provision && r.Outcome != Refused {
+			asked[r.Node] = append(asked[r.Node], r)
+		}
+	}
+	for id, versions := range c.Nodes {
+		var moves []move
+		for i := 1; i < len(versions); i++ {
+			if versions[i].State != versions[i-1].State {
+				moves = append(moves, move{versions[i-1].State, versions[i]})
+			}
+		}
+		c.assign(id, asked[id], moves)
+	}
+	for id := range asked {
+		if _, ok := c.Nodes[id]; !ok {
+			c.find("requests", id, "requests were accepted for it, and it was never stored")
+		}
+	}
+}
+
+func (c *checker) assign(id string, requests []Request, moves []move) {
+	accepted := slices.DeleteFunc(slices.Clone(requests), func(r Request) bool { return r.Outcome != Accepted })
+	for _, i := range unmatched(len(accepted), len(moves), func(i, j int) bool { return c.ledTo(accepted[i], moves[j]) }) {
+		r := accepted[i]
+		c.find("requests", id, "the request %q of client %d to %s at %s was accepted, and has led to no transition of its own",
+			r.Word, r.Client, r.Conductor, r.Begin.Format(timeFormat))
+	}
+	byClients := slices.DeleteFunc(slices.Clone(moves), func(m move) bool { return c.byConductor(m) })
+	for _, i := range unmatched(len(byClients), len(requests), func(i, j int) bool { return c.ledTo(requests[j], byClients[i]) }) {
+		m := byClients[i]
+		c.find("requests", id, "nobody has asked for the transition from %q to %q at revision %d", m.from, m.to.State, m.to.Revision)
+	}
+}
+
+const timeFormat = "15:04:05.000"
+
+// byConductor reports whether a transition may be a conductor's own: one out of a state
+// with work, or in which a node waits.
+func (c *checker) byConductor(m move) bool {
+	return c.Table.Stuck().Has(m.from) || c.Table.Phase(m.from) == states.PhaseWaiting
+}
+
+// ledTo reports whether a request may have led to a transition.
+func (c *checker) ledTo(r Request, m move) bool {
+	event, err := c.Table.Request(m.from, r.Word, c.version())
+	if err != nil {
+		return false
+	}
+	if to, ok := c.Table.Next(m.from, event); !ok || to != m.to.State {
+		return false
+	}
+	within := !m.to.Updated.Before(r.Begin.Add(-clock))
+	if r.Outcome == Accepted {
+		within = within && !m.to.Updated.After(r.End.Add(clock))
+	}
+	return within
+}
+
+// unmatched returns those of n left sides that have no right side of their own, in a
+// matching with as few of them as possible.
+func unmatched(n, m int, fits func(i, j int) bool) []int {
+	left := make([]int, m) // the left side that has the right one, and 1
+	var try func(i int, seen map[int]bool) bool
+	try = func(i int, seen map[int]bool) bool {
+		for j := range m {
+			if seen[j] || !fits(i, j) {
+				continue
+			}
+			seen[j] = true
+			if left[j] == 0 || try(left[j]-1, seen) {
+				left[j] = i + 1
+				return true
+			}
+		}
+		return false
+	}
+	var rest []int
+	for i := range n {
+		if !try(i, map[int]bool{}) {
+			rest = append(rest, i)
+		}
+	}
+	slices.SortFunc(rest, cmp.Compare)
+	return rest
+}

@@ -1,0 +1,109 @@
+package history
+
+import (
+	"strings"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+// stored checks the transitions and the claims of a node.
+func (c *checker) stored(id string, versions []Version) {
+	for i, now := range versions {
+		if i == 0 {
+			continue
+		}
+		before := versions[i-1]
+		if now.Revision <= before.Revision {
+			c.find("transitions", id, "revision %d comes after %d", now.Revision, before.Revision)
+		}
+		if before.State != now.State && !c.follows(before.State, now.State) {
+			c.find("transitions", id, "%q was stored after %q, at revision %d", now.State, before.State, now.Revision)
+		}
+		c.claims(id, before, now)
+	}
+}
+
+// follows reports whether one write may lead from a state to another: by a row of the
+// table, or the two of an abort of a service.
+func (c *checker) follows(from, to states.State) bool {
+	for row := range c.Table.Transitions() {
+		if row.From == from && row.To == to {
+			return true
+		}
+	}
+	return (from == states.ServiceWait || from == states.ServiceHold) && to == states.Active
+}
+
+func (c *checker) claims(id string, before, now Version) {
+	switch {
+	case now.Claim == before.Claim:
+		return
+	case before.Claim == "":
+		if _, ok := c.Terms[member(now.Claim)]; !ok {
+			c.find("claims", id, "reserved at revision %d by %s, which never was a member", now.Revision, now.Claim)
+		}
+		return
+	case now.Claim != "":
+		c.find("claims", id, "the reservation of %s passed to %s at revision %d without being dropped", c.who(before), c.who(now), now.Revision)
+		return
+	}
+	lost := c.lost(before, now)
+	if lost && !c.ended(before.Claim, now.Revision) {
+		c.find("claims", id, "the work of %s was ended at revision %d as that of a dead process, while its lease lasted", c.who(before), now.Revision)
+	}
+	if !lost && now.State == before.State && c.works(before) {
+		c.find("claims", id, "the reservation of %s was dropped at revision %d in %q without an end of the work", c.who(before), now.Revision, now.State)
+	}
+	if !lost && isPower(before.Claim) && now.TargetPower != states.NoPower {
+		c.find("claims", id, "the power reservation of %s was dropped at revision %d with the target %q", c.who(before), now.Revision, now.TargetPower)
+	}
+}
+
+// works reports whether a version has a reservation for the work of its state.
+func (c *checker) works(v Version) bool {
+	return v.Claim != "" && !isPower(v.Claim) && c.Table.Stuck().Has(v.State)
+}
+
+// lost reports whether the write from one version to the next ends the work of a
+// process that is held to be dead: by the last error, or by dropping the reservation
+// of a verification, which is then begun anew.
+func (c *checker) lost(before, now Version) bool {
+	text, stuck := machine.Node{State: before.State}.Orphaned(c.Table)
+	return stuck && now.LastError == text && now.State != before.State ||
+		before.TargetPower != states.NoPower && now.TargetPower == states.NoPower && strings.Contains(now.LastError, "died") ||
+		before.State == states.Verifying && now.State == states.Verifying && c.ended(before.Claim, now.Revision)
+}
+
+// ended reports whether the lease of a claim's holder had ended at a revision.
+func (c *checker) ended(claim string, at int64) bool {
+	term, ok := c.Terms[member(claim)]
+	return ok && term.Ended != 0 && term.Ended < at
+}
+
+// who names the holder of a version's reservation.
+func (c *checker) who(v Version) string {
+	return c.Terms[member(v.Claim)].Conductor + " (" + v.Claim + ")"
+}
+
+const powerSuffix = "/power"
+
+func isPower(claim string) bool { return strings.HasSuffix(claim, powerSuffix) }
+
+// member returns the ID of the member that has a claim.
+func member(claim string) string { return strings.TrimSuffix(claim, powerSuffix) }
+
+// rests checks that nothing is left to be done for a node.
+func (c *checker) rests(id string, versions []Version) {
+	if len(versions) == 0 {
+		return
+	}
+	if last := versions[len(versions)-1]; !Rests(c.Table, last) {
+		c.find("rest", id, "it is in %q, reserved by %q, with the target power state %q", last.State, last.Claim, last.TargetPower)
+	}
+}
+
+// Rests reports whether nobody works on a node, nor is to.
+func Rests(table *states.Table, v Version) bool {
+	return v.Claim == "" && v.TargetPower == states.NoPower && !table.Stuck().Has(v.State) && table.Phase(v.State) != states.PhaseWaiting
+}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/force/history"
+	"github.com/ironstate/ironstate/states"
+)
+
+// config is what the flags say.
+type config struct {
+	seed    uint64
+	long    time.Duration // of the faults
+	nodes   int
+	clients int
+	lease   time.Duration
+	keep    bool
+	verbose bool
+}
+
+// figures are what a run has come to.
+type figures struct {
+	requests       [3]int // by outcome
+	faults         int64
+	versions, rest int
+	operations     int
+	takeOver       time.Duration
+	longest        longest
+	findings       []history.Finding
+}
+
+func (f figures) String() string {
+	return fmt.Sprintf("%d requests (%d accepted, %d refused, %d of unknown outcome), %d faults, %d versions stored, %d nodes at rest",
+		f.requests[0]+f.requests[1]+f.requests[2], f.requests[history.Accepted], f.requests[history.Refused], f.requests[history.Unknown],
+		f.faults, f.versions, f.rest)
+}
+
+// tell tells what is done now, in the form of Printf.
+type tell func(format string, args ...any)
+
+// oneByOne returns a tell that several goroutines may use.
+func (t tell) oneByOne() tell {
+	var mu sync.Mutex
+	return func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		t(format, args...)
+	}
+}
+
+// run is one history: a cluster, its clients, and its trouble.
+type run struct {
+	config
+	table    *states.Table
+	tell     tell
+	cluster  *cluster
+	recorder *recorder
+	requests requestLog
+	faults   *faults
+	nodes    []string
+
+	mu    sync.Mutex
+	ended []history.Finding // processes that ended by themselves
+}
+
+// execute runs one history and checks it. The error says that it could not be run, or not
+// be recorded as a whole; a rule that is broken is among the findings.
+func execute(ctx context.Context, c config, t tell) (result figures, err error) {
+	t = t.oneByOne()
+	dir, err := os.MkdirTemp("", "force-")
+	if err != nil {
+		return result, err
+	}
+	defer func() {
+		if c.keep && ctx.Err() == nil && (err != nil || len(result.findings) > 0) {
+			t("the logs are in %s", dir)
+			return
+		}
+		err = errors.Join(err, os.RemoveAll(dir))
+	}()
+	network, closeNetwork := newNetwork(ctx)
+	defer closeNetwork()
+	r := &run{config: c, table: states.Latest().Table(), tell: t}
+	r.cluster, err = newCluster(ctx, dir, c.lease, network, r.endedByItself)
+	defer r.cluster.stop()
+	if err != nil {
+		return result, err
+	}
+	r.faults = &faults{cluster: r.cluster, life: ctx, tell: func(string, ...any) {}}
+	if c.verbose {
+		r.faults.tell = t
+	}
+	if err := r.record(ctx); err != nil {
+		return r.figures(), err
+	}
+	return r.check()
+}
+
+func (r *run) endedByItself(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = append(r.ended, history.Finding{Rule: "processes", Text: err.Error()})
+}
+
+func (r *run) figures() figures {
+	f := figures{requests: r.requests.count(), faults: r.faults.count.Load()}
+	if r.recorder != nil {
+		f.versions, f.rest = r.recorder.counts()
+	}
+	return f
+}
+
+// record makes the history.
+func (r *run) record(ctx context.Context) (err error) {
+	etcd, err := r.cluster.dial()
+	if err != nil {
+		return err
+	}
+	r.recorder = newRecorder(etcd, r.table)
+	recording, stop := context.WithCancel(ctx)
+	recorded := make(chan error, 1)
+	go func() { recorded <- r.recorder.run(recording) }()
+	defer func() {
+		stop()
+		err = errors.Join(err, <-recorded, etcd.Close())
+	}()
+	if err := r.populate(ctx); err != nil {
+		return err
+	}
+	r.trouble(ctx)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return r.settle(ctx)
+}
+
+// newClient returns a client with a random stream of its own.
+func (r *run) newClient(id int) *client {
+	return &client{
+		id: id, random: rand.New(rand.NewPCG(r.seed, uint64(1000+id))), table: r.table, nodes: r.nodes, hosts: r.cluster.conductors, log: &r.requests,
+		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}},
+	}
+}
+
+// populate creates the nodes.
+func (r *run) populate(ctx context.Context) error {
+	c := r.newClient(0)
+	defer c.http.CloseIdleConnections()
+	for i := range r.config.nodes {
+		id := fmt.Sprintf("00000000-0000-4000-8000-%012d", i)
+		created := history.Request{}
+		body := fmt.Sprintf(`{"uuid": %q, "name": "node-%d", "driver": "fake-hardware"}`, id, i)
+		c.ask(ctx, c.hosts[i%len(c.hosts)], &created, http.MethodPost, "/v1/nodes", body)
+		if created.Outcome != history.Accepted {
+			return fmt.Errorf("node %d could not be created by %s: HTTP status %d", i, created.Conductor, created.Status)
+		}
+		r.nodes = append(r.nodes, id)
+	}
+	return nil
+}
+
+const progressEvery = 5 * time.Second
+
+// trouble has the clients ask while things fail, for as long as is configured.
+func (r *run) trouble(ctx context.Context) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	limited, cancel := context.WithTimeout(ctx, r.long)
+	defer cancel()
+	for id := range r.clients {
+		c := r.newClient(id + 1)
+		group.Go(func() { c.run(ctx, limited.Done()) })
+	}
+	group.Go(func() { r.faults.run(limited, r.seed) })
+	begin := time.Now()
+	ticks := time.NewTicker(progressEvery)
+	defer ticks.Stop()
+	for limited.Err() == nil {
+		select {
+		case <-ticks.C:
+			r.tell("%8v  %v", time.Since(begin).Round(time.Second), r.figures())
+		case <-limited.Done():
+		}
+	}
+}
+
+// restTimeout bounds the time until all nodes rest, once nothing fails any more.
+const restTimeout = 3 * time.Minute
+
+// settle heals all, waits until every node rests, and asks every conductor for all of
+// them once more. A node that does not rest in time is found by the check.
+func (r *run) settle(ctx context.Context) error {
+	begin := time.Now()
+	if err := r.cluster.heal(ctx); err != nil {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, restTimeout)
+	defer cancel()
+	_ = r.recorder.await(bounded, func() bool {
+		busy := r.recorder.busy()
+		for _, text := range busy[:min(len(busy), 3)] {
+			r.faults.tell("%8v  %s", time.Since(begin).Round(time.Second), text)
+		}
+		return len(busy) == 0 && r.recorder.caughtUp(bounded)
+	})
+	r.tell("%8v  after the last fault: %d of %d nodes rest", time.Since(begin).Round(time.Second), r.figures().rest, len(r.nodes))
+	for _, host := range r.cluster.conductors {
+		c := r.newClient(r.clients + 1)
+		for _, id := range r.nodes {
+			if _, ok := c.readAt(ctx, host, id); !ok && ctx.Err() == nil {
+				return fmt.Errorf("%s does not answer for node %s, and nothing fails any more", host.name, id)
+			}
+		}
+		c.http.CloseIdleConnections()
+	}
+	if !r.recorder.caughtUp(ctx) {
+		return r.recorder.await(ctx, func() bool { return r.recorder.caughtUp(ctx) })
+	}
+	return ctx.Err()
+}
+
+// check applies the rules to the history.
+func (r *run) check() (figures, error) {
+	r.cluster.stop() // the logs are complete
+	end := time.Now()
+	h := &history.History{Table: r.table, Nodes: r.recorder.nodes, Terms: r.recorder.terms, Requests: r.requests.requests}
+	for _, p := range r.cluster.conductors {
+		operations, err := operations(r.cluster.dir, p.name, end)
+		if err != nil {
+			return r.figures(), err
+		}
+		h.Operations = append(h.Operations, operations...)
+		h.Outages = append(h.Outages, p.outagesUntil(end)...)
+	}
+	f := r.figures()
+	f.operations, f.takeOver, f.longest = len(h.Operations), r.recorder.takeOver, r.recorder.longest
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f.findings = append(r.ended, h.Check()...)
+	return f, nil
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+
+	"go.etcd.io/etcd/server/v3/embed"
+)
+
+// serverVariable is the environment variable that makes this program an etcd server. Its
+// value is a [serverConfig] in JSON.
+const serverVariable = "FORCE_ETCD_SERVER"
+
+// serverConfig is what an etcd server of the run is told.
+type serverConfig struct {
+	Name, Dir, Cluster, Peer string
+}
+
+// serverMain is an etcd server if this process is to be one, and reports whether it was.
+func serverMain() bool {
+	text, ok := os.LookupEnv(serverVariable)
+	if !ok {
+		return false
+	}
+	if err := serveEtcd(text); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	return true
+}
+
+// serveEtcd listens on ports that are free, and prints which they are.
+func serveEtcd(text string) error {
+	var c serverConfig
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return err
+	}
+	peer, err := url.Parse(c.Peer)
+	if err != nil {
+		return err
+	}
+	anywhere := url.URL{Scheme: "http", Host: "127.0.0.1:0"}
+	config := embed.NewConfig()
+	config.Name, config.Dir = c.Name, c.Dir
+	config.InitialCluster = c.Cluster
+	config.AdvertisePeerUrls = []url.URL{*peer}
+	config.ListenPeerUrls, config.ListenClientUrls = []url.URL{anywhere}, []url.URL{anywhere}
+	config.AdvertiseClientUrls = []url.URL{anywhere}
+	config.EnableGRPCGateway = false
+	config.LogLevel = "warn"
+	server, err := embed.StartEtcd(config)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	fmt.Printf("serving clients at %s and peers at %s\n", server.Clients[0].Addr(), server.Peers[0].Addr())
+	select {
+	case err := <-server.Err():
+		return err
+	case <-server.Server.StopNotify():
+		return errors.New("the server has stopped")
+	}
+}
+
+// peerHost is the host in the URL of a server's peers, which no name service knows.
+func peerHost(name string) string { return name + ".peers.invalid" }
+
+// serverCommand is this program as an etcd server, which reaches the others by a proxy.
+func serverCommand(c serverConfig, proxy string) *exec.Cmd {
+	text, _ := json.Marshal(c) // of strings
+	command := exec.Command(os.Args[0])
+	for _, variable := range os.Environ() {
+		if name, _, _ := strings.Cut(strings.ToUpper(variable), "="); name != "NO_PROXY" && name != "HTTP_PROXY" {
+			command.Env = append(command.Env, variable)
+		}
+	}
+	command.Env = append(command.Env, serverVariable+"="+string(text), "HTTP_PROXY="+proxy)
+	return command
+}

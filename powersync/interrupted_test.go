@@ -1,0 +1,82 @@
+//go:build go1.25
+
+package powersync_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+)
+
+// failing is a driver that fails at one call, before which it calls stop.
+type failing struct {
+	*hardware
+	at   string
+	stop func()
+}
+
+func (f *failing) fail(at string) error {
+	if at != f.at {
+		return nil
+	}
+	f.stop()
+	return errDead
+}
+
+func (f *failing) Validate(context.Context, string) error { return f.fail("validate") }
+
+func (f *failing) PowerState(ctx context.Context, id string) (states.Power, error) {
+	if err := f.fail("read"); err != nil {
+		return unknown, err
+	}
+	return f.hardware.PowerState(ctx, id)
+}
+
+func (f *failing) canForce(string) bool {
+	if err := f.fail("ask"); err != nil {
+		panic(err)
+	}
+	return true
+}
+
+func (f *failing) SetPower(ctx context.Context, id string, power states.Power) error {
+	if err := f.fail("set"); err != nil {
+		return err
+	}
+	return f.hardware.SetPower(ctx, id, power)
+}
+
+func TestACallThatFailsWhenTheRoundEndsIsNoFailureOfTheNode(t *testing.T) {
+	sync, recovery := (*hall).Sync, (*hall).Recover
+	for name, test := range map[string]struct {
+		at     string
+		round  func(*hall, context.Context) (powersync.Report, error)
+		record powersync.Record
+	}{
+		"the configuration is validated":    {"validate", sync, node(unknown)},
+		"the power state is read":           {"read", sync, node(isOn)},
+		"whether it may be forced is asked": {"ask", sync, node(isOn)},
+		"the hardware is set":               {"set", sync, node(isOn)},
+		"recovery validates":                {"validate", recovery, powerFailure(isOn)},
+		"recovery reads":                    {"read", recovery, powerFailure(isOn)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			driver := &failing{hardware: newHardware(isOff), at: test.at, stop: cancel}
+			h := newHall(t, driver.hardware, nodes(test.record), withDriver(driver), func(c *powersync.Config) { c.CanForce = driver.canForce })
+			report, err := test.round(h, ctx)
+			require.ErrorIs(t, err, context.Canceled)
+			require.Equal(t, powersync.Interrupted, onlyOutcome(t, report))
+			require.Zero(t, h.Stats().Failing)
+			require.Equal(t, test.record, without(h.record(t, "a")))
+
+			_, err = test.round(h, t.Context())
+			require.NoError(t, err)
+			require.Equal(t, 1, h.lastEvent().Attempts, "the one before does not count")
+		})
+	}
+}
