@@ -78,8 +78,6 @@ var functions = map[string]any{
 	"statestest.Path":          statestest.Path,
 	"statestest.Replay":        statestest.Replay,
 	"rapidstates.MixedWalk":    rapidstates.MixedWalk,
-	"rapidstates.Series":       rapidstates.Series,
-	"rapidstates.StateIn":      rapidstates.StateIn,
 	"rapidstates.Walk":         rapidstates.Walk,
 	"verify.KindOf":            verify.KindOf,
 	"verify.Manage":            verify.Manage,

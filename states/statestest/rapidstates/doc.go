@@ -1,4 +1,4 @@
-// Package rapidstates has generators of states, events, series and walks for
+// Package rapidstates has generators of walks through a table, for
 // property tests with pgregory.net/rapid, and for fuzz tests with rapid.MakeFuzz.
 //
 //	func TestMachine(t *testing.T) {
@@ -15,7 +15,10 @@
 //		})
 //	}
 //
-// When the property is false, rapid prints the values as Ironic's words. Values
-// shrink to those that come first in [states.AllStates] and the like, and walks to
-// few steps, which may begin in any state.
+// States, events and series are drawn by rapid itself:
+//
+//	rapid.SampledFrom(slices.Collect(table.Stable().All()))
+//
+// When the property is false, rapid prints the values as Ironic's words, and walks
+// shrink to few steps, which may begin in any state.
 package rapidstates
