@@ -61,6 +61,10 @@ type Config struct {
 	// RecordOnly never sets hardware in rounds: the reading is recorded
 	// (force_power_state_during_sync = False).
 	RecordOnly bool
+	// CanForce reports whether rounds may set the power of a node; where they may
+	// not, the reading is recorded. It is Ironic's supports_power_sync, and is called
+	// as the methods of the Driver are. Nil allows it for all nodes.
+	CanForce func(id string) bool
 	// ForgetUnread records no power state for a node that goes into maintenance
 	// since it cannot be read. Ironic's documentation says that the recorded one
 	// stays, and Ironic's code does this.

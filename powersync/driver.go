@@ -21,7 +21,7 @@ import (
 // A Driver that is to spare a network of BMCs can bound its own calls, with a
 // semaphore a network.
 //
-// A Driver may have more abilities: see [Validator] and [Forcer].
+// A Driver may also be a [Validator].
 type Driver interface {
 	// PowerState reads a node's power state: PowerOn, PowerOff, or PowerError
 	// where the hardware answered without one. NoPower is for hardware that has no
@@ -45,10 +45,4 @@ type Driver interface {
 // recorded for it, is not recovered, and has its power requests refused.
 type Validator interface {
 	Validate(ctx context.Context, id string) error
-}
-
-// Forcer is a [Driver] that must not set the power of some nodes in rounds: the
-// reading is then recorded. It is Ironic's supports_power_sync.
-type Forcer interface {
-	CanForce(id string) bool
 }

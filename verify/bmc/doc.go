@@ -21,7 +21,7 @@
 // alone does not:
 //
 //   - A BMC is not trusted. No answer ends the process, and bytes, requests and
-//     members are bounded by [Limits], the time by [Config.Timeout]. No request
+//     members are bounded by [Config], the time by [Config.Timeout]. No request
 //     goes to another host than the one named.
 //   - A wrong password costs one login a protocol and goes nowhere else: BMCs lock
 //     accounts.

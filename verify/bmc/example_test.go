@@ -80,7 +80,7 @@ func ExampleDriver() {
 }
 
 // A BMC whose answers are larger than they may be.
-func ExampleLimits() {
+func ExampleConfig() {
 	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 	if err != nil {
 		panic(err)
@@ -89,7 +89,7 @@ func ExampleLimits() {
 	verifier, err := bmc.New(bmc.Config{
 		Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool,
 		User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword),
-		Limits: bmc.Limits{AnswerBytes: 500},
+		MaxAnswerBytes: 500,
 	})
 	if err != nil {
 		panic(err)

@@ -38,7 +38,7 @@ func Example() {
 	fmt.Println(bmc.Power("1"))
 
 	// The next time the BMC does what it is told, and dies in the middle of the answer.
-	_ = bmc.SetPower("1", bmctest.PowerOff)
+	_ = bmc.SetPower("1", "Off")
 	bmc.AddFault(bmctest.Fault{Method: http.MethodPost, Do: bmctest.ResetAfter(12)})
 	fmt.Println(turnOn())
 	fmt.Println(bmc.Power("1"))
