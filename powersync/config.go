@@ -82,13 +82,13 @@ type Config struct {
 	// MaxBackoff bounds the time that Backoff grows to; 0 stands for 1 h.
 	MaxBackoff time.Duration
 	// ForceLimit is how many times hardware may be set by rounds within any
-	// minute, so that a wrong database cannot switch a hall off. Nodes beyond
-	// are left as they are, and their attempt does not count.
+	// minute, so that a wrong database cannot switch a data centre off. Nodes
+	// beyond are left as they are, and their attempt does not count.
 	ForceLimit int
 
 	// Logger, OnEvent and OnReport are callbacks. The caller of one, a worker or
 	// Run, waits until it returns, for an eighth of Timeout, 10 s at most; then
-	// the call is left behind, and until it returns the callback is not called
+	// the call is abandoned, and until it returns the callback is not called
 	// again. A panic and a call that ends its goroutine do no harm either. Stats
 	// counts the calls that failed or were not made, as Dropped.
 

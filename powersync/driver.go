@@ -10,9 +10,9 @@ import (
 // goroutines at once, for one node one after the other. Their context has a
 // deadline, [Config.Timeout] from the call. A call that panics or ends its
 // goroutine has failed. So has one that does not return soon after its context
-// ended (within an eighth of Timeout, 2 s at most): it is left behind in its
+// ended (within an eighth of Timeout, 2 s at most): it is abandoned in its
 // goroutine, and until it returns every call for that node fails without being
-// made. At most one call a node is left behind, so
+// made. At most one call a node is abandoned, so
 // that a driver that never returns costs as many goroutines as it has nodes.
 //
 // Errors must hold no secret: they become the node's last error and reason for

@@ -169,7 +169,7 @@ func (b *Redfish) Power(systemID string) string {
 	return ""
 }
 
-// SetPower changes the power state of a system behind the back of all clients, at once. Any text will do, so that clients
+// SetPower changes the power state of a system at once, as if at the machine itself. Any text will do, so that clients
 // can be shown states that no standard knows.
 func (b *Redfish) SetPower(systemID, power string) error {
 	if !b.made() {
