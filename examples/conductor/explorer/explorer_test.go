@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -105,6 +106,18 @@ func TestTheRootIsThePageForBrowsersAlone(t *testing.T) {
 		require.False(t, explorer.Asked(r), "the API has no pages")
 	}
 	require.True(t, explorer.Asked(httptest.NewRequest(http.MethodGet, "/explorer/events", nil)))
+}
+
+func FuzzAccept(f *testing.F) {
+	f.Add("text/html;q=0.5, */*;q=0.1")
+	f.Add(",;q=;;=,\"")
+	f.Fuzz(func(t *testing.T, accept string) {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header["Accept"] = []string{accept}
+		if explorer.Asked(r) {
+			require.Contains(t, strings.ToLower(accept), "text/")
+		}
+	})
 }
 
 func TestIronicsClientsGetTheVersionDocument(t *testing.T) {

@@ -2,7 +2,7 @@
 // The nodes of a conductor in the explorer: their numbers, which ones, what moves. All
 // texts of nodes are only ever texts.
 (() => {
-	const { element, choice, choose, stateButton } = window.explorer;
+	const { element, choice, choose, edges, extend, stateButton, states } = window.explorer;
 	const $ = (id) => document.getElementById(id);
 	const calm = window.matchMedia('(prefers-reduced-motion: reduce)');
 	const number = (n) => new Intl.NumberFormat('en').format(n);
@@ -72,7 +72,7 @@
 	// --- how many ---
 
 	const badges = new Map();
-	for (const [name, g] of window.explorer.states) {
+	for (const [name, g] of states) {
 		const badge = { name, g, label: g.getAttribute('aria-label'), box: svg('rect', { rx: 7, height: 14 }), text: svg('text', { 'text-anchor': 'middle', 'font-size': 10 }) };
 		badge.group = svg('g', { class: 'number', 'aria-hidden': 'true' }, badge.box, badge.text);
 		badges.set(name, badge);
@@ -148,8 +148,8 @@
 
 	function drawPassed(passed) {
 		for (const { from, to } of passed) {
-			const edge = window.explorer.edges.get(`${from} ${to}`);
-			const state = window.explorer.states.get(to);
+			const edge = edges.get(`${from} ${to}`);
+			const state = states.get(to);
 			if (edge && !edge.classList.contains('absent')) {
 				flash(edge, 'passed');
 				travel(edge);
@@ -314,7 +314,7 @@
 		drawWay() {
 			for (const g of document.querySelectorAll('#main .walked')) g.classList.remove('walked');
 			for (const { from, to } of one.walked) {
-				const edge = window.explorer.edges.get(`${from} ${to}`);
+				const edge = edges.get(`${from} ${to}`);
 				if (edge) edge.classList.add('walked');
 			}
 		},
@@ -353,7 +353,7 @@
 	function take(event) {
 		const before = fleet;
 		fleet = event;
-		if (!before || before.series !== event.series) window.explorer.extend(event.series, names, shown);
+		if (!before || before.series !== event.series) extend(event.series, names, shown);
 		status(`${nodesOf(event.nodes)}, live. Conductor ${event.conductor}, ${event.series}.`, true);
 		drawNumbers();
 		drawPassed(event.passed);
@@ -396,7 +396,7 @@
 		one.show();
 	}
 
-	window.explorer.extend('', names, shown);
+	extend('', names, shown);
 	setInterval(() => { if (!document.hidden) one.load(); }, 5000);
 	connect();
 })();
