@@ -7,7 +7,7 @@
 	const calm = window.matchMedia('(prefers-reduced-motion: reduce)');
 	const number = (n) => new Intl.NumberFormat('en').format(n);
 	const nodesOf = (n) => `${number(n)} ${n === 1 ? 'node' : 'nodes'}`;
-	const address = (path) => new URL(`explorer/${path}`, document.baseURI);
+	const address = (path) => new URL(`explorer/${path}`, location.origin + location.pathname); // without a user's name and password
 	const shownMoves = 20;
 	let fleet = null; // the last event
 
