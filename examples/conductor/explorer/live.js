@@ -58,7 +58,7 @@
 			element('button', { type: 'button', id: 'nodes-more', hidden: '', onclick: () => list.more() }, 'More')),
 		moves: element('section', { id: 'moves', 'aria-labelledby': 'moves-title' },
 			element('h2', { id: 'moves-title' }, 'What moves'),
-			element('p', { id: 'moves-none' }, 'Nothing has moved since the conductor was first watched.'),
+			element('p', { id: 'moves-none' }, 'Nothing has moved since somebody opened this page first.'),
 			element('ol', { id: 'moves-list' })),
 	};
 	document.querySelector('header h1').after(parts.status);
