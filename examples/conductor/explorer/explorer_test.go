@@ -167,6 +167,10 @@ func TestTheExplorerOnlyReads(t *testing.T) {
 		response.Body.Close()
 		require.Equal(t, http.StatusMethodNotAllowed, response.StatusCode, path)
 	}
+	head := httptest.NewRecorder()
+	explorer.New(s.Conductor).Around(http.NotFoundHandler()).ServeHTTP(head, httptest.NewRequest(http.MethodHead, "/explorer/events", nil))
+	require.Equal(t, "text/event-stream", head.Header().Get("Content-Type"), "and the request has ended")
+
 	response, _ := s.get("/explorer/page.html", "*/*")
 	require.Equal(t, http.StatusNotFound, response.StatusCode)
 }

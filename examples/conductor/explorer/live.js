@@ -164,7 +164,7 @@
 
 	function drawMoves(moves) {
 		const items = $('moves-list');
-		const listed = new Set([...items.children].map((li) => li.dataset.key)); // a new stream tells them again
+		const listed = new Set([...[...items.children].map((li) => li.dataset.key), ...waiting.map(key)]); // a new stream tells them again
 		waiting = [...waiting, ...moves.filter((m) => !listed.has(key(m)))].slice(-shownMoves);
 		if (waiting.length === 0 || items.matches(':hover, :focus-within')) return;
 		items.prepend(...waiting.reverse().map((m) => element('li', { 'data-key': key(m) },
@@ -326,7 +326,7 @@
 
 	function stageItem(s) {
 		const through = s.through.flatMap((t, i) => [...(i ? [] : [stateButton(t.from)]), ' ', element('code', {}, t.event), ' → ', stateButton(t.to)]);
-		return element('li', {}, s.state ? stateButton(s.state) : 'a rescue', ' ', s.at ? time(s.at) : '', ' ',
+		return element('li', {}, s.state ? stateButton(s.state) : 'a failure', ' ', s.at ? time(s.at) : '', ' ',
 			element('span', { class: 'badge' }, sources[s.source]),
 			s.text ? element('div', { class: 'note' }, s.text) : '',
 			through.length ? element('div', { class: 'through' }, s.through.length > 1 ? 'most likely by ' : 'by ', ...through) : '');
@@ -334,15 +334,21 @@
 
 	// --- the stream of events ---
 
-	const said = { at: 0, moved: 0 };
+	const sayInterval = 10000; // milliseconds
+	const said = { at: 0, moved: 0, last: null, timer: 0 };
 
 	// say tells a screen reader what has moved, now and then.
 	function say(event) {
+		if (event.moved === 0) return;
 		said.moved += event.moved;
-		if (said.moved === 0 || Date.now() - said.at < 10000) return;
-		const last = event.moves[event.moves.length - 1];
+		said.last = event.moves[event.moves.length - 1] || said.last;
+		if (!said.timer) said.timer = setTimeout(sayNow, Math.max(0, said.at + sayInterval - Date.now()));
+	}
+
+	function sayNow() {
+		const { last } = said;
 		$('live').textContent = `${nodesOf(said.moved)} moved${last ? `, the last is ${last.name || last.uuid}, now ${last.to}` : ''}.`;
-		Object.assign(said, { at: Date.now(), moved: 0 });
+		Object.assign(said, { at: Date.now(), moved: 0, timer: 0 });
 	}
 
 	function status(text, good) {
@@ -380,11 +386,12 @@
 	}
 
 	document.addEventListener('visibilitychange', () => {
-		if (document.hidden) stream.close();
-		else {
-			connect();
-			one.load();
+		if (document.hidden) {
+			if (stream) stream.close();
+			return;
 		}
+		connect();
+		one.load();
 	});
 
 	const names = ['node', 'search'];
