@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/conductortest"
 	"github.com/ironstate/ironstate/examples/conductor/explorer"
 )
@@ -67,10 +66,18 @@ func read[T any](s *service, path string) (value T) {
 	return value
 }
 
+// provision asks the API for a provision state.
 func (s *service) provision(node, target string) {
 	s.t.Helper()
-	version := s.Conductor.Table().Series().MaxAPIVersion()
-	require.NoError(s.t, s.Conductor.Provision(s.t.Context(), node, conductor.ProvisionRequest{Target: target, Version: version}))
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPut, s.URL+"/v1/nodes/"+node+"/states/provision",
+		strings.NewReader(`{"target": "`+target+`"}`))
+	require.NoError(s.t, err)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("X-OpenStack-Ironic-API-Version", "latest")
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	require.Equal(s.t, http.StatusAccepted, response.StatusCode)
 }
 
 const browsersAccept = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
