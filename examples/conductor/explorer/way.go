@@ -61,7 +61,7 @@ func wayOf(table *states.Table, n *conductor.Node, history []*conductor.Object, 
 		}
 		way = append(way, now)
 	}
-	way = slices.CompactFunc(way, func(a, b stage) bool { return a.State == b.State && b.Text == "" })
+	way = slices.CompactFunc(way, func(s, before stage) bool { return s.State == before.State && s.Text == "" })
 	return explained(table, way)
 }
 
