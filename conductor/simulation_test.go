@@ -26,6 +26,7 @@ import (
 var (
 	simulationSeed = flag.Uint64("simulation.seed", 0, "run the simulation of this seed alone, and print what happens")
 	simulations    = flag.Int("simulation.count", 60, "how many simulations are run")
+	firstSeed      = flag.Uint64("simulation.first", 1, "the seed of the first of them")
 )
 
 // TestSimulation runs conductors on virtual time, with a store and a membership that
@@ -42,20 +43,22 @@ func TestSimulation(t *testing.T) {
 		count /= 10
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // what a history leaves behind is soon of no use
-	var next atomic.Uint64
+	var begun atomic.Uint64
 	var failed atomic.Bool
+	begin := time.Now()
 	t.Run("histories", func(t *testing.T) {
 		for range runtime.GOMAXPROCS(0) {
 			t.Run("", func(t *testing.T) {
 				t.Parallel()
-				for seed := next.Add(1); seed <= count && !failed.Load(); seed = next.Add(1) {
-					if !succeeds(t, seed) {
+				for i := begun.Add(1); i <= count && !failed.Load(); i = begun.Add(1) {
+					if !succeeds(t, *firstSeed+i-1) {
 						failed.Store(true)
 					}
 				}
 			})
 		}
 	})
+	t.Logf("%d histories, %.0f a minute", count, float64(count)/time.Since(begin).Minutes())
 }
 
 // succeeds runs one history, and says how to repeat it where that has failed.

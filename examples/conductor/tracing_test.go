@@ -164,6 +164,8 @@ func (s *server) stop() {
 }
 
 func TestNothingIsTracedUnlessItIsAskedFor(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "")
 	traces, err := newTracing(t.Context(), "", "alpha", nil)
 	require.NoError(t, err)
 	require.Nil(t, traces)
