@@ -29,6 +29,7 @@ func fullNode() *conductor.Node {
 		Maintenance: true, MaintenanceReason: "a reason", Fault: "clean failure",
 		Reservation: "alpha", Claim: "a member/power", Origin: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", Conductor: "beta",
 		DriverInfo: values("driver_info"), DriverInternalInfo: values("driver_internal_info"), Properties: values("properties"),
+		BIOSSettings: []conductor.BIOSSetting{{Name: "VirtTech", Value: "on", CreatedAt: at, UpdatedAt: &at}},
 		InstanceInfo: values("instance_info"), Extra: values("extra"), NetworkData: values("network_data"),
 		RAIDConfig: values("raid_config"), TargetRAIDConfig: values("target_raid_config"), Traits: []string{"CUSTOM_A"},
 		CleanStep: values("clean_step"), DeployStep: values("deploy_step"), ServiceStep: values("service_step"),
