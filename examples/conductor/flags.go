@@ -17,7 +17,7 @@ import (
 type options struct {
 	listen          string
 	data            string
-	cluster         cluster // in place of data
+	cluster         cluster // of which data may be a part
 	series          states.Series
 	name, group     string
 	automatedClean  bool
@@ -61,8 +61,8 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	if err := program.Between("demo", o.demo, 0, maxDemo); err != nil {
 		return nil, err
 	}
-	if o.data != "" && o.cluster.endpoints != "" {
-		return nil, program.Usagef("-data and -etcd exclude each other: the nodes are in one place")
+	if err := o.cluster.check(o.name, o.data); err != nil {
+		return nil, err
 	}
 	if (o.tlsCert == "") != (o.tlsKey == "") {
 		return nil, program.Usagef("-tls-cert and -tls-key go together: one of them is missing")
