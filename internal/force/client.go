@@ -143,7 +143,11 @@ func (c *client) move(ctx context.Context, id string, shown node) {
 
 func (c *client) provision(ctx context.Context, id, word string) {
 	body := map[string]any{"target": word}
-	step := []map[string]any{{"interface": "raid", "step": "delete_configuration"}, {"interface": "bios", "step": "factory_reset"}}
+	var step []map[string]any
+	for _, name := range namedSteps {
+		kind, name, _ := strings.Cut(name, ".")
+		step = append(step, map[string]any{"interface": kind, "step": name})
+	}
 	switch word {
 	case "clean":
 		body["clean_steps"] = step

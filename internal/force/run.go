@@ -226,11 +226,28 @@ func (r *run) settle(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// work are the operations of fake-hardware by the state in which they are done, as it and
+// the clients name them.
+var work = history.Work{
+	states.Verifying:  {"verify"},
+	states.Inspecting: {"inspect.inspect_hardware"},
+	states.Deploying:  {"deploy.deploy"},
+	states.Deleting:   {"deploy.tear_down"},
+	states.Rescuing:   {"rescue.rescue"},
+	states.Unrescuing: {"rescue.unrescue"},
+	states.Adopting:   {"deploy.take_over"},
+	states.Cleaning:   namedSteps,
+	states.Servicing:  namedSteps,
+}
+
+// namedSteps are those that clients ask for in a manual cleaning and a service.
+var namedSteps = []string{"raid.delete_configuration", "bios.factory_reset"}
+
 // check applies the rules to the history.
 func (r *run) check() (figures, error) {
 	r.cluster.stop() // the logs are complete
 	end := time.Now()
-	h := &history.History{Table: r.table, Nodes: r.recorder.nodes, Terms: r.recorder.terms, Requests: r.requests.requests}
+	h := &history.History{Table: r.table, Work: work, Nodes: r.recorder.nodes, Terms: r.recorder.terms, Requests: r.requests.requests}
 	for _, p := range r.cluster.conductors {
 		operations, err := operations(r.cluster.dir, p.name, end)
 		if err != nil {

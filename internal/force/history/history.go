@@ -15,7 +15,8 @@
 //   - operations: each operation on the hardware was begun for a stored version of the
 //     node, by the conductor that had reserved it there; at most once for each piece of
 //     work; not when the node was another's already; and not while another conductor was
-//     at work, unless that one was stopped or dead.
+//     at work, unless that one was stopped or dead. Work that has ended well has had all
+//     its operations.
 //   - reads: the answers about one node are linearizable with the versions that were
 //     stored, and the writes and reads of a value in it with each other, by porcupine. A
 //     read thus never shows a version that another had replaced before the read began.
@@ -36,12 +37,17 @@ import (
 // for the versions of a node.
 type History struct {
 	Table      *states.Table
+	Work       Work
 	Nodes      map[string][]Version // by UUID, in the order of their revisions
 	Terms      map[string]Term      // by the member's ID
 	Requests   []Request
 	Operations []Operation
 	Outages    []Outage
 }
+
+// Work has the operations that the work of a state comes to. Those of cleaning are of
+// manual cleaning, which ends in manageable.
+type Work map[states.State][]string
 
 // Version is a node as it was stored.
 type Version struct {
