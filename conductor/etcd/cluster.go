@@ -162,7 +162,7 @@ func peerConfig(dir string, c Config, log *zap.Logger) (*embed.Config, error) {
 	config.InitialCluster, config.InitialClusterToken = strings.Join(members, ","), token
 	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{listen}, []url.URL{*self}
 	// Nobody listens there. By it the others know a server again that has lost its
-	// folder, and refuse it: it has forgotten what it promised them.
+	// folder, and refuse it: it has forgotten its votes and its log.
 	config.AdvertiseClientUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
 	if self.Scheme == "https" {
 		config.PeerTLSInfo = transport.TLSInfo{

@@ -8,8 +8,8 @@
 // the seed, at random moments, a conductor is killed, terminated, stopped for about as
 // long as its lease or longer, or cut off from all servers or one; and a server is killed,
 // stopped, or cut off from its peers and the conductors, or two of the three are. Then all
-// is healed, every node has to come to rest, and package history checks what etcd has
-// stored, what the clients were told, and what the conductors did to the hardware.
+// is healed, every node has to come to rest, and package history checks all versions that
+// etcd has stored, all answers to the clients, and all operations on the hardware.
 //
 // The seed decides the faults and the requests. When they meet is up to the machine: the
 // same seed is the same kind of trouble, not the same history. When a rule is broken, the

@@ -14,7 +14,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// config is what the flags say.
+// config has the values of the flags.
 type config struct {
 	seed    uint64
 	long    time.Duration // of the faults
@@ -25,7 +25,7 @@ type config struct {
 	verbose bool
 }
 
-// figures are what a run has come to.
+// figures are the result of a run.
 type figures struct {
 	requests       [3]int // by outcome
 	faults         int64
@@ -42,7 +42,7 @@ func (f figures) String() string {
 		f.faults, f.versions, f.rest)
 }
 
-// tell tells what is done now, in the form of Printf.
+// tell prints a line of progress, in the form of Printf.
 type tell func(format string, args ...any)
 
 // oneByOne returns a tell that several goroutines may use.

@@ -8,7 +8,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// operations checks what was done on the hardware.
+// operations checks the operations on the hardware.
 func (c *checker) operations() {
 	byNode := map[string][]Operation{}
 	for _, o := range c.Operations {
