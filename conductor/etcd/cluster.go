@@ -23,7 +23,7 @@ import (
 
 // Cluster says which servers form a cluster, each in a process of its own. The zero
 // value is none. Three servers go on when one is lost, five when two are. Each listens
-// for the others alone: clients are the processes that they are in.
+// for the others: clients are the processes that they are in.
 type Cluster struct {
 	// Name is that of the server in this process, one of Peers.
 	Name string
@@ -35,6 +35,10 @@ type Cluster struct {
 	// which has to be right for a client as well, its key, and the authority that has
 	// signed those of all servers. Nobody with another certificate is a peer.
 	Cert, Key, CA string
+	// Client is the URL, with http and on the loopback interface, at which etcdctl
+	// reaches the server in this process, and anybody else on this machine; empty: nobody
+	// does.
+	Client string
 	// Insecure permits URLs with http beyond the loopback interface, where anybody may
 	// read and write everything.
 	Insecure bool
@@ -69,6 +73,13 @@ func (c Cluster) check(dir string) error {
 			secure++
 		} else if !c.Insecure && !isLoopback(peer) {
 			return fmt.Errorf("the peer %s is at %s, which others can reach: use https, with Cert, Key and CA, or set Insecure", name, peer)
+		}
+	}
+	if c.Client != "" {
+		if https, err := isHTTPS(c.Client); err != nil {
+			return err
+		} else if https || !isLoopback(c.Client) {
+			return fmt.Errorf("the Client URL of the Cluster is %s: want http on the loopback interface, such as http://127.0.0.1:2379", c.Client)
 		}
 	}
 	switch {
@@ -161,9 +172,16 @@ func peerConfig(dir string, c Config, log *zap.Logger) (*embed.Config, error) {
 	config.Name = c.Cluster.Name
 	config.InitialCluster, config.InitialClusterToken = strings.Join(members, ","), token
 	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{listen}, []url.URL{*self}
-	// Nobody listens there. By it the others know a server again that has lost its
+	// Nobody has to listen there. By it the others know a server again that has lost its
 	// folder, and refuse it: it has forgotten its votes and its log.
 	config.AdvertiseClientUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
+	if c.Cluster.Client != "" {
+		at, err := url.Parse(c.Cluster.Client)
+		if err != nil {
+			return nil, err
+		}
+		config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{*at}, []url.URL{*at}
+	}
 	if self.Scheme == "https" {
 		config.PeerTLSInfo = transport.TLSInfo{
 			CertFile: c.Cluster.Cert, KeyFile: c.Cluster.Key, TrustedCAFile: c.Cluster.CA, ClientCertAuth: true,

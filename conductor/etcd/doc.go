@@ -77,9 +77,9 @@
 //
 // Open returns when more than half of the servers of a [Cluster] run, and they serve for
 // as long as that is so. A process that was killed is started again as it was. One whose
-// folder is lost is refused by the others, since it has forgotten what it promised
-// them. The servers of a cluster are those that it began with: none can be added,
-// removed or replaced yet.
+// folder is lost is refused by the others, since it has forgotten its votes and its log.
+// The servers of a cluster are those that it began with: none can be added, removed or
+// replaced yet.
 //
 // # Reads
 //

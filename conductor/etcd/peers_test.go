@@ -86,12 +86,18 @@ func TestTwoOfThreeServersGoOnAndTheThirdComesBack(t *testing.T) {
 	}
 }
 
-func TestAServerThatWasKilledWhileItsFilesWereMadeBeginsAnew(t *testing.T) {
+func TestAServerThatWasKilledWhileItsFilesWereMadeBeginsAnewAndServesClients(t *testing.T) {
 	configs := newPeers(t)
 	left := filepath.Join(configs[0].Dir, "peer", "member", "snap")
 	require.NoError(t, os.MkdirAll(left, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(left, "db"), []byte("half a database"), 0o600))
-	create(t, openAll(t, configs)[0], "a")
+	configs[0].Cluster.Client = "http://" + loopback(t)
+	a := create(t, openAll(t, configs)[0], "a")
+
+	outside := open(t, etcd.Config{Endpoints: []string{configs[0].Cluster.Client}})
+	got, err := outside.Get(t.Context(), kind, "a")
+	require.NoError(t, err)
+	require.Equal(t, a, got)
 }
 
 func TestAServerThatHasLostItsFolderIsRefused(t *testing.T) {
@@ -123,16 +129,17 @@ func TestAClusterThatCannotBe(t *testing.T) {
 	dir := t.TempDir()
 	two := func(a, b string) map[string]string { return map[string]string{"a": a, "b": b} }
 	for want, c := range map[string]etcd.Config{
-		"Dir is not":              {Endpoints: []string{"http://127.0.0.1:3"}, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
-		`this one is "c"`:         {Dir: dir, Cluster: etcd.Cluster{Name: "c", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
-		`this one is ""`:          {Dir: dir, Cluster: etcd.Cluster{Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
-		"others can reach":        {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "http://10.0.0.1:2")}},
-		"is not a URL":            {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "10.0.0.1:2")}},
-		"some http":               {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "https://127.0.0.1:2")}},
-		"CA is missing":           {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("https://127.0.0.1:1", "https://127.0.0.1:2")}},
-		"without TLS":             {Dir: dir, Cluster: etcd.Cluster{Name: "a", CA: "ca.pem", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
-		"is no name":              {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: map[string]string{"a": "http://127.0.0.1:1", "b,c": "http://127.0.0.1:2"}}},
-		"a store is in one place": {Dir: dir, Endpoints: []string{"http://127.0.0.1:3"}, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+		"Dir is not":                {Endpoints: []string{"http://127.0.0.1:3"}, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+		`this one is "c"`:           {Dir: dir, Cluster: etcd.Cluster{Name: "c", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+		`this one is ""`:            {Dir: dir, Cluster: etcd.Cluster{Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+		"others can reach":          {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "http://10.0.0.1:2")}},
+		"is not a URL":              {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "10.0.0.1:2")}},
+		"some http":                 {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "https://127.0.0.1:2")}},
+		"CA is missing":             {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("https://127.0.0.1:1", "https://127.0.0.1:2")}},
+		"without TLS":               {Dir: dir, Cluster: etcd.Cluster{Name: "a", CA: "ca.pem", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+		"want http on the loopback": {Dir: dir, Cluster: etcd.Cluster{Name: "a", Client: "http://0.0.0.0:3", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+		"is no name":                {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: map[string]string{"a": "http://127.0.0.1:1", "b,c": "http://127.0.0.1:2"}}},
+		"a store is in one place":   {Dir: dir, Endpoints: []string{"http://127.0.0.1:3"}, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
 	} {
 		_, err := etcd.Open(t.Context(), c)
 		require.ErrorContains(t, err, want)

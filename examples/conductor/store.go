@@ -22,6 +22,7 @@ import (
 // that runs elsewhere, or one that the conductors' own processes are.
 type cluster struct {
 	peers                     string // of the processes; the folder is -data
+	client                    string
 	peerCA, peerCert, peerKey string
 	insecure                  bool
 
@@ -38,6 +39,7 @@ func (c *cluster) define(flags *flag.FlagSet) {
 	flags.StringVar(&c.cert, "etcd-cert", "", "`file` of a client's certificate for etcd, in PEM")
 	flags.StringVar(&c.key, "etcd-key", "", "`file` of its key, in PEM")
 	flags.StringVar(&c.peers, "cluster", "", "`servers` of an etcd cluster that these programs are themselves, as name=URL with commas in between: this one is -name, and its records are in -data")
+	flags.StringVar(&c.client, "cluster-client", "", "`URL` on the loopback interface at which etcdctl, and anybody on this machine, reaches this server of -cluster, such as http://127.0.0.1:2379; empty: nobody does")
 	flags.StringVar(&c.peerCA, "cluster-ca", "", "`file` of the authority that has signed the certificates of all servers of -cluster, in PEM")
 	flags.StringVar(&c.peerCert, "cluster-cert", "", "`file` of this server's certificate, in PEM")
 	flags.StringVar(&c.peerKey, "cluster-key", "", "`file` of its key, in PEM")
@@ -113,7 +115,7 @@ const patience = 3 * time.Second
 func (c *cluster) peerConfig(name, data string, log *slog.Logger) (etcd.Config, error) {
 	peers, err := c.peersByName()
 	return etcd.Config{Dir: data, Log: log, Cluster: etcd.Cluster{
-		Name: name, Peers: peers, CA: c.peerCA, Cert: c.peerCert, Key: c.peerKey, Insecure: c.insecure,
+		Name: name, Peers: peers, CA: c.peerCA, Cert: c.peerCert, Key: c.peerKey, Client: c.client, Insecure: c.insecure,
 	}}, err
 }
 
