@@ -16,13 +16,14 @@ import (
 
 // config has the values of the flags.
 type config struct {
-	seed    uint64
-	long    time.Duration // of the faults
-	nodes   int
-	clients int
-	lease   time.Duration
-	keep    bool
-	verbose bool
+	seed     uint64
+	long     time.Duration // of the faults
+	nodes    int
+	clients  int
+	lease    time.Duration
+	embedded bool // the conductors are the etcd servers
+	keep     bool
+	verbose  bool
 }
 
 // figures are the result of a run.
@@ -88,7 +89,7 @@ func execute(ctx context.Context, c config, t tell) (result figures, err error) 
 	network, closeNetwork := newNetwork(ctx)
 	defer closeNetwork()
 	r := &run{config: c, table: states.Latest().Table(), tell: t}
-	r.cluster, err = newCluster(ctx, dir, c.lease, network, r.endedByItself)
+	r.cluster, err = newCluster(ctx, dir, c, network, r.endedByItself)
 	defer r.cluster.stop()
 	if err != nil {
 		return result, err
@@ -203,10 +204,12 @@ func (r *run) settle(ctx context.Context) error {
 	}
 	bounded, cancel := context.WithTimeout(ctx, restTimeout)
 	defer cancel()
+	told := begin
 	_ = r.recorder.await(bounded, func() bool {
 		busy := r.recorder.busy()
-		for _, text := range busy[:min(len(busy), 3)] {
-			r.faults.tell("%8v  %s", time.Since(begin).Round(time.Second), text)
+		if time.Since(told) > progressEvery && len(busy) > 0 {
+			told = time.Now()
+			r.tell("%8v  after the last fault: %d nodes do not rest yet; %s", time.Since(begin).Round(time.Second), len(busy), busy[0])
 		}
 		return len(busy) == 0 && r.recorder.caughtUp(bounded)
 	})
