@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -207,9 +208,9 @@ func (r *run) settle(ctx context.Context) error {
 	told := begin
 	_ = r.recorder.await(bounded, func() bool {
 		busy := r.recorder.busy()
-		if time.Since(told) > progressEvery && len(busy) > 0 {
+		if time.Since(told) > progressEvery {
 			told = time.Now()
-			r.tell("%8v  after the last fault: %d nodes do not rest yet; %s", time.Since(begin).Round(time.Second), len(busy), busy[0])
+			r.tell("%8v  after the last fault: %d nodes do not rest yet %s", time.Since(begin).Round(time.Second), len(busy), strings.Join(busy[:min(1, len(busy))], ""))
 		}
 		return len(busy) == 0 && r.recorder.caughtUp(bounded)
 	})
