@@ -31,6 +31,9 @@ func fullNode() *conductor.Node {
 		DriverInfo: values("driver_info"), DriverInternalInfo: values("driver_internal_info"), Properties: values("properties"),
 		InstanceInfo: values("instance_info"), Extra: values("extra"), NetworkData: values("network_data"),
 		RAIDConfig: values("raid_config"), TargetRAIDConfig: values("target_raid_config"), Traits: []string{"CUSTOM_A"},
+		BIOSSettings: []conductor.BIOSSetting{{
+			Name: "speed", Value: "full", CreatedAt: at, UpdatedAt: &at, Registry: map[string]any{"attribute_type": "Enumeration"},
+		}},
 		CleanStep: values("clean_step"), DeployStep: values("deploy_step"), ServiceStep: values("service_step"),
 		WorkStep: values("work_step"), WorkInfo: values("work_info"), Interfaces: map[string]string{"power": "fake"},
 		Owner: "owner", Lessee: "lessee", ResourceClass: "baremetal", Description: "text", Shard: "shard", ParentNode: "parent",

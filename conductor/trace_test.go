@@ -75,13 +75,13 @@ func TestATraceGoesOnAfterACallBack(t *testing.T) {
 		n := f.node(states.Manageable)
 		require.NoError(t, f.Provision(context.WithValue(f.ctx, traceKey{}, "request"), n.UUID, conductor.ProvisionRequest{
 			Target: "clean", Version: states.Latest().MaxAPIVersion(),
-			CleanSteps: []conductor.StepRequest{{Interface: "raid", Step: "delete_configuration"}, {Interface: "bios", Step: "factory_reset"}},
+			CleanSteps: []conductor.StepRequest{{Interface: "bios", Step: "cache_bios_settings"}, {Interface: "bios", Step: "factory_reset"}},
 		}))
 		f.settle(n)
 		require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
 		require.Equal(t, states.Manageable, f.settle(n).ProvisionState)
 		require.Equal(t, []string{
-			"request/cleaning", "request/cleaning/raid.delete_configuration",
+			"request/cleaning", "request/cleaning/bios.cache_bios_settings",
 			"request/cleaning", "request/cleaning/bios.factory_reset",
 		}, r.paths)
 		require.ErrorIs(t, errors.Join(r.errs...), conductor.ErrWait)
