@@ -131,7 +131,7 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 	}
 	return c.patiently(ctx, func() error {
 		n, from, err := c.startWork(ctx, ident, word.String(), func(n *Node) error {
-			if !c.config.Table.Waiting().Has(n.ProvisionState) {
+			if c.config.Table.Phase(n.ProvisionState) != states.PhaseWaiting {
 				return refuse(NotAllowed, "Node %s does not wait for a call-back: it is in provision state %q.", n.UUID, n.ProvisionState)
 			}
 			if err := unlocked(n); err != nil {

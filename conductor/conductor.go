@@ -43,7 +43,7 @@ type run struct {
 var errWatchEnded = errors.New("the watch has ended")
 
 // New returns a conductor, which does nothing until it runs. The error is a
-// [*ConfigError], or a [*powersync.ConfigError].
+// [*ConfigError], or that of [powersync.New].
 func New(config Config) (*Conductor, error) {
 	config, err := config.withDefaults()
 	if err != nil {

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
 )
 
 // Reason is why a [Conductor] refuses a request. It is an error, so that a caller can
@@ -115,12 +118,24 @@ func (e *Error) Unwrap() []error {
 func (e *Error) HTTPStatus() int { return e.Reason.HTTPStatus() }
 
 // HTTPStatus returns the status that Ironic answers with where a method of a
-// [Conductor] returns err: that of the error in its chain which has one, 500 for
-// any other.
+// [Conductor] returns err: that of the error in its chain which has one, 400 for what
+// a node's state does not allow and for an unknown word, 500 for any other.
 func HTTPStatus(err error) int {
-	var status interface{ HTTPStatus() int }
-	if errors.As(err, &status) {
+	var (
+		status  interface{ HTTPStatus() int }
+		refused *powersync.RefusedError
+		unknown *states.UnknownError
+	)
+	switch {
+	case errors.As(err, &status):
 		return status.HTTPStatus()
+	case errors.As(err, &refused) && refused.PowerOffDisabled, errors.Is(err, powersync.ErrLocked):
+		return http.StatusConflict
+	case errors.Is(err, powersync.ErrNotFound):
+		return http.StatusNotFound
+	case errors.As(err, &refused), errors.As(err, &unknown), errors.Is(err, states.ErrNotAllowed):
+		return http.StatusBadRequest
+	default:
+		return http.StatusInternalServerError
 	}
-	return http.StatusInternalServerError
 }

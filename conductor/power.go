@@ -30,10 +30,6 @@ func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Po
 	if err != nil {
 		return err
 	}
-	var options []powersync.SetOption
-	if timeout > 0 {
-		options = append(options, powersync.Within(timeout))
-	}
 	return c.patiently(ctx, func() error {
 		n, err := c.Node(ctx, ident)
 		if err != nil {
@@ -45,7 +41,7 @@ func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Po
 		if err := c.tasks.take(ctx, n.UUID); err != nil {
 			return err
 		}
-		finish, err := c.syncer.Begin(ctx, n.UUID, target, options...)
+		finish, err := c.syncer.Begin(ctx, n.UUID, target, timeout)
 		if err != nil {
 			c.tasks.free(n.UUID)
 			return powerError(n, err)

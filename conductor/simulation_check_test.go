@@ -132,7 +132,7 @@ func (w *world) check(nodes []*conductor.Node) {
 		r, err := w.memory.Get(context.Background(), conductor.KindNode, n.UUID)
 		require.NoError(w.t, err)
 		n := w.decoded(r)
-		if n.Reservation != "" || n.TargetPower != states.NoPower || table.Stuck().Has(n.ProvisionState) || table.Waiting().Has(n.ProvisionState) && !n.Maintenance {
+		if n.Reservation != "" || n.TargetPower != states.NoPower || table.Stuck().Has(n.ProvisionState) || table.Phase(n.ProvisionState) == states.PhaseWaiting && !n.Maintenance {
 			w.failf("node %s does not rest: %q, reserved by %q, power on its way to %q", n.Name, n.ProvisionState, n.Reservation, n.TargetPower)
 		}
 	}

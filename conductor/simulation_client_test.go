@@ -52,7 +52,7 @@ func (c *simClient) request(ctx context.Context, by *conductor.Conductor, n *con
 	switch {
 	case dice < 10:
 		return "power", by.SetPower(ctx, n.UUID, states.PowerOn, 0)
-	case dice < 20 && table.Waiting().Has(n.ProvisionState):
+	case dice < 20 && table.Phase(n.ProvisionState) == states.PhaseWaiting:
 		return "resume", by.Resume(ctx, n.UUID, nil)
 	case dice < 25:
 		_, err := by.UpdateNode(ctx, n.UUID, func(n *conductor.Node) error { n.Maintenance = dice == 24; return nil })

@@ -32,7 +32,7 @@ func Example_tour() {
 	_, err = table.Request(states.Deploying, "abort", 81)
 	fmt.Println(err)
 
-	step, err := plan.Next(table, machine.Node{State: states.Enroll}, plan.Wish{Goal: plan.Active, Version: 81})
+	step, err := plan.Next(table, machine.Node{State: states.Enroll}, plan.Wish{Goal: plan.In(states.Active), Version: 81})
 	fmt.Println(step.Action == plan.Send, step.Verb, err)
 
 	value := machine.Node{State: states.Enroll}
@@ -106,7 +106,7 @@ func Example_verification() {
 		panic(err)
 	}
 	verifier, err := bmc.New(bmc.Config{
-		Host: server.Host(), RedfishPort: server.Port(), RootCAs: server.CertPool(),
+		Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool,
 		User: bmctest.DefaultUser, Password: secret.New("another"),
 	})
 	if err != nil {

@@ -17,14 +17,8 @@ var (
 	errInTurn    = errors.New("a guard or save hook cannot move its own machine")
 )
 
-// Statuses as in net/http, which is too much to import for two numbers.
-const (
-	statusBadRequest  = 400
-	statusServerError = 500
-)
-
 // EventError says that an event cannot happen in a state, and which can. It
-// matches [states.ErrNotAllowed].
+// matches [states.ErrNotAllowed], for which Ironic's API answers 400.
 type EventError struct {
 	Series  states.Series
 	State   states.State
@@ -51,52 +45,33 @@ func (e *EventError) Error() string {
 // Is reports whether target is [states.ErrNotAllowed].
 func (e *EventError) Is(target error) bool { return target == states.ErrNotAllowed }
 
-// HTTPStatus returns 400, as Ironic's API answers what a node's state does not
-// allow.
-func (e *EventError) HTTPStatus() int { return statusBadRequest }
-
-// StateError says that a node is in a state that the table does not have; a nil or
-// zero table has none.
+// StateError says that a node is in a state that the table does not have, or that a
+// target is not a stable state of the table; a nil or zero table has none.
 type StateError struct {
 	Series states.Series // NoSeries for a nil or zero table
 	State  states.State
+	// Target is "stored" where State is the node's target, "named" where it is the
+	// target that came with an event, and empty where it is the node's state.
+	Target string
 }
 
 func (e *StateError) Error() string {
-	if e.Series == states.NoSeries {
+	switch {
+	case e.Series == states.NoSeries:
 		return fmt.Sprintf("no table for state %q: take one from states.Series.Table", e.State)
+	case e.Target != "":
+		return fmt.Sprintf("%s target %q is not one of %v's stable states: %v",
+			e.Target, e.State, e.Series, e.Series.Table().Stable())
+	default:
+		return fmt.Sprintf("state %q is not one of %v's: %v", e.State, e.Series, e.Series.Table().States())
 	}
-	return fmt.Sprintf("state %q is not one of %v's: %v", e.State, e.Series, e.Series.Table().States())
 }
 
-// HTTPStatus returns 500: a stored state that the series lacks is no fault of the
-// client's.
-func (e *StateError) HTTPStatus() int { return statusServerError }
-
-// TargetError says that a target is not a stable state of the series.
-type TargetError struct {
-	Series states.Series
-	Target states.State
-	Stored bool // the node's own target, not one named with an event
-}
-
-func (e *TargetError) Error() string {
-	which := "named"
-	if e.Stored {
-		which = "stored"
-	}
-	return fmt.Sprintf("%s target %q is not one of %v's stable states: %v",
-		which, e.Target, e.Series, e.Series.Table().Stable())
-}
-
-// HTTPStatus returns 400 for a target that was named, and 500 for a stored one,
-// which is no fault of the client's.
-func (e *TargetError) HTTPStatus() int {
-	if e.Stored {
-		return statusServerError
-	}
-	return statusBadRequest
-}
+// Whose target a StateError is about.
+const (
+	storedTarget = "stored"
+	namedTarget  = "named"
+)
 
 // HookError says which hook failed, and whether the node had moved by then. It
 // unwraps to the hook's error.

@@ -70,8 +70,8 @@ type observers struct {
 	history history
 }
 
-// New makes the machine of a node. The errors are [*StateError], also for a nil table,
-// and [*TargetError]. The hook slices of the Config must not change
+// New makes the machine of a node. The errors are [*StateError]s, also for a nil table.
+// The hook slices of the Config must not change
 // afterwards; machines may share them.
 func New(c Config) (*Machine, error) {
 	if err := c.Node.check(c.Table); err != nil {

@@ -53,7 +53,7 @@ func TestNewRefusesWhatCannotBe(t *testing.T) {
 		"no table":           {machine.Config{Node: node(states.Enroll)}, new(*machine.StateError)},
 		"no state":           {machine.Config{Table: latest}, new(*machine.StateError)},
 		"a foreign state":    {machine.Config{Table: states.Kilo.Table(), Node: node(states.Enroll)}, new(*machine.StateError)},
-		"an unstable target": {machine.Config{Table: latest, Node: machine.Node{State: states.Active, Target: states.Cleaning}}, new(*machine.TargetError)},
+		"an unstable target": {machine.Config{Table: latest, Node: machine.Node{State: states.Active, Target: states.Cleaning}}, new(*machine.StateError)},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestHooksAreCalledInTheDocumentedOrder(t *testing.T) {
 			require.Equal(t, states.Enroll, tr.From.State)
 			require.Equal(t, machine.Node{State: states.Verifying, Target: states.Manageable}, tr.To)
 			require.Equal(t, time.Unix(7, 0), tr.Time)
-			require.Equal(t, machine.StatusStart, tr.Status)
+			require.Equal(t, "start", tr.Status)
 			return nil
 		}
 	}

@@ -58,9 +58,8 @@ type Input struct {
 // one, and becomes in.Target if that is named. A node without a target starts
 // out with its state's default. A node that rests in a stable state has none.
 //
-// On error the node is returned as it was. The errors are [*StateError],
-// [*TargetError] (a stored or named target that is not a stable state) and
-// [*EventError].
+// On error the node is returned as it was. The errors are [*StateError], also
+// for a stored or named target that is not a stable state, and [*EventError].
 //
 // Source: ironic/common/fsm.py and process_event in
 // ironic/conductor/task_manager.py.
@@ -92,7 +91,7 @@ func (n Node) refusal(t *states.Table, in Input) error {
 	if _, ok := t.Next(n.State, in.Event); !ok {
 		return newEventError(t, n.State, in.Event)
 	}
-	return &TargetError{Series: t.Series(), Target: in.Target}
+	return &StateError{Series: t.Series(), State: in.Target, Target: namedTarget}
 }
 
 // nextTarget returns the target in a new state where work starts or a target is
@@ -125,7 +124,7 @@ func (n Node) check(t *states.Table) error {
 	case !t.States().Has(n.State):
 		return &StateError{Series: t.Series(), State: n.State}
 	case !isTarget(t, n.Target):
-		return &TargetError{Series: t.Series(), Target: n.Target, Stored: true}
+		return &StateError{Series: t.Series(), State: n.Target, Target: storedTarget}
 	default:
 		return nil
 	}

@@ -113,11 +113,11 @@ func TestApplyRefuses(t *testing.T) {
 		},
 		"a stored target that is not stable": {
 			latest, machine.Node{State: states.Enroll, Target: states.Cleaning}, machine.Input{Event: states.EventManage},
-			new(*machine.TargetError), `stored target "cleaning" is not one of 2026.2's stable states: ` + latest.Stable().String(),
+			new(*machine.StateError), `stored target "cleaning" is not one of 2026.2's stable states: ` + latest.Stable().String(),
 		},
 		"a named target that is not stable": {
 			latest, node(states.Enroll), machine.Input{Event: states.EventManage, Target: states.CleanFail},
-			new(*machine.TargetError), `named target "clean failed" is not one of 2026.2's stable states: ` + latest.Stable().String(),
+			new(*machine.StateError), `named target "clean failed" is not one of 2026.2's stable states: ` + latest.Stable().String(),
 		},
 		"no table": {
 			nil, node(states.Enroll), machine.Input{Event: states.EventManage},
@@ -153,9 +153,9 @@ func TestErrorsTellWhatWasAsked(t *testing.T) {
 	require.Equal(t, &machine.StateError{Series: states.Hibiscus, State: states.Deleted}, state)
 
 	_, err = machine.Node{State: states.Enroll, Target: states.Error + 1}.Apply(latest, machine.Input{Event: states.EventManage})
-	var target *machine.TargetError
+	var target *machine.StateError
 	require.ErrorAs(t, err, &target)
-	require.Equal(t, &machine.TargetError{Series: states.Hibiscus, Target: states.Error + 1, Stored: true}, target)
+	require.Equal(t, &machine.StateError{Series: states.Hibiscus, State: states.Error + 1, Target: "stored"}, target)
 
 	_, err = node(states.Deleting).Report(latest, states.EventWait, "")
 	require.ErrorAs(t, err, &event)

@@ -31,8 +31,8 @@ func aborted(in states.State) string {
 // Since 2025.2 one abort of a service leads through two transitions, by way of
 // ServiceFail to Active. Every other request is one transition.
 //
-// The error is a [*states.RequestError], as the API answers it, a [*StateError] for
-// a nil table, or a [*TargetError] for a stored target that is not a stable state.
+// The error is a [*states.RequestError], as the API answers it, or a [*StateError]
+// for a nil table and for a stored target that is not a stable state.
 // The node is then returned as it was. Request does not allocate when it succeeds.
 func (n Node) Request(t *states.Table, target string, v states.APIVersion) (Node, error) {
 	in, err := n.requested(t, target, v)
@@ -58,7 +58,7 @@ func (n Node) Request(t *states.Table, target string, v states.APIVersion) (Node
 // EventClean in Deleting.
 //
 // An event that is a client's to request, or that has no row in the node's state,
-// is an [*EventError]; the other errors are [*StateError] and [*TargetError]. The
+// is an [*EventError]; the other errors are [*StateError]s. The
 // node is then returned as it was. Report does not allocate when it succeeds.
 //
 // Ironic's built-in hold and wait steps, and unhold, forget the target of a manual

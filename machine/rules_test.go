@@ -128,7 +128,7 @@ func TestRulesWithoutATable(t *testing.T) {
 	_, err = machine.Node{}.Report(latest, states.EventDone, "")
 	require.ErrorAs(t, err, new(*machine.StateError))
 	_, err = machine.Node{State: states.Enroll, Target: states.Cleaning}.Request(latest, "manage", 113)
-	require.ErrorAs(t, err, new(*machine.TargetError))
+	require.ErrorAs(t, err, new(*machine.StateError))
 }
 
 func TestAnErrorTextIsMadeFitToBeStored(t *testing.T) {
@@ -222,7 +222,7 @@ func TestAMachineIsGivenTheNodeAsItIsNow(t *testing.T) {
 			require.NoError(t, m.Report(t.Context(), states.EventDone, ""))
 			require.Equal(t, states.Manageable, m.Node().State)
 			require.ErrorAs(t, m.SetNode(t.Context(), machine.Node{}), new(*machine.StateError))
-			require.ErrorAs(t, m.SetNode(t.Context(), machine.Node{State: states.Active, Target: states.Cleaning}), new(*machine.TargetError))
+			require.ErrorAs(t, m.SetNode(t.Context(), machine.Node{State: states.Active, Target: states.Cleaning}), new(*machine.StateError))
 			require.Equal(t, states.Manageable, m.Node().State)
 		})
 	}
@@ -260,7 +260,7 @@ func TestATransitionSurvivesJSON(t *testing.T) {
 		Event: states.EventDone,
 		From:  machine.Node{State: states.Verifying, Target: states.Manageable, LastError: "old"},
 		To:    machine.Node{State: states.Manageable},
-		Power: states.PowerOn, Time: time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC), Status: machine.StatusEnd,
+		Power: states.PowerOn, Time: time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC), Status: "end",
 	}
 	data, err := json.Marshal(want)
 	require.NoError(t, err)
@@ -276,26 +276,6 @@ func TestATransitionSurvivesJSON(t *testing.T) {
 
 	require.ErrorAs(t, json.Unmarshal([]byte(`{"event": "over"}`), &got), new(*states.UnknownError))
 	require.Equal(t, want, got)
-}
-
-func TestErrorsOfARequestHaveAStatus(t *testing.T) {
-	status := func(err error) int {
-		var refused interface{ HTTPStatus() int }
-		require.ErrorAs(t, err, &refused)
-		return refused.HTTPStatus()
-	}
-	_, err := node(states.Enroll).Request(latest, "provide", 113)
-	require.Equal(t, 400, status(err))
-	_, err = node(states.Enroll).Request(latest, "manage", 3)
-	require.Equal(t, 406, status(err))
-	_, err = node(states.Enroll).Report(latest, states.EventDone, "")
-	require.Equal(t, 400, status(err))
-	_, err = node(states.Deleted).Report(latest, states.EventDone, "")
-	require.Equal(t, 500, status(err))
-	_, err = node(states.Enroll).Apply(latest, machine.Input{Event: states.EventManage, Target: states.Cleaning})
-	require.Equal(t, 400, status(err))
-	_, err = machine.Node{State: states.Enroll, Target: states.Cleaning}.Request(latest, "manage", 113)
-	require.Equal(t, 500, status(err))
 }
 
 var lastErrorOfAbort = map[states.State]string{

@@ -17,9 +17,13 @@ type Transition struct {
 	Event    states.Event
 	From, To Node
 	// Power is the power state that a verification read; see [Input.Power].
-	Power  states.Power
-	Time   time.Time // by the machine's clock
-	Status Status
+	Power states.Power
+	Time  time.Time // by the machine's clock
+	// Status is that of Ironic's provision notification: "start" where work began
+	// (the node moved into an unstable state), "end" where it ended (the node moved
+	// out of the unstable states), "error" where it failed (the event is fail or
+	// error), otherwise "success". Source: ironic/conductor/task_manager.py.
+	Status string
 }
 
 // transitionJSON is the form of a Transition in JSON.
@@ -34,7 +38,7 @@ type transitionJSON struct {
 	LastError         *string      `json:"last_error"`
 	Power             states.Power `json:"power_state"`
 	Time              time.Time    `json:"time"`
-	Status            Status       `json:"status"`
+	Status            string       `json:"status"`
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -79,46 +83,30 @@ func textOf(text *string) string {
 	return *text
 }
 
-// Status is the status in Ironic's provision notification of a transition. Source:
-// ironic/conductor/task_manager.py.
-type Status string
-
-const (
-	// StatusSuccess: the node moved, and work neither began nor ended with it.
-	StatusSuccess Status = "success"
-	// StatusStart: work began, the node moved into an unstable state.
-	StatusStart Status = "start"
-	// StatusEnd: work ended, the node moved out of the unstable states.
-	StatusEnd Status = "end"
-	// StatusError: work failed, the event is fail or error.
-	StatusError Status = "error"
-)
-
-func statusOf(t *states.Table, from states.State, event states.Event, to states.State) Status {
+func statusOf(t *states.Table, from states.State, event states.Event, to states.State) string {
 	unstable := t.Unstable()
 	was, is := unstable.Has(from), unstable.Has(to)
 	switch {
 	case event == states.EventFail || event == states.EventError:
-		return StatusError
+		return "error"
 	case is && !was:
-		return StatusStart
+		return "start"
 	case was && !is:
-		return StatusEnd
+		return "end"
 	default:
-		return StatusSuccess
+		return "success"
 	}
 }
 
-// LogValue implements [slog.LogValuer]: a group of all there is to a transition,
-// but for its time.
-func (t Transition) LogValue() slog.Value {
+// attrs returns what a transition is logged with, all but its time.
+func (t Transition) attrs() []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("node", t.Node),
 		slog.String("event", t.Event.String()),
 		slog.String("from", t.From.State.String()),
 		slog.String("to", t.To.State.String()),
 		slog.String("target", t.To.Target.String()),
-		slog.String("status", string(t.Status)),
+		slog.String("status", t.Status),
 	}
 	if t.Power != states.NoPower {
 		attrs = append(attrs, slog.String("power", t.Power.String()))
@@ -126,7 +114,7 @@ func (t Transition) LogValue() slog.Value {
 	if t.To.LastError != "" {
 		attrs = append(attrs, slog.String("last_error", t.To.LastError))
 	}
-	return slog.GroupValue(attrs...)
+	return attrs
 }
 
 // Log returns an enter hook that logs each transition: as an error when the new
@@ -147,7 +135,7 @@ func Log(to *slog.Logger) Hook {
 			return nil
 		}
 		record := slog.NewRecord(t.Time, level, "node moved", 0)
-		record.AddAttrs(t.LogValue().Group()...)
+		record.AddAttrs(t.attrs()...)
 		_ = to.Handler().Handle(ctx, record)
 		return nil
 	}

@@ -19,17 +19,17 @@ func TestStatusIsThatOfIronicsNotification(t *testing.T) {
 	tests := []struct {
 		from  states.State
 		event states.Event
-		want  machine.Status
+		want  string
 	}{
-		{states.Enroll, states.EventManage, machine.StatusStart},
-		{states.Verifying, states.EventDone, machine.StatusEnd},
-		{states.Verifying, states.EventFail, machine.StatusError},
-		{states.Available, states.EventManage, machine.StatusSuccess},
-		{states.Deploying, states.EventWait, machine.StatusSuccess},
-		{states.DeployWait, states.EventAbort, machine.StatusEnd},
-		{states.CleanWait, states.EventHold, machine.StatusEnd},
-		{states.CleanHold, states.EventUnhold, machine.StatusStart},
-		{states.InspectFail, states.EventManage, machine.StatusSuccess},
+		{states.Enroll, states.EventManage, "start"},
+		{states.Verifying, states.EventDone, "end"},
+		{states.Verifying, states.EventFail, "error"},
+		{states.Available, states.EventManage, "success"},
+		{states.Deploying, states.EventWait, "success"},
+		{states.DeployWait, states.EventAbort, "end"},
+		{states.CleanWait, states.EventHold, "end"},
+		{states.CleanHold, states.EventUnhold, "start"},
+		{states.InspectFail, states.EventManage, "success"},
 	}
 	for _, test := range tests {
 		m := newMachine(t, test.from, func(c *machine.Config) { c.History = 1 })

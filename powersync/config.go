@@ -101,7 +101,7 @@ type Config struct {
 	OnReport func(Report, error)
 }
 
-// complete returns the configuration with its defaults, or a *ConfigError.
+// complete returns the configuration with its defaults, or what is wrong with it.
 func (c Config) complete() (Config, error) {
 	if err := c.check(); err != nil {
 		return Config{}, err
@@ -109,7 +109,7 @@ func (c Config) complete() (Config, error) {
 	if c.Name == "" {
 		host, _ := os.Hostname()
 		if host == "" {
-			return Config{}, &ConfigError{"Name", "empty", "a name, since the host has none"}
+			return Config{}, configError("Name", "empty", "a name, since the host has none")
 		}
 		c.Name = host
 	}
@@ -151,7 +151,7 @@ func (c Config) check() error {
 		{"ForceLimit", c.ForceLimit, c.ForceLimit >= 0, offOrMore},
 	} {
 		if !rule.ok {
-			return &ConfigError{rule.field, rule.value, rule.want}
+			return configError(rule.field, rule.value, rule.want)
 		}
 	}
 	return nil

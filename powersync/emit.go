@@ -31,7 +31,7 @@ func (s *Syncer) logEvent(ctx context.Context, e Event) {
 	switch {
 	case e.Outcome == IntoMaintenance:
 		level = slog.LevelError
-	case slices.Contains(failed, e.Outcome), e.Outcome == Forced, e.Outcome == ForceHeld, e.Outcome == Reclaimed:
+	case slices.Contains(failed, e.Outcome), e.Outcome == Forced, e.Outcome == forceHeld, e.Outcome == reclaimed:
 		level = slog.LevelWarn
 	}
 	attrs := []slog.Attr{

@@ -12,7 +12,7 @@ var (
 	ErrRunning = errors.New("a round is under way")
 	// ErrLocked: somebody else holds the node or is changing its power. Try
 	// again later. Ironic answers with status 409.
-	ErrLocked error = &statusError{"node is locked", statusConflict}
+	ErrLocked = errors.New("node is locked")
 	// ErrNotReached: the hardware took the request and was not seen in the
 	// power state that was asked for in time.
 	ErrNotReached = errors.New("power state not reached")
@@ -30,22 +30,9 @@ var (
 	errNothingRead = fmt.Errorf("%w: it has none", errNoPower)
 )
 
-// Statuses as in net/http, which is too much to import for three numbers.
-const (
-	statusBadRequest = 400
-	statusNotFound   = 404
-	statusConflict   = 409
-)
-
-// ConfigError says which field of a [Config] cannot work.
-type ConfigError struct {
-	Field string
-	Value any    // its value
-	Want  string // a value that would have been right
-}
-
-func (e *ConfigError) Error() string {
-	return fmt.Sprintf("powersync: %s is %v: want %s", e.Field, e.Value, e.Want)
+// configError says which field of a Config cannot work, and what would have been right.
+func configError(field string, value any, want string) error {
+	return fmt.Errorf("powersync: %s is %v: want %s", field, value, want)
 }
 
 // RefusedError says that a power request is not allowed: in the node's provision
@@ -55,7 +42,7 @@ type RefusedError struct {
 	State states.State // NoState where Power cannot be asked for
 	Power states.Power // what was asked for
 	// PowerOffDisabled: it is the node's disable_power_off that forbids it, and
-	// not its provision state.
+	// not its provision state. Ironic answers 409 then, otherwise 400.
 	PowerOffDisabled bool
 }
 
@@ -70,22 +57,3 @@ func (e *RefusedError) Error() string {
 		return fmt.Sprintf("%s in provision state %q", request, e.State)
 	}
 }
-
-// HTTPStatus returns the status of Ironic's answer: 409 where the node has power off
-// disabled (PowerStateFailure), otherwise 400.
-func (e *RefusedError) HTTPStatus() int {
-	if e.PowerOffDisabled {
-		return statusConflict
-	}
-	return statusBadRequest
-}
-
-// statusError is a sentinel with the status of Ironic's answer.
-type statusError struct {
-	text   string
-	status int
-}
-
-func (e *statusError) Error() string { return e.text }
-
-func (e *statusError) HTTPStatus() int { return e.status }

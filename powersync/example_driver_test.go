@@ -49,7 +49,7 @@ func ExampleDriver() {
 		panic(err)
 	}
 	for _, power := range []states.Power{states.PowerOn, states.PowerSoftOff} {
-		err := syncer.Set(context.Background(), "node-1", power)
+		err := syncer.Set(context.Background(), "node-1", power, 0)
 		fmt.Println(errors.Is(err, errors.ErrUnsupported), err)
 	}
 	r, err := store.Load(context.Background(), "node-1")

@@ -57,7 +57,7 @@ func Example() {
 	}
 	for range 2 {
 		report, err := syncer.Sync(context.Background())
-		fmt.Println(report.Nodes[powersync.Equal], "equal,", report.Nodes.Skipped(), "skipped,", err)
+		fmt.Println(report.Nodes[powersync.Equal], "equal,", report.Skipped, "skipped,", err)
 	}
 	// Output:
 	// node-2: forced, recorded "power on", read "power off"
@@ -77,8 +77,8 @@ func ExampleSyncer_Set() {
 		panic(err)
 	}
 	ctx := context.Background()
-	fmt.Println(syncer.Set(ctx, "node-1", states.PowerSoftOff, powersync.Within(time.Minute)))
-	fmt.Println(syncer.Set(ctx, "node-2", states.PowerOff))
+	fmt.Println(syncer.Set(ctx, "node-1", states.PowerSoftOff, time.Minute))
+	fmt.Println(syncer.Set(ctx, "node-2", states.PowerOff, 0))
 	for _, id := range []string{"node-1", "node-2"} {
 		r, _ := store.Load(ctx, id)
 		fmt.Println(r.ID, r.Power)
@@ -107,8 +107,8 @@ func ExampleSyncer_Begin() {
 	service := context.Background() // ends with the service, not with the client's request
 	var requests sync.WaitGroup
 	powerOff := func(client context.Context, id string) int {
-		finish, err := syncer.Begin(client, id, states.PowerOff)
-		var refused interface{ HTTPStatus() int }
+		finish, err := syncer.Begin(client, id, states.PowerOff, 0)
+		var refused *powersync.RefusedError
 		switch {
 		case err == nil:
 			requests.Add(1)
@@ -117,8 +117,12 @@ func ExampleSyncer_Begin() {
 				_ = finish(service) // its error is in the record and an event
 			}()
 			return http.StatusAccepted
-		case errors.As(err, &refused):
-			return refused.HTTPStatus()
+		case errors.Is(err, powersync.ErrNotFound):
+			return http.StatusNotFound
+		case errors.As(err, &refused) && !refused.PowerOffDisabled:
+			return http.StatusBadRequest
+		case errors.As(err, &refused), errors.Is(err, powersync.ErrLocked):
+			return http.StatusConflict
 		default:
 			return http.StatusInternalServerError
 		}

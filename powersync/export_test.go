@@ -14,6 +14,9 @@ var Outcomes = outcomes
 // ErrAbandoned is matched by the error of a call that does not return.
 var ErrAbandoned = errAbandoned
 
+// SkipRecovery is the rule of recovery rounds.
+var SkipRecovery = skipRecovery
+
 // Backoff returns how long a node is skipped after so many failures in a row.
 var Backoff = backoff
 
@@ -37,4 +40,13 @@ const (
 	SkippedBackoff        = skippedBackoff
 	SkippedChanged        = skippedChanged
 	SkippedGone           = skippedGone
+)
+
+// Outcomes that have no exported constant.
+const (
+	ForceHeld      = forceHeld
+	Interrupted    = interrupted
+	PowerRequested = powerRequested
+	Reclaimed      = reclaimed
+	SavedLate      = savedLate
 )

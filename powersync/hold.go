@@ -185,6 +185,6 @@ func (s *Syncer) retryRelease(ctx context.Context, id string) error {
 	if e.Outcome == ForceFailed {
 		s.syncFailures.noteError(id, e.LastError)
 	}
-	s.emit(ctx, e.as(SavedLate, nil))
+	s.emit(ctx, e.as(savedLate, nil))
 	return nil
 }

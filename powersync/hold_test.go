@@ -24,7 +24,7 @@ func TestARoundAmidAReadLeavesWhatARequestCouldNotStore(t *testing.T) {
 			return
 		}
 		whileReading = false
-		finish, err := h.Begin(t.Context(), "a", isOff)
+		finish, err := h.Begin(t.Context(), "a", isOff, 0)
 		require.NoError(t, err)
 		f.update = func(powersync.Record) error { return errStore }
 		ended, cancel := context.WithCancel(t.Context())
@@ -79,7 +79,7 @@ func TestAReleaseThatTheStoreDeniedCounts(t *testing.T) {
 		}
 		return nil
 	}
-	require.NoError(t, h.Set(t.Context(), "a", isOff))
+	require.NoError(t, h.Set(t.Context(), "a", isOff, 0))
 	require.Equal(t, node(isOff), without(h.record(t, "a")))
 	require.Zero(t, h.Stats().Held)
 }
@@ -113,7 +113,7 @@ func (l *lagging) Update(ctx context.Context, r powersync.Record) error {
 func TestAnOldRecordDoesNotHideAReservation(t *testing.T) {
 	store := new(lagging)
 	h := newHall(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) { store.Store, c.Store = c.Store, store })
-	require.NoError(t, h.Set(t.Context(), "a", isOff))
+	require.NoError(t, h.Set(t.Context(), "a", isOff, 0))
 	require.Equal(t, node(isOff), without(h.record(t, "a")))
 	for _, e := range h.allEvents() {
 		require.NotEqual(t, powersync.Reclaimed, e.Outcome)
@@ -124,7 +124,7 @@ func TestARequestTakesANodeThatIsHeldForNothing(t *testing.T) {
 	left := node(isOn)
 	left.Reservation, left.TargetPower = "this", isOn
 	h := newHall(t, newHardware(isOn), nodes(left))
-	require.NoError(t, h.Set(t.Context(), "a", isOff))
+	require.NoError(t, h.Set(t.Context(), "a", isOff, 0))
 	require.Equal(t, isOff, h.record(t, "a").Power)
 	require.Equal(t, powersync.Reclaimed, h.allEvents()[0].Outcome)
 }
@@ -154,7 +154,7 @@ func TestARoundDoesNotWaitForAStoreThatIsDown(t *testing.T) {
 			return nil
 		}
 		for i := range n {
-			require.ErrorIs(t, hall.Set(t.Context(), name(i), isOff), powersync.ErrNotSaved)
+			require.ErrorIs(t, hall.Set(t.Context(), name(i), isOff, 0), powersync.ErrNotSaved)
 		}
 		f.load = func(string) error { time.Sleep(time.Minute); return errStore }
 		start := time.Now()
@@ -174,10 +174,10 @@ func TestARoundDoesNotWaitForAStoreThatIsDown(t *testing.T) {
 func TestARequestStoresWhatTheOneBeforeCouldNot(t *testing.T) {
 	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
 	f.update = noRelease
-	require.ErrorIs(t, h.Set(t.Context(), "a", isOff), powersync.ErrNotSaved)
-	require.ErrorIs(t, h.Set(t.Context(), "a", isOn), powersync.ErrNotSaved, "the store is still down")
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), powersync.ErrNotSaved)
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOn, 0), powersync.ErrNotSaved, "the store is still down")
 	f.update = nil
-	require.NoError(t, h.Set(t.Context(), "a", isOn))
+	require.NoError(t, h.Set(t.Context(), "a", isOn, 0))
 	require.Equal(t, node(isOn), without(h.record(t, "a")))
 	require.Equal(t, []powersync.Outcome{
 		powersync.PowerRequested, powersync.PowerSet, powersync.SavedLate, powersync.PowerRequested, powersync.PowerSet,
@@ -187,7 +187,7 @@ func TestARequestStoresWhatTheOneBeforeCouldNot(t *testing.T) {
 func TestANodeThatIsDeletedWhileItIsHeldIsForgotten(t *testing.T) {
 	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
 	f.update = noRelease
-	require.ErrorIs(t, h.Set(t.Context(), "a", isOff), powersync.ErrNotSaved)
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), powersync.ErrNotSaved)
 	require.Equal(t, 1, h.Stats().Held)
 	h.store.Delete("a")
 	h.round(t)

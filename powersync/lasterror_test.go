@@ -78,7 +78,7 @@ func TestWhatARequestOrSomebodyElseStoredSurvivesTheNextRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
 		h.deaf["a"] = true
-		err := h.Set(t.Context(), "a", isOff)
+		err := h.Set(t.Context(), "a", isOff, 0)
 		require.ErrorIs(t, err, powersync.ErrNotReached)
 		require.Equal(t, err.Error(), h.lastEvent().LastError)
 		require.Equal(t, powersync.Equal, h.round(t))
@@ -137,7 +137,7 @@ func TestAnOutcomeThatIsStoredLateIsTold(t *testing.T) {
 	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
 	h.refuse["a"] = errDead
 	f.update = noRelease
-	err := h.Set(t.Context(), "a", isOff)
+	err := h.Set(t.Context(), "a", isOff, 0)
 	require.ErrorIs(t, err, powersync.ErrNotSaved)
 	require.Empty(t, h.lastEvent().LastError, "it is not stored")
 	f.update = nil
@@ -160,7 +160,7 @@ func TestARequestThatCouldNotBeginLeavesTheLastError(t *testing.T) {
 		}
 		return nil
 	}
-	require.ErrorIs(t, h.Set(t.Context(), "a", isOff), errStore)
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), errStore)
 	require.Equal(t, before, without(h.record(t, "a")))
 	require.Empty(t, h.allEvents())
 }
@@ -196,13 +196,13 @@ func TestTheForceLimitIsSpentOnWhatWasForcedAlone(t *testing.T) {
 }
 
 func TestPowerOffIsRefusedWhereTheNodeForbidsIt(t *testing.T) {
-	for power := range states.AllPowers() {
+	for power := states.PowerOn; power <= states.PowerError; power++ {
 		if power.Target() == unknown {
 			continue
 		}
 		h := newHall(t, newHardware(isOn), nodes(powersync.Record{ProvisionState: states.Active, Power: isOn, DisablePowerOff: true}))
 		before := h.record(t, "a")
-		err := h.Set(t.Context(), "a", power)
+		err := h.Set(t.Context(), "a", power, 0)
 		reads, sets := h.calls()
 		if power.Target() == isOn {
 			require.NoError(t, err, "%v", power)
@@ -219,7 +219,7 @@ func TestPowerOffIsRefusedWhereTheNodeForbidsIt(t *testing.T) {
 func TestARequestThatBeganIsFinishedByItsCaller(t *testing.T) {
 	h := newHall(t, newHardware(isOn), nodes(node(isOn)))
 	client, left := context.WithCancel(t.Context())
-	finish, err := h.Begin(client, "a", isOff)
+	finish, err := h.Begin(client, "a", isOff, 0)
 	require.NoError(t, err)
 	left()
 	reads, sets := h.calls()
@@ -227,11 +227,11 @@ func TestARequestThatBeganIsFinishedByItsCaller(t *testing.T) {
 	held := node(isOn)
 	held.Reservation, held.TargetPower = "this", isOff
 	require.Equal(t, held, without(h.record(t, "a")))
-	_, err = h.Begin(t.Context(), "a", isOn)
+	_, err = h.Begin(t.Context(), "a", isOn, 0)
 	require.ErrorIs(t, err, powersync.ErrLocked)
 	require.Equal(t, powersync.SkippedTarget, h.round(t))
 
-	require.ErrorAs(t, finish(nil), new(*powersync.ConfigError))
+	require.ErrorContains(t, finish(nil), "powersync: the context is nil")
 	require.NoError(t, finish(t.Context()))
 	require.Equal(t, node(isOff), without(h.record(t, "a")))
 	_, sets = h.calls()
@@ -240,7 +240,7 @@ func TestARequestThatBeganIsFinishedByItsCaller(t *testing.T) {
 	_, sets = h.calls()
 	require.Empty(t, sets)
 
-	finish, err = h.Begin(t.Context(), "a", isOn)
+	finish, err = h.Begin(t.Context(), "a", isOn, 0)
 	require.NoError(t, err)
 	require.ErrorIs(t, finish(client), context.Canceled)
 	require.Equal(t, powersync.PowerNotSet, h.lastEvent().Outcome)
@@ -251,7 +251,7 @@ func TestARequestThatBeganIsFinishedByItsCaller(t *testing.T) {
 
 func TestARefusalIsKnownAtOnce(t *testing.T) {
 	h := newHall(t, newHardware(isOn), nodes(powersync.Record{ProvisionState: states.Cleaning, Power: isOn}))
-	finish, err := h.Begin(t.Context(), "a", isOff)
+	finish, err := h.Begin(t.Context(), "a", isOff, 0)
 	require.ErrorAs(t, err, new(*powersync.RefusedError))
 	require.Nil(t, finish)
 }

@@ -176,7 +176,7 @@ func onlyOutcome(t testing.TB, report powersync.Report) powersync.Outcome {
 	t.Helper()
 	var only powersync.Outcome
 	for o, n := range report.Nodes {
-		require.Equal(t, report.Nodes.Seen(), n, "%v", report)
+		require.Equal(t, report.Seen, n, "%v", report)
 		only = o
 	}
 	return only

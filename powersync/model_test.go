@@ -288,7 +288,7 @@ func (w *world) doSet(t *rapid.T) {
 	}).Draw(t, "asked")
 	dies := w.amid(t)
 	before := w.record(t, id)
-	err := w.Set(context.Background(), id, w.asked, powersync.Within(20*time.Microsecond))
+	err := w.Set(context.Background(), id, w.asked, 20*time.Microsecond)
 	after := w.record(t, id)
 	w.interference = nil
 	switch {

@@ -85,7 +85,7 @@ func (w *world) checkEvent(e powersync.Event) {
 // requestInVain has a request take a node and give it up at once, while something
 // else is under way.
 func (w *world) requestInVain(id string) {
-	finish, err := w.Begin(context.Background(), id, isOff)
+	finish, err := w.Begin(context.Background(), id, isOff, 0)
 	if err != nil {
 		return
 	}

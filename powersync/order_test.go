@@ -55,7 +55,7 @@ func TestNodesThatCouldNotBeReleasedAndThoseThatFailedAreAskedFirst(t *testing.T
 	h.calls()
 	report, err := h.Sync(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 3, report.Nodes.Seen())
+	require.Equal(t, 3, report.Seen)
 	reads, _ := h.calls()
 	require.Equal(t, []string{"b", "c", "a"}, reads)
 }
@@ -67,7 +67,7 @@ func TestANodeThatFailedAndIsSkippedByNowIsCountedOnce(t *testing.T) {
 	require.NoError(t, edit(h.store, "a", func(r *powersync.Record) { r.Maintenance = true }))
 	report, err := h.Sync(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, powersync.Counts{powersync.SkippedMaintenance: 1}, report.Nodes)
+	require.Equal(t, map[powersync.Outcome]int{powersync.SkippedMaintenance: 1}, report.Nodes)
 }
 
 func TestAReleaseThatConflictsIsTriedFortyTimes(t *testing.T) {
@@ -80,7 +80,7 @@ func TestAReleaseThatConflictsIsTriedFortyTimes(t *testing.T) {
 		releases++
 		return powersync.ErrConflict
 	}
-	require.ErrorIs(t, h.Set(t.Context(), "a", isOff), powersync.ErrNotSaved)
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), powersync.ErrNotSaved)
 	require.Equal(t, 40, releases)
 	require.Equal(t, 1, h.Stats().Held)
 }
@@ -94,7 +94,7 @@ func TestAnOutcomeThatIsLostIsAWarning(t *testing.T) {
 		}
 		return nil
 	}
-	require.ErrorIs(t, h.Set(t.Context(), "a", isOff), powersync.ErrNotSaved)
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), powersync.ErrNotSaved)
 	f.update = nil
 	h.store.Delete("a")
 	log.Reset()

@@ -20,6 +20,19 @@ import "slices"
 //	skipped_backoff             the node failed, and Config.Backoff is not over
 //	skipped_changed_meanwhile   the record changed while the hardware was read, each time that it was
 //	skipped_deleted             the node was deleted meanwhile
+//
+// Nodes whose hardware was to be read have one of the constants below, or
+//
+//	force_held_back  the hardware was to be set and Config.ForceLimit was reached; the attempt does not count
+//	interrupted      the context ended while the node was being handled; the attempt does not count
+//
+// These come in addition to the one outcome that each node of a round has:
+//
+//	power_requested  a power request was accepted and the node is reserved for it
+//	power_set        the power state that was asked for was reached: [PowerSet]
+//	power_not_set    it was not: [PowerNotSet]
+//	reclaimed        a reservation in the Syncer's name that none of its goroutines worked under was dropped
+//	saved_late       an outcome that could not be stored earlier is stored now, and the node is released
 type Outcome string
 
 // SkippedEnroll is the outcome of nodes in enroll.
@@ -38,10 +51,16 @@ const (
 	skippedChanged        Outcome = "skipped_changed_meanwhile"
 	skippedGone           Outcome = "skipped_deleted"
 
+	forceHeld      Outcome = "force_held_back"
+	interrupted    Outcome = "interrupted"
+	powerRequested Outcome = "power_requested"
+	reclaimed      Outcome = "reclaimed"
+	savedLate      Outcome = "saved_late"
+
 	conflict Outcome = "conflict" // within this package: the record has changed; the node starts again
 )
 
-// Nodes whose hardware was to be read.
+// Results of rounds for nodes whose hardware was to be read.
 const (
 	// Equal: the reading equals the record.
 	Equal Outcome = "equal"
@@ -54,9 +73,6 @@ const (
 	Forced Outcome = "forced"
 	// ForceFailed: the hardware was to be set and did not take it.
 	ForceFailed Outcome = "force_failed"
-	// ForceHeld: the hardware was to be set and [Config.ForceLimit] was reached.
-	// The attempt does not count.
-	ForceHeld Outcome = "force_held_back"
 	// ReadFailed: the power state could not be read.
 	ReadFailed Outcome = "read_failed"
 	// IntoMaintenance: the node failed once more than [Config.MaxRetries] and is
@@ -67,27 +83,14 @@ const (
 	// StoreFailed: the store failed or panicked; nothing was written, as far as is
 	// known. The attempt does not count.
 	StoreFailed Outcome = "store_failed"
-	// Interrupted: the context ended while the node was under way. The attempt
-	// does not count.
-	Interrupted Outcome = "interrupted"
 )
 
-// Outcomes of [Syncer.Set], of [Syncer.Reclaim], and of releases that could not be
-// stored at first. They come in addition to the one outcome that each
-// node of a round has.
+// Results of power requests: see [Syncer.Set].
 const (
-	// PowerRequested: a power request was accepted and the node is held for it.
-	PowerRequested Outcome = "power_requested"
 	// PowerSet: the power state that was asked for was reached.
 	PowerSet Outcome = "power_set"
 	// PowerNotSet: it was not.
 	PowerNotSet Outcome = "power_not_set"
-	// Reclaimed: a reservation in the Syncer's name that nobody worked under was
-	// dropped.
-	Reclaimed Outcome = "reclaimed"
-	// SavedLate: an outcome that could not be stored earlier is stored now, and
-	// the node is released.
-	SavedLate Outcome = "saved_late"
 )
 
 var (
@@ -99,28 +102,16 @@ var (
 	failed = []Outcome{ForceFailed, ReadFailed, IntoMaintenance, StoreFailed, PowerNotSet}
 	// outcomes has all, in the order in which reports list them.
 	outcomes = slices.Concat(skips, []Outcome{
-		Equal, Recorded, Corrected, Forced, ForceFailed, ForceHeld, ReadFailed, IntoMaintenance, Recovered, StoreFailed,
-		Interrupted, PowerRequested, PowerSet, PowerNotSet, Reclaimed, SavedLate,
+		Equal, Recorded, Corrected, Forced, ForceFailed, forceHeld, ReadFailed, IntoMaintenance, Recovered, StoreFailed,
+		interrupted, powerRequested, PowerSet, PowerNotSet, reclaimed, savedLate,
 	})
 )
 
-// Counts says how many nodes had each outcome.
-type Counts map[Outcome]int
-
-// Seen returns how many nodes there were.
-func (c Counts) Seen() int { return c.sum(outcomes) }
-
-// Skipped returns how many nodes were left alone.
-func (c Counts) Skipped() int { return c.sum(skips) }
-
-// Failed returns for how many nodes something went wrong: force_failed, read_failed,
-// into_maintenance, store_failed and power_not_set.
-func (c Counts) Failed() int { return c.sum(failed) }
-
-func (c Counts) sum(of []Outcome) int {
-	sum := 0
+// sum returns how many nodes had one of the outcomes.
+func sum(nodes map[Outcome]int, of []Outcome) int {
+	n := 0
 	for _, o := range of {
-		sum += c[o]
+		n += nodes[o]
 	}
-	return sum
+	return n
 }

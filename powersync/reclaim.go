@@ -58,7 +58,7 @@ func (s *Syncer) tryReclaim(ctx context.Context, id string) (done bool, err erro
 	if err != nil || r.Reservation != s.config.Name {
 		return false, err
 	}
-	e := Event{ID: id, Outcome: Reclaimed, Recorded: r.Power, Asked: r.TargetPower}
+	e := Event{ID: id, Outcome: reclaimed, Recorded: r.Power, Asked: r.TargetPower}
 	if r.TargetPower != states.NoPower {
 		e.setLastError(&r, fmt.Sprintf("the request for %q was lost: the process that made it has died", r.TargetPower))
 	}

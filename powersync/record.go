@@ -1,18 +1,13 @@
 package powersync
 
-import (
-	"encoding/json"
-
-	"github.com/ironstate/ironstate/states"
-)
+import "github.com/ironstate/ironstate/states"
 
 // FaultPowerFailure is the fault of a node that a round put into maintenance.
 // Recovery takes nodes with this fault and no others.
 const FaultPowerFailure = "power failure"
 
 // Record is the part of a stored node that concerns its power. It is a
-// value: copy it, compare it with ==. Its JSON keys are Ironic's, and as in
-// Ironic an empty text is null.
+// value: copy it, compare it with ==. Its JSON keys are Ironic's.
 type Record struct {
 	ID                string       `json:"uuid"`
 	ProvisionState    states.State `json:"provision_state"`
@@ -28,26 +23,4 @@ type Record struct {
 	// Revision belongs to the [Store], which gives a record another one whenever
 	// anything about the node changes.
 	Revision int64 `json:"-"`
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (r Record) MarshalJSON() ([]byte, error) {
-	type plain Record
-	return json.Marshal(struct {
-		plain
-		MaintenanceReason *string `json:"maintenance_reason"`
-		Fault             *string `json:"fault"`
-		Reservation       *string `json:"reservation"`
-		LastError         *string `json:"last_error"`
-	}{
-		plain(r),
-		nullable(&r.MaintenanceReason), nullable(&r.Fault), nullable(&r.Reservation), nullable(&r.LastError),
-	})
-}
-
-func nullable(text *string) *string {
-	if *text == "" {
-		return nil
-	}
-	return text
 }

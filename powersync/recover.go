@@ -6,10 +6,10 @@ import (
 )
 
 // recoverAll takes all nodes that failed through a recovery round.
-func (s *Syncer) recoverAll(ctx context.Context) (Counts, error) {
+func (s *Syncer) recoverAll(ctx context.Context) (map[Outcome]int, error) {
 	p := s.newPool(ctx, recoveryRound, s.recoverNode)
 	err := p.list(func(r Record) (wanted bool, skip Outcome) {
-		skip = SkipRecovery(r)
+		skip = skipRecovery(r)
 		return skip != SkippedEnroll && skip != skippedNoPowerFailure, skip
 	})
 	return p.finish(), err
@@ -36,7 +36,7 @@ func (s *Syncer) recoverOnce(ctx context.Context, e Event) Event {
 		return s.storeFailed(ctx, e, err)
 	}
 	e.Recorded = r.Power
-	if skip := SkipRecovery(r); skip != "" {
+	if skip := skipRecovery(r); skip != "" {
 		return e.as(skip, nil)
 	}
 	return s.recoverRecord(ctx, r, e)
@@ -49,7 +49,7 @@ func (s *Syncer) recoverRecord(ctx context.Context, r Record, e Event) Event {
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return e.as(Interrupted, err)
+		return e.as(interrupted, err)
 	case err != nil:
 		e = e.as(ReadFailed, err)
 		s.noteFailure(&s.recoveryFailures, e)

@@ -52,15 +52,15 @@ func TestANodeThatCanBeReadAgainIsTakenOutOfMaintenance(t *testing.T) {
 func TestRecoveryIsForNodesWithAPowerFailureAlone(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*powersync.Record)
-		counts powersync.Counts // nodes without a power failure are none of it
+		counts map[powersync.Outcome]int // nodes without a power failure are none of it
 	}{
-		"set by a person":      {func(r *powersync.Record) { r.Fault = "" }, powersync.Counts{}},
-		"with another fault":   {func(r *powersync.Record) { r.Fault = "clean failure" }, powersync.Counts{}},
-		"not in maintenance":   {func(r *powersync.Record) { r.Maintenance = false }, powersync.Counts{}},
-		"in enroll":            {func(r *powersync.Record) { r.ProvisionState = states.Enroll }, powersync.Counts{}},
-		"with a target":        {func(r *powersync.Record) { r.TargetPower = isOn }, powersync.Counts{powersync.SkippedTarget: 1}},
-		"with a reservation":   {func(r *powersync.Record) { r.Reservation = "x" }, powersync.Counts{powersync.SkippedReservation: 1}},
-		"changed while waited": {nil, powersync.Counts{powersync.SkippedNoPowerFailure: 1}},
+		"set by a person":      {func(r *powersync.Record) { r.Fault = "" }, map[powersync.Outcome]int{}},
+		"with another fault":   {func(r *powersync.Record) { r.Fault = "clean failure" }, map[powersync.Outcome]int{}},
+		"not in maintenance":   {func(r *powersync.Record) { r.Maintenance = false }, map[powersync.Outcome]int{}},
+		"in enroll":            {func(r *powersync.Record) { r.ProvisionState = states.Enroll }, map[powersync.Outcome]int{}},
+		"with a target":        {func(r *powersync.Record) { r.TargetPower = isOn }, map[powersync.Outcome]int{powersync.SkippedTarget: 1}},
+		"with a reservation":   {func(r *powersync.Record) { r.Reservation = "x" }, map[powersync.Outcome]int{powersync.SkippedReservation: 1}},
+		"changed while waited": {nil, map[powersync.Outcome]int{powersync.SkippedNoPowerFailure: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := powerFailure(isOff)

@@ -24,7 +24,13 @@ type Report struct {
 	Start    time.Time     `json:"start"`
 	Took     time.Duration `json:"took_ns"`
 	Overran  bool          `json:"overran"` // took longer than its interval
-	Nodes    Counts        `json:"nodes"`   // without those that no node had
+
+	Seen    int `json:"seen"`    // all nodes of the round
+	Skipped int `json:"skipped"` // those that were left alone
+	// Failed is for how many nodes something went wrong: force_failed, read_failed,
+	// into_maintenance and store_failed.
+	Failed int             `json:"failed"`
+	Nodes  map[Outcome]int `json:"nodes"` // by outcome, without those that no node had
 }
 
 // String returns the report in one line, as in
@@ -37,7 +43,7 @@ func (r Report) String() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, o))
 		}
 	}
-	line := fmt.Sprintf("%s round: %d nodes in %v", r.kind(), r.Nodes.Seen(), r.Took.Round(time.Millisecond))
+	line := fmt.Sprintf("%s round: %d nodes in %v", r.kind(), r.Seen, r.Took.Round(time.Millisecond))
 	if r.Overran {
 		line += " (longer than its interval)"
 	}

@@ -21,7 +21,7 @@ const maxReloads = 4
 
 // syncAll takes all nodes through a round: first those that could not be
 // released, then those with the most failures.
-func (s *Syncer) syncAll(ctx context.Context) (Counts, error) {
+func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
 	p := s.newPool(ctx, syncRound, s.syncNode)
 	first := append(s.holds.unsaved(), s.syncFailures.byCount()...)
 	queued := make(map[string]struct{}, len(first))
@@ -53,13 +53,13 @@ type pool struct {
 	workers sync.WaitGroup
 
 	mu     sync.Mutex
-	counts Counts
+	counts map[Outcome]int
 }
 
 // newPool makes a pool that does something with each node.
 func (s *Syncer) newPool(ctx context.Context, kind kind, do func(context.Context, string) Event) *pool {
 	// Workers need not wait for the goroutine that fills the queue.
-	return &pool{s: s, kind: kind, ctx: ctx, do: do, queue: make(chan string, min(s.config.Workers, 1024)), counts: make(Counts)}
+	return &pool{s: s, kind: kind, ctx: ctx, do: do, queue: make(chan string, min(s.config.Workers, 1024)), counts: make(map[Outcome]int)}
 }
 
 // list queues the nodes of the store that which wants, or counts them where it
@@ -121,7 +121,7 @@ func (p *pool) count(e Event) {
 }
 
 // finish waits for the workers and returns what became of the nodes.
-func (p *pool) finish() Counts {
+func (p *pool) finish() map[Outcome]int {
 	close(p.queue)
 	p.workers.Wait()
 	return p.counts
@@ -163,7 +163,7 @@ func (s *Syncer) syncRecord(ctx context.Context, r Record) Event {
 	if r.Power == states.NoPower {
 		if err := s.validate(ctx, r.ID); err != nil {
 			if ctx.Err() != nil {
-				return e.as(Interrupted, err)
+				return e.as(interrupted, err)
 			}
 			s.syncFailures.forget(r.ID)
 			return e.as(skippedConfig, err)
@@ -175,7 +175,7 @@ func (s *Syncer) syncRecord(ctx context.Context, r Record) Event {
 	last := e.Attempts > s.config.MaxRetries
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return e.as(Interrupted, err)
+		return e.as(interrupted, err)
 	case errors.Is(err, errNothingRead) && r.Power == states.NoPower:
 		return s.equal(ctx, r, e.as(Equal, nil))
 	case err != nil && last:
@@ -248,7 +248,7 @@ func (s *Syncer) differ(ctx context.Context, r Record, e Event) Event {
 	forces, err := s.forces(ctx, r)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return e.as(Interrupted, err)
+		return e.as(interrupted, err)
 	case err != nil:
 		e = e.as(ForceFailed, err)
 	case forces:
@@ -285,7 +285,7 @@ func (s *Syncer) force(ctx context.Context, r Record, e Event) Event {
 	giveBack, ok := s.limit.take(time.Now())
 	if !ok {
 		s.holds.drop(r.ID)
-		return e.as(ForceHeld, nil)
+		return e.as(forceHeld, nil)
 	}
 	held := r
 	held.TargetPower = r.Power
@@ -302,7 +302,7 @@ func (s *Syncer) force(ctx context.Context, r Record, e Event) Event {
 	edit := noEdit
 	switch {
 	case err != nil && ctx.Err() != nil:
-		e = e.as(Interrupted, err)
+		e = e.as(interrupted, err)
 	case err != nil:
 		e = e.as(ForceFailed, err)
 		why := fmt.Sprintf("power sync could not set %q: %v", e.Asked, err)
@@ -334,7 +334,7 @@ func (s *Syncer) storeFailed(ctx context.Context, e Event, err error) Event {
 		s.recoveryFailures.forget(e.ID)
 		return e.as(skippedGone, nil)
 	case ctx.Err() != nil:
-		return e.as(Interrupted, err)
+		return e.as(interrupted, err)
 	default:
 		return e.as(StoreFailed, err)
 	}

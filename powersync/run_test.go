@@ -278,7 +278,7 @@ func TestReclaimTellsWhatWasLostAndSparesWhatIsUnderWay(t *testing.T) {
 		h := newHall(t, newHardware(isOn, isOn), nodes(lost, node(isOn)))
 		h.onSet = func(context.Context, string) { time.Sleep(time.Second) }
 		done := make(chan error)
-		go func() { done <- h.Set(t.Context(), "b", isOff) }()
+		go func() { done <- h.Set(t.Context(), "b", isOff, 0) }()
 		synctest.Wait()
 		n, err := h.Reclaim(t.Context())
 		require.NoError(t, err)
@@ -303,5 +303,5 @@ func TestNodesAreInterruptedWhenTheContextEnds(t *testing.T) {
 
 	report, err = h.Sync(ctx)
 	require.ErrorIs(t, err, context.Canceled)
-	require.Zero(t, report.Nodes.Seen())
+	require.Zero(t, report.Seen)
 }

@@ -68,7 +68,7 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 	case "reclaim":
 		_, err = s.Reclaim(t.Context())
 	case "set":
-		err = s.Set(t.Context(), "a", powerArguments[d.CmdArgs[0].Key])
+		err = s.Set(t.Context(), "a", powerArguments[d.CmdArgs[0].Key], 0)
 	case "provision":
 		state, parseErr := states.Parse(strings.ReplaceAll(d.CmdArgs[0].Key, "_", " "))
 		require.NoError(t, parseErr)

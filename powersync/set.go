@@ -11,14 +11,6 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// SetOption changes how [Syncer.Set] goes about a request.
-type SetOption func(*request)
-
-// Within bounds the wait for the power state in place of [Config.Timeout] and
-// [Config.SoftTimeout], as the timeout of Ironic's API does. One that is not
-// positive is not heeded.
-func Within(d time.Duration) SetOption { return func(r *request) { r.within = max(d, 0) } }
-
 type request struct {
 	id     string
 	power  states.Power
@@ -31,6 +23,8 @@ type request struct {
 // that has reached the power state, and records it. Hardware that is there
 // already is not set, and a machine that is off is switched on instead of
 // restarted. A restart cannot be seen: it counts as done when the machine is on.
+// The timeout bounds the wait for the power state, as that of Ironic's API does; 0 or
+// less stands for [Config.Timeout], or [Config.SoftTimeout] for a soft request.
 //
 // The node is as it was when the error is a [*RefusedError] (in cleaning and clean
 // wait, when the node forbids power off, or for any other power), [ErrNotFound],
@@ -42,8 +36,8 @@ type request struct {
 //
 // A context that ends is a failed request too; the hardware may still do what it
 // has accepted by then.
-func (s *Syncer) Set(ctx context.Context, id string, power states.Power, options ...SetOption) error {
-	finish, err := s.Begin(ctx, id, power, options...)
+func (s *Syncer) Set(ctx context.Context, id string, power states.Power, timeout time.Duration) error {
+	finish, err := s.Begin(ctx, id, power, timeout)
 	if err != nil {
 		return err
 	}
@@ -61,14 +55,9 @@ func (s *Syncer) Set(ctx context.Context, id string, power states.Power, options
 // finish give the request up. A second call does nothing and returns the error of
 // the first.
 func (s *Syncer) Begin(
-	ctx context.Context, id string, power states.Power, options ...SetOption,
+	ctx context.Context, id string, power states.Power, timeout time.Duration,
 ) (finish func(context.Context) error, err error) {
-	q := request{id: id, power: power}
-	for _, option := range options {
-		if option != nil {
-			option(&q)
-		}
-	}
+	q := request{id: id, power: power, within: max(timeout, 0)}
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
@@ -79,7 +68,7 @@ func (s *Syncer) Begin(
 	if err != nil {
 		return nil, err
 	}
-	accepted := Event{ID: id, Outcome: PowerRequested, Recorded: before.Power, Asked: power, ClearedError: before.LastError}
+	accepted := Event{ID: id, Outcome: powerRequested, Recorded: before.Power, Asked: power, ClearedError: before.LastError}
 	s.emit(ctx, accepted)
 	var once sync.Once
 	return func(ctx context.Context) error {

@@ -25,10 +25,10 @@ func SkipSync(r Record) Outcome {
 	return r.busy()
 }
 
-// SkipRecovery returns why a recovery round leaves a node alone, empty where it does
+// skipRecovery returns why a recovery round leaves a node alone, empty where it does
 // not: in enroll, without a power failure, and while somebody works on the node,
 // whichever applies first. It is the rule that [Syncer.Recover] goes by.
-func SkipRecovery(r Record) Outcome {
+func skipRecovery(r Record) Outcome {
 	switch {
 	case r.ProvisionState == states.Enroll:
 		return SkippedEnroll

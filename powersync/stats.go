@@ -10,7 +10,10 @@ import (
 // now, for exporters: package expvar takes it as it is, through [expvar.Func], and
 // examples/powersync gives it to Prometheus.
 type Stats struct {
-	Nodes      Counts        `json:"nodes"` // every outcome, those of rounds under way included
+	Nodes  map[Outcome]int `json:"nodes"`  // every outcome, those of rounds under way included
+	Seen   int             `json:"seen"`   // the sum of Nodes
+	Failed int             `json:"failed"` // as in Report, and with power_not_set
+
 	Rounds     int           `json:"rounds"`
 	Recoveries int           `json:"recoveries"` // recovery rounds
 	Overruns   int           `json:"overruns"`   // rounds of both kinds that overran
@@ -26,7 +29,7 @@ type Stats struct {
 // counters are the source of Stats.
 type counters struct {
 	mu    sync.Mutex
-	nodes Counts
+	nodes map[Outcome]int
 
 	rounds, recoveries atomic.Int64
 
@@ -54,19 +57,19 @@ func (c *counters) count(o Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.nodes == nil {
-		c.nodes = make(Counts, len(outcomes))
+		c.nodes = make(map[Outcome]int, len(outcomes))
 	}
 	c.nodes[o]++
 }
 
-func (c *counters) counts() Counts {
+func (c *counters) counts() map[Outcome]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	counts := make(Counts, len(outcomes))
+	nodes := make(map[Outcome]int, len(outcomes))
 	for _, o := range outcomes {
-		counts[o] = c.nodes[o]
+		nodes[o] = c.nodes[o]
 	}
-	return counts
+	return nodes
 }
 
 // Stats returns the counters as they are now. It is cheap, and safe to call at
@@ -75,8 +78,11 @@ func (s *Syncer) Stats() Stats {
 	if s == nil || s.config.Store == nil {
 		return Stats{}
 	}
+	nodes := s.counters.counts()
 	return Stats{
-		Nodes:      s.counters.counts(),
+		Nodes:      nodes,
+		Seen:       sum(nodes, outcomes),
+		Failed:     sum(nodes, failed),
 		Rounds:     int(s.counters.rounds.Load()),
 		Recoveries: int(s.counters.recoveries.Load()),
 		Overruns:   int(s.counters.overruns.Load()),

@@ -10,7 +10,7 @@ import (
 
 var (
 	// ErrNotFound: the store has no record of the node. A [Store] returns it.
-	ErrNotFound error = &statusError{"no such node", statusNotFound}
+	ErrNotFound = errors.New("no such node")
 	// ErrConflict: the record has changed since it was loaded. A [Store] returns
 	// it from Update.
 	ErrConflict = errors.New("record has changed since it was loaded")

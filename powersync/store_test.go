@@ -26,9 +26,9 @@ func TestARecordOfAnotherNodeIsAFailureOfTheStore(t *testing.T) {
 	h := newHall(t, newHardware(isOn, isOff), nodes(node(isOn), node(isOff)), func(c *powersync.Config) { c.Store = mixedUp{c.Store} })
 	report, err := h.Sync(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, powersync.Counts{powersync.Equal: 1, powersync.StoreFailed: 1}, report.Nodes)
+	require.Equal(t, map[powersync.Outcome]int{powersync.Equal: 1, powersync.StoreFailed: 1}, report.Nodes)
 	require.EqualError(t, h.lastEvent().Err, `asked for node "b", the store loaded "a"`)
-	require.ErrorContains(t, h.Set(t.Context(), "b", isOn), `asked for node "b", the store loaded "a"`)
+	require.ErrorContains(t, h.Set(t.Context(), "b", isOn, 0), `asked for node "b", the store loaded "a"`)
 	_, sets := h.calls()
 	require.Empty(t, sets)
 }
@@ -58,8 +58,8 @@ func TestARoundThatHasEndedCountsNothingMore(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		open()
 		synctest.Wait()
-		require.Zero(t, report.Nodes.Seen())
-		require.Zero(t, h.Stats().Nodes.Seen())
+		require.Zero(t, report.Seen)
+		require.Zero(t, h.Stats().Seen)
 	})
 }
 
@@ -92,7 +92,7 @@ func TestOtherTimesAreDerivedFromTheTimeout(t *testing.T) {
 				h := newHall(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) {
 					c.Timeout, c.Store, c.OnEvent = timeout, releases{c.Store, within}, nil
 				})
-				require.NoError(t, h.Set(t.Context(), "a", isOff))
+				require.NoError(t, h.Set(t.Context(), "a", isOff, 0))
 				require.Equal(t, want.release, *within)
 
 				h.onRead = func(context.Context, string) { <-let }

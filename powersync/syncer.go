@@ -11,7 +11,7 @@ import (
 // their names differ.
 //
 // The methods of a nil or zero Syncer, and those that are given a nil context,
-// return a [*ConfigError]; Stats is then zero.
+// return an error; Stats is then zero.
 type Syncer struct {
 	config           Config
 	store            boundedStore
@@ -28,7 +28,7 @@ type Syncer struct {
 	recovering       atomic.Bool
 }
 
-// New makes a Syncer and calls nothing. The error is a [*ConfigError]. A Store or a
+// New makes a Syncer and calls nothing. The error says which field cannot work. A Store or a
 // Driver that is a nil pointer in the interface is not noticed here: its calls fail or
 // panic, which rounds report.
 func New(c Config) (*Syncer, error) {
@@ -68,9 +68,9 @@ func (s *Syncer) callbackTime() time.Duration { return min(maxCallbackTime, s.co
 func (s *Syncer) usable(ctx context.Context) error {
 	switch {
 	case s == nil || s.config.Store == nil:
-		return &ConfigError{"Syncer", "nil or zero", "one that New made"}
+		return configError("the Syncer", "nil or zero", "one that New made")
 	case ctx == nil:
-		return &ConfigError{"the context", "nil", "a context"}
+		return configError("the context", "nil", "a context")
 	default:
 		return nil
 	}
@@ -87,7 +87,7 @@ func (s *Syncer) Sync(ctx context.Context) (Report, error) { return s.round(ctx,
 
 // Recover does one recovery round: nodes in maintenance with
 // [FaultPowerFailure], no target power state and no reservation, and not in
-// enroll, are read ([SkipRecovery]). Those that can be are taken out of
+// enroll, are read. Those that can be are taken out of
 // maintenance, and the reading is recorded. The report counts these nodes
 // alone; errors are as with Sync. A round of each kind may be under way at a
 // time.
@@ -110,6 +110,7 @@ func (s *Syncer) round(ctx context.Context, k kind) (Report, error) {
 	report.Start = time.Now()
 	var err error
 	report.Nodes, err = do(ctx)
+	report.Seen, report.Skipped, report.Failed = sum(report.Nodes, outcomes), sum(report.Nodes, skips), sum(report.Nodes, failed)
 	report.Took = time.Since(report.Start)
 	report.Overran = interval > 0 && report.Took > interval
 	s.counters.add(report)

@@ -65,7 +65,7 @@ func TestAbilitiesThatPanicCostOneFailure(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, report.Nodes[powersync.ForceFailed])
 	require.Equal(t, 1, report.Nodes[powersync.SkippedConfig])
-	require.ErrorAs(t, hall.Set(t.Context(), "a", isOn), new(*machine.PanicError))
+	require.ErrorAs(t, hall.Set(t.Context(), "a", isOn, 0), new(*machine.PanicError))
 }
 
 // flaky is a Store that makes trouble.
@@ -166,7 +166,7 @@ func TestARecordThatCannotBeListedIsCountedAndTheOthersAreSeen(t *testing.T) {
 	f.records = func(i int) error { panic(secret) }
 	report, err = h.Sync(t.Context())
 	require.ErrorAs(t, err, new(*machine.PanicError), "a list that breaks off ends its round, and no other")
-	require.Zero(t, report.Nodes.Seen())
+	require.Zero(t, report.Seen)
 	f.records = nil
 	require.Equal(t, powersync.Equal, h.round(t))
 }
@@ -184,7 +184,7 @@ func TestAnOutcomeThatCouldNotBeStoredIsStoredLater(t *testing.T) {
 			}
 			return nil
 		}
-		err := h.Set(t.Context(), "a", isOff)
+		err := h.Set(t.Context(), "a", isOff, 0)
 		require.ErrorIs(t, err, powersync.ErrNotSaved)
 		require.Equal(t, "this", h.record(t, "a").Reservation)
 		require.Contains(t, []powersync.Outcome{powersync.StoreFailed, powersync.SkippedChanged}, h.round(t), "the store is still broken")
@@ -216,7 +216,7 @@ func TestAReservationThatWasTakenAwayIsNotWrittenOver(t *testing.T) {
 	h.onSet = func(_ context.Context, id string) {
 		require.NoError(t, edit(h.store, id, func(r *powersync.Record) { r.Reservation = "somebody" }))
 	}
-	require.ErrorIs(t, h.Set(t.Context(), "a", isOff), powersync.ErrNotSaved)
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), powersync.ErrNotSaved)
 	r := h.record(t, "a")
 	require.Equal(t, "somebody", r.Reservation)
 	require.Equal(t, isOn, r.Power)

@@ -30,9 +30,8 @@ const (
 )
 
 // ParseAPIVersion returns the version of a text such as "1.81". The empty text and
-// "none" are NoAPIVersion. Any other text, "latest" included, is an
-// [*UnknownError]: which version is the latest depends on the series, see
-// [Series.Negotiate].
+// "none" are NoAPIVersion. Any other text is an [*UnknownError], "latest" included,
+// which is [Series.MaxAPIVersion].
 func ParseAPIVersion(text string) (APIVersion, error) {
 	if text == "" || text == "none" {
 		return NoAPIVersion, nil
@@ -60,28 +59,6 @@ func (v APIVersion) Series() (s Series, known bool) {
 		}
 	}
 	return Latest(), false
-}
-
-// Negotiate returns the version that a server of the series speaks with a client,
-// given the text of the client's header X-OpenStack-Ironic-API-Version: the highest
-// for "latest", 1.1 without a header, otherwise the one that is named. A version
-// that the series does not have is a [*RequestError] which matches
-// [ErrNotAcceptable], a text that is none an [*UnknownError]. Source:
-// ironic/api/controllers/v1/__init__.py and base.py.
-func (s Series) Negotiate(header string) (APIVersion, error) {
-	highest := s.MaxAPIVersion()
-	if header == "latest" {
-		return highest, nil
-	}
-	v, err := ParseAPIVersion(header)
-	if err != nil {
-		return NoAPIVersion, err
-	}
-	v = max(v, minVersion)
-	if v > highest {
-		return NoAPIVersion, &RequestError{Series: s, Version: v, Minimum: minVersion, Maximum: highest, reason: ErrNotAcceptable}
-	}
-	return v, nil
 }
 
 // InitialState returns the state in which an API request of this version creates

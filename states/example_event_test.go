@@ -40,3 +40,16 @@ func ExampleCanSchedule() {
 	// false
 	// false
 }
+
+// A series by its name, and what it has.
+func ExampleSeries() {
+	series, err := states.ParseSeries("antelope")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(series, series.MaxAPIVersion(), series.Table().States().Len())
+	fmt.Println(series < states.Latest(), series.Table().States().Has(states.Servicing))
+	// Output:
+	// 2023.1 1.82 24
+	// true false
+}

@@ -70,15 +70,15 @@ func ExampleTable_Request() {
 
 func ExampleSet() {
 	table := states.Latest().Table()
-	for s := range table.Held().All() {
+	for s := range table.Servicing().Minus(table.Failed()).All() {
 		fmt.Println(s)
 	}
-	busy := table.Unstable().Minus(table.Waiting())
-	fmt.Println(busy.Has(states.Cleaning), busy.Has(states.CleanWait))
+	moving := table.Unstable().Union(table.Failed())
+	fmt.Println(moving.Has(states.Cleaning), moving.Has(states.CleanHold))
 	fmt.Println(table.Stable())
 	// Output:
-	// deploy hold
-	// clean hold
+	// servicing
+	// service wait
 	// service hold
 	// true false
 	// {enroll, manageable, available, active, error, rescue}
@@ -170,19 +170,6 @@ func ExampleReported() {
 	// <nil>
 	// enroll false
 	// levitating true
-}
-
-// A server answers the header of a request.
-func ExampleSeries_Negotiate() {
-	for _, header := range []string{"", "1.81", "latest", "1.113"} {
-		version, err := states.Antelope.Negotiate(header)
-		fmt.Println(version, err)
-	}
-	// Output:
-	// 1.1 <nil>
-	// 1.81 <nil>
-	// 1.82 <nil>
-	// none request to 2023.1 with API version 1.113: API version not acceptable; acceptable: 1.1 to 1.82
 }
 
 func ExampleState_Description() {

@@ -1,4 +1,13 @@
 package states
 
+import "iter"
+
 // VerbsOf returns the VERBS of a series' source.
 func VerbsOf(t *Table) map[string]Event { return t.verbs() }
+
+// Waiting returns the states of PhaseWaiting, and Held those of PhaseHeld.
+func (t *Table) Waiting() Set { return t.set(waitingSet) }
+func (t *Table) Held() Set    { return t.set(heldSet) }
+
+// AllPowers ranges over every power state but NoPower.
+func AllPowers() iter.Seq[Power] { return all[Power](powerWords) }

@@ -154,16 +154,6 @@ func (t *Table) Unstable() Set { return t.set(unstableSet) }
 // before. Error is not one of them: it is stable.
 func (t *Table) Failed() Set { return t.set(failedSet) }
 
-// Waiting returns the unstable states in which the conductor waits for a call
-// from outside, which a timeout ends: DeployWait and those named "... wait".
-// Upstream has no such set.
-func (t *Table) Waiting() Set { return t.set(waitingSet) }
-
-// Held returns the states named "... hold", in which a hold step stopped the
-// work until a person says unhold. Upstream has no such set. Empty before
-// 2023.2.
-func (t *Table) Held() Set { return t.set(heldSet) }
-
 // Stuck returns the states whose work dies with the conductor, and whose nodes
 // the next one fails: upstream's STUCK_STATES_TREATED_AS_FAIL. Before Rocky,
 // whose source first has the set, they are the unstable states that do not wait

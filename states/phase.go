@@ -11,10 +11,10 @@ const (
 	// PhaseWorking: the conductor is at work and reports how it ends.
 	PhaseWorking Phase = "working"
 	// PhaseWaiting: the conductor waits for a call from outside, which a timeout
-	// ends. See [Table.Waiting].
+	// ends. DeployWait and the states named "... wait".
 	PhaseWaiting Phase = "waiting"
 	// PhaseHeld: a hold step stopped the work until a client requests unhold or
-	// abort. See [Table.Held].
+	// abort. The states named "... hold", which came with 2023.2.
 	PhaseHeld Phase = "held"
 	// PhaseFailed: work failed, and an operator has to look before a client requests
 	// something else. The states of [Table.Failed], and Error.
@@ -30,9 +30,9 @@ func (t *Table) Phase(s State) Phase {
 		return PhaseFailed
 	case t.Stable().Has(s):
 		return PhaseResting
-	case t.Held().Has(s):
+	case t.set(heldSet).Has(s):
 		return PhaseHeld
-	case t.Waiting().Has(s):
+	case t.set(waitingSet).Has(s):
 		return PhaseWaiting
 	default:
 		return PhaseWorking

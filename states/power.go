@@ -1,9 +1,6 @@
 package states
 
-import (
-	"database/sql/driver"
-	"iter"
-)
+import "database/sql/driver"
 
 // Power is a power state: one that a machine is in, or one that is asked for.
 // The zero value is [NoPower].
@@ -50,10 +47,6 @@ var powerWords = newVocabulary("power state", []string{
 // NoPower. Any other word is an [*UnknownError]. Words of BMCs, such as Redfish's
 // "On", are not taken.
 func ParsePower(word string) (Power, error) { return parse[Power](powerWords, word) }
-
-// AllPowers ranges over every power state in Ironic's order. NoPower is left
-// out.
-func AllPowers() iter.Seq[Power] { return all[Power](powerWords) }
 
 // Target returns the power state that a machine is in once a request for p is
 // through: PowerOn for those that restart, PowerOff for those that shut down.

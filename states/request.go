@@ -24,8 +24,7 @@ var (
 )
 
 // RequestError says which request the API refuses, and why. It matches
-// [ErrNotAcceptable], [ErrNotAllowed] or [ErrNotUnderstood]. That of [Table.Request]
-// is about a provision state; that of [Series.Negotiate] has no From and no Target.
+// [ErrNotAcceptable], [ErrNotAllowed] or [ErrNotUnderstood].
 type RequestError struct {
 	Series  Series
 	From    State
@@ -45,9 +44,6 @@ type RequestError struct {
 // Error names the request, and the words or versions that would have been accepted.
 func (e *RequestError) Error() string {
 	request := fmt.Sprintf("request %s in state %q with API version %v", quote(e.Target), e.From, e.Version)
-	if e.Target == "" && e.From == NoState {
-		request = fmt.Sprintf("request to %v with API version %v", e.Series, e.Version)
-	}
 	if e.reason == ErrNotAcceptable {
 		return fmt.Sprintf("%s: %v; acceptable: %s", request, e.reason, e.acceptable())
 	}

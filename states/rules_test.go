@@ -146,39 +146,3 @@ func TestVersionsBelongToSeries(t *testing.T) {
 	}
 	require.Equal(t, states.NoAPIVersion, (states.Latest() + 1).MaxAPIVersion())
 }
-
-func TestNegotiate(t *testing.T) {
-	tests := []struct {
-		header string
-		want   states.APIVersion
-		as     any
-	}{
-		{"", 1, nil},
-		{"1.1", 1, nil},
-		{"1.81", 81, nil},
-		{"1.82", 82, nil},
-		{"latest", 82, nil},
-		{"1.83", 0, new(*states.RequestError)},
-		{"1.0", 0, new(*states.UnknownError)},
-		{"2.1", 0, new(*states.UnknownError)},
-		{"LATEST", 0, new(*states.UnknownError)},
-	}
-	for _, test := range tests {
-		got, err := states.Antelope.Negotiate(test.header)
-		if test.as == nil {
-			require.NoError(t, err, test.header)
-		} else {
-			require.ErrorAs(t, err, test.as, test.header)
-		}
-		require.Equal(t, test.want, got, test.header)
-	}
-	_, err := states.Antelope.Negotiate("1.83")
-	require.ErrorIs(t, err, states.ErrNotAcceptable)
-	require.EqualError(t, err, "request to 2023.1 with API version 1.83: API version not acceptable; acceptable: 1.1 to 1.82")
-	var refused interface{ HTTPStatus() int }
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, 406, refused.HTTPStatus())
-	_, err = states.Antelope.Negotiate("one")
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, 400, refused.HTTPStatus())
-}

@@ -42,9 +42,6 @@ func TestWordsAreIronics(t *testing.T) {
 		{"power states", words(states.AllPowers()), []string{
 			"power on", "power off", "rebooting", "soft rebooting", "soft power off", "error",
 		}},
-		{"allocation states", []string{
-			string(states.Allocating), string(states.AllocationActive), string(states.AllocationError),
-		}, []string{"allocating", "active", "error"}},
 		{"series", words(states.AllSeries()), []string{
 			"kilo", "liberty", "mitaka", "newton", "ocata", "pike", "queens", "rocky", "stein", "train", "ussuri",
 			"victoria", "wallaby", "xena", "yoga", "zed", "2023.1", "2023.2", "2024.1", "2024.2", "2025.1",

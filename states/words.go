@@ -31,9 +31,6 @@ func quote(word string) string {
 	return cut
 }
 
-// HTTPStatus returns 400: Ironic's API refuses an unknown word as a bad request.
-func (e *UnknownError) HTTPStatus() int { return statusBadRequest }
-
 // A vocabulary gives each number from 0 its word, and each word its number. The
 // empty text stands for the word of 0, none: gophercloud and other clients have
 // it for null.

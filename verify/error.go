@@ -10,21 +10,6 @@ import (
 	"github.com/ironstate/ironstate/internal/errtext"
 )
 
-// Step is a step of verification, in the words in which it stands in errors. It is
-// empty where a failure belongs to none.
-type Step string
-
-const (
-	// PowerInterface: what is needed to control power is configured, and the BMC
-	// offers it.
-	PowerInterface Step = "power interface"
-	// ManagementInterface: what is needed to manage the node, its boot device
-	// above all, is configured, and the BMC offers it.
-	ManagementInterface Step = "management interface"
-	// PowerState: the power state is read with the node's credentials.
-	PowerState Step = "power state"
-)
-
 // Kind is the reason why verification failed. It is an error, so that a caller can ask
 // errors.Is(err, verify.Credentials), as with [syscall.Errno].
 type Kind uint8
@@ -78,10 +63,15 @@ func (k Kind) Error() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// Error says at which step verification failed, and why. It matches its Kind and
-// unwraps to Err as well.
+// Error says which operation failed, and why. It matches its Kind and unwraps to Err
+// as well.
 type Error struct {
-	Step     Step
+	// Op is the step of verification: "power interface" (what is needed to control
+	// power is configured, and the BMC offers it), "management interface" (the same
+	// of the boot device) or "power state" (it is read with the node's credentials).
+	// It is another operation where a driver fails outside of a verification, such
+	// as "set power on", and empty where the failure belongs to none.
+	Op       string
 	Kind     Kind
 	Protocol string // "redfish" or "ipmi"; empty where no protocol was spoken
 	Host     string // host and port; empty where none was asked
@@ -89,7 +79,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	parts := []string{cmp.Or(string(e.Step), "verification")}
+	parts := []string{cmp.Or(e.Op, "verification")}
 	if e.Host != "" {
 		parts = append(parts, strings.TrimSpace(e.Protocol+" "+e.Host))
 	}

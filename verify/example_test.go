@@ -69,7 +69,7 @@ func ExampleManage() {
 	}
 	// Package bmc has the verifiers for real BMCs.
 	var verifier verify.Func = func(context.Context) (states.Power, error) {
-		return states.NoPower, &verify.Error{Step: verify.PowerState, Kind: verify.Unreachable}
+		return states.NoPower, &verify.Error{Op: "power state", Kind: verify.Unreachable}
 	}
 
 	_, err = verify.Manage(context.Background(), node, verifier)

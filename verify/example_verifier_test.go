@@ -18,7 +18,7 @@ type console struct{ address string }
 func (c console) Verify(ctx context.Context) (states.Power, error) {
 	connection, err := new(net.Dialer).DialContext(ctx, "tcp", c.address)
 	if err != nil {
-		return states.NoPower, &verify.Error{Step: verify.PowerInterface, Kind: verify.Unreachable, Host: c.address}
+		return states.NoPower, &verify.Error{Op: "power interface", Kind: verify.Unreachable, Host: c.address}
 	}
 	return states.PowerOn, connection.Close()
 }
@@ -41,18 +41,18 @@ func ExampleVerifier() {
 
 // What failed, and at which step: a wrong address is somebody else's to mend than a
 // missing boot device.
-func ExampleStep() {
+func ExampleError() {
 	node, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: machine.Node{State: states.Enroll}})
 	if err != nil {
 		panic(err)
 	}
 	verifier := verify.Func(func(context.Context) (states.Power, error) {
-		return states.NoPower, &verify.Error{Step: verify.ManagementInterface, Kind: verify.Unsupported}
+		return states.NoPower, &verify.Error{Op: "management interface", Kind: verify.Unsupported}
 	})
 	_, err = verify.Manage(context.Background(), node, verifier)
 	var failed *verify.Error
 	if errors.As(err, &failed) {
-		fmt.Printf("%s: %v\n", failed.Step, failed.Kind)
+		fmt.Printf("%s: %v\n", failed.Op, failed.Kind)
 	}
 	fmt.Println(verify.KindOf(err) == verify.Unsupported, node.Node().State)
 	// Output:

@@ -152,7 +152,7 @@ func ask(ctx context.Context, v Verifier) (states.Power, error) {
 	case errors.As(err, new(*boundedcall.AbandonedError)), err == nil && ctx.Err() != nil:
 		err = &Error{Kind: KindOf(ctx.Err()), Err: ctx.Err()}
 	case err == nil && power != states.PowerOn && power != states.PowerOff:
-		err = &Error{Step: PowerState, Kind: Unsupported, Err: fmt.Errorf("the power state read is %q", power)}
+		err = &Error{Op: "power state", Kind: Unsupported, Err: fmt.Errorf("the power state read is %q", power)}
 	}
 	return power, err
 }

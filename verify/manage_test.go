@@ -62,7 +62,7 @@ func TestANodeWhoseBMCAnswersIsManageable(t *testing.T) {
 
 func TestANodeWhoseBMCDoesNotAnswerIsBackInEnroll(t *testing.T) {
 	refused := &verify.Error{
-		Step: verify.PowerState, Kind: verify.Credentials, Protocol: "redfish", Host: "bmc:443", Err: errors.New("401"),
+		Op: "power state", Kind: verify.Credentials, Protocol: "redfish", Host: "bmc:443", Err: errors.New("401"),
 	}
 	tests := map[string]struct {
 		verifier verify.Verifier
@@ -101,14 +101,14 @@ func TestErrorsAreOfTheirStepKindAndCause(t *testing.T) {
 	cause := errors.New("cause")
 	m := newNode(t, states.Enroll)
 	_, err := verify.Manage(t.Context(), m, answers(states.NoPower, &verify.Error{
-		Step: verify.ManagementInterface, Kind: verify.Unsupported, Protocol: "ipmi", Host: "bmc:623", Err: cause,
+		Op: "management interface", Kind: verify.Unsupported, Protocol: "ipmi", Host: "bmc:623", Err: cause,
 	}))
 	require.ErrorIs(t, err, verify.Unsupported)
 	require.NotErrorIs(t, err, verify.Credentials)
 	require.ErrorIs(t, err, cause)
 	var failed *verify.Error
 	require.ErrorAs(t, err, &failed)
-	require.Equal(t, verify.ManagementInterface, failed.Step)
+	require.Equal(t, "management interface", failed.Op)
 	require.Equal(t, "ipmi", failed.Protocol)
 	require.Equal(t, "bmc:623", failed.Host)
 

@@ -51,10 +51,8 @@ func (s *Server) Next(n *conductor.Node, name string, f func(ctx context.Context
 // operations returns the names that Next takes, sorted.
 func (s *Server) operations() []string {
 	names := map[string]bool{"verify": true, "read power": true, eraseDevices: true}
-	for power := range states.AllPowers() {
-		if power != states.PowerError {
-			names[power.String()] = true
-		}
+	for power := states.PowerOn; power.Target() != states.NoPower; power++ {
+		names[power.String()] = true
 	}
 	for state := range states.AllStates() {
 		for _, step := range s.fake.Steps(nil, state) {

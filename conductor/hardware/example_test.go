@@ -25,7 +25,7 @@ func ExampleNewRedfish() {
 	}
 	defer os.RemoveAll(dir)
 	ca := filepath.Join(dir, "ca.pem")
-	if err := os.WriteFile(ca, server.CAPEM(), 0o600); err != nil {
+	if err := os.WriteFile(ca, server.CAPEM, 0o600); err != nil {
 		panic(err)
 	}
 
@@ -54,7 +54,7 @@ func ExampleNewRedfish() {
 	node, err := c.CreateNode(ctx, &conductor.Node{
 		Name: "rack1-7", Driver: "redfish", ProvisionState: states.Enroll,
 		DriverInfo: map[string]any{
-			"redfish_address": server.URL(), "redfish_verify_ca": ca,
+			"redfish_address": server.URL, "redfish_verify_ca": ca,
 			"redfish_username": bmctest.DefaultUser, "redfish_password": bmctest.DefaultPassword,
 		},
 	})

@@ -64,8 +64,8 @@ type kind struct {
 // other methods return a [*conductor.ConfigError]. A nil node is an error.
 //
 // Errors about a node's record are a [*conductor.Error] that matches
-// [conductor.Invalid] or [conductor.Unsupported]. Those of a BMC hold a [*bmc.Error],
-// or a [*verify.Error] where they are a verification's. None holds a password.
+// [conductor.Invalid] or [conductor.Unsupported]. Those of a BMC hold a [*verify.Error].
+// None holds a password.
 type BMC struct {
 	kind
 	config Config

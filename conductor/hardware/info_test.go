@@ -181,7 +181,7 @@ func TestAuthoritiesAreReadFromFilesAndFolders(t *testing.T) {
 		require.NoError(t, os.WriteFile(name, text, 0o600))
 		return name
 	}
-	file := write("ca/ca.pem", server.CAPEM())
+	file := write("ca/ca.pem", server.CAPEM)
 	write("ca/README", []byte("not a certificate"))
 	foreign := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Certificate = bmctest.CertForeignCA })
 	tests := map[string]struct {
@@ -193,10 +193,10 @@ func TestAuthoritiesAreReadFromFilesAndFolders(t *testing.T) {
 		"nothing verified":        {false, ""},
 		"the system's":            {true, "TLS"},
 		"no certificate":          {write("text", []byte("correct+horse/1")), "has no certificates in PEM form"},
-		"another certificate":     {write("foreign.pem", foreign.CAPEM()), "TLS"},
+		"another certificate":     {write("foreign.pem", foreign.CAPEM), "TLS"},
 		"a folder without":        {t.TempDir(), "has no file with certificates"},
 		"a device":                {os.DevNull, "is neither a file nor a folder"},
-		"a file that is too long": {write("long", append(make([]byte, 1<<20), server.CAPEM()...)), "is longer than 1 MiB"},
+		"a file that is too long": {write("long", append(make([]byte, 1<<20), server.CAPEM...)), "is longer than 1 MiB"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestHowTheBMCIsReachedIsAsDriverInfoSays(t *testing.T) {
 	info := redfishInfo(t, server)
 	for id, want := range map[string]string{"/redfish/v1/Systems/left": "power off", "/redfish/v1/Systems/right/": "power on", "right": "power on"} {
 		info["redfish_system_id"] = id
-		for _, address := range []string{server.Addr(), "https://" + server.Addr(), server.URL()} {
+		for _, address := range []string{server.Addr, "https://" + server.Addr, server.URL} {
 			info["redfish_address"] = address
 			power, err := b.PowerState(t.Context(), &conductor.Node{UUID: id, DriverInfo: info})
 			require.NoError(t, err)
@@ -234,7 +234,7 @@ func TestHowTheBMCIsReachedIsAsDriverInfoSays(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, server.Logins().Attempts, before+1, "each request has the password")
 
-	info["redfish_address"] = "https://" + server.Addr() + "/bmc/17/redfish/v1"
+	info["redfish_address"] = "https://" + server.Addr + "/bmc/17/redfish/v1"
 	_, err = b.PowerState(t.Context(), &conductor.Node{UUID: "proxy", DriverInfo: info})
 	require.Error(t, err)
 	require.Equal(t, "/bmc/17/redfish/v1/", server.Requests()[len(server.Requests())-1].Path)

@@ -72,9 +72,9 @@ func redfishMachine(server *bmctest.Redfish, t *testing.T) machine {
 func redfishInfo(t *testing.T, server *bmctest.Redfish) map[string]any {
 	t.Helper()
 	ca := filepath.Join(t.TempDir(), "ca.pem")
-	require.NoError(t, os.WriteFile(ca, server.CAPEM(), 0o600))
+	require.NoError(t, os.WriteFile(ca, server.CAPEM, 0o600))
 	return map[string]any{
-		"redfish_address": "https://" + server.Addr(), "redfish_system_id": "/redfish/v1/Systems/1",
+		"redfish_address": "https://" + server.Addr, "redfish_system_id": "/redfish/v1/Systems/1",
 		"redfish_username": user, "redfish_password": password, "redfish_verify_ca": ca,
 	}
 }
@@ -92,7 +92,7 @@ func startIPMI(t *testing.T) *bmctest.IPMI {
 
 func ipmiInfo(server *bmctest.IPMI) map[string]any {
 	return map[string]any{
-		"ipmi_address": server.Host(), "ipmi_port": server.Port(), "ipmi_cipher_suite": "3",
+		"ipmi_address": server.Host, "ipmi_port": server.Port, "ipmi_cipher_suite": "3",
 		"ipmi_username": user, "ipmi_password": password,
 	}
 }

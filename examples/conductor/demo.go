@@ -47,11 +47,11 @@ func (s *service) startDemo(ctx context.Context) (stop func(), err error) {
 // enroll has a node for a built-in BMC. A node that is there already, from an earlier
 // start, is told where its BMC is now.
 func (s *service) enroll(ctx context.Context, name, caFile string, bmc *bmctest.Redfish) error {
-	if err := os.WriteFile(caFile, bmc.CAPEM(), 0o600); err != nil {
+	if err := os.WriteFile(caFile, bmc.CAPEM, 0o600); err != nil {
 		return err
 	}
 	info := map[string]any{
-		"redfish_address":   bmc.URL(),
+		"redfish_address":   bmc.URL,
 		"redfish_username":  bmctest.DefaultUser,
 		"redfish_password":  bmctest.DefaultPassword,
 		"redfish_verify_ca": caFile,

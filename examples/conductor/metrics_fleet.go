@@ -63,7 +63,10 @@ func (f fleet) Collect(to chan<- prometheus.Metric) {
 	for s := range table.States().All() {
 		gauge(nodesDesc, counted.states[s], s.String())
 	}
-	for s := range table.Stuck().Union(table.Waiting()).All() {
+	for s := range table.States().All() {
+		if !table.Stuck().Has(s) && table.Phase(s) != states.PhaseWaiting {
+			continue
+		}
 		age := 0.0
 		if since, ok := counted.oldest[s]; ok {
 			age = max(time.Since(since).Seconds(), 0)

@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 			return err
 		}
 		defer builtIn.Close()
-		s.bmc = bmc.Config{Host: builtIn.Host(), RedfishPort: builtIn.Port(), RootCAs: builtIn.CertPool(),
+		s.bmc = bmc.Config{Host: builtIn.Host, RedfishPort: builtIn.Port, RootCAs: builtIn.CertPool,
 			User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword)}
 		powers := []string{bmctest.PowerOn, bmctest.PowerOff}
 		s.disturb = func(round int) error { return builtIn.SetPower("1", powers[round/2%2]) }

@@ -136,8 +136,8 @@ func TestAWrongPasswordEndsInEnrollAndInAnError(t *testing.T) {
 	opened, err := open(t.Context(), file)
 	require.NoError(t, err)
 	var out bytes.Buffer
-	s := service{store: opened, out: &out, bmc: bmc.Config{Host: server.Host(), RedfishPort: server.Port(),
-		RootCAs: server.CertPool(), User: bmctest.DefaultUser, Password: secret.New("wrong-secret")}}
+	s := service{store: opened, out: &out, bmc: bmc.Config{Host: server.Host, RedfishPort: server.Port,
+		RootCAs: server.CertPool, User: bmctest.DefaultUser, Password: secret.New("wrong-secret")}}
 	require.ErrorIs(t, s.enroll(t.Context()), verify.Credentials)
 	require.NoError(t, opened.Close())
 	list := notices(t, out.String())

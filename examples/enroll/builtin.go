@@ -41,9 +41,9 @@ func enrollBuiltIn(ctx context.Context, out io.Writer, name, password string) (e
 	defer server.Close()
 
 	verifier, err := bmc.New(bmc.Config{
-		Host:        server.Host(),
-		RedfishPort: server.Port(),
-		RootCAs:     server.CertPool(),
+		Host:        server.Host,
+		RedfishPort: server.Port,
+		RootCAs:     server.CertPool,
 		User:        "admin",
 		Password:    secret.New(password),
 		Protocol:    bmc.Redfish,

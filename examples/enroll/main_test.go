@@ -66,10 +66,10 @@ func TestARealBMC(t *testing.T) {
 	require.NoError(t, err)
 	defer server.Close()
 	ca := filepath.Join(t.TempDir(), "ca.pem")
-	require.NoError(t, os.WriteFile(ca, server.CAPEM(), 0o600))
+	require.NoError(t, os.WriteFile(ca, server.CAPEM, 0o600))
 	secret := filepath.Join(t.TempDir(), "password")
 	require.NoError(t, os.WriteFile(secret, []byte(bmctest.DefaultPassword+"\n"), 0o600))
-	base := []string{"-bmc", server.Addr(), "-user", bmctest.DefaultUser}
+	base := []string{"-bmc", server.Addr, "-user", bmctest.DefaultUser}
 
 	tests := map[string]struct {
 		password string

@@ -52,8 +52,8 @@ func realBMC(t *testing.T, faults ...bmctest.Fault) (*bmctest.Redfish, []string)
 	require.NoError(t, err)
 	t.Cleanup(func() { server.Close() })
 	ca := filepath.Join(t.TempDir(), "ca.pem")
-	require.NoError(t, os.WriteFile(ca, server.CAPEM(), 0o600))
-	return server, []string{"-bmc", server.Addr(), "-user", bmctest.DefaultUser, "-ca", ca}
+	require.NoError(t, os.WriteFile(ca, server.CAPEM, 0o600))
+	return server, []string{"-bmc", server.Addr, "-user", bmctest.DefaultUser, "-ca", ca}
 }
 
 func TestOutputThatFailsIsStatus1AndTheBMCIsLoggedOutOf(t *testing.T) {
@@ -110,7 +110,7 @@ func TestASignalEndsIPMIToolToo(t *testing.T) {
 	pid := filepath.Join(dir, "pid")
 	script := "#!/bin/sh\necho $$ >" + pid + ".new\nmv " + pid + ".new " + pid + "\nexec sleep 600\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "ipmitool"), []byte(script), 0o700))
-	c := newChild(t, "-bmc", server.Addr(), "-user", bmctest.DefaultUser, "-protocol", "ipmi")
+	c := newChild(t, "-bmc", server.Addr, "-user", bmctest.DefaultUser, "-protocol", "ipmi")
 	c.Env = append(c.Env, "PATH="+dir+":"+os.Getenv("PATH"))
 	require.NoError(t, c.Start())
 

@@ -45,7 +45,7 @@ func TestADiskThatIsFullAndFreedLosesNothing(t *testing.T) {
 	require.NoError(t, store.Add(t.Context(), fleet(n)...))
 	hardware := &machines{off: map[string]bool{}}
 	syncer := newSyncer(t, store, hardware, nil)
-	finish, err := syncer.Begin(t.Context(), "node-000000", states.PowerOff)
+	finish, err := syncer.Begin(t.Context(), "node-000000", states.PowerOff, 0)
 	require.NoError(t, err)
 
 	free := fill(t, dir)
@@ -57,7 +57,7 @@ func TestADiskThatIsFullAndFreedLosesNothing(t *testing.T) {
 		}
 		report, err := syncer.Sync(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, n, report.Nodes.Seen(), "reading goes on")
+		require.Equal(t, n, report.Seen, "reading goes on")
 		failed += report.Nodes[powersync.StoreFailed]
 	}
 	require.Positive(t, failed)

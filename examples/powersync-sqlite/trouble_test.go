@@ -57,15 +57,15 @@ func TestACorruptRowIsReportedAndTheRestGoesOn(t *testing.T) {
 	})
 	report, err := syncer.Sync(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, n, report.Nodes.Seen())
-	require.Equal(t, len(corrupt), report.Nodes.Failed())
+	require.Equal(t, n, report.Seen)
+	require.Equal(t, len(corrupt), report.Failed)
 	require.Equal(t, corrupt, bad)
 
 	_, err = store.db.Exec(`UPDATE nodes SET maintenance = 0`)
 	require.NoError(t, err)
 	report, err = syncer.Sync(t.Context())
 	require.NoError(t, err)
-	require.Zero(t, report.Nodes.Failed())
+	require.Zero(t, report.Failed)
 }
 
 func TestTheProgramTellsOfACorruptRow(t *testing.T) {

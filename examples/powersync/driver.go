@@ -14,9 +14,9 @@ func (h *hall) driver() (*bmc.Driver, error) {
 	configs := make(map[string]bmc.Config, len(h.machines))
 	for _, m := range h.machines {
 		configs[m.id] = bmc.Config{
-			Host:        m.bmc.Host(),
-			RedfishPort: m.bmc.Port(),
-			RootCAs:     m.bmc.CertPool(),
+			Host:        m.bmc.Host,
+			RedfishPort: m.bmc.Port,
+			RootCAs:     m.bmc.CertPool,
 			User:        bmctest.DefaultUser,
 			Password:    secret.New(bmctest.DefaultPassword),
 			Protocol:    bmc.Redfish,

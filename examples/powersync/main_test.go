@@ -53,7 +53,7 @@ func TestAHallThatIsNotInOrderIsAFailure(t *testing.T) {
 	require.NoError(t, h.machines[1].bmc.SetPower(systemID, "Off"))
 	require.ErrorContains(t, h.check(), "node-001 is Off")
 
-	resp, err := h.machines[3].bmc.Client().Get(h.machines[3].bmc.URL())
+	resp, err := h.machines[3].bmc.Client().Get(h.machines[3].bmc.URL)
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
 	require.ErrorContains(t, h.check(), "node-003 is in enroll and was asked")

@@ -26,7 +26,7 @@ const (
 
 // round does a round, shows its progress, and prints its report.
 func (p *progress) round(ctx context.Context, name string, do func(context.Context) (powersync.Report, error)) error {
-	before := p.syncer.Stats().Nodes
+	before := p.syncer.Stats()
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -39,7 +39,7 @@ func (p *progress) round(ctx context.Context, name string, do func(context.Conte
 	return err
 }
 
-func (p *progress) draw(name string, before powersync.Counts, stop <-chan struct{}) {
+func (p *progress) draw(name string, before powersync.Stats, stop <-chan struct{}) {
 	every := plainLine
 	if p.terminal {
 		every = redraw
@@ -55,9 +55,9 @@ func (p *progress) draw(name string, before powersync.Counts, stop <-chan struct
 			}
 			return
 		}
-		now := p.syncer.Stats().Nodes
+		now := p.syncer.Stats()
 		line := fmt.Sprintf("[%s] %d of %d nodes, %d failed", name,
-			now.Seen()-before.Seen(), p.nodes, now.Failed()-before.Failed())
+			now.Seen-before.Seen, p.nodes, now.Failed-before.Failed)
 		if p.terminal {
 			fmt.Fprint(p.out, eraseLine, line)
 		} else {

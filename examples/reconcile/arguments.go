@@ -26,11 +26,11 @@ type arguments struct {
 // one, where the series has no other way; see [arguments.body].
 func neededFor(goal plan.Goal) string {
 	switch goal {
-	case plan.Cleaned:
+	case plan.After(states.EventClean):
 		return states.EventClean.Requires()
-	case plan.Serviced:
+	case plan.After(states.EventService):
 		return states.EventService.Requires()
-	case plan.Rescued:
+	case plan.In(states.Rescue):
 		return states.EventRescue.Requires()
 	default:
 		return ""

@@ -11,6 +11,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/conductortest"
 	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
 )
 
 // runDemo brings a node of an Ironic in this process from enroll to active. On the way
@@ -26,8 +27,8 @@ func runDemo(ctx context.Context, out io.Writer) error {
 	return reconcile(ctx, options{
 		endpoint: ironic.URL,
 		node:     "node-1",
-		goal:     plan.Active,
-		policy:   plan.Policy{Retries: plan.Retries{plan.Deployment: 1}},
+		goal:     plan.In(states.Active),
+		policy:   plan.Policy{Retries: 1},
 		poll:     10 * time.Millisecond,
 		timeout:  30 * time.Second,
 		backoff:  backoff{times: 3, first: 20 * time.Millisecond, most: time.Second, longest: 2 * time.Second},

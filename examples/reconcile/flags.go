@@ -106,10 +106,7 @@ func (f *flagValues) check(getenv func(string) string) (options, error) {
 		return options{}, err
 	}
 
-	f.policy = plan.Policy{MayAbort: f.mayAbort, MayDestroy: f.mayDestroy}
-	for work := range f.policy.Retries {
-		f.policy.Retries[work] = uint8(f.retries)
-	}
+	f.policy = plan.Policy{MayAbort: f.mayAbort, MayDestroy: f.mayDestroy, Retries: uint8(f.retries)}
 	var err error
 	f.with, err = readArguments(f, getenv)
 	return f.options, err

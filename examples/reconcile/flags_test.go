@@ -149,9 +149,7 @@ func TestNoGoalNeedsMoreThanIsAskedFor(t *testing.T) {
 		for goal := range plan.AllGoals() {
 			for state := range series.Table().States().All() {
 				for _, policy := range policies {
-					for work := range policy.Retries {
-						policy.Retries[work] = 3
-					}
+					policy.Retries = 3
 					step, err := plan.Next(series.Table(), machine.Node{State: state}, plan.Wish{
 						Goal: goal, Version: series.MaxAPIVersion(), Policy: policy,
 					})

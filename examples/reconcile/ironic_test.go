@@ -28,7 +28,7 @@ func TestTheVersionIsTheHighestThatBothSpeak(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := startSeries(t, test.server, conductor.Node{ProvisionState: states.Available})
-			out, err := bring(t, f, plan.Active, func(o *options) { o.version, o.node = test.asked, f.node.UUID })
+			out, err := bring(t, f, plan.In(states.Active), func(o *options) { o.version, o.node = test.asked, f.node.UUID })
 			require.NoError(t, err)
 			require.Contains(t, out, test.want)
 			require.Equal(t, []string{"active"}, f.verbs())
@@ -36,7 +36,7 @@ func TestTheVersionIsTheHighestThatBothSpeak(t *testing.T) {
 	}
 	t.Run("one that the server does not speak", func(t *testing.T) {
 		f := startSeries(t, states.Antelope, conductor.Node{})
-		_, err := bring(t, f, plan.Active, func(o *options) { o.version = 83 })
+		_, err := bring(t, f, plan.In(states.Active), func(o *options) { o.version = 83 })
 		require.EqualError(t, err, "node-1 has not come to active: the server speaks API 1.1 to 1.82, not 1.83")
 		require.Zero(t, f.asked["GET"])
 	})
@@ -48,7 +48,7 @@ func TestOnlyGetFollowsARedirect(t *testing.T) {
 		http.Redirect(w, r, f.URL+r.URL.Path, http.StatusTemporaryRedirect)
 	}))
 	defer front.Close()
-	_, err := bring(t, f, plan.Active, func(o *options) { o.endpoint = front.URL })
+	_, err := bring(t, f, plan.In(states.Active), func(o *options) { o.endpoint = front.URL })
 	require.ErrorContains(t, err, "send active: 307 Temporary Redirect")
 	require.Empty(t, f.verbs())
 }

@@ -58,19 +58,19 @@ func TestWithoutFlagsANodeBecomesActive(t *testing.T) {
 A built-in Ironic; the node is locked once, the server busy once, and the first deployment fails.
 node-1 shall come to active; Ironic speaks API 1.1 to 1.113, asked in 1.113 as a server of 2026.2.
 TIME          SENT   STATE           TARGET      STEP
-TIME          1/3    enroll          none        send manage to start verification
-TIME          1/3    verifying       manageable  wait for verification to end in manageable
+TIME          1/3    enroll          none        send manage to start verifying
+TIME          1/3    verifying       manageable  wait for verifying to end in manageable
 TIME          2/3    manageable      none        send provide to start cleaning
 TIME                                             send provide: 409 Conflict: Node is locked by host conductortest, please retry after the current operation is completed; again in 20ms
 TIME          2/3    manageable      none        send provide to start cleaning
 TIME          2/3    cleaning        available   wait for cleaning to end in available
-TIME          3/3    available       none        send active to start deployment
+TIME          3/3    available       none        send active to start deploying
 TIME                                             send active: 503 Service Unavailable: Requested action cannot be performed due to lack of free conductor workers; again in 20ms
-TIME          3/3    available       none        send active to start deployment
-TIME          3/3    deploying       active      wait for deployment to end in active
+TIME          3/3    available       none        send active to start deploying
+TIME          3/3    deploying       active      wait for deploying to end in active
 TIME                                             last error: step deploy.deploy failed: no space left on device
-TIME          4/4    deploy failed   active      send active to start deployment, try 2
-TIME          4/4    deploying       active      wait for deployment to end in active
+TIME          4/4    deploy failed   active      send active to start deploying, try 2
+TIME          4/4    deploying       active      wait for deploying to end in active
 TIME          4/4    active          none        done
 
 node-1 has come to active; requests accepted: 4, refused for a while: 2, in SOME TIME.

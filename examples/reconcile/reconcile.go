@@ -107,6 +107,7 @@ func (r *reconciler) step(ctx context.Context) (plan.Step, error) {
 		if err := r.ironic.send(ctx, r.name, body); err != nil {
 			return plan.Step{}, err
 		}
+		r.report.sent++
 	}
 	r.wish.Progress = step.Progress // not before Ironic has taken the request
 	return step, nil
@@ -175,12 +176,15 @@ func (e *blockedError) Error() string {
 		text += "; see -may-destroy"
 	case plan.NeedsVersion:
 		text += "; see -api"
-	case plan.InMaintenance:
-		if e.node.maintenanceReason != "" {
+	case plan.Refused:
+		if e.step.Field == "maintenance" && e.node.maintenanceReason != "" {
 			text += "; the reason for it: " + e.node.maintenanceReason
 		}
-	case plan.UnknownState:
-		text += fmt.Sprintf(" %q: Ironic is newer than this program", e.node.reported)
+	case plan.NoRoute:
+		if e.node.State != states.UnknownState {
+			break
+		}
+		text += fmt.Sprintf(" out of %q: Ironic is newer than this program", e.node.reported)
 	}
 	return text
 }

@@ -35,7 +35,7 @@ func TestOnlyALockAndABusyServerAreTriedAgain(t *testing.T) {
 			t.Run(what+" "+http.StatusText(status), func(t *testing.T) {
 				f := start(t, conductor.Node{})
 				f.refuse(what, answer{status: status, fault: "because"})
-				out, err := bring(t, f, plan.Manageable)
+				out, err := bring(t, f, plan.In(states.Manageable))
 				if again {
 					require.NoError(t, err)
 					require.Contains(t, out, "because; again in 1ms")
@@ -58,7 +58,7 @@ func TestWhatGoesOnIsGivenUp(t *testing.T) {
 	busy := answer{status: http.StatusServiceUnavailable, fault: "busy"}
 	f := start(t, conductor.Node{})
 	f.refuse("manage", busy, busy, busy, busy)
-	_, err := bring(t, f, plan.Manageable)
+	_, err := bring(t, f, plan.In(states.Manageable))
 	require.ErrorContains(t, err, "refused 4 times in a row: send manage: 503 Service Unavailable: busy")
 	require.Equal(t, 4, f.asked["manage"])
 	require.Empty(t, f.verbs())
@@ -67,7 +67,7 @@ func TestWhatGoesOnIsGivenUp(t *testing.T) {
 func TestRetryAfterIsHonoured(t *testing.T) {
 	f := start(t, conductor.Node{})
 	f.refuse("manage", answer{status: http.StatusConflict, retryAfter: "1"})
-	out, err := bring(t, f, plan.Manageable)
+	out, err := bring(t, f, plan.In(states.Manageable))
 	require.NoError(t, err)
 	require.Contains(t, out, "409 Conflict; again in 1s")
 }
@@ -77,7 +77,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 func TestProgressIsKeptOnlyOfWhatWasAccepted(t *testing.T) {
 	f := start(t, conductor.Node{ProvisionState: states.Manageable})
 	f.refuse("inspect", answer{status: http.StatusConflict}, answer{status: http.StatusServiceUnavailable})
-	out, err := bring(t, f, plan.Inspected)
+	out, err := bring(t, f, plan.After(states.EventInspect))
 	require.NoError(t, err)
 	require.Equal(t, []string{"inspect"}, f.verbs())
 	require.Contains(t, out, "requests accepted: 1, refused for a while: 2")
@@ -90,15 +90,15 @@ func TestANodeThatCannotComeToItsGoal(t *testing.T) {
 		change func(*options)
 		want   string
 	}{
-		"without permission no workload is destroyed": {states.Active, plan.Available, nil,
+		"without permission no workload is destroyed": {states.Active, plan.In(states.Available), nil,
 			"node-1 has not come to available (last seen in active): blocked: needs destroy, before deleted; see -may-destroy"},
-		"without permission nothing is tried again": {states.DeployFail, plan.Active, nil,
-			"blocked: needs retry of deployment, before active; look at the node, or see -retries"},
-		"what is held wants a person": {states.CleanHold, plan.Available, nil,
+		"without permission nothing is tried again": {states.DeployFail, plan.In(states.Active), nil,
+			"blocked: needs retry of deploying, before active; look at the node, or see -retries"},
+		"what is held wants a person": {states.CleanHold, plan.In(states.Available), nil,
 			"blocked: needs unhold of cleaning, before unhold; let it go on, or see -may-abort"},
-		"an old version lacks the verb": {states.Active, plan.Serviced,
+		"an old version lacks the verb": {states.Active, plan.After(states.EventService),
 			func(o *options) { o.version = 81 }, "blocked: needs version, before service with service_steps; see -api"},
-		"there is no way": {states.Active, plan.Errored,
+		"there is no way": {states.Active, plan.In(states.Error),
 			func(o *options) { o.policy.MayDestroy = true }, "blocked: no route"},
 	}
 	for name, test := range tests {
@@ -124,14 +124,14 @@ func TestRetriesAreCounted(t *testing.T) {
 	for range 3 {
 		f.Next(f.node, "deploy.deploy", func(context.Context) error { return errors.New("out of order") })
 	}
-	_, err := bring(t, f, plan.Active, func(o *options) { o.policy.Retries[plan.Deployment] = 2 })
-	require.ErrorContains(t, err, "needs retry of deployment")
+	_, err := bring(t, f, plan.In(states.Active), func(o *options) { o.policy.Retries = 2 })
+	require.ErrorContains(t, err, "needs retry of deploying")
 	require.Equal(t, []string{"active", "active", "active"}, f.verbs())
 }
 
 func TestWhatIsHeldIsEndedByPermission(t *testing.T) {
 	f := start(t, conductor.Node{ProvisionState: states.DeployHold})
-	out, err := bring(t, f, plan.Available, func(o *options) {
+	out, err := bring(t, f, plan.In(states.Available), func(o *options) {
 		o.policy.MayAbort, o.policy.MayDestroy = true, true
 	})
 	require.NoError(t, err, out)
@@ -141,20 +141,20 @@ func TestWhatIsHeldIsEndedByPermission(t *testing.T) {
 func TestANodeInMaintenance(t *testing.T) {
 	t.Run("is not deployed", func(t *testing.T) {
 		f := start(t, conductor.Node{ProvisionState: states.Available, Maintenance: true, MaintenanceReason: "a person\nis at it"})
-		_, err := bring(t, f, plan.Active)
+		_, err := bring(t, f, plan.In(states.Active))
 		require.EqualError(t, err, "node-1 has not come to active (last seen in available): "+
-			"blocked: in maintenance, before active; the reason for it: a person is at it")
+			"blocked: refused by maintenance, before active; the reason for it: a person is at it")
 		require.Empty(t, f.verbs())
 	})
 	t.Run("is managed", func(t *testing.T) {
 		f := start(t, conductor.Node{ProvisionState: states.Enroll, Maintenance: true, MaintenanceReason: "why not"})
-		_, err := bring(t, f, plan.Manageable)
+		_, err := bring(t, f, plan.In(states.Manageable))
 		require.NoError(t, err)
 		require.Equal(t, []string{"manage"}, f.verbs())
 	})
 	t.Run("at its goal", func(t *testing.T) {
 		f := start(t, conductor.Node{ProvisionState: states.Active, Maintenance: true, MaintenanceReason: "why not"})
-		out, err := bring(t, f, plan.Active)
+		out, err := bring(t, f, plan.In(states.Active))
 		require.NoError(t, err)
 		require.Contains(t, out, "done, in maintenance")
 	})
@@ -177,11 +177,11 @@ func TestWorkIsWaitedFor(t *testing.T) {
 		}
 		waited <- errors.Join(err, f.AwaitRead(t.Context(), f.node), f.Conductor.Resume(t.Context(), "node-1", nil))
 	}()
-	out, err := bring(t, f, plan.Active)
+	out, err := bring(t, f, plan.In(states.Active))
 	require.NoError(t, err)
 	require.NoError(t, <-waited)
-	require.Contains(t, out, "deploying       active      wait for deployment to end in active\n")
-	require.Contains(t, out, "wait call-back  active      wait for deployment to end in active, after a call from the node\n")
+	require.Contains(t, out, "deploying       active      wait for deploying to end in active\n")
+	require.Contains(t, out, "wait call-back  active      wait for deploying to end in active, after a call from the node\n")
 }
 
 func TestAStateOfANewerIronic(t *testing.T) {
@@ -191,7 +191,7 @@ func TestAStateOfANewerIronic(t *testing.T) {
 	require.Equal(t, program.Failed, code)
 	require.Contains(t, out, "Ironic speaks API 1.1 to 1.500, asked in 1.113")
 	require.Equal(t, "reconcile: node-1 has not come to active (last seen in levitating): "+
-		"blocked: unknown state \"levitating\": Ironic is newer than this program\n", errOut)
+		"blocked: no route out of \"levitating\": Ironic is newer than this program\n", errOut)
 }
 
 func TestAStateIsPrintedWithoutControlCharacters(t *testing.T) {
@@ -213,7 +213,7 @@ func TestTheTimeIsLimited(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := start(t, conductor.Node{})
 			change(f)
-			_, err := bring(t, f, plan.Manageable, func(o *options) {
+			_, err := bring(t, f, plan.In(states.Manageable), func(o *options) {
 				o.timeout, o.backoff.longest = 300*time.Millisecond, time.Hour
 			})
 			require.ErrorContains(t, err, "no end in 300ms")
@@ -259,6 +259,6 @@ func TestAServerThatIsNoIronic(t *testing.T) {
 
 func TestANodeThatIsNotThere(t *testing.T) {
 	f := start(t, conductor.Node{})
-	_, err := bring(t, f, plan.Active, func(o *options) { o.node = "node-2" })
+	_, err := bring(t, f, plan.In(states.Active), func(o *options) { o.node = "node-2" })
 	require.EqualError(t, err, "node-2 has not come to active: look at the node: 404 Not Found: Node node-2 could not be found.")
 }

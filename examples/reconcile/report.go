@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
 )
 
 // report prints what happens. What Ironic says is printed on one line, without
@@ -18,6 +19,7 @@ type report struct {
 	began    time.Time
 	last     string // the last step, less its time
 	fault    string // the last error that was printed
+	sent     int    // requests that Ironic has taken
 	refusals int    // how many there were
 }
 
@@ -29,9 +31,9 @@ func (r *report) begin(node string, goal plan.Goal, n negotiation) {
 	fmt.Fprintf(r.out, lineFormat, "TIME", "SENT", "STATE", "TARGET", "STEP")
 }
 
-// step prints a step unless it is the one that was printed last. Sent is how many
-// requests were sent, the step's included, of how many there will have been when
-// all goes well.
+// step prints a step unless it is the one that was printed last, with the number of
+// requests sent, the step's included, of how many there will have been when all goes
+// well.
 func (r *report) step(node node, step plan.Step) {
 	if node.LastError != r.fault {
 		r.fault = node.LastError
@@ -39,10 +41,9 @@ func (r *report) step(node node, step plan.Step) {
 			r.note("last error: " + r.fault)
 		}
 	}
-	sent := step.Progress.Requests()
-	all := sent + step.Left
+	sent, all := r.sent, r.sent+step.Left
 	if step.Action == plan.Send {
-		all--
+		sent++
 	}
 	progress := fmt.Sprintf("%d/%d", sent, all)
 	text := describe(node, step)
@@ -59,10 +60,10 @@ func describe(node node, step plan.Step) string {
 	switch {
 	case step.Action == plan.Done && node.facts.Maintenance:
 		return text + ", in maintenance"
-	case step.Action == plan.Send && step.Work != plan.NoWork:
+	case step.Action == plan.Send && step.Work != states.NoState:
 		text += " to start " + step.Work.String()
-		if tried := step.Progress.Tried(step.Work); tried > 1 {
-			text += fmt.Sprintf(", try %d", tried)
+		if step.Try > 1 {
+			text += fmt.Sprintf(", try %d", step.Try)
 		}
 	case step.Action == plan.Wait && step.Call:
 		text += ", after a call from the node"
@@ -80,7 +81,7 @@ func (r *report) refused(err error, wait time.Duration) {
 
 func (r *report) reached(node string, wish plan.Wish) {
 	fmt.Fprintf(r.out, "\n%s has come to %v; requests accepted: %d, refused for a while: %d, in %.1fs.\n",
-		node, wish.Goal, wish.Progress.Requests(), r.refusals, time.Since(r.began).Seconds())
+		node, wish.Goal, r.sent, r.refusals, time.Since(r.began).Seconds())
 }
 
 func (r *report) note(text string) {

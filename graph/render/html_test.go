@@ -229,9 +229,7 @@ func requireWay(t *testing.T, table *states.Table, from states.State, goal plan.
 	wish := plan.Wish{Goal: goal, Version: v}
 	wish.Policy.MayDestroy = strings.Contains(parts[1], "D")
 	if strings.Contains(parts[1], "R") {
-		for w := range wish.Policy.Retries {
-			wish.Policy.Retries[w] = 1
-		}
+		wish.Policy.Retries = 1
 	}
 	node, sent := machine.Node{State: from}, ""
 	for range 50 {

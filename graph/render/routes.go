@@ -52,18 +52,12 @@ func (t *routeTable) plans(table *states.Table, v states.APIVersion) []int {
 
 // permissions are the policies that a route may need, those that permit the least
 // first, with the letters of what they permit.
-var permissions = func() []permission {
-	var once plan.Retries
-	for w := range once {
-		once[w] = 1
-	}
-	return []permission{
-		{"", plan.Policy{}},
-		{"R", plan.Policy{Retries: once}},
-		{"D", plan.Policy{MayDestroy: true}},
-		{"DR", plan.Policy{MayDestroy: true, Retries: once}},
-	}
-}()
+var permissions = []permission{
+	{"", plan.Policy{}},
+	{"R", plan.Policy{Retries: 1}},
+	{"D", plan.Policy{MayDestroy: true}},
+	{"DR", plan.Policy{MayDestroy: true, Retries: 1}},
+}
 
 type permission struct {
 	letters string

@@ -40,17 +40,17 @@ var factRequests = []struct {
 	goal plan.Goal
 	verb string
 }{
-	{states.Enroll, plan.Manageable, "manage"},
-	{states.CleanFail, plan.Manageable, "manage"},
-	{states.Manageable, plan.Available, "provide"},
-	{states.Manageable, plan.Inspected, "inspect"},
-	{states.Manageable, plan.Cleaned, "clean"},
-	{states.Manageable, plan.Adopted, "adopt"},
-	{states.Available, plan.Active, "active"},
-	{states.Active, plan.Rebuilt, "rebuild"},
-	{states.Active, plan.Rescued, "rescue"},
-	{states.Active, plan.Unprovisioned, "deleted"},
-	{states.Rescue, plan.Active, "unrescue"},
+	{states.Enroll, plan.In(states.Manageable), "manage"},
+	{states.CleanFail, plan.In(states.Manageable), "manage"},
+	{states.Manageable, plan.In(states.Available), "provide"},
+	{states.Manageable, plan.After(states.EventInspect), "inspect"},
+	{states.Manageable, plan.After(states.EventClean), "clean"},
+	{states.Manageable, plan.After(states.EventAdopt), "adopt"},
+	{states.Available, plan.In(states.Active), "active"},
+	{states.Active, plan.After(states.EventRebuild), "rebuild"},
+	{states.Active, plan.In(states.Rescue), "rescue"},
+	{states.Active, plan.After(states.EventDelete), "deleted"},
+	{states.Rescue, plan.In(states.Active), "unrescue"},
 }
 
 // compareFacts puts each request to the API for a node with each fact, and
@@ -123,7 +123,7 @@ func (c *Comparison) compareDeletion(ctx context.Context, i *Ironic) error {
 }
 
 func nextWith(from states.State, goal plan.Goal, facts plan.Facts) (plan.Step, error) {
-	policy := plan.Policy{MayDestroy: true, Retries: plan.Retries{plan.Cleaning: 1}}
+	policy := plan.Policy{MayDestroy: true, Retries: 1}
 	wish := plan.Wish{Goal: goal, Version: Series.MaxAPIVersion(), Policy: policy, Facts: facts}
 	return plan.Next(Series.Table(), machine.Node{State: from}, wish)
 }
@@ -163,12 +163,12 @@ func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
 		if err := s.setAutomatedClean(ctx, l.uuid, !off); err != nil {
 			return err
 		}
-		step, err := nextWith(states.Manageable, plan.Available, plan.Facts{NoAutomatedClean: off})
+		step, err := nextWith(states.Manageable, plan.In(states.Available), plan.Facts{NoAutomatedClean: off})
 		if err != nil {
 			return err
 		}
 		outcome := Fail
-		if step.Work == plan.NoWork {
+		if step.Work == states.NoState {
 			outcome = Done
 		}
 		if err := l.order(ctx, Fail); err != nil {

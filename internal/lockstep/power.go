@@ -322,7 +322,7 @@ func (d ipmitool) SetPower(ctx context.Context, _ string, power states.Power) er
 
 func (d ipmitool) run(ctx context.Context, request string) (string, error) {
 	cmd := exec.CommandContext(ctx, "ipmitool", "-I", "lanplus", "-C", cipher, "-N", "1", "-R", "2",
-		"-H", d.bmc.Host(), "-p", strconv.Itoa(d.bmc.Port()), "-U", user, "-E", "power", request)
+		"-H", d.bmc.Host, "-p", strconv.Itoa(d.bmc.Port), "-U", user, "-E", "power", request)
 	cmd.Env = append(cmd.Environ(), "IPMI_PASSWORD="+password)
 	said, err := cmd.Output()
 	if err != nil {

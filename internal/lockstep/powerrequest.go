@@ -25,7 +25,7 @@ func comparePowerRequests(ctx context.Context, i *Ironic) (Comparison, error) {
 	}
 	for state := range Series.Table().States().All() {
 		for _, power := range []states.Power{states.PowerOn, states.PowerOff} {
-			for target := range states.AllPowers() {
+			for target := states.PowerOn; target <= states.PowerError; target++ {
 				theirs, err := i.requestPower(ctx, uuid, inState(state), power, target)
 				if err != nil {
 					return c, err
@@ -84,7 +84,7 @@ func requestPower(ctx context.Context, state states.State, power, target states.
 		return "", err
 	}
 	status := http.StatusAccepted
-	err = syncer.Set(ctx, id, target)
+	err = syncer.Set(ctx, id, target, 0)
 	var refused *powersync.RefusedError
 	switch {
 	case errors.As(err, &refused):

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os/exec"
 	"time"
 
 	"github.com/ironstate/ironstate/machine"
@@ -61,7 +62,7 @@ func newBMC(ctx context.Context, power string) (*bmctest.IPMI, error) {
 	ctx, cancel := context.WithTimeout(ctx, verifyTimeout)
 	defer cancel()
 	server, err := bmctest.NewIPMI(ctx, bmctest.IPMIConfig{Users: map[string]secret.Text{user: secret.New(password)}, Power: power})
-	if errors.Is(err, bmctest.ErrNotInstalled) {
+	if errors.Is(err, exec.ErrNotFound) {
 		err = fmt.Errorf("%w: %w", ErrNotInstalled, err)
 	}
 	return server, err
@@ -99,8 +100,8 @@ func (i *Ironic) newIPMINode(ctx context.Context, server *bmctest.IPMI, secret s
 	node, answer, err := i.Client.Create(ctx, Series.MaxAPIVersion(), map[string]any{
 		"driver": "ipmi",
 		"driver_info": map[string]any{
-			"ipmi_address":      server.Host(),
-			"ipmi_port":         server.Port(),
+			"ipmi_address":      server.Host,
+			"ipmi_port":         server.Port,
 			"ipmi_username":     user,
 			"ipmi_password":     secret,
 			"ipmi_cipher_suite": cipher,
@@ -122,8 +123,8 @@ func verified(ctx context.Context, server *bmctest.IPMI, word string) (string, e
 		return "", err
 	}
 	v, err := bmc.New(bmc.Config{
-		Host:        server.Host(),
-		IPMIPort:    server.Port(),
+		Host:        server.Host,
+		IPMIPort:    server.Port,
 		User:        user,
 		Password:    secret.New(word),
 		Protocol:    bmc.IPMI,

@@ -41,7 +41,7 @@ var resting = slices.Collect(Series.Table().Stable().Union(Series.Table().Failed
 func chooseStep(at machine.Node, choose choose) step {
 	s := step{version: Series.MaxAPIVersion(), outcome: pick(choose, "outcome", Outcomes)}
 	taken := slices.Collect(Series.Table().Requests(at.State, Series.MaxAPIVersion()))
-	waits := Series.Table().Waiting().Has(at.State)
+	waits := Series.Table().Phase(at.State) == states.PhaseWaiting
 	kind := choose("kind", 8)
 	switch {
 	case waits && kind == 7:

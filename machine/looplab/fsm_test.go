@@ -136,7 +136,7 @@ func TestNewRefusesWhatTheMachineDoes(t *testing.T) {
 	_, err = looplab.New(machine.Config{Table: latest}, nil)
 	require.ErrorAs(t, err, new(*machine.StateError))
 	_, err = looplab.New(machine.Config{Table: latest, Node: machine.Node{State: states.Enroll, Target: states.Cleaning}}, nil)
-	require.ErrorAs(t, err, new(*machine.TargetError))
+	require.ErrorAs(t, err, new(*machine.StateError))
 }
 
 // looplab's own FSM is the measure: each error is, or holds, the very one that it

@@ -36,7 +36,7 @@ func BenchmarkNext(b *testing.B) {
 	})
 	for name, state := range answers {
 		b.Run(name, func(b *testing.B) {
-			n, wish := node(state), plan.Wish{Version: newest, Goal: plan.Active, Facts: plan.Facts{Retired: true, Associated: true}}
+			n, wish := node(state), plan.Wish{Version: newest, Goal: plan.In(states.Active), Facts: plan.Facts{Retired: true, Associated: true}}
 			b.ReportAllocs()
 			for b.Loop() {
 				sinkStep, _ = plan.Next(latest, n, wish)

@@ -172,15 +172,11 @@ func (c *conductor) starts(wish plan.Wish) []observation {
 	return all
 }
 
-// policies returns every policy with a number of retries for each kind of work.
+// policies returns every policy with a number of retries.
 func policies(retries uint8) []plan.Policy {
 	var all []plan.Policy
 	for n := range 4 {
-		p := plan.Policy{MayAbort: n&1 != 0, MayDestroy: n&2 != 0}
-		for w := range p.Retries {
-			p.Retries[w] = retries
-		}
-		all = append(all, p)
+		all = append(all, plan.Policy{MayAbort: n&1 != 0, MayDestroy: n&2 != 0, Retries: retries})
 	}
 	return all
 }

@@ -2,7 +2,7 @@
 // clients of Ironic's API: the next step towards a goal ([Next]), the result of a
 // request ([Outcome]), and the likely history between two observations ([Explain]).
 //
-//	wish := plan.Wish{Goal: plan.Active, Version: 81}
+//	wish := plan.Wish{Goal: plan.In(states.Active), Version: 81}
 //	for {
 //		wish.Facts = plan.Facts{Maintenance: ..., Reserved: ...}
 //		step, err := plan.Next(table, node, wish)
@@ -51,14 +51,14 @@
 // # The way to a goal
 //
 // The way has the fewest requests if all work succeeds. It has no adopt, except for
-// the goal [Adopted], and from adopt failed for the goals of a deployed node; and a
-// way to [Adopted] has no deployment.
+// the goal After(EventAdopt), and from adopt failed for the goals of a deployed node; and a
+// way to After(EventAdopt) has no deployment.
 //
 // The way out of a failed state may do the failed work again: active in deploy
 // failed, or manage in clean failed if provide must follow. This is a retry. The
 // number of retries is in Policy.Retries; by default there are none, and the plan is
 // blocked until a person has looked at the node. A way that does not repeat the
-// failed work, such as manage in inspect failed for a goal other than [Inspected], is
+// failed work, such as manage in inspect failed for a goal other than After(EventInspect), is
 // no retry. The first manage out of enroll is no retry either, whatever the last
 // error is, because a node stays in enroll while a person corrects its credentials.
 // Work that is started a second time is a retry even if it was not observed to fail.

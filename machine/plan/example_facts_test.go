@@ -13,20 +13,20 @@ import (
 func ExampleFacts() {
 	node := machine.Node{State: states.Available}
 	for _, facts := range []plan.Facts{{}, {Reserved: true}, {Maintenance: true}} {
-		step, err := plan.Next(states.Latest().Table(), node, plan.Wish{Goal: plan.Active, Version: 113, Facts: facts})
+		step, err := plan.Next(states.Latest().Table(), node, plan.Wish{Goal: plan.In(states.Active), Version: 113, Facts: facts})
 		fmt.Println(step, err)
 	}
 	// Output:
 	// send active <nil>
-	// wait: reserved, before active <nil>
-	// blocked: in maintenance, before active <nil>
+	// wait: refused by reservation, before active <nil>
+	// blocked: refused by maintenance, before active <nil>
 }
 
 // A program that starts anew goes on with the progress that it has stored, and so does
 // not retry what it has retried already.
 func ExampleProgress() {
 	table := states.Latest().Table()
-	wish := plan.Wish{Goal: plan.Active, Version: 113, Policy: plan.Policy{Retries: plan.Retries{plan.Deployment: 1}}}
+	wish := plan.Wish{Goal: plan.In(states.Active), Version: 113, Policy: plan.Policy{Retries: 1}}
 	failed := machine.Node{State: states.DeployFail, Target: states.Active}
 	for range 2 {
 		step, err := plan.Next(table, failed, wish)
@@ -40,7 +40,7 @@ func ExampleProgress() {
 	}
 	// Output:
 	// send active <nil>
-	// {"requests":1,"tried":{"deployment":2}} <nil>
-	// blocked: needs retry of deployment, before active <nil>
-	// {"requests":1,"tried":{"deployment":2}} <nil>
+	// {"tried":{"deploying":2}} <nil>
+	// blocked: needs retry of deploying, before active <nil>
+	// {"tried":{"deploying":2}} <nil>
 }

@@ -2,7 +2,6 @@ package plan_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -15,7 +14,7 @@ import (
 func ExampleNext() {
 	table := states.Latest().Table()
 	node := machine.Node{State: states.Enroll}
-	wish := plan.Wish{Goal: plan.Inspected, Version: 113}
+	wish := plan.Wish{Goal: plan.After(states.EventInspect), Version: 113}
 	for {
 		step, err := plan.Next(table, node, wish)
 		if err != nil {
@@ -37,9 +36,9 @@ func ExampleNext() {
 	}
 	// Output:
 	// enroll: send manage, 2 left
-	// verifying: wait for verification to end in manageable, 1 left
+	// verifying: wait for verifying to end in manageable, 1 left
 	// manageable: send inspect, 1 left
-	// inspecting: wait for inspection to end in manageable, 0 left
+	// inspecting: wait for inspecting to end in manageable, 0 left
 	// manageable: done, 0 left
 }
 
@@ -47,13 +46,13 @@ func ExampleNext() {
 func ExamplePolicy() {
 	table := states.Latest().Table()
 	ask := func(s states.State, policy plan.Policy) {
-		step, err := plan.Next(table, machine.Node{State: s}, plan.Wish{Goal: plan.Available, Version: 113, Policy: policy})
+		step, err := plan.Next(table, machine.Node{State: s}, plan.Wish{Goal: plan.In(states.Available), Version: 113, Policy: policy})
 		fmt.Println(step, err)
 	}
 	ask(states.Active, plan.Policy{})
 	ask(states.Active, plan.Policy{MayDestroy: true})
 	ask(states.CleanFail, plan.Policy{})
-	ask(states.CleanFail, plan.Policy{Retries: plan.Retries{plan.Cleaning: 1}})
+	ask(states.CleanFail, plan.Policy{Retries: 1})
 	// Output:
 	// blocked: needs destroy, before deleted <nil>
 	// send deleted <nil>
@@ -63,7 +62,7 @@ func ExamplePolicy() {
 
 // A program stores its wish next to the node.
 func ExampleWish() {
-	wish := plan.Wish{Goal: plan.Rescued, Version: 81, Policy: plan.Policy{Retries: plan.Retries{plan.Rescue: 1}}}
+	wish := plan.Wish{Goal: plan.In(states.Rescue), Version: 81, Policy: plan.Policy{Retries: 1}}
 	step, err := plan.Next(states.Latest().Table(), machine.Node{State: states.Active}, wish)
 	if err != nil {
 		panic(err)
@@ -78,14 +77,11 @@ func ExampleWish() {
 	//   "policy": {
 	//     "may_abort": false,
 	//     "may_destroy": false,
-	//     "retries": {
-	//       "rescue": 1
-	//     }
+	//     "retries": 1
 	//   },
 	//   "progress": {
-	//     "requests": 1,
 	//     "tried": {
-	//       "rescue": 1
+	//       "rescuing": 1
 	//     }
 	//   }
 	// } <nil>
@@ -115,12 +111,12 @@ func ExampleExplain() {
 	fmt.Println(err)
 
 	_, err = plan.Explain(table, []states.State{states.Available, states.Verifying})
-	fmt.Println(errors.As(err, new(*plan.ImpossibleError)), err)
+	fmt.Println(err)
 	// Output:
 	// enroll --manage--> verifying
 	// verifying --done--> manageable
 	// manageable --provide--> cleaning
 	// cleaning --fail--> clean failed
 	// <nil>
-	// true observation 1: "verifying" cannot come after "available" in 2026.2; it can come after {enroll, verifying}
+	// observation 1: "verifying" cannot come after "available" in 2026.2; it can come after {enroll, verifying}
 }

@@ -8,22 +8,6 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// ImpossibleError says which observed state cannot come after the one before it.
-type ImpossibleError struct {
-	Series   states.Series
-	Index    int          // the index of To among the observations
-	From, To states.State // From is NoState where To is the first state observed
-	Before   states.Set   // the states from which To can be reached, To included; empty where the series lacks To
-}
-
-func (e *ImpossibleError) Error() string {
-	if e.Before.Len() == 0 {
-		return fmt.Sprintf("observation %d: %q is no state of %v", e.Index, e.To, e.Series)
-	}
-	return fmt.Sprintf("observation %d: %q cannot come after %q in %v; it can come after %v",
-		e.Index, e.To, e.From, e.Series, e.Before)
-}
-
 // Explain returns the most likely history of a node whose provision states were
 // observed by polling, with gaps: for each observation after the first, the
 // transitions since the one before. [slices.Concat] joins them to one history.
@@ -37,8 +21,8 @@ func (e *ImpossibleError) Error() string {
 // there are no transitions. The next known state is explained from the last known
 // one.
 //
-// The error is an [*ImpossibleError] for the first observation that cannot come after
-// those before it or that the table lacks; a nil table lacks all.
+// The error names the first observation that cannot come after those before it or that
+// the table lacks; a nil table lacks all.
 func Explain(t *states.Table, seen []states.State) ([][]states.Transition, error) {
 	paths := likelyPathsOf(t)
 	var gaps [][]states.Transition
@@ -87,16 +71,16 @@ func (p *likelyPaths) possible(t *states.Table, from, to states.State) bool {
 
 // impossible returns the error for an observation that is not possible.
 func (p *likelyPaths) impossible(t *states.Table, index int, from, to states.State) error {
-	e := &ImpossibleError{Series: t.Series(), Index: index, From: from, To: to}
 	if !t.States().Has(to) {
-		return e
+		return fmt.Errorf("observation %d: %q is no state of %v", index, to, t.Series())
 	}
+	var before states.Set
 	for s := range t.States().All() {
 		if p.possible(t, s, to) {
-			e.Before = e.Before.Union(states.SetOf(s))
+			before = before.Union(states.SetOf(s))
 		}
 	}
-	return e
+	return fmt.Errorf("observation %d: %q cannot come after %q in %v; it can come after %v", index, to, from, t.Series(), before)
 }
 
 // shortestPaths has the path of least weight from every state to one.

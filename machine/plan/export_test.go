@@ -6,11 +6,27 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
+// Tries are how often each kind of work was started.
+type Tries = tries
+
+// TriesOf returns that one kind of work was started n times.
+func TriesOf(s states.State, n uint8) Tries {
+	var t Tries
+	t[workOf[s]] = n
+	return t
+}
+
+// Tried returns how often a kind of work was started.
+func (p Progress) Tried(s states.State) int { return int(p.tried[workOf[s]]) }
+
+// WorkStates has the state of each kind of work, by its number.
+var WorkStates = workStates
+
 // Build builds the index of a series' table anew.
 func Build(t *states.Table) { new(index).build(t) }
 
 // NewProgress returns a progress that no answer need have led to.
-func NewProgress(tried Retries, stage uint8) Progress {
+func NewProgress(tried Tries, stage uint8) Progress {
 	return Progress{tried: tried, stage: toStage(stage)}
 }
 
@@ -20,8 +36,8 @@ var stages = []stage{open, asked, finished, "another"}
 func toStage(n uint8) stage { return stages[min(int(n), len(stages)-1)] }
 
 // Tries and Stage return the parts of a progress.
-func (p Progress) Tries() Retries { return p.tried }
-func (p Progress) Stage() uint8   { return uint8(slices.Index(stages, p.stage)) }
+func (p Progress) Tries() Tries { return p.tried }
+func (p Progress) Stage() uint8 { return uint8(slices.Index(stages, p.stage)) }
 
 // Stages.
 const (

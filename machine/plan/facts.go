@@ -17,7 +17,8 @@ type Facts struct {
 	// [conductor]allow_provisioning_in_maintenance, of which the API shows nothing.
 	Maintenance bool `json:"maintenance"`
 	// Fault is "fault": the reason for which Ironic itself has set Maintenance,
-	// otherwise empty. A "power failure" ends by itself, see [PowerFailure].
+	// otherwise empty. A "power failure" ends by itself once Ironic can read
+	// the power state again.
 	Fault string `json:"fault"`
 	// Protected is "protected": the node is not torn down, rebuilt or deleted.
 	Protected bool `json:"protected"`
@@ -40,22 +41,32 @@ type Facts struct {
 // powerFailure is the fault of a node whose power state Ironic cannot read.
 const powerFailure = "power failure"
 
-// obstacle returns why Ironic refuses a request for an event in a state, noReason
-// where it does not.
-func (f *Facts) obstacle(from states.State, e states.Event) Reason {
+// The fields for which Ironic refuses requests, as [Step.Field] names them.
+const (
+	maintenanceField = "maintenance"
+	faultField       = "fault"
+	protectedField   = "protected"
+	retiredField     = "retired"
+	reservationField = "reservation"
+	instanceField    = "instance_uuid"
+)
+
+// obstacle returns the field for which Ironic refuses a request for an event in a
+// state, empty where it does not refuse.
+func (f *Facts) obstacle(from states.State, e states.Event) string {
 	switch {
 	case f.Maintenance && f.Fault == powerFailure && refusedInMaintenance(from, e):
-		return PowerFailure
+		return faultField
 	case f.Maintenance && refusedInMaintenance(from, e):
-		return InMaintenance
+		return maintenanceField
 	case f.Protected && (e == states.EventDelete || e == states.EventRebuild):
-		return Protected
+		return protectedField
 	case f.Retired && e == states.EventProvide:
-		return Retired
+		return retiredField
 	case f.Reserved:
-		return Reserved
+		return reservationField
 	default:
-		return noReason
+		return ""
 	}
 }
 
@@ -72,16 +83,16 @@ func refusedInMaintenance(from states.State, e states.Event) bool {
 	}
 }
 
-// keepsRecord returns why Ironic refuses to delete the record of a node in a state
-// that permits it, noReason where it does not.
-func (f *Facts) keepsRecord() Reason {
+// keepsRecord returns the field for which Ironic refuses to delete the record of a
+// node in a state that permits it, empty where it does not refuse.
+func (f *Facts) keepsRecord() string {
 	switch {
 	case f.Protected:
-		return Protected
+		return protectedField
 	case f.Associated && !f.Maintenance:
-		return Associated
+		return instanceField
 	default:
-		return noReason
+		return ""
 	}
 }
 
@@ -90,18 +101,18 @@ func (q *query) applyFacts() {
 	facts := &q.wish.Facts
 	if q.wish.Goal == Deletable {
 		switch keeps := facts.keepsRecord(); {
-		case keeps == Protected && q.step.Action != Wait, keeps == Associated && q.step.Action == Done:
-			q.replace(Blocked, keeps)
+		case keeps == protectedField && q.step.Action != Wait, keeps == instanceField && q.step.Action == Done:
+			q.replace(Blocked, Refused, keeps)
 			return
-		case facts.Maintenance && keeps == noReason:
-			q.replace(Done, noReason)
+		case facts.Maintenance && keeps == "":
+			q.replace(Done, noReason, "")
 			return
 		}
 	}
 	switch {
 	case q.step.Action == Send:
-		if reason := facts.obstacle(q.state, q.route.event); reason != noReason {
-			q.hold(reason)
+		if field := facts.obstacle(q.state, q.route.event); field != "" {
+			q.hold(field)
 		}
 	case q.step.Action == Wait && q.state == states.Deleting && facts.Retired && !facts.NoAutomatedClean:
 		manageable := q.byAPI[q.wish.Version].route(q.wish.Goal, q.wish.Policy.MayDestroy, position(states.Manageable))
@@ -111,18 +122,18 @@ func (q *query) applyFacts() {
 	}
 }
 
-// hold keeps a request back. The action is Wait where the reason passes by itself.
-func (q *query) hold(reason Reason) {
+// hold keeps a request back. The action is Wait where Ironic itself changes the field.
+func (q *query) hold(field string) {
 	verb, with := q.step.Verb, q.step.With
-	if reason == PowerFailure || reason == Reserved {
-		q.replace(Wait, reason)
+	if field == faultField || field == reservationField {
+		q.replace(Wait, Refused, field)
 	} else {
-		q.replace(Blocked, reason)
+		q.replace(Blocked, Refused, field)
 	}
 	q.step.Verb, q.step.With = verb, with
 }
 
 // replace gives another answer, with the progress as it was.
-func (q *query) replace(action Action, reason Reason) {
-	*q.step = Step{Action: action, Reason: reason, Version: q.wish.Version, Progress: q.wish.Progress}
+func (q *query) replace(action Action, reason Reason, field string) {
+	*q.step = Step{Action: action, Reason: reason, Field: field, Version: q.wish.Version, Progress: q.wish.Progress}
 }

@@ -23,47 +23,47 @@ func TestNextKnowsWhatIronicRefuses(t *testing.T) {
 		facts  plan.Facts
 		want   string
 	}{
-		"not deployed in maintenance":       {states.Available, plan.Active, careful, maintenance, "blocked: in maintenance, before active"},
-		"not rebuilt in maintenance":        {states.Active, plan.Rebuilt, mayDestroy, maintenance, "blocked: in maintenance, before rebuild"},
-		"not cleaned by hand":               {states.Manageable, plan.Cleaned, careful, maintenance, "blocked: in maintenance, before clean with clean_steps"},
-		"not rescued":                       {states.Active, plan.Rescued, careful, maintenance, "blocked: in maintenance, before rescue with rescue_password"},
-		"not unrescued":                     {states.Rescue, plan.Active, careful, maintenance, "blocked: in maintenance, before unrescue"},
-		"not serviced":                      {states.Active, plan.Serviced, careful, maintenance, "blocked: in maintenance, before service with service_steps"},
-		"a failed service is not aborted":   {states.ServiceFail, plan.Active, mayAbort, maintenance, "blocked: in maintenance, before abort"},
-		"managed, provided, torn down":      {states.Enroll, plan.Available, careful, maintenance, "send manage"},
-		"provided in maintenance":           {states.Manageable, plan.Available, careful, maintenance, "send provide"},
-		"torn down in maintenance":          {states.Active, plan.Available, mayDestroy, maintenance, "send deleted"},
-		"after a clean failure too":         {states.CleanFail, plan.Manageable, careful, cleanFailure, "send manage"},
-		"a person ends a clean failure":     {states.Manageable, plan.Cleaned, careful, cleanFailure, "blocked: in maintenance, before clean with clean_steps"},
-		"Ironic ends a power failure":       {states.Available, plan.Active, careful, noPower, "wait: power failure, before active"},
+		"not deployed in maintenance":       {states.Available, plan.In(states.Active), careful, maintenance, "blocked: refused by maintenance, before active"},
+		"not rebuilt in maintenance":        {states.Active, plan.After(states.EventRebuild), mayDestroy, maintenance, "blocked: refused by maintenance, before rebuild"},
+		"not cleaned by hand":               {states.Manageable, plan.After(states.EventClean), careful, maintenance, "blocked: refused by maintenance, before clean with clean_steps"},
+		"not rescued":                       {states.Active, plan.In(states.Rescue), careful, maintenance, "blocked: refused by maintenance, before rescue with rescue_password"},
+		"not unrescued":                     {states.Rescue, plan.In(states.Active), careful, maintenance, "blocked: refused by maintenance, before unrescue"},
+		"not serviced":                      {states.Active, plan.After(states.EventService), careful, maintenance, "blocked: refused by maintenance, before service with service_steps"},
+		"a failed service is not aborted":   {states.ServiceFail, plan.In(states.Active), mayAbort, maintenance, "blocked: refused by maintenance, before abort"},
+		"managed, provided, torn down":      {states.Enroll, plan.In(states.Available), careful, maintenance, "send manage"},
+		"provided in maintenance":           {states.Manageable, plan.In(states.Available), careful, maintenance, "send provide"},
+		"torn down in maintenance":          {states.Active, plan.In(states.Available), mayDestroy, maintenance, "send deleted"},
+		"after a clean failure too":         {states.CleanFail, plan.In(states.Manageable), careful, cleanFailure, "send manage"},
+		"a person ends a clean failure":     {states.Manageable, plan.After(states.EventClean), careful, cleanFailure, "blocked: refused by maintenance, before clean with clean_steps"},
+		"Ironic ends a power failure":       {states.Available, plan.In(states.Active), careful, noPower, "wait: refused by fault, before active"},
 		"deletable in maintenance":          {states.Active, plan.Deletable, careful, maintenance, "done"},
-		"protected from a tear-down":        {states.Active, plan.Available, mayDestroy, protected, "blocked: protected, before deleted"},
-		"protected from a rebuild":          {states.Active, plan.Rebuilt, mayDestroy, protected, "blocked: protected, before rebuild"},
-		"protected and rescued":             {states.Active, plan.Rescued, careful, protected, "send rescue with rescue_password"},
-		"protected from deletion":           {states.Manageable, plan.Deletable, careful, protected, "blocked: protected"},
-		"a retired node is not provided":    {states.Manageable, plan.Available, careful, retired, "blocked: retired, before provide"},
-		"a retired node is manageable":      {states.Cleaning, plan.Available, careful, retired, "wait for cleaning to end in manageable"},
-		"a retired node is torn down":       {states.Active, plan.Available, mayDestroy, retired, "send deleted"},
-		"a manageable node has an instance": {states.Manageable, plan.Deletable, careful, plan.Facts{Associated: true}, "blocked: associated"},
+		"protected from a tear-down":        {states.Active, plan.In(states.Available), mayDestroy, protected, "blocked: refused by protected, before deleted"},
+		"protected from a rebuild":          {states.Active, plan.After(states.EventRebuild), mayDestroy, protected, "blocked: refused by protected, before rebuild"},
+		"protected and rescued":             {states.Active, plan.In(states.Rescue), careful, protected, "send rescue with rescue_password"},
+		"protected from deletion":           {states.Manageable, plan.Deletable, careful, protected, "blocked: refused by protected"},
+		"a retired node is not provided":    {states.Manageable, plan.In(states.Available), careful, retired, "blocked: refused by retired, before provide"},
+		"a retired node is manageable":      {states.Cleaning, plan.In(states.Available), careful, retired, "wait for cleaning to end in manageable"},
+		"a retired node is torn down":       {states.Active, plan.In(states.Available), mayDestroy, retired, "send deleted"},
+		"a manageable node has an instance": {states.Manageable, plan.Deletable, careful, plan.Facts{Associated: true}, "blocked: refused by instance_uuid"},
 		"an instance ends with a tear-down": {states.Active, plan.Deletable, mayDestroy, plan.Facts{Associated: true}, "send deleted"},
 		"an instance in maintenance": {states.Manageable, plan.Deletable, careful,
 			plan.Facts{Associated: true, Maintenance: true}, "done"},
 		"protected in maintenance": {states.Manageable, plan.Deletable, careful,
-			plan.Facts{Protected: true, Maintenance: true}, "blocked: protected"},
-		"a retired node after a tear-down": {states.Deleting, plan.Available, careful, retired, "wait for teardown to end in manageable"},
-		"retired, without cleaning": {states.Deleting, plan.Available, careful,
-			plan.Facts{Retired: true, NoAutomatedClean: true}, "wait for teardown to end in available"},
-		"retired, cleaning begun before it was switched off": {states.CleanWait, plan.Available, careful,
+			plan.Facts{Protected: true, Maintenance: true}, "blocked: refused by protected"},
+		"a retired node after a tear-down": {states.Deleting, plan.In(states.Available), careful, retired, "wait for deleting to end in manageable"},
+		"retired, without cleaning": {states.Deleting, plan.In(states.Available), careful,
+			plan.Facts{Retired: true, NoAutomatedClean: true}, "wait for deleting to end in available"},
+		"retired, cleaning begun before it was switched off": {states.CleanWait, plan.In(states.Available), careful,
 			plan.Facts{Retired: true, NoAutomatedClean: true}, "wait for cleaning to end in manageable"},
-		"cleaning of a retired node is not aborted": {states.CleanWait, plan.Manageable, mayAbort, retired, "wait for cleaning to end in manageable"},
-		"a retired node is deployed":                {states.Deploying, plan.Active, careful, retired, "wait for deployment to end in active"},
-		"a reserved node is busy":                   {states.Available, plan.Active, careful, reserved, "wait: reserved, before active"},
-		"a reserved node may be there":              {states.Active, plan.Active, careful, reserved, "done"},
-		"a reserved node at work":                   {states.Deploying, plan.Active, careful, reserved, "wait for deployment to end in active"},
-		"provided at once":                          {states.Manageable, plan.Available, careful, noClean, "send provide"},
-		"no cleaning is no retry":                   {states.CleanFail, plan.Available, careful, noClean, "send manage"},
-		"a manual cleaning that failed":             {states.CleanFail, plan.Cleaned, careful, noClean, "blocked: needs retry of cleaning, before manage"},
-		"cleaning that failed, switched on":         {states.CleanFail, plan.Available, careful, plan.Facts{}, "blocked: needs retry of cleaning, before manage"},
+		"cleaning of a retired node is not aborted": {states.CleanWait, plan.In(states.Manageable), mayAbort, retired, "wait for cleaning to end in manageable"},
+		"a retired node is deployed":                {states.Deploying, plan.In(states.Active), careful, retired, "wait for deploying to end in active"},
+		"a reserved node is busy":                   {states.Available, plan.In(states.Active), careful, reserved, "wait: refused by reservation, before active"},
+		"a reserved node may be there":              {states.Active, plan.In(states.Active), careful, reserved, "done"},
+		"a reserved node at work":                   {states.Deploying, plan.In(states.Active), careful, reserved, "wait for deploying to end in active"},
+		"provided at once":                          {states.Manageable, plan.In(states.Available), careful, noClean, "send provide"},
+		"no cleaning is no retry":                   {states.CleanFail, plan.In(states.Available), careful, noClean, "send manage"},
+		"a manual cleaning that failed":             {states.CleanFail, plan.After(states.EventClean), careful, noClean, "blocked: needs retry of cleaning, before manage"},
+		"cleaning that failed, switched on":         {states.CleanFail, plan.In(states.Available), careful, plan.Facts{}, "blocked: needs retry of cleaning, before manage"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -76,13 +76,13 @@ func TestNextKnowsWhatIronicRefuses(t *testing.T) {
 				require.Zero(t, step.Left)
 			}
 			if test.from == states.Manageable && test.facts == noClean {
-				require.Equal(t, plan.NoWork, step.Work, "available at once")
+				require.Equal(t, states.NoState, step.Work, "available at once")
 				require.Zero(t, step.Progress.Tries())
 			}
 		})
 	}
 	for _, s := range []states.State{states.Deleting, states.Cleaning, states.CleanWait} {
-		for goal, left := range map[plan.Goal]int{plan.Manageable: 0, plan.Cleaned: 1, plan.Available: 1, plan.Active: 2} {
+		for goal, left := range map[plan.Goal]int{plan.In(states.Manageable): 0, plan.After(states.EventClean): 1, plan.In(states.Available): 1, plan.In(states.Active): 2} {
 			wish := plan.Wish{Goal: goal, Version: newest, Facts: retired}
 			step, err := plan.Next(latest, node(s), wish)
 			require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestNextKnowsWhatIronicRefuses(t *testing.T) {
 		}
 	}
 	manual := machine.Node{State: states.Cleaning, Target: states.Manageable}
-	step, err := plan.Next(latest, manual, plan.Wish{Goal: plan.Available, Version: newest, Facts: retired})
+	step, err := plan.Next(latest, manual, plan.Wish{Goal: plan.In(states.Available), Version: newest, Facts: retired})
 	require.NoError(t, err)
 	require.Equal(t, "wait for cleaning to end in manageable", step.String())
 }

@@ -7,61 +7,90 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Goal is a state to bring a node to, or work to have done on it, as a word. Any other
-// word, the empty one included, is refused by [Next].
+// Goal is a state to bring a node to, or work to have done on it: [In], [After] or
+// [Deletable]. Its text is a word such as "available" or "inspected", which
+// [ParseGoal] takes. Any other text, the empty one included, is refused by [Next].
 type Goal string
 
-// These goals are a state: reached whenever the node is in it, and sought again
-// once the node has left it.
+// Deletable: in a state in which the node's record may be deleted, see
+// [states.Table.CanDelete].
+const Deletable Goal = "deletable"
+
 const (
-	// Enrolled: in enroll. Nothing but a failed verification leads there.
-	Enrolled Goal = "enrolled"
-	// Manageable: in manageable.
-	Manageable Goal = "manageable"
-	// Available: in available, clean and free for use. Where a scheduler uses
-	// available nodes, [Unprovisioned] is the goal that tears down only once.
-	Available Goal = "available"
-	// Active: in active. A node without a workload is deployed; [Adopted] takes
-	// over a node that was deployed by other means. A node in adopt failed is
-	// adopted.
-	Active Goal = "active"
-	// Adopted: in active, by adoption where the node is not active yet.
-	Adopted Goal = "adopted"
-	// Rescued: in rescue.
-	Rescued Goal = "rescued"
-	// Errored: in error. Nothing but a failed tear-down leads there.
-	Errored Goal = "errored"
-	// Deletable: in a state in which the node's record may be deleted, see
-	// [states.Table.CanDelete].
-	Deletable Goal = "deletable"
+	enrolled      Goal = "enrolled"
+	manageable    Goal = "manageable"
+	available     Goal = "available"
+	active        Goal = "active"
+	adopted       Goal = "adopted"
+	rescued       Goal = "rescued"
+	errored       Goal = "errored"
+	inspected     Goal = "inspected"
+	cleaned       Goal = "cleaned"
+	rebuilt       Goal = "rebuilt"
+	serviced      Goal = "serviced"
+	unprovisioned Goal = "unprovisioned"
 )
 
-// These goals are work that is to be done once after the wish was made. Work that
-// was under way before does not count. Once reached, they stay reached wherever the
-// node goes.
-const (
-	// Inspected: an inspection has ended in manageable.
-	Inspected Goal = "inspected"
-	// Cleaned: a manual cleaning has ended in manageable or, where the steps named
-	// hold and wait made Ironic forget that the cleaning is manual, in available.
-	// Source: ironic/conductor/steps.py.
-	Cleaned Goal = "cleaned"
-	// Rebuilt: a rebuild has ended in active. A node that is not deployed is
-	// deployed instead.
-	Rebuilt Goal = "rebuilt"
-	// Serviced: a service has ended in active.
-	Serviced Goal = "serviced"
-	// Unprovisioned: torn down and available again. The node is torn down once: if
-	// someone has deployed it since, it is left alone.
-	Unprovisioned Goal = "unprovisioned"
-)
-
-var goals = []Goal{
-	Enrolled, Manageable, Available, Active, Adopted, Rescued, Errored, Deletable,
-	Inspected, Cleaned, Rebuilt, Serviced, Unprovisioned,
+// In is the goal of a stable state: reached whenever the node is in it, and sought
+// again once the node has left it. For any other state it is a goal that [Next]
+// refuses.
+//
+// For Active a node without a workload is deployed, and one in adopt failed is
+// adopted; After(EventAdopt) takes over a node that was deployed by other means.
+// For Available a node is torn down each time that it was deployed; where a
+// scheduler uses available nodes, After(EventDelete) tears down only once. Nothing but
+// a failed verification leads to Enroll, and nothing but a failed tear-down to Error.
+func In(s states.State) Goal {
+	for _, g := range goals { // the goal that is the state comes first
+		if goalRows[g].in.Has(s) {
+			return g
+		}
+	}
+	return Goal(s.String())
 }
 
-// AllGoals ranges over every goal, in the order of the constants.
+// After is the goal of work that is to be done once after the wish was made. Work that
+// was under way before does not count. Once reached, it stays reached wherever the
+// node goes. The events are
+//
+//	EventInspect  "inspected": an inspection has ended in manageable
+//	EventClean    "cleaned": a manual cleaning has ended in manageable, or in available
+//	              where the steps hold and wait made Ironic forget that it is manual
+//	EventRebuild  "rebuilt": a rebuild has ended in active; a node that is not deployed
+//	              is deployed instead
+//	EventService  "serviced": a service has ended in active
+//	EventDelete   "unprovisioned": torn down and available again; if someone has
+//	              deployed the node since, it is left alone
+//	EventAdopt    "adopted": in active, by adoption where the node is not active yet;
+//	              sought again, as the goals of [In]
+//
+// For any other event it is a goal that [Next] refuses. Source of the rule for clean:
+// ironic/conductor/steps.py.
+func After(e states.Event) Goal {
+	switch e {
+	case states.EventInspect:
+		return inspected
+	case states.EventClean:
+		return cleaned
+	case states.EventRebuild:
+		return rebuilt
+	case states.EventService:
+		return serviced
+	case states.EventDelete:
+		return unprovisioned
+	case states.EventAdopt:
+		return adopted
+	default:
+		return Goal("after " + e.String())
+	}
+}
+
+var goals = []Goal{
+	enrolled, manageable, available, active, adopted, rescued, errored, Deletable,
+	inspected, cleaned, rebuilt, serviced, unprovisioned,
+}
+
+// AllGoals ranges over every goal, the states first.
 func AllGoals() iter.Seq[Goal] { return slices.Values(goals) }
 
 // ParseGoal returns the goal of a word, or of a stable state's word such as
@@ -71,10 +100,8 @@ func ParseGoal(word string) (Goal, error) {
 		return Goal(word), nil
 	}
 	s, _ := states.Parse(word)
-	for _, g := range goals { // the goal that is the state comes first
-		if goalRows[g].in.Has(s) {
-			return g, nil
-		}
+	if g := In(s); goalRows[g] != nil {
+		return g, nil
 	}
 	return "", unknownGoal(word)
 }
@@ -105,39 +132,39 @@ type goalRow struct {
 func (g *goalRow) once() bool { return len(g.startedBy) > 0 }
 
 var goalRows = map[Goal]*goalRow{
-	Enrolled:   {in: states.SetOf(states.Enroll)},
-	Manageable: {in: states.SetOf(states.Manageable)},
-	Available:  {in: states.SetOf(states.Available)},
-	Active:     {in: states.SetOf(states.Active)},
-	Adopted:    {in: states.SetOf(states.Active)},
-	Rescued:    {in: states.SetOf(states.Rescue)},
-	Errored:    {in: states.SetOf(states.Error)},
+	enrolled:   {in: states.SetOf(states.Enroll)},
+	manageable: {in: states.SetOf(states.Manageable)},
+	available:  {in: states.SetOf(states.Available)},
+	active:     {in: states.SetOf(states.Active)},
+	adopted:    {in: states.SetOf(states.Active)},
+	rescued:    {in: states.SetOf(states.Rescue)},
+	errored:    {in: states.SetOf(states.Error)},
 	Deletable:  {},
-	Inspected: {
+	inspected: {
 		startedBy: []states.Event{states.EventInspect},
 		during:    states.SetOf(states.Inspecting, states.InspectWait),
 		ends:      states.SetOf(states.Manageable),
 		failed:    states.InspectFail,
 	},
-	Cleaned: {
+	cleaned: {
 		startedBy: []states.Event{states.EventClean},
 		during:    states.SetOf(states.Cleaning, states.CleanWait, states.CleanHold),
 		ends:      states.SetOf(states.Manageable, states.Available),
 		failed:    states.CleanFail,
 	},
-	Rebuilt: {
+	rebuilt: {
 		startedBy: []states.Event{states.EventRebuild, states.EventDeploy},
 		during:    states.SetOf(states.Deploying, states.DeployWait, states.DeployHold),
 		ends:      states.SetOf(states.Active),
 		failed:    states.DeployFail,
 	},
-	Serviced: {
+	serviced: {
 		startedBy: []states.Event{states.EventService},
 		during:    states.SetOf(states.Servicing, states.ServiceWait, states.ServiceHold),
 		ends:      states.SetOf(states.Active),
 		failed:    states.ServiceFail,
 	},
-	Unprovisioned: {
+	unprovisioned: {
 		in:        states.SetOf(states.Available),
 		startedBy: []states.Event{states.EventDelete},
 		during: states.SetOf(states.Deleting, states.Cleaning, states.CleanWait, states.CleanHold, states.CleanFail,

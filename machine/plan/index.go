@@ -184,5 +184,5 @@ func (x *index) at(n machine.Node) position {
 // manualPosition returns the position of a manual cleaning in a state; ok is false
 // where the state is none of a cleaning, or the series has no manual one.
 func (x *index) manualPosition(s states.State) (at position, ok bool) {
-	return position(s) + manualOffset, x.manual && workOf[s] == Cleaning && !x.rests(s)
+	return position(s) + manualOffset, x.manual && workOf[s] == cleaning && !x.rests(s)
 }

@@ -27,9 +27,5 @@ var (
 // node returns a node in a state, without target and error.
 func node(s states.State) machine.Node { return machine.Node{State: s} }
 
-// retry returns a policy that retries one kind of work once.
-func retry(w plan.Work) plan.Policy {
-	var p plan.Policy
-	p.Retries[w] = 1
-	return p
-}
+// retryOnce retries failed work once.
+var retryOnce = plan.Policy{Retries: 1}

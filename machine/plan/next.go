@@ -15,8 +15,7 @@ import (
 // A node without a state counts as available where the API version shows available
 // as null. A node in [states.UnknownState] is Blocked, and an unknown stored target
 // counts as none. The errors are [*states.UnknownError] (no goal),
-// [*machine.StateError] and [*machine.TargetError] (a stored target that is not a
-// stable state).
+// [*machine.StateError], also for a stored target that is not a stable state.
 func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
 	x := indexOf(t)
 	w.Version = min(max(w.Version, 1), x.highest)
@@ -30,7 +29,7 @@ func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
 	}
 	step.Progress, step.Version = w.Progress, w.Version
 	if n.State == states.UnknownState {
-		step.Action, step.Reason = Blocked, UnknownState
+		step.Action, step.Reason = Blocked, NoRoute
 		return step, nil
 	}
 	if !x.has(n) {
@@ -47,6 +46,7 @@ func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
 		q.followUp()
 	}
 	q.applyFacts()
+	step.Try = int(step.Progress.tried[workOf[step.Work]])
 	return step, nil
 }
 
@@ -62,7 +62,7 @@ func (x *index) check(n machine.Node) error {
 	case n.State >= maxStates || x.phases[n.State] == "":
 		return &machine.StateError{Series: x.table.Series(), State: n.State}
 	case !x.has(n):
-		return &machine.TargetError{Series: x.table.Series(), Target: n.Target, Stored: true}
+		return &machine.StateError{Series: x.table.Series(), State: n.Target, Target: "stored"}
 	default:
 		return nil
 	}
@@ -110,7 +110,7 @@ func (q *query) answer() {
 	case q.route.left == 0:
 		q.done()
 	case q.route.left == noRoute:
-		q.block(q.missing(), NoWork)
+		q.block(q.missing(), noWork)
 	default:
 		q.send(q.route.left)
 	}
@@ -124,13 +124,13 @@ func (q *query) answerAtWork() {
 		q.step.Progress.tried[work]++
 		q.send(1 + q.route.ended)
 	case q.route.left == noRoute:
-		q.block(q.missing(), NoWork)
+		q.block(q.missing(), noWork)
 	case q.phases[q.state] == states.PhaseHeld:
 		q.route = route{event: states.EventUnhold}
 		q.block(NeedsUnhold, work)
 	default:
 		q.step.Action = Wait
-		q.step.Work = work
+		q.step.Work = workStates[work]
 		q.step.Call = q.phases[q.state] == states.PhaseWaiting
 		q.step.Until = q.ends[q.at]
 		q.step.Left = int(q.route.left)
@@ -140,7 +140,7 @@ func (q *query) answerAtWork() {
 // send sends the route's request, unless it starts work that must not be retried.
 func (q *query) send(left uint8) {
 	progress := &q.step.Progress
-	if work := q.route.redoes; work != NoWork && !q.skips(work) {
+	if work := q.route.redoes; work != noWork && !q.skips(work) {
 		progress.tried[work] = max(1, progress.tried[work])
 		if !q.mayTry(work) {
 			q.block(NeedsRetry, work)
@@ -149,23 +149,20 @@ func (q *query) send(left uint8) {
 	}
 	work := q.route.starts
 	if q.skips(work) {
-		work = NoWork
+		work = noWork
 	}
-	if work != NoWork {
+	if work != noWork {
 		if !q.mayTry(work) {
 			q.block(NeedsRetry, work)
 			return
 		}
 		progress.tried[work]++
 	}
-	if progress.requests < math.MaxUint16 {
-		progress.requests++
-	}
 	if slices.Contains(q.row.startedBy, q.route.event) {
 		progress.stage = asked
 	}
 	q.step.Action = Send
-	q.step.Work = work
+	q.step.Work = workStates[work]
 	q.step.Left = int(left)
 	q.name(q.route.event)
 }
@@ -177,26 +174,26 @@ func (q *query) name(e states.Event) {
 }
 
 // mayTry reports whether work may be started: for the first time, or once more.
-func (q *query) mayTry(work Work) bool {
-	tried := q.step.Progress.tried[work]
-	return tried <= q.wish.Policy.Retries[work] && tried < math.MaxUint8
+func (q *query) mayTry(w work) bool {
+	tried := q.step.Progress.tried[w]
+	return tried <= q.wish.Policy.Retries && tried < math.MaxUint8
 }
 
 // done says that the goal is reached. The tries are forgotten: when the node leaves
 // the goal, it is brought back as for a new wish.
 func (q *query) done() {
 	q.step.Action = Done
-	q.step.Progress.tried = Retries{}
+	q.step.Progress.tried = tries{}
 	if q.row.once() {
 		q.step.Progress.stage = finished
 	}
 }
 
 // block says why the route is not followed.
-func (q *query) block(reason Reason, work Work) {
+func (q *query) block(reason Reason, w work) {
 	q.step.Action = Blocked
 	q.step.Reason = reason
-	q.step.Work = work
+	q.step.Work = workStates[w]
 	q.name(q.route.event)
 }
 
@@ -223,6 +220,6 @@ func (q *query) missing() Reason {
 
 // skips reports whether Ironic skips a kind of work: automated cleaning that is
 // switched off.
-func (q *query) skips(work Work) bool {
-	return work == Cleaning && q.wish.Facts.NoAutomatedClean && q.wish.Goal != Cleaned
+func (q *query) skips(w work) bool {
+	return w == cleaning && q.wish.Facts.NoAutomatedClean && q.wish.Goal != cleaned
 }

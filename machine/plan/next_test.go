@@ -24,159 +24,159 @@ func TestNext(t *testing.T) {
 		want   string
 	}{
 		"a new node is verified": {
-			node(states.Enroll), plan.Active, careful,
+			node(states.Enroll), plan.In(states.Active), careful,
 			"send manage",
 		},
 		"verification is waited for": {
-			node(states.Verifying), plan.Active, careful,
-			"wait for verification to end in manageable",
+			node(states.Verifying), plan.In(states.Active), careful,
+			"wait for verifying to end in manageable",
 		},
 		"then it is provided": {
-			node(states.Manageable), plan.Active, careful,
+			node(states.Manageable), plan.In(states.Active), careful,
 			"send provide",
 		},
 		"then it is deployed": {
-			node(states.Available), plan.Active, careful,
+			node(states.Available), plan.In(states.Active), careful,
 			"send active",
 		},
 		"then it is active": {
-			node(states.Active), plan.Active, careful,
+			node(states.Active), plan.In(states.Active), careful,
 			"done",
 		},
 		"a last error in enroll": {
-			enrolled, plan.Manageable, careful,
+			enrolled, plan.In(states.Manageable), careful,
 			"send manage",
 		},
 		"manual cleaning is awaited": {
-			manual, plan.Manageable, careful,
+			manual, plan.In(states.Manageable), careful,
 			"wait for cleaning to end in manageable",
 		},
 		"manual cleaning, abort": {
-			manual, plan.Manageable, mayAbort,
+			manual, plan.In(states.Manageable), mayAbort,
 			"wait for cleaning to end in manageable",
 		},
 		"automated cleaning": {
-			node(states.CleanWait), plan.Manageable, careful,
+			node(states.CleanWait), plan.In(states.Manageable), careful,
 			"wait for cleaning to end in available",
 		},
 		"automated cleaning, abort": {
-			node(states.CleanWait), plan.Manageable, mayAbort,
+			node(states.CleanWait), plan.In(states.Manageable), mayAbort,
 			"send abort",
 		},
 		"cleaning cannot be aborted": {
-			node(states.Cleaning), plan.Manageable, mayAbort,
+			node(states.Cleaning), plan.In(states.Manageable), mayAbort,
 			"wait for cleaning to end in available",
 		},
 		"a hold wants a person": {
-			node(states.CleanHold), plan.Available, careful,
+			node(states.CleanHold), plan.In(states.Available), careful,
 			"blocked: needs unhold of cleaning, before unhold",
 		},
 		"a hold that leads away from the goal": {
-			node(states.CleanHold), plan.Manageable, mayAbort,
+			node(states.CleanHold), plan.In(states.Manageable), mayAbort,
 			"send abort",
 		},
 		"a hold that leads to the goal": {
-			node(states.DeployHold), plan.Active, mayBoth,
-			"blocked: needs unhold of deployment, before unhold",
+			node(states.DeployHold), plan.In(states.Active), mayBoth,
+			"blocked: needs unhold of deploying, before unhold",
 		},
 		"no blind retry": {
-			node(states.CleanFail), plan.Available, careful,
+			node(states.CleanFail), plan.In(states.Available), careful,
 			"blocked: needs retry of cleaning, before manage",
 		},
 		"a retry": {
-			node(states.CleanFail), plan.Available, retry(plan.Cleaning),
+			node(states.CleanFail), plan.In(states.Available), retryOnce,
 			"send manage",
 		},
 		"the way out of a failure": {
-			node(states.CleanFail), plan.Manageable, careful,
+			node(states.CleanFail), plan.In(states.Manageable), careful,
 			"send manage",
 		},
 		"inspect failed": {
-			uninspected, plan.Active, careful,
+			uninspected, plan.In(states.Active), careful,
 			"send manage",
 		},
 		"no blind inspection": {
-			node(states.InspectFail), plan.Inspected, careful,
-			"blocked: needs retry of inspection, before inspect",
+			node(states.InspectFail), plan.After(states.EventInspect), careful,
+			"blocked: needs retry of inspecting, before inspect",
 		},
 		"deploy failed": {
-			node(states.DeployFail), plan.Active, retry(plan.Deployment),
+			node(states.DeployFail), plan.In(states.Active), retryOnce,
 			"send active",
 		},
 		"a rebuild that failed": {
-			node(states.DeployFail), plan.Rebuilt, retry(plan.Deployment),
+			node(states.DeployFail), plan.After(states.EventRebuild), retryOnce,
 			"send rebuild",
 		},
 		"a workload is kept": {
-			node(states.Active), plan.Available, careful,
+			node(states.Active), plan.In(states.Available), careful,
 			"blocked: needs destroy, before deleted",
 		},
 		"a workload is torn down": {
-			node(states.Active), plan.Unprovisioned, mayDestroy,
+			node(states.Active), plan.After(states.EventDelete), mayDestroy,
 			"send deleted",
 		},
 		"a rebuild destroys": {
-			node(states.Active), plan.Rebuilt, careful,
+			node(states.Active), plan.After(states.EventRebuild), careful,
 			"blocked: needs destroy, before rebuild",
 		},
 		"a rebuild": {
-			node(states.Active), plan.Rebuilt, mayDestroy,
+			node(states.Active), plan.After(states.EventRebuild), mayDestroy,
 			"send rebuild",
 		},
 		"nothing to rebuild": {
-			node(states.Available), plan.Rebuilt, careful,
+			node(states.Available), plan.After(states.EventRebuild), careful,
 			"send active",
 		},
 		"deploying is waited out": {
-			node(states.DeployWait), plan.Available, mayDestroy,
-			"wait for deployment to end in active",
+			node(states.DeployWait), plan.In(states.Available), mayDestroy,
+			"wait for deploying to end in active",
 		},
 		"deploying is torn down": {
-			node(states.DeployWait), plan.Available, mayBoth,
+			node(states.DeployWait), plan.In(states.Available), mayBoth,
 			"send deleted",
 		},
 		"a failed tear-down": {
-			node(states.Error), plan.Available, mayDestroy,
-			"blocked: needs retry of teardown, before deleted",
+			node(states.Error), plan.In(states.Available), mayDestroy,
+			"blocked: needs retry of deleting, before deleted",
 		},
 		"rescue": {
-			node(states.Active), plan.Rescued, careful,
+			node(states.Active), plan.In(states.Rescue), careful,
 			"send rescue with rescue_password",
 		},
 		"back from rescue": {
-			node(states.Rescue), plan.Active, careful,
+			node(states.Rescue), plan.In(states.Active), careful,
 			"send unrescue",
 		},
 		"an unwanted rescue": {
-			node(states.RescueWait), plan.Active, mayAbort,
+			node(states.RescueWait), plan.In(states.Active), mayAbort,
 			"send abort",
 		},
 		"service": {
-			node(states.Active), plan.Serviced, careful,
+			node(states.Active), plan.After(states.EventService), careful,
 			"send service with service_steps",
 		},
 		"back from a failed service": {
-			node(states.ServiceFail), plan.Active, careful,
+			node(states.ServiceFail), plan.In(states.Active), careful,
 			"send abort",
 		},
 		"cleaning": {
-			node(states.Manageable), plan.Cleaned, careful,
+			node(states.Manageable), plan.After(states.EventClean), careful,
 			"send clean with clean_steps",
 		},
 		"adoption": {
-			node(states.Manageable), plan.Adopted, careful,
+			node(states.Manageable), plan.After(states.EventAdopt), careful,
 			"send adopt",
 		},
 		"adoption is tried again": {
-			node(states.AdoptFail), plan.Active, retry(plan.Adoption),
+			node(states.AdoptFail), plan.In(states.Active), retryOnce,
 			"send adopt",
 		},
 		"a workload not adopted": {
-			node(states.AdoptFail), plan.Available, careful,
+			node(states.AdoptFail), plan.In(states.Available), careful,
 			"blocked: needs destroy, before manage",
 		},
 		"given up on adoption": {
-			node(states.AdoptFail), plan.Manageable, careful,
+			node(states.AdoptFail), plan.In(states.Manageable), careful,
 			"send manage",
 		},
 		"deletable from available, as Ironic's own refusal lists it": {
@@ -188,11 +188,11 @@ func TestNext(t *testing.T) {
 			"send deleted",
 		},
 		"an aborted service is active again, so that a service that is wanted is waited for": {
-			node(states.ServiceWait), plan.Serviced, mayAbort,
-			"wait for service to end in active",
+			node(states.ServiceWait), plan.After(states.EventService), mayAbort,
+			"wait for servicing to end in active",
 		},
 		"a service that is held is aborted on the way to rescue": {
-			node(states.ServiceHold), plan.Rescued, mayAbort,
+			node(states.ServiceHold), plan.In(states.Rescue), mayAbort,
 			"send abort",
 		},
 		"deletable already": {
@@ -200,7 +200,7 @@ func TestNext(t *testing.T) {
 			"done",
 		},
 		"enroll is behind": {
-			node(states.Manageable), plan.Enrolled, careful,
+			node(states.Manageable), plan.In(states.Enroll), careful,
 			"blocked: no route",
 		},
 	}
@@ -229,48 +229,48 @@ func stepsFor(t *testing.T, wish plan.Wish, seen ...states.State) []string {
 
 func TestWorkIsDoneOnce(t *testing.T) {
 	require.Equal(t,
-		[]string{"send inspect", "wait for inspection to end in manageable", "done", "done"},
-		stepsFor(t, plan.Wish{Version: newest, Goal: plan.Inspected}, states.Manageable, states.InspectWait, states.Manageable, states.Available))
+		[]string{"send inspect", "wait for inspecting to end in manageable", "done", "done"},
+		stepsFor(t, plan.Wish{Version: newest, Goal: plan.After(states.EventInspect)}, states.Manageable, states.InspectWait, states.Manageable, states.Available))
 
 	require.Equal(t,
-		[]string{"wait for inspection to end in manageable", "send inspect", "done"},
-		stepsFor(t, plan.Wish{Version: newest, Goal: plan.Inspected}, states.Inspecting, states.Manageable, states.Manageable),
+		[]string{"wait for inspecting to end in manageable", "send inspect", "done"},
+		stepsFor(t, plan.Wish{Version: newest, Goal: plan.After(states.EventInspect)}, states.Inspecting, states.Manageable, states.Manageable),
 		"an inspection that was under way before does not count, one that was not seen does")
 
-	const uninspected = "blocked: needs retry of inspection, before inspect"
+	const uninspected = "blocked: needs retry of inspecting, before inspect"
 	require.Equal(t,
 		[]string{"send inspect", uninspected, uninspected},
-		stepsFor(t, plan.Wish{Version: newest, Goal: plan.Inspected}, states.Manageable, states.InspectFail, states.Manageable),
+		stepsFor(t, plan.Wish{Version: newest, Goal: plan.After(states.EventInspect)}, states.Manageable, states.InspectFail, states.Manageable),
 		"a failure is not forgotten when a person moves the node on")
 
 	require.Equal(t,
-		[]string{"send inspect", "blocked: overtaken of inspection"},
-		stepsFor(t, plan.Wish{Version: newest, Goal: plan.Inspected}, states.Manageable, states.Deploying))
+		[]string{"send inspect", "blocked: overtaken of inspecting"},
+		stepsFor(t, plan.Wish{Version: newest, Goal: plan.After(states.EventInspect)}, states.Manageable, states.Deploying))
 
 	require.Equal(t,
 		[]string{"send clean with clean_steps", "blocked: needs unhold of cleaning, before unhold", "done"},
-		stepsFor(t, plan.Wish{Version: newest, Goal: plan.Cleaned}, states.Manageable, states.CleanHold, states.Available))
+		stepsFor(t, plan.Wish{Version: newest, Goal: plan.After(states.EventClean)}, states.Manageable, states.CleanHold, states.Available))
 }
 
 func TestATearDownIsAskedForOnce(t *testing.T) {
 	require.Equal(t,
-		[]string{"send deleted", "wait for teardown to end in available", "blocked: overtaken of teardown"},
-		stepsFor(t, plan.Wish{Version: newest, Goal: plan.Unprovisioned, Policy: mayDestroy}, states.Active, states.Deleting, states.Deploying),
+		[]string{"send deleted", "wait for deleting to end in available", "blocked: overtaken of deleting"},
+		stepsFor(t, plan.Wish{Version: newest, Goal: plan.After(states.EventDelete), Policy: mayDestroy}, states.Active, states.Deleting, states.Deploying),
 		"who was given the node since keeps it")
 
 	require.Equal(t,
 		[]string{"send deleted", "done", "done"},
-		stepsFor(t, plan.Wish{Version: newest, Goal: plan.Unprovisioned, Policy: mayDestroy}, states.Active, states.Available, states.Active))
+		stepsFor(t, plan.Wish{Version: newest, Goal: plan.After(states.EventDelete), Policy: mayDestroy}, states.Active, states.Available, states.Active))
 }
 
 func TestAVerificationThatFailedIsNotRepeated(t *testing.T) {
-	wish := plan.Wish{Version: newest, Goal: plan.Manageable}
-	const unverified = "blocked: needs retry of verification, before manage"
+	wish := plan.Wish{Version: newest, Goal: plan.In(states.Manageable)}
+	const unverified = "blocked: needs retry of verifying, before manage"
 	require.Equal(t,
-		[]string{"send manage", "wait for verification to end in manageable", unverified},
+		[]string{"send manage", "wait for verifying to end in manageable", unverified},
 		stepsFor(t, wish, states.Enroll, states.Verifying, states.Enroll))
 
-	wish.Policy = retry(plan.Verification)
+	wish.Policy = retryOnce
 	require.Equal(t,
 		[]string{"send manage", "send manage", unverified},
 		stepsFor(t, wish, states.Enroll, states.Enroll, states.Enroll))
@@ -279,7 +279,7 @@ func TestAVerificationThatFailedIsNotRepeated(t *testing.T) {
 func TestAGoalThatIsLeftIsSoughtAnew(t *testing.T) {
 	require.Equal(t,
 		[]string{"send active", "done", "send active"},
-		stepsFor(t, plan.Wish{Version: newest, Goal: plan.Active}, states.Available, states.Active, states.Available))
+		stepsFor(t, plan.Wish{Version: newest, Goal: plan.In(states.Active)}, states.Available, states.Active, states.Available))
 }
 
 func TestStepSaysHowManyRequestsAreLeft(t *testing.T) {
@@ -287,14 +287,14 @@ func TestStepSaysHowManyRequestsAreLeft(t *testing.T) {
 		states.Enroll: 3, states.Verifying: 2, states.Manageable: 2, states.Cleaning: 1, states.Available: 1, states.Deploying: 0,
 	}
 	for s, left := range want {
-		step, err := plan.Next(latest, node(s), plan.Wish{Version: newest, Goal: plan.Active})
+		step, err := plan.Next(latest, node(s), plan.Wish{Version: newest, Goal: plan.In(states.Active)})
 		require.NoError(t, err)
 		require.Equal(t, left, step.Left, s)
 	}
 }
 
 func TestNextRefuses(t *testing.T) {
-	good := plan.Wish{Goal: plan.Active, Version: 113}
+	good := plan.Wish{Goal: plan.In(states.Active), Version: 113}
 	tests := map[string]struct {
 		table *states.Table
 		node  machine.Node
@@ -314,7 +314,7 @@ func TestNextRefuses(t *testing.T) {
 			`state "State(200)" is not one of 2026.2's: ` + latest.States().String()},
 		"null, where available has its name": {latest, node(states.NoState), good, new(*machine.StateError),
 			`state "none" is not one of 2026.2's: ` + latest.States().String()},
-		"a target at work": {latest, machine.Node{State: states.Cleaning, Target: states.Cleaning}, good, new(*machine.TargetError),
+		"a target at work": {latest, machine.Node{State: states.Cleaning, Target: states.Cleaning}, good, new(*machine.StateError),
 			`stored target "cleaning" is not one of 2026.2's stable states: ` + latest.Stable().String()},
 		"no goal": {latest, node(states.Active), plan.Wish{}, new(*states.UnknownError),
 			`unknown goal ""; known: enrolled, manageable, available, active, adopted, rescued, errored, deletable, ` +
@@ -346,9 +346,9 @@ func TestNextTakesAnyProgress(t *testing.T) {
 			Version: states.APIVersion(rapid.Uint16Range(1, uint16(table.Series().MaxAPIVersion())).Draw(rt, "version")),
 			Policy:  plan.Policy{MayAbort: rapid.Bool().Draw(rt, "abort"), MayDestroy: rapid.Bool().Draw(rt, "destroy")},
 		}
-		var tried plan.Retries
+		wish.Policy.Retries = rapid.Uint8().Draw(rt, "retries")
+		var tried plan.Tries
 		for w := range tried {
-			wish.Policy.Retries[w] = rapid.Uint8().Draw(rt, "retries")
 			tried[w] = rapid.Uint8().Draw(rt, "tried")
 		}
 		wish.Progress = plan.NewProgress(tried, rapid.Uint8().Draw(rt, "stage"))
@@ -370,8 +370,9 @@ func checkStep(t require.TestingT, table *states.Table, n machine.Node, wish pla
 		require.NoError(t, err)
 		require.Positive(t, step.Left)
 		require.True(t, wish.Policy.MayDestroy || step.Verb != "deleted")
-		if work := step.Work; work != plan.NoWork {
-			require.LessOrEqual(t, step.Progress.Tried(work), int(wish.Policy.Retries[work])+1)
+		if step.Work != states.NoState {
+			require.Equal(t, step.Progress.Tried(step.Work), step.Try)
+			require.LessOrEqual(t, step.Try, int(wish.Policy.Retries)+1)
 		}
 	case plan.Wait:
 		require.True(t, table.Unstable().Has(n.State))

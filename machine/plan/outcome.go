@@ -10,7 +10,7 @@ type Verdict string
 
 const (
 	// InProgress: the work that the request started has not ended. It may be held,
-	// in a state of [states.Table.Held], until a person lets it go on.
+	// in a state of [states.PhaseHeld], until a person lets it go on.
 	InProgress Verdict = "in progress"
 	// Succeeded: the node is in the state that the request leads to.
 	Succeeded Verdict = "succeeded"
@@ -34,14 +34,14 @@ const (
 //
 // A request leads to the stable state in which its work ends, or to the state that
 // it moves the node to at once. An unhold leads to the state that the held work
-// leads to. A clean also succeeds in available, see [Cleaned].
+// leads to. A clean also succeeds in available, see [After].
 //
 // Ironic moves the node before it answers 202: after a manage from enroll, a node
 // in enroll has failed verification. The automated cleaning of a retired node ends
 // in manageable, which is Moved.
 //
 // The errors are [*states.UnknownError] (not a verb), [*states.RequestError] (not
-// taken in that state), [*machine.StateError] and [*machine.TargetError]. Outcome
+// taken in that state), and [*machine.StateError]. Outcome
 // agrees with openstacksdk wherever that stops waiting.
 func Outcome(t *states.Table, before machine.Node, request string, now machine.Node) (Verdict, error) {
 	if _, err := states.ParseVerb(request); err != nil {

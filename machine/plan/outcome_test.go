@@ -183,7 +183,7 @@ func TestOutcomeRefuses(t *testing.T) {
 		"a foreign state, from an unknown one": {states.Kilo.Table(), node(states.UnknownState), "active", node(states.Rescue), new(*machine.StateError)},
 		"the first number that is no state":    {latest, node(states.Enroll), "manage", node(64), new(*machine.StateError)},
 		"a bad target": {latest, node(states.Available), "active",
-			machine.Node{State: states.Deploying, Target: states.Deploying}, new(*machine.TargetError)},
+			machine.Node{State: states.Deploying, Target: states.Deploying}, new(*machine.StateError)},
 	}
 	for name, test := range tests {
 		verdict, err := plan.Outcome(test.table, test.before, test.request, test.now)

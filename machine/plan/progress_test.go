@@ -1,7 +1,6 @@
 package plan_test
 
 import (
-	"encoding/json"
 	"math"
 	"testing"
 
@@ -20,57 +19,53 @@ func next(t *testing.T, in states.State, wish plan.Wish) plan.Step {
 }
 
 func TestWorkThatWasOvertakenNamesNoRequest(t *testing.T) {
-	wish := plan.Wish{Goal: plan.Cleaned, Version: newest, Progress: plan.NewProgress(plan.Retries{}, plan.Asked)}
+	wish := plan.Wish{Goal: plan.After(states.EventClean), Version: newest, Progress: plan.NewProgress(plan.Tries{}, plan.Asked)}
 	step := next(t, states.Enroll, wish)
 	require.Equal(t, "blocked: overtaken of cleaning", step.String())
 	require.Empty(t, step.Verb)
 }
 
 func TestATearDownThatRestsOnItsWayGoesOn(t *testing.T) {
-	wish := plan.Wish{Goal: plan.Unprovisioned, Version: newest, Progress: plan.NewProgress(plan.Retries{}, plan.Asked)}
+	wish := plan.Wish{Goal: plan.After(states.EventDelete), Version: newest, Progress: plan.NewProgress(plan.Tries{}, plan.Asked)}
 	require.Equal(t, "send provide", next(t, states.Manageable, wish).String())
-	wish.Policy = retry(plan.Cleaning)
+	wish.Policy = retryOnce
 	require.Equal(t, "send manage", next(t, states.CleanFail, wish).String())
 }
 
 func TestWorkIsEndedOnce(t *testing.T) {
-	wish := plan.Wish{Goal: plan.Manageable, Version: newest, Policy: mayAbort}
+	wish := plan.Wish{Goal: plan.In(states.Manageable), Version: newest, Policy: mayAbort}
 	step := next(t, states.CleanWait, wish)
 	require.Equal(t, "send abort", step.String())
-	require.Equal(t, 1, step.Progress.Tried(plan.Cleaning))
+	require.Equal(t, 1, step.Progress.Tried(states.Cleaning))
 	wish.Progress = step.Progress
 	require.Equal(t, "wait for cleaning to end in available", next(t, states.CleanWait, wish).String())
 }
 
 func TestATearDownMustComeNearerToTheGoal(t *testing.T) {
-	wish := plan.Wish{Goal: plan.Rebuilt, Version: states.Epoxy.MaxAPIVersion(), Policy: mayBoth}
+	wish := plan.Wish{Goal: plan.After(states.EventRebuild), Version: states.Epoxy.MaxAPIVersion(), Policy: mayBoth}
 	step, err := plan.Next(states.Epoxy.Table(), node(states.ServiceWait), wish)
 	require.NoError(t, err)
-	require.Equal(t, "wait for service to end in active", step.String())
+	require.Equal(t, "wait for servicing to end in active", step.String())
 
-	wish.Goal = plan.Available
+	wish.Goal = plan.In(states.Available)
 	step, err = plan.Next(states.Epoxy.Table(), node(states.ServiceWait), wish)
 	require.NoError(t, err)
 	require.Equal(t, "send deleted", step.String())
 }
 
 func TestAStepSaysWhatWorkItIsAboutAndWhetherACallIsAwaited(t *testing.T) {
-	wish := plan.Wish{Goal: plan.Active, Version: newest}
+	wish := plan.Wish{Goal: plan.In(states.Active), Version: newest}
 	for state, call := range map[states.State]bool{
 		states.Available: false, states.Deploying: false, states.DeployWait: true,
 	} {
 		step := next(t, state, wish)
-		require.Equal(t, plan.Deployment, step.Work, state)
+		require.Equal(t, states.Deploying, step.Work, state)
 		require.Equal(t, call, step.Call, state)
 	}
 }
 
 func TestCountsStopAtTheirHighest(t *testing.T) {
-	wish := plan.Wish{Goal: plan.Active, Version: newest}
-	require.NoError(t, json.Unmarshal([]byte(`{"requests": 65535}`), &wish.Progress))
-	require.Equal(t, math.MaxUint16, next(t, states.Available, wish).Progress.Requests())
-
-	tried := plan.Retries{plan.Deployment: math.MaxUint8}
-	wish = plan.Wish{Goal: plan.Active, Version: newest, Policy: plan.Policy{Retries: tried}, Progress: plan.NewProgress(tried, plan.Open)}
-	require.Equal(t, "blocked: needs retry of deployment, before active", next(t, states.Available, wish).String())
+	tried := plan.TriesOf(states.Deploying, math.MaxUint8)
+	wish := plan.Wish{Goal: plan.In(states.Active), Version: newest, Policy: plan.Policy{Retries: math.MaxUint8}, Progress: plan.NewProgress(tried, plan.Open)}
+	require.Equal(t, "blocked: needs retry of deploying, before active", next(t, states.Available, wish).String())
 }

@@ -188,17 +188,17 @@ func waysOf(g *stateSpace) map[observation]bool {
 
 func isGoal(c *conductor, goal plan.Goal, s states.State) bool {
 	switch goal {
-	case plan.Enrolled:
+	case plan.In(states.Enroll):
 		return s == states.Enroll
-	case plan.Manageable:
+	case plan.In(states.Manageable):
 		return s == states.Manageable
-	case plan.Available, plan.Unprovisioned:
+	case plan.In(states.Available), plan.After(states.EventDelete):
 		return s == states.Available
-	case plan.Active, plan.Adopted:
+	case plan.In(states.Active), plan.After(states.EventAdopt):
 		return s == states.Active
-	case plan.Rescued:
+	case plan.In(states.Rescue):
 		return s == states.Rescue
-	case plan.Errored:
+	case plan.In(states.Error):
 		return s == states.Error
 	case plan.Deletable:
 		return c.table.CanDelete(s, false)
@@ -210,13 +210,13 @@ func isGoal(c *conductor, goal plan.Goal, s states.State) bool {
 // isWork reports whether a request starts the work that is a goal.
 func isWork(goal plan.Goal, verb string) bool {
 	switch goal {
-	case plan.Inspected:
+	case plan.After(states.EventInspect):
 		return verb == "inspect"
-	case plan.Cleaned:
+	case plan.After(states.EventClean):
 		return verb == "clean"
-	case plan.Rebuilt:
+	case plan.After(states.EventRebuild):
 		return verb == "rebuild" || verb == "active"
-	case plan.Serviced:
+	case plan.After(states.EventService):
 		return verb == "service"
 	default:
 		return false
@@ -226,7 +226,7 @@ func isWork(goal plan.Goal, verb string) bool {
 // verbsFrom returns the requests that may be sent in a state in which no work is
 // under way.
 func verbsFrom(c *conductor, wish plan.Wish, from states.State) []string {
-	if c.table.Unstable().Has(from) || c.table.Held().Has(from) {
+	if c.table.Unstable().Has(from) || c.table.Phase(from) == states.PhaseHeld {
 		return nil
 	}
 	var verbs []string
@@ -247,20 +247,20 @@ func fits(wish plan.Wish, from states.State, verb string) bool {
 	case "deleted":
 		return wish.Policy.MayDestroy
 	case "rebuild":
-		return wish.Goal != plan.Adopted && (wish.Policy.MayDestroy || from == states.DeployFail)
+		return wish.Goal != plan.After(states.EventAdopt) && (wish.Policy.MayDestroy || from == states.DeployFail)
 	case "active":
-		return wish.Goal != plan.Adopted
+		return wish.Goal != plan.After(states.EventAdopt)
 	case "adopt":
 		switch wish.Goal {
-		case plan.Adopted:
+		case plan.After(states.EventAdopt):
 			return true
-		case plan.Active, plan.Rescued, plan.Rebuilt, plan.Serviced:
+		case plan.In(states.Active), plan.In(states.Rescue), plan.After(states.EventRebuild), plan.After(states.EventService):
 			return from == states.AdoptFail
 		}
 		return false
 	case "manage":
 		switch wish.Goal {
-		case plan.Manageable, plan.Inspected, plan.Deletable, plan.Adopted:
+		case plan.In(states.Manageable), plan.After(states.EventInspect), plan.Deletable, plan.After(states.EventAdopt):
 			return true
 		}
 		return wish.Policy.MayDestroy || from != states.AdoptFail
@@ -325,18 +325,18 @@ func checkNoRetries(g *stateSpace) {
 		}
 		retries := false
 		for work, tried := range step.Progress.Tries() {
-			retries = retries || tried > 1 || tried > 0 && g.vertices[i].tried[work] > 0 && plan.Work(work) == step.Work
+			retries = retries || tried > 1 || tried > 0 && g.vertices[i].tried[work] > 0 && plan.WorkStates[work] == step.Work
 		}
-		if retries || failedAt[g.vertices[i].state] != plan.NoWork && failedAt[g.vertices[i].state] == step.Work {
+		if retries || failedAt[g.vertices[i].state] != states.NoState && failedAt[g.vertices[i].state] == step.Work {
 			require.Fail(g.t, "retries what failed", g.describe(i))
 		}
 	}
 }
 
-var failedAt = map[states.State]plan.Work{
-	states.InspectFail: plan.Inspection, states.CleanFail: plan.Cleaning, states.DeployFail: plan.Deployment,
-	states.AdoptFail: plan.Adoption, states.RescueFail: plan.Rescue, states.UnrescueFail: plan.Unrescue,
-	states.ServiceFail: plan.Service, states.Error: plan.TearDown,
+var failedAt = map[states.State]states.State{
+	states.InspectFail: states.Inspecting, states.CleanFail: states.Cleaning, states.DeployFail: states.Deploying,
+	states.AdoptFail: states.Adopting, states.RescueFail: states.Rescuing, states.UnrescueFail: states.Unrescuing,
+	states.ServiceFail: states.Servicing, states.Error: states.Deleting,
 }
 
 // TestEveryVersionTakesWhatIsSent asks for the first step at every API version of

@@ -15,8 +15,8 @@ type routes [maxPositions]route
 // than to wait for the work to end.
 type route struct {
 	event  states.Event // NoEvent where there is nothing to request
-	starts Work         // the work that the event starts
-	redoes Work         // the work that has failed in the position and is done again on the way
+	starts work         // the work that the event starts
+	redoes work         // the work that has failed in the position and is done again on the way
 	left   uint8        // the number of requests to the goal, after any work under way has succeeded; noRoute if there is no way
 	ended  uint8        // the number of requests to the goal after event has ended the work under way
 }
@@ -121,9 +121,9 @@ func (p *planner) permits(r request) bool {
 	}
 	switch r.event {
 	case states.EventAdopt:
-		return p.goal == Adopted || r.from == states.AdoptFail && p.staysDeployed()
+		return p.goal == adopted || r.from == states.AdoptFail && p.staysDeployed()
 	case states.EventDeploy, states.EventRebuild:
-		return p.goal != Adopted
+		return p.goal != adopted
 	default:
 		return true
 	}
@@ -132,7 +132,7 @@ func (p *planner) permits(r request) bool {
 // staysDeployed reports whether a node that has reached the goal is deployed.
 func (p *planner) staysDeployed() bool {
 	switch p.goal {
-	case Active, Rescued, Rebuilt, Serviced:
+	case active, rescued, rebuilt, serviced:
 		return true
 	default:
 		return false
@@ -148,7 +148,7 @@ func (p *planner) destroysWith(r request) bool {
 	case states.EventRebuild:
 		return r.from != states.DeployFail
 	case states.EventManage:
-		return r.from == states.AdoptFail && p.routes[states.Manageable].starts == Cleaning
+		return r.from == states.AdoptFail && p.routes[states.Manageable].starts == cleaning
 	default:
 		return false
 	}
@@ -156,10 +156,10 @@ func (p *planner) destroysWith(r request) bool {
 
 // starts reports whether the way from a state to the goal starts a kind of work, the
 // goal's own work included.
-func (p *planner) starts(s states.State, work Work) bool {
+func (p *planner) starts(s states.State, w work) bool {
 	for {
 		here := p.routes[s]
-		if here.event == states.NoEvent || here.starts == work {
+		if here.event == states.NoEvent || here.starts == w {
 			return here.event != states.NoEvent
 		}
 		to, _ := p.table.Next(s, here.event)
@@ -202,28 +202,28 @@ func (p *planner) considerEnding(r request) {
 }
 
 // started returns the work that a request starts.
-func started(from states.State, e states.Event) Work {
+func started(from states.State, e states.Event) work {
 	switch e {
 	case states.EventManage:
 		if from == states.Enroll {
-			return Verification
+			return verification
 		}
 	case states.EventProvide, states.EventClean:
-		return Cleaning
+		return cleaning
 	case states.EventDeploy, states.EventRebuild:
-		return Deployment
+		return deployment
 	case states.EventInspect:
-		return Inspection
+		return inspection
 	case states.EventAdopt:
-		return Adoption
+		return adoption
 	case states.EventRescue:
-		return Rescue
+		return rescue
 	case states.EventUnrescue:
-		return Unrescue
+		return unrescue
 	case states.EventService:
-		return Service
+		return service
 	case states.EventDelete:
-		return TearDown
+		return tearDown
 	}
-	return NoWork
+	return noWork
 }

@@ -14,7 +14,7 @@ import (
 // the wish, and how often work may still fail.
 type vertex struct {
 	observation
-	tried        plan.Retries
+	tried        plan.Tries
 	stage        uint8
 	failuresLeft uint8
 }
@@ -195,7 +195,7 @@ func (g *stateSpace) reachable(from func(vertex) bool) []bool {
 	seen := make([]bool, len(g.vertices))
 	var queue []int
 	for i, c := range g.vertices {
-		if c.tried == (plan.Retries{}) && c.stage == plan.Open && from(c) {
+		if c.tried == (plan.Tries{}) && c.stage == plan.Open && from(c) {
 			seen[i] = true
 			queue = append(queue, i)
 		}

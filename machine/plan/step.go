@@ -44,25 +44,12 @@ const (
 	// The work may have ended or not; make the wish again to have it done again.
 	Overtaken Reason = "overtaken"
 	// NoRoute: the series has no requests that lead from the node's state to the goal.
+	// It has none from [states.UnknownState], of a server newer than the table.
 	NoRoute Reason = "no route"
-	// UnknownState: the node's state is one that the table lacks, of a server newer
-	// than this module; see [states.UnknownState].
-	UnknownState Reason = "unknown state"
-	// InMaintenance: the node is in maintenance, which a person must end first.
-	InMaintenance Reason = "in maintenance"
-	// PowerFailure: Ironic cannot read the node's power state and has set
-	// maintenance, which it clears by itself once it can. The action is Wait.
-	PowerFailure Reason = "power failure"
-	// Protected: the node is protected, which a person must end first.
-	Protected Reason = "protected"
-	// Retired: the node is retired, which a person must end before it is provided.
-	Retired Reason = "retired"
-	// Reserved: the conductor is at work on the node and would answer 409. The
-	// action is Wait.
-	Reserved Reason = "reserved"
-	// Associated: the node has an instance_uuid, which a person must remove before
-	// the record can be deleted.
-	Associated Reason = "associated"
+	// Refused: Ironic refuses the request for the field of the node's record that
+	// Step.Field names. A person must change that field first, unless the action is
+	// Wait.
+	Refused Reason = "refused"
 )
 
 // Step is an answer of [Next]. A Step is a value and may be shared freely.
@@ -78,8 +65,14 @@ type Step struct {
 	// series' highest where the wish's is higher.
 	Version states.APIVersion `json:"version"`
 	// Work is the work that the request starts, that is waited for, that failed or
-	// that is held; NoWork where the request moves the node at once.
-	Work Work `json:"work"`
+	// that is held, as the state in which the conductor does it: Verifying,
+	// Inspecting, Cleaning, Deploying, Adopting, Rescuing, Unrescuing, Servicing or
+	// Deleting. It is NoState where the request moves the node at once.
+	Work states.State `json:"work"`
+	// Try is how often Work was started since the goal was last reached, this
+	// request included. Work that the node was found to have failed at counts as
+	// started once.
+	Try int `json:"try"`
 	// Call says, for Wait, that the conductor itself waits for a call from outside,
 	// until a timeout.
 	Call bool `json:"call"`
@@ -88,6 +81,11 @@ type Step struct {
 	Until states.State `json:"until"`
 	// Reason is set for Blocked, and for Wait where a request is held back.
 	Reason Reason `json:"reason"`
+	// Field is the field of the node's record for which Ironic refuses the request,
+	// where Reason is Refused: "maintenance", "protected", "retired", "reservation"
+	// or "instance_uuid"; or "fault" for a power failure, which ends by itself, as a
+	// reservation does.
+	Field string `json:"field"`
 	// Left is the number of requests still to send if all work succeeds, this one
 	// included. Where Reason is set, Left is 0.
 	Left int `json:"left"`
@@ -107,12 +105,12 @@ func (s Step) String() string {
 		return "send " + s.request()
 	case Wait:
 		if s.Reason != noReason {
-			return fmt.Sprintf("wait: %v, before %s", s.Reason, s.request())
+			return fmt.Sprintf("wait: %s, before %s", s.reason(), s.request())
 		}
 		return fmt.Sprintf("wait for %v to end in %v", s.Work, s.Until)
 	case Blocked:
-		text := "blocked: " + string(s.Reason)
-		if s.Work != NoWork {
+		text := "blocked: " + s.reason()
+		if s.Work != states.NoState {
 			text += " of " + s.Work.String()
 		}
 		if s.Verb != "" {
@@ -122,6 +120,13 @@ func (s Step) String() string {
 	default:
 		return string(s.Action)
 	}
+}
+
+func (s Step) reason() string {
+	if s.Reason != Refused {
+		return string(s.Reason)
+	}
+	return fmt.Sprintf("%s by %s", s.Reason, s.Field)
 }
 
 func (s Step) request() string {

@@ -17,26 +17,26 @@ func TestNextKnowsTheVersion(t *testing.T) {
 		require.NoError(t, err)
 		return step.String()
 	}
-	require.Equal(t, "blocked: needs version, before rescue with rescue_password", ask(states.Active, plan.Rescued, 37))
-	require.Equal(t, "send rescue with rescue_password", ask(states.Active, plan.Rescued, 38))
-	require.Equal(t, "blocked: needs version, before abort", ask(states.RescueWait, plan.Active, 12))
-	require.Equal(t, "send abort", ask(states.RescueWait, plan.Active, 38))
-	require.Equal(t, "send active", ask(states.NoState, plan.Active, 1), "what is shown as null is available")
+	require.Equal(t, "blocked: needs version, before rescue with rescue_password", ask(states.Active, plan.In(states.Rescue), 37))
+	require.Equal(t, "send rescue with rescue_password", ask(states.Active, plan.In(states.Rescue), 38))
+	require.Equal(t, "blocked: needs version, before abort", ask(states.RescueWait, plan.In(states.Active), 12))
+	require.Equal(t, "send abort", ask(states.RescueWait, plan.In(states.Active), 38))
+	require.Equal(t, "send active", ask(states.NoState, plan.In(states.Active), 1), "what is shown as null is available")
 }
 
 func TestAServerNewerThanTheTablesBreaksNothing(t *testing.T) {
 	for _, v := range []states.APIVersion{newest, newest + 1, 65535} {
-		step, err := plan.Next(latest, node(states.Active), plan.Wish{Goal: plan.Rescued, Version: v})
+		step, err := plan.Next(latest, node(states.Active), plan.Wish{Goal: plan.In(states.Rescue), Version: v})
 		require.NoError(t, err)
 		require.Equal(t, "send rescue with rescue_password", step.String())
 		require.Equal(t, newest, step.Version, "the highest that is known is to be sent")
 	}
-	step, err := plan.Next(latest, node(states.UnknownState), plan.Wish{Goal: plan.Active, Version: newest + 1})
+	step, err := plan.Next(latest, node(states.UnknownState), plan.Wish{Goal: plan.In(states.Active), Version: newest + 1})
 	require.NoError(t, err)
-	require.Equal(t, "blocked: unknown state", step.String())
+	require.Equal(t, "blocked: no route", step.String())
 
 	headed := machine.Node{State: states.Cleaning, Target: states.UnknownState}
-	step, err = plan.Next(latest, headed, plan.Wish{Goal: plan.Available, Version: newest})
+	step, err = plan.Next(latest, headed, plan.Wish{Goal: plan.In(states.Available), Version: newest})
 	require.NoError(t, err)
 	require.Equal(t, "wait for cleaning to end in available", step.String())
 
@@ -54,11 +54,11 @@ func TestAServerNewerThanTheTablesBreaksNothing(t *testing.T) {
 }
 
 func TestNoVersionIsTheOldest(t *testing.T) {
-	step, err := plan.Next(latest, node(states.Enroll), plan.Wish{Goal: plan.Manageable})
+	step, err := plan.Next(latest, node(states.Enroll), plan.Wish{Goal: plan.In(states.Manageable)})
 	require.NoError(t, err)
 	require.Equal(t, "blocked: needs version, before manage", step.String())
 	require.Equal(t, states.APIVersion(1), step.Version)
-	step, err = plan.Next(latest, node(states.NoState), plan.Wish{Goal: plan.Active})
+	step, err = plan.Next(latest, node(states.NoState), plan.Wish{Goal: plan.In(states.Active)})
 	require.NoError(t, err)
 	require.Equal(t, "send active", step.String(), "null is available")
 }

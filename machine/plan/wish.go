@@ -35,42 +35,26 @@ type Policy struct {
 	// MayDestroy permits the plan to tear down or overwrite a workload where there
 	// is no other way to the goal.
 	MayDestroy bool `json:"may_destroy"`
-	// Retries has the number of times that the plan may start each kind of work
-	// again after it failed.
-	Retries Retries `json:"retries"`
+	// Retries is how often the plan may start each kind of work again after it
+	// failed.
+	Retries uint8 `json:"retries"`
 }
 
 // Progress is the progress of a wish, for [Next] alone to read; its JSON form is for
 // storing it. A Progress is a value: compare it with ==, share copies.
 type Progress struct {
-	requests uint16
-	// tried counts how often each kind of work was started since the goal was last
-	// reached. Work that the node was found to have failed at counts as tried once.
-	tried Retries
+	tried tries
 	stage stage
 }
 
-// Requests returns the number of requests sent since the wish was made.
-func (p Progress) Requests() int { return int(p.requests) }
-
-// Tried returns how often a kind of work was started since the goal was last
-// reached. Work that the node was found to have failed at counts as tried once.
-func (p Progress) Tried(w Work) int {
-	if w >= numWorks {
-		return 0
-	}
-	return int(p.tried[w])
-}
-
 type progressJSON struct {
-	Requests uint16  `json:"requests"`
-	Tried    Retries `json:"tried"`
-	Stage    stage   `json:"stage,omitempty"`
+	Tried tries `json:"tried"`
+	Stage stage `json:"stage,omitempty"`
 }
 
 // MarshalJSON implements [json.Marshaler].
 func (p Progress) MarshalJSON() ([]byte, error) {
-	return json.Marshal(progressJSON{p.requests, p.tried, p.stage})
+	return json.Marshal(progressJSON{p.tried, p.stage})
 }
 
 // UnmarshalJSON takes the output of MarshalJSON; p keeps its value on error.
@@ -84,7 +68,7 @@ func (p *Progress) UnmarshalJSON(data []byte) error {
 	default:
 		return &states.UnknownError{Kind: "stage", Word: string(fields.Stage), Known: []string{string(asked), string(finished)}}
 	}
-	*p = Progress{fields.Requests, fields.Tried, fields.Stage}
+	*p = Progress{fields.Tried, fields.Stage}
 	return nil
 }
 

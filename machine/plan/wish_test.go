@@ -2,7 +2,6 @@ package plan_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,18 +11,18 @@ import (
 )
 
 func TestAWishIsStoredAsJSON(t *testing.T) {
-	step, err := plan.Next(latest, node(states.Manageable), plan.Wish{Version: newest, Goal: plan.Cleaned})
+	step, err := plan.Next(latest, node(states.Manageable), plan.Wish{Version: newest, Goal: plan.After(states.EventClean)})
 	require.NoError(t, err)
 	policy := mayDestroy
-	policy.Retries[plan.Deployment] = 2
-	wish := plan.Wish{Goal: plan.Cleaned, Version: 81, Policy: policy, Progress: step.Progress}
+	policy.Retries = 2
+	wish := plan.Wish{Goal: plan.After(states.EventClean), Version: 81, Policy: policy, Progress: step.Progress}
 
 	text, err := json.Marshal(wish)
 	require.NoError(t, err)
 	require.JSONEq(t, `{
 		"goal": "cleaned", "version": "1.81",
-		"policy": {"may_abort": false, "may_destroy": true, "retries": {"deployment": 2}},
-		"progress": {"requests": 1, "tried": {"cleaning": 1}, "stage": "asked"}
+		"policy": {"may_abort": false, "may_destroy": true, "retries": 2},
+		"progress": {"tried": {"cleaning": 1}, "stage": "asked"}
 	}`, string(text))
 
 	var back plan.Wish
@@ -31,7 +30,7 @@ func TestAWishIsStoredAsJSON(t *testing.T) {
 	require.Equal(t, wish, back)
 
 	for _, bad := range []string{
-		`{"progress":{"stage":"lost"}}`, `{"policy":{"retries":{"jump":1}}}`, `{"policy":{"retries":7}}`,
+		`{"progress":{"stage":"lost"}}`, `{"progress":{"tried":{"jump":1}}}`, `{"progress":{"tried":{"active":1}}}`, `{"progress":{"tried":7}}`, `{"policy":{"retries":256}}`,
 	} {
 		require.Error(t, json.Unmarshal([]byte(bad), &back), bad)
 	}
@@ -60,28 +59,27 @@ func TestGoals(t *testing.T) {
 	require.ErrorAs(t, err, new(*states.UnknownError))
 }
 
-func TestWordsOfWork(t *testing.T) {
-	seen := make(map[string]bool)
-	for w := plan.NoWork; w <= plan.TearDown; w++ {
-		text, err := w.MarshalText()
-		require.NoError(t, err)
-		require.Equal(t, w.String(), string(text))
-		require.False(t, seen[w.String()])
-		seen[w.String()] = true
+func TestGoalsOfStatesAndEvents(t *testing.T) {
+	for goal := range plan.AllGoals() {
+		made := goal == plan.Deletable
+		for s := range states.AllStates() {
+			made = made || plan.In(s) == goal
+		}
+		for e := range states.AllEvents() {
+			made = made || plan.After(e) == goal
+		}
+		require.True(t, made, "no function makes %q", goal)
 	}
-	for _, none := range []plan.Work{plan.TearDown + 1, 99} {
-		require.Equal(t, fmt.Sprintf("Work(%d)", uint8(none)), none.String())
-		_, err := none.MarshalText()
+	for _, goal := range []plan.Goal{plan.In(states.Deploying), plan.In(states.NoState), plan.After(states.EventDone), ""} {
+		_, err := plan.Next(latest, node(states.Enroll), plan.Wish{Goal: goal})
 		require.ErrorAs(t, err, new(*states.UnknownError))
-		require.Zero(t, plan.Progress{}.Tried(none))
 	}
-	require.Equal(t, 7, plan.NewProgress(plan.Retries{plan.TearDown: 7}, plan.Open).Tried(plan.TearDown))
 }
 
-func TestRetriesAreReplacedByWhatIsDecoded(t *testing.T) {
-	used := plan.Retries{plan.Cleaning: 3}
-	require.NoError(t, json.Unmarshal([]byte(`{"rescue": 2}`), &used))
-	require.Equal(t, plan.Retries{plan.Rescue: 2}, used)
+func TestProgressIsReplacedByWhatIsDecoded(t *testing.T) {
+	used := plan.NewProgress(plan.TriesOf(states.Cleaning, 3), plan.Asked)
+	require.NoError(t, json.Unmarshal([]byte(`{"tried": {"rescuing": 2}}`), &used))
+	require.Equal(t, plan.NewProgress(plan.TriesOf(states.Rescuing, 2), plan.Open), used)
 }
 
 // TestTheArraysHaveRoom checks the constants that are the sizes of the arrays.
@@ -94,9 +92,9 @@ func TestTheArraysHaveRoom(t *testing.T) {
 
 func TestStepsSurviveJSON(t *testing.T) {
 	for _, wish := range []plan.Wish{
-		{Goal: plan.Rescued, Version: newest},
-		{Goal: plan.Available, Version: newest, Policy: mayDestroy},
-		{Goal: plan.Active, Version: newest, Facts: plan.Facts{Maintenance: true}},
+		{Goal: plan.In(states.Rescue), Version: newest},
+		{Goal: plan.In(states.Available), Version: newest, Policy: mayDestroy},
+		{Goal: plan.In(states.Active), Version: newest, Facts: plan.Facts{Maintenance: true}},
 	} {
 		for s := range latest.States().All() {
 			want, err := plan.Next(latest, node(s), wish)

@@ -43,7 +43,7 @@ func (d *Driver) BootDevice(ctx context.Context, id string) (device string, pers
 func (d *Driver) SetBootDevice(ctx context.Context, id, device string, persistent bool) error {
 	i := slices.IndexFunc(bootDevices, func(b bootDevice) bool { return b.word == device })
 	if i < 0 {
-		return &Error{Op: "set the boot device", Kind: verify.Unsupported, Err: fmt.Errorf("there is no boot device %q", device)}
+		return &verify.Error{Op: "set the boot device", Kind: verify.Unsupported, Err: fmt.Errorf("there is no boot device %q", device)}
 	}
 	return d.do(ctx, id, "set boot device "+device, func(ctx context.Context, conn control) error {
 		return conn.setBootDevice(ctx, bootDevices[i], persistent)

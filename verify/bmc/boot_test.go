@@ -88,7 +88,7 @@ func TestABootDeviceThatTheBMCLacksIsRefused(t *testing.T) {
 		{"a malformed one", "pxe", bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.Property("Boot", 7)}, verify.Protocol, "the property Boot"},
 		{"a refusal", "pxe", bmctest.Fault{On: systemPath, Method: http.MethodPatch, Do: bmctest.Status(400)}, verify.Protocol, "PATCH /redfish/v1/Systems/1: 400"},
 		{"a refusal that tells the password", "pxe", bmctest.Fault{On: systemPath, Method: http.MethodPatch,
-			Do: bmctest.Raw("HTTP/1.1 400 correct+horse/1\r\nContent-Length: 0\r\n\r\n")}, verify.Protocol, "***"},
+			Do: raw("HTTP/1.1 400 correct+horse/1\r\nContent-Length: 0\r\n\r\n")}, verify.Protocol, "***"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

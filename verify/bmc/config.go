@@ -94,7 +94,7 @@ func (c Config) equal(other Config) bool {
 	if !c.RootCAs.Equal(other.RootCAs) {
 		return false
 	}
-	if !c.Password.Equal(other.Password) {
+	if c.Password.Reveal() != other.Password.Reveal() {
 		return false
 	}
 	c.RootCAs, other.RootCAs = nil, nil

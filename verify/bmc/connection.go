@@ -64,7 +64,7 @@ func (c Config) overProtocols(f func(control) error) error {
 
 // do does one operation within a time limit, if that is not 0, and makes the error
 // that the caller sees. Every text of the BMC's or a driver's goes through here.
-func do(ctx context.Context, c connection, limit time.Duration, op string, f func(context.Context) error) *Error {
+func do(ctx context.Context, c connection, limit time.Duration, op string, f func(context.Context) error) *verify.Error {
 	if limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
@@ -74,7 +74,7 @@ func do(ctx context.Context, c connection, limit time.Duration, op string, f fun
 	if err == nil {
 		return nil
 	}
-	seen := &Error{Op: op, Protocol: c.protocol(), Host: c.address(), Kind: kindOf(err)}
+	seen := &verify.Error{Op: op, Protocol: c.protocol(), Host: c.address(), Kind: kindOf(err)}
 	seen.Err = &failure{kind: seen.Kind, text: c.scrubber().clean(err.Error()), err: cause(err)}
 	if ended := ctx.Err(); ended != nil {
 		seen.Kind, seen.Err = verify.KindOf(ended), ended

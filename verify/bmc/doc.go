@@ -31,7 +31,7 @@
 //     context ends during the log-in.
 //   - No process is left of an ipmitool that hangs, forks or writes without end.
 //     The password reaches it in its environment, never in its arguments.
-//   - Errors say why, as an [*Error] or a [*verify.Error]. Passwords and session
+//   - Errors say why, as a [*verify.Error]. Passwords and session
 //     tokens are taken out of every text that a BMC or a program has said, in
 //     whatever encoding.
 package bmc

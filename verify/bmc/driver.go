@@ -38,7 +38,7 @@ type DriverConfig struct {
 // them once it was unused for the SessionTimeout of its SessionService (DSP0266;
 // often 30 minutes), when it restarts, or when somebody deletes it.
 //
-// Its errors hold an [*Error]. A nil or zero Driver and a nil context are errors of
+// Its errors hold a [*verify.Error]. A nil or zero Driver and a nil context are errors of
 // the kind [verify.Misconfigured].
 type Driver struct {
 	config DriverConfig

@@ -44,7 +44,7 @@ func (d *Driver) enter(ctx context.Context, id, op string) (*node, error) {
 	case <-ctx.Done():
 		d.forget(id, n)
 		err := fmt.Errorf("waiting for another call for node %s: %w", id, ctx.Err())
-		return nil, &Error{Op: op, Kind: verify.KindOf(err), Err: err}
+		return nil, &verify.Error{Op: op, Kind: verify.KindOf(err), Err: err}
 	}
 }
 

@@ -191,7 +191,7 @@ func TestAPoolMadeAnewIsTheSameConfiguration(t *testing.T) {
 		c.Lookup = func(context.Context, string) (bmc.Config, error) {
 			config := configOf(server)
 			config.RootCAs = x509.NewCertPool()
-			config.RootCAs.AppendCertsFromPEM(server.CAPEM())
+			config.RootCAs.AppendCertsFromPEM(server.CAPEM)
 			return config, nil
 		}
 	})
@@ -250,18 +250,18 @@ func TestADriversErrorsSayWhichOperationFailed(t *testing.T) {
 	server := startRedfish(t)
 	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.Status(500)})
 	d := newDriver(t, 1, map[string]bmc.Config{"node-1": configOf(server)})
-	var failed *bmc.Error
+	var failed *verify.Error
 	require.ErrorAs(t, d.SetPower(t.Context(), "node-1", states.PowerOff), &failed)
 	require.Equal(t, "set power off", failed.Op)
 	require.Equal(t, verify.Protocol, failed.Kind)
 	require.Equal(t, "redfish", failed.Protocol)
-	require.Equal(t, server.Addr(), failed.Host)
-	require.EqualError(t, failed, "set power off: redfish "+server.Addr()+": protocol error: "+
+	require.Equal(t, server.Addr, failed.Host)
+	require.EqualError(t, failed, "set power off: redfish "+server.Addr+": protocol error: "+
 		"GET /redfish/v1/Systems/1: 500 Internal Server Error Internal Server Error")
 
 	server.AddFault(bmctest.Fault{Do: bmctest.Refuse()})
 	_, err := d.PowerState(t.Context(), "node-1")
-	require.ErrorContains(t, err, "log in: redfish "+server.Addr()+": unreachable: ")
+	require.ErrorContains(t, err, "log in: redfish "+server.Addr+": unreachable: ")
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 	require.NoError(t, server.ClearFaults())
 }

@@ -61,3 +61,38 @@ func longBody(n int, compressed bool) bmctest.Effect {
 		_, _ = w.Write(body.Bytes())
 	})
 }
+
+// jsonBody answers 200 with a body that is said to be JSON.
+func jsonBody(text string) bmctest.Effect {
+	return bmctest.Handle(fmt.Sprintf("jsonBody(%.40q)", text), func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, text)
+	})
+}
+
+// raw sends a text as the whole response and closes the connection.
+func raw(response string) bmctest.Effect {
+	return bmctest.Handle(fmt.Sprintf("raw(%d bytes)", len(response)), func(w http.ResponseWriter, _ *http.Request) {
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			_, _ = io.WriteString(c, response)
+			_ = c.Close()
+		}
+	})
+}
+
+// redirectTo answers 307 to another URL.
+func redirectTo(url string) bmctest.Effect {
+	return bmctest.Handle(fmt.Sprintf("redirectTo(%q)", url), func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", url)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	})
+}
+
+// setHeader sets a header of the proper answer.
+func setHeader(name, value string) bmctest.Effect {
+	return bmctest.Change(fmt.Sprintf("setHeader(%q, %q)", name, value), func(h http.Header, body []byte) []byte {
+		h.Set(name, value)
+		return body
+	})
+}

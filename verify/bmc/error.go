@@ -7,52 +7,14 @@ import (
 	"errors"
 	"net"
 	"runtime/debug"
-	"strings"
 	"syscall"
 
-	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/verify"
 )
 
-// Error says which operation failed, and why. It matches its Kind and unwraps to
-// Err as well. [Verifier.Verify] returns a [*verify.Error] instead, which says the
-// step.
-type Error struct {
-	Op       string // "configure", "log in", "read the power state", "set power on"
-	Kind     verify.Kind
-	Protocol string // "redfish" or "ipmi"; empty where no protocol was spoken
-	Host     string // host and port; empty where none was asked
-	Err      error  // what was seen, without secrets; may be nil
-}
-
-func (e *Error) Error() string {
-	parts := []string{e.Op}
-	if e.Host != "" {
-		parts = append(parts, e.Protocol+" "+e.Host)
-	}
-	parts = append(parts, e.Kind.Error())
-	if e.Err != nil {
-		parts = append(parts, e.Err.Error())
-	}
-	return errtext.Clean(strings.Join(parts, ": "))
-}
-
-// atStep returns the error as one of verification.
-func (e *Error) atStep(step verify.Step) error {
-	return &verify.Error{Step: step, Kind: e.Kind, Protocol: e.Protocol, Host: e.Host, Err: e.Err}
-}
-
-func misconfigured(err error) *Error {
-	return &Error{Op: "configure", Kind: verify.Misconfigured, Err: err}
-}
-
-// Unwrap returns Kind and Err.
-func (e *Error) Unwrap() []error {
-	if e.Err == nil {
-		return []error{e.Kind}
-	}
-	return []error{e.Kind, e.Err}
+func misconfigured(err error) *verify.Error {
+	return &verify.Error{Op: "configure", Kind: verify.Misconfigured, Err: err}
 }
 
 // failure is an error whose kind is known where it arises. Its text may quote the

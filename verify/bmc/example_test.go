@@ -22,7 +22,7 @@ func ExampleNew() {
 	defer server.Close()
 	for _, password := range []string{"wrong", bmctest.DefaultPassword} {
 		verifier, err := bmc.New(bmc.Config{
-			Host: server.Host(), RedfishPort: server.Port(), RootCAs: server.CertPool(),
+			Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool,
 			User: bmctest.DefaultUser, Password: secret.New(password),
 		})
 		if err != nil {
@@ -54,7 +54,7 @@ func ExampleDriver() {
 		Sessions: 1000,
 		Lookup: func(_ context.Context, id string) (bmc.Config, error) { // from the service's database
 			return bmc.Config{
-				Host: server.Host(), RedfishPort: server.Port(), RootCAs: server.CertPool(),
+				Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool,
 				User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword),
 			}, nil
 		},
@@ -87,7 +87,7 @@ func ExampleLimits() {
 	}
 	defer server.Close()
 	verifier, err := bmc.New(bmc.Config{
-		Host: server.Host(), RedfishPort: server.Port(), RootCAs: server.CertPool(),
+		Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool,
 		User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword),
 		Limits: bmc.Limits{AnswerBytes: 500},
 	})
@@ -97,26 +97,4 @@ func ExampleLimits() {
 	_, err = verifier.Verify(context.Background())
 	fmt.Println(errors.Is(err, verify.Protocol))
 	// Output: true
-}
-
-// What could not be done, and why.
-func ExampleError() {
-	driver, err := bmc.NewDriver(bmc.DriverConfig{
-		Lookup: func(_ context.Context, id string) (bmc.Config, error) {
-			return bmc.Config{Host: "10.1.2.3", User: "admin"}, nil // it has no password
-		},
-	})
-	if err != nil {
-		panic(err)
-	}
-	defer driver.Close(context.Background())
-	err = driver.SetPower(context.Background(), "node-1", states.PowerOn)
-	var failed *bmc.Error
-	if errors.As(err, &failed) {
-		fmt.Printf("%s: %v\n", failed.Op, failed.Kind)
-	}
-	fmt.Println(errors.Is(err, verify.Misconfigured))
-	// Output:
-	// configure: misconfigured
-	// true
 }

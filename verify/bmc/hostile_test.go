@@ -31,10 +31,10 @@ const (
 func TestNoAnswerEndsTheProcess(t *testing.T) {
 	link := func(to string) map[string]any { return map[string]any{"@odata.id": to} }
 	tests := map[string][]bmctest.Fault{
-		"a system is null":          {{On: systemPath, Do: bmctest.Body("null")}},
-		"a collection is null":      {{On: systemsPath, Do: bmctest.Body("null")}},
-		"the root is null":          {{On: "/redfish/v1/", Do: bmctest.Body("null")}},
-		"a system is a list":        {{On: systemPath, Do: bmctest.Body("[null]")}},
+		"a system is null":          {{On: systemPath, Do: jsonBody("null")}},
+		"a collection is null":      {{On: systemsPath, Do: jsonBody("null")}},
+		"the root is null":          {{On: "/redfish/v1/", Do: jsonBody("null")}},
+		"a system is a list":        {{On: systemPath, Do: jsonBody("[null]")}},
 		"members are null":          {{On: systemsPath, Do: bmctest.Property("Members", []any{nil, nil})}},
 		"a page is malformed":       {{On: systemsPath, Do: bmctest.Property("Members@odata.nextLink", ":%zz")}},
 		"a page is not there":       {{On: systemsPath, Do: bmctest.Property("Members@odata.nextLink", "/redfish/v1/none")}},
@@ -42,7 +42,7 @@ func TestNoAnswerEndsTheProcess(t *testing.T) {
 		"members are malformed":     {{On: systemsPath, Do: bmctest.Property("Members", []any{link(":%zz"), link("%zz"), link(systemPath)})}},
 		"members are other hosts'":  {{On: systemsPath, Do: bmctest.Property("Members", []any{link("//evil.invalid/x"), link("@evil.invalid")})}},
 		"members climb":             {{On: systemsPath, Do: bmctest.Property("Members", []any{link("/redfish/%2e%2e/x"), link("../../../x")})}},
-		"members fail, a page too":  {{On: systemsPath, Do: members(20)}, {On: systemPath, Do: bmctest.Body("null")}},
+		"members fail, a page too":  {{On: systemsPath, Do: members(20)}, {On: systemPath, Do: jsonBody("null")}},
 		"an action leads elsewhere": {{On: systemPath, Do: bmctest.Property("Actions", map[string]any{"#ComputerSystem.Reset": map[string]any{"target": "//evil.invalid/x"}})}},
 	}
 	for name, faults := range tests {
@@ -82,9 +82,9 @@ func TestACollectionHasPages(t *testing.T) {
 	server := startRedfish(t, func(c *bmctest.RedfishConfig) {
 		c.Systems = []bmctest.System{{ID: "1"}, {ID: "2", Power: bmctest.PowerOn}}
 	})
-	server.AddFault(bmctest.Fault{On: systemsPath, Times: 1, Do: bmctest.Body(
+	server.AddFault(bmctest.Fault{On: systemsPath, Times: 1, Do: jsonBody(
 		`{"Members": [{"@odata.id": "/redfish/v1/Systems/1"}], "Members@odata.nextLink": "/redfish/v1/Systems?page=2"}`)})
-	server.AddFault(bmctest.Fault{On: systemsPath, Times: 1, Do: bmctest.Body(
+	server.AddFault(bmctest.Fault{On: systemsPath, Times: 1, Do: jsonBody(
 		`{"Members": [{"@odata.id": "/redfish/v1/Systems/2"}]}`)})
 	config := configOf(server)
 	config.SystemID = "2"
@@ -98,7 +98,7 @@ func TestASystemIsFoundByNameBesideBrokenOnes(t *testing.T) {
 		c.Systems = []bmctest.System{{ID: "1"}, {ID: "2"}, {ID: "3"}, {ID: "4", Name: "node", Power: bmctest.PowerOn}}
 	})
 	for id, effect := range map[string]bmctest.Effect{
-		"1": bmctest.Status(http.StatusNotFound), "2": bmctest.Body("null"), "3": bmctest.Property("Name", 1),
+		"1": bmctest.Status(http.StatusNotFound), "2": jsonBody("null"), "3": bmctest.Property("Name", 1),
 	} {
 		server.AddFault(bmctest.Fault{On: systemsPath + "/" + id, Do: effect})
 	}
@@ -139,7 +139,7 @@ func TestLimitsAreKept(t *testing.T) {
 			text: "an answer is longer than the limit"},
 		"members": {limits: bmc.Limits{Members: 5}, faults: []bmctest.Fault{{On: systemsPath, Do: members(6)}},
 			text: "the collection has more members than the limit"},
-		"a header": {faults: []bmctest.Fault{{On: systemsPath, Do: bmctest.Raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("A", 100<<10) + "\r\n\r\n{}")}},
+		"a header": {faults: []bmctest.Fault{{On: systemsPath, Do: raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("A", 100<<10) + "\r\n\r\n{}")}},
 			text: "the header of an answer is longer than 64 KiB"},
 		"bytes, decompressed": {
 			limits: bmc.Limits{Bytes: 5 << 20, AnswerBytes: 2 << 20},

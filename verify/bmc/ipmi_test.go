@@ -35,8 +35,8 @@ func startIPMI(t *testing.T) *bmctest.IPMI {
 
 func ipmiConfigOf(server *bmctest.IPMI) bmc.Config {
 	return bmc.Config{
-		Host:     server.Host(),
-		IPMIPort: server.Port(),
+		Host:     server.Host,
+		IPMIPort: server.Port,
 		User:     user,
 		Password: secret.New(password),
 		Protocol: bmc.IPMI,
@@ -154,8 +154,8 @@ func TestAutoTakesIPMIOnlyWhereRedfishIsAbsent(t *testing.T) {
 		"locked":            {On: "/redfish/v1/SessionService/Sessions", Do: effect("Locked")},
 		"no system":         {On: "/redfish/v1/Systems/1", Do: bmctest.Status(404)},
 		"no JSON":           {On: "/redfish/v1/Systems/1", Do: effect("HTMLPage")},
-		"busy":              {Do: bmctest.Unavailable(time.Second)},
-		"no TLS":            {Do: bmctest.PlainHTTP()},
+		"busy":              {Do: effect("Unavailable")},
+		"no TLS":            {Do: effect("PlainHTTP")},
 	}
 	for name, fault := range present {
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestAutoTakesIPMIOnlyWhereRedfishIsAbsent(t *testing.T) {
 
 func autoConfigOf(redfish *bmctest.Redfish, ipmi *bmctest.IPMI) bmc.Config {
 	config := configOf(redfish)
-	config.Protocol, config.IPMIPort = bmc.Auto, ipmi.Port()
+	config.Protocol, config.IPMIPort = bmc.Auto, ipmi.Port
 	return config
 }
 
@@ -197,7 +197,7 @@ func ipmitools(t *testing.T, server *bmctest.IPMI) []string {
 	var running []string
 	for _, list := range lists {
 		args, _ := os.ReadFile(list) // the process may be gone
-		if strings.Contains(string(args), "lanplus") && strings.Contains(string(args), strconv.Itoa(server.Port())) {
+		if strings.Contains(string(args), "lanplus") && strings.Contains(string(args), strconv.Itoa(server.Port)) {
 			running = append(running, string(args))
 		}
 	}

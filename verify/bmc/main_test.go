@@ -39,9 +39,9 @@ func startRedfish(t *testing.T, set ...func(*bmctest.RedfishConfig)) *bmctest.Re
 // configOf returns how to reach a Redfish BMC as it should be done.
 func configOf(server *bmctest.Redfish) bmc.Config {
 	return bmc.Config{
-		Host:        server.Host(),
-		RedfishPort: server.Port(),
-		RootCAs:     server.CertPool(),
+		Host:        server.Host,
+		RedfishPort: server.Port,
+		RootCAs:     server.CertPool,
 		User:        user,
 		Password:    secret.New(password),
 		Protocol:    bmc.Redfish,

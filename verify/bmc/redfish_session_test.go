@@ -46,16 +46,16 @@ func TestASessionIsFoundHoweverItIsNamed(t *testing.T) {
 	for _, do := range []bmctest.Effect{
 		effect("EscapedLocation"),
 		effect("BareLocation"),
-		bmctest.WithoutHeader("Location"),
+		effect(`WithoutHeader("Location")`),
 		effect("WithoutBody"),
 		effect("NamelessSession"),
 		effect("TruncatedJSON"),
-		bmctest.Header("Location", ":%zz"),
-		bmctest.Header("Location", "https://bmc.invalid"),
-		bmctest.Header("Location", "?session=1"),
-		bmctest.Header("Location", sessionsPath+"/none"),
-		bmctest.Header("Location", "/redfish/v1/Systems/1"),
-		bmctest.WithoutHeader("X-Auth-Token"),
+		setHeader("Location", ":%zz"),
+		setHeader("Location", "https://bmc.invalid"),
+		setHeader("Location", "?session=1"),
+		setHeader("Location", sessionsPath+"/none"),
+		setHeader("Location", "/redfish/v1/Systems/1"),
+		effect(`WithoutHeader("X-Auth-Token")`),
 	} {
 		t.Run(do.String(), func(t *testing.T) {
 			server := startRedfish(t)
@@ -79,7 +79,7 @@ func TestASessionIsFoundHoweverItIsNamed(t *testing.T) {
 func TestAttemptsInARowLeaveNoSession(t *testing.T) {
 	server := startRedfish(t)
 	effects := []bmctest.Effect{
-		bmctest.Delay(15 * time.Millisecond), effect("EscapedLocation"), bmctest.WithoutHeader("Location"),
+		bmctest.Delay(15 * time.Millisecond), effect("EscapedLocation"), effect(`WithoutHeader("Location")`),
 	}
 	const attempts = 201
 	for i := range attempts {

@@ -17,7 +17,7 @@ type Verifier struct {
 var _ verify.Verifier = (*Verifier)(nil)
 
 // New returns the Verifier of a BMC, which it does not ask yet. A configuration
-// that cannot work is an [*Error] of the kind [verify.Misconfigured]; so is the
+// that cannot work is a [*verify.Error] of the kind [verify.Misconfigured]; so is the
 // zero Config, which lacks a host.
 func New(c Config) (*Verifier, error) {
 	c = c.withDefaults()
@@ -35,9 +35,9 @@ var errNilContext = errors.New("the context is nil")
 func (v *Verifier) Verify(ctx context.Context) (states.Power, error) {
 	switch {
 	case v == nil || v.config.Host == "":
-		return states.NoPower, misconfigured(errors.New("the verifier was not made by bmc.New")).atStep(verify.PowerInterface)
+		return states.NoPower, misconfigured(errors.New("the verifier was not made by bmc.New"))
 	case ctx == nil:
-		return states.NoPower, misconfigured(errNilContext).atStep(verify.PowerInterface)
+		return states.NoPower, misconfigured(errNilContext)
 	}
 	ctx, cancel := context.WithTimeout(ctx, v.config.Timeout)
 	defer cancel()
@@ -56,13 +56,13 @@ func ask(ctx context.Context, conn connection, c Config) (power states.Power, er
 	defer cancel()
 	defer closeConnection(ctx, conn)
 	for _, step := range []struct {
-		name verify.Step
+		name string
 		take func(context.Context) error
 		skip bool
 	}{
-		{name: verify.PowerInterface, take: conn.open},
-		{name: verify.ManagementInterface, take: conn.checkManagement, skip: c.SkipManagement},
-		{name: verify.PowerState, take: func(ctx context.Context) error {
+		{name: "power interface", take: conn.open},
+		{name: "management interface", take: conn.checkManagement, skip: c.SkipManagement},
+		{name: "power state", take: func(ctx context.Context) error {
 			power, err = readPower(ctx, conn)
 			return err
 		}},
@@ -70,8 +70,8 @@ func ask(ctx context.Context, conn connection, c Config) (power states.Power, er
 		if step.skip {
 			continue
 		}
-		if err := do(ctx, conn, c.StepTimeout, string(step.name), step.take); err != nil {
-			return states.NoPower, err.atStep(step.name)
+		if err := do(ctx, conn, c.StepTimeout, step.name, step.take); err != nil {
+			return states.NoPower, err
 		}
 	}
 	return power, nil

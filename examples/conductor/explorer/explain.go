@@ -31,7 +31,7 @@ func explain(table *states.Table, n *conductor.Node, history []*conductor.Object
 }
 
 // advised are the goals for which there is advice.
-var advised = []plan.Goal{plan.Manageable, plan.Available, plan.Active}
+var advised = []plan.Goal{plan.In(states.Manageable), plan.In(states.Available), plan.In(states.Active)}
 
 func advise(table *states.Table, n *conductor.Node) []advice {
 	facts := plan.Facts{
@@ -52,13 +52,18 @@ func advise(table *states.Table, n *conductor.Node) []advice {
 // heldBack are the texts for the reasons for which a request is held back, with the
 // request in place of %s.
 var heldBack = map[plan.Reason]string{
-	plan.NeedsUnhold:   "%s lets the work go on that a hold step has stopped.",
-	plan.NeedsDestroy:  "%s leads there, and destroys the workload, where the node carries one.",
-	plan.InMaintenance: "End the maintenance first. %s then leads on.",
-	plan.PowerFailure:  "Wait until the power state can be read again. %s then leads on.",
-	plan.Protected:     "End the protection first. %s then leads on.",
-	plan.Retired:       "A retired node is not provided: end that first. %s then leads on.",
-	plan.Reserved:      "Wait until the conductor has released the node. %s then leads on.",
+	plan.NeedsUnhold:  "%s lets the work go on that a hold step has stopped.",
+	plan.NeedsDestroy: "%s leads there, and destroys the workload, where the node carries one.",
+}
+
+// refused are the same texts for the fields of the node's record for which Ironic refuses
+// a request.
+var refused = map[string]string{
+	"maintenance": "End the maintenance first. %s then leads on.",
+	"fault":       "Wait until the power state can be read again. %s then leads on.",
+	"protected":   "End the protection first. %s then leads on.",
+	"retired":     "A retired node is not provided: end that first. %s then leads on.",
+	"reservation": "Wait until the conductor has released the node. %s then leads on.",
 }
 
 // stepText says in sentences what a step is, with code in backquotes.
@@ -67,15 +72,19 @@ func stepText(step plan.Step) string {
 	if step.With != "" {
 		request += " with `" + step.With + "`"
 	}
-	switch text, known := heldBack[step.Reason]; {
+	text, known := heldBack[step.Reason]
+	if step.Reason == plan.Refused {
+		text, known = refused[step.Field]
+	}
+	switch {
 	case known:
 		return fmt.Sprintf(text, request)
 	case step.Reason == plan.NeedsRetry:
-		return fmt.Sprintf("%s starts the %v again, which has failed: look at the node first.", request, step.Work)
+		return fmt.Sprintf("%s tries %v again, which has failed: look at the node first.", request, step.Work)
 	case step.Action == plan.Send:
 		return request + " leads on."
 	case step.Action == plan.Wait:
-		return fmt.Sprintf("Wait: the %v ends in %v, if it succeeds.", step.Work, step.Until)
+		return fmt.Sprintf("Wait: %v ends in %v, if it succeeds.", step.Work, step.Until)
 	case step.Action == plan.Done:
 		return "It is there."
 	default:
@@ -138,7 +147,7 @@ func phaseReason(table *states.Table, n *conductor.Node) string {
 
 // ending says where the work that is under way leads to.
 func ending(table *states.Table, n *conductor.Node) string {
-	step, err := plan.Next(table, machineNode(n), plan.Wish{Goal: plan.Active, Version: table.Series().MaxAPIVersion()})
+	step, err := plan.Next(table, machineNode(n), plan.Wish{Goal: plan.In(states.Active), Version: table.Series().MaxAPIVersion()})
 	if err != nil || step.Action != plan.Wait || step.Until == states.NoState {
 		return ""
 	}

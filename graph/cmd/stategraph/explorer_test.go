@@ -118,11 +118,7 @@ func TestExplorersWaysAreThePlans(t *testing.T) {
 // to be permitted.
 func planned(t *testing.T, table *states.Table, from states.State, goal plan.Goal) string {
 	t.Helper()
-	retries := plan.Retries{}
-	for w := range retries {
-		retries[w] = 1
-	}
-	for _, policy := range []plan.Policy{{}, {Retries: retries}, {MayDestroy: true}, {MayDestroy: true, Retries: retries}} {
+	for _, policy := range []plan.Policy{{}, {Retries: 1}, {MayDestroy: true}, {MayDestroy: true, Retries: 1}} {
 		wish := plan.Wish{Goal: goal, Version: table.Series().MaxAPIVersion(), Policy: policy}
 		node, verbs := machine.Node{State: from}, ""
 		for {

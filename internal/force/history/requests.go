@@ -62,7 +62,7 @@ const timeFormat = "15:04:05.000"
 // byConductor reports whether a transition may be a conductor's own: one out of a state
 // with work, or in which a node waits.
 func (c *checker) byConductor(m move) bool {
-	return c.Table.Stuck().Has(m.from) || c.Table.Waiting().Has(m.from)
+	return c.Table.Stuck().Has(m.from) || c.Table.Phase(m.from) == states.PhaseWaiting
 }
 
 // ledTo reports whether a request may have led to a transition.

@@ -105,5 +105,5 @@ func (c *checker) rests(id string, versions []Version) {
 
 // Rests reports whether nobody works on a node, nor is to.
 func Rests(table *states.Table, v Version) bool {
-	return v.Claim == "" && v.TargetPower == states.NoPower && !table.Stuck().Has(v.State) && !table.Waiting().Has(v.State)
+	return v.Claim == "" && v.TargetPower == states.NoPower && !table.Stuck().Has(v.State) && table.Phase(v.State) != states.PhaseWaiting
 }

@@ -12,19 +12,9 @@ import (
 // maxSteps is the length of the longest walk.
 const maxSteps = 32
 
-// State draws any state of [states.AllStates]: no one series has all of them.
-func State() *rapid.Generator[states.State] {
-	return rapid.SampledFrom(slices.Collect(states.AllStates()))
-}
-
 // StateIn draws a state of a set, which must not be empty.
 func StateIn(set states.Set) *rapid.Generator[states.State] {
 	return rapid.SampledFrom(slices.Collect(set.All()))
-}
-
-// Event draws any event of [states.AllEvents].
-func Event() *rapid.Generator[states.Event] {
-	return rapid.SampledFrom(slices.Collect(states.AllEvents()))
 }
 
 // Series draws any series of [states.AllSeries].

@@ -12,17 +12,6 @@ import (
 
 func TestGeneratorsDrawFromTheVocabulary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		state := rapidstates.State().Draw(t, "state")
-		parsed, err := states.Parse(state.String())
-		require.NoError(t, err)
-		require.Equal(t, state, parsed)
-		require.NotEqual(t, states.NoState, state)
-
-		event := rapidstates.Event().Draw(t, "event")
-		_, err = states.ParseEvent(event.String())
-		require.NoError(t, err)
-		require.NotEqual(t, states.NoEvent, event)
-
 		table := rapidstates.Series().Draw(t, "series").Table()
 		require.NotNil(t, table)
 		require.True(t, table.Stable().Has(rapidstates.StateIn(table.Stable()).Draw(t, "stable")))

@@ -27,13 +27,13 @@ func newRedfish(t *testing.T, config bmctest.RedfishConfig) *bmctest.Redfish {
 // dial is a bmclib client of bmc that knows Redfish only.
 func dial(bmc *bmctest.Redfish, password string, options ...redfish.Option) *bmclib.Client {
 	options = append([]redfish.Option{
-		redfish.WithPort(strconv.Itoa(bmc.Port())),
+		redfish.WithPort(strconv.Itoa(bmc.Port)),
 		redfish.WithHttpClient(bmc.Client()),
 	}, options...)
-	driver := redfish.New(bmc.Host(), bmctest.DefaultUser, password, logr.Discard(), options...)
+	driver := redfish.New(bmc.Host, bmctest.DefaultUser, password, logr.Discard(), options...)
 	registry := registrar.NewRegistry(registrar.WithLogger(logr.Discard()))
 	registry.Register(driver.Name(), redfish.ProviderProtocol, redfish.Features, nil, driver)
-	return bmclib.NewClient(bmc.Host(), bmctest.DefaultUser, password,
+	return bmclib.NewClient(bmc.Host, bmctest.DefaultUser, password,
 		bmclib.WithLogger(logr.Discard()), bmclib.WithRegistry(registry))
 }
 

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Effect is what a Fault does. It is made by one of the functions that return it, of which Handle and Change make any that
-// is not there yet, or found in Effects; the zero value does nothing. It may be shared by any number of faults and BMCs.
+// Effect is what a Fault does. It is made by one of the functions that return it, or found in Effects. Handle and Change
+// make effects of your own. The zero value does nothing. An Effect may be shared by any number of faults and BMCs.
 type Effect struct {
 	name  string
 	line  line            // not lineTLS: the effect is about the port
@@ -25,6 +25,7 @@ func (e Effect) String() string { return defaultTo(e.name, "nothing") }
 // Effects lists one effect of each kind, some with several values, for tests that go through all of them. Some have no
 // function of their own, since one of each is enough:
 //
+//	PlainHTTP          HTTP without TLS; it is about the port, as Refuse and Silent
 //	Drip               the response comes byte by byte
 //	Garbage            bytes that are not HTTP
 //	BadJSON            a body that is not JSON and said to be
@@ -34,11 +35,16 @@ func (e Effect) String() string { return defaultTo(e.name, "nothing") }
 //	LongBody           a JSON object of that many bytes
 //	LongError          an error of that status whose body has that many bytes
 //	GzipBomb           a small answer that is that many bytes long once it is decompressed
+//	Unavailable        503 with a Retry-After header
 //	Locked             403: the account is locked, as after too many failed logins; see also RedfishConfig.LockAfter
 //	RedirectLoop       307 to where the client already is
+//	RedirectTo         307 to another host: a client that follows sends its request there, a login's password included
+//	Body               a body that is JSON and no object
+//	Raw                a response that breaks the rules of HTTP
 //	Echo               an error whose message is the whole request, credentials included
 //	Members            a collection of that many members, all but the last of which lead nowhere
 //	WithoutBody        the proper answer without its body
+//	WithoutHeader      the proper answer without that header
 //	EscapedLocation    a new session's Location as a whole URL of another host name, the session's ID escaped
 //	BareLocation       a new session's ID alone as its Location
 //	NamelessSession    a new session whose ID is told nowhere
@@ -48,21 +54,21 @@ func (e Effect) String() string { return defaultTo(e.name, "nothing") }
 // and Property of "Members" end programs that leave them to gofish 0.20.0.
 func Effects() []Effect {
 	return []Effect{
-		Refuse(), Silent(), PlainHTTP(),
+		Refuse(), Silent(), plainHTTP(),
 		HangAfter(0), HangAfter(20), HangAfter(400),
 		ResetAfter(0), ResetAfter(20), ResetAfter(400),
 		CloseAfter(0), CloseAfter(20), CloseAfter(400),
 		Delay(50 * time.Millisecond), drip(10 * time.Millisecond),
 		garbage(), malformedJSON(), truncatedJSON(), htmlPage(), endlessBody(),
 		Status(http.StatusUnauthorized), Status(http.StatusNotFound), Status(http.StatusInternalServerError),
-		lockedAccount(), Unavailable(time.Second),
-		redirectLoop(), RedirectTo("https://another-bmc.invalid/redfish/v1/"),
+		lockedAccount(), unavailable(time.Second),
+		redirectLoop(), redirectTo("https://another-bmc.invalid/redfish/v1/"),
 		Property("PowerState", nil), Property("PowerState", 1), WithoutProperty("PowerState"),
-		Body("null"), Body("[]"), Body(`"text"`), longBody(4 << 20), longError(http.StatusInternalServerError, 1<<20),
-		gzipBomb(1 << 30), Raw("HTTP/1.1 200 OK\r\nA header without a colon\r\n\r\n{}"), echo(http.StatusInternalServerError),
+		jsonBody("null"), jsonBody("[]"), jsonBody(`"text"`), longBody(4 << 20), longError(http.StatusInternalServerError, 1<<20),
+		gzipBomb(1 << 30), raw("HTTP/1.1 200 OK\r\nA header without a colon\r\n\r\n{}"), echo(http.StatusInternalServerError),
 		manyMembers(1000), Property("Members", nil), Property("Members@odata.nextLink", ":%zz"),
 		Property("Members@odata.nextLink", "/redfish/v1/Systems?page=2"),
-		escapedLocation(), bareLocation(), WithoutHeader("Location"), withoutBody(), WithoutHeader("X-Auth-Token"),
+		escapedLocation(), bareLocation(), withoutHeader("Location"), withoutBody(), withoutHeader("X-Auth-Token"),
 		namelessSession(),
 	}
 }
@@ -73,8 +79,8 @@ func Refuse() Effect { return Effect{name: "Refuse()", line: lineRefused} }
 // Silent accepts connections and never says a word: no TLS handshake ends.
 func Silent() Effect { return Effect{name: "Silent()", line: lineSilent} }
 
-// PlainHTTP speaks HTTP without TLS.
-func PlainHTTP() Effect { return Effect{name: "PlainHTTP()", line: linePlain} }
+// plainHTTP speaks HTTP without TLS.
+func plainHTTP() Effect { return Effect{name: "PlainHTTP()", line: linePlain} }
 
 // HangAfter does what the request asks for and sends n bytes of the response, counted from the status line, then nothing
 // until the client goes away or the BMC is closed.
@@ -181,8 +187,8 @@ func Status(code int) Effect {
 // lockedAccount answers 403 and that the account is locked, as after too many failed logins. See also RedfishConfig.LockAfter.
 func lockedAccount() Effect { return canned("Locked()", locked) }
 
-// Unavailable answers 503 with a Retry-After header, in whole seconds.
-func Unavailable(retryAfter time.Duration) Effect {
+// unavailable answers 503 with a Retry-After header, in whole seconds.
+func unavailable(retryAfter time.Duration) Effect {
 	return canned(fmt.Sprintf("Unavailable(%v)", retryAfter), func() reply {
 		wait := strconv.Itoa(max(seconds(retryAfter), 0))
 		p := problem(http.StatusServiceUnavailable, "Base.1.18.ServiceTemporarilyUnavailable",
@@ -197,9 +203,9 @@ func redirectLoop() Effect {
 	return request("RedirectLoop()", func(x *exchange) { x.send(redirect(x.call.URL.RequestURI())) })
 }
 
-// RedirectTo answers 307 to another URL. A client that follows repeats its request there, with its body: with a login
+// redirectTo answers 307 to another URL. A client that follows repeats its request there, with its body: with a login
 // that is the password.
-func RedirectTo(url string) Effect {
+func redirectTo(url string) Effect {
 	return canned(fmt.Sprintf("RedirectTo(%q)", url), func() reply { return redirect(url) })
 }
 

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// Body answers 200 with that body, which is said to be JSON.
-func Body(text string) Effect {
+// jsonBody answers 200 with that body, which is said to be JSON.
+func jsonBody(text string) Effect {
 	return canned(fmt.Sprintf("Body(%.40q)", text), func() reply {
 		return newReply(http.StatusOK, "application/json", []byte(text))
 	})
@@ -83,9 +83,9 @@ func gzipBomb(n int) Effect {
 	})
 }
 
-// Raw sends that text as the whole response, status line and header included, and closes the connection. The text need
+// raw sends that text as the whole response, status line and header included, and closes the connection. The text need
 // not be HTTP.
-func Raw(response string) Effect {
+func raw(response string) Effect {
 	return request(fmt.Sprintf("Raw(%d bytes)", len(response)), func(x *exchange) {
 		if c, ok := x.take(); ok {
 			_, _ = io.WriteString(c, response)
@@ -106,13 +106,8 @@ func echo(code int) Effect {
 	})
 }
 
-// Header sets a header of the proper answer.
-func Header(name, value string) Effect {
-	return head(fmt.Sprintf("Header(%q, %q)", name, value), func(h http.Header) { h.Set(name, value) })
-}
-
-// WithoutHeader leaves a header out of the proper answer.
-func WithoutHeader(name string) Effect {
+// withoutHeader leaves a header out of the proper answer.
+func withoutHeader(name string) Effect {
 	return head(fmt.Sprintf("WithoutHeader(%q)", name), func(h http.Header) { h.Del(name) })
 }
 

@@ -4,6 +4,7 @@ package bmctest
 var (
 	BadJSON         = malformedJSON
 	BareLocation    = bareLocation
+	Body            = jsonBody
 	Drip            = drip
 	Echo            = echo
 	EndlessBody     = endlessBody
@@ -16,7 +17,12 @@ var (
 	LongError       = longError
 	Members         = manyMembers
 	NamelessSession = namelessSession
+	PlainHTTP       = plainHTTP
+	Raw             = raw
 	RedirectLoop    = redirectLoop
+	RedirectTo      = redirectTo
 	TruncatedJSON   = truncatedJSON
+	Unavailable     = unavailable
 	WithoutBody     = withoutBody
+	WithoutHeader   = withoutHeader
 )

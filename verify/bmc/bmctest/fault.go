@@ -1,9 +1,6 @@
 package bmctest
 
-import (
-	"fmt"
-	"net/http"
-)
+import "net/http"
 
 // Fault says which requests to a Redfish BMC go wrong, and how. Its conditions must all hold; a Fault without conditions
 // is about every request.
@@ -13,21 +10,6 @@ type Fault struct {
 	Skip   int    // how many of these requests are spared first
 	Times  int    // how many go wrong after that; all if 0
 	Do     Effect // what happens; nothing if it is the zero value
-}
-
-// String reads as the fault would be written, as `GET /redfish/v1: HangAfter(0)`.
-func (f Fault) String() string {
-	s := f.Do.String()
-	if f.Method != "" || f.On != "" {
-		s = defaultTo(f.Method, "any") + " " + defaultTo(f.On, "request") + ": " + s
-	}
-	if f.Skip > 0 {
-		s += fmt.Sprintf(", spares %d", f.Skip)
-	}
-	if f.Times > 0 {
-		s += fmt.Sprintf(", times %d", f.Times)
-	}
-	return s
 }
 
 // activeFault is a Fault with the requests that it has met.

@@ -13,13 +13,14 @@ import (
 	"time"
 )
 
-// ErrNotInstalled is matched by the error of NewIPMI where the program ipmi_sim is not on the PATH.
-var ErrNotInstalled = errors.New("not installed")
-
 // IPMI is a BMC that speaks IPMI 2.0 over UDP with cipher suite 3: OpenIPMI's ipmi_sim, behind a relay that counts logins
-// and loses packets on demand. It is made by NewIPMI, must be closed, and is safe for concurrent use. A nil or
-// zero IPMI is a BMC that is not there: it has no address, does nothing and tells nothing.
+// and loses packets on demand. It is made by NewIPMI, must be closed, and is safe for concurrent use; its fields
+// must not be changed. A nil or zero IPMI is a BMC that is not there: it has no address, does nothing and tells nothing.
 type IPMI struct {
+	Addr string // host and UDP port that the BMC answers on, as "127.0.0.1:41253", also after Restart
+	Host string // the IP address of Addr
+	Port int    // the UDP port of Addr
+
 	program string
 	dir     string
 	config  IPMIConfig
@@ -35,8 +36,9 @@ func (b *IPMI) made() bool { return b != nil && b.relay != nil }
 
 var errNilContext = errors.New("bmctest: the context is nil")
 
-// NewIPMI starts a BMC and returns when it answers. The context bounds the start only; nil is an error. The error matches ErrNotInstalled
-// where ipmi_sim is missing, and else says what is wrong with config or why the program did not start.
+// NewIPMI starts a BMC and returns when it answers. The context bounds the start only; nil is an error. The
+// error matches exec.ErrNotFound where the program ipmi_sim is not on the PATH, and else says what is wrong with config or
+// why the program did not start.
 func NewIPMI(ctx context.Context, config IPMIConfig) (*IPMI, error) {
 	if ctx == nil {
 		return nil, errNilContext
@@ -47,7 +49,7 @@ func NewIPMI(ctx context.Context, config IPMIConfig) (*IPMI, error) {
 	}
 	program, err := exec.LookPath("ipmi_sim")
 	if err != nil {
-		return nil, fmt.Errorf("bmctest: ipmi_sim is %w: it is in the Debian package openipmi", ErrNotInstalled)
+		return nil, fmt.Errorf("bmctest: %w: it is in the Debian package openipmi", err)
 	}
 	dir, err := os.MkdirTemp("", "bmctest-ipmi-")
 	if err != nil {
@@ -57,6 +59,7 @@ func NewIPMI(ctx context.Context, config IPMIConfig) (*IPMI, error) {
 	if b.relay, err = newRelay(config.Addr); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
+	b.Addr, b.Host, b.Port = b.relay.addr.String(), b.relay.addr.IP.String(), b.relay.addr.Port
 	if err := errors.Join(b.writeFiles(), b.SetPower(config.Power)); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -79,30 +82,6 @@ func (b *IPMI) Close() error {
 	b.closed = true
 	b.stop()
 	return errors.Join(b.relay.close(), os.RemoveAll(b.dir))
-}
-
-// Addr is the host and UDP port that the BMC answers on, as "127.0.0.1:41253". It stays the same after Restart.
-func (b *IPMI) Addr() string {
-	if !b.made() {
-		return ""
-	}
-	return b.relay.addr.String()
-}
-
-// Host is the IP address that the BMC answers on.
-func (b *IPMI) Host() string {
-	if !b.made() {
-		return ""
-	}
-	return b.relay.addr.IP.String()
-}
-
-// Port is the UDP port that the BMC answers on.
-func (b *IPMI) Port() int {
-	if !b.made() {
-		return 0
-	}
-	return b.relay.addr.Port
 }
 
 // Power is "on" or "off".

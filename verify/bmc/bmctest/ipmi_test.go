@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -33,12 +34,12 @@ func newIPMI(t *testing.T, config bmctest.IPMIConfig) *bmctest.IPMI {
 // dialIPMI is a bmclib client of bmc that knows IPMI only.
 func dialIPMI(t *testing.T, bmc *bmctest.IPMI, user, password string) *bmclib.Client {
 	t.Helper()
-	driver, err := ipmitool.New(bmc.Host(), user, password,
-		ipmitool.WithPort(strconv.Itoa(bmc.Port())), ipmitool.WithCipherSuite("3"))
+	driver, err := ipmitool.New(bmc.Host, user, password,
+		ipmitool.WithPort(strconv.Itoa(bmc.Port)), ipmitool.WithCipherSuite("3"))
 	require.NoError(t, err)
 	registry := registrar.NewRegistry(registrar.WithLogger(logr.Discard()))
 	registry.Register(driver.Name(), ipmitool.ProviderProtocol, ipmitool.Features, nil, driver)
-	return bmclib.NewClient(bmc.Host(), user, password,
+	return bmclib.NewClient(bmc.Host, user, password,
 		bmclib.WithLogger(logr.Discard()), bmclib.WithRegistry(registry))
 }
 
@@ -122,7 +123,7 @@ func TestIpmitoolFailsWithoutAnswer(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			bmc := newIPMI(t, bmctest.IPMIConfig{Power: "on"})
-			addr := bmc.Addr()
+			addr := bmc.Addr
 			client := dialIPMI(t, bmc, bmctest.DefaultUser, bmctest.DefaultPassword)
 			_, err := client.GetPowerState(timeLimit(t))
 			require.NoError(t, err)
@@ -138,7 +139,7 @@ func TestIpmitoolFailsWithoutAnswer(t *testing.T) {
 			status, err := client.GetPowerState(timeLimit(t))
 			require.NoError(t, err)
 			require.Contains(t, status, "on")
-			require.Equal(t, addr, bmc.Addr())
+			require.Equal(t, addr, bmc.Addr)
 		})
 	}
 }
@@ -177,7 +178,7 @@ func TestNewIPMIRefusesBadConfig(t *testing.T) {
 func TestNewIPMISaysWhatToInstall(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := bmctest.NewIPMI(t.Context(), bmctest.IPMIConfig{})
-	require.True(t, errors.Is(err, bmctest.ErrNotInstalled))
+	require.True(t, errors.Is(err, exec.ErrNotFound))
 	require.ErrorContains(t, err, "openipmi")
 }
 

@@ -9,19 +9,29 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 )
 
 // Redfish is a BMC that speaks Redfish (DMTF DSP0266) over HTTPS. It is made by NewRedfish, must be closed, and is safe
-// for concurrent use. A nil or zero Redfish is a BMC that is not there: it has no address, does nothing
-// and tells nothing.
+// for concurrent use; its fields must not be changed. A nil or zero Redfish is a BMC that is not there: it has no address,
+// does nothing and tells nothing.
 type Redfish struct {
+	Addr string // host and port that the BMC listens on, as "127.0.0.1:41253"
+	Host string // the IP address of Addr
+	Port int    // the TCP port of Addr
+	URL  string // of the service root, as "https://127.0.0.1:41253/redfish/v1/"
+
+	// CertPool holds the certificate authority that the BMC's owner would trust, and CAPEM the same in PEM form, for
+	// programs that take a file. With CertForeignCA it is not the one that signed the BMC's certificate. Fingerprint is
+	// the SHA-256 sum of the BMC's own certificate in DER form.
+	CertPool    *x509.CertPool
+	CAPEM       []byte
+	Fingerprint [32]byte
+
 	config RedfishConfig
 	certs  certificates
 	server *http.Server
-	addr   *net.TCPAddr
 	done   chan struct{}  // closed by Close
 	alive  sync.WaitGroup // every goroutine and open connection
 
@@ -74,10 +84,15 @@ func NewRedfish(config RedfishConfig) (*Redfish, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bmctest: listen on %s: %w", b.config.Addr, err)
 	}
-	b.addr = listener.Addr().(*net.TCPAddr)
-	if b.certs, err = newCertificates(b.config.Certificate, b.addr.IP); err != nil {
+	addr := listener.Addr().(*net.TCPAddr)
+	b.Addr, b.Host, b.Port = addr.String(), addr.IP.String(), addr.Port
+	b.URL = "https://" + b.Addr + rootPath + "/"
+	if b.certs, err = newCertificates(b.config.Certificate, addr.IP); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
+	b.CAPEM, b.Fingerprint = b.certs.caPEM, b.certs.fingerprint
+	b.CertPool = x509.NewCertPool()
+	b.CertPool.AppendCertsFromPEM(b.CAPEM)
 	b.server = &http.Server{
 		Handler:   http.HandlerFunc(b.serveHTTP),
 		ConnState: b.countConn,
@@ -128,67 +143,15 @@ func (b *Redfish) Close() error {
 	return err
 }
 
-// Addr is the host and port that the BMC listens on, as "127.0.0.1:41253".
-func (b *Redfish) Addr() string {
-	if !b.made() {
-		return ""
-	}
-	return b.addr.String()
-}
-
-// Host is the IP address that the BMC listens on.
-func (b *Redfish) Host() string {
-	if !b.made() {
-		return ""
-	}
-	return b.addr.IP.String()
-}
-
-// Port is the TCP port that the BMC listens on.
-func (b *Redfish) Port() int {
-	if !b.made() {
-		return 0
-	}
-	return b.addr.Port
-}
-
-// URL is the address of the service root, as "https://127.0.0.1:41253/redfish/v1/".
-func (b *Redfish) URL() string {
-	if !b.made() {
-		return ""
-	}
-	return "https://" + b.Addr() + rootPath + "/"
-}
-
-// CertPool holds the certificate authority that the BMC's owner would trust. With CertForeignCA it is not the one that
-// signed the BMC's certificate.
-func (b *Redfish) CertPool() *x509.CertPool {
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(b.CAPEM())
-	return pool
-}
-
-// CAPEM is the certificate authority of CertPool in PEM form, to be written to a file for programs that take one.
-func (b *Redfish) CAPEM() []byte {
-	if !b.made() {
-		return nil
-	}
-	return slices.Clone(b.certs.caPEM)
-}
-
-// Fingerprint is the SHA-256 sum of the BMC's own certificate in DER form.
-func (b *Redfish) Fingerprint() [32]byte {
-	if !b.made() {
-		return [32]byte{}
-	}
-	return b.certs.fingerprint
-}
-
 // Client returns a new HTTP client that trusts CertPool and makes a new connection for each request. It has no time
 // limit.
 func (b *Redfish) Client() *http.Client {
+	roots := x509.NewCertPool()
+	if b.made() {
+		roots = b.CertPool
+	}
 	return &http.Client{Transport: &http.Transport{
-		TLSClientConfig:   &tls.Config{RootCAs: b.CertPool()},
+		TLSClientConfig:   &tls.Config{RootCAs: roots},
 		DisableKeepAlives: true,
 	}}
 }

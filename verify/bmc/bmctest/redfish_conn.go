@@ -130,10 +130,10 @@ func (b *Redfish) restoreLine() error {
 	if !refused {
 		return nil
 	}
-	l, err := listenAgain(b.addr.String())
+	l, err := listenAgain(b.Addr)
 	if err != nil {
 		b.line = lineRefused
-		return fmt.Errorf("bmctest: listen again on %s: %w", b.addr, err)
+		return fmt.Errorf("bmctest: listen again on %s: %w", b.Addr, err)
 	}
 	b.serve(l)
 	return nil

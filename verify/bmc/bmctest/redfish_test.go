@@ -35,7 +35,7 @@ type response struct {
 // ask sends a request with Basic authentication. Headers are pairs of name and value; an empty Authorization sends none.
 func ask(t *testing.T, bmc *bmctest.Redfish, method, path, body string, headers ...string) response {
 	t.Helper()
-	r, err := http.NewRequestWithContext(timeLimit(t), method, "https://"+bmc.Addr()+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(timeLimit(t), method, "https://"+bmc.Addr+path, strings.NewReader(body))
 	require.NoError(t, err)
 	r.SetBasicAuth(bmctest.DefaultUser, bmctest.DefaultPassword)
 	for i := 0; i < len(headers); i += 2 {
@@ -307,12 +307,12 @@ func TestPowerBehindClientsBacks(t *testing.T) {
 
 func TestCertificateIsWhatTheMethodsSay(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{})
-	c, err := tls.Dial("tcp", bmc.Addr(), &tls.Config{RootCAs: bmc.CertPool(), ServerName: "localhost"})
+	c, err := tls.Dial("tcp", bmc.Addr, &tls.Config{RootCAs: bmc.CertPool, ServerName: "localhost"})
 	require.NoError(t, err)
 	defer c.Close()
 	leaf := c.ConnectionState().PeerCertificates[0]
-	require.Equal(t, sha256.Sum256(leaf.Raw), bmc.Fingerprint())
-	block, rest := pem.Decode(bmc.CAPEM())
+	require.Equal(t, sha256.Sum256(leaf.Raw), bmc.Fingerprint)
+	block, rest := pem.Decode(bmc.CAPEM)
 	require.Equal(t, "CERTIFICATE", block.Type)
 	require.Empty(t, rest)
 	require.NotEqual(t, leaf.Raw, block.Bytes)
@@ -355,7 +355,7 @@ func TestRedfishMayBeShared(t *testing.T) {
 			client.Timeout = 200 * time.Millisecond
 			for range 20 {
 				bmc.AddFault(bmctest.Fault{Do: effects[i], Times: 1})
-				if resp, err := client.Get(bmc.URL()); err == nil {
+				if resp, err := client.Get(bmc.URL); err == nil {
 					resp.Body.Close()
 				}
 				assert.NoError(t, bmc.SetPower("1", bmctest.PowerOn))

@@ -15,11 +15,9 @@
 package secret
 
 import (
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 )
 
 // mask stands for every secret that is printed.
@@ -31,7 +29,7 @@ const mask = "***"
 // text is in a closure.
 //
 // The zero value is the empty secret. A Text may be copied and shared. Two that
-// were made apart are never equal by ==; see [Text.Equal].
+// were made apart are never equal by ==.
 type Text struct {
 	shown  string         // mask, for those who print fields
 	reveal *func() string // nil for the empty secret
@@ -57,21 +55,12 @@ func (t Text) Reveal() string {
 // IsZero reports whether the secret is empty.
 func (t Text) IsZero() bool { return t.reveal == nil }
 
-// Equal reports whether two secrets have the same text. It takes the same time for
-// all texts of one length.
-func (t Text) Equal(other Text) bool {
-	return subtle.ConstantTimeCompare([]byte(t.Reveal()), []byte(other.Reveal())) == 1
-}
-
 // Format implements [fmt.Formatter]: "***" for every verb.
 func (Text) Format(f fmt.State, _ rune) {
 	if f != nil {
 		_, _ = io.WriteString(f, mask)
 	}
 }
-
-// LogValue implements [slog.LogValuer].
-func (Text) LogValue() slog.Value { return slog.StringValue(mask) }
 
 // MarshalText returns "***".
 func (Text) MarshalText() ([]byte, error) { return []byte(mask), nil }

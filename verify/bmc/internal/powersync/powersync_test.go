@@ -54,7 +54,7 @@ func outcomeOf(t *testing.T, round func(context.Context) (powersync.Report, erro
 	t.Helper()
 	report, err := round(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 1, report.Nodes.Seen())
+	require.Equal(t, 1, report.Seen)
 	for o := range report.Nodes {
 		return o
 	}
@@ -74,7 +74,7 @@ func startRedfish(t *testing.T, power string) (*bmctest.Redfish, bmc.Config) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	return server, bmc.Config{
-		Host: server.Host(), RedfishPort: server.Port(), RootCAs: server.CertPool(), Protocol: bmc.Redfish,
+		Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool, Protocol: bmc.Redfish,
 		User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword), Timeout: 2 * time.Second,
 	}
 }
@@ -100,7 +100,7 @@ func TestRedfishFaultsEndInMaintenanceAndRecovery(t *testing.T) {
 		{On: system, Method: http.MethodGet, Do: bmctest.Property("PowerState", nil)},
 		{Do: bmctest.Status(http.StatusUnauthorized)},
 	} {
-		t.Run(fault.String(), func(t *testing.T) {
+		t.Run(fault.Do.String(), func(t *testing.T) {
 			t.Parallel()
 			server, config := startRedfish(t, bmctest.PowerOn)
 			h := newHall(t, config, states.PowerOn)
@@ -130,7 +130,7 @@ func TestRedfishPowerIsSetOnPurpose(t *testing.T) {
 		{states.PowerRebooting, bmctest.PowerOn},
 		{states.PowerOff, bmctest.PowerOff},
 	} {
-		require.NoError(t, h.Set(t.Context(), "a", step.asked))
+		require.NoError(t, h.Set(t.Context(), "a", step.asked, 0))
 		require.Equal(t, step.want, server.Power("1"))
 		require.Equal(t, step.asked.Target(), h.record(t).Power)
 	}
@@ -145,7 +145,7 @@ func startIPMI(t *testing.T, power string) (*bmctest.IPMI, bmc.Config) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	return server, bmc.Config{
-		Host: server.Host(), IPMIPort: server.Port(), Protocol: bmc.IPMI,
+		Host: server.Host, IPMIPort: server.Port, Protocol: bmc.IPMI,
 		User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword), Timeout: 3 * time.Second,
 	}
 }
@@ -172,6 +172,6 @@ func TestIPMISwitchedOffKilledAndRestarted(t *testing.T) {
 	require.Equal(t, states.PowerOn, h.record(t).Power)
 	require.Equal(t, powersync.Equal, h.sync(t))
 
-	require.NoError(t, h.Set(t.Context(), "a", states.PowerOff))
+	require.NoError(t, h.Set(t.Context(), "a", states.PowerOff, 0))
 	require.Equal(t, "off", server.Power())
 }
