@@ -42,14 +42,15 @@ func (m *model) requestsOf(s states.State) []apiRequest {
 func wordsFor(t *states.Table, row states.Transition) []word {
 	highest := int(t.Series().MaxAPIVersion())
 	var words []word
-	for _, verb := range row.Event.Verbs() {
+	for verb := range t.Requests(row.From, t.Series().MaxAPIVersion()) {
+		if event, err := states.ParseVerb(verb); err != nil || event != row.Event {
+			continue
+		}
 		refusals := sort.Search(highest, func(n int) bool {
 			_, err := t.Request(row.From, verb, states.APIVersion(n+1))
 			return err == nil
 		})
-		if refusals < highest {
-			words = append(words, word{verb, states.APIVersion(refusals + 1)})
-		}
+		words = append(words, word{verb, states.APIVersion(refusals + 1)})
 	}
 	return words
 }
@@ -96,11 +97,14 @@ func (m *model) events() []states.Event {
 // verbs returns the words that the series' API takes for an event in any state.
 func (m *model) verbs(e states.Event) []string {
 	var verbs []string
-	for _, verb := range e.Verbs() {
-		if slices.ContainsFunc(m.rows, func(r row) bool {
-			return r.Event == e && slices.ContainsFunc(wordsFor(m.tableOf(r.change), r.Transition), func(w word) bool { return w.verb == verb })
-		}) {
-			verbs = append(verbs, verb)
+	for _, r := range m.rows {
+		if r.Event != e {
+			continue
+		}
+		for _, w := range wordsFor(m.tableOf(r.change), r.Transition) {
+			if !slices.Contains(verbs, w.verb) {
+				verbs = append(verbs, w.verb)
+			}
 		}
 	}
 	return verbs

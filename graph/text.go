@@ -34,7 +34,7 @@ func quoteDOT(text string) dot.Literal {
 
 var dotEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `&`, `&amp;`)
 
-// htmlDOT returns a clean text for use inside of a Graphviz label in HTML.
+// htmlDOT returns a clean text for use in a Graphviz label in HTML.
 func htmlDOT(text string) string { return html.EscapeString(text) }
 
 // quoteYAML returns a clean text as a quoted string of YAML, for Mermaid's front

@@ -99,8 +99,8 @@ func (e *HookError) Error() string {
 func (e *HookError) Unwrap() error { return e.Err }
 
 // PanicError is a panic of code that was called, a hook, a Verifier or a driver, as
-// an error; packages verify and powersync return it too. That of a hook is inside of
-// a [*HookError]. Its text tells the value only where the Go runtime made it: any
+// an error; packages verify and powersync return it too. A hook's is wrapped in a
+// [*HookError]. Its text tells the value only where the Go runtime made it: any
 // other may hold a secret.
 type PanicError struct {
 	Value any    // the value of the panic; nil where the code ended its goroutine instead

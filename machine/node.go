@@ -7,7 +7,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Node is a node's place in the state machine, as Ironic stores it. It is a value:
+// Node is a node's provision state, target and last error, as Ironic stores them. It is a value:
 // copy it, compare it with ==, share the copies. Its JSON keys are Ironic's, and as
 // in Ironic no target and no error are null.
 type Node struct {
@@ -25,7 +25,7 @@ func (n Node) MarshalJSON() ([]byte, error) {
 	}{plain(n), textOrNull(n.LastError)})
 }
 
-// Input is an event and what comes with it.
+// Input is an event with its target, power state and last error.
 type Input struct {
 	Event states.Event
 	// Target is the state that the node shall be headed for, a stable one, where

@@ -15,14 +15,14 @@ import (
 const maxGrace = 2 * time.Second
 
 // calls makes calls of others' code, one at a time a key. A call that does not
-// return is left behind; until it returns, calls with its key fail at once, so
-// that one call a key is left behind at the most.
+// return is abandoned; until it returns, calls with its key fail at once, so
+// that one call a key is abandoned at the most.
 type calls struct {
 	timeout time.Duration // 0 is none
 	grace   time.Duration
 
 	mu       sync.Mutex
-	inFlight map[string]chan struct{} // closed when the call is over or left behind; nil while nobody waits
+	inFlight map[string]chan struct{} // closed when the call is over or abandoned; nil while nobody waits
 	left     map[string]*boundedcall.AbandonedError
 }
 
@@ -96,7 +96,7 @@ func (c *calls) begin(ctx context.Context, key string) error {
 	}
 }
 
-// end has the call over, or left behind where the error says so.
+// end has the call over, or abandoned where the error says so.
 func (c *calls) end(key string, err error) {
 	var abandoned *boundedcall.AbandonedError
 	c.mu.Lock()
@@ -150,7 +150,7 @@ func (s *Syncer) setPower(ctx context.Context, id string, power states.Power) er
 
 type none struct{}
 
-// askDriver makes a call of the driver and counts it where it is left behind.
+// askDriver makes a call of the driver and counts it where it is abandoned.
 func askDriver[T any](ctx context.Context, s *Syncer, id string, f func(context.Context) (T, error)) (T, error) {
 	value, err := call(ctx, s.driver, id, f)
 	if errors.Is(err, errAbandoned) && !errors.Is(err, errNotCalled) {

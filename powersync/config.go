@@ -61,6 +61,10 @@ type Config struct {
 	// RecordOnly never sets hardware in rounds: the reading is recorded
 	// (force_power_state_during_sync = False).
 	RecordOnly bool
+	// CanForce reports whether rounds may set the power of a node; where they may
+	// not, the reading is recorded. It is Ironic's supports_power_sync, and is called
+	// as the methods of the Driver are. Nil allows it for all nodes.
+	CanForce func(id string) bool
 	// ForgetUnread records no power state for a node that goes into maintenance
 	// since it cannot be read. Ironic's documentation says that the recorded one
 	// stays, and Ironic's code does this.
@@ -78,13 +82,13 @@ type Config struct {
 	// MaxBackoff bounds the time that Backoff grows to; 0 stands for 1 h.
 	MaxBackoff time.Duration
 	// ForceLimit is how many times hardware may be set by rounds within any
-	// minute, so that a wrong database cannot switch a hall off. Nodes beyond
-	// are left as they are, and their attempt does not count.
+	// minute, so that a wrong database cannot switch a data centre off. Nodes
+	// beyond are left as they are, and their attempt does not count.
 	ForceLimit int
 
 	// Logger, OnEvent and OnReport are callbacks. The caller of one, a worker or
 	// Run, waits until it returns, for an eighth of Timeout, 10 s at most; then
-	// the call is left behind, and until it returns the callback is not called
+	// the call is abandoned, and until it returns the callback is not called
 	// again. A panic and a call that ends its goroutine do no harm either. Stats
 	// counts the calls that failed or were not made, as Dropped.
 

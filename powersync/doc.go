@@ -36,7 +36,7 @@
 //   - They differ and count is over MaxRetries: the reading is recorded and the
 //     node goes into maintenance.
 //   - They differ: the hardware is set; or the reading is recorded, where
-//     Config.RecordOnly says so, the driver cannot force, or the node forbids
+//     Config.RecordOnly or Config.CanForce says so, or the node forbids
 //     power off.
 //
 // No round clears a last error that somebody else stored, [Syncer.Set] and

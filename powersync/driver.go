@@ -10,9 +10,9 @@ import (
 // goroutines at once, for one node one after the other. Their context has a
 // deadline, [Config.Timeout] from the call. A call that panics or ends its
 // goroutine has failed. So has one that does not return soon after its context
-// ended (within an eighth of Timeout, 2 s at most): it is left behind in its
+// ended (within an eighth of Timeout, 2 s at most): it is abandoned in its
 // goroutine, and until it returns every call for that node fails without being
-// made. At most one call a node is left behind, so
+// made. At most one call a node is abandoned, so
 // that a driver that never returns costs as many goroutines as it has nodes.
 //
 // Errors must hold no secret: they become the node's last error and reason for
@@ -21,7 +21,7 @@ import (
 // A Driver that is to spare a network of BMCs can bound its own calls, with a
 // semaphore a network.
 //
-// A Driver may have more abilities: see [Validator] and [Forcer].
+// A Driver may also be a [Validator].
 type Driver interface {
 	// PowerState reads a node's power state: PowerOn, PowerOff, or PowerError
 	// where the hardware answered without one. NoPower is for hardware that has no
@@ -45,10 +45,4 @@ type Driver interface {
 // recorded for it, is not recovered, and has its power requests refused.
 type Validator interface {
 	Validate(ctx context.Context, id string) error
-}
-
-// Forcer is a [Driver] that must not set the power of some nodes in rounds: the
-// reading is then recorded. It is Ironic's supports_power_sync.
-type Forcer interface {
-	CanForce(id string) bool
 }

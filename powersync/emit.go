@@ -79,7 +79,7 @@ func (s *Syncer) log(ctx context.Context, level slog.Level, message string, attr
 }
 
 // A callback is a function of the user's that rounds call. While one of its calls
-// is left behind, no other is made.
+// is abandoned, no other is made.
 type callback struct {
 	name string
 
@@ -115,7 +115,7 @@ func (s *Syncer) callBack(ctx context.Context, c *callback, f func()) {
 	}
 }
 
-// hangs reports whether a call is left behind and has not returned.
+// hangs reports whether a call is abandoned and has not returned.
 func (c *callback) hangs() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,7 +21,7 @@ var (
 	// be set again; until then the node is reserved.
 	ErrNotSaved = errors.New("outcome not saved")
 
-	// A call of the Driver or the Store did not return and was left behind, or was
+	// A call of the Driver or the Store did not return and was abandoned, or was
 	// not made since an earlier one for the same node has not returned.
 	errAbandoned = errors.New("the call does not return")
 	errNotCalled = errors.New("not called")

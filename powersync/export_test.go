@@ -29,6 +29,7 @@ func (s *Syncer) LeftBehind() int {
 
 // The outcomes of nodes that were left alone.
 const (
+	SkippedEnroll         = skippedEnroll
 	SkippedDeployWait     = skippedDeployWait
 	SkippedCleanWait      = skippedCleanWait
 	SkippedAdoptFail      = skippedAdoptFail

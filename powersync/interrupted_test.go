@@ -36,7 +36,7 @@ func (f *failing) PowerState(ctx context.Context, id string) (states.Power, erro
 	return f.hardware.PowerState(ctx, id)
 }
 
-func (f *failing) CanForce(string) bool {
+func (f *failing) canForce(string) bool {
 	if err := f.fail("ask"); err != nil {
 		panic(err)
 	}
@@ -57,17 +57,17 @@ func TestACallThatFailsWhenTheRoundEndsIsNoFailureOfTheNode(t *testing.T) {
 		round  func(*hall, context.Context) (powersync.Report, error)
 		record powersync.Record
 	}{
-		"the configuration is validated":   {"validate", sync, node(unknown)},
-		"the power state is read":          {"read", sync, node(isOn)},
-		"the driver is asked if it forces": {"ask", sync, node(isOn)},
-		"the hardware is set":              {"set", sync, node(isOn)},
-		"recovery validates":               {"validate", recovery, powerFailure(isOn)},
-		"recovery reads":                   {"read", recovery, powerFailure(isOn)},
+		"the configuration is validated":    {"validate", sync, node(unknown)},
+		"the power state is read":           {"read", sync, node(isOn)},
+		"whether it may be forced is asked": {"ask", sync, node(isOn)},
+		"the hardware is set":               {"set", sync, node(isOn)},
+		"recovery validates":                {"validate", recovery, powerFailure(isOn)},
+		"recovery reads":                    {"read", recovery, powerFailure(isOn)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			driver := &failing{hardware: newHardware(isOff), at: test.at, stop: cancel}
-			h := newHall(t, driver.hardware, nodes(test.record), withDriver(driver))
+			h := newHall(t, driver.hardware, nodes(test.record), withDriver(driver), func(c *powersync.Config) { c.CanForce = driver.canForce })
 			report, err := test.round(h, ctx)
 			require.ErrorIs(t, err, context.Canceled)
 			require.Equal(t, powersync.Interrupted, onlyOutcome(t, report))

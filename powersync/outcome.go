@@ -35,10 +35,8 @@ import "slices"
 //	saved_late       an outcome that could not be stored earlier is stored now, and the node is released
 type Outcome string
 
-// SkippedEnroll is the outcome of nodes in enroll.
-const SkippedEnroll Outcome = "skipped_enroll"
-
 const (
+	skippedEnroll         Outcome = "skipped_enroll"
 	skippedDeployWait     Outcome = "skipped_wait_call_back"
 	skippedCleanWait      Outcome = "skipped_clean_wait"
 	skippedAdoptFail      Outcome = "skipped_adopt_failed"
@@ -95,7 +93,7 @@ const (
 
 var (
 	skips = []Outcome{
-		SkippedEnroll, skippedDeployWait, skippedCleanWait, skippedAdoptFail, skippedMaintenance, skippedNoPowerFailure,
+		skippedEnroll, skippedDeployWait, skippedCleanWait, skippedAdoptFail, skippedMaintenance, skippedNoPowerFailure,
 		skippedTarget, skippedReservation, skippedConfig, skippedBackoff, skippedChanged, skippedGone,
 	}
 	// failed are those that are to be looked into when they last.

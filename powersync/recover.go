@@ -10,7 +10,7 @@ func (s *Syncer) recoverAll(ctx context.Context) (map[Outcome]int, error) {
 	p := s.newPool(ctx, recoveryRound, s.recoverNode)
 	err := p.list(func(r Record) (wanted bool, skip Outcome) {
 		skip = skipRecovery(r)
-		return skip != SkippedEnroll && skip != skippedNoPowerFailure, skip
+		return skip != skippedEnroll && skip != skippedNoPowerFailure, skip
 	})
 	return p.finish(), err
 }

@@ -270,11 +270,10 @@ func (s *Syncer) forces(ctx context.Context, r Record) (bool, error) {
 	if s.config.RecordOnly || r.DisablePowerOff {
 		return false, nil
 	}
-	forcer, ok := s.config.Driver.(Forcer)
-	if !ok {
+	if s.config.CanForce == nil {
 		return true, nil
 	}
-	return askDriver(ctx, s, r.ID, func(context.Context) (bool, error) { return forcer.CanForce(r.ID), nil })
+	return askDriver(ctx, s, r.ID, func(context.Context) (bool, error) { return s.config.CanForce(r.ID), nil })
 }
 
 // force sets the hardware to the recorded power state, holding the node.

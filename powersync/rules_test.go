@@ -202,7 +202,7 @@ func TestWithoutForcingWhatWasReadIsRecorded(t *testing.T) {
 		set    func(*powersync.Config)
 	}{
 		"by configuration":       {node(isOn), func(c *powersync.Config) { c.RecordOnly = true }},
-		"the driver cannot":      {node(isOn), withDriver(unforceable{h})},
+		"not this node":          {node(isOn), func(c *powersync.Config) { c.CanForce = func(string) bool { return false } }},
 		"the node has a say":     {powersync.Record{ProvisionState: states.Active, Power: isOn, DisablePowerOff: true}, func(*powersync.Config) {}},
 		"in a failed state also": {powersync.Record{ProvisionState: states.DeployFail, Power: isOn, DisablePowerOff: true}, func(*powersync.Config) {}},
 	}
@@ -219,10 +219,6 @@ func TestWithoutForcingWhatWasReadIsRecorded(t *testing.T) {
 		})
 	}
 }
-
-type unforceable struct{ *hardware }
-
-func (unforceable) CanForce(string) bool { return false }
 
 func TestPastTheRetriesWhatWasReadIsRecordedInMaintenance(t *testing.T) {
 	h := newHall(t, newHardware(isOff), nodes(node(isOn)))

@@ -11,7 +11,7 @@ import "github.com/ironstate/ironstate/states"
 func SkipSync(r Record) Outcome {
 	switch r.ProvisionState {
 	case states.Enroll:
-		return SkippedEnroll
+		return skippedEnroll
 	case states.DeployWait:
 		return skippedDeployWait
 	case states.CleanWait:
@@ -31,7 +31,7 @@ func SkipSync(r Record) Outcome {
 func skipRecovery(r Record) Outcome {
 	switch {
 	case r.ProvisionState == states.Enroll:
-		return SkippedEnroll
+		return skippedEnroll
 	case !r.Maintenance || r.Fault != FaultPowerFailure:
 		return skippedNoPowerFailure
 	default:

@@ -20,7 +20,7 @@ var (
 // at once, Load and Update of one node one after the other. They must return soon
 // after their context ends, which for Load and Update has a deadline,
 // [Config.Timeout] from the call. An error or a panic of Load or Update is a
-// failure of that one node. A call that does not return is left behind, as with a
+// failure of that one node. A call that does not return is abandoned, as with a
 // [Driver]. [Memory] is a Store; package storetest, below, checks others.
 type Store interface {
 	// Records ranges over the records of all nodes, each once, in any order.

@@ -52,15 +52,16 @@ func TestAPanickingDriverCostsOneNodeOneFailure(t *testing.T) {
 	require.False(t, h.record(t, "b").Maintenance)
 }
 
-// abilities panics with all that a Driver may have besides.
-type abilities struct{ *hardware }
+// invalid panics where it validates.
+type invalid struct{ *hardware }
 
-func (abilities) CanForce(string) bool                   { panic(secret) }
-func (abilities) Validate(context.Context, string) error { panic(secret) }
+func (invalid) Validate(context.Context, string) error { panic(secret) }
 
 func TestAbilitiesThatPanicCostOneFailure(t *testing.T) {
 	h := newHardware(isOff, isOff)
-	hall := newHall(t, h, nodes(node(isOn), node(unknown)), withDriver(abilities{h}))
+	hall := newHall(t, h, nodes(node(isOn), node(unknown)), withDriver(invalid{h}), func(c *powersync.Config) {
+		c.CanForce = func(string) bool { panic(secret) }
+	})
 	report, err := hall.Sync(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, report.Nodes[powersync.ForceFailed])

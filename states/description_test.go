@@ -231,12 +231,12 @@ func TestDescriptionsOfEvents(t *testing.T) {
 		} else {
 			require.Contains(t, text, "until "+display(last), event)
 		}
-		for _, verb := range event.Verbs() {
+		for _, verb := range states.WordsOf(event) {
 			require.True(t, verb == event.String() || slices.Contains(quotedIn(text), verb), "%v lacks its word %q", event, verb)
 		}
 		require.Regexp(t, `^(A person|The conductor|The call)`, text, event)
 		for _, word := range quotedIn(text) {
-			named := slices.Contains(event.Verbs(), word)
+			named := slices.Contains(states.WordsOf(event), word)
 			for _, row := range h.rows {
 				named = named || row.Event == event && (row.From.String() == word || row.To.String() == word)
 			}

@@ -9,12 +9,12 @@ import (
 // The API's word for an event is not always the table's.
 func ExampleEvent() {
 	event, err := states.ParseVerb("undeploy")
-	fmt.Println(event, event.Verb(), event.Verbs(), err)
+	fmt.Println(event, event.Verb(), err)
 	fmt.Println(states.EventClean.Requires())
 	_, err = states.ParseVerb("done") // the conductor's own
 	fmt.Println(err)
 	// Output:
-	// delete deleted [deleted undeploy] <nil>
+	// delete deleted <nil>
 	// clean_steps
 	// unknown verb "done"; known: manage, provide, active, deploy, rebuild, deleted, undeploy, inspect, adopt, clean, rescue, unrescue, service, abort, unhold
 }
@@ -39,17 +39,4 @@ func ExampleCanSchedule() {
 	// true
 	// false
 	// false
-}
-
-// A series by its name, and what it has.
-func ExampleSeries() {
-	series, err := states.ParseSeries("antelope")
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(series, series.MaxAPIVersion(), series.Table().States().Len())
-	fmt.Println(series < states.Latest(), series.Table().States().Has(states.Servicing))
-	// Output:
-	// 2023.1 1.82 24
-	// true false
 }

@@ -5,6 +5,17 @@ import "iter"
 // VerbsOf returns the VERBS of a series' source.
 func VerbsOf(t *Table) map[string]Event { return t.verbs() }
 
+// WordsOf returns the words that ask the API for an event, that of Verb first.
+func WordsOf(e Event) []string {
+	var words []string
+	for i := range verbRows {
+		if verbRows[i].event == e {
+			words = append(words, verbRows[i].word)
+		}
+	}
+	return words
+}
+
 // Waiting returns the states of PhaseWaiting, and Held those of PhaseHeld.
 func (t *Table) Waiting() Set { return t.set(waitingSet) }
 func (t *Table) Held() Set    { return t.set(heldSet) }

@@ -19,7 +19,7 @@ const (
 	numSets
 )
 
-// What a state's word says of it, in any series.
+// The states by the ends of their words, in any series.
 var (
 	failedWords  = SetOf(DeployFail, CleanFail, InspectFail, AdoptFail, RescueFail, UnrescueFail, ServiceFail)
 	waitingWords = SetOf(DeployWait, CleanWait, InspectWait, RescueWait, ServiceWait)

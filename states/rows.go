@@ -2,7 +2,7 @@ package states
 
 // The history of the machine, written by hand and read by eye. A row says what
 // there is, the series that brought it and the one that dropped it, or kept for
-// what the newest series still has. Tables are cut out of these rows, one a
+// what the newest series still has. Tables are built from these rows, one a
 // series; a test compares them with upstream's own.
 //
 // Source: ironic/common/states.py and, from 35.0, ironic/common/state_machine.py

@@ -19,10 +19,10 @@ func TestVerbsOfAnEventBeginWithTheCanonicalOne(t *testing.T) {
 		states.Event(200):   nil,
 	}
 	for event, want := range tests {
-		require.Equal(t, want, event.Verbs(), event)
+		require.Equal(t, want, states.WordsOf(event), event)
 	}
 	for event := range states.AllEvents() {
-		verbs := event.Verbs()
+		verbs := states.WordsOf(event)
 		require.Equal(t, len(verbs) > 0, event.Verb() != "", event)
 		for i, word := range verbs {
 			got, err := states.ParseVerb(word)

@@ -72,7 +72,7 @@ func ParseVerb(word string) (Event, error) {
 // Verb returns the word that asks the API for the event, the one that every
 // series and API version takes where there are two: "active" for EventDeploy,
 // "deleted" for EventDelete. It is empty for events that only the conductor
-// fires. [Event.Verbs] has the aliases too.
+// fires. [Verbs] has the aliases.
 func (e Event) Verb() string {
 	for i := range verbRows {
 		if verbRows[i].event == e {
@@ -80,20 +80,6 @@ func (e Event) Verb() string {
 		}
 	}
 	return ""
-}
-
-// Verbs returns all words that ask the API for the event, that of [Event.Verb]
-// first: "active" and "deploy" for EventDeploy, "deleted" and "undeploy" for
-// EventDelete. It is nil for events that only the conductor fires. The slice is
-// the caller's own.
-func (e Event) Verbs() []string {
-	var words []string
-	for i := range verbRows {
-		if verbRows[i].event == e {
-			words = append(words, verbRows[i].word)
-		}
-	}
-	return words
 }
 
 // Verbs returns the API's words and the events that they ask for, as the newest

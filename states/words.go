@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// UnknownError says that a word or a number is not in a vocabulary, and which words
-// are. All of this module returns it for that.
+// UnknownError says that a word or a number is not in a vocabulary, and lists the words
+// that are. Every package of this module returns it for that.
 type UnknownError struct {
 	Kind  string   // the vocabulary: "state", "event", "verb", "power state", ...
 	Word  string   // the word as it was given

@@ -41,8 +41,8 @@ var errNoVerifier = errors.New("no verifier")
 // Whatever the Verifier does, the node does not stay in verifying: a panic, and a
 // Verifier that has not returned when the context ends (or a minute is over, where
 // the context has no deadline) are failures like any other. A
-// Verifier that ignores its context is left behind in its goroutine, its answer
-// unheard. Only a save hook that refuses every way out keeps the node there; the
+// Verifier that ignores its context is abandoned in its goroutine, and its result
+// discarded. Only a save hook that refuses every way out keeps the node there; the
 // error then matches [ErrStillVerifying].
 //
 // Errors before the node has moved are those of [machine.Machine.Request], and one for

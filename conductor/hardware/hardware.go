@@ -9,6 +9,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 )
 
@@ -162,7 +163,7 @@ func (b *BMC) SetPower(ctx context.Context, n *conductor.Node, power states.Powe
 }
 
 // verifier returns how to reach the BMC of a node, and what verifies it.
-func (b *BMC) verifier(n *conductor.Node) (*bmc.Verifier, bmc.Config, error) {
+func (b *BMC) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) {
 	if err := b.usable(n); err != nil {
 		return nil, bmc.Config{}, err
 	}

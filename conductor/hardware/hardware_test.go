@@ -102,7 +102,7 @@ func TestCallsOfManyNodesDoNotMix(t *testing.T) {
 	b := newRedfish(t, hardware.Config{})
 	var calls sync.WaitGroup
 	for i := range 4 {
-		want := []string{bmctest.PowerOn, bmctest.PowerOff}[i%2]
+		want := []string{"On", "Off"}[i%2]
 		server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Systems = []bmctest.System{{ID: "1", Power: want}} })
 		n := &conductor.Node{UUID: fmt.Sprint(i), Driver: "redfish", DriverInfo: redfishInfo(t, server)}
 		for range 3 {
@@ -110,7 +110,7 @@ func TestCallsOfManyNodesDoNotMix(t *testing.T) {
 				for range 5 {
 					power, err := b.PowerState(t.Context(), n)
 					assert.NoError(t, err)
-					assert.Equal(t, want == bmctest.PowerOn, power == states.PowerOn)
+					assert.Equal(t, want == "On", power == states.PowerOn)
 				}
 			})
 		}

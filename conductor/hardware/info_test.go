@@ -183,7 +183,7 @@ func TestAuthoritiesAreReadFromFilesAndFolders(t *testing.T) {
 	}
 	file := write("ca/ca.pem", server.CAPEM)
 	write("ca/README", []byte("not a certificate"))
-	foreign := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Certificate = bmctest.CertForeignCA })
+	foreign := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Certificate = "foreign CA" })
 	tests := map[string]struct {
 		value any
 		want  string // the error has it; empty where the BMC is reached
@@ -215,7 +215,7 @@ func TestAuthoritiesAreReadFromFilesAndFolders(t *testing.T) {
 
 func TestHowTheBMCIsReachedIsAsDriverInfoSays(t *testing.T) {
 	server := startRedfish(t, func(c *bmctest.RedfishConfig) {
-		c.Systems = []bmctest.System{{ID: "left"}, {ID: "right", Power: bmctest.PowerOn}}
+		c.Systems = []bmctest.System{{ID: "left"}, {ID: "right", Power: "On"}}
 	})
 	b := newRedfish(t, hardware.Config{})
 	info := redfishInfo(t, server)

@@ -31,7 +31,7 @@ var ipmi = kind{
 }
 
 func parseIPMI(i info) (bmc.Config, error) {
-	c := bmc.Config{Protocol: bmc.IPMI}
+	c := bmc.Config{Protocol: "ipmi"}
 	if err := i.require("IPMI credentials", "ipmi_address", "ipmi_username", "ipmi_password"); err != nil {
 		return c, err
 	}

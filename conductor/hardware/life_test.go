@@ -1,6 +1,7 @@
 package hardware_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -107,7 +108,7 @@ func TestADeploymentByAnAgentWaitsForItsHeartbeat(t *testing.T) {
 	})
 	n = s.request(n, "active")
 	require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
-	require.Equal(t, bmctest.PowerOn, server.Power("1"))
+	require.Equal(t, "On", server.Power("1"))
 	require.Equal(t, 1, patchesOf(server))
 
 	_, token, err := s.Lookup(t.Context(), nil, n.UUID)
@@ -117,15 +118,15 @@ func TestADeploymentByAnAgentWaitsForItsHeartbeat(t *testing.T) {
 	}))
 	n = s.settle(n)
 	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
-	require.Equal(t, bmctest.PowerOn, server.Power("1"))
-	require.Equal(t, bmctest.Boot{Target: "Hdd", Enabled: "Continuous", Mode: "UEFI"}, server.Boot("1"))
+	require.Equal(t, "On", server.Power("1"))
+	require.Equal(t, "Hdd Continuous UEFI", server.Boot("1"))
 }
 
 func TestADeploymentBootsFromTheNetworkForGood(t *testing.T) {
-	for value, want := range map[any]bmctest.Boot{
-		nil:       {Target: "Pxe", Enabled: "Continuous", Mode: "UEFI"},
-		"Default": {Target: "Pxe", Enabled: "Continuous", Mode: "UEFI"},
-		"Never":   {Target: "None", Enabled: "Disabled", Mode: "UEFI"}, // it has booted
+	for value, want := range map[any]string{
+		nil:       "Pxe Continuous UEFI",
+		"Default": "Pxe Continuous UEFI",
+		"Never":   "None Disabled UEFI", // it has booted
 	} {
 		server := startRedfish(t)
 		s := start(t, hardware.Config{})
@@ -153,12 +154,12 @@ func TestAnAgentsBootDeviceIsForOneBootUnlessForced(t *testing.T) {
 		})
 		n = s.request(n, "active")
 		require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
-		require.Equal(t, want, server.Boot("1").Target, "%v", value)
+		require.Equal(t, want, strings.Fields(server.Boot("1"))[0], "%v", value)
 	}
 }
 
 func TestANodeThatMustNotBePoweredOffIsRebooted(t *testing.T) {
-	server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Systems = []bmctest.System{{ID: "1", Power: bmctest.PowerOn}} })
+	server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Systems = []bmctest.System{{ID: "1", Power: "On"}} })
 	s := start(t, hardware.Config{})
 	n := s.node(redfishMachine(server, t), func(n *conductor.Node) {
 		n.ProvisionState, n.DisablePowerOff = states.Available, true
@@ -170,7 +171,7 @@ func TestANodeThatMustNotBePoweredOffIsRebooted(t *testing.T) {
 	require.Equal(t, 1, patchesOf(server))
 	n = s.request(n, "deleted")
 	require.Equal(t, states.Available, n.ProvisionState, n.LastError)
-	require.Equal(t, bmctest.PowerOn, server.Power("1"))
+	require.Equal(t, "On", server.Power("1"))
 }
 
 func TestAMachineThatDoesNotGoOffFailsItsDeployment(t *testing.T) {
@@ -191,7 +192,7 @@ func TestAnInspectionStoresWhatTheBMCTells(t *testing.T) {
 	n := s.node(redfishMachine(server, t), func(n *conductor.Node) {
 		n.ProvisionState, n.Properties = states.Manageable, map[string]any{"cpu_arch": "x86_64"}
 	})
-	require.NoError(t, server.SetPower("1", bmctest.PowerOn))
+	require.NoError(t, server.SetPower("1", "On"))
 	n = s.request(n, "inspect")
 	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
 	require.Equal(t, states.PowerOn, n.Power)
@@ -219,5 +220,5 @@ func TestManualCleaningHasTheStepsOfPower(t *testing.T) {
 	require.NoError(t, s.Provision(t.Context(), n.UUID, request))
 	n = s.settle(n)
 	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
-	require.Equal(t, bmctest.PowerOn, server.Power("1"))
+	require.Equal(t, "On", server.Power("1"))
 }

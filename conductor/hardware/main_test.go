@@ -62,7 +62,7 @@ func redfishMachine(server *bmctest.Redfish, t *testing.T) machine {
 	return machine{
 		driver: "redfish", info: redfishInfo(t, server), logins: server.Logins,
 		power: func() string {
-			return map[string]string{bmctest.PowerOn: "on", bmctest.PowerOff: "off"}[server.Power("1")]
+			return map[string]string{"On": "on", "Off": "off"}[server.Power("1")]
 		},
 		down: func() { server.AddFault(bmctest.Fault{Do: bmctest.Refuse()}) },
 	}

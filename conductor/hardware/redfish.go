@@ -35,7 +35,7 @@ var redfish = kind{
 }
 
 func parseRedfish(i info) (bmc.Config, error) {
-	c := bmc.Config{Protocol: bmc.Redfish}
+	c := bmc.Config{Protocol: "redfish"}
 	if err := i.require("Redfish properties", "redfish_address", "redfish_username", "redfish_password"); err != nil {
 		return c, err
 	}
@@ -55,8 +55,8 @@ func parseRedfish(i info) (bmc.Config, error) {
 		return c, err
 	}
 	if auth != "" {
-		c.Auth = bmc.Auth(auth)
-		if !slices.Contains([]bmc.Auth{bmc.AuthAuto, bmc.AuthSession, bmc.AuthBasic}, c.Auth) {
+		c.Auth = auth
+		if !slices.Contains([]string{"auto", "session", "basic"}, c.Auth) {
 			return c, i.invalid("redfish_auth_type", "%q is none of basic, session and auto", auth)
 		}
 	}

@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 		defer builtIn.Close()
 		s.bmc = bmc.Config{Host: builtIn.Host, RedfishPort: builtIn.Port, RootCAs: builtIn.CertPool,
 			User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword)}
-		powers := []string{bmctest.PowerOn, bmctest.PowerOff}
+		powers := []string{"On", "Off"}
 		s.disturb = func(round int) error { return builtIn.SetPower("1", powers[round/2%2]) }
 	}
 	if s.store, err = open(ctx, *file); err != nil {

@@ -46,7 +46,7 @@ func enrollBuiltIn(ctx context.Context, out io.Writer, name, password string) (e
 		RootCAs:     server.CertPool,
 		User:        "admin",
 		Password:    secret.New(password),
-		Protocol:    bmc.Redfish,
+		Protocol:    "redfish",
 	})
 	if err != nil {
 		return enrolled{}, err

@@ -56,7 +56,7 @@ func parseFlags(args []string, getenv func(string) string, help io.Writer) (opti
 
 	config := bmc.Config{User: *user, Timeout: *timeout, InsecureSkipTLSVerify: *insecure}
 	var errs [3]error
-	config.Protocol = bmc.Protocol(*protocol)
+	config.Protocol = *protocol
 	errs[0] = setAddress(&config, *address)
 	config.Password, errs[1] = readPassword(*passwordFile, getenv)
 	config.RootCAs, errs[2] = readCAs(*ca)
@@ -85,7 +85,7 @@ func setAddress(config *bmc.Config, address string) error {
 		return fmt.Errorf("the port in %q is not from 1 to 65535", address)
 	}
 	config.Host = host
-	if config.Protocol == bmc.IPMI {
+	if config.Protocol == "ipmi" {
 		config.IPMIPort = int(port)
 	} else {
 		config.RedfishPort = int(port)

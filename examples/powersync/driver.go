@@ -19,7 +19,7 @@ func (h *hall) driver() (*bmc.Driver, error) {
 			RootCAs:     m.bmc.CertPool,
 			User:        bmctest.DefaultUser,
 			Password:    secret.New(bmctest.DefaultPassword),
-			Protocol:    bmc.Redfish,
+			Protocol:    "redfish",
 			Timeout:     bmcTimeout,
 		}
 	}

@@ -67,7 +67,7 @@ func openHall(n int) (*hall, error) {
 		m.id = fmt.Sprintf("node-%03d", i)
 		m.role = roleOf(i)
 		m.bmc, errs[i] = bmctest.NewRedfish(bmctest.RedfishConfig{
-			Systems: []bmctest.System{{ID: systemID, Power: bmctest.PowerOn}},
+			Systems: []bmctest.System{{ID: systemID, Power: "On"}},
 			Faults:  faults(m.role),
 		})
 	})
@@ -101,7 +101,7 @@ func faults(r role) []bmctest.Fault {
 	const system = "/redfish/v1/Systems/" + systemID
 	switch r {
 	case liar:
-		return []bmctest.Fault{{On: system, Method: http.MethodGet, Do: bmctest.Property("PowerState", bmctest.PowerOff)}}
+		return []bmctest.Fault{{On: system, Method: http.MethodGet, Do: bmctest.Property("PowerState", "Off")}}
 	case hanging:
 		return []bmctest.Fault{{On: system, Method: http.MethodGet, Do: bmctest.HangAfter(20)}}
 	case dead:
@@ -143,7 +143,7 @@ func (h *hall) disturb(round int) {
 			continue
 		}
 		if switched++; switched%2 == round%2 {
-			_ = m.bmc.SetPower(systemID, bmctest.PowerOff) // there is such a system
+			_ = m.bmc.SetPower(systemID, "Off") // there is such a system
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
@@ -177,6 +177,6 @@ func (h *hall) check() error {
 }
 
 var wordOf = map[states.Power]string{
-	states.PowerOn:  bmctest.PowerOn,
-	states.PowerOff: bmctest.PowerOff,
+	states.PowerOn:  "On",
+	states.PowerOff: "Off",
 }

@@ -1,6 +1,6 @@
 // Package render draws the diagrams of package graph as SVG and PNG, and makes an
 // HTML page of them in which a reader explores the machine, with no Graphviz
-// installed: Graphviz runs inside of the process, as WebAssembly.
+// installed: Graphviz runs in the process, as WebAssembly.
 //
 //	err := render.SVG(ctx, file, graph.Diagram{Table: states.Latest().Table()})
 //

@@ -127,7 +127,7 @@ func verified(ctx context.Context, server *bmctest.IPMI, word string) (string, e
 		IPMIPort:    server.Port,
 		User:        user,
 		Password:    secret.New(word),
-		Protocol:    bmc.IPMI,
+		Protocol:    "ipmi",
 		CipherSuite: cipher,
 		Timeout:     verifyTimeout,
 	})

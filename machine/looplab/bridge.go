@@ -28,9 +28,9 @@ func (f *FSM) ask(ctx context.Context, step machine.Transition) error {
 		return fsm.InTransitionError{Event: step.Event.String()}
 	}
 
-	f.inside.SetState(step.From.State.String())
-	inside := context.WithValue(context.WithoutCancel(ctx), callerOf{}, f.withoutFiring(ctx))
-	err := f.inside.Event(inside, step.Event.String(), fr.args...)
+	f.inner.SetState(step.From.State.String())
+	marked := context.WithValue(context.WithoutCancel(ctx), callerOf{}, f.withoutFiring(ctx))
+	err := f.inner.Event(marked, step.Event.String(), fr.args...)
 	var yes *allowed
 	var async fsm.AsyncError
 	switch {
@@ -45,7 +45,7 @@ func (f *FSM) ask(ctx context.Context, step machine.Transition) error {
 	}
 }
 
-// guards returns the callbacks of the looplab FSM inside.
+// guards returns the callbacks of the inner looplab FSM.
 func (f *FSM) guards() fsm.Callbacks {
 	guards := fsm.Callbacks{
 		"before_event": guard(f.callbacks[trigger{when: before}]),
@@ -99,7 +99,7 @@ func call(ctx context.Context, callback fsm.Callback, e *fsm.Event) {
 
 // follow is the last save hook: nothing can keep the machine from moving now.
 func (f *FSM) follow(_ context.Context, step machine.Transition) error {
-	f.inside.SetState(step.To.State.String())
+	f.inner.SetState(step.To.State.String())
 	return nil
 }
 
@@ -107,7 +107,7 @@ func (f *FSM) follow(_ context.Context, step machine.Transition) error {
 // moved.
 func (f *FSM) tell(ctx context.Context, step machine.Transition) error {
 	e := blank()
-	e.FSM = f.inside
+	e.FSM = f.inner
 	e.Event = step.Event.String()
 	e.Src = step.From.State.String()
 	e.Dst = step.To.State.String()

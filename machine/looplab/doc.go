@@ -54,7 +54,7 @@
 //   - A key of the callbacks that names no state or event is an error, where
 //     looplab ignores it.
 //   - leave_state is also called where leave_<STATE> has called Async.
-//   - fsm.InvalidEventError and UnknownEventError are inside of the error that
+//   - fsm.InvalidEventError and UnknownEventError are wrapped in the error that
 //     Event returns: use [errors.As].
 //
 // A before_ or leave_ callback must not end its goroutine with runtime.Goexit, as

@@ -73,10 +73,10 @@ func (f *FSM) Transition() error {
 // hold keeps an event that a callback wants completed later.
 func (f *FSM) hold(ctx context.Context, from states.State, fr *firing) error {
 	// Left in its own asynchronous transition, looplab would refuse all events.
-	if err := f.inside.Transition(); err != nil {
+	if err := f.inner.Transition(); err != nil {
 		return err
 	}
-	f.inside.SetState(from.String())
+	f.inner.SetState(from.String())
 	if fr.in.Event == states.NoEvent {
 		return errAsync
 	}

@@ -18,15 +18,15 @@ type FSM struct {
 	table     *states.Table
 	callbacks map[trigger]fsm.Callback
 
-	// inside runs the callbacks that may cancel an event. It is never let go
-	// through with one: it follows the machine by SetState.
-	inside *fsm.FSM
+	// inner runs the callbacks that may cancel an event. It never completes an event:
+	// it follows the machine by SetState.
+	inner *fsm.FSM
 
 	mu   sync.Mutex
 	held *firing // an asynchronous transition, until someone completes it
 }
 
-// self is the metadata under which an FSM is found from the one inside.
+// self is the metadata under which an FSM is found from its inner one.
 const self = "github.com/ironstate/ironstate/machine/looplab"
 
 // New makes the FSM of a node, with the hooks of package machine and looplab's
@@ -46,30 +46,30 @@ func New(c machine.Config, callbacks fsm.Callbacks) (*FSM, error) {
 	if f.machine, err = machine.New(c); err != nil {
 		return nil, err
 	}
-	f.inside = fsm.NewFSM(f.Current(), Events(c.Table), f.guards())
-	f.inside.SetMetadata(self, f)
+	f.inner = fsm.NewFSM(f.Current(), Events(c.Table), f.guards())
+	f.inner.SetMetadata(self, f)
 	return f, nil
 }
 
-// Of returns the FSM that a looplab FSM is inside of, nil when it is in none. It
+// Of returns the FSM that wraps a looplab FSM, nil where none does. It
 // is for callbacks, which find a looplab FSM in their event.
-func Of(inside *fsm.FSM) *FSM {
-	if inside == nil {
+func Of(inner *fsm.FSM) *FSM {
+	if inner == nil {
 		return nil
 	}
-	f, _ := inside.Metadata(self)
+	f, _ := inner.Metadata(self)
 	outer, _ := f.(*FSM)
 	return outer
 }
 
-// Looplab returns the looplab FSM inside, for its metadata and to draw it. It
+// Looplab returns the looplab FSM that is wrapped, for its metadata and to draw it. It
 // refuses events; a state that is set on it lasts until the
 // next event.
 func (f *FSM) Looplab() *fsm.FSM {
 	if f == nil {
 		return nil
 	}
-	return f.inside
+	return f.inner
 }
 
 // Machine returns the node's machine, for what takes one. Events that are fired
@@ -85,8 +85,8 @@ func (f *FSM) Machine() *machine.Machine {
 // ("active"); callbacks find args in their event, and the table's word.
 //
 // It answers as looplab's does. A fsm.CanceledError, InTransitionError or AsyncError
-// is returned as it is. A fsm.UnknownEventError or InvalidEventError is inside of the
-// error, for [errors.As]: that also holds the [*machine.EventError], which matches
+// is returned as it is. A fsm.UnknownEventError or InvalidEventError is wrapped in the
+// error, for [errors.As], which also wraps the [*machine.EventError], which matches
 // [states.ErrNotAllowed], or the [*states.UnknownError] of a word that no series
 // has. Event's other errors are those of [machine.Machine.FireInput].
 func (f *FSM) Event(ctx context.Context, event string, args ...any) error {
@@ -120,9 +120,9 @@ func eventWords(yield func(string) bool) {
 	}
 }
 
-// FireInput moves the node by an event and what comes with it; callbacks find
+// FireInput moves the node by an Input; callbacks find
 // args in their event. Its errors are those of [machine.Machine.FireInput]:
-// looplab's are inside of a [*machine.HookError].
+// looplab's are wrapped in a [*machine.HookError].
 func (f *FSM) FireInput(ctx context.Context, in machine.Input, args ...any) error {
 	switch {
 	case f.Machine() == nil:

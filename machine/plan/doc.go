@@ -83,7 +83,7 @@
 // wish, and the caller stores it. If it is lost, work is done once more and retries
 // are counted from 0; nothing else depends on it.
 //
-// # What is proven
+// # Proofs
 //
 // A test explores every wish against every conductor: each series, each API version
 // that takes other requests than the one before, each goal, the policies, each state

@@ -22,7 +22,8 @@ import (
 // one.
 //
 // The error names the first observation that cannot come after those before it or that
-// the table lacks; a nil table lacks all.
+// the table lacks; a nil table lacks all. The transitions between the observations
+// before that one are returned beside it.
 func Explain(t *states.Table, seen []states.State) ([][]states.Transition, error) {
 	paths := likelyPathsOf(t)
 	var gaps [][]states.Transition
@@ -31,7 +32,7 @@ func Explain(t *states.Table, seen []states.State) ([][]states.Transition, error
 		var path []states.Transition
 		if to != states.UnknownState {
 			if !paths.possible(t, from, to) {
-				return nil, paths.impossible(t, i, from, to)
+				return gaps, paths.impossible(t, i, from, to)
 			}
 			if from != states.NoState {
 				path = paths[to].from(from)

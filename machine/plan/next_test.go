@@ -10,7 +10,6 @@ import (
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
-	"github.com/ironstate/ironstate/states/statestest/rapidstates"
 )
 
 func TestNext(t *testing.T) {
@@ -336,10 +335,10 @@ func TestNextRefuses(t *testing.T) {
 // TestNextTakesAnyProgress calls Next with progress that no answer need have led to.
 func TestNextTakesAnyProgress(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		table := rapidstates.Series().Draw(rt, "series").Table()
-		n := node(rapidstates.StateIn(table.States()).Draw(rt, "state"))
+		table := rapid.SampledFrom(slices.Collect(states.AllSeries())).Draw(rt, "series").Table()
+		n := node(rapid.SampledFrom(slices.Collect(table.States().All())).Draw(rt, "state"))
 		if rapid.Bool().Draw(rt, "targeted") {
-			n.Target = rapidstates.StateIn(table.Stable()).Draw(rt, "target")
+			n.Target = rapid.SampledFrom(slices.Collect(table.Stable().All())).Draw(rt, "target")
 		}
 		wish := plan.Wish{
 			Goal:    rapid.SampledFrom(slices.Collect(plan.AllGoals())).Draw(rt, "goal"),

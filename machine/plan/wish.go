@@ -6,8 +6,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Wish is the argument of [Next] beside the node: the goal, what the plan may do to
-// reach it, and the progress so far. A Wish is a value: store it next to the node,
+// Wish is a goal for a node, with the policy for reaching it and the progress so far. A Wish is a value: store it next to the node,
 // as JSON for instance, compare it with ==, share copies.
 type Wish struct {
 	Goal Goal `json:"goal"`
@@ -26,7 +25,7 @@ type Wish struct {
 	Progress Progress `json:"progress"`
 }
 
-// Policy says what the plan may do to reach a goal; the package comment has the
+// Policy permits the plan to end, destroy and repeat work; the package comment has the
 // details. A Policy is a value and may be shared freely.
 type Policy struct {
 	// MayAbort permits the plan to end work that waits or is held and would lead no

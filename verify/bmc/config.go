@@ -21,7 +21,12 @@ type Config struct {
 	Host     string // a name or an address, without a port
 	User     string
 	Password secret.Text
-	Protocol Protocol
+	// Protocol is how the BMC is spoken to: "redfish" (DMTF's Redfish over HTTPS,
+	// DSP0266), "ipmi" (IPMI 2.0 over LAN, RMCP+), or "auto", for which empty
+	// stands: Redfish, then IPMI if the BMC has no Redfish, because nothing listens
+	// on its port or what listens has no Redfish service. Any other failure ends the
+	// attempt, one of credentials above all.
+	Protocol string
 
 	// RedfishPort and IPMIPort are used where not 0; they default to 443 and
 	// 623.
@@ -38,8 +43,14 @@ type Config struct {
 	// BMC can then read its password.
 	InsecureSkipTLSVerify bool
 
-	// Auth is how Redfish credentials are presented.
-	Auth Auth
+	// Auth is how Redfish credentials are presented, in the words of Ironic's
+	// redfish_auth_type: "session" opens a session, and fails where the service has
+	// none; "basic" sends the user and the password with each request; "auto", for
+	// which empty stands, opens a session, or uses HTTP Basic authentication where
+	// the service has no sessions. A log-in that fails for another reason is not
+	// repeated by Basic authentication, as sushy, which Ironic uses, does (4.3.3,
+	// auth.py): with a wrong password that is a second failed login.
+	Auth string
 
 	// BasePath is what stands before /redfish/v1/ in the paths of a Redfish
 	// service behind a proxy, such as "/bmc/17"; most often empty.
@@ -64,9 +75,14 @@ type Config struct {
 	// longer than 60 s (IPMI 2.0, section 28.13, parameter 3), which some refuse.
 	KeepBootTimeout bool
 
-	// Limits bound how much a Redfish BMC may send. Each run of ipmitool may write
-	// 64 KiB.
-	Limits Limits
+	// These bound what one verification, or one call of a [Driver], takes from a
+	// Redfish BMC; 0 stands for the default. What goes beyond ends in an error of the
+	// kind [verify.Protocol]; the log-out that follows is not counted. Each run of
+	// ipmitool may write 64 KiB.
+	MaxBytes       int64 // read in all, TLS and headers included; 16 MiB
+	MaxAnswerBytes int64 // of one answer's body, decompressed; 1 MiB
+	MaxRequests    int   // sent; 64
+	MaxMembers     int   // of the collection of systems that are looked at; 256
 
 	// Timeout bounds one verification; 0 stands for 30 s. To log out of a BMC
 	// that has stopped answering may take another two seconds.
@@ -79,12 +95,15 @@ type Config struct {
 
 // withDefaults fills in what is left to a default.
 func (c Config) withDefaults() Config {
-	c.Protocol = cmp.Or(c.Protocol, Auto)
-	c.Auth = cmp.Or(c.Auth, AuthAuto)
+	c.Protocol = cmp.Or(c.Protocol, autoProtocol)
+	c.Auth = cmp.Or(c.Auth, autoAuth)
 	c.RedfishPort = cmp.Or(c.RedfishPort, 443)
 	c.IPMIPort = cmp.Or(c.IPMIPort, 623)
 	c.Timeout = cmp.Or(c.Timeout, 30*time.Second)
-	c.Limits = c.Limits.withDefaults()
+	c.MaxBytes = cmp.Or(c.MaxBytes, 16<<20)
+	c.MaxAnswerBytes = cmp.Or(c.MaxAnswerBytes, 1<<20)
+	c.MaxRequests = cmp.Or(c.MaxRequests, 64)
+	c.MaxMembers = cmp.Or(c.MaxMembers, 256)
 	return c
 }
 
@@ -100,6 +119,15 @@ func (c Config) equal(other Config) bool {
 	c.RootCAs, other.RootCAs = nil, nil
 	c.Password, other.Password = secret.Text{}, secret.Text{}
 	return c == other
+}
+
+// complete returns the configuration with its defaults, or what makes it unusable.
+func (c Config) complete() (Config, error) {
+	c = c.withDefaults()
+	if err := c.check(); err != nil {
+		return Config{}, misconfigured(err)
+	}
+	return c, nil
 }
 
 // check returns what makes the configuration unusable.
@@ -121,19 +149,21 @@ func (c Config) check() error {
 		return fmt.Errorf("the IPMI port %d is not from 1 to 65535", c.IPMIPort)
 	case strings.Trim(c.CipherSuite, "0123456789") != "":
 		return fmt.Errorf("the cipher suite %q is not a number", c.CipherSuite)
+	case c.MaxBytes < 0 || c.MaxAnswerBytes < 0 || c.MaxRequests < 0 || c.MaxMembers < 0:
+		return errors.New("a limit is negative")
 	case c.Timeout < 0 || c.StepTimeout < 0:
 		return fmt.Errorf("the timeout %v is negative", min(c.Timeout, c.StepTimeout))
 	}
 	if err := cmp.Or(
-		oneOf("protocol", c.Protocol, Auto, Redfish, IPMI), oneOf("authentication", c.Auth, AuthAuto, AuthSession, AuthBasic),
-		c.Limits.check(), c.checkTLS(),
+		oneOf("protocol", c.Protocol, autoProtocol, redfishProtocol, ipmiProtocol), oneOf("authentication", c.Auth, autoAuth, sessionAuth, basicAuth),
+		c.checkTLS(),
 	); err != nil {
 		return err
 	}
 	if err := c.checkRedfish(); err != nil {
 		return err
 	}
-	if c.Protocol == IPMI {
+	if c.Protocol == ipmiProtocol {
 		return c.checkIPMI()
 	}
 	return nil

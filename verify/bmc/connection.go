@@ -43,17 +43,17 @@ type control interface {
 }
 
 // overProtocols does something over the protocol that is configured, or, for
-// Auto, over Redfish and then IPMI if there is no Redfish.
+// "auto", over Redfish and then IPMI if there is no Redfish.
 func (c Config) overProtocols(f func(control) error) error {
 	switch c.Protocol {
-	case Redfish:
+	case redfishProtocol:
 		return f(newRedfish(c))
-	case IPMI:
+	case ipmiProtocol:
 		return f(newIPMI(c))
 	}
-	redfish := newRedfish(c)
-	err := f(redfish)
-	if err == nil || !redfish.absent(err) {
+	first := newRedfish(c)
+	err := f(first)
+	if err == nil || !first.absent(err) {
 		return err
 	}
 	if ipmiErr := f(newIPMI(c)); ipmiErr != nil {

@@ -1,5 +1,5 @@
-// Package bmc verifies nodes by asking their BMCs, over Redfish or IPMI. A [Verifier]
-// asks one BMC:
+// Package bmc verifies nodes by asking their BMCs, over Redfish or IPMI. [New] makes the
+// [verify.Verifier] that asks the BMC of a [Config]:
 //
 //	config := bmc.Config{Host: "10.1.2.3", User: "admin", Password: secret.New("...")}
 //	verifier, err := bmc.New(config)
@@ -21,7 +21,7 @@
 // alone does not:
 //
 //   - A BMC is not trusted. No answer ends the process, and bytes, requests and
-//     members are bounded by [Limits], the time by [Config.Timeout]. No request
+//     members are bounded by [Config], the time by [Config.Timeout]. No request
 //     goes to another host than the one named.
 //   - A wrong password costs one login a protocol and goes nowhere else: BMCs lock
 //     accounts.

@@ -117,11 +117,7 @@ func (d *Driver) lookup(ctx context.Context, id string) (Config, error) {
 	if err != nil {
 		return c, misconfigured(fmt.Errorf("look up the BMC of node %s: %w", id, err))
 	}
-	v, err := New(c)
-	if err != nil {
-		return c, err
-	}
-	return v.config, nil
+	return c.complete()
 }
 
 // do does something with a node's BMC, over a session that is kept or a new one.

@@ -80,7 +80,7 @@ func ExampleDriver() {
 }
 
 // A BMC whose answers are larger than they may be.
-func ExampleLimits() {
+func ExampleConfig() {
 	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 	if err != nil {
 		panic(err)
@@ -89,7 +89,7 @@ func ExampleLimits() {
 	verifier, err := bmc.New(bmc.Config{
 		Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool,
 		User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword),
-		Limits: bmc.Limits{AnswerBytes: 500},
+		MaxAnswerBytes: 500,
 	})
 	if err != nil {
 		panic(err)
@@ -97,4 +97,26 @@ func ExampleLimits() {
 	_, err = verifier.Verify(context.Background())
 	fmt.Println(errors.Is(err, verify.Protocol))
 	// Output: true
+}
+
+// What could not be done, and why.
+func ExampleDriver_SetPower() {
+	driver, err := bmc.NewDriver(bmc.DriverConfig{
+		Lookup: func(_ context.Context, id string) (bmc.Config, error) {
+			return bmc.Config{Host: "10.1.2.3", User: "admin"}, nil // it has no password
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	defer driver.Close(context.Background())
+	err = driver.SetPower(context.Background(), "node-1", states.PowerOn)
+	var failed *verify.Error
+	if errors.As(err, &failed) {
+		fmt.Printf("%s: %v\n", failed.Op, failed.Kind)
+	}
+	fmt.Println(errors.Is(err, verify.Misconfigured))
+	// Output:
+	// configure: misconfigured
+	// true
 }

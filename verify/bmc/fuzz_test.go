@@ -169,7 +169,7 @@ func configOfServer(server *httptest.Server) bmc.Config {
 	sum := sha256.Sum256(server.Certificate().Raw)
 	address := server.Listener.Addr().(*net.TCPAddr)
 	return bmc.Config{
-		Host: address.IP.String(), RedfishPort: address.Port, Protocol: bmc.Redfish, Fingerprint: hex.EncodeToString(sum[:]),
+		Host: address.IP.String(), RedfishPort: address.Port, Protocol: "redfish", Fingerprint: hex.EncodeToString(sum[:]),
 		User: user, Password: secret.New(password), Timeout: 10 * time.Second,
 	}
 }
@@ -195,7 +195,7 @@ func FuzzVerifier(f *testing.F) {
 		server.mu.Unlock()
 		config := config
 		config.SkipManagement = how&1 != 0
-		config.Auth = []bmc.Auth{bmc.AuthAuto, bmc.AuthSession, bmc.AuthBasic}[how>>1%3]
+		config.Auth = []string{"auto", "session", "basic"}[how>>1%3]
 		switch how >> 3 % 3 {
 		case 0:
 			config.SystemID = "1"

@@ -80,7 +80,7 @@ func TestNothingGoesOnAfterTheCallerHasGivenUp(t *testing.T) {
 
 func TestACollectionHasPages(t *testing.T) {
 	server := startRedfish(t, func(c *bmctest.RedfishConfig) {
-		c.Systems = []bmctest.System{{ID: "1"}, {ID: "2", Power: bmctest.PowerOn}}
+		c.Systems = []bmctest.System{{ID: "1"}, {ID: "2", Power: "On"}}
 	})
 	server.AddFault(bmctest.Fault{On: systemsPath, Times: 1, Do: jsonBody(
 		`{"Members": [{"@odata.id": "/redfish/v1/Systems/1"}], "Members@odata.nextLink": "/redfish/v1/Systems?page=2"}`)})
@@ -95,7 +95,7 @@ func TestACollectionHasPages(t *testing.T) {
 
 func TestASystemIsFoundByNameBesideBrokenOnes(t *testing.T) {
 	server := startRedfish(t, func(c *bmctest.RedfishConfig) {
-		c.Systems = []bmctest.System{{ID: "1"}, {ID: "2"}, {ID: "3"}, {ID: "4", Name: "node", Power: bmctest.PowerOn}}
+		c.Systems = []bmctest.System{{ID: "1"}, {ID: "2"}, {ID: "3"}, {ID: "4", Name: "node", Power: "On"}}
 	})
 	for id, effect := range map[string]bmctest.Effect{
 		"1": bmctest.Status(http.StatusNotFound), "2": jsonBody("null"), "3": bmctest.Property("Name", 1),
@@ -121,7 +121,7 @@ func TestABMCMayCloseEachConnection(t *testing.T) {
 		require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOff))
 		require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOn))
 		require.NoError(t, d.Close(t.Context()))
-		require.Equal(t, bmctest.PowerOn, server.Power("1"))
+		require.Equal(t, "On", server.Power("1"))
 		require.Equal(t, 2, server.Logins().Attempts)
 		require.Empty(t, server.Sessions())
 	}
@@ -129,20 +129,20 @@ func TestABMCMayCloseEachConnection(t *testing.T) {
 
 func TestLimitsAreKept(t *testing.T) {
 	tests := map[string]struct {
-		limits bmc.Limits
+		limits bmc.Config
 		faults []bmctest.Fault
 		text   string
 	}{
-		"requests": {limits: bmc.Limits{Requests: 3}, text: "more requests are needed than the limit"},
-		"bytes":    {limits: bmc.Limits{Bytes: 4000}, text: "the BMC sends more bytes than the limit"},
-		"an answer": {limits: bmc.Limits{AnswerBytes: 100},
+		"requests": {limits: bmc.Config{MaxRequests: 3}, text: "more requests are needed than the limit"},
+		"bytes":    {limits: bmc.Config{MaxBytes: 4000}, text: "the BMC sends more bytes than the limit"},
+		"an answer": {limits: bmc.Config{MaxAnswerBytes: 100},
 			text: "an answer is longer than the limit"},
-		"members": {limits: bmc.Limits{Members: 5}, faults: []bmctest.Fault{{On: systemsPath, Do: members(6)}},
+		"members": {limits: bmc.Config{MaxMembers: 5}, faults: []bmctest.Fault{{On: systemsPath, Do: members(6)}},
 			text: "the collection has more members than the limit"},
 		"a header": {faults: []bmctest.Fault{{On: systemsPath, Do: raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("A", 100<<10) + "\r\n\r\n{}")}},
 			text: "the header of an answer is longer than 64 KiB"},
 		"bytes, decompressed": {
-			limits: bmc.Limits{Bytes: 5 << 20, AnswerBytes: 2 << 20},
+			limits: bmc.Config{MaxBytes: 5 << 20, MaxAnswerBytes: 2 << 20},
 			faults: []bmctest.Fault{{On: systemsPath, Do: members(20)}, {Method: http.MethodGet, Skip: 1, Do: longBody(1<<20, true)}},
 			text:   "the BMC sends more bytes than the limit",
 		},
@@ -153,7 +153,9 @@ func TestLimitsAreKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Faults = test.faults })
 			config := configOf(server)
-			config.Limits, config.SystemName = test.limits, "1"
+			config.MaxBytes, config.MaxAnswerBytes = test.limits.MaxBytes, test.limits.MaxAnswerBytes
+			config.MaxRequests, config.MaxMembers = test.limits.MaxRequests, test.limits.MaxMembers
+			config.SystemName = "1"
 			_, err := newVerifier(t, config).Verify(t.Context())
 			require.ErrorIs(t, err, verify.Protocol)
 			require.ErrorContains(t, err, test.text)
@@ -166,7 +168,7 @@ func TestLimitsAreKept(t *testing.T) {
 func TestADriversCallsHaveTheLimitsEach(t *testing.T) {
 	server := startRedfish(t)
 	config := configOf(server)
-	config.Limits = bmc.Limits{Requests: 5}
+	config.MaxRequests = 5
 	d := newDriver(t, 1, map[string]bmc.Config{"node": config})
 	for range 10 {
 		_, err := d.PowerState(t.Context(), "node")
@@ -188,7 +190,7 @@ var floods = map[string]struct {
 			{On: systemsPath, Do: members(1000)},
 			{Method: http.MethodGet, Skip: 1, Do: effect("LongBody")},
 		},
-		set: func(c *bmc.Config) { c.SystemName, c.Limits.Members, c.Limits.Requests = "1", 2000, 2000 },
+		set: func(c *bmc.Config) { c.SystemName, c.MaxMembers, c.MaxRequests = "1", 2000, 2000 },
 	},
 	"59 errors of 1 MB": {
 		faults: []bmctest.Fault{

@@ -28,7 +28,7 @@ func newIPMI(c Config) *ipmiConnection {
 	return conn
 }
 
-func (c *ipmiConnection) protocol() string { return string(IPMI) }
+func (c *ipmiConnection) protocol() string { return ipmiProtocol }
 
 func (c *ipmiConnection) address() string {
 	return net.JoinHostPort(c.config.Host, strconv.Itoa(c.config.IPMIPort))

@@ -51,7 +51,7 @@ func answering(t *testing.T) bmc.Config {
 		}
 	}()
 	return bmc.Config{
-		Host: "127.0.0.1", IPMIPort: conn.LocalAddr().(*net.UDPAddr).Port, Protocol: bmc.IPMI,
+		Host: "127.0.0.1", IPMIPort: conn.LocalAddr().(*net.UDPAddr).Port, Protocol: "ipmi",
 		User: user, Password: secret.New(password), Timeout: 2 * time.Second,
 	}
 }

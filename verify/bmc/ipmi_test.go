@@ -39,7 +39,7 @@ func ipmiConfigOf(server *bmctest.IPMI) bmc.Config {
 		IPMIPort: server.Port,
 		User:     user,
 		Password: secret.New(password),
-		Protocol: bmc.IPMI,
+		Protocol: "ipmi",
 		Timeout:  20 * time.Second,
 	}
 }
@@ -66,7 +66,7 @@ func TestIPMIFailuresAreToldForWhatTheyAre(t *testing.T) {
 		"a cipher suite that it lacks": {func(c *bmc.Config) { c.CipherSuite = "17" }, verify.Unsupported, 0},
 		"a cipher suite that is none":  {func(c *bmc.Config) { c.CipherSuite = "99" }, verify.Unsupported, 0},
 		"a password that is too long": {func(c *bmc.Config) {
-			c.Protocol, c.Password, c.RedfishPort = bmc.Auto, secret.New("123456789012345678901"), 1
+			c.Protocol, c.Password, c.RedfishPort = "auto", secret.New("123456789012345678901"), 1
 		}, verify.Misconfigured, 0},
 	}
 	for name, test := range tests {
@@ -171,13 +171,13 @@ func TestAutoTakesIPMIOnlyWhereRedfishIsAbsent(t *testing.T) {
 
 func autoConfigOf(redfish *bmctest.Redfish, ipmi *bmctest.IPMI) bmc.Config {
 	config := configOf(redfish)
-	config.Protocol, config.IPMIPort = bmc.Auto, ipmi.Port
+	config.Protocol, config.IPMIPort = "auto", ipmi.Port
 	return config
 }
 
 func TestTheAbsenceOfIpmitoolIsAClearError(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := newVerifier(t, bmc.Config{Host: "127.0.0.1", User: user, Password: secret.New(password), Protocol: bmc.IPMI}).Verify(t.Context())
+	_, err := newVerifier(t, bmc.Config{Host: "127.0.0.1", User: user, Password: secret.New(password), Protocol: "ipmi"}).Verify(t.Context())
 	require.ErrorIs(t, err, verify.Misconfigured)
 	require.EqualError(t, err, "power interface: ipmi 127.0.0.1:623: misconfigured: "+
 		"the program ipmitool is not installed: IPMI needs it (Debian package ipmitool)")
@@ -185,7 +185,7 @@ func TestTheAbsenceOfIpmitoolIsAClearError(t *testing.T) {
 
 func TestAClosedIPMIPortIsUnreachable(t *testing.T) {
 	needs.Programs(t, "ipmitool")
-	_, err := newVerifier(t, bmc.Config{Host: "127.0.0.1", IPMIPort: 1, User: user, Password: secret.New(password), Protocol: bmc.IPMI}).Verify(t.Context())
+	_, err := newVerifier(t, bmc.Config{Host: "127.0.0.1", IPMIPort: 1, User: user, Password: secret.New(password), Protocol: "ipmi"}).Verify(t.Context())
 	require.ErrorIs(t, err, verify.Unreachable)
 }
 

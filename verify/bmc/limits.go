@@ -1,37 +1,10 @@
 package bmc
 
 import (
-	"cmp"
 	"errors"
 	"net"
 	"sync/atomic"
 )
-
-// Limits bound what one verification, or one call of a [Driver], takes from a
-// Redfish BMC. A field that is 0 stands for its default. What goes beyond ends in
-// an error of the kind [verify.Protocol]; the log-out that follows is not counted.
-type Limits struct {
-	Bytes       int64 // read in all, TLS and headers included; 16 MiB
-	AnswerBytes int64 // of one answer's body, decompressed; 1 MiB
-	Requests    int   // sent; 64
-	Members     int   // of the collection of systems that are looked at; 256
-}
-
-func (l Limits) withDefaults() Limits {
-	return Limits{
-		Bytes:       cmp.Or(l.Bytes, 16<<20),
-		AnswerBytes: cmp.Or(l.AnswerBytes, 1<<20),
-		Requests:    cmp.Or(l.Requests, 64),
-		Members:     cmp.Or(l.Members, 256),
-	}
-}
-
-func (l Limits) check() error {
-	if l.Bytes < 0 || l.AnswerBytes < 0 || l.Requests < 0 || l.Members < 0 {
-		return errors.New("a limit is negative")
-	}
-	return nil
-}
 
 // The bounds of a log-out, which is beyond the limits.
 const (

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 	"github.com/ironstate/ironstate/verify/bmc/secret"
@@ -25,7 +26,7 @@ func startRedfish(t *testing.T, set ...func(*bmctest.RedfishConfig)) *bmctest.Re
 	t.Helper()
 	config := bmctest.RedfishConfig{
 		Users:   map[string]secret.Text{user: secret.New(password)},
-		Systems: []bmctest.System{{ID: "1", Power: bmctest.PowerOn}},
+		Systems: []bmctest.System{{ID: "1", Power: "On"}},
 	}
 	for _, s := range set {
 		s(&config)
@@ -44,12 +45,12 @@ func configOf(server *bmctest.Redfish) bmc.Config {
 		RootCAs:     server.CertPool,
 		User:        user,
 		Password:    secret.New(password),
-		Protocol:    bmc.Redfish,
+		Protocol:    "redfish",
 		Timeout:     10 * time.Second,
 	}
 }
 
-func newVerifier(t *testing.T, config bmc.Config) *bmc.Verifier {
+func newVerifier(t *testing.T, config bmc.Config) verify.Verifier {
 	t.Helper()
 	v, err := bmc.New(config)
 	require.NoError(t, err)

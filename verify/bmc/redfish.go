@@ -30,7 +30,7 @@ func newRedfish(c Config) *redfishConnection {
 	return r
 }
 
-func (r *redfishConnection) protocol() string { return string(Redfish) }
+func (r *redfishConnection) protocol() string { return redfishProtocol }
 
 func (r *redfishConnection) address() string { return r.service.host }
 

@@ -125,7 +125,7 @@ func (e *exchanger) exchange(ctx context.Context, req *http.Request) (*answer, e
 // again.
 func (e *exchanger) over(ctx context.Context, req *http.Request) (*answer, error) {
 	stop := context.AfterFunc(ctx, e.wire.interrupt)
-	a, again, err := e.wire.exchange(req, e.config.Limits.AnswerBytes)
+	a, again, err := e.wire.exchange(req, e.config.MaxAnswerBytes)
 	if !stop() || !again {
 		e.close()
 	}

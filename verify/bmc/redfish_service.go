@@ -35,7 +35,7 @@ func newService(c Config, host string) *service {
 }
 
 // begin gives the operation that follows all that the limits allow.
-func (s *service) begin() { s.budget.set(s.config.Limits.Bytes, s.config.Limits.Requests) }
+func (s *service) begin() { s.budget.set(s.config.MaxBytes, s.config.MaxRequests) }
 
 // readRoot reads the service root, which needs no credentials.
 func (s *service) readRoot(ctx context.Context) error {
@@ -184,7 +184,7 @@ func (s *service) members(ctx context.Context, collection string) ([]string, err
 			return nil, err
 		}
 		for _, link := range links {
-			if len(members) == s.config.Limits.Members {
+			if len(members) == s.config.MaxMembers {
 				return nil, fail(verify.Protocol, errMembers)
 			}
 			member, err := s.follow(a.path, link.ID)

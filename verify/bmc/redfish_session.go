@@ -23,9 +23,9 @@ type session struct {
 // are then judged with the collection of systems, so that a refusal shows here.
 func (s *service) login(ctx context.Context) error {
 	auth := s.config.Auth
-	if auth != AuthBasic {
+	if auth != basicAuth {
 		err := s.openSession(ctx)
-		if auth == AuthSession || !errors.Is(err, errNoSessions) {
+		if auth == sessionAuth || !errors.Is(err, errNoSessions) {
 			return err
 		}
 	}

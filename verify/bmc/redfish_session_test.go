@@ -118,13 +118,13 @@ func TestADriverHasOneSessionANode(t *testing.T) {
 func TestABMCWithoutSessionsIsAskedByBasicAuthentication(t *testing.T) {
 	withoutSessions := func(c *bmctest.RedfishConfig) { c.NoSessions = true }
 	for _, test := range []struct {
-		auth bmc.Auth
+		auth string
 		kind verify.Kind
 		logins
 	}{
-		{bmc.AuthAuto, verify.Failed, logins{right: true, wrong: 1}},
-		{bmc.AuthBasic, verify.Failed, logins{right: true, wrong: 1}},
-		{bmc.AuthSession, verify.Unsupported, logins{}},
+		{"auto", verify.Failed, logins{right: true, wrong: 1}},
+		{"basic", verify.Failed, logins{right: true, wrong: 1}},
+		{"session", verify.Unsupported, logins{}},
 	} {
 		t.Run(string(test.auth), func(t *testing.T) {
 			server := startRedfish(t, withoutSessions)
@@ -162,7 +162,7 @@ type logins struct {
 func TestBasicAuthenticationOpensNoSession(t *testing.T) {
 	server := startRedfish(t)
 	config := configOf(server)
-	config.Auth = bmc.AuthBasic
+	config.Auth = "basic"
 	_, err := newVerifier(t, config).Verify(t.Context())
 	require.NoError(t, err)
 	for _, r := range server.Requests() {
@@ -170,7 +170,7 @@ func TestBasicAuthenticationOpensNoSession(t *testing.T) {
 	}
 	d := newDriver(t, 1, map[string]bmc.Config{"node": config})
 	require.NoError(t, d.SetPower(t.Context(), "node", states.PowerOff))
-	require.Equal(t, bmctest.PowerOff, server.Power("1"))
+	require.Equal(t, "Off", server.Power("1"))
 }
 
 func TestARefusedPasswordIsNotTriedByBasicAuthentication(t *testing.T) {
@@ -184,7 +184,7 @@ func TestARefusedPasswordIsNotTriedByBasicAuthentication(t *testing.T) {
 
 // The collection of systems is open to all on some BMCs, and its members are not.
 func TestARefusedPasswordIsNotTriedForEachSystem(t *testing.T) {
-	for _, auth := range []bmc.Auth{bmc.AuthBasic, bmc.AuthSession} {
+	for _, auth := range []string{"basic", "session"} {
 		server := startRedfish(t, func(c *bmctest.RedfishConfig) {
 			c.Systems = []bmctest.System{{ID: "1"}, {ID: "2"}, {ID: "3"}}
 			for _, s := range c.Systems {
@@ -210,7 +210,7 @@ func TestARefusedPasswordIsNotTriedForEachSystem(t *testing.T) {
 func TestADriverDoesNotTryARefusedPasswordAgain(t *testing.T) {
 	server := startRedfish(t)
 	config := configOf(server)
-	config.Auth = bmc.AuthBasic
+	config.Auth = "basic"
 	d := newDriver(t, 1, map[string]bmc.Config{"node": config})
 	_, err := d.PowerState(t.Context(), "node")
 	require.NoError(t, err)
@@ -232,7 +232,7 @@ func TestManagementIsLookedAtOnTheSystemThatIsMeant(t *testing.T) {
 		for how, set := range set {
 			t.Run(how+" "+meant, func(t *testing.T) {
 				server := startRedfish(t, func(c *bmctest.RedfishConfig) {
-					c.Systems = []bmctest.System{{ID: "1", Name: "node-1", Power: bmctest.PowerOn}, {ID: "2", Name: "node-2", Power: bmctest.PowerOn}}
+					c.Systems = []bmctest.System{{ID: "1", Name: "node-1", Power: "On"}, {ID: "2", Name: "node-2", Power: "On"}}
 				})
 				server.AddFault(bmctest.Fault{On: systemsPath + "/2", Do: bmctest.WithoutProperty("Boot")})
 				server.AddFault(bmctest.Fault{On: systemsPath + "/" + other, Do: bmctest.Delay(30 * time.Millisecond)})

@@ -27,8 +27,8 @@ import (
 func TestRedfishPowerStatesAreIronics(t *testing.T) {
 	server := startRedfish(t)
 	for word, want := range map[string]states.Power{
-		bmctest.PowerOn: states.PowerOn, "PoweringOn": states.PowerOn,
-		bmctest.PowerOff: states.PowerOff, "PoweringOff": states.PowerOff,
+		"On": states.PowerOn, "PoweringOn": states.PowerOn,
+		"Off": states.PowerOff, "PoweringOff": states.PowerOff,
 	} {
 		require.NoError(t, server.SetPower("1", word))
 		power, err := newVerifier(t, configOf(server)).Verify(t.Context())
@@ -44,7 +44,7 @@ func TestRedfishPowerStatesAreIronics(t *testing.T) {
 }
 
 func TestAWrongPasswordIsOneLogin(t *testing.T) {
-	for _, protocol := range []bmc.Protocol{bmc.Redfish, bmc.Auto} {
+	for _, protocol := range []string{"redfish", "auto"} {
 		server := startRedfish(t)
 		config := configOf(server)
 		config.Protocol, config.Password = protocol, secret.New(wrong)
@@ -88,7 +88,7 @@ func TestCertificatesAreVerifiedUnlessTheCallerSaysOtherwise(t *testing.T) {
 }
 
 func TestAPinnedCertificateIsTakenForItselfAlone(t *testing.T) {
-	server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Certificate = bmctest.CertExpired })
+	server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Certificate = "expired" })
 	other := startRedfish(t)
 	config := configOf(server)
 	config.RootCAs = nil
@@ -107,7 +107,7 @@ func TestAPinnedCertificateIsTakenForItselfAlone(t *testing.T) {
 
 func TestOneOfSeveralSystemsIsChosen(t *testing.T) {
 	server := startRedfish(t, func(c *bmctest.RedfishConfig) {
-		c.Systems = []bmctest.System{{ID: "1", Name: "left", Power: bmctest.PowerOn}, {ID: "2", Name: "right"}}
+		c.Systems = []bmctest.System{{ID: "1", Name: "left", Power: "On"}, {ID: "2", Name: "right"}}
 	})
 	for name, want := range map[string]states.Power{"left": states.PowerOn, "right": states.PowerOff} {
 		config := configOf(server)
@@ -158,7 +158,7 @@ func TestEachStepFailsByItself(t *testing.T) {
 			server := startRedfish(t)
 			server.AddFault(test.fault)
 			config := configOf(server)
-			config.StepTimeout, config.Auth = 500*time.Millisecond, bmc.AuthSession
+			config.StepTimeout, config.Auth = 500*time.Millisecond, "session"
 			_, err := newVerifier(t, config).Verify(t.Context())
 			var failed *verify.Error
 			require.ErrorAs(t, err, &failed)
@@ -264,11 +264,11 @@ func TestAVerifierMayBeShared(t *testing.T) {
 func TestAContextThatHasEndedAsksNobody(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, protocol := range []bmc.Protocol{bmc.Redfish, bmc.IPMI, bmc.Auto} {
+	for _, protocol := range []string{"redfish", "ipmi", "auto"} {
 		server := startRedfish(t)
 		config := configOf(server)
 		config.Protocol = protocol
-		if protocol == bmc.IPMI {
+		if protocol == "ipmi" {
 			needs.Programs(t, "ipmitool")
 		}
 		_, err := newVerifier(t, config).Verify(ctx)

@@ -8,35 +8,29 @@ import (
 	"github.com/ironstate/ironstate/verify"
 )
 
-// Verifier asks one BMC. Make it with [New]. It is safe for concurrent use; each
-// Verify opens connections and a session of its own and closes them.
-type Verifier struct {
-	config Config
-}
+// verifier asks one BMC.
+type verifier struct{ config Config }
 
-var _ verify.Verifier = (*Verifier)(nil)
-
-// New returns the Verifier of a BMC, which it does not ask yet. A configuration
-// that cannot work is a [*verify.Error] of the kind [verify.Misconfigured]; so is the
-// zero Config, which lacks a host.
-func New(c Config) (*Verifier, error) {
-	c = c.withDefaults()
-	if err := c.check(); err != nil {
-		return nil, misconfigured(err)
+// New returns the [verify.Verifier] of a BMC, which it does not ask yet. A
+// configuration that cannot work is a [*verify.Error] of the kind
+// [verify.Misconfigured]; so is the zero Config, which lacks a host.
+//
+// The Verifier is safe for concurrent use; each Verify opens connections and a session
+// of its own and closes them. Its errors hold a [*verify.Error]; where both protocols
+// were tried, that of IPMI comes first. A nil context is an error of the kind
+// verify.Misconfigured.
+func New(c Config) (verify.Verifier, error) {
+	c, err := c.complete()
+	if err != nil {
+		return nil, err
 	}
-	return &Verifier{config: c}, nil
+	return &verifier{config: c}, nil
 }
 
 var errNilContext = errors.New("the context is nil")
 
-// Verify implements [verify.Verifier]. Its errors hold a [*verify.Error]; where
-// Auto tried both protocols, that of IPMI comes first. A nil or zero Verifier and
-// a nil context are errors of the kind [verify.Misconfigured].
-func (v *Verifier) Verify(ctx context.Context) (states.Power, error) {
-	switch {
-	case v == nil || v.config.Host == "":
-		return states.NoPower, misconfigured(errors.New("the verifier was not made by bmc.New"))
-	case ctx == nil:
+func (v *verifier) Verify(ctx context.Context) (states.Power, error) {
+	if ctx == nil {
 		return states.NoPower, misconfigured(errNilContext)
 	}
 	ctx, cancel := context.WithTimeout(ctx, v.config.Timeout)

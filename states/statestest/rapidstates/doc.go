@@ -1,6 +1,6 @@
-// Package rapidstates has generators of states, events, series and walks for
-// property tests with pgregory.net/rapid, and for fuzz tests with rapid.MakeFuzz. A
-// [Walk] follows a table; a [MixedWalk] also has events that are to be refused:
+// Package rapidstates has generators of walks through a table, for property tests
+// with pgregory.net/rapid, and for fuzz tests with rapid.MakeFuzz. A [Walk] follows
+// a table; a [MixedWalk] also has events that are to be refused:
 //
 //	func TestMachine(t *testing.T) {
 //		walks := rapidstates.MixedWalk(states.Latest().Table())
@@ -16,7 +16,10 @@
 //		})
 //	}
 //
-// When the property is false, rapid prints the values as Ironic's words. Values
-// shrink to those that come first in [states.AllStates] and the like, and walks to
-// few steps, which may begin in any state.
+// States, events and series are drawn by rapid itself:
+//
+//	rapid.SampledFrom(slices.Collect(table.Stable().All()))
+//
+// When the property is false, rapid prints the values as Ironic's words, and walks
+// shrink to few steps, which may begin in any state.
 package rapidstates

@@ -12,16 +12,6 @@ import (
 // maxSteps is the length of the longest walk.
 const maxSteps = 32
 
-// StateIn draws a state of a set, which must not be empty.
-func StateIn(set states.Set) *rapid.Generator[states.State] {
-	return rapid.SampledFrom(slices.Collect(set.All()))
-}
-
-// Series draws any series of [states.AllSeries].
-func Series() *rapid.Generator[states.Series] {
-	return rapid.SampledFrom(slices.Collect(states.AllSeries()))
-}
-
 // Walk draws a walk of one transition or more that follows the table, from any of
 // its states: every step is a row of the table and starts where the one before
 // ended. The table must have states.
@@ -55,7 +45,7 @@ func walk(t *states.Table, kinds int) *rapid.Generator[[]states.Transition] {
 	for s := range t.States().All() {
 		legal[s] = slices.Collect(t.Events(s))
 	}
-	start, kept := StateIn(t.States()), rapid.SampledFrom(counts(maxSteps))
+	start, kept := rapid.SampledFrom(slices.Collect(t.States().All())), rapid.SampledFrom(counts(maxSteps))
 	choices := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) choice {
 		return choice{rapid.IntRange(0, kinds-1).Draw(rt, "kind"), rapid.IntRange(0, len(every)-1).Draw(rt, "index")}
 	}), 1, maxSteps)

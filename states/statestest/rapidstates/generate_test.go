@@ -1,6 +1,7 @@
 package rapidstates_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,15 +13,15 @@ import (
 
 func TestGeneratorsDrawFromTheVocabulary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		table := rapidstates.Series().Draw(t, "series").Table()
+		table := rapid.SampledFrom(slices.Collect(states.AllSeries())).Draw(t, "series").Table()
 		require.NotNil(t, table)
-		require.True(t, table.Stable().Has(rapidstates.StateIn(table.Stable()).Draw(t, "stable")))
+		require.True(t, table.Stable().Has(rapid.SampledFrom(slices.Collect(table.Stable().All())).Draw(t, "stable")))
 	})
 }
 
 func TestWalksFollowTheTable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		table := rapidstates.Series().Draw(t, "series").Table()
+		table := rapid.SampledFrom(slices.Collect(states.AllSeries())).Draw(t, "series").Table()
 		walk := rapidstates.Walk(table).Draw(t, "walk")
 		require.NotEmpty(t, walk)
 		for i, step := range walk {
@@ -37,7 +38,7 @@ func TestWalksFollowTheTable(t *testing.T) {
 func TestMixedWalksHaveLegalAndIllegalEvents(t *testing.T) {
 	legal, illegal := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		table := rapidstates.Series().Draw(t, "series").Table()
+		table := rapid.SampledFrom(slices.Collect(states.AllSeries())).Draw(t, "series").Table()
 		walk := rapidstates.MixedWalk(table).Draw(t, "walk")
 		require.NotEmpty(t, walk)
 		for i, step := range walk {

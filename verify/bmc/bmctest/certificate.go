@@ -16,19 +16,24 @@ import (
 )
 
 // Certificate says what is wrong with the certificate that a Redfish BMC shows. The zero value is a valid one: for
-// 127.0.0.1, ::1, localhost and the BMC's address, signed by the CA of CertPool.
+// 127.0.0.1, ::1, localhost and the BMC's address, signed by the CA of CertPool. The others are
+//
+//	"expired"        ended yesterday
+//	"not yet valid"  begins tomorrow, as if the BMC had lost its clock
+//	"wrong name"     for another host
+//	"foreign CA"     signed by a CA that CertPool does not hold
 type Certificate string
 
 const (
-	CertExpired     Certificate = "expired"       // ended yesterday
-	CertNotYetValid Certificate = "not yet valid" // begins tomorrow, as if the BMC had lost its clock
-	CertWrongName   Certificate = "wrong name"    // for another host
-	CertForeignCA   Certificate = "foreign CA"    // signed by a CA that CertPool does not hold
+	certExpired     Certificate = "expired"
+	certNotYetValid Certificate = "not yet valid"
+	certWrongName   Certificate = "wrong name"
+	certForeignCA   Certificate = "foreign CA"
 )
 
 // BadCertificates lists every Certificate that a careful client must refuse.
 func BadCertificates() []Certificate {
-	return []Certificate{CertExpired, CertNotYetValid, CertWrongName, CertForeignCA}
+	return []Certificate{certExpired, certNotYetValid, certWrongName, certForeignCA}
 }
 
 // certificates are what one BMC shows and what its owner trusts.
@@ -44,7 +49,7 @@ func newCertificates(kind Certificate, addr net.IP) (certificates, error) {
 		return certificates{}, err
 	}
 	signer := trusted
-	if kind == CertForeignCA {
+	if kind == certForeignCA {
 		if signer, err = newAuthority(); err != nil {
 			return certificates{}, err
 		}
@@ -73,11 +78,11 @@ func leafTemplate(kind Certificate, addr net.IP) *x509.Certificate {
 		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback, addr},
 	}
 	switch kind {
-	case CertExpired:
+	case certExpired:
 		t.NotBefore, t.NotAfter = now.Add(-48*time.Hour), now.Add(-24*time.Hour)
-	case CertNotYetValid:
+	case certNotYetValid:
 		t.NotBefore = now.Add(24 * time.Hour)
-	case CertWrongName:
+	case certWrongName:
 		t.DNSNames, t.IPAddresses = []string{"another-bmc.invalid"}, nil
 	}
 	return t

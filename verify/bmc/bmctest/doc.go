@@ -10,7 +10,7 @@
 //	defer bmc.Close()
 //
 // Clients reach it by bmc.Host and bmc.Port as DefaultUser with DefaultPassword, and trust bmc.CertPool, which is new
-// with each BMC. What they do can be seen from behind, and things happen behind their backs:
+// with each BMC. A test sees what they do, and changes the servers without them:
 //
 //	fmt.Println(bmc.Power("1")) // the state of the server with ID "1"
 //	bmc.SetPower("1", "Paused") // a state that no client expects

@@ -25,7 +25,8 @@ func (e Effect) String() string { return defaultTo(e.name, "nothing") }
 // Effects lists one effect of each kind, some with several values, for tests that go through all of them. Some have no
 // function of their own, since one of each is enough:
 //
-//	PlainHTTP          HTTP without TLS; it is about the port, as Refuse and Silent
+//	Silent             connections are accepted and no word is said: no TLS handshake ends; about the port, as Refuse
+//	PlainHTTP          HTTP without TLS; about the port, as Refuse
 //	Drip               the response comes byte by byte
 //	Garbage            bytes that are not HTTP
 //	BadJSON            a body that is not JSON and said to be
@@ -54,7 +55,7 @@ func (e Effect) String() string { return defaultTo(e.name, "nothing") }
 // and Property of "Members" end programs that leave them to gofish 0.20.0.
 func Effects() []Effect {
 	return []Effect{
-		Refuse(), Silent(), plainHTTP(),
+		Refuse(), silent(), plainHTTP(),
 		HangAfter(0), HangAfter(20), HangAfter(400),
 		ResetAfter(0), ResetAfter(20), ResetAfter(400),
 		CloseAfter(0), CloseAfter(20), CloseAfter(400),
@@ -76,8 +77,8 @@ func Effects() []Effect {
 // Refuse stops to listen: connections are refused.
 func Refuse() Effect { return Effect{name: "Refuse()", line: lineRefused} }
 
-// Silent accepts connections and never says a word: no TLS handshake ends.
-func Silent() Effect { return Effect{name: "Silent()", line: lineSilent} }
+// silent accepts connections and never says a word: no TLS handshake ends.
+func silent() Effect { return Effect{name: "Silent()", line: lineSilent} }
 
 // plainHTTP speaks HTTP without TLS.
 func plainHTTP() Effect { return Effect{name: "PlainHTTP()", line: linePlain} }

@@ -38,7 +38,7 @@ func Example() {
 	fmt.Println(bmc.Power("1"))
 
 	// The next time the BMC does what it is told, and dies in the middle of the answer.
-	_ = bmc.SetPower("1", bmctest.PowerOff)
+	_ = bmc.SetPower("1", "Off")
 	bmc.AddFault(bmctest.Fault{Method: http.MethodPost, Do: bmctest.ResetAfter(12)})
 	fmt.Println(turnOn())
 	fmt.Println(bmc.Power("1"))
@@ -78,7 +78,7 @@ func ExampleRedfish_Logins() {
 	// {Attempts:3 Succeeded:0 Failed:3}
 }
 
-func ExampleRedfish_AddFault() {
+func ExampleFault() {
 	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 	if err != nil {
 		log.Fatal(err)

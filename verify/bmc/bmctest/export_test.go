@@ -21,6 +21,7 @@ var (
 	Raw             = raw
 	RedirectLoop    = redirectLoop
 	RedirectTo      = redirectTo
+	Silent          = silent
 	TruncatedJSON   = truncatedJSON
 	Unavailable     = unavailable
 	WithoutBody     = withoutBody

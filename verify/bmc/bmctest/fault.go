@@ -29,7 +29,7 @@ func (f *activeFault) meets(r *http.Request) bool {
 
 // AddFault adds a fault to those that the BMC has. Where several strike a request, the one that was added first does.
 //
-// Refuse, Silent and PlainHTTP are about the port and not about a request. They begin at once, or, if the fault has a
+// Refuse, and Silent and PlainHTTP of Effects, are about the port and not about a request. They begin at once, or, if the fault has a
 // condition, when a request fulfils it, and that request ends with a reset. They last until ClearFaults.
 func (b *Redfish) AddFault(f Fault) {
 	if !b.made() {

@@ -96,7 +96,7 @@ func (b *IPMI) Power() string {
 	return "off"
 }
 
-// SetPower turns the power "on" or "off" behind the back of all clients.
+// SetPower turns the power "on" or "off", as if at the machine itself.
 func (b *IPMI) SetPower(power string) error {
 	if !b.made() {
 		return errNoBMC

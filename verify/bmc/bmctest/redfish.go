@@ -23,7 +23,7 @@ type Redfish struct {
 	URL  string // of the service root, as "https://127.0.0.1:41253/redfish/v1/"
 
 	// CertPool holds the certificate authority that the BMC's owner would trust, and CAPEM the same in PEM form, for
-	// programs that take a file. With CertForeignCA it is not the one that signed the BMC's certificate. Fingerprint is
+	// programs that take a file. With a "foreign CA" it is not the one that signed the BMC's certificate. Fingerprint is
 	// the SHA-256 sum of the BMC's own certificate in DER form.
 	CertPool    *x509.CertPool
 	CAPEM       []byte
@@ -156,7 +156,7 @@ func (b *Redfish) Client() *http.Client {
 	}}
 }
 
-// Power is the power state of a system, "" where there is none of that ID.
+// Power is the power state of a system, "On", "Off", "PoweringOn", "PoweringOff" or what SetPower has set, "" where there is none of that ID.
 func (b *Redfish) Power(systemID string) string {
 	if !b.made() {
 		return ""
@@ -169,7 +169,7 @@ func (b *Redfish) Power(systemID string) string {
 	return ""
 }
 
-// SetPower changes the power state of a system behind the back of all clients, at once. Any text will do, so that clients
+// SetPower changes the power state of a system at once, as if at the machine itself. Any text will do, so that clients
 // can be shown states that no standard knows.
 func (b *Redfish) SetPower(systemID, power string) error {
 	if !b.made() {
@@ -185,17 +185,18 @@ func (b *Redfish) SetPower(systemID, power string) error {
 	return nil
 }
 
-// Boot is the boot override of a system, the zero value where there is none of that ID.
-func (b *Redfish) Boot(systemID string) Boot {
+// Boot is the boot override of a system in the words of the ComputerSystem schema, the target, whether it is enabled, and
+// the mode: "Pxe Once UEFI", or "None Disabled UEFI" if nothing is overridden. It is "" where there is no system of that ID.
+func (b *Redfish) Boot(systemID string) string {
 	if !b.made() {
-		return Boot{}
+		return ""
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s := b.system(systemID); s != nil {
-		return s.boot
+		return s.boot.Target + " " + s.boot.Enabled + " " + s.boot.Mode
 	}
-	return Boot{}
+	return ""
 }
 
 // Sessions lists the IDs of the sessions that are open, oldest first.

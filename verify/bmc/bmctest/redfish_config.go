@@ -19,11 +19,10 @@ const (
 	DefaultPassword = "bmctest-password"
 )
 
-// Power states of a Redfish system, as the ComputerSystem schema spells them. The schema also has PoweringOn and
-// PoweringOff, see RedfishConfig.PowerDelay.
+// Power states of a system, as the ComputerSystem schema spells them.
 const (
-	PowerOn  = "On"
-	PowerOff = "Off"
+	powerOn  = "On"
+	powerOff = "Off"
 
 	poweringOn  = "PoweringOn"
 	poweringOff = "PoweringOff"
@@ -64,7 +63,7 @@ type RedfishConfig struct {
 type System struct {
 	ID    string // last element of its URI: letters, digits, '-', '_' and '.'
 	Name  string // what clients choose it by; the ID if empty
-	Power string // at the start; PowerOff if empty, and any text is allowed
+	Power string // at the start: "On" or "Off", which it is if empty; any text is allowed
 }
 
 const (
@@ -93,7 +92,7 @@ func (c RedfishConfig) complete() (RedfishConfig, error) {
 	for i := range c.Systems {
 		s := &c.Systems[i]
 		s.Name = defaultTo(s.Name, s.ID)
-		s.Power = defaultTo(s.Power, PowerOff)
+		s.Power = defaultTo(s.Power, powerOff)
 	}
 	return c, c.check()
 }

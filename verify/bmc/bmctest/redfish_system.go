@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Boot is the boot override of a system, in the words of the ComputerSystem schema.
-type Boot struct {
+// bootOverride is the boot override of a system, in the words of the ComputerSystem schema.
+type bootOverride struct {
 	Target  string // as "Pxe"; "None" if nothing is overridden
 	Enabled string // "Disabled", "Once" or "Continuous"
 	Mode    string // "UEFI" or "Legacy"
@@ -28,7 +28,7 @@ type system struct {
 	power    string
 	next     string    // what power becomes at settled; "" if it stays
 	settled  time.Time // only with next
-	boot     Boot
+	boot     bootOverride
 }
 
 func newSystem(s System) *system {
@@ -36,7 +36,7 @@ func newSystem(s System) *system {
 		id:    s.ID,
 		name:  s.Name,
 		power: s.Power,
-		boot:  Boot{Target: "None", Enabled: "Disabled", Mode: "UEFI"},
+		boot:  bootOverride{Target: "None", Enabled: "Disabled", Mode: "UEFI"},
 	}
 }
 
@@ -68,13 +68,13 @@ func (s *system) change(transition, target string, delay time.Duration) {
 }
 
 func (s *system) turnOn(delay time.Duration) {
-	s.change(poweringOn, PowerOn, delay)
+	s.change(poweringOn, powerOn, delay)
 	if s.boot.Enabled == "Once" {
 		s.boot.Target, s.boot.Enabled = "None", "Disabled"
 	}
 }
 
-func (s *system) turnOff(delay time.Duration) { s.change(poweringOff, PowerOff, delay) }
+func (s *system) turnOff(delay time.Duration) { s.change(poweringOff, powerOff, delay) }
 
 // resets are the values of ResetType; each says whether the state allowed it.
 var resets = []struct {
@@ -82,7 +82,7 @@ var resets = []struct {
 	do   func(s *system, now string, delay time.Duration) bool
 }{
 	{"On", func(s *system, now string, delay time.Duration) bool {
-		if now != PowerOn && now != poweringOn {
+		if now != powerOn && now != poweringOn {
 			s.turnOn(delay)
 		}
 		return true
@@ -103,7 +103,7 @@ var resets = []struct {
 	{"Nmi", func(_ *system, now string, _ time.Duration) bool { return !isOff(now) }},
 }
 
-func isOff(power string) bool { return power == PowerOff || power == poweringOff }
+func isOff(power string) bool { return power == powerOff || power == poweringOff }
 
 func switchOff(s *system, now string, delay time.Duration) bool {
 	if !isOff(now) {
@@ -174,7 +174,7 @@ func (s *system) patch(c *call) reply {
 	return show(http.StatusOK, s.object())
 }
 
-func (boot *Boot) merge(raw json.RawMessage) (refusal reply, ok bool) {
+func (boot *bootOverride) merge(raw json.RawMessage) (refusal reply, ok bool) {
 	changes, ok := members(raw)
 	if !ok {
 		return notInList(string(raw), "Boot"), false
@@ -193,7 +193,7 @@ func (boot *Boot) merge(raw json.RawMessage) (refusal reply, ok bool) {
 	return reply{}, true
 }
 
-func (boot *Boot) field(property string) (field *string, allowed []string) {
+func (boot *bootOverride) field(property string) (field *string, allowed []string) {
 	switch property {
 	case "BootSourceOverrideTarget":
 		return &boot.Target, bootTargets

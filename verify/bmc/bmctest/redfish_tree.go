@@ -155,7 +155,7 @@ func (b *Redfish) manager() object {
 		"Id":          "bmc",
 		"Name":        "BMC",
 		"ManagerType": "BMC",
-		"PowerState":  PowerOn,
+		"PowerState":  powerOn,
 		"Status":      healthy(),
 		"Links": object{
 			"ManagerForServers": links(b.systemPaths()),

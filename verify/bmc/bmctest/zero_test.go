@@ -16,7 +16,7 @@ func TestABMCThatIsNotThereDoesNothing(t *testing.T) {
 		require.Zero(t, bmc.Logins())
 		require.Empty(t, bmc.Sessions())
 		require.Empty(t, bmc.Requests())
-		require.ErrorContains(t, bmc.SetPower("1", bmctest.PowerOn), "there is no BMC")
+		require.ErrorContains(t, bmc.SetPower("1", "On"), "there is no BMC")
 		bmc.AddFault(bmctest.Fault{Do: bmctest.Refuse()})
 		require.NoError(t, bmc.ClearFaults())
 		require.NoError(t, bmc.Close())

@@ -74,19 +74,19 @@ func startRedfish(t *testing.T, power string) (*bmctest.Redfish, bmc.Config) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	return server, bmc.Config{
-		Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool, Protocol: bmc.Redfish,
+		Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool, Protocol: "redfish",
 		User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword), Timeout: 2 * time.Second,
 	}
 }
 
 func TestRedfishSwitchedBehindOurBackIsSwitchedBack(t *testing.T) {
-	server, config := startRedfish(t, bmctest.PowerOn)
+	server, config := startRedfish(t, "On")
 	h := newHall(t, config, states.NoPower)
 	require.Equal(t, powersync.Recorded, h.sync(t))
 	require.Equal(t, powersync.Equal, h.sync(t))
-	require.NoError(t, server.SetPower("1", bmctest.PowerOff))
+	require.NoError(t, server.SetPower("1", "Off"))
 	require.Equal(t, powersync.Forced, h.sync(t))
-	require.Equal(t, bmctest.PowerOn, server.Power("1"))
+	require.Equal(t, "On", server.Power("1"))
 	require.Equal(t, powersync.Equal, h.sync(t))
 	require.Equal(t, 1, server.Logins().Attempts, "all rounds over one session")
 }
@@ -102,7 +102,7 @@ func TestRedfishFaultsEndInMaintenanceAndRecovery(t *testing.T) {
 	} {
 		t.Run(fault.Do.String(), func(t *testing.T) {
 			t.Parallel()
-			server, config := startRedfish(t, bmctest.PowerOn)
+			server, config := startRedfish(t, "On")
 			h := newHall(t, config, states.PowerOn)
 			server.AddFault(fault)
 			first := h.sync(t)
@@ -118,17 +118,17 @@ func TestRedfishFaultsEndInMaintenanceAndRecovery(t *testing.T) {
 }
 
 func TestRedfishPowerIsSetOnPurpose(t *testing.T) {
-	server, config := startRedfish(t, bmctest.PowerOff)
+	server, config := startRedfish(t, "Off")
 	h := newHall(t, config, states.PowerOff)
 	for _, step := range []struct {
 		asked states.Power
 		want  string
 	}{
-		{states.PowerOn, bmctest.PowerOn},
-		{states.PowerRebooting, bmctest.PowerOn},
-		{states.PowerSoftOff, bmctest.PowerOff},
-		{states.PowerRebooting, bmctest.PowerOn},
-		{states.PowerOff, bmctest.PowerOff},
+		{states.PowerOn, "On"},
+		{states.PowerRebooting, "On"},
+		{states.PowerSoftOff, "Off"},
+		{states.PowerRebooting, "On"},
+		{states.PowerOff, "Off"},
 	} {
 		require.NoError(t, h.Set(t.Context(), "a", step.asked, 0))
 		require.Equal(t, step.want, server.Power("1"))
@@ -145,7 +145,7 @@ func startIPMI(t *testing.T, power string) (*bmctest.IPMI, bmc.Config) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	return server, bmc.Config{
-		Host: server.Host, IPMIPort: server.Port, Protocol: bmc.IPMI,
+		Host: server.Host, IPMIPort: server.Port, Protocol: "ipmi",
 		User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword), Timeout: 3 * time.Second,
 	}
 }
