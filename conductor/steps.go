@@ -245,7 +245,9 @@ func (c *Conductor) runStep(ctx context.Context, t *Task, step Step) error {
 	}
 	t.step = step
 	_, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, run(ctx, t)
+		return struct{}{}, c.traced(ctx, Operation{Name: stepName(step.record(states.NoState)), Node: t.Node()}, func(ctx context.Context) error {
+			return run(ctx, t)
+		})
 	})
 	if ctx.Err() != nil && err != nil && !errors.Is(err, ErrWait) {
 		return context.Cause(ctx)

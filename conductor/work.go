@@ -190,11 +190,20 @@ func (c *Conductor) work(ctx context.Context, n *Node) {
 		if do == nil {
 			return
 		}
-		if err := c.report(ctx, t, do(c, ctx, t)); err != nil {
+		if err := c.report(ctx, t, c.tracedWork(ctx, t, do)); err != nil {
 			c.config.Log.Warn("the node's work was given up", "node", n.UUID, "error", err)
 			return
 		}
 	}
+}
+
+func (c *Conductor) tracedWork(ctx context.Context, t *Task, do func(*Conductor, context.Context, *Task) ending) (e ending) {
+	n := t.Node()
+	_ = c.traced(ctx, Operation{n.ProvisionState.String(), n, n.Origin}, func(ctx context.Context) error {
+		e = do(c, ctx, t)
+		return e.err
+	})
+	return e
 }
 
 // reportBackoff is how long a report that could not be stored waits for the next

@@ -36,6 +36,9 @@
 //	1be26c0b-03f2-4d2e-ae87-c02d7f33c123
 //	$ etcdctl get --keys-only --prefix /ironstate/v1/records/nodes/
 //
+// Both lines have a version, "format" and "version". A release reads all that releases
+// before it have written, and refuses a later version with an error.
+//
 // That of a member is the JSON of [conductor.Member]. The key is under a lease, and goes
 // when the conductor leaves or does not renew the lease, see [Membership].
 //

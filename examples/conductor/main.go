@@ -69,10 +69,15 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	}
 	defer closeHardware()
 	metrics := newMetrics()
+	tracing, err := newTracing(ctx, o.otlp, o.name, log)
+	if err != nil {
+		return err
+	}
+	defer tracing.close()
 	c, err := conductor.New(conductor.Config{
 		Store: metrics.measured(store.Store), Membership: store.membership, Name: o.name, Group: o.group, Table: o.series.Table(), SkipAutomatedClean: !o.automatedClean,
 		ResumeVerification: o.resumeVerify, CheckInterval: o.checkInterval,
-		Hardware: hardware, ShutdownTimeout: o.shutdownTimeout, OnTransition: metrics.observe, Log: log,
+		Hardware: hardware, ShutdownTimeout: o.shutdownTimeout, OnTransition: metrics.observe, Tracer: tracing.conductorTracer(), Log: log,
 	})
 	if err != nil {
 		return err
@@ -82,7 +87,7 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 		return fmt.Errorf("listen: %w", err)
 	}
 	live := explorer.New(c)
-	handler := o.authenticated(live.Around(metrics.around(api.New(c, api.Config{Log: log}), c)))
+	handler := o.authenticated(live.Around(tracing.around(metrics.around(api.New(c, api.Config{Log: log}), c))))
 	s := &service{options: o, conductor: c, explorer: live, handler: handler, out: out, log: log}
 	return s.run(ctx, listener)
 }

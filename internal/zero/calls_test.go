@@ -118,6 +118,7 @@ var types = []any{
 	new(conductor.Node),
 	new(conductor.NodeChange),
 	new(conductor.Object),
+	new(conductor.Operation),
 	new(conductor.ProvisionRequest),
 	new(conductor.Reason),
 	new(conductor.Record),
