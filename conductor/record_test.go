@@ -29,9 +29,11 @@ func fullNode() *conductor.Node {
 		Maintenance: true, MaintenanceReason: "a reason", Fault: "clean failure",
 		Reservation: "alpha", Claim: "a member/power", Origin: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", Conductor: "beta",
 		DriverInfo: values("driver_info"), DriverInternalInfo: values("driver_internal_info"), Properties: values("properties"),
-		BIOSSettings: []conductor.BIOSSetting{{Name: "VirtTech", Value: "on", CreatedAt: at, UpdatedAt: &at}},
 		InstanceInfo: values("instance_info"), Extra: values("extra"), NetworkData: values("network_data"),
 		RAIDConfig: values("raid_config"), TargetRAIDConfig: values("target_raid_config"), Traits: []string{"CUSTOM_A"},
+		BIOSSettings: []conductor.BIOSSetting{{
+			Name: "speed", Value: "full", CreatedAt: at, UpdatedAt: &at, Registry: map[string]any{"attribute_type": "Enumeration"},
+		}},
 		CleanStep: values("clean_step"), DeployStep: values("deploy_step"), ServiceStep: values("service_step"),
 		WorkStep: values("work_step"), WorkInfo: values("work_info"), Interfaces: map[string]string{"power": "fake"},
 		Owner: "owner", Lessee: "lessee", ResourceClass: "baremetal", Description: "text", Shard: "shard", ParentNode: "parent",

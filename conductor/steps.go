@@ -179,7 +179,10 @@ func (c *Conductor) runSteps(ctx context.Context, t *Task, keys stepKeys) error 
 	}
 	for i := next; i < len(steps); i++ {
 		step := steps[i]
-		err := t.Update(ctx, func(n *Node) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		err := t.persist(ctx, func(n *Node) error {
 			list, _ := (*keys.info(n))[keys.list].([]any)
 			if i < len(list) {
 				record, _ := list[i].(map[string]any)

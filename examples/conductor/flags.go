@@ -17,7 +17,7 @@ import (
 type options struct {
 	listen          string
 	data            string
-	cluster         cluster // in place of data
+	cluster         cluster // of which data may be a part
 	backups         backups // in place of serving
 	series          states.Series
 	name, group     string
@@ -65,8 +65,8 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	if err := program.Between("demo", o.demo, 0, maxDemo); err != nil {
 		return nil, err
 	}
-	if o.data != "" && o.cluster.endpoints != "" {
-		return nil, program.Usagef("-data and -etcd exclude each other: the nodes are in one place")
+	if err := o.cluster.check(o.name, o.data); err != nil {
+		return nil, err
 	}
 	if err := o.backups.check(o); err != nil {
 		return nil, err

@@ -6,8 +6,10 @@
 // Without flags it keeps its nodes in memory, brings three built-in Redfish BMCs
 // enrolled as an example, listens on a free port of the loopback interface, and prints
 // what to type next. With -data it keeps its nodes in a folder, in an etcd of its own
-// that nobody else can reach: nothing is lost when the process is killed. With -etcd the
-// nodes are on an etcd cluster, and any number of these programs, each with a -name of
+// that nobody else can reach: nothing is lost when the process is killed. With -cluster
+// as well, several of these programs keep them together and share the work on them, and
+// go on when fewer than half of them are lost. With -etcd the nodes are on an etcd
+// cluster that runs elsewhere, and any number of these programs, each with a -name of
 // its own, share the work on them.
 //
 // With -backup and -restore it saves the nodes in a file, also while another process

@@ -132,6 +132,7 @@ var types = []any{
 	new(api.Config),
 	new(conductortest.Config),
 	new(conductortest.Server),
+	new(etcd.Cluster),
 	new(etcd.Config),
 	new(etcd.Membership),
 	new(etcd.Store),
