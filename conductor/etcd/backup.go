@@ -12,16 +12,20 @@ import (
 	"sync/atomic"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
 
 	"github.com/ironstate/ironstate/conductor"
 )
 
 // Backup writes a snapshot of etcd's whole database, while others read and write: the
 // file that `etcdctl snapshot save` writes, and that [Restore] and `etcdutl snapshot
-// restore` read. Of the server in this process it has every write that has returned
-// before. Of a cluster it is the database of one server, which may lack the last ones,
-// and etcd's user needs the role root. It holds the passwords of BMCs as they are.
+// restore` read. A server in this process saves every write that has returned before. Of
+// a cluster that runs elsewhere the database is one server's, which may lack the last
+// ones, and etcd's user needs the role root. The file holds the passwords of BMCs as
+// they are.
 //
 // The error is [ErrClosed], the writer's, or etcd's; what was written then is no backup.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {
@@ -40,6 +44,10 @@ func (s *Store) backup(ctx context.Context, w io.Writer) error {
 	if w == nil {
 		return &conductor.ConfigError{Field: "the writer", Want: "set"}
 	}
+	// The server that answers has then done all that any server has answered.
+	if _, err := s.client.Get(ctx, s.layout.prefix+"/v1/", clientv3.WithCountOnly()); err != nil {
+		return failure(ctx, err)
+	}
 	content, err := s.client.Snapshot(ctx)
 	if err != nil {
 		return failure(ctx, err)
@@ -57,8 +65,9 @@ func (s *Store) backup(ctx context.Context, w io.Writer) error {
 
 // Restore makes the database of the folder that c.Dir names from a backup: a file that
 // [Store.Backup] or `etcdctl snapshot save` has written. The store that [Open] then finds
-// in the folder is as it was at the time of the backup, with the same revisions. Nothing
-// is left where it fails.
+// in the folder is as it was at the time of the backup, with the same revisions. Where
+// c.Cluster is set, the folder is that server's, and the folders of the others have to be
+// made from the same backup. Nothing is left where it fails.
 //
 // The error matches [fs.ErrExist] where the folder has a database already, [ErrInUse]
 // where another process has the folder open, and [fs.ErrNotExist] where there is no
@@ -89,10 +98,12 @@ func restore(c Config, file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	dir, incomplete := databases(c.Dir)
-	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(err, fmt.Errorf("%w: %s has a database, and a backup is restored where there is none", fs.ErrExist, c.Dir))
+	for _, dir := range []string{aloneDir, peerDir} {
+		if _, err := os.Stat(filepath.Join(c.Dir, dir)); !errors.Is(err, fs.ErrNotExist) {
+			return errors.Join(err, fmt.Errorf("%w: %s has a database, and a backup is restored where there is none", fs.ErrExist, c.Dir))
+		}
 	}
+	dir, incomplete := databases(c)
 	if err := os.RemoveAll(incomplete); err != nil {
 		return err
 	}
@@ -113,7 +124,10 @@ func unpack(c Config, file, dir string) (err error) {
 	quiet := new(atomic.Bool)
 	quiet.Store(true)
 	log := zapLogger(c.Log, quiet)
-	config := serverConfig(dir, c.Quota, log)
+	config, err := anyConfig(dir, c, log)
+	if err != nil {
+		return err
+	}
 	return snapshot.NewV3(log).Restore(snapshot.RestoreConfig{
 		SnapshotPath: file, OutputDataDir: dir, Name: config.Name, PeerURLs: []string{config.AdvertisePeerUrls[0].String()},
 		InitialCluster: config.InitialCluster, InitialClusterToken: config.InitialClusterToken,
@@ -121,8 +135,20 @@ func unpack(c Config, file, dir string) (err error) {
 }
 
 // databases returns the folder of etcd's files, and the one in which they are made.
-func databases(dir string) (complete, incomplete string) {
-	return filepath.Join(dir, aloneDir), filepath.Join(dir, aloneDir+".new")
+func databases(c Config) (complete, incomplete string) {
+	dir := filepath.Join(c.Dir, aloneDir)
+	if c.Cluster.isSet() {
+		dir = filepath.Join(c.Dir, peerDir)
+	}
+	return dir, dir + ".new"
+}
+
+// anyConfig returns the configuration of a server that is alone or one of a cluster's.
+func anyConfig(dir string, c Config, log *zap.Logger) (*embed.Config, error) {
+	if c.Cluster.isSet() {
+		return peerConfig(dir, c, log)
+	}
+	return serverConfig(dir, c.Quota, log), nil
 }
 
 // lockFolder keeps other processes out of the folder. etcd locks its files too, but waits

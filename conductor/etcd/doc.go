@@ -100,8 +100,10 @@
 //
 //	etcdctl snapshot save backup.db
 //
-// To restore a cluster, stop every conductor and server, and make the files of each
-// server anew from the one backup; then start the servers, and the conductors last:
+// To restore the servers of [Config.Cluster], stop them all and make the folder of each
+// from the one backup. To restore a cluster that runs elsewhere, stop every conductor and
+// server, and make the files of each server anew from the one backup; then start the
+// servers, and the conductors last:
 //
 //	etcdutl snapshot restore backup.db --data-dir /var/lib/etcd --name etcd-1 \
 //		--initial-cluster etcd-1=https://etcd-1:2380,etcd-2=https://etcd-2:2380,etcd-3=https://etcd-3:2380 \

@@ -3,6 +3,7 @@ package etcd_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -172,4 +173,30 @@ func TestServersKnowEachOtherByTheirCertificates(t *testing.T) {
 	defer cancel()
 	_, err = etcd.Open(ctx, configs[2])
 	require.ErrorIs(t, err, context.DeadlineExceeded, "nobody listens to it")
+}
+
+func TestABackupOfServersInSeveralProcessesIsRestoredIntoNewOnes(t *testing.T) {
+	stores := openAll(t, newPeers(t))
+	a := create(t, stores[0], "a", "name=a")
+	file := filepath.Join(t.TempDir(), "backup")
+	backUp(t, stores[1], file)
+	create(t, stores[2], "after")
+	for _, s := range stores {
+		require.NoError(t, s.Close())
+	}
+
+	again := newPeers(t)
+	for _, c := range again {
+		require.NoError(t, etcd.Restore(c, file))
+		require.ErrorIs(t, etcd.Restore(c, file), fs.ErrExist)
+		require.ErrorIs(t, etcd.Restore(etcd.Config{Dir: c.Dir}, file), fs.ErrExist)
+	}
+	stores = openAll(t, again)
+	for _, s := range stores {
+		page, err := s.List(t.Context(), kind, "", 10)
+		require.NoError(t, err)
+		require.Equal(t, []conductor.Record{a}, page)
+	}
+	b := create(t, stores[0], "b")
+	require.Greater(t, b.Revision, a.Revision)
 }

@@ -68,7 +68,7 @@ func openServer(ctx context.Context, c Config, log *zap.Logger) (*embed.Etcd, er
 	if err := checkOther(c, peerDir, "one of a cluster's: set Cluster"); err != nil {
 		return nil, err
 	}
-	dir, incomplete := databases(c.Dir)
+	dir, incomplete := databases(c)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		if err := os.RemoveAll(incomplete); err != nil {
 			return nil, err

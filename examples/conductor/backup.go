@@ -33,7 +33,7 @@ func (b *backups) check(o *options) error {
 	case b.to != "" && o.data == "" && o.cluster.endpoints == "":
 		return program.Usagef("-backup needs -data or -etcd: nodes in memory have no backup")
 	case b.from != "" && o.data == "":
-		return program.Usagef("-restore needs -data: a cluster is restored by etcdutl")
+		return program.Usagef("-restore needs -data: a cluster that runs elsewhere is restored by etcdutl")
 	}
 	return nil
 }
@@ -41,7 +41,14 @@ func (b *backups) check(o *options) error {
 // run saves or restores the nodes.
 func (b *backups) run(ctx context.Context, o *options, out io.Writer, log *slog.Logger) error {
 	if b.from != "" {
-		if err := etcd.Restore(etcd.Config{Dir: o.data, Log: log}, b.from); err != nil {
+		config := etcd.Config{Dir: o.data, Log: log}
+		if o.cluster.peers != "" {
+			var err error
+			if config, err = o.cluster.peerConfig(o.name, o.data, log); err != nil {
+				return err
+			}
+		}
+		if err := etcd.Restore(config, b.from); err != nil {
 			return err
 		}
 		fmt.Fprintf(out, "%s was made from %s\n", o.data, b.from)

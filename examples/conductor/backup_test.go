@@ -10,11 +10,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/internal/program"
+	"github.com/ironstate/ironstate/internal/program/programtest"
 )
 
 // runs runs the program in this process until it ends, and returns what it prints.
@@ -118,4 +120,50 @@ func TestABackupThatCannotBeMadeLeavesNoFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, left)
 	s.kill()
+}
+
+// TestServersOfTheirOwnAreBackedUpAndRestored saves one of three processes while they
+// serve, and makes the folders of three new ones from that.
+func TestServersOfTheirOwnAreBackedUpAndRestored(t *testing.T) {
+	names := []string{"alpha", "beta", "gamma"}
+	var peers []string
+	for _, name := range names {
+		url := freeURL(t)
+		peers = append(peers, name+"="+url.String())
+	}
+	here := t.TempDir()
+	flags := func(folder, name string) []string {
+		return []string{"-cluster", strings.Join(peers, ","), "-name", name, "-data", filepath.Join(here, folder, name), "-demo", "0"}
+	}
+	start := func(folder string) (all []*server) {
+		for _, name := range names {
+			all = append(all, launch(t, programtest.Command(flags(folder, name)...))) // the first waits for another
+		}
+		for _, s := range all {
+			s.ready()
+		}
+		return all
+	}
+	old := start("old")
+	status, _ := old[0].do(http.MethodPost, "/v1/nodes", `{"name": "one", "driver": "fake-hardware"}`)
+	require.Equal(t, http.StatusCreated, status)
+	for _, s := range old { // each has heard of it
+		require.Eventually(t, func() bool {
+			status, _ := s.do(http.MethodGet, "/v1/nodes/one", "")
+			return status == http.StatusOK
+		}, 20*time.Second, 20*time.Millisecond)
+	}
+	file := filepath.Join(here, "backup")
+	runs(t, "-data", filepath.Join(here, "old", "beta"), "-backup", file)
+	for _, s := range old {
+		s.kill()
+	}
+
+	for _, name := range names {
+		runs(t, append(flags("new", name), "-restore", file)...)
+	}
+	for _, s := range start("new") {
+		status, _ := s.do(http.MethodGet, "/v1/nodes/one", "")
+		require.Equal(t, http.StatusOK, status)
+	}
 }

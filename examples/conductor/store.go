@@ -157,6 +157,21 @@ type opened struct {
 	close      func() error
 }
 
+// newOpened returns an open store that offers backups of its folder, where it has one.
+func newOpened(store *etcd.Store, membership conductor.Membership, data string, log *slog.Logger) *opened {
+	o := &opened{store, membership, store.Backup, store.Close}
+	if data == "" {
+		return o
+	}
+	stop, err := offerBackups(data, store, log)
+	if err != nil {
+		log.Warn("no backup can be made while the program runs", "error", err)
+		return o
+	}
+	o.close = func() error { stop(); return store.Close() }
+	return o
+}
+
 // openStore opens the store of the nodes.
 func openStore(ctx context.Context, o *options, log *slog.Logger) (*opened, error) {
 	switch {
@@ -165,18 +180,13 @@ func openStore(ctx context.Context, o *options, log *slog.Logger) (*opened, erro
 		if err != nil {
 			return nil, err
 		}
-		return &opened{store, store.Membership(o.cluster.lease), store.Backup, store.Close}, nil
+		return newOpened(store, store.Membership(o.cluster.lease), o.data, log), nil
 	case o.data != "":
 		store, err := etcd.Open(ctx, etcd.Config{Dir: o.data, Log: log})
 		if err != nil {
 			return nil, err
 		}
-		stop, err := offerBackups(o.data, store, log)
-		if err != nil {
-			log.Warn("backups can be made only while the program does not run", "error", err)
-			stop = func() {}
-		}
-		return &opened{store, nil, store.Backup, func() error { stop(); return store.Close() }}, nil
+		return newOpened(store, nil, o.data, log), nil
 	default:
 		return &opened{Store: &conductor.Memory{}, close: func() error { return nil }}, nil
 	}
