@@ -59,6 +59,7 @@
 //	conductor/etcd        etcd
 //	examples/conductor    conductor/etcd, the Prometheus client
 //	examples              verify/bmc, gophercloud for reconcile, the Prometheus client
+//	examples/embed        verify/bmc, SQLite
 //	examples/powersync-sqlite, internal/clients, internal/lockstep, internal/bench,
 //	internal/bench/service, internal/force, internal/zero
 //

@@ -1,5 +1,6 @@
 // Package conductor manages many nodes, as Ironic's conductor does: it takes requests,
 // does the work that they ask for on the hardware, and keeps every node's record true.
+// A [Conductor] needs a store and hardware; [Memory] and [Fake] are ones for a start:
 //
 //	c, err := conductor.New(conductor.Config{
 //		Store:    &conductor.Memory{},

@@ -6,7 +6,15 @@
 //
 // A [Diagram] describes a drawing. It needs a table and nothing else:
 //
-//	err := graph.Diagram{Table: states.Latest().Table()}.WriteDOT(os.Stdout)
+//	d := graph.Diagram{Table: states.Latest().Table()}
+//	err := d.WriteDOT(os.Stdout)
+//
+// Its other fields choose what is drawn and what is marked, as the state of a node and
+// the way by which it came there:
+//
+//	d.Current = states.Enroll
+//	d.Path, err = graph.Through(d.Table, states.Enroll, states.Verifying, states.Enroll)
+//	err = d.WriteMermaid(os.Stdout)
 //
 // Stable states have a thick border; failed states and error are red. A blue edge
 // is a request: it has the API's word, and says "(via API)". A gray edge is the

@@ -14,8 +14,12 @@
 // one event as it is given. [Node.Orphaned] and [Node.TimedOut] say whether a node is
 // to be failed because its conductor died, or because its wait took too long.
 //
-// [Machine] is a live node, which many goroutines may move at once. It calls hooks
-// on the way, in this order, for one transition:
+// [Machine] is a live node, which many goroutines may move at once:
+//
+//	m, err := machine.New(machine.Config{Table: table, Node: node, Save: []machine.Hook{store}})
+//	err = m.Request(ctx, "manage", 113) // as above, and stored before anyone sees it
+//
+// It calls hooks on the way, in this order, for one transition:
 //
 //  1. guard: may refuse the transition.
 //  2. save: stores the new node. When it fails, nothing has happened.

@@ -98,6 +98,15 @@ func ExampleTable_Transitions() {
 }
 
 // The history of the machine: what each series brought.
+func ExampleSeries() {
+	series, err := states.ParseSeries("antelope")
+	fmt.Println(series, series.MaxAPIVersion(), err)
+	fmt.Println(series < states.Latest(), series.Table().States().Has(states.ServiceHold))
+	// Output:
+	// 2023.1 1.82 <nil>
+	// true false
+}
+
 func ExampleAllSeries() {
 	var before states.Set
 	for s := range states.AllSeries() {

@@ -10,7 +10,7 @@
 //		ironic.WaitFor(t.Context(), node.UUID, states.Active)
 //	}
 //
-// It is a real conductor with Ironic's API, on fake-hardware and in memory: what it
+// The [Server] is a real conductor with Ironic's API, on fake-hardware and in memory: what it
 // answers is what an Ironic of that series answers, at each API version of the series
 // and without authentication. [Server.Add] puts a node into any provision state.
 //

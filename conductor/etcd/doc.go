@@ -1,13 +1,21 @@
 // Package etcd keeps a fleet's records in etcd: in a folder, by a server inside this
 // process that listens nowhere, or on a cluster that several conductors share. The
-// code is the same.
+// code is the same. This is a [Store] in a folder, and a conductor on it:
 //
 //	store, err := etcd.Open(ctx, etcd.Config{Dir: "/var/lib/ironstate"})
+//	...
+//	defer store.Close()
+//	c, err := conductor.New(conductor.Config{Store: store, Hardware: hardware})
+//
+// On a cluster, several conductors share the nodes, and tell by their [Membership] which
+// of them are alive:
 //
 //	store, err := etcd.Open(ctx, etcd.Config{
 //		Endpoints: []string{"https://etcd-1:2379", "https://etcd-2:2379", "https://etcd-3:2379"},
 //		TLS:       &tls.Config{RootCAs: ca, Certificates: []tls.Certificate{client}},
 //	})
+//	...
+//	c, err := conductor.New(conductor.Config{Store: store, Membership: store.Membership(0), Hardware: hardware})
 //
 // # Keys
 //

@@ -1,5 +1,5 @@
 // Package hardware has the hardware types "redfish" and "ipmi": machines that a
-// conductor manages by their BMCs, through package bmc.
+// conductor manages by their BMCs, through package bmc. Each is a [BMC]:
 //
 //	redfish, err := hardware.NewRedfish(hardware.Config{})
 //	...

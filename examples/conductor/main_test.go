@@ -317,7 +317,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	var out writer
 	out.written = cancel
 	require.NoError(t, serve(ctx, []string{"-demo", "1"}, &out, io.Discard))
-	require.Contains(t, out.String(), "baremetal node list")
+	programtest.CheckREADME(t, out.String())
 	require.Regexp(t, `live, are at http://[0-9.:]+/ in a browser`, out.String())
 }
 

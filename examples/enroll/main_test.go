@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/ironstate/ironstate/internal/program/programtest"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
@@ -43,6 +44,7 @@ func TestWithoutFlagsOneNodeIsManageableAndOneIsNot(t *testing.T) {
 	code, out, errOut := command(t, "")
 	require.Equal(t, exitGood, code)
 	require.Empty(t, errOut)
+	programtest.CheckREADME(t, out)
 	out = port.ReplaceAllString(clock.ReplaceAllString(out, "TIME"), "BMC")
 	begin, table, found := strings.Cut(out, "\n\n")
 	require.True(t, found)

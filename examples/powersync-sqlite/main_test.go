@@ -63,6 +63,12 @@ func TestTheProgramDoesItsRounds(t *testing.T) {
 	require.Regexp(t, `^sync round: 50 nodes in .*: \d+ equal, \d+ forced$`, lines[2])
 }
 
+func TestTheREADMEShowsTheOutput(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), nil, &out, io.Discard))
+	programtest.CheckREADME(t, out.String())
+}
+
 func TestTheProgramEndsWellWhateverEndsIt(t *testing.T) {
 	programtest.CheckEnds(t, "-nodes", "200", "-rounds", "1000000")
 }

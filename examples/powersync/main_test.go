@@ -39,6 +39,9 @@ func TestAHallIsBroughtInOrder(t *testing.T) {
 		require.Contains(t, out.String(), "[repaired] recovery round: 3 nodes in ")
 		require.Regexp(t, `\[last\] sync round: 20 nodes in .*: 1 skipped_enroll, \d+ equal(, \d+ forced)?\n`, out.String())
 		require.Equal(t, terminal, strings.Contains(out.String(), eraseLine))
+		if !terminal {
+			programtest.CheckREADME(t, out.String())
+		}
 	}
 }
 

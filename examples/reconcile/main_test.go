@@ -52,6 +52,7 @@ func TestWithoutFlagsANodeBecomesActive(t *testing.T) {
 	code, out, errOut := command(t, "")
 	require.Empty(t, errOut)
 	require.Equal(t, program.Good, code)
+	programtest.CheckREADME(t, out)
 	out = length.ReplaceAllString(clock.ReplaceAllString(out, "TIME        "), "in SOME TIME.")
 	require.Equal(t, strings.TrimPrefix(`
 A built-in Ironic; the node is locked once, the server busy once, and the first deployment fails.

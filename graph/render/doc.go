@@ -4,6 +4,9 @@
 //
 //	err := render.SVG(ctx, file, graph.Diagram{Table: states.Latest().Table()})
 //
+// [SVG] and [PNG] draw one diagram, and the page is written from one by [HTML], which
+// adds all others to it.
+//
 // The drawing is Graphviz's, with IDs, classes, tooltips and labels for screen
 // readers on each part, state and edge. It is the same on every machine, byte for
 // byte. SVG and HTML name fonts that are as wide as Helvetica, for which Graphviz

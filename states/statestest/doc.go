@@ -14,7 +14,8 @@
 //		}
 //	}
 //
-// Its report quotes the shortest sequence of events that shows a difference, which
+// A machine that keeps the target of its node is [Targeted], and has it compared too.
+// The report quotes the shortest sequence of events that shows a difference, which
 // [Replay] runs again. [Path] and [Cover] lead a test through a table. Package rapidstates, below, has generators for property tests
 // and fuzz tests with pgregory.net/rapid.
 package statestest

@@ -1,11 +1,18 @@
-// Package bmc verifies nodes by asking their BMCs, over Redfish or IPMI:
+// Package bmc verifies nodes by asking their BMCs, over Redfish or IPMI. A [Verifier]
+// asks one BMC:
 //
-//	verifier, err := bmc.New(bmc.Config{Host: "10.1.2.3", User: "admin", Password: secret.New("...")})
+//	config := bmc.Config{Host: "10.1.2.3", User: "admin", Password: secret.New("...")}
+//	verifier, err := bmc.New(config)
 //	...
 //	power, err := verify.Manage(ctx, node, verifier)
 //
-// [Driver] reads and sets power, for package powersync, and the boot device, and
-// reads an inventory, over the same connections.
+// A [Driver] asks those of a fleet, by what is known of each. It reads and sets power,
+// for package powersync, and the boot device, and reads an inventory:
+//
+//	driver, err := bmc.NewDriver(bmc.DriverConfig{Lookup: configOf, Sessions: 1000})
+//	...
+//	defer driver.Close(ctx)
+//	syncer, err := powersync.New(powersync.Config{Store: store, Driver: driver})
 //
 // Redfish goes through the gofish driver of github.com/bmc-toolbox/bmclib/v2, for
 // which this package is the Redfish service: it sees one session and one system,

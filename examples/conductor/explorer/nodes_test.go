@@ -163,10 +163,10 @@ func TestWhyANodeIsWhereItIs(t *testing.T) {
 		"unverified":  {conductor.Node{LastError: "no route"}, "its last work has failed", "The request `manage` leads on."},
 		"waiting":     {conductor.Node{ProvisionState: states.CleanWait}, "waits for a call of the agent", "Wait: cleaning ends in available, if it succeeds."},
 		"held":        {conductor.Node{ProvisionState: states.CleanHold}, "until a person requests unhold", "The request `unhold` lets the work go on"},
-		"failed":      {conductor.Node{ProvisionState: states.CleanFail}, "Nothing moves it on until a person has looked", "starts cleaning again, which has failed"},
+		"failed":      {conductor.Node{ProvisionState: states.CleanFail}, "Nothing moves it on until a person has looked", "tries cleaning again, which has failed"},
 		"active":      {conductor.Node{ProvisionState: states.Active}, "It rests here", "The request `deleted` leads there, and destroys"},
 		"retired":     {conductor.Node{ProvisionState: states.Manageable, Retired: true, RetiredReason: "old"}, "It is retired: Ironic refuses to provide it, for the reason old.", "A retired node is not provided"},
-		"maintenance": {conductor.Node{ProvisionState: states.CleanFail, Maintenance: true, MaintenanceReason: "fan", Fault: "clean failure"}, "It is in maintenance: Ironic refuses to deploy, rebuild, rescue, clean or service it, for the reason fan. Its fault is \"clean failure\".", "starts cleaning again"},
+		"maintenance": {conductor.Node{ProvisionState: states.CleanFail, Maintenance: true, MaintenanceReason: "fan", Fault: "clean failure"}, "It is in maintenance: Ironic refuses to deploy, rebuild, rescue, clean or service it, for the reason fan. Its fault is \"clean failure\".", "tries cleaning again"},
 		"protected":   {conductor.Node{ProvisionState: states.Active, Protected: true}, "It is protected: Ironic refuses to tear it down, rebuild or delete it.", "destroys"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -60,7 +60,7 @@ func TestThePageShowsWhatMovesAndWhy(t *testing.T) {
 	body := b.text("#node-body")
 	require.Contains(t, body, "no such image <img src=x onerror=alert(1)>")
 	require.Contains(t, body, "Its work has failed; the last error says why.")
-	require.Contains(t, body, "The request active starts deploying again, which has failed: look at the node first.")
+	require.Contains(t, body, "The request active tries deploying again, which has failed: look at the node first.")
 	require.Contains(t, body, "by deploying fail → deploy failed")
 	require.Contains(t, body, "most likely by enroll manage → verifying done → manageable provide → cleaning done → available")
 	require.Zero(t, eval[int](b, "document.querySelectorAll('img').length"))

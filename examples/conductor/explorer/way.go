@@ -139,22 +139,15 @@ func explained(table *states.Table, way []stage) []stage {
 			known = append(known, i)
 		}
 	}
-	for len(known) > 1 {
-		seen := make([]states.State, len(known))
-		for i, at := range known {
-			seen[i] = way[at].State
-		}
-		gaps, err := plan.Explain(table, seen)
-		if err != nil { // the observation after the gaps is impossible
-			known = known[len(gaps)+1:]
+	for i := 1; i < len(known); i++ {
+		from, to := way[known[i-1]].State, way[known[i]].State
+		gaps, err := plan.Explain(table, []states.State{from, to})
+		if err != nil {
 			continue
 		}
-		for i, gap := range gaps {
-			for _, row := range gap {
-				way[known[i+1]].Through = append(way[known[i+1]].Through, transition{row.From, row.Event, row.To})
-			}
+		for _, row := range slices.Concat(gaps...) {
+			way[known[i]].Through = append(way[known[i]].Through, transition{row.From, row.Event, row.To})
 		}
-		break
 	}
 	return way
 }

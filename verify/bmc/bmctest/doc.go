@@ -1,6 +1,6 @@
 // Package bmctest provides baseboard management controllers (BMCs) to test against, as net/http/httptest does servers.
 //
-// A BMC is started in one line and closed in one line. It has one user and one server that is off, and speaks Redfish
+// A [Redfish] BMC is started in one line and closed in one line. It has one user and one server that is off, and speaks Redfish
 // over TLS on a free port of the loopback interface:
 //
 //	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
@@ -17,7 +17,7 @@
 //	fmt.Println(bmc.Sessions()) // empty if the clients have logged out
 //	fmt.Println(bmc.Logins())   // one attempt, or did the client hammer?
 //
-// Real BMCs fail in more ways than servers do. A Fault says which requests go wrong, and its Effect says how, on the line
+// Real BMCs fail in more ways than servers do. A [Fault] says which requests go wrong, and its [Effect] says how, on the line
 // itself and not in a double of it. This BMC falls silent in the middle of the answer about its server, but only the
 // second time that it is asked:
 //
@@ -32,7 +32,7 @@
 //		bmc.ClearFaults()
 //	}
 //
-// NewIPMI is the same for IPMI 2.0 and needs the program ipmi_sim of OpenIPMI; its error matches exec.ErrNotFound where
+// NewIPMI makes an [IPMI] BMC, the same for IPMI 2.0, and needs the program ipmi_sim of OpenIPMI; its error matches exec.ErrNotFound where
 // that is missing. Its BMC can be killed, restarted, and cut off from the network.
 //
 // The package imports the standard library and package secret only, and does not need package testing, so that programs

@@ -78,7 +78,7 @@ func ExampleRedfish_Logins() {
 	// {Attempts:3 Succeeded:0 Failed:3}
 }
 
-func ExampleRedfish_AddFault() {
+func ExampleFault() {
 	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 	if err != nil {
 		log.Fatal(err)

@@ -20,3 +20,13 @@ func Example() {
 	// {User:admin Password:***}
 	// 7
 }
+
+// A secret is shown to nobody but the one that asks for it by name.
+func ExampleText() {
+	password := secret.New("hunter2")
+	fmt.Printf("%v %+v\n", password, struct{ Password secret.Text }{password})
+	fmt.Println(len(password.Reveal()))
+	// Output:
+	// *** {Password:***}
+	// 7
+}

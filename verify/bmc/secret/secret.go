@@ -1,5 +1,17 @@
 // Package secret holds passwords and tokens so that no printer, logger or encoder
-// shows them. It imports the standard library alone.
+// shows them.
+//
+// A [Text] stands where a string would show the secret:
+//
+//	config := Config{User: "admin", Password: secret.New(os.Getenv("BMC_PASSWORD"))}
+//	log.Printf("%+v", config) // {User:admin Password:***}
+//
+// It is read from JSON like a string, and written as "***". Whoever presents the secret
+// to somebody says so:
+//
+//	request.SetBasicAuth(config.User, config.Password.Reveal())
+//
+// The package imports the standard library alone.
 package secret
 
 import (

@@ -1,0 +1,160 @@
+package conductor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// started starts a conductor in memory, and returns the function that ends it.
+func started(c conductor.Config) (*conductor.Conductor, func()) {
+	if c.Store == nil {
+		c.Store = new(conductor.Memory)
+	}
+	started, err := conductor.New(c)
+	if err != nil {
+		panic(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- started.Run(ctx) }()
+	if err := started.Ready(ctx); err != nil {
+		panic(err)
+	}
+	return started, func() { stop(); <-done }
+}
+
+// A node's record: created, changed and read.
+func ExampleNode() {
+	c, stop := started(conductor.Config{Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+	defer stop()
+	ctx := context.Background()
+
+	node, err := c.CreateNode(ctx, &conductor.Node{Name: "rack1-7", Driver: "fake-hardware", ProvisionState: states.Enroll})
+	if err != nil {
+		panic(err)
+	}
+	_, err = c.UpdateNode(ctx, node.UUID, func(n *conductor.Node) error {
+		n.Extra = map[string]any{"owner": "payroll"}
+		return nil
+	})
+	fmt.Println(err)
+	_, err = c.CreateNode(ctx, &conductor.Node{Name: "rack1-7", Driver: "fake-hardware", ProvisionState: states.Enroll})
+	fmt.Println(errors.Is(err, conductor.Exists), conductor.HTTPStatus(err))
+
+	node, err = c.Node(ctx, "rack1-7")
+	fmt.Println(node.ProvisionState, node.Extra["owner"], err)
+	// Output:
+	// <nil>
+	// true 409
+	// enroll payroll <nil>
+}
+
+// Two write the same record, and the second has not read what the first wrote.
+func ExampleStore() {
+	var store conductor.Store = new(conductor.Memory)
+	ctx := context.Background()
+	revision, err := store.Create(ctx, conductor.Record{Kind: "nodes", ID: "1", Keys: []string{"name=rack1-7"}})
+	if err != nil {
+		panic(err)
+	}
+	for _, value := range []string{"the first", "the second"} {
+		_, err := store.Update(ctx, conductor.Record{
+			Kind: "nodes", ID: "1", Keys: []string{"name=rack1-7"}, Revision: revision, Value: []byte(value),
+		})
+		fmt.Println(errors.Is(err, conductor.ErrConflict))
+	}
+	r, err := store.Get(ctx, "nodes", "name=rack1-7")
+	fmt.Println(string(r.Value), err)
+	// Output:
+	// false
+	// true
+	// the first <nil>
+}
+
+// A program that waits until a node has come to a state.
+func ExampleConductor_WatchNodes() {
+	c, stop := started(conductor.Config{Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+	defer stop()
+	ctx := context.Background()
+	node, err := c.CreateNode(ctx, &conductor.Node{Name: "rack1-7", Driver: "fake-hardware", ProvisionState: states.Enroll})
+	if err != nil {
+		panic(err)
+	}
+	if err := c.Provision(ctx, node.UUID, conductor.ProvisionRequest{Target: "manage", Version: 113}); err != nil {
+		panic(err)
+	}
+	for change := range c.WatchNodes(ctx) {
+		if n := change.Node; n != nil && n.ProvisionState == states.Manageable {
+			fmt.Println(n.Name, n.ProvisionState)
+			break
+		}
+	}
+	// Output: rack1-7 manageable
+}
+
+// Hardware of which one machine does not answer.
+func ExampleFake() {
+	moved := make(chan conductor.Transition, 10)
+	c, stop := started(conductor.Config{
+		Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{
+			Before: func(_ context.Context, n *conductor.Node, operation string) error {
+				if n.Name == "rack1-7" && operation == "verify" {
+					return errors.New("no answer")
+				}
+				return nil
+			},
+		}},
+		OnTransition: func(t conductor.Transition) { moved <- t },
+	})
+	defer stop()
+	ctx := context.Background()
+	node, err := c.CreateNode(ctx, &conductor.Node{
+		UUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", Name: "rack1-7", Driver: "fake-hardware", ProvisionState: states.Enroll,
+	})
+	if err != nil {
+		panic(err)
+	}
+	if err := c.Provision(ctx, node.UUID, conductor.ProvisionRequest{Target: "manage", Version: 113}); err != nil {
+		panic(err)
+	}
+	for range 2 {
+		t := <-moved
+		fmt.Printf("%v -> %v %q\n", t.From, t.Node.ProvisionState, t.Node.LastError)
+	}
+	// Output:
+	// enroll -> verifying ""
+	// verifying -> enroll "verification of node 1be26c0b-03f2-4d2e-ae87-c02d7f33c123 failed: no answer"
+}
+
+// Changes are told as they happen, after all that was there before.
+func ExampleMemory_Watch() {
+	store, ctx := new(conductor.Memory), context.Background()
+	revision, err := store.Create(ctx, conductor.Record{Kind: "nodes", ID: "1", Keys: []string{"name=rack1-7"}})
+	if err != nil {
+		panic(err)
+	}
+	for change, err := range store.Watch(ctx, "nodes") {
+		switch {
+		case err != nil:
+			panic(err)
+		case change.Synced:
+			fmt.Println("that was all")
+			if _, err := store.Delete(ctx, "nodes", "1", revision); err != nil {
+				panic(err)
+			}
+		case change.Deleted:
+			fmt.Println(change.Record.ID, "is gone")
+			return
+		default:
+			fmt.Println(change.Record.ID, change.Record.Keys)
+		}
+	}
+	// Output:
+	// 1 [name=rack1-7]
+	// that was all
+	// 1 is gone
+}

@@ -1,0 +1,128 @@
+package ironstate_test
+
+import (
+	"go/ast"
+	"go/doc"
+	"go/doc/comment"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Every package that others import teaches by its comment, which has code and links its
+// main types and functions, as in [Table]. Each of these has an Example of its own, and
+// each package one at least.
+func TestPackagesAreTaughtByExample(t *testing.T) {
+	packages := 0
+	for _, folder := range folders(t) {
+		p := parse(t, folder)
+		if p == nil || p.Name == "main" || folder == "." {
+			continue
+		}
+		packages++
+		t.Run(folder, func(t *testing.T) {
+			require.True(t, strings.HasPrefix(p.Doc, "Package "+p.Name+" "), "the package comment begins %.40q", p.Doc)
+			text := p.Parser().Parse(p.Doc)
+			require.True(t, slices.ContainsFunc(text.Content, isCode), "the package comment has no code")
+			shown := examples(p)
+			require.NotEmpty(t, shown, "the package has no Example")
+			for _, name := range links(text.Content) {
+				if n, known := shown[name]; known {
+					require.Positive(t, n, "the package comment links %s, which has no Example", name)
+				}
+			}
+		})
+	}
+	require.Greater(t, packages, 5)
+}
+
+// folders returns the folders in which there may be packages for others.
+func folders(t *testing.T) (folders []string) {
+	notForOthers := []string{"internal", "testdata", "examples", "node_modules"}
+	require.NoError(t, filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() {
+			return err
+		}
+		if slices.Contains(notForOthers, e.Name()) || path != "." && strings.HasPrefix(e.Name(), ".") {
+			return filepath.SkipDir
+		}
+		folders = append(folders, path)
+		return nil
+	}))
+	return folders
+}
+
+// parse returns the documentation of a folder's package, nil where there is none.
+func parse(t *testing.T, folder string) *doc.Package {
+	t.Helper()
+	files := token.NewFileSet()
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	var parsed []*ast.File
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".go") {
+			file, err := parser.ParseFile(files, filepath.Join(folder, e.Name()), nil, parser.ParseComments)
+			require.NoError(t, err)
+			parsed = append(parsed, file)
+		}
+	}
+	if len(parsed) == 0 {
+		return nil
+	}
+	p, err := doc.NewFromFiles(files, parsed, folder)
+	require.NoError(t, err)
+	return p
+}
+
+// examples returns how many Examples each type and function has: those of a type's
+// methods, and of the functions that make one, are the type's. If nothing has any, the
+// result is nil.
+func examples(p *doc.Package) map[string]int {
+	shown, all := map[string]int{}, len(p.Examples)
+	count := func(name string, examples []*doc.Example) {
+		shown[name] += len(examples)
+		all += len(examples)
+	}
+	for _, f := range p.Funcs {
+		count(f.Name, f.Examples)
+	}
+	for _, typ := range p.Types {
+		count(typ.Name, typ.Examples)
+		for _, f := range slices.Concat(typ.Funcs, typ.Methods) {
+			count(typ.Name, f.Examples)
+		}
+	}
+	if all == 0 {
+		return nil
+	}
+	return shown
+}
+
+func isCode(b comment.Block) bool { _, ok := b.(*comment.Code); return ok }
+
+// links returns what the paragraphs and lists of a comment link in their own package, but
+// for methods and fields.
+func links(content []comment.Block) (names []string) {
+	for _, block := range content {
+		switch b := block.(type) {
+		case *comment.Paragraph:
+			for _, text := range b.Text {
+				if link, ok := text.(*comment.DocLink); ok && link.ImportPath == "" && link.Recv == "" {
+					names = append(names, link.Name)
+				}
+			}
+		case *comment.List:
+			for _, item := range b.Items {
+				names = append(names, links(item.Content)...)
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,126 @@
+// Embed is a bare-metal service for one machine: it enrolls a node, has it verified, keeps
+// its power state true, and tells of each change. All of the node is one row in SQLite.
+//
+//	go run ./examples/embed
+//	BMC_PASSWORD=... go run ./examples/embed -db node.db -bmc 10.1.2.3 -user admin
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/program"
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/bmc/secret"
+)
+
+func main() { program.Main("embed", run) }
+
+const node = "node-1"
+
+// service is a node, its BMC and whoever wants to know of it.
+type service struct {
+	store
+	bmc      bmc.Config
+	out      io.Writer
+	rounds   int
+	interval time.Duration
+	disturb  func(round int) error
+}
+
+func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) {
+	slog.SetLogLoggerLevel(slog.LevelWarn)
+	s := service{out: out, disturb: func(int) error { return nil }, bmc: bmc.Config{Password: secret.New(os.Getenv("BMC_PASSWORD"))}}
+	flags := flag.NewFlagSet("embed", flag.ContinueOnError)
+	file := flags.String("db", ":memory:", "the database's `FILE`, in which the node outlives the process")
+	flags.DurationVar(&s.interval, "interval", 100*time.Millisecond, "the time from one round of the power sync to the next")
+	flags.IntVar(&s.rounds, "rounds", 4, "how many rounds to do")
+	flags.StringVar(&s.bmc.Host, "bmc", "", "the `HOST` of a BMC; without it a built-in one, whose machine somebody switches")
+	flags.StringVar(&s.bmc.User, "user", "", "its `USER`, whose password is in $BMC_PASSWORD")
+	flags.StringVar(&s.bmc.Fingerprint, "fingerprint", "", "the `SHA-256` sum of its certificate, where that is self-signed")
+	if err := program.Parse(flags, args, errOut); err != nil {
+		return err
+	}
+	if s.bmc.Host == "" {
+		builtIn, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
+		if err != nil {
+			return err
+		}
+		defer builtIn.Close()
+		s.bmc = bmc.Config{Host: builtIn.Host, RedfishPort: builtIn.Port, RootCAs: builtIn.CertPool,
+			User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword)}
+		powers := []string{"On", "Off"}
+		s.disturb = func(round int) error { return builtIn.SetPower("1", powers[round/2%2]) }
+	}
+	if s.store, err = open(ctx, *file); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := s.enroll(ctx); err != nil {
+		return err
+	}
+	return s.sync(ctx)
+}
+
+// enroll brings the node to manageable from wherever an earlier process has left it.
+func (s *service) enroll(ctx context.Context) error {
+	verifier, err := bmc.New(s.bmc)
+	if err != nil {
+		return program.Usagef("%v", err)
+	}
+	var stored machine.Node
+	if _, err := s.load(ctx, node, &stored); err != nil {
+		return err
+	}
+	m, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: stored, Name: node, Save: []machine.Hook{s.save},
+		Enter: []machine.Hook{func(ctx context.Context, _ machine.Transition) error { return s.deliver(ctx, s.out) }}})
+	if err != nil {
+		return err
+	}
+	if lastError, ok := stored.Orphaned(m.Table()); ok { // that process was killed while it verified
+		if err := m.Report(ctx, states.EventFail, lastError); err != nil {
+			return err
+		}
+	}
+	if m.Node().State == states.Enroll {
+		_, err = verify.Manage(ctx, m, verifier)
+	}
+	return err
+}
+
+// sync does rounds of the power sync. They record what they read, since nobody asks this
+// service for a power state.
+func (s *service) sync(ctx context.Context) error {
+	driver, err := bmc.NewDriver(bmc.DriverConfig{Lookup: func(context.Context, string) (bmc.Config, error) { return s.bmc, nil }})
+	if err != nil {
+		return err
+	}
+	defer driver.Close(context.WithoutCancel(ctx))
+	syncer, err := powersync.New(powersync.Config{Store: s, Driver: driver, RecordOnly: true, Logger: slog.Default()})
+	if err != nil {
+		return err
+	}
+	for round := range s.rounds {
+		_, synced := syncer.Sync(ctx)
+		_, recovered := syncer.Recover(ctx)
+		if err := errors.Join(synced, recovered, s.deliver(ctx, s.out), s.disturb(round)); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(s.interval):
+		}
+	}
+	return nil
+}

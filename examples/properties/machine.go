@@ -1,0 +1,96 @@
+package main
+
+import "fmt"
+
+// Machine is a node's life as a team has written it down for its Ironic 2023.1, before
+// it knew of this library: words, maps, and the work that waits kept on the side.
+type Machine struct {
+	state string
+	back  string   // the work that goes on when a wait is over; empty where nothing waits
+	ends  []string // the events that end work, after which nothing goes back to it
+}
+
+var (
+	// endsAtFirst has the bug: it forgets that work may end while it waits.
+	endsAtFirst = []string{"done"}
+	ends        = []string{"done", "fail", "abort", "delete"}
+)
+
+// newMachine returns the machine of a node that is in a state, as after a restart.
+func newMachine(state string, ends []string) (*Machine, error) {
+	if _, known := moves[state]; !known {
+		return nil, fmt.Errorf("unknown state %q", state)
+	}
+	return &Machine{state: state, back: waitOf[state], ends: ends}, nil
+}
+
+// State returns the state that the node is in, which is all that the team stores.
+func (m *Machine) State() string { return m.state }
+
+// Fire moves the node by an event.
+func (m *Machine) Fire(event string) error {
+	to, ok := moves[m.state][event]
+	if !ok {
+		return fmt.Errorf("no %s in %s", event, m.state)
+	}
+	switch event {
+	case "wait":
+		if m.back == "" { // the first wait of this work
+			m.back = m.state
+		}
+	case "resume":
+		to = m.back
+	}
+	for _, end := range m.ends {
+		if event == end {
+			m.back = ""
+		}
+	}
+	m.state = to
+	return nil
+}
+
+// waitOf has the work that waits in a state.
+var waitOf = map[string]string{
+	"inspect wait":   "inspecting",
+	"clean wait":     "cleaning",
+	"wait call-back": "deploying",
+	"rescue wait":    "rescuing",
+}
+
+// anyWork stands for the work that waits.
+const anyWork = "..."
+
+// moves has where each event leads to from each state.
+var moves = map[string]map[string]string{
+	"enroll":     {"manage": "verifying"},
+	"verifying":  {"done": "manageable", "fail": "enroll"},
+	"manageable": {"inspect": "inspecting", "provide": "cleaning", "clean": "cleaning", "adopt": "adopting"},
+	"available":  {"manage": "manageable", "deploy": "deploying"},
+	"active":     {"rebuild": "deploying", "rescue": "rescuing", "delete": "deleting"},
+
+	"inspecting":     {"done": "manageable", "fail": "inspect failed", "wait": "inspect wait"},
+	"inspect wait":   {"done": "manageable", "fail": "inspect failed", "abort": "inspect failed"},
+	"inspect failed": {"inspect": "inspecting", "manage": "manageable"},
+
+	"cleaning":     {"done": "available", "manage": "manageable", "fail": "clean failed", "wait": "clean wait"},
+	"clean wait":   {"resume": anyWork, "fail": "clean failed", "abort": "clean failed"},
+	"clean failed": {"manage": "manageable"},
+
+	"deploying":      {"done": "active", "fail": "deploy failed", "wait": "wait call-back"},
+	"wait call-back": {"resume": anyWork, "fail": "deploy failed", "delete": "deleting"},
+	"deploy failed":  {"deploy": "deploying", "rebuild": "deploying", "delete": "deleting"},
+
+	"adopting":     {"done": "active", "fail": "adopt failed"},
+	"adopt failed": {"adopt": "adopting", "manage": "manageable"},
+
+	"rescuing":        {"done": "rescue", "fail": "rescue failed", "wait": "rescue wait"},
+	"rescue wait":     {"resume": anyWork, "fail": "rescue failed", "abort": "rescue failed", "delete": "deleting"},
+	"rescue failed":   {"rescue": "rescuing", "unrescue": "unrescuing", "delete": "deleting"},
+	"rescue":          {"rescue": "rescuing", "unrescue": "unrescuing", "delete": "deleting"},
+	"unrescuing":      {"done": "active", "fail": "unrescue failed"},
+	"unrescue failed": {"rescue": "rescuing", "unrescue": "unrescuing", "delete": "deleting"},
+
+	"deleting": {"clean": "cleaning", "fail": "error"},
+	"error":    {"delete": "deleting", "rebuild": "deploying"},
+}

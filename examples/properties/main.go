@@ -1,0 +1,59 @@
+// Properties checks a team's own machine for a node's life in two ways: by statestest
+// against the table of the series that the team runs, and by rapid for a promise of the
+// team's own. Both find the same bug, shrunk to the few events that show it, and nothing
+// in the machine as it was repaired.
+//
+//	go run ./examples/properties
+//	go run ./examples/properties -seed 7
+//
+// The team itself has these checks as tests, see machine_test.go.
+//
+// The exit status is 0 when the bug is found and its repair holds, 1 when not or when
+// standard output cannot be written, and 2 when the command was used wrongly.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ironstate/ironstate/internal/program"
+	"github.com/ironstate/ironstate/states/statestest"
+)
+
+func main() { program.Main("properties", run) }
+
+func run(_ context.Context, args []string, out, errOut io.Writer) error {
+	flags := flag.NewFlagSet("properties", flag.ContinueOnError)
+	seed := flags.Uint64("seed", 1, "the `SEED` of rapid's walks, 0 for another one in each run")
+	if err := program.Parse(flags, args, errOut); err != nil {
+		return err
+	}
+	if right := check(out, *seed, endsAtFirst); right {
+		return errors.New("the bug was not found")
+	}
+	if right := check(out, *seed, ends); !right {
+		return errors.New("the repaired machine is wrong")
+	}
+	return nil
+}
+
+// check checks the machine in which these events end work, prints both reports, and
+// says whether the machine is right.
+func check(out io.Writer, seed uint64, ends []string) bool {
+	fmt.Fprintf(out, "The machine in which work ends with %s:\n", strings.Join(ends, ", "))
+	difference := statestest.Check(table, start(ends))
+	if difference != nil {
+		fmt.Fprintf(out, "  [statestest] %v\n", difference)
+	} else {
+		fmt.Fprintf(out, "  [statestest] OK, as the table of %v\n", table.Series())
+	}
+	r := checkProperty(seed, restartsChangeNothing(ends))
+	for _, line := range r.lines {
+		fmt.Fprintf(out, "  %s\n", line)
+	}
+	return difference == nil && !r.failed
+}

@@ -1,0 +1,46 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Fields of the record for which Ironic would refuse the next request.
+func ExampleFacts() {
+	node := machine.Node{State: states.Available}
+	for _, facts := range []plan.Facts{{}, {Reserved: true}, {Maintenance: true}} {
+		step, err := plan.Next(states.Latest().Table(), node, plan.Wish{Goal: plan.In(states.Active), Version: 113, Facts: facts})
+		fmt.Println(step, err)
+	}
+	// Output:
+	// send active <nil>
+	// wait: refused by reservation, before active <nil>
+	// blocked: refused by maintenance, before active <nil>
+}
+
+// A program that starts anew goes on with the progress that it has stored, and so does
+// not retry what it has retried already.
+func ExampleProgress() {
+	table := states.Latest().Table()
+	wish := plan.Wish{Goal: plan.In(states.Active), Version: 113, Policy: plan.Policy{Retries: 1}}
+	failed := machine.Node{State: states.DeployFail, Target: states.Active}
+	for range 2 {
+		step, err := plan.Next(table, failed, wish)
+		fmt.Println(step, err)
+		stored, err := json.Marshal(step.Progress)
+		fmt.Println(string(stored), err)
+		wish.Progress = plan.Progress{}
+		if err := json.Unmarshal(stored, &wish.Progress); err != nil {
+			panic(err)
+		}
+	}
+	// Output:
+	// send active <nil>
+	// {"tried":{"deploying":2}} <nil>
+	// blocked: needs retry of deploying, before active <nil>
+	// {"tried":{"deploying":2}} <nil>
+}

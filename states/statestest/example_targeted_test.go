@@ -1,0 +1,35 @@
+package statestest_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/states/statestest"
+)
+
+// live is package machine's Machine as one that Check knows: it has targets too.
+type live struct{ *machine.Machine }
+
+func (m live) Current() states.State { return m.Node().State }
+func (m live) Target() states.State  { return m.Node().Target }
+
+func (m live) Fire(event states.Event) error {
+	return m.Machine.Fire(context.Background(), event)
+}
+
+func (m live) FireTo(event states.Event, target states.State) error {
+	return m.FireInput(context.Background(), machine.Input{Event: event, Target: target})
+}
+
+// An implementation that keeps the target of a node, which Check then compares too.
+func ExampleTargeted() {
+	table := states.Latest().Table()
+	err := statestest.Check(table, func(state, target states.State) (statestest.Machine, error) {
+		m, err := machine.New(machine.Config{Table: table, Node: machine.Node{State: state, Target: target}})
+		return live{m}, err
+	})
+	fmt.Println(err)
+	// Output: <nil>
+}
