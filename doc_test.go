@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,7 @@ func TestPackagesAreTaughtByExample(t *testing.T) {
 			require.True(t, slices.ContainsFunc(text.Content, isCode), "the package comment has no code")
 			shown := examples(p)
 			require.NotEmpty(t, shown, "the package has no Example")
+			require.Empty(t, deadLink.FindString(string(p.Printer().Text(text))), "the package comment links what is not there")
 			for _, name := range links(text.Content) {
 				if n, known := shown[name]; known {
 					require.Positive(t, n, "the package comment links %s, which has no Example", name)
@@ -104,6 +106,9 @@ func examples(p *doc.Package) map[string]int {
 	}
 	return shown
 }
+
+// deadLink matches what was meant to be a link and is text, since nothing has that name.
+var deadLink = regexp.MustCompile(`(?m)^\S.*\[\*?[A-Z][A-Za-z.]*\]`)
 
 func isCode(b comment.Block) bool { _, ok := b.(*comment.Code); return ok }
 

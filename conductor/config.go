@@ -82,6 +82,8 @@ type Config struct {
 	// OnTransition is called, one after the other for one node, when the record of a
 	// transition was stored. It should return soon: the node's work waits for it.
 	OnTransition func(Transition)
+	// Tracer follows requests into the work that they begin; nil: nobody does.
+	Tracer Tracer
 }
 
 // Transition is a step of a node through the state machine, as it was stored.

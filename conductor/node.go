@@ -53,6 +53,9 @@ type Node struct {
 	// Claim tells the process and the purpose of a reservation. It is not in
 	// Ironic's record.
 	Claim string `json:"claim,omitzero"`
+	// Origin names the request that has begun the node's work, see [Tracer]. It is not
+	// in Ironic's record.
+	Origin string `json:"origin,omitzero"`
 	// Conductor is the name of the conductor that worked on the node last.
 	Conductor string `json:"conductor,omitzero"`
 

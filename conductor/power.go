@@ -41,6 +41,7 @@ func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Po
 		if err := c.tasks.take(ctx, n.UUID); err != nil {
 			return err
 		}
+		origin := c.origin(ctx)
 		finish, err := c.syncer.Begin(ctx, n.UUID, target, timeout)
 		if err != nil {
 			c.tasks.free(n.UUID)
@@ -48,7 +49,8 @@ func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Po
 		}
 		c.run.group.Go(func() {
 			defer c.tasks.free(n.UUID)
-			if err := finish(t.ctx); err != nil {
+			err := c.traced(t.ctx, Operation{target.String(), n, origin}, finish)
+			if err != nil {
 				c.config.Log.Warn("power request failed", "node", n.UUID, "target", target, "error", err)
 			}
 		})
@@ -91,7 +93,12 @@ func (d powerDriver) PowerState(ctx context.Context, id string) (states.Power, e
 	if err != nil {
 		return states.NoPower, err
 	}
-	return hardware.PowerState(ctx, n)
+	power := states.NoPower
+	err = d.c.traced(ctx, Operation{Name: "read power", Node: n}, func(ctx context.Context) (err error) {
+		power, err = hardware.PowerState(ctx, n)
+		return err
+	})
+	return power, err
 }
 
 func (d powerDriver) SetPower(ctx context.Context, id string, power states.Power) error {
@@ -102,7 +109,9 @@ func (d powerDriver) SetPower(ctx context.Context, id string, power states.Power
 	if err != nil {
 		return err
 	}
-	return hardware.SetPower(ctx, n, power)
+	return d.c.traced(ctx, Operation{Name: "set " + power.String(), Node: n}, func(ctx context.Context) error {
+		return hardware.SetPower(ctx, n, power)
+	})
 }
 
 func (d powerDriver) Validate(ctx context.Context, id string) error {

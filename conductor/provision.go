@@ -47,7 +47,10 @@ type StepRequest struct {
 // of ironic/conductor/manager.py.
 func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequest) error {
 	return c.patiently(ctx, func() error {
-		_, _, err := c.startWork(ctx, ident, r.Target, func(n *Node) error { return c.requested(ctx, n, r) })
+		_, _, err := c.startWork(ctx, ident, r.Target, func(n *Node) error {
+			n.Origin = c.origin(ctx)
+			return c.requested(ctx, n, r)
+		})
 		return err
 	})
 }

@@ -210,6 +210,40 @@ func TestAStepLosesItsNodeWhenTheReservationIsTaken(t *testing.T) {
 	})
 }
 
+func TestAStepWhoseWriteWasAnsweredWithAnErrorIsDone(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &faulty{Memory: &conductor.Memory{}}
+			f := start(t, func(c *conductor.Config) { c.Store = store })
+			var done []string
+			f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+				if operation == "read power" {
+					return nil
+				}
+				done = append(done, operation)
+				if len(done) == 1 {
+					store.before.Store(!after)
+					store.after.Store(after)
+					time.AfterFunc(time.Second/2, func() {
+						store.before.Store(false)
+						store.after.Store(false)
+					})
+				}
+				return nil
+			}
+			n := f.node(states.Manageable)
+			request := f.provision("clean")
+			request.CleanSteps = append(request.CleanSteps, conductor.StepRequest{Interface: "bios", Step: "factory_reset"})
+			require.NoError(t, f.Provision(f.ctx, n.UUID, request))
+			time.Sleep(time.Minute)
+			got := f.settle(n)
+			require.Equal(t, states.Manageable, got.ProvisionState, got.LastError)
+			require.Empty(t, got.LastError)
+			require.Equal(t, []string{"bios.cache_bios_settings", "bios.factory_reset"}, done)
+		})
+	}
+}
+
 // cleans is fake-hardware that cleans by itself.
 type cleans struct{ *conductor.Fake }
 

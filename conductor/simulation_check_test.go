@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 // row of the table, nobody writes over the work of another that is alive, and no work
 // loses its reservation without an end.
 func (w *world) stored(by string, before, after conductor.Record) {
+	table := states.Latest().Table()
 	old, now := w.decoded(before), w.decoded(after)
 	w.forget(before)
 	if old.ProvisionState != now.ProvisionState {
@@ -26,8 +26,11 @@ func (w *world) stored(by string, before, after conductor.Record) {
 			w.failf("node %s: %q was stored after %q by %s", now.Name, now.ProvisionState, old.ProvisionState, by)
 		}
 	}
+	if old.ProvisionState != now.ProvisionState && table.Phase(old.ProvisionState) != states.PhaseWaiting && table.Stuck().Has(now.ProvisionState) {
+		w.begins(after.ID)
+	}
 	works := old.Reservation != "" && !strings.HasSuffix(old.Claim, "/power")
-	if works && now.Reservation == "" && old.ProvisionState == now.ProvisionState && states.Latest().Table().Stuck().Has(old.ProvisionState) {
+	if works && now.Reservation == "" && old.ProvisionState == now.ProvisionState && table.Stuck().Has(old.ProvisionState) {
 		w.failf("node %s: %s dropped the reservation of %s without an end of the work", now.Name, by, old.Reservation)
 	}
 	if old.Claim != "" && now.Claim != old.Claim && old.Reservation != by {
@@ -42,6 +45,13 @@ func (w *world) alive(claim string) (bool, error) {
 	defer w.members.mu.Unlock()
 	_, ok := w.members.members[strings.TrimSuffix(claim, "/power")]
 	return ok, nil
+}
+
+// begins forgets the steps of a node's work before.
+func (w *world) begins(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.begun, id)
 }
 
 // simNode is the part of a stored node that is checked.
@@ -94,9 +104,11 @@ func (w *world) operate(by string) func(context.Context, *conductor.Node, string
 		w.mu.Lock()
 		other, ok := w.busy[n.UUID]
 		w.busy[n.UUID] = by
-		step := fmt.Sprint(n.UUID, n.ProvisionUpdatedAt, operation)
-		again := strings.Contains(operation, ".") && w.begun[step]
-		w.begun[step] = true
+		again := strings.Contains(operation, ".") && w.begun[n.UUID][operation]
+		if w.begun[n.UUID] == nil {
+			w.begun[n.UUID] = map[string]bool{}
+		}
+		w.begun[n.UUID][operation] = true
 		w.mu.Unlock()
 		if ok {
 			w.failf("node %s: %s does %s while %s works on it", n.Name, by, operation, other)

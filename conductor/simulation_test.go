@@ -26,6 +26,7 @@ import (
 var (
 	simulationSeed = flag.Uint64("simulation.seed", 0, "run the simulation of this seed alone, and print what happens")
 	simulations    = flag.Int("simulation.count", 60, "how many simulations are run")
+	firstSeed      = flag.Uint64("simulation.first", 1, "the seed of the first of them")
 )
 
 // TestSimulation runs conductors on virtual time, with a store and a membership that
@@ -42,20 +43,33 @@ func TestSimulation(t *testing.T) {
 		count /= 10
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // what a history leaves behind is soon of no use
-	var next, failed atomic.Uint64
+	var begun atomic.Uint64
+	var failed atomic.Bool
+	begin := time.Now()
 	t.Run("histories", func(t *testing.T) {
 		for range runtime.GOMAXPROCS(0) {
 			t.Run("", func(t *testing.T) {
 				t.Parallel()
-				for seed := next.Add(1); seed <= count && failed.Load() == 0; seed = next.Add(1) {
-					synctest.Test(t, func(t *testing.T) { simulate(t, seed, nil) })
-					if t.Failed() {
-						failed.Store(seed)
-						t.Fatalf("repeat it with: go test -run TestSimulation$ -simulation.seed=%d", seed)
+				for i := begun.Add(1); i <= count && !failed.Load(); i = begun.Add(1) {
+					if !succeeds(t, *firstSeed+i-1) {
+						failed.Store(true)
 					}
 				}
 			})
 		}
+	})
+	t.Logf("%d histories, %.0f a minute", count, float64(count)/time.Since(begin).Minutes())
+}
+
+// succeeds runs one history, and says how to repeat it where that has failed.
+func succeeds(t *testing.T, seed uint64) bool {
+	return t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+		defer func() { // synctest ends the test where the bubble's has failed
+			if t.Failed() {
+				t.Logf("repeat it with: go test -run 'TestSimulation$' -simulation.seed=%d", seed)
+			}
+		}()
+		synctest.Test(t, func(t *testing.T) { simulate(t, seed, nil) })
 	})
 }
 
@@ -91,8 +105,8 @@ type world struct {
 	cut   map[string]time.Time // since when conductors have reached neither store nor members
 	calm  bool                 // nothing fails any more
 	busy  map[string]string
-	begun map[string]bool   // steps that were begun, by node, time of the work and name
-	nodes map[int64]simNode // as they were stored, by revision
+	begun map[string]map[string]bool // steps that the work at hand has begun, by node and name
+	nodes map[int64]simNode          // as they were stored, by revision
 }
 
 // draw returns a number below n that depends on the seed, the time and what it is for, and
@@ -169,7 +183,7 @@ const (
 // simulate runs one history.
 func simulate(t *testing.T, seed uint64, tell func(string)) {
 	w := &world{
-		t: t, seed: seed, tell: tell, cut: map[string]time.Time{}, busy: map[string]string{}, begun: map[string]bool{},
+		t: t, seed: seed, tell: tell, cut: map[string]time.Time{}, busy: map[string]string{}, begun: map[string]map[string]bool{},
 		nodes: map[int64]simNode{},
 	}
 	w.members.members = map[string]conductor.Member{}

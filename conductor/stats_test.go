@@ -123,11 +123,30 @@ func TestStatsCountRetriesAndBusyWorkers(t *testing.T) {
 		store.refuses.Store(3)
 		close(goOn)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		require.Equal(t, states.Active, f.settle(n).ProvisionState)
 		synctest.Wait()
 		require.Zero(t, f.Stats().BusyWorkers)
 		require.Equal(t, int64(3), f.Stats().ReportRetries)
 	})
+}
+
+func TestTheNewerOfTwoMembersWithOneNameOwnsTheNodes(t *testing.T) {
+	for _, age := range []time.Duration{time.Minute, -time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &script{steps: make(chan scriptStep)}
+			other := conductor.Member{
+				ID: "another process", Hostname: "alpha", Drivers: []string{"fake-hardware"}, CreatedAt: time.Now().Add(-age),
+			}
+			f := start(t, func(c *conductor.Config) {
+				c.Membership = s
+				go func() { s.steps <- scriptStep{others: []conductor.Member{other}} }()
+			})
+			owner, ok := f.Owner(f.node(states.Enroll))
+			require.True(t, ok)
+			require.Equal(t, age < 0, owner.ID == other.ID, "%v", age)
+		})
+	}
 }
 
 func TestStatsOfNoConductorAre0(t *testing.T) {

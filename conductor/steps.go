@@ -179,7 +179,10 @@ func (c *Conductor) runSteps(ctx context.Context, t *Task, keys stepKeys) error 
 	}
 	for i := next; i < len(steps); i++ {
 		step := steps[i]
-		err := t.Update(ctx, func(n *Node) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		err := t.persist(ctx, func(n *Node) error {
 			list, _ := (*keys.info(n))[keys.list].([]any)
 			if i < len(list) {
 				record, _ := list[i].(map[string]any)
@@ -245,7 +248,9 @@ func (c *Conductor) runStep(ctx context.Context, t *Task, step Step) error {
 	}
 	t.step = step
 	_, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, run(ctx, t)
+		return struct{}{}, c.traced(ctx, Operation{Name: stepName(step.record(states.NoState)), Node: t.Node()}, func(ctx context.Context) error {
+			return run(ctx, t)
+		})
 	})
 	if ctx.Err() != nil && err != nil && !errors.Is(err, ErrWait) {
 		return context.Cause(ctx)

@@ -53,6 +53,32 @@ func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 	if t.Node() == nil {
 		return &ConfigError{"Task", "one that a step was given"}
 	}
+	t.doubt(nil)
+	return t.update(ctx, change)
+}
+
+// persist is Update that tries again until the store takes the change, the node is lost,
+// or the work is given up. The last attempt is made even then.
+func (t *Task) persist(ctx context.Context, change func(*Node) error) error {
+	t.doubt(nil)
+	for {
+		if errors.Is(context.Cause(ctx), errLost) {
+			return errLost
+		}
+		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+		err := t.update(attempt, change)
+		cancel()
+		if err == nil || errors.Is(err, errLost) || errors.Is(err, errEnded) || ctx.Err() != nil {
+			return err
+		}
+		t.conductor.counters.reportRetries.Add(1)
+		t.conductor.config.Log.Warn("a change of a node at work could not be stored and will be tried again", "node", t.Node().UUID, "error", err)
+		sleep(ctx, reportBackoff)
+	}
+}
+
+// update is Update, or one of several attempts at it.
+func (t *Task) update(ctx context.Context, change func(*Node) error) error {
 	for {
 		old, later := t.stored()
 		n := old.Clone()
@@ -89,7 +115,7 @@ func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 	}
 }
 
-// doubt remembers a write whose answer was lost.
+// doubt remembers a write whose answer was lost; nil forgets it.
 func (t *Task) doubt(n *Node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -190,11 +190,20 @@ func (c *Conductor) work(ctx context.Context, n *Node) {
 		if do == nil {
 			return
 		}
-		if err := c.report(ctx, t, do(c, ctx, t)); err != nil {
+		if err := c.report(ctx, t, c.tracedWork(ctx, t, do)); err != nil {
 			c.config.Log.Warn("the node's work was given up", "node", n.UUID, "error", err)
 			return
 		}
 	}
+}
+
+func (c *Conductor) tracedWork(ctx context.Context, t *Task, do func(*Conductor, context.Context, *Task) ending) (e ending) {
+	n := t.Node()
+	_ = c.traced(ctx, Operation{n.ProvisionState.String(), n, n.Origin}, func(ctx context.Context) error {
+		e = do(c, ctx, t)
+		return e.err
+	})
+	return e
 }
 
 // reportBackoff is how long a report that could not be stored waits for the next
@@ -207,34 +216,24 @@ const (
 // report stores the end of a piece of work. It tries again until the store takes it,
 // the node is lost, or the conductor has stopped.
 func (c *Conductor) report(ctx context.Context, t *Task, e ending) error {
-	work := t.Node()
-	from := work.ProvisionState
-	for {
-		if errors.Is(e.err, errLost) || errors.Is(context.Cause(ctx), errLost) {
-			return errLost
-		}
-		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
-		err := t.Update(attempt, func(n *Node) error {
-			if n.ProvisionState != from || !sameTime(n.ProvisionUpdatedAt, work.ProvisionUpdatedAt) {
-				return errEnded
-			}
-			return c.end(n, e)
-		})
-		cancel()
-		switch {
-		case err == nil, errors.Is(err, errEnded):
-			c.moved(t.Node(), from, e.event.String())
-			if e.event == states.EventFail {
-				c.recordFailure(ctx, t.Node(), from)
-			}
-			return nil
-		case errors.Is(err, errLost), ctx.Err() != nil:
-			return err
-		}
-		c.counters.reportRetries.Add(1)
-		c.config.Log.Warn("the end of the node's work could not be stored and will be tried again", "node", t.Node().UUID, "error", err)
-		sleep(ctx, reportBackoff)
+	if errors.Is(e.err, errLost) {
+		return errLost
 	}
+	work := t.Node()
+	err := t.persist(ctx, func(n *Node) error {
+		if n.ProvisionState != work.ProvisionState || !sameTime(n.ProvisionUpdatedAt, work.ProvisionUpdatedAt) {
+			return errEnded
+		}
+		return c.end(n, e)
+	})
+	if err != nil && !errors.Is(err, errEnded) {
+		return err
+	}
+	c.moved(t.Node(), work.ProvisionState, e.event.String())
+	if e.event == states.EventFail {
+		c.recordFailure(ctx, t.Node(), work.ProvisionState)
+	}
+	return nil
 }
 
 // errEnded: the end of a piece of work is in the record already, by a write whose answer

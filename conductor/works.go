@@ -26,7 +26,12 @@ func (c *Conductor) verify(ctx context.Context, t *Task) ending {
 	ctx, cancel := context.WithTimeout(ctx, c.config.VerifyTimeout)
 	defer cancel()
 	power, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (states.Power, error) {
-		return t.hardware.Verify(ctx, n)
+		var power states.Power
+		err := c.traced(ctx, Operation{Name: "verify", Node: n}, func(ctx context.Context) (err error) {
+			power, err = t.hardware.Verify(ctx, n)
+			return err
+		})
+		return power, err
 	})
 	if err != nil {
 		return failed(fmt.Errorf("verification of node %s failed: %w", n.UUID, err))

@@ -6,7 +6,8 @@
 //	power, err := verify.Manage(ctx, node, verifier)
 //
 // The node is then in manageable and its power state is known, or it is in
-// enroll and its last error says at which step verification failed and why.
+// enroll and its last error says at which step verification failed and why, as an
+// [Error] does to the caller.
 //
 // A service that answers its client before verification ends uses [Start]:
 //

@@ -122,7 +122,7 @@ func unpack(c Config, file, dir string) (err error) {
 
 // databases returns the folder of etcd's files, and the one in which they are made.
 func databases(dir string) (complete, incomplete string) {
-	return filepath.Join(dir, "etcd"), filepath.Join(dir, "etcd.new")
+	return filepath.Join(dir, aloneDir), filepath.Join(dir, aloneDir+".new")
 }
 
 // lockFolder keeps other processes out of the folder. etcd locks its files too, but waits

@@ -11,7 +11,8 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// Config says where a [Store] is: in Dir or at Endpoints.
+// Config says where a [Store] is: in Dir, by a server in this process that is alone or
+// one of a Cluster's, or at Endpoints.
 type Config struct {
 	// Dir is a folder for a server inside this process, which listens on no port and
 	// no socket. The folder is made where it is missing. One process at a time can
@@ -20,6 +21,10 @@ type Config struct {
 	// Quota is how many bytes the database in Dir may have; 0 is 8 GiB, more than
 	// which etcd does not recommend.
 	Quota int64
+
+	// Cluster makes the server in this process one of a cluster's, each in a process like
+	// this one, with a Dir of its own.
+	Cluster Cluster
 
 	// Endpoints are the URLs of the servers of a cluster: "https://etcd-1:2379".
 	// Those with http are reached without TLS.
@@ -52,6 +57,9 @@ func (c Config) complete() (Config, error) {
 		return c, fmt.Errorf("both Dir (%q) and Endpoints (%q) are set: a store is in one place", c.Dir, c.Endpoints)
 	case c.Quota < 0:
 		return c, fmt.Errorf("the Quota is %d bytes, which has to be 0 or more", c.Quota)
+	}
+	if err := c.Cluster.check(c.Dir); err != nil {
+		return c, err
 	}
 	if c.Quota == 0 {
 		c.Quota = defaultQuota

@@ -1,6 +1,7 @@
 // Package etcd keeps a fleet's records in etcd: in a folder, by a server inside this
-// process that listens nowhere, or on a cluster that several conductors share. The
-// code is the same. This is a [Store] in a folder, and a conductor on it:
+// process that listens nowhere; by such servers in several processes, which form a
+// cluster; or on a cluster that runs elsewhere. The code is the same. This is a [Store]
+// in a folder, and a conductor on it:
 //
 //	store, err := etcd.Open(ctx, etcd.Config{Dir: "/var/lib/ironstate"})
 //	...
@@ -9,6 +10,17 @@
 //
 // On a cluster, several conductors share the nodes, and tell by their [Membership] which
 // of them are alive:
+//
+//	store, err := etcd.Open(ctx, etcd.Config{
+//		Dir: "/var/lib/ironstate",
+//		Cluster: etcd.Cluster{
+//			Name: "alpha",
+//			Peers: map[string]string{
+//				"alpha": "https://10.0.0.1:2380", "beta": "https://10.0.0.2:2380", "gamma": "https://10.0.0.3:2380",
+//			},
+//			Cert: "alpha.pem", Key: "alpha.key", CA: "ca.pem",
+//		},
+//	})
 //
 //	store, err := etcd.Open(ctx, etcd.Config{
 //		Endpoints: []string{"https://etcd-1:2379", "https://etcd-2:2379", "https://etcd-3:2379"},
@@ -35,6 +47,9 @@
 //	$ etcdctl get --print-value-only /ironstate/v1/keys/nodes/name=rack1-7
 //	1be26c0b-03f2-4d2e-ae87-c02d7f33c123
 //	$ etcdctl get --keys-only --prefix /ironstate/v1/records/nodes/
+//
+// Both lines have a version, "format" and "version". A release reads all that releases
+// before it have written, and refuses a later version with an error.
 //
 // That of a member is the JSON of [conductor.Member]. The key is under a lease, and goes
 // when the conductor leaves or does not renew the lease, see [Membership].
@@ -68,7 +83,15 @@
 //	etcdctl defrag --cluster
 //	etcdctl alarm disarm
 //
-// The server in this process does all of this by itself.
+// A server in this process does all of this by itself.
+//
+// # Servers in several processes
+//
+// Open returns when more than half of the servers of a [Cluster] run, and they serve for
+// as long as that is so. A process that was killed is started again as it was. One whose
+// folder is lost is refused by the others, since it has forgotten its votes and its log.
+// The servers of a cluster are those that it began with: none can be added, removed or
+// replaced yet.
 //
 // # Backup and restore
 //
@@ -92,7 +115,7 @@
 //
 // # Reads
 //
-// A cluster's answers are linearizable: a read asks the leader first. The server in
-// this process is its own leader and answers a write once it has applied it, so that
-// reads there need not ask.
+// A cluster's answers are linearizable: a read asks the leader first. A server that is
+// alone is its own leader and answers a write once it has applied it, so that reads
+// there need not ask.
 package etcd

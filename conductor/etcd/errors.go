@@ -69,17 +69,25 @@ func writeFailure(ctx context.Context, r conductor.Record, err error) error {
 	return err
 }
 
+// codeOf returns the gRPC code of an error, of a client's or of the server in this
+// process.
+func codeOf(err error) codes.Code {
+	var known rpctypes.EtcdError
+	if errors.As(err, &known) {
+		return known.Code()
+	}
+	return status.Code(err)
+}
+
+// isUnavailable reports whether the servers could not answer for now.
+func isUnavailable(err error) bool { return codeOf(err) == codes.Unavailable }
+
 // lasts reports whether an error of a watch will be the same the next time.
 func lasts(err error) bool {
 	if errors.Is(err, ErrClosed) || errors.Is(err, errFormat) {
 		return true
 	}
-	var known rpctypes.EtcdError
-	code := status.Code(err)
-	if errors.As(err, &known) {
-		code = known.Code()
-	}
-	switch code {
+	switch codeOf(err) {
 	case codes.PermissionDenied, codes.Unauthenticated, codes.InvalidArgument, codes.FailedPrecondition, codes.DataLoss, codes.Unimplemented:
 		return true
 	}

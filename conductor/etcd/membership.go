@@ -80,7 +80,9 @@ func (m *Membership) alive(ctx context.Context, id string) (bool, error) {
 		return false, err
 	}
 	defer done()
-	answer, err := m.store.client.Get(ctx, m.store.layout.members()+id, clientv3.WithCountOnly())
+	answer, err := patiently(ctx, m.store, func() (*clientv3.GetResponse, error) {
+		return m.store.client.Get(ctx, m.store.layout.members()+id, clientv3.WithCountOnly())
+	})
 	if err != nil {
 		return false, failure(ctx, err)
 	}

@@ -79,8 +79,10 @@ func (s *Store) prepare(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	_, err = s.client.Get(ctx, s.layout.prefix+"/v1/", clientv3.WithCountOnly())
-	if err == nil && s.server != nil {
+	_, err = patiently(ctx, s, func() (*clientv3.GetResponse, error) {
+		return s.client.Get(ctx, s.layout.prefix+"/v1/", clientv3.WithCountOnly())
+	})
+	if err == nil && s.alone {
 		_, err = s.client.Delete(ctx, s.layout.members(), clientv3.WithPrefix())
 	}
 	return failure(ctx, err)

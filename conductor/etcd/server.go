@@ -44,7 +44,7 @@ func (s *Store) serve(ctx context.Context, c Config) error {
 		return errors.Join(err, lock.Close())
 	}
 	quiet.Store(false)
-	s.server, s.client = server.Server, v3client.New(server.Server)
+	s.server, s.client, s.alone = server.Server, v3client.New(server.Server), !c.Cluster.isSet()
 	s.running.Go(func() { s.maintain(s.closing, c.Quota) })
 	s.stop = func() error {
 		quiet.Store(true)
@@ -62,6 +62,12 @@ func (s *Store) serve(ctx context.Context, c Config) error {
 // A process that ends while etcd makes its files leaves some that no server ever
 // starts from, so they are made elsewhere, by a server that nobody writes to.
 func openServer(ctx context.Context, c Config, log *zap.Logger) (*embed.Etcd, error) {
+	if c.Cluster.isSet() {
+		return openPeer(ctx, c, log)
+	}
+	if err := checkOther(c, peerDir, "one of a cluster's: set Cluster"); err != nil {
+		return nil, err
+	}
 	dir, incomplete := databases(c.Dir)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		if err := os.RemoveAll(incomplete); err != nil {
@@ -132,19 +138,27 @@ func checkDatabase(file string) error {
 	return db.Close()
 }
 
+// serverConfig returns the configuration of a server that is alone.
 func serverConfig(dir string, quota int64, log *zap.Logger) *embed.Config {
 	// A member of a cluster has to have an address, though nobody listens at it.
 	self := url.URL{Scheme: "http", Host: "127.0.0.1:2380"}
-	config := embed.NewConfig()
+	config := baseConfig(dir, quota, log)
 	config.Name = serverName
-	config.Dir = dir
 	config.InitialCluster = serverName + "=" + self.String()
 	config.AdvertisePeerUrls = []url.URL{self}
-	config.ListenPeerUrls, config.ListenClientUrls, config.AdvertiseClientUrls = nil, nil, nil
-	config.EnableGRPCGateway = false
+	config.ListenPeerUrls, config.AdvertiseClientUrls = nil, nil
 	// A server that is alone waits for an election timeout when it starts, and for
 	// nobody's heartbeat later.
 	config.TickMs, config.ElectionMs = 10, 100
+	return config
+}
+
+// baseConfig returns the configuration that all servers of this package have.
+func baseConfig(dir string, quota int64, log *zap.Logger) *embed.Config {
+	config := embed.NewConfig()
+	config.Dir = dir
+	config.ListenClientUrls = nil
+	config.EnableGRPCGateway = false
 	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log)
 	config.QuotaBackendBytes = quota
 	config.AutoCompactionMode = embed.CompactorModePeriodic

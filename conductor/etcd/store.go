@@ -22,7 +22,8 @@ import (
 type Store struct {
 	layout layout
 	client *clientv3.Client
-	server *etcdserver.EtcdServer // nil on a cluster
+	server *etcdserver.EtcdServer // in this process; nil: there is none
+	alone  bool                   // no other server has the records
 	stop   func() error           // closes client and server
 	log    *slog.Logger
 
@@ -103,14 +104,33 @@ func (s *Store) shut() error {
 	return s.stop()
 }
 
-// readOptions returns how a read is done. The server in this process has applied every
-// write that has returned, since it answers only then; a cluster's server may lag,
-// unless it asks the others.
+// readOptions returns how a read is done. A server that is alone has applied every
+// write that has returned, since it answers only then; a cluster's may lag, unless it
+// asks the others.
 func (s *Store) readOptions(options ...clientv3.OpOption) []clientv3.OpOption {
-	if s.server != nil {
+	if s.alone {
 		return append(options, clientv3.WithSerializable())
 	}
 	return options
+}
+
+// readPause is how long a read waits for the next attempt.
+const readPause = 100 * time.Millisecond
+
+// patiently calls a function that reads, again where the servers had no leader, or
+// another one meanwhile. A client of servers elsewhere does so itself.
+func patiently[T any](ctx context.Context, s *Store, read func() (T, error)) (T, error) {
+	for {
+		answer, err := read()
+		if err == nil || s.server == nil || s.alone || !isUnavailable(err) {
+			return answer, err
+		}
+		select {
+		case <-time.After(readPause):
+		case <-ctx.Done():
+			return answer, ctx.Err()
+		}
+	}
 }
 
 // Get implements [conductor.Store].
@@ -129,7 +149,7 @@ func (s *Store) get(ctx context.Context, kind conductor.Kind, key string) (condu
 	}
 	defer done()
 	for {
-		r, err := s.find(ctx, kind, key)
+		r, err := patiently(ctx, s, func() (conductor.Record, error) { return s.find(ctx, kind, key) })
 		if !errors.Is(err, rpctypes.ErrCompacted) {
 			return r, failure(ctx, err)
 		}
@@ -197,7 +217,9 @@ func (s *Store) scan(
 	}
 	for size, left := firstPage, limit; left > 0; {
 		size = min(size, left)
-		answer, err := s.client.Get(ctx, begin, append(options, clientv3.WithRange(end), clientv3.WithLimit(int64(size)))...)
+		answer, err := patiently(ctx, s, func() (*clientv3.GetResponse, error) {
+			return s.client.Get(ctx, begin, append(options, clientv3.WithRange(end), clientv3.WithLimit(int64(size)))...)
+		})
 		if err != nil {
 			return 0, err
 		}

@@ -159,8 +159,8 @@ func (w *write) refused(answer *clientv3.TxnResponse) error {
 func (s *Store) current(ctx context.Context, r conductor.Record) (conductor.Record, error) {
 	key := s.layout.record(r.Kind, r.ID)
 	answer, err := s.client.Get(ctx, key, clientv3.WithSerializable())
-	if err == nil && s.server == nil && (len(answer.Kvs) == 0 || answer.Kvs[0].ModRevision != r.Revision) {
-		answer, err = s.client.Get(ctx, key)
+	if err == nil && !s.alone && (len(answer.Kvs) == 0 || answer.Kvs[0].ModRevision != r.Revision) {
+		answer, err = patiently(ctx, s, func() (*clientv3.GetResponse, error) { return s.client.Get(ctx, key) })
 	}
 	switch {
 	case err != nil:

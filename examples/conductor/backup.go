@@ -80,8 +80,10 @@ func create(path string, write func(io.Writer) error) (size int64, err error) {
 // backUp writes a backup of the store, which it asks the process for that has the folder.
 func backUp(ctx context.Context, o *options, w io.Writer, log *slog.Logger) error {
 	if o.cluster.endpoints == "" {
-		if _, err := os.Stat(filepath.Join(o.data, "etcd")); err != nil {
-			return fmt.Errorf("%s has no nodes: %w", o.data, err)
+		_, alone := os.Stat(filepath.Join(o.data, "etcd"))
+		_, peer := os.Stat(filepath.Join(o.data, "peer")) // of -cluster
+		if alone != nil && peer != nil {
+			return fmt.Errorf("%s has no nodes: %w", o.data, alone)
 		}
 	}
 	store, err := openStore(ctx, o, log)

@@ -6,12 +6,15 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/server/v3/embed"
+
+	"github.com/ironstate/ironstate/internal/program/programtest"
 )
 
 // startEtcd starts an etcd server that listens on the loopback interface, and returns
@@ -100,4 +103,70 @@ func TestConductorsShareOneFleet(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, seriesValue(t, all["gamma"].metrics(), "conductor_memberships_lost_total"), 1.0)
 	require.Zero(t, seriesValue(t, beta.metrics(), "conductor_memberships_lost_total"))
+}
+
+// TestConductorsWithServersOfTheirOwn runs three processes that need nothing else. One is
+// killed while it works: its nodes have another owner, and its work has failed.
+func TestConductorsWithServersOfTheirOwn(t *testing.T) {
+	names := []string{"alpha", "beta", "gamma"}
+	var peers []string
+	for _, name := range names {
+		url := freeURL(t)
+		peers = append(peers, name+"="+url.String())
+	}
+	all, folders := map[string]*server{}, t.TempDir()
+	start := func(name string) *server {
+		return launch(t, programtest.Command("-cluster", strings.Join(peers, ","), "-name", name, "-data", filepath.Join(folders, name),
+			"-lease", "6s", "-demo", "0", "-fake-delay", "1h", "-log-level", "ERROR"))
+	}
+	for _, name := range names {
+		all[name] = start(name) // the first waits for another
+	}
+	for _, s := range all {
+		s.ready()
+	}
+
+	const nodes = 12
+	node := func(i int) string { return fmt.Sprintf("/v1/nodes/node-%d", i) }
+	for i := range nodes {
+		status, answer := all["alpha"].do(http.MethodPost, "/v1/nodes", fmt.Sprintf(`{"name": "node-%d", "driver": "fake-hardware"}`, i))
+		require.Equal(t, http.StatusCreated, status, "%v", answer)
+		all["beta"].provision(fmt.Sprintf("node-%d", i), "manage")
+	}
+	owners := map[int]any{}
+	for i := range nodes {
+		require.Eventually(t, func() bool {
+			_, shown := all["gamma"].do(http.MethodGet, node(i), "")
+			owners[i] = shown["reservation"]
+			return owners[i] != nil
+		}, 20*time.Second, 20*time.Millisecond)
+	}
+
+	all["alpha"].kill()
+	died := 0
+	for i := range nodes {
+		if owners[i] != "alpha" {
+			_, shown := all["beta"].do(http.MethodGet, node(i), "")
+			require.Equal(t, owners[i], shown["reservation"], "the work of the others goes on: %v", shown)
+			continue
+		}
+		died++
+		shown := all["beta"].waitFor(fmt.Sprintf("node-%d", i), "enroll")
+		require.Contains(t, shown["last_error"], "has died")
+		all["gamma"].provision(fmt.Sprintf("node-%d", i), "manage")
+		require.Eventually(t, func() bool {
+			_, shown := all["beta"].do(http.MethodGet, node(i), "")
+			return shown["reservation"] == "beta" || shown["reservation"] == "gamma"
+		}, 20*time.Second, 20*time.Millisecond)
+	}
+	require.Positive(t, died)
+
+	all["alpha"] = start("alpha").ready()
+	require.Eventually(t, func() bool {
+		_, answer := all["gamma"].do(http.MethodGet, "/v1/conductors", "")
+		conductors, _ := answer["conductors"].([]any)
+		return len(conductors) == len(names)
+	}, 20*time.Second, 50*time.Millisecond)
+	_, list := all["alpha"].do(http.MethodGet, "/v1/nodes", "")
+	require.Len(t, list["nodes"], nodes)
 }

@@ -17,7 +17,7 @@ import (
 type options struct {
 	listen          string
 	data            string
-	cluster         cluster // in place of data
+	cluster         cluster // of which data may be a part
 	backups         backups // in place of serving
 	series          states.Series
 	name, group     string
@@ -30,6 +30,7 @@ type options struct {
 	tlsCert, tlsKey string
 	insecure        bool
 	shutdownTimeout time.Duration
+	otlp            string // the collector of traces
 	logLevel        slog.Level
 }
 
@@ -56,6 +57,7 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	flags.StringVar(&o.tlsKey, "tls-key", "", "`file` of the certificate's key, in PEM")
 	flags.BoolVar(&o.insecure, "insecure-listen-without-auth-and-tls", false, "listen beyond the loopback interface although anybody there may then do anything, or read passwords")
 	flags.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 5*time.Second, "how long the work that is under way may go on after SIGTERM")
+	flags.StringVar(&o.otlp, "otlp", "", "`URL` of an OpenTelemetry collector that traces are sent to, by OTLP over HTTP; empty stands for OTEL_EXPORTER_OTLP_ENDPOINT, and for none without it")
 	flags.TextVar(&o.logLevel, "log-level", o.logLevel, "`level` of the log on standard error: DEBUG, INFO, WARN or ERROR")
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return nil, err
@@ -63,8 +65,8 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	if err := program.Between("demo", o.demo, 0, maxDemo); err != nil {
 		return nil, err
 	}
-	if o.data != "" && o.cluster.endpoints != "" {
-		return nil, program.Usagef("-data and -etcd exclude each other: the nodes are in one place")
+	if err := o.cluster.check(o.name, o.data); err != nil {
+		return nil, err
 	}
 	if err := o.backups.check(o); err != nil {
 		return nil, err

@@ -6,8 +6,10 @@
 // Without flags it keeps its nodes in memory, brings three built-in Redfish BMCs
 // enrolled as an example, listens on a free port of the loopback interface, and prints
 // what to type next. With -data it keeps its nodes in a folder, in an etcd of its own
-// that nobody else can reach: nothing is lost when the process is killed. With -etcd the
-// nodes are on an etcd cluster, and any number of these programs, each with a -name of
+// that nobody else can reach: nothing is lost when the process is killed. With -cluster
+// as well, several of these programs keep them together and share the work on them, and
+// go on when fewer than half of them are lost. With -etcd the nodes are on an etcd
+// cluster that runs elsewhere, and any number of these programs, each with a -name of
 // its own, share the work on them.
 //
 // With -backup and -restore it saves the nodes in a file, also while another process
@@ -69,10 +71,15 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	}
 	defer closeHardware()
 	metrics := newMetrics()
+	tracing, err := newTracing(ctx, o.otlp, o.name, log)
+	if err != nil {
+		return err
+	}
+	defer tracing.close()
 	c, err := conductor.New(conductor.Config{
 		Store: metrics.measured(store.Store), Membership: store.membership, Name: o.name, Group: o.group, Table: o.series.Table(), SkipAutomatedClean: !o.automatedClean,
 		ResumeVerification: o.resumeVerify, CheckInterval: o.checkInterval,
-		Hardware: hardware, ShutdownTimeout: o.shutdownTimeout, OnTransition: metrics.observe, Log: log,
+		Hardware: hardware, ShutdownTimeout: o.shutdownTimeout, OnTransition: metrics.observe, Tracer: tracing.conductorTracer(), Log: log,
 	})
 	if err != nil {
 		return err
@@ -82,7 +89,7 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 		return fmt.Errorf("listen: %w", err)
 	}
 	live := explorer.New(c)
-	handler := o.authenticated(live.Around(metrics.around(api.New(c, api.Config{Log: log}), c)))
+	handler := o.authenticated(live.Around(tracing.around(metrics.around(api.New(c, api.Config{Log: log}), c))))
 	s := &service{options: o, conductor: c, explorer: live, handler: handler, out: out, log: log}
 	return s.run(ctx, listener)
 }

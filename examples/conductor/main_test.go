@@ -40,6 +40,7 @@ type server struct {
 	errOut  bytes.Buffer
 	url     string
 	client  *http.Client
+	stdout  io.Reader
 }
 
 // serveProcess starts the program and waits until it is ready.
@@ -51,21 +52,34 @@ func serveProcess(t *testing.T, args ...string) *server {
 // await starts a process of the program and waits until it is ready.
 func await(t *testing.T, process *exec.Cmd) *server {
 	t.Helper()
+	return launch(t, process).ready()
+}
+
+// launch starts a process of the program.
+func launch(t *testing.T, process *exec.Cmd) *server {
+	t.Helper()
 	s := &server{t: t, process: process, client: &http.Client{Timeout: 20 * time.Second}}
 	stdout, err := s.process.StdoutPipe()
 	require.NoError(t, err)
 	s.process.Stderr = &s.errOut
 	require.NoError(t, s.process.Start())
+	s.stdout = stdout
 	t.Cleanup(func() { s.kill(); s.client.CloseIdleConnections() })
-	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+	return s
+}
+
+// ready waits until the process is ready.
+func (s *server) ready() *server {
+	s.t.Helper()
+	for lines := bufio.NewScanner(s.stdout); lines.Scan(); {
 		if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
 			s.url = url
-			go func() { _, _ = io.Copy(io.Discard, stdout) }()
+			go func() { _, _ = io.Copy(io.Discard, s.stdout) }()
 			return s
 		}
 	}
 	_ = s.process.Wait()
-	t.Fatalf("the program has ended before it was ready: %s", &s.errOut)
+	s.t.Fatalf("the program has ended before it was ready: %s", &s.errOut)
 	return nil
 }
 
@@ -292,6 +306,15 @@ func TestWrongUseIsStatus2(t *testing.T) {
 		{[]string{"-shutdown-timeout", "0s"}, "want more than 0", program.Usage},
 		{[]string{"-check-interval", "0s"}, "want more than 0", program.Usage},
 		{[]string{"-fake-delay", "-1s"}, "want 0 or more", program.Usage},
+		{[]string{"-cluster", "a=http://127.0.0.1:1"}, "-cluster needs -data", program.Usage},
+		{[]string{"-cluster", "a=http://127.0.0.1:1", "-data", "x", "-name", "b"}, "want the name of one of the servers", program.Usage},
+		{[]string{"-cluster", "a=http://127.0.0.1:1,a=http://127.0.0.1:2", "-data", "x", "-name", "a"}, "each name once", program.Usage},
+		{[]string{"-cluster", "http://127.0.0.1:1", "-data", "x", "-name", "a"}, "want name=URL", program.Usage},
+		{[]string{"-cluster", "a", "-data", "x", "-name", "a"}, "want name=URL", program.Usage},
+		{[]string{"-cluster", "a=http://10.0.0.1:1", "-data", "x", "-name", "a"}, "-insecure-cluster-without-tls", program.Usage},
+		{[]string{"-cluster", "a=http://127.0.0.1:1", "-etcd", "http://127.0.0.1:2"}, "exclude each other", program.Usage},
+		{[]string{"-data", "x", "-etcd", "http://127.0.0.1:2"}, "exclude each other", program.Usage},
+		{[]string{"-cluster", "a=https://127.0.0.1:1", "-data", t.TempDir(), "-name", "a"}, "Cert, Key or CA is missing", program.Failed},
 		{[]string{"more"}, "unexpected argument", program.Usage},
 		{[]string{"-auth-file", users}, "line 1", program.Failed},
 		{[]string{"-auth-file", "no-such-file"}, "no-such-file", program.Failed},

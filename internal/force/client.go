@@ -22,7 +22,7 @@ const (
 	hotNodes       = 12                     // those whose values clients read and write often
 )
 
-// requestLog is what the clients were told.
+// requestLog has the clients' requests and their answers.
 type requestLog struct {
 	mu       sync.Mutex
 	requests []history.Request
@@ -79,7 +79,7 @@ func (c *client) run(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// node is what an answer shows of a node.
+// node is the part of an answer about a node that clients read.
 type node struct {
 	State       states.State   `json:"provision_state"`
 	Reservation *string        `json:"reservation"`
@@ -143,7 +143,11 @@ func (c *client) move(ctx context.Context, id string, shown node) {
 
 func (c *client) provision(ctx context.Context, id, word string) {
 	body := map[string]any{"target": word}
-	step := []map[string]any{{"interface": "raid", "step": "delete_configuration"}, {"interface": "bios", "step": "factory_reset"}}
+	var step []map[string]any
+	for _, name := range namedSteps {
+		kind, name, _ := strings.Cut(name, ".")
+		step = append(step, map[string]any{"interface": kind, "step": name})
+	}
 	switch word {
 	case "clean":
 		body["clean_steps"] = step
@@ -160,7 +164,7 @@ func (c *client) provision(ctx context.Context, id, word string) {
 
 func (c *client) anyHost() *conductorProcess { return c.hosts[c.random.IntN(len(c.hosts))] }
 
-// ask makes a request of a conductor, and fills in what came of it.
+// ask makes a request of a conductor, and fills in its outcome.
 func (c *client) ask(ctx context.Context, host *conductorProcess, r *history.Request, method, path, body string) []byte {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

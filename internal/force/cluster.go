@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,6 +43,7 @@ type cluster struct {
 	conductors []*conductorProcess
 	toPeer     [][]*link // from server i to server j; nil to itself
 	toServer   [][]*link // from conductor i to server j
+	clients    []string  // the URLs of the conductors' own servers, where they have some
 	lease      time.Duration
 	fail       func(error) // told of a process that ended by itself
 }
@@ -51,21 +53,26 @@ const startTimeout = 2 * time.Minute
 
 // newCluster starts the cluster, whose processes and files are in the folder. They are
 // running until stop, also where an error is returned.
-func newCluster(ctx context.Context, dir string, lease time.Duration, n *network, fail func(error)) (*cluster, error) {
-	c := &cluster{dir: dir, network: n, lease: lease, fail: fail}
+func newCluster(ctx context.Context, dir string, config config, n *network, fail func(error)) (*cluster, error) {
+	c := &cluster{dir: dir, network: n, lease: config.lease, fail: fail}
 	program := filepath.Join(dir, "conductor")
 	if err := build(ctx, program); err != nil {
 		return c, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if err := c.addServers(); err != nil {
-		return c, err
+	add := c.addConductors
+	if config.embedded {
+		add = c.addWholes
+	} else {
+		if err := c.addServers(); err != nil {
+			return c, err
+		}
+		if err := together(c.servers, func(s *serverProcess) error { return s.start(ctx) }); err != nil {
+			return c, err
+		}
 	}
-	if err := together(c.servers, func(s *serverProcess) error { return s.start(ctx) }); err != nil {
-		return c, err
-	}
-	if err := c.addConductors(program); err != nil {
+	if err := add(program); err != nil {
 		return c, err
 	}
 	return c, together(c.conductors, func(p *conductorProcess) error { return p.start(ctx) })
@@ -196,22 +203,57 @@ func (c *cluster) addConductors(program string) error {
 		if err != nil {
 			return err
 		}
-		args := []string{
-			"-etcd", strings.Join(urls, ","), "-name", name, "-lease", c.lease.String(), "-demo", "0", "-log-level", "INFO",
-			"-fake-delay", fakeDelay.String(), "-check-interval", checkInterval.String(), "-shutdown-timeout", fakeDelay.String(),
-		}
-		p := &conductorProcess{&process{name: name, dir: c.dir, onExit: c.fail}, &address{}}
-		p.command = func() *exec.Cmd { return exec.Command(program, args...) }
-		p.ready = func(line string) (bool, error) {
-			at, ok := strings.CutPrefix(line, "listening on http://")
-			if ok {
-				p.at.set(at)
-			}
-			return ok, nil
-		}
-		c.conductors, c.toServer = append(c.conductors, p), append(c.toServer, links)
+		c.addConductor(program, name, "-etcd", strings.Join(urls, ","))
+		c.toServer = append(c.toServer, links)
 	}
 	return nil
+}
+
+func (c *cluster) addConductor(program, name string, args ...string) {
+	args = append(args,
+		"-name", name, "-lease", c.lease.String(), "-demo", "0", "-log-level", "INFO",
+		"-fake-delay", fakeDelay.String(), "-check-interval", checkInterval.String(), "-shutdown-timeout", fakeDelay.String())
+	p := &conductorProcess{&process{name: name, dir: c.dir, onExit: c.fail}, &address{}}
+	p.command = func() *exec.Cmd { return exec.Command(program, args...) }
+	p.ready = func(line string) (bool, error) {
+		at, ok := strings.CutPrefix(line, "listening on http://")
+		if ok {
+			p.at.set(at)
+		}
+		return ok, nil
+	}
+	c.conductors = append(c.conductors, p)
+}
+
+// addWholes adds conductors that are the etcd servers themselves.
+func (c *cluster) addWholes(program string) error {
+	var peers []string
+	for _, name := range conductorNames {
+		at, err := free()
+		if err != nil {
+			return err
+		}
+		peers = append(peers, name+"=http://"+at)
+	}
+	for _, name := range conductorNames {
+		at, err := free()
+		if err != nil {
+			return err
+		}
+		client := "http://" + at
+		c.clients = append(c.clients, client)
+		c.addConductor(program, name, "-cluster", strings.Join(peers, ","), "-cluster-client", client, "-data", filepath.Join(c.dir, "data-"+name))
+	}
+	return nil
+}
+
+// free returns an address that nobody listens at for now.
+func free() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
 }
 
 // Faults are to hit work in its midst, and to be noticed soon.
@@ -222,9 +264,12 @@ const (
 
 // dial returns a client of the servers whose links are never cut.
 func (c *cluster) dial() (*clientv3.Client, error) {
-	urls, err := c.endpoints(c.newLinks())
-	if err != nil {
-		return nil, err
+	urls := c.clients
+	if len(urls) == 0 {
+		var err error
+		if urls, err = c.endpoints(c.newLinks()); err != nil {
+			return nil, err
+		}
 	}
 	return clientv3.New(clientv3.Config{
 		Endpoints: urls, Logger: zap.NewNop(), DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second,

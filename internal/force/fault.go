@@ -21,11 +21,15 @@ type faults struct {
 
 // run makes trouble until the context ends.
 func (f *faults) run(ctx context.Context, seed uint64) {
-	var both sync.WaitGroup
-	for stream, faults := range [][]func(context.Context, *rand.Rand){
+	streams := [][]func(context.Context, *rand.Rand){
 		{f.killConductor, f.endConductor, f.stopConductor, f.stopConductor, f.cutConductor, f.cutConductor, f.cutOne},
 		{f.killServer, f.stopServer, f.cutServer, f.cutServer, f.loseMajority},
-	} {
+	}
+	if len(f.servers) == 0 {
+		streams = [][]func(context.Context, *rand.Rand){{f.killConductor, f.endConductor, f.stopConductor, f.loseMajority}}
+	}
+	var both sync.WaitGroup
+	for stream, faults := range streams {
 		both.Go(func() {
 			random := rand.New(rand.NewPCG(seed, uint64(stream)))
 			for ctx.Err() == nil {
@@ -108,9 +112,16 @@ func (f *faults) stopServer(ctx context.Context, random *rand.Rand) {
 // loseMajority has two of three servers do nothing for a short time.
 func (f *faults) loseMajority(ctx context.Context, random *rand.Rand) {
 	s := []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP}[random.IntN(2)]
-	first := random.IntN(len(f.servers))
-	second := (first + 1 + random.IntN(len(f.servers)-1)) % len(f.servers)
-	f.away(ctx, s, between(random, 0, f.lease), f.servers[first].process, f.servers[second].process)
+	var all []*process
+	for _, server := range f.servers {
+		all = append(all, server.process)
+	}
+	if len(all) == 0 { // each conductor is a server
+		all = f.processes()
+	}
+	first := random.IntN(len(all))
+	second := (first + 1 + random.IntN(len(all)-1)) % len(all)
+	f.away(ctx, s, between(random, 0, f.lease), all[first], all[second])
 }
 
 // cut cuts links for a time.

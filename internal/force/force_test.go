@@ -29,11 +29,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestForce runs a short history. For longer ones there is the command, or -force.for.
+// TestForce runs two short histories. For longer ones there is the command, or -force.for.
 func TestForce(t *testing.T) {
+	for name, embedded := range map[string]bool{"servers elsewhere": false, "servers in the conductors": true} {
+		t.Run(name, func(t *testing.T) { runForce(t, embedded) })
+	}
+}
+
+func runForce(t *testing.T, embedded bool) {
 	defer goleak.VerifyNone(t)
 	var faults []string
-	c := config{seed: *seed, long: *long, nodes: 200, clients: 24, lease: 3 * time.Second, keep: true, verbose: true}
+	c := config{seed: *seed, long: *long, nodes: 200, clients: 24, lease: 3 * time.Second, embedded: embedded, keep: true, verbose: true}
 	if c.seed == 0 {
 		c.seed = uint64(time.Now().UnixNano())
 	}

@@ -8,8 +8,11 @@
 // the seed, at random moments, a conductor is killed, terminated, stopped for about as
 // long as its lease or longer, or cut off from all servers or one; and a server is killed,
 // stopped, or cut off from its peers and the conductors, or two of the three are. Then all
-// is healed, every node has to come to rest, and package history checks what etcd has
-// stored, what the clients were told, and what the conductors did to the hardware.
+// is healed, every node has to come to rest, and package history checks all versions that
+// etcd has stored, all answers to the clients, and all operations on the hardware.
+//
+// With -embedded the conductors are the servers themselves, and are killed, terminated
+// and stopped, one or two at a time.
 //
 // The seed decides the faults and the requests. When they meet is up to the machine: the
 // same seed is the same kind of trouble, not the same history. When a rule is broken, the
@@ -44,6 +47,7 @@ func force(ctx context.Context, args []string, out, errOut io.Writer) error {
 	flags.IntVar(&c.nodes, "nodes", 1000, "nodes, 1 to 10000")
 	flags.IntVar(&c.clients, "clients", 24, "clients, 1 to 1000")
 	flags.DurationVar(&c.lease, "lease", 3*time.Second, "`time` of the conductors' leases, 2s or more")
+	flags.BoolVar(&c.embedded, "embedded", false, "let the conductors be the etcd servers themselves, by their -cluster; there are no network cuts then")
 	flags.BoolVar(&c.verbose, "v", false, "print each fault")
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return err

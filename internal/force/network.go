@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// mode is how a link treats what it is given.
+// mode is how a link treats connections and their bytes.
 type mode uint8
 
 const (
@@ -99,7 +99,7 @@ func (a *address) get() string {
 	return a.at
 }
 
-// network has all links. What it listens at ends with the context.
+// network runs the proxies, until the context ends.
 type network struct {
 	ctx   context.Context
 	group *sync.WaitGroup

@@ -16,7 +16,7 @@ import (
 // attribute is one of a line of package slog's text.
 var attribute = regexp.MustCompile(`(\w+)=("(?:[^"\\]|\\.)*"|\S*)`)
 
-// operations returns what the logs of a conductor tell of its hardware. One that has no
+// operations returns the operations in the logs of a conductor. An operation without an
 // end in them has ended with the run at the latest.
 func operations(dir, conductor string, end time.Time) ([]history.Operation, error) {
 	files, err := filepath.Glob(filepath.Join(dir, conductor+".*.log"))
@@ -40,7 +40,7 @@ func readOperations(all []history.Operation, file, conductor string, end time.Ti
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
-	begun := map[string]int{} // the index of an operation that goes on, by what it is
+	begun := map[string]int{} // the index of an operation that goes on, by node, name and claim
 	for lines.Scan() {
 		begins := strings.Contains(lines.Text(), `msg="an operation begins"`)
 		if !begins && !strings.Contains(lines.Text(), `msg="an operation has ended"`) {

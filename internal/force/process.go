@@ -151,7 +151,7 @@ func (p *process) down() bool {
 	}
 }
 
-// outagesUntil returns the outages, the one that lasts too.
+// outagesUntil returns the outages, with the present one.
 func (p *process) outagesUntil(end time.Time) []history.Outage {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -157,7 +157,7 @@ func (r *recorder) node(id string, v history.Version) {
 	}
 }
 
-// valueKey is what clients write in a node's extra.
+// valueKey is the key in a node's extra that clients write.
 const valueKey = "force"
 
 func decodeVersion(value []byte, revision int64, now time.Time) (history.Version, error) {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,18 +15,19 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// config is what the flags say.
+// config has the values of the flags.
 type config struct {
-	seed    uint64
-	long    time.Duration // of the faults
-	nodes   int
-	clients int
-	lease   time.Duration
-	keep    bool
-	verbose bool
+	seed     uint64
+	long     time.Duration // of the faults
+	nodes    int
+	clients  int
+	lease    time.Duration
+	embedded bool // the conductors are the etcd servers
+	keep     bool
+	verbose  bool
 }
 
-// figures are what a run has come to.
+// figures are the result of a run.
 type figures struct {
 	requests       [3]int // by outcome
 	faults         int64
@@ -42,7 +44,7 @@ func (f figures) String() string {
 		f.faults, f.versions, f.rest)
 }
 
-// tell tells what is done now, in the form of Printf.
+// tell prints a line of progress, in the form of Printf.
 type tell func(format string, args ...any)
 
 // oneByOne returns a tell that several goroutines may use.
@@ -88,7 +90,7 @@ func execute(ctx context.Context, c config, t tell) (result figures, err error) 
 	network, closeNetwork := newNetwork(ctx)
 	defer closeNetwork()
 	r := &run{config: c, table: states.Latest().Table(), tell: t}
-	r.cluster, err = newCluster(ctx, dir, c.lease, network, r.endedByItself)
+	r.cluster, err = newCluster(ctx, dir, c, network, r.endedByItself)
 	defer r.cluster.stop()
 	if err != nil {
 		return result, err
@@ -203,10 +205,12 @@ func (r *run) settle(ctx context.Context) error {
 	}
 	bounded, cancel := context.WithTimeout(ctx, restTimeout)
 	defer cancel()
+	told := begin
 	_ = r.recorder.await(bounded, func() bool {
 		busy := r.recorder.busy()
-		for _, text := range busy[:min(len(busy), 3)] {
-			r.faults.tell("%8v  %s", time.Since(begin).Round(time.Second), text)
+		if time.Since(told) > progressEvery {
+			told = time.Now()
+			r.tell("%8v  after the last fault: %d nodes do not rest yet %s", time.Since(begin).Round(time.Second), len(busy), strings.Join(busy[:min(1, len(busy))], ""))
 		}
 		return len(busy) == 0 && r.recorder.caughtUp(bounded)
 	})
@@ -226,11 +230,28 @@ func (r *run) settle(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// work are the operations of fake-hardware by the state in which they are done, as it and
+// the clients name them.
+var work = history.Work{
+	states.Verifying:  {"verify"},
+	states.Inspecting: {"inspect.inspect_hardware"},
+	states.Deploying:  {"deploy.deploy"},
+	states.Deleting:   {"deploy.tear_down"},
+	states.Rescuing:   {"rescue.rescue"},
+	states.Unrescuing: {"rescue.unrescue"},
+	states.Adopting:   {"deploy.take_over"},
+	states.Cleaning:   namedSteps,
+	states.Servicing:  namedSteps,
+}
+
+// namedSteps are those that clients ask for in a manual cleaning and a service.
+var namedSteps = []string{"raid.delete_configuration", "bios.factory_reset"}
+
 // check applies the rules to the history.
 func (r *run) check() (figures, error) {
 	r.cluster.stop() // the logs are complete
 	end := time.Now()
-	h := &history.History{Table: r.table, Nodes: r.recorder.nodes, Terms: r.recorder.terms, Requests: r.requests.requests}
+	h := &history.History{Table: r.table, Work: work, Nodes: r.recorder.nodes, Terms: r.recorder.terms, Requests: r.requests.requests}
 	for _, p := range r.cluster.conductors {
 		operations, err := operations(r.cluster.dir, p.name, end)
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 // value is a [serverConfig] in JSON.
 const serverVariable = "FORCE_ETCD_SERVER"
 
-// serverConfig is what an etcd server of the run is told.
+// serverConfig is the configuration of an etcd server of the run.
 type serverConfig struct {
 	Name, Dir, Cluster, Peer string
 }

@@ -1,5 +1,5 @@
-// Package bmc verifies nodes by asking their BMCs, over Redfish or IPMI. A [Verifier]
-// asks one BMC:
+// Package bmc verifies nodes by asking their BMCs, over Redfish or IPMI. [New] makes the
+// [verify.Verifier] that asks the BMC of a [Config]:
 //
 //	config := bmc.Config{Host: "10.1.2.3", User: "admin", Password: secret.New("...")}
 //	verifier, err := bmc.New(config)

@@ -3,6 +3,7 @@ package explorer_test
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +24,7 @@ import (
 type browser struct {
 	t    *testing.T
 	ctx  context.Context
-	base string // of the addresses that it may ask
+	host string // that it may ask
 
 	mu       sync.Mutex
 	problems []string // what its console, its log and its scripts complained of
@@ -37,7 +38,9 @@ func open(t *testing.T, s *service, choice string) *browser {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1500, 1100))
 	allocator, cancel := chromedp.NewExecAllocator(t.Context(), options...)
-	b := &browser{t: t, base: s.URL}
+	address, err := url.Parse(s.URL)
+	require.NoError(t, err)
+	b := &browser{t: t, host: address.Host}
 	ctx, cancelTab := chromedp.NewContext(allocator, chromedp.WithListener(b.listen))
 	bounded, cancelTime := context.WithTimeout(ctx, 2*time.Minute)
 	b.ctx = bounded
@@ -67,7 +70,7 @@ func (b *browser) listen(event any) {
 	case *log.EventEntryAdded:
 		b.problems = append(b.problems, e.Entry.Text)
 	case *network.EventRequestWillBeSent:
-		if !strings.HasPrefix(e.Request.URL, b.base) && e.Request.URL != "data:," {
+		if address, err := url.Parse(e.Request.URL); err != nil || address.Host != b.host && e.Request.URL != "data:," {
 			b.foreign = append(b.foreign, e.Request.URL)
 		}
 	}

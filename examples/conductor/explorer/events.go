@@ -70,8 +70,9 @@ func (e *Explorer) events(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")
+	header.Set("X-Accel-Buffering", "no")      // for nginx in front, which would wait for the end
 	_ = s.control.SetReadDeadline(time.Time{}) // where it cannot be set, the server's own ends the stream
-	if s.write("retry: 2000\n\n") == nil {
+	if r.Method != http.MethodHead && s.write("retry: 2000\n\n") == nil {
 		s.run()
 	}
 }

@@ -123,21 +123,25 @@ func TestEventsEndWithTheExplorer(t *testing.T) {
 
 // The limits of a server's requests do not end a stream.
 func TestEventsOutliveTheServersTimeouts(t *testing.T) {
-	s := start(t, conductortest.Config{})
-	handler := make(chan http.Handler, 1)
-	s.Wrap(func(h http.Handler) http.Handler { handler <- h; return h })
-	server := httptest.NewUnstartedServer(<-handler)
-	server.Config.ReadTimeout, server.Config.WriteTimeout = 10*time.Millisecond, 10*time.Millisecond
-	server.Start()
-	defer server.Close()
-	inner := s.URL
-	s.URL = server.URL
-	events := s.stream()
-	s.URL = inner
-	defer events.close()
-	for n := range 4 { // each comes a quarter of a second after the one before
-		require.Equal(t, n, events.next().Nodes)
-		s.Add(conductor.Node{})
+	for _, http2 := range []bool{false, true} {
+		s := start(t, conductortest.Config{})
+		handler := make(chan http.Handler, 1)
+		s.Wrap(func(h http.Handler) http.Handler { handler <- h; return h })
+		server := httptest.NewUnstartedServer(<-handler)
+		server.Config.ReadTimeout, server.Config.WriteTimeout = time.Second, time.Second
+		server.EnableHTTP2 = http2
+		server.StartTLS()
+		defer server.Close()
+		response, err := server.Client().Get(server.URL + "/explorer/events")
+		require.NoError(t, err)
+		defer response.Body.Close()
+		require.Equal(t, http2, response.ProtoMajor == 2)
+		events := &stream{t: t, lines: bufio.NewScanner(response.Body)}
+		for n := range 7 { // each comes a quarter of a second after the one before
+			require.Equal(t, n, events.next().Nodes)
+			s.Add(conductor.Node{})
+		}
+		s.stop()
 	}
 }
 

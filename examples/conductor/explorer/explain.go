@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -49,21 +50,16 @@ func advise(table *states.Table, n *conductor.Node) []advice {
 	return list
 }
 
-// heldBack are the texts for the reasons for which a request is held back, with the
-// request in place of %s.
-var heldBack = map[plan.Reason]string{
-	plan.NeedsUnhold:  "%s lets the work go on that a hold step has stopped.",
-	plan.NeedsDestroy: "%s leads there, and destroys the workload, where the node carries one.",
-}
-
-// refused are the same texts for the fields of the node's record for which Ironic refuses
-// a request.
-var refused = map[string]string{
-	"maintenance": "End the maintenance first. %s then leads on.",
-	"fault":       "Wait until the power state can be read again. %s then leads on.",
-	"protected":   "End the protection first. %s then leads on.",
-	"retired":     "A retired node is not provided: end that first. %s then leads on.",
-	"reservation": "Wait until the conductor has released the node. %s then leads on.",
+// heldBack are the texts for the reasons for which a request is held back, and for the
+// fields for which Ironic refuses it, with the request in place of %s.
+var heldBack = map[string]string{
+	string(plan.NeedsUnhold):  "%s lets the work go on that a hold step has stopped.",
+	string(plan.NeedsDestroy): "%s leads there, and destroys the workload, where the node carries one.",
+	"maintenance":             "End the maintenance first. %s then leads on.",
+	"fault":                   "Wait until the power state can be read again. %s then leads on.",
+	"protected":               "End the protection first. %s then leads on.",
+	"retired":                 "A retired node is not provided: end that first. %s then leads on.",
+	"reservation":             "Wait until the conductor has released the node. %s then leads on.",
 }
 
 // stepText says in sentences what a step is, with code in backquotes.
@@ -72,15 +68,11 @@ func stepText(step plan.Step) string {
 	if step.With != "" {
 		request += " with `" + step.With + "`"
 	}
-	text, known := heldBack[step.Reason]
-	if step.Reason == plan.Refused {
-		text, known = refused[step.Field]
-	}
-	switch {
+	switch text, known := heldBack[cmp.Or(step.Field, string(step.Reason))]; {
 	case known:
 		return fmt.Sprintf(text, request)
 	case step.Reason == plan.NeedsRetry:
-		return fmt.Sprintf("%s tries %v again, which has failed: look at the node first.", request, step.Work)
+		return fmt.Sprintf("%s starts %v again, which has failed: look at the node first.", request, step.Work)
 	case step.Action == plan.Send:
 		return request + " leads on."
 	case step.Action == plan.Wait:

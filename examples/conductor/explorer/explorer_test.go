@@ -7,12 +7,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/conductortest"
 	"github.com/ironstate/ironstate/examples/conductor/explorer"
 )
@@ -66,10 +66,18 @@ func read[T any](s *service, path string) (value T) {
 	return value
 }
 
+// provision asks the API for a provision state.
 func (s *service) provision(node, target string) {
 	s.t.Helper()
-	version := s.Conductor.Table().Series().MaxAPIVersion()
-	require.NoError(s.t, s.Conductor.Provision(s.t.Context(), node, conductor.ProvisionRequest{Target: target, Version: version}))
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPut, s.URL+"/v1/nodes/"+node+"/states/provision",
+		strings.NewReader(`{"target": "`+target+`"}`))
+	require.NoError(s.t, err)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("X-OpenStack-Ironic-API-Version", "latest")
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	require.Equal(s.t, http.StatusAccepted, response.StatusCode)
 }
 
 const browsersAccept = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
@@ -105,6 +113,18 @@ func TestTheRootIsThePageForBrowsersAlone(t *testing.T) {
 		require.False(t, explorer.Asked(r), "the API has no pages")
 	}
 	require.True(t, explorer.Asked(httptest.NewRequest(http.MethodGet, "/explorer/events", nil)))
+}
+
+func FuzzAccept(f *testing.F) {
+	f.Add("text/html;q=0.5, */*;q=0.1")
+	f.Add(",;q=;;=,\"")
+	f.Fuzz(func(t *testing.T, accept string) {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header["Accept"] = []string{accept}
+		if explorer.Asked(r) {
+			require.Contains(t, strings.ToLower(accept), "text/")
+		}
+	})
 }
 
 func TestIronicsClientsGetTheVersionDocument(t *testing.T) {
@@ -154,6 +174,10 @@ func TestTheExplorerOnlyReads(t *testing.T) {
 		response.Body.Close()
 		require.Equal(t, http.StatusMethodNotAllowed, response.StatusCode, path)
 	}
+	head := httptest.NewRecorder()
+	explorer.New(s.Conductor).Around(http.NotFoundHandler()).ServeHTTP(head, httptest.NewRequest(http.MethodHead, "/explorer/events", nil))
+	require.Equal(t, "text/event-stream", head.Header().Get("Content-Type"), "and the request has ended")
+
 	response, _ := s.get("/explorer/page.html", "*/*")
 	require.Equal(t, http.StatusNotFound, response.StatusCode)
 }

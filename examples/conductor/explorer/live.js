@@ -2,12 +2,12 @@
 // The nodes of a conductor in the explorer: their numbers, which ones, what moves. All
 // texts of nodes are only ever texts.
 (() => {
-	const { element, choice, choose, stateButton } = window.explorer;
+	const { element, choice, choose, edges, extend, stateButton, states } = window.explorer;
 	const $ = (id) => document.getElementById(id);
 	const calm = window.matchMedia('(prefers-reduced-motion: reduce)');
 	const number = (n) => new Intl.NumberFormat('en').format(n);
 	const nodesOf = (n) => `${number(n)} ${n === 1 ? 'node' : 'nodes'}`;
-	const address = (path) => new URL(`explorer/${path}`, document.baseURI);
+	const address = (path) => new URL(`explorer/${path}`, location.origin + location.pathname); // without a user's name and password
 	const shownMoves = 20;
 	let fleet = null; // the last event
 
@@ -58,7 +58,7 @@
 			element('button', { type: 'button', id: 'nodes-more', hidden: '', onclick: () => list.more() }, 'More')),
 		moves: element('section', { id: 'moves', 'aria-labelledby': 'moves-title' },
 			element('h2', { id: 'moves-title' }, 'What moves'),
-			element('p', { id: 'moves-none' }, 'Nothing has moved since the conductor was first watched.'),
+			element('p', { id: 'moves-none' }, 'Nothing has moved since somebody opened this page first.'),
 			element('ol', { id: 'moves-list' })),
 	};
 	document.querySelector('header h1').after(parts.status);
@@ -72,7 +72,7 @@
 	// --- how many ---
 
 	const badges = new Map();
-	for (const [name, g] of window.explorer.states) {
+	for (const [name, g] of states) {
 		const badge = { name, g, label: g.getAttribute('aria-label'), box: svg('rect', { rx: 7, height: 14 }), text: svg('text', { 'text-anchor': 'middle', 'font-size': 10 }) };
 		badge.group = svg('g', { class: 'number', 'aria-hidden': 'true' }, badge.box, badge.text);
 		badges.set(name, badge);
@@ -148,8 +148,8 @@
 
 	function drawPassed(passed) {
 		for (const { from, to } of passed) {
-			const edge = window.explorer.edges.get(`${from} ${to}`);
-			const state = window.explorer.states.get(to);
+			const edge = edges.get(`${from} ${to}`);
+			const state = states.get(to);
 			if (edge && !edge.classList.contains('absent')) {
 				flash(edge, 'passed');
 				travel(edge);
@@ -164,7 +164,7 @@
 
 	function drawMoves(moves) {
 		const items = $('moves-list');
-		const listed = new Set([...items.children].map((li) => li.dataset.key)); // a new stream tells them again
+		const listed = new Set([...[...items.children].map((li) => li.dataset.key), ...waiting.map(key)]); // a new stream tells them again
 		waiting = [...waiting, ...moves.filter((m) => !listed.has(key(m)))].slice(-shownMoves);
 		if (waiting.length === 0 || items.matches(':hover, :focus-within')) return;
 		items.prepend(...waiting.reverse().map((m) => element('li', { 'data-key': key(m) },
@@ -314,7 +314,7 @@
 		drawWay() {
 			for (const g of document.querySelectorAll('#main .walked')) g.classList.remove('walked');
 			for (const { from, to } of one.walked) {
-				const edge = window.explorer.edges.get(`${from} ${to}`);
+				const edge = edges.get(`${from} ${to}`);
 				if (edge) edge.classList.add('walked');
 			}
 		},
@@ -326,7 +326,7 @@
 
 	function stageItem(s) {
 		const through = s.through.flatMap((t, i) => [...(i ? [] : [stateButton(t.from)]), ' ', element('code', {}, t.event), ' → ', stateButton(t.to)]);
-		return element('li', {}, s.state ? stateButton(s.state) : 'a rescue', ' ', s.at ? time(s.at) : '', ' ',
+		return element('li', {}, s.state ? stateButton(s.state) : 'a failure', ' ', s.at ? time(s.at) : '', ' ',
 			element('span', { class: 'badge' }, sources[s.source]),
 			s.text ? element('div', { class: 'note' }, s.text) : '',
 			through.length ? element('div', { class: 'through' }, s.through.length > 1 ? 'most likely by ' : 'by ', ...through) : '');
@@ -334,15 +334,21 @@
 
 	// --- the stream of events ---
 
-	const said = { at: 0, moved: 0 };
+	const sayInterval = 10000; // milliseconds
+	const said = { at: 0, moved: 0, last: null, timer: 0 };
 
 	// say tells a screen reader what has moved, now and then.
 	function say(event) {
+		if (event.moved === 0) return;
 		said.moved += event.moved;
-		if (said.moved === 0 || Date.now() - said.at < 10000) return;
-		const last = event.moves[event.moves.length - 1];
+		said.last = event.moves[event.moves.length - 1] || said.last;
+		if (!said.timer) said.timer = setTimeout(sayNow, Math.max(0, said.at + sayInterval - Date.now()));
+	}
+
+	function sayNow() {
+		const { last } = said;
 		$('live').textContent = `${nodesOf(said.moved)} moved${last ? `, the last is ${last.name || last.uuid}, now ${last.to}` : ''}.`;
-		Object.assign(said, { at: Date.now(), moved: 0 });
+		Object.assign(said, { at: Date.now(), moved: 0, timer: 0 });
 	}
 
 	function status(text, good) {
@@ -353,7 +359,7 @@
 	function take(event) {
 		const before = fleet;
 		fleet = event;
-		if (!before || before.series !== event.series) window.explorer.extend(event.series, names, shown);
+		if (!before || before.series !== event.series) extend(event.series, names, shown);
 		status(`${nodesOf(event.nodes)}, live. Conductor ${event.conductor}, ${event.series}.`, true);
 		drawNumbers();
 		drawPassed(event.passed);
@@ -380,11 +386,12 @@
 	}
 
 	document.addEventListener('visibilitychange', () => {
-		if (document.hidden) stream.close();
-		else {
-			connect();
-			one.load();
+		if (document.hidden) {
+			if (stream) stream.close();
+			return;
 		}
+		connect();
+		one.load();
 	});
 
 	const names = ['node', 'search'];
@@ -396,7 +403,7 @@
 		one.show();
 	}
 
-	window.explorer.extend('', names, shown);
+	extend('', names, shown);
 	setInterval(() => { if (!document.hidden) one.load(); }, 5000);
 	connect();
 })();

@@ -60,7 +60,7 @@ func TestThePageShowsWhatMovesAndWhy(t *testing.T) {
 	body := b.text("#node-body")
 	require.Contains(t, body, "no such image <img src=x onerror=alert(1)>")
 	require.Contains(t, body, "Its work has failed; the last error says why.")
-	require.Contains(t, body, "The request active tries deploying again, which has failed: look at the node first.")
+	require.Contains(t, body, "The request active starts deploying again, which has failed: look at the node first.")
 	require.Contains(t, body, "by deploying fail → deploy failed")
 	require.Contains(t, body, "most likely by enroll manage → verifying done → manageable provide → cleaning done → available")
 	require.Zero(t, eval[int](b, "document.querySelectorAll('img').length"))
@@ -88,9 +88,9 @@ func TestThePageListsTheNodesOfAState(t *testing.T) {
 	}
 	require.False(t, eval[bool](b, "document.getElementById('nodes-more').checkVisibility()"))
 
-	b.do(chromedp.SendKeys(chromedp.CSS("#nodes-find"), "2-11"))
+	b.do(chromedp.SendKeys(chromedp.CSS("#nodes-find"), "rack2-11"))
 	b.until("ten are found", rows+" === 10")
-	require.Contains(t, eval[string](b, "location.hash"), "search=2-11")
+	require.Contains(t, eval[string](b, "location.hash"), "search=rack2-11")
 	b.do(chromedp.SendKeys(chromedp.CSS("#nodes-find"), "x"))
 	b.untilText("#nodes-note", "No node has that")
 
@@ -122,6 +122,28 @@ func TestThePageSaysThatTheConductorIsGone(t *testing.T) {
 	s.stop()
 	b.untilText("#fleet", "No connection to the conductor, trying again. The numbers are the last ones that came.")
 	require.Equal(t, "1", b.badge("enroll"))
+}
+
+// The browser tells the password, which the page has not, with all that the page asks for.
+func TestThePageBehindAPassword(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	node := s.Add(conductor.Node{Name: "rack1-1"})
+	s.Wrap(func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if name, password, _ := r.BasicAuth(); name != "admin" || password != "correct horse" {
+				w.Header().Set("WWW-Authenticate", `Basic realm="Baremetal API"`)
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			h.ServeHTTP(w, r)
+		})
+	})
+	plain := s.URL
+	s.URL = strings.Replace(plain, "http://", "http://admin:correct%20horse@", 1)
+	b := open(t, s, "node="+node.UUID)
+	s.URL = plain
+	b.untilText("#node-body", "Why it is there")
+	b.untilText("#nodes-list", "rack1-1")
 }
 
 // A page that nobody looks at holds no connection.

@@ -61,7 +61,7 @@ func wayOf(table *states.Table, n *conductor.Node, history []*conductor.Object, 
 		}
 		way = append(way, now)
 	}
-	way = slices.CompactFunc(way, func(a, b stage) bool { return a.State == b.State && b.Text == "" })
+	way = slices.CompactFunc(way, func(s, before stage) bool { return s.State == before.State && s.Text == "" })
 	return explained(table, way)
 }
 
@@ -139,15 +139,22 @@ func explained(table *states.Table, way []stage) []stage {
 			known = append(known, i)
 		}
 	}
-	for i := 1; i < len(known); i++ {
-		from, to := way[known[i-1]].State, way[known[i]].State
-		gaps, err := plan.Explain(table, []states.State{from, to})
-		if err != nil {
+	for len(known) > 1 {
+		seen := make([]states.State, len(known))
+		for i, at := range known {
+			seen[i] = way[at].State
+		}
+		gaps, err := plan.Explain(table, seen)
+		if err != nil { // the observation after the gaps is impossible
+			known = known[len(gaps)+1:]
 			continue
 		}
-		for _, row := range slices.Concat(gaps...) {
-			way[known[i]].Through = append(way[known[i]].Through, transition{row.From, row.Event, row.To})
+		for i, gap := range gaps {
+			for _, row := range gap {
+				way[known[i+1]].Through = append(way[known[i+1]].Through, transition{row.From, row.Event, row.To})
+			}
 		}
+		break
 	}
 	return way
 }

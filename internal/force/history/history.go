@@ -11,11 +11,12 @@
 //     lease has ended; the work has then failed, and last_error says why.
 //   - requests: each request that was accepted has led to one transition, which no other
 //     request has led to, and each transition that only a client can ask for has a request
-//     that was not refused. What was refused has changed nothing.
+//     that was not refused. A refused request has changed nothing.
 //   - operations: each operation on the hardware was begun for a stored version of the
 //     node, by the conductor that had reserved it there; at most once for each piece of
 //     work; not when the node was another's already; and not while another conductor was
-//     at work, unless that one was stopped or dead.
+//     at work, unless that one was stopped or dead. Work that has ended well has had all
+//     its operations.
 //   - reads: the answers about one node are linearizable with the versions that were
 //     stored, and the writes and reads of a value in it with each other, by porcupine. A
 //     read thus never shows a version that another had replaced before the read began.
@@ -36,12 +37,17 @@ import (
 // for the versions of a node.
 type History struct {
 	Table      *states.Table
+	Work       Work
 	Nodes      map[string][]Version // by UUID, in the order of their revisions
 	Terms      map[string]Term      // by the member's ID
 	Requests   []Request
 	Operations []Operation
 	Outages    []Outage
 }
+
+// Work has the operations that the work of a state comes to. Those of cleaning are of
+// manual cleaning, which ends in manageable.
+type Work map[states.State][]string
 
 // Version is a node as it was stored.
 type Version struct {
@@ -76,7 +82,7 @@ type Operation struct {
 	Begin, End time.Time
 }
 
-// Kind is what a request asks for.
+// Kind tells requests apart by their purpose.
 type Kind uint8
 
 const (
@@ -102,14 +108,14 @@ type Request struct {
 	Node       string
 	Kind       Kind
 	Word       string // of Provision: the target that was asked for
-	Value      string // of Write; of Read the one that was shown
+	Value      string // of Write; of Read: the value that was shown
 	Shown      Shown  // of Read
 	Begin, End time.Time
 	Outcome    Outcome
 	Status     int // HTTP's; 0: none came
 }
 
-// Shown is what a read has shown.
+// Shown is the part of a read's answer that is checked.
 type Shown struct {
 	State    states.State
 	Reserved bool

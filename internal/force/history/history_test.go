@@ -55,6 +55,7 @@ func sound() *history.History {
 	written.LastError, written.Value = lost, "1-1"
 	return &history.History{
 		Table: states.Latest().Table(),
+		Work:  history.Work{states.Verifying: {"verify"}, states.Inspecting: {"inspect"}},
 		Terms: map[string]history.Term{"a": {Conductor: "alpha", Begun: 1, Ended: 55}, "b": {Conductor: "beta", Begun: 2}},
 		Nodes: map[string][]history.Version{node: {
 			version(5, states.Enroll, "", ""),
@@ -122,6 +123,7 @@ func TestEachBrokenRuleIsFound(t *testing.T) {
 		{"an operation is done twice", func(h *history.History, _ []history.Version) {
 			h.Operations = append(h.Operations, operation("alpha", "a", "inspect", 30, 36, 37))
 		}, "operations", "for the same work"},
+		{"an operation is left out", func(h *history.History, _ []history.Version) { h.Operations = h.Operations[1:] }, "operations", "verify was not done"},
 		{"one that hung goes on", func(h *history.History, _ []history.Version) {
 			h.Operations = append(h.Operations, operation("alpha", "a", "inspect again", 30, 81, 82))
 		}, "operations", "after its reservation was dropped"},

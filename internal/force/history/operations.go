@@ -1,11 +1,14 @@
 package history
 
 import (
+	"cmp"
 	"slices"
 	"time"
+
+	"github.com/ironstate/ironstate/states"
 )
 
-// operations checks what was done on the hardware.
+// operations checks the operations on the hardware.
 func (c *checker) operations() {
 	byNode := map[string][]Operation{}
 	for _, o := range c.Operations {
@@ -17,13 +20,49 @@ func (c *checker) operations() {
 		c.once(id, operations)
 		c.oneAtATime(id, operations)
 	}
+	for id, versions := range c.Nodes {
+		c.whole(id, versions, byNode[id])
+	}
+}
+
+// whole checks that work which has ended well has had all its operations.
+func (c *checker) whole(id string, versions []Version, operations []Operation) {
+	type operation struct{ name, moved string }
+	begun := map[operation]bool{}
+	for _, o := range operations {
+		if v, ok := at(versions, o.Revision); ok {
+			begun[operation{o.Name, v.Moved}] = true
+		}
+	}
+	for i := 1; i < len(versions); i++ {
+		last, end := versions[i-1], versions[i]
+		failed, _ := c.Table.Next(last.State, states.EventFail)
+		automatic := last.State == states.Cleaning && last.Target != states.Manageable
+		if last.State == end.State || !c.works(last) || end.State == failed || automatic {
+			continue
+		}
+		for _, name := range c.Work[last.State] {
+			if !begun[operation{name, last.Moved}] {
+				c.find("operations", id, "the work of %q ended in %q at revision %d, and %s was not done for it", last.State, end.State, end.Revision, name)
+			}
+		}
+	}
+}
+
+// at returns the version with a revision.
+func at(versions []Version, revision int64) (v Version, ok bool) {
+	i, ok := slices.BinarySearchFunc(versions, revision, func(v Version, revision int64) int { return cmp.Compare(v.Revision, revision) })
+	if ok {
+		v = versions[i]
+	}
+	return v, ok
 }
 
 // reserved checks that each operation was begun by the conductor that had the node.
 func (c *checker) reserved(id string, operations []Operation) {
 	versions := c.Nodes[id]
 	for _, o := range operations {
-		i, ok := slices.BinarySearchFunc(versions, o.Revision, func(v Version, revision int64) int { return int(v.Revision - revision) })
+		i, ok := slices.BinarySearchFunc(versions, o.Revision, func(v Version, revision int64) int { return cmp.Compare(v.Revision, revision) })
 		if !ok {
 			c.find("operations", id, "%s began %s for revision %d, which was never stored", o.Conductor, o.Name, o.Revision)
 			continue
@@ -51,13 +90,13 @@ func (c *checker) once(id string, operations []Operation) {
 	type work struct{ name, moved, power string }
 	begun := map[work]Operation{}
 	for _, o := range operations {
-		i, ok := slices.BinarySearchFunc(versions, o.Revision, func(v Version, revision int64) int { return int(v.Revision - revision) })
+		v, ok := at(versions, o.Revision)
 		if !ok {
 			continue // see reserved
 		}
-		key := work{name: o.Name, moved: versions[i].Moved}
+		key := work{name: o.Name, moved: v.Moved}
 		if isPower(o.Claim) {
-			key.power = versions[i].Updated.String()
+			key.power = v.Updated.String()
 		}
 		if first, ok := begun[key]; ok {
 			c.find("operations", id, "%s was begun by %s at %s and by %s at %s, for the same work", o.Name,

@@ -9,7 +9,7 @@ import (
 // searchTimeout bounds the search for an order of one node's requests.
 const searchTimeout = time.Minute
 
-// reads checks that what clients were shown is linearizable.
+// reads checks that the clients' reads and writes are linearizable.
 func (c *checker) reads() {
 	byNode := map[string][]Request{}
 	for _, r := range c.Requests {

@@ -1,6 +1,6 @@
 // Package rapidstates has generators of walks through a table, for property tests
-// with pgregory.net/rapid, and for fuzz tests with rapid.MakeFuzz. A [Walk] follows a
-// table; a [MixedWalk] also has events that are to be refused:
+// with pgregory.net/rapid, and for fuzz tests with rapid.MakeFuzz. A [Walk] follows
+// a table; a [MixedWalk] also has events that are to be refused:
 //
 //	func TestMachine(t *testing.T) {
 //		walks := rapidstates.MixedWalk(states.Latest().Table())

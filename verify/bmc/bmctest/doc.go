@@ -32,8 +32,8 @@
 //		bmc.ClearFaults()
 //	}
 //
-// NewIPMI makes an [IPMI] BMC, the same for IPMI 2.0, and needs the program ipmi_sim of OpenIPMI; its error matches exec.ErrNotFound where
-// that is missing. Its BMC can be killed, restarted, and cut off from the network.
+// NewIPMI makes an [IPMI] BMC, the same for IPMI 2.0, and needs the program ipmi_sim of OpenIPMI; its error matches
+// exec.ErrNotFound where that is missing. Its BMC can be killed, restarted, and cut off from the network.
 //
 // The package imports the standard library and package secret only, and does not need package testing, so that programs
 // can use it as well.

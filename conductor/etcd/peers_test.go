@@ -1,0 +1,175 @@
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/conductor/storetest"
+)
+
+// newPeers returns the configurations of three servers of one cluster.
+func newPeers(t *testing.T) []etcd.Config {
+	t.Helper()
+	urls := map[string]string{}
+	for _, name := range []string{"alpha", "beta", "gamma"} {
+		urls[name] = "http://" + loopback(t)
+	}
+	var all []etcd.Config
+	for name := range urls {
+		all = append(all, etcd.Config{Dir: t.TempDir(), Cluster: etcd.Cluster{Name: name, Peers: urls}})
+	}
+	return all
+}
+
+// openAll opens stores at once: two are needed for the first to be ready.
+func openAll(t *testing.T, configs []etcd.Config) []*etcd.Store {
+	t.Helper()
+	stores, errs := make([]*etcd.Store, len(configs)), make([]error, len(configs))
+	var group sync.WaitGroup
+	for i, c := range configs {
+		group.Go(func() { stores[i], errs[i] = etcd.Open(t.Context(), c) })
+	}
+	group.Wait()
+	require.NoError(t, errors.Join(errs...))
+	for _, s := range stores {
+		t.Cleanup(func() { _ = s.Close() })
+	}
+	return stores
+}
+
+func TestTheStoreOfServersInSeveralProcessesKeepsItsPromises(t *testing.T) {
+	stores := openAll(t, newPeers(t))
+	require.NoError(t, storetest.Check(stores[0], stores[1], stores[2]))
+}
+
+func TestTwoOfThreeServersGoOnAndTheThirdComesBack(t *testing.T) {
+	configs := newPeers(t)
+	stores := openAll(t, configs)
+	members := stores[1].Membership(2 * time.Second)
+	stays := join(t, members, "stays")
+	goes := join(t, stores[0].Membership(2*time.Second), "goes")
+	stays.sees(t, "goes stays")
+	goes.sees(t, "goes stays")
+	a := create(t, stores[0], "a", "name=a")
+
+	require.NoError(t, stores[0].Close())
+	require.ErrorIs(t, <-goes.ended, etcd.ErrClosed)
+	stays.sees(t, "stays")
+	got, err := stores[2].Get(t.Context(), kind, "name=a")
+	require.NoError(t, err)
+	require.Equal(t, a, got)
+	b := create(t, stores[1], "b")
+	listed, err := stores[2].List(t.Context(), kind, "", 10)
+	require.NoError(t, err)
+	require.Equal(t, []conductor.Record{a, b}, listed)
+
+	require.NoError(t, stores[2].Close()) // one is no majority
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err = stores[1].Get(ctx, kind, "a")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+
+	again := openAll(t, []etcd.Config{configs[0], configs[2]})
+	for _, s := range again {
+		got, err := s.Get(t.Context(), kind, "b")
+		require.NoError(t, err)
+		require.Equal(t, b, got)
+	}
+}
+
+func TestAServerThatWasKilledWhileItsFilesWereMadeBeginsAnewAndServesClients(t *testing.T) {
+	configs := newPeers(t)
+	left := filepath.Join(configs[0].Dir, "peer", "member", "snap")
+	require.NoError(t, os.MkdirAll(left, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(left, "db"), []byte("half a database"), 0o600))
+	configs[0].Cluster.Client = "http://" + loopback(t)
+	a := create(t, openAll(t, configs)[0], "a")
+
+	outside := open(t, etcd.Config{Endpoints: []string{configs[0].Cluster.Client}})
+	got, err := outside.Get(t.Context(), kind, "a")
+	require.NoError(t, err)
+	require.Equal(t, a, got)
+}
+
+func TestAServerThatHasLostItsFolderIsRefused(t *testing.T) {
+	configs := newPeers(t)
+	stores := openAll(t, configs)
+	create(t, stores[0], "a")
+	require.NoError(t, stores[0].Close())
+	require.NoError(t, os.RemoveAll(filepath.Join(configs[0].Dir, "peer")))
+	_, err := etcd.Open(t.Context(), configs[0])
+	require.ErrorContains(t, err, "already been bootstrapped")
+}
+
+func TestAFolderIsOfOneSort(t *testing.T) {
+	alone, peer := t.TempDir(), newPeers(t)
+	s, err := etcd.Open(t.Context(), etcd.Config{Dir: alone})
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	_, err = etcd.Open(t.Context(), etcd.Config{Dir: alone, Cluster: peer[0].Cluster})
+	require.ErrorContains(t, err, "a server that is alone")
+
+	for _, s := range openAll(t, peer) {
+		require.NoError(t, s.Close())
+	}
+	_, err = etcd.Open(t.Context(), etcd.Config{Dir: peer[0].Dir})
+	require.ErrorContains(t, err, "one of a cluster's")
+}
+
+func TestAClusterThatCannotBe(t *testing.T) {
+	dir := t.TempDir()
+	two := func(a, b string) map[string]string { return map[string]string{"a": a, "b": b} }
+	for want, c := range map[string]etcd.Config{
+		"Dir is not":                {Endpoints: []string{"http://127.0.0.1:3"}, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+		`this one is "c"`:           {Dir: dir, Cluster: etcd.Cluster{Name: "c", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+		`this one is ""`:            {Dir: dir, Cluster: etcd.Cluster{Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+		"others can reach":          {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "http://10.0.0.1:2")}},
+		"is not a URL":              {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "10.0.0.1:2")}},
+		"some http":                 {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "https://127.0.0.1:2")}},
+		"CA is missing":             {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("https://127.0.0.1:1", "https://127.0.0.1:2")}},
+		"without TLS":               {Dir: dir, Cluster: etcd.Cluster{Name: "a", CA: "ca.pem", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+		"want http on the loopback": {Dir: dir, Cluster: etcd.Cluster{Name: "a", Client: "http://0.0.0.0:3", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+		"is no name":                {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: map[string]string{"a": "http://127.0.0.1:1", "b,c": "http://127.0.0.1:2"}}},
+		"a store is in one place":   {Dir: dir, Endpoints: []string{"http://127.0.0.1:3"}, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+	} {
+		_, err := etcd.Open(t.Context(), c)
+		require.ErrorContains(t, err, want)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := etcd.Open(ctx, etcd.Config{Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("http://"+loopback(t), "http://"+loopback(t))}})
+	require.ErrorIs(t, err, context.DeadlineExceeded, "a majority does not come")
+}
+
+func TestServersKnowEachOtherByTheirCertificates(t *testing.T) {
+	dir, stranger := t.TempDir(), t.TempDir()
+	certificates(t, dir)
+	certificates(t, stranger)
+	configs := newPeers(t)
+	for name, peer := range configs[0].Cluster.Peers { // a map that all of them have
+		configs[0].Cluster.Peers[name] = "https" + peer[len("http"):]
+	}
+	for i, dir := range []string{dir, dir, stranger} {
+		c := &configs[i].Cluster
+		c.CA, c.Cert, c.Key = filepath.Join(dir, "ca.pem"), filepath.Join(dir, "server.pem"), filepath.Join(dir, "server.key")
+	}
+	stores := openAll(t, configs[:2])
+	a := create(t, stores[0], "a")
+	got, err := stores[1].Get(t.Context(), kind, "a")
+	require.NoError(t, err)
+	require.Equal(t, a, got)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	_, err = etcd.Open(ctx, configs[2])
+	require.ErrorIs(t, err, context.DeadlineExceeded, "nobody listens to it")
+}

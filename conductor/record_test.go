@@ -1,0 +1,119 @@
+package conductor_test
+
+import (
+	"flag"
+	"os"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+var writeRecords = flag.Bool("records.write", false, "write the records of this release to testdata, for a new version of the format")
+
+// fullNode has a value in every field that is stored.
+func fullNode() *conductor.Node {
+	at := time.Date(2026, 11, 22, 4, 5, 6, 7000, time.UTC)
+	yes := true
+	values := func(of string) map[string]any { return map[string]any{"of": of, "list": []any{"a", nil, true}} }
+	return &conductor.Node{
+		UUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", Name: "rack1-7", CreatedAt: at, UpdatedAt: &at,
+		Driver: "fake-hardware", ChassisUUID: "chassis", InstanceUUID: "instance", AllocationUUID: "allocation", ConductorGroup: "group",
+		ProvisionState: states.CleanWait, TargetProvisionState: states.Manageable, LastError: "no answer",
+		ProvisionUpdatedAt: &at, InspectionStartedAt: &at, InspectionFinishedAt: &at,
+		Power: states.PowerOn, TargetPower: states.PowerSoftOff,
+		Maintenance: true, MaintenanceReason: "a reason", Fault: "clean failure",
+		Reservation: "alpha", Claim: "a member/power", Origin: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", Conductor: "beta",
+		DriverInfo: values("driver_info"), DriverInternalInfo: values("driver_internal_info"), Properties: values("properties"),
+		InstanceInfo: values("instance_info"), Extra: values("extra"), NetworkData: values("network_data"),
+		RAIDConfig: values("raid_config"), TargetRAIDConfig: values("target_raid_config"), Traits: []string{"CUSTOM_A"},
+		BIOSSettings: []conductor.BIOSSetting{{
+			Name: "speed", Value: "full", CreatedAt: at, UpdatedAt: &at, Registry: map[string]any{"attribute_type": "Enumeration"},
+		}},
+		CleanStep: values("clean_step"), DeployStep: values("deploy_step"), ServiceStep: values("service_step"),
+		WorkStep: values("work_step"), WorkInfo: values("work_info"), Interfaces: map[string]string{"power": "fake"},
+		Owner: "owner", Lessee: "lessee", ResourceClass: "baremetal", Description: "text", Shard: "shard", ParentNode: "parent",
+		BootMode: "uefi", SecureBoot: &yes, AutomatedClean: &yes, ConsoleEnabled: true, Protected: true, ProtectedReason: "kept",
+		Retired: true, RetiredReason: "old", DisablePowerOff: true, InstanceName: "name",
+	}
+}
+
+func fullObject() *conductor.Object {
+	at := time.Date(2026, 11, 22, 4, 5, 6, 7000, time.UTC)
+	return &conductor.Object{
+		Kind: conductor.KindPort, UUID: "2be26c0b-03f2-4d2e-ae87-c02d7f33c123", Name: "port", CreatedAt: at, UpdatedAt: &at,
+		NodeUUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", Fields: map[string]any{"address": "52:54:00:12:34:56"},
+		Keys: []string{"address=52:54:00:12:34:56"},
+	}
+}
+
+// TestRecordsOfVersion1AreRead reads what the first release stores. A later one that
+// cannot read these files cannot read its users' fleets.
+func TestRecordsOfVersion1AreRead(t *testing.T) {
+	store := &conductor.Memory{}
+	c, err := conductor.New(conductor.Config{Store: store, Membership: withBeta{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+	require.NoError(t, err)
+	if *writeRecords {
+		writeVersion1(t, c, store)
+	}
+	node, object := fullNode(), fullObject()
+	fields := reflect.ValueOf(*node)
+	for i := range fields.NumField() {
+		name := fields.Type().Field(i).Name
+		require.True(t, name == "Revision" || !fields.Field(i).IsZero(), "fullNode has no %s", name)
+	}
+	node.Revision = plant(t, store, conductor.KindNode, node.UUID, "testdata/node-v1.json")
+	object.Revision = plant(t, store, object.Kind, object.UUID, "testdata/port-v1.json")
+	got, err := c.Node(t.Context(), node.UUID)
+	require.NoError(t, err)
+	require.Equal(t, node, got)
+	gotObject, err := c.Object(t.Context(), object.Kind, object.UUID)
+	require.NoError(t, err)
+	require.Equal(t, object, gotObject)
+}
+
+// plant stores a file as a record, and returns its revision.
+func plant(t *testing.T, store conductor.Store, kind conductor.Kind, id, file string) int64 {
+	t.Helper()
+	value, err := os.ReadFile(file)
+	require.NoError(t, err)
+	revision, err := store.Create(t.Context(), conductor.Record{Kind: kind, ID: id, Value: value})
+	require.NoError(t, err)
+	return revision
+}
+
+func writeVersion1(t *testing.T, c *conductor.Conductor, store conductor.Store) {
+	t.Helper()
+	_, err := c.CreateNode(t.Context(), fullNode())
+	require.NoError(t, err)
+	_, err = c.CreateObject(t.Context(), fullObject())
+	require.NoError(t, err)
+	for _, of := range []struct {
+		kind     conductor.Kind
+		id, file string
+	}{
+		{conductor.KindNode, fullNode().UUID, "testdata/node-v1.json"},
+		{conductor.KindPort, fullObject().UUID, "testdata/port-v1.json"},
+	} {
+		r, err := store.Get(t.Context(), of.kind, of.id)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(of.file, append(r.Value, '\n'), 0o600))
+		_, err = store.Delete(t.Context(), of.kind, of.id, r.Revision)
+		require.NoError(t, err)
+	}
+}
+
+func TestARecordOfALaterVersionIsAnErrorThatSaysSo(t *testing.T) {
+	store := &conductor.Memory{}
+	c, err := conductor.New(conductor.Config{Store: store, Membership: withBeta{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+	require.NoError(t, err)
+	id := fullNode().UUID
+	_, err = store.Create(t.Context(), conductor.Record{Kind: conductor.KindNode, ID: id, Value: []byte(`{"version":2,"uuid":"` + id + `"}`)})
+	require.NoError(t, err)
+	_, err = c.Node(t.Context(), id)
+	require.ErrorContains(t, err, "version 2 of the record is not known, the highest is 1")
+}
