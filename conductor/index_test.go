@@ -252,3 +252,38 @@ func TestANodeIsNeverOlderThanAWatcherHasSeenIt(t *testing.T) {
 	}
 	require.NoError(t, <-done)
 }
+
+// overtaken is a store whose answer to an update comes after somebody else's update was
+// done, and told by the watch.
+type overtaken struct {
+	conductor.Memory
+	by func() // nil once it was done
+}
+
+func (o *overtaken) Update(ctx context.Context, r conductor.Record) (int64, error) {
+	revision, err := o.Memory.Update(ctx, r)
+	if by := o.by; by != nil {
+		o.by = nil
+		by()
+		synctest.Wait()
+	}
+	return revision, err
+}
+
+func TestAWriteWhoseAnswerComesLateDoesNotHideANewerOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &overtaken{}
+		f := start(t, func(c *conductor.Config) { c.Store, c.Membership = store, nil })
+		n := f.node(states.Enroll)
+		store.by = func() {
+			_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Owner = "second"; return nil })
+			require.NoError(t, err)
+		}
+		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Description = "first"; return nil })
+		require.NoError(t, err)
+		got, err := f.Conductor.Node(f.ctx, n.UUID)
+		require.NoError(t, err)
+		require.Equal(t, "first", got.Description)
+		require.Equal(t, "second", got.Owner)
+	})
+}
