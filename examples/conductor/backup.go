@@ -32,7 +32,7 @@ func (b *backups) check(o *options) error {
 		return program.Usagef("-backup and -restore exclude each other")
 	case b.to != "" && o.data == "" && o.cluster.endpoints == "":
 		return program.Usagef("-backup needs -data or -etcd: nodes in memory have no backup")
-	case b.from != "" && o.data == "":
+	case b.from != "" && (o.data == "" || o.cluster.shared()):
 		return program.Usagef("-restore needs -data: a cluster is restored by etcdutl")
 	}
 	return nil

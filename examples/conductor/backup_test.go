@@ -105,6 +105,7 @@ func TestABackupThatCannotBeMadeLeavesNoFile(t *testing.T) {
 	}{
 		{[]string{"-backup", here + "/b"}, "-backup needs -data or -etcd", program.Usage},
 		{[]string{"-restore", here + "/b"}, "-restore needs -data", program.Usage},
+		{[]string{"-cluster", "a=http://127.0.0.1:1", "-name", "a", "-data", here, "-restore", here + "/b"}, "-restore needs -data", program.Usage},
 		{[]string{"-data", data, "-backup", here + "/b", "-restore", here + "/b"}, "exclude each other", program.Usage},
 		{[]string{"-data", here + "/nothing", "-backup", here + "/b"}, "has no nodes", program.Failed},
 		{[]string{"-data", data, "-backup", here + "/b"}, "makes no backup", program.Failed},

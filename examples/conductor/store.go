@@ -90,9 +90,12 @@ func (c *cluster) peersByName() (map[string]string, error) {
 	return peers, nil
 }
 
-// open opens the store of the cluster.
+// open opens the store of the cluster, or of a folder where there is none.
 func (c *cluster) open(ctx context.Context, name, data string, log *slog.Logger) (*etcd.Store, error) {
-	if c.peers == "" {
+	switch {
+	case !c.shared():
+		return etcd.Open(ctx, etcd.Config{Dir: data, Log: log})
+	case c.peers == "":
 		config, err := c.config(log)
 		if err != nil {
 			return nil, err
@@ -159,25 +162,25 @@ type opened struct {
 
 // openStore opens the store of the nodes.
 func openStore(ctx context.Context, o *options, log *slog.Logger) (*opened, error) {
-	switch {
-	case o.cluster.shared():
-		store, err := o.cluster.open(ctx, o.name, o.data, log)
-		if err != nil {
-			return nil, err
-		}
-		return &opened{store, store.Membership(o.cluster.lease), store.Backup, store.Close}, nil
-	case o.data != "":
-		store, err := etcd.Open(ctx, etcd.Config{Dir: o.data, Log: log})
-		if err != nil {
-			return nil, err
-		}
-		stop, err := offerBackups(o.data, store, log)
-		if err != nil {
-			log.Warn("backups can be made only while the program does not run", "error", err)
-			stop = func() {}
-		}
-		return &opened{store, nil, store.Backup, func() error { stop(); return store.Close() }}, nil
-	default:
+	if o.data == "" && !o.cluster.shared() {
 		return &opened{Store: &conductor.Memory{}, close: func() error { return nil }}, nil
 	}
+	store, err := o.cluster.open(ctx, o.name, o.data, log)
+	if err != nil {
+		return nil, err
+	}
+	opened := &opened{Store: store, backup: store.Backup, close: store.Close}
+	if o.cluster.shared() {
+		opened.membership = store.Membership(o.cluster.lease)
+	}
+	if o.data == "" {
+		return opened, nil
+	}
+	stop, err := offerBackups(o.data, store, log)
+	if err != nil {
+		log.Warn("backups can be made only while the program does not run", "error", err)
+		return opened, nil
+	}
+	opened.close = func() error { stop(); return store.Close() }
+	return opened, nil
 }
