@@ -82,6 +82,25 @@ func ExampleConfig() {
 	defer store.Close()
 }
 
+// One of three servers, in the process of the conductor alpha. Open returns once another
+// of them runs.
+func ExampleCluster() {
+	store, err := etcd.Open(context.Background(), etcd.Config{
+		Dir: "/var/lib/ironstate",
+		Cluster: etcd.Cluster{
+			Name: "alpha",
+			Peers: map[string]string{
+				"alpha": "https://10.0.0.1:2380", "beta": "https://10.0.0.2:2380", "gamma": "https://10.0.0.3:2380",
+			},
+			Cert: "alpha.pem", Key: "alpha.key", CA: "ca.pem",
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	defer store.Close()
+}
+
 // Which conductors are alive, told to each of them.
 func ExampleMembership() {
 	dir, err := os.MkdirTemp("", "example-")

@@ -107,6 +107,7 @@ func TestABackupThatCannotBeMadeLeavesNoFile(t *testing.T) {
 	}{
 		{[]string{"-backup", here + "/b"}, "-backup needs -data or -etcd", program.Usage},
 		{[]string{"-restore", here + "/b"}, "-restore needs -data", program.Usage},
+		{[]string{"-etcd", "http://127.0.0.1:1", "-restore", here + "/b"}, "-restore needs -data", program.Usage},
 		{[]string{"-data", data, "-backup", here + "/b", "-restore", here + "/b"}, "exclude each other", program.Usage},
 		{[]string{"-data", here + "/nothing", "-backup", here + "/b"}, "has no nodes", program.Failed},
 		{[]string{"-data", data, "-backup", here + "/b"}, "makes no backup", program.Failed},

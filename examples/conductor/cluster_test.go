@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/etcd/server/v3/embed"
 
+	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/internal/program/programtest"
 )
 
@@ -168,5 +170,14 @@ func TestConductorsWithServersOfTheirOwn(t *testing.T) {
 		return len(conductors) == len(names)
 	}, 20*time.Second, 50*time.Millisecond)
 	_, list := all["alpha"].do(http.MethodGet, "/v1/nodes", "")
+	require.Len(t, list["nodes"], nodes)
+
+	// What one of them saves is all.
+	var errOut strings.Builder
+	backup, restored := filepath.Join(folders, "backup"), filepath.Join(folders, "restored")
+	for _, args := range [][]string{{"-data", filepath.Join(folders, "alpha"), "-backup", backup}, {"-data", restored, "-restore", backup}} {
+		require.Equal(t, program.Good, program.Run("conductor", args, io.Discard, &errOut, serve), "%v: %s", args, &errOut)
+	}
+	_, list = serveProcess(t, "-data", restored, "-demo", "0").do(http.MethodGet, "/v1/nodes", "")
 	require.Len(t, list["nodes"], nodes)
 }

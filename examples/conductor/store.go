@@ -90,9 +90,12 @@ func (c *cluster) peersByName() (map[string]string, error) {
 	return peers, nil
 }
 
-// open opens the store of the cluster.
+// open opens the store of the cluster, or of a folder where there is none.
 func (c *cluster) open(ctx context.Context, name, data string, log *slog.Logger) (*etcd.Store, error) {
-	if c.peers == "" {
+	switch {
+	case !c.shared():
+		return etcd.Open(ctx, etcd.Config{Dir: data, Log: log})
+	case c.peers == "":
 		config, err := c.config(log)
 		if err != nil {
 			return nil, err
@@ -157,37 +160,27 @@ type opened struct {
 	close      func() error
 }
 
-// newOpened returns an open store that offers backups of its folder, where it has one.
-func newOpened(store *etcd.Store, membership conductor.Membership, data string, log *slog.Logger) *opened {
-	o := &opened{store, membership, store.Backup, store.Close}
-	if data == "" {
-		return o
-	}
-	stop, err := offerBackups(data, store, log)
-	if err != nil {
-		log.Warn("no backup can be made while the program runs", "error", err)
-		return o
-	}
-	o.close = func() error { stop(); return store.Close() }
-	return o
-}
-
 // openStore opens the store of the nodes.
 func openStore(ctx context.Context, o *options, log *slog.Logger) (*opened, error) {
-	switch {
-	case o.cluster.shared():
-		store, err := o.cluster.open(ctx, o.name, o.data, log)
-		if err != nil {
-			return nil, err
-		}
-		return newOpened(store, store.Membership(o.cluster.lease), o.data, log), nil
-	case o.data != "":
-		store, err := etcd.Open(ctx, etcd.Config{Dir: o.data, Log: log})
-		if err != nil {
-			return nil, err
-		}
-		return newOpened(store, nil, o.data, log), nil
-	default:
+	if o.data == "" && !o.cluster.shared() {
 		return &opened{Store: &conductor.Memory{}, close: func() error { return nil }}, nil
 	}
+	store, err := o.cluster.open(ctx, o.name, o.data, log)
+	if err != nil {
+		return nil, err
+	}
+	opened := &opened{Store: store, backup: store.Backup, close: store.Close}
+	if o.cluster.shared() {
+		opened.membership = store.Membership(o.cluster.lease)
+	}
+	if o.data == "" {
+		return opened, nil
+	}
+	stop, err := offerBackups(o.data, store, log)
+	if err != nil {
+		log.Warn("backups can be made only while the program does not run", "error", err)
+		return opened, nil
+	}
+	opened.close = func() error { stop(); return store.Close() }
+	return opened, nil
 }

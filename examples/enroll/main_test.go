@@ -17,10 +17,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asCommand) != "" {
-		main()
+	if !programtest.Main(main) {
+		goleak.VerifyTestMain(m)
 	}
-	goleak.VerifyTestMain(m)
 }
 
 // command runs the program and returns its exit status and what it printed.

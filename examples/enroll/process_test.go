@@ -17,11 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/internal/needs"
+	"github.com/ironstate/ironstate/internal/program/programtest"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
-
-// In the environment of a child this has the test binary be the command.
-const asCommand = "ENROLL_TEST_AS_COMMAND"
 
 // A child is the command as a process of its own.
 type child struct {
@@ -31,11 +29,9 @@ type child struct {
 
 func newChild(t *testing.T, args ...string) *child {
 	t.Helper()
-	program, err := os.Executable()
-	require.NoError(t, err)
-	c := &child{Cmd: exec.CommandContext(t.Context(), program, args...)}
+	c := &child{Cmd: programtest.CommandFor(t, args...)}
 	temporary := t.TempDir()
-	c.Env = append(os.Environ(), asCommand+"=1", "BMC_PASSWORD="+bmctest.DefaultPassword, "TMPDIR="+temporary)
+	c.Env = append(c.Env, "BMC_PASSWORD="+bmctest.DefaultPassword, "TMPDIR="+temporary)
 	t.Cleanup(func() {
 		left, err := os.ReadDir(temporary)
 		require.NoError(t, err)

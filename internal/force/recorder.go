@@ -187,6 +187,11 @@ func (r *recorder) counts() (versions, rest int) {
 	return r.versions, len(r.nodes) - len(r.busyFor)
 }
 
+// conductor returns the name of the conductor that has a claim.
+func (r *recorder) conductor(claim string) string {
+	return r.terms[strings.TrimSuffix(claim, "/power")].Conductor
+}
+
 // busy returns the nodes that do not rest, with their states.
 func (r *recorder) busy() []string {
 	r.mu.Lock()
@@ -194,7 +199,7 @@ func (r *recorder) busy() []string {
 	var all []string
 	for id := range r.busyFor {
 		v := r.nodes[id][len(r.nodes[id])-1]
-		all = append(all, fmt.Sprintf("node %s is in %q, reserved by %q of %s", id, v.State, v.Claim, r.terms[strings.TrimSuffix(v.Claim, "/power")].Conductor))
+		all = append(all, fmt.Sprintf("node %s is in %q, reserved by %q of %s", id, v.State, v.Claim, r.conductor(v.Claim)))
 	}
 	return all
 }

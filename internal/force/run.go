@@ -262,6 +262,12 @@ func (r *run) check() (figures, error) {
 	}
 	f := r.figures()
 	f.operations, f.takeOver, f.longest = len(h.Operations), r.recorder.takeOver, r.recorder.longest
+	for _, v := range r.recorder.nodes[f.longest.node] {
+		if after := v.Stored.Sub(f.longest.begin); after >= 0 && after <= f.longest.took {
+			r.faults.tell("the longest work: %8v  %q, reserved by %q of %s, last error %q", after.Round(time.Millisecond),
+				v.State, v.Claim, r.recorder.conductor(v.Claim), v.LastError)
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f.findings = append(r.ended, h.Check()...)

@@ -80,7 +80,7 @@ func ExampleDriver() {
 }
 
 // A BMC whose answers are larger than they may be.
-func ExampleConfig() {
+func ExampleConfig_limits() {
 	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 	if err != nil {
 		panic(err)

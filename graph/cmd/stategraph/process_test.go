@@ -14,25 +14,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/internal/needs"
+	"github.com/ironstate/ironstate/internal/program/programtest"
 )
 
-// In the environment of a child this has the test binary be the command.
-const asCommand = "STATEGRAPH_TEST_AS_COMMAND"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(asCommand) != "" {
-		main()
+	if !programtest.Main(main) {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
 }
 
 // command returns the command as a process of its own, and its standard error.
 func command(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
-	program, err := os.Executable()
-	require.NoError(t, err)
-	c := exec.CommandContext(t.Context(), program, args...)
-	c.Env = append(os.Environ(), asCommand+"=1")
+	c := programtest.CommandFor(t, args...)
 	stderr := new(bytes.Buffer)
 	c.Stderr = stderr
 	return c, stderr

@@ -113,7 +113,7 @@ func (m *members) know(ctx context.Context, first, want int) error {
 
 // measureCluster fills an etcd with nodes by one conductor, adds two, kills one, and
 // starts them all again.
-func measureCluster(ctx context.Context, program, dir string, nodes int, long time.Duration, progress progress) (c cluster, err error) {
+func measureCluster(ctx context.Context, program, dir string, nodes int, long time.Duration, short bool, progress progress) (c cluster, err error) {
 	c.nodes = nodes
 	etcd, stop, err := startEtcd(ctx, dir)
 	if err != nil {
@@ -146,7 +146,7 @@ func measureCluster(ctx context.Context, program, dir string, nodes int, long ti
 		c.sizes = append(c.sizes, size)
 	}
 	progress("until each has done a round of its power sync")
-	if err := c.roundsOf(ctx, m); err != nil {
+	if err := c.roundsOf(ctx, m, short); err != nil {
 		return c, err
 	}
 	progress("killing one")
@@ -191,14 +191,18 @@ func (m *members) load(ctx context.Context, first int, w workload, uuids []strin
 }
 
 // roundsOf waits until each conductor has done a round more of its power sync, with a
-// third of the nodes, and notes the memory of each.
-func (c *cluster) roundsOf(ctx context.Context, m *members) error {
+// third of the nodes, or in short the one that it begins with; and notes the memory of
+// each.
+func (c *cluster) roundsOf(ctx context.Context, m *members, short bool) error {
 	for _, member := range m.running {
-		before := len(member.finished())
-		if err := member.roundsOver(ctx, before+1); err != nil {
+		rounds := len(member.finished()) + 1
+		if short {
+			rounds = 1
+		}
+		if err := member.roundsOver(ctx, rounds); err != nil {
 			return err
 		}
-		c.rounds = append(c.rounds, member.finished()[before].took())
+		c.rounds = append(c.rounds, member.finished()[rounds-1].took())
 	}
 	for _, member := range m.running {
 		of, err := memoryOf(member.process.Process.Pid)

@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 		}
 	}
 	if *shared > 0 {
-		c, err := measureCluster(ctx, built, dir, *shared, *long, tell)
+		c, err := measureCluster(ctx, built, dir, *shared, *long, *short, tell)
 		if err != nil {
 			return err
 		}

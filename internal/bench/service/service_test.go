@@ -134,7 +134,7 @@ func TestLoadCountsWhatFailsApart(t *testing.T) {
 }
 
 func TestWrongUseIsStatus2(t *testing.T) {
-	for _, args := range [][]string{{"-rounds", "-1"}, {"-nodes", "0"}, {"-fleet", "-1"}, {"-syncs", "0"}, {"more"}} {
+	for _, args := range [][]string{{"-rounds", "-1"}, {"-nodes", "0"}, {"-fleet", "-1"}, {"-syncs", "0"}, {"-cluster", "-1"}, {"more"}} {
 		require.Equal(t, program.Usage, program.Run("service", args, io.Discard, io.Discard, run), "%v", args)
 	}
 }

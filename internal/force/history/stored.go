@@ -66,12 +66,13 @@ func (c *checker) works(v Version) bool {
 }
 
 // lost reports whether the write from one version to the next ends the work of a
-// process that is held to be dead: by the last error, or by dropping the reservation
-// of a verification, which is then begun anew.
+// process that is held to be dead: by the last error, which may not be one that was there
+// before, or by dropping the reservation of a verification, which is then begun anew.
 func (c *checker) lost(before, now Version) bool {
 	text, stuck := machine.Node{State: before.State}.Orphaned(c.Table)
 	return stuck && now.LastError == text && now.State != before.State ||
-		before.TargetPower != states.NoPower && now.TargetPower == states.NoPower && strings.Contains(now.LastError, "died") ||
+		before.TargetPower != states.NoPower && now.TargetPower == states.NoPower &&
+			now.LastError != before.LastError && strings.Contains(now.LastError, "died") ||
 		before.State == states.Verifying && now.State == states.Verifying && c.ended(before.Claim, now.Revision)
 }
 

@@ -31,6 +31,18 @@ func Main(main func()) bool {
 	return true
 }
 
+// CommandFor is [Command] with a process that does not outlive the test.
+func CommandFor(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	program := Command(args...)
+	t.Cleanup(func() {
+		if program.Process != nil {
+			_ = program.Process.Kill() // most often it has ended, and been waited for
+		}
+	})
+	return program
+}
+
 // Command returns the program with these arguments.
 func Command(args ...string) *exec.Cmd {
 	program := exec.Command(os.Args[0], args...)
