@@ -24,6 +24,12 @@ type ProvisionRequest struct {
 	ServiceSteps   []StepRequest // of a service, which needs some
 	DisableRamdisk bool          // of a manual cleaning or service
 	RescuePassword string        // of a rescue, which needs one
+
+	// Complete, if not nil, is called when the node's state permits the request, to
+	// check the fields above for that state and to fill them in; with the node that the
+	// request is for, which it must not change. It may be called several times. Its
+	// error refuses the request, and is returned as it is.
+	Complete func(*Node, *ProvisionRequest) error
 }
 
 // StepRequest is a step that a client names.
@@ -66,6 +72,11 @@ func (c *Conductor) requested(ctx context.Context, n *Node, r ProvisionRequest) 
 	}
 	if err := unlocked(n); err != nil {
 		return err
+	}
+	if r.Complete != nil {
+		if err := r.Complete(n, &r); err != nil {
+			return err
+		}
 	}
 	if err := c.permitted(ctx, n, event, r.DeploySteps); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -303,4 +304,29 @@ func TestAVolumeOfNoNodeIsRefused(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, answer.status)
 		require.Equal(t, want, answer.fault())
 	}
+}
+
+// A request for a locked node waits for a while, and the node's state may permit it then:
+// it is checked as any other.
+func TestARequestThatHasWaitedForTheNodeIsChecked(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	s.provision("n", "manage")
+	s.provision("n", "provide")
+	reached, release := s.hold("deploy.deploy")
+	s.do("PUT", "/v1/nodes/n/states/provision", "latest", `{"target": "active"}`).must(http.StatusAccepted)
+	<-reached
+	answers := make(chan reply)
+	bodies := []string{`{"target": "service"}`, `{"target": "rescue"}`, `{"target": "deleted", "rescue_password": "x"}`}
+	for _, body := range bodies {
+		go func() { answers <- s.do("PUT", "/v1/nodes/n/states/provision", "latest", body) }()
+	}
+	time.Sleep(5 * time.Millisecond)
+	release()
+	for range bodies {
+		a := <-answers // a conflict where it has waited too long
+		require.Contains(t, []int{http.StatusBadRequest, http.StatusConflict}, a.status, a.body)
+	}
+	s.wait("n")
+	require.Equal(t, "active", s.do("GET", "/v1/nodes/n", "latest", "").json()["provision_state"])
 }

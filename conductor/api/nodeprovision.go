@@ -41,10 +41,18 @@ func (h *handler) provision(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if err := r.checkProvision(n, q); err != nil {
-		return answer{}, provisionFault(err, show(q.target), n.UUID)
+	// The state may be another one once the node is not locked any more.
+	complete := func(n *node, p *conductor.ProvisionRequest) error {
+		q := q.clone()
+		err := r.checkProvision(n, q)
+		*p = q.request(r.version)
+		return err
 	}
-	err = h.conductor.Provision(r.Context(), n.UUID, q.request(r.version))
+	var request conductor.ProvisionRequest
+	if err = complete(n, &request); err == nil {
+		request.Complete = complete
+		err = h.conductor.Provision(r.Context(), n.UUID, request)
+	}
 	if err != nil {
 		return answer{}, provisionFault(err, show(q.target), n.UUID)
 	}
@@ -61,6 +69,13 @@ type provisionQuery struct {
 	hasPassword    bool
 	disableRamdisk *bool
 	runbook        string
+}
+
+// clone returns a copy that can be checked on its own.
+func (q *provisionQuery) clone() *provisionQuery {
+	c := *q
+	c.steps, c.decoded = maps.Clone(q.steps), maps.Clone(q.decoded)
+	return &c
 }
 
 func decodeProvision(a *args) (*provisionQuery, error) {

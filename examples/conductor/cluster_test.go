@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -107,14 +109,28 @@ func TestConductorsShareOneFleet(t *testing.T) {
 	require.Zero(t, seriesValue(t, beta.metrics(), "conductor_memberships_lost_total"))
 }
 
+// keptAddress returns an address that is free, with a port that the system gives to no
+// connection: a server that is started again needs its own.
+func keptAddress(t *testing.T) string {
+	t.Helper()
+	for {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(10_000)))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		require.NoError(t, err)
+		require.NoError(t, l.Close())
+		return l.Addr().String()
+	}
+}
+
 // TestConductorsWithServersOfTheirOwn runs three processes that need nothing else. One is
 // killed while it works: its nodes have another owner, and its work has failed.
 func TestConductorsWithServersOfTheirOwn(t *testing.T) {
 	names := []string{"alpha", "beta", "gamma"}
 	var peers []string
 	for _, name := range names {
-		url := freeURL(t)
-		peers = append(peers, name+"="+url.String())
+		peers = append(peers, name+"=http://"+keptAddress(t))
 	}
 	all, folders := map[string]*server{}, t.TempDir()
 	start := func(name string) *server {
