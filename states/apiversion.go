@@ -33,7 +33,7 @@ const (
 // "none" are NoAPIVersion. Any other text is an [*UnknownError], "latest" included,
 // which is [Series.MaxAPIVersion].
 func ParseAPIVersion(text string) (APIVersion, error) {
-	if text == "" || text == "none" {
+	if text == "" {
 		return NoAPIVersion, nil
 	}
 	minor, _ := strconv.ParseUint(strings.TrimPrefix(text, "1."), 10, 16)

@@ -198,6 +198,11 @@ func TestUnknownErrorListsWhatExists(t *testing.T) {
 	require.EqualError(t, err, `unknown power state "On"; known: `+
 		`power on, power off, rebooting, soft rebooting, soft power off, error`)
 
+	for _, none := range []string{"", "none"} {
+		v, err := states.ParseAPIVersion(none)
+		require.NoError(t, err)
+		require.Equal(t, states.NoAPIVersion, v)
+	}
 	_, err = states.ParseAPIVersion("latest")
 	require.EqualError(t, err, `unknown API version "latest"; known: 1.1 and up`)
 }
