@@ -100,9 +100,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 	}
 	r.group.Go(func() { c.belong(member, r) })
 	r.group.Go(func() { c.check(ctx) })
-	if !c.config.SkipPowerSync {
-		r.group.Go(func() { _ = c.syncer.Run(ctx) }) // its error is the context's
-	}
+	r.group.Go(func() { _ = c.syncer.Run(ctx) }) // its error is the context's
 	c.mu.Unlock()
 
 	<-ctx.Done()

@@ -126,8 +126,13 @@ func (d powerDriver) Validate(ctx context.Context, id string) error {
 // those with the power claim, and the conductor's own are somebody else's.
 type powerStore struct{ c *Conductor }
 
+// Records implements [powersync.Store]. Without a power sync there are none: its rounds
+// then do no more than to release nodes whose power request could not be stored.
 func (s powerStore) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
 	return func(yield func(powersync.Record, error) bool) {
+		if s.c.config.SkipPowerSync {
+			return
+		}
 		nodes, err := s.c.Nodes(ctx)
 		if err != nil {
 			yield(powersync.Record{}, err)

@@ -141,6 +141,32 @@ func (s *faulty) Update(ctx context.Context, r conductor.Record) (int64, error) 
 	return revision, err
 }
 
+func TestAPowerRequestThatCannotBeStoredHoldsTheNodeOnlyForAsLong(t *testing.T) {
+	for _, skip := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &faulty{Memory: &conductor.Memory{}}
+			f := start(t, func(c *conductor.Config) { c.Store, c.SkipPowerSync = store, skip })
+			f.fake.Before = func(ctx context.Context, _ *conductor.Node, operation string) error {
+				if operation == "power on" {
+					store.before.Store(true)
+				}
+				return nil
+			}
+			n := f.node(states.Manageable)
+			require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
+			time.Sleep(70 * time.Second)
+			require.NotEmpty(t, f.settle(n).Reservation)
+
+			store.before.Store(false)
+			time.Sleep(2 * time.Minute)
+			got := f.settle(n)
+			require.Empty(t, got.Reservation)
+			require.Equal(t, states.PowerOn, got.Power)
+			require.Equal(t, states.NoPower, got.TargetPower)
+		})
+	}
+}
+
 func TestAStoreThatFailsForATimeLosesNothing(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
