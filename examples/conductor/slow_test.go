@@ -79,7 +79,7 @@ func TestTenThousandSlowClientsDisturbNobodyAndTakeLittleMemory(t *testing.T) {
 	for _, c := range slow {
 		require.NoError(t, c.Close())
 	}
-	require.Eventually(t, func() bool { return s.openFiles() < 100 }, 20*time.Second, 50*time.Millisecond, "connections are not given back")
+	require.Eventually(t, func() bool { return s.openFiles() < 100 }, 2*time.Minute, 50*time.Millisecond, "connections are not given back")
 	require.NoError(t, s.process.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, s.process.Wait(), "%s", &s.errOut)
 }
