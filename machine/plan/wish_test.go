@@ -111,3 +111,10 @@ func TestStepsSurviveJSON(t *testing.T) {
 	_, err := json.Marshal(plan.Step{Work: 99})
 	require.ErrorAs(t, err, new(*states.UnknownError))
 }
+
+func TestProgressOfWorkThatThereIsNotIsRefused(t *testing.T) {
+	var p plan.Progress
+	err := json.Unmarshal([]byte(`{"tried":{"active":1}}`), &p)
+	require.EqualError(t, err, `unknown work "active"; known: verifying, inspecting, cleaning, deploying, adopting, rescuing, unrescuing, servicing, deleting`)
+	require.Zero(t, p)
+}
