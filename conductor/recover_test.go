@@ -158,7 +158,7 @@ func TestAPowerRequestThatCannotBeStoredHoldsTheNodeOnlyForAsLong(t *testing.T) 
 			require.NotEmpty(t, f.settle(n).Reservation)
 
 			store.before.Store(false)
-			time.Sleep(2 * time.Minute)
+			time.Sleep(6 * time.Second)
 			got := f.settle(n)
 			require.Empty(t, got.Reservation)
 			require.Equal(t, states.PowerOn, got.Power)

@@ -4,8 +4,12 @@ package powersync_test
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -100,4 +104,32 @@ func TestAnOutcomeThatIsLostIsAWarning(t *testing.T) {
 	log.Reset()
 	h.round(t)
 	require.Contains(t, log.String(), `level=WARN msg="power outcome lost" node=a error=`)
+}
+
+func TestRunReleasesANodeSoonAfterTheStoreIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) { c.Interval = time.Hour })
+		var down atomic.Bool
+		f.update = func(r powersync.Record) error {
+			if down.Load() && released(r) {
+				return errStore
+			}
+			return nil
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- h.Run(ctx) }()
+		time.Sleep(time.Minute)
+		down.Store(true)
+		require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), powersync.ErrNotSaved)
+		time.Sleep(time.Minute)
+		require.Equal(t, "this", h.record(t, "a").Reservation)
+
+		down.Store(false)
+		time.Sleep(6 * time.Second)
+		require.Equal(t, node(isOff), without(h.record(t, "a")))
+		require.Zero(t, h.Stats().Held)
+		cancel()
+		require.ErrorIs(t, <-ended, context.Canceled)
+	})
 }

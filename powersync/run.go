@@ -13,6 +13,9 @@ import (
 // first round it drops the reservations that a process of its name left; see
 // [Syncer.Reclaim].
 //
+// A node whose release could not be stored is tried again every 5 seconds, so that
+// it is not held until the next round.
+//
 // A round that takes longer than its interval is followed at once by the next;
 // those in between are left out. Errors of rounds are logged and given to
 // [Config.OnReport]; they do not end Run.
@@ -24,17 +27,34 @@ func (s *Syncer) Run(ctx context.Context) error {
 		s.log(ctx, slog.LevelWarn, "old reservations dropped",
 			slog.Int("nodes", n), slog.Any("error", err))
 	}
-	var recovery sync.WaitGroup
+	var others sync.WaitGroup
+	others.Add(1)
+	go func() {
+		defer others.Done()
+		s.releaseUnsaved(ctx)
+	}()
 	if s.config.RecoveryInterval > 0 {
-		recovery.Add(1)
+		others.Add(1)
 		go func() {
-			defer recovery.Done()
+			defer others.Done()
 			s.loop(ctx, recoveryRound, s.config.RecoveryInterval)
 		}()
 	}
 	s.loop(ctx, syncRound, s.config.Interval)
-	recovery.Wait()
+	others.Wait()
 	return ctx.Err()
+}
+
+// releaseInterval is the time between two attempts to release the nodes whose release
+// could not be stored.
+const releaseInterval = 5 * time.Second
+
+func (s *Syncer) releaseUnsaved(ctx context.Context) {
+	for sleep(ctx, releaseInterval) {
+		for _, id := range s.holds.unsaved() {
+			_ = s.retryRelease(ctx, id) // what fails is tried again
+		}
+	}
 }
 
 func (s *Syncer) loop(ctx context.Context, k kind, interval time.Duration) {

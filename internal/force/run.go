@@ -224,9 +224,8 @@ func (r *run) settle(ctx context.Context) error {
 		}
 		c.http.CloseIdleConnections()
 	}
-	if !r.recorder.caughtUp(ctx) {
-		return r.recorder.await(ctx, func() bool { return r.recorder.caughtUp(ctx) })
-	}
+	// A round of the power sync may have begun meanwhile.
+	_ = r.recorder.await(bounded, func() bool { return len(r.recorder.busy()) == 0 && r.recorder.caughtUp(bounded) })
 	return ctx.Err()
 }
 
