@@ -169,6 +169,8 @@ func TestTheWayOfANodeThatWasWatched(t *testing.T) {
 		"deploying watch | available deploy deploying",
 	}, s.details(node.UUID).way())
 	close(release)
+	for e := events.next(); e.Counts["deploy failed"] == 0; e = events.next() {
+	}
 	way := s.untilWay("rack1-1", "no such image")
 	require.Len(t, way, 4)
 	require.Equal(t, `deploy failed watch "step deploy.deploy failed: no such image" | deploying fail deploy failed`, way[3])
