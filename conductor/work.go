@@ -59,10 +59,11 @@ func (c *Conductor) begin(t *term, n *Node) {
 
 // consider begins the work that a node's record asks for and nobody does, and ends
 // what a process that has died was doing. It is called for each record that is read
-// or written by anybody, and again at each check.
+// or written by anybody, and again at each check. A node that this process has reserved
+// is its own also where another conductor has become the owner meanwhile.
 func (c *Conductor) consider(n *Node) {
 	t, err := c.currentTerm()
-	if err != nil || !t.owns(n) || !t.asksForWork(n) || !c.tasks.tryTake(n.UUID) {
+	if err != nil || !t.owns(n) && n.Claim != t.id || !t.asksForWork(n) || !c.tasks.tryTake(n.UUID) {
 		return
 	}
 	c.run.group.Go(func() {
@@ -79,7 +80,7 @@ func (c *Conductor) consider(n *Node) {
 	})
 }
 
-// asksForWork reports whether a node that this conductor owns has work that nobody
+// asksForWork reports whether a node that this conductor owns, or has reserved, has work that nobody
 // does, unless a task of this process does it.
 func (t *term) asksForWork(n *Node) bool {
 	return n.Reservation == "" && works[n.ProvisionState] != nil || n.Claim == t.id || t.orphaned(n)
