@@ -115,6 +115,26 @@
 // be too old into maintenance, or leave the power sync out ([conductor.Config.SkipPowerSync])
 // until they were looked at.
 //
+// # Scale
+//
+// Measured by go run ./internal/bench/service -cluster 100000 on 2026-11-22, three
+// conductors, one etcd server and the clients on two cores: a conductor starts in 1.8 to
+// 3.5 s and has 580 MiB; a third of the nodes is worked on by the others 10 s after a
+// conductor was killed, which is the lease; a round of the power sync takes each of the
+// three 10 to 12 s, and one that is alone 42 s; 6,700 nodes are shown and 1,400 patched a
+// second; all three are started again, one after the other, with no request that fails
+// when it is made again.
+//
+// A model for 1,000,000 nodes and 30 conductors, on paper, by these figures. Every
+// conductor has all records in memory, some 5 KiB a node: 5 GiB. It reads them in 20 to
+// 35 s when it starts. Each has the power sync of 33,000 nodes, which is 10 s where the
+// hardware answers at once, and where a BMC takes a second 330 s with 100 workers. A life of
+// a node writes 11 records of 1 to 2 KiB; where each node has one a day that is 130 writes a
+// second, of the 1,400 and more that one server took here, and every write goes to 30
+// watches: 4,000 messages and 6 MB a second from etcd. Its database has 2 GB and the
+// versions of five minutes, so that the quota is to be 8 GiB, which is the most that etcd
+// recommends: beyond a million nodes a fleet is to be split by [Config.Prefix].
+//
 // # Reads
 //
 // A cluster's answers are linearizable: a read asks the leader first. A server that is
