@@ -3,7 +3,10 @@
 package powersync_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -263,5 +266,88 @@ func TestAReservationThatTheStoreDidAndNeverAnsweredIsDroppedOnceItReturns(t *te
 		require.Equal(t, powersync.Forced, h.round(t))
 		require.Equal(t, node(isOn), without(h.record(t, "a")))
 		require.Zero(t, h.Stats().Held)
+	})
+}
+
+// A node may be in both lists of those that come first.
+func TestNodesThatCouldNotBeReleasedAndThoseThatFailedAreAskedFirst(t *testing.T) {
+	h, f := newFlakyHall(t, newHardware(isOn, isOff, isOn), nodes(node(isOn), node(isOn), node(isOn)),
+		func(c *powersync.Config) { c.Workers = 1 })
+	h.refuse["b"] = errDead
+	h.kill("c", true)
+	f.update = noRelease
+	_, err := h.Sync(t.Context())
+	require.NoError(t, err)
+	f.update = nil
+	h.calls()
+	report, err := h.Sync(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 3, report.Seen)
+	reads, _ := h.calls()
+	require.Equal(t, []string{"b", "c", "a"}, reads)
+}
+
+func TestANodeThatFailedAndIsSkippedByNowIsCountedOnce(t *testing.T) {
+	h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+	h.kill("a", true)
+	require.Equal(t, powersync.ReadFailed, h.round(t))
+	require.NoError(t, edit(h.store, "a", func(r *powersync.Record) { r.Maintenance = true }))
+	report, err := h.Sync(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[powersync.Outcome]int{powersync.SkippedMaintenance: 1}, report.Nodes)
+}
+
+func TestAReleaseThatConflictsIsTriedFortyTimes(t *testing.T) {
+	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
+	releases := 0
+	f.update = func(r powersync.Record) error {
+		if !released(r) {
+			return nil
+		}
+		releases++
+		return powersync.ErrConflict
+	}
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), powersync.ErrNotSaved)
+	require.Equal(t, 40, releases)
+	require.Equal(t, 1, h.Stats().Held)
+}
+
+func TestAnOutcomeThatIsLostIsAWarning(t *testing.T) {
+	var log bytes.Buffer
+	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)), logTo(&log, slog.LevelWarn))
+	f.update = noRelease
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), powersync.ErrNotSaved)
+	f.update = nil
+	h.store.Delete("a")
+	log.Reset()
+	h.round(t)
+	require.Contains(t, log.String(), `level=WARN msg="power outcome lost" node=a error=`)
+}
+
+func TestRunReleasesANodeSoonAfterTheStoreIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) { c.Interval = time.Hour })
+		var down atomic.Bool
+		f.update = func(r powersync.Record) error {
+			if down.Load() {
+				return noRelease(r)
+			}
+			return nil
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- h.Run(ctx) }()
+		time.Sleep(time.Minute)
+		down.Store(true)
+		require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), powersync.ErrNotSaved)
+		time.Sleep(time.Minute)
+		require.Equal(t, "this", h.record(t, "a").Reservation)
+
+		down.Store(false)
+		time.Sleep(6 * time.Second)
+		require.Equal(t, node(isOff), without(h.record(t, "a")))
+		require.Zero(t, h.Stats().Held)
+		cancel()
+		require.ErrorIs(t, <-ended, context.Canceled)
 	})
 }

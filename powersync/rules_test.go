@@ -62,24 +62,35 @@ func TestNodesInMaintenanceWithATargetOrAReservationAreSkipped(t *testing.T) {
 }
 
 func TestNodesWithTheMostFailuresComeFirst(t *testing.T) {
-	h := newHall(t, newHardware(isOn, isOn, isOn, isOn),
-		nodes(node(isOn), node(isOn), node(isOn), node(isOn)),
-		func(c *powersync.Config) { c.Workers = 1 })
-	sync := func() []string {
+	h := newHall(t, newHardware(isOn, isOn, isOn, isOn, isOn, isOn), nodes(node(isOn), node(isOn), node(isOn), node(isOn), node(isOn), node(isOn)),
+		func(c *powersync.Config) { c.Workers, c.MaxRetries = 1, 100 })
+	reserve := func(id, by string) {
+		require.NoError(t, edit(h.store, id, func(r *powersync.Record) { r.Reservation = by }))
+	}
+	sync := func() (reads []string) {
+		h.calls()
 		_, err := h.Sync(t.Context())
 		require.NoError(t, err)
-		reads, _ := h.calls()
+		reads, _ = h.calls()
 		return reads
 	}
-	require.Equal(t, []string{"a", "b", "c", "d"}, sync())
-	h.kill("d", true)
+	most := []string{"d", "b", "f", "c", "e"}
+	for _, id := range most {
+		h.kill(id, true)
+	}
 	sync()
-	h.kill("c", true)
-	require.Equal(t, []string{"d", "a", "b", "c"}, sync())
-	require.Equal(t, []string{"d", "c", "a", "b"}, sync())
+	for i := len(most) - 1; i > 0; i-- { // "e" fails once, "c" twice, ...
+		reserve(most[i], "another")
+		sync()
+	}
+	for _, id := range most[1:] {
+		reserve(id, "")
+	}
+	require.Equal(t, append(most, "a"), sync())
+
 	h.kill("d", false)
 	sync()
-	require.Equal(t, []string{"c", "a", "b", "d"}, sync())
+	require.Equal(t, []string{"b", "f", "c", "e", "a", "d"}, sync())
 }
 
 func TestANodeWithoutPowerStateAndConfigurationIsLeftAlone(t *testing.T) {
