@@ -37,6 +37,7 @@
 //	internal/errtext      texts from outside, made fit to be stored and printed
 //	internal/mutation     the code changed in one place at a time: a test must fail
 //	internal/program      how the commands end: a line, a status, nothing left behind
+//	internal/host         the processor that a figure was measured on
 //	internal/needs        tests skip without a real system, and fail in CI
 //	examples              programs: go run ./examples/NAME
 //

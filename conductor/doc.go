@@ -19,10 +19,10 @@
 // # Records
 //
 // A [Node] is a record in a [Store], with a revision: every write is a compare-and-set,
-// and what somebody else has written meanwhile is never written over. The record says
-// what is to be done. A node in "verifying" has a verification to run, so that any
-// process can begin it: the one that took the request, one that was started later, or
-// another conductor of the same store.
+// so that no write replaces another one that its author has not seen. The record says
+// which work is due: a node in "verifying" has a verification to run. Any process can
+// therefore begin the work: the process that took the request, a process that was
+// started later, or another conductor on the same store.
 //
 // Whoever works on a node holds its reservation, as in Ironic. Requests for a reserved
 // node are tried again a few times and then refused with [Locked]. The reservation goes

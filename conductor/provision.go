@@ -231,7 +231,8 @@ func (n *Node) remember(r ProvisionRequest, event states.Event, from states.Stat
 }
 
 // noteImageType notes whether the image has a whole disk or a partition: an image with
-// a kernel and a ramdisk of its own has a partition. Of images in Glance it is not known.
+// a kernel and a ramdisk of its own has a partition. For an image in Glance the type is
+// left open, since Glance is not asked.
 //
 // Source: update_image_type in ironic/conductor/utils.py.
 func (n *Node) noteImageType() {

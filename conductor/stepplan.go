@@ -94,7 +94,8 @@ func (c *Conductor) deploymentSteps(ctx context.Context, n *Node, named []StepRe
 	return steps, nil
 }
 
-// checkArgs refuses arguments that the step does not take, and none that it needs.
+// checkArgs refuses arguments that the step does not take, and the lack of those that it
+// needs.
 func (s Step) checkArgs() error {
 	if _, ok := builtinSteps[s.Step]; ok {
 		return nil

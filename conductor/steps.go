@@ -58,8 +58,8 @@ func (n *Node) forgetSteps(keys stepKeys) {
 	delete(n.WorkInfo, prepared)
 }
 
-// prepared is a key of WorkInfo, of work that waits or has waited until the node is
-// prepared for its steps.
+// prepared is the key of WorkInfo that says that the hardware was asked to prepare the node
+// for its steps.
 const prepared = "prepared"
 
 // set puts a value into a map of a record, which may be nil.

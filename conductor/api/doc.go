@@ -40,7 +40,8 @@
 // cleaned, to the deletion of a port group that has ports. The removal of any field that
 // can be patched, except the driver, sets its default, also where Ironic answers 500.
 //
-// Of network_data the three lists are checked, and not what is in them.
+// The three lists of network_data (links, networks, services) have to be there; their
+// items are not checked.
 //
 // A node can be named in every path below it; Ironic takes only the UUID in some
 // (nodes/NODE/ports, nodes/NODE/volume/connectors, portgroups/GROUP/ports). The link to

@@ -46,8 +46,8 @@ func (h *handler) send(to http.ResponseWriter, r *request, a answer) {
 // begun reports whether a piece of the answer was sent.
 func (w *writer) begun() bool { return w.status == 0 }
 
-// sendPiece sends what was written, where that is enough for a piece, but for the last
-// byte, which tells whether a comma is due.
+// sendPiece sends what was written so far once that is enough for a piece. It keeps the
+// last byte, which tells whether a comma is due.
 func (w *writer) sendPiece() {
 	if w.to == nil || len(w.b) < pieceSize {
 		return

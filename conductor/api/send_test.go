@@ -17,7 +17,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// counter is a client that counts what it gets and keeps nothing.
+// A counter is a client that counts the bytes and the pieces of an answer.
 type counter struct {
 	header        http.Header
 	bytes, pieces int
@@ -65,8 +65,8 @@ func TestALargeAnswerComesInPiecesAndASmallOneWithItsLength(t *testing.T) {
 	require.Equal(t, strconv.Itoa(len(one.body)), one.header.Get("Content-Length"))
 }
 
-// TestAnswersCostLittleMemory bounds what a request allocates. The client is none of
-// the figures.
+// TestAnswersCostLittleMemory bounds the memory that a request allocates. The counter's own
+// few bytes are among them.
 func TestAnswersCostLittleMemory(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	s.fill()

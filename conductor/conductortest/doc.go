@@ -10,9 +10,9 @@
 //		ironic.WaitFor(t.Context(), node.UUID, states.Active)
 //	}
 //
-// The [Server] is a real conductor with Ironic's API, on fake-hardware and in memory: what it
-// answers is what an Ironic of that series answers, at each API version of the series
-// and without authentication. [Server.Add] puts a node into any provision state.
+// The [Server] is a real conductor with Ironic's API, on fake-hardware and a store in
+// memory: it answers as an Ironic of that series does, at each API version of the
+// series, without authentication. [Server.Add] puts a node into any provision state.
 //
 // # Work
 //

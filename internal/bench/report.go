@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -17,6 +14,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/ironstate/ironstate/internal/host"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/machine"
 )
@@ -131,7 +129,7 @@ func report(out io.Writer, count int, benchtime string) error {
 		"Stateless": version("github.com/qmuntal/stateless"),
 		"Date":      time.Now().Format(time.DateOnly),
 		"Go":        runtime.Version(),
-		"CPU":       cpu(),
+		"CPU":       host.CPU(),
 		"Cores":     runtime.NumCPU(),
 		"Count":     count,
 		"Node":      unsafe.Sizeof(machine.Node{}),
@@ -157,19 +155,4 @@ func version(module string) string {
 		}
 	}
 	return "(unknown version)"
-}
-
-// cpu returns the model of the machine's processor where the system tells it, and
-// otherwise its architecture.
-func cpu() string {
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return runtime.GOARCH
-	}
-	for lines := bufio.NewScanner(bytes.NewReader(info)); lines.Scan(); {
-		if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return runtime.GOARCH
 }

@@ -80,7 +80,7 @@ func (m *members) stopAll() (err error) {
 	return err
 }
 
-// know waits until each of the first conductors knows so many.
+// know waits until each of the first conductors reports that so many are alive.
 func (m *members) know(ctx context.Context, first, want int) error {
 	for _, address := range m.addresses[:first] {
 		c := newClient("http://" + address)
@@ -190,9 +190,9 @@ func (m *members) load(ctx context.Context, first int, w workload, uuids []strin
 	return load(ctx, nil, spread, clusterWorkers, long)
 }
 
-// roundsOf waits until each conductor has done a round more of its power sync, with a
-// third of the nodes, or in short the one that it begins with; and notes the memory of
-// each.
+// roundsOf waits until each conductor has done another round of its power sync, with its
+// third of the nodes, and notes the memory of each. With short, the round that each has
+// begun with is enough.
 func (c *cluster) roundsOf(ctx context.Context, m *members, short bool) error {
 	for _, member := range m.running {
 		rounds := len(member.finished()) + 1

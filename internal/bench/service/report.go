@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ironstate/ironstate/internal/host"
 )
 
 // printComparison prints the rates of both services.
@@ -108,7 +109,7 @@ func printMachine(out io.Writer, dir, before string) error {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "\nMeasured on %s with %s on %s (%d cores, which the client shares); load averages of the machine before and after: %s and %s. A write of 1 KiB is on its disk after %v, in the median.\n",
-		time.Now().Format(time.DateOnly), runtime.Version(), cpu(), runtime.NumCPU(), before, machineLoad(), rounded(wait))
+		time.Now().Format(time.DateOnly), runtime.Version(), host.CPU(), runtime.NumCPU(), before, machineLoad(), rounded(wait))
 	return err
 }
 
@@ -142,19 +143,4 @@ func machineLoad() string {
 		return strings.Join(fields[:3], " ")
 	}
 	return "unknown"
-}
-
-// cpu returns the model of the machine's processor where the system tells it, and
-// otherwise its architecture.
-func cpu() string {
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return runtime.GOARCH
-	}
-	for lines := bufio.NewScanner(bytes.NewReader(info)); lines.Scan(); {
-		if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return runtime.GOARCH
 }
