@@ -109,6 +109,7 @@ func TestAClusterThatAsksForAPassword(t *testing.T) {
 }
 
 func TestAClusterThatAsksForACertificate(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	ca, serverCert, clientCert := certificates(t, dir)
 	members := startCluster(t, 1, func(c *serverConfig) {
@@ -179,6 +180,7 @@ func certificates(t *testing.T, dir string) (ca *x509.CertPool, serverFile strin
 }
 
 func TestAClusterThatNobodyReachesIsAnError(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	address := loopback(t)

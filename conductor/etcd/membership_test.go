@@ -114,6 +114,7 @@ func TestMembersComeAndGo(t *testing.T) {
 }
 
 func TestALeaseIsRenewed(t *testing.T) {
+	t.Parallel()
 	s := open(t, etcd.Config{Dir: t.TempDir()})
 	const ttl = 3 * time.Second
 	a := join(t, s.Membership(ttl), "a")
@@ -157,6 +158,7 @@ func TestAMemberThatIsCutOffIsOutBeforeTheOthersKnow(t *testing.T) {
 }
 
 func TestAProcessThatDiesOrHangsIsNoMember(t *testing.T) {
+	t.Parallel()
 	members := startCluster(t, 1, nil)
 	m := open(t, etcd.Config{Endpoints: endpoints(members)}).Membership(2 * time.Second)
 	stays := join(t, m, "stays")
@@ -174,6 +176,7 @@ func TestAProcessThatDiesOrHangsIsNoMember(t *testing.T) {
 }
 
 func TestAMemberOutlivesAServer(t *testing.T) {
+	t.Parallel()
 	servers := startCluster(t, 3, nil)
 	m := open(t, etcd.Config{Endpoints: endpoints(servers)}).Membership(0)
 	a := join(t, m, "a")

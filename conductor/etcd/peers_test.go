@@ -48,11 +48,13 @@ func openAll(t *testing.T, configs []etcd.Config) []*etcd.Store {
 }
 
 func TestTheStoreOfServersInSeveralProcessesKeepsItsPromises(t *testing.T) {
+	t.Parallel()
 	stores := openAll(t, newPeers(t))
 	require.NoError(t, storetest.Check(stores[0], stores[1], stores[2]))
 }
 
 func TestTwoOfThreeServersGoOnAndTheThirdComesBack(t *testing.T) {
+	t.Parallel()
 	configs := newPeers(t)
 	stores := openAll(t, configs)
 	members := stores[1].Membership(2 * time.Second)
@@ -88,6 +90,7 @@ func TestTwoOfThreeServersGoOnAndTheThirdComesBack(t *testing.T) {
 }
 
 func TestAServerThatWasKilledWhileItsFilesWereMadeBeginsAnewAndServesClients(t *testing.T) {
+	t.Parallel()
 	configs := newPeers(t)
 	left := filepath.Join(configs[0].Dir, "peer", "member", "snap")
 	require.NoError(t, os.MkdirAll(left, 0o700))
@@ -102,6 +105,7 @@ func TestAServerThatWasKilledWhileItsFilesWereMadeBeginsAnewAndServesClients(t *
 }
 
 func TestAServerThatHasLostItsFolderIsRefused(t *testing.T) {
+	t.Parallel()
 	configs := newPeers(t)
 	stores := openAll(t, configs)
 	create(t, stores[0], "a")
@@ -112,6 +116,7 @@ func TestAServerThatHasLostItsFolderIsRefused(t *testing.T) {
 }
 
 func TestAFolderIsOfOneSort(t *testing.T) {
+	t.Parallel()
 	alone, peer := t.TempDir(), newPeers(t)
 	s, err := etcd.Open(t.Context(), etcd.Config{Dir: alone})
 	require.NoError(t, err)
@@ -152,6 +157,7 @@ func TestAClusterThatCannotBe(t *testing.T) {
 }
 
 func TestServersKnowEachOtherByTheirCertificates(t *testing.T) {
+	t.Parallel()
 	dir, stranger := t.TempDir(), t.TempDir()
 	certificates(t, dir)
 	certificates(t, stranger)
@@ -176,6 +182,7 @@ func TestServersKnowEachOtherByTheirCertificates(t *testing.T) {
 }
 
 func TestABackupOfServersInSeveralProcessesIsRestoredIntoNewOnes(t *testing.T) {
+	t.Parallel()
 	stores := openAll(t, newPeers(t))
 	a := create(t, stores[0], "a", "name=a")
 	file := filepath.Join(t.TempDir(), "backup")

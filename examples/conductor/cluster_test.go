@@ -50,6 +50,7 @@ func freeURL(t *testing.T) url.URL {
 // TestConductorsShareOneFleet runs three processes on one etcd. One is killed, one
 // hangs for longer than its lease: the others answer for its nodes, and it comes back.
 func TestConductorsShareOneFleet(t *testing.T) {
+	t.Parallel()
 	etcd := startEtcd(t)
 	start := func(name string) *server {
 		return serveProcess(t, "-etcd", etcd, "-name", name, "-lease", "2s", "-demo", "0", "-log-level", "ERROR")
@@ -127,6 +128,7 @@ func keptAddress(t *testing.T) string {
 // TestConductorsWithServersOfTheirOwn runs three processes that need nothing else. One is
 // killed while it works: its nodes have another owner, and its work has failed.
 func TestConductorsWithServersOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	names := []string{"alpha", "beta", "gamma"}
 	var peers []string
 	for _, name := range names {
