@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -145,8 +146,8 @@ func (a *args) integer(name string) (n int, ok bool) {
 	switch v := a.values[name].(type) {
 	case nil:
 		return 0, false
-	case float64:
-		if n := int(v); v == float64(n) {
+	case json.Number:
+		if n, ok := integer(v); ok {
 			return n, true
 		}
 	case string:
@@ -156,6 +157,16 @@ func (a *args) integer(name string) (n int, ok bool) {
 	}
 	a.fail("Expected an integer for %s: %s", name, show(a.values[name]))
 	return 0, false
+}
+
+// integer returns a number of JSON that has no fraction, and whether it is one.
+func integer(v json.Number) (n int, ok bool) {
+	if n, err := strconv.Atoi(v.String()); err == nil {
+		return n, true
+	}
+	f, err := v.Float64()
+	n = int(f)
+	return n, err == nil && f == float64(n)
 }
 
 // list returns the items of a text with commas, in small letters and each once. It is
@@ -197,8 +208,9 @@ func parseBoolean(v any) (value, ok bool) {
 	case string:
 		value, ok = booleans[strings.ToLower(strings.TrimSpace(v))]
 		return value, ok
-	case float64:
-		return v == 1, v == 0 || v == 1
+	case json.Number:
+		n, ok := integer(v)
+		return n == 1, ok && (n == 0 || n == 1)
 	default:
 		return false, false
 	}
@@ -236,8 +248,8 @@ func repr(v any) string {
 		return "False"
 	case string:
 		return "'" + show(v) + "'"
-	case float64:
-		return strconv.FormatFloat(v, 'g', -1, 64)
+	case json.Number:
+		return v.String()
 	case []any:
 		if len(v) == 0 {
 			return "[]"

@@ -93,7 +93,15 @@ func (r *request) decode(limit int64) (any, error) {
 		}
 		return nil, invalid("The request body is not JSON: a number is out of range")
 	}
-	return v, nil
+	return v, unmarshal(body, &v)
+}
+
+// unmarshal decodes JSON and keeps numbers as they are written: Python's integers have
+// no bounds.
+func unmarshal(text []byte, v any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	return decoder.Decode(v)
 }
 
 // depth returns how deep lists and objects are nested in a text of JSON, or more where

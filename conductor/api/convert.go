@@ -1,9 +1,11 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ironstate/ironstate/states"
@@ -161,7 +163,7 @@ func (r *request) toStep(what, order string, item any, required []string) (map[s
 	if args == nil {
 		args = noObject
 	}
-	return map[string]any{"interface": kind, "step": name, "args": args, order: float64(number)}, nil
+	return map[string]any{"interface": kind, "step": name, "args": args, order: json.Number(strconv.Itoa(number))}, nil
 }
 
 // maskSteps masks the secrets in the arguments of steps.

@@ -159,11 +159,23 @@ func TestAnInspectionKeepsItsNodeAndPortsFrom139On(t *testing.T) {
 
 func TestNumbersAndTextsComeBackAsTheyWere(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
-	const extra = `{"a": 1, "b": -2.5, "c": "\u0000\"\\ü😀<>&", "d": [true, null, {}], "e": 9007199254740991}`
+	const extra = `{"a": 1, "b": -2.50, "c": "\u0000\"\\ü😀<>&", "d": [true, null, {}], "e": 123456789012345678901}`
 	s.create(`{"driver": "fake-hardware", "name": "n", "extra": ` + extra + `}`)
-	var want map[string]any
-	require.NoError(t, json.Unmarshal([]byte(extra), &want))
-	require.Equal(t, want, s.do("GET", "/v1/nodes/n", "latest", "").json()["extra"])
+	shown := func() map[string]any {
+		var node struct{ Extra map[string]any }
+		decoder := json.NewDecoder(strings.NewReader(s.do("GET", "/v1/nodes/n", "latest", "").body))
+		decoder.UseNumber()
+		require.NoError(t, decoder.Decode(&node))
+		return node.Extra
+	}
+	want := map[string]any{
+		"a": json.Number("1"), "b": json.Number("-2.50"), "c": "\x00\"\\ü😀<>&", "d": []any{true, nil, map[string]any{}},
+		"e": json.Number("123456789012345678901"),
+	}
+	require.Equal(t, want, shown())
+	s.do("PATCH", "/v1/nodes/n", "latest", `[{"op": "add", "path": "/extra/f", "value": 9223372036854775807}]`).must(http.StatusOK)
+	want["f"] = json.Number("9223372036854775807")
+	require.Equal(t, want, shown(), "a patch of one key keeps the others")
 }
 
 func TestMaintenanceIsPatchedAsTextOrBoolean(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 // nodeField is a field of a node as clients see it.
 type nodeField struct {
 	name  string
+	key   string            // the name as a key of JSON
 	since states.APIVersion // the version that has brought it
 
 	write func(w *writer, r *request, n *conductor.Node)

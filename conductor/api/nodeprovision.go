@@ -283,14 +283,11 @@ func (r *request) decodeStep(item any, keys, required []string) (step conductor.
 // wholeNumber returns a number of 0 or more, which may be in a text.
 func wholeNumber(v any) (int, bool) {
 	switch v := v.(type) {
-	case float64:
-		n := int(v)
-		return n, float64(n) == v && n >= 0
+	case json.Number:
+		n, ok := integer(v)
+		return n, ok && n >= 0
 	case string:
 		n, err := strconv.Atoi(v)
-		return n, err == nil && n >= 0
-	case json.Number:
-		n, err := strconv.Atoi(v.String())
 		return n, err == nil && n >= 0
 	default:
 		return 0, false

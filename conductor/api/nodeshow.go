@@ -71,7 +71,7 @@ func (r *request) writeNode(w *writer, n *node, fields fieldSet) {
 	for i := range nodeFields {
 		f := &nodeFields[i]
 		if f.since <= r.version && fields.has(f.name) {
-			w.key(f.name)
+			w.literal(f.key)
 			f.write(w, r, n)
 		}
 	}

@@ -123,6 +123,7 @@ var nodeFieldsByName = func() map[string]*nodeField {
 		if name := nodeFields[i].name; name == "conductor" || name == "allocation_uuid" {
 			nodeFields[i].compare = nil
 		}
+		nodeFields[i].key = `"` + nodeFields[i].name + `":`
 		byName[nodeFields[i].name] = &nodeFields[i]
 	}
 	return byName

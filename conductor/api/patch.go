@@ -141,7 +141,7 @@ func (p patch) apply(document map[string]any) (map[string]any, error) {
 		return nil, p[failed].refused(reason(err, p[failed]))
 	}
 	var patched map[string]any
-	if err := json.Unmarshal(after, &patched); err != nil {
+	if err := unmarshal(after, &patched); err != nil {
 		return nil, err
 	}
 	return patched, nil

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -264,8 +265,9 @@ func sortText(v any) string {
 		return ""
 	case string:
 		return "s" + v
-	case float64:
-		return fmt.Sprintf("n%020.3f", v)
+	case json.Number:
+		f, _ := v.Float64()
+		return fmt.Sprintf("n%020.3f", f)
 	default:
 		return fmt.Sprint("v", v)
 	}

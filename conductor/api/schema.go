@@ -1,7 +1,9 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -22,8 +24,8 @@ func jsonTypes(v any) []string {
 		return []string{"string"}
 	case bool:
 		return []string{"boolean"}
-	case float64:
-		if v == float64(int64(v)) {
+	case json.Number:
+		if f, err := v.Float64(); err == nil && f == math.Trunc(f) {
 			return []string{"integer", "number"}
 		}
 		return []string{"number"}

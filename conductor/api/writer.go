@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -57,10 +56,14 @@ func (w *writer) key(name string) *writer {
 	return w
 }
 
-func (w *writer) null() {
+// literal writes JSON as it is.
+func (w *writer) literal(text string) *writer {
 	w.begin()
-	w.b = append(w.b, "null"...)
+	w.b = append(w.b, text...)
+	return w
 }
+
+func (w *writer) null() { w.literal("null") }
 
 func (w *writer) boolean(v bool) {
 	w.begin()
@@ -81,23 +84,35 @@ func (w *writer) textOrNull(s string) {
 	w.text(s)
 }
 
-// text writes texts as one. Bytes that are no UTF-8 become U+FFFD.
+// text writes texts as one. Bytes that are not UTF-8 become U+FFFD.
 func (w *writer) text(parts ...string) {
 	w.begin()
-	start := len(w.b)
 	w.b = append(w.b, '"')
 	for _, s := range parts {
-		for i := range len(s) {
-			if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-				w.b = w.b[:start]
-				w.other(strings.Join(parts, ""))
-				return
-			}
-		}
-		w.b = append(w.b, s...)
+		w.escape(s)
 	}
 	w.b = append(w.b, '"')
 }
+
+// escape appends a text as it stands between quotes.
+func (w *writer) escape(s string) {
+	for i := range len(s) {
+		if !verbatim[s[i]] {
+			b, _ := json.Marshal(s) // which never fails for a string
+			w.b = append(w.b, b[1:len(b)-1]...)
+			return
+		}
+	}
+	w.b = append(w.b, s...)
+}
+
+// verbatim holds the bytes that JSON has as they are.
+var verbatim = func() (set [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		set[c] = c != '"' && c != '\\'
+	}
+	return set
+}()
 
 // other writes any other value, which came from JSON and can go back.
 func (w *writer) other(v any) {
@@ -136,6 +151,8 @@ func (w *writer) value(v any) {
 		w.text(v)
 	case bool:
 		w.boolean(v)
+	case json.Number:
+		w.literal(v.String())
 	case map[string]any:
 		w.object(v)
 	case []any:
@@ -187,8 +204,7 @@ func (w *writer) links(base string, path ...string) {
 }
 
 func (w *writer) link(rel string, href ...string) {
-	w.open()
-	w.key("href").text(href...)
-	w.key("rel").text(rel)
+	w.literal(`{"href":`).text(href...)
+	w.literal(`"rel":`).text(rel)
 	w.close()
 }

@@ -89,13 +89,19 @@ func (c *client) provision(ctx context.Context, uuid, target string) error {
 	return err
 }
 
-// longestPause bounds the pause between two looks at a node that is at work.
-const longestPause = 50 * time.Millisecond
+// shortestPause and longestPause bound the pause between two requests for a node that is
+// at work.
+const (
+	shortestPause = time.Millisecond
+	longestPause  = 50 * time.Millisecond
+)
 
-// settle waits until nobody works on a node and its state is the wanted one. It gives
-// up where the node rests in a state that a failure has led to. A pause between two
-// looks is as long as the look before it took, so that a slow service is not asked more
-// often than it can bear, and a fast one is not waited for.
+// settle waits until nobody works on a node and its state is the wanted one. It fails
+// where the node rests in a state that a failure has led to. A pause between two
+// requests is as long as the request before it took, so that a slow service is not asked
+// more often than it can answer. A pause of less than shortestPause is left out, because
+// the timer would turn it into a whole millisecond, which is longer than a fast service
+// needs.
 func (c *client) settle(ctx context.Context, uuid, want string) error {
 	var node struct {
 		State       string  `json:"provision_state"`
@@ -118,7 +124,11 @@ func (c *client) settle(ctx context.Context, uuid, want string) error {
 		case node.LastError != "":
 			return fmt.Errorf("node %s is in %q, not in %q: %s", uuid, node.State, want, node.LastError)
 		}
-		if err := sleep(ctx, min(time.Since(start), longestPause)); err != nil {
+		pause := min(time.Since(start), longestPause)
+		if pause < shortestPause {
+			continue
+		}
+		if err := sleep(ctx, pause); err != nil {
 			return err
 		}
 	}
