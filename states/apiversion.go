@@ -93,7 +93,7 @@ func (v APIVersion) Show(s State) State {
 // warn of: the node is free for use at once, with nothing verified. A client
 // that does not know it gets an available node from any server, as it always
 // did. Without a version (NoAPIVersion) a side counts as the oldest. Source: the
-// specification that brought enroll.
+// specification enroll-node-state of ironic-specs.
 func Created(client, server APIVersion) (shown State, warning string) {
 	spoken := min(client, server)
 	shown = spoken.Show(spoken.InitialState())

@@ -20,9 +20,9 @@
 // states and events to people. [Reported] keeps the words of a server that is newer
 // than this module.
 //
-// All values are plain: numbers, bits and words. They print and parse as Ironic's
-// own words; the zero value of each type is none. A State, Event or Power is null
-// for none in JSON and SQL. Tables never change. Everything here may be shared
+// States, events, power states and series are small numbers that print and parse as
+// Ironic's own words. The zero value of each type stands for none: NoState, NoEvent
+// and NoPower are null in JSON and SQL. Tables never change. All values may be shared
 // between goroutines freely.
 //
 // # Enroll by default

@@ -18,8 +18,8 @@ var (
 	// answers 409 instead while the node is reserved. The errors of package
 	// machine match it too.
 	ErrNotAllowed = errors.New("not allowed in the node's state")
-	// ErrNotUnderstood: the transition is there, for the conductor alone. Status
-	// 400.
+	// ErrNotUnderstood: the state has such a transition, but only the conductor
+	// fires its event. Status 400.
 	ErrNotUnderstood = errors.New("not an action of the API")
 )
 

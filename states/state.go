@@ -9,7 +9,7 @@ package states
 // be shared freely.
 type State uint8
 
-// Words without a state.
+// The absence of a state.
 const (
 	// NoState is the absence of a state, upstream's NOSTATE: null in JSON and
 	// SQL, "none" as text. As a target it says that the node is going nowhere.
@@ -171,8 +171,8 @@ const (
 	// `last_error` says why. The disks may still hold data of the last workload. This
 	// state came with Kilo.
 	//
-	// A person moves the node to `manageable` with `manage`. Until Kilo the machine
-	// also had `clean` here, for the conductor alone.
+	// A person moves the node to `manageable` with `manage`. Until Kilo the event
+	// `clean`, which only the conductor fires, leads out of this state too.
 	//
 	// An operator removes the cause, ends the maintenance that Ironic has set after a
 	// failed step, requests `manage`, and has the node cleaned again before it is

@@ -43,7 +43,7 @@ var stateTexts = [...]string{
 		"The ramdisk's call moves the node on with `resume`. A call that does not come in time fails the cleaning with `fail`. A hold step (since 2023.2) stops it with `hold`.\n\n" +
 		"A person may end the cleaning with `abort`, which leads to `clean failed`; a step that must not be interrupted is finished first. The API refuses power requests meanwhile.",
 	CleanFail: "Cleaning failed, timed out or was aborted, and `last_error` says why. The disks may still hold data of the last workload. This state came with Kilo.\n\n" +
-		"A person moves the node to `manageable` with `manage`. Until Kilo the machine also had `clean` here, for the conductor alone.\n\n" +
+		"A person moves the node to `manageable` with `manage`. Until Kilo the event `clean`, which only the conductor fires, leads out of this state too.\n\n" +
 		"An operator removes the cause, ends the maintenance that Ironic has set after a failed step, requests `manage`, and has the node cleaned again before it is used.",
 	CleanHold: "A hold step stopped the cleaning. This state came with 2023.2.\n\n" +
 		"A person moves the node on: with `unhold` the cleaning goes on in `clean wait`, and `abort` ends it in `clean failed`. No timeout ends the hold.\n\n" +
