@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"go.etcd.io/etcd/client/pkg/v3/transport"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
@@ -39,6 +38,10 @@ type Cluster struct {
 	// reaches the server in this process, and anybody else on this machine; empty: nobody
 	// does.
 	Client string
+	// Replace names another server of Peers whose folder is lost. Open then removes it from
+	// the cluster and adds it again, so that its process can be started with an empty
+	// folder. Open refuses to replace a server that still runs. Empty replaces none.
+	Replace string
 	// Insecure permits URLs with http beyond the loopback interface, where anybody may
 	// read and write everything.
 	Insecure bool
@@ -59,6 +62,9 @@ func (c Cluster) check(dir string) error {
 	}
 	if _, ok := c.Peers[c.Name]; !ok {
 		return fmt.Errorf("the Cluster has the servers %q, and this one is %q", slices.Sorted(maps.Keys(c.Peers)), c.Name)
+	}
+	if _, ok := c.Peers[c.Replace]; c.Replace != "" && (!ok || c.Replace == c.Name) {
+		return fmt.Errorf("Replace is %q, which has to be another server of the Cluster: %q", c.Replace, slices.Sorted(maps.Keys(c.Peers)))
 	}
 	secure := 0
 	for name, peer := range c.Peers {
@@ -125,14 +131,17 @@ func openPeer(ctx context.Context, c Config, log *zap.Logger) (*embed.Etcd, erro
 		return nil, err
 	}
 	dir := filepath.Join(c.Dir, peerDir)
+	config, err := peerConfig(dir, c, log)
+	if err != nil {
+		return nil, err
+	}
 	if hasPromisedNothing(dir) {
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, err
 		}
-	}
-	config, err := peerConfig(dir, c, log)
-	if err != nil {
-		return nil, err
+		if config.ClusterState, err = c.Cluster.clusterState(log); err != nil {
+			return nil, err
+		}
 	}
 	return startServer(ctx, config)
 }
@@ -182,10 +191,6 @@ func peerConfig(dir string, c Config, log *zap.Logger) (*embed.Config, error) {
 		}
 		config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{*at}, []url.URL{*at}
 	}
-	if self.Scheme == "https" {
-		config.PeerTLSInfo = transport.TLSInfo{
-			CertFile: c.Cluster.Cert, KeyFile: c.Cluster.Key, TrustedCAFile: c.Cluster.CA, ClientCertAuth: true,
-		}
-	}
+	config.PeerTLSInfo = c.Cluster.tlsInfo()
 	return config, nil
 }

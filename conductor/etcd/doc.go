@@ -90,8 +90,9 @@
 // Open returns when more than half of the servers of a [Cluster] run, and they serve for
 // as long as that is so. A process that was killed is started again as it was. One whose
 // folder is lost is refused by the others, since it has forgotten its votes and its log.
-// The servers of a cluster are those that it began with: none can be added, removed or
-// replaced yet.
+// [Cluster.Replace] lets it begin anew: one of the others is restarted with it, and then
+// the lost one with an empty folder, at its old URL. Servers cannot be added or taken away
+// otherwise.
 //
 // # Backup and restore
 //

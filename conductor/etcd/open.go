@@ -38,7 +38,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		err = s.dial(c, &last)
 	}
 	if err == nil {
-		if err = s.prepare(ctx); err != nil {
+		err = s.prepare(ctx)
+		if err == nil && c.Cluster.Replace != "" {
+			err = s.replace(ctx, c.Cluster)
+		}
+		if err != nil {
 			_ = s.Close()
 		}
 	}

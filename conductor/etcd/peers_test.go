@@ -115,6 +115,41 @@ func TestAServerThatHasLostItsFolderIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "already been bootstrapped")
 }
 
+func TestAServerThatHasLostItsFolderIsReplaced(t *testing.T) {
+	t.Parallel()
+	configs := newPeers(t)
+	stores := openAll(t, configs)
+	a := create(t, stores[0], "a")
+	restart := func(s *etcd.Store, c etcd.Config) (*etcd.Store, error) {
+		require.NoError(t, s.Close())
+		return etcd.Open(t.Context(), c)
+	}
+	replacing := configs[1]
+	replacing.Cluster.Replace = configs[0].Cluster.Name
+	_, err := restart(stores[1], replacing)
+	require.ErrorContains(t, err, "stop it first")
+	stores[1] = openAll(t, configs[1:2])[0]
+
+	require.NoError(t, stores[0].Close())
+	require.NoError(t, os.RemoveAll(filepath.Join(configs[0].Dir, "peer")))
+	for range 2 { // the second time there is nothing left to do
+		stores[1], err = restart(stores[1], replacing)
+		require.NoError(t, err)
+	}
+	stores[0] = openAll(t, configs[:1])[0]
+	got, err := stores[0].Get(t.Context(), kind, "a")
+	require.NoError(t, err)
+	require.Equal(t, a, got)
+
+	require.NoError(t, stores[2].Close()) // which the new one makes up for
+	create(t, stores[1], "b")
+	require.NoError(t, stores[0].Close())
+	require.NoError(t, stores[1].Close())
+	stores = openAll(t, configs[:2]) // a restart as any other
+	_, err = stores[0].Get(t.Context(), kind, "b")
+	require.NoError(t, err)
+}
+
 func TestAFolderIsOfOneSort(t *testing.T) {
 	t.Parallel()
 	alone, peer := t.TempDir(), newPeers(t)
@@ -142,6 +177,7 @@ func TestAClusterThatCannotBe(t *testing.T) {
 		"is not a URL":              {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "10.0.0.1:2")}},
 		"some http":                 {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "https://127.0.0.1:2")}},
 		"CA is missing":             {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("https://127.0.0.1:1", "https://127.0.0.1:2")}},
+		"another server":            {Dir: dir, Cluster: etcd.Cluster{Name: "a", Replace: "a", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
 		"without TLS":               {Dir: dir, Cluster: etcd.Cluster{Name: "a", CA: "ca.pem", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
 		"want http on the loopback": {Dir: dir, Cluster: etcd.Cluster{Name: "a", Client: "http://0.0.0.0:3", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
 		"is no name":                {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: map[string]string{"a": "http://127.0.0.1:1", "b,c": "http://127.0.0.1:2"}}},

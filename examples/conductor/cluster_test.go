@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -135,9 +136,9 @@ func TestConductorsWithServersOfTheirOwn(t *testing.T) {
 		peers = append(peers, name+"=http://"+keptAddress(t))
 	}
 	all, folders := map[string]*server{}, t.TempDir()
-	start := func(name string) *server {
-		return launch(t, programtest.Command("-cluster", strings.Join(peers, ","), "-name", name, "-data", filepath.Join(folders, name),
-			"-lease", "6s", "-demo", "0", "-fake-delay", "1h", "-log-level", "ERROR"))
+	start := func(name string, more ...string) *server {
+		return launch(t, programtest.Command(append(more, "-cluster", strings.Join(peers, ","), "-name", name, "-data", filepath.Join(folders, name),
+			"-lease", "6s", "-demo", "0", "-fake-delay", "1h", "-log-level", "ERROR")...))
 	}
 	for _, name := range names {
 		all[name] = start(name) // the first waits for another
@@ -197,5 +198,13 @@ func TestConductorsWithServersOfTheirOwn(t *testing.T) {
 		require.Equal(t, program.Good, program.Run("conductor", args, io.Discard, &errOut, serve), "%v: %s", args, &errOut)
 	}
 	_, list = serveProcess(t, "-data", restored, "-demo", "0").do(http.MethodGet, "/v1/nodes", "")
+	require.Len(t, list["nodes"], nodes)
+
+	// One whose folder is lost begins anew.
+	all["gamma"].kill()
+	require.NoError(t, os.RemoveAll(filepath.Join(folders, "gamma")))
+	all["beta"].kill()
+	all["beta"] = start("beta", "-cluster-replace", "gamma").ready()
+	_, list = start("gamma").ready().do(http.MethodGet, "/v1/nodes", "")
 	require.Len(t, list["nodes"], nodes)
 }

@@ -313,6 +313,8 @@ func TestWrongUseIsStatus2(t *testing.T) {
 		{[]string{"-cluster", "a", "-data", "x", "-name", "a"}, "want name=URL", program.Usage},
 		{[]string{"-cluster", "a=http://10.0.0.1:1", "-data", "x", "-name", "a"}, "-insecure-cluster-without-tls", program.Usage},
 		{[]string{"-cluster", "a=http://127.0.0.1:1", "-etcd", "http://127.0.0.1:2"}, "exclude each other", program.Usage},
+		{[]string{"-cluster", "a=http://127.0.0.1:1", "-data", "x", "-name", "a", "-cluster-replace", "b"}, "want the name of another server", program.Usage},
+		{[]string{"-cluster-replace", "b"}, "needs -cluster", program.Usage},
 		{[]string{"-data", "x", "-etcd", "http://127.0.0.1:2"}, "exclude each other", program.Usage},
 		{[]string{"-cluster", "a=https://127.0.0.1:1", "-data", t.TempDir(), "-name", "a"}, "Cert, Key or CA is missing", program.Failed},
 		{[]string{"more"}, "unexpected argument", program.Usage},

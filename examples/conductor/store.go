@@ -23,7 +23,7 @@ import (
 // that runs elsewhere, or one that the conductors' own processes are.
 type cluster struct {
 	peers                     string // of the processes; the folder is -data
-	client                    string
+	client, replace           string
 	peerCA, peerCert, peerKey string
 	insecure                  bool
 
@@ -44,6 +44,7 @@ func (c *cluster) define(flags *flag.FlagSet) {
 	flags.StringVar(&c.peerCA, "cluster-ca", "", "`file` of the authority that has signed the certificates of all servers of -cluster, in PEM")
 	flags.StringVar(&c.peerCert, "cluster-cert", "", "`file` of this server's certificate, in PEM")
 	flags.StringVar(&c.peerKey, "cluster-key", "", "`file` of its key, in PEM")
+	flags.StringVar(&c.replace, "cluster-replace", "", "`name` of another server of -cluster whose folder is lost and which does not run: it may then be started with an empty folder")
 	flags.BoolVar(&c.insecure, "insecure-cluster-without-tls", false, "let the servers of -cluster reach each other by http beyond the loopback interface although anybody there may then do anything")
 	flags.DurationVar(&c.lease, "lease", etcd.DefaultTTL, "`time` after which a conductor that is not heard of has lost its nodes to the others")
 }
@@ -58,6 +59,8 @@ func (c *cluster) check(name, data string) error {
 		return program.Usagef("-data and -etcd exclude each other: the nodes are in one place")
 	case c.endpoints != "" && c.peers != "":
 		return program.Usagef("-cluster and -etcd exclude each other: the nodes are in one place")
+	case c.peers == "" && c.replace != "":
+		return program.Usagef("-cluster-replace needs -cluster, one of whose servers it names")
 	case c.peers == "":
 		return nil
 	case data == "":
@@ -69,6 +72,9 @@ func (c *cluster) check(name, data string) error {
 	}
 	if _, ok := peers[name]; !ok {
 		return program.Usagef("-cluster is %q and -name is %q: want the name of one of the servers", c.peers, name)
+	}
+	if _, ok := peers[c.replace]; c.replace != "" && (!ok || c.replace == name) {
+		return program.Usagef("-cluster-replace is %q and -cluster is %q: want the name of another server", c.replace, c.peers)
 	}
 	for _, peer := range peers {
 		if u, err := url.Parse(peer); err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) && !c.insecure {
@@ -119,7 +125,7 @@ const patience = 3 * time.Second
 func (c *cluster) peerConfig(name, data string, log *slog.Logger) (etcd.Config, error) {
 	peers, err := c.peersByName()
 	return etcd.Config{Dir: data, Log: log, Cluster: etcd.Cluster{
-		Name: name, Peers: peers, CA: c.peerCA, Cert: c.peerCert, Key: c.peerKey, Client: c.client, Insecure: c.insecure,
+		Name: name, Peers: peers, CA: c.peerCA, Cert: c.peerCert, Key: c.peerKey, Client: c.client, Replace: c.replace, Insecure: c.insecure,
 	}}, err
 }
 

@@ -1,0 +1,129 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver"
+	"go.uber.org/zap"
+)
+
+const (
+	peerTimeout = 2 * time.Second
+	// replaceBackoff is the time between two attempts to add a server: etcd refuses until
+	// the servers that remain have been connected for 5 s.
+	replaceBackoff = 500 * time.Millisecond
+)
+
+// replace removes the server that the cluster has lost and adds it again under a new
+// identity, so that it may start with an empty folder. A server that has been added and
+// has not started yet is left as it is, so that an attempt that was interrupted can be
+// repeated.
+func (s *Store) replace(ctx context.Context, c Cluster) error {
+	peer := c.Peers[c.Replace]
+	listed, err := s.client.MemberList(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range listed.Members {
+		if !slices.Contains(m.PeerURLs, peer) {
+			continue
+		}
+		if m.Name == "" {
+			return nil
+		}
+		if err := c.requireDown(ctx, peer); err != nil {
+			return err
+		}
+		if err := untilHealthy(ctx, func() error { _, err := s.client.MemberRemove(ctx, m.ID); return err }); err != nil {
+			return fmt.Errorf("remove the server %s: %w", c.Replace, err)
+		}
+	}
+	if err := untilHealthy(ctx, func() error { _, err := s.client.MemberAdd(ctx, []string{peer}); return err }); err != nil {
+		return fmt.Errorf("add the server %s again: %w", c.Replace, err)
+	}
+	return nil
+}
+
+// untilHealthy repeats a change of the members that etcd refuses because too few of them
+// are connected.
+func untilHealthy(ctx context.Context, change func() error) error {
+	for {
+		err := change()
+		if !errors.Is(err, rpctypes.ErrUnhealthy) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(replaceBackoff):
+		}
+	}
+}
+
+// requireDown returns an error where a server answers at a peer URL: it has its folder.
+func (c Cluster) requireDown(ctx context.Context, peer string) error {
+	client, err := c.peerClient()
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, peer+"/members", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return ctx.Err()
+	}
+	_ = answer.Body.Close()
+	return fmt.Errorf("the server %s answers at %s and cannot be replaced: stop it first", c.Replace, peer)
+}
+
+// clusterState tells etcd whether a server with an empty folder is one of the first of a
+// new cluster, or takes the place of one that was replaced: the others then expect it.
+func (c Cluster) clusterState(log *zap.Logger) (string, error) {
+	self := c.Peers[c.Name]
+	others := maps.Clone(c.Peers)
+	delete(others, c.Name)
+	client, err := c.peerClient()
+	if err != nil {
+		return "", err
+	}
+	defer client.CloseIdleConnections()
+	known, err := etcdserver.GetClusterFromRemotePeers(log, slices.Sorted(maps.Values(others)), client.Transport)
+	if err != nil { // nobody answers yet
+		return embed.ClusterStateFlagNew, nil
+	}
+	for _, m := range known.Members() {
+		if slices.Contains(m.PeerURLs, self) && !m.IsStarted() {
+			return embed.ClusterStateFlagExisting, nil
+		}
+	}
+	return embed.ClusterStateFlagNew, nil
+}
+
+// peerClient returns a client that the servers accept as one of them.
+func (c Cluster) peerClient() (*http.Client, error) {
+	t, err := transport.NewTransport(c.tlsInfo(), peerTimeout)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{Transport: t, Timeout: peerTimeout}, nil
+}
+
+// tlsInfo returns the files by which the servers know each other; empty for http.
+func (c Cluster) tlsInfo() transport.TLSInfo {
+	if c.Cert == "" {
+		return transport.TLSInfo{}
+	}
+	return transport.TLSInfo{CertFile: c.Cert, KeyFile: c.Key, TrustedCAFile: c.CA, ClientCertAuth: true}
+}
