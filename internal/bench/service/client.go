@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -46,22 +48,36 @@ func (e *statusError) Error() string {
 // do makes a request below /v1 and returns the body of its answer, whose status has to
 // be a success.
 func (c *client) do(ctx context.Context, method, path, body string) ([]byte, error) {
+	var answer bytes.Buffer
+	err := c.copy(ctx, &answer, method, path, body)
+	return answer.Bytes(), err
+}
+
+// read is do for an answer that is read to its end and not kept: keeping a long list
+// would take the client, which shares the processors, about as long as the service needs
+// to write it.
+func (c *client) read(ctx context.Context, method, path, body string) error {
+	return c.copy(ctx, io.Discard, method, path, body)
+}
+
+func (c *client) copy(ctx context.Context, to io.Writer, method, path, body string) error {
 	request, err := http.NewRequestWithContext(ctx, method, c.url+"/v1"+path, strings.NewReader(body))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("X-OpenStack-Ironic-API-Version", lockstep.Series.MaxAPIVersion().String())
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode >= http.StatusBadRequest {
-		err = &statusError{method, path, response.StatusCode, string(answer)}
+	if response.StatusCode < http.StatusBadRequest {
+		_, err = io.Copy(to, response.Body)
+		return err
 	}
-	return answer, err
+	answer, err := io.ReadAll(response.Body)
+	return errors.Join(&statusError{method, path, response.StatusCode, string(answer)}, err)
 }
 
 // newNode is a node of the size that nodes have in a real fleet.

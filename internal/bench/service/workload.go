@@ -32,20 +32,16 @@ const (
 
 var workloads = []workload{
 	show: {"GET a node", func(ctx context.Context, s *seeded, number int) error {
-		_, err := s.do(ctx, http.MethodGet, "/nodes/"+s.node(number), "")
-		return err
+		return s.read(ctx, http.MethodGet, "/nodes/"+s.node(number), "")
 	}},
 	list: {"GET a list of nodes", func(ctx context.Context, s *seeded, _ int) error {
-		_, err := s.do(ctx, http.MethodGet, "/nodes", "")
-		return err
+		return s.read(ctx, http.MethodGet, "/nodes", "")
 	}},
 	detail: {"GET the list with all fields", func(ctx context.Context, s *seeded, _ int) error {
-		_, err := s.do(ctx, http.MethodGet, "/nodes/detail", "")
-		return err
+		return s.read(ctx, http.MethodGet, "/nodes/detail", "")
 	}},
 	patch: {"PATCH a node", func(ctx context.Context, s *seeded, number int) error {
-		_, err := s.do(ctx, http.MethodPatch, "/nodes/"+s.node(number), fmt.Sprintf(`[{"op": "add", "path": "/extra/bench", "value": %d}]`, number))
-		return err
+		return s.read(ctx, http.MethodPatch, "/nodes/"+s.node(number), fmt.Sprintf(`[{"op": "add", "path": "/extra/bench", "value": %d}]`, number))
 	}},
 	{"a whole life: create, manage, provide, deploy, undeploy, delete", func(ctx context.Context, s *seeded, _ int) error { return s.life(ctx) }},
 }
