@@ -97,7 +97,7 @@ func TestThePlanReachesTheGoal(t *testing.T) {
 		routes := routesOf(g)
 		for i, step := range g.steps {
 			here := g.vertices[i]
-			way := routes[here.withoutError()]
+			reachable := routes[here.withoutError()]
 			switch step.Action {
 			case plan.Send:
 				checkSent(g, i, routes)
@@ -106,13 +106,13 @@ func TestThePlanReachesTheGoal(t *testing.T) {
 					require.Fail(c.t, "waits although nothing happens without a request", g.describe(i))
 				}
 			case plan.Blocked:
-				if way && step.Reason != plan.NeedsUnhold {
-					require.Fail(c.t, "blocked though there is a way", g.describe(i))
+				if reachable && step.Reason != plan.NeedsUnhold {
+					require.Fail(c.t, "blocked though there is a route", g.describe(i))
 				}
 				continue
 			}
-			if !way && here.stage == plan.Open {
-				require.Fail(c.t, "not blocked though there is no way", g.describe(i))
+			if !reachable && here.stage == plan.Open {
+				require.Fail(c.t, "not blocked though there is no route", g.describe(i))
 			}
 		}
 	})
@@ -124,7 +124,7 @@ func TestThePlanReachesTheGoal(t *testing.T) {
 func checkSent(g *stateSpace, i int, routes map[observation]bool) {
 	sent := g.edges[i][0].to
 	if here := g.vertices[sent]; here.stage == plan.Open && !routes[here.withoutError()] {
-		require.Fail(g.t, "sends the node where there is no way", g.describe(i))
+		require.Fail(g.t, "sends a request though there is no route", g.describe(i))
 	}
 	if after := g.steps[sent]; after.Action != plan.Blocked && after.Left != g.steps[i].Left-1 {
 		require.Fail(g.t, "miscounts the requests that are left", g.describe(i)+"; then "+g.describe(sent))
