@@ -1,5 +1,6 @@
-// Package powersync_test runs package powersync on the Driver of package bmc and
-// BMCs. It is in the module of package bmc because powersync's may not require it.
+// Package powersync_test tests package powersync with the Driver of package bmc and
+// BMCs. It is in the module of package bmc, because the module of powersync must not
+// require that.
 package powersync_test
 
 import (
@@ -44,10 +45,10 @@ func newFixture(t *testing.T, c bmc.Config, power states.Power) *fixture {
 	return h
 }
 
-// sync does a round and returns what became of the node.
+// sync does a round and returns the outcome of the node.
 func (h *fixture) sync(t *testing.T) powersync.Outcome { return outcomeOf(t, h.Sync) }
 
-// recovery does a recovery round and returns what became of the node.
+// recovery does a recovery round and returns the outcome of the node.
 func (h *fixture) recovery(t *testing.T) powersync.Outcome { return outcomeOf(t, h.Recover) }
 
 func outcomeOf(t *testing.T, round func(context.Context) (powersync.Report, error)) powersync.Outcome {
