@@ -54,9 +54,9 @@ func (m *model) serveBoot(ctx context.Context, req *http.Request) (*http.Respons
 	return respond(req, http.StatusOK, map[string]any{})
 }
 
-// setBoot sets the target of the boot override. It sets whether the override is
-// persistent only if that differs from the system's value: some BMCs refuse the value
-// that they have. Supermicro's BMCs require it nevertheless.
+// setBoot sets the target of the boot override. It sends BootSourceOverrideEnabled only
+// if that differs from the system's value, because some BMCs refuse a value that they
+// already have. Supermicro's BMCs always require it.
 //
 // Source: _set_boot_device in ironic/drivers/modules/redfish/management.py.
 func (s *service) setBoot(ctx context.Context, sys *system, want boot) error {
@@ -85,8 +85,8 @@ func (s *service) setBoot(ctx context.Context, sys *system, want boot) error {
 	return err
 }
 
-// checkBoot returns an error if the system says that it does not support a boot
-// override.
+// checkBoot returns an error if the system's description shows that it does not support
+// the wanted boot override.
 func (s *system) checkBoot(want boot) error {
 	var has struct {
 		Targets []string `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`
