@@ -102,8 +102,8 @@ var page = template.Must(template.New("").Parse(`| | machine | looplab/fsm {{.Lo
 Measured on {{.Date}} with {{.Go}} on {{.CPU}} ({{.Cores}} cores), median of {{.Count}}: one event of a node's
 life, or the making of a machine. "Times faster" is against the faster of looplab and stateless as its
 NewStateMachine makes it, which both take concurrent events one at a time; stateless in immediate mode
-leaves that to the caller. Apply is set against the peers' Fire. The peers do not read the clock for a
-transition; a Machine with hooks does, and is given one that stands still but in the third row.
+leaves that to the caller. Apply is compared with the peers' Fire. The peers do not read the clock for a
+transition; a Machine with hooks does, and its clock stands still except in the third row.
 A Node is {{.Node}} bytes, a Machine without hooks {{.Machine}}.
 `))
 
