@@ -72,8 +72,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 	return s.sync(ctx)
 }
 
-// enroll brings the node to manageable from the state in which an earlier process left
-// it.
+// enroll brings the node to manageable from any state that an earlier process left.
 func (s *service) enroll(ctx context.Context) error {
 	verifier, err := bmc.New(s.bmc)
 	if err != nil {
