@@ -2,21 +2,21 @@
 // provisioning state machine, for Go programs that run without OpenStack or
 // beside it. There is no code here; open the package that has what you need.
 //
-//	states                what states, events and series there are; what leads where
+//	states                the states, events and series; the transitions of every series
 //	states/statestest     check your own machine against the tables; paths, walks that cover them
 //	states/statestest/rapidstates
 //	                      generators for property and fuzz tests with pgregory.net/rapid
-//	machine               one node's life: a pure function, and a live node with hooks
-//	machine/plan          what to request next; what became of a request; what happened
+//	machine               one node's machine: pure functions, and a live node with hooks
+//	machine/plan          the next request; the result of a request; the likely history
 //	machine/looplab       the same tables as machines of github.com/looplab/fsm
-//	powersync             the recorded power state of a fleet kept true
+//	powersync             keep the recorded power states of a fleet in agreement with the hardware
 //	powersync/storetest   check your own store of records
 //	graph                 the diagram: DOT, Mermaid, JSON; a page about the states: Markdown
 //	graph/render          the same as SVG and PNG; an explorer of all series: HTML
 //	graph/cmd/stategraph  the command that documentation pipelines run
-//	verify                from enroll to manageable when the BMC answers, and back when not
-//	verify/bmc            the Verifier that asks real BMCs, over Redfish and IPMI
-//	verify/bmc/bmctest    BMCs to test against, healthy and not
+//	verify                from enroll to manageable if the BMC answers, and back if not
+//	verify/bmc            the Verifier for real BMCs, over Redfish and IPMI
+//	verify/bmc/bmctest    BMCs to test against, with and without faults
 //	verify/bmc/secret     passwords that no printer, logger or encoder shows
 //	conductor             many nodes: locks, work, steps, timeouts, take-over, on any store
 //	conductor/api         Ironic's REST API over it
@@ -26,22 +26,22 @@
 //	conductor/conductortest
 //	                      an Ironic in-process for the tests of its clients
 //	internal/clients      Ironic's own clients against a real Ironic and ours
-//	internal/lockstep     a real Ironic beside all this: any difference fails the tests
-//	internal/bench        other state machines beside machine, for speed
+//	internal/lockstep     compares this module with a real Ironic: any difference fails the tests
+//	internal/bench        benchmarks of package machine and other state machines
 //	internal/bench/service
-//	                      a real Ironic beside examples/conductor, for speed
-//	internal/force        conductors and etcd servers that are killed, stopped and cut off, and a
-//	                      check of all that was stored, answered and done meanwhile
+//	                      benchmarks of examples/conductor and a real Ironic
+//	internal/force        fault injection for conductors and etcd servers, and a check of the
+//	                      recorded history of writes, answers and operations
 //	internal/zero         every exported function and method, called with zero values
 //	internal/boundedcall  calls that may panic or never return
-//	internal/errtext      texts from outside, made fit to be stored and printed
-//	internal/mutation     the code changed in one place at a time: a test must fail
-//	internal/program      how the commands end: a line, a status, nothing left behind
-//	internal/host         the processor that a figure was measured on
-//	internal/needs        tests skip without a real system, and fail in CI
+//	internal/errtext      cleans external texts before they are stored or printed
+//	internal/mutation     mutation tests: for each change of the code, a test must fail
+//	internal/program      main functions: signals, exit statuses, flags
+//	internal/host         the processor on which a figure was measured
+//	internal/needs        skips tests without a real system, and fails them in CI
 //	examples              programs: go run ./examples/NAME
 //
-// Arrows of import point one way: states <- machine <- {plan, looplab, verify,
+// Imports go in one direction: states <- machine <- {plan, looplab, verify,
 // powersync, graph}, verify <- verify/bmc, graph <- graph/render, and {machine,
 // verify, powersync} <- conductor <- {conductor/api, conductor/hardware,
 // conductor/etcd} <- conductor/conductortest, examples. The packages
@@ -67,7 +67,6 @@
 // The file go.work makes all of them one workspace: go run and go test work from
 // the root, on the sources as they are.
 //
-// What a package does is what Ironic does. Each names the upstream file that a
-// rule is from, and the tables of all series are compared with upstream's own in
-// the tests.
+// The packages behave as Ironic does. Each names the upstream file of a rule, and
+// tests compare the tables of all series with upstream's own.
 package ironstate

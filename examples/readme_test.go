@@ -75,7 +75,7 @@ func Example_looplab() {
 	// <nil>
 }
 
-// The README's live node, with a BMC that knows another password.
+// The README's live node, with a BMC that has another password.
 func Example_verification() {
 	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 // causes holds the causes in the order in which an edge's label lists them.
 var causes = [...]cause{request, both, conductor}
 
-// note returns the remark that a label has on the cause.
+// note returns what an edge's label says about the cause, such as "(via API)".
 func (c cause) note() string {
 	switch c {
 	case request:
@@ -42,8 +42,8 @@ func causeOf(t *states.Table, row states.Transition) cause {
 	}
 }
 
-// requests returns the words that the newest API of a table's series takes from a
-// state.
+// requests returns the words that the API accepts in a state at the highest version
+// of the table's series.
 func requests(t *states.Table, from states.State) []string {
 	return slices.Collect(t.Requests(from, t.Series().MaxAPIVersion()))
 }

@@ -27,8 +27,8 @@ func (d Diagram) describe(s states.State) (text string, own bool) {
 	return s.Description(), false
 }
 
-// tooltip returns a state's tooltip: the caller's description, or what the state
-// means and what the table says of it.
+// tooltip returns a state's tooltip: the caller's description or, without one, the
+// state's meaning, its default target and the requests that the API accepts in it.
 func (d Diagram) tooltip(t *states.Table, s states.State) string {
 	text, own := d.describe(s)
 	if own {
@@ -85,7 +85,7 @@ func (d Diagram) summary(m *model) string {
 	return counts + " Parts: " + strings.Join(titles, ", ") + "."
 }
 
-// Parts, states and edges have an ID and classes in DOT and SVG.
+// IDs and classes of parts, states and edges, for DOT and SVG.
 
 func (p part) id() string { return "part-" + slug(p.title) }
 func (n node) id() string { return "state-" + slug(n.state.String()) }

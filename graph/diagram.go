@@ -27,19 +27,19 @@ type Diagram struct {
 	// states stay.
 	RequestsOnly bool
 
-	// Current is a state to highlight, as that of a node.
+	// Current is a state to highlight, such as a node's current one.
 	Current states.State
-	// Path is a sequence of transitions to highlight, as a node's history.
+	// Path is a sequence of transitions to highlight, such as a node's history.
 	// [Through] makes one from states.
 	Path []states.Transition
 
 	// Title is the heading. An empty one is replaced by one that names the series.
 	Title string
-	// Description is for readers who do not see the diagram. An empty one is
-	// replaced by a summary.
+	// Description is the text alternative for readers who do not see the diagram. An
+	// empty one is replaced by a summary.
 	Description string
-	// Describe returns the description of a state, which is also its tooltip and read
-	// by screen readers. If it is nil or returns an empty text, the description is
+	// Describe returns the description of a state. It is also the state's tooltip, and
+	// screen readers read it. If it is nil or returns an empty text, the description is
 	// [states.State.Description], and the tooltip begins with its first paragraph.
 	Describe func(states.State) string
 	// Link returns the address that a state links to: a path, or an http or https
@@ -51,10 +51,10 @@ type Diagram struct {
 	// place of the Mermaid diagram: a path, or an http or https URL.
 	Picture string
 
-	// LeftToRight turns the edges that lead on in a node's life from downwards to
-	// rightwards.
+	// LeftToRight lays the diagram out from left to right instead of from top to
+	// bottom.
 	LeftToRight bool
-	// Dark has the colours for pages with a dark background.
+	// Dark selects the colours for pages with a dark background.
 	Dark bool
 	// NoLegend leaves out the legend.
 	NoLegend bool
@@ -84,9 +84,8 @@ func (d Diagram) direction() string {
 	return "TB"
 }
 
-// Caption returns the title and the description that the formats are written with:
-// the Diagram's own, or the ones that replace empty ones. The errors are those of
-// [Diagram.WriteDOT].
+// Caption returns the title and the description that all formats use: the Diagram's
+// own, or the defaults for empty ones. The errors are those of [Diagram.WriteDOT].
 func (d Diagram) Caption() (title, description string, err error) {
 	m, err := d.model()
 	if err != nil {
@@ -95,7 +94,7 @@ func (d Diagram) Caption() (title, description string, err error) {
 	return m.title, m.description, nil
 }
 
-// check returns an error unless every field can be drawn.
+// check returns an error unless every field is valid.
 func (d Diagram) check() error {
 	switch {
 	case d.Table.States().Len() == 0:
@@ -128,7 +127,7 @@ func has(t *states.Table, row states.Transition) bool {
 	return ok && to == row.To
 }
 
-// link returns the address of a state's page, empty where it has none.
+// link returns the address that a state links to, empty if it has none.
 func (d Diagram) link(s states.State) (string, error) {
 	if d.Link == nil {
 		return "", nil
@@ -140,7 +139,8 @@ func (d Diagram) link(s states.State) (string, error) {
 	return address, nil
 }
 
-// checkLink returns an address that is fit to be linked to, or an error.
+// checkLink returns the address, or an error if it is neither a path nor an http or
+// https URL.
 func checkLink(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https") {

@@ -9,22 +9,24 @@
 //	d := graph.Diagram{Table: states.Latest().Table()}
 //	err := d.WriteDOT(os.Stdout)
 //
-// Its other fields choose what is drawn and what is marked, as the state of a node and
-// the way by which it came there:
+// Its other fields select what is drawn and what is highlighted, such as the state of
+// a node and the path by which it got there:
 //
 //	d.Current = states.Enroll
 //	d.Path, err = graph.Through(d.Table, states.Enroll, states.Verifying, states.Enroll)
 //	err = d.WriteMermaid(os.Stdout)
 //
 // Stable states have a thick border; failed states and error are red. A blue edge
-// is a request: it has the API's word, and says "(via API)". A gray edge is the
-// conductor's own. All transitions from one state to another share an edge.
+// is a request: its label is the API's word, followed by "(via API)". A gray edge is
+// a transition of the conductor alone. All transitions from one state to another share
+// an edge.
 //
-// [states.Table.IsRequest] tells the requests. The API also takes two words for
-// transitions that the conductor fires by itself, clean in deleting and manage in
-// cleaning: these are drawn as the conductor's and say "(also via API)".
+// [states.Table.IsRequest] decides which transitions are requests. The API also
+// accepts words for two transitions that the conductor fires by itself, clean in
+// deleting and manage in cleaning: these are drawn as the conductor's, with the label
+// "(also via API)".
 //
-// A diagram is written as the same bytes on every run and every machine.
+// The output is byte for byte the same on every run and every machine.
 package graph
 
 //go:generate go run ./cmd/stategraph -o testdata/provisioning-light.svg

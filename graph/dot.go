@@ -11,10 +11,10 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// WriteDOT writes the diagram in Graphviz's language. The label of a state is its
-// word. Parts, states and edges have the attributes id ("state-enroll",
+// WriteDOT writes the diagram in DOT, Graphviz's language. The label of a state is
+// its word. Parts, states and edges have the attributes id ("state-enroll",
 // "edge-enroll-verifying"), class and tooltip. If RequestsOnly is set, invisible
-// edges without these attributes keep the states in their places.
+// edges without these attributes keep the layout of the whole diagram.
 //
 // The errors are [*machine.StateError], those of the Diagram's Since, Path and Link,
 // and the writer's. A nil writer is an error too.
@@ -25,7 +25,7 @@ func (d Diagram) WriteDOT(w io.Writer) error {
 	})
 }
 
-// write checks the diagram and w, and has format write the diagram's model.
+// write checks the diagram and w, and calls format with the diagram's model.
 func (d Diagram) write(w io.Writer, format func(*model) error) error {
 	if w == nil {
 		return errors.New("nil writer")
@@ -47,7 +47,7 @@ type dotWriter struct {
 
 // Fonts, with sizes in points.
 const (
-	font      = "Helvetica" // whose widths Graphviz knows by heart
+	font      = "Helvetica" // Graphviz has its widths built in
 	titleSize = 15
 	stateSize = 13
 	partSize  = 12
@@ -76,8 +76,8 @@ func (m *model) dot() string {
 	return opening + "{" + w.defaults() + rest
 }
 
-// defaults returns the default attributes of nodes and edges, for which the library
-// has no statement.
+// defaults returns the statements with the default attributes of nodes and edges,
+// which the library cannot write.
 func (w *dotWriter) defaults() string {
 	return fmt.Sprintf(`
 	node [fontname=%[1]s, fontsize=%[2]d, height=0.3, margin="0.1,0.05", shape=box, style="rounded,filled", width=0.5];
@@ -114,9 +114,8 @@ func (w *dotWriter) addGraph() {
 }
 
 // addPart adds a part as a cluster, and the states between parts as a subgraph that
-// is not drawn.
-// The library writes subgraphs, nodes and edges sorted by key, and Graphviz lays
-// out in the order that it reads: the keys hold the layout's order.
+// is not drawn. The library writes subgraphs, nodes and edges sorted by key, and
+// Graphviz's layout depends on the order of its input: the keys hold that order.
 func (w *dotWriter) addPart(i int, p part) {
 	key := fmt.Sprintf("%02d", i)
 	sub := w.graph
@@ -209,7 +208,7 @@ func (w *dotWriter) addEdge(e edge) {
 	w.rank(edge, e)
 }
 
-// rank says whether an edge puts its second state below the first.
+// rank sets whether an edge ranks its second state below the first.
 func (w *dotWriter) rank(edge dot.Edge, e edge) dot.Edge {
 	if w.diagram.layout().unranked[pair{e.from, e.to}] {
 		edge.Attr("constraint", false)
@@ -246,8 +245,8 @@ func (e edge) width() float64 {
 	}
 }
 
-// label returns the words on an edge below each other, those of requests first, in
-// a table whose spacing keeps lines off them.
+// label returns an edge's words, one per line, requests first. They are in an HTML
+// table whose spacing keeps the edges' lines off the text.
 func (w *dotWriter) label(e edge) string {
 	var lines []string
 	for _, c := range causes {
@@ -274,7 +273,7 @@ func (w *dotWriter) word(r row, colour string) string {
 	case removed:
 		colour, word = w.removed, "<s>"+word+"</s>"
 	}
-	if colour == w.muted { // as the label is
+	if colour == w.muted { // the label's default
 		return word
 	}
 	return `<font color="` + colour + `">` + word + "</font>"

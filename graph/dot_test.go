@@ -62,7 +62,7 @@ func wordsOf(set states.Set) []string {
 	return words
 }
 
-// A laidOut graph is Graphviz's own account of one.
+// A laidOut graph is Graphviz's JSON output for a graph.
 type laidOut struct {
 	Objects []struct {
 		ID    int `json:"_gvid"`
@@ -93,7 +93,7 @@ func (d drawnText) texts() []string {
 	return texts
 }
 
-// debian lays a graph out with the machine's own Graphviz.
+// debian lays a graph out with the installed dot command.
 func debian(t *testing.T, dot string) laidOut {
 	t.Helper()
 	program, err := exec.LookPath("dot")
@@ -150,7 +150,7 @@ func TestGraphvizReadsTheTableWhateverTheOptions(t *testing.T) {
 	table := states.Latest().Table()
 	for name, d := range cases(t) {
 		if d.RequestsOnly || d.From != states.NoState || d.Since != nil || d.Only.Len() > 0 {
-			continue // not the whole table, or more
+			continue // these options draw less or more than the table
 		}
 		g := debian(t, write(t, d.WriteDOT))
 		found, _ := g.states()

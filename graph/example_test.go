@@ -41,7 +41,7 @@ func ExampleDiagram_WriteMermaid() {
 	//     class enroll, manageable stable
 }
 
-// A live node's history, drawn: where it has been, and where it is.
+// The diagram highlights a live node's history and its current state.
 func ExampleDiagram() {
 	m, err := machine.New(machine.Config{
 		Table:   states.Latest().Table(),

@@ -15,10 +15,10 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// latest returns the diagram that needs no option.
+// latest returns the diagram of the latest table without options.
 func latest() graph.Diagram { return graph.Diagram{Table: states.Latest().Table()} }
 
-// A document is what WriteJSON writes, as a reader of it has it.
+// A document is the decoded output of WriteJSON.
 type document struct {
 	Title, Description string
 	Series, Since      states.Series
@@ -84,7 +84,7 @@ func write(t testing.TB, to func(io.Writer) error) string {
 	return out.String()
 }
 
-// writers has the formats of the package.
+// writers holds the package's writer of each format, by the format's name.
 var writers = map[string]func(graph.Diagram, io.Writer) error{
 	"DOT":      graph.Diagram.WriteDOT,
 	"Mermaid":  graph.Diagram.WriteMermaid,
@@ -92,7 +92,7 @@ var writers = map[string]func(graph.Diagram, io.Writer) error{
 	"JSON":     graph.Diagram.WriteJSON,
 }
 
-// cases has a diagram for each option, and one for all of them.
+// cases returns a diagram for each option, and one with all options.
 func cases(t testing.TB) map[string]graph.Diagram {
 	t.Helper()
 	table := states.Latest().Table()

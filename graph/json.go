@@ -9,14 +9,15 @@ import (
 
 // WriteJSON writes the diagram as JSON for other tools: the states in Ironic's
 // order, and each transition on its own in the order of [states.Table.Transitions].
-// States and transitions have the keys change ("added", "removed"), current, taken
-// and link only where these apply.
+// The keys change ("added", "removed"), current, taken and link are present only
+// where they apply.
 //
 // A state has its description, in which a blank line separates paragraphs and
-// Ironic's words are in backquotes, the tooltip that drawings have, and each word that the API takes from it: the
-// oldest API version that takes the word, the field that the request requires, the
-// states that it leads through if all work succeeds, and the state in which it ends.
-// The errors are those of [Diagram.WriteDOT].
+// Ironic's words are in backquotes, the tooltip that drawings have, and each word that
+// the API accepts in the state: the oldest API version that accepts the word, the
+// field that the request requires, the states that it leads through if all work
+// succeeds, and the state in which it ends. The errors are those of
+// [Diagram.WriteDOT].
 func (d Diagram) WriteJSON(w io.Writer) error {
 	return d.write(w, func(m *model) error {
 		e := json.NewEncoder(w)

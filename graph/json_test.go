@@ -32,8 +32,8 @@ func TestJSONIsTheTableOfEverySeries(t *testing.T) {
 	}
 }
 
-// The rule by which upstream's own diagram tells requests, for want of a table of
-// them.
+// upstreamSaysAPI is the rule by which upstream's own diagram marks a transition as
+// a request: upstream has no table of requests.
 func upstreamSaysAPI(table *states.Table, row states.Transition) bool {
 	return table.Stable().Has(row.From) ||
 		strings.HasSuffix(row.From.String(), "failed") ||
@@ -65,7 +65,7 @@ func TestDifferencesToUpstreamsRule(t *testing.T) {
 	}, tooMany, "the conductor's own that upstream's diagram shows as requests")
 }
 
-// The API's words for transitions that the conductor fires by itself.
+// The API accepts words for two transitions that the conductor fires by itself.
 func TestWhatIsBothInEverySeries(t *testing.T) {
 	clean := states.Transition{From: states.Deleting, Event: states.EventClean, To: states.Cleaning}
 	manage := states.Transition{From: states.Cleaning, Event: states.EventManage, To: states.Manageable}
@@ -280,8 +280,8 @@ func TestEventsAreDescribed(t *testing.T) {
 	}
 }
 
-// Every request that the API takes at any version is there, with the oldest version
-// that takes it.
+// The document has every request that the API accepts at any version, with the oldest
+// version that accepts it.
 func TestRequestsAreTheAPIs(t *testing.T) {
 	for series := range states.AllSeries() {
 		table := series.Table()
@@ -301,8 +301,8 @@ func TestRequestsAreTheAPIs(t *testing.T) {
 	}
 }
 
-// A request leads through states in which the conductor is at work, by transitions
-// of the table, and ends where the node rests.
+// A request follows transitions of the table through states in which the conductor
+// works, and ends in a state in which the node rests.
 func TestRequestsLeadAlongTheTable(t *testing.T) {
 	for series := range states.AllSeries() {
 		table := series.Table()

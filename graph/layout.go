@@ -6,19 +6,19 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A layout holds the order of states and the other hints by which Graphviz places
-// them, beside the edges.
+// A layout holds the order of the states and Graphviz's other layout hints.
 type layout struct {
 	nodesep, ranksep float64 // gaps, in inches
-	// parts is in the order in which Graphviz and Mermaid read the states.
-	parts []place
-	// unranked has the edges that do not put one state below the other.
+	// parts holds the parts in the order in which they are written for Graphviz and
+	// Mermaid.
+	parts []partLayout
+	// unranked holds the edges that do not rank one state below the other.
 	unranked map[pair]bool
 }
 
-// A place is that of a part: its title's corner ("tl" is top left) and its states.
-// The states between parts have neither title nor corner.
-type place struct {
+// A partLayout is a part's title, the title's corner ("tl" is top left) and the
+// part's states. The states between parts have neither title nor corner.
+type partLayout struct {
 	title, corner string
 	states        []states.State
 }
@@ -26,14 +26,14 @@ type place struct {
 // A pair is the two states of an edge.
 type pair struct{ from, to states.State }
 
-// Both layouts were found by search, over 2026.2, its requests alone and six older series,
-// for drawings with few lines through titles, labels, parts and each other, and short
-// ones. The drawings of 2026.2 have none through titles and labels. Every layout gives
-// a right drawing.
+// Both layouts are the result of a search over 2026.2, its requests alone and six
+// older series. The search minimized the lines through titles, labels, parts and other
+// lines, and the length of the lines. In the drawings of 2026.2 no line runs through a
+// title or a label. A layout affects looks alone: every layout draws the same graph.
 var (
 	topDown = layout{
 		nodesep: 0.2, ranksep: 0.35,
-		parts: []place{
+		parts: []partLayout{
 			{"Enrolment", "tr", []states.State{states.Enroll, states.Verifying}},
 			{"Adoption", "tl", []states.State{states.Adopting, states.AdoptFail}},
 			{"Deployment", "tr", []states.State{states.Deploying, states.DeployHold, states.DeployWait, states.DeployFail}},
@@ -59,7 +59,7 @@ var (
 	}
 	leftToRight = layout{
 		nodesep: 0.2, ranksep: 0.25,
-		parts: []place{
+		parts: []partLayout{
 			{"Adoption", "br", []states.State{states.Adopting, states.AdoptFail}},
 			{"", "", []states.State{states.Manageable, states.Available, states.Active}},
 			{"Rescue", "tl", []states.State{states.Rescuing, states.RescueWait, states.RescueFail, states.Unrescuing, states.Rescue, states.UnrescueFail}},
@@ -87,7 +87,7 @@ var (
 	}
 )
 
-// partOf returns the title of a state's part, empty between parts.
+// partOf returns the title of a state's part, empty for a state between parts.
 func partOf(s states.State) string {
 	for _, p := range topDown.parts {
 		if slices.Contains(p.states, s) {

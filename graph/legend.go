@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// header returns the label of the graph: its title, and below it the legend, which
-// so adds no states and edges.
+// header returns the label of the graph: its title, and below it the legend. A legend
+// in the label adds no nodes and edges to the graph.
 func (w *dotWriter) header() string {
 	title := fmt.Sprintf(`<font point-size="%d"><b>%s</b></font>`, titleSize, htmlDOT(w.title))
 	if w.diagram.NoLegend {

@@ -13,9 +13,9 @@ import (
 // WriteMarkdown writes a page about the states: the diagram, as Mermaid or as the
 // linked [Diagram.Picture]; the API's words and their aliases; the stable and
 // unstable states; and a section for each state, with its description, the requests
-// that the API takes from it and the conductor's transitions. A request has the API
-// version that it needs, the states that it leads through if all work succeeds, and
-// the state in which it ends.
+// that the API accepts in it and the conductor's transitions. Each request is listed
+// with the API version that it needs, the states that it leads through if all work
+// succeeds, and the state in which it ends.
 //
 // The page is GitHub's Markdown. The sections have the anchors "state-enroll" and so
 // on. The errors are those of [Diagram.WriteDOT].
@@ -52,7 +52,7 @@ func (p *page) line(format string, values ...any) {
 	fmt.Fprintf(p, format+"\n\n", values...)
 }
 
-// table writes a table, nothing where it has no rows.
+// table writes a table, or nothing if there are no rows.
 func (p *page) table(header []string, rows [][]string) {
 	if len(rows) == 0 {
 		return
@@ -64,7 +64,7 @@ func (p *page) table(header []string, rows [][]string) {
 	p.WriteString("\n")
 }
 
-// chapters has the states in the order of a node's life.
+// chapters holds the states in the order of a node's life.
 var chapters = []struct {
 	title  string
 	states []states.State
@@ -79,8 +79,8 @@ var chapters = []struct {
 	{"Tear-down", []states.State{states.Deleting, states.Error}},
 }
 
-// markdownDiagram returns the diagram as a fenced block of Mermaid, or as a picture
-// that links to itself.
+// markdownDiagram returns the diagram as a fenced code block of Mermaid or, if
+// Picture is set, as an image that links to its file.
 func (m *model) markdownDiagram() (string, error) {
 	address, err := checkLink(m.diagram.Picture)
 	if err != nil {
@@ -109,8 +109,8 @@ func (p *page) intro() {
 	}
 }
 
-// shownAs returns a sentence on each state that old versions of the series' API show
-// otherwise, and one on the state of new nodes.
+// shownAs returns a sentence for each state that old API versions show as another
+// one, and a sentence on the state of new nodes.
 func shownAs(t *states.Table) []string {
 	var sentences []string
 	for v := states.APIVersion(2); v <= t.Series().MaxAPIVersion(); v++ {
@@ -150,7 +150,7 @@ func (p *page) aliases() {
 	}
 }
 
-// lowest returns the oldest API version that takes a word in any state.
+// lowest returns the oldest API version that accepts a word in any state.
 func lowest(m *model, e states.Event, verb string) states.APIVersion {
 	found := m.diagram.Table.Series().MaxAPIVersion()
 	for _, r := range m.rows {
@@ -270,7 +270,7 @@ func (p *page) eventTable() {
 	p.table([]string{"Event", "Words of the API", "Meaning"}, rows)
 }
 
-// mark returns the remark on a change.
+// mark returns the text that marks a change.
 func (c change) mark() string {
 	if c == kept {
 		return ""

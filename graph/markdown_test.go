@@ -37,7 +37,7 @@ func sections(t *testing.T, page string) map[states.State][]string {
 	return found
 }
 
-// links has the words of links in place of the links.
+// links returns a cell with each link replaced by its text.
 func links(cell string) string {
 	return regexp.MustCompile(`\[([^]]*)\]\(#[^)]*\)`).ReplaceAllString(cell, "$1")
 }
@@ -113,7 +113,7 @@ func TestMarkdownsLinksLeadToItsAnchors(t *testing.T) {
 			anchors = append(anchors, match[1])
 		}
 		require.Len(t, slices.Compact(slices.Sorted(slices.Values(anchors))), len(anchors), "%s: an anchor twice", name)
-		// A page about some states has links to those that it leaves out.
+		// A filtered page links to states that it leaves out.
 		if d.Only.Len() > 0 || d.From != states.NoState {
 			continue
 		}
@@ -160,7 +160,7 @@ func TestMarkdownIsSafeWithTheCallersTexts(t *testing.T) {
 	lines := strings.Count(write(t, plain.WriteMarkdown), "\n")
 	active := regexp.MustCompile("(^|[^\\\\])[<`*_#|\\[\\]]|^[-+=]|^[0-9]+[.)]")
 	texts := append(slices.Clone(nasty), "- item", "1. item", "12) item", "===", "---", "| a | b |", "[a](b)", "*a* _b_ `c`")
-	texts = slices.DeleteFunc(texts, func(text string) bool { return !strings.ContainsFunc(text, unicode.IsGraphic) }) // as if empty
+	texts = slices.DeleteFunc(texts, func(text string) bool { return !strings.ContainsFunc(text, unicode.IsGraphic) }) // counts as empty
 	for _, text := range texts {
 		d := latest()
 		d.Title, d.Description, d.Describe = text, text, func(states.State) string { return text }

@@ -10,10 +10,10 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// WriteMermaid writes the diagram as a stateDiagram-v2, which GitHub renders in a
-// fenced block of the language mermaid. Lines have the colours that they have in
-// DOT; the conductor's are dashed. The labels of transitions that were
-// added, removed or taken say so. The errors are those of [Diagram.WriteDOT].
+// WriteMermaid writes the diagram as a Mermaid stateDiagram-v2, which GitHub renders
+// in a fenced code block of the language mermaid. Lines have the same colours as in
+// DOT; those of the conductor's transitions are dashed. Labels mark transitions that
+// were added, removed or taken. The errors are those of [Diagram.WriteDOT].
 func (d Diagram) WriteMermaid(w io.Writer) error {
 	return d.write(w, func(m *model) error {
 		_, err := io.WriteString(w, m.mermaid())
@@ -44,8 +44,8 @@ func (m *model) mermaid() string {
 }
 
 // mermaidLines returns the style sheet of the edges, a rule for each style. Mermaid 11
-// numbers edges in the order of its source. A version that does not draws all lines
-// alike; the labels still tell the requests.
+// numbers edges in the order of its source. A version without these numbers draws all
+// lines alike; the labels still mark the requests.
 func (m *model) mermaidLines() string {
 	colours := m.diagram.palette()
 	selectors := make(map[string][]string)
@@ -103,7 +103,7 @@ func (r row) mermaid() string {
 	return word
 }
 
-// mermaidClasses writes what the classes look like and which states have them.
+// mermaidClasses writes the style of each class and the states in the class.
 func (m *model) mermaidClasses(b *strings.Builder) {
 	c := m.diagram.palette()
 	for _, class := range []struct {
@@ -124,7 +124,7 @@ func (m *model) mermaidClasses(b *strings.Builder) {
 	}
 }
 
-// names returns the identifiers of the states that have something.
+// names returns the identifiers of the states for which has is true.
 func (m *model) names(has func(node) bool) []string {
 	var names []string
 	for _, n := range m.nodes() {

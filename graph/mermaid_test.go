@@ -20,7 +20,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A parsed diagram is the real Mermaid's account of one; see
+// A parsed diagram is the result of the real Mermaid's parser; see
 // testdata/mermaid/parse.mjs.
 type parsed struct {
 	Direction, AccTitle, AccDescription string
@@ -108,7 +108,7 @@ func TestMermaidReadsTheTableOfEverySeries(t *testing.T) {
 	}
 }
 
-// nasty has texts that try to break out of each format.
+// nasty holds texts that try to break out of each format.
 var nasty = []string{
 	`"]; n1 -> n2 [label="broken out`, `\`, `\"`, `\N`, `ends in \`, "a\nb\x00c\x1b", "\xff\xfe", "&amp;&lt;&#1;&bogus;",
 	"<script>alert(1)</script>", "</title></svg>", "<![CDATA[", "-->", "%%{init: {}}%%", "%% comment", "---", "\n---\n",
@@ -167,7 +167,7 @@ func TestMermaidReadsEveryOption(t *testing.T) {
 	}
 }
 
-// FuzzMermaid checks that no text of the caller adds a line.
+// FuzzMermaid checks that no caller's text adds a line to the output.
 func FuzzMermaid(f *testing.F) {
 	for _, text := range nasty {
 		f.Add(text)

@@ -6,7 +6,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A model is a diagram as the formats write it: checked, filtered and merged.
+// A model is a checked diagram, with its rows filtered and merged into edges: the
+// input of every format's writer.
 type model struct {
 	diagram     Diagram
 	title       string
@@ -20,7 +21,7 @@ type model struct {
 // A part is a part of a node's life, drawn as a box, and its states.
 type part struct {
 	title  string // empty for the states between parts, which have no box
-	corner string // of the title
+	corner string // the corner that has the title
 	nodes  []node
 }
 
@@ -30,8 +31,8 @@ type node struct {
 	stable      bool
 	change      change
 	current     bool
-	taken       bool   // the path has it
-	description string // one line where it is the caller's own
+	taken       bool   // the state is on the path
+	description string // a single line if it is the caller's
 	own         bool   // the description is the caller's
 	tooltip     string
 	link        string
@@ -48,7 +49,7 @@ type row struct {
 	states.Transition
 	cause  cause
 	change change
-	taken  bool // the path has it
+	taken  bool // the transition is on the path
 }
 
 // A change compares a state or transition with the older series.
@@ -116,7 +117,8 @@ func (d Diagram) shown(rows []row) states.Set {
 	return shown
 }
 
-// reachable returns the states that rows lead to from one state, and that state.
+// reachable returns the states that can be reached from a state by rows, the state
+// itself included.
 func reachable(rows []row, from states.State) states.Set {
 	seen := states.SetOf(from)
 	for size := 0; size != seen.Len(); {
@@ -130,8 +132,8 @@ func reachable(rows []row, from states.State) states.Set {
 	return seen
 }
 
-// merge joins the rows from one state to another into an edge, in the order of
-// their first rows.
+// merge joins the rows between the same two states into an edge. The edges are in the
+// order of their first rows.
 func merge(rows []row) []edge {
 	var edges []edge
 	for _, r := range rows {
@@ -192,12 +194,12 @@ func (d Diagram) node(s states.State) (node, error) {
 	}, nil
 }
 
-// passes reports whether the path has a state.
+// passes reports whether a state is on the path.
 func (d Diagram) passes(s states.State) bool {
 	return slices.ContainsFunc(d.Path, func(step states.Transition) bool { return step.From == s || step.To == s })
 }
 
-// change returns the change that all rows of the edge have, kept where they differ.
+// change returns the change that all rows of the edge share, or kept if they differ.
 func (e edge) change() change {
 	for _, r := range e.rows {
 		if r.change != e.rows[0].change {
@@ -216,13 +218,13 @@ func (e edge) taken() bool {
 	return slices.ContainsFunc(e.rows, func(r row) bool { return r.taken })
 }
 
-// with returns the edge's rows of one cause.
+// with returns the edge's rows that have the cause.
 func (e edge) with(c cause) []row {
 	return slices.DeleteFunc(slices.Clone(e.rows), func(r row) bool { return r.cause != c })
 }
 
-// word returns the row's word in a label: the API's where it takes one, otherwise
-// the event's.
+// word returns the row's word in a label: the API's verb if there is one, otherwise
+// the event's name.
 func (r row) word() string {
 	if r.cause == conductor {
 		return r.Event.String()

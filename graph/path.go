@@ -9,10 +9,11 @@ import (
 )
 
 // Through returns the path through a sequence of states, for callers that do not
-// know the events: where several transitions lead from one state to the next, all
-// are in it. A state that the table lacks is a [*machine.StateError]; so is any state
-// where the table is nil. Two states without a transition from the first to the second
-// are an error too. The path through fewer than two states is empty.
+// have the events: if several transitions lead from one state to the next, the path
+// has all of them. The path through fewer than two states is empty.
+//
+// A state that the table lacks is a [*machine.StateError]; in a nil table that is any
+// state. Two neighbouring states without a transition are an error too.
 func Through(t *states.Table, sequence ...states.State) ([]states.Transition, error) {
 	var path []states.Transition
 	for i, s := range sequence {

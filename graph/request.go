@@ -13,11 +13,11 @@ import (
 type apiRequest struct {
 	row
 	words   []word
-	through []states.State // in which the conductor is at work
-	to      states.State   // in which the node then rests
+	through []states.State // states in which the conductor works
+	to      states.State   // state in which the node then rests
 }
 
-// A word is a target of the API, and the oldest version that takes it.
+// A word is a target of the API, with the oldest version that accepts it.
 type word struct {
 	verb  string
 	since states.APIVersion
@@ -37,8 +37,8 @@ func (m *model) requestsOf(s states.State) []apiRequest {
 	return found
 }
 
-// wordsFor returns the words that the API of a series takes for a transition. All
-// versions above the first that takes a word take it too.
+// wordsFor returns the words that the API of a series accepts for a transition. A
+// word is accepted by every version from its oldest one on.
 func wordsFor(t *states.Table, row states.Transition) []word {
 	highest := int(t.Series().MaxAPIVersion())
 	var words []word
@@ -62,7 +62,7 @@ func course(t *states.Table, row states.Transition) (through []states.State, to 
 	if err != nil {
 		return nil, row.To
 	}
-	if node.State != row.To { // one request for two transitions
+	if node.State != row.To { // the request moved the node by two transitions
 		through = append(through, row.To)
 	}
 	for {
@@ -94,7 +94,7 @@ func (m *model) events() []states.Event {
 	return found
 }
 
-// verbs returns the words that the series' API takes for an event in any state.
+// verbs returns the words that the series' API accepts for an event in any state.
 func (m *model) verbs(e states.Event) []string {
 	var verbs []string
 	for _, r := range m.rows {
@@ -110,7 +110,8 @@ func (m *model) verbs(e states.Event) []string {
 	return verbs
 }
 
-// tableOf returns the table that has what changed so, or did not.
+// tableOf returns the table that has the rows with a change: the older one for
+// removed rows, otherwise the newer one.
 func (m *model) tableOf(c change) *states.Table {
 	if c == removed {
 		return m.diagram.Since

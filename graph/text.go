@@ -9,7 +9,7 @@ import (
 	"github.com/emicklei/dot"
 )
 
-// clean makes a caller's text fit for every format: one line of valid UTF-8 without
+// clean normalizes a caller's text for every format: one line of valid UTF-8 without
 // control characters, with one space between words, since Graphviz changes wider
 // gaps.
 func clean(text string) string {
@@ -38,17 +38,17 @@ var dotEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `&`, `&amp;`)
 func htmlDOT(text string) string { return html.EscapeString(text) }
 
 // quoteYAML returns a clean text as a quoted string of YAML, for Mermaid's front
-// matter, in which Mermaid looks for its own syntax before it reads the YAML.
+// matter. Mermaid parses its own syntax there before it parses the YAML.
 func quoteYAML(text string) string {
 	return `"` + replaceSigns(text, `\U%08x`) + `"`
 }
 
 // entities returns a clean text for use on a line of Mermaid, with Mermaid's
-// entities for what might be its syntax.
+// entities in place of characters that might be syntax.
 func entities(text string) string { return replaceSigns(text, "#%d;") }
 
-// replaceSigns replaces characters that are neither letters nor digits, but for a
-// few harmless ones, by their numbers in a format.
+// replaceSigns replaces all characters except letters, digits and a few harmless
+// ones by their code points in a format.
 func replaceSigns(text, format string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -69,10 +69,10 @@ func slug(word string) string {
 var slugger = strings.NewReplacer(" ", "_", "-", "_")
 
 // escapeMarkdown returns a clean text for use as a line of Markdown, with a backslash
-// before the signs that might be its syntax.
+// before the characters that might be syntax.
 func escapeMarkdown(text string) string {
 	var b strings.Builder
-	numbered := true // as an item of a list is
+	numbered := true // all runes so far are digits, as in "1." of a numbered list
 	for i, r := range text {
 		switch {
 		case strings.ContainsRune(".)", r) && numbered, r == '-' && i == 0,

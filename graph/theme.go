@@ -3,9 +3,9 @@ package graph
 // A palette is the colours of a theme, as #rrggbb.
 type palette struct {
 	page, part, partBorder string
-	text, muted            string // of what matters, and of the rest
-	node                   string // the inside of a state
-	border                 string // of a state at work
+	text, muted            string // for important texts, and for the others
+	node                   string // the fill of a state
+	border                 string // of a state in which the conductor works
 	request                string
 	conductor              string
 	bad, badNode           string

@@ -12,7 +12,7 @@ import (
 	"github.com/ironstate/ironstate/states/statestest"
 )
 
-// checked is a Machine as statestest sees it.
+// checked adapts a Machine to statestest.Targeted.
 type checked struct {
 	*machine.Machine
 	t *testing.T

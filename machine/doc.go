@@ -1,6 +1,6 @@
-// Package machine is one node's life in Ironic's provisioning state machine.
+// Package machine runs Ironic's provisioning state machine for one node.
 //
-// [Node] is the part of it that a service stores: state, target, last error. Its
+// [Node] is the part of a node that a service stores: state, target, last error. Its
 // methods are the machine as pure functions, for services that keep nodes in a
 // database. [Node.Request] moves a node by a client's request, [Node.Report] by a
 // report of the conductor or the hardware about the work:
@@ -9,17 +9,17 @@
 //	node, err := node.Request(table, "manage", 113)          // enroll to verifying
 //	node, err = node.Report(table, states.EventFail, reason) // back to enroll, with last_error
 //
-// Both know the conductor's rules: which target goes with a manual cleaning, which
-// event ends it, when the last error is cleared. [Node.Apply], below them, applies
-// one event as it is given. [Node.Orphaned] and [Node.TimedOut] say whether a node is
-// to be failed because its conductor died, or because its wait took too long.
+// Both apply the conductor's rules: which target a manual cleaning has, which event
+// ends it, when the last error is cleared. [Node.Apply] is the low level: it applies
+// one event without these rules. [Node.Orphaned] and [Node.TimedOut] report whether a
+// node must be failed because its conductor died, or because its wait timed out.
 //
 // [Machine] is a live node, which many goroutines may move at once:
 //
 //	m, err := machine.New(machine.Config{Table: table, Node: node, Save: []machine.Hook{store}})
 //	err = m.Request(ctx, "manage", 113) // as above, and stored before anyone sees it
 //
-// It calls hooks on the way, in this order, for one transition:
+// It calls hooks in this order for one transition:
 //
 //  1. guard: may refuse the transition.
 //  2. save: stores the new node. When it fails, nothing has happened.
@@ -29,13 +29,13 @@
 //  5. enter: the new state was entered.
 //
 // Guard and save hooks of a machine run for one transition at a time, in the order
-// in which the transitions happen. Exit and enter hooks run after that, in the
-// goroutine that moved the machine, so that they may take their time and move it
-// on themselves, as a hook that enters verifying does. Between goroutines their
-// order is not kept.
+// in which the transitions happen. Exit and enter hooks run afterwards, in the
+// goroutine that moved the machine, so that they may be slow and may fire the next
+// event themselves, as an enter hook for verifying does. There is no order between the
+// exit and enter hooks of different goroutines.
 //
-// Neither a cancelled context nor a hook that fails, panics or hangs leaves a
-// node between two states: it is whole in the old one or whole in the new one.
+// A cancelled context or a hook that fails, panics or hangs never leaves a node
+// between two states: its transition has either happened or not.
 //
 // The rules are those of ironic/common/fsm.py and
 // ironic/conductor/task_manager.py.

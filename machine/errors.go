@@ -10,14 +10,15 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Mistakes in the calling program, which it has no use for telling apart.
+// Mistakes in the calling program. They are not exported, because no program needs to
+// distinguish them.
 var (
 	errNotMade   = errors.New("machine was not made by machine.New")
 	errNoContext = errors.New("nil context")
-	errInTurn    = errors.New("a guard or save hook cannot move its own machine")
+	errInHook    = errors.New("a guard or save hook cannot move its own machine")
 )
 
-// EventError says that an event cannot happen in a state, and which can. It
+// EventError says that an event is not allowed in a state, and which events are. It
 // matches [states.ErrNotAllowed], for which Ironic's API answers 400.
 type EventError struct {
 	Series  states.Series
@@ -50,8 +51,8 @@ func (e *EventError) Is(target error) bool { return target == states.ErrNotAllow
 type StateError struct {
 	Series states.Series // NoSeries for a nil or zero table
 	State  states.State
-	// Target is "stored" where State is the node's target, "named" where it is the
-	// target that came with an event, and empty where it is the node's state.
+	// Target is "stored" if State is the node's target, "named" if it is the target
+	// named with an event, and empty if it is the node's state.
 	Target string
 }
 
@@ -67,7 +68,7 @@ func (e *StateError) Error() string {
 	}
 }
 
-// Whose target a StateError is about.
+// Values of StateError.Target.
 const (
 	storedTarget = "stored"
 	namedTarget  = "named"
@@ -98,13 +99,13 @@ func (e *HookError) Error() string {
 // Unwrap returns the hook's error.
 func (e *HookError) Unwrap() error { return e.Err }
 
-// PanicError is a panic of code that was called, a hook, a Verifier or a driver, as
-// an error; packages verify and powersync return it too. A hook's is wrapped in a
-// [*HookError]. Its text tells the value only where the Go runtime made it: any
-// other may hold a secret.
+// PanicError is a panic of called code, such as a hook, a Verifier or a driver, as an
+// error; packages verify and powersync return it too. The PanicError of a hook is
+// wrapped in a [*HookError]. Its text has the value only if the value is a runtime
+// error of Go: any other value may hold a secret.
 type PanicError struct {
-	Value any    // the value of the panic; nil where the code ended its goroutine instead
-	Stack []byte // where it happened, as [runtime/debug.Stack] has it; nil where Value is
+	Value any    // the value of the panic; nil if the code ended its goroutine instead
+	Stack []byte // from [runtime/debug.Stack]; nil if Value is nil
 }
 
 func (e *PanicError) Error() string {
@@ -118,7 +119,7 @@ func (e *PanicError) Error() string {
 	}
 }
 
-// Unwrap returns the panic's value where that is an error, otherwise nil.
+// Unwrap returns the panic's value if it is an error, otherwise nil.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err

@@ -60,7 +60,7 @@ func ExampleMachine() {
 	// manageable <nil>
 }
 
-// What a service does at start with the nodes that it finds in its database.
+// When a service starts, it fails the orphaned nodes in its database.
 func ExampleNode_Orphaned() {
 	table := states.Latest().Table()
 	for _, node := range []machine.Node{
@@ -114,8 +114,8 @@ func ExampleNode_Request() {
 	// 400
 }
 
-// A guard that refuses to abort a step which must not be interrupted. The client
-// is answered, the step goes on, and nothing has happened to the node.
+// A guard refuses to abort a step that must not be interrupted. The client gets an
+// error, the step continues, and the node is unchanged.
 func ExampleConfig_guard() {
 	errNotAbortable := errors.New(`step "update_firmware" cannot be aborted`)
 	abortable := false
@@ -155,7 +155,7 @@ func ExampleEventError() {
 	// Output: allowed: [rebuild delete rescue service]
 }
 
-// The stored record was moved by another process.
+// Another process has moved the stored record.
 func ExampleMachine_SetNode() {
 	m, err := machine.New(machine.Config{
 		Table:   states.Latest().Table(),
@@ -177,7 +177,7 @@ func ExampleMachine_SetNode() {
 	// manageable to cleaning start
 }
 
-// A service looks for nodes that have waited too long.
+// A service fails nodes whose wait has timed out.
 func ExampleNode_TimedOut() {
 	table := states.Latest().Table()
 	node := machine.Node{State: states.CleanWait, Target: states.Available}

@@ -12,7 +12,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A hook that notifies others, in the words of Ironic's provision notification.
+// A hook sends notifications in the form of Ironic's provision notification.
 func ExampleTransition() {
 	notify := func(_ context.Context, t machine.Transition) error {
 		text, err := json.MarshalIndent(t, "", "  ")
@@ -48,7 +48,7 @@ func ExampleTransition() {
 	// }
 }
 
-// A log of a node's life, with failures as errors.
+// Log logs each transition, with failures as errors.
 func ExampleLog() {
 	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {

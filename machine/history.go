@@ -6,7 +6,7 @@ import "slices"
 type history struct {
 	most int
 	kept []Transition
-	next int // where the next one goes, once there are most
+	next int // the index that the next transition overwrites, once the slice is full
 }
 
 func (h *history) add(t Transition) {

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// before calls the guard and save hooks and returns the first error.
+// before calls the guard and save hooks until one fails, and returns its error.
 func (o *observers) before(ctx context.Context, t *Transition) error {
 	for _, guard := range o.guard {
 		if err := call(ctx, guard, t); err != nil {
@@ -25,7 +25,7 @@ func (o *observers) before(ctx context.Context, t *Transition) error {
 	return nil
 }
 
-// after calls all exit and enter hooks and returns their errors, joined.
+// after calls all exit and enter hooks, even if some fail, and joins their errors.
 func (o *observers) after(ctx context.Context, t *Transition) error {
 	var errs []error
 	for next := 0; next < len(o.moved); {
@@ -40,8 +40,8 @@ func (o *observers) after(ctx context.Context, t *Transition) error {
 	return errors.Join(errs...)
 }
 
-// afterFrom calls exit and enter hooks until one fails, and returns the index of
-// the next one.
+// afterFrom calls the exit and enter hooks from an index on until one fails, and
+// returns the index after the last hook called.
 func (o *observers) afterFrom(ctx context.Context, t *Transition, first int) (next int, err error) {
 	next = first
 	defer func() {
@@ -60,7 +60,7 @@ func (o *observers) afterFrom(ctx context.Context, t *Transition, first int) (ne
 	return next, err
 }
 
-// kind returns the kind of one of the hooks in moved.
+// kind returns the kind of the hook with an index in moved.
 func (o *observers) kind(i int) string {
 	if i < o.exits {
 		return "exit"
@@ -78,20 +78,19 @@ func call(ctx context.Context, hook Hook, t *Transition) (err error) {
 	return hook(ctx, *t)
 }
 
-// turnKey is the key under which a context says that a guard or save hook of its
-// machine runs.
-type turnKey struct{ m *Machine }
+// hookKey is the context key that marks the contexts of a machine's guard and save
+// hooks.
+type hookKey struct{ m *Machine }
 
-// enterTurn returns the context for guard and save hooks, and the function that
-// ends their turn: a context that a hook has kept may move the machine from then
-// on.
-func enterTurn(ctx context.Context, m *Machine) (context.Context, func()) {
+// enterHooks returns the context for guard and save hooks, and the function to call
+// after them: from then on a context that a hook has kept may move the machine.
+func enterHooks(ctx context.Context, m *Machine) (context.Context, func()) {
 	running := new(atomic.Bool)
 	running.Store(true)
-	return context.WithValue(ctx, turnKey{m}, running), func() { running.Store(false) }
+	return context.WithValue(ctx, hookKey{m}, running), func() { running.Store(false) }
 }
 
-func inTurn(ctx context.Context, m *Machine) bool {
-	running, ok := ctx.Value(turnKey{m}).(*atomic.Bool)
+func inHook(ctx context.Context, m *Machine) bool {
+	running, ok := ctx.Value(hookKey{m}).(*atomic.Bool)
 	return ok && running.Load()
 }

@@ -16,44 +16,41 @@ type Config struct {
 	Table *states.Table
 	// Node is the node as it is now. Its state must be set.
 	Node Node
-	// Name says in transitions and errors whose machine this is: the node's name
-	// or UUID. May be empty.
+	// Name is the node's name or UUID, for transitions and errors. It may be empty.
 	Name string
 
-	// Guard hooks may refuse a transition: the first error does, and nothing
-	// has happened. A guard can say, for instance, that the step at work cannot
-	// be aborted.
+	// Guard hooks may refuse a transition: after the first error nothing has
+	// happened. A guard can refuse, for instance, to abort a step that must not be
+	// interrupted.
 	Guard []Hook
-	// Save hooks store the new node before anyone sees it. The first error
-	// refuses the transition, and nothing has happened but for what the save
-	// hooks before it did.
+	// Save hooks store the new node before it is visible. The first error refuses
+	// the transition, and nothing has happened except what earlier save hooks did.
 	Save []Hook
-	// Exit and Enter hooks are called once the machine has moved, all of them
-	// even when some fail. They run in the goroutine that moved the machine, so
-	// that those of two transitions, made by two goroutines, may run in any order
-	// or at once. Where the order counts, use a save hook.
+	// Exit and Enter hooks are called once the machine has moved, all of them even if
+	// some fail. They run in the goroutine that moved the machine. The hooks of two
+	// transitions made by two goroutines may run in any order or concurrently. If the
+	// order matters, use a save hook.
 	Exit, Enter []Hook
 
-	// History is how many transitions [Machine.History] keeps; 0 and less keep none.
+	// History is how many transitions [Machine.History] keeps; none if it is 0 or less.
 	History int
-	// Now is the clock that transitions are stamped by; nil is [time.Now]. It
-	// must not use the machine.
+	// Now is the clock for the times of transitions; nil is [time.Now]. It must not
+	// use the machine.
 	Now func() time.Time
 }
 
 // Hook is called with a transition that is about to happen (guard, save) or has
-// happened (exit, enter). An exit or enter hook may fire the machine's next
-// event. A guard or save hook must not: moving the machine with the context it was
-// given is refused, moving it with another waits for that context
-// to end.
+// happened (exit, enter). An exit or enter hook may fire the machine's next event. A
+// guard or save hook must not: with the hook's own context the call is refused; with
+// another context it blocks until that context ends.
 type Hook func(context.Context, Transition) error
 
-// Machine is a live node. Make it with [New]; the methods of a nil or zero
-// Machine return an error or nothing. It is safe for concurrent use.
+// Machine is a live node. Make it with [New]. It is safe for concurrent use. The
+// methods of a nil or zero Machine return an error or zero values.
 type Machine struct {
 	table     *states.Table
 	name      string
-	observers *observers // nil where there is neither a hook nor a history
+	observers *observers // nil if there is neither a hook nor a history
 
 	mu   sync.Mutex // guards node and the history; never held while a hook runs
 	node Node
@@ -66,13 +63,13 @@ type observers struct {
 	moved   []Hook // the exit hooks and then the enter hooks
 	exits   int    // how many of moved are exit hooks
 	now     func() time.Time
-	turn    chan struct{} // holds one value while guard and save hooks run
+	hooksMu chan struct{} // a mutex as a channel: full while guard and save hooks run
 	history history
 }
 
-// New makes the machine of a node. The errors are [*StateError]s, also for a nil table.
-// The hook slices of the Config must not change
-// afterwards; machines may share them.
+// New makes the machine of a node. The errors are [*StateError]s, also for a nil
+// table. The hook slices of the Config must not change afterwards; machines may share
+// them.
 func New(c Config) (*Machine, error) {
 	if err := c.Node.check(c.Table); err != nil {
 		return nil, err
@@ -96,7 +93,7 @@ func (c *Config) observers() *observers {
 		o.now = time.Now
 	}
 	if len(c.Guard)+len(c.Save) > 0 {
-		o.turn = make(chan struct{}, 1)
+		o.hooksMu = make(chan struct{}, 1)
 	}
 	return o
 }
@@ -129,10 +126,10 @@ func (m *Machine) Node() Node {
 	return m.node
 }
 
-// SetNode gives the machine the node as it is now, where somebody else has moved
-// its stored record, such as another process. It waits for guard and save hooks
-// that are running, and calls none. The errors are those of [New], and the
-// context's while it waits. A guard or save hook of the machine is refused.
+// SetNode replaces the machine's node after somebody else, such as another process,
+// has changed the stored record. It waits for running guard and save hooks, and calls
+// no hook. The errors are those of [New], and the context's if it ends during the wait.
+// A call by a guard or save hook of the machine is refused.
 func (m *Machine) SetNode(ctx context.Context, n Node) error {
 	switch {
 	case !m.made():
@@ -143,11 +140,11 @@ func (m *Machine) SetNode(ctx context.Context, n Node) error {
 	if err := n.check(m.table); err != nil {
 		return err
 	}
-	if m.observers != nil && m.observers.turn != nil {
-		if err := m.takeTurn(ctx); err != nil {
+	if m.observers != nil && m.observers.hooksMu != nil {
+		if err := m.lockHooks(ctx); err != nil {
 			return err
 		}
-		defer m.giveTurn()
+		defer m.unlockHooks()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -166,8 +163,8 @@ func (m *Machine) History() []Transition {
 	return m.observers.history.all()
 }
 
-// Can reports whether the table has a row for the event in the node's state. By
-// the time the caller fires it, the node may have moved.
+// Can reports whether the table has a row for the event in the node's state. The node
+// may move before the caller fires the event.
 func (m *Machine) Can(event states.Event) bool {
 	if !m.made() {
 		return false
@@ -176,8 +173,8 @@ func (m *Machine) Can(event states.Event) bool {
 	return ok
 }
 
-// Events ranges over the events that the table has rows for in the state that
-// the node is in when ranging begins.
+// Events ranges over the events for which the table has rows in the node's state at
+// the start of the iteration.
 func (m *Machine) Events() iter.Seq[states.Event] {
 	return func(yield func(states.Event) bool) {
 		if m.made() {

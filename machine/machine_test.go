@@ -148,8 +148,8 @@ func TestTheNewNodeIsSeenOnceItIsSaved(t *testing.T) {
 	require.NoError(t, m.Fire(t.Context(), states.EventManage))
 }
 
-// place puts a hook in one of a machine's four places.
-var place = map[string]func(*machine.Config, func(context.Context) error){
+// setHook has, for each kind of hook, a function that adds one to a Config.
+var setHook = map[string]func(*machine.Config, func(context.Context) error){
 	"guard": func(c *machine.Config, f func(context.Context) error) { c.Guard = append(c.Guard, hook(f)) },
 	"save": func(c *machine.Config, f func(context.Context) error) {
 		c.Save = append(c.Save, hook(f))
@@ -162,7 +162,7 @@ func hook(f func(context.Context) error) machine.Hook {
 	return func(ctx context.Context, _ machine.Transition) error { return f(ctx) }
 }
 
-// beforeTheMove has the hooks that can still stop a transition.
+// beforeTheMove has the kinds of hooks that can still refuse a transition.
 var beforeTheMove = map[string]bool{"guard": true, "save": true}
 
 func TestAHookThatFailsLeavesTheNodeWhole(t *testing.T) {
@@ -172,7 +172,7 @@ func TestAHookThatFailsLeavesTheNodeWhole(t *testing.T) {
 		"panic":      func(context.Context) error { panic(broken) },
 		"text panic": func(context.Context) error { panic("text") },
 	}
-	for where, put := range place {
+	for where, put := range setHook {
 		for how, f := range fail {
 			t.Run(where+" "+how, func(t *testing.T) {
 				fails, rest := true, 0
@@ -207,7 +207,7 @@ func TestAHookThatFailsLeavesTheNodeWhole(t *testing.T) {
 					require.Zero(t, rest, "the first refusal is the last word")
 					require.NoError(t, m.Fire(t.Context(), states.EventManage))
 				} else {
-					require.Equal(t, 1, rest, "the other hooks are told all the same")
+					require.Equal(t, 1, rest, "the other hooks are still called")
 				}
 				require.Equal(t, machine.Node{State: states.Verifying, Target: states.Manageable}, m.Node())
 				require.NoError(t, m.Fire(t.Context(), states.EventDone), "the machine takes the next event")
@@ -217,7 +217,7 @@ func TestAHookThatFailsLeavesTheNodeWhole(t *testing.T) {
 }
 
 func TestAHookThatEndsItsGoroutineHoldsNoLock(t *testing.T) {
-	for where, put := range place {
+	for where, put := range setHook {
 		t.Run(where, func(t *testing.T) {
 			fails := true
 			m := newMachine(t, states.Enroll, func(c *machine.Config) {
@@ -242,7 +242,7 @@ func TestAHookThatEndsItsGoroutineHoldsNoLock(t *testing.T) {
 }
 
 func TestACancelledContextStopsAMoveBeforeItIsSaved(t *testing.T) {
-	for where, put := range place {
+	for where, put := range setHook {
 		t.Run(where, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			m := newMachine(t, states.Enroll, func(c *machine.Config) {
@@ -263,7 +263,7 @@ func TestACancelledContextStopsAMoveBeforeItIsSaved(t *testing.T) {
 	}
 }
 
-func TestOneWhoWaitsForItsTurnCanStopWaiting(t *testing.T) {
+func TestAContextEndsTheWaitForAnotherTransition(t *testing.T) {
 	saving, release := make(chan bool), make(chan bool)
 	m := newMachine(t, states.Enroll, func(c *machine.Config) {
 		c.Save = []machine.Hook{func(_ context.Context, tr machine.Transition) error {
@@ -287,7 +287,7 @@ func TestOneWhoWaitsForItsTurnCanStopWaiting(t *testing.T) {
 	wg.Go(func() { done = m.Fire(t.Context(), states.EventDone) })
 	release <- true
 	wg.Wait()
-	if done != nil { // it had its turn before the first, which could still be saving
+	if done != nil { // it ran before the first one, which could still be saving
 		require.ErrorIs(t, done, states.ErrNotAllowed)
 	}
 	require.NoError(t, m.Fire(t.Context(), states.EventInspect))
@@ -300,7 +300,7 @@ func TestAnExitOrEnterHookMayFireTheNextEvent(t *testing.T) {
 			m = newMachine(t, states.Enroll, func(c *machine.Config) {
 				c.Save = []machine.Hook{func(context.Context, machine.Transition) error { return nil }}
 				c.History = 5
-				place[where](c, func(ctx context.Context) error {
+				setHook[where](c, func(ctx context.Context) error {
 					if m.Node().State != states.Verifying {
 						return nil
 					}
@@ -323,7 +323,7 @@ func TestAGuardOrSaveHookCannotFire(t *testing.T) {
 			)
 			other := newMachine(t, states.Enroll)
 			m = newMachine(t, states.Enroll, func(c *machine.Config) {
-				place[where](c, func(ctx context.Context) error {
+				setHook[where](c, func(ctx context.Context) error {
 					if kept != nil {
 						return nil
 					}
@@ -342,7 +342,7 @@ func TestAGuardOrSaveHookCannotFire(t *testing.T) {
 
 func TestConcurrentEventsAreOneAfterTheOther(t *testing.T) {
 	var (
-		saves []machine.Node // written without a lock: the turn is one
+		saves []machine.Node // written without a lock: save hooks run one at a time
 		table = latest
 	)
 	m := newMachine(t, states.Manageable, func(c *machine.Config) {

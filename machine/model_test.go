@@ -15,7 +15,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// trouble is what one hook does in one Fire.
+// trouble is the fault of one hook in one Fire.
 type trouble int
 
 const (
@@ -26,16 +26,16 @@ const (
 	troubles
 )
 
-// troubled is a machine whose hooks make trouble on demand, beside a model that
-// knows only Apply and which trouble stops a move.
+// troubled is a machine with fault-injecting hooks, and a model of it that uses only
+// Apply and the faults that stop a move.
 type troubled struct {
-	m      *machine.Machine
-	table  *states.Table
-	now    map[string]trouble // by the hook's place
-	cancel context.CancelFunc
-	model  machine.Node
-	saved  machine.Node // the database
-	told   int          // exit and enter hooks called since the last Fire
+	m        *machine.Machine
+	table    *states.Table
+	now      map[string]trouble // by the kind of hook
+	cancel   context.CancelFunc
+	model    machine.Node
+	saved    machine.Node // the database
+	notified int          // exit and enter hooks called since the last Fire
 }
 
 var errTrouble = errors.New("trouble")
@@ -57,10 +57,10 @@ func newTroubled(t *rapid.T) *troubled {
 	start := node(rapid.SampledFrom(slices.Collect(table.States().All())).Draw(t, "start"))
 	w := &troubled{table: table, model: start, saved: start}
 	config := machine.Config{Table: table, Node: start, History: 4}
-	for where, put := range place {
+	for where, put := range setHook {
 		put(&config, func(context.Context) error {
 			if !beforeTheMove[where] {
-				w.told++
+				w.notified++
 			}
 			return w.act(where)
 		})
@@ -78,7 +78,7 @@ func newTroubled(t *rapid.T) *troubled {
 	return w
 }
 
-// fire fires an event amid trouble and checks what came of it.
+// fire fires an event with random faults and checks the result.
 func (w *troubled) fire(t *rapid.T) {
 	events := append(slices.Collect(states.AllEvents()), states.NoEvent, 99)
 	if rapid.Bool().Draw(t, "legal") {
@@ -99,7 +99,7 @@ func (w *troubled) fire(t *rapid.T) {
 	var ctx context.Context
 	ctx, w.cancel = context.WithCancel(context.Background())
 	defer w.cancel()
-	w.told = 0
+	w.notified = 0
 
 	err := w.m.FireInput(ctx, in)
 
@@ -111,10 +111,10 @@ func (w *troubled) fire(t *rapid.T) {
 		require.Equal(t, refused, err)
 	case stopped:
 		require.Error(t, err)
-		require.Zero(t, w.told)
+		require.Zero(t, w.notified)
 	default:
 		w.model = next
-		require.Equal(t, 2, w.told)
+		require.Equal(t, 2, w.notified)
 		require.Equal(t, complains("exit") || complains("enter"), err != nil)
 		require.Equal(t, in.Event, w.m.History()[len(w.m.History())-1].Event)
 	}

@@ -11,8 +11,8 @@ import (
 // Request moves the node as [Node.Request] does, and runs the hooks. The errors
 // are those of Node.Request and of [Machine.FireInput].
 //
-// Of the two transitions of an aborted service, each runs the hooks; when the
-// first has happened and the second is refused, the node is in ServiceFail.
+// The abort of a service is two transitions, and each runs the hooks. If the first has
+// happened and the second is refused, the node is in ServiceFail.
 func (m *Machine) Request(ctx context.Context, target string, v states.APIVersion) error {
 	c := change{kind: request, target: target, version: v}
 	err := m.do(ctx, &c)
@@ -37,17 +37,17 @@ func (m *Machine) Fire(ctx context.Context, event states.Event) error {
 	return m.FireInput(ctx, Input{Event: event})
 }
 
-// FireInput moves the node as [Node.Apply] does and runs the hooks, as the package
-// comment says. It is the low level: [Machine.Request] and [Machine.Report] know
-// which input the conductor makes of a request and of a report.
+// FireInput moves the node as [Node.Apply] does and runs the hooks in the order of the
+// package comment. It is the low level: [Machine.Request] and [Machine.Report] derive
+// the input from a request or a report by the conductor's rules.
 //
 // The errors of Node.Apply, the context's error, and a [*HookError] whose Moved is
 // false mean that nothing has happened. A HookError whose Moved is true (several
 // are joined) means that the node is in its new state and an exit or enter hook
 // failed. A hook's panic is a [*PanicError] in a HookError.
 //
-// A context that ends before the save hooks have run stops the transition; after
-// that, only the hooks heed it.
+// A context that ends before the save hooks have run stops the transition; after that
+// only the hooks see that it has ended.
 func (m *Machine) FireInput(ctx context.Context, in Input) error {
 	if err := m.ready(ctx); err != nil {
 		return err
@@ -64,16 +64,17 @@ func (m *Machine) FireInput(ctx context.Context, in Input) error {
 	return err
 }
 
-// moved reports whether a machine moved, going by the error of its move.
+// moved reports whether a machine moved, given the error of the move.
 func moved(err error) bool {
 	var hook *HookError
 	return err == nil || errors.As(err, &hook) && hook.Moved
 }
 
-// A change is asked of a machine before it is known which state its node is in.
+// A change is a requested move. The input that it results in depends on the state in
+// which apply finds the node.
 type change struct {
 	kind    changeKind
-	in      Input             // the input that the change comes to, once apply was called
+	in      Input             // the resulting input, once apply was called
 	target  string            // of a request
 	version states.APIVersion // of a request
 	twice   bool              // whether serviceAborted follows, once apply was called
@@ -115,7 +116,7 @@ func (m *Machine) ready(ctx context.Context) error {
 	}
 }
 
-// do makes a change and runs the hooks.
+// do applies a change and runs the hooks.
 func (m *Machine) do(ctx context.Context, c *change) error {
 	if err := m.ready(ctx); err != nil {
 		return err
@@ -134,8 +135,8 @@ func (m *Machine) do(ctx context.Context, c *change) error {
 func (m *Machine) doObserved(ctx context.Context, c *change) error {
 	var t Transition
 	var err error
-	if m.observers.turn != nil {
-		err = m.moveInTurn(ctx, c, &t)
+	if m.observers.hooksMu != nil {
+		err = m.moveGuarded(ctx, c, &t)
 	} else {
 		err = m.move(c, &t)
 	}
@@ -145,7 +146,7 @@ func (m *Machine) doObserved(ctx context.Context, c *change) error {
 	return m.observers.after(ctx, &t)
 }
 
-// move makes a change that no hook has to allow, and fills in the transition.
+// move applies a change without guard and save hooks, and fills in the transition.
 func (m *Machine) move(c *change, t *Transition) error {
 	at := m.observers.now()
 	m.mu.Lock()
@@ -159,13 +160,13 @@ func (m *Machine) move(c *change, t *Transition) error {
 	return err
 }
 
-// moveInTurn makes a change that guard and save hooks must allow, and fills in the
+// moveGuarded applies a change that guard and save hooks may refuse, and fills in the
 // transition.
-func (m *Machine) moveInTurn(ctx context.Context, c *change, t *Transition) error {
-	if err := m.takeTurn(ctx); err != nil {
+func (m *Machine) moveGuarded(ctx context.Context, c *change, t *Transition) error {
+	if err := m.lockHooks(ctx); err != nil {
 		return err
 	}
-	defer m.giveTurn()
+	defer m.unlockHooks()
 
 	from := m.Node()
 	next, err := c.apply(from, m.table)
@@ -173,7 +174,7 @@ func (m *Machine) moveInTurn(ctx context.Context, c *change, t *Transition) erro
 		return err
 	}
 	m.fill(t, &c.in, from, next, m.observers.now())
-	ctx, leave := enterTurn(ctx, m)
+	ctx, leave := enterHooks(ctx, m)
 	defer leave()
 	if err := m.observers.before(ctx, t); err != nil {
 		return err
@@ -184,21 +185,21 @@ func (m *Machine) moveInTurn(ctx context.Context, c *change, t *Transition) erro
 	return nil
 }
 
-// takeTurn waits until no guard and save hooks run. Those who wait are served in
-// the order in which they came.
-func (m *Machine) takeTurn(ctx context.Context) error {
-	if inTurn(ctx, m) {
-		return errInTurn
+// lockHooks waits until no guard or save hook runs. Waiting callers proceed in the
+// order of their calls.
+func (m *Machine) lockHooks(ctx context.Context) error {
+	if inHook(ctx, m) {
+		return errInHook
 	}
 	select {
-	case m.observers.turn <- struct{}{}:
+	case m.observers.hooksMu <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (m *Machine) giveTurn() { <-m.observers.turn }
+func (m *Machine) unlockHooks() { <-m.observers.hooksMu }
 
 // fill fills in a transition, in place.
 func (m *Machine) fill(t *Transition, in *Input, from, to Node, at time.Time) {
@@ -211,7 +212,7 @@ func (m *Machine) fill(t *Transition, in *Input, from, to Node, at time.Time) {
 	t.Status = statusOf(m.table, from.State, in.Event, to.State)
 }
 
-// commit makes a transition's new node the one that is seen. The caller holds mu.
+// commit makes a transition's new node visible. The caller holds mu.
 func (m *Machine) commit(t *Transition) {
 	m.node = t.To
 	if m.observers.history.most > 0 {

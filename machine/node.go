@@ -7,9 +7,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Node is a node's provision state, target and last error, as Ironic stores them. It is a value:
-// copy it, compare it with ==, share the copies. Its JSON keys are Ironic's, and as
-// in Ironic no target and no error are null.
+// Node is a node's provision state, target and last error, as Ironic stores them. It
+// is a value: copy it, compare it with ==, share the copies. Its JSON keys are
+// Ironic's, and as in Ironic no target and no error are null.
 type Node struct {
 	State     states.State `json:"provision_state"`
 	Target    states.State `json:"target_provision_state"`
@@ -28,37 +28,36 @@ func (n Node) MarshalJSON() ([]byte, error) {
 // Input is an event with its target, power state and last error.
 type Input struct {
 	Event states.Event
-	// Target is the state that the node shall be headed for, a stable one, where
-	// that is not the table's: Ironic names Manageable with every event
-	// of a manual cleaning, and Active with an adoption. NoState leaves it to
-	// the table.
+	// Target is the node's new target, a stable state, if it is not the table's:
+	// Ironic names Manageable with every event of a manual cleaning, and Active with
+	// an adoption. With NoState the table decides.
 	Target states.State
-	// Work says that work starts in the new state, so that the node does not
-	// rest in it: the last error is cleared, and a target is kept even where
-	// the new state is stable.
+	// Work says that work starts in the new state, so that the node does not rest in
+	// it: the last error is cleared, and a target is kept even if the new state is
+	// stable.
 	Work bool
-	// Power is the power state that was read, for the end of a verification. It
-	// changes nothing here: hooks get it in [Transition.Power], so that a save
-	// hook stores it in the same write, as Ironic does.
+	// Power is the power state that a verification has read. The node does not hold
+	// it: hooks get it in [Transition.Power], so that a save hook can store it in the
+	// same write, as Ironic does.
 	Power states.Power
-	// LastError is stored as the node's last error: in valid UTF-8, without
-	// control characters and characters that change the direction of writing,
-	// cut at 2 KiB. Empty leaves the error that the node has, or clears it where
-	// work starts.
+	// LastError is stored as the node's last error: in valid UTF-8, without control
+	// characters and characters that change the direction of writing, truncated to
+	// 2 KiB. An empty one keeps the node's last error, or clears it if work starts.
 	LastError string
 }
 
 // Apply returns the node after an event, by the rules of Ironic's state machine. It
-// changes nothing outside, never panics, and does not allocate when it succeeds.
-// It is the low level: [Node.Request] and [Node.Report] know which input the
-// conductor makes of a request and of a report.
+// has no side effects, never panics, and does not allocate when it succeeds. It is the
+// low level: [Node.Request] and [Node.Report] derive the input from a request or a
+// report by the conductor's rules.
 //
-// The event needs a row in the table. It moves the state; then the target is
-// cleared if it is reached, becomes the new state's default target if that has
-// one, and becomes in.Target if that is named. A node without a target starts
-// out with its state's default. A node that rests in a stable state has none.
+// The table must have a row for the event in the node's state. The event changes the
+// state. Then the target is cleared if it is reached, is set to the new state's default
+// target if that has one, and is set to in.Target if that is not NoState. A node
+// without a target counts as having its state's default target. A node that rests in a
+// stable state has no target.
 //
-// On error the node is returned as it was. The errors are [*StateError], also
+// On error the node is returned unchanged. The errors are [*StateError], also
 // for a stored or named target that is not a stable state, and [*EventError].
 //
 // Source: ironic/common/fsm.py and process_event in
@@ -78,7 +77,7 @@ func (n Node) Apply(t *states.Table, in Input) (Node, error) {
 	return next, nil
 }
 
-// isTarget reports whether a node can be headed for s: none or a stable state.
+// isTarget reports whether s is a valid target: NoState or a stable state.
 func isTarget(t *states.Table, s states.State) bool {
 	return s == states.NoState || t.Stable().Has(s)
 }
@@ -94,9 +93,8 @@ func (n Node) refusal(t *states.Table, in Input) error {
 	return &StateError{Series: t.Series(), State: in.Target, Target: namedTarget}
 }
 
-// nextTarget returns the target in a new state where work starts or a target is
-// named. Where neither is, it is the table's: the state's default, or none in a
-// stable state.
+// nextTarget returns the target in a new state if work starts or a target is named.
+// Otherwise the target is the table's: the state's default, or none in a stable state.
 func (n Node) nextTarget(t *states.Table, to states.State, in Input) states.State {
 	if t.Stable().Has(to) && !in.Work {
 		return states.NoState

@@ -168,8 +168,8 @@ func TestErrorsTellWhatWasAsked(t *testing.T) {
 		`enter hook of node node-1 at event "manage" (the node has moved): no`)
 }
 
-// conductor is Ironic's way of moving a node, step by step as its two files
-// have it, with the facts of a table as plain maps.
+// conductor moves a node with the same steps as Ironic's two source files, with a
+// table's rows and sets as plain maps.
 type conductor struct {
 	next   map[[2]string]string
 	target map[string]string
@@ -190,8 +190,8 @@ func conductorOf(table *states.Table) conductor {
 	return c
 }
 
-// process returns the node's state and target after an event; ok is false where
-// Ironic raises InvalidState.
+// process returns the node's state and target after an event; ok is false if Ironic
+// raises InvalidState.
 func (c conductor) process(state, stored, event, named string, work bool) (string, string, bool) {
 	if _, known := c.stable[state]; !known {
 		return "", "", false

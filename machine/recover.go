@@ -7,9 +7,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Orphaned reports whether a stored node is to be failed once the process that worked
-// on it has died: in the stuck states ([states.Table.Stuck]), whose work is lost, ok is
-// true, and lastError is the text that goes with EventFail:
+// Orphaned reports whether a stored node must be failed once the process that worked
+// on it has died. In the stuck states ([states.Table.Stuck]), whose work is lost, ok is
+// true, and lastError is the text to report with EventFail:
 //
 //	if lastError, ok := node.Orphaned(table); ok {
 //		node, err = node.Report(table, states.EventFail, lastError)
@@ -27,8 +27,8 @@ func (n Node) Orphaned(t *states.Table) (lastError string, ok bool) {
 	return fmt.Sprintf("the work of state %q was lost: the process that did it has died", n.State), true
 }
 
-// Timeouts says how long a node may wait for a call, by what it waits for. A time
-// of 0 or less is for ever.
+// Timeouts holds the timeouts of the waits for a call, by the work that waits. A
+// timeout of 0 or less is infinite.
 type Timeouts struct {
 	Deploy, Clean, Inspect, Rescue, Service time.Duration
 }
@@ -59,9 +59,9 @@ func (w Timeouts) of(s states.State) time.Duration {
 	}
 }
 
-// TimedOut reports whether a node that has been in its state for a time is to be
+// TimedOut reports whether a node that has been in its state for a time must be
 // failed: once a waiting state has reached its timeout, ok is true, and lastError is
-// the text that goes with EventFail, as with [Node.Orphaned].
+// the text to report with EventFail, as with [Node.Orphaned].
 //
 // Source: the periodic checks of ironic/conductor/manager.py.
 func (n Node) TimedOut(waited time.Duration, limits Timeouts) (lastError string, ok bool) {

@@ -2,14 +2,14 @@ package machine
 
 import "github.com/ironstate/ironstate/states"
 
-// The rules of Ironic's conductor: which event, target and last error a request or
-// a report comes to. Source: ironic/conductor/manager.py, cleaning.py and
+// The rules of Ironic's conductor: which event, target and last error follow from a
+// request or a report. Source: ironic/conductor/manager.py, cleaning.py and
 // deployments.py.
 
 // aborted returns the last error of a node whose work was aborted in a state.
 //
-// Source: get_last_error in ironic/conductor/cleaning.py and its likes in servicing.py,
-// deployments.py and inspection.py.
+// Source: get_last_error in ironic/conductor/cleaning.py and its counterparts in
+// servicing.py, deployments.py and inspection.py.
 func aborted(in states.State) string {
 	switch in {
 	case states.CleanWait, states.CleanHold:
@@ -23,17 +23,16 @@ func aborted(in states.State) string {
 	}
 }
 
-// Request returns the node after a request for a provision state that a client
-// makes of the API: PUT /v1/nodes/NODE/states/provision {"target": target} at
-// version v. It also sets the target of a manual cleaning, and clears a last error
-// that is over.
+// Request returns the node after a client's request for a provision state: PUT
+// /v1/nodes/NODE/states/provision {"target": target} at version v. It also sets the
+// target of a manual cleaning, and clears an obsolete last error.
 //
-// Since 2025.2 one abort of a service leads through two transitions, by way of
-// ServiceFail to Active. Every other request is one transition.
+// Since 2025.2 the abort of a service is two transitions, through ServiceFail to
+// Active. Every other request is one transition.
 //
-// The error is a [*states.RequestError], as the API answers it, or a [*StateError]
-// for a nil table and for a stored target that is not a stable state.
-// The node is then returned as it was. Request does not allocate when it succeeds.
+// The error is a [*states.RequestError], the API's answer, or a [*StateError] for a nil
+// table and for a stored target that is not a stable state. The node is then returned
+// unchanged. Request does not allocate when it succeeds.
 func (n Node) Request(t *states.Table, target string, v states.APIVersion) (Node, error) {
 	in, err := n.requested(t, target, v)
 	if err != nil {
@@ -48,21 +47,20 @@ func (n Node) Request(t *states.Table, target string, v states.APIVersion) (Node
 
 // Report returns the node after a report of the conductor or of the hardware about
 // the work of the node's state: done, fail, wait, resume or hold, with the text of
-// an error where there is one. The event and the target that follow from it depend on
-// the work: done of a tear-down begins cleaning, done of a manual cleaning ends in
-// Manageable, and a manual cleaning keeps its target through waits, holds and
-// failures.
+// the error if there is one. The event and the target that follow depend on the work:
+// done of a tear-down begins cleaning, done of a manual cleaning ends in Manageable,
+// and a manual cleaning keeps its target through waits, holds and failures.
 //
 // The conductor's own events may be reported by name as well: EventManage in
 // Cleaning, which ends the automated cleaning of a retired node in Manageable, and
 // EventClean in Deleting.
 //
-// An event that is a client's to request, or that has no row in the node's state,
-// is an [*EventError]; the other errors are [*StateError]s. The
-// node is then returned as it was. Report does not allocate when it succeeds.
+// The error is an [*EventError] for an event that only a client requests or that has
+// no row in the node's state, otherwise a [*StateError]. The node is then returned
+// unchanged. Report does not allocate when it succeeds.
 //
-// Ironic's built-in hold and wait steps, and unhold, forget the target of a manual
-// cleaning, which then ends in Available. Here it is kept.
+// Ironic's built-in hold and wait steps, and unhold, drop the target of a manual
+// cleaning, which then ends in Available. Report keeps the target.
 func (n Node) Report(t *states.Table, event states.Event, lastError string) (Node, error) {
 	in, err := n.reported(t, event, lastError)
 	if err != nil {
@@ -71,8 +69,8 @@ func (n Node) Report(t *states.Table, event states.Event, lastError string) (Nod
 	return n.Apply(t, in)
 }
 
-// requested returns the input that a request comes to. Where [Node.abortsTwice],
-// serviceAborted follows it.
+// requested returns the input that follows from a request. If [Node.abortsTwice], the
+// input serviceAborted follows.
 func (n Node) requested(t *states.Table, target string, v states.APIVersion) (Input, error) {
 	if t == nil {
 		return Input{}, n.check(t)
@@ -92,7 +90,7 @@ func (n Node) requested(t *states.Table, target string, v states.APIVersion) (In
 		in.Target = n.manualTarget(t)
 	case states.EventAbort:
 		in.Target = n.manualTarget(t)
-		in.Work = n.State == states.RescueWait // which clears the error, as Ironic does
+		in.Work = n.State == states.RescueWait // Work clears the last error, as Ironic does
 		if !in.Work {
 			in.LastError = aborted(n.State)
 		}
@@ -100,8 +98,8 @@ func (n Node) requested(t *states.Table, target string, v states.APIVersion) (In
 	return in, nil
 }
 
-// serviceAborted is the second input of an aborted service. Ironic's first one is
-// fail, to the same state; abort lets a guard know what was requested.
+// serviceAborted is the second input of an aborted service. Ironic's first event is
+// fail; here it is abort, which leads to the same state and shows guards the request.
 var serviceAborted = Input{Event: states.EventAbort, LastError: aborted(states.ServiceFail)}
 
 // abortsTwice reports whether the event is an abort that leads through ServiceFail
@@ -114,7 +112,7 @@ func (n Node) abortsTwice(t *states.Table, event states.Event) bool {
 	return ok
 }
 
-// reported returns the input that a report comes to.
+// reported returns the input that follows from a report.
 func (n Node) reported(t *states.Table, event states.Event, lastError string) (Input, error) {
 	if err := n.check(t); err != nil {
 		return Input{}, err
@@ -140,7 +138,7 @@ func isReport(t *states.Table, from states.State, event states.Event) bool {
 	return ok && !t.IsRequest(states.Transition{From: from, Event: event, To: to})
 }
 
-// reports returns the events that [Node.Report] takes in a state.
+// reports returns the events that [Node.Report] accepts in a state.
 func reports(t *states.Table, from states.State) []states.Event {
 	var events []states.Event
 	if from == states.Deleting {
@@ -154,8 +152,8 @@ func reports(t *states.Table, from states.State) []states.Event {
 	return events
 }
 
-// manualTarget returns Manageable for a node in a manual cleaning, which a series
-// has since Mitaka, and NoState for any other.
+// manualTarget returns Manageable for a node in a manual cleaning, which exists since
+// Mitaka, and NoState for any other node.
 func (n Node) manualTarget(t *states.Table) states.State {
 	if n.Target != states.Manageable {
 		return states.NoState

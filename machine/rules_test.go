@@ -34,8 +34,8 @@ func isManual(table *states.Table, n machine.Node) bool {
 	return cleaning && n.Target == states.Manageable && table.Series() >= states.Mitaka
 }
 
-// The state is the table's, the last error says the last thing that went wrong,
-// and a target is lost nowhere: in every series, from every node, for every word.
+// In every series, from every node and for every word, the state is the table's, the
+// last error is that of the last failure, and no target is lost.
 func TestRequestsEverywhere(t *testing.T) {
 	for series := range states.AllSeries() {
 		table, v := series.Table(), series.MaxAPIVersion()

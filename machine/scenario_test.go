@@ -14,16 +14,16 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// TestScenarios plays the files of testdata/scenarios. The commands are:
+// TestScenarios runs the files of testdata/scenarios. The commands are:
 //
 //	node STATE [target=STATE] [series=SERIES]   begin with a node
 //	request WORD [version=1.N]                  a client's request, at the series' highest version
 //	report EVENT                                a report of the conductor; the lines below are its error text
 //	orphaned                                    the conductor has died
-//	timed-out                                   the time to wait for a call is over
+//	timed-out                                   the wait for a call has timed out
 //
 // Each prints the transitions with their targets and notifications, and the node.
-// `go test ./machine -rewrite` writes the files anew.
+// `go test ./machine -rewrite` rewrites the files.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		var s scenario
@@ -31,7 +31,7 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// scenario is a node lived twice: as a value, and as a Machine with hooks.
+// scenario runs the same node twice: as a Node, and as a Machine with hooks.
 type scenario struct {
 	node    machine.Node
 	machine *machine.Machine

@@ -9,9 +9,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Transition is a step of one node's life. It is a value; copies may be shared
-// freely. Its JSON is flat, with the keys of Ironic's provision notification:
-// provision_state and the like for To, previous_provision_state for From.
+// Transition is one transition of a node. It is a value; copies may be shared freely.
+// Its JSON is flat, with the keys of Ironic's provision notification: provision_state
+// and so on for To, previous_provision_state and so on for From.
 type Transition struct {
 	Node     string // the machine's name
 	Event    states.Event
@@ -19,10 +19,10 @@ type Transition struct {
 	// Power is the power state that a verification read; see [Input.Power].
 	Power states.Power
 	Time  time.Time // by the machine's clock
-	// Status is that of Ironic's provision notification: "start" where work began
-	// (the node moved into an unstable state), "end" where it ended (the node moved
-	// out of the unstable states), "error" where it failed (the event is fail or
-	// error), otherwise "success". Source: ironic/conductor/task_manager.py.
+	// Status is that of Ironic's provision notification: "start" if work began (the
+	// node moved into an unstable state), "end" if it ended (the node moved out of the
+	// unstable states), "error" if it failed (the event is fail or error), otherwise
+	// "success". Source: ironic/conductor/task_manager.py.
 	Status string
 }
 
@@ -98,7 +98,7 @@ func statusOf(t *states.Table, from states.State, event states.Event, to states.
 	}
 }
 
-// attrs returns what a transition is logged with, all but its time.
+// attrs returns a transition's log attributes, without its time.
 func (t Transition) attrs() []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("node", t.Node),
@@ -117,10 +117,10 @@ func (t Transition) attrs() []slog.Attr {
 	return attrs
 }
 
-// Log returns an enter hook that logs each transition: as an error when the new
-// state is a failed one or error, otherwise as information, as Ironic's conductor
-// does. The record's time is the transition's. A nil logger is [slog.Default]; an
-// error of its handler is ignored, as slog does.
+// Log returns an enter hook that logs each transition, as Ironic's conductor does: at
+// level Error if the new state is error or a failed one, otherwise at level Info. The
+// record's time is the transition's. A nil logger is [slog.Default]; an error of its
+// handler is ignored, as slog does.
 func Log(to *slog.Logger) Hook {
 	if to == nil {
 		to = slog.Default()

@@ -33,7 +33,7 @@ func nodeNumber(i int) powersync.Record {
 	return powersync.Record{ID: fmt.Sprintf("node-%06d", i), ProvisionState: states.Available, Power: states.PowerOn}
 }
 
-// on is hardware that is on, and takes its time to say so.
+// on is hardware that is on and takes a fixed time to answer.
 type on struct{ takes time.Duration }
 
 func (d on) PowerState(context.Context, string) (states.Power, error) {
@@ -45,7 +45,7 @@ func (d on) PowerState(context.Context, string) (states.Power, error) {
 
 func (d on) SetPower(context.Context, string, states.Power) error { return nil }
 
-// benchmarkRounds reports what a round costs per node.
+// benchmarkRounds reports the cost of a round per node.
 func benchmarkRounds(b *testing.B, config powersync.Config) {
 	syncer, err := powersync.New(config)
 	require.NoError(b, err)
@@ -70,8 +70,7 @@ func BenchmarkSync(b *testing.B) {
 }
 
 // 1,000 workers on 100,000 nodes of 20 ms each would ideally take 2 s; the goal
-// is 1.10 times that. BenchmarkSleepsAlone has what the machine takes for them
-// without us.
+// is 1.10 times that. BenchmarkSleepsAlone measures the sleeps without a Syncer.
 func BenchmarkSyncSlowHardware(b *testing.B) {
 	benchmarkRounds(b, powersync.Config{Store: fleet(fleetSize), Driver: on{slow}, Workers: manyWorkers})
 	reportIdeal(b)
@@ -102,8 +101,7 @@ func reportIdeal(b *testing.B) {
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/ideal.Seconds(), "x-ideal")
 }
 
-// listed is a fleet that takes no memory: its records are made as they are
-// asked for.
+// listed is a fleet that takes no memory: it makes its records on demand.
 type listed int
 
 func (n listed) Records(context.Context) iter.Seq2[powersync.Record, error] {
@@ -122,8 +120,8 @@ func (listed) Load(_ context.Context, id string) (powersync.Record, error) {
 
 func (listed) Update(context.Context, powersync.Record) error { return nil }
 
-// midway is hardware that measures the heap when half of a fleet was read. All
-// else waits meanwhile: what it would allocate is not what the round lives on.
+// midway is hardware that measures the heap when half of a fleet was read. All other
+// reads wait meanwhile, so that only live memory is measured.
 type midway struct {
 	on
 	half int64
@@ -148,12 +146,12 @@ func (d *midway) PowerState(ctx context.Context, id string) (states.Power, error
 func heap() uint64 {
 	var stats runtime.MemStats
 	runtime.GC()
-	runtime.GC() // what pools hold goes in the second
+	runtime.GC() // the second collection empties the sync.Pools
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc
 }
 
-// heapOfRound returns how many bytes a round of n nodes lives on.
+// heapOfRound returns the live heap of a round of n nodes, in bytes.
 func heapOfRound(tb testing.TB, n, workers int) int64 {
 	driver := &midway{half: int64(n / 2)}
 	syncer, err := powersync.New(powersync.Config{Store: listed(n), Driver: driver, Workers: workers})

@@ -14,15 +14,15 @@ import (
 // maxGrace is how long a call may take to return once its context ended.
 const maxGrace = 2 * time.Second
 
-// calls makes calls of others' code, one at a time a key. A call that does not
-// return is abandoned; until it returns, calls with its key fail at once, so
-// that one call a key is abandoned at the most.
+// calls makes calls of the caller's code, one at a time per key. A call that does not
+// return is abandoned; until it returns, calls with its key fail at once, so that at
+// most one call per key is abandoned.
 type calls struct {
 	timeout time.Duration // 0 is none
 	grace   time.Duration
 
 	mu       sync.Mutex
-	inFlight map[string]chan struct{} // closed when the call is over or abandoned; nil while nobody waits
+	inFlight map[string]chan struct{} // closed when the call has returned or is abandoned; nil while nobody waits
 	left     map[string]*boundedcall.AbandonedError
 }
 
@@ -35,8 +35,8 @@ func newCalls(timeout, grace time.Duration) *calls {
 	}
 }
 
-// call makes a call, whose time begins when no other call with the key is in
-// flight. Where the call was not made, the error matches errNotCalled.
+// call makes a call. Its timeout begins once no other call with the key is in flight.
+// If the call was not made, the error matches errNotCalled.
 func call[T any](ctx context.Context, c *calls, key string, f func(context.Context) (T, error)) (T, error) {
 	if err := c.begin(ctx, key); err != nil {
 		var none T
@@ -96,7 +96,8 @@ func (c *calls) begin(ctx context.Context, key string) error {
 	}
 }
 
-// end has the call over, or abandoned where the error says so.
+// end records that the call has returned, or that it is abandoned if the error says
+// so.
 func (c *calls) end(key string, err error) {
 	var abandoned *boundedcall.AbandonedError
 	c.mu.Lock()
@@ -110,13 +111,13 @@ func (c *calls) end(key string, err error) {
 	delete(c.inFlight, key)
 }
 
-// validate returns nil where the driver cannot tell.
+// validate returns nil if the driver is no Validator.
 func (s *Syncer) validate(ctx context.Context, id string) error {
 	validator, ok := s.config.Driver.(Validator)
 	if !ok {
 		return nil
 	}
-	_, err := askDriver(ctx, s, id, func(ctx context.Context) (none, error) {
+	_, err := callDriver(ctx, s, id, func(ctx context.Context) (none, error) {
 		return none{}, validator.Validate(ctx, id)
 	})
 	return err
@@ -124,7 +125,7 @@ func (s *Syncer) validate(ctx context.Context, id string) error {
 
 // readPower returns PowerOn, PowerOff or an error.
 func (s *Syncer) readPower(ctx context.Context, id string) (states.Power, error) {
-	power, err := askDriver(ctx, s, id, func(ctx context.Context) (states.Power, error) {
+	power, err := callDriver(ctx, s, id, func(ctx context.Context) (states.Power, error) {
 		s.counters.reads.Add(1)
 		return s.config.Driver.PowerState(ctx, id)
 	})
@@ -141,7 +142,7 @@ func (s *Syncer) readPower(ctx context.Context, id string) (states.Power, error)
 }
 
 func (s *Syncer) setPower(ctx context.Context, id string, power states.Power) error {
-	_, err := askDriver(ctx, s, id, func(ctx context.Context) (none, error) {
+	_, err := callDriver(ctx, s, id, func(ctx context.Context) (none, error) {
 		s.counters.sets.Add(1)
 		return none{}, s.config.Driver.SetPower(ctx, id, power)
 	})
@@ -150,8 +151,8 @@ func (s *Syncer) setPower(ctx context.Context, id string, power states.Power) er
 
 type none struct{}
 
-// askDriver makes a call of the driver and counts it where it is abandoned.
-func askDriver[T any](ctx context.Context, s *Syncer, id string, f func(context.Context) (T, error)) (T, error) {
+// callDriver makes a call of the driver, and counts the call if it is abandoned.
+func callDriver[T any](ctx context.Context, s *Syncer, id string, f func(context.Context) (T, error)) (T, error) {
 	value, err := call(ctx, s.driver, id, f)
 	if errors.Is(err, errAbandoned) && !errors.Is(err, errNotCalled) {
 		s.counters.abandoned.Add(1)

@@ -21,14 +21,14 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// manyRounds is a month of rounds, or ten thousand.
+// manyRounds is two weeks of rounds at the default interval.
 const manyRounds = 10_000
 
 func TestADriverThatNeverReturnsCostsOneGoroutineANode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		let, open := gate()
 		defer open()
-		h := newHall(t, newHardware(isOn, isOn, isOn), nodes(node(isOn), node(isOn), powerFailure(isOn)),
+		h := newFixture(t, newHardware(isOn, isOn, isOn), nodes(node(isOn), node(isOn), powerFailure(isOn)),
 			func(c *powersync.Config) { c.MaxRetries = 4 * manyRounds })
 		h.onRead = func(_ context.Context, id string) {
 			if id != "b" {
@@ -65,9 +65,9 @@ func TestADriverThatNeverReturnsCostsOneGoroutineANode(t *testing.T) {
 	})
 }
 
-func TestADriverIsAskedOneThingAtATimeOfANode(t *testing.T) {
+func TestADriverHasOneCallAtATimeForANode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h := newFixture(t, newHardware(isOn), nodes(node(isOn)))
 		var busy, most atomic.Int32
 		h.onRead = func(context.Context, string) {
 			most.Store(max(most.Load(), busy.Add(1)))
@@ -89,7 +89,7 @@ func TestADriverIsAskedOneThingAtATimeOfANode(t *testing.T) {
 func TestACallHasADeadlineAndTheValuesOfItsRound(t *testing.T) {
 	type key struct{}
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h := newFixture(t, newHardware(isOn), nodes(node(isOn)))
 		h.onRead = func(ctx context.Context, _ string) {
 			deadline, _ := ctx.Deadline()
 			require.Equal(t, powersync.DefaultTimeout, time.Until(deadline))
@@ -108,7 +108,7 @@ func TestACallThatIsLeftBehindSaysWhoEndedIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		let, open := gate()
 		defer open()
-		h := newHall(t, newHardware(isOn, isOn), nodes(node(isOn), node(isOn)))
+		h := newFixture(t, newHardware(isOn, isOn), nodes(node(isOn), node(isOn)))
 		h.onRead = func(context.Context, string) { <-let }
 		require.ErrorContains(t, h.Set(t.Context(), "a", isOff, 0), "no answer in 1m0s: the call does not return")
 
@@ -126,8 +126,8 @@ func gate() (<-chan struct{}, func()) {
 	return c, sync.OnceFunc(func() { close(c) })
 }
 
-// eachMisbehaviour runs a test for each thing that code of others may do instead
-// of returning. A call that hangs does so until open is called.
+// eachMisbehaviour runs a test for each way in which the caller's code may fail to
+// return. A call that hangs does so until open is called.
 func eachMisbehaviour(t *testing.T, test func(t *testing.T, do, open func())) {
 	for name, do := range map[string]func(){
 		"panic":  func() { panic(secret) },
@@ -148,7 +148,7 @@ func eachMisbehaviour(t *testing.T, test func(t *testing.T, do, open func())) {
 
 func TestADriverThatMisbehavesCostsOneNodeOneFailure(t *testing.T) {
 	eachMisbehaviour(t, func(t *testing.T, do, open func()) {
-		h := newHall(t, newHardware(isOn, isOn, isOff), nodes(node(isOn), node(isOn), node(isOn)),
+		h := newFixture(t, newHardware(isOn, isOn, isOff), nodes(node(isOn), node(isOn), node(isOn)),
 			func(c *powersync.Config) { c.Workers = 1 })
 		h.onRead = func(_ context.Context, id string) {
 			if id == "a" {
@@ -167,11 +167,11 @@ func TestADriverThatMisbehavesCostsOneNodeOneFailure(t *testing.T) {
 	})
 }
 
-// misbehaving is a store of which some calls do something instead.
+// misbehaving is a store of which some calls misbehave.
 type misbehaving struct {
 	powersync.Store
 	do   func()
-	what atomic.Int32 // misbehaves: 0, or one of these
+	what atomic.Int32 // the calls that misbehave: 0 for none, or one of these
 }
 
 const (
@@ -216,7 +216,7 @@ func (m *misbehaving) Records(ctx context.Context) iter.Seq2[powersync.Record, e
 func TestAStoreThatMisbehavesCostsItsNodesOneFailure(t *testing.T) {
 	eachMisbehaviour(t, func(t *testing.T, do, open func()) {
 		store := &misbehaving{do: do}
-		h := newHall(t, newHardware(isOn, isOn, isOn), nodes(node(isOn), node(unknown), node(isOn)), func(c *powersync.Config) {
+		h := newFixture(t, newHardware(isOn, isOn, isOn), nodes(node(isOn), node(unknown), node(isOn)), func(c *powersync.Config) {
 			store.Store, c.Store = c.Store, store
 		})
 		store.what.Store(nodesMisbehave)
@@ -241,7 +241,7 @@ func TestAStoreThatMisbehavesCostsItsNodesOneFailure(t *testing.T) {
 	})
 }
 
-// mislogger is a handler that does something instead of logging.
+// mislogger is a handler that misbehaves instead of logging.
 type mislogger struct {
 	slog.Handler
 	do func()
@@ -261,7 +261,7 @@ func TestCallbacksThatMisbehaveNeitherEndNorHangARound(t *testing.T) {
 			h.dead[name(i)] = true
 			records[i] = node(isOn)
 		}
-		hall := newHall(t, h, records, func(c *powersync.Config) {
+		fixture := newFixture(t, h, records, func(c *powersync.Config) {
 			c.MaxRetries = 1000
 			c.OnEvent = func(powersync.Event) { do() }
 			c.OnReport = func(powersync.Report, error) { do() }
@@ -269,8 +269,8 @@ func TestCallbacksThatMisbehaveNeitherEndNorHangARound(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 59*time.Minute)
 		defer cancel()
-		require.ErrorIs(t, hall.Run(ctx), context.DeadlineExceeded)
-		stats := hall.Stats()
+		require.ErrorIs(t, fixture.Run(ctx), context.DeadlineExceeded)
+		stats := fixture.Stats()
 		require.GreaterOrEqual(t, stats.Rounds, 28)
 		require.Equal(t, n*stats.Rounds, stats.Nodes[powersync.ReadFailed])
 		require.GreaterOrEqual(t, stats.Dropped, 2*n*stats.Rounds)
@@ -284,7 +284,7 @@ func TestACallbackIsCalledAgainOnceItHasReturned(t *testing.T) {
 		let, open := gate()
 		defer open()
 		var calls atomic.Int32
-		h := newHall(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) {
+		h := newFixture(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) {
 			c.MaxRetries = 1000
 			c.OnEvent = func(powersync.Event) {
 				calls.Add(1)
@@ -305,7 +305,7 @@ func TestACallbackIsCalledAgainOnceItHasReturned(t *testing.T) {
 }
 
 func TestAMethodWithoutASyncerOrAContextIsAnError(t *testing.T) {
-	made := newHall(t, newHardware(isOn), nodes(node(isOn))).Syncer
+	made := newFixture(t, newHardware(isOn), nodes(node(isOn))).Syncer
 	for name, test := range map[string]struct {
 		syncer *powersync.Syncer
 		ctx    context.Context

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Ironic's defaults, and those of fields that have no counterpart in Ironic.
+// The defaults: Ironic's, and those of fields that have no counterpart in Ironic.
 const (
 	defaultInterval         = 120 * time.Second
 	defaultRecoveryInterval = 300 * time.Second
@@ -27,85 +27,85 @@ type Config struct {
 	Store  Store
 	Driver Driver
 
-	// Name is written into the reservations of nodes that this Syncer holds. It
-	// must be the same after a restart and no other process's that uses the
-	// Store. Empty stands for the host's name, as in Ironic.
+	// Name is written into the reservations of nodes that this Syncer holds. It must
+	// be the same after a restart, and different from the names of other processes
+	// that use the Store. Empty stands for the host's name, as in Ironic.
 	Name string
 
 	// Interval is the time from the start of one round to the start of the next;
 	// 0 stands for 120 s (sync_power_state_interval).
 	Interval time.Duration
-	// RecoveryInterval is the same of recovery rounds; 0 stands for 300 s
-	// (power_failure_recovery_interval). A negative one switches them off.
+	// RecoveryInterval is the same for recovery rounds; 0 stands for 300 s
+	// (power_failure_recovery_interval). A negative one disables them.
 	RecoveryInterval time.Duration
 	// Workers is the size of a round's worker pool: how many nodes it handles at
 	// a time; 0 stands for 8 (sync_power_state_workers).
 	Workers int
-	// MaxRetries is how many rounds in a row a node may fail before it goes into
-	// maintenance with the next one; 0 stands for 3
-	// (power_state_sync_max_retries), a negative number for none.
+	// MaxRetries is how many rounds in a row a node may fail; the next failure puts
+	// it into maintenance. 0 stands for 3 (power_state_sync_max_retries), a negative
+	// number for none.
 	MaxRetries int
 	// Timeout bounds each call of the Driver and each Load and Update of the
 	// Store, and in Set the wait for a power state; 0 stands for 60 s
-	// (power_state_change_timeout). Less time is derived from it: a call may
-	// take an eighth, 2 s at most, to return once its context ended; the outcome
-	// of a change of power is stored within a quarter, 10 s at most.
+	// (power_state_change_timeout). Other times are derived from it: a call may take
+	// an eighth of it, 2 s at most, to return once its context ended; storing the
+	// outcome of a change of power may take a quarter, 10 s at most.
 	Timeout time.Duration
 	// SoftTimeout bounds the wait for the power state of a soft request; 0 stands
 	// for 600 s (soft_power_off_timeout).
 	SoftTimeout time.Duration
-	// Poll is the time between two reads of hardware that is to reach a power
-	// state; 0 stands for 1 s.
+	// Poll is the time between two reads while Set waits for a power state; 0 stands
+	// for 1 s.
 	Poll time.Duration
 
 	// RecordOnly never sets hardware in rounds: the reading is recorded
 	// (force_power_state_during_sync = False).
 	RecordOnly bool
-	// CanForce reports whether rounds may set the power of a node; where they may
-	// not, the reading is recorded. It is Ironic's supports_power_sync, and is called
-	// as the methods of the Driver are. Nil allows it for all nodes.
+	// CanForce reports whether rounds may set the power of a node; otherwise the
+	// reading is recorded. It is Ironic's supports_power_sync. The rules for calls of
+	// the Driver apply to it. Nil allows it for all nodes.
 	CanForce func(id string) bool
 	// ForgetUnread records no power state for a node that goes into maintenance
-	// since it cannot be read. Ironic's documentation says that the recorded one
-	// stays, and Ironic's code does this.
+	// because it cannot be read. Ironic's documentation says that the recorded power
+	// state is kept; Ironic's code records none.
 	ForgetUnread bool
 
 	// The fields below have no counterpart in Ironic; zero disables them.
 
 	// Jitter delays the start of each round of Run by a random time up to this,
-	// so that processes that start together do not stay together.
+	// so that processes that start together do not run their rounds together.
 	Jitter time.Duration
-	// Backoff is how long rounds of both kinds skip a node that failed: this
-	// time, twice that after the second failure in a row, and so on, up to
-	// MaxBackoff. It then also takes longer until the node is in maintenance.
+	// Backoff is how long rounds of both kinds skip a node that failed: this time
+	// after the first failure, twice as long after the second one in a row, and so on,
+	// up to MaxBackoff. With it a node also goes into maintenance later.
 	Backoff time.Duration
 	// MaxBackoff bounds the time that Backoff grows to; 0 stands for 1 h.
 	MaxBackoff time.Duration
-	// ForceLimit is how many times hardware may be set by rounds within any
-	// minute, so that a wrong database cannot switch a data centre off. Nodes
-	// beyond are left as they are, and their attempt does not count.
+	// ForceLimit is how many times rounds may set hardware within any minute, so that
+	// a wrong database cannot switch a data centre off. Nodes beyond the limit are left
+	// unchanged, and their attempt does not count.
 	ForceLimit int
 
-	// Logger, OnEvent and OnReport are callbacks. The caller of one, a worker or
-	// Run, waits until it returns, for an eighth of Timeout, 10 s at most; then
-	// the call is abandoned, and until it returns the callback is not called
-	// again. A panic and a call that ends its goroutine do no harm either. Stats
-	// counts the calls that failed or were not made, as Dropped.
+	// Logger, OnEvent and OnReport are callbacks. A worker or Run waits for a callback
+	// for an eighth of Timeout, 10 s at most; then the call is abandoned, and until it
+	// returns the callback is not called again. A callback that panics or ends its
+	// goroutine does no harm either. Stats counts the calls that failed or were not
+	// made, as Dropped.
 
 	// Logger gets a line for each event and round: nodes that failed or were
 	// forced at level Warn, nodes that went into maintenance at level Error. Nil
-	// is silent.
+	// disables logging.
 	Logger *slog.Logger
 	// OnEvent is called for each node that was neither equal nor skipped, for each
 	// power request, and for each last error that was cleared, by many goroutines
 	// at once.
 	OnEvent func(Event)
 	// OnReport is called by Run after each round, with the error of Sync or
-	// Recover. Rounds of different kinds may end at once.
+	// Recover. Rounds of different kinds may end at the same time.
 	OnReport func(Report, error)
 }
 
-// complete returns the configuration with its defaults, or what is wrong with it.
+// complete returns the configuration with its defaults, or an error if it is invalid.
 func (c Config) complete() (Config, error) {
 	if err := c.check(); err != nil {
 		return Config{}, err

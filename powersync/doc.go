@@ -1,58 +1,57 @@
-// Package powersync keeps the recorded power state of a fleet true, as Ironic's
-// conductor does, and leaves nodes in enroll alone.
+// Package powersync keeps the recorded power states of a fleet in agreement with the
+// hardware, as Ironic's conductor does, and skips nodes in enroll.
 //
-// A [Store] has the records, a [Driver] asks the hardware, a [Syncer] brings the
-// two together:
+// A [Store] has the records, a [Driver] reads and sets the hardware, and a [Syncer]
+// compares the two:
 //
 //	syncer, err := powersync.New(powersync.Config{Store: store, Driver: driver})
 //	...
 //	err = syncer.Run(ctx) // a round every two minutes, until ctx ends
 //
-// [Syncer.Sync] is one round. It reads the power state of every node that is not
-// to be left alone ([SkipSync]). Where the reading differs from the record, it
-// sets the hardware to the recorded power state, or with [Config.RecordOnly]
-// records the reading. A node that fails round after round goes into maintenance
-// with the fault [FaultPowerFailure]. [Syncer.Recover] takes it out again once
-// its power state can be read. [Syncer.Set] sets a power state on purpose, and
-// [Syncer.Begin] is the half of it that a service does before it answers its
-// client.
+// [Syncer.Sync] is one round. It reads the power state of every node that [SkipSync]
+// does not exclude. If the reading differs from the record, it sets the hardware to
+// the recorded power state, or with [Config.RecordOnly] records the reading. A node
+// that fails in several rounds in a row goes into maintenance with the fault
+// [FaultPowerFailure]. [Syncer.Recover] takes it out again once its power state can be
+// read. [Syncer.Set] carries out a power request. [Syncer.Begin] is its first half,
+// for a service that answers its client before the request is complete.
 //
 // # Rules
 //
 // A round skips nodes in enroll, wait call-back, clean wait and adopt failed,
 // nodes in maintenance, and those that have a target power state or a
-// reservation. For a node taken, with count the attempts that failed in a row,
-// this one included:
+// reservation. The rules for the other nodes follow; count is the number of attempts
+// that failed in a row, including the present one:
 //
 //   - No power state is recorded and the driver finds the node's configuration
 //     invalid: nothing happens.
-//   - Reading fails: nothing changes, and once count is over
-//     [Config.MaxRetries] the node goes into maintenance, its recorded power
-//     state unchanged ([Config.ForgetUnread] records none, as Ironic's code does
-//     against its documentation).
-//   - The reading equals the record: count starts over, and the last error is
-//     cleared if it is one that a round of this Syncer stored.
+//   - Reading fails: nothing changes. Once count exceeds [Config.MaxRetries], the
+//     node goes into maintenance with its recorded power state unchanged
+//     ([Config.ForgetUnread] records none, as Ironic's code does contrary to its
+//     documentation).
+//   - The reading equals the record: count is reset, and the last error is cleared if
+//     a round of this Syncer stored it.
 //   - No power state is recorded: the reading is recorded.
-//   - They differ and count is over MaxRetries: the reading is recorded and the
+//   - They differ and count exceeds MaxRetries: the reading is recorded and the
 //     node goes into maintenance.
-//   - They differ: the hardware is set; or the reading is recorded, where
-//     Config.RecordOnly or Config.CanForce says so, or the node forbids
-//     power off.
+//   - They differ: the hardware is set. The reading is recorded instead if
+//     Config.RecordOnly or Config.CanForce requires it, or if the node forbids power
+//     off.
 //
-// No round clears a last error that somebody else stored, [Syncer.Set] and
-// [Syncer.Reclaim] included; Ironic's rounds clear any when they set hardware. An
-// error that is cleared or replaced is in the [Event]: a caller that keeps a
-// history, as Ironic's node_history, has it from there.
+// No round clears a last error that somebody else stored, including [Syncer.Set] and
+// [Syncer.Reclaim]; Ironic's rounds clear any last error when they set hardware. The
+// [Event] has every error that is cleared or replaced, for callers that keep a history
+// such as Ironic's node_history.
 //
-// Nothing is written over a record that somebody else has changed since it was
-// loaded: the node starts again, with a new read of its hardware. While it sets
-// hardware a Syncer holds the node's reservation. A reservation in its name that
-// none of its goroutines works under is dropped by the next sync round, as by
-// [Syncer.Reclaim]: a store that did an update and answered that it had not, or a
-// process that died, leaves no node held for good.
+// A Syncer does not overwrite a record that somebody else has changed since it was
+// loaded: it handles the node again, with a new read of its hardware. While it sets
+// hardware, a Syncer holds the node's reservation. The next sync round drops a
+// reservation in the Syncer's name under which none of its goroutines works, as
+// [Syncer.Reclaim] does. No node therefore stays reserved forever after a process has
+// died, or after a store has made an update and reported a failure.
 //
-// The counts are in memory. A process that starts anew gives every node its
-// retries anew, as a conductor does.
+// The counts are in memory. A restarted process resets the retries of every node, as a
+// conductor does.
 //
 // Source: _sync_power_states, do_sync_power_state, _power_failure_recovery and
 // change_node_power_state in ironic/conductor/manager.py, node_power_action in

@@ -11,8 +11,7 @@ import (
 	"github.com/ironstate/ironstate/internal/boundedcall"
 )
 
-// emit counts an event, and logs and reports it where it says more than that all
-// is well.
+// emit counts an event, and logs and reports it unless it is quiet.
 func (s *Syncer) emit(ctx context.Context, e Event) Event {
 	s.counters.count(e.Outcome)
 	if e.quiet() {
@@ -54,7 +53,7 @@ func (s *Syncer) logEvent(ctx context.Context, e Event) {
 	s.log(ctx, level, "node power", attrs...)
 }
 
-// Ironic warns about a round that takes over so many intervals.
+// Ironic warns about a round that takes longer than this many intervals.
 const warnIntervals = 3
 
 func (s *Syncer) logReport(ctx context.Context, r Report, interval time.Duration, err error) {
@@ -78,8 +77,8 @@ func (s *Syncer) log(ctx context.Context, level slog.Level, message string, attr
 	s.callBack(ctx, &s.logger, func() { s.config.Logger.LogAttrs(ctx, level, message, attrs...) })
 }
 
-// A callback is a function of the user's that rounds call. While one of its calls
-// is abandoned, no other is made.
+// A callback is a user's function that rounds call. While one of its calls is
+// abandoned, no other is made.
 type callback struct {
 	name string
 
@@ -87,8 +86,8 @@ type callback struct {
 	left []*boundedcall.AbandonedError
 }
 
-// callBack makes a call of a callback, which it leaves behind when it does not
-// return in time. A failure is logged.
+// callBack calls a callback, and abandons the call if it does not return in time. A
+// failure is logged.
 func (s *Syncer) callBack(ctx context.Context, c *callback, f func()) {
 	if c.hangs() {
 		s.counters.dropped.Add(1)
@@ -115,7 +114,7 @@ func (s *Syncer) callBack(ctx context.Context, c *callback, f func()) {
 	}
 }
 
-// hangs reports whether a call is abandoned and has not returned.
+// hangs reports whether an abandoned call has not returned yet.
 func (c *callback) hangs() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

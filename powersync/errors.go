@@ -13,16 +13,17 @@ var (
 	// ErrLocked: somebody else holds the node or is changing its power. Try
 	// again later. Ironic answers with status 409.
 	ErrLocked = errors.New("node is locked")
-	// ErrNotReached: the hardware took the request and was not seen in the
-	// power state that was asked for in time.
+	// ErrNotReached: the hardware accepted the request but did not reach the
+	// requested power state in time.
 	ErrNotReached = errors.New("power state not reached")
 	// ErrNotSaved: the outcome of a power request could not be stored. The
-	// Syncer tries again in its next sync round, and when the node's power is to
-	// be set again; until then the node is reserved.
+	// Syncer tries again in its next sync round, and at the next power request for
+	// the node; until then the node is reserved.
 	ErrNotSaved = errors.New("outcome not saved")
 
-	// A call of the Driver or the Store did not return and was abandoned, or was
-	// not made since an earlier one for the same node has not returned.
+	// errAbandoned: a call of the Driver or the Store did not return and was
+	// abandoned, or was not made because an earlier one for the same node has not
+	// returned.
 	errAbandoned = errors.New("the call does not return")
 	errNotCalled = errors.New("not called")
 	errNoPower   = errors.New("the hardware tells no power state")
@@ -30,19 +31,19 @@ var (
 	errNothingRead = fmt.Errorf("%w: it has none", errNoPower)
 )
 
-// configError says which field of a Config cannot work, and what would have been right.
+// configError names the invalid field of a Config, its value, and what is required.
 func configError(field string, value any, want string) error {
 	return fmt.Errorf("powersync: %s is %v: want %s", field, value, want)
 }
 
 // RefusedError says that a power request is not allowed: in the node's provision
-// state, by the node's disable_power_off, or at all, where Power cannot be asked for.
+// state, by the node's disable_power_off, or at all, if Power cannot be requested.
 type RefusedError struct {
 	ID    string
-	State states.State // NoState where Power cannot be asked for
-	Power states.Power // what was asked for
-	// PowerOffDisabled: it is the node's disable_power_off that forbids it, and
-	// not its provision state. Ironic answers 409 then, otherwise 400.
+	State states.State // NoState if Power cannot be requested
+	Power states.Power // the requested power state
+	// PowerOffDisabled: the node's disable_power_off forbids the request, and not its
+	// provision state. Ironic then answers 409, otherwise 400.
 	PowerOffDisabled bool
 }
 

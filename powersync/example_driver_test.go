@@ -12,8 +12,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// outlets is a driver for machines that have no BMC: the outlets of a power strip, which
-// know on and off and nothing else.
+// outlets is a driver for machines that have no BMC: the outlets of a power strip,
+// which have the power states on and off only.
 type outlets struct {
 	mu sync.Mutex
 	on map[string]bool
@@ -40,7 +40,7 @@ func (o *outlets) SetPower(_ context.Context, id string, power states.Power) err
 	}
 }
 
-// A driver of one's own.
+// A driver for outlets of a power strip.
 func ExampleDriver() {
 	store := new(powersync.Memory)
 	store.Put(powersync.Record{ID: "node-1", ProvisionState: states.Active, Power: states.PowerOff})
@@ -60,7 +60,7 @@ func ExampleDriver() {
 	// power on <nil>
 }
 
-// A history of the errors of nodes. The record itself has the last one alone.
+// A service keeps a history of its nodes' errors. The record has only the last one.
 func ExampleEvent() {
 	var history []string
 	store := new(powersync.Memory)

@@ -12,8 +12,7 @@ import (
 	"github.com/ironstate/ironstate/powersync/storetest"
 )
 
-// A register is a store of one's own: records, and a revision that is another one with
-// each change.
+// A register is a store: records, and a revision that changes with each update.
 type register struct {
 	mu      sync.Mutex
 	records map[string]powersync.Record
@@ -22,7 +21,7 @@ type register struct {
 func (s *register) Records(context.Context) iter.Seq2[powersync.Record, error] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	records := slices.Collect(maps.Values(s.records)) // so that nothing is locked in the range
+	records := slices.Collect(maps.Values(s.records)) // so that the lock is not held while the caller ranges
 	return func(yield func(powersync.Record, error) bool) {
 		for _, r := range records {
 			if !yield(r, nil) {
@@ -57,7 +56,7 @@ func (s *register) Update(_ context.Context, r powersync.Record) error {
 	return nil
 }
 
-// A store of one's own, and the check that it is one.
+// Package storetest checks an implementation of Store.
 func ExampleStore() {
 	err := storetest.Check(func(records ...powersync.Record) (powersync.Store, error) {
 		s := &register{records: make(map[string]powersync.Record)}

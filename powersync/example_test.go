@@ -90,7 +90,7 @@ func ExampleSyncer_Set() {
 	// node-2 power on
 }
 
-// A service answers its client as Ironic does, and finishes the request
+// A service answers its client with Ironic's status, and finishes the request
 // afterwards.
 func ExampleSyncer_Begin() {
 	store := new(powersync.Memory)
@@ -140,7 +140,7 @@ func ExampleSyncer_Begin() {
 	// node-1 power off
 }
 
-// The rule of sync rounds, for a service with a loop of its own.
+// A service with its own loop uses the rule of sync rounds.
 func ExampleSkipSync() {
 	for _, r := range []powersync.Record{
 		{ID: "node-1", ProvisionState: states.Active},

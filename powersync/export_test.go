@@ -20,7 +20,7 @@ var SkipRecovery = skipRecovery
 // Backoff returns how long a node is skipped after so many failures in a row.
 var Backoff = backoff
 
-// LeftBehind returns how many nodes have a call of the driver noted as left behind.
+// LeftBehind returns how many nodes have an abandoned call of the driver.
 func (s *Syncer) LeftBehind() int {
 	s.driver.mu.Lock()
 	defer s.driver.mu.Unlock()

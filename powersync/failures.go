@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// failures are the nodes that failed in a row, which are few.
+// failures holds the nodes whose last attempts failed. They are few.
 type failures struct {
 	mu    sync.Mutex
 	nodes map[string]failure
@@ -16,8 +16,8 @@ type failures struct {
 
 type failure struct {
 	count     int
-	until     time.Time // when the node may be asked again
-	lastError string    // the last error that a round stored; empty where none did
+	until     time.Time // when the backoff ends
+	lastError string    // the last error that a round stored; empty if none did
 }
 
 func (f *failures) of(id string) failure {
@@ -35,7 +35,7 @@ func (f *failures) set(id string, now failure) {
 	f.nodes[id] = now
 }
 
-// noteError remembers the last error that was stored for a node's last failure.
+// noteError records the last error that was stored for a node's last failure.
 func (f *failures) noteError(id, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,8 +71,8 @@ func (f *failures) byCount() []string {
 	return ids
 }
 
-// noteFailure remembers that the attempts of an event have failed in a row. The
-// last error that an earlier attempt stored is remembered until one replaces it.
+// noteFailure records an event's count of failed attempts. It keeps the last error
+// that an earlier attempt stored until another one replaces it.
 func (s *Syncer) noteFailure(f *failures, e Event) {
 	now := failure{count: e.Attempts, lastError: cmp.Or(e.LastError, f.of(e.ID).lastError)}
 	if s.config.Backoff > 0 {
@@ -81,11 +81,11 @@ func (s *Syncer) noteFailure(f *failures, e Event) {
 	f.set(e.ID, now)
 }
 
-// backoff returns how long a node is skipped after so many failures in a row: the
-// first time, doubled with each further failure, at most the most.
+// backoff returns how long a node is skipped after a number of failures in a row:
+// first, doubled with each further failure, up to most.
 func backoff(first, most time.Duration, failures int) time.Duration {
 	if doublings := failures - 1; bits.Len64(uint64(first))+doublings < 64 {
 		return min(first<<doublings, most)
 	}
-	return most // and not the product, which would overflow
+	return most // the product would overflow
 }

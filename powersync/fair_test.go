@@ -21,8 +21,8 @@ func (instant) PowerState(context.Context, string) (states.Power, error) {
 }
 func (instant) SetPower(context.Context, string, states.Power) error { return nil }
 
-// TestARoundLetsOthersHaveTheProcessor counts how often another goroutine has its turn
-// on the one processor. Without yielding that is once in ten milliseconds.
+// TestARoundLetsOthersHaveTheProcessor counts how often another goroutine runs on the
+// only processor. Without yielding it runs once in ten milliseconds.
 func TestARoundLetsOthersHaveTheProcessor(t *testing.T) {
 	const fleet = 10_000
 	store := new(powersync.Memory)

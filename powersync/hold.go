@@ -10,38 +10,38 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// maxReleases is how often a release is tried at a time while the record changes
-// meanwhile.
+// maxReleases is how often a release is tried in a row while the record keeps
+// changing.
 const maxReleases = 40
 
 var errNotOurs = fmt.Errorf("%w: somebody else has taken the node's reservation", ErrNotSaved)
 
-// An edit changes a record when its node is released: it stores an event. It may
-// be applied more than once, each time to a newer record.
+// An edit applies an event to the record of a node that is released. It may be applied
+// more than once, each time to a newer record.
 type edit func(*Record, *Event)
 
 func noEdit(*Record, *Event) {}
 
 // hold is a node that a Syncer has reserved, or is about to.
 type hold struct {
-	// before is the record that the reservation replaced; zero where it is not
-	// known whether the store has done that.
+	// before is the record that the reservation replaced. It is zero if it is unknown
+	// whether the store made that update.
 	before Record
-	// event and edit could not be stored yet; edit is nil while the node is
-	// worked on.
+	// event and edit are those of a release that could not be stored yet; edit is nil
+	// while a goroutine works on the node.
 	event Event
 	edit  edit
 }
 
-// holds are the nodes that a Syncer works on or could not release. Whoever
-// changes a node's reservation claims the node first, so that no two goroutines
-// of a Syncer do so at once.
+// holds has the nodes that a Syncer works on or could not release. A goroutine claims
+// a node before it changes its reservation, so that no two goroutines of a Syncer do so
+// at once.
 type holds struct {
 	mu    sync.Mutex
 	nodes map[string]*hold
 }
 
-// claim reports whether the node was free, and takes it if so.
+// claim claims a node if it is free, and reports whether it was.
 func (h *holds) claim(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -55,7 +55,7 @@ func (h *holds) claim(id string) bool {
 	return true
 }
 
-// The caller of the methods below has claimed the node.
+// The caller of drop, set and get has claimed the node.
 
 func (h *holds) drop(id string) {
 	h.mu.Lock()
@@ -81,7 +81,7 @@ func (h *holds) len() int {
 	return len(h.nodes)
 }
 
-// claimUnsaved claims a node whose release was tried in vain, if that is so.
+// claimUnsaved claims a node if its last release could not be stored.
 func (h *holds) claimUnsaved(id string) (unsaved hold, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,7 +93,7 @@ func (h *holds) claimUnsaved(id string) (unsaved hold, ok bool) {
 	return unsaved, true
 }
 
-// unsaved returns the nodes whose release was tried in vain.
+// unsaved returns the nodes whose release could not be stored.
 func (h *holds) unsaved() (ids []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -105,9 +105,9 @@ func (h *holds) unsaved() (ids []string) {
 	return ids
 }
 
-// reserve stores that this Syncer holds a node, provided that its record has not
-// changed since it was loaded. The caller has claimed the node, and where there
-// is an error has it no longer.
+// reserve stores the reservation of a node, provided that its record has not changed
+// since it was loaded. The caller has claimed the node; after an error the claim is
+// dropped.
 func (s *Syncer) reserve(ctx context.Context, before, r Record) error {
 	r.Reservation = s.config.Name
 	err := s.store.update(ctx, r)
@@ -117,7 +117,7 @@ func (s *Syncer) reserve(ctx context.Context, before, r Record) error {
 	case errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound):
 		s.holds.drop(r.ID)
 	default:
-		// The store may have done it nevertheless.
+		// The store may have made the update nevertheless.
 		_, _ = s.release(ctx, Event{ID: r.ID}, func(now *Record, _ *Event) {
 			if now.LastError == r.LastError {
 				now.LastError = before.LastError
@@ -127,8 +127,8 @@ func (s *Syncer) reserve(ctx context.Context, before, r Record) error {
 	return err
 }
 
-// release ends a hold and stores its event. Where the store cannot, retryRelease
-// tries again later. It returns the event as the edit leaves it.
+// release ends a hold and stores its event. If the store fails, retryRelease tries
+// again later. release returns the event as changed by the edit.
 func (s *Syncer) release(ctx context.Context, e Event, edit edit) (Event, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.settleTime())
 	defer cancel()
@@ -152,13 +152,13 @@ func (s *Syncer) tryRelease(ctx context.Context, e Event, edit edit) (Event, err
 		return e, err
 	}
 	if before := s.holds.get(e.ID).before; before.ID != "" && r.Revision == before.Revision {
-		return e, ErrConflict // an old record: the reservation has replaced it
+		return e, ErrConflict // a stale record: the reservation has replaced it
 	}
 	after := r
 	edit(&after, &e)
 	if r.Reservation != s.config.Name {
 		if after == r {
-			return e, nil // stored by an update whose answer was another
+			return e, nil // an update stored it and reported an error
 		}
 		return e, errNotOurs
 	}
@@ -167,8 +167,8 @@ func (s *Syncer) tryRelease(ctx context.Context, e Event, edit edit) (Event, err
 	return e, s.store.update(ctx, after)
 }
 
-// retryRelease tries again to release a node whose release could not be stored,
-// if there is one to try. The error says that it still could not.
+// retryRelease tries again to release a node if its release could not be stored. It
+// returns an error if the release still cannot be stored.
 func (s *Syncer) retryRelease(ctx context.Context, id string) error {
 	unsaved, ok := s.holds.claimUnsaved(id)
 	if !ok {

@@ -16,11 +16,11 @@ import (
 	"github.com/ironstate/ironstate/powersync"
 )
 
-// released reports whether a record is that of a node which is being released.
+// released reports whether a record releases its node.
 func released(r powersync.Record) bool { return r.Reservation == "" }
 
 func TestARoundAmidAReadLeavesWhatARequestCouldNotStore(t *testing.T) {
-	h, f := newFlakyHall(t, newHardware(isOff), nodes(node(isOn)))
+	h, f := newFlakyFixture(t, newHardware(isOff), nodes(node(isOn)))
 	whileReading := true
 	h.onRead = func(context.Context, string) {
 		if !whileReading {
@@ -48,11 +48,11 @@ func TestARoundAmidAReadLeavesWhatARequestCouldNotStore(t *testing.T) {
 func TestAReservationThatTheStoreDeniedIsDroppedByTheNextRound(t *testing.T) {
 	for name, strike := range map[string]error{"a conflict": powersync.ErrConflict, "an error": errStore} {
 		t.Run(name, func(t *testing.T) {
-			h, f := newFlakyHall(t, newHardware(isOff), nodes(node(isOn)))
+			h, f := newFlakyFixture(t, newHardware(isOff), nodes(node(isOn)))
 			f.after = true
 			f.load = func(string) error {
 				if h.record(t, "a").Reservation != "" {
-					return errStore // nor does it tell
+					return errStore // the update is made nevertheless
 				}
 				return nil
 			}
@@ -74,7 +74,7 @@ func TestAReservationThatTheStoreDeniedIsDroppedByTheNextRound(t *testing.T) {
 }
 
 func TestAReleaseThatTheStoreDeniedCounts(t *testing.T) {
-	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
+	h, f := newFlakyFixture(t, newHardware(isOn), nodes(node(isOn)))
 	f.after = true
 	f.update = func(r powersync.Record) error {
 		if released(r) {
@@ -87,7 +87,7 @@ func TestAReleaseThatTheStoreDeniedCounts(t *testing.T) {
 	require.Zero(t, h.Stats().Held)
 }
 
-// lagging is a store whose next loads return the record before the last update.
+// lagging is a store whose next loads return the record from before the last update.
 type lagging struct {
 	powersync.Store
 	lag    int
@@ -115,7 +115,7 @@ func (l *lagging) Update(ctx context.Context, r powersync.Record) error {
 
 func TestAnOldRecordDoesNotHideAReservation(t *testing.T) {
 	store := new(lagging)
-	h := newHall(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) { store.Store, c.Store = c.Store, store })
+	h := newFixture(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) { store.Store, c.Store = c.Store, store })
 	require.NoError(t, h.Set(t.Context(), "a", isOff, 0))
 	require.Equal(t, node(isOff), without(h.record(t, "a")))
 	for _, e := range h.allEvents() {
@@ -126,7 +126,7 @@ func TestAnOldRecordDoesNotHideAReservation(t *testing.T) {
 func TestARequestTakesANodeThatIsHeldForNothing(t *testing.T) {
 	left := node(isOn)
 	left.Reservation, left.TargetPower = "this", isOn
-	h := newHall(t, newHardware(isOn), nodes(left))
+	h := newFixture(t, newHardware(isOn), nodes(left))
 	require.NoError(t, h.Set(t.Context(), "a", isOff, 0))
 	require.Equal(t, isOff, h.record(t, "a").Power)
 	require.Equal(t, powersync.Reclaimed, h.allEvents()[0].Outcome)
@@ -134,7 +134,7 @@ func TestARequestTakesANodeThatIsHeldForNothing(t *testing.T) {
 
 func TestAReservationInAStateThatRoundsLeaveAloneIsDroppedToo(t *testing.T) {
 	for s := range excluded.All() {
-		h := newHall(t, newHardware(isOn), nodes(powersync.Record{ProvisionState: s, Maintenance: true, Reservation: "this"}))
+		h := newFixture(t, newHardware(isOn), nodes(powersync.Record{ProvisionState: s, Maintenance: true, Reservation: "this"}))
 		h.round(t)
 		require.Empty(t, h.record(t, "a").Reservation, "%v", s)
 	}
@@ -149,7 +149,7 @@ func TestARoundDoesNotWaitForAStoreThatIsDown(t *testing.T) {
 			h.power[name(i)] = isOn
 			records = append(records, node(isOn))
 		}
-		hall, f := newFlakyHall(t, h, records)
+		fixture, f := newFlakyFixture(t, h, records)
 		f.update = func(r powersync.Record) error {
 			if released(r) {
 				return errStore
@@ -157,11 +157,11 @@ func TestARoundDoesNotWaitForAStoreThatIsDown(t *testing.T) {
 			return nil
 		}
 		for i := range n {
-			require.ErrorIs(t, hall.Set(t.Context(), name(i), isOff, 0), powersync.ErrNotSaved)
+			require.ErrorIs(t, fixture.Set(t.Context(), name(i), isOff, 0), powersync.ErrNotSaved)
 		}
 		f.load = func(string) error { time.Sleep(time.Minute); return errStore }
 		start := time.Now()
-		_, err := hall.Sync(t.Context())
+		_, err := fixture.Sync(t.Context())
 		require.NoError(t, err)
 		rounds := time.Duration(1 + n/powersync.DefaultWorkers)
 		require.Less(t, time.Since(start), (rounds+1)*(powersync.DefaultTimeout+2*time.Second))
@@ -169,13 +169,13 @@ func TestARoundDoesNotWaitForAStoreThatIsDown(t *testing.T) {
 		time.Sleep(time.Minute) // until the last of the loads has returned
 		synctest.Wait()
 		f.load, f.update = nil, nil
-		require.Equal(t, powersync.Equal, hall.round(t))
-		require.Zero(t, hall.Stats().Held)
+		require.Equal(t, powersync.Equal, fixture.round(t))
+		require.Zero(t, fixture.Stats().Held)
 	})
 }
 
 func TestARequestStoresWhatTheOneBeforeCouldNot(t *testing.T) {
-	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
+	h, f := newFlakyFixture(t, newHardware(isOn), nodes(node(isOn)))
 	f.update = noRelease
 	require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), powersync.ErrNotSaved)
 	require.ErrorIs(t, h.Set(t.Context(), "a", isOn, 0), powersync.ErrNotSaved, "the store is still down")
@@ -188,7 +188,7 @@ func TestARequestStoresWhatTheOneBeforeCouldNot(t *testing.T) {
 }
 
 func TestANodeThatIsDeletedWhileItIsHeldIsForgotten(t *testing.T) {
-	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
+	h, f := newFlakyFixture(t, newHardware(isOn), nodes(node(isOn)))
 	f.update = noRelease
 	require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), powersync.ErrNotSaved)
 	require.Equal(t, 1, h.Stats().Held)
@@ -197,12 +197,12 @@ func TestANodeThatIsDeletedWhileItIsHeldIsForgotten(t *testing.T) {
 	require.Zero(t, h.Stats().Held)
 }
 
-// A round costs the store one load for each node, and a start costs it one for each
-// reservation in the Syncer's name.
+// A round makes one load for each node, and a start makes one for each reservation in
+// the Syncer's name.
 func TestNodesThatNeedNothingAreLoadedOnceByARoundAndNotAtAllByReclaim(t *testing.T) {
 	own, foreign := node(isOn), node(isOn)
 	own.Reservation, foreign.Reservation = "this", "another"
-	h, f := newFlakyHall(t, newHardware(isOn, isOn, isOn), nodes(node(isOn), own, foreign), func(c *powersync.Config) { c.Workers = 1 })
+	h, f := newFlakyFixture(t, newHardware(isOn, isOn, isOn), nodes(node(isOn), own, foreign), func(c *powersync.Config) { c.Workers = 1 })
 	var loads []string
 	f.load = func(id string) error {
 		loads = append(loads, id)
@@ -220,7 +220,7 @@ func TestNodesThatNeedNothingAreLoadedOnceByARoundAndNotAtAllByReclaim(t *testin
 func TestReclaimReturnsTheErrorsOfRecordsThatCannotBeListed(t *testing.T) {
 	left := node(isOn)
 	left.Reservation = "this"
-	h, f := newFlakyHall(t, newHardware(isOn, isOn), nodes(left, left))
+	h, f := newFlakyFixture(t, newHardware(isOn, isOn), nodes(left, left))
 	f.records = func(i int) error { return []error{errStore, nil}[i] }
 	n, err := h.Reclaim(t.Context())
 	require.ErrorIs(t, err, errStore)
@@ -232,7 +232,7 @@ func TestReclaimReturnsTheErrorsOfRecordsThatCannotBeListed(t *testing.T) {
 func TestAReservationIsReclaimedAlsoWhereTheRecordChangesMeanwhile(t *testing.T) {
 	left := node(isOn)
 	left.Reservation = "this"
-	h, f := newFlakyHall(t, newHardware(isOn), nodes(left))
+	h, f := newFlakyFixture(t, newHardware(isOn), nodes(left))
 	conflicts := 2
 	f.update = func(powersync.Record) error {
 		if conflicts--; conflicts >= 0 {
@@ -250,7 +250,7 @@ func TestAReservationThatTheStoreDidAndNeverAnsweredIsDroppedOnceItReturns(t *te
 	synctest.Test(t, func(t *testing.T) {
 		let, open := gate()
 		defer open()
-		h, f := newFlakyHall(t, newHardware(isOff), nodes(node(isOn)))
+		h, f := newFlakyFixture(t, newHardware(isOff), nodes(node(isOn)))
 		f.after = true
 		f.update = func(powersync.Record) error {
 			<-let
@@ -269,9 +269,9 @@ func TestAReservationThatTheStoreDidAndNeverAnsweredIsDroppedOnceItReturns(t *te
 	})
 }
 
-// A node may be in both lists of those that come first.
+// A node may be both unsaved and failed; it is handled once.
 func TestNodesThatCouldNotBeReleasedAndThoseThatFailedAreAskedFirst(t *testing.T) {
-	h, f := newFlakyHall(t, newHardware(isOn, isOff, isOn), nodes(node(isOn), node(isOn), node(isOn)),
+	h, f := newFlakyFixture(t, newHardware(isOn, isOff, isOn), nodes(node(isOn), node(isOn), node(isOn)),
 		func(c *powersync.Config) { c.Workers = 1 })
 	h.refuse["b"] = errDead
 	h.kill("c", true)
@@ -288,7 +288,7 @@ func TestNodesThatCouldNotBeReleasedAndThoseThatFailedAreAskedFirst(t *testing.T
 }
 
 func TestANodeThatFailedAndIsSkippedByNowIsCountedOnce(t *testing.T) {
-	h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+	h := newFixture(t, newHardware(isOn), nodes(node(isOn)))
 	h.kill("a", true)
 	require.Equal(t, powersync.ReadFailed, h.round(t))
 	require.NoError(t, edit(h.store, "a", func(r *powersync.Record) { r.Maintenance = true }))
@@ -298,7 +298,7 @@ func TestANodeThatFailedAndIsSkippedByNowIsCountedOnce(t *testing.T) {
 }
 
 func TestAReleaseThatConflictsIsTriedFortyTimes(t *testing.T) {
-	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
+	h, f := newFlakyFixture(t, newHardware(isOn), nodes(node(isOn)))
 	releases := 0
 	f.update = func(r powersync.Record) error {
 		if !released(r) {
@@ -314,7 +314,7 @@ func TestAReleaseThatConflictsIsTriedFortyTimes(t *testing.T) {
 
 func TestAnOutcomeThatIsLostIsAWarning(t *testing.T) {
 	var log bytes.Buffer
-	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)), logTo(&log, slog.LevelWarn))
+	h, f := newFlakyFixture(t, newHardware(isOn), nodes(node(isOn)), logTo(&log, slog.LevelWarn))
 	f.update = noRelease
 	require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), powersync.ErrNotSaved)
 	f.update = nil
@@ -326,7 +326,7 @@ func TestAnOutcomeThatIsLostIsAWarning(t *testing.T) {
 
 func TestRunReleasesANodeSoonAfterTheStoreIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) { c.Interval = time.Hour })
+		h, f := newFlakyFixture(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) { c.Interval = time.Hour })
 		var down atomic.Bool
 		f.update = func(r powersync.Record) error {
 			if down.Load() {

@@ -51,10 +51,10 @@ func (f *failing) SetPower(ctx context.Context, id string, power states.Power) e
 }
 
 func TestACallThatFailsWhenTheRoundEndsIsNoFailureOfTheNode(t *testing.T) {
-	sync, recovery := (*hall).Sync, (*hall).Recover
+	sync, recovery := (*fixture).Sync, (*fixture).Recover
 	for name, test := range map[string]struct {
 		at     string
-		round  func(*hall, context.Context) (powersync.Report, error)
+		round  func(*fixture, context.Context) (powersync.Report, error)
 		record powersync.Record
 	}{
 		"the configuration is validated":    {"validate", sync, node(unknown)},
@@ -67,7 +67,7 @@ func TestACallThatFailsWhenTheRoundEndsIsNoFailureOfTheNode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			driver := &failing{hardware: newHardware(isOff), at: test.at, stop: cancel}
-			h := newHall(t, driver.hardware, nodes(test.record), withDriver(driver), func(c *powersync.Config) { c.CanForce = driver.canForce })
+			h := newFixture(t, driver.hardware, nodes(test.record), withDriver(driver), func(c *powersync.Config) { c.CanForce = driver.canForce })
 			report, err := test.round(h, ctx)
 			require.ErrorIs(t, err, context.Canceled)
 			require.Equal(t, powersync.Interrupted, onlyOutcome(t, report))

@@ -15,7 +15,7 @@ import (
 )
 
 // lastEvent returns the last event.
-func (h *hall) lastEvent() powersync.Event {
+func (h *fixture) lastEvent() powersync.Event {
 	events := h.timeless()
 	return events[len(events)-1]
 }
@@ -26,7 +26,7 @@ func TestARoundLeavesALastErrorThatItDidNotStore(t *testing.T) {
 			if excluded.Has(s) {
 				continue
 			}
-			h := newHall(t, newHardware(hardware), nodes(powersync.Record{ProvisionState: s, Power: isOn, LastError: "x"}))
+			h := newFixture(t, newHardware(hardware), nodes(powersync.Record{ProvisionState: s, Power: isOn, LastError: "x"}))
 			require.Equal(t, want, h.round(t))
 			require.Equal(t, powersync.Equal, h.round(t))
 			require.Equal(t, "x", h.record(t, "a").LastError, "%v", s)
@@ -35,7 +35,7 @@ func TestARoundLeavesALastErrorThatItDidNotStore(t *testing.T) {
 }
 
 func TestARoundClearsTheLastErrorOfRoundsOnceItNoLongerHolds(t *testing.T) {
-	h := newHall(t, newHardware(isOff), nodes(powersync.Record{ProvisionState: states.DeployFail, Power: isOn, LastError: "deploy failed"}))
+	h := newFixture(t, newHardware(isOff), nodes(powersync.Record{ProvisionState: states.DeployFail, Power: isOn, LastError: "deploy failed"}))
 	h.refuse["a"] = errDead
 	require.Equal(t, powersync.ForceFailed, h.round(t))
 	text := h.record(t, "a").LastError
@@ -59,7 +59,7 @@ func TestARoundClearsTheLastErrorOfRoundsOnceItNoLongerHolds(t *testing.T) {
 func TestMaintenanceAndRecoveryLeaveATraceOfEachLastError(t *testing.T) {
 	before := node(isOn)
 	before.LastError = "from before"
-	h := newHall(t, newHardware(isOn), nodes(before), func(c *powersync.Config) { c.MaxRetries = -1 })
+	h := newFixture(t, newHardware(isOn), nodes(before), func(c *powersync.Config) { c.MaxRetries = -1 })
 	h.kill("a", true)
 	require.Equal(t, powersync.IntoMaintenance, h.round(t))
 	text := h.record(t, "a").LastError
@@ -76,7 +76,7 @@ func TestMaintenanceAndRecoveryLeaveATraceOfEachLastError(t *testing.T) {
 
 func TestWhatARequestOrSomebodyElseStoredSurvivesTheNextRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h := newFixture(t, newHardware(isOn), nodes(node(isOn)))
 		h.deaf["a"] = true
 		err := h.Set(t.Context(), "a", isOff, 0)
 		require.ErrorIs(t, err, powersync.ErrNotReached)
@@ -85,7 +85,7 @@ func TestWhatARequestOrSomebodyElseStoredSurvivesTheNextRound(t *testing.T) {
 		require.Equal(t, err.Error(), h.record(t, "a").LastError)
 	})
 
-	h := newHall(t, newHardware(isOff), nodes(node(isOn)))
+	h := newFixture(t, newHardware(isOff), nodes(node(isOn)))
 	h.refuse["a"] = errDead
 	require.Equal(t, powersync.ForceFailed, h.round(t))
 	require.NoError(t, edit(h.store, "a", func(r *powersync.Record) { r.LastError = "another's" }))
@@ -94,11 +94,11 @@ func TestWhatARequestOrSomebodyElseStoredSurvivesTheNextRound(t *testing.T) {
 	require.Equal(t, "another's", h.record(t, "a").LastError)
 }
 
-func TestEachReservationThatIsReclaimedIsTold(t *testing.T) {
+func TestEachReclaimedReservationIsAnEvent(t *testing.T) {
 	held, changing := node(isOn), node(isOff)
 	held.Reservation = "this"
 	changing.Reservation, changing.TargetPower, changing.LastError = "this", isOn, "from before"
-	h := newHall(t, newHardware(isOn, isOff), nodes(held, changing), func(c *powersync.Config) { c.Workers = 1 })
+	h := newFixture(t, newHardware(isOn, isOff), nodes(held, changing), func(c *powersync.Config) { c.Workers = 1 })
 	n, err := h.Reclaim(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
@@ -112,10 +112,10 @@ func TestEachReservationThatIsReclaimedIsTold(t *testing.T) {
 	require.Equal(t, text, h.record(t, "b").LastError)
 }
 
-func TestAnEventTellsNoLastErrorThatCouldNotBeStored(t *testing.T) {
+func TestAnEventHasNoLastErrorThatCouldNotBeStored(t *testing.T) {
 	before := node(isOn)
 	before.LastError = "from before"
-	h, f := newFlakyHall(t, newHardware(isOn), nodes(before), func(c *powersync.Config) { c.MaxRetries = -1 })
+	h, f := newFlakyFixture(t, newHardware(isOn), nodes(before), func(c *powersync.Config) { c.MaxRetries = -1 })
 	h.kill("a", true)
 	f.update = func(powersync.Record) error { return errStore }
 	require.Equal(t, powersync.StoreFailed, h.round(t))
@@ -133,8 +133,8 @@ func noRelease(r powersync.Record) error {
 	return nil
 }
 
-func TestAnOutcomeThatIsStoredLateIsTold(t *testing.T) {
-	h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
+func TestAnOutcomeThatIsStoredLateIsAnEvent(t *testing.T) {
+	h, f := newFlakyFixture(t, newHardware(isOn), nodes(node(isOn)))
 	h.refuse["a"] = errDead
 	f.update = noRelease
 	err := h.Set(t.Context(), "a", isOff, 0)
@@ -152,7 +152,7 @@ func TestAnOutcomeThatIsStoredLateIsTold(t *testing.T) {
 func TestARequestThatCouldNotBeginLeavesTheLastError(t *testing.T) {
 	before := node(isOn)
 	before.LastError = "from before"
-	h, f := newFlakyHall(t, newHardware(isOn), nodes(before))
+	h, f := newFlakyFixture(t, newHardware(isOn), nodes(before))
 	f.after = true
 	f.update = func(r powersync.Record) error {
 		if r.Reservation != "" {
@@ -167,7 +167,7 @@ func TestARequestThatCouldNotBeginLeavesTheLastError(t *testing.T) {
 
 func TestTheForceLimitIsSpentOnWhatWasForcedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, f := newFlakyHall(t, newHardware(isOff, isOff), nodes(node(isOn), node(isOn)),
+		h, f := newFlakyFixture(t, newHardware(isOff, isOff), nodes(node(isOn), node(isOn)),
 			func(c *powersync.Config) { c.ForceLimit, c.Workers = 2, 1 })
 		conflicts := 0
 		f.update = func(r powersync.Record) error {
@@ -200,7 +200,7 @@ func TestPowerOffIsRefusedWhereTheNodeForbidsIt(t *testing.T) {
 		if power.Target() == unknown {
 			continue
 		}
-		h := newHall(t, newHardware(isOn), nodes(powersync.Record{ProvisionState: states.Active, Power: isOn, DisablePowerOff: true}))
+		h := newFixture(t, newHardware(isOn), nodes(powersync.Record{ProvisionState: states.Active, Power: isOn, DisablePowerOff: true}))
 		before := h.record(t, "a")
 		err := h.Set(t.Context(), "a", power, 0)
 		reads, sets := h.calls()
@@ -217,7 +217,7 @@ func TestPowerOffIsRefusedWhereTheNodeForbidsIt(t *testing.T) {
 }
 
 func TestARequestThatBeganIsFinishedByItsCaller(t *testing.T) {
-	h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+	h := newFixture(t, newHardware(isOn), nodes(node(isOn)))
 	client, left := context.WithCancel(t.Context())
 	finish, err := h.Begin(client, "a", isOff, 0)
 	require.NoError(t, err)
@@ -250,14 +250,14 @@ func TestARequestThatBeganIsFinishedByItsCaller(t *testing.T) {
 }
 
 func TestARefusalIsKnownAtOnce(t *testing.T) {
-	h := newHall(t, newHardware(isOn), nodes(powersync.Record{ProvisionState: states.Cleaning, Power: isOn}))
+	h := newFixture(t, newHardware(isOn), nodes(powersync.Record{ProvisionState: states.Cleaning, Power: isOn}))
 	finish, err := h.Begin(t.Context(), "a", isOff, 0)
 	require.ErrorAs(t, err, new(*powersync.RefusedError))
 	require.Nil(t, finish)
 }
 
 func TestALastErrorOfARoundThatIsStoredLateIsClearedInTheEnd(t *testing.T) {
-	h, f := newFlakyHall(t, newHardware(isOff), nodes(node(isOn)))
+	h, f := newFlakyFixture(t, newHardware(isOff), nodes(node(isOn)))
 	h.refuse["a"] = errDead
 	f.update = noRelease
 	require.Equal(t, powersync.ForceFailed, h.round(t))
@@ -281,7 +281,7 @@ func TestALastErrorOfARoundThatIsStoredLateIsClearedInTheEnd(t *testing.T) {
 }
 
 func TestTheForceLimitIsNotSpentOnARoundThatEnds(t *testing.T) {
-	h, f := newFlakyHall(t, newHardware(isOff), nodes(node(isOn)), func(c *powersync.Config) { c.ForceLimit = 1 })
+	h, f := newFlakyFixture(t, newHardware(isOff), nodes(node(isOn)), func(c *powersync.Config) { c.ForceLimit = 1 })
 	ctx, cancel := context.WithCancel(t.Context())
 	f.after = true
 	f.update = func(powersync.Record) error {

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// forceLimit bounds how often something happens within any minute.
+// forceLimit bounds how often hardware is set within any minute.
 type forceLimit struct {
-	most int // 0 is no bound
+	most int // 0 is unlimited
 
 	mu    sync.Mutex
 	times []time.Time // within the last minute, the oldest first
 }
 
-// take reports whether it may happen once more, and counts it if so. Where it did
-// not happen after all, giveBack takes it off the count.
+// take reports whether hardware may be set once more, and counts that if so. If the
+// hardware was not set after all, giveBack undoes the count.
 func (l *forceLimit) take(now time.Time) (giveBack func(), ok bool) {
 	if l.most == 0 {
 		return func() {}, true

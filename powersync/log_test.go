@@ -16,7 +16,7 @@ import (
 	"github.com/ironstate/ironstate/powersync"
 )
 
-// logTo has a Syncer log to a buffer from a level on, without the time.
+// logTo makes a Syncer log to a buffer from a level on, without the time.
 func logTo(log *bytes.Buffer, level slog.Level) func(*powersync.Config) {
 	return func(c *powersync.Config) {
 		c.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{
@@ -35,7 +35,7 @@ func TestANodeThatGoesIntoMaintenanceIsAnErrorInTheLog(t *testing.T) {
 	var log bytes.Buffer
 	r := node(isOn)
 	r.LastError = "from before"
-	h := newHall(t, newHardware(unknown), nodes(r), logTo(&log, slog.LevelInfo), func(c *powersync.Config) { c.MaxRetries = -1 })
+	h := newFixture(t, newHardware(unknown), nodes(r), logTo(&log, slog.LevelInfo), func(c *powersync.Config) { c.MaxRetries = -1 })
 	h.kill("a", true)
 	require.Equal(t, powersync.IntoMaintenance, h.round(t))
 	require.Contains(t, log.String(), `level=ERROR msg="node power" node=a outcome=into_maintenance recorded="power on" read=none `+
@@ -53,7 +53,7 @@ func TestARoundThatIsMuchTooLongIsAWarning(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
-			h := newHall(t, newHardware(isOn), nodes(node(isOn)), logTo(&log, slog.LevelInfo), func(c *powersync.Config) { c.Interval = 10 * time.Second })
+			h := newFixture(t, newHardware(isOn), nodes(node(isOn)), logTo(&log, slog.LevelInfo), func(c *powersync.Config) { c.Interval = 10 * time.Second })
 			h.onRead = func(context.Context, string) { time.Sleep(takes) }
 			h.round(t)
 			require.Equal(t, want, log.String())
@@ -70,7 +70,7 @@ func (unlisted) Records(context.Context) iter.Seq2[powersync.Record, error] {
 
 func TestARoundWithAnErrorIsAWarningUnlessItWasCancelled(t *testing.T) {
 	var log bytes.Buffer
-	h := newHall(t, newHardware(isOn), nodes(node(isOn)), logTo(&log, slog.LevelInfo), func(c *powersync.Config) { c.Store = unlisted{new(powersync.Memory)} })
+	h := newFixture(t, newHardware(isOn), nodes(node(isOn)), logTo(&log, slog.LevelInfo), func(c *powersync.Config) { c.Store = unlisted{new(powersync.Memory)} })
 	_, err := h.Sync(t.Context())
 	require.Error(t, err)
 	require.Regexp(t, `^level=WARN msg="power sync round" .* error="panic with a value of type string"\n$`, log.String())

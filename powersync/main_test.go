@@ -21,13 +21,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errDead = errors.New("no route to host")
 
-// hardware is a Driver of machines that exist in memory. Machines that it has no
-// power state for cannot be read.
+// hardware is a Driver of simulated machines. A machine without an entry in its power
+// states cannot be read.
 type hardware struct {
 	mu     sync.Mutex
 	power  map[string]states.Power
-	dead   map[string]bool // neither read nor set
-	deaf   map[string]bool // take a request and do nothing
+	dead   map[string]bool // reads and sets fail
+	deaf   map[string]bool // sets succeed without effect
 	refuse map[string]error
 	reads  []string
 	sets   []string // "node power off"
@@ -95,7 +95,7 @@ func (h *hardware) kill(id string, dead bool) {
 	h.dead[id] = dead
 }
 
-// calls returns what was read and set, and forgets it.
+// calls returns the reads and sets since the last call.
 func (h *hardware) calls() (reads, sets []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -104,8 +104,8 @@ func (h *hardware) calls() (reads, sets []string) {
 	return reads, sets
 }
 
-// hall is a Syncer over hardware and a store in memory, and its events.
-type hall struct {
+// fixture is a Syncer over hardware and a store in memory, and its events.
+type fixture struct {
 	*powersync.Syncer
 	*hardware
 	store *powersync.Memory
@@ -114,40 +114,40 @@ type hall struct {
 	events []powersync.Event
 }
 
-// newHall makes a hall of machines "a", "b", ... with these records; their IDs
-// are filled in.
-func newHall(t testing.TB, h *hardware, records []powersync.Record, set ...func(*powersync.Config)) *hall {
+// newFixture makes a fixture of machines "a", "b", ... with these records, whose IDs
+// it sets.
+func newFixture(t testing.TB, h *hardware, records []powersync.Record, set ...func(*powersync.Config)) *fixture {
 	t.Helper()
-	hall := &hall{hardware: h, store: new(powersync.Memory)}
+	fixture := &fixture{hardware: h, store: new(powersync.Memory)}
 	for i, r := range records {
 		r.ID = name(i)
-		hall.store.Put(r)
+		fixture.store.Put(r)
 	}
-	config := powersync.Config{Store: hall.store, Driver: h, Name: "this", OnEvent: hall.note}
+	config := powersync.Config{Store: fixture.store, Driver: h, Name: "this", OnEvent: fixture.note}
 	for _, s := range set {
 		s(&config)
 	}
 	var err error
-	hall.Syncer, err = powersync.New(config)
+	fixture.Syncer, err = powersync.New(config)
 	require.NoError(t, err)
-	return hall
+	return fixture
 }
 
-func (h *hall) note(e powersync.Event) {
+func (h *fixture) note(e powersync.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.events = append(h.events, e)
 }
 
 // allEvents returns the events so far.
-func (h *hall) allEvents() []powersync.Event {
+func (h *fixture) allEvents() []powersync.Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.events)
 }
 
 // timeless returns the events so far without their times.
-func (h *hall) timeless() []powersync.Event {
+func (h *fixture) timeless() []powersync.Event {
 	events := h.allEvents()
 	for i := range events {
 		events[i].Time = time.Time{}
@@ -155,17 +155,16 @@ func (h *hall) timeless() []powersync.Event {
 	return events
 }
 
-// outcomes returns those of the events so far.
-func (h *hall) outcomes() (all []powersync.Outcome) {
+// outcomes returns the outcomes of the events so far.
+func (h *fixture) outcomes() (all []powersync.Outcome) {
 	for _, e := range h.allEvents() {
 		all = append(all, e.Outcome)
 	}
 	return all
 }
 
-// round does a sync round and returns the outcome of its one node, or of all
-// nodes where they have the same.
-func (h *hall) round(t testing.TB) powersync.Outcome {
+// round does a sync round and returns the outcome that all its nodes have.
+func (h *fixture) round(t testing.TB) powersync.Outcome {
 	t.Helper()
 	report, err := h.Sync(t.Context())
 	require.NoError(t, err)
@@ -182,7 +181,7 @@ func onlyOutcome(t testing.TB, report powersync.Report) powersync.Outcome {
 	return only
 }
 
-// edit changes a node's record as somebody beside the Syncer does.
+// edit changes a node's record as somebody other than the Syncer does.
 func edit(s powersync.Store, id string, change func(*powersync.Record)) error {
 	for {
 		r, err := s.Load(context.Background(), id)
@@ -197,7 +196,7 @@ func edit(s powersync.Store, id string, change func(*powersync.Record)) error {
 }
 
 // record returns a record without its revision.
-func (h *hall) record(t testing.TB, id string) powersync.Record {
+func (h *fixture) record(t testing.TB, id string) powersync.Record {
 	t.Helper()
 	r, err := h.store.Load(context.Background(), id)
 	require.NoError(t, err)

@@ -8,18 +8,18 @@ import (
 	"sync"
 )
 
-// Memory is a [Store] in memory, for tests and for programs that keep their
-// records elsewhere. The zero value is empty and ready for use. It is safe for
-// concurrent use and must not be copied. The methods of a nil Memory panic, as
-// those of a nil [sync.Map] do.
+// Memory is a [Store] in memory, for tests and for programs that persist their records
+// elsewhere. The zero value is empty and ready for use. It is safe for concurrent use
+// and must not be copied. The methods of a nil Memory panic, as those of a nil
+// [sync.Map] do.
 type Memory struct {
 	mu      sync.RWMutex
 	records map[string]Record // by ID
-	changes int64             // since the start; the last one's number is its revision
+	changes int64             // number of changes; each change's number is its revision
 }
 
-// Put adds a node or replaces its record, whatever its revision: it is for those
-// who own the records. A Record without an ID is not stored.
+// Put adds a node or replaces its record, whatever its revision: it is for the owner
+// of the records. A Record without an ID is not stored.
 func (m *Memory) Put(r Record) {
 	if r.ID == "" {
 		return
@@ -38,7 +38,7 @@ func (m *Memory) put(r Record) {
 	m.records[r.ID] = r
 }
 
-// Delete removes a node. One that is not there is no error.
+// Delete removes a node. Deleting an unknown node is no error.
 func (m *Memory) Delete(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -46,7 +46,7 @@ func (m *Memory) Delete(id string) {
 }
 
 // Records implements [Store], in the order of the IDs. Nodes that are added or
-// removed during the range may be in it or not.
+// removed during the iteration may be in it or not.
 func (m *Memory) Records(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		m.mu.RLock()
@@ -60,7 +60,7 @@ func (m *Memory) Records(ctx context.Context) iter.Seq2[Record, error] {
 	}
 }
 
-// Load implements [Store]. It does not wait, and so does not look at its context.
+// Load implements [Store]. It does not block, and ignores its context.
 func (m *Memory) Load(_ context.Context, id string) (Record, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -71,7 +71,7 @@ func (m *Memory) Load(_ context.Context, id string) (Record, error) {
 	return r, nil
 }
 
-// Update implements [Store]. It does not wait, and so does not look at its context.
+// Update implements [Store]. It does not block, and ignores its context.
 func (m *Memory) Update(_ context.Context, r Record) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

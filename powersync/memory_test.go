@@ -56,7 +56,7 @@ func ids(t *testing.T, s powersync.Store) []string {
 	return ids
 }
 
-// Past this a round lives on its workers.
+// heapOfASmallRound bounds the live heap of a round, in bytes.
 const heapOfASmallRound = 1 << 20
 
 func TestARoundsMemoryDoesNotGrowWithTheFleet(t *testing.T) {

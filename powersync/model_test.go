@@ -19,27 +19,27 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// world is a hall in which everybody does as they like. It stands between the
-// Syncer and its store and hardware, and checks each call against the rules.
+// world is a fixture with random interference by people, hardware and faults. It wraps
+// the Syncer's store and hardware, and checks each call against the rules.
 type world struct {
-	*hall
+	*fixture
 	t      *rapid.T
 	config powersync.Config
 
 	recovery     bool         // the round under way is one of Recover
-	asked        states.Power // by the request under way; none in a round
+	asked        states.Power // requested by the request under way; none in a round
 	read         map[string][]states.Power
 	bad          map[string]int    // rounds in a row in which the node did not read as recorded
 	wasBad       map[string]bool   // in this round
-	interference []func(id string) // done one at a time, while the hardware of a node is asked
-	updates      int               // left until the process dies
+	interference []func(id string) // called one at a time, while the hardware of a node is read
+	updates      int               // updates until the process dies
 	faulty                         // the store
 }
 
 const worldSize = 3
 
 func newWorld(t *rapid.T) *world {
-	w := &world{t: t, bad: map[string]int{}, hall: &hall{store: new(powersync.Memory)}}
+	w := &world{t: t, bad: map[string]int{}, fixture: &fixture{store: new(powersync.Memory)}}
 	w.hardware = newHardware()
 	w.onRead = w.checkRead
 	w.onSet = func(_ context.Context, id string) { w.interfereOnce(id) }
@@ -70,7 +70,7 @@ func drawState(t *rapid.T) states.State {
 
 func drawNode(t *rapid.T) string { return name(rapid.IntRange(0, worldSize-1).Draw(t, "node")) }
 
-// start starts a process anew.
+// start restarts the process.
 func (w *world) start() {
 	var err error
 	w.Syncer, err = powersync.New(w.config)
@@ -86,7 +86,7 @@ func (w *world) start() {
 	}
 }
 
-// record stands in for hall's, which wants a testing.TB.
+// record replaces that of fixture, which needs a testing.TB.
 func (w *world) record(t *rapid.T, id string) powersync.Record {
 	r, err := w.store.Load(context.Background(), id)
 	require.NoError(t, err)
@@ -144,7 +144,7 @@ func (w *world) Update(ctx context.Context, r powersync.Record) error {
 	return fault.err
 }
 
-// checkUpdate checks what a Syncer has written over what was there.
+// checkUpdate checks an update of a Syncer against the record that it replaces.
 func (w *world) checkUpdate(old, r powersync.Record) {
 	t := w.t
 	require.Equal(t, old.Revision, r.Revision, "a change by somebody else is written over")
@@ -186,7 +186,7 @@ func (w *world) Load(ctx context.Context, id string) (powersync.Record, error) {
 	return w.store.Load(ctx, id)
 }
 
-// person returns what somebody else does to a node.
+// person returns a random change of a node by somebody other than the Syncer.
 func person(t *rapid.T, w *world) func() {
 	id := drawNode(t)
 	edits := map[string]func(*powersync.Record){
@@ -214,7 +214,7 @@ func person(t *rapid.T, w *world) func() {
 	return func() { _ = edit(w.store, id, change) }
 }
 
-// nature returns what hardware does by itself.
+// nature returns a random change that hardware makes by itself.
 func nature(t *rapid.T, w *world) func() {
 	id, power := drawNode(t), drawPower(t)
 	dead, deaf := rapid.Bool().Draw(t, "dead"), rapid.Bool().Draw(t, "deaf")
@@ -227,8 +227,8 @@ func nature(t *rapid.T, w *world) func() {
 	}
 }
 
-// amid draws what happens while something is under way, and whether the process
-// dies of it.
+// amid draws the interference during a round or request, and whether the process dies
+// in it.
 func (w *world) amid(t *rapid.T) (dies bool) {
 	w.read, w.wasBad, w.interference = map[string][]states.Power{}, map[string]bool{}, nil
 	for range rapid.IntRange(0, 4).Draw(t, "interferences") {
@@ -304,7 +304,7 @@ func (w *world) doSet(t *rapid.T) {
 	w.asked = unknown
 }
 
-// moreChecks has a test try more than rapid's 100 cases, unless -short or
+// moreChecks makes a test try more than rapid's 100 cases, unless -short or
 // -rapid.checks is given.
 func moreChecks(t *testing.T, checks string) {
 	given := flag.Lookup("rapid.checks")

@@ -13,20 +13,20 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// faulty is what is wrong with a world's store, and what comes of it.
+// faulty holds the faults of a world's store, and their effects.
 type faulty struct {
 	faults  []fault // of the next updates
 	stales  []bool  // whether the next loads return the record before the last update
 	before  map[string]powersync.Record
 	stale   bool            // a load was stale
-	applied bool            // an update was done and its answer was an error
-	stored  map[string]bool // the nodes whose release was, so that nobody can know
+	applied bool            // an update was made and reported an error
+	stored  map[string]bool // the nodes whose release was such an update
 
-	unsaved map[string]states.Power // what the nodes were asked for whose outcome could not be stored so far
+	unsaved map[string]states.Power // the power requests whose outcome could not be stored yet, by node
 }
 
-// A fault is what a store answers to an update, and whether it does it
-// nevertheless.
+// A fault is the error that a store returns from an update, and whether it makes the
+// update nevertheless.
 type fault struct {
 	err     error
 	applied bool
@@ -40,7 +40,7 @@ var allFaults = []fault{
 	{powersync.ErrConflict, true},
 }
 
-// drawFaults draws what is wrong with the store during what follows.
+// drawFaults draws the faults of the store during the next action.
 func (w *world) drawFaults(t *rapid.T) {
 	w.faults, w.stales = nil, nil
 	w.before, w.stored = map[string]powersync.Record{}, map[string]bool{}
@@ -82,8 +82,8 @@ func (w *world) checkEvent(e powersync.Event) {
 	}
 }
 
-// requestInVain has a request take a node and give it up at once, while something
-// else is under way.
+// requestInVain begins a power request and finishes it with a context that has ended,
+// while a round or another request is under way.
 func (w *world) requestInVain(id string) {
 	finish, err := w.Begin(context.Background(), id, isOff, 0)
 	if err != nil {
@@ -94,7 +94,7 @@ func (w *world) requestInVain(id string) {
 	require.ErrorIs(w.t, finish(ended), context.Canceled)
 }
 
-// switchOver has a machine answer, in another power state than is recorded.
+// switchOver makes a machine answer, with another power state than is recorded.
 func (w *world) switchOver(id string) {
 	w.hardware.mu.Lock()
 	defer w.hardware.mu.Unlock()
@@ -105,8 +105,8 @@ func (w *world) switchOver(id string) {
 	}
 }
 
-// heal does a round over a store without faults, after which nothing is left of
-// those that it had.
+// heal does a round over a store without faults, after which the earlier faults have
+// no effect any more.
 func (w *world) heal(t *rapid.T) {
 	w.faults, w.stales = nil, nil
 	w.read, w.wasBad = map[string][]states.Power{}, map[string]bool{}

@@ -6,7 +6,7 @@ import "slices"
 // words and underscores, so that no log or metric has to quote it. Each node of a
 // round has one.
 //
-// Nodes that were left alone have one of
+// Nodes that were skipped have one of
 //
 //	skipped_enroll              in enroll: nobody has shown yet that the node can be managed
 //	skipped_wait_call_back      in wait call-back: the ramdisk is about to call
@@ -18,20 +18,20 @@ import "slices"
 //	skipped_reservation         somebody else holds the node
 //	skipped_configuration       no power state is recorded and the Validator refuses the configuration
 //	skipped_backoff             the node failed, and Config.Backoff is not over
-//	skipped_changed_meanwhile   the record changed while the hardware was read, each time that it was
+//	skipped_changed_meanwhile   the record changed each time that the hardware was read
 //	skipped_deleted             the node was deleted meanwhile
 //
-// Nodes whose hardware was to be read have one of the constants below, or
+// The other nodes have one of the constants below, or
 //
-//	force_held_back  the hardware was to be set and Config.ForceLimit was reached; the attempt does not count
+//	force_held_back  the hardware was not set, because Config.ForceLimit was reached; the attempt does not count
 //	interrupted      the context ended while the node was being handled; the attempt does not count
 //
 // These come in addition to the one outcome that each node of a round has:
 //
 //	power_requested  a power request was accepted and the node is reserved for it
-//	power_set        the power state that was asked for was reached: [PowerSet]
-//	power_not_set    it was not: [PowerNotSet]
-//	reclaimed        a reservation in the Syncer's name that none of its goroutines worked under was dropped
+//	power_set        the requested power state was reached: [PowerSet]
+//	power_not_set    the requested power state was not reached: [PowerNotSet]
+//	reclaimed        a reservation in the Syncer's name, under which none of its goroutines worked, was dropped
 //	saved_late       an outcome that could not be stored earlier is stored now, and the node is released
 type Outcome string
 
@@ -55,10 +55,10 @@ const (
 	reclaimed      Outcome = "reclaimed"
 	savedLate      Outcome = "saved_late"
 
-	conflict Outcome = "conflict" // within this package: the record has changed; the node starts again
+	conflict Outcome = "conflict" // within this package: the record has changed; the node is handled again
 )
 
-// Results of rounds for nodes whose hardware was to be read.
+// Results of rounds for nodes that were not skipped.
 const (
 	// Equal: the reading equals the record.
 	Equal Outcome = "equal"
@@ -67,9 +67,9 @@ const (
 	// Corrected: the reading differed and is recorded now.
 	Corrected Outcome = "corrected"
 	// Forced: the reading differed, and the hardware was set to the recorded
-	// power state. The next round finds out whether it obeyed.
+	// power state. The next round reads whether it reached that.
 	Forced Outcome = "forced"
-	// ForceFailed: the hardware was to be set and did not take it.
+	// ForceFailed: setting the hardware to the recorded power state failed.
 	ForceFailed Outcome = "force_failed"
 	// ReadFailed: the power state could not be read.
 	ReadFailed Outcome = "read_failed"
@@ -78,16 +78,16 @@ const (
 	IntoMaintenance Outcome = "into_maintenance"
 	// Recovered: the node could be read again and is out of maintenance.
 	Recovered Outcome = "recovered"
-	// StoreFailed: the store failed or panicked; nothing was written, as far as is
-	// known. The attempt does not count.
+	// StoreFailed: the store failed or panicked and reported no write. The attempt does
+	// not count.
 	StoreFailed Outcome = "store_failed"
 )
 
 // Results of power requests: see [Syncer.Set].
 const (
-	// PowerSet: the power state that was asked for was reached.
+	// PowerSet: the requested power state was reached.
 	PowerSet Outcome = "power_set"
-	// PowerNotSet: it was not.
+	// PowerNotSet: the requested power state was not reached.
 	PowerNotSet Outcome = "power_not_set"
 )
 
@@ -96,7 +96,7 @@ var (
 		skippedEnroll, skippedDeployWait, skippedCleanWait, skippedAdoptFail, skippedMaintenance, skippedNoPowerFailure,
 		skippedTarget, skippedReservation, skippedConfig, skippedBackoff, skippedChanged, skippedGone,
 	}
-	// failed are those that are to be looked into when they last.
+	// failed has the outcomes that count as failures.
 	failed = []Outcome{ForceFailed, ReadFailed, IntoMaintenance, StoreFailed, PowerNotSet}
 	// outcomes has all, in the order in which reports list them.
 	outcomes = slices.Concat(skips, []Outcome{

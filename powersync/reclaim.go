@@ -8,11 +8,11 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Reclaim drops the reservations that a process of the same name has left
-// behind when it died, with their target power states; a last error says so.
-// Each is an [Event] with the outcome [Reclaimed]. Run begins with it, and
-// rounds do the same with those that they come upon. It returns how many there
-// were, and the store's errors.
+// Reclaim drops the reservations that a process of the same name left when it died,
+// and the target power states of their nodes, and stores a last error that says so.
+// Each dropped reservation is an [Event] with the outcome [Reclaimed]. Run begins with
+// Reclaim, and rounds also drop the reservations that they find. Reclaim returns the
+// number of reservations, and the store's errors.
 //
 // Source: clear_node_reservations_for_conductor and
 // clear_node_target_power_state in ironic/db/api.py.
@@ -37,8 +37,8 @@ func (s *Syncer) Reclaim(ctx context.Context) (int, error) {
 	return n, errors.Join(append(errs, err, ctx.Err())...)
 }
 
-// reclaim drops a node's reservation if it is in our name and nobody works on the
-// node. Where that fails the reservation is there for the next round to find.
+// reclaim drops a node's reservation if it is in the Syncer's name and no goroutine
+// works on the node. If that fails, the next round tries again.
 func (s *Syncer) reclaim(ctx context.Context, id string) (done bool, err error) {
 	if !s.holds.claim(id) {
 		return false, nil
@@ -71,9 +71,9 @@ func (s *Syncer) tryReclaim(ctx context.Context, id string) (done bool, err erro
 	return true, nil
 }
 
-// loadFree loads a record. Where this Syncer holds the node for nothing, because
-// of a release that could not be stored or a reservation that nobody works
-// under, it releases the node first.
+// loadFree loads a record. If the node is reserved by this Syncer without need, because
+// a release could not be stored or no goroutine works under the reservation, loadFree
+// releases it first.
 func (s *Syncer) loadFree(ctx context.Context, id string) (Record, error) {
 	if err := s.retryRelease(ctx, id); err != nil {
 		return Record{}, err

@@ -20,7 +20,7 @@ type Record struct {
 	LastError         string       `json:"last_error"`
 	DisablePowerOff   bool         `json:"disable_power_off"`
 
-	// Revision belongs to the [Store], which gives a record another one whenever
-	// anything about the node changes.
+	// Revision belongs to the [Store], which gives a record a new one whenever anything
+	// about the node changes.
 	Revision int64 `json:"-"`
 }

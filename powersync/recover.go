@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// recoverAll takes all nodes that failed through a recovery round.
+// recoverAll handles all nodes in maintenance with a power failure.
 func (s *Syncer) recoverAll(ctx context.Context) (map[Outcome]int, error) {
 	p := s.newPool(ctx, recoveryRound, s.recoverNode)
 	err := p.list(func(r Record) (wanted bool, skip Outcome) {
@@ -15,7 +15,7 @@ func (s *Syncer) recoverAll(ctx context.Context) (map[Outcome]int, error) {
 	return p.finish(), err
 }
 
-// recoverNode takes one node through a recovery round.
+// recoverNode handles one node in a recovery round.
 func (s *Syncer) recoverNode(ctx context.Context, id string) Event {
 	past := s.recoveryFailures.of(id)
 	if !past.until.IsZero() && time.Now().Before(past.until) {
@@ -29,7 +29,7 @@ func (s *Syncer) recoverNode(ctx context.Context, id string) Event {
 	return Event{ID: id, Outcome: skippedChanged}
 }
 
-// recoverOnce is to recovery rounds what syncOnce is to sync rounds.
+// recoverOnce handles a node until its record changes; see syncOnce.
 func (s *Syncer) recoverOnce(ctx context.Context, e Event) Event {
 	r, err := s.store.load(ctx, e.ID)
 	if err != nil {

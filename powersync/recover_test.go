@@ -22,7 +22,7 @@ func powerFailure(power states.Power) powersync.Record {
 	return r
 }
 
-func (h *hall) recovery(t testing.TB) powersync.Outcome {
+func (h *fixture) recovery(t testing.TB) powersync.Outcome {
 	t.Helper()
 	report, err := h.Recover(t.Context())
 	require.NoError(t, err)
@@ -32,7 +32,7 @@ func (h *hall) recovery(t testing.TB) powersync.Outcome {
 
 func TestANodeThatCanBeReadAgainIsTakenOutOfMaintenance(t *testing.T) {
 	for _, power := range []states.Power{isOn, isOff} {
-		h := newHall(t, newHardware(power), nodes(powerFailure(isOn)))
+		h := newFixture(t, newHardware(power), nodes(powerFailure(isOn)))
 		h.kill("a", true)
 		before := h.record(t, "a")
 		require.Equal(t, powersync.ReadFailed, h.recovery(t))
@@ -67,7 +67,7 @@ func TestRecoveryIsForNodesWithAPowerFailureAlone(t *testing.T) {
 			if test.change != nil {
 				test.change(&r)
 			}
-			h := newHall(t, newHardware(isOn), nodes(r))
+			h := newFixture(t, newHardware(isOn), nodes(r))
 			before := h.record(t, "a")
 			if test.change == nil {
 				whileRead(t, h, func(r *powersync.Record) { r.MaintenanceReason, r.Fault = "by a person", "" })
@@ -84,23 +84,23 @@ func TestRecoveryIsForNodesWithAPowerFailureAlone(t *testing.T) {
 }
 
 func TestRecoveryStartsItsCountOver(t *testing.T) {
-	for name, between := range map[string]func(*hall){
-		"after a success": func(h *hall) {
+	for name, between := range map[string]func(*fixture){
+		"after a success": func(h *fixture) {
 			h.kill("a", false)
 			require.Equal(t, powersync.Recovered, h.recovery(t))
 			h.kill("a", true)
 		},
-		"with the next power failure": func(h *hall) {
+		"with the next power failure": func(h *fixture) {
 			h.store.Put(powersync.Record{ID: "a", ProvisionState: states.Available, Power: isOn}) // as a person does
 			require.Equal(t, powersync.IntoMaintenance, h.round(t))
 		},
-		"when the node was deleted": func(h *hall) {
+		"when the node was deleted": func(h *fixture) {
 			h.store.Delete("a")
 			require.Equal(t, powersync.SkippedGone, h.round(t))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHall(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) { c.MaxRetries = -1 })
+			h := newFixture(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) { c.MaxRetries = -1 })
 			h.kill("a", true)
 			require.Equal(t, powersync.IntoMaintenance, h.round(t))
 			failed := h.record(t, "a")
@@ -118,9 +118,9 @@ func TestRecoveryStartsItsCountOver(t *testing.T) {
 
 func TestRecoveryValidatesFirst(t *testing.T) {
 	h := newHardware(isOn)
-	hall := newHall(t, h, nodes(powerFailure(isOn)), withDriver(&validating{hardware: h, err: errDead}))
-	require.Equal(t, powersync.ReadFailed, hall.recovery(t))
-	reads, _ := hall.calls()
+	fixture := newFixture(t, h, nodes(powerFailure(isOn)), withDriver(&validating{hardware: h, err: errDead}))
+	require.Equal(t, powersync.ReadFailed, fixture.recovery(t))
+	reads, _ := fixture.calls()
 	require.Empty(t, reads)
 }
 
@@ -149,7 +149,7 @@ func TestBackoffDoublesUpToItsMost(t *testing.T) {
 func TestBackoffIsAnHourAtMostOrWhatItBeginsWith(t *testing.T) {
 	for first, want := range map[time.Duration]time.Duration{59 * time.Minute: time.Hour, 3 * time.Hour: 3 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			h := newHall(t, newHardware(unknown), nodes(node(isOn)), func(c *powersync.Config) {
+			h := newFixture(t, newHardware(unknown), nodes(node(isOn)), func(c *powersync.Config) {
 				c.Backoff, c.MaxRetries = first, 10
 			})
 			h.kill("a", true)
@@ -169,7 +169,7 @@ func TestFailingNodesAreAskedLessOftenWithBackoff(t *testing.T) {
 		backoff := func(c *powersync.Config) {
 			c.Backoff, c.MaxBackoff, c.MaxRetries = 10*time.Minute, 15*time.Minute, 10
 		}
-		h := newHall(t, newHardware(isOn, isOn), nodes(node(isOn), powerFailure(isOn)), backoff)
+		h := newFixture(t, newHardware(isOn, isOn), nodes(node(isOn), powerFailure(isOn)), backoff)
 		h.kill("a", true)
 		h.kill("b", true)
 		var asked []time.Duration

@@ -18,7 +18,7 @@ const (
 	recoveryRound kind = "recovery"
 )
 
-// Report says how a round went.
+// Report is the result of a round.
 type Report struct {
 	Recovery bool          `json:"recovery"` // a round of Recover, not of Sync
 	Start    time.Time     `json:"start"`
@@ -26,14 +26,14 @@ type Report struct {
 	Overran  bool          `json:"overran"` // took longer than its interval
 
 	Seen    int `json:"seen"`    // all nodes of the round
-	Skipped int `json:"skipped"` // those that were left alone
-	// Failed is for how many nodes something went wrong: force_failed, read_failed,
+	Skipped int `json:"skipped"` // nodes that were skipped
+	// Failed is the number of nodes with the outcomes force_failed, read_failed,
 	// into_maintenance and store_failed.
 	Failed int             `json:"failed"`
 	Nodes  map[Outcome]int `json:"nodes"` // by outcome, without those that no node had
 }
 
-// String returns the report in one line, as in
+// String returns the report in one line, such as
 //
 //	sync round: 200 nodes in 1.2s: 3 skipped_enroll, 196 equal, 1 forced
 func (r Report) String() string {
@@ -65,21 +65,21 @@ type Event struct {
 	Time     time.Time
 	ID       string
 	Outcome  Outcome
-	Recorded states.Power // recorded before; NoPower where none was, or it could not be loaded
-	Read     states.Power // read from the hardware; NoPower where it was not asked or did not say
-	Asked    states.Power // asked of the hardware; NoPower where nothing was
-	Attempts int          // that failed in a row, this one included
-	Err      error        // why, where something went wrong
+	Recorded states.Power // recorded before; NoPower if there was none or the record could not be loaded
+	Read     states.Power // read from the hardware; NoPower if it was not read or the read failed
+	Asked    states.Power // requested from the hardware; NoPower if nothing was requested
+	Attempts int          // attempts that failed in a row, this one included
+	Err      error        // the cause of a failure
 
 	// LastError is the last error that was stored with this event. ClearedError
-	// is the last error that it replaced or cleared: nothing else has it now. A
+	// is the last error that it replaced or cleared, which is stored nowhere else. A
 	// caller that keeps a history of its nodes' errors, as Ironic does
-	// (node_history), stores both. Empty where there is none.
+	// (node_history), stores both. Each is empty if there is none.
 	LastError    string
 	ClearedError string
 }
 
-// setLastError sets a record's last error and has the event tell both texts.
+// setLastError sets a record's last error and stores both texts in the event.
 func (e *Event) setLastError(r *Record, text string) {
 	text = errtext.Clean(text)
 	if r.LastError != text {
@@ -88,12 +88,12 @@ func (e *Event) setLastError(r *Record, text string) {
 	r.LastError = text
 }
 
-// quiet reports whether there is nothing to tell.
+// quiet reports whether the event is neither logged nor reported.
 func (e *Event) quiet() bool {
 	return (e.Outcome == Equal || slices.Contains(skips, e.Outcome)) && e.ClearedError == ""
 }
 
-// as returns the event with an outcome and what went wrong, if anything did.
+// as returns the event with an outcome and the cause of a failure, if any.
 func (e Event) as(o Outcome, err error) Event {
 	e.Outcome, e.Err = o, err
 	return e

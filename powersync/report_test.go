@@ -20,16 +20,16 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// mixed is a hall with a node of many kinds, after one round.
-func mixed(t *testing.T, set ...func(*powersync.Config)) (*hall, powersync.Report) {
+// mixed is a fixture with a node of many kinds, after one round.
+func mixed(t *testing.T, set ...func(*powersync.Config)) (*fixture, powersync.Report) {
 	t.Helper()
 	h := newHardware(isOn, isOff, isOn, isOff, isOn)
 	h.dead["c"] = true
-	hall := newHall(t, h, nodes(node(isOn), node(isOn), node(isOn), node(unknown),
+	fixture := newFixture(t, h, nodes(node(isOn), node(isOn), node(isOn), node(unknown),
 		powersync.Record{ProvisionState: states.Enroll}), set...)
-	report, err := hall.Sync(t.Context())
+	report, err := fixture.Sync(t.Context())
 	require.NoError(t, err)
-	return hall, report
+	return fixture, report
 }
 
 func TestAReportHasEveryNodeOnce(t *testing.T) {
@@ -61,7 +61,7 @@ func TestAReportHasEveryNodeOnce(t *testing.T) {
 	require.Equal(t, r, back)
 }
 
-// hostile is a Driver whose errors play with terminals and never end.
+// hostile is a Driver whose errors are long and contain terminal control sequences.
 type hostile struct{}
 
 func (hostile) PowerState(context.Context, string) (states.Power, error) {

@@ -12,15 +12,13 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// This file is the way of a record through a sync round, from the list of the
-// store to the event.
+// This file handles a record in a sync round, from the store's list to the event.
 
-// maxReloads is how often a node is loaded in a round whose record changes
-// meanwhile.
+// maxReloads is how often a round loads a node whose record keeps changing.
 const maxReloads = 4
 
-// syncAll takes all nodes through a round: first those that could not be
-// released, then those with the most failures.
+// syncAll handles all nodes in a round: first those that could not be released, then
+// those with the most failures, then the others.
 func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
 	p := s.newPool(ctx, syncRound, s.syncNode)
 	first := append(s.holds.unsaved(), s.syncFailures.byCount()...)
@@ -30,12 +28,12 @@ func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
 			continue
 		}
 		queued[id] = struct{}{}
-		p.give(id)
+		p.enqueue(id)
 	}
 	err := p.list(func(r Record) (wanted bool, skip Outcome) {
 		_, done := queued[r.ID]
 		if r.Reservation == s.config.Name {
-			return !done, "" // it may be one to reclaim
+			return !done, "" // the reservation may be one to reclaim
 		}
 		return !done, SkipSync(r)
 	})
@@ -49,21 +47,21 @@ type pool struct {
 	ctx     context.Context
 	do      func(ctx context.Context, id string) Event
 	queue   chan string
-	started int // workers
+	started int // number of workers
 	workers sync.WaitGroup
 
 	mu     sync.Mutex
 	counts map[Outcome]int
 }
 
-// newPool makes a pool that does something with each node.
+// newPool makes a pool that calls do for each node.
 func (s *Syncer) newPool(ctx context.Context, kind kind, do func(context.Context, string) Event) *pool {
 	// Workers need not wait for the goroutine that fills the queue.
 	return &pool{s: s, kind: kind, ctx: ctx, do: do, queue: make(chan string, min(s.config.Workers, 1024)), counts: make(map[Outcome]int)}
 }
 
-// list queues the nodes of the store that which wants, or counts them where it
-// has an outcome for them already.
+// list queues the nodes of the store that which selects, and counts those for which
+// which returns an outcome.
 func (p *pool) list(which func(Record) (wanted bool, skip Outcome)) error {
 	return p.s.store.each(p.ctx, string(p.kind), func(r Record, err error) bool {
 		switch wanted, skip := which(r); {
@@ -72,15 +70,15 @@ func (p *pool) list(which func(Record) (wanted bool, skip Outcome)) error {
 		case wanted && skip != "":
 			p.count(p.s.emit(p.ctx, Event{ID: r.ID, Outcome: skip}))
 		case wanted:
-			return p.give(r.ID)
+			return p.enqueue(r.ID)
 		}
 		return p.ctx.Err() == nil
 	})
 }
 
-// give queues a node, with one more worker while there may be more. It returns
-// false when the context has ended.
-func (p *pool) give(id string) bool {
+// enqueue queues a node, and starts another worker unless the pool is full. It returns
+// false if the context has ended.
+func (p *pool) enqueue(id string) bool {
 	if p.ctx.Err() != nil {
 		return false
 	}
@@ -108,7 +106,7 @@ func (p *pool) work() {
 				return
 			}
 			p.count(p.s.emit(p.ctx, p.do(p.ctx, id)))
-			runtime.Gosched() // a driver that answers at once would keep a processor for long
+			runtime.Gosched() // with a driver that answers at once, a worker would keep a processor for long
 		case <-p.ctx.Done():
 		}
 	}
@@ -120,14 +118,14 @@ func (p *pool) count(e Event) {
 	p.counts[e.Outcome]++
 }
 
-// finish waits for the workers and returns what became of the nodes.
+// finish waits for the workers and returns the counts of the outcomes.
 func (p *pool) finish() map[Outcome]int {
 	close(p.queue)
 	p.workers.Wait()
 	return p.counts
 }
 
-// syncNode takes one node through a round.
+// syncNode handles one node in a round.
 func (s *Syncer) syncNode(ctx context.Context, id string) Event {
 	if until := s.syncFailures.of(id).until; !until.IsZero() && time.Now().Before(until) {
 		return Event{ID: id, Outcome: skippedBackoff}
@@ -140,9 +138,9 @@ func (s *Syncer) syncNode(ctx context.Context, id string) Event {
 	return Event{ID: id, Outcome: skippedChanged}
 }
 
-// syncOnce takes a node as far as it goes before its record changes, which is the
-// outcome conflict. A node that is taken out of the rounds while it is under way
-// (reloaded) starts its count over; one that is out of them keeps its count.
+// syncOnce handles a node; its outcome is conflict if the record changes meanwhile. A
+// node that is to be skipped keeps its count. The count is reset if only the reloaded
+// record is to be skipped, unless somebody works on the node.
 func (s *Syncer) syncOnce(ctx context.Context, id string, reloaded bool) Event {
 	r, err := s.loadFree(ctx, id)
 	if err != nil {
@@ -194,8 +192,8 @@ func (s *Syncer) syncRecord(ctx context.Context, r Record) Event {
 	}
 }
 
-// equal clears a last error that a round stored, since it no longer holds. One
-// that others stored stays: power sync cannot know whether it still holds.
+// equal clears a last error that a round stored, because it no longer applies. It keeps
+// an error that others stored: power sync cannot know whether that still applies.
 func (s *Syncer) equal(ctx context.Context, r Record, e Event) Event {
 	if ours := s.syncFailures.of(r.ID).lastError; ours != "" && r.LastError == ours {
 		e.setLastError(&r, "")
@@ -204,8 +202,7 @@ func (s *Syncer) equal(ctx context.Context, r Record, e Event) Event {
 	return s.succeeded(e)
 }
 
-// succeeded forgets the failures of a node, unless the event says that its record
-// could not be written.
+// succeeded resets the failures of a node, unless its record could not be written.
 func (s *Syncer) succeeded(e Event) Event {
 	if e.Outcome == Equal || e.Outcome == Recorded {
 		s.syncFailures.forget(e.ID)
@@ -213,7 +210,7 @@ func (s *Syncer) succeeded(e Event) Event {
 	return e
 }
 
-// failed remembers a failure of a node.
+// failed records a failure of a node.
 func (s *Syncer) failed(e Event) Event {
 	s.noteFailure(&s.syncFailures, e)
 	return e
@@ -243,7 +240,7 @@ func (s *Syncer) toMaintenance(ctx context.Context, r Record, e Event) Event {
 	return e
 }
 
-// differ deals with hardware that is not in the recorded power state.
+// differ handles hardware that is not in the recorded power state.
 func (s *Syncer) differ(ctx context.Context, r Record, e Event) Event {
 	forces, err := s.forces(ctx, r)
 	switch {
@@ -265,7 +262,7 @@ func (s *Syncer) differ(ctx context.Context, r Record, e Event) Event {
 	}
 }
 
-// forces reports whether hardware is set where it differs.
+// forces reports whether hardware that differs is set.
 func (s *Syncer) forces(ctx context.Context, r Record) (bool, error) {
 	if s.config.RecordOnly || r.DisablePowerOff {
 		return false, nil
@@ -273,7 +270,7 @@ func (s *Syncer) forces(ctx context.Context, r Record) (bool, error) {
 	if s.config.CanForce == nil {
 		return true, nil
 	}
-	return askDriver(ctx, s, r.ID, func(context.Context) (bool, error) { return s.config.CanForce(r.ID), nil })
+	return callDriver(ctx, s, r.ID, func(context.Context) (bool, error) { return s.config.CanForce(r.ID), nil })
 }
 
 // force sets the hardware to the recorded power state, holding the node.
@@ -314,7 +311,7 @@ func (s *Syncer) force(ctx context.Context, r Record, e Event) Event {
 	return e
 }
 
-// write stores a record and returns the event, or another one if that failed.
+// write stores a record and returns the event, or that of a failure of the store.
 func (s *Syncer) write(ctx context.Context, r Record, e Event) Event {
 	if err := s.store.update(ctx, r); err != nil {
 		e.LastError, e.ClearedError = "", ""
@@ -323,7 +320,7 @@ func (s *Syncer) write(ctx context.Context, r Record, e Event) Event {
 	return e
 }
 
-// storeFailed returns the event with the outcome that a store's error stands for.
+// storeFailed returns the event with the outcome that corresponds to a store's error.
 func (s *Syncer) storeFailed(ctx context.Context, e Event, err error) Event {
 	switch {
 	case errors.Is(err, ErrConflict):

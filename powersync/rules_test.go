@@ -23,7 +23,7 @@ func TestExcludedProvisionStatesAreSkippedEnrollFirstOfAll(t *testing.T) {
 		states.AdoptFail:  powersync.SkippedAdoptFail,
 	}
 	for s := range states.AllStates() {
-		h := newHall(t, newHardware(isOff), nodes(powersync.Record{ProvisionState: s, Power: isOn}))
+		h := newFixture(t, newHardware(isOff), nodes(powersync.Record{ProvisionState: s, Power: isOn}))
 		before := h.record(t, "a")
 		outcome := h.round(t)
 		reads, sets := h.calls()
@@ -50,7 +50,7 @@ func TestNodesInMaintenanceWithATargetOrAReservationAreSkipped(t *testing.T) {
 			r.ProvisionState = states.Active
 		}
 		r.Power = isOn
-		h := newHall(t, newHardware(isOff), nodes(r))
+		h := newFixture(t, newHardware(isOff), nodes(r))
 		before := h.record(t, "a")
 		require.Equal(t, want, h.round(t))
 		reads, sets := h.calls()
@@ -62,7 +62,7 @@ func TestNodesInMaintenanceWithATargetOrAReservationAreSkipped(t *testing.T) {
 }
 
 func TestNodesWithTheMostFailuresComeFirst(t *testing.T) {
-	h := newHall(t, newHardware(isOn, isOn, isOn, isOn, isOn, isOn), nodes(node(isOn), node(isOn), node(isOn), node(isOn), node(isOn), node(isOn)),
+	h := newFixture(t, newHardware(isOn, isOn, isOn, isOn, isOn, isOn), nodes(node(isOn), node(isOn), node(isOn), node(isOn), node(isOn), node(isOn)),
 		func(c *powersync.Config) { c.Workers, c.MaxRetries = 1, 100 })
 	reserve := func(id, by string) {
 		require.NoError(t, edit(h.store, id, func(r *powersync.Record) { r.Reservation = by }))
@@ -96,23 +96,23 @@ func TestNodesWithTheMostFailuresComeFirst(t *testing.T) {
 func TestANodeWithoutPowerStateAndConfigurationIsLeftAlone(t *testing.T) {
 	h := newHardware(isOn)
 	driver := &validating{hardware: h}
-	hall := newHall(t, h, nodes(node(unknown)), withDriver(driver))
-	hall.kill("a", true)
-	require.Equal(t, powersync.ReadFailed, hall.round(t))
-	hall.kill("a", false)
-	hall.calls()
+	fixture := newFixture(t, h, nodes(node(unknown)), withDriver(driver))
+	fixture.kill("a", true)
+	require.Equal(t, powersync.ReadFailed, fixture.round(t))
+	fixture.kill("a", false)
+	fixture.calls()
 	driver.err = errDead
 	for range 6 {
-		require.Equal(t, powersync.SkippedConfig, hall.round(t))
+		require.Equal(t, powersync.SkippedConfig, fixture.round(t))
 	}
-	reads, _ := hall.calls()
+	reads, _ := fixture.calls()
 	require.Empty(t, reads)
-	require.Zero(t, hall.Stats().Failing, "the count starts over")
+	require.Zero(t, fixture.Stats().Failing, "the count starts over")
 
 	driver.err = nil
-	require.Equal(t, powersync.Recorded, hall.round(t))
+	require.Equal(t, powersync.Recorded, fixture.round(t))
 	driver.err = errDead
-	require.Equal(t, powersync.Equal, hall.round(t), "with a power state recorded nobody validates")
+	require.Equal(t, powersync.Equal, fixture.round(t), "with a power state recorded nobody validates")
 }
 
 type validating struct {
@@ -127,7 +127,7 @@ func withDriver(d powersync.Driver) func(*powersync.Config) {
 }
 
 func TestWhatIsReadFirstIsRecorded(t *testing.T) {
-	h := newHall(t, newHardware(isOff), nodes(node(unknown)))
+	h := newFixture(t, newHardware(isOff), nodes(node(unknown)))
 	require.Equal(t, powersync.Recorded, h.round(t))
 	require.Equal(t, isOff, h.record(t, "a").Power)
 	require.Equal(t, isOff, h.allEvents()[0].Read)
@@ -136,7 +136,7 @@ func TestWhatIsReadFirstIsRecorded(t *testing.T) {
 
 func TestAFailingReadChangesNothingUntilTheRetriesAreOver(t *testing.T) {
 	for _, reading := range []states.Power{states.PowerError, unknown, states.PowerRebooting} {
-		h := newHall(t, newHardware(reading), nodes(node(isOn)))
+		h := newFixture(t, newHardware(reading), nodes(node(isOn)))
 		before := h.record(t, "a")
 		for attempt := 1; attempt <= powersync.DefaultMaxRetries; attempt++ {
 			require.Equal(t, powersync.ReadFailed, h.round(t))
@@ -150,7 +150,7 @@ func TestAFailingReadChangesNothingUntilTheRetriesAreOver(t *testing.T) {
 
 func TestPastTheRetriesAnUnreadNodeKeepsItsPowerStateInMaintenance(t *testing.T) {
 	for forget, want := range map[bool]states.Power{false: isOn, true: unknown} {
-		h := newHall(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) {
+		h := newFixture(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) {
 			c.MaxRetries = -1
 			c.ForgetUnread = forget
 		})
@@ -166,7 +166,7 @@ func TestPastTheRetriesAnUnreadNodeKeepsItsPowerStateInMaintenance(t *testing.T)
 }
 
 func TestASuccessStartsTheCountOver(t *testing.T) {
-	h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+	h := newFixture(t, newHardware(isOn), nodes(node(isOn)))
 	for range 5 {
 		h.kill("a", true)
 		for range powersync.DefaultMaxRetries {
@@ -178,7 +178,7 @@ func TestASuccessStartsTheCountOver(t *testing.T) {
 }
 
 func TestHardwareIsForcedToWhatIsRecorded(t *testing.T) {
-	h := newHall(t, newHardware(isOff), nodes(node(isOn)))
+	h := newFixture(t, newHardware(isOff), nodes(node(isOn)))
 	h.onSet = func(_ context.Context, id string) {
 		r := h.record(t, id)
 		require.Equal(t, "this", r.Reservation, "the node is held")
@@ -192,7 +192,7 @@ func TestHardwareIsForcedToWhatIsRecorded(t *testing.T) {
 }
 
 func TestAFailureToForceIsToldAndChangesNoPowerState(t *testing.T) {
-	h := newHall(t, newHardware(isOff), nodes(node(isOn)))
+	h := newFixture(t, newHardware(isOff), nodes(node(isOn)))
 	h.refuse["a"] = errDead
 	require.Equal(t, powersync.ForceFailed, h.round(t))
 	r := h.record(t, "a")
@@ -219,12 +219,12 @@ func TestWithoutForcingWhatWasReadIsRecorded(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			hall := newHall(t, h, nodes(test.record), test.set)
-			require.Equal(t, powersync.Corrected, hall.round(t))
-			_, sets := hall.calls()
+			fixture := newFixture(t, h, nodes(test.record), test.set)
+			require.Equal(t, powersync.Corrected, fixture.round(t))
+			_, sets := fixture.calls()
 			require.Empty(t, sets)
-			require.Equal(t, isOff, hall.record(t, "a").Power)
-			e := hall.allEvents()[0]
+			require.Equal(t, isOff, fixture.record(t, "a").Power)
+			e := fixture.allEvents()[0]
 			require.Equal(t, isOn, e.Recorded)
 			require.Equal(t, isOff, e.Read)
 		})
@@ -232,7 +232,7 @@ func TestWithoutForcingWhatWasReadIsRecorded(t *testing.T) {
 }
 
 func TestPastTheRetriesWhatWasReadIsRecordedInMaintenance(t *testing.T) {
-	h := newHall(t, newHardware(isOff), nodes(node(isOn)))
+	h := newFixture(t, newHardware(isOff), nodes(node(isOn)))
 	h.deaf["a"] = true
 	for range powersync.DefaultMaxRetries {
 		require.Equal(t, powersync.Forced, h.round(t), "the count is kept: the hardware lies")
@@ -248,7 +248,7 @@ func TestPastTheRetriesWhatWasReadIsRecordedInMaintenance(t *testing.T) {
 }
 
 func TestANodeThatIsCorrectedInEachRoundEndsInMaintenance(t *testing.T) {
-	h := newHall(t, newHardware(isOff), nodes(node(isOn)), func(c *powersync.Config) { c.RecordOnly = true })
+	h := newFixture(t, newHardware(isOff), nodes(node(isOn)), func(c *powersync.Config) { c.RecordOnly = true })
 	power := []states.Power{isOn, isOff}
 	for i := range powersync.DefaultMaxRetries {
 		require.Equal(t, powersync.Corrected, h.round(t))
@@ -259,7 +259,7 @@ func TestANodeThatIsCorrectedInEachRoundEndsInMaintenance(t *testing.T) {
 
 // whileRead changes a record while the hardware is being read for the first
 // time.
-func whileRead(t *testing.T, h *hall, change func(*powersync.Record)) {
+func whileRead(t *testing.T, h *fixture, change func(*powersync.Record)) {
 	done := false
 	h.onRead = func(_ context.Context, id string) {
 		if !done {
@@ -286,7 +286,7 @@ func TestUnderExclusiveAccessANodeIsLookedAtAgain(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := newHall(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) { c.MaxRetries = 2 })
+			h := newFixture(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) { c.MaxRetries = 2 })
 			h.kill("a", true)
 			require.Equal(t, powersync.ReadFailed, h.round(t))
 			h.kill("a", false)
@@ -305,7 +305,7 @@ func TestUnderExclusiveAccessANodeIsLookedAtAgain(t *testing.T) {
 
 func TestANodeSetToMaintenanceMeanwhileKeepsItsReasonAndFault(t *testing.T) {
 	for _, power := range []states.Power{isOff, states.PowerError} {
-		h := newHall(t, newHardware(power), nodes(node(isOn)), func(c *powersync.Config) { c.MaxRetries = -1 })
+		h := newFixture(t, newHardware(power), nodes(node(isOn)), func(c *powersync.Config) { c.MaxRetries = -1 })
 		whileRead(t, h, func(r *powersync.Record) {
 			r.Maintenance, r.MaintenanceReason, r.Fault = true, "new fans", "hot"
 		})
@@ -317,7 +317,7 @@ func TestANodeSetToMaintenanceMeanwhileKeepsItsReasonAndFault(t *testing.T) {
 }
 
 func TestAnOldReadingIsNotUsedWhenAllWasChangedAndChangedBack(t *testing.T) {
-	h := newHall(t, newHardware(isOff), nodes(node(isOn)), func(c *powersync.Config) { c.RecordOnly = true })
+	h := newFixture(t, newHardware(isOff), nodes(node(isOn)), func(c *powersync.Config) { c.RecordOnly = true })
 	reads := 0
 	h.onRead = func(_ context.Context, id string) {
 		reads++
@@ -331,13 +331,13 @@ func TestAnOldReadingIsNotUsedWhenAllWasChangedAndChangedBack(t *testing.T) {
 }
 
 func TestANodeThatKeepsChangingIsSkipped(t *testing.T) {
-	h := newHall(t, newHardware(isOff), nodes(node(isOn)))
+	h := newFixture(t, newHardware(isOff), nodes(node(isOn)))
 	h.onRead = func(_ context.Context, id string) { _ = edit(h.store, id, func(*powersync.Record) {}) }
 	require.Equal(t, powersync.SkippedChanged, h.round(t))
 }
 
 func TestADeletedNodeIsSkippedAndForgotten(t *testing.T) {
-	h := newHall(t, newHardware(isOn, isOn), nodes(node(isOn), node(isOn)))
+	h := newFixture(t, newHardware(isOn, isOn), nodes(node(isOn), node(isOn)))
 	h.kill("a", true)
 	h.kill("b", true)
 	require.Equal(t, powersync.ReadFailed, h.round(t))
@@ -351,7 +351,7 @@ func TestADeletedNodeIsSkippedAndForgotten(t *testing.T) {
 }
 
 func TestASmallRoundNeedsFewWorkers(t *testing.T) {
-	h := newHall(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) {
+	h := newFixture(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) {
 		c.Workers = 1 << 30
 	})
 	require.Equal(t, powersync.Equal, h.round(t))
@@ -363,12 +363,12 @@ func TestASmallRoundNeedsFewWorkers(t *testing.T) {
 func first[A, B any](a A, _ B) A { return a }
 
 func TestHardwareWithoutAPowerStateEqualsARecordWithoutOne(t *testing.T) {
-	h := newHall(t, newHardware(states.NoPower), nodes(powersync.Record{ProvisionState: states.Active}))
+	h := newFixture(t, newHardware(states.NoPower), nodes(powersync.Record{ProvisionState: states.Active}))
 	for range 10 {
 		require.Equal(t, powersync.Equal, h.round(t))
 	}
 	require.False(t, h.record(t, "a").Maintenance)
 
-	h = newHall(t, newHardware(states.NoPower), nodes(powersync.Record{ProvisionState: states.Active, Power: isOn}))
+	h = newFixture(t, newHardware(states.NoPower), nodes(powersync.Record{ProvisionState: states.Active, Power: isOn}))
 	require.Equal(t, powersync.ReadFailed, h.round(t))
 }

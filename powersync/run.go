@@ -10,15 +10,15 @@ import (
 
 // Run does rounds of both kinds, the first at once, until the context ends; then
 // it returns the context's error, after one [Config.Timeout] at most. Before the
-// first round it drops the reservations that a process of its name left; see
+// first round it drops the reservations that a process of the same name left; see
 // [Syncer.Reclaim].
 //
-// A node whose release could not be stored is tried again every 5 seconds, so that
-// it is not held until the next round.
+// If the release of a node could not be stored, Run tries again every 5 seconds, so
+// that the node is not reserved until the next round.
 //
-// A round that takes longer than its interval is followed at once by the next;
-// those in between are left out. Errors of rounds are logged and given to
-// [Config.OnReport]; they do not end Run.
+// If a round takes longer than its interval, the next round follows at once, and the
+// rounds that were due meanwhile are left out. Errors of rounds are logged and passed
+// to [Config.OnReport]; they do not end Run.
 func (s *Syncer) Run(ctx context.Context) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -52,7 +52,7 @@ const releaseInterval = 5 * time.Second
 func (s *Syncer) releaseUnsaved(ctx context.Context) {
 	for sleep(ctx, releaseInterval) {
 		for _, id := range s.holds.unsaved() {
-			_ = s.retryRelease(ctx, id) // what fails is tried again
+			_ = s.retryRelease(ctx, id) // a failed release is tried again
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (s *Syncer) jitter() time.Duration {
 	return rand.N(s.config.Jitter)
 }
 
-// sleep returns false when the context has ended.
+// sleep returns false if the context has ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

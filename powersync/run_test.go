@@ -18,12 +18,12 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// runFor runs a hall for a time and returns the reports of its rounds.
-func runFor(t *testing.T, d time.Duration, h *hardware, records []powersync.Record, set ...func(*powersync.Config)) (*hall, []powersync.Report) {
+// runFor runs a fixture for a time and returns the reports of its rounds.
+func runFor(t *testing.T, d time.Duration, h *hardware, records []powersync.Record, set ...func(*powersync.Config)) (*fixture, []powersync.Report) {
 	t.Helper()
 	var mu sync.Mutex
 	var reports []powersync.Report
-	hall := newHall(t, h, records, append(set, func(c *powersync.Config) {
+	fixture := newFixture(t, h, records, append(set, func(c *powersync.Config) {
 		c.OnReport = func(r powersync.Report, _ error) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -32,11 +32,11 @@ func runFor(t *testing.T, d time.Duration, h *hardware, records []powersync.Reco
 	})...)
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
-	require.ErrorIs(t, hall.Run(ctx), context.DeadlineExceeded)
-	return hall, reports
+	require.ErrorIs(t, fixture.Run(ctx), context.DeadlineExceeded)
+	return fixture, reports
 }
 
-// starts returns when rounds of a kind started, from the first on.
+// starts returns the start times of the rounds of a kind, relative to the first.
 func starts(reports []powersync.Report, recovery bool) []time.Duration {
 	var from time.Time
 	var all []time.Duration
@@ -101,7 +101,7 @@ func TestARoundThatOverrunsIsReportedAndNeverOverlaps(t *testing.T) {
 			time.Sleep(takes[min(round, len(takes)-1)])
 			round++
 		}
-		hall, reports := runFor(t, 400*time.Second, h, nodes(node(isOn)), func(c *powersync.Config) {
+		fixture, reports := runFor(t, 400*time.Second, h, nodes(node(isOn)), func(c *powersync.Config) {
 			c.Interval, c.RecoveryInterval, c.Timeout = time.Minute, -1, time.Hour
 			c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		})
@@ -110,14 +110,14 @@ func TestARoundThatOverrunsIsReportedAndNeverOverlaps(t *testing.T) {
 		for i, r := range reports {
 			require.Equal(t, i == 2, r.Overran)
 		}
-		require.Equal(t, 1, hall.Stats().Overruns)
+		require.Equal(t, 1, fixture.Stats().Overruns)
 		require.Equal(t, 1, strings.Count(log.String(), "overran=true"), "over three intervals is worth a warning: %s", log.String())
 	})
 }
 
 func TestASecondRoundAtATimeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h := newFixture(t, newHardware(isOn), nodes(node(isOn)))
 		h.onRead = func(context.Context, string) { time.Sleep(time.Second) }
 		done := make(chan error)
 		go func() {
@@ -173,27 +173,27 @@ func TestRunStopsWithinOneDriverTimeoutAndWritesNothingHalf(t *testing.T) {
 						hang(ctx, id)
 					}
 				}
-				hall := newHall(t, h, nodes(node(isOn), node(isOn), powerFailure(isOn)))
+				fixture := newFixture(t, h, nodes(node(isOn), node(isOn), powerFailure(isOn)))
 				ctx, cancel := context.WithCancel(t.Context())
 				ran := make(chan error)
-				go func() { ran <- hall.Run(ctx) }()
+				go func() { ran <- fixture.Run(ctx) }()
 				synctest.Wait()
-				require.Equal(t, "this", hall.record(t, "a").Reservation)
+				require.Equal(t, "this", fixture.record(t, "a").Reservation)
 				h.kill("b", true)
 				h.kill("c", true)
 				start := time.Now()
 				cancel()
 				require.ErrorIs(t, <-ran, context.Canceled)
 				require.LessOrEqual(t, time.Since(start), powersync.DefaultTimeout)
-				require.Equal(t, node(isOn), without(hall.record(t, "a")))
-				require.Equal(t, node(isOn), without(hall.record(t, "b")))
-				require.Equal(t, powerFailure(isOn), without(hall.record(t, "c")))
+				require.Equal(t, node(isOn), without(fixture.record(t, "a")))
+				require.Equal(t, node(isOn), without(fixture.record(t, "b")))
+				require.Equal(t, powerFailure(isOn), without(fixture.record(t, "c")))
 				if ignores {
-					require.Equal(t, 3, hall.Stats().Abandoned)
+					require.Equal(t, 3, fixture.Stats().Abandoned)
 				}
 				close(let)
 				synctest.Wait()
-				require.Equal(t, node(isOn), without(hall.record(t, "a")), "what comes too late is not heard")
+				require.Equal(t, node(isOn), without(fixture.record(t, "a")), "what comes too late is not heard")
 			})
 		})
 	}
@@ -235,7 +235,7 @@ func TestRunWarnsOfReservationsThatItDropsOrCannotFind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
-				h, f := newFlakyHall(t, newHardware(isOn), nodes(test.record), logTo(&log, slog.LevelWarn))
+				h, f := newFlakyFixture(t, newHardware(isOn), nodes(test.record), logTo(&log, slog.LevelWarn))
 				f.records = func(int) error { return test.err }
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
@@ -264,10 +264,10 @@ func TestRunReturnsWhenTheRecoveryRoundHasEnded(t *testing.T) {
 			time.Sleep(time.Second) // to hang up
 		}
 		start := time.Now()
-		hall, reports := runFor(t, 10*time.Second, h, nodes(powerFailure(isOn)))
+		fixture, reports := runFor(t, 10*time.Second, h, nodes(powerFailure(isOn)))
 		require.Equal(t, 11*time.Second, time.Since(start))
 		require.Len(t, starts(reports, true), 1)
-		require.Equal(t, 1, hall.Stats().Recoveries)
+		require.Equal(t, 1, fixture.Stats().Recoveries)
 	})
 }
 
@@ -275,7 +275,7 @@ func TestReclaimTellsWhatWasLostAndSparesWhatIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lost := node(isOn)
 		lost.Reservation, lost.TargetPower = "this", isOff
-		h := newHall(t, newHardware(isOn, isOn), nodes(lost, node(isOn)))
+		h := newFixture(t, newHardware(isOn, isOn), nodes(lost, node(isOn)))
 		h.onSet = func(context.Context, string) { time.Sleep(time.Second) }
 		done := make(chan error)
 		go func() { done <- h.Set(t.Context(), "b", isOff, 0) }()
@@ -292,7 +292,7 @@ func TestReclaimTellsWhatWasLostAndSparesWhatIsUnderWay(t *testing.T) {
 }
 
 func TestNodesAreInterruptedWhenTheContextEnds(t *testing.T) {
-	h := newHall(t, newHardware(isOn, isOn), nodes(node(isOn), powersync.Record{ProvisionState: states.Enroll}))
+	h := newFixture(t, newHardware(isOn, isOn), nodes(node(isOn), powersync.Record{ProvisionState: states.Enroll}))
 	ctx, cancel := context.WithCancel(t.Context())
 	h.onRead = func(context.Context, string) { cancel() }
 	h.kill("a", true)

@@ -16,7 +16,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// TestScenarios plays the files of testdata/scenarios, each with one node. The
+// TestScenarios runs the files of testdata/scenarios, each with one node. The
 // commands are:
 //
 //	node KEY=VALUE ...      begin with a node: provision, recorded and hardware power,
@@ -29,7 +29,7 @@ import (
 //
 // Each prints the outcome of a round, the events, the calls that set hardware, and
 // the record.
-// `go test ./powersync -run Scenarios -rewrite` writes the files anew.
+// `go test ./powersync -run Scenarios -rewrite` rewrites the files.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		var s scenario
@@ -40,7 +40,7 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-type scenario struct{ *hall }
+type scenario struct{ *fixture }
 
 var powerArguments = map[string]states.Power{
 	"on": isOn, "off": isOff, "unknown": states.NoPower,
@@ -52,7 +52,7 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 		report powersync.Report
 		err    error
 	)
-	if s.hall != nil {
+	if s.fixture != nil {
 		s.events = nil
 		s.calls()
 	}
@@ -104,7 +104,7 @@ func (s *scenario) begin(t *testing.T, d *datadriven.TestData) {
 			d.Fatalf(t, "unknown argument %q", arg.Key)
 		}
 	}
-	s.hall = newHall(t, newHardware(hardware), []powersync.Record{r})
+	s.fixture = newFixture(t, newHardware(hardware), []powersync.Record{r})
 }
 
 func (s *scenario) change(t *testing.T, to string) {

@@ -17,25 +17,24 @@ type request struct {
 	within time.Duration // 0 stands for the configured one
 }
 
-// Set changes a node's power on somebody's behalf: PowerOn, PowerOff,
-// PowerRebooting, PowerSoftOff or PowerSoftRebooting. It reserves the node, sets
-// its target power state, clears its last error, sets the hardware, waits until
-// that has reached the power state, and records it. Hardware that is there
-// already is not set, and a machine that is off is switched on instead of
-// restarted. A restart cannot be seen: it counts as done when the machine is on.
-// The timeout bounds the wait for the power state, as that of Ironic's API does; 0 or
-// less stands for [Config.Timeout], or [Config.SoftTimeout] for a soft request.
+// Set carries out a power request: PowerOn, PowerOff, PowerRebooting, PowerSoftOff or
+// PowerSoftRebooting. It reserves the node, sets its target power state, clears its
+// last error, sets the hardware, waits until the hardware has reached the power state,
+// and records it. Hardware that is already in that power state is not set, and a
+// machine that is off is switched on instead of restarted. A restart cannot be
+// observed: it counts as done when the machine is on. The timeout bounds the wait for
+// the power state, as that of Ironic's API does; 0 or less stands for [Config.Timeout],
+// or [Config.SoftTimeout] for a soft request.
 //
-// The node is as it was when the error is a [*RefusedError] (in cleaning and clean
-// wait, when the node forbids power off, or for any other power), [ErrNotFound],
-// [ErrLocked], the Driver's [Validator]'s, or the store's. Any other error,
-// [ErrNotReached] among them, is a failed request: the recorded power state is
-// unchanged, the last error says why, and the node is not put into maintenance.
-// An error that also matches [ErrNotSaved] says that this could not be stored
-// yet.
+// The node is unchanged if the error is a [*RefusedError] (in cleaning and clean wait,
+// if the node forbids power off, or for any other value of power), [ErrNotFound],
+// [ErrLocked], or an error of the Driver's [Validator] or of the store. After any other
+// error, such as [ErrNotReached], the request has failed: the recorded power state is
+// unchanged, the last error has the cause, and the node is not put into maintenance. An
+// error that also matches [ErrNotSaved] says that this could not be stored yet.
 //
-// A context that ends is a failed request too; the hardware may still do what it
-// has accepted by then.
+// A request also fails if its context ends; the hardware may still carry out a request
+// that it has accepted by then.
 func (s *Syncer) Set(ctx context.Context, id string, power states.Power, timeout time.Duration) error {
 	finish, err := s.Begin(ctx, id, power, timeout)
 	if err != nil {
@@ -45,15 +44,14 @@ func (s *Syncer) Set(ctx context.Context, id string, power states.Power, timeout
 }
 
 // Begin is the first half of [Syncer.Set], for a service that answers its client
-// with "accepted" at once: it returns when the node is reserved and its target
-// power state is stored, and refuses what Set refuses. finish is the other half.
-// It asks the hardware, waits, and returns Set's other errors.
+// with "accepted" at once: it returns once the node is reserved and its target power
+// state is stored, and refuses the same requests as Set. finish is the second half: it
+// sets the hardware, waits, and returns Set's other errors.
 //
-// No goroutine works on the request in between. The caller must call finish, in
-// a goroutine that it waits for before it ends, with a context that outlives the
-// client's; until then the node stays reserved. A context that has ended makes
-// finish give the request up. A second call does nothing and returns the error of
-// the first.
+// No goroutine works on the request in between. The caller must call finish, in a
+// goroutine that it waits for before the program ends, with a context that outlives the
+// client's; until then the node stays reserved. If that context has ended, finish
+// abandons the request. A second call does nothing and returns the error of the first.
 func (s *Syncer) Begin(
 	ctx context.Context, id string, power states.Power, timeout time.Duration,
 ) (finish func(context.Context) error, err error) {
@@ -146,13 +144,13 @@ func (r *Record) allows(power states.Power) error {
 	}
 }
 
-// change has the hardware carry a request out, and waits for it.
+// change makes the hardware carry a request out, and waits for it.
 func (s *Syncer) change(ctx context.Context, q request) error {
 	target := q.power.Target()
 	restart := q.power == states.PowerRebooting || q.power == states.PowerSoftRebooting
 	now, err := s.readPower(ctx, q.id)
 	switch {
-	case err != nil && !restart && !errors.Is(err, errNoPower): // Ironic is optimistic about hardware that answers without one
+	case err != nil && !restart && !errors.Is(err, errNoPower): // Ironic sets hardware that answers without a power state
 		return err
 	case now == target && !restart:
 		return nil
@@ -166,8 +164,8 @@ func (s *Syncer) change(ctx context.Context, q request) error {
 	return s.reach(ctx, q, cmp.Or(q.within, within))
 }
 
-// reach sets the hardware and polls until it is in the power state. A read that
-// fails meanwhile is no failure yet: BMCs are busy then.
+// reach sets the hardware and polls until it is in the power state. A read that fails
+// meanwhile is no failure of the request: BMCs may be busy then.
 func (s *Syncer) reach(ctx context.Context, q request, within time.Duration) error {
 	if err := s.setPower(ctx, q.id, q.power); err != nil {
 		return err

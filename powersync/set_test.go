@@ -24,7 +24,7 @@ func TestAPowerStateIsSetWaitedForAndRecorded(t *testing.T) {
 			t.Run(now.String()+", then "+asked.String(), func(t *testing.T) {
 				r := node(now)
 				r.LastError = "from before"
-				h := newHall(t, newHardware(now), nodes(r))
+				h := newFixture(t, newHardware(now), nodes(r))
 				h.onSet = func(_ context.Context, id string) {
 					r := h.record(t, id)
 					require.Equal(t, "this", r.Reservation)
@@ -45,7 +45,7 @@ func TestAPowerStateIsSetWaitedForAndRecorded(t *testing.T) {
 	}
 }
 
-// requests are those that the hardware gets.
+// requests returns the requests that the hardware gets.
 func requests(now, asked states.Power) []string {
 	switch {
 	case asked == isOn && now == isOn, asked.Target() == isOff && now == isOff:
@@ -59,7 +59,7 @@ func requests(now, asked states.Power) []string {
 
 func TestPowerRequestsAreRefusedInCleaningAndCleanWait(t *testing.T) {
 	for s := range states.AllStates() {
-		h := newHall(t, newHardware(isOff), nodes(powersync.Record{ProvisionState: s, Power: isOff}))
+		h := newFixture(t, newHardware(isOff), nodes(powersync.Record{ProvisionState: s, Power: isOff}))
 		before := h.record(t, "a")
 		err := h.Set(t.Context(), "a", isOn, 0)
 		if s != states.Cleaning && s != states.CleanWait {
@@ -79,20 +79,20 @@ func TestPowerRequestsThatCannotBe(t *testing.T) {
 	h := newHardware(isOff, isOff, isOff)
 	held, changing := node(isOff), node(isOff)
 	held.Reservation, changing.TargetPower = "another", isOn
-	hall := newHall(t, h, nodes(node(isOff), held, changing), withDriver(&validating{hardware: h, err: errDead}))
+	fixture := newFixture(t, h, nodes(node(isOff), held, changing), withDriver(&validating{hardware: h, err: errDead}))
 	for _, power := range []states.Power{unknown, states.PowerError, 99} {
-		require.ErrorAs(t, hall.Set(t.Context(), "a", power, 0), new(*powersync.RefusedError))
+		require.ErrorAs(t, fixture.Set(t.Context(), "a", power, 0), new(*powersync.RefusedError))
 	}
-	require.ErrorIs(t, hall.Set(t.Context(), "z", isOn, 0), powersync.ErrNotFound)
-	require.ErrorIs(t, hall.Set(t.Context(), "b", isOn, 0), powersync.ErrLocked)
-	require.ErrorIs(t, hall.Set(t.Context(), "c", isOn, 0), powersync.ErrLocked)
-	require.ErrorIs(t, hall.Set(t.Context(), "a", isOn, 0), errDead, "the configuration is invalid")
-	require.Equal(t, unknown, hall.record(t, "a").TargetPower)
-	require.Empty(t, hall.allEvents())
+	require.ErrorIs(t, fixture.Set(t.Context(), "z", isOn, 0), powersync.ErrNotFound)
+	require.ErrorIs(t, fixture.Set(t.Context(), "b", isOn, 0), powersync.ErrLocked)
+	require.ErrorIs(t, fixture.Set(t.Context(), "c", isOn, 0), powersync.ErrLocked)
+	require.ErrorIs(t, fixture.Set(t.Context(), "a", isOn, 0), errDead, "the configuration is invalid")
+	require.Equal(t, unknown, fixture.record(t, "a").TargetPower)
+	require.Empty(t, fixture.allEvents())
 }
 
-// requireNotSet checks what a request that failed leaves behind.
-func requireNotSet(t *testing.T, h *hall, err error) {
+// requireNotSet checks the record and the events after a failed request.
+func requireNotSet(t *testing.T, h *fixture, err error) {
 	t.Helper()
 	require.Error(t, err)
 	require.Equal(t, powersync.Record{
@@ -104,7 +104,7 @@ func requireNotSet(t *testing.T, h *hall, err error) {
 
 func TestAFailedRequestLeavesTheRecordedStateAndSetsNoMaintenance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h := newFixture(t, newHardware(isOn), nodes(node(isOn)))
 		h.refuse["a"] = errDead
 		for range 5 {
 			err := h.Set(t.Context(), "a", isOff, 0)
@@ -129,7 +129,7 @@ func TestAFailedRequestLeavesTheRecordedStateAndSetsNoMaintenance(t *testing.T) 
 
 func TestTheWaitEndsWhenThePowerStateIsReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h := newFixture(t, newHardware(isOn), nodes(node(isOn)))
 		h.deaf["a"] = true
 		h.onSet = func(context.Context, string) {
 			h.kill("a", false)
@@ -147,7 +147,7 @@ func TestTheWaitEndsWhenThePowerStateIsReached(t *testing.T) {
 
 func TestAMachineThatDiesWhenItIsSetIsReportedWithItsError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h := newFixture(t, newHardware(isOn), nodes(node(isOn)))
 		h.deaf["a"] = true
 		h.onSet = func(context.Context, string) { time.AfterFunc(time.Millisecond, func() { h.kill("a", true) }) }
 		err := h.Set(t.Context(), "a", isOff, 0)
@@ -162,7 +162,7 @@ func TestSoftRequestsHaveATimeOfTheirOwnAndDoNotBecomeHardOnes(t *testing.T) {
 		for within, want := range map[time.Duration]time.Duration{
 			0: powersync.DefaultSoftTimeout, -1: powersync.DefaultSoftTimeout, 5 * time.Second: 5 * time.Second,
 		} {
-			h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+			h := newFixture(t, newHardware(isOn), nodes(node(isOn)))
 			h.deaf["a"] = true
 			start := time.Now()
 			err := h.Set(t.Context(), "a", states.PowerSoftOff, within)
@@ -172,19 +172,19 @@ func TestSoftRequestsHaveATimeOfTheirOwnAndDoNotBecomeHardOnes(t *testing.T) {
 			_, sets := h.calls()
 			require.Equal(t, []string{"a soft power off"}, sets)
 		}
-		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h := newFixture(t, newHardware(isOn), nodes(node(isOn)))
 		h.refuse["a"] = errors.ErrUnsupported
 		require.ErrorIs(t, h.Set(t.Context(), "a", states.PowerSoftRebooting, 0), errors.ErrUnsupported)
 	})
 }
 
-func TestARequestBearsADriverThatHangsWhileItWaits(t *testing.T) {
+func TestARequestToleratesADriverThatHangsDuringTheWait(t *testing.T) {
 	for readsBefore, want := range map[int]string{
 		0: "the call does not return: context deadline exceeded",
 		1: `it is in "power on"`,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+			h := newFixture(t, newHardware(isOn), nodes(node(isOn)))
 			h.deaf["a"] = true
 			let := make(chan struct{})
 			h.onSet = func(context.Context, string) {
@@ -209,7 +209,7 @@ func TestARequestBearsADriverThatHangsWhileItWaits(t *testing.T) {
 
 func TestARequestEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h := newFixture(t, newHardware(isOn), nodes(node(isOn)))
 		h.deaf["a"] = true
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
@@ -223,7 +223,7 @@ func TestARequestEndsWithItsContext(t *testing.T) {
 
 func TestRoundsAndRequestsDoNotMeet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+		h := newFixture(t, newHardware(isOn), nodes(node(isOn)))
 		h.deaf["a"] = true
 		h.onSet = func(context.Context, string) { time.AfterFunc(10*time.Second, func() { h.set("a", isOff) }) }
 		done := make(chan error)
@@ -240,7 +240,7 @@ func TestRoundsAndRequestsDoNotMeet(t *testing.T) {
 
 func TestHardwareThatAnswersWithoutAPowerStateIsSetAllTheSame(t *testing.T) {
 	for _, read := range []states.Power{states.NoPower, states.PowerError} {
-		h := newHall(t, newHardware(read), nodes(powersync.Record{ProvisionState: states.Active}))
+		h := newFixture(t, newHardware(read), nodes(powersync.Record{ProvisionState: states.Active}))
 		require.NoError(t, h.Set(context.Background(), "a", isOn, 0))
 		require.Equal(t, isOn, h.record(t, "a").Power)
 	}

@@ -2,10 +2,10 @@ package powersync
 
 import "github.com/ironstate/ironstate/states"
 
-// SkipSync returns why a sync round leaves a node alone, empty where it does not: in
-// enroll, wait call-back, clean wait and adopt failed, in maintenance, and while
-// somebody works on the node, whichever applies first. It is the rule that
-// [Syncer.Sync] goes by, for services with a loop of their own.
+// SkipSync returns why a sync round skips a node, empty if it does not. A node is
+// skipped in enroll, wait call-back, clean wait and adopt failed, in maintenance, and
+// while somebody works on it; the first reason that applies is returned. This is the
+// rule of [Syncer.Sync], for services with their own loop.
 //
 // Source: SYNC_EXCLUDED_STATES in ironic/conductor/manager.py.
 func SkipSync(r Record) Outcome {
@@ -25,9 +25,9 @@ func SkipSync(r Record) Outcome {
 	return r.busy()
 }
 
-// skipRecovery returns why a recovery round leaves a node alone, empty where it does
-// not: in enroll, without a power failure, and while somebody works on the node,
-// whichever applies first. It is the rule that [Syncer.Recover] goes by.
+// skipRecovery returns why a recovery round skips a node, empty if it does not. A node
+// is skipped in enroll, without a power failure, and while somebody works on it; the
+// first reason that applies is returned. This is the rule of [Syncer.Recover].
 func skipRecovery(r Record) Outcome {
 	switch {
 	case r.ProvisionState == states.Enroll:
@@ -39,7 +39,7 @@ func skipRecovery(r Record) Outcome {
 	}
 }
 
-// busy returns why nobody else may work on the node now.
+// busy returns why somebody works on the node, empty if nobody does.
 func (r Record) busy() Outcome {
 	switch {
 	case r.TargetPower != states.NoPower:

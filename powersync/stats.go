@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Stats are a Syncer's counters since it was made, and its gauges as they are
-// now, for exporters: package expvar takes it as it is, through [expvar.Func], and
-// examples/powersync gives it to Prometheus.
+// Stats holds a Syncer's counters since it was made, and the current values of its
+// gauges, for exporters: [expvar.Func] can publish it unchanged, and examples/powersync
+// exports it to Prometheus.
 type Stats struct {
 	Nodes  map[Outcome]int `json:"nodes"`  // every outcome, those of rounds under way included
 	Seen   int             `json:"seen"`   // the sum of Nodes
@@ -19,7 +19,7 @@ type Stats struct {
 	Overruns   int           `json:"overruns"`   // rounds of both kinds that overran
 	Reads      int           `json:"reads"`      // calls of Driver.PowerState
 	Sets       int           `json:"sets"`       // calls of Driver.SetPower
-	Abandoned  int           `json:"abandoned"`  // calls that the Driver did not return from in time
+	Abandoned  int           `json:"abandoned"`  // calls of the Driver that did not return in time
 	Dropped    int           `json:"dropped"`    // calls of OnEvent, OnReport and the Logger that failed or were not made
 	Failing    int           `json:"failing"`    // gauge: nodes whose last attempt in a sync round failed
 	Held       int           `json:"held"`       // gauge: nodes that this Syncer holds
@@ -72,8 +72,7 @@ func (c *counters) counts() map[Outcome]int {
 	return nodes
 }
 
-// Stats returns the counters as they are now. It is cheap, and safe to call at
-// any time.
+// Stats returns the current counters. It is cheap, and safe to call at any time.
 func (s *Syncer) Stats() Stats {
 	if s == nil || s.config.Store == nil {
 		return Stats{}

@@ -16,38 +16,37 @@ var (
 	ErrConflict = errors.New("record has changed since it was loaded")
 )
 
-// Store has the records of a fleet. Its methods are called from many goroutines
-// at once, Load and Update of one node one after the other. They must return soon
-// after their context ends, which for Load and Update has a deadline,
-// [Config.Timeout] from the call. An error or a panic of Load or Update is a
-// failure of that one node. A call that does not return is abandoned, as with a
-// [Driver]. [Memory] is a Store; package storetest, below, checks others.
+// Store has the records of a fleet. Its methods are called from many goroutines at
+// once, but Load and Update of one node one at a time. They must return soon after
+// their context ends. The context of Load and Update has a deadline, [Config.Timeout]
+// from the call. An error or a panic of Load or Update is a failure of that one node. A
+// call that does not return is abandoned, as with a [Driver]. [Memory] is a Store;
+// package storetest checks others.
 type Store interface {
 	// Records ranges over the records of all nodes, each once, in any order.
-	// Records may be somewhat old when they are yielded, so that a store can
-	// read them page by page: a node is loaded again before anything is done to
-	// it. While a range is under way other methods are called. An error stands
-	// for one record that could not be read; the range goes on if the store
-	// can.
+	// Records may be slightly stale when they are yielded, so that a store can read
+	// them page by page: a node is loaded again before it is handled. Other methods
+	// are called during the iteration. An error stands for one record that could not
+	// be read; the iteration continues if the store can.
 	Records(ctx context.Context) iter.Seq2[Record, error]
 
-	// Load returns a node's record as it is now, or an error that matches
-	// ErrNotFound.
+	// Load returns a node's current record, or an error that matches ErrNotFound if
+	// there is no such node.
 	Load(ctx context.Context, id string) (Record, error)
 
 	// Update replaces a record, as a whole or not at all, provided that the
 	// stored one still has r.Revision; otherwise its error matches ErrConflict
-	// or, where the node is gone, ErrNotFound. When it has returned, Load
-	// returns r with another Revision, one that this node has never had: also
-	// where all else was changed back, a change is to be noticed.
+	// or, if the node was deleted, ErrNotFound. After it has returned, Load returns r
+	// with a Revision that this node has never had, so that a change is detected even
+	// if all other fields were changed back.
 	Update(ctx context.Context, r Record) error
 }
 
 // boundedStore is a Store whose calls are bounded.
 type boundedStore struct {
 	store Store
-	calls *calls // a node
-	lists *calls // a purpose
+	calls *calls // by node
+	lists *calls // by purpose
 }
 
 func (b *boundedStore) load(ctx context.Context, id string) (Record, error) {
@@ -63,9 +62,8 @@ func (b *boundedStore) update(ctx context.Context, r Record) error {
 	return err
 }
 
-// each calls f for every record and for every error in between, until f returns
-// false. f, which must return soon after the context ends, is not called any more
-// when each has returned.
+// each calls f for every record and every error, until f returns false. f must return
+// soon after the context ends. After each has returned, f is not called again.
 func (b *boundedStore) each(ctx context.Context, purpose string, f func(Record, error) bool) error {
 	var mu sync.Mutex
 	over := false

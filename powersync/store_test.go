@@ -23,7 +23,7 @@ func (m mixedUp) Load(ctx context.Context, _ string) (powersync.Record, error) {
 }
 
 func TestARecordOfAnotherNodeIsAFailureOfTheStore(t *testing.T) {
-	h := newHall(t, newHardware(isOn, isOff), nodes(node(isOn), node(isOff)), func(c *powersync.Config) { c.Store = mixedUp{c.Store} })
+	h := newFixture(t, newHardware(isOn, isOff), nodes(node(isOn), node(isOff)), func(c *powersync.Config) { c.Store = mixedUp{c.Store} })
 	report, err := h.Sync(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, map[powersync.Outcome]int{powersync.Equal: 1, powersync.StoreFailed: 1}, report.Nodes)
@@ -33,7 +33,8 @@ func TestARecordOfAnotherNodeIsAFailureOfTheStore(t *testing.T) {
 	require.Empty(t, sets)
 }
 
-// endless is a store whose list goes on when let is closed, whatever its context says.
+// endless is a store whose list continues once let is closed, even if its context has
+// ended.
 type endless struct {
 	powersync.Store
 	let <-chan struct{}
@@ -50,7 +51,7 @@ func TestARoundThatHasEndedCountsNothingMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		let, open := gate()
 		defer open()
-		h := newHall(t, newHardware(isOn), nodes(powersync.Record{ProvisionState: states.Enroll}),
+		h := newFixture(t, newHardware(isOn), nodes(powersync.Record{ProvisionState: states.Enroll}),
 			func(c *powersync.Config) { c.Store = endless{c.Store, let} })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -63,8 +64,7 @@ func TestARoundThatHasEndedCountsNothingMore(t *testing.T) {
 	})
 }
 
-// releases is a store that notes how much time it has for an update that releases a
-// node.
+// releases is a store that records the time limit of an update that releases a node.
 type releases struct {
 	powersync.Store
 	within *time.Duration
@@ -89,7 +89,7 @@ func TestOtherTimesAreDerivedFromTheTimeout(t *testing.T) {
 				let, open := gate()
 				defer open()
 				within := new(time.Duration)
-				h := newHall(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) {
+				h := newFixture(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) {
 					c.Timeout, c.Store, c.OnEvent = timeout, releases{c.Store, within}, nil
 				})
 				require.NoError(t, h.Set(t.Context(), "a", isOff, 0))
@@ -100,7 +100,7 @@ func TestOtherTimesAreDerivedFromTheTimeout(t *testing.T) {
 				require.Equal(t, powersync.ReadFailed, h.round(t))
 				require.Equal(t, timeout+want.grace, time.Since(start))
 
-				h = newHall(t, newHardware(isOff), nodes(node(isOn)), func(c *powersync.Config) {
+				h = newFixture(t, newHardware(isOff), nodes(node(isOn)), func(c *powersync.Config) {
 					c.Timeout, c.OnEvent = timeout, func(powersync.Event) { <-let }
 				})
 				start = time.Now()

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Syncer keeps recorded power states true. Make it with [New]. It is safe for
-// concurrent use, and several may share a Store, in one process or many, if
-// their names differ.
+// Syncer keeps recorded power states in agreement with the hardware. Make it with
+// [New]. It is safe for concurrent use. Several Syncers may share a Store, in one
+// process or many, if their names differ.
 //
-// The methods of a nil or zero Syncer, and those that are given a nil context,
-// return an error; Stats is then zero.
+// The methods of a nil or zero Syncer, and calls with a nil context, return an error;
+// Stats is then zero.
 type Syncer struct {
 	config           Config
 	store            boundedStore
@@ -28,9 +28,9 @@ type Syncer struct {
 	recovering       atomic.Bool
 }
 
-// New makes a Syncer and calls nothing. The error says which field cannot work. A Store or a
-// Driver that is a nil pointer in the interface is not noticed here: its calls fail or
-// panic, which rounds report.
+// New makes a Syncer. It calls neither Store nor Driver. The error names the invalid
+// field. New does not detect a Store or Driver that is a nil pointer in the interface:
+// its calls fail or panic, and rounds report that.
 func New(c Config) (*Syncer, error) {
 	c, err := c.complete()
 	if err != nil {
@@ -57,14 +57,14 @@ const (
 	maxCallbackTime = 10 * time.Second
 )
 
-// settleTime bounds the storing of the outcome of a change of power, which goes on
-// when the caller's context has ended.
+// settleTime bounds the storing of the outcome of a change of power, which continues
+// after the caller's context has ended.
 func (s *Syncer) settleTime() time.Duration { return min(maxSettleTime, s.config.Timeout/4) }
 
 // callbackTime bounds a call of a callback.
 func (s *Syncer) callbackTime() time.Duration { return min(maxCallbackTime, s.config.Timeout/8) }
 
-// usable returns why a method cannot do anything.
+// usable returns an error if a method cannot run: without a Syncer or a context.
 func (s *Syncer) usable(ctx context.Context) error {
 	switch {
 	case s == nil || s.config.Store == nil:
@@ -76,21 +76,20 @@ func (s *Syncer) usable(ctx context.Context) error {
 	}
 }
 
-// Sync does one round, as the package comment says, the nodes with the most
-// failures first. The report covers the nodes that were seen also where there is
-// an error: [ErrRunning], when a round of this Syncer is under way and nothing
-// was done; the context's; or the store's, when it did not list all nodes.
+// Sync does one round by the rules of the package comment, the nodes with the most
+// failures first. The error is [ErrRunning] if a round of this Syncer is under way and
+// nothing was done; the context's; or the store's, if it did not list all nodes. In case
+// of an error the report still covers the nodes that were handled.
 //
-// All goroutines of the round have ended when Sync returns, but for calls that
-// the Driver, the Store or a callback did not return from in time.
+// All goroutines of the round have ended when Sync returns, except abandoned calls of
+// the Driver, the Store or a callback.
 func (s *Syncer) Sync(ctx context.Context) (Report, error) { return s.round(ctx, syncRound) }
 
-// Recover does one recovery round: nodes in maintenance with
-// [FaultPowerFailure], no target power state and no reservation, and not in
-// enroll, are read. Those that can be are taken out of
-// maintenance, and the reading is recorded. The report counts these nodes
-// alone; errors are as with Sync. A round of each kind may be under way at a
-// time.
+// Recover does one recovery round. It reads the nodes in maintenance with
+// [FaultPowerFailure] that have no target power state and no reservation and are not in
+// enroll. It takes those that can be read out of maintenance, and records the reading.
+// The report counts only nodes in maintenance with FaultPowerFailure; the errors are
+// those of Sync. One round of each kind may be under way at a time.
 func (s *Syncer) Recover(ctx context.Context) (Report, error) { return s.round(ctx, recoveryRound) }
 
 func (s *Syncer) round(ctx context.Context, k kind) (Report, error) {

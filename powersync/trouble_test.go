@@ -22,7 +22,7 @@ import (
 const secret = "hunter2"
 
 func TestAPanickingDriverCostsOneNodeOneFailure(t *testing.T) {
-	h := newHall(t, newHardware(isOn, isOn, isOff), nodes(node(isOn), node(isOn), node(isOn)))
+	h := newFixture(t, newHardware(isOn, isOn, isOff), nodes(node(isOn), node(isOn), node(isOn)))
 	h.onRead = func(_ context.Context, id string) {
 		if id == "a" {
 			panic(secret)
@@ -52,29 +52,29 @@ func TestAPanickingDriverCostsOneNodeOneFailure(t *testing.T) {
 	require.False(t, h.record(t, "b").Maintenance)
 }
 
-// invalid panics where it validates.
+// invalid is hardware whose Validate panics.
 type invalid struct{ *hardware }
 
 func (invalid) Validate(context.Context, string) error { panic(secret) }
 
 func TestAbilitiesThatPanicCostOneFailure(t *testing.T) {
 	h := newHardware(isOff, isOff)
-	hall := newHall(t, h, nodes(node(isOn), node(unknown)), withDriver(invalid{h}), func(c *powersync.Config) {
+	fixture := newFixture(t, h, nodes(node(isOn), node(unknown)), withDriver(invalid{h}), func(c *powersync.Config) {
 		c.CanForce = func(string) bool { panic(secret) }
 	})
-	report, err := hall.Sync(t.Context())
+	report, err := fixture.Sync(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, report.Nodes[powersync.ForceFailed])
 	require.Equal(t, 1, report.Nodes[powersync.SkippedConfig])
-	require.ErrorAs(t, hall.Set(t.Context(), "a", isOn, 0), new(*machine.PanicError))
+	require.ErrorAs(t, fixture.Set(t.Context(), "a", isOn, 0), new(*machine.PanicError))
 }
 
-// flaky is a Store that makes trouble.
+// flaky is a Store that fails or panics on demand.
 type flaky struct {
 	powersync.Store
 	load    func(id string) error
 	update  func(r powersync.Record) error
-	after   bool // update strikes after the store has done it
+	after   bool // Update fails after the store has made the update
 	records func(i int) error
 }
 
@@ -116,13 +116,13 @@ func (f *flaky) Update(ctx context.Context, r powersync.Record) error {
 	return f.Store.Update(ctx, r)
 }
 
-// newFlakyHall is newHall with a store that makes trouble on demand.
-func newFlakyHall(t *testing.T, h *hardware, records []powersync.Record, set ...func(*powersync.Config)) (*hall, *flaky) {
+// newFlakyFixture is newFixture with a flaky store.
+func newFlakyFixture(t *testing.T, h *hardware, records []powersync.Record, set ...func(*powersync.Config)) (*fixture, *flaky) {
 	f := new(flaky)
-	hall := newHall(t, h, records, append(set, func(c *powersync.Config) {
+	fixture := newFixture(t, h, records, append(set, func(c *powersync.Config) {
 		f.Store, c.Store = c.Store, f
 	})...)
-	return hall, f
+	return fixture, f
 }
 
 var errStore = errors.New("disk full")
@@ -134,7 +134,7 @@ func TestAFailingStoreCostsOneNodeOneFailure(t *testing.T) {
 	}
 	for name, err := range strike {
 		t.Run(name, func(t *testing.T) {
-			h, f := newFlakyHall(t, newHardware(isOn, isOn, isOn), nodes(node(isOn), node(unknown), node(isOn)))
+			h, f := newFlakyFixture(t, newHardware(isOn, isOn, isOn), nodes(node(isOn), node(unknown), node(isOn)))
 			f.load = func(id string) error {
 				if id == "a" {
 					return err()
@@ -157,7 +157,7 @@ func TestAFailingStoreCostsOneNodeOneFailure(t *testing.T) {
 }
 
 func TestARecordThatCannotBeListedIsCountedAndTheOthersAreSeen(t *testing.T) {
-	h, f := newFlakyHall(t, newHardware(isOn, isOn), nodes(node(isOn), node(isOn)))
+	h, f := newFlakyFixture(t, newHardware(isOn, isOn), nodes(node(isOn), node(isOn)))
 	f.records = func(i int) error { return []error{errStore, nil}[i] }
 	report, err := h.Sync(t.Context())
 	require.NoError(t, err)
@@ -178,7 +178,7 @@ func TestAnOutcomeThatCouldNotBeStoredIsStoredLater(t *testing.T) {
 		func() error { panic(secret) },
 		func() error { return powersync.ErrConflict },
 	} {
-		h, f := newFlakyHall(t, newHardware(isOn), nodes(node(isOn)))
+		h, f := newFlakyFixture(t, newHardware(isOn), nodes(node(isOn)))
 		f.update = func(r powersync.Record) error {
 			if r.Reservation == "" {
 				return strike()
@@ -199,7 +199,7 @@ func TestAnOutcomeThatCouldNotBeStoredIsStoredLater(t *testing.T) {
 }
 
 func TestAHoldThatTheStoreReportedAsFailedIsDropped(t *testing.T) {
-	h, f := newFlakyHall(t, newHardware(isOff), nodes(node(isOn)))
+	h, f := newFlakyFixture(t, newHardware(isOff), nodes(node(isOn)))
 	f.after = true
 	f.update = func(r powersync.Record) error {
 		if r.Reservation != "" {
@@ -213,7 +213,7 @@ func TestAHoldThatTheStoreReportedAsFailedIsDropped(t *testing.T) {
 }
 
 func TestAReservationThatWasTakenAwayIsNotWrittenOver(t *testing.T) {
-	h := newHall(t, newHardware(isOn), nodes(node(isOn)))
+	h := newFixture(t, newHardware(isOn), nodes(node(isOn)))
 	h.onSet = func(_ context.Context, id string) {
 		require.NoError(t, edit(h.store, id, func(r *powersync.Record) { r.Reservation = "somebody" }))
 	}
@@ -227,7 +227,7 @@ func TestAReservationThatWasTakenAwayIsNotWrittenOver(t *testing.T) {
 func TestAHangingDriverCostsOneTimeoutAndNoWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		let := make(chan struct{})
-		h := newHall(t, newHardware(isOn, isOn, isOn), nodes(node(isOn), node(isOn), node(isOn)),
+		h := newFixture(t, newHardware(isOn, isOn, isOn), nodes(node(isOn), node(isOn), node(isOn)),
 			func(c *powersync.Config) { c.Workers = 1 })
 		h.onRead = func(_ context.Context, id string) {
 			if id == "a" {
@@ -249,7 +249,7 @@ func TestAHangingDriverCostsOneTimeoutAndNoWorker(t *testing.T) {
 
 func TestCallbacksThatPanicHarmNobody(t *testing.T) {
 	var log strings.Builder
-	h := newHall(t, newHardware(isOff, isOff), nodes(node(isOn), node(isOn)), func(c *powersync.Config) {
+	h := newFixture(t, newHardware(isOff, isOff), nodes(node(isOn), node(isOn)), func(c *powersync.Config) {
 		c.Workers = 1
 		c.OnEvent = func(powersync.Event) { panic(secret) }
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -259,7 +259,7 @@ func TestCallbacksThatPanicHarmNobody(t *testing.T) {
 	require.NotContains(t, log.String(), secret)
 }
 
-func TestHallsAreNotSwitchedByAWrongDatabase(t *testing.T) {
+func TestAWrongDatabaseSwitchesNoFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 3
 		h := newHardware()
@@ -270,10 +270,10 @@ func TestHallsAreNotSwitchedByAWrongDatabase(t *testing.T) {
 		}
 		var times []time.Time
 		h.onSet = func(context.Context, string) { times = append(times, time.Now()) }
-		hall := newHall(t, h, records, func(c *powersync.Config) { c.ForceLimit, c.Workers = limit, 1 })
+		fixture := newFixture(t, h, records, func(c *powersync.Config) { c.ForceLimit, c.Workers = limit, 1 })
 		held := 0
 		for range 20 {
-			report, err := hall.Sync(t.Context())
+			report, err := fixture.Sync(t.Context())
 			require.NoError(t, err)
 			require.Zero(t, report.Nodes[powersync.IntoMaintenance], "what was held back does not count")
 			held += report.Nodes[powersync.ForceHeld]
@@ -294,7 +294,7 @@ func TestTwoSyncersShareAStoreWithoutHarm(t *testing.T) {
 		records[i] = node(isOn)
 		h.power[name(i)] = []states.Power{isOn, isOff}[i%2]
 	}
-	one := newHall(t, h, records)
+	one := newFixture(t, h, records)
 	two, err := powersync.New(powersync.Config{Store: one.store, Driver: h, Name: "that"})
 	require.NoError(t, err)
 	done := make(chan error)

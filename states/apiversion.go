@@ -16,7 +16,7 @@ type APIVersion uint16
 // Wherever this module takes a version, its absence means 1.1, as in Ironic.
 const NoAPIVersion APIVersion = 0
 
-// Versions at which what this package answers changes. Source:
+// Versions at which the answers of this package change. Source:
 // ironic/api/controllers/v1/versions.py.
 const (
 	minVersion      APIVersion = 1  // the oldest there is
@@ -30,8 +30,8 @@ const (
 )
 
 // ParseAPIVersion returns the version of a text such as "1.81". The empty text and
-// "none" are NoAPIVersion. Any other text is an [*UnknownError], "latest" included,
-// which is [Series.MaxAPIVersion].
+// "none" are NoAPIVersion. Any other text is an [*UnknownError], including "latest",
+// for which there is [Series.MaxAPIVersion].
 func ParseAPIVersion(text string) (APIVersion, error) {
 	if text == "" {
 		return NoAPIVersion, nil

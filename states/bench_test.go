@@ -9,7 +9,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Sinks keep the compiler from leaving out what is measured.
+// Sinks keep the compiler from removing the measured calls.
 var (
 	sinkState states.State
 	sinkEvent states.Event
@@ -17,8 +17,8 @@ var (
 	sinkBool  bool
 )
 
-// lookups returns pairs of states and events, legal and not, in an order that is
-// not the table's. There are a power of two, so that an index costs no division.
+// lookups returns legal and illegal pairs of state and event, in an order other than
+// the table's. Their number is a power of two, so that indexing needs no division.
 func lookups() *[1024]states.Transition {
 	var pairs [1024]states.Transition
 	for i := range pairs {

@@ -25,10 +25,10 @@ func comments(file *ast.File) map[string]string {
 	return comments
 }
 
-// The descriptions are what go doc shows.
+// The descriptions equal the comments that go doc shows.
 func TestDescriptionsAreTheComments(t *testing.T) {
 	source := sources(t)
-	words := make(map[string]string) // each text, by its word with the kind before it
+	words := make(map[string]string) // each text, by its kind and word
 	for s := range states.AllStates() {
 		words["state.go "+s.String()] = s.Description()
 	}
@@ -76,7 +76,7 @@ func quotedIn(text string) []string {
 	return words
 }
 
-// eventNamed returns the event of one of Ironic's words, the API's or the machine's.
+// eventNamed returns the event that has a word, whether the API's or the table's.
 func eventNamed(word string) states.Event {
 	if e, err := states.ParseVerb(word); err == nil {
 		return e
@@ -88,7 +88,7 @@ func eventNamed(word string) states.Event {
 // nodeFields are the fields of a node's record that descriptions name.
 var nodeFields = []string{"driver_info", "last_error", "protected"}
 
-// history has what every series has together.
+// history holds the rows and states of all series together.
 type history struct {
 	rows   []states.Transition
 	states states.Set
@@ -148,7 +148,8 @@ func TestDescriptionsNameTheStatesOwnTransitions(t *testing.T) {
 	}
 }
 
-// Where an event came later than the state, or went, the description says when.
+// If an event was added to or removed from a state after the state's first series, the
+// description says when.
 func TestDescriptionsDateTheStatesTransitions(t *testing.T) {
 	h := wholeHistory()
 	for s := range h.states.All() {
@@ -168,7 +169,7 @@ func TestDescriptionsDateTheStatesTransitions(t *testing.T) {
 	}
 }
 
-// display returns a series as texts write it: Kilo and 2023.2.
+// display returns a series as the descriptions write it: Kilo and 2023.2.
 func display(s states.Series) string {
 	word := s.String()
 	return strings.ToUpper(word[:1]) + word[1:]

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// The methods of the vocabularies' types are thin: the work is done here, once.
-// A value comes as its number and as a Stringer, for the error's text.
+// The encoding methods of State, Event and Power call the functions below. A value is
+// passed as its number, and as a Stringer for the text of errors.
 
 func marshalText(v *vocabulary, n uint8, value fmt.Stringer) ([]byte, error) {
 	if int(n) >= len(v.words) {

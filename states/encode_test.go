@@ -21,8 +21,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// word is what every type of the vocabulary can do; stored is what those can do
-// besides that are stored with a node: null in JSON and SQL stands for none.
+// word has the methods of every type of the vocabulary. stored adds those of the types
+// that are stored with a node, for which none is null in JSON and SQL.
 type word interface {
 	comparable
 	fmt.Stringer
@@ -104,7 +104,7 @@ func throughText[T word, P wordPointer[T]](in T) (out T, err error) {
 	return out, P(&out).UnmarshalText(text)
 }
 
-// throughTextJSON is for types that JSON has as the text of String.
+// throughTextJSON is for types whose JSON form is the text of String.
 func throughTextJSON[T word, P wordPointer[T]](in T) (out T, err error) {
 	data, err := json.Marshal(in)
 	if err != nil {
@@ -116,7 +116,7 @@ func throughTextJSON[T word, P wordPointer[T]](in T) (out T, err error) {
 	return out, json.Unmarshal(data, P(&out))
 }
 
-// throughJSON goes by way of a field, a pointer, a list and a map key.
+// throughJSON encodes a value as a field, a pointer, a list element and a map key.
 func throughJSON[T stored, P storedPointer[T]](in T) (out T, err error) {
 	type document struct {
 		Field   T
@@ -211,7 +211,7 @@ func TestReceiversKeepTheirValueOnError(t *testing.T) {
 	t.Run("APIVersion", func(t *testing.T) { kept(t, states.APIVersion(81)) })
 }
 
-// requireForeign wants the error of a word that is not known.
+// requireForeign fails the test unless err is that of an unknown word.
 func requireForeign(t *testing.T, err error, quoted string) {
 	t.Helper()
 	var unknown *states.UnknownError

@@ -16,9 +16,9 @@ type Event uint8
 // NoEvent is the absence of an event: null in JSON and SQL, "none" as text.
 const NoEvent Event = 0
 
-// Requests: events that a client of the API asks for. [Verbs] has the words
-// that it asks with. The conductor fires some of them too: clean out of
-// Deleting, manage at the end of manual cleaning.
+// Requests: events that a client of the API requests. [Verbs] has the words of these
+// requests. The conductor fires two of the events too: clean out of Deleting, and
+// manage at the end of manual cleaning.
 const (
 	// EventManage ("manage"): A person asks for a manageable node: out of `enroll`
 	// this starts the verification, and out of `available` and the failed states it
@@ -113,12 +113,12 @@ var eventWords = newVocabulary("event", []string{
 })
 
 // ParseEvent returns the event of a word. "none" and the empty text are NoEvent.
-// Any other word is an [*UnknownError]. It takes the
-// machine's words; [ParseVerb] takes the API's.
+// Any other word is an [*UnknownError]. ParseEvent accepts the words of the tables;
+// [ParseVerb] accepts those of the API.
 func ParseEvent(word string) (Event, error) { return parse[Event](eventWords, word) }
 
-// AllEvents ranges over every event that any series has: first those that the
-// API's clients ask for, then the conductor's own. NoEvent is left out.
+// AllEvents ranges over every event that any series has: first those that clients
+// request, then those that only the conductor fires. NoEvent is left out.
 func AllEvents() iter.Seq[Event] { return all[Event](eventWords) }
 
 // String returns Ironic's word for the event, or a form like "Event(99)" for a
@@ -138,13 +138,13 @@ func (e *Event) UnmarshalText(text []byte) error { return setWord(e, eventWords,
 // MarshalJSON returns the word as a JSON string, NoEvent as null.
 func (e Event) MarshalJSON() ([]byte, error) { return marshalJSON(eventWords, uint8(e), e) }
 
-// UnmarshalJSON takes the output of MarshalJSON, and "none", which a map has for
-// a key; e keeps its value on error.
+// UnmarshalJSON accepts the output of MarshalJSON, and "none", the form of NoEvent as
+// a map key; e keeps its value on error.
 func (e *Event) UnmarshalJSON(data []byte) error { return unmarshalJSON(e, eventWords, data) }
 
 // Value implements [driver.Valuer]: the word, NULL for NoEvent.
 func (e Event) Value() (driver.Value, error) { return sqlValue(eventWords, uint8(e), e) }
 
-// Scan implements [database/sql.Scanner]: it takes the output of Value, as a string
+// Scan implements [database/sql.Scanner]: it accepts the output of Value, as a string
 // or as bytes, and "none"; e keeps its value on error.
 func (e *Event) Scan(src any) error { return scan(e, eventWords, src) }

@@ -19,7 +19,7 @@ func ExampleEvent() {
 	// unknown verb "done"; known: manage, provide, active, deploy, rebuild, deleted, undeploy, inspect, adopt, clean, rescue, unrescue, service, abort, unhold
 }
 
-// A request for a power state, and the power state that the machine is in after it.
+// Target is the power state of the hardware after a power request.
 func ExamplePower() {
 	for _, word := range []string{"soft power off", "rebooting"} {
 		power, err := states.ParsePower(word)

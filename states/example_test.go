@@ -137,8 +137,8 @@ func ExampleCreated() {
 	// enroll ""
 }
 
-// Enroll by default: the requests that make a new node available, by the version that
-// a script speaks.
+// The requests that make a new node available depend on the API version of the client:
+// from 1.11 on, a node is created in enroll.
 func ExampleAPIVersion_InitialState() {
 	table := states.Latest().Table()
 	for _, version := range []states.APIVersion{10, 11} {

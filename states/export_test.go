@@ -5,7 +5,7 @@ import "iter"
 // VerbsOf returns the VERBS of a series' source.
 func VerbsOf(t *Table) map[string]Event { return t.verbs() }
 
-// WordsOf returns the words that ask the API for an event, that of Verb first.
+// WordsOf returns the API's words for an event, that of Verb first.
 func WordsOf(e Event) []string {
 	var words []string
 	for i := range verbRows {

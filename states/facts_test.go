@@ -12,8 +12,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// facts is what upstream's source says of a series, as testdata/series.json has
-// it. A null among the words stands for None.
+// facts is the entry of a series in testdata/series.json, read from upstream's source.
+// A null word stands for Python's None.
 type facts struct {
 	Tag    string
 	APIMax string `json:"api_max"`
@@ -43,7 +43,7 @@ func readFacts(t testing.TB) map[string]facts {
 	return all.Series
 }
 
-// wordOf returns the word that a State has for one of the facts' words.
+// wordOf returns the text of the State that stands for a word of the facts.
 func wordOf(word *string) string {
 	if word == nil {
 		return states.NoState.String()
@@ -59,8 +59,8 @@ func stateWords(set states.Set) []string {
 	return words
 }
 
-// sets has our answer for each of upstream's sets. ALL_STATES is not among them:
-// it lists words, in no table's terms.
+// sets holds the method for each of upstream's sets. ALL_STATES is not among them: it
+// is a list of words that belongs to no table.
 var sets = map[string]func(*states.Table) states.Set{
 	"STABLE_STATES":                   (*states.Table).Stable,
 	"UNSTABLE_STATES":                 (*states.Table).Unstable,
@@ -174,8 +174,8 @@ func TestEveryUpstreamSetIsInTheFacts(t *testing.T) {
 	}
 }
 
-// Where a series' source lacks a set, the answer follows from the rule in the
-// method's comment.
+// For a series whose source lacks a set, the result follows the rule in the method's
+// comment.
 func TestSetsBeforeUpstreamHadThem(t *testing.T) {
 	tests := []struct {
 		name   string

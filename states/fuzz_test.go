@@ -12,7 +12,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// seed adds every word of the package and some that are nearly one.
+// seed adds every word of the package, and some that almost equal one.
 func seed(f *testing.F) {
 	for _, word := range requestWords() {
 		if len(word) < 100 {
@@ -27,8 +27,8 @@ func seed(f *testing.F) {
 	}
 }
 
-// fuzzParser checks that a parser takes nothing but the empty text that String
-// does not print.
+// fuzzParser checks that a parser accepts only the texts that String prints, and the
+// empty text.
 func fuzzParser[T fmt.Stringer](f *testing.F, parse func(string) (T, error)) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, word string) {
@@ -79,7 +79,7 @@ func FuzzParseVerb(f *testing.F) {
 	})
 }
 
-// decoder is what decodes a value of the vocabulary.
+// decoder has the decoding methods of the vocabulary's types.
 type decoder interface {
 	encoding.TextUnmarshaler
 	json.Unmarshaler
@@ -87,8 +87,8 @@ type decoder interface {
 	fmt.Stringer
 }
 
-// FuzzDecode checks that each decoder takes a word if and only if the parser
-// does, and null for none.
+// FuzzDecode checks that each decoder accepts a word if and only if the parser does,
+// and decodes null as none.
 func FuzzDecode(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, data string) {

@@ -1,7 +1,7 @@
 package states
 
-// The sets of a table. Those that follow from the machine itself are worked out;
-// the others are rows of history, as in rows.go.
+// The sets of a table. Some are derived from the table; the others are rows of
+// history, as in rows.go.
 
 const (
 	stableSet = iota
@@ -19,7 +19,7 @@ const (
 	numSets
 )
 
-// The states by the ends of their words, in any series.
+// The failed, waiting and held states of all series.
 var (
 	failedWords  = SetOf(DeployFail, CleanFail, InspectFail, AdoptFail, RescueFail, UnrescueFail, ServiceFail)
 	waitingWords = SetOf(DeployWait, CleanWait, InspectWait, RescueWait, ServiceWait)
@@ -61,7 +61,7 @@ var lookupRows = [...]memberRow{
 	{ServiceWait, span{Gazpacho, kept}},
 }
 
-// fastTrackRows holds what fast track adds to lookupRows.
+// fastTrackRows holds the rows that fast track adds to lookupRows.
 var fastTrackRows = [...]memberRow{
 	{Enroll, span{Liberty, kept}},
 	{Manageable, span{Kilo, kept}},
@@ -115,9 +115,9 @@ func (t *Table) buildSets() {
 	}
 }
 
-// stuckOf returns those of the states at work in which a dead conductor's node
-// is failed: they have a row for it, and Servicing only since 2025.1, as upstream
-// had forgotten it before.
+// stuckOf returns those working states in which the next conductor fails a dead
+// conductor's node: they have a row for fail. Servicing is one only since 2025.1; the
+// earlier sources omit it by mistake.
 func (t *Table) stuckOf(working Set) Set {
 	for s := range working.All() {
 		if _, ok := t.Next(s, EventFail); !ok {
@@ -137,9 +137,9 @@ func (t *Table) set(n int) Set {
 	return t.sets[n]
 }
 
-// Stable returns the states that a node stays in until someone asks for another:
+// Stable returns the states that a node stays in until a client requests another:
 // upstream's STABLE_STATES. Only a stable state can be a target. Before Mitaka,
-// whose source first has the set, it is read off the states' stable flag.
+// whose source first has the set, it holds the states with the stable flag.
 func (t *Table) Stable() Set { return t.set(stableSet) }
 
 // Unstable returns the states that a node leaves by itself, because the
@@ -149,13 +149,13 @@ func (t *Table) Stable() Set { return t.set(stableSet) }
 // stable nor unstable.
 func (t *Table) Unstable() Set { return t.set(unstableSet) }
 
-// Failed returns the states named "... failed", which a person must move a node
-// out of: upstream's FAILURE_STATES, a set since Yoga and by the same rule
-// before. Error is not one of them: it is stable.
+// Failed returns the states named "... failed", out of which a person must move a
+// node: upstream's FAILURE_STATES. Before Yoga, whose source first has the set, the
+// same rule applies. Error is not one of them: it is stable.
 func (t *Table) Failed() Set { return t.set(failedSet) }
 
-// Stuck returns the states whose work dies with the conductor, and whose nodes
-// the next one fails: upstream's STUCK_STATES_TREATED_AS_FAIL. Before Rocky,
+// Stuck returns the states whose work is lost when the conductor dies, and whose nodes
+// the next conductor fails: upstream's STUCK_STATES_TREATED_AS_FAIL. Before Rocky,
 // whose source first has the set, they are the unstable states that do not wait
 // and have a row for fail. Deleting is one since Stein, Servicing since 2025.1.
 func (t *Table) Stuck() Set { return t.set(stuckSet) }
@@ -167,9 +167,9 @@ func (t *Table) Stuck() Set { return t.set(stuckSet) }
 func (t *Table) UpdateAllowed() Set { return t.set(updateSet) }
 
 // DeleteAllowed returns the states in which a node's record may be deleted:
-// upstream's DELETE_ALLOWED_STATES. In maintenance it may be in any state. Since
-// Stein the source leaves Available to the operator's choice, so it is not in
-// the set. Kilo lacks the set; the answer is Liberty's, without the states
+// upstream's DELETE_ALLOWED_STATES. The record of a node in maintenance may be deleted
+// in any state. Since Stein the source leaves Available to the operator's choice, so it
+// is not in the set. Kilo lacks the set; the result is Liberty's, without the states
 // that Kilo lacks.
 func (t *Table) DeleteAllowed() Set { return t.set(deleteSet) }
 

@@ -5,19 +5,19 @@ package states
 type Phase string
 
 const (
-	// PhaseResting: the node stays until a client requests something else. The
-	// stable states but for Error.
+	// PhaseResting: the node stays until a client requests another state. These are
+	// the stable states except Error.
 	PhaseResting Phase = "resting"
-	// PhaseWorking: the conductor is at work and reports how it ends.
+	// PhaseWorking: the conductor is at work and reports the result.
 	PhaseWorking Phase = "working"
-	// PhaseWaiting: the conductor waits for a call from outside, which a timeout
-	// ends. DeployWait and the states named "... wait".
+	// PhaseWaiting: the conductor waits, up to a timeout, for a call from outside.
+	// These are DeployWait and the states named "... wait".
 	PhaseWaiting Phase = "waiting"
 	// PhaseHeld: a hold step stopped the work until a client requests unhold or
-	// abort. The states named "... hold", which came with 2023.2.
+	// abort. These are the states named "... hold", which came with 2023.2.
 	PhaseHeld Phase = "held"
-	// PhaseFailed: work failed, and an operator has to look before a client requests
-	// something else. The states of [Table.Failed], and Error.
+	// PhaseFailed: work failed, and an operator has to examine the node before a
+	// client requests another state. These are the states of [Table.Failed], and Error.
 	PhaseFailed Phase = "failed"
 )
 
@@ -39,20 +39,18 @@ func (t *Table) Phase(s State) Phase {
 	}
 }
 
-// IsRequest reports whether a client's request makes a transition of the table
-// happen; otherwise the conductor does. It is false for a transition that the
-// table does not have.
+// IsRequest reports whether a client's request, and not the conductor, causes a
+// transition of the table. It is false for a transition that the table does not have.
 //
 // The conductor fires two events by itself that are also words of the API: clean
-// out of Deleting, and manage at the end of a manual cleaning. There the API takes
-// the word too, see [Table.Request], and the transition still counts as the
-// conductor's.
+// out of Deleting, and manage at the end of a manual cleaning. The API accepts these
+// words there, see [Table.Request], but the transitions count as the conductor's.
 func (t *Table) IsRequest(row Transition) bool {
 	to, ok := t.Next(row.From, row.Event)
 	return ok && to == row.To && t.Phase(row.From) != PhaseWorking && t.takes(row.Event)
 }
 
-// takes reports whether the series' API has a word for the event.
+// takes reports whether the series' API has a verb for the event.
 func (t *Table) takes(e Event) bool {
 	for i := range verbRows {
 		if verbRows[i].event == e {

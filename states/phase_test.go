@@ -10,8 +10,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// The phase of each state, in every series that has it, with the sets it goes
-// with.
+// In every series, the phase of a state agrees with the sets that have the state.
 func TestPhasesAreTheSets(t *testing.T) {
 	eachTable(t, func(t *testing.T, table *states.Table) {
 		for s := range states.AllStates() {
@@ -38,8 +37,8 @@ func TestPhasesAreTheSets(t *testing.T) {
 	})
 }
 
-// Nothing but a request moves a node out of a stable state, in any series; and
-// the API of the series takes each request.
+// In every series, only requests move a node out of a stable state, and the API of
+// the series accepts each of them.
 func TestTransitionsOutOfStableStatesAreRequests(t *testing.T) {
 	eachTable(t, func(t *testing.T, table *states.Table) {
 		for row := range table.Transitions() {

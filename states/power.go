@@ -2,11 +2,11 @@ package states
 
 import "database/sql/driver"
 
-// Power is a power state: one that a machine is in, or one that is asked for.
+// Power is a power state: one that the hardware is in, or one that a client requests.
 // The zero value is [NoPower].
 //
-// The API refuses a request for one (status 400) while the node is Cleaning or
-// in CleanWait.
+// The API refuses a power request (status 400) while the node is in Cleaning or
+// CleanWait.
 //
 // As with [State], the numbers may change between releases; the words do not.
 // Source: ironic/common/states.py.
@@ -14,7 +14,7 @@ type Power uint8
 
 const (
 	// NoPower is the absence of a power state, null in JSON and SQL and "none"
-	// as text: nothing is known yet, or nothing is asked for.
+	// as text: none is known yet, or none is requested.
 	NoPower Power = iota
 	// PowerOn ("power on"): the machine is on.
 	PowerOn
@@ -28,7 +28,7 @@ const (
 	// PowerSoftOff ("soft power off") asks the operating system to shut down.
 	// Since API version 1.27.
 	PowerSoftOff
-	// PowerError ("error") is a reading: the driver answered, with no power
+	// PowerError ("error") is a reading: the driver answered, but not with a power
 	// state.
 	PowerError
 )
@@ -44,14 +44,13 @@ var powerWords = newVocabulary("power state", []string{
 })
 
 // ParsePower returns the power state of a word. "none" and the empty text are
-// NoPower. Any other word is an [*UnknownError]. Words of BMCs, such as Redfish's
-// "On", are not taken.
+// NoPower. Any other word is an [*UnknownError], including the words of BMCs, such as
+// Redfish's "On".
 func ParsePower(word string) (Power, error) { return parse[Power](powerWords, word) }
 
-// Target returns the power state that a machine is in once a request for p is
-// through: PowerOn for those that restart, PowerOff for those that shut down.
-// It is NoPower where p cannot be asked for (NoPower, PowerError, a number that
-// is no power state).
+// Target returns the power state of the hardware once a request for p is complete:
+// PowerOn for a start or restart, PowerOff for a shutdown. It is NoPower if p cannot
+// be requested (NoPower, PowerError, a number that is no power state).
 func (p Power) Target() Power {
 	switch p {
 	case PowerOn, PowerRebooting, PowerSoftRebooting:
@@ -76,13 +75,13 @@ func (p *Power) UnmarshalText(text []byte) error { return setWord(p, powerWords,
 // MarshalJSON returns the word as a JSON string, NoPower as null.
 func (p Power) MarshalJSON() ([]byte, error) { return marshalJSON(powerWords, uint8(p), p) }
 
-// UnmarshalJSON takes the output of MarshalJSON, and "none", which a map has for
-// a key; p keeps its value on error.
+// UnmarshalJSON accepts the output of MarshalJSON, and "none", the form of NoPower as
+// a map key; p keeps its value on error.
 func (p *Power) UnmarshalJSON(data []byte) error { return unmarshalJSON(p, powerWords, data) }
 
 // Value implements [driver.Valuer]: the word, NULL for NoPower.
 func (p Power) Value() (driver.Value, error) { return sqlValue(powerWords, uint8(p), p) }
 
-// Scan implements [database/sql.Scanner]: it takes the output of Value, as a string
+// Scan implements [database/sql.Scanner]: it accepts the output of Value, as a string
 // or as bytes, and "none"; p keeps its value on error.
 func (p *Power) Scan(src any) error { return scan(p, powerWords, src) }

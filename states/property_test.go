@@ -20,7 +20,8 @@ func eachTable(t *testing.T, test func(*testing.T, *states.Table)) {
 	}
 }
 
-// reachable returns the states that rows lead to from a state, itself included.
+// reachable returns the states that can be reached from a state by rows that follow
+// selects, the state itself included.
 func reachable(table *states.Table, from states.State, follow func(states.Transition) bool) states.Set {
 	reached := states.SetOf(from)
 	for before := (states.Set{}); before != reached; {
@@ -34,9 +35,9 @@ func reachable(table *states.Table, from states.State, follow func(states.Transi
 	return reached
 }
 
-// unasked reports whether the conductor takes a row without an API request: its
-// own reports, and the ends of a tear-down and of manual cleaning.
-func unasked(row states.Transition) bool {
+// byConductor reports whether the conductor fires a row by itself: its reports, and
+// the ends of a tear-down and of manual cleaning.
+func byConductor(row states.Transition) bool {
 	switch row.Event {
 	case states.EventClean:
 		return row.From == states.Deleting
@@ -61,7 +62,7 @@ func TestEveryStateIsReachable(t *testing.T) {
 func TestStableStatesAreReachable(t *testing.T) {
 	eachTable(t, func(t *testing.T, table *states.Table) {
 		settles := func(from states.State) bool {
-			return reachable(table, from, unasked).Intersect(table.Stable()) != states.Set{}
+			return reachable(table, from, byConductor).Intersect(table.Stable()) != states.Set{}
 		}
 		mayNeedARequest := table.Failed().Union(table.Held()).Union(table.Waiting())
 		for s := range table.States().All() {
@@ -70,7 +71,7 @@ func TestStableStatesAreReachable(t *testing.T) {
 			}
 			require.True(t, mayNeedARequest.Has(s), "%v waits for a request", s)
 			require.True(t, slices.ContainsFunc(slices.Collect(table.Transitions()), func(row states.Transition) bool {
-				return row.From == s && !unasked(row) && settles(row.To)
+				return row.From == s && !byConductor(row) && settles(row.To)
 			}), "%v does not settle with one request", s)
 		}
 	})
@@ -108,7 +109,7 @@ func TestOneRowAtMostForAnEventInAState(t *testing.T) {
 	})
 }
 
-// A failed node has a way out that a client of the series' API can ask for.
+// A client of the series' API can move a node out of every failed and held state.
 func TestFailedAndHeldStatesOfferAWayOut(t *testing.T) {
 	eachTable(t, func(t *testing.T, table *states.Table) {
 		newest := table.Series().MaxAPIVersion()
@@ -139,7 +140,7 @@ func TestRequestAcceptsOnlyWhatHasARow(t *testing.T) {
 	})
 }
 
-// A state is stable, unstable, failed or held, and one of these only.
+// A state is exactly one of stable, unstable, failed and held.
 func TestKindsOfStatesArePartitions(t *testing.T) {
 	eachTable(t, func(t *testing.T, table *states.Table) {
 		kinds := []states.Set{table.Stable(), table.Unstable(), table.Failed(), table.Held()}

@@ -7,20 +7,19 @@ import "encoding/json"
 // table has it.
 const UnknownState State = 255
 
-// Reported is a provision state as a server reports it. Decoding never fails for
-// a word that is not known: it is kept as it is, so that one such node does not
-// cost a client the rest of its list, and is encoded as it came. Null is NoState.
-// A Reported is a value: compare it with ==, share copies.
+// Reported is a provision state as a server reports it. Decoding does not fail for an
+// unknown word, so that one such node does not cost a client the rest of its list: a
+// Reported keeps the word and encodes it unchanged. Null is NoState. A Reported is a
+// value: compare it with ==, share copies.
 type Reported struct {
-	// State is the state that the word stands for, [UnknownState] where there is
-	// none.
+	// State is the state of the word, or [UnknownState] if the word is unknown.
 	State State
-	// Unknown is the word where State is UnknownState, otherwise empty.
+	// Unknown is the word if State is UnknownState, otherwise empty.
 	Unknown string
 }
 
-// ParseReported returns the state of a word that a server reports. The empty text
-// is NoState, as gophercloud has it for null.
+// ParseReported returns the state of a word that a server reports. The empty text is
+// NoState: gophercloud decodes null as the empty text.
 func ParseReported(word string) Reported {
 	s, err := Parse(word)
 	if err != nil {
@@ -29,7 +28,7 @@ func ParseReported(word string) Reported {
 	return Reported{State: s}
 }
 
-// String returns the word as the server has it, "none" for NoState.
+// String returns the server's word, "none" for NoState.
 func (r Reported) String() string {
 	if r.State == UnknownState {
 		return r.Unknown
@@ -45,7 +44,7 @@ func (r Reported) MarshalJSON() ([]byte, error) {
 	return r.State.MarshalJSON()
 }
 
-// UnmarshalJSON takes null and any JSON string. Other JSON is an [*UnknownError],
+// UnmarshalJSON accepts null and any JSON string. Other JSON is an [*UnknownError],
 // and r keeps its value.
 func (r *Reported) UnmarshalJSON(data []byte) error {
 	var word *string

@@ -30,12 +30,11 @@ type RequestError struct {
 	From    State
 	Target  string // the word as it was given
 	Version APIVersion
-	// Minimum and Maximum are the oldest and the newest version that pass the
-	// check that failed, where ErrNotAcceptable is matched. Maximum is
-	// NoAPIVersion where there is no series.
+	// Minimum and Maximum are set if the error matches ErrNotAcceptable: the oldest
+	// and the newest version that pass the failed check. Maximum is NoAPIVersion if
+	// the table has no series.
 	Minimum, Maximum APIVersion
-	// Allowed has the words that would have been taken from this state at this
-	// version.
+	// Allowed has the words that the API accepts in this state at this version.
 	Allowed []string
 
 	reason error
@@ -64,8 +63,7 @@ func (e *RequestError) acceptable() string {
 // Unwrap returns the reason.
 func (e *RequestError) Unwrap() error { return e.reason }
 
-// The statuses of refusals, as in net/http, which is too much to import for two
-// numbers.
+// The HTTP statuses of refusals. The package does not import net/http for two numbers.
 const (
 	statusBadRequest    = 400
 	statusNotAcceptable = 406
@@ -79,18 +77,18 @@ func (e *RequestError) HTTPStatus() int {
 	return statusBadRequest
 }
 
-// Request answers a client that asks for a provision state as the series' API
-// does: PUT /v1/nodes/NODE/states/provision {"target": target} at version v, for
-// a node in from. It returns the event that the accepted request (status 202)
-// fires, or a [*RequestError].
+// Request returns the answer of the series' API to a request for a provision state:
+// PUT /v1/nodes/NODE/states/provision {"target": target} at version v, for a node in
+// from. The answer is the event that the accepted request (status 202) fires, or a
+// [*RequestError].
 //
 // Without a version (NoAPIVersion) the request is one of version 1.1, as in
-// Ironic. The answer is the state machine's alone: [Event.Requires] names the field
-// that a request must carry, and package plan knows of maintenance, reservations and
-// more.
+// Ironic. The answer depends on the state machine alone: [Event.Requires] names the
+// field that a request must carry, and package plan handles maintenance, reservations
+// and other fields of the node.
 //
-// Source: ironic/api/controllers/v1/node.py and utils.py, whose order of checks,
-// and so whose status, it keeps.
+// Source: ironic/api/controllers/v1/node.py and utils.py. Request makes their checks
+// in their order, so that it returns the same status.
 func (t *Table) Request(from State, target string, v APIVersion) (Event, error) {
 	v = max(v, minVersion)
 	event, minimum, reason := t.judge(from, target, v)
@@ -109,8 +107,8 @@ func (t *Table) Request(from State, target string, v APIVersion) (Event, error) 
 	return event, nil
 }
 
-// judge makes the API's checks in their order. With ErrNotAcceptable it returns
-// the oldest version that passes the check.
+// judge makes the API's checks in their order. With ErrNotAcceptable it also returns
+// the oldest version that passes the failed check.
 func (t *Table) judge(from State, target string, v APIVersion) (event Event, minimum APIVersion, reason error) {
 	if v > t.Series().MaxAPIVersion() {
 		return NoEvent, minVersion, ErrNotAcceptable
@@ -142,8 +140,8 @@ func (t *Table) judge(from State, target string, v APIVersion) (event Event, min
 	return event, 0, nil
 }
 
-// wordMinimum returns the version that the API asks for before it looks at the
-// node. The verb is the word's, nil where it is none.
+// wordMinimum returns the oldest version that passes the API's first check, which
+// depends on the word alone. The verb is the word's, or nil if the word is no verb.
 func (t *Table) wordMinimum(word string, verb *verb) APIVersion {
 	switch {
 	case verb != nil:
@@ -155,8 +153,8 @@ func (t *Table) wordMinimum(word string, verb *verb) APIVersion {
 	}
 }
 
-// lateMinimum returns the version that the API asks for only once it knows that
-// the node's state has the transition.
+// lateMinimum returns the oldest version that passes the API's second check, which
+// follows the lookup of the transition.
 func lateMinimum(from State, event Event) APIVersion {
 	switch {
 	case event == EventAbort && from == InspectWait:
@@ -172,9 +170,9 @@ func lateMinimum(from State, event Event) APIVersion {
 	}
 }
 
-// Requests ranges over the words that the series' API takes from a state at a
+// Requests ranges over the words that the series' API accepts in a state at a
 // version, in the order of a node's life; of two words for one event, that of
-// [Event.Verb] comes first. The word "rebuild" is among them where it is taken,
+// [Event.Verb] comes first. The word "rebuild" is among them if the API accepts it,
 // though it is not in [Verbs]. Without a version they are those of 1.1.
 func (t *Table) Requests(from State, v APIVersion) iter.Seq[string] {
 	return func(yield func(string) bool) {

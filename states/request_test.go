@@ -12,10 +12,11 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// The oracle: the API's rules once more, each in a table of its own, over words
-// and over the rows of testdata/series.json.
+// The oracle is a second implementation of the API's rules: a table per rule, over
+// words and the rows of testdata/series.json.
 
-// wordMinimums are the API versions asked for before the node is looked at.
+// wordMinimums are the minimum API versions that the API checks before it looks up
+// the node.
 var wordMinimums = map[string]struct {
 	minimum int
 	since   states.Series
@@ -32,8 +33,8 @@ var wordMinimums = map[string]struct {
 	"delete":   {73, states.Xena},
 }
 
-// lateMinimums are the API versions asked for once the transition is known to
-// exist. An empty state stands for any.
+// lateMinimums are the minimum API versions that the API checks after it has found
+// the transition. An empty state stands for any.
 var lateMinimums = []struct {
 	event, state string
 	minimum      int
@@ -45,7 +46,7 @@ var lateMinimums = []struct {
 	{"service", "", 87, states.Bobcat},
 }
 
-// actions are the words that the API acts on.
+// actions are the words for which the API has an action.
 var actions = map[string]struct {
 	event string
 	since states.Series
@@ -67,7 +68,7 @@ var actions = map[string]struct {
 	"service":  {"service", states.Bobcat},
 }
 
-// An oracle answers for one series.
+// An oracle predicts the API's answers for one series.
 type oracle struct {
 	series  states.Series
 	maximum int
@@ -84,7 +85,7 @@ func newOracle(t *testing.T, series states.Series, facts facts) oracle {
 	return o
 }
 
-// A ruling is what decides on a word in a state, whatever the version.
+// A ruling holds everything that decides on a word in a state, except the version.
 type ruling struct {
 	event       string
 	early, late int
@@ -109,8 +110,8 @@ func (o oracle) rule(state, word string) ruling {
 	return r
 }
 
-// status returns the answer at version 1.N, and the sentinel of a refusal. No
-// version, 0, is 1.1.
+// status returns the HTTP status at version 1.n, and the sentinel error of a refusal.
+// Version 0 means no version, which counts as 1.1.
 func (r ruling) status(n int) (int, error) {
 	n = max(n, 1)
 	switch {
@@ -127,7 +128,7 @@ func (r ruling) status(n int) (int, error) {
 	}
 }
 
-// requestWords are the words that a client might ask for, and some that none would.
+// requestWords returns the words that a client might send, and some that none would.
 func requestWords() []string {
 	words := []string{
 		"", "none", "null", "nonsense", "activ", "actives", " active", "active ", "act\x00ive", "\xff",
@@ -194,8 +195,8 @@ func (o oracle) compare(t *testing.T, state states.State, words []string) {
 	}
 }
 
-// compareRefusals compares what refusals at one version say with the words that
-// were accepted at it.
+// compareRefusals compares the fields of the refusals at one version with the words
+// that were accepted at that version.
 func (o oracle) compareRefusals(t *testing.T, refusals []*states.RequestError, accepted []string) {
 	for _, refusal := range refusals {
 		allowed := slices.Sorted(slices.Values(refusal.Allowed))

@@ -1,18 +1,18 @@
 package states
 
-// The history of the machine, written by hand and read by eye. A row says what
-// there is, the series that brought it and the one that dropped it, or kept for
-// what the newest series still has. Tables are built from these rows, one a
-// series; a test compares them with upstream's own.
+// The history of the state machine, written by hand to be checked by eye. A row is a
+// state or a transition, the series that brought it, and the series that dropped it, or
+// kept if the newest series still has it. The table of each series is built from these
+// rows; a test compares the tables with upstream's.
 //
 // Source: ironic/common/states.py and, from 35.0, ironic/common/state_machine.py
 // of every series.
 
-// kept stands where no series dropped a row.
+// kept is the end of a span whose row no series dropped.
 const kept = NoSeries
 
-// A span is the series in which a row is there: from the one that brought it to
-// just before the one that dropped it.
+// A span is the range of series that have a row: from the one that brought the row up
+// to, but not including, the one that dropped it.
 type span struct {
 	since, dropped Series
 }
@@ -21,9 +21,9 @@ func (p span) covers(s Series) bool {
 	return p.since <= s && (p.dropped == kept || s < p.dropped)
 }
 
-// stateRows holds each state with its default target: where a node in it is
-// headed unless told otherwise. The states without one are the stable states, in
-// every series.
+// stateRows holds each state with its default target: the target of a node that has
+// no stored one. In every series the states without a default target are the stable
+// states.
 var stateRows = [...]struct {
 	state, target State
 	span
@@ -82,7 +82,7 @@ var transitionRows = [...]struct {
 	to    State
 	span
 }{
-	// Enrolment: verified before it is managed.
+	// Enrolment: a node is verified before it is managed.
 	{Enroll, EventManage, Verifying, span{Liberty, kept}},
 	{Verifying, EventDone, Manageable, span{Liberty, kept}},
 	{Verifying, EventFail, Enroll, span{Liberty, kept}},
@@ -100,7 +100,8 @@ var transitionRows = [...]struct {
 	{InspectFail, EventInspect, Inspecting, span{Kilo, kept}},
 	{InspectFail, EventManage, Manageable, span{Kilo, kept}},
 
-	// Cleaning: on the way to available, or for its own sake and back.
+	// Cleaning: automated from manageable to available, or manual and back to
+	// manageable.
 	{Manageable, EventProvide, Cleaning, span{Kilo, kept}},
 	{Manageable, EventClean, Cleaning, span{Mitaka, kept}},
 	{Cleaning, EventDone, Available, span{Kilo, kept}},
@@ -163,7 +164,7 @@ var transitionRows = [...]struct {
 	{UnrescueFail, EventUnrescue, Unrescuing, span{Queens, kept}},
 	{UnrescueFail, EventDelete, Deleting, span{Queens, kept}},
 
-	// Service: out of active and back, the workload kept.
+	// Service: out of active and back, with the workload kept.
 	{Active, EventService, Servicing, span{Bobcat, kept}},
 	{Servicing, EventDone, Active, span{Bobcat, kept}},
 	{Servicing, EventFail, ServiceFail, span{Bobcat, kept}},

@@ -1,10 +1,10 @@
 package states
 
-// Rules of Ironic's API and of Nova's driver that depend on a node's state.
+// Rules of Ironic's API and of Nova's Ironic driver that depend on a node's state.
 
-// CanUpdate reports whether the API takes a PATCH of a node in state s with a
-// target provision state (NoState for none), at API version v. Where it does not,
-// Ironic answers 409.
+// CanUpdate reports whether the API accepts a PATCH of a node in state s with a
+// target provision state (NoState for none), at API version v. Otherwise Ironic
+// answers 409.
 //
 // A node with a target is updated only in the states of [Table.UpdateAllowed];
 // from version 1.39 on it is not updated in Inspecting. Source: patch in
@@ -16,19 +16,19 @@ func (t *Table) CanUpdate(s, target State, v APIVersion) bool {
 	return s != Inspecting || v < minInspectWait
 }
 
-// CanDelete reports whether the API deletes the record of a node in state s: in
-// maintenance in any state, otherwise in the states of [Table.DeleteAllowed] and
-// in Available. An operator can forbid the latter since Stein, with
-// [conductor]allow_deleting_available_nodes, which is on by default. Source:
-// destroy_node in ironic/conductor/manager.py.
+// CanDelete reports whether the API deletes the record of a node in state s: in any
+// state if the node is in maintenance, otherwise in the states of
+// [Table.DeleteAllowed] and in Available. Since Stein an operator can forbid the
+// deletion in Available with [conductor]allow_deleting_available_nodes, which is true
+// by default. Source: destroy_node in ironic/conductor/manager.py.
 func (t *Table) CanDelete(s State, maintenance bool) bool {
 	return maintenance || s == Available || t.DeleteAllowed().Has(s)
 }
 
-// CanSchedule reports whether Nova places an instance on a node: one that is
-// available (null until Kilo, and below API version 1.2), not in maintenance,
-// without an instance, and of a power state that is known and no error. Source:
-// the Ironic driver of Nova, nova/virt/ironic/driver.py.
+// CanSchedule reports whether Nova places an instance on a node: the node is
+// available (null until Kilo, and below API version 1.2), not in maintenance and
+// without an instance, and its power state is known and not PowerError. Source: the
+// Ironic driver of Nova, nova/virt/ironic/driver.py.
 func CanSchedule(s State, power Power, maintenance bool, instanceUUID string) bool {
 	free := s == Available || s == NoState
 	known := power != NoPower && power != PowerError

@@ -60,7 +60,7 @@ func TestRequestsOfASeriesAtAVersion(t *testing.T) {
 		require.Equal(t, test.want, got, "%v: %v at %v", test.series, test.from, test.v)
 	}
 	for range states.Latest().Table().Requests(states.Active, 113) {
-		break // stops when it is told to
+		break // the iterator must stop
 	}
 }
 

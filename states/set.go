@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Set is a set of states, one bit a state. Sets are values: they compare with ==,
+// Set is a set of states, one bit per state. Sets are values: they compare with ==,
 // copy by assignment and may be shared freely. The zero value is empty. NoState
 // can be a member, as it is of [Table.DeleteAllowed] until Mitaka.
 type Set struct {

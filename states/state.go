@@ -12,9 +12,9 @@ type State uint8
 // The absence of a state.
 const (
 	// NoState is the absence of a state, upstream's NOSTATE: null in JSON and
-	// SQL, "none" as text. As a target it says that the node is going nowhere.
-	// Until Kilo it also was the state of a node free for use, and API versions
-	// below 1.2 still show Available so.
+	// SQL, "none" as text. A node whose target is NoState has no change of state
+	// under way. Until Kilo NoState was also the state of a node free for use, and API
+	// versions below 1.2 still show Available as null.
 	NoState State = 0
 )
 

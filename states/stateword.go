@@ -43,9 +43,9 @@ var stateWords = newVocabulary("state", []string{
 	ServiceHold:  "service hold",
 })
 
-// Parse returns the state of a word. "none" and the empty text, which gophercloud
-// has for null, are NoState. Any other word is an [*UnknownError]; [ParseReported]
-// keeps it. Words are compared as they are: case and spaces count.
+// Parse returns the state of a word. "none" and the empty text are NoState:
+// gophercloud decodes null as the empty text. Any other word is an [*UnknownError];
+// [ParseReported] keeps it. The comparison is exact: case and spaces count.
 func Parse(word string) (State, error) { return parse[State](stateWords, word) }
 
 // AllStates ranges over every state that any series has, and over the words of
@@ -70,13 +70,13 @@ func (s *State) UnmarshalText(text []byte) error { return setWord(s, stateWords,
 // MarshalJSON returns the word as a JSON string, NoState as null.
 func (s State) MarshalJSON() ([]byte, error) { return marshalJSON(stateWords, uint8(s), s) }
 
-// UnmarshalJSON takes the output of MarshalJSON, and "none", which a map has for
-// a key; s keeps its value on error.
+// UnmarshalJSON accepts the output of MarshalJSON, and "none", the form of NoState as
+// a map key; s keeps its value on error.
 func (s *State) UnmarshalJSON(data []byte) error { return unmarshalJSON(s, stateWords, data) }
 
 // Value implements [driver.Valuer]: the word, NULL for NoState.
 func (s State) Value() (driver.Value, error) { return sqlValue(stateWords, uint8(s), s) }
 
-// Scan implements [database/sql.Scanner]: it takes the output of Value, as a string
+// Scan implements [database/sql.Scanner]: it accepts the output of Value, as a string
 // or as bytes, and "none"; s keeps its value on error.
 func (s *State) Scan(src any) error { return scan(s, stateWords, src) }

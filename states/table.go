@@ -23,9 +23,8 @@ func (r Transition) String() string {
 func (r Transition) GoString() string { return strconv.Quote(r.String()) }
 
 // Table is the state machine of one series: its states, the transitions between
-// them, and its sets. [Series.Table] has them; they never change and may be
-// shared freely. The methods of a nil or zero Table answer as those of a table
-// without states.
+// them, and its sets. [Series.Table] returns it. A Table never changes and may be
+// shared freely. A nil or zero Table is a table without states.
 type Table struct {
 	series  Series
 	next    [maxStates][maxEvents]State
@@ -35,8 +34,7 @@ type Table struct {
 	sets    [numSets]Set
 }
 
-// Sizes of the lookup: powers of two, so that a check against them is all that
-// an index needs.
+// Sizes of the lookup arrays: powers of two, so that one comparison checks an index.
 const (
 	maxStates = 64
 	maxEvents = 32
@@ -47,8 +45,8 @@ var tables [Hibiscus + 1]struct {
 	table Table
 }
 
-// Table returns the series' table, always the same one; nil for NoSeries and for
-// a number that is no series.
+// Table returns the series' table, the same pointer on each call; nil for NoSeries and
+// for a number that is no series.
 func (s Series) Table() *Table {
 	if s == NoSeries || int(s) >= len(tables) {
 		return nil
@@ -83,8 +81,8 @@ func (t *Table) Series() Series {
 	return t.series
 }
 
-// Next returns the state that an event leads to, and whether the table has such
-// a row; without one it returns NoState and false.
+// Next returns the state that an event leads to from a state. If the table has no row
+// for them, it returns NoState and false.
 func (t *Table) Next(from State, event Event) (State, bool) {
 	if t == nil || from >= maxStates || event >= maxEvents {
 		return NoState, false
@@ -93,9 +91,9 @@ func (t *Table) Next(from State, event Event) (State, bool) {
 	return to, to != NoState
 }
 
-// Target returns the state that a node in s is headed for unless told otherwise,
-// always a stable one; NoState for the stable states, which stay, and for those
-// that the series lacks.
+// Target returns the default target of s, always a stable state: the target of a node
+// in s that has no stored one. It is NoState for the stable states and for those that
+// the series lacks.
 func (t *Table) Target(s State) State {
 	if t == nil || s >= maxStates {
 		return NoState

@@ -114,7 +114,8 @@ func TestIterationStops(t *testing.T) {
 	require.Equal(t, 2, firstTwo(table.States().All()))
 }
 
-// firstTwo breaks out of a range after two steps; one that went on would panic.
+// firstTwo breaks out of a range after two steps; an iterator that did not stop would
+// panic.
 func firstTwo[T any](all iter.Seq[T]) int {
 	n := 0
 	for range all {

@@ -1,17 +1,17 @@
 package states
 
-// A verb is a word that the API takes as the target of a request for a
+// A verb is a word that the API accepts as the target of a request for a
 // provision state.
 type verb struct {
 	word    string
 	event   Event
 	since   Series     // the first series whose API takes the word
-	minimum APIVersion // the word is refused below, whatever the node's state
+	minimum APIVersion // lower versions refuse the word, whatever the node's state
 }
 
 // verbRows holds every verb; of two words for one event, the older comes first.
-// That undeploy has no minimum version while deploy has one is upstream's
-// oversight, which clients see: the minimum went to "delete", see minDelete.
+// The word undeploy has no minimum version while deploy has one. This is an oversight
+// of upstream that clients see: the minimum is on the word "delete", see minDelete.
 //
 // Source: VERBS in ironic/common/states.py, and the minimum versions in
 // ironic/api/controllers/v1/utils.py.
@@ -43,11 +43,11 @@ var verbWords = newVocabulary("verb", func() []string {
 }())
 
 // minDelete is the version below which the API refuses the word "delete", since
-// Xena. The word is an event and no verb: from that version on it is refused for
-// that reason.
+// Xena. From that version on the API refuses the word because it is an event and no
+// verb.
 const minDelete APIVersion = 73
 
-// findVerb returns the row of a word, nil where no series has it.
+// findVerb returns the row of a word, nil if no series has it.
 func findVerb(word string) *verb {
 	n, _ := verbWords.find(word)
 	if n == 0 {
@@ -56,11 +56,11 @@ func findVerb(word string) *verb {
 	return &verbRows[n-1]
 }
 
-// ParseVerb returns the event that a word asks the API for: "active" and its
-// alias "deploy" are EventDeploy, "deleted" and its alias "undeploy" are
-// EventDelete, the other words are their own events. A word that the API of no
-// series takes is an [*UnknownError], also where it is an event ("done",
-// "delete"). [Table.Request] has the answer of one series' API.
+// ParseVerb returns the event of a word of the API: "active" and its alias "deploy"
+// are EventDeploy, "deleted" and its alias "undeploy" are EventDelete, and every other
+// word is the event of the same name. A word that the API of no series accepts is an
+// [*UnknownError], even if it is an event ("done", "delete"). [Table.Request] returns
+// the answer of one series' API.
 func ParseVerb(word string) (Event, error) {
 	verb := findVerb(word)
 	if verb == nil {
@@ -69,10 +69,9 @@ func ParseVerb(word string) (Event, error) {
 	return verb.event, nil
 }
 
-// Verb returns the word that asks the API for the event, the one that every
-// series and API version takes where there are two: "active" for EventDeploy,
-// "deleted" for EventDelete. It is empty for events that only the conductor
-// fires. [Verbs] has the aliases.
+// Verb returns the API's word for the event. Of two words it is the one that every
+// series and API version accepts: "active" for EventDeploy, "deleted" for EventDelete.
+// It is empty for events that only the conductor fires. [Verbs] has the aliases.
 func (e Event) Verb() string {
 	for i := range verbRows {
 		if verbRows[i].event == e {
@@ -82,10 +81,10 @@ func (e Event) Verb() string {
 	return ""
 }
 
-// Verbs returns the API's words and the events that they ask for, as the newest
-// series has them: upstream's VERBS, aliases included. The word "rebuild" is not
-// among them and is taken all the same; [ParseVerb] and [Table.Request] know it. The
-// map is the caller's own.
+// Verbs returns the API's words with their events, as in the newest series: upstream's
+// VERBS, aliases included. The word "rebuild" is not among them, although the API
+// accepts it; [ParseVerb] and [Table.Request] accept it too. The map is the caller's
+// own.
 func Verbs() map[string]Event { return Latest().Table().verbs() }
 
 // verbs returns the VERBS of the series' source.

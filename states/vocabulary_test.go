@@ -13,7 +13,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// words returns what a vocabulary ranges over, as printed.
+// words returns the texts of a vocabulary's values.
 func words[T fmt.Stringer](all iter.Seq[T]) []string {
 	var words []string
 	for value := range all {
@@ -86,7 +86,7 @@ func TestNovaDriversWordsParse(t *testing.T) {
 	}
 }
 
-// codeNames are what ParseSeries takes besides what String prints.
+// codeNames are the words that ParseSeries accepts besides the texts of String.
 var codeNames = map[string]states.Series{
 	"antelope": states.Antelope, "bobcat": states.Bobcat, "caracal": states.Caracal, "dalmatian": states.Dalmatian,
 	"epoxy": states.Epoxy, "flamingo": states.Flamingo, "gazpacho": states.Gazpacho, "hibiscus": states.Hibiscus,
@@ -155,7 +155,7 @@ func TestPowerTargets(t *testing.T) {
 	}
 }
 
-// parsers has every parser, with a word that each takes.
+// parsers holds every parser, with a word that it accepts.
 var parsers = map[string]struct {
 	parse func(string) (fmt.Stringer, error)
 	taken string

@@ -9,19 +9,19 @@ import (
 )
 
 // UnknownError says that a word or a number is not in a vocabulary, and lists the words
-// that are. Every package of this module returns it for that.
+// that are. Every package of this module returns it for unknown words and numbers.
 type UnknownError struct {
 	Kind  string   // the vocabulary: "state", "event", "verb", "power state", ...
 	Word  string   // the word as it was given
-	Known []string // the words that would have been right, in Ironic's order
+	Known []string // the words of the vocabulary, in Ironic's order
 }
 
-// Error quotes the word, cut where it is long, and lists the known ones.
+// Error quotes the word, truncated if it is long, and lists the known ones.
 func (e *UnknownError) Error() string {
 	return fmt.Sprintf("unknown %s %s; known: %s", e.Kind, quote(e.Word), strings.Join(e.Known, ", "))
 }
 
-// quote quotes a word for an error, cut where it is long.
+// quote quotes a word for an error, truncated if it is long.
 func quote(word string) string {
 	const most = 64 // runes
 	cut := fmt.Sprintf("%.*q", most, word)
@@ -31,14 +31,14 @@ func quote(word string) string {
 	return cut
 }
 
-// A vocabulary gives each number from 0 its word, and each word its number. The
-// empty text stands for the word of 0, none: gophercloud and other clients have
-// it for null.
+// A vocabulary maps the numbers from 0 to words, and words to numbers. The empty text
+// stands for the word of 0, none: gophercloud and other clients decode null as the
+// empty text.
 type vocabulary struct {
 	kind    string
 	words   []string
 	numbers map[string]uint8
-	anyCase bool // whether find takes a word in capital letters too
+	anyCase bool // whether find ignores case
 }
 
 func newVocabulary(kind string, words []string) *vocabulary {

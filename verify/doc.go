@@ -1,13 +1,13 @@
-// Package verify takes a node from enroll to manageable when its BMC answers, and
-// back to enroll when not.
+// Package verify takes a node from enroll to manageable if its BMC answers, and
+// back to enroll if not.
 //
-// A [Verifier] asks the BMC; [Manage] runs Ironic's manage transition around it:
+// A [Verifier] checks the BMC; [Manage] runs Ironic's manage transition around it:
 //
 //	power, err := verify.Manage(ctx, node, verifier)
 //
 // The node is then in manageable and its power state is known, or it is in
-// enroll and its last error says at which step verification failed and why, as an
-// [Error] does to the caller.
+// enroll and its last error has the step at which verification failed and the cause.
+// The caller gets both as an [Error].
 //
 // A service that answers its client before verification ends uses [Start]:
 //
@@ -15,8 +15,8 @@
 //	...
 //	power, err := wait()
 //
-// Package bmc has the Verifier for real BMCs, over Redfish and IPMI. One of your
-// own is a function:
+// Package bmc has the Verifier for real BMCs, over Redfish and IPMI. A function can be
+// a Verifier too:
 //
 //	verifier := verify.Func(func(ctx context.Context) (states.Power, error) { ... })
 //

@@ -15,9 +15,9 @@ import (
 type Kind uint8
 
 const (
-	// Failed is the zero Kind: a failure of which no more is known.
+	// Failed is the zero Kind: the reason is unknown.
 	Failed Kind = iota
-	// Misconfigured: the configuration cannot work; the BMC was not asked.
+	// Misconfigured: the configuration is invalid; the BMC was not contacted.
 	Misconfigured
 	// Unreachable: connection refused, no route, name not found, or the BMC says
 	// that it is busy.
@@ -32,12 +32,12 @@ const (
 	Credentials
 	// Locked: the BMC has locked the account.
 	Locked
-	// Unsupported: the BMC answers and lacks what is needed.
+	// Unsupported: the BMC answers but lacks a required function.
 	Unsupported
-	// Protocol: the BMC's answer makes no sense.
+	// Protocol: the BMC's answer violates the protocol.
 	Protocol
 	// Panicked: the Verifier, or a driver below it, panicked or ended its goroutine.
-	// The error holds a [*machine.PanicError] where [Manage] recovered it.
+	// The error holds a [*machine.PanicError] if [Manage] recovered it.
 	Panicked
 )
 
@@ -55,7 +55,7 @@ var kindTexts = [...]string{
 	Panicked:      "the verifier failed",
 }
 
-// Error returns the kind as it stands in errors: "credentials refused".
+// Error returns the text of the kind in errors, such as "credentials refused".
 func (k Kind) Error() string {
 	if int(k) < len(kindTexts) {
 		return kindTexts[k]
@@ -63,18 +63,17 @@ func (k Kind) Error() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// Error says which operation failed, and why. It matches its Kind and unwraps to Err
-// as well.
+// Error says which operation failed, and why. It unwraps to its Kind and to Err.
 type Error struct {
-	// Op is the step of verification: "power interface" (what is needed to control
-	// power is configured, and the BMC offers it), "management interface" (the same
-	// of the boot device) or "power state" (it is read with the node's credentials).
-	// It is another operation where a driver fails outside of a verification, such
-	// as "set power on", and empty where the failure belongs to none.
+	// Op is the step of verification: "power interface" (power control is configured,
+	// and the BMC offers it), "management interface" (the same for the boot device) or
+	// "power state" (it is read with the node's credentials). If a driver fails outside
+	// of a verification, Op is another operation, such as "set power on". It is empty
+	// if the failure belongs to no operation.
 	Op       string
 	Kind     Kind
-	Protocol string // "redfish" or "ipmi"; empty where no protocol was spoken
-	Host     string // host and port; empty where none was asked
+	Protocol string // "redfish" or "ipmi"; empty if no protocol was used
+	Host     string // host and port; empty if no host was contacted
 	Err      error  // the cause, without secrets; may be nil
 }
 

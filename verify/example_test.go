@@ -12,7 +12,7 @@ import (
 	"github.com/ironstate/ironstate/verify"
 )
 
-// Many nodes, four at a time.
+// Many nodes are verified, four at a time.
 func ExampleManage_many() {
 	verifier := verify.Func(func(context.Context) (states.Power, error) { return states.PowerOff, nil })
 	slots := make(chan struct{}, 4)
@@ -38,7 +38,7 @@ func ExampleManage_many() {
 	// Output: 100 nodes are manageable
 }
 
-// A service answers its client while verification goes on.
+// A service answers its client while verification continues.
 func ExampleStart() {
 	node, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: machine.Node{State: states.Enroll}})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/ironstate/ironstate/verify"
 )
 
-// A console is a Verifier for machines without a BMC, whose power is seen at the port of
-// a console server.
+// A console is a Verifier for machines without a BMC. It derives the power state from
+// the port of a console server.
 type console struct{ address string }
 
 func (c console) Verify(ctx context.Context) (states.Power, error) {
@@ -23,7 +23,7 @@ func (c console) Verify(ctx context.Context) (states.Power, error) {
 	return states.PowerOn, connection.Close()
 }
 
-// A Verifier of one's own.
+// A Verifier for machines on a console server.
 func ExampleVerifier() {
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -39,8 +39,7 @@ func ExampleVerifier() {
 	// Output: manageable power on <nil>
 }
 
-// What failed, and at which step: a wrong address is somebody else's to mend than a
-// missing boot device.
+// The error has the step and the kind of the failure.
 func ExampleError() {
 	node, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: machine.Node{State: states.Enroll}})
 	if err != nil {

@@ -16,8 +16,8 @@ const (
 	// defaultTimeout bounds a verification whose context has no deadline.
 	defaultTimeout = time.Minute
 
-	// grace is how long a verifier may take to return once its context ended: to
-	// log out, and to say what it was waiting for.
+	// grace is how long a verifier may take to return once its context ended, to log
+	// out and to return an error that says what it was waiting for.
 	grace = 2 * time.Second
 
 	// settleTimeout bounds the hooks of the transition that ends verification,
@@ -25,30 +25,30 @@ const (
 	settleTimeout = 30 * time.Second
 )
 
-// ErrStillVerifying: verification is over and its outcome could not be saved, so that
-// the node is still in verifying. It is one of the stuck states
+// ErrStillVerifying: verification has ended but its outcome could not be saved, so that
+// the node is still in verifying, which is one of the stuck states
 // ([states.Table.Stuck]): report EventFail once saving works again.
 var ErrStillVerifying = errors.New("the outcome could not be saved, the node is still verifying")
 
 var errNoVerifier = errors.New("no verifier")
 
-// Manage runs Ironic's manage transition: from enroll to verifying; then the
-// Verifier; then to manageable, returning the power state that was read, or back
-// to enroll, with the reason as last error and in the error returned. The power
-// state goes to the machine's save hook with the transition to manageable. A
-// manage from any other state verifies nothing, as in Ironic; it returns NoPower.
+// Manage runs Ironic's manage transition. It moves the node from enroll to verifying
+// and calls the Verifier. On success it moves the node to manageable and returns the
+// power state that was read; on failure it moves the node back to enroll, and the
+// reason is the last error and the returned error. The machine's save hook gets the
+// power state with the transition to manageable. A manage from any other state
+// verifies nothing, as in Ironic; it returns NoPower.
 //
-// Whatever the Verifier does, the node does not stay in verifying: a panic, and a
-// Verifier that has not returned when the context ends (or a minute is over, where
-// the context has no deadline) are failures like any other. A
-// Verifier that ignores its context is abandoned in its goroutine, and its result
-// discarded. Only a save hook that refuses every way out keeps the node there; the
-// error then matches [ErrStillVerifying].
+// Whatever the Verifier does, the node does not stay in verifying: a panic is a
+// failure, and so is a Verifier that has not returned when the context ends, or after a
+// minute if the context has no deadline. A Verifier that ignores its context is
+// abandoned in its goroutine, and its result is discarded. The node stays in verifying
+// only if the save hooks refuse every transition out of it; the error then matches
+// [ErrStillVerifying].
 //
 // Errors before the node has moved are those of [machine.Machine.Request], and one for
-// a nil Verifier. Manage
-// may be called for many machines at once; a second call for the same machine is
-// refused while the first verifies.
+// a nil Verifier. Manage may be called for many machines at once; a second call for the
+// same machine is refused while the first verifies.
 func Manage(ctx context.Context, m *machine.Machine, v Verifier) (states.Power, error) {
 	wait, err := Start(ctx, m, v)
 	if err != nil {
@@ -61,10 +61,10 @@ func Manage(ctx context.Context, m *machine.Machine, v Verifier) (states.Power, 
 // ends, with 202. It returns once the node is in verifying (or, from any state but
 // enroll, in manageable), or with the error for which the node has not moved.
 //
-// Verification then goes on in a goroutine, for as long as ctx lasts: not the
-// context of a client's request, which ends with its answer. The wait function
-// returns what Manage does, as often as it is called. A service waits for each
-// verification before it ends.
+// Verification then continues in a goroutine until ctx ends. Do not use the context of
+// a client's request, which ends with its answer. The wait function returns the results
+// of Manage; it may be called several times. A service must call it for each
+// verification before it exits.
 func Start(ctx context.Context, m *machine.Machine, v Verifier) (wait func() (states.Power, error), err error) {
 	if v == nil {
 		return nil, errNoVerifier
@@ -91,8 +91,8 @@ func Start(ctx context.Context, m *machine.Machine, v Verifier) (wait func() (st
 	}, nil
 }
 
-// finish verifies a node in verifying and moves it on. The errors of the hooks
-// that were called before go with the outcome.
+// finish verifies a node in verifying and moves it out of that state. It joins the
+// errors of earlier hooks with the outcome.
 func finish(ctx context.Context, m *machine.Machine, v Verifier, hooks error) (states.Power, error) {
 	power, err := ask(ctx, v)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
@@ -106,7 +106,7 @@ func finish(ctx context.Context, m *machine.Machine, v Verifier, hooks error) (s
 	return states.NoPower, errors.Join(refuse(ctx, m, err), hooks)
 }
 
-// refuse takes the node back to enroll and returns the error for the caller.
+// refuse moves the node back to enroll and returns the error for the caller.
 func refuse(ctx context.Context, m *machine.Machine, why error) error {
 	err := &failure{node: m.Name(), err: why}
 	fail := m.Report(ctx, states.EventFail, err.Error())
@@ -116,7 +116,7 @@ func refuse(ctx context.Context, m *machine.Machine, why error) error {
 	return errors.Join(err, fail)
 }
 
-// failure is a verification that failed. Its text is fit to be a last error.
+// failure is the error of a failed verification. Its text becomes the last error.
 type failure struct {
 	node string // its name; may be empty
 	err  error
@@ -131,14 +131,14 @@ func (f *failure) Error() string {
 
 func (f *failure) Unwrap() error { return f.err }
 
-// moved reports whether a machine moved, going by the error it returned: it has
-// also when only an exit or enter hook failed.
+// moved reports whether a machine moved, given the error that it returned: it has also
+// moved if only an exit or enter hook failed.
 func moved(err error) bool {
 	var hook *machine.HookError
 	return err == nil || errors.As(err, &hook) && hook.Moved
 }
 
-// ask calls the Verifier and waits for it while the context lasts.
+// ask calls the Verifier and waits for it until the context ends.
 func ask(ctx context.Context, v Verifier) (states.Power, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc

@@ -21,7 +21,7 @@ import (
 	"github.com/ironstate/ironstate/verify"
 )
 
-// newNode makes a machine in a state and returns it with what it saved.
+// newNode makes a machine in a state.
 func newNode(t *testing.T, in states.State, set ...func(*machine.Config)) *machine.Machine {
 	t.Helper()
 	config := machine.Config{
@@ -144,9 +144,9 @@ func TestManageRefusesWhatCannotBe(t *testing.T) {
 	require.Equal(t, machine.Node{State: states.Enroll, LastError: "from before"}, m.Node(), "nothing has happened")
 }
 
-// A verifier that ignores its context must not hold up the node, nor may its
-// answer count once it is late. The bubble's clock runs only while all wait.
-func TestAVerifierThatIsLateIsNotHeard(t *testing.T) {
+// A verifier that ignores its context does not delay the node, and its late answer is
+// discarded. The clock of a synctest bubble advances only while all goroutines block.
+func TestALateVerifierIsIgnored(t *testing.T) {
 	tests := map[string]struct {
 		timeout, verifies, takes time.Duration // timeout 0: no deadline
 		late                     error

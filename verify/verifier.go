@@ -6,7 +6,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Verifier finds out whether a node can be managed. Ironic's three steps are the
+// Verifier checks whether a node can be managed. Ironic's three steps are the
 // contract: the power interface is valid, the management interface is valid, and
 // the power state can be read with the node's credentials.
 //
@@ -18,7 +18,7 @@ type Verifier interface {
 }
 
 // Func is a function as a [Verifier]. A nil Func panics when it is called, as a nil
-// [net/http.HandlerFunc] does; [Manage] makes an error of that.
+// [net/http.HandlerFunc] does; [Manage] returns that panic as an error.
 type Func func(ctx context.Context) (states.Power, error)
 
 // Verify calls f.

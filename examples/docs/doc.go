@@ -1,6 +1,6 @@
-// Package docs keeps states.md, a page of documentation, true: go generate draws the
-// newest series' machine, and puts the picture and the states between two lines of
-// the page.
+// Package docs keeps states.md, a page of documentation, up to date: go generate draws
+// the newest series' machine, and writes the picture and the states between two marker
+// lines of the page.
 package docs
 
 //go:generate go run ../../graph/cmd/stategraph -o states.svg

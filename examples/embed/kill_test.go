@@ -16,7 +16,8 @@ import (
 )
 
 // TestNoKillLosesANotice kills the program with SIGKILL at random moments. Together the
-// processes tell of every change: each notice begins where the one before it ended.
+// processes report every change: each notice begins in the state in which the previous
+// one ended.
 func TestNoKillLosesANotice(t *testing.T) {
 	var told bytes.Buffer
 	file := filepath.Join(t.TempDir(), "node.db")

@@ -1,5 +1,5 @@
-// Embed is a bare-metal service for one machine: it enrolls a node, has it verified, keeps
-// its power state true, and tells of each change. All of the node is one row in SQLite.
+// Embed is a bare-metal service for one machine: it enrolls and verifies a node, syncs
+// its power state, and reports each change. The whole node is one row in SQLite.
 //
 //	go run ./examples/embed
 //	BMC_PASSWORD=... go run ./examples/embed -db node.db -bmc 10.1.2.3 -user admin
@@ -28,7 +28,7 @@ func main() { program.Main("embed", run) }
 
 const node = "node-1"
 
-// service is a node, its BMC and whoever wants to know of it.
+// service is a node, its BMC and the receiver of the notices.
 type service struct {
 	store
 	bmc      bmc.Config
@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 	return s.sync(ctx)
 }
 
-// enroll brings the node to manageable from wherever an earlier process has left it.
+// enroll brings the node to manageable from any state that an earlier process left.
 func (s *service) enroll(ctx context.Context) error {
 	verifier, err := bmc.New(s.bmc)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *service) enroll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if lastError, ok := stored.Orphaned(m.Table()); ok { // that process was killed while it verified
+	if lastError, ok := stored.Orphaned(m.Table()); ok { // the earlier process was killed during the verification
 		if err := m.Report(ctx, states.EventFail, lastError); err != nil {
 			return err
 		}
@@ -98,8 +98,8 @@ func (s *service) enroll(ctx context.Context) error {
 	return err
 }
 
-// sync does rounds of the power sync. They record what they read, since nobody asks this
-// service for a power state.
+// sync does rounds of the power sync. They record the reading, because nobody requests a
+// power state of this service.
 func (s *service) sync(ctx context.Context) error {
 	driver, err := bmc.NewDriver(bmc.DriverConfig{Lookup: func(context.Context, string) (bmc.Config, error) { return s.bmc, nil }})
 	if err != nil {

@@ -86,7 +86,7 @@ func openStore(t *testing.T, file string) store {
 	return s
 }
 
-// fleet is a store of several nodes, with which storetest can check it.
+// fleet is a store of several nodes, which storetest needs for its check.
 type fleet struct{ store }
 
 func (f fleet) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
@@ -162,7 +162,7 @@ func stored(t *testing.T, file string) (n machine.Node) {
 	return n
 }
 
-// What the process has left that was killed while it verified, before it told of that.
+// An earlier process was killed during the verification, before it had written a notice.
 func TestAProcessThatWasKilledWhileItVerifiedIsFollowedByOneThatGoesOn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "node.db")
 	s, err := open(t.Context(), file)
@@ -182,7 +182,7 @@ func TestAProcessThatWasKilledWhileItVerifiedIsFollowedByOneThatGoesOn(t *testin
 	require.NotEmpty(t, list[1].Payload.LastError)
 }
 
-// broken is a receiver that takes nothing.
+// broken is a receiver whose writes fail.
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }

@@ -17,9 +17,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A record is JSON with Ironic's keys, which machine.Node and powersync.Record both read.
-// Notices are notifications that nobody has got yet: the statement that changes a record
-// adds the notice of it, so that neither is there without the other.
+// A record is JSON with Ironic's keys, which machine.Node and powersync.Record both
+// decode. Notices are undelivered notifications: the statement that changes a record
+// also adds its notice, so that neither exists without the other.
 const schema = `
 CREATE TABLE IF NOT EXISTS nodes (
 	name TEXT PRIMARY KEY, record TEXT NOT NULL, revision INTEGER NOT NULL DEFAULT 0, notices TEXT NOT NULL DEFAULT '[]'
@@ -41,8 +41,8 @@ func open(ctx context.Context, file string) (store, error) {
 	return store{db}, nil
 }
 
-// change patches a record, and adds a notice where there is a payload. The condition says
-// which record it is for; where that is another by now, the error is ErrConflict.
+// change patches a record, and adds a notice if there is a payload. If the record does
+// not match the condition any more, the error is ErrConflict.
 func (s store) change(ctx context.Context, patch any, event string, payload any, condition string, args ...any) error {
 	text, err := json.Marshal(map[string]any{"patch": patch, "event": event, "payload": payload})
 	if err != nil {
@@ -71,7 +71,7 @@ func (s store) save(ctx context.Context, t machine.Transition) error {
 		`name = ?2 AND record ->> 'provision_state' = ?3`, t.Node, t.From.State)
 }
 
-// load reads a record into what has Ironic's keys.
+// load decodes a record into a type with Ironic's keys.
 func (s store) load(ctx context.Context, name string, into any) (revision int64, err error) {
 	var text []byte
 	err = s.QueryRowContext(ctx, `SELECT record, revision FROM nodes WHERE name = ?`, name).Scan(&text, &revision)
@@ -107,8 +107,8 @@ func (s store) Update(ctx context.Context, r powersync.Record) error {
 	return s.change(ctx, r, "power_state_corrected", payload, `name = ?2 AND revision = ?3`, r.ID, r.Revision)
 }
 
-// deliver writes the notices, a line each, and forgets them. Those that a process had
-// written when it was killed are written again by the next one.
+// deliver writes the notices, one per line, and deletes them. Delivery is at least once:
+// if a process is killed after a write, the next one writes the same notices again.
 func (s store) deliver(ctx context.Context, to io.Writer) error {
 	var notices, lines string
 	err := s.QueryRowContext(ctx, `SELECT notices, (SELECT COALESCE(group_concat(value || char(10), ''), '') FROM json_each(notices))

@@ -23,8 +23,8 @@ type options struct {
 }
 
 // parseFlags reads the command line; the password comes from the environment or
-// a file, never from a flag, which everyone on the machine could read. Asked for
-// help, it writes that to the given writer and returns [flag.ErrHelp].
+// a file, never from a flag, which every user of the machine could read. For -h it
+// writes the usage to help and returns [flag.ErrHelp].
 func parseFlags(args []string, getenv func(string) string, help io.Writer) (options, error) {
 	var (
 		flags        = flag.NewFlagSet("enroll", flag.ContinueOnError)
@@ -78,7 +78,7 @@ func setAddress(config *bmc.Config, address string) error {
 	config.Host = strings.Trim(address, "[]")
 	host, digits, err := net.SplitHostPort(address)
 	if err != nil || strings.Contains(address, "/") {
-		return nil // no port: whether it is a host, bmc.New tells
+		return nil // no port; bmc.New checks the host
 	}
 	port, err := strconv.ParseUint(digits, 10, 16)
 	if err != nil || port == 0 {

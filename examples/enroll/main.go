@@ -1,15 +1,15 @@
-// Enroll takes nodes from enroll to manageable when their BMC answers, and back
-// to enroll when not, and prints every transition on the way.
+// Enroll takes nodes from enroll to manageable if their BMC answers, and back to
+// enroll if not, and prints every transition.
 //
-// Without flags it brings its own BMCs: two that speak Redfish, of which the
-// second is asked with a wrong password. With -bmc it asks a real one:
+// Without flags it starts its own BMCs: two Redfish BMCs, the second of which gets a
+// wrong password. With -bmc it verifies a node by a real BMC:
 //
 //	BMC_PASSWORD=... go run ./examples/enroll -bmc 10.1.2.3 -user admin
 //
-// The exit status is 0 when verification went as it should (the node of -bmc is
-// manageable), 1 when not or when standard output cannot be written, 2 when the
-// command was used wrongly, and 130 or 143 when SIGINT or SIGTERM came: the node is
-// then back in enroll, and the BMC logged out of.
+// The exit status is 0 if the verification had the expected result (the node of -bmc
+// is manageable), 1 if not or if standard output cannot be written, 2 for wrong usage,
+// and 130 or 143 after SIGINT or SIGTERM: the node is then back in enroll, and the
+// session on the BMC is closed.
 package main
 
 import (
@@ -52,8 +52,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	return code
 }
 
-// do carries out the command line and returns the exit status. An error is to be
-// printed on standard error; where the output tells enough there is none.
+// do carries out the command line and returns the exit status. An error is for standard
+// error; it is nil if the output already has the reason of a failure.
 func do(ctx context.Context, args []string, getenv func(string) string, out io.Writer) (int, error) {
 	opts, err := parseFlags(args, getenv, out)
 	switch {
@@ -81,15 +81,15 @@ func runReal(ctx context.Context, config bmc.Config, out io.Writer) (int, error)
 	return exitGood, nil
 }
 
-// enrolled is a node as it came out of enrolment.
+// enrolled is the result of a node's enrolment.
 type enrolled struct {
 	name  string
 	power states.Power
 	machine.Node
 }
 
-// enroll makes a node in enroll, has it verified, and prints its transitions as
-// they happen.
+// enroll makes a node in enroll, verifies it, and prints its transitions as they
+// happen.
 func enroll(ctx context.Context, out io.Writer, name string, verifier verify.Verifier) enrolled {
 	node, err := machine.New(machine.Config{
 		Table: states.Latest().Table(),

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 )
 
-// An output writes until the first failure, which it keeps: a verification that
-// has begun goes on to its end, whoever listens.
+// An output writes until the first failure, which it keeps: a verification that has
+// begun continues to its end even if its output cannot be written.
 type output struct {
 	to  io.Writer
 	err error

@@ -21,7 +21,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-// A child is the command as a process of its own.
+// A child is the command in a separate process.
 type child struct {
 	*exec.Cmd
 	out, err bytes.Buffer
@@ -74,7 +74,7 @@ func TestOutputThatFailsIsStatus1AndTheBMCIsLoggedOutOf(t *testing.T) {
 	require.Empty(t, server.Sessions())
 }
 
-// Each signal comes when the command has logged in and the BMC falls silent.
+// The signal arrives once the command has logged in and the BMC has stopped answering.
 func TestSignalsEndItAndTheBMCIsLoggedOutOf(t *testing.T) {
 	for signal, want := range map[syscall.Signal]string{
 		syscall.SIGINT:  "enroll: stopped by signal: interrupt\n",
@@ -96,7 +96,7 @@ func TestSignalsEndItAndTheBMCIsLoggedOutOf(t *testing.T) {
 	}
 }
 
-// An ipmitool that never answers goes with the command.
+// An ipmitool that never answers ends with the command.
 func TestASignalEndsIPMIToolToo(t *testing.T) {
 	needs.Programs(t, "ipmi_sim")
 	server, err := bmctest.NewIPMI(t.Context(), bmctest.IPMIConfig{})

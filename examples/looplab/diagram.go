@@ -12,9 +12,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// drawings has the diagrams by the name of their format. Package graph tells requests
-// from the conductor's transitions and marks the node's way; looplab's own visualizer
-// marks the node's state.
+// drawings has the diagrams by the name of their format. Package graph distinguishes
+// requests from the conductor's transitions and highlights the node's path; looplab's
+// own visualizer highlights the node's state.
 var drawings = map[string]func(*looplab.FSM, io.Writer) error{
 	"":            drawWay,
 	"mermaid":     func(node *looplab.FSM, out io.Writer) error { return diagramOf(node).WriteMermaid(out) },
@@ -25,7 +25,7 @@ var drawings = map[string]func(*looplab.FSM, io.Writer) error{
 
 var formats = slices.Sorted(maps.Keys(drawings))[1:]
 
-// drawWay draws the states that a node has been in, and nothing else.
+// drawWay draws only the states that a node has been in.
 func drawWay(node *looplab.FSM, out io.Writer) error {
 	d := diagramOf(node)
 	for _, step := range d.Path {
@@ -34,7 +34,7 @@ func drawWay(node *looplab.FSM, out io.Writer) error {
 	return d.WriteMermaid(out)
 }
 
-// diagramOf returns the diagram of a node: where it is, and where it has been.
+// diagramOf returns the diagram of a node, with its current state and its path.
 func diagramOf(node *looplab.FSM) graph.Diagram {
 	m := node.Machine()
 	d := graph.Diagram{Table: m.Table(), Title: m.Name(), Current: m.Node().State}
@@ -44,8 +44,8 @@ func diagramOf(node *looplab.FSM) graph.Diagram {
 	return d
 }
 
-// visualize draws a node's machine by looplab's visualizer. Of looplab's two Mermaid
-// forms the flow chart is the one that takes states of several words.
+// visualize draws a node's machine with looplab's visualizer. Of looplab's two Mermaid
+// forms only the flow chart supports states of several words.
 func visualize(form fsm.VisualizeType) func(*looplab.FSM, io.Writer) error {
 	return func(node *looplab.FSM, out io.Writer) error {
 		text, err := fsm.VisualizeWithType(node.Looplab(), form)

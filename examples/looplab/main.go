@@ -1,12 +1,12 @@
-// Looplab is a service on github.com/looplab/fsm that takes Ironic's table in place of
-// the events that it had listed by hand. It takes a node through its life by the words
-// of Ironic's API, and draws where the node has been.
+// Looplab is a service on github.com/looplab/fsm that uses Ironic's table in place of a
+// hand-written list of events. It takes a node through its life with the words of
+// Ironic's API, and draws the node's path.
 //
 //	go run ./examples/looplab
 //	go run ./examples/looplab -diagram looplab
 //
-// The exit status is 0 when the node is available in the end, 1 when it is not or when
-// standard output cannot be written, and 2 when the command was used wrongly.
+// The exit status is 0 if the node is available in the end, 1 if it is not or if
+// standard output cannot be written, and 2 for wrong usage.
 package main
 
 import (
@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	return draw(s.node, out)
 }
 
-// requests are those of a client in the course of the node's life.
+// requests are a client's requests in the course of the node's life.
 var requests = []struct{ verb, image string }{
 	{verb: "manage"},
 	{verb: "provide"},
@@ -56,8 +56,8 @@ var requests = []struct{ verb, image string }{
 	{verb: "deleted"},
 }
 
-// live takes a node from enroll through a deployment to available again, and prints
-// where each request leads to.
+// live takes a node from enroll through a deployment back to available, and prints the
+// states that each request leads to.
 func live(ctx context.Context, out io.Writer) (*service, error) {
 	var way []string
 	entered := func(_ context.Context, t machine.Transition) error {
@@ -86,7 +86,7 @@ func live(ctx context.Context, out io.Writer) (*service, error) {
 	return s, nil
 }
 
-// imagined is hardware on which the first deployment fails.
+// imagined is simulated hardware on which the first deployment fails.
 type imagined struct{ deployments int }
 
 // Power implements [hardware].

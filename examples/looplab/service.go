@@ -12,24 +12,24 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// service is a service on looplab with one node. Its callbacks are those that it had
-// when it listed its events by hand; the *fsm.FSM has become a *looplab.FSM.
+// service is a service on looplab with one node. Its callbacks are those for the
+// hand-written list of events; its *fsm.FSM is now a *looplab.FSM.
 type service struct {
 	node     *looplab.FSM
 	hardware hardware
 	image    string // the image that the last request named
-	record   []byte // what the service's database has
+	record   []byte // the record in the service's database
 }
 
-// hardware is the work that the service has done on its node.
+// hardware does the service's work on its node.
 type hardware interface {
 	Power(ctx context.Context) (states.Power, error)
 	Clean(ctx context.Context) error
 	Deploy(ctx context.Context, image string) error
 }
 
-// newService makes the service of a node as it was stored. The hook entered is called
-// before the work of a new state begins.
+// newService makes the service of a stored node. The hook entered is called before the
+// work of a new state begins.
 func newService(stored machine.Node, h hardware, entered machine.Hook) (*service, error) {
 	s := &service{hardware: h}
 	node, err := looplab.New(machine.Config{
@@ -50,7 +50,8 @@ func newService(stored machine.Node, h hardware, entered machine.Hook) (*service
 	return s, err
 }
 
-// save is the hook that looplab has no callback for: the node moves once it is stored.
+// save is a save hook, which looplab has no callback for: the node moves only if it can
+// be stored.
 func (s *service) save(_ context.Context, t machine.Transition) (err error) {
 	s.record, err = json.Marshal(t.To)
 	return err
@@ -75,18 +76,18 @@ func (s *service) deploy(ctx context.Context, e *fsm.Event) {
 	e.Err = s.report(ctx, s.hardware.Deploy(ctx, s.image))
 }
 
-// tearDown has nothing to do here. Its end begins a cleaning.
+// tearDown does no work. Its end begins a cleaning.
 func (s *service) tearDown(ctx context.Context, e *fsm.Event) { e.Err = s.report(ctx, nil) }
 
-// request is a client's request by a word of Ironic's API. It goes to the Machine, which
-// answers as Ironic does, and calls looplab's callbacks as well.
+// request carries out a client's request with a word of Ironic's API. It calls the
+// Machine, which returns Ironic's errors and calls looplab's callbacks too.
 func (s *service) request(ctx context.Context, verb, image string) error {
 	s.image = image
 	return s.node.Machine().Request(ctx, verb, s.node.Machine().Table().Series().MaxAPIVersion())
 }
 
-// report ends the work of the node's state, well or with a last error. The Machine knows
-// which event and target that is by Ironic's rules.
+// report ends the work of the node's state, with success or a last error. The Machine
+// derives the event and the target by Ironic's rules.
 func (s *service) report(ctx context.Context, failed error) error {
 	if failed != nil {
 		return s.node.Machine().Report(ctx, states.EventFail, failed.Error())

@@ -8,16 +8,16 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// imagined is hardware that is on unless somebody has switched it off.
+// imagined is simulated hardware that is on unless disturb has switched it off.
 type imagined struct {
 	mu    sync.Mutex
 	round uint32
 	on    map[string]bool // switched on again in this round
 }
 
-const share = 10 // one in so many machines is switched off in a round
+const share = 10 // one of this many machines is switched off in a round
 
-// disturb switches other machines off than in the round before.
+// disturb switches machines off, in each round other ones.
 func (h *imagined) disturb(round int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -4,13 +4,12 @@
 //	go run ./examples/powersync-sqlite
 //	go run ./examples/powersync-sqlite -db fleet.db -nodes 1000 -rounds 100
 //
-// Its hardware is imagined, and somebody switches a tenth of it before each
-// round. Kill the process with SIGKILL while it runs and start it again: it
-// drops the reservations that it left behind and goes on.
+// Its hardware is simulated, and a tenth of it is switched off before each round. Kill
+// the process with SIGKILL while it runs and start it again: it drops the reservations
+// of the killed process and continues.
 //
-// The exit status is 0 when all went well, 1 when a record could not be read or
-// stored, 2 when the command was used wrongly, and 130 or 143 when it was ended by
-// Ctrl-C or SIGTERM.
+// The exit status is 0 on success, 1 if a record could not be read or stored, 2 for
+// wrong usage, and 130 or 143 after Ctrl-C or SIGTERM.
 package main
 
 import (

@@ -127,8 +127,8 @@ func TestNoKillLosesOrDoublesARecord(t *testing.T) {
 	require.Zero(t, checkFleet(t, open(t, file), revisions), "held after a restart")
 }
 
-// killSoon starts the program and kills it after a while, which begins when it
-// is doing rounds if the caller so wants.
+// killSoon starts the program and kills it after a random time, counted from the start
+// or, with inRounds, from the first round.
 func killSoon(t *testing.T, file string, inRounds bool) {
 	t.Helper()
 	program := programtest.Command("-db", file, "-nodes", "300", "-rounds", "1000000")
@@ -152,8 +152,8 @@ func killSoon(t *testing.T, file string, inRounds bool) {
 	require.Error(t, program.Wait(), "it was killed")
 }
 
-// checkFleet checks what a killed program has left behind against what the one
-// before it did, and returns how many nodes are held.
+// checkFleet compares the records of a killed program with those of the previous one,
+// and returns how many nodes are reserved.
 func checkFleet(t *testing.T, s *Store, revisions map[string]int64) (held int) {
 	t.Helper()
 	var integrity string

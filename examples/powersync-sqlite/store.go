@@ -13,15 +13,14 @@ import (
 	"github.com/ironstate/ironstate/powersync"
 )
 
-// Store is a [powersync.Store] in a SQLite database. Each change is one
-// statement, which SQLite does as a whole or not at all, also when the process
-// is killed in the middle of it.
+// Store is a [powersync.Store] in a SQLite database. Each change is one statement,
+// which SQLite executes atomically even if the process is killed.
 type Store struct {
 	db *sql.DB
 }
 
-// The words and NULLs are Ironic's. A revision starts at random, so that a node
-// that is deleted and comes again does not get one that it had before.
+// The words and NULLs are Ironic's. A node's first revision is random, so that a node
+// that is deleted and added again does not get an earlier revision again.
 const schema = `
 CREATE TABLE IF NOT EXISTS nodes (
 	uuid               TEXT PRIMARY KEY,
@@ -37,7 +36,7 @@ CREATE TABLE IF NOT EXISTS nodes (
 	revision           INTEGER NOT NULL DEFAULT (random() / 2)
 ) STRICT, WITHOUT ROWID`
 
-// Open opens the database in a file and makes it if it is not there.
+// Open opens the database in a file, and creates it if necessary.
 func Open(file string) (*Store, error) {
 	pragmas := url.Values{"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"}}
 	name := url.URL{Scheme: "file", Opaque: url.PathEscape(file), RawQuery: pragmas.Encode()}
@@ -54,8 +53,7 @@ func Open(file string) (*Store, error) {
 // Close closes the database.
 func (s *Store) Close() error { return s.db.Close() }
 
-// Add adds nodes, all of them or, on error, none. Those that are there already
-// stay as they are.
+// Add adds nodes, all of them or, on error, none. It does not change existing nodes.
 func (s *Store) Add(ctx context.Context, records ...powersync.Record) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -85,7 +83,7 @@ const (
 		disable_power_off, revision FROM nodes`
 )
 
-// arguments are those of values, then the ID.
+// arguments returns the SQL arguments of a record: the values, then the ID.
 func arguments(r powersync.Record) []any {
 	return []any{
 		r.ProvisionState, r.Power, r.TargetPower, r.Maintenance, r.MaintenanceReason, r.Fault,
@@ -93,8 +91,7 @@ func arguments(r powersync.Record) []any {
 	}
 }
 
-// scan reads a row. Where a value is none that a record can have, the record
-// returned has the ID at least.
+// scan reads a row. If a value is invalid, the returned record still has the ID.
 func scan(row interface{ Scan(...any) error }) (r powersync.Record, err error) {
 	err = row.Scan(&r.ID, &r.ProvisionState, &r.Power, &r.TargetPower, &r.Maintenance, &r.MaintenanceReason, &r.Fault,
 		&r.Reservation, &r.LastError, &r.DisablePowerOff, &r.Revision)
@@ -106,9 +103,9 @@ func scan(row interface{ Scan(...any) error }) (r powersync.Record, err error) {
 
 const pageSize = 500
 
-// Records implements [powersync.Store]. It reads page by page, so that nothing
-// is locked while the caller works on a page. A row that cannot be read is an
-// error, and the range goes on.
+// Records implements [powersync.Store]. It reads page by page, so that the database is
+// not locked while the caller works on a page. A row that cannot be read is an error,
+// and the iteration continues.
 func (s *Store) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
 	return func(yield func(powersync.Record, error) bool) {
 		after := ""

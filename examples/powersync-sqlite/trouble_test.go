@@ -14,8 +14,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// machines are on but for those that are off. They are for one goroutine at a
-// time.
+// machines are simulated hardware that is on, except for the machines in off. They are
+// not safe for concurrent use.
 type machines struct{ off map[string]bool }
 
 func (m *machines) PowerState(_ context.Context, id string) (states.Power, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// driver returns a driver for the BMCs of the hall. It keeps a session on each.
+// driver returns a driver for the BMCs of the hall. It keeps a session open on each.
 func (h *hall) driver() (*bmc.Driver, error) {
 	configs := make(map[string]bmc.Config, len(h.machines))
 	for _, m := range h.machines {

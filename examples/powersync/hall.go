@@ -20,16 +20,16 @@ type role uint8
 const (
 	healthy    role = iota
 	enroll          // its node is in enroll
-	liar            // its BMC says that it is off, whatever it is told
+	liar            // its BMC always reports that it is off
 	hanging         // its BMC does not end its answers
 	dead            // its BMC's port is closed
-	behindBack      // somebody switches it now and then
+	behindBack      // disturb switches it off
 	numRoles
 )
 
 var roleWords = [numRoles]string{"healthy", "in enroll", "lying", "hanging", "dead", "switched behind our back"}
 
-// roleOf returns the roles in turn, so that 200 machines have some of each.
+// roleOf assigns the roles in turn, so that 200 machines include each role.
 func roleOf(i int) role {
 	switch i % 20 {
 	case 3:
@@ -119,7 +119,7 @@ func (h *hall) close() {
 	})
 }
 
-// roles says how many machines have each role.
+// roles returns a text with the number of machines of each role.
 func (h *hall) roles() string {
 	var count [numRoles]int
 	for _, m := range h.machines {
@@ -134,8 +134,8 @@ func (h *hall) roles() string {
 	return strings.Join(parts, ", ")
 }
 
-// disturb switches machines off that are to be on, one after the other: every
-// other one in even rounds, the rest in odd ones.
+// disturb switches the machines of the role behindBack off: every other one in even
+// rounds, the rest in odd ones.
 func (h *hall) disturb(round int) {
 	switched := 0
 	for _, m := range h.machines {
@@ -143,7 +143,7 @@ func (h *hall) disturb(round int) {
 			continue
 		}
 		if switched++; switched%2 == round%2 {
-			_ = m.bmc.SetPower(systemID, "Off") // there is such a system
+			_ = m.bmc.SetPower(systemID, "Off") // the system exists
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
@@ -158,8 +158,8 @@ func (h *hall) repair() error {
 	return errors.Join(errs...)
 }
 
-// check returns an error unless all recorded power states are true, no node is
-// in maintenance and none in enroll was asked.
+// check returns an error unless all recorded power states agree with the hardware, no
+// node is in maintenance, and no BMC of a node in enroll got a request.
 func (h *hall) check() error {
 	var errs []error
 	for _, m := range h.machines {

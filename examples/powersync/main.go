@@ -1,16 +1,16 @@
-// Powersync keeps the recorded power states of a hall of machines true. It
-// brings its own hall: Redfish BMCs of which some lie about their power state,
-// some hang, some are dead, and some are switched behind the syncer's back.
-// Nodes in enroll are among them, and nobody asks those.
+// Powersync syncs the recorded power states of a hall of machines. It starts its own
+// machines with Redfish BMCs: some report a wrong power state, some hang, some are
+// dead, and some are switched off behind the syncer's back. Some nodes are in enroll;
+// their BMCs get no requests.
 //
 //	go run ./examples/powersync
 //	go run ./examples/powersync -nodes 50 -workers 8 -rounds 6 -metrics 127.0.0.1:9100
 //
 // After the rounds the broken BMCs are repaired, a recovery round takes their
-// nodes out of maintenance, and a last round puts all in order. The exit status
-// is 0 when every recorded power state is true then and no node in enroll was
-// asked, 1 when not, 2 when the command was used wrongly, and 130 or 143 when it
-// was ended by Ctrl-C or SIGTERM.
+// nodes out of maintenance, and a last round syncs all nodes. The exit status is 0 if
+// then every recorded power state agrees with the hardware and no BMC of a node in
+// enroll got a request, 1 if not, 2 for wrong usage, and 130 or 143 after Ctrl-C or
+// SIGTERM.
 package main
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/ironstate/ironstate/powersync"
 )
 
-// bmcTimeout is how long a BMC may take: those of the hall are near.
+// bmcTimeout bounds an operation of a BMC. It is short because the BMCs are local.
 const bmcTimeout = 1500 * time.Millisecond
 
 func main() {
@@ -114,8 +114,8 @@ func syncHall(ctx context.Context, o options, out io.Writer, terminal bool) erro
 	return hall.check()
 }
 
-// doRounds does rounds in a hall in disorder, has it repaired, and brings it in
-// order.
+// doRounds does rounds with broken BMCs, repairs them, and does a recovery round and a
+// last round.
 func doRounds(ctx context.Context, hall *hall, rounds int, show progress) error {
 	for i := range rounds {
 		var disturbance sync.WaitGroup

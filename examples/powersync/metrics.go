@@ -15,7 +15,7 @@ import (
 )
 
 // serveMetrics serves a syncer's counters: in Prometheus' text format at
-// /metrics, by expvar at /debug/vars. It returns the function that ends it.
+// /metrics, by expvar at /debug/vars. The returned function stops the server.
 func serveMetrics(address string, syncer *powersync.Syncer) (stop func(), err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -49,14 +49,14 @@ func metricsHandler(syncer *powersync.Syncer) http.Handler {
 	return mux
 }
 
-// A collector gives a syncer's counters to Prometheus.
+// A collector exports a syncer's counters to Prometheus.
 type collector struct{ syncer *powersync.Syncer }
 
 // Describe implements [prometheus.Collector].
 func (c collector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, to) }
 
-// Collect implements [prometheus.Collector]. Outcomes that no node ever had are
-// zero, not absent.
+// Collect implements [prometheus.Collector]. Outcomes that no node has had are 0 and not
+// absent.
 func (c collector) Collect(to chan<- prometheus.Metric) {
 	stats := c.syncer.Stats()
 	nodes := prometheus.NewDesc("powersync_nodes_total", "Nodes by what became of them.", []string{"outcome"}, nil)

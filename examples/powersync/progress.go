@@ -9,8 +9,8 @@ import (
 	"github.com/ironstate/ironstate/powersync"
 )
 
-// progress shows how a round goes. On a terminal one line is drawn over and
-// over; elsewhere lines follow each other, few of them.
+// progress shows the progress of a round. On a terminal it redraws one line; elsewhere
+// it prints a few lines.
 type progress struct {
 	out      io.Writer
 	terminal bool

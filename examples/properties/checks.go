@@ -13,7 +13,7 @@ import (
 // table is the machine of the series that the team runs.
 var table = states.Antelope.Table()
 
-// adapter is a Machine as statestest knows machines: in this library's types.
+// adapter adapts a Machine to statestest.Machine, with this library's types.
 type adapter struct{ *Machine }
 
 // Current implements [statestest.Machine].
@@ -28,7 +28,7 @@ func (a adapter) Current() states.State {
 // Fire implements [statestest.Machine].
 func (a adapter) Fire(event states.Event) error { return a.Machine.Fire(event.String()) }
 
-// start starts machines in which these events end work.
+// start returns a Start for machines in which these events end work.
 func start(ends []string) statestest.Start {
 	return func(state, _ states.State) (statestest.Machine, error) {
 		m, err := newMachine(state.String(), ends)
@@ -39,9 +39,9 @@ func start(ends []string) statestest.Start {
 	}
 }
 
-// restartsChangeNothing is a promise of the team's own, of which the table knows nothing:
-// a process that ends after each event, and starts again with the state that it has
-// stored, goes on as one that never ends.
+// restartsChangeNothing is a property of the team's program that does not follow from
+// the table: a process that restarts with its stored state after each event behaves like
+// one that never restarts.
 func restartsChangeNothing(ends []string) func(*rapid.T) {
 	walks := rapidstates.Walk(table)
 	return func(t *rapid.T) {

@@ -2,21 +2,21 @@ package main
 
 import "fmt"
 
-// Machine is a node's life as a team has written it down for its Ironic 2023.1, before
-// it knew of this library: words, maps, and the work that waits kept on the side.
+// Machine is a state machine that a team has written for Ironic 2023.1 without this
+// library: words, maps, and a field for the work that waits.
 type Machine struct {
 	state string
-	back  string   // the work that goes on when a wait is over; empty where nothing waits
-	ends  []string // the events that end work, after which nothing goes back to it
+	back  string   // the work to resume after a wait; empty if no work waits
+	ends  []string // the events that end work, after which it is not resumed
 }
 
 var (
-	// endsAtFirst has the bug: it forgets that work may end while it waits.
+	// endsAtFirst has the bug: work may also end while it waits.
 	endsAtFirst = []string{"done"}
 	ends        = []string{"done", "fail", "abort", "delete"}
 )
 
-// newMachine returns the machine of a node that is in a state, as after a restart.
+// newMachine returns the machine of a node in a stored state, as after a restart.
 func newMachine(state string, ends []string) (*Machine, error) {
 	if _, known := moves[state]; !known {
 		return nil, fmt.Errorf("unknown state %q", state)
@@ -24,7 +24,7 @@ func newMachine(state string, ends []string) (*Machine, error) {
 	return &Machine{state: state, back: waitOf[state], ends: ends}, nil
 }
 
-// State returns the state that the node is in, which is all that the team stores.
+// State returns the node's state. The team stores nothing else.
 func (m *Machine) State() string { return m.state }
 
 // Fire moves the node by an event.
@@ -50,7 +50,7 @@ func (m *Machine) Fire(event string) error {
 	return nil
 }
 
-// waitOf has the work that waits in a state.
+// waitOf holds the work that waits in a state.
 var waitOf = map[string]string{
 	"inspect wait":   "inspecting",
 	"clean wait":     "cleaning",
@@ -61,7 +61,7 @@ var waitOf = map[string]string{
 // anyWork stands for the work that waits.
 const anyWork = "..."
 
-// moves has where each event leads to from each state.
+// moves holds the state that each event leads to from each state.
 var moves = map[string]map[string]string{
 	"enroll":     {"manage": "verifying"},
 	"verifying":  {"done": "manageable", "fail": "enroll"},

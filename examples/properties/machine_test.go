@@ -19,7 +19,7 @@ func FuzzRestartsChangeNothing(f *testing.F) {
 	f.Fuzz(rapid.MakeFuzz(restartsChangeNothing(ends)))
 }
 
-// The sequence is from the report by which the bug was found.
+// The sequence is from the report that revealed the bug.
 func TestWorkThatWasTornDownWhileItWaitedDoesNotComeBack(t *testing.T) {
 	const sequence = "wait call-back: delete, clean, wait, resume"
 	require.NoError(t, statestest.Replay(table, start(ends), sequence))

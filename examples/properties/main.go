@@ -1,15 +1,15 @@
-// Properties checks a team's own machine for a node's life in two ways: by statestest
-// against the table of the series that the team runs, and by rapid for a promise of the
-// team's own. Both find the same bug, shrunk to the few events that show it, and nothing
-// in the machine as it was repaired.
+// Properties checks a team's own state machine in two ways: with statestest against the
+// table of the series that the team runs, and with rapid for a property of the team's
+// program. Both find the same bug, shrunk to the few events that show it, and report
+// nothing for the repaired machine.
 //
 //	go run ./examples/properties
 //	go run ./examples/properties -seed 7
 //
 // The team itself has these checks as tests, see machine_test.go.
 //
-// The exit status is 0 when the bug is found and its repair holds, 1 when not or when
-// standard output cannot be written, and 2 when the command was used wrongly.
+// The exit status is 0 if both find the bug and accept the repaired machine, 1 if not or
+// if standard output cannot be written, and 2 for wrong usage.
 package main
 
 import (
@@ -42,7 +42,7 @@ func run(_ context.Context, args []string, out, errOut io.Writer) error {
 }
 
 // check checks the machine in which these events end work, prints both reports, and
-// says whether the machine is right.
+// reports whether the machine is correct.
 func check(out io.Writer, seed uint64, ends []string) bool {
 	fmt.Fprintf(out, "The machine in which work ends with %s:\n", strings.Join(ends, ", "))
 	difference := statestest.Check(table, start(ends))

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestTheREADMEShowsTheOutput(t *testing.T) {
-	out, err := programtest.Command().Output() // a process has no flags of a test
+	out, err := programtest.Command().Output() // a separate process does not have the flags of go test
 	require.NoError(t, err)
 	programtest.CheckREADME(t, string(out))
 }

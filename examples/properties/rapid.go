@@ -10,22 +10,22 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checks is how many walks rapid draws. Most are of a few steps, and the bug takes four.
+// checks is how many walks rapid draws. Most have a few steps, and the bug needs four.
 const checks = 10_000
 
-// report is what rapid says about a property. It stands in for a test's *testing.T, since
-// this is a program.
+// report is rapid's report on a property. It replaces a test's *testing.T, because this
+// is a program.
 type report struct {
 	rapid.TB
 	lines  []string
 	failed bool
 }
 
-// checkProperty has rapid check a property on walks that a seed determines.
+// checkProperty checks a property with rapid, on walks that a seed determines.
 func checkProperty(seed uint64, property func(*rapid.T)) *report {
-	testing.Init() // rapid is set by flags, and asks testing's
+	testing.Init() // rapid is configured by flags, and reads those of package testing
 	if !flag.Parsed() {
-		_ = flag.CommandLine.Parse(nil) // there are no arguments to be wrong
+		_ = flag.CommandLine.Parse(nil) // cannot fail: there are no arguments
 	}
 	for name, value := range map[string]string{
 		"rapid.seed":       strconv.FormatUint(seed, 10),
@@ -33,7 +33,7 @@ func checkProperty(seed uint64, property func(*rapid.T)) *report {
 		"rapid.nofailfile": strconv.FormatBool(true),
 	} {
 		before := flag.Lookup(name).Value.String()
-		_ = flag.Set(name, value) // it has the flag's type
+		_ = flag.Set(name, value) // the value has the flag's type
 		defer flag.Set(name, before)
 	}
 	r := new(report)
@@ -41,7 +41,7 @@ func checkProperty(seed uint64, property func(*rapid.T)) *report {
 	return r
 }
 
-// The methods of [rapid.TB] that rapid calls where nothing is skipped.
+// The methods of [rapid.TB] that rapid calls if no test is skipped.
 
 func (r *report) Helper()                           {}
 func (r *report) Name() string                      { return "TestRestartsChangeNothing" }

@@ -15,15 +15,15 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// arguments go with the requests that need some.
+// arguments holds the fields of the requests that require one.
 type arguments struct {
 	clean, service []nodes.CleanStep
 	password       string
 }
 
-// neededFor returns the field that the request for a goal's own work needs, empty for
-// none. On the way to the other goals only a request out of "service failed" may need
-// one, where the series has no other way; see [arguments.body].
+// neededFor returns the field that the request for a goal's own work requires, empty
+// for none. On the route to other goals only a request out of "service failed" may
+// require one, if the series has no other route; see [arguments.body].
 func neededFor(goal plan.Goal) string {
 	switch goal {
 	case plan.After(states.EventClean):
@@ -37,8 +37,8 @@ func neededFor(goal plan.Goal) string {
 	}
 }
 
-// readArguments reads the files that the flags name. An argument that the goal needs is
-// missed here, before the first request, and not halfway.
+// readArguments reads the files that the flags name. It returns an error if an argument
+// for the goal is missing, so that this is found before the first request.
 func readArguments(f *flagValues, getenv func(string) string) (arguments, error) {
 	var a arguments
 	var errs [3]error
@@ -54,8 +54,8 @@ func readArguments(f *flagValues, getenv func(string) string) (arguments, error)
 	return a, nil
 }
 
-// check returns an error where the argument for a field of a request is missing, which
-// says how to give it.
+// check returns an error if the argument for a field of a request is missing. The error
+// says how to provide it.
 func (a arguments) check(field string) error {
 	switch {
 	case field == "clean_steps" && a.clean == nil:
@@ -99,8 +99,8 @@ func readSteps(file string) ([]nodes.CleanStep, error) {
 	return steps, nil
 }
 
-// readPassword takes the rescue password from a file or the environment, never
-// from a flag, which everyone on the machine could read.
+// readPassword reads the rescue password from a file or the environment, never from a
+// flag, which every user of the machine could read.
 func readPassword(file string, getenv func(string) string) (string, error) {
 	password, where := getenv("RESCUE_PASSWORD"), "$RESCUE_PASSWORD"
 	if file != "" {
@@ -116,7 +116,7 @@ func readPassword(file string, getenv func(string) string) (string, error) {
 	return password, nil
 }
 
-// body returns the request for a step of the plan, or an error where an argument is
+// body returns the request for a step of the plan, or an error if an argument is
 // missing.
 func (a arguments) body(step plan.Step) (nodes.ProvisionStateOpts, error) {
 	if err := a.check(step.With); err != nil {

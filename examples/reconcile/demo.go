@@ -14,8 +14,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// runDemo brings a node of an Ironic in this process from enroll to active. On the way
-// the node is found locked, Ironic has no free worker, and a deployment fails.
+// runDemo brings a node of an Ironic in this process from enroll to active. Meanwhile
+// the node is locked once, Ironic once has no free worker, and one deployment fails.
 func runDemo(ctx context.Context, out io.Writer) error {
 	fmt.Fprintln(out, "A built-in Ironic; the node is locked once, the server busy once, and the first deployment fails.")
 	ironic, err := conductortest.Start(conductortest.Config{})
@@ -35,8 +35,8 @@ func runDemo(ctx context.Context, out io.Writer) error {
 	}, out)
 }
 
-// prepareDemo adds the node and says how the work on it goes: it is over when it has
-// been seen, so that each state is printed.
+// prepareDemo adds the node and defines the outcomes of its work. Work ends once the
+// client has seen its state, so that each state is printed.
 func prepareDemo(ironic *conductortest.Server) {
 	node := ironic.Add(conductor.Node{Name: "node-1"})
 	ironic.Next(node, "verify", func(ctx context.Context) error {

@@ -22,14 +22,14 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// fixture is an Ironic with a node. It notes what it is asked for.
+// fixture is an Ironic with a node. It records the requests.
 type fixture struct {
 	*conductortest.Server
 	node *conductor.Node
 
 	mu       sync.Mutex
 	refusals map[string][]answer // by method, or by the verb of a request
-	asked    map[string]int      // as refusals
+	asked    map[string]int      // number of requests, with the keys of refusals
 	accepted []string            // the bodies of the requests for a state
 }
 
@@ -62,7 +62,8 @@ func (f *fixture) refuse(what string, answers ...answer) {
 	f.refusals[what] = append(f.refusals[what], answers...)
 }
 
-// note notes the requests for nodes, and refuses those that it was told to.
+// note records the requests for nodes, and refuses those for which refuse has ordered an
+// answer.
 func (f *fixture) note(api http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.URL.Path, "/v1/nodes/") {
@@ -130,7 +131,7 @@ func (f *fixture) verbs() []string {
 // state returns the state of the node.
 func (f *fixture) state() states.State { return f.Node("node-1").ProvisionState }
 
-// rewrite changes what the API answers, as for a newer Ironic.
+// rewrite changes the API's answers, to simulate a newer Ironic.
 func (f *fixture) rewrite(oldnew ...string) {
 	f.Wrap(func(api http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -143,13 +144,13 @@ func (f *fixture) rewrite(oldnew ...string) {
 	})
 }
 
-// forever is work that does not end.
+// forever is work that never ends.
 func forever(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-// bring brings the node to a goal, with little patience.
+// bring brings the node to a goal, with short timeouts.
 func bring(t *testing.T, f *fixture, goal plan.Goal, change ...func(*options)) (out string, err error) {
 	t.Helper()
 	opts := options{

@@ -22,7 +22,7 @@ type options struct {
 	node     string
 	goal     plan.Goal
 	policy   plan.Policy
-	version  states.APIVersion // none: the highest that both sides speak
+	version  states.APIVersion // none stands for the highest that both sides support
 	poll     time.Duration
 	timeout  time.Duration
 	backoff  backoff
@@ -31,7 +31,7 @@ type options struct {
 
 const negotiated = "negotiated"
 
-// flagValues are the flags, as text where they are checked after the parsing.
+// flagValues are the parsed flags, as text if check converts them.
 type flagValues struct {
 	options
 	goal, api            string
@@ -92,7 +92,7 @@ func printGoals(out io.Writer) {
 	}
 }
 
-// check returns the options that the flags stand for, or what is wrong with them.
+// check returns the options of the flags, or an error if a flag is invalid.
 func (f *flagValues) check(getenv func(string) string) (options, error) {
 	var errs [5]error
 	errs[0] = checkEndpoint(f.endpoint)
@@ -126,8 +126,8 @@ func checkEndpoint(endpoint string) error {
 	}
 }
 
-// nodeName is what Ironic takes for a name, which a UUID is too; it needs no
-// escape in a URL.
+// nodeName matches the names that Ironic accepts, including UUIDs. They need no
+// escaping in a URL.
 var nodeName = regexp.MustCompile(`^[\w.~-]*\w[\w.~-]*$`)
 
 func checkNode(name string) error {

@@ -94,7 +94,7 @@ func TestWhatGoesWithAVerbIsSent(t *testing.T) {
 	}
 }
 
-// In 2023.2 nothing but service and rescue leads out of a failed service.
+// In 2023.2 only service and rescue lead out of a failed service.
 func TestWhatIsMissingOnTheWayIsNotSent(t *testing.T) {
 	f := startSeries(t, states.Bobcat, conductor.Node{ProvisionState: states.ServiceFail})
 	args := []string{"-endpoint", f.URL, "-node", "node-1", "-poll", "1ms", "-retries", "1"}
@@ -141,8 +141,8 @@ func TestWhatIronicSaysIsOneLine(t *testing.T) {
 	require.Equal(t, "a b [31mred *** end", r.clean("a\r\n b\x1b[31mred s3cret\tend "))
 }
 
-// What a goal needs is asked for before the first request. No other goal needs
-// anything, but for the way out of a failed service.
+// The arguments of a goal are checked before the first request. No other goal needs an
+// argument, except on the route out of a failed service.
 func TestNoGoalNeedsMoreThanIsAskedFor(t *testing.T) {
 	policies := []plan.Policy{{}, {MayDestroy: true}, {MayAbort: true}, {MayAbort: true, MayDestroy: true}}
 	for series := range states.AllSeries() {

@@ -21,13 +21,13 @@ import (
 // answerTimeout is how long one answer may take.
 const answerTimeout = time.Minute
 
-// ironic is an Ironic, by gophercloud.
+// ironic is a client of an Ironic, with gophercloud.
 type ironic struct {
-	root *gophercloud.ServiceClient // where the versions are
+	root *gophercloud.ServiceClient // for the path with the API's versions
 	v1   *gophercloud.ServiceClient
 }
 
-// newIronic takes the endpoint with and without its last part, v1.
+// newIronic accepts the endpoint with and without the last path element, v1.
 func newIronic(endpoint string) (*ironic, error) {
 	base := strings.TrimSuffix(strings.TrimRight(endpoint, "/"), "/v1")
 	root, err := noauth.NewBareMetalNoAuth(noauth.EndpointOpts{IronicEndpoint: base})
@@ -47,8 +47,9 @@ func newIronic(endpoint string) (*ironic, error) {
 	return &ironic{root: root, v1: v1}, nil
 }
 
-// onlyGet follows the redirects of a GET, as from /v1 to /v1/, but sends no request for
-// a state, and no password, to where another server points.
+// onlyGet follows the redirects of a GET, such as from /v1 to /v1/. It does not follow
+// those of other requests, so that no request for a state and no password goes to
+// another server.
 func onlyGet(r *http.Request, before []*http.Request) error {
 	const most = 3
 	if r.Method != http.MethodGet || len(before) > most {
@@ -59,15 +60,15 @@ func onlyGet(r *http.Request, before []*http.Request) error {
 
 func (i *ironic) close() { i.root.HTTPClient.CloseIdleConnections() }
 
-// negotiation is the API version that client and server have agreed on.
+// negotiation is the negotiated API version, with the server's series and versions.
 type negotiation struct {
 	version     states.APIVersion
 	table       *states.Table     // of the server's series
 	first, last states.APIVersion // the server's
 }
 
-// negotiate finds the server's series by its highest version and, unless one is
-// asked for, the highest version that both sides know.
+// negotiate finds the server's series by its highest version and, unless a version is
+// requested, the highest version that both sides support.
 func (i *ironic) negotiate(ctx context.Context, asked states.APIVersion) (negotiation, error) {
 	const what = "ask for the API's versions"
 	got, err := apiversions.Get(ctx, i.root, "v1").Extract()
@@ -98,10 +99,10 @@ func (i *ironic) negotiate(ctx context.Context, asked states.APIVersion) (negoti
 	return n, nil
 }
 
-// node is a node as Ironic shows it.
+// node is a node as shown by Ironic.
 type node struct {
 	machine.Node
-	reported          states.Reported // the state, also where it is one of a newer Ironic
+	reported          states.Reported // the state, possibly one of a newer Ironic
 	facts             plan.Facts
 	maintenanceReason string
 }

@@ -2,18 +2,18 @@
 // prints each step as it happens.
 //
 // Without flags it starts an Ironic in its own process, with fake hardware, and takes
-// a node from enroll to active. With -endpoint it asks a real one, that runs without
+// a node from enroll to active. With -endpoint it uses a real Ironic without
 // authentication:
 //
 //	go run ./examples/reconcile
 //	go run ./examples/reconcile -endpoint http://127.0.0.1:6385 -node node-1 -goal available
 //
-// Package plan says what to do next; this program looks, sends and waits, see
-// [reconciler.run]. When Ironic answers 409 (the node is locked) or 503 (it has no free
-// worker), it looks again later; any other error ends it.
+// Package plan computes the next step; this program gets the node, sends requests and
+// waits, see [reconciler.run]. If Ironic answers 409 (the node is locked) or 503 (it has
+// no free worker), the program retries with a backoff; any other error ends it.
 //
-// The exit status is 0 when the goal is reached, 1 when it is not, 2 when the
-// command was used wrongly, and 130 or 143 when it was ended by Ctrl-C or SIGTERM.
+// The exit status is 0 if the goal is reached, 1 if it is not, 2 for wrong usage, and
+// 130 or 143 after Ctrl-C or SIGTERM.
 package main
 
 import (

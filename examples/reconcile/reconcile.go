@@ -13,7 +13,7 @@ import (
 // reconciler brings a node to the goal of a wish.
 type reconciler struct {
 	ironic  *ironic
-	name    string // of the node, or its UUID
+	name    string // the node's name or UUID
 	wish    plan.Wish
 	with    arguments
 	poll    time.Duration
@@ -21,11 +21,11 @@ type reconciler struct {
 	report  *report
 
 	table *states.Table // of the server's series; nil until it is known
-	node  node          // as it was last seen
+	node  node          // the last answer of Ironic
 }
 
-// reconcile brings the node of the options to their goal. An error is the reason
-// why it is not there.
+// reconcile brings the node of the options to their goal. The error is the reason why
+// the goal is not reached.
 func reconcile(ctx context.Context, opts options, out io.Writer) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, opts.timeout, fmt.Errorf("no end in %v", opts.timeout))
 	defer cancel()
@@ -50,8 +50,8 @@ func reconcile(ctx context.Context, opts options, out io.Writer) error {
 	return nil
 }
 
-// run takes one step after the other until the node is at its goal. After a refusal
-// it comes again later, and begins by looking: the node may have moved meanwhile, and
+// run does one step after the other until the node is at its goal. After a temporary
+// refusal it waits and then gets the node again: the node may have moved meanwhile, and
 // may need another request.
 func (r *reconciler) run(ctx context.Context) error {
 	refusals := 0 // in a row
@@ -79,7 +79,7 @@ func (r *reconciler) run(ctx context.Context) error {
 	}
 }
 
-// step looks at the node, asks the plan what to do next, and does it.
+// step gets the node, computes the next step of the plan, and executes it.
 func (r *reconciler) step(ctx context.Context) (plan.Step, error) {
 	if r.table == nil {
 		if err := r.negotiate(ctx); err != nil {
@@ -109,11 +109,11 @@ func (r *reconciler) step(ctx context.Context) (plan.Step, error) {
 		}
 		r.report.sent++
 	}
-	r.wish.Progress = step.Progress // not before Ironic has taken the request
+	r.wish.Progress = step.Progress // only once Ironic has accepted the request
 	return step, nil
 }
 
-// negotiate learns which API versions the server has, and so which series it is of.
+// negotiate gets the server's API versions, and from them its series.
 func (r *reconciler) negotiate(ctx context.Context) error {
 	server, err := r.ironic.negotiate(ctx, r.wish.Version)
 	if err != nil {
@@ -124,7 +124,7 @@ func (r *reconciler) negotiate(ctx context.Context) error {
 	return nil
 }
 
-// sleep waits, and returns the reason where the context ends first.
+// sleep waits, and returns the context's error if the context ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -136,7 +136,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// failure says what has not been reached, where the node is, and why.
+// failure returns an error with the goal, the node's state, and the cause.
 func (r *reconciler) failure(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -149,7 +149,7 @@ func (r *reconciler) failure(ctx context.Context, err error) error {
 	return &failure{text: r.report.clean(text), err: err}
 }
 
-// failure is an error with a text that may be shown.
+// failure is an error with a cleaned text.
 type failure struct {
 	text string
 	err  error
@@ -159,7 +159,7 @@ func (f *failure) Error() string { return f.text }
 
 func (f *failure) Unwrap() error { return f.err }
 
-// blockedError is a step of the plan that needs a person.
+// blockedError is the error of a step that needs a person.
 type blockedError struct {
 	step plan.Step
 	node node

@@ -160,7 +160,7 @@ func TestANodeInMaintenance(t *testing.T) {
 	})
 }
 
-// The client sees the work, also where the node waits for a call-back in its middle.
+// The client waits for the work, even if the node waits for a call-back meanwhile.
 func TestWorkIsWaitedFor(t *testing.T) {
 	f := start(t, conductor.Node{ProvisionState: states.Available})
 	f.Next(f.node, "deploy.deploy", func(ctx context.Context) error {

@@ -12,19 +12,18 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 )
 
-// backoff says how often, and after which waits, to come again when Ironic refuses
-// for now.
+// backoff configures the retries after a temporary refusal.
 type backoff struct {
-	times       int           // in a row
+	times       int           // retries in a row
 	first, most time.Duration // the wait doubles from first up to most
-	longest     time.Duration // wait that Ironic may ask for
+	longest     time.Duration // the longest Retry-After that is honoured
 }
 
 // defaultBackoff waits up to about four minutes in a row.
 var defaultBackoff = backoff{times: 10, first: time.Second, most: 30 * time.Second, longest: 10 * time.Minute}
 
-// delay returns how long to wait after an error, the nth in a row: never for a shorter
-// time than Ironic asks for. The error says why not to come again.
+// delay returns how long to wait after an error, the nth in a row: at least as long as
+// Ironic's Retry-After. It returns an error if there must be no retry.
 func (b backoff) delay(err error, nth int) (time.Duration, error) {
 	var r *refusedError
 	switch {
@@ -44,10 +43,10 @@ func (b backoff) delay(err error, nth int) (time.Duration, error) {
 
 // refusedError is an answer with which Ironic refuses a request.
 type refusedError struct {
-	what   string // was asked
+	what   string // the request
 	status int
 	fault  string        // the text of Ironic's fault
-	after  time.Duration // when to come again, as Ironic says; 0 where it does not
+	after  time.Duration // Ironic's Retry-After; 0 if there is none
 }
 
 func (e *refusedError) Error() string {
@@ -61,13 +60,13 @@ func (e *refusedError) Error() string {
 	return text
 }
 
-// temporary reports whether to come again: the node is locked by other work, or
+// temporary reports whether a retry may succeed: the node is locked by other work, or
 // Ironic has no free worker. Any other answer would be the same the next time.
 func (e *refusedError) temporary() bool {
 	return e.status == http.StatusConflict || e.status == http.StatusServiceUnavailable
 }
 
-// explain makes an error say what was asked and, where Ironic refused, why.
+// explain adds the request to an error and, if Ironic refused, the reason.
 func explain(what string, err error) error {
 	if err == nil {
 		return nil
@@ -84,8 +83,8 @@ func explain(what string, err error) error {
 	}
 }
 
-// faultOf finds the text in Ironic's fault, which is JSON in a string of JSON, or
-// JSON in JSON. A body of another kind is somebody else's, and not shown.
+// faultOf returns the text in Ironic's fault, which is JSON in a string of JSON, or
+// JSON in JSON. It returns nothing for other bodies, which do not come from Ironic.
 func faultOf(body []byte) string {
 	var outer struct {
 		Message json.RawMessage `json:"error_message"`

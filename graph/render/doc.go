@@ -4,23 +4,23 @@
 //
 //	err := render.SVG(ctx, file, graph.Diagram{Table: states.Latest().Table()})
 //
-// [SVG] and [PNG] draw one diagram, and the page is written from one by [HTML], which
-// adds all others to it.
+// [SVG] and [PNG] draw one diagram. [HTML] writes a page that opens with one diagram
+// and has the data of all series.
 //
 // The drawing is Graphviz's, with IDs, classes, tooltips and labels for screen
 // readers on each part, state and edge. It is the same on every machine, byte for
-// byte. SVG and HTML name fonts that are as wide as Helvetica, for which Graphviz
-// lays out; PNG comes with a font.
+// byte. SVG and HTML name fonts that are as wide as Helvetica, which Graphviz uses to
+// compute the layout; PNG uses the Go fonts, which are compiled in.
 //
-// Importing the package compiles Graphviz, which takes half a second once and a
-// moment afterwards: the compiled code is kept in the folder for temporary files.
-// A program that writes DOT, Mermaid or JSON alone should import graph only.
+// Importing the package compiles Graphviz to machine code. This takes half a second
+// the first time and less from then on: the compiled code is cached in the folder for
+// temporary files. A program that writes DOT, Mermaid or JSON alone should import
+// package graph only.
 //
-// All functions may be called from many goroutines. They share one Graphviz and wait
-// for each other; a context that ends meanwhile ends the wait. A layout that has
-// begun is finished, in some tens of milliseconds. No goroutine is left running.
+// All functions are safe for concurrent use. Calls into Graphviz are serialized; a
+// context that ends cancels the wait for them. A layout that has begun is finished, in
+// some tens of milliseconds. No function leaves a goroutine running.
 //
-// Graphviz does not give back the memory of a diagram, about 0.2 MB. A docs pipeline
-// does not notice; a service should keep the drawings that it has made, or run the
-// command stategraph.
+// Graphviz leaks the memory of each diagram, about 0.2 MB. This does not matter to a
+// docs pipeline; a service should cache its drawings, or run the command stategraph.
 package render

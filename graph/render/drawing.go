@@ -11,14 +11,14 @@ type drawing struct {
 	title, description string
 
 	width, height, viewBox string // of the image
-	transform              string // of all that follows
+	transform              string // of all items
 	page                   element
 	heading                []element
 	items                  []item // from back to front
 }
 
-// An item is a part, a state or an edge: the shapes and texts that draw it, and
-// what is said of it.
+// An item is a part, a state or an edge: its shapes and texts, and the attributes
+// that describe it.
 type item struct {
 	id, class, title string
 	link             string // empty for none
@@ -35,7 +35,7 @@ type element struct {
 
 var errNoPage = errors.New("it has no page")
 
-// readDrawing reads an SVG of Graphviz's: a group that is the graph, and in it one
+// readDrawing parses Graphviz's SVG: a group that is the graph and contains a group
 // for the heading and one for each part, state and edge.
 func readDrawing(svg string) (*drawing, error) {
 	var root element
@@ -66,8 +66,8 @@ func readDrawing(svg string) (*drawing, error) {
 	return d, nil
 }
 
-// newItem returns the item that a group of Graphviz's SVG draws. Graphviz has the tooltip and the address in a
-// link, and its own name of the element in the title.
+// newItem returns the item that a group of Graphviz's SVG draws. Graphviz puts the
+// tooltip and the address into a link, and its own name of the element into the title.
 func newItem(group element) item {
 	i := item{id: group.get("id"), class: group.get("class")}
 	var add func(element)
@@ -89,7 +89,7 @@ func newItem(group element) item {
 	return i
 }
 
-// child returns the first child of a name, an empty element where there is none.
+// child returns the first child with a name, or an empty element if there is none.
 func (e element) child(name string) element {
 	for _, child := range e.Children {
 		if child.XMLName.Local == name {
@@ -99,7 +99,7 @@ func (e element) child(name string) element {
 	return element{}
 }
 
-// get returns the value of an attribute, empty where it is not there.
+// get returns the value of an attribute, empty if the element lacks it.
 func (e element) get(name string) string {
 	for _, a := range e.Attrs {
 		if a.Name.Local == name {

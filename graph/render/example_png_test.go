@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A picture for a page that takes no SVG.
+// PNG is for pages that do not accept SVG.
 func ExamplePNG() {
 	var picture bytes.Buffer
 	err := render.PNG(context.Background(), &picture, graph.Diagram{

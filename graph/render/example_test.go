@@ -34,7 +34,7 @@ func ExampleSVG() {
 	// state-verifying: state working
 }
 
-// A page that opens with the states of zed, beside those of the newest series.
+// The page opens with the newest series, compared with zed.
 func ExampleHTML() {
 	var page strings.Builder
 	err := render.HTML(context.Background(), &page, graph.Diagram{

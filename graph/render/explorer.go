@@ -10,8 +10,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// An explorer is the data of the page. States, events, rows, facts and routes are
-// numbered in the order of their lists, and named by these numbers elsewhere.
+// An explorer is the data of the page. Other fields refer to states, events, facts
+// and routes by their indexes in these lists.
 type explorer struct {
 	Start  opening         `json:"start"`
 	States []exploredState `json:"states"`
@@ -20,7 +20,7 @@ type explorer struct {
 	Series []exploredTable `json:"series"`
 	Shown  []shownAs       `json:"shown"`
 	Goals  []plan.Goal     `json:"goals"`
-	Verbs  []string        `json:"verbs"`  // of routes, the first is "a" in a route
+	Verbs  []string        `json:"verbs"`  // the verbs in routes: "a" is the first, "b" the second
 	Routes []string        `json:"routes"` // from each state, with commas between them
 
 	numbers map[states.State]int
@@ -42,7 +42,7 @@ type exploredState struct {
 	Stable  bool   `json:"stable"`
 	Text    string `json:"text"`
 	Link    string `json:"link,omitempty"`
-	Through []int  `json:"through"` // the states in which the work under way goes on, if it succeeds
+	Through []int  `json:"through"` // the later states of the work under way, if it succeeds
 	End     int    `json:"end"`     // the state in which it ends
 }
 
@@ -59,14 +59,14 @@ type exploredFact struct {
 	Cause string         `json:"cause"`
 	Words []exploredWord `json:"words,omitempty"`
 
-	// For a request: the field that it requires, and the states that it leads through
-	// and to.
+	// For a request: the field that it requires, the states that it leads through, and
+	// the state in which it ends.
 	Requires string `json:"requires,omitempty"`
 	Through  []int  `json:"through,omitempty"`
 	End      int    `json:"end"`
 }
 
-// An exploredWord is a word of the API, and the oldest version that takes it.
+// An exploredWord is a word of the API, with the oldest version that accepts it.
 type exploredWord struct {
 	Verb  string `json:"verb"`
 	Since int    `json:"since"` // the minor number
@@ -77,18 +77,18 @@ type exploredTable struct {
 	Max    int     `json:"max"`
 	States []int   `json:"states"`
 	Facts  []int   `json:"facts"`
-	Begins []int   `json:"begins"` // the versions from which on the API takes more requests
+	Begins []int   `json:"begins"` // the minor versions that add requests, 1 first
 	Plans  [][]int `json:"plans"`  // the routes to each goal, for each of Begins
 }
 
-// shownAs says that versions below one show a state otherwise.
+// shownAs says that API versions below Below show a state as As.
 type shownAs struct {
 	State int    `json:"state"`
 	Below int    `json:"below"`
 	As    string `json:"as"`
 }
 
-// A document is what graph writes as JSON.
+// A document is the decoded output of package graph's WriteJSON.
 type document struct {
 	States []struct {
 		State, Target           states.State
@@ -118,8 +118,8 @@ func readDocument(d graph.Diagram) (*document, error) {
 	return doc, json.Unmarshal(out.Bytes(), doc)
 }
 
-// newExplorer returns the data of a page that opens with one diagram and has the
-// states of another.
+// newExplorer returns the data of a page that opens with the diagram d and has the
+// states of the diagram all.
 func newExplorer(d, all graph.Diagram) (*explorer, error) {
 	doc, err := readDocument(all)
 	if err != nil {
@@ -181,8 +181,8 @@ func (x *explorer) numbersOf(list []states.State) []int {
 	return numbers
 }
 
-// addFacts returns the numbers of a series' transitions, and adds those that no
-// series before has in the same way.
+// addFacts returns the indexes of a series' transitions. It adds a transition that
+// equals none of an earlier series.
 func (x *explorer) addFacts(doc *document) []int {
 	var numbers []int
 	for _, row := range doc.Transitions {
@@ -211,7 +211,8 @@ func equalFacts(a, b exploredFact) bool {
 		a.End == b.End && slices.Equal(a.Words, b.Words) && slices.Equal(a.Through, b.Through)
 }
 
-// versionsOf returns 1 and the versions that are the oldest for a word of some facts.
+// versionsOf returns, in order, minor version 1 and the oldest minor versions of the
+// facts' words.
 func (x *explorer) versionsOf(facts []int) []int {
 	versions := []int{1}
 	for _, n := range facts {
@@ -223,7 +224,7 @@ func (x *explorer) versionsOf(facts []int) []int {
 	return slices.Compact(versions)
 }
 
-// addShown adds how old versions show states.
+// addShown adds the states that old API versions show as another one.
 func (x *explorer) addShown() {
 	for v := states.APIVersion(2); v <= states.Latest().MaxAPIVersion(); v++ {
 		for s := range states.AllStates() {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// explorerSVG returns the drawing for the explorer: without colours, which the page's
-// style sheet has, and with each part, state and edge known by its data-id, so that
-// the page can show two copies.
+// explorerSVG returns the drawing for the explorer. It has no colours, which are in
+// the page's style sheet. Parts, states and edges have a data-id instead of an id, so
+// that the page can show two copies.
 func (d *drawing) explorerSVG() string {
 	var s svg
 	s.put(`<svg xmlns="http://www.w3.org/2000/svg" role="group"`)

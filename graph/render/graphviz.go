@@ -12,7 +12,7 @@ import (
 	"github.com/ironstate/ironstate/graph"
 )
 
-// ErrLayout is matched by errors that say that Graphviz failed.
+// ErrLayout is matched by errors of Graphviz.
 var ErrLayout = errors.New("graphviz failed")
 
 var (
@@ -20,7 +20,7 @@ var (
 	errNoWriter  = errors.New("nil writer")
 )
 
-// write writes a diagram in a format, all of it at once.
+// write writes a diagram in a format. It calls w.Write once.
 func write(ctx context.Context, w io.Writer, d graph.Diagram, format func(*drawing) ([]byte, error)) error {
 	switch {
 	case ctx == nil:
@@ -50,7 +50,7 @@ func draw(ctx context.Context, d graph.Diagram) (*drawing, error) {
 	if err := d.WriteDOT(&dot); err != nil {
 		return nil, err
 	}
-	// This Graphviz takes escapes out of tooltips twice, where others do it once.
+	// This build of Graphviz unescapes tooltips twice; others unescape them once.
 	escaped := strings.ReplaceAll(dot.String(), `\\`, `\\\\`)
 	answer, err := runGraphviz(ctx, escaped, graphviz.SVG)
 	if err != nil {
@@ -64,12 +64,13 @@ func draw(ctx context.Context, d graph.Diagram) (*drawing, error) {
 	return drawn, nil
 }
 
-// graphvizMu serializes calls into Graphviz. A context can end the wait for it.
+// graphvizMu serializes calls into Graphviz. It is a channel so that a context can
+// end the wait for it.
 var graphvizMu = make(chan struct{}, 1)
 
-var viz *graphviz.Graphviz // nil until it is needed
+var viz *graphviz.Graphviz // created on first use, guarded by graphvizMu
 
-// runGraphviz returns a graph laid out, in one of Graphviz's formats.
+// runGraphviz lays a graph out and returns it in one of Graphviz's formats.
 func runGraphviz(ctx context.Context, dot string, format graphviz.Format) (answer string, err error) {
 	select {
 	case graphvizMu <- struct{}{}:

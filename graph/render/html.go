@@ -17,16 +17,16 @@ import (
 )
 
 // HTML writes a page in which a reader explores the machine of every series at every
-// API version: what each state means, which requests the API takes from it and where
-// they lead, the way from a state to a goal as package plan finds it, and what
-// changed between two series. The page is one file, and loads nothing. Its address
+// API version: what each state means, which requests the API accepts in it and where
+// they lead, the plan from a state to a goal as package plan computes it, and what
+// changed between two series. The page is one file and loads nothing else. Its address
 // holds the reader's choice, as in "#series=zed&state=enroll".
 //
-// The page opens with the diagram's series, its Since beside it, its Current state,
-// its Path and its RequestsOnly. Its texts, links and direction are the diagram's
-// too. It follows the reader's preference for dark colours; Dark asks for them
-// always. NoLegend has no effect, and From and Only are an error, because the reader
-// chooses. The other errors are those of [SVG].
+// The page opens with the diagram's series, compared with its Since, and with its
+// Current, Path and RequestsOnly. Its texts, links and direction are the diagram's
+// too. Its colours follow the reader's preference for light or dark; Dark makes them
+// always dark. NoLegend has no effect, and From and Only are an error, because the
+// reader selects the states. The other errors are those of [SVG].
 func HTML(ctx context.Context, w io.Writer, d graph.Diagram) error {
 	return ExtendedHTML(ctx, w, d, Extension{})
 }
@@ -39,18 +39,18 @@ type Extension struct {
 	Style, Script string
 }
 
-// ExtendedHTML writes the page of [HTML] for a server that extends it. The page may ask
-// that server for more, and nobody else: its meta element has the Content-Security-Policy
-// that says so, which also names the page's own scripts by their hashes.
+// ExtendedHTML writes the page of [HTML] for a server that extends it. The page may send
+// requests to that server and to no other: the Content-Security-Policy in its meta
+// element enforces this, and names the page's own scripts by their hashes.
 //
-// The script runs after the page's own and finds these in window.explorer: data and
-// model, with all series; choice, the reader's choice, and choose, which changes some
-// of it; element, which makes an element; stateButton, which makes a button for a
-// state's name; states and edges, with the groups of the diagram by "enroll" and
-// "enroll verifying". It calls explorer.extend, again where something changes: with the
-// series that the page is to show, empty for the reader's choice; with the names of
-// what it adds to the choice, and so to the address; and with a function that is called
-// whenever the page has shown a choice.
+// The extension's script runs after the page's own. The page offers it window.explorer:
+// data and model, with all series; choice, the reader's choice, and choose, which
+// changes parts of it; element, which creates an element; stateButton, which creates a
+// button for a state's name; states and edges, with the groups of the diagram by
+// "enroll" and "enroll verifying". The script calls explorer.extend, again after each
+// change, with three arguments: the series for the page to show, empty for the reader's
+// choice; the names of the values that the script adds to the choice, and so to the
+// address; and a function that the page calls whenever it has shown a choice.
 func ExtendedHTML(ctx context.Context, w io.Writer, d graph.Diagram, x Extension) error {
 	switch {
 	case ctx == nil:
@@ -62,7 +62,7 @@ func ExtendedHTML(ctx context.Context, w io.Writer, d graph.Diagram, x Extension
 	if err != nil {
 		return err
 	}
-	if d.Title == "" { // the Caption's would name the series, which the reader changes
+	if d.Title == "" { // Caption's default names a series, and the reader selects that
 		title = "Ironic provisioning states"
 	}
 	if d.From != states.NoState || d.Only.Len() > 0 {
@@ -87,9 +87,9 @@ func ExtendedHTML(ctx context.Context, w io.Writer, d graph.Diagram, x Extension
 
 var errFiltered = errors.New("html has every state: leave out From and Only")
 
-// allSeries returns the diagram of what any series has, with the texts, links and
-// direction of another. The newest series and the oldest have together all that any
-// series has.
+// allSeries returns a diagram of the states and transitions of all series, with the
+// texts, links and direction of another diagram. The newest and the oldest series
+// together have every state and transition.
 func allSeries(d graph.Diagram) graph.Diagram {
 	return graph.Diagram{
 		Table:       states.Latest().Table(),
@@ -116,7 +116,7 @@ var (
 )
 
 func explorerPage(title, description string, dark bool, drawn *drawing, data *explorer, x Extension) ([]byte, error) {
-	text, err := json.Marshal(data) // without the signs that end a script
+	text, err := json.Marshal(data) // Marshal escapes <, so the text cannot end the script
 	if err != nil {
 		return nil, err
 	}
@@ -137,8 +137,8 @@ func explorerPage(title, description string, dark bool, drawn *drawing, data *ex
 	return page.Bytes(), err
 }
 
-// policy returns what the page may load and run: the style and the script in it and,
-// where it is extended, those of its server.
+// policy returns the Content-Security-Policy of the page: it permits the page's own
+// style and script and, for an extended page, those of its server.
 func (x Extension) policy(style, script string) string {
 	own, connect := "", "'none'"
 	if x != (Extension{}) {
@@ -148,7 +148,7 @@ func (x Extension) policy(style, script string) string {
 		hashed(style), own, hashed(script), own, connect)
 }
 
-// hashed returns a text as a Content-Security-Policy names it.
+// hashed returns the source expression of a text in a Content-Security-Policy.
 func hashed(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

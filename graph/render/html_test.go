@@ -18,7 +18,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// pageData is the data of an explorer, as its script reads it.
+// pageData is the data that the page's script reads.
 type pageData struct {
 	Start struct {
 		Series, With, State string
@@ -72,7 +72,7 @@ func TestHTMLIsOnePageWithNothingToLoad(t *testing.T) {
 	require.Equal(t, 2, strings.Count(page, "</script>"), "no text ends a script")
 }
 
-// A page that a server extends may load and ask from that server alone.
+// An extended page may load from and send requests to its server alone.
 func TestExtendedHTMLLoadsFromItsServer(t *testing.T) {
 	var page strings.Builder
 	x := render.Extension{Style: "live/a.css", Script: `live/"b".js`}
@@ -119,7 +119,7 @@ func TestHTMLHasEveryState(t *testing.T) {
 }
 
 // The data has each series' states and transitions, with the words that its API
-// takes at each version.
+// accepts at each version.
 func TestHTMLHasTheTablesOfEverySeries(t *testing.T) {
 	data := dataOf(t, write(t, render.HTML, latest()))
 	n := 0
@@ -173,7 +173,7 @@ func TestHTMLHasTheTablesOfEverySeries(t *testing.T) {
 	require.Len(t, data.Series, n)
 }
 
-// The drawing has a place for every state, edge and word of every series.
+// The drawing has every state, edge and word of every series.
 func TestHTMLDrawsWhatAnySeriesHas(t *testing.T) {
 	page := write(t, render.HTML, latest())
 	data := dataOf(t, page)
@@ -194,12 +194,12 @@ func TestHTMLDrawsWhatAnySeriesHas(t *testing.T) {
 	}
 }
 
-// Every request of every way is one that the API takes there, and the way ends where
-// the plan is done.
-func TestHTMLsWaysAreThePlans(t *testing.T) {
+// The API accepts every request of every route, and each route ends where the plan is
+// done.
+func TestHTMLsRoutesAreThePlans(t *testing.T) {
 	data := dataOf(t, write(t, render.HTML, latest()))
 	code := regexp.MustCompile(`^([DR]*)(H?)([a-z]*)(?:!([vn]))?$`)
-	ways := 0
+	reached := 0
 	for n, got := range data.Series {
 		series := states.Kilo + states.Series(n)
 		table := series.Table()
@@ -213,18 +213,18 @@ func TestHTMLsWaysAreThePlans(t *testing.T) {
 					parts := code.FindStringSubmatch(routes[number])
 					require.NotNil(t, parts, routes[number])
 					if parts[4] == "" {
-						requireWay(t, table, state, goal, states.APIVersion(begin), parts, data.Verbs)
-						ways++
+						requireRoute(t, table, state, goal, states.APIVersion(begin), parts, data.Verbs)
+						reached++
 					}
 				}
 			}
 		}
 	}
-	require.Greater(t, ways, 10_000)
+	require.Greater(t, reached, 10_000)
 }
 
-// requireWay fails unless a way reaches its goal by the requests that it names.
-func requireWay(t *testing.T, table *states.Table, from states.State, goal plan.Goal, v states.APIVersion, parts, verbs []string) {
+// requireRoute fails unless a route's requests lead to its goal.
+func requireRoute(t *testing.T, table *states.Table, from states.State, goal plan.Goal, v states.APIVersion, parts, verbs []string) {
 	t.Helper()
 	wish := plan.Wish{Goal: goal, Version: v}
 	wish.Policy.MayDestroy = strings.Contains(parts[1], "D")

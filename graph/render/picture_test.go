@@ -46,7 +46,8 @@ func (i item) line(t *testing.T) []point {
 	return line
 }
 
-// words returns where the texts of an item are, as high as their small letters.
+// words returns the box around an item's texts; its height is that of their lower-case
+// letters.
 func (i item) words(t *testing.T, p *painter) box {
 	t.Helper()
 	all := box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
@@ -71,7 +72,7 @@ func (i item) words(t *testing.T, p *painter) box {
 	return all
 }
 
-// Lines run through no title of a part, no label, and no state; labels are apart.
+// No line runs through a part's title, a label or a state, and no labels overlap.
 func TestPicturesAreReadable(t *testing.T) {
 	latest := states.Latest().Table()
 	for name, d := range map[string]graph.Diagram{

@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	pixels = 2 // to a point: 144 dots per inch
+	pixels = 2 // per point: 144 dots per inch
 
-	// narrower is the size of the Go fonts at which words are as wide as in
-	// Helvetica, for which Graphviz lays out.
+	// narrower scales the Go fonts so that words are as wide as in Helvetica, which
+	// Graphviz uses to compute the layout.
 	narrower = 0.97
 )
 
-// PNG writes a diagram as a PNG image with two pixels to the point. The errors
+// PNG writes a diagram as a PNG image with two pixels per point. The errors
 // are those of [SVG].
 func PNG(ctx context.Context, w io.Writer, d graph.Diagram) error {
 	return write(ctx, w, d, (*drawing).png)
@@ -108,8 +108,8 @@ func (p *painter) mark(m element) error {
 	return p.draw(m)
 }
 
-// trace follows a path: the points of a line follow M, those of cubic Bézier curves
-// follow C.
+// trace adds an SVG path: M begins a line, C is followed by the points of cubic
+// Bézier curves.
 func (p *painter) trace(path string) error {
 	line, curves, _ := strings.Cut(strings.TrimPrefix(path, "M"), "C")
 	points, err := numbers(line)
@@ -128,7 +128,7 @@ func (p *painter) trace(path string) error {
 	return nil
 }
 
-// draw fills and strokes the path, and forgets it.
+// draw fills and strokes the path, and clears it.
 func (p *painter) draw(m element) error {
 	defer p.ClearPath()
 	if fill := m.get("fill"); fill != "none" {
@@ -218,7 +218,7 @@ func newFace(key faceKey) (font.Face, error) {
 	return opentype.NewFace(parsed, &opentype.FaceOptions{Size: key.size, DPI: 72})
 }
 
-// number returns the number in an attribute, or another where it has none.
+// number returns the number in an attribute, or otherwise if the attribute is missing.
 func number(m element, name string, otherwise float64) (float64, error) {
 	text := m.get(name)
 	if text == "" {

@@ -36,7 +36,7 @@ func write(t testing.TB, to func(context.Context, io.Writer, graph.Diagram) erro
 	return out.String()
 }
 
-// A group is a g element of an SVG, as an XML parser has it.
+// A group is a g element of an SVG.
 type group struct {
 	ID    string   `xml:"id,attr"`
 	Class string   `xml:"class,attr"`
@@ -63,7 +63,7 @@ func parse(t testing.TB, svg string) image {
 	return i
 }
 
-// texts holds the texts of a diagram, as its JSON has them.
+// texts holds the texts in a diagram's JSON.
 type texts struct {
 	Title, Description string
 	States             []struct {
@@ -250,7 +250,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-func TestAContextEndsTheWaitForTheTurn(t *testing.T) {
+func TestAContextEndsTheWaitForGraphviz(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
 	var all sync.WaitGroup
@@ -311,7 +311,7 @@ func BenchmarkSVG(b *testing.B) {
 	}
 }
 
-// BenchmarkDebianSVG is what BenchmarkSVG is to be compared with: Debian's dot on
+// BenchmarkDebianSVG is the baseline for BenchmarkSVG: the installed dot command draws
 // the same DOT.
 func BenchmarkDebianSVG(b *testing.B) {
 	needs.Programs(b, "dot")

@@ -9,13 +9,13 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A routeTable finds the routes of the page by package plan. A route is text: what it
-// needs beside requests, as capital letters; a small letter for each request, that of
-// its verb; and "!" with a letter where the goal cannot be reached.
+// A routeTable computes the page's routes with package plan. A route is a text: the
+// permissions that it needs, as upper-case letters; a lower-case letter for each
+// request's verb; and, if the goal cannot be reached, "!" with a letter for the reason.
 type routeTable struct {
 	*explorer
 	verbs  []string
-	number map[string]int // of a text among the explorer's routes
+	number map[string]int // the index of a text in the explorer's Routes
 }
 
 func newRouteTable(x *explorer) *routeTable {
@@ -28,7 +28,7 @@ func newRouteTable(x *explorer) *routeTable {
 	return t
 }
 
-// plans returns the number of the routes to each goal, for requests of a version.
+// plans returns, for each goal, the index of the routes that a version permits.
 func (t *routeTable) plans(table *states.Table, v states.APIVersion) []int {
 	var numbers []int
 	for _, goal := range t.Goals {
@@ -50,8 +50,8 @@ func (t *routeTable) plans(table *states.Table, v states.APIVersion) []int {
 	return numbers
 }
 
-// permissions are the policies that a route may need, those that permit the least
-// first, with the letters of what they permit.
+// permissions are the policies that a route may need, the strictest first, with a
+// letter for each permission.
 var permissions = []permission{
 	{"", plan.Policy{}},
 	{"R", plan.Policy{Retries: 1}},
@@ -64,8 +64,7 @@ type permission struct {
 	policy  plan.Policy
 }
 
-// route returns the route by the first of the permissions with which the goal is
-// reached.
+// route returns the route under the strictest policy that reaches the goal.
 func (t *routeTable) route(table *states.Table, from states.State, goal plan.Goal, v states.APIVersion) string {
 	failure := ""
 	for _, p := range permissions {
@@ -78,11 +77,11 @@ func (t *routeTable) route(table *states.Table, from states.State, goal plan.Goa
 	return "!" + failure
 }
 
-// follow follows a plan while all work succeeds, and lets held work go on. It returns
-// the requests, "H" where work was held, and why the goal was not reached.
+// follow executes a plan as if all work succeeds and held work is resumed. It returns
+// the requests, "H" if work was held, and the reason if the goal was not reached.
 func (t *routeTable) follow(table *states.Table, from states.State, wish plan.Wish) (requests, held, reason string) {
 	node := machine.Node{State: from}
-	for range 100 { // of a plan's steps, of which there are few
+	for range 100 { // far more steps than any plan has
 		step, err := plan.Next(table, node, wish)
 		if err != nil {
 			return "", "", "n"
@@ -110,21 +109,20 @@ func (t *routeTable) follow(table *states.Table, from states.State, wish plan.Wi
 	return "", "", "n"
 }
 
-// afterStep returns a node after its work, or its wait for a call, has succeeded.
+// afterStep returns the node once its work, or its wait for a call, has succeeded.
 func afterStep(t *states.Table, node machine.Node) machine.Node {
 	next, err := node.Report(t, states.EventDone, "")
 	if err != nil {
 		next, err = node.Report(t, states.EventResume, "")
 	}
-	if err != nil { // where a series has neither, the work ends in its target
+	if err != nil { // a series that has neither event: the work ends in its target
 		next = machine.Node{State: t.Target(node.State)}
 	}
 	return next
 }
 
-// afterWork returns the states in which the work under way in a state goes on if it
-// succeeds, after that state, and the state in which it ends; the state itself where
-// no work is under way.
+// afterWork returns the states that a node passes after s, and the state in which it
+// ends, if the work under way in s succeeds. If no work is under way, end is s.
 func afterWork(t *states.Table, s states.State) (through []states.State, end states.State) {
 	node := machine.Node{State: s}
 	for {

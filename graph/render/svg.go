@@ -10,10 +10,10 @@ import (
 )
 
 // SVG writes a diagram as an SVG image. States and edges are groups with the
-// attributes id (as "state-enroll" and "edge-enroll-verifying"), class, a title,
-// which is their tooltip, and a label for screen readers.
+// attributes id (such as "state-enroll" and "edge-enroll-verifying") and class, a title
+// element, which is their tooltip, and a label for screen readers.
 //
-// The errors are those of the diagram, the context's, the writer's, and ones that
+// The errors are those of the diagram, of the context, of the writer, and errors that
 // match [ErrLayout]. A nil context or writer is an error too.
 func SVG(ctx context.Context, w io.Writer, d graph.Diagram) error {
 	return write(ctx, w, d, (*drawing).svg)
@@ -34,9 +34,8 @@ func (d *drawing) svg() ([]byte, error) {
 // An svg is the text of an SVG.
 type svg struct{ bytes.Buffer }
 
-// open writes the head of the page, up to the first item. The labels of edges have
-// an outline in the colour of the page, so that they can be read where lines cross
-// them.
+// open writes the image up to the first item. The labels of edges have an outline in
+// the colour of the page, so that they stay readable where lines cross them.
 func (s *svg) open(d *drawing) {
 	s.put(`<svg xmlns="http://www.w3.org/2000/svg" class="provisioning" role="graphics-document document"`)
 	s.attribute("aria-label", d.title)
@@ -74,8 +73,8 @@ func (s *svg) item(i item) {
 	s.put("</g>\n")
 }
 
-// marks writes shapes and texts as Graphviz has them, but for the font, which the
-// style sheet has.
+// marks writes shapes and texts as in Graphviz's output, without the font, which is in
+// the style sheet.
 func (s *svg) marks(marks []element) {
 	for _, m := range marks {
 		s.put("<", m.XMLName.Local)
@@ -100,7 +99,7 @@ func (s *svg) put(pieces ...string) {
 
 func (s *svg) attribute(name, value string) { s.put(" ", name, `="`, escape(value), `"`) }
 
-// escape returns a text for use in XML, in attributes too.
+// escape escapes a text for use in XML, including attributes.
 func escape(text string) string {
 	var b bytes.Buffer
 	_ = xml.EscapeText(&b, []byte(text)) // a Buffer does not fail

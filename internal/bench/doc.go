@@ -9,5 +9,5 @@
 //
 //	go test ./internal/bench -bench . -count 5
 //
-// It is a module of its own, so that the peers are no one else's dependencies.
+// It is a separate module, so that the peers are dependencies of no other module.
 package main

@@ -8,9 +8,9 @@ import (
 
 var table = states.Latest().Table()
 
-// A node's life. On the way in it is enroll, verifying, manageable. Then comes
-// round after round of cleaning, available, deploying, wait call-back, deploying,
-// active, deleting, cleaning, available, manageable.
+// The benchmark's path. It begins with enroll, verifying, manageable. Rounds of
+// cleaning, available, deploying, wait call-back, deploying, active, deleting, cleaning,
+// available, manageable follow.
 var (
 	wayIn = []states.Event{states.EventManage, states.EventDone}
 	round = []states.Event{

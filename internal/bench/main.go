@@ -11,8 +11,8 @@ import (
 
 func main() { program.Main("bench", run) }
 
-// run leaves a benchmark behind when its context ends: nothing but the end of the
-// process ends one.
+// run abandons a benchmark when its context ends: a benchmark cannot be stopped before
+// the process ends.
 func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	testing.Init()
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)

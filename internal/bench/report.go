@@ -19,7 +19,7 @@ import (
 	"github.com/ironstate/ironstate/machine"
 )
 
-// A figure is what a contender's benchmark came to: medians.
+// A figure holds the medians of a contender's benchmark.
 type figure struct {
 	ns            float64
 	bytes, allocs int64
@@ -45,14 +45,14 @@ func duration(ns float64) string {
 
 type figures [numContenders]figure
 
-// ratio returns how many times as long as ours the fastest of some peers takes.
+// ratio returns the time of the fastest peer, divided by this module's.
 func (f figures) ratio(peers ...figure) string {
 	fastest := slices.MinFunc(peers, func(a, b figure) int { return cmp.Compare(a.ns, b.ns) })
 	return fmt.Sprintf("%.1f", fastest.ns/f[ours].ns)
 }
 
-// measure runs the whole suite count times, so that a busy moment of the machine
-// meets all contenders, and returns the medians in the suite's order.
+// measure runs the whole suite count times, so that load on the machine affects all
+// contenders, and returns the medians in the suite's order.
 func measure(count int) ([]figures, error) {
 	medians := make([]figures, len(suite))
 	runs := make([][numContenders][]testing.BenchmarkResult, len(suite))
@@ -102,8 +102,8 @@ var page = template.Must(template.New("").Parse(`| | machine | looplab/fsm {{.Lo
 Measured on {{.Date}} with {{.Go}} on {{.CPU}} ({{.Cores}} cores), median of {{.Count}}: one event of a node's
 life, or the making of a machine. "Times faster" is against the faster of looplab and stateless as its
 NewStateMachine makes it, which both take concurrent events one at a time; stateless in immediate mode
-leaves that to the caller. Apply is set against the peers' Fire. The peers do not read the clock for a
-transition; a Machine with hooks does, and is given one that stands still but in the third row.
+leaves that to the caller. Apply is compared with the peers' Fire. The peers do not read the clock for a
+transition; a Machine with hooks does, and its clock stands still except in the third row.
 A Node is {{.Node}} bytes, a Machine without hooks {{.Machine}}.
 `))
 

@@ -19,7 +19,8 @@ const (
 
 var names = [numContenders]string{"machine", "looplab", "stateless", "stateless-immediate"}
 
-// A contest is one thing that contenders do, nil for those that cannot.
+// A contest is one benchmark, with a function for each contender, nil for one that does
+// not support it.
 type contest struct {
 	name string
 	run  [numContenders]func(*testing.B)

@@ -1,5 +1,5 @@
-// Package boundedcall calls code of others that may panic, end its goroutine or
-// never return.
+// Package boundedcall calls foreign code that may panic, end its goroutine or never
+// return.
 package boundedcall
 
 import (
@@ -11,21 +11,20 @@ import (
 	"github.com/ironstate/ironstate/machine"
 )
 
-// Do calls f in a goroutine of its own and returns what f returns; the text of its
-// error is made fit to be stored and printed. A panic of f is
-// a [*machine.PanicError], as is a call that ends its goroutine with [runtime.Goexit].
+// Do calls f in a new goroutine and returns the results of f, with the text of the
+// error cleaned by package errtext. A panic of f is a [*machine.PanicError], as is a
+// call that ends its goroutine with [runtime.Goexit].
 //
-// Do waits until ctx has ended, and then for the grace: a function that heeds its
-// context may have something to say, or to log out of. A value that f returns
-// within the grace counts like any other; a caller that wants none after the
-// deadline asks ctx. When the grace is over Do returns an [*AbandonedError] and
-// leaves f behind in its goroutine, its answer unheard.
+// After ctx has ended, Do waits for the grace, so that f can log out or return a
+// detailed error. A value that f returns within the grace counts like any other; a
+// caller that does not want it checks ctx. When the grace is over, Do returns an
+// [*AbandonedError] and abandons f in its goroutine; the result of f is discarded.
 //
-// Do calls f also where ctx has ended already. It is safe for concurrent use.
+// Do calls f even if ctx has ended already. It is safe for concurrent use.
 func Do[T any](ctx context.Context, grace time.Duration, f func(context.Context) (T, error)) (T, error) {
 	answers := make(chan answer[T], 1)
 	go func() {
-		a := answer[T]{err: &machine.PanicError{}} // stands where f ends the goroutine
+		a := answer[T]{err: &machine.PanicError{}} // the answer if f ends the goroutine
 		defer func() {
 			if value := recover(); value != nil {
 				a.err = &machine.PanicError{Value: value, Stack: debug.Stack()}
@@ -57,8 +56,8 @@ type answer[T any] struct {
 	err   error
 }
 
-// AbandonedError says that a function had not returned when its context had ended
-// and the grace was over. It unwraps to the context's error.
+// AbandonedError says that a function did not return within the grace after the end of
+// its context. It unwraps to the context's error.
 type AbandonedError struct {
 	Err error
 	// Returned reports whether the function has returned since. It is safe for

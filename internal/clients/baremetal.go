@@ -14,8 +14,8 @@ import (
 //go:embed python/baremetal.py
 var baremetalProgram string
 
-// Baremetal runs commands of the client baremetal. It is made by [StartBaremetal] and
-// must be closed. It is not safe for concurrent use.
+// Baremetal runs commands of the client baremetal. Make it with [StartBaremetal] and
+// Close it. It is not safe for concurrent use.
 type Baremetal struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -23,15 +23,15 @@ type Baremetal struct {
 	errors bytes.Buffer
 }
 
-// Output is what a command wrote, and its exit status.
+// Output is the output of a command, and its exit status.
 type Output struct {
 	Status int
 	Stdout string
 	Stderr string
 }
 
-// StartBaremetal loads the client. Its commands ask the API at endpoint without
-// authentication and find files in the folder dir; they end with ctx.
+// StartBaremetal loads the client. Its commands use the API at endpoint without
+// authentication and the folder dir for files; they end with ctx.
 func StartBaremetal(ctx context.Context, endpoint, dir string) (*Baremetal, error) {
 	cmd, err := python(ctx, baremetalProgram, dir, nil, []string{"OS_AUTH_TYPE=none", "OS_ENDPOINT=" + endpoint})
 	if err != nil {
@@ -53,9 +53,9 @@ func StartBaremetal(ctx context.Context, endpoint, dir string) (*Baremetal, erro
 	return b, nil
 }
 
-// Run runs one command, as typed after "baremetal", with a shell's quotes and its
-// words on any number of lines. An error says that the command did not run; what the
-// command says itself is in the output.
+// Run runs one command: the words after "baremetal", on any number of lines, with a
+// shell's quotes. An error means that the command did not run; the command's own errors
+// are in the output.
 func (b *Baremetal) Run(command string) (Output, error) {
 	line, err := json.Marshal(command)
 	if err != nil {
@@ -75,7 +75,7 @@ func (b *Baremetal) Run(command string) (Output, error) {
 	return output, nil
 }
 
-// Close ends the client. It is called once, after the last Run has returned.
+// Close ends the client. Call it once, after the last Run has returned.
 func (b *Baremetal) Close() error {
 	closed := b.in.Close()
 	if err := b.cmd.Wait(); err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/ironstate/ironstate/internal/clients"
 )
 
-// cliFolder has the scenarios of the command line client, each with nodes of its own,
-// and the files that its commands read.
+// cliFolder has the scenarios of the command line client, each with its own nodes, and
+// the files that the commands read.
 const cliFolder = "testdata/cli"
 
 // cli runs the scenarios, one after the other.
@@ -49,20 +49,20 @@ func cli(ctx context.Context, t *testing.T, endpoint string, known map[string]st
 	return results
 }
 
-// patience is the time in which work on fake hardware ends, shortPatience the one for
-// work of which the test knows better.
+// patience bounds the wait for an expected output. shortPatience is the bound once a
+// command of the scenario has failed.
 const patience, shortPatience = 20 * time.Second, time.Second
 
-// scenario is a text file of commands, each with what it writes: first to its output,
-// then to its errors, then its exit status unless that is 0. In the expectation "..."
+// scenario is a text file of commands, each with its expected output: standard output,
+// then standard error, then the exit status unless that is 0. In the expectation "..."
 // stands for any text.
 //
-//	baremetal          the command is run once
-//	baremetal as=NAME  and $NAME in later commands stands for what it wrote
-//	eventually         the command is run again until it writes what is expected
+//	baremetal          run the command once
+//	baremetal as=NAME  the same; $NAME in later commands stands for its output
+//	eventually         repeat the command until its output is the expected one
 //
-// All commands are run whether or not one before has failed. With the flag -rewrite,
-// what is not met is written as the new expectation, unless it is known.
+// All commands are run, even after one has failed. With the flag -rewrite, an output
+// that differs becomes the new expectation, unless the difference is known.
 type scenario struct {
 	baremetal *clients.Baremetal
 	name      string
@@ -88,7 +88,7 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 	}
 	got, met := s.try(d, deadline)
 	if !met && !isKnown && d.Cmd == "eventually" {
-		s.patience = shortPatience // what follows is likely to be in vain too
+		s.patience = shortPatience // later commands are likely to fail too
 	}
 	s.results = append(s.results, clients.Result{Name: name, Passed: met, Output: d.Pos + "\n" + difference(d.Expected, got)})
 	var variable string
@@ -99,10 +99,10 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 	if rewrite && !met && !isKnown {
 		return got
 	}
-	return d.Expected // so that the scenario goes on
+	return d.Expected // so that the scenario continues
 }
 
-// try runs a command until it writes what is expected or the time is over.
+// try repeats a command until its output is the expected one or the time is over.
 func (s *scenario) try(d *datadriven.TestData, deadline time.Time) (got string, met bool) {
 	for {
 		output, err := s.baremetal.Run(os.Expand(d.Input, s.value))
@@ -118,8 +118,8 @@ func (s *scenario) try(d *datadriven.TestData, deadline time.Time) (got string, 
 	}
 }
 
-// unique names a command: one that is there several times has a number, from the
-// second on.
+// unique returns a unique name of a command: a repeated command gets a number, from the
+// second occurrence on.
 func (s *scenario) unique(command string) string {
 	s.times[command]++
 	if n := s.times[command]; n > 1 {
@@ -130,9 +130,9 @@ func (s *scenario) unique(command string) string {
 
 func (s *scenario) value(name string) string { return s.values[name] }
 
-// written is what a command wrote and its exit status, with what differs from run to
-// run made the same: the digits of times, UUIDs made at random, and the order of the
-// keys of JSON objects.
+// written returns a command's output and its exit status. It masks the parts that differ
+// from run to run: the digits of times, random UUIDs, and the order of the keys of JSON
+// objects.
 func written(output clients.Output) string {
 	text := sortedKeys(output.Stdout) + output.Stderr
 	if output.Status != 0 {

@@ -11,20 +11,20 @@ import (
 	"syscall"
 )
 
-// ErrNotInstalled is matched by the error of a function of which a program is
+// ErrNotInstalled is matched by the error of a function if a program that it needs is
 // missing.
 var ErrNotInstalled = errors.New("not installed")
 
-// Result is how a test of a client's suite went.
+// Result is the result of a test in a client's suite.
 type Result struct {
-	Name   string // with the suite's folder or module before it
+	Name   string // prefixed by the suite's folder or module
 	Passed bool   // false for a skipped test too
-	Output string // why it did not pass
+	Output string // the reason for which it did not pass
 }
 
-// python prepares a program for the interpreter that the client runs with, which has
-// openstacksdk too. It ends with ctx, with all that it started. Of the environment it
-// has env and the path alone, so that no setting of who runs the tests reaches it.
+// python returns the command of a program for the client's Python interpreter, which has
+// openstacksdk too. The program and the processes that it started end with ctx. Its
+// environment is env and PATH, so that no setting of the user affects it.
 func python(ctx context.Context, program, dir string, args, env []string) (*exec.Cmd, error) {
 	path, err := exec.LookPath("baremetal")
 	if err != nil {
@@ -47,13 +47,14 @@ func python(ctx context.Context, program, dir string, args, env []string) (*exec
 	return cmd, nil
 }
 
-// ownGroup makes a command's end that of all processes that it has started.
+// ownGroup puts a command into its own process group, whose processes all end with the
+// command's context.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
-// failed adds to a command's error the end of what it wrote.
+// failed adds the end of a command's output to its error.
 func failed(err error, what string, output []byte) error {
 	const most = 2000
 	output = bytes.TrimSpace(output)

@@ -1,5 +1,5 @@
-// Package errtext makes texts that come from outside, from a BMC, a driver or a
-// caller, fit to be stored as a node's last error or printed to a terminal.
+// Package errtext cleans external texts, such as those of a BMC, a driver or a caller,
+// so that they can be stored as a node's last error or printed to a terminal.
 package errtext
 
 import (
@@ -11,14 +11,14 @@ import (
 // MaxLen is the length of the longest text that Clean returns, in bytes.
 const MaxLen = 2048
 
-// cutMark ends a text that Clean has cut.
+// cutMark ends a text that Clean has truncated.
 const cutMark = " [cut]"
 
 // Clean returns a text in valid UTF-8 of at most MaxLen bytes. A control
 // character, such as ESC or a line break, becomes a space; a character that
-// changes the direction of writing, such as U+202E, is left out; bytes that are no
-// UTF-8 become U+FFFD; a text that is too long is cut and ends in a mark. Clean
-// does not allocate when it changes nothing.
+// changes the direction of writing, such as U+202E, is removed; invalid UTF-8 becomes
+// U+FFFD; a text that is too long is truncated and ends in a mark. Clean does not
+// allocate if it changes nothing.
 func Clean(text string) string {
 	if len(text) <= MaxLen && utf8.ValidString(text) && strings.IndexFunc(text, isUnfit) < 0 {
 		return text
@@ -46,8 +46,8 @@ func Clean(text string) string {
 	return text[:end] + cutMark
 }
 
-// isUnfit reports whether a character may move a terminal's cursor, or hide or
-// reorder what stands around it.
+// isUnfit reports whether a character may move a terminal's cursor, or hide or reorder
+// the characters around it.
 func isUnfit(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
@@ -63,8 +63,8 @@ func firstRunes(text string, n int) string {
 	return text
 }
 
-// Error returns an error with a text as Clean returns it, which unwraps to err:
-// err itself where its text is fit, and nil for nil.
+// Error returns an error with a cleaned text, which unwraps to err. If the text of err
+// is clean, it returns err itself; for nil it returns nil.
 func Error(err error) error {
 	if err == nil {
 		return nil

@@ -19,7 +19,7 @@ import (
 const (
 	requestTimeout = 10 * time.Second
 	maxThought     = 300 * time.Millisecond // between a client's requests
-	hotNodes       = 12                     // those whose values clients read and write often
+	hotNodes       = 12                     // number of nodes whose values clients read and write often
 )
 
 // requestLog has the clients' requests and their answers.
@@ -42,7 +42,7 @@ func (l *requestLog) count() [3]int {
 	return l.counts
 }
 
-// client asks the conductors for anything, one request after the other.
+// client sends random requests to the conductors, one at a time.
 type client struct {
 	id     int
 	random *rand.Rand
@@ -54,7 +54,7 @@ type client struct {
 	writes int
 }
 
-// run asks until it is to stop, and waits for the last answer.
+// run sends requests until stop is closed, and waits for the last answer.
 func (c *client) run(ctx context.Context, stop <-chan struct{}) {
 	defer c.http.CloseIdleConnections()
 	for ctx.Err() == nil {
@@ -117,8 +117,8 @@ func (c *client) write(ctx context.Context, id string) {
 	c.log.add(r)
 }
 
-// move asks for something that the node's state permits, and at times for something that
-// it does not.
+// move requests a provision state that the node's state permits, and sometimes one that
+// it does not permit.
 func (c *client) move(ctx context.Context, id string, shown node) {
 	dice := c.random.IntN(100)
 	switch {
@@ -164,7 +164,7 @@ func (c *client) provision(ctx context.Context, id, word string) {
 
 func (c *client) anyHost() *conductorProcess { return c.hosts[c.random.IntN(len(c.hosts))] }
 
-// ask makes a request of a conductor, and fills in its outcome.
+// ask sends a request to a conductor, and fills in its outcome.
 func (c *client) ask(ctx context.Context, host *conductorProcess, r *history.Request, method, path, body string) []byte {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// faults makes trouble by a seed: to one conductor after the other, and beside that to
-// the servers.
+// faults injects faults by a seed: into one conductor after the other, and concurrently
+// into the servers.
 type faults struct {
 	*cluster
-	life  context.Context // of the processes that it starts again
+	life  context.Context // the context of the processes that it restarts
 	count atomic.Int64
 	tell  tell
 }
 
-// run makes trouble until the context ends.
+// run injects faults until the context ends.
 func (f *faults) run(ctx context.Context, seed uint64) {
 	streams := [][]func(context.Context, *rand.Rand){
 		{f.killConductor, f.endConductor, f.stopConductor, f.stopConductor, f.cutConductor, f.cutConductor, f.cutOne},
@@ -48,12 +48,12 @@ func between(random *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(random.Int64N(int64(most-least)))
 }
 
-// around returns a time about that of a lease, shorter or longer.
+// around returns a random time around that of a lease, shorter or longer.
 func (f *faults) around(random *rand.Rand) time.Duration {
 	return between(random, f.lease/4, 2*f.lease)
 }
 
-// resume has a process run, stopped or dead.
+// resume makes a stopped or dead process run again.
 func (p *process) resume(ctx context.Context) error {
 	p.signal(syscall.SIGCONT)
 	for p.down() {
@@ -68,7 +68,7 @@ func (p *process) resume(ctx context.Context) error {
 	return nil
 }
 
-// away has processes do nothing for a time: by a signal that stops or ends them.
+// away stops or ends processes by a signal, and resumes them after a time.
 func (f *faults) away(ctx context.Context, s syscall.Signal, long time.Duration, all ...*process) {
 	for _, p := range all {
 		f.tell("%v: %s for %v", s, p.name, long.Round(time.Millisecond))
@@ -109,7 +109,7 @@ func (f *faults) stopServer(ctx context.Context, random *rand.Rand) {
 	f.away(ctx, syscall.SIGSTOP, f.around(random), f.servers[random.IntN(len(f.servers))].process)
 }
 
-// loseMajority has two of three servers do nothing for a short time.
+// loseMajority stops two of three servers for a short time.
 func (f *faults) loseMajority(ctx context.Context, random *rand.Rand) {
 	s := []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP}[random.IntN(2)]
 	var all []*process

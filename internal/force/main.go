@@ -1,22 +1,23 @@
-// Force runs conductors against everything that a machine room does to them, and checks
-// the history afterwards.
+// Force injects faults into conductors and etcd servers, and checks the history
+// afterwards.
 //
 //	go run ./internal/force -seed 7 -for 30m
 //
 // Three processes of examples/conductor share 1,000 nodes of fake-hardware on three etcd
-// servers, each a process too. Clients ask all of them for anything, without end. By
-// the seed, at random moments, a conductor is killed, terminated, stopped for about as
-// long as its lease or longer, or cut off from all servers or one; and a server is killed,
-// stopped, or cut off from its peers and the conductors, or two of the three are. Then all
-// is healed, every node has to come to rest, and package history checks all versions that
-// etcd has stored, all answers to the clients, and all operations on the hardware.
+// servers, each a separate process. Clients send random requests to all of them. At
+// random moments, which the seed determines, a conductor is killed, terminated, stopped
+// for about as long as its lease or longer, or cut off from all servers or one; and a
+// server is killed, stopped, or cut off from its peers and the conductors, or two of the
+// three are. Then all faults end, every node has to come to rest, and package history
+// checks all versions that etcd has stored, all answers to the clients, and all
+// operations on the hardware.
 //
 // With -embedded the conductors are the servers themselves, and are killed, terminated
 // and stopped, one or two at a time.
 //
-// The seed decides the faults and the requests. When they meet is up to the machine: the
-// same seed is the same kind of trouble, not the same history. When a rule is broken, the
-// logs of all processes are kept.
+// The seed determines the faults and the requests, but not their timing: the same seed
+// gives the same faults, but not the same history. If a rule is broken, the logs of all
+// processes are kept.
 package main
 
 import (

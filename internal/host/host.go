@@ -1,4 +1,4 @@
-// Package host tells which machine a figure was measured on.
+// Package host describes the machine on which a figure was measured.
 package host
 
 import (
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// CPU returns the model of the machine's processor where the system tells it, and
-// otherwise its architecture.
+// CPU returns the model of the machine's processor or, if the system does not report
+// it, its architecture.
 func CPU() string {
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

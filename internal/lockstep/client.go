@@ -15,8 +15,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Client speaks Ironic's API, as much of it as is compared. It is safe for
-// concurrent use.
+// Client is a client of the compared part of Ironic's API. It is safe for concurrent
+// use.
 type Client struct {
 	endpoint string
 	http     *http.Client
@@ -37,7 +37,7 @@ func (c *Client) close() { c.http.CloseIdleConnections() }
 // Answer is the API's answer to a request.
 type Answer struct {
 	Status int
-	Fault  string // what it says where it refuses
+	Fault  string // the text of a refusal
 	Body   []byte
 }
 
@@ -62,7 +62,7 @@ func (c *Client) Show(ctx context.Context, v states.APIVersion, uuid string) (No
 	return c.node(ctx, v, http.MethodGet, "/"+uuid, nil)
 }
 
-// node makes a request that a node is the answer to.
+// node makes a request whose answer is a node.
 func (c *Client) node(ctx context.Context, v states.APIVersion, method, path string, body any) (Node, Answer, error) {
 	var node Node
 	answer, err := c.do(ctx, v, method, path, body)
@@ -81,12 +81,12 @@ func (c *Client) List(ctx context.Context, v states.APIVersion, provisionState s
 	return c.do(ctx, v, http.MethodGet, path, nil)
 }
 
-// Provision asks for a provision state; body is at least {"target": ...}.
+// Provision requests a provision state; body is at least {"target": ...}.
 func (c *Client) Provision(ctx context.Context, v states.APIVersion, uuid string, body map[string]any) (Answer, error) {
 	return c.do(ctx, v, http.MethodPut, "/"+uuid+"/states/provision", body)
 }
 
-// Power asks for a power state.
+// Power requests a power state.
 func (c *Client) Power(ctx context.Context, v states.APIVersion, uuid string, target states.Power) (Answer, error) {
 	return c.do(ctx, v, http.MethodPut, "/"+uuid+"/states/power", map[string]any{"target": target})
 }
@@ -106,8 +106,7 @@ func (c *Client) Delete(ctx context.Context, v states.APIVersion, uuid string) (
 	return c.do(ctx, v, http.MethodDelete, "/"+uuid, nil)
 }
 
-// Call makes the work go on that a node with the driver of this package waits
-// for.
+// Call resumes the waiting work of a node with the driver of this package.
 func (c *Client) Call(ctx context.Context, v states.APIVersion, uuid string) (Answer, error) {
 	return c.do(ctx, v, http.MethodPost, "/"+uuid+"/vendor_passthru?method=call", map[string]any{})
 }
@@ -142,8 +141,8 @@ func (c *Client) do(ctx context.Context, v states.APIVersion, method, path strin
 	return answer, nil
 }
 
-// faultOf finds the text in Ironic's fault: a string of JSON within JSON, in one
-// of two forms; or the whole body where it is neither.
+// faultOf returns the text in Ironic's fault, a string of JSON within JSON in one of two
+// forms, or the whole body if it has neither form.
 func faultOf(body []byte) string {
 	var outer struct {
 		Message string `json:"error_message"`

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Comparison is what came of putting the same to Ironic and to this module.
+// Comparison is the result of giving the same inputs to Ironic and to this module.
 type Comparison struct {
 	Name        string // what was compared
 	Compared    int    // how often
 	Differences []Difference
 }
 
-// Difference is one answer that was not the same.
+// Difference is one answer that differs.
 type Difference struct {
-	What         string // what was put to both sides
+	What         string // the input of both sides
 	Ironic, Ours string
 }
 
@@ -22,8 +22,8 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: ironic: %s; ours: %s", d.What, d.Ironic, d.Ours)
 }
 
-// compare counts, and notes where the two sides differ. They are compared with ==
-// and printed, like what they answer to, only where they do.
+// compare counts a comparison, and records a difference of the two sides. It compares
+// them with ==, and formats them and the input only if they differ.
 func (c *Comparison) compare(ironic, ours any, format string, args ...any) {
 	c.Compared++
 	if ironic != ours {
@@ -31,20 +31,20 @@ func (c *Comparison) compare(ironic, ours any, format string, args ...any) {
 	}
 }
 
-// add adds what another part of the same comparison found.
+// add adds the results of another part of the same comparison.
 func (c *Comparison) add(other Comparison) {
 	c.Compared += other.Compared
 	c.Differences = append(c.Differences, other.Differences...)
 }
 
-// Purpose is a difference that is meant to be.
+// Purpose is an intended difference.
 type Purpose struct {
 	Comparison string
 	Difference
 	Reason string
 }
 
-// OnPurpose has every difference that is meant to be.
+// OnPurpose has every intended difference.
 var OnPurpose = []Purpose{
 	{
 		powerName,
@@ -105,8 +105,8 @@ func (c *Comparison) Unexpected() []Difference {
 	})
 }
 
-// OutOfDate returns what is listed [OnPurpose] for the comparison and was not
-// found.
+// OutOfDate returns the differences that are listed in [OnPurpose] for the comparison
+// and were not found.
 func (c *Comparison) OutOfDate() []Purpose {
 	return slices.DeleteFunc(slices.Clone(OnPurpose), func(p Purpose) bool {
 		return p.Comparison != c.Name || slices.Contains(c.Differences, p.Difference)

@@ -17,15 +17,15 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// ErrNotInstalled is matched by the error of [Start] where a program that it
-// needs is missing.
+// ErrNotInstalled is matched by the error of [Start] if a program that it needs is
+// missing.
 var ErrNotInstalled = errors.New("not installed")
 
-// Series is the one whose Ironic Debian has, and with which all is compared.
+// Series is the series of Debian's Ironic, with which everything is compared.
 const Series = states.Antelope
 
-// Ironic is a running Ironic. It is made by [Start] and must be closed. It is safe
-// for concurrent use, but for Restart and Close.
+// Ironic is a running Ironic. Make it with [Start] and Close it. It is safe for
+// concurrent use, except Restart and Close.
 type Ironic struct {
 	Client *Client
 
@@ -35,9 +35,9 @@ type Ironic struct {
 	process  *process
 }
 
-// Start starts an Ironic and returns when it answers; ctx bounds the start only.
-// It lives in a temporary folder and in a process group of its own, and ends
-// with this process however that ends.
+// Start starts an Ironic and returns once it answers; ctx bounds the start only. The
+// Ironic uses a temporary folder and its own process group, and ends with this process
+// even if that is killed.
 func Start(ctx context.Context, options Options) (*Ironic, error) {
 	for _, program := range []string{"ironic", "ironic-dbsync"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -104,8 +104,8 @@ func (i *Ironic) start(ctx context.Context) error {
 	return nil
 }
 
-// Restart kills the server, as a power cut would, and starts another on the same
-// database. Client is another one afterwards.
+// Restart kills the server, like a power cut, and starts another one on the same
+// database. It replaces Client.
 func (i *Ironic) Restart(ctx context.Context) error {
 	i.stop()
 	return i.start(ctx)

@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Outcome is how the work ends that a step of a life starts.
+// Outcome is the outcome of the work that a step of a life starts.
 type Outcome string
 
 const (
@@ -24,16 +24,16 @@ const (
 // Outcomes are all there are.
 var Outcomes = []Outcome{Done, Fail, Wait}
 
-// life is one node lived three times: under Ironic, under our conductor behind its
-// API, and as a Machine of ours to which the same happens.
+// life runs the same node three times: under Ironic, under this module's conductor
+// behind its API, and as a Machine with the same events.
 type life struct {
 	ironic  *Ironic
 	service *service
 	uuid    string
 	ours    *machine.Machine
-	since   string         // when Ironic's node moved last, as its database has it
-	seen    []machine.Node // what polling saw of Ironic's node, each once in a row
-	// compared is how many of those were compared with our conductor's.
+	since   string         // the time of the last move of Ironic's node, from its database
+	seen    []machine.Node // the polled states of Ironic's node, without repetitions in a row
+	// compared is how many of seen were compared with our conductor's.
 	compared int
 }
 
@@ -89,7 +89,7 @@ func (l *life) request(ctx context.Context, word string, v states.APIVersion, ou
 	return l.settle(ctx, what)
 }
 
-// call makes the work go on that the node waits for.
+// call resumes the work that waits for a call.
 func (l *life) call(ctx context.Context, outcome Outcome) (*Difference, error) {
 	if outcome == Wait {
 		outcome = Done
@@ -112,7 +112,7 @@ func (l *life) call(ctx context.Context, outcome Outcome) (*Difference, error) {
 	return l.settle(ctx, what)
 }
 
-// expire lets the time run out that the node waits.
+// expire makes the node's wait time out.
 func (l *life) expire(ctx context.Context) (*Difference, error) {
 	const long = 24 * time.Hour
 	from := l.ours.Node()
@@ -139,8 +139,8 @@ func (l *life) expire(ctx context.Context) (*Difference, error) {
 	return l.settle(ctx, what)
 }
 
-// order says how the next work ends, forgets when the node moved last, and takes
-// the node out of the maintenance that a failed clean step puts it in.
+// order sets the outcome of the next work, resets the time of the last move, and takes
+// the node out of the maintenance that a failed clean step sets.
 func (l *life) order(ctx context.Context, outcome Outcome) error {
 	l.since = ""
 	if err := l.service.order(ctx, l.uuid, outcome); err != nil {
@@ -177,8 +177,8 @@ func (l *life) work(ctx context.Context, outcome Outcome) error {
 	}
 }
 
-// called reports of our node that the call came which it waits for. An inspection
-// that ran elsewhere is over with it.
+// called reports the call that our node waits for. An inspection by another service
+// ends with it.
 func (l *life) called(ctx context.Context, outcome Outcome) error {
 	if l.ours.Node().State != states.InspectWait {
 		if err := l.ours.Report(ctx, states.EventResume, ""); err != nil {

@@ -14,14 +14,14 @@ import (
 	"strings"
 )
 
-// mutant is one change of one file. Its String names it without a line number, so
-// that the name stays when code elsewhere in the file changes.
+// mutant is one change of one file. Its String has no line number, so that the name
+// stays the same when code elsewhere in the file changes.
 type mutant struct {
 	file  string // from the repository's root, with slashes
 	place string // the function or the declaration
 	was   string // the code around the change
 	is    string // the same, changed
-	nth   int    // which of the equal ones of this place, from 1
+	nth   int    // number among the equal changes of this place, from 1
 
 	edit edit
 	unit edit // the whole expression or statement that is changed, and what it becomes
@@ -34,8 +34,8 @@ type edit struct {
 	text     string
 }
 
-// kind says what a mutant's unit is, and so how one binary can hold both the code as
-// it is and the mutant.
+// kind is the kind of a mutant's unit. It decides how one binary can hold both the
+// original code and the mutant.
 type kind uint8
 
 const (
@@ -53,8 +53,7 @@ func (m mutant) String() string {
 	return name
 }
 
-// sources returns the files of a package, tests left out, by their names from the
-// root.
+// sources returns the files of a package, without tests, by their names from the root.
 func sources(root, folder string) (map[string][]byte, error) {
 	names, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
 	if err != nil {
@@ -213,7 +212,7 @@ func joinsText(e ast.Expr) bool {
 	}
 }
 
-// instead says what stands for an operator in a mutant. The result need not
+// instead has the operators that replace an operator in mutants. The result need not
 // compile.
 var instead = map[token.Token][]token.Token{
 	token.EQL: {token.NEQ},
@@ -282,7 +281,7 @@ func (f *finder) negate(c ast.Expr, in ast.Node) {
 }
 
 // statements changes and removes one statement at a time. A removed one stays in the
-// text, for what it uses must be used.
+// text but is not executed, because Go requires that its variables and imports are used.
 func (f *finder) statements(list []ast.Stmt) {
 	for _, s := range list {
 		k := statement
@@ -326,7 +325,7 @@ func (f *finder) replace(k kind, unit, in ast.Node, at token.Pos, length int, te
 	f.add(k, e, f.changed(unit, e), string(f.source[start:end]), f.changed(in, e).text)
 }
 
-// changed returns an edit as one of the whole node that it is in.
+// changed returns an edit as an edit of the whole node that contains it.
 func (f *finder) changed(n ast.Node, e edit) edit {
 	from, to := f.offsets(n)
 	return edit{from, to, string(f.source[from:e.from]) + e.text + string(f.source[e.to:to])}
@@ -346,7 +345,7 @@ func (f *finder) add(k kind, e, unit edit, was, is string) {
 	})
 }
 
-// shorten returns code in one line, its middle left out where that is long.
+// shorten returns code in one line, without its middle if it is long.
 func shorten(code string) string {
 	code = strings.Join(strings.Fields(code), " ")
 	const most = 120

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Names in the code of a package that holds its mutants: the function, and the
-// variables of the environment that it goes by.
+// Names in the code of a package that holds its mutants: the switch function, and the
+// environment variables that it reads.
 const (
 	switchName = "mutationAt"
 	activeName = "MUTATION_ACTIVE"
 	reachName  = "MUTATION_REACHED"
 )
 
-// switchCode is the file that is added to such a package. The function returns which
-// mutant is active, 0 for none, and writes down each unit that is reached.
+// switchCode is the file that is added to such a package. Its function returns the
+// active mutant, 0 for none, and records each unit that is reached.
 const switchCode = `package %s
 
 import (
@@ -48,8 +48,8 @@ type unit struct {
 	mutants  []int // indices
 }
 
-// units returns what can be switched in the files of a package, by the file, and the
-// number of each mutant's unit. A mutant that needs a binary of its own has none.
+// units returns the switchable units of a package's files, by file, and the number of
+// each mutant's unit. A mutant that needs a separate binary has none.
 func units(mutants []mutant) (byFile map[string][]unit, numbers []int) {
 	byFile = map[string][]unit{}
 	number := 0
@@ -70,8 +70,8 @@ func units(mutants []mutant) (byFile map[string][]unit, numbers []int) {
 	return byFile, numbers
 }
 
-// instrument returns a file in which every unit asks which mutant is active. Mutants
-// are active by their index plus one.
+// instrument returns a file in which every unit calls the switch function. A mutant is
+// identified by its index plus one.
 func instrument(source []byte, units []unit, mutants []mutant) ([]byte, error) {
 	type insertion struct {
 		at, other int // other is the unit's other end
@@ -107,7 +107,7 @@ func instrument(source []byte, units []unit, mutants []mutant) ([]byte, error) {
 	return format.Source([]byte(out.String()))
 }
 
-// around returns what stands before and after a unit.
+// around returns the code to insert before and after a unit.
 func (u unit) around(mutants []mutant) (before, after string) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "switch %s(%d) {\n", switchName, u.number)

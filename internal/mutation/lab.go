@@ -14,21 +14,21 @@ import (
 	"sync"
 )
 
-// outcome is what came of a mutant.
+// outcome is the result of a mutant's tests.
 type outcome string
 
 const (
 	killed    outcome = "killed"
-	timedOut  outcome = "timed out" // a kill: the code as it is takes a fraction of the time
+	timedOut  outcome = "timed out" // counts as killed: the original code takes a fraction of the time
 	lived     outcome = "lived"
-	uncovered outcome = "not covered" // lived, and no test comes by
+	uncovered outcome = "not covered" // lived, and no test reaches it
 	unviable  outcome = "not viable"  // does not compile
 )
 
 func (o outcome) isAlive() bool { return o == lived || o == uncovered }
 
-// lab tries mutants. The working tree is not changed: changed files are an overlay to
-// the go command.
+// lab tries mutants. It does not change the working tree: the go command gets the
+// changed files as an overlay.
 type lab struct {
 	root    string
 	scratch string // a folder
@@ -55,7 +55,7 @@ func newLab(ctx context.Context, root string, targets []target) (_ *lab, err err
 
 func (l *lab) close() { os.RemoveAll(l.scratch) }
 
-// tryAll tries mutants and tells each outcome, one at a time.
+// tryAll tries mutants and calls tell with each outcome, one call at a time.
 func (l *lab) tryAll(ctx context.Context, mutants []mutant, workers int, tell func(mutant, outcome)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -89,7 +89,7 @@ func (l *lab) tryAll(ctx context.Context, mutants []mutant, workers int, tell fu
 	return context.Cause(ctx)
 }
 
-// try tries one mutant; name is of a folder that no other worker uses.
+// try tries one mutant; name is the name of a folder that no other worker uses.
 func (l *lab) try(ctx context.Context, name string, m mutant) (outcome, error) {
 	s := l.suites[path.Dir(m.file)]
 	if m.kind != alone {
@@ -115,8 +115,8 @@ func (m mutant) apply(source []byte) []byte {
 	return bytes.Join([][]byte{source[:m.edit.from], []byte(m.edit.text), source[m.edit.to:]}, nil)
 }
 
-// build makes a package's test binary in a folder with this name, with these files in
-// place of its own, and returns the binary's name.
+// build builds a package's test binary in a folder with this name, with these files
+// replaced, and returns the binary's name.
 func (l *lab) build(ctx context.Context, t target, name string, files map[string][]byte) (string, error) {
 	folder := filepath.Join(l.scratch, name)
 	if err := os.MkdirAll(folder, 0o755); err != nil {

@@ -1,20 +1,19 @@
 // Mutation changes the code of a package in one place, a mutant, and runs the
 // package's tests: the mutant is killed when they fail. A mutant that lives shows
-// behaviour that no test looks at, or code that is not needed.
+// behaviour that no test checks, or code that is not needed.
 //
 //	go run ./internal/mutation                      # all of them
 //	go run ./internal/mutation -run '^machine/m'    # those of some files
-//	go run ./internal/mutation -commit HEAD -n 20   # a sample, as CI takes it
+//	go run ./internal/mutation -commit HEAD -n 20   # a sample, as in CI
 //
-// It is run from the repository's root. One binary of a package's tests holds nearly
-// all of its mutants, and each is tried with the tests that reach it, the quickest
-// first: that takes a fraction of a second, where gremlins (go-gremlins/gremlins) builds
-// a binary for each mutant, and finds none in the conditions of a switch.
+// Run it from the repository's root. One test binary of a package holds nearly all of
+// its mutants, and each mutant is tried with the tests that reach it, the fastest first.
+// This takes a fraction of a second per mutant. gremlins (go-gremlins/gremlins) builds a
+// binary for each mutant, and finds none in the conditions of a switch.
 //
-// The mutants that behave as the code does,
-// and which no test can therefore kill, are listed in equivalent.go, each with its
-// reason. The exit status is 1 when another one lives, and when one of the list is
-// killed, does not compile or does not exist any more.
+// equivalent.go lists the mutants that behave like the original code, so that no test
+// can kill them, each with the reason. The exit status is 1 if another mutant lives, or
+// if a listed one is killed, does not compile or does not exist any more.
 package main
 
 import (
@@ -38,8 +37,8 @@ type target struct {
 	args   []string // of its test binary
 }
 
-// rapid's values come from a fixed seed, so that a mutant is killed every time or
-// never; and to make a failure's input smaller is of no use here.
+// rapid uses a fixed seed, so that a mutant is killed every time or never. Shrinking a
+// failure's input is not needed here.
 var rapid = []string{"-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=1ns"}
 
 var targets = []target{

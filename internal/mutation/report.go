@@ -52,7 +52,7 @@ func (r *report) add(m mutant, o outcome) {
 	}
 }
 
-// complain prints what is wrong with a mutant's outcome.
+// complain prints why a mutant's outcome is an error.
 func (r *report) complain(why error, m mutant, o outcome) {
 	if !r.verbose {
 		fmt.Fprintf(r.out, "%-11s %s\n", o, m)
@@ -65,7 +65,7 @@ func (r *report) complain(why error, m mutant, o outcome) {
 	r.errs = append(r.errs, why)
 }
 
-// end prints the counts, and returns what was wrong.
+// end prints the counts, and returns an error if any outcome was one.
 func (r *report) end() error {
 	table := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "killed\ttimed out\tequivalent\tlived\tnot covered\tnot viable\t")

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// sample chooses at most n mutants of the files that a commit touches, and at most n
-// of the others. The commit's hash is the seed: another run chooses the same, another
-// commit others.
+// sample selects at most n mutants of the files that a commit touches, and at most n of
+// the others. The commit's hash is the seed, so that each run for a commit selects the
+// same mutants.
 func sample(ctx context.Context, commit string, n int, all []mutant) ([]mutant, error) {
 	hash, err := git(ctx, "rev-parse", "--verify", commit+"^{commit}")
 	if err != nil {

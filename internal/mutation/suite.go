@@ -19,8 +19,8 @@ import (
 // suite is the tests of a package whose binary holds the mutants.
 type suite struct {
 	target target
-	folder string            // of the package
-	files  map[string][]byte // its code, as it was when the lab was made
+	folder string            // the package's folder
+	files  map[string][]byte // the package's code when the lab was made
 	binary string
 	tests  []test
 	places map[string]place // by the mutant's String
@@ -37,8 +37,8 @@ type test struct {
 	reaches map[string]bool // numbers of units
 }
 
-// newSuite builds the tests of a package and runs each by itself, to find out how long
-// it takes and what it reaches.
+// newSuite builds the tests of a package and runs each separately, to measure its time
+// and record the units that it reaches.
 func (l *lab) newSuite(ctx context.Context, t target, name string) (*suite, error) {
 	files, err := sources(l.root, t.folder)
 	if err != nil {
@@ -66,7 +66,7 @@ func (l *lab) newSuite(ctx context.Context, t target, name string) (*suite, erro
 	return s, s.observe(ctx, filepath.Join(l.scratch, "reached"))
 }
 
-// observe fills in the tests, the quickest first.
+// observe fills in the tests, the fastest first.
 func (s *suite) observe(ctx context.Context, reached string) error {
 	list, err := exec.CommandContext(ctx, s.binary, "-test.list", "^(Test|Example|Fuzz)").Output()
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *suite) observe(ctx context.Context, reached string) error {
 }
 
 // trySwitched tries a mutant that the suite's binary holds: first with the tests that
-// reach it, then, since another run may reach more, with all.
+// reach it, then with all, because another run may reach more.
 func (s *suite) trySwitched(ctx context.Context, m mutant) (outcome, error) {
 	at := s.places[m.String()]
 	var reaching []test
@@ -116,7 +116,7 @@ func (s *suite) trySwitched(ctx context.Context, m mutant) (outcome, error) {
 	return result, err
 }
 
-// tryTests runs tests, at first those that are quick.
+// tryTests runs tests, the fast ones first.
 func (s *suite) tryTests(ctx context.Context, binary string, tests []test, env ...string) (outcome, error) {
 	const quick = 50 * time.Millisecond
 	n, _ := slices.BinarySearchFunc(tests, quick, func(t test, d time.Duration) int { return cmp.Compare(t.took, d) })
@@ -145,8 +145,7 @@ func (s *suite) tryTests(ctx context.Context, binary string, tests []test, env .
 	return lived, nil
 }
 
-// run runs tests until the first failure. A loop without end is also stopped by the
-// memory that it takes.
+// run runs tests until the first failure. A limit on memory also stops an endless loop.
 func (s *suite) run(ctx context.Context, binary string, tests []test, limit time.Duration, env ...string) ([]byte, error) {
 	names := make([]string, len(tests))
 	for i, t := range tests {

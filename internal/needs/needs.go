@@ -1,5 +1,5 @@
-// Package needs skips tests where the real system that they need is absent, and
-// fails them in CI, which has all of them: a skip there would hide a failure.
+// Package needs skips a test if the real system that it needs is absent. In CI, which
+// has all of them, it fails the test: a skip there would hide a failure.
 package needs
 
 import (
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Programs needs programs on the PATH.
+// Programs skips the test, or fails it in CI, unless the programs are on the PATH.
 func Programs(t testing.TB, programs ...string) {
 	t.Helper()
 	for _, program := range programs {
@@ -17,8 +17,8 @@ func Programs(t testing.TB, programs ...string) {
 	}
 }
 
-// Installed needs something of which the caller has found out whether it is
-// there.
+// Installed skips the test, or fails it in CI, unless is is true. The text what names
+// the missing system.
 func Installed(t testing.TB, is bool, what string) {
 	t.Helper()
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/ironstate/ironstate/internal/needs"
 )
 
-// watched is a test that notes how it ended.
+// watched is a test that records whether it was skipped or failed.
 type watched struct {
 	testing.TB
 	skipped, failed bool

@@ -1,6 +1,6 @@
-// Package program is what the mains of the examples have in common: the process
-// ends only when the program has cleaned up, with a line that says why and an
-// exit status that a script can go by.
+// Package program is the common part of the examples' main functions. The process ends
+// once the program has cleaned up, with a line that gives the reason and an exit status
+// for scripts.
 package program
 
 import (
@@ -15,8 +15,8 @@ import (
 	"syscall"
 )
 
-// The exit statuses. A signal's is 128 and its number, as shells have it: 130 for
-// an interrupt, 143 for a termination.
+// The exit statuses. That of a signal is 128 plus its number, as in shells: 130 for an
+// interrupt, 143 for a termination.
 const (
 	Good = iota
 	Failed
@@ -24,10 +24,11 @@ const (
 	signalled = 128
 )
 
-// ErrUsage, in an error's chain, says that the program was used wrongly.
+// ErrUsage is matched by errors about wrong arguments.
 var ErrUsage = errors.New("wrong use")
 
-// usageError is an error about arguments, which its text speaks of already.
+// usageError is an error about arguments. It matches ErrUsage without repeating its
+// text.
 type usageError struct{ error }
 
 func (usageError) Is(target error) bool { return target == ErrUsage }
@@ -35,20 +36,19 @@ func (usageError) Is(target error) bool { return target == ErrUsage }
 // Usagef returns an error that matches [ErrUsage].
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// A Func is a program. Its context ends with the first interrupt or termination,
-// and when out can no longer be written to; it cleans up and returns.
+// A Func is a program. Its context ends with the first interrupt or termination, and
+// when a write to out fails; the program then cleans up and returns.
 type Func func(ctx context.Context, args []string, out, errOut io.Writer) error
 
-// Main runs a program on this process and ends it. A second signal ends it at
-// once.
+// Main runs a program and ends the process. A second signal ends the process at once.
 func Main(name string, f Func) {
 	os.Exit(run(UntilSignal(), name, os.Args[1:], os.Stdout, os.Stderr, f))
 }
 
-// UntilSignal returns a context that the first interrupt or termination ends, with
-// a cause that [SignalStatus] knows; a second signal kills the program. To write to
-// a pipe that its reader has closed is an error from now on, and no signal. It is
-// for programs that Main does not fit.
+// UntilSignal returns a context that the first interrupt or termination ends, with a
+// cause for [SignalStatus]; a second signal kills the program. From now on writing to a
+// pipe that its reader has closed is an error, and no signal. UntilSignal is for
+// programs that cannot use Main.
 func UntilSignal() context.Context {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
@@ -62,8 +62,8 @@ func UntilSignal() context.Context {
 	return ctx
 }
 
-// SignalStatus returns the exit status of a program that a signal has ended, going
-// by an error, and whether one has.
+// SignalStatus returns the exit status for an error of a program that a signal has
+// ended; ok is false if no signal has.
 func SignalStatus(err error) (status int, ok bool) {
 	var ended signalError
 	if !errors.As(err, &ended) {
@@ -109,7 +109,7 @@ type signalError struct{ os.Signal }
 
 func (e signalError) Error() string { return "stopped by signal: " + e.String() }
 
-// writer ends the program when what it writes to fails.
+// writer ends the program when a write fails.
 type writer struct {
 	to  io.Writer
 	end context.CancelCauseFunc
@@ -139,8 +139,9 @@ func (w *writer) failure() error {
 	return w.err
 }
 
-// Parse parses flags. A wrong one, and any argument that is none, is an error
-// that matches [ErrUsage]; -h prints the flags to errOut and is [flag.ErrHelp].
+// Parse parses flags. An invalid flag, and any argument that is no flag, is an error
+// that matches [ErrUsage]. For -h it prints the flags to errOut and returns
+// [flag.ErrHelp].
 func Parse(flags *flag.FlagSet, args []string, errOut io.Writer) error {
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
@@ -160,8 +161,8 @@ func Parse(flags *flag.FlagSet, args []string, errOut io.Writer) error {
 	}
 }
 
-// Between returns an error that matches [ErrUsage] unless a flag's value is from
-// low to high.
+// Between returns an error that matches [ErrUsage] unless a flag's value is between low
+// and high, inclusive.
 func Between(name string, value, low, high int) error {
 	if value < low || value > high {
 		return Usagef("-%s is %d: want %d to %d", name, value, low, high)

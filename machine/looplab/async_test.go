@@ -91,7 +91,7 @@ func TestASaveThatFailsGivesAnAsynchronousTransitionUp(t *testing.T) {
 	require.NoError(t, f.Event(t.Context(), "done"))
 }
 
-// On looplab alone a callback that fires here waits for ever.
+// With looplab alone, a callback that fires an event here blocks forever.
 func TestACallbackOfAnAsynchronousTransitionMayFire(t *testing.T) {
 	f := newFSM(t, states.Verifying, fsm.Callbacks{
 		"leave_verifying": async,

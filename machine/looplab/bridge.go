@@ -11,12 +11,12 @@ import (
 	"github.com/ironstate/ironstate/machine"
 )
 
-// callerOf is the key under which the context that looplab is given carries the
-// caller's, which callbacks get. Looplab itself is given one that never ends.
+// callerOf is the context key of the caller's context. Looplab itself gets a context
+// that never ends; callbacks get the caller's.
 type callerOf struct{}
 
-// ask is a guard hook: it runs the callbacks that may cancel.
-func (f *FSM) ask(ctx context.Context, step machine.Transition) error {
+// runGuards is a guard hook: it runs the callbacks that may cancel the event.
+func (f *FSM) runGuards(ctx context.Context, step machine.Transition) error {
 	fr := f.firingIn(ctx)
 	if fr.completes != nil {
 		if !f.release(fr.completes) {
@@ -67,9 +67,9 @@ func (f *FSM) guards() fsm.Callbacks {
 	return guards
 }
 
-// guard returns a callback that calls those that are not nil, until one cancels.
-// It turns a panic into a cancellation, and cancels what was fired at the looplab
-// FSM itself.
+// guard returns a callback that calls the callbacks that are not nil until one
+// cancels. It turns a panic into a cancellation, and cancels an event that was fired
+// at the looplab FSM itself.
 func guard(callbacks ...fsm.Callback) fsm.Callback {
 	return func(ctx context.Context, e *fsm.Event) {
 		caller, ok := ctx.Value(callerOf{}).(context.Context)
@@ -81,7 +81,7 @@ func guard(callbacks ...fsm.Callback) fsm.Callback {
 			if callback != nil {
 				call(caller, callback, e)
 			}
-			if ctx.Err() != nil { // as it is once e.Cancel was called, and not before
+			if ctx.Err() != nil { // the callback has called e.Cancel
 				return
 			}
 		}
@@ -97,15 +97,14 @@ func call(ctx context.Context, callback fsm.Callback, e *fsm.Event) {
 	callback(ctx, e)
 }
 
-// follow is the last save hook: nothing can keep the machine from moving now.
+// follow is the last save hook, after which nothing can refuse the transition.
 func (f *FSM) follow(_ context.Context, step machine.Transition) error {
 	f.inner.SetState(step.To.State.String())
 	return nil
 }
 
-// tell is an enter hook: it runs the callbacks that are told that the node has
-// moved.
-func (f *FSM) tell(ctx context.Context, step machine.Transition) error {
+// notify is an enter hook: it runs the callbacks that follow the move.
+func (f *FSM) notify(ctx context.Context, step machine.Transition) error {
 	e := blank()
 	e.FSM = f.inner
 	e.Event = step.Event.String()
@@ -121,7 +120,7 @@ func (f *FSM) tell(ctx context.Context, step machine.Transition) error {
 	return e.Err
 }
 
-// blank returns an event whose Cancel can be called: looplab alone can make one.
+// blank returns an event whose Cancel can be called; only looplab can create one.
 var blank = sync.OnceValue(func() fsm.Event {
 	var made fsm.Event
 	once := fsm.NewFSM("from", fsm.Events{{Name: "make", Src: []string{"from"}, Dst: "to"}}, fsm.Callbacks{

@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A trigger is when a callback is called.
+// A trigger says when a callback is called.
 type trigger struct {
 	when moment
 	word string // the state or event, empty for any
@@ -48,8 +48,8 @@ func isEvent(word string) bool {
 	return err == nil && e != states.NoEvent
 }
 
-// triggerOf returns what a key of fsm.Callbacks means. The word rescue alone is
-// the state and not the event, as is error.
+// triggerOf returns the meaning of a key of fsm.Callbacks. The keys "rescue" and
+// "error" mean the states and not the events.
 func triggerOf(key string) (trigger, bool) {
 	for _, p := range prefixes {
 		word, ok := strings.CutPrefix(key, p.text)
@@ -67,8 +67,8 @@ func triggerOf(key string) (trigger, bool) {
 	return trigger{after, key}, isEvent(key)
 }
 
-// placed returns callbacks by when they are called.
-func placed(callbacks fsm.Callbacks) (map[trigger]fsm.Callback, error) {
+// byTrigger returns the callbacks by their triggers.
+func byTrigger(callbacks fsm.Callbacks) (map[trigger]fsm.Callback, error) {
 	at := make(map[trigger]fsm.Callback, len(callbacks))
 	for _, key := range slices.Sorted(maps.Keys(callbacks)) {
 		p, ok := triggerOf(key)

@@ -66,7 +66,7 @@ func TestACallbackMayFire(t *testing.T) {
 	require.Equal(t, [][]any{nil, {"inner"}, {"outer"}}, args)
 }
 
-// What is fired from a hook has arguments of its own, and no others.
+// An event that is fired from a hook has its own arguments only.
 func TestArgumentsStayWithTheirEvent(t *testing.T) {
 	left := []states.Event{states.EventFail, states.EventManage}
 	var f *looplab.FSM
@@ -148,7 +148,7 @@ func TestAFailingSaveChangesNothing(t *testing.T) {
 	require.Equal(t, "verifying", f.Looplab().Current())
 }
 
-// Under the race detector this shows that an FSM may be shared.
+// With the race detector this test shows that an FSM is safe for concurrent use.
 func TestManyGoroutinesFire(t *testing.T) {
 	var mu sync.Mutex
 	entered := make(map[string]int)

@@ -14,19 +14,19 @@ var (
 	errNotMade   = errors.New("FSM was not made by looplab.New")
 	errNoContext = errors.New("nil context")
 	errDirect    = errors.New("fire at the FSM of package looplab, which looplab.Of returns, not at the one inside")
-	// Transition can complete only what was fired at the FSM.
+	// Transition can complete only an event that was fired at the FSM.
 	errAsync = errors.New("only an event that was fired at the FSM, and not at its Machine, can be asynchronous")
 )
 
 // allowed cancels looplab's own transition once every callback has allowed it.
 type allowed struct {
-	err error // what they left in fsm.Event.Err without cancelling
+	err error // the fsm.Event.Err that callbacks set without cancelling
 }
 
 func (*allowed) Error() string { return "allowed by every callback" }
 
-// A refusal is looplab's error for an event that is refused, and this module's
-// error, which says more. It matches both.
+// A refusal joins looplab's error for a refused event with this module's more detailed
+// one. It matches both.
 type refusal struct {
 	looplab error
 	ours    error
@@ -43,7 +43,7 @@ func (r *refusal) Is(target error) bool {
 	return target == states.ErrNotAllowed && errors.As(r.ours, new(*machine.EventError))
 }
 
-// asLooplab returns what looplab answers where package machine answers err.
+// asLooplab converts an error of package machine to the error that looplab returns.
 func asLooplab(t *states.Table, err error) error {
 	switch err := err.(type) {
 	case *machine.EventError:

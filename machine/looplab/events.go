@@ -6,9 +6,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Events returns a table as looplab's rows: one for each event and the state that
-// it leads to, with the states that it leads out of, in the order of the table.
-// An fsm.FSM that is made of them alone has none of an [FSM]'s guards.
+// Events returns a table as looplab's rows: one row for each event and destination,
+// with all source states, in the order of the table. An fsm.FSM that is made from these
+// rows has none of the protections of an [FSM].
 func Events(t *states.Table) fsm.Events {
 	type end struct {
 		event states.Event

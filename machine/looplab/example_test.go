@@ -13,7 +13,7 @@ import (
 	"github.com/ironstate/ironstate/verify"
 )
 
-// A service that has written the beginning of a node's life by hand.
+// handWritten is a service with a hand-written machine for enrolment.
 type handWritten struct {
 	fsm *fsm.FSM
 }
@@ -34,9 +34,8 @@ func (s *handWritten) verify(ctx context.Context, e *fsm.Event) {
 	e.Err = s.fsm.Event(ctx, "done")
 }
 
-// The same service on Ironic's table: the constructor has changed, and the
-// field's type. All states and events are there now, and what it stores is the
-// node that Ironic would store.
+// ironics is the same service on Ironic's table: only the constructor and the field's
+// type differ. It has all states and events, and stores the same node as Ironic.
 type ironics struct {
 	fsm *looplab.FSM
 }
@@ -56,8 +55,8 @@ func (s *ironics) verify(ctx context.Context, e *fsm.Event) {
 	e.Err = s.fsm.Event(ctx, "done")
 }
 
-// A service before and after. The one that was written by hand stops at the
-// first context that has ended; the other takes the next event.
+// A service before and after the change. The hand-written machine refuses every event
+// after a context has ended; the other accepts the next event.
 func Example() {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -82,8 +81,8 @@ func Example() {
 	// after: manageable [provide inspect adopt clean]
 }
 
-// Verification with the callbacks that a service on looplab has: verify.Manage
-// takes the FSM's Machine.
+// A service on looplab keeps its callbacks during a verification: verify.Manage
+// accepts the FSM's Machine.
 func ExampleFSM_Machine() {
 	f, err := looplab.New(machine.Config{
 		Table: states.Latest().Table(),
@@ -127,7 +126,7 @@ func ExampleFSM_FireInput() {
 	// <nil> power interface: no answer
 }
 
-// A callback that may cancel an event.
+// A before_ callback cancels an event.
 func ExampleFSM_Event() {
 	f, err := looplab.New(machine.Config{
 		Table: states.Latest().Table(),

@@ -14,9 +14,9 @@ import (
 type firing struct {
 	in        machine.Input
 	args      []any
-	completes *firing         // the held one that this is the second half of
-	err       error           // what callbacks left in fsm.Event.Err without cancelling
-	later     context.Context // set when it is held: what to complete it with
+	completes *firing         // the held firing that this one completes
+	err       error           // the fsm.Event.Err that callbacks set without cancelling
+	later     context.Context // set in a held firing: the context to complete it with
 }
 
 type firingOf struct{ f *FSM }
@@ -25,8 +25,8 @@ func (f *FSM) fire(ctx context.Context, fr *firing) error {
 	return f.machine.FireInput(context.WithValue(ctx, firingOf{f}, fr), fr.in)
 }
 
-// firingIn returns the firing that a step's context carries, an empty one where the
-// step was fired at the Machine.
+// firingIn returns the firing in a hook's context, or an empty one if the event was
+// fired at the Machine.
 func (f *FSM) firingIn(ctx context.Context) *firing {
 	if fr, _ := ctx.Value(firingOf{f}).(*firing); fr != nil {
 		return fr
@@ -34,8 +34,8 @@ func (f *FSM) firingIn(ctx context.Context) *firing {
 	return new(firing)
 }
 
-// withoutFiring returns the context for hooks and callbacks. They may fire the next event
-// with it, which has its own arguments.
+// withoutFiring returns the context for hooks and callbacks. They may use it to fire
+// the next event, which has its own arguments.
 func (f *FSM) withoutFiring(ctx context.Context) context.Context {
 	return context.WithValue(ctx, firingOf{f}, (*firing)(nil))
 }
@@ -51,13 +51,13 @@ func (f *FSM) plainHooks(hooks []machine.Hook) []machine.Hook {
 }
 
 // Transition completes an event whose leave callback called Async, and for which
-// Event returned an fsm.AsyncError. Until then the node stays where it was, and
-// other events are refused with fsm.InTransitionError. The guard and save hooks,
-// and the callbacks that enter, run now.
+// Event returned an fsm.AsyncError. Until then the node stays in its state, and other
+// events are refused with fsm.InTransitionError. Transition runs the guard and save
+// hooks, and the callbacks that follow the move.
 //
-// Its errors are those of [FSM.Event], and fsm.NotInTransitionError when there is
-// nothing to complete, as after CancelTransition of the AsyncError. When a hook
-// refuses, the event is given up, and nothing has happened.
+// Its errors are those of [FSM.Event], and fsm.NotInTransitionError if there is
+// nothing to complete, for instance after CancelTransition of the AsyncError. If a hook
+// refuses, the event is discarded and nothing has happened.
 func (f *FSM) Transition() error {
 	if f.Machine() == nil {
 		return errNotMade
@@ -70,9 +70,9 @@ func (f *FSM) Transition() error {
 	return asLooplab(f.table, f.fire(held.later, second))
 }
 
-// hold keeps an event that a callback wants completed later.
+// hold keeps an asynchronous event until Transition completes it.
 func (f *FSM) hold(ctx context.Context, from states.State, fr *firing) error {
-	// Left in its own asynchronous transition, looplab would refuse all events.
+	// If its own asynchronous transition stayed open, looplab would refuse all events.
 	if err := f.inner.Transition(); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (f *FSM) hold(ctx context.Context, from states.State, fr *firing) error {
 	}}
 }
 
-// heldNow returns the event that waits to be completed, if any.
+// heldNow returns the held event, nil if there is none.
 func (f *FSM) heldNow() *firing {
 	if f == nil {
 		return nil

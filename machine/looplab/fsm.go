@@ -11,60 +11,60 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// FSM is a node's machine with the methods of an *fsm.FSM. Make it with [New]; the
-// methods of a nil or zero FSM return an error or nothing, and its state is "none". It is safe for concurrent use.
+// FSM is a node's machine with the methods of an *fsm.FSM. Make it with [New]. It is
+// safe for concurrent use. The methods of a nil or zero FSM return an error or zero
+// values, and its state is "none".
 type FSM struct {
 	machine   *machine.Machine
 	table     *states.Table
 	callbacks map[trigger]fsm.Callback
 
 	// inner runs the callbacks that may cancel an event. It never completes an event:
-	// it follows the machine by SetState.
+	// SetState sets it to the machine's state.
 	inner *fsm.FSM
 
 	mu   sync.Mutex
-	held *firing // an asynchronous transition, until someone completes it
+	held *firing // an asynchronous transition that is not completed yet
 }
 
-// self is the metadata under which an FSM is found from its inner one.
-const self = "github.com/ironstate/ironstate/machine/looplab"
+// metadataKey is the key of the inner FSM's metadata that holds the FSM.
+const metadataKey = "github.com/ironstate/ironstate/machine/looplab"
 
 // New makes the FSM of a node, with the hooks of package machine and looplab's
 // callbacks. The errors are those of [machine.New], and one for a key of callbacks
-// that names no state or event of any series, or means what another key means too.
+// that names no state or event of any series, or has the same meaning as another key.
 // Callbacks for states and events of other series are never called.
 func New(c machine.Config, callbacks fsm.Callbacks) (*FSM, error) {
-	at, err := placed(callbacks)
+	at, err := byTrigger(callbacks)
 	if err != nil {
 		return nil, err
 	}
 	f := &FSM{table: c.Table, callbacks: at}
-	c.Guard = slices.Concat([]machine.Hook{f.ask}, f.plainHooks(c.Guard))
+	c.Guard = slices.Concat([]machine.Hook{f.runGuards}, f.plainHooks(c.Guard))
 	c.Save = append(f.plainHooks(c.Save), f.follow)
 	c.Exit = f.plainHooks(c.Exit)
-	c.Enter = append(f.plainHooks(c.Enter), f.tell)
+	c.Enter = append(f.plainHooks(c.Enter), f.notify)
 	if f.machine, err = machine.New(c); err != nil {
 		return nil, err
 	}
 	f.inner = fsm.NewFSM(f.Current(), Events(c.Table), f.guards())
-	f.inner.SetMetadata(self, f)
+	f.inner.SetMetadata(metadataKey, f)
 	return f, nil
 }
 
-// Of returns the FSM that wraps a looplab FSM, nil where none does. It
-// is for callbacks, which find a looplab FSM in their event.
+// Of returns the FSM that wraps a looplab FSM, nil if there is none. It is for
+// callbacks, whose event has the looplab FSM.
 func Of(inner *fsm.FSM) *FSM {
 	if inner == nil {
 		return nil
 	}
-	f, _ := inner.Metadata(self)
+	f, _ := inner.Metadata(metadataKey)
 	outer, _ := f.(*FSM)
 	return outer
 }
 
-// Looplab returns the looplab FSM that is wrapped, for its metadata and to draw it. It
-// refuses events; a state that is set on it lasts until the
-// next event.
+// Looplab returns the wrapped looplab FSM, for its metadata and for drawing it. It
+// refuses events; the next event overwrites a state that is set on it.
 func (f *FSM) Looplab() *fsm.FSM {
 	if f == nil {
 		return nil
@@ -72,8 +72,8 @@ func (f *FSM) Looplab() *fsm.FSM {
 	return f.inner
 }
 
-// Machine returns the node's machine, for what takes one. Events that are fired
-// at it call looplab's callbacks too.
+// Machine returns the node's machine, for functions that need one. Events that are
+// fired at it call looplab's callbacks too.
 func (f *FSM) Machine() *machine.Machine {
 	if f == nil {
 		return nil
@@ -82,13 +82,13 @@ func (f *FSM) Machine() *machine.Machine {
 }
 
 // Event moves the node by the event of a word, the table's ("deploy") or the API's
-// ("active"); callbacks find args in their event, and the table's word.
+// ("active"). The callbacks' event has args and the table's word.
 //
-// It answers as looplab's does. A fsm.CanceledError, InTransitionError or AsyncError
-// is returned as it is. A fsm.UnknownEventError or InvalidEventError is wrapped in the
-// error, for [errors.As], which also wraps the [*machine.EventError], which matches
-// [states.ErrNotAllowed], or the [*states.UnknownError] of a word that no series
-// has. Event's other errors are those of [machine.Machine.FireInput].
+// The errors are those of looplab. An fsm.CanceledError, InTransitionError or
+// AsyncError is returned unchanged. An fsm.UnknownEventError or InvalidEventError is
+// wrapped: use [errors.As]. The wrapping error also wraps the [*machine.EventError],
+// which matches [states.ErrNotAllowed], or, for a word that no series has, the
+// [*states.UnknownError]. Other errors are those of [machine.Machine.FireInput].
 func (f *FSM) Event(ctx context.Context, event string, args ...any) error {
 	e, err := eventOf(event)
 	if err != nil {
@@ -100,7 +100,7 @@ func (f *FSM) Event(ctx context.Context, event string, args ...any) error {
 	return asLooplab(f.table, f.FireInput(ctx, machine.Input{Event: e}, args...))
 }
 
-// eventOf returns the event of a word of the table's or the API's.
+// eventOf returns the event of a word, the table's or the API's.
 func eventOf(word string) (states.Event, error) {
 	if e, err := states.ParseVerb(word); err == nil {
 		return e, nil
@@ -120,9 +120,9 @@ func eventWords(yield func(string) bool) {
 	}
 }
 
-// FireInput moves the node by an Input; callbacks find
-// args in their event. Its errors are those of [machine.Machine.FireInput]:
-// looplab's are wrapped in a [*machine.HookError].
+// FireInput moves the node by an Input; the callbacks' event has args. Its errors are
+// those of [machine.Machine.FireInput]: looplab's are wrapped in a
+// [*machine.HookError].
 func (f *FSM) FireInput(ctx context.Context, in machine.Input, args ...any) error {
 	switch {
 	case f.Machine() == nil:
@@ -139,7 +139,8 @@ func (f *FSM) Current() string { return f.Machine().Node().State.String() }
 // Is reports whether the node is in the state of a word.
 func (f *FSM) Is(state string) bool { return f.Current() == state }
 
-// Can reports whether the event of a word would be taken now, but for the hooks.
+// Can reports whether the table allows the event of a word now. A hook may still
+// refuse it.
 func (f *FSM) Can(event string) bool {
 	e, err := eventOf(event)
 	return err == nil && f.Machine().Can(e) && f.heldNow() == nil

@@ -59,7 +59,7 @@ var order = []string{
 	"enter_verifying", "enter_state", "after_manage", "after_event",
 }
 
-// recorded makes an FSM in enroll that records all there is to record.
+// recorded makes an FSM in enroll whose hooks and callbacks all record their calls.
 func recorded(t *testing.T, r *recorder) *looplab.FSM {
 	callbacks := fsm.Callbacks{}
 	for _, name := range slices.Concat(order[:4], order[8:]) {
@@ -139,8 +139,7 @@ func TestNewRefusesWhatTheMachineDoes(t *testing.T) {
 	require.ErrorAs(t, err, new(*machine.StateError))
 }
 
-// looplab's own FSM is the measure: each error is, or holds, the very one that it
-// returns, with the same text.
+// Each error is or wraps the error that looplab's own FSM returns, with the same text.
 func TestEventAnswersAsLooplabDoes(t *testing.T) {
 	no := errors.New("no")
 	callbacks := fsm.Callbacks{

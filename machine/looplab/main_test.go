@@ -29,7 +29,7 @@ func newFSM(t *testing.T, in states.State, callbacks fsm.Callbacks, set ...func(
 	return f
 }
 
-// likeFSM is what an FSM and looplab's own have in common.
+// likeFSM has the methods that an FSM and looplab's own have in common.
 type likeFSM interface {
 	Event(ctx context.Context, event string, args ...any) error
 	Transition() error

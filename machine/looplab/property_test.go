@@ -16,8 +16,8 @@ import (
 	"github.com/ironstate/ironstate/states/statestest/rapidstates"
 )
 
-// four is one node four times over.
-type four struct {
+// quartet is the same node in four implementations.
+type quartet struct {
 	table   *states.Table
 	node    machine.Node
 	machine *machine.Machine
@@ -25,13 +25,13 @@ type four struct {
 	plain   *fsm.FSM
 }
 
-func newFour(t *rapid.T, table *states.Table, in states.State) *four {
+func newQuartet(t *rapid.T, table *states.Table, in states.State) *quartet {
 	config := machine.Config{Table: table, Node: machine.Node{State: in}}
 	m, err := machine.New(config)
 	require.NoError(t, err)
 	f, err := looplab.New(config, nil)
 	require.NoError(t, err)
-	return &four{
+	return &quartet{
 		table:   table,
 		node:    config.Node,
 		machine: m,
@@ -40,9 +40,9 @@ func newFour(t *rapid.T, table *states.Table, in states.State) *four {
 	}
 }
 
-// fire fires one event at all four. Looplab alone knows of no target, so it is
-// asked only where the target is in order.
-func (f *four) fire(t *rapid.T, in machine.Input) {
+// fire fires one event at all four. Looplab alone has no targets, so it gets the event
+// only if the named target is valid.
+func (f *quartet) fire(t *rapid.T, in machine.Input) {
 	next, want := f.node.Apply(f.table, in)
 	f.node = next
 	errs := map[string]error{
@@ -72,7 +72,7 @@ func TestMachineApplyAndLooplabAgree(t *testing.T) {
 			walks := rapidstates.MixedWalk(table)
 			rapid.Check(t, func(t *rapid.T) {
 				walk := walks.Draw(t, "walk")
-				f := newFour(t, table, walk[0].From)
+				f := newQuartet(t, table, walk[0].From)
 				for _, step := range walk {
 					f.fire(t, machine.Input{Event: step.Event})
 					require.Equal(t, step.To, f.node.State)
@@ -88,7 +88,7 @@ func TestMachineApplyAndLooplabAgreeOnInputs(t *testing.T) {
 		table := rapid.SampledFrom(slices.Collect(states.AllSeries())).Draw(t, "series").Table()
 		walk := rapidstates.MixedWalk(table).Draw(t, "walk")
 		targets := rapid.OneOf(rapid.Just(states.NoState), rapid.SampledFrom(slices.Collect(table.Stable().All())), rapid.SampledFrom(slices.Collect(states.AllStates())))
-		f := newFour(t, table, walk[0].From)
+		f := newQuartet(t, table, walk[0].From)
 		for _, step := range walk {
 			f.fire(t, machine.Input{
 				Event:     step.Event,
@@ -100,7 +100,7 @@ func TestMachineApplyAndLooplabAgreeOnInputs(t *testing.T) {
 	})
 }
 
-// checked lets statestest look at an FSM.
+// checked adapts an FSM to statestest.Targeted.
 type checked struct{ f *looplab.FSM }
 
 func (c checked) Current() states.State { return c.f.Machine().Node().State }

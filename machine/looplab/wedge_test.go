@@ -16,11 +16,11 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A mishap is something that goes wrong while a node is asked to leave enroll.
+// A mishap is a fault during the event manage in enroll.
 type mishap struct {
 	callbacks func(cancel context.CancelFunc) fsm.Callbacks
 	ended     bool // the context has ended before the event is fired
-	wedges    bool // looplab alone refuses every event from then on
+	wedges    bool // looplab alone then refuses every event
 }
 
 var mishaps = map[string]mishap{
@@ -99,8 +99,7 @@ var mishaps = map[string]mishap{
 	},
 }
 
-// happen fires manage while the mishap lasts, and once more when all is well
-// again. It returns the errors of both.
+// happen fires manage with the fault and once more without it. It returns both errors.
 func (m mishap) happen(t *testing.T, build func(fsm.Callbacks) likeFSM) (trouble, next error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -132,7 +131,7 @@ func (m mishap) happen(t *testing.T, build func(fsm.Callbacks) likeFSM) (trouble
 	return trouble, f.Event(t.Context(), "manage")
 }
 
-// fireAnyway returns a panic that comes out of looplab as an error.
+// fireAnyway fires manage and returns a panic of looplab as an error.
 func fireAnyway(ctx context.Context, f likeFSM) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -176,8 +175,8 @@ func TestAnFSMTakesTheNextEvent(t *testing.T) {
 	}
 }
 
-// When a context ends between two callbacks is up to chance; the outcome must be
-// whole either way.
+// The context ends at a random moment. The event must have happened completely or not
+// at all.
 func TestAContextThatEndsAtAnyMoment(t *testing.T) {
 	f := newFSM(t, states.Available, fsm.Callbacks{
 		"leave_state": func(context.Context, *fsm.Event) { runtime.Gosched() },

@@ -13,19 +13,19 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Sinks keep the compiler from leaving out what is measured.
+// Sinks keep the compiler from removing the measured calls.
 var (
 	sinkStep    plan.Step
 	sinkVerdict plan.Verdict
 	sinkState   states.State
 )
 
-// answers has a state for each action towards the goal Active.
+// answers has, for each action, a state in which Next returns it for the goal Active.
 var answers = map[string]states.State{
 	"send": states.Available, "wait": states.Deploying, "done": states.Active, "blocked": states.DeployFail,
 }
 
-// BenchmarkNext has the table's own lookup for comparison.
+// BenchmarkNext also measures the table's lookup, for comparison.
 func BenchmarkNext(b *testing.B) {
 	b.Run("table", func(b *testing.B) {
 		event := states.EventDeploy
@@ -58,7 +58,7 @@ func BenchmarkOutcome(b *testing.B) {
 	}
 }
 
-// BenchmarkBuild measures what the first call for a series costs.
+// BenchmarkBuild measures the cost of the first call for a series.
 func BenchmarkBuild(b *testing.B) {
 	for b.Loop() {
 		plan.Build(latest)

@@ -10,15 +10,15 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A kind is the kind of a transition that the conductor makes, or the person for
-// whom held work waits.
+// A kind is the kind of a transition that the conductor makes, or that a person makes
+// who resumes held work.
 type kind uint8
 
 const (
-	success    kind = iota // the work goes on or succeeds, or the person lets it go on
-	failure                // the work fails, times out or dies with its conductor
-	forgetting             // a hold or wait step makes the conductor forget that a cleaning is manual
-	unexpected             // the work ends in another state than it leads to, or goes on after it failed
+	success    kind = iota // the work continues or succeeds, or the person resumes it
+	failure                // the work fails, times out or is lost with its conductor
+	forgetting             // a hold or wait step makes the conductor drop the target of a manual cleaning
+	unexpected             // the work ends in another state than it leads to, or continues after it failed
 )
 
 type transition struct {
@@ -26,8 +26,8 @@ type transition struct {
 	to observation
 }
 
-// An observation is what the API shows of a node; the text of an error does not
-// matter.
+// An observation is the part of a node that the API shows, without the text of the
+// last error.
 type observation struct {
 	state, target states.State
 	failed        bool // the node has a last error
@@ -46,8 +46,8 @@ func (s observation) node() machine.Node {
 // withoutError returns the observation without a last error.
 func (s observation) withoutError() observation { return observation{state: s.state, target: s.target} }
 
-// A conductor is a model of Ironic: all that may happen to a node, with a request of
-// ours and without.
+// A conductor is a model of Ironic: all transitions that a node may make, with a
+// request of the plan and without one.
 type conductor struct {
 	t       *testing.T
 	table   *states.Table
@@ -115,7 +115,7 @@ func (c *conductor) kindOf(s observation, event states.Event) kind {
 		}
 		return success
 	case states.EventClean:
-		if s.state != states.Deleting { // Kilo has a row for which there is no request and no work
+		if s.state != states.Deleting { // Kilo has a row that neither a request nor work causes
 			return unexpected
 		}
 		return success
@@ -131,7 +131,7 @@ type request struct {
 	version states.APIVersion
 }
 
-// ask returns the event that the API takes a request for, NoEvent if it refuses.
+// ask returns the event of a request, NoEvent if the API refuses it.
 func (c *conductor) ask(r request) states.Event {
 	event, ok := c.answers[r]
 	if !ok {
@@ -141,7 +141,7 @@ func (c *conductor) ask(r request) states.Event {
 	return event
 }
 
-// send has the API take a request, and fails the test where it refuses.
+// send sends a request, and fails the test if the API refuses it.
 func (c *conductor) send(s observation, verb string, v states.APIVersion) observation {
 	if c.ask(request{s.state, verb, v}) == states.NoEvent {
 		require.Fail(c.t, "the API refuses a request", "%v at %v: %q in %v", c.table.Series(), v, verb, s.state)
@@ -153,9 +153,9 @@ func (c *conductor) send(s observation, verb string, v states.APIVersion) observ
 	return observe(to)
 }
 
-// starts returns every state with every stored target and none. Below the highest
-// API version, and where the policy permits one thing and not the other, it leaves
-// out targets that the plan does not look at: see
+// starts returns every state, with every stored target and without one. Below the
+// highest API version, and for a policy that permits only one of aborting and
+// destroying, it leaves out the targets that the plan ignores: see
 // TestTheStoredTargetCountsInCleaningAlone.
 func (c *conductor) starts(wish plan.Wish) []observation {
 	every := wish.Version == c.table.Series().MaxAPIVersion() && wish.Policy.MayAbort == wish.Policy.MayDestroy

@@ -1,6 +1,6 @@
-// Package plan decides what to do next with a node, and says what came of it, for
-// clients of Ironic's API: the next step towards a goal ([Next]), the result of a
-// request ([Outcome]), and the likely history between two observations ([Explain]).
+// Package plan is for clients of Ironic's API. It computes the next step towards a
+// goal ([Next]), the result of a request ([Outcome]), and the likely history between
+// two observations ([Explain]).
 //
 //	wish := plan.Wish{Goal: plan.In(states.Active), Version: 81}
 //	for {
@@ -20,45 +20,46 @@
 //		node, err = ...               // get the node again
 //	}
 //
-// All functions are pure: they do no I/O, start no goroutine, read no clock, and may
-// be called from several goroutines. What they derive from a series' table is kept
-// after the first call.
+// All functions are pure: they do no I/O, start no goroutine, read no clock, and are
+// safe for concurrent use. They build an index of a series' table on the first call and
+// keep it.
 //
 // # Who moves a node
 //
-// A request is a verb that the API takes at the version in use, see
-// [states.Table.Request]. The plan sends requests where a node rests, in a stable or
-// failed state. Elsewhere someone else moves the node:
+// A request is a verb that the API accepts at the version in use, see
+// [states.Table.Request]. The plan sends requests while a node rests, in a stable or
+// failed state. In other states someone else moves the node:
 //
 //   - In an unstable state the conductor is at work. The work ends with the event
 //     done, or with clean out of deleting and manage out of a manual cleaning; or it
 //     fails, also by a timeout or the death of the conductor. The stored target
 //     matters in cleaning alone, where manageable makes the cleaning a manual one.
-//   - In a waiting state the work goes on with a call from outside.
-//   - In a held state a person lets the work go on. The plan does not, because
-//     someone put the hold step there.
+//   - In a waiting state the work continues after a call from outside.
+//   - In a held state a person resumes the work. The plan does not, because someone
+//     put the hold step there.
 //
 // With Policy.MayAbort the plan ends work that waits or is held, by abort or, with
 // Policy.MayDestroy, by deleted. It does so if the goal is then no further away than
 // from the state in which the work would end, and if the same kind of work does not
-// have to be done later; a tear-down must come nearer to the goal. Work is ended
-// once, and again as often as it may be retried.
+// have to be done later; a tear-down must bring the node nearer to the goal. The plan
+// ends work once, and again as often as the work may be retried.
 //
-// [Facts] are the fields beside the state for which Ironic refuses requests:
-// maintenance, protected, retired, a reservation. The plan does not send a request
-// that Ironic would refuse for one of them, and the step's reason says which.
+// [Facts] are the fields other than the state for which Ironic refuses requests, such
+// as maintenance, protected, retired and reservation. The plan does not send a request
+// that Ironic would refuse for one of them; Step.Field then names the field.
 //
-// # The way to a goal
+// # The route to a goal
 //
-// The way has the fewest requests if all work succeeds. It has no adopt, except for
-// the goal After(EventAdopt), and from adopt failed for the goals of a deployed node; and a
-// way to After(EventAdopt) has no deployment.
+// A route is the sequence of requests to a goal: the shortest one if all work
+// succeeds. It has no adopt, except for the goal After(EventAdopt), and from adopt
+// failed for the goals of a deployed node. A route to After(EventAdopt) has no
+// deployment.
 //
-// The way out of a failed state may do the failed work again: active in deploy
+// The route out of a failed state may repeat the failed work: active in deploy
 // failed, or manage in clean failed if provide must follow. This is a retry. The
 // number of retries is in Policy.Retries; by default there are none, and the plan is
-// blocked until a person has looked at the node. A way that does not repeat the
-// failed work, such as manage in inspect failed for a goal other than After(EventInspect), is
+// blocked until a person has examined the node. A route that does not repeat the failed
+// work, such as manage in inspect failed for a goal other than After(EventInspect), is
 // no retry. The first manage out of enroll is no retry either, whatever the last
 // error is, because a node stays in enroll while a person corrects its credentials.
 // Work that is started a second time is a retry even if it was not observed to fail.
@@ -73,22 +74,22 @@
 //   - manage in adopt failed if cleaning must follow, which erases the workload that
 //     was to be adopted.
 //
-// Without Policy.MayDestroy the plan sends none of these; with it, only where no other
-// way leads to the goal. Rescue, service and abort keep the workload.
+// Without Policy.MayDestroy the plan sends none of these; with it, only if no other
+// route leads to the goal. Rescue, service and abort keep the workload.
 //
 // # Progress
 //
-// The state manageable does not tell whether an inspection was done since the wish
+// The state manageable does not show whether an inspection was done since the wish
 // was made. [Progress] therefore counts the requests and the tries. It is part of the
 // wish, and the caller stores it. If it is lost, work is done once more and retries
 // are counted from 0; nothing else depends on it.
 //
 // # Proofs
 //
-// A test explores every wish against every conductor: each series, each API version
-// that takes other requests than the one before, each goal, the policies, each state
-// with each stored target. It shows that the goal is reached wherever there is a way
-// and no work fails more often than it may be retried; that the API takes each
-// request; that no run has endlessly many requests, whatever fails; and that no
+// A test explores every wish against a model of every conductor: each series, each API
+// version that accepts other requests than the previous one, each goal, the policies,
+// each state with each stored target. It shows that the goal is reached if there is a
+// route and no work fails more often than it may be retried; that the API accepts each
+// request; that every run has finitely many requests, whatever fails; and that no
 // workload is destroyed without permission.
 package plan

@@ -9,7 +9,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Fields of the record for which Ironic would refuse the next request.
+// Ironic would refuse the next request for these fields of the record.
 func ExampleFacts() {
 	node := machine.Node{State: states.Available}
 	for _, facts := range []plan.Facts{{}, {Reserved: true}, {Maintenance: true}} {
@@ -22,8 +22,8 @@ func ExampleFacts() {
 	// blocked: refused by maintenance, before active <nil>
 }
 
-// A program that starts anew goes on with the progress that it has stored, and so does
-// not retry what it has retried already.
+// A restarted program continues with its stored progress, so that it does not repeat
+// a retry.
 func ExampleProgress() {
 	table := states.Latest().Table()
 	wish := plan.Wish{Goal: plan.In(states.Active), Version: 113, Policy: plan.Policy{Retries: 1}}

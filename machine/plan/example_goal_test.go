@@ -8,8 +8,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A manageable node is at the goal of its state, and not at that of an inspection, which
-// is to be done once.
+// A manageable node has reached the goal of its state, but not the goal of an
+// inspection, which must be done once.
 func ExampleGoal() {
 	node := machine.Node{State: states.Manageable}
 	for _, goal := range []plan.Goal{plan.In(states.Manageable), plan.After(states.EventInspect), plan.Deletable} {

@@ -10,7 +10,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A loop that brings a node to a goal. Here the table stands in for a server.
+// A loop brings a node to a goal. Here the table takes the place of a server.
 func ExampleNext() {
 	table := states.Latest().Table()
 	node := machine.Node{State: states.Enroll}

@@ -10,7 +10,7 @@ import (
 
 // Explain returns the most likely history of a node whose provision states were
 // observed by polling, with gaps: for each observation after the first, the
-// transitions since the one before. [slices.Concat] joins them to one history.
+// transitions since the previous one. [slices.Concat] joins them to one history.
 //
 // The most likely history has the fewest transitions; among equals, the fewest
 // that end in failure or abort; then the fewest requests; then the transitions that
@@ -21,9 +21,9 @@ import (
 // there are no transitions. The next known state is explained from the last known
 // one.
 //
-// The error names the first observation that cannot come after those before it or that
-// the table lacks; a nil table lacks all. The transitions between the observations
-// before that one are returned beside it.
+// The error names the first observation that cannot follow the earlier ones or that
+// the table lacks; a nil table lacks all. The transitions up to the observation before
+// it are returned with the error.
 func Explain(t *states.Table, seen []states.State) ([][]states.Transition, error) {
 	paths := likelyPathsOf(t)
 	var gaps [][]states.Transition
@@ -46,7 +46,7 @@ func Explain(t *states.Table, seen []states.State) ([][]states.Transition, error
 	return gaps, nil
 }
 
-// likelyPaths has, for each state of a series, the most likely paths to it.
+// likelyPaths holds, for each state of a series, the most likely paths to it.
 type likelyPaths [maxStates]*shortestPaths
 
 var allLikelyPaths = make([]struct {
@@ -84,17 +84,17 @@ func (p *likelyPaths) impossible(t *states.Table, index int, from, to states.Sta
 	return fmt.Errorf("observation %d: %q cannot come after %q in %v; it can come after %v", index, to, from, t.Series(), before)
 }
 
-// shortestPaths has the path of least weight from every state to one.
+// shortestPaths holds the path of least weight from every state to a fixed one.
 type shortestPaths struct {
 	weight [maxStates]int64
 	next   [maxStates]states.Transition
 }
 
-// unreachable is the weight where there is no path.
+// unreachable is the weight of a missing path.
 const unreachable int64 = math.MaxInt64
 
-// newShortestPaths weighs the paths to a state. Of two with equal weight, the one
-// with the earlier transition counts. The method is Bellman and Ford's.
+// newShortestPaths computes the paths of least weight to a state with the Bellman-Ford
+// algorithm. Of two paths with equal weight, the one with the earlier transition wins.
 func newShortestPaths(t *states.Table, to states.State) *shortestPaths {
 	p := new(shortestPaths)
 	for s := range p.weight {
@@ -124,8 +124,7 @@ func (p *shortestPaths) from(s states.State) []states.Transition {
 	return path
 }
 
-// weigh returns the weight of a transition: what is counted in the highest bits
-// decides first.
+// weigh returns the weight of a transition: counts in higher bits decide first.
 func weigh(t *states.Table, row states.Transition) int64 {
 	weight := int64(1) << 40
 	switch row.Event {

@@ -6,10 +6,10 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Tries are how often each kind of work was started.
+// Tries counts how often each kind of work was started.
 type Tries = tries
 
-// TriesOf returns that one kind of work was started n times.
+// TriesOf returns tries in which one kind of work was started n times.
 func TriesOf(s states.State, n uint8) Tries {
 	var t Tries
 	t[workOf[s]] = n
@@ -22,15 +22,15 @@ func (p Progress) Tried(s states.State) int { return int(p.tried[workOf[s]]) }
 // WorkStates has the state of each kind of work, by its number.
 var WorkStates = workStates
 
-// Build builds the index of a series' table anew.
+// Build builds the index of a series' table, without the cache.
 func Build(t *states.Table) { new(index).build(t) }
 
-// NewProgress returns a progress that no answer need have led to.
+// NewProgress returns any progress, even one that Next never returns.
 func NewProgress(tried Tries, stage uint8) Progress {
 	return Progress{tried: tried, stage: toStage(stage)}
 }
 
-// stages are numbered in tests, to be drawn and to be small in vertices.
+// stages gives each stage a number, so that tests can draw them and vertices are small.
 var stages = []stage{open, asked, finished, "another"}
 
 func toStage(n uint8) stage { return stages[min(int(n), len(stages)-1)] }

@@ -2,8 +2,8 @@ package plan
 
 import "github.com/ironstate/ironstate/states"
 
-// Facts are the fields of a node's record, beside its state, for which Ironic takes
-// or refuses a request. With the zero value nothing is refused. Facts are a value
+// Facts are the fields of a node's record, other than its state, that decide whether
+// Ironic accepts a request. With the zero value nothing is refused. Facts are a value
 // and may be shared freely.
 //
 // Source: provision in ironic/api/controllers/v1/node.py; the methods that provision
@@ -12,13 +12,13 @@ import "github.com/ironstate/ironstate/states"
 type Facts struct {
 	// Maintenance is "maintenance": the node is not deployed, rebuilt, rescued,
 	// unrescued, manually cleaned or serviced, and a failed service is not aborted.
-	// The other requests are taken, and its record can be deleted in any state. An
-	// operator may have provide refused too, with
-	// [conductor]allow_provisioning_in_maintenance, of which the API shows nothing.
+	// The other requests are accepted, and its record can be deleted in any state.
+	// With [conductor]allow_provisioning_in_maintenance, which the API does not show,
+	// an operator can make Ironic refuse provide too.
 	Maintenance bool `json:"maintenance"`
-	// Fault is "fault": the reason for which Ironic itself has set Maintenance,
-	// otherwise empty. A "power failure" ends by itself once Ironic can read
-	// the power state again.
+	// Fault is "fault": the reason if Ironic itself has set Maintenance, otherwise
+	// empty. A "power failure" ends by itself once Ironic can read the power state
+	// again.
 	Fault string `json:"fault"`
 	// Protected is "protected": the node is not torn down, rebuilt or deleted.
 	Protected bool `json:"protected"`
@@ -32,7 +32,7 @@ type Facts struct {
 	// the node and answers 409 (conflict).
 	Reserved bool `json:"reserved"`
 	// NoAutomatedClean says that automated cleaning is switched off, by the node's
-	// "automated_clean" or, where that is null, by the operator's configuration.
+	// "automated_clean" or, if that is null, by the operator's configuration.
 	// Provide and a tear-down then lead to available without cleaning, after a
 	// tear-down even if the node is retired.
 	NoAutomatedClean bool `json:"no_automated_clean"`
@@ -52,7 +52,7 @@ const (
 )
 
 // obstacle returns the field for which Ironic refuses a request for an event in a
-// state, empty where it does not refuse.
+// state, empty if it accepts the request.
 func (f *Facts) obstacle(from states.State, e states.Event) string {
 	switch {
 	case f.Maintenance && f.Fault == powerFailure && refusedInMaintenance(from, e):
@@ -84,7 +84,7 @@ func refusedInMaintenance(from states.State, e states.Event) bool {
 }
 
 // keepsRecord returns the field for which Ironic refuses to delete the record of a
-// node in a state that permits it, empty where it does not refuse.
+// node in a state that permits deletion, empty if it deletes the record.
 func (f *Facts) keepsRecord() string {
 	switch {
 	case f.Protected:
@@ -96,7 +96,7 @@ func (f *Facts) keepsRecord() string {
 	}
 }
 
-// applyFacts corrects the answer to a query that was given by the state alone.
+// applyFacts corrects an answer that depends on the state alone.
 func (q *query) applyFacts() {
 	facts := &q.wish.Facts
 	if q.wish.Goal == Deletable {
@@ -122,7 +122,8 @@ func (q *query) applyFacts() {
 	}
 }
 
-// hold keeps a request back. The action is Wait where Ironic itself changes the field.
+// hold keeps a request back. The action is Wait if Ironic itself changes the field,
+// otherwise Blocked.
 func (q *query) hold(field string) {
 	verb, with := q.step.Verb, q.step.With
 	if field == faultField || field == reservationField {
@@ -133,7 +134,7 @@ func (q *query) hold(field string) {
 	q.step.Verb, q.step.With = verb, with
 }
 
-// replace gives another answer, with the progress as it was.
+// replace replaces the answer by one with unchanged progress.
 func (q *query) replace(action Action, reason Reason, field string) {
 	*q.step = Step{Action: action, Reason: reason, Field: field, Version: q.wish.Version, Progress: q.wish.Progress}
 }

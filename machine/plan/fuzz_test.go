@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// FuzzNext calls Next with numbers of which many have no meaning.
+// FuzzNext calls Next with numbers, many of them invalid.
 func FuzzNext(f *testing.F) {
 	f.Add(uint8(states.Hibiscus), uint8(states.Available), uint8(0), "active", uint16(81), true, true, []byte{1, 2, 3})
 	f.Add(uint8(states.Kilo), uint8(0), uint8(200), "unprovisioned", uint16(1), false, true, []byte{})
@@ -49,7 +49,7 @@ func FuzzNext(f *testing.F) {
 	})
 }
 
-// FuzzOutcome calls Outcome with nodes and words of which many have no meaning.
+// FuzzOutcome calls Outcome with nodes and words, many of them invalid.
 func FuzzOutcome(f *testing.F) {
 	f.Add(uint8(states.Hibiscus), uint8(states.Available), "active", uint8(states.Active), "")
 	f.Add(uint8(states.Kilo), uint8(0), "deploy", uint8(200), "no power")
@@ -84,7 +84,7 @@ func FuzzExplain(f *testing.F) {
 	})
 }
 
-// checkError fails the test unless an error is documented.
+// checkError fails the test unless the error has a documented type.
 func checkError(t *testing.T, err error) {
 	t.Helper()
 	for _, known := range []any{

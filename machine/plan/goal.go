@@ -7,12 +7,12 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Goal is a state to bring a node to, or work to have done on it: [In], [After] or
+// Goal is a state to bring a node to, or work to do on it: [In], [After] or
 // [Deletable]. Its text is a word such as "available" or "inspected", which
-// [ParseGoal] takes. Any other text, the empty one included, is refused by [Next].
+// [ParseGoal] accepts. [Next] refuses any other text, including the empty one.
 type Goal string
 
-// Deletable: in a state in which the node's record may be deleted, see
+// Deletable is the goal of a state in which the node's record may be deleted, see
 // [states.Table.CanDelete].
 const Deletable Goal = "deletable"
 
@@ -31,15 +31,15 @@ const (
 	unprovisioned Goal = "unprovisioned"
 )
 
-// In is the goal of a stable state: reached whenever the node is in it, and sought
-// again once the node has left it. For any other state it is a goal that [Next]
-// refuses.
+// In is the goal of a stable state. It is reached whenever the node is in that state,
+// and no longer reached once the node has left it. For any other state In returns a
+// goal that [Next] refuses.
 //
 // For Active a node without a workload is deployed, and one in adopt failed is
 // adopted; After(EventAdopt) takes over a node that was deployed by other means.
-// For Available a node is torn down each time that it was deployed; where a
-// scheduler uses available nodes, After(EventDelete) tears down only once. Nothing but
-// a failed verification leads to Enroll, and nothing but a failed tear-down to Error.
+// For Available a node is torn down each time that it was deployed; if a scheduler uses
+// available nodes, After(EventDelete) tears down only once. Only a failed verification
+// leads to Enroll, and only a failed tear-down to Error.
 func In(s states.State) Goal {
 	for _, g := range goals { // the goal that is the state comes first
 		if goalRows[g].in.Has(s) {
@@ -49,23 +49,23 @@ func In(s states.State) Goal {
 	return Goal(s.String())
 }
 
-// After is the goal of work that is to be done once after the wish was made. Work that
-// was under way before does not count. Once reached, it stays reached wherever the
-// node goes. The events are
+// After is the goal of work to do once after the wish was made. Work that was under
+// way before does not count. Once reached, the goal stays reached, whatever state the
+// node is in. The events are
 //
 //	EventInspect  "inspected": an inspection has ended in manageable
 //	EventClean    "cleaned": a manual cleaning has ended in manageable, or in available
-//	              where the steps hold and wait made Ironic forget that it is manual
+//	              if a hold or wait step made Ironic drop its target
 //	EventRebuild  "rebuilt": a rebuild has ended in active; a node that is not deployed
 //	              is deployed instead
 //	EventService  "serviced": a service has ended in active
 //	EventDelete   "unprovisioned": torn down and available again; if someone has
 //	              deployed the node since, it is left alone
-//	EventAdopt    "adopted": in active, by adoption where the node is not active yet;
-//	              sought again, as the goals of [In]
+//	EventAdopt    "adopted": in active, by adoption if the node is not active yet; no
+//	              longer reached once the node has left it, like the goals of [In]
 //
-// For any other event it is a goal that [Next] refuses. Source of the rule for clean:
-// ironic/conductor/steps.py.
+// For any other event After returns a goal that [Next] refuses. Source of the rule for
+// clean: ironic/conductor/steps.py.
 func After(e states.Event) Goal {
 	switch e {
 	case states.EventInspect:
@@ -115,20 +115,21 @@ func unknownGoal(word string) error {
 	return e
 }
 
-// A goalRow says when a goal is reached.
+// A goalRow defines when a goal is reached.
 type goalRow struct {
-	// in has the states that reach the goal; those of Deletable are in the table.
+	// in has the states in which the goal is reached. Those of Deletable depend on
+	// the table.
 	in states.Set
 	// startedBy has the events that start the goal's work, the preferred first.
 	startedBy []states.Event
-	// After the request for the work, the node is in one of during while the work
-	// goes on, in one of ends when it has succeeded, and in failed when it has
+	// After the request for the work, the node is in one of during while the work is
+	// under way, in one of ends once it has succeeded, and in failed once it has
 	// failed. In any other state, someone else has moved the node.
 	during, ends states.Set
 	failed       states.State
 }
 
-// once reports whether the goal is work to be done once.
+// once reports whether the goal is work to do once.
 func (g *goalRow) once() bool { return len(g.startedBy) > 0 }
 
 var goalRows = map[Goal]*goalRow{

@@ -22,7 +22,7 @@ const (
 // manualOffset above it for a manual cleaning, which ends in manageable.
 type position uint8
 
-// An index holds what is derived from a series' table. It is built once, on the
+// An index holds the data derived from a series' table. It is built once, on the
 // first call for the series.
 type index struct {
 	once     sync.Once
@@ -30,24 +30,24 @@ type index struct {
 	highest  states.APIVersion
 	manual   bool // the series has manual cleaning
 	phases   [maxStates]states.Phase
-	ends     [maxPositions]states.State // the state in which the work of a position ends if it succeeds; a resting state is its own
-	reach    [maxStates]states.Set      // the states that a node can come to from a state without a request, up to those in which it rests
+	ends     [maxPositions]states.State // the state in which the work of a position ends if it succeeds; for a resting state, the state itself
+	reach    [maxStates]states.Set      // the states that a node can reach from a state without a request, up to those in which it rests
 	requests []request
 	plans    []versionPlans
 	byAPI    []*versionPlans // by API version, from 1
 }
 
-// A request is a transition that the series' API takes a request for.
+// A request is a transition that a request to the series' API starts.
 type request struct {
 	from  states.State
 	event states.Event
 	to    position
-	since states.APIVersion // the oldest version that has it
+	since states.APIVersion // the oldest version that accepts it
 }
 
-// versionPlans holds the routes for the API versions that take the same requests.
+// versionPlans holds the routes for the API versions that accept the same requests.
 type versionPlans struct {
-	routes map[Goal]*[2]routes // the second for wishes that may destroy a workload
+	routes map[Goal]*[2]routes // [1] is for wishes that may destroy a workload
 }
 
 // route returns the route from a position to a goal.
@@ -61,7 +61,7 @@ func (p *versionPlans) route(g Goal, destroys bool, at position) route {
 
 var indexes = make([]index, states.Latest()+1)
 
-// verbs has the target of the request for each event that can be requested.
+// verbs holds the API's word for each event that can be requested.
 var verbs = func() (words [maxEvents]string) {
 	for e := range states.AllEvents() {
 		words[e] = e.Verb()
@@ -114,8 +114,8 @@ func (x *index) rests(s states.State) bool {
 	return x.phases[s] == states.PhaseResting || x.phases[s] == states.PhaseFailed
 }
 
-// reachable returns the states that a node can come to from s without a request, or
-// by an unhold: s, and up to and with the states in which it rests.
+// reachable returns the states that a node can reach from s without a request or by an
+// unhold: s, and all states up to and including those in which the node rests.
 func (x *index) reachable(s states.State) states.Set {
 	seen := states.SetOf(s)
 	for queue := []states.State{s}; len(queue) > 0; queue = queue[1:] {
@@ -133,7 +133,7 @@ func (x *index) reachable(s states.State) states.Set {
 }
 
 // requestOf returns the request for a transition, if any API version of the series
-// takes it. All versions above the first that takes a request take it too.
+// accepts one. Every version from the oldest one on accepts it.
 func (x *index) requestOf(row states.Transition) (request, bool) {
 	if !x.table.IsRequest(row) {
 		return request{}, false
@@ -150,7 +150,7 @@ func (x *index) requestOf(row states.Transition) (request, bool) {
 	return request{row.From, row.Event, x.at(after), states.APIVersion(refusals + 1)}, true
 }
 
-// addPlans adds the plans that begin at each of the API versions.
+// addPlans computes the plans that hold from each of the API versions on.
 func (x *index) addPlans(begins []states.APIVersion) {
 	x.plans = make([]versionPlans, len(begins))
 	x.byAPI = make([]*versionPlans, x.highest+1)
@@ -181,8 +181,8 @@ func (x *index) at(n machine.Node) position {
 	return position(n.State)
 }
 
-// manualPosition returns the position of a manual cleaning in a state; ok is false
-// where the state is none of a cleaning, or the series has no manual one.
+// manualPosition returns the position of a manual cleaning in a state; ok is false if
+// the state is not one of cleaning, or the series has no manual cleaning.
 func (x *index) manualPosition(s states.State) (at position, ok bool) {
 	return position(s) + manualOffset, x.manual && workOf[s] == cleaning && !x.rests(s)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// score has what makes a history less likely, the weightiest first.
+// score counts what makes a history less likely, the most significant first.
 type score struct{ transitions, failures, requests int }
 
 func (s score) compare(other score) int {
@@ -30,7 +30,7 @@ func (s score) and(table *states.Table, row states.Transition) score {
 	return s
 }
 
-// likeliest returns the best score of all walks from a state to each other one.
+// likeliest returns, for each state, the best score of all walks to it from a state.
 func likeliest(table *states.Table, from states.State) map[states.State]score {
 	best := map[states.State]score{from: {}}
 	for queue := []states.State{from}; len(queue) > 0; queue = queue[1:] {

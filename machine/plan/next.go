@@ -10,12 +10,13 @@ import (
 
 // Next returns the next step to the goal of a wish: send a request, wait, or stop,
 // because the goal is reached or because no permitted request leads to it. Next
-// reads nothing but its arguments and does not allocate unless it returns an error.
+// depends on its arguments alone and does not allocate unless it returns an error.
 //
-// A node without a state counts as available where the API version shows available
-// as null. A node in [states.UnknownState] is Blocked, and an unknown stored target
-// counts as none. The errors are [*states.UnknownError] (no goal),
-// [*machine.StateError], also for a stored target that is not a stable state.
+// A node without a state counts as available if the API version shows available as
+// null. A node in [states.UnknownState] is Blocked, and an unknown stored target counts
+// as none. The error is a [*states.UnknownError] for an unknown goal, or a
+// [*machine.StateError] for a state that the table lacks and for a stored target that
+// is not a stable state.
 func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
 	x := indexOf(t)
 	w.Version = min(max(w.Version, 1), x.highest)
@@ -50,7 +51,7 @@ func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
 	return step, nil
 }
 
-// has reports whether a node's state and target are the table's.
+// has reports whether the table has a node's state and its target.
 func (x *index) has(n machine.Node) bool {
 	return n.State < maxStates && x.phases[n.State] != "" &&
 		(n.Target == states.NoState || x.table.Stable().Has(n.Target))
@@ -76,14 +77,14 @@ type query struct {
 	state states.State
 	at    position
 	route route
-	step  *Step // the answer; its progress begins as the wish's
+	step  *Step // the answer; its progress starts as the wish's
 }
 
 func (q *query) routeAt(v states.APIVersion, destroys bool) route {
 	return q.byAPI[v].route(q.wish.Goal, destroys, q.at)
 }
 
-// followUp answers after the request for work that is to be done once.
+// followUp answers a query after the request for work that must be done once.
 func (q *query) followUp() {
 	switch {
 	case q.step.Progress.stage != asked || q.row.ends.Has(q.state):
@@ -102,7 +103,7 @@ func (q *query) followUp() {
 	}
 }
 
-// answer answers by the route.
+// answer answers a query by the route.
 func (q *query) answer() {
 	switch {
 	case !q.rests(q.state):
@@ -116,8 +117,8 @@ func (q *query) answer() {
 	}
 }
 
-// answerAtWork answers where work is under way or held. Ending work counts as a try
-// of it, so that work which goes on all the same is not ended again without end.
+// answerAtWork answers a query while work is under way or held. Ending work counts as
+// a try of it, so that the plan does not end work forever that continues nevertheless.
 func (q *query) answerAtWork() {
 	switch work := workOf[q.state]; {
 	case q.route.event != states.NoEvent && q.wish.Policy.MayAbort && q.mayTry(work):
@@ -137,7 +138,8 @@ func (q *query) answerAtWork() {
 	}
 }
 
-// send sends the route's request, unless it starts work that must not be retried.
+// send answers with the route's request, unless it starts work that must not be
+// retried.
 func (q *query) send(left uint8) {
 	progress := &q.step.Progress
 	if work := q.route.redoes; work != noWork && !q.skips(work) {
@@ -167,7 +169,7 @@ func (q *query) send(left uint8) {
 	q.name(q.route.event)
 }
 
-// name puts an event's word, and the field that it requires, into the answer.
+// name sets the answer's verb, and the field that the request requires.
 func (q *query) name(e states.Event) {
 	q.step.Verb = verbs[e]
 	q.step.With = e.Requires()
@@ -179,8 +181,8 @@ func (q *query) mayTry(w work) bool {
 	return tried <= q.wish.Policy.Retries && tried < math.MaxUint8
 }
 
-// done says that the goal is reached. The tries are forgotten: when the node leaves
-// the goal, it is brought back as for a new wish.
+// done answers that the goal is reached, and resets the tries: if the node leaves the
+// goal, it is brought back as for a new wish.
 func (q *query) done() {
 	q.step.Action = Done
 	q.step.Progress.tried = tries{}
@@ -189,7 +191,7 @@ func (q *query) done() {
 	}
 }
 
-// block says why the route is not followed.
+// block answers with the reason for which the route is not followed.
 func (q *query) block(reason Reason, w work) {
 	q.step.Action = Blocked
 	q.step.Reason = reason

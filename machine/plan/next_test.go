@@ -212,8 +212,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// stepsFor returns the steps of a wish for a node that is in each of the states, one
-// after the other.
+// stepsFor returns the steps of a wish for a node that passes through the states in
+// order.
 func stepsFor(t *testing.T, wish plan.Wish, seen ...states.State) []string {
 	t.Helper()
 	var steps []string
@@ -332,7 +332,8 @@ func TestNextRefuses(t *testing.T) {
 	}
 }
 
-// TestNextTakesAnyProgress calls Next with progress that no answer need have led to.
+// TestNextTakesAnyProgress calls Next with any progress, even one that Next never
+// returns.
 func TestNextTakesAnyProgress(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		table := rapid.SampledFrom(slices.Collect(states.AllSeries())).Draw(rt, "series").Table()

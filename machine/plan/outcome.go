@@ -5,12 +5,12 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Verdict says what became of a request. It is empty beside an error.
+// Verdict is the result of a request. It is empty in case of an error.
 type Verdict string
 
 const (
 	// InProgress: the work that the request started has not ended. It may be held,
-	// in a state of [states.PhaseHeld], until a person lets it go on.
+	// in a state of [states.PhaseHeld], until a person resumes it.
 	InProgress Verdict = "in progress"
 	// Succeeded: the node is in the state that the request leads to.
 	Succeeded Verdict = "succeeded"
@@ -21,16 +21,16 @@ const (
 	// Moved: the node is in a state that the request cannot have led to; someone
 	// else has moved it, before or after the work ended.
 	Moved Verdict = "moved"
-	// Unknown: the node was or is in a state that the table lacks, of a server newer
+	// Unknown: the node was or is in a state that the table lacks, from a server newer
 	// than this module; see [states.UnknownState]. Call Outcome again later.
 	Unknown Verdict = "unknown"
 )
 
-// Outcome returns what became of a request for a provision state that the API has
-// accepted: before is the node at the time of the request, request its target, now
-// the node as it is observed. A node without a state counts as available. Outcome
-// knows the requests of the series' highest API version, and does not allocate unless
-// it returns an error.
+// Outcome returns the result of a request for a provision state that the API has
+// accepted: before is the node at the time of the request, request its target, now the
+// node at a later observation. A node without a state counts as available. Outcome uses
+// the requests of the series' highest API version, and does not allocate unless it
+// returns an error.
 //
 // A request leads to the stable state in which its work ends, or to the state that
 // it moves the node to at once. An unhold leads to the state that the held work
@@ -41,8 +41,8 @@ const (
 // in manageable, which is Moved.
 //
 // The errors are [*states.UnknownError] (not a verb), [*states.RequestError] (not
-// taken in that state), and [*machine.StateError]. Outcome
-// agrees with openstacksdk wherever that stops waiting.
+// accepted in that state), and [*machine.StateError]. Whenever openstacksdk would stop
+// waiting, Outcome agrees with its result.
 func Outcome(t *states.Table, before machine.Node, request string, now machine.Node) (Verdict, error) {
 	if _, err := states.ParseVerb(request); err != nil {
 		return "", err
@@ -67,8 +67,8 @@ func Outcome(t *states.Table, before machine.Node, request string, now machine.N
 	return x.judge(after, now), nil
 }
 
-// asShown returns a node with the state that is shown as null by its name, and
-// without a stored target that is not known.
+// asShown returns a node with available in place of a null state, and without an
+// unknown stored target.
 func asShown(n machine.Node) machine.Node {
 	if n.State == states.NoState {
 		n.State = states.Available
@@ -77,7 +77,7 @@ func asShown(n machine.Node) machine.Node {
 	return n
 }
 
-// orNone returns a stored target, or none where it is not known.
+// orNone returns a stored target, or none if it is unknown.
 func orNone(target states.State) states.State {
 	if target == states.UnknownState {
 		return states.NoState
@@ -106,7 +106,7 @@ func (x *index) judge(after, now machine.Node) Verdict {
 	}
 }
 
-// failsInEnroll reports whether a request has failed when the node is in enroll:
+// failsInEnroll reports whether a request has failed if the node is in enroll:
 // verification fails there, and openstacksdk takes a last error in enroll for the
 // failure of any request that leads to manageable.
 func (x *index) failsInEnroll(first, end states.State, manual bool, now machine.Node) bool {

@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// sdkResult is openstacksdk's opinion of a node while it waits for an action.
+// sdkResult is openstacksdk's result for a node while it waits for an action.
 type sdkResult string
 
 const (
@@ -27,7 +27,7 @@ var expected = map[string]string{
 	"manage": "manageable", "provide": "available", "rebuild": "active", "rescue": "rescue",
 }
 
-// resultOfSDK applies openstacksdk's rules, to words as it does.
+// resultOfSDK applies openstacksdk's rules, which compare words.
 func resultOfSDK(request string, now machine.Node) sdkResult {
 	want, ok := expected[request]
 	state := now.State.String()

@@ -12,8 +12,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// versionsOf returns the series' highest API version, and each below from which
-// on its API takes more.
+// versionsOf returns version 1, the versions that add requests, and the series' highest
+// version.
 func versionsOf(table *states.Table) []states.APIVersion {
 	var all []states.APIVersion
 	before := -1
@@ -61,8 +61,8 @@ func (n *coverage) log(t *testing.T, title string) {
 	}
 }
 
-// eachWish calls check for every series at its API versions, every goal and the
-// policies.
+// eachWish calls check for every combination of series, API version of versionsOf,
+// goal and policy.
 func eachWish(t *testing.T, policies []plan.Policy, check func(*conductor, plan.Wish)) {
 	t.Run("series", func(t *testing.T) {
 		for series := range states.AllSeries() {
@@ -81,50 +81,50 @@ func eachWish(t *testing.T, policies []plan.Policy, check func(*conductor, plan.
 	})
 }
 
-// TestThePlanReachesTheGoal shows that each run in which no work fails more often
-// than it may be retried reaches the goal, and in how many requests, wherever a
-// search that knows nothing of plans finds a way. Elsewhere the plan is blocked at
-// once.
+// TestThePlanReachesTheGoal shows, for every start from which an independent search
+// finds a route, that each run reaches the goal with the number of requests that Left
+// announces if no work fails more often than it may be retried. From other starts the
+// plan is blocked at once.
 //
-// No request is on a cycle, and every vertex but the goal is left by a request or by
-// the conductor. A run that does not reach the goal is therefore one in which the
-// conductor waits and resumes without end.
+// No request is on a cycle, and every vertex except the goal has an edge for a request
+// or for the conductor. A run that does not reach the goal is therefore one in which
+// the conductor waits and resumes forever.
 func TestThePlanReachesTheGoal(t *testing.T) {
 	var covered coverage
 	eachWish(t, policies(1), func(c *conductor, wish plan.Wish) {
 		g := explore(c, wish, c.starts(wish), 1)
 		covered.count(g)
-		ways := waysOf(g)
+		routes := routesOf(g)
 		for i, step := range g.steps {
 			here := g.vertices[i]
-			way := ways[here.withoutError()]
+			reachable := routes[here.withoutError()]
 			switch step.Action {
 			case plan.Send:
-				checkSent(g, i, ways)
+				checkSent(g, i, routes)
 			case plan.Wait:
 				if !succeeds(g.transitions(here.observation)) {
 					require.Fail(c.t, "waits although nothing happens without a request", g.describe(i))
 				}
 			case plan.Blocked:
-				if way && step.Reason != plan.NeedsUnhold {
-					require.Fail(c.t, "blocked though there is a way", g.describe(i))
+				if reachable && step.Reason != plan.NeedsUnhold {
+					require.Fail(c.t, "blocked though there is a route", g.describe(i))
 				}
 				continue
 			}
-			if !way && here.stage == plan.Open {
-				require.Fail(c.t, "not blocked though there is no way", g.describe(i))
+			if !reachable && here.stage == plan.Open {
+				require.Fail(c.t, "not blocked though there is no route", g.describe(i))
 			}
 		}
 	})
 	covered.log(t, "each work may fail once and be retried once")
 }
 
-// checkSent fails the test unless a request leads where there is a way, and
+// checkSent fails the test unless a request leads to an observation with a route, and
 // leaves one request less.
-func checkSent(g *stateSpace, i int, ways map[observation]bool) {
+func checkSent(g *stateSpace, i int, routes map[observation]bool) {
 	sent := g.edges[i][0].to
-	if here := g.vertices[sent]; here.stage == plan.Open && !ways[here.withoutError()] {
-		require.Fail(g.t, "sends the node where there is no way", g.describe(i))
+	if here := g.vertices[sent]; here.stage == plan.Open && !routes[here.withoutError()] {
+		require.Fail(g.t, "sends a request though there is no route", g.describe(i))
 	}
 	if after := g.steps[sent]; after.Action != plan.Blocked && after.Left != g.steps[i].Left-1 {
 		require.Fail(g.t, "miscounts the requests that are left", g.describe(i)+"; then "+g.describe(sent))
@@ -135,16 +135,16 @@ func succeeds(transitions []transition) bool {
 	return slices.ContainsFunc(transitions, func(m transition) bool { return m.kind == success })
 }
 
-// waysOf returns the observations from which there is a way to the goal that the
-// policy permits, if all work succeeds.
-func waysOf(g *stateSpace) map[observation]bool {
+// routesOf returns the observations from which a permitted route leads to the goal if
+// all work succeeds.
+func routesOf(g *stateSpace) map[observation]bool {
 	c, wish := g.conductor, g.wish
-	ways := make(map[observation]bool)
+	routes := make(map[observation]bool)
 	before := make(map[observation][]observation)
 	var queue []observation
 	reach := func(s observation) {
-		if !ways[s] {
-			ways[s] = true
+		if !routes[s] {
+			routes[s] = true
 			queue = append(queue, s)
 		}
 	}
@@ -183,7 +183,7 @@ func waysOf(g *stateSpace) map[observation]bool {
 			reach(s)
 		}
 	}
-	return ways
+	return routes
 }
 
 func isGoal(c *conductor, goal plan.Goal, s states.State) bool {
@@ -207,7 +207,7 @@ func isGoal(c *conductor, goal plan.Goal, s states.State) bool {
 	}
 }
 
-// isWork reports whether a request starts the work that is a goal.
+// isWork reports whether a request starts the goal's work.
 func isWork(goal plan.Goal, verb string) bool {
 	switch goal {
 	case plan.After(states.EventInspect):
@@ -240,8 +240,8 @@ func verbsFrom(c *conductor, wish plan.Wish, from states.State) []string {
 	return verbs
 }
 
-// fits reports whether a request suits a wish: the rules of the package comment,
-// written a second time.
+// fits reports whether a request suits a wish. It is a second implementation of the
+// rules of the package comment.
 func fits(wish plan.Wish, from states.State, verb string) bool {
 	switch verb {
 	case "deleted":
@@ -269,9 +269,9 @@ func fits(wish plan.Wish, from states.State, verb string) bool {
 	}
 }
 
-// TestFailuresEndInBlocked shows, for a conductor that makes every transition that
-// it can, that no run has endlessly many requests, that the API of the version takes
-// each request, and that none destroys a workload without permission.
+// TestFailuresEndInBlocked shows, for a conductor that may make every transition, that
+// every run has finitely many requests, that the API of the version accepts each
+// request, and that none destroys a workload without permission.
 func TestFailuresEndInBlocked(t *testing.T) {
 	for retries := range uint8(2) {
 		var covered coverage
@@ -298,9 +298,8 @@ var workloads = states.SetOf(
 	states.Servicing, states.ServiceWait, states.ServiceFail, states.ServiceHold,
 )
 
-// checkKeepsWorkloads fails the test where a request tears down, erases or
-// overwrites after a state with a workload. In deploy failed the image has been
-// overwritten already.
+// checkKeepsWorkloads fails the test if a request tears down, erases or overwrites a
+// workload. In deploy failed the image has been overwritten already.
 func checkKeepsWorkloads(g *stateSpace) {
 	loaded := g.reachable(func(c vertex) bool { return workloads.Has(c.state) })
 	for i, step := range g.steps {
@@ -316,8 +315,8 @@ func checkKeepsWorkloads(g *stateSpace) {
 	}
 }
 
-// checkNoRetries fails the test where work is started in the state in which it
-// failed, or more than once.
+// checkNoRetries fails the test if work is started in the state in which it failed, or
+// more than once.
 func checkNoRetries(g *stateSpace) {
 	for i, step := range g.steps {
 		if step.Action != plan.Send {
@@ -339,8 +338,8 @@ var failedAt = map[states.State]states.State{
 	states.ServiceFail: states.Servicing, states.Error: states.Deleting,
 }
 
-// TestEveryVersionTakesWhatIsSent asks for the first step at every API version of
-// every series.
+// TestEveryVersionTakesWhatIsSent checks the first step at every API version of every
+// series.
 func TestEveryVersionTakesWhatIsSent(t *testing.T) {
 	sent := 0
 	for series := range states.AllSeries() {
@@ -368,8 +367,8 @@ func TestEveryVersionTakesWhatIsSent(t *testing.T) {
 	t.Logf("%d requests taken", sent)
 }
 
-// TestTheStoredTargetCountsInCleaningAlone compares the answers to nodes that
-// differ in their stored target.
+// TestTheStoredTargetCountsInCleaningAlone compares the answers for nodes that differ
+// in their stored target.
 func TestTheStoredTargetCountsInCleaningAlone(t *testing.T) {
 	for series := range states.AllSeries() {
 		table := series.Table()

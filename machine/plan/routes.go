@@ -10,14 +10,14 @@ import (
 // routes has the route from each position to a goal.
 type routes [maxPositions]route
 
-// A route is the first request of the shortest way from a position to a goal. Where
-// work is under way or held, it is the request that ends the work, if that is better
-// than to wait for the work to end.
+// A route is the first request on the shortest path from a position to a goal, and the
+// length of the path. If work is under way or held, the request is the one that ends
+// the work, if that is better than waiting for the work to end.
 type route struct {
-	event  states.Event // NoEvent where there is nothing to request
+	event  states.Event // NoEvent if there is nothing to request
 	starts work         // the work that the event starts
-	redoes work         // the work that has failed in the position and is done again on the way
-	left   uint8        // the number of requests to the goal, after any work under way has succeeded; noRoute if there is no way
+	redoes work         // the work that has failed in the position and that the path repeats
+	left   uint8        // the number of requests to the goal, after any work under way has succeeded; noRoute if there is no path
 	ended  uint8        // the number of requests to the goal after event has ended the work under way
 }
 
@@ -51,8 +51,8 @@ type planner struct {
 	destroys bool      // whether a workload may be destroyed
 }
 
-// plan computes the routes to a goal that destroy no workload, and then those that
-// do, for the positions that have no others.
+// plan computes the routes to a goal that destroy no workload, and then, for the
+// positions without one, those that do.
 func (x *index) plan(g Goal, requests []request) *[2]routes {
 	both := new([2]routes)
 	row := goalRows[g]
@@ -103,7 +103,7 @@ func (p *planner) planResting() {
 	}
 }
 
-// length returns the number of requests to the goal if a request is the first.
+// length returns the number of requests to the goal on a path that begins with r.
 func (p *planner) length(r request) uint8 {
 	if slices.Contains(p.row.startedBy, r.event) {
 		return 1
@@ -154,7 +154,7 @@ func (p *planner) destroysWith(r request) bool {
 	}
 }
 
-// starts reports whether the way from a state to the goal starts a kind of work, the
+// starts reports whether the route from a state to the goal starts a kind of work, the
 // goal's own work included.
 func (p *planner) starts(s states.State, w work) bool {
 	for {
@@ -187,9 +187,9 @@ func (p *planner) planWorking() {
 
 // considerEnding makes a request that ends the work of a state its route, if the goal
 // is then no further away than from the state in which the work would end, and if the
-// same kind of work does not have to be done later. A tear-down must come nearer to
-// the goal. A manual cleaning is never ended: a failed one is further from any goal
-// than manageable.
+// same kind of work does not have to be done later. A tear-down must bring the node
+// nearer to the goal. A manual cleaning is never ended: a failed one is further from
+// any goal than manageable.
 func (p *planner) considerEnding(r request) {
 	here, after := &p.routes[r.from], p.routes[p.ends[r.to]]
 	if !p.permits(r) || after.left == noRoute || p.starts(p.ends[r.to], workOf[r.from]) {

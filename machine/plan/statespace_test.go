@@ -10,7 +10,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A vertex is a state of a plan and a conductor together: the node, the progress of
+// A vertex is the combined state of a plan and a conductor: the node, the progress of
 // the wish, and how often work may still fail.
 type vertex struct {
 	observation
@@ -26,8 +26,8 @@ type edge struct {
 	send bool
 }
 
-// A stateSpace is the graph of all that may happen to a wish: an edge is a call of
-// Next and its request, or a transition that the conductor makes, in any order.
+// A stateSpace is the graph of all runs of a wish: an edge is a call of Next with its
+// request, or a transition that the conductor makes.
 type stateSpace struct {
 	*conductor
 	wish     plan.Wish
@@ -38,8 +38,8 @@ type stateSpace struct {
 }
 
 // explore builds the state space from the starts. With a limit, work fails at most
-// that often, to which a start in a failed state counts, and nothing unexpected
-// happens.
+// that often, including the failure of a start in a failed state, and there are no
+// unexpected transitions.
 func explore(c *conductor, wish plan.Wish, starts []observation, limit uint8) *stateSpace {
 	g := &stateSpace{conductor: c, wish: wish, index: make(map[vertex]int, 4*len(starts))}
 	for _, s := range starts {
@@ -111,8 +111,8 @@ func (g *stateSpace) describe(i int) string {
 		g.table.Series(), g.version(), g.wish, g.vertices[i], g.steps[i], g.steps[i])
 }
 
-// mostRequests returns the greatest number of requests of any run, and fails the
-// test where a run may have endlessly many: where a request is on a cycle.
+// mostRequests returns the greatest number of requests of any run. It fails the test
+// if a run may have infinitely many, that is, if a request is on a cycle.
 func (g *stateSpace) mostRequests() int {
 	s := &components{stateSpace: g, number: make([]int, len(g.vertices)), low: make([]int, len(g.vertices)),
 		of: make([]int, len(g.vertices)), sends: make([]int, len(g.vertices))}
@@ -189,8 +189,8 @@ func (s *components) pop(root int) {
 	}
 }
 
-// reachable returns the vertices that can be reached from the starts for which from
-// is true.
+// reachable returns the vertices that are reachable from the starts for which from is
+// true.
 func (g *stateSpace) reachable(from func(vertex) bool) []bool {
 	seen := make([]bool, len(g.vertices))
 	var queue []int

@@ -6,7 +6,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Action is the kind of a [Step]. It is empty in a Step which comes with an error.
+// Action is the kind of a [Step]. It is empty in a Step that is returned with an error.
 type Action string
 
 const (
@@ -21,30 +21,31 @@ const (
 	Blocked Action = "blocked"
 )
 
-// Reason says why a request is not sent. It is empty for a node at the goal or on
-// the way to it.
+// Reason says why a request is not sent. It is empty if the goal is reached or if the
+// plan sends a request or waits for work under way.
 type Reason string
 
 const (
 	noReason Reason = ""
 	// NeedsRetry: Step.Work failed, or was tried and ended by someone, and its
-	// retries are used up. A person must look at the node, or Policy.Retries be
-	// greater.
+	// retries are used up. A person must examine the node, or increase
+	// Policy.Retries.
 	NeedsRetry Reason = "needs retry"
-	// NeedsUnhold: a hold step stopped Step.Work. A person must let the work go on
-	// or end it.
+	// NeedsUnhold: a hold step stopped Step.Work. A person must resume the work or
+	// end it.
 	NeedsUnhold Reason = "needs unhold"
-	// NeedsDestroy: every way to the goal destroys the workload, which
+	// NeedsDestroy: every route to the goal destroys the workload, which
 	// Policy.MayDestroy does not permit.
 	NeedsDestroy Reason = "needs destroy"
-	// NeedsVersion: every way to the goal has a request that only a higher API
-	// version of the same series takes.
+	// NeedsVersion: every route to the goal has a request that only a higher API
+	// version of the same series accepts.
 	NeedsVersion Reason = "needs version"
 	// Overtaken: someone else moved the node while the goal's work was under way.
-	// The work may have ended or not; make the wish again to have it done again.
+	// The work may have ended or not; make the wish again to repeat it.
 	Overtaken Reason = "overtaken"
 	// NoRoute: the series has no requests that lead from the node's state to the goal.
-	// It has none from [states.UnknownState], of a server newer than the table.
+	// There are none from [states.UnknownState], a state of a server newer than the
+	// table.
 	NoRoute Reason = "no route"
 	// Refused: Ironic refuses the request for the field of the node's record that
 	// Step.Field names. A person must change that field first, unless the action is
@@ -55,49 +56,49 @@ const (
 // Step is an answer of [Next]. A Step is a value and may be shared freely.
 type Step struct {
 	Action Action `json:"action"`
-	// Verb is the target of the request, for Send. Where a request is held back, it
-	// is the target of that request; otherwise it is empty.
+	// Verb is the target of the request, for Send. If a request is held back, it is
+	// the target of that request; otherwise it is empty.
 	Verb string `json:"verb"`
-	// With is the field that must go with the verb, as [states.Event.Requires]
-	// names it; empty where there is none.
+	// With is the field that the request must carry with the verb, from
+	// [states.Event.Requires]; empty if there is none.
 	With string `json:"with"`
 	// Version is the API version to send the verb with: the wish's, or the
-	// series' highest where the wish's is higher.
+	// series' highest if the wish's is higher.
 	Version states.APIVersion `json:"version"`
-	// Work is the work that the request starts, that is waited for, that failed or
-	// that is held, as the state in which the conductor does it: Verifying,
+	// Work is the work that the request starts, that the plan waits for, that failed
+	// or that is held, as the state in which the conductor does it: Verifying,
 	// Inspecting, Cleaning, Deploying, Adopting, Rescuing, Unrescuing, Servicing or
-	// Deleting. It is NoState where the request moves the node at once.
+	// Deleting. It is NoState if the request moves the node at once.
 	Work states.State `json:"work"`
 	// Try is how often Work was started since the goal was last reached, this
-	// request included. Work that the node was found to have failed at counts as
-	// started once.
+	// request included. Failed work that the plan did not start counts as started
+	// once.
 	Try int `json:"try"`
-	// Call says, for Wait, that the conductor itself waits for a call from outside,
-	// until a timeout.
+	// Call says, for Wait, that the conductor itself waits for a call from outside, up
+	// to a timeout.
 	Call bool `json:"call"`
 	// Until is the state in which the work ends if it succeeds, for Wait without a
 	// Reason; otherwise NoState, null in JSON.
 	Until states.State `json:"until"`
-	// Reason is set for Blocked, and for Wait where a request is held back.
+	// Reason is set for Blocked, and for Wait if a request is held back.
 	Reason Reason `json:"reason"`
-	// Field is the field of the node's record for which Ironic refuses the request,
-	// where Reason is Refused: "maintenance", "protected", "retired", "reservation"
-	// or "instance_uuid"; or "fault" for a power failure, which ends by itself, as a
-	// reservation does.
+	// Field is set if Reason is Refused: the field of the node's record for which
+	// Ironic refuses the request. It is "maintenance", "protected", "retired",
+	// "reservation" or "instance_uuid"; or "fault" for a power failure, which ends by
+	// itself, as a reservation does.
 	Field string `json:"field"`
 	// Left is the number of requests still to send if all work succeeds, this one
-	// included. Where Reason is set, Left is 0.
+	// included. If Reason is set, Left is 0.
 	Left int `json:"left"`
 	// Progress is the wish's progress after this step. Store it at once or, for
-	// Send, once the API has accepted the request: when the API refuses (the node
-	// is locked, the server is down), keep the old progress and call Next again. A
-	// program that dies between the request and the storing has work that is to be
-	// done once done twice.
+	// Send, once the API has accepted the request: if the API refuses (the node is
+	// locked, the server is down), keep the old progress and call Next again. If a
+	// program dies between the request and the storing, work that must be done once
+	// is done twice.
 	Progress Progress `json:"progress"`
 }
 
-// String returns the step as a line for logs, as in "send clean with clean_steps"
+// String returns the step as a line for logs, such as "send clean with clean_steps"
 // or "wait for cleaning to end in available".
 func (s Step) String() string {
 	switch s.Action {

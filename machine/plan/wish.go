@@ -6,40 +6,42 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Wish is a goal for a node, with the policy for reaching it and the progress so far. A Wish is a value: store it next to the node,
-// as JSON for instance, compare it with ==, share copies.
+// Wish is a goal for a node, with the policy for reaching it and the progress so far.
+// A Wish is a value: store it next to the node, for instance as JSON, compare it with
+// ==, share copies.
 type Wish struct {
 	Goal Goal `json:"goal"`
-	// Version is the API version that requests are sent with; none is 1.1, as in
-	// Ironic. A version above the series' highest counts as the highest, so that a
-	// server newer than the table breaks nothing; see Step.Version.
+	// Version is the API version of the requests; none is 1.1, as in Ironic. A version
+	// above the series' highest counts as the highest, so that a server newer than the
+	// table breaks nothing; see Step.Version.
 	Version states.APIVersion `json:"version"`
-	// Policy says what the plan may do; the zero Policy destroys, ends and retries
-	// nothing.
+	// Policy permits the plan to end, destroy and repeat work; the zero Policy permits
+	// none of these.
 	Policy Policy `json:"policy"`
-	// Facts are further fields of the node's record. They are to be read anew
-	// before each call and are not stored.
+	// Facts are further fields of the node's record. Read them again before each call;
+	// they are not stored.
 	Facts Facts `json:"-"`
 	// Progress is Step.Progress of the last answer. A wish begins with the zero
-	// Progress; to make the same wish again, begin again.
+	// Progress; to make the same wish again, reset it.
 	Progress Progress `json:"progress"`
 }
 
 // Policy permits the plan to end, destroy and repeat work; the package comment has the
 // details. A Policy is a value and may be shared freely.
 type Policy struct {
-	// MayAbort permits the plan to end work that waits or is held and would lead no
-	// nearer to the goal. Without it, the plan waits until such work has ended.
+	// MayAbort permits the plan to end work that waits or is held and would not bring
+	// the node nearer to the goal. Without it, the plan waits until such work has
+	// ended.
 	MayAbort bool `json:"may_abort"`
-	// MayDestroy permits the plan to tear down or overwrite a workload where there
-	// is no other way to the goal.
+	// MayDestroy permits the plan to tear down or overwrite a workload if no other
+	// route leads to the goal.
 	MayDestroy bool `json:"may_destroy"`
 	// Retries is how often the plan may start each kind of work again after it
 	// failed.
 	Retries uint8 `json:"retries"`
 }
 
-// Progress is the progress of a wish, for [Next] alone to read; its JSON form is for
+// Progress is the progress of a wish. It is opaque to callers; its JSON form is for
 // storing it. A Progress is a value: compare it with ==, share copies.
 type Progress struct {
 	tried tries
@@ -71,8 +73,8 @@ func (p *Progress) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// A stage is the progress of work that is to be done once. For goals that are a
-// state it stays open.
+// A stage is the progress of work that must be done once. For the goal of a state it
+// stays open.
 type stage string
 
 const (

@@ -21,7 +21,7 @@ const (
 	rescue                   // follows rescue
 	unrescue                 // follows unrescue
 	service                  // follows service
-	tearDown                 // follows deleted, and ends where cleaning begins; when it fails, the node is in error
+	tearDown                 // follows deleted, and ends when cleaning begins; when it fails, the node is in error
 
 	numWorks
 )
@@ -39,8 +39,8 @@ var workStates = [numWorks]states.State{
 	tearDown:     states.Deleting,
 }
 
-// workOf has the kind of work that a state belongs to: it is under way there, held
-// or failed.
+// workOf holds the kind of work of a state: the work is under way, held or failed in
+// that state.
 var workOf = [maxStates]work{
 	states.Verifying:    verification,
 	states.Inspecting:   inspection,
@@ -70,7 +70,7 @@ var workOf = [maxStates]work{
 }
 
 // tries counts how often each kind of work was started since the goal was last
-// reached. Work that the node was found to have failed at counts as tried once.
+// reached. Failed work that the plan did not start counts as tried once.
 type tries [numWorks]uint8
 
 // MarshalJSON returns an object of the numbers that are not 0, by workStates.

@@ -16,7 +16,7 @@ func (s *forgetful) Put(r powersync.Record) {
 	s.Memory.Put(r)
 }
 
-// The check of a store, and the report on one that has a field too few.
+// Check reports the fields that a store does not keep.
 func ExampleCheck() {
 	fmt.Println(storetest.Check(func(records ...powersync.Record) (powersync.Store, error) {
 		s := new(powersync.Memory)

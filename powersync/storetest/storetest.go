@@ -1,7 +1,7 @@
 // Package storetest helps to test implementations of [powersync.Store].
 //
-// [Check] finds out whether a store keeps what the interface promises, as
-// testing/fstest does with file systems:
+// [Check] checks that a store fulfils the contract of the interface, as testing/fstest
+// does for file systems:
 //
 //	func TestStore(t *testing.T) {
 //		err := storetest.Check(func(records ...powersync.Record) (powersync.Store, error) {
@@ -23,13 +23,13 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// An opener makes a new store that holds some records.
+// An opener opens a new store with the given records.
 type opener = func(records ...powersync.Record) (powersync.Store, error)
 
-// Check returns what is wrong with a store, each promise that it breaks once, or
-// nil. It calls open some ten times, for a new store that holds these records, whose
-// revisions are for the store to set; what open opens is for the caller to close.
-// Check takes the time of some thousand updates.
+// Check returns an error for each part of the contract that a store violates, or nil.
+// It calls open about ten times; open returns a new store with the given records, sets
+// their revisions, and arranges for the store to be closed. Check makes some thousand
+// updates.
 func Check(open func(records ...powersync.Record) (powersync.Store, error)) error {
 	var errs []error
 	for _, promise := range []struct {
@@ -66,7 +66,7 @@ func fleet(n int) []powersync.Record {
 	return records
 }
 
-// requireSame compares records but for their revisions.
+// requireSame compares records without their revisions.
 func requireSame(want, got powersync.Record) error {
 	want.Revision, got.Revision = 0, 0
 	if want != got {
@@ -75,7 +75,7 @@ func requireSame(want, got powersync.Record) error {
 	return nil
 }
 
-// requireStored compares what is stored of a node.
+// requireStored compares a node's stored record.
 func requireStored(ctx context.Context, s powersync.Store, want powersync.Record) error {
 	got, err := s.Load(ctx, want.ID)
 	if err != nil {
@@ -85,7 +85,7 @@ func requireStored(ctx context.Context, s powersync.Store, want powersync.Record
 }
 
 func checkRecords(ctx context.Context, open opener) error {
-	const more = 2500 // than a page, presumably
+	const more = 2500 // presumably more than a page
 	want := fleet(more)
 	s, err := open(want...)
 	if err != nil {
@@ -199,7 +199,7 @@ func checkNoRevisionTwice(ctx context.Context, open opener) error {
 			return fmt.Errorf("revision %d does", r.Revision)
 		}
 		seen[r.Revision] = true
-		if err := s.Update(ctx, r); err != nil { // nothing else changes
+		if err := s.Update(ctx, r); err != nil { // only the revision changes
 			return err
 		}
 		r, err = s.Load(ctx, r.ID)
@@ -242,7 +242,7 @@ func checkOneWins(ctx context.Context, open opener) error {
 	return nil
 }
 
-// race has several writers update one record and returns the one that did.
+// race makes several writers update one record and returns the one that succeeded.
 func race(ctx context.Context, s powersync.Store, r powersync.Record) (won string, err error) {
 	var errs [8]error
 	var writers sync.WaitGroup

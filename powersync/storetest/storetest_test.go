@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/powersync/storetest"
 )
 
-// broken is a store that breaks promises.
+// broken is a store that violates the contract.
 type broken struct {
 	*powersync.Memory
 	records func(yield func(powersync.Record, error) bool)
@@ -98,7 +98,7 @@ func TestBrokenPromisesAreFound(t *testing.T) {
 		"of several updates at once one is done": func(b *broken) {
 			b.update = func(_ context.Context, r powersync.Record) error {
 				if r.LastError == "3" {
-					return nil // says so, and has not
+					return nil // reports success without an update
 				}
 				return b.Memory.Update(context.Background(), r)
 			}

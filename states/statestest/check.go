@@ -20,15 +20,15 @@ const (
 // events. With a machine that is [Targeted] it compares stored and named targets
 // too. A panic of the implementation is a difference like any other.
 //
-// The error is nil where they agree. Otherwise it joins a [*Disagreement] for each
-// difference, twenty at most, and the number of those beyond. Differences that are
-// alike, such as one event that is refused in every state, are one Disagreement.
-// Of differences that depend on the events before, Check reports one of a kind:
-// check again once it is mended.
+// The error is nil if they agree. Otherwise it joins a [*Disagreement] for each
+// difference, twenty at most, and the number of the others. Similar differences, such
+// as one event that is refused in every state, are one Disagreement. Of the differences
+// that depend on earlier events, Check reports one of each kind: run it again once that
+// one is fixed.
 //
-// Check does the same on each call, on one goroutine. It makes about a thousand
-// machines, for a [Targeted] implementation about forty thousand, and up to twenty
-// thousand more for each difference that depends on the events before.
+// Check is deterministic and uses one goroutine. It makes about a thousand machines,
+// for a [Targeted] implementation about forty thousand, and up to twenty thousand more
+// for each difference that depends on earlier events.
 func Check(t *states.Table, start Start) error {
 	c, err := newChecker(t, start)
 	if err != nil {
@@ -43,10 +43,10 @@ func Check(t *states.Table, start Start) error {
 	return c.report()
 }
 
-// Replay compares an implementation with a table for one sequence of events, as
-// [Disagreement] has it and its text quotes it: a regression test. The error is nil
-// where they agree, otherwise a [*Disagreement]. A sequence with a word that is no
-// state or event is a [*states.UnknownError].
+// Replay compares an implementation with a table for one sequence of events, in the
+// form of [Disagreement].Sequence. It turns a report of Check into a regression test.
+// The error is nil if they agree, otherwise a [*Disagreement]. A sequence with a word
+// that is no state or event is a [*states.UnknownError].
 func Replay(t *states.Table, start Start, sequence string) error {
 	s, err := parseSequence(sequence)
 	if err != nil {
@@ -66,12 +66,12 @@ type checker struct {
 	table    *states.Table
 	start    Start
 	targeted bool           // the implementation is Targeted
-	states   []states.State // every state of all series, and a number that is none
-	events   []states.Event // every event of all series, and two numbers that are none
+	states   []states.State // every state of all series, and a number that is no state
+	events   []states.Event // every event of all series, and two numbers that are no event
 	missing  states.Set     // the states in which no machine starts
 	found    map[cause]*Disagreement
 	noted    map[string]bool // the sequences in reports
-	reports  []*Disagreement // those of found, in the order of their finding
+	reports  []*Disagreement // the values of found, in the order in which they were found
 }
 
 func newChecker(t *states.Table, start Start) (*checker, error) {
@@ -92,7 +92,7 @@ func newChecker(t *states.Table, start Start) (*checker, error) {
 	return c, nil
 }
 
-// started returns a start in a state, with its default target where the
+// started returns a start in a state, with the state's default target if the
 // implementation has targets.
 func (c *checker) started(s states.State) sequence {
 	if c.targeted {
@@ -142,8 +142,8 @@ func (c *checker) check(s sequence) bool {
 	return d == nil
 }
 
-// checkEvents fires each event in each state, on a machine of its own, with no
-// named target and with each.
+// checkEvents fires each event in each state, on a new machine each time, without a
+// named target and with each possible one.
 func (c *checker) checkEvents() {
 	for from := range c.table.States().Minus(c.missing).All() {
 		start := c.started(from)
@@ -179,8 +179,8 @@ func (c *checker) randomWalk(random *rand.Rand) sequence {
 	return walk
 }
 
-// checkWalk runs a walk. A difference that needs the events before it is
-// shortened; any other shows in a sequence of one event.
+// checkWalk runs a walk. If it shows a difference that depends on earlier events,
+// checkWalk shortens the sequence; any other difference needs a single event.
 func (c *checker) checkWalk(walk sequence) {
 	d := c.run(walk)
 	switch {

@@ -14,11 +14,11 @@ import (
 
 var errNoRow = errors.New("no row")
 
-// toy is a machine without targets. Fields left out make a correct one.
+// toy is a machine without targets. By default it is correct.
 type toy struct {
 	table *states.Table
 	state states.State
-	// next stands in for the table's.
+	// next replaces the table's Next.
 	next func(states.State, states.Event) (states.State, bool)
 	// refused is called with a refused event.
 	refused func(*toy, states.Event)
@@ -36,7 +36,7 @@ func (m *toy) Fire(event states.Event) error {
 	return nil
 }
 
-// start makes toys; spoil makes them wrong.
+// start makes toys; spoil gives them a mistake.
 func start(table *states.Table, spoil func(*toy)) statestest.Start {
 	return func(state, _ states.State) (statestest.Machine, error) {
 		if !table.States().Has(state) {
@@ -68,7 +68,8 @@ func TestMachinesMayRefuseEventsInsteadOfTheStart(t *testing.T) {
 	require.NoError(t, statestest.Check(table, lenient))
 }
 
-// instead gives a toy another answer to one event in one state; NoState refuses.
+// instead makes a toy move to another state for one event in one state, or refuse the
+// event if that state is NoState.
 func instead(from states.State, event states.Event, to states.State) func(*toy) {
 	return func(m *toy) {
 		m.next = func(s states.State, e states.Event) (states.State, bool) {
@@ -80,7 +81,7 @@ func instead(from states.State, event states.Event, to states.State) func(*toy) 
 	}
 }
 
-// onRefusal does something when a toy refuses one event in one state.
+// onRefusal calls do when a toy refuses one event in one state.
 func onRefusal(from states.State, event states.Event, do func(*toy)) func(*toy) {
 	return func(m *toy) {
 		m.refused = func(m *toy, e states.Event) {

@@ -6,13 +6,13 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Path returns the transitions that bring a node from one state to another: as
-// few as possible and, of equally many, those that come first in the table. The
-// path is empty where from is to, and ok is false where the table has none. Tests
-// use it to bring a machine or a simulated node into a state.
+// Path returns the shortest path from one state to another; of several, the one whose
+// transitions come first in the table. The path is empty if from equals to, and ok is
+// false if there is none. Tests use it to bring a machine or a simulated node into a
+// state.
 //
-// The path follows the table alone. In Ironic itself a cleaning that a request
-// for provide or deleted began does not end in manageable, nor a manual one in
+// The path follows the table alone. In Ironic itself a cleaning that was started by
+// provide or deleted does not end in manageable, and a manual cleaning does not end in
 // available.
 func Path(t *states.Table, from, to states.State) (path []states.Transition, ok bool) {
 	if from == to {
@@ -22,10 +22,10 @@ func Path(t *states.Table, from, to states.State) (path []states.Transition, ok 
 	return path, path != nil
 }
 
-// Cover returns walks that together take every transition of a table, and so come to
-// every state. Each walk begins in the state of a new node, enroll or, in Kilo,
-// available, and each of its steps is a transition of the table that begins where the
-// one before ended. From each state the walk goes on to the nearest transition that
+// Cover returns walks that together contain every transition of a table, and so visit
+// every state. Each walk begins in the state of a new node: enroll or, in Kilo,
+// available. Each step of a walk is a transition of the table that begins where the
+// previous step ended. The search is greedy, each time for the nearest transition that
 // is not covered: the walks are few and short, but not always the shortest possible.
 // They are the same on each call. A table without states has none.
 func Cover(t *states.Table) (walks [][]states.Transition) {
@@ -51,8 +51,8 @@ func Cover(t *states.Table) (walks [][]states.Transition) {
 	}
 }
 
-// nearest returns the shortest path from a state whose last transition is wanted,
-// nil where there is none. It is a breadth-first search.
+// nearest returns the shortest path from a state whose last transition is wanted, nil
+// if there is none, by breadth-first search.
 func nearest(rows []states.Transition, from states.State, wanted func(states.Transition) bool) []states.Transition {
 	visited := states.SetOf(from)
 	for queue := [][]states.Transition{nil}; len(queue) > 0; queue = queue[1:] {

@@ -11,7 +11,7 @@ import (
 )
 
 // end returns the state in which a walk ends, and fails the test unless each of its
-// steps is a transition of the table that begins where the one before ended.
+// steps is a transition of the table that begins where the previous step ended.
 func end(t *testing.T, table *states.Table, from states.State, walk []states.Transition) states.State {
 	t.Helper()
 	for _, row := range walk {
@@ -22,8 +22,7 @@ func end(t *testing.T, table *states.Table, from states.State, walk []states.Tra
 	return from
 }
 
-// distances returns the number of transitions from a state to each that can be
-// reached.
+// distances returns the number of transitions from a state to each reachable state.
 func distances(table *states.Table, from states.State) map[states.State]int {
 	steps := map[states.State]int{from: 0}
 	for queue := []states.State{from}; len(queue) > 0; queue = queue[1:] {

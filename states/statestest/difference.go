@@ -7,25 +7,25 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A difference is a sequence whose last event, or whose start where it has no
-// events, has another outcome than the table requires.
+// A difference is a sequence whose last event has another outcome than the table
+// requires. In a sequence without events it is the start that has the other outcome.
 type difference struct {
 	sequence  sequence
-	before    node // the node before the last event, as the table has it
+	before    node // the node before the last event, by the table
 	want, got outcome
-	cause     func() cause // what differences with the same origin have in common
+	cause     func() cause // equal for differences that are reported as one
 	flaky     bool         // the sequence did not show the difference again
 }
 
-// A cause is the same for differences that are reported as one.
+// A cause groups differences: those with equal causes are reported as one.
 type cause struct {
 	kind   string
 	detail string
-	later  bool // the difference depends on the events before the last
+	later  bool // the difference depends on events before the last one
 }
 
-// laterCause returns the cause of a difference that depends on the events before:
-// the events and states in it are of no account.
+// laterCause returns the cause of a difference that depends on earlier events. It
+// ignores which events and states are involved.
 func (d *difference) laterCause() cause { return cause{kind: d.cause().kind, later: true} }
 
 // alone returns the sequence of the last event by itself.
@@ -62,8 +62,7 @@ func (c *checker) run(s sequence) *difference {
 	return nil
 }
 
-// runRefused runs a sequence whose start, or else whose every event, must be
-// refused.
+// runRefused runs a sequence in which either the start or every event must be refused.
 func (c *checker) runRefused(s sequence, m Machine, got outcome) *difference {
 	want := outcome{node: node{state: s.start.state}, err: errRefused}
 	wrong := func(steps []step) *difference {

@@ -14,8 +14,8 @@
 //		}
 //	}
 //
-// A machine that keeps the target of its node is [Targeted], and has it compared too.
-// The report quotes the shortest sequence of events that shows a difference, which
-// [Replay] runs again. [Path] and [Cover] lead a test through a table. Package rapidstates, below, has generators for property tests
-// and fuzz tests with pgregory.net/rapid.
+// Check also compares the targets of a machine that is [Targeted]. Its report quotes
+// the shortest sequence of events that shows a difference, and [Replay] runs such a
+// sequence again. [Path] and [Cover] return walks through a table. Package rapidstates
+// has generators for property tests and fuzz tests with pgregory.net/rapid.
 package statestest

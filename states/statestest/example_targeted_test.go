@@ -9,7 +9,7 @@ import (
 	"github.com/ironstate/ironstate/states/statestest"
 )
 
-// live is package machine's Machine as one that Check knows: it has targets too.
+// live adapts package machine's Machine to Targeted.
 type live struct{ *machine.Machine }
 
 func (m live) Current() states.State { return m.Node().State }
@@ -23,7 +23,7 @@ func (m live) FireTo(event states.Event, target states.State) error {
 	return m.FireInput(context.Background(), machine.Input{Event: event, Target: target})
 }
 
-// An implementation that keeps the target of a node, which Check then compares too.
+// Check also compares the targets of an implementation that is Targeted.
 func ExampleTargeted() {
 	table := states.Latest().Table()
 	err := statestest.Check(table, func(state, target states.State) (statestest.Machine, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/ironstate/ironstate/states/statestest"
 )
 
-// A switcher is the kind of machine that is written by hand, a case at a time.
+// A switcher is a machine written by hand as a switch statement.
 type switcher struct {
 	state states.State
 }
@@ -35,7 +35,8 @@ func ExampleCheck() {
 	// Output: liberty: "clean wait: abort": want accepted, in "clean failed"; got refused ("abort is for later"), in "clean wait"
 }
 
-// A regression test of what Check once found: the sequence is from its report.
+// A regression test for a difference that Check reported: the sequence is from its
+// report.
 func ExampleReplay() {
 	start := func(state, _ states.State) (statestest.Machine, error) { return &switcher{state}, nil }
 	fmt.Println(statestest.Replay(states.Liberty.Table(), start, "clean wait: resume, fail"))
@@ -56,12 +57,12 @@ func ExamplePath() {
 	// true
 }
 
-// A test of one's own machine that takes every transition of a series.
+// The walk fires every transition of a series at a machine under test.
 func ExampleCover() {
 	taken := make(map[states.Transition]bool)
 	walks := statestest.Cover(states.Kilo.Table())
 	for _, walk := range walks {
-		state := walk[0].From // a new node; here the machine is the table
+		state := walk[0].From // a new node; here the table is the machine under test
 		for _, row := range walk {
 			state, _ = states.Kilo.Table().Next(state, row.Event)
 			taken[row] = true

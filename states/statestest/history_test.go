@@ -14,8 +14,8 @@ func stuck(m *toy) {
 	m.next = func(states.State, states.Event) (states.State, bool) { return states.NoState, false }
 }
 
-// after calls do once the events have been fired in this order, with any others in
-// between.
+// after calls do once the events have been fired in this order, possibly with others
+// between them.
 func after(do func(*toy), events ...states.Event) func(*toy) {
 	return func(m *toy) {
 		fired := 0

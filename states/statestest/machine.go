@@ -6,8 +6,8 @@ import "github.com/ironstate/ironstate/states"
 type Machine interface {
 	// Current returns the state of the node.
 	Current() states.State
-	// Fire moves the node by an event. Where the table has no transition for the
-	// event in the node's state, Fire returns an error and changes nothing.
+	// Fire moves the node by an event. If the table has no transition for the event
+	// in the node's state, Fire returns an error and changes nothing.
 	Fire(event states.Event) error
 }
 
@@ -22,8 +22,8 @@ type Targeted interface {
 	// [states.Table.Target]. A machine that was started without a target may return
 	// NoState until an event moves it.
 	Target() states.State
-	// FireTo is Fire with a named target. Where the target is not a stable state of
-	// the table, FireTo returns an error and changes nothing.
+	// FireTo is Fire with a named target. If the target is not a stable state of the
+	// table, FireTo returns an error and changes nothing.
 	FireTo(event states.Event, target states.State) error
 }
 

@@ -19,7 +19,7 @@ type outcome struct {
 	panicked string // the quoted text of the panic, empty if there was none
 }
 
-// errRefused is the error of an outcome that the table requires.
+// errRefused is the error of the model's outcome if the table requires a refusal.
 var errRefused = errors.New("refused")
 
 func (o outcome) String() string {
@@ -48,8 +48,8 @@ func (o outcome) agrees(other outcome) bool {
 	return o.node == other.node && (o.err == nil) == (other.err == nil) && o.panicked == other.panicked
 }
 
-// seenOn returns the outcome as a machine can show it, without the target unless
-// the machine is [Targeted].
+// seenOn returns the part of an outcome that a machine shows: a machine that is not
+// [Targeted] shows no target.
 func (o outcome) seenOn(m Machine) outcome {
 	if _, ok := m.(Targeted); !ok {
 		o.node.target = states.NoState
@@ -69,7 +69,7 @@ func (c *checker) model(state, target states.State) node {
 	}
 }
 
-// apply returns the outcome of a step that the table requires.
+// apply returns the outcome that the table requires of a step.
 func (c *checker) apply(at node, s step) outcome {
 	to, ok := c.table.Next(at.state, s.event)
 	if !ok || s.target != states.NoState && !c.table.Stable().Has(s.target) {
@@ -78,8 +78,8 @@ func (c *checker) apply(at node, s step) outcome {
 	return outcome{node: c.model(to, s.target)}
 }
 
-// valid reports whether a machine has to start: the table has the state, and the
-// stored target is stable.
+// valid reports whether a machine must accept a start: the table has the state, and
+// the stored target is stable or NoState.
 func (c *checker) valid(start node) bool {
 	return c.table.States().Has(start.state) && (start.target == states.NoState || c.table.Stable().Has(start.target))
 }

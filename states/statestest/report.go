@@ -14,23 +14,24 @@ const maxReported = 20
 // A Disagreement is a difference between an implementation and a table.
 type Disagreement struct {
 	Series states.Series
-	// Sequence is the shortest sequence that Check found to show the difference: a
-	// start state and the events fired after it, of which the last, or the start if
-	// there are none, has another outcome. It reads "manageable: clean (manageable),
-	// wait", with a stored or named target in parentheses; [Replay] takes it.
+	// Sequence is the shortest sequence found that shows the difference: a start state
+	// and the events fired after it. The last event, or the start if there are no
+	// events, has the wrong outcome. An example is "manageable: clean (manageable),
+	// wait", with a stored or named target in parentheses. [Replay] accepts it.
 	Sequence string
 	// Also has the other sequences that show the same difference.
 	Also []string
 	// Want is the outcome that the table requires, Got the implementation's.
 	Want, Got string
-	// Flaky is true where the same sequence did not show the difference again: the
-	// implementation does not depend on its events alone.
+	// Flaky is true if the same sequence did not show the difference again: the
+	// implementation depends on more than its events.
 	Flaky bool
 }
 
-// Error quotes the sequence and says what the table requires and what happened.
+// Error quotes the sequence, the outcome that the table requires, and the
+// implementation's.
 func (d *Disagreement) Error() string {
-	const most = 3 // of Also
+	const most = 3 // sequences of Also that the text quotes
 	var text strings.Builder
 	fmt.Fprintf(&text, "%v: %q: want %s; got %s", d.Series, d.Sequence, d.Want, d.Got)
 	for i, sequence := range d.Also[:min(most, len(d.Also))] {

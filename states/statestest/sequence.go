@@ -20,13 +20,13 @@ type sequence struct {
 	steps []step
 }
 
-// then returns the sequence with one step more.
+// then returns the sequence with one more step.
 func (s sequence) then(next step) sequence {
 	return sequence{s.start, append(s.steps[:len(s.steps):len(s.steps)], next)}
 }
 
-// String returns the sequence as [Replay] takes it: "manageable: clean
-// (manageable), wait", a stored or named target in parentheses.
+// String returns the form that [Replay] accepts, such as "manageable: clean
+// (manageable), wait", with a stored or named target in parentheses.
 func (s sequence) String() string {
 	var text strings.Builder
 	text.WriteString(withTarget(s.start.state.String(), s.start.target))
@@ -44,7 +44,7 @@ func withTarget(word string, target states.State) string {
 	return word + " (" + target.String() + ")"
 }
 
-// parseSequence takes what String returns. A word that is none is a
+// parseSequence parses the output of String. A word that is no state or event is a
 // [*states.UnknownError].
 func parseSequence(text string) (s sequence, err error) {
 	start, events, hasEvents := strings.Cut(text, ": ")
@@ -74,7 +74,7 @@ func parseSequence(text string) (s sequence, err error) {
 
 var targeted = regexp.MustCompile(`^(.*) \((.*)\)$`)
 
-// cutTarget splits a word from the target behind it.
+// cutTarget splits a word from the target after it.
 func cutTarget(text string) (word, target string) {
 	if found := targeted.FindStringSubmatch(text); found != nil {
 		return found[1], found[2]
@@ -82,8 +82,8 @@ func cutTarget(text string) (word, target string) {
 	return text, ""
 }
 
-// parseOrNumber parses a word or, as String prints a number without a word, a form
-// like "State(255)".
+// parseOrNumber parses a word, or a form like "State(255)", which String prints for a
+// number without a word.
 func parseOrNumber[T ~uint8](word, kind string, parse func(string) (T, error)) (T, error) {
 	var number uint8
 	if _, err := fmt.Sscanf(word, kind+"(%d)", &number); err == nil {

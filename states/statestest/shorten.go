@@ -2,13 +2,13 @@ package statestest
 
 import "github.com/ironstate/ironstate/states"
 
-// needsHistory reports whether a difference depends on the events before the last:
-// a new machine in the same state shows none.
+// needsHistory reports whether a difference depends on events before the last one: a
+// new machine in the same state does not show it.
 func (c *checker) needsHistory(d *difference) bool { return c.run(d.alone()) == nil }
 
-// shortest returns a difference of the same kind with a sequence of two events, the
-// fewest that a history can have, or else with one that is no longer a difference
-// when any of its events is left out.
+// shortest returns a difference of the same kind with a shorter sequence: two events
+// if possible, the fewest that a history can have, otherwise a sequence that does not
+// show the difference if any one of its events is left out.
 func (c *checker) shortest(d *difference) *difference {
 	if c.again(d.sequence, d) == nil {
 		d.flaky = true
@@ -20,8 +20,8 @@ func (c *checker) shortest(d *difference) *difference {
 	return c.withoutNeedless(d)
 }
 
-// again runs a sequence and returns its difference if it is of the kind of another
-// and depends on the events before, otherwise nil.
+// again runs a sequence. It returns the sequence's difference if that has the same
+// kind as another one and depends on earlier events, otherwise nil.
 func (c *checker) again(s sequence, of *difference) *difference {
 	d := c.run(s)
 	if d == nil || len(d.sequence.steps) == 0 || d.laterCause() != of.laterCause() || !c.needsHistory(d) {
@@ -30,7 +30,7 @@ func (c *checker) again(s sequence, of *difference) *difference {
 	return d
 }
 
-// twoSteps looks for a sequence of two events, from each state.
+// twoSteps searches for a sequence of two events, from each state.
 func (c *checker) twoSteps(of *difference) *difference {
 	targets := []states.State{states.NoState}
 	named := states.Set{}
@@ -58,8 +58,8 @@ func (c *checker) twoSteps(of *difference) *difference {
 	return nil
 }
 
-// withoutNeedless leaves out events, many at once and then fewer, until each that
-// is left is needed. The method is delta debugging.
+// withoutNeedless leaves out events, many at once and then fewer, until every
+// remaining one is needed. The algorithm is delta debugging.
 func (c *checker) withoutNeedless(d *difference) *difference {
 	for size := len(d.sequence.steps) / 2; size > 0; {
 		left := len(d.sequence.steps)
@@ -77,9 +77,9 @@ func (c *checker) withoutNeedless(d *difference) *difference {
 	return d
 }
 
-// without leaves out the events from i on, and returns nil where those that remain
-// do not show the difference. A single event may be left out together with another
-// start or another last event.
+// without leaves out size events from i on. It returns nil if the remaining events do
+// not show the difference. If it leaves out a single event, it also tries other starts
+// and other last events.
 func (c *checker) without(d *difference, i, size int) *difference {
 	all := d.sequence.steps
 	steps := append(all[:i:i], all[i+size:]...)

@@ -16,7 +16,7 @@ type targetedToy struct {
 	rules  targetRules
 }
 
-// targetRules are the ways in which a targeted toy may be wrong.
+// targetRules are the mistakes that a targeted toy may make.
 type targetRules struct {
 	forgetsNamed, forgetsStored, takesAnyNamed, takesAnyStored, keepsAtRest, dropsWhenRefused bool
 }

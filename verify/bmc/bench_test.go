@@ -16,10 +16,10 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// BenchmarkFleet verifies 1,000 nodes against BMCs whose every answer takes 50 ms.
-// It reports how long that takes beside the ideal, which is what one verification
-// takes alone, times the rounds that the bound needs; and the goroutines at the
-// most, those of the BMCs included.
+// BenchmarkFleet verifies 1,000 nodes against BMCs that take 50 ms for each answer. It
+// reports the time relative to the ideal, which is the time of one verification times
+// the number of rounds that the bound needs, and the peak number of goroutines,
+// including those of the BMCs.
 func BenchmarkFleet(b *testing.B) {
 	const (
 		nodes   = 1000
@@ -58,8 +58,8 @@ func BenchmarkFleet(b *testing.B) {
 	}
 }
 
-// verifyFleet verifies nodes over the configurations in turn and returns how many
-// goroutines there were at the most.
+// verifyFleet verifies nodes, using the configurations in turn, and returns the peak
+// number of goroutines.
 func verifyFleet(b *testing.B, configs []bmc.Config, nodes, atOnce int) int {
 	b.Helper()
 	var (

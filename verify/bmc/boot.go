@@ -11,8 +11,8 @@ import (
 // bootDevice is a boot device.
 type bootDevice struct {
 	word   string // Ironic's
-	target string // BootSourceOverrideTarget of Redfish; empty where there is none
-	code   byte   // boot device selector of IPMI (section 28.13, parameter 5), in its place in the second byte
+	target string // BootSourceOverrideTarget of Redfish; empty if there is none
+	code   byte   // boot device selector of IPMI (section 28.13, parameter 5), at its position in the second byte
 }
 
 // Source: ironic/common/boot_devices.py and the management interfaces in
@@ -25,9 +25,9 @@ var bootDevices = []bootDevice{
 	{"safe", "", 0x0c},
 }
 
-// BootDevice reads the device that a node boots from next, and whether it stays after
-// that, in Ironic's words: "pxe", "disk", "cdrom", "bios" or "safe". The device is
-// empty where the BMC leaves the choice to the machine, or names another device.
+// BootDevice reads the device that a node boots from next, in Ironic's words ("pxe",
+// "disk", "cdrom", "bios" or "safe"), and whether it is persistent. The device is empty
+// if the BMC leaves the choice to the machine, or names another device.
 func (d *Driver) BootDevice(ctx context.Context, id string) (device string, persistent bool, err error) {
 	err = d.do(ctx, id, "read the boot device", func(ctx context.Context, conn control) (err error) {
 		device, persistent, err = conn.bootDevice(ctx)
@@ -36,10 +36,10 @@ func (d *Driver) BootDevice(ctx context.Context, id string) (device string, pers
 	return device, persistent, err
 }
 
-// SetBootDevice sets the device that a node boots from next, or from now on, in the
-// words of [Driver.BootDevice]; "safe" is IPMI's alone. The error is of the kind
-// [verify.Unsupported] for a device that the BMC cannot set. A BMC that knows no
-// persistent boot device refuses one.
+// SetBootDevice sets the device that a node boots from next, or always if persistent,
+// in the words of [Driver.BootDevice]; only IPMI has "safe". The error is of the kind
+// [verify.Unsupported] for a device that the BMC cannot set. A BMC without persistent
+// boot devices refuses one.
 func (d *Driver) SetBootDevice(ctx context.Context, id, device string, persistent bool) error {
 	i := slices.IndexFunc(bootDevices, func(b bootDevice) bool { return b.word == device })
 	if i < 0 {

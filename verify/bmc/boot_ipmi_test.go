@@ -13,8 +13,8 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc"
 )
 
-// ipmitoolSays puts a program in the place of ipmitool that answers to raw requests.
-// The function returned reads the raw requests that it was told.
+// ipmitoolSays replaces ipmitool by a program that answers raw requests. The returned
+// function returns the raw requests that the program has received.
 func ipmitoolSays(t *testing.T, answer string) (requests func() string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "requests")

@@ -15,85 +15,83 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// Config says which BMC is asked, and how. Its zero value lacks a Host, a User and
-// a Password, all else has a default.
+// Config selects a BMC and how to connect to it. Host, User and Password are required;
+// all other fields have defaults.
 type Config struct {
 	Host     string // a name or an address, without a port
 	User     string
 	Password secret.Text
-	// Protocol is how the BMC is spoken to: "redfish" (DMTF's Redfish over HTTPS,
-	// DSP0266), "ipmi" (IPMI 2.0 over LAN, RMCP+), or "auto", for which empty
-	// stands: Redfish, then IPMI if the BMC has no Redfish, because nothing listens
-	// on its port or what listens has no Redfish service. Any other failure ends the
-	// attempt, one of credentials above all.
+	// Protocol is "redfish" (DMTF's Redfish over HTTPS, DSP0266), "ipmi" (IPMI 2.0
+	// over LAN, RMCP+), or "auto", which is the default: Redfish, then IPMI if the BMC
+	// has no Redfish, because nothing listens on the Redfish port or the server there
+	// has no Redfish service. Any other failure ends the attempt, in particular refused
+	// credentials.
 	Protocol string
 
-	// RedfishPort and IPMIPort are used where not 0; they default to 443 and
-	// 623.
+	// RedfishPort and IPMIPort are the ports; 0 stands for 443 and 623.
 	RedfishPort, IPMIPort int
 
 	// RootCAs are the authorities that may sign the BMC's certificate; nil
 	// stands for the system's.
 	RootCAs *x509.CertPool
 	// Fingerprint pins the BMC's certificate: the SHA-256 sum of its DER form in
-	// hexadecimal, colons allowed, as openssl prints it. No authority, name or
-	// date counts then.
+	// hexadecimal, colons allowed, as openssl prints it. The certificate's authority,
+	// name and dates are then not checked.
 	Fingerprint string
-	// InsecureSkipTLSVerify takes any certificate. Whoever is on the way to the
-	// BMC can then read its password.
+	// InsecureSkipTLSVerify accepts any certificate. An attacker in the network path
+	// to the BMC can then read its password.
 	InsecureSkipTLSVerify bool
 
-	// Auth is how Redfish credentials are presented, in the words of Ironic's
-	// redfish_auth_type: "session" opens a session, and fails where the service has
-	// none; "basic" sends the user and the password with each request; "auto", for
-	// which empty stands, opens a session, or uses HTTP Basic authentication where
-	// the service has no sessions. A log-in that fails for another reason is not
-	// repeated by Basic authentication, as sushy, which Ironic uses, does (4.3.3,
-	// auth.py): with a wrong password that is a second failed login.
+	// Auth is the authentication method of Redfish, in the words of Ironic's
+	// redfish_auth_type: "session" opens a session, and fails if the service has none;
+	// "basic" sends the user and the password with each request; "auto", which is the
+	// default, opens a session, or uses HTTP Basic authentication if the service has no
+	// sessions. After a log-in that fails for another reason, "auto" does not try Basic
+	// authentication. sushy, which Ironic uses, does (4.3.3, auth.py): with a wrong
+	// password that is a second failed login.
 	Auth string
 
-	// BasePath is what stands before /redfish/v1/ in the paths of a Redfish
-	// service behind a proxy, such as "/bmc/17"; most often empty.
+	// BasePath precedes /redfish/v1/ in the paths of a Redfish service behind a proxy,
+	// such as "/bmc/17"; usually empty.
 	BasePath string
-	// SystemName or SystemID chooses among the systems of a Redfish service that
-	// has several: by the Name property, or by the end of the resource's path.
+	// SystemName or SystemID selects one of several systems of a Redfish service: by
+	// the Name property, or by the last element of the resource's path.
 	SystemName, SystemID string
 
-	// SkipManagement leaves out the look at the management interface. Ironic's
-	// enroll specification has that step; its code in every release looked at
-	// (4.2.5, 10.1.10, 21.4.4, 38.0.0) validates the power interface alone and
-	// reads the power state.
+	// SkipManagement leaves out the check of the management interface. Ironic's enroll
+	// specification has that step; its code in every release examined (4.2.5, 10.1.10,
+	// 21.4.4, 38.0.0) validates only the power interface and reads the power state.
 	SkipManagement bool
 
 	// CipherSuite is IPMI's, such as "17". Empty tries 3, then 17 if the BMC
 	// lacks 3.
 	CipherSuite string
-	// LegacyBoot says that the machine boots by a BIOS and not by UEFI, which IPMI
-	// wants to know with a boot device. Redfish keeps the machine's boot mode.
+	// LegacyBoot says that the machine boots with a BIOS and not with UEFI; IPMI
+	// requires this with a boot device. Redfish keeps the machine's boot mode.
 	LegacyBoot bool
 	// KeepBootTimeout leaves out the request that an IPMI BMC keep a boot device for
-	// longer than 60 s (IPMI 2.0, section 28.13, parameter 3), which some refuse.
+	// longer than 60 s (IPMI 2.0, section 28.13, parameter 3). Some BMCs refuse it.
 	KeepBootTimeout bool
 
-	// These bound what one verification, or one call of a [Driver], takes from a
-	// Redfish BMC; 0 stands for the default. What goes beyond ends in an error of the
-	// kind [verify.Protocol]; the log-out that follows is not counted. Each run of
-	// ipmitool may write 64 KiB.
-	MaxBytes       int64 // read in all, TLS and headers included; 16 MiB
-	MaxAnswerBytes int64 // of one answer's body, decompressed; 1 MiB
-	MaxRequests    int   // sent; 64
-	MaxMembers     int   // of the collection of systems that are looked at; 256
+	// The following limits apply to one verification, or one call of a [Driver], of a
+	// Redfish BMC; 0 stands for the default. Exceeding one is an error of the kind
+	// [verify.Protocol]; the log-out that follows does not count. Each run of ipmitool
+	// may write 64 KiB.
+	MaxBytes       int64 // bytes read in all, TLS and headers included; 16 MiB
+	MaxAnswerBytes int64 // bytes of one answer's body, decompressed; 1 MiB
+	MaxRequests    int   // requests sent; 64
+	MaxMembers     int   // members read of the collection of systems; 256
 
-	// Timeout bounds one verification; 0 stands for 30 s. To log out of a BMC
+	// Timeout bounds one verification; 0 stands for 30 s. Logging out of a BMC
 	// that has stopped answering may take another two seconds.
 	Timeout time.Duration
-	// StepTimeout bounds each step of it: to open a session (the power
-	// interface), to look at the boot device (the management interface), and to
-	// read the power state. 0 is no bound but Timeout.
+	// StepTimeout bounds each step of a verification: opening a session (the power
+	// interface), checking the boot device (the management interface), and reading the
+	// power state. 0 means no bound other than Timeout.
 	StepTimeout time.Duration
 }
 
-// withDefaults fills in what is left to a default.
+// withDefaults returns the configuration with its defaults.
 func (c Config) withDefaults() Config {
 	c.Protocol = cmp.Or(c.Protocol, autoProtocol)
 	c.Auth = cmp.Or(c.Auth, autoAuth)
@@ -107,8 +105,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// equal reports whether both configurations reach the same BMC in the same way. A
-// pool of certificates counts by what is in it.
+// equal reports whether both configurations are the same. It compares pools of
+// certificates by their contents.
 func (c Config) equal(other Config) bool {
 	if !c.RootCAs.Equal(other.RootCAs) {
 		return false
@@ -121,7 +119,7 @@ func (c Config) equal(other Config) bool {
 	return c == other
 }
 
-// complete returns the configuration with its defaults, or what makes it unusable.
+// complete returns the configuration with its defaults, or an error if it is invalid.
 func (c Config) complete() (Config, error) {
 	c = c.withDefaults()
 	if err := c.check(); err != nil {
@@ -130,7 +128,7 @@ func (c Config) complete() (Config, error) {
 	return c, nil
 }
 
-// check returns what makes the configuration unusable.
+// check returns an error if the configuration is invalid.
 func (c Config) check() error {
 	switch {
 	case c.Host == "":
@@ -184,7 +182,7 @@ func (c Config) checkTLS() error {
 	}
 }
 
-// pin returns the sum that Fingerprint stands for.
+// pin returns the SHA-256 sum in Fingerprint.
 func (c Config) pin() ([]byte, error) {
 	sum, err := hex.DecodeString(strings.ReplaceAll(c.Fingerprint, ":", ""))
 	if err != nil || len(sum) != sha256.Size && len(sum) != 0 {
@@ -206,8 +204,8 @@ func (c Config) checkRedfish() error {
 	}
 }
 
-// checkIPMI returns what IPMI 2.0 cannot carry (section 13.20: 16 bytes of user
-// name, section 22.30: 20 of password).
+// checkIPMI returns an error for credentials that are too long for IPMI 2.0 (section
+// 13.20: 16 bytes of user name, section 22.30: 20 bytes of password).
 func (c Config) checkIPMI() error {
 	switch {
 	case len(c.User) > 16:
@@ -219,8 +217,8 @@ func (c Config) checkIPMI() error {
 	}
 }
 
-// validHost reports whether host is an IP address or could be a name: bmclib puts
-// it into URLs and argument lists.
+// validHost reports whether host is an IP address or a possible host name: bmclib puts
+// the host into URLs and argument lists.
 func validHost(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return true

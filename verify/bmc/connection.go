@@ -8,7 +8,7 @@ import (
 	"github.com/ironstate/ironstate/verify"
 )
 
-// connection is the way to a BMC over one protocol, for one session. It is used
+// connection is a connection to a BMC over one protocol, for one session. It is used
 // by one goroutine at a time.
 type connection interface {
 	// protocol and address are for errors.
@@ -16,25 +16,24 @@ type connection interface {
 	address() string
 	// open connects and logs in.
 	open(context.Context) error
-	// checkManagement finds out whether the BMC lets its client set the boot
-	// device.
+	// checkManagement checks whether the BMC lets its client set the boot device.
 	checkManagement(context.Context) error
 	// powerState reads the power state in the words of the protocol.
 	powerState(context.Context) (string, error)
-	// close logs out and frees what open took, whether or not open failed.
+	// close logs out and releases the resources of open, whether or not open failed.
 	close(context.Context)
-	// scrubber knows the secrets that errors of the connection must not hold.
+	// scrubber removes the secrets from errors of the connection.
 	scrubber() *scrubber
 }
 
 // control is a connection over which a [Driver] controls a machine.
 type control interface {
 	connection
-	// begin gives the operation that follows the limits of the Config anew.
+	// begin resets the limits of the Config for the next operation.
 	begin()
 	// expires reports whether the BMC may end the session by itself.
 	expires() bool
-	// setPower asks for a power state in bmclib's words: on, off, soft, cycle.
+	// setPower requests a power state in bmclib's words: on, off, soft, cycle.
 	setPower(ctx context.Context, word string) error
 	// bootDevice reads the boot device in the words of [Driver.BootDevice].
 	bootDevice(context.Context) (device string, persistent bool, err error)
@@ -42,8 +41,8 @@ type control interface {
 	inventory(context.Context) (Inventory, error)
 }
 
-// overProtocols does something over the protocol that is configured, or, for
-// "auto", over Redfish and then IPMI if there is no Redfish.
+// overProtocols calls f with a connection over the configured protocol or, for "auto",
+// over Redfish and then IPMI if there is no Redfish.
 func (c Config) overProtocols(f func(control) error) error {
 	switch c.Protocol {
 	case redfishProtocol:
@@ -62,8 +61,8 @@ func (c Config) overProtocols(f func(control) error) error {
 	return nil
 }
 
-// do does one operation within a time limit, if that is not 0, and makes the error
-// that the caller sees. Every text of the BMC's or a driver's goes through here.
+// do does one operation within a time limit, if that is not 0, and converts its error
+// to the caller's. All texts of the BMC and of a driver are cleaned here.
 func do(ctx context.Context, c connection, limit time.Duration, op string, f func(context.Context) error) *verify.Error {
 	if limit > 0 {
 		var cancel context.CancelFunc

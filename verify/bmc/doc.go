@@ -1,37 +1,35 @@
-// Package bmc verifies nodes by asking their BMCs, over Redfish or IPMI. [New] makes the
-// [verify.Verifier] that asks the BMC of a [Config]:
+// Package bmc verifies nodes by their BMCs, over Redfish or IPMI. [New] makes the
+// [verify.Verifier] for the BMC of a [Config]:
 //
 //	config := bmc.Config{Host: "10.1.2.3", User: "admin", Password: secret.New("...")}
 //	verifier, err := bmc.New(config)
 //	...
 //	power, err := verify.Manage(ctx, node, verifier)
 //
-// A [Driver] asks those of a fleet, by what is known of each. It reads and sets power,
-// for package powersync, and the boot device, and reads an inventory:
+// A [Driver] controls the BMCs of a fleet, with a Config for each node. It reads and
+// sets power, for package powersync, and the boot device, and reads an inventory:
 //
 //	driver, err := bmc.NewDriver(bmc.DriverConfig{Lookup: configOf, Sessions: 1000})
 //	...
 //	defer driver.Close(ctx)
 //	syncer, err := powersync.New(powersync.Config{Store: store, Driver: driver})
 //
-// Redfish goes through the gofish driver of github.com/bmc-toolbox/bmclib/v2, for
-// which this package is the Redfish service: it sees one session and one system,
-// made from the BMC's answers after they were checked. IPMI runs the program
-// ipmitool, which Debian packages as ipmitool. What the package does that bmclib
-// alone does not:
+// Redfish uses the gofish driver of github.com/bmc-toolbox/bmclib/v2. The driver does
+// not talk to the BMC but to this package, which shows it one session and one system,
+// built from the BMC's answers after a check. IPMI runs the program ipmitool, which
+// Debian packages as ipmitool. The package guarantees the following, which bmclib alone
+// does not:
 //
-//   - A BMC is not trusted. No answer ends the process, and bytes, requests and
-//     members are bounded by [Config], the time by [Config.Timeout]. No request
-//     goes to another host than the one named.
-//   - A wrong password costs one login a protocol and goes nowhere else: BMCs lock
+//   - A BMC is not trusted. No answer ends the process. [Config] bounds bytes, requests
+//     and members, and [Config.Timeout] the time. All requests go to the configured
+//     host.
+//   - A wrong password costs one login per protocol and is not sent again: BMCs lock
 //     accounts.
-//   - TLS certificates are verified, unless [Config.InsecureSkipTLSVerify] says
-//     otherwise.
-//   - A session that was opened is closed, also when what follows it fails or the
-//     context ends during the log-in.
-//   - No process is left of an ipmitool that hangs, forks or writes without end.
-//     The password reaches it in its environment, never in its arguments.
-//   - Errors say why, as a [*verify.Error]. Passwords and session
-//     tokens are taken out of every text that a BMC or a program has said, in
-//     whatever encoding.
+//   - TLS certificates are verified, unless [Config.InsecureSkipTLSVerify] is set.
+//   - An opened session is closed, even if a later request fails or the context ends
+//     during the log-in.
+//   - An ipmitool that hangs, forks or writes endlessly leaves no process. It gets the
+//     password in its environment, never in its arguments.
+//   - Errors have their reason, as a [*verify.Error]. Passwords and session tokens are
+//     removed from every text of a BMC or a program, in any encoding.
 package bmc

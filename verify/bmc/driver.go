@@ -11,32 +11,32 @@ import (
 	"github.com/ironstate/ironstate/verify"
 )
 
-// DriverConfig is what a [Driver] is made from.
+// DriverConfig configures a [Driver].
 type DriverConfig struct {
-	// Lookup returns how to reach the BMC of a node. It is asked at each call,
-	// and must be set.
+	// Lookup returns the configuration of a node's BMC. It is called for each call of
+	// the Driver, and must be set.
 	Lookup func(ctx context.Context, id string) (Config, error)
-	// Sessions is how many sessions are kept open between calls, all nodes
-	// together; 0 keeps none. A connection without a session, over IPMI or with
-	// HTTP Basic authentication, counts as one. Those that came first are kept: of a fleet that is
-	// larger, so many nodes gain from every round, and none loses its session to
-	// the next node of the same round.
+	// Sessions is how many sessions are kept open between calls, for all nodes
+	// together; 0 keeps none. A connection without a session, over IPMI or with HTTP
+	// Basic authentication, counts as one. The first sessions are kept: in a larger
+	// fleet the same nodes use kept sessions in every round, and none loses its session
+	// to the next node of the same round.
 	Sessions int
-	// Idle is how long a session is kept without use, after which another node
-	// may have its place; 0 stands for 5 minutes. It should be longer than the
-	// time between two calls for a node.
+	// Idle is how long an unused session is kept before another node's session may
+	// replace it; 0 stands for 5 minutes. It should be longer than the time between two
+	// calls for a node.
 	Idle time.Duration
 }
 
-// Driver controls nodes by their BMCs: power, boot device, inventory. It is what package
-// powersync calls a Driver and a Validator. Make it with [NewDriver], and Close it
-// to log out of the sessions that it keeps. It is safe for concurrent use. Calls
-// for one node wait for each other, so that no BMC has two sessions of one Driver:
-// BMCs have few, 4 is common.
+// Driver controls nodes by their BMCs: power, boot device, inventory. It implements
+// the interfaces Driver and Validator of package powersync. Make it with [NewDriver],
+// and Close it to log out of the sessions that it keeps. It is safe for concurrent use.
+// Calls for one node run one at a time, so that no BMC has two sessions of one Driver:
+// BMCs have few, often 4.
 //
-// A process that ends without Close leaves its sessions open. A BMC ends each of
-// them once it was unused for the SessionTimeout of its SessionService (DSP0266;
-// often 30 minutes), when it restarts, or when somebody deletes it.
+// A process that ends without Close leaves its sessions open. A BMC ends such a session
+// once it was unused for the SessionTimeout of its SessionService (DSP0266; often 30
+// minutes), when the BMC restarts, or when somebody deletes it.
 //
 // Its errors hold a [*verify.Error]. A nil or zero Driver and a nil context are errors of
 // the kind [verify.Misconfigured].
@@ -45,11 +45,11 @@ type Driver struct {
 
 	mu     sync.Mutex
 	closed bool
-	nodes  map[string]*node // those with a call under way or a session that is kept
-	kept   int              // nodes that have a place among the sessions kept
+	nodes  map[string]*node // the nodes with a call under way or a kept session
+	kept   int              // number of nodes that are placed
 }
 
-// NewDriver returns a Driver. The error is that Lookup is nil or a number is
+// NewDriver returns a Driver. It returns an error if Lookup is nil or a number is
 // negative.
 func NewDriver(c DriverConfig) (*Driver, error) {
 	switch {
@@ -73,10 +73,10 @@ func (d *Driver) PowerState(ctx context.Context, id string) (states.Power, error
 	return power, err
 }
 
-// SetPower asks a node's BMC for a power state and returns once it has taken the
-// request: PowerOn, PowerOff, PowerRebooting and PowerSoftOff. A node that is off
-// is rebooted by switching it on. bmclib has no word for PowerSoftRebooting: that
-// and all else is an error that matches [errors.ErrUnsupported].
+// SetPower requests a power state and returns once the BMC has accepted the request:
+// PowerOn, PowerOff, PowerRebooting or PowerSoftOff. To reboot a node that is off,
+// SetPower switches it on. PowerSoftRebooting, for which bmclib has no word, and every
+// other value are an error that matches [errors.ErrUnsupported].
 func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) error {
 	word, ok := map[states.Power]string{
 		states.PowerOn: "on", states.PowerOff: "off", states.PowerRebooting: "cycle", states.PowerSoftOff: "soft",
@@ -98,8 +98,7 @@ func (d *Driver) SetPower(ctx context.Context, id string, power states.Power) er
 	})
 }
 
-// Validate reports whether the node's BMC is configured so that it can be asked,
-// without asking it.
+// Validate checks the configuration of the node's BMC, without contacting the BMC.
 func (d *Driver) Validate(ctx context.Context, id string) error {
 	_, err := d.lookup(ctx, id)
 	return err
@@ -120,10 +119,9 @@ func (d *Driver) lookup(ctx context.Context, id string) (Config, error) {
 	return c.complete()
 }
 
-// do does something with a node's BMC, over a session that is kept or a new one.
-// A kept session may have ended meanwhile: where the BMC says so, or cannot be
-// reached, a new one is opened, once. Credentials that were refused themselves are
-// not sent again.
+// do calls f with a connection to a node's BMC, over a kept session or a new one. A
+// kept session may have ended meanwhile: if the BMC says so, or cannot be reached, do
+// opens a new one, once. It does not send refused credentials again.
 func (d *Driver) do(ctx context.Context, id, op string, f func(context.Context, control) error) error {
 	c, err := d.lookup(ctx, id)
 	if err != nil {
@@ -152,12 +150,12 @@ func (d *Driver) do(ctx context.Context, id, op string, f func(context.Context, 
 	return d.use(ctx, n, op, f)
 }
 
-// ended reports whether an error shows that a session is no more.
+// ended reports whether an error shows that a session has ended.
 func ended(err error) bool {
 	return errors.Is(err, verify.Credentials) || errors.Is(err, verify.Unreachable)
 }
 
-// open opens a connection as a Config has it.
+// open opens a connection by a Config.
 func open(ctx context.Context, c Config) (*openConnection, error) {
 	opened := &openConnection{config: c}
 	err := c.overProtocols(func(conn control) error {
@@ -174,7 +172,7 @@ func open(ctx context.Context, c Config) (*openConnection, error) {
 	return opened, nil
 }
 
-// use does something over a node's connection, and keeps it if that went well.
+// use calls f with a node's connection, and keeps the connection if f succeeds.
 func (d *Driver) use(ctx context.Context, n *node, op string, f func(context.Context, control) error) error {
 	conn := n.open
 	err := do(ctx, conn, conn.config.StepTimeout, op, func(ctx context.Context) error {

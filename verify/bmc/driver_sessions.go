@@ -12,34 +12,34 @@ import (
 // openConnection is a connection that is open.
 type openConnection struct {
 	control
-	config Config // that it was opened with
+	config Config // the configuration that it was opened with
 	used   time.Time
 }
 
-// node is a node with a call under way or a session that is kept.
+// node is a node with a call under way or a kept session.
 type node struct {
-	turn   chan struct{} // has room for one: the call that may use the node
-	calls  int           // that have the turn or wait for it; guarded by Driver.mu
-	placed bool          // it has a place among the sessions kept; guarded by Driver.mu
+	mu     chan struct{} // a mutex as a channel: full while a call uses the node
+	calls  int           // calls that hold mu or wait for it; guarded by Driver.mu
+	placed bool          // counts in Driver.kept; guarded by Driver.mu
 
-	// open belongs to the call that has the turn, and to Driver.mu while there
-	// is no call. It is nil outside of calls unless placed is set.
+	// open belongs to the call that holds mu; without a call, Driver.mu guards it.
+	// It is nil outside of calls unless placed is set.
 	open *openConnection
 }
 
-// enter waits for the node's turn.
+// enter begins a call: it waits for the node's mutex.
 func (d *Driver) enter(ctx context.Context, id, op string) (*node, error) {
 	d.mu.Lock()
 	n := d.nodes[id]
 	if n == nil {
-		n = &node{turn: make(chan struct{}, 1)}
+		n = &node{mu: make(chan struct{}, 1)}
 		d.nodes[id] = n
 	}
 	n.calls++
 	d.mu.Unlock()
 
 	select {
-	case n.turn <- struct{}{}:
+	case n.mu <- struct{}{}:
 		return n, nil
 	case <-ctx.Done():
 		d.forget(id, n)
@@ -48,7 +48,7 @@ func (d *Driver) enter(ctx context.Context, id, op string) (*node, error) {
 	}
 }
 
-// leave ends the node's turn.
+// leave ends a call: it releases the node's mutex.
 func (d *Driver) leave(id string, n *node) {
 	d.mu.Lock()
 	if n.open == nil && n.placed {
@@ -56,11 +56,11 @@ func (d *Driver) leave(id string, n *node) {
 		d.kept--
 	}
 	d.mu.Unlock()
-	<-n.turn
+	<-n.mu
 	d.forget(id, n)
 }
 
-// forget ends a call, and drops a node that has nothing else.
+// forget counts a call off, and drops a node without other calls and without a session.
 func (d *Driver) forget(id string, n *node) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,8 +70,7 @@ func (d *Driver) forget(id string, n *node) {
 	}
 }
 
-// resume reports whether the node has a session that can be used, and closes one
-// that cannot.
+// resume reports whether the node has a usable session, and closes an unusable one.
 func (d *Driver) resume(ctx context.Context, n *node, c Config) bool {
 	s := n.open
 	if s == nil {
@@ -86,10 +85,10 @@ func (d *Driver) resume(ctx context.Context, n *node, c Config) bool {
 	return false
 }
 
-// keep keeps the node's session for its next call if there is a place for it, and
-// closes it if there is none. Sessions too long unused lose their place. A place
-// is not taken from a session in use: least-recently-used order would close every
-// session of a fleet asked in turn before its next call.
+// keep keeps the node's session for its next call, or closes it if Sessions are kept
+// already. It first drops the sessions that were unused for longer than Idle. It does
+// not evict the least recently used session: in a fleet that is polled in turn, that
+// would close every session before its next use.
 func (d *Driver) keep(ctx context.Context, n *node) {
 	n.open.used = time.Now()
 	d.mu.Lock()
@@ -108,8 +107,8 @@ func (d *Driver) keep(ctx context.Context, n *node) {
 	}
 }
 
-// expired takes the sessions that were too long unused from their nodes, and all
-// that are not in use once the driver is closed. d.mu is held.
+// expired removes and returns the sessions that were unused for longer than Idle and,
+// once the driver is closed, all that are not in use. The caller holds d.mu.
 func (d *Driver) expired() []*openConnection {
 	var expired []*openConnection
 	for id, n := range d.nodes {
@@ -123,9 +122,8 @@ func (d *Driver) expired() []*openConnection {
 	return expired
 }
 
-// Close logs out of the sessions that are kept. Calls that are under way log out
-// when they are through; later ones keep no session. The error is the context's,
-// if it ends before all is done.
+// Close logs out of the kept sessions. Calls under way log out when they end; later
+// calls keep no session. The error is the context's, if it ends before Close is done.
 func (d *Driver) Close(ctx context.Context) error {
 	switch {
 	case d == nil:

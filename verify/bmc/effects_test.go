@@ -12,7 +12,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-// effect returns the first of bmctest's effects whose name begins so.
+// effect returns the first of bmctest's effects whose name has a prefix.
 func effect(name string) bmctest.Effect {
 	for _, e := range bmctest.Effects() {
 		if strings.HasPrefix(e.String(), name) {
@@ -22,8 +22,8 @@ func effect(name string) bmctest.Effect {
 	panic("bmctest has no effect " + name)
 }
 
-// members gives a collection n members, of which each leads nowhere but the last, to
-// where the first led.
+// members gives a collection n members. The last one links to the original first
+// member, all others to resources that do not exist.
 func members(n int) bmctest.Effect {
 	return bmctest.Change(fmt.Sprintf("members(%d)", n), func(_ http.Header, body []byte) []byte {
 		var collection map[string]any
@@ -41,7 +41,7 @@ func members(n int) bmctest.Effect {
 	})
 }
 
-// longBody answers with a JSON object of some n bytes, compressed on request.
+// longBody answers with a JSON object of about n bytes, optionally compressed.
 func longBody(n int, compressed bool) bmctest.Effect {
 	var body bytes.Buffer
 	var to io.Writer = &body
@@ -62,7 +62,7 @@ func longBody(n int, compressed bool) bmctest.Effect {
 	})
 }
 
-// jsonBody answers 200 with a body that is said to be JSON.
+// jsonBody answers 200 with a text whose content type is JSON.
 func jsonBody(text string) bmctest.Effect {
 	return bmctest.Handle(fmt.Sprintf("jsonBody(%.40q)", text), func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

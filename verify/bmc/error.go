@@ -17,12 +17,12 @@ func misconfigured(err error) *verify.Error {
 	return &verify.Error{Op: "configure", Kind: verify.Misconfigured, Err: err}
 }
 
-// failure is an error whose kind is known where it arises. Its text may quote the
-// BMC until it has gone through [scrubber.clean].
+// failure is an error with a known kind. Its text may quote the BMC, until
+// [scrubber.clean] has cleaned it.
 type failure struct {
 	kind verify.Kind
 	text string
-	err  error // that errors.Is may find, without a text of the BMC's; may be nil
+	err  error // for errors.Is, without texts of the BMC; may be nil
 }
 
 func (f *failure) Error() string { return f.text }
@@ -37,14 +37,14 @@ func unsupported(text string) *failure { return &failure{kind: verify.Unsupporte
 
 func garbled(text string) *failure { return &failure{kind: verify.Protocol, text: text} }
 
-// known are this package's own errors that callers within it tell apart.
+// known has this package's errors that callers within it distinguish.
 var known = []error{
 	context.DeadlineExceeded, context.Canceled,
 	errNoServiceRoot, errNoSessions, errNoIPMI, errFingerprint, errBytes, errAnswer, errRequests, errMembers, errHeader,
 }
 
-// cause returns the part of an error that callers may ask for: an error that is
-// the same whatever the BMC says. Others hold texts of the BMC's.
+// cause returns the part of an error that callers may match: an error that does not
+// depend on the BMC's answer. Other errors hold texts of the BMC.
 func cause(err error) error {
 	for _, k := range known {
 		if errors.Is(err, k) {
@@ -58,8 +58,8 @@ func cause(err error) error {
 	return nil
 }
 
-// kindOf returns what an error of the network, of TLS or of a context stands
-// for, and [verify.Protocol] for any other.
+// kindOf returns the kind of an error of the network, of TLS or of a context, and
+// [verify.Protocol] for any other error.
 func kindOf(err error) verify.Kind {
 	var (
 		known     *failure
@@ -87,7 +87,7 @@ func kindOf(err error) verify.Kind {
 	}
 }
 
-// guarded calls a driver; its panic is an error.
+// guarded calls a driver and returns its panic as an error.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {

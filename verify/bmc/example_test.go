@@ -13,7 +13,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// A node whose BMC is asked over Redfish. Here it is one of package bmctest.
+// A node is verified over Redfish. Here its BMC is one of package bmctest.
 func ExampleNew() {
 	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 	if err != nil {
@@ -42,7 +42,8 @@ func ExampleNew() {
 	// {Attempts:2 Succeeded:1 Failed:1}
 }
 
-// Power, the boot device and the inventory of a node, over one session.
+// A Driver sets the power and the boot device of a node and reads its inventory, over
+// one session.
 func ExampleDriver() {
 	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 	if err != nil {
@@ -79,7 +80,7 @@ func ExampleDriver() {
 	// 1 login
 }
 
-// A BMC whose answers are larger than they may be.
+// A BMC whose answers exceed a limit is an error.
 func ExampleConfig_limits() {
 	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 	if err != nil {
@@ -99,7 +100,7 @@ func ExampleConfig_limits() {
 	// Output: true
 }
 
-// What could not be done, and why.
+// The error has the operation that failed, and the kind of the failure.
 func ExampleDriver_SetPower() {
 	driver, err := bmc.NewDriver(bmc.DriverConfig{
 		Lookup: func(_ context.Context, id string) (bmc.Config, error) {

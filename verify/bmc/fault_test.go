@@ -25,16 +25,16 @@ var requests = map[string]bmctest.Fault{
 	"system":       {On: "/redfish/v1/Systems/1"},
 }
 
-// What an effect is told as, whichever request it strikes; the first row that
-// matches counts.
+// kindOf has the kind of error that each effect causes, by effect and request; the
+// first row that matches counts.
 var kindOf = []struct {
-	effect  string // how its String begins
+	effect  string // a prefix of its String
 	request string // any if empty
 	kind    verify.Kind
 }{
 	{"HangAfter(", "", verify.Timeout},
 	{"Drip(", "", verify.Timeout},
-	{"ResetAfter(400)", "log-in", survived}, // what counts is in the header
+	{"ResetAfter(400)", "log-in", survived}, // the header has all that is needed
 	{"CloseAfter(400)", "log-in", survived},
 	{"ResetAfter(", "", verify.Protocol},
 	{"CloseAfter(", "", verify.Protocol},
@@ -71,7 +71,7 @@ var kindOf = []struct {
 	{"WithoutBody()", "", verify.Protocol},
 }
 
-// survived stands for no failure.
+// survived means that no failure is expected.
 const survived = verify.Failed
 
 func expected(effect bmctest.Effect, request string) verify.Kind {
@@ -83,14 +83,14 @@ func expected(effect bmctest.Effect, request string) verify.Kind {
 	return survived
 }
 
-// ofThePort has the effects that are about the port and not about a request.
+// ofThePort has the effects on the port instead of a request.
 var ofThePort = map[string]verify.Kind{
 	"Refuse()":    verify.Unreachable,
 	"Silent()":    verify.Timeout,
 	"PlainHTTP()": verify.Protocol,
 }
 
-func TestEveryFaultIsToldForWhatItIs(t *testing.T) {
+func TestEveryFaultHasItsKindOfError(t *testing.T) {
 	for name, request := range requests {
 		for _, effect := range bmctest.Effects() {
 			if _, port := ofThePort[effect.String()]; port {
@@ -115,7 +115,7 @@ func TestEveryFaultIsToldForWhatItIs(t *testing.T) {
 				}
 				lost := strings.HasSuffix(effect.String(), "After(0)") || strings.HasSuffix(effect.String(), "After(20)") ||
 					strings.HasPrefix(effect.String(), "Drip(")
-				if name != "log-in" || !lost { // a session whose token never came nobody can close
+				if name != "log-in" || !lost { // nobody can close a session whose token was lost
 					require.Empty(t, server.Sessions())
 				}
 			})
@@ -133,8 +133,8 @@ func TestEveryFaultIsToldForWhatItIs(t *testing.T) {
 	}
 }
 
-// verifyFaulty verifies against a BMC with a fault and checks what holds for all
-// of them.
+// verifyFaulty verifies against a BMC with a fault and checks the rules that hold for
+// all faults.
 func verifyFaulty(t *testing.T, server *bmctest.Redfish, set ...func(*bmc.Config)) error {
 	t.Helper()
 	config := configOf(server)
@@ -167,7 +167,7 @@ func TestABMCMayFallSilentAtAnyByte(t *testing.T) {
 			t.Parallel()
 			server := startRedfish(t)
 			server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.HangAfter(n)})
-			if err := verifyFaulty(t, server); err != nil { // else the whole answer is shorter
+			if err := verifyFaulty(t, server); err != nil { // otherwise the whole answer is shorter
 				require.ErrorIs(t, err, verify.Timeout)
 			}
 			require.Empty(t, server.Sessions())

@@ -26,7 +26,8 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// bender changes JSON documents as its bytes say; without bytes it changes nothing.
+// bender mutates JSON documents as its script says; without a script it changes
+// nothing.
 type bender struct{ script []byte }
 
 func (b *bender) next(n int) int {
@@ -38,7 +39,7 @@ func (b *bender) next(n int) int {
 	return first % n
 }
 
-// oddities are put in the place of values; the strings are links as well.
+// oddities replace values; the strings replace links too.
 var oddities = []any{
 	nil, true, -1, 1e308, "", "On", password, []any{}, []any{nil}, map[string]any{}, map[string]any{"@odata.id": nil},
 	":%zz", "//evil.invalid/", "https://evil.invalid/redfish/v1/Systems/1", "/redfish/v1/../../x", "%2e%2e/%2e%2e/x", "@evil.invalid/",
@@ -84,7 +85,7 @@ func (b *bender) bend(value any) any {
 	return value
 }
 
-// fuzzedBMC is a Redfish service whose answers are bent.
+// fuzzedBMC is a Redfish service with mutated answers.
 type fuzzedBMC struct {
 	mu       sync.Mutex
 	bender   bender
@@ -93,7 +94,7 @@ type fuzzedBMC struct {
 	open     int
 }
 
-// resources are the answers before they are bent.
+// resources are the answers before their mutation.
 var resources = map[string]string{
 	"GET /redfish/v1/": `{"Systems": {"@odata.id": "/redfish/v1/Systems"}, "SessionService": {"@odata.id": "/redfish/v1/SessionService"},
 		"Links": {"Sessions": {"@odata.id": "/redfish/v1/SessionService/Sessions"}}}`,
@@ -110,7 +111,7 @@ func (f *fuzzedBMC) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.requests++
-	asked, _ := io.ReadAll(r.Body) // half of it will do
+	asked, _ := io.ReadAll(r.Body) // a part of it suffices
 	status := [...]int{200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 404, 500, 401, 307, 204}[f.bender.next(16)]
 	resource, known := resources[r.Method+" "+r.URL.Path]
 	switch {
@@ -145,8 +146,8 @@ func (f *fuzzedBMC) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A BMC's processor takes longest for TLS handshakes. The log-in has a connection
-// of its own, all that follows it goes over that.
+// TLS handshakes are the most expensive operation for a BMC's processor. The log-in
+// opens a new connection, and all later requests use that.
 func TestAVerificationTakesTwoConnections(t *testing.T) {
 	front := httptest.NewUnstartedServer(&fuzzedBMC{})
 	var connections atomic.Int64
@@ -174,9 +175,9 @@ func configOfServer(server *httptest.Server) bmc.Config {
 	}
 }
 
-// FuzzVerifier verifies against a BMC whose answers are bent: types changed,
-// members multiplied, links led astray. Whatever it says, a verification or a
-// request for power or a boot device ends in time, within its limits, with one log-in at the most.
+// FuzzVerifier verifies against a BMC with mutated answers: changed types, multiplied
+// members, wrong links. Whatever the BMC answers, a verification or a request for power
+// or a boot device ends in time, within its limits, with at most one log-in.
 func FuzzVerifier(f *testing.F) {
 	server := &fuzzedBMC{}
 	front := httptest.NewUnstartedServer(server)

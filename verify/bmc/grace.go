@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// graceTime is how long a call may go on after its context has ended, in order
+	// graceTime is how long a call may continue after its context has ended, in order
 	// to leave no session open.
 	graceTime = 1900 * time.Millisecond
-	// loginGrace is the part of it in which the answer to a log-in is waited for.
+	// loginGrace is the part of graceTime for the answer to a log-in.
 	loginGrace = 1200 * time.Millisecond
 )
 
-// outlive returns a context that ends a time after the one given.
+// outlive returns a context that ends a fixed time after ctx.
 func outlive(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(by, cancel) })
@@ -25,15 +25,15 @@ func outlive(ctx context.Context, by time.Duration) (context.Context, context.Ca
 
 type graceKey struct{}
 
-// withGrace returns a context for a call, which knows the one that ends with the
+// withGrace returns a context for a call. Its value is the context that ends with the
 // call's grace time.
 func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	late, cancel := outlive(ctx, graceTime)
 	return context.WithValue(ctx, graceKey{}, late), cancel
 }
 
-// closeConnection closes a connection, which is due also when the context has
-// ended, within the grace time.
+// closeConnection closes a connection within the grace time, even if the context has
+// ended.
 func closeConnection(ctx context.Context, c connection) {
 	late, ok := ctx.Value(graceKey{}).(context.Context)
 	if !ok {

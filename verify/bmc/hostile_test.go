@@ -25,9 +25,9 @@ const (
 	systemPath  = systemsPath + "/1"
 )
 
-// Each of these ended the process by way of gofish 0.20.0, in a goroutine of its
-// own: it dereferences nil where a resource is null, and writes a map from two
-// goroutines where a page or a member of a collection fails.
+// With gofish 0.20.0 alone each of these answers ends the process, in one of gofish's
+// goroutines: gofish dereferences nil if a resource is null, and writes a map from two
+// goroutines if a page or a member of a collection fails.
 func TestNoAnswerEndsTheProcess(t *testing.T) {
 	link := func(to string) map[string]any { return map[string]any{"@odata.id": to} }
 	tests := map[string][]bmctest.Fault{
@@ -177,7 +177,7 @@ func TestADriversCallsHaveTheLimitsEach(t *testing.T) {
 	require.Equal(t, 1, server.Logins().Attempts)
 }
 
-// floods are BMCs that send as much as they can.
+// floods has effects of BMCs that send as much as they can.
 var floods = map[string]struct {
 	faults []bmctest.Fault
 	set    func(*bmc.Config)
@@ -245,8 +245,8 @@ func TestAFloodStaysWithinBounds(t *testing.T) {
 	}
 }
 
-// peakHeap returns by how much the objects on the heap, garbage included, grow at
-// the most while a function runs.
+// peakHeap returns the maximum growth of the heap, garbage included, while a function
+// runs, in bytes.
 func peakHeap(f func()) int64 {
 	runtime.GC()
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}

@@ -9,15 +9,15 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Inventory is what a BMC tells of its machine. A number is 0 where the BMC does not
-// tell it.
+// Inventory is a BMC's information on its machine. A number is 0 if the BMC does not
+// report it.
 type Inventory struct {
 	Power             states.Power
 	MemoryMiB         int // MemorySummary.TotalSystemMemoryGiB of the ComputerSystem
 	LogicalProcessors int // ProcessorSummary.LogicalProcessorCount: hardware threads
 }
 
-// Inventory reads a node's inventory by Redfish. Over IPMI the error is of the kind
+// Inventory reads a node's inventory over Redfish. Over IPMI the error is of the kind
 // [verify.Unsupported].
 func (d *Driver) Inventory(ctx context.Context, id string) (Inventory, error) {
 	var inventory Inventory

@@ -12,14 +12,14 @@ import (
 	"github.com/ironstate/ironstate/verify"
 )
 
-// ipmiConnection is IPMI over LAN by the program ipmitool, each run of which is a
-// session of its own.
+// ipmiConnection is IPMI over LAN with the program ipmitool. Each run of ipmitool opens
+// its own session.
 type ipmiConnection struct {
 	config Config
 	scrub  *scrubber
 
 	program string
-	suite   string // the cipher suite that the BMC takes
+	suite   string // the cipher suite that the BMC accepts
 }
 
 func newIPMI(c Config) *ipmiConnection {
@@ -40,9 +40,9 @@ func (c *ipmiConnection) expires() bool { return false }
 
 func (c *ipmiConnection) scrubber() *scrubber { return c.scrub }
 
-// defaultSuites are tried in this order. Suite 17 is the stronger one and needs a
-// BMC of 2013 or later; 3 is what all have. ipmitool's own choice would try a
-// second one after a wrong password too, which is a second failed login.
+// defaultSuites are tried in this order. Suite 17 is the stronger one and needs a BMC
+// of 2013 or later; all BMCs have suite 3. Without an explicit suite, ipmitool would
+// also try a second one after a wrong password, which is a second failed login.
 var defaultSuites = []string{"3", "17"}
 
 func (c *ipmiConnection) open(ctx context.Context) error {
@@ -77,8 +77,8 @@ func suiteRefused(err error) bool {
 	return strings.Contains(text, "Error in open session response") && !strings.Contains(text, "resource")
 }
 
-// diagnose tells why ipmitool found no session. Its text is the same for a BMC
-// that refuses and one that is silent, so the BMC is asked once more.
+// diagnose returns why ipmitool opened no session. Its text is the same for a BMC that
+// refuses and one that is silent, so diagnose probes the BMC.
 func (c *ipmiConnection) diagnose(ctx context.Context, err error) error {
 	text := err.Error()
 	switch {
@@ -95,8 +95,8 @@ func (c *ipmiConnection) diagnose(ctx context.Context, err error) error {
 	return &failure{kind: verify.Credentials, text: text}
 }
 
-// checkManagement has nothing to ask: IPMI has the boot device in its set of
-// chassis commands, which the power state is read with too.
+// checkManagement has nothing to check: the boot device is in the same set of IPMI
+// chassis commands as the power state.
 func (c *ipmiConnection) checkManagement(context.Context) error { return nil }
 
 func (c *ipmiConnection) powerState(ctx context.Context) (string, error) {
@@ -111,7 +111,7 @@ func (c *ipmiConnection) powerState(ctx context.Context) (string, error) {
 	return word, nil
 }
 
-// setPower asks for a power state, where the machine has another.
+// setPower requests a power state if the machine is in another one.
 func (c *ipmiConnection) setPower(ctx context.Context, word string) error {
 	now, err := c.powerState(ctx)
 	if err != nil {
@@ -130,8 +130,8 @@ func (c *ipmiConnection) setPower(ctx context.Context, word string) error {
 // close has nothing to do: each run of ipmitool closes its session.
 func (c *ipmiConnection) close(context.Context) {}
 
-// run runs ipmitool with a command and returns its output. The error says why
-// there was no session.
+// run runs ipmitool with a command and returns its output. The error says why no
+// session was opened.
 func (c *ipmiConnection) run(ctx context.Context, command ...string) (string, error) {
 	arguments := append([]string{
 		"-I", "lanplus", "-H", c.config.Host, "-p", strconv.Itoa(c.config.IPMIPort), "-U", c.config.User,

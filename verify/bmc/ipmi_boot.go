@@ -15,12 +15,12 @@ const (
 	bootSelector   = 0x3c // of the second byte
 )
 
-// bootFlagsAt is where the boot flags begin in the answer that has them, after the
-// version and the number of the parameter.
+// bootFlagsAt is the index of the boot flags in the answer, after the version and the
+// number of the parameter.
 const bootFlagsAt = 2
 
-// bootDevice does not ask whether the flags are valid, which some BMCs never say.
-// Ironic does not either.
+// bootDevice ignores whether the flags are marked as valid, as Ironic does: some BMCs
+// never mark them.
 func (c *ipmiConnection) bootDevice(ctx context.Context) (device string, persistent bool, err error) {
 	said, err := c.run(ctx, "raw", "0x00", "0x09", "0x05", "0x00", "0x00")
 	if err != nil {
@@ -38,8 +38,8 @@ func (c *ipmiConnection) bootDevice(ctx context.Context) (device string, persist
 	return "", false, nil
 }
 
-// setBootDevice sets the flags as they are: which options of ipmitool's own command for
-// them work together depends on its version.
+// setBootDevice sets the raw flags, because it depends on ipmitool's version which
+// options of its own command for them work together.
 //
 // Source: set_boot_device in ironic/drivers/modules/ipmitool.py.
 func (c *ipmiConnection) setBootDevice(ctx context.Context, device bootDevice, persistent bool) error {

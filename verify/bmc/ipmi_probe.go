@@ -17,9 +17,9 @@ const (
 
 var errNoIPMI = errors.New("nothing answers to IPMI")
 
-// capabilitiesRequest asks for the authentication capabilities of the channel it
-// comes in on (IPMI 2.0, section 22.13): what every client sends first, and every
-// BMC answers without a session.
+// capabilitiesRequest requests the authentication capabilities of the channel over
+// which it is sent (IPMI 2.0, section 22.13). Every client sends it first, and every
+// BMC answers it without a session.
 var capabilitiesRequest = []byte{
 	0x06, 0x00, 0xff, 0x07, // RMCP: version 1.0, no acknowledgement, class IPMI
 	0x00, 0, 0, 0, 0, 0, 0, 0, 0, // IPMI session: none
@@ -30,9 +30,9 @@ var capabilitiesRequest = []byte{
 	0xb5, // checksum
 }
 
-// probeIPMI finds out whether a BMC answers to IPMI, without credentials. The
-// error is of the kind Unreachable where the host or network says no, Timeout
-// where nobody says anything.
+// probeIPMI checks whether a BMC answers IPMI requests, without credentials. The error
+// is of the kind Unreachable if the host or the network refuses, Timeout if there is no
+// answer.
 func probeIPMI(ctx context.Context, address string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", address)
 	if err != nil {

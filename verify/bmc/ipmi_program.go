@@ -14,17 +14,17 @@ import (
 const (
 	// maxOutput bounds each output of a program, in bytes.
 	maxOutput = 64 << 10
-	// outputDelay is how long a program's output is waited for that a child of it
-	// holds open once it has ended.
+	// outputDelay is how long runProgram waits for the output of a program that has
+	// ended while its child holds the output open.
 	outputDelay = 500 * time.Millisecond
 )
 
 var errOutput = fmt.Errorf("the program writes more than %d KiB", maxOutput>>10)
 
 // runProgram runs a program until it ends, writes too much, or the context ends,
-// and returns its standard output. No process of its process group
-// is left afterwards; one that leaves the group on purpose, as daemons do, is not
-// found. The variable is added to PATH, the whole environment that it gets.
+// and returns its standard output. It kills all processes that remain in the program's
+// process group; it does not find one that has left the group, as daemons do. The
+// program's environment consists of PATH and the variable.
 func runProgram(ctx context.Context, name string, arguments []string, variable string) (string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -41,21 +41,21 @@ func runProgram(ctx context.Context, name string, arguments []string, variable s
 	return string(stdout.text), programError(ctx, err, string(stderr.text)+string(stdout.text))
 }
 
-// programError returns why a program failed, by its end and its output.
+// programError returns the error of a program, from its exit status and its output.
 func programError(ctx context.Context, err error, output string) error {
 	switch {
 	case context.Cause(ctx) == errOutput:
 		return fail(verify.Protocol, errOutput)
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it has ended well, and a child of it has its output
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // the program succeeded, and its child holds the output open
 		return nil
 	default:
 		return garbled(output + ": " + err.Error())
 	}
 }
 
-// limitedBuffer holds an output up to a limit, and calls full when more comes.
+// limitedBuffer holds an output up to a limit, and calls full if there is more.
 type limitedBuffer struct {
 	text []byte
 	full func()

@@ -4,7 +4,7 @@ package bmc
 
 import "os/exec"
 
-// Where there are no process groups, the command's own process is killed alone.
+// Without process groups only the command's own process is killed.
 func inGroup(*exec.Cmd) {}
 
 func killGroup(*exec.Cmd) {}

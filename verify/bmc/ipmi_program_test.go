@@ -21,8 +21,8 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// wrapper puts a shell script in the place of ipmitool and returns the file in
-// which it may list processes.
+// wrapper replaces ipmitool by a shell script and returns the file in which the script
+// may list processes.
 func wrapper(t *testing.T, script string) (pids string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -33,8 +33,7 @@ func wrapper(t *testing.T, script string) (pids string) {
 	return pids
 }
 
-// answering is a UDP port on which something answers to the question whether it is
-// a BMC.
+// answering returns the configuration of a UDP port that answers like a BMC.
 func answering(t *testing.T) bmc.Config {
 	t.Helper()
 	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -69,8 +68,7 @@ func requireEnded(t *testing.T, pids string) {
 	}
 }
 
-// running reports whether there is a process, other than one that has ended and
-// that nobody has waited for.
+// running reports whether a process exists and is no zombie.
 func running(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

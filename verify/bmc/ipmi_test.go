@@ -21,7 +21,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// startIPMI starts a BMC that is on and knows user and password.
+// startIPMI starts a BMC that is on and accepts user and password.
 func startIPMI(t *testing.T) *bmctest.IPMI {
 	t.Helper()
 	needs.Programs(t, "ipmi_sim", "ipmitool")
@@ -189,7 +189,7 @@ func TestAClosedIPMIPortIsUnreachable(t *testing.T) {
 	require.ErrorIs(t, err, verify.Unreachable)
 }
 
-// ipmitools returns the arguments of the ipmitools that are asking a BMC now.
+// ipmitools returns the arguments of the ipmitool processes for a BMC.
 func ipmitools(t *testing.T, server *bmctest.IPMI) []string {
 	t.Helper()
 	lists, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -253,7 +253,7 @@ func TestAnIpmitoolThatHangsIsKilled(t *testing.T) {
 	}
 	server.Drop(true)
 	err := <-ended
-	if err == nil { // the silence came too late
+	if err == nil { // the BMC fell silent too late
 		return
 	}
 	require.ErrorIs(t, err, verify.Timeout)

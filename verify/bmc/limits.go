@@ -6,13 +6,13 @@ import (
 	"sync/atomic"
 )
 
-// The bounds of a log-out, which is beyond the limits.
+// The bounds of a log-out, to which the limits of the Config do not apply.
 const (
 	logoutBytes    = 256 << 10
 	logoutRequests = 4
 )
 
-// errorBytes is how much is read of the body of an error answer.
+// errorBytes is the most that is read of the body of an error answer, in bytes.
 const errorBytes = 64 << 10
 
 var (
@@ -22,7 +22,7 @@ var (
 	errMembers  = errors.New("the collection has more members than the limit")
 )
 
-// budget is the rest of the limits on bytes and requests.
+// budget is the remainder of the limits on bytes and requests.
 type budget struct {
 	bytes    atomic.Int64
 	requests atomic.Int64
@@ -33,13 +33,13 @@ func (b *budget) set(bytes int64, requests int) {
 	b.requests.Store(int64(requests))
 }
 
-// spend takes bytes off and reports whether they were there.
+// spend subtracts bytes and reports whether they were within the limit.
 func (b *budget) spend(bytes int) bool { return b.bytes.Add(-int64(bytes)) >= 0 }
 
-// request takes one request off and reports whether it was there.
+// request subtracts one request and reports whether it was within the limit.
 func (b *budget) request() bool { return b.requests.Add(-1) >= 0 }
 
-// meteredConn takes the bytes that are read off a budget.
+// meteredConn subtracts the bytes that are read from a budget.
 type meteredConn struct {
 	net.Conn
 	budget *budget

@@ -21,7 +21,7 @@ const (
 	wrong    = "wrong+horse/&"
 )
 
-// startRedfish starts a BMC that is on and knows user and password.
+// startRedfish starts a BMC that is on and accepts user and password.
 func startRedfish(t *testing.T, set ...func(*bmctest.RedfishConfig)) *bmctest.Redfish {
 	t.Helper()
 	config := bmctest.RedfishConfig{
@@ -37,7 +37,7 @@ func startRedfish(t *testing.T, set ...func(*bmctest.RedfishConfig)) *bmctest.Re
 	return server
 }
 
-// configOf returns how to reach a Redfish BMC as it should be done.
+// configOf returns the configuration of a Redfish BMC, with its certificate authority.
 func configOf(server *bmctest.Redfish) bmc.Config {
 	return bmc.Config{
 		Host:        server.Host,

@@ -7,9 +7,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// parsePower returns the power state that a driver's answer stands for: Redfish's
-// PowerState, or the line that ipmitool prints. As in Ironic's redfish driver, a
-// machine that is powering on is on, and one that is powering off is off.
+// parsePower returns the power state of a driver's answer: Redfish's PowerState, or the
+// line that ipmitool prints. As in Ironic's redfish driver, a machine that is powering
+// on counts as on, and one that is powering off as off.
 func parsePower(answer string) (states.Power, error) {
 	word := strings.ToLower(strings.TrimSpace(answer))
 	switch strings.TrimPrefix(word, "chassis power is ") {

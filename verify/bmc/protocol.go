@@ -20,7 +20,7 @@ const (
 	basicAuth   = "basic"
 )
 
-// oneOf returns an error unless a word is one of those that are known.
+// oneOf returns an error unless a word is one of the others.
 func oneOf(kind, word string, all ...string) error {
 	if slices.Contains(all, word) {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// redfishConnection is Redfish over HTTPS, by bmclib's gofish driver.
+// redfishConnection is Redfish over HTTPS, with bmclib's gofish driver.
 type redfishConnection struct {
 	service *service
 	model   *model
@@ -23,8 +23,8 @@ func newRedfish(c Config) *redfishConnection {
 	r := new(redfishConnection)
 	r.service = newService(c, net.JoinHostPort(c.Host, strconv.Itoa(c.RedfishPort)))
 	r.model = &model{service: r.service}
-	// The name and the password are the service's to know: the driver only has to
-	// log in somewhere.
+	// Only the service has the user name and the password; the driver logs in to the
+	// model.
 	r.driver = redfish.New("model", "none", "none", logr.Discard(),
 		redfish.WithHttpClient(&http.Client{Transport: r.model}))
 	return r
@@ -37,13 +37,13 @@ func (r *redfishConnection) address() string { return r.service.host }
 func (r *redfishConnection) open(ctx context.Context) error {
 	r.service.begin()
 	return r.model.call(ctx, func() error {
-		// The driver would take a time limit from a context for good.
+		// The driver would keep the context's deadline for all later requests.
 		return r.driver.Open(context.WithoutCancel(ctx))
 	})
 }
 
-// checkManagement reads the boot override of the system. bmclib has fewer words
-// for the boot device than Redfish: one that it does not know is as good as any.
+// checkManagement reads the boot override of the system. bmclib has fewer words for the
+// boot device than Redfish: a device that it does not know is valid too.
 func (r *redfishConnection) checkManagement(ctx context.Context) error {
 	err := r.model.call(ctx, func() error {
 		_, err := r.driver.BootDeviceOverrideGet(ctx)
@@ -75,7 +75,7 @@ func (r *redfishConnection) powerState(ctx context.Context) (word string, err er
 
 func (r *redfishConnection) setPower(ctx context.Context, word string) error {
 	return r.model.call(ctx, func() error {
-		_, err := r.driver.PowerSet(ctx, word) // false without an error: asked for, and not there yet
+		_, err := r.driver.PowerSet(ctx, word) // false without an error: requested, but not reached yet
 		return err
 	})
 }
@@ -91,9 +91,8 @@ func (r *redfishConnection) close(ctx context.Context) {
 
 func (r *redfishConnection) scrubber() *scrubber { return r.service.scrub }
 
-// absent reports whether an attempt that failed shows that there is no Redfish:
-// its port is closed, or what answers has no service root, and no credentials
-// were sent yet.
+// absent reports whether a failed attempt shows that there is no Redfish: its port is
+// closed, or the server has no service root, and no credentials were sent yet.
 func (r *redfishConnection) absent(err error) bool {
 	return !r.service.tried && (errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, errNoServiceRoot))
 }

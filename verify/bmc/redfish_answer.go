@@ -12,8 +12,8 @@ import (
 	"github.com/ironstate/ironstate/verify"
 )
 
-// serviceRoot is where a Redfish service begins (DSP0266). It is read
-// without credentials.
+// serviceRoot is the path of a Redfish service's root (DSP0266). It is read without
+// credentials.
 const serviceRoot = "/redfish/v1/"
 
 var (
@@ -21,7 +21,7 @@ var (
 	errNoSessions    = errors.New("the service has no sessions")
 )
 
-// refusal returns the error that an answer is, nil if it is none.
+// refusal returns the error of an error answer, nil for any other answer.
 func (a *answer) refusal() error {
 	said := strings.TrimSpace(a.reason + " " + a.message())
 	atRoot := a.path == serviceRoot || a.path == strings.TrimSuffix(serviceRoot, "/")
@@ -50,7 +50,7 @@ func (a *answer) refusal() error {
 	return a.fail(verify.Protocol, said, nil)
 }
 
-// fail returns a failure of the request that the answer answers.
+// fail returns a failure of the answer's request.
 func (a *answer) fail(kind verify.Kind, said string, reason error) *failure {
 	text := said
 	if reason != nil {
@@ -74,7 +74,7 @@ func (a *answer) isJSON() bool {
 	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
 }
 
-// message returns what a Redfish error body says (DSP0266), if it is one.
+// message returns the message of a Redfish error body (DSP0266), if the body is one.
 func (a *answer) message() string {
 	var body struct {
 		Error struct {
@@ -93,7 +93,7 @@ func (a *answer) message() string {
 	return body.Error.Message
 }
 
-// object is a JSON object whose members are read as they are needed.
+// object is a JSON object whose members are decoded on demand.
 type object map[string]json.RawMessage
 
 // object returns the body as a JSON object, which every Redfish resource is.
@@ -108,7 +108,7 @@ func (a *answer) object() (object, error) {
 	return o, nil
 }
 
-// get reads a member into a value; one that is absent leaves it as it is.
+// get decodes a member into a value; if the member is absent, the value is unchanged.
 func (o object) get(name string, value any) error {
 	raw, ok := o[name]
 	if !ok {
@@ -120,7 +120,7 @@ func (o object) get(name string, value any) error {
 	return nil
 }
 
-// link reads a member that is a link, "" where there is none.
+// link reads a member that is a link, "" if there is none.
 func (o object) link(name string) (string, error) {
 	var l odataLink
 	err := o.get(name, &l)

@@ -25,8 +25,8 @@ func (r *redfishConnection) bootDevice(ctx context.Context) (device string, pers
 	return "", false, nil
 }
 
-// setBootDevice calls bmclib, whose words for the devices are Ironic's. The mode that
-// bmclib sends as well stays with the model.
+// setBootDevice calls bmclib, whose words for the devices are Ironic's. The model does
+// not pass on the boot mode that bmclib also sends.
 func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice, persistent bool) error {
 	if device.target == "" {
 		return unsupported(fmt.Sprintf("Redfish has no boot device %q", device.word))
@@ -37,9 +37,9 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 	})
 }
 
-// serveBoot sets the boot override. The driver tries again with fewer properties where
-// that fails, which is answered with the failure of the first attempt: the BMC was sent
-// these alone.
+// serveBoot sets the boot override. If that fails, the driver tries again with fewer
+// properties. serveBoot answers this with the failure of the first attempt, which sent
+// the BMC no other properties.
 func (m *model) serveBoot(ctx context.Context, req *http.Request) (*http.Response, error) {
 	if m.bootFailed != nil {
 		return nil, m.bootFailed
@@ -54,9 +54,9 @@ func (m *model) serveBoot(ctx context.Context, req *http.Request) (*http.Respons
 	return respond(req, http.StatusOK, map[string]any{})
 }
 
-// setBoot sets the target of the boot override, and how long it holds where that is
-// not what the system has: some BMCs refuse what they have, and Supermicro's want it
-// all the same.
+// setBoot sets the target of the boot override. It sends BootSourceOverrideEnabled only
+// if that differs from the system's value, because some BMCs refuse a value that they
+// already have. Supermicro's BMCs always require it.
 //
 // Source: _set_boot_device in ironic/drivers/modules/redfish/management.py.
 func (s *service) setBoot(ctx context.Context, sys *system, want boot) error {
@@ -85,8 +85,8 @@ func (s *service) setBoot(ctx context.Context, sys *system, want boot) error {
 	return err
 }
 
-// checkBoot returns an error where the system says that it lacks what is wanted of its
-// boot override.
+// checkBoot returns an error if the system's description shows that it does not support
+// the wanted boot override.
 func (s *system) checkBoot(want boot) error {
 	var has struct {
 		Targets []string `json:"BootSourceOverrideTarget@Redfish.AllowableValues"`

@@ -13,18 +13,18 @@ import (
 	"github.com/ironstate/ironstate/verify"
 )
 
-// maxRedirects is more than a service needs that puts a slash behind paths.
+// maxRedirects is more than the redirects of a service that appends a slash to paths.
 const maxRedirects = 3
 
-// exchanger sends requests to one BMC, one after the other, and keeps within a
-// budget. It follows no link to another host.
+// exchanger sends requests to one BMC, one at a time, within a budget. It follows no
+// link to another host.
 type exchanger struct {
 	config Config
 	host   string // with the port
-	origin string // scheme and host, as they stand in a URL
+	origin string // scheme and host of URLs
 	tls    *tls.Config
 	budget budget
-	wire   *wire // that is open; nil if there is none
+	wire   *wire // the open wire; nil if there is none
 }
 
 func newExchanger(c Config, host string) *exchanger {
@@ -34,14 +34,14 @@ func newExchanger(c Config, host string) *exchanger {
 // request is a request before it is sent.
 type request struct {
 	method string
-	path   string // as a link has it, escaped; without the base path
+	path   string // escaped, as in a link; without the base path
 	header http.Header
 	body   []byte
 }
 
 func (r request) String() string { return r.method + " " + r.path }
 
-// answer is a response that has been read, to the request that it answers.
+// answer is a response that has been read, with its request.
 type answer struct {
 	request
 	status int
@@ -50,8 +50,8 @@ type answer struct {
 	body   []byte
 }
 
-// send sends a request and follows the redirects of a GET. The answer is nil where
-// there is none, and holds the status and the header where only its body failed.
+// send sends a request and follows the redirects of a GET. The answer is nil if there
+// is none, and has the status and the header if only reading its body failed.
 func (e *exchanger) send(ctx context.Context, r request) (*answer, error) {
 	for range maxRedirects + 1 {
 		a, err := e.sendOnce(ctx, r)
@@ -101,9 +101,9 @@ func (e *exchanger) sendOnce(ctx context.Context, r request) (*answer, error) {
 	return a, nil
 }
 
-// exchange sends a request over the open wire or a new one. The BMC may have closed
-// the open one without a word: then the request is repeated. A POST or a PATCH must
-// not be, so that it always has a new wire.
+// exchange sends a request over the open wire or a new one. The BMC may have closed the
+// open one silently: then the request is repeated. A POST or a PATCH must not be
+// repeated, so it always gets a new wire.
 func (e *exchanger) exchange(ctx context.Context, req *http.Request) (*answer, error) {
 	if req.Method == http.MethodPost || req.Method == http.MethodPatch {
 		e.close()
@@ -140,7 +140,7 @@ func (e *exchanger) close() {
 	}
 }
 
-// broken returns why there is no answer: the context's end where that is why.
+// broken returns why there is no answer: the context's error if the context has ended.
 func (e *exchanger) broken(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		err = ended
@@ -150,7 +150,7 @@ func (e *exchanger) broken(ctx context.Context, err error) error {
 	return fail(kindOf(err), err)
 }
 
-// follow returns the path that a link in the answer to a request leads to.
+// follow returns the path of a link in the answer to a request.
 func (e *exchanger) follow(from, link string) (string, error) {
 	base, err := url.Parse(e.origin + e.config.BasePath + from)
 	if err != nil {
@@ -178,7 +178,7 @@ func (e *exchanger) follow(from, link string) (string, error) {
 	return path, nil
 }
 
-// isHost reports whether a URL is one of the BMC's.
+// isHost reports whether a URL has the BMC's host.
 func (e *exchanger) isHost(u *url.URL) bool {
 	port := u.Port()
 	if port == "" {
@@ -187,7 +187,7 @@ func (e *exchanger) isHost(u *url.URL) bool {
 	return strings.EqualFold(net.JoinHostPort(u.Hostname(), port), e.host)
 }
 
-// inner takes the base path off, which a proxy may have put before a path.
+// inner removes the base path, which a proxy may have prepended to a path.
 func (e *exchanger) inner(path string) string {
 	if rest, ok := strings.CutPrefix(path, e.config.BasePath+"/"); ok && e.config.BasePath != "" {
 		return "/" + rest

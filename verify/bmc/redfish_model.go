@@ -20,24 +20,24 @@ const (
 )
 
 // model is the Redfish service that bmclib's driver sees: always the same few
-// resources, of which the one system stands for the BMC's. The BMC's own answers
-// never reach the driver, whose library, gofish, dereferences nil and races in
-// goroutines of its own where they are malformed, and has no bounds. It is an
-// [http.RoundTripper] and holds no secret.
+// resources, with one system that represents the BMC's. The BMC's own answers never
+// reach the driver: its library, gofish, has no bounds, and on malformed answers it
+// dereferences nil and races in its own goroutines. A model is an [http.RoundTripper]
+// and holds no secret.
 type model struct {
 	service *service
 	serving atomic.Pointer[func(*http.Request) (*http.Response, error)]
 
 	// Of the call under way:
-	system     *system // that it has read; nil if it has not
+	system     *system // the system, once it was read; otherwise nil
 	bootFailed error   // why the boot override was not set; nil if it was
 }
 
 var errNoCall = errors.New("the driver sends a request outside of a call")
 
-// call lets the driver do something with the BMC while the context lasts: its
-// requests have a context that never ends. The error is the BMC's, where a request
-// to it failed.
+// call calls f, which uses the driver. The driver's requests have a context that never
+// ends; the model's requests to the BMC use ctx. The error is that of the failed
+// request to the BMC, if one failed.
 func (m *model) call(ctx context.Context, f func() error) error {
 	m.system, m.bootFailed = nil, nil
 	var failed error
@@ -99,8 +99,8 @@ func (m *model) serve(ctx context.Context, req *http.Request) (*http.Response, e
 	return nil, garbled("the driver asks for " + req.Method + " " + req.URL.Path)
 }
 
-// serveSystem leaves malformed properties out: the operation that needs one says
-// so.
+// serveSystem leaves malformed properties out: an operation that needs one returns an
+// error.
 func (m *model) serveSystem(ctx context.Context, req *http.Request) (*http.Response, error) {
 	system, err := m.service.readSystem(ctx)
 	if err != nil {

@@ -12,19 +12,19 @@ import (
 	"github.com/ironstate/ironstate/verify"
 )
 
-// service is a BMC's Redfish service as far as it is used here, within the limits
-// of a Config. Nothing that it reads is believed before it is checked.
+// service is a client of a BMC's Redfish service, within the limits of a Config. It
+// checks everything that it reads.
 type service struct {
 	*exchanger
 	scrub *scrubber
 
 	systems  string // the path of the collection of systems
 	sessions string // the path of the collection of sessions; "" if there is none
-	system   string // the path of the system that the Config is about, once found
+	system   string // the path of the system that the Config selects, once found
 
 	basic   bool // HTTP Basic authentication is used
 	tried   bool // credentials were sent
-	refused bool // credentials were refused: they are not sent again
+	refused bool // credentials were refused, and are not sent again
 	session *session
 }
 
@@ -34,7 +34,7 @@ func newService(c Config, host string) *service {
 	return s
 }
 
-// begin gives the operation that follows all that the limits allow.
+// begin resets the limits for the next operation.
 func (s *service) begin() { s.budget.set(s.config.MaxBytes, s.config.MaxRequests) }
 
 // readRoot reads the service root, which needs no credentials.
@@ -56,8 +56,8 @@ func (s *service) readRoot(ctx context.Context) error {
 	return s.readSessions(root, a.path)
 }
 
-// readSessions finds the collection of sessions in the service root. DSP0266 wants
-// it among the Links; where it is not, a session service has it at its usual place.
+// readSessions finds the collection of sessions in the service root. DSP0266 requires
+// it in Links; otherwise the session service has it at its usual path.
 func (s *service) readSessions(root object, from string) error {
 	links := make(object)
 	if err := root.get("Links", &links); err != nil {
@@ -78,7 +78,7 @@ func (s *service) readSessions(root object, from string) error {
 	return err
 }
 
-// get reads a resource. The answer is nil where there was none.
+// get reads a resource. The answer is nil if there was none.
 func (s *service) get(ctx context.Context, path string) (object, *answer, error) {
 	a, err := s.ask(ctx, request{method: http.MethodGet, path: path})
 	if err != nil {
@@ -88,8 +88,8 @@ func (s *service) get(ctx context.Context, path string) (object, *answer, error)
 	return o, a, err
 }
 
-// ask sends a request with credentials, where there are any, and returns an error
-// where the answer is one.
+// ask sends a request, with credentials if there are any, and returns an error if the
+// answer is one.
 func (s *service) ask(ctx context.Context, r request) (*answer, error) {
 	if err := s.authorize(&r); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (s *service) ask(ctx context.Context, r request) (*answer, error) {
 	return a, nil
 }
 
-// systemID returns the last element of a path, as SystemID has it.
+// systemID returns the last element of a path, for comparison with Config.SystemID.
 func systemID(link string) string {
 	if u, err := url.Parse(link); err == nil {
 		link = u.Path
@@ -113,7 +113,7 @@ func systemID(link string) string {
 	return path.Base(link)
 }
 
-// findSystem finds the path of the system that the Config is about.
+// findSystem finds the path of the system that the Config selects.
 func (s *service) findSystem(ctx context.Context) error {
 	if s.system != "" {
 		return nil
@@ -140,8 +140,8 @@ func (s *service) findSystem(ctx context.Context) error {
 	return nil
 }
 
-// findByName reads systems until one has the name. One that cannot be read, such
-// as an empty slot's, is passed over.
+// findByName reads systems until one has the name. It skips systems that cannot be
+// read, such as that of an empty slot.
 func (s *service) findByName(ctx context.Context, members []string) error {
 	var passed error
 	for _, member := range members {
@@ -203,7 +203,7 @@ func (s *service) members(ctx context.Context, collection string) ([]string, err
 	return members, nil
 }
 
-// nextPage returns the path of the page that follows, "" after the last.
+// nextPage returns the path of the next page, "" after the last.
 func (s *service) nextPage(page object, from string) (string, error) {
 	var next string
 	if err := page.get("Members@odata.nextLink", &next); err != nil || next == "" {
@@ -212,7 +212,7 @@ func (s *service) nextPage(page object, from string) (string, error) {
 	return s.follow(from, next)
 }
 
-// readSystem reads the system that the Config is about.
+// readSystem reads the system that the Config selects.
 func (s *service) readSystem(ctx context.Context) (*system, error) {
 	if err := s.findSystem(ctx); err != nil {
 		return nil, err

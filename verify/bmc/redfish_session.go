@@ -15,12 +15,12 @@ import (
 
 // session is a Redfish session that is open on the BMC.
 type session struct {
-	token secret.Text // empty where the BMC gave none
-	paths []string    // of the session; more than one where the BMC is unclear
+	token secret.Text // empty if the BMC sent none
+	paths []string    // possible paths of the session; more than one if the BMC's answer is ambiguous
 }
 
-// login opens a session, or decides for HTTP Basic authentication. Its credentials
-// are then judged with the collection of systems, so that a refusal shows here.
+// login opens a session, or chooses HTTP Basic authentication. It then checks the
+// credentials of Basic authentication by reading the collection of systems.
 func (s *service) login(ctx context.Context) error {
 	auth := s.config.Auth
 	if auth != basicAuth {
@@ -57,9 +57,9 @@ func (s *service) authorize(r *request) error {
 	return nil
 }
 
-// openSession logs in. An answer that comes after the context has ended is waited
-// for during the grace time, so that its session can be closed. The error matches
-// errNoSessions where the service has no sessions.
+// openSession logs in. If the context ends, openSession waits for the answer during the
+// grace time, so that the session can be closed. The error matches errNoSessions if the
+// service has no sessions.
 func (s *service) openSession(ctx context.Context) error {
 	if s.sessions == "" {
 		return &failure{kind: verify.Unsupported, text: errNoSessions.Error(), err: errNoSessions}
@@ -93,8 +93,7 @@ func (s *service) openSession(ctx context.Context) error {
 	return a.fail(verify.Protocol, "the session has no token", nil)
 }
 
-// noteSession takes the session that a log-in has opened, of whose answer the
-// header may be all that came.
+// noteSession records the session of a log-in's answer, which may lack its body.
 func (s *service) noteSession(a *answer) {
 	if a.status/100 != 2 {
 		return
@@ -104,13 +103,13 @@ func (s *service) noteSession(a *answer) {
 	s.session = &session{token: token, paths: s.sessionPaths(a)}
 }
 
-// sessionPaths returns where a new session may be, the likeliest first: by the
-// Location header (DSP0266), which may be a whole URL of a name that only the BMC
-// knows, or by the resource in the body. A path that does not look like a
-// session's is not among them, since they are to be deleted.
+// sessionPaths returns the possible paths of a new session, the most likely first: from
+// the Location header (DSP0266), which may be a whole URL with a host name that only
+// the BMC knows, or from the resource in the body. It leaves out paths that do not look
+// like a session's, because the paths are deleted on log-out.
 func (s *service) sessionPaths(a *answer) []string {
 	var resource odataLink
-	_ = json.Unmarshal(a.body, &resource) // half of a body names nothing
+	_ = json.Unmarshal(a.body, &resource) // an incomplete body has no path
 	var paths []string
 	for _, link := range []string{a.header.Get("Location"), resource.ID} {
 		if path, ok := s.sessionPath(link); ok {
@@ -120,8 +119,8 @@ func (s *service) sessionPaths(a *answer) []string {
 	return slices.Compact(paths)
 }
 
-// sessionPath returns the path of a session in a link, which may be no more than
-// the session's ID.
+// sessionPath returns the path of a session from a link, which may be just the
+// session's ID.
 func (s *service) sessionPath(link string) (string, bool) {
 	u, err := url.Parse(link)
 	if err != nil || u.Path == "" {
@@ -151,7 +150,7 @@ func (s *service) logout(ctx context.Context) {
 		return
 	}
 	if only, err := s.members(ctx, s.sessions); err == nil && len(only) == 1 {
-		_ = s.delete(ctx, only[0]) // the BMC has not named it, and has no other
+		_ = s.delete(ctx, only[0]) // the BMC has not named the session, and has no other
 	}
 }
 

@@ -75,7 +75,7 @@ func TestASessionIsFoundHoweverItIsNamed(t *testing.T) {
 	}
 }
 
-// A BMC has 16 sessions: one that is left at each attempt locks everyone out.
+// A BMC has 16 sessions: if each attempt left one, all clients would be locked out.
 func TestAttemptsInARowLeaveNoSession(t *testing.T) {
 	server := startRedfish(t)
 	effects := []bmctest.Effect{
@@ -153,10 +153,10 @@ func TestABMCWithoutSessionsIsAskedByBasicAuthentication(t *testing.T) {
 	}
 }
 
-// logins are the log-ins that a BMC without sessions sees.
+// logins are the log-ins that a BMC without sessions records.
 type logins struct {
-	right bool // the right password is taken
-	wrong int  // failed logins with a wrong one
+	right bool // the right password is accepted
+	wrong int  // failed logins with a wrong password
 }
 
 func TestBasicAuthenticationOpensNoSession(t *testing.T) {
@@ -182,7 +182,7 @@ func TestARefusedPasswordIsNotTriedByBasicAuthentication(t *testing.T) {
 	require.Equal(t, bmctest.Logins{Attempts: 1, Failed: 1}, server.Logins())
 }
 
-// The collection of systems is open to all on some BMCs, and its members are not.
+// Some BMCs require credentials for the systems but not for their collection.
 func TestARefusedPasswordIsNotTriedForEachSystem(t *testing.T) {
 	for _, auth := range []string{"basic", "session"} {
 		server := startRedfish(t, func(c *bmctest.RedfishConfig) {
@@ -205,7 +205,7 @@ func TestARefusedPasswordIsNotTriedForEachSystem(t *testing.T) {
 	}
 }
 
-// A connection without a session does not end by itself: a refusal is one of the
+// A connection without a session does not expire: a refusal is a refusal of the
 // password.
 func TestADriverDoesNotTryARefusedPasswordAgain(t *testing.T) {
 	server := startRedfish(t)
@@ -221,7 +221,7 @@ func TestADriverDoesNotTryARefusedPasswordAgain(t *testing.T) {
 	require.Len(t, server.Requests(), before+1)
 }
 
-// The system that is looked at is not the last that the BMC has told of.
+// The selected system is not the last one in the collection.
 func TestManagementIsLookedAtOnTheSystemThatIsMeant(t *testing.T) {
 	for i, want := range []error{nil, verify.Unsupported} {
 		meant, other := fmt.Sprint(i+1), fmt.Sprint(2-i)

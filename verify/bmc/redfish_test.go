@@ -219,7 +219,7 @@ func TestABMCBehindAProxyIsReachedByItsBasePath(t *testing.T) {
 	require.ErrorIs(t, err, verify.Unsupported)
 }
 
-// requireNoSecret checks that an error does not have the password in any form.
+// requireNoSecret checks that an error does not contain the password in any form.
 func requireNoSecret(t *testing.T, config bmc.Config, err error) {
 	t.Helper()
 	for _, form := range []string{config.Password.Reveal(), "wrong%2Bhorse", "correct+horse", "correct%2Bhorse"} {

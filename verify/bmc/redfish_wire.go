@@ -18,19 +18,18 @@ import (
 const (
 	// maxHeader bounds the header of an answer, in bytes.
 	maxHeader = 64 << 10
-	// maxInformational bounds the answers of the class 1xx before the one proper.
+	// maxInformational bounds the number of 1xx answers before the final one.
 	maxInformational = 5
 )
 
 var errHeader = fmt.Errorf("the header of an answer is longer than %d KiB", maxHeader>>10)
 
-// wire is a connection over which HTTP/1.1 is spoken, one request at a time. It
-// takes the place of [http.Transport], which reads ahead, and logs bytes that come
-// unasked, secrets included.
+// wire is an HTTP/1.1 connection, for one request at a time. It replaces
+// [http.Transport], which reads ahead, and logs unsolicited bytes, secrets included.
 type wire struct {
 	conn   net.Conn
 	budget *budget
-	ahead  int64 // how much may be read until the header is complete
+	ahead  int64 // bytes that may still be read until the header is complete
 	reader *bufio.Reader
 }
 
@@ -50,7 +49,7 @@ func dial(ctx context.Context, host string, config *tls.Config, b *budget) (*wir
 	return w, nil
 }
 
-// interrupt ends what is under way.
+// interrupt ends the read or write under way.
 func (w *wire) interrupt() { _ = w.conn.SetDeadline(time.Unix(1, 0)) }
 
 // Read reads from the connection, for the reader.
@@ -63,9 +62,9 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// exchange sends a request and reads its answer, whose body has at most limit
-// bytes, and reports whether the wire can be used again. The answer is nil where
-// none came, and lacks its body where that alone failed.
+// exchange sends a request and reads its answer, whose body has at most limit bytes.
+// again reports whether the wire can be reused. The answer is nil if there was none,
+// and lacks its body if only reading that failed.
 func (w *wire) exchange(req *http.Request, limit int64) (a *answer, again bool, err error) {
 	if err := req.Write(w.conn); err != nil {
 		return nil, false, err
@@ -81,12 +80,12 @@ func (w *wire) exchange(req *http.Request, limit int64) (a *answer, again bool, 
 	}
 	body, whole, err := w.body(resp, limit)
 	if resp.StatusCode >= 400 {
-		err = nil // the beginning says enough
+		err = nil // the beginning of an error answer suffices
 	}
 	if err == nil {
 		a.body = body
 	}
-	// A body is not closed: that reads the rest of it, which may have no end.
+	// The body is not closed: Close reads the rest of it, which may be endless.
 	return a, whole && !resp.Close && w.reader.Buffered() == 0, err
 }
 
@@ -107,7 +106,7 @@ func (w *wire) header(req *http.Request) (*http.Response, error) {
 	return nil, errors.New("no answer follows the informational ones")
 }
 
-// body reads the body of an answer, up to a limit, and reports whether it is whole.
+// body reads the body of an answer, up to a limit, and reports whether it is complete.
 func (w *wire) body(resp *http.Response, limit int64) (text []byte, whole bool, err error) {
 	from := io.Reader(resp.Body)
 	packed := resp.Header.Get("Content-Encoding") == "gzip"

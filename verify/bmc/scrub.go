@@ -17,16 +17,16 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// maxText bounds a text of a BMC's in an error, in bytes.
+// maxText bounds a BMC's text in an error, in bytes.
 const maxText = 400
 
-// scrubber takes secrets out of texts that a BMC or a driver has had its hand in.
+// scrubber removes secrets from texts that come from a BMC or a driver.
 type scrubber struct {
 	user    string
 	secrets []secret.Text
 }
 
-// add takes another secret into account.
+// add adds a secret to remove.
 func (s *scrubber) add(text secret.Text) {
 	if !text.IsZero() {
 		s.secrets = append(s.secrets, text)
@@ -51,8 +51,8 @@ func (s *scrubber) clean(text string) string {
 	return text
 }
 
-// mask replaces the secrets. Case does not count, nor does white space, with which
-// headers and Base64 are folded.
+// mask replaces the secrets. It ignores case and white space, because headers and
+// Base64 may be folded.
 func (s *scrubber) mask(text string) string {
 	packed, at := pack(text)
 	hidden := make([]bool, len(text))
@@ -85,11 +85,11 @@ func (s *scrubber) mask(text string) string {
 	return out.String()
 }
 
-// span is where a character stands in a text.
+// span is the position of a character in a text, in bytes.
 type span struct{ from, to int }
 
-// pack returns a text without white space and in lower case, and where the
-// character of each of its bytes stood.
+// pack returns a text without white space and in lower case, and for each of its bytes
+// the position of the original character.
 func pack(text string) (packed []byte, at []span) {
 	for i, r := range text {
 		if unicode.IsSpace(r) {
@@ -104,8 +104,8 @@ func pack(text string) (packed []byte, at []span) {
 	return packed, at
 }
 
-// forms returns how the secrets can be written, packed, each in one encoding or in
-// one upon another.
+// forms returns the packed forms of the secrets in each encoding, and in one encoding
+// applied to another.
 func (s *scrubber) forms() [][]byte {
 	texts := make(map[string]bool)
 	add := func(forms []string) {
@@ -139,7 +139,7 @@ func base64s(text string) []string {
 	return all
 }
 
-// encodings returns a text as it is and in every encoding.
+// encodings returns a text unencoded and in every encoding.
 func encodings(text string) []string {
 	marshalled, _ := json.Marshal(text) // escapes HTML as well
 	asJSON := unquote(string(marshalled))

@@ -17,8 +17,8 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// writers are the ways in which a text is written, each apart from the code that
-// looks for them.
+// writers are the encodings of a text, implemented independently of the code that
+// searches for them.
 var writers = map[string]func(string) string{
 	"plain":           func(s string) string { return s },
 	"upper case":      strings.ToUpper,

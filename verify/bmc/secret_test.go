@@ -30,7 +30,7 @@ import (
 // secretive is a password that every encoding changes.
 const secretive = `p+ss/w"rd<&>'\%é 1`
 
-// tellers are the places in which a BMC can repeat a text.
+// tellers has a fault for each part of an answer in which a BMC can repeat a text.
 var tellers = map[string]func(text string) bmctest.Fault{
 	"the status line": func(text string) bmctest.Fault {
 		return bmctest.Fault{Do: raw("HTTP/1.1 500 " + text + "\r\nContent-Length: 0\r\n\r\n")}
@@ -80,7 +80,7 @@ var tellers = map[string]func(text string) bmctest.Fault{
 	},
 }
 
-// spellings are how a BMC can write a text.
+// spellings are the encodings in which a BMC can write a text.
 var spellings = map[string]func(string) string{
 	"plain":     func(s string) string { return s },
 	"URL query": url.QueryEscape,
@@ -93,7 +93,7 @@ var spellings = map[string]func(string) string{
 	"Basic":     func(s string) string { return base64.StdEncoding.EncodeToString([]byte(user + ":" + s)) },
 }
 
-func TestNoErrorTellsThePassword(t *testing.T) {
+func TestNoErrorHasThePassword(t *testing.T) {
 	users := func(c *bmctest.RedfishConfig) { c.Users = map[string]secret.Text{user: secret.New(secretive)} }
 	server := startRedfish(t, users, func(c *bmctest.RedfishConfig) { c.MaxSessions = 1000 })
 	config := configOf(server)
@@ -120,8 +120,8 @@ func TestNoErrorTellsThePassword(t *testing.T) {
 	require.Empty(t, logged.String())
 }
 
-// requireNone checks that a text does not have another, whatever its case, its
-// white space and how a printer quotes it.
+// requireNone checks that a text does not contain another one, ignoring case, white
+// space and quoting.
 func requireNone(t *testing.T, text, other string) {
 	t.Helper()
 	plain := func(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), "")) }
@@ -158,7 +158,7 @@ func chain(err error) func(func(error) bool) {
 }
 
 // The BMC repeats the request, with the token of its session.
-func TestNoErrorTellsTheToken(t *testing.T) {
+func TestNoErrorHasTheToken(t *testing.T) {
 	for _, auth := range []string{"session", "basic"} {
 		server := startRedfish(t)
 		server.AddFault(bmctest.Fault{On: systemPath, Do: effect("Echo")})
@@ -171,7 +171,7 @@ func TestNoErrorTellsTheToken(t *testing.T) {
 	}
 }
 
-// bmclib dumps its traffic where DEBUG_BMCLIB is set.
+// bmclib dumps its traffic if DEBUG_BMCLIB is set.
 func TestBmclibsDumpHasNoCredentials(t *testing.T) {
 	t.Setenv("DEBUG_BMCLIB", "true")
 	dump, err := os.Create(filepath.Join(t.TempDir(), "dump"))
@@ -201,7 +201,7 @@ func TestNothingPrintsAPassword(t *testing.T) {
 	server := startRedfish(t)
 	config := configOf(server)
 	driver := newDriver(t, 1, map[string]bmc.Config{"node": config})
-	require.NoError(t, driver.SetPower(t.Context(), "node", states.PowerOn)) // it keeps a session now
+	require.NoError(t, driver.SetPower(t.Context(), "node", states.PowerOn)) // so that the driver keeps a session
 	verifier := newVerifier(t, config)
 	byValue := reflect.ValueOf(verifier).Elem().Interface()
 	hidden := holder{config, verifier, byValue, driver}

@@ -8,16 +8,16 @@ import (
 	"github.com/ironstate/ironstate/verify"
 )
 
-// verifier asks one BMC.
+// verifier verifies one BMC.
 type verifier struct{ config Config }
 
-// New returns the [verify.Verifier] of a BMC, which it does not ask yet. A
-// configuration that cannot work is a [*verify.Error] of the kind
-// [verify.Misconfigured]; so is the zero Config, which lacks a host.
+// New returns the [verify.Verifier] of a BMC. It does not contact the BMC. An invalid
+// configuration, such as the zero Config, is a [*verify.Error] of the kind
+// [verify.Misconfigured].
 //
-// The Verifier is safe for concurrent use; each Verify opens connections and a session
-// of its own and closes them. Its errors hold a [*verify.Error]; where both protocols
-// were tried, that of IPMI comes first. A nil context is an error of the kind
+// The Verifier is safe for concurrent use; each call of Verify opens and closes its own
+// connections and session. Its errors hold a [*verify.Error]; if both protocols were
+// tried, that of IPMI comes first. A nil context is an error of the kind
 // verify.Misconfigured.
 func New(c Config) (verify.Verifier, error) {
 	c, err := c.complete()
@@ -44,7 +44,7 @@ func (v *verifier) Verify(ctx context.Context) (states.Power, error) {
 	return power, err
 }
 
-// ask takes the steps over one connection.
+// ask does the steps over one connection.
 func ask(ctx context.Context, conn connection, c Config) (power states.Power, err error) {
 	ctx, cancel := withGrace(ctx)
 	defer cancel()

@@ -28,8 +28,8 @@ type browser struct {
 	file string
 
 	mu       sync.Mutex
-	problems []string // what its console, its log and its scripts complained of
-	requests []string // for what it asked
+	problems []string // errors of its console, its log and its scripts
+	requests []string // the URLs that it requested
 }
 
 // open opens the explorer with a choice, such as "series=zed".
@@ -77,8 +77,8 @@ func (b *browser) listen(event any) {
 	}
 }
 
-// requireNoProblem fails the test where the page complained, or asked for more than
-// itself.
+// requireNoProblem fails the test if the page reported an error or requested a URL
+// other than its own.
 func (b *browser) requireNoProblem() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -117,8 +117,8 @@ func (b *browser) text(selector string) string {
 
 func (b *browser) hash() string { return eval[string](b, "location.hash") }
 
-// with returns the data-id of each element of a kind in a diagram that has a class,
-// sorted.
+// with returns the sorted data-ids of the elements in a diagram that have a kind and
+// a class.
 func (b *browser) with(panel, kind, class string) []string {
 	b.t.Helper()
 	list := eval[[]string](b, fmt.Sprintf("[...document.querySelectorAll('#%s .%s.%s')].map((g) => g.dataset.id)", panel, kind, class))
@@ -137,7 +137,7 @@ func (b *browser) key(keys string) {
 	b.do(chromedp.KeyEvent(keys))
 }
 
-// press presses a key that types a sign, unless the page takes the key for itself.
+// press presses a key that types a character, unless the page handles the key itself.
 func (b *browser) press(sign string) {
 	b.t.Helper()
 	call(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: sign, Text: sign})

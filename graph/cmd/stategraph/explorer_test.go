@@ -61,7 +61,7 @@ func TestExplorerShowsTheSeriesAndVersionThatAreChosen(t *testing.T) {
 	require.Contains(t, b.text("#details"), "API version 1.38 shows this state as inspecting.")
 }
 
-func TestExplorerDrawsTheWay(t *testing.T) {
+func TestExplorerDrawsTheRoute(t *testing.T) {
 	b := open(t, "")
 	b.do(chromedp.Click(state("enroll")), chromedp.Click(chromedp.CSS("#start-here")))
 	b.choose("goal", "active")
@@ -91,8 +91,8 @@ func TestExplorerDrawsTheWay(t *testing.T) {
 	require.Contains(t, b.text("#way"), "The goal is reached already.")
 }
 
-// The ways that the page finds are the plan's, from every state to every goal.
-func TestExplorersWaysAreThePlans(t *testing.T) {
+// The page's routes equal package plan's, from every state to every goal.
+func TestExplorersRoutesAreThePlans(t *testing.T) {
 	b := open(t, "")
 	for _, series := range []states.Series{states.Kilo, states.Rocky, states.Latest()} {
 		table, version := series.Table(), series.MaxAPIVersion()
@@ -113,9 +113,9 @@ func TestExplorersWaysAreThePlans(t *testing.T) {
 	}
 }
 
-// planned returns the verbs that a plan sends while all work succeeds, and the state
-// in which the node then is; "!" where nothing leads to the goal. It permits what has
-// to be permitted.
+// planned returns the verbs that a plan sends if all work succeeds, followed by the
+// node's last state, or "!" if the goal cannot be reached. It permits a retry or the
+// loss of the workload only if no stricter policy reaches the goal.
 func planned(t *testing.T, table *states.Table, from states.State, goal plan.Goal) string {
 	t.Helper()
 	for _, policy := range []plan.Policy{{}, {Retries: 1}, {MayDestroy: true}, {MayDestroy: true, Retries: 1}} {
@@ -205,7 +205,7 @@ func TestExplorersLinkHoldsTheChoice(t *testing.T) {
 	require.Equal(t, "kilo, API 1.6", b.text("#main-title"))
 }
 
-func TestExplorerBearsAnyLink(t *testing.T) {
+func TestExplorerAcceptsAnyLink(t *testing.T) {
 	b := open(t, "series=bexar&version=9.9&state=<script>&with=zed&from=ready&goal=&find=%22%3E&x=y&%%%")
 	require.Equal(t, "2026.2, API 1.113", b.text("#main-title"))
 	require.Contains(t, b.text("#details"), "Choose a state")
@@ -224,7 +224,7 @@ func TestExplorerByKeyboard(t *testing.T) {
 	b.key(kb.Escape)
 	require.Empty(t, eval[string](b, "document.getElementById('find').value"))
 
-	// The diagram is one stop of the tab key; the list before it has a stop a state.
+	// The list of states has one tab stop per state; the diagram after it has one.
 	for range states.Latest().Table().States().Len() + 1 {
 		b.key(kb.Tab)
 	}
@@ -242,7 +242,7 @@ func TestExplorerByKeyboard(t *testing.T) {
 	require.Contains(t, b.text("#details"), "Choose a state")
 }
 
-// What a screen reader is told: names of controls, buttons for the states.
+// A screen reader gets names for the controls, and a button for each state.
 func TestExplorerForScreenReaders(t *testing.T) {
 	b := open(t, "state=enroll")
 	nodes := call(b, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes

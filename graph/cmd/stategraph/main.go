@@ -10,24 +10,24 @@
 //	stategraph -o states.md
 //	stategraph -o explorer.html
 //
-// With -o and without -format, the file's extension says the format. The file is
-// replaced when all of it is written, or left as it was.
+// With -o and without -format, the file's extension selects the format. The file is
+// replaced atomically: on an error it keeps its old content.
 //
 // The format html is a page in which a reader explores the machine of every series;
 // it opens with the series and states that the flags name. The format markdown is a
-// page about the states. With -splice it is put into a page that has text of its own,
-// between two lines:
+// page about the states. With -splice the command replaces the text between two marker
+// lines in an existing Markdown file:
 //
 //	<!-- stategraph begin -->
 //	<!-- stategraph end -->
 //
-// A directive for go generate then keeps the page true:
+// A go:generate directive keeps the file up to date:
 //
 //	//go:generate go run github.com/ironstate/ironstate/graph/cmd/stategraph -splice states.md
 //
-// The exit status is 0 when the diagram is written, 2 for flags that do not fit, 1
-// when drawing or writing fails, and 130 or 143 when SIGINT or SIGTERM comes first;
-// the reason is one line on standard error.
+// The exit status is 0 on success, 2 for invalid flags, 1 if drawing or writing
+// fails, and 130 or 143 after SIGINT or SIGTERM. The reason is one line on standard
+// error.
 package main
 
 import (
@@ -50,7 +50,7 @@ func main() { os.Exit(run(program.UntilSignal(), os.Args[1:], os.Stdout, os.Stde
 const (
 	success = iota
 	failure // drawing or writing failed
-	misuse  // the flags do not fit
+	misuse  // the flags are invalid
 )
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -73,8 +73,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 }
 
-// draw does what the flags say. The diagram is whole before any of it is
-// written.
+// draw writes the diagram that the flags describe. It renders the whole diagram
+// before it writes any of it.
 func draw(ctx context.Context, args []string, stdout io.Writer) error {
 	var out bytes.Buffer
 	o, err := parse(args, &out)

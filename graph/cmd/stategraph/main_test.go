@@ -218,7 +218,7 @@ func TestFormatOfFile(t *testing.T) {
 	}
 }
 
-// pageWith returns a page with a text between the marks.
+// pageWith returns a page with a text between the marker lines.
 func pageWith(text string) string {
 	return "# Mine\n\nabove\n" + beginMark + "\n" + text + endMark + "\nbelow\n"
 }
@@ -277,8 +277,8 @@ func TestSpliceKeepsThePagesLineEnds(t *testing.T) {
 	require.Equal(t, strings.ReplaceAll(pageWith("\nnew\ntext\n\n"), "\n", "\r\n"), string(spliced))
 }
 
-// FuzzSplice checks that a splice changes nothing outside of the marks, and that a
-// second one undoes the first.
+// FuzzSplice checks that a splice changes nothing outside of the marker lines, and
+// that splicing the old text in again restores the page.
 func FuzzSplice(f *testing.F) {
 	f.Add([]byte(pageWith("old\n")))
 	f.Add([]byte(endMark + "\n" + beginMark))
@@ -298,8 +298,8 @@ func FuzzSplice(f *testing.F) {
 	})
 }
 
-// The drawings and the page that the repository keeps are what go generate makes: the
-// flags are read from its directives.
+// The drawings and the page in the repository equal the output of go generate. The
+// test reads the flags from the go:generate directives.
 func TestKeptDrawingsAreUpToDate(t *testing.T) {
 	for folder, want := range map[string]int{"../..": 2, "../../../examples/conductor/explorer": 1} {
 		source, err := os.ReadFile(filepath.Join(folder, "doc.go"))

@@ -17,7 +17,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// options is what the flags say.
+// options holds the checked flags.
 type options struct {
 	diagram graph.Diagram
 	format  writer
@@ -28,8 +28,8 @@ type options struct {
 // A writer writes a diagram in one format.
 type writer func(context.Context, io.Writer, graph.Diagram) error
 
-// writers has the formats by name, which is also their file's extension, but for
-// Mermaid's.
+// writers holds the writer of each format by its name. The name is also the file's
+// extension, except for Mermaid's.
 var writers = map[string]writer{
 	"dot":      plain(graph.Diagram.WriteDOT),
 	"mermaid":  plain(graph.Diagram.WriteMermaid),
@@ -44,7 +44,7 @@ func plain(write func(graph.Diagram, io.Writer) error) writer {
 	return func(_ context.Context, w io.Writer, d graph.Diagram) error { return write(d, w) }
 }
 
-// values is what the flags are parsed into.
+// values holds the flags as parsed.
 type values struct {
 	format, file  string
 	splice        string
@@ -62,7 +62,7 @@ func (v *values) flags() *flag.FlagSet {
 	fs := flag.NewFlagSet("stategraph", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
-	fs.StringVar(&v.format, "format", "", "`format`: "+formats()+" (default svg, or what -o's extension says)")
+	fs.StringVar(&v.format, "format", "", "`format`: "+formats()+" (default svg, or by the extension of -o)")
 	fs.StringVar(&v.file, "o", "", "write to this `file` (default standard output)")
 	fs.StringVar(&v.splice, "splice", "", "put the Markdown page, without its title, or the Mermaid diagram into this `file`,\nbetween a line "+
 		beginMark+" and a line "+endMark)
@@ -72,7 +72,7 @@ func (v *values) flags() *flag.FlagSet {
 	fs.TextVar(&v.from, "from", v.from, "leave out what cannot be reached from this `state`")
 	fs.StringVar(&v.only, "only", "", "leave out all but these `states`, as in enroll,verifying")
 	fs.TextVar(&v.current, "current", v.current, "highlight this `state` (default the last one of -path)")
-	fs.StringVar(&v.path, "path", "", "highlight the way through these `states`, as in enroll,verifying")
+	fs.StringVar(&v.path, "path", "", "highlight the path through these `states`, as in enroll,verifying")
 	fs.BoolVar(&v.diagram.RequestsOnly, "requests", false, "leave out what only the conductor does")
 	fs.StringVar(&v.link, "link", "", "link each state to this `URL`, in which {state} stands for its word")
 	fs.StringVar(&v.extension.Script, "script", "", "in HTML, load this script's `URL` from the page's server")
@@ -88,8 +88,8 @@ func (v *values) flags() *flag.FlagSet {
 
 func formats() string { return strings.Join(slices.Sorted(maps.Keys(writers)), ", ") }
 
-// parse returns what the arguments say. Asked for help, it writes that to the
-// given writer and returns [flag.ErrHelp].
+// parse parses the arguments. For -h or -help it writes the usage to help and
+// returns [flag.ErrHelp].
 func parse(args []string, help io.Writer) (*options, error) {
 	var v values
 	fs := v.flags()
@@ -107,8 +107,8 @@ func parse(args []string, help io.Writer) (*options, error) {
 	return v.options()
 }
 
-// second reports whether a flag has the second of its two words, in small or capital
-// letters.
+// second reports whether a flag has the second of its two values, in lower or upper
+// case. A value that is neither is an error.
 func second(name, word string, words ...string) (bool, error) {
 	for n, known := range words {
 		if strings.EqualFold(word, known) {
@@ -151,7 +151,7 @@ func (v *values) options() (*options, error) {
 	return &options{diagram: d, format: format, file: v.file, splice: v.splice}, err
 }
 
-// highlight adds the path, and the state that it ends in.
+// highlight sets the diagram's Path, and its Current state to the end of the path.
 func (v *values) highlight(d *graph.Diagram) error {
 	if v.path == "" {
 		return nil
@@ -192,8 +192,8 @@ func stateWords(yield func(string) bool) {
 	}
 }
 
-// writer returns what writes the format that the flags name, or the file's
-// extension.
+// writer returns the writer of the format that the flags name or, without -format, of
+// the format that the file's extension names.
 func (v *values) writer() (writer, error) {
 	format := v.format
 	switch {

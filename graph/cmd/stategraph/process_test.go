@@ -64,7 +64,7 @@ func TestAFullDiskIsAnError(t *testing.T) {
 	require.Contains(t, stderr.String(), "no space left on device")
 }
 
-// Each signal comes while the command waits for its reader, who has read one byte.
+// The signal arrives while the command is blocked on a reader that has read one byte.
 func TestSignalsEndIt(t *testing.T) {
 	for signal, want := range map[syscall.Signal]string{
 		syscall.SIGINT:  "stategraph: stopped by signal: interrupt\n",

@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 )
 
-// errWrite: the diagram could not be written. The error names the file as the user
-// did.
+// errWrite is matched by errors of writing the diagram. They name the file as the
+// user did.
 var errWrite = errors.New("write")
 
-// save writes to a file, or to standard output where it has no name.
+// save writes to a file, or to standard output if the file name is empty.
 func save(ctx context.Context, file string, data []byte, stdout io.Writer) error {
 	err := context.Cause(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func save(ctx context.Context, file string, data []byte, stdout io.Writer) error
 	return fmt.Errorf("%w %s: %w", errWrite, file, reason(err))
 }
 
-// reason returns an error without the path that the program chose.
+// reason returns an error without its path, which may be that of the temporary file.
 func reason(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -49,8 +49,8 @@ func reason(err error) error {
 	}
 }
 
-// unlessEnded calls a function that may wait for a reader, as a pipe's, and
-// abandons it when the context ends: the program is about to exit.
+// unlessEnded calls write, which may block on a reader, such as a pipe's. When the
+// context ends, it abandons the call: the program is about to exit.
 func unlessEnded(ctx context.Context, write func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- write() }()
@@ -62,9 +62,9 @@ func unlessEnded(ctx context.Context, write func() error) error {
 	}
 }
 
-// replace writes a file beside the named one and then gives it its name, so that
-// nobody sees half of it. A pipe or device is written to. A symbolic link stays,
-// and so does the mode of the file.
+// replace writes a temporary file beside the named one and renames it, so that no
+// reader sees half of it. It writes to a pipe or device directly. It keeps a symbolic
+// link and the mode of the file.
 func replace(ctx context.Context, file string, data []byte) error {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(file); err == nil {

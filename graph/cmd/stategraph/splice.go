@@ -18,7 +18,7 @@ const (
 	endMark   = "<!-- stategraph end -->"
 )
 
-// spliced returns a writer of a format for a file of Markdown.
+// spliced returns the writer of a format whose output goes into a Markdown file.
 func (v *values) spliced(format string) (writer, error) {
 	switch format {
 	case "markdown":
@@ -30,7 +30,7 @@ func (v *values) spliced(format string) (writer, error) {
 	}
 }
 
-// untitled writes a page without its title, which the file has.
+// untitled writes a page without its title: the file has its own.
 func untitled(_ context.Context, w io.Writer, d graph.Diagram) error {
 	var page strings.Builder
 	if err := d.WriteMarkdown(&page); err != nil {
@@ -41,7 +41,7 @@ func untitled(_ context.Context, w io.Writer, d graph.Diagram) error {
 	return err
 }
 
-// fenced writes a Mermaid diagram as a block of Markdown.
+// fenced writes a Mermaid diagram as a fenced code block of Markdown.
 func fenced(_ context.Context, w io.Writer, d graph.Diagram) error {
 	var diagram strings.Builder
 	if err := d.WriteMermaid(&diagram); err != nil {
@@ -51,7 +51,7 @@ func fenced(_ context.Context, w io.Writer, d graph.Diagram) error {
 	return err
 }
 
-// spliceInto puts a text into a file in place of the text between its marks.
+// spliceInto replaces the text between a file's marker lines.
 func spliceInto(ctx context.Context, file string, text []byte) error {
 	page, err := os.ReadFile(file)
 	if err != nil {
@@ -64,8 +64,8 @@ func spliceInto(ctx context.Context, file string, text []byte) error {
 	return save(ctx, file, spliced, nil)
 }
 
-// splice returns a page with a text in place of the text between its marks, in the
-// page's line ends.
+// splice returns a page with the text between its marker lines replaced. The new text
+// gets the page's line endings.
 func splice(page, text []byte) ([]byte, error) {
 	begin, err := markedLine(page, beginMark)
 	if err != nil {
@@ -85,10 +85,10 @@ func splice(page, text []byte) ([]byte, error) {
 	return bytes.Join([][]byte{page[:begin.end], text, page[end.start:]}, nil), nil
 }
 
-// A span is a part of a text.
+// A span is a range of bytes in a text.
 type span struct{ start, end int }
 
-// markedLine returns the one line of a page that is a mark, its line end included.
+// markedLine returns the only line of a page that equals a mark, with its line ending.
 func markedLine(page []byte, mark string) (span, error) {
 	var found []span
 	at := 0

@@ -14,8 +14,8 @@ import (
 	"github.com/ironstate/ironstate/internal/lockstep"
 )
 
-// client asks one service. It keeps its connections open and is safe for concurrent
-// use.
+// client sends requests to one service. It keeps its connections open and is safe for
+// concurrent use.
 type client struct {
 	url  string
 	http *http.Client
@@ -34,7 +34,7 @@ func newClient(url string) *client {
 
 func (c *client) close() { c.http.CloseIdleConnections() }
 
-// statusError is an answer that was not hoped for.
+// statusError is an answer with an unexpected status.
 type statusError struct {
 	method, path string
 	status       int
@@ -45,8 +45,8 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%s %s: status %d: %.300s", e.method, e.path, e.status, e.body)
 }
 
-// do makes a request below /v1 and returns the body of its answer, whose status has to
-// be a success.
+// do makes a request below /v1 and returns the body of its answer. A status other than
+// a success is a statusError.
 func (c *client) do(ctx context.Context, method, path, body string) ([]byte, error) {
 	var answer bytes.Buffer
 	err := c.copy(ctx, &answer, method, path, body)
@@ -105,19 +105,18 @@ func (c *client) provision(ctx context.Context, uuid, target string) error {
 	return err
 }
 
-// shortestPause and longestPause bound the pause between two requests for a node that is
-// at work.
+// shortestPause and longestPause bound the pause between two polls of a node with work
+// under way.
 const (
 	shortestPause = time.Millisecond
 	longestPause  = 50 * time.Millisecond
 )
 
-// settle waits until nobody works on a node and its state is the wanted one. It fails
-// where the node rests in a state that a failure has led to. A pause between two
-// requests is as long as the request before it took, so that a slow service is not asked
-// more often than it can answer. A pause of less than shortestPause is left out, because
-// the timer would turn it into a whole millisecond, which is longer than a fast service
-// needs.
+// settle polls until nobody works on a node and its state is the wanted one. It returns
+// an error if the node rests in a failed state. The pause between two polls is as long
+// as the previous poll took, so that polling neither overloads a slow service nor delays
+// the result of a fast one. It leaves out a pause of less than shortestPause, because the
+// timer would extend that to a millisecond.
 func (c *client) settle(ctx context.Context, uuid, want string) error {
 	var node struct {
 		State       string  `json:"provision_state"`

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A cluster is what was measured of conductors that share a fleet on one etcd.
+// A cluster holds the measurements of conductors that share a fleet on one etcd.
 type cluster struct {
 	nodes  int
 	filled time.Duration // by one conductor
@@ -19,31 +19,31 @@ type cluster struct {
 	memory []memory // of each of the three
 
 	// A third of the fleet is taken over when a conductor is killed.
-	orphans  int           // of them that were provided at once
-	noticed  time.Duration // until the others know
-	takeover time.Duration // until the last of them is available
-	// All three are started again, one after the other, while clients ask.
+	orphans  int           // nodes of that third that clients provide at once
+	noticed  time.Duration // until the other conductors notice
+	takeover time.Duration // until the last of the orphans is available
+	// All three are restarted, one at a time, while clients send requests.
 	rolled            time.Duration
 	requests, retried int64
-	failed            int64 // also when they were asked again
+	failed            int64 // requests that failed even when repeated
 }
 
-// A clusterSize is what some conductors do together.
+// A clusterSize holds the measurements of a number of conductors.
 type clusterSize struct {
-	started     time.Duration // the newest of them, until it answers
-	joined      time.Duration // from then on, until all of them know it
+	started     time.Duration // until the newest conductor answers
+	joined      time.Duration // from then on, until all conductors count it as a member
 	show, patch rate
 }
 
-// clusterWorkers is how many clients ask the conductors at once.
+// clusterWorkers is the number of concurrent clients of the conductors.
 const clusterWorkers = 16
 
-// members are the conductors of a cluster that run, each at its address.
+// members are the running conductors of a cluster, each at its address.
 type members struct {
 	program, etcd string
 	names         []string
 	addresses     []string
-	running       []*conductor // nil where one does not
+	running       []*conductor // nil for a conductor that does not run
 }
 
 func newMembers(program, etcd string) (*members, error) {
@@ -80,7 +80,7 @@ func (m *members) stopAll() (err error) {
 	return err
 }
 
-// know waits until each of the first conductors reports that so many are alive.
+// know waits until each of the first conductors reports the wanted number of live ones.
 func (m *members) know(ctx context.Context, first, want int) error {
 	for _, address := range m.addresses[:first] {
 		c := newClient("http://" + address)
@@ -111,8 +111,8 @@ func (m *members) know(ctx context.Context, first, want int) error {
 	return nil
 }
 
-// measureCluster fills an etcd with nodes by one conductor, adds two, kills one, and
-// starts them all again.
+// measureCluster fills an etcd with nodes through one conductor, adds two conductors,
+// kills one, and restarts them all.
 func measureCluster(ctx context.Context, program, dir string, nodes int, long time.Duration, short bool, progress progress) (c cluster, err error) {
 	c.nodes = nodes
 	etcd, stop, err := startEtcd(ctx, dir)
@@ -176,7 +176,7 @@ func (m *members) grow(ctx context.Context, i int, uuids []string, long time.Dur
 	return size, nil
 }
 
-// load has clients do a workload with the first conductors in turns.
+// load makes clients run a workload against the first conductors in turn.
 func (m *members) load(ctx context.Context, first int, w workload, uuids []string, long time.Duration) (rate, error) {
 	var seeds []*seeded
 	for _, address := range m.addresses[:first] {
@@ -214,11 +214,11 @@ func (c *cluster) roundsOf(ctx context.Context, m *members, short bool) error {
 	return nil
 }
 
-// maxOrphans is how many nodes of a conductor that was killed are asked for.
+// maxOrphans is how many nodes of a killed conductor are provided.
 const maxOrphans = 1000
 
-// kill kills the last conductor, and asks the first at once to provide nodes that the
-// dead one had.
+// kill kills the last conductor, and at once requests provide from the first one for
+// nodes of the dead one.
 func (c *cluster) kill(ctx context.Context, m *members) error {
 	last := len(m.names) - 1
 	s := newClient("http://" + m.addresses[0])
@@ -253,8 +253,8 @@ func (c *cluster) kill(ctx context.Context, m *members) error {
 	return errors.Join(err, m.start(ctx, last), m.know(ctx, last+1, last+1))
 }
 
-// roll starts the conductors again, one after the other, while clients ask. A request
-// that fails is made again, to the next conductor.
+// roll restarts the conductors, one at a time, while clients send requests. A failed
+// request is sent again, to the next conductor.
 func (c *cluster) roll(ctx context.Context, m *members, uuids []string) error {
 	var seeds []*seeded
 	for _, address := range m.addresses {

@@ -12,7 +12,7 @@ import (
 	"github.com/ironstate/ironstate/internal/lockstep"
 )
 
-// comparison says how the services are compared.
+// comparison configures the comparison of the services.
 type comparison struct {
 	rounds      int
 	long        time.Duration // of one measurement
@@ -20,7 +20,7 @@ type comparison struct {
 	concurrency []int
 }
 
-// A row is the rates of a workload, of Ironic and of ours.
+// A row has the rates of a workload for Ironic and for the conductor.
 type row struct {
 	workload     string
 	workers      int
@@ -88,7 +88,7 @@ func compare(ctx context.Context, program, dir string, how comparison, progress 
 	return rows, nil
 }
 
-// median returns the rate in the middle, with the failures of all.
+// median returns the median rate, with the failures of all rates.
 func median(rates []rate) rate {
 	slices.SortFunc(rates, func(a, b rate) int { return cmp.Compare(a.perSecond, b.perSecond) })
 	middle := rates[len(rates)/2]

@@ -17,8 +17,9 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// etcdCommand makes this program an etcd server, with the folder and the URLs for
-// clients and for peers after it: a server in a process of its own is measured as one.
+// etcdCommand is the argument that makes this program an etcd server. The folder and
+// the URLs for clients and for peers follow it. The server is a separate process, so
+// that it is measured separately.
 const etcdCommand = "etcd"
 
 // runEtcd is an etcd server until the context ends.
@@ -73,7 +74,7 @@ func startEtcd(ctx context.Context, dir string) (client string, stop func(), err
 		return "", nil, err
 	}
 	stop = func() {
-		_ = server.Process.Kill() // its data are of no use afterwards
+		_ = server.Process.Kill() // its data are not needed afterwards
 		_ = server.Wait()
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)

@@ -11,32 +11,32 @@ import (
 	"time"
 )
 
-// A fleet is what was measured of a conductor with many nodes.
+// A fleet holds the measurements of a conductor with many nodes.
 type fleet struct {
 	nodes  int
 	filled time.Duration // from the first request until all nodes are manageable
-	// The others are of the process that was started again.
+	// The fields below are of the restarted process.
 	started    time.Duration // until it has read all nodes and answers
-	startedCPU time.Duration // what that took of the processors
+	startedCPU time.Duration // the processor time of the start
 	rounds     []round       // of the power sync
 	memory     memory
 	// quiet and busy are the answers outside of rounds and during one, by stream.
 	quiet, busy []latencies
 }
 
-// memory is what a process has, in bytes.
+// memory is the memory of a process, in bytes.
 type memory struct {
-	most int64 // resident, ever
+	most int64 // peak resident
 	now  int64 // resident
-	own  int64 // resident, without files: the rest can be read again
+	own  int64 // resident, without pages of files, which can be read again
 }
 
 // fleetWorkers are how many clients fill the fleet at once: many writes share one
 // wait for the disk.
 const fleetWorkers = 32
 
-// measureFleet fills a conductor with nodes, starts it again, and measures it until its
-// power sync has done some rounds, of which the first begins at once.
+// measureFleet fills a conductor with nodes, restarts it, and measures it for some
+// rounds of its power sync, the first of which begins at once.
 func measureFleet(ctx context.Context, program, dir string, nodes, rounds int, progress progress) (f fleet, err error) {
 	f.nodes = nodes
 	data := filepath.Join(dir, "fleet")
@@ -78,7 +78,7 @@ func (f *fleet) fill(ctx context.Context, program, data string) (uuids []string,
 	return uuids, err
 }
 
-// fillNodes creates nodes, makes them manageable, and tells how long that took.
+// fillNodes creates nodes, makes them manageable, and returns how long that took.
 func fillNodes(ctx context.Context, url string, nodes int) (uuids []string, took time.Duration, err error) {
 	s := newClient(url)
 	defer s.close()
@@ -96,10 +96,10 @@ func fillNodes(ctx context.Context, url string, nodes int) (uuids []string, took
 	return uuids, time.Since(start), err
 }
 
-// ticks are the units a second of the times in /proc.
+// ticks is the number of clock ticks per second in /proc.
 const ticks = 100
 
-// cpuOf returns how long a process has had a processor.
+// cpuOf returns the processor time of a process.
 func cpuOf(pid int) (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// A rate is how often a workload was done a second.
+// A rate is the number of runs of a workload per second.
 type rate struct {
 	perSecond float64
 	failed    int
 	err       error // of the first that failed
 }
 
-// load has workers do a workload, one after the other, until the time is over, and
-// waits until what they have begun is done. An error of the context ends it.
+// load makes each worker repeat a workload until the time is over, and waits for the
+// runs under way. It also ends when the context ends.
 func load(ctx context.Context, s *seeded, w workload, workers int, long time.Duration) (rate, error) {
 	var (
 		group   sync.WaitGroup
@@ -44,7 +44,7 @@ func load(ctx context.Context, s *seeded, w workload, workers int, long time.Dur
 	return outcome, ctx.Err()
 }
 
-// each calls f for the numbers below n, by many workers at once, until one fails.
+// each calls f for the numbers below n, with concurrent workers, until a call fails.
 func each(ctx context.Context, n, workers int, f func(ctx context.Context, number int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

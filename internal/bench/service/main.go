@@ -19,7 +19,7 @@ func main() {
 	program.Main("service", run)
 }
 
-// progress tells what is done now, in the form of Printf.
+// progress prints the present step, with the arguments of Printf.
 type progress func(format string, args ...any)
 
 func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) {

@@ -88,7 +88,7 @@ func (l latencies) String() string {
 	return fmt.Sprintf("%v, %v, %v (%d)", rounded(l.p50), rounded(l.p99), rounded(l.most), l.requests)
 }
 
-// rounded returns a time with three digits or so.
+// rounded returns a time rounded to about three digits.
 func rounded(d time.Duration) time.Duration {
 	switch {
 	case d > time.Second:
@@ -113,7 +113,7 @@ func printMachine(out io.Writer, dir, before string) error {
 	return err
 }
 
-// diskWait returns the median time that the disk of a folder takes to have a write.
+// diskWait returns the median time of a synced write to the disk of a folder.
 func diskWait(dir string) (time.Duration, error) {
 	file, err := os.Create(filepath.Join(dir, "disk"))
 	if err != nil {

@@ -1,22 +1,22 @@
 // Package history checks a history of conductors that share a fleet: all versions of
 // all nodes as etcd has stored them, the requests of all clients with their answers, the
-// operations on the hardware that the conductors' logs tell of, and who was a member when.
+// hardware operations in the conductors' logs, and the terms of the members.
 //
-// [History.Check] proves of such a history, for the nodes, requests and operations that
-// it has:
+// [History.Check] checks the following rules for the nodes, requests and operations of a
+// history:
 //
-//   - transitions: each stored state follows from the one before by a row of the table.
+//   - transitions: each stored state follows from the previous one by a row of the table.
 //   - claims: a reservation is one conductor's at a time. It passes to another only by
 //     being dropped, and is dropped without an end of its work only when its holder's
-//     lease has ended; the work has then failed, and last_error says why.
+//     lease has ended; the work has then failed, and last_error has the reason.
 //   - requests: each request that was accepted has led to one transition, which no other
-//     request has led to, and each transition that only a client can ask for has a request
+//     request has led to, and each transition that only a client can request has a request
 //     that was not refused. A refused request has changed nothing.
 //   - operations: each operation on the hardware was begun for a stored version of the
-//     node, by the conductor that had reserved it there; at most once for each piece of
-//     work; not when the node was another's already; and not while another conductor was
-//     at work, unless that one was stopped or dead. Work that has ended well has had all
-//     its operations.
+//     node, by the conductor that had reserved it in that version; at most once for each
+//     piece of work; not after another conductor had reserved the node; and not while
+//     another conductor was at work, unless that one was stopped or dead. Work that has
+//     succeeded has had all its operations.
 //   - reads: the answers about one node are linearizable with the versions that were
 //     stored, and the writes and reads of a value in it with each other, by porcupine. A
 //     read thus never shows a version that another had replaced before the read began.
@@ -33,8 +33,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// History is all that is known of a run. The order of its parts does not matter, except
-// for the versions of a node.
+// History is the record of a run. The order of its parts does not matter, except for the
+// versions of a node.
 type History struct {
 	Table      *states.Table
 	Work       Work
@@ -45,8 +45,8 @@ type History struct {
 	Outages    []Outage
 }
 
-// Work has the operations that the work of a state comes to. Those of cleaning are of
-// manual cleaning, which ends in manageable.
+// Work has the operations of the work in each state. Those of cleaning are the operations
+// of a manual cleaning, which ends in manageable.
 type Work map[states.State][]string
 
 // Version is a node as it was stored.
@@ -57,7 +57,7 @@ type Version struct {
 	Claim           string // of the conductor that has reserved the node; empty: none
 	LastError       string
 	Value           string    // that clients write
-	Moved           string    // provision_updated_at, which tells one piece of work from the next
+	Moved           string    // provision_updated_at, which differs for each piece of work
 	Updated, Stored time.Time // the store had it between these
 }
 
@@ -82,7 +82,7 @@ type Operation struct {
 	Begin, End time.Time
 }
 
-// Kind tells requests apart by their purpose.
+// Kind is the purpose of a request.
 type Kind uint8
 
 const (
@@ -98,10 +98,10 @@ type Outcome uint8
 const (
 	Accepted Outcome = iota
 	Refused          // nothing has happened
-	Unknown          // it may have happened, or may yet
+	Unknown          // it may have taken effect, or may still do so
 )
 
-// Request is a client's request. Its Conductor was asked.
+// Request is a client's request to Conductor.
 type Request struct {
 	Client     int
 	Conductor  string
@@ -136,7 +136,7 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s: node %s: %s", f.Rule, f.Node, f.Text)
 }
 
-// Check returns how the history breaks the rules.
+// Check returns the violations of the rules.
 func (h *History) Check() []Finding {
 	c := &checker{History: h}
 	for id, versions := range h.Nodes {
@@ -159,5 +159,5 @@ func (c *checker) find(rule, node, format string, args ...any) {
 	c.findings = append(c.findings, Finding{rule, node, fmt.Sprintf(format, args...)})
 }
 
-// clock is how exact the times in records and logs are.
+// clock is the precision of the times in records and logs.
 const clock = 2 * time.Millisecond

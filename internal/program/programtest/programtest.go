@@ -18,7 +18,7 @@ import (
 	"github.com/ironstate/ironstate/internal/needs"
 )
 
-// asProgram makes a test binary the program.
+// asProgram is the environment variable that makes a test binary run as the program.
 const asProgram = "IRONSTATE_AS_PROGRAM"
 
 // Main runs main instead of the tests in a process that [Command] started. It is
@@ -37,7 +37,7 @@ func CommandFor(t *testing.T, args ...string) *exec.Cmd {
 	program := Command(args...)
 	t.Cleanup(func() {
 		if program.Process != nil {
-			_ = program.Process.Kill() // most often it has ended, and been waited for
+			_ = program.Process.Kill() // fails if the process has ended, as it usually has
 		}
 	})
 	return program
@@ -50,10 +50,9 @@ func Command(args ...string) *exec.Cmd {
 	return program
 }
 
-// CheckEnds runs the program with arguments that have it write more than a line
-// and go on for at least some seconds. It is to end soon, with the right status
-// and one line that says why, and to leave nothing in the folder for temporary
-// files.
+// CheckEnds checks that an interrupted program ends soon, with the right status and one
+// line that gives the reason, and leaves nothing in the folder for temporary files. With
+// the arguments the program must write more than a line and run for some seconds.
 func CheckEnds(t *testing.T, args ...string) {
 	t.Helper()
 	for name, test := range map[string]struct {

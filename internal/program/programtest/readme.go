@@ -26,7 +26,7 @@ func CheckREADME(t *testing.T, printed string) {
 	require.Regexp(t, pattern(blocks[0]), masked(printed), "README.md shows another output")
 }
 
-// blocksOf returns the blocks of code of a Markdown text that name no language.
+// blocksOf returns the code blocks of a Markdown text that have no language.
 func blocksOf(markdown string) (blocks [][]string) {
 	for i, part := range strings.Split(markdown, "```") {
 		if code, ok := strings.CutPrefix(part, "\n"); ok && i%2 == 1 {
@@ -36,7 +36,7 @@ func blocksOf(markdown string) (blocks [][]string) {
 	return blocks
 }
 
-// pattern returns a regular expression for an output that is as a block shows it.
+// pattern returns a regular expression for the output in a block.
 func pattern(block []string) string {
 	p := `\A`
 	for _, line := range block {

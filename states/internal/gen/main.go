@@ -1,5 +1,5 @@
 // Gen writes texts.go: the comments on the constants of state.go and event.go
-// as data. It is run by go generate in the folder of package states.
+// as data. go generate runs it in the folder of package states.
 package main
 
 import (
@@ -58,12 +58,12 @@ func write(b *bytes.Buffer, name, of, file string) error {
 	return nil
 }
 
-// opening is how the comment on a constant with a word begins.
+// opening matches the beginning of the comment on a constant that has a word.
 var opening = regexp.MustCompile(`^\w+ \("[^)]*"\): `)
 
-// textOf returns the text of a comment without its opening, a line for each
-// paragraph and blank lines between them. It is empty for the comment on a constant
-// without a word.
+// textOf returns the text of a comment without its opening: one line per paragraph,
+// with blank lines between them. The text is empty for the comment on a constant that
+// has no word.
 func textOf(comment string) string {
 	rest := opening.ReplaceAllString(comment, "")
 	if rest == comment {

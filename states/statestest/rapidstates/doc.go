@@ -1,6 +1,6 @@
 // Package rapidstates has generators of walks through a table, for property tests
 // with pgregory.net/rapid, and for fuzz tests with rapid.MakeFuzz. A [Walk] follows
-// a table; a [MixedWalk] also has events that are to be refused:
+// a table; a [MixedWalk] also has events that a machine must refuse:
 //
 //	func TestMachine(t *testing.T) {
 //		walks := rapidstates.MixedWalk(states.Latest().Table())
@@ -16,10 +16,10 @@
 //		})
 //	}
 //
-// States, events and series are drawn by rapid itself:
+// For states, events and series use rapid's own generators:
 //
 //	rapid.SampledFrom(slices.Collect(table.Stable().All()))
 //
-// When the property is false, rapid prints the values as Ironic's words, and walks
-// shrink to few steps, which may begin in any state.
+// If the property is false, rapid prints the values as Ironic's words, and shrinks a
+// walk to few steps, which may begin in any state.
 package rapidstates

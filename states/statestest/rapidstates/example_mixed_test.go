@@ -7,7 +7,7 @@ import (
 	"github.com/ironstate/ironstate/states/statestest/rapidstates"
 )
 
-// Events that are not legal leave the node where it is.
+// Illegal events leave the node in its state.
 func ExampleMixedWalk() {
 	for _, step := range rapidstates.MixedWalk(states.Latest().Table()).Example(31) {
 		fmt.Println(step)

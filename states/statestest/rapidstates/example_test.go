@@ -11,8 +11,8 @@ import (
 	"github.com/ironstate/ironstate/states/statestest/rapidstates"
 )
 
-// FuzzLastState is a fuzz test of a function that follows walks, by a property that
-// rapid checks too.
+// FuzzLastState turns the property that TestLastState checks with rapid into a fuzz
+// test.
 func FuzzLastState(f *testing.F) {
 	f.Fuzz(rapid.MakeFuzz(lastStateIsTheTables))
 }

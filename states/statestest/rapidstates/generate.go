@@ -12,26 +12,25 @@ import (
 // maxSteps is the length of the longest walk.
 const maxSteps = 32
 
-// Walk draws a walk of one transition or more that follows the table, from any of
-// its states: every step is a row of the table and starts where the one before
-// ended. The table must have states.
+// Walk draws a walk of one or more transitions through the table, from any of its
+// states: every step is a row of the table and starts where the previous step ended.
+// The table must have states.
 func Walk(t *states.Table) *rapid.Generator[[]states.Transition] {
 	return walk(t, 1)
 }
 
-// MixedWalk draws a walk of events that are legal in the node's state, mixed with
-// events that are not. The To of a step is the node's state afterwards by the table:
-// an illegal event leaves the node in its state, so that From and To are equal, which
-// they are in no row of a table. The table must have states.
+// MixedWalk draws a walk of legal and illegal events. The To of a step is the node's
+// state afterwards by the table: an illegal event leaves the node in its state, so that
+// From and To are equal, which they are in no row of a table. The table must have
+// states.
 func MixedWalk(t *states.Table) *rapid.Generator[[]states.Transition] {
 	return walk(t, 2)
 }
 
-// A choice is drawn without regard to the state of the node, so that rapid can
-// leave out a step of a walk without changing the steps after it more than the
-// table requires.
+// A choice does not depend on the state of the node, so that rapid can leave out a
+// step of a walk without changing the later steps more than the table requires.
 type choice struct {
-	kind  int // 0 chooses among the legal events, 1 among all
+	kind  int // 0 selects among the legal events, 1 among all
 	index int
 }
 
@@ -69,8 +68,8 @@ func walk(t *states.Table, kinds int) *rapid.Generator[[]states.Transition] {
 	})
 }
 
-// counts returns 1 to n. A walk keeps so many of its last steps, by which rapid can
-// shrink it to begin later, in a state that the steps before led to.
+// counts returns 1 to n: how many of its last steps a walk keeps. With it rapid can
+// shrink a walk to begin later, in a state that the removed steps led to.
 func counts(n int) []int {
 	all := make([]int, n)
 	for i := range all {

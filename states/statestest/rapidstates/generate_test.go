@@ -59,7 +59,7 @@ func TestMixedWalksHaveLegalAndIllegalEvents(t *testing.T) {
 	require.NotZero(t, illegal)
 }
 
-// Given time, a walk comes by every row of the table.
+// The walks together contain every row of the table.
 func TestWalksReachEveryRow(t *testing.T) {
 	table := states.Latest().Table()
 	walks := rapidstates.Walk(table)

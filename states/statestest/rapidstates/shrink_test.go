@@ -15,7 +15,8 @@ import (
 	"github.com/ironstate/ironstate/states/statestest/rapidstates"
 )
 
-// A recorder is a test that rapid may fail: it keeps the log.
+// A recorder is a test that rapid may fail without failing the real one. It keeps the
+// log.
 type recorder struct {
 	*testing.T
 	log    string
@@ -70,8 +71,8 @@ func TestFailuresPrintWordsAndShrink(t *testing.T) {
 	}
 }
 
-// TestWalksShrinkToTheStepsThatMatter seeds three mistakes; the walks that show them
-// are drawn with up to 32 steps.
+// TestWalksShrinkToTheStepsThatMatter checks three mistakes. The walks that show them
+// have up to 32 steps before they shrink.
 func TestWalksShrinkToTheStepsThatMatter(t *testing.T) {
 	table := states.Latest().Table()
 	aborted := func(walk []states.Transition) bool {

@@ -24,7 +24,7 @@ func newRedfish(t *testing.T, config bmctest.RedfishConfig) *bmctest.Redfish {
 	return bmc
 }
 
-// dial is a bmclib client of bmc that knows Redfish only.
+// dial returns a bmclib client of bmc that uses Redfish only.
 func dial(bmc *bmctest.Redfish, password string, options ...redfish.Option) *bmclib.Client {
 	options = append([]redfish.Option{
 		redfish.WithPort(strconv.Itoa(bmc.Port)),
@@ -37,7 +37,7 @@ func dial(bmc *bmctest.Redfish, password string, options ...redfish.Option) *bmc
 		bmclib.WithLogger(logr.Discard()), bmclib.WithRegistry(registry))
 }
 
-// timeLimit is a context that ends a test that hangs.
+// timeLimit returns a context that ends a test that hangs.
 func timeLimit(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(cancel)
@@ -71,7 +71,7 @@ func TestBmclibControlsPower(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, tt.before, power)
 			_, err = client.SetPowerState(ctx, tt.set)
-			// bmclib v2.3.5 reports a soft shutdown that worked as one that did not.
+			// bmclib v2.3.5 reports a successful soft shutdown as a failure.
 			require.Equal(t, tt.refused || tt.set == "soft", err != nil, "error: %v", err)
 			require.Equal(t, tt.after, bmc.Power("1"))
 

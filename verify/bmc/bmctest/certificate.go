@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// Certificate says what is wrong with the certificate that a Redfish BMC shows. The zero value is a valid one: for
+// Certificate selects the defect of the certificate that a Redfish BMC presents. The zero value is a valid certificate: for
 // 127.0.0.1, ::1, localhost and the BMC's address, signed by the CA of CertPool. The others are
 //
 //	"expired"        ended yesterday
-//	"not yet valid"  begins tomorrow, as if the BMC had lost its clock
+//	"not yet valid"  begins tomorrow, as if the BMC's clock were wrong
 //	"wrong name"     for another host
 //	"foreign CA"     signed by a CA that CertPool does not hold
 type Certificate string
@@ -36,7 +36,7 @@ func BadCertificates() []Certificate {
 	return []Certificate{certExpired, certNotYetValid, certWrongName, certForeignCA}
 }
 
-// certificates are what one BMC shows and what its owner trusts.
+// certificates holds the certificate of one BMC and the authority that its owner trusts.
 type certificates struct {
 	tls         *tls.Config
 	caPEM       []byte
@@ -88,7 +88,7 @@ func leafTemplate(kind Certificate, addr net.IP) *x509.Certificate {
 	return t
 }
 
-// authority is a certificate authority that lives in memory only.
+// authority is a certificate authority in memory.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey

@@ -11,48 +11,48 @@ import (
 	"time"
 )
 
-// Effect is what a Fault does. It is made by one of the functions that return it, or found in Effects. Handle and Change
-// make effects of your own. The zero value does nothing. An Effect may be shared by any number of faults and BMCs.
+// Effect is the effect of a Fault. It comes from one of the functions that return an Effect, or from Effects. Handle and
+// Change make new effects. The zero value does nothing. Any number of faults and BMCs may share an Effect.
 type Effect struct {
 	name  string
-	line  line            // not lineTLS: the effect is about the port
-	spoil func(*exchange) // else what happens to the request
+	line  line            // other than lineTLS: the effect is on the port
+	spoil func(*exchange) // if line is lineTLS: handles the request
 }
 
-// String is the effect's name, written as a call, as in "HangAfter(120)", and "nothing" for the zero value.
+// String returns the effect's name in the form of a call, such as "HangAfter(120)", and "nothing" for the zero value.
 func (e Effect) String() string { return defaultTo(e.name, "nothing") }
 
-// Effects lists one effect of each kind, some with several values, for tests that go through all of them. Some have no
-// function of their own, since one of each is enough:
+// Effects lists one effect of each kind, some with several values, for tests that go through all of them. The following
+// ones have no function that makes them:
 //
-//	Silent             connections are accepted and no word is said: no TLS handshake ends; about the port, as Refuse
-//	PlainHTTP          HTTP without TLS; about the port, as Refuse
+//	Silent             connections are accepted and nothing is sent: no TLS handshake ends; affects the port, like Refuse
+//	PlainHTTP          HTTP without TLS; affects the port, like Refuse
 //	Drip               the response comes byte by byte
 //	Garbage            bytes that are not HTTP
-//	BadJSON            a body that is not JSON and said to be
-//	TruncatedJSON      half of the body, as if that were all
-//	HTMLPage           a web page, as of a BMC whose Redfish service is switched off, or of a proxy
+//	BadJSON            a body that is not JSON, with the content type of JSON
+//	TruncatedJSON      half of the body, as if that were the whole
+//	HTMLPage           a web page, as from a BMC whose Redfish service is disabled, or from a proxy
 //	EndlessBody        a JSON string that never ends
 //	LongBody           a JSON object of that many bytes
 //	LongError          an error of that status whose body has that many bytes
-//	GzipBomb           a small answer that is that many bytes long once it is decompressed
+//	GzipBomb           a small answer that is that many bytes long once decompressed
 //	Unavailable        503 with a Retry-After header
 //	Locked             403: the account is locked, as after too many failed logins; see also RedfishConfig.LockAfter
-//	RedirectLoop       307 to where the client already is
-//	RedirectTo         307 to another host: a client that follows sends its request there, a login's password included
-//	Body               a body that is JSON and no object
+//	RedirectLoop       307 to the same URL
+//	RedirectTo         307 to another host: a client that follows it sends its request there, with a login's password
+//	Body               a body that is JSON but no object
 //	Raw                a response that breaks the rules of HTTP
 //	Echo               an error whose message is the whole request, credentials included
-//	Members            a collection of that many members, all but the last of which lead nowhere
+//	Members            a collection of that many members, of which only the last one exists
 //	WithoutBody        the proper answer without its body
 //	WithoutHeader      the proper answer without that header
 //	EscapedLocation    a new session's Location as a whole URL of another host name, the session's ID escaped
 //	BareLocation       a new session's ID alone as its Location
-//	NamelessSession    a new session whose ID is told nowhere
+//	NamelessSession    a new session whose ID is in no part of the answer
 //
-// A client can bear the Delay of 50 milliseconds, a patient one the Drip, and a careful one an odd Location or the lack of a part that
-// it does not need; with any other it should fail, or say that the power state is unknown, in bounded time. Body, Members
-// and Property of "Members" end programs that leave them to gofish 0.20.0.
+// A client can tolerate the Delay of 50 milliseconds, one with a long timeout also the Drip, and a careful one an odd
+// Location or the lack of a part that it does not need. With any other effect it should fail, or report an unknown power
+// state, in bounded time. Body, Members and Property of "Members" crash programs that rely on gofish 0.20.0 alone.
 func Effects() []Effect {
 	return []Effect{
 		Refuse(), silent(), plainHTTP(),
@@ -74,17 +74,17 @@ func Effects() []Effect {
 	}
 }
 
-// Refuse stops to listen: connections are refused.
+// Refuse closes the port: connections are refused.
 func Refuse() Effect { return Effect{name: "Refuse()", line: lineRefused} }
 
-// silent accepts connections and never says a word: no TLS handshake ends.
+// silent accepts connections and never sends anything: no TLS handshake ends.
 func silent() Effect { return Effect{name: "Silent()", line: lineSilent} }
 
-// plainHTTP speaks HTTP without TLS.
+// plainHTTP serves HTTP without TLS.
 func plainHTTP() Effect { return Effect{name: "PlainHTTP()", line: linePlain} }
 
-// HangAfter does what the request asks for and sends n bytes of the response, counted from the status line, then nothing
-// until the client goes away or the BMC is closed.
+// HangAfter carries the request out and sends n bytes of the response, counted from the status line, then nothing until the
+// client disconnects or the BMC is closed.
 func HangAfter(n int) Effect {
 	return request(fmt.Sprintf("HangAfter(%d)", n), func(x *exchange) {
 		if c, ok := x.cut(x.answer(), n); ok {
@@ -93,7 +93,7 @@ func HangAfter(n int) Effect {
 	})
 }
 
-// ResetAfter does what the request asks for, sends n bytes of the response, counted from the status line, and resets the
+// ResetAfter carries the request out, sends n bytes of the response, counted from the status line, and resets the
 // connection (TCP RST).
 func ResetAfter(n int) Effect {
 	return request(fmt.Sprintf("ResetAfter(%d)", n), func(x *exchange) {
@@ -103,7 +103,7 @@ func ResetAfter(n int) Effect {
 	})
 }
 
-// CloseAfter does what the request asks for, sends n bytes of the response, counted from the status line, and closes the
+// CloseAfter carries the request out, sends n bytes of the response, counted from the status line, and closes the
 // connection properly.
 func CloseAfter(n int) Effect {
 	return request(fmt.Sprintf("CloseAfter(%d)", n), func(x *exchange) {
@@ -113,7 +113,7 @@ func CloseAfter(n int) Effect {
 	})
 }
 
-// Delay waits and then does and answers all properly.
+// Delay waits and then handles the request properly.
 func Delay(d time.Duration) Effect {
 	return request(fmt.Sprintf("Delay(%v)", d), func(x *exchange) {
 		if x.wait(d) {
@@ -122,7 +122,7 @@ func Delay(d time.Duration) Effect {
 	})
 }
 
-// drip does what the request asks for and sends the response one byte per interval, then closes the connection.
+// drip carries the request out and sends the response one byte per interval, then closes the connection.
 func drip(interval time.Duration) Effect {
 	return request(fmt.Sprintf("Drip(%v)", interval), func(x *exchange) { x.drip(x.answer(), interval) })
 }
@@ -137,19 +137,19 @@ func garbage() Effect {
 	})
 }
 
-// malformedJSON answers 200 with a body that is not JSON but says that it is.
+// malformedJSON answers 200 with a body that is not JSON, with the content type of JSON.
 func malformedJSON() Effect {
 	return canned("BadJSON()", func() reply {
 		return newReply(http.StatusOK, "application/json", []byte(`{"PowerState": On, <EMPTY>`))
 	})
 }
 
-// truncatedJSON does what the request asks for and sends half of the body, as if that were all.
+// truncatedJSON carries the request out and sends half of the body, as if that were the whole.
 func truncatedJSON() Effect {
 	return Change("TruncatedJSON()", func(_ http.Header, body []byte) []byte { return body[:len(body)/2] })
 }
 
-// htmlPage answers 200 with a web page, as a BMC does whose Redfish service is switched off, or a proxy.
+// htmlPage answers 200 with a web page, like a BMC whose Redfish service is disabled, or a proxy.
 func htmlPage() Effect {
 	return canned("HTMLPage()", func() reply {
 		return newReply(http.StatusOK, "text/html; charset=utf-8",
@@ -170,7 +170,7 @@ func endlessBody() Effect {
 	})
 }
 
-// Status answers with an error of that HTTP status and does nothing else. A number that is no status stands for 500.
+// Status answers with an error of that HTTP status and does not carry the request out. An invalid status stands for 500.
 func Status(code int) Effect {
 	return canned(fmt.Sprintf("Status(%d)", code), func() reply {
 		switch text := http.StatusText(code); {
@@ -185,7 +185,8 @@ func Status(code int) Effect {
 	})
 }
 
-// lockedAccount answers 403 and that the account is locked, as after too many failed logins. See also RedfishConfig.LockAfter.
+// lockedAccount answers 403 with the message that the account is locked, as after too many failed logins. See also
+// RedfishConfig.LockAfter.
 func lockedAccount() Effect { return canned("Locked()", locked) }
 
 // unavailable answers 503 with a Retry-After header, in whole seconds.
@@ -199,30 +200,30 @@ func unavailable(retryAfter time.Duration) Effect {
 	})
 }
 
-// redirectLoop answers 307 to where the client already is.
+// redirectLoop answers 307 to the same URL.
 func redirectLoop() Effect {
 	return request("RedirectLoop()", func(x *exchange) { x.send(redirect(x.call.URL.RequestURI())) })
 }
 
-// redirectTo answers 307 to another URL. A client that follows repeats its request there, with its body: with a login
-// that is the password.
+// redirectTo answers 307 to another URL. A client that follows it repeats its request there, with its body, which in a
+// login has the password.
 func redirectTo(url string) Effect {
 	return canned(fmt.Sprintf("RedirectTo(%q)", url), func() reply { return redirect(url) })
 }
 
-// Property replaces a property of the resource, at the top of the body; value is anything that encoding/json encodes,
-// and nil is null. A value that it does not encode changes nothing.
+// Property replaces a property of the resource, at the top level of the body. The value is anything that encoding/json
+// encodes, and nil is null. A value that it cannot encode changes nothing.
 func Property(name string, value any) Effect {
 	return edit(fmt.Sprintf("Property(%q, %#v)", name, value), func(o object) { o[name] = value })
 }
 
-// WithoutProperty leaves a property out of the resource, at the top of the body.
+// WithoutProperty leaves a property out of the resource, at the top level of the body.
 func WithoutProperty(name string) Effect {
 	return edit(fmt.Sprintf("WithoutProperty(%q)", name), func(o object) { delete(o, name) })
 }
 
-// Handle answers a request by a handler of net/http in place of the BMC. The request's body can be read. A nil handler
-// leaves the answer to the BMC.
+// Handle answers a request with a handler of net/http in place of the BMC. The handler can read the request's body. With a
+// nil handler the BMC answers.
 func Handle(name string, handler http.HandlerFunc) Effect {
 	if handler == nil {
 		return Effect{name: name}
@@ -234,8 +235,8 @@ func Handle(name string, handler http.HandlerFunc) Effect {
 	})
 }
 
-// Change does what the request asks for and sends the answer with a header that the function has changed, and the body that
-// it returns. A nil function changes nothing.
+// Change carries the request out and sends the answer with the header as changed by the function, and the body that the
+// function returns. A nil function changes nothing.
 func Change(name string, change func(header http.Header, body []byte) []byte) Effect {
 	return request(name, func(x *exchange) {
 		p := x.answer()
@@ -248,12 +249,12 @@ func Change(name string, change func(header http.Header, body []byte) []byte) Ef
 
 func request(name string, spoil func(*exchange)) Effect { return Effect{name: name, spoil: spoil} }
 
-// canned answers without looking at the request.
+// canned answers every request alike.
 func canned(name string, answer func() reply) Effect {
 	return request(name, func(x *exchange) { x.send(answer()) })
 }
 
-// edit changes the body of the proper answer. The ETag stays the resource's own, so that If-Match goes on working.
+// edit changes the body of the proper answer. The ETag stays that of the resource, so that If-Match still works.
 func edit(name string, change func(object)) Effect {
 	return Change(name, func(_ http.Header, body []byte) []byte {
 		var o object

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// jsonBody answers 200 with that body, which is said to be JSON.
+// jsonBody answers 200 with that body, with the content type of JSON.
 func jsonBody(text string) Effect {
 	return canned(fmt.Sprintf("Body(%.40q)", text), func() reply {
 		return newReply(http.StatusOK, "application/json", []byte(text))
@@ -27,8 +27,8 @@ func longBody(n int) Effect {
 	})
 }
 
-// longError answers with an error of that HTTP status whose body is a JSON object of n bytes. It takes no memory. A number
-// that is no status stands for 500.
+// longError answers with an error of that HTTP status whose body is a JSON object of n bytes. It takes no memory. An
+// invalid status stands for 500.
 func longError(code, n int) Effect {
 	code = errorStatus(code)
 	return request(fmt.Sprintf("LongError(%d, %d)", code, n), func(x *exchange) {
@@ -58,8 +58,8 @@ func (x *exchange) stream(p reply, n int) {
 	_, _ = io.WriteString(x.w, end)
 }
 
-// gzipBomb answers 200 with a JSON object that is compressed, whether or not the client takes that, and has about n bytes
-// once it is decompressed.
+// gzipBomb answers 200 with a compressed JSON object, whether or not the client accepts compression. The object has about n
+// bytes once decompressed.
 func gzipBomb(n int) Effect {
 	const part = 1 << 20
 	packed := func(text string) []byte {
@@ -95,7 +95,7 @@ func raw(response string) Effect {
 }
 
 // echo answers with an error of that HTTP status whose message is the whole request: its header, credentials included,
-// and its body. So do error pages of services that were left in debug mode. A number that is no status stands for 500.
+// and its body. Error pages of services in debug mode do the same. An invalid status stands for 500.
 func echo(code int) Effect {
 	code = errorStatus(code)
 	return request(fmt.Sprintf("Echo(%d)", code), func(x *exchange) {
@@ -111,8 +111,8 @@ func withoutHeader(name string) Effect {
 	return head(fmt.Sprintf("WithoutHeader(%q)", name), func(h http.Header) { h.Del(name) })
 }
 
-// escapedLocation writes the Location of a new session as a whole URL, of a name that only the BMC knows, and escapes all
-// characters of the session's ID.
+// escapedLocation writes the Location of a new session as a whole URL, with a host name that only the BMC knows, and escapes
+// all characters of the session's ID.
 func escapedLocation() Effect {
 	return head("EscapedLocation()", func(h http.Header) {
 		collection, id := path.Split(h.Get("Location"))
@@ -124,12 +124,12 @@ func escapedLocation() Effect {
 	})
 }
 
-// bareLocation gives the ID of a new session alone as its Location.
+// bareLocation sends just the ID of a new session as its Location.
 func bareLocation() Effect {
 	return head("BareLocation()", func(h http.Header) { h.Set("Location", url.PathEscape(path.Base(h.Get("Location")))) })
 }
 
-// namelessSession opens a session and says nowhere which: neither in the Location nor in the body.
+// namelessSession opens a session and sends its ID neither in the Location nor in the body.
 func namelessSession() Effect {
 	return Change("NamelessSession()", func(h http.Header, _ []byte) []byte {
 		h.Del("Content-Type")
@@ -154,7 +154,8 @@ func head(name string, change func(http.Header)) Effect {
 	})
 }
 
-// manyMembers gives a collection n members, of which each leads nowhere but the last, to where the first led.
+// manyMembers gives a collection n members. The last one links to the original first member, all others to resources that
+// do not exist.
 func manyMembers(n int) Effect {
 	return edit(fmt.Sprintf("Members(%d)", n), func(o object) {
 		encoded, err := json.Marshal(o["Members"])

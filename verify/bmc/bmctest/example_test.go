@@ -37,7 +37,7 @@ func Example() {
 	fmt.Println(turnOn())
 	fmt.Println(bmc.Power("1"))
 
-	// The next time the BMC does what it is told, and dies in the middle of the answer.
+	// The BMC carries the next request out, and fails in the middle of the answer.
 	_ = bmc.SetPower("1", "Off")
 	bmc.AddFault(bmctest.Fault{Method: http.MethodPost, Do: bmctest.ResetAfter(12)})
 	fmt.Println(turnOn())
@@ -100,7 +100,7 @@ func ExampleFault() {
 	// 200
 }
 
-// A BMC whose firmware has a quirk that nobody has thought of yet.
+// Change simulates a quirk of a BMC's firmware.
 func ExampleChange() {
 	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 	if err != nil {
@@ -154,9 +154,9 @@ func ExampleNewIPMI() {
 	defer bmc.Close()
 
 	fmt.Println(bmc.Power())
-	bmc.Kill() // clients that ask now wait for an answer in vain
+	bmc.Kill() // clients get no answer now
 	if err := bmc.Restart(ctx); err != nil {
 		log.Fatal(err)
 	}
-	bmc.Drop(true) // the same, but the BMC lives
+	bmc.Drop(true) // the same, but the BMC keeps running
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// exchange is a request that waits for its response.
+// exchange is a request without a response yet.
 type exchange struct {
 	bmc   *Redfish
 	w     http.ResponseWriter
@@ -14,10 +14,10 @@ type exchange struct {
 	entry *Request
 }
 
-// answer does what the request asks for, and is what a healthy BMC says about it.
+// answer carries the request out and returns a healthy BMC's reply.
 func (x *exchange) answer() reply { return x.bmc.answer(x.call) }
 
-// send answers in the ordinary way.
+// send sends a reply without any fault.
 func (x *exchange) send(p reply) {
 	x.bmc.mu.Lock()
 	x.entry.Status = p.status
@@ -25,7 +25,7 @@ func (x *exchange) send(p reply) {
 	p.send(x.w)
 }
 
-// noting is the ResponseWriter of an exchange; it notes the status.
+// noting is the ResponseWriter of an exchange; it records the status.
 type noting struct {
 	http.ResponseWriter
 	x *exchange
@@ -44,7 +44,7 @@ func (n noting) Write(data []byte) (int, error) {
 // Unwrap is for [http.ResponseController].
 func (n noting) Unwrap() http.ResponseWriter { return n.ResponseWriter }
 
-// note notes the first status.
+// note records the first status.
 func (n noting) note(status int) {
 	n.x.bmc.mu.Lock()
 	defer n.x.bmc.mu.Unlock()
@@ -53,7 +53,7 @@ func (n noting) note(status int) {
 	}
 }
 
-// wait returns false when the BMC or the client has gone meanwhile.
+// wait returns false if the BMC was closed or the client has disconnected meanwhile.
 func (x *exchange) wait(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -66,7 +66,7 @@ func (x *exchange) wait(d time.Duration) bool {
 	return false
 }
 
-// take takes the connection from net/http, which reports an error where the request came without one.
+// take takes over the connection from net/http. It fails if the request has no connection, as in a test of the handler.
 func (x *exchange) take() (net.Conn, bool) {
 	c, _, err := http.NewResponseController(x.w).Hijack()
 	return c, err == nil

@@ -1,6 +1,6 @@
 package bmctest
 
-// Effects that are found in the list of [Effects] alone.
+// Effects that only [Effects] returns.
 var (
 	BadJSON         = malformedJSON
 	BareLocation    = bareLocation

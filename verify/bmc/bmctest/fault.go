@@ -2,23 +2,23 @@ package bmctest
 
 import "net/http"
 
-// Fault says which requests to a Redfish BMC go wrong, and how. Its conditions must all hold; a Fault without conditions
-// is about every request.
+// Fault selects requests to a Redfish BMC that fail, and how they fail. Its conditions must all hold; a Fault without
+// conditions matches every request.
 type Fault struct {
-	On     string // path of the request, as "/redfish/v1/Systems/1"; any if empty
-	Method string // method of the request, as "GET"; any if empty
-	Skip   int    // how many of these requests are spared first
-	Times  int    // how many go wrong after that; all if 0
-	Do     Effect // what happens; nothing if it is the zero value
+	On     string // path of the request, such as "/redfish/v1/Systems/1"; any if empty
+	Method string // method of the request, such as "GET"; any if empty
+	Skip   int    // how many matching requests succeed first
+	Times  int    // how many fail after that; all if 0
+	Do     Effect // the effect; none if it is the zero value
 }
 
-// activeFault is a Fault with the requests that it has met.
+// activeFault is a Fault with the count of its matching requests.
 type activeFault struct {
 	Fault
 	seen int
 }
 
-// meets tells whether the fault strikes this request.
+// meets reports whether the fault affects this request, and counts matching requests.
 func (f *activeFault) meets(r *http.Request) bool {
 	if f.On != "" && cleanPath(f.On) != cleanPath(r.URL.Path) || f.Method != "" && f.Method != r.Method {
 		return false
@@ -27,10 +27,10 @@ func (f *activeFault) meets(r *http.Request) bool {
 	return f.seen > f.Skip && (f.Times == 0 || f.seen <= f.Skip+f.Times)
 }
 
-// AddFault adds a fault to those that the BMC has. Where several strike a request, the one that was added first does.
+// AddFault adds a fault to those of the BMC. If several match a request, the one that was added first takes effect.
 //
-// Refuse, and Silent and PlainHTTP of Effects, are about the port and not about a request. They begin at once, or, if the fault has a
-// condition, when a request fulfils it, and that request ends with a reset. They last until ClearFaults.
+// Refuse, and Silent and PlainHTTP of Effects, affect the port and not a request. They begin at once or, if the fault has a
+// condition, with the first request that fulfils it, which ends with a reset. They last until ClearFaults.
 func (b *Redfish) AddFault(f Fault) {
 	if !b.made() {
 		return
@@ -44,9 +44,9 @@ func (b *Redfish) AddFault(f Fault) {
 	b.faults = append(b.faults, &activeFault{Fault: f})
 }
 
-// ClearFaults makes the BMC healthy again, on the same address. What hangs by then goes on hanging, except that the end of
-// Refuse, Silent and PlainHTTP resets all connections. The error is that the port, which Refuse gave up, has been taken by
-// somebody else.
+// ClearFaults removes all faults; the BMC keeps its address. Requests that hang continue to hang, except that the end of
+// Refuse, Silent and PlainHTTP resets all connections. It returns an error if another process has taken the port that
+// Refuse had closed.
 func (b *Redfish) ClearFaults() error {
 	if !b.made() {
 		return nil
@@ -57,7 +57,7 @@ func (b *Redfish) ClearFaults() error {
 	return b.restoreLine()
 }
 
-// fault is what spoils the request, nil if nothing does.
+// fault returns the effect of the first fault that matches the request, nil if none does.
 func (b *Redfish) fault(r *http.Request) func(*exchange) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 
 const getSystem = "GET " + system + " HTTP/1.1\r\nHost: bmc\r\nAuthorization: Basic YWRtaW46Ym1jdGVzdC1wYXNzd29yZA==\r\n\r\n"
 
-// dialTLS is a connection to bmc over which getSystem has been sent.
+// dialTLS returns a connection to bmc over which getSystem has been sent.
 func dialTLS(t *testing.T, bmc *bmctest.Redfish) net.Conn {
 	t.Helper()
 	c, err := tls.Dial("tcp", bmc.Addr, &tls.Config{RootCAs: bmc.CertPool})
@@ -339,9 +339,9 @@ func TestNoEffectIsListedTwice(t *testing.T) {
 	}
 }
 
-// unbearable are the effects under which bmclib by itself does not end, or ends the
-// process: gofish 0.20.0 has no bounds, dereferences nil and races. Package bmc's
-// tests go through them.
+// unbearable matches the effects with which bmclib alone hangs or crashes the process:
+// gofish 0.20.0 has no bounds, dereferences nil and races. Package bmc's tests go
+// through them.
 var unbearable = regexp.MustCompile(`^(Body|Members|Property\("Members)`)
 
 func TestBmclibMeetsEveryEffectThatItCanBear(t *testing.T) {

@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzHandler throws bytes at the handler, with right credentials or with the given ones, and expects a response that a
-// client understands.
+// FuzzHandler sends random requests to the handler, with correct or random credentials, and expects a valid response.
 func FuzzHandler(f *testing.F) {
 	f.Add("GET", "/redfish/v1/Systems/1", "", "", true)
 	f.Add("POST", sessionsPath, `{"UserName":"admin","Password":"bmctest-password"}`, "", false)
@@ -41,7 +40,7 @@ func FuzzHandler(f *testing.F) {
 	})
 }
 
-// FuzzRelayPacket throws packets at the part of the relay that reads them.
+// FuzzRelayPacket passes random packets to the relay's parser.
 func FuzzRelayPacket(f *testing.F) {
 	f.Add([]byte{0x06, 0x00, 0xff, 0x07, 0x06, rakp1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0})
 	f.Add([]byte{0x06, 0x00, 0xff, 0x07, 0x06, rakp4, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0})

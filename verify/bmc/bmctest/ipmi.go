@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// IPMI is a BMC that speaks IPMI 2.0 over UDP with cipher suite 3: OpenIPMI's ipmi_sim, behind a relay that counts logins
-// and loses packets on demand. It is made by NewIPMI, must be closed, and is safe for concurrent use; its fields
-// must not be changed. A nil or zero IPMI is a BMC that is not there: it has no address, does nothing and tells nothing.
+// IPMI is a BMC that serves IPMI 2.0 over UDP with cipher suite 3: OpenIPMI's ipmi_sim, behind a relay that counts logins
+// and drops packets on demand. Make it with NewIPMI and Close it. It is safe for concurrent use; its fields must not be
+// changed. A nil or zero IPMI has no address; its methods do nothing and return zero values.
 type IPMI struct {
-	Addr string // host and UDP port that the BMC answers on, as "127.0.0.1:41253", also after Restart
+	Addr string // host and UDP port that the BMC answers on, such as "127.0.0.1:41253"; Restart keeps it
 	Host string // the IP address of Addr
 	Port int    // the UDP port of Addr
 
@@ -36,9 +36,9 @@ func (b *IPMI) made() bool { return b != nil && b.relay != nil }
 
 var errNilContext = errors.New("bmctest: the context is nil")
 
-// NewIPMI starts a BMC and returns when it answers. The context bounds the start only; nil is an error. The
-// error matches exec.ErrNotFound where the program ipmi_sim is not on the PATH, and else says what is wrong with config or
-// why the program did not start.
+// NewIPMI starts a BMC and returns once it answers. The context bounds the start only; nil is an error. The error matches
+// exec.ErrNotFound if the program ipmi_sim is not on the PATH; otherwise it says what is invalid in config or why the
+// program did not start.
 func NewIPMI(ctx context.Context, config IPMIConfig) (*IPMI, error) {
 	if ctx == nil {
 		return nil, errNilContext
@@ -84,7 +84,7 @@ func (b *IPMI) Close() error {
 	return errors.Join(b.relay.close(), os.RemoveAll(b.dir))
 }
 
-// Power is "on" or "off".
+// Power returns "on" or "off".
 func (b *IPMI) Power() string {
 	if !b.made() {
 		return ""
@@ -96,7 +96,7 @@ func (b *IPMI) Power() string {
 	return "off"
 }
 
-// SetPower turns the power "on" or "off", as if at the machine itself.
+// SetPower turns the power "on" or "off", like the power button of the machine.
 func (b *IPMI) SetPower(power string) error {
 	if !b.made() {
 		return errNoBMC
@@ -115,7 +115,7 @@ func (b *IPMI) SetPower(power string) error {
 	return nil
 }
 
-// Kill ends the BMC in the middle of what it does (SIGKILL). Clients get no answer from then on; the power stays as it is.
+// Kill kills the BMC's process (SIGKILL). Clients get no answer from then on; the power state is unchanged.
 func (b *IPMI) Kill() {
 	if !b.made() {
 		return
@@ -125,13 +125,13 @@ func (b *IPMI) Kill() {
 	b.stop()
 }
 
-// stop kills the program, if it runs, and takes it from the relay. b.mu is held.
+// stop kills the program, if it runs, and disconnects the relay. The caller holds b.mu.
 func (b *IPMI) stop() {
 	b.child.kill()
 	b.relay.connect(nil)
 }
 
-// Restart starts the BMC anew, after a Kill or instead of one, and returns when it answers. All its sessions are gone.
+// Restart restarts the BMC, after a Kill or without one, and returns once it answers. All sessions are lost.
 func (b *IPMI) Restart(ctx context.Context) error {
 	switch {
 	case !b.made():
@@ -154,16 +154,16 @@ func (b *IPMI) Restart(ctx context.Context) error {
 	return err
 }
 
-// Drop makes the network lose every packet from and to the BMC until it is told otherwise.
+// Drop makes the network drop every packet from and to the BMC, until Drop(false).
 func (b *IPMI) Drop(all bool) {
 	if b.made() {
 		b.relay.drop.Store(all)
 	}
 }
 
-// Logins counts the attempts to log in since the start, across restarts: RAKP messages 1, not counting those that a
-// client repeats since no answer came. A wrong password is not among the failed ones where the client, as ipmitool does,
-// notices it first and breaks off.
+// Logins counts the login attempts since the start, across restarts: RAKP messages 1, without those that a client repeats
+// because it got no answer. A wrong password does not count as failed if the client, like ipmitool, detects it first and
+// aborts.
 func (b *IPMI) Logins() Logins {
 	if !b.made() {
 		return Logins{}
@@ -171,10 +171,10 @@ func (b *IPMI) Logins() Logins {
 	return b.relay.count()
 }
 
-// startAttempts is how often a port is chosen: another process may take it before ipmi_sim does.
+// startAttempts is how often start chooses a port: another process may take the port before ipmi_sim does.
 const startAttempts = 3
 
-// start runs ipmi_sim on a free port and waits until it answers. b.mu is held.
+// start runs ipmi_sim on a free port and waits until it answers. The caller holds b.mu.
 func (b *IPMI) start(ctx context.Context) error {
 	addr, err := freePort()
 	if err != nil {
@@ -206,7 +206,7 @@ func freePort() (*net.UDPAddr, error) {
 type child struct {
 	cmd *exec.Cmd
 	log string
-	end chan struct{} // closed when it has ended and been waited for
+	end chan struct{} // closed once the process has ended and Wait has returned
 }
 
 func startChild(program, dir string) (*child, error) {
@@ -218,7 +218,7 @@ func startChild(program, dir string) (*child, error) {
 	defer log.Close()
 	c.cmd = exec.Command(program, "-c", "lan.conf", "-f", "sim.emu", "-s", "state")
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = dir, log, log
-	// The program ends with its input, so it doesn't outlive this process even if that is killed.
+	// The program ends when its input ends, so that it does not outlive this process even if that is killed.
 	if _, err := c.cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("bmctest: input of ipmi_sim: %w", err)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// IPMIConfig says what IPMI BMC to make. The zero value is one on a free port of the loopback interface, with one user,
-// that is off.
+// IPMIConfig configures an IPMI BMC. The zero value is a BMC on a free port of the loopback interface, with one user, whose
+// machine is off.
 type IPMIConfig struct {
 	Addr  string // host:port to answer on; "127.0.0.1:0" if empty
 	Power string // "on" or "off"; off if empty
@@ -24,14 +24,14 @@ type IPMIConfig struct {
 	Users map[string]secret.Text
 }
 
-// What ipmi_sim can hold. IPMI itself allows 16 and 20 bytes, and has 63 users of which the first is the anonymous one.
+// Limits of ipmi_sim. IPMI itself allows 16 and 20 bytes, and has 63 users, the first of which is the anonymous one.
 const (
 	maxIPMIUserName = 15
 	maxIPMIPassword = 19
 	maxIPMIUsers    = 62
 )
 
-// complete returns a copy with all defaults filled in, or says what is wrong.
+// complete returns the configuration with its defaults, or an error if it is invalid.
 func (c IPMIConfig) complete() (IPMIConfig, error) {
 	c.Addr = defaultTo(c.Addr, "127.0.0.1:0")
 	c.Power = defaultTo(c.Power, "off")
@@ -55,8 +55,8 @@ func (c IPMIConfig) complete() (IPMIConfig, error) {
 	return c, errors.Join(errs...)
 }
 
-// quotable tells whether s can stand between double quotes in a configuration of ipmi_sim, which knows no escapes and
-// splits its lines at spaces even there.
+// quotable reports whether s can be in double quotes in a configuration of ipmi_sim, which has no escapes and splits its
+// lines at spaces even within quotes.
 func quotable(s string, most int) bool {
 	ok := func(r rune) bool { return r > ' ' && r <= '~' && r != '"' }
 	return s != "" && len(s) <= most && !strings.ContainsFunc(s, func(r rune) bool { return !ok(r) })
@@ -72,7 +72,7 @@ sel_enable 0x20 1000 0x0a
 mc_enable 0x20
 `
 
-// lanConfig is ipmi_sim's configuration, ipmi_lan(5). User 1 is not there, so that nobody logs in without a name.
+// lanConfig returns ipmi_sim's configuration, ipmi_lan(5). It has no user 1, so that nobody can log in without a name.
 func lanConfig(addr *net.UDPAddr, users map[string]secret.Text) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, `name "bmctest"
@@ -94,7 +94,7 @@ set_working_mc 0x20
 	return s.String()
 }
 
-// writeFiles fills the folder with all that does not depend on the port.
+// writeFiles writes the files that do not depend on the port.
 func (b *IPMI) writeFiles() error {
 	return errors.Join(
 		os.Mkdir(filepath.Join(b.dir, "state"), 0o700),

@@ -31,7 +31,7 @@ func newIPMI(t *testing.T, config bmctest.IPMIConfig) *bmctest.IPMI {
 	return bmc
 }
 
-// dialIPMI is a bmclib client of bmc that knows IPMI only.
+// dialIPMI returns a bmclib client of bmc that uses IPMI only.
 func dialIPMI(t *testing.T, bmc *bmctest.IPMI, user, password string) *bmclib.Client {
 	t.Helper()
 	driver, err := ipmitool.New(bmc.Host, user, password,
@@ -76,7 +76,7 @@ func TestIpmitoolNeedsRightCredentials(t *testing.T) {
 	longest := map[string]secret.Text{strings.Repeat("u", 15): secret.New(strings.Repeat("p", 19))}
 	succeeded := bmctest.Logins{Attempts: 1, Succeeded: 1}
 	refused := bmctest.Logins{Attempts: 1, Failed: 1}
-	brokenOff := bmctest.Logins{Attempts: 1} // by the client, which finds that the BMC knows another password
+	brokenOff := bmctest.Logins{Attempts: 1} // the client aborts, because the BMC has another password
 	tests := []struct {
 		name           string
 		users          map[string]secret.Text
@@ -182,7 +182,7 @@ func TestNewIPMISaysWhatToInstall(t *testing.T) {
 	require.ErrorContains(t, err, "openipmi")
 }
 
-// fakeSim puts a shell script in the place of ipmi_sim.
+// fakeSim replaces ipmi_sim by a shell script.
 func fakeSim(t *testing.T, script string) {
 	t.Helper()
 	bin := t.TempDir()

@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// Redfish is a BMC that speaks Redfish (DMTF DSP0266) over HTTPS. It is made by NewRedfish, must be closed, and is safe
-// for concurrent use; its fields must not be changed. A nil or zero Redfish is a BMC that is not there: it has no address,
-// does nothing and tells nothing.
+// Redfish is a BMC that serves Redfish (DMTF DSP0266) over HTTPS. Make it with NewRedfish and Close it. It is safe for
+// concurrent use; its fields must not be changed. A nil or zero Redfish has no address; its methods do nothing and return
+// zero values.
 type Redfish struct {
-	Addr string // host and port that the BMC listens on, as "127.0.0.1:41253"
+	Addr string // host and port that the BMC listens on, such as "127.0.0.1:41253"
 	Host string // the IP address of Addr
 	Port int    // the TCP port of Addr
-	URL  string // of the service root, as "https://127.0.0.1:41253/redfish/v1/"
+	URL  string // URL of the service root, such as "https://127.0.0.1:41253/redfish/v1/"
 
 	// CertPool holds the certificate authority that the BMC's owner would trust, and CAPEM the same in PEM form, for
-	// programs that take a file. With a "foreign CA" it is not the one that signed the BMC's certificate. Fingerprint is
+	// programs that need a file. With a "foreign CA" another authority has signed the BMC's certificate. Fingerprint is
 	// the SHA-256 sum of the BMC's own certificate in DER form.
 	CertPool    *x509.CertPool
 	CAPEM       []byte
@@ -35,7 +35,7 @@ type Redfish struct {
 	done   chan struct{}  // closed by Close
 	alive  sync.WaitGroup // every goroutine and open connection
 
-	mu       sync.Mutex // guards all that follows
+	mu       sync.Mutex // guards the fields below
 	closed   bool
 	listener net.Listener
 	line     line
@@ -49,24 +49,24 @@ type Redfish struct {
 	requests []*Request
 }
 
-// Logins counts attempts to log in.
+// Logins counts login attempts.
 type Logins struct {
-	// Attempts are credentials that arrived: a POST to the collection of sessions or a request with Basic
-	// authentication, and with IPMI a RAKP message 1. A request with the token of a session is none.
+	// Attempts counts received credentials: a POST to the collection of sessions or a request with Basic authentication,
+	// and with IPMI a RAKP message 1. A request with the token of a session does not count.
 	Attempts int
 
-	// Succeeded and Failed are the attempts that the BMC judged. An attempt that a Fault answered, or that broke off
-	// half-way, is neither.
+	// Succeeded and Failed count the attempts whose credentials the BMC checked. An attempt that a Fault answered, or
+	// that the client aborted, is neither.
 	Succeeded, Failed int
 }
 
-// Request is one request as a Redfish BMC saw it.
+// Request is a request that a Redfish BMC has received.
 type Request struct {
 	Method, Path string
-	Status       int // the status that was sent; 0 until then, and for ever where a fault cut the response
+	Status       int // the status that was sent; 0 until then, and always if a fault cut the response
 }
 
-// maxRequests bounds the memory that the log of requests takes.
+// maxRequests bounds the length of the log of requests.
 const maxRequests = 1000
 
 var errNoBMC = errors.New("bmctest: there is no BMC: it was not made by NewRedfish or NewIPMI")
@@ -74,7 +74,7 @@ var errNoBMC = errors.New("bmctest: there is no BMC: it was not made by NewRedfi
 // made reports whether NewRedfish has made the BMC.
 func (b *Redfish) made() bool { return b != nil && b.server != nil }
 
-// NewRedfish starts a BMC. The error says what is wrong with config, or why its address cannot be listened on.
+// NewRedfish starts a BMC. The error says what is invalid in config, or why the BMC cannot listen on its address.
 func NewRedfish(config RedfishConfig) (*Redfish, error) {
 	b, err := newRedfish(config)
 	if err != nil {
@@ -105,7 +105,7 @@ func NewRedfish(config RedfishConfig) (*Redfish, error) {
 	return b, nil
 }
 
-// newRedfish makes a BMC that nobody can reach yet.
+// newRedfish makes a BMC that does not listen yet.
 func newRedfish(config RedfishConfig) (*Redfish, error) {
 	config, err := config.complete()
 	if err != nil {
@@ -123,7 +123,7 @@ func newRedfish(config RedfishConfig) (*Redfish, error) {
 	return b, nil
 }
 
-// Close ends the BMC and all connections to it, also those that hang, and returns when its last goroutine has ended.
+// Close ends the BMC and all connections to it, including those that hang, and returns once its last goroutine has ended.
 // A second Close does nothing.
 func (b *Redfish) Close() error {
 	if !b.made() {
@@ -143,8 +143,7 @@ func (b *Redfish) Close() error {
 	return err
 }
 
-// Client returns a new HTTP client that trusts CertPool and makes a new connection for each request. It has no time
-// limit.
+// Client returns a new HTTP client that trusts CertPool and makes a new connection for each request. It has no timeout.
 func (b *Redfish) Client() *http.Client {
 	roots := x509.NewCertPool()
 	if b.made() {
@@ -156,7 +155,8 @@ func (b *Redfish) Client() *http.Client {
 	}}
 }
 
-// Power is the power state of a system, "On", "Off", "PoweringOn", "PoweringOff" or what SetPower has set, "" where there is none of that ID.
+// Power returns the power state of a system: "On", "Off", "PoweringOn", "PoweringOff" or the value of SetPower. It returns ""
+// if there is no system with that ID.
 func (b *Redfish) Power(systemID string) string {
 	if !b.made() {
 		return ""
@@ -169,8 +169,8 @@ func (b *Redfish) Power(systemID string) string {
 	return ""
 }
 
-// SetPower changes the power state of a system at once, as if at the machine itself. Any text will do, so that clients
-// can be shown states that no standard knows.
+// SetPower changes the power state of a system at once, like the power button of the machine. It accepts any text, so that
+// a test can show clients nonstandard states.
 func (b *Redfish) SetPower(systemID, power string) error {
 	if !b.made() {
 		return errNoBMC
@@ -185,8 +185,8 @@ func (b *Redfish) SetPower(systemID, power string) error {
 	return nil
 }
 
-// Boot is the boot override of a system in the words of the ComputerSystem schema, the target, whether it is enabled, and
-// the mode: "Pxe Once UEFI", or "None Disabled UEFI" if nothing is overridden. It is "" where there is no system of that ID.
+// Boot returns the boot override of a system in the words of the ComputerSystem schema: target, enabled and mode, such as
+// "Pxe Once UEFI", or "None Disabled UEFI" if nothing is overridden. It returns "" if there is no system with that ID.
 func (b *Redfish) Boot(systemID string) string {
 	if !b.made() {
 		return ""
@@ -199,7 +199,7 @@ func (b *Redfish) Boot(systemID string) string {
 	return ""
 }
 
-// Sessions lists the IDs of the sessions that are open, oldest first.
+// Sessions lists the IDs of the open sessions, oldest first.
 func (b *Redfish) Sessions() []string {
 	if !b.made() {
 		return nil
@@ -214,7 +214,7 @@ func (b *Redfish) Sessions() []string {
 	return ids
 }
 
-// Logins counts the attempts to log in since the start.
+// Logins counts the login attempts since the start.
 func (b *Redfish) Logins() Logins {
 	if !b.made() {
 		return Logins{}
@@ -224,7 +224,7 @@ func (b *Redfish) Logins() Logins {
 	return b.logins
 }
 
-// Requests lists the last requests in the order in which they came, a thousand at most.
+// Requests lists the last requests in the order of their arrival, at most a thousand.
 func (b *Redfish) Requests() []Request {
 	if !b.made() {
 		return nil

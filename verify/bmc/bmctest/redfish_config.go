@@ -13,7 +13,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// The user that a BMC has when its configuration names none.
+// The user of a BMC whose configuration names none.
 const (
 	DefaultUser     = "admin"
 	DefaultPassword = "bmctest-password"
@@ -28,8 +28,8 @@ const (
 	poweringOff = "PoweringOff"
 )
 
-// RedfishConfig says what BMC to make. The zero value is a healthy one on a free port of the loopback interface, with one
-// user and one system "1" that is off.
+// RedfishConfig configures a Redfish BMC. The zero value is a BMC without faults on a free port of the loopback interface,
+// with one user and one system "1" that is off.
 type RedfishConfig struct {
 	Addr    string   // host:port to listen on; "127.0.0.1:0" if empty
 	Systems []System // one system with ID "1" if empty
@@ -40,30 +40,30 @@ type RedfishConfig struct {
 	Certificate Certificate // what is wrong with the BMC's certificate, if anything
 	Faults      []Fault     // set from the start, as by AddFault
 
-	// LockAfter is the number of failed logins in a row after which an account is locked: even the right password is
-	// then answered 403. An account is never locked if it is 0.
+	// LockAfter is the number of failed logins in a row after which an account is locked: the BMC then answers 403 even
+	// to the right password. If LockAfter is 0, accounts are never locked.
 	LockAfter int
 
 	// NoSessions leaves out the session service: clients use HTTP Basic authentication, as with the emulator of
 	// sushy-tools.
 	NoSessions bool
 
-	// MaxSessions is the number of sessions that may be open at a time, 16 if it is 0. One more is answered 503.
+	// MaxSessions is the number of sessions that may be open at a time; 0 stands for 16. The answer to one more is 503.
 	MaxSessions int
 
-	// SessionTimeout ends a session that was not used for so long, 30 minutes if it is 0.
+	// SessionTimeout is the time after which an unused session ends; 0 stands for 30 minutes.
 	SessionTimeout time.Duration
 
-	// PowerDelay is the time that a system takes to go on or off, PoweringOn or PoweringOff meanwhile. It is immediate
-	// if it is 0.
+	// PowerDelay is the time that a system takes to power on or off; meanwhile it is PoweringOn or PoweringOff. If
+	// PowerDelay is 0, the change is immediate.
 	PowerDelay time.Duration
 }
 
 // System is one server behind a BMC.
 type System struct {
 	ID    string // last element of its URI: letters, digits, '-', '_' and '.'
-	Name  string // what clients choose it by; the ID if empty
-	Power string // at the start: "On" or "Off", which it is if empty; any text is allowed
+	Name  string // the name by which clients select it; the ID if empty
+	Power string // the power state at the start, "On" or "Off"; "Off" if empty; any text is allowed
 }
 
 const (
@@ -73,7 +73,7 @@ const (
 
 var validID = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*$`)
 
-// complete returns a copy with all defaults filled in, or says what is wrong.
+// complete returns the configuration with its defaults, or an error if it is invalid.
 func (c RedfishConfig) complete() (RedfishConfig, error) {
 	if c.Addr == "" {
 		c.Addr = "127.0.0.1:0"
@@ -152,5 +152,5 @@ func defaultTo(value, fallback string) string {
 	return value
 }
 
-// seconds rounds up, since Redfish gives times in whole seconds.
+// seconds rounds up, because Redfish has times in whole seconds.
 func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }

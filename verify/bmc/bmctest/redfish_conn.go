@@ -18,11 +18,11 @@ type line uint8
 const (
 	lineTLS     line = iota
 	linePlain        // HTTP without TLS
-	lineSilent       // connections are accepted, and nothing is ever said
+	lineSilent       // connections are accepted, and nothing is ever sent
 	lineRefused      // nothing listens
 )
 
-// conn is an accepted connection. The BMC knows all that are open, so that it can end them.
+// conn is an accepted connection. The BMC keeps all open ones, so that it can end them.
 type conn struct {
 	*net.TCPConn
 	bmc  *Redfish
@@ -30,7 +30,7 @@ type conn struct {
 	err  error
 }
 
-// Close closes the connection and forgets it.
+// Close closes the connection and removes it from the BMC.
 func (c *conn) Close() error {
 	c.once.Do(func() {
 		c.bmc.mu.Lock()
@@ -47,7 +47,7 @@ func (c *conn) reset() {
 	_ = c.Close()
 }
 
-// hangUp resets all connections. b.mu is held.
+// hangUp resets all connections. The caller holds b.mu.
 func (b *Redfish) hangUp() {
 	for c := range b.conns {
 		_ = c.SetLinger(0)
@@ -62,13 +62,13 @@ func (b *Redfish) serve(l net.Listener) {
 	b.alive.Go(func() { _ = b.server.Serve(accept) })
 }
 
-// listener hands out connections as the state of the line wants them.
+// listener returns connections according to the state of the line.
 type listener struct {
 	net.Listener
 	bmc *Redfish
 }
 
-// Accept waits for the next connection that is to be served.
+// Accept waits for the next connection to serve.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		raw, err := l.Listener.Accept()
@@ -97,7 +97,7 @@ func (l *listener) Close() error {
 	return nil
 }
 
-// admit takes c into the books and says how to treat it.
+// admit registers c and returns the state of the line.
 func (b *Redfish) admit(c *conn) line {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,7 +108,7 @@ func (b *Redfish) admit(c *conn) line {
 	return b.line
 }
 
-// setLine changes the state of the line. Connections that exist are reset. b.mu is held.
+// setLine changes the state of the line and resets all connections. The caller holds b.mu.
 func (b *Redfish) setLine(state line) {
 	if b.closed || b.line == state {
 		return
@@ -120,7 +120,7 @@ func (b *Redfish) setLine(state line) {
 	b.hangUp()
 }
 
-// restoreLine makes the line as it was at the start. b.mu is held.
+// restoreLine restores the initial state of the line. The caller holds b.mu.
 func (b *Redfish) restoreLine() error {
 	if b.closed {
 		return nil
@@ -139,7 +139,7 @@ func (b *Redfish) restoreLine() error {
 	return nil
 }
 
-// countConn keeps b.alive up while net/http has a goroutine for a connection.
+// countConn counts a connection in b.alive while net/http has a goroutine for it.
 func (b *Redfish) countConn(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
@@ -163,8 +163,8 @@ func rawConn(c net.Conn) *conn {
 	return c.(*conn)
 }
 
-// listenAgain listens on an address that was listened on before. A connection of
-// another process may have got the port meanwhile, for a moment.
+// listenAgain listens again on an address. A connection of another process may hold the
+// port for a moment.
 func listenAgain(address string) (net.Listener, error) {
 	const attempts, pause = 100, 20 * time.Millisecond
 	for n := 1; ; n++ {

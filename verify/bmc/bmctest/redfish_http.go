@@ -10,7 +10,7 @@ import (
 // maxBody bounds the body of a request, in bytes.
 const maxBody = 64 << 10
 
-// resource is what a path leads to: the methods that it knows. All run with Redfish.mu held.
+// resource is the resource at a path, with a handler for each method. The handlers run with Redfish.mu held.
 type resource struct {
 	get   func() reply
 	post  func(*call) reply
@@ -18,7 +18,7 @@ type resource struct {
 	del   func(*call) reply
 
 	open  []string  // methods that need no credentials
-	owner *resource // whose ETag If-Match is compared with, if not its own
+	owner *resource // the resource whose ETag is compared with If-Match; nil for the resource itself
 }
 
 // call is a request with its body.
@@ -44,7 +44,7 @@ func (b *Redfish) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	x.send(x.answer())
 }
 
-// note writes the request into the log and counts an attempt to log in.
+// note logs the request and counts a login attempt.
 func (b *Redfish) note(r *http.Request) *Request {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,7 +61,7 @@ func (b *Redfish) note(r *http.Request) *Request {
 	return entry
 }
 
-// answer is what a healthy BMC says, with all that it does on the way.
+// answer carries a request out and returns a healthy BMC's reply.
 func (b *Redfish) answer(c *call) reply {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,7 +89,7 @@ func (b *Redfish) answer(c *call) reply {
 	return handle(c)
 }
 
-// isOpen tells whether a method needs no credentials. What does not exist needs them.
+// isOpen reports whether a method needs no credentials. A resource that does not exist needs them.
 func (res *resource) isOpen(method string) bool {
 	if res == nil {
 		return false
@@ -100,7 +100,7 @@ func (res *resource) isOpen(method string) bool {
 	return slices.Contains(res.open, method)
 }
 
-// handler is nil where the resource does not know the method.
+// handler returns the handler of a method, nil if the resource does not support the method.
 func (res *resource) handler(method string) func(*call) reply {
 	switch {
 	case isRead(method) && res.get != nil:
@@ -127,7 +127,7 @@ func (res *resource) allow() []string {
 	return methods
 }
 
-// matches judges an If-Match header, RFC 9110 section 13.1.1.
+// matches evaluates an If-Match header, RFC 9110 section 13.1.1.
 func (res *resource) matches(header string) bool {
 	if header == "" || header == "*" {
 		return true
@@ -145,7 +145,7 @@ func (res *resource) matches(header string) bool {
 	})
 }
 
-// cleanPath takes a slash from the end, which DSP0266 leaves to the client.
+// cleanPath removes a trailing slash, which DSP0266 makes optional.
 func cleanPath(path string) string {
 	if len(path) > 1 {
 		return strings.TrimSuffix(path, "/")

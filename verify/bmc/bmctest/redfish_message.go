@@ -31,7 +31,7 @@ func newReply(status int, contentType string, body []byte) reply {
 
 func noContent() reply { return newReply(http.StatusNoContent, "", nil) }
 
-// show is a resource as JSON, with its ETag.
+// show returns a resource as JSON, with its ETag.
 func show(status int, resource object) reply {
 	body, err := json.Marshal(resource)
 	if err != nil {
@@ -42,10 +42,10 @@ func show(status int, resource object) reply {
 	return p
 }
 
-// etag is a strong entity tag: another text, another tag.
+// etag returns a strong entity tag: different bodies have different tags.
 func etag(body []byte) string { return fmt.Sprintf(`"%x"`, sha256.Sum256(body))[:17] + `"` }
 
-// problem is an error response, DSP0266 "Error responses".
+// problem returns an error response, DSP0266 "Error responses".
 func problem(status int, messageID, text string, args ...string) reply {
 	info := object{
 		"@odata.type":     "#Message.v1_1_1.Message",
@@ -133,7 +133,7 @@ func textOf(raw json.RawMessage) (string, bool) {
 	return *s, true
 }
 
-// send is the ordinary way for a reply to leave.
+// send writes the reply as an ordinary HTTP response.
 func (p reply) send(w http.ResponseWriter) {
 	for name, values := range p.header {
 		w.Header()[name] = values
@@ -142,7 +142,7 @@ func (p reply) send(w http.ResponseWriter) {
 	_, _ = w.Write(p.body)
 }
 
-// bytes is the reply to r as it goes over the line, from the status line on.
+// bytes returns the reply to r as sent over the connection, from the status line on.
 func (p reply) bytes(r *http.Request) []byte {
 	h := p.header.Clone()
 	h.Set("Date", time.Now().UTC().Format(http.TimeFormat))

@@ -17,7 +17,7 @@ type session struct {
 	created, used time.Time
 }
 
-// login judges credentials. If they are wrong, the refusal is the response to them.
+// login checks credentials. If they are wrong, the refusal is the response.
 func (b *Redfish) login(user, password, path string) (refusal reply, ok bool) {
 	want, known := b.config.Users[user]
 	if b.config.LockAfter > 0 && b.failures[user] >= b.config.LockAfter {
@@ -36,7 +36,7 @@ func (b *Redfish) login(user, password, path string) (refusal reply, ok bool) {
 	return reply{}, true
 }
 
-// authenticate judges the token or the Basic authentication of a request.
+// authenticate checks the token or the Basic authentication of a request.
 func (b *Redfish) authenticate(r *http.Request) (refusal reply, ok bool) {
 	if token := r.Header.Get("X-Auth-Token"); token != "" {
 		return noSession(), b.touchSession(token)
@@ -48,7 +48,7 @@ func (b *Redfish) authenticate(r *http.Request) (refusal reply, ok bool) {
 	return b.login(user, password, r.URL.Path)
 }
 
-// touchSession tells whether a token is good, and keeps its session from expiring.
+// touchSession reports whether a token is valid, and renews its session.
 func (b *Redfish) touchSession(token string) bool {
 	b.expireSessions()
 	for _, s := range b.sessions {
@@ -65,7 +65,7 @@ func (b *Redfish) expireSessions() {
 	b.sessions = slices.DeleteFunc(b.sessions, func(s *session) bool { return s.used.Before(oldest) })
 }
 
-// openSession is POST to the collection of sessions.
+// openSession handles a POST to the collection of sessions.
 func (b *Redfish) openSession(c *call) reply {
 	body, ok := members(c.body)
 	if !ok {
@@ -97,7 +97,7 @@ func (b *Redfish) openSession(c *call) reply {
 	return r
 }
 
-// sessionResource is nil where no session has that ID.
+// sessionResource returns the resource of a session, nil if no session has that ID.
 func (b *Redfish) sessionResource(id string) *resource {
 	b.expireSessions()
 	i := slices.IndexFunc(b.sessions, func(s *session) bool { return s.id == id })

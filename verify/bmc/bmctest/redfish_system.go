@@ -10,7 +10,7 @@ import (
 
 // bootOverride is the boot override of a system, in the words of the ComputerSystem schema.
 type bootOverride struct {
-	Target  string // as "Pxe"; "None" if nothing is overridden
+	Target  string // such as "Pxe"; "None" if nothing is overridden
 	Enabled string // "Disabled", "Once" or "Continuous"
 	Mode    string // "UEFI" or "Legacy"
 }
@@ -22,12 +22,12 @@ var (
 	bootModes   = []string{"Legacy", "UEFI"}
 )
 
-// system is one server. Its power is what it was set to, or a transition that ends by itself.
+// system is one server. Its power state is the one that was set, or a transition that ends by itself.
 type system struct {
 	id, name string
 	power    string
-	next     string    // what power becomes at settled; "" if it stays
-	settled  time.Time // only with next
+	next     string    // the power state from settled on; "" if there is no transition
+	settled  time.Time // the end of the transition to next
 	boot     bootOverride
 }
 
@@ -40,7 +40,7 @@ func newSystem(s System) *system {
 	}
 }
 
-// system is nil where there is none of that ID.
+// system returns the system with an ID, nil if there is none.
 func (b *Redfish) system(id string) *system {
 	i := slices.IndexFunc(b.systems, func(s *system) bool { return s.id == id })
 	if i < 0 {
@@ -76,7 +76,7 @@ func (s *system) turnOn(delay time.Duration) {
 
 func (s *system) turnOff(delay time.Duration) { s.change(poweringOff, powerOff, delay) }
 
-// resets are the values of ResetType; each says whether the state allowed it.
+// resets has the values of ResetType. Each function reports whether the power state allows the reset.
 var resets = []struct {
 	name string
 	do   func(s *system, now string, delay time.Duration) bool
@@ -128,7 +128,7 @@ func resetTypes() []string {
 	return names
 }
 
-// reset is the action ComputerSystem.Reset.
+// reset carries out the action ComputerSystem.Reset.
 func (b *Redfish) reset(s *system, c *call) reply {
 	const action, parameter = "ComputerSystem.Reset", "ResetType"
 	body, ok := members(c.body)

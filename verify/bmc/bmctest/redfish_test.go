@@ -52,7 +52,7 @@ func ask(t *testing.T, bmc *bmctest.Redfish, method, path, body string, headers 
 	return response{resp, content}
 }
 
-// messageID is that of an error response, without the registry that it is from.
+// messageID returns the message ID of an error response, without its registry.
 func (r response) messageID(t *testing.T) string {
 	t.Helper()
 	var body struct {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// URIs as DSP0266 and DSP2046 give them.
+// URIs by DSP0266 and DSP2046.
 const (
 	rootPath           = "/redfish/v1"
 	sessionServicePath = rootPath + "/SessionService"
@@ -21,7 +21,7 @@ const (
 
 var getOnly = []string{http.MethodGet}
 
-// find is the resource at a path, nil if there is none. b.mu is held.
+// find returns the resource at a path, nil if there is none. The caller holds b.mu.
 func (b *Redfish) find(path string) *resource {
 	if b.config.NoSessions && strings.HasPrefix(path, sessionServicePath) {
 		return nil
@@ -65,7 +65,7 @@ func (b *Redfish) find(path string) *resource {
 
 func static(o object) func() reply { return func() reply { return show(http.StatusOK, o) } }
 
-// systemResource is a system, or its action if the ID is followed by the action's path.
+// systemResource returns the resource of a system, or of its action if the ID is followed by the action's path.
 func (b *Redfish) systemResource(id string) *resource {
 	id, action := strings.CutSuffix(id, resetPath)
 	s := b.system(id)
@@ -164,7 +164,7 @@ func (b *Redfish) manager() object {
 	}
 }
 
-// box is the chassis that all systems sit in.
+// box returns the chassis that contains all systems.
 func (b *Redfish) box() object {
 	return object{
 		"@odata.id":   boxPath,

@@ -23,10 +23,10 @@ type relay struct {
 	logins Logins
 }
 
-// flow is what one client has to do with the server.
+// flow is the traffic between one client and the server.
 type flow struct {
 	server *net.UDPConn
-	rakp1  []byte // the last that the client sent, to know a repeated one
+	rakp1  []byte // the client's last RAKP message 1, to detect a repeated one
 }
 
 // idle is how long a flow without packets is kept.
@@ -56,7 +56,7 @@ func (r *relay) close() error {
 	return err
 }
 
-// connect directs clients to another server from now on, or to none.
+// connect sets the server that packets are passed to, nil for none.
 func (r *relay) connect(server *net.UDPAddr) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,7 +91,7 @@ func (r *relay) forward() {
 	}
 }
 
-// flow is the client's, made if it is new, and nil if there is no server.
+// flow returns the client's flow, which it creates if needed, or nil if there is no server.
 func (r *relay) flow(client netip.AddrPort) *flow {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,13 +140,13 @@ const (
 	rakp4 = 0x15
 )
 
-// note counts the packet if it begins or ends a login.
+// note updates the counts of logins if the packet begins or ends one.
 func (r *relay) note(f *flow, packet []byte) {
 	kind, payload := sessionPayload(packet)
 	if len(payload) < 2 {
 		return
 	}
-	failed := payload[1] != 0 // the status code of all but RAKP message 1
+	failed := payload[1] != 0 // the status code, in all messages except RAKP message 1
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -160,7 +160,7 @@ func (r *relay) note(f *flow, packet []byte) {
 	}
 }
 
-// sessionPayload takes an RMCP+ packet apart, IPMI 2.0 table 13-8. It is empty for all other packets.
+// sessionPayload returns the payload of an RMCP+ packet, IPMI 2.0 table 13-8, and nothing for other packets.
 func sessionPayload(packet []byte) (kind byte, payload []byte) {
 	const header = 16
 	if len(packet) < header || packet[3] != 0x07 || packet[4] != 0x06 {

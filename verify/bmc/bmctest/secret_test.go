@@ -25,7 +25,7 @@ func TestNothingPrintsThePasswordsOfABMC(t *testing.T) {
 	opened := ask(t, bmc, http.MethodPost, sessions, `{"UserName":"u","Password":"hunter2"}`, "Authorization", "")
 	token := opened.Header.Get("X-Auth-Token")
 	require.NotEmpty(t, token)
-	require.NoError(t, bmc.Close()) // else its goroutines change what is printed
+	require.NoError(t, bmc.Close()) // otherwise its goroutines change the printed values
 
 	type holder struct {
 		redfish bmctest.RedfishConfig
@@ -43,6 +43,6 @@ func TestNothingPrintsThePasswordsOfABMC(t *testing.T) {
 		require.NotContains(t, string(encoded), password)
 	}
 	var failed failures
-	assert.Equal(&failed, hidden, "another") // a BMC itself leads to half of package net/http
+	assert.Equal(&failed, hidden, "another") // without the BMC itself, which refers to much of package net/http
 	require.NotContains(t, failed.text, password)
 }

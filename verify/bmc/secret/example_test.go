@@ -21,7 +21,7 @@ func Example() {
 	// 7
 }
 
-// A secret is shown to nobody but the one that asks for it by name.
+// Only Reveal returns the secret.
 func ExampleText() {
 	password := secret.New("hunter2")
 	fmt.Printf("%v %+v\n", password, struct{ Password secret.Text }{password})

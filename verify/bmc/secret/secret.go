@@ -1,13 +1,13 @@
 // Package secret holds passwords and tokens so that no printer, logger or encoder
 // shows them.
 //
-// A [Text] stands where a string would show the secret:
+// A [Text] replaces a string that would show the secret:
 //
 //	config := Config{User: "admin", Password: secret.New(os.Getenv("BMC_PASSWORD"))}
 //	log.Printf("%+v", config) // {User:admin Password:***}
 //
-// It is read from JSON like a string, and written as "***". Whoever presents the secret
-// to somebody says so:
+// It is decoded from JSON like a string, and encoded as "***". Code that needs the
+// secret calls [Text.Reveal]:
 //
 //	request.SetBasicAuth(config.User, config.Password.Reveal())
 //
@@ -20,18 +20,18 @@ import (
 	"io"
 )
 
-// mask stands for every secret that is printed.
+// mask is printed in place of every secret.
 const mask = "***"
 
 // Text is a secret text. Package fmt prints it as "***" for every verb, log/slog
 // logs it as "***", JSON and XML encode it as "***", and gob refuses it. Printers that
-// walk through unexported fields, where no method is called, find no text either: the
-// text is in a closure.
+// walk through unexported fields without calling methods do not find the text either:
+// it is in a closure.
 //
-// The zero value is the empty secret. A Text may be copied and shared. Two that
-// were made apart are never equal by ==.
+// The zero value is the empty secret. A Text may be copied and shared. The results of
+// two calls of New with non-empty texts are never equal by ==.
 type Text struct {
-	shown  string         // mask, for those who print fields
+	shown  string         // mask, for printers of fields
 	reveal *func() string // nil for the empty secret
 }
 

@@ -35,7 +35,7 @@ func holders() []any {
 	return []any{s, &s, exported{s}, &exported{s}, []any{s}, hidden, &hidden, []unexported{hidden}}
 }
 
-// requireHidden checks that an output does not have the text, plain or in
+// requireHidden checks that an output does not contain the text, plain or in
 // hexadecimal.
 func requireHidden(t *testing.T, output string) {
 	t.Helper()
@@ -57,8 +57,7 @@ type failures struct{ strings.Builder }
 
 func (f *failures) Errorf(format string, args ...any) { fmt.Fprintf(f, format, args...) }
 
-// Testify prints what differs by reflection, pointers followed and methods
-// ignored.
+// Testify prints differences by reflection: it follows pointers and calls no methods.
 func TestNoAssertionThatFailsShowsASecret(t *testing.T) {
 	for i, holder := range holders() {
 		var failed failures

@@ -1,5 +1,6 @@
-// Package powersync_test runs package powersync on the Driver of package bmc and
-// BMCs. It is in the module of package bmc because powersync's may not require it.
+// Package powersync_test tests package powersync with the Driver of package bmc and
+// BMCs. It is in the module of package bmc, because the module of powersync must not
+// require that.
 package powersync_test
 
 import (
@@ -19,14 +20,14 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// hall is a Syncer, its store, and the one node "a" in it.
-type hall struct {
+// fixture is a Syncer, its store, and the one node "a" in it.
+type fixture struct {
 	*powersync.Syncer
 	store powersync.Memory
 	last  powersync.Event
 }
 
-func newHall(t *testing.T, c bmc.Config, power states.Power) *hall {
+func newFixture(t *testing.T, c bmc.Config, power states.Power) *fixture {
 	t.Helper()
 	driver, err := bmc.NewDriver(bmc.DriverConfig{
 		Sessions: 1,
@@ -34,7 +35,7 @@ func newHall(t *testing.T, c bmc.Config, power states.Power) *hall {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, driver.Close(context.Background())) })
-	h := new(hall)
+	h := new(fixture)
 	h.store.Put(powersync.Record{ID: "a", ProvisionState: states.Active, Power: power})
 	h.Syncer, err = powersync.New(powersync.Config{
 		Store: &h.store, Driver: driver, MaxRetries: 1, Timeout: 20 * time.Second, Poll: 10 * time.Millisecond,
@@ -44,11 +45,11 @@ func newHall(t *testing.T, c bmc.Config, power states.Power) *hall {
 	return h
 }
 
-// sync does a round and returns what became of the node.
-func (h *hall) sync(t *testing.T) powersync.Outcome { return outcomeOf(t, h.Sync) }
+// sync does a round and returns the outcome of the node.
+func (h *fixture) sync(t *testing.T) powersync.Outcome { return outcomeOf(t, h.Sync) }
 
-// recovery does a recovery round and returns what became of the node.
-func (h *hall) recovery(t *testing.T) powersync.Outcome { return outcomeOf(t, h.Recover) }
+// recovery does a recovery round and returns the outcome of the node.
+func (h *fixture) recovery(t *testing.T) powersync.Outcome { return outcomeOf(t, h.Recover) }
 
 func outcomeOf(t *testing.T, round func(context.Context) (powersync.Report, error)) powersync.Outcome {
 	t.Helper()
@@ -61,7 +62,7 @@ func outcomeOf(t *testing.T, round func(context.Context) (powersync.Report, erro
 	return powersync.Outcome("")
 }
 
-func (h *hall) record(t *testing.T) powersync.Record {
+func (h *fixture) record(t *testing.T) powersync.Record {
 	t.Helper()
 	r, err := h.store.Load(t.Context(), "a")
 	require.NoError(t, err)
@@ -81,7 +82,7 @@ func startRedfish(t *testing.T, power string) (*bmctest.Redfish, bmc.Config) {
 
 func TestRedfishSwitchedBehindOurBackIsSwitchedBack(t *testing.T) {
 	server, config := startRedfish(t, "On")
-	h := newHall(t, config, states.NoPower)
+	h := newFixture(t, config, states.NoPower)
 	require.Equal(t, powersync.Recorded, h.sync(t))
 	require.Equal(t, powersync.Equal, h.sync(t))
 	require.NoError(t, server.SetPower("1", "Off"))
@@ -103,7 +104,7 @@ func TestRedfishFaultsEndInMaintenanceAndRecovery(t *testing.T) {
 		t.Run(fault.Do.String(), func(t *testing.T) {
 			t.Parallel()
 			server, config := startRedfish(t, "On")
-			h := newHall(t, config, states.PowerOn)
+			h := newFixture(t, config, states.PowerOn)
 			server.AddFault(fault)
 			first := h.sync(t)
 			require.True(t, first == powersync.ReadFailed || first == powersync.Forced, "%v", first)
@@ -119,7 +120,7 @@ func TestRedfishFaultsEndInMaintenanceAndRecovery(t *testing.T) {
 
 func TestRedfishPowerIsSetOnPurpose(t *testing.T) {
 	server, config := startRedfish(t, "Off")
-	h := newHall(t, config, states.PowerOff)
+	h := newFixture(t, config, states.PowerOff)
 	for _, step := range []struct {
 		asked states.Power
 		want  string
@@ -152,7 +153,7 @@ func startIPMI(t *testing.T, power string) (*bmctest.IPMI, bmc.Config) {
 
 func TestIPMISwitchedOffKilledAndRestarted(t *testing.T) {
 	server, config := startIPMI(t, "on")
-	h := newHall(t, config, states.NoPower)
+	h := newFixture(t, config, states.NoPower)
 	require.Equal(t, powersync.Recorded, h.sync(t))
 
 	require.NoError(t, server.SetPower("off"))
