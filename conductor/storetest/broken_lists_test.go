@@ -45,7 +45,7 @@ var brokenLists = []mutant{
 		}
 	}},
 	{"pages are counted", "what was there all the time", func(b *broken) {
-		ends := make(map[string]int) // how many records there were before the end of a page
+		ends := make(map[string]int) // the number of records before the end of a page
 		b.list = func(ctx context.Context, kind conductor.Kind, after string, limit int) ([]conductor.Record, error) {
 			all, err := b.Memory.List(ctx, kind, "", 100_000)
 			if err != nil || limit != 23 {
