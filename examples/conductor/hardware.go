@@ -43,7 +43,7 @@ func fakeOperation(most time.Duration, log *slog.Logger) func(context.Context, *
 			return nil
 		}
 		log := log.With("node", n.UUID, "operation", operation, "revision", n.Revision, "claim", n.Claim)
-		log.Info("an operation starts")
+		log.Info("an operation begins")
 		var err error
 		if most > 0 {
 			select {

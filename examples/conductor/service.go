@@ -98,7 +98,7 @@ func (s *service) greet(addr net.Addr) {
 	fmt.Fprintf(s.out, "\nIronic %s: API 1.1 to %s, conductor %s, ", s.options.series, s.options.series.MaxAPIVersion(), s.conductor.Name())
 	switch {
 	case s.options.cluster.peers != "":
-		fmt.Fprintf(s.out, "nodes in %s, shared with the other servers of %s\n", s.options.data, s.options.cluster.peers)
+		fmt.Fprintf(s.out, "nodes in %s and with the others of %s\n", s.options.data, s.options.cluster.peers)
 	case s.options.cluster.endpoints != "":
 		fmt.Fprintf(s.out, "nodes at %s\n", s.options.cluster.endpoints)
 	case s.options.data != "":

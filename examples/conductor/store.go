@@ -43,7 +43,7 @@ func (c *cluster) define(flags *flag.FlagSet) {
 	flags.StringVar(&c.client, "cluster-client", "", "`URL` on the loopback interface at which this server of -cluster listens for etcdctl, without authentication, such as http://127.0.0.1:2379; empty disables it")
 	flags.StringVar(&c.peerCA, "cluster-ca", "", "`file` of the CA that has signed the certificates of all servers of -cluster, in PEM")
 	flags.StringVar(&c.peerCert, "cluster-cert", "", "`file` of this server's certificate, in PEM")
-	flags.StringVar(&c.peerKey, "cluster-key", "", "`file` of its key, in PEM")
+	flags.StringVar(&c.peerKey, "cluster-key", "", "`file` of this server's key, in PEM")
 	flags.BoolVar(&c.insecure, "insecure-cluster-without-tls", false, "let the servers of -cluster use http beyond the loopback interface although everyone there can then read and write all records")
 	flags.DurationVar(&c.lease, "lease", etcd.DefaultTTL, "`time` without renewal after which the other conductors take the nodes of a conductor over")
 }
