@@ -75,7 +75,7 @@ func (f *fleet) node(state states.State) *conductor.Node {
 	return n
 }
 
-// request asks for a provision state at the highest version.
+// request requests a provision state at the highest version.
 func (f *fleet) request(n *conductor.Node, target string) {
 	f.t.Helper()
 	require.NoError(f.t, f.Provision(f.ctx, n.UUID, f.provision(target)))

@@ -117,7 +117,7 @@ func (c *Conductor) serveTerm(ctx context.Context, r *run) {
 		c.considerAll()
 	}
 	if ctx.Err() != nil {
-		context.AfterFunc(r.work, func() { end(nil) }) // the work goes on until Run gives it up
+		context.AfterFunc(r.work, func() { end(nil) }) // the work continues until Run abandons it
 		return
 	}
 	c.setTerm(nil)

@@ -12,7 +12,7 @@ import (
 )
 
 var brokenRecords = []mutant{
-	{"keys do not find a record", "is kept as it was written", func(b *broken) {
+	{"keys do not find a record", "is stored as written", func(b *broken) {
 		b.get = func(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
 			if strings.Contains(key, "=") {
 				return conductor.Record{}, conductor.ErrNotFound
@@ -20,19 +20,19 @@ var brokenRecords = []mutant{
 			return b.Memory.Get(ctx, kind, key)
 		}
 	}},
-	{"values are made valid UTF-8", "is kept as it was written", func(b *broken) {
+	{"values are made valid UTF-8", "is stored as written", func(b *broken) {
 		b.create = func(ctx context.Context, r conductor.Record) (int64, error) {
 			r.Value = []byte(strings.ToValidUTF8(string(r.Value), "\uFFFD"))
 			return b.Memory.Create(ctx, r)
 		}
 	}},
-	{"values end after 64 KiB", "is kept as it was written", func(b *broken) {
+	{"values end after 64 KiB", "is stored as written", func(b *broken) {
 		b.update = func(ctx context.Context, r conductor.Record) (int64, error) {
 			r.Value = r.Value[:min(len(r.Value), 64<<10)]
 			return b.Memory.Update(ctx, r)
 		}
 	}},
-	{"keys do not care for case", "is kept as it was written", func(b *broken) {
+	{"keys do not care for case", "is stored as written", func(b *broken) {
 		b.create = func(ctx context.Context, r conductor.Record) (int64, error) {
 			r.Keys = slices.Clone(r.Keys)
 			for i := range r.Keys {
@@ -71,7 +71,7 @@ var brokenRecords = []mutant{
 }
 
 var brokenWrites = []mutant{
-	{"a duplicate is no error", "have an ID or a key in common", func(b *broken) {
+	{"a duplicate is no error", "share an ID or a key", func(b *broken) {
 		b.create = func(ctx context.Context, r conductor.Record) (int64, error) {
 			revision, err := b.Memory.Create(ctx, r)
 			if duplicate := new(conductor.DuplicateError); errors.As(err, &duplicate) {
@@ -80,7 +80,7 @@ var brokenWrites = []mutant{
 			return revision, err
 		}
 	}},
-	{"the error names another key", "have an ID or a key in common", func(b *broken) {
+	{"the error names another key", "share an ID or a key", func(b *broken) {
 		b.create = func(ctx context.Context, r conductor.Record) (int64, error) {
 			revision, err := b.Memory.Create(ctx, r)
 			if duplicate := new(conductor.DuplicateError); errors.As(err, &duplicate) {
@@ -97,7 +97,7 @@ var brokenWrites = []mutant{
 			return b.Memory.Update(ctx, r)
 		}
 	}},
-	{"a deletion leaves the keys", "leaves nothing behind", func(b *broken) {
+	{"a deletion leaves the keys", "leaves nothing of the record", func(b *broken) {
 		b.delete = func(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
 			r, _ := b.Memory.Get(ctx, kind, id)
 			gone, err := b.Memory.Delete(ctx, kind, id, revision)
@@ -107,7 +107,7 @@ var brokenWrites = []mutant{
 			return gone, err
 		}
 	}},
-	{"a deletion has the record's revision", "leaves nothing behind", func(b *broken) {
+	{"a deletion has the record's revision", "leaves nothing of the record", func(b *broken) {
 		b.delete = func(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
 			_, err := b.Memory.Delete(ctx, kind, id, revision)
 			return revision, err
@@ -195,7 +195,7 @@ var brokenRaces = []mutant{
 			return revision, err
 		}
 	}},
-	{"a deletion compares, then deletes", "not updated and deleted at once", func(b *broken) {
+	{"a deletion compares, then deletes", "of a concurrent update and deletion one succeeds", func(b *broken) {
 		b.delete = func(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
 			r, err := b.Memory.Get(ctx, kind, id)
 			switch {

@@ -134,6 +134,6 @@ func TestAHandleThatLagsIsFound(t *testing.T) {
 			return r, err
 		}
 		second.list = first.list
-		require.ErrorContains(t, storetest.Check(first, second), "is kept as it was written")
+		require.ErrorContains(t, storetest.Check(first, second), "is stored as written")
 	})
 }
