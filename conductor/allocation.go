@@ -16,7 +16,7 @@ import (
 // Source: ironic/common/states.py.
 const (
 	allocating       = "allocating"
-	backfilling      = "allocating to a node" // not in Ironic: the request names the node, no other is chosen
+	backfilling      = "allocating to a node" // not Ironic's: the request names the node
 	allocationActive = "active"
 	allocationError  = "error"
 )

@@ -119,8 +119,8 @@
 // starts in 1.8 to 3.5 s and needs 580 MiB. When one conductor is killed, the others work on its
 // third of the nodes after 10 s, which is the lease. A round of the power sync takes 10 to 12 s in
 // each of three conductors, and 42 s in a single one. The API serves 6,700 GETs of a node a second,
-// or 1,400 PATCHes. During a restart of all three, one after the other, every failed request succeeds when it
-// is retried.
+// or 1,400 PATCHes. During a restart of all three, one after the other, every failed request
+// succeeds when it is retried.
 //
 // This model for 1,000,000 nodes and 30 conductors is an estimate from these figures. Every
 // conductor holds all records in memory: 5 GiB, at about 5 KiB a node. It reads them in 20 to 35 s

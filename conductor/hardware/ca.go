@@ -64,7 +64,7 @@ func readAuthorities(name string, at os.FileInfo) (*x509.CertPool, error) {
 	}
 	found := false
 	for _, file := range names {
-		found = addAuthorities(pool, filepath.Join(name, file)) == nil || found // the folder may contain other files
+		found = addAuthorities(pool, filepath.Join(name, file)) == nil || found // skip other files
 	}
 	if !found {
 		return nil, fmt.Errorf("the folder %q has no file with certificates in PEM form", name)

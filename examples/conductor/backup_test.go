@@ -110,7 +110,7 @@ func TestAFailedBackupLeavesNoFile(t *testing.T) {
 		{[]string{"-etcd", "http://127.0.0.1:1", "-restore", here + "/b"}, "-restore needs -data", program.Usage},
 		{[]string{"-data", data, "-backup", here + "/b", "-restore", here + "/b"}, "exclude each other", program.Usage},
 		{[]string{"-data", here + "/nothing", "-backup", here + "/b"}, "has no nodes", program.Failed},
-		{[]string{"-data", data, "-backup", here + "/b"}, "makes no backup", program.Failed},
+		{[]string{"-data", data, "-backup", here + "/b"}, "request a backup", program.Failed},
 		{[]string{"-data", data, "-restore", here + "/b"}, "no such file", program.Failed},
 	} {
 		var errOut strings.Builder
