@@ -8,8 +8,9 @@ import (
 	"github.com/ironstate/ironstate/internal/boundedcall"
 )
 
-// Validate returns whether the hardware interfaces of a node are ready for work, by
-// kind: nil, or why not. The error matches [NotFound] or [Invalid], or is the store's.
+// Validate checks the hardware interfaces of a node. The map has one entry for each kind of
+// interface: nil if it is ready for work, or the reason why it is not. The error matches
+// [NotFound] or [Invalid], or is the store's.
 func (c *Conductor) Validate(ctx context.Context, ident string) (map[string]error, error) {
 	n, err := c.Node(ctx, ident)
 	if err != nil {
@@ -42,19 +43,19 @@ func (c *Conductor) BootDevices(ctx context.Context, ident string) (devices []st
 	return devices, err
 }
 
-// SetBootDevice sets the device that a node boots from next, or from now on; errors
-// are those of [Conductor.BootDevice].
+// SetBootDevice sets the device for the next boot of a node, or for all boots if persistent;
+// errors are those of [Conductor.BootDevice].
 func (c *Conductor) SetBootDevice(ctx context.Context, ident, device string, persistent bool) error {
 	return c.withBootDevicer(ctx, ident, func(ctx context.Context, b BootDevicer, n *Node) error {
 		return b.SetBootDevice(ctx, n, device, persistent)
 	})
 }
 
-// callTimeout bounds a call of the hardware that a client waits for.
+// callTimeout bounds a hardware call whose result a client waits for.
 const callTimeout = time.Minute
 
-// withBootDevicer calls f with the node's hardware type, while no other work of this
-// process is done on the node.
+// withBootDevicer reserves the node and calls f with its hardware type. The error matches
+// Unsupported where the hardware type is no BootDevicer.
 func (c *Conductor) withBootDevicer(ctx context.Context, ident string, f func(context.Context, BootDevicer, *Node) error) error {
 	return c.patiently(ctx, func() error {
 		return c.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) error {
@@ -67,7 +68,7 @@ func (c *Conductor) withBootDevicer(ctx context.Context, ident string, f func(co
 	})
 }
 
-// exclusively reserves a node that nobody works on, and calls f.
+// exclusively reserves an unreserved node, calls f and drops the reservation.
 func (c *Conductor) exclusively(ctx context.Context, ident string, f func(context.Context, Hardware, *Node) error) error {
 	t, err := c.currentTerm()
 	if err != nil {
@@ -106,8 +107,8 @@ func (c *Conductor) exclusively(ctx context.Context, ident string, f func(contex
 	return err
 }
 
-// release ends the reservation of a node without work. Where it cannot be stored, the
-// next check finds it.
+// release drops the reservation of a node on which no work runs. If the write fails, the
+// next periodic check drops it.
 func (c *Conductor) release(ctx context.Context, t *term, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
@@ -119,12 +120,12 @@ func (c *Conductor) release(ctx context.Context, t *term, id string) {
 		return nil
 	})
 	if err != nil && !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound) {
-		c.config.Log.Warn("a reservation could not be ended", "node", id, "error", err)
+		c.config.Log.Warn("a reservation could not be dropped", "node", id, "error", err)
 	}
 }
 
-// VendorMethods returns the methods of its own that a node's hardware type has. The
-// error matches [NotFound] or [Invalid], or is the store's.
+// VendorMethods returns the vendor passthru methods of a node's hardware type, nil if it has
+// none. The error matches [NotFound] or [Invalid], or is the store's.
 func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string]VendorMethod, error) {
 	n, err := c.Node(ctx, ident)
 	if err != nil {
@@ -140,8 +141,9 @@ func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string
 	return nil, nil
 }
 
-// CallVendor calls one of them. The error matches [NotFound], [Locked], or
-// [Unsupported] where there is no such method, or is the hardware's or the store's.
+// CallVendor calls a vendor passthru method of a node's hardware type. The error matches
+// [NotFound], [Locked], or [Unsupported] where there is no such method, or is the
+// hardware's or the store's.
 func (c *Conductor) CallVendor(ctx context.Context, ident, method string, args map[string]any) (answer any, err error) {
 	err = c.patiently(ctx, func() error {
 		return c.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {

@@ -16,7 +16,7 @@ import (
 // Source: ironic/common/states.py.
 const (
 	allocating       = "allocating"
-	backfilling      = "allocating to a node" // ours: not to be given to another node
+	backfilling      = "allocating to a node" // not Ironic's: the request names the node
 	allocationActive = "active"
 	allocationError  = "error"
 )
@@ -24,9 +24,9 @@ const (
 // CreateAllocation stores a request for a node: an [Object] of [KindAllocation] with
 // the fields resource_class, traits, candidate_nodes (UUIDs) and owner. It returns the
 // allocation as it was stored, in the state allocating; the conductor then chooses a
-// node and makes it active, or gives it the state error and a last_error. Where
-// NodeUUID names a node, which must be active, it is given to that one at once. The
-// error matches [Exists], [NotFound], [WrongState] or [NoWorker], or is the store's.
+// node and makes the allocation active, or sets its state to error with a last_error. If
+// NodeUUID names a node, which must be active, that node is allocated at once (backfill).
+// The error matches [Exists], [NotFound], [WrongState] or [NoWorker], or is the store's.
 //
 // Source: ironic/conductor/allocations.py.
 func (c *Conductor) CreateAllocation(ctx context.Context, o *Object) (*Object, error) {
@@ -56,7 +56,7 @@ func (c *Conductor) CreateAllocation(ctx context.Context, o *Object) (*Object, e
 	return o, nil
 }
 
-// backfill gives an allocation to an active node that a client names.
+// backfill allocates the active node that a client names.
 func (c *Conductor) backfill(ctx context.Context, o *Object, ident string) (*Object, error) {
 	err := c.patiently(ctx, func() error {
 		_, err := c.edit(ctx, ident, func(n *Node) error {
@@ -87,9 +87,9 @@ func (c *Conductor) backfill(ctx context.Context, o *Object, ident string) (*Obj
 	return c.finishAllocation(ctx, o, n.UUID, nil)
 }
 
-// considerObject begins what an object asks for that nobody does: an allocation of this
-// conductor's that has no node yet. It is called for each object that is read or
-// written by anybody, and again at each check.
+// considerObject starts the processing of an allocation that has no node yet, if this
+// conductor is the one to choose the node. It is called for each object that any process
+// writes, and for every allocation again at each periodic check.
 func (c *Conductor) considerObject(o *Object) {
 	if o.Kind != KindAllocation || o.Fields["state"] != allocating {
 		return
@@ -101,7 +101,7 @@ func (c *Conductor) considerObject(o *Object) {
 	c.run.group.Go(func() {
 		defer c.tasks.free(o.UUID)
 		if err := c.allocate(t.ctx, o.UUID); err != nil && !errors.Is(err, NotFound) {
-			c.config.Log.Warn("an allocation was left as it is", "allocation", o.UUID, "error", err)
+			c.config.Log.Warn("an allocation could not be processed and stays as it is", "allocation", o.UUID, "error", err)
 		}
 	})
 }
@@ -118,20 +118,20 @@ func (c *Conductor) allocate(ctx context.Context, id string) error {
 	}
 	finished, err := c.finishAllocation(ctx, o, node, failure)
 	if node != "" && (errors.Is(err, NotFound) || err == nil && finished.NodeUUID != node) {
-		// It was deleted, or given another node, meanwhile.
+		// The allocation was deleted, or got another node, meanwhile.
 		return errors.Join(err, c.freeNode(ctx, node, id))
 	}
 	return err
 }
 
-// allocateTo gives a node to an allocation, with the traits that it wanted.
+// allocateTo gives the node to an allocation and copies the requested traits to instance_info.
 func (n *Node) allocateTo(o *Object) {
 	n.InstanceUUID, n.AllocationUUID = o.UUID, o.UUID
 	traits, _ := o.Fields["traits"].([]any)
 	set(&n.InstanceInfo, "traits", append([]any{}, traits...))
 }
 
-// freeFrom takes a node from an allocation, if it has it.
+// freeFrom takes the node from the allocation, if the allocation has it.
 func (n *Node) freeFrom(allocation string) {
 	if n.AllocationUUID != allocation {
 		return
@@ -152,8 +152,8 @@ func (c *Conductor) freeNode(ctx context.Context, node, allocation string) error
 	return err
 }
 
-// finishAllocation stores the outcome of an allocation that has none yet, and returns
-// the allocation.
+// finishAllocation stores the outcome of an allocation that is still being processed, and
+// returns the allocation.
 func (c *Conductor) finishAllocation(ctx context.Context, o *Object, nodeUUID string, failure error) (*Object, error) {
 	return c.UpdateObject(ctx, KindAllocation, o.UUID, func(o *Object) error {
 		if state := o.Fields["state"]; state != allocating && state != backfilling {
@@ -168,9 +168,9 @@ func (c *Conductor) finishAllocation(ctx context.Context, o *Object, nodeUUID st
 	})
 }
 
-// choose gives one of the nodes that fit to an allocation and returns its UUID. Nodes
-// that are locked are tried again. The node that a process gave to it before it died
-// is the first choice.
+// choose allocates one of the suitable nodes and returns its UUID. It retries locked nodes.
+// A node that already has the allocation's UUID, written by a process that died before it
+// finished the allocation, is returned as it is.
 func (c *Conductor) choose(ctx context.Context, o *Object) (string, error) {
 	all, err := c.Nodes(ctx)
 	if err != nil {
@@ -211,9 +211,9 @@ func (c *Conductor) choose(ctx context.Context, o *Object) (string, error) {
 	return chosen, err
 }
 
-// candidates returns the nodes that fit an allocation, in random order, so that
-// allocations at the same time do not ask for the same; a node with the allocation's
-// name comes first.
+// candidates returns the nodes that fit an allocation. Their order is random, so that
+// concurrent allocations do not compete for the same node; a node with the allocation's
+// name is first.
 func (c *Conductor) candidates(all []*Node, o *Object) ([]*Node, error) {
 	why := fmt.Sprintf("no available nodes match the resource class %v", o.Fields["resource_class"])
 	if named, _ := o.Fields["candidate_nodes"].([]any); len(named) > 0 {
@@ -239,14 +239,14 @@ func (c *Conductor) candidates(all []*Node, o *Object) ([]*Node, error) {
 	return nodes, nil
 }
 
-// allocatable reports whether a node may be given to any allocation. One that is being
-// given its first power state is locked, so that the allocation waits for it.
+// allocatable reports whether a node may be allocated at all. A node without a power state
+// qualifies if it has a target power state: it is locked, and the allocation waits for it.
 func (c *Conductor) allocatable(n *Node) bool {
 	hasPower := n.Power != states.NoPower || n.TargetPower != states.NoPower
 	return n.ProvisionState == states.Available && n.InstanceUUID == "" && !n.Maintenance && hasPower
 }
 
-// unsuitable returns why a node does not fit an allocation, or nothing.
+// unsuitable returns why a node does not fit an allocation, or "".
 func unsuitable(n *Node, o *Object) string {
 	class, _ := o.Fields["resource_class"].(string)
 	candidates, _ := o.Fields["candidate_nodes"].([]any)
@@ -269,7 +269,7 @@ func unsuitable(n *Node, o *Object) string {
 }
 
 // DeleteAllocation deletes an allocation and frees its node. The error matches
-// [NotFound], or [Locked] or [WrongState] where the node is not to be freed now, or is
+// [NotFound], or [Locked] or [WrongState] where the node cannot be freed now, or is
 // the store's.
 func (c *Conductor) DeleteAllocation(ctx context.Context, ident string) error {
 	o, err := c.Object(ctx, KindAllocation, ident)

@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Heartbeat is a call of the agent that runs on a node.
+// Heartbeat is the content of a heartbeat of the agent that runs on a node.
 //
 // Source: ironic/api/controllers/v1/ramdisk.py.
 type Heartbeat struct {
@@ -23,21 +23,21 @@ type Heartbeat struct {
 	AgentStatusMessage string
 }
 
-// agentKeys are what a node's driver_internal_info has of its agent.
+// agentKeys are the keys of driver_internal_info that hold data of the node's agent.
 var agentKeys = []string{"agent_url", "agent_secret_token", "agent_secret_token_pregenerated", "agent_verify_ca"}
 
-// forgetAgent removes what is known of an agent that is of no use any more.
+// forgetAgent removes the data of an agent that is no longer in use.
 func (n *Node) forgetAgent() {
 	for _, key := range agentKeys {
 		delete(n.DriverInternalInfo, key)
 	}
 }
 
-// Lookup returns the node of an agent that has just started, by the node's UUID or by
-// the addresses of the machine's network interfaces, and the token that the agent is
-// to name in its heartbeats. The token is empty where one was given out before. The
-// error matches [NotFound] where no node in a state with an agent fits, or more than
-// one does.
+// Lookup returns the node of an agent that has just started, by the node's UUID or by the
+// MAC addresses of the machine, and the token that the agent must send in its heartbeats.
+// The token is empty if a token was given out before. The error matches [NotFound] if no
+// node has the addresses, if several nodes have them, or if the node is in a state that
+// does not allow a lookup.
 //
 // Source: ironic/api/controllers/v1/ramdisk.py and get_node_with_token in
 // ironic/conductor/manager.py.
@@ -89,9 +89,9 @@ func (c *Conductor) byAddress(ctx context.Context, addresses []string) (string, 
 	return found, nil
 }
 
-// Heartbeat takes a call of a node's agent: the work that waits for it goes on. The
-// error matches [NotFound] or [Invalid], the latter for a token that is wrong, or is
-// that of [Conductor.Resume].
+// Heartbeat handles a heartbeat of a node's agent: it stores the agent's data and resumes
+// the work that waits for a call-back. The error matches [NotFound], or [Invalid] for a
+// wrong token, or is that of [Conductor.Resume].
 func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) error {
 	if h.AgentVersion == "" && h.AgentStatus == "" {
 		return refuse(Invalid, "Agent did not transmit a version, and a version is required. Please update the agent being used.")
@@ -120,10 +120,10 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 	return c.Resume(ctx, ident, nil)
 }
 
-// Resume is the call-back that a node waits for: the step that waits is done, or has
-// failed. The work goes on with the next step; an inspection that waits is done by it.
-// The error matches [NotAllowed] for a node that does not wait, [NotFound], [Locked] or
-// [NoWorker], or is the store's.
+// Resume is the call-back that a node waits for. With a nil failure the waiting step is
+// done and the work continues with the next step; an inspection that waits is then complete.
+// Otherwise the work has failed. The error matches [NotAllowed] for a node that does not
+// wait, [NotFound], [Locked] or [NoWorker], or is the store's.
 func (c *Conductor) Resume(ctx context.Context, ident string, failure error) error {
 	word := states.EventResume
 	if failure != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// check looks at all nodes again and again until the context ends.
+// check visits all nodes and allocations every CheckInterval until the context ends.
 func (c *Conductor) check(ctx context.Context) {
 	ticker := time.NewTicker(c.config.CheckInterval)
 	defer ticker.Stop()
@@ -28,7 +28,7 @@ func (c *Conductor) check(ctx context.Context) {
 	}
 }
 
-// considerAll considers all nodes and objects that this process knows.
+// considerAll considers all indexed nodes and allocations.
 func (c *Conductor) considerAll() {
 	for _, n := range c.nodes.all() {
 		c.consider(n)
@@ -38,9 +38,9 @@ func (c *Conductor) considerAll() {
 	}
 }
 
-// expire reports the work of a node as failed that has waited for a call-back too long.
-// A rescue that nobody finished leaves a strange system running: the node is switched
-// off first.
+// expire reports the work of a node as failed if the node has waited too long for a
+// call-back. A rescue that timed out may have left the rescue ramdisk running, so that node
+// is powered off first.
 //
 // Source: the periodic checks of ironic/conductor/manager.py, and
 // cleanup_rescuewait_timeout in ironic/conductor/utils.py.
@@ -57,7 +57,7 @@ func (c *Conductor) expire(ctx context.Context, n *Node) {
 			return hardware.SetPower(ctx, n, states.PowerOff)
 		})
 		if err != nil {
-			c.config.Log.Warn("a node whose rescue timed out could not be switched off", "node", n.UUID, "error", err)
+			c.config.Log.Warn("a node whose rescue timed out could not be powered off", "node", n.UUID, "error", err)
 			c.reportTimeout(ctx, n.UUID, nil)
 			return
 		}

@@ -11,10 +11,10 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Conductor manages nodes. Make it with [New], let [Conductor.Run] work, and call the
-// other methods for clients. It is safe for concurrent use. The methods of a nil or zero
-// Conductor, and those that are given a nil context, return a [*ConfigError]; Name, Table
-// and Hardware then have nothing to return.
+// Conductor manages nodes. [New] makes it, [Conductor.Run] does its work, and the other
+// methods serve requests of clients. It is safe for concurrent use. The methods of a nil or
+// zero Conductor, and all methods with a nil context, return a [*ConfigError]; Name and Table
+// then return zero values, and Hardware yields nothing.
 type Conductor struct {
 	config Config
 	store  Store
@@ -33,7 +33,7 @@ type Conductor struct {
 	term    *term // nil while this conductor is no member
 }
 
-// run is what Run gives its goroutines.
+// run holds the contexts and the wait group of one call of Run.
 type run struct {
 	ctx   context.Context // of the watches and the periodic checks
 	work  context.Context // of the work on nodes, which may outlive ctx
@@ -42,7 +42,7 @@ type run struct {
 
 var errWatchEnded = errors.New("the watch has ended")
 
-// New returns a conductor, which does nothing until it runs. The error is a
+// New returns a conductor that does nothing until [Conductor.Run] is called. The error is a
 // [*ConfigError], or that of [powersync.New].
 func New(config Config) (*Conductor, error) {
 	config, err := config.withDefaults()
@@ -61,7 +61,7 @@ func New(config Config) (*Conductor, error) {
 	return c, nil
 }
 
-// usable returns why a method cannot do anything.
+// usable returns an error if the conductor is nil or zero or the context is nil.
 func (c *Conductor) usable(ctx context.Context) error {
 	switch {
 	case c == nil || c.store == nil:
@@ -73,10 +73,10 @@ func (c *Conductor) usable(ctx context.Context) error {
 	}
 }
 
-// Run does the work that the stored records ask for, until the context ends: work
-// that was requested, timeouts, the power sync. The work of a process that has died
-// has failed, as in Ironic. It returns the context's error when all its goroutines have
-// ended. It may be called once.
+// Run does the work that the stored records call for until the context ends: requested
+// work, timeouts, the power sync. As in Ironic, it reports the work of a process that has
+// died as failed. Run returns the context's error when all its goroutines have ended. It
+// may be called once.
 func (c *Conductor) Run(ctx context.Context) error {
 	if err := c.usable(ctx); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 	for _, x := range c.indexes {
 		r.group.Go(func() { x.follow(ctx, c.store, c.config.Log, c.considerObject) })
 	}
-	r.group.Go(func() { c.belong(member, r) })
+	r.group.Go(func() { c.keepMembership(member, r) })
 	r.group.Go(func() { c.check(ctx) })
 	r.group.Go(func() { _ = c.syncer.Run(ctx) }) // its error is the context's
 	c.mu.Unlock()
@@ -110,8 +110,8 @@ func (c *Conductor) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Ready waits until Run has read the nodes and is ready for requests, or until the
-// context ends, and returns its error.
+// Ready waits until Run has read the nodes and the conductor accepts requests. If the context
+// ends first, Ready returns the context's error.
 func (c *Conductor) Ready(ctx context.Context) error {
 	if err := c.usable(ctx); err != nil {
 		return err
@@ -127,10 +127,10 @@ func (c *Conductor) Ready(ctx context.Context) error {
 // Name returns the conductor's name.
 func (c *Conductor) Name() string { return c.configuration().Name }
 
-// Table returns the state machine whose rules hold.
+// Table returns the state machine that the conductor follows.
 func (c *Conductor) Table() *states.Table { return c.configuration().Table }
 
-// configuration returns the configuration with its defaults, the zero one for nil.
+// configuration returns the configuration with its defaults; for a nil Conductor it is zero.
 func (c *Conductor) configuration() Config {
 	if c == nil {
 		return Config{}
@@ -159,5 +159,5 @@ func (c *Conductor) hardware(n *Node) (Hardware, error) {
 	return hardware, nil
 }
 
-// now returns the time in the resolution that Ironic's records have.
+// now returns the time in the resolution of Ironic's records.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -13,88 +13,88 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Config says what a [Conductor] works on, and how. Store and Hardware are needed;
-// the zero value of every other field stands for Ironic's default.
+// Config configures a [Conductor]. Store and Hardware are required; the zero value of every
+// other field stands for Ironic's default. The names in parentheses are Ironic's options.
 type Config struct {
 	Store Store
-	// Hardware are the hardware types, by the name that nodes have in their driver.
+	// Hardware maps the name in a node's Driver to its hardware type.
 	Hardware map[string]Hardware
 
-	// Membership tells which other conductors use the Store; nil: none do, and whatever
-	// is reserved by another process was left behind when that died.
+	// Membership reports which conductors of the Store are alive. Nil means that no other
+	// conductor uses the Store: every reservation of another process is that of a process
+	// which has died.
 	Membership Membership
 
-	// Name is written into the reservations of nodes that this conductor works on, and
-	// decides which nodes are its own. It must be no other conductor's of the Store, and
-	// should be the same after a restart, so that the nodes stay where they were. Empty
-	// stands for the host's name (host).
+	// Name is stored as the reservation of nodes that this conductor works on, and is
+	// hashed to assign nodes to conductors. It must be unique among the conductors of the
+	// Store, and should be the same after a restart, so that the conductor keeps its nodes.
+	// Empty stands for the host name (host).
 	Name string
 	// Group is the conductor group: a conductor works on the nodes of its group
 	// (conductor_group).
 	Group string
-	// Table is the series whose rules hold; nil stands for the latest.
+	// Table is the state machine of the series to follow; nil stands for the latest.
 	Table *states.Table
 
-	// SkipAutomatedClean lets nodes become available without automated cleaning where
-	// they do not say otherwise (automated_clean = False).
+	// SkipAutomatedClean makes nodes available without automated cleaning, unless the node's
+	// automated_clean field overrides it (automated_clean = False).
 	SkipAutomatedClean bool
-	// MaxDeploying and MaxCleaning bound the nodes that are deployed, or are cleaned
-	// or torn down, at once; 0 stands for 250 and 50 (max_concurrent_deploy,
+	// MaxDeploying bounds the nodes that are deployed at the same time, MaxCleaning those that
+	// are cleaned or torn down; 0 stands for 250 and 50 (max_concurrent_deploy,
 	// max_concurrent_clean).
 	MaxDeploying, MaxCleaning int
-	// Workers bounds the nodes that are worked on at once; 0 stands for 300
-	// (workers_pool_size). A request beyond is refused with [NoWorker].
+	// Workers is the size of the worker pool; each worker works on one node. 0 stands for 300
+	// (workers_pool_size). Without a free worker a request is refused with [NoWorker].
 	Workers int
-	// LockedRetries is how often a request for a node that somebody works on is tried
-	// again, and LockedInterval the time in between, before it is refused with
-	// [Locked]; 0 stands for 3 and 1 s (node_locked_retry_attempts,
-	// node_locked_retry_interval). A negative number is never.
+	// LockedRetries is the number of retries of a request for a reserved node before the
+	// request is refused with [Locked], and LockedInterval the time between two attempts;
+	// 0 stands for 3 and 1 s (node_locked_retry_attempts, node_locked_retry_interval). A
+	// negative LockedRetries disables retries.
 	LockedRetries  int
 	LockedInterval time.Duration
-	// CheckInterval is the time between two looks at all nodes, for timeouts and for
-	// work that nobody has begun; 0 stands for 60 s (check_provision_state_interval).
+	// CheckInterval is the period of the check of all nodes for timeouts and for work that
+	// no process has started; 0 stands for 60 s (check_provision_state_interval).
 	CheckInterval time.Duration
-	// Timeouts say how long nodes wait for a call-back; nil stands for
+	// Timeouts bound how long nodes wait for a call-back; nil stands for
 	// [machine.DefaultTimeouts].
 	Timeouts *machine.Timeouts
 	// VerifyTimeout bounds a verification; 0 stands for a minute.
 	VerifyTimeout time.Duration
-	// ResumeVerification begins a verification anew whose conductor has died, instead of
-	// reporting it as failed: it changes nothing on the hardware. Ironic does not.
+	// ResumeVerification restarts a verification whose conductor has died instead of
+	// reporting it as failed. That is safe, since a verification changes nothing on the
+	// hardware. Ironic has no such option.
 	ResumeVerification bool
-	// ShutdownTimeout is how long Run waits, when its context has ended, until work
-	// that is under way is done, before it gives the work up; 0 stands for 60 s
-	// (graceful_shutdown_timeout). Work that was given up has failed.
+	// ShutdownTimeout bounds how long Run waits for work in flight after its context has
+	// ended; 0 stands for 60 s (graceful_shutdown_timeout). Work that has not ended by then
+	// is cancelled and has failed.
 	ShutdownTimeout time.Duration
 	// MaxHistory is how many entries of a node's history are kept; 0 stands for 300
 	// (node_history_max_entries).
 	MaxHistory int
 
-	// Power configures the power sync. Its Store, Driver, Name and Logger are the
-	// conductor's.
+	// Power configures the power sync. The conductor sets its Store, Driver, Name and Logger.
 	Power powersync.Config
-	// SkipPowerSync leaves the rounds of the power sync out
-	// (sync_power_state_interval = 0).
+	// SkipPowerSync disables the periodic power sync (sync_power_state_interval = 0).
 	SkipPowerSync bool
 
-	// Log gets a line for each transition and each failure. Nil is silent.
+	// Log receives a record for each transition and each failure; nil discards them.
 	Log *slog.Logger
-	// OnTransition is called, one after the other for one node, when the record of a
-	// transition was stored. It should return soon: the node's work waits for it.
+	// OnTransition is called after a transition was stored. Calls for one node never overlap.
+	// The node's work waits for it, so it should return soon.
 	OnTransition func(Transition)
-	// Tracer follows requests into the work that they begin; nil: nobody does.
+	// Tracer traces requests into the work that they start; nil disables tracing.
 	Tracer Tracer
 }
 
-// Transition is a step of a node through the state machine, as it was stored.
+// Transition is a stored transition of a node.
 type Transition struct {
 	Time  time.Time
-	Node  *Node // as it is afterwards
+	Node  *Node // after the transition
 	From  states.State
 	Event string // the word that was requested, or the event that was reported
 }
 
-// ConfigError says which field of a [Config] cannot work.
+// ConfigError reports a [Config] with an invalid field, or a nil argument.
 type ConfigError struct {
 	Field string
 	Want  string // a value that would have been right

@@ -1,50 +1,50 @@
-// Package conductor manages many nodes, as Ironic's conductor does: it takes requests,
-// does the work that they ask for on the hardware, and keeps every node's record true.
-// A [Conductor] needs a store and hardware; [Memory] and [Fake] are ones for a start:
+// Package conductor manages many nodes, as Ironic's conductor does: it accepts requests,
+// does the requested work on the hardware, and keeps the record of each node up to date.
+// A [Conductor] needs a store and hardware types. [Memory] and [Fake] need no set-up:
 //
 //	c, err := conductor.New(conductor.Config{
 //		Store:    &conductor.Memory{},
 //		Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}},
 //	})
 //	...
-//	go c.Run(ctx) // does the work, until ctx ends
+//	go c.Run(ctx) // does the work until ctx ends
 //
 //	node, err := c.CreateNode(ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Enroll})
 //	err = c.Provision(ctx, node.UUID, conductor.ProvisionRequest{Target: "manage", Version: 81})
 //
-// Package api, below, is Ironic's REST API over it, package hardware has the hardware
-// types for BMCs, package etcd is a store that outlives the process, and package
-// conductortest is all of it in one line for the tests of a client.
+// Package api, below, serves Ironic's REST API for a Conductor, package hardware has the
+// hardware types for BMCs, package etcd is a durable store, and package conductortest starts
+// all of this with one call, for the tests of clients.
 //
 // # Records
 //
-// A [Node] is a record in a [Store], with a revision: every write is a compare-and-set,
-// so that no write replaces another one that its author has not seen. The record says
-// which work is due: a node in "verifying" has a verification to run. Any process can
-// therefore begin the work: the process that took the request, a process that was
-// started later, or another conductor on the same store.
+// A [Node] is a record in a [Store], with a revision. Every write is a compare-and-set, so
+// that no process overwrites a change that it has not read. The record says which work is
+// due: a node in "verifying" has a verification to run. Any process can therefore start the
+// work: the process that accepted the request, a process that was started later, or another
+// conductor on the same store.
 //
-// Whoever works on a node holds its reservation, as in Ironic. Requests for a reserved
-// node are tried again a few times and then refused with [Locked]. The reservation goes
-// in the same write that ends the work.
+// The process that works on a node holds the node's reservation, as in Ironic. Requests for
+// a reserved node are retried a few times and then refused with [Locked]. The write that
+// ends the work also drops the reservation.
 //
 // # Work
 //
-// The work of a state is a list of steps ([Step]): those that the node's [Hardware] has
-// for it, and those that a client names. A step may take its time, fail, wait for a call-back
-// ([ErrWait], [Conductor.Heartbeat], [Conductor.Resume]), or be held until a client lets
-// it go. The record has the step at work, so that what waits survives the process. A
-// wait that takes too long has failed.
+// The work of a state is a list of steps ([Step]): the steps that the node's [Hardware] has
+// for that state, and the steps that a client requests. A step may block, fail, wait for a
+// call-back ([ErrWait], [Conductor.Heartbeat], [Conductor.Resume]), or be held until a client
+// requests "unhold". The record contains the current step, so that a waiting node survives
+// a restart of the process. A node that waits too long has failed.
 //
 // # Several conductors
 //
-// With a [Membership] several conductors work on one store: any takes any request, and
-// each node has one of them that works on it, chosen by rendezvous hashing over those
-// that have its hardware type and are of its group. When one dies, hangs or is cut off,
-// its nodes have another owner, its reservations are dropped, and its work has failed,
-// in every state that a node cannot leave by itself. It gives its own work up before
-// the others may take over, and its late writes change nothing, since they have old
-// revisions.
+// With a [Membership] several conductors share one store. Each of them accepts requests for
+// any node. One conductor owns a node and does its work; rendezvous hashing chooses it among
+// the members that have the node's hardware type and are in its conductor group. When a
+// conductor dies, hangs or is cut off, other conductors own its nodes: they drop its
+// reservations and report its work as failed, in every state that a node cannot leave by
+// itself. A conductor that is cut off stops its work before the others take over, and its
+// late writes change nothing, since their revisions are old.
 //
 // Source: ironic/conductor, of the series that [Config.Table] names.
 package conductor

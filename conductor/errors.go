@@ -9,8 +9,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Reason is why a [Conductor] refuses a request. It is an error, so that a caller can
-// ask errors.Is(err, conductor.Locked).
+// Reason is the reason why a [Conductor] refuses a request. It is an error, so that callers
+// can write errors.Is(err, conductor.Locked).
 //
 // Source: ironic/common/exception.py.
 type Reason uint8
@@ -22,7 +22,7 @@ const (
 	NotFound
 	// Exists: another node or object has the UUID, the name or another key.
 	Exists
-	// Locked: somebody works on the node. Try again later.
+	// Locked: the node is reserved. Try again later.
 	Locked
 	// WrongState: the node's provision state does not allow a change to its record,
 	// or its deletion.
@@ -37,15 +37,15 @@ const (
 	IsProtected
 	// IsRetired: the node is retired and must not become available.
 	IsRetired
-	// Unsupported: the node's hardware type cannot do it.
+	// Unsupported: the node's hardware type does not support the request.
 	Unsupported
-	// Unsuitable: validation found that the work that was asked for cannot succeed.
+	// Unsuitable: validation found that the requested work cannot succeed.
 	Unsuitable
 	// NoWorker: all workers are busy. Try again later.
 	NoWorker
-	// LimitReached: too many nodes are deployed or cleaned at once. Try again later.
+	// LimitReached: too many nodes are being deployed or cleaned. Try again later.
 	LimitReached
-	// PowerOffDisabled: the node forbids power off.
+	// PowerOffDisabled: the node has disable_power_off set.
 	PowerOffDisabled
 )
 
@@ -78,7 +78,7 @@ func (r Reason) Error() string {
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }
 
-// HTTPStatus returns the status of Ironic's answer.
+// HTTPStatus returns the HTTP status of Ironic's response.
 func (r Reason) HTTPStatus() int {
 	if int(r) < len(reasons) {
 		return reasons[r].status
@@ -86,7 +86,7 @@ func (r Reason) HTTPStatus() int {
 	return http.StatusInternalServerError
 }
 
-// Error is a request that was refused, and changed nothing. It matches its Reason.
+// Error reports that a request was refused and changed nothing. It matches its Reason.
 type Error struct {
 	Reason Reason
 	Text   string // for the client; it holds no secret
@@ -114,12 +114,13 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Reason, e.Err}
 }
 
-// HTTPStatus returns the status of Ironic's answer.
+// HTTPStatus returns the HTTP status of Ironic's response.
 func (e *Error) HTTPStatus() int { return e.Reason.HTTPStatus() }
 
-// HTTPStatus returns the status that Ironic answers with where a method of a
-// [Conductor] returns err: that of the error in its chain which has one, 400 for what
-// a node's state does not allow and for an unknown word, 500 for any other.
+// HTTPStatus returns the HTTP status of Ironic's response where a method of a [Conductor]
+// returns err. It is that of the first error in the chain with an HTTPStatus method, 400 for a
+// request that the node's state does not allow and for an unknown word, and 500 for any other
+// error.
 func HTTPStatus(err error) int {
 	var (
 		status  interface{ HTTPStatus() int }

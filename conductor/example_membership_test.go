@@ -10,46 +10,48 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// A room has the conductors of one process: nobody in it dies or is cut off. Package etcd
-// has the membership of conductors that may be.
-type room struct {
+// localMembership is a membership of conductors in one process, where none can die or be cut
+// off alone. Package etcd has a membership for several processes.
+type localMembership struct {
 	mu      sync.Mutex
 	members []conductor.Member
-	changed chan struct{} // closed when somebody comes or goes
+	changed chan struct{} // closed when a member joins or leaves
 }
 
-func newRoom() *room { return &room{changed: make(chan struct{})} }
-
-// change changes who is there, and tells those who look.
-func (r *room) change(f func([]conductor.Member) []conductor.Member) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.members = f(slices.Clone(r.members))
-	close(r.changed)
-	r.changed = make(chan struct{})
+func newLocalMembership() *localMembership {
+	return &localMembership{changed: make(chan struct{})}
 }
 
-func (r *room) look() ([]conductor.Member, <-chan struct{}) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.members, r.changed
+// change changes the members and wakes all ranges.
+func (l *localMembership) change(f func([]conductor.Member) []conductor.Member) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.members = f(slices.Clone(l.members))
+	close(l.changed)
+	l.changed = make(chan struct{})
 }
 
-func (r *room) Holds(id string) bool {
-	members, _ := r.look()
+func (l *localMembership) look() ([]conductor.Member, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.members, l.changed
+}
+
+func (l *localMembership) Holds(id string) bool {
+	members, _ := l.look()
 	return slices.ContainsFunc(members, func(m conductor.Member) bool { return m.ID == id })
 }
 
-func (r *room) Alive(_ context.Context, id string) (bool, error) { return r.Holds(id), nil }
+func (l *localMembership) Alive(_ context.Context, id string) (bool, error) { return l.Holds(id), nil }
 
-func (r *room) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
+func (l *localMembership) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
 	return func(yield func([]conductor.Member, error) bool) {
-		r.change(func(all []conductor.Member) []conductor.Member { return append(all, self) })
-		defer r.change(func(all []conductor.Member) []conductor.Member {
+		l.change(func(all []conductor.Member) []conductor.Member { return append(all, self) })
+		defer l.change(func(all []conductor.Member) []conductor.Member {
 			return slices.DeleteFunc(all, func(m conductor.Member) bool { return m.ID == self.ID })
 		})
 		for {
-			members, changed := r.look()
+			members, changed := l.look()
 			if !yield(members, nil) {
 				return
 			}
@@ -62,19 +64,19 @@ func (r *room) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]cond
 	}
 }
 
-// Two conductors share the nodes of a store, and then one of them has them all.
+// Two conductors share the nodes of a store. After one has stopped, the other has all nodes.
 func ExampleMembership() {
-	store, together := new(conductor.Memory), newRoom()
+	store, membership := new(conductor.Memory), newLocalMembership()
 	hardware := map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}
-	_, stopAlpha := started(conductor.Config{Store: store, Membership: together, Name: "alpha", Hardware: hardware})
+	_, stopAlpha := started(conductor.Config{Store: store, Membership: membership, Name: "alpha", Hardware: hardware})
 	defer stopAlpha()
-	_, stopBeta := started(conductor.Config{Store: store, Membership: together, Name: "beta", Hardware: hardware})
+	_, stopBeta := started(conductor.Config{Store: store, Membership: membership, Name: "beta", Hardware: hardware})
 
 	show := func(want int) {
-		members, changed := together.look()
+		members, changed := membership.look()
 		for len(members) != want {
 			<-changed
-			members, changed = together.look()
+			members, changed = membership.look()
 		}
 		for _, m := range members {
 			fmt.Println(m.Hostname, m.Drivers)

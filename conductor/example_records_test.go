@@ -27,7 +27,7 @@ func started(c conductor.Config) (*conductor.Conductor, func()) {
 	return started, func() { stop(); <-done }
 }
 
-// A node's record: created, changed and read.
+// This example creates, changes and reads a node's record.
 func ExampleNode() {
 	c, stop := started(conductor.Config{Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
 	defer stop()
@@ -53,7 +53,8 @@ func ExampleNode() {
 	// enroll payroll <nil>
 }
 
-// Two write the same record, and the second has not read what the first wrote.
+// Two writers update the same record. The second has not read the first one's write, and
+// gets ErrConflict.
 func ExampleStore() {
 	var store conductor.Store = new(conductor.Memory)
 	ctx := context.Background()
@@ -75,7 +76,7 @@ func ExampleStore() {
 	// the first <nil>
 }
 
-// A program that waits until a node has come to a state.
+// This program waits until a node has reached a state.
 func ExampleConductor_WatchNodes() {
 	c, stop := started(conductor.Config{Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
 	defer stop()
@@ -96,7 +97,7 @@ func ExampleConductor_WatchNodes() {
 	// Output: rack1-7 manageable
 }
 
-// Hardware of which one machine does not answer.
+// The hardware of one node does not respond.
 func ExampleFake() {
 	moved := make(chan conductor.Transition, 10)
 	c, stop := started(conductor.Config{
@@ -130,7 +131,7 @@ func ExampleFake() {
 	// verifying -> enroll "verification of node 1be26c0b-03f2-4d2e-ae87-c02d7f33c123 failed: no answer"
 }
 
-// Changes are told as they happen, after all that was there before.
+// A watch yields the stored records first, and then the changes as they happen.
 func ExampleMemory_Watch() {
 	store, ctx := new(conductor.Memory), context.Background()
 	revision, err := store.Create(ctx, conductor.Record{Kind: "nodes", ID: "1", Keys: []string{"name=rack1-7"}})

@@ -8,8 +8,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// installer is hardware that deploys in two steps: a ramdisk writes the image, and calls
-// back when it is done; then the machine boots from its disk.
+// installer is hardware that deploys in two steps: a ramdisk writes the image and then calls
+// back; the second step boots the machine from its disk.
 type installer struct{ conductor.Fake }
 
 func (h *installer) Steps(n *conductor.Node, work states.State) []conductor.Step {
@@ -29,7 +29,7 @@ func (h *installer) Steps(n *conductor.Node, work states.State) []conductor.Step
 	}
 }
 
-// A deployment of two steps, of which the first waits for a call-back.
+// This deployment has two steps; the first waits for a call-back.
 func ExampleStep() {
 	moved := make(chan conductor.Transition, 10)
 	c, stop := started(conductor.Config{

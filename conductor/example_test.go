@@ -8,7 +8,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A fleet of one node, from enroll to manageable.
+// This example moves a node from enroll to manageable.
 func Example() {
 	moved := make(chan conductor.Transition, 10)
 	c, err := conductor.New(conductor.Config{
@@ -48,7 +48,7 @@ func Example() {
 	// context canceled
 }
 
-// A hardware type of one's own is an embedded one with some methods changed.
+// A custom hardware type embeds an existing one and overrides some methods.
 func ExampleHardware() {
 	var hardware conductor.Hardware = &lamp{}
 	steps := hardware.Steps(nil, states.Deploying)

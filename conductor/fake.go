@@ -12,26 +12,26 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Fake is Ironic's hardware type fake-hardware: nodes without hardware, on which all
-// work succeeds at once. The zero value is ready for use; it must not be copied. It is
-// safe for concurrent use once Before is set. A nil node is an error; the methods of a
-// nil Fake that ask the hardware panic, as those of a nil [sync.Map] do.
+// Fake is Ironic's hardware type fake-hardware: it has no real hardware, and all work
+// succeeds at once. The zero value is ready for use; it must not be copied. It is
+// safe for concurrent use once Before is set. A nil node is an error. The methods of a
+// nil Fake that would access the hardware panic, as those of a nil [sync.Map] do.
 //
-// As with Ironic's, a node whose deploy interface is "direct" has an agent: its cleaning,
-// service and deployment wait until the agent calls back, by [Conductor.Heartbeat].
+// As in Ironic, a node whose deploy interface is "direct" has an agent: its cleaning,
+// servicing and deployment wait for the agent's call-back ([Conductor.Heartbeat]).
 //
 // Source: ironic/drivers/modules/fake.py.
 type Fake struct {
-	// Before, if not nil, is called before each operation of a node: with "verify",
-	// "read power", a power state to be set such as "power on", or the name of a step
-	// such as "deploy.deploy". The operation takes as long as Before does, and fails
-	// with its error. A step may also wait for a call-back, by [ErrWait].
+	// Before, if not nil, is called before each operation on a node. The operation is
+	// "verify", "read power", "prepare", the requested power state such as "power on", or
+	// the name of a step such as "deploy.deploy". The operation takes as long as Before
+	// takes, and fails with its error. A step for which Before returns [ErrWait] waits for
+	// a call-back.
 	Before func(ctx context.Context, n *Node, operation string) error
 
-	power sync.Map // states.Power by UUID: the hardware's, not the record's
+	power sync.Map // states.Power by UUID: that of the hardware, not that of the record
 }
 
-// do calls Before.
 func (f *Fake) do(ctx context.Context, n *Node, operation string) error {
 	switch {
 	case n == nil:
@@ -43,8 +43,8 @@ func (f *Fake) do(ctx context.Context, n *Node, operation string) error {
 	}
 }
 
-// fakeInterfaces are the kinds of hardware interfaces, with those that fake-hardware
-// has beside "fake".
+// fakeInterfaces maps each kind of hardware interface to the interfaces that fake-hardware
+// supports, the default first.
 var fakeInterfaces = map[string][]string{
 	"bios": {"fake", "no-bios"}, "boot": {"fake", "ipxe", "pxe"}, "console": {"fake", "no-console"},
 	"deploy": {"fake", "direct"}, "inspect": {"fake", "no-inspect"}, "management": {"fake", "noop"},
@@ -63,7 +63,7 @@ func (f *Fake) Describe() Description {
 	}
 }
 
-// Validate implements [Hardware]: every configuration is valid.
+// Validate implements [Hardware]. Every configuration is valid.
 func (f *Fake) Validate(n *Node) map[string]error {
 	valid := map[string]error{}
 	for kind := range fakeInterfaces {
@@ -74,8 +74,8 @@ func (f *Fake) Validate(n *Node) map[string]error {
 	return valid
 }
 
-// Verify implements [Hardware]. As with Ironic's the power state stays unknown until
-// somebody sets it.
+// Verify implements [Hardware]. As in Ironic, the power state is unknown until it is first
+// set.
 func (f *Fake) Verify(ctx context.Context, n *Node) (states.Power, error) {
 	return f.read(ctx, n, "verify")
 }
@@ -85,7 +85,7 @@ func (f *Fake) PowerState(ctx context.Context, n *Node) (states.Power, error) {
 	return f.read(ctx, n, "read power")
 }
 
-// read returns the power state that was set, or else the recorded one.
+// read returns the power state that was last set, or the recorded one if none was.
 func (f *Fake) read(ctx context.Context, n *Node, operation string) (states.Power, error) {
 	if err := f.do(ctx, n, operation); err != nil {
 		return states.NoPower, err
@@ -110,7 +110,7 @@ func (f *Fake) SetPower(ctx context.Context, n *Node, power states.Power) error 
 	return nil
 }
 
-// fakeSteps are the steps of fake-hardware by the state in which they run.
+// fakeSteps maps each state to the steps of fake-hardware that run in it.
 var fakeSteps = map[states.State][]Step{
 	states.Inspecting: {{Interface: "inspect", Step: "inspect_hardware", Priority: 100}},
 	states.Deploying:  {{Interface: "deploy", Step: "deploy", Priority: 100}},
@@ -128,7 +128,7 @@ var fakeSteps = map[states.State][]Step{
 	},
 }
 
-// agentSteps are the steps of cleaning that an agent has.
+// agentSteps are the clean steps of an agent.
 //
 // Source: GenericHardwareManager in ironic-python-agent.
 var agentSteps = []Step{
@@ -152,11 +152,11 @@ func (f *Fake) Steps(n *Node, work states.State) []Step {
 	return steps
 }
 
-// hasAgent reports whether an agent does the work on a node: with the deploy interface
-// "direct".
+// hasAgent reports whether an agent does the work on a node, as it does with the deploy
+// interface "direct".
 func hasAgent(n *Node) bool { return n != nil && n.Interfaces["deploy"] == "direct" }
 
-// Prepare implements [Preparer]: a node with the deploy interface "direct" waits for its
+// Prepare implements [Preparer]. A node with the deploy interface "direct" waits for its
 // agent.
 func (f *Fake) Prepare(ctx context.Context, t *Task, _ states.State) error {
 	if !hasAgent(t.Node()) {
@@ -168,8 +168,8 @@ func (f *Fake) Prepare(ctx context.Context, t *Task, _ states.State) error {
 	return ErrWait
 }
 
-// run does a step: those of the BIOS change the settings in the record, and a deployment
-// waits for the agent.
+// run does a step. The steps of the BIOS interface change the settings in the record; the
+// deploy step waits for the agent, if the node has one.
 func (f *Fake) run(ctx context.Context, t *Task) error {
 	step := t.Step()
 	if err := f.do(ctx, t.Node(), step.Interface+"."+step.Step); err != nil {
@@ -194,7 +194,7 @@ func (f *Fake) run(ctx context.Context, t *Task) error {
 	}
 }
 
-// setBIOS replaces the BIOS settings; those there were keep the time of their creation.
+// setBIOS replaces the BIOS settings. A setting that existed before keeps its creation time.
 func (n *Node) setBIOS(settings []BIOSSetting, now time.Time) {
 	settings = slices.Clone(settings)
 	slices.SortFunc(settings, func(a, b BIOSSetting) int { return cmp.Compare(a.Name, b.Name) })
@@ -212,7 +212,7 @@ func (n *Node) setBIOS(settings []BIOSSetting, now time.Time) {
 	n.BIOSSettings = settings
 }
 
-// BootDevices implements [BootDevicer]: fake-hardware boots from the network.
+// BootDevices implements [BootDevicer]. The only device is the network.
 func (f *Fake) BootDevices(context.Context, *Node) ([]string, error) { return []string{"pxe"}, nil }
 
 // BootDevice implements [BootDevicer].
@@ -226,8 +226,8 @@ func (f *Fake) SetBootDevice(_ context.Context, n *Node, device string, _ bool) 
 	return nil
 }
 
-// fakeMethods are the methods of fake-hardware, with the value that each looks for in
-// the argument "bar".
+// fakeMethods are the vendor methods of fake-hardware. Each compares its argument "bar" with
+// the value of the field bar.
 var fakeMethods = map[string]struct {
 	VendorMethod
 	bar string

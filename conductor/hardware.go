@@ -7,48 +7,48 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Hardware is a hardware type: how the nodes whose driver has its name are managed.
-// Its methods are called from many goroutines at once, for one node one after the
-// other. Errors must hold no secret: they become last errors and answers. A call
-// that panics has failed.
+// Hardware is a hardware type: it manages the nodes whose Driver is its name in
+// [Config.Hardware]. Its methods are called by many goroutines at the same time; the
+// operations of work on one node do not overlap. Errors must not contain secrets: they are
+// stored in last_error and returned to clients. A call that panics has failed.
 //
-// A Hardware may have more abilities: see [Preparer], [BootDevicer] and [VendorPassthru].
-// Package hardware, below, has those for BMCs, and [Fake] is Ironic's fake-hardware.
+// A Hardware may also implement [Preparer], [BootDevicer] and [VendorPassthru]. Package
+// hardware, below, has hardware types for BMCs, and [Fake] is Ironic's fake-hardware.
 type Hardware interface {
-	// Describe tells about the hardware type itself.
+	// Describe returns the supported hardware interfaces and the properties in driver_info.
 	Describe() Description
 
-	// Validate checks the node's record, without asking the hardware. It returns, by
-	// the kind of hardware interface ("power", "deploy"), nil where all is well and
-	// the reason where not. A kind that the hardware type does not have is left out.
+	// Validate checks the node's record without access to the hardware. The map has an
+	// entry for each kind of hardware interface ("power", "deploy") that the hardware type
+	// has: nil if the record is valid, or else the reason.
 	Validate(n *Node) map[string]error
 
-	// Verify asks the hardware whether the node can be managed, and returns the power
-	// state, NoPower where hardware has none.
+	// Verify checks on the hardware that the node can be managed, and returns the power
+	// state, or NoPower if the hardware has none.
 	Verify(ctx context.Context, n *Node) (states.Power, error)
 
-	// PowerState reads the power state: PowerOn, PowerOff, or PowerError where the
-	// hardware answered without one.
+	// PowerState reads the power state: PowerOn, PowerOff, or PowerError if the response
+	// of the hardware contained none.
 	PowerState(ctx context.Context, n *Node) (states.Power, error)
 
-	// SetPower asks the hardware for a power state and returns once it has taken the
-	// request. An error that matches [errors.ErrUnsupported] says that there is no
-	// such request.
+	// SetPower requests a power state and returns once the hardware has accepted the
+	// request; it does not wait for the state. The error matches [errors.ErrUnsupported]
+	// if the hardware has no such request.
 	SetPower(ctx context.Context, n *Node, power states.Power) error
 
 	// Steps returns the steps that the hardware type has for the work of a state:
 	// Inspecting, Cleaning, Deploying, Deleting, Rescuing, Unrescuing, Servicing or
-	// Adopting. Those with a priority run by themselves, the highest first. In
-	// Cleaning and Servicing a client may name any of them.
+	// Adopting. Steps with a priority above 0 run automatically, the highest first. In
+	// Cleaning and Servicing a client may request any of them.
 	Steps(n *Node, work states.State) []Step
 }
 
-// Description tells about a hardware type.
+// Description describes a hardware type.
 type Description struct {
 	// Interfaces are the hardware interfaces that may be chosen, by kind ("power"),
 	// the default first.
 	Interfaces map[string][]string
-	// Properties are the keys of driver_info, with what each means.
+	// Properties maps each key of driver_info to its description.
 	Properties map[string]string
 }
 
@@ -58,50 +58,51 @@ type Description struct {
 type Step struct {
 	Interface string `json:"interface"`
 	Step      string `json:"step"`
-	// Args are the arguments that a client names, as JSON has them; numbers are
+	// Args are the arguments from the client, decoded from JSON; numbers are
 	// [json.Number].
 	Args map[string]any `json:"args,omitzero"`
-	// ArgsInfo are the arguments that a client may name; with others the step is refused.
+	// ArgsInfo describes the arguments that a client may pass; a step with any other
+	// argument is refused.
 	ArgsInfo map[string]StepArgument `json:"argsinfo,omitzero"`
-	// Priority orders the steps of automated work; 0 runs only where a client names
-	// the step.
+	// Priority orders the steps of automated work, the highest first. A step with
+	// priority 0 runs only if a client requests it.
 	Priority int `json:"priority"`
-	// Abortable says that an abort may end the step while it waits.
+	// Abortable allows an abort while the step waits.
 	Abortable bool `json:"abortable,omitzero"`
 
 	// Run does the step. It returns nil when the step is done, [ErrWait] when the
-	// hardware goes on by itself until a call-back, and any other error when the step
-	// has failed. The context ends when the conductor gives the work up.
+	// hardware continues alone until a call-back, and any other error when the step
+	// has failed. The conductor cancels the context when it abandons the work.
 	Run func(ctx context.Context, t *Task) error `json:"-"`
 
-	named bool // by a client
+	named bool // requested by a client
 }
 
 // StepArgument describes an argument of a [Step].
 type StepArgument struct {
 	Description string `json:"description,omitzero"`
-	Required    bool   `json:"required,omitzero"` // of a client that names the step
+	Required    bool   `json:"required,omitzero"`
 }
 
-// ErrWait is what a [Step] returns whose work goes on outside of the conductor. The
-// node then waits ("clean wait", "wait call-back", ...), without a reservation, until
-// a heartbeat of its agent or [Conductor.Resume] goes on with the next step, or until
-// the time is over.
+// ErrWait is returned by a [Step] whose work continues outside the conductor. The node
+// then waits ("clean wait", "wait call-back", ...) without a reservation, until a heartbeat
+// of its agent or [Conductor.Resume] continues with the next step, or until the wait times
+// out.
 var ErrWait = errors.New("the step waits for a call-back")
 
-// Preparer is a [Hardware] that prepares a node before the steps of its cleaning or
-// service run: it boots an agent, for example.
+// Preparer is a [Hardware] that prepares a node before its clean or service steps run. It
+// boots an agent, for example.
 //
 // Source: prepare_cleaning and prepare_service in ironic/drivers/base.py.
 type Preparer interface {
 	// Prepare prepares a node for the steps of work, which is Cleaning or Servicing. It
-	// returns nil when they can run, [ErrWait] when they can once the agent calls back,
-	// and any other error when the work has failed. It is not called for work without
-	// a ramdisk.
+	// returns nil if the steps can run now, [ErrWait] if they can run after the agent's
+	// call-back, and any other error if the work has failed. It is not called for work
+	// without a ramdisk.
 	Prepare(ctx context.Context, t *Task, work states.State) error
 }
 
-// BootDevicer is a [Hardware] that knows the boot device.
+// BootDevicer is a [Hardware] that can read and set the boot device.
 //
 // Source: ironic/common/boot_devices.py, for the names of devices: pxe, disk, cdrom.
 type BootDevicer interface {
@@ -109,15 +110,15 @@ type BootDevicer interface {
 	BootDevices(ctx context.Context, n *Node) ([]string, error)
 	// BootDevice reads the device that the node boots from next.
 	BootDevice(ctx context.Context, n *Node) (device string, persistent bool, err error)
-	// SetBootDevice sets the device that the node boots from next, or from now on.
+	// SetBootDevice sets the device for the next boot, or for all boots if persistent.
 	SetBootDevice(ctx context.Context, n *Node, device string, persistent bool) error
 }
 
-// VendorPassthru is a [Hardware] with methods of its own, which clients call by name.
+// VendorPassthru is a [Hardware] with vendor-specific methods, which clients call by name.
 type VendorPassthru interface {
 	// VendorMethods returns the methods by name.
 	VendorMethods() map[string]VendorMethod
-	// CallVendor calls one of them; for one that is async the answer is nil.
+	// CallVendor calls a method. The answer of an async method is nil.
 	CallVendor(ctx context.Context, n *Node, method string, args map[string]any) (answer any, err error)
 }
 

@@ -19,8 +19,7 @@ func (c *Conductor) History(ctx context.Context, ident string) ([]*Object, error
 	return c.ObjectsOf(ctx, KindHistory, n.UUID)
 }
 
-// eventTypes are the types of the entries that failures leave, by the state in which
-// the work has failed.
+// eventTypes maps the state in which work has failed to the event_type of the history entry.
 var eventTypes = map[states.State]string{
 	states.Verifying: "verify", states.Inspecting: "introspection", states.InspectWait: "introspection",
 	states.Cleaning: "cleaning", states.CleanWait: "cleaning", states.CleanHold: "cleaning",
@@ -30,8 +29,8 @@ var eventTypes = map[states.State]string{
 	states.Servicing: "servicing", states.ServiceWait: "servicing", states.ServiceHold: "servicing",
 }
 
-// recordFailure adds an entry to a node's history: its last error, which may be
-// cleared soon. An entry that cannot be stored is logged, and the node's work goes on.
+// recordFailure adds a node's last error to its history. A failure to store the entry is
+// logged and does not affect the node's work.
 func (c *Conductor) recordFailure(ctx context.Context, n *Node, from states.State) {
 	if n.LastError == "" {
 		return
@@ -52,8 +51,8 @@ func (c *Conductor) recordFailure(ctx context.Context, n *Node, from states.Stat
 	}
 }
 
-// trimHistory deletes the oldest entries beyond those that are kept, once the entries
-// have been read.
+// trimHistory deletes the oldest entries beyond MaxHistory. It does nothing before the
+// index of the history has been filled.
 func (c *Conductor) trimHistory(ctx context.Context, n *Node) error {
 	index := c.objects(KindHistory)
 	if !index.isSynced() {

@@ -15,26 +15,26 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// watched is a store that counts its reads and updates, and whose watch tells nothing
-// after the first records while it is deaf.
-type watched struct {
+// counting is a store that counts its reads and updates. If silent, its watches yield
+// nothing but Synced.
+type counting struct {
 	conductor.Memory
 	reads, updates atomic.Int64
-	deaf           bool
+	silent         bool
 }
 
-func (w *watched) Get(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
+func (w *counting) Get(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
 	w.reads.Add(1)
 	return w.Memory.Get(ctx, kind, key)
 }
 
-func (w *watched) Update(ctx context.Context, r conductor.Record) (int64, error) {
+func (w *counting) Update(ctx context.Context, r conductor.Record) (int64, error) {
 	w.updates.Add(1)
 	return w.Memory.Update(ctx, r)
 }
 
-func (w *watched) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
-	if !w.deaf {
+func (w *counting) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
+	if !w.silent {
 		return w.Memory.Watch(ctx, kind)
 	}
 	return func(yield func(conductor.Change, error) bool) {
@@ -53,7 +53,7 @@ func TestOnlyAConductorWithOthersReadsItsNodesFromTheStore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &watched{}
+				store := &counting{}
 				f := start(t, func(c *conductor.Config) { c.Store, c.Membership = store, test.membership })
 				made, err := f.CreateNode(f.ctx, &conductor.Node{Name: "one", Driver: "fake-hardware", ProvisionState: states.Enroll})
 				require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestOnlyAConductorWithOthersReadsItsNodesFromTheStore(t *testing.T) {
 	}
 }
 
-func TestANodeIsFoundByItsNewNameAlsoWhereAnotherHasTakenItsOldOne(t *testing.T) {
+func TestANodeIsFoundByItsNewNameAlsoIfAnotherNodeHasItsOldOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, func(c *conductor.Config) { c.Membership = nil })
 		names := func(from, to string) *conductor.Node {
@@ -106,9 +106,9 @@ func TestANodeIsFoundByItsNewNameAlsoWhereAnotherHasTakenItsOldOne(t *testing.T)
 	})
 }
 
-func TestAWriteThatTheWatchHasNotToldCostsOneConflict(t *testing.T) {
+func TestAWriteThatTheWatchHasNotYieldedCostsOneConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &watched{deaf: true}
+		store := &counting{silent: true}
 		f := start(t, func(c *conductor.Config) { c.Store, c.Membership = store, nil })
 		n, err := f.CreateNode(f.ctx, &conductor.Node{Name: "one", Driver: "fake-hardware", ProvisionState: states.Enroll})
 		require.NoError(t, err)
@@ -134,8 +134,8 @@ func TestAWriteThatTheWatchHasNotToldCostsOneConflict(t *testing.T) {
 	})
 }
 
-// TestANodeTakesLittleMemory bounds what a conductor that starts keeps of each node that
-// it reads from its store: 100,000 are to fit, with the store, into 1.5 GiB.
+// TestANodeTakesLittleMemory bounds the memory per node of a conductor that reads its nodes
+// from a store: 100,000 nodes must fit, together with the store, into 1.5 GiB.
 func TestANodeTakesLittleMemory(t *testing.T) {
 	const fleet, bytesANode = 5000, 6 << 10
 	store := &conductor.Memory{}
@@ -157,10 +157,10 @@ func TestANodeTakesLittleMemory(t *testing.T) {
 	require.Less(t, (heap()-before)/fleet, int64(bytesANode), "bytes a node")
 }
 
-// heap returns the bytes that are in use.
+// heap returns the size of the live heap in bytes.
 func heap() int64 {
 	runtime.GC()
-	runtime.GC() // what the first has only finalized
+	runtime.GC() // frees objects that the first run has finalized
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
@@ -168,7 +168,7 @@ func heap() int64 {
 
 func TestALifeWritesNoMoreThanItMust(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &watched{}
+		store := &counting{}
 		f := start(t, func(c *conductor.Config) { c.Store, c.Membership = store, nil })
 		n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Enroll})
 		require.NoError(t, err)
@@ -193,7 +193,7 @@ func TestALifeWritesNoMoreThanItMust(t *testing.T) {
 	})
 }
 
-func TestAWatcherIsToldOfNodesInTheOrderOfTheirChanges(t *testing.T) {
+func TestAWatcherSeesNodesInTheOrderOfTheirChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
 		create := func(name string) *conductor.Node {
@@ -253,11 +253,11 @@ func TestANodeIsNeverOlderThanAWatcherHasSeenIt(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// overtaken is a store whose answer to an update comes after somebody else's update was
-// done, and told by the watch.
+// overtaken is a store that returns from an update only after another update was stored and
+// the watch has yielded it.
 type overtaken struct {
 	conductor.Memory
-	by func() // nil once it was done
+	by func() // the other update; nil once it was done
 }
 
 func (o *overtaken) Update(ctx context.Context, r conductor.Record) (int64, error) {

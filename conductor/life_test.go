@@ -13,10 +13,10 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// otherMember is the ID of another conductor that lives, called beta.
+// otherMember is the ID of another live conductor, beta.
 const otherMember = "beta's"
 
-// withBeta is the membership of a conductor that is not alone.
+// withBeta is a membership of two conductors: the one that joins, and beta.
 type withBeta struct{}
 
 func (withBeta) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
@@ -37,7 +37,7 @@ type fleet struct {
 	t    *testing.T
 	ctx  context.Context
 	fake *conductor.Fake
-	// seen has the states that each node went through, by UUID.
+	// seen receives the transitions of all nodes.
 	seen chan conductor.Transition
 }
 
@@ -75,7 +75,7 @@ func (f *fleet) node(state states.State) *conductor.Node {
 	return n
 }
 
-// request asks for a provision state at the highest version.
+// request requests a provision state at the highest version.
 func (f *fleet) request(n *conductor.Node, target string) {
 	f.t.Helper()
 	require.NoError(f.t, f.Provision(f.ctx, n.UUID, f.provision(target)))

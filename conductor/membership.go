@@ -15,8 +15,8 @@ import (
 
 // Member is a conductor that is alive.
 type Member struct {
-	// ID is another one each time that a process joins, so that a process is told from
-	// one of the same name before it.
+	// ID is new each time that a process joins. It distinguishes a process from an earlier
+	// one with the same name.
 	ID        string    `json:"id"`
 	Hostname  string    `json:"hostname"`
 	Group     string    `json:"conductor_group"`
@@ -24,29 +24,29 @@ type Member struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Membership tells which conductors of a [Store] are alive.
+// Membership reports which conductors of a [Store] are alive.
 type Membership interface {
 	// Join makes a conductor a member until the context ends or the caller leaves the
-	// range, and ranges over the members: all of them, the new one included, as soon as
-	// it has joined and again whenever one has come or gone. An error says that it is a
-	// member no longer, or could not become one; the range then ends.
+	// range. It yields the list of all members, including the new one, once the conductor
+	// has joined and again whenever a member joins or leaves. An error means that the
+	// conductor has lost its membership or could not join; the range then ends.
 	//
-	// A member that dies, hangs or is cut off stops being one within a time that the
-	// Membership documents, and is never told otherwise before that.
+	// A member that dies, hangs or is cut off loses its membership within a time that the
+	// implementation documents. The others see it leave only after its own Holds reports false.
 	Join(ctx context.Context, self Member) iter.Seq2[[]Member, error]
 
-	// Alive reports whether the member with an ID is one still, as of after the call
-	// has begun. A member that has been found to be none never is one again.
+	// Alive reports whether the ID is that of a member, at some moment after the call has
+	// begun. Once it has reported false for an ID, it never reports true again.
 	Alive(ctx context.Context, id string) (bool, error)
 
-	// Holds reports whether a member that joined by this Membership is one for sure,
-	// by the clock of this process and at once. It is asked before each operation on
-	// hardware: a process that has hung goes on in the midst of its work, and may be a
-	// member no longer before Join can tell.
+	// Holds reports whether a member that joined through this Membership certainly still is
+	// one, by the clock of this process. It does no I/O. The conductor calls it before each
+	// operation on hardware: a process that was suspended resumes in the middle of its work,
+	// and may have lost its membership before Join has yielded the error.
 	Holds(id string) bool
 }
 
-// alone is the membership of a conductor whose store no other conductor uses.
+// alone is the membership of the only conductor of a store.
 type alone struct {
 	mu sync.Mutex
 	id string
@@ -74,21 +74,23 @@ func (a *alone) Join(ctx context.Context, self Member) iter.Seq2[[]Member, error
 	}
 }
 
-// term is the time from one joining of this conductor to the loss of its membership.
+// term is one membership of this conductor, from joining to its loss, with the members as
+// last seen.
 type term struct {
-	id      string          // of the member, and the claim of the nodes that it works on
-	ctx     context.Context // of the work, which ends with the membership
+	id      string          // the member's ID, and the claim of the nodes that it works on
+	ctx     context.Context // the work's context; ends with the membership
 	members []Member
 }
 
-// errNoMember is why work is given up when the membership is lost.
+// errNoMember is the cause of cancellation of the work when the membership is lost.
 var errNoMember = errors.New("this conductor was cut off from the others")
 
-// rejoinBackoff is how long a conductor that is no member waits until it joins anew.
+// rejoinBackoff is the delay before a conductor that is no member joins again.
 const rejoinBackoff = time.Second
 
-// belong keeps the conductor a member until the context ends.
-func (c *Conductor) belong(ctx context.Context, r *run) {
+// keepMembership joins, and joins again after each loss of the membership, until the context
+// ends.
+func (c *Conductor) keepMembership(ctx context.Context, r *run) {
 	for ctx.Err() == nil {
 		c.serveTerm(ctx, r)
 		sleep(ctx, rejoinBackoff)
@@ -115,7 +117,7 @@ func (c *Conductor) serveTerm(ctx context.Context, r *run) {
 		c.considerAll()
 	}
 	if ctx.Err() != nil {
-		context.AfterFunc(r.work, func() { end(nil) }) // the work goes on until Run gives it up
+		context.AfterFunc(r.work, func() { end(nil) }) // the work continues until Run abandons it
 		return
 	}
 	c.setTerm(nil)
@@ -126,10 +128,10 @@ func (c *Conductor) serveTerm(ctx context.Context, r *run) {
 		return
 	}
 	c.counters.membershipsLost.Add(1)
-	c.config.Log.Error("the conductor was cut off from the others, has given its work up and will join anew", "member", t.id, "error", lost)
+	c.config.Log.Error("the conductor has lost its membership, has abandoned its work and will join again", "member", t.id, "error", lost)
 }
 
-// logMembers tells of the conductors that have come and gone since the term's last look.
+// logMembers logs the conductors that have joined and left since the last list of members.
 func (c *Conductor) logMembers(t *term, now []Member) {
 	if t.members == nil {
 		c.counters.joins.Add(1)
@@ -166,22 +168,23 @@ func (c *Conductor) currentTerm() (*term, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.run == nil || c.run.ctx.Err() != nil || c.term == nil {
-		return nil, refuse(NoWorker, "no worker is free: the conductor %s does not run, or was cut off", c.config.Name)
+		return nil, refuse(NoWorker, "no worker is free: conductor %s is not running or has lost its membership", c.config.Name)
 	}
 	return c.term, nil
 }
 
-// owner returns the member that works on a node: one that has its hardware type and is
-// of its group.
+// owner returns the member that owns a node, chosen among the members that have the node's
+// hardware type and are in its conductor group.
 func (t *term) owner(n *Node) (owner Member, ok bool) {
 	return rendezvous(t.members, n.UUID, func(m Member) bool {
 		return m.Group == n.ConductorGroup && slices.Contains(m.Drivers, n.Driver)
 	})
 }
 
-// rendezvous returns the member with the greatest hash of its name and a key, of those
-// that are eligible: when a member comes or goes, only its keys move. Of two with one name
-// it is the newer: the other has died or was cut off, and its lease has yet to end.
+// rendezvous returns the eligible member with the greatest hash of its name and the key
+// (rendezvous hashing): when a member joins or leaves, only its keys move. Of two members
+// with the same name it returns the newer: the older one has died or was cut off, and its
+// lease has not expired yet.
 func rendezvous(members []Member, key string, eligible func(Member) bool) (chosen Member, ok bool) {
 	greatest := uint64(0)
 	for _, m := range members {
@@ -196,36 +199,36 @@ func rendezvous(members []Member, key string, eligible func(Member) bool) (chose
 	return chosen, ok
 }
 
-// chooses reports whether this conductor, of those that have hardware types, chooses the
-// node of an allocation.
+// chooses reports whether this conductor is the one to choose the node of an allocation.
+// Every member with hardware types is eligible.
 func (t *term) chooses(o *Object) bool {
 	chosen, ok := rendezvous(t.members, o.UUID, func(m Member) bool { return len(m.Drivers) > 0 })
 	return ok && chosen.ID == t.id
 }
 
-// owns reports whether this conductor works on a node.
+// owns reports whether this conductor owns a node.
 func (t *term) owns(n *Node) bool {
 	owner, ok := t.owner(n)
 	return ok && owner.ID == t.id
 }
 
-// powerClaim is the claim of the nodes whose power a member changes.
+// powerSuffix marks the claim of a reservation for a power request or the power sync.
 const powerSuffix = "/power"
 
 func (t *term) powerClaim() string { return t.id + powerSuffix }
 
-// orphaned reports whether a node is reserved by a process that is no member, as far as
-// this one knows.
+// orphaned reports whether a node is reserved by a process that is not in the last list of
+// members.
 func (t *term) orphaned(n *Node) bool {
 	return n.Reservation != "" && !isMember(t.members, claimant(n))
 }
 
-// claimant returns the ID of the member that a node's reservation is of.
+// claimant returns the ID of the member that holds a node's reservation.
 func claimant(n *Node) string { return strings.TrimSuffix(n.Claim, powerSuffix) }
 
-// Owner returns the conductor that works on a node, of those that are alive as far as
-// this one knows. There is none where no conductor of the node's group has its hardware
-// type, or where this conductor itself is no member.
+// Owner returns the conductor that owns a node, by the last list of members that this
+// conductor has received. It returns false if no member in the node's conductor group has
+// its hardware type, or if this conductor itself is no member.
 //
 // Source: get_conductor_for in ironic/conductor/rpcapi.py.
 func (c *Conductor) Owner(n *Node) (owner Member, ok bool) {
@@ -236,22 +239,22 @@ func (c *Conductor) Owner(n *Node) (owner Member, ok bool) {
 	return t.owner(n)
 }
 
-// sureInterval is how often a process that may be no member looks whether it is one.
-const sureInterval = 50 * time.Millisecond
+// holdsInterval is the period at which holding calls Holds.
+const holdsInterval = 50 * time.Millisecond
 
-// holding waits until it is sure that a node which this process has reserved is not
-// another one's. It returns errLost when the context of the work has ended before, as it
-// does with the membership.
+// holding waits until this process certainly holds the node's reservation: until its
+// membership's lease has not expired. It returns errLost if the context of the work ends
+// first, as it does when the membership is lost.
 func (c *Conductor) holding(ctx context.Context, n *Node) error {
 	for !c.config.Membership.Holds(claimant(n)) {
-		if sleep(ctx, sureInterval); ctx.Err() != nil {
+		if sleep(ctx, holdsInterval); ctx.Err() != nil {
 			return errLost
 		}
 	}
 	return nil
 }
 
-// Members returns the conductors that are alive, by name.
+// Members returns the conductors that are alive, sorted by name.
 func (c *Conductor) Members(context.Context) ([]Member, error) {
 	t, err := c.currentTerm()
 	if err != nil {

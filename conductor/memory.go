@@ -13,10 +13,10 @@ import (
 
 // Memory is a [Store] in memory, for tests and for fleets that need not outlive the
 // process. The zero value is empty and ready for use. It is safe for concurrent use
-// and must not be copied. A context that has ended keeps a method from doing
-// anything, and a nil one is a [*ConfigError]. A watcher that is slow keeps nobody
-// waiting: it gets the last of several changes to a record. The methods of a nil Memory
-// panic, as those of a nil [sync.Map] do.
+// and must not be copied. With a context that has ended, a method does nothing and returns
+// the context's error; with a nil context it returns a [*ConfigError]. A slow watcher delays
+// no writer: of several changes to a record it receives only the last. The methods of a nil
+// Memory panic, as those of a nil [sync.Map] do.
 type Memory struct {
 	mu       sync.Mutex
 	revision int64
@@ -25,12 +25,12 @@ type Memory struct {
 
 type memoryKind struct {
 	records  map[string]Record
-	owners   map[string]string // the ID of the record that has a key
-	ids      []string          // sorted; nil where they are to be sorted anew
+	owners   map[string]string // from key to the record's ID
+	ids      []string          // sorted; nil until the next List sorts them
 	watchers map[*latest.Queue[Change]]bool
 }
 
-// ended returns the error of a context that has ended, or is nil.
+// ended returns an error if the context is nil or has ended.
 func ended(ctx context.Context) error {
 	if ctx == nil {
 		return errNilContext
@@ -38,7 +38,7 @@ func ended(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// kind is called with the lock held.
+// kind returns the records of a kind. The caller holds the lock.
 func (m *Memory) kind(kind Kind) *memoryKind {
 	k := m.kinds[kind]
 	if k != nil {
@@ -75,7 +75,7 @@ func (k *memoryKind) unique(r Record) error {
 	return nil
 }
 
-// put stores a record in the place of the one with its ID, if there is one.
+// put stores a record, in place of an earlier one with the same ID.
 func (k *memoryKind) put(r Record) {
 	old, replaces := k.records[r.ID]
 	for _, key := range old.Keys {

@@ -22,7 +22,7 @@ func create(t *testing.T, s conductor.Store, id string, keys ...string) conducto
 	return r
 }
 
-// watch returns the next change of a range.
+// watch returns a function that waits for the next change of a watch of the nodes.
 func watch(t *testing.T, s conductor.Store) (next func() conductor.Change) {
 	t.Helper()
 	pull, stop := iter.Pull2(s.Watch(t.Context(), kind))

@@ -15,8 +15,8 @@ import (
 // KindNode is the kind of the records that hold a [Node].
 const KindNode Kind = "nodes"
 
-// Node is Ironic's record of a node, with Ironic's names in JSON. Those that a
-// [Conductor] returns are shared: read them, and change a [Node.Clone].
+// Node is Ironic's record of a node, with Ironic's names in JSON. A [Conductor] shares the
+// nodes that it returns: do not modify them, modify a [Node.Clone].
 //
 // Source: ironic/objects/node.py.
 type Node struct {
@@ -47,13 +47,12 @@ type Node struct {
 	MaintenanceReason string `json:"maintenance_reason,omitzero"`
 	Fault             string `json:"fault,omitzero"`
 
-	// Reservation is the name of the conductor that works on the node; empty where
-	// none does.
+	// Reservation is the name of the conductor that works on the node; empty if none does.
 	Reservation string `json:"reservation,omitzero"`
-	// Claim tells the process and the purpose of a reservation. It is not in
-	// Ironic's record.
+	// Claim identifies the process that holds the reservation, and its purpose. It is not
+	// in Ironic's record.
 	Claim string `json:"claim,omitzero"`
-	// Origin names the request that has begun the node's work, see [Tracer]. It is not
+	// Origin identifies the request that started the node's work, see [Tracer]. It is not
 	// in Ironic's record.
 	Origin string `json:"origin,omitzero"`
 	// Conductor is the name of the conductor that worked on the node last.
@@ -68,22 +67,21 @@ type Node struct {
 	RAIDConfig         map[string]any `json:"raid_config,omitzero"`
 	TargetRAIDConfig   map[string]any `json:"target_raid_config,omitzero"`
 	Traits             []string       `json:"traits,omitzero"`
-	// BIOSSettings are the settings that a hardware type has read, in the order of
-	// their names.
+	// BIOSSettings are the settings that a hardware type has read, sorted by name.
 	BIOSSettings []BIOSSetting `json:"bios_settings,omitzero"`
 
-	// CleanStep, DeployStep and ServiceStep are the step at work, nil where none is.
+	// CleanStep, DeployStep and ServiceStep are the current step, nil if there is none.
 	CleanStep   map[string]any `json:"clean_step,omitzero"`
 	DeployStep  map[string]any `json:"deploy_step,omitzero"`
 	ServiceStep map[string]any `json:"service_step,omitzero"`
-	// WorkStep is the step at work of an inspection, a rescue and all else. It is not
-	// in Ironic's record.
+	// WorkStep is the current step of any other work, such as an inspection or a rescue.
+	// It is not in Ironic's record.
 	WorkStep map[string]any `json:"work_step,omitzero"`
-	// WorkInfo has the steps of that work. It is not in Ironic's record.
+	// WorkInfo holds the steps of that work. It is not in Ironic's record.
 	WorkInfo map[string]any `json:"work_info,omitzero"`
 
-	// Interfaces are the names of the hardware interfaces that were chosen, by kind:
-	// "power": "fake". The others are the hardware type's defaults.
+	// Interfaces maps kinds to the names of the chosen hardware interfaces: "power": "fake".
+	// For any other kind the hardware type's default applies.
 	Interfaces map[string]string `json:"interfaces,omitzero"`
 
 	Owner           string `json:"owner,omitzero"`
@@ -103,7 +101,7 @@ type Node struct {
 	DisablePowerOff bool   `json:"disable_power_off"`
 	InstanceName    string `json:"instance_name,omitzero"`
 
-	// Revision is the store's; 0 is a node that was not stored.
+	// Revision is the revision in the store; 0 for a node that was not stored.
 	Revision int64 `json:"-"`
 }
 
@@ -115,14 +113,14 @@ type BIOSSetting struct {
 	Value     string     `json:"value"`
 	CreatedAt time.Time  `json:"created_at,omitzero"`
 	UpdatedAt *time.Time `json:"updated_at,omitzero"`
-	// Registry has what the BIOS says about the setting, by Ironic's names:
+	// Registry holds the attributes of the setting in the BIOS registry, by Ironic's names:
 	// "attribute_type", "allowable_values", "lower_bound", "upper_bound", "min_length",
 	// "max_length", "read_only", "reset_required" and "unique".
 	Registry map[string]any `json:"registry,omitzero"`
 }
 
-// Clone returns a copy whose maps and slices may be changed, nil of nil. The values in
-// the maps are JSON's and shared: replace them, and change none in place.
+// Clone returns a copy whose maps and slices may be modified. The values in the maps are
+// shared with the original: replace them instead of modifying them. The clone of nil is nil.
 func (n *Node) Clone() *Node {
 	if n == nil {
 		return nil
@@ -140,13 +138,14 @@ func (n *Node) Clone() *Node {
 	return &c
 }
 
-// machine returns the node's place in the state machine.
+// machine returns the node's fields that the state machine uses.
 func (n *Node) machine() machine.Node {
 	return machine.Node{State: n.ProvisionState, Target: n.TargetProvisionState, LastError: n.LastError}
 }
 
-// move puts the node to another place in the state machine. The times are kept as
-// ironic/db/sqlalchemy/api.py keeps them.
+// move stores the result of a transition in the node and updates its times.
+//
+// Source: ironic/db/sqlalchemy/api.py, for the times.
 func (n *Node) move(to machine.Node, now time.Time) {
 	if from := n.ProvisionState; from != to.State {
 		n.ProvisionUpdatedAt = &now
@@ -162,17 +161,17 @@ func (n *Node) move(to machine.Node, now time.Time) {
 	n.ProvisionState, n.TargetProvisionState, n.LastError = to.State, to.Target, to.LastError
 }
 
-// powered records a power state that was set.
+// powered records that the hardware was set to a power state.
 func (n *Node) powered(power states.Power) {
 	n.Power = power
 	set(&n.DriverInternalInfo, "last_power_state_change", time.Now().UTC().Format(internalTime))
 }
 
-// internalTime is the form of times in driver_internal_info.
+// internalTime is the layout of times in driver_internal_info.
 const internalTime = "2006-01-02T15:04:05.000000"
 
-// recordVersion is the version of the stored form of nodes and objects. A release
-// that changes it still reads the ones before.
+// recordVersion is the version of the stored form of nodes and objects. Every release reads
+// all earlier versions.
 const recordVersion = 1
 
 // nodeKeys returns the keys of a node's record beside its UUID.
@@ -222,13 +221,13 @@ func unmarshal(text []byte, v any) error {
 	return decoder.Decode(v)
 }
 
-// decodeRecord decodes a record's value into v, in which version is found.
+// decodeRecord decodes a record's value into v. version points to the version field of v.
 func decodeRecord(r Record, v any, version *int) error {
 	if err := unmarshal(r.Value, v); err != nil {
 		return fmt.Errorf("decode %s %s: %w", r.Kind, r.ID, err)
 	}
 	if *version != recordVersion {
-		return fmt.Errorf("decode %s %s: version %d of the record is not known, the highest is %d", r.Kind, r.ID, *version, recordVersion)
+		return fmt.Errorf("decode %s %s: version %d of the record is unknown, this release reads version %d", r.Kind, r.ID, *version, recordVersion)
 	}
 	return nil
 }

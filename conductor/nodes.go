@@ -13,8 +13,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Node returns a node by its UUID or its name, as the last write left it. The error
-// matches [NotFound], or is the store's.
+// Node returns a node by its UUID or its name, as of its last write. The error matches
+// [NotFound], or is the store's.
 func (c *Conductor) Node(ctx context.Context, ident string) (*Node, error) {
 	if err := c.usable(ctx); err != nil {
 		return nil, err
@@ -25,8 +25,8 @@ func (c *Conductor) Node(ctx context.Context, ident string) (*Node, error) {
 	return c.storedNode(ctx, ident)
 }
 
-// knownNode returns a node without asking the store, or nil. Where no other conductor
-// uses the store, each write is in the index before it returns.
+// knownNode returns a node from the index, or nil if the store must be read. Only a
+// conductor that is alone uses the index, since its writes are there before they return.
 func (c *Conductor) knownNode(ident string) *Node {
 	switch _, err := uuid.Parse(ident); {
 	case !c.config.alone():
@@ -38,8 +38,7 @@ func (c *Conductor) knownNode(ident string) *Node {
 	}
 }
 
-// storedNode is Node for a caller that the store has told of a newer record than the
-// index had.
+// storedNode is Node without the index: it reads the store.
 func (c *Conductor) storedNode(ctx context.Context, ident string) (*Node, error) {
 	r, err := c.load(ctx, KindNode, ident)
 	if errors.Is(err, ErrNotFound) {
@@ -65,9 +64,8 @@ func (c *Conductor) load(ctx context.Context, kind Kind, ident string) (Record, 
 	return c.store.Get(ctx, kind, ident)
 }
 
-// Nodes returns all nodes, oldest first. It waits until Run has read the store; after
-// that the nodes are as the last write of this process left them, and writes of other
-// conductors are seen a little later.
+// Nodes returns all nodes, oldest first. It waits until Run has read the store. The result
+// includes all writes of this process; writes of other conductors appear with a short delay.
 func (c *Conductor) Nodes(ctx context.Context) ([]*Node, error) {
 	if err := c.usable(ctx); err != nil {
 		return nil, err
@@ -75,10 +73,9 @@ func (c *Conductor) Nodes(ctx context.Context) ([]*Node, error) {
 	return c.nodes.list(ctx)
 }
 
-// CreateNode stores a new node and returns it as it was stored. It fills in what is
-// missing: a UUID and the time. The provision state is the caller's to choose, see
-// [states.APIVersion.InitialState]. The error matches [Exists] or [Invalid], or is
-// the store's.
+// CreateNode stores a new node and returns it as stored. An empty UUID and CreatedAt are
+// filled in. The caller chooses the provision state, see [states.APIVersion.InitialState].
+// The error matches [Exists], [Associated] or [Invalid], or is the store's.
 func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 	if err := c.usable(ctx); err != nil {
 		return nil, err
@@ -131,7 +128,7 @@ func nodeExists(n *Node, err error) error {
 	}
 }
 
-// save stores a changed clone of a node, and returns it.
+// save stores a modified clone of a node and returns it.
 func (c *Conductor) save(ctx context.Context, n *Node) (*Node, error) {
 	updated := now()
 	n.UpdatedAt = &updated
@@ -148,8 +145,8 @@ func (c *Conductor) save(ctx context.Context, n *Node) (*Node, error) {
 	return n, nil
 }
 
-// edit changes a node by compare-and-set: change is called with a clone of the node
-// as it is, again where somebody else was faster, and its error is returned as it is.
+// edit changes a node by compare-and-set. It calls change with a clone of the current node,
+// and again after each conflict with another write. An error of change is returned as it is.
 func (c *Conductor) edit(ctx context.Context, ident string, change func(*Node) error) (*Node, error) {
 	for get := c.Node; ; get = c.storedNode {
 		old, err := get(ctx, ident)
@@ -172,14 +169,14 @@ func (c *Conductor) edit(ctx context.Context, ident string, change func(*Node) e
 	}
 }
 
-// UpdateNode changes a node's record for a client and returns it as it was stored.
-// The function gets a clone to change, and another one where somebody else changed
-// the node meanwhile; its error is returned as it is. What it has done is refused
-// where Ironic's conductor refuses it: the error matches [Locked], [WrongState],
-// [Associated], [Invalid], [Exists] or [NotFound], or is the store's.
+// UpdateNode changes a node's record for a client and returns it as stored. It calls change
+// with a clone of the current node, and again with a newer clone after each conflict with
+// another write. An error of change is returned as it is. A change that Ironic's conductor
+// refuses is refused: the error matches [Locked], [WrongState], [Associated], [Invalid],
+// [Exists] or [NotFound], or is the store's.
 //
-// Whether the node's state lets clients change it at all is for the caller to ask,
-// see [states.Table.CanUpdate].
+// The caller checks whether the node's state allows updates at all, see
+// [states.Table.CanUpdate].
 //
 // Source: update_node in ironic/conductor/manager.py.
 func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*Node) error) (*Node, error) {
@@ -208,12 +205,12 @@ func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*N
 	return n, err
 }
 
-// interfaceStates are the states in which a node's hardware interfaces and its
-// resource class may be changed.
+// interfaceStates are the states that allow a change of the node's hardware interfaces and
+// resource class.
 var interfaceStates = states.SetOf(
 	states.Enroll, states.Inspecting, states.InspectWait, states.Manageable, states.Available)
 
-// listed returns states as faults list them.
+// listed returns states as Ironic's fault texts list them.
 func listed(set states.Set) string { return strings.Trim(set.String(), "{}") }
 
 // checkUpdate applies the conductor's rules to a client's change.
@@ -251,7 +248,7 @@ func (c *Conductor) checkUpdate(before, n *Node) error {
 	return c.checkInterfaces(before, n)
 }
 
-// checkProperties refuses sizes of a machine that are no numbers.
+// checkProperties refuses sizes in properties that are not non-negative integers.
 //
 // Source: _validate_property_values in ironic/objects/node.py.
 func checkProperties(n *Node) error {
@@ -271,8 +268,8 @@ func checkProperties(n *Node) error {
 	return refuse(Invalid, "The following properties for node %s should be non-negative integers, but provided values are: %s", n.UUID, strings.Join(wrong, ", "))
 }
 
-// checkInterfaces refuses hardware types that no conductor has, and hardware
-// interfaces that the hardware type does not have.
+// checkInterfaces refuses unknown hardware types, and hardware interfaces that the hardware
+// type does not support.
 func (c *Conductor) checkInterfaces(before, n *Node) error {
 	driverChanged := n.Driver != before.Driver
 	hardware, err := c.hardware(n)
@@ -295,7 +292,7 @@ func (c *Conductor) checkInterfaces(before, n *Node) error {
 	return nil
 }
 
-// DeleteNode deletes a node with everything that belongs to it, its ports and its
+// DeleteNode deletes a node with all objects that belong to it, such as its ports and its
 // history. The error matches [Locked], [WrongState], [Associated], [IsProtected] or
 // [NotFound], or is the store's.
 //
@@ -341,7 +338,7 @@ func (c *Conductor) checkDelete(n *Node) error {
 	return nil
 }
 
-// unlocked returns an error that matches Locked where somebody works on a node.
+// unlocked returns an error that matches Locked if the node is reserved.
 func unlocked(n *Node) error {
 	if n.Reservation == "" {
 		return nil
@@ -349,8 +346,9 @@ func unlocked(n *Node) error {
 	return refuse(Locked, "Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, n.Reservation)
 }
 
-// Unlocked waits until nobody works on a node, for changes to what belongs to it. The
-// error matches [Locked] where that takes too long, or [NotFound], or is the store's.
+// Unlocked waits until a node is not reserved; callers use it before they change an object of
+// the node, such as a port. The error matches [Locked] after LockedRetries retries, or
+// [NotFound], or is the store's.
 func (c *Conductor) Unlocked(ctx context.Context, ident string) error {
 	return c.patiently(ctx, func() error {
 		n, err := c.Node(ctx, ident)
@@ -361,8 +359,7 @@ func (c *Conductor) Unlocked(ctx context.Context, ident string) error {
 	})
 }
 
-// patiently calls f, again and again for as long as its error matches Locked and
-// there are retries left.
+// patiently calls f, and retries it up to LockedRetries times while its error matches Locked.
 func (c *Conductor) patiently(ctx context.Context, f func() error) error {
 	if err := c.usable(ctx); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestCreateNodeRefusesWhatAnotherNodeHas(t *testing.T) {
+func TestCreateNodeRefusesKeysOfAnotherNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
 		first, err := f.CreateNode(f.ctx, &conductor.Node{Name: "rack1-1", Driver: "fake-hardware", ProvisionState: states.Enroll, InstanceUUID: "i"})
@@ -297,8 +297,8 @@ func TestAllocations(t *testing.T) {
 	})
 }
 
-// Clients power a new node off, which is answered before it is done, and ask for an
-// allocation at once, as openstacksdk's functional tests do.
+// openstacksdk's functional tests power a new node off and request an allocation at once,
+// before the node's power state is known.
 func TestAnAllocationWaitsForTheFirstPowerStateOfANode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// The kinds of records that hold an [Object] which the conductor itself looks at.
+// The kinds of records that hold an [Object]. The conductor itself uses the first four.
 const (
-	// KindPort has the network ports of nodes; Fields has their "address".
+	// KindPort is the kind of the network ports of nodes, with the field "address".
 	KindPort Kind = "ports"
-	// KindAllocation has the allocations, see [Conductor.CreateAllocation].
+	// KindAllocation is the kind of the allocations, see [Conductor.CreateAllocation].
 	KindAllocation Kind = "allocations"
-	// KindHistory has the entries of nodes' histories.
+	// KindHistory is the kind of the history entries of nodes.
 	KindHistory Kind = "history"
-	// KindDeployTemplate has the deploy templates; Fields has their "steps".
+	// KindDeployTemplate is the kind of the deploy templates, with the field "steps".
 	KindDeployTemplate Kind = "deploy_templates"
-	// The others are kept for clients, and are deleted with their node.
+	// The other kinds are stored for clients. Objects that belong to a node are deleted with it.
 	KindPortGroup       Kind = "portgroups"
 	KindVolumeConnector Kind = "volume_connectors"
 	KindVolumeTarget    Kind = "volume_targets"
@@ -30,28 +30,28 @@ var nodeKinds = []Kind{
 	KindPort, KindPortGroup, KindVolumeConnector, KindVolumeTarget, KindAllocation, KindHistory, KindInventory,
 }
 
-// Object is a record that is kept for clients, such as a port of a node. Those that a
-// [Conductor] returns are shared: read them, and change an [Object.Clone].
+// Object is a record that is stored for clients, such as a port of a node. A [Conductor]
+// shares the objects that it returns: do not modify them, modify an [Object.Clone].
 type Object struct {
 	Kind      Kind       `json:"-"`
 	UUID      string     `json:"uuid"`
 	Name      string     `json:"name,omitzero"`
 	CreatedAt time.Time  `json:"created_at,omitzero"`
 	UpdatedAt *time.Time `json:"updated_at,omitzero"`
-	// NodeUUID is the node that the object belongs to, and is deleted with; empty
-	// where it belongs to none.
+	// NodeUUID is the node that the object belongs to, empty if it belongs to none. The
+	// object is deleted with its node.
 	NodeUUID string `json:"node_uuid,omitzero"`
-	// Fields has the other fields by Ironic's names, as JSON has them.
+	// Fields holds all other fields by Ironic's names, decoded from JSON.
 	Fields map[string]any `json:"fields,omitzero"`
-	// Keys are keys of the object that no other of its kind may have, beside its
-	// UUID and its name: "address=52:54:00:12:34:56".
+	// Keys are additional unique keys of the object: no other object of its kind may have
+	// one of them. Example: "address=52:54:00:12:34:56".
 	Keys []string `json:"keys,omitzero"`
-	// Revision is the store's; 0 is an object that was not stored.
+	// Revision is the revision in the store; 0 for an object that was not stored.
 	Revision int64 `json:"-"`
 }
 
-// Clone returns a copy whose Fields and Keys may be changed, nil of nil. The values in
-// Fields are shared: replace them, and change none in place.
+// Clone returns a copy whose Fields and Keys may be modified. The values in Fields are shared
+// with the original: replace them instead of modifying them. The clone of nil is nil.
 func (o *Object) Clone() *Object {
 	if o == nil {
 		return nil

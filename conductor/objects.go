@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Object returns an object by its UUID or its name, as the last write left it. The
-// error matches [NotFound], or is the store's.
+// Object returns an object by its UUID or its name, as of its last write. The error matches
+// [NotFound], or is the store's.
 func (c *Conductor) Object(ctx context.Context, kind Kind, ident string) (*Object, error) {
 	r, err := c.load(ctx, kind, ident)
 	if errors.Is(err, ErrNotFound) {
@@ -21,8 +21,8 @@ func (c *Conductor) Object(ctx context.Context, kind Kind, ident string) (*Objec
 	return decodeObject(r)
 }
 
-// Objects returns all objects of a kind, oldest first, as [Conductor.Nodes] does
-// nodes.
+// Objects returns all objects of a kind, oldest first, with the guarantees of
+// [Conductor.Nodes].
 func (c *Conductor) Objects(ctx context.Context, kind Kind) ([]*Object, error) {
 	if err := c.usable(ctx); err != nil {
 		return nil, err
@@ -30,7 +30,8 @@ func (c *Conductor) Objects(ctx context.Context, kind Kind) ([]*Object, error) {
 	return c.objects(kind).list(ctx)
 }
 
-// objects returns the index of a kind, which is followed from the first call on.
+// objects returns the index of a kind. The first call for a kind starts its watch, if Run
+// has been called.
 func (c *Conductor) objects(kind Kind) *index[Object] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,8 +42,8 @@ func (c *Conductor) objects(kind Kind) *index[Object] {
 	return x
 }
 
-// indexed returns the index of a kind, and whether it was made now. It is called with
-// the lock held.
+// indexed returns the index of a kind, and whether this call created it. The caller holds the
+// lock.
 func (c *Conductor) indexed(kind Kind) (x *index[Object], made bool) {
 	x, ok := c.indexes[kind]
 	if !ok {
@@ -60,9 +61,9 @@ func (c *Conductor) ObjectsOf(ctx context.Context, kind Kind, nodeUUID string) (
 	return c.objects(kind).listOf(ctx, nodeUUID)
 }
 
-// CreateObject stores a new object and returns it as it was stored, with a UUID and
-// the time where these are missing. Allocations are made with
-// [Conductor.CreateAllocation]. The error matches [Exists], or is the store's.
+// CreateObject stores a new object and returns it as stored. An empty UUID and CreatedAt are
+// filled in. For allocations use [Conductor.CreateAllocation] instead. The error matches
+// [Exists], or is the store's.
 func (c *Conductor) CreateObject(ctx context.Context, o *Object) (*Object, error) {
 	if err := c.usable(ctx); err != nil {
 		return nil, err
@@ -97,10 +98,10 @@ func objectExists(o *Object, err error) error {
 	return fmt.Errorf("store %s %s: %w", o.Kind, o.UUID, err)
 }
 
-// UpdateObject changes an object by compare-and-set and returns it as it was stored.
-// The function gets a clone to change, and another one where somebody else changed the
-// object meanwhile; its error is returned as it is. The other errors match [NotFound]
-// or [Exists], or are the store's.
+// UpdateObject changes an object by compare-and-set and returns it as stored. It calls change
+// with a clone of the current object, and again with a newer clone after each conflict with
+// another write. An error of change is returned as it is. Other errors match [NotFound] or
+// [Exists], or are the store's.
 func (c *Conductor) UpdateObject(ctx context.Context, kind Kind, ident string, change func(*Object) error) (*Object, error) {
 	for {
 		old, err := c.Object(ctx, kind, ident)
@@ -130,8 +131,8 @@ func (c *Conductor) UpdateObject(ctx context.Context, kind Kind, ident string, c
 	}
 }
 
-// DeleteObject deletes an object. Allocations are deleted with
-// [Conductor.DeleteAllocation]. The error matches [NotFound], or is the store's.
+// DeleteObject deletes an object. For allocations use [Conductor.DeleteAllocation] instead.
+// The error matches [NotFound], or is the store's.
 func (c *Conductor) DeleteObject(ctx context.Context, kind Kind, ident string) error {
 	for {
 		o, err := c.Object(ctx, kind, ident)
@@ -151,7 +152,7 @@ func (c *Conductor) DeleteObject(ctx context.Context, kind Kind, ident string) e
 	}
 }
 
-// deleteObject is DeleteObject for an object that may be gone.
+// deleteObject is DeleteObject without an error if the object does not exist.
 func (c *Conductor) deleteObject(ctx context.Context, kind Kind, id string) error {
 	err := c.DeleteObject(ctx, kind, id)
 	if errors.Is(err, NotFound) {
@@ -160,7 +161,7 @@ func (c *Conductor) deleteObject(ctx context.Context, kind Kind, id string) erro
 	return err
 }
 
-// deleteBelongings deletes the objects that belong to a node that was deleted.
+// deleteBelongings deletes the objects of a deleted node.
 func (c *Conductor) deleteBelongings(ctx context.Context, n *Node) error {
 	var errs []error
 	for _, kind := range nodeKinds {

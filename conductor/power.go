@@ -19,9 +19,9 @@ func (c *Conductor) newSyncer() (*powersync.Syncer, error) {
 	return powersync.New(config)
 }
 
-// SetPower takes a client's request to change a node's power. It returns once the
-// node is reserved and its target power state is stored; the answer is then 202. The
-// timeout bounds the wait for the power state; 0 stands for the configured one. The
+// SetPower accepts a client's request to change a node's power state. It returns once the
+// node is reserved and its target power state is stored; the API then responds with 202. The
+// timeout bounds the wait for the power state; 0 stands for the configured timeout. The
 // errors are those of [powersync.Syncer.Begin], or match [NotFound] or [Locked].
 //
 // Source: change_node_power_state in ironic/conductor/manager.py.
@@ -58,7 +58,7 @@ func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Po
 	})
 }
 
-// powerError returns the conductor's error of a power request that was refused.
+// powerError converts the power sync's error of a refused request to the conductor's.
 func powerError(n *Node, err error) error {
 	var refused *powersync.RefusedError
 	switch {
@@ -76,7 +76,7 @@ func powerError(n *Node, err error) error {
 	}
 }
 
-// powerDriver is the hardware as the power sync sees it.
+// powerDriver implements [powersync.Driver] on the conductor's hardware types.
 type powerDriver struct{ c *Conductor }
 
 func (d powerDriver) of(ctx context.Context, id string) (*Node, Hardware, error) {
@@ -122,12 +122,13 @@ func (d powerDriver) Validate(ctx context.Context, id string) error {
 	return hardware.Validate(n)["power"]
 }
 
-// powerStore is the nodes' records as the power sync sees them: its reservations are
-// those with the power claim, and the conductor's own are somebody else's.
+// powerStore implements [powersync.Store] on the nodes' records. A reservation belongs to the
+// power sync if its claim has powerSuffix; the conductor's other reservations appear under
+// another name, so that the power sync respects them.
 type powerStore struct{ c *Conductor }
 
-// Records implements [powersync.Store]. Without a power sync there are none: its rounds
-// then do no more than to release nodes whose power request could not be stored.
+// Records implements [powersync.Store]. With SkipPowerSync it yields nothing: a round then
+// only releases the nodes of power requests whose end could not be stored.
 func (s powerStore) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
 	return func(yield func(powersync.Record, error) bool) {
 		if s.c.config.SkipPowerSync {
@@ -140,7 +141,7 @@ func (s powerStore) Records(ctx context.Context) iter.Seq2[powersync.Record, err
 		}
 		t, err := s.c.currentTerm()
 		if err != nil {
-			return // others have the nodes
+			return // not a member: other conductors own the nodes
 		}
 		for i, n := range nodes {
 			if i%syncBatch == syncBatch-1 {
@@ -153,9 +154,9 @@ func (s powerStore) Records(ctx context.Context) iter.Seq2[powersync.Record, err
 	}
 }
 
-// A round gets so many nodes and then none for a while, 25,600 a second: hardware that
-// answers at once would otherwise keep the processors from the clients for as long as
-// the round takes. What asks BMCs is slower by itself.
+// A round pauses for syncPause after each syncBatch nodes, which limits it to 25,600 nodes a
+// second. Without the pauses a round over hardware that answers at once would occupy all
+// processors and delay clients. A round over BMCs is slower than the limit anyway.
 const (
 	syncBatch = 256
 	syncPause = 10 * time.Millisecond
@@ -211,7 +212,7 @@ func (s powerStore) Update(ctx context.Context, r powersync.Record) error {
 	}
 }
 
-// record returns the part of a node that concerns its power.
+// record returns the power sync's record of a node.
 func (s powerStore) record(n *Node) powersync.Record {
 	r := powersync.Record{
 		ID: n.UUID, ProvisionState: n.ProvisionState, Power: n.Power, TargetPower: n.TargetPower,

@@ -15,7 +15,7 @@ import (
 
 var writeRecords = flag.Bool("records.write", false, "write the records of this release to testdata, for a new version of the format")
 
-// fullNode has a value in every field that is stored.
+// fullNode returns a node with a value in every stored field.
 func fullNode() *conductor.Node {
 	at := time.Date(2026, 11, 22, 4, 5, 6, 7000, time.UTC)
 	yes := true
@@ -51,8 +51,8 @@ func fullObject() *conductor.Object {
 	}
 }
 
-// TestRecordsOfVersion1AreRead reads what the first release stores. A later one that
-// cannot read these files cannot read its users' fleets.
+// TestRecordsOfVersion1AreRead reads records as the first release stores them. A release that
+// cannot read these files cannot read the stores of its users.
 func TestRecordsOfVersion1AreRead(t *testing.T) {
 	store := &conductor.Memory{}
 	c, err := conductor.New(conductor.Config{Store: store, Membership: withBeta{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
@@ -76,7 +76,7 @@ func TestRecordsOfVersion1AreRead(t *testing.T) {
 	require.Equal(t, object, gotObject)
 }
 
-// plant stores a file as a record, and returns its revision.
+// plant stores the content of a file as a record and returns its revision.
 func plant(t *testing.T, store conductor.Store, kind conductor.Kind, id, file string) int64 {
 	t.Helper()
 	value, err := os.ReadFile(file)
@@ -115,5 +115,5 @@ func TestARecordOfALaterVersionIsAnErrorThatSaysSo(t *testing.T) {
 	_, err = store.Create(t.Context(), conductor.Record{Kind: conductor.KindNode, ID: id, Value: []byte(`{"version":2,"uuid":"` + id + `"}`)})
 	require.NoError(t, err)
 	_, err = c.Node(t.Context(), id)
-	require.ErrorContains(t, err, "version 2 of the record is not known, the highest is 1")
+	require.ErrorContains(t, err, "version 2 of the record is unknown, this release reads version 1")
 }

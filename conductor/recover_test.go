@@ -59,7 +59,7 @@ func TestTheWorkOfAProcessThatDiedHasFailed(t *testing.T) {
 	}
 }
 
-func TestAVerificationWhoseConductorDiedMayBeginAnew(t *testing.T) {
+func TestAVerificationWhoseConductorDiedMayBeRestarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &conductor.Memory{}
 		seed, err := conductor.New(conductor.Config{Store: store, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
@@ -85,7 +85,7 @@ func TestWorkThatNobodyHasBegunIsDone(t *testing.T) {
 	})
 }
 
-func TestRunWaitsForWorkAndThenGivesItUp(t *testing.T) {
+func TestRunWaitsForWorkAndThenAbandonsIt(t *testing.T) {
 	for _, takes := range []time.Duration{30 * time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &conductor.Memory{}
@@ -122,7 +122,7 @@ func TestRunWaitsForWorkAndThenGivesItUp(t *testing.T) {
 	}
 }
 
-// faulty is a store whose updates fail while broken is set, before or after the write.
+// faulty is a store whose updates fail, before or after the write, while broken is set.
 type faulty struct {
 	*conductor.Memory
 	before, after atomic.Bool
@@ -141,7 +141,7 @@ func (s *faulty) Update(ctx context.Context, r conductor.Record) (int64, error) 
 	return revision, err
 }
 
-func TestAPowerRequestThatCannotBeStoredHoldsTheNodeOnlyForAsLong(t *testing.T) {
+func TestAPowerRequestReservesTheNodeOnlyUntilTheStoreWorksAgain(t *testing.T) {
 	for _, skip := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &faulty{Memory: &conductor.Memory{}}
@@ -195,7 +195,7 @@ func TestAStoreThatFailsForATimeLosesNothing(t *testing.T) {
 	}
 }
 
-func TestARequestWhoseWriteWasAnsweredWithAnErrorIsFoundOutAbout(t *testing.T) {
+func TestARequestWhoseWriteReturnedAnErrorIsStillDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faulty{Memory: &conductor.Memory{}}
 		f := start(t, func(c *conductor.Config) { c.Store = store })
@@ -236,7 +236,7 @@ func TestAStepLosesItsNodeWhenTheReservationIsTaken(t *testing.T) {
 	})
 }
 
-func TestAStepWhoseWriteWasAnsweredWithAnErrorIsDone(t *testing.T) {
+func TestAStepWhoseWriteReturnedAnErrorIsDone(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &faulty{Memory: &conductor.Memory{}}
@@ -270,7 +270,7 @@ func TestAStepWhoseWriteWasAnsweredWithAnErrorIsDone(t *testing.T) {
 	}
 }
 
-// cleans is fake-hardware that cleans by itself.
+// cleans is fake-hardware with an automated clean step.
 type cleans struct{ *conductor.Fake }
 
 func (c cleans) Steps(n *conductor.Node, work states.State) []conductor.Step {
@@ -283,7 +283,7 @@ func (c cleans) Steps(n *conductor.Node, work states.State) []conductor.Step {
 	return steps
 }
 
-func TestAnEndWhoseAnswerWasLostDoesNotEndTheWorkThatFollows(t *testing.T) {
+func TestAReportWhoseResponseWasLostDoesNotEndTheNextWork(t *testing.T) {
 	for _, changed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &faulty{Memory: &conductor.Memory{}}
@@ -319,7 +319,7 @@ func TestAnEndWhoseAnswerWasLostDoesNotEndTheWorkThatFollows(t *testing.T) {
 	}
 }
 
-// touch changes a node's record as somebody else does.
+// touch updates a node's record directly in the store, as another process would.
 func (f *fleet) touch(store conductor.Store, id string) {
 	r, err := store.Get(f.ctx, conductor.KindNode, id)
 	require.NoError(f.t, err)
@@ -329,8 +329,8 @@ func (f *fleet) touch(store conductor.Store, id string) {
 	require.NoError(f.t, err)
 }
 
-// hung is the membership of a process that goes on after its lease has ended, and was
-// not told yet.
+// hung is the membership of a process that has been suspended past the end of its lease: Join
+// has not yielded an error yet, but Holds reports false while out is set.
 type hung struct {
 	withBeta
 	out atomic.Bool
@@ -368,7 +368,7 @@ func TestNoOperationBeginsWhileTheLeaseMayHaveEnded(t *testing.T) {
 			require.Equal(t, "alpha", got.Reservation)
 			require.Zero(t, begun.Load())
 
-			membership.out.Store(false) // it was renewed just in time
+			membership.out.Store(false) // the lease was renewed just in time
 			time.Sleep(5 * time.Second)
 			got = f.settle(n)
 			require.Equal(t, test.after, got.ProvisionState)

@@ -13,9 +13,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// stored checks a write of a node's record: each state follows from the one before by a
-// row of the table, nobody writes over the work of another that is alive, and no work
-// loses its reservation without an end.
+// stored checks a write of a node's record: the new state follows from the old one by a row of
+// the table, no conductor takes the reservation of another live conductor, and no reservation
+// is dropped before its work has ended.
 func (w *world) stored(by string, before, after conductor.Record) {
 	table := states.Latest().Table()
 	old, now := w.decoded(before), w.decoded(after)
@@ -47,14 +47,14 @@ func (w *world) alive(claim string) (bool, error) {
 	return ok, nil
 }
 
-// begins forgets the steps of a node's work before.
+// begins records that new work starts on a node: it forgets the steps of the work before.
 func (w *world) begins(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.begun, id)
 }
 
-// simNode is the part of a stored node that is checked.
+// simNode is the checked part of a stored node.
 type simNode struct {
 	Name           string       `json:"name"`
 	ProvisionState states.State `json:"provision_state"`
@@ -76,15 +76,15 @@ func (w *world) decoded(r conductor.Record) simNode {
 	return n
 }
 
-// forget forgets a record that was written over.
+// forget forgets a record that was overwritten.
 func (w *world) forget(r conductor.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.nodes, r.Revision)
 }
 
-// follows reports whether one transition leads from a state to another; or two, an
-// abort of a service.
+// follows reports whether one transition leads from a state to another, or two in the case of
+// an aborted service.
 func follows(from, to states.State) bool {
 	for row := range states.Latest().Table().Transitions() {
 		if row.From == from && row.To == to {
@@ -94,8 +94,9 @@ func follows(from, to states.State) bool {
 	return (from == states.ServiceWait || from == states.ServiceHold) && to == states.Active
 }
 
-// operate is the hardware of one conductor: it takes its time, fails, hangs until it is
-// given up, waits, and notices when another conductor works on the same node.
+// operate simulates the hardware of one conductor: an operation is slow, fails, hangs until it
+// is cancelled, or waits for a call-back. It fails the test if another conductor works on the
+// same node.
 func (w *world) operate(by string) func(context.Context, *conductor.Node, string) error {
 	return func(ctx context.Context, n *conductor.Node, operation string) error {
 		if operation == "read power" {
@@ -136,8 +137,8 @@ func (w *world) operate(by string) func(context.Context, *conductor.Node, string
 	}
 }
 
-// check tells whether everything rests in the end: no node is reserved, is in a state
-// with work or waits, or has a target power state.
+// check verifies that no work is left at the end: no node is reserved, is in a working or
+// waiting state, or has a target power state.
 func (w *world) check(nodes []*conductor.Node) {
 	table := states.Latest().Table()
 	for _, n := range nodes {
@@ -145,7 +146,7 @@ func (w *world) check(nodes []*conductor.Node) {
 		require.NoError(w.t, err)
 		n := w.decoded(r)
 		if n.Reservation != "" || n.TargetPower != states.NoPower || table.Stuck().Has(n.ProvisionState) || table.Phase(n.ProvisionState) == states.PhaseWaiting && !n.Maintenance {
-			w.failf("node %s does not rest: %q, reserved by %q, power on its way to %q", n.Name, n.ProvisionState, n.Reservation, n.TargetPower)
+			w.failf("node %s has unfinished work: state %q, reserved by %q, target power state %q", n.Name, n.ProvisionState, n.Reservation, n.TargetPower)
 		}
 	}
 }

@@ -9,33 +9,33 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// simClient requests what the nodes' states let it, of any conductor.
+// simClient sends requests that the nodes' states allow to random conductors.
 type simClient struct {
 	*world
-	name  string
-	crews map[string]*simConductor
-	names []string
-	nodes []*conductor.Node
+	name       string
+	conductors map[string]*simConductor
+	names      []string
+	nodes      []*conductor.Node
 }
 
-// ask makes requests until it is calm.
+// ask sends requests until the faults end.
 func (c *simClient) ask(ctx context.Context) {
 	for ctx.Err() == nil {
 		sleep(ctx, c.upTo(10*time.Second, c.name, "until the next request"))
 		if c.isCalm() {
 			return
 		}
-		crew := c.crews[c.names[c.draw(int64(len(c.names)), c.name, "asks")]]
+		target := c.conductors[c.names[c.draw(int64(len(c.names)), c.name, "asks")]]
 		n := c.nodes[c.draw(int64(len(c.nodes)), c.name, "asks for")]
 		dice := c.draw(100, c.name, "dice")
-		conductor := crew.get()
+		conductor := target.get()
 		n, err := conductor.Node(ctx, n.UUID)
 		if err != nil {
 			continue
 		}
 		word, err := c.request(ctx, conductor, n, dice)
 		if word != "" {
-			c.log("client: node %s %s at %s by %s: %v", n.Name, word, n.ProvisionState, crew.name, err)
+			c.log("client: node %s %s at %s by %s: %v", n.Name, word, n.ProvisionState, target.name, err)
 		}
 	}
 }
@@ -46,7 +46,7 @@ func (w *world) isCalm() bool {
 	return w.calm
 }
 
-// request makes the request that the dice choose, and returns its name, empty for none.
+// request sends the request that the dice value selects, and returns its name, "" for none.
 func (c *simClient) request(ctx context.Context, by *conductor.Conductor, n *conductor.Node, dice int64) (word string, err error) {
 	table, version := states.Latest().Table(), states.Latest().MaxAPIVersion()
 	switch {

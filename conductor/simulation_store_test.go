@@ -21,7 +21,7 @@ type simStore struct {
 
 var errCut = errors.New("the store cannot be reached")
 
-// reach delays a call, or fails it before or after it is done.
+// reach delays a call and may fail it before it reaches the store.
 func (s *simStore) reach(ctx context.Context, operation string, kind conductor.Kind, id string) error {
 	id = drawn(kind, id)
 	sleep(ctx, s.upTo(20*time.Millisecond, s.name, operation, id, "takes"))
@@ -37,7 +37,8 @@ func (s *simStore) reach(ctx context.Context, operation string, kind conductor.K
 	return nil
 }
 
-// drawn returns the name of a record in draws: the IDs of all but nodes are random.
+// drawn returns the name of a record for draw. Only the IDs of nodes are reproducible; for
+// other records it returns the kind.
 func drawn(kind conductor.Kind, id string) string {
 	if kind == conductor.KindNode {
 		return id
@@ -45,7 +46,7 @@ func drawn(kind conductor.Kind, id string) string {
 	return string(kind)
 }
 
-// lost fails a write that was done.
+// lost may fail a write that was done: the response is lost.
 func (s *simStore) lost(r conductor.Record) error {
 	if s.isCut(s.name) || s.chance(2, s.name, drawn(r.Kind, r.ID), "is not answered") {
 		return errCut
@@ -117,10 +118,10 @@ func (s *simStore) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[con
 	}
 }
 
-// lease is how long a member that is cut off stays one.
+// lease is how long the others still see a member that is cut off.
 const lease = 10 * time.Second
 
-// simMembers is a membership by leases.
+// simMembers is the list of members, which all conductors share.
 type simMembers struct {
 	mu      sync.Mutex
 	members map[string]conductor.Member
@@ -151,7 +152,7 @@ type simMembership struct {
 
 func (s *simMembership) Alive(ctx context.Context, id string) (bool, error) {
 	sleep(ctx, s.upTo(20*time.Millisecond, s.name, "asks whether one is alive"))
-	if s.isCut(s.name) || s.chance(2, s.name, "is not told whether one is alive") {
+	if s.isCut(s.name) || s.chance(2, s.name, "is not last whether one is alive") {
 		return false, errCut
 	}
 	s.members.mu.Lock()
@@ -165,8 +166,8 @@ func (s *simMembership) Holds(id string) bool {
 	return alive
 }
 
-// Join implements [conductor.Membership]. A member that is cut off gives up before the
-// others may take over.
+// Join implements [conductor.Membership]. A member that is cut off loses its membership
+// before the others may take over.
 func (s *simMembership) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
 	return func(yield func([]conductor.Member, error) bool) {
 		if s.isCut(s.name) || s.chance(5, s.name, "cannot join") {
@@ -175,15 +176,15 @@ func (s *simMembership) Join(ctx context.Context, self conductor.Member) iter.Se
 		}
 		s.members.update(func() { s.members.members[self.ID] = self })
 		defer s.leave(self)
-		var told []conductor.Member
+		var last []conductor.Member
 		for {
 			members, changed := s.members.list()
 			since := s.cutSince(s.name)
-			if since.IsZero() && !slices.EqualFunc(members, told, sameMember) {
+			if since.IsZero() && !slices.EqualFunc(members, last, sameMember) {
 				if !yield(members, nil) {
 					return
 				}
-				told = members
+				last = members
 			}
 			left := lease
 			if !since.IsZero() {
@@ -203,7 +204,7 @@ func (s *simMembership) Join(ctx context.Context, self conductor.Member) iter.Se
 	}
 }
 
-// leave ends a membership: that of a process which is cut off with its lease.
+// leave removes a member: at once, or when its lease expires if the conductor is cut off.
 func (s *simMembership) leave(self conductor.Member) {
 	gone := func() { s.members.update(func() { delete(s.members.members, self.ID) }) }
 	if since := s.cutSince(s.name); !since.IsZero() {

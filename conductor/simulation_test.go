@@ -24,15 +24,15 @@ import (
 )
 
 var (
-	simulationSeed = flag.Uint64("simulation.seed", 0, "run the simulation of this seed alone, and print what happens")
-	simulations    = flag.Int("simulation.count", 60, "how many simulations are run")
-	firstSeed      = flag.Uint64("simulation.first", 1, "the seed of the first of them")
+	simulationSeed = flag.Uint64("simulation.seed", 0, "run only the history of this seed and print its events")
+	simulations    = flag.Int("simulation.count", 60, "the number of histories to run")
+	firstSeed      = flag.Uint64("simulation.first", 1, "the seed of the first history")
 )
 
-// TestSimulation runs conductors on virtual time, with a store and a membership that
-// fail in every way that a network and an etcd can, hardware that fails and hangs, and
-// clients that ask for anything; and checks the rules of [world.check]. Repeat a failure
-// with -simulation.seed.
+// TestSimulation runs conductors on virtual time, with a store and a membership that fail as a
+// network and etcd can fail, hardware that fails and hangs, and clients that send any request.
+// It checks the rules of [world.stored], [world.operate] and [world.check]. Repeat a failed
+// history with -simulation.seed.
 func TestSimulation(t *testing.T) {
 	if *simulationSeed != 0 {
 		synctest.Test(t, func(t *testing.T) { simulate(t, *simulationSeed, printed) })
@@ -42,7 +42,7 @@ func TestSimulation(t *testing.T) {
 	if testing.Short() {
 		count /= 10
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // what a history leaves behind is soon of no use
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // the garbage of a history is short-lived
 	var begun atomic.Uint64
 	var failed atomic.Bool
 	begin := time.Now()
@@ -61,10 +61,10 @@ func TestSimulation(t *testing.T) {
 	t.Logf("%d histories, %.0f a minute", count, float64(count)/time.Since(begin).Minutes())
 }
 
-// succeeds runs one history, and says how to repeat it where that has failed.
+// succeeds runs one history. If it fails, succeeds logs the command that repeats it.
 func succeeds(t *testing.T, seed uint64) bool {
 	return t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-		defer func() { // synctest ends the test where the bubble's has failed
+		defer func() { // deferred, since synctest ends this test when the bubble's test has failed
 			if t.Failed() {
 				t.Logf("repeat it with: go test -run 'TestSimulation$' -simulation.seed=%d", seed)
 			}
@@ -73,45 +73,43 @@ func succeeds(t *testing.T, seed uint64) bool {
 	})
 }
 
-// TestASimulationIsRepeatedByItsSeed compares all that happens in a history with all that
-// happens when its seed is run again.
+// TestASimulationIsRepeatedByItsSeed compares the events of two runs of the same seed.
 func TestASimulationIsRepeatedByItsSeed(t *testing.T) {
 	for seed := range uint64(3) {
-		var told [2][]string
-		for i := range told {
+		var lines [2][]string
+		for i := range lines {
 			synctest.Test(t, func(t *testing.T) {
-				simulate(t, seed+1, func(line string) { told[i] = append(told[i], line) })
+				simulate(t, seed+1, func(line string) { lines[i] = append(lines[i], line) })
 			})
 		}
-		require.Greater(t, len(told[0]), 100)
-		slices.Sort(told[0]) // they begin with the time
-		slices.Sort(told[1])
-		require.Equal(t, told[0], told[1])
+		require.Greater(t, len(lines[0]), 100)
+		slices.Sort(lines[0]) // each line begins with its time
+		slices.Sort(lines[1])
+		require.Equal(t, lines[0], lines[1])
 	}
 }
 
 func printed(line string) { fmt.Println(line) }
 
-// world is what the conductors of a simulation share.
+// world is the shared state of a simulation.
 type world struct {
 	t       *testing.T
 	seed    uint64
-	tell    func(line string) // nil for nobody; called with the lock held
+	emit    func(line string) // receives each event, may be nil; called with the lock held
 	memory  conductor.Memory
 	members simMembers
-	writing sync.Mutex // for a write and its check
+	writing sync.Mutex // held during a write and its check
 
 	mu    sync.Mutex
-	cut   map[string]time.Time // since when conductors have reached neither store nor members
-	calm  bool                 // nothing fails any more
+	cut   map[string]time.Time // since when a conductor is cut off from store and members
+	calm  bool                 // true once the faults have ended
 	busy  map[string]string
 	begun map[string]map[string]bool // steps that the work at hand has begun, by node and name
 	nodes map[int64]simNode          // as they were stored, by revision
 }
 
-// draw returns a number below n that depends on the seed, the time and what it is for, and
-// on nothing else: not on the order in which goroutines run that do something at the same
-// time.
+// draw returns a pseudo-random number below n that depends only on the seed, the virtual time
+// and the purpose in of. It does not depend on the order in which goroutines run.
 func (w *world) draw(n int64, of ...string) int64 {
 	var key [16]byte
 	binary.LittleEndian.PutUint64(key[:], w.seed)
@@ -126,7 +124,7 @@ func (w *world) draw(n int64, of ...string) int64 {
 	return int64(hash.Sum64() % uint64(n))
 }
 
-// chance returns true with a probability in percent, while things may fail.
+// chance returns true with a probability in percent, and false once the faults have ended.
 func (w *world) chance(percent int64, of ...string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -139,14 +137,14 @@ func (w *world) upTo(d time.Duration, of ...string) time.Duration {
 
 func (w *world) isCut(name string) bool { return !w.cutSince(name).IsZero() }
 
-// cutSince returns since when a conductor is cut off, zero where it is not.
+// cutSince returns since when a conductor is cut off, or zero if it is not.
 func (w *world) cutSince(name string) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.cut[name]
 }
 
-// setCut cuts a conductor off, or ends that.
+// setCut cuts a conductor off or reconnects it.
 func (w *world) setCut(name string, cut bool) {
 	w.members.update(func() {
 		w.mu.Lock()
@@ -159,12 +157,12 @@ func (w *world) setCut(name string, cut bool) {
 }
 
 func (w *world) log(format string, args ...any) {
-	if w.tell == nil {
+	if w.emit == nil {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.tell(time.Now().Format("04:05.000000000  ") + fmt.Sprintf(format, args...))
+	w.emit(time.Now().Format("04:05.000000000  ") + fmt.Sprintf(format, args...))
 }
 
 func (w *world) failf(format string, args ...any) {
@@ -172,18 +170,18 @@ func (w *world) failf(format string, args ...any) {
 	w.t.Errorf(format, args...)
 }
 
-// The times of a history, in which things fail until it is calm.
+// The durations of a history: first with faults, then without.
 const (
 	troubled    = 30 * time.Minute
 	waitTimeout = 10 * time.Minute
-	hang        = 10 * time.Minute // of hardware
+	hang        = 10 * time.Minute // how long hardware hangs
 	rest        = 2*max(waitTimeout, hang) + 10*time.Minute
 )
 
 // simulate runs one history.
-func simulate(t *testing.T, seed uint64, tell func(string)) {
+func simulate(t *testing.T, seed uint64, emit func(string)) {
 	w := &world{
-		t: t, seed: seed, tell: tell, cut: map[string]time.Time{}, busy: map[string]string{}, begun: map[string]map[string]bool{},
+		t: t, seed: seed, emit: emit, cut: map[string]time.Time{}, busy: map[string]string{}, begun: map[string]map[string]bool{},
 		nodes: map[int64]simNode{},
 	}
 	w.members.members = map[string]conductor.Member{}
@@ -193,17 +191,17 @@ func simulate(t *testing.T, seed uint64, tell func(string)) {
 	defer func() { cancel(); group.Wait() }()
 
 	names := []string{"alpha", "beta", "gamma"}[:1+w.draw(3, "conductors")]
-	crews := map[string]*simConductor{}
+	conductors := map[string]*simConductor{}
 	for _, name := range names {
-		crews[name] = &simConductor{world: w, name: name}
-		crews[name].start(ctx, &group)
+		conductors[name] = &simConductor{world: w, name: name}
+		conductors[name].start(ctx, &group)
 	}
 	nodes := w.populate(ctx)
 	for _, name := range []string{"first", "second"} {
-		c := &simClient{world: w, name: name, crews: crews, names: names, nodes: nodes}
+		c := &simClient{world: w, name: name, conductors: conductors, names: names, nodes: nodes}
 		group.Go(func() { c.ask(ctx) })
 	}
-	w.trouble(ctx, crews, names, &group)
+	w.trouble(ctx, conductors, names, &group)
 	w.calmDown(names)
 	time.Sleep(rest) // every wait has timed out
 	w.check(nodes)
@@ -218,7 +216,7 @@ func (w *world) calmDown(names []string) {
 	w.calm = true
 }
 
-// simConductor is a conductor that may die and be started anew.
+// simConductor is a conductor that can be killed and restarted.
 type simConductor struct {
 	*world
 	name string
@@ -240,7 +238,7 @@ func (s *simConductor) start(ctx context.Context, group *sync.WaitGroup) {
 		Hardware:        map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{Before: s.operate(s.name)}},
 		ShutdownTimeout: time.Second, LockedRetries: 1,
 		Timeouts: &machine.Timeouts{Deploy: waitTimeout, Clean: waitTimeout, Inspect: waitTimeout, Rescue: waitTimeout, Service: waitTimeout},
-		// The periodic tasks do not run at the same moment, where the seed could not tell their order.
+		// The periods are coprime, since the seed does not determine the order of simultaneous tasks.
 		CheckInterval: 61 * time.Second, Power: powersync.Config{Interval: 127 * time.Second, RecoveryInterval: 307 * time.Second},
 	})
 	require.NoError(s.t, err)
@@ -267,8 +265,8 @@ func (w *world) populate(ctx context.Context) []*conductor.Node {
 	return nodes
 }
 
-// trouble cuts conductors off and kills them.
-func (w *world) trouble(ctx context.Context, crews map[string]*simConductor, names []string, group *sync.WaitGroup) {
+// trouble cuts off and kills random conductors.
+func (w *world) trouble(ctx context.Context, conductors map[string]*simConductor, names []string, group *sync.WaitGroup) {
 	for end := time.Now().Add(troubled); time.Now().Before(end); {
 		time.Sleep(w.upTo(2*time.Minute, "until the next trouble"))
 		name := names[w.draw(int64(len(names)), "in trouble")]
@@ -280,13 +278,13 @@ func (w *world) trouble(ctx context.Context, crews map[string]*simConductor, nam
 			time.Sleep(lasts)
 			w.setCut(name, false)
 			w.log("%s is back", name)
-		case 1: // dies: it can write nothing any more
+		case 1: // the conductor dies: it is cut off first, so that it cannot write any more
 			w.log("%s dies for %v", name, lasts)
 			w.setCut(name, true)
-			crews[name].kill()
+			conductors[name].kill()
 			time.Sleep(lasts + 2*lease)
 			w.setCut(name, false)
-			crews[name].start(ctx, group)
+			conductors[name].start(ctx, group)
 			w.log("%s starts", name)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// script is a membership that a test directs: each member list, or error, that it sends
-// is the next that the conductor sees. The conductor itself is added to the lists.
+// script is a scripted membership: the conductor sees each member list or error that the test
+// sends to steps. The conductor itself is added to the lists.
 type script struct {
 	steps chan scriptStep
 	alive map[string]bool
@@ -48,7 +48,7 @@ func (s *script) Alive(_ context.Context, id string) (bool, error) { return s.al
 
 func (s *script) Holds(string) bool { return true }
 
-func TestStatsAndTheLogTellOfMembersThatComeAndGo(t *testing.T) {
+func TestStatsAndTheLogReportMembersThatJoinAndLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{steps: make(chan scriptStep), alive: map[string]bool{otherMember: true}}
 		var log bytes.Buffer // written by one goroutine at a time
@@ -89,20 +89,20 @@ func TestStatsAndTheLogTellOfMembersThatComeAndGo(t *testing.T) {
 		s.steps <- scriptStep{}
 		synctest.Wait()
 		require.Equal(t, conductor.Stats{Joins: 2, JoinsFailed: 1, MembershipsLost: 1, ReservationsDropped: 1, Workers: 7}, f.Stats())
-		require.Contains(t, log.String(), `level=ERROR msg="the conductor was cut off from the others, has given its work up and will join anew"`)
+		require.Contains(t, log.String(), `level=ERROR msg="the conductor has lost its membership, has abandoned its work and will join again"`)
 		require.Contains(t, log.String(), `level=ERROR msg="the conductor could not join the others and will try again"`)
 		require.Contains(t, log.String(), `level=INFO msg="the conductor has joined"`)
 	})
 }
 
-// deaf is a store that takes no update for a while.
-type deaf struct {
+// rejecting is a store whose next updates fail.
+type rejecting struct {
 	conductor.Memory
-	refuses atomic.Int32 // so many updates
+	failures atomic.Int32 // the number of updates that still fail
 }
 
-func (d *deaf) Update(ctx context.Context, r conductor.Record) (int64, error) {
-	if d.refuses.Add(-1) >= 0 {
+func (d *rejecting) Update(ctx context.Context, r conductor.Record) (int64, error) {
+	if d.failures.Add(-1) >= 0 {
 		return 0, errors.New("the store does not answer")
 	}
 	return d.Memory.Update(ctx, r)
@@ -110,7 +110,7 @@ func (d *deaf) Update(ctx context.Context, r conductor.Record) (int64, error) {
 
 func TestStatsCountRetriesAndBusyWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &deaf{}
+		store := &rejecting{}
 		f := start(t, func(c *conductor.Config) { c.Store, c.LockedRetries = store, 2 })
 		goOn := make(chan struct{})
 		f.fake.Before = func(context.Context, *conductor.Node, string) error { <-goOn; return nil }
@@ -120,7 +120,7 @@ func TestStatsCountRetriesAndBusyWorkers(t *testing.T) {
 		require.Equal(t, 1, f.Stats().BusyWorkers)
 		require.ErrorIs(t, f.Provision(f.ctx, n.UUID, conductor.ProvisionRequest{Target: "deleted"}), conductor.Locked)
 		require.Equal(t, int64(2), f.Stats().LockedRetries)
-		store.refuses.Store(3)
+		store.failures.Store(3)
 		close(goOn)
 		time.Sleep(time.Minute)
 		synctest.Wait()

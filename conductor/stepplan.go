@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// planSteps returns the steps of work that begins.
+// planSteps returns the steps for work that starts.
 func (c *Conductor) planSteps(ctx context.Context, n *Node, keys stepKeys, available []Step) ([]Step, error) {
 	switch {
 	case keys.work == states.Deploying:
@@ -39,10 +39,10 @@ func (c *Conductor) planSteps(ctx context.Context, n *Node, keys stepKeys, avail
 	return steps, nil
 }
 
-// planDeployment returns the automatic steps, changed by those of the deploy templates
-// that the instance's traits name, and these by those of the request: a step of a
-// later one takes the place of an earlier one with the same name, and a priority of
-// 0 removes it. As in Ironic, steps that the hardware type does not have are left out.
+// planDeployment merges three lists of steps: the hardware type's, those of the deploy
+// templates that the instance's traits name, and those of the request. A step of a later
+// list replaces steps with the same interface and name of an earlier list; priority 0 removes
+// it. As in Ironic, steps that the hardware type does not have are left out.
 func (c *Conductor) planDeployment(ctx context.Context, n *Node, available []Step) ([]Step, error) {
 	named, err := fromJSON[[]StepRequest](n.DriverInternalInfo[deploySteps.extra])
 	if err != nil {
@@ -63,8 +63,7 @@ func (c *Conductor) planDeployment(ctx context.Context, n *Node, available []Ste
 	return steps, nil
 }
 
-// deploymentSteps returns the steps of a deployment that deploy templates and a client
-// name, those of the client last.
+// deploymentSteps returns the steps from deploy templates, followed by those of the request.
 func (c *Conductor) deploymentSteps(ctx context.Context, n *Node, named []StepRequest, available []Step) ([]Step, error) {
 	requests, err := c.templateSteps(ctx, n)
 	if err != nil {
@@ -94,8 +93,7 @@ func (c *Conductor) deploymentSteps(ctx context.Context, n *Node, named []StepRe
 	return steps, nil
 }
 
-// checkArgs refuses arguments that the step does not take, and the lack of those that it
-// needs.
+// checkArgs refuses unknown arguments, and the absence of required ones.
 func (s Step) checkArgs() error {
 	if _, ok := builtinSteps[s.Step]; ok {
 		return nil
@@ -146,7 +144,7 @@ func (c *Conductor) templateSteps(ctx context.Context, n *Node) ([]StepRequest, 
 	return steps, nil
 }
 
-// automatic returns the steps that run by themselves, in their order.
+// automatic returns the steps with a priority above 0 in the order in which they run.
 func automatic(steps []Step) []Step {
 	steps = slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.Priority <= 0 })
 	slices.SortStableFunc(steps, func(a, b Step) int {
@@ -155,8 +153,8 @@ func automatic(steps []Step) []Step {
 	return steps
 }
 
-// runnable returns a step with the function and the properties that the hardware type
-// has for it.
+// runnable completes a requested or stored step with the hardware type's function and
+// properties.
 func (c *Conductor) runnable(step Step, available []Step) (Step, error) {
 	for _, s := range available {
 		if s.Interface == step.Interface && s.Step == step.Step {

@@ -46,7 +46,7 @@ func TestCleaningChangesTheBIOSSettings(t *testing.T) {
 	})
 }
 
-func TestAStepIsRefusedArgumentsThatItDoesNotTake(t *testing.T) {
+func TestAStepWithUnknownArgumentsIsRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		step conductor.StepRequest
 		text string
@@ -117,14 +117,14 @@ func TestStepsThatAClientNamesForADeployment(t *testing.T) {
 	}
 }
 
-func TestADeploymentNotesTheTypeOfItsImage(t *testing.T) {
+func TestADeploymentRecordsTheTypeOfItsImage(t *testing.T) {
 	for name, test := range map[string]struct {
 		info map[string]any
 		want any
 	}{
 		"a disk":          {map[string]any{"image_source": "http://192.0.2.9/image"}, "whole-disk"},
 		"a partition":     {map[string]any{"image_source": "http://192.0.2.9/image", "kernel": "http://192.0.2.9/kernel"}, "partition"},
-		"told by clients": {map[string]any{"image_source": "file:///image", "image_type": "partition"}, "partition"},
+		"set by a client": {map[string]any{"image_source": "file:///image", "image_type": "partition"}, "partition"},
 		"a folder":        {map[string]any{"image_source": "http://192.0.2.9/"}, nil},
 		"in Glance":       {map[string]any{"image_source": "7a0b6a5c-5c5e-4b0e-9a0e-0a8f2f6f2a11"}, nil},
 	} {
@@ -179,7 +179,7 @@ func TestANodeWithAnAgentIsCleanedAndDeployedOnceTheAgentCalls(t *testing.T) {
 		call()
 		waits(states.Active)
 
-		f.request(n, "deleted") // is prepared anew
+		f.request(n, "deleted") // prepares the node again
 		waits(states.CleanWait, "deploy.tear_down", "prepare")
 		f.request(n, "abort")
 		got := f.settle(n)

@@ -12,12 +12,12 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// stepKeys says where a node's record has the steps of a kind of work: Ironic's names.
+// stepKeys locates the steps of one kind of work in a node's record. The names are Ironic's.
 type stepKeys struct {
-	work  states.State // in which the steps run
-	list  string       // in info: all steps of the work
-	index string       // in info: that of the step at work
-	extra string       // in info: what else came with the request
+	work  states.State // the state in which the steps run
+	list  string       // key in info: all steps of the work
+	index string       // key in info: the index of the current step
+	extra string       // key in info: another parameter of the request
 	field func(*Node) *map[string]any
 	info  func(*Node) *map[string]any
 }
@@ -29,7 +29,7 @@ var (
 	deploySteps  = stepKeys{states.Deploying, "deploy_steps", "deploy_step_index", "user_deploy_steps", func(n *Node) *map[string]any { return &n.DeployStep }, internalInfo}
 	serviceSteps = stepKeys{states.Servicing, "service_steps", "service_step_index", "servicing_disable_ramdisk", func(n *Node) *map[string]any { return &n.ServiceStep }, internalInfo}
 
-	// stepsOf has them by the states in which work with steps runs, waits or is held.
+	// stepsOf maps each state in which work with steps runs, waits or is held to its keys.
 	stepsOf = map[states.State]stepKeys{
 		states.Cleaning: cleanSteps, states.CleanWait: cleanSteps, states.CleanHold: cleanSteps,
 		states.Deploying: deploySteps, states.DeployWait: deploySteps, states.DeployHold: deploySteps,
@@ -41,14 +41,14 @@ var (
 	}
 )
 
-// workSteps are the steps of work for whose steps Ironic has no fields.
+// workSteps returns the keys of work for which Ironic's record has no step fields.
 func workSteps(work states.State) stepKeys {
 	field := func(n *Node) *map[string]any { return &n.WorkStep }
 	info := func(n *Node) *map[string]any { return &n.WorkInfo }
 	return stepKeys{work, "steps", "index", "", field, info}
 }
 
-// forgetSteps removes what a node's record has of work that is over.
+// forgetSteps removes the steps of finished work from a node's record.
 func (n *Node) forgetSteps(keys stepKeys) {
 	*keys.field(n) = nil
 	info := keys.info(n)
@@ -58,11 +58,11 @@ func (n *Node) forgetSteps(keys stepKeys) {
 	delete(n.WorkInfo, prepared)
 }
 
-// prepared is the key of WorkInfo that says that the hardware was asked to prepare the node
-// for its steps.
+// prepared is the key in WorkInfo that is true once Prepare has been called and the node
+// waits for its call-back.
 const prepared = "prepared"
 
-// set puts a value into a map of a record, which may be nil.
+// set stores a value in a map of a record and creates the map if it is nil.
 func set(m *map[string]any, key string, value any) {
 	if *m == nil {
 		*m = map[string]any{}
@@ -70,7 +70,7 @@ func set(m *map[string]any, key string, value any) {
 	(*m)[key] = value
 }
 
-// jsonValue returns a value as it is read from JSON, which is how records hold it.
+// jsonValue converts a value to its form in records, which is that of decoded JSON.
 func jsonValue(v any) any {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -92,7 +92,6 @@ func fromJSON[T any](value any) (v T, err error) {
 	return v, err
 }
 
-// number returns a number of a record.
 func number(value any) (float64, bool) {
 	n, ok := value.(json.Number)
 	if !ok {
@@ -102,7 +101,7 @@ func number(value any) (float64, bool) {
 	return f, err == nil
 }
 
-// stepName returns the name by which errors and logs tell a step at work.
+// stepName returns the name of a recorded step in errors and logs: "deploy.deploy".
 func stepName(step map[string]any) string {
 	name, _ := step["step"].(string)
 	if kind, _ := step["interface"].(string); kind != "" {
@@ -111,8 +110,8 @@ func stepName(step map[string]any) string {
 	return name
 }
 
-// record returns a step as Ironic's records have it: those of a client have no more than
-// was named and is needed.
+// record returns a step in the form of Ironic's records. A step that a client requested has
+// fewer fields.
 func (s Step) record(work states.State) map[string]any {
 	record := map[string]any{"interface": s.Interface, "step": s.Step, "priority": jsonValue(s.Priority)}
 	if work != states.Deploying {
@@ -133,7 +132,7 @@ func (s Step) record(work states.State) map[string]any {
 	return record
 }
 
-// stepError is a step that failed.
+// stepError reports that a step failed.
 type stepError struct {
 	step string
 	err  error
@@ -147,7 +146,7 @@ var (
 	errHeld    = errors.New("the work is held")
 )
 
-// abortError is work that was aborted by request after a step that could not be.
+// abortError reports that work was aborted by request after a step that was not abortable.
 type abortError struct {
 	work states.State
 	step string
@@ -163,9 +162,9 @@ func (e *abortError) Error() string {
 
 func (e *abortError) Unwrap() error { return errAborted }
 
-// runSteps runs a node's steps from the first, or from the one after the step that
-// waited. It returns nil when all are done, ErrWait or errHeld where the node is to
-// wait, errAborted, a *stepError, or the store's error.
+// runSteps runs a node's steps, starting with the first or with the successor of the step that
+// waited. It returns nil when all steps are done, ErrWait or errHeld if the node must wait or
+// be held, errAborted, a *stepError, or the store's error.
 func (c *Conductor) runSteps(ctx context.Context, t *Task, keys stepKeys) error {
 	if err := c.prepareOnce(ctx, t, keys); err != nil {
 		return err
@@ -204,7 +203,7 @@ func (c *Conductor) runSteps(ctx context.Context, t *Task, keys stepKeys) error 
 	return nil
 }
 
-// prepareOnce has the hardware prepare the node before the first step, where it does so.
+// prepareOnce calls Prepare before the first step, if the hardware type is a Preparer.
 func (c *Conductor) prepareOnce(ctx context.Context, t *Task, keys stepKeys) error {
 	preparer, ok := t.hardware.(Preparer)
 	info := *keys.info(t.Node())
@@ -228,16 +227,17 @@ func (c *Conductor) prepareOnce(ctx context.Context, t *Task, keys stepKeys) err
 	}
 }
 
-// begun reports whether a node's work has come to its steps.
+// begun reports whether a node's work has started its first step or its preparation.
 func (n *Node) begun(keys stepKeys) bool {
 	_, first := (*keys.info(n))[keys.index]
 	return first || n.WorkInfo[prepared] == true
 }
 
-// stepGrace is how long a step may take to return when its context has ended.
+// stepGrace is how long a step may take to return after its context has ended. After that the
+// call is abandoned.
 const stepGrace = 2 * time.Second
 
-// runStep runs one step; one that panics has failed.
+// runStep runs one step. A step that panics has failed.
 func (c *Conductor) runStep(ctx context.Context, t *Task, step Step) error {
 	run := step.Run
 	if run == nil {
@@ -258,9 +258,9 @@ func (c *Conductor) runStep(ctx context.Context, t *Task, step Step) error {
 	return err
 }
 
-// plannedSteps returns the steps of a node's work and the index of the next, from the
-// record where the work has begun. A new plan is stored with the first step, or with the
-// end of work that has none.
+// plannedSteps returns the steps of a node's work and the index of the next step. It reads
+// them from the record if the work has started. A new plan is stored by the next write, that
+// of the first step or that of the end of work without steps.
 func (c *Conductor) plannedSteps(ctx context.Context, t *Task, keys stepKeys) ([]Step, int, error) {
 	n := t.Node()
 	hardware, err := c.hardware(n)
@@ -290,14 +290,14 @@ func (c *Conductor) plannedSteps(ctx context.Context, t *Task, keys stepKeys) ([
 			list[i] = step.record(keys.work)
 		}
 		if keys.work == states.Cleaning && n.TargetProvisionState != states.Manageable {
-			delete(n.DriverInternalInfo, keys.extra) // of a manual cleaning before
+			delete(n.DriverInternalInfo, keys.extra) // left by an earlier manual cleaning
 		}
 		set(keys.info(n), keys.list, list)
 	})
 	return steps, 0, nil
 }
 
-// builtinSteps are steps that any hardware type has.
+// builtinSteps are the steps that exist for every hardware type.
 //
 // Source: the reserved steps of ironic/conductor/steps.py since 2023.2.
 var builtinSteps map[string]func(context.Context, *Task) error
@@ -312,8 +312,8 @@ func init() {
 	}
 }
 
-// waitStep waits for the seconds that its arguments name, or else for the next
-// heartbeat.
+// waitStep waits for the number of seconds in its argument "seconds", or without one for the
+// next heartbeat.
 func waitStep(ctx context.Context, t *Task) error {
 	seconds, ok := number(t.Step().Args["seconds"])
 	if !ok {

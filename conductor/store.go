@@ -7,33 +7,33 @@ import (
 	"iter"
 )
 
-// Kind names a kind of record, in a word that may stand in a path: "nodes".
+// Kind is the name of a kind of record, such as "nodes". It is usable as a path segment.
 type Kind string
 
-// Record is a stored record. It is a value whose Keys and Value are not to be
-// changed once it was given away.
+// Record is a stored record. Keys and Value must not be modified after the record was passed
+// to, or returned by, a [Store].
 type Record struct {
 	Kind Kind
 	ID   string // unique in its Kind; a UUID
-	// Keys are other names of the record, such as "name=rack1-7". No two records of
-	// a Kind have an ID or a key in common. A [Store] takes any UTF-8 text that
-	// is not empty, and 16 keys at least.
+	// Keys are other names of the record, such as "name=rack1-7". No two records of a
+	// Kind share an ID or a key. A [Store] accepts any non-empty UTF-8 text as a key, and
+	// at least 16 keys.
 	Keys []string
-	// Revision is the store's, which gives a record a greater one with each write.
-	// It is never below 1.
+	// Revision is assigned by the store. It is at least 1 and grows with each write of the
+	// record.
 	Revision int64
-	// Value is any bytes. A [Store] takes 1 MiB at least.
+	// Value is arbitrary. A [Store] accepts at least 1 MiB.
 	Value []byte
 }
 
 // Change is a write that a [Store] reports to its watchers.
 type Change struct {
-	// Record is the record as it was written. Of one that was deleted it has Kind,
-	// ID, and the Revision of the deletion.
+	// Record is the record as it was written. For a deletion it has only the Kind, the ID
+	// and the Revision of the deletion.
 	Record  Record
 	Deleted bool
-	// Synced says, in a Change without a Record, that all records which were there
-	// when the range began, and still are, have been yielded.
+	// Synced is true in one Change without a Record: all records that existed when the
+	// watch began, and still exist, have been yielded.
 	Synced bool
 }
 
@@ -45,8 +45,8 @@ var (
 	ErrConflict = errors.New("record has changed since it was read")
 )
 
-// DuplicateError says which key of a record another one of its kind has already. A
-// [Store] returns it from Create and Update.
+// DuplicateError names a key that another record of the kind already has. A [Store]
+// returns it from Create and Update.
 type DuplicateError struct {
 	Kind Kind
 	Key  string // the record's ID, or one of its Keys
@@ -56,34 +56,32 @@ func (e *DuplicateError) Error() string {
 	return fmt.Sprintf("another record of the kind %s has the key %q", e.Kind, e.Key)
 }
 
-// Store has the records of a fleet. Its methods are safe for concurrent use, by
-// several processes where it is to have several conductors. Each write is done as
-// a whole or not at all, and is on disk when the method has returned without an
-// error, if it is to outlive the process. An error that is none of the three above
-// leaves it open whether the write was done. [Memory] is a Store; package
-// storetest, below, checks others.
+// Store holds the records of a fleet. Its methods are safe for concurrent use, by several
+// processes if the store has several conductors. Writes are atomic. In a durable store a
+// write is on disk when the method has returned without an error. After an error other than
+// ErrNotFound, ErrConflict and a [*DuplicateError] the outcome of the write is unknown.
+// [Memory] is a Store; package storetest, below, checks other implementations.
 type Store interface {
-	// Get returns a record by its ID or one of its keys, as the last write that has
-	// returned left it.
+	// Get returns a record by its ID or one of its keys. The result includes every write
+	// that has returned.
 	Get(ctx context.Context, kind Kind, key string) (Record, error)
-	// List returns up to limit records in the order of their IDs, byte by byte,
-	// beginning after the ID named, whether there is such a record or not; empty
-	// begins with the first. It returns fewer only where there are no more.
+	// List returns up to limit records in byte order of their IDs, starting after the ID
+	// named, which need not exist; "" starts with the first record. It returns fewer than
+	// limit records only if no more exist.
 	List(ctx context.Context, kind Kind, after string, limit int) ([]Record, error)
-	// Create stores a new record, whose own Revision does not matter, and returns the
-	// revision that it has. This is greater than any that a record with the same ID
-	// had before it was deleted.
+	// Create stores a new record and returns its revision; it ignores r.Revision. The
+	// revision is greater than that of any deleted record with the same ID.
 	Create(ctx context.Context, r Record) (revision int64, err error)
 	// Update replaces the record with r.ID if the stored one has r.Revision, and
 	// returns the new revision.
 	Update(ctx context.Context, r Record) (revision int64, err error)
-	// Delete removes the record if it has the revision, and returns the revision of
-	// the deletion, which is greater than any that the record had.
+	// Delete removes the record if it has the revision, and returns the revision of the
+	// deletion, which is greater than every revision of the record.
 	Delete(ctx context.Context, kind Kind, id string, revision int64) (int64, error)
-	// Watch ranges over the records of a kind and then, after a Change that says
-	// Synced, over the changes to them, until the context ends, which is no error,
-	// or the caller leaves. Changes of one record come in the order of their
-	// revisions; several may come as the last one. A caller that is slow delays no
-	// write. After an error the range ends, and the caller may begin another.
+	// Watch yields the stored records of a kind, then a Change with Synced, then the
+	// changes as they happen, until the context ends, which is no error, or the caller
+	// leaves the range. Changes of one record are yielded in the order of their revisions;
+	// of several changes the watch may yield only the last. A slow caller delays no write.
+	// After an error the range ends, and the caller may start another watch.
 	Watch(ctx context.Context, kind Kind) iter.Seq2[Change, error]
 }

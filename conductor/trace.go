@@ -6,32 +6,31 @@ import (
 	"sync"
 )
 
-// Tracer follows requests into the work that they begin, which goes on after the answer
-// and may be another conductor's. It is safe for concurrent use.
+// Tracer traces requests into the work that they start. That work continues after the
+// response, possibly in another conductor. A Tracer must be safe for concurrent use.
 type Tracer interface {
-	// Origin returns a text that names the request of a context, such as a W3C
-	// traceparent, or an empty one. It is stored with the node that the request begins
-	// work on.
+	// Origin returns a text that identifies the request of a context, such as a W3C
+	// traceparent, or "". The text is stored with the node on which the request starts work.
 	Origin(request context.Context) string
-	// Trace calls do once, with ctx or a context derived from it; the error is that of
-	// the operation, and has no secret. The operation is done also where Trace panics or
-	// does not call do.
+	// Trace must call do once, with ctx or a context derived from it. do returns the
+	// operation's error, which contains no secret. If Trace panics or does not call do, the
+	// conductor still does the operation.
 	Trace(ctx context.Context, o Operation, do func(context.Context) error)
 }
 
 // Operation is a piece of work on a node that a [Tracer] sees.
 type Operation struct {
-	// Name is the provision state whose work is done ("deploying"), the name of a
-	// step ("deploy.deploy"), or a call of the node's hardware: "verify", "read power",
-	// or "set " and a power state.
+	// Name is the provision state or power state that is worked on ("deploying", "power
+	// on"), the name of a step ("deploy.deploy"), or a call of the node's hardware:
+	// "verify", "read power", or "set " followed by a power state.
 	Name string
 	Node *Node
-	// Origin is that of the request which has begun the work, empty for an operation
-	// within another and for one that no request has begun.
+	// Origin is the origin of the request that started the work. It is empty for an
+	// operation within another, and for one that no request has started.
 	Origin string
 }
 
-// traced does an operation with the configured tracer around it.
+// traced does an operation within a call of the configured tracer.
 func (c *Conductor) traced(ctx context.Context, o Operation, do func(context.Context) error) error {
 	if c.config.Tracer == nil {
 		return do(ctx)
@@ -50,7 +49,7 @@ func (c *Conductor) traced(ctx context.Context, o Operation, do func(context.Con
 	func() {
 		defer func() {
 			if within {
-				return // the operation's own panic goes on
+				return // a panic of the operation propagates
 			}
 			if value := recover(); value != nil {
 				c.config.Log.Error("the tracer has panicked", "node", o.Node.UUID, "value", value, "stack", string(debug.Stack()))
@@ -61,7 +60,7 @@ func (c *Conductor) traced(ctx context.Context, o Operation, do func(context.Con
 	return run(ctx)
 }
 
-// origin returns the text that is stored with the work which a request begins.
+// origin returns the text that is stored with the work that a request starts.
 func (c *Conductor) origin(request context.Context) string {
 	if c.config.Tracer == nil {
 		return ""

@@ -17,7 +17,7 @@ import (
 
 type traceKey struct{}
 
-// tracer notes the operations as paths: that of the request, and of those around.
+// tracer records each operation as a path: the request, the enclosing operations and its name.
 type tracer struct {
 	mu    sync.Mutex
 	paths []string
@@ -61,7 +61,7 @@ func TestATracerSeesTheWorkOfARequest(t *testing.T) {
 	})
 }
 
-func TestATraceGoesOnAfterACallBack(t *testing.T) {
+func TestATraceContinuesAfterACallBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &tracer{}
 		f := start(t, func(c *conductor.Config) { c.Tracer, c.SkipPowerSync = r, true })
@@ -88,11 +88,11 @@ func TestATraceGoesOnAfterACallBack(t *testing.T) {
 	})
 }
 
-func TestATraceGoesOnInAnotherConductor(t *testing.T) {
+func TestATraceContinuesInAnotherConductor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, r := &conductor.Memory{}, &tracer{}
 		alpha := conductor.Member{ID: "alpha's", Hostname: "alpha", Drivers: []string{"fake-hardware"}}
-		other := &script{steps: make(chan scriptStep)} // beta has the API, and no hardware type that it works with
+		other := &script{steps: make(chan scriptStep)} // beta serves the API and owns no node
 		f := start(t, func(c *conductor.Config) { c.Store, c.Tracer, c.SkipPowerSync = store, r, true })
 		beta := start(t, func(c *conductor.Config) {
 			c.Store, c.Tracer, c.Name, c.Group, c.Membership = store, r, "beta", "another group", other
@@ -123,7 +123,7 @@ func (b brokenTracer) Trace(ctx context.Context, _ conductor.Operation, do func(
 	}
 }
 
-func TestABrokenTracerKeepsNoWorkFromBeingDone(t *testing.T) {
+func TestABrokenTracerDoesNotPreventWork(t *testing.T) {
 	for how := range 3 {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, func(c *conductor.Config) { c.Tracer = brokenTracer{how} })

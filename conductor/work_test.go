@@ -93,7 +93,7 @@ func waiting(operation string) func(context.Context, *conductor.Node, string) er
 	}
 }
 
-func TestWorkThatWaitsGoesOnWhenItIsCalledBack(t *testing.T) {
+func TestWaitingWorkContinuesAfterItsCallBack(t *testing.T) {
 	tests := []struct {
 		from, wait, to states.State
 		target         string
@@ -124,7 +124,7 @@ func TestWorkThatWaitsGoesOnWhenItIsCalledBack(t *testing.T) {
 				require.Empty(t, got.WorkStep)
 				require.NotContains(t, got.WorkInfo, "index", "the next work begins with its first step")
 			})
-			synctest.Test(t, func(t *testing.T) { // nobody calls
+			synctest.Test(t, func(t *testing.T) { // without a call-back
 				f := start(t, nil)
 				f.fake.Before = waiting(test.operation)
 				n := f.node(test.from)
@@ -140,7 +140,7 @@ func TestWorkThatWaitsGoesOnWhenItIsCalledBack(t *testing.T) {
 	}
 }
 
-func TestAHeartbeatOfTheAgentGoesOnWithTheWork(t *testing.T) {
+func TestAHeartbeatOfTheAgentContinuesTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
 		f.fake.Before = waiting("deploy.deploy")
@@ -228,7 +228,7 @@ func TestATearDownForgetsTheRescueThatWaits(t *testing.T) {
 	})
 }
 
-func TestAHeldCleaningGoesOnWhenItIsLetGo(t *testing.T) {
+func TestAHeldCleaningContinuesAfterUnhold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
 		var did []string
@@ -293,7 +293,7 @@ func TestRefusedRequestsChangeNothing(t *testing.T) {
 	}
 }
 
-func TestARequestThatTheTableLacks(t *testing.T) {
+func TestARequestThatIsNotInTheTable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
 		n := f.node(states.Enroll)

@@ -15,12 +15,11 @@ const (
 	minAllocOwner  = 60
 )
 
-// allocationResource describes allocations to clients. The conductor chooses their
-// nodes.
+// allocationResource is the resource of the allocations. The conductor chooses their nodes.
 //
 // Source: ironic/api/controllers/v1/allocation.py.
 var allocationResource = &resource{
-	kind: conductor.KindAllocation, path: "allocations", list: "allocations", what: "allocation", noun: "Allocation",
+	kind: conductor.KindAllocation, path: "allocations", list: "allocations", schema: "allocation", noun: "Allocation",
 	since: minAllocations, named: true,
 	fields: []objectField{
 		uuidField,
@@ -33,7 +32,7 @@ var allocationResource = &resource{
 		{name: "state", readOnly: true, mask: shownState},
 		{name: "traits", types: []string{"array", "null"}, zero: []any{}, fixed: true, convert: toTraits},
 		{name: "node_uuid", readOnly: true},
-		// node is asked for, and shown as node_uuid.
+		// Clients set node in a POST; responses show node_uuid.
 		{name: "node", since: minBackfill, types: textOrNull, fixed: true, asked: true},
 	},
 	filters: []objectFilter{byNode("node"), byText("resource_class"), byText("state"), ownedBy},
@@ -45,7 +44,7 @@ var allocationResource = &resource{
 	},
 }
 
-// ownedBy is the filter for the allocations of an owner.
+// ownedBy filters allocations by owner.
 var ownedBy = objectFilter{name: "owner", apply: func(a *args, r *request, s *selection) {
 	if r.version < minAllocOwner {
 		a.err = errNotAcceptable
@@ -53,7 +52,7 @@ var ownedBy = objectFilter{name: "owner", apply: func(a *args, r *request, s *se
 	byText("owner").apply(a, r, s)
 }}
 
-// shownState is the state of an allocation as clients know it.
+// shownState returns Ironic's state for a stored state of an allocation.
 func shownState(v any) any {
 	if s, _ := v.(string); strings.HasPrefix(s, "allocating") {
 		return "allocating"
@@ -61,7 +60,7 @@ func shownState(v any) any {
 	return v
 }
 
-// toCandidates returns the UUIDs of the nodes that a list names.
+// toCandidates converts a list of node names and UUIDs to UUIDs.
 func toCandidates(r *request, v any) (any, error) {
 	list := v.([]any)
 	uuids := make([]any, len(list))
@@ -112,7 +111,7 @@ func (h *handler) createAllocation(r *request) (answer, error) {
 	return a, nil
 }
 
-// backfill fills an allocation for a node that already has an instance.
+// backfill completes an allocation for a node that already has an instance.
 func (r *request) backfill(o *conductor.Object) error {
 	ident, _ := o.Fields["node"].(string)
 	delete(o.Fields, "node")

@@ -26,7 +26,7 @@ type server struct {
 	http.Handler
 	t         testing.TB
 	conductor *conductor.Conductor
-	before    atomic.Pointer[before] // of the fake hardware
+	before    atomic.Pointer[before] // Before of the fake hardware
 }
 
 // before is called before each operation of the fake hardware.
@@ -58,10 +58,10 @@ func start(t testing.TB, series states.Series, config api.Config) *server {
 	return s
 }
 
-// onOperation sets what is called before each operation of the fake hardware.
+// onOperation sets the function that is called before each operation of the fake hardware.
 func (s *server) onOperation(f before) { s.before.Store(&f) }
 
-// reply is an answer of the server.
+// reply is a response of the server.
 type reply struct {
 	t      testing.TB
 	status int
@@ -69,7 +69,7 @@ type reply struct {
 	body   string
 }
 
-// do makes a request at a version, "1.82" or empty for none.
+// do sends a request with a version such as "1.82", or "" for none.
 func (s *server) do(method, path, version, body string) reply {
 	s.t.Helper()
 	return s.send(request(method, path, version, strings.NewReader(body)))
@@ -103,7 +103,7 @@ func (a reply) json() map[string]any {
 	return v
 }
 
-// fault returns what a fault says, in either envelope.
+// fault returns the text of a fault in either envelope.
 func (a reply) fault() string {
 	a.t.Helper()
 	text, ok := a.json()["error_message"].(string)
@@ -135,7 +135,7 @@ func (s *server) create(body string) string {
 	return s.do("POST", "/v1/nodes", "latest", body).must(http.StatusCreated)["uuid"].(string)
 }
 
-// wait waits until no work and no power change is under way on a node.
+// wait waits until a node has no work and no power change in flight.
 func (s *server) wait(ident string) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
@@ -156,20 +156,20 @@ func (s *server) waitAllocation(name string) {
 	}, waitTime, tick)
 }
 
-// provision asks for a provision state and waits for the end of the work.
+// provision requests a provision state and waits for the end of the work.
 func (s *server) provision(ident, target string) {
 	s.t.Helper()
 	s.do("PUT", "/v1/nodes/"+ident+"/states/provision", "latest", `{"target": "`+target+`"}`).must(http.StatusAccepted)
 	s.wait(ident)
 }
 
-// How long a test waits for what must come, and how often it looks.
+// The timeout and the polling interval of require.Eventually.
 const (
 	waitTime = 10 * time.Second
 	tick     = time.Millisecond
 )
 
-func TestTheAPIOfNoConductorAnswers(t *testing.T) {
+func TestTheAPIOfANilConductorResponds(t *testing.T) {
 	for _, c := range []*conductor.Conductor{nil, {}} {
 		s := &server{Handler: api.New(c, api.Config{}), t: t}
 		require.Equal(t, http.StatusOK, s.do("GET", "/", "", "").status)

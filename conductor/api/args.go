@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// args are the arguments of a request by name: its query and, where it has one, the
-// object in its body. The methods return zero values after the first that is not as it
-// should be; err is the fault of that one.
+// args are the arguments of a request by name: its query parameters and the keys of the
+// object in its body. After the first invalid argument err is its fault, and all methods
+// return zero values.
 //
 // Source: ironic/common/args.py.
 type args struct {
@@ -19,7 +19,7 @@ type args struct {
 	err    error
 }
 
-// queryArgs returns the query, which may have only the names given.
+// queryArgs returns the query parameters. Any name other than those given is a fault.
 func (r *request) queryArgs(names ...string) *args {
 	a := &args{values: map[string]any{}}
 	a.addQuery(r)
@@ -27,7 +27,8 @@ func (r *request) queryArgs(names ...string) *args {
 	return a
 }
 
-// bodyArgs returns the query and the body, which may have only the names given.
+// bodyArgs returns the query parameters and the keys of the body. Any name other than those
+// given is a fault.
 func (r *request) bodyArgs(limit int64, names ...string) *args {
 	a := &args{values: map[string]any{}}
 	a.addQuery(r)
@@ -75,10 +76,10 @@ func (a *args) fail(format string, args ...any) {
 	}
 }
 
-// has reports whether there is an argument that is not null.
+// has reports whether an argument is present and not null.
 func (a *args) has(name string) bool { return a.values[name] != nil }
 
-// need asks for an argument that must be there.
+// need makes the absence of an argument a fault.
 func (a *args) need(name string) *args {
 	if _, ok := a.values[name]; !ok {
 		a.fail("Missing mandatory parameter: %s", name)
@@ -86,7 +87,7 @@ func (a *args) need(name string) *args {
 	return a
 }
 
-// text returns a text, empty where there is none.
+// text returns a string argument, "" if it is absent.
 func (a *args) text(name string) string {
 	v := a.values[name]
 	s, ok := v.(string)
@@ -96,7 +97,7 @@ func (a *args) text(name string) string {
 	return s
 }
 
-// uuid returns a UUID, empty where there is none.
+// uuid returns a UUID, "" if it is absent.
 func (a *args) uuid(name string) string {
 	v := a.values[name]
 	s, ok := v.(string)
@@ -106,7 +107,7 @@ func (a *args) uuid(name string) string {
 	return s
 }
 
-// ident returns a UUID or a name, empty where there is none.
+// ident returns a UUID or a name, "" if it is absent.
 func (a *args) ident(name string) string {
 	v := a.values[name]
 	s, ok := v.(string)
@@ -116,8 +117,7 @@ func (a *args) ident(name string) string {
 	return s
 }
 
-// mac returns the address of a network interface in small letters, empty where there
-// is none.
+// mac returns a MAC address in lower case, "" if it is absent.
 func (a *args) mac(name string) string {
 	v := a.values[name]
 	s, ok := v.(string)
@@ -127,7 +127,7 @@ func (a *args) mac(name string) string {
 	return strings.ToLower(s)
 }
 
-// boolean returns a truth value, nil where there is none.
+// boolean returns a boolean, nil if it is absent.
 func (a *args) boolean(name string) *bool {
 	v := a.values[name]
 	if v == nil {
@@ -141,7 +141,7 @@ func (a *args) boolean(name string) *bool {
 	return &b
 }
 
-// integer returns a whole number and whether there is one.
+// integer returns an integer and whether it is present.
 func (a *args) integer(name string) (n int, ok bool) {
 	switch v := a.values[name].(type) {
 	case nil:
@@ -169,8 +169,8 @@ func integer(v json.Number) (n int, ok bool) {
 	return n, err == nil && f == float64(n)
 }
 
-// list returns the items of a text with commas, in small letters and each once. It is
-// nil where there is none, and not nil where the text is empty.
+// list returns the items of a comma-separated string in lower case without duplicates. The
+// result is nil if the argument is absent, and not nil if the string is empty.
 func (a *args) list(name string) []string {
 	if !a.has(name) {
 		return nil
@@ -185,7 +185,7 @@ func (a *args) list(name string) []string {
 	return items
 }
 
-// items returns a list of anything, nil where there is none.
+// items returns a JSON list, nil if it is absent.
 func (a *args) items(name string) []any {
 	v := a.values[name]
 	list, ok := v.([]any)
@@ -195,7 +195,7 @@ func (a *args) items(name string) []any {
 	return list
 }
 
-// booleans are the words of truth values. Source: bool_from_string of oslo.utils.
+// booleans are the accepted words for booleans. Source: bool_from_string of oslo.utils.
 var booleans = map[string]bool{
 	"0": false, "f": false, "false": false, "n": false, "no": false, "off": false,
 	"1": true, "on": true, "t": true, "true": true, "y": true, "yes": true,
@@ -220,10 +220,10 @@ func notBoolean(name string, v any) string {
 	return fmt.Sprintf("Invalid %s: Unrecognized value %s, acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'", name, repr(v))
 }
 
-// maxShown bounds the part of a text of a request that a fault repeats, in bytes.
+// maxShown bounds the part of a request's text that a fault repeats, in bytes.
 const maxShown = 100
 
-// show returns a value of a request as a fault repeats it.
+// show returns a value of a request in the form in which a fault repeats it.
 func show(v any) string {
 	s, ok := v.(string)
 	if !ok {
@@ -235,8 +235,8 @@ func show(v any) string {
 	return s
 }
 
-// repr returns a value of a request as Python shows it, since Ironic's faults have it
-// so. Of lists and objects it tells no more than their size, which may hold secrets.
+// repr returns a value of a request in the form of Python's repr, as in Ironic's faults. For
+// lists and objects it returns only their size, since they may contain secrets.
 func repr(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -265,8 +265,8 @@ func repr(v any) string {
 	}
 }
 
-// isMAC reports whether a text is the address of a network interface, as Ironic takes
-// it: six pairs of hexadecimal digits with colons.
+// isMAC reports whether a text is a MAC address in the form that Ironic accepts: six pairs of
+// hexadecimal digits separated by colons.
 func isMAC(s string) bool {
 	if len(s) != 17 {
 		return false

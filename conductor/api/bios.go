@@ -12,7 +12,7 @@ const (
 	minBIOSRegistry = 74
 )
 
-// biosFields are the fields of a BIOS setting; the first two are in every answer.
+// biosFields are the fields of a BIOS setting; the first two are in every response.
 //
 // Source: ironic/api/controllers/v1/bios.py.
 var biosFields = []string{
@@ -74,7 +74,7 @@ func (h *handler) showBIOS(r *request) (answer, error) {
 	return answer{status: http.StatusOK, body: w.b}, nil
 }
 
-// writeBIOS writes a setting; node is the node as the links name it.
+// writeBIOS writes a setting; node is the identifier of the node in links.
 func (r *request) writeBIOS(w *writer, node string, s conductor.BIOSSetting, fields fieldSet) {
 	w.open()
 	w.key("created_at").time(&s.CreatedAt)

@@ -10,22 +10,22 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of requests. Source: ironic/conf/api.py (max_json_body_size,
+// Limits of requests. Source: ironic/conf/api.py (max_json_body_size,
 // max_json_body_size_provision, max_json_body_depth).
 const (
 	maxBody          = 1 << 20
 	maxProvisionBody = 64 << 20
 	maxDepth         = 25
-	// maxBodies bounds the bodies of all requests at work.
+	// maxBodies bounds the total size of the bodies of all requests in flight.
 	maxBodies = 256 << 20
 )
 
-// budget is the memory that is left for the bodies of requests.
+// budget is the remaining memory for request bodies, in bytes.
 type budget struct {
 	left atomic.Int64
 }
 
-// take takes n bytes for a request, or reports that there are none left.
+// take takes n bytes for a request, or returns false if fewer are left.
 func (b *budget) take(r *request, n int64) bool {
 	if b.left.Add(-n) < 0 {
 		b.left.Add(n)
@@ -35,7 +35,7 @@ func (b *budget) take(r *request, n int64) bool {
 	return true
 }
 
-// free gives back the bytes of a request.
+// free returns the bytes of a request to the budget.
 func (b *budget) free(r *request) { b.left.Add(r.held) }
 
 var (
@@ -46,8 +46,8 @@ var (
 	errNotUTF8  = &fault{status: http.StatusBadRequest, bare: true, text: "The request body is not UTF-8."}
 )
 
-// readBody reads a body of up to limit bytes. The memory grows with the bytes that have
-// arrived, not with the announced length.
+// readBody reads a body of up to limit bytes. It allocates memory as bytes arrive, not for
+// the announced length.
 func (r *request) readBody(limit int64) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
@@ -73,7 +73,7 @@ func (r *request) readBody(limit int64) ([]byte, error) {
 	}
 }
 
-// decode returns the JSON of the body: an empty object where there is none.
+// decode returns the decoded JSON body, an empty object for an empty body.
 func (r *request) decode(limit int64) (any, error) {
 	body, err := r.readBody(limit)
 	if err != nil || len(body) == 0 {
@@ -104,8 +104,8 @@ func unmarshal(text []byte, v any) error {
 	return decoder.Decode(v)
 }
 
-// depth returns how deep lists and objects are nested in a text of JSON, or more where
-// it is none.
+// depth returns the nesting depth of lists and objects in JSON. For invalid JSON it returns an
+// upper bound.
 func depth(b []byte) int {
 	level, deepest := 0, 0
 	inText := false

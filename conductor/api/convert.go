@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// The types of fields, as schemas name them.
+// The types of fields, by their names in JSON schemas.
 var (
 	textType   = []string{"string"}
 	textOrNull = []string{"string", "null"}
@@ -47,7 +47,7 @@ func toTruth(name string) func(*request, any) (any, error) {
 	}
 }
 
-// toName refuses texts that cannot name anything.
+// toName refuses invalid names.
 func toName(noun string) func(*request, any) (any, error) {
 	return func(r *request, v any) (any, error) {
 		if s := v.(string); s != "" && !r.validName(s) {
@@ -61,7 +61,7 @@ func toName(noun string) func(*request, any) (any, error) {
 	}
 }
 
-// linkKeys are the possible keys of a port's local link connection.
+// linkKeys accepts the keys of a port's local link connection.
 var linkKeys = oneOf("port_id", "switch_id", "hostname", "switch_info", "network_type", "vtep-logical-switch", "vtep-physical-switch")
 
 const (
@@ -73,13 +73,13 @@ const (
 //
 // Source: LOCAL_LINK_CONN_SCHEMA in ironic/api/controllers/v1/utils.py.
 func toLocalLink(r *request, v any) (any, error) {
-	const what = "local_link_connection"
-	link, err := checkObject(what, v, linkKeys)
+	const schema = "local_link_connection"
+	link, err := checkObject(schema, v, linkKeys)
 	if err != nil || len(link) == 0 {
 		return v, err
 	}
 	for _, key := range sortedKeys(link) {
-		if err := checkType(what, link[key], textType, 0, false); err != nil {
+		if err := checkType(schema, link[key], textType, 0, false); err != nil {
 			return nil, err
 		}
 	}
@@ -88,11 +88,11 @@ func toLocalLink(r *request, v any) (any, error) {
 	case has("network_type") && r.version < minNetworkType, has("vtep-logical-switch") && r.version < minVTEP:
 		return nil, errNotAcceptable
 	case has("network_type") && link["network_type"] != "managed" && link["network_type"] != "unmanaged":
-		return nil, schemaError(what, "%s is not one of ['managed', 'unmanaged']", repr(link["network_type"]))
+		return nil, schemaError(schema, "%s is not one of ['managed', 'unmanaged']", repr(link["network_type"]))
 	case has("port_id") && (has("switch_id") || has("hostname") || has("vtep-logical-switch") && has("vtep-physical-switch")):
 	case link["network_type"] == "unmanaged":
 	default:
-		return nil, schemaError(what, "%s is not valid under any of the given schemas: port_id and switch_id are required", repr(v))
+		return nil, schemaError(schema, "%s is not valid under any of the given schemas: port_id and switch_id are required", repr(v))
 	}
 	id, ok := link["switch_id"].(string)
 	if !ok {
@@ -110,13 +110,13 @@ func isDatapathID(s string) bool {
 	return len(s) == 16 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
 }
 
-// toSteps checks the steps of a deploy template or a runbook, whose fourth key tells
-// their order: "priority" or "order".
-func toSteps(what, order string) func(*request, any) (any, error) {
+// toSteps checks the steps of a deploy template or a runbook. order is the key that orders
+// them: "priority" or "order".
+func toSteps(schema, order string) func(*request, any) (any, error) {
 	return func(r *request, v any) (any, error) {
 		list := v.([]any)
 		if len(list) == 0 {
-			return nil, schemaError(what, "[] is too short")
+			return nil, schemaError(schema, "[] is too short")
 		}
 		required := []string{"interface", "step", order}
 		if order == "priority" {
@@ -125,7 +125,7 @@ func toSteps(what, order string) func(*request, any) (any, error) {
 		seen := map[string]bool{}
 		steps := make([]any, len(list))
 		for i, item := range list {
-			step, err := r.toStep(what, order, item, required)
+			step, err := r.toStep(schema, order, item, required)
 			if err != nil {
 				return nil, err
 			}
@@ -140,8 +140,8 @@ func toSteps(what, order string) func(*request, any) (any, error) {
 	}
 }
 
-func (r *request) toStep(what, order string, item any, required []string) (map[string]any, error) {
-	object, err := checkObject(what, item, oneOf("interface", "step", "args", order), required...)
+func (r *request) toStep(schema, order string, item any, required []string) (map[string]any, error) {
+	object, err := checkObject(schema, item, oneOf("interface", "step", "args", order), required...)
 	if err != nil {
 		return nil, err
 	}
@@ -152,13 +152,13 @@ func (r *request) toStep(what, order string, item any, required []string) (map[s
 	kinds := r.h.stepInterfaces()
 	switch _, there := object["args"]; {
 	case !slices.Contains(kinds, kind):
-		return nil, schemaError(what, "%s is not one of ['%s']", repr(object["interface"]), strings.Join(kinds, "', '"))
+		return nil, schemaError(schema, "%s is not one of ['%s']", repr(object["interface"]), strings.Join(kinds, "', '"))
 	case name == "":
-		return nil, schemaError(what, "%s is not the name of a step", repr(object["step"]))
+		return nil, schemaError(schema, "%s is not the name of a step", repr(object["step"]))
 	case !ok:
-		return nil, schemaError(what, "%s is not a whole number of 0 or more", repr(object[order]))
+		return nil, schemaError(schema, "%s is not a whole number of 0 or more", repr(object[order]))
 	case there && !hasArgs:
-		return nil, schemaError(what, "args is not of type 'object'")
+		return nil, schemaError(schema, "args is not of type 'object'")
 	}
 	if args == nil {
 		args = noObject
@@ -172,11 +172,11 @@ func maskSteps(v any) any {
 	return shown
 }
 
-func toTrait(what string) func(*request, any) (any, error) {
-	return func(_ *request, v any) (any, error) { return v, checkTrait(what, v) }
+func toTrait(schema string) func(*request, any) (any, error) {
+	return func(_ *request, v any) (any, error) { return v, checkTrait(schema, v) }
 }
 
-// connectable reports whether the connectivity of a node may be changed in its state.
+// connectable reports whether a node's state allows changes to the connectivity of its ports.
 func connectable(n *node) bool { return n.Maintenance || connectableStates.Has(n.ProvisionState) }
 
 var connectableStates = states.SetOf(states.Enroll, states.Inspecting, states.InspectWait, states.Manageable)

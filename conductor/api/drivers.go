@@ -17,8 +17,8 @@ const (
 	minConductors   = 49
 )
 
-// driverInterfaces are the kinds of hardware interfaces that drivers are shown with,
-// and since when. Source: ironic/api/controllers/v1/driver.py.
+// driverInterfaces are the kinds of hardware interfaces in the response for a driver, each with
+// its first API version. Source: ironic/api/controllers/v1/driver.py.
 var driverInterfaces = []struct {
 	kind  string
 	since states.APIVersion
@@ -29,7 +29,7 @@ var driverInterfaces = []struct {
 	{"storage", 33}, {"vendor", minDriverDetail},
 }
 
-// writeDriver writes a driver as a client of the version sees it.
+// writeDriver writes a driver with the fields of the request's version.
 func (r *request) writeDriver(w *writer, name string, hosts []string, detail bool, fields fieldSet) {
 	w.open()
 	if fields.has("name") {
@@ -162,7 +162,7 @@ func (h *handler) showProperties(r *request) (answer, error) {
 	return textsAnswer(h.hardware[r.param(0)].Properties), nil
 }
 
-// textsAnswer is an answer with texts by key.
+// textsAnswer returns an answer with a JSON object of strings.
 func textsAnswer(m map[string]string) answer {
 	w := newWriter(1024)
 	w.open()
@@ -242,7 +242,7 @@ func (r *request) writeConductor(w *writer, m conductor.Member, fields fieldSet)
 		case "created_at":
 			w.time(&m.CreatedAt)
 		case "updated_at":
-			now := time.Now().UTC() // it is alive
+			now := time.Now().UTC() // Ironic's time of the last heartbeat; members are alive now
 			w.time(&now)
 		case "hostname":
 			w.text(m.Hostname)
@@ -271,7 +271,7 @@ func checkConductorFields(fields fieldSet) error {
 func (h *handler) listConductors(r *request) (answer, error) {
 	a := r.queryArgs("marker", "limit", "sort_key", "sort_dir", "fields", "detail")
 	marker := a.text("marker")
-	delete(a.values, "marker") // it is no UUID here
+	delete(a.values, "marker") // the marker of conductors is a host name, not a UUID
 	p, fields, detail := a.page(r), fieldSet(a.list("fields")), a.boolean("detail")
 	p.marker = marker
 	if a.err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A conductor of the series 2023.1 and its API, for one client.
+// This example serves the API of a conductor of the series 2023.1 to one client.
 func ExampleNew() {
 	c, err := conductor.New(conductor.Config{
 		Store: &conductor.Memory{}, Table: states.Antelope.Table(),

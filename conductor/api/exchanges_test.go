@@ -16,19 +16,19 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// TestExchanges makes the requests of testdata one after the other. What they expect
-// is what a live Ironic 21.4.4 has answered, as far as it is the same every time:
+// TestExchanges sends the requests of testdata in order. The expected responses are those of a
+// live Ironic 21.4.4, without the parts that differ between runs. The lines of a file are:
 //
-//	METHOD PATH VERSION [BODY]      a request; version - is none
-//	= STATUS [LOCATION]             what is expected of its answer
+//	METHOD PATH VERSION [BODY]      a request; version - means none
+//	= STATUS [LOCATION]             its expected status and Location header
 //	fault TEXT                      its faultstring
 //	bare [TEXT]                     its description
-//	is JSON                         its body, with TIME in place of times
+//	is JSON                         its body, with TIME instead of times
 //	has JSON                        fields of its body
 //	keys KEY...                     the keys of its body, or of the first item of its list
-//	count KEY NUMBER                how many items the list has
-//	wait NODE                       until no work is under way
-//	wait allocation NAME            until it has a node, or an error
+//	count KEY NUMBER                the number of items in the list
+//	wait NODE                       wait until the node has no work in flight
+//	wait allocation NAME            wait until the allocation has a node or an error
 func TestExchanges(t *testing.T) {
 	s := start(t, states.Antelope, api.Config{})
 	for _, name := range []string{
@@ -91,8 +91,8 @@ func (s *server) exchange(t *testing.T, name, text string) {
 
 var timePattern = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00`)
 
-// keysOf returns the keys of an object, sorted; where it has a list of objects, those
-// of its first.
+// keysOf returns the sorted keys of an object. If the object has a list of objects, it returns
+// the keys of the list's first item.
 func keysOf(object map[string]any) (keys []string) {
 	for _, value := range object {
 		list, ok := value.([]any)

@@ -10,17 +10,17 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// fault is an answer that refuses a request.
+// fault is an error response.
 //
 // Source: ironic/api/method.py and middleware/parsable_error.py.
 type fault struct {
 	status int
 	text   string
-	// bare is the envelope of the web framework, with code, title and description, in
-	// which Ironic refuses versions, unknown paths and methods. Any other has
-	// faultcode, faultstring and debuginfo.
+	// bare selects the envelope of Ironic's web framework, with code, title and
+	// description. Ironic uses it for bad versions, unknown paths and methods. Other faults
+	// have faultcode, faultstring and debuginfo.
 	bare  bool
-	allow string // the methods that a path has, of a 405
+	allow string // the Allow header of a 405
 }
 
 // Error returns the text.
@@ -28,7 +28,7 @@ func (f *fault) Error() string {
 	return fmt.Sprintf("%d %s: %s", f.status, http.StatusText(f.status), f.text)
 }
 
-// body returns the fault as clients expect it: JSON in a text in JSON.
+// body returns the fault in the form that clients expect: JSON within a string within JSON.
 func (f *fault) body() []byte {
 	inner := newWriter(256)
 	inner.open()
@@ -67,16 +67,15 @@ func notFound(format string, args ...any) error {
 	return &fault{status: http.StatusNotFound, text: fmt.Sprintf(format, args...)}
 }
 
-// errUnknown is the answer to a path that is not there.
+// errUnknown is the response for an unknown path.
 var errUnknown = &fault{status: http.StatusNotFound, bare: true}
 
-// errNotFound is the answer to a request for something newer than its version.
+// errNotFound is the response to a request for something newer than its version.
 var errNotFound = notFound("Resource could not be found.")
 
 var errNotAcceptable = &fault{status: http.StatusNotAcceptable, text: "Request not acceptable."}
 
-// tooOld is the fault of a request whose version is below the one that a parameter
-// needs.
+// tooOld returns the fault of a parameter that needs a higher version.
 func tooOld(since states.APIVersion) error {
 	return &fault{
 		status: http.StatusNotAcceptable,
@@ -84,8 +83,8 @@ func tooOld(since states.APIVersion) error {
 	}
 }
 
-// asFault returns the fault of any error. The text of an error that no client has
-// caused stays here.
+// asFault converts any error to a fault. The text of an error that is not the client's is not
+// disclosed.
 func asFault(err error) *fault {
 	var f *fault
 	if errors.As(err, &f) {
@@ -104,8 +103,8 @@ func asFault(err error) *fault {
 	}
 }
 
-// as400 returns an error about something that a request refers to, such as the node of a
-// new port. There, not found is a bad request.
+// as400 converts an error about a reference in a body, such as the node of a new port: if the
+// referenced object is not found, the status is 400.
 func as400(err error) error {
 	if f := asFault(err); f.status == http.StatusNotFound {
 		return &fault{status: http.StatusBadRequest, text: f.text}
@@ -128,7 +127,7 @@ func provisionFault(err error, target, nodeUUID string) error {
 	}
 }
 
-// stateFault says that a node's state does not allow an action.
+// stateFault returns the fault of an action that the node's state does not allow.
 func stateFault(action, node, state string) error {
 	return invalid("The requested action \"%s\" can not be performed on node \"%s\" while it is in state \"%s\".", action, node, state)
 }

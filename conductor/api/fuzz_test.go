@@ -12,7 +12,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// FuzzPatch patches a node with anything: the answer is JSON, and no server error.
+// FuzzPatch sends arbitrary patches: the response is JSON and never a server error.
 func FuzzPatch(f *testing.F) {
 	for _, patch := range []string{
 		`[]`, `{}`, `[{"op": "add", "path": "/extra/a", "value": {"b": [1, 2]}}, {"op": "remove", "path": "/extra/a/b/0"}]`,
@@ -33,7 +33,7 @@ func FuzzPatch(f *testing.F) {
 	})
 }
 
-// FuzzRequest makes any request at any version and any series.
+// FuzzRequest sends arbitrary requests at any version and any series.
 func FuzzRequest(f *testing.F) {
 	for _, c := range []struct{ method, path, body string }{
 		{"GET", "/", ""}, {"GET", "/v1", ""}, {"GET", "/v1/nodes?fields=uuid,name&sort_key=name&limit=1", ""}, {"GET", "/v1/nodes/n.json", ""},
@@ -67,8 +67,8 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// checkAnswer asserts what every answer is: JSON or nothing, a fault in its envelope
-// where the status is one, and never a server error.
+// checkAnswer asserts the invariants of every response: the body is empty or JSON, an error
+// status has a fault in its envelope, and the status is never a server error.
 func checkAnswer(t *testing.T, a reply) {
 	if a.body == "" {
 		require.Less(t, a.status, 300)

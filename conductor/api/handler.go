@@ -17,20 +17,20 @@ import (
 
 // Config configures the handler. The zero value is Ironic's default.
 type Config struct {
-	// PublicURL is the beginning of the links in answers, such as
-	// "https://metal.example.org". Empty stands for the host that the client has asked
+	// PublicURL is the base of the links in responses, such as
+	// "https://metal.example.org". Empty stands for the host of the request
 	// (public_endpoint).
 	PublicURL string
-	// MaxLimit bounds the items of one answer to a list; 0 stands for 1000
-	// (max_limit).
+	// MaxLimit bounds the items on one page of a list; 0 stands for 1000 (max_limit).
 	MaxLimit int
-	// Log gets a line for each answer 500 and each panic. Nil is silent.
+	// Log receives a record for each response with status 500 and each panic; nil discards
+	// them.
 	Log *slog.Logger
 }
 
-// New returns the API of a conductor, which must run: until it has read its store,
-// lists wait. The handler is safe for concurrent use. That of a nil or zero Conductor
-// has no versions and no resources: it answers requests for these 404, 406 or 500.
+// New returns the API of a conductor. The conductor must run: requests for lists wait until it
+// has read its store. The handler is safe for concurrent use. With a nil or zero Conductor it
+// has no versions and no resources, and responds with 404, 406 or 500 to requests for them.
 func New(c *conductor.Conductor, config Config) http.Handler {
 	if config.MaxLimit <= 0 {
 		config.MaxLimit = 1000
@@ -56,16 +56,16 @@ type handler struct {
 	table     *states.Table
 	series    states.Series
 	highest   states.APIVersion
-	hardware  map[string]conductor.Description // of the hardware types, by name
+	hardware  map[string]conductor.Description // by the name of the hardware type
 	routes    map[string][]*route              // by the first segment of their path
 	budget    budget
 }
 
-// answer is the answer to a request. Without a body there is no content type.
+// answer is the response to a request. Without a body it has no Content-Type.
 type answer struct {
 	status   int
 	body     []byte        // JSON
-	write    func(*writer) // writes the JSON, in place of body: one that may be large
+	write    func(*writer) // writes the JSON instead of body, for large responses
 	location string        // path below /v1, empty for none
 }
 
@@ -93,7 +93,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reply(w, a.status, a.body)
 }
 
-// reply writes an answer that is complete.
+// reply writes a response whose body is complete.
 func reply(w http.ResponseWriter, status int, body []byte) {
 	if len(body) > 0 {
 		header := w.Header()
@@ -101,13 +101,13 @@ func reply(w http.ResponseWriter, status int, body []byte) {
 		header["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that has gone away is not told
+	_, _ = w.Write(body) // fails only if the client has disconnected
 }
 
 var contentType = []string{"application/json"}
 
-// serve answers a request, or returns the error that refuses it. A panic becomes an
-// error without its text, which might hold anything.
+// serve returns the answer to a request, or the error of a refused one. For a panic it returns
+// an error without the panic's text, which might contain a secret.
 func (h *handler) serve(w http.ResponseWriter, r *request) (a answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -135,13 +135,14 @@ func (h *handler) serve(w http.ResponseWriter, r *request) (a answer, err error)
 	return h.dispatch(r, path)
 }
 
-// logPanic is called while a panic is under way.
+// logPanic logs a recovered panic. It must be called by the deferred function, so that the
+// stack is that of the panic.
 func (h *handler) logPanic(r *request, p any) {
 	h.config.Log.Error("a request panicked", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 }
 
-// split returns the segments of a path below /v1, which may be left out, or that it is
-// the root.
+// split returns the segments of a path below /v1, and whether the path is the root. The
+// leading v1 is optional.
 func split(path string) (segments []string, isRoot bool) {
 	path = strings.Trim(path, "/")
 	if path == "" {
@@ -154,7 +155,7 @@ func split(path string) (segments []string, isRoot bool) {
 	return segments, false
 }
 
-// refuse returns the answer for an error.
+// refuse returns the response for an error and logs it if its status is 500.
 func (h *handler) refuse(w http.ResponseWriter, r *request, err error) answer {
 	f := asFault(err)
 	if f.status == http.StatusInternalServerError {

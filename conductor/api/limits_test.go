@@ -76,7 +76,7 @@ func TestBadPaths(t *testing.T) {
 	}
 }
 
-// endless is a body that never ends and counts what is read of it.
+// endless is an infinite body that counts the bytes read from it.
 type endless struct{ read int }
 
 func (e *endless) Read(b []byte) (int, error) {
@@ -99,7 +99,7 @@ func TestABodyWithoutLengthIsReadNoFurtherThanItsLimit(t *testing.T) {
 	require.Zero(t, body.read, "a length that is too large is refused at once")
 }
 
-func TestABodyThatBreaksOffIsABadRequest(t *testing.T) {
+func TestATruncatedBodyIsABadRequest(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	r := request("POST", "/v1/nodes", "latest", io.MultiReader(strings.NewReader(`{"driver"`), broken{}))
 	a := s.send(r)
@@ -111,7 +111,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
 
-// blocked is a body of which some has come, and the rest comes when it is let.
+// blocked is a body whose end is delayed: after head, Read signals on in and waits for let.
 type blocked struct {
 	head io.Reader
 	in   chan<- struct{}
@@ -159,7 +159,7 @@ type exploding struct{}
 
 func (exploding) Read([]byte) (int, error) { panic("the secret is hunter2") }
 
-func TestAPanicTellsNothing(t *testing.T) {
+func TestAPanicIsNotDisclosed(t *testing.T) {
 	var log bytes.Buffer
 	s := start(t, states.Latest(), api.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	a := s.send(request("POST", "/v1/nodes", "latest", exploding{}))

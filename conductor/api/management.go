@@ -9,7 +9,7 @@ import (
 
 const minInjectNMI = 29
 
-// objectWith is the answer that holds an object with one key.
+// objectWith returns an answer with a JSON object that has one key.
 func objectWith(key string, write func(w *writer)) answer {
 	w := newWriter(128)
 	w.open()
@@ -78,8 +78,8 @@ func (h *handler) listBootDevices(r *request) (answer, error) {
 	return objectWith("supported_boot_devices", func(w *writer) { w.texts(devices) }), nil
 }
 
-// hardwareFault returns an error of the hardware as a fault that tells it: the errors of
-// hardware types hold no secret, see [conductor.Hardware].
+// hardwareFault returns a fault with the text of a hardware error. The errors of hardware types
+// contain no secrets, see [conductor.Hardware].
 func hardwareFault(err error) error {
 	if err == nil {
 		return nil
@@ -90,7 +90,7 @@ func hardwareFault(err error) error {
 	return &fault{status: http.StatusInternalServerError, text: err.Error()}
 }
 
-// injectNMI answers PUT /v1/nodes/NODE/management/inject_nmi. No hardware type can.
+// injectNMI answers PUT /v1/nodes/NODE/management/inject_nmi. No hardware type supports it.
 func (h *handler) injectNMI(r *request) (answer, error) {
 	if a := r.bodyArgs(maxBody); a.err != nil {
 		return answer{}, a.err

@@ -19,7 +19,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestSecretsAreInNoAnswer(t *testing.T) {
+func TestNoResponseContainsSecrets(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	const secrets = `{
 		"ipmi_password": "hunter2", "redfish_password": "hunter2", "agent_token": "hunter2", "client_secret": "hunter2",
@@ -52,7 +52,7 @@ func TestSecretsAreInNoAnswer(t *testing.T) {
 	require.Equal(t, "hunter2", n.DriverInfo["other_password"])
 }
 
-func TestLinksBeginWithTheHostThatWasAsked(t *testing.T) {
+func TestLinksBeginWithTheHostOfTheRequest(t *testing.T) {
 	for _, c := range []struct {
 		name, public string
 		tls          bool
@@ -77,7 +77,7 @@ func TestLinksBeginWithTheHostThatWasAsked(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerNamesItsRequest(t *testing.T) {
+func TestEveryResponseHasTheRequestID(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	one, other := s.do("GET", "/v1/nodes", "1.107", ""), s.do("GET", "/v1/nope", "1.106", "")
 	require.Regexp(t, "^req-[0-9a-f-]{36}$", one.header.Get("OpenStack-Request-Id"))
@@ -86,7 +86,8 @@ func TestEveryAnswerNamesItsRequest(t *testing.T) {
 	require.NotEqual(t, one.header.Get("OpenStack-Request-Id"), other.header.Get("OpenStack-Request-Id"))
 }
 
-// hold makes the operation of fake hardware wait until it is let go.
+// hold blocks an operation of the fake hardware until release is called. The operation sends on
+// reached when it starts.
 func (s *server) hold(operation string) (reached <-chan struct{}, release func()) {
 	at, gate := make(chan struct{}, 100), make(chan struct{})
 	s.onOperation(func(ctx context.Context, _ *conductor.Node, done string) error {
@@ -106,7 +107,7 @@ func (s *server) hold(operation string) (reached <-chan struct{}, release func()
 	return at, release
 }
 
-func TestANodeAtWorkIsNotChanged(t *testing.T) {
+func TestANodeWithWorkInFlightIsNotChanged(t *testing.T) {
 	s := start(t, states.Antelope, api.Config{})
 	uuid := s.create(`{"driver": "fake-hardware", "name": "n"}`)
 	s.provision("n", "manage")
@@ -146,7 +147,7 @@ func TestAnInspectionKeepsItsNodeAndPortsFrom139On(t *testing.T) {
 	s.provision("n", "manage")
 	_, err := s.conductor.UpdateNode(context.Background(), uuid, func(n *conductor.Node) error {
 		n.ProvisionState, n.TargetProvisionState = states.Inspecting, states.Manageable
-		n.ConductorGroup = "elsewhere" // so that nobody does the work
+		n.ConductorGroup = "elsewhere" // so that no conductor does the work
 		return nil
 	})
 	require.NoError(t, err)
@@ -196,7 +197,7 @@ func TestADriverIsChangedWithItsInterfaces(t *testing.T) {
 	require.Equal(t, "ipmi", node["driver"])
 	require.Equal(t, "fake", node["raid_interface"])
 
-	// Nothing is reset where the driver stays the same, or an interface is chosen anew.
+	// Interfaces are not reset if the driver does not change or the patch sets an interface.
 	s.create(`{"driver": "fake-hardware", "name": "m", "raid_interface": "no-raid", "rescue_interface": "no-rescue"}`)
 	same := `[{"op": "replace", "path": "/driver", "value": "fake-hardware"}]`
 	require.Equal(t, "no-raid", s.do("PATCH", "/v1/nodes/m?reset_interfaces=true", "latest", same).must(http.StatusOK)["raid_interface"])
@@ -318,8 +319,8 @@ func TestAVolumeOfNoNodeIsRefused(t *testing.T) {
 	}
 }
 
-// A request for a locked node waits for a while, and the node's state may permit it then:
-// it is checked as any other.
+// A request for a locked node is retried. If the node's state allows it by then, all other
+// checks still apply.
 func TestARequestThatHasWaitedForTheNodeIsChecked(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "n"}`)
@@ -336,7 +337,7 @@ func TestARequestThatHasWaitedForTheNodeIsChecked(t *testing.T) {
 	time.Sleep(5 * time.Millisecond)
 	release()
 	for range bodies {
-		a := <-answers // a conflict where it has waited too long
+		a := <-answers // a conflict if all retries found the node locked
 		require.Contains(t, []int{http.StatusBadRequest, http.StatusConflict}, a.status, a.body)
 	}
 	s.wait("n")

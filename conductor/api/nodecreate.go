@@ -11,11 +11,11 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// reservedNames cannot name a node, since they are parts of paths.
+// reservedNames are not allowed as names of nodes, since they are segments of paths.
 var reservedNames = []string{"maintenance", "management", "states", "vendor_passthru", "detail", "validate"}
 
-// checkNodeName refuses a name that a node cannot have. The format says so, with the
-// name in place of %s.
+// checkNodeName refuses an invalid name of a node. format is the text of the fault, with %s for
+// the name.
 func (r *request) checkNodeName(name any, format string) error {
 	if r.version < minNames {
 		return errNotAcceptable
@@ -52,7 +52,7 @@ func (h *handler) createNode(r *request) (answer, error) {
 	return a, nil
 }
 
-// newNode returns the node that a body describes.
+// newNode returns a new node with the fields of a body.
 //
 // Source: post in ironic/api/controllers/v1/node.py.
 func (r *request) newNode(body any) (*node, error) {
@@ -89,17 +89,17 @@ func (r *request) newNode(body any) (*node, error) {
 	return n, nil
 }
 
-// take sets a field to a value of a client.
-func (f *nodeField) take(n *node, what string, value any) error {
+// take sets a field to a value from a client.
+func (f *nodeField) take(n *node, schema string, value any) error {
 	secret := f.name == "driver_info" || f.name == "instance_info"
-	if err := checkType(what, value, f.types, f.maxLength, secret); err != nil {
+	if err := checkType(schema, value, f.types, f.maxLength, secret); err != nil {
 		return err
 	}
 	return f.set(n, value)
 }
 
-// checkNode refuses a node that refers to something that is not there, and one that no
-// conductor could work on.
+// checkNode refuses a node that refers to an unknown chassis or parent node, and a node that no
+// conductor can manage.
 func (r *request) checkNode(before, n *node) error {
 	if n.UUID == "" {
 		n.UUID = uuid.NewString()
@@ -125,7 +125,7 @@ func (r *request) checkNode(before, n *node) error {
 	return r.checkHost(n)
 }
 
-// checkHost refuses a node that no conductor works on.
+// checkHost refuses a node if no live conductor of its group has its driver.
 func (r *request) checkHost(n *node) error {
 	members, err := r.h.conductor.Members(r.Context())
 	if err != nil {

@@ -21,8 +21,8 @@ const (
 	minHistoryProject = 113
 )
 
-// listVIFs answers GET /v1/nodes/NODE/vifs. The network interface of every hardware type
-// is noop, which takes virtual interfaces and keeps none.
+// listVIFs answers GET /v1/nodes/NODE/vifs. The network interface of every hardware type is
+// noop, which accepts virtual interfaces and stores none.
 func (h *handler) listVIFs(r *request) (answer, error) {
 	if _, err := r.node(r.param(0)); err != nil {
 		return answer{}, err
@@ -65,7 +65,7 @@ func (h *handler) detachVIF(r *request) (answer, error) {
 	return answer{status: http.StatusNoContent}, err
 }
 
-// emptyList answers requests for a list that no hardware type fills.
+// emptyList answers requests for a list that is empty with every hardware type.
 func emptyList(name string, arguments ...string) func(*handler, *request) (answer, error) {
 	return func(_ *handler, r *request) (answer, error) {
 		if a := r.queryArgs(arguments...); a.err != nil {
@@ -78,7 +78,7 @@ func emptyList(name string, arguments ...string) func(*handler, *request) (answe
 	}
 }
 
-// showInventory answers GET /v1/nodes/NODE/inventory: an [conductor.Object] of
+// showInventory answers GET /v1/nodes/NODE/inventory. The inventory is a [conductor.Object] of
 // [conductor.KindInventory] that has the node's UUID.
 func (h *handler) showInventory(r *request) (answer, error) {
 	n, err := r.node(r.param(0))
@@ -177,7 +177,7 @@ func (h *handler) showHistory(r *request) (answer, error) {
 	return answer{status: http.StatusOK, body: w.b}, nil
 }
 
-// maxEvent bounds the text of an entry of a history that is not shown in detail.
+// maxEvent is the maximum length in bytes of a history entry's event in lists without detail.
 const maxEvent = 255
 
 func (r *request) writeHistory(w *writer, n *node, entry *conductor.Object, detail bool) {
@@ -208,8 +208,7 @@ func (r *request) writeHistory(w *writer, n *node, entry *conductor.Object, deta
 	w.close()
 }
 
-// listShards answers GET /v1/shards: the shards and how many nodes each has, the most
-// first.
+// listShards answers GET /v1/shards with the number of nodes per shard, largest first.
 func (h *handler) listShards(r *request) (answer, error) {
 	if a := r.queryArgs(); a.err != nil {
 		return answer{}, a.err
@@ -240,7 +239,7 @@ func (h *handler) listShards(r *request) (answer, error) {
 	}), nil
 }
 
-// hostDrivers returns, by hardware type, the conductors that have it.
+// hostDrivers maps each hardware type to the names of the conductors that have it.
 func (r *request) hostDrivers() (map[string][]string, error) {
 	members, err := r.h.conductor.Members(r.Context())
 	if err != nil {

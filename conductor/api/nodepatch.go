@@ -9,7 +9,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// minUnchassis is the version from which on the chassis of a node can be removed.
+// minUnchassis is the first version in which a patch can remove the chassis of a node.
 const minUnchassis = 25
 
 // patchNode answers PATCH /v1/nodes/NODE.
@@ -50,7 +50,7 @@ func (h *handler) patchNode(r *request) (answer, error) {
 	return r.nodeAnswer(http.StatusOK, n, nil), nil
 }
 
-// checkNodePatch refuses a patch that no node would take.
+// checkNodePatch refuses a patch that is invalid for every node.
 func (r *request) checkNodePatch(p patch, reset bool) error {
 	if err := p.only(r.h.patchedNodeFields()); err != nil {
 		return err
@@ -76,8 +76,8 @@ func (r *request) checkNodePatch(p patch, reset bool) error {
 	return nil
 }
 
-// checkNetworkData refuses network data without the three lists that it is made of.
-// What is in them is left to those who read it.
+// checkNetworkData refuses network data without its three lists. It does not check their
+// items.
 //
 // Source: ironic/api/controllers/v1/network-data-schema.json.
 func checkNetworkData(v any) error {
@@ -97,8 +97,8 @@ func checkNetworkData(v any) error {
 	return nil
 }
 
-// checkUpdatable refuses a patch of a node whose state does not allow one. The instance
-// can always be removed from a node in maintenance.
+// checkUpdatable refuses a patch if the node's state does not allow updates. In maintenance the
+// removal of instance_uuid is always allowed.
 func (r *request) checkUpdatable(n *node, p patch) error {
 	removal := len(p) == 1 && p[0].op == "remove" && p[0].path == "/instance_uuid"
 	switch {
@@ -113,7 +113,7 @@ func (r *request) checkUpdatable(n *node, p patch) error {
 	}
 }
 
-// applyNodePatch changes a node as the patch says.
+// applyNodePatch applies a patch to a node.
 func (r *request) applyNodePatch(n *node, p patch, reset bool) error {
 	before := n.Clone()
 	fields := p.fields()
@@ -170,7 +170,7 @@ func (h *handler) deleteNode(r *request) (answer, error) {
 	return answer{status: http.StatusNoContent}, nil
 }
 
-// updateNode changes a node for a request that answers without showing it.
+// updateNode changes a node for a request whose response does not contain the node.
 func (r *request) updateNode(change func(n *node) error) error {
 	n, err := r.node(r.param(0))
 	if err != nil {

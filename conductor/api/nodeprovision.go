@@ -22,8 +22,7 @@ const (
 
 // provision answers PUT /v1/nodes/NODE/states/provision.
 //
-// Source: provision in ironic/api/controllers/v1/node.py, whose order of checks it
-// keeps.
+// Source: provision in ironic/api/controllers/v1/node.py, including the order of the checks.
 func (h *handler) provision(r *request) (answer, error) {
 	names := []string{"target", "configdrive", "clean_steps", "deploy_steps", "rescue_password", "disable_ramdisk"}
 	if h.series >= states.Bobcat {
@@ -41,7 +40,7 @@ func (h *handler) provision(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	// The state may be another one once the node is not locked any more.
+	// Check again: the state may have changed while the request waited for the lock.
 	complete := func(n *node, p *conductor.ProvisionRequest) error {
 		q := q.clone()
 		err := r.checkProvision(n, q)
@@ -59,11 +58,11 @@ func (h *handler) provision(r *request) (answer, error) {
 	return r.accepted(), nil
 }
 
-// provisionQuery is a request for a provision state as it came.
+// provisionQuery is a decoded request for a provision state.
 type provisionQuery struct {
 	target         string
 	configDrive    any
-	steps          map[string][]any // by "clean", "deploy" and "service"
+	steps          map[string][]any // keys: "clean", "deploy" and "service"
 	decoded        map[string][]conductor.StepRequest
 	rescuePassword string
 	hasPassword    bool
@@ -71,7 +70,7 @@ type provisionQuery struct {
 	runbook        string
 }
 
-// clone returns a copy that can be checked on its own.
+// clone returns a copy; the checks modify steps, decoded and other fields.
 func (q *provisionQuery) clone() *provisionQuery {
 	c := *q
 	c.steps, c.decoded = maps.Clone(q.steps), maps.Clone(q.decoded)
@@ -103,13 +102,13 @@ func decodeProvision(a *args) (*provisionQuery, error) {
 	return q, a.err
 }
 
-// checkProvision refuses a request that carries something that does not go with it.
+// checkProvision refuses a request with arguments that its target does not allow.
 func (r *request) checkProvision(n *node, q *provisionQuery) error {
 	verb := q.target
 	maintained := (verb == "active" || verb == "rebuild") && n.Maintenance
 	_, err := r.h.table.Request(n.ProvisionState, q.target, r.version)
 	if maintained || err != nil {
-		return nil // the conductor's to refuse, since a reservation comes before
+		return nil // the conductor refuses the request, after its check of the reservation
 	}
 	if q.runbook != "" {
 		if err := r.useRunbook(n, q); err != nil {
@@ -142,7 +141,7 @@ func (r *request) checkProvision(n *node, q *provisionQuery) error {
 	return r.checkSteps(q)
 }
 
-// checkConfigDrive refuses a config drive that is none.
+// checkConfigDrive refuses an invalid config drive.
 //
 // Source: check_allow_configdrive in ironic/api/controllers/v1/utils.py.
 func (r *request) checkConfigDrive(q *provisionQuery) error {
@@ -198,7 +197,7 @@ func (r *request) checkConfigDriveObject(object map[string]any) error {
 	return nil
 }
 
-// checkRamdisk refuses disable_ramdisk where nothing is booted.
+// checkRamdisk refuses disable_ramdisk for targets other than cleaning and servicing.
 func (r *request) checkRamdisk(q *provisionQuery) error {
 	if q.disableRamdisk == nil {
 		return nil
@@ -232,7 +231,7 @@ func (h *handler) stepInterfaces() []string {
 	return []string{"vendor", "power", "management", "firmware", "deploy", "bios", "raid"}
 }
 
-// checkSteps decodes the steps that the request carries.
+// checkSteps decodes and checks the steps of the request.
 func (r *request) checkSteps(q *provisionQuery) error {
 	for kind, list := range q.steps {
 		keys, required := []string{"interface", "step", "args"}, []string{"interface", "step"}
@@ -280,7 +279,7 @@ func (r *request) decodeStep(item any, keys, required []string) (step conductor.
 	return step, nil
 }
 
-// wholeNumber returns a number of 0 or more, which may be in a text.
+// wholeNumber returns a non-negative integer, which may be a number or a string.
 func wholeNumber(v any) (int, bool) {
 	switch v := v.(type) {
 	case json.Number:

@@ -39,8 +39,8 @@ func (h *handler) showStates(r *request) (answer, error) {
 	return answer{status: http.StatusOK, body: w.b}, nil
 }
 
-// accepted is the answer to a request whose work goes on, and can be followed in the
-// node's states.
+// accepted returns the response 202 to a request whose work continues. Its Location header is
+// the path of the node's states.
 func (r *request) accepted() answer {
 	return answer{status: http.StatusAccepted, location: "nodes/" + r.param(0) + "/states"}
 }
@@ -135,8 +135,8 @@ func (h *handler) setRAID(r *request) (answer, error) {
 	})
 }
 
-// checkRAID refuses a configuration without logical disks that have a size and a level;
-// an empty one is none.
+// checkRAID refuses a RAID configuration whose logical disks lack a size or a level. An empty
+// configuration is valid: it removes the configuration.
 //
 // Source: ironic/drivers/raid_config_schema.json.
 func checkRAID(config map[string]any) error {
@@ -167,23 +167,21 @@ func checkRAID(config map[string]any) error {
 	return nil
 }
 
-// hasInterface reports whether a node has a hardware interface of a kind that does
-// something.
+// hasInterface reports whether a node has a hardware interface of the kind other than "no-KIND".
 func (r *request) hasInterface(n *node, kind string) bool {
 	name := r.h.interfaceOf(n, kind)
 	return name != "" && name != "no-"+kind
 }
 
-func unsupported(n *node, what string) string {
-	return "Driver " + n.Driver + " does not support " + what + " (disabled or not implemented)."
+func unsupported(n *node, feature string) string {
+	return "Driver " + n.Driver + " does not support " + feature + " (disabled or not implemented)."
 }
 
-// bootModes are the modes in which a node boots. Source: ironic/common/boot_modes.py.
+// bootModes are the boot modes. Source: ironic/common/boot_modes.py.
 var bootModes = []string{"bios", "uefi"}
 
-// setBootMode answers PUT /v1/nodes/NODE/states/boot_mode and .../secure_boot. No
-// hardware type can do it yet: the request is accepted, and the node's last error says
-// so, as with Ironic's fake-hardware.
+// setBootMode answers PUT /v1/nodes/NODE/states/boot_mode. No hardware type supports it: the
+// request is accepted and then sets the node's last error, as with Ironic's fake-hardware.
 func (h *handler) setBootMode(r *request) (answer, error) {
 	a := r.bodyArgs(maxBody, "target")
 	target := a.need("target").text("target")
@@ -206,7 +204,7 @@ func (h *handler) setSecureBoot(r *request) (answer, error) {
 	return r.setBoot(a, "secure_boot", word)
 }
 
-func (r *request) setBoot(a *args, what, target string) (answer, error) {
+func (r *request) setBoot(a *args, feature, target string) (answer, error) {
 	n, err := r.node(r.param(0))
 	switch {
 	case err != nil:
@@ -218,9 +216,9 @@ func (r *request) setBoot(a *args, what, target string) (answer, error) {
 	case r.h.table.Unstable().Has(n.ProvisionState):
 		return answer{}, conflict("Node is in %s state. Since node is transitioning, the boot mode will not be set as this may interfere with ongoing changes and result in erroneous modification. Try again later.", n.ProvisionState)
 	}
-	extension := map[string]string{"boot_mode": "set_boot_mode", "secure_boot": "set_secure_boot_state"}[what]
+	extension := map[string]string{"boot_mode": "set_boot_mode", "secure_boot": "set_secure_boot_state"}[feature]
 	err = r.updateNode(func(n *node) error {
-		n.LastError = "Failed to change " + what + " state to " + target + ": " + unsupported(n, extension)
+		n.LastError = "Failed to change " + feature + " state to " + target + ": " + unsupported(n, extension)
 		return nil
 	})
 	return r.accepted(), err
@@ -314,8 +312,8 @@ func (h *handler) validateNode(r *request) (answer, error) {
 	return answer{status: http.StatusOK, body: w.b}, nil
 }
 
-// validatedKinds are the kinds of hardware interfaces that a validation looks at, in the
-// order of Ironic's answer.
+// validatedKinds are the kinds of hardware interfaces in the response to a validation, in
+// Ironic's order.
 var validatedKinds = []string{
 	"boot", "deploy", "management", "network", "power", "bios", "console", "inspect", "raid", "rescue", "storage",
 	"firmware", "vendor",

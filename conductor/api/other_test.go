@@ -12,7 +12,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestAnAgentLooksItsNodeUpAndGoesOnWithTheWork(t *testing.T) {
+func TestAnAgentLooksItsNodeUpAndResumesTheWork(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	uuid := s.create(`{"driver": "fake-hardware", "name": "n"}`)
 	s.do("POST", "/v1/ports", "latest", `{"address": "52:54:00:00:00:01", "node_uuid": "`+uuid+`"}`).must(http.StatusCreated)
@@ -80,7 +80,7 @@ func TestAnAllocationGetsANodeAndGivesItBack(t *testing.T) {
 	s.provision("n", "manage")
 	s.provision("n", "provide")
 	s.do("PUT", "/v1/nodes/n/states/power", "latest", `{"target": "power off"}`).must(http.StatusAccepted)
-	s.wait("n") // a node whose power state is not known is given to nobody
+	s.wait("n") // a node with an unknown power state is not allocated
 	s.do("PUT", "/v1/nodes/n/traits", "latest", `{"traits": ["CUSTOM_A"]}`).must(http.StatusNoContent)
 
 	allocation := s.do("POST", "/v1/allocations", "latest", `{"name": "al", "resource_class": "big", "traits": ["CUSTOM_A"], "candidate_nodes": ["n"]}`).must(http.StatusCreated)
@@ -103,7 +103,7 @@ func TestAnAllocationGetsANodeAndGivesItBack(t *testing.T) {
 	require.Equal(t, "Allocation for node n was not found", s.do("GET", "/v1/nodes/n/allocation", "latest", "").fault())
 }
 
-func TestWhatBelongsToANodeGoesWithIt(t *testing.T) {
+func TestObjectsOfANodeAreDeletedWithIt(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	uuid := s.create(`{"driver": "fake-hardware", "name": "n"}`)
 	s.do("POST", "/v1/ports", "latest", `{"address": "52:54:00:00:00:01", "node_uuid": "`+uuid+`"}`).must(http.StatusCreated)
@@ -116,7 +116,7 @@ func TestWhatBelongsToANodeGoesWithIt(t *testing.T) {
 	}
 }
 
-func TestTheInventoryIsShownWhereThereIsOne(t *testing.T) {
+func TestTheInventoryIsShownIfItExists(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	uuid := s.create(`{"driver": "fake-hardware", "name": "n"}`)
 	require.Equal(t, "Node inventory record for node "+uuid+" could not be found.", s.do("GET", "/v1/nodes/n/inventory", "latest", "").fault())

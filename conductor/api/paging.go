@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// page is which part of a list a client wants to see, and in which order.
+// page is the part of a list that a client requests, and its order.
 type page struct {
 	limit      int
 	marker     string
@@ -17,7 +17,7 @@ type page struct {
 // pageArgs are the names of a page's arguments.
 var pageArgs = []string{"limit", "marker", "sort_key", "sort_dir"}
 
-// page returns the page that the arguments ask for.
+// page decodes the arguments of a page.
 func (a *args) page(r *request) page {
 	p := page{limit: r.h.config.MaxLimit, marker: a.uuid("marker"), sortKey: "id"}
 	if n, ok := a.integer("limit"); ok {
@@ -39,9 +39,9 @@ func (a *args) page(r *request) page {
 	return p
 }
 
-// cut sorts the items, unless the key is "id": that is the order in which they come.
-// It returns those after the marker, up to the limit. The second result is false where
-// no item is the marker.
+// cut sorts the items with compare, nil for items that are sorted already, and returns the
+// items after the marker, up to the limit. The second result is false if the marker is not
+// among the items.
 func cut[T any](p page, items []T, compare func(a, b T) int, id func(T) string) ([]T, bool) {
 	if compare != nil {
 		slices.SortStableFunc(items, compare)
@@ -56,11 +56,11 @@ func cut[T any](p page, items []T, compare func(a, b T) int, id func(T) string) 
 		}
 		items = items[i+1:]
 	}
-	return slices.Clone(items[:min(p.limit, len(items))]), true // without the memory of all
+	return slices.Clone(items[:min(p.limit, len(items))]), true // a clone does not retain the list
 }
 
-// writeNext writes the link to the next page, where this one is full. The parameters
-// are those that the next request must repeat, as NAME=VALUE.
+// writeNext writes the link to the next page, if this page is full. The parameters are the
+// other query parameters of the link, in the form NAME=VALUE.
 //
 // Source: ironic/api/controllers/v1/collection.py.
 func (p page) writeNext(w *writer, r *request, path string, fields fieldSet, parameters []string, count int, last string) {
@@ -74,7 +74,7 @@ func (p page) writeNext(w *writer, r *request, path string, fields fieldSet, par
 	w.key("next").text(r.base() + "/v1/" + path + "?" + strings.Join(parameters, "&"))
 }
 
-// sortParameters are the parameters of a next link that repeat the order.
+// sortParameters returns the query parameters for the order of the page.
 func (p page) sortParameters() []string {
 	direction := "asc"
 	if p.descending {

@@ -18,19 +18,19 @@ import (
 type patchOp struct {
 	op    string
 	path  string
-	field string // the first part of the path
+	field string // the first segment of the path
 	value any
-	has   bool // there is a value
+	has   bool // the operation has a value
 }
 
-// patch is a JSON patch with Ironic's rules: it adds, replaces and removes.
+// patch is a JSON patch with the operations that Ironic supports: add, replace and remove.
 //
 // Source: ironic/common/args.py, ironic/api/controllers/v1/utils.py.
 type patch []patchOp
 
 var patchPath = regexp.MustCompile(`^(/[\p{L}\p{N}_-]+)+$`)
 
-// minEscapes is the version from which on the path of a patch may have ~0 and ~1.
+// minEscapes is the first version in which the path of a patch may contain ~0 and ~1.
 const minEscapes = 98
 
 var escapedPatchPath = regexp.MustCompile(`^(/([\p{L}\p{N}_-]|~0|~1)+)+$`)
@@ -91,7 +91,7 @@ func (op patchOp) refused(reason string) error {
 	return invalid("Couldn't apply patch '{'op': '%s', 'path': '%s'}'. Reason: %s", op.op, show(op.path), reason)
 }
 
-// only refuses operations on other fields than those named.
+// only refuses operations on fields other than those given.
 func (p patch) only(fields []string) error {
 	for _, op := range p {
 		if !slices.Contains(fields, op.field) {
@@ -101,7 +101,7 @@ func (p patch) only(fields []string) error {
 	return nil
 }
 
-// fields returns the fields that an operation is on, sorted.
+// fields returns the fields that the patch changes, sorted.
 func (p patch) fields() []string {
 	seen := map[string]bool{}
 	for _, op := range p {
@@ -110,7 +110,7 @@ func (p patch) fields() []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// values returns the values that the patch gives to a whole field.
+// values returns the values that the patch assigns to a field as a whole.
 func (p patch) values(field string) (values []any) {
 	for _, op := range p {
 		if op.path == "/"+field && op.op != "remove" {
@@ -120,7 +120,7 @@ func (p patch) values(field string) (values []any) {
 	return values
 }
 
-// apply returns the document after the patch. A field that was removed is not in it.
+// apply returns the patched document, without the removed fields.
 func (p patch) apply(document map[string]any) (map[string]any, error) {
 	doc, err := json.Marshal(document)
 	if err != nil {

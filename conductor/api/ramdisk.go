@@ -17,7 +17,7 @@ const (
 	minAgentStatus  = 72
 )
 
-// lookup answers GET /v1/lookup, which an agent asks when it has started.
+// lookup answers GET /v1/lookup, which an agent sends after it has started.
 //
 // Source: ironic/api/controllers/v1/ramdisk.py.
 func (h *handler) lookup(r *request) (answer, error) {
@@ -32,7 +32,7 @@ func (h *handler) lookup(r *request) (answer, error) {
 	}
 	n, token, err := h.conductor.Lookup(r.Context(), addresses, uuid)
 	if err != nil && asFault(err).status == http.StatusNotFound {
-		return answer{}, errNotFound // agents are not told what there is
+		return answer{}, errNotFound // do not disclose which nodes exist
 	}
 	if err != nil {
 		return answer{}, err
@@ -47,7 +47,7 @@ func (h *handler) lookup(r *request) (answer, error) {
 	return answer{status: http.StatusOK, body: w.b}, nil
 }
 
-// heartbeatTimeout is the longest time in seconds between two heartbeats of an agent
+// heartbeatTimeout is the maximum time in seconds between two heartbeats of an agent
 // (ramdisk_heartbeat_timeout).
 const heartbeatTimeout = 300
 
@@ -70,7 +70,7 @@ func (r *request) writeAgentConfig(w *writer, token string) {
 	switch {
 	case r.version < minAgentToken:
 		w.null()
-	case token == "": // it was given out before
+	case token == "": // the token was given out before
 		w.text(mask)
 	default:
 		w.text(token)
@@ -79,7 +79,7 @@ func (r *request) writeAgentConfig(w *writer, token string) {
 	w.close()
 }
 
-// heartbeat answers POST /v1/heartbeat/NODE, which agents send again and again.
+// heartbeat answers POST /v1/heartbeat/NODE, which agents send periodically.
 //
 // Source: ironic/api/controllers/v1/ramdisk.py.
 func (h *handler) heartbeat(r *request) (answer, error) {
@@ -120,7 +120,7 @@ func (h *handler) heartbeat(r *request) (answer, error) {
 
 var agentStates = []string{"start", "end", "error"}
 
-// events are the events of a network service, which nobody here waits for. Source:
+// events are the accepted events of a network service. They have no effect. Source:
 // ironic/api/controllers/v1/event.py.
 var events = []string{"network.bind_port", "network.unbind_port", "network.delete_port"}
 

@@ -11,22 +11,22 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// request is a request at work.
+// request is a request in flight.
 type request struct {
 	*http.Request
 	h       *handler
 	version states.APIVersion
 	query   url.Values
 	params  []string // the path segments at the route's placeholders
-	suffix  bool     // ".json" was cut off the path
-	held    int64    // bytes of the budget for bodies
+	suffix  bool     // ".json" was removed from the path
+	held    int64    // bytes taken from the budget for bodies
 	baseURL string
 }
 
 // param returns the path segment at the i-th placeholder of the route.
 func (r *request) param(i int) string { return r.params[i] }
 
-// base returns the beginning of links.
+// base returns the base URL of links.
 //
 // Source: ironic/api/hooks.py.
 func (r *request) base() string {
@@ -43,10 +43,10 @@ func (r *request) base() string {
 	return r.baseURL
 }
 
-// minDotJSON is the version from which on ".json" is part of a name.
+// minDotJSON is the first version in which a trailing ".json" is part of a name.
 const minDotJSON = 91
 
-// trimSuffix cuts ".json" off the end of a path.
+// trimSuffix removes ".json" from the last segment of a path, below minDotJSON.
 //
 // Source: ironic/api/middleware/json_ext.py.
 func (r *request) trimSuffix(segment string) string {
@@ -76,13 +76,13 @@ func parseQuery(raw string) (url.Values, error) {
 	return query, nil
 }
 
-// isUUID reports whether a text is a UUID, in any of the forms that Ironic takes.
+// isUUID reports whether a text is a UUID in one of the forms that Ironic accepts.
 func isUUID(text string) bool {
 	_, err := uuid.Parse(text)
 	return err == nil
 }
 
-// isName reports whether a text may name something.
+// isName reports whether a text is a valid logical name.
 //
 // Source: is_valid_logical_name in ironic/common/utils.py.
 func isName(text string) bool {
@@ -99,7 +99,7 @@ func isName(text string) bool {
 	return true
 }
 
-// isHostname reports whether a text may name a node at a version below 1.10.
+// isHostname reports whether a text is a valid name of a node at versions below 1.10.
 //
 // Source: is_hostname_safe in ironic/common/utils.py.
 func isHostname(text string) bool {
@@ -123,7 +123,7 @@ func isHostname(text string) bool {
 
 const (
 	minNames     = 5  // nodes have names
-	minAnyName   = 10 // that are no host names
+	minAnyName   = 10 // names need not be host names
 	minFields    = 8  // fields can be chosen
 	minDetail    = 43 // detail=true in a query
 	minShards    = 82

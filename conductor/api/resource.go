@@ -13,40 +13,40 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// resource describes a kind of records that are kept for clients. Its functions, which
-// may be nil, hold the rules that other resources do not share.
+// resource describes one kind of object in the API. Its functions, which may be nil, are the
+// rules that apply to this resource only.
 type resource struct {
-	kind conductor.Kind
-	path string // below /v1
-	list string // the key of a list's items
-	what string // in faults of the schema
-	noun string // in faults that name one: "Port"
+	kind   conductor.Kind
+	path   string // below /v1
+	list   string // the key of a list's items
+	schema string // in faults of the schema
+	noun   string // in faults that name one: "Port"
 
 	since states.APIVersion
 	named bool // its records can be named in paths at any version
 
 	fields   []objectField
-	defaults []string // the fields that a list shows
-	// minDetail is the version from which on a list takes detail=true, and detailed says
-	// that a path that ends in /detail does the same.
+	defaults []string // the fields in a list without detail
+	// minDetail is the first version in which a list accepts detail=true. detailed means
+	// that a path ending in /detail has the same effect.
 	minDetail states.APIVersion
 	detailed  bool
-	// links are paths below a record to which its answer has links, since a version.
+	// links maps paths below a record to the first version in which the record links to them.
 	links map[string]states.APIVersion
 
-	// filters are the parameters of a list, beside those of a page.
+	// filters are the query parameters of a list in addition to those of a page.
 	filters []objectFilter
-	// keys returns the keys that no two records have in common, and duplicate the
-	// fault of a record whose key another one has.
+	// keys returns the unique keys of a record; duplicate returns the fault text for a
+	// record with a key of another record.
 	keys      func(o *conductor.Object) []string
 	duplicate func(o *conductor.Object, key string) string
-	// noNode is the fault of a record whose node is not there, with %s for that node;
-	// empty: that of any request for such a node.
+	// noNode is the fault text for a new record of an unknown node, with %s for the node;
+	// empty stands for the usual fault of an unknown node.
 	noNode string
-	// prepare changes the body of a POST before it is looked at.
+	// prepare modifies the body of a POST before it is checked.
 	prepare func(r *request, body any) error
-	// check refuses a record that breaks a rule: a new one, with before nil, or a patched
-	// one.
+	// check refuses a record that breaks a rule. before is nil for a new record, and the
+	// record before the patch for a patched one.
 	check func(r *request, before, o *conductor.Object) error
 	// deletable refuses the deletion of a record.
 	deletable func(r *request, o *conductor.Object) error
@@ -57,30 +57,30 @@ type objectField struct {
 	name  string
 	since states.APIVersion
 	types []string
-	// zero stands for null: it is shown and stored in its place.
+	// zero is shown and stored instead of null.
 	zero any
 
 	required bool // in a POST
-	readOnly bool // shown, and set by no client
-	asked    bool // set by a POST, and shown under another name
-	unsorted bool // no sort key
-	fixed    bool // may not be patched
-	max      int  // of a text's length; 0 is none
-	secret   bool // its values are not repeated in faults
-	// convert refuses a value, or returns it as it is stored. Null does not get here.
+	readOnly bool // clients cannot set it
+	asked    bool // set by a POST, but shown under another name
+	unsorted bool // not a sort key
+	fixed    bool // cannot be patched
+	max      int  // the maximum length of a string; 0 is unlimited
+	secret   bool // faults do not repeat its values
+	// convert refuses a value or returns its stored form. It is not called for null.
 	convert func(r *request, v any) (any, error)
-	// mask returns a value as answers show it.
+	// mask returns the form of a value in responses.
 	mask func(v any) any
 }
 
-// objectFilter narrows a list.
+// objectFilter is a query parameter that filters a list.
 type objectFilter struct {
 	name  string
 	since states.APIVersion
 	apply func(a *args, r *request, s *selection)
 }
 
-// field returns a field of the resource, nil where it has none of the name.
+// field returns the resource's field with a name, or nil.
 func (x *resource) field(name string) *objectField {
 	for i := range x.fields {
 		if x.fields[i].name == name {
@@ -132,9 +132,9 @@ func (f *objectField) put(o *conductor.Object, v any) {
 	}
 }
 
-// take sets a field to a value of a client.
-func (f *objectField) take(r *request, what string, o *conductor.Object, v any) (err error) {
-	if err := checkType(what, v, f.types, f.max, f.secret); err != nil {
+// take sets a field to a value from a client.
+func (f *objectField) take(r *request, schema string, o *conductor.Object, v any) (err error) {
+	if err := checkType(schema, v, f.types, f.max, f.secret); err != nil {
 		return err
 	}
 	if v != nil && f.convert != nil {
@@ -146,7 +146,7 @@ func (f *objectField) take(r *request, what string, o *conductor.Object, v any) 
 	return nil
 }
 
-// write writes a record as a client of the version sees it.
+// write writes a record with the fields of the request's version.
 func (x *resource) write(w *writer, r *request, o *conductor.Object, fields fieldSet) {
 	w.open()
 	if fields.has("uuid") {
@@ -176,7 +176,7 @@ func (x *resource) write(w *writer, r *request, o *conductor.Object, fields fiel
 			continue
 		}
 		w.key(name)
-		if x == chassisResource { // Ironic has a list of lists there
+		if x == chassisResource { // Ironic responds with a list of lists
 			w.openList().links(r.base(), path+"/"+name)
 			w.closeList()
 			continue
@@ -191,7 +191,7 @@ func (x *resource) answer(r *request, status int, o *conductor.Object, fields fi
 	return answer{status: status, write: func(w *writer) { x.write(w, r, o, fields) }}
 }
 
-// checkFields refuses fields that the version does not have, or that no version has.
+// checkFields refuses unknown fields and fields that the version does not have.
 func (x *resource) checkFields(r *request, fields fieldSet) error {
 	if fields != nil && r.version < minFields {
 		return errNotAcceptable
@@ -216,9 +216,9 @@ func (r *request) object(x *resource, ident string) (*conductor.Object, error) {
 	switch {
 	case isUUID(ident):
 	case !byName:
-		return nil, invalid("Expected UUID for %s_uuid: %s", x.what, show(ident))
+		return nil, invalid("Expected UUID for %s_uuid: %s", x.schema, show(ident))
 	case !isName(ident):
-		return nil, invalid("Expected UUID or name for %s_ident: %s", x.what, show(ident))
+		return nil, invalid("Expected UUID or name for %s_ident: %s", x.schema, show(ident))
 	}
 	o, err := r.h.conductor.Object(r.Context(), x.kind, ident)
 	if errors.Is(err, conductor.NotFound) && r.suffix {
@@ -234,8 +234,7 @@ func (x *resource) notFound(ident string) error {
 	return notFound("%s %s could not be found.", x.noun, show(ident))
 }
 
-// order returns the order of a sort key, nil for the order in which records were
-// created.
+// order returns the comparison for a sort key, nil for the order of creation.
 func (x *resource) order(r *request, key string) (func(a, b *conductor.Object) int, error) {
 	f := x.field(key)
 	switch {
@@ -258,7 +257,7 @@ func (x *resource) order(r *request, key string) (func(a, b *conductor.Object) i
 	}
 }
 
-// sortText returns a text by which values are in order; null comes first.
+// sortText returns a string whose order is that of the values; null comes first.
 func sortText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -282,7 +281,7 @@ func isContainer(v any) bool {
 	}
 }
 
-// sayExists returns the fault of a record whose key another one has.
+// sayExists returns the fault for a record with a key of another record.
 func (x *resource) sayExists(o *conductor.Object, err error) error {
 	if !errors.Is(err, conductor.Exists) {
 		return err
@@ -293,7 +292,7 @@ func (x *resource) sayExists(o *conductor.Object, err error) error {
 		key = duplicate.Key
 	}
 	article := "A"
-	if strings.IndexByte("aeiou", x.what[0]) >= 0 {
+	if strings.IndexByte("aeiou", x.schema[0]) >= 0 {
 		article = "An"
 	}
 	noun := article + " " + strings.ToLower(x.noun)

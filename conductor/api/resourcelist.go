@@ -11,16 +11,16 @@ import (
 // listing is a request for a list of a resource's records.
 type listing struct {
 	*resource
-	parent  parent // nil: the list is of all
+	parent  parent // nil for the list of all records
 	details bool   // the path ends in /detail
 }
 
-// parent selects the records below the thing that the path names.
+// parent selects the records below the resource that the path names.
 type parent = func(r *request, s *selection) error
 
-// selection is which records a list has.
+// selection is the set of records in a list.
 type selection struct {
-	node  string // only those that belong to the node with this UUID; empty: any
+	node  string // the UUID of the node to which the records belong; empty for any
 	tests []func(o *conductor.Object) bool
 }
 
@@ -32,7 +32,7 @@ func (s *selection) ofNode(uuid string) {
 	s.where(func(o *conductor.Object) bool { return o.NodeUUID == uuid })
 }
 
-// objects returns the records of a kind that were selected, and the marker of the page.
+// objects returns the selected records of a kind, and always the record with the UUID marker.
 func (s *selection) objects(r *request, kind conductor.Kind, marker string) ([]*conductor.Object, error) {
 	var objects []*conductor.Object
 	var err error
@@ -92,7 +92,7 @@ func (l listing) serve(_ *handler, r *request) (answer, error) {
 	return l.page(r, p, objects, fields, l.parameters(p, a, detail)), nil
 }
 
-// selection returns which records the request asks for.
+// selection decodes the filters of the request.
 func (l listing) selection(a *args, r *request) (*selection, error) {
 	s := &selection{}
 	if l.parent != nil {
@@ -112,7 +112,7 @@ func (l listing) selection(a *args, r *request) (*selection, error) {
 	return s, a.err
 }
 
-// parameters returns the parameters of the link to the next page.
+// parameters returns the query parameters of the link to the next page.
 func (l listing) parameters(p page, a *args, detail *bool) []string {
 	parameters := p.sortParameters()
 	if detail != nil {
@@ -145,7 +145,7 @@ func (l listing) page(r *request, p page, objects []*conductor.Object, fields fi
 	}}
 }
 
-// ofNode is the parent of the lists below a node.
+// ofNode selects the records of the node in the path.
 func ofNode(r *request, s *selection) error {
 	n, err := r.node(r.param(0))
 	if err != nil {
@@ -155,7 +155,7 @@ func ofNode(r *request, s *selection) error {
 	return nil
 }
 
-// ofPortGroup is the parent of the ports below a port group.
+// ofPortGroup selects the ports of the port group in the path.
 func ofPortGroup(r *request, s *selection) error { return r.selectPortGroup(r.param(0), s) }
 
 // selectPortGroup selects the ports of a port group.
@@ -169,7 +169,7 @@ func (r *request) selectPortGroup(ident string, s *selection) error {
 	return nil
 }
 
-// byNode is the filter for the records of a node.
+// byNode filters records by node.
 func byNode(name string) objectFilter {
 	return objectFilter{name: name, apply: func(a *args, r *request, s *selection) {
 		ident := a.ident(name)
@@ -189,7 +189,7 @@ func byNode(name string) objectFilter {
 	}}
 }
 
-// byText is the filter for the records that have a text in a field.
+// byText filters records by the value of a string field.
 func byText(name string) objectFilter {
 	return objectFilter{name: name, apply: func(a *args, _ *request, s *selection) {
 		want := a.text(name)
@@ -197,7 +197,7 @@ func byText(name string) objectFilter {
 	}}
 }
 
-// byAddress is the filter for the records that have an address.
+// byAddress filters records by MAC address.
 func byAddress(a *args, _ *request, s *selection) {
 	address := a.mac("address")
 	s.where(func(o *conductor.Object) bool { return o.Fields["address"] == address })

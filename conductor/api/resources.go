@@ -17,13 +17,13 @@ const (
 	minRunbookTraits   = 112
 )
 
-// The kinds of records that the conductor does not look at.
+// The kinds of records that the conductor itself does not use.
 const (
 	kindChassis conductor.Kind = "chassis"
 	kindRunbook conductor.Kind = "runbooks"
 )
 
-// The fields that several resources have.
+// The fields that several resources share.
 var (
 	uuidField  = objectField{name: "uuid", types: textOrNull, fixed: true, convert: toUUID("uuid")}
 	ownerNode  = objectField{name: "node_uuid", types: textType, required: true, convert: toUUID("node_uuid")}
@@ -37,7 +37,7 @@ func internalInfo(since states.APIVersion) objectField {
 // Sources: the files of the same names in ironic/api/controllers/v1.
 var (
 	chassisResource = &resource{
-		kind: kindChassis, path: "chassis", list: "chassis", detailed: true, what: "chassis", noun: "Chassis",
+		kind: kindChassis, path: "chassis", list: "chassis", detailed: true, schema: "chassis", noun: "Chassis",
 		fields: []objectField{
 			uuidField,
 			{name: "description", types: textOrNull, max: 255},
@@ -49,7 +49,7 @@ var (
 	}
 
 	portResource = &resource{
-		kind: conductor.KindPort, path: "ports", list: "ports", detailed: true, what: "port", noun: "Port",
+		kind: conductor.KindPort, path: "ports", list: "ports", detailed: true, schema: "port", noun: "Port",
 		fields: []objectField{
 			uuidField,
 			{name: "address", types: textType, required: true, convert: toMAC},
@@ -84,7 +84,7 @@ var (
 	}
 
 	portGroupResource = &resource{
-		kind: conductor.KindPortGroup, path: "portgroups", list: "portgroups", detailed: true, what: "portgroup", noun: "Portgroup",
+		kind: conductor.KindPortGroup, path: "portgroups", list: "portgroups", detailed: true, schema: "portgroup", noun: "Portgroup",
 		since: minPortGroups, named: true,
 		fields: []objectField{
 			uuidField,
@@ -115,7 +115,7 @@ var (
 	}
 
 	connectorResource = &resource{
-		kind: conductor.KindVolumeConnector, path: "volume/connectors", list: "connectors", what: "connector", noun: "Volume connector",
+		kind: conductor.KindVolumeConnector, path: "volume/connectors", list: "connectors", schema: "connector", noun: "Volume connector",
 		since: minVolumes,
 		fields: []objectField{
 			uuidField,
@@ -138,7 +138,7 @@ var (
 	}
 
 	targetResource = &resource{
-		kind: conductor.KindVolumeTarget, path: "volume/targets", list: "targets", what: "target", noun: "Volume target",
+		kind: conductor.KindVolumeTarget, path: "volume/targets", list: "targets", schema: "target", noun: "Volume target",
 		since: minVolumes,
 		fields: []objectField{
 			uuidField,
@@ -163,7 +163,7 @@ var (
 	}
 
 	templateResource = &resource{
-		kind: conductor.KindDeployTemplate, path: "deploy_templates", list: "deploy_templates", what: "template", noun: "Deploy template",
+		kind: conductor.KindDeployTemplate, path: "deploy_templates", list: "deploy_templates", schema: "template", noun: "Deploy template",
 		since: minTemplates, named: true,
 		fields: []objectField{
 			uuidField,
@@ -175,7 +175,7 @@ var (
 	}
 
 	runbookResource = &resource{
-		kind: kindRunbook, path: "runbooks", list: "runbooks", what: "runbook", noun: "Runbook",
+		kind: kindRunbook, path: "runbooks", list: "runbooks", schema: "runbook", noun: "Runbook",
 		since: minRunbooks, named: true,
 		fields: []objectField{
 			uuidField,
@@ -192,7 +192,7 @@ var (
 	}
 )
 
-// maskTarget hides the properties of a volume target, which may have credentials.
+// maskTarget hides the properties of a volume target, which may contain credentials.
 func maskTarget(v any) any {
 	properties, _ := v.(map[string]any)
 	if len(properties) == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// show answers the request for one record.
+// show answers a GET of one record.
 func (x *resource) show(_ *handler, r *request) (answer, error) {
 	a := r.queryArgs("fields")
 	fields := fieldSet(a.list("fields"))
@@ -57,7 +57,7 @@ func (x *resource) decode(r *request) (*conductor.Object, error) {
 			required = append(required, x.fields[i].name)
 		}
 	}
-	object, err := checkObject(x.what, body, func(name string) bool {
+	object, err := checkObject(x.schema, body, func(name string) bool {
 		f := x.field(name)
 		return f != nil && !f.readOnly && f.since <= r.h.highest
 	}, required...)
@@ -75,14 +75,14 @@ func (x *resource) decode(r *request) (*conductor.Object, error) {
 			f.put(o, nil)
 			continue
 		}
-		if err := f.take(r, x.what, o, v); err != nil {
+		if err := f.take(r, x.schema, o, v); err != nil {
 			return nil, err
 		}
 	}
 	return o, x.settle(r, nil, o)
 }
 
-// settle checks a record as a whole and gives it its keys.
+// settle checks a complete record and sets its keys.
 func (x *resource) settle(r *request, before, o *conductor.Object) error {
 	if err := x.checkNode(r, before, o); err != nil {
 		return err
@@ -98,8 +98,8 @@ func (x *resource) settle(r *request, before, o *conductor.Object) error {
 	return nil
 }
 
-// checkNode refuses a record whose node is not there, and waits until nobody works on
-// the node: Ironic takes its lock.
+// checkNode refuses a record of an unknown node, and waits until the node is not reserved, as
+// Ironic does when it locks the node.
 func (x *resource) checkNode(r *request, before, o *conductor.Object) error {
 	if f := x.field("node_uuid"); f == nil || f.readOnly {
 		return nil
@@ -170,7 +170,7 @@ func (x *resource) checkPatch(r *request, p patch) error {
 	return nil
 }
 
-// apply changes a record as the patch says.
+// apply applies a patch to a record.
 func (x *resource) apply(r *request, p patch, o *conductor.Object) error {
 	document := map[string]any{}
 	for _, name := range p.fields() {

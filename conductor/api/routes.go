@@ -13,31 +13,30 @@ import (
 // serve answers a request whose path has matched a route.
 type serve = func(h *handler, r *request) (answer, error)
 
-// route is a path with the methods that it has. A segment {} stands for any.
+// route is a path and its methods. The segment {} matches any segment.
 type route struct {
 	path     string
 	since    states.APIVersion
 	old      old
-	what     string // the name in a refusal by oldRefused; empty is the path's first segment
+	name     string // the name in a refusal by oldRefused; empty is the path's first segment
 	methods  map[string]serve
 	segments []string
 	allow    string
 }
 
-// old is how a path answers at versions below the one that has brought it.
+// old is the response of a path at versions below the one that introduced it.
 type old uint8
 
 const (
-	oldUnknown  old = iota // as an unknown path
-	oldNotFound            // 404 in the envelope of other faults
-	oldRefused             // 404 or 405, with a reason
-	oldIgnored             // not at all: the request goes on to the next route
+	oldUnknown  old = iota // that of an unknown path
+	oldNotFound            // 404 in the usual envelope of faults
+	oldRefused             // 404 or 405 with a reason
+	oldIgnored             // none: the next route is tried
 )
 
 type methods = map[string]serve
 
-// newRoutes returns the routes, by the first segments of their paths. A path that the
-// series does not have is left out.
+// newRoutes returns the routes of the series, by the first segments of their paths.
 //
 // Source: the controllers in ironic/api/controllers/v1.
 func (h *handler) newRoutes() map[string][]*route {
@@ -84,8 +83,8 @@ var nodeRoutes = []route{
 	{path: "nodes/{}/vendor_passthru/{}", methods: anyMethod((*handler).callVendor)},
 }
 
-// nodePartRoutes end with a route for any other part of a node: GET shows the field of
-// that name.
+// nodePartRoutes are the routes below a node. The last one matches any other segment: GET shows
+// the node's field of that name.
 var nodePartRoutes = []route{
 	{path: "nodes/{}/traits", since: minTraits, old: oldIgnored, methods: methods{
 		"GET": (*handler).listTraits, "PUT": (*handler).setTraits, "DELETE": (*handler).setTraits,
@@ -124,10 +123,10 @@ var otherRoutes = []route{
 	{path: "portgroups/{}/ports", since: minPortGroupsBelow, methods: methods{"GET": portResource.below(ofPortGroup, false)}},
 	{path: "portgroups/{}/ports/detail", since: minPortGroupsBelow, methods: methods{"GET": portResource.below(ofPortGroup, true)}},
 	{path: "volume", since: minVolumes, old: oldNotFound, methods: methods{"GET": (*handler).volume}},
-	{path: "runbooks/{}/traits", since: minRunbookTraits, old: oldRefused, what: "runbook traits", methods: methods{
+	{path: "runbooks/{}/traits", since: minRunbookTraits, old: oldRefused, name: "runbook traits", methods: methods{
 		"GET": (*handler).listRunbookTraits, "PUT": (*handler).setRunbookTraits, "DELETE": (*handler).setRunbookTraits,
 	}},
-	{path: "runbooks/{}/traits/{}", since: minRunbookTraits, old: oldRefused, what: "runbook traits", methods: methods{
+	{path: "runbooks/{}/traits/{}", since: minRunbookTraits, old: oldRefused, name: "runbook traits", methods: methods{
 		"PUT": (*handler).setRunbookTraits, "DELETE": (*handler).setRunbookTraits,
 	}},
 	{path: "drivers", methods: methods{"GET": (*handler).listDrivers}},
@@ -179,7 +178,7 @@ func (x *resource) routes() []route {
 	return routes
 }
 
-// below returns a list of the resource's records that belong to something.
+// below returns a handler for the list of the resource's records below a parent.
 func (x *resource) below(parent parent, details bool) serve {
 	return listing{resource: x, parent: parent, details: details}.serve
 }
@@ -188,14 +187,14 @@ func anyMethod(f serve) methods {
 	return methods{"GET": f, "POST": f, "PUT": f, "PATCH": f, "DELETE": f}
 }
 
-// missing answers a request whose path lacks its last segment.
+// missing returns a handler for a path that lacks its last segment.
 func missing(name string) serve {
 	return func(*handler, *request) (answer, error) {
 		return answer{}, invalid("Missing mandatory parameter: %s", name)
 	}
 }
 
-// dispatch answers a request whose path has the segments.
+// dispatch calls the route that matches the path segments.
 func (h *handler) dispatch(r *request, path []string) (answer, error) {
 	for _, candidate := range h.routes[path[0]] {
 		params, matches := candidate.match(path)
@@ -215,7 +214,7 @@ func (h *handler) dispatch(r *request, path []string) (answer, error) {
 	return answer{}, errUnknown
 }
 
-// match reports whether a path matches, and returns its segments at the placeholders.
+// match reports whether a path matches, and returns the segments at the placeholders.
 func (o *route) match(path []string) (params []string, matches bool) {
 	if len(path) != len(o.segments) {
 		return nil, false
@@ -231,14 +230,14 @@ func (o *route) match(path []string) (params []string, matches bool) {
 	return params, true
 }
 
-// refuse returns the fault of a request at a version that is too old for the route.
+// refuse returns the fault for a request whose version is too old for the route.
 func (o *route) refuse(r *request, name string) error {
 	switch o.old {
 	case oldNotFound:
 		return errNotFound
 	case oldRefused:
-		what := cmp.Or(o.what, strings.ReplaceAll(name, "_", " "))
-		f := &fault{status: http.StatusNotFound, bare: true, text: "The API version does not allow " + what}
+		subject := cmp.Or(o.name, strings.ReplaceAll(name, "_", " "))
+		f := &fault{status: http.StatusNotFound, bare: true, text: "The API version does not allow " + subject}
 		if r.Method != http.MethodGet {
 			f.status = http.StatusMethodNotAllowed
 		}

@@ -15,7 +15,7 @@ func same(before, o *conductor.Object, field string) bool {
 	return equalJSON(before.Fields[field], o.Fields[field])
 }
 
-// equalJSON reports whether two values are the same JSON.
+// equalJSON reports whether two values have the same JSON form.
 func equalJSON(a, b any) bool {
 	x, y := newWriter(64), newWriter(64)
 	x.value(a)
@@ -23,7 +23,7 @@ func equalJSON(a, b any) bool {
 	return string(x.b) == string(y.b)
 }
 
-// checkPort refuses a port that does not fit its port group or its node.
+// checkPort refuses a port that is not allowed in its port group or on its node.
 func checkPort(r *request, before, o *conductor.Object) error {
 	link, _ := o.Fields["local_link_connection"].(map[string]any)
 	if o.Fields["is_smartnic"] == true && len(link) > 0 && (link["port_id"] == nil || link["hostname"] == nil) {
@@ -56,10 +56,10 @@ func checkPort(r *request, before, o *conductor.Object) error {
 	return nil
 }
 
-// minPortNode is the version from which on the node of a new port can be named.
+// minPortNode is the first version in which a new port may refer to its node by name.
 const minPortNode = 94
 
-// namePortNode puts the UUID of a new port's node in place of its name.
+// namePortNode replaces the name of a new port's node with its UUID.
 func namePortNode(r *request, body any) error {
 	object, _ := body.(map[string]any)
 	ident, isText := object["node_ident"].(string)
@@ -81,15 +81,15 @@ func namePortNode(r *request, body any) error {
 	return nil
 }
 
-// minInspectWait is the version from which on nothing of a node is changed while it is
-// inspected.
+// minInspectWait is the first version in which a node and its ports cannot be changed during an
+// inspection.
 const minInspectWait = 39
 
-// connectivity are the fields of a port that tell how it is connected.
+// connectivity are the fields of a port that describe its connection.
 var connectivity = []string{"portgroup_uuid", "pxe_enabled", "local_link_connection", "physical_network"}
 
-// checkMembership refuses a port in a port group that is not there, is another node's,
-// or takes no ports that boot by themselves.
+// checkMembership refuses a port in a port group that does not exist, belongs to another node,
+// or does not support standalone ports while the port has pxe_enabled.
 func checkMembership(r *request, before, o *conductor.Object) error {
 	ident, _ := o.Fields["portgroup_uuid"].(string)
 	if ident == "" || before != nil && same(before, o, "portgroup_uuid") {
@@ -108,7 +108,7 @@ func checkMembership(r *request, before, o *conductor.Object) error {
 	}
 }
 
-// checkPortGroup refuses a port group that does not fit its node.
+// checkPortGroup refuses a port group that its node does not allow.
 func checkPortGroup(r *request, before, o *conductor.Object) error {
 	if before == nil {
 		return nil
@@ -176,14 +176,14 @@ func deletedPoweredOff(action string) func(r *request, o *conductor.Object) erro
 	}
 }
 
-// byPortGroup is the filter for the ports of a port group.
+// byPortGroup filters ports by port group.
 func byPortGroup(a *args, r *request, s *selection) {
 	if ident := a.ident("portgroup"); a.err == nil {
 		a.err = r.selectPortGroup(ident, s)
 	}
 }
 
-// byDescription is the filter for the records whose description contains a text.
+// byDescription filters records by a substring of their description.
 func byDescription(a *args, _ *request, s *selection) {
 	part := strings.ToLower(a.text("description_contains"))
 	s.where(func(o *conductor.Object) bool {
@@ -192,7 +192,7 @@ func byDescription(a *args, _ *request, s *selection) {
 	})
 }
 
-// byNodeShard is the filter for the records of nodes in some shards.
+// byNodeShard filters records by the shards of their nodes.
 func byNodeShard(a *args, r *request, s *selection) {
 	shards := a.list("shard")
 	s.whereNode(a, r, func(n *node) bool { return slices.Contains(shards, strings.ToLower(n.Shard)) })
@@ -203,7 +203,7 @@ func byConductorGroups(a *args, r *request, s *selection) {
 	s.whereNode(a, r, func(n *node) bool { return slices.Contains(groups, n.ConductorGroup) })
 }
 
-// whereNode selects the records of the nodes that pass a test.
+// whereNode selects the records of the nodes for which test returns true.
 func (s *selection) whereNode(a *args, r *request, test func(n *node) bool) {
 	nodes, err := r.h.conductor.Nodes(r.Context())
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// useRunbook puts the steps of a runbook into a request for a cleaning or a service.
+// useRunbook adds the steps of a runbook to a request for cleaning or servicing.
 //
 // Source: _handle_runbook in ironic/api/controllers/v1/node.py.
 func (r *request) useRunbook(n *node, q *provisionQuery) error {
@@ -35,8 +35,8 @@ func (r *request) useRunbook(n *node, q *provisionQuery) error {
 	return nil
 }
 
-// approved refuses a runbook that is not meant for a node: none of the node's traits is
-// one of the runbook's, or before 1.112 its name.
+// approved refuses a runbook that is not approved for a node: the node has none of the runbook's
+// traits, or below 1.112 no trait with the runbook's name.
 func approved(r *request, n *node, o *conductor.Object) error {
 	if r.version < minRunbookTraits {
 		if slices.Contains(n.Traits, o.Name) {

@@ -9,13 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// schemaError is the fault of a body that breaks its schema. The first argument names
-// the schema.
-func schemaError(what, format string, args ...any) error {
-	return invalid("Schema error for %s: %s", what, fmt.Sprintf(format, args...))
+// schemaError returns the fault of a body that violates a schema.
+func schemaError(schema, format string, args ...any) error {
+	return invalid("Schema error for %s: %s", schema, fmt.Sprintf(format, args...))
 }
 
-// jsonTypes returns the types of JSON that a value has.
+// jsonTypes returns the JSON schema types of a value.
 func jsonTypes(v any) []string {
 	switch v := v.(type) {
 	case nil:
@@ -36,29 +35,29 @@ func jsonTypes(v any) []string {
 	}
 }
 
-// checkType refuses a value that has none of the types, or is a text that is too long.
-// It repeats the value, unless it might be a secret.
-func checkType(what string, v any, types []string, maxLength int, secret bool) error {
+// checkType refuses a value that has none of the types, or that is a string longer than
+// maxLength. The fault repeats the value, unless secret is true.
+func checkType(schema string, v any, types []string, maxLength int, secret bool) error {
 	has := jsonTypes(v)
 	if !slices.ContainsFunc(types, func(t string) bool { return slices.Contains(has, t) }) {
 		value := repr(v)
 		if secret {
 			value = "The value"
 		}
-		return schemaError(what, "%s is not of type '%s'", value, strings.Join(types, "', '"))
+		return schemaError(schema, "%s is not of type '%s'", value, strings.Join(types, "', '"))
 	}
 	if s, ok := v.(string); ok && maxLength > 0 && utf8.RuneCountInString(s) > maxLength {
-		return schemaError(what, "%s is too long", repr(v))
+		return schemaError(schema, "%s is too long", repr(v))
 	}
 	return nil
 }
 
-// checkObject returns a body as an object with no other keys than those known, and
-// with those required.
-func checkObject(what string, body any, known func(key string) bool, required ...string) (map[string]any, error) {
+// checkObject returns a body as an object. It refuses unknown keys and the absence of required
+// ones.
+func checkObject(schema string, body any, known func(key string) bool, required ...string) (map[string]any, error) {
 	object, ok := body.(map[string]any)
 	if !ok {
-		return nil, schemaError(what, "%s is not of type 'object'", repr(body))
+		return nil, schemaError(schema, "%s is not of type 'object'", repr(body))
 	}
 	var unexpected []string
 	for key := range object {
@@ -69,20 +68,20 @@ func checkObject(what string, body any, known func(key string) bool, required ..
 	slices.Sort(unexpected)
 	switch {
 	case len(unexpected) == 1:
-		return nil, schemaError(what, "Additional properties are not allowed (%s was unexpected)", unexpected[0])
+		return nil, schemaError(schema, "Additional properties are not allowed (%s was unexpected)", unexpected[0])
 	case len(unexpected) > 1:
 		unexpected = unexpected[:min(len(unexpected), maxUnexpected)]
-		return nil, schemaError(what, "Additional properties are not allowed (%s were unexpected)", strings.Join(unexpected, ", "))
+		return nil, schemaError(schema, "Additional properties are not allowed (%s were unexpected)", strings.Join(unexpected, ", "))
 	}
 	for _, key := range required {
 		if _, ok := object[key]; !ok {
-			return nil, schemaError(what, "'%s' is a required property", key)
+			return nil, schemaError(schema, "'%s' is a required property", key)
 		}
 	}
 	return object, nil
 }
 
-// maxUnexpected bounds the unknown keys that a fault names.
+// maxUnexpected bounds the number of unknown keys that a fault lists.
 const maxUnexpected = 20
 
 func oneOf(names ...string) func(string) bool {

@@ -17,7 +17,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A counter is a client that counts the bytes and the pieces of an answer.
+// counter is a [http.ResponseWriter] that counts the bytes and the writes of a response.
 type counter struct {
 	header        http.Header
 	bytes, pieces int
@@ -47,7 +47,7 @@ func (s *server) fill() {
 	}
 }
 
-func TestALargeAnswerComesInPiecesAndASmallOneWithItsLength(t *testing.T) {
+func TestALargeResponseIsStreamedAndASmallOneHasContentLength(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	s.fill()
 	var c counter
@@ -65,8 +65,8 @@ func TestALargeAnswerComesInPiecesAndASmallOneWithItsLength(t *testing.T) {
 	require.Equal(t, strconv.Itoa(len(one.body)), one.header.Get("Content-Length"))
 }
 
-// TestAnswersCostLittleMemory bounds the memory that a request allocates. The counter's own
-// few bytes are among them.
+// TestAnswersCostLittleMemory bounds the memory that a request allocates. The measurement
+// includes the few bytes of the counter.
 func TestAnswersCostLittleMemory(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	s.fill()
@@ -76,13 +76,13 @@ func TestAnswersCostLittleMemory(t *testing.T) {
 	}{
 		{"/v1/nodes/n500", 60, 16 << 10},
 		{"/v1/nodes", 100, 64 << 10},
-		{"/v1/nodes/detail", 12000, 1 << 20}, // some seven a node, for its masks
+		{"/v1/nodes/detail", 12000, 1 << 20}, // about seven per node, for masked secrets
 	} {
 		r := request("GET", test.path, "latest", http.NoBody)
 		do := func() { s.ServeHTTP(&counter{}, r) }
 		do()
 		allocs, bytes := uint64(math.MaxUint64), uint64(math.MaxUint64)
-		for range 20 { // the least, since the race detector empties a sync.Pool at random
+		for range 20 { // use the minimum, since the race detector empties a sync.Pool at random
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			do()
@@ -94,7 +94,7 @@ func TestAnswersCostLittleMemory(t *testing.T) {
 	}
 }
 
-// bomb is a value that cannot be written once it is armed.
+// bomb is a value that panics in MarshalJSON once armed is set.
 type bomb struct{ armed *atomic.Bool }
 
 func (b bomb) MarshalJSON() ([]byte, error) {
@@ -104,7 +104,7 @@ func (b bomb) MarshalJSON() ([]byte, error) {
 	return json.Marshal("harmless")
 }
 
-func TestAPanicWhileAnAnswerIsWrittenBreaksItOff(t *testing.T) {
+func TestAPanicWhileAResponseIsStreamedAbortsIt(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	s.fill()
 	var armed atomic.Bool
@@ -124,7 +124,7 @@ func TestAPanicWhileAnAnswerIsWrittenBreaksItOff(t *testing.T) {
 	require.Equal(t, http.StatusOK, s.do("GET", "/v1/nodes/n1", "latest", "").status, "others are answered")
 }
 
-// first returns the UUID of the node that was created first.
+// first returns the UUID of the oldest node.
 func (s *server) first() string {
 	nodes := s.do("GET", "/v1/nodes?limit=1", "latest", "").must(http.StatusOK)["nodes"].([]any)
 	return nodes[0].(map[string]any)["uuid"].(string)

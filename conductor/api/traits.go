@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// minTraits is the version from which on nodes have traits.
+// minTraits is the first version in which nodes have traits.
 const minTraits = 37
 
 // standardTraitNames are the names of OpenStack's standard traits, one a line. Source:
@@ -27,27 +27,27 @@ var standardTraits = func() map[string]bool {
 
 var customTrait = regexp.MustCompile(`^CUSTOM_[A-Z0-9_]+$`)
 
-// checkTrait refuses a text that is no trait: neither a standard one nor one that
-// begins with CUSTOM_. The first argument names the schema in the fault.
-func checkTrait(what string, v any) error {
-	if err := checkType(what, v, []string{"string"}, 255, false); err != nil {
+// checkTrait refuses a value that is neither a standard trait nor a name with the prefix
+// CUSTOM_. schema is the name of the schema in the fault.
+func checkTrait(schema string, v any) error {
+	if err := checkType(schema, v, []string{"string"}, 255, false); err != nil {
 		return err
 	}
 	s := v.(string)
 	if standardTraits[s] || customTrait.MatchString(s) {
 		return nil
 	}
-	return schemaError(what, "%s is not valid under any of the given schemas. Possible root cause: %s does not match '^CUSTOM_[A-Z0-9_]+$'", repr(s), repr(s))
+	return schemaError(schema, "%s is not valid under any of the given schemas. Possible root cause: %s does not match '^CUSTOM_[A-Z0-9_]+$'", repr(s), repr(s))
 }
 
-// checkTraits returns a list of traits, sorted and each once.
-func checkTraits(what string, v any) ([]string, error) {
-	if err := checkType(what, v, []string{"array"}, 0, false); err != nil {
+// checkTraits returns a list of traits, sorted and without duplicates.
+func checkTraits(schema string, v any) ([]string, error) {
+	if err := checkType(schema, v, []string{"array"}, 0, false); err != nil {
 		return nil, err
 	}
 	traits := []string{}
 	for _, item := range v.([]any) {
-		if err := checkTrait(what, item); err != nil {
+		if err := checkTrait(schema, item); err != nil {
 			return nil, err
 		}
 		traits = append(traits, item.(string))
@@ -72,8 +72,8 @@ func (h *handler) listTraits(r *request) (answer, error) {
 	return answer{status: http.StatusOK, body: w.b}, nil
 }
 
-// traitChange returns the change to a list of traits that a request asks for: a PUT or
-// DELETE of all or of one.
+// traitChange returns the function that a PUT or DELETE of one or all traits applies to a list
+// of traits. owner names the node or runbook in faults.
 func (r *request) traitChange() (func(owner string, traits []string) ([]string, error), error) {
 	body, err := r.decode(maxBody)
 	if err != nil {
@@ -119,7 +119,6 @@ func addTrait(trait string, body any) (func(string, []string) ([]string, error),
 	}, nil
 }
 
-// errTraitUse says how traits are set.
 var errTraitUse = invalid("A single node trait may be added via PUT /v1/nodes/<node identifier>/traits/<trait> with no body, or all node traits may be replaced via PUT /v1/nodes/<node identifier>/traits with the list of traits specified in the request body.")
 
 func replaceTraits(body any) (func(string, []string) ([]string, error), error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Headers of the version, in the form in which net/http has them.
+// The headers for the version, in canonical form.
 const (
 	versionHeader  = "X-Openstack-Ironic-Api-Version"
 	minimumHeader  = "X-Openstack-Ironic-Api-Minimum-Version"
@@ -19,7 +19,8 @@ const (
 
 var oldest = []string{"1.1"}
 
-// negotiate finds the version of a request and writes the headers that tell it.
+// negotiate determines the version of a request and writes the version headers of the
+// response.
 //
 // Source: ironic/api/controllers/base.py and v1/__init__.py.
 func (h *handler) negotiate(w http.ResponseWriter, r *request) error {
@@ -71,7 +72,7 @@ func (h *handler) outOfRange(format string, args ...any) error {
 	}
 }
 
-// standardVersion returns the version that the headers name for bare metal.
+// standardVersion returns the version for the service "baremetal" in the headers.
 func standardVersion(headers []string) string {
 	version := ""
 	for _, header := range headers {

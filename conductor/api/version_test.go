@@ -13,7 +13,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// fieldsSince has the fields of a node by the version that has brought them. Source:
+// fieldsSince maps each version to the fields of a node that it introduced. Source:
 // VERSIONED_FIELDS in ironic/api/controllers/v1/utils.py, master of 2026-08-20, and for
 // the links node_convert_with_links in node.py.
 var fieldsSince = map[states.APIVersion]string{
@@ -39,7 +39,8 @@ func TestNodesHaveTheFieldsOfTheVersion(t *testing.T) {
 	}
 }
 
-// objectFieldsSince has the fields of a port by version. Source: port.py, as above.
+// portFieldsSince maps each version to the fields of a port that it introduced. Source: port.py,
+// as above.
 var portFieldsSince = map[states.APIVersion]string{
 	1: "uuid created_at updated_at address extra node_uuid links", 18: "internal_info", 19: "local_link_connection pxe_enabled",
 	24: "portgroup_uuid", 34: "physical_network", 53: "is_smartnic", 88: "name", 97: "description", 100: "vendor", 101: "category",
@@ -61,7 +62,7 @@ func TestPortsHaveTheFieldsOfTheVersion(t *testing.T) {
 	require.Equal(t, "Request not acceptable.", s.do("POST", "/v1/ports", "1.93", `{"address": "52:54:00:00:00:02", "node_ident": "n"}`).fault())
 }
 
-func TestEverySeriesAnswersItsVersionsAndNoOther(t *testing.T) {
+func TestEverySeriesSupportsItsVersionsAndNoOther(t *testing.T) {
 	for series := range states.AllSeries() {
 		t.Run(series.String(), func(t *testing.T) {
 			s := start(t, series, api.Config{})
@@ -110,7 +111,7 @@ func TestTheStandardVersionHeaderIsKnownSinceDalmatian(t *testing.T) {
 	}
 }
 
-func TestPathsAreThereSinceTheirVersion(t *testing.T) {
+func TestPathsExistSinceTheirVersion(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	s.do("POST", "/v1/nodes", "latest", `{"driver": "fake-hardware", "uuid": "11111111-2222-3333-4444-555555555555"}`).must(http.StatusCreated)
 	const node = "/v1/nodes/11111111-2222-3333-4444-555555555555"
@@ -129,7 +130,7 @@ func TestPathsAreThereSinceTheirVersion(t *testing.T) {
 	}
 }
 
-func TestWhatASeriesDoesNotHaveIsAnUnknownPath(t *testing.T) {
+func TestAPathOfALaterSeriesIsUnknown(t *testing.T) {
 	s := start(t, states.Antelope, api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "n"}`)
 	for path, fault := range map[string]string{
@@ -143,7 +144,7 @@ func TestWhatASeriesDoesNotHaveIsAnUnknownPath(t *testing.T) {
 		s.do("POST", "/v1/nodes", "1.82", `{"driver": "fake-hardware", "parent_node": "x"}`).fault())
 }
 
-func TestTheSuffixJSONIsCutOffUntil191(t *testing.T) {
+func TestTheSuffixJSONIsRemovedBelow191(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "a"}`)
 	s.create(`{"driver": "fake-hardware", "name": "b.json"}`)

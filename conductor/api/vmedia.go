@@ -12,7 +12,7 @@ const (
 	minGetVmedia = 93
 )
 
-// The devices and the schemes of images that virtual media have.
+// The devices of virtual media, and the URL schemes of their images.
 //
 // Source: ironic/common/boot_devices.py and ironic/common/image_publisher.py.
 var (
@@ -20,8 +20,8 @@ var (
 	vmediaSchemes = []string{"http", "https", "nfs", "cifs"}
 )
 
-// attachVmedia answers POST /v1/nodes/NODE/vmedia. The attaching itself goes on after
-// the answer, and fails: no hardware type can.
+// attachVmedia answers POST /v1/nodes/NODE/vmedia. The request is accepted and then sets the
+// node's last error: no hardware type supports virtual media.
 func (h *handler) attachVmedia(r *request) (answer, error) {
 	a := r.bodyArgs(maxBody, "device_type", "image_url", "image_download_source")
 	device, image := a.need("device_type").text("device_type"), a.need("image_url").text("image_url")
@@ -50,7 +50,7 @@ func (h *handler) detachVmedia(r *request) (answer, error) {
 	return r.vmedia(a, "Could not detach device(s) "+strings.Join(devices, ", "))
 }
 
-// vmedia accepts a change of virtual media, which then fails.
+// vmedia accepts a change of virtual media and sets the node's last error to failure.
 func (r *request) vmedia(a *args, failure string) (answer, error) {
 	if a.err != nil {
 		return answer{}, a.err

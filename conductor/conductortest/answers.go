@@ -11,42 +11,42 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// Refuse answers the next requests that would change something with these statuses,
-// one each, and does not carry them out: 409 as for a locked node, 503 as by a
-// conductor without a free worker, or any other.
+// Refuse makes the next requests other than GET fail, each with one of the statuses in order,
+// without any effect. 409 has the text of a locked node, 503 that of a conductor without a free
+// worker; any other status is possible.
 func (s *Server) Refuse(statuses ...int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refusals = append(s.refusals, statuses...)
 }
 
-// Wrap puts a handler around the API, for answers that are late, cut off or somebody
-// else's. It is called before Refuse has a say. A request that the handler keeps
-// waiting keeps [Server.Close] waiting too.
+// Wrap wraps the API in a handler, for responses that are delayed, truncated or replaced. The
+// handler sees requests before Refuse does. [Server.Close] waits for requests that the handler
+// delays.
 func (s *Server) Wrap(around func(api http.Handler) http.Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handler = around(s.handler)
 }
 
-// Fault answers a request as Ironic refuses one: with a status and a text, which a
-// client of Ironic finds as JSON in a text in JSON. A nil w panics, as with [http.Error].
+// Fault responds with a status and a text in the form of Ironic's faults: JSON within a string
+// within JSON. A nil w panics, as with [http.Error].
 func Fault(w http.ResponseWriter, status int, text string) {
 	fault := map[string]any{"faultcode": "Client", "faultstring": text, "debuginfo": nil}
 	if status >= http.StatusInternalServerError {
 		fault["faultcode"] = "Server"
 	}
-	if status == http.StatusNotAcceptable { // the web framework's own
+	if status == http.StatusNotAcceptable { // the fault of Ironic's web framework
 		fault = map[string]any{"code": status, "title": http.StatusText(status), "description": text}
 	}
 	inner, _ := json.Marshal(fault)
 	body, _ := json.Marshal(map[string]string{"error_message": string(inner)})
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that has gone away is not told
+	_, _ = w.Write(body) // fails only if the client has disconnected
 }
 
-// refusal returns the status that the answer to a request was ordered to have, or 0.
+// refusal returns the status that Refuse has set for the request, or 0.
 func (s *Server) refusal(r *http.Request) (status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *Server) refusal(r *http.Request) (status int) {
 	return status
 }
 
-// refusalText returns what Ironic says with a status.
+// refusalText returns the text of Ironic's fault with a status.
 func refusalText(status int) string {
 	switch status {
 	case http.StatusConflict:
@@ -68,16 +68,16 @@ func refusalText(status int) string {
 	}
 }
 
-// read is a wait for a client to read a node.
+// read is a call of AwaitRead that waits.
 type read struct {
 	node *conductor.Node
-	done chan struct{} // closed by the answer
+	done chan struct{} // closed after the response
 }
 
-// AwaitRead waits until a client has asked for a node, or for a list of nodes, and was
-// answered. A request that came before does not count: the answer shows the node as it
-// was when AwaitRead was called, or as it is since. The error is the context's, where
-// that ends first.
+// AwaitRead waits until a client has requested a node or a list of nodes and the response has
+// been sent. Only requests that arrive after the call of AwaitRead count, so that the response
+// shows the node as it was at that time or later. If the context ends first, AwaitRead returns
+// its error.
 func (s *Server) AwaitRead(ctx context.Context, n *conductor.Node) error {
 	wait := &read{n, make(chan struct{})}
 	s.mu.Lock()
@@ -94,8 +94,8 @@ func (s *Server) AwaitRead(ctx context.Context, n *conductor.Node) error {
 	}
 }
 
-// serve answers a request by the API, or refuses it, and tells those who wait for the
-// answer.
+// serve wraps the API: it refuses requests as set by Refuse, and after each response wakes the
+// calls of AwaitRead for it.
 func (s *Server) serve(api http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if status := s.refusal(r); status != 0 {
@@ -115,7 +115,7 @@ func (s *Server) serve(api http.Handler) http.Handler {
 	})
 }
 
-// waitsFor returns who waits for the answer to a request.
+// waitsFor returns the waits that the response to a request ends.
 func (s *Server) waitsFor(r *http.Request) []*read {
 	path, ok := strings.CutPrefix(strings.Trim(r.URL.Path, "/"), "v1/nodes")
 	if !ok || r.Method != http.MethodGet {

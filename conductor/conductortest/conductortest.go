@@ -14,26 +14,27 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Config says which Ironic it is.
+// Config configures a [Server].
 type Config struct {
-	Series states.Series // whose rules and API versions hold; the zero value is the latest
-	// SkipAutomatedClean lets nodes become available without cleaning.
+	Series states.Series // the OpenStack series to behave as; the zero value is the latest
+	// SkipAutomatedClean makes nodes available without automated cleaning.
 	SkipAutomatedClean bool
 }
 
 // Server is an Ironic. It is safe for concurrent use. Make it with [New] or [Start]; the
 // methods of a nil or zero Server panic, as those of httptest's do.
 //
-// What a test cannot have meant, such as a node in a state that the series has not, fails
-// the test, as Fatal does: Add, Node, Next and WaitFor are for the test's own goroutine.
-// On a Server that was made by Start it panics.
+// A mistake in a test, such as a node in a state that the series does not have, fails the test
+// with Fatalf. Add, Node, Next and WaitFor must therefore be called by the test's goroutine. A
+// Server that Start returned panics instead.
 type Server struct {
-	URL string // of the API, without a slash at the end
-	// Conductor is what answers, for what the methods below do not cover.
+	URL string // the URL of the API, without a trailing slash
+	// Conductor is the conductor behind the API. Tests use it for everything that the methods
+	// of Server do not cover.
 	Conductor *conductor.Conductor
 
 	t       failer
-	waits   time.Duration // the longest that WaitFor waits
+	waits   time.Duration // the timeout of WaitFor
 	store   conductor.Memory
 	fake    conductor.Fake
 	server  *httptest.Server
@@ -43,24 +44,24 @@ type Server struct {
 	mu       sync.Mutex
 	next     map[operation][]func(context.Context) error
 	reads    map[*read]bool
-	refusals []int // statuses of the next answers to requests that change something
+	refusals []int // the statuses for the next requests other than GET
 	handler  http.Handler
 }
 
-// failer is a [testing.TB], as far as a Server needs one.
+// failer is the part of [testing.TB] that a Server needs.
 type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// panics is the failer of a Server without a test.
+// panics is the failer of a Server that Start returned.
 type panics struct{}
 
 func (panics) Helper() {}
 
 func (panics) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
-// New starts an Ironic that is closed when the test ends.
+// New starts an Ironic and closes it at the end of the test.
 func New(t testing.TB, config Config) *Server {
 	t.Helper()
 	s, err := Start(config)
@@ -72,8 +73,8 @@ func New(t testing.TB, config Config) *Server {
 	return s
 }
 
-// Start starts an Ironic for what is no test, such as a demonstration. The caller closes
-// it. The error says that there is no such series.
+// Start starts an Ironic outside a test, for example in a demonstration. The caller must close
+// it. An unknown series is an error.
 func Start(config Config) (*Server, error) {
 	if config.Series == states.NoSeries {
 		config.Series = states.Latest()
@@ -109,18 +110,17 @@ func Start(config Config) (*Server, error) {
 	return s, nil
 }
 
-// Close ends the Ironic, once it has answered the requests that it has: the contexts of
-// work that is under way end, and work that goes on nevertheless is left behind after
-// two seconds.
+// Close stops the Ironic after it has responded to its requests in flight. It cancels the
+// contexts of work in flight, and abandons work that does not end within two seconds.
 func (s *Server) Close() {
 	s.server.Close()
 	s.stop()
 	<-s.stopped
 }
 
-// Add stores a node and returns it, with a UUID. Without a driver it has
-// fake-hardware, without a provision state it is in enroll, without a target it has the
-// state's own. In a state with work, such as deploying, the work begins at once.
+// Add stores a node and returns it with a UUID. The defaults are the driver fake-hardware, the
+// provision state enroll, and the state's default target. If the state has work, as deploying
+// has, the work starts at once.
 func (s *Server) Add(n conductor.Node) *conductor.Node {
 	s.t.Helper()
 	if n.Driver == "" {
@@ -139,7 +139,7 @@ func (s *Server) Add(n conductor.Node) *conductor.Node {
 	return added
 }
 
-// Node returns a node as it is now, by its UUID or its name.
+// Node returns the current record of a node by its UUID or its name.
 func (s *Server) Node(ident string) *conductor.Node {
 	s.t.Helper()
 	n, err := s.Conductor.Node(context.Background(), ident)
@@ -151,8 +151,8 @@ func (s *Server) Node(ident string) *conductor.Node {
 
 const maxWait = time.Minute
 
-// WaitFor waits until a node rests in a state, and returns the node. It fails the test
-// where the context ends first, or after a minute.
+// WaitFor waits until a node is in a state and not reserved, and returns the node. It fails the
+// test if the context ends first, or after a minute.
 func (s *Server) WaitFor(ctx context.Context, ident string, state states.State) *conductor.Node {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, s.waits)
@@ -168,7 +168,7 @@ func (s *Server) WaitFor(ctx context.Context, ident string, state states.State) 
 	return nil
 }
 
-// wrapped answers a request by the API and what Wrap has put around it.
+// wrapped serves a request with the API and the handlers of Wrap.
 func (s *Server) wrapped(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	handler := s.handler

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// do makes a request at the highest version and returns the status and the body.
+// do sends a request at the highest version and returns the status and the body.
 func do(t *testing.T, method, url, body string) (int, map[string]any) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -45,14 +45,14 @@ func do(t *testing.T, method, url, body string) (int, map[string]any) {
 
 func TestTheExampleOfNew(t *testing.T) { testOfDeploy(t) }
 
-// provision requests a provision state and returns the status of the answer.
+// provision requests a provision state and returns the status of the response.
 func provision(t *testing.T, ironic *conductortest.Server, node, target string) int {
 	t.Helper()
 	status, _ := do(t, http.MethodPut, ironic.URL+"/v1/nodes/"+node+"/states/provision", `{"target": "`+target+`"}`)
 	return status
 }
 
-// look returns a node as a client sees it.
+// look returns a node as the API shows it.
 func look(t *testing.T, ironic *conductortest.Server, node string) map[string]any {
 	t.Helper()
 	status, fields := do(t, http.MethodGet, ironic.URL+"/v1/nodes/"+node, "")
@@ -75,8 +75,8 @@ func TestWorkTakesAsLongAsTheTestWants(t *testing.T) {
 	require.Equal(t, "step deploy.deploy failed: no such image", n.LastError)
 }
 
-// Each piece of work fails where Next names it, and the node comes to the state that
-// Ironic has for that.
+// Next can make each kind of work fail, and the node then enters the state that Ironic has for
+// that failure.
 func TestEachWorkCanFail(t *testing.T) {
 	tests := []struct {
 		from            states.State
@@ -115,13 +115,13 @@ func TestAPowerRequestCanFail(t *testing.T) {
 			status, _ := do(t, http.MethodPut, ironic.URL+"/v1/nodes/"+n.UUID+"/states/power", `{"target": "power on"}`)
 			require.Equal(t, http.StatusAccepted, status)
 			<-called
-			ironic.WaitFor(t.Context(), n.UUID, states.Available) // its reservation has ended
+			ironic.WaitFor(t.Context(), n.UUID, states.Available) // until the reservation is dropped
 			require.Contains(t, look(t, ironic, n.UUID)["last_error"], "no answer")
 		})
 	}
 }
 
-// Automated cleaning has a step for nodes of which Next has named it, and for no others.
+// A node has a step of automated cleaning only if Next was called with it.
 func TestCleaningWaitsForACallBack(t *testing.T) {
 	ironic := conductortest.New(t, conductortest.Config{})
 	n := ironic.Add(conductor.Node{ProvisionState: states.Manageable})
@@ -153,7 +153,7 @@ func TestANodeIsInAnyStateOfTheSeries(t *testing.T) {
 	}
 }
 
-func TestATargetOfTheTestsOwn(t *testing.T) {
+func TestAddKeepsTheTargetOfTheNode(t *testing.T) {
 	ironic := conductortest.New(t, conductortest.Config{})
 	n := ironic.Add(conductor.Node{ProvisionState: states.CleanWait, TargetProvisionState: states.Manageable})
 	require.Equal(t, "manageable", look(t, ironic, n.UUID)["target_provision_state"])
@@ -161,8 +161,7 @@ func TestATargetOfTheTestsOwn(t *testing.T) {
 	require.Equal(t, "available", look(t, ironic, n.UUID)["target_provision_state"])
 }
 
-// What is read before AwaitRead is called does not count, and neither does the reading
-// of another node, nor what is not answered by the API.
+// Reads before the call of AwaitRead, reads of other nodes and reads of other paths do not count.
 func TestAwaitRead(t *testing.T) {
 	ironic := conductortest.New(t, conductortest.Config{})
 	n, other := ironic.Add(conductor.Node{Name: "rack1-7"}), ironic.Add(conductor.Node{Name: "rack1-8"})
@@ -189,7 +188,7 @@ func TestAwaitRead(t *testing.T) {
 	}
 }
 
-// announced is a context that tells when somebody waits for its end.
+// announced is a context that closes a channel when Done is first called.
 type announced struct {
 	context.Context
 	to   chan struct{}
@@ -213,7 +212,7 @@ func TestRefusalsAreInIronicsForm(t *testing.T) {
 		{http.StatusServiceUnavailable, `"faultcode":"Server","faultstring":"Requested action cannot be performed`},
 		{http.StatusNotAcceptable, `"code":406,"description":"The test refuses this request: Not Acceptable.","title":"Not Acceptable"`},
 	} {
-		look(t, ironic, n.UUID) // is not refused
+		look(t, ironic, n.UUID) // a GET is not refused
 		status, body := do(t, http.MethodPut, ironic.URL+"/v1/nodes/"+n.UUID+"/states/provision", `{"target": "manage"}`)
 		require.Equal(t, want.status, status)
 		require.Contains(t, body["error_message"], want.text)
@@ -222,7 +221,7 @@ func TestRefusalsAreInIronicsForm(t *testing.T) {
 	ironic.WaitFor(t.Context(), n.UUID, states.Manageable)
 }
 
-// Work that goes on when the test ends does not keep it from ending.
+// Close returns although work is in flight.
 func TestCloseEndsWork(t *testing.T) {
 	ironic, err := conductortest.Start(conductortest.Config{})
 	require.NoError(t, err)
@@ -241,7 +240,7 @@ func canceled(t *testing.T) context.Context {
 	return ctx
 }
 
-// fatal is a test that notes how it fails.
+// fatal is a [testing.TB] that records its failure.
 type fatal struct {
 	testing.TB
 	text string

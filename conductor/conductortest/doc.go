@@ -1,5 +1,5 @@
-// Package conductortest is an Ironic for the tests of its clients, as net/http/httptest
-// is a server:
+// Package conductortest provides an Ironic for the tests of clients, as net/http/httptest
+// provides a server:
 //
 //	func TestDeploy(t *testing.T) {
 //		ironic := conductortest.New(t, conductortest.Config{Series: states.Antelope})
@@ -10,16 +10,15 @@
 //		ironic.WaitFor(t.Context(), node.UUID, states.Active)
 //	}
 //
-// The [Server] is a real conductor with Ironic's API, on fake-hardware and a store in
-// memory: it answers as an Ironic of that series does, at each API version of the
-// series, without authentication. [Server.Add] puts a node into any provision state.
+// The [Server] is a real conductor with Ironic's API, on fake-hardware and a store in memory. It
+// behaves as an Ironic of the series does, at every API version of the series, without
+// authentication. [Server.Add] creates a node in any provision state.
 //
 // # Work
 //
-// Work on fake-hardware succeeds at once. [Server.Next] says otherwise for the next
-// piece of work on a node, which then does what a function of the test does: it fails
-// with the function's error, takes as long as the function takes, or waits for a
-// call-back:
+// Work on fake-hardware succeeds at once. [Server.Next] replaces the next operation of a name on
+// a node with a function of the test: the operation fails with the function's error, takes as
+// long as the function takes, or waits for a call-back:
 //
 //	ironic.Next(node, "deploy.deploy", func(context.Context) error {
 //		return errors.New("no such image") // deploy failed, with this in last_error
@@ -31,12 +30,11 @@
 //		return conductor.ErrWait // wait call-back, until ironic.Conductor.Resume
 //	})
 //
-// So no test has to sleep, and none depends on how busy the computer is.
+// Tests need not sleep, and do not depend on the load of the machine.
 //
-// # Answers
+// # Responses
 //
-// [Server.Refuse] makes the next requests fail as they do on a busy Ironic: 409 for a
-// locked node, 503 without a free worker. [Server.Wrap] puts a handler of the test
-// around the API, for answers that are late, cut off or somebody else's; [Fault]
-// writes one in Ironic's form.
+// [Server.Refuse] makes the next requests fail as they do on a busy Ironic: 409 for a locked
+// node, 503 without a free worker. [Server.Wrap] wraps the API in a handler of the test, for
+// responses that are delayed, truncated or replaced. [Fault] writes a response in Ironic's form.
 package conductortest

@@ -8,7 +8,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/conductortest"
 )
 
-// The form in which Ironic refuses a request.
+// This handler responds with a fault in Ironic's form.
 func ExampleFault() {
 	answer := httptest.NewRecorder()
 	conductortest.Fault(answer, http.StatusServiceUnavailable, "Come again.")

@@ -13,7 +13,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A test of a client that is written with gophercloud. The node is locked at first.
+// This test drives a client that uses gophercloud. The node is locked at first.
 func testOfDeploy(t *testing.T) {
 	ironic := conductortest.New(t, conductortest.Config{Series: states.Antelope})
 	ironic.Add(conductor.Node{Name: "rack1-7", ProvisionState: states.Available})
@@ -28,4 +28,4 @@ func testOfDeploy(t *testing.T) {
 	ironic.WaitFor(t.Context(), "rack1-7", states.Active)
 }
 
-func ExampleNew() { testOfDeploy(new(testing.T)) } // go test does, as a test
+func ExampleNew() { testOfDeploy(new(testing.T)) } // in a real test, go test passes t

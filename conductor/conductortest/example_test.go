@@ -14,7 +14,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// request stands for the client under test, and returns the status of the answer.
+// request stands for the client under test. It returns the status of the response.
 func request(method, url, body string) int {
 	r, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
@@ -31,7 +31,7 @@ func request(method, url, body string) int {
 	return response.StatusCode
 }
 
-// An Ironic outside of a test.
+// This program starts an Ironic outside a test.
 func ExampleStart() {
 	ironic, err := conductortest.Start(conductortest.Config{Series: states.Zed})
 	if err != nil {
@@ -44,8 +44,8 @@ func ExampleStart() {
 	// Output: enroll 200
 }
 
-// Work that fails, work that waits for a call-back, and work that takes as long as the
-// test wants.
+// The first deployment fails, the second waits for a call-back, and the tear-down takes as long
+// as the test decides.
 func ExampleServer_Next() {
 	ironic, err := conductortest.Start(conductortest.Config{})
 	if err != nil {
@@ -83,8 +83,8 @@ func ExampleServer_Next() {
 	// available
 }
 
-// Work that is done as soon as a client has seen it: one that polls sees each state,
-// however fast or slow the computer is.
+// The work ends as soon as a client has seen its state, so that a polling client sees each state
+// on any machine.
 func ExampleServer_AwaitRead() {
 	ironic, err := conductortest.Start(conductortest.Config{})
 	if err != nil {
@@ -105,7 +105,7 @@ func ExampleServer_AwaitRead() {
 	// Output: available
 }
 
-// An Ironic whose node is locked, and which has no free worker then.
+// The node is locked for the first request; the conductor has no free worker for the second.
 func ExampleServer_Refuse() {
 	ironic, err := conductortest.Start(conductortest.Config{})
 	if err != nil {
@@ -124,7 +124,7 @@ func ExampleServer_Refuse() {
 	// 202
 }
 
-// An Ironic behind a proxy that asks for patience, once.
+// A proxy in front of the Ironic responds to the first request with 503.
 func ExampleServer_Wrap() {
 	ironic, err := conductortest.Start(conductortest.Config{})
 	if err != nil {

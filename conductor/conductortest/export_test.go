@@ -2,5 +2,5 @@ package conductortest
 
 import "time"
 
-// SetMaxWait sets how long WaitFor waits.
+// SetMaxWait sets the timeout of WaitFor.
 func (s *Server) SetMaxWait(d time.Duration) { s.waits = d }

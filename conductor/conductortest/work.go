@@ -10,11 +10,11 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// operation is something that is done to a node.
+// operation identifies an operation on a node.
 type operation struct{ nodeUUID, name string }
 
-// Next says how the next operation of that name goes on a node, and may be called
-// several times for those after it. The names are
+// Next replaces the next operation of a name on a node with f. Further calls replace the
+// operations after that. The names are
 //
 //	verify                    manage, from enroll
 //	inspect.inspect_hardware  inspect
@@ -27,16 +27,16 @@ type operation struct{ nodeUUID, name string }
 //	read power                what comes before a power request
 //	power on, power off, ...  a power request
 //
-// and those of the steps of manual cleaning and service, such as
-// bios.factory_reset. Fake-hardware has no steps of automated cleaning: a node has
-// erase_devices, which is the agent's, once Next has named it.
+// and those of the steps of manual cleaning and servicing, such as bios.factory_reset.
+// Fake-hardware has no steps of automated cleaning. Once Next has been called for
+// deploy.erase_devices, which is a step of the agent, the node has that step.
 //
-// The operation takes as long as f, whose context ends with the test, and fails with
-// its error. A step for which f returns [conductor.ErrWait] waits for a call-back:
-// the node is then in a waiting state, such as "wait call-back", until a heartbeat of its
-// agent or [conductor.Conductor.Resume].
+// The operation takes as long as f and fails with its error. The context of f ends at the latest
+// with the test. A step for which f returns [conductor.ErrWait] waits for a call-back: the node
+// is in a waiting state, such as "wait call-back", until a heartbeat of its agent or
+// [conductor.Conductor.Resume].
 //
-// f runs on another goroutine than the test: it must not fail the test itself.
+// f runs in another goroutine than the test and must not call FailNow.
 func (s *Server) Next(n *conductor.Node, name string, f func(ctx context.Context) error) {
 	s.t.Helper()
 	if known := s.operations(); !slices.Contains(known, name) {
@@ -48,7 +48,7 @@ func (s *Server) Next(n *conductor.Node, name string, f func(ctx context.Context
 	s.next[key] = append(s.next[key], f)
 }
 
-// operations returns the names that Next takes, sorted.
+// operations returns the names that Next accepts, sorted.
 func (s *Server) operations() []string {
 	names := map[string]bool{"verify": true, "read power": true, eraseDevices: true}
 	for power := states.PowerOn; power.Target() != states.NoPower; power++ {
@@ -76,7 +76,7 @@ func (s *Server) before(ctx context.Context, n *conductor.Node, name string) err
 	return queue[0](ctx)
 }
 
-// hardware is fake-hardware, with the step of automated cleaning that Next may name.
+// hardware is fake-hardware with the step erase_devices for nodes for which Next has named it.
 type hardware struct {
 	*conductor.Fake
 	server *Server
@@ -84,8 +84,8 @@ type hardware struct {
 
 const eraseDevices = "deploy.erase_devices"
 
-// Steps implements [conductor.Hardware]. The priority of erase_devices is the one that it
-// has in ironic_python_agent/hardware.py.
+// Steps implements [conductor.Hardware]. The priority of erase_devices is that in
+// ironic_python_agent/hardware.py.
 func (h hardware) Steps(n *conductor.Node, work states.State) []conductor.Step {
 	steps := h.Fake.Steps(n, work)
 	if work != states.Cleaning || !h.server.erases(n) {

@@ -33,7 +33,7 @@ const (
 	wrong    = "wrong+horse/&"
 )
 
-// rawClient is a client of the cluster that the tests' fixtures are made with.
+// rawClient returns an etcd client of the cluster, for the set-up of tests.
 func rawClient(t *testing.T, members []*member) *clientv3.Client {
 	t.Helper()
 	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints(members)})
@@ -42,7 +42,7 @@ func rawClient(t *testing.T, members []*member) *clientv3.Client {
 	return client
 }
 
-// requireLogin makes the cluster ask for the password of user, who may use the prefix.
+// requireLogin enables authentication in the cluster and gives user access to the prefix.
 func requireLogin(t *testing.T, members []*member) {
 	t.Helper()
 	client := rawClient(t, members)
@@ -61,7 +61,7 @@ func requireLogin(t *testing.T, members []*member) {
 	must(client.AuthEnable(ctx))
 }
 
-// logins returns how often somebody tried to log in at the server.
+// logins returns the number of log-in attempts at the server.
 func logins(t *testing.T, m *member) string {
 	t.Helper()
 	answer, err := http.Get(m.Client + "/metrics")
@@ -77,7 +77,7 @@ func logins(t *testing.T, m *member) string {
 	return string(found[1])
 }
 
-func TestAClusterThatAsksForAPassword(t *testing.T) {
+func TestAClusterWithPasswordAuthentication(t *testing.T) {
 	members := startCluster(t, 1, nil)
 	requireLogin(t, members)
 	before := logins(t, members[0])
@@ -108,7 +108,7 @@ func TestAClusterThatAsksForAPassword(t *testing.T) {
 	require.ErrorContains(t, err, "permission denied")
 }
 
-func TestAClusterThatAsksForACertificate(t *testing.T) {
+func TestAClusterWithClientCertificates(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	ca, serverCert, clientCert := certificates(t, dir)
@@ -141,8 +141,8 @@ func TestAClusterThatAsksForACertificate(t *testing.T) {
 	require.ErrorContains(t, err, "would be reached without it")
 }
 
-// certificates writes those of a CA and a server to the folder, and returns the CA, the
-// server's file and a client's certificate.
+// certificates writes the certificates of a CA and a server to the folder, and returns the CA,
+// the file of the server's certificate and a client certificate.
 func certificates(t *testing.T, dir string) (ca *x509.CertPool, serverFile string, client tls.Certificate) {
 	t.Helper()
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -179,7 +179,7 @@ func certificates(t *testing.T, dir string) (ca *x509.CertPool, serverFile strin
 	return ca, filepath.Join(dir, "server.pem"), sign("client", x509.ExtKeyUsageClientAuth)
 }
 
-func TestAClusterThatNobodyReachesIsAnError(t *testing.T) {
+func TestAnUnreachableClusterIsAnError(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
@@ -208,8 +208,8 @@ func TestKeysAreAsTheDocumentationSays(t *testing.T) {
 		"/ironstate/v1/keys/nodes/name=<rack1-7>":                          "1be26c0b-03f2-4d2e-ae87-c02d7f33c123",
 	}, keys)
 
-	checkTooLarge(t, s, 1800<<10) // which the server refuses
-	checkTooLarge(t, s, 5<<20)    // which the client does not send
+	checkTooLarge(t, s, 1800<<10) // refused by the server
+	checkTooLarge(t, s, 5<<20)    // refused by the client
 }
 
 func TestAValueOfAnotherFormatIsAnError(t *testing.T) {

@@ -20,14 +20,13 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// Backup writes a snapshot of etcd's whole database, while others read and write: the
-// file that `etcdctl snapshot save` writes, and that [Restore] and `etcdutl snapshot
-// restore` read. A server in this process saves every write that has returned before. Of
-// a cluster that runs elsewhere the database is one server's, which may lack the last
-// ones, and etcd's user needs the role root. The file holds the passwords of BMCs as
-// they are.
+// Backup writes a snapshot of etcd's whole database to w. Reads and writes continue meanwhile. The
+// format is that of `etcdctl snapshot save`; [Restore] and `etcdutl snapshot restore` read it. The
+// snapshot of a server in this process contains every write that had returned before the call. The
+// snapshot of another cluster is that of one server, which may lack the last writes; etcd's user
+// needs the role root there. The file contains the passwords of BMCs in plain text.
 //
-// The error is [ErrClosed], the writer's, or etcd's; what was written then is no backup.
+// The error is [ErrClosed], the writer's, or etcd's; the output is then not a valid backup.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	if err := s.backup(ctx, w); err != nil {
 		return fmt.Errorf("back up etcd: %w", err)
@@ -36,7 +35,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 }
 
 func (s *Store) backup(ctx context.Context, w io.Writer) error {
-	ctx, done, err := s.beginWatch(ctx) // it may take long
+	ctx, done, err := s.beginWatch(ctx) // not begin, since a backup may take long
 	if err != nil {
 		return err
 	}
@@ -44,7 +43,7 @@ func (s *Store) backup(ctx context.Context, w io.Writer) error {
 	if w == nil {
 		return &conductor.ConfigError{Field: "the writer", Want: "set"}
 	}
-	// The server that answers has then done all that any server has answered.
+	// After a linearizable read the server has applied all writes that have returned.
 	if _, err := s.client.Get(ctx, s.layout.prefix+"/v1/", clientv3.WithCountOnly()); err != nil {
 		return failure(ctx, err)
 	}
@@ -57,25 +56,24 @@ func (s *Store) backup(ctx context.Context, w io.Writer) error {
 	switch {
 	case err != nil:
 		return failure(ctx, err)
-	case size%512 != sha256.Size: // pages, and their hash
+	case size%512 != sha256.Size: // the snapshot is a number of pages and their hash
 		return io.ErrUnexpectedEOF
 	}
 	return nil
 }
 
-// Restore makes the database of the folder that c.Dir names from a backup: a file that
-// [Store.Backup] or `etcdctl snapshot save` has written. The store that [Open] then finds
-// in the folder is as it was at the time of the backup, with the same revisions. Where
-// c.Cluster is set, the folder is that server's, and the folders of the others have to be
-// made from the same backup. Nothing is left where it fails.
+// Restore creates the database in the folder c.Dir from a backup, which is a file that
+// [Store.Backup] or `etcdctl snapshot save` has written. [Open] then returns a store with the
+// records and revisions of the time of the backup. If c.Cluster is set, the folder is that of the
+// server c.Cluster.Name; restore the folders of the other servers from the same backup. A Restore
+// that fails leaves no database behind.
 //
-// The error matches [fs.ErrExist] where the folder has a database already, [ErrInUse]
-// where another process has the folder open, and [fs.ErrNotExist] where there is no
-// such file.
+// The error matches [fs.ErrExist] if the folder already has a database, [ErrInUse] if another
+// process has the folder open, and [fs.ErrNotExist] if the file does not exist.
 func Restore(c Config, file string) error {
 	c, err := c.complete()
 	if err == nil && c.Dir == "" {
-		err = errors.New("a backup is restored into Dir, which is not set: a cluster is restored by etcdutl")
+		err = errors.New("Dir is not set, and a backup is restored into Dir: restore another cluster with etcdutl")
 	}
 	if err == nil {
 		err = restore(c, file)
@@ -100,7 +98,7 @@ func restore(c Config, file string) (err error) {
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	for _, dir := range []string{aloneDir, peerDir} {
 		if _, err := os.Stat(filepath.Join(c.Dir, dir)); !errors.Is(err, fs.ErrNotExist) {
-			return errors.Join(err, fmt.Errorf("%w: %s has a database, and a backup is restored where there is none", fs.ErrExist, c.Dir))
+			return errors.Join(err, fmt.Errorf("%w: %s already has a database, and a backup is restored into a folder without one", fs.ErrExist, c.Dir))
 		}
 	}
 	dir, incomplete := databases(c)
@@ -113,8 +111,8 @@ func restore(c Config, file string) (err error) {
 	return rename(incomplete, dir)
 }
 
-// unpack makes etcd's files from a backup. etcd panics where the database in it is
-// damaged.
+// unpack creates etcd's files from a backup. It recovers the panic of etcd for a damaged
+// database.
 func unpack(c Config, file, dir string) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -134,7 +132,8 @@ func unpack(c Config, file, dir string) (err error) {
 	})
 }
 
-// databases returns the folder of etcd's files, and the one in which they are made.
+// databases returns the folder of etcd's files, and the temporary folder in which they are
+// created.
 func databases(c Config) (complete, incomplete string) {
 	dir := filepath.Join(c.Dir, aloneDir)
 	if c.Cluster.isSet() {
@@ -143,7 +142,7 @@ func databases(c Config) (complete, incomplete string) {
 	return dir, dir + ".new"
 }
 
-// anyConfig returns the configuration of a server that is alone or one of a cluster's.
+// anyConfig returns the configuration of a single server or of one server of a cluster.
 func anyConfig(dir string, c Config, log *zap.Logger) (*embed.Config, error) {
 	if c.Cluster.isSet() {
 		return peerConfig(dir, c, log)
@@ -151,8 +150,8 @@ func anyConfig(dir string, c Config, log *zap.Logger) (*embed.Config, error) {
 	return serverConfig(dir, c.Quota, log), nil
 }
 
-// lockFolder keeps other processes out of the folder. etcd locks its files too, but waits
-// for them without end.
+// lockFolder locks the folder against other processes, without waiting. etcd locks its files too,
+// but waits for them forever.
 func lockFolder(dir string) (*fileutil.LockedFile, error) {
 	lock, err := fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_WRONLY, 0o600)
 	if errors.Is(err, fileutil.ErrLocked) {

@@ -18,11 +18,11 @@ import (
 	"github.com/ironstate/ironstate/conductor/etcd"
 )
 
-// journal has the writes that were answered, and lets a test wait until some were.
+// journal records the acknowledged writes, and lets a test wait for a number of them.
 type journal struct {
 	mu      sync.Mutex
 	written []conductor.Record
-	more    chan struct{} // has room for one
+	more    chan struct{} // has capacity 1; receives a token after a write
 }
 
 func (j *journal) add(r conductor.Record) {
@@ -35,7 +35,7 @@ func (j *journal) add(r conductor.Record) {
 	}
 }
 
-// upTo returns the records as they were at a revision.
+// upTo returns the records as of a revision.
 func (j *journal) upTo(revision int64) map[string]conductor.Record {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -83,7 +83,7 @@ func (j *journal) keepWriting(ctx context.Context, t *testing.T, s conductor.Sto
 	}
 }
 
-func TestABackupIsTheStoreAtOneMomentWhileWritesGoOn(t *testing.T) {
+func TestABackupDuringWritesIsConsistent(t *testing.T) {
 	s := open(t, etcd.Config{Dir: t.TempDir()})
 	j := &journal{more: make(chan struct{}, 1)}
 	ctx, stop := context.WithCancel(t.Context())
@@ -145,7 +145,7 @@ func backUp(t *testing.T, s *etcd.Store, file string) {
 	require.NoError(t, f.Close())
 }
 
-func TestARestoreThatCannotBeLeavesNothing(t *testing.T) {
+func TestAFailedRestoreLeavesNoDatabase(t *testing.T) {
 	used := t.TempDir()
 	s := open(t, etcd.Config{Dir: used})
 	create(t, s, "a")
@@ -179,7 +179,7 @@ var errFull = errors.New("no space on the device")
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
-func TestABackupThatCannotBeIsAnError(t *testing.T) {
+func TestAFailedBackupIsAnError(t *testing.T) {
 	s := open(t, etcd.Config{Dir: t.TempDir()})
 	require.ErrorIs(t, s.Backup(t.Context(), fullDisk{}), errFull)
 	var refused *conductor.ConfigError

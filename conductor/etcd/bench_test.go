@@ -17,7 +17,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/etcd"
 )
 
-// nodeSize is about what a node's record has.
+// nodeSize is the approximate size of a node's record in bytes.
 const nodeSize = 1500
 
 func openBench(b *testing.B, dir string) *etcd.Store {
@@ -33,7 +33,7 @@ func benchRecord(n int) conductor.Record {
 	return conductor.Record{Kind: kind, ID: id, Keys: []string{"name=" + id}, Value: bytes.Repeat([]byte("x"), nodeSize)}
 }
 
-// spread does b.N things in many goroutines.
+// spread calls do n times, distributed over writers goroutines.
 func spread(b *testing.B, n, writers int, do func(writer, i int) error) {
 	b.Helper()
 	var next atomic.Int64
@@ -112,7 +112,7 @@ func BenchmarkRead(b *testing.B) {
 	})
 }
 
-// BenchmarkFleet opens a folder with 100,000 nodes and reads them as a conductor does.
+// BenchmarkFleet opens a folder with 100,000 nodes and reads them as a starting conductor does.
 func BenchmarkFleet(b *testing.B) {
 	const nodes = 100_000
 	dir := b.TempDir()

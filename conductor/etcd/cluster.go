@@ -20,48 +20,48 @@ import (
 	"go.uber.org/zap"
 )
 
-// Cluster says which servers form a cluster, each in a process of its own. The zero
-// value is none. Three servers go on when one is lost, five when two are. Each listens
-// for the others: clients are the processes that they are in.
+// Cluster configures a cluster of etcd servers, each embedded in a separate process. The zero value
+// means no cluster. A cluster of three servers tolerates the failure of one, a cluster of five that
+// of two. A server listens only for its peers; its client is the process that it runs in.
 type Cluster struct {
-	// Name is that of the server in this process, one of Peers.
+	// Name is the name of the server in this process, a key of Peers.
 	Name string
-	// Peers are the URLs at which the servers reach each other, by the servers' names:
-	// the same in each process, and the same after a restart. A host that is no IP
-	// address is listened for at all addresses.
+	// Peers maps the servers' names to the URLs at which they reach each other. It must be
+	// the same in each process and after a restart. If the host of this server's URL is not
+	// an IP address, the server listens on all addresses.
 	Peers map[string]string
-	// Cert, Key and CA are files in PEM, for URLs with https: the server's certificate,
-	// which has to be right for a client as well, its key, and the authority that has
-	// signed those of all servers. Nobody with another certificate is a peer.
+	// Cert, Key and CA are PEM files for URLs with https: the server's certificate, which
+	// must be valid for server and client authentication, its key, and the CA that has signed
+	// the certificates of all servers. Peers without a certificate of that CA are refused.
 	Cert, Key, CA string
-	// Client is the URL, with http and on the loopback interface, at which etcdctl
-	// reaches the server in this process, and anybody else on this machine; empty: nobody
-	// does.
+	// Client is the URL at which the server in this process listens for clients such as
+	// etcdctl: http on the loopback interface, without authentication. Empty means that it
+	// does not listen for clients.
 	Client string
 	// Replace names another server of Peers whose folder is lost. Open then removes it from
 	// the cluster and adds it again, so that its process can be started with an empty
 	// folder. Open refuses to replace a server that still runs. Empty replaces none.
 	Replace string
-	// Insecure permits URLs with http beyond the loopback interface, where anybody may
-	// read and write everything.
+	// Insecure permits peer URLs with http outside the loopback interface. Everyone who can
+	// reach them can then read and write all records.
 	Insecure bool
 }
 
-// token is in the identity of each cluster that this package makes.
+// token is the initial cluster token of every cluster that this package creates.
 const token = "ironstate"
 
 func (c Cluster) isSet() bool { return c.Name != "" || len(c.Peers) > 0 }
 
-// check returns why the cluster cannot be.
+// check returns an error if the cluster's configuration is invalid.
 func (c Cluster) check(dir string) error {
 	if !c.isSet() {
 		return nil
 	}
 	if dir == "" {
-		return errors.New("Cluster is set and Dir is not: each server of a cluster has a folder")
+		return errors.New("Cluster is set but Dir is not: each server of a cluster needs a folder")
 	}
 	if _, ok := c.Peers[c.Name]; !ok {
-		return fmt.Errorf("the Cluster has the servers %q, and this one is %q", slices.Sorted(maps.Keys(c.Peers)), c.Name)
+		return fmt.Errorf("the Cluster has the servers %q, but this one is %q", slices.Sorted(maps.Keys(c.Peers)), c.Name)
 	}
 	if _, ok := c.Peers[c.Replace]; c.Replace != "" && (!ok || c.Replace == c.Name) {
 		return fmt.Errorf("Replace is %q, which has to be another server of the Cluster: %q", c.Replace, slices.Sorted(maps.Keys(c.Peers)))
@@ -69,7 +69,7 @@ func (c Cluster) check(dir string) error {
 	secure := 0
 	for name, peer := range c.Peers {
 		if name == "" || strings.ContainsAny(name, "=,") {
-			return fmt.Errorf("%q is no name of a server: it has to be a word without a comma or an equals sign", name)
+			return fmt.Errorf("%q is not a name of a server: want a non-empty text without commas and equals signs", name)
 		}
 		https, err := isHTTPS(peer)
 		if err != nil {
@@ -92,9 +92,9 @@ func (c Cluster) check(dir string) error {
 	case secure != 0 && secure != len(c.Peers):
 		return errors.New("some peers of the Cluster have https and some http: use one of them")
 	case secure > 0 && (c.Cert == "" || c.Key == "" || c.CA == ""):
-		return errors.New("the peers of the Cluster have https, and Cert, Key or CA is missing")
+		return errors.New("the peers of the Cluster have https, but Cert, Key or CA is missing")
 	case secure == 0 && (c.Cert != "" || c.Key != "" || c.CA != ""):
-		return errors.New("the Cluster has a Cert, Key or CA, and its peers would be reached without TLS: write https")
+		return errors.New("the Cluster has a Cert, Key or CA, but its peers would be reached without TLS: use https")
 	}
 	return nil
 }
@@ -108,14 +108,13 @@ func isLoopback(peer string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// The folders of a server, in Config.Dir.
+// The subfolders of Config.Dir: for a single server, and for a server of a cluster.
 const (
 	aloneDir = "etcd"
 	peerDir  = "peer"
 )
 
-// checkOther returns an error where Config.Dir has the records of a server of the other
-// sort.
+// checkOther returns an error if Config.Dir contains the other subfolder.
 func checkOther(c Config, other, is string) error {
 	if _, err := os.Stat(filepath.Join(c.Dir, other)); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -125,7 +124,7 @@ func checkOther(c Config, other, is string) error {
 	return fmt.Errorf("the folder has the records of a server that is %s", is)
 }
 
-// openPeer starts the server of a folder that is one of a cluster's.
+// openPeer starts one server of a cluster.
 func openPeer(ctx context.Context, c Config, log *zap.Logger) (*embed.Etcd, error) {
 	if err := checkOther(c, aloneDir, "alone: a cluster begins with an empty folder"); err != nil {
 		return nil, err
@@ -135,7 +134,7 @@ func openPeer(ctx context.Context, c Config, log *zap.Logger) (*embed.Etcd, erro
 	if err != nil {
 		return nil, err
 	}
-	if hasPromisedNothing(dir) {
+	if hasNoRaftState(dir) {
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, err
 		}
@@ -146,10 +145,10 @@ func openPeer(ctx context.Context, c Config, log *zap.Logger) (*embed.Etcd, erro
 	return startServer(ctx, config)
 }
 
-// hasPromisedNothing reports whether a folder has no vote and no entry of the log in it.
-// A process that ends while etcd makes the files leaves some that no server ever
-// starts from; nobody relies on a server that had not got further.
-func hasPromisedNothing(dir string) bool {
+// hasNoRaftState reports whether a folder has neither a vote nor a log entry. A process that ends
+// while etcd creates the files may leave files from which no server can start. Such a folder may
+// be deleted, since no peer depends on a server without votes and log entries.
+func hasNoRaftState(dir string) bool {
 	log := filepath.Join(dir, "member", "wal")
 	if !wal.Exist(log) {
 		return true
@@ -181,8 +180,8 @@ func peerConfig(dir string, c Config, log *zap.Logger) (*embed.Config, error) {
 	config.Name = c.Cluster.Name
 	config.InitialCluster, config.InitialClusterToken = strings.Join(members, ","), token
 	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{listen}, []url.URL{*self}
-	// Nobody has to listen there. By it the others know a server again that has lost its
-	// folder, and refuse it: it has forgotten its votes and its log.
+	// No server listens at this address. Peers recognize by it a server that has lost its
+	// folder, and refuse the server, since it has lost its votes and its log.
 	config.AdvertiseClientUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
 	if c.Cluster.Client != "" {
 		at, err := url.Parse(c.Cluster.Client)

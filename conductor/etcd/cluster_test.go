@@ -14,7 +14,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/storetest"
 )
 
-// loopback returns the address of a port that is free.
+// loopback returns a loopback address with a free port.
 func loopback(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -31,13 +31,13 @@ func urls(text string) []url.URL {
 	return []url.URL{*u}
 }
 
-// member is an etcd server in a process of its own.
+// member is an etcd server in a separate process.
 type member struct {
 	serverConfig
 	*process
 }
 
-// start does not wait: most members of a cluster have to be started for one to be ready.
+// start does not wait until the member is ready: that needs a quorum of started members.
 func (m *member) start(t *testing.T) {
 	t.Helper()
 	m.process = spawn(t, "server", m.serverConfig)
@@ -48,7 +48,7 @@ func (m *member) ready(t *testing.T) {
 	require.Equal(t, "ready", m.line(t))
 }
 
-// startCluster starts n servers, after set was called for the configuration of each.
+// startCluster starts n servers. It calls set, if not nil, with the configuration of each.
 func startCluster(t *testing.T, n int, set func(*serverConfig)) []*member {
 	t.Helper()
 	members := make([]*member, n)

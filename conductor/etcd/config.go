@@ -11,35 +11,35 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// Config says where a [Store] is: in Dir, by a server in this process that is alone or
-// one of a Cluster's, or at Endpoints.
+// Config configures a [Store]. Either Dir is set, for an embedded server that is single or one of
+// a Cluster, or Endpoints, for another etcd cluster.
 type Config struct {
-	// Dir is a folder for a server inside this process, which listens on no port and
-	// no socket. The folder is made where it is missing. One process at a time can
-	// have it open.
+	// Dir is the folder of a server embedded in this process, which listens on no port and
+	// no socket unless Cluster is set. A missing folder is created. One process at a time
+	// can have it open.
 	Dir string
-	// Quota is how many bytes the database in Dir may have; 0 is 8 GiB, more than
-	// which etcd does not recommend.
+	// Quota bounds the size of the database in Dir, in bytes; 0 stands for 8 GiB, the maximum
+	// that etcd recommends.
 	Quota int64
 
-	// Cluster makes the server in this process one of a cluster's, each in a process like
-	// this one, with a Dir of its own.
+	// Cluster makes the embedded server one of a cluster. Each process has its own server and
+	// its own Dir.
 	Cluster Cluster
 
-	// Endpoints are the URLs of the servers of a cluster: "https://etcd-1:2379".
-	// Those with http are reached without TLS.
+	// Endpoints are the URLs of the servers of an etcd cluster: "https://etcd-1:2379".
+	// URLs with http are used without TLS.
 	Endpoints []string
-	// TLS has the CA and the client certificate for Endpoints with https; nil means
-	// the system's CAs and no certificate.
+	// TLS has the CA and the client certificate for Endpoints with https; nil stands for
+	// the system's CAs and no client certificate.
 	TLS *tls.Config
-	// User and Password are for clusters that ask for them.
+	// User and Password are for clusters with password authentication.
 	User     string
 	Password secret.Text
 
-	// Prefix begins all keys; empty is "/ironstate". Fleets with different prefixes
-	// share a cluster and know nothing of each other.
+	// Prefix is the prefix of all keys; empty stands for "/ironstate". Fleets with different
+	// prefixes can share a cluster without affecting each other.
 	Prefix string
-	// Log gets what etcd logs, its information as Debug; nil discards it.
+	// Log receives etcd's log, with etcd's level info as Debug; nil discards it.
 	Log *slog.Logger
 }
 
@@ -48,15 +48,15 @@ const (
 	defaultQuota  = 8 << 30
 )
 
-// complete returns the configuration with its defaults, or what is wrong with it.
+// complete returns the configuration with its defaults, or an error if it is invalid.
 func (c Config) complete() (Config, error) {
 	switch {
 	case c.Dir == "" && len(c.Endpoints) == 0:
-		return c, errors.New("neither Dir nor Endpoints is set: Dir has the server in this process, Endpoints name a cluster's")
+		return c, errors.New("neither Dir nor Endpoints is set: set Dir for an embedded server, or Endpoints for another cluster")
 	case c.Dir != "" && len(c.Endpoints) > 0:
-		return c, fmt.Errorf("both Dir (%q) and Endpoints (%q) are set: a store is in one place", c.Dir, c.Endpoints)
+		return c, fmt.Errorf("both Dir (%q) and Endpoints (%q) are set: set one of them", c.Dir, c.Endpoints)
 	case c.Quota < 0:
-		return c, fmt.Errorf("the Quota is %d bytes, which has to be 0 or more", c.Quota)
+		return c, fmt.Errorf("the Quota is %d bytes, want 0 or more", c.Quota)
 	}
 	if err := c.Cluster.check(c.Dir); err != nil {
 		return c, err
@@ -68,7 +68,7 @@ func (c Config) complete() (Config, error) {
 		c.Prefix = defaultPrefix
 	}
 	if !strings.HasPrefix(c.Prefix, "/") || strings.HasSuffix(c.Prefix, "/") {
-		return c, fmt.Errorf("the Prefix is %q, which has to begin with a slash and end without one", c.Prefix)
+		return c, fmt.Errorf("the Prefix is %q: it must begin with a slash and end without one", c.Prefix)
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -80,7 +80,7 @@ func (c Config) complete() (Config, error) {
 			return c, err
 		}
 		if !https && c.TLS != nil {
-			return c, fmt.Errorf("TLS is set, and the endpoint %q would be reached without it: write https", endpoint)
+			return c, fmt.Errorf("TLS is set, but the endpoint %q would be reached without it: use https", endpoint)
 		}
 		secure = secure || https
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/ironstate/ironstate/conductor/etcd"
 )
 
-func TestAKilledProcessHasLostNoWriteThatItWasToldOf(t *testing.T) {
+func TestAKilledProcessHasLostNoAcknowledgedWrite(t *testing.T) {
 	dir := t.TempDir()
-	acknowledged := make(map[string]string) // the value that each record had last
+	acknowledged := make(map[string]string) // the last acknowledged value of each record
 	revisions := make(map[string]int64)
 	for _, lines := range []int{0, 1, 50, 700, 300} {
 		writer := spawn(t, "writer", dir)
@@ -27,7 +27,7 @@ func TestAKilledProcessHasLostNoWriteThatItWasToldOf(t *testing.T) {
 			acknowledged[id], revisions[id] = value, revision
 		}
 		require.NoError(t, writer.Process.Kill())
-		for writer.lines.Scan() { // what it printed before its end
+		for writer.lines.Scan() { // the remaining output of the killed process
 			if strings.Count(writer.lines.Text(), " ") != 2 {
 				continue
 			}
@@ -59,8 +59,8 @@ func parse(t *testing.T, line string) (id, value string, revision int64) {
 	return fields[0], fields[1], revision
 }
 
-// The moments are those at which etcd logs something.
-func TestAProcessThatDiesWhileItMakesTheFolderLeavesNothingThatHinders(t *testing.T) {
+// The process dies at each fourth message that etcd logs.
+func TestAFolderIsUsableAfterAProcessDiedWhileCreatingIt(t *testing.T) {
 	for moment := 1; moment < 64; moment += 4 {
 		dir := t.TempDir()
 		dies := spawn(t, "dier", fmt.Sprintf("%s %d", dir, moment))
@@ -119,7 +119,7 @@ func TestAFolderThatCannotBeOpenedIsAnError(t *testing.T) {
 	}
 }
 
-// fill makes a store in the folder, with records in it.
+// fill creates a store with records in the folder.
 func fill(t *testing.T, dir string) {
 	t.Helper()
 	s, err := etcd.Open(t.Context(), etcd.Config{Dir: dir})
@@ -131,7 +131,7 @@ func fill(t *testing.T, dir string) {
 	require.NoError(t, s.Close())
 }
 
-// damage overwrites a file from an offset on.
+// damage overwrites part of a file, starting at an offset.
 func damage(t *testing.T, file string, offset int64) {
 	t.Helper()
 	f, err := os.OpenFile(file, os.O_WRONLY, 0)

@@ -16,29 +16,29 @@ var (
 	// ErrClosed: the store has been closed.
 	ErrClosed = errors.New("the store is closed")
 	// ErrInUse: another process has the folder of [Config] open.
-	ErrInUse = errors.New("another process has it open: stop that one first")
-	// ErrNoSpace: the database has grown to its quota, and the servers refuse every
-	// write that needs space until somebody has made some. The package's
-	// documentation says how.
-	ErrNoSpace = errors.New("etcd's database has grown to its quota: delete what is not needed, then compact, defragment and disarm the alarm NOSPACE")
+	ErrInUse = errors.New("another process has it open: stop that process first")
+	// ErrNoSpace: the database has reached its quota, and the servers refuse every write
+	// that needs space until an operator has freed some. The package documentation
+	// describes how.
+	ErrNoSpace = errors.New("etcd's database has reached its quota: delete what is not needed, then compact, defragment and disarm the alarm NOSPACE")
 )
 
-// errFormat: a value is not what this release writes, nor what one before it wrote.
+// errFormat: a value has neither the format of this release nor that of an earlier one.
 var errFormat = errors.New("the value has no header that this release knows")
 
-// TooLargeError says that a record is larger than the servers take: more than 1.5 MiB
-// with its keys, if they have no other --max-request-bytes.
+// TooLargeError reports that a record is larger than the servers accept: more than 1.5 MiB with its
+// keys, unless --max-request-bytes is set.
 type TooLargeError struct {
 	Kind conductor.Kind
 	ID   string
-	Size int // of the record's value, in bytes
+	Size int // the size of the record's value in bytes
 }
 
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the record %s of the kind %s is too large: etcd refuses its %d bytes, see --max-request-bytes", e.ID, e.Kind, e.Size)
 }
 
-// failure returns the error of a request to etcd as callers can tell it apart.
+// failure converts the error of a request to etcd to the errors of this package.
 func failure(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -51,7 +51,8 @@ func failure(ctx context.Context, err error) error {
 	return err
 }
 
-// ended returns why a context has ended: [ErrClosed], or what its Err returns.
+// ended returns the error of a context that has ended: [ErrClosed] if the store was closed, or the
+// context's Err.
 func ended(ctx context.Context) error {
 	if cause := context.Cause(ctx); errors.Is(cause, ErrClosed) || errors.Is(cause, ctx.Err()) {
 		return cause
@@ -61,7 +62,7 @@ func ended(ctx context.Context) error {
 
 // writeFailure is [failure] for a request that writes a record.
 func writeFailure(ctx context.Context, r conductor.Record, err error) error {
-	// A client refuses what is above its own limit before it asks a server.
+	// The client itself refuses a request above its own limit, without contacting a server.
 	tooLarge := errors.Is(err, rpctypes.ErrRequestTooLarge) || status.Code(err) == codes.ResourceExhausted
 	if err = failure(ctx, err); tooLarge && !errors.Is(err, ErrNoSpace) && ctx.Err() == nil {
 		return &TooLargeError{Kind: r.Kind, ID: r.ID, Size: len(r.Value)}
@@ -69,8 +70,7 @@ func writeFailure(ctx context.Context, r conductor.Record, err error) error {
 	return err
 }
 
-// codeOf returns the gRPC code of an error, of a client's or of the server in this
-// process.
+// codeOf returns the gRPC code of an error from a client or from the embedded server.
 func codeOf(err error) codes.Code {
 	var known rpctypes.EtcdError
 	if errors.As(err, &known) {
@@ -79,10 +79,10 @@ func codeOf(err error) codes.Code {
 	return status.Code(err)
 }
 
-// isUnavailable reports whether the servers could not answer for now.
+// isUnavailable reports whether the servers are temporarily unavailable.
 func isUnavailable(err error) bool { return codeOf(err) == codes.Unavailable }
 
-// lasts reports whether an error of a watch will be the same the next time.
+// lasts reports whether an error of a watch is permanent, so that a retry is useless.
 func lasts(err error) bool {
 	if errors.Is(err, ErrClosed) || errors.Is(err, errFormat) {
 		return true

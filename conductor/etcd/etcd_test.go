@@ -64,7 +64,7 @@ func TestAFolderKeepsItsRecords(t *testing.T) {
 	require.Zero(t, info.Mode().Perm()&0o077, "the folder is its owner's alone: it has passwords")
 }
 
-func TestReadsInAFolderAreUpToDateThoughTheyAskNobody(t *testing.T) {
+func TestSerializableReadsInAFolderAreUpToDate(t *testing.T) {
 	s := open(t, etcd.Config{Dir: t.TempDir()})
 	var writers sync.WaitGroup
 	for i := range 16 {
@@ -90,7 +90,7 @@ func TestReadsInAFolderAreUpToDateThoughTheyAskNobody(t *testing.T) {
 	writers.Wait()
 }
 
-func TestPrefixesAreApart(t *testing.T) {
+func TestPrefixesAreIndependent(t *testing.T) {
 	dir := t.TempDir()
 	one := open(t, etcd.Config{Dir: dir, Prefix: "/one"})
 	create(t, one, "a", "name=a")
@@ -103,13 +103,13 @@ func TestPrefixesAreApart(t *testing.T) {
 	create(t, another, "a", "name=a")
 }
 
-func TestAConfigurationThatMakesNoSenseIsRefused(t *testing.T) {
+func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		config etcd.Config
 		says   string
 	}{
-		"nowhere":            {etcd.Config{}, "neither Dir nor Endpoints"},
-		"in two places":      {etcd.Config{Dir: "d", Endpoints: []string{"http://h:1"}}, "both Dir"},
+		"no location":        {etcd.Config{}, "neither Dir nor Endpoints"},
+		"two locations":      {etcd.Config{Dir: "d", Endpoints: []string{"http://h:1"}}, "both Dir"},
 		"a negative quota":   {etcd.Config{Dir: "d", Quota: -1}, "the Quota is -1 bytes"},
 		"a relative prefix":  {etcd.Config{Dir: "d", Prefix: "ironstate"}, `the Prefix is "ironstate"`},
 		"a prefix too long":  {etcd.Config{Dir: "d", Prefix: "/ironstate/"}, "end without one"},
@@ -139,7 +139,7 @@ func TestARecordThatCannotBeStoredIsRefused(t *testing.T) {
 		"no ID":                {conductor.Record{Kind: kind}, "has no ID"},
 		"an empty key":         {conductor.Record{Kind: kind, ID: "a", Keys: []string{""}}, `"" is not a key`},
 		"a key that is binary": {conductor.Record{Kind: kind, ID: "a", Keys: []string{"\xff"}}, `"\xff" is not a key`},
-		"too many keys":        {conductor.Record{Kind: kind, ID: "a", Keys: many}, "has 49 keys, 48 are the most"},
+		"too many keys":        {conductor.Record{Kind: kind, ID: "a", Keys: many}, "has 49 keys, the maximum is 48"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := s.Create(t.Context(), c.record)
@@ -150,7 +150,7 @@ func TestARecordThatCannotBeStoredIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheMostKeysCanAllBeReplaced(t *testing.T) {
+func TestTheMaximumNumberOfKeysCanBeReplaced(t *testing.T) {
 	s := open(t, etcd.Config{Dir: t.TempDir()})
 	var first, second []string
 	for i := range 48 {
@@ -302,7 +302,7 @@ func TestContextsEndRequests(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
-func TestNothingWasOpened(t *testing.T) {
+func TestANilOrZeroStoreIsAnError(t *testing.T) {
 	var wrong *conductor.ConfigError
 	for _, m := range []*etcd.Membership{nil, new(etcd.Membership), (*etcd.Store)(nil).Membership(0)} {
 		_, err := m.Alive(t.Context(), "a")
@@ -313,7 +313,7 @@ func TestNothingWasOpened(t *testing.T) {
 	}
 }
 
-func TestNoContextIsAnError(t *testing.T) {
+func TestANilContextIsAnError(t *testing.T) {
 	var none context.Context
 	var wrong *conductor.ConfigError
 	s := open(t, etcd.Config{Dir: t.TempDir()})
@@ -331,7 +331,7 @@ func TestNoContextIsAnError(t *testing.T) {
 	require.ErrorAs(t, err, &wrong)
 }
 
-func TestWhatEtcdLogsGoesToTheLog(t *testing.T) {
+func TestEtcdsMessagesGoToTheLog(t *testing.T) {
 	var b bytes.Buffer
 	s := open(t, etcd.Config{Dir: t.TempDir(), Log: slog.New(slog.NewJSONHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	require.NoError(t, s.Close())

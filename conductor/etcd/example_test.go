@@ -14,7 +14,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// conduct runs a conductor on a store for as long as work takes.
+// conduct runs a conductor on a store until work returns.
 func conduct(store *etcd.Store, work func(context.Context, *conductor.Conductor) error) error {
 	c, err := conductor.New(conductor.Config{
 		Store: store, Membership: store.Membership(0),
@@ -33,7 +33,7 @@ func conduct(store *etcd.Store, work func(context.Context, *conductor.Conductor)
 	return work(ctx, c)
 }
 
-// A fleet in a folder: the second conductor finds the node that the first has enrolled.
+// The records are in a folder: the second conductor finds the node that the first has enrolled.
 func ExampleOpen() {
 	dir, err := os.MkdirTemp("", "example-")
 	if err != nil {
@@ -67,7 +67,7 @@ func ExampleOpen() {
 	// Output: rack1-7 enroll
 }
 
-// A cluster with TLS and a password. It needs a cluster to run.
+// This configuration is for a cluster with TLS and a password.
 func ExampleConfig() {
 	store, err := etcd.Open(context.Background(), etcd.Config{
 		Endpoints: []string{"https://etcd-1:2379", "https://etcd-2:2379", "https://etcd-3:2379"},
@@ -82,8 +82,8 @@ func ExampleConfig() {
 	defer store.Close()
 }
 
-// One of three servers, in the process of the conductor alpha. Open returns once another
-// of them runs.
+// The process of the conductor alpha has one of three servers. Open returns once a second server
+// runs.
 func ExampleCluster() {
 	store, err := etcd.Open(context.Background(), etcd.Config{
 		Dir: "/var/lib/ironstate",
@@ -101,7 +101,7 @@ func ExampleCluster() {
 	defer store.Close()
 }
 
-// Which conductors are alive, told to each of them.
+// Join yields the live conductors, and Alive reports whether one is a member.
 func ExampleMembership() {
 	dir, err := os.MkdirTemp("", "example-")
 	if err != nil {
@@ -129,7 +129,7 @@ func ExampleMembership() {
 	// false <nil>
 }
 
-// A fleet saved while it is in use, and made anew in another folder.
+// This example saves a store in use and restores it into another folder.
 func ExampleRestore() {
 	dir, err := os.MkdirTemp("", "example-")
 	if err != nil {
@@ -151,7 +151,7 @@ func ExampleRestore() {
 		panic(err)
 	}
 	file := filepath.Join(dir, "fleet.backup")
-	if err := os.WriteFile(file, backup.Bytes(), 0o600); err != nil { // it has the passwords of the BMCs
+	if err := os.WriteFile(file, backup.Bytes(), 0o600); err != nil { // private, since it has the passwords of the BMCs
 		panic(err)
 	}
 

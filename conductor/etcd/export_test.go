@@ -2,5 +2,5 @@ package etcd
 
 import "context"
 
-// MakeSpace does at once what the server in this process does every minute.
+// MakeSpace runs the maintenance of the embedded server now, which otherwise runs every minute.
 func (s *Store) MakeSpace(ctx context.Context, quota int64) error { return s.makeSpace(ctx, quota) }

@@ -9,9 +9,9 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// zapLogger returns a logger for etcd that writes to log. What etcd calls information
-// is Debug there, and so are warnings while quiet is set. Where etcd would end the
-// process, the logger panics.
+// zapLogger returns a logger for etcd that writes to log. etcd's level info becomes Debug, and so
+// does warn while quiet is set. At the level fatal, where zap would exit the process, the logger
+// panics.
 func zapLogger(log *slog.Logger, quiet *atomic.Bool) *zap.Logger {
 	return zap.New(&core{log.Handler(), quiet}, zap.WithFatalHook(zapcore.WriteThenPanic))
 }

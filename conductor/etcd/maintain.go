@@ -10,17 +10,16 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// maintainEvery is how often the size of the database is looked at.
+// maintainEvery is the interval between two checks of the size of the database.
 const maintainEvery = time.Minute
 
-// maintain keeps the database of the server in this process below its quota, as an
-// operator does for a cluster.
+// maintain keeps the database of the embedded server below its quota until the context ends.
 func (s *Store) maintain(ctx context.Context, quota int64) {
 	ticks := time.NewTicker(maintainEvery)
 	defer ticks.Stop()
 	for {
 		if err := s.makeSpace(ctx, quota); err != nil && ctx.Err() == nil {
-			s.log.Error("etcd's database cannot be made smaller", "error", err)
+			s.log.Error("etcd's database could not be defragmented", "error", err)
 		}
 		select {
 		case <-ticks.C:
@@ -30,9 +29,10 @@ func (s *Store) maintain(ctx context.Context, quota int64) {
 	}
 }
 
-// makeSpace makes the database smaller where it is near its quota and half of it is
-// free, and ends the alarm that the quota has raised once that has helped. No request
-// is answered meanwhile, for about a second a gigabyte.
+// makeSpace defragments the database if it is larger than half of its quota and half of it is
+// free. If the alarm NOSPACE is raised, makeSpace always compacts and defragments, and disarms the
+// alarm if the database has become small enough. The server responds to no request during the
+// defragmentation, which takes about a second per gigabyte.
 func (s *Store) makeSpace(ctx context.Context, quota int64) error {
 	alarms, err := s.client.AlarmList(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Store) makeSpace(ctx context.Context, quota int64) error {
 	if err := backend.Defrag(); err != nil {
 		return err
 	}
-	s.log.Info("etcd's database was made smaller", "from", size, "to", backend.Size(), "quota", quota)
+	s.log.Info("etcd's database was defragmented", "from", size, "to", backend.Size(), "quota", quota)
 	if !full {
 		return nil
 	}
@@ -63,6 +63,6 @@ func (s *Store) makeSpace(ctx context.Context, quota int64) error {
 		s.log.Error(ErrNoSpace.Error(), "size", backend.Size(), "quota", quota)
 		return nil
 	}
-	_, err = s.client.AlarmDisarm(ctx, &clientv3.AlarmMember{}) // every alarm
+	_, err = s.client.AlarmDisarm(ctx, &clientv3.AlarmMember{}) // all alarms
 	return err
 }

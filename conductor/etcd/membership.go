@@ -21,14 +21,14 @@ import (
 	"github.com/ironstate/ironstate/conductor/internal/latest"
 )
 
-// DefaultTTL is how long a lease lasts that is not renewed.
+// DefaultTTL is the default TTL of a member's lease.
 const DefaultTTL = 10 * time.Second
 
-// Membership is the [conductor.Membership] of the conductors that share a store. Each
-// has one lease, which it renews five times in the lease's time. It is out by its own
-// clock, and [Membership.Join] says so, when two thirds of this time have passed since
-// the last renewal was asked for; the others see it go, and it is no longer alive, when
-// all of it has passed and up to a second, or a new leader's election, after that.
+// Membership is the [conductor.Membership] of the conductors that share a store. Each conductor has
+// one lease and renews it five times per TTL. A conductor has lost its membership by its own clock,
+// and [Membership.Join] yields an error, when two thirds of the TTL have passed since it sent the
+// last successful renewal. For the others it is a member until the whole TTL has passed, plus up to
+// a second or the time of a leader election.
 //
 // It is safe for concurrent use. The errors of a nil or zero Membership are
 // [*conductor.ConfigError]s.
@@ -41,13 +41,13 @@ type Membership struct {
 var (
 	// ErrExpired: the lease of a member could not be renewed in time.
 	ErrExpired = errors.New("the member's lease was not renewed in time")
-	// ErrMember: there is a member with the ID already.
-	ErrMember = errors.New("there is a member with this ID already")
+	// ErrMember: another member has the ID.
+	ErrMember = errors.New("a member with this ID already exists")
 )
 
-// Membership returns the membership of the store's conductors, whose leases last for the
-// TTL: seconds, at least 2, and at least one and a half times the election timeout of
-// the cluster. 0 is [DefaultTTL].
+// Membership returns the membership of the store's conductors with a TTL for their leases. The TTL
+// is rounded to seconds and raised to at least 2 s; etcd raises it to one and a half times the
+// cluster's election timeout. 0 stands for [DefaultTTL].
 func (s *Store) Membership(ttl time.Duration) *Membership {
 	if ttl == 0 {
 		ttl = DefaultTTL
@@ -98,8 +98,9 @@ func (m *Membership) Holds(id string) bool {
 	return ok && l.(*lease).left() > 0
 }
 
-// Join implements [conductor.Membership]. A process that leaves gives its lease back, so
-// that the others see it at once; one that is out does so after the caller was told.
+// Join implements [conductor.Membership]. A process that leaves the range revokes its lease, so that
+// the others see it leave at once. After the loss of the membership the lease is revoked only when
+// the caller has received the error.
 func (m *Membership) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
 	return func(yield func([]conductor.Member, error) bool) {
 		fail := func(err error) {
@@ -127,7 +128,7 @@ func (m *Membership) Join(ctx context.Context, self conductor.Member) iter.Seq2[
 	}
 }
 
-// members ranges over the members while the lease lasts, which it renews.
+// members renews the lease and yields the members until the lease is lost.
 func (m *Membership) members(ctx context.Context, l *lease) iter.Seq2[[]conductor.Member, error] {
 	return func(yield func([]conductor.Member, error) bool) {
 		within, cancel := context.WithCancel(ctx)
@@ -153,25 +154,25 @@ func (m *Membership) members(ctx context.Context, l *lease) iter.Seq2[[]conducto
 	}
 }
 
-// lease is what makes a process a member.
+// lease is the etcd lease to which a member's key is attached.
 type lease struct {
 	client *clientv3.Client
 	id     clientv3.LeaseID
-	key    string // of the member
+	key    string // the member's key
 	ttl    time.Duration
-	// renewed is when the last renewal that was done was asked for: the lease lasts
-	// longer than its time from then on.
+	// renewed is the time at which the last successful renewal was sent. The lease expires
+	// later than ttl after that.
 	renewed atomic.Pointer[time.Time]
 }
 
-// left returns how long the process is a member by its own clock, if it does not renew
-// the lease.
+// left returns the time until the process loses its membership by its own clock, if it does not
+// renew the lease.
 func (l *lease) left() time.Duration { return time.Until(l.renewed.Load().Add(l.ttl * 2 / 3)) }
 
-// register makes the member, with a lease of its own.
+// register grants a lease and creates the member's key.
 func (m *Membership) register(ctx context.Context, self conductor.Member) (*lease, error) {
 	if self.ID == "" || strings.Contains(self.ID, "/") {
-		return nil, fmt.Errorf("%q is no ID of a member: it has to be a word without a slash", self.ID)
+		return nil, fmt.Errorf("%q is not an ID of a member: want a non-empty text without a slash", self.ID)
 	}
 	value, err := json.Marshal(self)
 	if err != nil {
@@ -205,8 +206,7 @@ func (m *Membership) register(ctx context.Context, self conductor.Member) (*leas
 	return nil, ErrMember
 }
 
-// leaveTimeout is how long a process tries to give its lease back, which expires by
-// itself where that fails.
+// leaveTimeout bounds the attempt to revoke a lease. If it fails, the lease expires.
 const leaveTimeout = 2 * time.Second
 
 func (m *Membership) leave(ctx context.Context, l *lease) {
@@ -218,7 +218,7 @@ func (m *Membership) leave(ctx context.Context, l *lease) {
 		_, err = l.client.Revoke(ctx, l.id)
 	}
 	if err != nil && !errors.Is(err, rpctypes.ErrLeaseNotFound) {
-		m.store.log.Warn("the lease of a member that leaves will expire", "key", l.key, "error", err)
+		m.store.log.Warn("the lease of a leaving member could not be revoked and will expire", "key", l.key, "error", err)
 	}
 }
 
@@ -248,7 +248,7 @@ func (l *lease) keep(ctx context.Context) error {
 	}
 }
 
-// follow puts into the queue who the members are, whenever that has changed.
+// follow puts the list of members into the queue after each change.
 func (m *Membership) follow(ctx context.Context, l *lease, members *latest.Queue[[]conductor.Member]) {
 	for ctx.Err() == nil {
 		err := m.followOnce(ctx, l, members)
@@ -259,7 +259,7 @@ func (m *Membership) follow(ctx context.Context, l *lease, members *latest.Queue
 			members.Fail(err)
 			return
 		}
-		m.store.log.Warn("the watch of the members is interrupted and will go on", "error", err)
+		m.store.log.Warn("the watch of the members is interrupted and will be resumed", "error", err)
 		select {
 		case <-time.After(retryPause):
 		case <-ctx.Done():

@@ -20,7 +20,7 @@ import (
 // joined is a member in a goroutine.
 type joined struct {
 	leave context.CancelFunc
-	seen  chan string // the IDs of the members, whenever they have changed
+	seen  chan string // receives the IDs of the members after each change
 	ended chan error
 }
 
@@ -79,7 +79,7 @@ func requireAlive(t *testing.T, m conductor.Membership, id string, want bool) {
 	require.Equal(t, want, alive)
 }
 
-func TestMembersComeAndGo(t *testing.T) {
+func TestMembersJoinAndLeave(t *testing.T) {
 	s := open(t, etcd.Config{Dir: t.TempDir()})
 	m := s.Membership(0)
 	a := join(t, m, "a")
@@ -105,7 +105,7 @@ func TestMembersComeAndGo(t *testing.T) {
 	requireAlive(t, m, "a", true)
 
 	for _, id := range []string{"", "a/b"} {
-		require.ErrorContains(t, <-join(t, m, id).ended, "is no ID of a member")
+		require.ErrorContains(t, <-join(t, m, id).ended, "is not an ID of a member")
 	}
 	require.NoError(t, s.Close())
 	require.ErrorIs(t, <-a.ended, etcd.ErrClosed)
@@ -124,7 +124,7 @@ func TestALeaseIsRenewed(t *testing.T) {
 	a.sees(t, "a b")
 }
 
-func TestAMemberIsToldOfAllThatIsKnownOfTheOthers(t *testing.T) {
+func TestMembersAreYieldedWithAllFields(t *testing.T) {
 	s := open(t, etcd.Config{Dir: t.TempDir()})
 	self := conductor.Member{
 		ID: "a", Hostname: "host", Group: "rack1", Drivers: []string{"ipmi", "redfish"}, CreatedAt: time.Unix(1, 0).UTC(),
@@ -137,8 +137,8 @@ func TestAMemberIsToldOfAllThatIsKnownOfTheOthers(t *testing.T) {
 	requireAlive(t, s.Membership(0), "a", false)
 }
 
-// A process that hangs is one whose requests reach nobody.
-func TestAMemberThatIsCutOffIsOutBeforeTheOthersKnow(t *testing.T) {
+// The proxy cuts off all requests of the member.
+func TestAMemberThatIsCutOffLosesItsMembershipBeforeTheOthersSeeIt(t *testing.T) {
 	members := startCluster(t, 1, nil)
 	direct := open(t, etcd.Config{Endpoints: endpoints(members)}).Membership(3 * time.Second)
 	way := startProxy(t, members[0].Client[len("http://"):])
@@ -204,7 +204,7 @@ func TestTheMembersOfAFolderAreThoseOfTheProcess(t *testing.T) {
 	join(t, m, "now").sees(t, "now")
 }
 
-// beMember is a process that is a member of the cluster or folder named until it is out.
+// beMember is the role "member": the process joins until it loses its membership.
 func beMember(arg string) error {
 	where, id, _ := strings.Cut(arg, " ")
 	config := etcd.Config{Dir: where}

@@ -16,8 +16,8 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// Open returns the store that the configuration names, once its server or cluster has
-// answered. The context bounds the opening alone.
+// Open returns the store of a configuration once its server or cluster has responded. The context
+// bounds only the call of Open.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.complete()
 	if ctx == nil {
@@ -52,8 +52,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
-// lastFailure keeps why a request has failed, since the client tries it again until its
-// context ends and then returns nothing else.
+// lastFailure keeps the last error of a request. The client retries requests until the context ends
+// and then returns only the context's error.
 type lastFailure struct{ err atomic.Pointer[error] }
 
 func (l *lastFailure) intercept(
@@ -74,9 +74,9 @@ func (l *lastFailure) explain(err error) error {
 	return fmt.Errorf("%w: %s", err, status.Convert(*last).Message())
 }
 
-// prepare asks for an answer that every server of the cluster agrees to. A server that
-// has just started has then done again all that it had done before. It forgets the
-// members that a process before this one left in the folder, which are not alive.
+// prepare waits for a linearizable read. A server that has just started has then applied its log.
+// For a single embedded server, prepare also deletes the members that an earlier process has left in
+// the folder, since they are not alive.
 func (s *Store) prepare(ctx context.Context) error {
 	ctx, done, err := s.begin(ctx)
 	if err != nil {
@@ -94,17 +94,17 @@ func (s *Store) prepare(ctx context.Context) error {
 
 const (
 	loginTimeout     = 10 * time.Second
-	keepAlive        = 10 * time.Second // not below 5 s, which etcd's servers forbid
+	keepAlive        = 10 * time.Second // etcd's servers forbid less than 5 s
 	keepAliveTimeout = 5 * time.Second
 )
 
-// reconnect is how long a client waits until it tries to reach a server anew. gRPC's
-// own is up to two minutes, in which a member would be out.
+// reconnect is the backoff of a client between two attempts to connect to a server. gRPC's default
+// grows to two minutes, in which a conductor would lose its membership.
 var reconnect = backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}
 
-// dial makes the client of a cluster.
+// dial creates the client of a cluster.
 func (s *Store) dial(c Config, last *lastFailure) error {
-	// What the client warns of is in its errors, too.
+	// The client's warnings are also in its errors.
 	quiet := new(atomic.Bool)
 	quiet.Store(true)
 	client, err := clientv3.New(clientv3.Config{

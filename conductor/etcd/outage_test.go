@@ -32,7 +32,7 @@ func pull(changes iter.Seq2[conductor.Change, error]) (next func(t *testing.T) c
 	}, stop
 }
 
-// proxy is a way to a server that can be cut.
+// proxy is a TCP proxy to a server whose connections can be cut.
 type proxy struct {
 	listener net.Listener
 	target   string
@@ -65,7 +65,7 @@ func startProxy(t *testing.T, target string) *proxy {
 	return p
 }
 
-// set cuts the way or mends it.
+// set cuts all connections, or lets new ones through again.
 func (p *proxy) set(cut bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +77,7 @@ func (p *proxy) set(cut bool) {
 	}
 }
 
-// add keeps a connection, unless the way is cut.
+// add registers a connection, or closes it and returns false while the proxy is cut.
 func (p *proxy) add(conn net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +111,7 @@ func (p *proxy) forward(client net.Conn) {
 	running.Wait()
 }
 
-func TestAWatchThatWasCutOffTellsOfWhatItHasMissed(t *testing.T) {
+func TestAWatchThatWasCutOffYieldsTheChangesThatItHasMissed(t *testing.T) {
 	members := startCluster(t, 1, nil)
 	direct := open(t, etcd.Config{Endpoints: endpoints(members)})
 	for name, compacted := range map[string]bool{"what it missed is in the history": false, "the history is compacted": true} {
@@ -162,8 +162,8 @@ func TestAWatchThatWasCutOffTellsOfWhatItHasMissed(t *testing.T) {
 	}
 }
 
-// changeMeanwhile returns what a watch has to tell of the changes, and the revision of
-// the deletion of "goes".
+// changeMeanwhile changes records and returns the records that a watch must yield, and the revision
+// of the deletion of "goes".
 func changeMeanwhile(t *testing.T, s conductor.Store, records map[string]conductor.Record) (map[string]conductor.Record, int64) {
 	t.Helper()
 	changed := records["changes"]
@@ -183,7 +183,7 @@ func changeMeanwhile(t *testing.T, s conductor.Store, records map[string]conduct
 	}, gone
 }
 
-// compact forgets the history of all keys.
+// compact deletes the history of all keys.
 func compact(t *testing.T, members []*member) {
 	t.Helper()
 	client := rawClient(t, members)
@@ -232,8 +232,8 @@ func TestACounterIsRightAfterServersWereKilled(t *testing.T) {
 	}
 }
 
-// increment makes the counter want, which is one more than it is. A write that has
-// failed may have been done all the same.
+// increment increments the counter to want. It allows for writes that are done although they return
+// an error.
 func increment(t *testing.T, s conductor.Store, want int) {
 	t.Helper()
 	for {
@@ -256,7 +256,7 @@ func increment(t *testing.T, s conductor.Store, want int) {
 	}
 }
 
-// noticed is a log handler that tells of each message.
+// noticed is a log handler that sends each message to a channel.
 type noticed struct {
 	slog.Handler
 	messages chan string
@@ -272,7 +272,7 @@ func (n *noticed) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-func TestWatchesGoOnAfterTheClusterHadNoLeader(t *testing.T) {
+func TestWatchesAreResumedAfterTheClusterHadNoLeader(t *testing.T) {
 	t.Parallel()
 	servers := startCluster(t, 3, nil)
 	log := &noticed{slog.DiscardHandler, make(chan string, 10_000)}
@@ -288,7 +288,7 @@ func TestWatchesGoOnAfterTheClusterHadNoLeader(t *testing.T) {
 	servers[1].kill()
 	servers[2].kill()
 	for interrupted := map[string]bool{}; len(interrupted) < 2; {
-		if message := <-log.messages; strings.Contains(message, "is interrupted and will go on") {
+		if message := <-log.messages; strings.Contains(message, "is interrupted and will be resumed") {
 			interrupted[message] = true
 		}
 	}

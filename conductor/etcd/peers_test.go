@@ -17,7 +17,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/storetest"
 )
 
-// newPeers returns the configurations of three servers of one cluster.
+// newPeers returns the configurations of the three servers of a cluster.
 func newPeers(t *testing.T) []etcd.Config {
 	t.Helper()
 	urls := map[string]string{}
@@ -31,7 +31,7 @@ func newPeers(t *testing.T) []etcd.Config {
 	return all
 }
 
-// openAll opens stores at once: two are needed for the first to be ready.
+// openAll opens stores concurrently, since Open waits for a quorum.
 func openAll(t *testing.T, configs []etcd.Config) []*etcd.Store {
 	t.Helper()
 	stores, errs := make([]*etcd.Store, len(configs)), make([]error, len(configs))
@@ -53,7 +53,7 @@ func TestTheStoreOfServersInSeveralProcessesKeepsItsPromises(t *testing.T) {
 	require.NoError(t, storetest.Check(stores[0], stores[1], stores[2]))
 }
 
-func TestTwoOfThreeServersGoOnAndTheThirdComesBack(t *testing.T) {
+func TestTwoOfThreeServersServeAndTheThirdRejoins(t *testing.T) {
 	t.Parallel()
 	configs := newPeers(t)
 	stores := openAll(t, configs)
@@ -75,7 +75,7 @@ func TestTwoOfThreeServersGoOnAndTheThirdComesBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []conductor.Record{a, b}, listed)
 
-	require.NoError(t, stores[2].Close()) // one is no majority
+	require.NoError(t, stores[2].Close()) // a single server is no quorum
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, err = stores[1].Get(ctx, kind, "a")
@@ -89,7 +89,7 @@ func TestTwoOfThreeServersGoOnAndTheThirdComesBack(t *testing.T) {
 	}
 }
 
-func TestAServerThatWasKilledWhileItsFilesWereMadeBeginsAnewAndServesClients(t *testing.T) {
+func TestAServerThatWasKilledWhileCreatingItsFilesStartsAgain(t *testing.T) {
 	t.Parallel()
 	configs := newPeers(t)
 	left := filepath.Join(configs[0].Dir, "peer", "member", "snap")
@@ -150,7 +150,7 @@ func TestAServerThatHasLostItsFolderIsReplaced(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestAFolderIsOfOneSort(t *testing.T) {
+func TestAFolderOfASingleServerIsNotThatOfACluster(t *testing.T) {
 	t.Parallel()
 	alone, peer := t.TempDir(), newPeers(t)
 	s, err := etcd.Open(t.Context(), etcd.Config{Dir: alone})
@@ -166,7 +166,7 @@ func TestAFolderIsOfOneSort(t *testing.T) {
 	require.ErrorContains(t, err, "one of a cluster's")
 }
 
-func TestAClusterThatCannotBe(t *testing.T) {
+func TestAnInvalidClusterIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	two := func(a, b string) map[string]string { return map[string]string{"a": a, "b": b} }
 	for want, c := range map[string]etcd.Config{
@@ -180,8 +180,8 @@ func TestAClusterThatCannotBe(t *testing.T) {
 		"another server":            {Dir: dir, Cluster: etcd.Cluster{Name: "a", Replace: "a", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
 		"without TLS":               {Dir: dir, Cluster: etcd.Cluster{Name: "a", CA: "ca.pem", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
 		"want http on the loopback": {Dir: dir, Cluster: etcd.Cluster{Name: "a", Client: "http://0.0.0.0:3", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
-		"is no name":                {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: map[string]string{"a": "http://127.0.0.1:1", "b,c": "http://127.0.0.1:2"}}},
-		"a store is in one place":   {Dir: dir, Endpoints: []string{"http://127.0.0.1:3"}, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+		"is not a name":             {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: map[string]string{"a": "http://127.0.0.1:1", "b,c": "http://127.0.0.1:2"}}},
+		"set one of them":           {Dir: dir, Endpoints: []string{"http://127.0.0.1:3"}, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
 	} {
 		_, err := etcd.Open(t.Context(), c)
 		require.ErrorContains(t, err, want)
@@ -189,16 +189,16 @@ func TestAClusterThatCannotBe(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, err := etcd.Open(ctx, etcd.Config{Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("http://"+loopback(t), "http://"+loopback(t))}})
-	require.ErrorIs(t, err, context.DeadlineExceeded, "a majority does not come")
+	require.ErrorIs(t, err, context.DeadlineExceeded, "no quorum is reached")
 }
 
-func TestServersKnowEachOtherByTheirCertificates(t *testing.T) {
+func TestServersAuthenticateEachOtherByCertificates(t *testing.T) {
 	t.Parallel()
 	dir, stranger := t.TempDir(), t.TempDir()
 	certificates(t, dir)
 	certificates(t, stranger)
 	configs := newPeers(t)
-	for name, peer := range configs[0].Cluster.Peers { // a map that all of them have
+	for name, peer := range configs[0].Cluster.Peers { // all configurations share this map
 		configs[0].Cluster.Peers[name] = "https" + peer[len("http"):]
 	}
 	for i, dir := range []string{dir, dir, stranger} {

@@ -24,8 +24,8 @@ import (
 	"github.com/ironstate/ironstate/conductor/etcd"
 )
 
-// The test binary is also the programs that tests run as other processes: this
-// variable names one of roles.
+// roleVariable is the environment variable that makes the test binary run one of roles instead of
+// the tests. Tests start it as a child process.
 const roleVariable = "IRONSTATE_TEST_ROLE"
 
 var roles = map[string]func(arg string) error{
@@ -39,8 +39,8 @@ var roles = map[string]func(arg string) error{
 func TestMain(m *testing.M) {
 	role, arg, _ := strings.Cut(os.Getenv(roleVariable), " ")
 	if role == "" {
-		// Servers of one cluster that stop leave idle connections to each other, which
-		// end with their processes: here they are in one.
+		// The servers of a cluster leave idle connections to each other when they stop. These
+		// end with the process, but the tests run several servers in one process.
 		goleak.VerifyTestMain(m,
 			goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
 			goleak.IgnoreAnyFunction("net/http.(*conn).serve"), goleak.IgnoreAnyFunction("net/http.(*connReader).backgroundRead"))
@@ -52,10 +52,10 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// process is a child that ends with the test at the latest.
+// process is a child process that ends at the latest with the test.
 type process struct {
 	*exec.Cmd
-	lines *bufio.Scanner // what it prints
+	lines *bufio.Scanner // its standard output
 }
 
 func spawn(t *testing.T, role string, arg any) *process {
@@ -77,7 +77,7 @@ func spawnWith(t *testing.T, stderr *os.File, role string, arg any) *process {
 	out, err := p.StdoutPipe()
 	require.NoError(t, err)
 	p.lines = bufio.NewScanner(out)
-	// The child ends when its standard input does, which is when this process ends.
+	// The child ends when its standard input is closed, at the latest when this process ends.
 	_, err = p.StdinPipe()
 	require.NoError(t, err)
 	require.NoError(t, p.Start())
@@ -107,7 +107,7 @@ type serverConfig struct {
 	CA, Cert, Key      string // files, for clients with TLS
 }
 
-// serve is an etcd server of a cluster.
+// serve is the role "server": an etcd server of a cluster.
 func serve(arg string) error {
 	var c serverConfig
 	if err := json.Unmarshal([]byte(arg), &c); err != nil {
@@ -132,7 +132,7 @@ func serve(arg string) error {
 	return nil
 }
 
-// openOnce opens the store in the folder.
+// openOnce is the role "opener": it opens the store in the folder.
 func openOnce(dir string) error {
 	s, err := etcd.Open(context.Background(), etcd.Config{Dir: dir})
 	if err != nil {
@@ -142,7 +142,7 @@ func openOnce(dir string) error {
 	return s.Close()
 }
 
-// dying is a log handler that ends the process at the message with a number.
+// dying is a log handler that exits the process at the nth message.
 type dying struct {
 	slog.Handler
 	left atomic.Int64
@@ -157,7 +157,7 @@ func (d *dying) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// dieAtLog opens the store in a folder and ends when etcd logs the message with a number.
+// dieAtLog is the role "dier": it opens the store in a folder and exits at etcd's nth log message.
 func dieAtLog(arg string) error {
 	dir, number, _ := strings.Cut(arg, " ")
 	n, err := strconv.ParseInt(number, 10, 64)
@@ -174,8 +174,8 @@ func dieAtLog(arg string) error {
 	return s.Close()
 }
 
-// write creates and updates records in the folder without end, and prints each write
-// once the store has acknowledged it.
+// write is the role "writer": it creates and updates records in the folder forever, and prints each
+// acknowledged write.
 func write(dir string) error {
 	ctx := context.Background()
 	s, err := etcd.Open(ctx, etcd.Config{Dir: dir})

@@ -13,7 +13,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// layout has the names of etcd's keys, see the package's documentation.
+// layout returns the names of etcd's keys, see the package documentation.
 type layout struct{ prefix string }
 
 func (l layout) records(kind conductor.Kind) string {
@@ -35,10 +35,10 @@ type header struct {
 	Keys   []string `json:"keys,omitempty"`
 }
 
-// maxKeys keeps a write within etcd's limit of 128 operations a transaction.
+// maxKeys keeps a write within etcd's limit of 128 operations per transaction.
 const maxKeys = 48
 
-// check returns why a record cannot be stored.
+// check returns an error if a record cannot be stored.
 func check(r conductor.Record) error {
 	if err := checkKind(r.Kind); err != nil {
 		return err
@@ -47,11 +47,11 @@ func check(r conductor.Record) error {
 		return errors.New("the record has no ID")
 	}
 	if len(r.Keys) > maxKeys {
-		return fmt.Errorf("the record has %d keys, %d are the most", len(r.Keys), maxKeys)
+		return fmt.Errorf("the record has %d keys, the maximum is %d", len(r.Keys), maxKeys)
 	}
 	for _, key := range r.Keys {
 		if key == "" || !utf8.ValidString(key) {
-			return fmt.Errorf("%q is not a key: it has to be UTF-8 and not empty", key)
+			return fmt.Errorf("%q is not a key: want a non-empty UTF-8 text", key)
 		}
 	}
 	return nil
@@ -59,13 +59,12 @@ func check(r conductor.Record) error {
 
 func checkKind(kind conductor.Kind) error {
 	if kind == "" || strings.Contains(string(kind), "/") {
-		return fmt.Errorf("%q is not a kind of records: it has to be a word without a slash", kind)
+		return fmt.Errorf("%q is not a kind of records: want a non-empty text without a slash", kind)
 	}
 	return nil
 }
 
-// encode returns the value that etcd has of a record: a line with the header, then the
-// record's value.
+// encode returns etcd's value for a record: a line with the header, followed by the record's value.
 func encode(r conductor.Record) (string, error) {
 	var b bytes.Buffer
 	b.Grow(len(r.Value) + 64)
@@ -78,7 +77,7 @@ func encode(r conductor.Record) (string, error) {
 	return b.String(), nil
 }
 
-// decode returns the record that etcd has under a key of the kind.
+// decode returns the record of an etcd key and value.
 func (l layout) decode(kind conductor.Kind, kv *mvccpb.KeyValue) (conductor.Record, error) {
 	var h header
 	line, value, _ := bytes.Cut(kv.Value, []byte{'\n'})
@@ -97,7 +96,7 @@ func (l layout) decode(kind conductor.Kind, kv *mvccpb.KeyValue) (conductor.Reco
 	}, nil
 }
 
-// id returns the ID of the record that has the key.
+// id returns the ID in the etcd key of a record.
 func (l layout) id(kind conductor.Kind, kv *mvccpb.KeyValue) string {
 	return strings.TrimPrefix(string(kv.Key), l.records(kind))
 }

@@ -19,15 +19,15 @@ import (
 
 const (
 	serverName = "ironstate"
-	// history is how long the versions of a record before the last one are kept, for
-	// watches that have yet to read them.
+	// history is how long etcd keeps earlier versions of a record, for watches that have
+	// not read them yet.
 	history = time.Minute
-	// defragment is how many megabytes have to be free in the database for it to be
-	// made smaller when it is opened.
+	// defragment is the free space in megabytes above which etcd defragments the database
+	// when it starts.
 	defragment = 64
 )
 
-// serve starts the server of the folder, and makes a client that calls its functions.
+// serve starts the embedded server, and creates a client that calls it without a connection.
 func (s *Store) serve(ctx context.Context, c Config) error {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (s *Store) serve(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	// A server that starts or stops warns of what is meant to be so.
+	// A server that starts or stops logs warnings about intended conditions.
 	quiet := new(atomic.Bool)
 	quiet.Store(true)
 	server, err := openServer(ctx, c, zapLogger(c.Log, quiet))
@@ -49,7 +49,7 @@ func (s *Store) serve(ctx context.Context, c Config) error {
 	s.stop = func() error {
 		quiet.Store(true)
 		err := s.client.Close()
-		if errors.Is(err, context.Canceled) { // as that of a client without a connection always is
+		if errors.Is(err, context.Canceled) { // always returned by a client without a connection
 			err = nil
 		}
 		server.Close()
@@ -58,9 +58,9 @@ func (s *Store) serve(ctx context.Context, c Config) error {
 	return nil
 }
 
-// openServer starts the server of the folder, which is made first where there is none.
-// A process that ends while etcd makes its files leaves some that no server ever
-// starts from, so they are made elsewhere, by a server that nobody writes to.
+// openServer starts the server of the folder. It first creates etcd's files in a temporary folder,
+// if there are none, and renames it: a process that ends while etcd creates its files may leave
+// files from which no server can start.
 func openServer(ctx context.Context, c Config, log *zap.Logger) (*embed.Etcd, error) {
 	if c.Cluster.isSet() {
 		return openPeer(ctx, c, log)
@@ -85,7 +85,7 @@ func openServer(ctx context.Context, c Config, log *zap.Logger) (*embed.Etcd, er
 	return startServer(ctx, serverConfig(dir, c.Quota, log))
 }
 
-// rename is on disk when it returns.
+// rename renames a folder and syncs the parent, so that the rename is on disk when it returns.
 func rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
@@ -97,8 +97,8 @@ func rename(from, to string) error {
 	return errors.Join(parent.Sync(), parent.Close())
 }
 
-// startServer returns a server that is ready. What etcd would end the process for,
-// such as a log that is damaged, is an error.
+// startServer returns a server that is ready. A condition for which etcd would exit the process,
+// such as a damaged log, is an error.
 func startServer(ctx context.Context, config *embed.Config) (server *embed.Etcd, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -125,8 +125,8 @@ func startServer(ctx context.Context, config *embed.Config) (server *embed.Etcd,
 	return nil, err
 }
 
-// checkDatabase returns an error where the file is no database. etcd opens it in a
-// goroutine whose panic nobody could recover.
+// checkDatabase returns an error if the file exists and is not a database. etcd would open it in a
+// goroutine of its own, whose panic cannot be recovered.
 func checkDatabase(file string) error {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -138,22 +138,22 @@ func checkDatabase(file string) error {
 	return db.Close()
 }
 
-// serverConfig returns the configuration of a server that is alone.
+// serverConfig returns the configuration of a single server.
 func serverConfig(dir string, quota int64, log *zap.Logger) *embed.Config {
-	// A member of a cluster has to have an address, though nobody listens at it.
+	// etcd requires a peer address, although no server listens at it.
 	self := url.URL{Scheme: "http", Host: "127.0.0.1:2380"}
 	config := baseConfig(dir, quota, log)
 	config.Name = serverName
 	config.InitialCluster = serverName + "=" + self.String()
 	config.AdvertisePeerUrls = []url.URL{self}
 	config.ListenPeerUrls, config.AdvertiseClientUrls = nil, nil
-	// A server that is alone waits for an election timeout when it starts, and for
-	// nobody's heartbeat later.
+	// A single server waits for one election timeout when it starts, and never for
+	// heartbeats, so the timeout can be short.
 	config.TickMs, config.ElectionMs = 10, 100
 	return config
 }
 
-// baseConfig returns the configuration that all servers of this package have.
+// baseConfig returns the configuration that all servers of this package share.
 func baseConfig(dir string, quota int64, log *zap.Logger) *embed.Config {
 	config := embed.NewConfig()
 	config.Dir = dir

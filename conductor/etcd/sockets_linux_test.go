@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/etcd"
 )
 
-// sockets returns how many this process has.
+// sockets returns the number of sockets of this process.
 func sockets(t *testing.T) (n int) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/self/fd/*")

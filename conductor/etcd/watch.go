@@ -17,10 +17,9 @@ import (
 	"github.com/ironstate/ironstate/conductor/internal/latest"
 )
 
-// Watch implements [conductor.Store]. It goes on by itself after a server or a leader
-// was lost, and after a compaction of what it had not read yet: then it compares what
-// it has told with what is stored. A deletion that it finds in this way has the
-// revision at which it has looked.
+// Watch implements [conductor.Store]. It resumes by itself after the loss of a server or of the
+// leader, and after a compaction of revisions that it had not read yet: it then reads all records
+// and yields the differences. A deletion that it finds in this way has the revision of that read.
 func (s *Store) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
 	return func(yield func(conductor.Change, error) bool) {
 		if ctx != nil && ctx.Err() != nil {
@@ -47,19 +46,19 @@ func (s *Store) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[conduc
 	}
 }
 
-// follower puts into a queue what a watch yields.
+// follower reads a kind's records and changes into a queue.
 type follower struct {
 	*Store
 	kind    conductor.Kind
 	changes *latest.Queue[conductor.Change]
-	known   map[string]int64 // the revision of each record that is in the queue or was
-	next    int64            // the revision that is to be read
+	known   map[string]int64 // the last queued revision of each record
+	next    int64            // the next revision to read
 }
 
-// retryPause is how long a watch waits before it asks a cluster again that has failed.
+// retryPause is the delay before a watch retries after an error.
 const retryPause = 500 * time.Millisecond
 
-// run returns why it cannot go on.
+// run fills the queue until the context ends or an error is permanent, and returns the error.
 func (f *follower) run(ctx context.Context) error {
 	if err := f.list(ctx); err != nil {
 		return failure(ctx, err)
@@ -78,7 +77,7 @@ func (f *follower) run(ctx context.Context) error {
 		case lasts(err):
 			return err
 		}
-		f.log.Warn("a watch is interrupted and will go on", "kind", f.kind, "revision", f.next, "error", err)
+		f.log.Warn("a watch is interrupted and will be resumed", "kind", f.kind, "revision", f.next, "error", err)
 		select {
 		case <-time.After(retryPause):
 		case <-ctx.Done():
@@ -86,8 +85,8 @@ func (f *follower) run(ctx context.Context) error {
 	}
 }
 
-// list reads all records as they were at one revision, and finds out which of those
-// known are gone.
+// list queues all records as of one revision, and the deletions of known records that no longer
+// exist. It starts again if the revision is compacted meanwhile.
 func (f *follower) list(ctx context.Context) error {
 	for {
 		err := f.listOnce(ctx)
@@ -121,7 +120,7 @@ func (f *follower) listOnce(ctx context.Context) error {
 	return nil
 }
 
-// follow reads changes until it cannot go on.
+// follow queues changes until the watch ends, and returns its error.
 func (f *follower) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()

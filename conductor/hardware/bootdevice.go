@@ -9,8 +9,8 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// noopBootDevices are what the management interface "noop" takes, and leaves to the
-// machine.
+// noopBootDevices are the boot devices that the management interface "noop" accepts. It does not
+// set them on the machine.
 //
 // Source: ironic/drivers/modules/noop_mgmt.py.
 var noopBootDevices = []string{"pxe", "disk"}
@@ -30,8 +30,8 @@ func (b *BMC) BootDevices(_ context.Context, n *conductor.Node) ([]string, error
 	return slices.Clone(b.devices(n)), nil
 }
 
-// BootDevice implements [conductor.BootDevicer]. The device is empty where the BMC
-// leaves the choice to the machine.
+// BootDevice implements [conductor.BootDevicer]. The device is "" if the BMC overrides none and
+// the machine boots by its own order.
 func (b *BMC) BootDevice(ctx context.Context, n *conductor.Node) (device string, persistent bool, err error) {
 	if err := b.usable(n); err != nil {
 		return "", false, err
@@ -62,7 +62,7 @@ func (b *BMC) SetBootDevice(ctx context.Context, n *conductor.Node, device strin
 
 const (
 	persistenceKey  = "force_persistent_boot_device"
-	persistenceText = "Whether steps set the boot device for good: Always, Never, or Default, which leaves it to the step."
+	persistenceText = "Whether steps set the boot device persistently: Always, Never, or Default, which lets the step decide."
 )
 
 // bootFrom sets the boot device in a step.
@@ -79,8 +79,8 @@ func (b *BMC) bootFrom(ctx context.Context, n *conductor.Node, device string, pe
 	return b.SetBootDevice(ctx, n, device, persistent)
 }
 
-// bootsByBIOS reports whether the capabilities of a node's instance or of the node say
-// that it boots by a BIOS. Else it boots by UEFI, as is Ironic's default.
+// bootsByBIOS reports whether the capabilities of a node's instance, or else of the node, have
+// the boot mode "bios". Otherwise the node boots by UEFI, which is Ironic's default.
 //
 // Source: get_boot_mode in ironic/drivers/modules/boot_mode_utils.py.
 func bootsByBIOS(n *conductor.Node) bool {

@@ -9,14 +9,14 @@ import (
 	"path/filepath"
 )
 
-// The bounds of what is read for redfish_verify_ca.
+// The limits for the files of redfish_verify_ca.
 const (
 	maxCAFile  = 1 << 20 // bytes
 	maxCAFiles = 1000    // in a folder
 )
 
-// verifyCA returns the authorities of redfish_verify_ca, nil for the system's, or that
-// no certificate is verified.
+// verifyCA returns the certificate authorities of redfish_verify_ca, nil for those of the system.
+// insecure means that the BMC's certificate is not verified.
 func (i info) verifyCA() (pool *x509.CertPool, insecure bool, err error) {
 	const key = "redfish_verify_ca"
 	value, present := i.DriverInfo[key]
@@ -64,7 +64,7 @@ func readAuthorities(name string, at os.FileInfo) (*x509.CertPool, error) {
 	}
 	found := false
 	for _, file := range names {
-		found = addAuthorities(pool, filepath.Join(name, file)) == nil || found // others than certificates may be there
+		found = addAuthorities(pool, filepath.Join(name, file)) == nil || found // skip other files
 	}
 	if !found {
 		return nil, fmt.Errorf("the folder %q has no file with certificates in PEM form", name)
@@ -72,8 +72,8 @@ func readAuthorities(name string, at os.FileInfo) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// addAuthorities adds the certificates of a file. Only regular files are opened:
-// others may block.
+// addAuthorities adds the certificates of a file. It opens only regular files, since others may
+// block.
 func addAuthorities(pool *x509.CertPool, name string) error {
 	at, err := os.Stat(name)
 	switch {

@@ -1,5 +1,5 @@
-// Package hardware has the hardware types "redfish" and "ipmi": machines that a
-// conductor manages by their BMCs, through package bmc. Each is a [BMC]:
+// Package hardware provides the hardware types "redfish" and "ipmi". They manage machines by
+// their BMCs, through package bmc. Each is a [BMC]:
 //
 //	redfish, err := hardware.NewRedfish(hardware.Config{})
 //	...
@@ -9,30 +9,29 @@
 //		Store:    store,
 //	})
 //
-// The keys of driver_info are Ironic's; [BMC.Describe] lists them. A key of Ironic's
-// that package bmc cannot follow is refused by [BMC.Validate] where it asks for
-// something else than happens anyway. Unlike Ironic's, both types need a user and a
-// password. Redfish is spoken over HTTPS alone, and its log-in costs one attempt.
+// The keys of driver_info are Ironic's; [BMC.Describe] lists them. [BMC.Validate] refuses a value
+// that package bmc does not support, unless it equals the actual behaviour. Unlike Ironic's, both
+// hardware types require a user and a password. Redfish requires HTTPS, and a wrong password
+// costs one log-in attempt.
 //
 // # Deployment
 //
-// No image is written here, and no network is configured: somebody else serves what
-// machines boot from the network. There are two deploy interfaces.
+// This package neither writes images nor configures networks: another service must provide the
+// ramdisk that machines boot from the network. There are two deploy interfaces.
 //
-//   - "ramdisk", the default: the step deploy.deploy powers the machine off, has it boot
-//     from the network from now on, and powers it on. That is all, and the node is
-//     active. An image_source in instance_info is refused, since nobody would write it.
-//   - "custom-agent": deploy.deploy has the machine boot from the network once, and
-//     waits for a heartbeat of what it has booted, which writes the image first. The step
-//     deploy.boot_instance then has the machine boot from its disk, by the same way off
-//     and on.
+//   - "ramdisk", the default: the step deploy.deploy powers the machine off, sets the network as
+//     its persistent boot device, and powers it on. The node is then active. An image_source in
+//     instance_info is refused, since this interface does not write it.
+//   - "custom-agent": deploy.deploy boots the machine from the network once and waits for a
+//     heartbeat of the agent in the ramdisk, which writes the image first. The step
+//     deploy.boot_instance then boots the machine from its disk, also by power off and power on.
 //
-// A tear-down powers the machine off. Where disable_power_off is set, a reboot takes the
-// place of off and on, and of the power off of a tear-down.
+// A tear-down powers the machine off. If disable_power_off is set, the steps reboot the machine
+// instead of powering it off and on, and a tear-down reboots it.
 //
 // # Other work
 //
-// An inspection by Redfish stores the power state and, in the properties memory_mb and
-// cpus, what the BMC tells. An adoption reads the power state. There are no steps of
-// automated cleaning, and no rescue.
+// An inspection by Redfish stores the power state, and the memory and processors that the BMC
+// reports in the properties memory_mb and cpus. An adoption reads the power state. There are no
+// steps for automated cleaning, and no rescue.
 package hardware

@@ -12,7 +12,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-// A node that is verified and switched on by its BMC. Here it is one of package bmctest.
+// This example verifies a node and powers it on by its BMC, which is one of package bmctest.
 func ExampleNewRedfish() {
 	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 	if err != nil {
@@ -73,7 +73,7 @@ func ExampleNewRedfish() {
 	// verifying -> manageable power off
 }
 
-// What a client has forgotten to say about its BMC.
+// The validation reports the missing keys of driver_info.
 func ExampleBMC_Validate() {
 	redfish, err := hardware.NewRedfish(hardware.Config{})
 	if err != nil {

@@ -13,19 +13,18 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc"
 )
 
-// Config is what the nodes of a hardware type have in common. The zero value is ready
-// for use.
+// Config configures a hardware type. The zero value is ready for use.
 type Config struct {
-	// CheckManagement lets a verification look at the boot device too, as the
-	// specification of the state enroll has it. Ironic's code does not.
+	// CheckManagement makes a verification also read the boot device, as the specification
+	// of the state enroll requires. Ironic's code does not read it.
 	CheckManagement bool
 	// Timeout bounds a call of a BMC; 0 stands for 30 s.
 	Timeout time.Duration
-	// Sessions is how many Redfish sessions are kept open between calls, all nodes
-	// together; 0 stands for 1000 ([redfish]connection_cache_size), a negative number
-	// keeps none.
+	// Sessions bounds the Redfish sessions of all nodes that stay open between calls; 0
+	// stands for 1000 ([redfish]connection_cache_size), and a negative number keeps none
+	// open.
 	Sessions int
-	// PowerTimeout bounds the wait of a step until a machine is on or off; 0 stands
+	// PowerTimeout bounds how long a step waits until a machine is on or off; 0 stands
 	// for 60 s ([conductor]power_state_change_timeout).
 	PowerTimeout time.Duration
 }
@@ -50,12 +49,12 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// kind is what tells the hardware types apart.
+// kind holds the differences between the hardware types.
 type kind struct {
 	interfaces  map[string][]string
 	properties  map[string]string
 	bootDevices []string
-	// parse returns how to reach the BMC of a node, by the keys of its driver_info.
+	// parse returns the configuration of a node's BMC from its driver_info.
 	parse func(info) (bmc.Config, error)
 }
 
@@ -64,16 +63,16 @@ type kind struct {
 // safe for concurrent use. A nil or zero BMC has no interfaces and no steps, and its
 // other methods return a [*conductor.ConfigError]. A nil node is an error.
 //
-// Errors about a node's record are a [*conductor.Error] that matches
-// [conductor.Invalid] or [conductor.Unsupported]. Those of a BMC hold a [*verify.Error].
-// None holds a password.
+// An error about a node's record is a [*conductor.Error] that matches [conductor.Invalid] or
+// [conductor.Unsupported]. An error of a BMC wraps a [*verify.Error]. No error contains a
+// password.
 type BMC struct {
 	kind
 	config Config
 	driver *bmc.Driver
 
 	mu    sync.Mutex
-	calls map[string]*call // that are under way, by UUID
+	calls map[string]*call // calls in flight, by the node's UUID
 }
 
 var (
@@ -81,9 +80,9 @@ var (
 	_ conductor.BootDevicer = (*BMC)(nil)
 )
 
-// call is the calls of one node that are under way.
+// call counts the calls in flight of one node.
 type call struct {
-	config bmc.Config // of the latest of them
+	config bmc.Config // that of the latest call
 	count  int
 }
 
@@ -105,9 +104,8 @@ func newBMC(k kind, c Config) (*BMC, error) {
 	return b, err
 }
 
-// Close logs out of the sessions that are kept. Calls that are under way log out when
-// they are done; later ones keep no session. The error is the context's, where it ends
-// before all is done.
+// Close logs out of all open sessions. Calls in flight log out when they are done, and later
+// calls keep no session open. If the context ends first, Close returns its error.
 func (b *BMC) Close(ctx context.Context) error {
 	if err := b.made(); err != nil {
 		return err
@@ -115,7 +113,7 @@ func (b *BMC) Close(ctx context.Context) error {
 	return b.driver.Close(ctx)
 }
 
-// made returns an error for a BMC that neither NewRedfish nor NewIPMI has made.
+// made returns an error for a nil or zero BMC.
 func (b *BMC) made() error {
 	if b == nil || b.driver == nil {
 		return &conductor.ConfigError{Field: "BMC", Want: "one that NewRedfish or NewIPMI made"}
@@ -123,7 +121,7 @@ func (b *BMC) made() error {
 	return nil
 }
 
-// usable returns why nothing can be done for a node.
+// usable returns an error for a nil node, and for a nil or zero BMC.
 func (b *BMC) usable(n *conductor.Node) error {
 	if n == nil {
 		return &conductor.Error{Reason: conductor.Invalid, Text: "there is no node: it is nil"}
@@ -157,12 +155,12 @@ func (b *BMC) PowerState(ctx context.Context, n *conductor.Node) (power states.P
 	return power, err
 }
 
-// SetPower implements [conductor.Hardware]. There is no soft rebooting.
+// SetPower implements [conductor.Hardware]. It does not support soft rebooting.
 func (b *BMC) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
 	return b.do(n, func() error { return b.driver.SetPower(ctx, n.UUID, power) })
 }
 
-// verifier returns how to reach the BMC of a node, and what verifies it.
+// verifier returns the verifier and the configuration of a node's BMC.
 func (b *BMC) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) {
 	if err := b.usable(n); err != nil {
 		return nil, bmc.Config{}, err
@@ -182,7 +180,8 @@ func (b *BMC) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) {
 	return v, c, nil
 }
 
-// do calls f, which calls the driver for a node, whose BMC is looked up in b.calls.
+// do calls f, which calls the driver for a node. During the call b.calls has the configuration of
+// the node's BMC.
 func (b *BMC) do(n *conductor.Node, f func() error) error {
 	_, c, err := b.verifier(n)
 	if err != nil {
@@ -211,13 +210,13 @@ func (b *BMC) end(id string) {
 	}
 }
 
-// lookup is the driver's.
+// lookup returns the configuration of a node's BMC to the driver.
 func (b *BMC) lookup(_ context.Context, id string) (bmc.Config, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c, ok := b.calls[id]
 	if !ok {
-		return bmc.Config{}, fmt.Errorf("no call for node %s is under way", id)
+		return bmc.Config{}, fmt.Errorf("no call for node %s is in flight", id)
 	}
 	return c.config, nil
 }

@@ -39,7 +39,7 @@ func newRedfish(t *testing.T, c hardware.Config) *hardware.BMC {
 	return b
 }
 
-func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
+func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 	for field, c := range map[string]hardware.Config{
 		"Timeout": {Timeout: -1}, "PowerTimeout": {PowerTimeout: -1},
 	} {
@@ -64,7 +64,7 @@ func TestANilNodeIsAnError(t *testing.T) {
 	require.ErrorAs(t, new(hardware.BMC).Close(t.Context()), &wrong)
 }
 
-func TestNoSessionIsKeptWhereNoneIsWanted(t *testing.T) {
+func TestNegativeSessionsKeepsNoSession(t *testing.T) {
 	server := startRedfish(t)
 	b := newRedfish(t, hardware.Config{Sessions: -1})
 	n := &conductor.Node{UUID: "1", Driver: "redfish", DriverInfo: redfishInfo(t, server)}
@@ -73,7 +73,7 @@ func TestNoSessionIsKeptWhereNoneIsWanted(t *testing.T) {
 	require.Empty(t, server.Sessions())
 }
 
-func TestAVerificationLooksAtTheBootDeviceWhereItIsTold(t *testing.T) {
+func TestAVerificationReadsTheBootDeviceIfConfigured(t *testing.T) {
 	server := startRedfish(t)
 	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.WithoutProperty("Boot")})
 	n := &conductor.Node{UUID: "1", Driver: "redfish", DriverInfo: redfishInfo(t, server)}
@@ -97,7 +97,7 @@ func TestACallIsBoundedInTime(t *testing.T) {
 	require.ErrorIs(t, err, verify.Timeout)
 }
 
-// A record may change while a call is under way; each call has the record's of its time.
+// A record may change while a call is in flight; each call uses the record of its time.
 func TestCallsOfManyNodesDoNotMix(t *testing.T) {
 	b := newRedfish(t, hardware.Config{})
 	var calls sync.WaitGroup

@@ -11,8 +11,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// info reads the driver_info of a node. Its errors do not quote values that can be
-// secret.
+// info reads the driver_info of a node. Its errors do not quote values that may be secret.
 type info struct{ *conductor.Node }
 
 // invalid returns the error of a key of driver_info.
@@ -21,7 +20,7 @@ func (i info) invalid(key, format string, args ...any) error {
 		Text: fmt.Sprintf("Invalid %s in node %s driver_info: ", key, i.UUID) + fmt.Sprintf(format, args...)}
 }
 
-// require returns an error that names the keys that are absent or empty.
+// require returns an error that lists the absent and empty keys, if there are any.
 func (i info) require(what string, keys ...string) error {
 	var missing []string
 	for _, key := range keys {
@@ -36,7 +35,7 @@ func (i info) require(what string, keys ...string) error {
 		"Missing the following %s in node %s driver_info: [%s]", what, i.UUID, strings.Join(missing, ", "))}
 }
 
-// text reads a text, or a number as it is written; "" where there is none.
+// text reads a string, or a number in its written form; "" if the key is absent.
 func (i info) text(key string) (string, error) {
 	switch value := i.DriverInfo[key].(type) {
 	case nil:
@@ -52,7 +51,7 @@ func (i info) text(key string) (string, error) {
 	}
 }
 
-// texts reads several texts into variables.
+// texts reads several strings into variables.
 func (i info) texts(into map[string]*string) error {
 	for _, key := range slices.Sorted(maps.Keys(into)) {
 		var err error
@@ -63,7 +62,7 @@ func (i info) texts(into map[string]*string) error {
 	return nil
 }
 
-// port reads a port, 0 where there is none.
+// port reads a port number, 0 if the key is absent.
 func (i info) port(key string) (int, error) {
 	text, err := i.text(key)
 	if err != nil || text == "" {
@@ -95,7 +94,7 @@ func (i info) boolean(key string, absent bool) (bool, error) {
 	return value, nil
 }
 
-// only refuses a value other than those given, or than none.
+// only refuses a value that is neither absent nor one of values.
 func (i info) only(key, why string, values ...string) error {
 	text, err := i.text(key)
 	if err != nil {
@@ -107,7 +106,7 @@ func (i info) only(key, why string, values ...string) error {
 	return nil
 }
 
-// parseBool returns the meaning of a word.
+// parseBool returns the boolean for one of the words that Ironic accepts.
 //
 // Source: bool_from_string of oslo_utils/strutils.py.
 func parseBool(word string) (value, ok bool) {

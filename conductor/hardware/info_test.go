@@ -18,7 +18,7 @@ import (
 
 const uuid = "6a1b0f3c-1f5e-4c8e-9a0a-0d6f1b1f7c11"
 
-// good has a driver_info of each hardware type that can be used.
+// good maps each hardware type to a valid driver_info.
 var good = map[string]map[string]any{
 	"redfish": {"redfish_address": "https://192.0.2.1", "redfish_username": user, "redfish_password": password},
 	"ipmi":    {"ipmi_address": "192.0.2.1", "ipmi_username": user, "ipmi_password": password},
@@ -31,18 +31,18 @@ func types(t *testing.T) map[string]*hardware.BMC {
 	return map[string]*hardware.BMC{"redfish": newRedfish(t, hardware.Config{}), "ipmi": ipmi}
 }
 
-// with returns a driver_info that can be used, changed.
+// with returns a node with a valid driver_info and the given changes.
 func with(driver string, change map[string]any) *conductor.Node {
 	info := maps.Clone(good[driver])
 	maps.Copy(info, change)
 	return &conductor.Node{UUID: uuid, Driver: driver, DriverInfo: info}
 }
 
-func TestADriverInfoThatCannotBeUsedIsRefusedWithTheReason(t *testing.T) {
+func TestAnInvalidDriverInfoIsRefusedWithTheReason(t *testing.T) {
 	tests := []struct {
 		driver string
 		change map[string]any
-		want   string // the error has it; empty where there is none
+		want   string // part of the error; empty for no error
 	}{
 		{"redfish", nil, ""},
 		{"redfish", map[string]any{"redfish_address": nil}, "Missing the following Redfish properties in node " + uuid + " driver_info: ['redfish_address']"},
@@ -162,7 +162,7 @@ func TestValidationIsByInterface(t *testing.T) {
 	}
 }
 
-func TestAnImageThatNobodyWritesIsRefused(t *testing.T) {
+func TestAnImageIsRefusedByTheRamdiskDeployInterface(t *testing.T) {
 	for driver, b := range types(t) {
 		n := with(driver, nil)
 		n.InstanceInfo = map[string]any{"image_source": "http://images.example/1"}
@@ -186,7 +186,7 @@ func TestAuthoritiesAreReadFromFilesAndFolders(t *testing.T) {
 	foreign := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Certificate = "foreign CA" })
 	tests := map[string]struct {
 		value any
-		want  string // the error has it; empty where the BMC is reached
+		want  string // part of the error; empty if the BMC is reached
 	}{
 		"the file":                {file, ""},
 		"the folder":              {filepath.Dir(file), ""},
@@ -213,7 +213,7 @@ func TestAuthoritiesAreReadFromFilesAndFolders(t *testing.T) {
 	}
 }
 
-func TestHowTheBMCIsReachedIsAsDriverInfoSays(t *testing.T) {
+func TestTheBMCIsReachedAsConfiguredInDriverInfo(t *testing.T) {
 	server := startRedfish(t, func(c *bmctest.RedfishConfig) {
 		c.Systems = []bmctest.System{{ID: "left"}, {ID: "right", Power: "On"}}
 	})

@@ -7,9 +7,9 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// interfaces returns the hardware interfaces that all types have, and those given. RAID
-// by the agent is for deployments by custom-agent: what boots from the network then
-// reads target_raid_config.
+// interfaces returns the hardware interfaces of all hardware types, overridden by those given.
+// The RAID interface "agent" is for deployments with custom-agent: the agent then reads
+// target_raid_config.
 func interfaces(of map[string][]string) map[string][]string {
 	all := map[string][]string{
 		"bios": {"no-bios"}, "boot": {"ipxe", "pxe"}, "console": {"no-console"}, "deploy": {"ramdisk", "custom-agent"},
@@ -20,7 +20,7 @@ func interfaces(of map[string][]string) map[string][]string {
 	return all
 }
 
-// chosen returns the node's interface of a kind.
+// chosen returns the node's interface of a kind, or the default.
 func (b *BMC) chosen(n *conductor.Node, kind string) string {
 	if name := n.Interfaces[kind]; name != "" {
 		return name
@@ -50,12 +50,13 @@ func (b *BMC) Validate(n *conductor.Node) map[string]error {
 	return result
 }
 
-// validateDeploy refuses an image that nobody would write.
+// validateDeploy refuses an image_source for the deploy interface "ramdisk", which does not write
+// images.
 func (b *BMC) validateDeploy(n *conductor.Node) error {
 	if n.InstanceInfo["image_source"] == nil || b.chosen(n, "deploy") == customAgent {
 		return nil
 	}
 	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-		"Node %s has an image_source in instance_info, and the deploy interface ramdisk writes no image. With %s, what boots from the network can write it.",
+		"Node %s has an image_source in instance_info, and the deploy interface ramdisk does not write images. With %s, the agent in the ramdisk can write it.",
 		n.UUID, customAgent)}
 }

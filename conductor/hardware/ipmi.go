@@ -5,7 +5,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// ipmi is Ironic's hardware type of that name.
+// ipmi is Ironic's hardware type "ipmi".
 //
 // Source: ironic/drivers/ipmi.py and ironic/drivers/modules/ipmitool.py.
 var ipmi = kind{
@@ -54,7 +54,7 @@ func parseIPMI(i info) (bmc.Config, error) {
 	return c, i.unsupportedIPMI()
 }
 
-// unsupportedIPMI refuses what package bmc does not do.
+// unsupportedIPMI refuses values that package bmc does not support.
 func (i info) unsupportedIPMI() error {
 	for _, key := range []struct{ key, why, value string }{
 		{"ipmi_protocol_version", "only IPMI 2.0 is supported", "2.0"},

@@ -83,7 +83,7 @@ func TestAWrongPasswordCostsOneLoginAndEndsInEnroll(t *testing.T) {
 	}
 }
 
-func TestABMCThatIsAwayEndsInEnroll(t *testing.T) {
+func TestAnUnreachableBMCEndsInEnroll(t *testing.T) {
 	for name, machine := range machines {
 		t.Run(name, func(t *testing.T) {
 			m := machine(t)
@@ -122,11 +122,11 @@ func TestADeploymentByAnAgentWaitsForItsHeartbeat(t *testing.T) {
 	require.Equal(t, "Hdd Continuous UEFI", server.Boot("1"))
 }
 
-func TestADeploymentBootsFromTheNetworkForGood(t *testing.T) {
+func TestADeploymentBootsFromTheNetworkPersistently(t *testing.T) {
 	for value, want := range map[any]string{
 		nil:       "Pxe Continuous UEFI",
 		"Default": "Pxe Continuous UEFI",
-		"Never":   "None Disabled UEFI", // it has booted
+		"Never":   "None Disabled UEFI", // the override for one boot has been used
 	} {
 		server := startRedfish(t)
 		s := start(t, hardware.Config{})
@@ -164,7 +164,7 @@ func TestANodeThatMustNotBePoweredOffIsRebooted(t *testing.T) {
 	n := s.node(redfishMachine(server, t), func(n *conductor.Node) {
 		n.ProvisionState, n.DisablePowerOff = states.Available, true
 	})
-	// The machine never says that it is off; a deployment that waits for that would fail.
+	// The machine always reports power on; a deployment that waits for power off would fail.
 	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Method: "GET", Do: bmctest.Property("PowerState", "On")})
 	n = s.request(n, "active")
 	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
@@ -181,12 +181,12 @@ func TestAMachineThatDoesNotGoOffFailsItsDeployment(t *testing.T) {
 	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Method: "GET", Do: bmctest.Property("PowerState", "On")})
 	n = s.request(n, "active")
 	require.Equal(t, states.DeployFail, n.ProvisionState)
-	require.Equal(t, "step deploy.deploy failed: power off was asked for, and the power state is power on after 1ms", n.LastError)
+	require.Equal(t, "step deploy.deploy failed: power off was requested, but the power state is power on after 1ms", n.LastError)
 	require.Zero(t, patchesOf(server))
 	s.requireHistory(n)
 }
 
-func TestAnInspectionStoresWhatTheBMCTells(t *testing.T) {
+func TestAnInspectionStoresTheInventoryOfTheBMC(t *testing.T) {
 	server := startRedfish(t)
 	s := start(t, hardware.Config{})
 	n := s.node(redfishMachine(server, t), func(n *conductor.Node) {

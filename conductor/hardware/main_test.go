@@ -35,7 +35,7 @@ type machine struct {
 	down   func() // makes the BMC unreachable
 }
 
-// machines start a machine of each hardware type, which is off.
+// machines maps each hardware type to a function that starts a machine, which is off.
 var machines = map[string]func(*testing.T) machine{
 	"redfish": func(t *testing.T) machine { return redfishMachine(startRedfish(t), t) },
 	"ipmi": func(t *testing.T) machine {
@@ -68,7 +68,7 @@ func redfishMachine(server *bmctest.Redfish, t *testing.T) machine {
 	}
 }
 
-// redfishInfo returns the driver_info of a BMC, whose authority is in a file.
+// redfishInfo returns the driver_info of a BMC whose CA certificate is in a file.
 func redfishInfo(t *testing.T, server *bmctest.Redfish) map[string]any {
 	t.Helper()
 	ca := filepath.Join(t.TempDir(), "ca.pem")
@@ -97,7 +97,7 @@ func ipmiInfo(server *bmctest.IPMI) map[string]any {
 	}
 }
 
-// site is a conductor that runs, with both hardware types.
+// site is a running conductor with both hardware types.
 type site struct {
 	*conductor.Conductor
 	t             *testing.T
@@ -145,7 +145,7 @@ func (s *site) node(m machine, set ...func(*conductor.Node)) *conductor.Node {
 	return n
 }
 
-// request asks for a provision state and waits until the node rests in one.
+// request requests a provision state and waits until no work is left on the node.
 func (s *site) request(n *conductor.Node, target string) *conductor.Node {
 	s.t.Helper()
 	require.NoError(s.t, s.Provision(s.t.Context(), n.UUID, s.word(target)))
@@ -156,7 +156,7 @@ func (s *site) word(target string) conductor.ProvisionRequest {
 	return conductor.ProvisionRequest{Target: target, Version: s.Table().Series().MaxAPIVersion()}
 }
 
-// settle waits until a node is in a state in which nobody works on it.
+// settle waits for a transition after which the node is not reserved.
 func (s *site) settle(n *conductor.Node) *conductor.Node {
 	s.t.Helper()
 	for {
@@ -171,7 +171,7 @@ func (s *site) settle(n *conductor.Node) *conductor.Node {
 	}
 }
 
-// setPower asks for a power state and waits until the record has it.
+// setPower requests a power state and waits until the record has it.
 func (s *site) setPower(n *conductor.Node, power states.Power) {
 	s.t.Helper()
 	require.NoError(s.t, s.SetPower(s.t.Context(), n.UUID, power, 0))

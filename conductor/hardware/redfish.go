@@ -12,7 +12,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// redfish is Ironic's hardware type of that name.
+// redfish is Ironic's hardware type "redfish".
 //
 // Source: ironic/drivers/redfish.py and ironic/drivers/modules/redfish/utils.py.
 var redfish = kind{
@@ -21,11 +21,11 @@ var redfish = kind{
 	}),
 	properties: map[string]string{
 		"redfish_address":             "URL of the BMC, such as https://10.1.2.3:8443, or its host with or without a port. HTTPS only. A path before /redfish/v1 is that of a proxy. Required.",
-		"redfish_system_id":           "Path of the machine's ComputerSystem, such as /redfish/v1/Systems/1. Needed where the BMC has several.",
+		"redfish_system_id":           "Path of the machine's ComputerSystem, such as /redfish/v1/Systems/1. Required if the BMC has several.",
 		"redfish_username":            "User of the BMC. Required.",
 		"redfish_password":            "Password of the user. Required.",
 		"redfish_verify_ca":           "Whether the BMC's certificate is verified: true (the default), false, or the path of a file or folder with the certificates of the authorities to be trusted.",
-		"redfish_auth_type":           "How the user logs in: session, basic, or auto (the default), which is basic where the BMC has no sessions.",
+		"redfish_auth_type":           "How the user logs in: session, basic, or auto (the default), which is basic if the BMC does not support sessions.",
 		"redfish_tls_minimum_version": "Lowest version of TLS. Only 1.2, the default.",
 		"redfish_tls_ciphers":         "Not supported.",
 		persistenceKey:                persistenceText,
@@ -70,8 +70,7 @@ func parseRedfish(i info) (bmc.Config, error) {
 	return c, err
 }
 
-// redfishAddress reads an address, which may hold a password and is not quoted for
-// that.
+// redfishAddress parses an address. Its errors do not quote it, since it may contain a password.
 func (i info) redfishAddress(address string, c *bmc.Config) error {
 	const key = "redfish_address"
 	if ip, err := netip.ParseAddr(address); err == nil && ip.Is6() {
@@ -103,7 +102,7 @@ func (i info) redfishAddress(address string, c *bmc.Config) error {
 	return nil
 }
 
-// systemID returns the ID in the path of a system, which may be the ID alone.
+// systemID returns the last segment of a system's path, or the whole value if it is only an ID.
 func (i info) systemID(system string) (string, error) {
 	system = strings.TrimRight(system, "/")
 	folder, id := path.Split(system)

@@ -10,10 +10,10 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc"
 )
 
-// customAgent is the deploy interface that waits for what the machine has booted.
+// customAgent is the deploy interface that waits for a heartbeat of the agent.
 const customAgent = "custom-agent"
 
-// Steps implements [conductor.Hardware]; the package comment says what they do.
+// Steps implements [conductor.Hardware]. The package comment describes the steps.
 func (b *BMC) Steps(n *conductor.Node, work states.State) []conductor.Step {
 	switch {
 	case b.usable(n) != nil:
@@ -51,7 +51,7 @@ func (b *BMC) bootAgent(ctx context.Context, t *conductor.Task) error {
 	return conductor.ErrWait
 }
 
-// tearDown ends what runs on the machine.
+// tearDown powers the machine off, or reboots it if disable_power_off is set.
 //
 // Source: tear_down and clean_up in ironic/drivers/modules/agent_base.py.
 func (b *BMC) tearDown(ctx context.Context, t *conductor.Task) error {
@@ -72,7 +72,7 @@ func (b *BMC) takeOver(ctx context.Context, t *conductor.Task) error {
 	})
 }
 
-// inspect stores what the BMC tells of the machine.
+// inspect stores the BMC's inventory of the machine.
 //
 // Source: inspect_hardware in ironic/drivers/modules/redfish/inspect.py.
 func (b *BMC) inspect(ctx context.Context, t *conductor.Task) error {
@@ -98,8 +98,8 @@ func (b *BMC) inspect(ctx context.Context, t *conductor.Task) error {
 	})
 }
 
-// reboot has the machine boot from a device. The device is set while the machine is
-// off: some forget it otherwise.
+// reboot reboots the machine from a device. The device is set while the machine is off, since
+// some machines forget it otherwise.
 func (b *BMC) reboot(ctx context.Context, t *conductor.Task, device string, persistent bool) error {
 	last := states.PowerRebooting
 	if !t.Node().DisablePowerOff {
@@ -114,8 +114,7 @@ func (b *BMC) reboot(ctx context.Context, t *conductor.Task, device string, pers
 	return b.power(ctx, t, last)
 }
 
-// The waits between two looks at a power state: the first, and the longest of the
-// doubled ones.
+// The exponential backoff between two reads of a power state: the first delay and the maximum.
 const (
 	firstWait = 100 * time.Millisecond
 	maxWait   = 5 * time.Second
@@ -143,7 +142,7 @@ func (b *BMC) power(ctx context.Context, t *conductor.Task, power states.Power) 
 			})
 		}
 		if time.Since(begun) > b.config.PowerTimeout {
-			return fmt.Errorf("%v was asked for, and the power state is %v after %v", power, now, b.config.PowerTimeout)
+			return fmt.Errorf("%v was requested, but the power state is %v after %v", power, now, b.config.PowerTimeout)
 		}
 		select {
 		case <-ctx.Done():

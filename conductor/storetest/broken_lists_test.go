@@ -44,8 +44,8 @@ var brokenLists = []mutant{
 			return b.Memory.List(ctx, kind, after, limit)
 		}
 	}},
-	{"pages are counted", "what was there all the time", func(b *broken) {
-		ends := make(map[string]int) // how many records there were before the end of a page
+	{"pages are counted", "that exists throughout", func(b *broken) {
+		ends := make(map[string]int) // the number of records before the end of a page
 		b.list = func(ctx context.Context, kind conductor.Kind, after string, limit int) ([]conductor.Record, error) {
 			all, err := b.Memory.List(ctx, kind, "", 100_000)
 			if err != nil || limit != 23 {
@@ -106,7 +106,7 @@ var brokenWatches = []mutant{
 			return []conductor.Change{c}
 		})
 	}},
-	{"a watch tells of all kinds", "shows the kind's own records", func(b *broken) {
+	{"a watch yields all kinds", "yields only records of its kind", func(b *broken) {
 		b.watch = func(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
 			return func(yield func(conductor.Change, error) bool) {
 				if page, _ := b.Memory.List(ctx, kind+"-apart", "", 10); len(page) > 0 && !yield(conductor.Change{Record: page[0]}, nil) {
@@ -149,7 +149,7 @@ var brokenWatches = []mutant{
 			return []conductor.Change{c, last, c}
 		})
 	}},
-	{"a slow watcher is cut off", "gets the last of them", func(b *broken) {
+	{"a slow watcher is cut off", "receives the last one", func(b *broken) {
 		var writes atomic.Int64
 		b.update = func(ctx context.Context, r conductor.Record) (int64, error) {
 			writes.Add(1)
@@ -239,7 +239,7 @@ var brokenWatches = []mutant{
 			}
 		}
 	}},
-	{"a context that has ended blocks", "keeps nobody waiting", func(b *broken) {
+	{"a context that has ended blocks", "no method waits after its context has ended", func(b *broken) {
 		b.list = func(ctx context.Context, kind conductor.Kind, after string, limit int) ([]conductor.Record, error) {
 			if ctx.Err() != nil {
 				time.Sleep(hang)

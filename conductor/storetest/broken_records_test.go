@@ -12,7 +12,7 @@ import (
 )
 
 var brokenRecords = []mutant{
-	{"keys do not find a record", "is kept as it was written", func(b *broken) {
+	{"keys do not find a record", "is stored as written", func(b *broken) {
 		b.get = func(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
 			if strings.Contains(key, "=") {
 				return conductor.Record{}, conductor.ErrNotFound
@@ -20,19 +20,19 @@ var brokenRecords = []mutant{
 			return b.Memory.Get(ctx, kind, key)
 		}
 	}},
-	{"values are made valid UTF-8", "is kept as it was written", func(b *broken) {
+	{"values are made valid UTF-8", "is stored as written", func(b *broken) {
 		b.create = func(ctx context.Context, r conductor.Record) (int64, error) {
 			r.Value = []byte(strings.ToValidUTF8(string(r.Value), "\uFFFD"))
 			return b.Memory.Create(ctx, r)
 		}
 	}},
-	{"values end after 64 KiB", "is kept as it was written", func(b *broken) {
+	{"values end after 64 KiB", "is stored as written", func(b *broken) {
 		b.update = func(ctx context.Context, r conductor.Record) (int64, error) {
 			r.Value = r.Value[:min(len(r.Value), 64<<10)]
 			return b.Memory.Update(ctx, r)
 		}
 	}},
-	{"keys do not care for case", "is kept as it was written", func(b *broken) {
+	{"keys do not care for case", "is stored as written", func(b *broken) {
 		b.create = func(ctx context.Context, r conductor.Record) (int64, error) {
 			r.Keys = slices.Clone(r.Keys)
 			for i := range r.Keys {
@@ -41,7 +41,7 @@ var brokenRecords = []mutant{
 			return b.Memory.Create(ctx, r)
 		}
 	}},
-	{"a prefix of a key finds a record", "what is not there is not found", func(b *broken) {
+	{"a prefix of a key finds a record", "a record that does not exist is not found", func(b *broken) {
 		b.get = func(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
 			if r, err := b.Memory.Get(ctx, kind, key); err == nil {
 				return r, nil
@@ -53,13 +53,13 @@ var brokenRecords = []mutant{
 			return conductor.Record{}, conductor.ErrNotFound
 		}
 	}},
-	{"what is not there is a record without content", "what is not there is not found", func(b *broken) {
+	{"what is not there is a record without content", "a record that does not exist is not found", func(b *broken) {
 		b.get = func(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
 			r, _ := b.Memory.Get(ctx, kind, key)
 			return r, nil
 		}
 	}},
-	{"kinds are not apart", "kinds are apart", func(b *broken) {
+	{"kinds are not apart", "kinds are independent", func(b *broken) {
 		b.get = func(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
 			r, err := b.Memory.Get(ctx, kind, key)
 			if base, ok := strings.CutSuffix(string(kind), "-apart"); ok && err != nil {
@@ -71,7 +71,7 @@ var brokenRecords = []mutant{
 }
 
 var brokenWrites = []mutant{
-	{"a duplicate is no error", "have an ID or a key in common", func(b *broken) {
+	{"a duplicate is no error", "share an ID or a key", func(b *broken) {
 		b.create = func(ctx context.Context, r conductor.Record) (int64, error) {
 			revision, err := b.Memory.Create(ctx, r)
 			if duplicate := new(conductor.DuplicateError); errors.As(err, &duplicate) {
@@ -80,7 +80,7 @@ var brokenWrites = []mutant{
 			return revision, err
 		}
 	}},
-	{"the error names another key", "have an ID or a key in common", func(b *broken) {
+	{"the error names another key", "share an ID or a key", func(b *broken) {
 		b.create = func(ctx context.Context, r conductor.Record) (int64, error) {
 			revision, err := b.Memory.Create(ctx, r)
 			if duplicate := new(conductor.DuplicateError); errors.As(err, &duplicate) {
@@ -97,7 +97,7 @@ var brokenWrites = []mutant{
 			return b.Memory.Update(ctx, r)
 		}
 	}},
-	{"a deletion leaves the keys", "leaves nothing behind", func(b *broken) {
+	{"a deletion leaves the keys", "leaves nothing of the record", func(b *broken) {
 		b.delete = func(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
 			r, _ := b.Memory.Get(ctx, kind, id)
 			gone, err := b.Memory.Delete(ctx, kind, id, revision)
@@ -107,7 +107,7 @@ var brokenWrites = []mutant{
 			return gone, err
 		}
 	}},
-	{"a deletion has the record's revision", "leaves nothing behind", func(b *broken) {
+	{"a deletion has the record's revision", "leaves nothing of the record", func(b *broken) {
 		b.delete = func(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
 			_, err := b.Memory.Delete(ctx, kind, id, revision)
 			return revision, err
@@ -154,7 +154,7 @@ var brokenWrites = []mutant{
 }
 
 var brokenRaces = []mutant{
-	{"an update compares, then writes", "of several updates at once one is done", func(b *broken) {
+	{"an update compares, then writes", "of several concurrent updates one succeeds", func(b *broken) {
 		b.update = func(ctx context.Context, r conductor.Record) (int64, error) {
 			now, err := b.Memory.Get(ctx, r.Kind, r.ID)
 			switch {
@@ -177,12 +177,12 @@ var brokenRaces = []mutant{
 				return b.Memory.Update(ctx, r)
 			}
 			if writes++; writes%50 == 0 {
-				return r.Revision, nil // of a counter
+				return r.Revision, nil // loses an increment of the counter
 			}
 			return b.Memory.Update(ctx, r)
 		}
 	}},
-	{"a creation looks for the ID, then writes", "of several records with a key one is created", func(b *broken) {
+	{"a creation looks for the ID, then writes", "of several concurrent creates with one key one succeeds", func(b *broken) {
 		b.create = func(ctx context.Context, r conductor.Record) (int64, error) {
 			if _, err := b.Memory.Get(ctx, r.Kind, r.ID); err == nil {
 				return 0, &conductor.DuplicateError{Kind: r.Kind, Key: r.ID}
@@ -195,7 +195,7 @@ var brokenRaces = []mutant{
 			return revision, err
 		}
 	}},
-	{"a deletion compares, then deletes", "not updated and deleted at once", func(b *broken) {
+	{"a deletion compares, then deletes", "of a concurrent update and deletion one succeeds", func(b *broken) {
 		b.delete = func(ctx context.Context, kind conductor.Kind, id string, revision int64) (int64, error) {
 			r, err := b.Memory.Get(ctx, kind, id)
 			switch {
@@ -215,9 +215,9 @@ var brokenRaces = []mutant{
 			return b.Memory.Update(ctx, r)
 		}
 	}},
-	{"a key is found in a list of keys that lags", "a key that many want has one record", func(b *broken) {
+	{"a key is found in a list of keys that lags", "a contested key belongs to one record", func(b *broken) {
 		var mu sync.Mutex
-		lagging := make(map[string]string) // what a key has found once
+		lagging := make(map[string]string) // the ID of the first record that got the key by an update
 		b.get = func(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
 			mu.Lock()
 			defer mu.Unlock()

@@ -55,7 +55,7 @@ func (b *broken) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[condu
 	return b.watch(ctx, kind)
 }
 
-// force updates a record whatever its revision.
+// force updates a record without a check of its revision.
 func (b *broken) force(ctx context.Context, r conductor.Record) (int64, error) {
 	for {
 		now, err := b.Memory.Get(ctx, r.Kind, r.ID)
@@ -70,8 +70,8 @@ func (b *broken) force(ctx context.Context, r conductor.Record) (int64, error) {
 	}
 }
 
-// changes replaces each change of a watch by those that f returns, which has the
-// changes of that watch before.
+// changes replaces each change of a watch by the changes that f returns. before has the previous
+// change of each record.
 func (b *broken) changes(f func(change conductor.Change, before map[string]conductor.Change) []conductor.Change) {
 	b.watch = func(ctx context.Context, kind conductor.Kind) iter.Seq2[conductor.Change, error] {
 		return func(yield func(conductor.Change, error) bool) {
@@ -88,7 +88,7 @@ func (b *broken) changes(f func(change conductor.Change, before map[string]condu
 	}
 }
 
-// TestBrokenPromisesAreFound runs in virtual time, in which waiting costs nothing.
+// TestBrokenPromisesAreFound runs on virtual time, so that hanging methods do not slow it down.
 func TestBrokenPromisesAreFound(t *testing.T) {
 	for _, mutants := range [][]mutant{brokenRecords, brokenWrites, brokenRaces, brokenLists, brokenWatches} {
 		for _, mutant := range mutants {
@@ -97,7 +97,7 @@ func TestBrokenPromisesAreFound(t *testing.T) {
 					b := newBroken()
 					mutant.breaks(b)
 					err := storetest.Check(b)
-					time.Sleep(20 * hang) // until the goroutines that hang have ended
+					time.Sleep(20 * hang) // until the hanging goroutines have ended
 					require.ErrorContains(t, err, mutant.found)
 				})
 			})
@@ -105,12 +105,12 @@ func TestBrokenPromisesAreFound(t *testing.T) {
 	}
 }
 
-// hang is how long a method that hangs does so.
+// hang is how long a hanging method takes to return.
 const hang = 24 * time.Hour
 
 type mutant struct {
 	name   string
-	found  string // the promise
+	found  string // the name of the promise that Check reports
 	breaks func(b *broken)
 }
 
@@ -134,6 +134,6 @@ func TestAHandleThatLagsIsFound(t *testing.T) {
 			return r, err
 		}
 		second.list = first.list
-		require.ErrorContains(t, storetest.Check(first, second), "is kept as it was written")
+		require.ErrorContains(t, storetest.Check(first, second), "is stored as written")
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/storetest"
 )
 
-// careless is a store that takes any revision.
+// careless is a store that accepts any revision.
 type careless struct{ conductor.Memory }
 
 func (s *careless) Update(ctx context.Context, r conductor.Record) (int64, error) {
@@ -21,7 +21,7 @@ func (s *careless) Update(ctx context.Context, r conductor.Record) (int64, error
 	return s.Memory.Update(ctx, r)
 }
 
-// The check of a store, and the report on one that loses updates.
+// Check passes a correct store, and reports a store that loses updates.
 func ExampleCheck() {
 	fmt.Println(storetest.Check(new(conductor.Memory)))
 	err := storetest.Check(new(careless))

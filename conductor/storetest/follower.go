@@ -11,17 +11,17 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// follower reads a watch in a goroutine and keeps what it tells.
+// follower reads a watch in a goroutine and keeps its changes.
 type follower struct {
 	kind conductor.Kind
 	stop context.CancelFunc
 	over chan struct{} // closed when the range has ended
-	// gate, where it is not nil, holds the range up at each change until it is closed.
+	// gate, if not nil, blocks the range at each change until it is closed.
 	gate chan struct{}
 
 	mu      sync.Mutex
 	state   map[string]conductor.Record
-	last    map[string]int64 // the revision that each record had last, deleted or not
+	last    map[string]int64 // the last revision of each record, including deletions
 	changes []conductor.Change
 	synced  bool
 	err     error
@@ -99,7 +99,7 @@ func (f *follower) apply(change conductor.Change) error {
 	return nil
 }
 
-// reach waits until the follower is synced and knows the records, and no others.
+// reach waits until the follower is synced and has exactly these records.
 func (f *follower) reach(ctx context.Context, records ...conductor.Record) error {
 	want := make(map[string]conductor.Record)
 	for _, r := range records {
@@ -116,7 +116,7 @@ func (f *follower) reach(ctx context.Context, records ...conductor.Record) error
 			if _, err := f.knows(want); err != nil {
 				return err
 			}
-			return errors.New("the watch has ended by itself")
+			return errors.New("the watch has ended although its context has not")
 		case <-ctx.Done():
 			return f.lag(want)
 		}
@@ -133,7 +133,7 @@ func (f *follower) knows(want map[string]conductor.Record) (bool, error) {
 	return f.synced && equal, nil
 }
 
-// lag says what the follower does not know.
+// lag returns an error that describes a change which the follower lacks.
 func (f *follower) lag(want map[string]conductor.Record) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -142,18 +142,18 @@ func (f *follower) lag(want map[string]conductor.Record) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(want)) {
 		if err := same(want[id], f.state[id]); err != nil {
-			return fmt.Errorf("what the watch has told is not what is stored: %w", err)
+			return fmt.Errorf("the watch has not yielded what is stored: %w", err)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.state)) {
 		if _, ok := want[id]; !ok {
-			return fmt.Errorf("the watch does not tell of the deletion of %s", brief(f.state[id]))
+			return fmt.Errorf("the watch does not yield the deletion of %s", brief(f.state[id]))
 		}
 	}
 	return nil
 }
 
-// end cancels the watch's context and returns an error unless the range ends well.
+// end cancels the watch's context and returns the follower's error, if it has one.
 func (f *follower) end() error {
 	f.stop()
 	<-f.over

@@ -12,7 +12,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// fill creates records with the numbers given, many at once.
+// fill creates records with the given numbers concurrently.
 func (t *tester) fill(ctx context.Context, numbers []int) error {
 	var next atomic.Int64
 	return errors.Join(t.together(func(_ int, s conductor.Store) error {
@@ -30,7 +30,7 @@ func (t *tester) fill(ctx context.Context, numbers []int) error {
 }
 
 func (t *tester) checkList(ctx context.Context) error {
-	const n = 2500 // more than a page of most stores
+	const n = 2500 // more than the page size of most stores
 	if err := t.fill(ctx, rand.Perm(n)); err != nil {
 		return err
 	}
@@ -55,8 +55,7 @@ func (t *tester) checkList(ctx context.Context) error {
 	return t.checkBounds(ctx, n)
 }
 
-// pages lists all records after the ID named, and calls between, if it is not nil,
-// between pages.
+// pages lists all records after an ID in pages. It calls between, if not nil, between two pages.
 func pages(
 	ctx context.Context, s conductor.Store, kind conductor.Kind, after string, size int, between func() error,
 ) ([]conductor.Record, error) {
@@ -97,11 +96,11 @@ func (t *tester) checkBounds(ctx context.Context, n int) error {
 		want        []string
 	}{
 		{"from the first", "", 2, []string{id(0), id(1)}},
-		{"after one that is not there", id(n / 2), 1, []string{id(n/2 + 1)}},
-		{"across one that is not there", id(n/2 - 2), 2, []string{id(n/2 - 1), id(n/2 + 1)}},
+		{"after an ID that does not exist", id(n / 2), 1, []string{id(n/2 + 1)}},
+		{"across an ID that does not exist", id(n/2 - 2), 2, []string{id(n/2 - 1), id(n/2 + 1)}},
 		{"of the last", id(n - 2), 10, []string{id(n - 1)}},
 		{"after the last", id(n - 1), 10, nil},
-		{"of no record", "", 0, nil},
+		{"with the limit 0", "", 0, nil},
 	} {
 		page, err := t.store().List(ctx, t.kind, c.after, c.limit)
 		if err != nil {
@@ -118,8 +117,8 @@ func (t *tester) checkBounds(ctx context.Context, n int) error {
 	return nil
 }
 
-// checkListDuringWrites lists records of which those with an odd number come and go,
-// and the others change.
+// checkListDuringWrites lists records while those with odd numbers are created and deleted, and
+// the others are updated.
 func (t *tester) checkListDuringWrites(ctx context.Context) error {
 	const n = 400
 	var stay []int
@@ -137,7 +136,7 @@ func (t *tester) checkListDuringWrites(ctx context.Context) error {
 	errs := t.together(func(i int, s conductor.Store) error {
 		if i == 0 {
 			for writing.Load() > 0 {
-				time.Sleep(time.Millisecond) // lets virtual time go on
+				time.Sleep(time.Millisecond) // lets virtual time advance
 				if err := t.listStaying(ctx, s, len(stay), nil); err != nil {
 					return err
 				}
@@ -147,8 +146,8 @@ func (t *tester) checkListDuringWrites(ctx context.Context) error {
 		defer writing.Add(-1)
 		random := rand.New(rand.NewPCG(uint64(i), 0))
 		for range 25 {
-			odd := 2*(random.IntN(n/2/writers)*writers+i) + 1 // this writer's own
-			if err := comeAndGo(ctx, s, t.record(odd)); err != nil {
+			odd := 2*(random.IntN(n/2/writers)*writers+i) + 1 // a number that no other writer uses
+			if err := createAndDelete(ctx, s, t.record(odd)); err != nil {
 				return err
 			}
 			r, err := s.Get(ctx, t.kind, id(stay[random.IntN(len(stay))]))
@@ -164,8 +163,8 @@ func (t *tester) checkListDuringWrites(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// comeAndGo creates a record and deletes it.
-func comeAndGo(ctx context.Context, s conductor.Store, r conductor.Record) error {
+// createAndDelete creates a record and deletes it.
+func createAndDelete(ctx context.Context, s conductor.Store, r conductor.Record) error {
 	revision, err := s.Create(ctx, r)
 	if err != nil {
 		return err
@@ -174,8 +173,8 @@ func comeAndGo(ctx context.Context, s conductor.Store, r conductor.Record) error
 	return err
 }
 
-// changeFirst returns a function that creates and deletes, by turns, a record before
-// the others.
+// changeFirst returns a function that alternately creates and deletes a record that sorts before
+// all others.
 func (t *tester) changeFirst(ctx context.Context) func() error {
 	r := t.record(1)
 	there := false
@@ -189,8 +188,8 @@ func (t *tester) changeFirst(ctx context.Context) func() error {
 	}
 }
 
-// listStaying lists all records and checks that those with a key, which stay, are
-// there.
+// listStaying lists all records and checks that the list has the want records that are never
+// deleted, which are those with a key.
 func (t *tester) listStaying(ctx context.Context, s conductor.Store, want int, between func() error) error {
 	all, err := pages(ctx, s, t.kind, "", 23, between)
 	if err != nil {
@@ -207,7 +206,7 @@ func (t *tester) listStaying(ctx context.Context, s conductor.Store, want int, b
 		}
 	}
 	if staying != want {
-		return fmt.Errorf("%d of the %d records that were there all the time", staying, want)
+		return fmt.Errorf("%d of the %d records that existed throughout", staying, want)
 	}
 	return nil
 }

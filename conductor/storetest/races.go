@@ -11,11 +11,10 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// writers is how many goroutines write at once.
+// writers is the number of concurrent writers.
 const writers = 16
 
-// together runs f in many goroutines at once, each with the handle of a process, and
-// returns what each returned.
+// together runs f in writers goroutines, distributed over the handles, and returns their errors.
 func (t *tester) together(f func(i int, s conductor.Store) error) []error {
 	errs := make([]error, writers)
 	start := make(chan struct{})
@@ -32,8 +31,8 @@ func (t *tester) together(f func(i int, s conductor.Store) error) []error {
 	return errs
 }
 
-// oneOf returns which of several attempts was done, where the others failed with
-// what refused allows.
+// oneOf returns the index of the only attempt that succeeded. refused returns an error for a
+// failure that is not allowed.
 func oneOf(errs []error, refused func(error) error) (int, error) {
 	winner, done := 0, 0
 	for i, err := range errs {
@@ -45,7 +44,7 @@ func oneOf(errs []error, refused func(error) error) (int, error) {
 		}
 	}
 	if done != 1 {
-		return 0, fmt.Errorf("%d of %d were done", done, len(errs))
+		return 0, fmt.Errorf("%d of %d succeeded", done, len(errs))
 	}
 	return winner, nil
 }
@@ -69,7 +68,7 @@ func (t *tester) checkUpdateRace(ctx context.Context) error {
 		}
 		r = mine[winner]
 		if err := t.stored(ctx, r); err != nil {
-			return fmt.Errorf("the update of writer %d was done: %w", winner, err)
+			return fmt.Errorf("the update of writer %d has succeeded: %w", winner, err)
 		}
 	}
 	return nil
@@ -91,7 +90,7 @@ func (t *tester) checkCounter(ctx context.Context) error {
 			case !errors.Is(err, conductor.ErrConflict) || conflicts == writers*each:
 				return err
 			default:
-				conflicts++ // each of them because another writer's update was done
+				conflicts++ // each conflict means that another writer's update succeeded
 			}
 		}
 		return nil
@@ -195,7 +194,7 @@ func (t *tester) checkDeleteRace(ctx context.Context) error {
 	return nil
 }
 
-// checkKeyRace has each writer give its own record keys that others want too.
+// checkKeyRace has each writer set keys of its own record for which other writers compete.
 func (t *tester) checkKeyRace(ctx context.Context) error {
 	const pool, rounds = 6, 20
 	errs := t.together(func(i int, s conductor.Store) error {

@@ -148,7 +148,7 @@ func (t *tester) checkKeysReplaced(ctx context.Context) error {
 	}
 	other, err := t.create(ctx, t.record(2, "instance=b", "name=c"))
 	if err != nil {
-		return fmt.Errorf("a key that was given up: %w", err)
+		return fmt.Errorf("a key that its record no longer has: %w", err)
 	}
 	return errors.Join(t.stored(ctx, r), t.stored(ctx, other))
 }
@@ -180,7 +180,7 @@ func (t *tester) checkDeleted(ctx context.Context) error {
 			return err
 		}
 		if r.Revision <= last {
-			return fmt.Errorf("a record that was deleted with the revision %d is created anew with %d", last, r.Revision)
+			return fmt.Errorf("a record that was deleted with the revision %d is created again with %d", last, r.Revision)
 		}
 		if r, err = t.update(ctx, r); err != nil {
 			return err

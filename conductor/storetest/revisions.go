@@ -42,7 +42,7 @@ func (t *tester) checkRevision(ctx context.Context) error {
 	}
 	_, err = t.update(ctx, now)
 	if err := wantError(conductor.ErrConflict, err); err != nil {
-		return fmt.Errorf("update of a record that was deleted and created anew: %w", err)
+		return fmt.Errorf("update of a record that was deleted and created again: %w", err)
 	}
 	return t.stored(ctx, again)
 }
@@ -83,13 +83,13 @@ func (t *tester) checkFailedWrite(ctx context.Context) error {
 
 func (t *tester) checkRevisionsGrow(ctx context.Context) error {
 	r := t.record(1)
-	r.Revision = 1 << 40 // which does not matter
+	r.Revision = 1 << 40 // ignored by Create
 	r, err := t.create(ctx, r)
 	if err != nil {
 		return err
 	}
 	if r.Revision <= 0 {
-		return fmt.Errorf("a record has the revision %d, which has to be above 0, that of a record which was never stored", r.Revision)
+		return fmt.Errorf("a record has the revision %d, want a revision above 0", r.Revision)
 	}
 	for range 20 {
 		before := r.Revision

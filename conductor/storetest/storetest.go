@@ -1,7 +1,7 @@
 // Package storetest helps to test implementations of [conductor.Store].
 //
-// [Check] finds out whether a store keeps what the interface promises, as
-// testing/fstest does with file systems:
+// [Check] checks that a store keeps the contract of the interface, as testing/fstest does for
+// file systems:
 //
 //	func TestStore(t *testing.T) {
 //		if err := storetest.Check(open(t)); err != nil {
@@ -21,13 +21,13 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// patience is how long a promise may take to be kept, and a change to be reported.
+// patience bounds the check of one promise, and the time until a method returns after its
+// context has ended.
 const patience = time.Minute
 
-// Check returns what is wrong with a store, which has to be empty: each promise that
-// it breaks once, or nil. A store that several processes share is checked with more
-// handles on it, such as each of the processes has. It takes the time of some ten
-// thousand writes, and more where the store hangs.
+// Check checks an empty store and returns an error that lists each promise that the store breaks,
+// or nil. For a store that several processes share, pass one more handle for each further process.
+// Check takes about as long as ten thousand writes, and longer if a method hangs.
 func Check(store conductor.Store, more ...conductor.Store) error {
 	var errs []error
 	for i, promise := range promises {
@@ -46,39 +46,39 @@ var promises = []struct {
 	name  string
 	check func(*tester, context.Context) error
 }{
-	{"a record is kept as it was written", (*tester).checkContent},
-	{"what is not there is not found", (*tester).checkNotFound},
-	{"no two records of a kind have an ID or a key in common", (*tester).checkUnique},
+	{"a record is stored as written", (*tester).checkContent},
+	{"a record that does not exist is not found", (*tester).checkNotFound},
+	{"no two records of a kind share an ID or a key", (*tester).checkUnique},
 	{"an update replaces the keys", (*tester).checkKeysReplaced},
-	{"a record that is deleted leaves nothing behind", (*tester).checkDeleted},
+	{"a deletion leaves nothing of the record", (*tester).checkDeleted},
 	{"a write needs the current revision", (*tester).checkRevision},
 	{"a write that fails changes nothing", (*tester).checkFailedWrite},
 	{"revisions grow", (*tester).checkRevisionsGrow},
-	{"kinds are apart", (*tester).checkKinds},
-	{"of several updates at once one is done", (*tester).checkUpdateRace},
+	{"kinds are independent", (*tester).checkKinds},
+	{"of several concurrent updates one succeeds", (*tester).checkUpdateRace},
 	{"no update is lost", (*tester).checkCounter},
-	{"of several records with a key one is created", (*tester).checkCreateRace},
-	{"a record is not updated and deleted at once", (*tester).checkDeleteRace},
-	{"a key that many want has one record", (*tester).checkKeyRace},
+	{"of several concurrent creates with one key one succeeds", (*tester).checkCreateRace},
+	{"of a concurrent update and deletion one succeeds", (*tester).checkDeleteRace},
+	{"a contested key belongs to one record", (*tester).checkKeyRace},
 	{"a list has each record once, in order", (*tester).checkList},
-	{"a list that goes on during writes has what was there all the time", (*tester).checkListDuringWrites},
+	{"a list during writes has each record that exists throughout", (*tester).checkListDuringWrites},
 	{"a watch yields all records, then Synced, then the changes", (*tester).checkWatch},
-	{"a watch shows the kind's own records", (*tester).checkWatchKind},
-	{"watches tell what is stored, in the order of revisions", (*tester).checkWatchDuringWrites},
-	{"a slow watcher delays no write and gets the last of them", (*tester).checkSlowWatcher},
+	{"a watch yields only records of its kind", (*tester).checkWatchKind},
+	{"watches yield what was stored, in the order of revisions", (*tester).checkWatchDuringWrites},
+	{"a slow watcher delays no write and receives the last one", (*tester).checkSlowWatcher},
 	{"a watch ends with its context, without an error", (*tester).checkWatchEnds},
 	{"a caller may leave a watch", (*tester).checkWatchLeft},
-	{"a context that has ended keeps nobody waiting", (*tester).checkContext},
+	{"no method waits after its context has ended", (*tester).checkContext},
 }
 
-// tester checks one promise, on a kind of its own.
+// tester checks one promise on records of a separate kind.
 type tester struct {
 	stores []conductor.Store // handles on the same records
 	kind   conductor.Kind
 	turn   int
 }
 
-// run gives a check up that does not end.
+// run runs a check and abandons it if it does not return.
 func (t *tester) run(check func(*tester, context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -92,13 +92,13 @@ func (t *tester) run(check func(*tester, context.Context) error) error {
 	}
 }
 
-// store returns the next handle.
+// store returns the handles in turn.
 func (t *tester) store() conductor.Store {
 	t.turn++
 	return t.stores[t.turn%len(t.stores)]
 }
 
-// id returns the nth UUID, which are in the order of n.
+// id returns the nth UUID. The UUIDs sort in the order of n.
 func id(n int) string { return fmt.Sprintf("%08x-feed-4bed-8bad-%012x", n, n) }
 
 func (t *tester) record(n int, keys ...string) conductor.Record {
@@ -168,7 +168,7 @@ func (t *tester) absent(ctx context.Context, key string) error {
 	return nil
 }
 
-// same compares records, whose keys may come in any order.
+// same returns an error if the records differ. The order of the keys does not matter.
 func same(want, got conductor.Record) error {
 	if want.Kind == got.Kind && want.ID == got.ID && want.Revision == got.Revision &&
 		bytes.Equal(want.Value, got.Value) && slices.Equal(slices.Sorted(slices.Values(want.Keys)), slices.Sorted(slices.Values(got.Keys))) {
@@ -177,7 +177,7 @@ func same(want, got conductor.Record) error {
 	return fmt.Errorf("want %s, got %s", brief(want), brief(got))
 }
 
-// brief returns a record as errors show it.
+// brief returns the form of a record in errors.
 func brief(r conductor.Record) string {
 	value := fmt.Sprintf("%q", r.Value)
 	if len(r.Value) > 100 {

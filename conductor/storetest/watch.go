@@ -74,7 +74,7 @@ func (f *follower) wantDeletion(id string, revision int64) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("no change says that %s was deleted by the revision %d: %+v", id, revision, f.changes[len(f.changes)-1])
+	return fmt.Errorf("no change reports the deletion of %s by the revision %d: %+v", id, revision, f.changes[len(f.changes)-1])
 }
 
 func (t *tester) checkWatchKind(ctx context.Context) error {
@@ -110,7 +110,7 @@ func (t *tester) checkWatchKind(ctx context.Context) error {
 	return endAll(followers)
 }
 
-// history has what was written.
+// history holds all written records.
 type history struct {
 	mu      sync.Mutex
 	records map[string]map[int64]conductor.Record // by ID and revision
@@ -125,8 +125,8 @@ func (h *history) add(r conductor.Record) {
 	h.records[r.ID][r.Revision] = r
 }
 
-// checkWatchDuringWrites has watches begin before, during and after writes, and one
-// that does not read until all is written.
+// checkWatchDuringWrites starts watches before, during and after writes, and one that reads only
+// after all writes.
 func (t *tester) checkWatchDuringWrites(ctx context.Context) error {
 	gate := make(chan struct{})
 	followers := append(t.followAll(ctx), t.follow(ctx, t.store(), gate))
@@ -202,10 +202,10 @@ func (f *follower) verify(written *history) error {
 		}
 		r, ok := written.records[c.Record.ID][c.Record.Revision]
 		if !ok {
-			return fmt.Errorf("the watch yields %s, which nobody wrote", brief(c.Record))
+			return fmt.Errorf("the watch yields %s, which was never written", brief(c.Record))
 		}
 		if err := same(r, c.Record); err != nil {
-			return fmt.Errorf("the watch yields what was not written: %w", err)
+			return fmt.Errorf("the watch yields a record that differs from the written one: %w", err)
 		}
 	}
 	return nil
@@ -322,14 +322,14 @@ func (t *tester) checkContext(ctx context.Context) error {
 	_, _ = s.Update(ended, r)
 	for {
 		if r, err = t.store().Get(ctx, t.kind, "name=a"); err != nil {
-			return fmt.Errorf("get, afterwards: %w", err)
+			return fmt.Errorf("get after the calls with an ended context: %w", err)
 		}
 		r, err = t.update(ctx, r)
 		if errors.Is(err, conductor.ErrConflict) {
-			continue // the update above is done after all
+			continue // the update above has succeeded
 		}
 		if err != nil {
-			return fmt.Errorf("afterwards: %w", err)
+			return fmt.Errorf("update after the calls with an ended context: %w", err)
 		}
 		return t.stored(ctx, r)
 	}

@@ -15,11 +15,11 @@ import (
 	"github.com/ironstate/ironstate/examples/conductor/explorer"
 )
 
-// users are the bcrypt hashes of passwords by user, as Ironic's http_basic takes them
-// from a file that htpasswd -B has written.
+// users maps users to the bcrypt hashes of their passwords. They are read from a file of
+// htpasswd -B, as by Ironic's http_basic.
 type users map[string][]byte
 
-// maxUsersFile bounds the file of users.
+// maxUsersFile bounds the size of the file of users in bytes.
 const maxUsersFile = 1 << 20
 
 func readUsers(path string) (users, error) {
@@ -56,12 +56,12 @@ func readUsers(path string) (users, error) {
 	return found, nil
 }
 
-// guard wraps a handler that only users may call. As in Ironic, the version documents
-// are for everybody. A bcrypt hash takes a processor for some 50 ms: a password that
-// was right is remembered, as a hash that is quick to compare.
+// guard wraps a handler with HTTP Basic authentication. As in Ironic, the version documents need
+// no authentication. A bcrypt comparison takes about 50 ms of processor time, so guard caches
+// correct passwords as hashes that are fast to compare.
 func (u users) guard(next http.Handler) http.Handler {
-	var known sync.Map                          // [32]byte of user and password
-	comparing := make(chan struct{}, maxBcrypt) // so that wrong passwords leave processors to others
+	var known sync.Map                          // set of [32]byte hashes of user and password
+	comparing := make(chan struct{}, maxBcrypt) // limits the processors that wrong passwords occupy
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !explorer.Asked(r) && (r.URL.Path == "/" || r.URL.Path == "/v1" || r.URL.Path == "/v1/") {
 			next.ServeHTTP(w, r)
@@ -83,11 +83,11 @@ func (u users) guard(next http.Handler) http.Handler {
 	})
 }
 
-// maxBcrypt is how many passwords are compared at a time.
+// maxBcrypt bounds the concurrent bcrypt comparisons.
 const maxBcrypt = 2
 
-// nobody is compared with where there is no such user, so that the time of an answer
-// does not tell whether there is.
+// nobody is the hash that is compared for an unknown user, so that the response time does not
+// reveal whether the user exists.
 var nobody, _ = bcrypt.GenerateFromPassword([]byte("nobody"), bcrypt.DefaultCost)
 
 func (u users) right(name, password string) bool {
@@ -98,7 +98,7 @@ func (u users) right(name, password string) bool {
 	return bcrypt.CompareHashAndPassword(hash, []byte(password)) == nil && ok
 }
 
-// refuse answers as Ironic's middleware does.
+// refuse responds with the 401 of Ironic's middleware.
 func refuse(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", `Basic realm="Baremetal API"`)
 	w.Header().Set("Content-Type", "application/json")

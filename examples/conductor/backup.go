@@ -16,12 +16,12 @@ import (
 	"github.com/ironstate/ironstate/internal/program"
 )
 
-// backups says which file is to be written or read instead of serving.
+// backups are the flags -backup and -restore: the files to write and to read.
 type backups struct{ to, from string }
 
 func (b *backups) define(flags *flag.FlagSet) {
-	flags.StringVar(&b.to, "backup", "", "`file` to save all nodes of -data or -etcd in, also while they are served; then end")
-	flags.StringVar(&b.from, "restore", "", "`file` of a backup to make the folder -data from; then end")
+	flags.StringVar(&b.to, "backup", "", "save all nodes of -data or -etcd in this `file`, also while another process serves them, and exit")
+	flags.StringVar(&b.from, "restore", "", "create the folder -data from this `file` of a backup, and exit")
 }
 
 func (b *backups) asked() bool { return b.to != "" || b.from != "" }
@@ -33,7 +33,7 @@ func (b *backups) check(o *options) error {
 	case b.to != "" && o.data == "" && o.cluster.endpoints == "":
 		return program.Usagef("-backup needs -data or -etcd: nodes in memory have no backup")
 	case b.from != "" && o.data == "":
-		return program.Usagef("-restore needs -data: a cluster that runs elsewhere is restored by etcdutl")
+		return program.Usagef("-restore needs -data: restore another etcd cluster with etcdutl")
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (b *backups) run(ctx context.Context, o *options, out io.Writer, log *slog.
 		if err := etcd.Restore(config, b.from); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%s was made from %s\n", o.data, b.from)
+		fmt.Fprintf(out, "restored %s from %s\n", o.data, b.from)
 		return nil
 	}
 	size, err := create(b.to, func(w io.Writer) error { return backUp(ctx, o, w, log) })
@@ -62,7 +62,7 @@ func (b *backups) run(ctx context.Context, o *options, out io.Writer, log *slog.
 	return nil
 }
 
-// create makes a file that only its owner reads: as a whole, or not at all.
+// create creates a file that only its owner can read. If write fails, no file is left.
 func create(path string, write func(io.Writer) error) (size int64, err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -84,11 +84,12 @@ func create(path string, write func(io.Writer) error) (size int64, err error) {
 	return size, nil
 }
 
-// backUp writes a backup of the store, which it asks the process for that has the folder.
+// backUp writes a backup of the store. If another process has the folder open, backUp requests the
+// backup from that process.
 func backUp(ctx context.Context, o *options, w io.Writer, log *slog.Logger) error {
 	if o.cluster.endpoints == "" {
 		_, alone := os.Stat(filepath.Join(o.data, "etcd"))
-		_, peer := os.Stat(filepath.Join(o.data, "peer")) // of -cluster
+		_, peer := os.Stat(filepath.Join(o.data, "peer")) // the subfolder with -cluster
 		if alone != nil && peer != nil {
 			return fmt.Errorf("%s has no nodes: %w", o.data, alone)
 		}
@@ -103,11 +104,11 @@ func backUp(ctx context.Context, o *options, w io.Writer, log *slog.Logger) erro
 	return errors.Join(store.backup(ctx, w), store.close())
 }
 
-// socket returns where a process answers for the folder that it has open. The socket's
-// own folder keeps other users out.
+// socket returns the path of the socket at which a process provides backups of its folder. The
+// permissions of the socket's folder exclude other users.
 func socket(data string) string { return filepath.Join(data, "backup", "socket") }
 
-// requestBackup writes the backup that another process makes of its folder.
+// requestBackup writes a backup from the process that has the folder open.
 func requestBackup(ctx context.Context, data string, w io.Writer) error {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket(data))
@@ -119,15 +120,14 @@ func requestBackup(ctx context.Context, data string, w io.Writer) error {
 	}
 	answer, err := transport.RoundTrip(request)
 	if err != nil {
-		return fmt.Errorf("the process that has %s open makes no backup: %w", data, err)
+		return fmt.Errorf("request a backup from the process that has %s open: %w", data, err)
 	}
 	defer answer.Body.Close()
 	_, err = io.Copy(w, answer.Body)
 	return err
 }
 
-// offerBackups makes backups of a folder for other processes of this user, until stop is
-// called.
+// offerBackups provides backups of a folder to other processes of this user until stop is called.
 func offerBackups(data string, store *etcd.Store, log *slog.Logger) (stop func(), err error) {
 	path := socket(data)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.RemoveAll(path)); err != nil {
@@ -140,7 +140,7 @@ func offerBackups(data string, store *etcd.Store, log *slog.Logger) (stop func()
 	server := &http.Server{ReadHeaderTimeout: readHeaderTimeout, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := store.Backup(r.Context(), w); err != nil {
 			log.Error("a backup has failed", "error", err)
-			panic(http.ErrAbortHandler) // the other process then has an error, too
+			panic(http.ErrAbortHandler) // makes the request of the other process fail
 		}
 		log.Info("a backup was made")
 	})}

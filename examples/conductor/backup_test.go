@@ -73,7 +73,7 @@ func TestABackupIsMadeWhileTheNodesAreServedAndRestored(t *testing.T) {
 	for i := range before {
 		require.True(t, names[fmt.Sprint("before-", i)])
 	}
-	for i := range len(names) - before { // those meanwhile have no gap
+	for i := range len(names) - before { // the nodes created during the backup have no gap
 		require.True(t, names[fmt.Sprint("meanwhile-", i)])
 	}
 	require.False(t, names["after"])
@@ -81,12 +81,12 @@ func TestABackupIsMadeWhileTheNodesAreServedAndRestored(t *testing.T) {
 	s.waitFor("before-0", "manageable")
 }
 
-func TestABackupIsMadeWhileNobodyServesTheNodes(t *testing.T) {
+func TestABackupIsMadeWhileNoProcessServesTheNodes(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	s := serveProcess(t, "-data", data, "-demo", "0")
 	status, _ := s.do(http.MethodPost, "/v1/nodes", `{"name": "one", "driver": "fake-hardware"}`)
 	require.Equal(t, http.StatusCreated, status)
-	s.kill() // which leaves its socket behind
+	s.kill() // leaves the socket behind
 	file := filepath.Join(t.TempDir(), "backup")
 	runs(t, "-data", data, "-backup", file)
 	restored := filepath.Join(t.TempDir(), "restored")
@@ -96,7 +96,7 @@ func TestABackupIsMadeWhileNobodyServesTheNodes(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 }
 
-func TestABackupThatCannotBeMadeLeavesNoFile(t *testing.T) {
+func TestAFailedBackupLeavesNoFile(t *testing.T) {
 	here, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	s := serveProcess(t, "-data", data, "-demo", "0")
 	require.NoError(t, os.Remove(socket(data)))
@@ -110,7 +110,7 @@ func TestABackupThatCannotBeMadeLeavesNoFile(t *testing.T) {
 		{[]string{"-etcd", "http://127.0.0.1:1", "-restore", here + "/b"}, "-restore needs -data", program.Usage},
 		{[]string{"-data", data, "-backup", here + "/b", "-restore", here + "/b"}, "exclude each other", program.Usage},
 		{[]string{"-data", here + "/nothing", "-backup", here + "/b"}, "has no nodes", program.Failed},
-		{[]string{"-data", data, "-backup", here + "/b"}, "makes no backup", program.Failed},
+		{[]string{"-data", data, "-backup", here + "/b"}, "request a backup", program.Failed},
 		{[]string{"-data", data, "-restore", here + "/b"}, "no such file", program.Failed},
 	} {
 		var errOut strings.Builder
@@ -123,9 +123,9 @@ func TestABackupThatCannotBeMadeLeavesNoFile(t *testing.T) {
 	s.kill()
 }
 
-// TestServersOfTheirOwnAreBackedUpAndRestored saves one of three processes while they
-// serve, and makes the folders of three new ones from that.
-func TestServersOfTheirOwnAreBackedUpAndRestored(t *testing.T) {
+// TestEmbeddedServersAreBackedUpAndRestored makes a backup from one of three serving processes,
+// and restores the folders of three new processes from it.
+func TestEmbeddedServersAreBackedUpAndRestored(t *testing.T) {
 	names := []string{"alpha", "beta", "gamma"}
 	var peers []string
 	for _, name := range names {
@@ -148,7 +148,7 @@ func TestServersOfTheirOwnAreBackedUpAndRestored(t *testing.T) {
 	old := start("old")
 	status, _ := old[0].do(http.MethodPost, "/v1/nodes", `{"name": "one", "driver": "fake-hardware"}`)
 	require.Equal(t, http.StatusCreated, status)
-	for _, s := range old { // each has heard of it
+	for _, s := range old { // each process has seen the backup's last node
 		require.Eventually(t, func() bool {
 			status, _ := s.do(http.MethodGet, "/v1/nodes/one", "")
 			return status == http.StatusOK

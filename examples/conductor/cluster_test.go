@@ -48,8 +48,8 @@ func freeURL(t *testing.T) url.URL {
 	return url.URL{Scheme: "http", Host: l.Addr().String()}
 }
 
-// TestConductorsShareOneFleet runs three processes on one etcd. One is killed, one
-// hangs for longer than its lease: the others answer for its nodes, and it comes back.
+// TestConductorsShareOneFleet runs three processes on one etcd. One is killed, and one is suspended
+// for longer than its lease: the others take its nodes over until it resumes and joins again.
 func TestConductorsShareOneFleet(t *testing.T) {
 	t.Parallel()
 	etcd := startEtcd(t)
@@ -72,7 +72,7 @@ func TestConductorsShareOneFleet(t *testing.T) {
 		require.Equal(t, http.StatusCreated, status, "%v", answer)
 	}
 	workers := map[any]int{}
-	for i := range nodes { // any of them takes the request, and the owner does the work
+	for i := range nodes { // any process accepts the request, and the owner does the work
 		name := fmt.Sprintf("node-%d", i)
 		all["beta"].provision(name, "manage")
 		workers[all["gamma"].waitFor(name, "manageable")["conductor"]]++
@@ -101,7 +101,7 @@ func TestConductorsShareOneFleet(t *testing.T) {
 	require.Eventually(t, func() bool { return hosts(beta) == 3 && hosts(all["gamma"]) == 3 }, 20*time.Second, 50*time.Millisecond)
 	for i := range nodes {
 		name := fmt.Sprintf("node-%d", i)
-		require.Eventually(t, func() bool { // until gamma has joined anew
+		require.Eventually(t, func() bool { // until gamma has joined again
 			status, _ := all["gamma"].do(http.MethodPut, "/v1/nodes/"+name+"/states/provision", `{"target": "active"}`)
 			return status == http.StatusAccepted
 		}, 20*time.Second, 100*time.Millisecond)
@@ -111,8 +111,8 @@ func TestConductorsShareOneFleet(t *testing.T) {
 	require.Zero(t, seriesValue(t, beta.metrics(), "conductor_memberships_lost_total"))
 }
 
-// keptAddress returns an address that is free, with a port that the system gives to no
-// connection: a server that is started again needs its own.
+// keptAddress returns a free address. Its port is outside the range of ephemeral ports, so that a
+// restarted server can use it again.
 func keptAddress(t *testing.T) string {
 	t.Helper()
 	for {
@@ -126,9 +126,9 @@ func keptAddress(t *testing.T) string {
 	}
 }
 
-// TestConductorsWithServersOfTheirOwn runs three processes that need nothing else. One is
-// killed while it works: its nodes have another owner, and its work has failed.
-func TestConductorsWithServersOfTheirOwn(t *testing.T) {
+// TestConductorsWithEmbeddedServers runs three processes with -cluster. One is killed while it
+// works: another conductor owns its nodes, and its work has failed.
+func TestConductorsWithEmbeddedServers(t *testing.T) {
 	t.Parallel()
 	names := []string{"alpha", "beta", "gamma"}
 	var peers []string
@@ -191,7 +191,7 @@ func TestConductorsWithServersOfTheirOwn(t *testing.T) {
 	_, list := all["alpha"].do(http.MethodGet, "/v1/nodes", "")
 	require.Len(t, list["nodes"], nodes)
 
-	// What one of them saves is all.
+	// A backup from one of them has all nodes.
 	var errOut strings.Builder
 	backup, restored := filepath.Join(folders, "backup"), filepath.Join(folders, "restored")
 	for _, args := range [][]string{{"-data", filepath.Join(folders, "alpha"), "-backup", backup}, {"-data", restored, "-restore", backup}} {

@@ -12,8 +12,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-// startDemo starts the built-in BMCs and has a node of each: in enroll where it is new.
-// The function that it returns stops them.
+// startDemo starts the built-in BMCs and enrolls a node for each. stop stops the BMCs.
 func (s *service) startDemo(ctx context.Context) (stop func(), err error) {
 	if s.options.demo == 0 {
 		return func() {}, nil
@@ -44,8 +43,8 @@ func (s *service) startDemo(ctx context.Context) (stop func(), err error) {
 	return stop, nil
 }
 
-// enroll has a node for a built-in BMC. A node that is there already, from an earlier
-// start, is told where its BMC is now.
+// enroll creates the node of a built-in BMC. If the node exists from an earlier start, enroll
+// updates the address of its BMC.
 func (s *service) enroll(ctx context.Context, name, caFile string, bmc *bmctest.Redfish) error {
 	if err := os.WriteFile(caFile, bmc.CAPEM, 0o600); err != nil {
 		return err

@@ -13,12 +13,12 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// options are what the flags say.
+// options are the parsed flags.
 type options struct {
 	listen          string
 	data            string
-	cluster         cluster // of which data may be a part
-	backups         backups // in place of serving
+	cluster         cluster
+	backups         backups // if set, no service is started
 	series          states.Series
 	name, group     string
 	automatedClean  bool
@@ -26,38 +26,38 @@ type options struct {
 	checkInterval   time.Duration
 	fakeDelay       time.Duration
 	demo            int
-	users           users // nil: nobody is asked who he is
+	users           users // nil for no authentication
 	tlsCert, tlsKey string
 	insecure        bool
 	shutdownTimeout time.Duration
-	otlp            string // the collector of traces
+	otlp            string // the URL of the trace collector
 	logLevel        slog.Level
 }
 
-// maxDemo is how many built-in BMCs a machine bears without trouble.
+// maxDemo bounds the number of built-in BMCs.
 const maxDemo = 100
 
 func parse(args []string, errOut io.Writer) (*options, error) {
 	o := &options{series: states.Latest(), logLevel: slog.LevelWarn}
 	flags := flag.NewFlagSet("conductor", flag.ContinueOnError)
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`host:port` to listen on; port 0 chooses a free one")
-	flags.StringVar(&o.data, "data", "", "`folder` that the nodes are kept in; empty keeps them in memory")
+	flags.StringVar(&o.data, "data", "", "`folder` in which the nodes are stored; empty stores them in memory")
 	o.cluster.define(flags)
 	o.backups.define(flags)
-	flags.TextVar(&o.series, "series", o.series, "OpenStack `series` whose rules and API versions hold, such as 2023.1")
-	flags.StringVar(&o.name, "name", "", "the conductor's `name`, the same after a restart; empty stands for the host's")
-	flags.StringVar(&o.group, "group", "", "conductor `group`: the nodes of this group are the conductor's to work on")
+	flags.TextVar(&o.series, "series", o.series, "OpenStack `series` whose rules and API versions apply, such as 2023.1")
+	flags.StringVar(&o.name, "name", "", "the conductor's `name`, the same after a restart; empty stands for the host name")
+	flags.StringVar(&o.group, "group", "", "conductor `group`: the conductor manages the nodes of this group")
 	flags.BoolVar(&o.automatedClean, "automated-clean", true, "clean nodes before they become available")
-	flags.BoolVar(&o.resumeVerify, "resume-verification", false, "begin a verification anew whose conductor has died, which otherwise has failed")
-	flags.DurationVar(&o.checkInterval, "check-interval", time.Minute, "`time` between two looks at all nodes, for timeouts and for work that nobody does")
-	flags.DurationVar(&o.fakeDelay, "fake-delay", 0, "most `time` that an operation on fake-hardware takes; each takes a random part of it")
+	flags.BoolVar(&o.resumeVerify, "resume-verification", false, "restart a verification whose conductor has died, instead of failing it")
+	flags.DurationVar(&o.checkInterval, "check-interval", time.Minute, "`time` between two checks of all nodes for timeouts and for work that no conductor has started")
+	flags.DurationVar(&o.fakeDelay, "fake-delay", 0, "maximum `time` of an operation on fake-hardware; each takes a random part of it")
 	flags.IntVar(&o.demo, "demo", 3, "`number` of built-in Redfish BMCs that are enrolled as an example; 0 for none")
 	auth := flags.String("auth-file", "", "`file` of users with bcrypt hashes, as htpasswd -B writes it; clients then need HTTP Basic authentication")
 	flags.StringVar(&o.tlsCert, "tls-cert", "", "`file` of the server's certificate and its chain, in PEM")
 	flags.StringVar(&o.tlsKey, "tls-key", "", "`file` of the certificate's key, in PEM")
-	flags.BoolVar(&o.insecure, "insecure-listen-without-auth-and-tls", false, "listen beyond the loopback interface although anybody there may then do anything, or read passwords")
-	flags.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 5*time.Second, "how long the work that is under way may go on after SIGTERM")
-	flags.StringVar(&o.otlp, "otlp", "", "`URL` of an OpenTelemetry collector that traces are sent to, by OTLP over HTTP; empty stands for OTEL_EXPORTER_OTLP_ENDPOINT, and for none without it")
+	flags.BoolVar(&o.insecure, "insecure-listen-without-auth-and-tls", false, "listen beyond the loopback interface although everyone there can then send any request, or read passwords")
+	flags.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 5*time.Second, "`time` that work in flight may continue after SIGTERM")
+	flags.StringVar(&o.otlp, "otlp", "", "`URL` of an OpenTelemetry collector that receives traces by OTLP over HTTP; empty stands for OTEL_EXPORTER_OTLP_ENDPOINT; tracing is off without either")
 	flags.TextVar(&o.logLevel, "log-level", o.logLevel, "`level` of the log on standard error: DEBUG, INFO, WARN or ERROR")
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 		return nil, err
 	}
 	if (o.tlsCert == "") != (o.tlsKey == "") {
-		return nil, program.Usagef("-tls-cert and -tls-key go together: one of them is missing")
+		return nil, program.Usagef("-tls-cert and -tls-key need each other: one of them is missing")
 	}
 	if o.shutdownTimeout <= 0 {
 		return nil, program.Usagef("-shutdown-timeout is %v: want more than 0", o.shutdownTimeout)
@@ -92,7 +92,7 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	return o, o.checkListen()
 }
 
-// checkListen refuses to serve strangers without authentication and TLS.
+// checkListen refuses a non-loopback address without authentication and TLS.
 func (o *options) checkListen() error {
 	host, _, err := net.SplitHostPort(o.listen)
 	if err != nil {
@@ -117,7 +117,7 @@ func (o *options) scheme() string {
 	return "http"
 }
 
-// authenticated wraps a handler that only users may call, where there are any.
+// authenticated wraps a handler with authentication, if users are configured.
 func (o *options) authenticated(next http.Handler) http.Handler {
 	if o.users == nil {
 		return next

@@ -14,7 +14,7 @@ import (
 // logoutTimeout bounds the log-out of all BMCs when the program ends.
 const logoutTimeout = 3 * time.Second
 
-// newHardware returns the hardware types, and the function that logs out of the BMCs.
+// newHardware returns the hardware types, and a function that logs out of the BMCs.
 func newHardware(fakeDelay time.Duration, log *slog.Logger) (map[string]conductor.Hardware, func(), error) {
 	redfish, err := hardware.NewRedfish(hardware.Config{Sessions: maxSessions})
 	if err != nil {
@@ -27,17 +27,16 @@ func newHardware(fakeDelay time.Duration, log *slog.Logger) (map[string]conducto
 	closeAll := func() {
 		ctx, cancel := context.WithTimeout(context.Background(), logoutTimeout)
 		defer cancel()
-		_ = errors.Join(redfish.Close(ctx), ipmi.Close(ctx)) // a BMC that does not answer ends its sessions itself
+		_ = errors.Join(redfish.Close(ctx), ipmi.Close(ctx)) // an unreachable BMC expires its sessions itself
 	}
 	return map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{Before: fakeOperation(fakeDelay, log)}, "redfish": redfish, "ipmi": ipmi}, closeAll, nil
 }
 
-// maxSessions is how many Redfish sessions are kept open between two reads of the
-// power state.
+// maxSessions bounds the Redfish sessions that stay open between two reads of the power state.
 const maxSessions = 10_000
 
-// fakeOperation returns what fake-hardware does: it takes its time, unless it is only
-// read, and writes into the log when it begins and ends.
+// fakeOperation returns the Before function of fake-hardware. Each operation except "read power"
+// takes a random time below most and is logged at its start and end.
 func fakeOperation(most time.Duration, log *slog.Logger) func(context.Context, *conductor.Node, string) error {
 	return func(ctx context.Context, n *conductor.Node, operation string) error {
 		if operation == "read power" {

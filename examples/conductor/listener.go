@@ -7,28 +7,28 @@ import (
 )
 
 const (
-	// maxConnections bounds the clients' connections. Each takes up to some 100 KiB, of
-	// which the system has writeBuffer, twice.
+	// maxConnections bounds the connections of clients. Each needs up to about 100 KiB,
+	// including twice writeBuffer in the kernel.
 	maxConnections = 12_000
-	// writeBuffer bounds what the system keeps of an answer that is not read. It would
-	// keep megabytes.
+	// writeBuffer bounds the kernel's send buffer of a connection in bytes. By default it
+	// can grow to megabytes for a response that the client does not read.
 	writeBuffer = 64 << 10
 )
 
-// bounded returns a listener whose connections are bounded in number and memory. Where
-// there are as many as may be, the next wait.
+// bounded returns a listener whose connections are bounded in number and memory. Further
+// connections wait until one is closed.
 func bounded(l net.Listener) net.Listener {
 	return netutil.LimitListener(frugal{l}, maxConnections)
 }
 
-// frugal is a listener whose connections keep little of what is not read.
+// frugal is a listener whose connections have a small send buffer.
 type frugal struct{ net.Listener }
 
 // Accept implements [net.Listener].
 func (f frugal) Accept() (net.Conn, error) {
 	c, err := f.Listener.Accept()
 	if tcp, ok := c.(*net.TCPConn); ok {
-		_ = tcp.SetWriteBuffer(writeBuffer) // fails where the client has gone away
+		_ = tcp.SetWriteBuffer(writeBuffer) // fails only if the client has disconnected
 	}
 	return c, err
 }

@@ -1,26 +1,23 @@
-// Conductor is a bare-metal service in one program: Ironic's API, driven by Ironic's
-// own clients, over the hardware types fake-hardware, redfish and ipmi.
+// Conductor is a bare-metal service in one program. It serves Ironic's API to Ironic's clients and
+// supports the hardware types fake-hardware, redfish and ipmi.
 //
 //	go -C examples/conductor run .
 //
-// Without flags it keeps its nodes in memory, brings three built-in Redfish BMCs
-// enrolled as an example, listens on a free port of the loopback interface, and prints
-// what to type next. With -data it keeps its nodes in a folder, in an etcd of its own
-// that nobody else can reach: nothing is lost when the process is killed. With -cluster
-// as well, several of these programs keep them together and share the work on them, and
-// go on when fewer than half of them are lost. With -etcd the nodes are on an etcd
-// cluster that runs elsewhere, and any number of these programs, each with a -name of
-// its own, share the work on them.
+// Without flags it stores its nodes in memory, enrolls three built-in Redfish BMCs as an example,
+// listens on a free port of the loopback interface, and prints the commands to type next. With -data
+// it stores its nodes in a folder, in an embedded etcd without open ports: nothing is lost when the
+// process is killed. With -data and -cluster, several of these programs form an etcd cluster and
+// share the nodes; the service continues while more than half of them run. With -etcd the nodes are
+// on another etcd cluster, and any number of these programs, each with a different -name, share them.
 //
-// With -backup and -restore it saves the nodes in a file, also while another process
-// serves them, and makes a folder from that file.
+// With -backup it saves the nodes in a file, also while another process serves them. With -restore
+// it creates a folder from such a file.
 //
-// A browser that opens the API's address finds the state machine with the nodes in it,
-// live.
+// A browser shows at the API's address the state machine with the nodes in it, live.
 //
-// When it is ready it prints "listening on URL" on a line of its own. It ends with
-// status 0 on SIGTERM or an interrupt, once the work that is under way is done or was
-// given up, 1 when it cannot go on, and 2 when it was used wrongly.
+// When it is ready it prints "listening on URL" on a separate line. After SIGTERM or an interrupt it
+// exits with status 0, once the work in flight is done or abandoned. It exits with status 1 after a
+// failure, and with status 2 if its arguments are wrong.
 package main
 
 import (

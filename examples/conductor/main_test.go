@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// server is the program in a process of its own.
+// server is the program in a separate process.
 type server struct {
 	t       *testing.T
 	process *exec.Cmd
@@ -83,7 +83,7 @@ func (s *server) ready() *server {
 	return nil
 }
 
-// kill ends the process as a power cut does.
+// kill kills the process without warning (SIGKILL).
 func (s *server) kill() {
 	if s.process.ProcessState == nil {
 		_ = s.process.Process.Kill()
@@ -91,8 +91,8 @@ func (s *server) kill() {
 	}
 }
 
-// do makes a request at the highest version, with a user's name and password where
-// there are, and returns the status and the answer.
+// do sends a request at the highest version, with a user's name and password if given, and returns
+// the status and the response.
 func (s *server) do(method, path, body string, user ...string) (int, map[string]any) {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
@@ -108,7 +108,7 @@ func (s *server) do(method, path, body string, user ...string) (int, map[string]
 	text, err := io.ReadAll(response.Body)
 	require.NoError(s.t, err)
 	var answer map[string]any
-	_ = json.Unmarshal(text, &answer) // not all answers are objects
+	_ = json.Unmarshal(text, &answer) // not every response is an object
 	return response.StatusCode, answer
 }
 
@@ -123,7 +123,7 @@ func (s *server) metrics() string {
 	return string(text)
 }
 
-// waitFor waits until a node rests in a provision state.
+// waitFor waits until a node is in a provision state and not reserved.
 func (s *server) waitFor(node, state string) map[string]any {
 	s.t.Helper()
 	var shown map[string]any
@@ -158,7 +158,7 @@ func TestTheBuiltInBMCsAreEnrolledAndDriven(t *testing.T) {
 	require.Contains(t, metrics, `conductor_nodes{provision_state="enroll"} 2`)
 	require.Contains(t, metrics, `conductor_transitions_total{from="enroll",to="verifying"} 1`)
 	require.Contains(t, metrics, `conductor_request_duration_seconds_count{method="GET",status="200"}`)
-	s.kill() // nothing is written to errOut any more
+	s.kill() // so that errOut is complete
 	require.NotContains(t, s.errOut.String(), "password\"")
 }
 
@@ -170,14 +170,14 @@ func TestNothingIsLostWhenTheProcessIsKilled(t *testing.T) {
 		require.Equal(t, http.StatusCreated, status, "%v", answer)
 	}
 	s.provision("one", "manage")
-	s.kill() // right after the answer, or a moment later: the request was accepted
+	s.kill() // soon after the response: the request was accepted
 	s = serveProcess(t, "-data", data, "-demo", "0", "-name", "alpha")
 	_, list := s.do(http.MethodGet, "/v1/nodes", "")
 	require.Len(t, list["nodes"], 2)
 	require.Eventually(t, func() bool {
 		_, shown := s.do(http.MethodGet, "/v1/nodes/one", "")
 		state := shown["provision_state"]
-		// Begun work has failed, work that was not begun or was done has not.
+		// The work has failed only if it was in flight when the process was killed.
 		return shown["reservation"] == nil && (state == "manageable" || state == "enroll" && shown["last_error"] != nil)
 	}, 20*time.Second, 20*time.Millisecond)
 	s.provision("two", "manage")
@@ -204,7 +204,7 @@ func TestSIGTERMEndsTheProgramWithStatus0(t *testing.T) {
 	}
 }
 
-func TestClientsNeedAPasswordWhereThereAreUsers(t *testing.T) {
+func TestClientsNeedAPasswordIfUsersAreConfigured(t *testing.T) {
 	hash, err := bcrypt.GenerateFromPassword([]byte("correct horse"), bcrypt.MinCost)
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "users")
@@ -239,7 +239,7 @@ func TestClientsNeedAPasswordWhereThereAreUsers(t *testing.T) {
 	require.Contains(t, page, "<!DOCTYPE html>")
 }
 
-// browse asks for a path as a browser does.
+// browse requests a path as a browser does.
 func (s *server) browse(path string, user ...string) (status int, body string) {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+path, nil)
@@ -256,7 +256,7 @@ func (s *server) browse(path string, user ...string) (status int, body string) {
 	return response.StatusCode, string(text)
 }
 
-func TestSIGTERMEndsTheProgramWhileSomebodyWatches(t *testing.T) {
+func TestSIGTERMEndsTheProgramWhileABrowserIsConnected(t *testing.T) {
 	s := serveProcess(t, "-demo", "1")
 	response, err := s.client.Get(s.url + "/explorer/events")
 	require.NoError(t, err)
@@ -346,7 +346,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	require.Regexp(t, `live, are at http://[0-9.:]+/ in a browser`, out.String())
 }
 
-// writer calls written once something was written.
+// writer calls written at each write.
 type writer struct {
 	bytes.Buffer
 	written func()

@@ -12,7 +12,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// metrics are what Prometheus reads.
+// metrics are the program's Prometheus metrics.
 type metrics struct {
 	registry    *prometheus.Registry
 	transitions *prometheus.CounterVec
@@ -24,10 +24,10 @@ func newMetrics() *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "conductor_transitions_total", Help: "Transitions of nodes, by the states that they led from and to.",
+			Name: "conductor_transitions_total", Help: "Transitions of nodes, by the states before and after.",
 		}, []string{"from", "to"}),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "conductor_request_duration_seconds", Help: "Time to answer requests, by method and status.",
+			Name: "conductor_request_duration_seconds", Help: "Duration of API requests, by method and status.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 9),
 		}, []string{"method", "status"}),
 		store: newStoreMetrics(),
@@ -41,7 +41,7 @@ func (m *metrics) observe(t conductor.Transition) {
 	m.transitions.WithLabelValues(t.From.String(), t.Node.ProvisionState.String()).Inc()
 }
 
-// around wraps the API: it times the requests, and answers those for the metrics.
+// around wraps the API: it measures the duration of requests, and serves /metrics.
 func (m *metrics) around(next http.Handler, c *conductor.Conductor) http.Handler {
 	m.registry.MustRegister(fleet{c})
 	exposed := promhttp.HandlerFor(prometheus.Gatherers{m.registry, prometheus.GathererFunc(gatherEtcd)}, promhttp.HandlerOpts{})
@@ -57,8 +57,8 @@ func (m *metrics) around(next http.Handler, c *conductor.Conductor) http.Handler
 	})
 }
 
-// method returns a request's method, and one word for all that HTTP does not know:
-// a client must not make up the names of metrics.
+// method returns a request's method, or one fixed word for an unknown method: a client must not
+// create label values.
 func method(name string) string {
 	switch name {
 	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions:
@@ -68,7 +68,7 @@ func method(name string) string {
 	}
 }
 
-// statusWriter notes the status of an answer.
+// statusWriter records the status of a response.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -80,5 +80,5 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap is for [http.ResponseController].
+// Unwrap returns the wrapped writer to [http.ResponseController].
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// fleet counts nodes and members when Prometheus asks.
+// fleet is a collector of metrics about nodes and members.
 type fleet struct{ conductor *conductor.Conductor }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -20,20 +20,20 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 
 var (
 	nodesDesc       = desc("nodes", "Nodes of the whole fleet, by provision state.", "provision_state")
-	oldestDesc      = desc("work_oldest_age_seconds", "Time since the node of the whole fleet that is longest in a provision state with work, or waiting for a call-back, has entered it; 0 where none is.", "provision_state")
+	oldestDesc      = desc("work_oldest_age_seconds", "Longest time that a node of the whole fleet has been in this provision state with work or waiting for a call-back; 0 if no node is.", "provision_state")
 	maintenanceDesc = desc("nodes_in_maintenance", "Nodes of the whole fleet in maintenance.")
-	reservedDesc    = desc("nodes_reserved", "Nodes of the whole fleet that a conductor works on.")
-	ownedDesc       = desc("nodes_owned", "Nodes that this conductor works on when there is work.")
-	ownerlessDesc   = desc("nodes_without_conductor", "Nodes that no conductor alive has the hardware type and the group for.")
-	membersDesc     = desc("members", "Conductors that are alive as far as this one knows; 0 while it is cut off.")
+	reservedDesc    = desc("nodes_reserved", "Nodes of the whole fleet that are reserved by a conductor.")
+	ownedDesc       = desc("nodes_owned", "Nodes that this conductor owns.")
+	ownerlessDesc   = desc("nodes_without_conductor", "Nodes without a live conductor that has their hardware type and group.")
+	membersDesc     = desc("members", "Live conductors, as seen by this one; 0 while it is not a member.")
 	joinsDesc       = desc("joins_total", "Times that this conductor has become a member.")
 	joinsFailedDesc = desc("join_failures_total", "Times that this conductor could not become a member.")
-	lostDesc        = desc("memberships_lost_total", "Times that this conductor was cut off and has given its work up.")
-	droppedDesc     = desc("reservations_dropped_total", "Reservations of conductors that had died which this one has dropped.")
-	lockedDesc      = desc("locked_retries_total", "Times that a request was tried again since somebody worked on the node.")
-	reportsDesc     = desc("report_retries_total", "Times that the end of work was stored again since the store did not take it.")
-	busyDesc        = desc("workers_busy", "Workers that work on a node.")
-	workersDesc     = desc("workers", "Workers that this conductor may use at once.")
+	lostDesc        = desc("memberships_lost_total", "Times that this conductor has lost its membership and abandoned its work.")
+	droppedDesc     = desc("reservations_dropped_total", "Reservations of dead conductors that this conductor has dropped.")
+	lockedDesc      = desc("locked_retries_total", "Retries of requests for reserved nodes.")
+	reportsDesc     = desc("report_retries_total", "Retries of writes that report the end of work.")
+	busyDesc        = desc("workers_busy", "Workers that are working on a node.")
+	workersDesc     = desc("workers", "Size of this conductor's worker pool.")
 )
 
 // Describe implements [prometheus.Collector]. It does not wait for the nodes.
@@ -46,7 +46,7 @@ func (f fleet) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// collectTimeout bounds the wait for the nodes, which are there once the store was read.
+// collectTimeout bounds the wait until the conductor has read the nodes from the store.
 const collectTimeout = time.Second
 
 // Collect implements [prometheus.Collector].
@@ -54,7 +54,7 @@ func (f fleet) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	members, cutOff := f.conductor.Members(ctx)
-	nodes, _ := f.conductor.Nodes(ctx) // none before the store was read
+	nodes, _ := f.conductor.Nodes(ctx) // nil before the store was read
 	counted := f.count(nodes, cutOff == nil)
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
@@ -81,14 +81,14 @@ func (f fleet) Collect(to chan<- prometheus.Metric) {
 	f.collectStats(to)
 }
 
-// counts are what a look at all nodes finds.
+// counts are the results of one pass over all nodes.
 type counts struct {
 	states                                  map[states.State]float64
 	oldest                                  map[states.State]time.Time
 	maintenance, reserved, owned, ownerless float64
 }
 
-// count looks at all nodes. Whose they are is known to members alone.
+// count counts the nodes. Only a member knows the owners of nodes.
 func (f fleet) count(nodes []*conductor.Node, member bool) counts {
 	c := counts{states: map[states.State]float64{}, oldest: map[states.State]time.Time{}}
 	for _, n := range nodes {
@@ -116,7 +116,7 @@ func (f fleet) count(nodes []*conductor.Node, member bool) counts {
 	return c
 }
 
-// collectStats tells what the conductor itself has counted.
+// collectStats collects the conductor's own counters.
 func (f fleet) collectStats(to chan<- prometheus.Metric) {
 	stats := f.conductor.Stats()
 	for desc, value := range map[*prometheus.Desc]int64{
@@ -129,8 +129,7 @@ func (f fleet) collectStats(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(workersDesc, prometheus.GaugeValue, float64(stats.Workers))
 }
 
-// etcdMetrics are those of the etcd in this process that tell whether its disk is slow
-// or its database is full.
+// etcdMetrics are the metrics of the embedded etcd that show a slow disk or a full database.
 var etcdMetrics = map[string]bool{
 	"etcd_mvcc_db_total_size_in_bytes": true, "etcd_mvcc_db_total_size_in_use_in_bytes": true,
 	"etcd_server_quota_backend_bytes":           true,
@@ -138,7 +137,7 @@ var etcdMetrics = map[string]bool{
 	"etcd_disk_backend_commit_duration_seconds": true,
 }
 
-// gatherEtcd returns the metrics of the etcd in this process: none without -data.
+// gatherEtcd returns the metrics of the embedded etcd, none without -data.
 func gatherEtcd() ([]*dto.MetricFamily, error) {
 	all, err := prometheus.DefaultGatherer.Gather()
 	var chosen []*dto.MetricFamily

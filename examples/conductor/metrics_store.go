@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// storeMetrics are the requests to the store.
+// storeMetrics are the metrics of the requests to the store.
 type storeMetrics struct {
 	requests  *prometheus.CounterVec
 	durations *prometheus.HistogramVec
@@ -21,22 +21,22 @@ func newStoreMetrics() storeMetrics {
 	m := storeMetrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conductor_store_requests_total",
-			Help: "Requests to the store, by operation and result. A conflict is a write that somebody else was faster than, and is tried again; an error of a watch begins another.",
+			Help: "Requests to the store, by operation and result. A conflict is a compare-and-set that lost against another write and is retried; after an error of a watch, another watch is started.",
 		}, []string{"operation", "result"}),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "conductor_store_request_duration_seconds", Help: "Time that requests to the store have taken, by operation.",
+			Name: "conductor_store_request_duration_seconds", Help: "Duration of requests to the store, by operation.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 9),
 		}, []string{"operation"}),
 	}
 	for _, operation := range []string{"get", "list", "create", "update", "delete", "watch"} {
 		for _, result := range []string{"ok", "not_found", "conflict", "duplicate", "canceled", "error"} {
-			m.requests.WithLabelValues(operation, result) // so that a rate sees the first
+			m.requests.WithLabelValues(operation, result) // initialized to 0, so that rate() includes the first
 		}
 	}
 	return m
 }
 
-// result returns the word for an error of the store.
+// result returns the label value for an error of the store.
 func result(err error) string {
 	var duplicate *conductor.DuplicateError
 	switch {
@@ -67,7 +67,7 @@ type measuredStore struct {
 	storeMetrics
 }
 
-// measured returns the store with its requests counted.
+// measured returns a store that measures the requests to s.
 func (m *metrics) measured(s conductor.Store) conductor.Store { return measuredStore{s, m.store} }
 
 // Get implements [conductor.Store].

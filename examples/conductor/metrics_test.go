@@ -25,8 +25,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// directed is a membership that a test directs: it has the other members that the test
-// sends, or ends with the error.
+// directed is a scripted membership: it yields the other members that the test sends, or ends with
+// the error.
 type directed struct {
 	steps chan directive
 
@@ -68,7 +68,7 @@ func (d *directed) dies(id string) {
 	delete(d.alive, id)
 }
 
-// measuredService is a conductor whose metrics a test reads.
+// measuredService is a conductor with metrics.
 type measuredService struct {
 	*conductor.Conductor
 	t       *testing.T
@@ -77,8 +77,8 @@ type measuredService struct {
 	store   conductor.Store
 }
 
-// measure runs a conductor called alpha until the test ends. Its nodes keep what their
-// work waits for from going on until goOn is closed.
+// measure runs a conductor called alpha until the test ends. Deployments of its nodes block until
+// goOn is closed.
 func measure(t *testing.T, store conductor.Store, membership conductor.Membership, goOn chan struct{}) *measuredService {
 	s := &measuredService{t: t, metrics: newMetrics(), store: store}
 	fake := &conductor.Fake{Before: func(ctx context.Context, _ *conductor.Node, operation string) error {
@@ -115,13 +115,13 @@ func (s *measuredService) get(path string) string {
 	return string(text)
 }
 
-// value returns the value of a series as /metrics has it, -1 where it has none.
+// value returns the value of a series in /metrics, -1 if it is absent.
 func (s *measuredService) value(series string) float64 {
 	s.t.Helper()
 	return seriesValue(s.t, s.get("/metrics"), series)
 }
 
-// seriesValue returns the value of a series in the text of /metrics, -1 where it has none.
+// seriesValue returns the value of a series in the text of /metrics, -1 if it is absent.
 func seriesValue(t *testing.T, exposed, series string) float64 {
 	t.Helper()
 	_, rest, found := strings.Cut("\n"+exposed, "\n"+series+" ")
@@ -148,7 +148,7 @@ func (s *measuredService) node(n conductor.Node) *conductor.Node {
 	return created
 }
 
-func TestMetricsTellOfAMemberThatDies(t *testing.T) {
+func TestMetricsOfAMemberThatDies(t *testing.T) {
 	beta := conductor.Member{ID: "beta's", Hostname: "beta", Drivers: []string{"another"}}
 	members := &directed{steps: make(chan directive), alive: map[string]bool{beta.ID: true}}
 	s := measure(t, &conductor.Memory{}, members, nil)
@@ -182,7 +182,7 @@ func TestMetricsTellOfAMemberThatDies(t *testing.T) {
 	s.becomes("conductor_joins_total", 2)
 }
 
-func TestMetricsTellTheAgeOfWorkAndWhatIsBusy(t *testing.T) {
+func TestMetricsOfTheAgeOfWorkAndBusyWorkers(t *testing.T) {
 	goOn := make(chan struct{})
 	s := measure(t, &conductor.Memory{}, nil, goOn)
 	require.NoError(t, s.Ready(t.Context()))
@@ -205,7 +205,7 @@ func TestMetricsTellTheAgeOfWorkAndWhatIsBusy(t *testing.T) {
 	s.becomes("conductor_workers_busy", 0)
 }
 
-func TestMetricsTellOfConflictsAndErrorsOfTheStore(t *testing.T) {
+func TestMetricsOfConflictsAndErrorsOfTheStore(t *testing.T) {
 	store := &conductor.Memory{}
 	s := measure(t, store, nil, nil)
 	require.NoError(t, s.Ready(t.Context()))
@@ -214,7 +214,7 @@ func TestMetricsTellOfConflictsAndErrorsOfTheStore(t *testing.T) {
 	n := s.node(conductor.Node{ProvisionState: states.Enroll})
 	once := false
 	_, err := s.UpdateNode(t.Context(), n.UUID, func(n *conductor.Node) error {
-		if !once { // somebody else is faster
+		if !once { // another write comes first
 			once = true
 			r, err := store.Get(t.Context(), conductor.KindNode, n.UUID)
 			require.NoError(t, err)

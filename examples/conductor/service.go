@@ -25,14 +25,14 @@ type service struct {
 	log       *slog.Logger
 }
 
-// The limits of the server: what a slow or a greedy client may take.
+// The server's limits for slow clients and large headers.
 const (
 	readHeaderTimeout = 10 * time.Second
 	readTimeout       = time.Minute
 	writeTimeout      = 2 * time.Minute
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
-	shutdownTimeout   = 5 * time.Second // of the answers that are under way
+	shutdownTimeout   = 5 * time.Second // for requests in flight
 )
 
 // run serves until the context ends, which is no error, or until something fails.
@@ -76,7 +76,7 @@ func (s *service) run(ctx context.Context, listener net.Listener) (err error) {
 	return nil
 }
 
-// ended returns an error unless it is that the context has ended, as it was asked to.
+// ended returns err, or nil if err is the result of the end of ctx.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
@@ -91,7 +91,7 @@ func (s *service) serve(server *http.Server, listener net.Listener) error {
 	return server.Serve(listener)
 }
 
-// greet prints that the service is ready, and what to type next.
+// greet prints the address of the service and the commands to type next.
 func (s *service) greet(addr net.Addr) {
 	url := fmt.Sprintf("%s://%s", s.options.scheme(), addr)
 	fmt.Fprintf(s.out, "listening on %s\n", url)

@@ -19,7 +19,7 @@ import (
 	"github.com/ironstate/ironstate/internal/needs"
 )
 
-// slowClients are ways to keep a connection without ending a request.
+// slowClients are requests that occupy a connection without an end.
 var slowClients = []struct{ name, sends string }{
 	{"says nothing", ""},
 	{"does not end its header", "GET /v1/nodes HTTP/1.1\r\nHost: conductor\r\nX-Slow: "},
@@ -27,8 +27,8 @@ var slowClients = []struct{ name, sends string }{
 	{"does not read its answer", "GET /v1/nodes/detail HTTP/1.1\r\nHost: conductor\r\nX-OpenStack-Ironic-API-Version: latest\r\n\r\n"},
 }
 
-// unbounded builds the program without the race detector, which does not permit so many
-// connections, and is not the program's memory.
+// unbounded builds the program without the race detector, which limits the number of connections and
+// needs memory itself.
 func unbounded(t *testing.T) *exec.Cmd {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "conductor")
@@ -37,7 +37,7 @@ func unbounded(t *testing.T) *exec.Cmd {
 	return exec.Command(path, "-demo", "0")
 }
 
-func TestTenThousandSlowClientsDisturbNobodyAndTakeLittleMemory(t *testing.T) {
+func TestTenThousandSlowClientsDoNotDelayOthersAndNeedLittleMemory(t *testing.T) {
 	const connections, memory = 10_000, 1 << 30
 	var files syscall.Rlimit
 	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files))
@@ -84,7 +84,7 @@ func TestTenThousandSlowClientsDisturbNobodyAndTakeLittleMemory(t *testing.T) {
 	require.NoError(t, s.process.Wait(), "%s", &s.errOut)
 }
 
-// connect opens a connection that keeps little of what it is sent.
+// connect opens a connection with a small receive buffer.
 func (s *server) connect() net.Conn {
 	s.t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -94,7 +94,7 @@ func (s *server) connect() net.Conn {
 	return c
 }
 
-// memory returns the bytes that the process has at the most had in memory.
+// memory returns the peak resident memory of the process in bytes.
 func (s *server) memory() int64 {
 	s.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Process.Pid))
@@ -105,7 +105,7 @@ func (s *server) memory() int64 {
 	return kibibytes << 10
 }
 
-// openFiles returns how many files and connections the process has open.
+// openFiles returns the number of open files and connections of the process.
 func (s *server) openFiles() int {
 	s.t.Helper()
 	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.process.Process.Pid))

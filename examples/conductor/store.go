@@ -19,10 +19,10 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// cluster says which etcd cluster the nodes are in, with those of other conductors: one
-// that runs elsewhere, or one that the conductors' own processes are.
+// cluster holds the flags for an etcd cluster that several conductors share: another cluster, or one
+// that their own processes form.
 type cluster struct {
-	peers                     string // of the processes; the folder is -data
+	peers                     string // the servers of the processes; the folder is -data
 	client, replace           string
 	peerCA, peerCert, peerKey string
 	insecure                  bool
@@ -34,37 +34,37 @@ type cluster struct {
 }
 
 func (c *cluster) define(flags *flag.FlagSet) {
-	flags.StringVar(&c.endpoints, "etcd", "", "`URLs` of an etcd cluster, with commas in between, on which several conductors share the nodes")
+	flags.StringVar(&c.endpoints, "etcd", "", "comma-separated `URLs` of an etcd cluster on which several conductors share the nodes")
 	flags.StringVar(&c.user, "etcd-user", "", "etcd's `user`; the password is in the environment variable ETCD_PASSWORD")
-	flags.StringVar(&c.ca, "etcd-ca", "", "`file` of the authorities that sign etcd's certificates, in PEM; empty stands for the system's")
-	flags.StringVar(&c.cert, "etcd-cert", "", "`file` of a client's certificate for etcd, in PEM")
-	flags.StringVar(&c.key, "etcd-key", "", "`file` of its key, in PEM")
-	flags.StringVar(&c.peers, "cluster", "", "`servers` of an etcd cluster that these programs are themselves, as name=URL with commas in between: this one is -name, and its records are in -data")
-	flags.StringVar(&c.client, "cluster-client", "", "`URL` on the loopback interface at which etcdctl, and anybody on this machine, reaches this server of -cluster, such as http://127.0.0.1:2379; empty: nobody does")
-	flags.StringVar(&c.peerCA, "cluster-ca", "", "`file` of the authority that has signed the certificates of all servers of -cluster, in PEM")
+	flags.StringVar(&c.ca, "etcd-ca", "", "`file` of the CAs of etcd's certificates, in PEM; empty stands for the system's CAs")
+	flags.StringVar(&c.cert, "etcd-cert", "", "`file` of the client certificate for etcd, in PEM")
+	flags.StringVar(&c.key, "etcd-key", "", "`file` of the client certificate's key, in PEM")
+	flags.StringVar(&c.peers, "cluster", "", "`servers` of an etcd cluster that these programs form, as name=URL separated by commas; this server is -name, and its records are in -data")
+	flags.StringVar(&c.client, "cluster-client", "", "`URL` on the loopback interface at which this server of -cluster listens for etcdctl, without authentication, such as http://127.0.0.1:2379; empty disables it")
+	flags.StringVar(&c.peerCA, "cluster-ca", "", "`file` of the CA that has signed the certificates of all servers of -cluster, in PEM")
 	flags.StringVar(&c.peerCert, "cluster-cert", "", "`file` of this server's certificate, in PEM")
-	flags.StringVar(&c.peerKey, "cluster-key", "", "`file` of its key, in PEM")
-	flags.StringVar(&c.replace, "cluster-replace", "", "`name` of another server of -cluster whose folder is lost and which does not run: it may then be started with an empty folder")
-	flags.BoolVar(&c.insecure, "insecure-cluster-without-tls", false, "let the servers of -cluster reach each other by http beyond the loopback interface although anybody there may then do anything")
-	flags.DurationVar(&c.lease, "lease", etcd.DefaultTTL, "`time` after which a conductor that is not heard of has lost its nodes to the others")
+	flags.StringVar(&c.peerKey, "cluster-key", "", "`file` of this server's key, in PEM")
+	flags.StringVar(&c.replace, "cluster-replace", "", "`name` of another server of -cluster that has lost its folder and does not run, so that it can be started with an empty folder")
+	flags.BoolVar(&c.insecure, "insecure-cluster-without-tls", false, "let the servers of -cluster use http beyond the loopback interface although everyone there can then read and write all records")
+	flags.DurationVar(&c.lease, "lease", etcd.DefaultTTL, "`time` without renewal after which the other conductors take the nodes of a conductor over")
 }
 
-// shared reports whether other conductors use the nodes too.
+// shared reports whether several conductors share the nodes.
 func (c *cluster) shared() bool { return c.endpoints != "" || c.peers != "" }
 
-// check returns how the flags contradict each other or -data.
+// check returns an error if the flags contradict each other or -data.
 func (c *cluster) check(name, data string) error {
 	switch {
 	case c.endpoints != "" && data != "":
-		return program.Usagef("-data and -etcd exclude each other: the nodes are in one place")
+		return program.Usagef("-data and -etcd exclude each other: the nodes are in one store")
 	case c.endpoints != "" && c.peers != "":
-		return program.Usagef("-cluster and -etcd exclude each other: the nodes are in one place")
+		return program.Usagef("-cluster and -etcd exclude each other: the nodes are in one store")
 	case c.peers == "" && c.replace != "":
 		return program.Usagef("-cluster-replace needs -cluster, one of whose servers it names")
 	case c.peers == "":
 		return nil
 	case data == "":
-		return program.Usagef("-cluster needs -data: each server has a folder")
+		return program.Usagef("-cluster needs -data: each server needs a folder")
 	}
 	peers, err := c.peersByName()
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *cluster) check(name, data string) error {
 	}
 	for _, peer := range peers {
 		if u, err := url.Parse(peer); err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) && !c.insecure {
-			return program.Usagef("-cluster has %s, which others can reach: write https and give -cluster-ca, -cluster-cert and -cluster-key, or -insecure-cluster-without-tls", peer)
+			return program.Usagef("-cluster has %s, which others can reach: use https and give -cluster-ca, -cluster-cert and -cluster-key, or -insecure-cluster-without-tls", peer)
 		}
 	}
 	return nil
@@ -96,7 +96,7 @@ func (c *cluster) peersByName() (map[string]string, error) {
 	return peers, nil
 }
 
-// open opens the store of the cluster, or of a folder where there is none.
+// open opens the store of the cluster, or without a cluster that of the folder.
 func (c *cluster) open(ctx context.Context, name, data string, log *slog.Logger) (*etcd.Store, error) {
 	switch {
 	case !c.shared():
@@ -113,15 +113,15 @@ func (c *cluster) open(ctx context.Context, name, data string, log *slog.Logger)
 		return nil, err
 	}
 	defer time.AfterFunc(patience, func() {
-		log.Warn("this server waits for the others of -cluster: more than half of them have to run")
+		log.Warn("this server waits for the other servers of -cluster: more than half of all servers must run")
 	}).Stop()
 	return etcd.Open(ctx, config)
 }
 
-// patience is how long a server waits for the others until it says so.
+// patience is how long a server waits for the others before it logs that it waits.
 const patience = 3 * time.Second
 
-// peerConfig returns the cluster of which this process is a server.
+// peerConfig returns the configuration of this process as a server of -cluster.
 func (c *cluster) peerConfig(name, data string, log *slog.Logger) (etcd.Config, error) {
 	peers, err := c.peersByName()
 	return etcd.Config{Dir: data, Log: log, Cluster: etcd.Cluster{
@@ -129,7 +129,7 @@ func (c *cluster) peerConfig(name, data string, log *slog.Logger) (etcd.Config, 
 	}}, err
 }
 
-// config returns the cluster that runs elsewhere as package etcd takes it.
+// config returns the configuration of the store on the cluster of -etcd.
 func (c *cluster) config(log *slog.Logger) (etcd.Config, error) {
 	config := etcd.Config{
 		Endpoints: strings.Split(c.endpoints, ","), User: c.user, Password: secret.New(os.Getenv("ETCD_PASSWORD")), Log: log,
@@ -161,7 +161,7 @@ func (c *cluster) config(log *slog.Logger) (etcd.Config, error) {
 // opened is an open store.
 type opened struct {
 	conductor.Store
-	membership conductor.Membership // nil where no other conductor uses the store
+	membership conductor.Membership // nil if no other conductor uses the store
 	backup     func(context.Context, io.Writer) error
 	close      func() error
 }
@@ -184,7 +184,7 @@ func openStore(ctx context.Context, o *options, log *slog.Logger) (*opened, erro
 	}
 	stop, err := offerBackups(o.data, store, log)
 	if err != nil {
-		log.Warn("backups can be made only while the program does not run", "error", err)
+		log.Warn("backups of this folder are possible only while the program does not run", "error", err)
 		return opened, nil
 	}
 	opened.close = func() error { stop(); return store.Close() }

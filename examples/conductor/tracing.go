@@ -25,17 +25,17 @@ import (
 	"github.com/ironstate/ironstate/internal/program"
 )
 
-// tracing sends a span of each request, of the work that it begins and of each call of a
-// BMC to an OpenTelemetry collector. A nil tracing sends nothing.
+// tracing sends spans of requests, of the work that they start and of the calls of BMCs to an
+// OpenTelemetry collector. A nil tracing sends nothing.
 type tracing struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 }
 
-// traceparent is the form in which a span is named in HTTP headers and nodes' records.
+// traceparent is the format of span references in HTTP headers and in nodes' records.
 var traceparent propagation.TraceContext
 
-// newTracing returns nil where neither the flag nor the environment names a collector.
+// newTracing returns nil if neither the flag nor the environment names a collector.
 func newTracing(ctx context.Context, endpoint, name string, log *slog.Logger) (*tracing, error) {
 	var options []otlptracehttp.Option
 	switch {
@@ -66,10 +66,10 @@ func newTracing(ctx context.Context, endpoint, name string, log *slog.Logger) (*
 	return &tracing{provider, provider.Tracer("github.com/ironstate/ironstate/examples/conductor")}, nil
 }
 
-// flushTimeout bounds the sending of the last spans when the program ends.
+// flushTimeout bounds the flush of the last spans when the program ends.
 const flushTimeout = 3 * time.Second
 
-// close sends the spans that are left.
+// close sends the remaining spans.
 func (t *tracing) close() {
 	if t == nil {
 		return
@@ -94,7 +94,7 @@ func (t *tracing) around(next http.Handler) http.Handler {
 
 var word = regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}$`)
 
-// route returns a path of the API without what a client has named.
+// route returns a path of the API with {} in place of names that clients have chosen.
 func route(path string) string {
 	segments := strings.Split(strings.Trim(path, "/"), "/")
 	for i, segment := range segments {
@@ -120,8 +120,8 @@ func (t *tracing) Origin(request context.Context) string {
 	return carrier.Get("traceparent")
 }
 
-// Trace implements [conductor.Tracer]. What no request has begun, such as the reads of
-// the power sync, has no span.
+// Trace implements [conductor.Tracer]. Operations that no request has started, such as the reads of
+// the power sync, have no span.
 func (t *tracing) Trace(ctx context.Context, o conductor.Operation, do func(context.Context) error) {
 	if o.Origin != "" {
 		ctx = traceparent.Extract(ctx, propagation.MapCarrier{"traceparent": o.Origin})

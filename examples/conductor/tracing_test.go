@@ -22,7 +22,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-// spans is an OTLP collector that keeps what it is sent.
+// spans is an OTLP collector that stores the received spans.
 type spans struct {
 	url string
 
@@ -81,7 +81,7 @@ func (s *spans) named(name string) []span {
 	return slices.DeleteFunc(slices.Clone(s.all), func(one span) bool { return one.Name != name })
 }
 
-// below returns the span and all below it in its trace, each as the names on the way.
+// below returns the span and its descendants, each as the path of span names.
 func (s *spans) below(root span, path string) []string {
 	paths := []string{path + root.Name}
 	for _, one := range s.all {
@@ -97,7 +97,7 @@ const (
 	powerSpan     = "PUT /v1/nodes/{}/states/power"
 )
 
-// verified is what the trace of a verification has.
+// verified are the paths of the spans of a verification.
 var verified = []string{provisionSpan, provisionSpan + " > verifying", provisionSpan + " > verifying > verify"}
 
 func TestATraceLeadsFromTheRequestToTheBMC(t *testing.T) {
@@ -130,7 +130,7 @@ func TestATraceLeadsToTheConductorThatDoesTheWork(t *testing.T) {
 		return serveProcess(t, "-etcd", etcd, "-name", name, "-demo", "0", "-otlp", got.url)
 	}
 	alpha, beta := start("alpha"), start("beta")
-	const nodes = 8 // of which each owns some
+	const nodes = 8 // enough for each conductor to own some
 	for i := range nodes {
 		status, answer := alpha.do(http.MethodPost, "/v1/nodes", fmt.Sprintf(`{"name": "node-%d", "driver": "fake-hardware"}`, i))
 		require.Equal(t, http.StatusCreated, status, "%v", answer)
@@ -156,14 +156,14 @@ func TestATraceLeadsToTheConductorThatDoesTheWork(t *testing.T) {
 	require.Len(t, workers, 2)
 }
 
-// stop ends the process as an operator does, and waits until it has.
+// stop ends the process by SIGTERM and waits for its exit.
 func (s *server) stop() {
 	s.t.Helper()
 	require.NoError(s.t, s.process.Process.Signal(syscall.SIGTERM))
 	require.NoError(s.t, s.process.Wait(), "%s", &s.errOut)
 }
 
-func TestNothingIsTracedUnlessItIsAskedFor(t *testing.T) {
+func TestNothingIsTracedByDefault(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "")
 	traces, err := newTracing(t.Context(), "", "alpha", nil)

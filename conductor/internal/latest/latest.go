@@ -1,6 +1,5 @@
-// Package latest has a queue of changes that keeps only the latest one of each key, so
-// that a slow reader neither blocks those who write nor makes the queue grow beyond
-// what there is to know.
+// Package latest implements a queue of changes that keeps only the latest change of each key. A
+// slow reader does not block writers, and the queue never has more entries than there are keys.
 package latest
 
 import (
@@ -10,11 +9,11 @@ import (
 	"sync"
 )
 
-// Queue holds the changes that its one reader has not taken yet, the latest of each
-// key. Writers may be many; none of them ever waits for the reader.
+// Queue holds the latest change of each key that its reader has not received yet. It has one
+// reader and any number of writers. Writers never wait for the reader.
 type Queue[V any] struct {
 	compare func(a, b V) int
-	ready   chan struct{} // holds a token while there is something to take
+	ready   chan struct{} // holds a token while the queue is not empty
 
 	mu      sync.Mutex
 	pending map[string]entry[V]
@@ -24,11 +23,11 @@ type Queue[V any] struct {
 
 type entry[V any] struct {
 	value V
-	// unseen says that the reader knows nothing of the key.
+	// unseen is true if the reader has not received any value of the key.
 	unseen bool
 }
 
-// New returns an empty queue, whose reader gets what is pending in the order of compare.
+// New returns an empty queue. The reader receives pending values in the order of compare.
 func New[V any](compare func(a, b V) int) *Queue[V] {
 	return &Queue[V]{compare: compare, ready: make(chan struct{}, 1), pending: make(map[string]entry[V])}
 }
@@ -49,8 +48,8 @@ func (q *Queue[V]) set(key string, value V, added bool) {
 	q.wake()
 }
 
-// Remove queues the value that says that a key is gone. The reader never hears of a
-// key that was added and removed before it looked.
+// Remove queues a value that reports the removal of a key. A key that is added and removed
+// before the reader receives it is dropped from the queue.
 func (q *Queue[V]) Remove(key string, value V) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -62,7 +61,7 @@ func (q *Queue[V]) Remove(key string, value V) {
 	q.wake()
 }
 
-// Mark queues a value that the reader gets after all that is pending now.
+// Mark queues a value that the reader receives after all values that are pending now.
 func (q *Queue[V]) Mark(value V) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -70,7 +69,7 @@ func (q *Queue[V]) Mark(value V) {
 	q.wake()
 }
 
-// Fail ends the reader's range with an error, after all that is pending.
+// Fail ends the reader's range with an error, after all pending values.
 func (q *Queue[V]) Fail(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -78,7 +77,7 @@ func (q *Queue[V]) Fail(err error) {
 	q.wake()
 }
 
-// wake is called with the lock held.
+// wake wakes the reader. The caller holds the lock.
 func (q *Queue[V]) wake() {
 	select {
 	case q.ready <- struct{}{}:
@@ -86,8 +85,8 @@ func (q *Queue[V]) wake() {
 	}
 }
 
-// All ranges over what is in the queue, and what comes into it, until the context
-// ends, which is no error, or [Queue.Fail] was called.
+// All yields the queued values, and further values as they are queued, until the context ends,
+// which is no error, or [Queue.Fail] is called.
 func (q *Queue[V]) All(ctx context.Context) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		for {

@@ -13,7 +13,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/internal/latest"
 )
 
-// read returns what the reader gets now: n values, and the error after them.
+// read returns the next n values and the error after them.
 func read(q *latest.Queue[int], n int) (values []int, err error) {
 	for v, err := range q.All(context.Background()) {
 		if err != nil {
@@ -64,13 +64,13 @@ func TestARangeEndsWithItsContext(t *testing.T) {
 	require.Equal(t, 1, seen)
 }
 
-// A value of the test below: what number says that a key is gone is negative.
+// value is a value for a key. A negative number reports the removal of the key.
 type value struct {
 	key    string
 	number int
 }
 
-func TestAReaderThatTakesNowAndThenKnowsTheStateInTheEnd(t *testing.T) {
+func TestASlowReaderHasTheFinalState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := latest.New(func(a, b value) int { return cmp.Compare(max(a.number, -a.number), max(b.number, -b.number)) })
 		state, known, number := map[string]int{}, map[string]int{}, 0
@@ -81,7 +81,7 @@ func TestAReaderThatTakesNowAndThenKnowsTheStateInTheEnd(t *testing.T) {
 				case v.key == "":
 					return
 				case v.number < 0:
-					require.Contains(t, known, v.key, "the reader hears of the end of a key that it knows")
+					require.Contains(t, known, v.key, "the reader receives the removal only of a key that it has received")
 					delete(known, v.key)
 				default:
 					known[v.key] = v.number

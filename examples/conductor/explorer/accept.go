@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// prefersHTML reports whether Accept headers give HTML more weight than JSON. A client
-// that takes anything, as curl and Ironic's clients do, does not.
+// prefersHTML reports whether Accept headers give HTML more weight than JSON. Clients that accept
+// any type, such as curl and Ironic's clients, do not prefer HTML.
 func prefersHTML(accept []string) bool {
 	html, json := weight{}, weight{}
 	for entry := range strings.SplitSeq(strings.Join(accept, ","), ",") {
@@ -27,7 +27,7 @@ func prefersHTML(accept []string) bool {
 	return html.q > json.q
 }
 
-// weight is how much a client wants a media type, by the most specific of its ranges.
+// weight is the quality of a media type, given by the most specific matching range.
 type weight struct {
 	q        float64
 	specific int

@@ -13,8 +13,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// The cost of the requests of the page with 100,000 nodes. The first event counts the
-// nodes, where nobody has watched before.
+// BenchmarkHundredThousandNodes measures the page's requests with 100,000 nodes. The first event of
+// an explorer includes the read of all nodes.
 func BenchmarkHundredThousandNodes(b *testing.B) {
 	s := conductortest.New(b, conductortest.Config{})
 	for n := range 100_000 {
@@ -41,7 +41,7 @@ func BenchmarkHundredThousandNodes(b *testing.B) {
 	})
 }
 
-// firstEvent runs an explorer until a listener has its first event.
+// firstEvent runs an explorer until a listener has received its first event.
 func firstEvent(b *testing.B, e *explorer.Explorer) {
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()

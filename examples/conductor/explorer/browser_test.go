@@ -24,14 +24,14 @@ import (
 type browser struct {
 	t    *testing.T
 	ctx  context.Context
-	host string // that it may ask
+	host string // the only host that it may contact
 
 	mu       sync.Mutex
-	problems []string // what its console, its log and its scripts complained of
-	foreign  []string // addresses elsewhere for which it asked
+	problems []string // errors of its console, its log and its scripts
+	foreign  []string // requested URLs of other hosts
 }
 
-// open opens the page of a service, with a choice such as "state=active".
+// open opens the page of a service with a query such as "state=active".
 func open(t *testing.T, s *service, choice string) *browser {
 	t.Helper()
 	needs.Programs(t, "chromium")
@@ -76,8 +76,7 @@ func (b *browser) listen(event any) {
 	}
 }
 
-// requireNoProblem fails the test where the page complained, or asked anybody but its
-// server.
+// requireNoProblem fails the test if the page had errors or contacted another host.
 func (b *browser) requireNoProblem() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +97,7 @@ func call[P, R any](b *browser, command cdp.Command[P, R], parameters P) R {
 	return result
 }
 
-// eval returns the value of an expression of JavaScript.
+// eval returns the value of a JavaScript expression.
 func eval[T any](b *browser, expression string) T {
 	b.t.Helper()
 	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
@@ -106,13 +105,13 @@ func eval[T any](b *browser, expression string) T {
 	return value
 }
 
-// until waits until an expression of JavaScript is true.
+// until waits until a JavaScript expression is true.
 func (b *browser) until(what, expression string) {
 	b.t.Helper()
 	require.Eventually(b.t, func() bool { return eval[bool](b, "!!("+expression+")") }, time.Minute, 20*time.Millisecond, what)
 }
 
-// untilText waits until an element has a text.
+// untilText waits until an element contains a text.
 func (b *browser) untilText(selector, text string) {
 	b.t.Helper()
 	b.until(fmt.Sprintf("%s has %q", selector, text),
@@ -124,13 +123,13 @@ func (b *browser) text(selector string) string {
 	return strings.Join(strings.Fields(eval[string](b, fmt.Sprintf("document.querySelector(%q).innerText", selector))), " ")
 }
 
-// badge returns the number that a state's box in the diagram has, empty for none.
+// badge returns the number at a state's box in the diagram, "" if there is none.
 func (b *browser) badge(slug string) string {
 	b.t.Helper()
 	return eval[string](b, fmt.Sprintf("(document.querySelector('#main [data-id=\"state-%s\"] g.number text') || {textContent: ''}).textContent", slug))
 }
 
-// click clicks the first button that has a text.
+// click clicks the first button with a text.
 func (b *browser) click(within, text string) {
 	b.t.Helper()
 	found := eval[bool](b, fmt.Sprintf(
@@ -144,7 +143,7 @@ func (b *browser) key(keys string) {
 	b.do(chromedp.KeyEvent(keys))
 }
 
-// forgive takes the complaints that contain a text for expected, and wants at least one.
+// forgive removes the problems that contain a text, of which there must be at least one.
 func (b *browser) forgive(text string) {
 	b.t.Helper()
 	b.mu.Lock()

@@ -1,12 +1,12 @@
-// Package explorer serves the explorer of the state machine with a conductor's nodes
-// in it, live: how many are in each state, which ones, what moves, and for a node why
-// it is where it is. Its paths are below /explorer/, and "/" for clients that prefer
-// HTML; all of them read only, and none shows what a node's driver is told.
+// Package explorer serves an interactive page of the state machine with a conductor's nodes in it,
+// live: the number of nodes in each state, lists of nodes, transitions as they happen, and for a
+// node an explanation of its state. Its paths are below /explorer/, and "/" for clients that prefer
+// HTML. All paths are read-only, and none discloses driver_info.
 //
 //	GET /                       the page
-//	GET /explorer/events        server-sent events: the counts, and what has moved
-//	GET /explorer/nodes         a page of nodes, by state and by a part of their name
-//	GET /explorer/nodes/IDENT   a node, its history and the explanation
+//	GET /explorer/events        server-sent events: counts and transitions
+//	GET /explorer/nodes         a page of nodes, filtered by state and part of the name
+//	GET /explorer/nodes/IDENT   a node with its history and explanation
 package explorer
 
 //go:generate go run ../../../graph/cmd/stategraph -format html -style explorer/live.css -script explorer/live.js -o page.html

@@ -13,31 +13,30 @@ import (
 )
 
 const (
-	// eventInterval is the least time between two events of a stream: what changes
-	// meanwhile is in one.
+	// eventInterval is the minimum time between two events of a stream. An event contains all
+	// changes since the event before.
 	eventInterval = 250 * time.Millisecond
-	// aliveInterval is the time without an event after which a stream says that it is
-	// alive.
+	// aliveInterval is the time without an event after which a stream sends a comment to
+	// keep the connection alive.
 	aliveInterval = 15 * time.Second
-	// writeTimeout is how long a client may take to read an event.
+	// writeTimeout bounds the write of an event to a client.
 	writeTimeout = 10 * time.Second
-	// shownMoves bounds the moves of an event that are shown one by one.
+	// shownMoves bounds the moves that an event lists.
 	shownMoves = 20
 )
 
-// event is what a stream tells: the fleet as it is, and what has moved since the event
-// before.
+// event is one event of a stream: the current counts, and the moves since the event before.
 type event struct {
 	Series    string         `json:"series"`
 	Conductor string         `json:"conductor"`
 	Nodes     int            `json:"nodes"`
 	Counts    map[string]int `json:"counts"` // by state, without zeros
-	// Moved is the number of moves; none in a stream's first event, whose Moves are
-	// the last ones that there were.
+	// Moved is the number of moves since the event before. It is 0 in a stream's first event,
+	// whose Moves are the latest of all.
 	Moved int `json:"moved"`
-	// Moves are the last moves, oldest first.
+	// Moves are the latest moves, oldest first.
 	Moves []shownMove `json:"moves"`
-	// Passed are the transitions of all moves.
+	// Passed counts the transitions of all moves since the event before.
 	Passed []passed `json:"passed"`
 }
 
@@ -49,14 +48,14 @@ type shownMove struct {
 	At   time.Time    `json:"at"`
 }
 
-// passed is how many nodes have passed a transition.
+// passed is the number of nodes that have made a transition.
 type passed struct {
 	From  states.State `json:"from"`
 	To    states.State `json:"to"`
 	Nodes int          `json:"nodes"`
 }
 
-// events streams events until the client goes away, is too slow, or Run ends.
+// events streams events until the client disconnects or is too slow, or Run ends.
 func (e *Explorer) events(w http.ResponseWriter, r *http.Request) {
 	select {
 	case e.listeners <- struct{}{}:
@@ -70,8 +69,8 @@ func (e *Explorer) events(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")
-	header.Set("X-Accel-Buffering", "no")      // for nginx in front, which would wait for the end
-	_ = s.control.SetReadDeadline(time.Time{}) // where it cannot be set, the server's own ends the stream
+	header.Set("X-Accel-Buffering", "no")      // nginx as a proxy would buffer the stream
+	_ = s.control.SetReadDeadline(time.Time{}) // on failure the server's deadline ends the stream
 	if r.Method != http.MethodHead && s.write("retry: 2000\n\n") == nil {
 		s.run()
 	}
@@ -90,15 +89,15 @@ func (s *stream) run() {
 	defer end()
 	alive := time.NewTicker(aliveInterval)
 	defer alive.Stop()
-	var told *snapshot
+	var before *snapshot
 	for {
 		select {
 		case <-news:
 			now := s.explorer.fleet.now(shownMoves)
-			if s.write(s.explorer.news(told, now)) != nil || !s.pause() {
+			if s.write(s.explorer.eventText(before, now)) != nil || !s.pause() {
 				return
 			}
-			told = &now
+			before = &now
 			alive.Reset(aliveInterval)
 		case <-alive.C:
 			if s.write(": alive\n\n") != nil {
@@ -112,7 +111,7 @@ func (s *stream) run() {
 	}
 }
 
-// pause waits until there may be another event, and reports whether the stream goes on.
+// pause waits for eventInterval, and reports whether the stream continues.
 func (s *stream) pause() bool {
 	timer := time.NewTimer(eventInterval)
 	defer timer.Stop()
@@ -127,45 +126,44 @@ func (s *stream) pause() bool {
 }
 
 func (s *stream) write(text string) error {
-	_ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // as with the one for reading
+	_ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // on failure the server's deadline ends the stream
 	if _, err := s.Write([]byte(text)); err != nil {
 		return err
 	}
 	return s.control.Flush()
 }
 
-// news returns the event that tells the fleet as it is now to a client that was told of
-// it before, or of nothing.
-func (e *Explorer) news(told *snapshot, now snapshot) string {
+// eventText returns the event for a client whose last event was that of before, nil for its first
+// event.
+func (e *Explorer) eventText(before *snapshot, now snapshot) string {
 	table := e.conductor.Table()
-	tell := event{
+	next := event{
 		Series: table.Series().String(), Conductor: e.conductor.Name(), Nodes: now.nodes,
 		Counts: make(map[string]int, len(now.counts)), Moves: []shownMove{}, Passed: []passed{},
 	}
 	for state, n := range now.counts {
-		tell.Counts[state.String()] = n
+		next.Counts[state.String()] = n
 	}
 	last := now.last
-	if told != nil {
-		tell.Moved = now.moved - told.moved
-		tell.Passed = transitionsOf(table, told.hops, now.hops)
-		last = last[max(0, len(last)-tell.Moved):]
+	if before != nil {
+		next.Moved = now.moved - before.moved
+		next.Passed = transitionsOf(table, before.pairs, now.pairs)
+		last = last[max(0, len(last)-next.Moved):]
 	}
 	for _, m := range last {
-		tell.Moves = append(tell.Moves, shownMove{m.uuid, m.name, m.from, m.to, m.at})
+		next.Moves = append(next.Moves, shownMove{m.uuid, m.name, m.from, m.to, m.at})
 	}
-	data, err := json.Marshal(tell)
+	data, err := json.Marshal(next)
 	if err != nil {
-		data = []byte("{}") // there is nothing in an event that cannot be JSON
+		data = []byte("{}") // cannot happen: every field of an event has a JSON form
 	}
 	return "data: " + string(data) + "\n\n"
 }
 
-// transitionsOf returns which transitions nodes have most likely passed by the moves
-// since before. A move that the table cannot explain, such as an operator's own, has
-// passed none.
-func transitionsOf(table *states.Table, before, now map[hop]int) []passed {
-	nodes := map[hop]int{}
+// transitionsOf returns the transitions that nodes have most likely made in the moves since before.
+// A move without a path in the table, such as a change by an operator in the store, counts for none.
+func transitionsOf(table *states.Table, before, now map[pair]int) []passed {
+	nodes := map[pair]int{}
 	for h, n := range now {
 		if n -= before[h]; n == 0 {
 			continue
@@ -175,7 +173,7 @@ func transitionsOf(table *states.Table, before, now map[hop]int) []passed {
 			continue
 		}
 		for _, row := range slices.Concat(gaps...) {
-			nodes[hop{row.From, row.To}] += n
+			nodes[pair{row.From, row.To}] += n
 		}
 	}
 	list := make([]passed, 0, len(nodes))

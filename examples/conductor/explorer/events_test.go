@@ -23,7 +23,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// event is an event as the page reads it.
+// event is the form of an event that the page reads.
 type event struct {
 	Series, Conductor string
 	Nodes, Moved      int
@@ -35,7 +35,7 @@ type event struct {
 	}
 }
 
-// stream is a stream of events that a test reads.
+// stream reads a stream of events.
 type stream struct {
 	t     *testing.T
 	lines *bufio.Scanner
@@ -68,7 +68,7 @@ func (s *stream) next() (e event) {
 	return e
 }
 
-func TestEventsTellTheCountsAndWhatMoves(t *testing.T) {
+func TestEventsHaveTheCountsAndMoves(t *testing.T) {
 	s := start(t, conductortest.Config{Series: states.Zed})
 	s.Add(conductor.Node{ProvisionState: states.Manageable})
 	s.Add(conductor.Node{ProvisionState: states.Available})
@@ -121,7 +121,7 @@ func TestEventsEndWithTheExplorer(t *testing.T) {
 	require.NoError(t, events.lines.Err())
 }
 
-// The limits of a server's requests do not end a stream.
+// A server's timeouts for requests do not end a stream.
 func TestEventsOutliveTheServersTimeouts(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		s := start(t, conductortest.Config{})
@@ -137,7 +137,7 @@ func TestEventsOutliveTheServersTimeouts(t *testing.T) {
 		defer response.Body.Close()
 		require.Equal(t, http2, response.ProtoMajor == 2)
 		events := &stream{t: t, lines: bufio.NewScanner(response.Body)}
-		for n := range 7 { // each comes a quarter of a second after the one before
+		for n := range 7 { // one event every quarter of a second
 			require.Equal(t, n, events.next().Nodes)
 			s.Add(conductor.Node{})
 		}
@@ -153,8 +153,7 @@ type bubble struct {
 	ctx context.Context
 }
 
-// newBubble runs a conductor and its explorer until the function that it returns is
-// called.
+// newBubble runs a conductor and its explorer until the returned function is called.
 func newBubble(t *testing.T) (*bubble, func()) {
 	c, err := conductor.New(conductor.Config{
 		Store: &conductor.Memory{}, Name: "alpha", SkipPowerSync: true,
@@ -176,7 +175,7 @@ func (b *bubble) node() *conductor.Node {
 	return n
 }
 
-// listener is a client in the process. Its Write fails once it has gone.
+// listener is an in-process client. Its Write fails once gone is set.
 type listener struct {
 	header http.Header
 	status int
@@ -210,8 +209,7 @@ func (l *listener) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// listen serves a new listener until ctx ends, and closes the channel when the handler
-// has returned.
+// listen serves a new listener until ctx ends. The channel is closed when the handler has returned.
 func (b *bubble) listen(ctx context.Context) (*listener, <-chan struct{}) {
 	l := &listener{header: http.Header{}, status: http.StatusOK}
 	done := make(chan struct{})
@@ -271,16 +269,16 @@ func TestListenersAreBoundedAndEnd(t *testing.T) {
 		require.Equal(t, http.StatusServiceUnavailable, refused.status)
 		require.Equal(t, "10", refused.header.Get("Retry-After"))
 
-		ends[0]() // the client goes
+		ends[0]() // the client disconnects
 		<-all[0]
 		last.mu.Lock()
-		last.gone = true // the network does
+		last.gone = true // the network fails
 		last.mu.Unlock()
-		<-all[99] // at the latest when the stream says that it is alive
+		<-all[99] // at the latest when the stream sends its keep-alive comment
 		again, done := b.listen(b.ctx)
 		require.Equal(t, http.StatusOK, again.status)
 		require.Len(t, again.events, 1)
-		end() // the service does
+		end() // the service ends
 		<-done
 		for _, each := range all {
 			<-each
@@ -291,8 +289,8 @@ func TestListenersAreBoundedAndEnd(t *testing.T) {
 	})
 }
 
-// Nobody watches before somebody asks.
-func TestNothingIsWatchedUntilThePageIsAskedFor(t *testing.T) {
+// Run starts no watch before the first request.
+func TestNothingIsWatchedBeforeTheFirstRequest(t *testing.T) {
 	c, err := conductor.New(conductor.Config{
 		Store: &conductor.Memory{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}},
 	})

@@ -10,28 +10,27 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// explanation says why a node is where it is.
+// explanation explains a node's state.
 type explanation struct {
 	Why  []string `json:"why"`  // sentences
-	Next []advice `json:"next"` // for each goal
-	Way  []stage  `json:"way"`  // oldest first
+	Next []advice `json:"next"` // one for each goal
+	Way  []stage  `json:"way"`  // the node's timeline, oldest first
 }
 
-// advice is what [plan.Next] says about a goal. The plan may neither retry nor destroy:
-// where only that leads to the goal, it says so.
+// advice is the next step of [plan.Next] towards a goal. The plan may neither retry work nor destroy
+// a workload; if only that leads to the goal, the step says so.
 type advice struct {
 	Goal plan.Goal `json:"goal"`
 	Step string    `json:"step"`
 }
 
-// explain explains a node by its record, the entries of its history and the moves that
-// were seen.
+// explain explains a node from its record, the entries of its history and its observed moves.
 func explain(table *states.Table, n *conductor.Node, history []*conductor.Object, moves []move) explanation {
-	way := wayOf(table, n, history, moves)
-	return explanation{Why: reasons(table, n), Next: advise(table, n), Way: way[max(0, len(way)-maxStages):]}
+	timeline := timelineOf(table, n, history, moves)
+	return explanation{Why: reasons(table, n), Next: advise(table, n), Way: timeline[max(0, len(timeline)-maxStages):]}
 }
 
-// advised are the goals for which there is advice.
+// advised are the goals for which the page shows advice.
 var advised = []plan.Goal{plan.In(states.Manageable), plan.In(states.Available), plan.In(states.Active)}
 
 func advise(table *states.Table, n *conductor.Node) []advice {
@@ -43,15 +42,15 @@ func advise(table *states.Table, n *conductor.Node) []advice {
 	list := []advice{}
 	for _, goal := range advised {
 		step, err := plan.Next(table, machineNode(n), plan.Wish{Goal: goal, Version: table.Series().MaxAPIVersion(), Facts: facts})
-		if err == nil { // otherwise the record is of another series
+		if err == nil { // an error means that the record has a state of another series
 			list = append(list, advice{goal, stepText(step)})
 		}
 	}
 	return list
 }
 
-// heldBack are the texts for the reasons for which a request is held back, and for the
-// fields for which Ironic refuses it, with the request in place of %s.
+// heldBack maps the reasons for which a plan holds a request back, and the fields for which Ironic
+// refuses it, to texts with %s for the request.
 var heldBack = map[string]string{
 	string(plan.NeedsUnhold):  "%s lets the work go on that a hold step has stopped.",
 	string(plan.NeedsDestroy): "%s leads there, and destroys the workload, where the node carries one.",
@@ -62,7 +61,7 @@ var heldBack = map[string]string{
 	"reservation":             "Wait until the conductor has released the node. %s then leads on.",
 }
 
-// stepText says in sentences what a step is, with code in backquotes.
+// stepText describes a step in a sentence, with code in backquotes.
 func stepText(step plan.Step) string {
 	request := "The request `" + step.Verb + "`"
 	if step.With != "" {
@@ -88,7 +87,7 @@ func machineNode(n *conductor.Node) machine.Node {
 	return machine.Node{State: n.ProvisionState, Target: n.TargetProvisionState, LastError: n.LastError}
 }
 
-// reasons says who moves the node on, and what keeps requests from it.
+// reasons returns sentences about who moves the node to its next state, and what blocks requests.
 func reasons(table *states.Table, n *conductor.Node) []string {
 	list := []string{phaseReason(table, n)}
 	if n.Maintenance {
@@ -137,7 +136,7 @@ func phaseReason(table *states.Table, n *conductor.Node) string {
 	}
 }
 
-// ending says where the work that is under way leads to.
+// ending returns a sentence about the state after the current work.
 func ending(table *states.Table, n *conductor.Node) string {
 	step, err := plan.Next(table, machineNode(n), plan.Wish{Goal: plan.In(states.Active), Version: table.Series().MaxAPIVersion()})
 	if err != nil || step.Action != plan.Wait || step.Until == states.NoState {

@@ -15,25 +15,24 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// Explorer shows the nodes of one conductor. Make it with [New], let [Explorer.Run] run,
-// and put [Explorer.Around] around the API. It is safe for concurrent use.
+// Explorer serves the nodes of one conductor. [New] makes it, [Explorer.Run] follows the nodes, and
+// [Explorer.Around] wraps the API. It is safe for concurrent use.
 type Explorer struct {
 	conductor *conductor.Conductor
 	fleet     *fleet
 	paths     *http.ServeMux
-	listeners chan struct{} // has one element for each stream of events
+	listeners chan struct{} // semaphore; one element for each stream of events
 
 	once  sync.Once
 	asked chan struct{}   // closed by the first request
-	live  context.Context // ends when Run has ended
+	live  context.Context // ends when Run returns
 	end   context.CancelFunc
 }
 
-// maxListeners bounds the streams of events at a time.
+// maxListeners bounds the concurrent streams of events.
 const maxListeners = 100
 
-// New returns an explorer of a conductor's nodes. It costs nothing until somebody asks
-// for the page.
+// New returns an explorer of a conductor's nodes. It does no work before the first request.
 func New(c *conductor.Conductor) *Explorer {
 	e := &Explorer{
 		conductor: c, fleet: newFleet(), paths: http.NewServeMux(), listeners: make(chan struct{}, maxListeners),
@@ -49,9 +48,8 @@ func New(c *conductor.Conductor) *Explorer {
 	return e
 }
 
-// Run follows the conductor's nodes, from the first request for the page on, until the
-// context ends, and returns its error. The streams of events then end. It may be called
-// once.
+// Run waits for the first request and then follows the conductor's nodes until the context ends. It
+// returns the context's error and ends all streams of events. It may be called once.
 func (e *Explorer) Run(ctx context.Context) error {
 	defer e.end()
 	select {
@@ -65,8 +63,7 @@ func (e *Explorer) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Around returns a handler that answers the requests for the explorer, and leaves all
-// others to the API.
+// Around returns a handler that serves requests for the explorer and passes all others to the API.
 func (e *Explorer) Around(api http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
@@ -99,13 +96,13 @@ var files embed.FS
 func read(name string) []byte {
 	content, err := files.ReadFile(name)
 	if err != nil {
-		panic(err) // it is not embedded: no client can cause that
+		panic(err) // cannot happen: the file is embedded
 	}
 	return content
 }
 
-// policy is the Content-Security-Policy of the page's meta element, and that no other
-// page shows it in a frame.
+// policy returns the Content-Security-Policy of the page's meta element, extended so that no other
+// page can show it in a frame.
 var policy = sync.OnceValue(func() string {
 	_, rest, _ := strings.Cut(string(read("page.html")), `http-equiv="Content-Security-Policy" content="`)
 	content, _, _ := strings.Cut(rest, `"`)
@@ -116,8 +113,7 @@ func (e *Explorer) page(w http.ResponseWriter, r *http.Request) {
 	file("page.html", "text/html; charset=utf-8")(w, r)
 }
 
-// file returns the handler for an embedded file, which clients keep for as long as it
-// has not changed.
+// file returns a handler for an embedded file. Clients cache the file and revalidate it.
 func file(name, contentType string) http.HandlerFunc {
 	tag := sync.OnceValue(func() string {
 		sum := sha256.Sum256(read(name))
@@ -132,13 +128,13 @@ func file(name, contentType string) http.HandlerFunc {
 	}
 }
 
-// reply answers with JSON that nobody keeps.
+// reply responds with JSON that must not be cached.
 func reply(w http.ResponseWriter, status int, value any) {
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
 	header.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(value) // a client that has gone away is not told
+	_ = json.NewEncoder(w).Encode(value) // fails only if the client has disconnected
 }
 
 func refuse(w http.ResponseWriter, status int, text string) {

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// service is an Ironic with the explorer around its API.
+// service is an Ironic whose API is wrapped by the explorer.
 type service struct {
 	*conductortest.Server
 	t    *testing.T
@@ -43,7 +43,7 @@ func start(t *testing.T, config conductortest.Config) *service {
 	return s
 }
 
-// get asks for a path, and returns the answer with its body.
+// get requests a path and returns the response and its body.
 func (s *service) get(path, accept string) (*http.Response, string) {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.URL+path, nil)
@@ -57,7 +57,7 @@ func (s *service) get(path, accept string) (*http.Response, string) {
 	return response, string(body)
 }
 
-// read asks for a path and decodes the answer.
+// read requests a path and decodes the response.
 func read[T any](s *service, path string) (value T) {
 	s.t.Helper()
 	response, body := s.get(path, "application/json")
@@ -66,7 +66,7 @@ func read[T any](s *service, path string) (value T) {
 	return value
 }
 
-// provision asks the API for a provision state.
+// provision requests a provision state by the API.
 func (s *service) provision(node, target string) {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPut, s.URL+"/v1/nodes/"+node+"/states/provision",

@@ -9,39 +9,39 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// fleet is in which states the nodes are, and the latest moves between states.
+// fleet holds the states of all nodes and their latest moves.
 type fleet struct {
 	mu     sync.Mutex
 	synced bool
 	states map[string]states.State // by UUID
 	counts map[states.State]int
-	moves  [maxMoves]move // that with the number n is at n modulo the length
+	moves  [maxMoves]move // ring buffer: move number n is at n modulo the length
 	moved  int            // the number of moves so far
-	hops   map[hop]int    // how many there were of each
+	pairs  map[pair]int   // the number of moves so far between two states
 	wakers map[chan struct{}]bool
 }
 
-// maxMoves is how many moves are kept.
+// maxMoves bounds the stored moves.
 const maxMoves = 4096
 
-// hop is from one state to another.
-type hop struct{ from, to states.State }
+// pair is a pair of states.
+type pair struct{ from, to states.State }
 
-// move is a move of a node from the state in which it was seen to another one. It may
-// have been in others in between.
+// move is an observed change of a node's state. The node may have been in other states in between,
+// which the watch did not yield.
 type move struct {
-	hop
+	pair
 	uuid, name string
 	at         time.Time
 }
 
 func newFleet() *fleet {
 	return &fleet{
-		states: map[string]states.State{}, counts: map[states.State]int{}, hops: map[hop]int{}, wakers: map[chan struct{}]bool{},
+		states: map[string]states.State{}, counts: map[states.State]int{}, pairs: map[pair]int{}, wakers: map[chan struct{}]bool{},
 	}
 }
 
-// take takes a change that was seen at a time.
+// take applies a change that was observed at the time seen.
 func (f *fleet) take(change conductor.NodeChange, seen time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,10 +66,10 @@ func (f *fleet) take(change conductor.NodeChange, seen time.Time) {
 			if n.ProvisionUpdatedAt != nil {
 				seen = *n.ProvisionUpdatedAt
 			}
-			m := move{hop{from, n.ProvisionState}, n.UUID, n.Name, seen}
+			m := move{pair{from, n.ProvisionState}, n.UUID, n.Name, seen}
 			f.moves[f.moved%maxMoves] = m
 			f.moved++
-			f.hops[m.hop]++
+			f.pairs[m.pair]++
 		}
 	}
 	if f.synced {
@@ -83,18 +83,18 @@ func (f *fleet) count(s states.State, by int) {
 	}
 }
 
-// wake tells those who listen that there is something new. The lock is held.
+// wake wakes all listeners. The caller holds the lock.
 func (f *fleet) wake() {
 	for w := range f.wakers {
 		select {
 		case w <- struct{}{}:
-		default: // it was told
+		default: // already woken
 		}
 	}
 }
 
-// listen returns a channel that has an element whenever there is something new, at once
-// where the nodes are known. The function ends that.
+// listen returns a channel that receives an element after each change, and at once if the nodes have
+// been read. end stops that.
 func (f *fleet) listen() (news <-chan struct{}, end func()) {
 	w := make(chan struct{}, 1)
 	f.mu.Lock()
@@ -114,23 +114,23 @@ func (f *fleet) listen() (news <-chan struct{}, end func()) {
 type snapshot struct {
 	nodes  int
 	counts map[states.State]int
-	last   []move      // oldest first
-	moved  int         // the number of moves so far
-	hops   map[hop]int // how many there were of each
+	last   []move       // the latest moves, oldest first
+	moved  int          // the number of moves so far
+	pairs  map[pair]int // the number of moves so far between two states
 }
 
-// now returns the fleet as it is, with up to some of its last moves.
+// now returns a snapshot with up to last of the latest moves.
 func (f *fleet) now(last int) snapshot {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := snapshot{nodes: len(f.states), counts: maps.Clone(f.counts), moved: f.moved, hops: maps.Clone(f.hops)}
+	s := snapshot{nodes: len(f.states), counts: maps.Clone(f.counts), moved: f.moved, pairs: maps.Clone(f.pairs)}
 	for n := max(f.moved-min(last, maxMoves), 0); n < f.moved; n++ {
 		s.last = append(s.last, f.moves[n%maxMoves])
 	}
 	return s
 }
 
-// movesOf returns the moves of a node that are kept, oldest first.
+// movesOf returns the stored moves of a node, oldest first.
 func (f *fleet) movesOf(uuid string) []move {
 	var own []move
 	for _, m := range f.now(maxMoves).last {

@@ -1,13 +1,13 @@
 'use strict';
-// The nodes of a conductor in the explorer: their numbers, which ones, what moves. All
-// texts of nodes are only ever texts.
+// The conductor's nodes in the explorer page: counts, lists and moves. Texts of nodes are always
+// inserted as text, never as HTML.
 (() => {
 	const { element, choice, choose, edges, extend, stateButton, states } = window.explorer;
 	const $ = (id) => document.getElementById(id);
 	const calm = window.matchMedia('(prefers-reduced-motion: reduce)');
 	const number = (n) => new Intl.NumberFormat('en').format(n);
 	const nodesOf = (n) => `${number(n)} ${n === 1 ? 'node' : 'nodes'}`;
-	const address = (path) => new URL(`explorer/${path}`, location.origin + location.pathname); // without a user's name and password
+	const address = (path) => new URL(`explorer/${path}`, location.origin + location.pathname); // without the user name and password of the URL
 	const shownMoves = 20;
 	let fleet = null; // the last event
 
@@ -18,7 +18,7 @@
 		return e;
 	}
 
-	// time shows a moment: today by its time, other days by the date as well.
+	// time returns an element for a time: only the time for today, date and time for other days.
 	function time(text) {
 		const at = new Date(text);
 		const today = at.toDateString() === new Date().toDateString();
@@ -32,7 +32,7 @@
 		}, n.name || n.uuid);
 	}
 
-	// marked returns a text with code in place of backquotes.
+	// marked splits a text at backquotes and returns the quoted parts as code elements.
 	const marked = (text) => text.split('`').map((piece, n) => (n % 2 ? element('code', {}, piece) : piece));
 
 	async function ask(path, signal) {
@@ -42,7 +42,7 @@
 		return answer;
 	}
 
-	// --- the page's further parts ---
+	// --- additional parts of the page ---
 
 	const parts = {
 		status: element('p', { id: 'fleet' }, 'connecting …'),
@@ -65,11 +65,11 @@
 	document.querySelector('aside').prepend(parts.node, parts.nodes, parts.moves);
 	document.querySelector('.legend').append(
 		element('li', {}, element('span', { class: 'number' }, '3'), ' nodes that are in the state now'),
-		element('li', {}, element('span', { class: 'line walked' }), ' the way of the chosen node, as it is known or most likely'));
-	$('series').closest('label').hidden = true; // it is the conductor's
+		element('li', {}, element('span', { class: 'line walked' }), ' the path of the chosen node, as known or most likely'));
+	$('series').closest('label').hidden = true; // the series is always the conductor's
 	document.body.classList.add('live');
 
-	// --- how many ---
+	// --- counts ---
 
 	const badges = new Map();
 	for (const [name, g] of states) {
@@ -109,11 +109,11 @@
 		}
 	}
 
-	// --- what moves ---
+	// --- moves ---
 
 	const flashes = new Map();
 
-	// flash marks a group of the diagram for a moment.
+	// flash highlights a group of the diagram briefly.
 	function flash(g, name) {
 		clearTimeout(flashes.get(g));
 		g.classList.add(name);
@@ -122,7 +122,7 @@
 
 	const travelling = new Set();
 
-	// travel moves a dot along an edge, one at a time.
+	// travel moves a dot along an edge, at most one per edge.
 	function travel(g) {
 		const path = g.querySelector('path');
 		if (calm.matches || document.hidden || travelling.has(g) || !path) return;
@@ -158,13 +158,13 @@
 		}
 	}
 
-	let waiting = []; // moves that are not listed yet, since the reader is at the list
+	let waiting = []; // moves not listed yet, because the pointer or the focus is in the list
 
 	const key = (m) => `${m.uuid} ${m.at} ${m.to}`;
 
 	function drawMoves(moves) {
 		const items = $('moves-list');
-		const listed = new Set([...[...items.children].map((li) => li.dataset.key), ...waiting.map(key)]); // a new stream tells them again
+		const listed = new Set([...[...items.children].map((li) => li.dataset.key), ...waiting.map(key)]); // the first event of a new stream repeats them
 		waiting = [...waiting, ...moves.filter((m) => !listed.has(key(m)))].slice(-shownMoves);
 		if (waiting.length === 0 || items.matches(':hover, :focus-within')) return;
 		items.prepend(...waiting.reverse().map((m) => element('li', { 'data-key': key(m) },
@@ -176,10 +176,10 @@
 
 	for (const event of ['pointerleave', 'focusout']) $('moves-list').addEventListener(event, () => setTimeout(() => drawMoves([])));
 
-	// --- which ones ---
+	// --- the list of nodes ---
 
 	const list = {
-		asked: null, // what is shown: a state and a search
+		asked: null, // the shown query: a state and a search text
 		nodes: [],
 		pages: 0,
 		abort: new AbortController(),
@@ -231,7 +231,7 @@
 			$('nodes-more').hidden = !more;
 		},
 
-		// refresh reads the list again soon, unless the reader has read on in it.
+		// refresh reloads the list after a second, unless further pages have been loaded.
 		refresh() {
 			if (!list.timer && list.pages < 2) list.timer = setTimeout(() => list.load(false), 1000);
 		},
@@ -247,7 +247,7 @@
 
 	const one = {
 		uuid: '',
-		shown: '', // the answer that is shown
+		shown: '', // the shown response
 		walked: [],
 		abort: new AbortController(),
 
@@ -262,7 +262,7 @@
 				$('node-body').replaceChildren();
 				one.load();
 			}
-			one.drawWay();
+			one.drawPath();
 		},
 
 		async load() {
@@ -307,11 +307,11 @@
 				element('ol', { id: 'node-history' }, ...n.way.slice().reverse().map(stageItem)));
 			if (focused) $('node-title').focus();
 			one.walked = n.way.flatMap((s) => s.through);
-			one.drawWay();
+			one.drawPath();
 		},
 
-		// drawWay marks the transitions that the node has passed.
-		drawWay() {
+		// drawPath highlights the transitions that the node has made.
+		drawPath() {
 			for (const g of document.querySelectorAll('#main .walked')) g.classList.remove('walked');
 			for (const { from, to } of one.walked) {
 				const edge = edges.get(`${from} ${to}`);
@@ -337,7 +337,7 @@
 	const sayInterval = 10000; // milliseconds
 	const said = { at: 0, moved: 0, last: null, timer: 0 };
 
-	// say tells a screen reader what has moved, now and then.
+	// say announces moves to screen readers, at most once every sayInterval.
 	function say(event) {
 		if (event.moved === 0) return;
 		said.moved += event.moved;
@@ -372,7 +372,7 @@
 
 	let stream = null;
 
-	// connect begins a stream, unless there is one or nobody looks: a browser has few
+	// connect opens a stream, unless one is open or the page is hidden: a browser limits the number of
 	// connections to a server.
 	function connect() {
 		if (document.hidden || (stream && stream.readyState !== EventSource.CLOSED)) return;

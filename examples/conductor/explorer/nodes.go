@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// pageSize is how many nodes a page of a list has.
+	// pageSize is the number of nodes on a page of a list.
 	pageSize = 50
-	// maxExcerpt bounds the bytes of a last error in a list.
+	// maxExcerpt bounds the length of a last error in a list, in bytes.
 	maxExcerpt = 200
 )
 
@@ -41,11 +41,11 @@ func summaryOf(n *conductor.Node) summary {
 // list is a page of nodes.
 type list struct {
 	Nodes []summary `json:"nodes"`
-	More  bool      `json:"more"` // there are more after the last of them
+	More  bool      `json:"more"` // whether further nodes follow
 }
 
-// nodes answers with nodes, oldest first: those in a state, whose name or UUID has a
-// part, after the one with a UUID.
+// nodes responds with a page of nodes, oldest first. The query parameters are the state, a part of
+// the name or UUID, and the UUID after which the page starts.
 func (e *Explorer) nodes(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	state, err := states.Parse(cmp.Or(query.Get("state"), states.NoState.String()))
@@ -55,7 +55,7 @@ func (e *Explorer) nodes(w http.ResponseWriter, r *http.Request) {
 	}
 	nodes, err := e.conductor.Nodes(r.Context())
 	if err != nil {
-		refuse(w, http.StatusServiceUnavailable, "the nodes are not read yet")
+		refuse(w, http.StatusServiceUnavailable, "the nodes have not been read yet")
 		return
 	}
 	find, after := strings.ToLower(query.Get("find")), query.Get("after")
@@ -97,7 +97,7 @@ func excerpt(text string) string {
 // details is a node with its history and its explanation.
 type details struct {
 	summary
-	Power             states.Power `json:"power"` // null where it is not known
+	Power             states.Power `json:"power"` // null if unknown
 	MaintenanceReason string       `json:"maintenance_reason"`
 	Driver            string       `json:"driver"`
 	ResourceClass     string       `json:"resource_class"`
@@ -106,7 +106,7 @@ type details struct {
 	explanation
 }
 
-// node answers with one node.
+// node responds with one node.
 func (e *Explorer) node(w http.ResponseWriter, r *http.Request) {
 	n, err := e.conductor.Node(r.Context(), r.PathValue("ident"))
 	switch {

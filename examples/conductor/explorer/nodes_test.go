@@ -17,7 +17,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// nodeList is a page of nodes as the page reads it.
+// nodeList is the form of a page of nodes that the page reads.
 type nodeList struct {
 	Nodes []struct {
 		UUID, Name, State string
@@ -69,7 +69,7 @@ func TestALongErrorIsCutInAList(t *testing.T) {
 	require.Equal(t, strings.Repeat("é", 100)+"…", read[nodeList](s, "/explorer/nodes").Nodes[0].LastError)
 }
 
-// nodeDetails is a node as the page reads it.
+// nodeDetails is the form of a node that the page reads.
 type nodeDetails struct {
 	State, Name string
 	Target      *string
@@ -85,8 +85,8 @@ type nodeDetails struct {
 	}
 }
 
-// way returns the stages in a line each.
-func (n nodeDetails) way() (lines []string) {
+// timeline returns one line for each stage.
+func (n nodeDetails) timeline() (lines []string) {
 	for _, s := range n.Way {
 		line := "?"
 		if s.State != nil {
@@ -96,8 +96,8 @@ func (n nodeDetails) way() (lines []string) {
 		if s.Text != "" {
 			line += " " + fmt.Sprintf("%q", s.Text)
 		}
-		for _, hop := range s.Through {
-			line += " | " + hop.From + " " + hop.Event + " " + hop.To
+		for _, t := range s.Through {
+			line += " | " + t.From + " " + t.Event + " " + t.To
 		}
 		lines = append(lines, line)
 	}
@@ -113,23 +113,23 @@ func broken(text string) func(context.Context) error {
 	return func(context.Context) error { return errors.New(text) }
 }
 
-// untilWay waits until the last stage of a node's way contains a text, and returns the
-// way. The entry of a failure is stored a moment after the move.
-func (s *service) untilWay(ident, text string) (way []string) {
+// untilTimeline waits until the last stage of a node's timeline contains a text, and returns the
+// timeline. The history entry of a failure is stored shortly after the move.
+func (s *service) untilTimeline(ident, text string) (timeline []string) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
-		way = s.details(ident).way()
-		return strings.Contains(way[len(way)-1], text)
+		timeline = s.details(ident).timeline()
+		return strings.Contains(timeline[len(timeline)-1], text)
 	}, time.Minute, 5*time.Millisecond, text)
-	return way
+	return timeline
 }
 
-func TestTheWayOfANodeThatNobodyWatched(t *testing.T) {
+func TestTheTimelineOfANodeThatWasNotWatched(t *testing.T) {
 	s := start(t, conductortest.Config{})
 	s.Add(conductor.Node{Name: "rack1-2"})
-	require.Equal(t, []string{"enroll begin"}, s.details("rack1-2").way())
+	require.Equal(t, []string{"enroll begin"}, s.details("rack1-2").timeline())
 
-	s = start(t, conductortest.Config{}) // the request has begun a watch
+	s = start(t, conductortest.Config{}) // a new explorer: the first request above has started a watch
 	node := s.Add(conductor.Node{Name: "rack1-1"})
 	s.Next(node, "verify", broken("no route to host"))
 	s.provision("rack1-1", "manage")
@@ -145,10 +145,10 @@ func TestTheWayOfANodeThatNobodyWatched(t *testing.T) {
 		"verifying history | enroll manage verifying",
 		fmt.Sprintf(`enroll history "verification of node %s failed: no route to host" | verifying fail enroll`, node.UUID),
 		"manageable record | enroll manage verifying | verifying done manageable",
-	}, s.details(node.UUID).way())
+	}, s.details(node.UUID).timeline())
 }
 
-func TestTheWayOfANodeThatWasWatched(t *testing.T) {
+func TestTheTimelineOfANodeThatWasWatched(t *testing.T) {
 	s := start(t, conductortest.Config{})
 	node := s.Add(conductor.Node{Name: "rack1-1", ProvisionState: states.Available})
 	events := s.stream()
@@ -167,16 +167,16 @@ func TestTheWayOfANodeThatWasWatched(t *testing.T) {
 		"enroll begin",
 		"available watch | enroll manage verifying | verifying done manageable | manageable provide cleaning | cleaning done available",
 		"deploying watch | available deploy deploying",
-	}, s.details(node.UUID).way())
+	}, s.details(node.UUID).timeline())
 	close(release)
 	for e := events.next(); e.Counts["deploy failed"] == 0; e = events.next() {
 	}
-	way := s.untilWay("rack1-1", "no such image")
-	require.Len(t, way, 4)
-	require.Equal(t, `deploy failed watch "step deploy.deploy failed: no such image" | deploying fail deploy failed`, way[3])
+	timeline := s.untilTimeline("rack1-1", "no such image")
+	require.Len(t, timeline, 4)
+	require.Equal(t, `deploy failed watch "step deploy.deploy failed: no such image" | deploying fail deploy failed`, timeline[3])
 }
 
-func TestWhyANodeIsWhereItIs(t *testing.T) {
+func TestANodesStateIsExplained(t *testing.T) {
 	s := start(t, conductortest.Config{})
 	for name, test := range map[string]struct {
 		node conductor.Node
@@ -206,7 +206,7 @@ func TestWhyANodeIsWhereItIs(t *testing.T) {
 	require.Contains(t, body, "there is no such node")
 }
 
-// What is told about a node has no field in which a secret may be.
+// The responses have no field that may contain a secret.
 func TestNoSecretReachesThePage(t *testing.T) {
 	s := start(t, conductortest.Config{})
 	secrets := map[string]any{"redfish_password": "hunter2", "any": "hunter2"}
@@ -227,7 +227,7 @@ func TestNoSecretReachesThePage(t *testing.T) {
 	}
 }
 
-// Every state of every series is explained, whatever the record says beside it.
+// Every state of every series has an explanation, whatever the other fields of the record are.
 func TestEveryStateIsExplained(t *testing.T) {
 	for series := range states.AllSeries() {
 		s := start(t, conductortest.Config{Series: series})

@@ -20,7 +20,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestThePageShowsWhatMovesAndWhy(t *testing.T) {
+func TestThePageShowsMovesAndExplanations(t *testing.T) {
 	s := start(t, conductortest.Config{})
 	s.Add(conductor.Node{Name: "rack1-1", ProvisionState: states.Active})
 	node := s.Add(conductor.Node{Name: "rack1-2", ProvisionState: states.Available})
@@ -102,8 +102,7 @@ func TestThePageListsTheNodesOfAState(t *testing.T) {
 	b.untilText("#nodes-list", "rack2-000")
 }
 
-// The page is that of the conductor's series, whatever its address says, and bears any
-// address.
+// The page has the conductor's series whatever its URL contains, and handles invalid queries.
 func TestThePageHasTheConductorsSeries(t *testing.T) {
 	s := start(t, conductortest.Config{Series: states.Rocky})
 	s.Add(conductor.Node{Name: "rack1-1", ProvisionState: states.Available})
@@ -124,7 +123,7 @@ func TestThePageSaysThatTheConductorIsGone(t *testing.T) {
 	require.Equal(t, "1", b.badge("enroll"))
 }
 
-// The browser tells the password, which the page has not, with all that the page asks for.
+// The browser sends the password, which the page does not have, with each request of the page.
 func TestThePageBehindAPassword(t *testing.T) {
 	s := start(t, conductortest.Config{})
 	node := s.Add(conductor.Node{Name: "rack1-1"})
@@ -146,7 +145,7 @@ func TestThePageBehindAPassword(t *testing.T) {
 	b.untilText("#nodes-list", "rack1-1")
 }
 
-// A page that nobody looks at holds no connection.
+// A hidden page has no connection.
 func TestAHiddenPageHasNoStream(t *testing.T) {
 	s := start(t, conductortest.Config{})
 	begun, ended := make(chan bool, 10), make(chan bool, 10)
@@ -172,7 +171,7 @@ func TestAHiddenPageHasNoStream(t *testing.T) {
 	b.untilText("#fleet", "1 node, live")
 }
 
-func TestThePageLightDarkNarrowAndCalm(t *testing.T) {
+func TestThePageWithMediaPreferencesAndScreenWidths(t *testing.T) {
 	s := start(t, conductortest.Config{})
 	node := s.Add(conductor.Node{Name: strings.Repeat("a-very-long-name", 8), ProvisionState: states.Available})
 	b := open(t, s, "state=available&node="+node.UUID)
@@ -199,11 +198,11 @@ func TestThePageLightDarkNarrowAndCalm(t *testing.T) {
 	})()`))
 	s.provision(node.UUID, "active")
 	b.untilText("#moves-list", "active")
-	require.Equal(t, "0", eval[string](b, "document.body.dataset.dots"), "nothing travels for a reader who wants no motion")
+	require.Equal(t, "0", eval[string](b, "document.body.dataset.dots"), "nothing is animated with prefers-reduced-motion")
 	require.Equal(t, "0s", eval[string](b, `getComputedStyle(document.querySelector('#main .edge path')).transitionDuration`))
 }
 
-// A screen reader has a name for each part of the page.
+// Each part of the page has an accessible name.
 func TestThePageForScreenReaders(t *testing.T) {
 	s := start(t, conductortest.Config{})
 	node := s.Add(conductor.Node{Name: "rack1-1", ProvisionState: states.Available})

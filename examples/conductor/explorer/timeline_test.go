@@ -15,7 +15,7 @@ import (
 
 var created = time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 
-// at is a moment, some seconds after the node's record was made.
+// at returns the time some seconds after the creation of the node's record.
 func at(seconds int) time.Time { return created.Add(time.Duration(seconds) * time.Second) }
 
 func entry(seconds int, kind, text string) *conductor.Object {
@@ -24,7 +24,7 @@ func entry(seconds int, kind, text string) *conductor.Object {
 	}
 }
 
-// line is a stage in a line.
+// line returns a stage as one line.
 func line(s stage) string {
 	text := s.State.String() + " " + string(s.Source) + " " + s.Text
 	for _, t := range s.Through {
@@ -33,10 +33,10 @@ func line(s stage) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-func TestWayOf(t *testing.T) {
+func TestTimelineOf(t *testing.T) {
 	moves := []move{
-		{hop{states.Available, states.Deploying}, "u", "n", at(100)},
-		{hop{states.Deploying, states.DeployFail}, "u", "n", at(110)},
+		{pair{states.Available, states.Deploying}, "u", "n", at(100)},
+		{pair{states.Deploying, states.DeployFail}, "u", "n", at(110)},
 	}
 	for name, test := range map[string]struct {
 		now     states.State
@@ -60,7 +60,7 @@ func TestWayOf(t *testing.T) {
 			},
 		},
 		"a state is not told twice": {
-			states.Manageable, []*conductor.Object{entry(50, "verify", "no route")}, []move{{hop{states.Enroll, states.Manageable}, "u", "n", at(60)}},
+			states.Manageable, []*conductor.Object{entry(50, "verify", "no route")}, []move{{pair{states.Enroll, states.Manageable}, "u", "n", at(60)}},
 			[]string{
 				"enroll begin", "verifying history | manage verifying", "enroll history no route | fail enroll",
 				"manageable watch | manage verifying | done manageable",
@@ -78,12 +78,12 @@ func TestWayOf(t *testing.T) {
 			[]string{"enroll begin", "none history", "enroll record"},
 		},
 		"a state that the series lacks": {
-			states.State(200), nil, []move{{hop{states.State(201), states.Manageable}, "u", "n", at(5)}},
+			states.State(200), nil, []move{{pair{states.State(201), states.Manageable}, "u", "n", at(5)}},
 			[]string{"enroll begin", "State(201) watch", "manageable watch", "State(200) record"},
 		},
 		"a gap between two moves": {
 			states.Active, nil, []move{
-				{hop{states.Enroll, states.Manageable}, "u", "n", at(5)}, {hop{states.Available, states.Active}, "u", "n", at(9)},
+				{pair{states.Enroll, states.Manageable}, "u", "n", at(5)}, {pair{states.Available, states.Active}, "u", "n", at(9)},
 			},
 			[]string{
 				"enroll begin", "manageable watch | manage verifying | done manageable",
@@ -94,7 +94,7 @@ func TestWayOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := &conductor.Node{CreatedAt: created, ProvisionState: test.now}
 			var got []string
-			for _, s := range wayOf(states.Latest().Table(), n, test.history, test.moves) {
+			for _, s := range timelineOf(states.Latest().Table(), n, test.history, test.moves) {
 				got = append(got, line(s))
 			}
 			require.Equal(t, test.want, got)
@@ -102,8 +102,8 @@ func TestWayOf(t *testing.T) {
 	}
 }
 
-// Any record has an explanation, whose transitions are the table's and lead to the stage
-// that they are shown with.
+// FuzzExplain checks that any record has an explanation, and that the transitions of each stage are
+// in the table and end in that stage.
 func FuzzExplain(f *testing.F) {
 	f.Add(uint8(20), uint8(3), []byte{1, 2, 3, 4, 5, 6}, []byte{1, 2, 3})
 	f.Add(uint8(0), uint8(255), []byte{200, 1, 1, 200}, []byte{9, 9})
@@ -112,7 +112,7 @@ func FuzzExplain(f *testing.F) {
 		n := &conductor.Node{UUID: "u", CreatedAt: created, ProvisionState: states.State(state), LastError: "e"}
 		var moves []move
 		for i := 1; i < len(passed); i++ {
-			moves = append(moves, move{hop{states.State(passed[i-1]), states.State(passed[i])}, "u", "", at(i)})
+			moves = append(moves, move{pair{states.State(passed[i-1]), states.State(passed[i])}, "u", "", at(i)})
 		}
 		kinds := slices.Sorted(maps.Keys(workOf))
 		var history []*conductor.Object
@@ -124,10 +124,10 @@ func FuzzExplain(f *testing.F) {
 		require.NotEmpty(t, got.Way)
 		require.LessOrEqual(t, len(got.Way), maxStages)
 		for _, s := range got.Way {
-			for _, hop := range s.Through {
-				to, ok := table.Next(hop.From, hop.Event)
+			for _, row := range s.Through {
+				to, ok := table.Next(row.From, row.Event)
 				require.True(t, ok)
-				require.Equal(t, to, hop.To)
+				require.Equal(t, to, row.To)
 			}
 			if len(s.Through) > 0 {
 				require.Equal(t, s.State, s.Through[len(s.Through)-1].To)
