@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -343,4 +344,13 @@ func TestEtcdsMessagesGoToTheLog(t *testing.T) {
 	create(t, s, "a")
 	require.NoError(t, s.Close())
 	require.Empty(t, b.String(), "nothing that an operator has to know")
+}
+
+func TestAnErrorThatEtcdRepairsByItselfIsNotAnErrorInTheLog(t *testing.T) {
+	var b bytes.Buffer
+	log := etcd.ZapLogger(slog.New(slog.NewTextHandler(&b, nil)), new(atomic.Bool))
+	log.Error("failed to update storage version")
+	require.Empty(t, b.String())
+	log.Error("failed")
+	require.Contains(t, b.String(), `level=ERROR msg="etcd: failed"`)
 }

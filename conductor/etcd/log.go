@@ -44,8 +44,15 @@ func (c *core) With(fields []zapcore.Field) zapcore.Core {
 	return &core{c.handler.WithAttrs(attrs(fields)), c.quiet}
 }
 
+// tooEarly is an error that etcd may log once when a folder is new: it looks for the version of the
+// storage before the first write is there, and looks again every 5 s. It is logged as Debug.
+const tooEarly = "failed to update storage version"
+
 // Check implements [zapcore.Core].
 func (c *core) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if entry.Message == tooEarly {
+		entry.Level = zapcore.InfoLevel
+	}
 	if c.Enabled(entry.Level) {
 		return checked.AddCore(entry, c)
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -39,6 +40,10 @@ var roles = map[string]func(arg string) error{
 func TestMain(m *testing.M) {
 	role, arg, _ := strings.Cut(os.Getenv(roleVariable), " ")
 	if role == "" {
+		// These tests mostly wait for elections and leases; -parallel overrides the number.
+		if err := flag.Set("test.parallel", "4"); err != nil {
+			panic(err)
+		}
 		// The servers of a cluster leave idle connections to each other when they stop. These
 		// end with the process, but the tests run several servers in one process.
 		goleak.VerifyTestMain(m,
