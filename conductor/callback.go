@@ -98,7 +98,8 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 	}
 	waits := false
 	_, err := c.edit(ctx, ident, func(n *Node) error {
-		if token, _ := n.DriverInternalInfo["agent_secret_token"].(string); subtle.ConstantTimeCompare([]byte(token), []byte(h.AgentToken)) != 1 {
+		token, _ := n.DriverInternalInfo["agent_secret_token"].(string)
+		if token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(h.AgentToken)) != 1 {
 			return refuse(Invalid, "Invalid or missing agent token received.")
 		}
 		set(&n.DriverInternalInfo, "agent_url", h.CallbackURL)

@@ -154,6 +154,8 @@ func TestAHeartbeatOfTheAgentContinuesTheWork(t *testing.T) {
 
 		f.request(n, "active")
 		synctest.Wait()
+		nobody := conductor.Heartbeat{CallbackURL: "https://10.0.0.8:9999", AgentVersion: "9.1"}
+		require.ErrorIs(t, f.Heartbeat(f.ctx, n.UUID, nobody), conductor.Invalid, "no token was given out")
 		found, token, err := f.Lookup(f.ctx, []string{"52:54:00:12:34:56"}, "")
 		require.NoError(t, err)
 		require.Equal(t, n.UUID, found.UUID)
