@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -56,14 +57,19 @@ func readUsers(path string) (users, error) {
 	return found, nil
 }
 
-// guard wraps a handler with HTTP Basic authentication. As in Ironic, the version documents need
-// no authentication. A bcrypt comparison takes about 50 ms of processor time, so guard caches
+// public matches the paths that need no authentication: the version documents, and the two that
+// an agent uses, which has a token instead.
+//
+// Source: acl_public_routes in ironic/api/config.py.
+var public = regexp.MustCompile(`^(/|/v1|/v1/lookup|/v1/heartbeat/[a-z0-9-]+)(\.json)?/*$`)
+
+// guard wraps a handler with HTTP Basic authentication. A bcrypt comparison takes about 50 ms of processor time, so guard caches
 // correct passwords as hashes that are fast to compare.
 func (u users) guard(next http.Handler) http.Handler {
 	var known sync.Map                          // set of [32]byte hashes of user and password
 	comparing := make(chan struct{}, maxBcrypt) // limits the processors that wrong passwords occupy
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !explorer.Asked(r) && (r.URL.Path == "/" || r.URL.Path == "/v1" || r.URL.Path == "/v1/") {
+		if !explorer.Asked(r) && public.MatchString(r.URL.Path) {
 			next.ServeHTTP(w, r)
 			return
 		}

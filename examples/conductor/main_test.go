@@ -226,6 +226,11 @@ func TestClientsNeedAPasswordIfUsersAreConfigured(t *testing.T) {
 		{"/metrics", nil, http.StatusUnauthorized},
 		{"/v1/", nil, http.StatusOK},
 		{"/", nil, http.StatusOK},
+		{"/v1/lookup?addresses=52:54:00:12:34:56", nil, http.StatusNotFound},
+		{"/v1/lookup/", nil, http.StatusBadRequest},
+		{"/v1/heartbeat/1be26c0b-03f2-4d2e-ae87-c02d7f33c123", nil, http.StatusMethodNotAllowed},
+		{"/v1/heartbeat/x/y", nil, http.StatusUnauthorized},
+		{"/v1/lookups", nil, http.StatusUnauthorized},
 	} {
 		status, _ := s.do(http.MethodGet, test.path, "", test.user...)
 		require.Equal(t, test.want, status, "%s as %v", test.path, test.user)
