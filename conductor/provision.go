@@ -41,10 +41,10 @@ type StepRequest struct {
 }
 
 // Provision accepts or refuses a client's request for a provision state. It returns nil after the
-// transition is stored. A conductor then does the work of the new state, even if this process dies.
-// A refused request changes nothing: the error is a [*states.RequestError], or matches [NotFound],
-// [Locked], [InMaintenance], [IsProtected], [IsRetired], [Unsuitable], [NoWorker] or
-// [LimitReached], or is the store's.
+// transition is stored. A conductor then does the work of the new state; if that conductor dies,
+// another one reports the work as failed. A refused request changes nothing: the error is a
+// [*states.RequestError], or matches [NotFound], [Locked], [InMaintenance], [IsProtected],
+// [IsRetired], [Unsuitable], [NoWorker] or [LimitReached], or is the store's.
 //
 // If the waiting step cannot be aborted, Provision records the abort, and the work ends after that
 // step.

@@ -131,7 +131,7 @@ func moveOf(table *states.Table, entry *conductor.Object, moves []move) int {
 // explained sets the transitions between the stages. A stage that no path reaches from the previous
 // ones has no transitions, and a new path starts there.
 func explained(table *states.Table, timeline []stage) []stage {
-	var known []int // the indexes of stages with a known state
+	var known []int // the indexes of the stages whose state is known
 	for i, s := range timeline {
 		timeline[i].Through = []transition{}
 		if s.State != states.NoState {

@@ -51,7 +51,7 @@
 		return { ...added(), series: s.series, version: '', state: s.state || '', with: s.with || '', from: '', goal: '', requests: s.requests ? '1' : '', find: '' };
 	}
 
-	// readAddress takes what the address names, and leaves out what there is not.
+	// readAddress sets the choice from the URL's fragment. It ignores unknown keys and values.
 	function readAddress() {
 		const given = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 		Object.assign(choice, opening());
