@@ -57,7 +57,7 @@ const callTimeout = time.Minute
 // withBootDevicer reserves the node and calls f with its hardware type. The error matches
 // Unsupported where the hardware type is no BootDevicer.
 func (c *Conductor) withBootDevicer(ctx context.Context, ident string, f func(context.Context, BootDevicer, *Node) error) error {
-	return c.patiently(ctx, func() error {
+	return c.retryLocked(ctx, func() error {
 		return c.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) error {
 			b, ok := hardware.(BootDevicer)
 			if !ok {
@@ -145,7 +145,7 @@ func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string
 // [NotFound], [Locked], or [Unsupported] where there is no such method, or is the
 // hardware's or the store's.
 func (c *Conductor) CallVendor(ctx context.Context, ident, method string, args map[string]any) (answer any, err error) {
-	err = c.patiently(ctx, func() error {
+	err = c.retryLocked(ctx, func() error {
 		return c.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
 			vendor, ok := hardware.(VendorPassthru)
 			if !ok || !hasMethod(vendor, method) {

@@ -58,7 +58,7 @@ func (c *Conductor) CreateAllocation(ctx context.Context, o *Object) (*Object, e
 
 // backfill allocates the active node that a client names.
 func (c *Conductor) backfill(ctx context.Context, o *Object, ident string) (*Object, error) {
-	err := c.patiently(ctx, func() error {
+	err := c.retryLocked(ctx, func() error {
 		_, err := c.edit(ctx, ident, func(n *Node) error {
 			if err := unlocked(n); err != nil {
 				return err
@@ -184,7 +184,7 @@ func (c *Conductor) choose(ctx context.Context, o *Object) (string, error) {
 		return "", err
 	}
 	var chosen string
-	err = c.patiently(ctx, func() error {
+	err = c.retryLocked(ctx, func() error {
 		locked := false
 		for _, candidate := range nodes {
 			_, err := c.edit(ctx, candidate.UUID, func(n *Node) error {
@@ -277,7 +277,7 @@ func (c *Conductor) DeleteAllocation(ctx context.Context, ident string) error {
 		return err
 	}
 	if o.NodeUUID != "" {
-		err := c.patiently(ctx, func() error { return c.deallocate(ctx, o) })
+		err := c.retryLocked(ctx, func() error { return c.deallocate(ctx, o) })
 		if err != nil && !errors.Is(err, NotFound) {
 			return err
 		}

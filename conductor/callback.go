@@ -130,7 +130,7 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 	if failure != nil {
 		word = states.EventFail
 	}
-	return c.patiently(ctx, func() error {
+	return c.retryLocked(ctx, func() error {
 		n, from, err := c.startWork(ctx, ident, word.String(), func(n *Node) error {
 			if c.config.Table.Phase(n.ProvisionState) != states.PhaseWaiting {
 				return refuse(NotAllowed, "Node %s does not wait for a call-back: it is in provision state %q.", n.UUID, n.ProvisionState)

@@ -12,38 +12,38 @@ import (
 	"github.com/ironstate/ironstate/conductor/internal/latest"
 )
 
-// index has the decoded records of one kind in memory, oldest first. It is fed by the
-// store's watch and, so that a conductor reads its own writes, by each write of this
-// process; revisions tell which of the two is newer. It is safe for concurrent use.
+// index holds the decoded records of one kind in memory, oldest first. Its sources are the store's
+// watch and the writes of this process, so that a conductor reads its own writes; the record with
+// the higher revision wins. It is safe for concurrent use.
 type index[T any] struct {
 	kind   Kind
 	decode func(Record) (*T, error)
 	meta   func(*T) meta
-	synced chan struct{} // closed once the index has all records that the store had
+	synced chan struct{} // closed when the index has all records of the store
 	once   sync.Once
 
 	mu      sync.RWMutex
 	records map[string]*T
 	byName  map[string]*T
-	byNode  map[string][]*T  // of objects, by the node that they belong to; oldest first
-	order   []*T             // by meta.compare
+	byNode  map[string][]*T  // objects by the UUID of their node, oldest first
+	order   []*T             // sorted by meta.compare
 	deleted map[string]int64 // revisions of deletions that the watch has not reported yet
 
 	watchers map[*latest.Queue[indexChange[T]]]bool
 }
 
-// indexChange is a change to an index. The zero value says that the index has all
-// records that the store had.
+// indexChange is a change to an index. The zero value means that all existing records have been
+// yielded.
 type indexChange[T any] struct {
 	id    string
-	value *T // nil where the record was deleted
+	value *T // nil if the record was deleted
 }
 
-// meta is what an index knows of any record.
+// meta holds the fields of a record that an index uses.
 type meta struct {
 	id, name string
 	created  time.Time
-	node     string // that it belongs to; empty for none
+	node     string // the UUID of the node that an object belongs to; empty for none
 	revision int64
 }
 
@@ -59,7 +59,7 @@ func newIndex[T any](kind Kind, decode func(Record) (*T, error), meta func(*T) m
 	}
 }
 
-// put takes a record that was written, unless it has a newer one.
+// put inserts or replaces a record, unless the index has the same or a newer revision.
 func (x *index[T]) put(value *T) {
 	m := x.meta(value)
 	x.mu.Lock()
@@ -91,7 +91,8 @@ func (x *index[T]) put(value *T) {
 	x.name(value, m)
 }
 
-// name has a record found by its ID and its name, and reported to the watchers.
+// name adds a record to the maps by ID and by name, and reports it to the watchers. The caller
+// holds the lock.
 func (x *index[T]) name(value *T, m meta) {
 	for w := range x.watchers {
 		w.Set(m.id, indexChange[T]{m.id, value})
@@ -110,8 +111,9 @@ func (x *index[T]) unname(value *T, m meta) {
 	}
 }
 
-// drop takes a deletion. Where this process did it, the watch may report older writes
-// afterwards, which are to be told from a record created anew.
+// drop applies a deletion. After a deletion by this process (own) the watch may still report older
+// writes of the record; drop keeps the revision of the deletion, so that put ignores them but
+// accepts a new record with the same ID.
 func (x *index[T]) drop(id string, revision int64, own bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -125,7 +127,7 @@ func (x *index[T]) drop(id string, revision int64, own bool) {
 	}
 }
 
-// remove is called with the lock held.
+// remove removes a record and reports its deletion to the watchers. The caller holds the lock.
 func (x *index[T]) remove(value *T, m meta) {
 	for w := range x.watchers {
 		w.Set(m.id, indexChange[T]{id: m.id})
@@ -146,7 +148,7 @@ func (x *index[T]) position(in []*T, m meta) int {
 	return i
 }
 
-// get returns a record, or nil.
+// get returns the record with an ID, or nil.
 func (x *index[T]) get(id string) *T {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -160,7 +162,7 @@ func (x *index[T]) named(name string) *T {
 	return x.byName[name]
 }
 
-// wait waits until the index has all records.
+// wait waits until the index has all records of the store.
 func (x *index[T]) wait(ctx context.Context) error {
 	select {
 	case <-x.synced:
@@ -170,7 +172,7 @@ func (x *index[T]) wait(ctx context.Context) error {
 	}
 }
 
-// isSynced reports whether the index has all records.
+// isSynced reports whether the index has all records of the store.
 func (x *index[T]) isSynced() bool {
 	select {
 	case <-x.synced:
@@ -180,7 +182,7 @@ func (x *index[T]) isSynced() bool {
 	}
 }
 
-// list returns all records, once the index has them.
+// list waits until the index has all records of the store, and returns them.
 func (x *index[T]) list(ctx context.Context) ([]*T, error) {
 	if err := x.wait(ctx); err != nil {
 		return nil, err
@@ -188,14 +190,14 @@ func (x *index[T]) list(ctx context.Context) ([]*T, error) {
 	return x.all(), nil
 }
 
-// all returns the records that the index has so far.
+// all returns the current records without waiting.
 func (x *index[T]) all() []*T {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return slices.Clone(x.order)
 }
 
-// listOf returns the records that belong to a node, once the index has all.
+// listOf is list for the records that belong to a node.
 func (x *index[T]) listOf(ctx context.Context, node string) ([]*T, error) {
 	if err := x.wait(ctx); err != nil {
 		return nil, err
@@ -205,9 +207,9 @@ func (x *index[T]) listOf(ctx context.Context, node string) ([]*T, error) {
 	return slices.Clone(x.byNode[node]), nil
 }
 
-// watch ranges over the records and, after a change that is the zero value, over the
-// changes to them, until the context ends. It yields nothing that the index has not
-// taken; of several changes to a record it may yield the last one alone.
+// watch yields all records, then the zero value, then changes, until the context ends. The index
+// has each change before watch yields it. Of several changes to a record, watch may yield only the
+// last.
 func (x *index[T]) watch(ctx context.Context) iter.Seq[indexChange[T]] {
 	return func(yield func(indexChange[T]) bool) {
 		if x.wait(ctx) != nil {
@@ -234,20 +236,19 @@ func (x *index[T]) watch(ctx context.Context) iter.Seq[indexChange[T]] {
 	}
 }
 
-// NodeChange is a change to a node, by this conductor or another. The zero value says
-// that all nodes there are have been yielded.
+// NodeChange is a change to a node, by this conductor or another. The zero value means that all
+// existing nodes have been yielded.
 type NodeChange struct {
 	UUID string
-	// Node is the node after the change, and nil where it was deleted. Do not change
-	// it.
+	// Node is the node after the change, nil if it was deleted. Do not change it.
 	Node *Node
 }
 
-// WatchNodes ranges over all nodes and, after a NodeChange that is the zero value, over
-// the changes to them, until the context ends. It waits until Run has read the store.
-// [Conductor.Node] returns a node as WatchNodes has yielded it last, or a newer one. A
-// caller that is slow delays nobody and is told of the last of several changes to a node.
-// With a nil context, or on a Conductor that [New] did not make, it yields nothing.
+// WatchNodes yields all nodes, then the zero NodeChange, then changes, until the context ends. It
+// waits until Run has read the store. [Conductor.Node] returns a node at least as new as the one
+// that WatchNodes has yielded. A slow caller delays no other one; of several changes to a node it
+// may get only the last. If the context is nil or [New] did not make the Conductor, WatchNodes
+// yields nothing.
 func (c *Conductor) WatchNodes(ctx context.Context) iter.Seq[NodeChange] {
 	return func(yield func(NodeChange) bool) {
 		if c.usable(ctx) != nil {
@@ -261,11 +262,11 @@ func (c *Conductor) WatchNodes(ctx context.Context) iter.Seq[NodeChange] {
 	}
 }
 
-// watchBackoff is how long an index waits until it begins another watch.
+// watchBackoff is the time between the end of a watch and the next one.
 const watchBackoff = time.Second
 
-// follow keeps the index up to date until the context ends, and calls changed, if not
-// nil, for each record that was read or written by anybody.
+// follow keeps the index up to date until the context ends. If changed is not nil, follow calls it
+// with each record that the watch reports, whichever process has written it.
 func (x *index[T]) follow(ctx context.Context, store Store, log *slog.Logger, changed func(*T)) {
 	for ctx.Err() == nil {
 		err := x.followOnce(ctx, store, log, changed)
@@ -277,9 +278,9 @@ func (x *index[T]) follow(ctx context.Context, store Store, log *slog.Logger, ch
 	}
 }
 
-// followOnce follows one watch to its end.
+// followOnce applies the changes of one watch until the watch ends.
 func (x *index[T]) followOnce(ctx context.Context, store Store, log *slog.Logger, changed func(*T)) error {
-	seen := map[string]bool{} // until Synced: what is not in it has been deleted
+	seen := map[string]bool{} // the records before Synced; any other was deleted before this watch
 	for change, err := range store.Watch(ctx, x.kind) {
 		switch {
 		case err != nil:
@@ -300,8 +301,8 @@ func (x *index[T]) followOnce(ctx context.Context, store Store, log *slog.Logger
 	return errWatchEnded
 }
 
-// take puts a record that the watch reports. A record that cannot be decoded is
-// reported, and those around it are taken.
+// take puts a record that the watch reports into the index. It logs a record that cannot be decoded
+// and skips it.
 func (x *index[T]) take(r Record, log *slog.Logger, changed func(*T)) {
 	value := x.get(r.ID)
 	if value == nil || x.meta(value).revision < r.Revision {
@@ -317,11 +318,11 @@ func (x *index[T]) take(r Record, log *slog.Logger, changed func(*T)) {
 	}
 }
 
-// retain drops the records that are not among those seen by a new watch, unless this
-// process has created them meanwhile: the watch reports these later.
+// retain drops the records that a new watch has not seen, except those that this process has
+// written meanwhile: the watch reports them later.
 func (x *index[T]) retain(seen map[string]bool) {
 	if !x.isSynced() {
-		return // the first watch: whatever is here was written since it began
+		return // the first watch: this process has written all other records since it began
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -338,7 +339,7 @@ func (x *index[T]) retain(seen map[string]bool) {
 	}
 }
 
-// sleep waits for a time or until the context ends.
+// sleep waits for d or until the context ends.
 func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -182,7 +182,7 @@ func (c *Conductor) edit(ctx context.Context, ident string, change func(*Node) e
 func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*Node) error) (*Node, error) {
 	var n *Node
 	var freed string // the allocation whose instance was taken from the node
-	err := c.patiently(ctx, func() (err error) {
+	err := c.retryLocked(ctx, func() (err error) {
 		n, err = c.edit(ctx, ident, func(n *Node) error {
 			before := n.Clone()
 			if err := change(n); err != nil {
@@ -298,7 +298,7 @@ func (c *Conductor) checkInterfaces(before, n *Node) error {
 //
 // Source: destroy_node in ironic/conductor/manager.py.
 func (c *Conductor) DeleteNode(ctx context.Context, ident string) error {
-	return c.patiently(ctx, func() error { return c.deleteNode(ctx, ident) })
+	return c.retryLocked(ctx, func() error { return c.deleteNode(ctx, ident) })
 }
 
 func (c *Conductor) deleteNode(ctx context.Context, ident string) error {
@@ -350,7 +350,7 @@ func unlocked(n *Node) error {
 // the node, such as a port. The error matches [Locked] after LockedRetries retries, or
 // [NotFound], or is the store's.
 func (c *Conductor) Unlocked(ctx context.Context, ident string) error {
-	return c.patiently(ctx, func() error {
+	return c.retryLocked(ctx, func() error {
 		n, err := c.Node(ctx, ident)
 		if err != nil {
 			return err
@@ -359,8 +359,8 @@ func (c *Conductor) Unlocked(ctx context.Context, ident string) error {
 	})
 }
 
-// patiently calls f, and retries it up to LockedRetries times while its error matches Locked.
-func (c *Conductor) patiently(ctx context.Context, f func() error) error {
+// retryLocked calls f, and retries it up to LockedRetries times while its error matches Locked.
+func (c *Conductor) retryLocked(ctx context.Context, f func() error) error {
 	if err := c.usable(ctx); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Po
 	if err != nil {
 		return err
 	}
-	return c.patiently(ctx, func() error {
+	return c.retryLocked(ctx, func() error {
 		n, err := c.Node(ctx, ident)
 		if err != nil {
 			return err

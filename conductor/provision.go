@@ -15,44 +15,44 @@ import (
 // ProvisionRequest is a client's request for a provision state, as in the body of PUT
 // /v1/nodes/NODE/states/provision.
 type ProvisionRequest struct {
-	Target  string            // the word that was asked for, such as "manage"
-	Version states.APIVersion // that it was asked at; zero stands for 1.1
+	Target  string            // the requested word, such as "manage"
+	Version states.APIVersion // the API version of the request; zero means 1.1
 
-	ConfigDrive    any           // of a deployment or rebuild: text, or an object of JSON
-	DeploySteps    []StepRequest // of a deployment or rebuild, beside the automatic ones
-	CleanSteps     []StepRequest // of a manual cleaning, which needs some
-	ServiceSteps   []StepRequest // of a service, which needs some
-	DisableRamdisk bool          // of a manual cleaning or service
-	RescuePassword string        // of a rescue, which needs one
+	ConfigDrive    any           // for a deployment or rebuild: a text or a JSON object
+	DeploySteps    []StepRequest // for a deployment or rebuild, in addition to the automatic steps
+	CleanSteps     []StepRequest // for a manual cleaning; required
+	ServiceSteps   []StepRequest // for a service; required
+	DisableRamdisk bool          // for a manual cleaning or service
+	RescuePassword string        // for a rescue; required
 
-	// Complete, if not nil, is called when the node's state permits the request, to
-	// check the fields above for that state and to fill them in; with the node that the
-	// request is for, which it must not change. It may be called several times. Its
-	// error refuses the request, and is returned as it is.
+	// Complete, if not nil, is called with the node when the node's state permits the
+	// request. It checks the fields above for that state and may set them; it must not
+	// change the node. It may be called several times. An error of Complete refuses the
+	// request and is returned unchanged.
 	Complete func(*Node, *ProvisionRequest) error
 }
 
-// StepRequest is a step that a client names.
+// StepRequest is a step in a client's request.
 type StepRequest struct {
 	Interface string         `json:"interface"`
 	Step      string         `json:"step"`
 	Args      map[string]any `json:"args,omitzero"`
-	Priority  *int           `json:"priority,omitzero"` // of a deploy step, which needs one
+	Priority  *int           `json:"priority,omitzero"` // required for a deploy step
 }
 
-// Provision takes a client's request for a provision state. It returns once the node
-// has moved and the work that follows is sure to be done; the answer is then 202. A
-// request that is refused changes nothing: the error is a [*states.RequestError], or
-// matches [NotFound], [Locked], [InMaintenance], [IsProtected], [IsRetired],
-// [Unsuitable], [NoWorker] or [LimitReached], or is the store's.
+// Provision accepts or refuses a client's request for a provision state. It returns nil after the
+// transition is stored. A conductor then does the work of the new state; if that conductor dies,
+// another one reports the work as failed. A refused request changes nothing: the error is a
+// [*states.RequestError], or matches [NotFound], [Locked], [InMaintenance], [IsProtected],
+// [IsRetired], [Unsuitable], [NoWorker] or [LimitReached], or is the store's.
 //
-// Where the step at work cannot be aborted, an abort is noted, and the work ends after
-// that step.
+// If the waiting step cannot be aborted, Provision records the abort, and the work ends after that
+// step.
 //
-// Source: provision in ironic/api/controllers/v1/node.py and the methods that it calls
-// of ironic/conductor/manager.py.
+// Source: provision in ironic/api/controllers/v1/node.py and the methods of
+// ironic/conductor/manager.py that it calls.
 func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequest) error {
-	return c.patiently(ctx, func() error {
+	return c.retryLocked(ctx, func() error {
 		_, _, err := c.startWork(ctx, ident, r.Target, func(n *Node) error {
 			n.Origin = c.origin(ctx)
 			return c.requested(ctx, n, r)
@@ -61,7 +61,7 @@ func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequ
 	})
 }
 
-// requested changes a node by a client's request, or refuses it.
+// requested applies a client's request to a node, or refuses it.
 func (c *Conductor) requested(ctx context.Context, n *Node, r ProvisionRequest) error {
 	event, err := c.config.Table.Request(n.ProvisionState, r.Target, r.Version)
 	if err != nil {
@@ -92,15 +92,15 @@ func (c *Conductor) requested(ctx context.Context, n *Node, r ProvisionRequest) 
 		moved = c.aborted(n, moved)
 	}
 	from := n.ProvisionState
-	n.WorkStep, n.WorkInfo = nil, nil // of work that is given up, such as a rescue that waits
+	n.WorkStep, n.WorkInfo = nil, nil // the request ends waiting work, such as a rescue
 	n.move(moved, now())
 	return n.remember(r, event, from)
 }
 
-// operations are the words for what is refused in maintenance, and the limits and
-// interfaces that are looked at before work starts.
+// operations maps events to the operation's name in Ironic's errors and to the hardware interfaces
+// that are validated before the work starts.
 var operations = map[states.Event]struct {
-	word       string // empty: allowed in maintenance
+	word       string // empty if the operation is permitted in maintenance
 	interfaces []string
 }{
 	states.EventDeploy:   {"provisioning", []string{"power", "deploy"}},
@@ -114,7 +114,7 @@ var operations = map[states.Event]struct {
 	states.EventUnrescue: {"unrescuing", []string{"power"}},
 }
 
-// permitted applies the conductor's rules to a request that the table takes.
+// permitted applies the conductor's rules to a request that the table accepts.
 func (c *Conductor) permitted(ctx context.Context, n *Node, event states.Event, steps []StepRequest) error {
 	operation := operations[event]
 	switch {
@@ -156,7 +156,8 @@ var (
 	cleaningStates  = states.SetOf(states.Deleting, states.Cleaning, states.CleanWait)
 )
 
-// withinLimits refuses a deployment or a cleaning too many.
+// withinLimits refuses a deployment, tear-down or cleaning if the limit for concurrent ones is
+// reached.
 func (c *Conductor) withinLimits(ctx context.Context, event states.Event) error {
 	busy, limit, word := states.Set{}, 0, ""
 	switch event {
@@ -185,14 +186,14 @@ func (c *Conductor) withinLimits(ctx context.Context, event states.Event) error 
 	return nil
 }
 
-// hash hashes a rescue password; tests replace it, since it takes long.
+// hash hashes a rescue password. Tests replace it, since bcrypt is slow.
 var hash = func(password []byte) ([]byte, error) {
 	return bcrypt.GenerateFromPassword(password, bcrypt.DefaultCost)
 }
 
-// remember stores what came with a request, for the work that it starts. A rescue
-// password is also stored as the hash that an agent writes into its shadow file: by
-// bcrypt, where Ironic takes SHA-512.
+// remember stores the parameters of a request for the work that it starts. A rescue password is
+// stored with its hash, which an agent writes into its shadow file. The hash is bcrypt's; Ironic
+// uses SHA-512.
 func (n *Node) remember(r ProvisionRequest, event states.Event, from states.State) error {
 	switch event {
 	case states.EventDeploy, states.EventRebuild:
@@ -230,9 +231,9 @@ func (n *Node) remember(r ProvisionRequest, event states.Event, from states.Stat
 	return nil
 }
 
-// noteImageType notes whether the image has a whole disk or a partition: an image with
-// a kernel and a ramdisk of its own has a partition. For an image in Glance the type is
-// left open, since Glance is not asked.
+// noteImageType records whether the image is a whole-disk or a partition image. An image with a
+// separate kernel or ramdisk is a partition image. The type of an image in Glance is not recorded,
+// since this package sends no requests to Glance.
 //
 // Source: update_image_type in ironic/conductor/utils.py.
 func (n *Node) noteImageType() {
@@ -251,17 +252,17 @@ func (n *Node) noteImageType() {
 	set(&n.DriverInternalInfo, "is_whole_disk_image", kind != "partition")
 }
 
-// rescueStates are those in which a node has a rescue password.
+// rescueStates are the states without work in which a node has a rescue password.
 var rescueStates = states.SetOf(states.RescueWait, states.Rescue, states.RescueFail, states.UnrescueFail)
 
-// forgetRescue removes the rescue password, which is of no use after a rescue.
+// forgetRescue removes the rescue password and its hash.
 func (n *Node) forgetRescue() {
 	delete(n.InstanceInfo, "rescue_password")
 	delete(n.InstanceInfo, "hashed_rescue_password")
 }
 
-// noteAbort notes an abort in the step at work, where that cannot be aborted, and
-// reports whether it has.
+// noteAbort records an abort in the waiting step if that step cannot be aborted, and reports
+// whether it has.
 func noteAbort(n *Node) bool {
 	if n.ProvisionState != states.CleanWait && n.ProvisionState != states.ServiceWait {
 		return false
@@ -274,13 +275,13 @@ func noteAbort(n *Node) bool {
 	return true
 }
 
-// afterStep is the end of the last error of work that was aborted at a step.
+// afterStep returns the end of the last error of work that was aborted at a step.
 func afterStep(name string) string {
 	return fmt.Sprintf(" during or after the completion of step %q", name)
 }
 
-// aborted returns the node's place after an abort, with a last error that names the
-// step, and forgets the work that is over.
+// aborted completes an abort: it removes the aborted steps from the node's record and returns moved
+// with a last error that names the step.
 func (c *Conductor) aborted(n *Node, moved machine.Node) machine.Node {
 	if steps, ok := stepsOf[n.ProvisionState]; ok {
 		if name := stepName(*steps.field(n)); name != "" && moved.LastError != "" {

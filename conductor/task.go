@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Task is the work on one node: what a [Step] is given. It is safe for concurrent use. A
-// nil or zero Task has no node, and its Update returns a [*ConfigError].
+// Task gives a [Step] access to its node. It is safe for concurrent use. A nil or zero Task has no
+// node, and its Update returns a [*ConfigError].
 type Task struct {
 	conductor *Conductor
 	hardware  Hardware
@@ -16,14 +16,14 @@ type Task struct {
 
 	mu     sync.Mutex
 	node   *Node
-	later  *later // nil for nothing
-	unsure *Node  // a write that may have been done, though it has failed; nil: none
+	later  *later // nil for none
+	unsure *Node  // the node of a failed write that the store may have done; nil for none
 }
 
-// later is a change that is stored with the next one.
+// later is a change that the next Update stores together with its own.
 type later struct{ change func(*Node) }
 
-// Node returns the node as the task has stored it last. Do not change it.
+// Node returns the node as of the task's last write. Do not change it.
 func (t *Task) Node() *Node {
 	if t == nil {
 		return nil
@@ -33,7 +33,7 @@ func (t *Task) Node() *Node {
 	return t.node
 }
 
-// Step returns the step at work, with its arguments.
+// Step returns the step that is running, with its arguments.
 func (t *Task) Step() Step {
 	if t == nil {
 		return Step{}
@@ -41,14 +41,13 @@ func (t *Task) Step() Step {
 	return t.step
 }
 
-// errLost is why work is given up without a report: another process has taken the node
-// over, or its record is gone.
+// errLost ends work without a report: another process has taken the node over, or the node's
+// record was deleted.
 var errLost = errors.New("the reservation was lost")
 
-// Update changes the node's record. The function gets a clone to change, and another
-// one where somebody else has changed the record meanwhile. An error of the function
-// is returned as it is; any other means that the record could not be changed, and
-// the step should return it.
+// Update changes the node's record. It calls change with a clone of the node, and again with a new
+// clone if another writer has changed the record meanwhile. It returns an error of change
+// unchanged. Any other error means that the record could not be changed; the step should return it.
 func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 	if t.Node() == nil {
 		return &ConfigError{"Task", "one that a step was given"}
@@ -57,8 +56,8 @@ func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
 	return t.update(ctx, change)
 }
 
-// persist is Update that tries again until the store takes the change, the node is lost,
-// or the work is given up. The last attempt is made even then.
+// persist is Update with retries until the store accepts the change, the node is lost or ctx ends.
+// Each attempt is bounded by reportTimeout and not by ctx: there is one even if ctx has ended.
 func (t *Task) persist(ctx context.Context, change func(*Node) error) error {
 	t.doubt(nil)
 	for {
@@ -72,12 +71,12 @@ func (t *Task) persist(ctx context.Context, change func(*Node) error) error {
 			return err
 		}
 		t.conductor.counters.reportRetries.Add(1)
-		t.conductor.config.Log.Warn("a change of a node at work could not be stored and will be tried again", "node", t.Node().UUID, "error", err)
+		t.conductor.config.Log.Warn("a change of a node's record could not be stored and will be retried", "node", t.Node().UUID, "error", err)
 		sleep(ctx, reportBackoff)
 	}
 }
 
-// update is Update, or one of several attempts at it.
+// update is one attempt of Update or persist. It retries only after a conflict.
 func (t *Task) update(ctx context.Context, change func(*Node) error) error {
 	for {
 		old, later := t.stored()
@@ -115,14 +114,14 @@ func (t *Task) update(ctx context.Context, change func(*Node) error) error {
 	}
 }
 
-// doubt remembers a write whose answer was lost; nil forgets it.
+// doubt records the node of a write whose response was lost; nil clears it.
 func (t *Task) doubt(n *Node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.unsure = n
 }
 
-// wasDone reports whether a stored node is that of the write whose answer was lost.
+// wasDone reports whether a stored node results from the write whose response was lost.
 func (t *Task) wasDone(stored *Node) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,22 +130,21 @@ func (t *Task) wasDone(stored *Node) bool {
 		stored.Claim == n.Claim && stored.ProvisionState == n.ProvisionState
 }
 
-// updateLater has the node changed by the next Update, which spares a write.
+// updateLater defers a change to the next Update, which saves a write.
 func (t *Task) updateLater(change func(*Node)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.later = &later{change}
 }
 
-// stored returns the node as it was stored last, and what is to be stored with the next
-// change.
+// stored returns the node as of the last write, and the deferred change, if any.
 func (t *Task) stored() (*Node, *later) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.node, t.later
 }
 
-// set takes a node that was stored, with a change that had waited for it.
+// set replaces the node with a stored one, and removes the deferred change that the write included.
 func (t *Task) set(n *Node, with *later) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// errShutdown is why work was given up when the conductor stops.
+// errShutdown is the cause of cancelled and refused work when the conductor stops.
 var errShutdown = errors.New("the conductor was stopped")
 
-// tasks knows which nodes this process works on, and bounds how many. It is safe for
-// concurrent use.
+// tasks is the conductor's worker pool. It allows one worker per node and at most limit workers. It
+// is safe for concurrent use.
 type tasks struct {
 	limit int
 
 	mu     sync.Mutex
-	busy   map[string]chan struct{} // by node UUID; closed when the work is over
+	busy   map[string]chan struct{} // by node UUID; the channel is closed when the work ends
 	closed bool
-	idle   chan struct{} // closed when none is busy after close
+	idle   chan struct{} // closed when no worker is busy after close
 }
 
 func newTasks(limit int) *tasks {
 	return &tasks{limit: limit, busy: map[string]chan struct{}{}, idle: make(chan struct{})}
 }
 
-// take reserves a worker for a node. Where this process works on the node already, it
-// waits until that is over: its record says so a moment earlier. It is refused where
-// there is no free worker, or the conductor stops.
+// take reserves a worker for a node. If the node has a worker already, take waits until that worker
+// is free, because the node's record shows the end of the work shortly before. The error matches
+// [NoWorker] if no worker is free or the conductor stops, and [Locked] if the context ends.
 func (t *tasks) take(ctx context.Context, id string) error {
 	for {
 		t.mu.Lock()
@@ -38,7 +38,7 @@ func (t *tasks) take(ctx context.Context, id string) error {
 			err = refuse(NoWorker, "no worker is free: %v", errShutdown)
 		case busy:
 		case len(t.busy) >= t.limit:
-			err = refuse(NoWorker, "no worker is free: %d nodes are worked on", len(t.busy))
+			err = refuse(NoWorker, "no worker is free: all %d are busy", len(t.busy))
 		default:
 			t.busy[id] = make(chan struct{})
 		}
@@ -49,12 +49,12 @@ func (t *tasks) take(ctx context.Context, id string) error {
 		select {
 		case <-over:
 		case <-ctx.Done():
-			return refuse(Locked, "node %s is locked: somebody works on it", id)
+			return refuse(Locked, "node %s is locked: a worker is busy with it", id)
 		}
 	}
 }
 
-// tryTake is take without waiting; it reports whether it has reserved a worker.
+// tryTake is take without waiting. It reports whether it has reserved a worker.
 func (t *tasks) tryTake(id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,7 +65,7 @@ func (t *tasks) tryTake(id string) bool {
 	return true
 }
 
-// free ends what take began.
+// free releases a node's worker.
 func (t *tasks) free(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,7 +74,7 @@ func (t *tasks) free(id string) {
 	t.checkIdle()
 }
 
-// count returns how many nodes this process works on.
+// count returns the number of busy workers.
 func (t *tasks) count() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,8 +91,8 @@ func (t *tasks) checkIdle() {
 	}
 }
 
-// close refuses new work and waits until what is under way is done. After the timeout
-// it calls stop and waits until that has had its effect.
+// close refuses new work and waits until all workers are free. After the timeout it calls stop,
+// which must cancel the work, and continues to wait.
 func (t *tasks) close(timeout time.Duration, stop func()) {
 	t.mu.Lock()
 	t.closed = true

@@ -9,10 +9,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// startWork changes a node's record and, where that moves the node into a state with
-// work and the node is this conductor's, reserves it in the same write and begins the
-// work. Where it is another's, that one finds the work in the record. It returns the
-// node as it was stored, and the state before.
+// startWork changes a node's record. If the new state has work and this conductor owns the node, it
+// reserves the node in the same write and begins the work. If another conductor owns the node, that
+// conductor finds the work in the record. startWork returns the stored node and its previous state.
 func (c *Conductor) startWork(ctx context.Context, ident string, word string, change func(*Node) error) (n *Node, from states.State, err error) {
 	t, err := c.currentTerm()
 	if err != nil {
@@ -49,7 +48,8 @@ func (c *Conductor) startWork(ctx context.Context, ident string, word string, ch
 	return n, from, err
 }
 
-// begin works on a node that was reserved and for which a worker was taken.
+// begin starts the work on a reserved node. The caller has taken a worker for it; begin frees the
+// worker when the work ends.
 func (c *Conductor) begin(t *term, n *Node) {
 	c.run.group.Go(func() {
 		defer c.tasks.free(n.UUID)
@@ -57,10 +57,10 @@ func (c *Conductor) begin(t *term, n *Node) {
 	})
 }
 
-// consider begins the work that a node's record asks for and nobody does, and ends
-// what a process that has died was doing. It is called for each record that is read
-// or written by anybody, and again at each check. A node that this process has reserved
-// is its own also where another conductor has become the owner meanwhile.
+// consider starts work that a node's record asks for and that no process does, and ends the work of
+// a process that has died. It is called for each record that the store's watch reports, whichever
+// process has written it, and at each check. A node that this process has reserved is considered
+// even if another conductor has become its owner meanwhile.
 func (c *Conductor) consider(n *Node) {
 	t, err := c.currentTerm()
 	if err != nil || !t.owns(n) && n.Claim != t.id || !t.asksForWork(n) || !c.tasks.tryTake(n.UUID) {
@@ -75,18 +75,19 @@ func (c *Conductor) consider(n *Node) {
 		}
 		c.tasks.free(n.UUID)
 		if now := c.nodes.get(n.UUID); ended && now != nil {
-			c.consider(now) // it may have other work
+			c.consider(now) // its new state may have work
 		}
 	})
 }
 
-// asksForWork reports whether a node that this conductor owns, or has reserved, has work that nobody
-// does, unless a task of this process does it.
+// asksForWork reports whether a node has work for this conductor, which owns or has reserved it.
+// The work may already have a worker in this process; the caller checks that.
 func (t *term) asksForWork(n *Node) bool {
 	return n.Reservation == "" && works[n.ProvisionState] != nil || n.Claim == t.id || t.orphaned(n)
 }
 
-// pickUp reserves a node whose work nobody does, and does it.
+// pickUp reserves a node whose work no process does, and does the work. If the node has a
+// reservation of this process but no work, pickUp drops the reservation.
 func (c *Conductor) pickUp(t *term, id string) {
 	n, err := c.edit(t.ctx, id, func(n *Node) error {
 		switch {
@@ -95,7 +96,7 @@ func (c *Conductor) pickUp(t *term, id string) {
 		case works[n.ProvisionState] != nil:
 			n.Reservation, n.Claim, n.Conductor = c.config.Name, t.id, c.config.Name
 		case n.Claim == t.id:
-			n.Reservation, n.Claim = "", "" // of work that is over
+			n.Reservation, n.Claim = "", "" // the work has ended
 		default:
 			return errNothingToDo
 		}
@@ -103,17 +104,17 @@ func (c *Conductor) pickUp(t *term, id string) {
 	})
 	switch {
 	case err == nil && n.Claim == t.id:
-		c.config.Log.Info("work that nobody did was taken up", "node", n.UUID, "provision_state", n.ProvisionState)
+		c.config.Log.Info("pending work was started", "node", n.UUID, "provision_state", n.ProvisionState)
 		c.work(t.ctx, n)
 	case err != nil && !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound) && t.ctx.Err() == nil:
-		c.config.Log.Warn("work could not be begun", "node", id, "error", err)
+		c.config.Log.Warn("work could not be started", "node", id, "error", err)
 	}
 }
 
 var errNothingToDo = errors.New("there is nothing to do")
 
-// endOrphaned drops the reservation of a process that has died, and reports the work
-// that it did as failed. It reports whether it has.
+// endOrphaned drops the reservation of a process that has died, and reports that process's work as
+// failed. It returns whether it has dropped a reservation.
 //
 // Source: ironic/conductor/base_manager.py, and _check_orphan_nodes in
 // ironic/conductor/manager.py.
@@ -134,7 +135,7 @@ func (c *Conductor) endOrphaned(ctx context.Context, id string) (ended bool) {
 			n.LastError = "the power state was being changed when the conductor that did it died"
 		}
 		if c.config.ResumeVerification && n.ProvisionState == states.Verifying {
-			return nil // which is picked up as work that nobody has begun
+			return nil // pickUp starts the verification again
 		}
 		if text, ok := n.machine().Orphaned(c.config.Table); ok {
 			return c.fail(n, text)
@@ -150,19 +151,20 @@ func (c *Conductor) endOrphaned(ctx context.Context, id string) (ended bool) {
 		c.recordFailure(ctx, n, from)
 	}
 	if err != nil && !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound) && ctx.Err() == nil {
-		c.config.Log.Warn("the work of a dead process could not be ended", "node", id, "error", err)
+		c.config.Log.Warn("the reservation of a conductor that has died could not be dropped", "node", id, "error", err)
 	}
 	return err == nil
 }
 
-// ending is how a piece of work ends: what is reported, and what else is stored.
+// ending is the result of the work in one state: the event to report, the error if the event is
+// fail, and a further change of the node's record, nil for none.
 type ending struct {
 	event states.Event
 	err   error
 	edit  func(*Node)
 }
 
-// works has the work of each state in which a conductor works on a node.
+// works maps each state in which a conductor works on a node to that work.
 var works map[states.State]func(*Conductor, context.Context, *Task) ending
 
 func init() {
@@ -179,7 +181,8 @@ func init() {
 	}
 }
 
-// work does a node's work until it rests or waits, or until the node is lost.
+// work does a node's work, state after state, until the node reaches a state without work or is
+// lost.
 func (c *Conductor) work(ctx context.Context, n *Node) {
 	hardware, err := c.hardware(n)
 	if err != nil {
@@ -192,7 +195,7 @@ func (c *Conductor) work(ctx context.Context, n *Node) {
 			return
 		}
 		if err := c.report(ctx, t, c.tracedWork(ctx, t, do)); err != nil {
-			c.config.Log.Warn("the node's work was given up", "node", n.UUID, "error", err)
+			c.config.Log.Warn("the node's work was abandoned", "node", n.UUID, "error", err)
 			return
 		}
 	}
@@ -207,15 +210,15 @@ func (c *Conductor) tracedWork(ctx context.Context, t *Task, do func(*Conductor,
 	return e
 }
 
-// reportBackoff is how long a report that could not be stored waits for the next
-// attempt, reportTimeout how long an attempt may take.
 const (
+	// reportBackoff is the time between two attempts to store a report.
 	reportBackoff = time.Second
+	// reportTimeout bounds an attempt to store a report.
 	reportTimeout = 10 * time.Second
 )
 
-// report stores the end of a piece of work. It tries again until the store takes it,
-// the node is lost, or the conductor has stopped.
+// report stores the result of the work in the node's state. It retries until the store accepts the
+// write, the node is lost or the conductor stops.
 func (c *Conductor) report(ctx context.Context, t *Task, e ending) error {
 	if errors.Is(e.err, errLost) {
 		return errLost
@@ -237,19 +240,19 @@ func (c *Conductor) report(ctx context.Context, t *Task, e ending) error {
 	return nil
 }
 
-// errEnded: the end of a piece of work is in the record already, by a write whose answer
-// was lost. The work that follows must not be ended by it.
-var errEnded = errors.New("the work's end is stored already")
+// errEnded prevents a second report of the same work: an earlier attempt, whose response was lost,
+// has stored the result. The same result must not end the work that follows.
+var errEnded = errors.New("the result of the work is already stored")
 
 func sameTime(a, b *time.Time) bool {
 	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
 }
 
-// end changes a node's record by the end of a piece of work.
+// end applies the result of the work in the node's state to the record.
 func (c *Conductor) end(n *Node, e ending) error {
 	if e.event == states.EventFail {
 		if keys, ok := stepsOf[n.ProvisionState]; ok && errors.Is(e.err, errAborted) {
-			*keys.field(n) = nil // an abort is no fault
+			*keys.field(n) = nil // fail then sets no fault: an abort is not a fault
 		}
 		if err := c.fail(n, e.err.Error()); err != nil {
 			return err
@@ -275,8 +278,8 @@ func (c *Conductor) end(n *Node, e ending) error {
 	return nil
 }
 
-// fail changes a node's record by work that has failed: a cleaning or a service whose
-// steps were under way puts the node into maintenance.
+// fail applies the failure of the work in the node's state to the record. If a step of a cleaning
+// or a service has failed, fail puts the node into maintenance.
 //
 // Source: the error handlers of ironic/conductor/utils.py.
 func (c *Conductor) fail(n *Node, text string) error {
@@ -293,7 +296,7 @@ func (c *Conductor) fail(n *Node, text string) error {
 				n.MaintenanceReason = moved.LastError
 			}
 		}
-		if keys.work == states.Cleaning && len(*keys.field(n)) > 0 { // not aborted: Ironic keeps the list
+		if keys.work == states.Cleaning && len(*keys.field(n)) > 0 { // not aborted: Ironic keeps the list of steps
 			n.CleanStep = nil
 			delete(n.DriverInternalInfo, keys.index)
 		} else {
@@ -311,7 +314,7 @@ func (c *Conductor) fail(n *Node, text string) error {
 	return nil
 }
 
-// faults are the faults of nodes whose steps have failed.
+// faults maps the states with steps to the fault of a node whose step has failed.
 //
 // Source: ironic/common/faults.py.
 var faults = map[states.State]string{
@@ -319,7 +322,7 @@ var faults = map[states.State]string{
 	states.Servicing: "service failure", states.ServiceWait: "service failure", states.ServiceHold: "service failure",
 }
 
-// moved tells that a transition was stored.
+// moved logs a stored transition and calls OnTransition.
 func (c *Conductor) moved(n *Node, from states.State, word string) {
 	c.config.Log.Info("node moved", "node", n.UUID, "from", from, "event", word, "to", n.ProvisionState, "last_error", n.LastError)
 	if c.config.OnTransition == nil {
@@ -334,7 +337,8 @@ func (c *Conductor) moved(n *Node, from states.State, word string) {
 	}
 }
 
-// missing is the hardware type of a node whose driver no conductor has.
+// missing is the hardware type of a node whose driver this conductor lacks. All its operations fail
+// with err.
 type missing struct{ err error }
 
 func (m missing) Describe() Description                               { return Description{} }

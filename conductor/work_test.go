@@ -162,7 +162,7 @@ func TestAHeartbeatOfTheAgentContinuesTheWork(t *testing.T) {
 		require.NotEmpty(t, token)
 		_, again, err := f.Lookup(f.ctx, nil, n.UUID)
 		require.NoError(t, err)
-		require.Empty(t, again, "the token is told once")
+		require.Empty(t, again, "the token is disclosed only once")
 
 		beat := conductor.Heartbeat{CallbackURL: "https://10.0.0.7:9999", AgentVersion: "9.1", AgentToken: "wrong"}
 		require.ErrorIs(t, f.Heartbeat(f.ctx, n.UUID, beat), conductor.Invalid)

@@ -9,10 +9,10 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// failed is the ending of work that has failed.
+// failed returns the ending of work that failed with an error.
 func failed(err error) ending { return ending{event: states.EventFail, err: err} }
 
-// verify finds out whether a node can be managed.
+// verify validates the node's power interface, verifies its hardware and reads its power state.
 //
 // Source: ironic/conductor/verify.py.
 func (c *Conductor) verify(ctx context.Context, t *Task) ending {
@@ -39,8 +39,8 @@ func (c *Conductor) verify(ctx context.Context, t *Task) ending {
 	return ending{event: states.EventDone, edit: func(n *Node) { n.Power = power }}
 }
 
-// clean cleans a node, or lets it become available as it is where automated cleaning
-// is off.
+// clean runs the steps of an automated or manual cleaning. If automated cleaning is off for the
+// node, it reports done without a step.
 //
 // Source: ironic/conductor/cleaning.py.
 func (c *Conductor) clean(ctx context.Context, t *Task) ending {
@@ -71,13 +71,13 @@ func (c *Conductor) skipsCleaning(n *Node) bool {
 	return c.config.SkipAutomatedClean
 }
 
-// tearDown takes a node's instance away, and what the node knows of it. The cleaning
-// that follows is other work.
+// tearDown runs the steps of a tear-down, deletes the node's allocation, and clears the node's
+// instance fields. The automated cleaning that follows is the work of another state.
 func (c *Conductor) tearDown(ctx context.Context, t *Task) ending {
 	allocation := t.Node().AllocationUUID
 	e := c.doSteps(ctx, t)
 	if errors.Is(e.err, errLost) {
-		return e // another conductor has the node
+		return e // another process has taken the node over, or the node was deleted
 	}
 	if allocation != "" {
 		if err := c.deleteObject(context.WithoutCancel(ctx), KindAllocation, allocation); err != nil {
@@ -86,7 +86,7 @@ func (c *Conductor) tearDown(ctx context.Context, t *Task) ending {
 	}
 	e.edit = func(n *Node) {
 		n.InstanceInfo, n.InstanceUUID, n.AllocationUUID = nil, "", ""
-		step := n.DeployStep // which Ironic keeps
+		step := n.DeployStep // Ironic keeps it
 		n.forgetSteps(deploySteps)
 		n.DeployStep = step
 		for _, key := range []string{"instance", "root_uuid_or_disk_id", "is_whole_disk_image", "deploy_boot_mode"} {
@@ -96,7 +96,7 @@ func (c *Conductor) tearDown(ctx context.Context, t *Task) ending {
 	return e
 }
 
-// doSteps does the steps of the node's state.
+// doSteps runs the steps of the node's state.
 func (c *Conductor) doSteps(ctx context.Context, t *Task) ending {
 	keys := stepsOf[t.Node().ProvisionState]
 	err := c.runSteps(ctx, t, keys)
@@ -116,7 +116,8 @@ func (c *Conductor) doSteps(ctx context.Context, t *Task) ending {
 	}
 }
 
-// pause is the ending of work that is to go on later, where the state has that.
+// pause returns the ending of work that waits or is held, with the event wait or hold. If the table
+// has no such transition from the state, the work fails.
 func (c *Conductor) pause(work states.State, event states.Event, err error) ending {
 	if _, ok := c.config.Table.Next(work, event); !ok {
 		return failed(fmt.Errorf("work in state %q cannot be interrupted: %w", work, err))

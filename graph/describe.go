@@ -11,9 +11,9 @@ import (
 // phaseTexts describes the phases in tooltips.
 var phaseTexts = map[states.Phase]string{
 	states.PhaseResting: "stable",
-	states.PhaseWorking: "the conductor is at work",
-	states.PhaseWaiting: "the conductor waits for a call",
-	states.PhaseHeld:    "a hold step stopped the work",
+	states.PhaseWorking: "the conductor is working",
+	states.PhaseWaiting: "the conductor waits for a call-back",
+	states.PhaseHeld:    "held by a hold step",
 	states.PhaseFailed:  "work failed",
 }
 
@@ -38,10 +38,10 @@ func (d Diagram) tooltip(t *states.Table, s states.State) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v (%s): %s", s, phaseTexts[t.Phase(s)], strings.ReplaceAll(meaning, "`", ""))
 	if target := t.Target(s); target != states.NoState {
-		fmt.Fprintf(&b, " The node is on the way to %v.", target)
+		fmt.Fprintf(&b, " The node's target is %v.", target)
 	}
 	if words := requests(t, s); len(words) > 0 {
-		fmt.Fprintf(&b, " The API takes %s.", strings.Join(words, ", "))
+		fmt.Fprintf(&b, " The API accepts %s.", strings.Join(words, ", "))
 	}
 	return b.String()
 }

@@ -19,7 +19,7 @@ func (w *dotWriter) header() string {
 func (w *dotWriter) legend() string {
 	cells := []string{
 		w.box("stable", w.text, w.node, w.text, 2),
-		w.box("in transit", w.border, w.node, w.text, 1),
+		w.box("unstable", w.border, w.node, w.text, 1),
 		w.box("failed", w.bad, w.badNode, w.bad, 1),
 	}
 	if w.diagram.Current != 0 {

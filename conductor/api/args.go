@@ -159,7 +159,7 @@ func (a *args) integer(name string) (n int, ok bool) {
 	return 0, false
 }
 
-// integer returns a number of JSON that has no fraction, and whether it is one.
+// integer returns a JSON number as an int, and whether it has no fraction and fits.
 func integer(v json.Number) (n int, ok bool) {
 	if n, err := strconv.Atoi(v.String()); err == nil {
 		return n, true
@@ -265,8 +265,8 @@ func repr(v any) string {
 	}
 }
 
-// isMAC reports whether a text is a MAC address in the form that Ironic accepts: six pairs of
-// hexadecimal digits separated by colons.
+// isMAC reports whether a text is a MAC address in Ironic's form: six pairs of hexadecimal digits
+// separated by colons.
 func isMAC(s string) bool {
 	if len(s) != 17 {
 		return false

@@ -25,7 +25,7 @@ type budget struct {
 	left atomic.Int64
 }
 
-// take takes n bytes for a request, or returns false if fewer are left.
+// take reserves n bytes for a request, or returns false if fewer are left.
 func (b *budget) take(r *request, n int64) bool {
 	if b.left.Add(-n) < 0 {
 		b.left.Add(n)
@@ -35,7 +35,7 @@ func (b *budget) take(r *request, n int64) bool {
 	return true
 }
 
-// free returns the bytes of a request to the budget.
+// free returns the reserved bytes of a request to the budget.
 func (b *budget) free(r *request) { b.left.Add(r.held) }
 
 var (
@@ -96,8 +96,8 @@ func (r *request) decode(limit int64) (any, error) {
 	return v, unmarshal(body, &v)
 }
 
-// unmarshal decodes JSON and keeps numbers as they are written: Python's integers have
-// no bounds.
+// unmarshal decodes JSON with numbers as json.Number, because Python's integers, and so Ironic's,
+// have no bounds.
 func unmarshal(text []byte, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

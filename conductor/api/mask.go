@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// mask stands for a secret in answers.
+// mask replaces a secret in responses.
 const mask = "******"
 
-// secretKeys are parts of the keys of secrets. Source: strutils of oslo.utils, and the
-// SNMP keys that Ironic adds.
+// secretKeys are the substrings by which the key of a secret is recognized. Source: strutils of
+// oslo.utils, and the SNMP keys that Ironic adds.
 var secretKeys = []string{
 	"password", "adminpass", "admin_pass", "new_pass", "passphrase", "secret", "token", "configdrive",
 	"encrypted_key", "private_key", "fernetkey", "sslkey", "auth_key", "priv_key", "sys_pswd",
@@ -25,8 +25,8 @@ func isSecret(key string) bool {
 	return false
 }
 
-// maskSecrets returns an object with masks in place of its secrets; it is the object
-// itself where that has none.
+// maskSecrets returns a copy of an object in which the secrets are masked, or the object itself if
+// nothing was masked or copied.
 func maskSecrets(m map[string]any) map[string]any {
 	var masked map[string]any
 	for key, value := range m {
@@ -45,8 +45,8 @@ func maskSecrets(m map[string]any) map[string]any {
 	return masked
 }
 
-// maskValue returns a value as answers show it, and whether anything was masked or
-// copied. It masks inside an object under a secret key, as Ironic does.
+// maskValue returns a value with its secrets masked, and whether anything was masked or copied. An
+// object under a secret key is not masked as a whole but by its own keys, as in Ironic.
 func maskValue(secret bool, value any) (shown any, changed bool) {
 	switch v := value.(type) {
 	case nil:
@@ -70,8 +70,8 @@ func maskValue(secret bool, value any) (shown any, changed bool) {
 	}
 }
 
-// maskInstance masks, beside the secrets, the config drive and the URL of the image,
-// which may let its holder read them.
+// maskInstance masks the secrets, the config drive and the URL of the image: a config drive may
+// contain secrets, and the URL may grant access to the image.
 //
 // Source: node_sanitize in ironic/api/controllers/v1/node.py.
 func maskInstance(m map[string]any) map[string]any {

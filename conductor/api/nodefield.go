@@ -8,24 +8,24 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// nodeField is a field of a node as clients see it.
+// nodeField is a field of a node in the API.
 type nodeField struct {
 	name  string
-	key   string            // the name as a key of JSON
-	since states.APIVersion // the version that has brought it
+	key   string            // the name as a JSON key, with quotes and colon
+	since states.APIVersion // the first version with the field
 
 	write func(w *writer, r *request, n *conductor.Node)
-	// compare orders nodes by the field; nil where it is no sort key.
+	// compare orders nodes by the field; nil if the field is not a sort key.
 	compare func(a, b *conductor.Node) int
 
-	// The rest is for the fields that clients may write.
-	created, patched bool // by a POST, by a PATCH
-	types            []string
-	maxLength        int
+	// The following fields are set for fields that clients may write.
+	created, patched bool     // whether POST and PATCH may set the field
+	types            []string // the JSON types of its values
+	maxLength        int      // of a text, in characters; 0 means no limit
 	get              func(n *conductor.Node) any
-	// set takes a value of one of the types; null sets the default.
+	// set sets the field to a value of one of the types. Null sets the default.
 	set func(n *conductor.Node, value any) error
-	// hidden fields cannot be asked for by name.
+	// hidden excludes the field from the "fields" parameter of requests.
 	hidden bool
 }
 
@@ -37,7 +37,7 @@ func (f nodeField) editable() nodeField  { return f.creatable().patchable() }
 func (f nodeField) atMost(length int) nodeField { f.maxLength = length; return f }
 func (f nodeField) notChosen() nodeField        { f.hidden = true; return f }
 
-// textField is a field that is null where it is empty.
+// textField returns a field with a text, which is null in JSON if it is empty.
 func textField(name string, since states.APIVersion, at func(*conductor.Node) *string) nodeField {
 	return nodeField{
 		name: name, since: since, types: []string{"string", "null"},
@@ -56,7 +56,7 @@ func textField(name string, since states.APIVersion, at func(*conductor.Node) *s
 	}
 }
 
-// shownField is a text that clients cannot write.
+// shownField returns a read-only field with a text.
 func shownField(name string, since states.APIVersion, of func(*request, *conductor.Node) string) nodeField {
 	return nodeField{
 		name: name, since: since,
@@ -67,7 +67,7 @@ func shownField(name string, since states.APIVersion, of func(*request, *conduct
 
 var booleanTypes = []string{"string", "boolean", "null"}
 
-// flagField is a field that is true or false; null stands for false.
+// flagField returns a boolean field. Setting it to null sets false.
 func flagField(name string, since states.APIVersion, at func(*conductor.Node) *bool) nodeField {
 	return nodeField{
 		name: name, since: since, types: booleanTypes,
@@ -82,7 +82,7 @@ func flagField(name string, since states.APIVersion, at func(*conductor.Node) *b
 	}
 }
 
-// choiceField is a field that is true, false or null.
+// choiceField returns a field that is true, false or null.
 func choiceField(name string, since states.APIVersion, at func(*conductor.Node) **bool) nodeField {
 	return nodeField{
 		name: name, since: since, types: booleanTypes,
@@ -132,7 +132,7 @@ func compareBooleans(a, b *bool) int {
 	return cmp.Compare(number(a), number(b))
 }
 
-// mapField is a field that holds an object, {} where it is null.
+// mapField returns a field with an object. A nil map is {} in JSON.
 func mapField(name string, since states.APIVersion, at func(*conductor.Node) *map[string]any) nodeField {
 	return nodeField{
 		name: name, since: since, types: []string{"object", "null"},
@@ -150,14 +150,14 @@ func mapField(name string, since states.APIVersion, at func(*conductor.Node) *ma
 	}
 }
 
-// masked is a field whose object may hold secrets, which answers do not show.
+// masked returns the field with a write function that masks the secrets in its object.
 func (f nodeField) masked(mask func(map[string]any) map[string]any) nodeField {
 	get := f.get
 	f.write = func(w *writer, _ *request, n *conductor.Node) { w.object(mask(get(n).(map[string]any))) }
 	return f
 }
 
-// timeField is a field that holds a time.
+// timeField returns a read-only field with a time.
 func timeField(name string, since states.APIVersion, of func(*conductor.Node) *time.Time) nodeField {
 	return nodeField{
 		name: name, since: since,
@@ -177,7 +177,7 @@ func compareTimes(a, b *time.Time) int {
 	return a.Compare(*b)
 }
 
-// stateField is a field that holds a provision state.
+// stateField returns a read-only field with a provision state.
 func stateField(name string, of func(*conductor.Node) states.State) nodeField {
 	return nodeField{
 		name: name,
@@ -196,7 +196,7 @@ func (w *writer) state(s states.State) {
 	w.text(s.String())
 }
 
-// powerField is a field that holds a power state.
+// powerField returns a read-only field with a power state.
 func powerField(name string, of func(*conductor.Node) states.Power) nodeField {
 	return nodeField{
 		name:    name,
@@ -213,8 +213,8 @@ func (w *writer) power(p states.Power) {
 	w.text(p.String())
 }
 
-// interfaceField is a field that names the hardware interface of a kind. Where
-// none was chosen it shows the default of the hardware type.
+// interfaceField returns the field with the hardware interface of a kind. Responses show the
+// default of the hardware type if the node names no interface.
 func interfaceField(kind string, since states.APIVersion) nodeField {
 	chosen := func(n *conductor.Node) string { return n.Interfaces[kind] }
 	return nodeField{
@@ -244,7 +244,7 @@ func interfaceField(kind string, since states.APIVersion) nodeField {
 	}.editable()
 }
 
-// uuidTextField is a text that must be a UUID.
+// uuidTextField returns a field with a text that must be a UUID.
 func uuidTextField(name string, since states.APIVersion, at func(*conductor.Node) *string) nodeField {
 	f := textField(name, since, at)
 	set := f.set

@@ -9,18 +9,18 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// nodeFilter is a parameter by which a list of nodes is narrowed.
+// nodeFilter is a query parameter that filters a list of nodes.
 type nodeFilter struct {
 	name  string
 	since states.APIVersion
-	// silent is a filter whose refusal at an older version does not tell since.
+	// silent omits since from the error for an older version.
 	silent bool
-	// test returns which nodes pass. It is called where the argument is there.
+	// test returns the predicate for the nodes that pass the filter, nil if all do. It is
+	// called only if the parameter is present.
 	test func(a *args, r *request) func(n *node) bool
 }
 
-// nodeFilters are the filters of GET /v1/nodes, in the order in which Ironic looks at
-// their versions.
+// nodeFilters are the filters of GET /v1/nodes, in the order in which Ironic checks their versions.
 //
 // Source: ironic/api/controllers/v1/node.py and utils.py.
 var nodeFilters = []nodeFilter{
@@ -98,7 +98,7 @@ var faults = []string{"power failure", "clean failure", "rescue abort failure", 
 func byFault(a *args, r *request) func(*node) bool {
 	want, known := a.text("fault"), faults
 	if r.h.series < states.Bobcat {
-		known = faults[:3] // nodes are not serviced
+		known = faults[:3] // these series have no servicing
 	}
 	if !slices.Contains(known, want) {
 		a.fail("Unrecognized fault \"%s\" is specified, allowed faults are ('%s')", show(want), strings.Join(known, "', '"))
@@ -127,7 +127,7 @@ func (h *handler) filterNames() []string {
 	return names
 }
 
-// nodeTests returns the tests of the filters among the arguments.
+// nodeTests returns the predicates of the filters in a request.
 func (r *request) nodeTests(a *args) (tests []func(*node) bool, err error) {
 	for _, f := range nodeFilters {
 		if !a.has(f.name) {
@@ -144,7 +144,7 @@ func (r *request) nodeTests(a *args) (tests []func(*node) bool, err error) {
 		}
 	}
 	if all := a.boolean("include_children"); all == nil || !*all {
-		parent := a.text("parent_node") // empty: the nodes that are no children
+		parent := a.text("parent_node") // empty for the nodes without a parent
 		tests = append(tests, func(n *node) bool { return n.ParentNode == parent })
 	}
 	return tests, a.err
@@ -162,7 +162,7 @@ func (h *handler) listNodesDetail(r *request) (answer, error) {
 	return r.listNodes(a, "nodes/detail")
 }
 
-// listNodes answers with the nodes that the arguments ask for.
+// listNodes returns the answer for both lists of nodes.
 func (r *request) listNodes(a *args, path string) (answer, error) {
 	p, fields, detail := a.page(r), fieldSet(a.list("fields")), a.boolean("detail")
 	if a.err != nil {
@@ -220,8 +220,8 @@ func nextParameters(p page, a *args, detail *bool) []string {
 	return parameters
 }
 
-// nodeOrder returns the order of a sort key, nil for the order in which nodes were
-// created.
+// nodeOrder returns the comparison of a sort key, nil for the key "id", which is the order of
+// creation.
 func nodeOrder(key string) (func(a, b *node) int, error) {
 	if key == "id" {
 		return nil, nil
@@ -252,8 +252,8 @@ func (r *request) nodesAnswer(p page, nodes []*node, path string, fields fieldSe
 	}}
 }
 
-// chooseFields returns the fields that a list shows: those asked for, all with detail,
-// otherwise the defaults.
+// chooseFields returns the fields of a list: the requested fields, all fields if detail is true,
+// otherwise the defaults. since is the first version with the parameter detail.
 //
 // Source: get_request_return_fields in ironic/api/controllers/v1/utils.py.
 func (r *request) chooseFields(fields fieldSet, detail *bool, defaults []string, since states.APIVersion) (fieldSet, error) {

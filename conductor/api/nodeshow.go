@@ -10,7 +10,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// node returns the node that a request names, which may end in .json.
+// node returns the node with the UUID or name in a request. If there is none and the path ended in
+// .json, it returns the node whose name ends in .json.
 func (r *request) node(ident string) (*node, error) {
 	n, err := r.nodeNamed(ident)
 	if err != nil && r.suffix && asFault(err).status == http.StatusNotFound {
@@ -38,17 +39,17 @@ func (r *request) nodeNamed(ident string) (*node, error) {
 	return n, err
 }
 
-// nodeParts are paths below a node, which no node is looked up by.
+// nodeParts are the subresources of a node. They are never looked up as names of nodes.
 var nodeParts = []string{"ports", "portgroups", "vifs", "volume", "traits", "bios", "allocation", "history", "inventory"}
 
 func nodeNotFound(ident string) error { return notFound("Node %s could not be found.", ident) }
 
-// fieldSet holds the names of the fields that a client asks for; nil stands for all.
+// fieldSet holds the names of the requested fields; nil means all fields.
 type fieldSet []string
 
 func (s fieldSet) has(name string) bool { return s == nil || slices.Contains(s, name) }
 
-// checkNodeFields refuses fields that the version does not have, or that no version has.
+// checkNodeFields returns an error for a field that the request's version or every version lacks.
 func (r *request) checkNodeFields(fields []string) error {
 	if fields != nil && r.version < minFields {
 		return errNotAcceptable
@@ -65,7 +66,7 @@ func (r *request) checkNodeFields(fields []string) error {
 	return nil
 }
 
-// writeNode writes a node as a client of the version sees it.
+// writeNode writes the fields of a node that the request's version has.
 func (r *request) writeNode(w *writer, n *node, fields fieldSet) {
 	w.open()
 	for i := range nodeFields {
@@ -94,7 +95,7 @@ func (r *request) writeNodeLinks(w *writer, n *node) {
 	}
 }
 
-// nodeAnswer returns an answer that shows a node.
+// nodeAnswer returns an answer with a node as its body.
 func (r *request) nodeAnswer(status int, n *node, fields fieldSet) answer {
 	return answer{status: status, write: func(w *writer) { r.writeNode(w, n, fields) }}
 }

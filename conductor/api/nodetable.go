@@ -11,8 +11,8 @@ import (
 
 type node = conductor.Node
 
-// nodeFields are the fields of a node, in the order of Ironic's answers. Those with
-// links to other resources follow in [writeNodeLinks].
+// nodeFields are the fields of a node, in the order of Ironic's responses. writeNodeLinks writes
+// the fields with links after them.
 //
 // Source: ironic/api/controllers/v1/node.py and VERSIONED_FIELDS in utils.py.
 var nodeFields = []nodeField{
@@ -82,7 +82,7 @@ var nodeFields = []nodeField{
 	chassisField,
 }
 
-// conductorGroup is in small letters, and empty where there is none.
+// conductorGroup is stored in lower case. Its JSON form for no group is the empty text, not null.
 var conductorGroup = func() nodeField {
 	f := textField("conductor_group", 46, func(n *node) *string { return &n.ConductorGroup }).editable()
 	f.write = func(w *writer, _ *request, n *node) { w.text(n.ConductorGroup) }
@@ -95,22 +95,22 @@ var conductorGroup = func() nodeField {
 	return f
 }()
 
-// driverField must not be null.
+// driverField does not accept null.
 var driverField = func() nodeField {
 	f := textField("driver", 1, func(n *node) *string { return &n.Driver }).editable()
 	f.types = []string{"string"}
 	return f
 }()
 
-// provisionStateField shows old clients the states that they know.
+// provisionStateField shows a state as the API version of the request names it.
 var provisionStateField = func() nodeField {
 	f := stateField("provision_state", func(n *node) states.State { return n.ProvisionState })
 	f.write = func(w *writer, r *request, n *node) { w.state(r.version.Show(n.ProvisionState)) }
 	return f
 }()
 
-// chassisField is no sort key, and neither are the other two that are not columns of
-// Ironic's table of nodes.
+// chassisField is not a sort key, as in Ironic, whose node table has no column of this name. For
+// the same reason nodeFieldsByName removes conductor and allocation_uuid from the sort keys.
 var chassisField = func() nodeField {
 	f := uuidTextField("chassis_uuid", 1, func(n *node) *string { return &n.ChassisUUID }).editable()
 	f.compare = nil
@@ -129,8 +129,7 @@ var nodeFieldsByName = func() map[string]*nodeField {
 	return byName
 }()
 
-// patchedNodeFields returns the names of the fields that a PATCH may change at the
-// series, sorted.
+// patchedNodeFields returns the sorted names of the fields that a PATCH may change in the series.
 func (h *handler) patchedNodeFields() []string {
 	var names []string
 	for _, f := range nodeFields {
@@ -145,8 +144,8 @@ func (h *handler) patchedNodeFields() []string {
 // defaultNodeFields are the fields of a list without detail.
 var defaultNodeFields = []string{"instance_uuid", "maintenance", "power_state", "provision_state", "uuid", "name"}
 
-// interfaceOf returns the hardware interface of a kind that a node has, empty where it
-// has none.
+// interfaceOf returns a node's hardware interface of a kind: the one in the node's record or the
+// default of its hardware type, empty if both are missing.
 func (h *handler) interfaceOf(n *node, kind string) string {
 	if name := n.Interfaces[kind]; name != "" {
 		return name
@@ -157,7 +156,7 @@ func (h *handler) interfaceOf(n *node, kind string) string {
 	return ""
 }
 
-// owner returns the name of the conductor that works on a node, empty where none does.
+// owner returns the name of the conductor that owns a node, empty for none.
 func (h *handler) owner(n *node) string {
 	owner, _ := h.conductor.Owner(n)
 	return owner.Hostname

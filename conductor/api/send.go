@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// pieceSize is how many bytes of an answer are kept before they are sent, roughly: an
-// object within the answer is not torn. It bounds the memory that a client holds which
-// does not read its answer.
+// pieceSize is the approximate number of bytes after which the buffered part of a response is sent.
+// A piece ends only after a complete JSON object. pieceSize bounds the memory that a client
+// occupies if it does not read its response.
 const pieceSize = 32 << 10
 
-// pieces has writers whose buffers are used again.
+// pieces pools writers for reuse.
 var pieces = sync.Pool{New: func() any { return newWriter(pieceSize + pieceSize/4) }}
 
-// send writes an answer piece by piece. One that is a single piece has a length. A
-// panic breaks the answer off, or becomes an answer 500 where none has begun.
+// send writes a response in pieces. A response of a single piece has a Content-Length. A panic
+// aborts the connection, or becomes a response 500 if no piece was sent.
 func (h *handler) send(to http.ResponseWriter, r *request, a answer) {
 	w := pieces.Get().(*writer)
 	w.b, w.to, w.status = w.b[:0], to, a.status
@@ -37,17 +37,17 @@ func (h *handler) send(to http.ResponseWriter, r *request, a answer) {
 	}()
 	a.write(w)
 	if w.begun() {
-		_, _ = to.Write(w.b) // a client that has gone away is not told
+		_, _ = to.Write(w.b) // fails only if the client has disconnected
 	} else {
 		reply(to, a.status, w.b)
 	}
 }
 
-// begun reports whether a piece of the answer was sent.
+// begun reports whether a piece of the response was sent.
 func (w *writer) begun() bool { return w.status == 0 }
 
-// sendPiece sends what was written so far once that is enough for a piece. It keeps the
-// last byte, which tells whether a comma is due.
+// sendPiece sends the buffered bytes if they are enough for a piece. It keeps the last byte, from
+// which begin decides whether a comma is needed.
 func (w *writer) sendPiece() {
 	if w.to == nil || len(w.b) < pieceSize {
 		return
@@ -58,6 +58,6 @@ func (w *writer) sendPiece() {
 		w.status = 0
 	}
 	last := len(w.b) - 1
-	_, _ = w.to.Write(w.b[:last]) // a client that has gone away is not told
+	_, _ = w.to.Write(w.b[:last]) // fails only if the client has disconnected
 	w.b = append(w.b[:0], w.b[last])
 }

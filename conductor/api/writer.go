@@ -9,17 +9,17 @@ import (
 	"unicode/utf8"
 )
 
-// writer appends JSON. Its methods put the commas.
+// writer appends JSON to a buffer. Its methods write the commas.
 type writer struct {
 	b []byte
-	// to gets the JSON in pieces; nil: b has all of it.
+	// to receives the JSON in pieces. If to is nil, b keeps all of it.
 	to     http.ResponseWriter
-	status int // that to is to have; 0 once it has
+	status int // the HTTP status of the response; 0 after the first piece
 }
 
 func newWriter(size int) *writer { return &writer{b: make([]byte, 0, size)} }
 
-// begin writes the comma before a value or a key, where one is due.
+// begin writes the comma before a value or a key, if one is needed.
 func (w *writer) begin() {
 	if n := len(w.b); n > 0 {
 		switch w.b[n-1] {
@@ -49,14 +49,14 @@ func (w *writer) openList() *writer {
 
 func (w *writer) closeList() { w.b = append(w.b, ']') }
 
-// key writes a key; its value comes next.
+// key writes a key. The caller writes its value next.
 func (w *writer) key(name string) *writer {
 	w.text(name)
 	w.b = append(w.b, ':')
 	return w
 }
 
-// literal writes JSON as it is.
+// literal writes a text that is JSON already.
 func (w *writer) literal(text string) *writer {
 	w.begin()
 	w.b = append(w.b, text...)
@@ -75,7 +75,7 @@ func (w *writer) integer(v int) {
 	w.b = strconv.AppendInt(w.b, int64(v), 10)
 }
 
-// textOrNull writes a text, the empty one as null.
+// textOrNull writes a text as a JSON string, or null for the empty text.
 func (w *writer) textOrNull(s string) {
 	if s == "" {
 		w.null()
@@ -84,7 +84,7 @@ func (w *writer) textOrNull(s string) {
 	w.text(s)
 }
 
-// text writes texts as one. Bytes that are not UTF-8 become U+FFFD.
+// text writes the parts as one JSON string. It replaces bytes that are not UTF-8 by U+FFFD.
 func (w *writer) text(parts ...string) {
 	w.begin()
 	w.b = append(w.b, '"')
@@ -94,11 +94,11 @@ func (w *writer) text(parts ...string) {
 	w.b = append(w.b, '"')
 }
 
-// escape appends a text as it stands between quotes.
+// escape appends a text in the form that it has inside a JSON string.
 func (w *writer) escape(s string) {
 	for i := range len(s) {
 		if !verbatim[s[i]] {
-			b, _ := json.Marshal(s) // which never fails for a string
+			b, _ := json.Marshal(s) // never fails for a string
 			w.b = append(w.b, b[1:len(b)-1]...)
 			return
 		}
@@ -106,7 +106,7 @@ func (w *writer) escape(s string) {
 	w.b = append(w.b, s...)
 }
 
-// verbatim holds the bytes that JSON has as they are.
+// verbatim holds the bytes that need no escape in a JSON string.
 var verbatim = func() (set [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		set[c] = c != '"' && c != '\\'
@@ -114,7 +114,7 @@ var verbatim = func() (set [256]bool) {
 	return set
 }()
 
-// other writes any other value, which came from JSON and can go back.
+// other writes any other value, or null if the value has no JSON form.
 func (w *writer) other(v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -123,10 +123,10 @@ func (w *writer) other(v any) {
 	w.b = append(w.b, b...)
 }
 
-// timeLayout is how Python prints a time of UTC that has microseconds.
+// timeLayout is the form in which Python prints a UTC time with microseconds.
 const timeLayout = "2006-01-02T15:04:05.000000+00:00"
 
-// time writes a time, nil as null.
+// time writes a time, or null for nil and the zero time.
 func (w *writer) time(t *time.Time) {
 	if t == nil || t.IsZero() {
 		w.null()
@@ -142,7 +142,7 @@ func (w *writer) time(t *time.Time) {
 	w.b = append(w.b, '"')
 }
 
-// value writes a value of JSON.
+// value writes a decoded JSON value.
 func (w *writer) value(v any) {
 	switch v := v.(type) {
 	case nil:
@@ -169,7 +169,7 @@ func (w *writer) value(v any) {
 	}
 }
 
-// object writes an object, nil as {}.
+// object writes an object with sorted keys, nil as {}.
 func (w *writer) object(m map[string]any) {
 	w.open()
 	var space [16]string
@@ -184,7 +184,7 @@ func (w *writer) object(m map[string]any) {
 	w.close()
 }
 
-// texts writes a list of texts, nil as [].
+// texts writes a list of strings, nil as [].
 func (w *writer) texts(list []string) {
 	w.openList()
 	for _, s := range list {
@@ -193,8 +193,8 @@ func (w *writer) texts(list []string) {
 	w.closeList()
 }
 
-// links writes the value of a key "links", or of one that leads to something else:
-// a link below /v1 and one without it. The path comes in parts.
+// links writes a list of two links to a resource, such as the value of the key "links": the link
+// "self" with /v1 and the link "bookmark" without it. The parts of the path are concatenated.
 func (w *writer) links(base string, path ...string) {
 	w.openList()
 	var space [8]string

@@ -74,7 +74,7 @@ func ExampleConfig() {
 		TLS:       &tls.Config{MinVersion: tls.VersionTLS13},
 		User:      "ironstate",
 		Password:  secret.New(os.Getenv("ETCD_PASSWORD")),
-		Prefix:    "/hall-2",
+		Prefix:    "/site-2",
 	})
 	if err != nil {
 		panic(err)

@@ -80,7 +80,7 @@ func (m *Membership) alive(ctx context.Context, id string) (bool, error) {
 		return false, err
 	}
 	defer done()
-	answer, err := patiently(ctx, m.store, func() (*clientv3.GetResponse, error) {
+	answer, err := retryRead(ctx, m.store, func() (*clientv3.GetResponse, error) {
 		return m.store.client.Get(ctx, m.store.layout.members()+id, clientv3.WithCountOnly())
 	})
 	if err != nil {

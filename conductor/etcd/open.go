@@ -83,7 +83,7 @@ func (s *Store) prepare(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	_, err = patiently(ctx, s, func() (*clientv3.GetResponse, error) {
+	_, err = retryRead(ctx, s, func() (*clientv3.GetResponse, error) {
 		return s.client.Get(ctx, s.layout.prefix+"/v1/", clientv3.WithCountOnly())
 	})
 	if err == nil && s.alone {

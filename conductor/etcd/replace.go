@@ -23,10 +23,9 @@ const (
 	replaceBackoff = 500 * time.Millisecond
 )
 
-// replace removes the server that the cluster has lost and adds it again under a new
-// identity, so that it may start with an empty folder. A server that has been added and
-// has not started yet is left as it is, so that an attempt that was interrupted can be
-// repeated.
+// replace removes the server c.Replace from the cluster and adds it again under a new identity, so
+// that it can start with an empty folder. It does not change a server that was added but has not
+// started yet, so that an interrupted replace can be repeated.
 func (s *Store) replace(ctx context.Context, c Cluster) error {
 	peer := c.Peers[c.Replace]
 	listed, err := s.client.MemberList(ctx)
@@ -53,8 +52,8 @@ func (s *Store) replace(ctx context.Context, c Cluster) error {
 	return nil
 }
 
-// untilHealthy repeats a change of the members that etcd refuses because too few of them
-// are connected.
+// untilHealthy retries a change of the members while etcd refuses it because too few of them are
+// connected.
 func untilHealthy(ctx context.Context, change func() error) error {
 	for {
 		err := change()
@@ -69,7 +68,8 @@ func untilHealthy(ctx context.Context, change func() error) error {
 	}
 }
 
-// requireDown returns an error where a server answers at a peer URL: it has its folder.
+// requireDown returns an error if a server responds at a peer URL: a running server still has its
+// folder.
 func (c Cluster) requireDown(ctx context.Context, peer string) error {
 	client, err := c.peerClient()
 	if err != nil {
@@ -88,8 +88,9 @@ func (c Cluster) requireDown(ctx context.Context, peer string) error {
 	return fmt.Errorf("the server %s answers at %s and cannot be replaced: stop it first", c.Replace, peer)
 }
 
-// clusterState tells etcd whether a server with an empty folder is one of the first of a
-// new cluster, or takes the place of one that was replaced: the others then expect it.
+// clusterState returns etcd's initial cluster state for a server with an empty folder: "existing"
+// if the other servers have it as a member that has not started yet, as after a replacement;
+// otherwise "new".
 func (c Cluster) clusterState(log *zap.Logger) (string, error) {
 	self := c.Peers[c.Name]
 	others := maps.Clone(c.Peers)
@@ -100,7 +101,7 @@ func (c Cluster) clusterState(log *zap.Logger) (string, error) {
 	}
 	defer client.CloseIdleConnections()
 	known, err := etcdserver.GetClusterFromRemotePeers(log, slices.Sorted(maps.Values(others)), client.Transport)
-	if err != nil { // nobody answers yet
+	if err != nil { // no other server responds yet
 		return embed.ClusterStateFlagNew, nil
 	}
 	for _, m := range known.Members() {
@@ -120,7 +121,7 @@ func (c Cluster) peerClient() (*http.Client, error) {
 	return &http.Client{Transport: t, Timeout: peerTimeout}, nil
 }
 
-// tlsInfo returns the files by which the servers know each other; empty for http.
+// tlsInfo returns the files with which the servers authenticate each other, empty for http.
 func (c Cluster) tlsInfo() transport.TLSInfo {
 	if c.Cert == "" {
 		return transport.TLSInfo{}

@@ -15,15 +15,14 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// Store is a [conductor.Store] on etcd. It is safe for concurrent use. Errors match
-// those of the interface, and [ErrClosed], [ErrNoSpace] and [*TooLargeError] where
-// these are the cause. The methods of a nil or zero Store, and those that are given a
-// nil context, return a [*conductor.ConfigError].
+// Store is a [conductor.Store] on etcd. It is safe for concurrent use. Its errors match those of
+// the interface, and [ErrClosed], [ErrNoSpace] or [*TooLargeError] for these causes. The methods of
+// a nil or zero Store return a [*conductor.ConfigError], and so do all methods for a nil context.
 type Store struct {
 	layout layout
 	client *clientv3.Client
-	server *etcdserver.EtcdServer // in this process; nil: there is none
-	alone  bool                   // no other server has the records
+	server *etcdserver.EtcdServer // the server in this process; nil for none
+	alone  bool                   // the server in this process is the only one
 	stop   func() error           // closes client and server
 	log    *slog.Logger
 
@@ -31,15 +30,15 @@ type Store struct {
 	closed  bool
 	closing context.Context // ends with the cause ErrClosed
 	end     context.CancelCauseFunc
-	running sync.WaitGroup // what uses the client
+	running sync.WaitGroup // the requests and watches that use the client
 	close   func() error
 }
 
-// requestTimeout bounds a request whose context has no deadline, so that a cluster
-// that nobody can reach keeps no caller forever.
+// requestTimeout bounds a request, so that an unreachable cluster does not block a caller whose
+// context has no deadline.
 const requestTimeout = 15 * time.Second
 
-// usable returns why a request cannot be made.
+// usable returns an error if the store or the context cannot be used for a request.
 func (s *Store) usable(ctx context.Context) error {
 	switch {
 	case s == nil || s.client == nil:
@@ -51,7 +50,8 @@ func (s *Store) usable(ctx context.Context) error {
 	}
 }
 
-// begin counts a request, whose context then ends when the store is closed.
+// begin registers a request with Close. The returned context ends when the store is closed, and
+// after requestTimeout. The caller calls the returned function when the request has ended.
 func (s *Store) begin(ctx context.Context) (context.Context, func(), error) {
 	ctx, done, err := s.beginWatch(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Store) begin(ctx context.Context) (context.Context, func(), error) {
 	}, nil
 }
 
-// beginWatch is begin for what may take as long as its context.
+// beginWatch is begin without requestTimeout.
 func (s *Store) beginWatch(ctx context.Context) (context.Context, func(), error) {
 	if err := s.usable(ctx); err != nil {
 		return nil, nil, err
@@ -84,9 +84,9 @@ func (s *Store) beginWatch(ctx context.Context) (context.Context, func(), error)
 	}, nil
 }
 
-// Close ends all requests, watches and memberships, with [ErrClosed], and then the
-// server, if it is in this process. It may be called more than once, and from the body
-// of a range.
+// Close ends all requests, watches and memberships with [ErrClosed], and then stops the server if
+// it runs in this process. It may be called more than once, and from the loop body of a range over
+// a watch.
 func (s *Store) Close() error {
 	if err := s.usable(context.Background()); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s *Store) Close() error {
 	return s.close()
 }
 
-// shut is Close, which is to be called once.
+// shut does the work of Close. It must be called only once.
 func (s *Store) shut() error {
 	s.mu.Lock()
 	s.closed = true
@@ -104,9 +104,9 @@ func (s *Store) shut() error {
 	return s.stop()
 }
 
-// readOptions returns how a read is done. A server that is alone has applied every
-// write that has returned, since it answers only then; a cluster's may lag, unless it
-// asks the others.
+// readOptions returns the options of a read, so that it sees every write that has returned. A
+// single server responds to a write after applying it, so a serializable read is enough. A server
+// of a cluster may lag behind the others and needs a linearizable read.
 func (s *Store) readOptions(options ...clientv3.OpOption) []clientv3.OpOption {
 	if s.alone {
 		return append(options, clientv3.WithSerializable())
@@ -114,19 +114,19 @@ func (s *Store) readOptions(options ...clientv3.OpOption) []clientv3.OpOption {
 	return options
 }
 
-// readPause is how long a read waits for the next attempt.
-const readPause = 100 * time.Millisecond
+// readBackoff is the time between two attempts of a read.
+const readBackoff = 100 * time.Millisecond
 
-// patiently calls a function that reads, again where the servers had no leader, or
-// another one meanwhile. A client of servers elsewhere does so itself.
-func patiently[T any](ctx context.Context, s *Store, read func() (T, error)) (T, error) {
+// retryRead calls read, and retries it while the cluster has no leader or changes it. It does so
+// only for a server of a cluster in this process: the client of remote servers retries by itself.
+func retryRead[T any](ctx context.Context, s *Store, read func() (T, error)) (T, error) {
 	for {
 		answer, err := read()
 		if err == nil || s.server == nil || s.alone || !isUnavailable(err) {
 			return answer, err
 		}
 		select {
-		case <-time.After(readPause):
+		case <-time.After(readBackoff):
 		case <-ctx.Done():
 			return answer, ctx.Err()
 		}
@@ -149,14 +149,14 @@ func (s *Store) get(ctx context.Context, kind conductor.Kind, key string) (condu
 	}
 	defer done()
 	for {
-		r, err := patiently(ctx, s, func() (conductor.Record, error) { return s.find(ctx, kind, key) })
+		r, err := retryRead(ctx, s, func() (conductor.Record, error) { return s.find(ctx, kind, key) })
 		if !errors.Is(err, rpctypes.ErrCompacted) {
 			return r, failure(ctx, err)
 		}
 	}
 }
 
-// find looks for a record by its ID and its keys at one revision.
+// find returns the record with an ID or key. All its reads are at one revision.
 func (s *Store) find(ctx context.Context, kind conductor.Kind, key string) (conductor.Record, error) {
 	answer, err := s.client.Txn(ctx).Then(
 		clientv3.OpGet(s.layout.record(kind, key), s.readOptions()...),
@@ -178,7 +178,7 @@ func (s *Store) find(ctx context.Context, kind conductor.Kind, key string) (cond
 	case err != nil:
 		return conductor.Record{}, err
 	case len(record.Kvs) == 0:
-		return conductor.Record{}, fmt.Errorf("%s names the record %s, which is not there", byKey.Kvs[0].Key, id)
+		return conductor.Record{}, fmt.Errorf("%s names the record %s, which does not exist", byKey.Kvs[0].Key, id)
 	}
 	return s.layout.decode(kind, record.Kvs[0])
 }
@@ -201,11 +201,11 @@ func (s *Store) List(ctx context.Context, kind conductor.Kind, after string, lim
 const (
 	firstPage = 128
 	mostPage  = 16 << 10
-	pageBytes = 16 << 20 // what a page is to have, roughly
+	pageBytes = 16 << 20 // approximate size of a page
 )
 
-// scan reads up to limit records after the ID, some at a time, and returns the
-// revision at which it has read the first of them.
+// scan reads up to limit records after the ID, in pages, and returns the revision of the first
+// page. It adapts the number of records in a page to their size.
 func (s *Store) scan(
 	ctx context.Context, kind conductor.Kind, after string, limit int, options []clientv3.OpOption, each func(conductor.Record),
 ) (revision int64, err error) {
@@ -217,7 +217,7 @@ func (s *Store) scan(
 	}
 	for size, left := firstPage, limit; left > 0; {
 		size = min(size, left)
-		answer, err := patiently(ctx, s, func() (*clientv3.GetResponse, error) {
+		answer, err := retryRead(ctx, s, func() (*clientv3.GetResponse, error) {
 			return s.client.Get(ctx, begin, append(options, clientv3.WithRange(end), clientv3.WithLimit(int64(size)))...)
 		})
 		if err != nil {

@@ -50,19 +50,21 @@ func (s *Store) Delete(ctx context.Context, kind conductor.Kind, id string, revi
 	})
 }
 
-// write is a transaction on one record.
+// write is a transaction on one record. It executes then if all comparisons in when hold, otherwise
+// or.
 type write struct {
 	layout layout
 	record conductor.Record
 	value  string
 	when   []clientv3.Cmp
 	then   []clientv3.Op
-	// or finds out which of when does not hold. Its parts are read by found.
+	// or reads the keys of when, one read for each comparison. found has a function for each
+	// read, which returns an error if that comparison does not hold.
 	or    []clientv3.Op
 	found []func(now []*mvccpb.KeyValue) error
 }
 
-// write builds and runs a transaction, and returns its revision.
+// write builds and executes a transaction, and returns its revision.
 func (s *Store) write(ctx context.Context, verb string, r conductor.Record, build func(context.Context, *write) error) (int64, error) {
 	revision, err := s.tryWrite(ctx, r, build)
 	if err != nil {
@@ -97,7 +99,7 @@ func (s *Store) tryWrite(ctx context.Context, r conductor.Record, build func(con
 	return answer.Header.Revision, nil
 }
 
-// unchanged requires that the record has the revision that the caller knows.
+// unchanged requires that the stored record has the revision in w.record.
 func (w *write) unchanged() {
 	key := w.layout.record(w.record.Kind, w.record.ID)
 	w.when = append(w.when, clientv3.Compare(clientv3.ModRevision(key), "=", w.record.Revision))
@@ -113,7 +115,7 @@ func (w *write) unchanged() {
 	})
 }
 
-// claim requires that no record has the key as its ID or as one of its keys.
+// claim requires that no record of the kind has the key as its ID or as one of its keys.
 func (w *write) claim(key string) {
 	kind := w.record.Kind
 	for _, k := range []string{w.layout.record(kind, key), w.layout.key(kind, key)} {
@@ -128,7 +130,7 @@ func (w *write) claim(key string) {
 	}
 }
 
-// put writes the record, with the keys that it gains and those that it loses.
+// put writes the record, creates the gained keys, which must be free, and deletes the lost ones.
 func (w *write) put(gained, lost []string) {
 	w.then = append(w.then, clientv3.OpPut(w.layout.record(w.record.Kind, w.record.ID), w.value))
 	for _, key := range gained {
@@ -144,23 +146,23 @@ func (w *write) release(keys []string) {
 	}
 }
 
-// refused returns why the transaction was not done.
+// refused returns the reason for which the transaction was refused.
 func (w *write) refused(answer *clientv3.TxnResponse) error {
 	for i, found := range w.found {
 		if err := found(answer.Responses[i].GetResponseRange().Kvs); err != nil {
 			return err
 		}
 	}
-	return errors.New("etcd refused the transaction, and all that it requires is true")
+	return errors.New("etcd refused the transaction although all its comparisons hold")
 }
 
-// current returns the stored record if it has the revision that r has. A server that
-// lags behind the others may answer for it: a revision's content never changes.
+// current returns the stored record if it has r's revision. It first reads from one server, which
+// may lag behind the others: this is safe, because the content of a revision never changes.
 func (s *Store) current(ctx context.Context, r conductor.Record) (conductor.Record, error) {
 	key := s.layout.record(r.Kind, r.ID)
 	answer, err := s.client.Get(ctx, key, clientv3.WithSerializable())
 	if err == nil && !s.alone && (len(answer.Kvs) == 0 || answer.Kvs[0].ModRevision != r.Revision) {
-		answer, err = patiently(ctx, s, func() (*clientv3.GetResponse, error) { return s.client.Get(ctx, key) })
+		answer, err = retryRead(ctx, s, func() (*clientv3.GetResponse, error) { return s.client.Get(ctx, key) })
 	}
 	switch {
 	case err != nil:
@@ -180,7 +182,7 @@ func uniqueKeys(r conductor.Record) []string {
 	return slices.Compact(keys)
 }
 
-// minus returns what is in a and not in b.
+// minus returns the elements of a that are not in b.
 func minus(a, b []string) []string {
 	var rest []string
 	for _, key := range a {

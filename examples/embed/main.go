@@ -42,12 +42,12 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 	slog.SetLogLoggerLevel(slog.LevelWarn)
 	s := service{out: out, disturb: func(int) error { return nil }, bmc: bmc.Config{Password: secret.New(os.Getenv("BMC_PASSWORD"))}}
 	flags := flag.NewFlagSet("embed", flag.ContinueOnError)
-	file := flags.String("db", ":memory:", "the database's `FILE`, in which the node outlives the process")
-	flags.DurationVar(&s.interval, "interval", 100*time.Millisecond, "the time from one round of the power sync to the next")
-	flags.IntVar(&s.rounds, "rounds", 4, "how many rounds to do")
-	flags.StringVar(&s.bmc.Host, "bmc", "", "the `HOST` of a BMC; without it a built-in one, whose machine somebody switches")
-	flags.StringVar(&s.bmc.User, "user", "", "its `USER`, whose password is in $BMC_PASSWORD")
-	flags.StringVar(&s.bmc.Fingerprint, "fingerprint", "", "the `SHA-256` sum of its certificate, where that is self-signed")
+	file := flags.String("db", ":memory:", "the database `FILE`; by default the node is kept in memory only")
+	flags.DurationVar(&s.interval, "interval", 100*time.Millisecond, "the time between two rounds of the power sync")
+	flags.IntVar(&s.rounds, "rounds", 4, "the number of rounds")
+	flags.StringVar(&s.bmc.Host, "bmc", "", "the `HOST` of a BMC; by default a built-in BMC, whose machine is switched between the rounds")
+	flags.StringVar(&s.bmc.User, "user", "", "the `USER` of the BMC; the password is in $BMC_PASSWORD")
+	flags.StringVar(&s.bmc.Fingerprint, "fingerprint", "", "the `SHA-256` sum of the BMC's certificate if that is self-signed")
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return err
 	}

@@ -8,17 +8,17 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// imagined is simulated hardware that is on unless disturb has switched it off.
-type imagined struct {
+// simulated is hardware that is on unless disturb has switched it off.
+type simulated struct {
 	mu    sync.Mutex
 	round uint32
-	on    map[string]bool // switched on again in this round
+	on    map[string]bool // machines switched on again in this round, by ID
 }
 
-const share = 10 // one of this many machines is switched off in a round
+const share = 10 // about one in share machines is switched off in a round
 
-// disturb switches machines off, in each round other ones.
-func (h *imagined) disturb(round int) {
+// disturb switches machines off, different ones in each of share rounds.
+func (h *simulated) disturb(round int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.round = uint32(round % share)
@@ -26,7 +26,7 @@ func (h *imagined) disturb(round int) {
 }
 
 // PowerState implements [powersync.Driver].
-func (h *imagined) PowerState(_ context.Context, id string) (states.Power, error) {
+func (h *simulated) PowerState(_ context.Context, id string) (states.Power, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	sum := fnv.New32a()
@@ -38,7 +38,7 @@ func (h *imagined) PowerState(_ context.Context, id string) (states.Power, error
 }
 
 // SetPower implements [powersync.Driver].
-func (h *imagined) SetPower(_ context.Context, id string, power states.Power) error {
+func (h *simulated) SetPower(_ context.Context, id string, power states.Power) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.on[id] = power.Target() == states.PowerOn

@@ -74,7 +74,7 @@ func fleet(n int) []powersync.Record {
 }
 
 func doRounds(ctx context.Context, store *Store, rounds int, out io.Writer) error {
-	hardware := new(imagined)
+	hardware := new(simulated)
 	var bad troubles
 	syncer, err := powersync.New(powersync.Config{Store: store, Driver: hardware, Name: name, OnEvent: bad.note})
 	if err != nil {

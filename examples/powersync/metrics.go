@@ -59,7 +59,7 @@ func (c collector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByC
 // absent.
 func (c collector) Collect(to chan<- prometheus.Metric) {
 	stats := c.syncer.Stats()
-	nodes := prometheus.NewDesc("powersync_nodes_total", "Nodes by what became of them.", []string{"outcome"}, nil)
+	nodes := prometheus.NewDesc("powersync_nodes_total", "Nodes by outcome of a round.", []string{"outcome"}, nil)
 	for o, n := range stats.Nodes {
 		to <- prometheus.MustNewConstMetric(nodes, prometheus.CounterValue, float64(n), string(o))
 	}
@@ -71,13 +71,13 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 		{"rounds_total", "Sync rounds.", prometheus.CounterValue, float64(stats.Rounds)},
 		{"recovery_rounds_total", "Recovery rounds.", prometheus.CounterValue, float64(stats.Recoveries)},
 		{"overruns_total", "Rounds that took longer than their interval.", prometheus.CounterValue, float64(stats.Overruns)},
-		{"reads_total", "Power states asked for.", prometheus.CounterValue, float64(stats.Reads)},
+		{"reads_total", "Power states read.", prometheus.CounterValue, float64(stats.Reads)},
 		{"sets_total", "Power states set.", prometheus.CounterValue, float64(stats.Sets)},
-		{"abandoned_total", "Calls that the driver did not return from in time.", prometheus.CounterValue, float64(stats.Abandoned)},
-		{"dropped_total", "Calls of callbacks that failed or were not made.", prometheus.CounterValue, float64(stats.Dropped)},
+		{"abandoned_total", "Calls from which the driver did not return in time.", prometheus.CounterValue, float64(stats.Abandoned)},
+		{"dropped_total", "Callbacks that failed or were not called.", prometheus.CounterValue, float64(stats.Dropped)},
 		{"failing_nodes", "Nodes whose last attempt failed.", prometheus.GaugeValue, float64(stats.Failing)},
 		{"held_nodes", "Nodes held for a change of power.", prometheus.GaugeValue, float64(stats.Held)},
-		{"last_round_seconds", "How long the last sync round took.", prometheus.GaugeValue, stats.LastRound.Seconds()},
+		{"last_round_seconds", "Duration of the last sync round.", prometheus.GaugeValue, stats.LastRound.Seconds()},
 	} {
 		to <- prometheus.MustNewConstMetric(prometheus.NewDesc("powersync_"+m.name, m.help, nil, nil), m.kind, m.value)
 	}

@@ -36,8 +36,8 @@ type event struct {
 	Moved int `json:"moved"`
 	// Moves are the latest moves, oldest first.
 	Moves []shownMove `json:"moves"`
-	// Passed counts the transitions of all moves since the event before.
-	Passed []passed `json:"passed"`
+	// Transitions are the transitions of all moves since the event before.
+	Transitions []counted `json:"transitions"`
 }
 
 type shownMove struct {
@@ -48,8 +48,8 @@ type shownMove struct {
 	At   time.Time    `json:"at"`
 }
 
-// passed is the number of nodes that have made a transition.
-type passed struct {
+// counted is a transition with the number of nodes that have made it.
+type counted struct {
 	From  states.State `json:"from"`
 	To    states.State `json:"to"`
 	Nodes int          `json:"nodes"`
@@ -139,7 +139,7 @@ func (e *Explorer) eventText(before *snapshot, now snapshot) string {
 	table := e.conductor.Table()
 	next := event{
 		Series: table.Series().String(), Conductor: e.conductor.Name(), Nodes: now.nodes,
-		Counts: make(map[string]int, len(now.counts)), Moves: []shownMove{}, Passed: []passed{},
+		Counts: make(map[string]int, len(now.counts)), Moves: []shownMove{}, Transitions: []counted{},
 	}
 	for state, n := range now.counts {
 		next.Counts[state.String()] = n
@@ -147,7 +147,7 @@ func (e *Explorer) eventText(before *snapshot, now snapshot) string {
 	last := now.last
 	if before != nil {
 		next.Moved = now.moved - before.moved
-		next.Passed = transitionsOf(table, before.pairs, now.pairs)
+		next.Transitions = transitionsOf(table, before.pairs, now.pairs)
 		last = last[max(0, len(last)-next.Moved):]
 	}
 	for _, m := range last {
@@ -160,15 +160,15 @@ func (e *Explorer) eventText(before *snapshot, now snapshot) string {
 	return "data: " + string(data) + "\n\n"
 }
 
-// transitionsOf returns the transitions that nodes have most likely made in the moves since before.
-// A move without a path in the table, such as a change by an operator in the store, counts for none.
-func transitionsOf(table *states.Table, before, now map[pair]int) []passed {
+// transitionsOf returns the transitions that nodes have most likely made in the moves since before. It
+// skips a move without a path in the table, such as an operator's change in the store.
+func transitionsOf(table *states.Table, before, now map[pair]int) []counted {
 	nodes := map[pair]int{}
-	for h, n := range now {
-		if n -= before[h]; n == 0 {
+	for p, n := range now {
+		if n -= before[p]; n == 0 {
 			continue
 		}
-		gaps, err := plan.Explain(table, []states.State{h.from, h.to})
+		gaps, err := plan.Explain(table, []states.State{p.from, p.to})
 		if err != nil {
 			continue
 		}
@@ -176,10 +176,10 @@ func transitionsOf(table *states.Table, before, now map[pair]int) []passed {
 			nodes[pair{row.From, row.To}] += n
 		}
 	}
-	list := make([]passed, 0, len(nodes))
-	for h, n := range nodes {
-		list = append(list, passed{h.from, h.to, n})
+	list := make([]counted, 0, len(nodes))
+	for p, n := range nodes {
+		list = append(list, counted{p.from, p.to, n})
 	}
-	slices.SortFunc(list, func(a, b passed) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	slices.SortFunc(list, func(a, b counted) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	return list
 }

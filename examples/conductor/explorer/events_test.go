@@ -29,7 +29,7 @@ type event struct {
 	Nodes, Moved      int
 	Counts            map[string]int
 	Moves             []struct{ UUID, Name, From, To string }
-	Passed            []struct {
+	Transitions       []struct {
 		From, To string
 		Nodes    int
 	}
@@ -90,9 +90,9 @@ func TestEventsHaveTheCountsAndMoves(t *testing.T) {
 	require.Len(t, second.Moves, 1)
 	require.Equal(t, []string{node.UUID, "rack1-7", "available", "deploying"},
 		[]string{second.Moves[0].UUID, second.Moves[0].Name, second.Moves[0].From, second.Moves[0].To})
-	require.Equal(t, "available", second.Passed[0].From)
-	require.Equal(t, "deploying", second.Passed[0].To)
-	require.Equal(t, 1, second.Passed[0].Nodes)
+	require.Equal(t, "available", second.Transitions[0].From)
+	require.Equal(t, "deploying", second.Transitions[0].To)
+	require.Equal(t, 1, second.Transitions[0].Nodes)
 
 	close(release)
 	third := events.next()
@@ -102,7 +102,7 @@ func TestEventsHaveTheCountsAndMoves(t *testing.T) {
 	late := s.stream().next()
 	require.Len(t, late.Moves, 2, "a new stream begins with the last moves")
 	require.Zero(t, late.Moved)
-	require.Empty(t, late.Passed)
+	require.Empty(t, late.Transitions)
 
 	added := s.Add(conductor.Node{})
 	require.Equal(t, 4, events.next().Nodes)
@@ -238,15 +238,15 @@ func TestABurstIsAFewEvents(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		require.LessOrEqual(t, len(l.events), 6, "four a second")
-		moved, passed := 0, map[string]int{}
+		moved, transitions := 0, map[string]int{}
 		for _, e := range l.events {
 			moved += e.Moved
 			require.LessOrEqual(t, len(e.Moves), 20)
-			for _, p := range e.Passed {
-				passed[p.From+" "+p.To] += p.Nodes
+			for _, p := range e.Transitions {
+				transitions[p.From+" "+p.To] += p.Nodes
 			}
 		}
-		require.Equal(t, map[string]int{"enroll verifying": 200, "verifying manageable": 200}, passed, "none is lost")
+		require.Equal(t, map[string]int{"enroll verifying": 200, "verifying manageable": 200}, transitions, "none is lost")
 		require.GreaterOrEqual(t, moved, 200)
 		require.Equal(t, map[string]int{"manageable": 200}, l.events[len(l.events)-1].Counts)
 	})

@@ -12,13 +12,13 @@ import (
 
 // explanation explains a node's state.
 type explanation struct {
-	Why  []string `json:"why"`  // sentences
-	Next []advice `json:"next"` // one for each goal
-	Way  []stage  `json:"way"`  // the node's timeline, oldest first
+	Why      []string `json:"why"`      // sentences
+	Next     []advice `json:"next"`     // one for each goal
+	Timeline []stage  `json:"timeline"` // oldest first
 }
 
 // advice is the next step of [plan.Next] towards a goal. The plan may neither retry work nor destroy
-// a workload; if only that leads to the goal, the step says so.
+// a workload. If the goal cannot be reached without that, Step says so.
 type advice struct {
 	Goal plan.Goal `json:"goal"`
 	Step string    `json:"step"`
@@ -27,7 +27,7 @@ type advice struct {
 // explain explains a node from its record, the entries of its history and its observed moves.
 func explain(table *states.Table, n *conductor.Node, history []*conductor.Object, moves []move) explanation {
 	timeline := timelineOf(table, n, history, moves)
-	return explanation{Why: reasons(table, n), Next: advise(table, n), Way: timeline[max(0, len(timeline)-maxStages):]}
+	return explanation{Why: reasons(table, n), Next: advise(table, n), Timeline: timeline[max(0, len(timeline)-maxStages):]}
 }
 
 // advised are the goals for which the page shows advice.
@@ -49,16 +49,16 @@ func advise(table *states.Table, n *conductor.Node) []advice {
 	return list
 }
 
-// heldBack maps the reasons for which a plan holds a request back, and the fields for which Ironic
-// refuses it, to texts with %s for the request.
-var heldBack = map[string]string{
-	string(plan.NeedsUnhold):  "%s lets the work go on that a hold step has stopped.",
-	string(plan.NeedsDestroy): "%s leads there, and destroys the workload, where the node carries one.",
-	"maintenance":             "End the maintenance first. %s then leads on.",
-	"fault":                   "Wait until the power state can be read again. %s then leads on.",
-	"protected":               "End the protection first. %s then leads on.",
-	"retired":                 "A retired node is not provided: end that first. %s then leads on.",
-	"reservation":             "Wait until the conductor has released the node. %s then leads on.",
+// blockedTexts maps the reasons for which a plan does not send a request, and the node fields for
+// which Ironic refuses it, to texts with %s for the request.
+var blockedTexts = map[string]string{
+	string(plan.NeedsUnhold):  "%s resumes the work that a hold step has stopped.",
+	string(plan.NeedsDestroy): "%s is the next step, but destroys the workload if the node has one.",
+	"maintenance":             "End the maintenance first. %s is the next step then.",
+	"fault":                   "Wait until the power state can be read again. %s is the next step then.",
+	"protected":               "Remove the protection first. %s is the next step then.",
+	"retired":                 "Ironic does not provide a retired node: remove the flag first. %s is the next step then.",
+	"reservation":             "Wait until the conductor has released the node. %s is the next step then.",
 }
 
 // stepText describes a step in a sentence, with code in backquotes.
@@ -67,19 +67,19 @@ func stepText(step plan.Step) string {
 	if step.With != "" {
 		request += " with `" + step.With + "`"
 	}
-	switch text, known := heldBack[cmp.Or(step.Field, string(step.Reason))]; {
+	switch text, known := blockedTexts[cmp.Or(step.Field, string(step.Reason))]; {
 	case known:
 		return fmt.Sprintf(text, request)
 	case step.Reason == plan.NeedsRetry:
-		return fmt.Sprintf("%s starts %v again, which has failed: look at the node first.", request, step.Work)
+		return fmt.Sprintf("%s repeats %v, which has failed: check the node first.", request, step.Work)
 	case step.Action == plan.Send:
-		return request + " leads on."
+		return request + " is the next step."
 	case step.Action == plan.Wait:
-		return fmt.Sprintf("Wait: %v ends in %v, if it succeeds.", step.Work, step.Until)
+		return fmt.Sprintf("Wait: %v leads to %v if it succeeds.", step.Work, step.Until)
 	case step.Action == plan.Done:
-		return "It is there."
+		return "The node is already in this state."
 	default:
-		return "No request leads there."
+		return "No request leads to this state."
 	}
 }
 
@@ -87,50 +87,51 @@ func machineNode(n *conductor.Node) machine.Node {
 	return machine.Node{State: n.ProvisionState, Target: n.TargetProvisionState, LastError: n.LastError}
 }
 
-// reasons returns sentences about who moves the node to its next state, and what blocks requests.
+// reasons returns sentences about the cause of the node's next transition, and about the fields that
+// block requests.
 func reasons(table *states.Table, n *conductor.Node) []string {
 	list := []string{phaseReason(table, n)}
 	if n.Maintenance {
-		list = append(list, withReason("It is in maintenance: Ironic refuses to deploy, rebuild, rescue, clean or service it", n.MaintenanceReason))
+		list = append(list, withReason("The node is in maintenance: Ironic refuses to deploy, rebuild, rescue, clean or service it.", n.MaintenanceReason))
 	}
 	if n.Fault != "" {
 		list = append(list, fmt.Sprintf("Its fault is %q.", n.Fault))
 	}
 	if n.Protected {
-		list = append(list, withReason("It is protected: Ironic refuses to tear it down, rebuild or delete it", n.ProtectedReason))
+		list = append(list, withReason("The node is protected: Ironic refuses to tear it down, rebuild or delete it.", n.ProtectedReason))
 	}
 	if n.Retired {
-		list = append(list, withReason("It is retired: Ironic refuses to provide it", n.RetiredReason))
+		list = append(list, withReason("The node is retired: Ironic refuses to provide it.", n.RetiredReason))
 	}
 	return list
 }
 
 func withReason(text, reason string) string {
 	if reason == "" {
-		return text + "."
+		return text
 	}
-	return text + ", for the reason " + reason + "."
+	return text + " Reason: " + reason + "."
 }
 
 func phaseReason(table *states.Table, n *conductor.Node) string {
 	switch table.Phase(n.ProvisionState) {
 	case states.PhaseResting:
 		if n.LastError != "" {
-			return "It rests here since its last work has failed; the last error says why. It moves on when a client requests something."
+			return "The last work has failed; the last error gives the cause. The node rests in this state until a client sends a request."
 		}
-		return "It rests here, and moves on when a client requests something."
+		return "The node rests in this state until a client sends a request."
 	case states.PhaseWorking:
-		who := "Its work is recorded, and no conductor has begun it"
+		who := "The work is recorded, but no conductor has started it"
 		if n.Reservation != "" {
-			who = "The conductor " + n.Reservation + " is at work on it"
+			who = "The conductor " + n.Reservation + " is working on the node"
 		}
 		return who + "." + ending(table, n)
 	case states.PhaseWaiting:
-		return "Its work waits for a call of the agent on the node, until a timeout." + ending(table, n)
+		return "The work waits for a call-back of the agent on the node, or for a timeout." + ending(table, n)
 	case states.PhaseHeld:
-		return "A hold step has stopped its work, until a person requests unhold." + ending(table, n)
+		return "A hold step has stopped the work until a client requests unhold." + ending(table, n)
 	case states.PhaseFailed:
-		return "Its work has failed; the last error says why. Nothing moves it on until a person has looked and a client requests something."
+		return "The work has failed; the last error gives the cause. The node stays in this state until an operator has checked it and a client sends a request."
 	default:
 		return fmt.Sprintf("The series %v has no such state.", table.Series())
 	}
@@ -142,5 +143,5 @@ func ending(table *states.Table, n *conductor.Node) string {
 	if err != nil || step.Action != plan.Wait || step.Until == states.NoState {
 		return ""
 	}
-	return fmt.Sprintf(" If it succeeds, the node is then %v.", step.Until)
+	return fmt.Sprintf(" If the work succeeds, the node is then %v.", step.Until)
 }

@@ -39,9 +39,9 @@ func New(c *conductor.Conductor) *Explorer {
 		asked: make(chan struct{}),
 	}
 	e.live, e.end = context.WithCancel(context.Background())
-	e.paths.HandleFunc("GET /{$}", e.page)
-	e.paths.HandleFunc("GET /explorer/live.js", file("live.js", "text/javascript; charset=utf-8"))
-	e.paths.HandleFunc("GET /explorer/live.css", file("live.css", "text/css; charset=utf-8"))
+	e.paths.HandleFunc("GET /{$}", serve("text/html; charset=utf-8", "page.html"))
+	e.paths.HandleFunc("GET /explorer/live.js", serve("text/javascript; charset=utf-8", "diagram.js", "live.js"))
+	e.paths.HandleFunc("GET /explorer/live.css", serve("text/css; charset=utf-8", "live.css"))
 	e.paths.HandleFunc("GET /explorer/events", e.events)
 	e.paths.HandleFunc("GET /explorer/nodes", e.nodes)
 	e.paths.HandleFunc("GET /explorer/nodes/{ident}", e.node)
@@ -90,13 +90,18 @@ func Asked(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/explorer/") || r.URL.Path == "/" && reads && prefersHTML(r.Header.Values("Accept"))
 }
 
-//go:embed page.html live.js live.css
+//go:embed page.html diagram.js live.js live.css
 var files embed.FS
 
-func read(name string) []byte {
-	content, err := files.ReadFile(name)
-	if err != nil {
-		panic(err) // cannot happen: the file is embedded
+// read returns the concatenated contents of embedded files.
+func read(names ...string) []byte {
+	var content []byte
+	for _, name := range names {
+		part, err := files.ReadFile(name)
+		if err != nil {
+			panic(err) // cannot happen: the file is embedded
+		}
+		content = append(content, part...)
 	}
 	return content
 }
@@ -109,14 +114,11 @@ var policy = sync.OnceValue(func() string {
 	return content + "; frame-ancestors 'none'"
 })
 
-func (e *Explorer) page(w http.ResponseWriter, r *http.Request) {
-	file("page.html", "text/html; charset=utf-8")(w, r)
-}
-
-// file returns a handler for an embedded file. Clients cache the file and revalidate it.
-func file(name, contentType string) http.HandlerFunc {
+// serve returns a handler for the concatenation of embedded files. Clients cache it and revalidate
+// it.
+func serve(contentType string, names ...string) http.HandlerFunc {
 	tag := sync.OnceValue(func() string {
-		sum := sha256.Sum256(read(name))
+		sum := sha256.Sum256(read(names...))
 		return `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
 	})
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -124,7 +126,7 @@ func file(name, contentType string) http.HandlerFunc {
 		header.Set("Content-Type", contentType)
 		header.Set("Cache-Control", "no-cache")
 		header.Set("ETag", tag())
-		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(read(name)))
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(read(names...)))
 	}
 }
 

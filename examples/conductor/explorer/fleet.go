@@ -17,7 +17,7 @@ type fleet struct {
 	counts map[states.State]int
 	moves  [maxMoves]move // ring buffer: move number n is at n modulo the length
 	moved  int            // the number of moves so far
-	pairs  map[pair]int   // the number of moves so far between two states
+	pairs  map[pair]int   // the number of moves so far, by pair of states
 	wakers map[chan struct{}]bool
 }
 
@@ -27,8 +27,8 @@ const maxMoves = 4096
 // pair is a pair of states.
 type pair struct{ from, to states.State }
 
-// move is an observed change of a node's state. The node may have been in other states in between,
-// which the watch did not yield.
+// move is an observed change of a node's state. It may combine several transitions, since the watch
+// may omit states in between.
 type move struct {
 	pair
 	uuid, name string
@@ -93,8 +93,8 @@ func (f *fleet) wake() {
 	}
 }
 
-// listen returns a channel that receives an element after each change, and at once if the nodes have
-// been read. end stops that.
+// listen returns a channel with capacity 1 that receives an element after changes, and at once if the
+// nodes have been read. The caller calls end when it no longer receives.
 func (f *fleet) listen() (news <-chan struct{}, end func()) {
 	w := make(chan struct{}, 1)
 	f.mu.Lock()
@@ -116,7 +116,7 @@ type snapshot struct {
 	counts map[states.State]int
 	last   []move       // the latest moves, oldest first
 	moved  int          // the number of moves so far
-	pairs  map[pair]int // the number of moves so far between two states
+	pairs  map[pair]int // the number of moves so far, by pair of states
 }
 
 // now returns a snapshot with up to last of the latest moves.

@@ -1,24 +1,14 @@
-'use strict';
-// The conductor's nodes in the explorer page: counts, lists and moves. Texts of nodes are always
-// inserted as text, never as HTML.
+// The conductor's nodes in the explorer page: the list of nodes, one node, the latest moves, and the
+// stream of events. Texts of nodes are always inserted as text, never as HTML.
 (() => {
-	const { element, choice, choose, edges, extend, stateButton, states } = window.explorer;
+	const { element, choice, choose, extend, stateButton } = window.explorer;
+	const { nodesOf, number } = diagram;
 	const $ = (id) => document.getElementById(id);
-	const calm = window.matchMedia('(prefers-reduced-motion: reduce)');
-	const number = (n) => new Intl.NumberFormat('en').format(n);
-	const nodesOf = (n) => `${number(n)} ${n === 1 ? 'node' : 'nodes'}`;
 	const address = (path) => new URL(`explorer/${path}`, location.origin + location.pathname); // without the user name and password of the URL
 	const shownMoves = 20;
 	let fleet = null; // the last event
 
-	function svg(name, attributes = {}, ...children) {
-		const e = document.createElementNS('http://www.w3.org/2000/svg', name);
-		for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
-		e.append(...children);
-		return e;
-	}
-
-	// time returns an element for a time: only the time for today, date and time for other days.
+	// time returns an element with a time: without the date if it is today.
 	function time(text) {
 		const at = new Date(text);
 		const today = at.toDateString() === new Date().toDateString();
@@ -57,114 +47,27 @@
 			element('p', { id: 'nodes-note' }),
 			element('button', { type: 'button', id: 'nodes-more', hidden: '', onclick: () => list.more() }, 'More')),
 		moves: element('section', { id: 'moves', 'aria-labelledby': 'moves-title' },
-			element('h2', { id: 'moves-title' }, 'What moves'),
-			element('p', { id: 'moves-none' }, 'Nothing has moved since somebody opened this page first.'),
+			element('h2', { id: 'moves-title' }, 'Latest transitions'),
+			element('p', { id: 'moves-none' }, 'No transition since this page was first opened.'),
 			element('ol', { id: 'moves-list' })),
 	};
 	document.querySelector('header h1').after(parts.status);
 	document.querySelector('aside').prepend(parts.node, parts.nodes, parts.moves);
 	document.querySelector('.legend').append(
-		element('li', {}, element('span', { class: 'number' }, '3'), ' nodes that are in the state now'),
-		element('li', {}, element('span', { class: 'line walked' }), ' the path of the chosen node, as known or most likely'));
+		element('li', {}, element('span', { class: 'number' }, '3'), ' nodes in the state'),
+		element('li', {}, element('span', { class: 'line visited' }), ' timeline of the selected node, observed or most likely'));
 	$('series').closest('label').hidden = true; // the series is always the conductor's
 	document.body.classList.add('live');
 
-	// --- counts ---
-
-	const badges = new Map();
-	for (const [name, g] of states) {
-		const badge = { name, g, label: g.getAttribute('aria-label'), box: svg('rect', { rx: 7, height: 14 }), text: svg('text', { 'text-anchor': 'middle', 'font-size': 10 }) };
-		badge.group = svg('g', { class: 'number', 'aria-hidden': 'true' }, badge.box, badge.text);
-		badges.set(name, badge);
-	}
-
-	// drawBadge puts the number of nodes on the upper right corner of a state's box.
-	function drawBadge({ name, g, label, box, text, group }) {
-		const n = (fleet && fleet.counts[name]) || 0;
-		g.setAttribute('aria-label', fleet ? `${label}, ${nodesOf(n)}` : label);
-		if (n === 0 || g.classList.contains('absent')) {
-			group.remove();
-			return;
-		}
-		const state = g.querySelector(':scope > path').getBBox();
-		text.textContent = number(n);
-		const width = 8 + 6 * text.textContent.length;
-		const x = state.x + state.width - width + 6;
-		box.setAttribute('x', x);
-		box.setAttribute('y', state.y - 11);
-		box.setAttribute('width', width);
-		text.setAttribute('x', x + width / 2);
-		text.setAttribute('y', state.y - 0.5);
-		if (!group.parentNode) g.append(group);
-	}
-
-	function drawNumbers() {
-		badges.forEach(drawBadge);
-		for (const button of document.querySelectorAll('#list button.state')) {
-			const n = (fleet && fleet.counts[button.dataset.state]) || 0;
-			const old = button.querySelector('.number');
-			if (n === 0 && old) old.remove();
-			else if (n > 0 && old) old.textContent = number(n);
-			else if (n > 0) button.append(' ', element('span', { class: 'number' }, number(n)));
-		}
-	}
-
 	// --- moves ---
 
-	const flashes = new Map();
-
-	// flash highlights a group of the diagram briefly.
-	function flash(g, name) {
-		clearTimeout(flashes.get(g));
-		g.classList.add(name);
-		flashes.set(g, setTimeout(() => { flashes.delete(g); g.classList.remove(name); }, 1500));
-	}
-
-	const travelling = new Set();
-
-	// travel moves a dot along an edge, at most one per edge.
-	function travel(g) {
-		const path = g.querySelector('path');
-		if (calm.matches || document.hidden || travelling.has(g) || !path) return;
-		travelling.add(g);
-		const dot = svg('circle', { class: 'dot', r: 5 });
-		const length = path.getTotalLength();
-		let begun = null;
-		const step = (now) => {
-			begun = begun ?? now;
-			const part = Math.min(1, (now - begun) / 900);
-			const { x, y } = path.getPointAtLength(length * part);
-			dot.setAttribute('cx', x);
-			dot.setAttribute('cy', y);
-			if (begun === now) g.append(dot);
-			if (part < 1) requestAnimationFrame(step);
-			else {
-				dot.remove();
-				travelling.delete(g);
-			}
-		};
-		requestAnimationFrame(step);
-	}
-
-	function drawPassed(passed) {
-		for (const { from, to } of passed) {
-			const edge = edges.get(`${from} ${to}`);
-			const state = states.get(to);
-			if (edge && !edge.classList.contains('absent')) {
-				flash(edge, 'passed');
-				travel(edge);
-			}
-			if (state) flash(state, 'reached');
-		}
-	}
-
-	let waiting = []; // moves not listed yet, because the pointer or the focus is in the list
+	let waiting = []; // moves that are not listed while the pointer or the focus is in the list
 
 	const key = (m) => `${m.uuid} ${m.at} ${m.to}`;
 
 	function drawMoves(moves) {
 		const items = $('moves-list');
-		const listed = new Set([...[...items.children].map((li) => li.dataset.key), ...waiting.map(key)]); // the first event of a new stream repeats them
+		const listed = new Set([...[...items.children].map((li) => li.dataset.key), ...waiting.map(key)]); // the first event of a new stream repeats moves
 		waiting = [...waiting, ...moves.filter((m) => !listed.has(key(m)))].slice(-shownMoves);
 		if (waiting.length === 0 || items.matches(':hover, :focus-within')) return;
 		items.prepend(...waiting.reverse().map((m) => element('li', { 'data-key': key(m) },
@@ -179,13 +82,13 @@
 	// --- the list of nodes ---
 
 	const list = {
-		asked: null, // the shown query: a state and a search text
+		asked: null, // the query of the shown list: a state and a search text
 		nodes: [],
 		pages: 0,
 		abort: new AbortController(),
 		timer: 0,
 
-		// show shows the nodes of the chosen state.
+		// show shows the nodes of the selected state.
 		show() {
 			const asked = JSON.stringify([choice.state, choice.search]);
 			if (asked !== list.asked) {
@@ -227,11 +130,11 @@
 			const focused = document.activeElement.closest && document.activeElement.closest('#nodes-list') ? document.activeElement.dataset.uuid : '';
 			$('nodes-list').replaceChildren(...items);
 			if (focused) [...$('nodes-list').querySelectorAll('.node')].filter((b) => b.dataset.uuid === focused).forEach((b) => b.focus());
-			$('nodes-note').textContent = list.nodes.length ? '' : choice.search ? 'No node has that in its name or UUID.' : 'There is none.';
+			$('nodes-note').textContent = list.nodes.length ? '' : choice.search ? 'No node has this text in its name or UUID.' : 'No nodes.';
 			$('nodes-more').hidden = !more;
 		},
 
-		// refresh reloads the list after a second, unless further pages have been loaded.
+		// refresh reloads the list after a second, unless it has more than one page.
 		refresh() {
 			if (!list.timer && list.pages < 2) list.timer = setTimeout(() => list.load(false), 1000);
 		},
@@ -248,7 +151,7 @@
 	const one = {
 		uuid: '',
 		shown: '', // the shown response
-		walked: [],
+		transitions: [], // of its timeline
 		abort: new AbortController(),
 
 		show() {
@@ -257,12 +160,12 @@
 			if (choice.node !== one.uuid) {
 				one.uuid = choice.node;
 				one.shown = '';
-				one.walked = [];
-				$('node-title').textContent = 'The node';
+				one.transitions = [];
+				$('node-title').textContent = 'Node';
 				$('node-body').replaceChildren();
 				one.load();
 			}
-			one.drawPath();
+			diagram.drawTimeline(one.transitions);
 		},
 
 		async load() {
@@ -299,29 +202,20 @@
 					...row('Driver', n.driver),
 					...row('Resource class', n.resource_class),
 					...row('UUID', element('code', {}, n.uuid))),
-				element('h3', {}, 'Why it is there'),
+				element('h3', {}, 'Why it is in this state'),
 				...n.why.map((text) => element('p', {}, text)),
-				element('h3', {}, 'What leads on'),
+				element('h3', {}, 'Next requests'),
 				element('dl', {}, ...n.next.flatMap((a) => row(`To ${a.goal}`, ...marked(a.step)))),
-				element('h3', {}, 'History, the latest first'),
-				element('ol', { id: 'node-history' }, ...n.way.slice().reverse().map(stageItem)));
+				element('h3', {}, 'Timeline, latest first'),
+				element('ol', { id: 'node-history' }, ...n.timeline.slice().reverse().map(stageItem)));
 			if (focused) $('node-title').focus();
-			one.walked = n.way.flatMap((s) => s.through);
-			one.drawPath();
-		},
-
-		// drawPath highlights the transitions that the node has made.
-		drawPath() {
-			for (const g of document.querySelectorAll('#main .walked')) g.classList.remove('walked');
-			for (const { from, to } of one.walked) {
-				const edge = edges.get(`${from} ${to}`);
-				if (edge) edge.classList.add('walked');
-			}
+			one.transitions = n.timeline.flatMap((s) => s.through);
+			diagram.drawTimeline(one.transitions);
 		},
 	};
 
 	const sources = {
-		begin: 'the node’s record was made; nodes begin there', history: 'from the node’s history', watch: 'seen', record: 'from the node’s record',
+		begin: 'initial state', history: 'from the node’s history', watch: 'observed', record: 'from the node’s record',
 	};
 
 	function stageItem(s) {
@@ -337,7 +231,7 @@
 	const sayInterval = 10000; // milliseconds
 	const said = { at: 0, moved: 0, last: null, timer: 0 };
 
-	// say announces moves to screen readers, at most once every sayInterval.
+	// say announces moves to screen readers, at most once per sayInterval.
 	function say(event) {
 		if (event.moved === 0) return;
 		said.moved += event.moved;
@@ -347,7 +241,7 @@
 
 	function sayNow() {
 		const { last } = said;
-		$('live').textContent = `${nodesOf(said.moved)} moved${last ? `, the last is ${last.name || last.uuid}, now ${last.to}` : ''}.`;
+		$('live').textContent = `${nodesOf(said.moved)} changed state${last ? `, the latest is ${last.name || last.uuid}, now ${last.to}` : ''}.`;
 		Object.assign(said, { at: Date.now(), moved: 0, timer: 0 });
 	}
 
@@ -361,8 +255,8 @@
 		fleet = event;
 		if (!before || before.series !== event.series) extend(event.series, names, shown);
 		status(`${nodesOf(event.nodes)}, live. Conductor ${event.conductor}, ${event.series}.`, true);
-		drawNumbers();
-		drawPassed(event.passed);
+		diagram.drawCounts(event.counts);
+		diagram.drawTransitions(event.transitions);
 		drawMoves(event.moves);
 		list.title();
 		if (before) list.refresh();
@@ -372,15 +266,15 @@
 
 	let stream = null;
 
-	// connect opens a stream, unless one is open or the page is hidden: a browser limits the number of
-	// connections to a server.
+	// connect opens a stream unless one is open or the page is hidden. A hidden page has no stream,
+	// because browsers limit the number of connections to a server.
 	function connect() {
 		if (document.hidden || (stream && stream.readyState !== EventSource.CLOSED)) return;
 		stream = new EventSource(address('events'));
 		stream.onmessage = (message) => take(JSON.parse(message.data));
 		stream.onerror = () => {
-			const last = fleet ? ' The numbers are the last ones that came.' : '';
-			status(`No connection to the conductor, trying again.${last}`, false);
+			const last = fleet ? ' The numbers are those of the last update.' : '';
+			status(`No connection to the conductor, retrying.${last}`, false);
 			if (stream.readyState === EventSource.CLOSED) setTimeout(connect, 10000);
 		};
 	}
@@ -398,7 +292,7 @@
 
 	function shown() {
 		if ($('nodes-find').value !== choice.search) $('nodes-find').value = choice.search;
-		drawNumbers();
+		diagram.drawCounts(fleet && fleet.counts);
 		list.show();
 		one.show();
 	}

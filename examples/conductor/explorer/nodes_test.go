@@ -77,7 +77,7 @@ type nodeDetails struct {
 	Power       *string
 	Why         []string
 	Next        []struct{ Goal, Step string }
-	Way         []struct {
+	Timeline    []struct {
 		State   *string
 		Source  string
 		Text    string
@@ -85,9 +85,9 @@ type nodeDetails struct {
 	}
 }
 
-// timeline returns one line for each stage.
-func (n nodeDetails) timeline() (lines []string) {
-	for _, s := range n.Way {
+// stages returns one line for each stage of the timeline.
+func (n nodeDetails) stages() (lines []string) {
+	for _, s := range n.Timeline {
 		line := "?"
 		if s.State != nil {
 			line = *s.State
@@ -118,7 +118,7 @@ func broken(text string) func(context.Context) error {
 func (s *service) untilTimeline(ident, text string) (timeline []string) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
-		timeline = s.details(ident).timeline()
+		timeline = s.details(ident).stages()
 		return strings.Contains(timeline[len(timeline)-1], text)
 	}, time.Minute, 5*time.Millisecond, text)
 	return timeline
@@ -127,7 +127,7 @@ func (s *service) untilTimeline(ident, text string) (timeline []string) {
 func TestTheTimelineOfANodeThatWasNotWatched(t *testing.T) {
 	s := start(t, conductortest.Config{})
 	s.Add(conductor.Node{Name: "rack1-2"})
-	require.Equal(t, []string{"enroll begin"}, s.details("rack1-2").timeline())
+	require.Equal(t, []string{"enroll begin"}, s.details("rack1-2").stages())
 
 	s = start(t, conductortest.Config{}) // a new explorer: the first request above has started a watch
 	node := s.Add(conductor.Node{Name: "rack1-1"})
@@ -145,7 +145,7 @@ func TestTheTimelineOfANodeThatWasNotWatched(t *testing.T) {
 		"verifying history | enroll manage verifying",
 		fmt.Sprintf(`enroll history "verification of node %s failed: no route to host" | verifying fail enroll`, node.UUID),
 		"manageable record | enroll manage verifying | verifying done manageable",
-	}, s.details(node.UUID).timeline())
+	}, s.details(node.UUID).stages())
 }
 
 func TestTheTimelineOfANodeThatWasWatched(t *testing.T) {
@@ -167,7 +167,7 @@ func TestTheTimelineOfANodeThatWasWatched(t *testing.T) {
 		"enroll begin",
 		"available watch | enroll manage verifying | verifying done manageable | manageable provide cleaning | cleaning done available",
 		"deploying watch | available deploy deploying",
-	}, s.details(node.UUID).timeline())
+	}, s.details(node.UUID).stages())
 	close(release)
 	for e := events.next(); e.Counts["deploy failed"] == 0; e = events.next() {
 	}
@@ -183,16 +183,16 @@ func TestANodesStateIsExplained(t *testing.T) {
 		why  string
 		next string // to available
 	}{
-		"resting":     {conductor.Node{ProvisionState: states.Manageable}, "It rests here, and moves on when a client", "The request `provide` leads on."},
-		"there":       {conductor.Node{ProvisionState: states.Available}, "It rests here, and moves on when a client", "It is there."},
-		"unverified":  {conductor.Node{LastError: "no route"}, "its last work has failed", "The request `manage` leads on."},
-		"waiting":     {conductor.Node{ProvisionState: states.CleanWait}, "waits for a call of the agent", "Wait: cleaning ends in available, if it succeeds."},
-		"held":        {conductor.Node{ProvisionState: states.CleanHold}, "until a person requests unhold", "The request `unhold` lets the work go on"},
-		"failed":      {conductor.Node{ProvisionState: states.CleanFail}, "Nothing moves it on until a person has looked", "starts cleaning again, which has failed"},
-		"active":      {conductor.Node{ProvisionState: states.Active}, "It rests here", "The request `deleted` leads there, and destroys"},
-		"retired":     {conductor.Node{ProvisionState: states.Manageable, Retired: true, RetiredReason: "old"}, "It is retired: Ironic refuses to provide it, for the reason old.", "A retired node is not provided"},
-		"maintenance": {conductor.Node{ProvisionState: states.CleanFail, Maintenance: true, MaintenanceReason: "fan", Fault: "clean failure"}, "It is in maintenance: Ironic refuses to deploy, rebuild, rescue, clean or service it, for the reason fan. Its fault is \"clean failure\".", "starts cleaning again"},
-		"protected":   {conductor.Node{ProvisionState: states.Active, Protected: true}, "It is protected: Ironic refuses to tear it down, rebuild or delete it.", "destroys"},
+		"resting":     {conductor.Node{ProvisionState: states.Manageable}, "The node rests in this state until a client sends a request.", "The request `provide` is the next step."},
+		"at the goal": {conductor.Node{ProvisionState: states.Available}, "The node rests in this state until a client sends a request.", "The node is already in this state."},
+		"unverified":  {conductor.Node{LastError: "no route"}, "The last work has failed", "The request `manage` is the next step."},
+		"waiting":     {conductor.Node{ProvisionState: states.CleanWait}, "waits for a call-back of the agent", "Wait: cleaning leads to available if it succeeds."},
+		"held":        {conductor.Node{ProvisionState: states.CleanHold}, "until a client requests unhold", "The request `unhold` resumes the work"},
+		"failed":      {conductor.Node{ProvisionState: states.CleanFail}, "until an operator has checked it", "repeats cleaning, which has failed"},
+		"active":      {conductor.Node{ProvisionState: states.Active}, "The node rests in this state", "The request `deleted` is the next step, but destroys"},
+		"retired":     {conductor.Node{ProvisionState: states.Manageable, Retired: true, RetiredReason: "old"}, "The node is retired: Ironic refuses to provide it. Reason: old.", "Ironic does not provide a retired node"},
+		"maintenance": {conductor.Node{ProvisionState: states.CleanFail, Maintenance: true, MaintenanceReason: "fan", Fault: "clean failure"}, "The node is in maintenance: Ironic refuses to deploy, rebuild, rescue, clean or service it. Reason: fan. Its fault is \"clean failure\".", "repeats cleaning"},
+		"protected":   {conductor.Node{ProvisionState: states.Active, Protected: true}, "The node is protected: Ironic refuses to tear it down, rebuild or delete it.", "destroys"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := s.details(s.Add(test.node).UUID)
@@ -236,7 +236,7 @@ func TestEveryStateIsExplained(t *testing.T) {
 			require.NotEmpty(t, got.Why[0], "%v of %v", state, series)
 			require.NotContains(t, got.Why[0], "has no such state")
 			require.Len(t, got.Next, 3, "%v of %v", state, series)
-			require.Equal(t, got.State, *got.Way[len(got.Way)-1].State, "work goes on at once")
+			require.Equal(t, got.State, *got.Timeline[len(got.Timeline)-1].State)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func TestThePageShowsMovesAndExplanations(t *testing.T) {
 	})
 	require.True(t, eval[bool](b, `(() => {
 		const edge = document.querySelector('#main [data-id="edge-available-deploying"]');
-		new MutationObserver(() => { if (edge.classList.contains('passed')) document.body.dataset.flashed = 'yes'; }).observe(edge, { attributes: true });
+		new MutationObserver(() => { if (edge.classList.contains('fired')) document.body.dataset.flashed = 'yes'; }).observe(edge, { attributes: true });
 		return true;
 	})()`))
 	s.provision("rack1-2", "active")
@@ -52,19 +52,19 @@ func TestThePageShowsMovesAndExplanations(t *testing.T) {
 	b.untilText("#moves-list", "rack1-2 available → deploying")
 
 	b.click("#moves-list", "rack1-2")
-	b.untilText("#node-body", "The conductor conductortest is at work on it. If it succeeds, the node is then active.")
+	b.untilText("#node-body", "The conductor conductortest is working on the node. If the work succeeds, the node is then active.")
 	require.Equal(t, "rack1-2", b.text("#node-title"))
 	require.Equal(t, "node-title", eval[string](b, "document.activeElement.id"))
 	close(release)
 	b.untilText("#node-body", "State deploy failed")
 	body := b.text("#node-body")
 	require.Contains(t, body, "no such image <img src=x onerror=alert(1)>")
-	require.Contains(t, body, "Its work has failed; the last error says why.")
-	require.Contains(t, body, "The request active starts deploying again, which has failed: look at the node first.")
+	require.Contains(t, body, "The work has failed; the last error gives the cause.")
+	require.Contains(t, body, "The request active repeats deploying, which has failed: check the node first.")
 	require.Contains(t, body, "by deploying fail → deploy failed")
 	require.Contains(t, body, "most likely by enroll manage → verifying done → manageable provide → cleaning done → available")
 	require.Zero(t, eval[int](b, "document.querySelectorAll('img').length"))
-	require.True(t, eval[bool](b, `document.querySelector('#main [data-id="edge-deploying-deploy_failed"]').classList.contains('walked')`))
+	require.True(t, eval[bool](b, `document.querySelector('#main [data-id="edge-deploying-deploy_failed"]').classList.contains('visited')`))
 	require.Contains(t, eval[string](b, "location.hash"), "node="+node.UUID)
 
 	b.key(kb.Escape)
@@ -92,7 +92,7 @@ func TestThePageListsTheNodesOfAState(t *testing.T) {
 	b.until("ten are found", rows+" === 10")
 	require.Contains(t, eval[string](b, "location.hash"), "search=rack2-11")
 	b.do(chromedp.SendKeys(chromedp.CSS("#nodes-find"), "x"))
-	b.untilText("#nodes-note", "No node has that")
+	b.untilText("#nodes-note", "No node has this text")
 
 	b.do(chromedp.Click(chromedp.CSS(`#main [data-id="state-manageable"]`)))
 	b.untilText("#nodes-title", "Nodes in manageable: 1")
@@ -109,7 +109,7 @@ func TestThePageHasTheConductorsSeries(t *testing.T) {
 	b := open(t, s, "series=kilo&node=..%2F%3Cb%3E&search=%22&state=available")
 	b.untilText("#main-title", "rocky, API 1.46")
 	b.untilText("#node-body", "The node could not be read: there is no such node.")
-	b.untilText("#nodes-note", "No node has that")
+	b.untilText("#nodes-note", "No node has this text")
 	require.False(t, eval[bool](b, "document.getElementById('series').checkVisibility()"))
 	b.forgive("404")
 }
@@ -119,7 +119,7 @@ func TestThePageSaysThatTheConductorIsGone(t *testing.T) {
 	s.Add(conductor.Node{})
 	b := open(t, s, "")
 	s.stop()
-	b.untilText("#fleet", "No connection to the conductor, trying again. The numbers are the last ones that came.")
+	b.untilText("#fleet", "No connection to the conductor, retrying. The numbers are those of the last update.")
 	require.Equal(t, "1", b.badge("enroll"))
 }
 
@@ -141,7 +141,7 @@ func TestThePageBehindAPassword(t *testing.T) {
 	s.URL = strings.Replace(plain, "http://", "http://admin:correct%20horse@", 1)
 	b := open(t, s, "node="+node.UUID)
 	s.URL = plain
-	b.untilText("#node-body", "Why it is there")
+	b.untilText("#node-body", "Why it is in this state")
 	b.untilText("#nodes-list", "rack1-1")
 }
 
@@ -175,7 +175,7 @@ func TestThePageWithMediaPreferencesAndScreenWidths(t *testing.T) {
 	s := start(t, conductortest.Config{})
 	node := s.Add(conductor.Node{Name: strings.Repeat("a-very-long-name", 8), ProvisionState: states.Available})
 	b := open(t, s, "state=available&node="+node.UUID)
-	b.untilText("#node-body", "Why it is there")
+	b.untilText("#node-body", "Why it is in this state")
 	media := func(name, value string) {
 		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: name, Value: value}}})
 	}
@@ -207,7 +207,7 @@ func TestThePageForScreenReaders(t *testing.T) {
 	s := start(t, conductortest.Config{})
 	node := s.Add(conductor.Node{Name: "rack1-1", ProvisionState: states.Available})
 	b := open(t, s, "node="+node.UUID)
-	b.untilText("#node-body", "Why it is there")
+	b.untilText("#node-body", "Why it is in this state")
 	names := map[string][]string{}
 	for _, n := range call(b, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes {
 		if n.Ignored || n.Role == nil || n.Name == nil {
@@ -219,7 +219,7 @@ func TestThePageForScreenReaders(t *testing.T) {
 		names[role] = append(names[role], name)
 	}
 	require.Equal(t, []string{"Search", "Name or UUID"}, names["searchbox"])
-	require.Subset(t, names["region"], []string{"rack1-1", "All nodes: 1", "What moves", "Diagram"})
+	require.Subset(t, names["region"], []string{"rack1-1", "All nodes: 1", "Latest transitions", "Diagram"})
 	require.Contains(t, names["button"], "Close the node")
 	require.Contains(t, names["button"], "rack1-1")
 	for _, role := range []string{"button", "combobox", "checkbox", "searchbox", "region"} {
@@ -228,5 +228,5 @@ func TestThePageForScreenReaders(t *testing.T) {
 	require.Equal(t, "status", eval[string](b, "document.getElementById('live').getAttribute('role')"))
 
 	s.provision("rack1-1", "active")
-	b.until("it is said", "document.getElementById('live').textContent.includes('moved, the last is rack1-1')")
+	b.until("the live region announces the move", "document.getElementById('live').textContent.includes('changed state, the latest is rack1-1')")
 }

@@ -15,7 +15,7 @@ type stage struct {
 	At     time.Time    `json:"at,omitzero"`
 	Source source       `json:"source"`
 	Text   string       `json:"text,omitzero"` // of a failure
-	// Through are the most likely transitions since the stage before, see [plan.Explain].
+	// Through are the most likely transitions from the previous stage, see [plan.Explain].
 	Through []transition `json:"through"`
 }
 
@@ -84,8 +84,8 @@ var workOf = map[string]states.State{
 	"unprovision": states.Deleting, "adoption": states.Adopting, "servicing": states.Servicing,
 }
 
-// failed returns the state of the failed work in a history entry, and the node's state after the
-// failure; NoState if unknown.
+// failed returns the state of the failed work in a history entry and the node's state after the
+// failure, NoState if unknown.
 func failed(table *states.Table, entry *conductor.Object) (work, end states.State) {
 	work = workOf[field(entry, "event_type")]
 	for _, e := range []states.Event{states.EventFail, states.EventError} {
@@ -128,10 +128,10 @@ func moveOf(table *states.Table, entry *conductor.Object, moves []move) int {
 	return best
 }
 
-// explained fills in the transitions between the stages. A stage that cannot follow the stages before
-// it has no transitions, and a new path starts there.
+// explained sets the transitions between the stages. A stage that no path reaches from the previous
+// ones has no transitions, and a new path starts there.
 func explained(table *states.Table, timeline []stage) []stage {
-	var known []int // the indexes of stages with a known state
+	var known []int // the indexes of the stages whose state is known
 	for i, s := range timeline {
 		timeline[i].Through = []transition{}
 		if s.State != states.NoState {

@@ -44,14 +44,14 @@ func TestTimelineOf(t *testing.T) {
 		moves   []move
 		want    []string
 	}{
-		"a failure that was seen has the text of its entry": {
+		"an observed failure has the text of its history entry": {
 			states.DeployFail, []*conductor.Object{entry(111, "deploying", "no image")}, moves,
 			[]string{
 				"enroll begin", "available watch | manage verifying | done manageable | provide cleaning | done available",
 				"deploying watch | deploy deploying", "deploy failed watch no image | fail deploy failed",
 			},
 		},
-		"a failure before that was not seen is a stage of its own": {
+		"an unobserved failure is a separate stage": {
 			states.DeployFail, []*conductor.Object{entry(50, "cleaning", "disk 3")}, moves,
 			[]string{
 				"enroll begin", "cleaning history | manage verifying | done manageable | provide cleaning", "clean failed history disk 3 | fail clean failed",
@@ -59,14 +59,14 @@ func TestTimelineOf(t *testing.T) {
 				"deploying watch | deploy deploying", "deploy failed watch | fail deploy failed",
 			},
 		},
-		"a state is not told twice": {
+		"equal consecutive states are one stage": {
 			states.Manageable, []*conductor.Object{entry(50, "verify", "no route")}, []move{{pair{states.Enroll, states.Manageable}, "u", "n", at(60)}},
 			[]string{
 				"enroll begin", "verifying history | manage verifying", "enroll history no route | fail enroll",
 				"manageable watch | manage verifying | done manageable",
 			},
 		},
-		"of a rescue the state is not known": {
+		"the state after a failed rescue is unknown": {
 			states.Active, []*conductor.Object{entry(50, "rescue", "no agent")}, nil,
 			[]string{
 				"enroll begin", "none history no agent",
@@ -107,12 +107,12 @@ func TestTimelineOf(t *testing.T) {
 func FuzzExplain(f *testing.F) {
 	f.Add(uint8(20), uint8(3), []byte{1, 2, 3, 4, 5, 6}, []byte{1, 2, 3})
 	f.Add(uint8(0), uint8(255), []byte{200, 1, 1, 200}, []byte{9, 9})
-	f.Fuzz(func(t *testing.T, series, state uint8, passed, failures []byte) {
+	f.Fuzz(func(t *testing.T, series, state uint8, visited, failures []byte) {
 		table := states.Series(1 + int(series)%int(states.Latest())).Table()
 		n := &conductor.Node{UUID: "u", CreatedAt: created, ProvisionState: states.State(state), LastError: "e"}
 		var moves []move
-		for i := 1; i < len(passed); i++ {
-			moves = append(moves, move{pair{states.State(passed[i-1]), states.State(passed[i])}, "u", "", at(i)})
+		for i := 1; i < len(visited); i++ {
+			moves = append(moves, move{pair{states.State(visited[i-1]), states.State(visited[i])}, "u", "", at(i)})
 		}
 		kinds := slices.Sorted(maps.Keys(workOf))
 		var history []*conductor.Object
@@ -121,9 +121,9 @@ func FuzzExplain(f *testing.F) {
 		}
 		got := explain(table, n, history, moves)
 		require.NotEmpty(t, got.Why)
-		require.NotEmpty(t, got.Way)
-		require.LessOrEqual(t, len(got.Way), maxStages)
-		for _, s := range got.Way {
+		require.NotEmpty(t, got.Timeline)
+		require.LessOrEqual(t, len(got.Timeline), maxStages)
+		for _, s := range got.Timeline {
 			for _, row := range s.Through {
 				to, ok := table.Next(row.From, row.Event)
 				require.True(t, ok)

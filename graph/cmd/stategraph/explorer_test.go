@@ -22,7 +22,7 @@ import (
 func TestExplorerExplainsTheStateThatIsClicked(t *testing.T) {
 	b := open(t, "")
 	require.Equal(t, "Ironic provisioning states", b.text("h1"))
-	require.Contains(t, b.text("#details"), "Choose a state")
+	require.Contains(t, b.text("#details"), "Select a state")
 	b.do(chromedp.Click(state("clean_wait")))
 	details := b.text("#details")
 	require.Contains(t, details, strings.NewReplacer("`", "", "\n\n", " ").Replace(states.CleanWait.Description()))
@@ -33,7 +33,7 @@ func TestExplorerExplainsTheStateThatIsClicked(t *testing.T) {
 	require.Contains(t, b.text("#live"), "clean wait: A cleaning is under way")
 
 	b.do(chromedp.Click(chromedp.CSS(`#details [data-state="clean failed"]`)))
-	require.Contains(t, b.text("#details"), "clean failed not stable; a person has to look")
+	require.Contains(t, b.text("#details"), "clean failed not stable; an operator has to check the node")
 }
 
 func TestExplorerShowsTheSeriesAndVersionThatAreChosen(t *testing.T) {
@@ -66,7 +66,7 @@ func TestExplorerDrawsTheRoute(t *testing.T) {
 	b.do(chromedp.Click(state("enroll")), chromedp.Click(chromedp.CSS("#start-here")))
 	b.choose("goal", "active")
 	require.Equal(t, "From enroll to active request manage: enroll → verifying → manageable "+
-		"request provide: manageable → cleaning → available request active: available → deploying → active", b.text("#way"))
+		"request provide: manageable → cleaning → available request active: available → deploying → active", b.text("#route"))
 	require.Equal(t, []string{
 		"edge-available-deploying", "edge-cleaning-available", "edge-deploying-active", "edge-enroll-verifying",
 		"edge-manageable-cleaning", "edge-verifying-manageable",
@@ -74,21 +74,21 @@ func TestExplorerDrawsTheRoute(t *testing.T) {
 
 	b.choose("from", "active")
 	b.choose("goal", "available")
-	require.Contains(t, b.text("#way"), "It destroys a workload that the node carries.")
+	require.Contains(t, b.text("#route"), "The route destroys a workload on the node.")
 	b.choose("from", "deploy failed")
 	b.choose("goal", "active")
-	require.Contains(t, b.text("#way"), "It does work again that has failed")
+	require.Contains(t, b.text("#route"), "The route repeats work that has failed")
 	b.choose("from", "clean hold")
 	b.choose("goal", "available")
-	require.Contains(t, b.text("#way"), "a person lets it go on with unhold")
+	require.Contains(t, b.text("#route"), "an operator resumes it with unhold")
 	b.choose("from", "active")
 	b.choose("goal", "enrolled")
-	require.Contains(t, b.text("#way"), "The API of 2026.2 has no requests that lead there.")
+	require.Contains(t, b.text("#route"), "The API of 2026.2 has no route to this goal.")
 	b.choose("goal", "rescued")
 	b.choose("version", "1.30")
-	require.Contains(t, b.text("#way"), "There is a way with a higher API version than 1.30.")
+	require.Contains(t, b.text("#route"), "The route needs a higher API version than 1.30.")
 	b.choose("goal", "active")
-	require.Contains(t, b.text("#way"), "The goal is reached already.")
+	require.Contains(t, b.text("#route"), "The node has already reached the goal.")
 }
 
 // The page's routes equal package plan's, from every state to every goal.
@@ -96,18 +96,18 @@ func TestExplorersRoutesAreThePlans(t *testing.T) {
 	b := open(t, "")
 	for _, series := range []states.Series{states.Kilo, states.Rocky, states.Latest()} {
 		table, version := series.Table(), series.MaxAPIVersion()
-		ways := eval[map[string]string](b, fmt.Sprintf(`(() => {
+		routes := eval[map[string]string](b, fmt.Sprintf(`(() => {
 			const series = model.series(%q), found = {};
 			for (const n of series.states) for (const goal of model.goals) {
-				const way = model.way(series, %d, n, goal);
-				found[data.states[n].name + ' to ' + goal] = way.failure ? '!' : [...way.steps.map((s) => s.verb).filter(Boolean), data.states[way.end].name].join(' ');
+				const route = model.route(series, %d, n, goal);
+				found[data.states[n].name + ' to ' + goal] = route.failure ? '!' : [...route.steps.map((s) => s.verb).filter(Boolean), data.states[route.end].name].join(' ');
 			}
 			return found;
 		})()`, series, version))
-		require.Len(t, ways, table.States().Len()*len(slices.Collect(plan.AllGoals())))
+		require.Len(t, routes, table.States().Len()*len(slices.Collect(plan.AllGoals())))
 		for s := range table.States().All() {
 			for goal := range plan.AllGoals() {
-				require.Equal(t, planned(t, table, s, goal), ways[s.String()+" to "+string(goal)], "%v: %v to %v", series, s, goal)
+				require.Equal(t, planned(t, table, s, goal), routes[s.String()+" to "+string(goal)], "%v: %v to %v", series, s, goal)
 			}
 		}
 	}
@@ -165,7 +165,7 @@ func TestExplorerComparesTwoSeries(t *testing.T) {
 	require.Contains(t, b.text("#changes"), "Transitions only in rocky deleting error → error Transitions only in stein deleting fail → error")
 	b.choose("series", "ussuri")
 	b.choose("with", "victoria")
-	require.Contains(t, b.text("#changes"), "The two machines are the same.")
+	require.Contains(t, b.text("#changes"), "Both series have the same states and transitions.")
 	b.choose("series", "xena")
 	b.choose("with", "wallaby")
 	require.Contains(t, b.text("#changes"), "Words only in xena available deploy (1.73)")
@@ -208,10 +208,10 @@ func TestExplorersLinkHoldsTheChoice(t *testing.T) {
 func TestExplorerAcceptsAnyLink(t *testing.T) {
 	b := open(t, "series=bexar&version=9.9&state=<script>&with=zed&from=ready&goal=&find=%22%3E&x=y&%%%")
 	require.Equal(t, "2026.2, API 1.113", b.text("#main-title"))
-	require.Contains(t, b.text("#details"), "Choose a state")
+	require.Contains(t, b.text("#details"), "Select a state")
 	b.open("series=kilo&version=1.113&state=rescue&from=enroll&goal=rescued")
 	require.Equal(t, "kilo, API 1.6", b.text("#main-title"))
-	require.False(t, eval[bool](b, "document.getElementById('way').checkVisibility()"))
+	require.False(t, eval[bool](b, "document.getElementById('route').checkVisibility()"))
 }
 
 func TestExplorerByKeyboard(t *testing.T) {
@@ -239,7 +239,7 @@ func TestExplorerByKeyboard(t *testing.T) {
 	b.key(" ")
 	require.Contains(t, b.text("#details"), "enroll stable")
 	b.key(kb.Escape)
-	require.Contains(t, b.text("#details"), "Choose a state")
+	require.Contains(t, b.text("#details"), "Select a state")
 }
 
 // A screen reader gets names for the controls, and a button for each state.
@@ -258,7 +258,7 @@ func TestExplorerForScreenReaders(t *testing.T) {
 		}
 		names[role] = append(names[role], name)
 	}
-	require.Equal(t, []string{"Series", "API version", "Compare with", "Way from", "to"}, names["combobox"])
+	require.Equal(t, []string{"Series", "API version", "Compare with", "Route from", "to"}, names["combobox"])
 	require.Equal(t, []string{"Search"}, names["searchbox"])
 	require.Equal(t, []string{"requests only"}, names["checkbox"])
 	for s := range states.Latest().Table().States().All() {

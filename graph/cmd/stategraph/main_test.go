@@ -66,7 +66,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 		"-format mermaid -from active":    "enroll",
 		"-format mermaid -requests":       ": done",
 		"-format mermaid -only enroll":    "verifying",
-		"-format dot -no-legend":          "in transit",
+		"-format dot -no-legend":          "unstable",
 		"-format mermaid -series liberty": "rescue",
 	} {
 		stdout, stderr, code := execute(strings.Fields(args)...)

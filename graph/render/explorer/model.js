@@ -1,15 +1,15 @@
 'use strict';
-// The model: questions about the data that Go wrote. It knows nothing of the page.
+// The model: functions on the data embedded in the page. It does not change the page.
 const data = JSON.parse(document.getElementById('data').textContent);
 
 const model = {
 	goals: data.goals,
 	seriesNames: data.series.map((s) => s.name),
 
-	// series returns a series by its name, undefined where there is none.
+	// series returns the series with a name, undefined if there is none.
 	series: (name) => data.series.find((s) => s.name === name),
 
-	// state returns the number of a state by its name, -1 where a series lacks it.
+	// state returns the index of the state with a name, -1 if the series lacks it.
 	state(series, name) {
 		const n = data.states.findIndex((s) => s.name === name);
 		return series.states.includes(n) ? n : -1;
@@ -17,25 +17,26 @@ const model = {
 
 	facts: (series) => series.facts.map((n) => data.facts[n]),
 
-	// words returns the words that the API takes for a transition at a version.
+	// words returns the words that the API accepts for a transition at a version.
 	words: (fact, version) => (fact.words || []).filter((w) => w.since <= version),
 
-	// fact returns the transition of a request's word from a state.
+	// fact returns the transition from a state that a request's verb starts.
 	fact: (series, from, verb) => model.facts(series).find(
 		(f) => f.from === from && (f.words || []).some((w) => w.verb === verb)),
 
-	// label returns the word that the diagram has for a transition.
+	// label returns a transition's label in the diagram.
 	label: (fact) => (fact.words ? fact.words[0].verb : data.events[fact.event].name),
 
-	// shownAs returns what a version shows a state as, null where by its name.
+	// shownAs returns the name under which a version shows a state, null for its own name.
 	shownAs(state, version) {
 		const row = data.shown.filter((s) => s.state === state && version < s.below)[0];
 		return row ? row.as : null;
 	},
 
-	// way returns the way from a state to a goal: its steps, each with the states that
-	// it passes, what it needs beside requests, and why there is none.
-	way(series, version, from, goal) {
+	// route returns the route from a state to a goal: steps with the states that each passes, in
+	// order; needs, the letters of the permissions that it requires; failure, the letter of the
+	// reason for which there is no route, else empty; and end, its last state.
+	route(series, version, from, goal) {
 		const plan = series.plans[series.begins.filter((v) => v <= version).length - 1];
 		const code = data.routes[plan[data.goals.indexOf(goal)]].split(',')[from];
 		const [, needs, requests, failure] = /^([A-Z]*)([a-z]*)(?:!(.))?$/.exec(code);
@@ -60,11 +61,11 @@ const model = {
 		return { steps, needs, failure: failure || '', end: at };
 	},
 
-	// same tells whether two transitions are the same row of two series' tables.
+	// same reports whether two transitions are equal rows of two series' tables.
 	same: (a, b) => a.from === b.from && a.event === b.event && a.to === b.to,
 
-	// only returns what one series has and another lacks, and the requests that both
-	// have from different versions on.
+	// only returns the states and transitions that one series has and the other lacks, and for
+	// the transitions that both have, the words that the other lacks.
 	only(series, other) {
 		const theirs = model.facts(other);
 		const facts = model.facts(series);
@@ -79,8 +80,8 @@ const model = {
 		};
 	},
 
-	// found returns the numbers of a series' states that a search finds: by their
-	// names, their descriptions, and the words of what leads out of them.
+	// found returns the indexes of the states that match a search, best match first. It searches
+	// names, parts, phases, descriptions, and the events and words of outgoing transitions.
 	found(series, text) {
 		const wanted = text.toLowerCase().split(/\s+/).filter(Boolean);
 		return series.states.filter((n) => {

@@ -1,20 +1,20 @@
-// The view: what the reader chose, and the page that shows it.
+// The view: the reader's choice, and the page that shows it.
 (() => {
 	const $ = (id) => document.getElementById(id);
 	const phases = {
-		resting: 'stable', working: 'the conductor is at work', waiting: 'the conductor waits for a call',
-		held: 'a hold step stopped the work', failed: 'a person has to look',
+		resting: 'stable', working: 'the conductor is working', waiting: 'the conductor waits for a call-back',
+		held: 'held by a hold step', failed: 'an operator has to check the node',
 	};
 	const needs = {
-		D: 'It destroys a workload that the node carries.',
-		R: 'It does work again that has failed: look at the node first.',
-		H: 'Work is held: a person lets it go on with unhold.',
+		D: 'The route destroys a workload on the node.',
+		R: 'The route repeats work that has failed: check the node first.',
+		H: 'The work is held: an operator resumes it with unhold.',
 	};
 	const choice = {};
 	const panels = [];
 	const extension = { series: '', names: [], shown: () => {} };
 
-	// element makes an element with attributes and children; texts are only ever texts.
+	// element creates an element with attributes and children. It never parses a text as HTML.
 	function element(name, attributes = {}, ...children) {
 		const e = document.createElement(name);
 		for (const [key, value] of Object.entries(attributes)) {
@@ -25,7 +25,7 @@
 		return e;
 	}
 
-	// marked returns a text with code in place of backquotes.
+	// marked splits a text at backquotes and returns the quoted parts as code elements.
 	const marked = (text) => text.split('`').map((piece, n) => (n % 2 ? element('code', {}, piece) : piece));
 
 	const version = (minor) => `1.${minor}`;
@@ -39,10 +39,10 @@
 		}, name(n));
 	}
 
-	// passing returns states with arrows between them.
+	// passing returns buttons for states, with arrows between them.
 	const passing = (list) => list.flatMap((n, i) => (i ? [' → ', stateButton(n)] : [stateButton(n)]));
 
-	// --- the choice, which the address holds ---
+	// --- the reader's choice, stored in the URL's fragment ---
 
 	const added = () => Object.fromEntries(extension.names.map((key) => [key, '']));
 
@@ -51,7 +51,7 @@
 		return { ...added(), series: s.series, version: '', state: s.state || '', with: s.with || '', from: '', goal: '', requests: s.requests ? '1' : '', find: '' };
 	}
 
-	// readAddress takes what the address names, and leaves out what there is not.
+	// readAddress sets the choice from the URL's fragment. It ignores unknown keys and values.
 	function readAddress() {
 		const given = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 		Object.assign(choice, opening());
@@ -112,7 +112,7 @@
 	const slug = (word) => word.replace(/[ -]/g, '_');
 	const edgeOf = (from, to) => `edge-${slug(name(from))}-${slug(name(to))}`;
 
-	// drawPanel shows one series in a diagram; other is the one beside it, if any.
+	// drawPanel shows one series in a diagram. other is the series in the other diagram, if any.
 	function drawPanel(panel, series, other, taken) {
 		const v = minor(series);
 		const only = other ? model.only(series, other) : { states: [], facts: [], words: [] };
@@ -247,8 +247,8 @@
 		const n = model.state(series, choice.state);
 		const box = $('details');
 		if (n < 0) {
-			const absent = choice.state ? `The series ${series.name} has no state ${choice.state}.` : 'Choose a state, in the diagram or in the list.';
-			box.replaceChildren(element('h2', {}, choice.state || 'A state'), element('p', {}, absent));
+			const absent = choice.state ? `The series ${series.name} has no state ${choice.state}.` : 'Select a state in the diagram or in the list.';
+			box.replaceChildren(element('h2', {}, choice.state || 'State'), element('p', {}, absent));
 			return;
 		}
 		const s = data.states[n];
@@ -262,19 +262,19 @@
 			element('p', { class: 'badge' }, s.phase === 'resting' ? 'stable' : `${s.stable ? 'stable' : 'not stable'}; ${phases[s.phase]}`),
 			...s.text.split('\n\n').map((p) => element('p', {}, ...marked(p))),
 			as ? element('p', { class: 'note' }, `API version ${version(v)} shows this state as ${as}.`) : '',
-			element('p', {}, element('button', { type: 'button', id: 'start-here', onclick: () => choose({ from: s.name }) }, 'Find a way from here')),
+			element('p', {}, element('button', { type: 'button', id: 'start-here', onclick: () => choose({ from: s.name }) }, 'Route from this state')),
 			element('h3', {}, 'Requests'),
-			requests.length ? table(['Word', 'Since', 'Leads to'], requests.map((f) => requestRow(f, v))) : element('p', {}, 'None: the API takes no request for the node.'),
-			element('h3', {}, 'The conductor'),
+			requests.length ? table(['Word', 'Since', 'Leads to'], requests.map((f) => requestRow(f, v))) : element('p', {}, 'The API accepts no request in this state.'),
+			element('h3', {}, 'Transitions by the conductor'),
 			reports.length ? table(['Event', 'Leads to'], reports.map((f) => element('tr', {},
 				element('td', { title: data.events[f.event].text.replaceAll('`', '') }, element('code', {}, data.events[f.event].name)),
-				element('td', {}, stateButton(f.to))))) : element('p', {}, 'It does not move the node on.'));
+				element('td', {}, stateButton(f.to))))) : element('p', {}, 'The conductor does not change this state.'));
 	}
 
-	// takenBy returns the states and edges of a way, or of the path that the page opens
-	// with.
-	function takenBy(way) {
-		const passes = way ? way.steps.map((s) => s.passes) : (data.start.path || []).map((p) => p.map((w) => data.states.findIndex((s) => s.name === w)));
+	// takenBy returns the states and edges of a route or, without a route, of the path that the
+	// page opens with.
+	function takenBy(route) {
+		const passes = route ? route.steps.map((s) => s.passes) : (data.start.path || []).map((p) => p.map((w) => data.states.findIndex((s) => s.name === w)));
 		const taken = { states: new Set(), edges: new Set() };
 		for (const list of passes) {
 			list.forEach((n, i) => {
@@ -285,18 +285,18 @@
 		return taken;
 	}
 
-	function drawWay(series, way) {
-		const box = $('way');
-		box.hidden = !way;
-		if (!way) return;
+	function drawRoute(series, route) {
+		const box = $('route');
+		box.hidden = !route;
+		if (!route) return;
 		const content = [element('h2', {}, `From ${choice.from} to ${choice.goal}`)];
-		if (way.failure === 'v') content.push(element('p', { class: 'note' }, `There is a way with a higher API version than ${version(minor(series))}.`));
-		else if (way.failure) content.push(element('p', { class: 'note' }, `The API of ${series.name} has no requests that lead there.`));
-		else if (way.steps.length === 0) content.push(element('p', {}, 'The goal is reached already.'));
-		const steps = way.steps.map((s) => element('li', {}, s.verb ? 'request ' : 'wait: ', s.verb ? element('code', {}, s.verb) : '',
+		if (route.failure === 'v') content.push(element('p', { class: 'note' }, `The route needs a higher API version than ${version(minor(series))}.`));
+		else if (route.failure) content.push(element('p', { class: 'note' }, `The API of ${series.name} has no route to this goal.`));
+		else if (route.steps.length === 0) content.push(element('p', {}, 'The node has already reached the goal.'));
+		const steps = route.steps.map((s) => element('li', {}, s.verb ? 'request ' : 'wait: ', s.verb ? element('code', {}, s.verb) : '',
 			s.fact && s.fact.requires ? ` with ${s.fact.requires}: ` : s.verb ? ': ' : '', ...passing(s.passes)));
 		if (steps.length) content.push(element('ol', {}, ...steps));
-		for (const letter of way.needs) content.push(element('p', { class: 'note' }, needs[letter]));
+		for (const letter of route.needs) content.push(element('p', { class: 'note' }, needs[letter]));
 		box.replaceChildren(...content);
 	}
 
@@ -317,7 +317,7 @@
 		const found = [...side(series, other), ...side(other, series)];
 		box.replaceChildren(element('h2', {}, `${series.name} and ${other.name}`),
 			element('p', {}, `API up to ${version(series.max)}, and up to ${version(other.max)}.`),
-			...(found.length ? found : [element('p', {}, 'The two machines are the same.')]));
+			...(found.length ? found : [element('p', {}, 'Both series have the same states and transitions.')]));
 	}
 
 	const counts = (s) => `${s.states.length} states, ${s.facts.length} transitions`;
@@ -325,15 +325,15 @@
 	function show() {
 		const series = model.series(choice.series);
 		const other = model.series(choice.with);
-		const way = choice.from && choice.goal ? model.way(series, minor(series), model.state(series, choice.from), choice.goal) : null;
+		const route = choice.from && choice.goal ? model.route(series, minor(series), model.state(series, choice.from), choice.goal) : null;
 		drawControls(series);
 		drawList(series);
 		drawDetails(series);
-		drawWay(series, way);
+		drawRoute(series, route);
 		drawChanges(series, other);
 		$('main-title').textContent = `${series.name}, API ${version(minor(series))}`;
 		$('summary').textContent = counts(series);
-		drawPanel(panels[0], series, other, takenBy(way));
+		drawPanel(panels[0], series, other, takenBy(route));
 		$('other').hidden = !other;
 		if (other) {
 			$('other-title').textContent = `${other.name}, API ${version(minor(other))}`;
@@ -343,7 +343,7 @@
 		extension.shown();
 	}
 
-	// What the script of a server finds that extends the page.
+	// The interface for the script of an extended page; see ExtendedHTML.
 	window.explorer = {
 		data, model, choice, choose, element,
 		stateButton: (word) => stateButton(data.states.findIndex((s) => s.name === word)),

@@ -1,8 +1,9 @@
 """Runs Ironic's command line client, baremetal, once for each line of input.
 
-A line is a command line in JSON. The client is loaded once; each command then
-runs the client's own main function in a process of its own, a fork, so that a
-command has the state of a fresh start without its half a second.
+Each line of input is a JSON string with the arguments of a command. The client
+is loaded once. Each command runs the client's main function in a forked
+process, so that it starts with fresh state but without the half a second for
+loading.
 """
 
 import importlib
@@ -13,7 +14,7 @@ import shlex
 import sys
 import tempfile
 
-sys.argv = ['baremetal']  # which the client keeps as its name when it is loaded
+sys.argv = ['baremetal']  # the client reads its own name from argv while loading
 
 import ironicclient.osc.v1
 import ironicclient.shell
@@ -21,7 +22,7 @@ import ironicclient.v1
 
 
 def load():
-    """Loads what the first command would load."""
+    """Imports all modules of the client, which otherwise the first command would."""
     for package in ironicclient.osc.v1, ironicclient.v1:
         for module in pkgutil.iter_modules(package.__path__):
             importlib.import_module(package.__name__ + '.' + module.name)

@@ -1,7 +1,7 @@
-"""Runs the tests of Python modules and tells of each how it went.
+"""Runs modules of openstacksdk's functional tests of bare metal.
 
-Without arguments it lists the modules of openstacksdk's functional tests of bare
-metal. Output is a line of JSON a module or a test.
+The arguments name the modules; the output is one line of JSON for each test.
+Without arguments the program lists the modules, one line of JSON each.
 """
 
 import json
@@ -18,33 +18,33 @@ except ModuleNotFoundError as e:
     sys.exit(os.EX_UNAVAILABLE)
 
 answers = sys.stdout
-sys.stdout = sys.stderr  # where the tests log
+sys.stdout = sys.stderr  # output of the tests must not mix with the answers
 
 
-def tell(answer):
+def write(answer):
     print(json.dumps(answer), file=answers, flush=True)
 
 
-class Teller(unittest.TestResult):
-    def tell(self, test, passed, output=''):
-        tell({'name': test.id().removeprefix(suite.__name__ + '.'), 'passed': passed, 'output': output})
+class Reporter(unittest.TestResult):
+    def report(self, test, passed, output=''):
+        write({'name': test.id().removeprefix(suite.__name__ + '.'), 'passed': passed, 'output': output})
 
     def addSuccess(self, test):
-        self.tell(test, True)
+        self.report(test, True)
 
     def addError(self, test, err):
-        self.tell(test, False, self._exc_info_to_string(err, test))
+        self.report(test, False, self._exc_info_to_string(err, test))
 
     addFailure = addError
 
     def addSkip(self, test, reason):
-        self.tell(test, False, 'skipped: ' + reason)
+        self.report(test, False, 'skipped: ' + reason)
 
 
 modules = sys.argv[1:]
 for module in modules:
-    unittest.defaultTestLoader.loadTestsFromName(suite.__name__ + '.' + module).run(Teller())
+    unittest.defaultTestLoader.loadTestsFromName(suite.__name__ + '.' + module).run(Reporter())
 if not modules:
     for module in pkgutil.iter_modules(suite.__path__):
         if module.name.startswith('test_'):
-            tell({'name': module.name})
+            write({'name': module.name})

@@ -1,8 +1,8 @@
 """Reads and writes rows of Ironic's table of nodes.
 
-Each line of input is {"uuid": ..., "set": {column: value}}; without a set the
-row is only read. A row is written once no one holds the node. The answer is
-the row as it is then, or {"error": ...}.
+Each line of input is {"uuid": ..., "set": {column: value}}. Without "set" the
+row is only read. A write waits until the node has no reservation, for at most
+TIMEOUT seconds. The answer is the row after the write, or {"error": ...}.
 """
 
 import json
@@ -10,9 +10,9 @@ import sqlite3
 import sys
 import time
 
-PATIENCE = 30
+TIMEOUT = 30
 
-database = sqlite3.connect(sys.argv[1], timeout=PATIENCE, isolation_level=None)
+database = sqlite3.connect(sys.argv[1], timeout=TIMEOUT, isolation_level=None)
 database.row_factory = sqlite3.Row
 database.execute("PRAGMA journal_mode = WAL")
 database.execute("PRAGMA synchronous = OFF")
@@ -22,10 +22,10 @@ def write(uuid, columns):
     assignments = ", ".join(f"{column} = ?" for column in columns)
     statement = (f"UPDATE nodes SET {assignments} "
                  "WHERE uuid = ? AND reservation IS NULL")
-    give_up = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not database.execute(statement, [*columns.values(), uuid]).rowcount:
-        if time.monotonic() > give_up:
-            raise TimeoutError(f"node {uuid} is missing, or held for {PATIENCE} s")
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"node {uuid} is missing, or reserved for {TIMEOUT} s")
         time.sleep(0.002)
 
 

@@ -1,7 +1,7 @@
-"""Interfaces for fake-hardware whose work ends as the node's extra says.
+"""Interfaces for fake-hardware whose results the node's extra determines.
 
-extra["outcome"] is "fail", "wait" or anything else for done. The work that
-waits goes on when POST vendor_passthru?method=call comes.
+extra["outcome"] is "fail", "wait", or any other value for done. Waiting work
+continues after POST vendor_passthru?method=call.
 """
 
 from ironic.common import exception
@@ -71,7 +71,7 @@ class Vendor(fake.FakeVendorA):
 
     @base.passthru(["POST"], async_call=False)
     def call(self, task, **kwargs):
-        """Goes on as a ramdisk or the inspector makes the conductor go on."""
+        """Continues the waiting work, as a call of a ramdisk or inspector does."""
         state = task.node.provision_state
         if state == states.DEPLOYWAIT:
             utils.notify_conductor_resume_deploy(task)

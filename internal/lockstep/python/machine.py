@@ -1,9 +1,9 @@
-"""Asks Ironic's own state machine, and the task manager that stores its answers.
+"""Processes events with Ironic's own state machine and task manager.
 
 Each line of input is a list of questions, each
-[state, stored target, last error, event, named target, error text, work]; the
-answer is a list of [state, target, last error, notification status], or null
-for a question that is refused.
+[state, stored target, last error, event, named target, error text, work]. The
+answer is a list with [state, target, last error, notification status] for each
+question, or null if Ironic refuses the event.
 """
 
 import json

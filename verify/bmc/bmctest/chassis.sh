@@ -1,5 +1,5 @@
 #!/bin/sh
-# The chassis of an IPMI BMC, as ipmi_sim calls it in its folder:
+# Controls the chassis of an IPMI BMC. ipmi_sim calls this script in its folder:
 #   chassis.sh MC get NAME...
 #   chassis.sh MC set NAME VALUE [NAME VALUE]...
 command=$2
@@ -14,7 +14,7 @@ get() {
 	esac
 }
 
-# 1<> does not empty the file first, so that no reader finds it empty.
+# 1<> opens the file without truncating it, so that no reader finds it empty.
 set_value() {
 	case $1 in
 	power) echo "$2" 1<>power ;;
