@@ -1,8 +1,8 @@
 """Reads and writes rows of Ironic's table of nodes.
 
 Each line of input is {"uuid": ..., "set": {column: value}}; without a set the
-row is only read. A row is written once no one holds the node. The answer is
-the row as it is then, or {"error": ...}.
+row is only read. A row is written once the node is not reserved. The answer is
+the new row, or {"error": ...}.
 """
 
 import json

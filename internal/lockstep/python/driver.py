@@ -1,7 +1,7 @@
-"""Interfaces for fake-hardware whose work ends as the node's extra says.
+"""Interfaces for fake-hardware. The node's extra sets the outcome of the work.
 
-extra["outcome"] is "fail", "wait" or anything else for done. The work that
-waits goes on when POST vendor_passthru?method=call comes.
+extra["outcome"] is "fail", "wait" or any other value for success. The request
+POST vendor_passthru?method=call resumes work that waits.
 """
 
 from ironic.common import exception
@@ -71,7 +71,7 @@ class Vendor(fake.FakeVendorA):
 
     @base.passthru(["POST"], async_call=False)
     def call(self, task, **kwargs):
-        """Goes on as a ramdisk or the inspector makes the conductor go on."""
+        """Resumes the work as the call of a ramdisk or the inspector does."""
         state = task.node.provision_state
         if state == states.DEPLOYWAIT:
             utils.notify_conductor_resume_deploy(task)

@@ -1,9 +1,9 @@
-"""Asks Ironic's own state machine, and the task manager that stores its answers.
+"""Applies events to Ironic's own state machine, with its task manager.
 
 Each line of input is a list of questions, each
 [state, stored target, last error, event, named target, error text, work]; the
 answer is a list of [state, target, last error, notification status], or null
-for a question that is refused.
+for an event that is refused.
 """
 
 import json
