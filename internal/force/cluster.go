@@ -267,7 +267,7 @@ func free() (string, error) {
 
 const (
 	fakeDelay     = time.Second     // long enough that faults happen during work
-	checkInterval = 3 * time.Second // short enough that the conductors soon find lost work
+	checkInterval = 3 * time.Second // short enough that timeouts and unstarted work are soon found
 )
 
 // dial returns a client of the servers. Faults do not affect the client's links.
