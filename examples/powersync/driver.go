@@ -9,10 +9,10 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-// driver returns a driver for the BMCs of the hall. It keeps a session open on each.
-func (h *hall) driver() (*bmc.Driver, error) {
-	configs := make(map[string]bmc.Config, len(h.machines))
-	for _, m := range h.machines {
+// driver returns a driver for the BMCs of the fleet. It keeps a session open on each.
+func (f *fleet) driver() (*bmc.Driver, error) {
+	configs := make(map[string]bmc.Config, len(f.machines))
+	for _, m := range f.machines {
 		configs[m.id] = bmc.Config{
 			Host:        m.bmc.Host,
 			RedfishPort: m.bmc.Port,

@@ -55,15 +55,15 @@ type machine struct {
 	bmc  *bmctest.Redfish
 }
 
-type hall struct {
+type fleet struct {
 	machines []machine
 	records  powersync.Memory
 }
 
-func openHall(n int) (*hall, error) {
-	h := &hall{machines: make([]machine, n)}
+func openFleet(n int) (*fleet, error) {
+	f := &fleet{machines: make([]machine, n)}
 	errs := make([]error, n)
-	h.each(func(i int, m *machine) {
+	f.each(func(i int, m *machine) {
 		m.id = fmt.Sprintf("node-%03d", i)
 		m.role = roleOf(i)
 		m.bmc, errs[i] = bmctest.NewRedfish(bmctest.RedfishConfig{
@@ -72,20 +72,20 @@ func openHall(n int) (*hall, error) {
 		})
 	})
 	if err := errors.Join(errs...); err != nil {
-		h.close()
+		f.close()
 		return nil, err
 	}
-	for _, m := range h.machines {
-		h.records.Put(recordOf(m))
+	for _, m := range f.machines {
+		f.records.Put(recordOf(m))
 	}
-	return h, nil
+	return f, nil
 }
 
-// each calls f for all machines at once.
-func (h *hall) each(f func(i int, m *machine)) {
+// each runs call for all machines concurrently.
+func (f *fleet) each(call func(i int, m *machine)) {
 	var all sync.WaitGroup
-	for i := range h.machines {
-		all.Go(func() { f(i, &h.machines[i]) })
+	for i := range f.machines {
+		all.Go(func() { call(i, &f.machines[i]) })
 	}
 	all.Wait()
 }
@@ -111,8 +111,8 @@ func faults(r role) []bmctest.Fault {
 	}
 }
 
-func (h *hall) close() {
-	h.each(func(_ int, m *machine) {
+func (f *fleet) close() {
+	f.each(func(_ int, m *machine) {
 		if m.bmc != nil {
 			m.bmc.Close()
 		}
@@ -120,9 +120,9 @@ func (h *hall) close() {
 }
 
 // roles returns a text with the number of machines of each role.
-func (h *hall) roles() string {
+func (f *fleet) roles() string {
 	var count [numRoles]int
-	for _, m := range h.machines {
+	for _, m := range f.machines {
 		count[m.role]++
 	}
 	var parts []string
@@ -136,9 +136,9 @@ func (h *hall) roles() string {
 
 // disturb switches the machines of the role behindBack off: every other one in even
 // rounds, the rest in odd ones.
-func (h *hall) disturb(round int) {
+func (f *fleet) disturb(round int) {
 	switched := 0
-	for _, m := range h.machines {
+	for _, m := range f.machines {
 		if m.role != behindBack {
 			continue
 		}
@@ -150,9 +150,9 @@ func (h *hall) disturb(round int) {
 }
 
 // repair makes all BMCs healthy.
-func (h *hall) repair() error {
+func (f *fleet) repair() error {
 	var errs []error
-	for _, m := range h.machines {
+	for _, m := range f.machines {
 		errs = append(errs, m.bmc.ClearFaults())
 	}
 	return errors.Join(errs...)
@@ -160,10 +160,10 @@ func (h *hall) repair() error {
 
 // check returns an error unless all recorded power states agree with the hardware, no
 // node is in maintenance, and no BMC of a node in enroll got a request.
-func (h *hall) check() error {
+func (f *fleet) check() error {
 	var errs []error
-	for _, m := range h.machines {
-		r, err := h.records.Load(context.Background(), m.id)
+	for _, m := range f.machines {
+		r, err := f.records.Load(context.Background(), m.id)
 		switch {
 		case err != nil:
 			errs = append(errs, err)

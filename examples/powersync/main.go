@@ -1,4 +1,4 @@
-// Powersync syncs the recorded power states of a hall of machines. It starts its own
+// Powersync syncs the recorded power states of a fleet of machines. It starts its own
 // machines with Redfish BMCs: some report a wrong power state, some hang, some are
 // dead, and some are switched off behind the syncer's back. Some nodes are in enroll;
 // their BMCs get no requests.
@@ -52,9 +52,9 @@ type options struct {
 func parseFlags(args []string, errOut io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("powersync", flag.ContinueOnError)
-	flags.IntVar(&o.nodes, "nodes", 200, "how many machines the hall has, 1 to 2000")
-	flags.IntVar(&o.workers, "workers", 32, "how many of them are looked at at a time, 1 to 2000")
-	flags.IntVar(&o.rounds, "rounds", 5, "how many rounds before the BMCs are repaired, 1 to 1000000")
+	flags.IntVar(&o.nodes, "nodes", 200, "number of machines, 1 to 2000")
+	flags.IntVar(&o.workers, "workers", 32, "number of machines that are read concurrently, 1 to 2000")
+	flags.IntVar(&o.rounds, "rounds", 5, "number of rounds before the BMCs are repaired, 1 to 1000000")
 	flags.StringVar(&o.metrics, "metrics", "", "serve /metrics and /debug/vars on this `HOST:PORT` meanwhile")
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return o, err
@@ -71,25 +71,25 @@ func run(ctx context.Context, args []string, out, errOut io.Writer, terminal boo
 	if err != nil {
 		return err
 	}
-	return syncHall(ctx, o, out, terminal)
+	return syncFleet(ctx, o, out, terminal)
 }
 
-// syncHall is the example: a store, a driver, a syncer, and rounds.
-func syncHall(ctx context.Context, o options, out io.Writer, terminal bool) error {
-	hall, err := openHall(o.nodes)
+// syncFleet is the example: a store, a driver, a syncer, and rounds.
+func syncFleet(ctx context.Context, o options, out io.Writer, terminal bool) error {
+	fleet, err := openFleet(o.nodes)
 	if err != nil {
 		return err
 	}
-	defer hall.close()
-	fmt.Fprintf(out, "%d machines: %v\n", o.nodes, hall.roles())
+	defer fleet.close()
+	fmt.Fprintf(out, "%d machines: %v\n", o.nodes, fleet.roles())
 
-	driver, err := hall.driver()
+	driver, err := fleet.driver()
 	if err != nil {
 		return err
 	}
 	defer driver.Close(context.WithoutCancel(ctx))
 	syncer, err := powersync.New(powersync.Config{
-		Store:   &hall.records,
+		Store:   &fleet.records,
 		Driver:  driver,
 		Name:    "examples/powersync",
 		Workers: o.workers,
@@ -107,26 +107,26 @@ func syncHall(ctx context.Context, o options, out io.Writer, terminal bool) erro
 	}
 
 	show := progress{out: out, terminal: terminal, syncer: syncer, nodes: o.nodes}
-	if err := doRounds(ctx, hall, o.rounds, show); err != nil {
+	if err := doRounds(ctx, fleet, o.rounds, show); err != nil {
 		return err
 	}
 	printTotals(out, syncer.Stats())
-	return hall.check()
+	return fleet.check()
 }
 
 // doRounds does rounds with broken BMCs, repairs them, and does a recovery round and a
 // last round.
-func doRounds(ctx context.Context, hall *hall, rounds int, show progress) error {
+func doRounds(ctx context.Context, fleet *fleet, rounds int, show progress) error {
 	for i := range rounds {
 		var disturbance sync.WaitGroup
-		disturbance.Go(func() { hall.disturb(i) })
+		disturbance.Go(func() { fleet.disturb(i) })
 		err := show.round(ctx, fmt.Sprintf("%d of %d", i+1, rounds), show.syncer.Sync)
 		disturbance.Wait()
 		if err != nil {
 			return err
 		}
 	}
-	if err := hall.repair(); err != nil {
+	if err := fleet.repair(); err != nil {
 		return err
 	}
 	fmt.Fprintln(show.out, "The broken BMCs are repaired.")

@@ -28,7 +28,7 @@ func TestTheProgramEndsWellWhateverEndsIt(t *testing.T) {
 	programtest.CheckEnds(t, "-nodes", "20", "-rounds", "1000000")
 }
 
-func TestAHallIsBroughtInOrder(t *testing.T) {
+func TestAFleetIsSyncedAndRepaired(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
 		var out, errOut bytes.Buffer
 		err := run(t.Context(), []string{"-nodes", "20", "-workers", "20", "-rounds", "4", "-metrics", "127.0.0.1:0"}, &out, &errOut, terminal)
@@ -45,25 +45,25 @@ func TestAHallIsBroughtInOrder(t *testing.T) {
 	}
 }
 
-func TestAHallThatIsNotInOrderIsAFailure(t *testing.T) {
-	h, err := openHall(4)
+func TestAWrongPowerStateIsAFailure(t *testing.T) {
+	f, err := openFleet(4)
 	require.NoError(t, err)
-	defer h.close()
-	require.NoError(t, h.check())
-	require.NoError(t, h.machines[1].bmc.SetPower(systemID, "Off"))
-	require.ErrorContains(t, h.check(), "node-001 is Off")
+	defer f.close()
+	require.NoError(t, f.check())
+	require.NoError(t, f.machines[1].bmc.SetPower(systemID, "Off"))
+	require.ErrorContains(t, f.check(), "node-001 is Off")
 
-	resp, err := h.machines[3].bmc.Client().Get(h.machines[3].bmc.URL)
+	resp, err := f.machines[3].bmc.Client().Get(f.machines[3].bmc.URL)
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
-	require.ErrorContains(t, h.check(), "node-003 is in enroll and was asked")
+	require.ErrorContains(t, f.check(), "node-003 is in enroll and was asked")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, run(ctx, []string{"-nodes", "1"}, io.Discard, io.Discard, false), context.Canceled)
 }
 
-func TestWrongUseIsTold(t *testing.T) {
+func TestWrongUsageIsReported(t *testing.T) {
 	for args, want := range map[string]string{
 		"-nodes 0":    "-nodes is 0: want 1 to 2000",
 		"-nodes 2001": "-nodes is 2001: want 1 to 2000",
