@@ -165,7 +165,7 @@ func hook(f func(context.Context) error) machine.Hook {
 // beforeTheMove has the kinds of hooks that can still refuse a transition.
 var beforeTheMove = map[string]bool{"guard": true, "save": true}
 
-func TestAHookThatFailsLeavesTheNodeWhole(t *testing.T) {
+func TestAFailedHookLeavesNoPartialTransition(t *testing.T) {
 	broken := errors.New("broken")
 	fail := map[string]func(context.Context) error{
 		"error":      func(context.Context) error { return broken },

@@ -251,7 +251,7 @@ func TestWorkIsDoneOnce(t *testing.T) {
 		stepsFor(t, plan.Wish{Version: newest, Goal: plan.After(states.EventClean)}, states.Manageable, states.CleanHold, states.Available))
 }
 
-func TestATearDownIsAskedForOnce(t *testing.T) {
+func TestATearDownIsRequestedOnce(t *testing.T) {
 	require.Equal(t,
 		[]string{"send deleted", "wait for deleting to end in available", "blocked: overtaken of deleting"},
 		stepsFor(t, plan.Wish{Version: newest, Goal: plan.After(states.EventDelete), Policy: mayDestroy}, states.Active, states.Deleting, states.Deploying),

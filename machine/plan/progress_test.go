@@ -25,7 +25,7 @@ func TestWorkThatWasOvertakenNamesNoRequest(t *testing.T) {
 	require.Empty(t, step.Verb)
 }
 
-func TestATearDownThatRestsOnItsWayGoesOn(t *testing.T) {
+func TestATearDownContinuesFromAStateOfRest(t *testing.T) {
 	wish := plan.Wish{Goal: plan.After(states.EventDelete), Version: newest, Progress: plan.NewProgress(plan.Tries{}, plan.Asked)}
 	require.Equal(t, "send provide", next(t, states.Manageable, wish).String())
 	wish.Policy = retryOnce
