@@ -191,7 +191,7 @@ func TestHardwareIsForcedToWhatIsRecorded(t *testing.T) {
 	require.Equal(t, powersync.Equal, h.round(t))
 }
 
-func TestAFailureToForceIsToldAndChangesNoPowerState(t *testing.T) {
+func TestAFailureToForceIsReportedAndChangesNoPowerState(t *testing.T) {
 	h := newFixture(t, newHardware(isOff), nodes(node(isOn)))
 	h.refuse["a"] = errDead
 	require.Equal(t, powersync.ForceFailed, h.round(t))

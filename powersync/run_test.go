@@ -271,7 +271,7 @@ func TestRunReturnsWhenTheRecoveryRoundHasEnded(t *testing.T) {
 	})
 }
 
-func TestReclaimTellsWhatWasLostAndSparesWhatIsUnderWay(t *testing.T) {
+func TestReclaimReportsLostReservationsAndKeepsThoseInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lost := node(isOn)
 		lost.Reservation, lost.TargetPower = "this", isOff
