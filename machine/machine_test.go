@@ -45,7 +45,7 @@ func TestAMachineFollowsItsTable(t *testing.T) {
 	require.Equal(t, states.Verifying, m.Node().State)
 }
 
-func TestNewRefusesWhatCannotBe(t *testing.T) {
+func TestNewRefusesInvalidConfigurations(t *testing.T) {
 	tests := map[string]struct {
 		config machine.Config
 		as     any
@@ -64,7 +64,7 @@ func TestNewRefusesWhatCannotBe(t *testing.T) {
 	}
 }
 
-func TestAMachineThatWasNotMadeRefusesAll(t *testing.T) {
+func TestANilOrZeroMachineRefusesEverything(t *testing.T) {
 	for name, m := range map[string]*machine.Machine{"nil": nil, "zero": new(machine.Machine)} {
 		t.Run(name, func(t *testing.T) {
 			require.ErrorContains(t, m.Fire(t.Context(), states.EventManage), "machine was not made by machine.New")

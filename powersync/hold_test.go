@@ -312,7 +312,7 @@ func TestAReleaseThatConflictsIsTriedFortyTimes(t *testing.T) {
 	require.Equal(t, 1, h.Stats().Held)
 }
 
-func TestAnOutcomeThatIsLostIsAWarning(t *testing.T) {
+func TestALostOutcomeIsAWarning(t *testing.T) {
 	var log bytes.Buffer
 	h, f := newFlakyFixture(t, newHardware(isOn), nodes(node(isOn)), logTo(&log, slog.LevelWarn))
 	f.update = noRelease

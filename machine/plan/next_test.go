@@ -275,7 +275,7 @@ func TestAVerificationThatFailedIsNotRepeated(t *testing.T) {
 		stepsFor(t, wish, states.Enroll, states.Enroll, states.Enroll))
 }
 
-func TestAGoalThatIsLeftIsSoughtAnew(t *testing.T) {
+func TestTheRouteBeginsAgainIfTheNodeLeavesTheGoal(t *testing.T) {
 	require.Equal(t,
 		[]string{"send active", "done", "send active"},
 		stepsFor(t, plan.Wish{Version: newest, Goal: plan.In(states.Active)}, states.Available, states.Active, states.Available))
