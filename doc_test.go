@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every package that others import teaches by its comment, which has code and links its
-// main types and functions, as in [Table]. Each of these has an Example of its own, and
-// each package one at least.
-func TestPackagesAreTaughtByExample(t *testing.T) {
+// The comment of every package that others can import has code, and links to the
+// package's main types and functions, as in [Table]. Each of these has its own Example,
+// and each package has at least one.
+func TestPackageCommentsAndLinkedNamesHaveExamples(t *testing.T) {
 	packages := 0
 	for _, folder := range folders(t) {
 		p := parse(t, folder)
@@ -34,7 +34,7 @@ func TestPackagesAreTaughtByExample(t *testing.T) {
 			require.True(t, slices.ContainsFunc(text.Content, isCode), "the package comment has no code")
 			shown := examples(p)
 			require.NotEmpty(t, shown, "the package has no Example")
-			require.Empty(t, deadLink.FindString(string(p.Printer().Text(text))), "the package comment links what is not there")
+			require.Empty(t, deadLink.FindString(string(p.Printer().Text(text))), "the package comment has a dead link")
 			for _, name := range links(text.Content) {
 				if n, known := shown[name]; known {
 					require.Positive(t, n, "the package comment links %s, which has no Example", name)
@@ -45,7 +45,7 @@ func TestPackagesAreTaughtByExample(t *testing.T) {
 	require.Greater(t, packages, 5)
 }
 
-// folders returns the folders in which there may be packages for others.
+// folders returns the folders that may have packages for other modules.
 func folders(t *testing.T) (folders []string) {
 	notForOthers := []string{"internal", "testdata", "examples", "node_modules"}
 	require.NoError(t, filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
@@ -61,7 +61,7 @@ func folders(t *testing.T) (folders []string) {
 	return folders
 }
 
-// parse returns the documentation of a folder's package, nil where there is none.
+// parse returns the documentation of a folder's package, or nil if there is no package.
 func parse(t *testing.T, folder string) *doc.Package {
 	t.Helper()
 	files := token.NewFileSet()
@@ -83,9 +83,9 @@ func parse(t *testing.T, folder string) *doc.Package {
 	return p
 }
 
-// examples returns how many Examples each type and function has: those of a type's
-// methods, and of the functions that make one, are the type's. If nothing has any, the
-// result is nil.
+// examples returns the number of Examples of each type and function. The Examples of a
+// type's methods and constructors count for the type. The result is nil if the package
+// has no Example.
 func examples(p *doc.Package) map[string]int {
 	shown, all := map[string]int{}, len(p.Examples)
 	count := func(name string, examples []*doc.Example) {
@@ -107,13 +107,13 @@ func examples(p *doc.Package) map[string]int {
 	return shown
 }
 
-// deadLink matches what was meant to be a link and is text, since nothing has that name.
+// deadLink matches a link that go/doc left as text because no declaration has its name.
 var deadLink = regexp.MustCompile(`(?m)^\S.*\[\*?[A-Z][A-Za-z.]*\]`)
 
 func isCode(b comment.Block) bool { _, ok := b.(*comment.Code); return ok }
 
-// links returns what the paragraphs and lists of a comment link in their own package, but
-// for methods and fields.
+// links returns the names in their own package to which the paragraphs and lists of a
+// comment link, without methods and fields.
 func links(content []comment.Block) (names []string) {
 	for _, block := range content {
 		switch b := block.(type) {

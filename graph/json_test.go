@@ -66,7 +66,7 @@ func TestDifferencesToUpstreamsRule(t *testing.T) {
 }
 
 // The API accepts words for two transitions that the conductor fires by itself.
-func TestWhatIsBothInEverySeries(t *testing.T) {
+func TestTransitionsOfBothCausesInEverySeries(t *testing.T) {
 	clean := states.Transition{From: states.Deleting, Event: states.EventClean, To: states.Cleaning}
 	manage := states.Transition{From: states.Cleaning, Event: states.EventManage, To: states.Manageable}
 	for series := range states.AllSeries() {

@@ -128,7 +128,7 @@ func TestMermaidReadsTheTableWhateverTheTexts(t *testing.T) {
 	}
 }
 
-func TestMermaidTellsRequestsFromTheConductorsTransitions(t *testing.T) {
+func TestMermaidDistinguishesRequestsFromTheConductorsTransitions(t *testing.T) {
 	p := mermaids(t, []string{write(t, latest().WriteMermaid)})[0]
 	styles := make(map[string]string)
 	for rule := range strings.SplitSeq(strings.TrimSuffix(p.CSS, "}"), "} ") {

@@ -45,7 +45,7 @@ func TestAMachineFollowsItsTable(t *testing.T) {
 	require.Equal(t, states.Verifying, m.Node().State)
 }
 
-func TestNewRefusesWhatCannotBe(t *testing.T) {
+func TestNewRefusesInvalidConfigurations(t *testing.T) {
 	tests := map[string]struct {
 		config machine.Config
 		as     any
@@ -64,7 +64,7 @@ func TestNewRefusesWhatCannotBe(t *testing.T) {
 	}
 }
 
-func TestAMachineThatWasNotMadeRefusesAll(t *testing.T) {
+func TestANilOrZeroMachineRefusesEverything(t *testing.T) {
 	for name, m := range map[string]*machine.Machine{"nil": nil, "zero": new(machine.Machine)} {
 		t.Run(name, func(t *testing.T) {
 			require.ErrorContains(t, m.Fire(t.Context(), states.EventManage), "machine was not made by machine.New")
@@ -165,7 +165,7 @@ func hook(f func(context.Context) error) machine.Hook {
 // beforeTheMove has the kinds of hooks that can still refuse a transition.
 var beforeTheMove = map[string]bool{"guard": true, "save": true}
 
-func TestAHookThatFailsLeavesTheNodeWhole(t *testing.T) {
+func TestAFailedHookLeavesNoPartialTransition(t *testing.T) {
 	broken := errors.New("broken")
 	fail := map[string]func(context.Context) error{
 		"error":      func(context.Context) error { return broken },

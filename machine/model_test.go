@@ -15,47 +15,47 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// trouble is the fault of one hook in one Fire.
-type trouble int
+// hookFault is the fault of one hook in one Fire.
+type hookFault int
 
 const (
-	none trouble = iota
+	none hookFault = iota
 	fails
 	panics
 	cancels
-	troubles
+	numFaults
 )
 
-// troubled is a machine with fault-injecting hooks, and a model of it that uses only
+// faulty is a machine with fault-injecting hooks, and a model of it that uses only
 // Apply and the faults that stop a move.
-type troubled struct {
+type faulty struct {
 	m        *machine.Machine
 	table    *states.Table
-	now      map[string]trouble // by the kind of hook
+	now      map[string]hookFault // by the kind of hook
 	cancel   context.CancelFunc
 	model    machine.Node
 	saved    machine.Node // the database
 	notified int          // exit and enter hooks called since the last Fire
 }
 
-var errTrouble = errors.New("trouble")
+var errFault = errors.New("fault")
 
-func (w *troubled) act(where string) error {
+func (w *faulty) act(where string) error {
 	switch w.now[where] {
 	case fails:
-		return errTrouble
+		return errFault
 	case panics:
-		panic(errTrouble)
+		panic(errFault)
 	case cancels:
 		w.cancel()
 	}
 	return nil
 }
 
-func newTroubled(t *rapid.T) *troubled {
+func newFaulty(t *rapid.T) *faulty {
 	table := rapid.SampledFrom(slices.Collect(states.AllSeries())).Draw(t, "series").Table()
 	start := node(rapid.SampledFrom(slices.Collect(table.States().All())).Draw(t, "start"))
-	w := &troubled{table: table, model: start, saved: start}
+	w := &faulty{table: table, model: start, saved: start}
 	config := machine.Config{Table: table, Node: start, History: 4}
 	for where, put := range setHook {
 		put(&config, func(context.Context) error {
@@ -79,7 +79,7 @@ func newTroubled(t *rapid.T) *troubled {
 }
 
 // fire fires an event with random faults and checks the result.
-func (w *troubled) fire(t *rapid.T) {
+func (w *faulty) fire(t *rapid.T) {
 	events := append(slices.Collect(states.AllEvents()), states.NoEvent, 99)
 	if rapid.Bool().Draw(t, "legal") {
 		events = slices.Collect(w.table.Events(w.model.State))
@@ -90,10 +90,10 @@ func (w *troubled) fire(t *rapid.T) {
 		LastError: rapid.SampledFrom([]string{"", "some error"}).Draw(t, "last error"),
 		Work:      rapid.Bool().Draw(t, "work"),
 	}
-	w.now = map[string]trouble{}
+	w.now = map[string]hookFault{}
 	for _, where := range []string{"guard", "save", "exit", "enter"} {
-		if rapid.IntRange(0, 4).Draw(t, "is there trouble in "+where) == 0 {
-			w.now[where] = trouble(rapid.IntRange(0, int(troubles)-1).Draw(t, where))
+		if rapid.IntRange(0, 4).Draw(t, "is there a fault in "+where) == 0 {
+			w.now[where] = hookFault(rapid.IntRange(0, int(numFaults)-1).Draw(t, where))
 		}
 	}
 	var ctx context.Context
@@ -120,9 +120,9 @@ func (w *troubled) fire(t *rapid.T) {
 	}
 }
 
-func TestNoTroubleLeavesANodeBetweenStates(t *testing.T) {
+func TestNoFaultLeavesANodeBetweenStates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newTroubled(t)
+		w := newFaulty(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"fire": w.fire,
 			"fire with a context that has ended": func(t *rapid.T) {

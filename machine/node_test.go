@@ -138,7 +138,7 @@ func TestApplyRefuses(t *testing.T) {
 	}
 }
 
-func TestErrorsTellWhatWasAsked(t *testing.T) {
+func TestErrorsNameTheRequest(t *testing.T) {
 	_, err := node(states.Enroll).Apply(latest, machine.Input{Event: states.EventDeploy})
 	var event *machine.EventError
 	require.ErrorAs(t, err, &event)

@@ -104,7 +104,7 @@ func TestACallHasADeadlineAndTheValuesOfItsRound(t *testing.T) {
 	})
 }
 
-func TestACallThatIsLeftBehindSaysWhoEndedIt(t *testing.T) {
+func TestAnAbandonedCallHasTheCauseOfItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		let, open := gate()
 		defer open()

@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/powersync"
 )
 
-func TestNewRefusesWhatCannotBe(t *testing.T) {
+func TestNewRefusesInvalidConfigurations(t *testing.T) {
 	tests := []struct {
 		field string
 		set   func(*powersync.Config)

@@ -123,7 +123,7 @@ func TestAnOldRecordDoesNotHideAReservation(t *testing.T) {
 	}
 }
 
-func TestARequestTakesANodeThatIsHeldForNothing(t *testing.T) {
+func TestARequestReclaimsALostReservation(t *testing.T) {
 	left := node(isOn)
 	left.Reservation, left.TargetPower = "this", isOn
 	h := newFixture(t, newHardware(isOn), nodes(left))
@@ -270,7 +270,7 @@ func TestAReservationThatTheStoreDidAndNeverAnsweredIsDroppedOnceItReturns(t *te
 }
 
 // A node may be both unsaved and failed; it is handled once.
-func TestNodesThatCouldNotBeReleasedAndThoseThatFailedAreAskedFirst(t *testing.T) {
+func TestUnreleasedAndFailedNodesComeFirst(t *testing.T) {
 	h, f := newFlakyFixture(t, newHardware(isOn, isOff, isOn), nodes(node(isOn), node(isOn), node(isOn)),
 		func(c *powersync.Config) { c.Workers = 1 })
 	h.refuse["b"] = errDead
@@ -312,7 +312,7 @@ func TestAReleaseThatConflictsIsTriedFortyTimes(t *testing.T) {
 	require.Equal(t, 1, h.Stats().Held)
 }
 
-func TestAnOutcomeThatIsLostIsAWarning(t *testing.T) {
+func TestALostOutcomeIsAWarning(t *testing.T) {
 	var log bytes.Buffer
 	h, f := newFlakyFixture(t, newHardware(isOn), nodes(node(isOn)), logTo(&log, slog.LevelWarn))
 	f.update = noRelease

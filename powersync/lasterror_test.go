@@ -74,7 +74,7 @@ func TestMaintenanceAndRecoveryLeaveATraceOfEachLastError(t *testing.T) {
 	require.Equal(t, node(isOn), without(h.record(t, "a")))
 }
 
-func TestWhatARequestOrSomebodyElseStoredSurvivesTheNextRound(t *testing.T) {
+func TestTheNextRoundKeepsLastErrorsOfRequestsAndOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFixture(t, newHardware(isOn), nodes(node(isOn)))
 		h.deaf["a"] = true

@@ -15,8 +15,8 @@ type forceLimit struct {
 }
 
 // take reports whether hardware may be set once more, and counts that if so. If the
-// hardware was not set after all, giveBack undoes the count.
-func (l *forceLimit) take(now time.Time) (giveBack func(), ok bool) {
+// hardware was not set after all, the caller calls undo.
+func (l *forceLimit) take(now time.Time) (undo func(), ok bool) {
 	if l.most == 0 {
 		return func() {}, true
 	}
@@ -27,10 +27,10 @@ func (l *forceLimit) take(now time.Time) (giveBack func(), ok bool) {
 		return nil, false
 	}
 	l.times = append(l.times, now)
-	return func() { l.giveBack(now) }, true
+	return func() { l.undo(now) }, true
 }
 
-func (l *forceLimit) giveBack(taken time.Time) {
+func (l *forceLimit) undo(taken time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if i := slices.Index(l.times, taken); i >= 0 {

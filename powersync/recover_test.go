@@ -164,7 +164,7 @@ func TestBackoffIsAnHourAtMostOrWhatItBeginsWith(t *testing.T) {
 	}
 }
 
-func TestFailingNodesAreAskedLessOftenWithBackoff(t *testing.T) {
+func TestFailingNodesAreReadLessOftenWithBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		backoff := func(c *powersync.Config) {
 			c.Backoff, c.MaxBackoff, c.MaxRetries = 10*time.Minute, 15*time.Minute, 10

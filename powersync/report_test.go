@@ -107,7 +107,7 @@ func TestOutcomesAreWordsOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestEachNodeThatIsNotWellIsAnEventAndALine(t *testing.T) {
+func TestEachUnhealthyNodeIsAnEventAndALine(t *testing.T) {
 	var log bytes.Buffer
 	h, _ := mixed(t, func(c *powersync.Config) { c.Workers = 1 }, logTo(&log, slog.LevelWarn))
 	for _, e := range h.allEvents() {

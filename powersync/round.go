@@ -278,7 +278,7 @@ func (s *Syncer) force(ctx context.Context, r Record, e Event) Event {
 	if !s.holds.claim(r.ID) {
 		return e.as(skippedReservation, nil)
 	}
-	giveBack, ok := s.limit.take(time.Now())
+	undo, ok := s.limit.take(time.Now())
 	if !ok {
 		s.holds.drop(r.ID)
 		return e.as(forceHeld, nil)
@@ -286,13 +286,13 @@ func (s *Syncer) force(ctx context.Context, r Record, e Event) Event {
 	held := r
 	held.TargetPower = r.Power
 	if err := s.reserve(ctx, r, held); err != nil {
-		giveBack()
+		undo()
 		return s.storeFailed(ctx, e, err)
 	}
 	e.Asked = r.Power
 	err := s.setPower(ctx, r.ID, r.Power)
 	if errors.Is(err, errNotCalled) {
-		giveBack()
+		undo()
 	}
 	e = e.as(Forced, nil)
 	edit := noEdit

@@ -126,7 +126,7 @@ func withDriver(d powersync.Driver) func(*powersync.Config) {
 	return func(c *powersync.Config) { c.Driver = d }
 }
 
-func TestWhatIsReadFirstIsRecorded(t *testing.T) {
+func TestTheFirstReadingIsRecorded(t *testing.T) {
 	h := newFixture(t, newHardware(isOff), nodes(node(unknown)))
 	require.Equal(t, powersync.Recorded, h.round(t))
 	require.Equal(t, isOff, h.record(t, "a").Power)
@@ -191,7 +191,7 @@ func TestHardwareIsForcedToWhatIsRecorded(t *testing.T) {
 	require.Equal(t, powersync.Equal, h.round(t))
 }
 
-func TestAFailureToForceIsToldAndChangesNoPowerState(t *testing.T) {
+func TestAFailureToForceIsReportedAndChangesNoPowerState(t *testing.T) {
 	h := newFixture(t, newHardware(isOff), nodes(node(isOn)))
 	h.refuse["a"] = errDead
 	require.Equal(t, powersync.ForceFailed, h.round(t))
@@ -206,7 +206,7 @@ func TestAFailureToForceIsToldAndChangesNoPowerState(t *testing.T) {
 	require.Empty(t, h.record(t, "a").LastError)
 }
 
-func TestWithoutForcingWhatWasReadIsRecorded(t *testing.T) {
+func TestWithoutForcingTheReadingIsRecorded(t *testing.T) {
 	h := newHardware(isOff)
 	tests := map[string]struct {
 		record powersync.Record
@@ -231,7 +231,7 @@ func TestWithoutForcingWhatWasReadIsRecorded(t *testing.T) {
 	}
 }
 
-func TestPastTheRetriesWhatWasReadIsRecordedInMaintenance(t *testing.T) {
+func TestPastTheRetriesTheReadingIsRecordedInMaintenance(t *testing.T) {
 	h := newFixture(t, newHardware(isOff), nodes(node(isOn)))
 	h.deaf["a"] = true
 	for range powersync.DefaultMaxRetries {
@@ -269,7 +269,7 @@ func whileRead(t *testing.T, h *fixture, change func(*powersync.Record)) {
 	}
 }
 
-func TestUnderExclusiveAccessANodeIsLookedAtAgain(t *testing.T) {
+func TestANodeIsReadAgainUnderItsReservation(t *testing.T) {
 	tests := map[string]struct {
 		change func(*powersync.Record)
 		want   powersync.Outcome
@@ -316,7 +316,7 @@ func TestANodeSetToMaintenanceMeanwhileKeepsItsReasonAndFault(t *testing.T) {
 	}
 }
 
-func TestAnOldReadingIsNotUsedWhenAllWasChangedAndChangedBack(t *testing.T) {
+func TestAnOldReadingIsNotUsedAfterChangesThatCancelOut(t *testing.T) {
 	h := newFixture(t, newHardware(isOff), nodes(node(isOn)), func(c *powersync.Config) { c.RecordOnly = true })
 	reads := 0
 	h.onRead = func(_ context.Context, id string) {

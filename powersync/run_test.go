@@ -204,7 +204,7 @@ func without(r powersync.Record) powersync.Record {
 	return r
 }
 
-func TestRunDropsWhatAProcessOfItsNameLeftBehind(t *testing.T) {
+func TestRunDropsReservationsOfAnEarlierProcessWithItsName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held, changing, foreign := node(isOn), node(isOn), node(isOn)
 		held.Reservation = "this"
@@ -271,7 +271,7 @@ func TestRunReturnsWhenTheRecoveryRoundHasEnded(t *testing.T) {
 	})
 }
 
-func TestReclaimTellsWhatWasLostAndSparesWhatIsUnderWay(t *testing.T) {
+func TestReclaimReportsLostReservationsAndKeepsThoseInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lost := node(isOn)
 		lost.Reservation, lost.TargetPower = "this", isOff

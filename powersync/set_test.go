@@ -75,7 +75,7 @@ func TestPowerRequestsAreRefusedInCleaningAndCleanWait(t *testing.T) {
 	}
 }
 
-func TestPowerRequestsThatCannotBe(t *testing.T) {
+func TestInvalidPowerRequestsAreRefused(t *testing.T) {
 	h := newHardware(isOff, isOff, isOff)
 	held, changing := node(isOff), node(isOff)
 	held.Reservation, changing.TargetPower = "another", isOn
@@ -238,7 +238,7 @@ func TestRoundsAndRequestsDoNotMeet(t *testing.T) {
 	})
 }
 
-func TestHardwareThatAnswersWithoutAPowerStateIsSetAllTheSame(t *testing.T) {
+func TestHardwareThatReportsNoPowerStateIsSet(t *testing.T) {
 	for _, read := range []states.Power{states.NoPower, states.PowerError} {
 		h := newFixture(t, newHardware(read), nodes(powersync.Record{ProvisionState: states.Active}))
 		require.NoError(t, h.Set(context.Background(), "a", isOn, 0))

@@ -247,7 +247,7 @@ func TestAHangingDriverCostsOneTimeoutAndNoWorker(t *testing.T) {
 	})
 }
 
-func TestCallbacksThatPanicHarmNobody(t *testing.T) {
+func TestPanicsOfCallbacksAreLogged(t *testing.T) {
 	var log strings.Builder
 	h := newFixture(t, newHardware(isOff, isOff), nodes(node(isOn), node(isOn)), func(c *powersync.Config) {
 		c.Workers = 1

@@ -275,7 +275,7 @@ func TestRequestOddities(t *testing.T) {
 	}
 }
 
-func TestRequestErrorTellsWhatWouldBeRight(t *testing.T) {
+func TestRequestErrorListsAcceptableRequests(t *testing.T) {
 	latest := states.Latest().Table()
 	tests := []struct {
 		name  string

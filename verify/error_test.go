@@ -25,7 +25,7 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-func TestKindsAreToldInWords(t *testing.T) {
+func TestKindsHaveTexts(t *testing.T) {
 	require.Equal(t, "failed", verify.Failed.Error())
 	require.Equal(t, "the verifier failed", verify.Panicked.Error())
 	require.Equal(t, "Kind(11)", (verify.Panicked + 1).Error())

@@ -97,7 +97,7 @@ func TestANodeWhoseBMCDoesNotAnswerIsBackInEnroll(t *testing.T) {
 	}
 }
 
-func TestErrorsAreOfTheirStepKindAndCause(t *testing.T) {
+func TestErrorsMatchTheirStepKindAndCause(t *testing.T) {
 	cause := errors.New("cause")
 	m := newNode(t, states.Enroll)
 	_, err := verify.Manage(t.Context(), m, answers(states.NoPower, &verify.Error{
@@ -129,7 +129,7 @@ func TestManageFromAnotherStateVerifiesNothing(t *testing.T) {
 	}
 }
 
-func TestManageRefusesWhatCannotBe(t *testing.T) {
+func TestManageRefusesInvalidArguments(t *testing.T) {
 	m := newNode(t, states.Enroll)
 	_, err := verify.Manage(t.Context(), m, nil)
 	require.EqualError(t, err, "no verifier")
@@ -217,7 +217,7 @@ func failSave(refused ...states.State) func(*machine.Config) {
 	}
 }
 
-func TestAFailingSaveIsToldAndNeverLost(t *testing.T) {
+func TestAFailedSaveIsReportedAndNeverLost(t *testing.T) {
 	tests := map[string]struct {
 		refused []states.State
 		answer  error

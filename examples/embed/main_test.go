@@ -163,7 +163,7 @@ func stored(t *testing.T, file string) (n machine.Node) {
 }
 
 // An earlier process was killed during the verification, before it had written a notice.
-func TestAProcessThatWasKilledWhileItVerifiedIsFollowedByOneThatGoesOn(t *testing.T) {
+func TestTheNextProcessContinuesAfterAKillDuringVerification(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "node.db")
 	s, err := open(t.Context(), file)
 	require.NoError(t, err)
@@ -187,7 +187,7 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-func TestNoticesThatNobodyTakesAreKept(t *testing.T) {
+func TestUndeliveredNoticesAreKept(t *testing.T) {
 	s := openStore(t, ":memory:")
 	require.NoError(t, s.save(t.Context(), machine.Transition{Node: node, From: machine.Node{State: states.Enroll}, To: machine.Node{State: states.Verifying}}))
 	require.ErrorIs(t, s.deliver(t.Context(), broken{}), io.ErrClosedPipe)
@@ -210,7 +210,7 @@ func TestARowThatSomebodyElseHasMovedIsNotWrittenOver(t *testing.T) {
 	require.ErrorIs(t, err, powersync.ErrNotFound)
 }
 
-func TestWhatCannotBeUsedIsTold(t *testing.T) {
+func TestUnusableFilesAndFlagsAreReported(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "notes.txt")
 	require.NoError(t, os.WriteFile(text, bytes.Repeat([]byte("no database\n"), 100), 0o600))

@@ -97,7 +97,7 @@ func TestARealBMC(t *testing.T) {
 	require.Empty(t, server.Sessions())
 }
 
-func TestBadUsageIsToldInOneLine(t *testing.T) {
+func TestWrongUsageIsReportedInOneLine(t *testing.T) {
 	noPEM := filepath.Join(t.TempDir(), "no.pem")
 	require.NoError(t, os.WriteFile(noPEM, []byte("nothing"), 0o600))
 	empty := filepath.Join(t.TempDir(), "empty")

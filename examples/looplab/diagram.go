@@ -16,7 +16,7 @@ import (
 // requests from the conductor's transitions and highlights the node's path; looplab's
 // own visualizer highlights the node's state.
 var drawings = map[string]func(*looplab.FSM, io.Writer) error{
-	"":            drawWay,
+	"":            drawPath,
 	"mermaid":     func(node *looplab.FSM, out io.Writer) error { return diagramOf(node).WriteMermaid(out) },
 	"dot":         func(node *looplab.FSM, out io.Writer) error { return diagramOf(node).WriteDOT(out) },
 	"looplab":     visualize(fsm.MermaidFlowChart),
@@ -25,8 +25,8 @@ var drawings = map[string]func(*looplab.FSM, io.Writer) error{
 
 var formats = slices.Sorted(maps.Keys(drawings))[1:]
 
-// drawWay draws only the states that a node has been in.
-func drawWay(node *looplab.FSM, out io.Writer) error {
+// drawPath draws only the states that a node has been in.
+func drawPath(node *looplab.FSM, out io.Writer) error {
 	d := diagramOf(node)
 	for _, step := range d.Path {
 		d.Only = d.Only.Union(states.SetOf(step.From, step.To))

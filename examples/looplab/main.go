@@ -59,9 +59,9 @@ var requests = []struct{ verb, image string }{
 // live takes a node from enroll through a deployment back to available, and prints the
 // states that each request leads to.
 func live(ctx context.Context, out io.Writer) (*service, error) {
-	var way []string
+	var path []string
 	entered := func(_ context.Context, t machine.Transition) error {
-		way = append(way, t.To.State.String())
+		path = append(path, t.To.State.String())
 		return nil
 	}
 	s, err := newService(machine.Node{State: states.Enroll}, new(imagined), entered)
@@ -69,12 +69,12 @@ func live(ctx context.Context, out io.Writer) (*service, error) {
 		return nil, err
 	}
 	for _, r := range requests {
-		way = []string{s.node.Current()}
+		path = []string{s.node.Current()}
 		if err := s.request(ctx, r.verb, r.image); err != nil {
 			fmt.Fprintf(out, "%-8s refused: %v\n", r.verb, err)
 			continue
 		}
-		fmt.Fprintf(out, "%-8s %s\n", r.verb, strings.Join(way, " -> "))
+		fmt.Fprintf(out, "%-8s %s\n", r.verb, strings.Join(path, " -> "))
 		if lastError := s.node.Machine().Node().LastError; lastError != "" {
 			fmt.Fprintf(out, "%-8s last error: %s\n", "", lastError)
 		}

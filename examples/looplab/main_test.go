@@ -79,7 +79,7 @@ func TestACancelledContextLeavesTheServiceInOrder(t *testing.T) {
 	require.Equal(t, "available", s.node.Current())
 }
 
-func TestWrongUseIsTold(t *testing.T) {
+func TestWrongUsageIsReported(t *testing.T) {
 	err := run(t.Context(), []string{"-diagram", "png"}, io.Discard, io.Discard)
 	require.ErrorIs(t, err, program.ErrUsage)
 	require.EqualError(t, err, `-diagram is "png": want one of dot, looplab, looplab-dot, mermaid`)

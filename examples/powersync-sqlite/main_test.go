@@ -73,7 +73,7 @@ func TestTheProgramEndsWellWhateverEndsIt(t *testing.T) {
 	programtest.CheckEnds(t, "-nodes", "200", "-rounds", "1000000")
 }
 
-func TestWrongUseIsTold(t *testing.T) {
+func TestWrongUsageIsReported(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for args, want := range map[string]string{
 		"-nodes -5":      "-nodes is -5: want 1 to 1000000",
@@ -93,7 +93,7 @@ func TestWrongUseIsTold(t *testing.T) {
 	require.Empty(t, left)
 }
 
-func TestADatabaseThatCannotBeUsedIsTold(t *testing.T) {
+func TestAnUnusableDatabaseIsReported(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "notes.txt")
 	require.NoError(t, os.WriteFile(text, bytes.Repeat([]byte("no database\n"), 100), 0o600))

@@ -39,7 +39,7 @@ func newSyncer(t *testing.T, store powersync.Store, hardware powersync.Driver, o
 	return syncer
 }
 
-func TestACorruptRowIsReportedAndTheRestGoesOn(t *testing.T) {
+func TestACorruptRowIsReportedAndDoesNotStopTheRound(t *testing.T) {
 	const n = pageSize + 20 // the last row of the first page among them
 	store := open(t, filepath.Join(t.TempDir(), "fleet.db"))
 	require.NoError(t, store.Add(t.Context(), fleet(n)...))
@@ -68,7 +68,7 @@ func TestACorruptRowIsReportedAndTheRestGoesOn(t *testing.T) {
 	require.Zero(t, report.Failed)
 }
 
-func TestTheProgramTellsOfACorruptRow(t *testing.T) {
+func TestTheProgramReportsACorruptRow(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fleet.db")
 	store := open(t, file)
 	require.NoError(t, store.Add(t.Context(), fleet(3)...))

@@ -39,7 +39,7 @@ func TestAMachineThatIsRightIsNotReported(t *testing.T) {
 	require.Contains(t, out.String(), "[rapid] OK, passed 10000 tests")
 }
 
-func TestWrongUseIsTold(t *testing.T) {
+func TestWrongUsageIsReported(t *testing.T) {
 	err := run(t.Context(), []string{"-seed", "one"}, io.Discard, io.Discard)
 	require.ErrorIs(t, err, program.ErrUsage)
 	require.EqualError(t, err, `invalid value "one" for flag -seed: parse error`)

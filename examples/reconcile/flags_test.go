@@ -13,7 +13,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestBadUsageIsToldInOneLine(t *testing.T) {
+func TestWrongUsageIsReportedInOneLine(t *testing.T) {
 	good := []string{"-endpoint", "http://ironic.example:6385", "-node", "node-1"}
 	with := func(args ...string) []string { return append(good[:len(good):len(good)], args...) }
 	cleaned := func(text string) []string { return with("-goal", "cleaned", "-clean-steps", file(t, text)) }
@@ -69,7 +69,7 @@ func TestBadUsageIsToldInOneLine(t *testing.T) {
 	}
 }
 
-func TestWhatGoesWithAVerbIsSent(t *testing.T) {
+func TestTheArgumentsOfAVerbAreSent(t *testing.T) {
 	const steps = `[{"interface": "bios", "step": "apply_configuration", "args": {"settings": [{"name": "speed", "value": "full"}]}}]`
 	tests := map[string]struct {
 		goal, flag, text string
@@ -95,7 +95,7 @@ func TestWhatGoesWithAVerbIsSent(t *testing.T) {
 }
 
 // In 2023.2 only service and rescue lead out of a failed service.
-func TestWhatIsMissingOnTheWayIsNotSent(t *testing.T) {
+func TestARequestWithoutItsArgumentsIsNotSent(t *testing.T) {
 	f := startSeries(t, states.Bobcat, conductor.Node{ProvisionState: states.ServiceFail})
 	args := []string{"-endpoint", f.URL, "-node", "node-1", "-poll", "1ms", "-retries", "1"}
 	code, _, errOut := command(t, "", args...)
@@ -136,14 +136,14 @@ func TestThePasswordIsNotPrinted(t *testing.T) {
 	}
 }
 
-func TestWhatIronicSaysIsOneLine(t *testing.T) {
+func TestAFaultOfIronicIsOneLine(t *testing.T) {
 	r := &report{secret: "s3cret"}
 	require.Equal(t, "a b [31mred *** end", r.clean("a\r\n b\x1b[31mred s3cret\tend "))
 }
 
 // The arguments of a goal are checked before the first request. No other goal needs an
 // argument, except on the route out of a failed service.
-func TestNoGoalNeedsMoreThanIsAskedFor(t *testing.T) {
+func TestPlansNeedOnlyTheArgumentsOfTheirGoal(t *testing.T) {
 	policies := []plan.Policy{{}, {MayDestroy: true}, {MayAbort: true}, {MayAbort: true, MayDestroy: true}}
 	for series := range states.AllSeries() {
 		for goal := range plan.AllGoals() {

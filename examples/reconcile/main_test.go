@@ -77,7 +77,7 @@ node-1 has come to active; requests accepted: 4, refused for a while: 2, in SOME
 `, "\n"), out)
 }
 
-func TestWithFlagsAnotherIronicIsAsked(t *testing.T) {
+func TestFlagsSelectAnotherIronic(t *testing.T) {
 	for name, endpoint := range map[string]string{"as it is": "", "with a slash": "/", "with v1": "/v1", "with v1 and a slash": "/v1/"} {
 		t.Run(name, func(t *testing.T) {
 			f := start(t, conductor.Node{ProvisionState: states.Active})

@@ -54,7 +54,7 @@ func TestOnlyALockAndABusyServerAreTriedAgain(t *testing.T) {
 	}
 }
 
-func TestWhatGoesOnIsGivenUp(t *testing.T) {
+func TestRefusalsInARowEndTheProgram(t *testing.T) {
 	busy := answer{status: http.StatusServiceUnavailable, fault: "busy"}
 	f := start(t, conductor.Node{})
 	f.refuse("manage", busy, busy, busy, busy)
@@ -129,7 +129,7 @@ func TestRetriesAreCounted(t *testing.T) {
 	require.Equal(t, []string{"active", "active", "active"}, f.verbs())
 }
 
-func TestWhatIsHeldIsEndedByPermission(t *testing.T) {
+func TestHeldWorkIsAbortedIfPermitted(t *testing.T) {
 	f := start(t, conductor.Node{ProvisionState: states.DeployHold})
 	out, err := bring(t, f, plan.In(states.Available), func(o *options) {
 		o.policy.MayAbort, o.policy.MayDestroy = true, true
@@ -221,7 +221,7 @@ func TestTheTimeIsLimited(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatDoesNotComeIsNotWaitedForLongerThanAllMayTake(t *testing.T) {
+func TestTheTimeLimitEndsTheWaitForAnAnswer(t *testing.T) {
 	f := start(t, conductor.Node{})
 	f.Wrap(func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
@@ -231,7 +231,7 @@ func TestAnAnswerThatDoesNotComeIsNotWaitedForLongerThanAllMayTake(t *testing.T)
 	require.Equal(t, "reconcile: node-1 has not come to active: no end in 100ms\n", errOut)
 }
 
-func TestADeadServerIsNotAskedAgain(t *testing.T) {
+func TestARefusedConnectionIsNotRetried(t *testing.T) {
 	ironic, err := conductortest.Start(conductortest.Config{})
 	require.NoError(t, err)
 	ironic.Close()

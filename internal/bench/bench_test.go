@@ -53,7 +53,7 @@ func TestMovingAllocatesNothing(t *testing.T) {
 	for name, hooks := range map[string]bool{"without hooks": false, "with exit and enter hooks": true} {
 		m, err := newMachine(hooks, true)
 		require.NoError(t, err)
-		for _, event := range wayIn {
+		for _, event := range start {
 			require.NoError(t, m.Fire(ctx, event))
 		}
 		require.Zero(t, testing.AllocsPerRun(100, func() {

@@ -15,8 +15,8 @@ import (
 
 var noHook = []machine.Hook{func(context.Context, machine.Transition) error { return nil }}
 
-// newMachine makes a machine that does the same work as its peers: it reads the clock
-// for a transition only if timed is set.
+// newMachine returns a Machine for comparison with the peers. Like them it does not read
+// the clock for a transition, unless timed is set.
 func newMachine(hooks, timed bool) (*machine.Machine, error) {
 	config := machine.Config{Table: table, Node: machine.Node{State: states.Enroll}}
 	if !timed {
@@ -62,7 +62,7 @@ func makeMachine(b *testing.B) {
 	}
 }
 
-// looplabRows are built once, because a service has them as a literal.
+// looplabRows are built once, because a real service has its rows as a literal.
 var looplabRows = looplab.Events(table)
 
 func newLooplab(hooks bool) *fsm.FSM {
@@ -94,8 +94,8 @@ func makeLooplab(b *testing.B) {
 	}
 }
 
-// newStateless makes a machine whose states and events are small integers, with which
-// stateless is faster than with words.
+// newStateless returns a stateless machine whose states and events are small integers:
+// stateless is faster with integers than with strings.
 func newStateless(mode stateless.FiringMode, hooks bool) *stateless.StateMachine {
 	m := stateless.NewStateMachineWithMode(states.Enroll, mode)
 	for row := range table.Transitions() {

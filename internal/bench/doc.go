@@ -4,8 +4,8 @@
 //
 //	go run ./internal/bench
 //
-// A figure is the median of -count runs. The single benchmarks run under go test
-// as well:
+// A figure is the median of -count runs. The benchmarks also run one by one under go
+// test:
 //
 //	go test ./internal/bench -bench . -count 5
 //

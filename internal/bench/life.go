@@ -8,11 +8,11 @@ import (
 
 var table = states.Latest().Table()
 
-// The benchmark's path. It begins with enroll, verifying, manageable. Rounds of
-// cleaning, available, deploying, wait call-back, deploying, active, deleting, cleaning,
-// available, manageable follow.
+// The benchmark's path. It begins with enroll, verifying, manageable. Each round then
+// visits cleaning, available, deploying, wait call-back, deploying, active, deleting,
+// cleaning, available, manageable.
 var (
-	wayIn = []states.Event{states.EventManage, states.EventDone}
+	start = []states.Event{states.EventManage, states.EventDone}
 	round = []states.Event{
 		states.EventProvide, states.EventDone,
 		states.EventDeploy, states.EventWait, states.EventResume, states.EventDone,
@@ -21,12 +21,12 @@ var (
 	}
 )
 
-// perEvent is the metric of a benchmark whose operation is a round.
+// perEvent is the metric of a benchmark whose operation is a whole round.
 const perEvent = "ns/event"
 
-// live measures rounds of the life of a node in enroll.
+// live moves a machine from enroll to manageable and then measures rounds.
 func live(b *testing.B, fire func([]states.Event) error) {
-	must(b, fire(wayIn))
+	must(b, fire(start))
 	b.ReportAllocs()
 	for b.Loop() {
 		must(b, fire(round))

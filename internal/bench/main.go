@@ -11,8 +11,8 @@ import (
 
 func main() { program.Main("bench", run) }
 
-// run abandons a benchmark when its context ends: a benchmark cannot be stopped before
-// the process ends.
+// run returns when its context ends, and leaves a benchmark under way running: package
+// testing cannot stop it.
 func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	testing.Init()
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)

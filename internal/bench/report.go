@@ -45,14 +45,14 @@ func duration(ns float64) string {
 
 type figures [numContenders]figure
 
-// ratio returns the time of the fastest peer, divided by this module's.
+// ratio returns the time of the fastest peer divided by the time of this module.
 func (f figures) ratio(peers ...figure) string {
 	fastest := slices.MinFunc(peers, func(a, b figure) int { return cmp.Compare(a.ns, b.ns) })
 	return fmt.Sprintf("%.1f", fastest.ns/f[ours].ns)
 }
 
-// measure runs the whole suite count times, so that load on the machine affects all
-// contenders, and returns the medians in the suite's order.
+// measure runs all benchmarks count times in turns, so that load on the machine affects
+// all contenders, and returns the medians in the order of suite.
 func measure(count int) ([]figures, error) {
 	medians := make([]figures, len(suite))
 	runs := make([][numContenders][]testing.BenchmarkResult, len(suite))

@@ -6,21 +6,21 @@ import (
 	"github.com/qmuntal/stateless"
 )
 
-// A contender is one package in one way of using it.
+// A contender is a state machine package in one mode of use.
 type contender int
 
 const (
 	ours contender = iota
 	looplabs
-	queued    // stateless as its NewStateMachine makes it
-	immediate // stateless without its queue, for callers that fire one by one
+	queued    // stateless as returned by its NewStateMachine
+	immediate // stateless without its queue, for callers that fire one event at a time
 	numContenders
 )
 
 var names = [numContenders]string{"machine", "looplab", "stateless", "stateless-immediate"}
 
-// A contest is one benchmark, with a function for each contender, nil for one that does
-// not support it.
+// A contest is one benchmark, with a function for each contender. The function is nil if
+// the contender does not support the benchmark.
 type contest struct {
 	name string
 	run  [numContenders]func(*testing.B)

@@ -15,9 +15,9 @@ import (
 // error cleaned by package errtext. A panic of f is a [*machine.PanicError], as is a
 // call that ends its goroutine with [runtime.Goexit].
 //
-// After ctx has ended, Do waits for the grace, so that f can log out or return a
-// detailed error. A value that f returns within the grace counts like any other; a
-// caller that does not want it checks ctx. When the grace is over, Do returns an
+// After the end of ctx, Do waits for the grace, so that f can log out or return a
+// detailed error. Do returns the result of f within the grace like any other; a caller
+// that must ignore such a result checks ctx. After the grace, Do returns an
 // [*AbandonedError] and abandons f in its goroutine; the result of f is discarded.
 //
 // Do calls f even if ctx has ended already. It is safe for concurrent use.

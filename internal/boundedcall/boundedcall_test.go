@@ -23,7 +23,7 @@ const grace = 2 * time.Second
 
 var errNo = errors.New("no")
 
-func TestWhatACallReturnsIsReturned(t *testing.T) {
+func TestDoReturnsTheResultsOfTheCall(t *testing.T) {
 	type key struct{}
 	ctx := context.WithValue(t.Context(), key{}, 7)
 	value, err := boundedcall.Do(ctx, grace, func(ctx context.Context) (int, error) { return ctx.Value(key{}).(int), errNo })
@@ -90,6 +90,6 @@ func TestACallThatDoesNotReturnIsAbandoned(t *testing.T) {
 		close(let)
 		synctest.Wait()
 		require.True(t, abandoned.Returned())
-		require.True(t, abandoned.Returned(), "ask as often as you like")
+		require.True(t, abandoned.Returned(), "a second call")
 	})
 }

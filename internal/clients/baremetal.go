@@ -23,7 +23,7 @@ type Baremetal struct {
 	errors bytes.Buffer
 }
 
-// Output is the output of a command, and its exit status.
+// Output is the output of a command with its exit status.
 type Output struct {
 	Status int
 	Stdout string
@@ -53,9 +53,9 @@ func StartBaremetal(ctx context.Context, endpoint, dir string) (*Baremetal, erro
 	return b, nil
 }
 
-// Run runs one command: the words after "baremetal", on any number of lines, with a
-// shell's quotes. An error means that the command did not run; the command's own errors
-// are in the output.
+// Run runs one command. The text is the part of the command line after "baremetal", on
+// any number of lines, quoted as in a shell. An error means that the command did not
+// run; the command's own errors are in the output.
 func (b *Baremetal) Run(command string) (Output, error) {
 	line, err := json.Marshal(command)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/ironstate/ironstate/internal/clients"
 )
 
-// nowhere is an endpoint at which nobody listens.
+// nowhere is an endpoint on which no server listens.
 const nowhere = "http://127.0.0.1:9"
 
 func startBaremetal(ctx context.Context, t *testing.T, endpoint string) *clients.Baremetal {
@@ -24,7 +24,7 @@ func startBaremetal(ctx context.Context, t *testing.T, endpoint string) *clients
 	return baremetal
 }
 
-func TestACommandWritesWhatTheProgramItselfWrites(t *testing.T) {
+func TestACommandHasTheOutputOfTheProgram(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	baremetal := startBaremetal(t.Context(), t, server.URL)
@@ -51,7 +51,7 @@ func TestACommandEndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		cancel()
-		<-r.Context().Done() // which the end of the client's connection ends
+		<-r.Context().Done() // the end of the client's connection
 	}))
 	defer server.Close()
 	baremetal := startBaremetal(ctx, t, server.URL)
@@ -60,7 +60,7 @@ func TestACommandEndsWithTheContext(t *testing.T) {
 	require.Error(t, baremetal.Close())
 }
 
-func TestTheAbsenceOfTheClientsIsTold(t *testing.T) {
+func TestAMissingClientIsErrNotInstalled(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := clients.StartBaremetal(t.Context(), nowhere, "")
 	require.ErrorIs(t, err, clients.ErrNotInstalled)
@@ -71,7 +71,7 @@ func TestTheAbsenceOfTheClientsIsTold(t *testing.T) {
 	require.ErrorIs(t, err, exec.ErrNotFound)
 }
 
-func TestATestThatFailsIsAResultWithTheReason(t *testing.T) {
+func TestTheResultOfAFailedTestHasTheReason(t *testing.T) {
 	results, err := clients.SDK(t.Context(), nowhere, "test_baremetal_driver")
 	installed(t, err)
 	require.NoError(t, err)

@@ -20,8 +20,8 @@ import (
 	"github.com/ironstate/ironstate/internal/clients"
 )
 
-// cliFolder has the scenarios of the command line client, each with its own nodes, and
-// the files that the commands read.
+// cliFolder has the scenarios of the command line client and the files that their
+// commands read. Each scenario has its own nodes.
 const cliFolder = "testdata/cli"
 
 // cli runs the scenarios, one after the other.
@@ -69,9 +69,9 @@ type scenario struct {
 	known     map[string]string
 	results   []clients.Result
 	patience  time.Duration
-	written   string            // by the last command
-	values    map[string]string // by the name given to each
-	times     map[string]int    // that a command was run, by its text
+	written   string            // the output of the last command
+	values    map[string]string // the outputs named with as=NAME, by name
+	times     map[string]int    // the number of occurrences of a command, by its text
 }
 
 func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
@@ -118,8 +118,8 @@ func (s *scenario) try(d *datadriven.TestData, deadline time.Time) (got string, 
 	}
 }
 
-// unique returns a unique name of a command: a repeated command gets a number, from the
-// second occurrence on.
+// unique returns a unique name for an occurrence of a command: the second and later
+// occurrences get a number.
 func (s *scenario) unique(command string) string {
 	s.times[command]++
 	if n := s.times[command]; n > 1 {

@@ -11,20 +11,20 @@ import (
 	"syscall"
 )
 
-// ErrNotInstalled is matched by the error of a function if a program that it needs is
-// missing.
+// ErrNotInstalled is matched by the error of a function if a required program is missing.
 var ErrNotInstalled = errors.New("not installed")
 
 // Result is the result of a test in a client's suite.
 type Result struct {
 	Name   string // prefixed by the suite's folder or module
 	Passed bool   // false for a skipped test too
-	Output string // the reason for which it did not pass
+	Output string // the reason if the test did not pass
 }
 
-// python returns the command of a program for the client's Python interpreter, which has
-// openstacksdk too. The program and the processes that it started end with ctx. Its
-// environment is env and PATH, so that no setting of the user affects it.
+// python returns a command that runs a program with the client's Python interpreter,
+// which also has openstacksdk. The program and its child processes end with ctx. The
+// environment is env, PATH and LANG only, so that no setting of the user affects the
+// program.
 func python(ctx context.Context, program, dir string, args, env []string) (*exec.Cmd, error) {
 	path, err := exec.LookPath("baremetal")
 	if err != nil {

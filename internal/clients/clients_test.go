@@ -17,8 +17,8 @@ import (
 	"github.com/ironstate/ironstate/internal/needs"
 )
 
-// The clients spend most of their time in waiting between polls, so that more of the
-// tests run at a time than there are processors.
+// TestMain permits more parallel tests than there are processors, because the clients
+// spend most of their time waiting between polls.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	for name, value := range map[string]string{"test.parallel": "8", "datadriven-quiet": "true"} {
@@ -34,7 +34,7 @@ func TestDebianIronic(t *testing.T) {
 	runClients(t, startDebianIronic, knownOfDebian)
 }
 
-// runClients runs the suites, each part with a server of its own.
+// runClients runs the suites, each part with its own server.
 func runClients(t *testing.T, start func(*testing.T) string, known known) {
 	t.Run("cli", func(t *testing.T) {
 		t.Parallel()
@@ -62,8 +62,8 @@ func runClients(t *testing.T, start func(*testing.T) string, known known) {
 	})
 }
 
-// sdkGroups are the modules of openstacksdk's tests, with the number of tests. Those
-// of a group run one after the other, since they create nodes of the same names.
+// sdkGroups are the modules of openstacksdk's tests, with the number of their tests. The
+// modules of a group run one after the other, because they create nodes of equal names.
 var sdkGroups = []struct {
 	modules []string
 	tests   int
@@ -86,23 +86,24 @@ func TestAllModulesOfOpenstacksdkAreRun(t *testing.T) {
 	require.ElementsMatch(t, all, run)
 }
 
-// installed needs what the error says is missing.
+// installed skips the test, or fails it in CI, if the error says that a program is
+// missing.
 func installed(t *testing.T, err error) {
 	t.Helper()
 	missing := errors.Is(err, clients.ErrNotInstalled) || errors.Is(err, lockstep.ErrNotInstalled)
 	needs.Installed(t, !missing, fmt.Sprint(err))
 }
 
-// bounded is the test's context; it ends before a suite that hangs makes the whole
-// test run end.
+// bounded returns the test's context with a limit below the timeout of go test, so that a
+// suite that hangs fails only its own test.
 func bounded(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// check makes a subtest of each result. Those that are known not to pass must be
-// among them and must not pass.
+// check runs a subtest for each result. A test that is known not to pass must have a
+// result and must not pass.
 func check(t *testing.T, known map[string]string, results []clients.Result) {
 	t.Helper()
 	require.NotEmpty(t, results)
@@ -134,8 +135,8 @@ func startDebianIronic(t *testing.T) string {
 	return ironic.Endpoint()
 }
 
-// debianConfig has the hardware types and interfaces that the conductor of this
-// repository has too.
+// debianConfig enables the hardware types and interfaces that this repository's
+// conductor has, too.
 const debianConfig = `
 [DEFAULT]
 host = conductor-1

@@ -35,8 +35,8 @@ func TestConductor(t *testing.T) {
 	})
 }
 
-// startConductor starts the program of examples/conductor with the rules of a series. It
-// ends with the test.
+// startConductor starts examples/conductor with the rules of a series, until the end of
+// the test, and returns its URL.
 func startConductor(t *testing.T, program, series string) string {
 	t.Helper()
 	conductor := exec.Command(program, "-listen", "127.0.0.1:0", "-series", series, "-demo", "0",

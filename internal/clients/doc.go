@@ -2,8 +2,8 @@
 // command line client baremetal ([StartBaremetal]), openstacksdk's functional tests of
 // bare metal ([SDK]), and gophercloud's acceptance tests of bare metal ([Gophercloud]).
 //
-// The tests run them against a real Ironic and against this repository's conductor,
-// with the same expectations. The client and openstacksdk come as the Debian packages
-// python3-ironicclient and python3-oslotest; if they are missing, the errors match
-// [ErrNotInstalled].
+// The tests run these clients against a real Ironic and against this repository's
+// conductor, with the same expectations. The Debian packages python3-ironicclient and
+// python3-oslotest install the client and openstacksdk; if they are missing, the errors
+// match [ErrNotInstalled].
 package clients

@@ -19,12 +19,12 @@ const (
 	gophercloudTests  = "./internal/acceptance/openstack/baremetal/"
 )
 
-// Gophercloud runs gophercloud's acceptance tests of bare metal without
-// authentication, and those that ask a Keystone where the API is, against the API at
-// endpoint. An error says that they did not run to the end.
+// Gophercloud runs gophercloud's acceptance tests of bare metal against the API at
+// endpoint: the tests without authentication, and those that get the endpoint from a
+// Keystone. An error means that the tests did not run to the end.
 //
-// They are those of the version of gophercloud that this module requires, and are
-// built by gophercloud's own go.mod.
+// The tests are those of the version of gophercloud that this module requires. They are
+// built with gophercloud's own go.mod.
 func Gophercloud(ctx context.Context, endpoint string) ([]Result, error) {
 	source, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", gophercloudModule).Output()
 	if err != nil {
@@ -42,7 +42,7 @@ func Gophercloud(ctx context.Context, endpoint string) ([]Result, error) {
 		"OS_AUTH_URL="+keystone.URL+"/v3", "OS_REGION_NAME="+keystoneRegion,
 		"OS_USERNAME="+keystoneUser, "OS_PASSWORD="+keystonePassword,
 		"OS_DOMAIN_ID=default", "OS_PROJECT_NAME=admin",
-		"OS_BRANCH=master", // no test is skipped for the sake of an old server
+		"OS_BRANCH=master", // skips no test for an old server
 	)
 	ownGroup(cmd)
 	var logged bytes.Buffer
@@ -58,7 +58,7 @@ func Gophercloud(ctx context.Context, endpoint string) ([]Result, error) {
 	return results, nil
 }
 
-// environment is this process's, without the settings of a cloud.
+// environment returns the environment of this process without the settings of a cloud.
 func environment() []string {
 	var kept []string
 	for _, variable := range os.Environ() {

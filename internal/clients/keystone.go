@@ -5,16 +5,16 @@ import (
 	"net/http"
 )
 
-// Credentials that [Keystone] takes, and the region of its catalog.
+// The credentials that [Keystone] accepts, and the region of its catalog.
 const (
 	keystoneUser     = "admin"
 	keystonePassword = "keystone"
 	keystoneRegion   = "RegionOne"
 )
 
-// Keystone is as much of OpenStack's identity service as a client needs that finds
-// bare metal by the catalog: it gives a token for a password, with a catalog of one
-// service. Nobody checks the token.
+// Keystone returns the part of OpenStack's identity service by which a client finds the
+// bare metal endpoint in the catalog: it issues a token for a password, with a catalog of
+// one service. No server checks the token.
 func Keystone(baremetal string) http.Handler {
 	type object = map[string]any
 	catalog := []object{{

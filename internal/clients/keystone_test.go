@@ -12,7 +12,7 @@ import (
 	"github.com/ironstate/ironstate/internal/clients"
 )
 
-func TestKeystoneTellsWhereTheAPIIsForAPasswordAlone(t *testing.T) {
+func TestKeystoneGivesTheEndpointForThePassword(t *testing.T) {
 	keystone := httptest.NewServer(clients.Keystone("http://192.0.2.1:6385/v1"))
 	defer keystone.Close()
 	defer http.DefaultClient.CloseIdleConnections()

@@ -4,7 +4,7 @@ package clients_test
 type known map[string]map[string]string
 
 var (
-	// knownOfSeries do not pass on any server of series 2023.1.
+	// knownOfSeries are the tests that pass on no server of series 2023.1.
 	knownOfSeries = map[string]string{
 		"v1/TestNodesFirmwareInterface": "needs API 1.86, and the series has 1.82",
 		"v1/TestNodesServicingHold":     "needs API 1.87, and the series has 1.82",
@@ -33,7 +33,7 @@ var (
 	}
 )
 
-// because returns the reason of each name.
+// because inverts a map from reasons to names.
 func because(names map[string][]string) map[string]string {
 	reasons := map[string]string{}
 	for reason, names := range names {

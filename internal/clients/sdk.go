@@ -17,8 +17,8 @@ import (
 //go:embed python/suite.py
 var suiteProgram string
 
-// clouds is a configuration of openstacksdk: a cloud that is an Ironic alone, under
-// the names that the tests look for.
+// clouds is a configuration of openstacksdk: a cloud with an Ironic only, under the names
+// that the tests use.
 const clouds = `
 clouds:
   devstack: &ironic
@@ -30,8 +30,7 @@ clouds:
   devstack-admin: *ironic
 `
 
-// exUnavailable is the exit status of suiteProgram where a module of Python's is
-// missing.
+// exUnavailable is the exit status of suiteProgram if a Python module is missing.
 const exUnavailable = 69
 
 // SDKModules lists the modules of openstacksdk's functional tests of bare metal.
@@ -45,10 +44,11 @@ func SDKModules(ctx context.Context) ([]string, error) {
 }
 
 // SDK runs modules of openstacksdk's functional tests of bare metal, one after the
-// other, against the API at endpoint. An error says that they did not run to the end.
+// other, against the API at endpoint. An error means that the tests did not run to the
+// end.
 //
-// The modules are not all made to run at the same time on one server: several create
-// nodes of the same name.
+// Concurrent calls need modules that do not create nodes of equal names, or separate
+// servers.
 func SDK(ctx context.Context, endpoint string, modules ...string) ([]Result, error) {
 	if len(modules) == 0 {
 		return nil, nil
@@ -68,7 +68,7 @@ func suite(ctx context.Context, endpoint string, modules []string) (results []Re
 	}
 	cmd, err := python(ctx, suiteProgram, dir, modules, []string{
 		"HOME=" + dir, "OS_CLIENT_CONFIG_FILE=" + config,
-		"OS_TEST_TIMEOUT=120", // seconds that a test may take, 5 by default
+		"OS_TEST_TIMEOUT=120", // timeout of a test in seconds, 5 by default
 	})
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 // MaxLen is the length of the longest text that Clean returns, in bytes.
 const MaxLen = 2048
 
-// cutMark ends a text that Clean has truncated.
+// cutMark is the end of a text that Clean has truncated.
 const cutMark = " [cut]"
 
 // Clean returns a text in valid UTF-8 of at most MaxLen bytes. A control

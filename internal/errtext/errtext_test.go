@@ -27,7 +27,7 @@ func TestClean(t *testing.T) {
 		"cut within a character": {
 			strings.Repeat("x", errtext.MaxLen-7) + "€" + long, strings.Repeat("x", errtext.MaxLen-7) + " [cut]",
 		},
-		"long for what is left out": {strings.Repeat("\u202e", errtext.MaxLen) + "end", " [cut]"},
+		"too long by removed characters alone": {strings.Repeat("\u202e", errtext.MaxLen) + "end", " [cut]"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { require.Equal(t, test.want, errtext.Clean(test.text)) })

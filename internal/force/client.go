@@ -18,11 +18,11 @@ import (
 
 const (
 	requestTimeout = 10 * time.Second
-	maxThought     = 300 * time.Millisecond // between a client's requests
+	maxPause       = 300 * time.Millisecond // between two requests of a client
 	hotNodes       = 12                     // number of nodes whose values clients read and write often
 )
 
-// requestLog has the clients' requests and their answers.
+// requestLog records the clients' requests and their answers.
 type requestLog struct {
 	mu       sync.Mutex
 	requests []history.Request
@@ -61,7 +61,7 @@ func (c *client) run(ctx context.Context, stop <-chan struct{}) {
 		select {
 		case <-stop:
 			return
-		case <-time.After(time.Duration(c.random.Int64N(int64(maxThought)))):
+		case <-time.After(time.Duration(c.random.Int64N(int64(maxPause)))):
 		}
 		if c.random.IntN(3) == 0 {
 			node := c.nodes[c.random.IntN(min(hotNodes, len(c.nodes)))]
@@ -97,7 +97,7 @@ func (c *client) readAt(ctx context.Context, host *conductorProcess, id string) 
 	body := c.ask(ctx, host, &r, http.MethodGet, "/v1/nodes/"+id, "")
 	if r.Outcome == history.Accepted {
 		if err := json.Unmarshal(body, &shown); err != nil {
-			r.Outcome = history.Unknown // the connection has ended within the answer
+			r.Outcome = history.Unknown // the connection ended before the end of the answer
 		}
 		r.Shown = history.Shown{State: shown.State, Reserved: shown.Reservation != nil}
 		if shown.Updated != nil {
@@ -118,7 +118,7 @@ func (c *client) write(ctx context.Context, id string) {
 }
 
 // move requests a provision state that the node's state permits, and sometimes one that
-// it does not permit.
+// the state does not permit.
 func (c *client) move(ctx context.Context, id string, shown node) {
 	dice := c.random.IntN(100)
 	switch {
@@ -164,7 +164,7 @@ func (c *client) provision(ctx context.Context, id, word string) {
 
 func (c *client) anyHost() *conductorProcess { return c.hosts[c.random.IntN(len(c.hosts))] }
 
-// ask sends a request to a conductor, and fills in its outcome.
+// ask sends a request to a conductor, and fills in the outcome of the request.
 func (c *client) ask(ctx context.Context, host *conductorProcess, r *history.Request, method, path, body string) []byte {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -32,7 +32,7 @@ type serverProcess struct {
 	clients, peers *address
 }
 
-// conductorProcess is an examples/conductor.
+// conductorProcess is a process of examples/conductor.
 type conductorProcess struct {
 	*process
 	at *address
@@ -46,16 +46,16 @@ type cluster struct {
 	conductors []*conductorProcess
 	toPeer     [][]*link // from server i to server j; nil to itself
 	toServer   [][]*link // from conductor i to server j
-	clients    []string  // the URLs of the conductors' own servers, where they have some
+	clients    []string  // the URLs of the conductors' embedded servers, if they have any
 	lease      time.Duration
-	fail       func(error) // told of a process that ended by itself
+	fail       func(error) // called for a process that ended by itself
 }
 
 // startTimeout bounds the start of the first processes.
 const startTimeout = 2 * time.Minute
 
-// newCluster starts the cluster, whose processes and files are in the folder. They are
-// running until stop, also where an error is returned.
+// newCluster starts the processes of a cluster, with their files in dir. The caller must
+// call stop, even if newCluster returns an error.
 func newCluster(ctx context.Context, dir string, config config, n *network, fail func(error)) (*cluster, error) {
 	c := &cluster{dir: dir, network: n, lease: config.lease, fail: fail}
 	program := filepath.Join(dir, "conductor")
@@ -66,7 +66,7 @@ func newCluster(ctx context.Context, dir string, config config, n *network, fail
 	defer cancel()
 	add := c.addConductors
 	if config.embedded {
-		add = c.addWholes
+		add = c.addEmbedded
 	} else {
 		if err := c.addServers(); err != nil {
 			return c, err
@@ -81,7 +81,7 @@ func newCluster(ctx context.Context, dir string, config config, n *network, fail
 	return c, together(c.conductors, func(p *conductorProcess) error { return p.start(ctx) })
 }
 
-// together calls f for each, all at once, and returns one of the errors.
+// together calls f for all elements concurrently, and returns one of the errors.
 func together[T any](all []T, f func(T) error) error {
 	errs := make(chan error, len(all))
 	for _, one := range all {
@@ -114,7 +114,7 @@ func (c *cluster) processes() []*process {
 	return all
 }
 
-// build builds the program of the conductors.
+// build builds examples/conductor.
 func build(ctx context.Context, program string) error {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -125,7 +125,7 @@ func build(ctx context.Context, program string) error {
 			break
 		}
 		if dir == filepath.Dir(dir) {
-			return fmt.Errorf("this is to be run in its repository, which has examples/conductor")
+			return fmt.Errorf("the working directory is not in the repository, which has examples/conductor")
 		}
 	}
 	output, err := exec.CommandContext(ctx, "go", "-C", filepath.Join(dir, "examples", "conductor"), "build", "-o", program, ".").CombinedOutput()
@@ -178,7 +178,7 @@ func (c *cluster) addServers() error {
 	return nil
 }
 
-// endpoints returns where the servers are for somebody whose links to them these are.
+// endpoints returns URLs that lead to the servers through the links, one link per server.
 func (c *cluster) endpoints(links []*link) ([]string, error) {
 	var urls []string
 	for i, s := range c.servers {
@@ -228,8 +228,8 @@ func (c *cluster) addConductor(program, name string, args ...string) {
 	c.conductors = append(c.conductors, p)
 }
 
-// addWholes adds conductors that are the etcd servers themselves.
-func (c *cluster) addWholes(program string) error {
+// addEmbedded adds conductors with embedded etcd servers.
+func (c *cluster) addEmbedded(program string) error {
 	var peers []string
 	for _, name := range conductorNames {
 		at, err := free()
@@ -250,8 +250,8 @@ func (c *cluster) addWholes(program string) error {
 	return nil
 }
 
-// free returns an address that nobody listens at, with a port that the system gives to no
-// connection: a server that is started again needs its own.
+// free returns an address on which no process listens. Its port is below the ephemeral
+// ports, because a restarted server needs the same port again.
 func free() (string, error) {
 	for {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(10_000)))
@@ -265,13 +265,12 @@ func free() (string, error) {
 	}
 }
 
-// Faults are to hit work in its midst, and to be noticed soon.
 const (
-	fakeDelay     = time.Second
-	checkInterval = 3 * time.Second
+	fakeDelay     = time.Second     // long enough that faults happen during work
+	checkInterval = 3 * time.Second // short enough that timeouts and unstarted work are soon found
 )
 
-// dial returns a client of the servers whose links are never cut.
+// dial returns a client of the servers. Faults do not affect the client's links.
 func (c *cluster) dial() (*clientv3.Client, error) {
 	urls := c.clients
 	if len(urls) == 0 {
@@ -288,7 +287,7 @@ func (c *cluster) dial() (*clientv3.Client, error) {
 	})
 }
 
-// heal opens all links, and has all processes run.
+// heal opens all links and resumes all processes.
 func (c *cluster) heal(ctx context.Context) error {
 	for _, links := range append(c.toPeer, c.toServer...) {
 		for _, l := range links {

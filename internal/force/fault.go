@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// faults injects faults by a seed: into one conductor after the other, and concurrently
-// into the servers.
+// faults injects faults that a seed determines: one stream of faults into the
+// conductors, and a concurrent one into the servers.
 type faults struct {
 	*cluster
-	life  context.Context // the context of the processes that it restarts
-	count atomic.Int64
-	tell  tell
+	life     context.Context // of the restarted processes
+	count    atomic.Int64
+	progress progress
 }
 
 // run injects faults until the context ends.
@@ -48,12 +48,12 @@ func between(random *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(random.Int64N(int64(most-least)))
 }
 
-// around returns a random time around that of a lease, shorter or longer.
+// around returns a random time from a quarter of a lease to two leases.
 func (f *faults) around(random *rand.Rand) time.Duration {
 	return between(random, f.lease/4, 2*f.lease)
 }
 
-// resume makes a stopped or dead process run again.
+// resume continues a stopped process, or restarts a dead one.
 func (p *process) resume(ctx context.Context) error {
 	p.signal(syscall.SIGCONT)
 	for p.down() {
@@ -68,20 +68,20 @@ func (p *process) resume(ctx context.Context) error {
 	return nil
 }
 
-// away stops or ends processes by a signal, and resumes them after a time.
+// away sends a signal that stops or ends processes, and resumes them after a time.
 func (f *faults) away(ctx context.Context, s syscall.Signal, long time.Duration, all ...*process) {
 	for _, p := range all {
-		f.tell("%v: %s for %v", s, p.name, long.Round(time.Millisecond))
+		f.progress("%v: %s for %v", s, p.name, long.Round(time.Millisecond))
 		exited := p.signal(s)
 		if s != syscall.SIGSTOP {
 			<-exited
 		}
 	}
 	pause(ctx, long)
-	// A process that starts needs the servers, which the other stream may have stopped.
+	// A starting process needs the servers, which the other stream may have stopped.
 	for _, p := range all {
 		_ = p.resume(f.life)
-		f.tell("%s runs again", p.name)
+		f.progress("%s runs again", p.name)
 	}
 }
 
@@ -109,7 +109,7 @@ func (f *faults) stopServer(ctx context.Context, random *rand.Rand) {
 	f.away(ctx, syscall.SIGSTOP, f.around(random), f.servers[random.IntN(len(f.servers))].process)
 }
 
-// loseMajority stops two of three servers for a short time.
+// loseMajority kills or stops two of the three servers for at most a lease.
 func (f *faults) loseMajority(ctx context.Context, random *rand.Rand) {
 	s := []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP}[random.IntN(2)]
 	var all []*process
@@ -124,11 +124,11 @@ func (f *faults) loseMajority(ctx context.Context, random *rand.Rand) {
 	f.away(ctx, s, between(random, 0, f.lease), all[first], all[second])
 }
 
-// cut cuts links for a time.
+// cut cuts links for a random time; who names the process in the output.
 func (f *faults) cut(ctx context.Context, random *rand.Rand, who string, links []*link) {
 	m := []mode{dropped, refused}[random.IntN(2)]
 	long := f.around(random)
-	f.tell("%s is cut off for %v, %s", who, long.Round(time.Millisecond), [...]string{dropped: "silently", refused: "and is told"}[m])
+	f.progress("%s is cut off for %v, %s", who, long.Round(time.Millisecond), [...]string{dropped: "connections hang", refused: "connections are refused"}[m])
 	for _, l := range links {
 		l.set(m)
 	}
@@ -136,7 +136,7 @@ func (f *faults) cut(ctx context.Context, random *rand.Rand, who string, links [
 	for _, l := range links {
 		l.set(open)
 	}
-	f.tell("%s is connected again", who)
+	f.progress("%s is connected again", who)
 }
 
 func (f *faults) cutConductor(ctx context.Context, random *rand.Rand) {
@@ -150,7 +150,8 @@ func (f *faults) cutOne(ctx context.Context, random *rand.Rand) {
 	f.cut(ctx, random, f.conductors[i].name+" from "+f.servers[j].name, f.toServer[i][j:j+1])
 }
 
-// cutServer cuts a server off from the others, and from the conductors or not.
+// cutServer cuts a server off from the others, and in half of the cases also from the
+// conductors.
 func (f *faults) cutServer(ctx context.Context, random *rand.Rand) {
 	i := random.IntN(len(f.servers))
 	var links []*link

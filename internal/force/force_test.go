@@ -18,7 +18,7 @@ import (
 
 var (
 	seed = flag.Uint64("force.seed", 0, "seed of the history that TestForce runs; 0 chooses one")
-	long = flag.Duration("force.for", 10*time.Second, "time for which things fail in it")
+	long = flag.Duration("force.for", 10*time.Second, "time for which TestForce injects faults")
 )
 
 func TestMain(m *testing.M) {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestForce runs two short histories. For longer ones there is the command, or -force.for.
+// TestForce runs two short histories. The command and -force.for run longer ones.
 func TestForce(t *testing.T) {
 	for name, embedded := range map[string]bool{"servers elsewhere": false, "servers in the conductors": true} {
 		t.Run(name, func(t *testing.T) { runForce(t, embedded) })
@@ -57,7 +57,7 @@ func runForce(t *testing.T, embedded bool) {
 	require.NotEmpty(t, faults)
 }
 
-// ending is a writer that calls end once something that contains the text was written.
+// ending is a writer that calls end after a write that contains the text.
 type ending struct {
 	bytes.Buffer
 	text string

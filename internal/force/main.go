@@ -4,19 +4,19 @@
 //	go run ./internal/force -seed 7 -for 30m
 //
 // Three processes of examples/conductor share 1,000 nodes of fake-hardware on three etcd
-// servers, each a separate process. Clients send random requests to all of them. At
-// random moments, which the seed determines, a conductor is killed, terminated, stopped
-// for about as long as its lease or longer, or cut off from all servers or one; and a
-// server is killed, stopped, or cut off from its peers and the conductors, or two of the
-// three are. Then all faults end, every node has to come to rest, and package history
-// checks all versions that etcd has stored, all answers to the clients, and all
+// servers, each a separate process. Clients send random requests to all conductors. At
+// random moments a conductor is killed, terminated, stopped for a quarter of its lease to
+// two leases, or cut off from all servers or one. Concurrently a server is killed,
+// stopped, or cut off from its peers, with or without the conductors, or two servers are
+// killed or stopped. Then all faults end and every node must come to rest. Package
+// history checks all versions that etcd has stored, all answers to the clients, and all
 // operations on the hardware.
 //
-// With -embedded the conductors are the servers themselves, and are killed, terminated
+// With -embedded the conductors have embedded etcd servers, and are killed, terminated
 // and stopped, one or two at a time.
 //
-// The seed determines the faults and the requests, but not their timing: the same seed
-// gives the same faults, but not the same history. If a rule is broken, the logs of all
+// The seed determines the sequence of faults and requests, but not their exact timing:
+// the same seed does not give the same history. If a rule is broken, the logs of all
 // processes are kept.
 package main
 
@@ -44,11 +44,11 @@ func force(ctx context.Context, args []string, out, errOut io.Writer) error {
 	c := config{keep: true}
 	flags := flag.NewFlagSet("force", flag.ContinueOnError)
 	flags.Uint64Var(&c.seed, "seed", 0, "`seed` of the faults and the requests; 0 chooses one")
-	flags.DurationVar(&c.long, "for", time.Minute, "`time` for which things fail")
+	flags.DurationVar(&c.long, "for", time.Minute, "`time` for which faults are injected")
 	flags.IntVar(&c.nodes, "nodes", 1000, "nodes, 1 to 10000")
 	flags.IntVar(&c.clients, "clients", 24, "clients, 1 to 1000")
 	flags.DurationVar(&c.lease, "lease", 3*time.Second, "`time` of the conductors' leases, 2s or more")
-	flags.BoolVar(&c.embedded, "embedded", false, "let the conductors be the etcd servers themselves, by their -cluster; there are no network cuts then")
+	flags.BoolVar(&c.embedded, "embedded", false, "use the etcd servers embedded in the conductors (-cluster); without network cuts")
 	flags.BoolVar(&c.verbose, "v", false, "print each fault")
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return err
@@ -68,7 +68,7 @@ func force(ctx context.Context, args []string, out, errOut io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "%v, %d operations on hardware\n", result, result.operations)
-	fmt.Fprintf(out, "the longest time from the end of a lease to that of the reservations under it: %v\n", result.takeOver.Round(time.Millisecond))
+	fmt.Fprintf(out, "the longest time from the end of a lease to the end of its reservations: %v\n", result.takeOver.Round(time.Millisecond))
 	fmt.Fprintf(out, "the longest time from a request to the end of its work: %v, of node %s from %s on\n",
 		result.longest.took.Round(time.Millisecond), result.longest.node, result.longest.begin.Format(time.TimeOnly))
 	for _, finding := range result.findings {

@@ -17,8 +17,8 @@ type mode uint8
 
 const (
 	open    mode = iota
-	dropped      // bytes wait until the link is open again, as those that TCP repeats do
-	refused      // connections end, and new ones do too
+	dropped      // bytes wait until the link is open again, as if TCP retransmitted them
+	refused      // open connections are closed, and new ones are refused
 )
 
 var errRefused = errors.New("the link is cut")
@@ -29,7 +29,7 @@ type link struct {
 	mode    mode
 	changed chan struct{}
 	next    int
-	ends    map[int]func() // of the connections, which end when the link refuses
+	ends    map[int]func() // close the open connections when the link refuses
 }
 
 func newLink() *link { return &link{changed: make(chan struct{}), ends: map[int]func(){}} }
@@ -67,7 +67,7 @@ func (l *link) pass(ctx context.Context) error {
 	}
 }
 
-// use has end called when the link refuses, until the caller is done.
+// use registers end, which the link calls when it refuses, until the caller calls done.
 func (l *link) use(end func()) (done func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +81,7 @@ func (l *link) use(end func()) (done func()) {
 	}
 }
 
-// address is where a process listens that is started again and again.
+// address is the current address of a process. It may change with each restart.
 type address struct {
 	mu sync.Mutex
 	at string
@@ -99,14 +99,14 @@ func (a *address) get() string {
 	return a.at
 }
 
-// network runs the proxies, until the context ends.
+// network runs the proxies until the context ends.
 type network struct {
 	ctx   context.Context
 	group *sync.WaitGroup
 }
 
-// forward listens for connections that go through the link to a process, and returns
-// where it listens.
+// forward starts a proxy that connects to a process through the link, and returns the
+// proxy's address.
 func (n *network) forward(l *link, to *address) (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -126,7 +126,7 @@ func (n *network) forward(l *link, to *address) (string, error) {
 	return listener.Addr().String(), nil
 }
 
-// splice carries the bytes of one connection.
+// splice copies the bytes of one connection in both directions.
 func (n *network) splice(l *link, near net.Conn, to string) {
 	defer near.Close()
 	ctx, cancel := context.WithCancel(n.ctx)
@@ -143,16 +143,16 @@ func (n *network) splice(l *link, near net.Conn, to string) {
 	defer far.Close()
 	context.AfterFunc(ctx, func() { _ = near.Close(); _ = far.Close() })
 	var both sync.WaitGroup
-	for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
+	for _, conns := range [][2]net.Conn{{near, far}, {far, near}} {
 		both.Go(func() {
 			defer cancel()
-			_, _ = io.Copy(gate{ctx, l, way[1]}, way[0])
+			_, _ = io.Copy(gate{ctx, l, conns[1]}, conns[0])
 		})
 	}
 	both.Wait()
 }
 
-// gate writes while its link is open.
+// gate is a writer that waits until its link is open.
 type gate struct {
 	ctx  context.Context
 	link *link
@@ -167,8 +167,8 @@ func (g gate) Write(p []byte) (int, error) {
 	return g.to.Write(p)
 }
 
-// peers is the proxy through which one etcd server reaches the others: etcd names its
-// peers by one URL each, and a proxy of its own tells who asks.
+// peers is the HTTP proxy through which one etcd server reaches the others. All servers
+// know a peer by the same URL, so that only a proxy per server can identify the sender.
 type peers struct {
 	links map[string]*link    // by the host of the URL
 	to    map[string]*address // likewise
@@ -220,7 +220,7 @@ func (p *peers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// gatedBody is read while its link is open.
+// gatedBody is a body whose Read waits until its link is open.
 type gatedBody struct {
 	io.ReadCloser
 	ctx  context.Context

@@ -13,11 +13,11 @@ import (
 	"github.com/ironstate/ironstate/internal/force/history"
 )
 
-// attribute is one of a line of package slog's text.
+// attribute matches an attribute in a line of package slog's text format.
 var attribute = regexp.MustCompile(`(\w+)=("(?:[^"\\]|\\.)*"|\S*)`)
 
 // operations returns the operations in the logs of a conductor. An operation without an
-// end in them has ended with the run at the latest.
+// end in the logs gets the end of the run.
 func operations(dir, conductor string, end time.Time) ([]history.Operation, error) {
 	files, err := filepath.Glob(filepath.Join(dir, conductor+".*.log"))
 	if err != nil {
@@ -40,7 +40,7 @@ func readOperations(all []history.Operation, file, conductor string, end time.Ti
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
-	begun := map[string]int{} // the index of an operation that goes on, by node, name and claim
+	begun := map[string]int{} // indices of the operations under way, by node, name, revision and claim
 	for lines.Scan() {
 		begins := strings.Contains(lines.Text(), `msg="an operation begins"`)
 		if !begins && !strings.Contains(lines.Text(), `msg="an operation has ended"`) {

@@ -2,5 +2,6 @@ package main
 
 import "syscall"
 
-// dieWithParent has a process killed when this one ends, however it does.
+// dieWithParent makes the kernel kill a child process when this process ends, for any
+// reason.
 func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -4,6 +4,6 @@ package main
 
 import "syscall"
 
-// dieWithParent is nothing here: a process that outlives this one has to be killed by
-// hand.
+// dieWithParent has no effect on this system. After a crash of this process its child
+// processes must be killed by hand.
 func dieWithParent() *syscall.SysProcAttr { return nil }

@@ -17,20 +17,20 @@ import (
 	"github.com/ironstate/ironstate/internal/force/history"
 )
 
-// process is a program that is started again after it has died.
+// process is a program that can be restarted.
 type process struct {
 	name    string
 	dir     string                          // of its logs
 	command func() *exec.Cmd                // of the next start
-	ready   func(line string) (bool, error) // takes a line of the output: is it ready?
-	onExit  func(error)                     // told when it ends by itself after it was ready
+	ready   func(line string) (bool, error) // reports whether a line of the output says that it is ready
+	onExit  func(error)                     // called when it ends by itself after it was ready
 
 	mu      sync.Mutex
 	running *exec.Cmd
 	starts  int
 	serving bool          // ready, and not killed on purpose
 	exited  chan struct{} // closed when it has ended
-	begun   time.Time     // of the outage that lasts; zero: none
+	begun   time.Time     // begin of the present outage; zero: none
 	outages []history.Outage
 }
 
@@ -44,7 +44,7 @@ func (p *process) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() // the process has its own
+	defer log.Close() // the process has its own file descriptor
 	command := p.command()
 	command.Stderr = log
 	command.SysProcAttr = dieWithParent()
@@ -87,7 +87,7 @@ func (p *process) serves(is bool) {
 	p.serving = is
 }
 
-// ended takes note of the end of the process.
+// ended waits for the end of the process and records it.
 func (p *process) ended(command *exec.Cmd, exited chan struct{}) {
 	err := command.Wait()
 	p.mu.Lock()
@@ -100,7 +100,7 @@ func (p *process) ended(command *exec.Cmd, exited chan struct{}) {
 	}
 }
 
-// away and back bound an outage.
+// away begins an outage unless one has begun; back ends it.
 func (p *process) away(at time.Time) {
 	if p.begun.IsZero() {
 		p.begun = at
@@ -127,12 +127,12 @@ func (p *process) signal(s syscall.Signal) <-chan struct{} {
 		defer p.back()
 	}
 	if p.running != nil {
-		_ = p.running.Process.Signal(s) // fails where it has ended already
+		_ = p.running.Process.Signal(s) // fails if the process has ended
 	}
 	return p.exited
 }
 
-// kill ends the process at once, stopped or not.
+// kill kills the process, even a stopped one, and waits for its end.
 func (p *process) kill() {
 	if exited := p.signal(syscall.SIGKILL); exited != nil {
 		<-exited
@@ -151,7 +151,7 @@ func (p *process) down() bool {
 	}
 }
 
-// outagesUntil returns the outages, with the present one.
+// outagesUntil returns the outages, including the present one.
 func (p *process) outagesUntil(end time.Time) []history.Outage {
 	p.mu.Lock()
 	defer p.mu.Unlock()

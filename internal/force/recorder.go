@@ -16,26 +16,26 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// The keys of package etcd, see its documentation.
+// Key prefixes of package conductor/etcd; see its documentation.
 const (
 	allKeys    = "/ironstate/v1/"
 	nodeKeys   = allKeys + "records/nodes/"
 	memberKeys = allKeys + "members/"
 )
 
-// recorder reads from etcd every version of every node, and who is a member.
+// recorder reads every version of every node, and the members, from etcd.
 type recorder struct {
 	client *clientv3.Client
 	table  *states.Table
 
 	mu       sync.Mutex
-	revision int64 // up to which all is known
+	revision int64 // the recorder has read everything up to this revision
 	versions int
 	nodes    map[string][]history.Version
 	terms    map[string]history.Term
-	left     map[string]time.Time // when a member was seen to be none any more
-	takeOver time.Duration        // the longest time until nothing was reserved by a member that had left
-	busyFor  map[string]time.Time // since when a node has not been at rest
+	left     map[string]time.Time // when the end of each membership was seen
+	takeOver time.Duration        // the longest time from the end of a membership to the end of its last reservation
+	busy     map[string]time.Time // since when each node has not been at rest
 	longest  longest
 	changed  chan struct{} // closed with the next change
 }
@@ -43,7 +43,7 @@ type recorder struct {
 func newRecorder(client *clientv3.Client, table *states.Table) *recorder {
 	return &recorder{
 		client: client, table: table, nodes: map[string][]history.Version{}, terms: map[string]history.Term{}, left: map[string]time.Time{},
-		changed: make(chan struct{}), busyFor: map[string]time.Time{},
+		changed: make(chan struct{}), busy: map[string]time.Time{},
 	}
 }
 
@@ -54,7 +54,8 @@ type longest struct {
 	took  time.Duration
 }
 
-// compactEvery is how often the recorder has the versions forgotten that it knows.
+// compactEvery is the interval at which etcd drops the versions that the recorder has
+// read.
 const compactEvery = 5 * time.Second
 
 // run reads until the context ends. An error means that the history is incomplete.
@@ -84,12 +85,12 @@ func (r *recorder) run(ctx context.Context) error {
 	return nil
 }
 
-// compact keeps the database small. The conductors' watches that were cut off read all
-// nodes anew then.
+// compact keeps etcd's database small. A conductor whose watch was interrupted then reads
+// all nodes again.
 func (r *recorder) compact(ctx context.Context, revision int64) {
 	ctx, cancel := context.WithTimeout(ctx, compactEvery)
 	defer cancel()
-	_, _ = r.client.Compact(ctx, revision) // the next one will do
+	_, _ = r.client.Compact(ctx, revision) // after a failure the next compaction suffices
 }
 
 func (r *recorder) take(answer clientv3.WatchResponse) error {
@@ -105,7 +106,7 @@ func (r *recorder) take(answer clientv3.WatchResponse) error {
 		}
 		if id, ok := strings.CutPrefix(key, nodeKeys); ok {
 			if deleted {
-				return fmt.Errorf("the node %s was deleted, and nobody has asked for that", id)
+				return fmt.Errorf("the node %s was deleted without a request", id)
 			}
 			v, err := decodeVersion(event.Kv.Value, event.Kv.ModRevision, now)
 			if err != nil {
@@ -145,12 +146,12 @@ func (r *recorder) node(id string, v history.Version) {
 	}
 	r.nodes[id] = append(r.nodes[id], v)
 	r.versions++
-	begin, busy := r.busyFor[id]
+	begin, busy := r.busy[id]
 	switch rests := history.Rests(r.table, v); {
 	case !rests && !busy:
-		r.busyFor[id] = v.Stored
+		r.busy[id] = v.Stored
 	case rests && busy:
-		delete(r.busyFor, id)
+		delete(r.busy, id)
 		if took := v.Stored.Sub(begin); took > r.longest.took {
 			r.longest = longest{id, begin, took}
 		}
@@ -180,31 +181,32 @@ func decodeVersion(value []byte, revision int64, now time.Time) (history.Version
 	return v, nil
 }
 
-// counts returns how many versions are known, and how many nodes rest.
+// counts returns the number of recorded versions and the number of nodes at rest.
 func (r *recorder) counts() (versions, rest int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.versions, len(r.nodes) - len(r.busyFor)
+	return r.versions, len(r.nodes) - len(r.busy)
 }
 
-// conductor returns the name of the conductor that has a claim.
+// conductor returns the name of the conductor of a claim.
 func (r *recorder) conductor(claim string) string {
 	return r.terms[strings.TrimSuffix(claim, "/power")].Conductor
 }
 
-// busy returns the nodes that do not rest, with their states.
-func (r *recorder) busy() []string {
+// busyNodes describes the nodes that do not rest.
+func (r *recorder) busyNodes() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all []string
-	for id := range r.busyFor {
+	for id := range r.busy {
 		v := r.nodes[id][len(r.nodes[id])-1]
 		all = append(all, fmt.Sprintf("node %s is in %q, reserved by %q of %s", id, v.State, v.Claim, r.conductor(v.Claim)))
 	}
 	return all
 }
 
-// await waits until a condition holds, which is asked after each change and each second.
+// await waits until a condition holds. It checks the condition after each change and
+// every second.
 func (r *recorder) await(ctx context.Context, holds func() bool) error {
 	for {
 		r.mu.Lock()
@@ -222,7 +224,8 @@ func (r *recorder) await(ctx context.Context, holds func() bool) error {
 	}
 }
 
-// caughtUp reports whether the recorder knows all that was stored before the call.
+// caughtUp reports whether the recorder has read everything that was stored before the
+// call.
 func (r *recorder) caughtUp(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -44,11 +44,11 @@ func (f figures) String() string {
 		f.faults, f.versions, f.rest)
 }
 
-// tell prints a line of progress, in the form of Printf.
-type tell func(format string, args ...any)
+// progress prints a line of progress, with the arguments of Printf.
+type progress func(format string, args ...any)
 
-// oneByOne returns a tell that several goroutines may use.
-func (t tell) oneByOne() tell {
+// serialized returns a progress that is safe for concurrent use.
+func (t progress) serialized() progress {
 	var mu sync.Mutex
 	return func(format string, args ...any) {
 		mu.Lock()
@@ -57,11 +57,11 @@ func (t tell) oneByOne() tell {
 	}
 }
 
-// run is one history: a cluster, its clients, and its trouble.
+// run has the cluster, the clients, the faults and the recorder of one history.
 type run struct {
 	config
 	table    *states.Table
-	tell     tell
+	progress progress
 	cluster  *cluster
 	recorder *recorder
 	requests requestLog
@@ -72,10 +72,10 @@ type run struct {
 	ended []history.Finding // processes that ended by themselves
 }
 
-// execute runs one history and checks it. The error says that it could not be run, or not
-// be recorded as a whole; a rule that is broken is among the findings.
-func execute(ctx context.Context, c config, t tell) (result figures, err error) {
-	t = t.oneByOne()
+// execute records one history and checks it. An error means that the run failed or that
+// the history is incomplete; violations of the rules are in the findings.
+func execute(ctx context.Context, c config, t progress) (result figures, err error) {
+	t = t.serialized()
 	dir, err := os.MkdirTemp("", "force-")
 	if err != nil {
 		return result, err
@@ -89,15 +89,15 @@ func execute(ctx context.Context, c config, t tell) (result figures, err error) 
 	}()
 	network, closeNetwork := newNetwork(ctx)
 	defer closeNetwork()
-	r := &run{config: c, table: states.Latest().Table(), tell: t}
+	r := &run{config: c, table: states.Latest().Table(), progress: t}
 	r.cluster, err = newCluster(ctx, dir, c, network, r.endedByItself)
 	defer r.cluster.stop()
 	if err != nil {
 		return result, err
 	}
-	r.faults = &faults{cluster: r.cluster, life: ctx, tell: func(string, ...any) {}}
+	r.faults = &faults{cluster: r.cluster, life: ctx, progress: func(string, ...any) {}}
 	if c.verbose {
-		r.faults.tell = t
+		r.faults.progress = t
 	}
 	if err := r.record(ctx); err != nil {
 		return r.figures(), err
@@ -119,7 +119,7 @@ func (r *run) figures() figures {
 	return f
 }
 
-// record makes the history.
+// record runs the clients and the faults, and records the history.
 func (r *run) record(ctx context.Context) (err error) {
 	etcd, err := r.cluster.dial()
 	if err != nil {
@@ -136,14 +136,14 @@ func (r *run) record(ctx context.Context) (err error) {
 	if err := r.populate(ctx); err != nil {
 		return err
 	}
-	r.trouble(ctx)
+	r.load(ctx)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return r.settle(ctx)
 }
 
-// newClient returns a client with a random stream of its own.
+// newClient returns a client with its own random stream.
 func (r *run) newClient(id int) *client {
 	return &client{
 		id: id, random: rand.New(rand.NewPCG(r.seed, uint64(1000+id))), table: r.table, nodes: r.nodes, hosts: r.cluster.conductors, log: &r.requests,
@@ -170,8 +170,8 @@ func (r *run) populate(ctx context.Context) error {
 
 const progressEvery = 5 * time.Second
 
-// trouble has the clients ask while things fail, for as long as is configured.
-func (r *run) trouble(ctx context.Context) {
+// load runs the clients while faults are injected, for the configured time.
+func (r *run) load(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
 	limited, cancel := context.WithTimeout(ctx, r.long)
@@ -187,17 +187,17 @@ func (r *run) trouble(ctx context.Context) {
 	for limited.Err() == nil {
 		select {
 		case <-ticks.C:
-			r.tell("%8v  %v", time.Since(begin).Round(time.Second), r.figures())
+			r.progress("%8v  %v", time.Since(begin).Round(time.Second), r.figures())
 		case <-limited.Done():
 		}
 	}
 }
 
-// restTimeout bounds the time until all nodes rest, once nothing fails any more.
+// restTimeout bounds the time from the end of all faults until all nodes rest.
 const restTimeout = 3 * time.Minute
 
-// settle heals all, waits until every node rests, and asks every conductor for all of
-// them once more. A node that does not rest in time is found by the check.
+// settle heals the cluster, waits until every node rests, and reads every node from every
+// conductor. The check finds a node that does not rest in time.
 func (r *run) settle(ctx context.Context) error {
 	begin := time.Now()
 	if err := r.cluster.heal(ctx); err != nil {
@@ -205,32 +205,32 @@ func (r *run) settle(ctx context.Context) error {
 	}
 	bounded, cancel := context.WithTimeout(ctx, restTimeout)
 	defer cancel()
-	told := begin
+	printed := begin
 	_ = r.recorder.await(bounded, func() bool {
-		busy := r.recorder.busy()
-		if time.Since(told) > progressEvery {
-			told = time.Now()
-			r.tell("%8v  after the last fault: %d nodes do not rest yet %s", time.Since(begin).Round(time.Second), len(busy), strings.Join(busy[:min(1, len(busy))], ""))
+		busy := r.recorder.busyNodes()
+		if time.Since(printed) > progressEvery {
+			printed = time.Now()
+			r.progress("%8v  after the last fault: %d nodes do not rest yet %s", time.Since(begin).Round(time.Second), len(busy), strings.Join(busy[:min(1, len(busy))], ""))
 		}
 		return len(busy) == 0 && r.recorder.caughtUp(bounded)
 	})
-	r.tell("%8v  after the last fault: %d of %d nodes rest", time.Since(begin).Round(time.Second), r.figures().rest, len(r.nodes))
+	r.progress("%8v  after the last fault: %d of %d nodes rest", time.Since(begin).Round(time.Second), r.figures().rest, len(r.nodes))
 	for _, host := range r.cluster.conductors {
 		c := r.newClient(r.clients + 1)
 		for _, id := range r.nodes {
 			if _, ok := c.readAt(ctx, host, id); !ok && ctx.Err() == nil {
-				return fmt.Errorf("%s does not answer for node %s, and nothing fails any more", host.name, id)
+				return fmt.Errorf("%s does not answer for node %s after the end of all faults", host.name, id)
 			}
 		}
 		c.http.CloseIdleConnections()
 	}
 	// A round of the power sync may have begun meanwhile.
-	_ = r.recorder.await(bounded, func() bool { return len(r.recorder.busy()) == 0 && r.recorder.caughtUp(bounded) })
+	_ = r.recorder.await(bounded, func() bool { return len(r.recorder.busyNodes()) == 0 && r.recorder.caughtUp(bounded) })
 	return ctx.Err()
 }
 
-// work are the operations of fake-hardware by the state in which they are done, as it and
-// the clients name them.
+// work has the operations of fake-hardware, by the state of the work and named as in the
+// conductors' logs.
 var work = history.Work{
 	states.Verifying:  {"verify"},
 	states.Inspecting: {"inspect.inspect_hardware"},
@@ -243,7 +243,7 @@ var work = history.Work{
 	states.Servicing:  namedSteps,
 }
 
-// namedSteps are those that clients ask for in a manual cleaning and a service.
+// namedSteps are the steps that clients request for a manual cleaning and a service.
 var namedSteps = []string{"raid.delete_configuration", "bios.factory_reset"}
 
 // check applies the rules to the history.
@@ -263,7 +263,7 @@ func (r *run) check() (figures, error) {
 	f.operations, f.takeOver, f.longest = len(h.Operations), r.recorder.takeOver, r.recorder.longest
 	for _, v := range r.recorder.nodes[f.longest.node] {
 		if after := v.Stored.Sub(f.longest.begin); after >= 0 && after <= f.longest.took {
-			r.faults.tell("the longest work: %8v  %q, reserved by %q of %s, last error %q", after.Round(time.Millisecond),
+			r.faults.progress("the longest work: %8v  %q, reserved by %q of %s, last error %q", after.Round(time.Millisecond),
 				v.State, v.Claim, r.recorder.conductor(v.Claim), v.LastError)
 		}
 	}

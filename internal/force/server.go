@@ -21,7 +21,7 @@ type serverConfig struct {
 	Name, Dir, Cluster, Peer string
 }
 
-// serverMain is an etcd server if this process is to be one, and reports whether it was.
+// serverMain runs an etcd server if serverVariable is set, and reports whether it did so.
 func serverMain() bool {
 	text, ok := os.LookupEnv(serverVariable)
 	if !ok {
@@ -34,7 +34,7 @@ func serverMain() bool {
 	return true
 }
 
-// serveEtcd listens on ports that are free, and prints which they are.
+// serveEtcd runs an etcd server on free ports and prints its addresses.
 func serveEtcd(text string) error {
 	var c serverConfig
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
@@ -67,10 +67,11 @@ func serveEtcd(text string) error {
 	}
 }
 
-// peerHost is the host in the URL of a server's peers, which no name service knows.
+// peerHost returns the host in a server's peer URL. Only the proxies resolve it.
 func peerHost(name string) string { return name + ".peers.invalid" }
 
-// serverCommand is this program as an etcd server, which reaches the others by a proxy.
+// serverCommand returns the command that runs this program as an etcd server, which
+// reaches its peers through the proxy.
 func serverCommand(c serverConfig, proxy string) *exec.Cmd {
 	text, _ := json.Marshal(c) // of strings
 	command := exec.Command(os.Args[0])

@@ -41,7 +41,7 @@ type Answer struct {
 	Body   []byte
 }
 
-// Node is what the API shows of a node.
+// Node is the compared part of a node in the API's answers.
 type Node struct {
 	machine.Node
 	UUID        string       `json:"uuid"`
@@ -72,7 +72,7 @@ func (c *Client) node(ctx context.Context, v states.APIVersion, method, path str
 	return node, answer, err
 }
 
-// List lists nodes, only those in a provision state unless it is empty.
+// List lists the nodes in a provision state, or all nodes if provisionState is empty.
 func (c *Client) List(ctx context.Context, v states.APIVersion, provisionState string) (Answer, error) {
 	path := ""
 	if provisionState != "" {
@@ -91,12 +91,12 @@ func (c *Client) Power(ctx context.Context, v states.APIVersion, uuid string, ta
 	return c.do(ctx, v, http.MethodPut, "/"+uuid+"/states/power", map[string]any{"target": target})
 }
 
-// Maintain puts a node into maintenance, as a person does.
+// Maintain puts a node into maintenance without a fault, as an operator does.
 func (c *Client) Maintain(ctx context.Context, v states.APIVersion, uuid, reason string) (Answer, error) {
 	return c.do(ctx, v, http.MethodPut, "/"+uuid+"/maintenance", map[string]any{"reason": reason})
 }
 
-// Patch changes the node's record.
+// Patch sets one field of the node's record.
 func (c *Client) Patch(ctx context.Context, v states.APIVersion, uuid, path string, value any) (Answer, error) {
 	return c.do(ctx, v, http.MethodPatch, "/"+uuid, []map[string]any{{"op": "add", "path": path, "value": value}})
 }

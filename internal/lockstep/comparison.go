@@ -8,7 +8,7 @@ import (
 // Comparison is the result of giving the same inputs to Ironic and to this module.
 type Comparison struct {
 	Name        string // what was compared
-	Compared    int    // how often
+	Compared    int    // the number of compared answers
 	Differences []Difference
 }
 
@@ -22,8 +22,9 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: ironic: %s; ours: %s", d.What, d.Ironic, d.Ours)
 }
 
-// compare counts a comparison, and records a difference of the two sides. It compares
-// them with ==, and formats them and the input only if they differ.
+// compare counts a comparison and records a difference between the two answers. It
+// compares the answers with ==, and formats the answers and the input only if they
+// differ.
 func (c *Comparison) compare(ironic, ours any, format string, args ...any) {
 	c.Compared++
 	if ironic != ours {
@@ -44,7 +45,7 @@ type Purpose struct {
 	Reason string
 }
 
-// OnPurpose has every intended difference.
+// OnPurpose lists every intended difference.
 var OnPurpose = []Purpose{
 	{
 		powerName,
@@ -96,7 +97,7 @@ var OnPurpose = []Purpose{
 	},
 }
 
-// Unexpected returns the differences that are not [OnPurpose].
+// Unexpected returns the differences that [OnPurpose] does not list.
 func (c *Comparison) Unexpected() []Difference {
 	return slices.DeleteFunc(slices.Clone(c.Differences), func(d Difference) bool {
 		return slices.ContainsFunc(OnPurpose, func(p Purpose) bool {
@@ -105,8 +106,8 @@ func (c *Comparison) Unexpected() []Difference {
 	})
 }
 
-// OutOfDate returns the differences that are listed in [OnPurpose] for the comparison
-// and were not found.
+// OutOfDate returns the differences that [OnPurpose] lists for the comparison, but that
+// the comparison did not find.
 func (c *Comparison) OutOfDate() []Purpose {
 	return slices.DeleteFunc(slices.Clone(OnPurpose), func(p Purpose) bool {
 		return p.Comparison != c.Name || slices.Contains(c.Differences, p.Difference)

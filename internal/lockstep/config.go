@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Options says what an Ironic is started with.
+// Options configures an Ironic.
 type Options struct {
-	// IPMI enables the hardware type ipmi beside the fake one, with power sync
-	// and recovery at short intervals.
+	// IPMI enables the hardware type ipmi in addition to fake-hardware, with power
+	// sync and recovery at short intervals.
 	IPMI bool
-	// Config is appended to the configuration file, so that its settings win: text
-	// in the form of ironic.conf, in which DIR, PORT and HOST stand for the Ironic's
-	// folder, the port of its API and the name of its conductor.
+	// Config is text in the form of ironic.conf. It is appended to the configuration
+	// file, so that its settings take precedence. DIR, PORT and HOST stand for the
+	// Ironic's folder, the port of its API and the name of its conductor.
 	Config string
 }
 
@@ -32,7 +32,7 @@ var (
 	//go:embed python/driver.py
 	driverProgram string
 
-	// driverEntries is how Ironic finds the interfaces of the driver.
+	// driverEntries are the entry points by which Ironic finds the driver's interfaces.
 	driverEntries = entries(map[string]string{
 		"power": "Power", "deploy": "Deploy", "inspect": "Inspect", "rescue": "Rescue", "vendor": "Vendor",
 	})
@@ -41,7 +41,7 @@ var (
 const (
 	// driverName is the name of the driver's interfaces in Ironic.
 	driverName = "lockstep"
-	// hostName is the conductor's, which its reservations bear.
+	// hostName is the name of the conductor, and the holder of its reservations.
 	hostName = "lockstep"
 )
 
@@ -53,7 +53,8 @@ func entries(classes map[string]string) string {
 	return text.String()
 }
 
-// writeFiles lays out all but what the port is needed for.
+// writeFiles creates the files and folders. The configuration has port 0 until start
+// chooses one.
 func (i *Ironic) writeFiles() error {
 	for _, folder := range []string{driverInfo, "http", "tftp"} {
 		if err := os.Mkdir(i.path(folder), 0o700); err != nil {
@@ -116,13 +117,13 @@ instance_master_path = DIR/master_images
 tftp_master_path = DIR/tftp/master_images
 `
 
-// The checks of provision states run every second, so that a node that is made to
-// have waited for long times out soon. A conductor that starts fails no more than
-// periodic_max_workers nodes of a state whose work was lost, by default 8.
+// The checks of provision states run every second, so that a wait whose start is
+// moved to the past times out soon. A starting conductor fails at most
+// periodic_max_workers nodes per state whose work was lost, by default 8.
 //
-// SQLite refuses one of two that write at once, and Ironic makes a failure of the
-// node's work of it. So nothing writes now and then, and one node at a time is
-// worked on.
+// SQLite refuses one of two concurrent writes, and Ironic then fails the node's work.
+// Therefore the periodic tasks that write are off, and only one node has work at a
+// time.
 const fakeConfig = `
 [DEFAULT]
 enabled_hardware_types = fake-hardware

@@ -10,9 +10,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// compareCreation creates a node at every API version, and one beyond, and
-// compares what the client is shown with [states.APIVersion.InitialState] and
-// [states.Created].
+// compareCreation creates a node at every API version and at one above the highest. It
+// compares the stored state with [states.APIVersion.InitialState] and the state in the
+// answer with [states.Created].
 func compareCreation(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: the state of a new node"}
 	newest := Series.MaxAPIVersion()
@@ -37,12 +37,12 @@ func compareCreation(ctx context.Context, i *Ironic) (Comparison, error) {
 	return c, err
 }
 
-// showChanges are the versions around which what is shown of a state changes.
+// showChanges are the versions before and after each change of a displayed state.
 var showChanges = []states.APIVersion{1, 2, 3, 38, 39, 40, Series.MaxAPIVersion()}
 
-// compareDisplay gets a node in every state and compares what is shown with
-// [states.APIVersion.Show]: the states that some version shows otherwise at every
-// version, the others around the versions at which those change.
+// compareDisplay gets a node in every state and compares the displayed state with
+// [states.APIVersion.Show]. It compares a state that some version displays as another
+// one at every version, and the other states at showChanges.
 func compareDisplay(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: the state that a client is shown"}
 	uuid, err := i.newNode(ctx, Done)
@@ -72,8 +72,8 @@ func compareDisplay(ctx context.Context, i *Ironic) (Comparison, error) {
 // minFilter is the version from which nodes can be listed by provision state.
 const minFilter states.APIVersion = 9
 
-// compareFilter lists nodes by each state around the version that brought it, and
-// compares with the node that there is in each.
+// compareFilter lists nodes by each state, at the versions around the one that
+// introduced the filter, and expects the one node that is in the state.
 func compareFilter(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: listing by state"}
 	nodes := make(map[states.State]string)
@@ -113,8 +113,8 @@ func filterStatus(s states.State, v states.APIVersion) int {
 	}
 }
 
-// compareListed wants the node that is in a state in its list, shown as the
-// version shows it, and no node that is in another.
+// compareListed expects that the list of a state has the node in that state, displayed
+// as the version displays it, and no node in another state.
 func (c *Comparison) compareListed(answer Answer, nodes map[states.State]string, s states.State, v states.APIVersion) {
 	var list struct {
 		Nodes []Node `json:"nodes"`

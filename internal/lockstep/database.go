@@ -12,7 +12,7 @@ import (
 //go:embed python/database.py
 var databaseProgram string
 
-// database is Ironic's own, written behind its back.
+// database is Ironic's own database. Writes to it bypass Ironic.
 type database struct {
 	*python
 }
@@ -25,7 +25,7 @@ func openDatabase(path string) (*database, error) {
 	return &database{p}, nil
 }
 
-// row is what Ironic stores of a node, as far as it is compared.
+// row is the compared part of a node in Ironic's database.
 type row struct {
 	machine.Node
 	Reservation string       `json:"reservation"`
@@ -37,10 +37,11 @@ type row struct {
 	Error       string       `json:"error"`
 }
 
-// columns names what is to be written.
+// columns holds the values to write, by column.
 type columns map[string]any
 
-// rest is a node at rest in a state, with nothing left of an earlier life.
+// rest returns the columns of a node that rests in a state, without a trace of earlier
+// work.
 func rest(node machine.Node) columns {
 	c := columns{
 		"provision_state":        node.State,
@@ -67,8 +68,8 @@ func rest(node machine.Node) columns {
 // read returns a node's row.
 func (d *database) read(uuid string) (row, error) { return d.write(uuid, nil) }
 
-// write waits until no one holds the node, writes the columns and returns the row
-// as it is then.
+// write waits until the node is not reserved, writes the columns and returns the new
+// row.
 func (d *database) write(uuid string, set columns) (row, error) {
 	var r row
 	err := d.ask(map[string]any{"uuid": uuid, "set": set}, &r)

@@ -11,8 +11,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// factCases are the things that Ironic looks at beside a node's state: as columns
-// of its database, and as [plan.Facts].
+// factCases are the fields other than the state for which Ironic refuses requests: as
+// columns of its database, and as [plan.Facts].
 var factCases = []struct {
 	name  string
 	set   columns
@@ -33,8 +33,8 @@ var factCases = []struct {
 	{"a reservation", columns{"reservation": "somebody"}, plan.Facts{Reserved: true}},
 }
 
-// factRequests has a state and a goal for each request that the API takes from a
-// state in which a node rests.
+// factRequests has a state and a goal for each request that the API accepts for a node
+// at rest.
 var factRequests = []struct {
 	from states.State
 	goal plan.Goal
@@ -53,8 +53,8 @@ var factRequests = []struct {
 	{states.Rescue, plan.In(states.Active), "unrescue"},
 }
 
-// compareFacts puts each request to the API for a node with each fact, and
-// compares with whether [plan.Next] sends it.
+// compareFacts sends each request for a node with each fact, and compares whether the
+// API accepts the request with whether [plan.Next] sends it.
 func compareFacts(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: what else decides about a request: maintenance, protected, retired, reserved, cleaning"}
 	for _, r := range factRequests {
@@ -79,9 +79,9 @@ func compareFacts(ctx context.Context, i *Ironic) (Comparison, error) {
 	return c, c.compareCleaning(ctx, i)
 }
 
-// compareDeletion deletes the record of a manageable node with an instance,
-// protected and neither, in maintenance and not, and compares with whether
-// [plan.Next] finds it deletable.
+// compareDeletion deletes the record of a manageable node that has an instance, is
+// protected, or neither, with and without maintenance. It compares the API's answer with
+// whether [plan.Next] considers the node deletable.
 func (c *Comparison) compareDeletion(ctx context.Context, i *Ironic) error {
 	const instance = "2f3a9e0c-7d3b-4a49-8f5e-3c1b6f0d7a11"
 	for _, maintenance := range []bool{false, true} {
@@ -112,7 +112,7 @@ func (c *Comparison) compareDeletion(ctx context.Context, i *Ironic) error {
 				return err
 			}
 			c.compare(answer.Status == http.StatusNoContent, step.Action == plan.Done, "a node with %+v is deleted", f.facts)
-			if answer.Status != http.StatusNoContent { // the instance is to be free for the next node
+			if answer.Status != http.StatusNoContent { // frees the instance for the next node
 				if _, err := i.database.write(uuid, rest(inState(states.Manageable))); err != nil {
 					return err
 				}
@@ -128,8 +128,8 @@ func nextWith(from states.State, goal plan.Goal, facts plan.Facts) (plan.Step, e
 	return plan.Next(Series.Table(), machine.Node{State: from}, wish)
 }
 
-// requestWith makes a request for a new node in a state and returns the status of
-// the answer.
+// requestWith creates a node in a state, sends a request for it and returns the status
+// of the answer.
 func (i *Ironic) requestWith(ctx context.Context, from states.State, set columns, verb string) (int, error) {
 	uuid, err := i.newNode(ctx, Done)
 	if err != nil {
@@ -144,8 +144,8 @@ func (i *Ironic) requestWith(ctx context.Context, from states.State, set columns
 	return answer.Status, err
 }
 
-// compareCleaning provides a node whose cleaning fails by order, with automated
-// cleaning on and off: without it the node is available at once.
+// compareCleaning provides a node whose cleaning would fail, with automated cleaning on
+// and off. With it off the node becomes available without cleaning.
 func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
 	s, err := startService(ctx)
 	if err != nil {
@@ -198,8 +198,8 @@ func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
 	return nil
 }
 
-// compareRecords updates and deletes the record of a node in every state, and
-// compares with [states.Table.CanUpdate] and [states.Table.CanDelete].
+// compareRecords updates and deletes the record of a node in every state, and compares
+// the answers with [states.Table.CanUpdate] and [states.Table.CanDelete].
 func compareRecords(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: updating and deleting the record in every state"}
 	table, newest := Series.Table(), Series.MaxAPIVersion()

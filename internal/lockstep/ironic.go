@@ -17,11 +17,10 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// ErrNotInstalled is matched by the error of [Start] if a program that it needs is
-// missing.
+// ErrNotInstalled is matched by the error of [Start] if a required program is missing.
 var ErrNotInstalled = errors.New("not installed")
 
-// Series is the series of Debian's Ironic, with which everything is compared.
+// Series is the series of Debian's Ironic, and of this module's side in all comparisons.
 const Series = states.Antelope
 
 // Ironic is a running Ironic. Make it with [Start] and Close it. It is safe for
@@ -35,9 +34,9 @@ type Ironic struct {
 	process  *process
 }
 
-// Start starts an Ironic and returns once it answers; ctx bounds the start only. The
-// Ironic uses a temporary folder and its own process group, and ends with this process
-// even if that is killed.
+// Start starts an Ironic and returns once its API answers; ctx bounds the start only.
+// The Ironic uses a temporary folder and its own process group. It ends with this
+// process, even if this process is killed.
 func Start(ctx context.Context, options Options) (*Ironic, error) {
 	for _, program := range []string{"ironic", "ironic-dbsync"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -56,7 +55,7 @@ func Start(ctx context.Context, options Options) (*Ironic, error) {
 	return i, nil
 }
 
-// create lays out the folder and the database and starts the programs.
+// create creates the files and the database and starts the programs.
 func (i *Ironic) create(ctx context.Context) error {
 	if err := i.writeFiles(); err != nil {
 		return err
@@ -77,8 +76,8 @@ func (i *Ironic) create(ctx context.Context) error {
 	return err
 }
 
-// startAttempts is how often a port is chosen: another process may take it before
-// Ironic does.
+// startAttempts is the number of ports that are tried: another process may take a free
+// port before Ironic listens on it.
 const startAttempts = 3
 
 // start starts the server on a free port and waits until it answers.
@@ -119,7 +118,7 @@ func (i *Ironic) stop() {
 	}
 }
 
-// Close kills the server, with all that it started, and removes its folder.
+// Close kills the server and all processes that it started, and removes its folder.
 func (i *Ironic) Close() error {
 	i.stop()
 	var err error
@@ -136,7 +135,7 @@ func (i *Ironic) Endpoint() string { return i.Client.endpoint }
 
 func (i *Ironic) path(name string) string { return filepath.Join(i.dir, name) }
 
-// command is a program that keeps to the folder.
+// command returns the command of a program that runs in the Ironic's folder.
 func (i *Ironic) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = i.dir
@@ -150,7 +149,7 @@ func (i *Ironic) command(ctx context.Context, name string, args ...string) *exec
 	return cmd
 }
 
-// logged returns the errors in Ironic's log.
+// logged returns the last errors in Ironic's log.
 func (i *Ironic) logged() string {
 	const most = 20
 	log, _ := os.ReadFile(i.path(logFile)) // it may have died before it logged
@@ -171,9 +170,9 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
-// keeper runs Ironic until that ends or standard input does, and then kills the
-// process group. So Ironic does not outlive this process even if that is killed;
-// its folder goes with it then.
+// keeper is a shell script that runs Ironic until Ironic or standard input ends, and
+// then kills the process group. Ironic therefore ends with this process even if this
+// process is killed; the script then also removes the folder.
 const keeper = `
 (
 	sh -c 'echo $$ >"$0.pid"; exec ironic --config-file "$0"' "$1"
@@ -186,7 +185,7 @@ kill -KILL "$(cat "$1.pid")"
 wait
 `
 
-// process is a running keeper, with the server that it keeps.
+// process is a running keeper, with its server.
 type process struct {
 	cmd *exec.Cmd
 	in  io.Closer
@@ -210,8 +209,8 @@ func startProcess(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// kill ends the process group and waits until it has, though not for ever: who
-// has lost their parent may stay in the list of processes.
+// kill kills the process group and waits for its end for a limited time: an orphaned
+// process may stay in the process table.
 func (p *process) kill() {
 	group := -p.cmd.Process.Pid
 	_ = syscall.Kill(group, syscall.SIGKILL)

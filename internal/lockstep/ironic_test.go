@@ -34,8 +34,8 @@ func TestSeveralRunAtOnceAndLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// The keeper's input ends with the process that started it, however that ends.
-func TestIronicDoesNotOutliveWhoStartedIt(t *testing.T) {
+// The keeper's standard input is closed when its parent process ends, for any reason.
+func TestIronicEndsWithTheProcessThatStartedIt(t *testing.T) {
 	i := start(t, Options{})
 	group := i.process.cmd.Process.Pid
 	require.NoError(t, i.process.in.Close())
@@ -43,7 +43,7 @@ func TestIronicDoesNotOutliveWhoStartedIt(t *testing.T) {
 	require.NoDirExists(t, i.dir)
 }
 
-func TestAnIronicThatDoesNotStartIsAnErrorThatSaysWhy(t *testing.T) {
+func TestTheErrorOfAFailedStartHasTheReason(t *testing.T) {
 	i := start(t, Options{})
 	require.NoError(t, os.RemoveAll(i.path("http")))
 	require.NoError(t, os.RemoveAll(i.path(driverInfo)))
@@ -52,7 +52,7 @@ func TestAnIronicThatDoesNotStartIsAnErrorThatSaysWhy(t *testing.T) {
 	require.ErrorContains(t, err, driverName)
 }
 
-func TestTheAbsenceOfIronicIsTold(t *testing.T) {
+func TestAMissingIronicIsErrNotInstalled(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := Start(t.Context(), Options{})
 	require.ErrorIs(t, err, ErrNotInstalled)
@@ -71,7 +71,7 @@ func TestAPythonThatFailsIsAnError(t *testing.T) {
 	require.Error(t, p.close())
 }
 
-func TestTheDatabaseRefusesWhatIsNotThere(t *testing.T) {
+func TestTheDatabaseRefusesUnknownNodesAndColumns(t *testing.T) {
 	i := start(t, Options{})
 	_, err := i.database.read("no such node")
 	require.Error(t, err)

@@ -21,23 +21,22 @@ const (
 	Wait Outcome = "wait"
 )
 
-// Outcomes are all there are.
+// Outcomes lists all outcomes.
 var Outcomes = []Outcome{Done, Fail, Wait}
 
-// life runs the same node three times: under Ironic, under this module's conductor
-// behind its API, and as a Machine with the same events.
+// life is the same node on three systems that get the same inputs: Ironic, this
+// module's conductor behind its API, and a Machine.
 type life struct {
-	ironic  *Ironic
-	service *service
-	uuid    string
-	ours    *machine.Machine
-	since   string         // the time of the last move of Ironic's node, from its database
-	seen    []machine.Node // the polled states of Ironic's node, without repetitions in a row
-	// compared is how many of seen were compared with our conductor's.
-	compared int
+	ironic   *Ironic
+	service  *service
+	uuid     string
+	ours     *machine.Machine
+	since    string         // the time of the last move of Ironic's node, from its database
+	seen     []machine.Node // the polled states of Ironic's node, without repetitions in a row
+	compared int            // number of states in seen that were compared with our conductor's
 }
 
-// beginLife puts a new node into a state in which it rests.
+// beginLife creates a node that rests in a state on all three systems.
 func (i *Ironic) beginLife(ctx context.Context, s *service, from states.State) (*life, error) {
 	uuid, err := i.newNode(ctx, Done)
 	if err != nil {
@@ -57,8 +56,8 @@ func (i *Ironic) beginLife(ctx context.Context, s *service, from states.State) (
 	return &life{ironic: i, service: s, uuid: uuid, ours: ours, seen: []machine.Node{at}, compared: 1}, nil
 }
 
-// request asks both sides for a provision state and lets the work that it starts
-// end. It returns the first difference, or nil.
+// request requests a provision state on all systems and waits for the end of the work
+// that the request starts. It returns the first difference, or nil.
 func (l *life) request(ctx context.Context, word string, v states.APIVersion, outcome Outcome) (*Difference, error) {
 	from := l.ours.Node()
 	what := fmt.Sprintf("%q in %v at %v, work ends with %s", word, from.State, v, outcome)
@@ -89,7 +88,7 @@ func (l *life) request(ctx context.Context, word string, v states.APIVersion, ou
 	return l.settle(ctx, what)
 }
 
-// call resumes the work that waits for a call.
+// call resumes the node's work, which waits for a call.
 func (l *life) call(ctx context.Context, outcome Outcome) (*Difference, error) {
 	if outcome == Wait {
 		outcome = Done
@@ -139,8 +138,8 @@ func (l *life) expire(ctx context.Context) (*Difference, error) {
 	return l.settle(ctx, what)
 }
 
-// order sets the outcome of the next work, resets the time of the last move, and takes
-// the node out of the maintenance that a failed clean step sets.
+// order sets the outcome of the next work, resets the time of the last move, and ends
+// the maintenance that a failed clean step sets.
 func (l *life) order(ctx context.Context, outcome Outcome) error {
 	l.since = ""
 	if err := l.service.order(ctx, l.uuid, outcome); err != nil {
@@ -156,7 +155,7 @@ func (l *life) order(ctx context.Context, outcome Outcome) error {
 	return err
 }
 
-// work reports of our node how its work ends, until it rests or waits.
+// work reports the outcome of the machine's work, until the machine rests or waits.
 func (l *life) work(ctx context.Context, outcome Outcome) error {
 	for {
 		from := l.ours.Node().State
@@ -177,8 +176,8 @@ func (l *life) work(ctx context.Context, outcome Outcome) error {
 	}
 }
 
-// called reports the call that our node waits for. An inspection by another service
-// ends with it.
+// called reports the call for which the machine waits. The call ends an inspection by
+// another service.
 func (l *life) called(ctx context.Context, outcome Outcome) error {
 	if l.ours.Node().State != states.InspectWait {
 		if err := l.ours.Report(ctx, states.EventResume, ""); err != nil {
@@ -192,10 +191,10 @@ func (l *life) called(ctx context.Context, outcome Outcome) error {
 	return l.ours.Report(ctx, states.EventDone, "")
 }
 
-// settleTimeout is how long Ironic's node may take to come to rest.
+// settleTimeout bounds the time until Ironic's node rests.
 const settleTimeout = 20 * time.Second
 
-// settle waits until Ironic's node has moved and rests, and compares.
+// settle waits until Ironic's node has moved and rests, and compares the systems.
 func (l *life) settle(ctx context.Context, what string) (*Difference, error) {
 	for deadline := time.Now().Add(settleTimeout); time.Now().Before(deadline); {
 		r, err := l.ironic.database.read(l.uuid)
@@ -215,7 +214,7 @@ func (l *life) settle(ctx context.Context, what string) (*Difference, error) {
 	return l.compare(ctx, what)
 }
 
-// compare compares what the API shows with our node.
+// compare compares the node in Ironic's API with the machine and with our API.
 func (l *life) compare(ctx context.Context, what string) (*Difference, error) {
 	shown, answer, err := l.ironic.Client.Show(ctx, Series.MaxAPIVersion(), l.uuid)
 	if err != nil {

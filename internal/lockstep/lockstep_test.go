@@ -46,15 +46,15 @@ func TestBMCs(t *testing.T) {
 	}
 }
 
-// Lives at random, until they have made walkSteps requests; fewer where -short or
-// -rapid.checks says so.
+// TestLives runs random lives until they have made walkSteps requests. With -short or
+// -rapid.checks it runs fewer.
 func TestLives(t *testing.T) {
 	t.Parallel()
 	i, s := start(t, Options{}), serve(t)
 	checks, seed := flag.Lookup("rapid.checks"), flag.Lookup("rapid.seed")
 	enough := walkSteps
-	switch asked := checks.Value.String() != checks.DefValue; {
-	case asked:
+	switch set := checks.Value.String() != checks.DefValue; {
+	case set:
 		enough = 1
 	case testing.Short() && os.Getenv("CI") != "true":
 		enough = 1
@@ -74,7 +74,7 @@ func TestLives(t *testing.T) {
 	}
 }
 
-// liveAtRandom lives one life and returns how many requests were made.
+// liveAtRandom runs one random life and returns the number of its requests.
 func liveAtRandom(rt *rapid.T, t *testing.T, i *Ironic, s *service) (requests int) {
 	choose := func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(rt, label) }
 	l, err := i.beginLife(t.Context(), s, pick(choose, "from", resting))
@@ -94,7 +94,7 @@ func liveAtRandom(rt *rapid.T, t *testing.T, i *Ironic, s *service) (requests in
 	return requests
 }
 
-func TestAMachineThatDiffersIsFound(t *testing.T) {
+func TestADifferentMachineIsFound(t *testing.T) {
 	i := start(t, Options{})
 	l, err := i.beginLife(t.Context(), serve(t), states.Enroll)
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const startTimeout = 2 * time.Minute
 
-// start starts an Ironic that ends with the test.
+// start starts an Ironic that is closed at the end of the test.
 func start(t *testing.T, options Options) *Ironic {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
@@ -26,7 +26,7 @@ func start(t *testing.T, options Options) *Ironic {
 	return i
 }
 
-// serve starts our conductor behind its API, which ends with the test.
+// serve starts our conductor behind its API. Both are closed at the end of the test.
 func serve(t *testing.T) *service {
 	t.Helper()
 	s, err := startService(t.Context())
@@ -35,8 +35,8 @@ func serve(t *testing.T) *service {
 	return s
 }
 
-// needs skips a test where the error says that a program is absent, except in CI,
-// which installs all. Any other error fails the test.
+// needs skips the test if the error says that a program is missing, except in CI, which
+// installs all of them. Any other error fails the test.
 func needs(t *testing.T, err error) {
 	t.Helper()
 	if errors.Is(err, ErrNotInstalled) && os.Getenv("CI") != "true" {
@@ -45,7 +45,7 @@ func needs(t *testing.T, err error) {
 	require.NoError(t, err)
 }
 
-// requireSame wants no difference but those on purpose, and all of these.
+// requireSame requires that the differences are exactly the intended ones.
 func requireSame(t *testing.T, c Comparison, err error) {
 	t.Helper()
 	needs(t, err)

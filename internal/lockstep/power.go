@@ -16,20 +16,20 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-// A powerLife is what happens to a node whose power is kept in sync.
+// A powerLife is a sequence of events for a node whose power is synced.
 type powerLife struct {
 	name   string
 	state  states.State
 	power  states.Power // recorded at the start
-	person bool         // in maintenance by a person
+	person bool         // in maintenance, set by an operator
 	failed bool         // with earlierError as last error
 	events []powerEvent
-	// documented compares with what Ironic says that it does: that the recorded
-	// power state stays when reading fails.
+	// documented selects the behaviour that Ironic documents: the recorded power
+	// state stays when reading fails.
 	documented bool
 }
 
-// A powerEvent happens to a BMC behind everyone's back.
+// A powerEvent changes a BMC without the knowledge of Ironic or of the Syncer.
 type powerEvent struct {
 	name string
 	do   func(context.Context, *bmctest.IPMI) error
@@ -85,13 +85,13 @@ var powerLives = []powerLife{
 	},
 }
 
-// A powerView is what is compared after the rounds that follow an event.
+// A powerView holds the values that are compared after the rounds that follow an event.
 type powerView struct {
 	power       states.Power
 	hardware    string
 	maintenance bool
 	fault       string
-	lastError   string // in words: the texts differ
+	lastError   string // its kind, because the texts differ
 }
 
 func (v powerView) String() string {
@@ -99,7 +99,7 @@ func (v powerView) String() string {
 		v.power, v.hardware, v.maintenance, v.fault, v.lastError)
 }
 
-// earlierError is the last error of a node that had one before its life began.
+// earlierError is the last error of a node that has one before the first event.
 const earlierError = "from before"
 
 func whichError(text string) string {
@@ -115,10 +115,10 @@ func whichError(text string) string {
 
 const powerName = "power sync over IPMI: recorded power, hardware, maintenance, fault and last error"
 
-// comparePower lets the same happen to nodes under Ironic with its ipmitool
-// driver and under [powersync.Syncer], each on a BMC of its own, and compares
-// once the rounds after each event are through. Ironic's code is what is compared
-// with ([powersync.Config.ForgetUnread]), but for one life.
+// comparePower applies the same events to nodes under Ironic with its ipmitool driver
+// and under [powersync.Syncer], each on its own BMC, and compares them when the rounds
+// after each event are over. The Syncer does as Ironic's code does
+// ([powersync.Config.ForgetUnread]), except in one life.
 func comparePower(ctx context.Context, i *Ironic) (Comparison, error) {
 	total := Comparison{Name: powerName}
 	var mu sync.Mutex
@@ -137,7 +137,7 @@ func comparePower(ctx context.Context, i *Ironic) (Comparison, error) {
 	return total, failed
 }
 
-// livePower lives one life on both sides.
+// livePower runs one life on both systems.
 func (i *Ironic) livePower(ctx context.Context, life powerLife) (c Comparison, err error) {
 	theirs, err := i.beginTheirPower(ctx, life)
 	if err != nil {
@@ -169,8 +169,8 @@ func (i *Ironic) livePower(ctx context.Context, life powerLife) (c Comparison, e
 	return c, nil
 }
 
-// theirsWhere returns where Ironic is expected to be when we are in ours: there
-// too, but for differences on purpose.
+// theirsWhere returns the view that Ironic is expected to have if ours is the view of
+// our node: the same view, or Ironic's side of an intended difference.
 func theirsWhere(what, ours string) string {
 	for _, p := range OnPurpose {
 		if p.Comparison == powerName && p.What == what && p.Ours == ours {
@@ -211,15 +211,16 @@ func (i *Ironic) beginTheirPower(ctx context.Context, life powerLife) (*theirPow
 }
 
 const (
-	// quiet is longer than the rounds take after which a node that is not at
-	// rest has changed.
+	// quiet is longer than the interval in which the rounds change a node that does
+	// not rest.
 	quiet = 5 * time.Second
-	// patience is how long Ironic may take to get where we are: four attempts
-	// to read from a dead BMC, and a round of recovery.
+	// patience bounds the time until Ironic has the expected view: four attempts to
+	// read from a dead BMC, and a round of recovery.
 	patience = 90 * time.Second
 )
 
-// rounds waits until Ironic is where it is expected, and that it stays there.
+// rounds waits until Ironic has had the expected view for longer than quiet, or until
+// patience is over, and returns Ironic's view.
 func (p *theirPower) rounds(ctx context.Context, expected string) (powerView, error) {
 	since := time.Now()
 	deadline := since.Add(patience)
@@ -276,7 +277,8 @@ func beginOurPower(ctx context.Context, life powerLife) (*ourPower, error) {
 	return p, nil
 }
 
-// rounds does as many as a failing node has retries, and one more of each kind.
+// rounds does one round of power sync more than a failing node has retries, then a round
+// of recovery and a last round of power sync.
 func (p *ourPower) rounds(ctx context.Context) (powerView, error) {
 	const retries = 3 // power_state_sync_max_retries, by default
 	for range retries + 1 {
@@ -294,7 +296,7 @@ func (p *ourPower) rounds(ctx context.Context) (powerView, error) {
 	return powerView{r.Power, p.bmc.Power(), r.Maintenance, r.Fault, whichError(r.LastError)}, err
 }
 
-// ipmitool is a driver on the program of that name.
+// ipmitool is a [powersync.Driver] that runs the program ipmitool.
 type ipmitool struct{ bmc *bmctest.IPMI }
 
 func (d ipmitool) PowerState(ctx context.Context, _ string) (states.Power, error) {

@@ -12,8 +12,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// comparePowerRequests asks for every power state in every provision state, of
-// nodes that are on and off, and compares with [powersync.Syncer.Set].
+// comparePowerRequests requests every power state in every provision state, for a node
+// that is on and one that is off, and compares the result with [powersync.Syncer.Set].
 func comparePowerRequests(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: power requests, and the power state recorded after them"}
 	uuid, err := i.newNode(ctx, Done)
@@ -41,8 +41,8 @@ func comparePowerRequests(ctx context.Context, i *Ironic) (Comparison, error) {
 	return c, nil
 }
 
-// requestPower asks Ironic, and tells the status and the power state recorded in
-// the end.
+// requestPower requests a power state from Ironic, and returns the status of the answer
+// and the power state that is recorded in the end.
 func (i *Ironic) requestPower(
 	ctx context.Context, uuid string, at machine.Node, power, target states.Power,
 ) (string, error) {
@@ -69,7 +69,7 @@ func (i *Ironic) requestPower(
 	}
 }
 
-// requestPower asks us.
+// requestPower is [Ironic.requestPower] for a Syncer.
 func requestPower(ctx context.Context, state states.State, power, target states.Power) (string, error) {
 	const id = "node"
 	store := new(powersync.Memory)
@@ -96,7 +96,7 @@ func requestPower(ctx context.Context, state states.State, power, target states.
 	return fmt.Sprintf("%d, then %v", status, r.Power), err
 }
 
-// obedient is hardware that does at once what it is told.
+// obedient is a [powersync.Driver] that reaches a requested power state at once.
 type obedient struct{ power states.Power }
 
 func (d *obedient) PowerState(context.Context, string) (states.Power, error) { return d.power, nil }

@@ -12,8 +12,9 @@ import (
 	"sync"
 )
 
-// python is a running Python program that answers each line of JSON with one. It
-// ends with its input, and so with this process. It is safe for concurrent use.
+// python is a running Python program that answers each line of JSON with a line of
+// JSON. It ends when its standard input is closed, and thus with this process. It is
+// safe for concurrent use.
 type python struct {
 	cmd *exec.Cmd
 
@@ -22,8 +23,8 @@ type python struct {
 	out *bufio.Reader
 }
 
-// startPython runs a program with the interpreter that Ironic runs with, which
-// has Ironic's modules.
+// startPython starts a program with Ironic's Python interpreter, which has Ironic's
+// modules.
 func startPython(program string, args ...string) (*python, error) {
 	interpreter, err := interpreter()
 	if err != nil {
@@ -46,7 +47,8 @@ func startPython(program string, args ...string) (*python, error) {
 	return p, nil
 }
 
-// interpreter reads the first line of the program ironic, "#!/usr/bin/python3".
+// interpreter returns the interpreter in the first line of the program ironic, such as
+// "#!/usr/bin/python3".
 func interpreter() (string, error) {
 	path, err := exec.LookPath("ironic")
 	if err != nil {
@@ -64,7 +66,7 @@ func interpreter() (string, error) {
 	return strings.TrimSpace(interpreter), nil
 }
 
-// ask puts a question and decodes the answer.
+// ask sends a question and decodes the answer.
 func (p *python) ask(question, answer any) error {
 	line, err := json.Marshal(question)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// unlike are the fields of a node that are not compared: times, links, and texts of
-// which only the presence is.
+// unlike are the fields of a node that are not compared as they are. A nil function
+// excludes the field; otherwise the function's results are compared.
 var unlike = map[string]func(any) any{
 	"created_at": nil, "updated_at": nil, "provision_updated_at": nil,
 	"inspection_started_at": nil, "inspection_finished_at": nil,
@@ -23,8 +23,9 @@ var unlike = map[string]func(any) any{
 
 func present(value any) any { return value != nil }
 
-// withoutRescue has instance_info without the password of a rescue, as text. Ours goes
-// when the rescue is over; Ironic's fake hardware leaves it, and its agent does not.
+// withoutRescue returns instance_info without the rescue password, as JSON. Our
+// conductor removes the password at the end of the rescue. In Ironic only the agent's
+// interface does so, and the fake one does not.
 func withoutRescue(value any) any {
 	info, ok := value.(map[string]any)
 	if !ok {
@@ -37,7 +38,7 @@ func withoutRescue(value any) any {
 	return string(text)
 }
 
-// withoutTimes has driver_internal_info without the times in it, as text.
+// withoutTimes returns driver_internal_info with its time masked, as JSON.
 func withoutTimes(value any) any {
 	info, ok := value.(map[string]any)
 	if !ok {
@@ -76,8 +77,8 @@ func (l *life) compareRecords(ctx context.Context, what string, ironic Answer) (
 	return &Difference{what + ", field " + theirField + " of our API", field(ironic.Body, theirField), field(ours.Body, theirField)}, nil
 }
 
-// compareMoves compares the order of states: what polling saw of Ironic's node since the
-// last step are states that ours went through, in that order.
+// compareMoves compares the order of states: the states of Ironic's node that polling saw
+// since the last step are states of our node, in the same order.
 func (l *life) compareMoves(what string) *Difference {
 	polled := l.seen[l.compared:]
 	l.compared = len(l.seen)
@@ -93,8 +94,8 @@ func (l *life) compareMoves(what string) *Difference {
 	return nil
 }
 
-// differingField returns the first field of two nodes that differs or that only one of
-// them has; empty where there is none.
+// differingField returns the first field that differs between two nodes or that only one
+// of them has, or "" if there is none.
 func differingField(ironic, ours []byte) (string, error) {
 	var theirs, mine map[string]any
 	if err := json.Unmarshal(ironic, &theirs); err != nil {
@@ -126,7 +127,7 @@ func sameJSON(a, b any) bool {
 	return err == nil && otherErr == nil && string(first) == string(second)
 }
 
-// field returns a field of a node as JSON, or that it is absent.
+// field returns a field of a node as JSON, or "absent".
 func field(node []byte, name string) string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(node, &fields) != nil || fields[name] == nil {

@@ -13,9 +13,9 @@ import (
 
 const recoveryName = "conductor: nodes after its death"
 
-// compareRecovery lets the conductor die with nodes in every state, in its hands
-// and not, on the way to every target, and compares what it makes of them when it
-// starts again with [machine.Node.Orphaned].
+// compareRecovery kills and restarts the conductor with nodes in every state, with every
+// target, with and without a reservation of the conductor. It compares the nodes after
+// the restart with [machine.Node.Orphaned].
 func compareRecovery(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: recoveryName}
 	nodes := make(map[string]machine.Node)
@@ -55,8 +55,8 @@ func compareRecovery(ctx context.Context, i *Ironic) (Comparison, error) {
 	return c, nil
 }
 
-// lostNodes returns a node in every state, on the way to its default target and,
-// where it is on the way, to every other.
+// lostNodes returns a node in every state with its default target and, if the state is
+// not stable, with every other target.
 func lostNodes() []machine.Node {
 	table := Series.Table()
 	var nodes []machine.Node

@@ -10,19 +10,17 @@ import (
 )
 
 // A refusal is an answer of the API that does not come from the state machine:
-// [states.Table.Request] accepts what is asked, and leaves the rest to its
-// caller.
+// [states.Table.Request] accepts the request and leaves the other checks to its caller.
 type refusal struct {
 	reason string // why the API refuses
 	state  states.State
-	set    columns        // what is special about the node
-	body   map[string]any // what is asked
+	set    columns        // of the node, in addition to those of a node at rest
+	body   map[string]any // of the request
 	status int
 	text   string // part of the fault
 }
 
-// refusals are the answers that come from elsewhere, as far as Ironic's API can
-// be made to give them with fake hardware.
+// refusals are the refusals that Ironic's API can be made to give with fake hardware.
 var refusals = []refusal{
 	{
 		"clean needs clean_steps", states.Manageable, nil,
@@ -87,7 +85,7 @@ var refusals = []refusal{
 	{
 		"the driver cannot rescue", states.Active, columns{"rescue_interface": "no-rescue"},
 		map[string]any{"target": "rescue", "rescue_password": "secret"},
-		http.StatusInternalServerError, "does not support", // as Ironic's code has not foreseen it
+		http.StatusInternalServerError, "does not support", // an error that Ironic's code does not expect
 	},
 	{
 		"the node is held", states.Available, columns{"reservation": "somebody"},
@@ -96,8 +94,8 @@ var refusals = []refusal{
 	},
 }
 
-// compareRefusals checks the list of refusals. The difference between the two
-// sides is the point of it: one is noted where there is none.
+// compareRefusals compares each refusal with Ironic's answer, and checks that the state
+// machine accepts the request.
 func compareRefusals(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: refusals that are not the state machine's, as listed"}
 	for _, r := range refusals {

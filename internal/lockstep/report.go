@@ -16,8 +16,8 @@ import (
 // A compare makes one comparison on an Ironic.
 type compare = func(context.Context, *Ironic) (Comparison, error)
 
-// compareFake are the comparisons with fake hardware but for the lives at random.
-// The last kills its Ironic and starts it again.
+// compareFake are the comparisons with fake hardware, except the random lives. The last
+// one restarts its Ironic.
 var compareFake = []compare{
 	compareRequests,
 	compareRefusals,
@@ -36,8 +36,7 @@ var compareIPMI = []compare{
 	comparePower,
 }
 
-// All makes every comparison, one after the other. The lives at random are those
-// of the seed.
+// All makes every comparison, one after the other. The seed determines the random lives.
 func All(ctx context.Context, seed uint64) ([]Comparison, error) {
 	tables, err := compareTables(ctx)
 	if err != nil {
@@ -70,7 +69,7 @@ func compareOn(ctx context.Context, options Options, compares []compare) (all []
 	return all, nil
 }
 
-// Version returns the version of the Ironic that is installed, such as "21.4.4".
+// Version returns the version of the installed Ironic, such as "21.4.4".
 func Version(ctx context.Context) (string, error) {
 	said, err := exec.CommandContext(ctx, "ironic", "--version").Output()
 	if err != nil {
@@ -79,8 +78,8 @@ func Version(ctx context.Context) (string, error) {
 	return string(bytes.TrimSpace(said)), nil
 }
 
-// Report writes comparisons as Markdown: a row for each, the differences that
-// are on purpose with their reasons, and those that are not.
+// Report writes comparisons as Markdown: a row for each, then the intended differences
+// with their reasons, the unexpected ones, and those of [OnPurpose] that were not found.
 func Report(w io.Writer, ironic string, seed uint64, all []Comparison) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "| compared with Ironic %s (series %v) | answers | differences | on purpose |\n", ironic, Series)

@@ -14,12 +14,12 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// nonsense are words that are neither verb nor event.
+// nonsense are words that are neither a verb nor an event.
 var nonsense = []string{"", "none", "Manage", "manage ", "available", "power on", "nonsense"}
 
-// minimums are the words that Ironic checks against the API version, with the
-// versions at which its answer may change. The words that later series have
-// checks for are among them: this one must not.
+// minimums has the versions at which Ironic's answer to a word may change. It includes
+// the words for which only later series have a minimum version; [Series] must not have
+// one.
 var minimums = map[string][]states.APIVersion{
 	"manage":   {4},
 	"provide":  {4},
@@ -36,14 +36,14 @@ var minimums = map[string][]states.APIVersion{
 	"service":  {87},
 }
 
-// fullStates are the states in which every word is asked for at every version at
-// which the answer to any word may change. In the others a word is asked for at
-// the versions where its own may: what Ironic checks a version against is the
-// word, and for abort the state inspect wait.
+// fullStates are the states in which every word is requested at every version at which
+// the answer to any word may change. In the other states a word is requested only at
+// the versions at which its own answer may change, because Ironic's minimum version
+// depends on the word alone, and for abort also on the state inspect wait.
 var fullStates = states.SetOf(states.Enroll, states.InspectWait)
 
-// words returns every word that is asked for: the verbs, their aliases, all
-// events of all series, and nonsense.
+// words returns every requested word: the verbs, their aliases, all events of all
+// series, and nonsense.
 func words() []string {
 	words := append(slices.Collect(maps.Keys(states.Verbs())), nonsense...)
 	for event := range states.AllEvents() {
@@ -53,9 +53,9 @@ func words() []string {
 	return slices.Compact(words)
 }
 
-// versionsFor returns the versions at which a word is asked for in a state: the
-// oldest, the newest, one beyond, and those around the versions at which the
-// answer may change.
+// versionsFor returns the versions at which a word is requested in a state: the lowest,
+// the highest, one above it, and those around the versions at which the answer may
+// change.
 func versionsFor(state states.State, word string) []states.APIVersion {
 	newest := Series.MaxAPIVersion()
 	versions := []states.APIVersion{1, newest, newest + 1}
@@ -71,9 +71,9 @@ func versionsFor(state states.State, word string) []states.APIVersion {
 	return slices.Compact(versions)
 }
 
-// compareRequests puts every word to the API in every state, at every version at
-// which the answer may change, to [states.Table.Request], and to the API of our
-// conductor.
+// compareRequests requests every word in every state, at every version at which the
+// answer may change, from Ironic's API, from [states.Table.Request] and from the API of
+// our conductor.
 func compareRequests(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: status and reason of every request for a provision state"}
 	node, err := i.newNode(ctx, Done)
@@ -96,8 +96,8 @@ func compareRequests(ctx context.Context, i *Ironic) (Comparison, error) {
 	return c, nil
 }
 
-// compareRequestsIn asks for every word in one state. Only an accepted request
-// moves the node.
+// compareRequestsIn requests every word in one state. It puts the node back into the
+// state after an accepted request, since only such a request moves the node.
 func (c *Comparison) compareRequestsIn(ctx context.Context, i *Ironic, s *service, node string, state states.State) error {
 	moved := true
 	for _, word := range words() {
@@ -126,15 +126,16 @@ func (c *Comparison) compareRequestsIn(ctx context.Context, i *Ironic, s *servic
 	return nil
 }
 
-// judge compares Ironic's answer with ours. The node's driver finds nothing wrong
-// with any request and what a word needs goes with it, so that the answer is the
-// state machine's; [compareRefusals] has the others.
+// judge compares Ironic's answer with ours. The node's driver accepts every request and
+// the request has all required fields, so that the answer comes from the state machine.
+// See [compareRefusals] for the other refusals.
 func (c *Comparison) judge(answer Answer, state states.State, word string, v states.APIVersion) {
 	_, err := Series.Table().Request(state, word, v)
 	c.compare(describe(answer), describeError(err), "%q in %v at %v", word, state, v)
 }
 
-// request asks for a provision state, again while the node is held.
+// request requests a provision state, and repeats the request while the node is
+// reserved.
 func (i *Ironic) request(ctx context.Context, v states.APIVersion, node, word string) (Answer, error) {
 	deadline := time.Now().Add(settleTimeout)
 	for {
@@ -148,7 +149,7 @@ func (i *Ironic) request(ctx context.Context, v states.APIVersion, node, word st
 	}
 }
 
-// bodyFor returns the request for a word, with what it needs.
+// bodyFor returns the body of the request for a word, with the fields that it requires.
 func bodyFor(word string) map[string]any {
 	body := map[string]any{"target": word}
 	event, err := states.ParseVerb(word)
@@ -167,7 +168,7 @@ func bodyFor(word string) map[string]any {
 	return body
 }
 
-// newNode creates a node whose work ends as is said, and returns its UUID.
+// newNode creates a node whose work has the outcome, and returns its UUID.
 func (i *Ironic) newNode(ctx context.Context, outcome Outcome) (string, error) {
 	node, answer, err := i.Client.Create(ctx, Series.MaxAPIVersion(), map[string]any{
 		"driver":            "fake-hardware",
@@ -189,7 +190,7 @@ func inState(s states.State) machine.Node {
 	return machine.Node{State: s, Target: Series.Table().Target(s)}
 }
 
-// faults are the texts by which Ironic's reasons are known.
+// faults maps parts of Ironic's faults to the reasons of a refusal.
 var faults = []struct {
 	text   string
 	reason error
@@ -198,8 +199,7 @@ var faults = []struct {
 	{" could not be understood", states.ErrNotUnderstood},
 }
 
-// describe returns an answer's status, with the reason where there can be
-// several.
+// describe returns an answer's status, with the reason if the status can have several.
 func describe(a Answer) string {
 	if a.Status >= http.StatusInternalServerError {
 		return fmt.Sprintf("%d %s", a.Status, a.Fault)
@@ -215,7 +215,7 @@ func describe(a Answer) string {
 	return fmt.Sprintf("%d %s", a.Status, a.Fault)
 }
 
-// describeError is describe for an answer of ours.
+// describeError is describe for an error of [states.Table.Request].
 func describeError(err error) string {
 	var refused *states.RequestError
 	switch {

@@ -14,8 +14,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// service is a conductor of ours behind its API: what is put to Ironic is put to it
-// over HTTP as well.
+// service is our conductor behind its API. It gets the same HTTP requests as Ironic.
 type service struct {
 	Client *Client
 
@@ -24,10 +23,10 @@ type service struct {
 	stop      func()
 
 	mu    sync.Mutex
-	moves map[string][]states.State // that each node moved to since they were taken last
+	moves map[string][]states.State // new states since the last takeMoves, by UUID
 }
 
-// checkInterval is short, so that a wait which has timed out is noticed at once.
+// checkInterval is short, so that the conductor soon finds a wait that has timed out.
 const checkInterval = 20 * time.Millisecond
 
 // startService starts a conductor, which must be closed.
@@ -56,14 +55,14 @@ func startService(ctx context.Context) (*service, error) {
 	return s, nil
 }
 
-// moved notes a transition.
+// moved records a transition.
 func (s *service) moved(t conductor.Transition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.moves[t.Node.UUID] = append(s.moves[t.Node.UUID], t.Node.ProvisionState)
 }
 
-// takeMoves returns the states that a node moved to since the last call.
+// takeMoves returns the new states of a node since the last call.
 func (s *service) takeMoves(uuid string) []states.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,8 +78,8 @@ func (s *service) Close() {
 	s.stop()
 }
 
-// elsewhere is a conductor group without conductors: a node of it is asked, and nobody
-// does the work.
+// elsewhere is a conductor group without conductors: the API accepts requests for its
+// nodes, but no conductor does the work.
 const elsewhere = "elsewhere"
 
 // newNode creates a node as [Ironic.newNode] does, with the same UUID.
@@ -94,8 +93,8 @@ func (s *service) newNode(ctx context.Context, uuid, group string) error {
 	return err
 }
 
-// put puts a node to a place in the state machine, with nothing left of an earlier
-// life.
+// put sets the state, target and last error of a node, and removes all traces of earlier
+// work.
 func (s *service) put(ctx context.Context, uuid string, at machine.Node) error {
 	_, err := s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
 		n.ProvisionState, n.TargetProvisionState, n.LastError = at.State, at.Target, at.LastError
@@ -107,7 +106,7 @@ func (s *service) put(ctx context.Context, uuid string, at machine.Node) error {
 	return err
 }
 
-// order says how the next work ends, and takes the node out of maintenance.
+// order sets the outcome of the next work, and ends maintenance.
 func (s *service) order(ctx context.Context, uuid string, outcome Outcome) error {
 	_, err := s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
 		n.Extra = map[string]any{"outcome": string(outcome)}
@@ -125,7 +124,7 @@ func (s *service) setAutomatedClean(ctx context.Context, uuid string, on bool) e
 	return err
 }
 
-// expire lets the time run out that a node waits.
+// expire moves the start of a node's wait into the past, so that the wait times out.
 func (s *service) expire(ctx context.Context, uuid string, long time.Duration) error {
 	_, err := s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
 		past := time.Now().Add(-long)
@@ -135,8 +134,8 @@ func (s *service) expire(ctx context.Context, uuid string, long time.Duration) e
 	return err
 }
 
-// call is the call-back that a node waits for. An inspection or a rescue that ran
-// elsewhere ends with it.
+// call is the call-back for which a node waits. It ends an inspection or a rescue by
+// another service.
 func (s *service) call(ctx context.Context, uuid string, outcome Outcome) error {
 	n, err := s.conductor.Node(ctx, uuid)
 	if err != nil {
@@ -149,7 +148,7 @@ func (s *service) call(ctx context.Context, uuid string, outcome Outcome) error 
 	return s.conductor.Resume(ctx, uuid, failure)
 }
 
-// settle waits until a node has moved since a time, or rests, and returns it.
+// settle waits until a node is not reserved and has no work, and returns it.
 func (s *service) settle(ctx context.Context, uuid string) (*conductor.Node, error) {
 	for {
 		n, err := s.conductor.Node(ctx, uuid)
@@ -165,13 +164,13 @@ func (s *service) settle(ctx context.Context, uuid string) (*conductor.Node, err
 	}
 }
 
-// byOrder is what python/driver.py is for Ironic: hardware whose work ends as the
-// node's extra says.
+// byOrder is the counterpart of python/driver.py: hardware whose work has the outcome in
+// the node's extra.
 type byOrder struct{ conductor.Fake }
 
 var errByOrder = errors.New("fails by order")
 
-// outcome ends a piece of work.
+// outcome returns the result of a piece of work.
 func (h *byOrder) outcome(n *conductor.Node, canWait bool) error {
 	switch ordered, _ := n.Extra["outcome"].(string); {
 	case ordered == string(Fail):
@@ -197,7 +196,7 @@ func (h *byOrder) Verify(_ context.Context, n *conductor.Node) (states.Power, er
 	return states.PowerOn, h.outcome(n, false)
 }
 
-// orderedSteps are the steps by the state in which they run; those with a "!" can wait.
+// orderedSteps are the steps by the state in which they run. A step with a "!" can wait.
 var orderedSteps = map[states.State][]string{
 	states.Inspecting: {"inspect.inspect_hardware!"},
 	states.Cleaning:   {"deploy.clean!", "deploy.finish_clean"},

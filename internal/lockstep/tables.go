@@ -14,21 +14,21 @@ import (
 //go:embed python/machine.py
 var machineProgram string
 
-// applied is what came of an event, on either side; the zero value is a refusal.
+// applied is the result of an event, in Ironic or in this module; the zero value is a
+// refusal.
 type applied struct {
 	machine.Node
 	Status string
 }
 
-// question is one for [machine.Node.Apply], and for Ironic's machine.
+// question is the input of [machine.Node.Apply] and of Ironic's state machine.
 type question struct {
 	node machine.Node
 	in   machine.Input
 }
 
-// compareTables asks Ironic's own state machine, and the task manager that stores
-// its answers, for every event in every state, and compares with
-// [machine.Node.Apply].
+// compareTables applies every event in every state to Ironic's own state machine, with
+// the task manager that stores the result, and compares with [machine.Node.Apply].
 func compareTables(ctx context.Context) (_ Comparison, err error) {
 	c := Comparison{Name: "conductor: state, target, last error and notification of every event"}
 	ironic, err := startPython(machineProgram)
@@ -54,8 +54,8 @@ func compareTables(ctx context.Context) (_ Comparison, err error) {
 
 const stepsName = "conductor: built-in steps of a manual cleaning"
 
-// compareSteps asks Ironic's own state machine for what the built-in steps of 2023.2
-// and later fire, wait and resume without a target, and compares with
+// compareSteps applies the events of the built-in steps of 2023.2 and later, wait and
+// resume without a target, to Ironic's own state machine, and compares with
 // [machine.Node.Report]. Source: use_reserved_step_handler in
 // ironic/conductor/steps.py of those series.
 func compareSteps(context.Context) (_ Comparison, err error) {
@@ -90,9 +90,9 @@ func compareSteps(context.Context) (_ Comparison, err error) {
 	return c, nil
 }
 
-// questionsFrom returns those for one state: every event with every stored and
-// every named target, with none and with one that the series lacks. What comes
-// with it, an error and work, is asked for only where the event has a row.
+// questionsFrom returns the questions for one state: every event with every stored and
+// every named target, including none and one that the series lacks. It varies the
+// errors and the work only for an event that has a row.
 func questionsFrom(state states.State) []question {
 	targets := append(slices.Collect(Series.Table().States().All()), states.NoState, states.Servicing)
 	var questions []question
@@ -112,7 +112,8 @@ func questionsFrom(state states.State) []question {
 	return questions
 }
 
-// withErrors returns a question with and without work, an old and a new error.
+// withErrors returns variants of a question: with and without work, an old error and a
+// new one.
 func withErrors(at machine.Node, in machine.Input) []question {
 	var questions []question
 	for _, old := range []string{"", "old"} {
@@ -126,17 +127,17 @@ func withErrors(at machine.Node, in machine.Input) []question {
 	return questions
 }
 
-// askTables asks Ironic.
+// askTables returns Ironic's results.
 func askTables(ironic *python, questions []question) ([]applied, error) {
-	asked := make([][]any, len(questions))
+	inputs := make([][]any, len(questions))
 	for n, q := range questions {
-		asked[n] = []any{
+		inputs[n] = []any{
 			q.node.State, q.node.Target, orNull(q.node.LastError),
 			q.in.Event, q.in.Target, orNull(q.in.LastError), q.in.Work,
 		}
 	}
 	var answers []*[4]string
-	if err := ironic.ask(asked, &answers); err != nil {
+	if err := ironic.ask(inputs, &answers); err != nil {
 		return nil, err
 	}
 	theirs := make([]applied, len(answers))
@@ -166,7 +167,8 @@ func orNull(text string) any {
 	return text
 }
 
-// applyTables asks us: Apply for the node, a Machine for the notification.
+// applyTables returns the result of a Machine, which uses Apply for the node, with the
+// status of its notification.
 func applyTables(q question) applied {
 	var status string
 	m, err := machine.New(machine.Config{

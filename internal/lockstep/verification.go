@@ -20,16 +20,15 @@ const (
 	user     = "admin"
 	password = "correct-horse"
 	wrong    = "wrong-horse"
-	cipher   = "3" // ipmi_sim's
+	cipher   = "3" // the cipher suite that ipmi_sim supports
 )
 
-// verifyTimeout is how long either side may take to verify. Ironic repeats what a
-// wrong password makes fail.
+// verifyTimeout bounds a verification. Ironic retries after a wrong password, too.
 const verifyTimeout = 60 * time.Second
 
-// compareVerification enrolls nodes on BMCs of ipmi_sim, on and off, with a right
-// and a wrong password, under Ironic with its ipmitool driver and with
-// [verify.Manage] and package bmc.
+// compareVerification requests manage for nodes in enroll on BMCs of ipmi_sim, on and
+// off, with a right and a wrong password. It compares Ironic with its ipmitool driver
+// to [verify.Manage] with package bmc.
 func compareVerification(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "verification over IPMI, right and wrong password"}
 	for _, power := range []string{"on", "off"} {
@@ -44,7 +43,7 @@ func compareVerification(ctx context.Context, i *Ironic) (Comparison, error) {
 	return c, nil
 }
 
-// verifyBoth has a node verified by both sides and tells what became of it.
+// verifyBoth verifies a BMC with both systems and describes the node in each of them.
 func (i *Ironic) verifyBoth(ctx context.Context, power, secret string) (theirs, ours string, err error) {
 	server, err := newBMC(ctx, power)
 	if err != nil {
@@ -68,7 +67,7 @@ func newBMC(ctx context.Context, power string) (*bmctest.IPMI, error) {
 	return server, err
 }
 
-// verified is what becomes of a node under Ironic.
+// verified describes a node after Ironic has verified it.
 func (i *Ironic) verified(ctx context.Context, server *bmctest.IPMI, secret string) (string, error) {
 	newest := Series.MaxAPIVersion()
 	uuid, err := i.newIPMINode(ctx, server, secret)
@@ -95,7 +94,7 @@ func (i *Ironic) verified(ctx context.Context, server *bmctest.IPMI, secret stri
 	}
 }
 
-// newIPMINode creates a node of the hardware type ipmi.
+// newIPMINode creates a node of the hardware type ipmi and returns its UUID.
 func (i *Ironic) newIPMINode(ctx context.Context, server *bmctest.IPMI, secret string) (string, error) {
 	node, answer, err := i.Client.Create(ctx, Series.MaxAPIVersion(), map[string]any{
 		"driver": "ipmi",
@@ -113,7 +112,7 @@ func (i *Ironic) newIPMINode(ctx context.Context, server *bmctest.IPMI, secret s
 	return node.UUID, err
 }
 
-// verified is what becomes of a node of ours.
+// verified describes a node after [verify.Manage] has verified it.
 func verified(ctx context.Context, server *bmctest.IPMI, word string) (string, error) {
 	m, err := machine.New(machine.Config{
 		Table: Series.Table(),

@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A step is what happens next in a life.
+// A step is one input of a life: a request, a call or a timeout.
 type step struct {
 	kind    stepKind
 	word    string // of a request
@@ -27,7 +27,7 @@ const (
 	aTimeout
 )
 
-// choose picks a number from 0 to n-1, for what the label says.
+// choose picks a number from 0 to n-1; the label names the choice.
 type choose func(label string, n int) int
 
 func pick[T any](pick choose, label string, from []T) T { return from[pick(label, len(from))] }
@@ -35,9 +35,9 @@ func pick[T any](pick choose, label string, from []T) T { return from[pick(label
 // resting are the states in which a life may begin.
 var resting = slices.Collect(Series.Table().Stable().Union(Series.Table().Failed()).All())
 
-// chooseStep chooses what happens next to a node: half of it what the API takes
-// from the node's state, the rest any word at any version or, where the node
-// waits, a call or a timeout.
+// chooseStep chooses the next step of a node. Half of the steps are requests that the
+// API accepts in the node's state. The others request any word at any version or, if
+// the node waits, are mostly calls and timeouts.
 func chooseStep(at machine.Node, choose choose) step {
 	s := step{version: Series.MaxAPIVersion(), outcome: pick(choose, "outcome", Outcomes)}
 	taken := slices.Collect(Series.Table().Requests(at.State, Series.MaxAPIVersion()))
@@ -57,7 +57,7 @@ func chooseStep(at machine.Node, choose choose) step {
 	return s
 }
 
-// take lets a step happen to both sides.
+// take applies a step to all systems.
 func (l *life) take(ctx context.Context, s step) (*Difference, error) {
 	switch s.kind {
 	case aCall:
@@ -69,7 +69,7 @@ func (l *life) take(ctx context.Context, s step) (*Difference, error) {
 	}
 }
 
-// explain returns a difference where what polling saw cannot be explained.
+// explain returns a difference if [plan.Explain] finds no history with the polled states.
 func (l *life) explain() *Difference {
 	seen := make([]states.State, len(l.seen))
 	for n, at := range l.seen {
@@ -83,11 +83,10 @@ func (l *life) explain() *Difference {
 
 const (
 	walkSteps = 2000 // in all lives together
-	lifeSteps = 40   // in one
+	lifeSteps = 40   // in one life
 )
 
-// compareWalks lives lives at random, one after the other. The same seed gives
-// the same lives.
+// compareWalks runs random lives, one after the other. The seed determines them.
 func compareWalks(ctx context.Context, i *Ironic, seed uint64) (Comparison, error) {
 	c := Comparison{Name: "lives at random: every field that our API shows of the node, after every step"}
 	s, err := startService(ctx)
@@ -110,7 +109,7 @@ func compareWalks(ctx context.Context, i *Ironic, seed uint64) (Comparison, erro
 	return c, nil
 }
 
-// walk lives one life up to its end or the first difference.
+// walk runs one random life until its end or the first difference.
 func (i *Ironic) walk(ctx context.Context, s *service, choose choose) (found *Difference, steps int, err error) {
 	l, err := i.beginLife(ctx, s, pick(choose, "from", resting))
 	if err != nil {

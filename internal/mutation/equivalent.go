@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// equivalent lists the mutants that behave as the code does, so that no test can kill
-// them, each with the reason.
+// equivalent lists the mutants that behave as the original code does, so that no test can
+// kill them, with the reasons.
 var equivalent = []struct {
 	reason  string
 	mutants []string
@@ -14,22 +14,22 @@ var equivalent = []struct {
 	{"of the shortest histories with as many failures, the first in the table has the fewest requests too, in every series so far", []string{
 		"machine/plan/explain.go weigh: weight++ => removed",
 	}},
-	{"nobody goes by the context when the function has returned, for calls have one of their own; without cancel its timer ends a little later", []string{
+	{"nothing uses the context after the function has returned, because calls have their own; without cancel its timer ends a little later", []string{
 		"powersync/emit.go Syncer.callBack: defer cancel() => removed",
 		"powersync/hold.go Syncer.release: defer cancel() => removed",
 		"powersync/set.go Syncer.reach: defer cancel() => removed",
 	}},
-	{"a revision need only be another one than those before it", []string{
+	{"a revision only has to differ from the earlier ones", []string{
 		"powersync/memory.go Memory.put: m.changes++ => m.changes--",
 	}},
-	{"the interval is never 0: New puts the default in its place", []string{
+	{"the interval is never 0: New replaces 0 by the default", []string{
 		"powersync/run.go Syncer.Run: s.config.RecoveryInterval > 0 => s.config.RecoveryInterval >= 0",
 		"powersync/syncer.go Syncer.round: interval > 0 => interval >= 0",
 	}},
 }
 
-// equivalents returns the reasons of the list, by the mutant's String. Each one of the
-// list must be among the mutants that there are.
+// equivalents returns the reasons in the list equivalent, by the mutant's String. It
+// returns an error if a listed mutant does not exist.
 func equivalents(all []mutant) (map[string]string, error) {
 	exists := make(map[string]bool, len(all))
 	for _, m := range all {

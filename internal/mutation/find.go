@@ -17,14 +17,14 @@ import (
 // mutant is one change of one file. Its String has no line number, so that the name
 // stays the same when code elsewhere in the file changes.
 type mutant struct {
-	file  string // from the repository's root, with slashes
-	place string // the function or the declaration
-	was   string // the code around the change
-	is    string // the same, changed
-	nth   int    // number among the equal changes of this place, from 1
+	file string // from the repository's root, with slashes
+	decl string // the function or the declaration
+	was  string // the code around the change
+	is   string // the changed code
+	nth  int    // number among the equal changes of this declaration, from 1
 
 	edit edit
-	unit edit // the whole expression or statement that is changed, and what it becomes
+	unit edit // the edit of the whole changed expression or statement
 	kind kind
 }
 
@@ -46,14 +46,14 @@ const (
 )
 
 func (m mutant) String() string {
-	name := fmt.Sprintf("%s %s: %s => %s", m.file, m.place, m.was, m.is)
+	name := fmt.Sprintf("%s %s: %s => %s", m.file, m.decl, m.was, m.is)
 	if m.nth > 1 {
 		name += fmt.Sprintf(" #%d", m.nth)
 	}
 	return name
 }
 
-// sources returns the files of a package, without tests, by their names from the root.
+// sources returns the files of a package without tests, by their paths from the root.
 func sources(root, folder string) (map[string][]byte, error) {
 	names, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
 	if err != nil {
@@ -71,7 +71,7 @@ func sources(root, folder string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// findIn returns the mutants of files, in the order of the names and of the code.
+// findIn returns the mutants of files, in the order of the file names and of the code.
 func findIn(files map[string][]byte) ([]mutant, error) {
 	var all []mutant
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -96,13 +96,13 @@ func findInFile(name string, source []byte) ([]mutant, error) {
 		switch declaration := declaration.(type) {
 		case *ast.FuncDecl:
 			f.constant = false
-			f.place = funcName(declaration)
+			f.decl = funcName(declaration)
 			f.inspect(declaration)
 		case *ast.GenDecl:
 			f.constant = declaration.Tok == token.CONST
 			for _, spec := range declaration.Specs {
 				if spec, ok := spec.(*ast.ValueSpec); ok {
-					f.place = spec.Names[0].Name
+					f.decl = spec.Names[0].Name
 					f.inspect(spec)
 				}
 			}
@@ -145,8 +145,8 @@ type finder struct {
 	file   *token.File
 	found  []mutant
 
-	place    string
-	constant bool // whether place is a constant
+	decl     string
+	constant bool // whether decl is a constant
 }
 
 func (f *finder) inspect(root ast.Node) {
@@ -200,7 +200,7 @@ func (f *finder) binary(e *ast.BinaryExpr) {
 	}
 }
 
-// joinsText reports whether an expression joins strings, going by a literal in it.
+// joinsText reports whether an expression has a string literal and thus joins strings.
 func joinsText(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -212,7 +212,7 @@ func joinsText(e ast.Expr) bool {
 	}
 }
 
-// instead has the operators that replace an operator in mutants. The result need not
+// instead has the operators that replace each operator in mutants. The mutant need not
 // compile.
 var instead = map[token.Token][]token.Token{
 	token.EQL: {token.NEQ},
@@ -280,8 +280,9 @@ func (f *finder) negate(c ast.Expr, in ast.Node) {
 	}
 }
 
-// statements changes and removes one statement at a time. A removed one stays in the
-// text but is not executed, because Go requires that its variables and imports are used.
+// statements changes and removes one statement at a time. A removed statement stays in
+// the code but is not executed, because Go requires that its variables and imports are
+// used.
 func (f *finder) statements(list []ast.Stmt) {
 	for _, s := range list {
 		k := statement
@@ -316,8 +317,8 @@ func isPanic(e ast.Expr) bool {
 	return ok && name.Name == "panic"
 }
 
-// replace adds the mutant of a unit in which some bytes are replaced; in is the code
-// that its name shows.
+// replace adds the mutant of a unit in which some bytes are replaced; the mutant's name
+// shows the code in.
 func (f *finder) replace(k kind, unit, in ast.Node, at token.Pos, length int, text string) {
 	from := f.file.Offset(at)
 	e := edit{from, from + length, text}
@@ -325,7 +326,7 @@ func (f *finder) replace(k kind, unit, in ast.Node, at token.Pos, length int, te
 	f.add(k, e, f.changed(unit, e), string(f.source[start:end]), f.changed(in, e).text)
 }
 
-// changed returns an edit as an edit of the whole node that contains it.
+// changed extends an edit to the whole node that contains it.
 func (f *finder) changed(n ast.Node, e edit) edit {
 	from, to := f.offsets(n)
 	return edit{from, to, string(f.source[from:e.from]) + e.text + string(f.source[e.to:to])}
@@ -340,12 +341,12 @@ func (f *finder) add(k kind, e, unit edit, was, is string) {
 		k = alone
 	}
 	f.found = append(f.found, mutant{
-		file: f.name, place: f.place, was: shorten(was), is: shorten(is),
+		file: f.name, decl: f.decl, was: shorten(was), is: shorten(is),
 		edit: e, unit: unit, kind: k,
 	})
 }
 
-// shorten returns code in one line, without its middle if it is long.
+// shorten returns code on one line, without its middle if it is long.
 func shorten(code string) string {
 	code = strings.Join(strings.Fields(code), " ")
 	const most = 120

@@ -16,8 +16,8 @@ const (
 	reachName  = "MUTATION_REACHED"
 )
 
-// switchCode is the file that is added to such a package. Its function returns the
-// active mutant, 0 for none, and records each unit that is reached.
+// switchCode is the file that is added to such a package. Its function returns the number
+// of the active mutant, 0 for none, and records each reached unit.
 const switchCode = `package %s
 
 import (
@@ -82,8 +82,9 @@ func instrument(source []byte, units []unit, mutants []mutant) ([]byte, error) {
 		before, after := u.around(mutants)
 		insertions = append(insertions, insertion{u.from, u.to, before}, insertion{u.to, u.from, after})
 	}
-	// Where several are in one place, what ends comes first, the inner unit before
-	// the outer one; then what begins, the outer one before the inner.
+	// At equal offsets the ends of units come before the beginnings: the end of the inner
+	// unit before that of the outer one, the beginning of the outer unit before that of
+	// the inner one.
 	slices.SortStableFunc(insertions, func(a, b insertion) int {
 		switch aBegins, bBegins := a.other > a.at, b.other > b.at; {
 		case a.at == b.at && aBegins == bBegins:

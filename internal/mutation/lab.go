@@ -19,7 +19,7 @@ type outcome string
 
 const (
 	killed    outcome = "killed"
-	timedOut  outcome = "timed out" // counts as killed: the original code takes a fraction of the time
+	timedOut  outcome = "timed out" // counts as killed: the original code needs a fraction of the time
 	lived     outcome = "lived"
 	uncovered outcome = "not covered" // lived, and no test reaches it
 	unviable  outcome = "not viable"  // does not compile
@@ -35,7 +35,8 @@ type lab struct {
 	suites  map[string]*suite
 }
 
-// newLab makes the lab for mutants of these packages, whose tests must pass.
+// newLab returns a lab for mutants of these packages. It returns an error if a package's
+// tests fail without a mutant.
 func newLab(ctx context.Context, root string, targets []target) (_ *lab, err error) {
 	l := &lab{suites: map[string]*suite{}}
 	if l.root, err = filepath.Abs(root); err != nil {
@@ -55,8 +56,9 @@ func newLab(ctx context.Context, root string, targets []target) (_ *lab, err err
 
 func (l *lab) close() { os.RemoveAll(l.scratch) }
 
-// tryAll tries mutants and calls tell with each outcome, one call at a time.
-func (l *lab) tryAll(ctx context.Context, mutants []mutant, workers int, tell func(mutant, outcome)) error {
+// tryAll tries mutants with concurrent workers and calls add with each outcome, one call
+// at a time.
+func (l *lab) tryAll(ctx context.Context, mutants []mutant, workers int, add func(mutant, outcome)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	queue := make(chan mutant)
@@ -73,7 +75,7 @@ func (l *lab) tryAll(ctx context.Context, mutants []mutant, workers int, tell fu
 					continue
 				}
 				mu.Lock()
-				tell(m, result)
+				add(m, result)
 				mu.Unlock()
 			}
 		}()
@@ -115,8 +117,8 @@ func (m mutant) apply(source []byte) []byte {
 	return bytes.Join([][]byte{source[:m.edit.from], []byte(m.edit.text), source[m.edit.to:]}, nil)
 }
 
-// build builds a package's test binary in a folder with this name, with these files
-// replaced, and returns the binary's name.
+// build builds a package's test binary in the folder name, with files in place of the
+// originals, and returns the path of the binary.
 func (l *lab) build(ctx context.Context, t target, name string, files map[string][]byte) (string, error) {
 	folder := filepath.Join(l.scratch, name)
 	if err := os.MkdirAll(folder, 0o755); err != nil {

@@ -1,9 +1,9 @@
-// Mutation changes the code of a package in one place, a mutant, and runs the
-// package's tests: the mutant is killed when they fail. A mutant that lives shows
-// behaviour that no test checks, or code that is not needed.
+// Mutation makes one change to the code of a package, a mutant, and runs the package's
+// tests. If a test fails, the mutant is killed. A mutant that lives shows behaviour that
+// no test checks, or code that is not needed.
 //
-//	go run ./internal/mutation                      # all of them
-//	go run ./internal/mutation -run '^machine/m'    # those of some files
+//	go run ./internal/mutation                      # all mutants
+//	go run ./internal/mutation -run '^machine/m'    # the mutants of some files
 //	go run ./internal/mutation -commit HEAD -n 20   # a sample, as in CI
 //
 // Run it from the repository's root. One test binary of a package holds nearly all of
@@ -11,9 +11,9 @@
 // This takes a fraction of a second per mutant. gremlins (go-gremlins/gremlins) builds a
 // binary for each mutant, and finds none in the conditions of a switch.
 //
-// equivalent.go lists the mutants that behave like the original code, so that no test
-// can kill them, each with the reason. The exit status is 1 if another mutant lives, or
-// if a listed one is killed, does not compile or does not exist any more.
+// equivalent.go lists the mutants that behave as the original code does, so that no test
+// can kill them, with the reasons. The exit status is 1 if another mutant lives, or if a
+// listed mutant is killed, does not compile or no longer exists.
 package main
 
 import (
@@ -57,9 +57,9 @@ var (
 func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	flags := flag.NewFlagSet("mutation", flag.ContinueOnError)
 	only := flags.String("run", "", "try only mutants whose line matches the `regexp`")
-	commit := flags.String("commit", "", "sample by this `commit`: its hash is the seed, and mutants of the files that it touches come first")
-	n := flags.Int("n", 20, "with -commit, the `number` of mutants from the files that it touches, and as many of the others")
-	workers := flags.Int("workers", 1, "how many mutants to try at once, 1 to the number of CPUs")
+	commit := flags.String("commit", "", "sample by this `commit`: its hash is the seed, and mutants of the files that the commit touches come first")
+	n := flags.Int("n", 20, "with -commit, the `number` of mutants of the files that the commit touches, and of the other files")
+	workers := flags.Int("workers", 1, "the number of mutants to try concurrently, 1 to the number of CPUs")
 	verbose := flags.Bool("v", false, "print every mutant and its outcome")
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheListIsOfMutantsThatExistEachWithAReason(t *testing.T) {
+func TestListedMutantsExistAndHaveAReason(t *testing.T) {
 	all, err := findAll("../..", targets)
 	require.NoError(t, err)
 	reasons, err := equivalents(all)
@@ -22,10 +22,10 @@ func TestTheListIsOfMutantsThatExistEachWithAReason(t *testing.T) {
 	}
 }
 
-func TestASampleIsTheSameForACommitAndBeginsWithItsFiles(t *testing.T) {
+func TestTheSampleOfACommitIsFixedAndBeginsWithItsFiles(t *testing.T) {
 	var all []mutant
 	for i := range 100 {
-		all = append(all, mutant{file: fmt.Sprintf("p/%d.go", i/10), place: fmt.Sprint(i)})
+		all = append(all, mutant{file: fmt.Sprintf("p/%d.go", i/10), decl: fmt.Sprint(i)})
 	}
 	got := choose("commit", []string{"README.md", "p/3.go"}, 5, all)
 	require.Len(t, got, 10)
@@ -37,7 +37,7 @@ func TestASampleIsTheSameForACommitAndBeginsWithItsFiles(t *testing.T) {
 	require.Len(t, choose("commit", []string{"p/3.go"}, 20, all), 30, "a file has ten")
 }
 
-// module makes a module of one package and returns its folder.
+// module creates a module of one package and returns its folder.
 func module(t *testing.T, code, test string) string {
 	t.Setenv("GOWORK", "off")
 	root := t.TempDir()
@@ -136,8 +136,8 @@ func TestNever(t *testing.T) { t.Fatal("never passes") }
 	require.ErrorContains(t, err, "never passes")
 }
 
-func TestTheReportIsAnErrorForWhatTheListDoesNotSay(t *testing.T) {
-	m := mutant{file: "machine/m.go", place: "f", was: "a", is: "b", nth: 1}
+func TestTheReportIsAnErrorIfOutcomesContradictTheList(t *testing.T) {
+	m := mutant{file: "machine/m.go", decl: "f", was: "a", is: "b", nth: 1}
 	for _, test := range []struct {
 		outcome outcome
 		listed  bool

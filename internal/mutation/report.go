@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// report collects the outcomes.
+// report counts and prints the outcomes.
 type report struct {
 	out     io.Writer
 	verbose bool
@@ -17,7 +17,7 @@ type report struct {
 	errs    []error
 }
 
-// counts are those of one package.
+// counts are the numbers of mutants of one package, by outcome.
 type counts struct{ killed, timedOut, equivalent, lived, uncovered, unviable int }
 
 func (r *report) add(m mutant, o outcome) {
@@ -52,7 +52,7 @@ func (r *report) add(m mutant, o outcome) {
 	}
 }
 
-// complain prints why a mutant's outcome is an error.
+// complain records an error for a mutant's outcome, and prints the mutant.
 func (r *report) complain(why error, m mutant, o outcome) {
 	if !r.verbose {
 		fmt.Fprintf(r.out, "%-11s %s\n", o, m)
@@ -65,7 +65,7 @@ func (r *report) complain(why error, m mutant, o outcome) {
 	r.errs = append(r.errs, why)
 }
 
-// end prints the counts, and returns an error if any outcome was one.
+// end prints the counts and returns the recorded errors.
 func (r *report) end() error {
 	table := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "killed\ttimed out\tequivalent\tlived\tnot covered\tnot viable\t")

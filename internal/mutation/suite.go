@@ -16,19 +16,19 @@ import (
 	"time"
 )
 
-// suite is the tests of a package whose binary holds the mutants.
+// suite is a package's test binary, which holds the mutants, and its tests.
 type suite struct {
 	target target
 	folder string            // the package's folder
-	files  map[string][]byte // the package's code when the lab was made
+	files  map[string][]byte // the package's original code, by path from the root
 	binary string
 	tests  []test
-	places map[string]place // by the mutant's String
+	slots  map[string]slot // by the mutant's String
 }
 
-// place is where the binary holds a mutant: the number that makes it active, and the
+// slot identifies a mutant in the binary: the number that activates the mutant, and the
 // number of its unit.
-type place struct{ active, unit string }
+type slot struct{ active, unit string }
 
 // test is one test function.
 type test struct {
@@ -48,10 +48,10 @@ func (l *lab) newSuite(ctx context.Context, t target, name string) (*suite, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &suite{target: t, folder: filepath.Join(l.root, filepath.FromSlash(t.folder)), files: files, places: map[string]place{}}
+	s := &suite{target: t, folder: filepath.Join(l.root, filepath.FromSlash(t.folder)), files: files, slots: map[string]slot{}}
 	byFile, numbers := units(mutants)
 	for i, m := range mutants {
-		s.places[m.String()] = place{fmt.Sprint(i + 1), fmt.Sprint(numbers[i])}
+		s.slots[m.String()] = slot{fmt.Sprint(i + 1), fmt.Sprint(numbers[i])}
 	}
 	changed := map[string][]byte{}
 	for file, source := range files {
@@ -66,7 +66,7 @@ func (l *lab) newSuite(ctx context.Context, t target, name string) (*suite, erro
 	return s, s.observe(ctx, filepath.Join(l.scratch, "reached"))
 }
 
-// observe fills in the tests, the fastest first.
+// observe runs each test separately and fills in s.tests, the fastest first.
 func (s *suite) observe(ctx context.Context, reached string) error {
 	list, err := exec.CommandContext(ctx, s.binary, "-test.list", "^(Test|Example|Fuzz)").Output()
 	if err != nil {
@@ -94,10 +94,10 @@ func (s *suite) observe(ctx context.Context, reached string) error {
 	return nil
 }
 
-// trySwitched tries a mutant that the suite's binary holds: first with the tests that
-// reach it, then with all, because another run may reach more.
+// trySwitched tries a mutant in the suite's binary: first with the tests that reach its
+// unit, then with all tests, because another run may reach the unit with other tests.
 func (s *suite) trySwitched(ctx context.Context, m mutant) (outcome, error) {
-	at := s.places[m.String()]
+	at := s.slots[m.String()]
 	var reaching []test
 	for _, t := range s.tests {
 		if t.reaches[at.unit] {
@@ -116,7 +116,7 @@ func (s *suite) trySwitched(ctx context.Context, m mutant) (outcome, error) {
 	return result, err
 }
 
-// tryTests runs tests, the fast ones first.
+// tryTests runs tests: the fast ones together first, then the others.
 func (s *suite) tryTests(ctx context.Context, binary string, tests []test, env ...string) (outcome, error) {
 	const quick = 50 * time.Millisecond
 	n, _ := slices.BinarySearchFunc(tests, quick, func(t test, d time.Duration) int { return cmp.Compare(t.took, d) })
@@ -145,7 +145,8 @@ func (s *suite) tryTests(ctx context.Context, binary string, tests []test, env .
 	return lived, nil
 }
 
-// run runs tests until the first failure. A limit on memory also stops an endless loop.
+// run runs tests until the first failure. The limit on memory stops a loop that allocates
+// endlessly.
 func (s *suite) run(ctx context.Context, binary string, tests []test, limit time.Duration, env ...string) ([]byte, error) {
 	names := make([]string, len(tests))
 	for i, t := range tests {

@@ -17,8 +17,8 @@ func Programs(t testing.TB, programs ...string) {
 	}
 }
 
-// Installed skips the test, or fails it in CI, unless is is true. The text what names
-// the missing system.
+// Installed skips the test, or fails it in CI, unless is is true. The argument what names
+// the missing system in the message.
 func Installed(t testing.TB, is bool, what string) {
 	t.Helper()
 	switch {

@@ -8,28 +8,28 @@ import (
 	"github.com/ironstate/ironstate/internal/needs"
 )
 
-// watched is a test that records whether it was skipped or failed.
-type watched struct {
+// recorder is a testing.TB that records whether it was skipped or failed.
+type recorder struct {
 	testing.TB
 	skipped, failed bool
 }
 
-func (w *watched) Helper() {}
+func (r *recorder) Helper() {}
 
-func (w *watched) Skipf(string, ...any) { w.skipped = true }
+func (r *recorder) Skipf(string, ...any) { r.skipped = true }
 
-func (w *watched) Fatalf(string, ...any) { w.failed = true }
+func (r *recorder) Fatalf(string, ...any) { r.failed = true }
 
 func TestAnAbsentProgramSkipsButFailsInCI(t *testing.T) {
-	for ci, want := range map[string]watched{"": {skipped: true}, "true": {failed: true}} {
+	for ci, want := range map[string]recorder{"": {skipped: true}, "true": {failed: true}} {
 		t.Setenv("CI", ci)
-		var got watched
+		var got recorder
 		needs.Programs(&got, "no-such-program")
 		require.Equal(t, want, got)
 
-		got = watched{}
+		got = recorder{}
 		needs.Programs(&got, "go")
 		needs.Installed(&got, true, "")
-		require.Equal(t, watched{}, got)
+		require.Equal(t, recorder{}, got)
 	}
 }

@@ -1,6 +1,6 @@
-// Package program is the common part of the examples' main functions. The process ends
-// once the program has cleaned up, with a line that gives the reason and an exit status
-// for scripts.
+// Package program is the common part of the examples' main functions. After a signal or
+// an error the program cleans up; the process then prints one line with the reason and
+// ends with an exit status for scripts.
 package program
 
 import (
@@ -15,8 +15,8 @@ import (
 	"syscall"
 )
 
-// The exit statuses. That of a signal is 128 plus its number, as in shells: 130 for an
-// interrupt, 143 for a termination.
+// The exit statuses. The status after a signal is 128 plus the signal's number, as in
+// shells: 130 after an interrupt, 143 after a termination.
 const (
 	Good = iota
 	Failed
@@ -24,11 +24,11 @@ const (
 	signalled = 128
 )
 
-// ErrUsage is matched by errors about wrong arguments.
+// ErrUsage is matched by the errors for wrong arguments.
 var ErrUsage = errors.New("wrong use")
 
-// usageError is an error about arguments. It matches ErrUsage without repeating its
-// text.
+// usageError is an error for wrong arguments. It matches ErrUsage, whose text is not part
+// of the error's text.
 type usageError struct{ error }
 
 func (usageError) Is(target error) bool { return target == ErrUsage }
@@ -46,9 +46,9 @@ func Main(name string, f Func) {
 }
 
 // UntilSignal returns a context that the first interrupt or termination ends, with a
-// cause for [SignalStatus]; a second signal kills the program. From now on writing to a
-// pipe that its reader has closed is an error, and no signal. UntilSignal is for
-// programs that cannot use Main.
+// cause for [SignalStatus]. A second signal kills the program. After the call a write to
+// a closed pipe returns an error and sends no SIGPIPE. UntilSignal is for programs that
+// cannot use Main.
 func UntilSignal() context.Context {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
@@ -62,8 +62,8 @@ func UntilSignal() context.Context {
 	return ctx
 }
 
-// SignalStatus returns the exit status for an error of a program that a signal has
-// ended; ok is false if no signal has.
+// SignalStatus returns the exit status for the error of a program that a signal has
+// ended; ok is false if err does not come from a signal.
 func SignalStatus(err error) (status int, ok bool) {
 	var ended signalError
 	if !errors.As(err, &ended) {
@@ -139,8 +139,8 @@ func (w *writer) failure() error {
 	return w.err
 }
 
-// Parse parses flags. An invalid flag, and any argument that is no flag, is an error
-// that matches [ErrUsage]. For -h it prints the flags to errOut and returns
+// Parse parses flags. For an invalid flag, or an argument that is not a flag, it returns
+// an error that matches [ErrUsage]. For -h it prints the flags to errOut and returns
 // [flag.ErrHelp].
 func Parse(flags *flag.FlagSet, args []string, errOut io.Writer) error {
 	flags.SetOutput(io.Discard)

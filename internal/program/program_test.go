@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestTheExitStatusAndTheLineSayHowItEnded(t *testing.T) {
+func TestTheExitStatusAndTheLineGiveTheReason(t *testing.T) {
 	for name, test := range map[string]struct {
 		err    error
 		status int
@@ -37,7 +37,7 @@ func TestTheExitStatusAndTheLineSayHowItEnded(t *testing.T) {
 	}
 }
 
-func TestASignalEndsTheProgramWhichCleansUp(t *testing.T) {
+func TestTheProgramCleansUpAfterASignal(t *testing.T) {
 	for signal, status := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		var errOut bytes.Buffer
 		clean := false

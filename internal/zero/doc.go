@@ -1,8 +1,8 @@
 // Package zero calls every exported function and method of this repository's public
 // packages with zero values: nil pointers, contexts, functions and slices, empty
-// texts and structs. None may panic, hang or leave a goroutine behind.
+// strings and structs. No call may panic, hang or leak a goroutine.
 //
-// What there is to call is in calls_test.go, which is generated:
+// The list of the functions and types is in calls_test.go, which is generated:
 //
 //	go generate ./internal/zero
 package zero

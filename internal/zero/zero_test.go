@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// standard has the calls that panic, by the beginnings of their names, and whose
-// example they follow. Their doc comments say so.
+// standard has the calls that may panic, by prefixes of their names, each with the API of
+// the same behaviour. Their doc comments document the panic.
 var standard = map[string]string{
 	"nil powersync.Memory.":   "sync.Map",
 	"nil conductor.Memory.":   "sync.Map",
@@ -26,7 +26,7 @@ var standard = map[string]string{
 	"zero verify.Func.Verify": "http.HandlerFunc",
 	"powersyncstoretest.":     "fstest.TestFS, whose file system is never nil",
 	"conductorstoretest.":     "fstest.TestFS, whose file system is never nil",
-	"rapidstates.":            "generators panic where there is nothing to draw from, as rapid's do",
+	"rapidstates.":            "generators panic if there is nothing to draw from, as rapid's do",
 }
 
 // followsStandard reports whether a call may panic.
@@ -39,7 +39,7 @@ func followsStandard(name string) bool {
 	return false
 }
 
-// timeout is far more than any of the calls takes.
+// timeout is far longer than any of the calls takes.
 const timeout = 10 * time.Second
 
 func TestFunctionsTakeZeroValues(t *testing.T) {
@@ -58,12 +58,13 @@ func TestMethodsOfZeroValuesTakeZeroValues(t *testing.T) {
 	}
 }
 
-// decoding are the methods that store into their receiver. Those of the standard
-// library panic where it is nil.
+// decoding are the methods that store into their receiver. Such methods of the standard
+// library panic for a nil receiver.
 var decoding = []string{"UnmarshalText", "UnmarshalJSON", "UnmarshalBinary", "Scan"}
 
-// tryMethods calls the methods of a pointer. Go itself panics for a method of the
-// value where the pointer is nil, and so do the standard library's error types.
+// tryMethods calls the methods of a pointer. For a nil pointer it skips methods with a
+// value receiver, for which Go itself panics, and the methods of errors, because the
+// standard library's error types panic too.
 func tryMethods(t *testing.T, kind string, pointer reflect.Value) {
 	_, isError := pointer.Interface().(error)
 	for i := range pointer.NumMethod() {
@@ -76,8 +77,8 @@ func tryMethods(t *testing.T, kind string, pointer reflect.Value) {
 	}
 }
 
-// try calls a function with zero values, and again with a context where it takes
-// one.
+// try calls a function with zero values, and once more with a context if the function has
+// a context parameter.
 func try(t *testing.T, name string, function reflect.Value) {
 	if followsStandard(name) {
 		return
@@ -129,8 +130,8 @@ func call(t *testing.T, name string, function reflect.Value, ctx context.Context
 	}
 }
 
-// argument returns the zero value of a parameter, but for testing's own types,
-// which are always there.
+// argument returns the zero value of a parameter, or t for testing.TB, which is never
+// nil.
 func argument(t *testing.T, parameter reflect.Type) reflect.Value {
 	for _, own := range []reflect.Value{reflect.ValueOf(t)} {
 		if own.Type().AssignableTo(parameter) && parameter.Kind() == reflect.Interface && parameter.NumMethod() > 5 {
@@ -140,8 +141,8 @@ func argument(t *testing.T, parameter reflect.Type) reflect.Value {
 	return reflect.Zero(parameter)
 }
 
-// use ranges over a result that is an iterator, calls one that is a function
-// without arguments, and closes one that can be closed.
+// use ranges over a result that is an iterator, calls a result that is a function
+// without arguments, and closes a result that is a closer.
 func use(result reflect.Value) {
 	if !result.CanInterface() {
 		return

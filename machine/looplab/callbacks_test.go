@@ -16,7 +16,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestWhatACallbackFinds(t *testing.T) {
+func TestTheEventAndStatesInACallback(t *testing.T) {
 	type key struct{}
 	ctx := context.WithValue(t.Context(), key{}, "caller's")
 	left := errors.New("left by leave_")

@@ -205,7 +205,7 @@ func TestRefusedEventsMatchTheModulesErrorsToo(t *testing.T) {
 	require.Equal(t, "enroll", f.Current())
 }
 
-func TestTheWordsOfTheAPIAreTaken(t *testing.T) {
+func TestTheVerbsOfTheAPIAreAccepted(t *testing.T) {
 	for _, word := range []string{"active", "deploy"} {
 		f := newFSM(t, states.Available, nil)
 		require.True(t, f.Can(word), word)

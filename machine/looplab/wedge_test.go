@@ -214,7 +214,7 @@ func TestAContextThatEndsAtAnyMoment(t *testing.T) {
 	t.Logf("%d of 2000 events came before their context's end", moved)
 }
 
-func TestWhatACallbackDoesToTheInsideDoesNotStick(t *testing.T) {
+func TestACallbackCannotMoveTheMachineByTheInnerFSM(t *testing.T) {
 	f := newFSM(t, states.Enroll, fsm.Callbacks{
 		"enter_state": func(_ context.Context, e *fsm.Event) { e.FSM.SetState("nonsense") },
 	})
@@ -225,7 +225,7 @@ func TestWhatACallbackDoesToTheInsideDoesNotStick(t *testing.T) {
 	require.Equal(t, "manageable", f.Current())
 }
 
-func TestFiringAtTheInsideIsRefused(t *testing.T) {
+func TestFiringTheInnerFSMIsRefused(t *testing.T) {
 	called := false
 	f := newFSM(t, states.Enroll, fsm.Callbacks{
 		"before_manage": func(context.Context, *fsm.Event) { called = true },

@@ -10,7 +10,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestNextKnowsWhatIronicRefuses(t *testing.T) {
+func TestNextSendsNoRequestThatFactsForbid(t *testing.T) {
 	maintenance := plan.Facts{Maintenance: true}
 	noPower := plan.Facts{Maintenance: true, Fault: "power failure"}
 	cleanFailure := plan.Facts{Maintenance: true, Fault: "clean failure"}

@@ -251,7 +251,7 @@ func TestWorkIsDoneOnce(t *testing.T) {
 		stepsFor(t, plan.Wish{Version: newest, Goal: plan.After(states.EventClean)}, states.Manageable, states.CleanHold, states.Available))
 }
 
-func TestATearDownIsAskedForOnce(t *testing.T) {
+func TestATearDownIsRequestedOnce(t *testing.T) {
 	require.Equal(t,
 		[]string{"send deleted", "wait for deleting to end in available", "blocked: overtaken of deleting"},
 		stepsFor(t, plan.Wish{Version: newest, Goal: plan.After(states.EventDelete), Policy: mayDestroy}, states.Active, states.Deleting, states.Deploying),
@@ -275,7 +275,7 @@ func TestAVerificationThatFailedIsNotRepeated(t *testing.T) {
 		stepsFor(t, wish, states.Enroll, states.Enroll, states.Enroll))
 }
 
-func TestAGoalThatIsLeftIsSoughtAnew(t *testing.T) {
+func TestTheRouteBeginsAgainIfTheNodeLeavesTheGoal(t *testing.T) {
 	require.Equal(t,
 		[]string{"send active", "done", "send active"},
 		stepsFor(t, plan.Wish{Version: newest, Goal: plan.In(states.Active)}, states.Available, states.Active, states.Available))

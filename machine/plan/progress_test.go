@@ -18,14 +18,14 @@ func next(t *testing.T, in states.State, wish plan.Wish) plan.Step {
 	return step
 }
 
-func TestWorkThatWasOvertakenNamesNoRequest(t *testing.T) {
+func TestOvertakenWorkNamesNoRequest(t *testing.T) {
 	wish := plan.Wish{Goal: plan.After(states.EventClean), Version: newest, Progress: plan.NewProgress(plan.Tries{}, plan.Asked)}
 	step := next(t, states.Enroll, wish)
 	require.Equal(t, "blocked: overtaken of cleaning", step.String())
 	require.Empty(t, step.Verb)
 }
 
-func TestATearDownThatRestsOnItsWayGoesOn(t *testing.T) {
+func TestATearDownContinuesFromAStateOfRest(t *testing.T) {
 	wish := plan.Wish{Goal: plan.After(states.EventDelete), Version: newest, Progress: plan.NewProgress(plan.Tries{}, plan.Asked)}
 	require.Equal(t, "send provide", next(t, states.Manageable, wish).String())
 	wish.Policy = retryOnce

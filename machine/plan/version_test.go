@@ -10,7 +10,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestNextKnowsTheVersion(t *testing.T) {
+func TestNextUsesTheAPIVersion(t *testing.T) {
 	ask := func(s states.State, goal plan.Goal, v states.APIVersion) string {
 		wish := plan.Wish{Goal: goal, Version: v, Policy: mayAbort}
 		step, err := plan.Next(latest, node(s), wish)

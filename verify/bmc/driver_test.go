@@ -117,7 +117,7 @@ func TestAFleetLargerThanTheSessionsGainsFromThemInEveryRound(t *testing.T) {
 	require.Empty(t, servers["c"].Sessions())
 }
 
-func TestAPlaceAmongTheSessionsComesFree(t *testing.T) {
+func TestIdleAndFailedSessionsAreReplaced(t *testing.T) {
 	nodes, servers := startFleet(t, "a", "b")
 	read := func(d *bmc.Driver, id string) {
 		t.Helper()
@@ -202,7 +202,7 @@ func TestAPoolMadeAnewIsTheSameConfiguration(t *testing.T) {
 	require.Equal(t, 1, server.Logins().Attempts)
 }
 
-func TestADriverToldWrongRefuses(t *testing.T) {
+func TestADriverRefusesWrongConfigurations(t *testing.T) {
 	for name, config := range map[string]bmc.DriverConfig{
 		"no lookup":         {},
 		"negative sessions": {Sessions: -1, Lookup: func(context.Context, string) (bmc.Config, error) { return bmc.Config{}, nil }},

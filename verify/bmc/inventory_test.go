@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-func TestTheInventoryIsWhatTheBMCTells(t *testing.T) {
+func TestTheInventoryIsThatOfTheBMC(t *testing.T) {
 	all := bmc.Inventory{Power: states.PowerOn, MemoryMiB: 64 << 10, LogicalProcessors: 32}
 	with := func(change func(*bmc.Inventory)) bmc.Inventory {
 		i := all

@@ -54,7 +54,7 @@ func TestIPMIPowerStatesAreIronics(t *testing.T) {
 	}
 }
 
-func TestIPMIFailuresAreToldForWhatTheyAre(t *testing.T) {
+func TestIPMIFailuresHaveTheirKinds(t *testing.T) {
 	server := startIPMI(t)
 	tests := map[string]struct {
 		set    func(*bmc.Config)
@@ -83,7 +83,7 @@ func TestIPMIFailuresAreToldForWhatTheyAre(t *testing.T) {
 	}
 }
 
-func TestAnIPMIBMCThatFallsSilentIsTold(t *testing.T) {
+func TestASilentIPMIBMCIsATimeout(t *testing.T) {
 	server := startIPMI(t)
 	config := ipmiConfigOf(server)
 

@@ -115,7 +115,7 @@ func TestADriverHasOneSessionANode(t *testing.T) {
 	}
 }
 
-func TestABMCWithoutSessionsIsAskedByBasicAuthentication(t *testing.T) {
+func TestABMCWithoutSessionsGetsBasicAuthentication(t *testing.T) {
 	withoutSessions := func(c *bmctest.RedfishConfig) { c.NoSessions = true }
 	for _, test := range []struct {
 		auth string
@@ -222,7 +222,7 @@ func TestADriverDoesNotTryARefusedPasswordAgain(t *testing.T) {
 }
 
 // The selected system is not the last one in the collection.
-func TestManagementIsLookedAtOnTheSystemThatIsMeant(t *testing.T) {
+func TestManagementIsReadFromTheSelectedSystem(t *testing.T) {
 	for i, want := range []error{nil, verify.Unsupported} {
 		meant, other := fmt.Sprint(i+1), fmt.Sprint(2-i)
 		set := map[string]func(*bmc.Config){

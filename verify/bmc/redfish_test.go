@@ -261,7 +261,7 @@ func TestAVerifierMayBeShared(t *testing.T) {
 	require.Equal(t, 12, server.Logins().Succeeded)
 }
 
-func TestAContextThatHasEndedAsksNobody(t *testing.T) {
+func TestAnEndedContextSendsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, protocol := range []string{"redfish", "ipmi", "auto"} {

@@ -328,18 +328,18 @@ func FuzzParseStates(f *testing.F) {
 		f.Add(list)
 	}
 	f.Fuzz(func(t *testing.T, list string) {
-		way, err := parseStates(list)
+		path, err := parseStates(list)
 		if err != nil {
 			require.ErrorAs(t, err, new(*states.UnknownError))
 			require.NotContains(t, err.Error(), "\n")
 			return
 		}
-		words := make([]string, len(way))
-		for i, s := range way {
+		words := make([]string, len(path))
+		for i, s := range path {
 			words[i] = s.String()
 		}
 		again, err := parseStates(strings.Join(words, " , "))
 		require.NoError(t, err)
-		require.Equal(t, way, again)
+		require.Equal(t, path, again)
 	})
 }

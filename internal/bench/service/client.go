@@ -24,7 +24,7 @@ type client struct {
 // maxConcurrency is how many connections a client keeps open.
 const maxConcurrency = 64
 
-// requestTimeout bounds one request. A busy Ironic takes seconds.
+// requestTimeout bounds one request. A busy Ironic answers after seconds.
 const requestTimeout = time.Minute
 
 func newClient(url string) *client {
@@ -45,17 +45,17 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%s %s: status %d: %.300s", e.method, e.path, e.status, e.body)
 }
 
-// do makes a request below /v1 and returns the body of its answer. A status other than
-// a success is a statusError.
+// do sends a request to a path below /v1 and returns the body of the answer. For a status
+// other than success the error is a statusError.
 func (c *client) do(ctx context.Context, method, path, body string) ([]byte, error) {
 	var answer bytes.Buffer
 	err := c.copy(ctx, &answer, method, path, body)
 	return answer.Bytes(), err
 }
 
-// read is do for an answer that is read to its end and not kept: keeping a long list
-// would take the client, which shares the processors, about as long as the service needs
-// to write it.
+// read sends a request as do does, reads the answer to its end and discards the body.
+// Keeping a long list would take the client, which shares the processors with the
+// service, about as long as the service takes to write the list.
 func (c *client) read(ctx context.Context, method, path, body string) error {
 	return c.copy(ctx, io.Discard, method, path, body)
 }
@@ -80,7 +80,8 @@ func (c *client) copy(ctx context.Context, to io.Writer, method, path, body stri
 	return errors.Join(&statusError{method, path, response.StatusCode, string(answer)}, err)
 }
 
-// newNode is a node of the size that nodes have in a real fleet.
+// newNode is the body of a request to create a node, as long as the record of a real
+// node.
 const newNode = `{
 	"driver": "fake-hardware", "name": %q, "resource_class": "baremetal",
 	"driver_info": {"redfish_address": "https://10.1.2.3", "redfish_username": "admin", "redfish_password": "secret", "redfish_system_id": "/redfish/v1/Systems/1"},
@@ -112,11 +113,11 @@ const (
 	longestPause  = 50 * time.Millisecond
 )
 
-// settle polls until nobody works on a node and its state is the wanted one. It returns
-// an error if the node rests in a failed state. The pause between two polls is as long
-// as the previous poll took, so that polling neither overloads a slow service nor delays
-// the result of a fast one. It leaves out a pause of less than shortestPause, because the
-// timer would extend that to a millisecond.
+// settle polls until a node is not reserved and in the wanted state. It returns an error
+// if the node rests in a failed state. The pause between two polls is as long as the
+// previous poll, so that polling neither overloads a slow service nor delays the result
+// of a fast one. settle skips a pause shorter than shortestPause, because the timer would
+// extend the pause to a millisecond.
 func (c *client) settle(ctx context.Context, uuid, want string) error {
 	var node struct {
 		State       string  `json:"provision_state"`

@@ -13,37 +13,37 @@ import (
 // A cluster holds the measurements of conductors that share a fleet on one etcd.
 type cluster struct {
 	nodes  int
-	filled time.Duration // by one conductor
-	sizes  []clusterSize // with one conductor, two and three
-	rounds []time.Duration
-	memory []memory // of each of the three
+	filled time.Duration   // the time in which one conductor filled the etcd
+	sizes  []clusterSize   // with one, two and three conductors
+	rounds []time.Duration // of the power sync, by conductor
+	memory []memory        // by conductor
 
-	// A third of the fleet is taken over when a conductor is killed.
-	orphans  int           // nodes of that third that clients provide at once
+	// One conductor, with a third of the fleet, is killed.
+	orphans  int           // nodes of that third for which clients request provide at once
 	noticed  time.Duration // until the other conductors notice
 	takeover time.Duration // until the last of the orphans is available
-	// All three are restarted, one at a time, while clients send requests.
+	// All conductors are restarted, one at a time, while clients send requests.
 	rolled            time.Duration
 	requests, retried int64
-	failed            int64 // requests that failed even when repeated
+	failed            int64 // requests that failed twice
 }
 
 // A clusterSize holds the measurements of a number of conductors.
 type clusterSize struct {
-	started     time.Duration // until the newest conductor answers
-	joined      time.Duration // from then on, until all conductors count it as a member
+	started     time.Duration // from the start of the newest conductor until it answers
+	joined      time.Duration // from then until all conductors report it as a member
 	show, patch rate
 }
 
 // clusterWorkers is the number of concurrent clients of the conductors.
 const clusterWorkers = 16
 
-// members are the running conductors of a cluster, each at its address.
+// members are the conductors of a cluster.
 type members struct {
 	program, etcd string
 	names         []string
 	addresses     []string
-	running       []*conductor // nil for a conductor that does not run
+	running       []*conductor // nil if the conductor does not run
 }
 
 func newMembers(program, etcd string) (*members, error) {
@@ -80,7 +80,8 @@ func (m *members) stopAll() (err error) {
 	return err
 }
 
-// know waits until each of the first conductors reports the wanted number of live ones.
+// know waits until each of the first conductors reports the wanted number of live
+// conductors.
 func (m *members) know(ctx context.Context, first, want int) error {
 	for _, address := range m.addresses[:first] {
 		c := newClient("http://" + address)
@@ -112,7 +113,7 @@ func (m *members) know(ctx context.Context, first, want int) error {
 }
 
 // measureCluster fills an etcd with nodes through one conductor, adds two conductors,
-// kills one, and restarts them all.
+// kills one, and restarts all of them.
 func measureCluster(ctx context.Context, program, dir string, nodes int, long time.Duration, short bool, progress progress) (c cluster, err error) {
 	c.nodes = nodes
 	etcd, stop, err := startEtcd(ctx, dir)
@@ -157,7 +158,7 @@ func measureCluster(ctx context.Context, program, dir string, nodes int, long ti
 	return c, c.roll(ctx, m, uuids)
 }
 
-// grow starts one more conductor and measures the requests to all.
+// grow starts one more conductor and measures requests to all running conductors.
 func (m *members) grow(ctx context.Context, i int, uuids []string, long time.Duration) (size clusterSize, err error) {
 	if err := m.start(ctx, i); err != nil {
 		return size, err
@@ -176,7 +177,7 @@ func (m *members) grow(ctx context.Context, i int, uuids []string, long time.Dur
 	return size, nil
 }
 
-// load makes clients run a workload against the first conductors in turn.
+// load runs a workload against the first conductors, one after the other.
 func (m *members) load(ctx context.Context, first int, w workload, uuids []string, long time.Duration) (rate, error) {
 	var seeds []*seeded
 	for _, address := range m.addresses[:first] {
@@ -190,9 +191,9 @@ func (m *members) load(ctx context.Context, first int, w workload, uuids []strin
 	return load(ctx, nil, spread, clusterWorkers, long)
 }
 
-// roundsOf waits until each conductor has done another round of its power sync, with its
-// third of the nodes, and notes the memory of each. With short, the round that each has
-// begun with is enough.
+// roundsOf waits until each conductor has done another round of power sync, on its third
+// of the nodes, and records the memory of each conductor. With short the first round of
+// each conductor suffices.
 func (c *cluster) roundsOf(ctx context.Context, m *members, short bool) error {
 	for _, member := range m.running {
 		rounds := len(member.finished()) + 1
@@ -214,11 +215,11 @@ func (c *cluster) roundsOf(ctx context.Context, m *members, short bool) error {
 	return nil
 }
 
-// maxOrphans is how many nodes of a killed conductor are provided.
+// maxOrphans is the maximum number of the killed conductor's nodes that are provided.
 const maxOrphans = 1000
 
-// kill kills the last conductor, and at once requests provide from the first one for
-// nodes of the dead one.
+// kill kills the last conductor and at once sends requests to provide its nodes to the
+// first conductor.
 func (c *cluster) kill(ctx context.Context, m *members) error {
 	last := len(m.names) - 1
 	s := newClient("http://" + m.addresses[0])
@@ -253,8 +254,8 @@ func (c *cluster) kill(ctx context.Context, m *members) error {
 	return errors.Join(err, m.start(ctx, last), m.know(ctx, last+1, last+1))
 }
 
-// roll restarts the conductors, one at a time, while clients send requests. A failed
-// request is sent again, to the next conductor.
+// roll restarts the conductors, one at a time, while clients send requests. A client
+// repeats a failed request once, with the next conductor.
 func (c *cluster) roll(ctx context.Context, m *members, uuids []string) error {
 	var seeds []*seeded
 	for _, address := range m.addresses {
@@ -263,7 +264,7 @@ func (c *cluster) roll(ctx context.Context, m *members, uuids []string) error {
 		seeds = append(seeds, s)
 	}
 	var requests, retried atomic.Int64
-	persistent := workload{"GET and PATCH", func(_ context.Context, _ *seeded, number int) error { // those begun are finished
+	persistent := workload{"GET and PATCH", func(_ context.Context, _ *seeded, number int) error { // without ctx: requests in flight are finished
 		requests.Add(1)
 		w := workloads[[]int{show, patch}[number%2]]
 		err := w.do(ctx, seeds[number%len(seeds)], number)
@@ -273,10 +274,10 @@ func (c *cluster) roll(ctx context.Context, m *members, uuids []string) error {
 		}
 		return err
 	}}
-	asking, enough := context.WithCancel(ctx)
+	loading, stopLoad := context.WithCancel(ctx)
 	outcome := make(chan rate, 1)
 	go func() {
-		r, _ := load(asking, nil, persistent, clusterWorkers, time.Hour) // until it is enough
+		r, _ := load(loading, nil, persistent, clusterWorkers, time.Hour) // ends with its context
 		outcome <- r
 	}()
 	start := time.Now()
@@ -292,7 +293,7 @@ func (c *cluster) roll(ctx context.Context, m *members, uuids []string) error {
 		return nil
 	}()
 	c.rolled = time.Since(start)
-	enough()
+	stopLoad()
 	r := <-outcome
 	c.requests, c.retried, c.failed = requests.Load(), retried.Load(), int64(r.failed)
 	if r.failed > 0 {

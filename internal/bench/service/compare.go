@@ -29,8 +29,8 @@ type row struct {
 
 func (r row) times() float64 { return r.ours.perSecond / r.ironic.perSecond }
 
-// seedWorkers is how many clients create nodes at once. SQLite lets one write at a
-// time.
+// seedWorkers is the number of clients that create nodes concurrently. SQLite permits
+// one write at a time.
 const seedWorkers = 2
 
 func seed(ctx context.Context, url string, nodes int) (*seeded, error) {
@@ -45,7 +45,7 @@ func seed(ctx context.Context, url string, nodes int) (*seeded, error) {
 	return s, nil
 }
 
-// compare measures a conductor and an Ironic in turns and returns the medians.
+// compare measures a conductor and an Ironic in turns, and returns the median rates.
 func compare(ctx context.Context, program, dir string, how comparison, progress progress) (rows []row, err error) {
 	starting, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -88,7 +88,7 @@ func compare(ctx context.Context, program, dir string, how comparison, progress 
 	return rows, nil
 }
 
-// median returns the median rate, with the failures of all rates.
+// median returns the median rate, with the sum of all failures.
 func median(rates []rate) rate {
 	slices.SortFunc(rates, func(a, b rate) int { return cmp.Compare(a.perSecond, b.perSecond) })
 	middle := rates[len(rates)/2]

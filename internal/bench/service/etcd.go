@@ -17,12 +17,12 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// etcdCommand is the argument that makes this program an etcd server. The folder and
-// the URLs for clients and for peers follow it. The server is a separate process, so
-// that it is measured separately.
+// etcdCommand is the argument that makes this program an etcd server. The next arguments
+// are the folder and the URLs for clients and for peers. The server is a separate
+// process, so that its memory and time do not count as the conductor's.
 const etcdCommand = "etcd"
 
-// runEtcd is an etcd server until the context ends.
+// runEtcd runs an etcd server until the context ends.
 func runEtcd(ctx context.Context, args []string, _, _ io.Writer) error {
 	config := embed.NewConfig()
 	config.Dir, config.LogLevel = args[1], "error"
@@ -74,7 +74,7 @@ func startEtcd(ctx context.Context, dir string) (client string, stop func(), err
 		return "", nil, err
 	}
 	stop = func() {
-		_ = server.Process.Kill() // its data are not needed afterwards
+		_ = server.Process.Kill() // its data are not used again
 		_ = server.Wait()
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)

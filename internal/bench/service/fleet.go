@@ -15,12 +15,12 @@ import (
 type fleet struct {
 	nodes  int
 	filled time.Duration // from the first request until all nodes are manageable
-	// The fields below are of the restarted process.
-	started    time.Duration // until it has read all nodes and answers
+	// The fields below describe the restarted process.
+	started    time.Duration // until the process has read all nodes and answers
 	startedCPU time.Duration // the processor time of the start
 	rounds     []round       // of the power sync
 	memory     memory
-	// quiet and busy are the answers outside of rounds and during one, by stream.
+	// quiet and busy are the latencies outside of rounds and during rounds, by stream.
 	quiet, busy []latencies
 }
 
@@ -28,15 +28,15 @@ type fleet struct {
 type memory struct {
 	most int64 // peak resident
 	now  int64 // resident
-	own  int64 // resident, without pages of files, which can be read again
+	own  int64 // resident, without file pages, which the system can drop
 }
 
-// fleetWorkers are how many clients fill the fleet at once: many writes share one
-// wait for the disk.
+// fleetWorkers is the number of clients that fill the fleet concurrently, so that many
+// writes share one sync of the disk.
 const fleetWorkers = 32
 
-// measureFleet fills a conductor with nodes, restarts it, and measures it for some
-// rounds of its power sync, the first of which begins at once.
+// measureFleet fills a conductor with nodes, restarts it, and measures it during some
+// rounds of power sync. The first round begins at the start of the conductor.
 func measureFleet(ctx context.Context, program, dir string, nodes, rounds int, progress progress) (f fleet, err error) {
 	f.nodes = nodes
 	data := filepath.Join(dir, "fleet")
@@ -78,7 +78,7 @@ func (f *fleet) fill(ctx context.Context, program, data string) (uuids []string,
 	return uuids, err
 }
 
-// fillNodes creates nodes, makes them manageable, and returns how long that took.
+// fillNodes creates nodes, makes them manageable, and returns their UUIDs and the time.
 func fillNodes(ctx context.Context, url string, nodes int) (uuids []string, took time.Duration, err error) {
 	s := newClient(url)
 	defer s.close()
@@ -105,13 +105,13 @@ func cpuOf(pid int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, rest, _ := strings.Cut(string(stat), ") ") // the end of the program's name
+	_, rest, _ := strings.Cut(string(stat), ") ") // the program's name ends with ")"
 	fields := strings.Fields(rest)
 	if len(fields) < 13 {
 		return 0, fmt.Errorf("/proc/%d/stat has %d fields after the name", pid, len(fields))
 	}
 	var sum time.Duration
-	for _, field := range fields[11:13] { // of the program itself, and of the system for it
+	for _, field := range fields[11:13] { // user time and system time
 		n, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
 			return 0, fmt.Errorf("/proc/%d/stat: %w", pid, err)

@@ -11,11 +11,11 @@ import (
 type rate struct {
 	perSecond float64
 	failed    int
-	err       error // of the first that failed
+	err       error // of the first failed run
 }
 
-// load makes each worker repeat a workload until the time is over, and waits for the
-// runs under way. It also ends when the context ends.
+// load repeats a workload with concurrent workers until the time is over or the context
+// ends, and waits for the runs in flight.
 func load(ctx context.Context, s *seeded, w workload, workers int, long time.Duration) (rate, error) {
 	var (
 		group   sync.WaitGroup
@@ -44,7 +44,7 @@ func load(ctx context.Context, s *seeded, w workload, workers int, long time.Dur
 	return outcome, ctx.Err()
 }
 
-// each calls f for the numbers below n, with concurrent workers, until a call fails.
+// each calls f for the numbers from 0 to n-1, with concurrent workers, until a call fails.
 func each(ctx context.Context, n, workers int, f func(ctx context.Context, number int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

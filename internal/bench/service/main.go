@@ -19,7 +19,7 @@ func main() {
 	program.Main("service", run)
 }
 
-// progress prints the present step, with the arguments of Printf.
+// progress prints a line of progress, with the arguments of Printf.
 type progress func(format string, args ...any)
 
 func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) {
@@ -28,9 +28,9 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 	long := flags.Duration("time", 2*time.Second, "time of each measurement")
 	nodes := flags.Int("nodes", 1000, "nodes of each service that are compared, 1 to 1000")
 	many := flags.Int("fleet", 100_000, "nodes of the large fleet, 0 for none, up to 1000000")
-	syncs := flags.Int("syncs", 2, "rounds of the power sync that are waited for with the large fleet, one every two minutes, 1 to 100")
+	syncs := flags.Int("syncs", 2, "rounds of power sync to measure with the large fleet, one every two minutes, 1 to 100")
 	shared := flags.Int("cluster", 0, "nodes of a fleet that three conductors share on one etcd, 0 for none, up to 1000000")
-	short := flags.Bool("short", false, "see whether all works: one measurement, few nodes")
+	short := flags.Bool("short", false, "a quick check of this program: one measurement, few nodes")
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return err
 	}
@@ -56,11 +56,11 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
-	tell := func(format string, args ...any) { fmt.Fprintf(errOut, format+"\n", args...) }
+	progress := func(format string, args ...any) { fmt.Fprintf(errOut, format+"\n", args...) }
 	before := machineLoad()
 	if *rounds > 0 {
 		how := comparison{rounds: *rounds, long: *long, nodes: *nodes, concurrency: []int{1, 8}}
-		rows, err := compare(ctx, built, dir, how, tell)
+		rows, err := compare(ctx, built, dir, how, progress)
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 		}
 	}
 	if *many > 0 {
-		f, err := measureFleet(ctx, built, dir, *many, *syncs, tell)
+		f, err := measureFleet(ctx, built, dir, *many, *syncs, progress)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 		}
 	}
 	if *shared > 0 {
-		c, err := measureCluster(ctx, built, dir, *shared, *long, *short, tell)
+		c, err := measureCluster(ctx, built, dir, *shared, *long, *short, progress)
 		if err != nil {
 			return err
 		}

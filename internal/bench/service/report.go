@@ -102,7 +102,7 @@ func rounded(d time.Duration) time.Duration {
 
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
-// printMachine prints what the figures depend on.
+// printMachine prints the properties of the machine on which the figures depend.
 func printMachine(out io.Writer, dir, before string) error {
 	wait, err := diskWait(dir)
 	if err != nil {

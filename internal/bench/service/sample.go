@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A stream is one kind of request, made at fixed times whether the last one is
-// answered or not, as many independent clients do.
+// A stream is one kind of request, sent at fixed intervals even if the previous request
+// is not answered yet, as by many independent clients.
 type stream struct {
 	workload workload
 	every    time.Duration
@@ -20,18 +20,18 @@ var streams = []stream{
 	{workloads[list], 200 * time.Millisecond},
 }
 
-// A span is a time from which and until which something was under way.
+// A span is a period of time.
 type span struct{ from, to time.Time }
 
 func (s span) took() time.Duration { return s.to.Sub(s.from) }
 
 func (s span) overlaps(other span) bool { return s.from.Before(other.to) && other.from.Before(s.to) }
 
-// A round is one of the power sync.
+// A round is the period of a round of power sync.
 type round = span
 
-// sample makes the requests of all streams until a function returns, and returns when
-// they were under way, by stream.
+// sample sends the requests of all streams until the function until returns. It returns
+// the period from each request to its answer, by stream.
 func sample(ctx context.Context, s *seeded, until func(context.Context) error) ([][]span, error) {
 	sampling, stop := context.WithCancel(ctx)
 	defer stop()
@@ -52,7 +52,7 @@ func sample(ctx context.Context, s *seeded, until func(context.Context) error) (
 	return answers, err
 }
 
-// run makes requests until sampling ends, and waits for the last answer.
+// run sends requests until sampling ends, and waits for the last answer.
 func (st stream) run(ctx, sampling context.Context, s *seeded) (answers []span, err error) {
 	type outcome struct {
 		span
@@ -86,13 +86,13 @@ func (st stream) run(ctx, sampling context.Context, s *seeded) (answers []span, 
 	return answers, err
 }
 
-// latencies are the times to answer requests of a stream.
+// latencies are percentiles of the latencies of a stream's requests.
 type latencies struct {
 	requests       int
 	p50, p99, most time.Duration
 }
 
-// split returns the latencies of the answers outside of rounds and during one.
+// split returns the latencies outside of rounds and those during a round.
 func split(answers [][]span, rounds []round) (quiet, busy []latencies) {
 	for _, of := range answers {
 		var outside, during []time.Duration

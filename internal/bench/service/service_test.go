@@ -41,7 +41,7 @@ func TestEachCallsForAllNumbersUntilOneFails(t *testing.T) {
 	require.EqualValues(t, 8, calls.Load())
 }
 
-func TestMediansAreOfTheMiddleWithTheFailuresOfAll(t *testing.T) {
+func TestMedianHasTheFailuresOfAllRates(t *testing.T) {
 	first := errors.New("locked")
 	m := median([]rate{{perSecond: 9}, {perSecond: 1, failed: 2, err: first}, {perSecond: 3, failed: 1, err: first}})
 	require.Equal(t, rate{perSecond: 3, failed: 3, err: first}, m)
@@ -49,7 +49,7 @@ func TestMediansAreOfTheMiddleWithTheFailuresOfAll(t *testing.T) {
 	require.InDelta(t, 3, row{ironic: m, ours: rate{perSecond: 9}}.times(), 0.001)
 }
 
-func TestAnswersDuringARoundAreToldFromTheOthers(t *testing.T) {
+func TestAnswersAreSplitByRounds(t *testing.T) {
 	start := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	between := func(from, to int) span {
 		return span{start.Add(time.Duration(from) * time.Millisecond), start.Add(time.Duration(to) * time.Millisecond)}
@@ -85,7 +85,7 @@ func TestAProcessHasMemoryAndTime(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// scripted is a service that answers the looks at a node one after the other.
+// scripted returns a client of a service that gives these answers, one after the other.
 func scripted(t *testing.T, answers ...string) *client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -102,7 +102,7 @@ func scripted(t *testing.T, answers ...string) *client {
 	return c
 }
 
-func TestALifeWaitsUntilNobodyWorksOnTheNode(t *testing.T) {
+func TestSettleWaitsForTheEndOfTheReservation(t *testing.T) {
 	const (
 		working = `{"provision_state": "cleaning", "reservation": "host"}`
 		moved   = `{"provision_state": "available", "reservation": "host"}`
@@ -116,7 +116,7 @@ func TestALifeWaitsUntilNobodyWorksOnTheNode(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, bad.status)
 }
 
-func TestLoadCountsWhatFailsApart(t *testing.T) {
+func TestLoadCountsFailuresSeparately(t *testing.T) {
 	failure := errors.New("locked")
 	w := workload{"every other", func(_ context.Context, _ *seeded, number int) error {
 		if number%2 == 0 {
@@ -133,7 +133,7 @@ func TestLoadCountsWhatFailsApart(t *testing.T) {
 	require.Contains(t, b.String(), "failed with Ironic and are not counted; the first: locked")
 }
 
-func TestWrongUseIsStatus2(t *testing.T) {
+func TestWrongUsageIsStatus2(t *testing.T) {
 	for _, args := range [][]string{{"-rounds", "-1"}, {"-nodes", "0"}, {"-fleet", "-1"}, {"-syncs", "0"}, {"-cluster", "-1"}, {"more"}} {
 		require.Equal(t, program.Usage, program.Run("service", args, io.Discard, io.Discard, run), "%v", args)
 	}

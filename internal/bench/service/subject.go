@@ -35,8 +35,8 @@ func build(ctx context.Context, dir string) (string, error) {
 	return program, nil
 }
 
-// repository returns the folder that has this module's repository, in which this
-// program is to be run.
+// repository returns the root of the repository. The working directory must be in the
+// repository.
 func repository() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -60,12 +60,11 @@ type conductor struct {
 	read    sync.WaitGroup
 
 	mu     sync.Mutex
-	rounds []round       // of the power sync, that are over
-	over   chan struct{} // closed, and made anew, when one more is
+	rounds []round       // finished rounds of power sync
+	over   chan struct{} // closed and replaced at the end of each round
 }
 
-// startConductor starts the program, with arguments that say where its nodes are, and
-// waits until it is ready.
+// startConductor starts the program and waits until it is ready; args select its store.
 func startConductor(ctx context.Context, program string, args ...string) (*conductor, error) {
 	args = append(args, "-series", lockstep.Series.String(), "-demo", "0", "-log-level", "INFO")
 	c := &conductor{over: make(chan struct{}), process: exec.Command(program, args...)}
@@ -109,7 +108,7 @@ func startConductor(ctx context.Context, program string, args ...string) (*condu
 	}
 }
 
-// readLog notes the rounds of the power sync, and returns the last line.
+// readLog records the rounds of power sync in a log, and returns the last line.
 func (c *conductor) readLog(log io.Reader) (last string) {
 	lines := bufio.NewScanner(log)
 	for lines.Scan() {
@@ -123,11 +122,11 @@ func (c *conductor) readLog(log io.Reader) (last string) {
 			c.roundOver(took)
 		}
 	}
-	_, _ = io.Copy(io.Discard, log) // after a line that is too long
+	_, _ = io.Copy(io.Discard, log) // the scanner stops at a line that is too long
 	return last
 }
 
-// roundOver notes a round of the power sync that has ended now.
+// roundOver records a round of power sync that ends now.
 func (c *conductor) roundOver(took time.Duration) {
 	now := time.Now()
 	c.mu.Lock()
@@ -137,17 +136,17 @@ func (c *conductor) roundOver(took time.Duration) {
 	c.over = make(chan struct{})
 }
 
-// finished returns the rounds of the power sync that are over.
+// finished returns the finished rounds of power sync.
 func (c *conductor) finished() []round {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.rounds)
 }
 
-// afterRounds is how long roundsOver waits after the last round.
+// afterRounds is the time for which roundsOver waits after the last round.
 const afterRounds = time.Second
 
-// roundsOver waits until the power sync has done some rounds, and a little longer.
+// roundsOver waits until that many rounds of power sync have ended, and for afterRounds.
 func (c *conductor) roundsOver(ctx context.Context, rounds int) error {
 	for {
 		c.mu.Lock()
@@ -164,14 +163,14 @@ func (c *conductor) roundsOver(ctx context.Context, rounds int) error {
 	}
 }
 
-// kill ends the program as a crash does.
+// kill kills the process, as a crash does.
 func (c *conductor) kill() {
 	_ = c.process.Process.Kill()
 	c.read.Wait()
 	_ = c.process.Wait() // it was killed
 }
 
-// stop ends the program as an operator does, and waits until it has ended.
+// stop terminates the process, as an operator does, and waits for its end.
 func (c *conductor) stop() error {
 	_ = c.process.Process.Signal(syscall.SIGTERM) // it may have ended
 	kill := time.AfterFunc(startTimeout, func() { _ = c.process.Process.Kill() })

@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 )
 
-// A workload is one thing that the services are asked for, again and again.
+// A workload is a request, or a sequence of requests, that is measured.
 type workload struct {
 	name string
-	// do does it once. Calls with different numbers may be under way at once.
+	// do runs the workload once. Calls with different numbers may be concurrent.
 	do func(ctx context.Context, s *seeded, number int) error
 }
 
@@ -22,7 +22,7 @@ type seeded struct {
 
 func (s *seeded) node(number int) string { return s.nodes[number%len(s.nodes)] }
 
-// The workloads that are used one by one, by their place in the list.
+// Indices in workloads.
 const (
 	show = iota
 	list
@@ -46,10 +46,10 @@ var workloads = []workload{
 	{"a whole life: create, manage, provide, deploy, undeploy, delete", func(ctx context.Context, s *seeded, _ int) error { return s.life(ctx) }},
 }
 
-// lives numbers the nodes whose lives are measured: each has a name of its own.
+// lives counts the lives, so that each node has a unique name.
 var lives atomic.Int64
 
-// life leads a node from its creation to its deletion.
+// life creates a node, moves it through deployment and tear-down, and deletes it.
 func (s *seeded) life(ctx context.Context) error {
 	uuid, err := s.create(ctx, fmt.Sprintf("life-%d", lives.Add(1)))
 	if err != nil {
@@ -70,8 +70,8 @@ func (s *seeded) life(ctx context.Context) error {
 	return err
 }
 
-// remove deletes a node whose life was cut short, so that it is in no list. Where that
-// fails too, the list has one more.
+// remove deletes a node whose life failed, so that the lists keep their length. A failure
+// to delete it is ignored; the lists then have one node more.
 func (s *seeded) remove(ctx context.Context, uuid string) {
 	_, _ = s.do(ctx, http.MethodPut, "/nodes/"+uuid+"/maintenance", "{}")
 	_, _ = s.do(ctx, http.MethodDelete, "/nodes/"+uuid, "")

@@ -6,24 +6,25 @@
 // history:
 //
 //   - transitions: each stored state follows from the previous one by a row of the table.
-//   - claims: a reservation is one conductor's at a time. It passes to another only by
-//     being dropped, and is dropped without an end of its work only when its holder's
-//     lease has ended; the work has then failed, and last_error has the reason.
-//   - requests: each request that was accepted has led to one transition, which no other
-//     request has led to, and each transition that only a client can request has a request
-//     that was not refused. A refused request has changed nothing.
+//   - claims: one conductor at a time has the reservation of a node. Another conductor
+//     reserves the node only after the reservation was dropped. A reservation is dropped
+//     before the end of its work only if its holder's lease has ended; the work has then
+//     failed, and last_error has the reason.
+//   - requests: each accepted request has led to one transition, to which no other request
+//     has led. Each transition that only a client can request has a request that was not
+//     refused. A refused request has changed nothing.
 //   - operations: each operation on the hardware was begun for a stored version of the
-//     node, by the conductor that had reserved it in that version; at most once for each
-//     piece of work; not after another conductor had reserved the node; and not while
-//     another conductor was at work, unless that one was stopped or dead. Work that has
-//     succeeded has had all its operations.
-//   - reads: the answers about one node are linearizable with the versions that were
-//     stored, and the writes and reads of a value in it with each other, by porcupine. A
-//     read thus never shows a version that another had replaced before the read began.
+//     node, by the conductor that had reserved the node in that version; at most once for
+//     each piece of work; not after the reservation was dropped; and not while another
+//     conductor was at work, unless the other conductor was stopped or dead. Work that
+//     has succeeded has had all its operations.
+//   - reads: the reads of a node are linearizable with its stored versions, and the writes
+//     and reads of its value with each other, by porcupine. A read thus never shows a
+//     version that was replaced before the read began.
 //   - rest: in the end no node is reserved, has work, or has a target power state.
 //
-// The times are of one machine. A version was stored after the time that its conductor
-// has written into it, and before the harness has seen it.
+// All times are from one machine's clock. A version was stored after the time that its
+// conductor wrote into the version, and before the recorder received the version.
 package history
 
 import (
@@ -54,17 +55,17 @@ type Version struct {
 	Revision        int64
 	State, Target   states.State
 	TargetPower     states.Power
-	Claim           string // of the conductor that has reserved the node; empty: none
+	Claim           string // the reservation: the ID of a member, with a suffix for power; empty: none
 	LastError       string
-	Value           string    // that clients write
+	Value           string    // written by clients
 	Moved           string    // provision_updated_at, which differs for each piece of work
-	Updated, Stored time.Time // the store had it between these
+	Updated, Stored time.Time // the version was stored between these times
 }
 
 // Term is the time for which a process was a member.
 type Term struct {
 	Conductor    string // its name
-	Begun, Ended int64  // revisions; Ended is 0 for one that is a member still
+	Begun, Ended int64  // revisions; Ended is 0 for a process that is still a member
 }
 
 // Outage is a time in which a process was stopped or dead.
@@ -89,16 +90,16 @@ const (
 	Provision Kind = iota // a provision state
 	Write                 // the value
 	Read                  // the node
-	Other                 // something else, which only has to be answered
+	Other                 // any other request, for which only the outcome is recorded
 )
 
-// Outcome is how a request was answered.
+// Outcome is the result of a request.
 type Outcome uint8
 
 const (
 	Accepted Outcome = iota
-	Refused          // nothing has happened
-	Unknown          // it may have taken effect, or may still do so
+	Refused          // the request has had no effect
+	Unknown          // the request may have taken effect, or may still do so
 )
 
 // Request is a client's request to Conductor.
@@ -107,8 +108,8 @@ type Request struct {
 	Conductor  string
 	Node       string
 	Kind       Kind
-	Word       string // of Provision: the target that was asked for
-	Value      string // of Write; of Read: the value that was shown
+	Word       string // of Provision: the requested target
+	Value      string // of Write: the written value; of Read: the shown value
 	Shown      Shown  // of Read
 	Begin, End time.Time
 	Outcome    Outcome
@@ -122,10 +123,10 @@ type Shown struct {
 	Updated  time.Time
 }
 
-// Finding is a rule that a history breaks.
+// Finding is a violation of a rule.
 type Finding struct {
 	Rule string
-	Node string // its UUID; empty where it is about no node
+	Node string // the node's UUID; empty if the finding is about no node
 	Text string
 }
 

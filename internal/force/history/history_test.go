@@ -15,12 +15,13 @@ import (
 
 const node = "a-node"
 
-// at is a moment of the history, in tenths of a second.
+// at returns a time in the history, given in tenths of a second.
 func at(tenths int) time.Time {
 	return time.Unix(1_000_000, 0).Add(time.Duration(tenths) * 100 * time.Millisecond)
 }
 
-// version returns a version that was stored around a moment, which is its revision too.
+// version returns a version that was stored around a moment. The moment is also its
+// revision.
 func version(moment int, state states.State, claim, moved string) history.Version {
 	return history.Version{
 		Revision: int64(moment), State: state, Claim: claim, Moved: moved,
@@ -45,8 +46,8 @@ func operation(conductor, claim, name string, revision int64, begin, end int) hi
 	return history.Operation{Conductor: conductor, Node: node, Name: name, Claim: claim, Revision: revision, Begin: at(begin), End: at(end)}
 }
 
-// sound is a history in which alpha verifies a node and dies while it inspects it, beta
-// ends that, and a client writes a value.
+// sound returns a history without findings: alpha verifies a node and dies during its
+// inspection, beta ends the inspection, and a client writes a value.
 func sound() *history.History {
 	lost, _ := machine.Node{State: states.Inspecting}.Orphaned(states.Latest().Table())
 	failed := version(60, states.InspectFail, "", "3")
@@ -143,14 +144,14 @@ func TestEachBrokenRuleIsFound(t *testing.T) {
 		{"one that hung goes on", func(h *history.History, _ []history.Version) {
 			h.Operations = append(h.Operations, operation("alpha", "a", "inspect again", 30, 81, 82))
 		}, "operations", "after its reservation was dropped"},
-		{"a stale read", func(h *history.History, v []history.Version) { h.Requests = append(h.Requests, read("", v[5], 75, 76)) }, "reads", "do not fit the versions"},
+		{"a stale read", func(h *history.History, v []history.Version) { h.Requests = append(h.Requests, read("", v[5], 75, 76)) }, "reads", "do not fit the stored versions"},
 		{"a read of what comes later", func(h *history.History, v []history.Version) {
 			h.Requests = append(h.Requests, read("1-1", v[6], 62, 63))
-		}, "reads", "do not fit the versions"},
+		}, "reads", "do not fit the stored versions"},
 		{"reads go back", func(h *history.History, v []history.Version) {
 			h.Requests = append(h.Requests, read("1-1", v[6], 69, 71), read("", v[5], 72, 73))
 			v[6].Stored = at(95)
-		}, "reads", "do not fit the versions"},
+		}, "reads", "do not fit the stored versions"},
 		{"a written value is lost", func(h *history.History, v []history.Version) {
 			h.Nodes[node], h.Requests = v[:6], h.Requests[:4]
 		}, "reads", "was accepted, and never stored"},

@@ -21,12 +21,12 @@ func (c *checker) operations() {
 		c.oneAtATime(id, operations)
 	}
 	for id, versions := range c.Nodes {
-		c.whole(id, versions, byNode[id])
+		c.complete(id, versions, byNode[id])
 	}
 }
 
-// whole checks that work which has ended well has had all its operations.
-func (c *checker) whole(id string, versions []Version, operations []Operation) {
+// complete checks that work that has succeeded has had all its operations.
+func (c *checker) complete(id string, versions []Version, operations []Operation) {
 	type operation struct{ name, moved string }
 	begun := map[operation]bool{}
 	for _, o := range operations {
@@ -58,7 +58,8 @@ func at(versions []Version, revision int64) (v Version, ok bool) {
 	return v, ok
 }
 
-// reserved checks that each operation was begun by the conductor that had the node.
+// reserved checks that each operation was begun by the conductor that had reserved the
+// node.
 func (c *checker) reserved(id string, operations []Operation) {
 	versions := c.Nodes[id]
 	for _, o := range operations {
@@ -92,7 +93,7 @@ func (c *checker) once(id string, operations []Operation) {
 	for _, o := range operations {
 		v, ok := at(versions, o.Revision)
 		if !ok {
-			continue // see reserved
+			continue // a finding of reserved
 		}
 		key := work{name: o.Name, moved: v.Moved}
 		if isPower(o.Claim) {
@@ -122,8 +123,8 @@ func (c *checker) oneAtATime(id string, operations []Operation) {
 	}
 }
 
-// lastMoment returns when an operation has ended, or when its process was stopped or
-// killed for the first time while it went on.
+// lastMoment returns the end of an operation, or the beginning of the first outage of its
+// process during the operation.
 func (c *checker) lastMoment(o Operation) time.Time {
 	end := o.End
 	for _, outage := range c.Outages {

@@ -23,7 +23,7 @@ func (c *checker) reads() {
 			c.find("reads", id, "it was written or read, and never stored")
 			continue
 		}
-		c.linearizable(id, "the reads do not fit the versions that were stored", recordModel(versions), c.recordHistory(versions, requests))
+		c.linearizable(id, "the reads do not fit the stored versions", recordModel(versions), c.recordHistory(versions, requests))
 		c.linearizable(id, "the values that were written and read fit no order", valueModel(versions[0].Value), c.valueHistory(id, versions, requests))
 	}
 }
@@ -37,8 +37,8 @@ func (c *checker) linearizable(id, text string, model porcupine.Model, operation
 	}
 }
 
-// recordModel is a node whose versions are stored one after the other. An operation's
-// input is the index of the version that it stores, or a request that reads.
+// recordModel is a node whose versions are stored one after the other. The input of a
+// write is the index of its version; the output of a read is the request.
 func recordModel(versions []Version) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return 0 },
@@ -52,14 +52,14 @@ func recordModel(versions []Version) porcupine.Model {
 	}
 }
 
-// shows reports whether a read has shown a version.
+// shows reports whether a read's answer is that of a version.
 func shows(r Request, v Version) bool {
 	return r.Shown.State == v.State && r.Value == v.Value && r.Shown.Reserved == (v.Claim != "") &&
 		(r.Shown.Updated.IsZero() || r.Shown.Updated.Equal(v.Updated))
 }
 
-// recordHistory returns the writes of a node's versions, each of which was done between
-// the times that are known of it, and the reads.
+// recordHistory returns the reads of a node and the writes of its versions. A write took
+// effect between the version's Updated and Stored.
 func (c *checker) recordHistory(versions []Version, requests []Request) []porcupine.Operation {
 	var operations []porcupine.Operation
 	for i, v := range versions[1:] {
@@ -77,7 +77,7 @@ func (c *checker) recordHistory(versions []Version, requests []Request) []porcup
 	return operations
 }
 
-// valueModel is a register.
+// valueModel is a register with an initial value.
 func valueModel(first string) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return first },
@@ -90,9 +90,9 @@ func valueModel(first string) porcupine.Model {
 	}
 }
 
-// valueHistory returns the writes and reads of a value as the clients saw them. A write
-// whose outcome is unknown was done between its begin and the time at which its value was
-// first seen in the store, or never.
+// valueHistory returns the clients' writes and reads of a value. A write whose outcome is
+// unknown either took effect between its begin and the time at which its value was first
+// seen in the store, or never.
 func (c *checker) valueHistory(id string, versions []Version, requests []Request) []porcupine.Operation {
 	stored := map[string]time.Time{}
 	for _, v := range versions {

@@ -7,24 +7,25 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// version is that of the API at which clients ask.
+// version returns the API version of the clients' requests.
 func (c *checker) version() states.APIVersion { return c.Table.Series().MaxAPIVersion() }
 
-// move is a transition that was stored.
+// move is a stored transition.
 type move struct {
 	from states.State
 	to   Version
 }
 
-// requests checks that requests and transitions belong together one to one.
+// requests checks that requests and transitions can be matched one to one.
 //
-// That there is one assignment which serves the accepted requests and the transitions
-// follows from there being one for each of them, by Mendelsohn and Dulmage.
+// It searches for a matching that covers the accepted requests, and for one that covers
+// the transitions. By the theorem of Mendelsohn and Dulmage, one matching that covers
+// both then exists.
 func (c *checker) requests() {
-	asked := map[string][]Request{}
+	byNode := map[string][]Request{}
 	for _, r := range c.Requests {
 		if r.Kind == Provision && r.Outcome != Refused {
-			asked[r.Node] = append(asked[r.Node], r)
+			byNode[r.Node] = append(byNode[r.Node], r)
 		}
 	}
 	for id, versions := range c.Nodes {
@@ -34,11 +35,11 @@ func (c *checker) requests() {
 				moves = append(moves, move{versions[i-1].State, versions[i]})
 			}
 		}
-		c.assign(id, asked[id], moves)
+		c.assign(id, byNode[id], moves)
 	}
-	for id := range asked {
+	for id := range byNode {
 		if _, ok := c.Nodes[id]; !ok {
-			c.find("requests", id, "requests were accepted for it, and it was never stored")
+			c.find("requests", id, "requests for the node were accepted, but the node was never stored")
 		}
 	}
 }
@@ -59,8 +60,8 @@ func (c *checker) assign(id string, requests []Request, moves []move) {
 
 const timeFormat = "15:04:05.000"
 
-// byConductor reports whether a transition may be a conductor's own: one out of a state
-// with work, or in which a node waits.
+// byConductor reports whether a conductor may make a transition without a request: one
+// out of a state in which a node has work or waits.
 func (c *checker) byConductor(m move) bool {
 	return c.Table.Stuck().Has(m.from) || c.Table.Phase(m.from) == states.PhaseWaiting
 }
@@ -81,10 +82,10 @@ func (c *checker) ledTo(r Request, m move) bool {
 	return within
 }
 
-// unmatched returns those of n left sides that have no right side of their own, in a
-// matching with as few of them as possible.
+// unmatched returns the vertices without a partner, of the n on the left side, in a
+// maximum bipartite matching with the m on the right side.
 func unmatched(n, m int, fits func(i, j int) bool) []int {
-	left := make([]int, m) // the left side that has the right one, and 1
+	left := make([]int, m) // the partner of each vertex on the right side plus 1; 0 is none
 	var try func(i int, seen map[int]bool) bool
 	try = func(i int, seen map[int]bool) bool {
 		for j := range m {

@@ -7,7 +7,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// stored checks the transitions and the claims of a node.
+// stored checks the transitions and the reservations of a node.
 func (c *checker) stored(id string, versions []Version) {
 	for i, now := range versions {
 		if i == 0 {
@@ -24,8 +24,8 @@ func (c *checker) stored(id string, versions []Version) {
 	}
 }
 
-// follows reports whether one write may lead from a state to another: by a row of the
-// table, or the two of an abort of a service.
+// follows reports whether one write may lead from a state to another: by one row of the
+// table, or by the two rows of an abort of a service.
 func (c *checker) follows(from, to states.State) bool {
 	for row := range c.Table.Transitions() {
 		if row.From == from && row.To == to {
@@ -65,9 +65,9 @@ func (c *checker) works(v Version) bool {
 	return v.Claim != "" && !isPower(v.Claim) && c.Table.Stuck().Has(v.State)
 }
 
-// lost reports whether the write from one version to the next ends the work of a
-// process that is held to be dead: by the last error, which may not be one that was there
-// before, or by dropping the reservation of a verification, which is then begun anew.
+// lost reports whether the write from one version to the next ends the work of a process
+// that is considered dead. The sign is a new last error, or the dropped reservation of a
+// verification, which another conductor then repeats.
 func (c *checker) lost(before, now Version) bool {
 	text, stuck := machine.Node{State: before.State}.Orphaned(c.Table)
 	return stuck && now.LastError == text && now.State != before.State ||
@@ -91,10 +91,10 @@ const powerSuffix = "/power"
 
 func isPower(claim string) bool { return strings.HasSuffix(claim, powerSuffix) }
 
-// member returns the ID of the member that has a claim.
+// member returns the ID of the member in a claim.
 func member(claim string) string { return strings.TrimSuffix(claim, powerSuffix) }
 
-// rests checks that nothing is left to be done for a node.
+// rests checks that a node rests in its last version.
 func (c *checker) rests(id string, versions []Version) {
 	if len(versions) == 0 {
 		return
@@ -104,7 +104,8 @@ func (c *checker) rests(id string, versions []Version) {
 	}
 }
 
-// Rests reports whether nobody works on a node, nor is to.
+// Rests reports whether a node is not reserved, has no work, does not wait, and has no
+// target power state.
 func Rests(table *states.Table, v Version) bool {
 	return v.Claim == "" && v.TargetPower == states.NoPower && !table.Stuck().Has(v.State) && table.Phase(v.State) != states.PhaseWaiting
 }

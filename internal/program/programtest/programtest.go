@@ -21,8 +21,8 @@ import (
 // asProgram is the environment variable that makes a test binary run as the program.
 const asProgram = "IRONSTATE_AS_PROGRAM"
 
-// Main runs main instead of the tests in a process that [Command] started. It is
-// for TestMain, and reports whether it did so.
+// Main runs main in a process that [Command] started, and reports whether it did so. A
+// TestMain calls it and runs the tests only if it returns false.
 func Main(main func()) bool {
 	if os.Getenv(asProgram) == "" {
 		return false
@@ -31,7 +31,7 @@ func Main(main func()) bool {
 	return true
 }
 
-// CommandFor is [Command] with a process that does not outlive the test.
+// CommandFor is [Command] with a process that is killed at the end of the test.
 func CommandFor(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	program := Command(args...)
@@ -43,7 +43,7 @@ func CommandFor(t *testing.T, args ...string) *exec.Cmd {
 	return program
 }
 
-// Command returns the program with these arguments.
+// Command returns a command that runs the test binary as the program.
 func Command(args ...string) *exec.Cmd {
 	program := exec.Command(os.Args[0], args...)
 	program.Env = append(os.Environ(), asProgram+"=1")
@@ -51,12 +51,12 @@ func Command(args ...string) *exec.Cmd {
 }
 
 // CheckEnds checks that an interrupted program ends soon, with the right status and one
-// line that gives the reason, and leaves nothing in the folder for temporary files. With
-// the arguments the program must write more than a line and run for some seconds.
+// line that gives the reason, and leaves no temporary files. With these arguments the
+// program must write more than one line and run for some seconds.
 func CheckEnds(t *testing.T, args ...string) {
 	t.Helper()
 	for name, test := range map[string]struct {
-		out    func(t *testing.T) *os.File // nil is a pipe that is read
+		out    func(t *testing.T) *os.File // nil: a pipe that the test reads
 		signal syscall.Signal
 		status int
 		line   string

@@ -13,10 +13,10 @@ import (
 // addresses on the loopback interface, durations.
 var varying = regexp.MustCompile(`\d\d:\d\d:\d\d\.\d{3}|127\.0\.0\.1:\d+|\b\d+(\.\d+)?(ms|µs|s)\b`)
 
-// CheckREADME requires that README.md in the test's folder shows what the program
-// prints, in its only block of code without a language. In that block a line "..."
-// stands for any number of lines, and "..." in a line for any text. Times, durations
-// and loopback addresses may differ.
+// CheckREADME requires that README.md in the test's folder shows the program's output in
+// its only code block without a language. In the block a line "..." stands for any number
+// of lines, and "..." within a line for any text. Times, durations and loopback addresses
+// may differ.
 func CheckREADME(t *testing.T, printed string) {
 	t.Helper()
 	text, err := os.ReadFile("README.md")
@@ -49,8 +49,8 @@ func pattern(block []string) string {
 	return p + `\z`
 }
 
-// masked returns a text without the parts that vary and without spaces at the ends of
-// lines, each of which it ends.
+// masked returns a text with the varying parts masked, without spaces at the ends of
+// lines, and with exactly one line break at its end.
 func masked(text string) string {
 	lines := strings.Split(varying.ReplaceAllString(text, "VARIES"), "\n")
 	for i, line := range lines {

@@ -1,5 +1,5 @@
-// Gen writes calls_test.go, the list of everything that the test calls. It is run
-// by go generate in the folder above.
+// Gen writes calls_test.go, the list of the functions and types that the test calls. Run
+// it with go generate in the parent folder.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 		log.Fatal("gen: ", err)
 	}
 	var packages []declared
-	named := map[string]int{} // how many packages have a name
+	named := map[string]int{} // the number of packages of each name
 	for _, folder := range folders {
 		found, err := exported(folder)
 		if err != nil {
@@ -78,7 +78,7 @@ var types = []any{
 	}
 }
 
-// publicFolders returns the folders of the packages that others can import.
+// publicFolders returns the folders of the packages that other modules can import.
 func publicFolders() ([]string, error) {
 	var folders []string
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
@@ -96,7 +96,7 @@ func publicFolders() ([]string, error) {
 	return folders, err
 }
 
-// declared is what a package exports and can be called.
+// declared has the exported functions and types of a package.
 type declared struct {
 	folder, name     string
 	functions, types []string
@@ -129,7 +129,7 @@ func exported(folder string) (declared, error) {
 	return d, nil
 }
 
-// add adds a declaration that is exported and has no type parameters.
+// add adds a declaration if it is exported and has no type parameters.
 func (d *declared) add(declaration ast.Decl) {
 	switch declaration := declaration.(type) {
 	case *ast.FuncDecl:

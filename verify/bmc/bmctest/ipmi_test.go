@@ -190,7 +190,7 @@ func fakeSim(t *testing.T, script string) {
 	t.Setenv("PATH", bin)
 }
 
-func TestNewIPMITellsWhyTheProgramEnded(t *testing.T) {
+func TestNewIPMIReportsWhyTheProgramEnded(t *testing.T) {
 	fakeSim(t, "echo no luck today >&2\nexit 3\n")
 	_, err := bmctest.NewIPMI(t.Context(), bmctest.IPMIConfig{})
 	require.ErrorContains(t, err, "exit status 3")

@@ -1,12 +1,11 @@
 // Lockstep compares this module with a real Ironic and prints the result as
 // Markdown. It needs the Debian packages ironic-api, ironic-conductor, openipmi
-// and ipmitool, and some minutes.
+// and ipmitool. A run takes some minutes.
 //
 //	go run ./internal/lockstep/cmd/lockstep
 //
-// The exit status is 0 when there is no difference but those on purpose, 1 when
-// there is one or the comparison failed, 2 for bad usage, and 130 or 143 when it
-// was ended by Ctrl-C or SIGTERM.
+// The exit status is 0 if all differences are intended, 1 if one is not or if the
+// comparison failed, 2 for wrong usage, and 130 or 143 after Ctrl-C or SIGTERM.
 package main
 
 import (
@@ -27,7 +26,7 @@ var errDifferent = errors.New("there are differences, see the report")
 
 func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	flags := flag.NewFlagSet("lockstep", flag.ContinueOnError)
-	seed := flags.Uint64("seed", uint64(time.Now().UnixNano()), "`number` that the lives at random are made from")
+	seed := flags.Uint64("seed", uint64(time.Now().UnixNano()), "`seed` of the random lives")
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return err
 	}
