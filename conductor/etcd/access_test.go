@@ -109,7 +109,6 @@ func TestAClusterWithPasswordAuthentication(t *testing.T) {
 }
 
 func TestAClusterWithClientCertificates(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	ca, serverCert, clientCert := certificates(t, dir)
 	members := startCluster(t, 1, func(c *serverConfig) {

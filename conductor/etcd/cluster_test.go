@@ -85,7 +85,6 @@ func endpoints(members []*member) []string {
 }
 
 func TestTheStoreOnAClusterKeepsItsPromises(t *testing.T) {
-	t.Parallel()
 	members := startCluster(t, 3, nil)
 	handles := []conductor.Store{open(t, etcd.Config{Endpoints: endpoints(members)})}
 	for _, m := range members {

@@ -158,7 +158,6 @@ func TestAMemberThatIsCutOffLosesItsMembershipBeforeTheOthersSeeIt(t *testing.T)
 }
 
 func TestAProcessThatDiesOrHangsIsNoMember(t *testing.T) {
-	t.Parallel()
 	members := startCluster(t, 1, nil)
 	m := open(t, etcd.Config{Endpoints: endpoints(members)}).Membership(2 * time.Second)
 	stays := join(t, m, "stays")
@@ -176,7 +175,6 @@ func TestAProcessThatDiesOrHangsIsNoMember(t *testing.T) {
 }
 
 func TestAMemberOutlivesAServer(t *testing.T) {
-	t.Parallel()
 	servers := startCluster(t, 3, nil)
 	m := open(t, etcd.Config{Endpoints: endpoints(servers)}).Membership(0)
 	a := join(t, m, "a")

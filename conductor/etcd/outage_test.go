@@ -194,7 +194,6 @@ func compact(t *testing.T, members []*member) {
 }
 
 func TestACounterIsRightAfterServersWereKilled(t *testing.T) {
-	t.Parallel()
 	members := startCluster(t, 3, nil)
 	s := open(t, etcd.Config{Endpoints: endpoints(members)})
 	counter := conductor.Record{Kind: kind, ID: "counter", Value: []byte("0")}
@@ -273,7 +272,6 @@ func (n *noticed) Handle(_ context.Context, r slog.Record) error {
 }
 
 func TestWatchesAreResumedAfterTheClusterHadNoLeader(t *testing.T) {
-	t.Parallel()
 	servers := startCluster(t, 3, nil)
 	log := &noticed{slog.DiscardHandler, make(chan string, 10_000)}
 	s := open(t, etcd.Config{Endpoints: []string{servers[0].Client}, Log: slog.New(log)})

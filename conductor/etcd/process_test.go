@@ -40,7 +40,9 @@ var roles = map[string]func(arg string) error{
 func TestMain(m *testing.M) {
 	role, arg, _ := strings.Cut(os.Getenv(roleVariable), " ")
 	if role == "" {
-		// These tests mostly wait for elections and leases; -parallel overrides the number.
+		// The parallel tests mostly wait for elections and leases; -parallel overrides the number.
+		// Tests that spawn a process are not parallel: until the child has executed its program, it
+		// holds the file locks that this process releases meanwhile.
 		if err := flag.Set("test.parallel", "4"); err != nil {
 			panic(err)
 		}

@@ -1,6 +1,7 @@
 package bmc_test
 
 import (
+	"flag"
 	"testing"
 	"time"
 
@@ -13,7 +14,13 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc/secret"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// The parallel tests mostly wait for BMCs that do not answer; -parallel overrides the number.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	user     = "admin"
