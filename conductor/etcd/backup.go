@@ -73,7 +73,7 @@ func (s *Store) backup(ctx context.Context, w io.Writer) error {
 func Restore(c Config, file string) error {
 	c, err := c.complete()
 	if err == nil && c.Dir == "" {
-		err = errors.New("Dir is not set, and a backup is restored into Dir: restore another cluster with etcdutl")
+		err = errors.New("the configuration has no Dir to restore the backup into: restore another cluster with etcdutl")
 	}
 	if err == nil {
 		err = restore(c, file)

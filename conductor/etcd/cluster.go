@@ -64,7 +64,7 @@ func (c Cluster) check(dir string) error {
 		return fmt.Errorf("the Cluster has the servers %q, but this one is %q", slices.Sorted(maps.Keys(c.Peers)), c.Name)
 	}
 	if _, ok := c.Peers[c.Replace]; c.Replace != "" && (!ok || c.Replace == c.Name) {
-		return fmt.Errorf("Replace is %q, which has to be another server of the Cluster: %q", c.Replace, slices.Sorted(maps.Keys(c.Peers)))
+		return fmt.Errorf("the server to Replace is %q, which has to be another server of the Cluster: %q", c.Replace, slices.Sorted(maps.Keys(c.Peers)))
 	}
 	secure := 0
 	for name, peer := range c.Peers {
