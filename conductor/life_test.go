@@ -16,7 +16,7 @@ import (
 // otherMember is the ID of another live conductor, beta.
 const otherMember = "beta's"
 
-// withBeta is a membership of two conductors: the one that joins, and beta.
+// withBeta is a membership with two members: the conductor that joins, and beta.
 type withBeta struct{}
 
 func (withBeta) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {

@@ -18,7 +18,7 @@ const (
 // causes holds the causes in the order in which an edge's label lists them.
 var causes = [...]cause{request, both, conductor}
 
-// note returns what an edge's label says about the cause, such as "(via API)".
+// note returns the suffix of an edge's label that names the cause, such as "(via API)".
 func (c cause) note() string {
 	switch c {
 	case request:

@@ -9,8 +9,8 @@
 //	d := graph.Diagram{Table: states.Latest().Table()}
 //	err := d.WriteDOT(os.Stdout)
 //
-// Its other fields select what is drawn and what is highlighted, such as the state of
-// a node and the path by which it got there:
+// The other fields of a Diagram select the states and transitions to draw, and those to
+// highlight, such as a node's state and the path that led to it:
 //
 //	d.Current = states.Enroll
 //	d.Path, err = graph.Through(d.Table, states.Enroll, states.Verifying, states.Enroll)

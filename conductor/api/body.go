@@ -85,15 +85,17 @@ func (r *request) decode(limit int64) (any, error) {
 	if depth(body) > maxDepth {
 		return nil, errTooDeep
 	}
-	var v any
-	if err := json.Unmarshal(body, &v); err != nil {
+	// The standard decoder checks the whole body, and the range of its numbers.
+	if err := json.Unmarshal(body, new(any)); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
 			return nil, invalid("The request body is not JSON: %v", syntax)
 		}
 		return nil, invalid("The request body is not JSON: a number is out of range")
 	}
-	return v, unmarshal(body, &v)
+	var v any
+	err = unmarshal(body, &v)
+	return v, err
 }
 
 // unmarshal decodes JSON with numbers as json.Number, because Python's integers, and so Ironic's,

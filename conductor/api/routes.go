@@ -24,11 +24,12 @@ type route struct {
 	allow    string
 }
 
-// old is the response of a path at versions below the one that introduced it.
+// old selects the response to a request whose API version is lower than the first version
+// that has the path.
 type old uint8
 
 const (
-	oldUnknown  old = iota // that of an unknown path
+	oldUnknown  old = iota // the response for an unknown path
 	oldNotFound            // 404 in the usual envelope of faults
 	oldRefused             // 404 or 405 with a reason
 	oldIgnored             // none: the next route is tried

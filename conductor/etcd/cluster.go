@@ -40,7 +40,8 @@ type Cluster struct {
 	Client string
 	// Replace names another server of Peers whose folder is lost. Open then removes it from
 	// the cluster and adds it again, so that its process can be started with an empty
-	// folder. Open refuses to replace a server that still runs. Empty replaces none.
+	// folder. Open refuses to replace a server that responds to its peers; a server that is
+	// only unreachable must be stopped first. Empty replaces none.
 	Replace string
 	// Insecure permits peer URLs with http outside the loopback interface. Everyone who can
 	// reach them can then read and write all records.

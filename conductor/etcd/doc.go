@@ -108,10 +108,9 @@
 //		--initial-advertise-peer-urls https://etcd-1:2380
 //
 // The records are then as old as the backup. Work that was in flight has failed, as the work of a
-// process that has died. The records do not contain what has happened to the machines since the
-// backup, and the power sync may set the recorded power states. Put nodes whose record may be out
-// of date into maintenance, or disable the power sync ([conductor.Config.SkipPowerSync]) until they
-// have been checked.
+// process that has died. The machines may have changed since the backup, and the power sync may set
+// them to the recorded power states. Put nodes whose record may be out of date into maintenance, or
+// disable the power sync ([conductor.Config.SkipPowerSync]) until the nodes have been checked.
 //
 // # Scale
 //

@@ -132,7 +132,7 @@ func TestAServerThatHasLostItsFolderIsReplaced(t *testing.T) {
 
 	require.NoError(t, stores[0].Close())
 	require.NoError(t, os.RemoveAll(filepath.Join(configs[0].Dir, "peer")))
-	for range 2 { // the second time there is nothing left to do
+	for range 2 { // the second time nothing is left to do
 		stores[1], err = restart(stores[1], replacing)
 		require.NoError(t, err)
 	}
@@ -141,11 +141,11 @@ func TestAServerThatHasLostItsFolderIsReplaced(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, a, got)
 
-	require.NoError(t, stores[2].Close()) // which the new one makes up for
+	require.NoError(t, stores[2].Close()) // the replaced server and stores[1] are a quorum
 	create(t, stores[1], "b")
 	require.NoError(t, stores[0].Close())
 	require.NoError(t, stores[1].Close())
-	stores = openAll(t, configs[:2]) // a restart as any other
+	stores = openAll(t, configs[:2]) // the replaced server restarts like any other
 	_, err = stores[0].Get(t.Context(), kind, "b")
 	require.NoError(t, err)
 }

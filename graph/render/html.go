@@ -17,9 +17,9 @@ import (
 )
 
 // HTML writes a page in which a reader explores the machine of every series at every
-// API version: what each state means, which requests the API accepts in it and where
-// they lead, the plan from a state to a goal as package plan computes it, and what
-// changed between two series. The page is one file and loads nothing else. Its address
+// API version: the meaning of each state, the requests that the API accepts in it and
+// the states that they lead to, the plan from a state to a goal as package plan computes
+// it, and the changes between two series. The page is one file and loads nothing else. Its address
 // holds the reader's choice, as in "#series=zed&state=enroll".
 //
 // The page opens with the diagram's series, compared with its Since, and with its

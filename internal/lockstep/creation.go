@@ -72,8 +72,8 @@ func compareDisplay(ctx context.Context, i *Ironic) (Comparison, error) {
 // minFilter is the version from which nodes can be listed by provision state.
 const minFilter states.APIVersion = 9
 
-// compareFilter lists nodes by each state, at the versions around the one that
-// introduced the filter, and expects the one node that is in the state.
+// compareFilter creates a node in each state and lists the nodes by state, at API versions
+// below and above minFilter. A list must have the node in its state and none in another.
 func compareFilter(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: listing by state"}
 	nodes := make(map[states.State]string)
