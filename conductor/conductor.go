@@ -54,7 +54,7 @@ func New(config Config) (*Conductor, error) {
 		tasks: newTasks(config.Workers), indexes: map[Kind]*index[Object]{},
 		joined: make(chan struct{}),
 	}
-	c.nodes = newIndex(KindNode, decodeNode, func(n *Node) meta { return meta{n.UUID, n.Name, n.CreatedAt, "", n.Revision} })
+	c.nodes = newIndex(KindNode, decodeNode, metaOfNode)
 	if c.syncer, err = c.newSyncer(); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,12 @@
 package conductor
 
-import "golang.org/x/crypto/bcrypt"
+import (
+	"context"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/ironstate/ironstate/states"
+)
 
 func init() {
 	hash = func(password []byte) ([]byte, error) {
@@ -10,3 +16,22 @@ func init() {
 		return []byte("a hash"), nil
 	}
 }
+
+// NodeIndex is an index of nodes.
+type NodeIndex struct{ of *index[Node] }
+
+// NewNodeIndex returns an empty index that counts as read.
+func NewNodeIndex() NodeIndex {
+	x := newIndex(KindNode, decodeNode, metaOfNode)
+	close(x.synced)
+	return NodeIndex{x}
+}
+
+// IndexOf returns the index of a conductor's nodes.
+func IndexOf(c *Conductor) NodeIndex { return NodeIndex{c.nodes} }
+
+func (x NodeIndex) Put(n *Node)                                           { x.of.put(n) }
+func (x NodeIndex) Drop(id string, revision int64, own bool)              { x.of.drop(id, revision, own) }
+func (x NodeIndex) Retain(seen map[string]bool)                           { x.of.retain(seen) }
+func (x NodeIndex) All() []*Node                                          { return x.of.all() }
+func (x NodeIndex) Count(ctx context.Context, in states.Set) (int, error) { return x.of.count(ctx, in) }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/internal/latest"
+	"github.com/ironstate/ironstate/states"
 )
 
 // index holds the decoded records of one kind in memory, oldest first. Its sources are the store's
@@ -25,9 +26,10 @@ type index[T any] struct {
 	mu      sync.RWMutex
 	records map[string]*T
 	byName  map[string]*T
-	byNode  map[string][]*T  // objects by the UUID of their node, oldest first
-	order   []*T             // sorted by meta.compare
-	deleted map[string]int64 // revisions of deletions that the watch has not reported yet
+	byNode  map[string][]*T      // objects by the UUID of their node, oldest first
+	order   []*T                 // sorted by meta.compare
+	inState map[states.State]int // the number of records by meta.state
+	deleted map[string]int64     // revisions of deletions that the watch has not reported yet
 
 	watchers map[*latest.Queue[indexChange[T]]]bool
 }
@@ -43,7 +45,8 @@ type indexChange[T any] struct {
 type meta struct {
 	id, name string
 	created  time.Time
-	node     string // the UUID of the node that an object belongs to; empty for none
+	node     string       // the UUID of the node that an object belongs to; empty for none
+	state    states.State // the provision state of a node; NoState for an object
 	revision int64
 }
 
@@ -54,7 +57,7 @@ func (m meta) compare(other meta) int {
 func newIndex[T any](kind Kind, decode func(Record) (*T, error), meta func(*T) meta) *index[T] {
 	return &index[T]{
 		kind: kind, decode: decode, meta: meta, synced: make(chan struct{}),
-		records: map[string]*T{}, byName: map[string]*T{}, byNode: map[string][]*T{}, deleted: map[string]int64{},
+		records: map[string]*T{}, byName: map[string]*T{}, byNode: map[string][]*T{}, inState: map[states.State]int{}, deleted: map[string]int64{},
 		watchers: map[*latest.Queue[indexChange[T]]]bool{},
 	}
 }
@@ -91,13 +94,14 @@ func (x *index[T]) put(value *T) {
 	x.name(value, m)
 }
 
-// name adds a record to the maps by ID and by name, and reports it to the watchers. The caller
-// holds the lock.
+// name adds a record to the counters and to the maps by ID and by name, and reports it to the
+// watchers. The caller holds the lock.
 func (x *index[T]) name(value *T, m meta) {
 	for w := range x.watchers {
 		w.Set(m.id, indexChange[T]{m.id, value})
 	}
 	x.records[m.id] = value
+	x.inState[m.state]++
 	if m.name != "" {
 		x.byName[m.name] = value
 	}
@@ -106,6 +110,7 @@ func (x *index[T]) name(value *T, m meta) {
 // unname undoes name, unless another record has the name already.
 func (x *index[T]) unname(value *T, m meta) {
 	delete(x.records, m.id)
+	x.inState[m.state]--
 	if x.byName[m.name] == value {
 		delete(x.byName, m.name)
 	}
@@ -195,6 +200,21 @@ func (x *index[T]) all() []*T {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return slices.Clone(x.order)
+}
+
+// count waits until the index has all records of the store, and returns the number of records in
+// one of the states.
+func (x *index[T]) count(ctx context.Context, in states.Set) (int, error) {
+	if err := x.wait(ctx); err != nil {
+		return 0, err
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	count := 0
+	for state := range in.All() {
+		count += x.inState[state]
+	}
+	return count, nil
 }
 
 // listOf is list for the records that belong to a node.

@@ -186,6 +186,11 @@ func nodeKeys(n *Node) []string {
 	return keys
 }
 
+// metaOfNode returns the fields of a node that an index uses.
+func metaOfNode(n *Node) meta {
+	return meta{n.UUID, n.Name, n.CreatedAt, "", n.ProvisionState, n.Revision}
+}
+
 func nameKey(name string) string { return "name=" + name }
 
 // encodeNode returns the record of a node.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+
+	"github.com/ironstate/ironstate/states"
 )
 
 // Object returns an object by its UUID or its name, as of its last write. The error matches
@@ -47,7 +49,7 @@ func (c *Conductor) objects(kind Kind) *index[Object] {
 func (c *Conductor) indexed(kind Kind) (x *index[Object], made bool) {
 	x, ok := c.indexes[kind]
 	if !ok {
-		x = newIndex(kind, decodeObject, func(o *Object) meta { return meta{o.UUID, o.Name, o.CreatedAt, o.NodeUUID, o.Revision} })
+		x = newIndex(kind, decodeObject, func(o *Object) meta { return meta{o.UUID, o.Name, o.CreatedAt, o.NodeUUID, states.NoState, o.Revision} })
 		c.indexes[kind] = x
 	}
 	return x, !ok

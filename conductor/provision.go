@@ -170,15 +170,9 @@ func (c *Conductor) withinLimits(ctx context.Context, event states.Event) error 
 	default:
 		return nil
 	}
-	nodes, err := c.Nodes(ctx)
+	count, err := c.nodes.count(ctx, busy)
 	if err != nil {
 		return err
-	}
-	count := 0
-	for _, n := range nodes {
-		if busy.Has(n.ProvisionState) {
-			count++
-		}
 	}
 	if count >= limit {
 		return refuse(LimitReached, "Unable to process request at this time, as the concurrent limit for %s has been reached. Please try again later.", word)

@@ -205,6 +205,9 @@ func simulate(t *testing.T, seed uint64, emit func(string)) {
 	w.calmDown(names)
 	time.Sleep(rest) // every wait has timed out
 	w.check(nodes)
+	for _, c := range conductors {
+		requireCounted(t, conductor.IndexOf(c.get()))
+	}
 }
 
 func (w *world) calmDown(names []string) {

@@ -1,0 +1,149 @@
+package conductor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// requireCounted fails the test unless an index counts its nodes by state as a pass over all of
+// them does.
+func requireCounted(t require.TestingT, x conductor.NodeIndex) {
+	counts := map[states.State]int{}
+	for _, n := range x.All() {
+		counts[n.ProvisionState]++
+	}
+	for state := range states.Latest().Table().States().All() {
+		count, err := x.Count(context.Background(), states.SetOf(state))
+		require.NoError(t, err)
+		require.Equal(t, counts[state], count, "nodes in %v", state)
+	}
+}
+
+// TestTheCountersByStateEqualARecount applies writes, deletions by this process and by others, late
+// and repeated reports of a watch, and new watches.
+func TestTheCountersByStateEqualARecount(t *testing.T) {
+	all := slices.Collect(states.Latest().Table().States().All())
+	rapid.Check(t, func(t *rapid.T) {
+		x := conductor.NewNodeIndex()
+		id := rapid.Custom(func(t *rapid.T) string { return fmt.Sprint("node ", rapid.IntRange(0, 5).Draw(t, "id")) })
+		t.Repeat(map[string]func(*rapid.T){
+			"put": func(t *rapid.T) {
+				x.Put(&conductor.Node{
+					UUID: id.Draw(t, "node"), Name: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "name"),
+					CreatedAt:      time.Unix(rapid.Int64Range(0, 2).Draw(t, "created"), 0),
+					ProvisionState: rapid.SampledFrom(all).Draw(t, "state"), Revision: rapid.Int64Range(1, 50).Draw(t, "revision"),
+				})
+			},
+			"drop": func(t *rapid.T) {
+				x.Drop(id.Draw(t, "node"), rapid.Int64Range(1, 50).Draw(t, "revision"), rapid.Bool().Draw(t, "own"))
+			},
+			"retain": func(t *rapid.T) {
+				seen := map[string]bool{}
+				for _, id := range rapid.SliceOf(id).Draw(t, "seen") {
+					seen[id] = true
+				}
+				x.Retain(seen)
+			},
+			"": func(t *rapid.T) { requireCounted(t, x) },
+		})
+	})
+}
+
+// fleetSize is the number of nodes for which the cost of a request is stated.
+const fleetSize = 100_000
+
+// manyNodes returns a running conductor with fleetSize nodes, one of which waits in its deployment.
+func manyNodes(t testing.TB, maxDeploying int) *conductor.Conductor {
+	c, err := conductor.New(conductor.Config{
+		Store: &conductor.Memory{}, Name: "alpha", SkipPowerSync: true, MaxDeploying: maxDeploying,
+		Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}},
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- c.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+	})
+	require.NoError(t, c.Ready(ctx))
+	x := conductor.IndexOf(c)
+	for i := range fleetSize {
+		state := states.Active
+		if i == 0 {
+			state = states.DeployWait
+		}
+		x.Put(&conductor.Node{UUID: fmt.Sprintf("%08x-0000-4000-8000-000000000000", i), ProvisionState: state, Driver: "fake-hardware", Revision: 1})
+	}
+	return c
+}
+
+// available stores nodes that can be deployed. No conductor has their group, so that nobody does
+// the work of a deployment.
+func available(t testing.TB, c *conductor.Conductor, count int) []string {
+	ids := make([]string, count)
+	for i := range ids {
+		n, err := c.CreateNode(t.Context(), &conductor.Node{
+			Driver: "fake-hardware", ProvisionState: states.Available, Power: states.PowerOff, ConductorGroup: "none",
+		})
+		require.NoError(t, err)
+		ids[i] = n.UUID
+	}
+	return ids
+}
+
+func deploy(t testing.TB, c *conductor.Conductor, ids []string, want error) {
+	for _, id := range ids {
+		err := c.Provision(t.Context(), id, conductor.ProvisionRequest{Target: "active", Version: states.Latest().MaxAPIVersion()})
+		if !errors.Is(err, want) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// deployments are the limits of concurrent deployments for which a request is measured, and the
+// request's error.
+var deployments = map[string]struct {
+	limit int
+	err   error
+}{
+	"accepted":             {math.MaxInt, nil},
+	"refused at the limit": {1, conductor.LimitReached},
+}
+
+// BenchmarkDeploymentRequest measures a deployment request in a fleet of fleetSize nodes.
+func BenchmarkDeploymentRequest(b *testing.B) {
+	for name, of := range deployments {
+		c := manyNodes(b, of.limit)
+		b.Run(name, func(b *testing.B) {
+			ids := available(b, c, b.N)
+			b.ReportAllocs()
+			b.ResetTimer()
+			deploy(b, c, ids, of.err)
+		})
+	}
+}
+
+func TestADeploymentRequestIn100000NodesAllocates10kBAtMost(t *testing.T) {
+	for name, of := range deployments {
+		c := manyNodes(t, of.limit)
+		ids := available(t, c, 500)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		deploy(t, c, ids, of.err)
+		runtime.ReadMemStats(&after)
+		require.LessOrEqual(t, (after.TotalAlloc-before.TotalAlloc)/uint64(len(ids)), uint64(10_000), name)
+	}
+}
