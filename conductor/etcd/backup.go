@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -66,7 +67,7 @@ func (s *Store) backup(ctx context.Context, w io.Writer) error {
 // [Store.Backup] or `etcdctl snapshot save` has written. [Open] then returns a store with the
 // records and revisions of the time of the backup. If c.Cluster is set, the folder is that of the
 // server c.Cluster.Name; restore the folders of the other servers from the same backup. A Restore
-// that fails leaves no database behind.
+// that fails leaves no database and no lock behind.
 //
 // The error matches [fs.ErrExist] if the folder already has a database, [ErrInUse] if another
 // process has the folder open, and [fs.ErrNotExist] if the file does not exist.
@@ -85,7 +86,7 @@ func Restore(c Config, file string) error {
 }
 
 func restore(c Config, file string) (err error) {
-	if _, err := os.Stat(file); err != nil {
+	if err := checkBackup(file); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
@@ -106,10 +107,39 @@ func restore(c Config, file string) (err error) {
 		return err
 	}
 	if err := unpack(c, file, incomplete); err != nil {
-		return errors.Join(err, os.RemoveAll(incomplete))
+		return errors.Join(err, os.RemoveAll(incomplete), os.Remove(lock.Name()))
 	}
 	return rename(incomplete, dir)
 }
+
+// checkBackup returns an error if the file is not a whole backup: pages of 512 bytes followed by their SHA-256 hash.
+func checkBackup(file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	pages, hash, written := info.Size()-sha256.Size, sha256.New(), make([]byte, sha256.Size)
+	if !info.Mode().IsRegular() || pages <= 0 || pages%512 != 0 {
+		return errNoBackup
+	}
+	if _, err := io.CopyN(hash, f, pages); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(f, written); err != nil {
+		return err
+	}
+	if !bytes.Equal(hash.Sum(nil), written) {
+		return errNoBackup
+	}
+	return nil
+}
+
+var errNoBackup = errors.New("the file is damaged or is not a backup: want one that this package or etcdctl snapshot save has written")
 
 // unpack creates etcd's files from a backup. It recovers the panic of etcd for a damaged
 // database.
@@ -153,9 +183,23 @@ func anyConfig(dir string, c Config, log *zap.Logger) (*embed.Config, error) {
 // lockFolder locks the folder against other processes, without waiting. etcd locks its files too,
 // but waits for them forever.
 func lockFolder(dir string) (*fileutil.LockedFile, error) {
-	lock, err := fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_WRONLY, 0o600)
-	if errors.Is(err, fileutil.ErrLocked) {
-		return nil, ErrInUse
+	path := filepath.Join(dir, "lock")
+	for {
+		lock, err := fileutil.TryLockFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+		if errors.Is(err, fileutil.ErrLocked) {
+			return nil, ErrInUse
+		}
+		if err != nil {
+			return nil, err
+		}
+		opened, err := lock.Stat()
+		named, gone := os.Stat(path)
+		if err == nil && gone == nil && os.SameFile(opened, named) {
+			return lock, nil
+		}
+		// A failed Restore has removed the file after it was opened here.
+		if err = errors.Join(err, lock.Close()); err != nil || gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			return nil, errors.Join(err, gone)
+		}
 	}
-	return lock, err
 }

@@ -3,6 +3,7 @@ package etcd_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -145,7 +146,7 @@ func backUp(t *testing.T, s *etcd.Store, file string) {
 	require.NoError(t, f.Close())
 }
 
-func TestAFailedRestoreLeavesNoDatabase(t *testing.T) {
+func TestAFailedRestoreLeavesNothing(t *testing.T) {
 	used := t.TempDir()
 	s := open(t, etcd.Config{Dir: used})
 	create(t, s, "a")
@@ -161,14 +162,20 @@ func TestAFailedRestoreLeavesNoDatabase(t *testing.T) {
 	require.NoError(t, err)
 	changed := bytes.Clone(whole)
 	changed[len(changed)/2] ^= 1
+	text := bytes.Repeat([]byte("no data\n"), 64)
+	sum := sha256.Sum256(text)
 	for name, content := range map[string][]byte{
-		"empty": {}, "cut off": whole[:len(whole)/2], "without its hash": whole[:len(whole)-32], "changed": changed, "text": []byte("no database"),
+		"empty": {}, "cut off": whole[:len(whole)/2], "without its hash": whole[:len(whole)-32], "changed": changed, "text": text,
+		"text with a hash": append(text, sum[:]...),
 	} {
 		bad, dir := filepath.Join(t.TempDir(), "bad"), t.TempDir()
 		require.NoError(t, os.WriteFile(bad, content, 0o600))
-		require.Error(t, etcd.Restore(etcd.Config{Dir: dir}, bad), name)
-		_, err := os.Stat(filepath.Join(dir, "etcd"))
-		require.ErrorIs(t, err, fs.ErrNotExist, name)
+		err := etcd.Restore(etcd.Config{Dir: dir}, bad)
+		require.Error(t, err, name)
+		require.NotContains(t, err.Error(), "skip-hash-check", "etcdutl's flag is none of ours")
+		left, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Empty(t, left, name)
 		require.NoError(t, etcd.Restore(etcd.Config{Dir: dir}, file), name)
 	}
 }

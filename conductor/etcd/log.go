@@ -48,9 +48,14 @@ func (c *core) With(fields []zapcore.Field) zapcore.Core {
 // storage before the first write is there, and looks again every 5 s. It is logged as Debug.
 const tooEarly = "failed to update storage version"
 
+// stopsServing is an error that every server of a cluster logs when it is closed: it closes the listener
+// for the other servers, and its own loop of Accept then reports that the listener is closed. It is logged
+// as Debug while quiet is set. A server that cannot start returns the error as well.
+const stopsServing = "setting up serving from embedded etcd failed."
+
 // Check implements [zapcore.Core].
 func (c *core) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if entry.Message == tooEarly {
+	if entry.Message == tooEarly || entry.Message == stopsServing && c.quiet.Load() {
 		entry.Level = zapcore.InfoLevel
 	}
 	if c.Enabled(entry.Level) {

@@ -27,8 +27,13 @@ const DefaultTTL = 10 * time.Second
 // Membership is the [conductor.Membership] of the conductors that share a store. Each conductor has
 // one lease and renews it five times per TTL. A conductor has lost its membership by its own clock,
 // and [Membership.Join] yields an error, when two thirds of the TTL have passed since it sent the
-// last successful renewal. For the others it is a member until the whole TTL has passed, plus up to
-// a second or the time of a leader election.
+// last successful renewal. For the others it is a member until the whole TTL has passed since etcd
+// received that renewal, plus half a second, the period at which etcd's leader looks for expired leases.
+//
+// When etcd's leader fails together with the member, as it may in a process of a [Cluster], the others wait
+// for an election, and the new leader counts the TTL anew and adds one election timeout to it. With etcd's
+// default timeout, 1 s, which the servers of a Cluster have, an election takes 1 to 2 s, and more only
+// if its votes are split: the member has then left at most the TTL plus 3.5 s after its death.
 //
 // It is safe for concurrent use. The errors of a nil or zero Membership are
 // [*conductor.ConfigError]s.

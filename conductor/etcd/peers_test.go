@@ -1,9 +1,11 @@
 package etcd_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -87,6 +89,20 @@ func TestTwoOfThreeServersServeAndTheThirdRejoins(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, b, got)
 	}
+}
+
+func TestACleanStopOfAServerLogsNoError(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer // safe: a handler serializes its writes
+	handler := slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError})
+	configs := newPeers(t)
+	for i := range configs {
+		configs[i].Log = slog.New(handler)
+	}
+	for _, s := range openAll(t, configs) {
+		require.NoError(t, s.Close())
+	}
+	require.Empty(t, log.String())
 }
 
 func TestAServerThatWasKilledWhileCreatingItsFilesStartsAgain(t *testing.T) {
