@@ -20,7 +20,7 @@ import (
 type backups struct{ to, from string }
 
 func (b *backups) define(flags *flag.FlagSet) {
-	flags.StringVar(&b.to, "backup", "", "save all nodes of -data or -etcd in this `file`, also while another process serves them, and exit")
+	flags.StringVar(&b.to, "backup", "", "save all nodes of -data or -etcd in this new `file`, also while another process serves them, and exit")
 	flags.StringVar(&b.from, "restore", "", "create the folder -data from this `file` of a backup, and exit")
 }
 
@@ -62,9 +62,9 @@ func (b *backups) run(ctx context.Context, o *options, out io.Writer, log *slog.
 	return nil
 }
 
-// create creates a file that only its owner can read. If write fails, no file is left.
+// create creates a file that only its owner can read, and never replaces one. If write fails, no file is left.
 func create(path string, write func(io.Writer) error) (size int64, err error) {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return 0, err
 	}
@@ -75,11 +75,8 @@ func create(path string, write func(io.Writer) error) (size int64, err error) {
 	if err == nil {
 		err = file.Sync()
 	}
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return 0, errors.Join(err, os.Remove(file.Name()))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return 0, errors.Join(err, os.Remove(path))
 	}
 	return size, nil
 }

@@ -96,6 +96,18 @@ func TestABackupIsMadeWhileNoProcessServesTheNodes(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 }
 
+func TestABackupReplacesNoFile(t *testing.T) {
+	data, file := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "backup")
+	require.NoError(t, os.WriteFile(file, []byte("the backup of yesterday"), 0o600))
+	serveProcess(t, "-data", data)
+	var errOut strings.Builder
+	require.Equal(t, program.Failed, program.Run("conductor", []string{"-data", data, "-backup", file}, io.Discard, &errOut, serve))
+	require.Contains(t, errOut.String(), file+": file exists")
+	kept, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "the backup of yesterday", string(kept))
+}
+
 func TestAFailedBackupLeavesNoFile(t *testing.T) {
 	here, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	s := serveProcess(t, "-data", data, "-demo", "0")

@@ -51,7 +51,7 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	flags.BoolVar(&o.resumeVerify, "resume-verification", false, "restart a verification whose conductor has died, instead of failing it")
 	flags.DurationVar(&o.checkInterval, "check-interval", time.Minute, "`time` between two checks of all nodes for timeouts and for work that no conductor has started")
 	flags.DurationVar(&o.fakeDelay, "fake-delay", 0, "maximum `time` of an operation on fake-hardware; each takes a random part of it")
-	flags.IntVar(&o.demo, "demo", 3, "`number` of built-in Redfish BMCs that are enrolled as an example; 0 for none")
+	flags.IntVar(&o.demo, "demo", 3, "`number` of built-in Redfish BMCs that are enrolled as an example; 0 for none, as without this flag with -data, -etcd or -cluster")
 	auth := flags.String("auth-file", "", "`file` of users with bcrypt hashes, as htpasswd -B writes it; clients then need HTTP Basic authentication")
 	flags.StringVar(&o.tlsCert, "tls-cert", "", "`file` of the server's certificate and its chain, in PEM")
 	flags.StringVar(&o.tlsKey, "tls-key", "", "`file` of the certificate's key, in PEM")
@@ -61,6 +61,11 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	flags.TextVar(&o.logLevel, "log-level", o.logLevel, "`level` of the log on standard error: DEBUG, INFO, WARN or ERROR")
 	if err := program.Parse(flags, args, errOut); err != nil {
 		return nil, err
+	}
+	demo := false
+	flags.Visit(func(f *flag.Flag) { demo = demo || f.Name == "demo" })
+	if !demo && (o.data != "" || o.cluster.shared()) {
+		o.demo = 0
 	}
 	if err := program.Between("demo", o.demo, 0, maxDemo); err != nil {
 		return nil, err

@@ -162,6 +162,25 @@ func TestTheBuiltInBMCsAreEnrolledAndDriven(t *testing.T) {
 	require.NotContains(t, s.errOut.String(), "password\"")
 }
 
+func TestNoExampleEntersAStoredFleetUnasked(t *testing.T) {
+	etcd := startEtcd(t)
+	for _, store := range [][]string{
+		{"-data", filepath.Join(t.TempDir(), "data")}, {"-etcd", etcd},
+		{"-data", filepath.Join(t.TempDir(), "data"), "-name", "alpha", "-cluster", "alpha=http://" + keptAddress(t)},
+	} {
+		for _, test := range []struct {
+			demo []string
+			want int
+		}{{nil, 0}, {[]string{"-demo", "2"}, 2}} {
+			s := serveProcess(t, append(test.demo, store...)...)
+			_, list := s.do(http.MethodGet, "/v1/nodes", "")
+			require.Len(t, list["nodes"], test.want, "%v %v", store, test.demo)
+			require.NoError(t, s.process.Process.Signal(syscall.SIGTERM))
+			require.NoError(t, s.process.Wait(), "%s", &s.errOut)
+		}
+	}
+}
+
 func TestNothingIsLostWhenTheProcessIsKilled(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	s := serveProcess(t, "-data", data, "-demo", "0", "-name", "alpha")
