@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -132,6 +133,20 @@ func TestWrongUsageIsReportedInOneLine(t *testing.T) {
 			require.Contains(t, errOut, test.want)
 			require.Equal(t, 1, strings.Count(errOut, "\n"))
 		})
+	}
+}
+
+// TestTheStatusesAreThoseOfTheBuiltProgram shows what the READMEs say about go run.
+func TestTheStatusesAreThoseOfTheBuiltProgram(t *testing.T) {
+	var ended *exec.ExitError
+	require.ErrorAs(t, programtest.Command("-nonsense").Run(), &ended)
+	require.Equal(t, exitUsage, ended.ExitCode())
+	require.ErrorAs(t, exec.CommandContext(t.Context(), "go", "run", ".", "-nonsense").Run(), &ended)
+	require.Equal(t, 1, ended.ExitCode())
+	for _, path := range []string{"../../README.md", "README.md"} {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Contains(t, strings.Join(strings.Fields(string(text)), " "), "`go run` itself exits with 1 for every status but 0", path)
 	}
 }
 
