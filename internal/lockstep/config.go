@@ -41,8 +41,8 @@ var (
 const (
 	// driverName is the name of the driver's interfaces in Ironic.
 	driverName = "lockstep"
-	// hostName is the name of the conductor, and the holder of its reservations.
-	hostName = "lockstep"
+	// HostName is the name of Ironic's conductor, and the holder of its reservations.
+	HostName = "lockstep"
 )
 
 func entries(classes map[string]string) string {
@@ -84,7 +84,7 @@ func (i *Ironic) writeConfig(port int) error {
 		config += fakeConfig
 	}
 	config += i.options.Config
-	values := strings.NewReplacer("DIR", i.dir, "PORT", fmt.Sprint(port), "HOST", hostName)
+	values := strings.NewReplacer("DIR", i.dir, "PORT", fmt.Sprint(port), "HOST", HostName)
 	return i.write(configFile, values.Replace(config))
 }
 

@@ -81,3 +81,17 @@ func (d *database) write(uuid string, set columns) (row, error) {
 	}
 	return r, nil
 }
+
+// Wipe removes all records from Ironic's database, except those of its conductor. No node
+// may have work.
+func (i *Ironic) Wipe() error {
+	var answer struct{ Error string }
+	err := i.database.ask(map[string]any{"wipe": true}, &answer)
+	if err == nil && answer.Error != "" {
+		err = errors.New(answer.Error)
+	}
+	if err != nil {
+		return fmt.Errorf("lockstep: remove all records: %w", err)
+	}
+	return nil
+}

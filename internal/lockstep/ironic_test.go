@@ -17,7 +17,7 @@ import (
 func TestSeveralRunAtOnceAndLeaveNothingBehind(t *testing.T) {
 	first, second := start(t, Options{}), start(t, Options{Config: "[DEFAULT]\nhost = second\n"})
 	require.NotEqual(t, first.Endpoint(), second.Endpoint())
-	for host, i := range map[string]*Ironic{hostName: first, "second": second} {
+	for host, i := range map[string]*Ironic{HostName: first, "second": second} {
 		uuid, err := i.newNode(t.Context(), Done)
 		require.NoError(t, err)
 		node, answer, err := i.Client.Show(t.Context(), Series.MaxAPIVersion(), uuid)

@@ -268,7 +268,7 @@ func beginOurPower(ctx context.Context, life powerLife) (*ourPower, error) {
 	p.syncer, err = powersync.New(powersync.Config{
 		Store:        p.store,
 		Driver:       ipmitool{server},
-		Name:         hostName,
+		Name:         HostName,
 		ForgetUnread: !life.documented,
 	})
 	if err != nil {

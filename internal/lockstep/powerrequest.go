@@ -77,7 +77,7 @@ func requestPower(ctx context.Context, state states.State, power, target states.
 	syncer, err := powersync.New(powersync.Config{
 		Store:  store,
 		Driver: &obedient{power},
-		Name:   hostName,
+		Name:   HostName,
 		Poll:   time.Millisecond,
 	})
 	if err != nil {

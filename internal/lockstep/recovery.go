@@ -20,7 +20,7 @@ func compareRecovery(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: recoveryName}
 	nodes := make(map[string]machine.Node)
 	for _, at := range lostNodes() {
-		for _, holder := range []any{nil, hostName} {
+		for _, holder := range []any{nil, HostName} {
 			uuid, err := i.newNode(ctx, Done)
 			if err != nil {
 				return c, err

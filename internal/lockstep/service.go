@@ -34,7 +34,7 @@ func startService(ctx context.Context) (*service, error) {
 	s := &service{moves: map[string][]states.State{}}
 	c, err := conductor.New(conductor.Config{
 		OnTransition: s.moved,
-		Store:        &conductor.Memory{}, Name: hostName, Table: Series.Table(),
+		Store:        &conductor.Memory{}, Name: HostName, Table: Series.Table(),
 		Hardware:      map[string]conductor.Hardware{"fake-hardware": &byOrder{}},
 		CheckInterval: checkInterval, SkipPowerSync: true, LockedRetries: -1,
 		ShutdownTimeout: time.Second,

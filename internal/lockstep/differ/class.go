@@ -1,0 +1,129 @@
+package differ
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Class is a kind of difference.
+type Class struct {
+	Name     string // the method, the path with placeholders, and what differs
+	Count    int
+	Examples []Example
+	Reason   string // why it is intended; empty if it is not, see [Known]
+}
+
+// Example is a difference that was found.
+type Example struct {
+	Seed, Round  uint64
+	Number       int // of the request in its round
+	Request      Request
+	Theirs, Ours string
+}
+
+// Result is what a run has found.
+type Result struct {
+	Requests  int // that both sides got
+	Different int // requests with an answer or a record that differs
+	Listed    int // those of Different whose differences are all listed in [Known]
+	Classes   map[string]*Class
+}
+
+// add counts the differences of one request.
+func (r *Result) add(examples int, names []string, e Example) {
+	if len(names) == 0 {
+		return
+	}
+	r.Different++
+	listed := true
+	for _, name := range names {
+		c := r.Classes[name]
+		if c == nil {
+			c = &Class{Name: name, Reason: reason(name)}
+			r.Classes[name] = c
+		}
+		c.Count++
+		listed = listed && c.Reason != ""
+		if len(c.Examples) < examples {
+			c.Examples = append(c.Examples, e)
+		}
+	}
+	if listed {
+		r.Listed++
+	}
+}
+
+// merge adds another result.
+func (r *Result) merge(other *Result, examples int) {
+	r.Requests += other.Requests
+	r.Different += other.Different
+	r.Listed += other.Listed
+	for name, c := range other.Classes {
+		have := r.Classes[name]
+		if have == nil {
+			r.Classes[name] = c
+			continue
+		}
+		have.Count += c.Count
+		have.Examples = append(have.Examples, c.Examples...)
+		have.Examples = have.Examples[:min(len(have.Examples), examples)]
+	}
+}
+
+// Sorted returns the classes, the most frequent first.
+func (r *Result) Sorted() []*Class {
+	return slices.SortedFunc(maps.Values(r.Classes), func(a, b *Class) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Name, b.Name))
+	})
+}
+
+// Unexpected returns the classes that are not listed in [Known].
+func (r *Result) Unexpected() []*Class {
+	return slices.DeleteFunc(r.Sorted(), func(c *Class) bool { return c.Reason != "" })
+}
+
+func percent(part, whole int) float64 { return 100 * float64(part) / float64(max(whole, 1)) }
+
+// maxShown bounds the text of an answer in the report.
+const maxShown = 1500
+
+// Write writes the result as text, the unexpected classes first.
+func (r *Result) Write(w io.Writer) error {
+	var text strings.Builder
+	unexpected := r.Unexpected()
+	fmt.Fprintf(&text, "%d requests, %d with differences (%.2f %%) in %d classes; %d (%.2f %%) are intended, and %d classes\n",
+		r.Requests, r.Different, percent(r.Different, r.Requests), len(r.Classes),
+		r.Listed, percent(r.Listed, r.Requests), len(r.Classes)-len(unexpected))
+	for _, c := range unexpected {
+		c.write(&text)
+	}
+	for _, c := range r.Sorted() {
+		if c.Reason != "" {
+			fmt.Fprintf(&text, "\nintended: ")
+			c.write(&text)
+			fmt.Fprintf(&text, "    reason: %s\n", c.Reason)
+		}
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+func (c *Class) write(text *strings.Builder) {
+	fmt.Fprintf(text, "\n%6d  %s\n", c.Count, c.Name)
+	for _, e := range c.Examples {
+		fmt.Fprintf(text, "    -seed %d -round %d, request %d: %v\n", e.Seed, e.Round, e.Number, e.Request)
+		fmt.Fprintf(text, "    Ironic: %s\n    ours:   %s\n", cut(e.Theirs), cut(e.Ours))
+	}
+}
+
+func cut(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) > maxShown {
+		return strings.ToValidUTF8(text[:maxShown], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,272 @@
+package differ
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// comparedHeaders are the headers that clients read. Of the last one only the presence is
+// compared.
+var comparedHeaders = []string{
+	"Content-Type", "Location", "Vary", "Allow", "Www-Authenticate", "Retry-After",
+	"X-Openstack-Ironic-Api-Version", "X-Openstack-Ironic-Api-Minimum-Version",
+	"X-Openstack-Ironic-Api-Maximum-Version", requestIDHeader,
+}
+
+const requestIDHeader = "Openstack-Request-Id"
+
+// uuids maps the UUIDs that a server chose to those that the other server chose.
+type uuids struct {
+	fixed map[string]bool   // those that requests have chosen
+	made  map[string]string // ours by Ironic's, and Ironic's by ours
+}
+
+// same reports whether two UUIDs stand for the same object. Two that are new are the
+// same from then on.
+func (u *uuids) same(theirs, ours string) bool {
+	if theirs == ours {
+		return true
+	}
+	if u.fixed[theirs] || u.fixed[ours] {
+		return false
+	}
+	their, hasTheirs := u.made[theirs]
+	our, hasOurs := u.made[ours]
+	if !hasTheirs && !hasOurs {
+		u.made[theirs], u.made[ours] = ours, theirs
+		return true
+	}
+	return their == ours && our == theirs
+}
+
+var (
+	uuidPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	timePattern = regexp.MustCompile(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)?$`)
+)
+
+// sameText reports whether two texts are equal except for times and for the UUIDs of the
+// same objects.
+func (u *uuids) sameText(theirs, ours string) bool {
+	if theirs == ours || timePattern.MatchString(theirs) && timePattern.MatchString(ours) {
+		return true
+	}
+	their, our := uuidPattern.FindAllString(theirs, -1), uuidPattern.FindAllString(ours, -1)
+	if len(their) == 0 || len(their) != len(our) ||
+		uuidPattern.ReplaceAllString(theirs, "") != uuidPattern.ReplaceAllString(ours, "") {
+		return false
+	}
+	for i := range their {
+		if !u.same(their[i], our[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// compareAnswers returns what differs between two answers to a request, one text for
+// each class.
+func (u *uuids) compareAnswers(theirs, ours Answer) []string {
+	if theirs.Status != ours.Status {
+		return []string{fmt.Sprintf("%d -> %d: %s -> %s", theirs.Status, ours.Status, outline(theirs), outline(ours))}
+	}
+	var headers []string
+	for _, name := range comparedHeaders {
+		their, our := headerText(theirs.Header, name), headerText(ours.Header, name)
+		if !u.sameText(their, our) {
+			headers = append(headers, fmt.Sprintf("%s %s -> %s", name, pattern(their), pattern(our)))
+		}
+	}
+	found := u.compareBodies(theirs, ours)
+	if len(headers) > 0 {
+		found = append(found, fmt.Sprintf("%d headers: %s", theirs.Status, strings.Join(headers, ", ")))
+	}
+	return found
+}
+
+// headerText returns a header as a text, "absent" if there is none.
+func headerText(header http.Header, name string) string {
+	values, has := header[name]
+	switch {
+	case !has:
+		return "absent"
+	case name == requestIDHeader:
+		return "present"
+	default:
+		return strings.Join(values, ", ")
+	}
+}
+
+func (u *uuids) compareBodies(theirs, ours Answer) []string {
+	status := fmt.Sprint(theirs.Status)
+	their, our := decode(theirs.Body), decode(ours.Body)
+	if theirs.Status >= http.StatusBadRequest {
+		their, our = unwrap(their), unwrap(our)
+	}
+	return u.compareValues(status+" body", their, our)
+}
+
+// unwrap returns the JSON in the text of a refusal.
+func unwrap(body any) any {
+	fields, ok := body.(map[string]any)
+	text, isText := fields["error_message"].(string)
+	if !ok || !isText {
+		return body
+	}
+	var inner map[string]any
+	if json.Unmarshal([]byte(text), &inner) != nil {
+		return body
+	}
+	return map[string]any{"error_message": inner}
+}
+
+// decode returns a body's JSON, or its text if it is none.
+func decode(body []byte) any {
+	var value any
+	if json.Unmarshal(body, &value) != nil {
+		return "not JSON: " + string(body)
+	}
+	return value
+}
+
+// freeFields are the fields whose keys a client chooses.
+var freeFields = regexp.MustCompile(`\.(extra|driver_info|instance_info|properties|internal_info|local_link_connection|raid_config|target_raid_config|args|methods)\.`)
+
+// compareValues compares two values of JSON and returns a text for each difference.
+func (u *uuids) compareValues(path string, theirs, ours any) []string {
+	switch their := theirs.(type) {
+	case map[string]any:
+		our, ok := ours.(map[string]any)
+		if !ok {
+			break
+		}
+		var found []string
+		for _, name := range slices.Sorted(maps.Keys(merged(their, our))) {
+			below := path + "." + name
+			if freeFields.MatchString(below) {
+				below = path + ".*"
+			}
+			a, inTheirs := their[name]
+			b, inOurs := our[name]
+			switch {
+			case !inTheirs:
+				found = append(found, fmt.Sprintf("%s: absent -> %s", below, valuePattern(b)))
+			case !inOurs:
+				found = append(found, fmt.Sprintf("%s: %s -> absent", below, valuePattern(a)))
+			default:
+				found = append(found, u.compareValues(below, a, b)...)
+			}
+		}
+		return unique(found)
+	case []any:
+		our, ok := ours.([]any)
+		if !ok {
+			break
+		}
+		if len(their) != len(our) {
+			return []string{fmt.Sprintf("%s: %s -> %s", path, length(their), length(our))}
+		}
+		var found []string
+		for i := range their {
+			found = append(found, u.compareValues(path+"[]", their[i], our[i])...)
+		}
+		return unique(found)
+	case string:
+		if our, ok := ours.(string); ok && u.sameText(their, our) {
+			return nil
+		}
+	default:
+		if theirs == ours {
+			return nil
+		}
+	}
+	return []string{fmt.Sprintf("%s: %s -> %s", path, valuePattern(theirs), valuePattern(ours))}
+}
+
+func merged(a, b map[string]any) map[string]any {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+func unique(texts []string) []string {
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+func length(list []any) string {
+	if len(list) < 3 {
+		return fmt.Sprintf("%d items", len(list))
+	}
+	return "more items"
+}
+
+// outline returns the text of a refusal as a pattern, or "accepted".
+func outline(a Answer) string {
+	if a.Status < http.StatusBadRequest {
+		return "accepted"
+	}
+	body := unwrap(decode(a.Body))
+	if outer, ok := body.(map[string]any); ok {
+		if inner, ok := outer["error_message"].(map[string]any); ok {
+			for _, name := range []string{"faultstring", "description"} {
+				if text, ok := inner[name].(string); ok {
+					return pattern(text)
+				}
+			}
+		}
+	}
+	return pattern(string(a.Body))
+}
+
+// valuePattern describes a value so that similar values have the same description.
+func valuePattern(value any) string {
+	switch value := value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return pattern(value)
+	case bool:
+		return fmt.Sprint(value)
+	case float64:
+		return "number"
+	case []any:
+		return "list"
+	case map[string]any:
+		if len(value) == 0 {
+			return "{}"
+		}
+		return "object"
+	default:
+		return fmt.Sprint(value)
+	}
+}
+
+var variables = []struct {
+	of   *regexp.Regexp
+	with string
+}{
+	{uuidPattern, "UUID"},
+	{regexp.MustCompile(`'[^']*'`), "'Q'"},
+	{regexp.MustCompile(`"[^"]*"`), `"Q"`},
+	{regexp.MustCompile(`node-\d`), "NODE"},
+	{regexp.MustCompile(`\d+`), "N"},
+}
+
+const maxPattern = 200
+
+// pattern returns a text without the parts that vary from request to request.
+func pattern(text string) string {
+	for _, v := range variables {
+		text = v.of.ReplaceAllString(text, v.with)
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > maxPattern {
+		text = strings.ToValidUTF8(text[:maxPattern], "") + "…"
+	}
+	return "«" + text + "»"
+}

@@ -1,0 +1,13 @@
+// Package differ sends the same random requests to a real Ironic and to this module's
+// conductor, over the whole API, and counts the answers that differ.
+//
+// A [Run] has workers. Each worker has its own Ironic, its own conductor and its own
+// random numbers, and works in rounds: a round starts with empty databases, creates some
+// objects, and then sends requests. The seed of a run and the number of a round
+// determine the round's requests. After a request that writes, the worker waits until no
+// node has work, and compares the records on both sides. It brings a record that differs
+// back into step, so that one difference does not cause others.
+//
+// Differences are counted by class: the request's method and path with placeholders,
+// and what differs. [Known] lists the classes that are intended, with reasons.
+package differ

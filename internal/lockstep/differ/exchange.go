@@ -1,0 +1,105 @@
+package differ
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Request is a request that both sides get.
+type Request struct {
+	Method  string
+	Path    string // with the query
+	Pattern string // the path with placeholders, without the query
+	Header  http.Header
+	Body    []byte // nil for none
+	Twist   string // what is unusual about the request, empty for nothing
+	writes  bool   // the request may change a record, whatever its method
+}
+
+// String returns the request as a command of curl.
+func (r Request) String() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "curl -X %s '$URL%s'", r.Method, r.Path)
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		fmt.Fprintf(&text, " -H '%s: %s'", name, r.Header.Get(name))
+	}
+	if r.Body != nil {
+		fmt.Fprintf(&text, " -d '%s'", r.Body)
+	}
+	return text.String()
+}
+
+// class returns the first part of the class of a difference.
+func (r Request) class() string {
+	if r.Twist == "" {
+		return r.Method + " " + r.Pattern
+	}
+	return r.Method + " " + r.Pattern + " {" + r.Twist + "}"
+}
+
+// Answer is the answer of one side.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// String returns the status and the body.
+func (a Answer) String() string { return fmt.Sprintf("%d %s", a.Status, a.Body) }
+
+// host is the name by which both sides are asked, so that links are equal.
+const host = "ironic.example.org"
+
+// requestTimeout bounds one request.
+const requestTimeout = time.Minute
+
+// client sends requests to one side.
+type client struct {
+	endpoint string
+	http     *http.Client
+}
+
+func newClient(endpoint string) *client {
+	return &client{endpoint, &http.Client{
+		Transport:     &http.Transport{DisableCompression: true},
+		Timeout:       requestTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+func (c *client) close() { c.http.CloseIdleConnections() }
+
+func (c *client) send(ctx context.Context, r Request) (Answer, error) {
+	target, err := url.Parse(c.endpoint + r.Path)
+	if err != nil {
+		return Answer{}, fmt.Errorf("differ: make a request: %w", err)
+	}
+	var body io.Reader
+	if r.Body != nil {
+		body = bytes.NewReader(r.Body)
+	}
+	request, err := http.NewRequestWithContext(ctx, r.Method, "http://"+target.Host, body)
+	if err != nil {
+		return Answer{}, fmt.Errorf("differ: make a request: %w", err)
+	}
+	request.URL, request.Host = target, host
+	maps.Copy(request.Header, r.Header)
+	response, err := c.http.Do(request)
+	if err != nil {
+		return Answer{}, fmt.Errorf("differ: %v: %w", r, err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		return Answer{}, fmt.Errorf("differ: %v: %w", r, err)
+	}
+	return Answer{response.StatusCode, response.Header, content}, nil
+}

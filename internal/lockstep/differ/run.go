@@ -1,0 +1,210 @@
+package differ
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Run configures a comparison.
+type Run struct {
+	Seed     uint64
+	Round    uint64         // the first round
+	Requests int            // how many requests at least; 0 for no such bound
+	Time     time.Duration  // how long; 0 for no such bound
+	Workers  int            // 0 stands for 1
+	Paths    *regexp.Regexp // only requests whose pattern matches are sent, beside the setup of a round; nil for all
+	Examples int            // kept for each class
+	Log      io.Writer      // gets every exchange; nil for none
+}
+
+// roundLength is the number of requests of a round, after those that create its objects.
+const roundLength = 300
+
+// Do makes the comparison. After an error, such as the end of the context, the result is
+// that of the requests before.
+func (r Run) Do(ctx context.Context) (*Result, error) {
+	all := &Result{Classes: map[string]*Class{}}
+	deadline := time.Now().Add(r.Time)
+	round := r.Round
+	var mu sync.Mutex // guards all and round
+	var sent atomic.Int64
+	over := func() bool {
+		return ctx.Err() != nil || r.Time > 0 && time.Now().After(deadline) || r.Requests > 0 && int(sent.Load()) >= r.Requests
+	}
+	work := func() error {
+		s, err := startSides(ctx)
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		for !over() {
+			mu.Lock()
+			w := &worker{Run: r, sides: s, round: round, sent: &sent, over: over, result: &Result{Classes: map[string]*Class{}}}
+			round++
+			mu.Unlock()
+			err := w.work(ctx)
+			mu.Lock()
+			all.merge(w.result, r.Examples)
+			mu.Unlock()
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	errs := make([]error, max(r.Workers, 1))
+	var wait sync.WaitGroup
+	for i := range errs {
+		wait.Add(1)
+		go func() { defer wait.Done(); errs[i] = work() }()
+	}
+	wait.Wait()
+	return all, errors.Join(errs...)
+}
+
+// worker works on one round.
+type worker struct {
+	Run
+	*sides
+	round  uint64
+	number int
+	sent   *atomic.Int64
+	over   func() bool
+	result *Result
+
+	uuids  uuids
+	audits map[string]audit // by the path of the collection
+	broken bool             // the sides cannot be brought into step
+}
+
+func (w *worker) work(ctx context.Context) error {
+	if err := w.reset(ctx); err != nil {
+		return err
+	}
+	g := newGenerator(w.Seed, w.round)
+	w.uuids = uuids{fixed: fixedUUIDs(), made: map[string]string{}}
+	w.audits = map[string]audit{}
+	for _, path := range collections {
+		w.audits[path] = audit{}
+	}
+	for _, r := range g.setup() {
+		if err := w.exchange(ctx, r); err != nil {
+			return err
+		}
+	}
+	for range roundLength {
+		if w.over() || w.broken {
+			return nil
+		}
+		g.states = w.states()
+		r := g.next()
+		if w.Paths != nil && !w.Paths.MatchString(r.Pattern) {
+			continue
+		}
+		if err := w.exchange(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var collections = []string{
+	nodesPath, "/v1/ports", "/v1/portgroups", "/v1/chassis", "/v1/volume/connectors", "/v1/volume/targets", "/v1/deploy_templates", "/v1/allocations",
+}
+
+const nodesPath = "/v1/nodes"
+
+// states returns the provision states of Ironic's nodes, by UUID.
+func (w *worker) states() map[string]string {
+	found := map[string]string{}
+	for id, node := range w.audits[nodesPath].theirs {
+		found[id], _ = node["provision_state"].(string)
+	}
+	return found
+}
+
+// exchange sends one request and compares the answers, and the records at rest if the
+// request writes.
+func (w *worker) exchange(ctx context.Context, r Request) error {
+	theirs, ours, err := w.both(ctx, r)
+	if err != nil {
+		return err
+	}
+	w.number++
+	w.sent.Add(1)
+	w.result.Requests++
+	e := Example{Seed: w.Seed, Round: w.round, Number: w.number, Request: r, Theirs: theirs.String(), Ours: ours.String()}
+	var names []string
+	for _, text := range w.uuids.compareAnswers(theirs, ours) {
+		names = append(names, r.class()+": "+text)
+	}
+	if w.Log != nil {
+		fmt.Fprintf(w.Log, "-seed %d -round %d, request %d: %v\nIronic: %v %v\nours:   %v %v\n", e.Seed, e.Round, e.Number, r, e.Theirs, theirs.Header, e.Ours, ours.Header)
+		for _, name := range names {
+			fmt.Fprintf(w.Log, "DIFFERENT %s\n", name)
+		}
+	}
+	if r.writes {
+		for _, path := range w.touched(r) {
+			texts, shown, err := w.audit(ctx, path)
+			if err != nil {
+				return err
+			}
+			for _, text := range texts {
+				names = append(names, r.class()+": "+text)
+			}
+			if len(texts) > 0 {
+				e.Theirs, e.Ours = e.Theirs+"\n      "+shown.Theirs, e.Ours+"\n      "+shown.Ours
+			}
+		}
+	}
+	w.result.add(w.Examples, names, e)
+	return nil
+}
+
+// touched returns the collections that a request may have changed: that of its path and
+// the nodes, and now and then all.
+func (w *worker) touched(r Request) []string {
+	if w.number%25 == 0 {
+		return collections
+	}
+	paths := []string{nodesPath}
+	for _, path := range collections[1:] {
+		if strings.HasPrefix(r.Pattern, path) || strings.Contains(r.Pattern, "allocation") && path == "/v1/allocations" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// audit compares the records of a collection at rest, and brings those that differ into
+// step.
+func (w *worker) audit(ctx context.Context, path string) (found []string, shown Example, err error) {
+	var now audit
+	if now.theirs, err = rest(ctx, w.theirs, path); err != nil {
+		return nil, shown, err
+	}
+	if now.ours, err = rest(ctx, w.ours, path); err != nil {
+		return nil, shown, err
+	}
+	found, differing := w.uuids.compareRecords(w.audits[path], now)
+	if !now.theirs.atRest() || !now.ours.atRest() {
+		found = append(found, fmt.Sprintf("not at rest: %v -> %v", !now.theirs.atRest(), !now.ours.atRest()))
+		w.broken = true
+	}
+	if len(found) > 0 {
+		shown.Theirs, shown.Ours = shownRecord(now.theirs, differing), shownRecord(now.ours, differing)
+	}
+	w.audits[path] = now
+	if len(differing) > 0 {
+		err = w.resync(ctx, path, differing)
+	}
+	return found, shown, err
+}
