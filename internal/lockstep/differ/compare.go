@@ -74,26 +74,47 @@ func (u *uuids) compareAnswers(theirs, ours Answer) []string {
 	if theirs.Status != ours.Status {
 		return []string{fmt.Sprintf("%d -> %d: %s -> %s", theirs.Status, ours.Status, outline(theirs), outline(ours))}
 	}
-	var headers []string
-	for _, name := range comparedHeaders {
-		their, our := headerText(theirs.Header, name), headerText(ours.Header, name)
-		if !u.sameText(their, our) {
-			headers = append(headers, fmt.Sprintf("%s %s -> %s", name, pattern(their), pattern(our)))
-		}
-	}
 	found := u.compareBodies(theirs, ours)
-	if len(headers) > 0 {
-		found = append(found, fmt.Sprintf("%d headers: %s", theirs.Status, strings.Join(headers, ", ")))
+	if headers := u.compareHeaders(theirs.Header, ours.Header); headers != "" {
+		found = append(found, fmt.Sprintf("%d headers: %s", theirs.Status, headers))
 	}
 	return found
 }
+
+// compareHeaders returns the headers that differ as one text. Headers that only one side
+// has are listed together.
+func (u *uuids) compareHeaders(theirs, ours http.Header) string {
+	var differing, onlyTheirs, onlyOurs []string
+	for _, name := range comparedHeaders {
+		their, our := headerText(theirs, name), headerText(ours, name)
+		short := strings.TrimPrefix(strings.TrimPrefix(name, "X-"), "Openstack-")
+		switch {
+		case u.sameText(their, our):
+		case their == absent:
+			onlyOurs = append(onlyOurs, short)
+		case our == absent:
+			onlyTheirs = append(onlyTheirs, short)
+		default:
+			differing = append(differing, fmt.Sprintf("%s %s -> %s", short, pattern(their), pattern(our)))
+		}
+	}
+	if len(onlyTheirs) > 0 {
+		differing = append(differing, "only Ironic's: "+strings.Join(onlyTheirs, " "))
+	}
+	if len(onlyOurs) > 0 {
+		differing = append(differing, "only ours: "+strings.Join(onlyOurs, " "))
+	}
+	return strings.Join(differing, ", ")
+}
+
+const absent = "absent"
 
 // headerText returns a header as a text, "absent" if there is none.
 func headerText(header http.Header, name string) string {
 	values, has := header[name]
 	switch {
 	case !has:
-		return "absent"
+		return absent
 	case name == requestIDHeader:
 		return "present"
 	default:
@@ -104,10 +125,14 @@ func headerText(header http.Header, name string) string {
 func (u *uuids) compareBodies(theirs, ours Answer) []string {
 	status := fmt.Sprint(theirs.Status)
 	their, our := decode(theirs.Body), decode(ours.Body)
-	if theirs.Status >= http.StatusBadRequest {
-		their, our = unwrap(their), unwrap(our)
+	if theirs.Status < http.StatusBadRequest {
+		return u.compareValues(status+" body", their, our)
 	}
-	return u.compareValues(status+" body", their, our)
+	their, our = unwrap(their), unwrap(our)
+	if len(u.compareValues("", their, our)) > 0 {
+		return []string{fmt.Sprintf("%s body: %s -> %s", status, outline(theirs), outline(ours))}
+	}
+	return nil
 }
 
 // unwrap returns the JSON in the text of a refusal.
@@ -171,6 +196,9 @@ func (u *uuids) compareValues(path string, theirs, ours any) []string {
 			return []string{fmt.Sprintf("%s: %s -> %s", path, length(their), length(our))}
 		}
 		var found []string
+		if setFields.MatchString(path) {
+			their, our = sorted(their), sorted(our)
+		}
 		for i := range their {
 			found = append(found, u.compareValues(path+"[]", their[i], our[i])...)
 		}
@@ -185,6 +213,14 @@ func (u *uuids) compareValues(path string, theirs, ours any) []string {
 		}
 	}
 	return []string{fmt.Sprintf("%s: %s -> %s", path, valuePattern(theirs), valuePattern(ours))}
+}
+
+// setFields are the fields whose order in Ironic is that of a Python set, which differs
+// from process to process.
+var setFields = regexp.MustCompile(`\.enabled_\w+_interfaces$`)
+
+func sorted(list []any) []any {
+	return slices.SortedFunc(slices.Values(list), func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 }
 
 func merged(a, b map[string]any) map[string]any {
@@ -205,7 +241,8 @@ func length(list []any) string {
 	return "more items"
 }
 
-// outline returns the text of a refusal as a pattern, or "accepted".
+// outline returns the text of a refusal as a pattern, with its form: that of Ironic's
+// faults or that of its web framework. Without a refusal it is "accepted".
 func outline(a Answer) string {
 	if a.Status < http.StatusBadRequest {
 		return "accepted"
@@ -213,9 +250,9 @@ func outline(a Answer) string {
 	body := unwrap(decode(a.Body))
 	if outer, ok := body.(map[string]any); ok {
 		if inner, ok := outer["error_message"].(map[string]any); ok {
-			for _, name := range []string{"faultstring", "description"} {
+			for name, form := range map[string]string{"faultstring": "fault", "description": "bare"} {
 				if text, ok := inner[name].(string); ok {
-					return pattern(text)
+					return form + " " + pattern(text)
 				}
 			}
 		}

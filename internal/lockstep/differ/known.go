@@ -7,7 +7,9 @@ import "regexp"
 var Known = []struct {
 	Pattern *regexp.Regexp
 	Reason  string
-}{}
+}{
+	{regexp.MustCompile(`: 500 -> 4\d\d: `), "Ironic fails by a Python exception; ours refuses the request and says why"},
+}
 
 // reason returns why a class is intended, or an empty text.
 func reason(class string) string {
