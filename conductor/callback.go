@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"time"
@@ -26,11 +27,36 @@ type Heartbeat struct {
 // agentKeys are the keys of driver_internal_info that hold data of the node's agent.
 var agentKeys = []string{"agent_url", "agent_secret_token", "agent_secret_token_pregenerated", "agent_verify_ca"}
 
-// forgetAgent removes the data of an agent that is no longer in use.
+// forgetAgent removes the data of an agent that is no longer in use. Work that begins or has ended
+// forgets the agent, since the agent of the next boot needs a new token.
+//
+// Source: wipe_token_and_url in ironic/conductor/utils.py.
 func (n *Node) forgetAgent() {
 	for _, key := range agentKeys {
 		delete(n.DriverInternalInfo, key)
 	}
+}
+
+// forgetBootedAgent is forgetAgent for an agent that has ended because its machine was powered off
+// or rebooted. A token that was made before the boot is kept, since the next agent has it too.
+//
+// Source: wipe_internal_info_on_power_off in ironic/conductor/utils.py.
+func (n *Node) forgetBootedAgent() {
+	token, kept := n.DriverInternalInfo["agent_secret_token"], n.DriverInternalInfo["agent_secret_token_pregenerated"]
+	n.forgetAgent()
+	if kept == true {
+		n.DriverInternalInfo["agent_secret_token"], n.DriverInternalInfo["agent_secret_token_pregenerated"] = token, kept
+	}
+}
+
+// tokenBytes is the length of a token before its encoding, which has 43 characters. An agent ignores
+// a token with fewer than 32.
+const tokenBytes = 32
+
+func newToken() string {
+	var token [tokenBytes]byte
+	_, _ = rand.Read(token[:]) // it never fails
+	return base64.RawURLEncoding.EncodeToString(token[:])
 }
 
 // Lookup returns the node of an agent that has just started, by the node's UUID or by the
@@ -55,7 +81,7 @@ func (c *Conductor) Lookup(ctx context.Context, addresses []string, uuid string)
 			token = ""
 			return nil
 		}
-		token = rand.Text()
+		token = newToken()
 		set(&n.DriverInternalInfo, "agent_secret_token", token)
 		return nil
 	})
@@ -89,15 +115,17 @@ func (c *Conductor) byAddress(ctx context.Context, addresses []string) (string, 
 	return found, nil
 }
 
-// Heartbeat handles a heartbeat of a node's agent: it stores the agent's data and resumes
-// the work that waits for a call-back. The error matches [NotFound], or [Invalid] for a
-// wrong token, or is that of [Conductor.Resume].
+// Heartbeat handles a heartbeat of a node's agent: it stores the agent's data. An agent that
+// reports an error fails the work that waits for a call-back. Otherwise the heartbeat continues
+// the work only if the waiting step is the built-in step "wait" or the hardware type is simulated
+// ([Description]): a heartbeat does not say that the agent has done anything. The error
+// matches [NotFound], or [Invalid] for a wrong token, or is that of [Conductor.Resume].
 func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) error {
 	if h.AgentVersion == "" && h.AgentStatus == "" {
 		return refuse(Invalid, "Agent did not transmit a version, and a version is required. Please update the agent being used.")
 	}
 	waits := false
-	_, err := c.edit(ctx, ident, func(n *Node) error {
+	n, err := c.edit(ctx, ident, func(n *Node) error {
 		token, _ := n.DriverInternalInfo["agent_secret_token"].(string)
 		if token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(h.AgentToken)) != 1 {
 			return refuse(Invalid, "Invalid or missing agent token received.")
@@ -115,10 +143,32 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 	if err != nil || !waits {
 		return err
 	}
-	if h.AgentStatus == "error" {
+	switch {
+	case h.AgentStatus == "error":
 		return c.Resume(ctx, ident, fmt.Errorf("the agent reported an error: %s", h.AgentStatusMessage))
+	case c.heartbeatContinues(n):
+		return c.Resume(ctx, ident, nil)
+	default:
+		return nil
 	}
-	return c.Resume(ctx, ident, nil)
+}
+
+// heartbeatContinues reports whether a heartbeat continues a node's work that waits for a call-back.
+func (c *Conductor) heartbeatContinues(n *Node) bool {
+	hardware, err := c.hardware(n)
+	if err != nil {
+		return false
+	}
+	keys, ok := stepsOf[n.ProvisionState]
+	if hardware.Describe().Simulated || !ok {
+		return ok
+	}
+	waiting, err := fromJSON[Step](*keys.field(n))
+	if err != nil {
+		return false
+	}
+	step, err := c.runnable(waiting, hardware.Steps(n, keys.work))
+	return err == nil && step.Step == "wait" && step.Run == nil // not a step of that name of the hardware type
 }
 
 // Resume is the call-back that a node waits for. With a nil failure the waiting step is
@@ -151,6 +201,7 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 			}
 			if keys, ok := stepsOf[n.ProvisionState]; ok && event == states.EventDone {
 				n.forgetSteps(keys)
+				n.forgetAgent()
 			}
 			n.move(moved, now())
 			return nil

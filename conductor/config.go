@@ -37,7 +37,8 @@ type Config struct {
 	Table *states.Table
 
 	// SkipAutomatedClean makes nodes available without automated cleaning, unless the node's
-	// automated_clean field overrides it (automated_clean = False).
+	// automated_clean field overrides it (automated_clean = False). Automated cleaning
+	// fails for a hardware type that has no automated clean steps.
 	SkipAutomatedClean bool
 	// MaxDeploying bounds the nodes that are deployed at the same time, MaxCleaning those that
 	// are cleaned or torn down; 0 stands for 250 and 50 (max_concurrent_deploy,

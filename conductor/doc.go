@@ -32,9 +32,10 @@
 //
 // The work of a state is a list of steps ([Step]): the steps that the node's [Hardware] has
 // for that state, and the steps that a client requests. A step may block, fail, wait for a
-// call-back ([ErrWait], [Conductor.Heartbeat], [Conductor.Resume]), or be held until a client
-// requests "unhold". The record contains the current step, so that a waiting node survives
-// a restart of the process. A node that waits too long has failed.
+// call-back ([ErrWait], [Conductor.Resume]), or be held until a client requests "unhold". The
+// record contains the current step, so that a waiting node survives a restart of the process.
+// A node that waits too long has failed. Work without a step has failed, too: an automated
+// cleaning, for example, that would erase nothing.
 //
 // # Several conductors
 //

@@ -60,6 +60,7 @@ func (f *Fake) Describe() Description {
 			"B1": "B1 description. Required.",
 			"B2": "B2 description. Required.",
 		},
+		Simulated: true,
 	}
 }
 

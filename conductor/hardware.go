@@ -38,8 +38,9 @@ type Hardware interface {
 
 	// Steps returns the steps that the hardware type has for the work of a state:
 	// Inspecting, Cleaning, Deploying, Deleting, Rescuing, Unrescuing, Servicing or
-	// Adopting. Steps with a priority above 0 run automatically, the highest first. In
-	// Cleaning and Servicing a client may request any of them.
+	// Adopting. Steps with a priority above 0 run automatically, the highest first. Work
+	// for which there is none fails. In Cleaning and Servicing a client may request any of
+	// them.
 	Steps(n *Node, work states.State) []Step
 }
 
@@ -50,6 +51,12 @@ type Description struct {
 	Interfaces map[string][]string
 	// Properties maps each key of driver_info to its description.
 	Properties map[string]string
+	// Simulated declares that the nodes have no machines, as those of Ironic's fake-hardware.
+	// The conductor then does what Ironic does for fake-hardware: an automated cleaning
+	// without steps succeeds, a heartbeat ends the step that waits, and a requested deploy
+	// step that the hardware type does not have is left out. For any other hardware type
+	// the first and the third fail, and only [Conductor.Resume] ends the second.
+	Simulated bool
 }
 
 // Step is a piece of work on a node.
@@ -85,9 +92,9 @@ type StepArgument struct {
 }
 
 // ErrWait is returned by a [Step] whose work continues outside the conductor. The node
-// then waits ("clean wait", "wait call-back", ...) without a reservation, until a heartbeat
-// of its agent or [Conductor.Resume] continues with the next step, or until the wait times
-// out.
+// then waits ("clean wait", "wait call-back", ...) without a reservation, until
+// [Conductor.Resume] continues with the next step or the wait times out. A heartbeat of the
+// node's agent is not enough: it does not say that the agent has done anything.
 var ErrWait = errors.New("the step waits for a call-back")
 
 // Preparer is a [Hardware] that prepares a node before its clean or service steps run. It

@@ -93,6 +93,9 @@ func (c *Conductor) requested(ctx context.Context, n *Node, r ProvisionRequest) 
 	}
 	from := n.ProvisionState
 	n.WorkStep, n.WorkInfo = nil, nil // the request ends waiting work, such as a rescue
+	if event != states.EventUnhold {
+		n.forgetAgent()
+	}
 	n.move(moved, now())
 	return n.remember(r, event, from)
 }
@@ -283,6 +286,5 @@ func (c *Conductor) aborted(n *Node, moved machine.Node) machine.Node {
 		}
 		n.forgetSteps(steps)
 	}
-	n.forgetAgent()
 	return moved
 }

@@ -12,13 +12,13 @@ import (
 )
 
 // planSteps returns the steps for work that starts.
-func (c *Conductor) planSteps(ctx context.Context, n *Node, keys stepKeys, available []Step) ([]Step, error) {
+func (c *Conductor) planSteps(ctx context.Context, n *Node, keys stepKeys, hardware Hardware, available []Step) ([]Step, error) {
 	switch {
 	case keys.work == states.Deploying:
 		return c.planDeployment(ctx, n, available)
 	case keys.work == states.Servicing, keys.work == states.Cleaning && n.TargetProvisionState == states.Manageable:
 	default:
-		return automatic(available), nil
+		return automaticSteps(n, keys.work, hardware, available)
 	}
 	named, err := fromJSON[[]StepRequest]((*keys.info(n))[keys.list])
 	if err != nil {
@@ -142,6 +142,23 @@ func (c *Conductor) templateSteps(ctx context.Context, n *Node) ([]StepRequest, 
 		steps = append(steps, of...)
 	}
 	return steps, nil
+}
+
+// automaticSteps returns the steps of work that no client composes. Without any the work would
+// change nothing and succeed, so it fails; only in Ironic's fake-hardware nothing needs to be erased.
+func automaticSteps(n *Node, work states.State, hardware Hardware, available []Step) ([]Step, error) {
+	steps := automatic(available)
+	switch {
+	case len(steps) > 0:
+		return steps, nil
+	case work != states.Cleaning:
+		return nil, refuse(Unsupported, "Driver %s has no steps for a node in provision state %q.", n.Driver, work)
+	case hardware.Describe().Simulated:
+		return nil, nil
+	default:
+		return nil, refuse(Unsupported, "Cannot clean node %s: driver %s has no automated clean steps, so nothing would be erased. "+
+			"For nodes that need no cleaning, set automated_clean to false on the node, or for the whole conductor (-automated-clean=false).", n.UUID, n.Driver)
+	}
 }
 
 // automatic returns the steps with a priority above 0 in the order in which they run.

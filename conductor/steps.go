@@ -280,7 +280,7 @@ func (c *Conductor) plannedSteps(ctx context.Context, t *Task, keys stepKeys) ([
 		}
 		return stored, int(index) + 1, nil
 	}
-	steps, err := c.planSteps(ctx, n, keys, available)
+	steps, err := c.planSteps(ctx, n, keys, hardware, available)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -262,10 +262,13 @@ func (c *Conductor) end(n *Node, e ending) error {
 		if err != nil {
 			return err
 		}
-		if keys, ok := stepsOf[n.ProvisionState]; ok && e.event != states.EventWait && e.event != states.EventHold {
-			if _, begun := (*keys.info(n))[keys.list]; begun {
-				n.forgetSteps(keys)
+		if e.event != states.EventWait && e.event != states.EventHold {
+			if keys, ok := stepsOf[n.ProvisionState]; ok {
+				if _, begun := (*keys.info(n))[keys.list]; begun {
+					n.forgetSteps(keys)
+				}
 			}
+			n.forgetAgent()
 		}
 		n.move(moved, now())
 	}

@@ -102,7 +102,7 @@ func (c *Conductor) doSteps(ctx context.Context, t *Task) ending {
 	err := c.runSteps(ctx, t, keys)
 	switch {
 	case err == nil && keys.work == states.Unrescuing:
-		return ending{event: states.EventDone, edit: func(n *Node) { n.forgetRescue(); n.forgetAgent() }}
+		return ending{event: states.EventDone, edit: (*Node).forgetRescue}
 	case err == nil:
 		return ending{event: states.EventDone}
 	case errors.Is(err, ErrWait):

@@ -22,9 +22,12 @@
 //   - "ramdisk", the default: the step deploy.deploy powers the machine off, sets the network as
 //     its persistent boot device, and powers it on. The node is then active. An image_source in
 //     instance_info is refused, since this interface does not write it.
-//   - "custom-agent": deploy.deploy boots the machine from the network once and waits for a
-//     heartbeat of the agent in the ramdisk, which writes the image first. The step
-//     deploy.boot_instance then boots the machine from its disk, also by power off and power on.
+//   - "custom-agent": deploy.deploy boots the machine from the network once and waits until
+//     the program calls [conductor.Conductor.Resume], when whatever runs in the ramdisk has
+//     written the image. A heartbeat of Ironic's agent is stored and continues nothing, since
+//     this package does not speak to the agent; without the call the deployment fails after
+//     its timeout. The step deploy.boot_instance then boots the machine from its disk, also by
+//     power off and power on.
 //
 // A tear-down powers the machine off. If disable_power_off is set, the steps reboot the machine
 // instead of powering it off and on, and a tear-down reboots it.
@@ -33,5 +36,5 @@
 //
 // An inspection by Redfish stores the power state, and the memory and processors that the BMC
 // reports in the properties memory_mb and cpus. An adoption reads the power state. There are no
-// steps for automated cleaning, and no rescue.
+// steps for automated cleaning, which therefore fails unless it is off, and no rescue.
 package hardware

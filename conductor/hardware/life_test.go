@@ -98,7 +98,7 @@ func TestAnUnreachableBMCEndsInEnroll(t *testing.T) {
 	}
 }
 
-func TestADeploymentByAnAgentWaitsForItsHeartbeat(t *testing.T) {
+func TestADeploymentByAnAgentIsNotEndedByItsHeartbeat(t *testing.T) {
 	server := startRedfish(t)
 	s := start(t, hardware.Config{})
 	n := s.node(redfishMachine(server, t), func(n *conductor.Node) {
@@ -106,20 +106,49 @@ func TestADeploymentByAnAgentWaitsForItsHeartbeat(t *testing.T) {
 		n.Interfaces = map[string]string{"deploy": "custom-agent"}
 		n.InstanceInfo = map[string]any{"image_source": "http://images.example/1"}
 	})
-	n = s.request(n, "active")
-	require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
-	require.Equal(t, "On", server.Power("1"))
-	require.Equal(t, 1, patchesOf(server))
+	for i, target := range []string{"active", "rebuild"} {
+		n = s.request(n, target)
+		require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
+		require.Equal(t, "On", server.Power("1"))
+		require.Equal(t, 2*i+1, patchesOf(server))
 
-	_, token, err := s.Lookup(t.Context(), nil, n.UUID)
-	require.NoError(t, err)
-	require.NoError(t, s.Heartbeat(t.Context(), n.UUID, conductor.Heartbeat{
-		CallbackURL: "http://192.0.2.7:9999", AgentVersion: "9.0.0", AgentToken: token,
-	}))
-	n = s.settle(n)
-	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
-	require.Equal(t, "On", server.Power("1"))
-	require.Equal(t, "Hdd Continuous UEFI", server.Boot("1"))
+		_, token, err := s.Lookup(t.Context(), nil, n.UUID)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, len(token), 32, "an agent ignores a shorter one")
+		require.NoError(t, s.Heartbeat(t.Context(), n.UUID, conductor.Heartbeat{
+			CallbackURL: "http://192.0.2.7:9999", AgentVersion: "9.0.0", AgentToken: token,
+		}))
+		n, err = s.Node(t.Context(), n.UUID)
+		require.NoError(t, err)
+		require.Equal(t, states.DeployWait, n.ProvisionState, "nothing was sent to the agent")
+		require.Equal(t, "http://192.0.2.7:9999", n.DriverInternalInfo["agent_url"])
+
+		require.NoError(t, s.Resume(t.Context(), n.UUID, nil))
+		n = s.settle(n)
+		require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+		require.Equal(t, "On", server.Power("1"))
+		require.Equal(t, "Hdd Continuous UEFI", server.Boot("1"))
+	}
+}
+
+func TestAutomatedCleaningFailsSinceNothingWouldBeErased(t *testing.T) {
+	for name, machine := range machines {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, hardware.Config{})
+			n := s.request(s.node(machine(t), func(n *conductor.Node) { n.AutomatedClean = nil }), "manage")
+			n = s.request(n, "provide")
+			require.Equal(t, states.CleanFail, n.ProvisionState)
+			require.Equal(t, "Cannot clean node "+n.UUID+": driver "+name+" has no automated clean steps, so nothing would be erased. "+
+				"For nodes that need no cleaning, set automated_clean to false on the node, or for the whole conductor (-automated-clean=false).", n.LastError)
+			s.requireHistory(n)
+
+			n = s.request(n, "manage")
+			n, err := s.UpdateNode(t.Context(), n.UUID, func(n *conductor.Node) error { n.AutomatedClean = new(bool); return nil })
+			require.NoError(t, err)
+			n = s.request(n, "provide")
+			require.Equal(t, states.Available, n.ProvisionState, n.LastError)
+		})
+	}
 }
 
 func TestADeploymentBootsFromTheNetworkPersistently(t *testing.T) {

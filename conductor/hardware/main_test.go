@@ -133,10 +133,10 @@ func start(t *testing.T, config hardware.Config) *site {
 	return s
 }
 
-// node enrolls a machine.
+// node enrolls a machine. Its automated cleaning is off.
 func (s *site) node(m machine, set ...func(*conductor.Node)) *conductor.Node {
 	s.t.Helper()
-	n := &conductor.Node{Driver: m.driver, DriverInfo: m.info, ProvisionState: states.Enroll}
+	n := &conductor.Node{Driver: m.driver, DriverInfo: m.info, ProvisionState: states.Enroll, AutomatedClean: new(bool)}
 	for _, set := range set {
 		set(n)
 	}

@@ -43,8 +43,8 @@ func (s *service) startDemo(ctx context.Context) (stop func(), err error) {
 	return stop, nil
 }
 
-// enroll creates the node of a built-in BMC. If the node exists from an earlier start, enroll
-// updates the address of its BMC.
+// enroll creates the node of a built-in BMC. Its automated cleaning is off, since redfish has no
+// steps for it. If the node exists from an earlier start, enroll updates the address of its BMC.
 func (s *service) enroll(ctx context.Context, name, caFile string, bmc *bmctest.Redfish) error {
 	if err := os.WriteFile(caFile, bmc.CAPEM, 0o600); err != nil {
 		return err
@@ -57,6 +57,7 @@ func (s *service) enroll(ctx context.Context, name, caFile string, bmc *bmctest.
 	}
 	_, err := s.conductor.CreateNode(ctx, &conductor.Node{
 		Name: name, Driver: "redfish", ProvisionState: states.Enroll, DriverInfo: info, ResourceClass: "baremetal",
+		AutomatedClean: new(bool),
 	})
 	if errors.Is(err, conductor.Exists) {
 		_, err = s.conductor.UpdateNode(ctx, name, func(n *conductor.Node) error {

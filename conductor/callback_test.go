@@ -1,0 +1,126 @@
+package conductor_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// real is fake-hardware that does not declare itself simulated. It has only the given steps, if
+// they are not nil.
+type real struct {
+	*conductor.Fake
+	steps map[states.State][]conductor.Step
+}
+
+func (r real) Describe() conductor.Description {
+	d := r.Fake.Describe()
+	d.Simulated = false
+	return d
+}
+
+func (r real) Steps(n *conductor.Node, work states.State) []conductor.Step {
+	if r.steps != nil {
+		return r.steps[work]
+	}
+	return r.Fake.Steps(n, work)
+}
+
+// withReal makes the nodes of a conductor those of a hardware type that is not simulated.
+func withReal(steps map[states.State][]conductor.Step) func(*conductor.Config) {
+	return func(c *conductor.Config) {
+		c.Hardware = map[string]conductor.Hardware{"fake-hardware": real{c.Hardware["fake-hardware"].(*conductor.Fake), steps}}
+	}
+}
+
+// beats looks a node up as its agent does and sends a heartbeat, and returns the agent's token.
+func beats(f *fleet, n *conductor.Node) (token string) {
+	f.t.Helper()
+	_, token, err := f.Lookup(f.ctx, nil, n.UUID)
+	require.NoError(f.t, err)
+	require.NoError(f.t, f.Heartbeat(f.ctx, n.UUID, conductor.Heartbeat{CallbackURL: "https://10.0.0.7:9999", AgentVersion: "9.1", AgentToken: token}))
+	return token
+}
+
+func TestAHeartbeatAloneEndsNoWorkOfARealMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, withReal(nil))
+		f.fake.Before = waiting("deploy.deploy")
+		n := f.node(states.Available)
+		f.request(n, "active")
+		require.Equal(t, states.DeployWait, f.settle(n).ProvisionState)
+		token := beats(f, n)
+		got := f.settle(n)
+		require.Equal(t, states.DeployWait, got.ProvisionState)
+		require.Equal(t, "https://10.0.0.7:9999", got.DriverInternalInfo["agent_url"])
+
+		beat := conductor.Heartbeat{CallbackURL: "https://10.0.0.7:9999", AgentToken: token, AgentStatus: "error", AgentStatusMessage: "no disk"}
+		require.NoError(t, f.Heartbeat(f.ctx, n.UUID, beat))
+		got = f.settle(n)
+		require.Equal(t, states.DeployFail, got.ProvisionState)
+		require.Equal(t, "the agent reported an error: no disk", got.LastError)
+	})
+}
+
+func TestAHeartbeatContinuesTheStepThatWaitsForOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, withReal(nil))
+		n := f.node(states.Manageable)
+		r := f.provision("clean")
+		r.CleanSteps = []conductor.StepRequest{{Interface: "deploy", Step: "wait"}, {Interface: "bios", Step: "factory_reset"}}
+		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
+		require.Equal(t, states.CleanWait, f.settle(n).ProvisionState)
+		beats(f, n)
+		require.Equal(t, states.Manageable, f.settle(n).ProvisionState)
+	})
+}
+
+func TestAnAgentsTokenEndsWithItsWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		f.fake.Before = waiting("deploy.deploy")
+		n := f.node(states.Available)
+		tokens := map[string]bool{}
+		for _, target := range []string{"active", "rebuild"} {
+			f.request(n, target)
+			require.Equal(t, states.DeployWait, f.settle(n).ProvisionState)
+			token := beats(f, n)
+			require.Len(t, token, 43, "as Ironic's; an agent ignores one with fewer than 32 characters")
+			tokens[token] = true
+			got := f.settle(n)
+			require.Equal(t, states.Active, got.ProvisionState, got.LastError)
+			require.NotContains(t, got.DriverInternalInfo, "agent_secret_token")
+			require.NotContains(t, got.DriverInternalInfo, "agent_url")
+		}
+		require.Len(t, tokens, 2, "the agent of the second boot needs a new one")
+	})
+}
+
+func TestWorkWithoutStepsFails(t *testing.T) {
+	for _, test := range []struct {
+		from, to states.State
+		target   string
+		text     string
+	}{
+		{states.Manageable, states.InspectFail, "inspect", `Driver fake-hardware has no steps for a node in provision state "inspecting".`},
+		{states.Manageable, states.AdoptFail, "adopt", `Driver fake-hardware has no steps for a node in provision state "adopting".`},
+		{states.Active, states.RescueFail, "rescue", `Driver fake-hardware has no steps for a node in provision state "rescuing".`},
+		{states.Rescue, states.UnrescueFail, "unrescue", `Driver fake-hardware has no steps for a node in provision state "unrescuing".`},
+		{states.Active, states.Error, "deleted", `Driver fake-hardware has no steps for a node in provision state "deleting".`},
+		{states.Manageable, states.CleanFail, "provide", "so nothing would be erased"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, withReal(map[states.State][]conductor.Step{}))
+			n := f.node(test.from)
+			f.request(n, test.target)
+			got := f.settle(n)
+			require.Equal(t, test.to, got.ProvisionState, test.target)
+			require.Contains(t, got.LastError, test.text)
+			require.False(t, got.Maintenance)
+		})
+	}
+}
