@@ -20,7 +20,7 @@ func (c *Conductor) Validate(ctx context.Context, ident string) (map[string]erro
 	if err != nil {
 		return nil, err
 	}
-	return hardware.Validate(n), nil
+	return c.validate(hardware, n), nil
 }
 
 // BootDevice reads the device that a node boots from next. The error matches
@@ -61,7 +61,7 @@ func (c *Conductor) withBootDevicer(ctx context.Context, ident string, f func(co
 		return c.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) error {
 			b, ok := hardware.(BootDevicer)
 			if !ok {
-				return refuse(Unsupported, "Driver %s does not support boot devices (disabled or not implemented).", n.Driver)
+				return unsupported(n, "boot devices")
 			}
 			return f(ctx, b, n)
 		})
@@ -124,8 +124,7 @@ func (c *Conductor) release(ctx context.Context, t *term, id string) {
 	}
 }
 
-// VendorMethods returns the vendor passthru methods of a node's hardware type, nil if it has
-// none. The error matches [NotFound] or [Invalid], or is the store's.
+// VendorMethods returns the vendor passthru methods of a node, nil if it has none. The error matches [NotFound] or [Invalid], or is the store's.
 func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string]VendorMethod, error) {
 	n, err := c.Node(ctx, ident)
 	if err != nil {
@@ -135,7 +134,7 @@ func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string
 	if err != nil {
 		return nil, err
 	}
-	if vendor, ok := hardware.(VendorPassthru); ok {
+	if vendor := c.vendor(hardware, n); vendor != nil {
 		return vendor.VendorMethods(), nil
 	}
 	return nil, nil
@@ -147,8 +146,8 @@ func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string
 func (c *Conductor) CallVendor(ctx context.Context, ident, method string, args map[string]any) (answer any, err error) {
 	err = c.retryLocked(ctx, func() error {
 		return c.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
-			vendor, ok := hardware.(VendorPassthru)
-			if !ok || !hasMethod(vendor, method) {
+			vendor := c.vendor(hardware, n)
+			if vendor == nil || !hasMethod(vendor, method) {
 				return refuse(Unsupported, "No handler for method %s", method)
 			}
 			answer, err = vendor.CallVendor(ctx, n, method, args)

@@ -22,6 +22,8 @@ type Conductor struct {
 	syncer *powersync.Syncer
 	tasks  *tasks
 
+	described map[string]Description // by the name of the hardware type
+
 	counters counters
 
 	joined   chan struct{} // closed when the conductor is a member for the first time
@@ -52,7 +54,10 @@ func New(config Config) (*Conductor, error) {
 	c := &Conductor{
 		config: config, store: config.Store,
 		tasks: newTasks(config.Workers), indexes: map[Kind]*index[Object]{},
-		joined: make(chan struct{}),
+		joined: make(chan struct{}), described: map[string]Description{},
+	}
+	for name, hardware := range config.Hardware {
+		c.described[name] = hardware.Describe()
 	}
 	c.nodes = newIndex(KindNode, decodeNode, metaOfNode)
 	if c.syncer, err = c.newSyncer(); err != nil {

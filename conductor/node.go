@@ -101,8 +101,20 @@ type Node struct {
 	DisablePowerOff bool   `json:"disable_power_off"`
 	InstanceName    string `json:"instance_name,omitzero"`
 
+	// Empty names the text fields, such as "owner", that are "" and not null, a difference that
+	// Ironic's API shows. A name counts only while the field's value is "".
+	Empty []string `json:"empty,omitzero"`
+
 	// Revision is the revision in the store; 0 for a node that was not stored.
 	Revision int64 `json:"-"`
+}
+
+// SetEmpty records whether the text field with Ironic's name is "" or null.
+func (n *Node) SetEmpty(name string, empty bool) {
+	n.Empty = slices.DeleteFunc(slices.Clone(n.Empty), func(s string) bool { return s == name })
+	if empty {
+		n.Empty = append(n.Empty, name)
+	}
 }
 
 // BIOSSetting is a setting of a node's BIOS.
@@ -134,6 +146,7 @@ func (n *Node) Clone() *Node {
 	}
 	c.Interfaces = maps.Clone(n.Interfaces)
 	c.Traits = slices.Clone(n.Traits)
+	c.Empty = slices.Clone(n.Empty)
 	c.BIOSSettings = slices.Clone(n.BIOSSettings)
 	return &c
 }

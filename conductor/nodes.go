@@ -218,6 +218,7 @@ func (c *Conductor) checkUpdate(before, n *Node) error {
 	n.UUID, n.Revision, n.CreatedAt = before.UUID, before.Revision, before.CreatedAt
 	if before.Maintenance && !n.Maintenance {
 		n.MaintenanceReason, n.Fault = "", ""
+		n.SetEmpty("maintenance_reason", false)
 	}
 	inStates := interfaceStates.Has(before.ProvisionState)
 	switch {
@@ -236,11 +237,13 @@ func (c *Conductor) checkUpdate(before, n *Node) error {
 	case before.AllocationUUID != "" && n.AllocationUUID == "" && !before.Maintenance && !inStates:
 		return refuse(WrongState, "Node %s with an allocation can not have instance_uuid removed unless it is in one of allowed (%s) states or in maintenance mode.", n.UUID, listed(interfaceStates))
 	}
-	if !n.Protected {
+	if before.Protected && !n.Protected {
 		n.ProtectedReason = ""
+		n.SetEmpty("protected_reason", false)
 	}
-	if !n.Retired {
+	if before.Retired && !n.Retired {
 		n.RetiredReason = ""
+		n.SetEmpty("retired_reason", false)
 	}
 	if err := checkProperties(n); err != nil {
 		return err

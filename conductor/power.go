@@ -119,7 +119,7 @@ func (d powerDriver) Validate(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return hardware.Validate(n)["power"]
+	return d.c.validate(hardware, n)["power"]
 }
 
 // powerStore implements [powersync.Store] on the nodes' records. A reservation belongs to the

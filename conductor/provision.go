@@ -138,14 +138,14 @@ func (c *Conductor) permitted(ctx context.Context, n *Node, event states.Event, 
 	if err != nil {
 		return err
 	}
-	problems := hardware.Validate(n)
+	problems := c.validate(hardware, n)
 	for _, kind := range operation.interfaces {
 		if err := problems[kind]; err != nil {
 			return refuse(Unsuitable, "Failed to validate the %s interface of node %s: %v", kind, n.UUID, err)
 		}
 	}
 	if event == states.EventDeploy || event == states.EventRebuild {
-		if _, err := c.deploymentSteps(ctx, n, steps, hardware.Steps(n, states.Deploying)); errors.Is(err, Invalid) {
+		if _, err := c.deploymentSteps(ctx, n, steps, c.stepsFor(hardware, n, states.Deploying)); errors.Is(err, Invalid) {
 			return refuse(Unsuitable, "Failed to validate deploy or power info for node %s: %v", n.UUID, err)
 		} else if err != nil {
 			return err

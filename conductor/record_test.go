@@ -38,7 +38,7 @@ func fullNode() *conductor.Node {
 		WorkStep: values("work_step"), WorkInfo: values("work_info"), Interfaces: map[string]string{"power": "fake"},
 		Owner: "owner", Lessee: "lessee", ResourceClass: "baremetal", Description: "text", Shard: "shard", ParentNode: "parent",
 		BootMode: "uefi", SecureBoot: &yes, AutomatedClean: &yes, ConsoleEnabled: true, Protected: true, ProtectedReason: "kept",
-		Retired: true, RetiredReason: "old", DisablePowerOff: true, InstanceName: "name",
+		Retired: true, RetiredReason: "old", DisablePowerOff: true, InstanceName: "name", Empty: []string{"lessee"},
 	}
 }
 

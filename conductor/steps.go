@@ -267,7 +267,7 @@ func (c *Conductor) plannedSteps(ctx context.Context, t *Task, keys stepKeys) ([
 	if err != nil {
 		return nil, 0, err
 	}
-	available := hardware.Steps(n, keys.work)
+	available := c.stepsFor(hardware, n, keys.work)
 	if index, ok := number((*keys.info(n))[keys.index]); ok {
 		stored, err := fromJSON[[]Step]((*keys.info(n))[keys.list])
 		if err != nil {

@@ -17,7 +17,7 @@ func failed(err error) ending { return ending{event: states.EventFail, err: err}
 // Source: ironic/conductor/verify.py.
 func (c *Conductor) verify(ctx context.Context, t *Task) ending {
 	n := t.Node()
-	if err := t.hardware.Validate(n)["power"]; err != nil {
+	if err := c.validate(t.hardware, n)["power"]; err != nil {
 		return failed(fmt.Errorf("verification of node %s failed: power interface: %w", n.UUID, err))
 	}
 	if err := c.holding(ctx, n); err != nil {
@@ -54,7 +54,7 @@ func (c *Conductor) clean(ctx context.Context, t *Task) ending {
 			return failed(errors.New("a node in maintenance is not cleaned"))
 		}
 	}
-	if err := t.hardware.Validate(n)["power"]; err != nil {
+	if err := c.validate(t.hardware, n)["power"]; err != nil {
 		return failed(fmt.Errorf("validation of node %s for cleaning failed: %w", n.UUID, err))
 	}
 	e := c.doSteps(ctx, t)

@@ -183,6 +183,9 @@ func (h *handler) showNodeAllocation(r *request) (answer, error) {
 	if a.err != nil {
 		return answer{}, a.err
 	}
+	if _, err := r.node(r.param(0)); err != nil {
+		return answer{}, as400(err)
+	}
 	o, err := r.allocationOf()
 	if err != nil {
 		return answer{}, err

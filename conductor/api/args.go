@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ironstate/ironstate/internal/pyrepr"
 )
 
 // args are the arguments of a request by name: its query parameters and the keys of the
@@ -201,27 +203,18 @@ var booleans = map[string]bool{
 	"1": true, "on": true, "t": true, "true": true, "y": true, "yes": true,
 }
 
+// parseBoolean returns the boolean that the value stands for when it is printed.
 func parseBoolean(v any) (value, ok bool) {
-	switch v := v.(type) {
-	case bool:
-		return v, true
-	case string:
-		value, ok = booleans[strings.ToLower(strings.TrimSpace(v))]
-		return value, ok
-	case json.Number:
-		n, ok := integer(v)
-		return n == 1, ok && (n == 0 || n == 1)
-	default:
-		return false, false
-	}
+	value, ok = booleans[strings.ToLower(strings.TrimSpace(show(v)))]
+	return value, ok
 }
 
 func notBoolean(name string, v any) string {
-	return fmt.Sprintf("Invalid %s: Unrecognized value %s, acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'", name, repr(v))
+	return fmt.Sprintf("Invalid %s: Unrecognized value '%s', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'", name, show(v))
 }
 
 // maxShown bounds the part of a request's text that a fault repeats, in bytes.
-const maxShown = 100
+const maxShown = 4096
 
 // show returns a value of a request in the form in which a fault repeats it.
 func show(v any) string {
@@ -229,40 +222,24 @@ func show(v any) string {
 	if !ok {
 		return repr(v)
 	}
+	return shorten(s)
+}
+
+func shorten(s string) string {
 	if len(s) > maxShown {
 		return strings.ToValidUTF8(s[:maxShown], "") + "..."
 	}
 	return s
 }
 
-// repr returns a value of a request in the form of Python's repr, as in Ironic's faults. For
-// lists and objects it returns only their size, since they may contain secrets.
+// repr returns a value of a request in the form of Python's repr, as in Ironic's faults, without
+// secrets.
 func repr(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "None"
-	case bool:
-		if v {
-			return "True"
-		}
-		return "False"
-	case string:
-		return "'" + show(v) + "'"
-	case json.Number:
-		return v.String()
-	case []any:
-		if len(v) == 0 {
-			return "[]"
-		}
-		return fmt.Sprintf("[%d items]", len(v))
-	case map[string]any:
-		if len(v) == 0 {
-			return "{}"
-		}
-		return fmt.Sprintf("{%d items}", len(v))
-	default:
-		return fmt.Sprintf("%T", v)
+	if s, ok := v.(string); ok {
+		return pyrepr.Text(show(s))
 	}
+	masked, _ := maskValue(false, v)
+	return shorten(pyrepr.Of(masked))
 }
 
 // isMAC reports whether a text is a MAC address in Ironic's form: six pairs of hexadecimal digits

@@ -172,8 +172,8 @@ func maskSteps(v any) any {
 	return shown
 }
 
-func toTrait(schema string) func(*request, any) (any, error) {
-	return func(_ *request, v any) (any, error) { return v, checkTrait(schema, v) }
+func toTrait(schemaName string) func(*request, any) (any, error) {
+	return func(_ *request, v any) (any, error) { return v, traitSchema.validate(schemaName, v) }
 }
 
 // connectable reports whether a node's state allows changes to the connectivity of its ports.

@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -33,7 +34,7 @@ func TestBadBodies(t *testing.T) {
 		{"brackets in a text", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/extra/a", "value": "\"` + strings.Repeat("[", 100) + `"}]`, 200, ""},
 		{"not UTF-8", "POST", "/v1/nodes", "{\"driver\": \"\xff\"}", 400, "The request body is not UTF-8."},
 		{"too large", "POST", "/v1/nodes", `"` + strings.Repeat("a", 1<<20) + `"`, 413, "Request body is too large."},
-		{"as large as may be", "POST", "/v1/nodes", `"` + strings.Repeat("a", 1<<20-2) + `"`, 400, "Schema error for node: '" + strings.Repeat("a", 100) + "...' is not of type 'object'"},
+		{"as large as may be", "POST", "/v1/nodes", `"` + strings.Repeat("a", 1<<20-2) + `"`, 400, "Schema error for node: '" + strings.Repeat("a", 4096) + "...' is not of type 'object'"},
 		{"a large config drive", "PUT", "/v1/nodes/n/states/provision", `{"target": "x", "configdrive": "` + strings.Repeat("a", 2<<20) + `"}`, 400, "The requested action \"x\" can not be performed on node"},
 		{"no patch", "PATCH", "/v1/nodes/n", `{}`, 400, "Schema error for patch: {} is not of type 'array'"},
 		{"no operation", "PATCH", "/v1/nodes/n", `[5]`, 400, "Schema error for patch: 5 is not of type 'object'"},
@@ -168,4 +169,19 @@ func TestAPanicIsNotDisclosed(t *testing.T) {
 	require.NotContains(t, a.body, "hunter2")
 	require.Contains(t, log.String(), "a request panicked")
 	require.Equal(t, http.StatusOK, s.do("GET", "/v1/nodes", "latest", "").status, "others are answered")
+}
+
+func TestANodeHas50TraitsAtMost(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	uuid := s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	traits := make([]string, 51)
+	for i := range traits {
+		traits[i] = fmt.Sprintf(`"CUSTOM_%d"`, i)
+	}
+	body := func(n int) string { return `{"traits": [` + strings.Join(traits[:n], ",") + `]}` }
+	const refused = " as it would exceed the maximum number of traits per node (51 vs. 50)"
+	require.Equal(t, "Could not modify traits for node "+uuid+refused, s.do("PUT", "/v1/nodes/n/traits", "latest", body(51)).fault())
+	require.Equal(t, http.StatusNoContent, s.do("PUT", "/v1/nodes/n/traits", "latest", body(50)).status)
+	require.Equal(t, http.StatusNoContent, s.do("PUT", "/v1/nodes/n/traits/CUSTOM_0", "latest", "").status, "it has this one")
+	require.Equal(t, "Could not modify traits for node "+uuid+refused, s.do("PUT", "/v1/nodes/n/traits/CUSTOM_50", "latest", "").fault())
 }

@@ -74,10 +74,15 @@ func (r *request) newNode(body any) (*node, error) {
 		if err := f.take(n, "node", value); err != nil {
 			return nil, err
 		}
-		if r.version < f.since && value != nil && value != "" {
+		empty := value == nil
+		if f.name == "conductor_group" {
+			empty = value == ""
+		}
+		if r.version < f.since && !empty {
 			return nil, errNotAcceptable
 		}
 	}
+	n.SetEmpty("resource_class", false) // Ironic replaces "" by its default
 	if name := object["name"]; name != nil {
 		if err := r.checkNodeName(name, "Cannot create node with invalid name '%s'"); err != nil {
 			return nil, err

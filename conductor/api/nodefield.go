@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -37,20 +38,27 @@ func (f nodeField) editable() nodeField  { return f.creatable().patchable() }
 func (f nodeField) atMost(length int) nodeField { f.maxLength = length; return f }
 func (f nodeField) notChosen() nodeField        { f.hidden = true; return f }
 
-// textField returns a field with a text, which is null in JSON if it is empty.
+// textField returns a field with a text. An empty one is null in JSON, unless a client has set "".
 func textField(name string, since states.APIVersion, at func(*conductor.Node) *string) nodeField {
 	return nodeField{
 		name: name, since: since, types: []string{"string", "null"},
-		write:   func(w *writer, _ *request, n *conductor.Node) { w.textOrNull(*at(n)) },
+		write: func(w *writer, _ *request, n *conductor.Node) {
+			if s := *at(n); s != "" || slices.Contains(n.Empty, name) {
+				w.text(s)
+			} else {
+				w.null()
+			}
+		},
 		compare: func(a, b *conductor.Node) int { return cmp.Compare(*at(a), *at(b)) },
 		get: func(n *conductor.Node) any {
-			if s := *at(n); s != "" {
+			if s := *at(n); s != "" || slices.Contains(n.Empty, name) {
 				return s
 			}
 			return nil
 		},
 		set: func(n *conductor.Node, v any) error {
 			*at(n), _ = v.(string)
+			n.SetEmpty(name, v == "")
 			return nil
 		},
 	}
@@ -230,8 +238,8 @@ func interfaceField(kind string, since states.APIVersion) nodeField {
 			return nil
 		},
 		set: func(n *conductor.Node, v any) error {
-			name, _ := v.(string)
-			if name == "" {
+			name, named := v.(string)
+			if !named {
 				delete(n.Interfaces, kind)
 				return nil
 			}

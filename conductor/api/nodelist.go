@@ -31,7 +31,7 @@ var nodeFilters = []nodeFilter{
 	textFilter("conductor_group", 46, func(n *node) string { return n.ConductorGroup }),
 	{name: "conductor", since: 49, test: func(a *args, r *request) func(*node) bool {
 		name := a.text("conductor")
-		return func(n *node) bool { return r.h.owner(n) == name }
+		return func(n *node) bool { return name == "" || r.h.owner(n) == name }
 	}},
 	textFilter("owner", 50, func(n *node) string { return n.Owner }),
 	textFilter("lessee", 65, func(n *node) string { return n.Lessee }),
@@ -39,7 +39,7 @@ var nodeFilters = []nodeFilter{
 		shards := a.list("shard")
 		return func(n *node) bool { return slices.Contains(shards, strings.ToLower(n.Shard)) }
 	}},
-	booleanFilter("sharded", minShards, func(n *node) bool { return n.Shard != "" }),
+	booleanFilter("sharded", minShards, func(n *node) bool { return nodeFieldsByName["shard"].get(n) != nil }),
 	textFilter("instance_name", 104, func(n *node) string { return n.InstanceName }),
 	{name: "include_children", since: minChildren, test: func(a *args, _ *request) func(*node) bool {
 		a.boolean("include_children")
@@ -59,7 +59,8 @@ var nodeFilters = []nodeFilter{
 	booleanFilter("retired", 1, func(n *node) bool { return n.Retired }),
 	{name: "project", test: func(a *args, _ *request) func(*node) bool {
 		project := a.text("project")
-		return func(n *node) bool { return n.Owner == project || n.Lessee == project }
+		owner, lessee := nodeFieldsByName["owner"], nodeFieldsByName["lessee"]
+		return func(n *node) bool { return owner.get(n) == project || lessee.get(n) == project }
 	}},
 	{name: "description_contains", test: func(a *args, _ *request) func(*node) bool {
 		part := strings.ToLower(a.text("description_contains"))
@@ -72,6 +73,9 @@ var nodeFilters = []nodeFilter{
 func textFilter(name string, since states.APIVersion, of func(*node) string) nodeFilter {
 	return nodeFilter{name: name, since: since, test: func(a *args, _ *request) func(*node) bool {
 		want := a.text(name)
+		if want == "" && nodeFieldsByName[name].set != nil { // "" is not null
+			return func(n *node) bool { return nodeFieldsByName[name].get(n) == want }
+		}
 		return func(n *node) bool { return of(n) == want }
 	}}
 }

@@ -85,13 +85,13 @@ func pythonPower(p states.Power) string {
 // setMaintenance answers PUT /v1/nodes/NODE/maintenance.
 func (h *handler) setMaintenance(r *request) (answer, error) {
 	a := r.bodyArgs(maxBody, "reason")
-	reason := a.text("reason")
+	a.text("reason")
 	if a.err != nil {
 		return answer{}, a.err
 	}
 	return answer{status: http.StatusAccepted}, r.updateNode(func(n *node) error {
-		n.Maintenance, n.MaintenanceReason = true, reason
-		return nil
+		n.Maintenance = true
+		return nodeFieldsByName["maintenance_reason"].set(n, a.values["reason"])
 	})
 }
 
@@ -135,34 +135,25 @@ func (h *handler) setRAID(r *request) (answer, error) {
 	})
 }
 
-// checkRAID refuses a RAID configuration whose logical disks lack a size or a level. An empty
-// configuration is valid: it removes the configuration.
+// checkRAID refuses an invalid RAID configuration. An empty one is valid: it removes the
+// configuration.
 //
-// Source: ironic/drivers/raid_config_schema.json.
+// Source: ironic/common/raid.py.
 func checkRAID(config map[string]any) error {
 	if len(config) == 0 {
 		return nil
 	}
-	const wrong = "RAID config validation error: "
-	disks, ok := config["logical_disks"].([]any)
-	switch _, there := config["logical_disks"]; {
-	case !there:
-		return invalid(wrong + "'logical_disks' is a required property")
-	case !ok:
-		return invalid(wrong + "logical_disks is not of type 'array'")
-	case len(disks) == 0:
-		return invalid(wrong + "[] is too short")
+	if text, _, refused := raidSchema.refusal(config); refused {
+		return invalid("RAID config validation error: %s", text)
 	}
-	for _, d := range disks {
-		disk, ok := d.(map[string]any)
-		if !ok {
-			return invalid(wrong+"%s is not of type 'object'", repr(d))
+	roots := 0
+	for _, disk := range config["logical_disks"].([]any) {
+		if disk.(map[string]any)["is_root_volume"] == true {
+			roots++
 		}
-		for _, key := range []string{"raid_level", "size_gb"} {
-			if _, ok := disk[key]; !ok {
-				return invalid(wrong+"'%s' is a required property", key)
-			}
-		}
+	}
+	if roots > 1 {
+		return invalid("Raid config cannot have more than one root volume. %d root volumes were specified", roots)
 	}
 	return nil
 }

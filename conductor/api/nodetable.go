@@ -47,7 +47,7 @@ var nodeFields = []nodeField{
 	shownField("last_error", 1, func(_ *request, n *node) string { return n.LastError }),
 	textField("lessee", 65, func(n *node) *string { return &n.Lessee }).editable(),
 	flagField("maintenance", 1, func(n *node) *bool { return &n.Maintenance }).editable(),
-	shownField("maintenance_reason", 1, func(_ *request, n *node) string { return n.MaintenanceReason }),
+	textField("maintenance_reason", 1, func(n *node) *string { return &n.MaintenanceReason }),
 	interfaceField("management", 31),
 	textField("name", minNames, func(n *node) *string { return &n.Name }).editable(),
 	mapField("network_data", 66, func(n *node) *map[string]any { return &n.NetworkData }).editable(),
@@ -147,13 +147,7 @@ var defaultNodeFields = []string{"instance_uuid", "maintenance", "power_state", 
 // interfaceOf returns a node's hardware interface of a kind: the one in the node's record or the
 // default of its hardware type, empty if both are missing.
 func (h *handler) interfaceOf(n *node, kind string) string {
-	if name := n.Interfaces[kind]; name != "" {
-		return name
-	}
-	if names := h.hardware[n.Driver].Interfaces[kind]; len(names) > 0 {
-		return names[0]
-	}
-	return ""
+	return h.hardware[n.Driver].Interface(n, kind)
 }
 
 // owner returns the name of the conductor that owns a node, empty for none.

@@ -26,13 +26,13 @@ func (a *args) page(r *request) page {
 		}
 		p.limit = min(p.limit, n)
 	}
-	if a.has("sort_key") {
-		p.sortKey = a.text("sort_key")
+	if key := a.text("sort_key"); key != "" {
+		p.sortKey = key
 	}
-	switch direction := a.text("sort_dir"); direction {
-	case "desc":
+	switch direction := a.text("sort_dir"); {
+	case direction == "desc":
 		p.descending = true
-	case "", "asc":
+	case direction == "asc", !a.has("sort_dir"):
 	default:
 		a.fail("Invalid sort direction: %s. Acceptable values are 'asc' or 'desc'", show(direction))
 	}

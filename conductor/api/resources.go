@@ -203,7 +203,7 @@ func maskTarget(v any) any {
 
 func toRunbookName(r *request, v any) (any, error) {
 	if r.version < minRunbookTraits {
-		return v, checkTrait("runbook", v)
+		return v, traitSchema.validate("runbook", v)
 	}
 	if s := v.(string); !isName(s) {
 		return nil, schemaError("runbook", `%s does not match '^[A-Za-z0-9\-._~]+$'`, repr(s))

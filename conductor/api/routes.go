@@ -41,7 +41,7 @@ type methods = map[string]serve
 //
 // Source: the controllers in ironic/api/controllers/v1.
 func (h *handler) newRoutes() map[string][]*route {
-	routes := slices.Concat(nodeRoutes, nodePartRoutes, otherRoutes,
+	routes := slices.Concat(swapped(nodeRoutes), nodeRoutes, nodePartRoutes, otherRoutes,
 		chassisResource.routes(), portResource.routes(), portGroupResource.routes(), connectorResource.routes(),
 		targetResource.routes(), templateResource.routes(), runbookResource.routes(), allocationRoutes)
 	byFirst := map[string][]*route{}
@@ -84,13 +84,37 @@ var nodeRoutes = []route{
 	{path: "nodes/{}/vendor_passthru/{}", methods: anyMethod((*handler).callVendor)},
 }
 
-// nodePartRoutes are the routes below a node. The last one matches any other segment: GET shows
+// swapped returns the routes whose path has the node last: Ironic serves nodes/states/NODE as
+// nodes/NODE/states. Without the node they refuse the request.
+func swapped(routes []route) (reversed []route) {
+	for _, o := range routes {
+		part, below := strings.CutPrefix(o.path, "nodes/{}/")
+		if !below || part == "validate" || strings.HasSuffix(part, "{}") || strings.HasSuffix(part, "/supported") || strings.HasSuffix(part, "/methods") {
+			continue
+		}
+		with, without := o, o
+		with.path, without.path, without.methods = "nodes/"+part+"/{}", "nodes/"+part, methods{}
+		for method := range o.methods {
+			without.methods[method] = missing("node_ident")
+		}
+		reversed = append(reversed, without, with)
+	}
+	// A path that ends in the name of a part comes before one that ends in a node's name.
+	slices.SortStableFunc(reversed, func(a, b route) int {
+		return cmp.Compare(strings.Count(a.path, "{}"), strings.Count(b.path, "{}"))
+	})
+	return reversed
+}
+
+func never(*handler, *request) (answer, error) { return answer{}, errNotFound }
+
+// nodePartRoutes are the routes below a node. The last ones match any other segments: GET shows
 // the node's field of that name.
 var nodePartRoutes = []route{
 	{path: "nodes/{}/traits", since: minTraits, old: oldIgnored, methods: methods{
 		"GET": (*handler).listTraits, "PUT": (*handler).setTraits, "DELETE": (*handler).setTraits,
 	}},
-	{path: "nodes/{}/traits/{}", since: minTraits, old: oldNotFound, methods: methods{
+	{path: "nodes/{}/traits/{}", since: minTraits, old: oldIgnored, methods: methods{
 		"PUT": (*handler).setTraits, "DELETE": (*handler).setTraits,
 	}},
 	{path: "nodes/{}/vifs", since: minVIFs, methods: methods{"GET": (*handler).listVIFs, "POST": (*handler).attachVIF}},
@@ -115,7 +139,8 @@ var nodePartRoutes = []route{
 	{path: "nodes/{}/volume", since: minVolumes, old: oldNotFound, methods: methods{"GET": (*handler).volume}},
 	{path: "nodes/{}/volume/connectors", since: minVolumes, methods: methods{"GET": connectorResource.below(ofNode, false)}},
 	{path: "nodes/{}/volume/targets", since: minVolumes, methods: methods{"GET": targetResource.below(ofNode, false)}},
-	{path: "nodes/{}/{}", methods: methods{"GET": (*handler).showNodeField}},
+	{path: "nodes/{}/{}", methods: methods{"GET": (*handler).showNodeField, "DELETE": never}},
+	{path: "nodes/{}/{}/{}", methods: methods{"GET": never, "DELETE": never}},
 }
 
 var otherRoutes = []route{

@@ -3,13 +3,16 @@ package api
 import (
 	_ "embed"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 )
 
-// minTraits is the first version in which nodes have traits.
-const minTraits = 37
+const (
+	// minTraits is the first version in which nodes have traits.
+	minTraits = 37
+	// maxTraits is the maximum number of traits of a node.
+	maxTraits = 50
+)
 
 // standardTraitNames are the names of OpenStack's standard traits, one a line. Source:
 // the package os-traits, version 2.9.
@@ -17,39 +20,15 @@ const minTraits = 37
 //go:embed standardtraits.txt
 var standardTraitNames string
 
-var standardTraits = func() map[string]bool {
-	traits := map[string]bool{}
-	for name := range strings.Lines(standardTraitNames) {
-		traits[strings.TrimSpace(name)] = true
-	}
-	return traits
-}()
-
-var customTrait = regexp.MustCompile(`^CUSTOM_[A-Z0-9_]+$`)
-
-// checkTrait refuses a value that is neither a standard trait nor a name with the prefix
-// CUSTOM_. schema is the name of the schema in the fault.
-func checkTrait(schema string, v any) error {
-	if err := checkType(schema, v, []string{"string"}, 255, false); err != nil {
-		return err
-	}
-	s := v.(string)
-	if standardTraits[s] || customTrait.MatchString(s) {
-		return nil
-	}
-	return schemaError(schema, "%s is not valid under any of the given schemas. Possible root cause: %s does not match '^CUSTOM_[A-Z0-9_]+$'", repr(s), repr(s))
-}
+var standardTraits = strings.Fields(standardTraitNames)
 
 // checkTraits returns a list of traits, sorted and without duplicates.
-func checkTraits(schema string, v any) ([]string, error) {
-	if err := checkType(schema, v, []string{"array"}, 0, false); err != nil {
+func checkTraits(schemaName string, v any) ([]string, error) {
+	if err := (&schema{types: []string{"array"}, items: traitSchema}).validate(schemaName, v); err != nil {
 		return nil, err
 	}
 	traits := []string{}
 	for _, item := range v.([]any) {
-		if err := checkTrait(schema, item); err != nil {
-			return nil, err
-		}
 		traits = append(traits, item.(string))
 	}
 	slices.Sort(traits)
@@ -102,14 +81,13 @@ func removeTrait(trait string) func(string, []string) ([]string, error) {
 }
 
 func addTrait(trait string, body any) (func(string, []string) ([]string, error), error) {
-	if err := checkTrait("trait", trait); err != nil {
+	if err := traitSchema.validate("trait", trait); err != nil {
 		return nil, err
 	}
-	object, err := checkObject("body", body, oneOf("traits"))
-	if err != nil {
+	if err := traitsSchema.validate("body", body); err != nil {
 		return nil, err
 	}
-	if len(object) > 0 {
+	if object, ok := body.(map[string]any); ok && len(object) > 0 {
 		return nil, errTraitUse
 	}
 	return func(_ string, traits []string) ([]string, error) {
@@ -122,10 +100,10 @@ func addTrait(trait string, body any) (func(string, []string) ([]string, error),
 var errTraitUse = invalid("A single node trait may be added via PUT /v1/nodes/<node identifier>/traits/<trait> with no body, or all node traits may be replaced via PUT /v1/nodes/<node identifier>/traits with the list of traits specified in the request body.")
 
 func replaceTraits(body any) (func(string, []string) ([]string, error), error) {
-	object, err := checkObject("body", body, oneOf("traits"))
-	if err != nil {
+	if err := traitsSchema.validate("body", body); err != nil {
 		return nil, err
 	}
+	object, _ := body.(map[string]any)
 	list, there := object["traits"]
 	if !there {
 		return nil, errTraitUse
@@ -145,7 +123,9 @@ func (h *handler) setTraits(r *request) (answer, error) {
 		a.location = "nodes/" + r.param(0) + "/traits/" + r.param(1)
 	}
 	return a, r.updateNode(func(n *node) (err error) {
-		n.Traits, err = change(n.UUID, n.Traits)
+		if n.Traits, err = change(n.UUID, n.Traits); err == nil && len(n.Traits) > maxTraits {
+			err = invalid("Could not modify traits for node %s as it would exceed the maximum number of traits per node (%d vs. %d)", n.UUID, len(n.Traits), maxTraits)
+		}
 		return err
 	})
 }

@@ -1,0 +1,265 @@
+package api
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ironstate/ironstate/internal/pyrepr"
+)
+
+// schema is the part of a JSON schema that Ironic's schemas use. The zero value of a field does not
+// restrict the value. The texts of violations, and the choice of the one that is reported, are those
+// of the Python package jsonschema.
+type schema struct {
+	types                []string // the names of JSON types
+	enum                 []string
+	minLength, maxLength int // of a text, in characters
+	pattern              *regexp.Regexp
+	min                  json.Number // the minimum of a number
+	above                bool        // the number must be greater than min
+	minItems             int
+	items                *schema // of an array
+	anyOf                []*schema
+	properties           []property // in the order in which they are checked
+	required             []string
+	closed               bool        // other properties are not allowed
+	closedFirst          bool        // other properties are reported rather than missing ones
+	needs                [][2]string // a property and the one that it depends on
+	draft4               bool        // 1.0 is not an integer
+	secret               bool        // violations do not repeat the value
+}
+
+type property struct {
+	name string
+	*schema
+}
+
+// violation is a part of a value that a schema refuses.
+type violation struct {
+	text  func() string // called for the reported violation only, since the part may be large
+	depth int           // the number of segments in the path to the part
+	weak  bool          // the part matches none of several schemas
+	typed bool          // the part has a type that the schema allows
+	// causes are the violations of the schemas of which the part matches none.
+	causes []violation
+}
+
+// compare orders violations by their relevance.
+func (v violation) compare(other violation) int {
+	number := func(v violation) int {
+		n := -4 * v.depth
+		if !v.weak {
+			n += 2
+		}
+		if !v.typed {
+			n++
+		}
+		return n
+	}
+	return cmp.Compare(number(v), number(other))
+}
+
+// deepest returns the violation among the causes of v that explains it best. If the causes are
+// equally relevant, it returns v.
+func (v violation) deepest() violation {
+	for len(v.causes) > 0 {
+		sorted := slices.Clone(v.causes)
+		slices.SortStableFunc(sorted, violation.compare)
+		if len(sorted) > 1 && sorted[0].compare(sorted[1]) == 0 {
+			return v
+		}
+		v = sorted[0]
+	}
+	return v
+}
+
+func bestMatch(violations []violation) violation {
+	best := violations[0]
+	for _, v := range violations[1:] {
+		if v.compare(best) > 0 {
+			best = v
+		}
+	}
+	return best.deepest()
+}
+
+// refusal returns the text of the violation of the schema that explains best why a value is refused,
+// and the text of its root cause, empty if there is no other. It returns false for a valid value.
+func (s *schema) refusal(value any) (text, cause string, refused bool) {
+	violations := s.check(value, 0)
+	if len(violations) == 0 {
+		return "", "", false
+	}
+	best := bestMatch(violations)
+	for current := best; len(current.causes) > 0; {
+		current = bestMatch(current.causes)
+		cause = current.text()
+	}
+	return best.text(), cause, true
+}
+
+// validate returns the fault of a value that violates the schema. The fault contains the name.
+//
+// Source: _validate_schema in ironic/common/args.py.
+func (s *schema) validate(name string, value any) error {
+	text, cause, refused := s.refusal(value)
+	switch {
+	case !refused:
+		return nil
+	case cause == "":
+		return schemaError(name, "%s", text)
+	default:
+		return schemaError(name, "%s. Possible root cause: %s", text, cause)
+	}
+}
+
+// list prints as a Python list.
+type list []string
+
+func (l list) String() string { return pyrepr.List(l) }
+
+// check returns the violations of a value, in Ironic's order. The depth is that of the value.
+func (s *schema) check(value any, depth int) (found []violation) {
+	has := s.jsonTypes(value)
+	typed := len(s.types) > 0 && slices.ContainsFunc(s.types, func(t string) bool { return slices.Contains(has, t) })
+	text := func(format string, args ...any) func() string {
+		return func() string {
+			shown := "The value"
+			if !s.secret {
+				shown = repr(value)
+			}
+			return shown + fmt.Sprintf(format, args...)
+		}
+	}
+	add := func(format string, args ...any) {
+		found = append(found, violation{text: text(format, args...), depth: depth, typed: typed})
+	}
+	if len(s.types) > 0 && !typed {
+		add(" is not of type '%s'", strings.Join(s.types, "', '"))
+	}
+	switch value := value.(type) {
+	case string:
+		s.checkText(value, add)
+	case json.Number:
+		if number, _ := value.Float64(); s.min != "" {
+			switch least, _ := s.min.Float64(); {
+			case s.above && number <= least:
+				add(" is less than or equal to the minimum of %s", s.min)
+			case !s.above && number < least:
+				add(" is less than the minimum of %s", s.min)
+			}
+		}
+	case []any:
+		if len(value) < s.minItems {
+			add(" is too short")
+		}
+		for _, item := range value {
+			if s.items != nil {
+				found = append(found, s.items.check(item, depth+1)...)
+			}
+		}
+	}
+	if word, isText := value.(string); len(s.enum) > 0 && !(isText && slices.Contains(s.enum, word)) {
+		add(" is not one of %v", list(s.enum))
+	}
+	if v, ok := s.checkAny(value); !ok {
+		v.text, v.depth, v.weak, v.typed = text(" is not valid under any of the given schemas"), depth, true, typed
+		found = append(found, v)
+	}
+	if object, ok := value.(map[string]any); ok {
+		found = append(found, s.checkProperties(object, depth, typed)...)
+	}
+	return found
+}
+
+// jsonTypes returns the JSON types of a value.
+func (s *schema) jsonTypes(value any) []string {
+	number, isNumber := value.(json.Number)
+	switch {
+	case !isNumber:
+		return jsonTypes(value)
+	case !strings.ContainsAny(number.String(), ".eE"):
+		return []string{"integer", "number"}
+	}
+	if f, err := number.Float64(); err == nil && f == math.Trunc(f) && !s.draft4 {
+		return []string{"integer", "number"}
+	}
+	return []string{"number"}
+}
+
+func (s *schema) checkText(text string, add func(format string, args ...any)) {
+	switch length := utf8.RuneCountInString(text); {
+	case length < s.minLength:
+		add(" is too short")
+	case s.maxLength > 0 && length > s.maxLength:
+		add(" is too long")
+	}
+	if s.pattern != nil && !s.pattern.MatchString(text) {
+		add(" does not match %s", pyrepr.Text(s.pattern.String()))
+	}
+}
+
+// checkAny reports whether the value is valid under one of the alternatives, if there are any.
+func (s *schema) checkAny(value any) (v violation, ok bool) {
+	for _, alternative := range s.anyOf {
+		causes := alternative.check(value, 0)
+		if len(causes) == 0 {
+			return violation{}, true
+		}
+		v.causes = append(v.causes, causes...)
+	}
+	return v, len(s.anyOf) == 0
+}
+
+func (s *schema) checkProperties(object map[string]any, depth int, typed bool) (found []violation) {
+	known := map[string]bool{}
+	for _, p := range s.properties {
+		known[p.name] = true
+		if value, ok := object[p.name]; ok {
+			found = append(found, p.check(value, depth+1)...)
+		}
+	}
+	var absent, unexpected []violation
+	add := func(to *[]violation, format string, args ...any) {
+		*to = append(*to, violation{text: func() string { return fmt.Sprintf(format, args...) }, depth: depth, typed: typed})
+	}
+	for _, name := range s.required {
+		if _, ok := object[name]; !ok {
+			add(&absent, "'%s' is a required property", name)
+		}
+	}
+	if s.closed {
+		var names []string
+		for name := range object {
+			if !known[name] {
+				names = append(names, pyrepr.Text(show(name)))
+			}
+		}
+		slices.Sort(names)
+		names = names[:min(len(names), maxUnexpected)]
+		switch len(names) {
+		case 0:
+		case 1:
+			add(&unexpected, "Additional properties are not allowed (%s was unexpected)", names[0])
+		default:
+			add(&unexpected, "Additional properties are not allowed (%s were unexpected)", strings.Join(names, ", "))
+		}
+	}
+	if s.closedFirst {
+		absent, unexpected = unexpected, absent
+	}
+	found = append(append(found, absent...), unexpected...)
+	for _, pair := range s.needs {
+		_, has := object[pair[0]]
+		if _, other := object[pair[1]]; has && !other {
+			add(&found, "'%s' is a dependency of '%s'", pair[1], pair[0])
+		}
+	}
+	return found
+}

@@ -1,0 +1,52 @@
+package api
+
+import "regexp"
+
+var (
+	textSchema    = &schema{types: []string{"string"}}
+	booleanSchema = &schema{types: []string{"boolean"}}
+	objectSchema  = &schema{types: []string{"object"}}
+)
+
+// raidSchema describes a RAID configuration.
+//
+// Source: ironic/drivers/raid_config_schema.json.
+var raidSchema = &schema{
+	types: []string{"object"}, required: []string{"logical_disks"}, closed: true,
+	properties: []property{{"logical_disks", &schema{types: []string{"array"}, items: diskSchema, minItems: 1}}},
+}
+
+var diskSchema = &schema{
+	types: []string{"object"}, required: []string{"raid_level", "size_gb"}, closed: true,
+	needs: [][2]string{{"physical_disks", "controller"}},
+	properties: []property{
+		{"raid_level", &schema{types: []string{"string"}, enum: []string{"JBOD", "0", "1", "2", "5", "6", "1+0", "5+0", "6+0"}}},
+		{"size_gb", &schema{anyOf: []*schema{
+			{types: []string{"integer"}, min: "0", draft4: true}, {types: []string{"string"}, enum: []string{"MAX"}},
+		}}},
+		{"volume_name", textSchema},
+		{"is_root_volume", booleanSchema},
+		{"share_physical_disks", booleanSchema},
+		{"disk_type", &schema{types: []string{"string"}, enum: []string{"hdd", "ssd"}}},
+		{"interface_type", &schema{types: []string{"string"}, enum: []string{"sata", "scsi", "sas"}}},
+		{"number_of_physical_disks", &schema{types: []string{"integer"}, min: "0", above: true, draft4: true}},
+		{"controller", textSchema},
+		{"physical_disks", &schema{anyOf: []*schema{
+			{types: []string{"array"}, items: textSchema}, {types: []string{"array"}, items: objectSchema, minItems: 2},
+		}}},
+	},
+}
+
+// traitSchema describes a trait: a standard one, or a name with the prefix CUSTOM_.
+//
+// Source: ironic/api/controllers/v1/utils.py.
+var traitSchema = &schema{
+	types: []string{"string"}, minLength: 1, maxLength: 255,
+	anyOf: []*schema{{pattern: regexp.MustCompile(`^CUSTOM_[A-Z0-9_]+$`)}, {enum: standardTraits}},
+}
+
+// traitsSchema describes the body of a request that sets all traits.
+var traitsSchema = &schema{
+	types: []string{"object"}, closed: true,
+	properties: []property{{"traits", &schema{types: []string{"array"}, items: traitSchema}}},
+}
