@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -20,37 +21,48 @@ const (
 // Source: ironic/api/controllers/v1/allocation.py.
 var allocationResource = &resource{
 	kind: conductor.KindAllocation, path: "allocations", list: "allocations", schema: "allocation", noun: "Allocation",
-	since: minAllocations, named: true,
+	since: minAllocations, named: true, loadFirst: true,
 	fields: []objectField{
 		uuidField,
-		{name: "candidate_nodes", types: []string{"array", "null"}, zero: []any{}, fixed: true, convert: toCandidates},
+		{name: "candidate_nodes", types: []string{"array", "null"}, zero: []any{}, fixed: true, schema: candidatesSchema},
 		extraField,
 		{name: "last_error", readOnly: true},
-		{name: "name", types: textOrNull, convert: toName("allocation")},
+		{name: "name", types: textOrNull},
 		{name: "owner", since: minAllocOwner, types: textOrNull, fixed: true},
 		{name: "resource_class", types: textOrNull, max: 80, fixed: true},
 		{name: "state", readOnly: true, mask: shownState},
-		{name: "traits", types: []string{"array", "null"}, zero: []any{}, fixed: true, convert: toTraits},
+		{name: "traits", zero: []any{}, fixed: true, schema: allocationTraits},
 		{name: "node_uuid", readOnly: true},
 		// Clients set node in a POST; responses show node_uuid.
-		{name: "node", since: minBackfill, types: textOrNull, fixed: true, asked: true},
+		{name: "node", types: textOrNull, fixed: true, asked: true},
 	},
-	filters: []objectFilter{byNode("node"), byText("resource_class"), byText("state"), ownedBy},
-	prepare: func(r *request, body any) error {
-		if object, _ := body.(map[string]any); object["node"] != nil && r.version < minBackfill {
-			return invalid("Cannot set node when creating an allocation in this API version")
-		}
-		return nil
-	},
+	patched: []string{"name", "extra"},
+	filters: []objectFilter{ofAllocatedNode, byText("resource_class"), byText("state"), ownedBy},
+	check:   func(r *request, before, o *conductor.Object) error { return r.checkName(before, o, "allocation") },
 }
 
-// ownedBy filters allocations by owner.
-var ownedBy = objectFilter{name: "owner", apply: func(a *args, r *request, s *selection) {
-	if r.version < minAllocOwner {
-		a.err = errNotAcceptable
+func allocationTraits(*handler) *schema {
+	return &schema{types: []string{"array", "null"}, items: traitSchema}
+}
+
+func candidatesSchema(*handler) *schema {
+	return &schema{types: []string{"array", "null"}, items: &schema{types: textType}}
+}
+
+// ofAllocatedNode filters allocations by node.
+var ofAllocatedNode = objectFilter{name: "node", decode: decodeIdent, apply: func(a *args, r *request, s *selection) {
+	n, err := r.nodeNamed(a.ident("node"))
+	if err != nil {
+		a.err = as400(err)
+		return
 	}
-	byText("owner").apply(a, r, s)
+	s.ofNode(n.UUID)
 }}
+
+// ownedBy filters allocations by owner.
+var ownedBy = objectFilter{
+	name: "owner", since: minAllocOwner, old: errNotAcceptable, decode: decodeText, apply: byText("owner").apply,
+}
 
 // shownState returns Ironic's state for a stored state of an allocation.
 func shownState(v any) any {
@@ -60,34 +72,30 @@ func shownState(v any) any {
 	return v
 }
 
-// toCandidates converts a list of node names and UUIDs to UUIDs.
-func toCandidates(r *request, v any) (any, error) {
-	list := v.([]any)
-	uuids := make([]any, len(list))
+// useCandidates replaces the names of the candidate nodes with their UUIDs.
+//
+// Source: check_node_list in ironic/db/sqlalchemy/api.py.
+func (r *request) useCandidates(o *conductor.Object) error {
+	list, _ := o.Fields["candidate_nodes"].([]any)
+	uuids, missing := make([]any, len(list)), []string{}
 	for i, item := range list {
-		ident, ok := item.(string)
-		if !ok {
-			return nil, schemaError("allocation", "%s is not of type 'string'", repr(item))
+		ident := item.(string)
+		n, err := r.h.conductor.Node(r.Context(), ident)
+		switch {
+		case errors.Is(err, conductor.NotFound):
+			missing = append(missing, ident)
+		case err != nil:
+			return err
+		default:
+			uuids[i] = n.UUID
 		}
-		n, err := r.nodeNamed(ident)
-		if err != nil && asFault(err).status == http.StatusNotFound {
-			return nil, invalid("Nodes cannot be found: %s", show(ident))
-		}
-		if err != nil {
-			return nil, err
-		}
-		uuids[i] = n.UUID
 	}
-	return uuids, nil
-}
-
-func toTraits(_ *request, v any) (any, error) {
-	traits, err := checkTraits("allocation", v)
-	list := make([]any, len(traits))
-	for i, t := range traits {
-		list[i] = t
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return invalid("Nodes cannot be found: %s", show(strings.Join(slices.Compact(missing), ", ")))
 	}
-	return list, err
+	o.Fields["candidate_nodes"] = uuids
+	return nil
 }
 
 // createAllocation answers POST /v1/allocations.
@@ -102,6 +110,9 @@ func (h *handler) createAllocation(r *request) (answer, error) {
 	if class, _ := o.Fields["resource_class"].(string); class == "" {
 		return answer{}, invalid("The resource_class field is mandatory when not backfilling")
 	}
+	if err := r.useCandidates(o); err != nil {
+		return answer{}, err
+	}
 	created, err := h.conductor.CreateAllocation(r.Context(), o)
 	if err != nil {
 		return answer{}, allocationResource.sayExists(o, err)
@@ -115,8 +126,11 @@ func (h *handler) createAllocation(r *request) (answer, error) {
 func (r *request) backfill(o *conductor.Object) error {
 	ident, _ := o.Fields["node"].(string)
 	delete(o.Fields, "node")
-	if ident == "" {
+	switch {
+	case ident == "":
 		return nil
+	case r.version < minBackfill:
+		return invalid("Cannot set node when creating an allocation in this API version")
 	}
 	n, err := r.nodeNamed(ident)
 	if err != nil {
@@ -145,7 +159,11 @@ func (h *handler) deleteAllocation(r *request) (answer, error) {
 	if a := r.queryArgs(); a.err != nil {
 		return answer{}, a.err
 	}
-	o, err := r.object(allocationResource, r.param(0))
+	ident, err := r.ident(allocationResource)
+	if err != nil {
+		return answer{}, err
+	}
+	o, err := r.object(allocationResource, ident)
 	if err != nil {
 		return answer{}, err
 	}
@@ -190,7 +208,7 @@ func (h *handler) showNodeAllocation(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if err := allocationResource.checkFields(r, fields); err != nil {
+	if err := allocationResource.knowFields(r, fields); err != nil {
 		return answer{}, err
 	}
 	return allocationResource.answer(r, http.StatusOK, o, fields), nil

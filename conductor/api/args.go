@@ -81,6 +81,9 @@ func (a *args) fail(format string, args ...any) {
 // has reports whether an argument is present and not null.
 func (a *args) has(name string) bool { return a.values[name] != nil }
 
+// given reports whether an argument is present and not empty.
+func (a *args) given(name string) bool { return a.has(name) && a.values[name] != "" }
+
 // need makes the absence of an argument a fault.
 func (a *args) need(name string) *args {
 	if _, ok := a.values[name]; !ok {

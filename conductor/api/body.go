@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"sync/atomic"
 	"unicode/utf8"
@@ -96,6 +97,16 @@ func (r *request) decode(limit int64) (any, error) {
 	var v any
 	err = unmarshal(body, &v)
 	return v, err
+}
+
+// onlyBody refuses a query parameter that the object in the body, nil if it is none, does not have:
+// Ironic takes both as arguments of the same function.
+func (r *request) onlyBody(object map[string]any) error {
+	a := &args{values: map[string]any{}}
+	a.addQuery(r)
+	maps.DeleteFunc(a.values, func(name string, _ any) bool { _, there := object[name]; return there })
+	a.only(nil)
+	return a.err
 }
 
 // unmarshal decodes JSON with numbers as json.Number, because Python's integers, and so Ironic's,

@@ -3,11 +3,12 @@ package api
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"slices"
+	"maps"
+	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -47,53 +48,58 @@ func toTruth(name string) func(*request, any) (any, error) {
 	}
 }
 
-// toName refuses invalid names.
-func toName(noun string) func(*request, any) (any, error) {
-	return func(r *request, v any) (any, error) {
-		if s := v.(string); s != "" && !r.validName(s) {
-			verb := "create"
-			if r.Method == http.MethodPatch {
-				verb = "update"
-			}
-			return nil, invalid("Cannot %s %s with invalid name '%s'", verb, noun, show(s))
-		}
-		return v, nil
+// checkName refuses an invalid name of a new record, or one that a patch changes to.
+func (r *request) checkName(before, o *conductor.Object, noun string) error {
+	switch {
+	case o.Name == "" || r.validName(o.Name) || before != nil && before.Name == o.Name:
+		return nil
+	case before == nil:
+		return invalid("Cannot create %s with invalid name '%s'", noun, show(o.Name))
+	case noun == "allocation":
+		return invalid("Cannot update allocation with invalid name '%s'", show(o.Name))
+	default:
+		return invalid("%s%s %s: Cannot change name to invalid name '%s'", strings.ToUpper(noun[:1]), noun[1:], r.param(0), show(o.Name))
 	}
 }
-
-// linkKeys accepts the keys of a port's local link connection.
-var linkKeys = oneOf("port_id", "switch_id", "hostname", "switch_info", "network_type", "vtep-logical-switch", "vtep-physical-switch")
 
 const (
 	minNetworkType = 64
 	minVTEP        = 90
 )
 
-// toLocalLink checks the local link connection of a port.
+// linkSchema is the schema of a port's local link connection.
 //
 // Source: LOCAL_LINK_CONN_SCHEMA in ironic/api/controllers/v1/utils.py.
-func toLocalLink(r *request, v any) (any, error) {
-	const schema = "local_link_connection"
-	link, err := checkObject(schema, v, linkKeys)
-	if err != nil || len(link) == 0 {
-		return v, err
+func linkSchema(h *handler) *schema {
+	names := []string{"port_id", "switch_id", "hostname", "switch_info", "network_type"}
+	if h.highest >= minVTEP {
+		names = append(names, "vtep-logical-switch", "vtep-physical-switch")
 	}
-	for _, key := range sortedKeys(link) {
-		if err := checkType(schema, link[key], textType, 0, false); err != nil {
-			return nil, err
+	with := func(types []string, required ...string) *schema {
+		s := &schema{types: []string{"object"}, required: required, closed: true, closedFirst: true}
+		for _, name := range names {
+			of := &schema{types: textType}
+			if name == "network_type" {
+				of.enum = types
+			}
+			s.properties = append(s.properties, property{name, of})
 		}
+		return s
 	}
-	has := func(key string) bool { _, ok := link[key]; return ok }
-	switch {
-	case has("network_type") && r.version < minNetworkType, has("vtep-logical-switch") && r.version < minVTEP:
-		return nil, errNotAcceptable
-	case has("network_type") && link["network_type"] != "managed" && link["network_type"] != "unmanaged":
-		return nil, schemaError(schema, "%s is not one of ['managed', 'unmanaged']", repr(link["network_type"]))
-	case has("port_id") && (has("switch_id") || has("hostname") || has("vtep-logical-switch") && has("vtep-physical-switch")):
-	case link["network_type"] == "unmanaged":
-	default:
-		return nil, schemaError(schema, "%s is not valid under any of the given schemas: port_id and switch_id are required", repr(v))
+	all := []string{"managed", "unmanaged"}
+	anyOf := []*schema{with(all, "port_id", "switch_id"), with(all, "port_id", "hostname"), with(all[1:], "network_type")}
+	if h.highest >= minVTEP {
+		anyOf = append(anyOf, with(all, "port_id", "vtep-logical-switch", "vtep-physical-switch"))
 	}
+	return &schema{anyOf: append(anyOf, &schema{types: []string{"object"}, closed: true})}
+}
+
+// toLocalLink checks the local link connection of a port.
+func toLocalLink(r *request, v any) (any, error) {
+	if err := linkSchema(r.h).validate("local_link_connection", v); err != nil {
+		return nil, err
+	}
+	link := v.(map[string]any)
 	id, ok := link["switch_id"].(string)
 	if !ok {
 		return link, nil
@@ -101,6 +107,7 @@ func toLocalLink(r *request, v any) (any, error) {
 	if !isMAC(id) && !isDatapathID(id) {
 		return nil, invalid("Expected a MAC address or OpenFlow datapath ID but received %s.", show(id))
 	}
+	link = maps.Clone(link)
 	link["switch_id"] = strings.ToLower(id)
 	return link, nil
 }
@@ -110,70 +117,61 @@ func isDatapathID(s string) bool {
 	return len(s) == 16 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
 }
 
-// toSteps checks the steps of a deploy template or a runbook. order is the key that orders
-// them: "priority" or "order".
-func toSteps(schema, order string) func(*request, any) (any, error) {
-	return func(r *request, v any) (any, error) {
-		list := v.([]any)
-		if len(list) == 0 {
-			return nil, schemaError(schema, "[] is too short")
+// stepsSchema is the schema of the steps of a deploy template or a runbook. order is the key that
+// orders them: "priority" or "order".
+//
+// Source: DEPLOY_STEP_SCHEMA in ironic/api/controllers/v1/utils.py.
+func stepsSchema(order string, withArgs bool) func(*handler) *schema {
+	return func(h *handler) *schema {
+		step := &schema{
+			types: []string{"object"}, closed: true, required: []string{"interface", "step", "args", order},
+			properties: []property{
+				{"args", &schema{types: []string{"object"}, secret: true}},
+				{"interface", &schema{types: textType, enum: h.stepInterfaces()}},
+				{order, &schema{anyOf: []*schema{
+					{types: []string{"integer"}, min: "0"},
+					{types: textType, minLength: 1, pattern: regexp.MustCompile("^[0-9]+$")},
+				}}},
+				{"step", &schema{types: textType, minLength: 1}},
+			},
 		}
-		required := []string{"interface", "step", order}
-		if order == "priority" {
-			required = append(required, "args")
+		if !withArgs {
+			step.required = []string{"interface", "step", order}
 		}
+		return &schema{types: []string{"array"}, items: step, minItems: 1}
+	}
+}
+
+// toSteps returns the steps of a deploy template or a runbook. It refuses two equal ones.
+func toSteps(order string) func(*request, any) (any, error) {
+	return func(_ *request, v any) (any, error) {
 		seen := map[string]bool{}
-		steps := make([]any, len(list))
-		for i, item := range list {
-			step, err := r.toStep(schema, order, item, required)
-			if err != nil {
-				return nil, err
-			}
+		var steps []any
+		for _, item := range v.([]any) {
+			step := maps.Clone(item.(map[string]any))
 			name := fmt.Sprintf("interface: %s, step: %s", step["interface"], step["step"])
 			if seen[name] {
 				return nil, invalid("Deploy template invalid: Duplicate deploy steps. A deploy template cannot have multiple deploy steps with the same interface and step. Duplicates: %s.", name)
 			}
 			seen[name] = true
-			steps[i] = step
+			number, ok := wholeNumber(step[order])
+			if !ok {
+				return nil, invalid("%s %s is out of range", order, repr(step[order]))
+			}
+			step[order] = json.Number(strconv.Itoa(number))
+			if step["args"] == nil {
+				step["args"] = noObject
+			}
+			steps = append(steps, step)
 		}
 		return steps, nil
 	}
-}
-
-func (r *request) toStep(schema, order string, item any, required []string) (map[string]any, error) {
-	object, err := checkObject(schema, item, oneOf("interface", "step", "args", order), required...)
-	if err != nil {
-		return nil, err
-	}
-	number, ok := wholeNumber(object[order])
-	args, hasArgs := object["args"].(map[string]any)
-	name, _ := object["step"].(string)
-	kind, _ := object["interface"].(string)
-	kinds := r.h.stepInterfaces()
-	switch _, there := object["args"]; {
-	case !slices.Contains(kinds, kind):
-		return nil, schemaError(schema, "%s is not one of ['%s']", repr(object["interface"]), strings.Join(kinds, "', '"))
-	case name == "":
-		return nil, schemaError(schema, "%s is not the name of a step", repr(object["step"]))
-	case !ok:
-		return nil, schemaError(schema, "%s is not a whole number of 0 or more", repr(object[order]))
-	case there && !hasArgs:
-		return nil, schemaError(schema, "args is not of type 'object'")
-	}
-	if args == nil {
-		args = noObject
-	}
-	return map[string]any{"interface": kind, "step": name, "args": args, order: json.Number(strconv.Itoa(number))}, nil
 }
 
 // maskSteps masks the secrets in the arguments of steps.
 func maskSteps(v any) any {
 	shown, _ := maskValue(false, v)
 	return shown
-}
-
-func toTrait(schemaName string) func(*request, any) (any, error) {
-	return func(_ *request, v any) (any, error) { return v, traitSchema.validate(schemaName, v) }
 }
 
 // connectable reports whether a node's state allows changes to the connectivity of its ports.

@@ -272,7 +272,7 @@ func (h *handler) listConductors(r *request) (answer, error) {
 	a := r.queryArgs("marker", "limit", "sort_key", "sort_dir", "fields", "detail")
 	marker := a.text("marker")
 	delete(a.values, "marker") // the marker of conductors is a host name, not a UUID
-	p, fields, detail := a.page(r), fieldSet(a.list("fields")), a.boolean("detail")
+	p, fields, detail := a.page(), fieldSet(a.list("fields")), a.boolean("detail")
 	p.marker = marker
 	if a.err != nil {
 		return answer{}, a.err
@@ -292,6 +292,9 @@ func (h *handler) listConductors(r *request) (answer, error) {
 		return answer{}, err
 	}
 	if err := checkConductorFields(fields); err != nil {
+		return answer{}, err
+	}
+	if err := p.check(r); err != nil {
 		return answer{}, err
 	}
 	members, err := h.conductor.Members(r.Context())

@@ -75,6 +75,8 @@ var errNotFound = notFound("Resource could not be found.")
 
 var errNotAcceptable = &fault{status: http.StatusNotAcceptable, text: "Request not acceptable."}
 
+var errNotPermitted = &fault{status: http.StatusForbidden, text: "Operation not permitted."}
+
 // tooOld returns the fault of a parameter that needs a higher version.
 func tooOld(since states.APIVersion) error {
 	return &fault{

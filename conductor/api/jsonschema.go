@@ -21,6 +21,7 @@ type schema struct {
 	enum                 []string
 	minLength, maxLength int // of a text, in characters
 	pattern              *regexp.Regexp
+	patternText          string      // the pattern in Python's syntax, empty if it is the same
 	min                  json.Number // the minimum of a number
 	above                bool        // the number must be greater than min
 	minItems             int
@@ -201,7 +202,7 @@ func (s *schema) checkText(text string, add func(format string, args ...any)) {
 		add(" is too long")
 	}
 	if s.pattern != nil && !s.pattern.MatchString(text) {
-		add(" does not match %s", pyrepr.Text(s.pattern.String()))
+		add(" does not match %s", pyrepr.Text(cmp.Or(s.patternText, s.pattern.String())))
 	}
 }
 

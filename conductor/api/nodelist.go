@@ -168,7 +168,7 @@ func (h *handler) listNodesDetail(r *request) (answer, error) {
 
 // listNodes returns the answer for both lists of nodes.
 func (r *request) listNodes(a *args, path string) (answer, error) {
-	p, fields, detail := a.page(r), fieldSet(a.list("fields")), a.boolean("detail")
+	p, fields, detail := a.page(), fieldSet(a.list("fields")), a.boolean("detail")
 	if a.err != nil {
 		return answer{}, a.err
 	}
@@ -186,6 +186,9 @@ func (r *request) listNodes(a *args, path string) (answer, error) {
 		if fields, err = r.chooseFields(fields, detail, defaultNodeFields, minDetail); err != nil {
 			return answer{}, err
 		}
+	}
+	if err := p.check(r); err != nil {
+		return answer{}, err
 	}
 	compare, err := nodeOrder(p.sortKey)
 	if err != nil {

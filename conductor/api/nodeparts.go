@@ -129,12 +129,15 @@ func (h *handler) listChildren(r *request) (answer, error) {
 // listHistory answers GET /v1/nodes/NODE/history.
 func (h *handler) listHistory(r *request) (answer, error) {
 	a := r.queryArgs(slices.Concat(pageArgs, []string{"detail"})...)
-	p, detail := a.page(r), a.boolean("detail")
+	p, detail := a.page(), a.boolean("detail")
 	if a.err != nil {
 		return answer{}, a.err
 	}
 	n, err := r.node(r.param(0))
 	if err != nil {
+		return answer{}, err
+	}
+	if err := p.check(r); err != nil {
 		return answer{}, err
 	}
 	entries, err := h.conductor.History(r.Context(), n.UUID)

@@ -8,35 +8,44 @@ import (
 
 // page is the part of a list that a client requests, and its order.
 type page struct {
-	limit      int
-	marker     string
-	sortKey    string
-	descending bool
+	limit     *int // as requested, nil for none
+	size      int  // the most items on the page, set by check
+	marker    string
+	sortKey   string
+	direction string
 }
 
 // pageArgs are the names of a page's arguments.
 var pageArgs = []string{"limit", "marker", "sort_key", "sort_dir"}
 
 // page decodes the arguments of a page.
-func (a *args) page(r *request) page {
-	p := page{limit: r.h.config.MaxLimit, marker: a.uuid("marker"), sortKey: "id"}
+func (a *args) page() page {
+	p := page{marker: a.uuid("marker"), sortKey: "id", direction: "asc"}
 	if n, ok := a.integer("limit"); ok {
-		if n <= 0 {
-			a.fail("Limit must be positive")
-		}
-		p.limit = min(p.limit, n)
+		p.limit = &n
 	}
 	if key := a.text("sort_key"); key != "" {
 		p.sortKey = key
 	}
-	switch direction := a.text("sort_dir"); {
-	case direction == "desc":
-		p.descending = true
-	case direction == "asc", !a.has("sort_dir"):
-	default:
-		a.fail("Invalid sort direction: %s. Acceptable values are 'asc' or 'desc'", show(direction))
+	if a.has("sort_dir") {
+		p.direction = a.text("sort_dir")
 	}
 	return p
+}
+
+// check refuses a limit or a direction that does not exist, and sets the defaults.
+func (p *page) check(r *request) error {
+	switch {
+	case p.limit != nil && *p.limit <= 0:
+		return invalid("Limit must be positive")
+	case p.direction != "asc" && p.direction != "desc":
+		return invalid("Invalid sort direction: %s. Acceptable values are 'asc' or 'desc'", show(p.direction))
+	}
+	p.size = r.h.config.MaxLimit
+	if p.limit != nil {
+		p.size = min(p.size, *p.limit)
+	}
+	return nil
 }
 
 // cut sorts the items with compare, nil for items that are sorted already, and returns the
@@ -46,7 +55,7 @@ func cut[T any](p page, items []T, compare func(a, b T) int, id func(T) string) 
 	if compare != nil {
 		slices.SortStableFunc(items, compare)
 	}
-	if p.descending {
+	if p.direction == "desc" {
 		slices.Reverse(items)
 	}
 	if p.marker != "" {
@@ -56,7 +65,7 @@ func cut[T any](p page, items []T, compare func(a, b T) int, id func(T) string) 
 		}
 		items = items[i+1:]
 	}
-	return slices.Clone(items[:min(p.limit, len(items))]), true // a clone does not retain the list
+	return slices.Clone(items[:min(p.size, len(items))]), true // a clone does not retain the list
 }
 
 // writeNext writes the link to the next page, if this page is full. The parameters are the
@@ -64,21 +73,17 @@ func cut[T any](p page, items []T, compare func(a, b T) int, id func(T) string) 
 //
 // Source: ironic/api/controllers/v1/collection.py.
 func (p page) writeNext(w *writer, r *request, path string, fields fieldSet, parameters []string, count int, last string) {
-	if count == 0 || count != p.limit {
+	if count == 0 || count != p.size {
 		return
 	}
 	if fields != nil {
 		parameters = append(parameters, "fields="+strings.Join(fields, ","))
 	}
-	parameters = append(parameters, "limit="+strconv.Itoa(p.limit), "marker="+last)
+	parameters = append(parameters, "limit="+strconv.Itoa(p.size), "marker="+last)
 	w.key("next").text(r.base() + "/v1/" + path + "?" + strings.Join(parameters, "&"))
 }
 
 // sortParameters returns the query parameters for the order of the page.
 func (p page) sortParameters() []string {
-	direction := "asc"
-	if p.descending {
-		direction = "desc"
-	}
-	return []string{"sort_key=" + p.sortKey, "sort_dir=" + direction}
+	return []string{"sort_key=" + p.sortKey, "sort_dir=" + p.direction}
 }

@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
-
-	"github.com/ironstate/ironstate/states"
 )
 
 // patchOp is one operation of a JSON patch.
@@ -28,12 +26,25 @@ type patchOp struct {
 // Source: ironic/common/args.py, ironic/api/controllers/v1/utils.py.
 type patch []patchOp
 
-var patchPath = regexp.MustCompile(`^(/[\p{L}\p{N}_-]+)+$`)
+// patchSchema is the schema of a patch with a pattern for paths.
+func patchSchema(path *regexp.Regexp, text string) *schema {
+	return &schema{types: []string{"array"}, items: &schema{
+		types: []string{"object"}, required: []string{"op", "path"}, closed: true, closedFirst: true,
+		properties: []property{
+			{"path", &schema{types: textType, pattern: path, patternText: text}},
+			{"op", &schema{types: textType, enum: []string{"add", "replace", "remove"}}},
+			{"value", &schema{}},
+		},
+	}}
+}
 
 // minEscapes is the first version in which the path of a patch may contain ~0 and ~1.
 const minEscapes = 98
 
-var escapedPatchPath = regexp.MustCompile(`^(/([\p{L}\p{N}_-]|~0|~1)+)+$`)
+var (
+	plainPatch   = patchSchema(regexp.MustCompile(`^(/[\p{L}\p{N}_-]+)+$`), `^(/[\w-]+)+$`)
+	escapedPatch = patchSchema(regexp.MustCompile(`^(/([\p{L}\p{N}_-]|~0|~1)+)+$`), `^(/([\w-]|~0|~1)+)+$`)
+)
 
 // decodePatch returns the patch in the body.
 func (r *request) decodePatch() (patch, error) {
@@ -41,48 +52,22 @@ func (r *request) decodePatch() (patch, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, ok := body.([]any)
-	if !ok {
-		return nil, schemaError("patch", "%s is not of type 'array'", repr(body))
+	valid := plainPatch
+	if r.version >= minEscapes {
+		valid = escapedPatch
 	}
-	p := make(patch, len(list))
-	for i, item := range list {
-		if p[i], err = decodeOp(item, r.version); err != nil {
-			return nil, err
-		}
+	if err := valid.validate("patch", body); err != nil {
+		return nil, err
+	}
+	var p patch
+	for _, item := range body.([]any) {
+		object := item.(map[string]any)
+		op := patchOp{op: object["op"].(string), path: object["path"].(string)}
+		op.value, op.has = object["value"]
+		op.field, _, _ = strings.Cut(op.path[1:], "/")
+		p = append(p, op)
 	}
 	return p, nil
-}
-
-func decodeOp(item any, version states.APIVersion) (op patchOp, err error) {
-	object, err := checkObject("patch", item, oneOf("op", "path", "value"), "op", "path")
-	if err != nil {
-		return op, err
-	}
-	for _, key := range []string{"op", "path"} {
-		if err := checkType("patch", object[key], []string{"string"}, 0, false); err != nil {
-			return op, err
-		}
-	}
-	op.op, op.path = object["op"].(string), object["path"].(string)
-	op.value, op.has = object["value"]
-	pattern := patchPath
-	if version >= minEscapes {
-		pattern = escapedPatchPath
-	}
-	switch op.op {
-	case "add", "replace", "remove":
-	default:
-		return op, schemaError("patch", "%s is not one of ['add', 'replace', 'remove']", repr(op.op))
-	}
-	if !pattern.MatchString(op.path) {
-		return op, schemaError("patch", `%s does not match '^(/[\\w-]+)+$'`, repr(op.path))
-	}
-	op.field, _, _ = strings.Cut(op.path[1:], "/")
-	if op.op != "remove" && !op.has {
-		return op, op.refused("The operation does not contain a 'value' member")
-	}
-	return op, nil
 }
 
 // refused returns the fault of an operation. It does not repeat the value, which may
@@ -120,8 +105,30 @@ func (p patch) values(field string) (values []any) {
 	return values
 }
 
+// replaces reports whether the patch sets a field as a whole or removes some of it.
+func (p patch) replaces(field string) bool {
+	return slices.ContainsFunc(p, func(op patchOp) bool {
+		return op.path == "/"+field || op.op == "remove" && strings.HasPrefix(op.path, "/"+field+"/")
+	})
+}
+
+// startsWith reports whether the first operation changes a field. Ironic's is_path_updated looks no
+// further.
+func (p patch) startsWith(field string) bool { return len(p) > 0 && p[0].field == field }
+
 // apply returns the patched document, without the removed fields.
 func (p patch) apply(document map[string]any) (map[string]any, error) {
+	for _, op := range p {
+		_, known := document[op.field]
+		if op.op == "add" && op.path == "/"+op.field && !known {
+			return nil, invalid("Adding a new attribute (%s) to the root of the resource is not allowed", op.path)
+		}
+	}
+	for _, op := range p {
+		if op.op != "remove" && !op.has {
+			return nil, op.refused("The operation does not contain a 'value' member")
+		}
+	}
 	doc, err := json.Marshal(document)
 	if err != nil {
 		return nil, err

@@ -36,6 +36,9 @@ type resource struct {
 
 	// filters are the query parameters of a list in addition to those of a page.
 	filters []objectFilter
+	// exclusive refuses a request with more than one of the filters that select by a group, nil
+	// if only the first of them applies.
+	exclusive error
 	// keys returns the unique keys of a record; duplicate returns the fault text for a
 	// record with a key of another record.
 	keys      func(o *conductor.Object) []string
@@ -45,6 +48,14 @@ type resource struct {
 	noNode string
 	// prepare modifies the body of a POST before it is checked.
 	prepare func(r *request, body any) error
+	// tooNew reports whether a POST or a patch has what the version does not have; nil stands for
+	// hasNew.
+	tooNew func(x *resource, r *request, object map[string]any, p patch) bool
+	// patched are the fields that a patch may change, in the order of the fault; nil stands for
+	// all that a POST may set and that are not fixed, sorted. A patch is checked after the record
+	// was found if loadFirst is true.
+	patched   []string
+	loadFirst bool
 	// check refuses a record that breaks a rule. before is nil for a new record, and the
 	// record before the patch for a patched one.
 	check func(r *request, before, o *conductor.Object) error
@@ -67,7 +78,10 @@ type objectField struct {
 	fixed    bool // cannot be patched
 	max      int  // the maximum length of a string; 0 is unlimited
 	secret   bool // faults do not repeat its values
-	// convert refuses a value or returns its stored form. It is not called for null.
+	// schema returns the schema of its values; nil stands for types and max.
+	schema func(h *handler) *schema
+	// convert refuses a value that satisfies the schema, or returns its stored form. It is not
+	// called for null.
 	convert func(r *request, v any) (any, error)
 	// mask returns the form of a value in responses.
 	mask func(v any) any
@@ -77,7 +91,14 @@ type objectField struct {
 type objectFilter struct {
 	name  string
 	since states.APIVersion
-	apply func(a *args, r *request, s *selection)
+	// group is what the filter selects records by, such as their node. Of the filters with a
+	// group only the first that is given applies; those without one apply in addition.
+	group string
+	// old is the fault below the version since; nil stands for one that names it.
+	old error
+	// decode checks the type of the parameter.
+	decode func(a *args, name string)
+	apply  func(a *args, r *request, s *selection)
 }
 
 // field returns the resource's field with a name, or nil.
@@ -94,6 +115,8 @@ func (x *resource) field(name string) *objectField {
 func (f *objectField) value(o *conductor.Object) any {
 	var v any
 	switch f.name {
+	case "uuid":
+		v = o.UUID
 	case "name":
 		if o.Name != "" {
 			v = o.Name
@@ -132,17 +155,43 @@ func (f *objectField) put(o *conductor.Object, v any) {
 	}
 }
 
-// take sets a field to a value from a client.
-func (f *objectField) take(r *request, schema string, o *conductor.Object, v any) (err error) {
-	if err := checkType(schema, v, f.types, f.max, f.secret); err != nil {
-		return err
-	}
-	if v != nil && f.convert != nil {
-		if v, err = f.convert(r, v); err != nil {
-			return err
+// bodySchema returns the schema of the bodies that create a record.
+func (x *resource) bodySchema(h *handler) *schema {
+	s := &schema{types: []string{"object"}, closed: true}
+	for i := range x.fields {
+		f := &x.fields[i]
+		if f.readOnly || f.since > h.highest {
+			continue
+		}
+		of := &schema{types: f.types, maxLength: f.max, secret: f.secret}
+		if f.schema != nil {
+			of = f.schema(h)
+		}
+		s.properties = append(s.properties, property{f.name, of})
+		if f.required {
+			s.required = append(s.required, f.name)
 		}
 	}
-	f.put(o, v)
+	slices.SortFunc(s.properties, func(a, b property) int { return strings.Compare(a.name, b.name) })
+	slices.Sort(s.required)
+	return s
+}
+
+// take sets the record's fields to the values of an object that satisfies the schema, and the
+// missing ones to their defaults.
+func (x *resource) take(r *request, o *conductor.Object, object map[string]any) (err error) {
+	for i := range x.fields {
+		f := &x.fields[i]
+		v := object[f.name]
+		if v != nil && f.convert != nil {
+			if v, err = f.convert(r, v); err != nil {
+				return err
+			}
+		}
+		if !f.readOnly {
+			f.put(o, v)
+		}
+	}
 	return nil
 }
 
@@ -191,35 +240,56 @@ func (x *resource) answer(r *request, status int, o *conductor.Object, fields fi
 	return answer{status: status, write: func(w *writer) { x.write(w, r, o, fields) }}
 }
 
-// checkFields refuses unknown fields and fields that the version does not have.
-func (x *resource) checkFields(r *request, fields fieldSet) error {
+// allowFields refuses fields that the version does not have.
+func (x *resource) allowFields(r *request, fields fieldSet) error {
 	if fields != nil && r.version < minFields {
 		return errNotAcceptable
 	}
 	for _, name := range fields {
-		_, isLink := x.links[name]
-		f := x.field(name)
-		switch {
-		case isLink, slices.Contains([]string{"uuid", "created_at", "updated_at", "links"}, name):
-		case f == nil || f.asked || f.since > r.h.highest:
-			return invalid("Field(s) \"%s\" are not valid", show(name))
-		case f.since > r.version:
+		if f := x.field(name); f != nil && !f.readOnly && f.since > r.version && f.since <= r.h.highest {
 			return errNotAcceptable
 		}
 	}
 	return nil
 }
 
-// object returns the record that a request names.
-func (r *request) object(x *resource, ident string) (*conductor.Object, error) {
+// knowFields refuses fields that the resource does not have. Ironic does so for each record that it
+// shows, and therefore not if there is none.
+func (x *resource) knowFields(r *request, fields fieldSet) error {
+	var unknown []string
+	for _, name := range fields {
+		_, isLink := x.links[name]
+		f := x.field(name)
+		if isLink || slices.Contains([]string{"uuid", "created_at", "updated_at", "links"}, name) {
+			continue
+		}
+		if f == nil || f.asked || f.since > r.h.highest {
+			unknown = append(unknown, show(name))
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		return invalid("Field(s) \"%s\" are not valid", strings.Join(unknown, ", "))
+	}
+	return nil
+}
+
+// ident returns the UUID or name by which the path names a record.
+func (r *request) ident(x *resource) (string, error) {
+	ident := r.param(0)
 	byName := x.field("name") != nil && (x.named || x.field("name").since <= r.version)
 	switch {
 	case isUUID(ident):
 	case !byName:
-		return nil, invalid("Expected UUID for %s_uuid: %s", x.schema, show(ident))
+		return "", invalid("Expected UUID for %s_uuid: %s", x.schema, show(ident))
 	case !isName(ident):
-		return nil, invalid("Expected UUID or name for %s_ident: %s", x.schema, show(ident))
+		return "", invalid("Expected UUID or name for %s_ident: %s", x.schema, show(ident))
 	}
+	return ident, nil
+}
+
+// object returns a record by its UUID or name.
+func (r *request) object(x *resource, ident string) (*conductor.Object, error) {
 	o, err := r.h.conductor.Object(r.Context(), x.kind, ident)
 	if errors.Is(err, conductor.NotFound) && r.suffix {
 		o, err = r.h.conductor.Object(r.Context(), x.kind, ident+".json")
@@ -238,7 +308,7 @@ func (x *resource) notFound(ident string) error {
 func (x *resource) order(r *request, key string) (func(a, b *conductor.Object) int, error) {
 	f := x.field(key)
 	switch {
-	case key == "id":
+	case key == "id", key == "":
 		return nil, nil
 	case key == "uuid":
 		return func(a, b *conductor.Object) int { return cmp.Compare(a.UUID, b.UUID) }, nil
@@ -248,8 +318,6 @@ func (x *resource) order(r *request, key string) (func(a, b *conductor.Object) i
 		return func(a, b *conductor.Object) int { return compareTimes(a.UpdatedAt, b.UpdatedAt) }, nil
 	case f == nil:
 		return nil, invalid("The sort_key value \"%s\" is an invalid field for sorting", show(key))
-	case f.since > r.version:
-		return nil, errNotAcceptable
 	case f.unsorted || f.zero != nil && isContainer(f.zero):
 		return nil, invalid("The sort_key value %s is an invalid field for sorting", key)
 	default:

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -36,7 +37,7 @@ func (s *selection) ofNode(uuid string) {
 func (s *selection) objects(r *request, kind conductor.Kind, marker string) ([]*conductor.Object, error) {
 	var objects []*conductor.Object
 	var err error
-	if s.node != "" {
+	if s.node != "" && marker == "" {
 		objects, err = r.h.conductor.ObjectsOf(r.Context(), kind, s.node)
 	} else {
 		objects, err = r.h.conductor.Objects(r.Context(), kind)
@@ -50,7 +51,10 @@ func (s *selection) objects(r *request, kind conductor.Kind, marker string) ([]*
 func (l listing) serve(_ *handler, r *request) (answer, error) {
 	names := slices.Clone(pageArgs)
 	if !l.details {
-		names = append(names, "fields", "detail")
+		names = append(names, "fields")
+		if l.defaults != nil {
+			names = append(names, "detail")
+		}
 	}
 	for _, f := range l.filters {
 		if f.since <= r.h.highest {
@@ -58,26 +62,30 @@ func (l listing) serve(_ *handler, r *request) (answer, error) {
 		}
 	}
 	a := r.queryArgs(names...)
-	p, fields, detail := a.page(r), fieldSet(a.list("fields")), a.boolean("detail")
+	p, fields, detail := a.page(), fieldSet(a.list("fields")), a.boolean("detail")
+	for _, f := range l.filters {
+		f.decode(a, f.name)
+	}
 	if a.err != nil {
 		return answer{}, a.err
 	}
-	if err := l.checkFields(r, fields); err != nil {
-		return answer{}, err
-	}
-	selected, err := l.selection(a, r)
+	fields, err := l.accept(r, a, p, fields, detail)
 	if err != nil {
 		return answer{}, err
 	}
-	if l.minDetail == 0 && fields != nil && detail != nil && *detail {
-		return answer{}, invalid("Can't fetch a subset of fields with 'detail' set")
+	if err := p.check(r); err != nil {
+		return answer{}, err
 	}
-	if !l.details {
-		if fields, err = r.chooseFields(fields, detail, l.defaults, l.minDetail); err != nil {
+	if p.marker != "" {
+		if _, err := r.object(l.resource, p.marker); err != nil {
 			return answer{}, err
 		}
 	}
 	compare, err := l.order(r, p.sortKey)
+	if err != nil {
+		return answer{}, err
+	}
+	selected, err := l.selection(a, r)
 	if err != nil {
 		return answer{}, err
 	}
@@ -89,24 +97,68 @@ func (l listing) serve(_ *handler, r *request) (answer, error) {
 	if !found {
 		return answer{}, l.notFound(p.marker)
 	}
+	if len(objects) > 0 {
+		if err := l.knowFields(r, fields); err != nil {
+			return answer{}, err
+		}
+	}
 	return l.page(r, p, objects, fields, l.parameters(p, a, detail)), nil
 }
 
-// selection decodes the filters of the request.
+// accept refuses what the version does not have, and returns the fields of the list.
+func (l listing) accept(r *request, a *args, p page, fields fieldSet, detail *bool) (fieldSet, error) {
+	if err := l.allowFields(r, fields); err != nil {
+		return nil, err
+	}
+	if f := l.field(p.sortKey); f != nil && !f.readOnly && f.since > r.version {
+		return nil, errNotAcceptable
+	}
+	for _, f := range l.filters {
+		switch {
+		case !a.has(f.name) || f.since <= r.version:
+		case f.old != nil:
+			return nil, f.old
+		default:
+			return nil, tooOld(f.since)
+		}
+	}
+	switch {
+	case l.details:
+		return nil, nil
+	case l.minDetail == 0 && len(fields) > 0 && detail != nil && *detail:
+		return nil, invalid("Can't fetch a subset of fields with 'detail' set")
+	default:
+		return r.chooseFields(fields, detail, l.defaults, l.minDetail)
+	}
+}
+
+// selection applies the filters of the request.
 func (l listing) selection(a *args, r *request) (*selection, error) {
 	s := &selection{}
+	groups, chosen := map[string]bool{}, ""
+	if l.parent != nil {
+		chosen = "parent"
+		groups[chosen] = true
+	}
+	for _, f := range l.filters {
+		if f.group != "" && a.given(f.name) {
+			groups[f.group] = true
+		}
+	}
+	delete(groups, "address") // it never conflicts
+	if len(groups) > 1 && l.exclusive != nil {
+		return nil, l.exclusive
+	}
 	if l.parent != nil {
 		if err := l.parent(r, s); err != nil {
 			return nil, err
 		}
 	}
 	for _, f := range l.filters {
-		if !a.has(f.name) {
+		if !a.has(f.name) || f.group != "" && (chosen != "" || !a.given(f.name)) {
 			continue
 		}
-		if f.since > r.version {
-			return nil, tooOld(f.since)
-		}
+		chosen = cmp.Or(chosen, f.group)
 		f.apply(a, r, s)
 	}
 	return s, a.err
@@ -171,11 +223,8 @@ func (r *request) selectPortGroup(ident string, s *selection) error {
 
 // byNode filters records by node.
 func byNode(name string) objectFilter {
-	return objectFilter{name: name, apply: func(a *args, r *request, s *selection) {
+	f := objectFilter{name: name, group: "node", decode: decodeIdent, apply: func(a *args, r *request, s *selection) {
 		ident := a.ident(name)
-		if a.err != nil {
-			return
-		}
 		if !isUUID(ident) && r.version < minNames {
 			a.err = errNotAcceptable
 			return
@@ -187,18 +236,29 @@ func byNode(name string) objectFilter {
 		}
 		s.ofNode(n.UUID)
 	}}
+	if name == "node_uuid" {
+		f.decode = func(a *args, name string) { a.uuid(name) }
+	}
+	return f
 }
 
 // byText filters records by the value of a string field.
 func byText(name string) objectFilter {
-	return objectFilter{name: name, apply: func(a *args, _ *request, s *selection) {
+	return objectFilter{name: name, decode: decodeText, apply: func(a *args, _ *request, s *selection) {
 		want := a.text(name)
 		s.where(func(o *conductor.Object) bool { return o.Fields[name] == want })
 	}}
 }
 
 // byAddress filters records by MAC address.
-func byAddress(a *args, _ *request, s *selection) {
-	address := a.mac("address")
-	s.where(func(o *conductor.Object) bool { return o.Fields["address"] == address })
+var byAddress = objectFilter{
+	name: "address", group: "address", decode: func(a *args, name string) { a.mac(name) },
+	apply: func(a *args, _ *request, s *selection) {
+		address := a.mac("address")
+		s.where(func(o *conductor.Object) bool { return o.Fields["address"] == address })
+	},
 }
+
+func decodeIdent(a *args, name string) { a.ident(name) }
+func decodeText(a *args, name string)  { a.text(name) }
+func decodeList(a *args, name string)  { a.list(name) }

@@ -43,6 +43,7 @@ var (
 			{name: "description", types: textOrNull, max: 255},
 			extraField,
 		},
+		patched:  []string{"uuid", "extra", "description"},
 		defaults: []string{"uuid", "description"}, minDetail: minDetail,
 		links:     map[string]states.APIVersion{"nodes": 1},
 		deletable: chassisEmpty,
@@ -60,7 +61,7 @@ var (
 			{name: "physical_network", since: 34, types: textOrNull, max: 64},
 			{name: "pxe_enabled", since: 19, types: booleanTypes, zero: true, convert: toTruth("pxe_enabled")},
 			ownerNode,
-			{name: "name", since: 88, types: textOrNull, convert: toName("port")},
+			{name: "name", since: 88, types: textOrNull},
 			{name: "description", since: 97, types: textOrNull, max: 255},
 			{name: "vendor", since: 100, types: textOrNull, max: 32},
 			{name: "category", since: 101, types: textOrNull, max: 80},
@@ -69,30 +70,30 @@ var (
 		},
 		defaults: []string{"uuid", "address"}, minDetail: minDetail,
 		filters: []objectFilter{
-			byNode("node"), byNode("node_uuid"), {name: "address", apply: byAddress},
-			{name: "portgroup", since: minPortGroupsBelow, apply: byPortGroup},
-			{name: "shard", since: minShards, apply: byNodeShard},
-			{name: "description_contains", since: 97, apply: byDescription},
-			{name: "conductor_groups", since: 99, apply: byConductorGroups},
+			byPortGroup, byNode("node_uuid"), byNode("node"), byAddress, byNodeShard(minShards),
+			{name: "description_contains", since: 97, decode: decodeText, apply: byDescription},
+			{name: "conductor_groups", since: 99, decode: decodeList, apply: byConductorGroups},
 		},
-		keys: addressKeys,
+		exclusive: errNotPermitted,
+		keys:      addressKeys,
 		duplicate: func(o *conductor.Object, _ string) string {
 			return fmt.Sprintf("A port with MAC address %s already exists.", o.Fields["address"])
 		},
 		prepare: namePortNode,
+		tooNew:  newForPort,
 		check:   checkPort,
 	}
 
 	portGroupResource = &resource{
 		kind: conductor.KindPortGroup, path: "portgroups", list: "portgroups", detailed: true, schema: "portgroup", noun: "Portgroup",
-		since: minPortGroups, named: true,
+		since: minPortGroups, named: true, loadFirst: true, tooNew: newForPortGroup,
 		fields: []objectField{
 			uuidField,
 			{name: "address", types: textOrNull, convert: toMAC},
 			extraField,
 			internalInfo(1),
 			{name: "mode", since: 26, types: textOrNull, zero: "active-backup"},
-			{name: "name", types: textOrNull, convert: toName("portgroup")},
+			{name: "name", types: textOrNull},
 			{name: "properties", since: 26, types: objectType, zero: noObject},
 			{name: "standalone_ports_supported", types: booleanTypes, zero: true, convert: toTruth("standalone_ports_supported")},
 			ownerNode,
@@ -103,8 +104,8 @@ var (
 		defaults: []string{"uuid", "address", "name"}, minDetail: minDetail,
 		links: map[string]states.APIVersion{"ports": 1},
 		filters: []objectFilter{
-			byNode("node"), {name: "address", apply: byAddress},
-			{name: "shard", since: 106, apply: byNodeShard}, {name: "conductor_groups", since: 99, apply: byConductorGroups},
+			byNode("node"), byAddress, byNodeShard(106),
+			{name: "conductor_groups", since: 99, decode: decodeList, apply: byConductorGroups},
 		},
 		keys: addressKeys,
 		duplicate: func(o *conductor.Object, _ string) string {
@@ -116,7 +117,7 @@ var (
 
 	connectorResource = &resource{
 		kind: conductor.KindVolumeConnector, path: "volume/connectors", list: "connectors", schema: "connector", noun: "Volume connector",
-		since: minVolumes,
+		since: minVolumes, loadFirst: true,
 		fields: []objectField{
 			uuidField,
 			{name: "connector_id", types: textType, required: true},
@@ -139,7 +140,7 @@ var (
 
 	targetResource = &resource{
 		kind: conductor.KindVolumeTarget, path: "volume/targets", list: "targets", schema: "target", noun: "Volume target",
-		since: minVolumes,
+		since: minVolumes, loadFirst: true,
 		fields: []objectField{
 			uuidField,
 			{name: "boot_index", types: []string{"integer"}, required: true},
@@ -167,10 +168,12 @@ var (
 		since: minTemplates, named: true,
 		fields: []objectField{
 			uuidField,
-			{name: "name", types: textType, required: true, convert: toTrait("template")},
+			{name: "name", required: true, schema: func(*handler) *schema { return traitSchema }},
+			{name: "description", types: textOrNull, max: 255, asked: true},
 			extraField,
-			{name: "steps", types: []string{"array"}, required: true, unsorted: true, convert: toSteps("template", "priority"), mask: maskSteps},
+			{name: "steps", required: true, unsorted: true, schema: stepsSchema("priority", true), convert: toSteps("priority"), mask: maskSteps},
 		},
+		patched:  []string{"extra", "name", "steps", "description"},
 		defaults: []string{"uuid", "name"}, minDetail: minDetail,
 	}
 
@@ -179,16 +182,17 @@ var (
 		since: minRunbooks, named: true,
 		fields: []objectField{
 			uuidField,
-			{name: "name", types: textType, required: true, convert: toRunbookName},
+			{name: "name", types: textType, required: true},
 			extraField,
 			{name: "public", types: []string{"boolean", "null"}, zero: false},
 			{name: "owner", types: textOrNull, max: 255},
 			{name: "disable_ramdisk", types: []string{"boolean", "null"}, zero: false},
 			{name: "description", since: minRunbookTraits, types: textOrNull, max: 255},
-			{name: "steps", types: []string{"array"}, required: true, unsorted: true, convert: toSteps("runbook", "order"), mask: maskSteps},
+			{name: "steps", required: true, unsorted: true, schema: stepsSchema("order", false), convert: toSteps("order"), mask: maskSteps},
 			{name: "traits", since: minRunbookTraits, zero: []any{}, readOnly: true},
 		},
 		defaults: []string{"uuid", "name"}, minDetail: minDetail,
+		check: checkRunbookName,
 	}
 )
 
@@ -201,14 +205,16 @@ func maskTarget(v any) any {
 	return maskSecrets(properties)
 }
 
-func toRunbookName(r *request, v any) (any, error) {
+// checkRunbookName refuses a name that is no trait, and from minRunbookTraits one that is no logical
+// name.
+func checkRunbookName(r *request, _, o *conductor.Object) error {
 	if r.version < minRunbookTraits {
-		return v, traitSchema.validate("runbook", v)
+		return traitSchema.validate("runbook", o.Name)
 	}
-	if s := v.(string); !isName(s) {
-		return nil, schemaError("runbook", `%s does not match '^[A-Za-z0-9\-._~]+$'`, repr(s))
+	if !isName(o.Name) {
+		return schemaError("runbook", `%s does not match '^[A-Za-z0-9\-._~]+$'`, repr(o.Name))
 	}
-	return v, nil
+	return nil
 }
 
 func addressKeys(o *conductor.Object) []string {

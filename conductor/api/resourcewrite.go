@@ -15,11 +15,18 @@ func (x *resource) show(_ *handler, r *request) (answer, error) {
 	if a.err != nil {
 		return answer{}, a.err
 	}
-	o, err := r.object(x, r.param(0))
+	ident, err := r.ident(x)
 	if err != nil {
 		return answer{}, err
 	}
-	if err := x.checkFields(r, fields); err != nil {
+	o, err := r.object(x, ident)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := x.allowFields(r, fields); err != nil {
+		return answer{}, err
+	}
+	if err := x.knowFields(r, fields); err != nil {
 		return answer{}, err
 	}
 	return x.answer(r, http.StatusOK, o, fields), nil
@@ -46,47 +53,33 @@ func (x *resource) decode(r *request) (*conductor.Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	object, _ := body.(map[string]any)
+	if err := r.onlyBody(object); err != nil {
+		return nil, err
+	}
 	if x.prepare != nil {
 		if err := x.prepare(r, body); err != nil {
 			return nil, err
 		}
 	}
-	var required []string
-	for i := range x.fields {
-		if x.fields[i].required {
-			required = append(required, x.fields[i].name)
-		}
-	}
-	object, err := checkObject(x.schema, body, func(name string) bool {
-		f := x.field(name)
-		return f != nil && !f.readOnly && f.since <= r.h.highest
-	}, required...)
-	if err != nil {
+	if err := x.bodySchema(r.h).validate(x.schema, body); err != nil {
 		return nil, err
 	}
 	o := &conductor.Object{Kind: x.kind, Fields: map[string]any{}}
-	for i := range x.fields {
-		f := &x.fields[i]
-		v, there := object[f.name]
-		if f.since > r.version && v != nil {
-			return nil, errNotAcceptable
-		}
-		if !there {
-			f.put(o, nil)
-			continue
-		}
-		if err := f.take(r, x.schema, o, v); err != nil {
-			return nil, err
-		}
+	if err := x.take(r, o, object); err != nil {
+		return nil, err
+	}
+	if err := x.checkNode(r, nil, o); err != nil {
+		return nil, err
+	}
+	if err := x.checkNew(r, object, nil); err != nil {
+		return nil, err
 	}
 	return o, x.settle(r, nil, o)
 }
 
 // settle checks a complete record and sets its keys.
 func (x *resource) settle(r *request, before, o *conductor.Object) error {
-	if err := x.checkNode(r, before, o); err != nil {
-		return err
-	}
 	if x.check != nil {
 		if err := x.check(r, before, o); err != nil {
 			return err
@@ -121,16 +114,25 @@ func (x *resource) patch(h *handler, r *request) (answer, error) {
 	if a := r.queryArgs(); a.err != nil {
 		return answer{}, a.err
 	}
+	ident, err := r.ident(x)
+	if err != nil {
+		return answer{}, err
+	}
 	p, err := r.decodePatch()
 	if err != nil {
 		return answer{}, err
 	}
-	if err := x.checkPatch(r, p); err != nil {
-		return answer{}, err
+	var before *conductor.Object
+	load := func() error { before, err = r.object(x, ident); return err }
+	check := func() error { return x.checkPatch(r, p) }
+	order := []func() error{check, load}
+	if x.loadFirst {
+		order = []func() error{load, check}
 	}
-	before, err := r.object(x, r.param(0))
-	if err != nil {
-		return answer{}, err
+	for _, next := range order {
+		if err := next(); err != nil {
+			return answer{}, err
+		}
 	}
 	attempt := before.Clone()
 	o, err := h.conductor.UpdateObject(r.Context(), x.kind, before.UUID, func(o *conductor.Object) error {
@@ -139,10 +141,13 @@ func (x *resource) patch(h *handler, r *request) (answer, error) {
 			return err
 		}
 		attempt = o
+		if err := x.checkNode(r, before, o); err != nil {
+			return err
+		}
 		return x.settle(r, before, o)
 	})
 	if errors.Is(err, conductor.NotFound) {
-		return answer{}, x.notFound(r.param(0))
+		return answer{}, x.notFound(ident)
 	}
 	if err != nil {
 		return answer{}, x.sayExists(attempt, err)
@@ -152,20 +157,29 @@ func (x *resource) patch(h *handler, r *request) (answer, error) {
 
 // checkPatch refuses a patch of fields that clients may not change.
 func (x *resource) checkPatch(r *request, p patch) error {
-	var names []string
-	for i := range x.fields {
-		if f := &x.fields[i]; !f.readOnly && !f.fixed && f.since <= r.h.highest {
-			names = append(names, f.name)
+	names := x.patched
+	if names == nil {
+		for i := range x.fields {
+			if f := &x.fields[i]; !f.readOnly && !f.fixed && f.since <= r.h.highest {
+				names = append(names, f.name)
+			}
 		}
+		slices.Sort(names)
 	}
-	slices.Sort(names)
 	if err := p.only(names); err != nil {
 		return err
 	}
-	for _, op := range p {
-		if x.field(op.field).since > r.version {
-			return errNotAcceptable
-		}
+	return x.checkNew(r, nil, p)
+}
+
+// checkNew refuses a POST or a patch with what the version does not have.
+func (x *resource) checkNew(r *request, object map[string]any, p patch) error {
+	tooNew := hasNew
+	if x.tooNew != nil {
+		tooNew = x.tooNew
+	}
+	if tooNew(x, r, object, p) {
+		return errNotAcceptable
 	}
 	return nil
 }
@@ -173,31 +187,22 @@ func (x *resource) checkPatch(r *request, p patch) error {
 // apply applies a patch to a record.
 func (x *resource) apply(r *request, p patch, o *conductor.Object) error {
 	document := map[string]any{}
-	for _, name := range p.fields() {
-		document[name] = x.field(name).value(o)
+	for i := range x.fields {
+		if f := &x.fields[i]; !f.readOnly && !f.asked && f.since <= r.h.highest {
+			document[f.name] = f.value(o)
+		}
 	}
 	patched, err := p.apply(document)
 	if err != nil {
 		return err
 	}
-	for _, name := range p.fields() {
-		f := x.field(name)
-		v, there := patched[name]
-		if !there {
-			if name == "mode" {
-				return invalid("'mode' is a mandatory attribute and can not be removed")
-			}
-			if f.required {
-				return schemaError("patch", "'%s' is a required property", name)
-			}
-			f.put(o, nil)
-			continue
-		}
-		if err := f.take(r, "patch", o, v); err != nil {
-			return err
-		}
+	if _, there := patched["mode"]; !there && x == portGroupResource {
+		return invalid("'mode' is a mandatory attribute and can not be removed")
 	}
-	return nil
+	if err := x.bodySchema(r.h).validate("patch", patched); err != nil {
+		return err
+	}
+	return x.take(r, o, patched)
 }
 
 // remove answers a DELETE.
@@ -205,7 +210,11 @@ func (x *resource) remove(h *handler, r *request) (answer, error) {
 	if a := r.queryArgs(); a.err != nil {
 		return answer{}, a.err
 	}
-	o, err := r.object(x, r.param(0))
+	ident, err := r.ident(x)
+	if err != nil {
+		return answer{}, err
+	}
+	o, err := r.object(x, ident)
 	if err != nil {
 		return answer{}, err
 	}
@@ -221,7 +230,7 @@ func (x *resource) remove(h *handler, r *request) (answer, error) {
 	}
 	err = h.conductor.DeleteObject(r.Context(), x.kind, o.UUID)
 	if errors.Is(err, conductor.NotFound) {
-		return answer{}, x.notFound(r.param(0))
+		return answer{}, x.notFound(ident)
 	}
 	return statusNoContent, err
 }

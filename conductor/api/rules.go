@@ -26,17 +26,17 @@ func equalJSON(a, b any) bool {
 // checkPort refuses a port that is not allowed in its port group or on its node.
 func checkPort(r *request, before, o *conductor.Object) error {
 	link, _ := o.Fields["local_link_connection"].(map[string]any)
-	if o.Fields["is_smartnic"] == true && len(link) > 0 && (link["port_id"] == nil || link["hostname"] == nil) {
+	switch {
+	case before == nil && o.Fields["is_smartnic"] == true && len(link) > 0 && (link["port_id"] == nil || link["hostname"] == nil):
 		return invalid("Smart NIC port must have port_id and hostname in local_link_connection")
-	}
-	if o.Fields["physical_network"] == "" {
+	case o.Fields["physical_network"] == "":
 		return invalid("A non-empty value is required when setting physical_network")
 	}
-	if err := checkMembership(r, before, o); err != nil {
+	if err := r.checkName(before, o, "port"); err != nil {
 		return err
 	}
 	if before == nil {
-		return nil
+		return checkMembership(r, nil, o)
 	}
 	n, err := r.h.conductor.Node(r.Context(), o.NodeUUID)
 	if err != nil {
@@ -53,7 +53,7 @@ func checkPort(r *request, before, o *conductor.Object) error {
 		return conflict("Port %s can not have any connectivity attributes (%s) updated unless node %s is in a %s state or in maintenance mode. The current state is %s.",
 			o.UUID, strings.Join(connectivity, ", "), n.UUID, connectableStates, n.ProvisionState)
 	}
-	return nil
+	return checkMembership(r, before, o)
 }
 
 // minPortNode is the first version in which a new port may refer to its node by name.
@@ -89,10 +89,11 @@ const minInspectWait = 39
 var connectivity = []string{"portgroup_uuid", "pxe_enabled", "local_link_connection", "physical_network"}
 
 // checkMembership refuses a port in a port group that does not exist, belongs to another node,
-// or does not support standalone ports while the port has pxe_enabled.
+// or does not support standalone ports while the port has pxe_enabled, and a port in another
+// physical network than the ports of its group.
 func checkMembership(r *request, before, o *conductor.Object) error {
 	ident, _ := o.Fields["portgroup_uuid"].(string)
-	if ident == "" || before != nil && same(before, o, "portgroup_uuid") {
+	if ident == "" || before != nil && same(before, o, "portgroup_uuid") && same(before, o, "physical_network") {
 		return nil
 	}
 	group, err := r.object(portGroupResource, ident)
@@ -104,14 +105,56 @@ func checkMembership(r *request, before, o *conductor.Object) error {
 	case before == nil && group.Fields["standalone_ports_supported"] == false && o.Fields["pxe_enabled"] == true:
 		return conflict("Port group %s doesn't support standalone ports. This port cannot be created as a member of that portgroup as the port's 'pxe_enabled' field was set to True.", group.UUID)
 	default:
-		return nil
+		return samePhysicalNetwork(r, o, group)
 	}
+}
+
+// samePhysicalNetwork refuses a port in another physical network than the other ports of its group.
+//
+// Source: validate_port_physnet in ironic/conductor/utils.py.
+func samePhysicalNetwork(r *request, o, group *conductor.Object) error {
+	ports, err := r.h.conductor.ObjectsOf(r.Context(), conductor.KindPort, o.NodeUUID)
+	if err != nil {
+		return err
+	}
+	for _, port := range ports {
+		if port.UUID != o.UUID && port.Fields["portgroup_uuid"] == group.UUID && !same(port, o, "physical_network") {
+			return conflict("Port with physical network %v cannot become a member of port group %s which has ports in physical network %v.",
+				show(o.Fields["physical_network"]), group.UUID, show(port.Fields["physical_network"]))
+		}
+	}
+	return nil
+}
+
+// hasNew reports whether a POST or a patch has a field that the version does not have.
+func hasNew(x *resource, r *request, object map[string]any, p patch) bool {
+	return slices.ContainsFunc(x.fields, func(f objectField) bool {
+		_, there := object[f.name]
+		return f.since > r.version && f.since <= r.h.highest && (there || p.replaces(f.name))
+	})
+}
+
+// newForPort is hasNew for the fields of a port and the keys of its connection.
+func newForPort(x *resource, r *request, object map[string]any, p patch) bool {
+	link, _ := object["local_link_connection"].(map[string]any)
+	_, typed := link["network_type"]
+	_, logical := link["vtep-logical-switch"]
+	return hasNew(x, r, object, p) || r.version < minVTEP && logical ||
+		r.version < minNetworkType && (typed || p.replaces("local_link_connection/network_type"))
+}
+
+// newForPortGroup is hasNew for a port group. Ironic permits empty values, and looks at the first
+// operation of a patch only.
+func newForPortGroup(x *resource, r *request, object map[string]any, p patch) bool {
+	return slices.ContainsFunc(x.fields, func(f objectField) bool {
+		return f.since > r.version && (truthy(object[f.name]) || p.startsWith(f.name))
+	})
 }
 
 // checkPortGroup refuses a port group that its node does not allow.
 func checkPortGroup(r *request, before, o *conductor.Object) error {
-	if before == nil {
-		return nil
+	if err := r.checkName(before, o, "portgroup"); err != nil || before == nil {
+		return err
 	}
 	n, err := r.h.conductor.Node(r.Context(), o.NodeUUID)
 	if err != nil {
@@ -177,10 +220,9 @@ func deletedPoweredOff(action string) func(r *request, o *conductor.Object) erro
 }
 
 // byPortGroup filters ports by port group.
-func byPortGroup(a *args, r *request, s *selection) {
-	if ident := a.ident("portgroup"); a.err == nil {
-		a.err = r.selectPortGroup(ident, s)
-	}
+var byPortGroup = objectFilter{
+	name: "portgroup", since: minPortGroupsBelow, group: "portgroup", old: errNotAcceptable, decode: decodeIdent,
+	apply: func(a *args, r *request, s *selection) { a.err = r.selectPortGroup(a.ident("portgroup"), s) },
 }
 
 // byDescription filters records by a substring of their description.
@@ -193,9 +235,11 @@ func byDescription(a *args, _ *request, s *selection) {
 }
 
 // byNodeShard filters records by the shards of their nodes.
-func byNodeShard(a *args, r *request, s *selection) {
-	shards := a.list("shard")
-	s.whereNode(a, r, func(n *node) bool { return slices.Contains(shards, strings.ToLower(n.Shard)) })
+func byNodeShard(since states.APIVersion) objectFilter {
+	return objectFilter{name: "shard", since: since, group: "shard", decode: decodeList, apply: func(a *args, r *request, s *selection) {
+		shards := a.list("shard")
+		s.whereNode(a, r, func(n *node) bool { return slices.Contains(shards, n.Shard) })
+	}}
 }
 
 func byConductorGroups(a *args, r *request, s *selection) {
