@@ -83,7 +83,7 @@ func (c *Conductor) exclusively(ctx context.Context, ident string, f func(contex
 	}
 	defer c.tasks.free(n.UUID)
 	var hardware Hardware
-	n, err = c.edit(ctx, n.UUID, func(n *Node) (err error) {
+	_, n, err = c.edit(ctx, n.UUID, func(n *Node) (err error) {
 		if err := unlocked(n); err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (c *Conductor) exclusively(ctx context.Context, ident string, f func(contex
 func (c *Conductor) release(ctx context.Context, t *term, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
-	_, err := c.edit(ctx, id, func(n *Node) error {
+	_, _, err := c.edit(ctx, id, func(n *Node) error {
 		if n.Claim != t.id {
 			return errNothingToDo
 		}

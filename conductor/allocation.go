@@ -59,7 +59,7 @@ func (c *Conductor) CreateAllocation(ctx context.Context, o *Object) (*Object, e
 // backfill allocates the active node that a client names.
 func (c *Conductor) backfill(ctx context.Context, o *Object, ident string) (*Object, error) {
 	err := c.retryLocked(ctx, func() error {
-		_, err := c.edit(ctx, ident, func(n *Node) error {
+		_, _, err := c.edit(ctx, ident, func(n *Node) error {
 			if err := unlocked(n); err != nil {
 				return err
 			}
@@ -145,7 +145,7 @@ func (n *Node) freeFrom(allocation string) {
 
 // freeNode takes a node from an allocation.
 func (c *Conductor) freeNode(ctx context.Context, node, allocation string) error {
-	_, err := c.edit(ctx, node, func(n *Node) error {
+	_, _, err := c.edit(ctx, node, func(n *Node) error {
 		n.freeFrom(allocation)
 		return nil
 	})
@@ -187,7 +187,7 @@ func (c *Conductor) choose(ctx context.Context, o *Object) (string, error) {
 	err = c.retryLocked(ctx, func() error {
 		locked := false
 		for _, candidate := range nodes {
-			_, err := c.edit(ctx, candidate.UUID, func(n *Node) error {
+			_, _, err := c.edit(ctx, candidate.UUID, func(n *Node) error {
 				if !c.allocatable(n) || unsuitable(n, o) != "" {
 					return errNothingToDo
 				}
@@ -287,7 +287,7 @@ func (c *Conductor) DeleteAllocation(ctx context.Context, ident string) error {
 
 // deallocate frees the node of an allocation.
 func (c *Conductor) deallocate(ctx context.Context, o *Object) error {
-	_, err := c.edit(ctx, o.NodeUUID, func(n *Node) error {
+	_, _, err := c.edit(ctx, o.NodeUUID, func(n *Node) error {
 		if n.AllocationUUID != o.UUID {
 			return nil
 		}

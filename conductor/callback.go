@@ -73,7 +73,7 @@ func (c *Conductor) Lookup(ctx context.Context, addresses []string, uuid string)
 			return nil, "", err
 		}
 	}
-	n, err = c.edit(ctx, uuid, func(n *Node) error {
+	_, n, err = c.edit(ctx, uuid, func(n *Node) error {
 		if !c.config.Table.LookupAllowed().Has(n.ProvisionState) {
 			return refuse(NotFound, "Node %s could not be found.", uuid)
 		}
@@ -125,7 +125,7 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 		return refuse(Invalid, "Agent did not transmit a version, and a version is required. Please update the agent being used.")
 	}
 	waits := false
-	n, err := c.edit(ctx, ident, func(n *Node) error {
+	_, n, err := c.edit(ctx, ident, func(n *Node) error {
 		token, _ := n.DriverInternalInfo["agent_secret_token"].(string)
 		if token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(h.AgentToken)) != 1 {
 			return refuse(Invalid, "Invalid or missing agent token received.")
@@ -176,12 +176,8 @@ func (c *Conductor) heartbeatContinues(n *Node) bool {
 // Otherwise the work has failed. The error matches [NotAllowed] for a node that does not
 // wait, [NotFound], [Locked] or [NoWorker], or is the store's.
 func (c *Conductor) Resume(ctx context.Context, ident string, failure error) error {
-	word := states.EventResume
-	if failure != nil {
-		word = states.EventFail
-	}
 	return c.retryLocked(ctx, func() error {
-		n, from, err := c.startWork(ctx, ident, word.String(), func(n *Node) error {
+		before, n, err := c.startWork(ctx, ident, func(n *Node) error {
 			if c.config.Table.Phase(n.ProvisionState) != states.PhaseWaiting {
 				return refuse(NotAllowed, "Node %s does not wait for a call-back: it is in provision state %q.", n.UUID, n.ProvisionState)
 			}
@@ -203,11 +199,11 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 				n.forgetSteps(keys)
 				n.forgetAgent()
 			}
-			n.move(moved, now())
+			c.move(n, event, moved)
 			return nil
 		})
 		if err == nil && failure != nil {
-			c.recordFailure(ctx, n, from)
+			c.recordError(ctx, n, eventTypes[before.ProvisionState])
 		}
 		return err
 	})

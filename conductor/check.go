@@ -66,8 +66,7 @@ func (c *Conductor) expire(ctx context.Context, n *Node) {
 }
 
 func (c *Conductor) reportTimeout(ctx context.Context, id string, change func(*Node)) {
-	var from states.State
-	n, err := c.edit(ctx, id, func(n *Node) error {
+	before, n, err := c.edit(ctx, id, func(n *Node) error {
 		text, ok := c.timedOut(n)
 		if !ok {
 			return errNothingToDo
@@ -75,12 +74,11 @@ func (c *Conductor) reportTimeout(ctx context.Context, id string, change func(*N
 		if change != nil {
 			change(n)
 		}
-		from = n.ProvisionState
 		return c.fail(n, text)
 	})
 	if err == nil {
-		c.moved(n, from, states.EventFail.String())
-		c.recordFailure(ctx, n, from)
+		c.moved(before, n)
+		c.recordTimeout(ctx, before, n)
 	}
 }
 

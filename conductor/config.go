@@ -72,6 +72,9 @@ type Config struct {
 	// MaxHistory is how many entries of a node's history are kept; 0 stands for 300
 	// (node_history_max_entries).
 	MaxHistory int
+	// MaxTransitions is how many transitions a node's record keeps, see Node.Transitions; 0 stands
+	// for 32. Ironic has no such option.
+	MaxTransitions int
 
 	// Power configures the power sync. The conductor sets its Store, Driver, Name and Logger.
 	Power powersync.Config
@@ -85,14 +88,6 @@ type Config struct {
 	OnTransition func(Transition)
 	// Tracer traces requests into the work that they start; nil disables tracing.
 	Tracer Tracer
-}
-
-// Transition is a stored transition of a node.
-type Transition struct {
-	Time  time.Time
-	Node  *Node // after the transition
-	From  states.State
-	Event string // the word that was requested, or the event that was reported
 }
 
 // ConfigError reports a [Config] with an invalid field, or a nil argument.
@@ -147,6 +142,7 @@ func (c Config) withDefaults() (Config, error) {
 	}{
 		{"MaxDeploying", &c.MaxDeploying, 250}, {"MaxCleaning", &c.MaxCleaning, 50},
 		{"Workers", &c.Workers, 300}, {"MaxHistory", &c.MaxHistory, 300},
+		{"MaxTransitions", &c.MaxTransitions, 32},
 	} {
 		if *d.value < 0 {
 			return c, &ConfigError{d.field, "0 or more"}

@@ -35,3 +35,5 @@ func (x NodeIndex) Drop(id string, revision int64, own bool)              { x.of
 func (x NodeIndex) Retain(seen map[string]bool)                           { x.of.retain(seen) }
 func (x NodeIndex) All() []*Node                                          { return x.of.all() }
 func (x NodeIndex) Count(ctx context.Context, in states.Set) (int, error) { return x.of.count(ctx, in) }
+
+var RowsOf = rowsOf

@@ -3,6 +3,7 @@ package conductor
 import (
 	"context"
 
+	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -29,19 +30,76 @@ var eventTypes = map[states.State]string{
 	states.Servicing: "servicing", states.ServiceWait: "servicing", states.ServiceHold: "servicing",
 }
 
-// recordFailure adds a node's last error to its history. A failure to store the entry is
-// logged and does not affect the node's work.
-func (c *Conductor) recordFailure(ctx context.Context, n *Node, from states.State) {
-	if n.LastError == "" {
+// recordError adds a node's last error to its history.
+func (c *Conductor) recordError(ctx context.Context, n *Node, eventType string) {
+	c.record(ctx, n, "ERROR", n.LastError, eventType)
+}
+
+// recordOrphan adds to a node's history that the process that worked on it has died.
+//
+// Source: _check_orphan_nodes in ironic/conductor/manager.py and _fail_transient_state in
+// ironic/conductor/base_manager.py.
+func (c *Conductor) recordOrphan(ctx context.Context, before, n *Node) {
+	switch {
+	case n.ProvisionState == before.ProvisionState && before.TargetPower == states.NoPower:
+	case n.ProvisionState == before.ProvisionState, before.ProvisionState == states.Deploying:
+		c.recordError(ctx, n, "takeover")
+	case before.ProvisionState == states.Cleaning:
+		c.recordError(ctx, n, "cleaning")
+	default:
+		c.recordError(ctx, n, "transition")
+	}
+}
+
+// recordTimeout adds to a node's history that no call-back came.
+func (c *Conductor) recordTimeout(ctx context.Context, before, n *Node) {
+	eventType := eventTypes[before.ProvisionState]
+	if before.ProvisionState == states.InspectWait {
+		eventType = "transition"
+	}
+	c.recordError(ctx, n, eventType)
+}
+
+// recordAbort adds the abort of an inspection or a rescue to a node's history. Ironic adds no entry
+// for other aborts.
+//
+// Source: _do_abort and _do_node_rescue_abort in ironic/conductor/manager.py.
+func (c *Conductor) recordAbort(ctx context.Context, before, n *Node) {
+	switch moved := n.TransitionsSince(before); {
+	case len(moved) == 0 || moved[0].Event != states.EventAbort:
+	case moved[0].From == states.InspectWait:
+		c.recordError(ctx, n, "introspection")
+	case moved[0].From == states.RescueWait:
+		c.record(ctx, n, "INFO", "By request, the rescue operation was aborted.", "rescue")
+	}
+}
+
+// recordPower adds the last error of a power request or of the power sync to a node's history.
+//
+// Source: node_power_action in ironic/conductor/utils.py and
+// handle_sync_power_state_max_retries_exceeded in ironic/conductor/manager.py.
+func (c *Conductor) recordPower(e powersync.Event) {
+	eventType := "UNKNOWN"
+	switch e.Outcome {
+	case powersync.IntoMaintenance:
+		eventType = "monitoring"
+	case "reclaimed": // the process that made the request has died
+		eventType = "takeover"
+	}
+	c.record(context.Background(), &Node{UUID: e.ID}, "ERROR", e.LastError, eventType)
+}
+
+// record adds an entry to a node's history, unless its event is empty. A failure to store the entry
+// is logged and does not affect the node's work.
+func (c *Conductor) record(ctx context.Context, n *Node, severity, event, eventType string) {
+	if event == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
 	_, err := c.CreateObject(ctx, &Object{
 		Kind: KindHistory, NodeUUID: n.UUID,
-		Fields: map[string]any{
-			"severity": "ERROR", "event": n.LastError, "event_type": eventTypes[from], "conductor": c.config.Name,
-		},
+		Fields: map[string]any{"severity": severity, "event": event, "event_type": eventType, "conductor": c.config.Name},
 	})
 	if err == nil {
 		err = c.trimHistory(ctx, n)

@@ -40,6 +40,10 @@ type Node struct {
 	InspectionStartedAt  *time.Time   `json:"inspection_started_at,omitzero"`
 	InspectionFinishedAt *time.Time   `json:"inspection_finished_at,omitzero"`
 
+	// Transitions are the node's last transitions, oldest first, at most [Config.MaxTransitions].
+	// Each is stored by the write that moves the node. They are not in Ironic's record.
+	Transitions []TransitionRecord `json:"transitions,omitzero"`
+
 	Power       states.Power `json:"power_state"`
 	TargetPower states.Power `json:"target_power_state"`
 
@@ -148,30 +152,13 @@ func (n *Node) Clone() *Node {
 	c.Traits = slices.Clone(n.Traits)
 	c.Empty = slices.Clone(n.Empty)
 	c.BIOSSettings = slices.Clone(n.BIOSSettings)
+	c.Transitions = slices.Clone(n.Transitions)
 	return &c
 }
 
 // machine returns the node's fields that the state machine uses.
 func (n *Node) machine() machine.Node {
 	return machine.Node{State: n.ProvisionState, Target: n.TargetProvisionState, LastError: n.LastError}
-}
-
-// move stores the result of a transition in the node and updates its times.
-//
-// Source: ironic/db/sqlalchemy/api.py, for the times.
-func (n *Node) move(to machine.Node, now time.Time) {
-	if from := n.ProvisionState; from != to.State {
-		n.ProvisionUpdatedAt = &now
-		switch {
-		case to.State == states.Inspecting:
-			n.InspectionStartedAt, n.InspectionFinishedAt = &now, nil
-		case to.State == states.Manageable && (from == states.Inspecting || from == states.InspectWait):
-			n.InspectionStartedAt, n.InspectionFinishedAt = nil, &now
-		case to.State == states.InspectFail:
-			n.InspectionStartedAt = nil
-		}
-	}
-	n.ProvisionState, n.TargetProvisionState, n.LastError = to.State, to.Target, to.LastError
 }
 
 // powered records that the hardware was set to a power state.

@@ -146,25 +146,26 @@ func (c *Conductor) save(ctx context.Context, n *Node) (*Node, error) {
 }
 
 // edit changes a node by compare-and-set. It calls change with a clone of the current node,
-// and again after each conflict with another write. An error of change is returned as it is.
-func (c *Conductor) edit(ctx context.Context, ident string, change func(*Node) error) (*Node, error) {
+// and again after each conflict with another write. An error of change is returned as it is. edit
+// returns the node before and after the change.
+func (c *Conductor) edit(ctx context.Context, ident string, change func(*Node) error) (before, n *Node, err error) {
 	for get := c.Node; ; get = c.storedNode {
-		old, err := get(ctx, ident)
+		before, err := get(ctx, ident)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		n := old.Clone()
+		n := before.Clone()
 		if err := change(n); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		n, err = c.save(ctx, n)
 		switch {
 		case err == nil:
-			return n, nil
+			return before, n, nil
 		case errors.Is(err, ErrNotFound):
-			return nil, refuse(NotFound, "Node %s could not be found.", ident)
+			return nil, nil, refuse(NotFound, "Node %s could not be found.", ident)
 		case !errors.Is(err, ErrConflict):
-			return nil, err
+			return nil, nil, err
 		}
 	}
 }
@@ -183,7 +184,7 @@ func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*N
 	var n *Node
 	var freed string // the allocation whose instance was taken from the node
 	err := c.retryLocked(ctx, func() (err error) {
-		n, err = c.edit(ctx, ident, func(n *Node) error {
+		_, n, err = c.edit(ctx, ident, func(n *Node) error {
 			before := n.Clone()
 			if err := change(n); err != nil {
 				return err

@@ -16,6 +16,13 @@ func (c *Conductor) newSyncer() (*powersync.Syncer, error) {
 	config := c.config.Power
 	config.Store, config.Driver = powerStore{c}, powerDriver{c}
 	config.Name, config.Logger = c.config.Name, c.config.Log
+	onEvent := config.OnEvent
+	config.OnEvent = func(e powersync.Event) {
+		c.recordPower(e)
+		if onEvent != nil {
+			onEvent(e)
+		}
+	}
 	return powersync.New(config)
 }
 

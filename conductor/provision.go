@@ -53,10 +53,13 @@ type StepRequest struct {
 // ironic/conductor/manager.py that it calls.
 func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequest) error {
 	return c.retryLocked(ctx, func() error {
-		_, _, err := c.startWork(ctx, ident, r.Target, func(n *Node) error {
+		before, n, err := c.startWork(ctx, ident, func(n *Node) error {
 			n.Origin = c.origin(ctx)
 			return c.requested(ctx, n, r)
 		})
+		if err == nil {
+			c.recordAbort(ctx, before, n)
+		}
 		return err
 	})
 }
@@ -96,7 +99,7 @@ func (c *Conductor) requested(ctx context.Context, n *Node, r ProvisionRequest) 
 	if event != states.EventUnhold {
 		n.forgetAgent()
 	}
-	n.move(moved, now())
+	c.move(n, event, moved)
 	return n.remember(r, event, from)
 }
 

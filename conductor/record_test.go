@@ -25,6 +25,10 @@ func fullNode() *conductor.Node {
 		Driver: "fake-hardware", ChassisUUID: "chassis", InstanceUUID: "instance", AllocationUUID: "allocation", ConductorGroup: "group",
 		ProvisionState: states.CleanWait, TargetProvisionState: states.Manageable, LastError: "no answer",
 		ProvisionUpdatedAt: &at, InspectionStartedAt: &at, InspectionFinishedAt: &at,
+		Transitions: []conductor.TransitionRecord{
+			{Time: at, Event: states.EventFail, From: states.Verifying, To: states.Enroll, LastError: "no answer, twice"},
+			{Time: at, Event: states.EventWait, From: states.Cleaning, To: states.CleanWait, Target: states.Manageable},
+		},
 		Power: states.PowerOn, TargetPower: states.PowerSoftOff,
 		Maintenance: true, MaintenanceReason: "a reason", Fault: "clean failure",
 		Reservation: "alpha", Claim: "a member/power", Origin: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", Conductor: "beta",
@@ -74,6 +78,20 @@ func TestRecordsOfVersion1AreRead(t *testing.T) {
 	gotObject, err := c.Object(t.Context(), object.Kind, object.UUID)
 	require.NoError(t, err)
 	require.Equal(t, object, gotObject)
+}
+
+// TestRecordsWithoutTransitionsAreRead reads a record that was stored before records had transitions.
+func TestRecordsWithoutTransitionsAreRead(t *testing.T) {
+	store := &conductor.Memory{}
+	c, err := conductor.New(conductor.Config{Store: store, Membership: withBeta{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+	require.NoError(t, err)
+	node := fullNode()
+	node.Transitions, node.Empty = nil, nil
+	node.Revision = plant(t, store, conductor.KindNode, node.UUID, "testdata/node-v1-without-transitions.json")
+	got, err := c.Node(t.Context(), node.UUID)
+	require.NoError(t, err)
+	require.Equal(t, node, got)
+	require.Equal(t, node, got.Clone())
 }
 
 // plant stores the content of a file as a record and returns its revision.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,9 @@ func (w *world) stored(by string, before, after conductor.Record) {
 	}
 	if old.ProvisionState != now.ProvisionState && table.Phase(old.ProvisionState) != states.PhaseWaiting && table.Stuck().Has(now.ProvisionState) {
 		w.begins(after.ID)
+	}
+	if problem := old.problemOf(now); problem != "" {
+		w.failf("node %s: %s after a write by %s: %v, then %v", now.Name, problem, by, old.Transitions, now.Transitions)
 	}
 	works := old.Reservation != "" && !strings.HasSuffix(old.Claim, "/power")
 	if works && now.Reservation == "" && old.ProvisionState == now.ProvisionState && table.Stuck().Has(old.ProvisionState) {
@@ -56,12 +60,51 @@ func (w *world) begins(id string) {
 
 // simNode is the checked part of a stored node.
 type simNode struct {
-	Name           string       `json:"name"`
-	ProvisionState states.State `json:"provision_state"`
-	TargetPower    states.Power `json:"target_power_state"`
-	Maintenance    bool         `json:"maintenance"`
-	Reservation    string       `json:"reservation"`
-	Claim          string       `json:"claim"`
+	Name           string                       `json:"name"`
+	ProvisionState states.State                 `json:"provision_state"`
+	Target         states.State                 `json:"target_provision_state"`
+	LastError      string                       `json:"last_error"`
+	Transitions    []conductor.TransitionRecord `json:"transitions"`
+	TargetPower    states.Power                 `json:"target_power_state"`
+	Maintenance    bool                         `json:"maintenance"`
+	Reservation    string                       `json:"reservation"`
+	Claim          string                       `json:"claim"`
+}
+
+// simTransitions is how many transitions a record keeps.
+const simTransitions = 5
+
+// problemOf returns what is wrong with the transitions of the next version of a record, "" for
+// nothing. They are those of the record before and those of the write, if it moves the node, up to
+// simTransitions. The new ones are rows of the table which lead from the state before to the state of
+// the record, one row or two.
+func (n simNode) problemOf(next simNode) string {
+	state := n.ProvisionState
+	var added []conductor.TransitionRecord
+	for state != next.ProvisionState {
+		if len(added) == min(2, len(next.Transitions)) {
+			return "the new transitions do not lead to the state"
+		}
+		added = next.Transitions[len(next.Transitions)-len(added)-1:]
+		state = n.ProvisionState
+		for _, t := range added {
+			if to, ok := states.Latest().Table().Next(t.From, t.Event); t.From != state || !ok || t.To != to {
+				break
+			}
+			state = t.To
+		}
+	}
+	want := slices.Concat(n.Transitions, added)
+	if want = want[max(0, len(want)-simTransitions):]; !slices.Equal(want, next.Transitions) {
+		return "a transition was lost, or changed"
+	}
+	if len(added) == 0 {
+		return ""
+	}
+	if last := added[len(added)-1]; last.Target != next.Target || last.LastError != next.LastError {
+		return "the last transition does not have the target and the last error of the record"
+	}
+	return ""
 }
 
 // decoded returns a stored record as a node.

@@ -239,7 +239,7 @@ func (s *simConductor) start(ctx context.Context, group *sync.WaitGroup) {
 	c, err := conductor.New(conductor.Config{
 		Store: &simStore{s.world, s.name}, Membership: &simMembership{s.world, s.name}, Name: s.name,
 		Hardware:        map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{Before: s.operate(s.name)}},
-		ShutdownTimeout: time.Second, LockedRetries: 1,
+		ShutdownTimeout: time.Second, LockedRetries: 1, MaxTransitions: simTransitions,
 		Timeouts: &machine.Timeouts{Deploy: waitTimeout, Clean: waitTimeout, Inspect: waitTimeout, Rescue: waitTimeout, Service: waitTimeout},
 		// The periods are coprime, since the seed does not determine the order of simultaneous tasks.
 		CheckInterval: 61 * time.Second, Power: powersync.Config{Interval: 127 * time.Second, RecoveryInterval: 307 * time.Second},

@@ -5,21 +5,19 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/states"
 )
 
 // startWork changes a node's record. If the new state has work and this conductor owns the node, it
 // reserves the node in the same write and begins the work. If another conductor owns the node, that
-// conductor finds the work in the record. startWork returns the stored node and its previous state.
-func (c *Conductor) startWork(ctx context.Context, ident string, word string, change func(*Node) error) (n *Node, from states.State, err error) {
+// conductor finds the work in the record. startWork returns the node before and after the change.
+func (c *Conductor) startWork(ctx context.Context, ident string, change func(*Node) error) (before, n *Node, err error) {
 	t, err := c.currentTerm()
 	if err != nil {
-		return nil, from, err
+		return nil, nil, err
 	}
 	taken := ""
-	n, err = c.edit(ctx, ident, func(n *Node) error {
-		from = n.ProvisionState
+	before, n, err = c.edit(ctx, ident, func(n *Node) error {
 		if err := change(n); err != nil {
 			return err
 		}
@@ -35,8 +33,8 @@ func (c *Conductor) startWork(ctx context.Context, ident string, word string, ch
 		n.Reservation, n.Claim, n.Conductor = c.config.Name, t.id, c.config.Name
 		return nil
 	})
-	if err == nil && n.ProvisionState != from {
-		c.moved(n, from, word)
+	if err == nil {
+		c.moved(before, n)
 	}
 	switch {
 	case taken == "":
@@ -45,7 +43,7 @@ func (c *Conductor) startWork(ctx context.Context, ident string, word string, ch
 	default:
 		c.tasks.free(taken)
 	}
-	return n, from, err
+	return before, n, err
 }
 
 // begin starts the work on a reserved node. The caller has taken a worker for it; begin frees the
@@ -89,7 +87,7 @@ func (t *term) asksForWork(n *Node) bool {
 // pickUp reserves a node whose work no process does, and does the work. If the node has a
 // reservation of this process but no work, pickUp drops the reservation.
 func (c *Conductor) pickUp(t *term, id string) {
-	n, err := c.edit(t.ctx, id, func(n *Node) error {
+	_, n, err := c.edit(t.ctx, id, func(n *Node) error {
 		switch {
 		case n.Reservation != "" && n.Claim != t.id:
 			return errNothingToDo
@@ -119,16 +117,13 @@ var errNothingToDo = errors.New("there is nothing to do")
 // Source: ironic/conductor/base_manager.py, and _check_orphan_nodes in
 // ironic/conductor/manager.py.
 func (c *Conductor) endOrphaned(ctx context.Context, id string) (ended bool) {
-	var from states.State
-	var reservation string
-	n, err := c.edit(ctx, id, func(n *Node) error {
+	before, n, err := c.edit(ctx, id, func(n *Node) error {
 		if n.Reservation == "" {
 			return errNothingToDo
 		}
 		if alive, err := c.config.Membership.Alive(ctx, claimant(n)); err != nil || alive {
 			return errors.Join(err, errNothingToDo)
 		}
-		from, reservation = n.ProvisionState, n.Reservation
 		n.Reservation, n.Claim = "", ""
 		if n.TargetPower != states.NoPower {
 			n.TargetPower = states.NoPower
@@ -144,11 +139,9 @@ func (c *Conductor) endOrphaned(ctx context.Context, id string) (ended bool) {
 	})
 	if err == nil {
 		c.counters.reservationsDropped.Add(1)
-		c.config.Log.Warn("the reservation of a conductor that has died was dropped", "node", n.UUID, "conductor", reservation, "provision_state", from)
-	}
-	if err == nil && n.ProvisionState != from {
-		c.moved(n, from, states.EventFail.String())
-		c.recordFailure(ctx, n, from)
+		c.config.Log.Warn("the reservation of a conductor that has died was dropped", "node", n.UUID, "conductor", before.Reservation, "provision_state", before.ProvisionState)
+		c.moved(before, n)
+		c.recordOrphan(ctx, before, n)
 	}
 	if err != nil && !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound) && ctx.Err() == nil {
 		c.config.Log.Warn("the reservation of a conductor that has died could not be dropped", "node", id, "error", err)
@@ -233,9 +226,9 @@ func (c *Conductor) report(ctx context.Context, t *Task, e ending) error {
 	if err != nil && !errors.Is(err, errEnded) {
 		return err
 	}
-	c.moved(t.Node(), work.ProvisionState, e.event.String())
+	c.moved(work, t.Node())
 	if e.event == states.EventFail {
-		c.recordFailure(ctx, t.Node(), work.ProvisionState)
+		c.recordError(ctx, t.Node(), eventTypes[work.ProvisionState])
 	}
 	return nil
 }
@@ -270,7 +263,7 @@ func (c *Conductor) end(n *Node, e ending) error {
 			}
 			n.forgetAgent()
 		}
-		n.move(moved, now())
+		c.move(n, e.event, moved)
 	}
 	if e.edit != nil {
 		e.edit(n)
@@ -313,7 +306,7 @@ func (c *Conductor) fail(n *Node, text string) error {
 		n.forgetRescue()
 	}
 	n.forgetAgent()
-	n.move(moved, now())
+	c.move(n, states.EventFail, moved)
 	return nil
 }
 
@@ -323,21 +316,6 @@ func (c *Conductor) fail(n *Node, text string) error {
 var faults = map[states.State]string{
 	states.Cleaning: "clean failure", states.CleanWait: "clean failure", states.CleanHold: "clean failure",
 	states.Servicing: "service failure", states.ServiceWait: "service failure", states.ServiceHold: "service failure",
-}
-
-// moved logs a stored transition and calls OnTransition.
-func (c *Conductor) moved(n *Node, from states.State, word string) {
-	c.config.Log.Info("node moved", "node", n.UUID, "from", from, "event", word, "to", n.ProvisionState, "last_error", n.LastError)
-	if c.config.OnTransition == nil {
-		return
-	}
-	_, err := boundedcall.Do(context.Background(), 0, func(context.Context) (struct{}, error) {
-		c.config.OnTransition(Transition{Time: now(), Node: n, From: from, Event: word})
-		return struct{}{}, nil
-	})
-	if err != nil {
-		c.config.Log.Error("OnTransition failed", "node", n.UUID, "error", err)
-	}
 }
 
 // missing is the hardware type of a node whose driver this conductor lacks. All its operations fail

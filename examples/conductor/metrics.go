@@ -38,7 +38,7 @@ func newMetrics() *metrics {
 
 // observe counts a transition.
 func (m *metrics) observe(t conductor.Transition) {
-	m.transitions.WithLabelValues(t.From.String(), t.Node.ProvisionState.String()).Inc()
+	m.transitions.WithLabelValues(t.From.String(), t.To.String()).Inc()
 }
 
 // around wraps the API: it measures the duration of requests, and serves /metrics.

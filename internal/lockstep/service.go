@@ -59,7 +59,7 @@ func startService(ctx context.Context) (*service, error) {
 func (s *service) moved(t conductor.Transition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.moves[t.Node.UUID] = append(s.moves[t.Node.UUID], t.Node.ProvisionState)
+	s.moves[t.Node.UUID] = append(s.moves[t.Node.UUID], t.To)
 }
 
 // takeMoves returns the new states of a node since the last call.

@@ -1,0 +1,117 @@
+package conductor_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+)
+
+// TestTheHistoryHasTheEntriesThatIronicAdds compares severity and event_type with the calls of
+// node_history_record in ironic/conductor.
+func TestTheHistoryHasTheEntriesThatIronicAdds(t *testing.T) {
+	const longerThanAnyWait = time.Hour
+	for name, test := range map[string]struct {
+		in     states.State // at the beginning
+		do     string       // the request, "power" for a power request
+		during func(operation string) error
+		then   string // the next request; "wait" lets the wait time out
+		want   []string
+	}{
+		"a verification that fails": {states.Enroll, "manage", fails(""), "", []string{"ERROR verify"}},
+		"a cleaning that fails":     {states.Manageable, "clean", fails("bios."), "", []string{"ERROR cleaning"}},
+		"a deployment that fails":   {states.Available, "active", fails("deploy."), "", []string{"ERROR deploying"}},
+		"a deployment that times out": {states.Available, "active", waits, "wait",
+			[]string{"ERROR deploying"}},
+		"an inspection that times out": {states.Manageable, "inspect", waits, "wait",
+			[]string{"ERROR transition"}},
+		"an aborted inspection": {states.Manageable, "inspect", waits, "abort", []string{"ERROR introspection"}},
+		"an aborted rescue":     {states.Active, "rescue", waits, "abort", []string{"INFO rescue"}},
+		"an aborted cleaning":   {states.Manageable, "clean", waits, "abort", nil},
+		"a power request":       {states.Active, "power", fails("power on"), "", []string{"ERROR UNKNOWN"}},
+		"work that succeeds":    {states.Enroll, "manage", nil, "provide", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, func(c *conductor.Config) { c.SkipPowerSync = true })
+				n := f.node(test.in)
+				if test.during != nil {
+					f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error { return test.during(operation) }
+				}
+				if test.do == "power" {
+					require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
+				} else {
+					f.request(n, test.do)
+				}
+				f.settle(n)
+				switch test.then {
+				case "":
+				case "wait":
+					time.Sleep(longerThanAnyWait)
+				default:
+					if step := f.settle(n).CleanStep; len(step) > 0 {
+						_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.CleanStep["abortable"] = true; return nil })
+						require.NoError(t, err)
+					}
+					f.request(n, test.then)
+				}
+				n = f.settle(n)
+				require.Equal(t, test.want, f.entries(n))
+			})
+		})
+	}
+}
+
+func fails(prefix string) func(string) error {
+	return func(operation string) error {
+		if strings.HasPrefix(operation, prefix) {
+			return errors.New("no answer")
+		}
+		return nil
+	}
+}
+
+func waits(operation string) error {
+	if strings.Contains(operation, ".") {
+		return conductor.ErrWait
+	}
+	return nil
+}
+
+// entries returns the severity and the event type of each entry of a node's history.
+func (f *fleet) entries(n *conductor.Node) []string {
+	f.t.Helper()
+	all, err := f.History(f.ctx, n.UUID)
+	require.NoError(f.t, err)
+	var entries []string
+	for _, o := range all {
+		require.NotEmpty(f.t, o.Fields["event"])
+		require.Equal(f.t, "alpha", o.Fields["conductor"])
+		entries = append(entries, o.Fields["severity"].(string)+" "+o.Fields["event_type"].(string))
+	}
+	return entries
+}
+
+func TestTheHistoryHasAnEntryForANodeThatThePowerSyncPutIntoMaintenance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told int
+		f := start(t, func(c *conductor.Config) {
+			c.Power = powersync.Config{MaxRetries: 1, OnEvent: func(powersync.Event) { told++ }}
+		})
+		n := f.node(states.Active)
+		f.fake.Before = func(context.Context, *conductor.Node, string) error { return errors.New("no answer") }
+		time.Sleep(10 * time.Minute)
+		n = f.settle(n)
+		require.True(t, n.Maintenance)
+		require.Equal(t, []string{"ERROR monitoring"}, f.entries(n))
+		require.NotZero(t, told, "the configured callback is called too")
+	})
+}

@@ -1,0 +1,185 @@
+package conductor
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+// TransitionRecord is an entry of a node's Transitions. It is not in Ironic's record. Its text form,
+// which the store has, is short: a fleet has many of them.
+type TransitionRecord struct {
+	Time     time.Time // in microseconds, UTC
+	Event    states.Event
+	From, To states.State
+	// Target is the node's target after the transition, NoState for none.
+	Target states.State
+	// LastError is the node's last error after the transition. A text of more than 256 bytes is cut
+	// off; the complete text of a failure is in the node's history, see [Conductor.History].
+	LastError string
+}
+
+// Transition is a stored transition of a node.
+type Transition struct {
+	TransitionRecord
+	// Node is the node as it was stored. If one write had several transitions, as the abort of a
+	// service has, it is the node after the last of them.
+	Node *Node
+}
+
+// String returns the transition as "enroll --manage--> verifying".
+func (t TransitionRecord) String() string {
+	return states.Transition{From: t.From, Event: t.Event, To: t.To}.String()
+}
+
+// MarshalText implements [encoding.TextMarshaler]. The text is the time in microseconds since 1970,
+// the event, the states and the last error, separated by commas.
+func (t TransitionRecord) MarshalText() ([]byte, error) {
+	text := strconv.AppendInt(make([]byte, 0, 64+len(t.LastError)), t.Time.UnixMicro(), 10)
+	target := ""
+	if t.Target != states.NoState {
+		target = t.Target.String()
+	}
+	for _, part := range []string{t.Event.String(), t.From.String(), t.To.String(), target} {
+		text = append(append(text, ','), part...)
+	}
+	if t.LastError != "" {
+		text = append(append(text, ','), t.LastError...)
+	}
+	return text, nil
+}
+
+// UnmarshalText takes the output of MarshalText; t keeps its value on error.
+func (t *TransitionRecord) UnmarshalText(text []byte) error {
+	parts := bytes.SplitN(text, []byte{','}, 6)
+	if len(parts) < 5 {
+		return fmt.Errorf("conductor: %q is no transition", text)
+	}
+	micros, err := strconv.ParseInt(string(parts[0]), 10, 64)
+	if err != nil {
+		return fmt.Errorf("conductor: %q is no transition: %w", text, err)
+	}
+	parsed := TransitionRecord{Time: time.UnixMicro(micros).UTC()}
+	if parsed.Event, err = states.ParseEvent(string(parts[1])); err != nil {
+		return err
+	}
+	for i, state := range []*states.State{&parsed.From, &parsed.To, &parsed.Target} {
+		if name := string(parts[2+i]); name != "" {
+			if *state, err = states.Parse(name); err != nil {
+				return err
+			}
+		}
+	}
+	if len(parts) == 6 {
+		parsed.LastError = string(parts[5])
+	}
+	*t = parsed
+	return nil
+}
+
+// TransitionsSince returns the node's transitions that an earlier version of its record does not
+// have, oldest first. It returns all of the record's if earlier is nil.
+func (n *Node) TransitionsSince(earlier *Node) []TransitionRecord {
+	if n == nil {
+		return nil
+	}
+	if earlier == nil || len(earlier.Transitions) == 0 {
+		return n.Transitions
+	}
+	last := earlier.Transitions[len(earlier.Transitions)-1]
+	for i := len(n.Transitions) - 1; i >= 0; i-- {
+		if n.Transitions[i] == last {
+			return n.Transitions[i+1:]
+		}
+	}
+	return n.Transitions
+}
+
+// move stores the result of an event in the node, with its transitions and times.
+//
+// Source: ironic/db/sqlalchemy/api.py, for the times.
+func (c *Conductor) move(n *Node, event states.Event, to machine.Node) {
+	now, from := now(), n.ProvisionState
+	if from != to.State {
+		n.ProvisionUpdatedAt = &now
+		switch {
+		case to.State == states.Inspecting:
+			n.InspectionStartedAt, n.InspectionFinishedAt = &now, nil
+		case to.State == states.Manageable && (from == states.Inspecting || from == states.InspectWait):
+			n.InspectionStartedAt, n.InspectionFinishedAt = nil, &now
+		case to.State == states.InspectFail:
+			n.InspectionStartedAt = nil
+		}
+	}
+	rows := rowsOf(c.config.Table, from, event, to.State)
+	for i, row := range rows {
+		t := TransitionRecord{Time: now, Event: row.Event, From: row.From, To: row.To, LastError: excerpt(to.LastError)}
+		if i == len(rows)-1 {
+			t.Target = to.Target
+		}
+		n.Transitions = append(n.Transitions, t)
+	}
+	if over := len(n.Transitions) - c.config.MaxTransitions; over > 0 {
+		n.Transitions = n.Transitions[over:]
+	}
+	n.ProvisionState, n.TargetProvisionState, n.LastError = to.State, to.Target, to.LastError
+}
+
+// rowsOf returns the rows of the table by which an event that was requested or reported leads from a
+// state to another. They are two for the abort of a service, see [machine.Node.Request]. The row's
+// event is another one if [machine.Node.Report] has replaced it.
+func rowsOf(table *states.Table, from states.State, event states.Event, to states.State) []states.Transition {
+	via, _ := table.Next(from, event)
+	if end, ok := table.Next(via, event); ok && via != to && end == to {
+		return []states.Transition{{From: from, Event: event, To: via}, {From: via, Event: event, To: to}}
+	}
+	if via != to {
+		for other := range table.Events(from) {
+			if end, _ := table.Next(from, other); end == to {
+				event = other
+				break
+			}
+		}
+	}
+	return []states.Transition{{From: from, Event: event, To: to}}
+}
+
+// maxExcerpt bounds the last error of a TransitionRecord, in bytes.
+const maxExcerpt = 256
+
+// excerpt returns the beginning of a text.
+func excerpt(text string) string {
+	if len(text) <= maxExcerpt {
+		return text
+	}
+	end := maxExcerpt - len("…")
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
+
+// moved logs the transitions since an earlier version of a node's record, and calls OnTransition for
+// each.
+func (c *Conductor) moved(earlier, n *Node) {
+	for _, t := range n.TransitionsSince(earlier) {
+		c.config.Log.Info("node moved", "node", n.UUID, "from", t.From, "event", t.Event, "to", t.To, "last_error", t.LastError)
+		if c.config.OnTransition == nil {
+			continue
+		}
+		_, err := boundedcall.Do(context.Background(), 0, func(context.Context) (struct{}, error) {
+			c.config.OnTransition(Transition{t, n})
+			return struct{}{}, nil
+		})
+		if err != nil {
+			c.config.Log.Error("OnTransition failed", "node", n.UUID, "error", err)
+		}
+	}
+}
