@@ -128,6 +128,7 @@ var types = []any{
 	new(conductor.StepRequest),
 	new(conductor.Task),
 	new(conductor.Transition),
+	new(conductor.TransitionRecord),
 	new(conductor.VendorMethod),
 	new(api.Config),
 	new(conductortest.Config),
