@@ -81,6 +81,9 @@ func (c *Conductor) requested(ctx context.Context, n *Node, r ProvisionRequest) 
 			return err
 		}
 	}
+	if r.ConfigDrive != nil && (event == states.EventDeploy || event == states.EventRebuild) {
+		set(&n.InstanceInfo, "configdrive", r.ConfigDrive) // validated with the rest of the instance
+	}
 	if err := c.permitted(ctx, n, event, r.DeploySteps); err != nil {
 		return err
 	}
@@ -197,9 +200,6 @@ var hash = func(password []byte) ([]byte, error) {
 func (n *Node) remember(r ProvisionRequest, event states.Event, from states.State) error {
 	switch event {
 	case states.EventDeploy, states.EventRebuild:
-		if r.ConfigDrive != nil {
-			set(&n.InstanceInfo, "configdrive", r.ConfigDrive)
-		}
 		n.noteImageType()
 		n.forgetSteps(deploySteps)
 		if len(r.DeploySteps) > 0 {

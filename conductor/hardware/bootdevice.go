@@ -2,7 +2,6 @@ package hardware
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -84,14 +83,7 @@ func (b *BMC) bootFrom(ctx context.Context, n *conductor.Node, device string, pe
 //
 // Source: get_boot_mode in ironic/drivers/modules/boot_mode_utils.py.
 func bootsByBIOS(n *conductor.Node) bool {
-	var capabilities map[string]any
-	switch value := n.InstanceInfo["capabilities"].(type) {
-	case map[string]any:
-		capabilities = value
-	case string:
-		_ = json.Unmarshal([]byte(value), &capabilities)
-	}
-	if mode, ok := capabilities["boot_mode"].(string); ok {
+	if mode, ok := instanceCapabilities(n)["boot_mode"].(string); ok {
 		return mode == "bios"
 	}
 	properties, _ := n.Properties["capabilities"].(string)

@@ -162,13 +162,41 @@ func TestValidationIsByInterface(t *testing.T) {
 	}
 }
 
-func TestAnImageIsRefusedByTheRamdiskDeployInterface(t *testing.T) {
-	for driver, b := range types(t) {
-		n := with(driver, nil)
-		n.InstanceInfo = map[string]any{"image_source": "http://images.example/1"}
-		require.ErrorIs(t, b.Validate(n)["deploy"], conductor.Invalid)
-		n.Interfaces = map[string]string{"deploy": "custom-agent"}
-		require.NoError(t, b.Validate(n)["deploy"])
+func TestAnInstanceThatTheDeployInterfaceCannotRealiseIsRefused(t *testing.T) {
+	const url = "http://images.example/1"
+	media, network := "it attaches no virtual media", "the network decides what the machine boots"
+	for _, test := range []struct {
+		instance        map[string]any
+		ramdisk, custom string // parts of the errors; empty for none
+	}{
+		{nil, "", ""},
+		{map[string]any{"root_gb": 10, "capabilities": map[string]any{"boot_option": "local", "secure_boot": "false"}}, "", ""},
+		{map[string]any{"boot_iso": "", "image_source": nil}, "", ""},
+		{map[string]any{"boot_iso": url}, media, media},
+		{map[string]any{"boot_iso": url, "image_source": url}, "boot_iso in instance_info", "boot_iso in instance_info"},
+		{map[string]any{"image_source": url}, "it writes no image", ""},
+		{map[string]any{"kernel": url, "ramdisk": url}, network, ""},
+		{map[string]any{"ramdisk": url}, network, ""},
+		{map[string]any{"kernel_append_params": "quiet"}, network, ""},
+		{map[string]any{"ramdisk_kernel_arguments": "quiet"}, network, ""},
+		{map[string]any{"configdrive": map[string]any{"user_data": "x"}}, "it writes no configuration drive", ""},
+		{map[string]any{"capabilities": `{"secure_boot": "true"}`}, "does not change secure boot", "does not change secure boot"},
+		{map[string]any{"capabilities": map[string]any{"secure_boot": true}}, "does not change secure boot", "does not change secure boot"},
+	} {
+		for driver, b := range types(t) {
+			for deploy, want := range map[string]string{"": test.ramdisk, "ramdisk": test.ramdisk, "custom-agent": test.custom} {
+				n := with(driver, nil)
+				n.InstanceInfo, n.Interfaces = test.instance, map[string]string{"deploy": deploy}
+				err := b.Validate(n)["deploy"]
+				if want == "" {
+					require.NoError(t, err, "%v", test.instance)
+					continue
+				}
+				require.ErrorIs(t, err, conductor.Invalid, "%v", test.instance)
+				require.ErrorContains(t, err, want)
+				require.NotContains(t, err.Error(), url)
+			}
+		}
 	}
 }
 

@@ -8,12 +8,10 @@ import (
 )
 
 // interfaces returns the hardware interfaces of all hardware types, overridden by those given.
-// The RAID interface "agent" is for deployments with custom-agent: the agent then reads
-// target_raid_config.
 func interfaces(of map[string][]string) map[string][]string {
 	all := map[string][]string{
-		"bios": {"no-bios"}, "boot": {"ipxe", "pxe"}, "console": {"no-console"}, "deploy": {"ramdisk", "custom-agent"},
-		"firmware": {"no-firmware"}, "network": {"noop"}, "raid": {"no-raid", "agent"}, "rescue": {"no-rescue"},
+		"bios": {"no-bios"}, "boot": {"ipxe", "pxe"}, "console": {"no-console"}, "deploy": {ramdisk, customAgent},
+		"firmware": {"no-firmware"}, "network": {"noop"}, "raid": {"no-raid"}, "rescue": {"no-rescue"},
 		"storage": {"noop"}, "vendor": {"no-vendor"},
 	}
 	maps.Copy(all, of)
@@ -48,15 +46,4 @@ func (b *BMC) Validate(n *conductor.Node) map[string]error {
 		}
 	}
 	return result
-}
-
-// validateDeploy refuses an image_source for the deploy interface "ramdisk", which does not write
-// images.
-func (b *BMC) validateDeploy(n *conductor.Node) error {
-	if n.InstanceInfo["image_source"] == nil || b.chosen(n, "deploy") == customAgent {
-		return nil
-	}
-	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-		"Node %s has an image_source in instance_info, and the deploy interface ramdisk does not write images. With %s, the agent in the ramdisk can write it.",
-		n.UUID, customAgent)}
 }

@@ -1,6 +1,8 @@
 package hardware_test
 
 import (
+	"bytes"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +153,28 @@ func TestAutomatedCleaningFailsSinceNothingWouldBeErased(t *testing.T) {
 	}
 }
 
+func TestADeploymentThatWouldIgnoreItsInstanceIsRefused(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{})
+	n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Available })
+	request := s.word("active")
+	request.ConfigDrive = map[string]any{"user_data": "x"}
+	err := s.Provision(t.Context(), n.UUID, request)
+	require.ErrorIs(t, err, conductor.Unsuitable)
+	require.ErrorContains(t, err, "it writes no configuration drive")
+
+	n, err = s.UpdateNode(t.Context(), n.UUID, func(n *conductor.Node) error {
+		require.Empty(t, n.InstanceInfo, "a refused request changes nothing")
+		n.InstanceInfo = map[string]any{"boot_iso": "http://images.example/live.iso"}
+		return nil
+	})
+	require.NoError(t, err)
+	err = s.Provision(t.Context(), n.UUID, s.word("active"))
+	require.ErrorIs(t, err, conductor.Unsuitable)
+	require.ErrorContains(t, err, "Node "+n.UUID+" has boot_iso in instance_info, which the deploy interface ramdisk of driver redfish cannot realise: it attaches no virtual media.")
+	require.Empty(t, server.Requests())
+}
+
 func TestADeploymentBootsFromTheNetworkPersistently(t *testing.T) {
 	for value, want := range map[any]string{
 		nil:       "Pxe Continuous UEFI",
@@ -226,6 +250,38 @@ func TestAnInspectionStoresTheInventoryOfTheBMC(t *testing.T) {
 	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
 	require.Equal(t, states.PowerOn, n.Power)
 	require.Equal(t, "map[cpu_arch:x86_64 cpus:32 memory_mb:65536]", printed(n.Properties))
+}
+
+func TestAnInspectionThatFindsNothingFails(t *testing.T) {
+	for _, test := range []struct {
+		lacks []string       // what the BMC does not report
+		known map[string]any // the node's properties
+		want  string         // the missing properties; empty for none
+	}{
+		{[]string{"MemorySummary"}, nil, "memory_mb"},
+		{[]string{"ProcessorSummary"}, map[string]any{"cpus": 8}, ""},
+		{[]string{"MemorySummary", "ProcessorSummary"}, nil, "cpus, memory_mb"},
+		{[]string{"MemorySummary", "ProcessorSummary"}, map[string]any{"cpus": 8, "memory_mb": 1024}, "cpus, memory_mb"},
+	} {
+		server := startRedfish(t)
+		server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Method: "GET", Do: bmctest.Change("lacks", func(_ http.Header, body []byte) []byte {
+			for _, property := range test.lacks {
+				body = bytes.ReplaceAll(body, []byte(`"`+property+`"`), []byte(`"Oem"`))
+			}
+			return body
+		})})
+		s := start(t, hardware.Config{})
+		n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState, n.Properties = states.Manageable, test.known })
+		n = s.request(n, "inspect")
+		if test.want == "" {
+			require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+			continue
+		}
+		require.Equal(t, states.InspectFail, n.ProvisionState)
+		require.Equal(t, "step inspect.inspect_hardware failed: failed to discover the following properties: "+test.want+" on node "+n.UUID, n.LastError)
+		require.Equal(t, printed(test.known), printed(n.Properties))
+		s.requireHistory(n)
+	}
 }
 
 func TestAnAdoptionReadsThePowerState(t *testing.T) {

@@ -3,15 +3,14 @@ package hardware
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc"
 )
-
-// customAgent is the deploy interface that waits for a heartbeat of the agent.
-const customAgent = "custom-agent"
 
 // Steps implements [conductor.Hardware]. The package comment describes the steps.
 func (b *BMC) Steps(n *conductor.Node, work states.State) []conductor.Step {
@@ -72,7 +71,8 @@ func (b *BMC) takeOver(ctx context.Context, t *conductor.Task) error {
 	})
 }
 
-// inspect stores the BMC's inventory of the machine.
+// inspect stores the BMC's inventory of the machine. It fails if the BMC reports nothing, or if the
+// node then lacks a property.
 //
 // Source: inspect_hardware in ironic/drivers/modules/redfish/inspect.py.
 func (b *BMC) inspect(ctx context.Context, t *conductor.Task) error {
@@ -84,15 +84,23 @@ func (b *BMC) inspect(ctx context.Context, t *conductor.Task) error {
 	if err != nil {
 		return err
 	}
+	nothing := inventory.MemoryMiB == 0 && inventory.LogicalProcessors == 0
 	return t.Update(ctx, func(n *conductor.Node) error {
 		n.Power = inventory.Power
 		if n.Properties == nil {
 			n.Properties = map[string]any{}
 		}
+		var missing []string
 		for key, value := range map[string]int{"memory_mb": inventory.MemoryMiB, "cpus": inventory.LogicalProcessors} {
 			if value > 0 {
 				n.Properties[key] = value
+			} else if nothing || n.Properties[key] == nil {
+				missing = append(missing, key)
 			}
+		}
+		if len(missing) > 0 {
+			slices.Sort(missing)
+			return fmt.Errorf("failed to discover the following properties: %s on node %s", strings.Join(missing, ", "), n.UUID)
 		}
 		return nil
 	})
