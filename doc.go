@@ -7,6 +7,7 @@
 //	states/statestest/rapidstates
 //	                      generators for property and fuzz tests with pgregory.net/rapid
 //	machine               one node's machine: pure functions, and a live node with hooks
+//	machine/admission     whether a request is accepted: maintenance, protection, reservations, interfaces
 //	machine/plan          the next request; the result of a request; the likely history
 //	machine/looplab       the same tables as machines of github.com/looplab/fsm
 //	powersync             sync the recorded power states of a fleet with the hardware
@@ -42,12 +43,12 @@
 //	internal/needs        skips tests without a real system, and fails them in CI
 //	examples              programs: go run ./examples/NAME
 //
-// Imports go in one direction: states <- machine <- {plan, looplab, verify,
-// powersync, graph}, verify <- verify/bmc, graph <- graph/render, and {machine,
-// verify, powersync} <- conductor <- {conductor/api, conductor/hardware,
-// conductor/etcd} <- conductor/conductortest, examples. The packages
-// states, machine, machine/plan, verify and powersync import only the standard
-// library and each other.
+// Imports go in one direction: states <- machine <- {admission, plan, looplab,
+// verify, powersync, graph}, admission <- {plan, conductor}, verify <- verify/bmc,
+// graph <- graph/render, and {machine, verify, powersync} <- conductor <-
+// {conductor/api, conductor/hardware, conductor/etcd} <- conductor/conductortest,
+// examples. The packages states, machine, machine/admission, machine/plan, verify and
+// powersync import only the standard library and each other.
 //
 // A program's version selection includes every requirement of an imported module,
 // used or not. This module therefore requires only small modules that require

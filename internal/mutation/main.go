@@ -45,6 +45,7 @@ var targets = []target{
 	{"machine", rapid},
 	{"states", rapid},
 	{"verify", nil},
+	{"machine/admission", nil},
 	{"machine/plan", rapid},
 	{"powersync", rapid},
 }

@@ -1,0 +1,68 @@
+package admission
+
+import "github.com/ironstate/ironstate/states"
+
+// Facts are the fields of a node's record, and of its validation, that decide about
+// requests. The zero value of a field refuses nothing.
+type Facts struct {
+	State  states.State // provision_state
+	Target states.State // target_provision_state
+	Power  states.Power // power_state
+
+	Maintenance bool // maintenance
+	Protected   bool // protected
+	Retired     bool // retired
+	Reserved    bool // reservation is not empty
+	Associated  bool // instance_uuid is not empty
+	Allocated   bool // allocation_uuid is not empty
+
+	// DisablePowerOff is disable_power_off.
+	DisablePowerOff bool
+
+	// Interfaces are the node's hardware interfaces by kind, as "no-rescue" by "rescue". An
+	// interface "no-KIND" refuses the requests that need the kind.
+	Interfaces map[string]string
+	// Problems are the results of the validation of the hardware interfaces by kind: nil
+	// for a valid one, and an error that matches Unsupported for "no-KIND".
+	Problems map[string]error
+	// Traits are the node's traits.
+	Traits []string
+	// InstanceTraits is traits in instance_info, as decoded from JSON.
+	InstanceTraits any
+}
+
+// Rules are the rules of a series. The zero value has the latest series and Ironic's
+// defaults. Rules are a value and may be shared freely.
+type Rules struct {
+	Table *states.Table // nil stands for the latest series
+
+	// NoProvisioningInMaintenance refuses to provide a node in maintenance and to clean it
+	// automatically: [conductor]allow_provisioning_in_maintenance = False. The option came
+	// with Train; earlier series always accept both.
+	NoProvisioningInMaintenance bool
+	// KeepAvailable refuses to delete the record of an available node:
+	// [conductor]allow_deleting_available_nodes = False. The option came with Stein; earlier
+	// series always delete it.
+	KeepAvailable bool
+}
+
+func (r Rules) table() *states.Table {
+	if r.Table == nil {
+		return states.Latest().Table()
+	}
+	return r.Table
+}
+
+// provisionsInMaintenance reports whether a node in maintenance is provided and cleaned.
+func (r Rules) provisionsInMaintenance() bool {
+	return !r.NoProvisioningInMaintenance || r.before(states.Train)
+}
+
+// deletesAvailable reports whether the record of an available node may be deleted.
+func (r Rules) deletesAvailable() bool { return !r.KeepAvailable || r.before(states.Stein) }
+
+// before reports whether the table's series is older than s. A table without a series is not.
+func (r Rules) before(s states.Series) bool {
+	series := r.table().Series()
+	return series != states.NoSeries && series < s
+}

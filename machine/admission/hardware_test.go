@@ -1,0 +1,74 @@
+package admission_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine/admission"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestPowerIsRefusedWhileTheNodeIsCleaned(t *testing.T) {
+	for state := range states.Latest().Table().States().All() {
+		for power := range states.PowerError + 1 {
+			facts(state, func(f admission.Facts) {
+				f.DisablePowerOff = f.Retired // any free bit
+				err := admission.Rules{}.Power(f, power)
+				switch {
+				case state == states.Cleaning || state == states.CleanWait:
+					requireRefusal(t, err, admission.NotAllowed, "provision_state", 400)
+				case f.DisablePowerOff && (power == states.PowerOff || power == states.PowerSoftOff):
+					requireRefusal(t, err, admission.PowerOffDisabled, "disable_power_off", 409)
+				case f.Reserved:
+					requireRefusal(t, err, admission.Locked, "reservation", 409)
+				default:
+					requireAccepted(t, err)
+				}
+			})
+		}
+	}
+	broken := errors.New("no address")
+	err := admission.Rules{}.Power(admission.Facts{Problems: map[string]error{"power": broken, "bios": broken}}, states.PowerOn)
+	requireRefusal(t, err, admission.Unsuitable, "power_interface", 400)
+	require.ErrorIs(t, err, broken)
+}
+
+func TestTheBootModeIsNotChangedInTransition(t *testing.T) {
+	table := states.Latest().Table()
+	for state := range table.States().All() {
+		facts(state, func(f admission.Facts) {
+			err := admission.Rules{}.Boot(f)
+			switch {
+			case table.Unstable().Has(state):
+				requireRefusal(t, err, admission.WrongState, "provision_state", 409)
+			case f.Reserved:
+				requireRefusal(t, err, admission.Locked, "reservation", 409)
+			default:
+				requireAccepted(t, err)
+			}
+		})
+	}
+}
+
+func TestExclusiveNeedsTheLockAndTheInterface(t *testing.T) {
+	rules := admission.Rules{}
+	require.NoError(t, rules.Exclusive(admission.Facts{}, "inject_nmi", ""))
+	requireRefusal(t, rules.Exclusive(admission.Facts{Reserved: true}, "inject_nmi", ""), admission.Locked, "reservation", 409)
+	none := admission.Facts{Interfaces: map[string]string{"vendor": "no-vendor", "bios": "no-vendor", "raid": "no-"}}
+	requireRefusal(t, rules.Exclusive(none, "passthru", "vendor"), admission.Unsupported, "vendor_interface", 400)
+	require.NoError(t, rules.Exclusive(none, "passthru", "bios"))
+	require.NoError(t, rules.Exclusive(none, "passthru", "raid"))
+	require.NoError(t, rules.Exclusive(none, "passthru", "management"))
+}
+
+func TestReasonsHaveTextAndStatus(t *testing.T) {
+	for reason := range admission.PowerOffDisabled + 1 {
+		require.NotEmpty(t, reason.Error())
+		require.GreaterOrEqual(t, reason.HTTPStatus(), 400)
+		require.Less(t, reason.HTTPStatus(), 500)
+	}
+	require.Equal(t, "Reason(99)", admission.Reason(99).Error())
+	require.Equal(t, 500, admission.Reason(99).HTTPStatus())
+}

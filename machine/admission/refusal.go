@@ -1,0 +1,117 @@
+package admission
+
+import "fmt"
+
+// The HTTP statuses of refusals. The package does not import net/http for four numbers.
+const (
+	statusBadRequest    = 400
+	statusForbidden     = 403
+	statusConflict      = 409
+	statusInternalError = 500
+)
+
+// Reason is why a request is refused. It is an error, so that callers can write
+// errors.Is(err, admission.Locked).
+//
+// Source: ironic/common/exception.py.
+type Reason uint8
+
+const (
+	// Invalid: a value in the request makes no sense.
+	Invalid Reason = iota
+	// Locked: the node is reserved. Try again later.
+	Locked
+	// WrongState: the provision state does not allow the change of the record, or its deletion.
+	WrongState
+	// NotAllowed: the state does not allow the action.
+	NotAllowed
+	// InMaintenance: the node is in maintenance.
+	InMaintenance
+	// Associated: the node has an instance, or the instance a node.
+	Associated
+	// IsProtected: the node is protected against rebuild, deletion and tear-down.
+	IsProtected
+	// IsRetired: the node is retired and must not become available.
+	IsRetired
+	// Unsupported: the node's hardware type or interface does not support the request.
+	Unsupported
+	// Unsuitable: validation found that the requested work cannot succeed.
+	Unsuitable
+	// PowerOffDisabled: the node has disable_power_off set.
+	PowerOffDisabled
+)
+
+var reasons = [...]struct {
+	text   string
+	status int
+}{
+	Invalid:          {"invalid request", statusBadRequest},
+	Locked:           {"node is locked", statusConflict},
+	WrongState:       {"not allowed in the node's state", statusConflict},
+	NotAllowed:       {"requested action not allowed in the node's state", statusBadRequest},
+	InMaintenance:    {"node is in maintenance", statusBadRequest},
+	Associated:       {"node or instance is associated", statusConflict},
+	IsProtected:      {"node is protected", statusForbidden},
+	IsRetired:        {"node is retired", statusBadRequest},
+	Unsupported:      {"not supported by the hardware type", statusBadRequest},
+	Unsuitable:       {"validation failed", statusBadRequest},
+	PowerOffDisabled: {"power off is disabled", statusConflict},
+}
+
+// Error returns the reason in words.
+func (r Reason) Error() string {
+	if int(r) < len(reasons) {
+		return reasons[r].text
+	}
+	return fmt.Sprintf("Reason(%d)", uint8(r))
+}
+
+// HTTPStatus returns the HTTP status of Ironic's response to most requests; see
+// [Refusal.HTTPStatus].
+func (r Reason) HTTPStatus() int {
+	if int(r) < len(reasons) {
+		return reasons[r].status
+	}
+	return statusInternalError
+}
+
+// Refusal reports that a request is not accepted. It matches its Reason and its Err.
+type Refusal struct {
+	Request string // what was requested: an event, a power state, or "delete"
+	Reason  Reason
+	// Field is the field of the node's record that stands against the request, as the API
+	// names it: "maintenance", "instance_uuid", "inspect_interface".
+	Field string
+	Err   error // the failed validation, if the reason is Unsuitable
+
+	status int
+}
+
+// onHeap spares an accepted request the allocation.
+func onHeap(e Refusal) *Refusal { return &e }
+
+// Error names the request, the reason and the field.
+func (e *Refusal) Error() string {
+	text := fmt.Sprintf("%s is refused: %v (%s)", e.Request, e.Reason, e.Field)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the reason and the failed validation.
+func (e *Refusal) Unwrap() []error {
+	if e.Err == nil {
+		return []error{e.Reason}
+	}
+	return []error{e.Reason, e.Err}
+}
+
+// HTTPStatus returns the HTTP status of Ironic's response. Some requests answer with another
+// status than that of the reason: a rescue whose validation fails with 500.
+func (e *Refusal) HTTPStatus() int {
+	if e.status != 0 {
+		return e.status
+	}
+	return e.Reason.HTTPStatus()
+}
