@@ -84,7 +84,7 @@ func (c *Conductor) exclusively(ctx context.Context, ident string, f func(contex
 	defer c.tasks.free(n.UUID)
 	var hardware Hardware
 	_, n, err = c.edit(ctx, n.UUID, func(n *Node) (err error) {
-		if err := unlocked(n); err != nil {
+		if err := c.unlocked(n); err != nil {
 			return err
 		}
 		n.Reservation, n.Claim = c.config.Name, t.id

@@ -60,10 +60,10 @@ func (c *Conductor) CreateAllocation(ctx context.Context, o *Object) (*Object, e
 func (c *Conductor) backfill(ctx context.Context, o *Object, ident string) (*Object, error) {
 	err := c.retryLocked(ctx, func() error {
 		_, _, err := c.edit(ctx, ident, func(n *Node) error {
-			if err := unlocked(n); err != nil {
+			if err := c.unlocked(n); err != nil {
 				return err
 			}
-			if n.ProvisionState != states.Active {
+			if err := c.Rules().Backfill(n.Facts()); err != nil {
 				return refuse(WrongState, "Cannot backfill an allocation for node %s: Node must be in the \"active\" state, but the current state is %q", n.UUID, n.ProvisionState)
 			}
 			if why := unsuitable(n, o); why != "" {
@@ -191,7 +191,7 @@ func (c *Conductor) choose(ctx context.Context, o *Object) (string, error) {
 				if !c.allocatable(n) || unsuitable(n, o) != "" {
 					return errNothingToDo
 				}
-				if err := unlocked(n); err != nil {
+				if err := c.unlocked(n); err != nil {
 					return err
 				}
 				n.allocateTo(o)
@@ -242,8 +242,12 @@ func (c *Conductor) candidates(all []*Node, o *Object) ([]*Node, error) {
 // allocatable reports whether a node may be allocated at all. A node without a power state
 // qualifies if it has a target power state: it is locked, and the allocation waits for it.
 func (c *Conductor) allocatable(n *Node) bool {
-	hasPower := n.Power != states.NoPower || n.TargetPower != states.NoPower
-	return n.ProvisionState == states.Available && n.InstanceUUID == "" && !n.Maintenance && hasPower
+	facts := n.Facts()
+	if facts.Power == states.NoPower {
+		facts.Power = n.TargetPower
+	}
+	err := c.Rules().Allocate(facts)
+	return err == nil || errors.Is(err, Locked)
 }
 
 // unsuitable returns why a node does not fit an allocation, or "".
@@ -291,16 +295,14 @@ func (c *Conductor) deallocate(ctx context.Context, o *Object) error {
 		if n.AllocationUUID != o.UUID {
 			return nil
 		}
-		if err := unlocked(n); err != nil {
-			return err
-		}
-		if !n.Maintenance {
-			switch {
-			case n.TargetProvisionState != states.NoState && !c.config.Table.UpdateAllowed().Has(n.ProvisionState):
-				return refuse(WrongState, "Cannot remove allocation %s for node %s, because the node is in state %s where updates are not allowed (and maintenance mode is off)", o.UUID, n.UUID, n.ProvisionState)
-			case n.ProvisionState == states.Active:
-				return refuse(WrongState, "Cannot remove allocation %s for node %s, because the node is active (and maintenance mode is off)", o.UUID, n.UUID)
-			}
+		switch err := c.Rules().Deallocate(n.Facts()); {
+		case err == nil:
+		case !errors.Is(err, WrongState):
+			return c.refused(n, err)
+		case n.ProvisionState == states.Active:
+			return refuse(WrongState, "Cannot remove allocation %s for node %s, because the node is active (and maintenance mode is off)", o.UUID, n.UUID)
+		default:
+			return refuse(WrongState, "Cannot remove allocation %s for node %s, because the node is in state %s where updates are not allowed (and maintenance mode is off)", o.UUID, n.UUID, n.ProvisionState)
 		}
 		n.freeFrom(o.UUID)
 		return nil

@@ -124,7 +124,7 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 	if h.AgentVersion == "" && h.AgentStatus == "" {
 		return refuse(Invalid, "Agent did not transmit a version, and a version is required. Please update the agent being used.")
 	}
-	waits := false
+	waits, failure := false, error(nil)
 	_, n, err := c.edit(ctx, ident, func(n *Node) error {
 		token, _ := n.DriverInternalInfo["agent_secret_token"].(string)
 		if token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(h.AgentToken)) != 1 {
@@ -138,12 +138,19 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 		}
 		_, waits = c.config.Table.Next(n.ProvisionState, states.EventResume)
 		waits = waits && n.Reservation == "" && n.ProvisionState != states.CleanHold
+		failure = nil
+		if c.Rules().Heartbeat(n.Facts()) != nil {
+			failure = c.endsInMaintenance(n)
+			waits = waits && failure != nil
+		}
 		return nil
 	})
 	if err != nil || !waits {
 		return err
 	}
 	switch {
+	case failure != nil:
+		return c.Resume(ctx, ident, failure)
 	case h.AgentStatus == "error":
 		return c.Resume(ctx, ident, fmt.Errorf("the agent reported an error: %s", h.AgentStatusMessage))
 	case c.heartbeatContinues(n):
@@ -171,6 +178,18 @@ func (c *Conductor) heartbeatContinues(n *Node) bool {
 	return err == nil && step.Step == "wait" && step.Run == nil // not a step of that name of the hardware type
 }
 
+// endsInMaintenance returns the reason why a heartbeat fails the work of a node in maintenance,
+// nil if the work waits until the maintenance has ended.
+//
+// Source: _heartbeat_in_maintenance in ironic/drivers/modules/agent_base.py.
+func (c *Conductor) endsInMaintenance(n *Node) error {
+	work := map[states.State]string{states.CleanWait: "Cleaning", states.DeployWait: "Deploy", states.RescueWait: "Rescue"}[n.ProvisionState]
+	if work == "" || c.Rules().Work(n.Facts()) == nil {
+		return nil
+	}
+	return fmt.Errorf("%s aborted as node is in maintenance mode", work)
+}
+
 // Resume is the call-back that a node waits for. With a nil failure the waiting step is
 // done and the work continues with the next step; an inspection that waits is then complete.
 // Otherwise the work has failed. The error matches [NotAllowed] for a node that does not
@@ -181,7 +200,7 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 			if c.config.Table.Phase(n.ProvisionState) != states.PhaseWaiting {
 				return refuse(NotAllowed, "Node %s does not wait for a call-back: it is in provision state %q.", n.UUID, n.ProvisionState)
 			}
-			if err := unlocked(n); err != nil {
+			if err := c.unlocked(n); err != nil {
 				return err
 			}
 			if failure != nil {

@@ -40,6 +40,13 @@ type Config struct {
 	// automated_clean field overrides it (automated_clean = False). Automated cleaning
 	// fails for a hardware type that has no automated clean steps.
 	SkipAutomatedClean bool
+	// NoProvisioningInMaintenance refuses to provide a node in maintenance, fails its automated
+	// cleaning, and at the next heartbeat any cleaning, deployment or rescue
+	// (allow_provisioning_in_maintenance = False). Series before Train have no such option.
+	NoProvisioningInMaintenance bool
+	// KeepAvailable refuses to delete the record of an available node
+	// (allow_deleting_available_nodes = False). Series before Stein have no such option.
+	KeepAvailable bool
 	// MaxDeploying bounds the nodes that are deployed at the same time, MaxCleaning those that
 	// are cleaned or torn down; 0 stands for 250 and 50 (max_concurrent_deploy,
 	// max_concurrent_clean).

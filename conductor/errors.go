@@ -5,92 +5,80 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
 
 // Reason is the reason why a [Conductor] refuses a request. It is an error, so that callers
 // can write errors.Is(err, conductor.Locked).
-//
-// Source: ironic/common/exception.py.
-type Reason uint8
+type Reason interface {
+	error
+	// HTTPStatus returns the HTTP status of Ironic's response.
+	HTTPStatus() int
+}
 
+// The reasons of package admission.
 const (
 	// Invalid: the request or a value in it makes no sense.
-	Invalid Reason = iota
-	// NotFound: there is no such node or object.
-	NotFound
-	// Exists: another node or object has the UUID, the name or another key.
-	Exists
+	Invalid = admission.Invalid
 	// Locked: the node is reserved. Try again later.
-	Locked
+	Locked = admission.Locked
 	// WrongState: the node's provision state does not allow a change to its record,
 	// or its deletion.
-	WrongState
+	WrongState = admission.WrongState
 	// NotAllowed: the table has no such request in the node's provision state.
-	NotAllowed
+	NotAllowed = admission.NotAllowed
 	// InMaintenance: the node is in maintenance.
-	InMaintenance
+	InMaintenance = admission.InMaintenance
 	// Associated: the node has an instance, or the instance a node.
-	Associated
+	Associated = admission.Associated
 	// IsProtected: the node is protected against rebuild, deletion and tear-down.
-	IsProtected
+	IsProtected = admission.IsProtected
 	// IsRetired: the node is retired and must not become available.
-	IsRetired
+	IsRetired = admission.IsRetired
 	// Unsupported: the node's hardware type does not support the request.
-	Unsupported
+	Unsupported = admission.Unsupported
 	// Unsuitable: validation found that the requested work cannot succeed.
-	Unsuitable
+	Unsuitable = admission.Unsuitable
+	// PowerOffDisabled: the node has disable_power_off set.
+	PowerOffDisabled = admission.PowerOffDisabled
+)
+
+// The reasons that do not depend on the node's record.
+const (
+	// NotFound: there is no such node or object.
+	NotFound reason = iota
+	// Exists: another node or object has the UUID, the name or another key.
+	Exists
 	// NoWorker: all workers are busy. Try again later.
 	NoWorker
 	// LimitReached: too many nodes are being deployed or cleaned. Try again later.
 	LimitReached
-	// PowerOffDisabled: the node has disable_power_off set.
-	PowerOffDisabled
 )
+
+// Source: ironic/common/exception.py.
+type reason uint8
 
 var reasons = [...]struct {
 	text   string
 	status int
 }{
-	Invalid:          {"invalid request", http.StatusBadRequest},
-	NotFound:         {"not found", http.StatusNotFound},
-	Exists:           {"already exists", http.StatusConflict},
-	Locked:           {"node is locked", http.StatusConflict},
-	WrongState:       {"not allowed in the node's state", http.StatusConflict},
-	NotAllowed:       {"requested action not allowed in the node's state", http.StatusBadRequest},
-	InMaintenance:    {"node is in maintenance", http.StatusBadRequest},
-	Associated:       {"node or instance is associated", http.StatusConflict},
-	IsProtected:      {"node is protected", http.StatusForbidden},
-	IsRetired:        {"node is retired", http.StatusBadRequest},
-	Unsupported:      {"not supported by the hardware type", http.StatusBadRequest},
-	Unsuitable:       {"validation failed", http.StatusBadRequest},
-	NoWorker:         {"no free worker", http.StatusServiceUnavailable},
-	LimitReached:     {"too many nodes at once", http.StatusServiceUnavailable},
-	PowerOffDisabled: {"power off is disabled", http.StatusConflict},
+	NotFound:     {"not found", http.StatusNotFound},
+	Exists:       {"already exists", http.StatusConflict},
+	NoWorker:     {"no free worker", http.StatusServiceUnavailable},
+	LimitReached: {"too many nodes at once", http.StatusServiceUnavailable},
 }
 
-// Error returns the reason in words.
-func (r Reason) Error() string {
-	if int(r) < len(reasons) {
-		return reasons[r].text
-	}
-	return fmt.Sprintf("Reason(%d)", uint8(r))
-}
+func (r reason) Error() string { return reasons[r].text }
 
-// HTTPStatus returns the HTTP status of Ironic's response.
-func (r Reason) HTTPStatus() int {
-	if int(r) < len(reasons) {
-		return reasons[r].status
-	}
-	return http.StatusInternalServerError
-}
+func (r reason) HTTPStatus() int { return reasons[r].status }
 
 // Error reports that a request was refused and changed nothing. It matches its Reason.
 type Error struct {
 	Reason Reason
 	Text   string // for the client; it holds no secret
-	Err    error  // the cause, where there is one
+	Err    error  // the cause, where there is one; an [*admission.Refusal] has its own status
 }
 
 func refuse(reason Reason, format string, args ...any) *Error {
@@ -108,14 +96,28 @@ func (e *Error) Error() string { return e.Text }
 
 // Unwrap returns the reason and the cause.
 func (e *Error) Unwrap() []error {
-	if e.Err == nil {
-		return []error{e.Reason}
+	var errs []error
+	if e.Reason != nil {
+		errs = append(errs, e.Reason)
 	}
-	return []error{e.Reason, e.Err}
+	if e.Err != nil {
+		errs = append(errs, e.Err)
+	}
+	return errs
 }
 
-// HTTPStatus returns the HTTP status of Ironic's response.
-func (e *Error) HTTPStatus() int { return e.Reason.HTTPStatus() }
+// HTTPStatus returns the HTTP status of Ironic's response, 500 if there is no Reason.
+func (e *Error) HTTPStatus() int {
+	var refusal *admission.Refusal
+	switch {
+	case errors.As(e.Err, &refusal):
+		return refusal.HTTPStatus()
+	case e.Reason == nil:
+		return http.StatusInternalServerError
+	default:
+		return e.Reason.HTTPStatus()
+	}
+}
 
 // HTTPStatus returns the HTTP status of Ironic's response where a method of a [Conductor]
 // returns err. It is that of the first error in the chain with an HTTPStatus method, 400 for a

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
 
-	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/machine/admission"
 )
 
 // Node returns a node by its UUID or its name, as of its last write. The error matches
@@ -93,7 +94,7 @@ func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 	if _, err := c.hardware(n); err != nil {
 		return nil, refuse(Invalid, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group %q.", n.Driver, n.ConductorGroup)
 	}
-	if err := errors.Join(checkProperties(n), c.checkInterfaces(&Node{ProvisionState: states.Enroll}, n)); err != nil {
+	if err := errors.Join(checkProperties(n), c.checkInterfaces(&Node{}, n)); err != nil {
 		return nil, err
 	}
 	if n.CreatedAt.IsZero() {
@@ -189,9 +190,6 @@ func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*N
 			if err := change(n); err != nil {
 				return err
 			}
-			if err := unlocked(before); err != nil {
-				return err
-			}
 			freed = ""
 			if before.AllocationUUID != "" && before.InstanceUUID != "" && n.InstanceUUID == "" {
 				freed, n.AllocationUUID = before.AllocationUUID, ""
@@ -206,14 +204,6 @@ func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*N
 	return n, err
 }
 
-// interfaceStates are the states that allow a change of the node's hardware interfaces and
-// resource class.
-var interfaceStates = states.SetOf(
-	states.Enroll, states.Inspecting, states.InspectWait, states.Manageable, states.Available)
-
-// listed returns states as Ironic's fault texts list them.
-func listed(set states.Set) string { return strings.Trim(set.String(), "{}") }
-
 // checkUpdate applies the conductor's rules to a client's change.
 func (c *Conductor) checkUpdate(before, n *Node) error {
 	n.UUID, n.Revision, n.CreatedAt = before.UUID, before.Revision, before.CreatedAt
@@ -221,22 +211,20 @@ func (c *Conductor) checkUpdate(before, n *Node) error {
 		n.MaintenanceReason, n.Fault = "", ""
 		n.SetEmpty("maintenance_reason", false)
 	}
-	inStates := interfaceStates.Has(before.ProvisionState)
-	switch {
-	case n.Protected && !before.Protected && n.ProvisionState != states.Active && n.ProvisionState != states.Rescue:
-		return refuse(WrongState, "Node %s can only be made protected in provision states 'active' or 'rescue', the current state is '%s'", n.UUID, n.ProvisionState)
-	case n.ProtectedReason != "" && !n.Protected && n.ProtectedReason != before.ProtectedReason:
-		return refuse(Invalid, "The protected_reason field can only be set when protected is True")
-	case n.Retired && !before.Retired && n.ProvisionState == states.Available:
-		return refuse(WrongState, "Node %s can not have 'retired' set in provision state 'available', the current state is 'available'", n.UUID)
-	case n.RetiredReason != "" && !n.Retired && n.RetiredReason != before.RetiredReason:
-		return refuse(Invalid, "The retired_reason field can only be set when retired is True")
-	case before.InstanceUUID != "" && n.InstanceUUID != "" && n.InstanceUUID != before.InstanceUUID:
-		return refuse(Associated, "Node %s is associated with instance %s.", n.UUID, before.InstanceUUID)
-	case before.ResourceClass != "" && n.ResourceClass != before.ResourceClass && !inStates:
-		return refuse(WrongState, "Node %s can not have resource_class updated unless it is in one of allowed (%s) states.", n.UUID, listed(interfaceStates))
-	case before.AllocationUUID != "" && n.AllocationUUID == "" && !before.Maintenance && !inStates:
-		return refuse(WrongState, "Node %s with an allocation can not have instance_uuid removed unless it is in one of allowed (%s) states or in maintenance mode.", n.UUID, listed(interfaceStates))
+	err := c.Rules().Update(before.Facts(), admission.Update{
+		Protects:         n.Protected && !before.Protected,
+		Retires:          n.Retired && !before.Retired,
+		ProtectedReason:  n.ProtectedReason != "" && !n.Protected && n.ProtectedReason != before.ProtectedReason,
+		RetiredReason:    n.RetiredReason != "" && !n.Retired && n.RetiredReason != before.RetiredReason,
+		Interface:        changedInterface(before, n),
+		Unfit:            c.checkInterfaces(before, n),
+		Maintenance:      n.Maintenance,
+		ReplacesInstance: n.InstanceUUID != "" && n.InstanceUUID != before.InstanceUUID,
+		RemovesInstance:  n.InstanceUUID == "" && before.InstanceUUID != "",
+		ResourceClass:    before.ResourceClass != "" && n.ResourceClass != before.ResourceClass,
+	})
+	if err != nil {
+		return c.refused(before, err)
 	}
 	if before.Protected && !n.Protected {
 		n.ProtectedReason = ""
@@ -246,10 +234,19 @@ func (c *Conductor) checkUpdate(before, n *Node) error {
 		n.RetiredReason = ""
 		n.SetEmpty("retired_reason", false)
 	}
-	if err := checkProperties(n); err != nil {
-		return err
+	return checkProperties(n)
+}
+
+// changedInterface returns the first kind of hardware interface that a change of a node sets to
+// another value, or "". Ironic's order changes with each of its processes; this one is that of
+// the alphabet.
+func changedInterface(before, n *Node) string {
+	for _, kind := range slices.Sorted(maps.Keys(n.Interfaces)) {
+		if n.Interfaces[kind] != before.Interfaces[kind] {
+			return kind
+		}
 	}
-	return c.checkInterfaces(before, n)
+	return ""
 }
 
 // checkProperties refuses sizes in properties that are not non-negative integers.
@@ -284,12 +281,9 @@ func (c *Conductor) checkInterfaces(before, n *Node) error {
 		return nil
 	}
 	available := hardware.Describe().Interfaces
-	for kind, name := range n.Interfaces {
-		changed := before.Interfaces[kind] != name
-		if changed && !interfaceStates.Has(before.ProvisionState) && !before.Maintenance {
-			return refuse(WrongState, "Node %s can not have %s_interface updated unless it is in one of allowed (%s) states or in maintenance mode.", n.UUID, kind, listed(interfaceStates))
-		}
-		if (changed || driverChanged) && !slices.Contains(available[kind], name) {
+	for _, kind := range slices.Sorted(maps.Keys(n.Interfaces)) {
+		name := n.Interfaces[kind]
+		if (before.Interfaces[kind] != name || driverChanged) && !slices.Contains(available[kind], name) {
 			return refuse(Invalid, "Could not find the following interface in the 'ironic.hardware.interfaces.%s' entrypoint: %s. Valid interfaces are %q.", kind, name, slices.Sorted(slices.Values(available[kind])))
 		}
 	}
@@ -311,8 +305,8 @@ func (c *Conductor) deleteNode(ctx context.Context, ident string) error {
 		if err != nil {
 			return err
 		}
-		if err := c.checkDelete(n); err != nil {
-			return err
+		if err := c.Rules().Delete(n.Facts()); err != nil {
+			return c.refused(n, err)
 		}
 		revision, err := c.store.Delete(ctx, KindNode, n.UUID, n.Revision)
 		switch {
@@ -327,29 +321,6 @@ func (c *Conductor) deleteNode(ctx context.Context, ident string) error {
 	}
 }
 
-func (c *Conductor) checkDelete(n *Node) error {
-	if err := unlocked(n); err != nil {
-		return err
-	}
-	switch {
-	case !n.Maintenance && n.InstanceUUID != "":
-		return refuse(Associated, "Node %s is associated with instance %s.", n.UUID, n.InstanceUUID)
-	case n.Protected:
-		return refuse(IsProtected, "Node %s is protected and cannot be undeployed, rebuilt or deleted", n.UUID)
-	case !c.config.Table.CanDelete(n.ProvisionState, n.Maintenance):
-		return refuse(WrongState, "Can not delete node %q while it is in provision state %q. Valid provision states to perform deletion are: %s, or set the node into maintenance mode", n.UUID, n.ProvisionState, listed(c.config.Table.DeleteAllowed().Union(states.SetOf(states.Available))))
-	}
-	return nil
-}
-
-// unlocked returns an error that matches Locked if the node is reserved.
-func unlocked(n *Node) error {
-	if n.Reservation == "" {
-		return nil
-	}
-	return refuse(Locked, "Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, n.Reservation)
-}
-
 // Unlocked waits until a node is not reserved; callers use it before they change an object of
 // the node, such as a port. The error matches [Locked] after LockedRetries retries, or
 // [NotFound], or is the store's.
@@ -359,7 +330,7 @@ func (c *Conductor) Unlocked(ctx context.Context, ident string) error {
 		if err != nil {
 			return err
 		}
-		return unlocked(n)
+		return c.unlocked(n)
 	})
 }
 

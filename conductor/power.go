@@ -42,8 +42,8 @@ func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Po
 		if err != nil {
 			return err
 		}
-		if err := unlocked(n); err != nil {
-			return err
+		if err := c.Rules().Power(n.Facts(), target); err != nil {
+			return c.refused(n, err)
 		}
 		if err := c.tasks.take(ctx, n.UUID); err != nil {
 			return err
@@ -52,7 +52,7 @@ func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Po
 		finish, err := c.syncer.Begin(ctx, n.UUID, target, timeout)
 		if err != nil {
 			c.tasks.free(n.UUID)
-			return powerError(n, err)
+			return c.powerError(n, err)
 		}
 		c.run.group.Go(func() {
 			defer c.tasks.free(n.UUID)
@@ -66,11 +66,11 @@ func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Po
 }
 
 // powerError converts the power sync's error of a refused request to the conductor's.
-func powerError(n *Node, err error) error {
+func (c *Conductor) powerError(n *Node, err error) error {
 	var refused *powersync.RefusedError
 	switch {
 	case errors.Is(err, powersync.ErrLocked):
-		if locked := unlocked(n); locked != nil {
+		if locked := c.unlocked(n); locked != nil {
 			return locked
 		}
 		return refuse(Locked, "Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, n.Conductor)

@@ -66,20 +66,21 @@ func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequ
 
 // requested applies a client's request to a node, or refuses it.
 func (c *Conductor) requested(ctx context.Context, n *Node, r ProvisionRequest) error {
-	event, err := c.config.Table.Request(n.ProvisionState, r.Target, r.Version)
+	rules := c.Rules()
+	event, err := rules.Request(n.Facts(), r.Target, r.Version)
 	if err != nil {
-		if n.Reservation != "" && HTTPStatus(err) != 406 {
-			return unlocked(n)
-		}
-		return err
-	}
-	if err := unlocked(n); err != nil {
-		return err
+		return c.refused(n, err)
 	}
 	if r.Complete != nil {
 		if err := r.Complete(n, &r); err != nil {
 			return err
 		}
+	}
+	if err := c.withinLimits(ctx, event); err != nil {
+		return err
+	}
+	if err := rules.Start(n.Facts(), event); err != nil {
+		return c.refused(n, err)
 	}
 	if r.ConfigDrive != nil && (event == states.EventDeploy || event == states.EventRebuild) {
 		set(&n.InstanceInfo, "configdrive", r.ConfigDrive) // validated with the rest of the instance
@@ -106,49 +107,20 @@ func (c *Conductor) requested(ctx context.Context, n *Node, r ProvisionRequest) 
 	return n.remember(r, event, from)
 }
 
-// operations maps events to the operation's name in Ironic's errors and to the hardware interfaces
-// that are validated before the work starts.
-var operations = map[states.Event]struct {
-	word       string // empty if the operation is permitted in maintenance
-	interfaces []string
-}{
-	states.EventDeploy:   {"provisioning", []string{"power", "deploy"}},
-	states.EventRebuild:  {"provisioning", []string{"power", "deploy"}},
-	states.EventDelete:   {"", []string{"power"}},
-	states.EventClean:    {"cleaning", []string{"power", "network"}},
-	states.EventService:  {"servicing", []string{"power", "network"}},
-	states.EventProvide:  {"providing", nil},
-	states.EventInspect:  {"", []string{"power", "inspect"}},
-	states.EventRescue:   {"rescuing", []string{"power", "rescue", "network"}},
-	states.EventUnrescue: {"unrescuing", []string{"power"}},
-}
-
-// permitted applies the conductor's rules to a request that the table accepts.
+// permitted refuses a request if the node's hardware interfaces, traits or steps do not permit
+// its work.
 func (c *Conductor) permitted(ctx context.Context, n *Node, event states.Event, steps []StepRequest) error {
-	operation := operations[event]
-	switch {
-	case operation.word != "" && n.Maintenance:
-		return refuse(InMaintenance, "The %s operation can't be performed on node %s because it's in maintenance mode.", operation.word, n.UUID)
-	case (event == states.EventRebuild || event == states.EventDelete) && n.Protected:
-		return refuse(IsProtected, "Node %s is protected and cannot be undeployed, rebuilt or deleted", n.UUID)
-	case event == states.EventProvide && n.Retired:
-		return refuse(IsRetired, "The providing operation can't be performed on node %s because it is retired.", n.UUID)
-	}
-	if err := c.withinLimits(ctx, event); err != nil {
-		return err
-	}
-	if len(operation.interfaces) == 0 {
+	if !c.Rules().Validates(event) {
 		return nil
 	}
 	hardware, err := c.hardware(n)
 	if err != nil {
 		return err
 	}
-	problems := c.validate(hardware, n)
-	for _, kind := range operation.interfaces {
-		if err := problems[kind]; err != nil {
-			return refuse(Unsuitable, "Failed to validate the %s interface of node %s: %v", kind, n.UUID, err)
-		}
+	facts := n.Facts()
+	facts.Problems = c.validate(hardware, n)
+	if err := c.Rules().Validate(facts, event); err != nil {
+		return c.refused(n, err)
 	}
 	if event == states.EventDeploy || event == states.EventRebuild {
 		if _, err := c.deploymentSteps(ctx, n, steps, c.stepsFor(hardware, n, states.Deploying)); errors.Is(err, Invalid) {

@@ -50,8 +50,8 @@ func (c *Conductor) clean(ctx context.Context, t *Task) ending {
 		if c.skipsCleaning(n) {
 			return ending{event: states.EventDone}
 		}
-		if n.Maintenance {
-			return failed(errors.New("a node in maintenance is not cleaned"))
+		if err := c.Rules().Work(n.Facts()); err != nil {
+			return failed(c.refused(n, err))
 		}
 	}
 	if err := c.validate(t.hardware, n)["power"]; err != nil {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/states"
 )
 
 // The types of fields, by their names in JSON schemas.
@@ -173,8 +172,3 @@ func maskSteps(v any) any {
 	shown, _ := maskValue(false, v)
 	return shown
 }
-
-// connectable reports whether a node's state allows changes to the connectivity of its ports.
-func connectable(n *node) bool { return n.Maintenance || connectableStates.Has(n.ProvisionState) }
-
-var connectableStates = states.SetOf(states.Enroll, states.Inspecting, states.InspectWait, states.Manageable)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -92,13 +93,14 @@ func asFault(err error) *fault {
 	if errors.As(err, &f) {
 		return f
 	}
+	var refusal *admission.Refusal // its text is Ironic's
 	status := conductor.HTTPStatus(err)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &fault{status: http.StatusServiceUnavailable, text: "The request took too long."}
 	case errors.Is(err, errors.ErrUnsupported) && status == http.StatusInternalServerError:
 		return &fault{status: http.StatusBadRequest, text: err.Error()}
-	case status == http.StatusInternalServerError:
+	case status == http.StatusInternalServerError && !errors.As(err, &refusal):
 		return errInternal
 	default:
 		return &fault{status: status, text: err.Error()}

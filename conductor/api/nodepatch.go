@@ -97,14 +97,11 @@ func checkNetworkData(v any) error {
 	return nil
 }
 
-// checkUpdatable refuses a patch if the node's state does not allow updates. In maintenance the
-// removal of instance_uuid is always allowed.
+// checkUpdatable refuses a patch if the node's state does not allow updates.
 func (r *request) checkUpdatable(n *node, p patch) error {
 	removal := len(p) == 1 && p[0].op == "remove" && p[0].path == "/instance_uuid"
 	switch {
-	case n.Maintenance && removal:
-		return nil
-	case r.h.table.CanUpdate(n.ProvisionState, n.TargetProvisionState, r.version):
+	case r.h.conductor.Rules().Patch(n.Facts(), removal, r.version) == nil:
 		return nil
 	case n.ProvisionState == states.Inspecting && (n.TargetProvisionState == states.NoState || r.h.table.UpdateAllowed().Has(n.ProvisionState)):
 		return conflict("Cannot update node \"%s\" while it is in state \"%s\".", n.UUID, n.ProvisionState)

@@ -105,10 +105,8 @@ func decodeProvision(a *args) (*provisionQuery, error) {
 // checkProvision refuses a request with arguments that its target does not allow.
 func (r *request) checkProvision(n *node, q *provisionQuery) error {
 	verb := q.target
-	maintained := (verb == "active" || verb == "rebuild") && n.Maintenance
-	_, err := r.h.table.Request(n.ProvisionState, q.target, r.version)
-	if maintained || err != nil {
-		return nil // the conductor refuses the request, after its check of the reservation
+	if _, err := r.h.conductor.Rules().Request(n.Facts(), q.target, r.version); err != nil {
+		return nil // the conductor refuses the request
 	}
 	if q.runbook != "" {
 		if err := r.useRunbook(n, q); err != nil {

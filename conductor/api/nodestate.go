@@ -66,7 +66,7 @@ func (h *handler) setPower(r *request) (answer, error) {
 		return answer{}, invalid("timeout has to be positive integer")
 	case err != nil || power == states.NoPower || power == states.PowerError:
 		return answer{}, stateFault(show(target), r.param(0), pythonPower(n.Power))
-	case n.ProvisionState == states.Cleaning || n.ProvisionState == states.CleanWait:
+	case errors.Is(h.conductor.Rules().Power(n.Facts(), power), conductor.NotAllowed):
 		return answer{}, stateFault(target, r.param(0), n.ProvisionState.String())
 	}
 	if err := h.conductor.SetPower(r.Context(), n.UUID, power, time.Duration(timeout)*time.Second); err != nil {
@@ -204,7 +204,7 @@ func (r *request) setBoot(a *args, feature, target string) (answer, error) {
 		return answer{}, notFound("This endpoint is supported starting with the API version %v", states.APIVersion(minSetBootMode))
 	case a.err != nil:
 		return answer{}, a.err
-	case r.h.table.Unstable().Has(n.ProvisionState):
+	case errors.Is(r.h.conductor.Rules().Boot(n.Facts()), conductor.WrongState):
 		return answer{}, conflict("Node is in %s state. Since node is transitioning, the boot mode will not be set as this may interfere with ongoing changes and result in erroneous modification. Try again later.", n.ProvisionState)
 	}
 	extension := map[string]string{"boot_mode": "set_boot_mode", "secure_boot": "set_secure_boot_state"}[feature]

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -134,8 +135,8 @@ var (
 			return fmt.Sprintf("A volume connector with type %v and connector ID %v already exists.", o.Fields["type"], o.Fields["connector_id"])
 		},
 		noNode:    "Invalid input for field/attribute node_uuid. Value: '%s'. ",
-		check:     poweredOff("volume connector update"),
-		deletable: deletedPoweredOff("volume connector deletion"),
+		check:     volumeUpdate("volume connector update"),
+		deletable: checkVolume("volume connector deletion", admission.Rules.DeleteVolume),
 	}
 
 	targetResource = &resource{
@@ -159,8 +160,8 @@ var (
 			return fmt.Sprintf("A volume target with boot index '%v' for the same node already exists.", o.Fields["boot_index"])
 		},
 		noNode:    "Invalid input for field/attribute node_uuid. Value: '%s'. ",
-		check:     poweredOff("volume target update"),
-		deletable: deletedPoweredOff("volume target deletion"),
+		check:     volumeUpdate("volume target update"),
+		deletable: checkVolume("volume target deletion", admission.Rules.DeleteVolume),
 	}
 
 	templateResource = &resource{

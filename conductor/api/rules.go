@@ -1,10 +1,12 @@
 package api
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -42,18 +44,19 @@ func checkPort(r *request, before, o *conductor.Object) error {
 	if err != nil {
 		return err
 	}
-	if n.ProvisionState == states.Inspecting && r.version >= minInspectWait {
-		return conflict("Cannot update port \"%s\" on \"%s\" while it is in state \"%s\".", o.UUID, n.UUID, n.ProvisionState)
-	}
-	if !same(before, o, "address") && !n.Maintenance && (n.ProvisionState == states.Active || n.InstanceUUID != "") {
-		return conflict("Cannot update hardware address for port %s as node %s is active or has instance UUID assigned", o.UUID, n.UUID)
-	}
 	changed := slices.ContainsFunc(connectivity, func(field string) bool { return !same(before, o, field) })
-	if changed && !connectable(n) {
+	update := admission.PortUpdate{Address: !same(before, o, "address"), Connectivity: changed}
+	switch err := r.h.conductor.Rules().UpdatePort(awaited(n), update, r.version); {
+	case err == nil:
+		return checkMembership(r, before, o)
+	case errors.Is(err, admission.Associated):
+		return conflict("Cannot update hardware address for port %s as node %s is active or has instance UUID assigned", o.UUID, n.UUID)
+	case n.ProvisionState == states.Inspecting && r.version >= minInspectWait:
+		return conflict("Cannot update port \"%s\" on \"%s\" while it is in state \"%s\".", o.UUID, n.UUID, n.ProvisionState)
+	default:
 		return conflict("Port %s can not have any connectivity attributes (%s) updated unless node %s is in a %s state or in maintenance mode. The current state is %s.",
-			o.UUID, strings.Join(connectivity, ", "), n.UUID, connectableStates, n.ProvisionState)
+			o.UUID, strings.Join(connectivity, ", "), n.UUID, admission.ConnectivityStates(), n.ProvisionState)
 	}
-	return checkMembership(r, before, o)
 }
 
 // minPortNode is the first version in which a new port may refer to its node by name.
@@ -160,16 +163,25 @@ func checkPortGroup(r *request, before, o *conductor.Object) error {
 	if err != nil {
 		return err
 	}
+	moves := before.NodeUUID != o.NodeUUID
+	err = r.h.conductor.Rules().UpdatePort(awaited(n), admission.PortUpdate{Connectivity: moves}, r.version)
 	switch {
-	case n.ProvisionState == states.Inspecting && r.version >= minInspectWait:
+	case err != nil && n.ProvisionState == states.Inspecting && r.version >= minInspectWait:
 		return conflict("Cannot update portgroup \"%s\" on node \"%s\" while it is in state \"%s\".", o.UUID, n.UUID, n.ProvisionState)
-	case before.NodeUUID == o.NodeUUID:
-		return nil
-	case !connectable(n):
-		return conflict("Portgroup %s can not be associated to node %s unless the node is in a %s state or in maintenance mode.", o.UUID, n.UUID, connectableStates)
-	default:
+	case err != nil:
+		return conflict("Portgroup %s can not be associated to node %s unless the node is in a %s state or in maintenance mode.", o.UUID, n.UUID, admission.ConnectivityStates())
+	case moves:
 		return portGroupEmpty(r, o)
+	default:
+		return nil
 	}
+}
+
+// awaited returns the facts of a node whose lock the write waits for, see [conductor.Conductor.Unlocked].
+func awaited(n *node) admission.Facts {
+	facts := n.Facts()
+	facts.Reserved = false
+	return facts
 }
 
 // portGroupEmpty refuses a change to a port group that has ports.
@@ -196,23 +208,24 @@ func chassisEmpty(r *request, o *conductor.Object) error {
 	return nil
 }
 
-// poweredOff refuses a change to a volume of a node that is not powered off.
-func poweredOff(action string) func(r *request, before, o *conductor.Object) error {
+// volumeUpdate refuses a change to a volume of a node that is not powered off.
+func volumeUpdate(action string) func(r *request, before, o *conductor.Object) error {
 	return func(r *request, before, o *conductor.Object) error {
 		if before == nil {
 			return nil
 		}
-		return deletedPoweredOff(action)(r, o)
+		return checkVolume(action, admission.Rules.UpdateVolume)(r, o)
 	}
 }
 
-func deletedPoweredOff(action string) func(r *request, o *conductor.Object) error {
+// checkVolume refuses a request for a volume that a rule refuses for its node.
+func checkVolume(action string, rule func(admission.Rules, admission.Facts) error) func(r *request, o *conductor.Object) error {
 	return func(r *request, o *conductor.Object) error {
 		n, err := r.h.conductor.Node(r.Context(), o.NodeUUID)
 		if err != nil {
 			return as400(err)
 		}
-		if n.Power != states.PowerOff {
+		if rule(r.h.conductor.Rules(), awaited(n)) != nil {
 			return stateFault(action, n.UUID, pythonPower(n.Power))
 		}
 		return nil

@@ -43,7 +43,7 @@ func TestALifeOverRealProtocols(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "pxe", device)
 
-			require.ErrorIs(t, s.Provision(t.Context(), n.UUID, s.word("rescue")), conductor.Unsuitable)
+			require.ErrorIs(t, s.Provision(t.Context(), n.UUID, s.word("rescue")), conductor.Unsupported)
 			n = s.request(n, "deleted")
 			require.Equal(t, states.Available, n.ProvisionState, n.LastError)
 			require.Equal(t, states.PowerOff, n.Power)

@@ -1,20 +1,17 @@
 package plan
 
-import "github.com/ironstate/ironstate/states"
+import (
+	"github.com/ironstate/ironstate/machine/admission"
+	"github.com/ironstate/ironstate/states"
+)
 
 // Facts are the fields of a node's record, other than its state, that decide whether
 // Ironic accepts a request. With the zero value nothing is refused. Facts are a value
-// and may be shared freely.
-//
-// Source: provision in ironic/api/controllers/v1/node.py; the methods that provision
-// calls and destroy_node in ironic/conductor/manager.py; deployments.py, cleaning.py
-// and utils.py beside it.
+// and may be shared freely. Package admission has the rules.
 type Facts struct {
 	// Maintenance is "maintenance": the node is not deployed, rebuilt, rescued,
 	// unrescued, manually cleaned or serviced, and a failed service is not aborted.
 	// The other requests are accepted, and its record can be deleted in any state.
-	// With [conductor]allow_provisioning_in_maintenance, which the API does not show,
-	// an operator can make Ironic refuse provide too.
 	Maintenance bool `json:"maintenance"`
 	// Fault is "fault": the reason if Ironic itself has set Maintenance, otherwise
 	// empty. A "power failure" ends by itself once Ironic can read the power state
@@ -36,82 +33,79 @@ type Facts struct {
 	// Provide and a tear-down then lead to available without cleaning, after a
 	// tear-down even if the node is retired.
 	NoAutomatedClean bool `json:"no_automated_clean"`
+	// NoProvisioningInMaintenance says that the operator has set
+	// [conductor]allow_provisioning_in_maintenance, which the API does not show, to
+	// False: a node in maintenance is not provided.
+	NoProvisioningInMaintenance bool `json:"no_provisioning_in_maintenance"`
 }
 
 // powerFailure is the fault of a node whose power state Ironic cannot read.
 const powerFailure = "power failure"
 
-// The fields for which Ironic refuses requests, as [Step.Field] names them.
+// The fields that Ironic itself changes, as [Step.Field] names them.
 const (
-	maintenanceField = "maintenance"
 	faultField       = "fault"
-	protectedField   = "protected"
-	retiredField     = "retired"
 	reservationField = "reservation"
-	instanceField    = "instance_uuid"
 )
 
-// obstacle returns the field for which Ironic refuses a request for an event in a
-// state, empty if it accepts the request.
-func (f *Facts) obstacle(from states.State, e states.Event) string {
-	switch {
-	case f.Maintenance && f.Fault == powerFailure && refusedInMaintenance(from, e):
-		return faultField
-	case f.Maintenance && refusedInMaintenance(from, e):
-		return maintenanceField
-	case f.Protected && (e == states.EventDelete || e == states.EventRebuild):
-		return protectedField
-	case f.Retired && e == states.EventProvide:
-		return retiredField
-	case f.Reserved:
+// admission returns the rules and the facts of package admission for a node in a state.
+func (q *query) admission() (admission.Rules, admission.Facts) {
+	f := &q.wish.Facts
+	rules := admission.Rules{Table: q.table, NoProvisioningInMaintenance: f.NoProvisioningInMaintenance}
+	return rules, admission.Facts{
+		State: q.state, Maintenance: f.Maintenance, Protected: f.Protected, Retired: f.Retired, Associated: f.Associated,
+	}
+}
+
+// obstacle returns the field for which Ironic refuses a request for an event, empty if
+// it accepts the request. A field that stays comes before a reservation, which ends.
+func (q *query) obstacle(e states.Event) string {
+	rules, facts := q.admission()
+	switch refusal, refused := rules.Start(facts, e).(*admission.Refusal); {
+	case !refused && q.wish.Facts.Reserved:
 		return reservationField
-	default:
+	case !refused:
 		return ""
+	case refusal.Reason == admission.InMaintenance && q.wish.Facts.Fault == powerFailure:
+		return faultField
+	default:
+		return refusal.Field
 	}
 }
 
-// refusedInMaintenance reports whether Ironic refuses a request while the node is
-// in maintenance.
-func refusedInMaintenance(from states.State, e states.Event) bool {
-	switch e {
-	case states.EventDeploy, states.EventRebuild, states.EventRescue, states.EventUnrescue, states.EventClean, states.EventService:
-		return true
-	case states.EventAbort:
-		return from == states.ServiceFail
-	default:
-		return false
+// keepsRecord returns why Ironic does not delete the record of a node in a state that
+// permits deletion: the reason and the field, or no field if it deletes the record. A protection
+// comes before an instance, which a tear-down removes.
+func (q *query) keepsRecord() (admission.Reason, string) {
+	rules, facts := q.admission()
+	withInstance := facts
+	facts.Associated = false
+	for _, f := range [...]admission.Facts{facts, withInstance} {
+		refusal, refused := rules.Delete(f).(*admission.Refusal)
+		if refused && refusal.Reason != admission.WrongState {
+			return refusal.Reason, refusal.Field
+		}
 	}
-}
-
-// keepsRecord returns the field for which Ironic refuses to delete the record of a
-// node in a state that permits deletion, empty if it deletes the record.
-func (f *Facts) keepsRecord() string {
-	switch {
-	case f.Protected:
-		return protectedField
-	case f.Associated && !f.Maintenance:
-		return instanceField
-	default:
-		return ""
-	}
+	return 0, ""
 }
 
 // applyFacts corrects an answer that depends on the state alone.
 func (q *query) applyFacts() {
 	facts := &q.wish.Facts
 	if q.wish.Goal == Deletable {
-		switch keeps := facts.keepsRecord(); {
-		case keeps == protectedField && q.step.Action != Wait, keeps == instanceField && q.step.Action == Done:
-			q.replace(Blocked, Refused, keeps)
-			return
-		case facts.Maintenance && keeps == "":
+		switch reason, field := q.keepsRecord(); {
+		case field == "" && facts.Maintenance:
 			q.replace(Done, noReason, "")
+			return
+		case field == "":
+		case reason == admission.IsProtected && q.step.Action != Wait, reason == admission.Associated && q.step.Action == Done:
+			q.replace(Blocked, Refused, field)
 			return
 		}
 	}
 	switch {
 	case q.step.Action == Send:
-		if field := facts.obstacle(q.state, q.route.event); field != "" {
+		if field := q.obstacle(q.route.event); field != "" {
 			q.hold(field)
 		}
 	case q.step.Action == Wait && q.state == states.Deleting && facts.Retired && !facts.NoAutomatedClean:

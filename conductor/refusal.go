@@ -1,0 +1,148 @@
+package conductor
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ironstate/ironstate/machine/admission"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Rules returns the rules by which the conductor accepts requests.
+func (c *Conductor) Rules() admission.Rules {
+	if c == nil {
+		return admission.Rules{}
+	}
+	return admission.Rules{
+		Table: c.config.Table, NoProvisioningInMaintenance: c.config.NoProvisioningInMaintenance,
+		KeepAvailable: c.config.KeepAvailable,
+	}
+}
+
+// Facts returns the fields of the node's record that decide about requests.
+func (n *Node) Facts() admission.Facts {
+	if n == nil {
+		return admission.Facts{}
+	}
+	return admission.Facts{
+		State: n.ProvisionState, Target: n.TargetProvisionState, Power: n.Power,
+		Maintenance: n.Maintenance, Protected: n.Protected, Retired: n.Retired, Reserved: n.Reservation != "",
+		Associated: n.InstanceUUID != "", Allocated: n.AllocationUUID != "", DisablePowerOff: n.DisablePowerOff,
+		Interfaces: n.Interfaces, Traits: n.Traits, InstanceTraits: n.InstanceInfo["traits"],
+	}
+}
+
+// refused returns the error of a request that package admission refuses: a refusal gets Ironic's
+// text, any other error is returned as it is.
+func (c *Conductor) refused(n *Node, err error) error {
+	var r *admission.Refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	if r.Reason == Invalid && r.Err != nil {
+		return r.Err
+	}
+	return &Error{Reason: r.Reason, Text: c.refusalText(n, r), Err: r}
+}
+
+// unlocked returns an error that matches Locked if the node is reserved.
+func (c *Conductor) unlocked(n *Node) error {
+	return c.refused(n, c.Rules().Exclusive(n.Facts(), "lock", ""))
+}
+
+// listed returns states as Ironic's fault texts list them.
+func listed(set states.Set) string { return strings.Trim(set.String(), "{}") }
+
+// maintained maps the requests that are refused in maintenance to the operation in Ironic's text.
+var maintained = map[string]string{
+	"active": "provisioning", "deploy": "provisioning", "rebuild": "provisioning", "clean": "cleaning", "service": "service",
+	"provide": "providing", "rescue": "rescuing", "unrescue": "unrescuing",
+}
+
+// refusalText returns the text of Ironic's response to a refused request for a node.
+//
+// Source: ironic/common/exception.py, and the raise statements of ironic/conductor/manager.py.
+func (c *Conductor) refusalText(n *Node, r *admission.Refusal) string {
+	switch r.Reason {
+	case Locked:
+		return fmt.Sprintf("Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, n.Reservation)
+	case InMaintenance:
+		switch operation, ok := maintained[r.Request]; {
+		case ok:
+			return fmt.Sprintf("The %s operation can't be performed on node %s because it's in maintenance mode.", operation, n.UUID)
+		case r.Request == states.EventAbort.String():
+			return fmt.Sprintf("Can not abort service on node %q while it is in maintenance mode. Please remove the node from maintenance prior to issuing the request to abort the service operation.", n.UUID)
+		default:
+			return "Cleaning a node in maintenance mode is not allowed"
+		}
+	case IsProtected:
+		return fmt.Sprintf("Node %s is protected and cannot be undeployed, rebuilt or deleted", n.UUID)
+	case IsRetired:
+		return fmt.Sprintf("The providing operation can't be performed on node %s because it is retired.", n.UUID)
+	case Associated:
+		return fmt.Sprintf("Node %s is associated with instance %s.", n.UUID, n.InstanceUUID)
+	case PowerOffDisabled:
+		return fmt.Sprintf("Failed to set node power state of node %s to %s: power off is disabled", n.UUID, r.Request)
+	case Unsupported, Unsuitable:
+		return validationText(n, r)
+	case Invalid:
+		return fmt.Sprintf("The %s field can only be set when %s is True", r.Field, strings.TrimSuffix(r.Field, "_reason"))
+	default:
+		return c.stateText(n, r)
+	}
+}
+
+// stateText returns the text of a refusal for the node's provision state.
+func (c *Conductor) stateText(n *Node, r *admission.Refusal) string {
+	allowed := listed(admission.InterfaceStates())
+	switch r.Field {
+	case "protected":
+		return fmt.Sprintf("Node %s can only be made protected in provision states 'active' or 'rescue', the current state is '%s'", n.UUID, n.ProvisionState)
+	case "retired":
+		return fmt.Sprintf("Node %s can not have 'retired' set in provision state 'available', the current state is 'available'", n.UUID)
+	case "resource_class":
+		return fmt.Sprintf("Node %s can not have resource_class updated unless it is in one of allowed (%s) states.", n.UUID, allowed)
+	case "allocation_uuid":
+		return fmt.Sprintf("Node %s with an allocation can not have instance_uuid removed unless it is in one of allowed (%s) states or in maintenance mode.", n.UUID, allowed)
+	case "provision_state":
+		if r.Request == "deletion" {
+			return fmt.Sprintf("Can not delete node %q while it is in provision state %q. Valid provision states to perform deletion are: %s, or set the node into maintenance mode", n.UUID, n.ProvisionState, listed(c.Rules().DeleteAllowed()))
+		}
+		return fmt.Sprintf("The requested action %q can not be performed on node %q while it is in state %q.", r.Request, n.UUID, n.ProvisionState)
+	default: // a hardware interface
+		return fmt.Sprintf("Node %s can not have %s updated unless it is in one of allowed (%s) states or in maintenance mode.", n.UUID, r.Field, allowed)
+	}
+}
+
+// validationText returns the text of a refusal for the node's hardware interfaces or traits.
+func validationText(n *Node, r *admission.Refusal) string {
+	why := fmt.Sprintf("Driver %s does not support %s (disabled or not implemented).", n.Driver, strings.TrimSuffix(r.Field, "_interface"))
+	var traits *admission.TraitsError
+	switch {
+	case errors.As(r.Err, &traits):
+		why = fmt.Sprintf("Cannot specify instance traits that are not also set on the node. Node %s is missing traits %s", n.UUID, strings.Join(traits.Missing, ", "))
+	case r.Field == "traits":
+		why = fmt.Sprintf("Error parsing traits from Node %s instance_info field. A list of strings is expected.", n.UUID)
+	case r.Err != nil:
+		why = r.Err.Error()
+	}
+	instance := n.InstanceUUID
+	if instance == "" {
+		instance = "None"
+	}
+	switch r.Request {
+	case "deploy", "rebuild":
+		return fmt.Sprintf("Failed to validate deploy or power info for node %s: %s", n.UUID, why)
+	case "delete":
+		return "Failed to validate power driver interface. Can not delete instance. Error: " + why
+	case "clean":
+		return fmt.Sprintf("Validation of node %s for cleaning failed: %s", n.UUID, why)
+	case "service":
+		return fmt.Sprintf("Validation of node %s for servicing failed: %s", n.UUID, why)
+	case "rescue", "unrescue":
+		return fmt.Sprintf("Failed to %s instance %s for node %s: Validation failed: %s", r.Request, instance, n.UUID, why)
+	default:
+		return why
+	}
+}

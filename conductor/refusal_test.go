@@ -1,0 +1,163 @@
+package conductor_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// create stores a node of fake-hardware.
+func (f *fleet) create(n conductor.Node) *conductor.Node {
+	n.Driver = "fake-hardware"
+	created, err := f.CreateNode(f.ctx, &n)
+	require.NoError(f.t, err)
+	return created
+}
+
+func TestMaintenanceDoesNotKeepANodeFromBeingCleaned(t *testing.T) {
+	for target, from := range map[string]states.State{"provide": states.Manageable, "deleted": states.Active} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, nil)
+			n := f.create(conductor.Node{ProvisionState: from, Maintenance: true, MaintenanceReason: "a fan is loud"})
+			require.NoError(t, f.Provision(f.ctx, n.UUID, f.provision(target)))
+			got := f.settle(n)
+			require.Equal(t, states.Available, got.ProvisionState, got.LastError)
+			require.True(t, got.Maintenance)
+			require.Equal(t, "a fan is loud", got.MaintenanceReason)
+		})
+	}
+}
+
+func TestNoProvisioningInMaintenance(t *testing.T) {
+	forbid := func(c *conductor.Config) { c.NoProvisioningInMaintenance = true }
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, forbid)
+		n := f.create(conductor.Node{ProvisionState: states.Manageable, Maintenance: true})
+		err := f.Provision(f.ctx, n.UUID, f.provision("provide"))
+		require.ErrorIs(t, err, conductor.InMaintenance)
+		require.EqualError(t, err, "The providing operation can't be performed on node "+n.UUID+" because it's in maintenance mode.")
+		require.Equal(t, n, f.settle(n))
+
+		n = f.create(conductor.Node{ProvisionState: states.Active, Maintenance: true})
+		require.NoError(t, f.Provision(f.ctx, n.UUID, f.provision("deleted")))
+		got := f.settle(n)
+		require.Equal(t, states.CleanFail, got.ProvisionState)
+		require.Equal(t, "Cleaning a node in maintenance mode is not allowed", got.LastError)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { forbid(c); c.Table = states.Stein.Table() })
+		n := f.create(conductor.Node{ProvisionState: states.Manageable, Maintenance: true})
+		require.NoError(t, f.Provision(f.ctx, n.UUID, f.provision("provide")), "Stein has no such option")
+		require.Equal(t, states.Available, f.settle(n).ProvisionState)
+	})
+}
+
+func TestAHeartbeatInMaintenanceContinuesNothing(t *testing.T) {
+	for forbid, want := range map[bool]states.State{false: states.CleanWait, true: states.CleanFail} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) { c.NoProvisioningInMaintenance = forbid })
+			n := f.create(conductor.Node{
+				ProvisionState: states.CleanWait, TargetProvisionState: states.Available, Maintenance: true,
+				DriverInternalInfo: map[string]any{"agent_secret_token": "token"}, CleanStep: map[string]any{"interface": "deploy", "step": "erase_devices"},
+			})
+			require.NoError(t, f.Heartbeat(f.ctx, n.UUID, conductor.Heartbeat{AgentVersion: "9", AgentToken: "token", CallbackURL: "http://192.0.2.1"}))
+			got := f.settle(n)
+			require.Equal(t, want, got.ProvisionState)
+			if forbid {
+				require.Contains(t, got.LastError, "Cleaning aborted as node is in maintenance mode")
+			}
+		})
+	}
+}
+
+func TestAFailedServiceIsNotAbortedInMaintenance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		n := f.create(conductor.Node{ProvisionState: states.ServiceFail, TargetProvisionState: states.Active, Maintenance: true})
+		err := f.Provision(f.ctx, n.UUID, f.provision("abort"))
+		require.ErrorIs(t, err, conductor.InMaintenance)
+		require.Equal(t, 409, conductor.HTTPStatus(err))
+		require.ErrorContains(t, err, "Can not abort service")
+		require.Equal(t, n, f.settle(n))
+	})
+}
+
+func TestAnInterfaceThatTheNodeLacksRefusesTheRequest(t *testing.T) {
+	for _, c := range []struct {
+		target, kind string
+		from         states.State
+		status       int
+		text         string
+	}{
+		{"inspect", "inspect", states.Manageable, 400, "Driver fake-hardware does not support inspect (disabled or not implemented)."},
+		{"rescue", "rescue", states.Active, 500, "Failed to rescue instance None for node UUID: Validation failed: Driver fake-hardware does not support rescue (disabled or not implemented)."},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, nil)
+			n := f.create(conductor.Node{
+				UUID: "b2b4d1a9-0a3e-4c93-8d8a-6f0c6b8f6b6e", ProvisionState: c.from, Interfaces: map[string]string{c.kind: "no-" + c.kind},
+			})
+			err := f.Provision(f.ctx, n.UUID, f.provision(c.target))
+			require.ErrorIs(t, err, conductor.Unsupported)
+			require.Equal(t, c.status, conductor.HTTPStatus(err))
+			require.Equal(t, c.text, strings.ReplaceAll(err.Error(), n.UUID, "UUID"))
+			require.Equal(t, n, f.settle(n))
+		})
+	}
+}
+
+func TestTheInstancesTraitsMustBeTheNodes(t *testing.T) {
+	for _, target := range []string{"active", "rebuild"} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, nil)
+			from := map[string]states.State{"active": states.Available, "rebuild": states.Active}[target]
+			n := f.create(conductor.Node{
+				ProvisionState: from, Traits: []string{"CUSTOM_GOLD"}, InstanceInfo: map[string]any{"traits": []any{"CUSTOM_GOLD", "CUSTOM_B", "CUSTOM_A"}},
+			})
+			err := f.Provision(f.ctx, n.UUID, f.provision(target))
+			require.ErrorIs(t, err, conductor.Unsuitable)
+			require.Equal(t, 400, conductor.HTTPStatus(err))
+			require.EqualError(t, err, "Failed to validate deploy or power info for node "+n.UUID+": Cannot specify instance traits that are not also set on the node. Node "+n.UUID+" is missing traits CUSTOM_A, CUSTOM_B")
+			require.Equal(t, n, f.settle(n))
+		})
+	}
+}
+
+func TestTheSameUnfitInterfaceIsNamedEachTime(t *testing.T) {
+	f := start(t, nil)
+	n := f.create(conductor.Node{ProvisionState: states.Manageable})
+	active := f.create(conductor.Node{ProvisionState: states.Active})
+	unfit := func(n *conductor.Node) error {
+		n.Interfaces = map[string]string{"vendor": "magic", "rescue": "magic", "bios": "magic", "deploy": "magic"}
+		return nil
+	}
+	for range 60 {
+		_, err := f.UpdateNode(f.ctx, n.UUID, unfit)
+		require.ErrorContains(t, err, "'ironic.hardware.interfaces.bios'")
+		_, err = f.UpdateNode(f.ctx, active.UUID, unfit)
+		require.ErrorContains(t, err, "bios_interface")
+	}
+}
+
+func TestPowerIsNotChangedWhileANodeIsCleaned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		n := f.create(conductor.Node{ProvisionState: states.CleanWait, TargetProvisionState: states.Available})
+		require.ErrorIs(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0), conductor.NotAllowed)
+	})
+}
+
+func TestKeepAvailable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { c.KeepAvailable = true })
+		n := f.create(conductor.Node{ProvisionState: states.Available})
+		err := f.DeleteNode(f.ctx, n.UUID)
+		require.ErrorIs(t, err, conductor.WrongState)
+		require.NotContains(t, err.Error(), "are: available")
+	})
+}
