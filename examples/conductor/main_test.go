@@ -255,16 +255,17 @@ func TestClientsNeedAPasswordIfUsersAreConfigured(t *testing.T) {
 		require.Equal(t, test.want, status, "%s as %v", test.path, test.user)
 	}
 	for _, path := range []string{"/", "/explorer/live.js", "/explorer/events", "/explorer/nodes", "/explorer/nodes/x"} {
-		status, _ := s.browse(path)
-		require.Equal(t, http.StatusUnauthorized, status, "%s for a browser", path)
+		answer, _ := s.browse(path)
+		require.Equal(t, http.StatusUnauthorized, answer.StatusCode, "%s for a browser", path)
+		require.Equal(t, `Basic realm="Baremetal API"`, answer.Header.Get("WWW-Authenticate"), "so that the browser asks for the password")
 	}
-	status, page := s.browse("/", "admin", "correct horse")
-	require.Equal(t, http.StatusOK, status)
+	answer, page := s.browse("/", "admin", "correct horse")
+	require.Equal(t, http.StatusOK, answer.StatusCode)
 	require.Contains(t, page, "<!DOCTYPE html>")
 }
 
 // browse requests a path as a browser does.
-func (s *server) browse(path string, user ...string) (status int, body string) {
+func (s *server) browse(path string, user ...string) (response *http.Response, body string) {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+path, nil)
 	require.NoError(s.t, err)
@@ -272,12 +273,12 @@ func (s *server) browse(path string, user ...string) (status int, body string) {
 	if len(user) == 2 {
 		request.SetBasicAuth(user[0], user[1])
 	}
-	response, err := s.client.Do(request)
+	response, err = s.client.Do(request)
 	require.NoError(s.t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	require.NoError(s.t, err)
-	return response.StatusCode, string(text)
+	return response, string(text)
 }
 
 func TestSIGTERMEndsTheProgramWhileABrowserIsConnected(t *testing.T) {
