@@ -14,6 +14,9 @@ var (
 	// ErrNotAcceptable: the API version is too old for the request, or the
 	// server does not speak it. Status 406.
 	ErrNotAcceptable = errors.New("API version not acceptable")
+	// ErrUnknownTarget: the series has no such word, neither as an action of its API
+	// nor as an event. Status 400, and Ironic's text for it is that of ErrNotAllowed.
+	ErrUnknownTarget = errors.New("unknown target")
 	// ErrNotAllowed: the node's state has no such transition. Status 400; Ironic
 	// answers 409 instead while the node is reserved. The errors of package
 	// machine match it too.
@@ -24,7 +27,7 @@ var (
 )
 
 // RequestError says which request the API refuses, and why. It matches
-// [ErrNotAcceptable], [ErrNotAllowed] or [ErrNotUnderstood].
+// [ErrNotAcceptable], [ErrUnknownTarget], [ErrNotAllowed] or [ErrNotUnderstood].
 type RequestError struct {
 	Series  Series
 	From    State
@@ -40,11 +43,15 @@ type RequestError struct {
 	reason error
 }
 
-// Error names the request, and the words or versions that would have been accepted.
+// Error names the request, and the words or versions that would have been accepted. For an unknown word
+// it names the word that was probably meant.
 func (e *RequestError) Error() string {
 	request := fmt.Sprintf("request %s in state %q with API version %v", quote(e.Target), e.From, e.Version)
-	if e.reason == ErrNotAcceptable {
+	switch e.reason {
+	case ErrNotAcceptable:
 		return fmt.Sprintf("%s: %v; acceptable: %s", request, e.reason, e.acceptable())
+	case ErrUnknownTarget:
+		return fmt.Sprintf("%s: %v; %s", request, e.reason, e.meant())
 	}
 	allowed := "nothing"
 	if len(e.Allowed) > 0 {
@@ -58,6 +65,18 @@ func (e *RequestError) acceptable() string {
 		return "nothing"
 	}
 	return fmt.Sprintf("%v to %v", e.Minimum, e.Maximum)
+}
+
+// meant says what the client may have meant by an unknown word.
+func (e *RequestError) meant() string {
+	if later := findVerb(e.Target); later != nil {
+		return fmt.Sprintf("known since series %v, and this is %v", later.since, e.Series)
+	}
+	known := e.Series.verbWords()
+	if near := nearest(e.Target, append(slices.Clone(e.Allowed), known...)); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return "known: " + strings.Join(known, ", ")
 }
 
 // Unwrap returns the reason.
@@ -128,6 +147,9 @@ func (t *Table) judge(from State, target string, v APIVersion) (event Event, min
 		event = Event(n)
 	}
 	if _, ok := t.Next(from, event); !ok {
+		if verb == nil && !t.fires(event) {
+			return NoEvent, 0, ErrUnknownTarget
+		}
 		return NoEvent, 0, ErrNotAllowed
 	}
 
@@ -138,6 +160,16 @@ func (t *Table) judge(from State, target string, v APIVersion) (event Event, min
 		return NoEvent, 0, ErrNotUnderstood
 	}
 	return event, 0, nil
+}
+
+// fires reports whether a state of the series has a transition by the event.
+func (t *Table) fires(event Event) bool {
+	for from := range t.States().All() {
+		if _, ok := t.Next(from, event); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // wordMinimum returns the oldest version that passes the API's first check, which

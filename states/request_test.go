@@ -73,13 +73,15 @@ type oracle struct {
 	series  states.Series
 	maximum int
 	rows    map[[2]string]bool // by state and event
+	events  map[string]bool
 }
 
 func newOracle(t *testing.T, series states.Series, facts facts) oracle {
 	maximum, err := states.ParseAPIVersion(facts.APIMax)
 	require.NoError(t, err)
-	o := oracle{series: series, maximum: int(maximum), rows: make(map[[2]string]bool)}
+	o := oracle{series: series, maximum: int(maximum), rows: make(map[[2]string]bool), events: make(map[string]bool)}
 	for _, row := range facts.Transitions {
+		o.events[row[1]] = true
 		o.rows[[2]string{row[0], row[1]}] = true
 	}
 	return o
@@ -90,6 +92,7 @@ type ruling struct {
 	event       string
 	early, late int
 	row, isVerb bool
+	isEvent     bool // of any state of the series
 	newest      int
 }
 
@@ -101,7 +104,7 @@ func (o oracle) rule(state, word string) ruling {
 	if action, ok := actions[word]; ok && action.since <= o.series {
 		r.event, r.isVerb = action.event, true
 	}
-	r.row = o.rows[[2]string{state, r.event}]
+	r.row, r.isEvent = o.rows[[2]string{state, r.event}], o.events[r.event]
 	for _, late := range lateMinimums {
 		if late.event == r.event && (late.state == "" || late.state == state) && late.since <= o.series {
 			r.late = late.minimum
@@ -117,6 +120,8 @@ func (r ruling) status(n int) (int, error) {
 	switch {
 	case n > r.newest, n < r.early:
 		return http.StatusNotAcceptable, states.ErrNotAcceptable
+	case !r.row && !r.isVerb && !r.isEvent:
+		return http.StatusBadRequest, states.ErrUnknownTarget
 	case !r.row:
 		return http.StatusBadRequest, states.ErrNotAllowed
 	case n < r.late:
@@ -276,6 +281,7 @@ func TestRequestOddities(t *testing.T) {
 }
 
 func TestRequestErrorListsAcceptableRequests(t *testing.T) {
+	const known = "manage, provide, active, deploy, rebuild, deleted, undeploy, inspect, adopt, clean, rescue, unrescue, service, abort, unhold"
 	latest := states.Latest().Table()
 	tests := []struct {
 		name  string
@@ -302,7 +308,25 @@ func TestRequestErrorListsAcceptableRequests(t *testing.T) {
 		{"a state that there is not", latest, states.State(200), "active", 81,
 			`request "active" in state "State(200)" with API version 1.81: not allowed in the node's state; allowed: nothing`},
 		{"no word", latest, states.Verifying, "", 81,
-			`request "" in state "verifying" with API version 1.81: not allowed in the node's state; allowed: nothing`},
+			`request "" in state "verifying" with API version 1.81: unknown target; known: ` + known},
+		{"a mistyped word", latest, states.Manageable, "provid", 81,
+			`request "provid" in state "manageable" with API version 1.81: unknown target; did you mean "provide"?`},
+		{"a mistyped word that no state allows", latest, states.Enroll, "Rescu", 81,
+			`request "Rescu" in state "enroll" with API version 1.81: unknown target; did you mean "rescue"?`},
+		{"a word as near to two, of which the state allows one", latest, states.Active, "ndeploy", 81,
+			`request "ndeploy" in state "active" with API version 1.81: unknown target; did you mean "undeploy"?`},
+		{"a word as near to two, of which the state allows the other", latest, states.Available, "ndeploy", 81,
+			`request "ndeploy" in state "available" with API version 1.81: unknown target; did you mean "deploy"?`},
+		{"a word that is new in the series", states.Bobcat.Table(), states.Available, "unhol", 81,
+			`request "unhol" in state "available" with API version 1.81: unknown target; did you mean "unhold"?`},
+		{"two letters too many", latest, states.Verifying, "xxclean", 81,
+			`request "xxclean" in state "verifying" with API version 1.81: unknown target; did you mean "clean"?`},
+		{"three letters too many", latest, states.Verifying, "xxxclean", 81,
+			`request "xxxclean" in state "verifying" with API version 1.81: unknown target; known: ` + known},
+		{"the name of a state", latest, states.Manageable, "available", 81,
+			`request "available" in state "manageable" with API version 1.81: unknown target; known: ` + known},
+		{"a word of later series", states.Antelope.Table(), states.CleanHold, "unhold", 81,
+			`request "unhold" in state "clean hold" with API version 1.81: unknown target; known since series 2023.2, and this is 2023.1`},
 		{"no state", latest, states.NoState, "active", 81,
 			`request "active" in state "none" with API version 1.81: not allowed in the node's state; allowed: nothing`},
 		{"no series", nil, states.Available, "active", 81,

@@ -225,6 +225,8 @@ func describeError(err error) string {
 		return err.Error()
 	case refused.HTTPStatus() != http.StatusBadRequest:
 		return fmt.Sprint(refused.HTTPStatus())
+	case errors.Is(err, states.ErrUnknownTarget): // Ironic gives no other reason for these
+		return fmt.Sprintf("%d %v", refused.HTTPStatus(), states.ErrNotAllowed)
 	default:
 		return fmt.Sprintf("%d %v", refused.HTTPStatus(), errors.Unwrap(refused))
 	}

@@ -19,6 +19,9 @@ var equivalent = []struct {
 		"powersync/hold.go Syncer.release: defer cancel() => removed",
 		"powersync/set.go Syncer.reach: defer cancel() => removed",
 	}},
+	{"a word as long as the bound differs from every word of the API by more letters than nearest permits", []string{
+		"states/nearest.go nearest: len(word) > maxTypo => len(word) >= maxTypo",
+	}},
 	{"a revision only has to differ from the earlier ones", []string{
 		"powersync/memory.go Memory.put: m.changes++ => m.changes--",
 	}},
