@@ -74,7 +74,7 @@ func do(ctx context.Context, c connection, limit time.Duration, op string, f fun
 		return nil
 	}
 	seen := &verify.Error{Op: op, Protocol: c.protocol(), Host: c.address(), Kind: kindOf(err)}
-	seen.Err = &failure{kind: seen.Kind, text: c.scrubber().clean(err.Error()), err: cause(err)}
+	seen.Err = &failure{kind: seen.Kind, text: c.scrubber().describe(err), err: cause(err)}
 	if ended := ctx.Err(); ended != nil {
 		seen.Kind, seen.Err = verify.KindOf(ended), ended
 	}

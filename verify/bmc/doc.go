@@ -31,5 +31,6 @@
 //   - An ipmitool that hangs, forks or writes endlessly leaves no process. It gets the
 //     password in its environment, never in its arguments.
 //   - Errors have their reason, as a [*verify.Error]. Passwords and session tokens are
-//     removed from every text of a BMC or a program, in any encoding.
+//     removed from every text of a BMC or a program, in any encoding. If one has fewer
+//     than 4 characters, which are found in any text, the error has no such text at all.
 package bmc

@@ -18,7 +18,7 @@ func misconfigured(err error) *verify.Error {
 }
 
 // failure is an error with a known kind. Its text may quote the BMC, until
-// [scrubber.clean] has cleaned it.
+// [scrubber.describe] has cleaned it.
 type failure struct {
 	kind verify.Kind
 	text string

@@ -33,6 +33,34 @@ func (s *scrubber) add(text secret.Text) {
 	}
 }
 
+const (
+	// minSecret is the length of the shortest secret that describe removes from texts, in characters that are no
+	// white space. A shorter one is found in any text by chance: its removal would garble the text and reveal the
+	// secret.
+	minSecret = 4
+	// withheld stands for a text that may have a secret shorter than minSecret.
+	withheld = "details are withheld, because a password or token of fewer than 4 characters cannot be removed from them"
+)
+
+// describe returns the text of an error without secrets. If a secret is shorter than minSecret, it uses
+// no text of the BMC or a driver at all.
+func (s *scrubber) describe(err error) string {
+	own := cause(err)
+	switch {
+	case !slices.ContainsFunc(s.secrets, isShort):
+		return s.clean(err.Error())
+	case own != nil:
+		return own.Error()
+	default:
+		return withheld
+	}
+}
+
+func isShort(hidden secret.Text) bool {
+	packed, _ := pack(strings.ToValidUTF8(hidden.Reveal(), "\uFFFD"))
+	return utf8.RuneCount(packed) < minSecret
+}
+
 // clean returns text on one line, without the secrets in any encoding, without
 // control characters, and of bounded length.
 func (s *scrubber) clean(text string) string {

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"net"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"unicode"
 
@@ -77,6 +80,19 @@ func TestATextIsCleaned(t *testing.T) {
 	} {
 		require.Equal(t, want, scrub.clean(text))
 	}
+}
+
+func TestAShortSecretGarblesNoText(t *testing.T) {
+	refused := &net.OpError{Op: "read", Net: "udp", Err: os.NewSyscallError("read", syscall.ECONNREFUSED)}
+	for _, short := range []string{"e", " e ", "€", "ead", "re\tad"[:4], "   ", "\xff\xfe\xfd\xfc\xfb"} {
+		scrub := &scrubber{user: "admin"}
+		scrub.add(secret.New(short))
+		require.Equal(t, "connection refused", scrub.describe(refused), "%q", short)
+		require.Equal(t, withheld, scrub.describe(garbled("the BMC answers "+short)), "%q", short)
+	}
+	scrub := &scrubber{user: "admin"}
+	scrub.add(secret.New("read"))
+	require.Equal(t, "*** udp: ***: connection refused", scrub.describe(refused), "long enough to be found")
 }
 
 func FuzzClean(f *testing.F) {

@@ -120,6 +120,24 @@ func TestNoErrorHasThePassword(t *testing.T) {
 	require.Empty(t, logged.String())
 }
 
+// TestAPasswordOfAFewCharactersIsInNoError has a BMC repeat it in each part of an answer.
+func TestAPasswordOfAFewCharactersIsInNoError(t *testing.T) {
+	const short = "zqz"
+	server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Users = map[string]secret.Text{user: secret.New(short)} })
+	config := configOf(server)
+	config.Password = secret.New(short)
+	for where, fault := range tellers {
+		require.NoError(t, server.ClearFaults())
+		server.AddFault(fault(short))
+		_, err := newVerifier(t, config).Verify(t.Context())
+		require.Error(t, err, where)
+		for err := range chain(err) {
+			require.NotContains(t, err.Error(), short, where)
+			require.NotContains(t, err.Error(), "***", where)
+		}
+	}
+}
+
 // requireNone checks that a text does not contain another one, ignoring case, white
 // space and quoting.
 func requireNone(t *testing.T, text, other string) {
