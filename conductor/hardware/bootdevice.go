@@ -78,19 +78,26 @@ func (b *BMC) bootFrom(ctx context.Context, n *conductor.Node, device string, pe
 	return b.SetBootDevice(ctx, n, device, persistent)
 }
 
-// bootsByBIOS reports whether the capabilities of a node's instance, or else of the node, have
-// the boot mode "bios". Otherwise the node boots by UEFI, which is Ironic's default.
+// bootMode returns the boot mode in the capabilities of a node's instance or else of the node: "bios",
+// "uefi", or empty for neither, with which the machine keeps its own.
 //
-// Source: get_boot_mode in ironic/drivers/modules/boot_mode_utils.py.
-func bootsByBIOS(n *conductor.Node) bool {
-	if mode, ok := instanceCapabilities(n)["boot_mode"].(string); ok {
-		return mode == "bios"
+// Source: get_boot_mode_for_deploy in ironic/drivers/modules/boot_mode_utils.py.
+func bootMode(n *conductor.Node) string {
+	if mode := instanceCapabilities(n)["boot_mode"]; mode != nil {
+		return known(mode)
 	}
 	properties, _ := n.Properties["capabilities"].(string)
 	for capability := range strings.SplitSeq(properties, ",") {
 		if name, mode, _ := strings.Cut(capability, ":"); strings.TrimSpace(name) == "boot_mode" {
-			return strings.TrimSpace(mode) == "bios"
+			return known(strings.TrimSpace(mode))
 		}
 	}
-	return false
+	return ""
+}
+
+func known(mode any) string {
+	if mode == "bios" || mode == "uefi" {
+		return mode.(string)
+	}
+	return ""
 }

@@ -13,23 +13,24 @@ func TestTheBootModeIsTheInstancesOrTheNodes(t *testing.T) {
 	uefi := map[string]any{"boot_mode": "uefi"}
 	for _, test := range []struct {
 		instance, node any
-		want           bool
+		want           string
 	}{
-		{nil, nil, false},
-		{bios, nil, true},
-		{`{"boot_mode": "bios"}`, nil, true},
-		{`{"boot_mode": "uefi"}`, "boot_mode:bios", false},
-		{uefi, "boot_mode:bios", false},
-		{nil, "boot_mode:bios", true},
-		{nil, "cpu_vt:true, boot_mode : bios ,x", true},
-		{nil, "boot_mode:uefi", false},
-		{nil, "boot_mode", false},
-		{"no JSON", "boot_mode:bios", true},
-		{map[string]any{"boot_mode": 7}, 7, false},
+		{nil, nil, ""},
+		{bios, nil, "bios"},
+		{`{"boot_mode": "bios"}`, nil, "bios"},
+		{`{"boot_mode": "uefi"}`, "boot_mode:bios", "uefi"},
+		{uefi, "boot_mode:bios", "uefi"},
+		{nil, "boot_mode:bios", "bios"},
+		{nil, "cpu_vt:true, boot_mode : bios ,x", "bios"},
+		{nil, "boot_mode:uefi", "uefi"},
+		{nil, "boot_mode", ""},
+		{"no JSON", "boot_mode:bios", "bios"},
+		{map[string]any{"boot_mode": 7}, 7, ""},
+		{map[string]any{"boot_mode": "fast"}, "boot_mode:bios", ""},
 	} {
 		n := &conductor.Node{
 			InstanceInfo: map[string]any{"capabilities": test.instance}, Properties: map[string]any{"capabilities": test.node},
 		}
-		require.Equal(t, test.want, bootsByBIOS(n), "%v %v", test.instance, test.node)
+		require.Equal(t, test.want, bootMode(n), "%v %v", test.instance, test.node)
 	}
 }

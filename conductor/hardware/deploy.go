@@ -47,6 +47,9 @@ func (b *BMC) validateDeploy(n *conductor.Node) error {
 		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
 			"Node %s has %s in instance_info, which the deploy interface %s of driver %s cannot realise: %s.", n.UUID, key, deploy, n.Driver, unrealised[deploy][key])}
 	}
+	if mode := instanceCapabilities(n)["boot_mode"]; mode != nil && bootMode(n) == "" {
+		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf("Node %s has an invalid capability boot_mode in instance_info: it must be bios or uefi.", n.UUID)}
+	}
 	if strings.EqualFold(fmt.Sprint(instanceCapabilities(n)["secure_boot"]), "true") {
 		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
 			"Node %s has the capability secure_boot in instance_info, but driver %s does not change secure boot.", n.UUID, n.Driver)}

@@ -171,7 +171,7 @@ func (b *BMC) verifier(n *conductor.Node) (verify.Verifier, bmc.Config, error) {
 	}
 	c.Timeout = b.config.Timeout
 	c.SkipManagement = !b.config.CheckManagement
-	c.LegacyBoot = bootsByBIOS(n)
+	c.BootMode = bootMode(n)
 	v, err := bmc.New(c)
 	if err != nil {
 		return nil, c, &conductor.Error{Reason: conductor.Invalid, Err: err,

@@ -180,6 +180,8 @@ func TestAnInstanceThatTheDeployInterfaceCannotRealiseIsRefused(t *testing.T) {
 		{map[string]any{"kernel_append_params": "quiet"}, network, ""},
 		{map[string]any{"ramdisk_kernel_arguments": "quiet"}, network, ""},
 		{map[string]any{"configdrive": map[string]any{"user_data": "x"}}, "it writes no configuration drive", ""},
+		{map[string]any{"capabilities": `{"boot_mode": "uefi"}`}, "", ""},
+		{map[string]any{"capabilities": `{"boot_mode": "fast"}`}, "it must be bios or uefi", "it must be bios or uefi"},
 		{map[string]any{"capabilities": `{"secure_boot": "true"}`}, "does not change secure boot", "does not change secure boot"},
 		{map[string]any{"capabilities": map[string]any{"secure_boot": true}}, "does not change secure boot", "does not change secure boot"},
 	} {

@@ -195,6 +195,17 @@ func TestADeploymentBootsFromTheNetworkPersistently(t *testing.T) {
 	}
 }
 
+func TestADeploymentSetsTheBootModeOfTheInstance(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{})
+	n := s.node(redfishMachine(server, t), func(n *conductor.Node) {
+		n.ProvisionState, n.InstanceInfo = states.Available, map[string]any{"capabilities": map[string]any{"boot_mode": "bios"}}
+	})
+	n = s.request(n, "active")
+	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+	require.Equal(t, "Pxe Continuous Legacy", server.Boot("1"))
+}
+
 func TestAnAgentsBootDeviceIsForOneBootUnlessForced(t *testing.T) {
 	for value, want := range map[any]string{nil: "None", "Always": "Pxe", true: "Pxe", "true": "Pxe", false: "None", "Never": "None"} {
 		server := startRedfish(t)

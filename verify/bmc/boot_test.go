@@ -50,7 +50,7 @@ func TestADriverSetsTheBootDeviceOverIPMI(t *testing.T) {
 	config := ipmiConfigOf(server)
 	config.CipherSuite = "3"
 	legacy := config
-	legacy.LegacyBoot, legacy.KeepBootTimeout = true, true
+	legacy.BootMode, legacy.KeepBootTimeout = "bios", true
 	d := newDriver(t, 1, map[string]bmc.Config{"uefi": config, "legacy": legacy})
 	for _, device := range []string{"pxe", "disk", "cdrom", "bios"} { // ipmi_sim has no safe mode
 		for _, id := range []string{"uefi", "legacy"} {
@@ -128,6 +128,34 @@ func TestABootOverrideThatDoesNotHoldNamesNoDevice(t *testing.T) {
 		device, _, err := d.BootDevice(t.Context(), "node")
 		require.NoError(t, err)
 		require.Equal(t, want, device)
+	}
+}
+
+func TestABootModeIsSetOverRedfishIfTheBMCReportsAnother(t *testing.T) {
+	for _, test := range []struct {
+		mode     string
+		unsaid   bool // the BMC reports no boot mode
+		from, to string
+	}{
+		{"", false, "UEFI", "UEFI"},
+		{"uefi", false, "UEFI", "UEFI"},
+		{"bios", false, "UEFI", "Legacy"},
+		{"uefi", false, "Legacy", "UEFI"},
+		{"", false, "Legacy", "Legacy"},
+		{"bios", true, "UEFI", "UEFI"},
+	} {
+		server := startRedfish(t)
+		config := configOf(server)
+		config.BootMode = map[string]string{"UEFI": "uefi", "Legacy": "bios"}[test.from]
+		require.NoError(t, newDriver(t, 0, map[string]bmc.Config{"node": config}).SetBootDevice(t.Context(), "node", "disk", true))
+		require.Equal(t, "Hdd Continuous "+test.from, server.Boot("1"))
+		if test.unsaid {
+			server.AddFault(bmctest.Fault{On: systemPath, Method: http.MethodGet, Do: bmctest.Property("Boot",
+				map[string]any{"BootSourceOverrideTarget": "Hdd", "BootSourceOverrideEnabled": "Continuous"})})
+		}
+		config.BootMode = test.mode
+		require.NoError(t, newDriver(t, 0, map[string]bmc.Config{"node": config}).SetBootDevice(t.Context(), "node", "pxe", true))
+		require.Equal(t, "Pxe Continuous "+test.to, server.Boot("1"))
 	}
 }
 

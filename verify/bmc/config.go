@@ -66,9 +66,10 @@ type Config struct {
 	// CipherSuite is IPMI's, such as "17". Empty tries 3, then 17 if the BMC
 	// lacks 3.
 	CipherSuite string
-	// LegacyBoot says that the machine boots with a BIOS and not with UEFI; IPMI
-	// requires this with a boot device. Redfish keeps the machine's boot mode.
-	LegacyBoot bool
+	// BootMode is how the machine boots, "uefi" or "bios". A request for a boot device
+	// sets it: over IPMI always, with "uefi" for empty; over Redfish if the BMC reports
+	// another mode, and never for empty.
+	BootMode string
 	// KeepBootTimeout leaves out the request that an IPMI BMC keep a boot device for
 	// longer than 60 s (IPMI 2.0, section 28.13, parameter 3). Some BMCs refuse it.
 	KeepBootTimeout bool
@@ -154,6 +155,7 @@ func (c Config) check() error {
 	}
 	if err := cmp.Or(
 		oneOf("protocol", c.Protocol, autoProtocol, redfishProtocol, ipmiProtocol), oneOf("authentication", c.Auth, autoAuth, sessionAuth, basicAuth),
+		oneOf("boot mode", c.BootMode, "", uefiMode, biosMode),
 		c.checkTLS(),
 	); err != nil {
 		return err

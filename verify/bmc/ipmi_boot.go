@@ -52,7 +52,7 @@ func (c *ipmiConnection) setBootDevice(ctx context.Context, device bootDevice, p
 	if persistent {
 		flags |= bootPersistent
 	}
-	if !c.config.LegacyBoot {
+	if c.config.BootMode != biosMode {
 		flags |= bootUEFI
 	}
 	_, err := c.run(ctx, "raw", "0x00", "0x08", "0x05", fmt.Sprintf("%#02x", flags), fmt.Sprintf("%#02x", device.code), "0x00", "0x00", "0x00")

@@ -13,6 +13,12 @@ const (
 	ipmiProtocol    = "ipmi"
 )
 
+// The words of Config.BootMode.
+const (
+	uefiMode = "uefi"
+	biosMode = "bios"
+)
+
 // The words of Config.Auth.
 const (
 	autoAuth    = "auto"

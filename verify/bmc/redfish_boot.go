@@ -54,11 +54,15 @@ func (m *model) serveBoot(ctx context.Context, req *http.Request) (*http.Respons
 	return respond(req, http.StatusOK, map[string]any{})
 }
 
-// setBoot sets the target of the boot override. It sends BootSourceOverrideEnabled only
+// redfishModes maps Config.BootMode to Redfish's words.
+var redfishModes = map[string]string{biosMode: "Legacy", uefiMode: "UEFI"}
+
+// setBoot sets the target of the boot override and the boot mode. It sends BootSourceOverrideEnabled only
 // if that differs from the system's value, because some BMCs refuse a value that they
 // already have. Supermicro's BMCs always require it.
 //
-// Source: _set_boot_device in ironic/drivers/modules/redfish/management.py.
+// Source: _set_boot_device in ironic/drivers/modules/redfish/management.py; for the boot mode,
+// sync_boot_mode in ironic/drivers/modules/boot_mode_utils.py.
 func (s *service) setBoot(ctx context.Context, sys *system, want boot) error {
 	if err := sys.checkBoot(want); err != nil {
 		return err
@@ -72,6 +76,9 @@ func (s *service) setBoot(ctx context.Context, sys *system, want boot) error {
 	change := boot{Target: want.Target}
 	if now.Enabled != want.Enabled || strings.EqualFold(manufacturer, "Supermicro") {
 		change.Enabled = want.Enabled
+	}
+	if mode := redfishModes[s.config.BootMode]; mode != "" && now.Mode != "" && now.Mode != mode {
+		change.Mode = mode
 	}
 	body, err := json.Marshal(map[string]boot{"Boot": change})
 	if err != nil {
