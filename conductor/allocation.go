@@ -8,24 +8,30 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
 
-// The states of an allocation, in the field "state" of an [Object] of [KindAllocation].
-//
-// Source: ironic/common/states.py.
-const (
-	allocating       = "allocating"
-	backfilling      = "allocating to a node" // not Ironic's: the request names the node
-	allocationActive = "active"
-	allocationError  = "error"
-)
+// Allocation returns the state of an [Object] of [KindAllocation], and NoAllocation of nil and of
+// other objects.
+func (o *Object) Allocation() states.Allocation {
+	if o == nil {
+		return states.NoAllocation
+	}
+	word, _ := o.Fields["state"].(string)
+	state, _ := states.ParseAllocation(word)
+	return state
+}
+
+// backfillField marks an allocation whose request names the node. Clients do not see it.
+const backfillField = "backfill"
 
 // CreateAllocation stores a request for a node: an [Object] of [KindAllocation] with
 // the fields resource_class, traits, candidate_nodes (UUIDs) and owner. It returns the
 // allocation as it was stored, in the state allocating; the conductor then chooses a
 // node and makes the allocation active, or sets its state to error with a last_error. If
-// NodeUUID names a node, which must be active, that node is allocated at once (backfill).
+// NodeUUID names a node, which must be active, that node is allocated at once (backfill), and
+// the allocation ends in the state error if that fails.
 // The error matches [Exists], [NotFound], [WrongState] or [NoWorker], or is the store's.
 //
 // Source: ironic/conductor/allocations.py.
@@ -40,10 +46,10 @@ func (c *Conductor) CreateAllocation(ctx context.Context, o *Object) (*Object, e
 	o.Kind = KindAllocation
 	wanted := o.NodeUUID
 	o.NodeUUID = ""
-	set(&o.Fields, "state", allocating)
+	set(&o.Fields, "state", states.Allocating.String())
 	set(&o.Fields, "last_error", nil)
 	if wanted != "" {
-		o.Fields["state"] = backfilling
+		o.Fields[backfillField] = true
 	}
 	o, err := c.CreateObject(ctx, o)
 	if err != nil {
@@ -63,11 +69,8 @@ func (c *Conductor) backfill(ctx context.Context, o *Object, ident string) (*Obj
 			if err := c.unlocked(n); err != nil {
 				return err
 			}
-			if err := c.Rules().Backfill(n.Facts()); err != nil {
-				return refuse(WrongState, "Cannot backfill an allocation for node %s: Node must be in the \"active\" state, but the current state is %q", n.UUID, n.ProvisionState)
-			}
-			if why := unsuitable(n, o); why != "" {
-				return refuse(WrongState, "Cannot backfill an allocation for node %s: %s", n.UUID, why)
+			if why := c.unfit(n, o); len(why) > 0 {
+				return allocationFailed(o, fmt.Sprintf("Cannot backfill an allocation for node %s: %s", n.UUID, strings.Join(why, "; ")))
 			}
 			if n.InstanceUUID != "" && n.InstanceUUID != o.UUID {
 				return refuse(Associated, "Node %s is associated with instance %s.", n.UUID, n.InstanceUUID)
@@ -78,7 +81,8 @@ func (c *Conductor) backfill(ctx context.Context, o *Object, ident string) (*Obj
 		return err
 	})
 	if err != nil {
-		return nil, errors.Join(err, c.deleteObject(context.WithoutCancel(ctx), KindAllocation, o.UUID))
+		_, failed := c.finishAllocation(context.WithoutCancel(ctx), o, "", err)
+		return nil, errors.Join(err, failed)
 	}
 	n, err := c.Node(ctx, ident)
 	if err != nil {
@@ -87,11 +91,44 @@ func (c *Conductor) backfill(ctx context.Context, o *Object, ident string) (*Obj
 	return c.finishAllocation(ctx, o, n.UUID, nil)
 }
 
+// allocationFailed returns the error of an allocation that gets no node.
+func allocationFailed(o *Object, why string) error {
+	return refuse(WrongState, "Failed to process allocation %s: %s.", o.UUID, why)
+}
+
+// unfit returns why an allocation cannot name a node.
+func (c *Conductor) unfit(n *Node, o *Object) (why []string) {
+	class, _ := o.Fields["resource_class"].(string)
+	traits, _ := o.Fields["traits"].([]any)
+	candidates, _ := o.Fields["candidate_nodes"].([]any)
+	if c.Rules().Backfill(n.Facts()) != nil {
+		why = append(why, fmt.Sprintf("Node must be in the \"active\" state, but the current state is \"%s\"", n.ProvisionState))
+	}
+	if class != "" && n.ResourceClass != class {
+		why = append(why, fmt.Sprintf("Resource class %s does not match the requested resource class %s", n.ResourceClass, class))
+	}
+	if !n.hasTraits(traits) {
+		why = append(why, fmt.Sprintf("List of traits %s does not match the requested traits %s", pyrepr.List(n.Traits), pyrepr.Of(traits)))
+	}
+	if len(candidates) > 0 && !slices.Contains(candidates, any(n.UUID)) {
+		why = append(why, fmt.Sprintf("Candidate nodes must be empty or contain the target node, but got %s", pyrepr.Of(candidates)))
+	}
+	return why
+}
+
+// hasTraits reports whether a node has all of some traits.
+func (n *Node) hasTraits(traits []any) bool {
+	return !slices.ContainsFunc(traits, func(t any) bool {
+		name, _ := t.(string)
+		return !slices.Contains(n.Traits, name)
+	})
+}
+
 // considerObject starts the processing of an allocation that has no node yet, if this
 // conductor is the one to choose the node. It is called for each object that any process
 // writes, and for every allocation again at each periodic check.
 func (c *Conductor) considerObject(o *Object) {
-	if o.Kind != KindAllocation || o.Fields["state"] != allocating {
+	if o.Kind != KindAllocation || o.Allocation() != states.Allocating || o.Fields[backfillField] != nil {
 		return
 	}
 	t, err := c.currentTerm()
@@ -109,12 +146,15 @@ func (c *Conductor) considerObject(o *Object) {
 // allocate chooses a node for an allocation that has none.
 func (c *Conductor) allocate(ctx context.Context, id string) error {
 	o, err := c.Object(ctx, KindAllocation, id)
-	if err != nil || o.Fields["state"] != allocating {
+	if err != nil || o.Allocation() != states.Allocating {
 		return err
 	}
 	node, failure := c.choose(ctx, o)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if failure != nil {
+		failure = allocationFailed(o, failure.Error())
 	}
 	finished, err := c.finishAllocation(ctx, o, node, failure)
 	if node != "" && (errors.Is(err, NotFound) || err == nil && finished.NodeUUID != node) {
@@ -156,13 +196,14 @@ func (c *Conductor) freeNode(ctx context.Context, node, allocation string) error
 // returns the allocation.
 func (c *Conductor) finishAllocation(ctx context.Context, o *Object, nodeUUID string, failure error) (*Object, error) {
 	return c.UpdateObject(ctx, KindAllocation, o.UUID, func(o *Object) error {
-		if state := o.Fields["state"]; state != allocating && state != backfilling {
+		if o.Allocation() != states.Allocating {
 			return nil
 		}
+		delete(o.Fields, backfillField)
 		o.NodeUUID = nodeUUID
-		o.Fields["state"], o.Fields["last_error"] = allocationActive, nil
+		o.Fields["state"], o.Fields["last_error"] = states.AllocationActive.String(), nil
 		if failure != nil {
-			o.Fields["state"], o.Fields["last_error"] = allocationError, fmt.Sprintf("Failed to process allocation %s: %v.", o.UUID, failure)
+			o.Fields["state"], o.Fields["last_error"] = states.AllocationError.String(), failure.Error()
 		}
 		return nil
 	})
@@ -183,12 +224,13 @@ func (c *Conductor) choose(ctx context.Context, o *Object) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	traits, _ := o.Fields["traits"].([]any)
 	var chosen string
 	err = c.retryLocked(ctx, func() error {
 		locked := false
 		for _, candidate := range nodes {
 			_, _, err := c.edit(ctx, candidate.UUID, func(n *Node) error {
-				if !c.allocatable(n) || unsuitable(n, o) != "" {
+				if !c.allocatable(n) || !matches(n, o) || !n.hasTraits(traits) {
 					return errNothingToDo
 				}
 				if err := c.unlocked(n); err != nil {
@@ -215,28 +257,33 @@ func (c *Conductor) choose(ctx context.Context, o *Object) (string, error) {
 // concurrent allocations do not compete for the same node; a node with the allocation's
 // name is first.
 func (c *Conductor) candidates(all []*Node, o *Object) ([]*Node, error) {
-	why := fmt.Sprintf("no available nodes match the resource class %v", o.Fields["resource_class"])
-	if named, _ := o.Fields["candidate_nodes"].([]any); len(named) > 0 {
-		why = fmt.Sprintf("none of the requested nodes are available and match the resource class %v", o.Fields["resource_class"])
+	traits, _ := o.Fields["traits"].([]any)
+	named, _ := o.Fields["candidate_nodes"].([]any)
+	nodes := slices.DeleteFunc(all, func(n *Node) bool { return !c.allocatable(n) || !matches(n, o) })
+	switch {
+	case len(nodes) > 0:
+	case len(named) > 0:
+		return nil, fmt.Errorf("none of the requested nodes are available and match the resource class %v", o.Fields["resource_class"])
+	default:
+		return nil, fmt.Errorf("no available nodes match the resource class %v", o.Fields["resource_class"])
 	}
-	nodes := slices.DeleteFunc(all, func(n *Node) bool {
-		if !c.allocatable(n) {
-			return true
-		}
-		unsuitable := unsuitable(n, o)
-		if strings.HasPrefix(unsuitable, "traits") {
-			why = "no suitable nodes have the requested traits"
-		}
-		return unsuitable != ""
-	})
+	nodes = slices.DeleteFunc(nodes, func(n *Node) bool { return !n.hasTraits(traits) })
 	if len(nodes) == 0 {
-		return nil, errors.New(why)
+		return nil, fmt.Errorf("no suitable nodes have the requested traits %s", joined(traits))
 	}
 	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 	if i := slices.IndexFunc(nodes, func(n *Node) bool { return o.Name != "" && n.Name == o.Name }); i > 0 {
 		nodes[0], nodes[i] = nodes[i], nodes[0]
 	}
 	return nodes, nil
+}
+
+func joined(list []any) string {
+	texts := make([]string, len(list))
+	for i, item := range list {
+		texts[i] = fmt.Sprint(item)
+	}
+	return strings.Join(slices.Compact(texts), ", ")
 }
 
 // allocatable reports whether a node may be allocated at all. A node without a power state
@@ -250,26 +297,14 @@ func (c *Conductor) allocatable(n *Node) bool {
 	return err == nil || errors.Is(err, Locked)
 }
 
-// unsuitable returns why a node does not fit an allocation, or "".
-func unsuitable(n *Node, o *Object) string {
+// matches reports whether a node is one that an allocation asks for, apart from its traits.
+func matches(n *Node, o *Object) bool {
 	class, _ := o.Fields["resource_class"].(string)
-	candidates, _ := o.Fields["candidate_nodes"].([]any)
-	traits, _ := o.Fields["traits"].([]any)
+	named, _ := o.Fields["candidate_nodes"].([]any)
 	owner, _ := o.Fields["owner"].(string)
-	switch {
-	case class != "" && n.ResourceClass != class:
-		return fmt.Sprintf("resource class %q does not match the requested resource class %q", n.ResourceClass, class)
-	case len(candidates) > 0 && !slices.Contains(candidates, any(n.UUID)):
-		return "the node is none of the candidate nodes"
-	case owner != "" && n.Owner != owner && n.Lessee != owner:
-		return fmt.Sprintf("the node does not belong to %q", owner)
-	}
-	for _, trait := range traits {
-		if name, _ := trait.(string); !slices.Contains(n.Traits, name) {
-			return fmt.Sprintf("traits of the node do not have the requested %q", name)
-		}
-	}
-	return ""
+	return (class == "" || n.ResourceClass == class) &&
+		(len(named) == 0 || slices.Contains(named, any(n.UUID))) &&
+		(owner == "" || n.Owner == owner || n.Lessee == owner)
 }
 
 // DeleteAllocation deletes an allocation and frees its node. The error matches

@@ -20,9 +20,9 @@
 // states and events to people. [Reported] keeps the words of a server that is newer
 // than this module.
 //
-// States, events, power states and series are small numbers that print and parse as
-// Ironic's own words. The zero value of each type stands for none: NoState, NoEvent
-// and NoPower are null in JSON and SQL. Tables never change. All values may be shared
+// States, events, power states, states of allocations and series are small numbers that
+// print and parse as Ironic's own words. The zero value of each type stands for none:
+// NoState, NoEvent, NoPower and NoAllocation are null in JSON and SQL. Tables never change. All values may be shared
 // between goroutines freely.
 //
 // # Enroll by default

@@ -50,6 +50,9 @@ func TestRoundTripsAreExact(t *testing.T) {
 	t.Run("State", func(t *testing.T) { storedTrip(t, append(slices.Collect(states.AllStates()), states.NoState)) })
 	t.Run("Event", func(t *testing.T) { storedTrip(t, append(slices.Collect(states.AllEvents()), states.NoEvent)) })
 	t.Run("Power", func(t *testing.T) { storedTrip(t, append(slices.Collect(states.AllPowers()), states.NoPower)) })
+	t.Run("Allocation", func(t *testing.T) {
+		storedTrip(t, append(slices.Collect(states.AllAllocations()), states.NoAllocation))
+	})
 	t.Run("Series", func(t *testing.T) { wordTrip(t, append(slices.Collect(states.AllSeries()), states.NoSeries)) })
 	t.Run("APIVersion", func(t *testing.T) {
 		versions := make([]states.APIVersion, 1<<16)
@@ -184,6 +187,7 @@ func TestNoneIsNull(t *testing.T) {
 	t.Run("State", func(t *testing.T) { none(t, states.Enroll) })
 	t.Run("Event", func(t *testing.T) { none(t, states.EventManage) })
 	t.Run("Power", func(t *testing.T) { none(t, states.PowerOn) })
+	t.Run("Allocation", func(t *testing.T) { none(t, states.Allocating) })
 }
 
 func none[T stored, P storedPointer[T]](t *testing.T, some T) {
@@ -207,6 +211,7 @@ func TestReceiversKeepTheirValueOnError(t *testing.T) {
 	t.Run("State", func(t *testing.T) { storedKept(t, states.Enroll) })
 	t.Run("Event", func(t *testing.T) { storedKept(t, states.EventManage) })
 	t.Run("Power", func(t *testing.T) { storedKept(t, states.PowerOn) })
+	t.Run("Allocation", func(t *testing.T) { storedKept(t, states.Allocating) })
 	t.Run("Series", func(t *testing.T) { kept(t, states.Kilo) })
 	t.Run("APIVersion", func(t *testing.T) { kept(t, states.APIVersion(81)) })
 }
@@ -250,6 +255,7 @@ func TestNumbersOutOfRange(t *testing.T) {
 	t.Run("State", func(t *testing.T) { storedOutOfRange(t, states.ServiceHold, "State(%d)") })
 	t.Run("Event", func(t *testing.T) { storedOutOfRange(t, states.EventError, "Event(%d)") })
 	t.Run("Power", func(t *testing.T) { storedOutOfRange(t, states.PowerError, "Power(%d)") })
+	t.Run("Allocation", func(t *testing.T) { storedOutOfRange(t, states.AllocationError, "Allocation(%d)") })
 	t.Run("Series", func(t *testing.T) { outOfRange(t, states.Latest(), "Series(%d)") })
 }
 

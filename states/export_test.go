@@ -20,5 +20,8 @@ func WordsOf(e Event) []string {
 func (t *Table) Waiting() Set { return t.set(waitingSet) }
 func (t *Table) Held() Set    { return t.set(heldSet) }
 
+// AllAllocations ranges over every allocation state but NoAllocation.
+func AllAllocations() iter.Seq[Allocation] { return all[Allocation](allocationWords) }
+
 // AllPowers ranges over every power state but NoPower.
 func AllPowers() iter.Seq[Power] { return all[Power](powerWords) }

@@ -54,6 +54,7 @@ func checkUnknown(t *testing.T, err error) {
 func FuzzParse(f *testing.F)           { fuzzParser(f, states.Parse) }
 func FuzzParseEvent(f *testing.F)      { fuzzParser(f, states.ParseEvent) }
 func FuzzParsePower(f *testing.F)      { fuzzParser(f, states.ParsePower) }
+func FuzzParseAllocation(f *testing.F) { fuzzParser(f, states.ParseAllocation) }
 func FuzzParseAPIVersion(f *testing.F) { fuzzParser(f, states.ParseAPIVersion) }
 
 func FuzzParseSeries(f *testing.F) {
@@ -93,7 +94,7 @@ func FuzzDecode(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, data string) {
 		for _, decoder := range []decoder{
-			new(states.State), new(states.Event), new(states.Power),
+			new(states.State), new(states.Event), new(states.Power), new(states.Allocation),
 		} {
 			fuzzDecoder(t, decoder, data)
 		}

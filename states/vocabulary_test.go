@@ -42,6 +42,7 @@ func TestWordsAreIronics(t *testing.T) {
 		{"power states", words(states.AllPowers()), []string{
 			"power on", "power off", "rebooting", "soft rebooting", "soft power off", "error",
 		}},
+		{"allocation states", words(states.AllAllocations()), []string{"allocating", "active", "error"}},
 		{"series", words(states.AllSeries()), []string{
 			"kilo", "liberty", "mitaka", "newton", "ocata", "pike", "queens", "rocky", "stein", "train", "ussuri",
 			"victoria", "wallaby", "xena", "yoga", "zed", "2023.1", "2023.2", "2024.1", "2024.2", "2025.1",
@@ -160,12 +161,13 @@ var parsers = map[string]struct {
 	parse func(string) (fmt.Stringer, error)
 	taken string
 }{
-	"state":       {parserOf(states.Parse), "wait call-back"},
-	"event":       {parserOf(states.ParseEvent), "unhold"},
-	"verb":        {parserOf(states.ParseVerb), "undeploy"},
-	"power state": {parserOf(states.ParsePower), "soft power off"},
-	"series":      {parserOf(states.ParseSeries), "2026.2"},
-	"API version": {parserOf(states.ParseAPIVersion), "1.81"},
+	"state":            {parserOf(states.Parse), "wait call-back"},
+	"event":            {parserOf(states.ParseEvent), "unhold"},
+	"verb":             {parserOf(states.ParseVerb), "undeploy"},
+	"power state":      {parserOf(states.ParsePower), "soft power off"},
+	"allocation state": {parserOf(states.ParseAllocation), "allocating"},
+	"series":           {parserOf(states.ParseSeries), "2026.2"},
+	"API version":      {parserOf(states.ParseAPIVersion), "1.81"},
 }
 
 func parserOf[T fmt.Stringer](parse func(string) (T, error)) func(string) (fmt.Stringer, error) {

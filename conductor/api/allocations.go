@@ -30,7 +30,7 @@ var allocationResource = &resource{
 		{name: "name", types: textOrNull},
 		{name: "owner", since: minAllocOwner, types: textOrNull, fixed: true},
 		{name: "resource_class", types: textOrNull, max: 80, fixed: true},
-		{name: "state", readOnly: true, mask: shownState},
+		{name: "state", readOnly: true},
 		{name: "traits", zero: []any{}, fixed: true, schema: allocationTraits},
 		{name: "node_uuid", readOnly: true},
 		// Clients set node in a POST; responses show node_uuid.
@@ -62,14 +62,6 @@ var ofAllocatedNode = objectFilter{name: "node", decode: decodeIdent, apply: fun
 // ownedBy filters allocations by owner.
 var ownedBy = objectFilter{
 	name: "owner", since: minAllocOwner, old: errNotAcceptable, decode: decodeText, apply: byText("owner").apply,
-}
-
-// shownState returns Ironic's state for a stored state of an allocation.
-func shownState(v any) any {
-	if s, _ := v.(string); strings.HasPrefix(s, "allocating") {
-		return "allocating"
-	}
-	return v
 }
 
 // useCandidates replaces the names of the candidate nodes with their UUIDs.
