@@ -82,6 +82,7 @@ func request(method, path, version string, body io.Reader) *http.Request {
 	if decoded, err := r.URL.Parse(path); err == nil {
 		r.URL.Path = decoded.Path
 	}
+	r.Header.Set("Content-Type", "application/json")
 	if version != "" {
 		r.Header.Set("X-OpenStack-Ironic-API-Version", version)
 	}

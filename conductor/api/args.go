@@ -40,6 +40,10 @@ func (r *request) bodyArgs(limit int64, names ...string) *args {
 		return a
 	}
 	object, _ := body.(map[string]any)
+	if kind := r.contentType(); len(object) > 0 && kind != "application/json" && kind != "application/javascript" {
+		a.err = errNotJSON
+		return a
+	}
 	maps.Copy(a.values, object)
 	a.only(names)
 	return a

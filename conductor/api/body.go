@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"unicode/utf8"
 )
@@ -44,6 +45,7 @@ var (
 	errTooDeep  = invalid("Request body JSON is nested too deeply.")
 	errBusy     = &fault{status: http.StatusServiceUnavailable, text: "Too many large requests at once, please try again later."}
 	errBodyRead = invalid("The request body could not be read.")
+	errNotJSON  = invalid("The Content-Type of a request with a body must be application/json.")
 	errNotUTF8  = &fault{status: http.StatusBadRequest, bare: true, text: "The request body is not UTF-8."}
 )
 
@@ -74,11 +76,27 @@ func (r *request) readBody(limit int64) ([]byte, error) {
 	}
 }
 
+// isForm reports whether the body is a form to Ironic's web framework, which then takes its
+// text for the name of an argument.
+func (r *request) isForm() bool {
+	kind := r.contentType()
+	return kind == "application/x-www-form-urlencoded" || kind == "multipart/form-data"
+}
+
+// contentType returns the Content-Type without its parameters.
+func (r *request) contentType() string {
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	return strings.TrimSpace(kind)
+}
+
 // decode returns the decoded JSON body, an empty object for an empty body.
 func (r *request) decode(limit int64) (any, error) {
 	body, err := r.readBody(limit)
 	if err != nil || len(body) == 0 {
 		return map[string]any{}, err
+	}
+	if r.isForm() {
+		return nil, errNotJSON
 	}
 	if !utf8.Valid(body) {
 		return nil, errNotUTF8

@@ -34,6 +34,7 @@ func ExampleNew() {
 	server := httptest.NewServer(api.New(c, api.Config{}))
 	defer server.Close()
 	r, _ := http.NewRequest("POST", server.URL+"/v1/nodes", strings.NewReader(`{"driver": "fake-hardware", "name": "rack1-7"}`))
+	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("X-OpenStack-Ironic-API-Version", "1.82")
 	answer, err := server.Client().Do(r)
 	if err != nil {

@@ -18,11 +18,16 @@ type fault struct {
 	status int
 	text   string
 	// bare selects the envelope of Ironic's web framework, with code, title and
-	// description. Ironic uses it for bad versions, unknown paths and methods. Other faults
-	// have faultcode, faultstring and debuginfo.
+	// description, and without the headers of versions and request. Ironic uses it for bad
+	// versions, unknown paths and methods. Other faults have faultcode, faultstring and
+	// debuginfo.
 	bare  bool
 	allow string // the Allow header of a 405
+	err   error  // what the fault matches; nil for nothing
 }
+
+// Unwrap returns what the fault matches.
+func (f *fault) Unwrap() error { return f.err }
 
 // Error returns the text.
 func (f *fault) Error() string {

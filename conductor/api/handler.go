@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -46,7 +47,7 @@ func New(c *conductor.Conductor, config Config) http.Handler {
 		h.hardware[name] = hardware.Describe()
 	}
 	h.budget.left.Store(maxBodies)
-	h.routes = h.newRoutes()
+	h.tree = h.newRoot()
 	return h
 }
 
@@ -57,7 +58,7 @@ type handler struct {
 	series    states.Series
 	highest   states.APIVersion
 	hardware  map[string]conductor.Description // by the name of the hardware type
-	routes    map[string][]*route              // by the first segment of their path
+	tree      map[string]*controller           // by the first segment of their path
 	budget    budget
 }
 
@@ -78,10 +79,18 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a = h.refuse(w, req, err)
 	}
 	header := w.Header()
-	requestID := []string{"req-" + uuid.NewString()}
-	header["Openstack-Request-Id"] = requestID
-	if req.version >= 107 {
-		header["X-Openstack-Request-Id"] = requestID
+	if isRouting(err) {
+		delete(header, versionHeader)
+		if !errors.Is(err, errOutOfRange) {
+			delete(header, minimumHeader)
+			delete(header, maximumHeader)
+		}
+	} else {
+		requestID := []string{"req-" + uuid.NewString()}
+		header["Openstack-Request-Id"] = requestID
+		if req.version >= 107 {
+			header["X-Openstack-Request-Id"] = requestID
+		}
 	}
 	if a.location != "" {
 		header.Set("Location", req.base()+"/v1/"+a.location)
@@ -118,21 +127,33 @@ func (h *handler) serve(w http.ResponseWriter, r *request) (a answer, err error)
 	if !utf8.ValidString(r.URL.Path) {
 		return answer{}, &fault{status: http.StatusBadRequest, bare: true}
 	}
-	path, isRoot := split(r.URL.Path)
+	path, isRoot := r.split()
 	if isRoot {
 		return h.root(r)
 	}
 	if err := h.negotiate(w, r); err != nil {
 		return answer{}, err
 	}
-	if len(path) == 0 {
-		return h.v1(r)
+	run := &action{serve: (*handler).v1}
+	if path[0] != "" {
+		c := h.tree[path[0]]
+		if c == nil {
+			return answer{}, errUnknown
+		}
+		if run, path, err = r.find(c, path[1:]); err != nil {
+			return answer{}, err
+		}
 	}
-	path[len(path)-1] = r.trimSuffix(path[len(path)-1])
+	if !acceptsJSON(r.Header.Values("Accept")) {
+		return answer{}, &fault{status: http.StatusNotAcceptable, bare: true}
+	}
 	if r.query, err = parseQuery(r.URL.RawQuery); err != nil {
 		return answer{}, err
 	}
-	return h.dispatch(r, path)
+	if err := r.bind(run, path); err != nil {
+		return answer{}, err
+	}
+	return run.serve(h, r)
 }
 
 // logPanic logs a recovered panic. It must be called by the deferred function, so that the
@@ -141,16 +162,27 @@ func (h *handler) logPanic(r *request, p any) {
 	h.config.Log.Error("a request panicked", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 }
 
-// split returns the segments of a path below /v1, and whether the path is the root. The
-// leading v1 is optional.
-func split(path string) (segments []string, isRoot bool) {
-	path = strings.Trim(path, "/")
-	if path == "" {
+// split returns the segments of the path below /v1, and whether the path is the root. The
+// leading v1 is optional. Without a segment below /v1 the only one is empty.
+//
+// Source: RootController in ironic/api/controllers/root.py, and middleware/json_ext.py.
+func (r *request) split() (segments []string, isRoot bool) {
+	path := r.URL.Path
+	if trimmed, ok := strings.CutSuffix(strings.TrimRight(path, "/"), ".json"); ok && r.mayTrim() {
+		path, r.suffix = trimmed, true
+	}
+	segments = strings.Split(path, "/")[1:]
+	if segments[0] == "" {
 		return nil, true
 	}
-	segments = strings.Split(path, "/")
 	if segments[0] == "v1" {
 		segments = segments[1:]
+	}
+	if last := len(segments) - 1; last >= 0 && segments[last] == "" {
+		segments = segments[:last]
+	}
+	if len(segments) == 0 {
+		segments = []string{""}
 	}
 	return segments, false
 }

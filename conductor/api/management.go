@@ -111,6 +111,16 @@ func (h *handler) listIndicators(r *request) (answer, error) {
 	return objectWith("indicators", func(w *writer) { w.texts(nil) }), nil
 }
 
+// showIndicator answers GET and PUT of /v1/nodes/NODE/management/indicators/INDICATOR.
+//
+// Source: get_indicator in ironic/api/controllers/v1/node.py.
+func (h *handler) showIndicator(r *request) (answer, error) {
+	if _, err := r.node(r.param(0)); err != nil {
+		return answer{}, err
+	}
+	return answer{}, invalid("Malformed indicator name \"%s\"", show(r.param(1)))
+}
+
 // listVendorMethods answers GET /v1/nodes/NODE/vendor_passthru/methods.
 func (h *handler) listVendorMethods(r *request) (answer, error) {
 	if a := r.queryArgs(); a.err != nil {

@@ -154,6 +154,9 @@ func (r *request) checkPatched(before, n *node) error {
 
 // deleteNode answers DELETE /v1/nodes/NODE.
 func (h *handler) deleteNode(r *request) (answer, error) {
+	if len(r.params) > 1 {
+		return answer{}, errNotFound
+	}
 	if a := r.queryArgs(); a.err != nil {
 		return answer{}, a.err
 	}

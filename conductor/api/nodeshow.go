@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
@@ -25,10 +24,8 @@ func (r *request) node(ident string) (*node, error) {
 // Source: get_rpc_node in ironic/api/controllers/v1/utils.py.
 func (r *request) nodeNamed(ident string) (*node, error) {
 	switch byUUID := isUUID(ident); {
-	case slices.Contains(nodeParts, ident):
-		return nil, errUnknown
 	case !byUUID && !isName(ident):
-		return nil, &fault{status: http.StatusBadRequest, bare: true, text: "Expected UUID or name for node: " + show(ident)}
+		return nil, invalid("Expected UUID or name for node_ident: %s", show(ident))
 	case !byUUID && r.version < minNames:
 		return nil, nodeNotFound(ident)
 	}
@@ -38,9 +35,6 @@ func (r *request) nodeNamed(ident string) (*node, error) {
 	}
 	return n, err
 }
-
-// nodeParts are the subresources of a node. They are never looked up as names of nodes.
-var nodeParts = []string{"ports", "portgroups", "vifs", "volume", "traits", "bios", "allocation", "history", "inventory"}
 
 func nodeNotFound(ident string) error { return notFound("Node %s could not be found.", ident) }
 
@@ -107,15 +101,6 @@ func (h *handler) showNode(r *request) (answer, error) {
 	if a.err != nil {
 		return answer{}, a.err
 	}
-	return r.showNodeFields(fields)
-}
-
-// showNodeField answers GET /v1/nodes/NODE/FIELD.
-func (h *handler) showNodeField(r *request) (answer, error) {
-	return r.showNodeFields([]string{strings.ToLower(r.param(1))})
-}
-
-func (r *request) showNodeFields(fields []string) (answer, error) {
 	n, err := r.node(r.param(0))
 	if err != nil {
 		return answer{}, err

@@ -258,21 +258,13 @@ func (h *handler) setConsole(r *request) (answer, error) {
 // validateNode answers GET /v1/nodes/NODE/validate, and ...?node=NODE without NODE in
 // the path.
 func (h *handler) validateNode(r *request) (answer, error) {
-	ident := ""
-	if len(r.params) > 0 {
-		if a := r.queryArgs(); a.err != nil {
-			return answer{}, a.err
-		}
-		ident = r.param(0)
-	} else {
-		a := r.queryArgs("node", "node_uuid")
-		ident = a.ident("node")
-		if uuid := a.uuid("node_uuid"); uuid != "" {
-			ident = uuid
-		}
-		if a.err != nil {
-			return answer{}, a.err
-		}
+	a := r.queryArgs("node", "node_uuid")
+	ident := a.ident("node")
+	if uuid := a.uuid("node_uuid"); uuid != "" {
+		ident = uuid
+	}
+	if a.err != nil {
+		return answer{}, a.err
 	}
 	if !isUUID(ident) && r.version < minNames {
 		return answer{}, errNotAcceptable

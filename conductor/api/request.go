@@ -1,8 +1,11 @@
 package api
 
 import (
+	"mime"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -17,13 +20,14 @@ type request struct {
 	h       *handler
 	version states.APIVersion
 	query   url.Values
-	params  []string // the path segments at the route's placeholders
+	before  []string // the path segments before the controller's
+	params  []string // the path segments that are parameters of the action
 	suffix  bool     // ".json" was removed from the path
 	held    int64    // bytes taken from the budget for bodies
 	baseURL string
 }
 
-// param returns the path segment at the i-th placeholder of the route.
+// param returns the i-th parameter in the path.
 func (r *request) param(i int) string { return r.params[i] }
 
 // base returns the base URL of links.
@@ -46,16 +50,11 @@ func (r *request) base() string {
 // minDotJSON is the first version in which a trailing ".json" is part of a name.
 const minDotJSON = 91
 
-// trimSuffix removes ".json" from the last segment of a path, below minDotJSON.
-//
-// Source: ironic/api/middleware/json_ext.py.
-func (r *request) trimSuffix(segment string) string {
-	trimmed, ok := strings.CutSuffix(segment, ".json")
-	if !ok || trimmed == "" || r.version >= minDotJSON {
-		return segment
-	}
-	r.suffix = true
-	return trimmed
+// mayTrim reports whether a ".json" at the end of the path is removed. The version is not
+// yet negotiated.
+func (r *request) mayTrim() bool {
+	version, err := r.h.parseVersion(r.Header.Values(versionHeader))
+	return err != nil || version < minDotJSON
 }
 
 func parseQuery(raw string) (url.Values, error) {
@@ -74,6 +73,38 @@ func parseQuery(raw string) (url.Values, error) {
 		}
 	}
 	return query, nil
+}
+
+// acceptsJSON reports whether an Accept header permits JSON. A header that breaks the syntax
+// permits everything.
+//
+// Source: find_controller in pecan/core.py, and webob/acceptparse.py.
+func acceptsJSON(header []string) bool {
+	accept := strings.TrimSpace(strings.Join(header, ","))
+	if accept == "" || strings.HasPrefix(accept, "application/json") {
+		return true
+	}
+	best, quality := -1, 0.0
+	for part := range strings.SplitSeq(accept, ",") {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		kind, parameters, err := mime.ParseMediaType(part)
+		if err != nil || !strings.Contains(kind, "/") {
+			return true
+		}
+		q := 1.0
+		if text, has := parameters["q"]; has {
+			if q, err = strconv.ParseFloat(text, 64); err != nil || q < 0 || q > 1 {
+				return true
+			}
+		}
+		specific := slices.Index([]string{"*/*", "application/*", "application/json"}, kind)
+		if specific > best {
+			best, quality = specific, q
+		}
+	}
+	return quality > 0
 }
 
 // isUUID reports whether a text is a UUID in one of the forms that Ironic accepts.

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"errors"
 	"fmt"
+	"math/big"
 	"net/http"
 	"strconv"
 	"strings"
@@ -27,10 +29,10 @@ func (h *handler) negotiate(w http.ResponseWriter, r *request) error {
 	header := w.Header()
 	header[minimumHeader] = oldest
 	header[maximumHeader] = []string{h.highest.String()}
-	asked := r.Header.Get(versionHeader)
+	asked := r.Header.Values(versionHeader)
 	if h.series >= states.Dalmatian {
 		if standard := standardVersion(r.Header.Values(standardHeader)); standard != "" {
-			asked = standard
+			asked = []string{standard}
 		}
 	}
 	version, err := h.parseVersion(asked)
@@ -42,33 +44,50 @@ func (h *handler) negotiate(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-func (h *handler) parseVersion(text string) (states.APIVersion, error) {
-	text = strings.TrimSpace(text)
-	if text == "" {
+// parseVersion returns the version in a header; without one it is the lowest.
+func (h *handler) parseVersion(header []string) (states.APIVersion, error) {
+	if len(header) == 0 {
 		return 1, nil
 	}
+	text := strings.TrimSpace(header[0])
 	if strings.EqualFold(text, "latest") {
 		return h.highest, nil
 	}
 	majorText, minorText, _ := strings.Cut(text, ".")
-	major, err1 := strconv.ParseUint(majorText, 10, 16)
-	minor, err2 := strconv.ParseUint(minorText, 10, 16)
-	switch version := states.APIVersion(minor); {
-	case err1 != nil || err2 != nil:
+	major, isMajor := parseInteger(majorText)
+	minor, isMinor := parseInteger(minorText)
+	switch {
+	case !isMajor || !isMinor:
 		return 0, &fault{status: http.StatusNotAcceptable, bare: true, text: "Invalid value for X-OpenStack-Ironic-API-Version header"}
-	case major != 1:
-		return 0, h.outOfRange("Mutually exclusive versions requested. Version %d.%d requested but not supported by this service.", major, minor)
-	case version < 1 || version > h.highest:
-		return 0, h.outOfRange("Version %d.%d was requested but the minor version is not supported by this service.", major, minor)
-	default:
-		return version, nil
+	case major != "1":
+		return 0, h.outOfRange("Mutually exclusive versions requested. Version %s.%s requested but not supported by this service.", major, minor)
 	}
+	version, err := strconv.ParseUint(minor, 10, 16)
+	if err != nil || version < 1 || states.APIVersion(version) > h.highest {
+		return 0, h.outOfRange("Version %s.%s was requested but the minor version is not supported by this service.", major, minor)
+	}
+	return states.APIVersion(version), nil
 }
 
-func (h *handler) outOfRange(format string, args ...any) error {
+// parseInteger returns an integer of any size in its shortest form.
+func parseInteger(text string) (string, bool) {
+	if len(text) > maxShown {
+		return "", false
+	}
+	n, ok := new(big.Int).SetString(strings.TrimSpace(text), 10)
+	if !ok {
+		return "", false
+	}
+	return n.String(), true
+}
+
+// errOutOfRange is matched by the fault of a version that the series does not have.
+var errOutOfRange = errors.New("version out of range")
+
+func (h *handler) outOfRange(format, major, minor string) error {
 	return &fault{
-		status: http.StatusNotAcceptable, bare: true,
-		text: fmt.Sprintf(format, args...) + fmt.Sprintf(" The supported version range is: [1.1, %v].", h.highest),
+		status: http.StatusNotAcceptable, bare: true, err: errOutOfRange,
+		text: fmt.Sprintf(format, show(major), show(minor)) + fmt.Sprintf(" The supported version range is: [1.1, %v].", h.highest),
 	}
 }
 
