@@ -36,6 +36,7 @@
 //	                      recorded history of writes, answers and operations
 //	internal/zero         calls every exported function and method with zero values
 //	internal/boundedcall  calls that may panic or never return
+//	internal/fence        asks the context of a call before each request to hardware
 //	internal/errtext      cleans external texts before they are stored or printed
 //	internal/mutation     mutation testing: for each change of the code, a test must fail
 //	internal/program      main functions: signals, exit statuses, flags

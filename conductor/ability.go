@@ -98,7 +98,7 @@ func (c *Conductor) exclusively(ctx context.Context, ident string, f func(contex
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	defer context.AfterFunc(t.ctx, cancel)()
-	if err := c.holding(ctx, n); err != nil {
+	if ctx, err = c.fenced(ctx, n); err != nil {
 		return err
 	}
 	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {

@@ -45,7 +45,9 @@
 // conductor dies, hangs or is cut off, other conductors own its nodes: they drop its
 // reservations and report its work as failed, in every state that a node cannot leave by
 // itself. A conductor that is cut off stops its work before the others take over, and its
-// late writes change nothing, since their revisions are old.
+// late writes change nothing, since their revisions are old. A process that was suspended
+// and resumes in the middle of a step sends no further request to the hardware, see [Permit];
+// only the one request that it was sending can arrive late.
 //
 // Source: ironic/conductor, of the series that [Config.Table] names.
 package conductor

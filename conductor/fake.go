@@ -33,9 +33,12 @@ type Fake struct {
 }
 
 func (f *Fake) do(ctx context.Context, n *Node, operation string) error {
-	switch {
-	case n == nil:
+	if n == nil {
 		return refuse(Invalid, "%s of fake-hardware: the node is nil", operation)
+	}
+	switch err := Permit(ctx); {
+	case err != nil:
+		return err
 	case f.Before == nil:
 		return nil
 	default:

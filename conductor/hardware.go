@@ -12,6 +12,10 @@ import (
 // operations of work on one node do not overlap. Errors must not contain secrets: they are
 // stored in last_error and returned to clients. A call that panics has failed.
 //
+// Each operation must use the context that its method or its [Step] was given, or one derived from
+// it: it ends with the conductor's membership, and [Permit] reads from it whether a request may still
+// be sent.
+//
 // A Hardware may also implement [Preparer], [BootDevicer] and [VendorPassthru]. Package
 // hardware, below, has hardware types for BMCs, and [Fake] is Ironic's fake-hardware.
 type Hardware interface {

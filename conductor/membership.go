@@ -40,9 +40,12 @@ type Membership interface {
 	Alive(ctx context.Context, id string) (bool, error)
 
 	// Holds reports whether a member that joined through this Membership certainly still is
-	// one, by the clock of this process. It does no I/O. The conductor calls it before each
-	// operation on hardware: a process that was suspended resumes in the middle of its work,
-	// and may have lost its membership before Join has yielded the error.
+	// one, by the clock of this process. It does no I/O. A process that was suspended resumes
+	// in the middle of its work, and may have lost its membership before Join has yielded the
+	// error. The conductor therefore calls Holds before each operation on hardware, and the
+	// hardware types of this project before each request of an operation, see [Permit]. Only
+	// a request that is being sent when the process is suspended can still reach the hardware
+	// after the membership was lost: one request for each node.
 	Holds(id string) bool
 }
 
@@ -237,21 +240,6 @@ func (c *Conductor) Owner(n *Node) (owner Member, ok bool) {
 		return Member{}, false
 	}
 	return t.owner(n)
-}
-
-// holdsInterval is the period at which holding calls Holds.
-const holdsInterval = 50 * time.Millisecond
-
-// holding waits until this process certainly holds the node's reservation: until its
-// membership's lease has not expired. It returns errLost if the context of the work ends
-// first, as it does when the membership is lost.
-func (c *Conductor) holding(ctx context.Context, n *Node) error {
-	for !c.config.Membership.Holds(claimant(n)) {
-		if sleep(ctx, holdsInterval); ctx.Err() != nil {
-			return errLost
-		}
-	}
-	return nil
 }
 
 // Members returns the conductors that are alive, sorted by name.

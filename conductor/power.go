@@ -108,12 +108,24 @@ func (d powerDriver) PowerState(ctx context.Context, id string) (states.Power, e
 	return power, err
 }
 
+// SetPower implements [powersync.Driver]. The context of a round outlives the membership: SetPower
+// ends with either.
 func (d powerDriver) SetPower(ctx context.Context, id string, power states.Power) error {
-	n, hardware, err := d.of(ctx, id)
-	if err == nil {
-		err = d.c.holding(ctx, n)
-	}
+	t, err := d.c.currentTerm()
 	if err != nil {
+		return err
+	}
+	n, hardware, err := d.of(ctx, id)
+	if err != nil {
+		return err
+	}
+	if n.Claim != t.powerClaim() {
+		return errLost
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(t.ctx, func() { cancel(context.Cause(t.ctx)) })()
+	if ctx, err = d.c.fenced(ctx, n); err != nil {
 		return err
 	}
 	return d.c.traced(ctx, Operation{Name: "set " + power.String(), Node: n}, func(ctx context.Context) error {

@@ -138,38 +138,27 @@ func follows(from, to states.State) bool {
 }
 
 // operate simulates the hardware of one conductor: an operation is slow, fails, hangs until it
-// is cancelled, or waits for a call-back. It fails the test if another conductor works on the
-// same node.
+// is cancelled, or waits for a call-back. The conductor may be stopped when it ends. operate fails the
+// test if another conductor works on the same node, or if this one does not hold it.
 func (w *world) operate(by string) func(context.Context, *conductor.Node, string) error {
 	return func(ctx context.Context, n *conductor.Node, operation string) error {
 		if operation == "read power" {
 			return nil
 		}
-		w.mu.Lock()
-		other, ok := w.busy[n.UUID]
-		w.busy[n.UUID] = by
-		again := strings.Contains(operation, ".") && w.begun[n.UUID][operation]
-		if w.begun[n.UUID] == nil {
-			w.begun[n.UUID] = map[string]bool{}
-		}
-		w.begun[n.UUID][operation] = true
-		w.mu.Unlock()
-		if ok {
-			w.failf("node %s: %s does %s while %s works on it", n.Name, by, operation, other)
-		}
-		if again {
-			w.failf("node %s: %s begins %s again in the same work", n.Name, by, operation)
-		}
-		defer func() {
-			w.mu.Lock()
-			delete(w.busy, n.UUID)
-			w.mu.Unlock()
-		}()
+		w.begin(by, n, operation)
 		w.log("%s: node %s %s", by, n.Name, operation)
 		sleep(ctx, w.upTo(4*time.Second, by, n.UUID, operation, "takes"))
-		switch {
-		case w.chance(2, by, n.UUID, operation, "hangs"):
+		hangs := w.chance(2, by, n.UUID, operation, "hangs")
+		if hangs {
 			sleep(ctx, hang)
+		}
+		w.ends(by, n)
+		if w.chance(2, by, n.UUID, operation, "is stopped") {
+			w.stop(by, w.upTo(3*lease, by, "is stopped for"))
+		}
+		w.whileStopped(by, n.UUID)
+		switch {
+		case hangs:
 			return ctx.Err()
 		case w.chance(15, by, n.UUID, operation, "fails"):
 			return errors.New("the hardware fails")
@@ -178,6 +167,60 @@ func (w *world) operate(by string) func(context.Context, *conductor.Node, string
 		}
 		return ctx.Err()
 	}
+}
+
+// begin records the begin of an operation.
+func (w *world) begin(by string, n *conductor.Node, operation string) {
+	r, err := w.memory.Get(context.Background(), conductor.KindNode, n.UUID)
+	require.NoError(w.t, err)
+	now := w.decoded(r)
+	if alive, _ := w.alive(now.Claim); now.Reservation != by || !alive {
+		w.failf("node %s: %s does %s, and the node is reserved by %q", n.Name, by, operation, now.Reservation)
+	}
+	w.mu.Lock()
+	other, ok := w.busy[n.UUID]
+	w.busy[n.UUID] = by
+	again := strings.Contains(operation, ".") && w.begun[n.UUID][operation]
+	if w.begun[n.UUID] == nil {
+		w.begun[n.UUID] = map[string]bool{}
+	}
+	w.begun[n.UUID][operation] = true
+	w.mu.Unlock()
+	if ok {
+		w.failf("node %s: %s does %s while %s works on it", n.Name, by, operation, other)
+	}
+	if again {
+		w.failf("node %s: %s begins %s again in the same work", n.Name, by, operation)
+	}
+}
+
+// ends records the end of an operation.
+func (w *world) ends(by string, n *conductor.Node) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.busy[n.UUID] == by {
+		delete(w.busy, n.UUID)
+	}
+}
+
+// simHardware is hardware whose steps consist of several operations: each reboots the machine when it
+// is done.
+type simHardware struct{ *conductor.Fake }
+
+func (h simHardware) Steps(n *conductor.Node, work states.State) []conductor.Step {
+	steps := h.Fake.Steps(n, work)
+	for i, step := range steps {
+		steps[i].Run = func(ctx context.Context, t *conductor.Task) error {
+			if err := step.Run(ctx, t); err != nil {
+				return err
+			}
+			if err := h.SetPower(ctx, t.Node(), states.PowerOff); err != nil {
+				return err
+			}
+			return h.SetPower(ctx, t.Node(), states.PowerOn)
+		}
+	}
+	return steps
 }
 
 // check verifies that no work is left at the end: no node is reserved, is in a working or

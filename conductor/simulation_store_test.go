@@ -24,6 +24,8 @@ var errCut = errors.New("the store cannot be reached")
 // reach delays a call and may fail it before it reaches the store.
 func (s *simStore) reach(ctx context.Context, operation string, kind conductor.Kind, id string) error {
 	id = drawn(kind, id)
+	s.whileStopped(s.name, operation, id)
+	defer s.whileStopped(s.name, operation, id)
 	sleep(ctx, s.upTo(20*time.Millisecond, s.name, operation, id, "takes"))
 	if s.chance(3, s.name, operation, id, "is slow") {
 		sleep(ctx, s.upTo(3*time.Second, s.name, operation, id, "takes longer"))
@@ -48,6 +50,7 @@ func drawn(kind conductor.Kind, id string) string {
 
 // lost may fail a write that was done: the response is lost.
 func (s *simStore) lost(r conductor.Record) error {
+	s.whileStopped(s.name, "write", drawn(r.Kind, r.ID))
 	if s.isCut(s.name) || s.chance(2, s.name, drawn(r.Kind, r.ID), "is not answered") {
 		return errCut
 	}
@@ -107,6 +110,7 @@ func (s *simStore) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[con
 		for change, err := range s.memory.Watch(ctx, kind) {
 			id := drawn(kind, change.Record.ID)
 			sleep(ctx, s.upTo(50*time.Millisecond, s.name, "hears of", id))
+			s.whileStopped(s.name, "hears of", id)
 			if s.isCut(s.name) || s.chance(1, s.name, "does not hear of", id) {
 				yield(conductor.Change{}, errCut)
 				return
@@ -151,6 +155,7 @@ type simMembership struct {
 }
 
 func (s *simMembership) Alive(ctx context.Context, id string) (bool, error) {
+	s.whileStopped(s.name, "asks whether one is alive")
 	sleep(ctx, s.upTo(20*time.Millisecond, s.name, "asks whether one is alive"))
 	if s.isCut(s.name) || s.chance(2, s.name, "is not last whether one is alive") {
 		return false, errCut
@@ -162,12 +167,14 @@ func (s *simMembership) Alive(ctx context.Context, id string) (bool, error) {
 }
 
 func (s *simMembership) Holds(id string) bool {
+	s.whileStopped(s.name, "holds")
 	alive, _ := s.alive(id)
 	return alive
 }
 
 // Join implements [conductor.Membership]. A member that is cut off loses its membership
-// before the others may take over.
+// before the others may take over. One that was stopped learns of the loss when it has run for a
+// while.
 func (s *simMembership) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
 	return func(yield func([]conductor.Member, error) bool) {
 		if s.isCut(s.name) || s.chance(5, s.name, "cannot join") {
@@ -178,8 +185,14 @@ func (s *simMembership) Join(ctx context.Context, self conductor.Member) iter.Se
 		defer s.leave(self)
 		var last []conductor.Member
 		for {
+			s.whileStopped(s.name, "join")
 			members, changed := s.members.list()
 			since := s.cutSince(s.name)
+			if !slices.ContainsFunc(members, func(m conductor.Member) bool { return m.ID == self.ID }) {
+				sleep(ctx, s.upTo(2*time.Second, s.name, "learns that it is no member"))
+				yield(nil, errCut)
+				return
+			}
 			if since.IsZero() && !slices.EqualFunc(members, last, sameMember) {
 				if !yield(members, nil) {
 					return

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
+	"maps"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -102,6 +103,7 @@ type world struct {
 
 	mu    sync.Mutex
 	cut   map[string]time.Time // since when a conductor is cut off from store and members
+	until map[string]time.Time // until when a conductor is stopped
 	calm  bool                 // true once the faults have ended
 	busy  map[string]string
 	begun map[string]map[string]bool // steps that the work at hand has begun, by node and name
@@ -181,7 +183,7 @@ const (
 // simulate runs one history.
 func simulate(t *testing.T, seed uint64, emit func(string)) {
 	w := &world{
-		t: t, seed: seed, emit: emit, cut: map[string]time.Time{}, busy: map[string]string{}, begun: map[string]map[string]bool{},
+		t: t, seed: seed, emit: emit, cut: map[string]time.Time{}, until: map[string]time.Time{}, busy: map[string]string{}, begun: map[string]map[string]bool{},
 		nodes: map[int64]simNode{},
 	}
 	w.members.members = map[string]conductor.Member{}
@@ -207,6 +209,42 @@ func simulate(t *testing.T, seed uint64, emit func(string)) {
 	w.check(nodes)
 	for _, c := range conductors {
 		requireCounted(t, conductor.IndexOf(c.get()))
+	}
+}
+
+// stop stops a conductor for a time, as SIGSTOP does: until then its goroutines do not return from
+// any call of the store, the membership or the hardware. It may have one operation in flight for each
+// node, which other conductors do not wait for.
+func (w *world) stop(name string, lasts time.Duration) {
+	w.log("%s is stopped for %v", name, lasts)
+	expires := lease + w.upTo(time.Second, name, "is seen to leave")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	begin := time.Now()
+	w.until[name] = begin.Add(lasts)
+	maps.DeleteFunc(w.busy, func(_, by string) bool { return by == name })
+	time.AfterFunc(expires, func() {
+		w.mu.Lock()
+		expired := w.until[name].Equal(begin.Add(lasts)) && lasts > expires
+		w.mu.Unlock()
+		if expired {
+			w.members.update(func() {
+				maps.DeleteFunc(w.members.members, func(_ string, m conductor.Member) bool { return m.Hostname == name })
+			})
+		}
+	})
+}
+
+// whileStopped waits until a conductor is not stopped.
+func (w *world) whileStopped(name string, purpose ...string) {
+	for {
+		w.mu.Lock()
+		left := time.Until(w.until[name])
+		w.mu.Unlock()
+		if left < 0 {
+			return
+		}
+		time.Sleep(left + 1 + w.upTo(10*time.Millisecond, append(purpose, name, "resumes")...))
 	}
 }
 
@@ -238,7 +276,7 @@ func (s *simConductor) get() *conductor.Conductor {
 func (s *simConductor) start(ctx context.Context, group *sync.WaitGroup) {
 	c, err := conductor.New(conductor.Config{
 		Store: &simStore{s.world, s.name}, Membership: &simMembership{s.world, s.name}, Name: s.name,
-		Hardware:        map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{Before: s.operate(s.name)}},
+		Hardware:        map[string]conductor.Hardware{"fake-hardware": simHardware{&conductor.Fake{Before: s.operate(s.name)}}},
 		ShutdownTimeout: time.Second, LockedRetries: 1, MaxTransitions: simTransitions,
 		Timeouts: &machine.Timeouts{Deploy: waitTimeout, Clean: waitTimeout, Inspect: waitTimeout, Rescue: waitTimeout, Service: waitTimeout},
 		// The periods are coprime, since the seed does not determine the order of simultaneous tasks.
@@ -268,7 +306,7 @@ func (w *world) populate(ctx context.Context) []*conductor.Node {
 	return nodes
 }
 
-// trouble cuts off and kills random conductors.
+// trouble cuts off, stops and kills random conductors.
 func (w *world) trouble(ctx context.Context, conductors map[string]*simConductor, names []string, group *sync.WaitGroup) {
 	for end := time.Now().Add(troubled); time.Now().Before(end); {
 		time.Sleep(w.upTo(2*time.Minute, "until the next trouble"))
@@ -289,6 +327,9 @@ func (w *world) trouble(ctx context.Context, conductors map[string]*simConductor
 			w.setCut(name, false)
 			conductors[name].start(ctx, group)
 			w.log("%s starts", name)
+		default:
+			w.stop(name, lasts)
+			time.Sleep(lasts)
 		}
 	}
 }

@@ -211,7 +211,11 @@ func (c *Conductor) prepareOnce(ctx context.Context, t *Task, keys stepKeys) err
 	if !ok || withoutRamdisk || keys.work != states.Cleaning && keys.work != states.Servicing || t.Node().begun(keys) {
 		return nil
 	}
-	_, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
+	ctx, err := c.fenced(ctx, t.Node())
+	if err != nil {
+		return err
+	}
+	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, preparer.Prepare(ctx, t, keys.work)
 	})
 	switch {
@@ -243,11 +247,12 @@ func (c *Conductor) runStep(ctx context.Context, t *Task, step Step) error {
 	if run == nil {
 		run = builtinSteps[step.Step]
 	}
-	if err := c.holding(ctx, t.Node()); err != nil {
+	ctx, err := c.fenced(ctx, t.Node())
+	if err != nil {
 		return err
 	}
 	t.step = step
-	_, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
+	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, c.traced(ctx, Operation{Name: stepName(step.record(states.NoState)), Node: t.Node()}, func(ctx context.Context) error {
 			return run(ctx, t)
 		})

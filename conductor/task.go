@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// Task gives a [Step] access to its node. It is safe for concurrent use. A nil or zero Task has no
+// Task gives a [Step] access to its node. The step's context is the task's permission to access the
+// hardware, see [Permit]. A Task is safe for concurrent use. A nil or zero Task has no
 // node, and its Update returns a [*ConfigError].
 type Task struct {
 	conductor *Conductor

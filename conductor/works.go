@@ -20,7 +20,8 @@ func (c *Conductor) verify(ctx context.Context, t *Task) ending {
 	if err := c.validate(t.hardware, n)["power"]; err != nil {
 		return failed(fmt.Errorf("verification of node %s failed: power interface: %w", n.UUID, err))
 	}
-	if err := c.holding(ctx, n); err != nil {
+	ctx, err := c.fenced(ctx, n)
+	if err != nil {
 		return failed(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.config.VerifyTimeout)

@@ -14,6 +14,10 @@
 // hardware types require a user and a password. Redfish requires HTTPS, and a wrong password
 // costs one log-in attempt.
 //
+// Each request that changes a machine, and each log-in, needs the permission of the call's context
+// ([conductor.Permit]), which is asked for when the connection is open and the request is ready to be
+// sent. Over IPMI the request is a run of ipmitool.
+//
 // # Deployment
 //
 // This package neither writes images nor configures networks: another service must provide the

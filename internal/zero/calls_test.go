@@ -29,6 +29,7 @@ import (
 var functions = map[string]any{
 	"conductor.HTTPStatus":         conductor.HTTPStatus,
 	"conductor.New":                conductor.New,
+	"conductor.Permit":             conductor.Permit,
 	"api.New":                      api.New,
 	"conductortest.Fault":          conductortest.Fault,
 	"conductortest.New":            conductortest.New,

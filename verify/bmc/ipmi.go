@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ironstate/ironstate/internal/fence"
 	"github.com/ironstate/ironstate/verify"
 )
 
@@ -130,13 +131,16 @@ func (c *ipmiConnection) setPower(ctx context.Context, word string) error {
 // close has nothing to do: each run of ipmitool closes its session.
 func (c *ipmiConnection) close(context.Context) {}
 
-// run runs ipmitool with a command and returns its output. The error says why no
-// session was opened.
+// run runs ipmitool with a command, if the context permits it, and returns its output.
+// The error says why no session was opened.
 func (c *ipmiConnection) run(ctx context.Context, command ...string) (string, error) {
 	arguments := append([]string{
 		"-I", "lanplus", "-H", c.config.Host, "-p", strconv.Itoa(c.config.IPMIPort), "-U", c.config.User,
 		"-C", c.suite, "-N", "5", "-E",
 	}, command...)
+	if err := fence.Check(ctx); err != nil {
+		return "", err
+	}
 	said, err := runProgram(ctx, c.program, arguments, "IPMITOOL_PASSWORD="+c.config.Password.Reveal())
 	if err != nil {
 		err = c.diagnose(ctx, err)

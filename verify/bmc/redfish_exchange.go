@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/ironstate/ironstate/internal/fence"
 	"github.com/ironstate/ironstate/verify"
 )
 
@@ -105,7 +106,7 @@ func (e *exchanger) sendOnce(ctx context.Context, r request) (*answer, error) {
 // open one silently: then the request is repeated. A POST or a PATCH must not be
 // repeated, so it always gets a new wire.
 func (e *exchanger) exchange(ctx context.Context, req *http.Request) (*answer, error) {
-	if req.Method == http.MethodPost || req.Method == http.MethodPatch {
+	if changes(req) {
 		e.close()
 	}
 	if e.wire != nil {
@@ -121,9 +122,21 @@ func (e *exchanger) exchange(ctx context.Context, req *http.Request) (*answer, e
 	return e.over(ctx, req)
 }
 
+// changes reports whether a request may change the machine or opens a session. A DELETE
+// only closes a session.
+func changes(req *http.Request) bool {
+	return req.Method == http.MethodPost || req.Method == http.MethodPatch
+}
+
 // over sends a request over the open wire, which it closes unless it can be used
-// again.
+// again. A POST or a PATCH needs the context's permission.
 func (e *exchanger) over(ctx context.Context, req *http.Request) (*answer, error) {
+	if changes(req) {
+		if err := fence.Check(ctx); err != nil {
+			e.close()
+			return nil, err
+		}
+	}
 	stop := context.AfterFunc(ctx, e.wire.interrupt)
 	a, again, err := e.wire.exchange(req, e.config.MaxAnswerBytes)
 	if !stop() || !again {

@@ -1,0 +1,48 @@
+package conductor
+
+import (
+	"context"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/fence"
+)
+
+// Permit returns nil if a request to a node's hardware may be sent. The context is that of the call
+// for which the request is sent. If the call needs the node's reservation and this process has lost
+// it, Permit returns an error, and the request must not be sent; if this process may have lost it,
+// Permit waits until that is known. A context that no conductor has made needs no permission.
+//
+// A [Hardware] whose operations consist of several requests, or that connects or logs in first,
+// calls Permit immediately before each request that changes the machine. [Fake] and the hardware
+// types of package hardware do so for each request, in all their methods and steps, so that a [Step]
+// made of their methods needs no call of Permit.
+func Permit(ctx context.Context) error {
+	if ctx == nil {
+		return errNilContext
+	}
+	return fence.Check(ctx)
+}
+
+// fenced returns the context for operations on the hardware of a node that this process has
+// reserved. It first waits for the permission that [Permit] gives before each request.
+func (c *Conductor) fenced(ctx context.Context, n *Node) (context.Context, error) {
+	id := claimant(n)
+	ctx = fence.With(ctx, func(ctx context.Context) error { return c.holding(ctx, id) })
+	return ctx, fence.Check(ctx)
+}
+
+// holdsInterval is the period at which holding calls Holds.
+const holdsInterval = 50 * time.Millisecond
+
+// holding waits until a member certainly holds its reservations: until its lease has not expired. It
+// returns the cause if the context ends first, as the work's context does when the membership is
+// lost.
+func (c *Conductor) holding(ctx context.Context, member string) error {
+	for ctx.Err() == nil {
+		if c.config.Membership.Holds(member) {
+			return nil
+		}
+		sleep(ctx, holdsInterval)
+	}
+	return context.Cause(ctx)
+}

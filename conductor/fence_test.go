@@ -1,0 +1,54 @@
+package conductor_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// TestAnOperationWithinAStepWaitsUntilTheMembershipIsCertain suspends a conductor between two
+// operations of one step.
+func TestAnOperationWithinAStepWaitsUntilTheMembershipIsCertain(t *testing.T) {
+	for _, kept := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			members := &hung{}
+			f := start(t, func(c *conductor.Config) {
+				c.Membership, c.Hardware = members, map[string]conductor.Hardware{"fake-hardware": simHardware{c.Hardware["fake-hardware"].(*conductor.Fake)}}
+				c.ShutdownTimeout = time.Second
+			})
+			var done []string
+			f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+				if operation != "read power" {
+					done = append(done, operation)
+					members.out.Store(operation == "power off")
+				}
+				return nil
+			}
+			n := f.node(states.Available)
+			f.request(n, "active")
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			require.Equal(t, []string{"deploy.deploy", "power off"}, done)
+			if !kept {
+				return // the conductor ends, and with it the work's context
+			}
+			members.out.Store(false)
+			time.Sleep(time.Second)
+			require.Equal(t, states.Active, f.settle(n).ProvisionState)
+			require.Equal(t, []string{"deploy.deploy", "power off", "power on"}, done)
+		})
+	}
+}
+
+func TestAContextOfNoConductorNeedsNoPermission(t *testing.T) {
+	require.NoError(t, conductor.Permit(t.Context()))
+	var none context.Context
+	var bad *conductor.ConfigError
+	require.ErrorAs(t, conductor.Permit(none), &bad)
+}
