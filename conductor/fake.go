@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/masked"
+	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -141,7 +143,7 @@ var agentSteps = []Step{
 }
 
 var fakeBIOSArgs = map[string]StepArgument{
-	"settings": {Description: "The BIOS settings, a list of objects with a name and a value.", Required: true},
+	"settings": {Description: "List of BIOS settings, each item needs to contain a dictionary with name/value pairs", Required: true},
 }
 
 // Steps implements [Hardware].
@@ -188,14 +190,38 @@ func (f *Fake) run(ctx context.Context, t *Task) error {
 	case "factory_reset":
 		return t.Update(ctx, func(n *Node) error { n.BIOSSettings = nil; return nil })
 	case "apply_configuration":
-		settings, err := fromJSON[[]BIOSSetting](step.Args["settings"])
-		if err != nil {
-			return fmt.Errorf("settings: %w, want a list of objects with a name and a value", err)
+		var settings []BIOSSetting
+		if argument, given := step.Args["settings"]; given {
+			var err error
+			if settings, err = biosSettings(argument); err != nil {
+				return err
+			}
 		}
 		return t.Update(ctx, func(n *Node) error { n.setBIOS(settings, now()); return nil })
 	default:
 		return nil
 	}
+}
+
+// biosSettings returns the settings in the argument of a step.
+func biosSettings(argument any) ([]BIOSSetting, error) {
+	list, isList := argument.([]any)
+	settings := make([]BIOSSetting, len(list))
+	for i, item := range list {
+		object, _ := item.(map[string]any)
+		name, named := object["name"].(string)
+		value, has := object["value"]
+		isList = isList && named && has
+		if text, isText := value.(string); isText {
+			settings[i] = BIOSSetting{Name: name, Value: text}
+		} else {
+			settings[i] = BIOSSetting{Name: name, Value: pyrepr.Of(value)}
+		}
+	}
+	if !isList {
+		return nil, fmt.Errorf("settings: %s is not a list of objects with a name and a value", pyrepr.Of(masked.Value(argument)))
+	}
+	return settings, nil
 }
 
 // setBIOS replaces the BIOS settings. A setting that existed before keeps its creation time.

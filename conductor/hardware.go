@@ -78,6 +78,8 @@ type Step struct {
 	// Priority orders the steps of automated work, the highest first. A step with
 	// priority 0 runs only if a client requests it.
 	Priority int `json:"priority"`
+	// NoRamdisk allows the step in a cleaning or a service without a ramdisk (disable_ramdisk).
+	NoRamdisk bool `json:"-"`
 	// Abortable allows an abort while the step waits.
 	Abortable bool `json:"abortable,omitzero"`
 

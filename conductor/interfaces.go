@@ -2,7 +2,9 @@ package conductor
 
 import (
 	"maps"
+	"slices"
 
+	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -60,6 +62,50 @@ func (c *Conductor) stepsFor(hardware Hardware, n *Node, work states.State) []St
 func (c *Conductor) vendor(hardware Hardware, n *Node) VendorPassthru {
 	if v, ok := hardware.(VendorPassthru); ok && !c.description(n).lacks(n, "vendor") {
 		return v
+	}
+	return nil
+}
+
+// interfaceKinds are the kinds of hardware interfaces in the order in which they are checked.
+//
+// Source: BareDriver in ironic/drivers/base.py.
+var interfaceKinds = []string{
+	"boot", "deploy", "management", "network", "power", "bios", "console", "firmware", "inspect", "raid", "rescue", "storage", "vendor",
+}
+
+// changedInterface returns the first kind of hardware interface that a change of a node sets to
+// another value, or "". Ironic's order changes with each of its processes.
+func (c *Conductor) changedInterface(before, n *Node) string {
+	old := c.description(before)
+	for _, kind := range interfaceKinds {
+		if name, named := n.Interfaces[kind]; named && name != old.Interface(before, kind) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// checkInterfaces refuses unknown hardware types, and hardware interfaces that the hardware type does
+// not support.
+//
+// Source: update_node in ironic/conductor/manager.py, check_and_update_node_interfaces in
+// ironic/common/driver_factory.py.
+func (c *Conductor) checkInterfaces(before, n *Node) error {
+	newDriver := n.Driver != before.Driver
+	if _, err := c.hardware(n); err != nil {
+		if newDriver {
+			return err
+		}
+		return nil
+	}
+	available := c.description(n)
+	for _, kind := range interfaceKinds {
+		name, named := n.Interfaces[kind]
+		names := available.Interfaces[kind]
+		if named && (newDriver || before.Interfaces[kind] != name) && !slices.Contains(names, name) {
+			return refuse(Invalid, "Could not find the following interface in the 'ironic.hardware.interfaces.%s' entrypoint: %s. Valid interfaces are %s.",
+				kind, name, pyrepr.List(slices.Sorted(slices.Values(names))))
+		}
 	}
 	return nil
 }

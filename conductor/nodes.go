@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -216,7 +214,7 @@ func (c *Conductor) checkUpdate(before, n *Node) error {
 		Retires:          n.Retired && !before.Retired,
 		ProtectedReason:  n.ProtectedReason != "" && !n.Protected && n.ProtectedReason != before.ProtectedReason,
 		RetiredReason:    n.RetiredReason != "" && !n.Retired && n.RetiredReason != before.RetiredReason,
-		Interface:        changedInterface(before, n),
+		Interface:        c.changedInterface(before, n),
 		Unfit:            c.checkInterfaces(before, n),
 		Maintenance:      n.Maintenance,
 		ReplacesInstance: n.InstanceUUID != "" && n.InstanceUUID != before.InstanceUUID,
@@ -237,18 +235,6 @@ func (c *Conductor) checkUpdate(before, n *Node) error {
 	return checkProperties(n)
 }
 
-// changedInterface returns the first kind of hardware interface that a change of a node sets to
-// another value, or "". Ironic's order changes with each of its processes; this one is that of
-// the alphabet.
-func changedInterface(before, n *Node) string {
-	for _, kind := range slices.Sorted(maps.Keys(n.Interfaces)) {
-		if n.Interfaces[kind] != before.Interfaces[kind] {
-			return kind
-		}
-	}
-	return ""
-}
-
 // checkProperties refuses sizes in properties that are not non-negative integers.
 //
 // Source: _validate_property_values in ironic/objects/node.py.
@@ -267,27 +253,6 @@ func checkProperties(n *Node) error {
 		return nil
 	}
 	return refuse(Invalid, "The following properties for node %s should be non-negative integers, but provided values are: %s", n.UUID, strings.Join(wrong, ", "))
-}
-
-// checkInterfaces refuses unknown hardware types, and hardware interfaces that the hardware
-// type does not support.
-func (c *Conductor) checkInterfaces(before, n *Node) error {
-	driverChanged := n.Driver != before.Driver
-	hardware, err := c.hardware(n)
-	if err != nil {
-		if driverChanged {
-			return err
-		}
-		return nil
-	}
-	available := hardware.Describe().Interfaces
-	for _, kind := range slices.Sorted(maps.Keys(n.Interfaces)) {
-		name := n.Interfaces[kind]
-		if (before.Interfaces[kind] != name || driverChanged) && !slices.Contains(available[kind], name) {
-			return refuse(Invalid, "Could not find the following interface in the 'ironic.hardware.interfaces.%s' entrypoint: %s. Valid interfaces are %q.", kind, name, slices.Sorted(slices.Values(available[kind])))
-		}
-	}
-	return nil
 }
 
 // DeleteNode deletes a node with all objects that belong to it, such as its ports and its

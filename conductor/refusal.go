@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
@@ -51,8 +52,21 @@ func (c *Conductor) unlocked(n *Node) error {
 	return c.refused(n, c.Rules().Exclusive(n.Facts(), "lock", ""))
 }
 
-// listed returns states as Ironic's fault texts list them.
-func listed(set states.Set) string { return strings.Trim(set.String(), "{}") }
+// The states in the order of Ironic's texts.
+var (
+	updateOrder = []states.State{states.Enroll, states.Inspecting, states.InspectWait, states.Manageable, states.Available}
+	deleteOrder = []states.State{states.Manageable, states.Enroll, states.AdoptFail, states.Available}
+)
+
+// listed returns the names of the states of a set in an order.
+func listed(set states.Set, order []states.State) (names []string) {
+	for _, s := range order {
+		if set.Has(s) {
+			names = append(names, s.String())
+		}
+	}
+	return names
+}
 
 // maintained maps the requests that are refused in maintenance to the operation in Ironic's text.
 var maintained = map[string]string{
@@ -95,7 +109,7 @@ func (c *Conductor) refusalText(n *Node, r *admission.Refusal) string {
 
 // stateText returns the text of a refusal for the node's provision state.
 func (c *Conductor) stateText(n *Node, r *admission.Refusal) string {
-	allowed := listed(admission.InterfaceStates())
+	allowed := strings.Join(listed(admission.InterfaceStates(), updateOrder), ", ")
 	switch r.Field {
 	case "protected":
 		return fmt.Sprintf("Node %s can only be made protected in provision states 'active' or 'rescue', the current state is '%s'", n.UUID, n.ProvisionState)
@@ -107,7 +121,8 @@ func (c *Conductor) stateText(n *Node, r *admission.Refusal) string {
 		return fmt.Sprintf("Node %s with an allocation can not have instance_uuid removed unless it is in one of allowed (%s) states or in maintenance mode.", n.UUID, allowed)
 	case "provision_state":
 		if r.Request == "deletion" {
-			return fmt.Sprintf("Can not delete node %q while it is in provision state %q. Valid provision states to perform deletion are: %s, or set the node into maintenance mode", n.UUID, n.ProvisionState, listed(c.Rules().DeleteAllowed()))
+			return fmt.Sprintf("Can not delete node %q while it is in provision state %q. Valid provision states to perform deletion are: \"(%s)\", or set the node into maintenance mode",
+				n.UUID, n.ProvisionState, strings.Trim(pyrepr.List(listed(c.Rules().DeleteAllowed(), deleteOrder)), "[]"))
 		}
 		return fmt.Sprintf("The requested action %q can not be performed on node %q while it is in state %q.", r.Request, n.UUID, n.ProvisionState)
 	default: // a hardware interface

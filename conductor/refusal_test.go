@@ -138,9 +138,9 @@ func TestTheSameUnfitInterfaceIsNamedEachTime(t *testing.T) {
 	}
 	for range 60 {
 		_, err := f.UpdateNode(f.ctx, n.UUID, unfit)
-		require.ErrorContains(t, err, "'ironic.hardware.interfaces.bios'")
+		require.ErrorContains(t, err, "'ironic.hardware.interfaces.deploy'")
 		_, err = f.UpdateNode(f.ctx, active.UUID, unfit)
-		require.ErrorContains(t, err, "bios_interface")
+		require.ErrorContains(t, err, "deploy_interface")
 	}
 }
 

@@ -24,17 +24,12 @@ func (c *Conductor) planSteps(ctx context.Context, n *Node, keys stepKeys, hardw
 	if err != nil {
 		return nil, fmt.Errorf("stored steps: %w", err)
 	}
-	steps := make([]Step, 0, len(named))
-	for _, request := range named {
-		step, err := c.runnable(Step{Interface: request.Interface, Step: request.Step, Args: request.Args}, available)
-		if err == nil {
-			err = step.checkArgs()
-		}
-		if err != nil {
-			return nil, err
-		}
-		step.named = true
-		steps = append(steps, step)
+	steps, problems := c.checkSteps(named, keys, available, (*keys.info(n))[keys.extra] == true)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("Cannot %s node %s: %s", keys.verb, n.UUID, strings.Join(problems, "; ")) //nolint: Ironic's text
+	}
+	for i := range steps {
+		steps[i].named = true
 	}
 	return steps, nil
 }
@@ -65,67 +60,26 @@ func (c *Conductor) planDeployment(ctx context.Context, n *Node, available []Ste
 
 // deploymentSteps returns the steps from deploy templates, followed by those of the request.
 func (c *Conductor) deploymentSteps(ctx context.Context, n *Node, named []StepRequest, available []Step) ([]Step, error) {
-	requests, err := c.templateSteps(ctx, n)
+	requests, templates, err := c.templateSteps(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	var steps []Step
-	for _, request := range append(requests, named...) {
-		step, err := c.runnable(Step{Interface: request.Interface, Step: request.Step, Args: request.Args}, available)
-		if err != nil {
-			c.config.Log.Info("a deploy step is left out", "node", n.UUID, "error", err)
-			continue
-		}
-		if request.Priority != nil {
-			step.Priority = *request.Priority
-		}
-		if step.Priority > 0 {
-			err = step.checkArgs()
-			if step.Interface == "deploy" && step.Step == "deploy" {
-				err = refuse(Invalid, "deploy step deploy on interface deploy is a core step and cannot be overridden by user steps. It may be disabled by setting the priority to 0")
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		steps = append(steps, step)
+	steps, problems := c.checkSteps(requests, deploySteps, available, false)
+	if len(problems) > 0 {
+		return nil, refuse(Invalid, "Validation of deploy steps from deploy templates matching this node's instance traits failed. Matching deploy templates: %s. Errors: %s",
+			strings.Join(templates, ","), strings.Join(problems, "; "))
 	}
-	return steps, nil
+	requested, problems := c.checkSteps(named, deploySteps, available, false)
+	if len(problems) > 0 {
+		return nil, refuse(Invalid, `Validation of deploy steps from "deploy steps" argument failed.%s`, strings.Join(problems, "; "))
+	}
+	return append(steps, requested...), nil
 }
 
-// checkArgs refuses unknown arguments, and the absence of required ones.
-func (s Step) checkArgs() error {
-	if _, ok := builtinSteps[s.Step]; ok {
-		return nil
-	}
-	var unexpected, missing []string
-	for name := range s.Args {
-		if _, ok := s.ArgsInfo[name]; !ok {
-			unexpected = append(unexpected, name)
-		}
-	}
-	for name, argument := range s.ArgsInfo {
-		if _, ok := s.Args[name]; !ok && argument.Required {
-			missing = append(missing, fmt.Sprintf("%s (%s)", name, argument.Description))
-		}
-	}
-	slices.Sort(unexpected)
-	slices.Sort(missing)
-	switch {
-	case len(unexpected) > 0:
-		return refuse(Invalid, "step %s.%s has these unexpected arguments: %s", s.Interface, s.Step, strings.Join(unexpected, ", "))
-	case len(missing) > 0:
-		return refuse(Invalid, "step %s.%s is missing these required arguments: %s", s.Interface, s.Step, strings.Join(missing, ", "))
-	default:
-		return nil
-	}
-}
-
-// templateSteps returns the steps of the deploy templates named by the traits of the
+// templateSteps returns the steps and the names of the deploy templates named by the traits of the
 // node's instance_info.
-func (c *Conductor) templateSteps(ctx context.Context, n *Node) ([]StepRequest, error) {
+func (c *Conductor) templateSteps(ctx context.Context, n *Node) (steps []StepRequest, templates []string, err error) {
 	traits, _ := n.InstanceInfo["traits"].([]any)
-	var steps []StepRequest
 	for _, trait := range traits {
 		name, _ := trait.(string)
 		template, err := c.Object(ctx, KindDeployTemplate, name)
@@ -133,15 +87,15 @@ func (c *Conductor) templateSteps(ctx context.Context, n *Node) ([]StepRequest, 
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		of, err := fromJSON[[]StepRequest](template.Fields["steps"])
 		if err != nil {
-			return nil, fmt.Errorf("deploy template %s: %w", name, err)
+			return nil, nil, fmt.Errorf("deploy template %s: %w", name, err)
 		}
-		steps = append(steps, of...)
+		steps, templates = append(steps, of...), append(templates, name)
 	}
-	return steps, nil
+	return steps, templates, nil
 }
 
 // automaticSteps returns the steps of work that no client composes. Without any the work would

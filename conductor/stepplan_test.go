@@ -51,18 +51,18 @@ func TestAStepWithUnknownArgumentsIsRefused(t *testing.T) {
 		step conductor.StepRequest
 		text string
 	}{
-		"unknown step": {conductor.StepRequest{Interface: "bios", Step: "nope"}, "the hardware type has no step bios.nope"},
+		"unknown step": {conductor.StepRequest{Interface: "bios", Step: "nope"}, "node does not support this clean step: {'interface': 'bios', 'step': 'nope'}"},
 		"missing argument": {
 			conductor.StepRequest{Interface: "bios", Step: "apply_configuration"},
-			"step bios.apply_configuration is missing these required arguments: settings (The BIOS settings, a list of objects with a name and a value.)",
+			"clean step {'interface': 'bios', 'step': 'apply_configuration'} is missing these required arguments: settings (List of BIOS settings, each item needs to contain a dictionary with name/value pairs)",
 		},
 		"unexpected arguments": {
 			conductor.StepRequest{Interface: "bios", Step: "factory_reset", Args: map[string]any{"b": 1, "a": 2}},
-			"step bios.factory_reset has these unexpected arguments: a, b",
+			"clean step {'interface': 'bios', 'step': 'factory_reset', 'args': {'a': 2, 'b': 1}} has these unexpected arguments: a, b",
 		},
 		"a wrong value": {
 			conductor.StepRequest{Interface: "bios", Step: "apply_configuration", Args: map[string]any{"settings": "full"}},
-			"want a list of objects with a name and a value",
+			"'abortable': False, 'priority': 0}: settings: 'full' is not a list of objects with a name and a value",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +199,36 @@ func TestANodeWithAnAgentIsCleanedAndDeployedOnceTheAgentCalls(t *testing.T) {
 
 		r.DisableRamdisk = true
 		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
-		waits(states.Manageable, "deploy.erase_devices_metadata")
+		got = f.settle(n)
+		require.Equal(t, states.CleanFail, got.ProvisionState)
+		require.Contains(t, got.LastError, "clean step {'interface': 'deploy', 'step': 'erase_devices_metadata'} requires booting a ramdisk")
+		require.NotEmpty(t, got.DriverInternalInfo["clean_steps"], "as in Ironic")
+	})
+}
+
+func TestStepsOfAnInterfaceThatTheNodeLacksFailItsCleaning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		n := f.node(states.Manageable)
+		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
+			n.Interfaces = map[string]string{"bios": "no-bios", "raid": "no-raid"}
+			return nil
+		})
+		require.NoError(t, err)
+		r := f.provision("clean")
+		r.CleanSteps = []conductor.StepRequest{
+			{Interface: "bios", Step: "factory_reset"}, {Interface: "raid", Step: "x", Args: map[string]any{"admin_password": "hunter2"}},
+		}
+		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
+		got := f.settle(n)
+		require.Equal(t, states.CleanFail, got.ProvisionState)
+		require.Equal(t, "Cannot clean node "+n.UUID+": node does not support this clean step: {'interface': 'bios', 'step': 'factory_reset'}; "+
+			"node does not support this clean step: {'interface': 'raid', 'step': 'x', 'args': {'admin_password': '******'}}", got.LastError)
+		require.False(t, got.Maintenance, "no step has run")
+		problems, err := f.Validate(f.ctx, n.UUID)
+		require.NoError(t, err)
+		require.EqualError(t, problems["bios"], "Driver fake-hardware does not support bios (disabled or not implemented).")
+		require.NoError(t, problems["power"])
 	})
 }
 

@@ -6,15 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
 
 // stepKeys locates the steps of one kind of work in a node's record. The names are Ironic's.
 type stepKeys struct {
 	work  states.State // the state in which the steps run
+	verb  string       // Ironic's word for the kind of step
 	list  string       // key in info: all steps of the work
 	index string       // key in info: the index of the current step
 	extra string       // key in info: another parameter of the request
@@ -25,9 +28,9 @@ type stepKeys struct {
 func internalInfo(n *Node) *map[string]any { return &n.DriverInternalInfo }
 
 var (
-	cleanSteps   = stepKeys{states.Cleaning, "clean_steps", "clean_step_index", "cleaning_disable_ramdisk", func(n *Node) *map[string]any { return &n.CleanStep }, internalInfo}
-	deploySteps  = stepKeys{states.Deploying, "deploy_steps", "deploy_step_index", "user_deploy_steps", func(n *Node) *map[string]any { return &n.DeployStep }, internalInfo}
-	serviceSteps = stepKeys{states.Servicing, "service_steps", "service_step_index", "servicing_disable_ramdisk", func(n *Node) *map[string]any { return &n.ServiceStep }, internalInfo}
+	cleanSteps   = stepKeys{states.Cleaning, "clean", "clean_steps", "clean_step_index", "cleaning_disable_ramdisk", func(n *Node) *map[string]any { return &n.CleanStep }, internalInfo}
+	deploySteps  = stepKeys{states.Deploying, "deploy", "deploy_steps", "deploy_step_index", "user_deploy_steps", func(n *Node) *map[string]any { return &n.DeployStep }, internalInfo}
+	serviceSteps = stepKeys{states.Servicing, "service", "service_steps", "service_step_index", "servicing_disable_ramdisk", func(n *Node) *map[string]any { return &n.ServiceStep }, internalInfo}
 
 	// stepsOf maps each state in which work with steps runs, waits or is held to its keys.
 	stepsOf = map[states.State]stepKeys{
@@ -45,7 +48,7 @@ var (
 func workSteps(work states.State) stepKeys {
 	field := func(n *Node) *map[string]any { return &n.WorkStep }
 	info := func(n *Node) *map[string]any { return &n.WorkInfo }
-	return stepKeys{work, "steps", "index", "", field, info}
+	return stepKeys{work, work.String(), "steps", "index", "", field, info}
 }
 
 // forgetSteps removes the steps of finished work from a node's record.
@@ -123,7 +126,7 @@ func (s Step) record(work states.State) map[string]any {
 			record["argsinfo"] = jsonValue(s.ArgsInfo)
 		}
 		if work != states.Deploying {
-			record["requires_ramdisk"] = true
+			record["requires_ramdisk"] = !s.NoRamdisk
 		}
 	}
 	if len(s.Args) > 0 {
@@ -132,13 +135,25 @@ func (s Step) record(work states.State) map[string]any {
 	return record
 }
 
-// stepError reports that a step failed.
+// stepError reports that a step of a node's work failed.
 type stepError struct {
-	step string
+	node *Node
+	step Step
+	work states.State
 	err  error
 }
 
-func (e *stepError) Error() string { return fmt.Sprintf("step %s failed: %v", e.step, e.err) }
+// Error returns Ironic's text for the steps of a cleaning or a service.
+func (e *stepError) Error() string {
+	record := e.step.record(e.work)
+	if e.work != states.Cleaning && e.work != states.Servicing {
+		return fmt.Sprintf("step %s failed: %v", stepName(record), e.err)
+	}
+	request := StepRequest{Interface: e.step.Interface, Step: e.step.Step, Args: e.step.Args}
+	text := fmt.Sprintf("%s, 'abortable': %s, 'priority': %d}", strings.TrimSuffix(request.String(), "}"), pyrepr.Of(e.step.Abortable), e.step.Priority)
+	return fmt.Sprintf("Node %s failed step %s: %v", e.node.UUID, text, e.err)
+}
+
 func (e *stepError) Unwrap() error { return e.err }
 
 var (
@@ -197,7 +212,7 @@ func (c *Conductor) runSteps(ctx context.Context, t *Task, keys stepKeys) error 
 		case errors.Is(err, ErrWait), errors.Is(err, errHeld):
 			return err
 		case err != nil:
-			return &stepError{stepName(step.record(keys.work)), err}
+			return &stepError{t.Node(), step, keys.work, err}
 		}
 	}
 	return nil

@@ -245,7 +245,7 @@ func sameTime(a, b *time.Time) bool {
 func (c *Conductor) end(n *Node, e ending) error {
 	if e.event == states.EventFail {
 		if keys, ok := stepsOf[n.ProvisionState]; ok && errors.Is(e.err, errAborted) {
-			*keys.field(n) = nil // fail then sets no fault: an abort is not a fault
+			n.forgetSteps(keys) // fail then sets no fault: an abort is not a fault
 		}
 		if err := c.fail(n, e.err.Error()); err != nil {
 			return err
@@ -292,7 +292,7 @@ func (c *Conductor) fail(n *Node, text string) error {
 				n.MaintenanceReason = moved.LastError
 			}
 		}
-		if keys.work == states.Cleaning && len(*keys.field(n)) > 0 { // not aborted: Ironic keeps the list of steps
+		if keys.work == states.Cleaning { // Ironic keeps the list of steps
 			n.CleanStep = nil
 			delete(n.DriverInternalInfo, keys.index)
 		} else {

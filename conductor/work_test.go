@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,8 +41,8 @@ func TestWorkThatFails(t *testing.T) {
 		{states.Active, states.RescueFail, "rescue", "rescue.rescue", "step rescue.rescue failed: no route to host", ""},
 		{states.Rescue, states.UnrescueFail, "unrescue", "rescue.unrescue", "step rescue.unrescue failed: no route to host", ""},
 		{states.Manageable, states.AdoptFail, "adopt", "deploy.take_over", "step deploy.take_over failed: no route to host", ""},
-		{states.Manageable, states.CleanFail, "clean", "bios.cache_bios_settings", "step bios.cache_bios_settings failed: no route to host", "clean failure"},
-		{states.Active, states.ServiceFail, "service", "bios.cache_bios_settings", "step bios.cache_bios_settings failed: no route to host", "service failure"},
+		{states.Manageable, states.CleanFail, "clean", "bios.cache_bios_settings", "Node %s failed step {'interface': 'bios', 'step': 'cache_bios_settings', 'abortable': False, 'priority': 0}: no route to host", "clean failure"},
+		{states.Active, states.ServiceFail, "service", "bios.cache_bios_settings", "Node %s failed step {'interface': 'bios', 'step': 'cache_bios_settings', 'abortable': False, 'priority': 0}: no route to host", "service failure"},
 	}
 	for _, test := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -50,10 +51,7 @@ func TestWorkThatFails(t *testing.T) {
 			n := f.node(test.from)
 			f.request(n, test.target)
 			got := f.settle(n)
-			text := test.text
-			if test.operation == "verify" {
-				text = fmt.Sprintf(text, n.UUID)
-			}
+			text := strings.ReplaceAll(test.text, "%s", n.UUID)
 			require.Equal(t, test.to, got.ProvisionState, test.target)
 			require.Equal(t, text, got.LastError)
 			require.Equal(t, test.fault, got.Fault)

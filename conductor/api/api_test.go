@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -33,6 +34,11 @@ type server struct {
 type before = func(ctx context.Context, n *conductor.Node, operation string) error
 
 func start(t testing.TB, series states.Series, config api.Config) *server {
+	return startWith(t, series, config, nil)
+}
+
+// startWith is start with more hardware types, by name.
+func startWith(t testing.TB, series states.Series, config api.Config, more map[string]conductor.Hardware) *server {
 	t.Helper()
 	s := &server{t: t}
 	fake := &conductor.Fake{Before: func(ctx context.Context, n *conductor.Node, operation string) error {
@@ -41,9 +47,11 @@ func start(t testing.TB, series states.Series, config api.Config) *server {
 		}
 		return nil
 	}}
+	hardware := map[string]conductor.Hardware{"fake-hardware": fake, "ipmi": fake}
+	maps.Copy(hardware, more)
 	c, err := conductor.New(conductor.Config{
 		Store: &conductor.Memory{}, Name: "testhost", Table: series.Table(), LockedInterval: 10 * time.Millisecond,
-		Hardware: map[string]conductor.Hardware{"fake-hardware": fake, "ipmi": fake},
+		Hardware: hardware,
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 )
 
@@ -245,8 +246,7 @@ func repr(v any) string {
 	if s, ok := v.(string); ok {
 		return pyrepr.Text(show(s))
 	}
-	masked, _ := maskValue(false, v)
-	return shorten(pyrepr.Of(masked))
+	return shorten(pyrepr.Of(masked.Value(v)))
 }
 
 // isMAC reports whether a text is a MAC address in Ironic's form: six pairs of hexadecimal digits

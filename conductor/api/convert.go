@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/masked"
 )
 
 // The types of fields, by their names in JSON schemas.
@@ -169,6 +170,5 @@ func toSteps(order string) func(*request, any) (any, error) {
 
 // maskSteps masks the secrets in the arguments of steps.
 func maskSteps(v any) any {
-	shown, _ := maskValue(false, v)
-	return shown
+	return masked.Value(v)
 }

@@ -2,85 +2,21 @@ package api
 
 import (
 	"maps"
-	"strings"
+
+	"github.com/ironstate/ironstate/internal/masked"
 )
-
-// mask replaces a secret in responses.
-const mask = "******"
-
-// secretKeys are the substrings by which the key of a secret is recognized. Source: strutils of
-// oslo.utils, and the SNMP keys that Ironic adds.
-var secretKeys = []string{
-	"password", "adminpass", "admin_pass", "new_pass", "passphrase", "secret", "token", "configdrive",
-	"encrypted_key", "private_key", "fernetkey", "sslkey", "auth_key", "priv_key", "sys_pswd",
-}
-
-func isSecret(key string) bool {
-	key = strings.ToLower(key)
-	for _, part := range secretKeys {
-		if strings.Contains(key, part) {
-			return true
-		}
-	}
-	return false
-}
-
-// maskSecrets returns a copy of an object in which the secrets are masked, or the object itself if
-// nothing was masked or copied.
-func maskSecrets(m map[string]any) map[string]any {
-	var masked map[string]any
-	for key, value := range m {
-		shown, changed := maskValue(isSecret(key), value)
-		if !changed {
-			continue
-		}
-		if masked == nil {
-			masked = maps.Clone(m)
-		}
-		masked[key] = shown
-	}
-	if masked == nil {
-		return m
-	}
-	return masked
-}
-
-// maskValue returns a value with its secrets masked, and whether anything was masked or copied. An
-// object under a secret key is not masked as a whole but by its own keys, as in Ironic.
-func maskValue(secret bool, value any) (shown any, changed bool) {
-	switch v := value.(type) {
-	case nil:
-		return nil, false
-	case map[string]any:
-		return maskSecrets(v), true
-	case []any:
-		if secret {
-			return mask, true
-		}
-		list := make([]any, len(v))
-		for i, item := range v {
-			list[i], _ = maskValue(false, item)
-		}
-		return list, true
-	default:
-		if secret {
-			return mask, true
-		}
-		return value, false
-	}
-}
 
 // maskInstance masks the secrets, the config drive and the URL of the image: a config drive may
 // contain secrets, and the URL may grant access to the image.
 //
 // Source: node_sanitize in ironic/api/controllers/v1/node.py.
 func maskInstance(m map[string]any) map[string]any {
-	masked := maskSecrets(m)
+	shown := masked.Object(m)
 	for _, key := range []string{"configdrive", "image_url"} {
 		if v := m[key]; v != nil && v != "" {
-			masked = maps.Clone(masked)
-			masked[key] = mask
+			shown = maps.Clone(shown)
+			shown[key] = masked.Secret
 		}
 	}
-	return masked
+	return shown
 }

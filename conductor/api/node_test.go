@@ -206,6 +206,38 @@ func TestADriverIsChangedWithItsInterfaces(t *testing.T) {
 	require.Equal(t, []any{"fake", "fake", "no-vendor"}, []any{node["raid_interface"], node["rescue_interface"], node["vendor_interface"]})
 }
 
+// plain is a hardware type that shares few interfaces with fake-hardware.
+type plain struct{ conductor.Fake }
+
+func (*plain) Describe() conductor.Description {
+	return conductor.Description{Interfaces: map[string][]string{
+		"boot": {"ipxe"}, "deploy": {"direct"}, "management": {"plain", "noop"}, "network": {"noop"}, "power": {"plain"}, "bios": {"no-bios"},
+	}}
+}
+
+func TestADriverWhoseInterfacesDoNotFitIsRefused(t *testing.T) {
+	s := startWith(t, states.Antelope, api.Config{}, map[string]conductor.Hardware{"plain": &plain{}})
+	s.create(`{"driver": "fake-hardware", "name": "n", "bios_interface": "no-bios"}`)
+	before := s.do("GET", "/v1/nodes/n", "1.82", "").body
+	const driver = `{"op": "replace", "path": "/driver", "value": "plain"}`
+	for range 20 {
+		a := s.do("PATCH", "/v1/nodes/n", "1.82", "["+driver+"]")
+		require.Equal(t, http.StatusBadRequest, a.status)
+		require.Equal(t, "Could not find the following interface in the 'ironic.hardware.interfaces.boot' entrypoint: fake. Valid interfaces are ['ipxe'].", a.fault())
+	}
+	require.Equal(t, before, s.do("GET", "/v1/nodes/n", "1.82", "").body, "nothing changed")
+
+	chosen := driver
+	for _, kind := range []string{"boot:ipxe", "deploy:direct", "management:noop", "power:plain"} {
+		kind, name, _ := strings.Cut(kind, ":")
+		chosen += `, {"op": "add", "path": "/` + kind + `_interface", "value": "` + name + `"}`
+	}
+	unfit := s.do("PATCH", "/v1/nodes/n", "1.82", "["+chosen+"]")
+	require.Contains(t, unfit.fault(), "interfaces.console' entrypoint: fake. Valid interfaces are [].")
+	node := s.do("PATCH", "/v1/nodes/n?reset_interfaces=true", "1.82", "["+chosen+"]").must(http.StatusOK)
+	require.Equal(t, []any{"ipxe", "noop", "no-bios", nil}, []any{node["boot_interface"], node["management_interface"], node["bios_interface"], node["console_interface"]})
+}
+
 func TestBIOSSettings(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	_, err := s.conductor.CreateNode(t.Context(), &conductor.Node{

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
@@ -132,10 +133,27 @@ func (r *request) applyNodePatch(n *node, p patch, reset bool) error {
 			return err
 		}
 	}
-	if reset && n.Driver != before.Driver {
-		maps.DeleteFunc(n.Interfaces, func(kind, name string) bool { return before.Interfaces[kind] == name })
+	if n.Driver != before.Driver {
+		r.h.changeInterfaces(before, n, fields, reset)
 	}
 	return r.checkPatched(before, n)
+}
+
+// changeInterfaces chooses the interfaces of a node whose driver changes, except those that the patch
+// chooses. The node gets the defaults of its new hardware type if they are reset, and keeps its
+// interfaces otherwise, also those that are defaults of the old one.
+func (h *handler) changeInterfaces(before, n *node, patched []string, reset bool) {
+	interfaces := maps.Clone(n.Interfaces)
+	maps.DeleteFunc(interfaces, func(kind, _ string) bool { return !slices.Contains(patched, kind+"_interface") })
+	if interfaces == nil {
+		interfaces = map[string]string{}
+	}
+	for kind := range h.hardware[before.Driver].Interfaces {
+		if !reset && !slices.Contains(patched, kind+"_interface") {
+			interfaces[kind] = h.interfaceOf(before, kind)
+		}
+	}
+	n.Interfaces = interfaces
 }
 
 // checkPatched refuses a patched node that breaks a rule.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -23,17 +24,17 @@ var nodeFields = []nodeField{
 	interfaceField("bios", 40),
 	interfaceField("boot", 31),
 	textField("boot_mode", 75, func(n *node) *string { return &n.BootMode }).creatable(),
-	mapField("clean_step", 7, func(n *node) *map[string]any { return &n.CleanStep }).masked(maskSecrets),
+	mapField("clean_step", 7, func(n *node) *map[string]any { return &n.CleanStep }).masked(masked.Object),
 	conductorGroup,
 	flagField("console_enabled", 1, func(n *node) *bool { return &n.ConsoleEnabled }).creatable(),
 	interfaceField("console", 31),
 	interfaceField("deploy", 31),
-	mapField("deploy_step", 44, func(n *node) *map[string]any { return &n.DeployStep }).masked(maskSecrets),
+	mapField("deploy_step", 44, func(n *node) *map[string]any { return &n.DeployStep }).masked(masked.Object),
 	textField("description", 51, func(n *node) *string { return &n.Description }).editable().atMost(4096),
 	flagField("disable_power_off", 95, func(n *node) *bool { return &n.DisablePowerOff }).editable(),
 	driverField,
-	mapField("driver_info", 1, func(n *node) *map[string]any { return &n.DriverInfo }).editable().masked(maskSecrets),
-	mapField("driver_internal_info", 3, func(n *node) *map[string]any { return &n.DriverInternalInfo }).masked(maskSecrets),
+	mapField("driver_info", 1, func(n *node) *map[string]any { return &n.DriverInfo }).editable().masked(masked.Object),
+	mapField("driver_internal_info", 3, func(n *node) *map[string]any { return &n.DriverInternalInfo }).masked(masked.Object),
 	mapField("extra", 1, func(n *node) *map[string]any { return &n.Extra }).editable(),
 	shownField("fault", 42, func(_ *request, n *node) string { return n.Fault }),
 	interfaceField("firmware", 86),
@@ -69,7 +70,7 @@ var nodeFields = []nodeField{
 	flagField("retired", 61, func(n *node) *bool { return &n.Retired }).editable(),
 	textField("retired_reason", 61, func(n *node) *string { return &n.RetiredReason }).editable(),
 	choiceField("secure_boot", 75, func(n *node) **bool { return &n.SecureBoot }).creatable(),
-	mapField("service_step", 87, func(n *node) *map[string]any { return &n.ServiceStep }).masked(maskSecrets),
+	mapField("service_step", 87, func(n *node) *map[string]any { return &n.ServiceStep }).masked(masked.Object),
 	textField("shard", minShards, func(n *node) *string { return &n.Shard }).editable(),
 	interfaceField("storage", 33),
 	powerField("target_power_state", func(n *node) states.Power { return n.TargetPower }),

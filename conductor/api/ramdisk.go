@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/masked"
 )
 
 const (
@@ -71,7 +72,7 @@ func (r *request) writeAgentConfig(w *writer, token string) {
 	case r.version < minAgentToken:
 		w.null()
 	case token == "": // the token was given out before
-		w.text(mask)
+		w.text(masked.Secret)
 	default:
 		w.text(token)
 	}

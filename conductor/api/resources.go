@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
@@ -203,7 +204,7 @@ func maskTarget(v any) any {
 	if len(properties) == 0 {
 		return noObject
 	}
-	return maskSecrets(properties)
+	return masked.Object(properties)
 }
 
 // checkRunbookName refuses a name that is no trait, and from minRunbookTraits one that is no logical
