@@ -1,10 +1,10 @@
 package conductor
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -58,27 +58,32 @@ func (t TransitionRecord) MarshalText() ([]byte, error) {
 
 // UnmarshalText takes the output of MarshalText; t keeps its value on error.
 func (t *TransitionRecord) UnmarshalText(text []byte) error {
-	parts := bytes.SplitN(text, []byte{','}, 6)
-	if len(parts) < 5 {
+	micros, rest, _ := strings.Cut(string(text), ",")
+	event, rest, _ := strings.Cut(rest, ",")
+	from, rest, _ := strings.Cut(rest, ",")
+	to, rest, complete := strings.Cut(rest, ",")
+	target, lastError, _ := strings.Cut(rest, ",")
+	if !complete {
 		return fmt.Errorf("conductor: %q is no transition", text)
 	}
-	micros, err := strconv.ParseInt(string(parts[0]), 10, 64)
+	at, err := strconv.ParseInt(micros, 10, 64)
 	if err != nil {
 		return fmt.Errorf("conductor: %q is no transition: %w", text, err)
 	}
-	parsed := TransitionRecord{Time: time.UnixMicro(micros).UTC()}
-	if parsed.Event, err = states.ParseEvent(string(parts[1])); err != nil {
+	parsed := TransitionRecord{Time: time.UnixMicro(at).UTC(), LastError: lastError}
+	if parsed.Event, err = states.ParseEvent(event); err != nil {
 		return err
 	}
-	for i, state := range []*states.State{&parsed.From, &parsed.To, &parsed.Target} {
-		if name := string(parts[2+i]); name != "" {
-			if *state, err = states.Parse(name); err != nil {
-				return err
-			}
-		}
+	if parsed.From, err = states.Parse(from); err != nil {
+		return err
 	}
-	if len(parts) == 6 {
-		parsed.LastError = string(parts[5])
+	if parsed.To, err = states.Parse(to); err != nil {
+		return err
+	}
+	if target != "" {
+		if parsed.Target, err = states.Parse(target); err != nil {
+			return err
+		}
 	}
 	*t = parsed
 	return nil

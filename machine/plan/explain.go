@@ -12,6 +12,9 @@ import (
 // observed by polling, with gaps: for each observation after the first, the
 // transitions since the previous one. [slices.Concat] joins them to one history.
 //
+// It is a guess, for the nodes of an Ironic that does not tell. The record of a node of package
+// conductor has its last transitions.
+//
 // The most likely history has the fewest transitions; among equals, the fewest
 // that end in failure or abort; then the fewest requests; then the transitions that
 // come first in the table. The answer is therefore always the same. Stored targets

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -21,7 +20,7 @@ const (
 	aliveInterval = 15 * time.Second
 	// writeTimeout bounds the write of an event to a client.
 	writeTimeout = 10 * time.Second
-	// shownMoves bounds the moves that an event lists.
+	// shownMoves bounds the moves that are stored and that an event lists.
 	shownMoves = 20
 )
 
@@ -41,18 +40,16 @@ type event struct {
 }
 
 type shownMove struct {
-	UUID string       `json:"uuid"`
-	Name string       `json:"name"`
-	From states.State `json:"from"`
-	To   states.State `json:"to"`
-	At   time.Time    `json:"at"`
+	UUID string `json:"uuid"`
+	Name string `json:"name"`
+	states.Transition
+	At time.Time `json:"at"`
 }
 
 // counted is a transition with the number of nodes that have made it.
 type counted struct {
-	From  states.State `json:"from"`
-	To    states.State `json:"to"`
-	Nodes int          `json:"nodes"`
+	states.Transition
+	Nodes int `json:"nodes"`
 }
 
 // events streams events until the client disconnects or is too slow, or Run ends.
@@ -93,7 +90,7 @@ func (s *stream) run() {
 	for {
 		select {
 		case <-news:
-			now := s.explorer.fleet.now(shownMoves)
+			now := s.explorer.fleet.now()
 			if s.write(s.explorer.eventText(before, now)) != nil || !s.pause() {
 				return
 			}
@@ -147,11 +144,11 @@ func (e *Explorer) eventText(before *snapshot, now snapshot) string {
 	last := now.last
 	if before != nil {
 		next.Moved = now.moved - before.moved
-		next.Transitions = transitionsOf(table, before.pairs, now.pairs)
+		next.Transitions = transitionsOf(before.rows, now.rows)
 		last = last[max(0, len(last)-next.Moved):]
 	}
 	for _, m := range last {
-		next.Moves = append(next.Moves, shownMove{m.uuid, m.name, m.from, m.to, m.at})
+		next.Moves = append(next.Moves, shownMove{m.uuid, m.name, m.Transition, m.at})
 	}
 	data, err := json.Marshal(next)
 	if err != nil {
@@ -160,26 +157,16 @@ func (e *Explorer) eventText(before *snapshot, now snapshot) string {
 	return "data: " + string(data) + "\n\n"
 }
 
-// transitionsOf returns the transitions that nodes have most likely made in the moves since before. It
-// skips a move without a path in the table, such as an operator's change in the store.
-func transitionsOf(table *states.Table, before, now map[pair]int) []counted {
-	nodes := map[pair]int{}
-	for p, n := range now {
-		if n -= before[p]; n == 0 {
-			continue
-		}
-		gaps, err := plan.Explain(table, []states.State{p.from, p.to})
-		if err != nil {
-			continue
-		}
-		for _, row := range slices.Concat(gaps...) {
-			nodes[pair{row.From, row.To}] += n
+// transitionsOf returns the transitions that nodes have made since before.
+func transitionsOf(before, now map[states.Transition]int) []counted {
+	list := []counted{}
+	for row, n := range now {
+		if n -= before[row]; n > 0 {
+			list = append(list, counted{row, n})
 		}
 	}
-	list := make([]counted, 0, len(nodes))
-	for p, n := range nodes {
-		list = append(list, counted{p.from, p.to, n})
-	}
-	slices.SortFunc(list, func(a, b counted) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	slices.SortFunc(list, func(a, b counted) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Event, b.Event))
+	})
 	return list
 }

@@ -3,6 +3,7 @@ package explorer
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/machine"
@@ -24,10 +25,9 @@ type advice struct {
 	Step string    `json:"step"`
 }
 
-// explain explains a node from its record, the entries of its history and its observed moves.
-func explain(table *states.Table, n *conductor.Node, history []*conductor.Object, moves []move) explanation {
-	timeline := timelineOf(table, n, history, moves)
-	return explanation{Why: reasons(table, n), Next: advise(table, n), Timeline: timeline[max(0, len(timeline)-maxStages):]}
+// explain explains a node from its record and the entries of its history.
+func explain(table *states.Table, n *conductor.Node, history []*conductor.Object) explanation {
+	return explanation{Why: reasons(table, n), Next: advise(table, n), Timeline: timelineOf(n, history)}
 }
 
 // advised are the goals for which the page shows advice.
@@ -116,10 +116,7 @@ func withReason(text, reason string) string {
 func phaseReason(table *states.Table, n *conductor.Node) string {
 	switch table.Phase(n.ProvisionState) {
 	case states.PhaseResting:
-		if n.LastError != "" {
-			return "The last work has failed; the last error gives the cause. The node rests in this state until a client sends a request."
-		}
-		return "The node rests in this state until a client sends a request."
+		return errorReason(n) + "The node rests in this state until a client sends a request."
 	case states.PhaseWorking:
 		who := "The work is recorded, but no conductor has started it"
 		if n.Reservation != "" {
@@ -134,6 +131,26 @@ func phaseReason(table *states.Table, n *conductor.Node) string {
 		return "The work has failed; the last error gives the cause. The node stays in this state until an operator has checked it and a client sends a request."
 	default:
 		return fmt.Sprintf("The series %v has no such state.", table.Series())
+	}
+}
+
+// errorReason returns a sentence about the last error of a resting node, "" if it has none.
+func errorReason(n *conductor.Node) string {
+	if n.LastError == "" {
+		return ""
+	}
+	if len(n.Transitions) == 0 {
+		return "The last error is older than the transitions of the record. "
+	}
+	switch t := n.Transitions[len(n.Transitions)-1]; {
+	case !strings.HasPrefix(n.LastError, strings.TrimSuffix(t.LastError, "…")) || t.LastError == "":
+		return fmt.Sprintf("The last error was recorded after the transition from %v, such as that of a power request. ", t.From)
+	case t.Event == states.EventFail || t.Event == states.EventError:
+		return fmt.Sprintf("The work in the state %v has failed; the last error gives the cause. ", t.From)
+	case t.Event == states.EventAbort:
+		return fmt.Sprintf("A client has aborted the work in the state %v. ", t.From)
+	default:
+		return fmt.Sprintf("The last error is older than the transition from %v. ", t.From)
 	}
 }
 

@@ -58,7 +58,7 @@ func (e *Explorer) Run(ctx context.Context) error {
 		return ctx.Err()
 	}
 	for change := range e.conductor.WatchNodes(ctx) {
-		e.fleet.take(change, time.Now())
+		e.fleet.take(change)
 	}
 	return ctx.Err()
 }

@@ -9,70 +9,60 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// fleet holds the states of all nodes and their latest moves.
+// fleet holds the nodes and their latest moves.
 type fleet struct {
 	mu     sync.Mutex
 	synced bool
-	states map[string]states.State // by UUID
+	nodes  map[string]*conductor.Node // by UUID
 	counts map[states.State]int
-	moves  [maxMoves]move // ring buffer: move number n is at n modulo the length
-	moved  int            // the number of moves so far
-	pairs  map[pair]int   // the number of moves so far, by pair of states
+	moves  [shownMoves]move          // ring buffer: move number n is at n modulo the length
+	moved  int                       // the number of moves so far
+	rows   map[states.Transition]int // the number of moves so far, by transition
 	wakers map[chan struct{}]bool
 }
 
-// maxMoves bounds the stored moves.
-const maxMoves = 4096
-
-// pair is a pair of states.
-type pair struct{ from, to states.State }
-
-// move is an observed change of a node's state. It may combine several transitions, since the watch
-// may omit states in between.
+// move is a transition of a node.
 type move struct {
-	pair
+	states.Transition
 	uuid, name string
 	at         time.Time
 }
 
 func newFleet() *fleet {
 	return &fleet{
-		states: map[string]states.State{}, counts: map[states.State]int{}, pairs: map[pair]int{}, wakers: map[chan struct{}]bool{},
+		nodes: map[string]*conductor.Node{}, counts: map[states.State]int{}, rows: map[states.Transition]int{}, wakers: map[chan struct{}]bool{},
 	}
 }
 
-// take applies a change that was observed at the time seen.
-func (f *fleet) take(change conductor.NodeChange, seen time.Time) {
+// take applies a change. The moves are the transitions that the record has in addition to those of
+// the record before.
+func (f *fleet) take(change conductor.NodeChange) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if change == (conductor.NodeChange{}) {
+	old, now := f.nodes[change.UUID], change.Node
+	switch {
+	case change == conductor.NodeChange{}:
 		f.synced = true
 		f.wake()
 		return
+	case old != nil:
+		f.count(old.ProvisionState, -1)
 	}
-	from, known := f.states[change.UUID]
-	switch {
-	case change.Node == nil && !known, change.Node != nil && known && from == change.Node.ProvisionState:
-		return
-	case change.Node == nil:
-		delete(f.states, change.UUID)
-		f.count(from, -1)
-	default:
-		n := change.Node
-		f.states[n.UUID] = n.ProvisionState
-		f.count(n.ProvisionState, 1)
-		if known {
-			f.count(from, -1)
-			if n.ProvisionUpdatedAt != nil {
-				seen = *n.ProvisionUpdatedAt
-			}
-			m := move{pair{from, n.ProvisionState}, n.UUID, n.Name, seen}
-			f.moves[f.moved%maxMoves] = m
+	if now == nil {
+		delete(f.nodes, change.UUID)
+	} else {
+		f.nodes[change.UUID] = now
+		f.count(now.ProvisionState, 1)
+	}
+	if old != nil && now != nil {
+		for _, t := range now.TransitionsSince(old) {
+			row := states.Transition{From: t.From, Event: t.Event, To: t.To}
+			f.moves[f.moved%shownMoves] = move{row, now.UUID, now.Name, t.Time}
 			f.moved++
-			f.pairs[m.pair]++
+			f.rows[row]++
 		}
 	}
-	if f.synced {
+	if f.synced && (old == nil || now == nil || old.ProvisionState != now.ProvisionState) {
 		f.wake()
 	}
 }
@@ -114,29 +104,18 @@ func (f *fleet) listen() (news <-chan struct{}, end func()) {
 type snapshot struct {
 	nodes  int
 	counts map[states.State]int
-	last   []move       // the latest moves, oldest first
-	moved  int          // the number of moves so far
-	pairs  map[pair]int // the number of moves so far, by pair of states
+	last   []move                    // the latest moves, oldest first
+	moved  int                       // the number of moves so far
+	rows   map[states.Transition]int // the number of moves so far, by transition
 }
 
-// now returns a snapshot with up to last of the latest moves.
-func (f *fleet) now(last int) snapshot {
+// now returns a snapshot.
+func (f *fleet) now() snapshot {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := snapshot{nodes: len(f.states), counts: maps.Clone(f.counts), moved: f.moved, pairs: maps.Clone(f.pairs)}
-	for n := max(f.moved-min(last, maxMoves), 0); n < f.moved; n++ {
-		s.last = append(s.last, f.moves[n%maxMoves])
+	s := snapshot{nodes: len(f.nodes), counts: maps.Clone(f.counts), moved: f.moved, rows: maps.Clone(f.rows)}
+	for n := max(f.moved-shownMoves, 0); n < f.moved; n++ {
+		s.last = append(s.last, f.moves[n%shownMoves])
 	}
 	return s
-}
-
-// movesOf returns the stored moves of a node, oldest first.
-func (f *fleet) movesOf(uuid string) []move {
-	var own []move
-	for _, m := range f.now(maxMoves).last {
-		if m.uuid == uuid {
-			own = append(own, m)
-		}
-	}
-	return own
 }

@@ -55,7 +55,7 @@
 	document.querySelector('aside').prepend(parts.node, parts.nodes, parts.moves);
 	document.querySelector('.legend').append(
 		element('li', {}, element('span', { class: 'number' }, '3'), ' nodes in the state'),
-		element('li', {}, element('span', { class: 'line visited' }), ' timeline of the selected node, observed or most likely'));
+		element('li', {}, element('span', { class: 'line visited' }), ' timeline of the selected node'));
 	$('series').closest('label').hidden = true; // the series is always the conductor's
 	document.body.classList.add('live');
 
@@ -209,21 +209,20 @@
 				element('h3', {}, 'Timeline, latest first'),
 				element('ol', { id: 'node-history' }, ...n.timeline.slice().reverse().map(stageItem)));
 			if (focused) $('node-title').focus();
-			one.transitions = n.timeline.flatMap((s) => s.through);
+			one.transitions = n.timeline.map((s) => s.by).filter((t) => t);
 			diagram.drawTimeline(one.transitions);
 		},
 	};
 
 	const sources = {
-		begin: 'initial state', history: 'from the node’s history', watch: 'observed', record: 'from the node’s record',
+		transition: 'transition', before: 'state before', record: 'current state', history: 'from the node’s history',
 	};
 
 	function stageItem(s) {
-		const through = s.through.flatMap((t, i) => [...(i ? [] : [stateButton(t.from)]), ' ', element('code', {}, t.event), ' → ', stateButton(t.to)]);
-		return element('li', {}, s.state ? stateButton(s.state) : 'a failure', ' ', s.at ? time(s.at) : '', ' ',
+		return element('li', {}, s.state ? stateButton(s.state) : 'an event', ' ', s.at ? time(s.at) : '', ' ',
 			element('span', { class: 'badge' }, sources[s.source]),
 			s.text ? element('div', { class: 'note' }, s.text) : '',
-			through.length ? element('div', { class: 'through' }, s.through.length > 1 ? 'most likely by ' : 'by ', ...through) : '');
+			s.by ? element('div', { class: 'through' }, 'by ', stateButton(s.by.from), ' ', element('code', {}, s.by.event), ' → ', stateButton(s.by.to)) : '');
 	}
 
 	// --- the stream of events ---

@@ -125,6 +125,6 @@ func (e *Explorer) node(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, details{
 		summary: summaryOf(n), Power: n.Power, MaintenanceReason: n.MaintenanceReason, Driver: n.Driver,
 		ResourceClass: n.ResourceClass, Conductor: n.Conductor, Reservation: n.Reservation,
-		explanation: explain(e.conductor.Table(), n, history, e.fleet.movesOf(n.UUID)),
+		explanation: explain(e.conductor.Table(), n, history),
 	})
 }

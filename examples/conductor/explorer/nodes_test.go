@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -78,10 +77,10 @@ type nodeDetails struct {
 	Why         []string
 	Next        []struct{ Goal, Step string }
 	Timeline    []struct {
-		State   *string
-		Source  string
-		Text    string
-		Through []struct{ From, Event, To string }
+		State  *string
+		Source string
+		Text   string
+		By     *struct{ From, Event, To string }
 	}
 }
 
@@ -96,8 +95,8 @@ func (n nodeDetails) stages() (lines []string) {
 		if s.Text != "" {
 			line += " " + fmt.Sprintf("%q", s.Text)
 		}
-		for _, t := range s.Through {
-			line += " | " + t.From + " " + t.Event + " " + t.To
+		if s.By != nil {
+			line += " | " + s.By.From + " " + s.By.Event + " " + s.By.To
 		}
 		lines = append(lines, line)
 	}
@@ -113,67 +112,29 @@ func broken(text string) func(context.Context) error {
 	return func(context.Context) error { return errors.New(text) }
 }
 
-// untilTimeline waits until the last stage of a node's timeline contains a text, and returns the
-// timeline. The history entry of a failure is stored shortly after the move.
-func (s *service) untilTimeline(ident, text string) (timeline []string) {
-	s.t.Helper()
-	require.Eventually(s.t, func() bool {
-		timeline = s.details(ident).stages()
-		return strings.Contains(timeline[len(timeline)-1], text)
-	}, time.Minute, 5*time.Millisecond, text)
-	return timeline
-}
-
-func TestTheTimelineOfANodeThatWasNotWatched(t *testing.T) {
+func TestTheTimelineIsTheRecordsTransitions(t *testing.T) {
 	s := start(t, conductortest.Config{})
-	s.Add(conductor.Node{Name: "rack1-2"})
-	require.Equal(t, []string{"enroll begin"}, s.details("rack1-2").stages())
-
-	s = start(t, conductortest.Config{}) // a new explorer: the first request above has started a watch
 	node := s.Add(conductor.Node{Name: "rack1-1"})
+	require.Equal(t, []string{"enroll record"}, s.details("rack1-1").stages())
 	s.Next(node, "verify", broken("no route to host"))
 	s.provision("rack1-1", "manage")
 	s.WaitFor(t.Context(), "rack1-1", states.Enroll)
-	require.Eventually(t, func() bool {
-		history, err := s.Conductor.History(t.Context(), "rack1-1")
-		return err == nil && len(history) == 1
-	}, time.Minute, 5*time.Millisecond)
+	failed := fmt.Sprintf("verification of node %s failed: no route to host", node.UUID)
+	require.Contains(t, s.details("rack1-1").Why, "The work in the state verifying has failed; the last error gives the cause. "+
+		"The node rests in this state until a client sends a request.")
 	s.provision("rack1-1", "manage")
 	s.WaitFor(t.Context(), "rack1-1", states.Manageable)
+	s.provision("rack1-1", "provide")
+	s.WaitFor(t.Context(), "rack1-1", states.Available)
 	require.Equal(t, []string{
-		"enroll begin",
-		"verifying history | enroll manage verifying",
-		fmt.Sprintf(`enroll history "verification of node %s failed: no route to host" | verifying fail enroll`, node.UUID),
-		"manageable record | enroll manage verifying | verifying done manageable",
+		"enroll before",
+		"verifying transition | enroll manage verifying",
+		fmt.Sprintf("enroll transition %q | verifying fail enroll", failed),
+		"verifying transition | enroll manage verifying",
+		"manageable transition | verifying done manageable",
+		"cleaning transition | manageable provide cleaning",
+		"available transition | cleaning done available",
 	}, s.details(node.UUID).stages())
-}
-
-func TestTheTimelineOfANodeThatWasWatched(t *testing.T) {
-	s := start(t, conductortest.Config{})
-	node := s.Add(conductor.Node{Name: "rack1-1", ProvisionState: states.Available})
-	events := s.stream()
-	events.next()
-	begun, release := make(chan struct{}), make(chan struct{})
-	s.Next(node, "deploy.deploy", func(context.Context) error {
-		close(begun)
-		<-release
-		return errors.New("no such image")
-	})
-	s.provision("rack1-1", "active")
-	<-begun
-	for e := events.next(); e.Counts["deploying"] == 0; e = events.next() {
-	}
-	require.Equal(t, []string{
-		"enroll begin",
-		"available watch | enroll manage verifying | verifying done manageable | manageable provide cleaning | cleaning done available",
-		"deploying watch | available deploy deploying",
-	}, s.details(node.UUID).stages())
-	close(release)
-	for e := events.next(); e.Counts["deploy failed"] == 0; e = events.next() {
-	}
-	timeline := s.untilTimeline("rack1-1", "no such image")
-	require.Len(t, timeline, 4)
-	require.Equal(t, `deploy failed watch "step deploy.deploy failed: no such image" | deploying fail deploy failed`, timeline[3])
 }
 
 func TestANodesStateIsExplained(t *testing.T) {
@@ -185,7 +146,7 @@ func TestANodesStateIsExplained(t *testing.T) {
 	}{
 		"resting":     {conductor.Node{ProvisionState: states.Manageable}, "The node rests in this state until a client sends a request.", "The request `provide` is the next step."},
 		"at the goal": {conductor.Node{ProvisionState: states.Available}, "The node rests in this state until a client sends a request.", "The node is already in this state."},
-		"unverified":  {conductor.Node{LastError: "no route"}, "The last work has failed", "The request `manage` is the next step."},
+		"unverified":  {conductor.Node{LastError: "no route"}, "The last error is older than the transitions of the record.", "The request `manage` is the next step."},
 		"waiting":     {conductor.Node{ProvisionState: states.CleanWait}, "waits for a call-back of the agent", "Wait: cleaning leads to available if it succeeds."},
 		"held":        {conductor.Node{ProvisionState: states.CleanHold}, "until a client requests unhold", "The request `unhold` resumes the work"},
 		"failed":      {conductor.Node{ProvisionState: states.CleanFail}, "until an operator has checked it", "repeats cleaning, which has failed"},
