@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,11 @@ type Heartbeat struct {
 
 // agentKeys are the keys of driver_internal_info that hold data of the node's agent.
 var agentKeys = []string{"agent_url", "agent_secret_token", "agent_secret_token_pregenerated", "agent_verify_ca"}
+
+// knowsAgent reports whether the node's record has data of an agent.
+func (n *Node) knowsAgent() bool {
+	return slices.ContainsFunc(agentKeys, func(key string) bool { _, has := n.DriverInternalInfo[key]; return has })
+}
 
 // forgetAgent removes the data of an agent that is no longer in use. Work that begins or has ended
 // forgets the agent, since the agent of the next boot needs a new token.

@@ -344,13 +344,5 @@ func waitStep(ctx context.Context, t *Task) error {
 }
 
 func powerStep(power states.Power) func(context.Context, *Task) error {
-	return func(ctx context.Context, t *Task) error {
-		if err := t.hardware.SetPower(ctx, t.Node(), power); err != nil {
-			return err
-		}
-		return t.Update(ctx, func(n *Node) error {
-			n.powered(power.Target())
-			return nil
-		})
-	}
+	return func(ctx context.Context, t *Task) error { return t.SetPower(ctx, power) }
 }

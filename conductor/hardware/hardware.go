@@ -24,21 +24,13 @@ type Config struct {
 	// stands for 1000 ([redfish]connection_cache_size), and a negative number keeps none
 	// open.
 	Sessions int
-	// PowerTimeout bounds how long a step waits until a machine is on or off; 0 stands
-	// for 60 s ([conductor]power_state_change_timeout).
-	PowerTimeout time.Duration
 }
 
 const defaultSessions = 1000
 
 func (c Config) withDefaults() (Config, error) {
-	switch {
-	case c.Timeout < 0:
+	if c.Timeout < 0 {
 		return c, &conductor.ConfigError{Field: "Timeout", Want: "0 or more"}
-	case c.PowerTimeout < 0:
-		return c, &conductor.ConfigError{Field: "PowerTimeout", Want: "0 or more"}
-	case c.PowerTimeout == 0:
-		c.PowerTimeout = time.Minute
 	}
 	switch {
 	case c.Sessions == 0:

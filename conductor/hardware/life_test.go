@@ -238,16 +238,38 @@ func TestANodeThatMustNotBePoweredOffIsRebooted(t *testing.T) {
 	require.Equal(t, "On", server.Power("1"))
 }
 
-func TestAMachineThatDoesNotGoOffFailsItsDeployment(t *testing.T) {
-	server := startRedfish(t)
-	s := start(t, hardware.Config{PowerTimeout: time.Millisecond})
-	n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Available })
-	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Method: "GET", Do: bmctest.Property("PowerState", "On")})
-	n = s.request(n, "active")
-	require.Equal(t, states.DeployFail, n.ProvisionState)
-	require.Equal(t, "step deploy.deploy failed: power off was requested, but the power state is power on after 1ms", n.LastError)
-	require.Zero(t, patchesOf(server))
-	s.requireHistory(n)
+func TestAMachineThatDoesNotGoOffFailsItsWork(t *testing.T) {
+	stuck := func(t *testing.T) (*bmctest.Redfish, *site) {
+		server := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Systems = []bmctest.System{{ID: "1", Power: "On"}} })
+		server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Method: "GET", Do: bmctest.Property("PowerState", "On")})
+		return server, start(t, hardware.Config{}, func(c *conductor.Config) { c.Power.Timeout = 300 * time.Millisecond })
+	}
+	const text = "power off was requested, but the power state is power on after 300ms"
+	t.Run("a deployment", func(t *testing.T) {
+		server, s := stuck(t)
+		n := s.request(s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Available }), "active")
+		require.Equal(t, states.DeployFail, n.ProvisionState)
+		require.Equal(t, "step deploy.deploy failed: "+text, n.LastError)
+		require.Zero(t, patchesOf(server))
+		s.requireHistory(n)
+	})
+	t.Run("a tear-down", func(t *testing.T) {
+		server, s := stuck(t)
+		n := s.request(s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Active }), "deleted")
+		require.Equal(t, states.Error, n.ProvisionState)
+		require.Equal(t, "step deploy.tear_down failed: "+text, n.LastError)
+	})
+	t.Run("a built-in step", func(t *testing.T) {
+		server, s := stuck(t)
+		n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+		request := s.word("clean")
+		request.CleanSteps = []conductor.StepRequest{{Interface: "power", Step: "power_off"}}
+		require.NoError(t, s.Provision(t.Context(), n.UUID, request))
+		n = s.settle(n)
+		require.Equal(t, states.CleanFail, n.ProvisionState)
+		require.Contains(t, n.LastError, text)
+		require.NotEqual(t, states.PowerOff, n.Power, "the record does not say what the machine did not do")
+	})
 }
 
 func TestAnInspectionStoresTheInventoryOfTheBMC(t *testing.T) {

@@ -105,7 +105,7 @@ type site struct {
 	moves         chan conductor.Transition
 }
 
-func start(t *testing.T, config hardware.Config) *site {
+func start(t *testing.T, config hardware.Config, set ...func(*conductor.Config)) *site {
 	t.Helper()
 	s := &site{t: t, moves: make(chan conductor.Transition, 1000)}
 	var err error
@@ -113,12 +113,16 @@ func start(t *testing.T, config hardware.Config) *site {
 	require.NoError(t, err)
 	s.ipmi, err = hardware.NewIPMI(config)
 	require.NoError(t, err)
-	s.Conductor, err = conductor.New(conductor.Config{
+	c := conductor.Config{
 		Store: &conductor.Memory{}, Name: "alpha", LockedInterval: 10 * time.Millisecond, LockedRetries: 500,
 		Hardware:      map[string]conductor.Hardware{"redfish": s.redfish, "ipmi": s.ipmi},
 		SkipPowerSync: true,
 		OnTransition:  func(move conductor.Transition) { s.moves <- move },
-	})
+	}
+	for _, set := range set {
+		set(&c)
+	}
+	s.Conductor, err = conductor.New(c)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
@@ -55,9 +54,9 @@ func (b *BMC) bootAgent(ctx context.Context, t *conductor.Task) error {
 // Source: tear_down and clean_up in ironic/drivers/modules/agent_base.py.
 func (b *BMC) tearDown(ctx context.Context, t *conductor.Task) error {
 	if t.Node().DisablePowerOff {
-		return b.power(ctx, t, states.PowerRebooting)
+		return t.SetPower(ctx, states.PowerRebooting)
 	}
-	return b.power(ctx, t, states.PowerOff)
+	return t.SetPower(ctx, states.PowerOff)
 }
 
 func (b *BMC) takeOver(ctx context.Context, t *conductor.Task) error {
@@ -112,50 +111,12 @@ func (b *BMC) reboot(ctx context.Context, t *conductor.Task, device string, pers
 	last := states.PowerRebooting
 	if !t.Node().DisablePowerOff {
 		last = states.PowerOn
-		if err := b.power(ctx, t, states.PowerOff); err != nil {
+		if err := t.SetPower(ctx, states.PowerOff); err != nil {
 			return err
 		}
 	}
 	if err := b.bootFrom(ctx, t.Node(), device, persistent); err != nil {
 		return err
 	}
-	return b.power(ctx, t, last)
-}
-
-// The exponential backoff between two reads of a power state: the first delay and the maximum.
-const (
-	firstWait = 100 * time.Millisecond
-	maxWait   = 5 * time.Second
-)
-
-// power sets a power state, waits until the machine has it, and stores it.
-func (b *BMC) power(ctx context.Context, t *conductor.Task, power states.Power) error {
-	if err := b.SetPower(ctx, t.Node(), power); err != nil {
-		return err
-	}
-	want := states.PowerOn
-	if power == states.PowerOff {
-		want = states.PowerOff
-	}
-	begun := time.Now()
-	for wait := firstWait; ; wait = min(2*wait, maxWait) {
-		now, err := b.PowerState(ctx, t.Node())
-		if err != nil {
-			return err
-		}
-		if now == want {
-			return t.Update(ctx, func(n *conductor.Node) error {
-				n.Power = now
-				return nil
-			})
-		}
-		if time.Since(begun) > b.config.PowerTimeout {
-			return fmt.Errorf("%v was requested, but the power state is %v after %v", power, now, b.config.PowerTimeout)
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(wait):
-		}
-	}
+	return t.SetPower(ctx, last)
 }
