@@ -124,3 +124,58 @@ func TestWorkWithoutStepsFails(t *testing.T) {
 		})
 	}
 }
+
+func TestAnAgentsTokenEndsWithThePowerOfItsMachine(t *testing.T) {
+	for _, power := range []states.Power{states.PowerOff, states.PowerSoftOff, states.PowerRebooting, states.PowerSoftRebooting, states.PowerOn} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, withReal(nil))
+			f.fake.Before = waiting("deploy.deploy")
+			n := f.node(states.Available)
+			f.request(n, "active")
+			require.Equal(t, states.DeployWait, f.settle(n).ProvisionState)
+			first := beats(f, n)
+			require.NoError(t, f.SetPower(f.ctx, n.UUID, power, 0))
+			got := f.settle(n)
+			require.Equal(t, power.Target(), got.Power)
+			_, token, err := f.Lookup(f.ctx, nil, n.UUID)
+			require.NoError(t, err)
+			if power == states.PowerOn {
+				require.Empty(t, token, "the agent still runs and has the token")
+				return
+			}
+			require.NotContains(t, got.DriverInternalInfo, "agent_url")
+			require.NotEmpty(t, token, "the agent of the next boot needs one")
+			require.NotEqual(t, first, token)
+		})
+	}
+	synctest.Test(t, func(t *testing.T) { // in a step
+		f := start(t, withReal(nil))
+		f.fake.Before = waiting("bios.cache_bios_settings")
+		n := f.node(states.Manageable)
+		r := f.provision("clean")
+		r.CleanSteps = []conductor.StepRequest{{Interface: "bios", Step: "cache_bios_settings"}, {Interface: "power", Step: "reboot"}, {Interface: "deploy", Step: "wait"}}
+		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
+		require.Equal(t, states.CleanWait, f.settle(n).ProvisionState)
+		beats(f, n)
+		require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
+		require.Equal(t, states.CleanWait, f.settle(n).ProvisionState)
+		require.NotEmpty(t, beats(f, n), "the agent of the next boot needs one")
+		require.Equal(t, states.Manageable, f.settle(n).ProvisionState)
+	})
+}
+
+func TestABuiltInStepDoesNotPowerOffANodeThatForbidsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		n := f.node(states.Manageable)
+		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.DisablePowerOff = true; return nil })
+		require.NoError(t, err)
+		r := f.provision("clean")
+		r.CleanSteps = []conductor.StepRequest{{Interface: "power", Step: "power_off"}}
+		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
+		got := f.settle(n)
+		require.Equal(t, states.CleanFail, got.ProvisionState)
+		require.Contains(t, got.LastError, "disable_power_off")
+		require.Equal(t, states.NoPower, got.Power)
+	})
+}

@@ -128,6 +128,18 @@ func (d powerDriver) SetPower(ctx context.Context, id string, power states.Power
 	if ctx, err = d.c.fenced(ctx, n); err != nil {
 		return err
 	}
+	if power != states.PowerOn && n.knowsAgent() {
+		_, _, err := d.c.edit(ctx, id, func(n *Node) error {
+			if n.Claim != t.powerClaim() {
+				return errLost
+			}
+			n.forgetBootedAgent()
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
 	return d.c.traced(ctx, Operation{Name: "set " + power.String(), Node: n}, func(ctx context.Context) error {
 		return hardware.SetPower(ctx, n, power)
 	})
@@ -210,6 +222,9 @@ func (s powerStore) Update(ctx context.Context, r powersync.Record) error {
 	n := old.Clone()
 	if n.TargetPower != states.NoPower && r.TargetPower == states.NoPower && r.LastError == "" {
 		n.powered(r.Power)
+	}
+	if r.Power == states.PowerOff && (old.Power != states.PowerOff || old.TargetPower != states.NoPower) {
+		n.forgetBootedAgent()
 	}
 	n.Power, n.TargetPower = r.Power, r.TargetPower
 	n.Maintenance, n.MaintenanceReason, n.Fault = r.Maintenance, r.MaintenanceReason, r.Fault
