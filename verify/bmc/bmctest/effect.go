@@ -74,7 +74,7 @@ func Effects() []Effect {
 	}
 }
 
-// Refuse closes the port: connections are refused.
+// Refuse makes the BMC stop listening: connections are refused. On Linux the BMC keeps its port meanwhile.
 func Refuse() Effect { return Effect{name: "Refuse()", line: lineRefused} }
 
 // silent accepts connections and never sends anything: no TLS handshake ends.

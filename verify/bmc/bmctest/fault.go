@@ -45,8 +45,8 @@ func (b *Redfish) AddFault(f Fault) {
 }
 
 // ClearFaults removes all faults; the BMC keeps its address. Requests that hang continue to hang, except that the end of
-// Refuse, Silent and PlainHTTP resets all connections. It returns an error if another process has taken the port that
-// Refuse had closed.
+// Refuse, Silent and PlainHTTP resets all connections. It returns an error if another process has taken the port during
+// Refuse, which cannot happen on Linux.
 func (b *Redfish) ClearFaults() error {
 	if !b.made() {
 		return nil

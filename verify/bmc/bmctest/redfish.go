@@ -38,6 +38,7 @@ type Redfish struct {
 	mu       sync.Mutex // guards the fields below
 	closed   bool
 	listener net.Listener
+	release  func() error // ends the hold of the port
 	line     line
 	conns    map[*conn]struct{}
 	faults   []*activeFault
@@ -80,7 +81,7 @@ func NewRedfish(config RedfishConfig) (*Redfish, error) {
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", b.config.Addr)
+	listener, err := b.listen()
 	if err != nil {
 		return nil, fmt.Errorf("bmctest: listen on %s: %w", b.config.Addr, err)
 	}
@@ -88,7 +89,7 @@ func NewRedfish(config RedfishConfig) (*Redfish, error) {
 	b.Addr, b.Host, b.Port = addr.String(), addr.IP.String(), addr.Port
 	b.URL = "https://" + b.Addr + rootPath + "/"
 	if b.certs, err = newCertificates(b.config.Certificate, addr.IP); err != nil {
-		return nil, errors.Join(err, listener.Close())
+		return nil, errors.Join(err, listener.Close(), b.release())
 	}
 	b.CAPEM, b.Fingerprint = b.certs.caPEM, b.certs.fingerprint
 	b.CertPool = x509.NewCertPool()
@@ -103,6 +104,22 @@ func NewRedfish(config RedfishConfig) (*Redfish, error) {
 		b.AddFault(f)
 	}
 	return b, nil
+}
+
+// listen holds the port for the life of the BMC and listens on it.
+func (b *Redfish) listen() (net.Listener, error) {
+	addr, err := net.ResolveTCPAddr("tcp", b.config.Addr)
+	if err != nil {
+		return nil, err
+	}
+	if addr, b.release, err = hold(addr); err != nil {
+		return nil, err
+	}
+	listener, err := net.ListenTCP("tcp", addr)
+	if err != nil {
+		return nil, errors.Join(err, b.release())
+	}
+	return listener, nil
 }
 
 // newRedfish makes a BMC that does not listen yet.
@@ -138,7 +155,7 @@ func (b *Redfish) Close() error {
 	close(b.done)
 	b.hangUp()
 	b.mu.Unlock()
-	err := b.server.Close()
+	err := errors.Join(b.server.Close(), b.release())
 	b.alive.Wait()
 	return err
 }

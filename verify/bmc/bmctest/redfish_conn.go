@@ -19,7 +19,7 @@ const (
 	lineTLS     line = iota
 	linePlain        // HTTP without TLS
 	lineSilent       // connections are accepted, and nothing is ever sent
-	lineRefused      // nothing listens
+	lineRefused      // nothing listens, and the port is held
 )
 
 // conn is an accepted connection. The BMC keeps all open ones, so that it can end them.
@@ -163,8 +163,8 @@ func rawConn(c net.Conn) *conn {
 	return c.(*conn)
 }
 
-// listenAgain listens again on an address. A connection of another process may hold the
-// port for a moment.
+// listenAgain listens again on an address. Where the port was not held, a connection of another process may use it for a
+// moment.
 func listenAgain(address string) (net.Listener, error) {
 	const attempts, pause = 100, 20 * time.Millisecond
 	for n := 1; ; n++ {
