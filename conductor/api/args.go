@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,7 +44,12 @@ func (r *request) bodyArgs(limit int64, names ...string) *args {
 		a.err = errNotJSON
 		return a
 	}
-	maps.Copy(a.values, object)
+	for name, value := range object {
+		if other, has := a.values[name]; has {
+			value = []any{other, value} // as Ironic's web framework does
+		}
+		a.values[name] = value
+	}
 	a.only(names)
 	return a
 }

@@ -72,6 +72,10 @@ type answer struct {
 
 // ServeHTTP answers one request.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodOptions { // answered by oslo.middleware's CORS filter
+		w.WriteHeader(http.StatusOK)
+		return
+	}
 	req := &request{Request: r, h: h}
 	defer h.budget.free(req)
 	a, err := h.serve(w, req)
@@ -193,7 +197,7 @@ func (h *handler) refuse(w http.ResponseWriter, r *request, err error) answer {
 	if f.status == http.StatusInternalServerError {
 		h.config.Log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
-	if f.allow != "" {
+	if f.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", f.allow)
 	}
 	return answer{status: f.status, body: f.body()}

@@ -29,6 +29,8 @@ type action struct {
 	since states.APIVersion
 	// any is set for an action that answers every method.
 	any bool
+	// plain is set for an action that has no arguments and does not check that itself.
+	plain bool
 }
 
 // The names of the actions that answer methods: all and one answer GET, of which one has a
@@ -187,6 +189,11 @@ func (r *request) bind(a *action, segments []string) error {
 			r.query.Del(name)
 		default:
 			return invalid("Missing mandatory parameter: %s", name)
+		}
+	}
+	if a.plain {
+		if args := r.queryArgs(); args.err != nil {
+			return args.err
 		}
 	}
 	if r.Method == http.MethodDelete && !a.any {

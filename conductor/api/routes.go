@@ -22,14 +22,14 @@ func (h *handler) newRoot() map[string]*controller {
 		"drivers": {
 			actions: actions{
 				all: {serve: (*handler).listDrivers}, one: {serve: (*handler).showDriver, idents: driverName, args: []string{"fields"}},
-				"properties": {custom: http.MethodGet, serve: (*handler).showProperties, idents: driverName},
+				"properties": {custom: http.MethodGet, plain: true, serve: (*handler).showProperties, idents: driverName},
 			},
 			subs: map[string]*controller{
 				"raid": {actions: actions{
-					"logical_disk_properties": {custom: http.MethodGet, serve: (*handler).showLogicalDisks, idents: driverName},
+					"logical_disk_properties": {custom: http.MethodGet, plain: true, serve: (*handler).showLogicalDisks, idents: driverName},
 				}},
 				"vendor_passthru": {
-					actions:  actions{"methods": {custom: http.MethodGet, serve: (*handler).listDriverMethods, idents: driverName}},
+					actions:  actions{"methods": {custom: http.MethodGet, plain: true, serve: (*handler).listDriverMethods, idents: driverName}},
 					fallback: &action{any: true, serve: (*handler).callDriver, idents: driverName, optional: 1},
 				},
 			},
@@ -103,7 +103,7 @@ func (h *handler) nodes() *controller {
 		"ports":      {controller: portResource.controllerBelow(ofNode)},
 		"portgroups": {controller: portGroupResource.controllerBelow(ofNode), since: minPortGroupsBelow},
 		"vifs": {since: minVIFs, controller: &controller{actions: actions{
-			all: {serve: (*handler).listVIFs}, "post": {serve: (*handler).attachVIF}, "delete": {serve: (*handler).detachVIF, idents: []string{"vif_id"}},
+			all: {plain: true, serve: (*handler).listVIFs}, "post": {serve: (*handler).attachVIF}, "delete": {serve: (*handler).detachVIF, idents: []string{"vif_id"}},
 		}}},
 		"volume": {controller: &controller{
 			actions: actions{both: {serve: (*handler).volume, since: minVolumes}},
@@ -113,15 +113,15 @@ func (h *handler) nodes() *controller {
 			all: {serve: (*handler).listTraits}, "put": {serve: (*handler).setTraits, optional: 1}, "delete": {serve: (*handler).setTraits, optional: 1},
 		}}},
 		"bios": {since: minBIOS, controller: &controller{actions: actions{
-			all: {serve: (*handler).listBIOS}, one: {serve: (*handler).showBIOS, idents: []string{"setting_name"}},
+			all: {serve: (*handler).listBIOS}, one: {plain: true, serve: (*handler).showBIOS, idents: []string{"setting_name"}},
 		}}},
 		"allocation": {since: minAllocations, controller: &controller{actions: actions{
 			all: {serve: (*handler).showNodeAllocation}, "delete": {serve: (*handler).deleteNodeAllocation},
 		}}},
 		"history": {since: minHistory, controller: &controller{actions: actions{
-			all: {serve: (*handler).listHistory}, one: {serve: (*handler).showHistory, idents: []string{"event"}},
+			all: {serve: (*handler).listHistory}, one: {plain: true, serve: (*handler).showHistory, idents: []string{"event"}},
 		}}},
-		"inventory": {since: minInventory, controller: &controller{actions: actions{both: {serve: (*handler).showInventory}}}},
+		"inventory": {since: minInventory, controller: &controller{actions: actions{both: {plain: true, serve: (*handler).showInventory}}}},
 		"children":  {since: minChildren, controller: &controller{actions: actions{all: {serve: (*handler).listChildren}}}},
 		"firmware":  {since: minFirmware, controller: &controller{actions: actions{all: {serve: emptyList("firmware", "detail", "fields")}}}},
 		"vmedia": {since: minVmedia, ignored: true, controller: &controller{actions: actions{

@@ -44,7 +44,7 @@ func Start(ctx context.Context, options Options) (*Ironic, error) {
 				"Debian's packages ironic-api and ironic-conductor are needed", program, ErrNotInstalled)
 		}
 	}
-	dir, err := os.MkdirTemp("", "lockstep-")
+	dir, err := os.MkdirTemp(memoryFolder(), "lockstep-")
 	if err != nil {
 		return nil, fmt.Errorf("lockstep: make folder: %w", err)
 	}
@@ -53,6 +53,16 @@ func Start(ctx context.Context, options Options) (*Ironic, error) {
 		return nil, errors.Join(err, i.Close())
 	}
 	return i, nil
+}
+
+// memoryFolder returns a folder in memory, in which a write to a database waits for no disk,
+// or "" if there is none.
+func memoryFolder() string {
+	const folder = "/dev/shm"
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return ""
+	}
+	return folder
 }
 
 // create creates the files and the database and starts the programs.

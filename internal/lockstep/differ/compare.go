@@ -52,6 +52,7 @@ var (
 // sameText reports whether two texts are equal except for times and for the UUIDs of the
 // same objects.
 func (u *uuids) sameText(theirs, ours string) bool {
+	theirs, ours = inOrder(theirs), inOrder(ours)
 	if theirs == ours || timePattern.MatchString(theirs) && timePattern.MatchString(ours) {
 		return true
 	}
@@ -66,6 +67,16 @@ func (u *uuids) sameText(theirs, ours string) bool {
 		}
 	}
 	return true
+}
+
+// inOrder sorts the names of a refusal in which they have the order of a Python set.
+func inOrder(text string) string {
+	const start = "Unexpected arguments: "
+	names, is := strings.CutPrefix(text, start)
+	if !is {
+		return text
+	}
+	return start + strings.Join(slices.Sorted(strings.SplitSeq(names, ", ")), ", ")
 }
 
 // compareAnswers returns what differs between two answers to a request, one text for

@@ -51,7 +51,7 @@ func (g *generator) choose(from []choice) Request {
 func (g *generator) next() Request {
 	r := g.choose(requests)
 	g.finish(&r)
-	if g.chance(12) {
+	if g.chance(10) {
 		g.twist(&r)
 	}
 	return r
@@ -137,13 +137,13 @@ var odd = []string{
 func (g *generator) id(kind byte, name string) string {
 	i := g.IntN(pool)
 	switch n := g.IntN(100); {
-	case n < 75 || n < 90 && name == "":
+	case n < 78 || n < 94 && name == "":
 		return uuid(kind, i)
-	case n < 90:
+	case n < 94:
 		return fmt.Sprintf("%s-%d", name, i)
-	case n < 95:
-		return uuid(kind, pool+i)
 	case n < 96:
+		return uuid(kind, pool+i)
+	case n < 97:
 		return strings.ToUpper(uuid(kind, i))
 	default:
 		return pick(g, odd...)

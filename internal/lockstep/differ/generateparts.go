@@ -56,7 +56,7 @@ var nodeParts = []choice{
 	}},
 	{2, get("/v1/nodes/{}/management/indicators")},
 	{2, get("/v1/nodes/{}/management/indicators/system")},
-	{2, get("/v1/nodes/{}/management/indicators/system/led")},
+	{2, get("/v1/nodes/{}/management/indicators/led@system")},
 	{2, get("/v1/nodes/{}/management")},
 	{4, get("/v1/nodes/{}/vendor_passthru/methods")},
 	{6, callVendor("/v1/nodes/{}/vendor_passthru", func(g *generator) []string { return []string{g.node()} })},
