@@ -100,6 +100,17 @@ func TestAnAgentsTokenEndsWithItsWork(t *testing.T) {
 	})
 }
 
+func TestAVerificationThatReadsNoPowerStateFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, withReal(nil))
+		n := f.node(states.Enroll)
+		f.request(n, "manage")
+		got := f.settle(n)
+		require.Equal(t, states.Enroll, got.ProvisionState)
+		require.Equal(t, "verification of node "+n.UUID+` failed: the power state read is "none"`, got.LastError)
+	})
+}
+
 func TestWorkWithoutStepsFails(t *testing.T) {
 	for _, test := range []struct {
 		from, to states.State

@@ -28,7 +28,8 @@ type Hardware interface {
 	Validate(n *Node) map[string]error
 
 	// Verify checks on the hardware that the node can be managed, and returns the power
-	// state, or NoPower if the hardware has none.
+	// state. The verification fails unless that is PowerOn or PowerOff; only a simulated
+	// hardware type may have none.
 	Verify(ctx context.Context, n *Node) (states.Power, error)
 
 	// PowerState reads the power state: PowerOn, PowerOff, or PowerError if the response
@@ -56,10 +57,11 @@ type Description struct {
 	// Properties maps each key of driver_info to its description.
 	Properties map[string]string
 	// Simulated declares that the nodes have no machines, as those of Ironic's fake-hardware.
-	// The conductor then does what Ironic does for fake-hardware: an automated cleaning
-	// without steps succeeds, a heartbeat ends the step that waits, and a requested deploy
-	// step that the hardware type does not have is left out. For any other hardware type
-	// the first and the third fail, and only [Conductor.Resume] ends the second.
+	// The conductor then does what Ironic does for fake-hardware: a verification needs no
+	// power state, an automated cleaning without steps succeeds, a heartbeat ends the step
+	// that waits, and a requested deploy step that the hardware type does not have is left
+	// out. For any other hardware type only [Conductor.Resume] ends the step that waits, and
+	// the others fail.
 	Simulated bool
 }
 

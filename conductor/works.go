@@ -37,6 +37,9 @@ func (c *Conductor) verify(ctx context.Context, t *Task) ending {
 	if err != nil {
 		return failed(fmt.Errorf("verification of node %s failed: %w", n.UUID, err))
 	}
+	if power != states.PowerOn && power != states.PowerOff && !c.description(n).Simulated {
+		return failed(fmt.Errorf("verification of node %s failed: the power state read is %q", n.UUID, power))
+	}
 	return ending{event: states.EventDone, edit: func(n *Node) { n.Power = power }}
 }
 

@@ -18,27 +18,45 @@
 // ([conductor.Permit]), which is asked for when the connection is open and the request is ready to be
 // sent. Over IPMI the request is a run of ipmitool.
 //
+// # What each operation changes on the machine
+//
+// A request that would change nothing is refused, or its work fails, except with the interfaces
+// named noop.
+//
+//   - A verification and an adoption read the power state. An inspection by Redfish reads the
+//     power state, and the memory and processors, which it stores in the properties memory_mb
+//     and cpus; it fails if the BMC reports neither. None of them changes the machine.
+//   - A power request sets the power state and waits until the machine has it.
+//   - A boot device is set by the BMC's boot override, and with it the boot mode in the
+//     capabilities of the instance or the node; over Redfish only if the BMC reports another
+//     mode. With the management interface "noop" nothing is set, as in Ironic: the machine's own
+//     boot order must be the network first, then the disk.
+//   - A deployment is described below. It writes nothing on a disk.
+//   - A tear-down powers the machine off. Its disks and its boot device stay as they are.
+//   - An automated cleaning has no steps and fails, unless it is off for the node or the conductor.
+//     Manual cleaning and servicing have the built-in steps of power, since 2023.2; any other
+//     step fails.
+//   - Rescue, RAID, BIOS settings, firmware, consoles, secure boot and vendor methods are refused.
+//   - The network interface "noop" and the boot interfaces change nothing: networks, DHCP and boot
+//     files are another service's.
+//
 // # Deployment
 //
-// This package neither writes images nor configures networks: another service must provide the
-// ramdisk that machines boot from the network. There are two deploy interfaces.
+// Another service must provide the ramdisk that machines boot from the network. There are two
+// deploy interfaces. An instance whose instance_info asks for more than the interface does is
+// refused.
 //
 //   - "ramdisk", the default: the step deploy.deploy powers the machine off, sets the network as
-//     its persistent boot device, and powers it on. The node is then active. An image_source in
-//     instance_info is refused, since this interface does not write it.
+//     its persistent boot device, and powers it on. The node is then active. What the machine
+//     boots is not known here: an image, an ISO, a kernel, a ramdisk or a configuration drive in
+//     instance_info is refused.
 //   - "custom-agent": deploy.deploy boots the machine from the network once and waits until
 //     the program calls [conductor.Conductor.Resume], when whatever runs in the ramdisk has
 //     written the image. A heartbeat of Ironic's agent is stored and continues nothing, since
 //     this package does not speak to the agent; without the call the deployment fails after
 //     its timeout. The step deploy.boot_instance then boots the machine from its disk, also by
-//     power off and power on.
+//     power off and power on. An ISO in instance_info is refused.
 //
-// A tear-down powers the machine off. If disable_power_off is set, the steps reboot the machine
-// instead of powering it off and on, and a tear-down reboots it.
-//
-// # Other work
-//
-// An inspection by Redfish stores the power state, and the memory and processors that the BMC
-// reports in the properties memory_mb and cpus. An adoption reads the power state. There are no
-// steps for automated cleaning, which therefore fails unless it is off, and no rescue.
+// If disable_power_off is set, the steps reboot the machine instead of powering it off and on,
+// and a tear-down reboots it.
 package hardware
