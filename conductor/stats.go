@@ -1,6 +1,10 @@
 package conductor
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/ironstate/ironstate/powersync"
+)
 
 // Stats are a conductor's counters since [New], and the use of its worker pool, for a
 // metrics endpoint. To measure conflicts, errors and latencies of the store, wrap the
@@ -19,6 +23,8 @@ type Stats struct {
 	// BusyWorkers is the number of workers that are working on a node now, Workers the
 	// size of the pool.
 	BusyWorkers, Workers int
+	// Power are the counters of the power sync and of power requests.
+	Power powersync.Stats
 }
 
 type counters struct {
@@ -37,5 +43,6 @@ func (c *Conductor) Stats() Stats {
 		LockedRetries:       c.counters.lockedRetries.Load(),
 		ReportRetries:       c.counters.reportRetries.Load(),
 		BusyWorkers:         c.tasks.count(), Workers: c.config.Workers,
+		Power: c.syncer.Stats(),
 	}
 }

@@ -24,6 +24,7 @@ type options struct {
 	automatedClean  bool
 	resumeVerify    bool
 	checkInterval   time.Duration
+	power           powerSync
 	fakeDelay       time.Duration
 	demo            int
 	users           users // nil for no authentication
@@ -50,6 +51,7 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	flags.BoolVar(&o.automatedClean, "automated-clean", true, "clean nodes before they become available; redfish and ipmi have no steps for it, so that their nodes need -automated-clean=false or automated_clean false")
 	flags.BoolVar(&o.resumeVerify, "resume-verification", false, "restart a verification whose conductor has died, instead of failing it")
 	flags.DurationVar(&o.checkInterval, "check-interval", time.Minute, "`time` between two checks of all nodes for timeouts and for work that no conductor has started")
+	o.power.define(flags)
 	flags.DurationVar(&o.fakeDelay, "fake-delay", 0, "maximum `time` of an operation on fake-hardware; each takes a random part of it")
 	flags.IntVar(&o.demo, "demo", 3, "`number` of built-in Redfish BMCs that are enrolled as an example; 0 for none, as without this flag with -data, -etcd or -cluster")
 	auth := flags.String("auth-file", "", "`file` of users with bcrypt hashes, as htpasswd -B writes it; clients then need HTTP Basic authentication")
@@ -84,6 +86,9 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	}
 	if o.checkInterval <= 0 {
 		return nil, program.Usagef("-check-interval is %v: want more than 0", o.checkInterval)
+	}
+	if err := o.power.check(); err != nil {
+		return nil, err
 	}
 	if o.fakeDelay < 0 {
 		return nil, program.Usagef("-fake-delay is %v: want 0 or more", o.fakeDelay)

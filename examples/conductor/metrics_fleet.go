@@ -38,10 +38,10 @@ var (
 
 // Describe implements [prometheus.Collector]. It does not wait for the nodes.
 func (f fleet) Describe(to chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{
+	for _, desc := range append([]*prometheus.Desc{
 		nodesDesc, oldestDesc, maintenanceDesc, reservedDesc, ownedDesc, ownerlessDesc, membersDesc,
 		joinsDesc, joinsFailedDesc, lostDesc, droppedDesc, lockedDesc, reportsDesc, busyDesc, workersDesc,
-	} {
+	}, powerDescs...) {
 		to <- desc
 	}
 }
@@ -127,6 +127,7 @@ func (f fleet) collectStats(to chan<- prometheus.Metric) {
 	}
 	to <- prometheus.MustNewConstMetric(busyDesc, prometheus.GaugeValue, float64(stats.BusyWorkers))
 	to <- prometheus.MustNewConstMetric(workersDesc, prometheus.GaugeValue, float64(stats.Workers))
+	collectPower(stats.Power, to)
 }
 
 // etcdMetrics are the metrics of the embedded etcd that show a slow disk or a full database.

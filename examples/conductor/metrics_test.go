@@ -79,7 +79,7 @@ type measuredService struct {
 
 // measure runs a conductor called alpha until the test ends. Deployments of its nodes block until
 // goOn is closed.
-func measure(t *testing.T, store conductor.Store, membership conductor.Membership, goOn chan struct{}) *measuredService {
+func measure(t *testing.T, store conductor.Store, membership conductor.Membership, goOn chan struct{}, change ...func(*conductor.Config)) *measuredService {
 	s := &measuredService{t: t, metrics: newMetrics(), store: store}
 	fake := &conductor.Fake{Before: func(ctx context.Context, _ *conductor.Node, operation string) error {
 		if operation != "deploy.deploy" {
@@ -91,11 +91,15 @@ func measure(t *testing.T, store conductor.Store, membership conductor.Membershi
 		}
 		return ctx.Err()
 	}}
-	var err error
-	s.Conductor, err = conductor.New(conductor.Config{
+	config := conductor.Config{
 		Store: s.metrics.measured(store), Membership: membership, Name: "alpha", LockedRetries: -1,
 		Hardware: map[string]conductor.Hardware{"fake-hardware": fake}, OnTransition: s.metrics.observe, ShutdownTimeout: time.Millisecond,
-	})
+	}
+	for _, change := range change {
+		change(&config)
+	}
+	var err error
+	s.Conductor, err = conductor.New(config)
 	require.NoError(t, err)
 	s.handler = s.metrics.around(api.New(s.Conductor, api.Config{}), s.Conductor)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -235,6 +239,30 @@ func TestMetricsOfConflictsAndErrorsOfTheStore(t *testing.T) {
 	require.NoError(t, s.DeleteNode(t.Context(), n.UUID))
 	require.Equal(t, 1.0, s.value(`conductor_store_requests_total{operation="delete",result="ok"}`))
 	require.Positive(t, s.value(`conductor_store_request_duration_seconds_count{operation="update"}`))
+}
+
+func TestMetricsOfThePowerSync(t *testing.T) {
+	broken := &conductor.Fake{Before: func(_ context.Context, _ *conductor.Node, operation string) error {
+		if operation == "read power" {
+			time.Sleep(2 * time.Millisecond)
+			return errors.New("no answer")
+		}
+		return nil
+	}}
+	s := measure(t, &conductor.Memory{}, nil, nil, func(c *conductor.Config) {
+		c.Hardware["fake-hardware"] = broken
+		c.Power = (&powerSync{interval: time.Millisecond, workers: 1, retries: 2}).config()
+	})
+	require.NoError(t, s.Ready(t.Context()))
+	const outcomes = "conductor_power_sync_nodes_total"
+	require.Zero(t, s.value(outcomes+`{outcome="into_maintenance"}`), "it is there before the first")
+	s.node(conductor.Node{ProvisionState: states.Active, Power: states.PowerOn})
+	s.becomes(outcomes+`{outcome="into_maintenance"}`, 1)
+	require.Equal(t, 2.0, s.value(outcomes+`{outcome="read_failed"}`))
+	require.Positive(t, s.value("conductor_power_sync_overruns_total"))
+	require.Positive(t, s.value("conductor_power_sync_rounds_total"))
+	require.Positive(t, s.value("conductor_power_sync_last_round_duration_seconds"))
+	require.Equal(t, 1.0, s.value("conductor_nodes_in_maintenance"))
 }
 
 func TestMetricsKeepPrometheusConventions(t *testing.T) {
