@@ -46,7 +46,7 @@ var (
 	errBusy     = &fault{status: http.StatusServiceUnavailable, text: "Too many large requests at once, please try again later."}
 	errBodyRead = invalid("The request body could not be read.")
 	errNotJSON  = invalid("The Content-Type of a request with a body must be application/json.")
-	errNotUTF8  = &fault{status: http.StatusBadRequest, bare: true}
+	errNotUTF8  = &fault{status: http.StatusBadRequest, bare: true, text: "The request body is not UTF-8."}
 )
 
 // readBody reads a body of up to limit bytes. It allocates memory as bytes arrive, not for

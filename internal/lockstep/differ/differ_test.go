@@ -34,6 +34,16 @@ func TestASeedAndARoundDetermineTheRequests(t *testing.T) {
 	require.NotEqual(t, requests(1, 1), requests(2, 1))
 }
 
+func TestAnyRequestCanBeGenerated(t *testing.T) {
+	for round := range uint64(300) {
+		g := newGenerator(seed, round)
+		g.setup()
+		for range roundLength {
+			require.NotEmpty(t, g.next().Path)
+		}
+	}
+}
+
 func TestAnswersAreComparedExceptForTimesAndUUIDsOfTheServers(t *testing.T) {
 	answer := func(status int, body, header string) Answer {
 		return Answer{status, http.Header{"Location": {header}}, []byte(body)}

@@ -192,7 +192,7 @@ func (g *generator) templateSteps() any {
 	steps := g.steps("deploy", "bios", "raid")
 	list, _ := steps.([]any)
 	for _, step := range list {
-		if step := step.(map[string]any); g.chance(95) {
+		if step, is := step.(map[string]any); is && g.chance(95) {
 			step["priority"] = g.of(10, 0, 99, -1)
 			if step["args"] == nil {
 				step["args"] = map[string]any{}
