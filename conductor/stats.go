@@ -23,8 +23,6 @@ type Stats struct {
 	// BusyWorkers is the number of workers that are working on a node now, Workers the
 	// size of the pool.
 	BusyWorkers, Workers int
-	// Power are the counters of the power sync and of power requests.
-	Power powersync.Stats
 }
 
 type counters struct {
@@ -43,6 +41,14 @@ func (c *Conductor) Stats() Stats {
 		LockedRetries:       c.counters.lockedRetries.Load(),
 		ReportRetries:       c.counters.reportRetries.Load(),
 		BusyWorkers:         c.tasks.count(), Workers: c.config.Workers,
-		Power: c.syncer.Stats(),
 	}
+}
+
+// PowerStats returns the current values of the power sync, power requests included. Those of a nil
+// or zero Conductor are 0.
+func (c *Conductor) PowerStats() powersync.Stats {
+	if c == nil {
+		return powersync.Stats{}
+	}
+	return c.syncer.Stats()
 }

@@ -127,7 +127,7 @@ func (f fleet) collectStats(to chan<- prometheus.Metric) {
 	}
 	to <- prometheus.MustNewConstMetric(busyDesc, prometheus.GaugeValue, float64(stats.BusyWorkers))
 	to <- prometheus.MustNewConstMetric(workersDesc, prometheus.GaugeValue, float64(stats.Workers))
-	collectPower(stats.Power, to)
+	collectPower(f.conductor.PowerStats(), to)
 }
 
 // etcdMetrics are the metrics of the embedded etcd that show a slow disk or a full database.
