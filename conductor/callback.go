@@ -173,14 +173,14 @@ func (c *Conductor) heartbeatContinues(n *Node) bool {
 		return false
 	}
 	keys, ok := stepsOf[n.ProvisionState]
-	if hardware.Describe().Simulated || !ok {
+	if c.description(n).Simulated || !ok {
 		return ok
 	}
 	waiting, err := fromJSON[Step](*keys.field(n))
 	if err != nil {
 		return false
 	}
-	step, err := c.runnable(waiting, hardware.Steps(n, keys.work))
+	step, err := c.runnable(waiting, c.stepsFor(hardware, n, keys.work))
 	return err == nil && step.Step == "wait" && step.Run == nil // not a step of that name of the hardware type
 }
 

@@ -123,7 +123,7 @@ func (c *Conductor) permitted(ctx context.Context, n *Node, event states.Event, 
 		return c.refused(n, err)
 	}
 	if event == states.EventDeploy || event == states.EventRebuild {
-		if _, err := c.deploymentSteps(ctx, n, steps, c.stepsFor(hardware, n, states.Deploying)); errors.Is(err, Invalid) {
+		if _, err := c.deploymentSteps(ctx, n, steps, c.stepsFor(hardware, n, states.Deploying), true); errors.Is(err, Invalid) {
 			return refuse(Unsuitable, "Failed to validate deploy or power info for node %s: %v", n.UUID, err)
 		} else if err != nil {
 			return err

@@ -11,17 +11,16 @@ import (
 )
 
 // checkSteps returns the requested steps with the functions and properties of the available ones, and
-// the reasons why the node does not support some of them. As in Ironic, a deploy step that is not
-// available is left out, since an agent may have it later.
+// the reasons why the node does not support some of them. With leaveOut a step that is not available
+// is left out instead.
 //
 // Source: _validate_user_steps in ironic/conductor/steps.py.
-func (c *Conductor) checkSteps(requests []StepRequest, keys stepKeys, available []Step, withoutRamdisk bool) (steps []Step, problems []string) {
+func (c *Conductor) checkSteps(requests []StepRequest, keys stepKeys, available []Step, withoutRamdisk, leaveOut bool) (steps []Step, problems []string) {
 	count := map[string]int{}
 	for _, request := range requests {
 		step, err := c.runnable(Step{Interface: request.Interface, Step: request.Step, Args: request.Args}, available)
 		switch {
-		case err != nil && keys.work == states.Deploying:
-			c.config.Log.Info("a deploy step is left out", "error", err)
+		case err != nil && leaveOut:
 			continue
 		case err != nil:
 			problems = append(problems, fmt.Sprintf("node does not support this %s step: %v", keys.verb, request))

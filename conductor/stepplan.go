@@ -12,21 +12,22 @@ import (
 )
 
 // planSteps returns the steps for work that starts.
-func (c *Conductor) planSteps(ctx context.Context, n *Node, keys stepKeys, hardware Hardware, available []Step) ([]Step, error) {
+func (c *Conductor) planSteps(ctx context.Context, n *Node, keys stepKeys, available []Step) ([]Step, error) {
+	simulated := c.description(n).Simulated
 	switch {
 	case keys.work == states.Deploying:
-		return c.planDeployment(ctx, n, available)
+		return c.planDeployment(ctx, n, available, simulated)
 	case keys.work == states.Servicing, keys.work == states.Cleaning && n.TargetProvisionState == states.Manageable:
 	default:
-		return automaticSteps(n, keys.work, hardware, available)
+		return automaticSteps(n, keys.work, available, simulated)
 	}
 	named, err := fromJSON[[]StepRequest]((*keys.info(n))[keys.list])
 	if err != nil {
 		return nil, fmt.Errorf("stored steps: %w", err)
 	}
-	steps, problems := c.checkSteps(named, keys, available, (*keys.info(n))[keys.extra] == true)
+	steps, problems := c.checkSteps(named, keys, available, (*keys.info(n))[keys.extra] == true, false)
 	if len(problems) > 0 {
-		return nil, fmt.Errorf("Cannot %s node %s: %s", keys.verb, n.UUID, strings.Join(problems, "; ")) //nolint: Ironic's text
+		return nil, refuse(Invalid, "Cannot %s node %s: %s", keys.verb, n.UUID, strings.Join(problems, "; "))
 	}
 	for i := range steps {
 		steps[i].named = true
@@ -37,13 +38,10 @@ func (c *Conductor) planSteps(ctx context.Context, n *Node, keys stepKeys, hardw
 // planDeployment merges three lists of steps: the hardware type's, those of the deploy
 // templates that the instance's traits name, and those of the request. A step of a later
 // list replaces steps with the same interface and name of an earlier list; priority 0 removes
-// it. As in Ironic, steps that the hardware type does not have are left out.
-func (c *Conductor) planDeployment(ctx context.Context, n *Node, available []Step) ([]Step, error) {
-	named, err := fromJSON[[]StepRequest](n.DriverInternalInfo[deploySteps.extra])
-	if err != nil {
-		return nil, fmt.Errorf("stored deploy steps: %w", err)
-	}
-	requested, err := c.deploymentSteps(ctx, n, named, available)
+// it. A requested step that the hardware type does not have fails the deployment. If the hardware
+// type is simulated it does so only after a call-back, as in Ironic, where an agent may have it.
+func (c *Conductor) planDeployment(ctx context.Context, n *Node, available []Step, simulated bool) ([]Step, error) {
+	requested, err := c.finalSteps(ctx, n, available, simulated)
 	if err != nil {
 		return nil, err
 	}
@@ -53,23 +51,39 @@ func (c *Conductor) planDeployment(ctx context.Context, n *Node, available []Ste
 		steps = append(steps, step)
 	}
 	if steps = automatic(steps); len(steps) == 0 {
-		return nil, errors.New("there are no deploy steps")
+		return nil, refuse(Unsupported, "No deploy steps returned by the driver")
 	}
 	return steps, nil
 }
 
-// deploymentSteps returns the steps from deploy templates, followed by those of the request.
-func (c *Conductor) deploymentSteps(ctx context.Context, n *Node, named []StepRequest, available []Step) ([]Step, error) {
+// finalSteps is deploymentSteps for a deployment that has begun.
+//
+// Source: continue_node_deploy in ironic/conductor/deployments.py.
+func (c *Conductor) finalSteps(ctx context.Context, n *Node, available []Step, leaveOut bool) ([]Step, error) {
+	named, err := fromJSON[[]StepRequest](n.DriverInternalInfo[deploySteps.extra])
+	if err != nil {
+		return nil, fmt.Errorf("stored deploy steps: %w", err)
+	}
+	steps, err := c.deploymentSteps(ctx, n, named, available, leaveOut)
+	if errors.Is(err, Invalid) {
+		return nil, refuse(Invalid, "Failed to validate the final deploy steps list for node %s: %v", n.UUID, err)
+	}
+	return steps, err
+}
+
+// deploymentSteps returns the steps from deploy templates, followed by those of the request. With
+// leaveOut it leaves out steps that are not available.
+func (c *Conductor) deploymentSteps(ctx context.Context, n *Node, named []StepRequest, available []Step, leaveOut bool) ([]Step, error) {
 	requests, templates, err := c.templateSteps(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	steps, problems := c.checkSteps(requests, deploySteps, available, false)
+	steps, problems := c.checkSteps(requests, deploySteps, available, false, leaveOut)
 	if len(problems) > 0 {
 		return nil, refuse(Invalid, "Validation of deploy steps from deploy templates matching this node's instance traits failed. Matching deploy templates: %s. Errors: %s",
 			strings.Join(templates, ","), strings.Join(problems, "; "))
 	}
-	requested, problems := c.checkSteps(named, deploySteps, available, false)
+	requested, problems := c.checkSteps(named, deploySteps, available, false, leaveOut)
 	if len(problems) > 0 {
 		return nil, refuse(Invalid, `Validation of deploy steps from "deploy steps" argument failed.%s`, strings.Join(problems, "; "))
 	}
@@ -100,14 +114,14 @@ func (c *Conductor) templateSteps(ctx context.Context, n *Node) (steps []StepReq
 
 // automaticSteps returns the steps of work that no client composes. Without any the work would
 // change nothing and succeed, so it fails; only in Ironic's fake-hardware nothing needs to be erased.
-func automaticSteps(n *Node, work states.State, hardware Hardware, available []Step) ([]Step, error) {
+func automaticSteps(n *Node, work states.State, available []Step, simulated bool) ([]Step, error) {
 	steps := automatic(available)
 	switch {
 	case len(steps) > 0:
 		return steps, nil
 	case work != states.Cleaning:
 		return nil, refuse(Unsupported, "Driver %s has no steps for a node in provision state %q.", n.Driver, work)
-	case hardware.Describe().Simulated:
+	case simulated:
 		return nil, nil
 	default:
 		return nil, refuse(Unsupported, "Cannot clean node %s: driver %s has no automated clean steps, so nothing would be erased. "+
@@ -115,11 +129,16 @@ func automaticSteps(n *Node, work states.State, hardware Hardware, available []S
 	}
 }
 
+// stepOrder is the order in which the steps of hardware interfaces run that have the same priority.
+//
+// Source: SERVICING_INTERFACE_PRIORITY in ironic/conductor/steps.py.
+var stepOrder = []string{"network", "vendor", "power", "management", "firmware", "deploy", "bios", "raid"}
+
 // automatic returns the steps with a priority above 0 in the order in which they run.
 func automatic(steps []Step) []Step {
 	steps = slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.Priority <= 0 })
 	slices.SortStableFunc(steps, func(a, b Step) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Interface, b.Interface), cmp.Compare(a.Step, b.Step))
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(slices.Index(stepOrder, a.Interface), slices.Index(stepOrder, b.Interface)), cmp.Compare(a.Step, b.Step))
 	})
 	return steps
 }

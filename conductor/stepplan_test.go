@@ -105,7 +105,7 @@ func TestStepsThatAClientNamesForADeployment(t *testing.T) {
 					require.NoError(t, err)
 					got := f.settle(n)
 					require.Equal(t, states.DeployFail, got.ProvisionState)
-					require.Equal(t, "there are no deploy steps", got.LastError)
+					require.Equal(t, "No deploy steps returned by the driver", got.LastError)
 				default:
 					require.ErrorIs(t, err, conductor.Unsuitable)
 					require.ErrorContains(t, err, refused+n.UUID)
@@ -115,6 +115,79 @@ func TestStepsThatAClientNamesForADeployment(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestADeployStepThatNoInterfaceHasFailsTheDeployment(t *testing.T) {
+	priority := 80
+	coreos := []conductor.StepRequest{{Interface: "deploy", Step: "install_coreos", Args: map[string]any{}, Priority: &priority}}
+	const missing = "node does not support this deploy step: {'interface': 'deploy', 'step': 'install_coreos', 'args': {}, 'priority': 80}"
+	for name, test := range map[string]struct {
+		simulated bool // the step is left out until a call-back, when an agent would have reported its steps
+		template  bool // the step is a deploy template's
+		text      string
+	}{
+		"requested":             {false, false, `Validation of deploy steps from "deploy steps" argument failed.` + missing},
+		"requested, simulated":  {true, false, `Validation of deploy steps from "deploy steps" argument failed.` + missing},
+		"of a template":         {false, true, "Validation of deploy steps from deploy templates matching this node's instance traits failed. Matching deploy templates: CUSTOM_COREOS. Errors: " + missing},
+		"a template, simulated": {true, true, "Validation of deploy steps from deploy templates matching this node's instance traits failed. Matching deploy templates: CUSTOM_COREOS. Errors: " + missing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				change := withReal(nil)
+				if test.simulated {
+					change = nil
+				}
+				f := start(t, change)
+				ran := false
+				f.fake.Before = func(ctx context.Context, n *conductor.Node, operation string) error {
+					ran = ran || operation == "deploy.deploy"
+					return waiting("deploy.deploy")(ctx, n, operation)
+				}
+				n := f.node(states.Available)
+				r := f.provision("active")
+				if test.template {
+					_, err := f.CreateObject(f.ctx, &conductor.Object{Kind: conductor.KindDeployTemplate, Name: "CUSTOM_COREOS",
+						Fields: map[string]any{"steps": []any{map[string]any{"interface": "deploy", "step": "install_coreos", "args": map[string]any{}, "priority": 80}}}})
+					require.NoError(t, err)
+					_, err = f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
+						n.Traits, n.InstanceInfo = []string{"CUSTOM_COREOS"}, map[string]any{"traits": []any{"CUSTOM_COREOS"}}
+						return nil
+					})
+					require.NoError(t, err)
+				} else {
+					r.DeploySteps = coreos
+				}
+				require.NoError(t, f.Provision(f.ctx, n.UUID, r))
+				got := f.settle(n)
+				if test.simulated {
+					require.Equal(t, states.DeployWait, got.ProvisionState, got.LastError)
+					require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
+					got = f.settle(n)
+				}
+				require.Equal(t, states.DeployFail, got.ProvisionState)
+				require.Equal(t, "Failed to validate the final deploy steps list for node "+n.UUID+": "+test.text, got.LastError)
+				require.Equal(t, test.simulated, ran, "nothing was done on a machine")
+			})
+		})
+	}
+}
+
+func TestStepsOfEqualPriorityRunInTheOrderOfIronicsInterfaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ran []string
+		var steps []conductor.Step
+		for _, kind := range []string{"bios", "deploy", "management", "power", "raid"} {
+			steps = append(steps, conductor.Step{Interface: kind, Step: "erase", Priority: 10, Run: func(context.Context, *conductor.Task) error {
+				ran = append(ran, kind)
+				return nil
+			}})
+		}
+		f := start(t, withReal(map[states.State][]conductor.Step{states.Cleaning: steps}))
+		n := f.node(states.Manageable)
+		f.request(n, "provide")
+		require.Equal(t, states.Available, f.settle(n).ProvisionState)
+		require.Equal(t, []string{"power", "management", "deploy", "bios", "raid"}, ran)
+	})
 }
 
 func TestADeploymentRecordsTheTypeOfItsImage(t *testing.T) {

@@ -293,6 +293,11 @@ func (c *Conductor) plannedSteps(ctx context.Context, t *Task, keys stepKeys) ([
 		if err != nil {
 			return nil, 0, fmt.Errorf("stored steps: %w", err)
 		}
+		if keys.work == states.Deploying {
+			if _, err := c.finalSteps(ctx, n, available, false); err != nil {
+				return nil, 0, err
+			}
+		}
 		for i := range stored {
 			if stored[i], err = c.runnable(stored[i], available); err != nil {
 				return nil, 0, err
@@ -300,7 +305,7 @@ func (c *Conductor) plannedSteps(ctx context.Context, t *Task, keys stepKeys) ([
 		}
 		return stored, int(index) + 1, nil
 	}
-	steps, err := c.planSteps(ctx, n, keys, hardware, available)
+	steps, err := c.planSteps(ctx, n, keys, available)
 	if err != nil {
 		return nil, 0, err
 	}

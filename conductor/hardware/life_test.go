@@ -153,6 +153,35 @@ func TestAutomatedCleaningFailsSinceNothingWouldBeErased(t *testing.T) {
 	}
 }
 
+func TestAStepThatNoInterfaceHasFailsTheWork(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{})
+	priority := 80
+	for _, test := range []struct {
+		from, to states.State
+		request  conductor.ProvisionRequest
+		text     string
+	}{
+		{states.Available, states.DeployFail, conductor.ProvisionRequest{Target: "active", DeploySteps: []conductor.StepRequest{{Interface: "deploy", Step: "install_coreos", Priority: &priority}}},
+			"node does not support this deploy step: {'interface': 'deploy', 'step': 'install_coreos', 'priority': 80}"},
+		{states.Manageable, states.CleanFail, conductor.ProvisionRequest{Target: "clean", CleanSteps: []conductor.StepRequest{{Interface: "deploy", Step: "erase_devices"}}},
+			"node does not support this clean step: {'interface': 'deploy', 'step': 'erase_devices'}"},
+		{states.Active, states.ServiceFail, conductor.ProvisionRequest{Target: "service", ServiceSteps: []conductor.StepRequest{{Interface: "bios", Step: "factory_reset"}}},
+			"node does not support this service step: {'interface': 'bios', 'step': 'factory_reset'}"},
+	} {
+		n := s.node(redfishMachine(server, t), func(n *conductor.Node) {
+			n.ProvisionState, n.Interfaces = test.from, map[string]string{"deploy": "custom-agent"}
+		})
+		test.request.Version = s.word("").Version
+		require.NoError(t, s.Provision(t.Context(), n.UUID, test.request))
+		n = s.settle(n)
+		require.Equal(t, test.to, n.ProvisionState)
+		require.Contains(t, n.LastError, test.text)
+		s.requireHistory(n)
+	}
+	require.Empty(t, server.Requests())
+}
+
 func TestADeploymentThatWouldIgnoreItsInstanceIsRefused(t *testing.T) {
 	server := startRedfish(t)
 	s := start(t, hardware.Config{})
