@@ -286,16 +286,13 @@ func (c *Conductor) deleteNode(ctx context.Context, ident string) error {
 	}
 }
 
-// Unlocked waits until a node is not reserved; callers use it before they change an object of
-// the node, such as a port. The error matches [Locked] after LockedRetries retries, or
-// [NotFound], or is the store's.
-func (c *Conductor) Unlocked(ctx context.Context, ident string) error {
+// TouchNode waits until a node is not reserved, and sets its UpdatedAt, as Ironic's lock does.
+// Callers use it before they change an object of the node, such as a port. The error matches
+// [Locked] after LockedRetries retries, or [NotFound], or is the store's.
+func (c *Conductor) TouchNode(ctx context.Context, ident string) error {
 	return c.retryLocked(ctx, func() error {
-		n, err := c.Node(ctx, ident)
-		if err != nil {
-			return err
-		}
-		return c.unlocked(n)
+		_, _, err := c.edit(ctx, ident, c.unlocked)
+		return err
 	})
 }
 

@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -102,7 +103,7 @@ func objectExists(o *Object, err error) error {
 
 // UpdateObject changes an object by compare-and-set and returns it as stored. It calls change
 // with a clone of the current object, and again with a newer clone after each conflict with
-// another write. An error of change is returned as it is. Other errors match [NotFound] or
+// another write. An object that change leaves as it is keeps its UpdatedAt. An error of change is returned as it is. Other errors match [NotFound] or
 // [Exists], or are the store's.
 func (c *Conductor) UpdateObject(ctx context.Context, kind Kind, ident string, change func(*Object) error) (*Object, error) {
 	for {
@@ -113,6 +114,10 @@ func (c *Conductor) UpdateObject(ctx context.Context, kind Kind, ident string, c
 		o := old.Clone()
 		if err := change(o); err != nil {
 			return nil, err
+		}
+		same, err := sameObject(old, o)
+		if err != nil || same {
+			return old, err
 		}
 		updated := now()
 		o.UpdatedAt = &updated
@@ -131,6 +136,16 @@ func (c *Conductor) UpdateObject(ctx context.Context, kind Kind, ident string, c
 			return nil, objectExists(o, err)
 		}
 	}
+}
+
+// sameObject reports whether two objects are stored alike.
+func sameObject(a, b *Object) (bool, error) {
+	x, err := encodeObject(a)
+	if err != nil {
+		return false, err
+	}
+	y, err := encodeObject(b)
+	return bytes.Equal(x.Value, y.Value), err
 }
 
 // DeleteObject deletes an object. For allocations use [Conductor.DeleteAllocation] instead.

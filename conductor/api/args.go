@@ -121,6 +121,16 @@ func (a *args) uuid(name string) string {
 	return s
 }
 
+// name returns a name, "" if it is absent.
+func (a *args) name(name string) string {
+	v := a.values[name]
+	s, ok := v.(string)
+	if v != nil && (!ok || !isName(s)) {
+		a.fail("Expected name for %s: %s", name, show(v))
+	}
+	return s
+}
+
 // ident returns a UUID or a name, "" if it is absent.
 func (a *args) ident(name string) string {
 	v := a.values[name]

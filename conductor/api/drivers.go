@@ -17,12 +17,14 @@ const (
 	minConductors   = 49
 )
 
-// driverInterfaces are the kinds of hardware interfaces in the response for a driver, each with
-// its first API version. Source: ironic/api/controllers/v1/driver.py.
-var driverInterfaces = []struct {
+type driverInterface struct {
 	kind  string
 	since states.APIVersion
-}{
+}
+
+// driverInterfaces are the kinds of hardware interfaces in the response for a driver, each with
+// its first API version. Source: ironic/api/controllers/v1/driver.py.
+var driverInterfaces = []driverInterface{
 	{"bios", minBIOS}, {"boot", minDriverDetail}, {"console", minDriverDetail}, {"deploy", minDriverDetail},
 	{"firmware", minFirmware}, {"inspect", minDriverDetail}, {"management", minDriverDetail},
 	{"network", minDriverDetail}, {"power", minDriverDetail}, {"raid", minDriverDetail}, {"rescue", 38},
@@ -65,42 +67,32 @@ func (r *request) writeDriver(w *writer, name string, hosts []string, detail boo
 	w.close()
 }
 
-// checkDriverFields refuses fields that the version does not have.
-func (r *request) checkDriverFields(fields fieldSet) error {
-	if fields == nil {
-		return nil
-	}
-	if r.version < minDriverFields {
-		return errNotAcceptable
-	}
-	for _, field := range fields {
-		known := slices.Contains([]string{"name", "hosts", "links", "properties", "type"}, field)
-		for _, i := range driverInterfaces {
-			known = known || r.version >= i.since && (field == "default_"+i.kind+"_interface" || field == "enabled_"+i.kind+"_interfaces")
-		}
-		if !known {
-			return invalid("Field(s) \"%s\" are not valid", show(field))
-		}
-	}
-	return nil
+// knowDriverFields refuses fields that a driver does not have; without detail it has no interfaces.
+func (r *request) knowDriverFields(fields fieldSet, detail bool) error {
+	return invalidFields(slices.DeleteFunc(slices.Clone(fields), func(field string) bool {
+		return slices.Contains([]string{"name", "hosts", "links", "properties", "type"}, field) ||
+			slices.ContainsFunc(driverInterfaces, func(i driverInterface) bool {
+				return detail && i.since <= r.h.highest && (field == "default_"+i.kind+"_interface" || field == "enabled_"+i.kind+"_interfaces")
+			})
+	}))
 }
 
 // listDrivers answers GET /v1/drivers.
 func (h *handler) listDrivers(r *request) (answer, error) {
 	a := r.queryArgs("type", "detail", "fields")
-	kind, detail, fields := a.text("type"), a.boolean("detail"), fieldSet(a.list("fields"))
+	kind, asked, fields := a.text("type"), a.boolean("detail"), fieldSet(a.list("fields"))
+	detail := asked != nil && *asked
 	switch {
 	case a.err != nil:
 		return answer{}, a.err
-	case len(fields) > 0 && detail != nil && *detail:
+	case len(fields) > 0 && detail:
 		return answer{}, invalid("Can not specify ?detail=True and fields in the same request.")
-	case (detail != nil || a.has("type")) && r.version < minDriverDetail:
+	case (asked != nil || a.has("type")) && r.version < minDriverDetail:
 		return answer{}, tooOld(minDriverDetail)
+	case fields != nil && r.version < minDriverFields:
+		return answer{}, errNotAcceptable
 	case a.has("type") && kind != "classic" && kind != "dynamic":
 		return answer{}, invalid("\"type\" filter must be one of \"classic\" or \"dynamic\", if specified.")
-	}
-	if err := r.checkDriverFields(fields); err != nil {
-		return answer{}, err
 	}
 	hosts, err := r.hostDrivers()
 	if err != nil {
@@ -109,11 +101,16 @@ func (h *handler) listDrivers(r *request) (answer, error) {
 	if kind == "classic" {
 		hosts = nil
 	}
+	if len(hosts) > 0 {
+		if err := r.knowDriverFields(fields, detail); err != nil {
+			return answer{}, err
+		}
+	}
 	w := newWriter(4096)
 	w.open()
 	w.key("drivers").openList()
 	for _, name := range sortedKeys(hosts) {
-		r.writeDriver(w, name, hosts[name], detail != nil && *detail, fields)
+		r.writeDriver(w, name, hosts[name], detail, fields)
 	}
 	w.closeList()
 	w.close()
@@ -136,17 +133,20 @@ func (r *request) driver() (hosts []string, err error) {
 func (h *handler) showDriver(r *request) (answer, error) {
 	a := r.queryArgs("fields")
 	fields := fieldSet(a.list("fields"))
-	if a.err != nil {
+	switch {
+	case a.err != nil:
 		return answer{}, a.err
-	}
-	if err := r.checkDriverFields(fields); err != nil {
-		return answer{}, err
+	case fields != nil && r.version < minDriverFields:
+		return answer{}, errNotAcceptable
 	}
 	hosts, err := r.driver()
 	if err != nil && asFault(err).status == http.StatusNotFound {
 		return answer{}, notFound("Could not find the following driver(s) or hardware type(s): %s.", show(r.param(0)))
 	}
 	if err != nil {
+		return answer{}, err
+	}
+	if err := r.knowDriverFields(fields, true); err != nil {
 		return answer{}, err
 	}
 	w := newWriter(4096)
@@ -212,10 +212,21 @@ func (h *handler) listDriverMethods(r *request) (answer, error) {
 	return textsAnswer(nil), nil
 }
 
+// callDriver answers requests for /v1/drivers/NAME/vendor_passthru/METHOD, and for
+// .../vendor_passthru?method=METHOD.
 func (h *handler) callDriver(r *request) (answer, error) {
-	method := r.query.Get("method")
+	if _, err := r.decode(maxBody); err != nil {
+		return answer{}, err
+	}
+	a := r.queryArgs("method")
+	var method string
 	if len(r.params) > 1 {
 		method = r.param(1)
+	} else {
+		method = a.need("method").text("method")
+	}
+	if a.err != nil {
+		return answer{}, a.err
 	}
 	if _, err := r.driver(); err != nil {
 		return answer{}, err
@@ -259,23 +270,17 @@ func (r *request) writeConductor(w *writer, m conductor.Member, fields fieldSet)
 }
 
 func checkConductorFields(fields fieldSet) error {
-	for _, f := range fields {
-		if !slices.Contains(conductorFields, f) && f != "links" {
-			return invalid("Field(s) \"%s\" are not valid", show(f))
-		}
-	}
-	return nil
+	return invalidFields(slices.DeleteFunc(slices.Clone(fields), func(f string) bool {
+		return slices.Contains(conductorFields, f) || f == "links"
+	}))
 }
 
 // listConductors answers GET /v1/conductors.
 func (h *handler) listConductors(r *request) (answer, error) {
 	a := r.queryArgs("marker", "limit", "sort_key", "sort_dir", "fields", "detail")
-	marker := a.text("marker")
-	delete(a.values, "marker") // the marker of conductors is a host name, not a UUID
-	p, fields, detail := a.page(), fieldSet(a.list("fields")), a.boolean("detail")
-	p.marker = marker
-	if a.err != nil {
-		return answer{}, a.err
+	p, fields, detail := a.page((*args).name), fieldSet(a.list("fields")), a.boolean("detail")
+	if err := r.accept(a); err != nil {
+		return answer{}, err
 	}
 	order := map[string]func(a, b conductor.Member) int{
 		"id": nil, "hostname": func(a, b conductor.Member) int { return cmp.Compare(a.Hostname, b.Hostname) },
@@ -283,15 +288,8 @@ func (h *handler) listConductors(r *request) (answer, error) {
 		"created_at":      func(a, b conductor.Member) int { return a.CreatedAt.Compare(b.CreatedAt) },
 		"updated_at":      nil,
 	}
-	compare, known := order[p.sortKey]
-	if !known {
-		return answer{}, invalid("The sort_key value %s is an invalid field for sorting", show(p.sortKey))
-	}
 	fields, err := r.chooseFields(fields, detail, defaultConductorFields, minDetail)
 	if err != nil {
-		return answer{}, err
-	}
-	if err := checkConductorFields(fields); err != nil {
 		return answer{}, err
 	}
 	if err := p.check(r); err != nil {
@@ -301,9 +299,20 @@ func (h *handler) listConductors(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	members, found := cut(p, slices.Clone(members), compare, func(m conductor.Member) string { return m.Hostname })
-	if !found {
+	compare, known := order[p.sortKey]
+	switch {
+	case p.sortKey == "alive", p.sortKey == "drivers":
+		return answer{}, invalid("The sort_key value %s is an invalid field for sorting", p.sortKey)
+	case p.marker != "" && !slices.ContainsFunc(members, func(m conductor.Member) bool { return m.Hostname == p.marker }):
 		return answer{}, notFound("Conductor %s could not be found.", show(p.marker))
+	case !known:
+		return answer{}, invalid("The sort_key value \"%s\" is an invalid field for sorting", show(p.sortKey))
+	}
+	members, _ = cut(p, slices.Clone(members), compare, func(m conductor.Member) string { return m.Hostname })
+	if len(members) > 0 {
+		if err := checkConductorFields(fields); err != nil {
+			return answer{}, err
+		}
 	}
 	w := newWriter(512)
 	w.open()
@@ -322,11 +331,11 @@ func (h *handler) listConductors(r *request) (answer, error) {
 // showConductor answers GET /v1/conductors/HOSTNAME.
 func (h *handler) showConductor(r *request) (answer, error) {
 	a := r.queryArgs("fields")
-	fields := fieldSet(a.list("fields"))
-	if a.err != nil {
-		return answer{}, a.err
+	if host := r.param(0); a.err == nil && !isName(host) {
+		return answer{}, invalid("Expected name for hostname: %s", show(host))
 	}
-	if err := checkConductorFields(fields); err != nil {
+	fields := fieldSet(a.list("fields"))
+	if err := r.accept(a); err != nil {
 		return answer{}, err
 	}
 	members, err := h.conductor.Members(r.Context())
@@ -336,6 +345,9 @@ func (h *handler) showConductor(r *request) (answer, error) {
 	i := slices.IndexFunc(members, func(m conductor.Member) bool { return m.Hostname == r.param(0) })
 	if i < 0 {
 		return answer{}, notFound("Conductor %s could not be found.", show(r.param(0)))
+	}
+	if err := checkConductorFields(fields); err != nil {
+		return answer{}, err
 	}
 	w := newWriter(512)
 	r.writeConductor(w, members[i], fields)

@@ -115,6 +115,9 @@ func asFault(err error) *fault {
 // as400 converts an error about a reference in a body, such as the node of a new port: if the
 // referenced object is not found, the status is 400.
 func as400(err error) error {
+	if err == nil {
+		return nil
+	}
 	if f := asFault(err); f.status == http.StatusNotFound {
 		return &fault{status: http.StatusBadRequest, text: f.text}
 	}

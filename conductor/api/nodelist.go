@@ -168,7 +168,7 @@ func (h *handler) listNodesDetail(r *request) (answer, error) {
 
 // listNodes returns the answer for both lists of nodes.
 func (r *request) listNodes(a *args, path string) (answer, error) {
-	p, fields, detail := a.page(), fieldSet(a.list("fields")), a.boolean("detail")
+	p, fields, detail := a.page((*args).uuid), fieldSet(a.list("fields")), a.boolean("detail")
 	if a.err != nil {
 		return answer{}, a.err
 	}

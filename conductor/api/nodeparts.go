@@ -129,7 +129,7 @@ func (h *handler) listChildren(r *request) (answer, error) {
 // listHistory answers GET /v1/nodes/NODE/history.
 func (h *handler) listHistory(r *request) (answer, error) {
 	a := r.queryArgs(slices.Concat(pageArgs, []string{"detail"})...)
-	p, detail := a.page(), a.boolean("detail")
+	p, detail := a.page((*args).uuid), a.boolean("detail")
 	if a.err != nil {
 		return answer{}, a.err
 	}

@@ -18,9 +18,9 @@ type page struct {
 // pageArgs are the names of a page's arguments.
 var pageArgs = []string{"limit", "marker", "sort_key", "sort_dir"}
 
-// page decodes the arguments of a page.
-func (a *args) page() page {
-	p := page{marker: a.uuid("marker"), sortKey: "id", direction: "asc"}
+// page decodes the arguments of a page, of which the marker has the given type.
+func (a *args) page(marker func(a *args, name string) string) page {
+	p := page{marker: marker(a, "marker"), sortKey: "id", direction: "asc"}
 	if n, ok := a.integer("limit"); ok {
 		p.limit = &n
 	}

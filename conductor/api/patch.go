@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
+
+	"github.com/ironstate/ironstate/internal/masked"
 )
 
 // patchOp is one operation of a JSON patch.
@@ -70,10 +72,13 @@ func (r *request) decodePatch() (patch, error) {
 	return p, nil
 }
 
-// refused returns the fault of an operation. It does not repeat the value, which may
-// be a secret.
+// refused returns the fault of an operation, without secrets.
 func (op patchOp) refused(reason string) error {
-	return invalid("Couldn't apply patch '{'op': '%s', 'path': '%s'}'. Reason: %s", op.op, show(op.path), reason)
+	value := ""
+	if op.has {
+		value = ", 'value': " + repr(masked.Object(map[string]any{op.path: op.value})[op.path])
+	}
+	return invalid("Couldn't apply patch '{'op': '%s', 'path': '%s'%s}'. Reason: %s", op.op, show(op.path), value, reason)
 }
 
 // only refuses operations on fields other than those given.

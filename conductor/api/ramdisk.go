@@ -24,8 +24,8 @@ const (
 func (h *handler) lookup(r *request) (answer, error) {
 	a := r.queryArgs("addresses", "node_uuid")
 	addresses, uuid := a.list("addresses"), a.uuid("node_uuid")
-	if a.err != nil {
-		return answer{}, a.err
+	if err := r.accept(a); err != nil {
+		return answer{}, err
 	}
 	addresses = slices.DeleteFunc(addresses, func(s string) bool { return !isMAC(s) })
 	if len(addresses) == 0 && uuid == "" {
@@ -80,27 +80,31 @@ func (r *request) writeAgentConfig(w *writer, token string) {
 	w.close()
 }
 
+// heartbeatArgs are the keys of a heartbeat.
+var heartbeatArgs = []string{"callback_url", "agent_version", "agent_token", "agent_verify_ca", "agent_status", "agent_status_message"}
+
 // heartbeat answers POST /v1/heartbeat/NODE, which agents send periodically.
 //
 // Source: ironic/api/controllers/v1/ramdisk.py.
 func (h *handler) heartbeat(r *request) (answer, error) {
-	a := r.bodyArgs(maxBody, "callback_url", "agent_version", "agent_token", "agent_verify_ca", "agent_status", "agent_status_message")
+	a := r.bodyArgs(maxBody, heartbeatArgs...)
+	if ident := r.param(0); a.err == nil && !isUUID(ident) && !isName(ident) {
+		return answer{}, invalid("Expected UUID or name for node_ident: %s", show(ident))
+	}
 	beat := conductor.Heartbeat{
 		CallbackURL: a.need("callback_url").text("callback_url"), AgentVersion: a.text("agent_version"),
-		AgentVerifyCA: a.text("agent_verify_ca"), AgentStatus: a.text("agent_status"),
+		AgentToken: a.text("agent_token"), AgentVerifyCA: a.text("agent_verify_ca"), AgentStatus: a.text("agent_status"),
 		AgentStatusMessage: a.text("agent_status_message"),
 	}
-	token, isText := a.values["agent_token"].(string)
-	if a.err != nil {
-		return answer{}, a.err
+	if err := r.accept(a); err != nil {
+		return answer{}, err
 	}
-	beat.AgentToken = token
 	switch {
 	case beat.AgentVersion != "" && r.version < minAgentVersion:
 		return answer{}, invalid("Field \"agent_version\" not recognised")
 	case (beat.AgentStatus != "" || beat.AgentStatusMessage != "") && r.version < minAgentStatus:
 		return answer{}, invalid("Fields \"agent_status\" and \"agent_status_message\" not recognised.")
-	case beat.AgentVerifyCA != "" && r.version < minAgentCA:
+	case a.has("agent_verify_ca") && r.version < minAgentCA:
 		return answer{}, invalid("Field \"agent_verify_ca\" not recognised in this version")
 	}
 	n, err := r.node(r.param(0))
@@ -111,7 +115,7 @@ func (h *handler) heartbeat(r *request) (answer, error) {
 	switch {
 	case known != "" && known != beat.CallbackURL:
 		return answer{}, invalid("Detected change in ramdisk provided \"callback_url\"")
-	case !isText:
+	case !a.has("agent_token"):
 		return answer{}, invalid("Agent token is required for heartbeat processing.")
 	case a.has("agent_status") && !slices.Contains(agentStates, beat.AgentStatus):
 		return answer{}, invalid("Agent status is invalid. Valid states are %s.", strings.Join(agentStates, ","))
@@ -125,46 +129,49 @@ var agentStates = []string{"start", "end", "error"}
 // ironic/api/controllers/v1/event.py.
 var events = []string{"network.bind_port", "network.unbind_port", "network.delete_port"}
 
+// eventsSchema describes the body of a request with events, and eventSchema one of them.
+var (
+	eventsSchema = &schema{types: []string{"object"}, closed: true, required: []string{"events"}, properties: []property{
+		{"events", &schema{types: []string{"array"}, minItems: 1, items: &schema{
+			types: []string{"object"}, required: []string{"event"},
+			properties: []property{{"event", &schema{types: textType, enum: events}}},
+		}}},
+	}}
+	eventSchema = &schema{
+		types: []string{"object"}, closed: true, required: []string{"event", "port_id", "mac_address", "status"},
+		properties: []property{
+			{"event", textSchema}, {"port_id", textSchema}, {"mac_address", textSchema}, {"status", textSchema},
+			{"device_id", &schema{types: textOrNull}}, {"binding:host_id", &schema{types: textOrNull}},
+			{"binding:vnic_type", &schema{types: textOrNull}},
+		},
+	}
+)
+
 // takeEvents answers POST /v1/events.
 func (h *handler) takeEvents(r *request) (answer, error) {
 	body, err := r.decode(maxBody)
 	if err != nil {
 		return answer{}, err
 	}
-	object, err := checkObject("evts", body, oneOf("events"), "events")
-	if err != nil {
+	object, _ := body.(map[string]any)
+	if err := r.onlyBody(object); err != nil {
 		return answer{}, err
 	}
-	if err := checkType("evts", object["events"], []string{"array"}, 0, false); err != nil {
+	if err := eventsSchema.validate("evts", body); err != nil {
 		return answer{}, err
 	}
-	list := object["events"].([]any)
-	if len(list) == 0 {
-		return answer{}, schemaError("evts", "[] is too short")
-	}
-	for _, item := range list {
-		if err := checkEvent(item); err != nil {
+	for _, item := range object["events"].([]any) {
+		if err := eventSchema.validate("evts", item); err != nil {
 			return answer{}, err
 		}
+		a := &args{values: item.(map[string]any)}
+		a.uuid("port_id")
+		a.mac("mac_address")
+		a.uuid("device_id")
+		a.uuid("binding:host_id")
+		if a.err != nil {
+			return answer{}, a.err
+		}
 	}
-	return answer{status: http.StatusNoContent}, nil
-}
-
-func checkEvent(item any) error {
-	keys := oneOf("event", "port_id", "mac_address", "status", "device_id", "binding:host_id", "binding:vnic_type")
-	event, _ := item.(map[string]any)
-	if name, _ := event["event"].(string); event != nil && event["event"] != nil && !slices.Contains(events, name) {
-		return schemaError("evts", "%s is not one of ['%s']", repr(event["event"]), strings.Join(events, "', '"))
-	}
-	if _, err := checkObject("evts", item, keys, "event", "port_id", "mac_address", "status"); err != nil {
-		return err
-	}
-	a := &args{values: event}
-	a.uuid("port_id")
-	a.mac("mac_address")
-	a.text("status")
-	a.uuid("device_id")
-	a.uuid("binding:host_id")
-	a.text("binding:vnic_type")
-	return a.err
+	return answer{status: http.StatusNoContent}, r.accept(nil)
 }

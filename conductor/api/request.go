@@ -20,11 +20,25 @@ type request struct {
 	h       *handler
 	version states.APIVersion
 	query   url.Values
-	before  []string // the path segments before the controller's
-	params  []string // the path segments that are parameters of the action
-	suffix  bool     // ".json" was removed from the path
-	held    int64    // bytes taken from the budget for bodies
+	before  []string          // the path segments before the controller's
+	params  []string          // the path segments that are parameters of the action
+	since   states.APIVersion // the first version that has the action
+	suffix  bool              // ".json" was removed from the path
+	held    int64             // bytes taken from the budget for bodies
 	baseURL string
+}
+
+// accept returns the fault of the arguments of a request, a if there are any, and of a version that
+// does not have the action. Handlers of late actions call it before they do anything else.
+func (r *request) accept(a *args) error {
+	switch {
+	case a != nil && a.err != nil:
+		return a.err
+	case r.version < r.since:
+		return errNotFound
+	default:
+		return nil
+	}
 }
 
 // param returns the i-th parameter in the path.

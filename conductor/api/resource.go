@@ -57,8 +57,10 @@ type resource struct {
 	patched   []string
 	loadFirst bool
 	// check refuses a record that breaks a rule. before is nil for a new record, and the
-	// record before the patch for a patched one.
-	check func(r *request, before, o *conductor.Object) error
+	// record before the patch for a patched one. allow does so with the lock of the record's
+	// node, which a POST takes if locks is true, and a patch always.
+	check, allow func(r *request, before, o *conductor.Object) error
+	locks        bool
 	// deletable refuses the deletion of a record.
 	deletable func(r *request, o *conductor.Object) error
 }
@@ -267,11 +269,16 @@ func (x *resource) knowFields(r *request, fields fieldSet) error {
 			unknown = append(unknown, show(name))
 		}
 	}
-	if len(unknown) > 0 {
-		slices.Sort(unknown)
-		return invalid("Field(s) \"%s\" are not valid", strings.Join(unknown, ", "))
+	return invalidFields(unknown)
+}
+
+// invalidFields returns the fault of fields that do not exist, nil for none.
+func invalidFields(unknown []string) error {
+	if len(unknown) == 0 {
+		return nil
 	}
-	return nil
+	slices.Sort(unknown)
+	return invalid("Field(s) \"%s\" are not valid", show(strings.Join(unknown, ", ")))
 }
 
 // ident returns the UUID or name by which the path names a record.
@@ -282,6 +289,8 @@ func (r *request) ident(x *resource) (string, error) {
 	case isUUID(ident):
 	case !byName:
 		return "", invalid("Expected UUID for %s_uuid: %s", x.schema, show(ident))
+	case !isName(ident) && x == portGroupResource: // refused before the methods have names
+		return "", &fault{status: http.StatusBadRequest, bare: true, text: "Expected UUID or name for portgroup: " + show(ident)}
 	case !isName(ident):
 		return "", invalid("Expected UUID or name for %s_ident: %s", x.schema, show(ident))
 	}
@@ -291,8 +300,9 @@ func (r *request) ident(x *resource) (string, error) {
 // object returns a record by its UUID or name.
 func (r *request) object(x *resource, ident string) (*conductor.Object, error) {
 	o, err := r.h.conductor.Object(r.Context(), x.kind, ident)
-	if errors.Is(err, conductor.NotFound) && r.suffix {
-		o, err = r.h.conductor.Object(r.Context(), x.kind, ident+".json")
+	if errors.Is(err, conductor.NotFound) && r.suffix && ident == r.param(0) {
+		ident += ".json"
+		o, err = r.h.conductor.Object(r.Context(), x.kind, ident)
 	}
 	if errors.Is(err, conductor.NotFound) {
 		return nil, x.notFound(ident)
@@ -302,6 +312,14 @@ func (r *request) object(x *resource, ident string) (*conductor.Object, error) {
 
 func (x *resource) notFound(ident string) error {
 	return notFound("%s %s could not be found.", x.noun, show(ident))
+}
+
+// sortable refuses a sort key whose values have no order.
+func (x *resource) sortable(key string) error {
+	if f := x.field(key); f != nil && (f.unsorted || f.zero != nil && isContainer(f.zero)) {
+		return invalid("The sort_key value %s is an invalid field for sorting", key)
+	}
+	return nil
 }
 
 // order returns the comparison for a sort key, nil for the order of creation.
@@ -318,8 +336,6 @@ func (x *resource) order(r *request, key string) (func(a, b *conductor.Object) i
 		return func(a, b *conductor.Object) int { return compareTimes(a.UpdatedAt, b.UpdatedAt) }, nil
 	case f == nil:
 		return nil, invalid("The sort_key value \"%s\" is an invalid field for sorting", show(key))
-	case f.unsorted || f.zero != nil && isContainer(f.zero):
-		return nil, invalid("The sort_key value %s is an invalid field for sorting", key)
 	default:
 		return func(a, b *conductor.Object) int { return strings.Compare(sortText(f.value(a)), sortText(f.value(b))) }, nil
 	}

@@ -62,12 +62,18 @@ func (l listing) serve(_ *handler, r *request) (answer, error) {
 		}
 	}
 	a := r.queryArgs(names...)
-	p, fields, detail := a.page(), fieldSet(a.list("fields")), a.boolean("detail")
+	p, fields, detail := a.page(l.marker()), fieldSet(a.list("fields")), a.boolean("detail")
 	for _, f := range l.filters {
 		f.decode(a, f.name)
 	}
-	if a.err != nil {
-		return answer{}, a.err
+	if err := r.accept(a); err != nil {
+		return answer{}, err
+	}
+	s := &selection{}
+	if l.parent != nil {
+		if err := l.parent(r, s); err != nil {
+			return answer{}, err
+		}
 	}
 	fields, err := l.accept(r, a, p, fields, detail)
 	if err != nil {
@@ -77,19 +83,24 @@ func (l listing) serve(_ *handler, r *request) (answer, error) {
 		return answer{}, err
 	}
 	if p.marker != "" {
+		if !isUUID(p.marker) {
+			return answer{}, l.notFound(p.marker)
+		}
 		if _, err := r.object(l.resource, p.marker); err != nil {
 			return answer{}, err
 		}
+	}
+	if err := l.sortable(p.sortKey); err != nil {
+		return answer{}, err
+	}
+	if err := l.choose(a, r, s); err != nil {
+		return answer{}, err
 	}
 	compare, err := l.order(r, p.sortKey)
 	if err != nil {
 		return answer{}, err
 	}
-	selected, err := l.selection(a, r)
-	if err != nil {
-		return answer{}, err
-	}
-	objects, err := selected.objects(r, l.kind, p.marker)
+	objects, err := s.objects(r, l.kind, p.marker)
 	if err != nil {
 		return answer{}, err
 	}
@@ -103,6 +114,14 @@ func (l listing) serve(_ *handler, r *request) (answer, error) {
 		}
 	}
 	return l.page(r, p, objects, fields, l.parameters(p, a, detail)), nil
+}
+
+// marker returns the method of args for the marker of a list.
+func (x *resource) marker() func(*args, string) string {
+	if x.path == "deploy_templates" || x.path == "runbooks" {
+		return (*args).name
+	}
+	return (*args).uuid
 }
 
 // accept refuses what the version does not have, and returns the fields of the list.
@@ -132,9 +151,8 @@ func (l listing) accept(r *request, a *args, p page, fields fieldSet, detail *bo
 	}
 }
 
-// selection applies the filters of the request.
-func (l listing) selection(a *args, r *request) (*selection, error) {
-	s := &selection{}
+// choose applies the filters of the request.
+func (l listing) choose(a *args, r *request, s *selection) error {
 	groups, chosen := map[string]bool{}, ""
 	if l.parent != nil {
 		chosen = "parent"
@@ -147,12 +165,7 @@ func (l listing) selection(a *args, r *request) (*selection, error) {
 	}
 	delete(groups, "address") // it never conflicts
 	if len(groups) > 1 && l.exclusive != nil {
-		return nil, l.exclusive
-	}
-	if l.parent != nil {
-		if err := l.parent(r, s); err != nil {
-			return nil, err
-		}
+		return l.exclusive
 	}
 	for _, f := range l.filters {
 		if !a.has(f.name) || f.group != "" && (chosen != "" || !a.given(f.name)) {
@@ -161,7 +174,7 @@ func (l listing) selection(a *args, r *request) (*selection, error) {
 		chosen = cmp.Or(chosen, f.group)
 		f.apply(a, r, s)
 	}
-	return s, a.err
+	return a.err
 }
 
 // parameters returns the query parameters of the link to the next page.

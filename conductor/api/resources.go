@@ -59,7 +59,7 @@ var (
 			extraField,
 			internalInfo(18),
 			{name: "is_smartnic", since: 53, types: booleanTypes, zero: false, convert: toTruth("is_smartnic")},
-			{name: "local_link_connection", since: 19, types: objectType, zero: noObject, convert: toLocalLink},
+			{name: "local_link_connection", since: 19, types: []string{"null", "object"}, zero: noObject, convert: toLocalLink},
 			{name: "physical_network", since: 34, types: textOrNull, max: 64},
 			{name: "pxe_enabled", since: 19, types: booleanTypes, zero: true, convert: toTruth("pxe_enabled")},
 			ownerNode,
@@ -84,6 +84,8 @@ var (
 		prepare: namePortNode,
 		tooNew:  newForPort,
 		check:   checkPort,
+		allow:   allowPort,
+		locks:   true,
 	}
 
 	portGroupResource = &resource{
@@ -114,6 +116,7 @@ var (
 			return fmt.Sprintf("A portgroup with MAC address %s already exists.", o.Fields["address"])
 		},
 		check:     checkPortGroup,
+		allow:     allowPortGroup,
 		deletable: portGroupEmpty,
 	}
 

@@ -12,8 +12,8 @@ import (
 func (x *resource) show(_ *handler, r *request) (answer, error) {
 	a := r.queryArgs("fields")
 	fields := fieldSet(a.list("fields"))
-	if a.err != nil {
-		return answer{}, a.err
+	if err := r.accept(a); err != nil {
+		return answer{}, err
 	}
 	ident, err := r.ident(x)
 	if err != nil {
@@ -69,6 +69,9 @@ func (x *resource) decode(r *request) (*conductor.Object, error) {
 	if err := x.take(r, o, object); err != nil {
 		return nil, err
 	}
+	if err := r.accept(nil); err != nil {
+		return nil, err
+	}
 	if err := x.checkNode(r, nil, o); err != nil {
 		return nil, err
 	}
@@ -85,34 +88,36 @@ func (x *resource) settle(r *request, before, o *conductor.Object) error {
 			return err
 		}
 	}
+	if o.NodeUUID != "" && x.allow != nil && (before != nil || x.locks) {
+		if err := r.h.conductor.TouchNode(r.Context(), o.NodeUUID); err != nil {
+			return err
+		}
+		if err := x.allow(r, before, o); err != nil {
+			return err
+		}
+	}
 	if x.keys != nil {
 		o.Keys = x.keys(o)
 	}
 	return nil
 }
 
-// checkNode refuses a record of an unknown node, and waits until the node is not reserved, as
-// Ironic does when it locks the node.
+// checkNode refuses a record of an unknown node.
 func (x *resource) checkNode(r *request, before, o *conductor.Object) error {
-	if f := x.field("node_uuid"); f == nil || f.readOnly {
+	if f := x.field("node_uuid"); f == nil || f.readOnly || before != nil && before.NodeUUID == o.NodeUUID {
 		return nil
 	}
-	if before == nil || before.NodeUUID != o.NodeUUID {
-		_, err := r.nodeNamed(o.NodeUUID)
-		switch {
-		case err != nil && before == nil && x.noNode != "" && asFault(err).status == http.StatusNotFound:
-			return invalid(x.noNode, o.NodeUUID)
-		case err != nil:
-			return as400(err)
-		}
+	_, err := r.nodeNamed(o.NodeUUID)
+	if err != nil && before == nil && x.noNode != "" && asFault(err).status == http.StatusNotFound {
+		return invalid(x.noNode, o.NodeUUID)
 	}
-	return r.h.conductor.Unlocked(r.Context(), o.NodeUUID)
+	return as400(err)
 }
 
 // patch answers a PATCH.
 func (x *resource) patch(h *handler, r *request) (answer, error) {
-	if a := r.queryArgs(); a.err != nil {
-		return answer{}, a.err
+	if err := r.accept(r.queryArgs()); err != nil {
+		return answer{}, err
 	}
 	ident, err := r.ident(x)
 	if err != nil {
@@ -207,8 +212,8 @@ func (x *resource) apply(r *request, p patch, o *conductor.Object) error {
 
 // remove answers a DELETE.
 func (x *resource) remove(h *handler, r *request) (answer, error) {
-	if a := r.queryArgs(); a.err != nil {
-		return answer{}, a.err
+	if err := r.accept(r.queryArgs()); err != nil {
+		return answer{}, err
 	}
 	ident, err := r.ident(x)
 	if err != nil {
@@ -219,7 +224,7 @@ func (x *resource) remove(h *handler, r *request) (answer, error) {
 		return answer{}, err
 	}
 	if o.NodeUUID != "" {
-		if err := h.conductor.Unlocked(r.Context(), o.NodeUUID); err != nil && !errors.Is(err, conductor.NotFound) {
+		if err := h.conductor.TouchNode(r.Context(), o.NodeUUID); err != nil && !errors.Is(err, conductor.NotFound) {
 			return answer{}, err
 		}
 	}

@@ -27,6 +27,9 @@ type action struct {
 	custom string
 	// since is the first version that has the action.
 	since states.APIVersion
+	// late is set for an action that checks the arguments of a request before its version, see
+	// request.accept.
+	late bool
 	// any is set for an action that answers every method.
 	any bool
 	// plain is set for an action that has no arguments and does not check that itself.
@@ -176,7 +179,7 @@ func (c *controller) allow() string {
 
 // bind sets the parameters and arguments that the path gives an action.
 func (r *request) bind(a *action, segments []string) error {
-	if r.version < a.since {
+	if r.since = a.since; r.version < a.since && !a.late {
 		return errNotFound
 	}
 	segments = append(slices.Clone(r.before), nonEmpty(segments)...)

@@ -36,16 +36,16 @@ func (h *handler) newRoot() map[string]*controller {
 		},
 		"portgroups": portGroupResource.controller(),
 		"volume": {
-			actions: actions{both: {serve: (*handler).volume, since: minVolumes}},
+			actions: actions{both: {serve: (*handler).volume, since: minVolumes, late: true}},
 			lookup:  volumeParts(connectorResource.controller(), targetResource.controller()),
 		},
-		"lookup":    {actions: actions{all: {serve: (*handler).lookup, since: minLookup}}},
-		"heartbeat": {actions: actions{"post": {serve: (*handler).heartbeat, since: minLookup, idents: nodeIdent}}},
+		"lookup":    {actions: actions{all: {serve: (*handler).lookup, since: minLookup, late: true}}},
+		"heartbeat": {actions: actions{"post": {serve: (*handler).heartbeat, since: minLookup, late: true, idents: nodeIdent}}},
 		"conductors": {actions: actions{
-			all: {serve: (*handler).listConductors, since: minConductors},
-			one: {serve: (*handler).showConductor, since: minConductors, idents: []string{"hostname"}, args: []string{"fields"}},
+			all: {serve: (*handler).listConductors, since: minConductors, late: true},
+			one: {serve: (*handler).showConductor, since: minConductors, late: true, idents: []string{"hostname"}, args: []string{"fields"}},
 		}},
-		"events":           {actions: actions{"post": {serve: (*handler).takeEvents, since: minEvents}}},
+		"events":           {actions: actions{"post": {serve: (*handler).takeEvents, since: minEvents, late: true}}},
 		"allocations":      allocations(),
 		"deploy_templates": templateResource.controller(),
 		"shards": {
@@ -106,7 +106,7 @@ func (h *handler) nodes() *controller {
 			all: {plain: true, serve: (*handler).listVIFs}, "post": {serve: (*handler).attachVIF}, "delete": {serve: (*handler).detachVIF, idents: []string{"vif_id"}},
 		}}},
 		"volume": {controller: &controller{
-			actions: actions{both: {serve: (*handler).volume, since: minVolumes}},
+			actions: actions{both: {serve: (*handler).volume, since: minVolumes, late: true}},
 			lookup:  volumeParts(connectorResource.controllerBelow(ofNode), targetResource.controllerBelow(ofNode)),
 		}},
 		"traits": {since: minTraits, ignored: true, controller: &controller{actions: actions{
@@ -192,13 +192,13 @@ func (x *resource) controller() *controller {
 		ident = []string{x.schema + "_uuid"}
 	}
 	c := &controller{actions: actions{
-		all:     {serve: listing{resource: x}.serve, since: x.since},
-		one:     {serve: x.show, since: x.since, idents: ident, args: []string{"fields"}},
-		"post":  {serve: x.create, since: x.since},
-		"patch": {serve: x.patch, since: x.since, idents: ident}, "delete": {serve: x.remove, since: x.since, idents: ident},
+		all:     {serve: listing{resource: x}.serve, since: x.since, late: true},
+		one:     {serve: x.show, since: x.since, late: true, idents: ident, args: []string{"fields"}},
+		"post":  {serve: x.create, since: x.since, late: true},
+		"patch": {serve: x.patch, since: x.since, late: true, idents: ident}, "delete": {serve: x.remove, since: x.since, late: true, idents: ident},
 	}}
 	if x.detailed {
-		c.actions["detail"] = action{custom: http.MethodGet, serve: listing{resource: x, details: true}.serve, since: x.since, args: x.parents()}
+		c.actions["detail"] = action{custom: http.MethodGet, serve: listing{resource: x, details: true}.serve, since: x.since, late: true, args: x.parents()}
 	}
 	return c
 }
@@ -236,11 +236,11 @@ func volumeParts(connectors, targets *controller) func(*request, []string) (*con
 
 // volume answers GET /v1/volume and /v1/nodes/NODE/volume.
 func (h *handler) volume(r *request) (answer, error) {
+	if err := r.accept(r.queryArgs()); err != nil {
+		return answer{}, err
+	}
 	path := "volume"
 	if len(r.params) > 0 {
-		if _, err := r.node(r.param(0)); err != nil {
-			return answer{}, err
-		}
 		path = "nodes/" + r.param(0) + "/volume"
 	}
 	w := newWriter(512)

@@ -25,7 +25,7 @@ func equalJSON(a, b any) bool {
 	return string(x.b) == string(y.b)
 }
 
-// checkPort refuses a port that is not allowed in its port group or on its node.
+// checkPort refuses a port whose fields do not fit each other or its port group.
 func checkPort(r *request, before, o *conductor.Object) error {
 	link, _ := o.Fields["local_link_connection"].(map[string]any)
 	switch {
@@ -37,8 +37,27 @@ func checkPort(r *request, before, o *conductor.Object) error {
 	if err := r.checkName(before, o, "port"); err != nil {
 		return err
 	}
+	ident, _ := o.Fields["portgroup_uuid"].(string)
+	if ident == "" || before != nil && same(before, o, "portgroup_uuid") {
+		return nil
+	}
+	group, err := r.object(portGroupResource, ident)
+	switch {
+	case err != nil:
+		return as400(err)
+	case group.NodeUUID != o.NodeUUID:
+		return invalid("Port can not be added to a portgroup belonging to a different node.")
+	case before == nil && group.Fields["standalone_ports_supported"] == false && o.Fields["pxe_enabled"] == true:
+		return conflict("Port group %s doesn't support standalone ports. This port cannot be created as a member of that portgroup as the port's 'pxe_enabled' field was set to True.", group.UUID)
+	default:
+		return nil
+	}
+}
+
+// allowPort refuses a port that its node or the other ports of its port group do not allow.
+func allowPort(r *request, before, o *conductor.Object) error {
 	if before == nil {
-		return checkMembership(r, nil, o)
+		return samePhysicalNetwork(r, o)
 	}
 	n, err := r.h.conductor.Node(r.Context(), o.NodeUUID)
 	if err != nil {
@@ -47,8 +66,10 @@ func checkPort(r *request, before, o *conductor.Object) error {
 	changed := slices.ContainsFunc(connectivity, func(field string) bool { return !same(before, o, field) })
 	update := admission.PortUpdate{Address: !same(before, o, "address"), Connectivity: changed}
 	switch err := r.h.conductor.Rules().UpdatePort(awaited(n), update, r.version); {
+	case err == nil && same(before, o, "portgroup_uuid") && same(before, o, "physical_network"):
+		return nil
 	case err == nil:
-		return checkMembership(r, before, o)
+		return samePhysicalNetwork(r, o)
 	case errors.Is(err, admission.Associated):
 		return conflict("Cannot update hardware address for port %s as node %s is active or has instance UUID assigned", o.UUID, n.UUID)
 	case n.ProvisionState == states.Inspecting && r.version >= minInspectWait:
@@ -91,39 +112,22 @@ const minInspectWait = 39
 // connectivity are the fields of a port that describe its connection.
 var connectivity = []string{"portgroup_uuid", "pxe_enabled", "local_link_connection", "physical_network"}
 
-// checkMembership refuses a port in a port group that does not exist, belongs to another node,
-// or does not support standalone ports while the port has pxe_enabled, and a port in another
-// physical network than the ports of its group.
-func checkMembership(r *request, before, o *conductor.Object) error {
-	ident, _ := o.Fields["portgroup_uuid"].(string)
-	if ident == "" || before != nil && same(before, o, "portgroup_uuid") && same(before, o, "physical_network") {
-		return nil
-	}
-	group, err := r.object(portGroupResource, ident)
-	switch {
-	case err != nil:
-		return as400(err)
-	case group.NodeUUID != o.NodeUUID:
-		return invalid("Port can not be added to a portgroup belonging to a different node.")
-	case before == nil && group.Fields["standalone_ports_supported"] == false && o.Fields["pxe_enabled"] == true:
-		return conflict("Port group %s doesn't support standalone ports. This port cannot be created as a member of that portgroup as the port's 'pxe_enabled' field was set to True.", group.UUID)
-	default:
-		return samePhysicalNetwork(r, o, group)
-	}
-}
-
 // samePhysicalNetwork refuses a port in another physical network than the other ports of its group.
 //
 // Source: validate_port_physnet in ironic/conductor/utils.py.
-func samePhysicalNetwork(r *request, o, group *conductor.Object) error {
+func samePhysicalNetwork(r *request, o *conductor.Object) error {
+	group, _ := o.Fields["portgroup_uuid"].(string)
+	if group == "" {
+		return nil
+	}
 	ports, err := r.h.conductor.ObjectsOf(r.Context(), conductor.KindPort, o.NodeUUID)
 	if err != nil {
 		return err
 	}
 	for _, port := range ports {
-		if port.UUID != o.UUID && port.Fields["portgroup_uuid"] == group.UUID && !same(port, o, "physical_network") {
-			return conflict("Port with physical network %v cannot become a member of port group %s which has ports in physical network %v.",
-				show(o.Fields["physical_network"]), group.UUID, show(port.Fields["physical_network"]))
+		if port.UUID != o.UUID && port.Fields["portgroup_uuid"] == group && !same(port, o, "physical_network") {
+			return conflict("Port with physical network %s cannot become a member of port group %s which has ports in physical network %s.",
+				show(o.Fields["physical_network"]), group, show(port.Fields["physical_network"]))
 		}
 	}
 	return nil
@@ -154,11 +158,12 @@ func newForPortGroup(x *resource, r *request, object map[string]any, p patch) bo
 	})
 }
 
-// checkPortGroup refuses a port group that its node does not allow.
 func checkPortGroup(r *request, before, o *conductor.Object) error {
-	if err := r.checkName(before, o, "portgroup"); err != nil || before == nil {
-		return err
-	}
+	return r.checkName(before, o, "portgroup")
+}
+
+// allowPortGroup refuses a change to a port group that its node does not allow.
+func allowPortGroup(r *request, before, o *conductor.Object) error {
 	n, err := r.h.conductor.Node(r.Context(), o.NodeUUID)
 	if err != nil {
 		return err
@@ -177,7 +182,7 @@ func checkPortGroup(r *request, before, o *conductor.Object) error {
 	}
 }
 
-// awaited returns the facts of a node whose lock the write waits for, see [conductor.Conductor.Unlocked].
+// awaited returns the facts of a node whose lock the write waits for, see [conductor.Conductor.TouchNode].
 func awaited(n *node) admission.Facts {
 	facts := n.Facts()
 	facts.Reserved = false
