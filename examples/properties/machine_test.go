@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ironstate/ironstate/states/statestest"
+	"github.com/ironstate/ironstate/states/statestest/rapidstates"
 )
 
 func TestTheMachineFollowsTheTable(t *testing.T) {
@@ -16,6 +17,7 @@ func TestTheMachineFollowsTheTable(t *testing.T) {
 func TestRestartsChangeNothing(t *testing.T) { rapid.Check(t, restartsChangeNothing(ends)) }
 
 func FuzzRestartsChangeNothing(f *testing.F) {
+	rapidstates.AddSeeds(f)
 	f.Fuzz(rapid.MakeFuzz(restartsChangeNothing(ends)))
 }
 

@@ -82,6 +82,7 @@ var functions = map[string]any{
 	"statestest.Cover":             statestest.Cover,
 	"statestest.Path":              statestest.Path,
 	"statestest.Replay":            statestest.Replay,
+	"rapidstates.AddSeeds":         rapidstates.AddSeeds,
 	"rapidstates.MixedWalk":        rapidstates.MixedWalk,
 	"rapidstates.Walk":             rapidstates.Walk,
 	"verify.KindOf":                verify.KindOf,

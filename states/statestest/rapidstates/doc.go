@@ -16,6 +16,13 @@
 //		})
 //	}
 //
+// A fuzz test of the same property, in which Go's fuzzer looks for new walks, needs seeds:
+//
+//	func FuzzMachine(f *testing.F) {
+//		rapidstates.AddSeeds(f)
+//		f.Fuzz(rapid.MakeFuzz(property))
+//	}
+//
 // For states, events and series use rapid's own generators:
 //
 //	rapid.SampledFrom(slices.Collect(table.Stable().All()))

@@ -14,6 +14,7 @@ import (
 // FuzzLastState turns the property that TestLastState checks with rapid into a fuzz
 // test.
 func FuzzLastState(f *testing.F) {
+	rapidstates.AddSeeds(f)
 	f.Fuzz(rapid.MakeFuzz(lastStateIsTheTables))
 }
 

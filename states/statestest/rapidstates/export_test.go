@@ -1,0 +1,4 @@
+package rapidstates
+
+// Seeds is seeds.
+var Seeds = seeds
