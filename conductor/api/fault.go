@@ -22,8 +22,8 @@ type fault struct {
 	// versions, unknown paths and methods. Other faults have faultcode, faultstring and
 	// debuginfo.
 	bare  bool
-	allow string // the Allow header of a 405
-	err   error  // what the fault matches; nil for nothing
+	allow *string // the Allow header of a 405; nil for none
+	err   error   // what the fault matches; nil for nothing
 }
 
 // Unwrap returns what the fault matches.

@@ -197,8 +197,8 @@ func (h *handler) refuse(w http.ResponseWriter, r *request, err error) answer {
 	if f.status == http.StatusInternalServerError {
 		h.config.Log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
-	if f.status == http.StatusMethodNotAllowed {
-		w.Header().Set("Allow", f.allow)
+	if f.allow != nil {
+		w.Header().Set("Allow", *f.allow)
 	}
 	return answer{status: f.status, body: f.body()}
 }

@@ -67,7 +67,7 @@ func isRouting(err error) bool {
 }
 
 func methodNotAllowed(allow string) error {
-	return &fault{status: http.StatusMethodNotAllowed, bare: true, allow: allow}
+	return &fault{status: http.StatusMethodNotAllowed, bare: true, allow: &allow}
 }
 
 // find returns the action for path segments below a controller, and the segments that are its
@@ -119,7 +119,7 @@ func (r *request) route(c *controller, segments []string) (*action, []string, er
 		}
 	}
 	var f *fault
-	if errors.As(err, &f) && f.status == http.StatusMethodNotAllowed {
+	if errors.As(err, &f) && f.allow != nil {
 		err = methodNotAllowed(c.allow())
 	}
 	return a, rest, err
@@ -182,6 +182,16 @@ func (r *request) bind(a *action, segments []string) error {
 	if r.since = a.since; r.version < a.since && !a.late {
 		return errNotFound
 	}
+	if a.plain {
+		if args := r.queryArgs(); args.err != nil {
+			return args.err
+		}
+	}
+	if r.Method == http.MethodDelete && !a.any {
+		if args := r.bodyArgs(maxBody, slices.Concat(a.idents, a.args)...); args.err != nil {
+			return args.err
+		}
+	}
 	segments = append(slices.Clone(r.before), nonEmpty(segments)...)
 	for _, name := range a.idents {
 		switch {
@@ -192,16 +202,6 @@ func (r *request) bind(a *action, segments []string) error {
 			r.query.Del(name)
 		default:
 			return invalid("Missing mandatory parameter: %s", name)
-		}
-	}
-	if a.plain {
-		if args := r.queryArgs(); args.err != nil {
-			return args.err
-		}
-	}
-	if r.Method == http.MethodDelete && !a.any {
-		if args := r.bodyArgs(maxBody, a.args...); args.err != nil {
-			return args.err
 		}
 	}
 	n := min(a.optional, len(segments))

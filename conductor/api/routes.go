@@ -45,7 +45,7 @@ func (h *handler) newRoot() map[string]*controller {
 			all: {serve: (*handler).listConductors, since: minConductors, late: true},
 			one: {serve: (*handler).showConductor, since: minConductors, late: true, idents: []string{"hostname"}, args: []string{"fields"}},
 		}},
-		"events":           {actions: actions{"post": {serve: (*handler).takeEvents, since: minEvents, late: true}}},
+		"events":           {actions: actions{"post": {plain: true, serve: (*handler).takeEvents, since: minEvents, late: true}}},
 		"allocations":      allocations(),
 		"deploy_templates": templateResource.controller(),
 		"shards": {
@@ -103,7 +103,7 @@ func (h *handler) nodes() *controller {
 		"ports":      {controller: portResource.controllerBelow(ofNode)},
 		"portgroups": {controller: portGroupResource.controllerBelow(ofNode), since: minPortGroupsBelow},
 		"vifs": {since: minVIFs, controller: &controller{actions: actions{
-			all: {plain: true, serve: (*handler).listVIFs}, "post": {serve: (*handler).attachVIF}, "delete": {serve: (*handler).detachVIF, idents: []string{"vif_id"}},
+			all: {plain: true, serve: (*handler).listVIFs}, "post": {plain: true, serve: (*handler).attachVIF}, "delete": {serve: (*handler).detachVIF, idents: []string{"vif_id"}},
 		}}},
 		"volume": {controller: &controller{
 			actions: actions{both: {serve: (*handler).volume, since: minVolumes, late: true}},
@@ -131,7 +131,7 @@ func (h *handler) nodes() *controller {
 	maps.DeleteFunc(parts, func(_ string, p part) bool { return p.since > h.highest })
 	return &controller{
 		actions: actions{
-			all: {serve: (*handler).listNodes}, "post": {serve: (*handler).createNode},
+			all: {serve: (*handler).listNodes}, "post": {plain: true, serve: (*handler).createNode},
 			one:        {serve: (*handler).showNode, idents: nodeIdent, args: []string{"fields"}},
 			"patch":    {serve: (*handler).patchNode, idents: nodeIdent, args: []string{"reset_interfaces"}},
 			"delete":   {serve: (*handler).deleteNode, idents: nodeIdent, optional: 9},
@@ -194,7 +194,7 @@ func (x *resource) controller() *controller {
 	c := &controller{actions: actions{
 		all:     {serve: listing{resource: x}.serve, since: x.since, late: true},
 		one:     {serve: x.show, since: x.since, late: true, idents: ident, args: []string{"fields"}},
-		"post":  {serve: x.create, since: x.since, late: true},
+		"post":  {plain: true, serve: x.create, since: x.since, late: true},
 		"patch": {serve: x.patch, since: x.since, late: true, idents: ident}, "delete": {serve: x.remove, since: x.since, late: true, idents: ident},
 	}}
 	if x.detailed {

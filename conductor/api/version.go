@@ -134,7 +134,7 @@ func (h *handler) versionDocument(w *writer, r *request) {
 // v1 answers GET /v1.
 func (h *handler) v1(r *request) (answer, error) {
 	if r.Method != http.MethodGet {
-		return answer{}, &fault{status: http.StatusMethodNotAllowed, bare: true, allow: http.MethodGet}
+		return answer{}, methodNotAllowed("")
 	}
 	w := newWriter(4096)
 	w.open()

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/ironstate/ironstate/internal/lockstep"
@@ -71,8 +72,11 @@ func (g *generator) finish(r *Request) {
 	if r.Body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	r.writes = r.writes || r.Method != http.MethodGet
+	r.writes = r.writes || r.Method != http.MethodGet || locking.MatchString(r.Pattern)
 }
+
+// locking are the paths of which a GET takes the node's lock, which changes the record.
+var locking = regexp.MustCompile(`/management|/validate|/console|/vifs|/vendor_passthru|/lookup`)
 
 const versionHeader = "X-OpenStack-Ironic-API-Version"
 

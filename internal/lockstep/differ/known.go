@@ -6,9 +6,61 @@ import "regexp"
 // first pattern that matches its name.
 var Known = []struct {
 	Pattern *regexp.Regexp
+	Name    string // for the table of README
 	Reason  string
 }{
-	{regexp.MustCompile(`: 500 -> 4\d\d: `), "Ironic fails by a Python exception; ours refuses the request and says why"},
+	{
+		regexp.MustCompile(`: 500 -> (4\d\d): `), "a Python exception",
+		"Ironic fails by a Python exception, often because a path has too many segments or a body is no JSON; ours refuses the request and says why",
+	},
+	{
+		regexp.MustCompile(`^GET /v1/?( {.*})?: 500 -> 200: `), "arguments of /v1",
+		"Ironic fails by a Python exception; ours ignores the arguments",
+	},
+	{
+		regexp.MustCompile(`-> 404: fault .* -> bare «»$`), "too many path segments",
+		"Ironic checks the arguments before it fails on a path with too many segments; for ours the path does not exist",
+	},
+	{
+		regexp.MustCompile(`{Accept: [^}]*}: 40\d body: «{"Q": "Q"}» -> bare `), "Accept of something else",
+		"Ironic wraps HTML or plain text in its JSON; ours is JSON within",
+	},
+	{
+		regexp.MustCompile(`-> fault «The Content-Type of a request with a body must be application/json.»$`), "a body that is not declared as JSON",
+		"Ironic ignores the body, or takes it for the name of an argument, and may report success; ours refuses the request and says why",
+	},
+	{
+		regexp.MustCompile(`{Content-Type: [^}]*}: (2\d\d headers|record)`), "a body that is not declared as JSON",
+		"Ironic ignores the body and reports success; ours refuses the request",
+	},
+	{
+		regexp.MustCompile(`-> fault «The request body is not JSON: `), "a broken body",
+		"Ironic ignores the body and misses an argument; ours says where the body is broken",
+	},
+	{
+		regexp.MustCompile(`: 400 body: bare «» -> bare «The request body is not UTF-N.»$`), "a broken body",
+		"Ironic's refusal has no text",
+	},
+	{
+		regexp.MustCompile(`«Expected (string|types [^»]*) for rescue_password: .* -> fault «Expected string for rescue_password»$`), "secrets",
+		"Ironic's refusal repeats the rescue password",
+	},
+	{
+		regexp.MustCompile(`Portgroup None could not be found`), "lists below a node that does not exist",
+		"Ironic says that the port group None does not exist; ours names the node",
+	},
+	{
+		regexp.MustCompile(`^GET /v1/nodes/{}/volume/(connectors|targets).*: 404 -> (200|400|406): fault «Node NODE could not be found`), "volumes of a node by its name",
+		"Ironic finds the node by its UUID only, and says that the node does not exist",
+	},
+	{
+		regexp.MustCompile(`^GET /v1/drivers/{}/raid/logical_disk_properties.*: 200 body\.`), "descriptions of RAID properties",
+		"the descriptions are prose; ours are in its own words",
+	},
+	{
+		regexp.MustCompile(`/management/indicators`), "indicators",
+		"Ironic's fake-hardware invents two lights; ours has no hardware with indicators",
+	},
 }
 
 // reason returns why a class is intended, or an empty text.
