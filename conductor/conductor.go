@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -60,6 +61,7 @@ func New(config Config) (*Conductor, error) {
 		c.described[name] = hardware.Describe()
 	}
 	c.nodes = newIndex(KindNode, decodeNode, metaOfNode)
+	c.config.Log = slog.New(naming{c.config.Log.Handler(), c.nodes})
 	if c.syncer, err = c.newSyncer(); err != nil {
 		return nil, err
 	}

@@ -88,7 +88,8 @@ type Config struct {
 	// SkipPowerSync disables the periodic power sync (sync_power_state_interval = 0).
 	SkipPowerSync bool
 
-	// Log receives a record for each transition and each failure; nil discards them.
+	// Log receives a record for each transition and each failure; nil discards them. The attribute
+	// "node" is a node's UUID, "name" its name if it has one.
 	Log *slog.Logger
 	// OnTransition is called after a transition was stored. Calls for one node never overlap.
 	// The node's work waits for it, so it should return soon.

@@ -128,7 +128,7 @@ func ExampleFake() {
 	}
 	// Output:
 	// enroll -> verifying ""
-	// verifying -> enroll "verification of node 1be26c0b-03f2-4d2e-ae87-c02d7f33c123 failed: no answer"
+	// verifying -> enroll "verification of node rack1-7 (1be26c0b-03f2-4d2e-ae87-c02d7f33c123) failed: no answer"
 }
 
 // A watch yields the stored records first, and then the changes as they happen.

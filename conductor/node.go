@@ -113,8 +113,20 @@ type Node struct {
 	Revision int64 `json:"-"`
 }
 
-// SetEmpty records whether the text field with Ironic's name is "" or null.
+// label returns the name and the UUID of a node, for texts that its users read and that are not
+// Ironic's.
+func (n *Node) label() string {
+	if n.Name == "" {
+		return n.UUID
+	}
+	return n.Name + " (" + n.UUID + ")"
+}
+
+// SetEmpty records whether the text field with Ironic's name is "" or null. It does nothing on nil.
 func (n *Node) SetEmpty(name string, empty bool) {
+	if n == nil {
+		return
+	}
 	n.Empty = slices.DeleteFunc(slices.Clone(n.Empty), func(s string) bool { return s == name })
 	if empty {
 		n.Empty = append(n.Empty, name)

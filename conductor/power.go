@@ -249,7 +249,7 @@ func (s powerStore) Update(ctx context.Context, r powersync.Record) error {
 // record returns the power sync's record of a node.
 func (s powerStore) record(n *Node) powersync.Record {
 	r := powersync.Record{
-		ID: n.UUID, ProvisionState: n.ProvisionState, Power: n.Power, TargetPower: n.TargetPower,
+		ID: n.UUID, Name: n.Name, ProvisionState: n.ProvisionState, Power: n.Power, TargetPower: n.TargetPower,
 		Maintenance: n.Maintenance, MaintenanceReason: n.MaintenanceReason, Fault: n.Fault,
 		Reservation: n.Reservation, LastError: n.LastError, DisablePowerOff: n.DisablePowerOff,
 		Revision: n.Revision,

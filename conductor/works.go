@@ -18,7 +18,7 @@ func failed(err error) ending { return ending{event: states.EventFail, err: err}
 func (c *Conductor) verify(ctx context.Context, t *Task) ending {
 	n := t.Node()
 	if err := c.validate(t.hardware, n)["power"]; err != nil {
-		return failed(fmt.Errorf("verification of node %s failed: power interface: %w", n.UUID, err))
+		return failed(fmt.Errorf("verification of node %s failed: power interface: %w", n.label(), err))
 	}
 	ctx, err := c.fenced(ctx, n)
 	if err != nil {
@@ -35,10 +35,10 @@ func (c *Conductor) verify(ctx context.Context, t *Task) ending {
 		return power, err
 	})
 	if err != nil {
-		return failed(fmt.Errorf("verification of node %s failed: %w", n.UUID, err))
+		return failed(fmt.Errorf("verification of node %s failed: %w", n.label(), err))
 	}
 	if power != states.PowerOn && power != states.PowerOff && !c.description(n).Simulated {
-		return failed(fmt.Errorf("verification of node %s failed: the power state read is %q", n.UUID, power))
+		return failed(fmt.Errorf("verification of node %s failed: the power state read is %q", n.label(), power))
 	}
 	return ending{event: states.EventDone, edit: func(n *Node) { n.Power = power }}
 }
@@ -59,7 +59,7 @@ func (c *Conductor) clean(ctx context.Context, t *Task) ending {
 		}
 	}
 	if err := c.validate(t.hardware, n)["power"]; err != nil {
-		return failed(fmt.Errorf("validation of node %s for cleaning failed: %w", n.UUID, err))
+		return failed(fmt.Errorf("validation of node %s for cleaning failed: %w", n.label(), err))
 	}
 	e := c.doSteps(ctx, t)
 	if e.event == states.EventDone && !manual && t.Node().Retired {

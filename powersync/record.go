@@ -10,6 +10,7 @@ const FaultPowerFailure = "power failure"
 // value: copy it, compare it with ==. Its JSON keys are Ironic's.
 type Record struct {
 	ID                string       `json:"uuid"`
+	Name              string       `json:"name,omitempty"` // what users call the node, for texts; empty for none
 	ProvisionState    states.State `json:"provision_state"`
 	Power             states.Power `json:"power_state"`
 	TargetPower       states.Power `json:"target_power_state"`
@@ -23,4 +24,12 @@ type Record struct {
 	// Revision belongs to the [Store], which gives a record a new one whenever anything
 	// about the node changes.
 	Revision int64 `json:"-"`
+}
+
+// label returns the name and the ID of a node, for texts that its users read.
+func (r Record) label() string {
+	if r.Name == "" {
+		return r.ID
+	}
+	return r.Name + " (" + r.ID + ")"
 }

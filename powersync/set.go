@@ -73,18 +73,18 @@ func (s *Syncer) Begin(
 		if err := s.usable(ctx); err != nil {
 			return err // nothing is done, and finish can be called again
 		}
-		once.Do(func() { err = s.finish(ctx, q, before.Power) })
+		once.Do(func() { err = s.finish(ctx, q, before) })
 		return err
 	}, nil
 }
 
 // finish carries a request out and releases the node.
-func (s *Syncer) finish(ctx context.Context, q request, recorded states.Power) error {
-	e := Event{ID: q.id, Outcome: PowerSet, Recorded: recorded, Asked: q.power}
+func (s *Syncer) finish(ctx context.Context, q request, before Record) error {
+	e := Event{ID: q.id, Outcome: PowerSet, Recorded: before.Power, Asked: q.power}
 	edit := func(r *Record, _ *Event) { r.Power = q.power.Target() }
 	err := s.change(ctx, q)
 	if err != nil {
-		err = fmt.Errorf("node %s: request for %q failed: %w", q.id, q.power, err)
+		err = fmt.Errorf("node %s: request for %q failed: %w", before.label(), q.power, err)
 		e.Outcome = PowerNotSet
 		edit = func(r *Record, e *Event) { e.setLastError(r, err.Error()) }
 	}

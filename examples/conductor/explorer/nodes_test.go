@@ -119,7 +119,7 @@ func TestTheTimelineIsTheRecordsTransitions(t *testing.T) {
 	s.Next(node, "verify", broken("no route to host"))
 	s.provision("rack1-1", "manage")
 	s.WaitFor(t.Context(), "rack1-1", states.Enroll)
-	failed := fmt.Sprintf("verification of node %s failed: no route to host", node.UUID)
+	failed := fmt.Sprintf("verification of node rack1-1 (%s) failed: no route to host", node.UUID)
 	require.Contains(t, s.details("rack1-1").Why, "The work in the state verifying has failed; the last error gives the cause. "+
 		"The node rests in this state until a client sends a request.")
 	s.provision("rack1-1", "manage")
