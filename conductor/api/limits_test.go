@@ -69,7 +69,7 @@ func TestBadPaths(t *testing.T) {
 	for path, status := range map[string]int{
 		"/v1/nodes/\xff": 400, "/v1/nodes?fields=%ff": 400, "/v1/nodes?%": 400, "/v1/nodes/a b": 400, "/v1/nodes/a\x00b": 400,
 		"/v1/nodes/" + strings.Repeat("a", 300): 400, "/v1/nodes/": 200, "/v1/nodes//": 400, "///": 200, "/v1/nodes/a/b/c/d/e": 404,
-		"/v1/ports/x": 404, "/v1/ports/a b": 400, "/v1/chassis/x": 400, "/v1/" + strings.Repeat("x/", 1000): 404,
+		"/v1/ports/x": 404, "/v1/ports.json?marker=00000000-0000-0000-0000-000000000000": 404, "/v1/ports/a b": 400, "/v1/chassis/x": 400, "/v1/" + strings.Repeat("x/", 1000): 404,
 		"/v1/nodes/x/states/provision": 404, "/v1/nodes/x/maintenance": 405, "/v1/portgroups/\n": 400,
 	} {
 		a := s.do("GET", path, "latest", "")

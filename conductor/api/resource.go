@@ -300,7 +300,7 @@ func (r *request) ident(x *resource) (string, error) {
 // object returns a record by its UUID or name.
 func (r *request) object(x *resource, ident string) (*conductor.Object, error) {
 	o, err := r.h.conductor.Object(r.Context(), x.kind, ident)
-	if errors.Is(err, conductor.NotFound) && r.suffix && ident == r.param(0) {
+	if errors.Is(err, conductor.NotFound) && r.suffix && x.named && slices.Contains(r.params, ident) {
 		ident += ".json"
 		o, err = r.h.conductor.Object(r.Context(), x.kind, ident)
 	}

@@ -52,7 +52,7 @@ func (g *generator) choose(from []choice) Request {
 func (g *generator) next() Request {
 	r := g.choose(requests)
 	g.finish(&r)
-	if g.chance(10) {
+	if g.chance(7) {
 		g.twist(&r)
 	}
 	return r

@@ -319,7 +319,7 @@ var others = []choice{
 	}},
 	{4, func(g *generator) Request {
 		return request(pick(g, "GET", "POST", "PUT", "DELETE"), pick(g, "/v1/nonsense", "/v2", "/v1/nodes/{}/nonsense/x", "/v1/nodes/{}/states/nonsense", "/v1/nodes/detail/x",
-			"/nonsense", "/v1/ports/x/y/z", "/v1/volume/nonsense", "/v1/inspection_rules", "/v1/continue_inspection", "/favicon.ico"), g.node())
+			"/nonsense", "/v1/volume/nonsense", "/v1/inspection_rules", "/v1/continue_inspection", "/favicon.ico"), g.node())
 	}},
 }
 

@@ -157,6 +157,9 @@ func (w *worker) exchange(ctx context.Context, r Request) error {
 			if err != nil {
 				return err
 			}
+			if theirs.Status != ours.Status {
+				continue // the records differ because of that
+			}
 			for _, text := range texts {
 				names = append(names, r.class()+": "+text)
 			}

@@ -25,7 +25,7 @@ var twists = []struct {
 			r.Header.Set("Content-Type", "application/json")
 		}
 	}},
-	{7, func(g *generator, r *Request) {
+	{5, func(g *generator, r *Request) {
 		kind := pick(g, "", "text/plain", "application/json; charset=utf-8", "application/json;charset=UTF-8", "application/x-www-form-urlencoded", "text/html",
 			"nonsense", "APPLICATION/JSON", "application/javascript", "application/xml")
 		r.Header.Set("Content-Type", kind)
@@ -36,7 +36,7 @@ var twists = []struct {
 	}},
 	{10, func(g *generator, r *Request) {
 		kind := pick(g, "*/*", "application/json", "application/*", "text/html, */*;q=0.1", "nonsense", "application/json;q=0", "application/json, text/plain", "",
-			"text/html", "application/xml", "text/plain")
+			"application/json;charset=utf-8", "*/*;q=0.5", pick(g, "text/html", "application/xml", "text/plain"))
 		r.Header.Set("Accept", kind)
 		r.Twist = "Accept: " + kind
 	}},
@@ -49,14 +49,14 @@ var twists = []struct {
 		r.onPath(func(path string) string { return path + "/" })
 		r.Twist = "trailing slash"
 	}},
-	{4, func(_ *generator, r *Request) {
+	{2, func(_ *generator, r *Request) {
 		r.onPath(func(path string) string {
 			at := strings.LastIndexByte(path, '/')
 			return path[:at] + "/" + path[at:]
 		})
 		r.Twist = "empty segment"
 	}},
-	{8, func(g *generator, r *Request) {
+	{4, func(g *generator, r *Request) {
 		if r.Body == nil {
 			return
 		}
@@ -64,7 +64,7 @@ var twists = []struct {
 			`{"a": NaN}`, `[{}]`, `[[]]`, `[null]`))
 		r.Twist = "broken body"
 	}},
-	{3, func(g *generator, r *Request) {
+	{2, func(g *generator, r *Request) {
 		segment := pick(g, "nonsense", "detail", "..", "ünï", "%00", "x/y")
 		r.onPath(func(path string) string { return path + "/" + segment })
 		r.Twist = "extra segment"
