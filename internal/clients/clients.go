@@ -29,7 +29,7 @@ func python(ctx context.Context, program, dir string, args, env []string) (*exec
 	path, err := exec.LookPath("baremetal")
 	if err != nil {
 		return nil, fmt.Errorf("clients: baremetal is %w: "+
-			"Debian's packages python3-ironicclient and python3-oslotest are needed", ErrNotInstalled)
+			"Debian's packages python3-ironicclient, python3-oslotest and ironic-tempest-plugin are needed", ErrNotInstalled)
 	}
 	script, err := os.ReadFile(path)
 	if err != nil {

@@ -53,6 +53,16 @@ func runClients(t *testing.T, start func(*testing.T) string, known known) {
 			})
 		}
 	})
+	t.Run("tempest", func(t *testing.T) {
+		t.Parallel()
+		modules, err := clients.TempestModules(bounded(t))
+		installed(t, err)
+		require.NoError(t, err)
+		results, err := clients.Tempest(bounded(t), start(t), modules...)
+		require.NoError(t, err)
+		require.Len(t, results, 233)
+		check(t, known["tempest"], results)
+	})
 	t.Run("gophercloud", func(t *testing.T) {
 		t.Parallel()
 		results, err := clients.Gophercloud(bounded(t), start(t))

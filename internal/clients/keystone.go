@@ -5,11 +5,12 @@ import (
 	"net/http"
 )
 
-// The credentials that [Keystone] accepts, and the region of its catalog.
+// The users that [Keystone] accepts, their password, and the region of its catalog.
 const (
-	keystoneUser     = "admin"
-	keystonePassword = "keystone"
-	keystoneRegion   = "RegionOne"
+	keystoneUser       = "admin"
+	keystoneSystemUser = "system-admin"
+	keystonePassword   = "keystone"
+	keystoneRegion     = "RegionOne"
 )
 
 // Keystone returns the part of OpenStack's identity service by which a client finds the
@@ -37,7 +38,7 @@ func Keystone(baremetal string) http.Handler {
 		}
 		user := &request.Auth.Identity.Password.User
 		if err := json.NewDecoder(r.Body).Decode(&request); err != nil ||
-			user.Name != keystoneUser || user.Password != keystonePassword {
+			user.Name != keystoneUser && user.Name != keystoneSystemUser || user.Password != keystonePassword {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
@@ -46,6 +47,7 @@ func Keystone(baremetal string) http.Handler {
 		w.WriteHeader(http.StatusCreated)
 		_ = json.NewEncoder(w).Encode(object{"token": object{
 			"methods": []string{"password"}, "expires_at": "2999-01-01T00:00:00.000000Z", "catalog": catalog,
+			"user": object{"id": user.Name, "name": user.Name, "domain": object{"id": "default", "name": "Default"}},
 		}})
 	})
 	return mux

@@ -11,8 +11,14 @@ var (
 		"v1/TestNodesVirtualMedia":      "needs API 1.93, and the series has 1.82",
 	}
 
+	// knownOfTempest are the tests that need a service other than Ironic.
+	knownOfTempest = map[string]string{
+		"setUpClass (ironic_tempest_plugin.tests.api.admin.test_nodes.TestNodesVif)": "needs a Neutron, and is skipped",
+	}
+
 	knownOfDebian = known{
 		"gophercloud": knownOfSeries,
+		"tempest":     knownOfTempest,
 		"cli": because(map[string][]string{
 			"answered by 500: Ironic 21.4.4 looks for a column chassis_uuid, which its table of nodes does not have": {
 				"properties/node show --instance 00000000-0000-0000-0000-000000000a01 --fields chassis_uuid -f yaml",
@@ -25,6 +31,7 @@ var (
 
 	knownOfConductor = known{
 		"gophercloud": knownOfSeries,
+		"tempest":     knownOfTempest,
 		"cli": because(map[string][]string{
 			"retired is false again after its removal, and null in Ironic": {
 				"details/node show one --fields retired retired_reason -f yaml #2",

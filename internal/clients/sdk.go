@@ -1,21 +1,12 @@
 package clients
 
 import (
-	"bytes"
 	"context"
-	_ "embed"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 )
 
-//go:embed python/suite.py
-var suiteProgram string
+// sdkTests is the Python package of openstacksdk's functional tests of bare metal.
+const sdkTests = "openstack.tests.functional.baremetal"
 
 // clouds is a configuration of openstacksdk: a cloud with an Ironic only, under the names
 // that the tests use.
@@ -30,17 +21,9 @@ clouds:
   devstack-admin: *ironic
 `
 
-// exUnavailable is the exit status of suiteProgram if a Python module is missing.
-const exUnavailable = 69
-
 // SDKModules lists the modules of openstacksdk's functional tests of bare metal.
 func SDKModules(ctx context.Context) ([]string, error) {
-	found, err := suite(ctx, "", nil)
-	var names []string
-	for _, module := range found {
-		names = append(names, module.Name)
-	}
-	return names, err
+	return suiteModules(ctx, sdkTests)
 }
 
 // SDK runs modules of openstacksdk's functional tests of bare metal, one after the
@@ -53,43 +36,12 @@ func SDK(ctx context.Context, endpoint string, modules ...string) ([]Result, err
 	if len(modules) == 0 {
 		return nil, nil
 	}
-	return suite(ctx, endpoint, modules)
-}
-
-func suite(ctx context.Context, endpoint string, modules []string) (results []Result, err error) {
-	dir, err := os.MkdirTemp("", "clients-")
-	if err != nil {
-		return nil, fmt.Errorf("clients: make folder: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	config := filepath.Join(dir, "clouds.yaml")
-	if err := os.WriteFile(config, []byte(strings.ReplaceAll(clouds, "ENDPOINT", endpoint)), 0o600); err != nil {
-		return nil, fmt.Errorf("clients: configure openstacksdk: %w", err)
-	}
-	cmd, err := python(ctx, suiteProgram, dir, modules, []string{
-		"HOME=" + dir, "OS_CLIENT_CONFIG_FILE=" + config,
-		"OS_TEST_TIMEOUT=120", // timeout of a test in seconds, 5 by default
-	})
-	if err != nil {
-		return nil, err
-	}
-	var logged bytes.Buffer
-	cmd.Stderr = &logged
-	output, err := cmd.Output()
-	if exit, ended := errors.AsType[*exec.ExitError](err); ended && exit.ExitCode() == exUnavailable {
-		return nil, failed(ErrNotInstalled, "openstacksdk's tests", logged.Bytes())
-	}
-	if err != nil {
-		return nil, failed(err, "openstacksdk's tests", logged.Bytes())
-	}
-	decoder := json.NewDecoder(bytes.NewReader(output))
-	for {
-		var result Result
-		if err := decoder.Decode(&result); errors.Is(err, io.EOF) {
-			return results, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("clients: results of openstacksdk's tests: %w", err)
-		}
-		results = append(results, result)
-	}
+	return suite{
+		tests: sdkTests, modules: modules,
+		files: map[string]string{"clouds.yaml": strings.ReplaceAll(clouds, "ENDPOINT", endpoint)},
+		env: []string{
+			"OS_CLIENT_CONFIG_FILE=clouds.yaml",
+			"OS_TEST_TIMEOUT=120", // timeout of a test in seconds, 5 by default
+		},
+	}.run(ctx)
 }

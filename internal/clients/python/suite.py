@@ -1,9 +1,10 @@
-"""Runs modules of openstacksdk's functional tests of bare metal.
+"""Runs modules of a client's tests.
 
-The arguments name the modules; the output is one line of JSON for each test.
-Without arguments the program lists the modules, one line of JSON each.
+The first argument names the package, the others its modules; the output is one line of
+JSON for each test. Without modules the program lists them, one line of JSON each.
 """
 
+import importlib
 import json
 import os
 import pkgutil
@@ -11,8 +12,8 @@ import sys
 import unittest
 
 try:
-    import openstack.tests.functional.baremetal as suite
     import oslotest
+    suite = importlib.import_module(sys.argv[1])
 except ModuleNotFoundError as e:
     print(e, file=sys.stderr)
     sys.exit(os.EX_UNAVAILABLE)
@@ -41,7 +42,7 @@ class Reporter(unittest.TestResult):
         self.report(test, False, 'skipped: ' + reason)
 
 
-modules = sys.argv[1:]
+modules = sys.argv[2:]
 for module in modules:
     unittest.defaultTestLoader.loadTestsFromName(suite.__name__ + '.' + module).run(Reporter())
 if not modules:
