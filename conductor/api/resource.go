@@ -76,6 +76,7 @@ type objectField struct {
 	required bool // in a POST
 	readOnly bool // clients cannot set it
 	asked    bool // set by a POST, but shown under another name
+	shown    bool // in the responses of versions below since too
 	unsorted bool // not a sort key
 	fixed    bool // cannot be patched
 	max      int  // the maximum length of a string; 0 is unlimited
@@ -211,7 +212,7 @@ func (x *resource) write(w *writer, r *request, o *conductor.Object, fields fiel
 	}
 	for i := range x.fields {
 		f := &x.fields[i]
-		if f.name == "uuid" || f.asked || f.since > r.version || !fields.has(f.name) {
+		if f.name == "uuid" || f.asked || f.since > r.version && !f.shown || !fields.has(f.name) {
 			continue
 		}
 		v := f.value(o)

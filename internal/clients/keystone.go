@@ -5,12 +5,12 @@ import (
 	"net/http"
 )
 
-// The users that [Keystone] accepts, their password, and the region of its catalog.
+// The credentials that [Keystone] accepts, and the region of its catalog. Every user has the
+// password.
 const (
-	keystoneUser       = "admin"
-	keystoneSystemUser = "system-admin"
-	keystonePassword   = "keystone"
-	keystoneRegion     = "RegionOne"
+	keystoneUser     = "admin"
+	keystonePassword = "keystone"
+	keystoneRegion   = "RegionOne"
 )
 
 // Keystone returns the part of OpenStack's identity service by which a client finds the
@@ -38,7 +38,7 @@ func Keystone(baremetal string) http.Handler {
 		}
 		user := &request.Auth.Identity.Password.User
 		if err := json.NewDecoder(r.Body).Decode(&request); err != nil ||
-			user.Name != keystoneUser && user.Name != keystoneSystemUser || user.Password != keystonePassword {
+			user.Name == "" || user.Password != keystonePassword {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}

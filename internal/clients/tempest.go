@@ -34,10 +34,12 @@ min_microversion = 1.1
 enabled_hardware_types = fake-hardware,ipmi
 `
 
-// tempestAccounts are the accounts of the two kinds that the tests ask for.
+// tempestAccounts are the accounts of the tests. A class of tests takes two: any of them, and one
+// with the scope of the system. There are two of the latter, since any may be one of these.
 const tempestAccounts = `
-- {username: ` + keystoneUser + `, project_name: admin, password: ` + keystonePassword + `, domain_name: Default, types: [admin]}
-- {username: ` + keystoneSystemUser + `, system: all, password: ` + keystonePassword + `, user_domain_name: Default, roles: [admin]}
+- {username: project, project_name: admin, password: ` + keystonePassword + `, domain_name: Default, types: [admin]}
+- {username: system1, system: all, password: ` + keystonePassword + `, user_domain_name: Default, roles: [admin]}
+- {username: system2, system: all, password: ` + keystonePassword + `, user_domain_name: Default, roles: [admin]}
 `
 
 // TempestModules lists the modules of tempest's tests of the bare metal API.
