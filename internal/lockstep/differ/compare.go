@@ -44,6 +44,22 @@ func (u *uuids) same(theirs, ours string) bool {
 	return their == ours && our == theirs
 }
 
+// translate returns a request to Ironic in which our UUIDs replace those that Ironic has
+// chosen.
+func (u *uuids) translate(r Request) Request {
+	ours := func(id string) string {
+		if made := u.made[id]; made != "" {
+			return made
+		}
+		return id
+	}
+	r.Path = uuidPattern.ReplaceAllStringFunc(r.Path, ours)
+	if r.Body != nil {
+		r.Body = []byte(uuidPattern.ReplaceAllStringFunc(string(r.Body), ours))
+	}
+	return r
+}
+
 var (
 	uuidPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	timePattern = regexp.MustCompile(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)?$`)

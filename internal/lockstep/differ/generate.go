@@ -12,11 +12,12 @@ import (
 	"github.com/ironstate/ironstate/internal/lockstep"
 )
 
-// generator makes requests. They depend on the random numbers and on the provision states
-// of the nodes alone.
+// generator makes requests. They depend on the random numbers, on the provision states of
+// the nodes, and on the objects whose UUIDs the servers have chosen, alone.
 type generator struct {
 	*rand.Rand
 	states map[string]string // by UUID
+	made   map[byte][]string // the UUIDs that Ironic has chosen, by kind
 }
 
 func newGenerator(seed, round uint64) *generator {
@@ -140,6 +141,9 @@ var odd = []string{
 // id returns an identifier of an object: usually one that may exist.
 func (g *generator) id(kind byte, name string) string {
 	i := g.IntN(pool)
+	if made := g.made[kind]; g.chance(6) && len(made) > 0 {
+		return made[i%len(made)]
+	}
 	switch n := g.IntN(100); {
 	case n < 78 || n < 94 && name == "":
 		return uuid(kind, i)

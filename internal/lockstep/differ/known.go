@@ -58,6 +58,10 @@ var Known = []struct {
 		"the descriptions are prose; ours are in its own words",
 	},
 	{
+		regexp.MustCompile(`record.power_state: null -> «power o(n|ff)»$`), "power of a machine that is enrolled again",
+		"the machine of our fake-hardware keeps its power when its record is deleted; that of Ironic has no power but the recorded one",
+	},
+	{
 		regexp.MustCompile(`/management/indicators`), "indicators",
 		"Ironic's fake-hardware invents two lights; ours has no hardware with indicators",
 	},

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -103,7 +105,7 @@ func (w *worker) work(ctx context.Context) error {
 		if w.over() || w.broken {
 			return nil
 		}
-		g.states = w.states()
+		g.states, g.made = w.states(), w.made()
 		r := g.next()
 		if w.Paths != nil && !w.Paths.MatchString(r.Pattern) {
 			continue
@@ -130,10 +132,28 @@ func (w *worker) states() map[string]string {
 	return found
 }
 
+// made returns the UUIDs that Ironic has chosen for objects that exist, by kind and in the
+// order of their creation.
+func (w *worker) made() map[byte][]string {
+	found := map[byte][]string{}
+	for _, k := range otherKinds {
+		objects := w.audits[k.path].theirs
+		for id := range objects {
+			if w.uuids.made[id] != "" {
+				found[k.id] = append(found[k.id], id)
+			}
+		}
+		slices.SortFunc(found[k.id], func(a, b string) int {
+			return strings.Compare(fmt.Sprint(objects[a]["created_at"]), fmt.Sprint(objects[b]["created_at"]))
+		})
+	}
+	return found
+}
+
 // exchange sends one request and compares the answers, and the records at rest if the
 // request writes.
 func (w *worker) exchange(ctx context.Context, r Request) error {
-	theirs, ours, err := w.both(ctx, r)
+	theirs, ours, err := w.both(ctx, r, w.uuids.translate(r))
 	if err != nil {
 		return err
 	}
@@ -152,7 +172,7 @@ func (w *worker) exchange(ctx context.Context, r Request) error {
 		}
 	}
 	if r.writes {
-		for _, path := range w.touched(r) {
+		for _, path := range w.touched(r, theirs.Status >= http.StatusBadRequest && ours.Status >= http.StatusBadRequest) {
 			texts, shown, err := w.audit(ctx, path)
 			if err != nil {
 				return err
@@ -173,10 +193,16 @@ func (w *worker) exchange(ctx context.Context, r Request) error {
 }
 
 // touched returns the collections that a request may have changed: that of its path and
-// the nodes, and now and then all.
-func (w *worker) touched(r Request) []string {
-	if w.number%25 == 0 {
+// the nodes, and now and then all. A refused request may have changed the node that it has
+// locked.
+func (w *worker) touched(r Request, refused bool) []string {
+	switch {
+	case w.number%25 == 0:
 		return collections
+	case refused && !strings.HasPrefix(r.Pattern, nodesPath):
+		return nil
+	case refused:
+		return collections[:1]
 	}
 	paths := []string{nodesPath}
 	for _, path := range collections[1:] {

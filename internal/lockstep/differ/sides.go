@@ -91,11 +91,11 @@ func (f *fake) Describe() conductor.Description {
 	return d
 }
 
-// both sends a request to both sides, first to Ironic.
-func (s *sides) both(ctx context.Context, r Request) (theirs, ours Answer, err error) {
+// both sends a request to Ironic, and then its translation to our side.
+func (s *sides) both(ctx context.Context, r, translated Request) (theirs, ours Answer, err error) {
 	if theirs, err = s.theirs.send(ctx, r); err != nil {
 		return theirs, ours, err
 	}
-	ours, err = s.ours.send(ctx, r)
+	ours, err = s.ours.send(ctx, translated)
 	return theirs, ours, err
 }
