@@ -20,7 +20,11 @@ func (c *Conductor) Validate(ctx context.Context, ident string) (map[string]erro
 	if err != nil {
 		return nil, err
 	}
-	return c.validate(hardware, n), nil
+	problems := c.validate(hardware, n)
+	if problems["deploy"] == nil {
+		problems["deploy"] = c.validateTraits(n)
+	}
+	return problems, nil
 }
 
 // BootDevice reads the device that a node boots from next. The error matches
@@ -36,7 +40,11 @@ func (c *Conductor) BootDevice(ctx context.Context, ident string) (device string
 // BootDevices returns the devices that a node can boot from; errors are those of
 // [Conductor.BootDevice].
 func (c *Conductor) BootDevices(ctx context.Context, ident string) (devices []string, err error) {
-	err = c.withBootDevicer(ctx, ident, func(ctx context.Context, b BootDevicer, n *Node) (err error) {
+	err = c.shared(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
+		b, ok := hardware.(BootDevicer)
+		if !ok {
+			return unsupported(n, "boot devices")
+		}
 		devices, err = b.BootDevices(ctx, n)
 		return err
 	})
@@ -144,20 +152,43 @@ func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string
 // [NotFound], [Locked], or [Unsupported] where there is no such method, or is the
 // hardware's or the store's.
 func (c *Conductor) CallVendor(ctx context.Context, ident, method string, args map[string]any) (answer any, err error) {
-	err = c.retryLocked(ctx, func() error {
-		return c.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
-			vendor := c.vendor(hardware, n)
-			if vendor == nil || !hasMethod(vendor, method) {
-				return refuse(Unsupported, "No handler for method %s", method)
-			}
-			answer, err = vendor.CallVendor(ctx, n, method, args)
-			return err
-		})
-	})
+	methods, err := c.VendorMethods(ctx, ident)
+	if err != nil {
+		return nil, err
+	}
+	call := func(ctx context.Context, hardware Hardware, n *Node) (err error) {
+		vendor := c.vendor(hardware, n)
+		if vendor == nil {
+			return refuse(Unsupported, "No handler for method %s", method)
+		}
+		answer, err = vendor.CallVendor(ctx, n, method, args)
+		return err
+	}
+	switch m, ok := methods[method]; {
+	case !ok:
+		return nil, refuse(Unsupported, "No handler for method %s", method)
+	case !m.Exclusive:
+		err = c.shared(ctx, ident, call)
+	default:
+		err = c.retryLocked(ctx, func() error { return c.exclusively(ctx, ident, call) })
+	}
 	return answer, err
 }
 
-func hasMethod(vendor VendorPassthru, method string) bool {
-	_, ok := vendor.VendorMethods()[method]
-	return ok
+// shared calls f, which changes neither the node nor its hardware, whether the node is reserved or not.
+func (c *Conductor) shared(ctx context.Context, ident string, f func(context.Context, Hardware, *Node) error) error {
+	n, err := c.Node(ctx, ident)
+	if err != nil {
+		return err
+	}
+	hardware, err := c.hardware(n)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, f(ctx, hardware, n)
+	})
+	return err
 }

@@ -74,7 +74,7 @@ func (r reason) Error() string { return reasons[r].text }
 
 func (r reason) HTTPStatus() int { return reasons[r].status }
 
-// Error reports that a request was refused and changed nothing. It matches its Reason.
+// Error reports that a request was refused and changed nothing, see [Held] for UpdatedAt. It matches its Reason.
 type Error struct {
 	Reason Reason
 	Text   string // for the client; it holds no secret
@@ -141,4 +141,19 @@ func HTTPStatus(err error) int {
 	default:
 		return http.StatusInternalServerError
 	}
+}
+
+// heldError is an error that Held has marked.
+type heldError struct{ error }
+
+func (e *heldError) Unwrap() error { return e.error }
+
+// Held marks an error as that of a change which Ironic refuses only after it has locked the node.
+// [Conductor.UpdateNode] then sets the node's UpdatedAt, as the lock does in Ironic, and returns the
+// error without the mark. Held returns nil and an error that matches Locked as they are.
+func Held(err error) error {
+	if err == nil || errors.Is(err, Locked) {
+		return err
+	}
+	return &heldError{err}
 }

@@ -145,8 +145,8 @@ func (c *Conductor) save(ctx context.Context, n *Node) (*Node, error) {
 }
 
 // edit changes a node by compare-and-set. It calls change with a clone of the current node,
-// and again after each conflict with another write. An error of change is returned as it is. edit
-// returns the node before and after the change.
+// and again after each conflict with another write. An error of change is returned as it is, see
+// [Held] for the exception. edit returns the node before and after the change.
 func (c *Conductor) edit(ctx context.Context, ident string, change func(*Node) error) (before, n *Node, err error) {
 	for get := c.Node; ; get = c.storedNode {
 		before, err := get(ctx, ident)
@@ -154,11 +154,16 @@ func (c *Conductor) edit(ctx context.Context, ident string, change func(*Node) e
 			return nil, nil, err
 		}
 		n := before.Clone()
-		if err := change(n); err != nil {
+		var held *heldError
+		if err := change(n); errors.As(err, &held) {
+			n = before.Clone()
+		} else if err != nil {
 			return nil, nil, err
 		}
 		n, err = c.save(ctx, n)
 		switch {
+		case held != nil && !errors.Is(err, ErrConflict):
+			return nil, nil, held.error
 		case err == nil:
 			return before, n, nil
 		case errors.Is(err, ErrNotFound):
@@ -222,7 +227,7 @@ func (c *Conductor) checkUpdate(before, n *Node) error {
 		ResourceClass:    before.ResourceClass != "" && n.ResourceClass != before.ResourceClass,
 	})
 	if err != nil {
-		return c.refused(before, err)
+		return c.updateRefused(before, err)
 	}
 	if before.Protected && !n.Protected {
 		n.ProtectedReason = ""
@@ -232,7 +237,18 @@ func (c *Conductor) checkUpdate(before, n *Node) error {
 		n.RetiredReason = ""
 		n.SetEmpty("retired_reason", false)
 	}
-	return checkProperties(n)
+	return Held(checkProperties(n))
+}
+
+// updateRefused returns the error of a refused change of a node. Ironic checks some fields only after
+// it has locked the node.
+func (c *Conductor) updateRefused(n *Node, err error) error {
+	refused := c.refused(n, err)
+	var r *admission.Refusal
+	if errors.As(err, &r) && (r.Reason == Associated || r.Field == "resource_class" || r.Field == "allocation_uuid") {
+		return Held(refused)
+	}
+	return refused
 }
 
 // checkProperties refuses sizes in properties that are not non-negative integers.
@@ -271,7 +287,7 @@ func (c *Conductor) deleteNode(ctx context.Context, ident string) error {
 			return err
 		}
 		if err := c.Rules().Delete(n.Facts()); err != nil {
-			return c.refused(n, err)
+			return c.touched(ctx, n.UUID, c.refused(n, err))
 		}
 		revision, err := c.store.Delete(ctx, KindNode, n.UUID, n.Revision)
 		switch {
@@ -284,6 +300,13 @@ func (c *Conductor) deleteNode(ctx context.Context, ident string) error {
 			return fmt.Errorf("delete node %s: %w", n.UUID, err)
 		}
 	}
+}
+
+// touched sets the UpdatedAt of a node whose request is refused, unless the node is locked, and
+// returns the error of the refusal.
+func (c *Conductor) touched(ctx context.Context, id string, refused error) error {
+	_, _, err := c.edit(ctx, id, func(*Node) error { return Held(refused) })
+	return err
 }
 
 // TouchNode waits until a node is not reserved, and sets its UpdatedAt, as Ironic's lock does.

@@ -101,7 +101,7 @@ func TestUpdateNodeKeepsIronicsRules(t *testing.T) {
 				return
 			}
 			require.ErrorIs(t, err, test.want, test.name)
-			require.Equal(t, n, f.settle(n))
+			requireUnchanged(t, n, f.settle(n))
 		})
 	}
 }

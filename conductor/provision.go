@@ -42,7 +42,7 @@ type StepRequest struct {
 
 // Provision accepts or refuses a client's request for a provision state. It returns nil after the
 // transition is stored. A conductor then does the work of the new state; if that conductor dies,
-// another one reports the work as failed. A refused request changes nothing: the error is a
+// another one reports the work as failed. A refused request changes nothing but UpdatedAt: the error is a
 // [*states.RequestError], or matches [NotFound], [Locked], [InMaintenance], [IsProtected],
 // [IsRetired], [Unsuitable], [NoWorker] or [LimitReached], or is the store's.
 //
@@ -80,13 +80,17 @@ func (c *Conductor) requested(ctx context.Context, n *Node, r ProvisionRequest) 
 		return err
 	}
 	if err := rules.Start(n.Facts(), event); err != nil {
-		return c.refused(n, err)
+		deploys := event == states.EventDeploy || event == states.EventRebuild
+		if refused := c.refused(n, err); !deploys || !errors.Is(refused, InMaintenance) {
+			return Held(refused)
+		}
+		return c.refused(n, err) // by the API, before the lock
 	}
 	if r.ConfigDrive != nil && (event == states.EventDeploy || event == states.EventRebuild) {
 		set(&n.InstanceInfo, "configdrive", r.ConfigDrive) // validated with the rest of the instance
 	}
 	if err := c.permitted(ctx, n, event, r.DeploySteps); err != nil {
-		return err
+		return Held(err)
 	}
 	if event == states.EventAbort && noteAbort(n) {
 		return nil

@@ -130,8 +130,19 @@ func (c *Conductor) stateText(n *Node, r *admission.Refusal) string {
 	}
 }
 
-// validationText returns the text of a refusal for the node's hardware interfaces or traits.
-func validationText(n *Node, r *admission.Refusal) string {
+// validateTraits returns the reason why the node's traits do not permit a deployment, nil if they do.
+func (c *Conductor) validateTraits(n *Node) error {
+	facts := n.Facts()
+	facts.Problems = nil
+	var r *admission.Refusal
+	if errors.As(c.Rules().Validate(facts, states.EventDeploy), &r) && (r.Field == "traits" || r.Field == "instance_info") {
+		return refuse(Unsuitable, "%s", validationReason(n, r))
+	}
+	return nil
+}
+
+// validationReason returns why a node's hardware interfaces or traits are invalid.
+func validationReason(n *Node, r *admission.Refusal) string {
 	why := fmt.Sprintf("Driver %s does not support %s (disabled or not implemented).", n.Driver, strings.TrimSuffix(r.Field, "_interface"))
 	var traits *admission.TraitsError
 	switch {
@@ -142,6 +153,12 @@ func validationText(n *Node, r *admission.Refusal) string {
 	case r.Err != nil:
 		why = r.Err.Error()
 	}
+	return why
+}
+
+// validationText returns the text of a refusal for the node's hardware interfaces or traits.
+func validationText(n *Node, r *admission.Refusal) string {
+	why := validationReason(n, r)
 	instance := n.InstanceUUID
 	if instance == "" {
 		instance = "None"

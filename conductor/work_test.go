@@ -288,7 +288,7 @@ func TestRefusedRequestsChangeNothing(t *testing.T) {
 			err = f.Provision(f.ctx, n.UUID, f.provision(test.target))
 			require.ErrorIs(t, err, test.reason, test.name)
 			require.Equal(t, test.status, conductor.HTTPStatus(err))
-			require.Equal(t, n, f.settle(n))
+			requireUnchanged(t, n, f.settle(n))
 		})
 	}
 }
@@ -330,5 +330,61 @@ func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):
+	}
+}
+
+// requireUnchanged checks that a refused request changed nothing but UpdatedAt, see [conductor.Held].
+func requireUnchanged(t *testing.T, want, got *conductor.Node) {
+	t.Helper()
+	got = got.Clone()
+	got.UpdatedAt, got.Revision = want.UpdatedAt, want.Revision
+	require.Equal(t, want, got)
+}
+
+func TestARefusalAfterTheLockSetsUpdatedAt(t *testing.T) {
+	const deploys, protects = "active", "deleted"
+	for name, test := range map[string]struct {
+		node    conductor.Node
+		request func(f *fleet, n *conductor.Node) error
+		touched bool
+	}{
+		"a wrong state":            {conductor.Node{ProvisionState: states.Enroll}, provisioned(deploys), false},
+		"deploy in maintenance":    {conductor.Node{ProvisionState: states.Available, Maintenance: true}, provisioned(deploys), false},
+		"missing traits":           {conductor.Node{ProvisionState: states.Available, InstanceInfo: map[string]any{"traits": []any{"CUSTOM_A"}}}, provisioned(deploys), true},
+		"tear down the protected":  {conductor.Node{ProvisionState: states.Active, Protected: true}, provisioned(protects), true},
+		"protect in a wrong state": {conductor.Node{ProvisionState: states.Enroll}, updated(func(n *conductor.Node) { n.Protected = true }), false},
+		"an unfit interface":       {conductor.Node{ProvisionState: states.Enroll}, updated(func(n *conductor.Node) { n.Interfaces = map[string]string{"bios": "x"} }), false},
+		"a bad size":               {conductor.Node{ProvisionState: states.Enroll}, updated(func(n *conductor.Node) { n.Properties = map[string]any{"cpus": "x"} }), true},
+		"another instance": {
+			conductor.Node{ProvisionState: states.Enroll, InstanceUUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123"},
+			updated(func(n *conductor.Node) { n.InstanceUUID = "2be26c0b-03f2-4d2e-ae87-c02d7f33c123" }), true,
+		},
+		"delete the active": {
+			conductor.Node{ProvisionState: states.Active},
+			func(f *fleet, n *conductor.Node) error { return f.DeleteNode(f.ctx, n.UUID) }, true,
+		},
+		"a reserved node": {conductor.Node{ProvisionState: states.Manageable, Reservation: "beta", Claim: otherMember}, provisioned("provide"), false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, nil)
+			test.node.Driver = "fake-hardware"
+			n, err := f.CreateNode(f.ctx, &test.node)
+			require.NoError(t, err)
+			require.Error(t, test.request(f, n), name)
+			got := f.settle(n)
+			requireUnchanged(t, n, got)
+			require.Equal(t, test.touched, got.UpdatedAt != nil, name)
+		})
+	}
+}
+
+func provisioned(target string) func(*fleet, *conductor.Node) error {
+	return func(f *fleet, n *conductor.Node) error { return f.Provision(f.ctx, n.UUID, f.provision(target)) }
+}
+
+func updated(change func(*conductor.Node)) func(*fleet, *conductor.Node) error {
+	return func(f *fleet, n *conductor.Node) error {
+		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { change(n); return nil })
+		return err
 	}
 }

@@ -48,6 +48,7 @@ func New(c *conductor.Conductor, config Config) http.Handler {
 	}
 	h.budget.left.Store(maxBodies)
 	h.tree = h.newRoot()
+	h.newNodeSchema, h.patchedNodeSchema = h.nodeSchema(true), h.nodeSchema(false)
 	return h
 }
 
@@ -60,6 +61,8 @@ type handler struct {
 	hardware  map[string]conductor.Description // by the name of the hardware type
 	tree      map[string]*controller           // by the first segment of their path
 	budget    budget
+
+	newNodeSchema, patchedNodeSchema *schema
 }
 
 // answer is the response to a request. Without a body it has no Content-Type.

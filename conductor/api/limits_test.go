@@ -40,7 +40,7 @@ func TestBadBodies(t *testing.T) {
 		{"no operation", "PATCH", "/v1/nodes/n", `[5]`, 400, "Schema error for patch: 5 is not of type 'object'"},
 		{"a path that is a number", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": 5}]`, 400, "Schema error for patch: 5 is not of type 'string'"},
 		{"an index out of range", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/extra/l", "value": []}, {"op": "add", "path": "/extra/l/99999999999999999999", "value": 1}]`, 400, "Couldn't apply patch '{'op': 'add', 'path': '/extra/l/99999999999999999999', 'value': 1}'. Reason: '99999999999999999999' is not a valid sequence index"},
-		{"a path into null", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/description/a", "value": 1}]`, 400, "Couldn't apply patch '{'op': 'add', 'path': '/description/a', 'value': 1}'. Reason: a member of the path was not found"},
+		{"a path into null", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/description/a", "value": 1}]`, 400, "Couldn't apply patch '{'op': 'add', 'path': '/description/a', 'value': 1}'. Reason: Document '<class 'NoneType'>' does not support indexing, must be mapping/sequence or support __getitem__"},
 		{"many unknown fields", "POST", "/v1/nodes", manyFields(1000), 400, "Schema error for node: Additional properties are not allowed ('f"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

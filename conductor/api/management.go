@@ -51,13 +51,6 @@ func (h *handler) setBootDevice(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	devices, err := h.conductor.BootDevices(r.Context(), n.UUID)
-	if err != nil {
-		return answer{}, hardwareFault(err)
-	}
-	if !slices.Contains(devices, device) {
-		return answer{}, invalid("Invalid boot device %s specified.", show(device))
-	}
 	err = h.conductor.SetBootDevice(r.Context(), n.UUID, device, persistent != nil && *persistent)
 	return answer{status: http.StatusNoContent}, hardwareFault(err)
 }
@@ -95,11 +88,9 @@ func (h *handler) injectNMI(r *request) (answer, error) {
 	if a := r.bodyArgs(maxBody); a.err != nil {
 		return answer{}, a.err
 	}
-	n, err := r.node(r.param(0))
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{}, invalid("%s", unsupported(n, "inject_nmi"))
+	return answer{}, r.updateNode(func(n *node) error {
+		return conductor.Held(invalid("%s", unsupported(n, "inject_nmi")))
+	})
 }
 
 // listIndicators answers GET /v1/nodes/NODE/management/indicators. No hardware type has

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -35,6 +37,9 @@ func (r *request) checkNodeName(name any, format string) error {
 
 // createNode answers POST /v1/nodes.
 func (h *handler) createNode(r *request) (answer, error) {
+	if a := r.queryArgs(); a.err != nil {
+		return answer{}, a.err
+	}
 	body, err := r.decode(maxBody)
 	if err != nil {
 		return answer{}, err
@@ -56,29 +61,20 @@ func (h *handler) createNode(r *request) (answer, error) {
 //
 // Source: post in ironic/api/controllers/v1/node.py.
 func (r *request) newNode(body any) (*node, error) {
-	known := func(name string) bool {
-		f := nodeFieldsByName[name]
-		return f != nil && f.created && f.since <= r.h.highest
-	}
-	object, err := checkObject("node", body, known, "driver")
-	if err != nil {
+	if err := r.h.newNodeSchema.validate("node", body); err != nil {
 		return nil, err
 	}
 	n := &conductor.Node{ProvisionState: r.version.InitialState()}
-	for i := range nodeFields {
-		f := &nodeFields[i]
-		value, ok := object[f.name]
-		if !ok {
-			continue
-		}
-		if err := f.take(n, "node", value); err != nil {
-			return nil, err
-		}
+	object, _ := body.(map[string]any)
+	if err := setFields(n, object); err != nil {
+		return nil, err
+	}
+	for name, value := range object {
 		empty := value == nil
-		if f.name == "conductor_group" {
+		if name == "conductor_group" {
 			empty = value == ""
 		}
-		if r.version < f.since && !empty {
+		if r.version < nodeFieldsByName[name].since && !empty {
 			return nil, errNotAcceptable
 		}
 	}
@@ -94,13 +90,48 @@ func (r *request) newNode(body any) (*node, error) {
 	return n, nil
 }
 
-// take sets a field to a value from a client.
-func (f *nodeField) take(n *node, schema string, value any) error {
-	secret := f.name == "driver_info" || f.name == "instance_info"
-	if err := checkType(schema, value, f.types, f.maxLength, secret); err != nil {
-		return err
+// nodeSchema describes the fields that a client may set: those of a new node, or of a patched one.
+func (h *handler) nodeSchema(created bool) *schema {
+	s := &schema{types: []string{"object"}, closed: true}
+	for _, f := range nodeFields {
+		if !f.created && (created || !f.patched) || f.since > h.highest {
+			continue
+		}
+		of := &schema{types: f.types, maxLength: f.maxLength, secret: f.name == "driver_info" || f.name == "instance_info"}
+		if f.name == "network_data" {
+			of = &schema{anyOf: []*schema{{types: []string{"null"}}, {types: []string{"object"}, closed: true}, networkSchema}}
+		}
+		s.properties = append(s.properties, property{f.name, of})
 	}
-	return f.set(n, value)
+	slices.SortFunc(s.properties, func(a, b property) int { return strings.Compare(a.name, b.name) })
+	if created {
+		s.required = []string{"driver"}
+	}
+	return s
+}
+
+// setFields sets fields of a node, first those whose values may be wrong, in Ironic's order.
+func setFields(n *node, values map[string]any) error {
+	names := slices.SortedStableFunc(maps.Keys(values), func(a, b string) int {
+		position := func(name string) int {
+			if i := slices.Index(convertedFields, name); i >= 0 {
+				return i
+			}
+			return len(convertedFields)
+		}
+		return cmp.Or(cmp.Compare(position(a), position(b)), strings.Compare(a, b))
+	})
+	for _, name := range names {
+		if err := nodeFieldsByName[name].set(n, values[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Source: NODE_VALIDATE_EXTRA in ironic/api/controllers/v1/node.py.
+var convertedFields = []string{
+	"automated_clean", "chassis_uuid", "console_enabled", "instance_uuid", "protected", "maintenance", "retired", "uuid",
 }
 
 // checkNode refuses a node that refers to an unknown chassis or parent node, and a node that no

@@ -32,6 +32,9 @@ func (h *handler) listVIFs(r *request) (answer, error) {
 
 // attachVIF answers POST /v1/nodes/NODE/vifs.
 func (h *handler) attachVIF(r *request) (answer, error) {
+	if a := r.queryArgs(); a.err != nil {
+		return answer{}, a.err
+	}
 	body, err := r.decode(maxBody)
 	if err != nil {
 		return answer{}, err
@@ -47,13 +50,14 @@ func (h *handler) attachVIF(r *request) (answer, error) {
 	if !isUUID(id) && !isName(id) {
 		return answer{}, invalid("Expected UUID or name for id: %s", show(id))
 	}
-	if _, err := r.node(r.param(0)); err != nil {
+	n, err := r.node(r.param(0))
+	if err != nil {
 		return answer{}, err
 	}
 	if vif["port_uuid"] != nil && vif["portgroup_uuid"] != nil && r.version >= minVIFPort {
 		return answer{}, invalid("Cannot specify both port_uuid and portgroup_uuid")
 	}
-	return answer{status: http.StatusNoContent}, nil
+	return statusNoContent, h.conductor.TouchNode(r.Context(), n.UUID)
 }
 
 // detachVIF answers DELETE /v1/nodes/NODE/vifs/ID.
@@ -61,8 +65,11 @@ func (h *handler) detachVIF(r *request) (answer, error) {
 	if id := r.param(1); !isUUID(id) && !isName(id) {
 		return answer{}, invalid("Expected UUID or name for vif_id: %s", show(id))
 	}
-	_, err := r.node(r.param(0))
-	return answer{status: http.StatusNoContent}, err
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	return statusNoContent, h.conductor.TouchNode(r.Context(), n.UUID)
 }
 
 // emptyList answers requests for a list that is empty with every hardware type.

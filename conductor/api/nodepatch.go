@@ -65,34 +65,13 @@ func (r *request) checkNodePatch(p patch, reset bool) error {
 		return invalid("The reset_interfaces parameter can only be used when changing the node's driver.")
 	}
 	for _, data := range p.values("network_data") {
-		if err := checkNetworkData(data); err != nil {
-			return err
+		if text, _, refused := networkSchema.refusal(data); refused {
+			return invalid("Invalid network_data: %s ", text)
 		}
 	}
 	for _, name := range p.values("name") {
 		if err := r.checkNodeName(name, "Node "+r.param(0)+": Cannot change name to invalid name '%s'"); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// checkNetworkData refuses network data without its three lists. It does not check their
-// items.
-//
-// Source: ironic/api/controllers/v1/network-data-schema.json.
-func checkNetworkData(v any) error {
-	data, isObject := v.(map[string]any)
-	if !isObject {
-		return invalid("Invalid network_data: %s is not of type 'object' ", repr(v))
-	}
-	for _, name := range []string{"links", "networks", "services"} {
-		list, ok := data[name]
-		if !ok {
-			return invalid("Invalid network_data: '%s' is a required property ", name)
-		}
-		if _, isList := list.([]any); !isList {
-			return invalid("Invalid network_data: %s is not of type 'array' ", repr(list))
 		}
 	}
 	return nil
@@ -124,14 +103,17 @@ func (r *request) applyNodePatch(n *node, p patch, reset bool) error {
 		return err
 	}
 	for _, name := range fields {
-		f := nodeFieldsByName[name]
-		value, ok := patched[name]
-		if !ok && name == "driver" {
+		if _, ok := patched[name]; !ok && name == "driver" {
 			return schemaError("patch", "'driver' is a required property")
+		} else if !ok {
+			patched[name] = nil // Ironic sets the default
 		}
-		if err := f.take(n, "patch", value); err != nil {
-			return err
-		}
+	}
+	if err := r.h.patchedNodeSchema.validate("patch", patched); err != nil {
+		return err
+	}
+	if err := setFields(n, patched); err != nil {
+		return err
 	}
 	if n.Driver != before.Driver {
 		r.h.changeInterfaces(before, n, fields, reset)

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -116,22 +117,18 @@ func (h *handler) setRAID(r *request) (answer, error) {
 	if !ok {
 		return answer{}, invalid("Expected types <class 'dict'> for target_raid_config: %s", repr(body))
 	}
-	n, err := r.node(r.param(0))
-	if err != nil {
+	if _, err := r.node(r.param(0)); err != nil {
 		return answer{}, err
 	}
 	if r.version < minRAID {
 		return answer{}, errNotAcceptable
 	}
-	if !r.hasInterface(n, "raid") {
-		return answer{}, &fault{status: http.StatusNotFound, text: unsupported(n, "raid")}
-	}
-	if err := checkRAID(config); err != nil {
-		return answer{}, err
-	}
 	return answer{status: http.StatusNoContent}, r.updateNode(func(n *node) error {
+		if !r.hasInterface(n, "raid") {
+			return conductor.Held(&fault{status: http.StatusNotFound, text: unsupported(n, "raid")})
+		}
 		n.TargetRAIDConfig = config
-		return nil
+		return conductor.Held(checkRAID(config))
 	})
 }
 
@@ -176,40 +173,42 @@ var bootModes = []string{"bios", "uefi"}
 func (h *handler) setBootMode(r *request) (answer, error) {
 	a := r.bodyArgs(maxBody, "target")
 	target := a.need("target").text("target")
-	if a.err == nil && target != bootModes[0] && target != bootModes[1] {
-		a.err = invalid("Invalid boot mode %s requested for node. Allowed boot modes are: bios, uefi", show(target))
+	var wrong error
+	if !slices.Contains(bootModes, target) {
+		wrong = invalid("Invalid boot mode %s requested for node. Allowed boot modes are: bios, uefi", show(target))
 	}
-	return r.setBoot(a, "boot_mode", "'"+target+"'")
+	return r.setBoot(a, wrong, "boot mode to '"+target, "set_boot_mode")
 }
 
 func (h *handler) setSecureBoot(r *request) (answer, error) {
 	a := r.bodyArgs(maxBody, "target")
 	target := a.need("target").boolean("target")
-	if a.err == nil && target == nil {
-		a.err = invalid("Invalid secure_boot None requested for node. Allowed secure_boot states are: True, False) ")
+	var wrong error
+	if target == nil {
+		wrong = invalid("Invalid secure_boot None requested for node. Allowed secure_boot states are: True, False) ")
 	}
-	word := "'False'"
-	if target != nil && *target {
-		word = "'True'"
-	}
-	return r.setBoot(a, "secure_boot", word)
+	return r.setBoot(a, wrong, "secure_boot state to '"+repr(target != nil && *target)+"'", "set_secure_boot_state")
 }
 
-func (r *request) setBoot(a *args, feature, target string) (answer, error) {
+// setBoot refuses a request with bad arguments or with a wrong target, or sets the node's last error
+// to the failure of a change.
+func (r *request) setBoot(a *args, wrong error, change, function string) (answer, error) {
+	if a.err != nil {
+		return answer{}, a.err
+	}
 	n, err := r.node(r.param(0))
 	switch {
 	case err != nil:
 		return answer{}, err
 	case r.version < minSetBootMode:
 		return answer{}, notFound("This endpoint is supported starting with the API version %v", states.APIVersion(minSetBootMode))
-	case a.err != nil:
-		return answer{}, a.err
+	case wrong != nil:
+		return answer{}, wrong
 	case errors.Is(r.h.conductor.Rules().Boot(n.Facts()), conductor.WrongState):
 		return answer{}, conflict("Node is in %s state. Since node is transitioning, the boot mode will not be set as this may interfere with ongoing changes and result in erroneous modification. Try again later.", n.ProvisionState)
 	}
-	extension := map[string]string{"boot_mode": "set_boot_mode", "secure_boot": "set_secure_boot_state"}[feature]
 	err = r.updateNode(func(n *node) error {
-		n.LastError = "Failed to change " + feature + " state to " + target + ": " + unsupported(n, extension)
+		n.LastError = "Failed to change " + change + ": " + unsupported(n, function)
 		return nil
 	})
 	return r.accepted(), err
@@ -245,13 +244,16 @@ func (h *handler) setConsole(r *request) (answer, error) {
 	if a.err != nil {
 		return answer{}, a.err
 	}
-	err := r.updateNode(func(n *node) error {
-		if !r.hasInterface(n, "console") {
-			return invalid("%s", unsupported(n, "console"))
-		}
-		n.ConsoleEnabled = enabled != nil && *enabled
-		return nil
-	})
+	n, err := r.node(r.param(0))
+	if err != nil {
+		return answer{}, err
+	}
+	if !r.hasInterface(n, "console") {
+		return answer{}, invalid("%s", unsupported(n, "console"))
+	}
+	if want := enabled != nil && *enabled; want != n.ConsoleEnabled {
+		err = r.updateNode(func(n *node) error { n.ConsoleEnabled = want; return nil })
+	}
 	return answer{status: http.StatusAccepted, location: "nodes/" + r.param(0) + "/states/console"}, err
 }
 

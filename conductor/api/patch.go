@@ -2,16 +2,14 @@ package api
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
 	"regexp"
 	"slices"
-	"sort"
+	"strconv"
 	"strings"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
-
 	"github.com/ironstate/ironstate/internal/masked"
+	"github.com/ironstate/ironstate/internal/pyrepr"
 )
 
 // patchOp is one operation of a JSON patch.
@@ -72,13 +70,19 @@ func (r *request) decodePatch() (patch, error) {
 	return p, nil
 }
 
-// refused returns the fault of an operation, without secrets.
+// refused returns the fault of an operation. It repeats the value, unless that is a secret or among
+// the secrets of a node.
 func (op patchOp) refused(reason string) error {
-	value := ""
+	var b strings.Builder
+	b.WriteString("{'op': " + repr(op.op) + ", 'path': " + repr(op.path))
 	if op.has {
-		value = ", 'value': " + repr(masked.Object(map[string]any{op.path: op.value})[op.path])
+		value := op.value
+		if op.field == "driver_info" || op.field == "instance_info" || masked.IsSecret(op.path) {
+			value = masked.Secret
+		}
+		b.WriteString(", 'value': " + repr(value))
 	}
-	return invalid("Couldn't apply patch '{'op': '%s', 'path': '%s'%s}'. Reason: %s", op.op, show(op.path), value, reason)
+	return invalid("Couldn't apply patch '%s}'. Reason: %s", b.String(), reason)
 }
 
 // only refuses operations on fields other than those given.
@@ -129,60 +133,96 @@ func (p patch) apply(document map[string]any) (map[string]any, error) {
 			return nil, invalid("Adding a new attribute (%s) to the root of the resource is not allowed", op.path)
 		}
 	}
+	text, err := json.Marshal(document) // a deep copy, in the types of decoded JSON
+	if err != nil {
+		return nil, err
+	}
+	var patched any
+	if err := unmarshal(text, &patched); err != nil {
+		return nil, err
+	}
 	for _, op := range p {
-		if op.op != "remove" && !op.has {
-			return nil, op.refused("The operation does not contain a 'value' member")
+		reason := "The operation does not contain a 'value' member"
+		if op.op == "remove" || op.has {
+			patched, reason = op.apply(patched, strings.Split(op.path[1:], "/"))
+		}
+		if reason != "" {
+			return nil, op.refused(reason)
 		}
 	}
-	doc, err := json.Marshal(document)
-	if err != nil {
-		return nil, err
-	}
-	operations, err := p.encode()
-	if err != nil {
-		return nil, err
-	}
-	options := jsonpatch.NewApplyOptions()
-	options.SupportNegativeIndices = false
-	after, err := operations.ApplyWithOptions(doc, options)
-	if err != nil {
-		failed := sort.Search(len(p)-1, func(i int) bool {
-			_, err := operations[:i+1].ApplyWithOptions(doc, options)
-			return err != nil
-		})
-		return nil, p[failed].refused(reason(err, p[failed]))
-	}
-	var patched map[string]any
-	if err := unmarshal(after, &patched); err != nil {
-		return nil, err
-	}
-	return patched, nil
+	return patched.(map[string]any), nil
 }
 
-func (p patch) encode() (jsonpatch.Patch, error) {
-	list := make([]map[string]any, len(p))
-	for i, op := range p {
-		list[i] = map[string]any{"op": op.op, "path": op.path}
-		if op.op != "remove" {
-			list[i]["value"] = op.value
-		}
-	}
-	b, err := json.Marshal(list)
-	if err != nil {
-		return nil, err
-	}
-	return jsonpatch.DecodePatch(b)
-}
+var unescapeSegment = strings.NewReplacer("~1", "/", "~0", "~")
 
-// reason returns why an operation cannot be applied.
-func reason(err error, op patchOp) string {
-	last := op.path[strings.LastIndexByte(op.path, '/')+1:]
-	switch {
-	case !errors.Is(err, jsonpatch.ErrMissing):
-		return "'" + show(last) + "' is not a valid sequence index"
-	case op.op == "add":
-		return "a member of the path was not found"
+// apply applies an operation to the part of a document at the path segments and returns the changed
+// part, or the reason why it cannot be applied.
+//
+// Source: the Python packages jsonpatch and jsonpointer.
+func (op patchOp) apply(document any, segments []string) (changed any, reason string) {
+	name := unescapeSegment.Replace(segments[0])
+	switch document := document.(type) {
+	case map[string]any:
+		return op.applyToObject(document, name, segments[1:])
+	case []any:
+		return op.applyToList(document, name, segments[1:])
+	case string:
+		return nil, pyrepr.Text(name) + " is not a valid sequence index"
 	default:
-		return "can't " + op.op + " a non-existent object '" + show(last) + "'"
+		class := map[string]string{"null": "NoneType", "boolean": "bool", "integer": "int", "number": "float"}[jsonTypes(document)[0]]
+		return nil, "Document '<class '" + class + "'>' does not support indexing, must be mapping/sequence or support __getitem__"
+	}
+}
+
+func (op patchOp) applyToObject(object map[string]any, name string, below []string) (changed any, reason string) {
+	child, has := object[name]
+	switch {
+	case len(below) > 0 && !has:
+		return nil, "member '" + name + "' not found in " + repr(object)
+	case len(below) > 0:
+		if child, reason = op.apply(child, below); reason == "" {
+			object[name] = child
+		}
+		return object, reason
+	case op.op == "add", op.op == "replace" && has:
+		object[name] = op.value
+	case has:
+		delete(object, name)
+	default:
+		return nil, "can't " + op.op + " a non-existent object '" + name + "'"
+	}
+	return object, ""
+}
+
+func (op patchOp) applyToList(list []any, name string, below []string) (changed any, reason string) {
+	index, err := strconv.Atoi(name)
+	last := len(below) == 0
+	switch {
+	case name == "-" && last && op.op == "add":
+		return append(list, op.value), ""
+	case name == "-" && last && op.op == "replace":
+		return nil, "'path' with '-' can't be applied to 'replace' operation"
+	case err != nil || strconv.Itoa(index) != name || index < 0:
+		return nil, "'" + name + "' is not a valid sequence index"
+	case !last && index >= len(list):
+		return nil, "index '" + name + "' is out of bounds"
+	case !last:
+		if changed, reason = op.apply(list[index], below); reason == "" {
+			list[index] = changed
+		}
+		return list, reason
+	case op.op == "add" && index > len(list):
+		return nil, "can't insert outside of list"
+	case op.op == "add":
+		return slices.Insert(list, index, op.value), ""
+	case op.op == "replace" && index >= len(list):
+		return nil, "can't replace outside of list"
+	case op.op == "replace":
+		list[index] = op.value
+		return list, ""
+	case index >= len(list):
+		return nil, "can't remove a non-existent object '" + name + "'"
+	default:
+		return slices.Delete(list, index, index+1), ""
 	}
 }

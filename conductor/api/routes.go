@@ -240,7 +240,7 @@ func (h *handler) volume(r *request) (answer, error) {
 		return answer{}, err
 	}
 	path := "volume"
-	if len(r.params) > 0 {
+	if len(r.params) > 0 { // Ironic does not look for the node
 		path = "nodes/" + r.param(0) + "/volume"
 	}
 	w := newWriter(512)

@@ -8,6 +8,16 @@ var (
 	objectSchema  = &schema{types: []string{"object"}}
 )
 
+// networkSchema describes network data. It does not restrict the items of the lists.
+//
+// Source: ironic/api/controllers/v1/network-data-schema.json.
+var networkSchema = &schema{
+	types: []string{"object"}, required: []string{"links", "networks", "services"},
+	properties: []property{
+		{"links", &schema{types: []string{"array"}}}, {"networks", &schema{types: []string{"array"}}}, {"services", &schema{types: []string{"array"}}},
+	},
+}
+
 // raidSchema describes a RAID configuration.
 //
 // Source: ironic/drivers/raid_config_schema.json.

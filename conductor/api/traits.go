@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
 )
 
 const (
@@ -74,7 +76,7 @@ func removeTrait(trait string) func(string, []string) ([]string, error) {
 	return func(owner string, traits []string) ([]string, error) {
 		i := slices.Index(traits, trait)
 		if i < 0 {
-			return nil, notFound("Node %s doesn't have a trait '%s'", owner, show(trait))
+			return nil, conductor.Held(notFound("Node %s doesn't have a trait '%s'", owner, show(trait)))
 		}
 		return slices.Delete(slices.Clone(traits), i, i+1), nil
 	}
@@ -124,7 +126,7 @@ func (h *handler) setTraits(r *request) (answer, error) {
 	}
 	return a, r.updateNode(func(n *node) (err error) {
 		if n.Traits, err = change(n.UUID, n.Traits); err == nil && len(n.Traits) > maxTraits {
-			err = invalid("Could not modify traits for node %s as it would exceed the maximum number of traits per node (%d vs. %d)", n.UUID, len(n.Traits), maxTraits)
+			err = conductor.Held(invalid("Could not modify traits for node %s as it would exceed the maximum number of traits per node (%d vs. %d)", n.UUID, len(n.Traits), maxTraits))
 		}
 		return err
 	})

@@ -28,6 +28,7 @@ import (
 
 var functions = map[string]any{
 	"conductor.HTTPStatus":         conductor.HTTPStatus,
+	"conductor.Held":               conductor.Held,
 	"conductor.New":                conductor.New,
 	"conductor.Permit":             conductor.Permit,
 	"api.New":                      api.New,
