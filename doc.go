@@ -38,6 +38,8 @@
 //	internal/boundedcall  calls that may panic or never return
 //	internal/fence        asks the context of a call before each request to hardware
 //	internal/errtext      cleans external texts before they are stored or printed
+//	internal/masked       masks secrets in decoded JSON
+//	internal/pyrepr       values as Python prints them, for texts of Ironic's API
 //	internal/mutation     mutation testing: for each change of the code, a test must fail
 //	internal/program      main functions: signals, exit statuses, flags
 //	internal/host         the processor on which a figure was measured
@@ -46,9 +48,9 @@
 //
 // Imports go in one direction: states <- machine <- {admission, plan, looplab,
 // verify, powersync, graph}, admission <- {plan, conductor}, verify <- verify/bmc,
-// graph <- graph/render, and {machine, verify, powersync} <- conductor <-
-// {conductor/api, conductor/hardware, conductor/etcd} <- conductor/conductortest,
-// examples. The packages states, machine, machine/admission, machine/plan, verify and
+// graph <- graph/render, {machine, verify, powersync} <- conductor <-
+// {conductor/api, conductor/hardware, conductor/etcd} <- examples, and conductor/api <-
+// conductor/conductortest. The packages states, machine, machine/admission, machine/plan, verify and
 // powersync import only the standard library and each other.
 //
 // A program's version selection includes every requirement of an imported module,

@@ -45,6 +45,19 @@ func TestPackageCommentsAndLinkedNamesHaveExamples(t *testing.T) {
 	require.Greater(t, packages, 5)
 }
 
+// The list in doc.go has every package, except commands and those in a folder internal below the root's.
+func TestTheListOfPackagesIsComplete(t *testing.T) {
+	list, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	internal, err := filepath.Glob("internal/*")
+	require.NoError(t, err)
+	for _, folder := range append(folders(t), internal...) {
+		if p := parse(t, folder); p != nil && folder != "." {
+			require.Regexp(t, `(?m)^//\t`+regexp.QuoteMeta(folder)+`( |$)`, string(list))
+		}
+	}
+}
+
 // folders returns the folders that may have packages for other modules.
 func folders(t *testing.T) (folders []string) {
 	notForOthers := []string{"internal", "testdata", "examples", "node_modules"}
