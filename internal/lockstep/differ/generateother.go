@@ -325,7 +325,7 @@ var others = []choice{
 
 // requests are all requests, with their weights.
 var requests = slices.Concat([]choice{
-	{50, listNodes}, {60, showNode}, {35, newNode}, {90, patchNode}, {9, func(g *generator) Request { return request("DELETE", "/v1/nodes/{}", g.node()) }},
+	{50, listNodes}, {60, showNode}, {45, newNode}, {90, patchNode}, {7, func(g *generator) Request { return request("DELETE", "/v1/nodes/{}", g.node()) }},
 	{110, provision}, {330, func(g *generator) Request { return g.choose(nodeParts) }}, {80, func(g *generator) Request { return g.choose(others) }},
 }, kindChoices())
 

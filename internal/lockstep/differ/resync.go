@@ -9,8 +9,8 @@ import (
 	"github.com/ironstate/ironstate/internal/lockstep"
 )
 
-// resync removes records that differ from both sides, so that later requests find the
-// same on both. If that fails, the round ends.
+// resync removes records that differ from both sides, and creates nodes again, so that
+// later requests find the same on both. If that fails, the round ends.
 func (w *worker) resync(ctx context.Context, path string, differing []string) error {
 	for _, id := range differing {
 		ours := id
@@ -23,6 +23,12 @@ func (w *worker) resync(ctx context.Context, path string, differing []string) er
 		}{{w.theirs, id}, {w.ours, ours}} {
 			if err := w.remove(ctx, one.c, path, one.id); err != nil {
 				return err
+			}
+			if path == nodesPath && w.uuids.fixed[id] {
+				r := request(http.MethodPost, nodesPath).with(map[string]any{"driver": "fake-hardware", "uuid": id})
+				if err := own(ctx, one.c, r); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -54,11 +60,19 @@ func (w *worker) remove(ctx context.Context, c *client, path, id string) error {
 	}
 	all = append(all, request(http.MethodDelete, path+"/{}", id))
 	for _, r := range all {
-		r.Header = http.Header{"Content-Type": {"application/json"}}
-		r.Header.Set(versionHeader, lockstep.Series.MaxAPIVersion().String())
-		if _, err := c.send(ctx, r); err != nil {
-			return fmt.Errorf("remove a record that differs: %w", err)
+		if err := own(ctx, c, r); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// own sends a request of the resynchronisation, whose answer is not compared.
+func own(ctx context.Context, c *client, r Request) error {
+	r.Header = http.Header{"Content-Type": {"application/json"}}
+	r.Header.Set(versionHeader, lockstep.Series.MaxAPIVersion().String())
+	if _, err := c.send(ctx, r); err != nil {
+		return fmt.Errorf("resynchronise: %w", err)
 	}
 	return nil
 }
