@@ -223,6 +223,18 @@ func TestSIGTERMEndsTheProgramWithStatus0(t *testing.T) {
 	}
 }
 
+func TestACleanStopLogsNoError(t *testing.T) {
+	for _, args := range [][]string{
+		{"-demo", "1"}, {"-data", filepath.Join(t.TempDir(), "data"), "-demo", "1"}, {"-etcd", startEtcd(t)},
+		{"-data", filepath.Join(t.TempDir(), "data"), "-name", "alpha", "-cluster", "alpha=http://" + keptAddress(t)},
+	} {
+		s := serveProcess(t, append(args, "-log-level", "ERROR")...)
+		require.NoError(t, s.process.Process.Signal(syscall.SIGTERM))
+		require.NoError(t, s.process.Wait())
+		require.Empty(t, s.errOut.String(), "%v", args)
+	}
+}
+
 func TestClientsNeedAPasswordIfUsersAreConfigured(t *testing.T) {
 	hash, err := bcrypt.GenerateFromPassword([]byte("correct horse"), bcrypt.MinCost)
 	require.NoError(t, err)
