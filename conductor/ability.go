@@ -12,6 +12,16 @@ import (
 // interface: nil if it is ready for work, or the reason why it is not. The error matches
 // [NotFound] or [Invalid], or is the store's.
 func (c *Conductor) Validate(ctx context.Context, ident string) (map[string]error, error) {
+	if r, delegated, err := c.delegate(ctx, ident, "validate", callArgs{}); delegated {
+		problems := map[string]error{}
+		for kind, problem := range r.Problems {
+			problems[kind] = nil
+			if problem != nil {
+				problems[kind] = problem
+			}
+		}
+		return problems, err
+	}
 	n, err := c.Node(ctx, ident)
 	if err != nil {
 		return nil, err
@@ -30,6 +40,9 @@ func (c *Conductor) Validate(ctx context.Context, ident string) (map[string]erro
 // BootDevice reads the device that a node boots from next. The error matches
 // [NotFound], [Locked] or [Unsupported], or is the hardware's or the store's.
 func (c *Conductor) BootDevice(ctx context.Context, ident string) (device string, persistent bool, err error) {
+	if r, delegated, err := c.delegate(ctx, ident, "boot device", callArgs{}); delegated {
+		return r.Device, r.Persistent, err
+	}
 	err = c.withBootDevicer(ctx, ident, func(ctx context.Context, b BootDevicer, n *Node) (err error) {
 		device, persistent, err = b.BootDevice(ctx, n)
 		return err
@@ -40,6 +53,9 @@ func (c *Conductor) BootDevice(ctx context.Context, ident string) (device string
 // BootDevices returns the devices that a node can boot from; errors are those of
 // [Conductor.BootDevice].
 func (c *Conductor) BootDevices(ctx context.Context, ident string) (devices []string, err error) {
+	if r, delegated, err := c.delegate(ctx, ident, "boot devices", callArgs{}); delegated {
+		return r.Devices, err
+	}
 	err = c.shared(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
 		b, ok := hardware.(BootDevicer)
 		if !ok {
@@ -54,6 +70,9 @@ func (c *Conductor) BootDevices(ctx context.Context, ident string) (devices []st
 // SetBootDevice sets the device for the next boot of a node, or for all boots if persistent;
 // errors are those of [Conductor.BootDevice].
 func (c *Conductor) SetBootDevice(ctx context.Context, ident, device string, persistent bool) error {
+	if _, delegated, err := c.delegate(ctx, ident, "set boot device", callArgs{Device: device, Persistent: persistent}); delegated {
+		return err
+	}
 	return c.withBootDevicer(ctx, ident, func(ctx context.Context, b BootDevicer, n *Node) error {
 		return b.SetBootDevice(ctx, n, device, persistent)
 	})
@@ -134,6 +153,9 @@ func (c *Conductor) release(ctx context.Context, t *term, id string) {
 
 // VendorMethods returns the vendor passthru methods of a node, nil if it has none. The error matches [NotFound] or [Invalid], or is the store's.
 func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string]VendorMethod, error) {
+	if r, delegated, err := c.delegate(ctx, ident, "vendor methods", callArgs{}); delegated {
+		return r.Vendor, err
+	}
 	n, err := c.Node(ctx, ident)
 	if err != nil {
 		return nil, err
@@ -152,6 +174,9 @@ func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string
 // [NotFound], [Locked], or [Unsupported] where there is no such method, or is the
 // hardware's or the store's.
 func (c *Conductor) CallVendor(ctx context.Context, ident, method string, args map[string]any) (answer any, err error) {
+	if r, delegated, err := c.delegate(ctx, ident, "vendor", callArgs{Vendor: method, Args: args}); delegated {
+		return r.Answer, err
+	}
 	methods, err := c.VendorMethods(ctx, ident)
 	if err != nil {
 		return nil, err

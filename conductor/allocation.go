@@ -125,9 +125,16 @@ func (n *Node) hasTraits(traits []any) bool {
 }
 
 // considerObject starts the processing of an allocation that has no node yet, if this
-// conductor is the one to choose the node. It is called for each object that any process
-// writes, and for every allocation again at each periodic check.
+// conductor is the one to choose the node, and that of a call of another conductor. It is
+// called for each object that any process writes, and for every allocation and call again
+// at each periodic check.
 func (c *Conductor) considerObject(o *Object) {
+	if o.Kind == kindCall {
+		if t, err := c.currentTerm(); err == nil {
+			c.considerCall(t, o)
+		}
+		return
+	}
 	if o.Kind != KindAllocation || o.Allocation() != states.Allocating || o.Fields[backfillField] != nil {
 		return
 	}

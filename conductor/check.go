@@ -28,12 +28,18 @@ func (c *Conductor) check(ctx context.Context) {
 	}
 }
 
-// considerAll considers all indexed nodes and allocations.
+// considerAll considers all indexed nodes, allocations and calls.
 func (c *Conductor) considerAll() {
 	for _, n := range c.nodes.all() {
 		c.consider(n)
 	}
 	for _, o := range c.objects(KindAllocation).all() {
+		c.considerObject(o)
+	}
+	if c.config.alone() {
+		return
+	}
+	for _, o := range c.objects(kindCall).all() {
 		c.considerObject(o)
 	}
 }

@@ -3,9 +3,9 @@ package conductor
 import (
 	"context"
 	"errors"
-	"iter"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ironstate/ironstate/powersync"
@@ -15,7 +15,7 @@ import (
 // Conductor manages nodes. [New] makes it, [Conductor.Run] does its work, and the other
 // methods serve requests of clients. It is safe for concurrent use. The methods of a nil or
 // zero Conductor, and all methods with a nil context, return a [*ConfigError]; Name and Table
-// then return zero values, and Hardware yields nothing.
+// then return zero values.
 type Conductor struct {
 	config Config
 	store  Store
@@ -23,10 +23,11 @@ type Conductor struct {
 	syncer *powersync.Syncer
 	tasks  *tasks
 
-	described map[string]Description // by the name of the hardware type
+	described atomic.Pointer[map[string]Description] // by the name of the hardware type; those of all members
 
 	counters counters
 
+	serving  sync.Map      // the UUIDs of the calls of other conductors that this one serves now
 	joined   chan struct{} // closed when the conductor is a member for the first time
 	joinOnce sync.Once
 
@@ -55,11 +56,9 @@ func New(config Config) (*Conductor, error) {
 	c := &Conductor{
 		config: config, store: config.Store,
 		tasks: newTasks(config.Workers), indexes: map[Kind]*index[Object]{},
-		joined: make(chan struct{}), described: map[string]Description{},
+		joined: make(chan struct{}),
 	}
-	for name, hardware := range config.Hardware {
-		c.described[name] = hardware.Describe()
-	}
+	c.describe(nil)
 	c.nodes = newIndex(KindNode, decodeNode, metaOfNode)
 	c.config.Log = slog.New(naming{c.config.Log.Handler(), c.nodes})
 	if c.syncer, err = c.newSyncer(); err != nil {
@@ -102,6 +101,9 @@ func (c *Conductor) Run(ctx context.Context) error {
 	r.group.Go(func() { c.nodes.follow(ctx, c.store, c.config.Log, c.consider) })
 	c.indexed(KindAllocation)
 	c.indexed(KindHistory)
+	if !c.config.alone() {
+		c.indexed(kindCall)
+	}
 	for _, x := range c.indexes {
 		r.group.Go(func() { x.follow(ctx, c.store, c.config.Log, c.considerObject) })
 	}
@@ -145,25 +147,17 @@ func (c *Conductor) configuration() Config {
 	return c.config
 }
 
-// Hardware ranges over the hardware types, by name.
-func (c *Conductor) Hardware() iter.Seq2[string, Hardware] {
-	return func(yield func(string, Hardware) bool) {
-		config := c.configuration()
-		for _, name := range config.hardwareNames() {
-			if !yield(name, config.Hardware[name]) {
-				return
-			}
-		}
-	}
-}
-
 // hardware returns a node's hardware type.
 func (c *Conductor) hardware(n *Node) (Hardware, error) {
 	hardware, ok := c.config.Hardware[n.Driver]
 	if !ok {
-		return nil, refuse(Invalid, "no conductor has the hardware type %q of node %s", n.Driver, n.UUID)
+		return nil, noHardware(n)
 	}
 	return hardware, nil
+}
+
+func noHardware(n *Node) error {
+	return refuse(Invalid, "no conductor has the hardware type %q of node %s", n.Driver, n.UUID)
 }
 
 // now returns the time in the resolution of Ironic's records.

@@ -195,3 +195,12 @@ func (c Config) hardwareNames() []string {
 	slices.SortFunc(names, strings.Compare)
 	return names
 }
+
+// descriptions returns the descriptions of the hardware types, by name.
+func (c Config) descriptions() map[string]Description {
+	descriptions := map[string]Description{}
+	for name, hardware := range c.Hardware {
+		descriptions[name] = hardware.Describe()
+	}
+	return descriptions
+}

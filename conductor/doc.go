@@ -49,5 +49,15 @@
 // and resumes in the middle of a step sends no further request to the hardware, see [Permit];
 // only the one request that it was sending can arrive late.
 //
+// The conductors may have different hardware types, and be in different groups. A conductor
+// that lacks a node's hardware type, or is not in its group, leaves a request that needs the
+// hardware type to the node's owner: it stores the request, and the owner stores the answer.
+// These are the requests for a validation, a provision state, a power state, the boot device
+// and vendor passthru, and heartbeats. The error matches [NoWorker] if the owner dies or does
+// not answer within a minute; as with any lost response the request may then have been done.
+// Both texts are deleted after the answer, since they may contain a rescue password. Members
+// describe their hardware types to each other, so that every other request is
+// answered by the conductor that receives it.
+//
 // Source: ironic/conductor, of the series that [Config.Table] names.
 package conductor

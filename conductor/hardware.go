@@ -53,16 +53,16 @@ type Hardware interface {
 type Description struct {
 	// Interfaces are the hardware interfaces that may be chosen, by kind ("power"),
 	// the default first.
-	Interfaces map[string][]string
+	Interfaces map[string][]string `json:"interfaces,omitzero"`
 	// Properties maps each key of driver_info to its description.
-	Properties map[string]string
+	Properties map[string]string `json:"properties,omitzero"`
 	// Simulated declares that the nodes have no machines, as those of Ironic's fake-hardware.
 	// The conductor then does what Ironic does for fake-hardware: a verification needs no
 	// power state, an automated cleaning without steps succeeds, a heartbeat ends the step
 	// that waits, and a requested deploy step that the hardware type does not have is left
 	// out. For any other hardware type only [Conductor.Resume] ends the step that waits, and
 	// the others fail.
-	Simulated bool
+	Simulated bool `json:"simulated,omitzero"`
 }
 
 // Step is a piece of work on a node.

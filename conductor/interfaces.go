@@ -24,8 +24,31 @@ func (d Description) Interface(n *Node, kind string) string {
 // lacks reports whether the node has the interface "no-KIND", which has no function.
 func (d Description) lacks(n *Node, kind string) bool { return d.Interface(n, kind) == "no-"+kind }
 
+// Description returns the description of a hardware type that this conductor or another member has.
+func (c *Conductor) Description(driver string) (d Description, ok bool) {
+	if c == nil || c.described.Load() == nil {
+		return d, false
+	}
+	d, ok = (*c.described.Load())[driver]
+	return d, ok
+}
+
 // description returns the description of a node's hardware type.
-func (c *Conductor) description(n *Node) Description { return c.described[n.Driver] }
+func (c *Conductor) description(n *Node) Description {
+	d, _ := c.Description(n.Driver)
+	return d
+}
+
+// describe updates the descriptions of the hardware types of all members. If several members describe
+// a type, the conductor's own description counts, or else that of the last member.
+func (c *Conductor) describe(members []Member) {
+	all := map[string]Description{}
+	for _, m := range members {
+		maps.Copy(all, m.Descriptions)
+	}
+	maps.Copy(all, c.config.descriptions())
+	c.described.Store(&all)
+}
 
 // validate returns the validation of a node by its hardware type. An interface that the node lacks
 // is invalid.
@@ -92,13 +115,13 @@ func (c *Conductor) changedInterface(before, n *Node) string {
 // ironic/common/driver_factory.py.
 func (c *Conductor) checkInterfaces(before, n *Node) error {
 	newDriver := n.Driver != before.Driver
-	if _, err := c.hardware(n); err != nil {
-		if newDriver {
-			return err
-		}
+	available, ok := c.Description(n.Driver)
+	switch {
+	case !ok && newDriver:
+		return noHardware(n)
+	case !ok:
 		return nil
 	}
-	available := c.description(n)
 	for _, kind := range interfaceKinds {
 		name, named := n.Interfaces[kind]
 		names := available.Interfaces[kind]

@@ -22,6 +22,8 @@ type Member struct {
 	Group     string    `json:"conductor_group"`
 	Drivers   []string  `json:"drivers"`
 	CreatedAt time.Time `json:"created_at"`
+	// Descriptions describes the member's Drivers, for the members that lack them.
+	Descriptions map[string]Description `json:"descriptions,omitzero"`
 }
 
 // Membership reports which conductors of a [Store] are alive.
@@ -106,6 +108,7 @@ func (c *Conductor) serveTerm(ctx context.Context, r *run) {
 	t := &term{id: uuid.NewString(), ctx: work}
 	self := Member{
 		ID: t.id, Hostname: c.config.Name, Group: c.config.Group, Drivers: c.config.hardwareNames(), CreatedAt: now(),
+		Descriptions: c.config.descriptions(),
 	}
 	var lost error
 	for members, err := range c.config.Membership.Join(ctx, self) {
@@ -114,6 +117,7 @@ func (c *Conductor) serveTerm(ctx context.Context, r *run) {
 			break
 		}
 		c.logMembers(t, members)
+		c.describe(members)
 		t = &term{id: t.id, ctx: work, members: members}
 		c.setTerm(t)
 		c.joinOnce.Do(func() { close(c.joined) })

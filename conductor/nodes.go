@@ -89,7 +89,7 @@ func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 	if !c.config.Table.States().Has(n.ProvisionState) {
 		return nil, refuse(Invalid, "node %s cannot begin in the provision state %q", n.UUID, n.ProvisionState)
 	}
-	if _, err := c.hardware(n); err != nil {
+	if _, ok := c.Description(n.Driver); !ok {
 		return nil, refuse(Invalid, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group %q.", n.Driver, n.ConductorGroup)
 	}
 	if err := errors.Join(checkProperties(n), c.checkInterfaces(&Node{}, n)); err != nil {

@@ -33,6 +33,9 @@ func (c *Conductor) newSyncer() (*powersync.Syncer, error) {
 //
 // Source: change_node_power_state in ironic/conductor/manager.py.
 func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Power, timeout time.Duration) error {
+	if _, delegated, err := c.delegate(ctx, ident, "set power", callArgs{Power: target, Timeout: timeout}); delegated {
+		return err
+	}
 	t, err := c.currentTerm()
 	if err != nil {
 		return err

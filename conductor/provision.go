@@ -29,7 +29,7 @@ type ProvisionRequest struct {
 	// request. It checks the fields above for that state and may set them; it must not
 	// change the node. It may be called several times. An error of Complete refuses the
 	// request and is returned unchanged.
-	Complete func(*Node, *ProvisionRequest) error
+	Complete func(*Node, *ProvisionRequest) error `json:"-"`
 }
 
 // StepRequest is a step in a client's request.
@@ -52,6 +52,9 @@ type StepRequest struct {
 // Source: provision in ironic/api/controllers/v1/node.py and the methods of
 // ironic/conductor/manager.py that it calls.
 func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequest) error {
+	if delegated, err := c.delegateProvision(ctx, ident, r); delegated {
+		return err
+	}
 	return c.retryLocked(ctx, func() error {
 		before, n, err := c.startWork(ctx, ident, func(n *Node) error {
 			n.Origin = c.origin(ctx)

@@ -198,7 +198,7 @@ func simulate(t *testing.T, seed uint64, emit func(string)) {
 		conductors[name] = &simConductor{world: w, name: name}
 		conductors[name].start(ctx, &group)
 	}
-	nodes := w.populate(ctx)
+	nodes := w.populate(ctx, names)
 	for _, name := range []string{"first", "second"} {
 		c := &simClient{world: w, name: name, conductors: conductors, names: names, nodes: nodes}
 		group.Go(func() { c.ask(ctx) })
@@ -276,7 +276,7 @@ func (s *simConductor) get() *conductor.Conductor {
 func (s *simConductor) start(ctx context.Context, group *sync.WaitGroup) {
 	c, err := conductor.New(conductor.Config{
 		Store: &simStore{s.world, s.name}, Membership: &simMembership{s.world, s.name}, Name: s.name,
-		Hardware:        map[string]conductor.Hardware{"fake-hardware": simHardware{&conductor.Fake{Before: s.operate(s.name)}}},
+		Hardware:        simTypes(simHardware{&conductor.Fake{Before: s.operate(s.name)}}, s.name),
 		ShutdownTimeout: time.Second, LockedRetries: 1, MaxTransitions: simTransitions,
 		Timeouts: &machine.Timeouts{Deploy: waitTimeout, Clean: waitTimeout, Inspect: waitTimeout, Rescue: waitTimeout, Service: waitTimeout},
 		// The periods are coprime, since the seed does not determine the order of simultaneous tasks.
@@ -290,15 +290,29 @@ func (s *simConductor) start(ctx context.Context, group *sync.WaitGroup) {
 	group.Go(func() { _ = c.Run(run) })
 }
 
-// populate stores the nodes.
-func (w *world) populate(ctx context.Context) []*conductor.Node {
-	seed, err := conductor.New(conductor.Config{Store: &w.memory, Name: "seed", Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+// simTypes returns the hardware types of conductors: one that all conductors have, and one for each
+// name.
+func simTypes(hardware conductor.Hardware, names ...string) map[string]conductor.Hardware {
+	types := map[string]conductor.Hardware{"fake-hardware": hardware}
+	for _, name := range names {
+		types["fake-"+name] = hardware
+	}
+	return types
+}
+
+// populate stores the nodes. About half of them have a hardware type that only one conductor has.
+func (w *world) populate(ctx context.Context, names []string) []*conductor.Node {
+	seed, err := conductor.New(conductor.Config{Store: &w.memory, Name: "seed", Hardware: simTypes(&conductor.Fake{}, names...)})
 	require.NoError(w.t, err)
 	var nodes []*conductor.Node
 	for i := range 4 {
+		driver := "fake-hardware"
+		if w.draw(2, "driver", fmt.Sprint(i)) == 0 {
+			driver = "fake-" + names[w.draw(int64(len(names)), "driver", fmt.Sprint(i), "of")]
+		}
 		n, err := seed.CreateNode(ctx, &conductor.Node{
 			UUID: fmt.Sprintf("%08x-0000-4000-8000-%012x", w.seed, i), // decides which conductor owns it
-			Name: fmt.Sprint(i), Driver: "fake-hardware", ProvisionState: states.Enroll, Power: states.PowerOff,
+			Name: fmt.Sprint(i), Driver: driver, ProvisionState: states.Enroll, Power: states.PowerOff,
 		})
 		require.NoError(w.t, err)
 		nodes = append(nodes, n)

@@ -46,6 +46,9 @@ func (t *Task) SetPower(ctx context.Context, power states.Power) error {
 	if now, err := t.hardware.PowerState(ctx, n); err != nil && !restart {
 		return err
 	} else if now != want || restart {
+		if err := Permit(ctx); err != nil {
+			return err
+		}
 		if err := t.hardware.SetPower(ctx, n, power); err != nil {
 			return err
 		}

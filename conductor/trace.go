@@ -62,8 +62,14 @@ func (c *Conductor) traced(ctx context.Context, o Operation, do func(context.Con
 
 // origin returns the text that is stored with the work that a request starts.
 func (c *Conductor) origin(request context.Context) string {
+	if origin, ok := request.Value(originKey{}).(string); ok {
+		return origin
+	}
 	if c.config.Tracer == nil {
 		return ""
 	}
 	return c.config.Tracer.Origin(request)
 }
+
+// originKey is the key of the origin in the context of a call of another conductor.
+type originKey struct{}

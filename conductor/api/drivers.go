@@ -51,7 +51,7 @@ func (r *request) writeDriver(w *writer, name string, hosts []string, detail boo
 		if !detail || r.version < i.since {
 			continue
 		}
-		names := r.h.hardware[name].Interfaces[i.kind]
+		names := r.h.describe(name).Interfaces[i.kind]
 		if key := "default_" + i.kind + "_interface"; fields.has(key) {
 			w.key(key)
 			if len(names) > 0 {
@@ -159,7 +159,7 @@ func (h *handler) showProperties(r *request) (answer, error) {
 	if _, err := r.driver(); err != nil {
 		return answer{}, err
 	}
-	return textsAnswer(h.hardware[r.param(0)].Properties), nil
+	return textsAnswer(h.describe(r.param(0)).Properties), nil
 }
 
 // textsAnswer returns an answer with a JSON object of strings.
@@ -196,7 +196,7 @@ func (h *handler) showLogicalDisks(r *request) (answer, error) {
 	if _, err := r.driver(); err != nil {
 		return answer{}, err
 	}
-	names := h.hardware[r.param(0)].Interfaces["raid"]
+	names := h.describe(r.param(0)).Interfaces["raid"]
 	if len(names) == 0 || names[0] == "no-raid" {
 		return answer{}, notFound("Driver %s does not support raid (disabled or not implemented).", r.param(0))
 	}

@@ -42,10 +42,6 @@ func New(c *conductor.Conductor, config Config) http.Handler {
 	config.PublicURL = strings.TrimRight(config.PublicURL, "/")
 	h := &handler{conductor: c, config: config, table: c.Table(), series: c.Table().Series()}
 	h.highest = h.series.MaxAPIVersion()
-	h.hardware = map[string]conductor.Description{}
-	for name, hardware := range c.Hardware() {
-		h.hardware[name] = hardware.Describe()
-	}
 	h.budget.left.Store(maxBodies)
 	h.tree = h.newRoot()
 	h.newNodeSchema, h.patchedNodeSchema = h.nodeSchema(true), h.nodeSchema(false)
@@ -58,8 +54,7 @@ type handler struct {
 	table     *states.Table
 	series    states.Series
 	highest   states.APIVersion
-	hardware  map[string]conductor.Description // by the name of the hardware type
-	tree      map[string]*controller           // by the first segment of their path
+	tree      map[string]*controller // by the first segment of their path
 	budget    budget
 
 	newNodeSchema, patchedNodeSchema *schema

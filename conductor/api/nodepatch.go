@@ -130,7 +130,7 @@ func (h *handler) changeInterfaces(before, n *node, patched []string, reset bool
 	if interfaces == nil {
 		interfaces = map[string]string{}
 	}
-	for kind := range h.hardware[before.Driver].Interfaces {
+	for kind := range h.describe(before.Driver).Interfaces {
 		if !reset && !slices.Contains(patched, kind+"_interface") {
 			interfaces[kind] = h.interfaceOf(before, kind)
 		}

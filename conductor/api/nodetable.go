@@ -148,7 +148,13 @@ var defaultNodeFields = []string{"instance_uuid", "maintenance", "power_state", 
 // interfaceOf returns a node's hardware interface of a kind: the one in the node's record or the
 // default of its hardware type, empty if both are missing.
 func (h *handler) interfaceOf(n *node, kind string) string {
-	return h.hardware[n.Driver].Interface(n, kind)
+	return h.describe(n.Driver).Interface(n, kind)
+}
+
+// describe returns the description of a hardware type, zero for one that no conductor has.
+func (h *handler) describe(driver string) conductor.Description {
+	d, _ := h.conductor.Description(driver)
+	return d
 }
 
 // owner returns the name of the conductor that owns a node, empty for none.

@@ -1,0 +1,321 @@
+package conductor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/states"
+)
+
+// kindCall is the kind of the records with which conductors call each other. An [Object] of the kind
+// has the fields of a call. The caller deletes it when it has the result.
+const kindCall Kind = "calls"
+
+// call is a client's request that a conductor leaves to the owner of the node. The conductor named in
+// To does it once and adds the result.
+type call struct {
+	From   string      `json:"from"` // the ID of the calling member
+	To     string      `json:"to"`   // the ID of the called member
+	Host   string      `json:"host"` // the name of the called conductor
+	Node   string      `json:"node"` // UUID
+	Origin string      `json:"origin,omitzero"`
+	Method string      `json:"method"` // a key of methods
+	Args   callArgs    `json:"args"`
+	Result *callResult `json:"result,omitzero"` // nil until the call is done
+}
+
+// callArgs has the arguments of all methods.
+type callArgs struct {
+	Provision  *ProvisionRequest `json:"provision,omitzero"`
+	Heartbeat  *Heartbeat        `json:"heartbeat,omitzero"`
+	Power      states.Power      `json:"power,omitzero"`
+	Timeout    time.Duration     `json:"timeout,omitzero"`
+	Device     string            `json:"device,omitzero"`
+	Persistent bool              `json:"persistent,omitzero"`
+	Vendor     string            `json:"vendor,omitzero"` // the vendor passthru method
+	Args       map[string]any    `json:"args,omitzero"`   // of the vendor passthru method
+}
+
+// callResult has the results of all methods.
+type callResult struct {
+	Err        *callError              `json:"error,omitzero"`
+	Problems   map[string]*callError   `json:"problems,omitzero"`
+	Device     string                  `json:"device,omitzero"`
+	Persistent bool                    `json:"persistent,omitzero"`
+	Devices    []string                `json:"devices,omitzero"`
+	Vendor     map[string]VendorMethod `json:"vendor,omitzero"`
+	Answer     any                     `json:"answer,omitzero"`
+}
+
+// methods are the methods of a [Conductor] that need the node's hardware type.
+var methods map[string]func(*Conductor, context.Context, call) (callResult, error)
+
+func init() {
+	methods = map[string]func(*Conductor, context.Context, call) (r callResult, err error){
+		"validate": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
+			problems, err := c.Validate(ctx, q.Node)
+			r.Problems = map[string]*callError{}
+			for kind, problem := range problems {
+				r.Problems[kind] = asCallError(problem)
+			}
+			return r, err
+		},
+		"provision": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
+			return r, c.Provision(ctx, q.Node, *q.Args.Provision)
+		},
+		"heartbeat": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
+			return r, c.Heartbeat(ctx, q.Node, *q.Args.Heartbeat)
+		},
+		"set power": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
+			return r, c.SetPower(ctx, q.Node, q.Args.Power, q.Args.Timeout)
+		},
+		"boot device": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
+			r.Device, r.Persistent, err = c.BootDevice(ctx, q.Node)
+			return r, err
+		},
+		"boot devices": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
+			r.Devices, err = c.BootDevices(ctx, q.Node)
+			return r, err
+		},
+		"set boot device": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
+			return r, c.SetBootDevice(ctx, q.Node, q.Args.Device, q.Args.Persistent)
+		},
+		"vendor methods": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
+			r.Vendor, err = c.VendorMethods(ctx, q.Node)
+			return r, err
+		},
+		"vendor": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
+			r.Answer, err = c.CallVendor(ctx, q.Node, q.Args.Vendor, q.Args.Args)
+			return r, err
+		},
+	}
+}
+
+// elsewhere returns a node and its owner if this conductor cannot serve the node: it lacks the node's
+// hardware type or is in another conductor group. The ID of the owner is empty otherwise, and if the
+// node has no owner.
+func (c *Conductor) elsewhere(ctx context.Context, ident string) (n *Node, owner Member, err error) {
+	if err := c.usable(ctx); err != nil || c.config.alone() {
+		return nil, owner, err
+	}
+	t, err := c.currentTerm()
+	if err != nil {
+		return nil, owner, nil // the caller's method says so, if it needs the membership
+	}
+	if n = c.nodes.get(ident); n == nil {
+		n = c.nodes.named(ident)
+	}
+	if n == nil {
+		if n, err = c.Node(ctx, ident); err != nil {
+			return nil, owner, err
+		}
+	}
+	if _, has := c.config.Hardware[n.Driver]; has && n.ConductorGroup == c.config.Group {
+		return n, owner, nil
+	}
+	owner, ok := t.owner(n)
+	if !ok || owner.ID == t.id {
+		return n, Member{}, nil
+	}
+	return n, owner, nil
+}
+
+// delegate calls a method of a node's owner if this conductor cannot serve the node, and reports
+// whether it has done so.
+func (c *Conductor) delegate(ctx context.Context, ident, method string, args callArgs) (r callResult, delegated bool, err error) {
+	n, owner, err := c.elsewhere(ctx, ident)
+	if err != nil || owner.ID == "" {
+		return r, err != nil, err
+	}
+	r, err = c.callOwner(ctx, owner, call{Node: n.UUID, Method: method, Args: args})
+	return r, true, err
+}
+
+// callOwner stores a call and waits for its result, for callTimeout at most. The error matches
+// [NoWorker] if the owner dies or does not answer in time; the call may then have been done.
+func (c *Conductor) callOwner(ctx context.Context, owner Member, q call) (callResult, error) {
+	t, err := c.currentTerm()
+	if err != nil {
+		return callResult{}, err
+	}
+	q.From, q.To, q.Host, q.Origin = t.id, owner.ID, owner.Hostname, c.origin(ctx)
+	o := &Object{Kind: kindCall}
+	o.setCall(q)
+	if o, err = c.CreateObject(ctx, o); err != nil {
+		return callResult{}, err
+	}
+	defer c.forgetCall(ctx, o.UUID)
+	wait, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	defer context.AfterFunc(t.ctx, cancel)()
+	for change := range c.objects(kindCall).watch(wait) {
+		if change.id != o.UUID || change.value == nil {
+			continue
+		}
+		if q, err := change.value.call(); err != nil {
+			return callResult{}, err
+		} else if q.Result != nil && q.Result.Err != nil {
+			return callResult{}, q.Result.Err
+		} else if q.Result != nil {
+			return *q.Result, nil
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return callResult{}, err
+	}
+	return callResult{}, q.unanswered()
+}
+
+func (q call) unanswered() error {
+	return refuse(NoWorker, "conductor %s, which owns node %s, does not answer the request %q", q.Host, q.Node, q.Method)
+}
+
+// forgetCall deletes a call. If that fails, considerCall deletes it later.
+func (c *Conductor) forgetCall(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+	defer cancel()
+	if err := c.deleteObject(ctx, kindCall, id); err != nil {
+		c.config.Log.Warn("a call of another conductor could not be deleted and will expire", "call", id, "error", err)
+	}
+}
+
+// call returns the call in an object's fields.
+func (o *Object) call() (call, error) { return fromJSON[call](o.Fields) }
+
+func (o *Object) setCall(q call) { o.Fields, _ = jsonValue(q).(map[string]any) }
+
+// callExpiry is the age after which a call is deleted whose caller has died or could not delete it.
+const callExpiry = 10 * callTimeout
+
+// considerCall serves a call of another conductor, ends a call of this one if the called conductor has
+// died, and deletes one that has expired.
+func (c *Conductor) considerCall(t *term, o *Object) {
+	q, err := o.call()
+	switch {
+	case err == nil && q.To == t.id && q.Result == nil:
+		c.serve(t, o, func(ctx context.Context) callResult { return c.answer(ctx, q) })
+	case err == nil && q.From == t.id && q.Result == nil && !isMember(t.members, q.To):
+		c.serve(t, o, func(context.Context) callResult { return callResult{Err: asCallError(q.unanswered())} })
+	case time.Since(o.CreatedAt) > callExpiry && t.chooses(o):
+		c.run.group.Go(func() { c.forgetCall(t.ctx, o.UUID) })
+	}
+}
+
+// serve stores the result of a call. It calls result once for each call.
+func (c *Conductor) serve(t *term, o *Object, result func(context.Context) callResult) {
+	if _, begun := c.serving.LoadOrStore(o.UUID, true); begun {
+		return
+	}
+	c.run.group.Go(func() {
+		defer c.serving.Delete(o.UUID)
+		ctx, cancel := context.WithTimeout(t.ctx, callTimeout)
+		defer cancel()
+		r := result(ctx)
+		for {
+			_, err := c.UpdateObject(ctx, kindCall, o.UUID, func(o *Object) error {
+				q, err := o.call()
+				if err == nil {
+					q.Result = &r
+					o.setCall(q)
+				}
+				return err
+			})
+			if err == nil || errors.Is(err, NotFound) || ctx.Err() != nil || c.run.ctx.Err() != nil {
+				return
+			}
+			c.config.Log.Warn("the result of a call of another conductor could not be stored and will be retried", "call", o.UUID, "error", err)
+			sleep(ctx, reportBackoff)
+		}
+	})
+}
+
+// answer does a call of another conductor. Its panics are errors.
+func (c *Conductor) answer(ctx context.Context, q call) callResult {
+	ctx = context.WithValue(ctx, originKey{}, q.Origin)
+	r, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (callResult, error) {
+		method := methods[q.Method]
+		if method == nil {
+			return callResult{}, refuse(Unsupported, "conductor %s has no method %q", c.config.Name, q.Method)
+		}
+		return method(c, ctx, q)
+	})
+	r.Err = asCallError(err)
+	return r
+}
+
+// callError is an error of another conductor.
+type callError struct {
+	Text    string   `json:"text"`
+	Status  int      `json:"status"`
+	Matches []string `json:"matches,omitzero"` // the texts of the errors in callErrors that it matches
+}
+
+// callErrors are the errors that callers of a [Conductor] distinguish.
+var callErrors = []error{
+	Invalid, Locked, WrongState, NotAllowed, InMaintenance, Associated, IsProtected, IsRetired, Unsupported, Unsuitable,
+	PowerOffDisabled, NotFound, Exists, NoWorker, LimitReached,
+	errors.ErrUnsupported, context.DeadlineExceeded, context.Canceled,
+}
+
+// asCallError returns nil for nil.
+func asCallError(err error) *callError {
+	if err == nil {
+		return nil
+	}
+	e := &callError{Text: err.Error(), Status: HTTPStatus(err)}
+	for _, known := range callErrors {
+		if errors.Is(err, known) {
+			e.Matches = append(e.Matches, known.Error())
+		}
+	}
+	return e
+}
+
+func (e *callError) Error() string { return e.Text }
+
+// HTTPStatus returns the HTTP status of Ironic's response.
+func (e *callError) HTTPStatus() int { return e.Status }
+
+// Unwrap returns the errors that e matches.
+func (e *callError) Unwrap() (all []error) {
+	for _, known := range callErrors {
+		for _, text := range e.Matches {
+			if known.Error() == text {
+				all = append(all, known)
+			}
+		}
+	}
+	return all
+}
+
+// delegateProvision is delegate for a request for a provision state. What the request's state and
+// Complete refuse is refused here.
+func (c *Conductor) delegateProvision(ctx context.Context, ident string, r ProvisionRequest) (delegated bool, err error) {
+	n, owner, err := c.elsewhere(ctx, ident)
+	if err != nil || owner.ID == "" {
+		return err != nil, err
+	}
+	id, complete := n.UUID, ProvisionRequest{}
+	err = c.retryLocked(ctx, func() error {
+		n, err := c.Node(ctx, id)
+		if err != nil {
+			return err
+		}
+		if _, err := c.Rules().Request(n.Facts(), r.Target, r.Version); err != nil {
+			return c.refused(n, err)
+		}
+		complete = r
+		complete.Complete = nil
+		if r.Complete != nil {
+			return r.Complete(n, &complete)
+		}
+		return nil
+	})
+	if err != nil {
+		return true, err
+	}
+	_, err = c.callOwner(ctx, owner, call{Node: id, Method: "provision", Args: callArgs{Provision: &complete}})
+	return true, err
+}
