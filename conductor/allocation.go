@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +65,24 @@ func (c *Conductor) CreateAllocation(ctx context.Context, o *Object) (*Object, e
 
 // backfill allocates the active node that a client names.
 func (c *Conductor) backfill(ctx context.Context, o *Object, ident string) (*Object, error) {
-	err := c.retryLocked(ctx, func() error {
+	err := c.TouchNode(ctx, ident)
+	if err == nil {
+		err = c.giveTo(ctx, o, ident)
+	}
+	if err != nil {
+		_, failed := c.finishAllocation(context.WithoutCancel(ctx), o, "", err)
+		return nil, errors.Join(err, failed)
+	}
+	n, err := c.Node(ctx, ident)
+	if err != nil {
+		return nil, err
+	}
+	return c.finishAllocation(ctx, o, n.UUID, nil)
+}
+
+// giveTo gives an active node to an allocation that fits it.
+func (c *Conductor) giveTo(ctx context.Context, o *Object, ident string) error {
+	return c.retryLocked(ctx, func() error {
 		_, _, err := c.edit(ctx, ident, func(n *Node) error {
 			if err := c.unlocked(n); err != nil {
 				return err
@@ -80,15 +98,6 @@ func (c *Conductor) backfill(ctx context.Context, o *Object, ident string) (*Obj
 		})
 		return err
 	})
-	if err != nil {
-		_, failed := c.finishAllocation(context.WithoutCancel(ctx), o, "", err)
-		return nil, errors.Join(err, failed)
-	}
-	n, err := c.Node(ctx, ident)
-	if err != nil {
-		return nil, err
-	}
-	return c.finishAllocation(ctx, o, n.UUID, nil)
 }
 
 // allocationFailed returns the error of an allocation that gets no node.
@@ -105,7 +114,7 @@ func (c *Conductor) unfit(n *Node, o *Object) (why []string) {
 		why = append(why, fmt.Sprintf("Node must be in the \"active\" state, but the current state is \"%s\"", n.ProvisionState))
 	}
 	if class != "" && n.ResourceClass != class {
-		why = append(why, fmt.Sprintf("Resource class %s does not match the requested resource class %s", n.ResourceClass, class))
+		why = append(why, fmt.Sprintf("Resource class %s does not match the requested resource class %s", cmp.Or(n.ResourceClass, "None"), class))
 	}
 	if !n.hasTraits(traits) {
 		why = append(why, fmt.Sprintf("List of traits %s does not match the requested traits %s", pyrepr.List(n.Traits), pyrepr.Of(traits)))

@@ -30,6 +30,10 @@ type Fake struct {
 	// takes, and fails with its error. A step for which Before returns [ErrWait] waits for
 	// a call-back.
 	Before func(ctx context.Context, n *Node, operation string) error
+	// Series is the series whose fake-hardware this is; zero stands for the latest. Since
+	// 2023.2 its vendor interface has the steps log_passthrough, which automated cleaning runs,
+	// and trigger_servicewait, which leads to service wait.
+	Series states.Series
 
 	power sync.Map // states.Power by UUID: that of the hardware, not that of the record
 }
@@ -134,6 +138,26 @@ var fakeSteps = map[states.State][]Step{
 	},
 }
 
+// passthroughStep and triggerStep are the steps of the vendor interface.
+var (
+	passthroughStep = Step{Interface: "vendor", Step: "log_passthrough", Priority: 1}
+	triggerStep     = Step{Interface: "vendor", Step: "trigger_servicewait"}
+)
+
+// vendorSteps returns the steps of the vendor interface that run in a state.
+func (f *Fake) vendorSteps(work states.State) []Step {
+	switch {
+	case f.Series != states.NoSeries && f.Series < states.Bobcat:
+		return nil
+	case work == states.Cleaning:
+		return []Step{passthroughStep}
+	case work == states.Servicing:
+		return []Step{passthroughStep, triggerStep}
+	default:
+		return nil
+	}
+}
+
 // agentSteps are the clean steps of an agent.
 //
 // Source: GenericHardwareManager in ironic-python-agent.
@@ -148,7 +172,7 @@ var fakeBIOSArgs = map[string]StepArgument{
 
 // Steps implements [Hardware].
 func (f *Fake) Steps(n *Node, work states.State) []Step {
-	steps := slices.Clone(fakeSteps[work])
+	steps := append(slices.Clone(fakeSteps[work]), f.vendorSteps(work)...)
 	if work == states.Cleaning && hasAgent(n) {
 		steps = append(steps, agentSteps...)
 	}
@@ -182,6 +206,8 @@ func (f *Fake) run(ctx context.Context, t *Task) error {
 		return err
 	}
 	switch step.Step {
+	case triggerStep.Step:
+		return ErrWait
 	case "deploy":
 		if hasAgent(t.Node()) {
 			return ErrWait
@@ -273,11 +299,17 @@ func (f *Fake) VendorMethods() map[string]VendorMethod {
 	for name, method := range fakeMethods {
 		methods[name] = method.VendorMethod
 	}
+	if len(f.vendorSteps(states.Cleaning)) > 0 {
+		methods[passthroughStep.Step] = VendorMethod{[]string{"POST"}, true, "Test pass-through to wait.", false, true}
+	}
 	return methods
 }
 
 // CallVendor implements [VendorPassthru].
 func (f *Fake) CallVendor(_ context.Context, _ *Node, method string, args map[string]any) (any, error) {
+	if method == passthroughStep.Step {
+		return nil, nil
+	}
 	bar, ok := args["bar"]
 	if !ok {
 		return nil, refuse(Invalid, "Parameter 'bar' not passed to method '%s'.", method)

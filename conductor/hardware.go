@@ -28,7 +28,9 @@ type Hardware interface {
 	Validate(n *Node) map[string]error
 
 	// Verify checks on the hardware that the node can be managed, and returns the power
-	// state. The verification fails unless that is PowerOn or PowerOff; only a simulated
+	// state. The conductor calls it after the power interface alone was found valid, as
+	// Ironic does; a hardware type that also checks its management interface, as the enroll
+	// specification demands, does it here. The verification fails unless that is PowerOn or PowerOff; only a simulated
 	// hardware type may have none.
 	Verify(ctx context.Context, n *Node) (states.Power, error)
 

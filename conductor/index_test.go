@@ -178,9 +178,9 @@ func TestALifeWritesNoMoreThanItMust(t *testing.T) {
 			writes int64
 		}{
 			{"manage", states.Manageable, 2},
-			{"provide", states.Available, 2}, // its cleaning has no steps
-			{"active", states.Active, 3},     // its one step is stored before it runs
-			{"deleted", states.Available, 4}, // one step, then a cleaning
+			{"provide", states.Available, 3}, // its cleaning has one step, which is stored before it runs
+			{"active", states.Active, 3},
+			{"deleted", states.Available, 5}, // one step, then a cleaning with one
 		} {
 			before := store.updates.Load()
 			require.NoError(t, f.Provision(f.ctx, n.UUID, conductor.ProvisionRequest{Target: step.target, Version: 82}))

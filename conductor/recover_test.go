@@ -314,7 +314,7 @@ func TestAReportWhoseResponseWasLostDoesNotEndTheNextWork(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			got := f.settle(n)
 			require.Equal(t, states.Available, got.ProvisionState, got.LastError)
-			require.Equal(t, 3, cleaned, "the cleaning was done, once")
+			require.Equal(t, 4, cleaned, "the cleaning was done, once")
 		})
 	}
 }

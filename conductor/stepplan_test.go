@@ -245,7 +245,7 @@ func TestANodeWithAnAgentIsCleanedAndDeployedOnceTheAgentCalls(t *testing.T) {
 		f.request(n, "provide")
 		waits(states.CleanWait, "prepare")
 		call()
-		waits(states.Available, "deploy.erase_devices_metadata", "deploy.erase_devices")
+		waits(states.Available, "deploy.erase_devices_metadata", "deploy.erase_devices", "vendor.log_passthrough")
 
 		f.request(n, "active")
 		waits(states.DeployWait, "deploy.deploy")

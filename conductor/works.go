@@ -12,7 +12,9 @@ import (
 // failed returns the ending of work that failed with an error.
 func failed(err error) ending { return ending{event: states.EventFail, err: err} }
 
-// verify validates the node's power interface, verifies its hardware and reads its power state.
+// verify validates the node's power interface, verifies its hardware and reads its power state. As
+// in Ironic's code of every release, and unlike in the enroll specification, the management
+// interface is not validated: nodes that Ironic verifies would fail.
 //
 // Source: ironic/conductor/verify.py.
 func (c *Conductor) verify(ctx context.Context, t *Task) ending {

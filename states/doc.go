@@ -1,6 +1,7 @@
 // Package states is the vocabulary of Ironic's provisioning state machine, and
 // the machine itself as a table, for every series of OpenStack from Kilo to
-// 2026.2.
+// 2026.2. A series stands for its last release; 2026.2, which is not released yet, stands for
+// Ironic 38.0.0 (API 1.113).
 //
 // A [State] is a provision state of a node; an [Event] moves a node from one state to
 // another. A [Series] has a [Table] of all its transitions:

@@ -16,7 +16,11 @@ type Series uint8
 const NoSeries Series = 0
 
 // Each series with the release of Ironic that its table was read from, the last
-// of the series (of Hibiscus the newest so far), and its highest API version.
+// of the series, and its highest API version. Hibiscus has no stable branch yet: it
+// stands for 38.0.0, a release between series. Upstream's development branch of August
+// 2026 has API 1.115 and the same table: 1.114 adds the vendor, model and serial_number of
+// firmware, 1.115 the state, target_provision_state and duration_seconds of history
+// entries.
 const (
 	Kilo      Series = NoSeries + 1 + iota // Ironic 2015.1.4, API 1.6
 	Liberty                                // Ironic 4.2.5, API 1.14

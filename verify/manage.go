@@ -39,6 +39,10 @@ var errNoVerifier = errors.New("no verifier")
 // power state with the transition to manageable. A manage from any other state
 // verifies nothing, as in Ironic; it returns NoPower.
 //
+// The Verifier decides what is checked. The enroll specification demands the power interface,
+// the management interface and a read of the power state; Ironic's code leaves out the
+// management interface.
+//
 // Whatever the Verifier does, the node does not stay in verifying: a panic is a
 // failure, and so is a Verifier that has not returned when the context ends, or after a
 // minute if the context has no deadline. A Verifier that ignores its context is

@@ -21,7 +21,7 @@ const (
 // Source: ironic/api/controllers/v1/allocation.py.
 var allocationResource = &resource{
 	kind: conductor.KindAllocation, path: "allocations", list: "allocations", schema: "allocation", noun: "Allocation",
-	since: minAllocations, named: true, loadFirst: true,
+	since: minAllocations, named: true, loadFirst: true, looseIdent: true, uuidFirst: true,
 	fields: []objectField{
 		uuidField,
 		{name: "candidate_nodes", types: []string{"array", "null"}, zero: []any{}, fixed: true, schema: candidatesSchema},
@@ -107,7 +107,7 @@ func (h *handler) createAllocation(r *request) (answer, error) {
 	}
 	created, err := h.conductor.CreateAllocation(r.Context(), o)
 	if err != nil {
-		return answer{}, allocationResource.sayExists(o, err)
+		return answer{}, allocationResource.sayExists(r, o, err)
 	}
 	a := allocationResource.answer(r, http.StatusCreated, created, nil)
 	a.location = "allocations/" + created.UUID

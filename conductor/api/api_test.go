@@ -41,7 +41,7 @@ func start(t testing.TB, series states.Series, config api.Config) *server {
 func startWith(t testing.TB, series states.Series, config api.Config, more map[string]conductor.Hardware) *server {
 	t.Helper()
 	s := &server{t: t}
-	fake := &conductor.Fake{Before: func(ctx context.Context, n *conductor.Node, operation string) error {
+	fake := &conductor.Fake{Series: series, Before: func(ctx context.Context, n *conductor.Node, operation string) error {
 		if f := s.before.Load(); f != nil {
 			return (*f)(ctx, n, operation)
 		}

@@ -38,6 +38,15 @@ func toMAC(_ *request, v any) (any, error) {
 	return strings.ToLower(s), nil
 }
 
+// toInteger returns a whole number without a fraction. Ironic's database refuses those of more than 64 bits.
+func toInteger(_ *request, v any) (any, error) {
+	n, ok := integer(v.(json.Number))
+	if !ok {
+		return nil, invalid("%s is out of range", repr(v))
+	}
+	return json.Number(strconv.Itoa(n)), nil
+}
+
 func toTruth(name string) func(*request, any) (any, error) {
 	return func(_ *request, v any) (any, error) {
 		b, err := toBoolean(name, v)

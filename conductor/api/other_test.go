@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -101,6 +102,39 @@ func TestAnAllocationGetsANodeAndGivesItBack(t *testing.T) {
 	require.Equal(t, http.StatusNoContent, s.do("DELETE", "/v1/nodes/n/allocation", "latest", "").status)
 	require.Nil(t, s.do("GET", "/v1/nodes/n", "latest", "").json()["instance_uuid"])
 	require.Equal(t, "Allocation for node n was not found", s.do("GET", "/v1/nodes/n/allocation", "latest", "").fault())
+}
+
+func TestNothingIsMovedToANodeOfAnotherOwner(t *testing.T) {
+	const none = "11111111-2222-3333-4444-555555555555"
+	for _, series := range []states.Series{states.Antelope, states.Latest()} {
+		s := start(t, series, api.Config{})
+		mine, alsoMine := s.create(`{"driver": "fake-hardware", "owner": "me"}`), s.create(`{"driver": "fake-hardware", "owner": "me"}`)
+		yours := s.create(`{"driver": "fake-hardware", "owner": "you"}`)
+		for _, uuid := range []string{mine, alsoMine, yours} {
+			_, err := s.conductor.UpdateNode(t.Context(), uuid, func(n *conductor.Node) error { n.Power = states.PowerOff; return nil })
+			require.NoError(t, err)
+		}
+		for path, body := range map[string]string{
+			"ports":             `"address": "52:54:00:00:00:01"`,
+			"portgroups":        `"name": "pg"`,
+			"volume/connectors": `"type": "iqn", "connector_id": "i"`,
+			"volume/targets":    `"volume_type": "iscsi", "volume_id": "v", "boot_index": 0`,
+		} {
+			uuid := s.do("POST", "/v1/"+path, "latest", `{"node_uuid": "`+mine+`", `+body+`}`).must(http.StatusCreated)["uuid"].(string)
+			move := func(node string) reply {
+				return s.do("PATCH", "/v1/"+path+"/"+uuid, "latest", `[{"op": "replace", "path": "/node_uuid", "value": "`+node+`"}]`)
+			}
+			refused := "Unable to apply the requested node_uuid '%s'. Requested value was invalid."
+			require.Equal(t, fmt.Sprintf(refused, yours), move(yours).fault(), "%v %s", series, path)
+			unknown := fmt.Sprintf(refused, none)
+			if series == states.Antelope {
+				unknown = "Node " + none + " could not be found."
+			}
+			require.Equal(t, unknown, move(none).fault(), "%v %s", series, path)
+			require.Equal(t, http.StatusBadRequest, move(none).status)
+			require.Equal(t, alsoMine, move(alsoMine).must(http.StatusOK)["node_uuid"], "%v %s", series, path)
+		}
+	}
 }
 
 func TestObjectsOfANodeAreDeletedWithIt(t *testing.T) {

@@ -40,9 +40,10 @@ type resource struct {
 	// if only the first of them applies.
 	exclusive error
 	// keys returns the unique keys of a record; duplicate returns the fault text for a
-	// record with a key of another record.
+	// record with a key of another record, unless uuidFirst is set and the UUID exists too.
 	keys      func(o *conductor.Object) []string
-	duplicate func(o *conductor.Object, key string) string
+	duplicate func(o *conductor.Object) string
+	uuidFirst bool
 	// noNode is the fault text for a new record of an unknown node, with %s for the node;
 	// empty stands for the usual fault of an unknown node.
 	noNode string
@@ -56,6 +57,8 @@ type resource struct {
 	// was found if loadFirst is true.
 	patched   []string
 	loadFirst bool
+	// looseIdent is set if a patch finds the record without checking its identifier before.
+	looseIdent bool
 	// check refuses a record that breaks a rule. before is nil for a new record, and the
 	// record before the patch for a patched one. allow does so with the lock of the record's
 	// node, which a POST takes if locks is true, and a patch always.
@@ -183,15 +186,18 @@ func (x *resource) bodySchema(h *handler) *schema {
 // take sets the record's fields to the values of an object that satisfies the schema, and the
 // missing ones to their defaults.
 func (x *resource) take(r *request, o *conductor.Object, object map[string]any) (err error) {
-	for i := range x.fields {
-		f := &x.fields[i]
-		v := object[f.name]
-		if v != nil && f.convert != nil {
-			if v, err = f.convert(r, v); err != nil {
-				return err
+	for _, required := range []bool{true, false} { // the order of Ironic's validators
+		for i := range x.fields {
+			f := &x.fields[i]
+			if f.readOnly || f.required != required {
+				continue
 			}
-		}
-		if !f.readOnly {
+			v := object[f.name]
+			if v != nil && f.convert != nil {
+				if v, err = f.convert(r, v); err != nil {
+					return err
+				}
+			}
 			f.put(o, v)
 		}
 	}
@@ -366,15 +372,22 @@ func isContainer(v any) bool {
 	}
 }
 
-// sayExists returns the fault for a record with a key of another record.
-func (x *resource) sayExists(o *conductor.Object, err error) error {
-	if !errors.Is(err, conductor.Exists) {
+// sayExists returns the fault for a record with keys of another record. Of several it names the one
+// that Ironic's database refuses first.
+func (x *resource) sayExists(r *request, o *conductor.Object, err error) error {
+	var duplicate *conductor.DuplicateError
+	if !errors.Is(err, conductor.Exists) || !errors.As(err, &duplicate) {
 		return err
 	}
-	var duplicate *conductor.DuplicateError
-	key := ""
-	if errors.As(err, &duplicate) {
-		key = duplicate.Key
+	byUUID := duplicate.Key == o.UUID
+	records, err := r.h.conductor.Objects(r.Context(), x.kind)
+	if err != nil {
+		return err
+	}
+	taken := func(same func(other *conductor.Object) bool) bool {
+		return slices.ContainsFunc(records, func(other *conductor.Object) bool {
+			return (byUUID || other.UUID != o.UUID) && same(other)
+		})
 	}
 	article := "A"
 	if strings.IndexByte("aeiou", x.schema[0]) >= 0 {
@@ -382,13 +395,15 @@ func (x *resource) sayExists(o *conductor.Object, err error) error {
 	}
 	noun := article + " " + strings.ToLower(x.noun)
 	switch {
-	case o.Name != "" && (key == "name="+o.Name || key == ""):
+	case byUUID && x.uuidFirst:
+	case o.Name != "" && taken(func(other *conductor.Object) bool { return other.Name == o.Name }):
 		return conflict("%s with name %s already exists.", noun, o.Name)
-	case x.duplicate != nil && key != o.UUID:
-		return conflict("%s", x.duplicate(o, key))
-	default:
-		return conflict("%s with UUID %s already exists.", noun, o.UUID)
+	case x.duplicate != nil && taken(func(other *conductor.Object) bool {
+		return slices.ContainsFunc(o.Keys, func(key string) bool { return slices.Contains(other.Keys, key) })
+	}):
+		return conflict("%s", x.duplicate(o))
 	}
+	return conflict("%s with UUID %s already exists.", noun, o.UUID)
 }
 
 var statusNoContent = answer{status: http.StatusNoContent}

@@ -62,10 +62,10 @@ func (l listing) serve(_ *handler, r *request) (answer, error) {
 		}
 	}
 	a := r.queryArgs(names...)
-	p, fields, detail := a.page(l.marker()), fieldSet(a.list("fields")), a.boolean("detail")
 	for _, f := range l.filters {
 		f.decode(a, f.name)
 	}
+	p, fields, detail := a.page(l.marker()), fieldSet(a.list("fields")), a.boolean("detail")
 	if err := r.accept(a); err != nil {
 		return answer{}, err
 	}
@@ -271,6 +271,9 @@ var byAddress = objectFilter{
 		s.where(func(o *conductor.Object) bool { return o.Fields["address"] == address })
 	},
 }
+
+// ignoredProject is a parameter that Ironic takes and does not use.
+var ignoredProject = objectFilter{name: "project", decode: func(*args, string) {}, apply: func(*args, *request, *selection) {}}
 
 func decodeIdent(a *args, name string) { a.ident(name) }
 func decodeText(a *args, name string)  { a.text(name) }

@@ -45,8 +45,9 @@ var (
 			{name: "description", types: textOrNull, max: 255},
 			extraField,
 		},
-		patched:  []string{"uuid", "extra", "description"},
-		defaults: []string{"uuid", "description"}, minDetail: minDetail,
+		patched:    []string{"uuid", "extra", "description"},
+		looseIdent: true,
+		defaults:   []string{"uuid", "description"}, minDetail: minDetail,
 		links:     map[string]states.APIVersion{"nodes": 1},
 		deletable: chassisEmpty,
 	}
@@ -76,9 +77,9 @@ var (
 			{name: "description_contains", since: 97, decode: decodeText, apply: byDescription},
 			{name: "conductor_groups", since: 99, decode: decodeList, apply: byConductorGroups},
 		},
-		exclusive: errNotPermitted,
-		keys:      addressKeys,
-		duplicate: func(o *conductor.Object, _ string) string {
+		exclusive: errNotPermitted, uuidFirst: true,
+		keys: addressKeys,
+		duplicate: func(o *conductor.Object) string {
 			return fmt.Sprintf("A port with MAC address %s already exists.", o.Fields["address"])
 		},
 		prepare: namePortNode,
@@ -112,7 +113,7 @@ var (
 			{name: "conductor_groups", since: 99, decode: decodeList, apply: byConductorGroups},
 		},
 		keys: addressKeys,
-		duplicate: func(o *conductor.Object, _ string) string {
+		duplicate: func(o *conductor.Object) string {
 			return fmt.Sprintf("A portgroup with MAC address %s already exists.", o.Fields["address"])
 		},
 		check:     checkPortGroup,
@@ -131,15 +132,15 @@ var (
 			ownerNode,
 		},
 		defaults: []string{"uuid", "node_uuid", "type", "connector_id"},
-		filters:  []objectFilter{byNode("node")},
+		filters:  []objectFilter{byNode("node"), ignoredProject},
 		keys: func(o *conductor.Object) []string {
 			return []string{fmt.Sprintf("connector=%v %v", o.Fields["type"], o.Fields["connector_id"])}
 		},
-		duplicate: func(o *conductor.Object, _ string) string {
+		duplicate: func(o *conductor.Object) string {
 			return fmt.Sprintf("A volume connector with type %v and connector ID %v already exists.", o.Fields["type"], o.Fields["connector_id"])
 		},
 		noNode:    "Invalid input for field/attribute node_uuid. Value: '%s'. ",
-		check:     volumeUpdate("volume connector update"),
+		allow:     volumeUpdate("volume connector update"),
 		deletable: checkVolume("volume connector deletion", admission.Rules.DeleteVolume),
 	}
 
@@ -148,7 +149,7 @@ var (
 		since: minVolumes, loadFirst: true,
 		fields: []objectField{
 			uuidField,
-			{name: "boot_index", types: []string{"integer"}, required: true},
+			{name: "boot_index", types: []string{"integer"}, required: true, convert: toInteger},
 			extraField,
 			{name: "properties", types: objectType, zero: noObject, secret: true, mask: maskTarget},
 			{name: "volume_id", types: textType, required: true},
@@ -156,15 +157,15 @@ var (
 			ownerNode,
 		},
 		defaults: []string{"uuid", "node_uuid", "volume_type", "boot_index", "volume_id"},
-		filters:  []objectFilter{byNode("node")},
+		filters:  []objectFilter{byNode("node"), ignoredProject},
 		keys: func(o *conductor.Object) []string {
 			return []string{fmt.Sprintf("boot_index=%v %v", o.NodeUUID, o.Fields["boot_index"])}
 		},
-		duplicate: func(o *conductor.Object, _ string) string {
+		duplicate: func(o *conductor.Object) string {
 			return fmt.Sprintf("A volume target with boot index '%v' for the same node already exists.", o.Fields["boot_index"])
 		},
 		noNode:    "Invalid input for field/attribute node_uuid. Value: '%s'. ",
-		check:     volumeUpdate("volume target update"),
+		allow:     volumeUpdate("volume target update"),
 		deletable: checkVolume("volume target deletion", admission.Rules.DeleteVolume),
 	}
 

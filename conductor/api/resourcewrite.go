@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
 )
 
 // show answers a GET of one record.
@@ -40,7 +41,7 @@ func (x *resource) create(h *handler, r *request) (answer, error) {
 	}
 	created, err := h.conductor.CreateObject(r.Context(), o)
 	if err != nil {
-		return answer{}, x.sayExists(o, err)
+		return answer{}, x.sayExists(r, o, err)
 	}
 	a := x.answer(r, http.StatusCreated, created, nil)
 	a.location = x.path + "/" + created.UUID
@@ -102,12 +103,27 @@ func (x *resource) settle(r *request, before, o *conductor.Object) error {
 	return nil
 }
 
-// checkNode refuses a record of an unknown node.
+// checkNode refuses a record of an unknown node, and one that a patch moves to a node of another
+// owner (CVE-2026-44918). The fault does not disclose whether that node exists; Ironic has it for
+// unknown nodes too since 2026.2.
+//
+// Source: authorize_node_link in ironic/api/controllers/v1/utils.py.
 func (x *resource) checkNode(r *request, before, o *conductor.Object) error {
 	if f := x.field("node_uuid"); f == nil || f.readOnly || before != nil && before.NodeUUID == o.NodeUUID {
 		return nil
 	}
-	_, err := r.nodeNamed(o.NodeUUID)
+	n, err := r.nodeNamed(o.NodeUUID)
+	foreign := err != nil && r.h.series >= states.Hibiscus
+	if before != nil && err == nil {
+		old, err := r.nodeNamed(before.NodeUUID)
+		if err != nil {
+			return as400(err)
+		}
+		foreign = old.Owner != n.Owner
+	}
+	if before != nil && foreign {
+		return invalid("Unable to apply the requested node_uuid '%s'. Requested value was invalid.", show(o.NodeUUID))
+	}
 	if err != nil && before == nil && x.noNode != "" && asFault(err).status == http.StatusNotFound {
 		return invalid(x.noNode, o.NodeUUID)
 	}
@@ -119,16 +135,24 @@ func (x *resource) patch(h *handler, r *request) (answer, error) {
 	if err := r.accept(r.queryArgs()); err != nil {
 		return answer{}, err
 	}
-	ident, err := r.ident(x)
-	if err != nil {
-		return answer{}, err
+	ident := r.param(0)
+	if !x.looseIdent {
+		if _, err := r.ident(x); err != nil {
+			return answer{}, err
+		}
 	}
 	p, err := r.decodePatch()
 	if err != nil {
 		return answer{}, err
 	}
 	var before *conductor.Object
-	load := func() error { before, err = r.object(x, ident); return err }
+	load := func() error {
+		if x.named && !isUUID(ident) && !isName(ident) {
+			return invalid("Expected a logical name or UUID but received %s.", show(ident))
+		}
+		before, err = r.object(x, ident)
+		return err
+	}
 	check := func() error { return x.checkPatch(r, p) }
 	order := []func() error{check, load}
 	if x.loadFirst {
@@ -155,7 +179,7 @@ func (x *resource) patch(h *handler, r *request) (answer, error) {
 		return answer{}, x.notFound(ident)
 	}
 	if err != nil {
-		return answer{}, x.sayExists(attempt, err)
+		return answer{}, x.sayExists(r, attempt, err)
 	}
 	return x.answer(r, http.StatusOK, o, nil), nil
 }

@@ -87,7 +87,7 @@ func Start(config Config) (*Server, error) {
 		t: panics{}, waits: maxWait, stopped: make(chan struct{}),
 		next: map[operation][]func(context.Context) error{}, reads: map[*read]bool{},
 	}
-	s.fake.Before = s.before
+	s.fake.Before, s.fake.Series = s.before, config.Series
 	c, err := conductor.New(conductor.Config{
 		Store: &s.store, Name: "conductortest", Table: table,
 		Hardware:           map[string]conductor.Hardware{"fake-hardware": hardware{&s.fake, s}},

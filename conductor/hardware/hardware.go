@@ -129,7 +129,10 @@ func (b *BMC) Describe() conductor.Description {
 	return conductor.Description{Interfaces: maps.Clone(b.interfaces), Properties: maps.Clone(b.properties)}
 }
 
-// Verify implements [conductor.Hardware]. It costs one log-in.
+// Verify implements [conductor.Hardware]: it logs in and reads the power state. With
+// Config.CheckManagement it also checks the management interface on the BMC, as the enroll
+// specification demands; Ironic's code does not, and neither does the default. It costs one
+// log-in.
 func (b *BMC) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {
 	v, _, err := b.verifier(n)
 	if err != nil {

@@ -9,13 +9,14 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware"
+	"github.com/ironstate/ironstate/states"
 )
 
 // logoutTimeout bounds the log-out of all BMCs when the program ends.
 const logoutTimeout = 3 * time.Second
 
 // newHardware returns the hardware types, and a function that logs out of the BMCs.
-func newHardware(fakeDelay time.Duration, log *slog.Logger) (map[string]conductor.Hardware, func(), error) {
+func newHardware(series states.Series, fakeDelay time.Duration, log *slog.Logger) (map[string]conductor.Hardware, func(), error) {
 	redfish, err := hardware.NewRedfish(hardware.Config{Sessions: maxSessions})
 	if err != nil {
 		return nil, nil, err
@@ -29,7 +30,7 @@ func newHardware(fakeDelay time.Duration, log *slog.Logger) (map[string]conducto
 		defer cancel()
 		_ = errors.Join(redfish.Close(ctx), ipmi.Close(ctx)) // an unreachable BMC expires its sessions itself
 	}
-	return map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{Before: fakeOperation(fakeDelay, log)}, "redfish": redfish, "ipmi": ipmi}, closeAll, nil
+	return map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{Series: series, Before: fakeOperation(fakeDelay, log)}, "redfish": redfish, "ipmi": ipmi}, closeAll, nil
 }
 
 // maxSessions bounds the Redfish sessions that stay open between two reads of the power state.

@@ -35,7 +35,7 @@ func startService(ctx context.Context) (*service, error) {
 	c, err := conductor.New(conductor.Config{
 		OnTransition: s.moved,
 		Store:        &conductor.Memory{}, Name: HostName, Table: Series.Table(),
-		Hardware:      map[string]conductor.Hardware{"fake-hardware": &byOrder{}},
+		Hardware:      map[string]conductor.Hardware{"fake-hardware": &byOrder{conductor.Fake{Series: Series}}},
 		CheckInterval: checkInterval, SkipPowerSync: true, LockedRetries: -1,
 		ShutdownTimeout: time.Second,
 	})

@@ -59,7 +59,7 @@ func (s *sides) reset(ctx context.Context) error {
 	s.stop = func() {}
 	c, err := conductor.New(conductor.Config{
 		Store: &conductor.Memory{}, Name: lockstep.HostName, Table: lockstep.Series.Table(),
-		Hardware:      map[string]conductor.Hardware{"fake-hardware": &fake{}},
+		Hardware:      map[string]conductor.Hardware{"fake-hardware": &fake{conductor.Fake{Series: lockstep.Series}}},
 		SkipPowerSync: true, LockedRetries: -1, ShutdownTimeout: time.Second,
 	})
 	if err != nil {
