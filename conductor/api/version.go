@@ -134,7 +134,7 @@ func (h *handler) versionDocument(w *writer, r *request) {
 // v1 answers GET /v1.
 func (h *handler) v1(r *request) (answer, error) {
 	if r.Method != http.MethodGet {
-		return answer{}, methodNotAllowed("")
+		return answer{}, &fault{status: http.StatusMethodNotAllowed, text: "The server could not comply with the request since it is either malformed or otherwise incorrect."}
 	}
 	w := newWriter(4096)
 	w.open()

@@ -1,0 +1,146 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/states"
+)
+
+// The statuses, the Allow headers and whether an answer has the headers of versions and request
+// are those of a live Ironic 21.4.4, except for the paths on which it fails by a Python exception.
+func TestPathsAndMethodsAreRoutedAsInIronic(t *testing.T) {
+	s := start(t, states.Antelope, api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	for _, c := range []struct {
+		request string
+		status  int
+		headers bool
+		allow   string // "-" stands for no header
+	}{
+		{"GET /v1/nodes", 200, true, "-"},
+		{"GET /v1/nodes/", 200, true, "-"},
+		{"GET /v1/nodes//", 400, true, "-"},
+		{"GET /v1//nodes", 404, false, "-"}, // 500 in Ironic
+		{"GET /v1/nodes.json", 200, true, "-"},
+		{"GET /v1/nodes/n.json", 200, true, "-"},
+		{"GET /v1/nodes/n.xml", 404, true, "-"},
+		{"GET /nodes", 200, true, "-"},
+		{"GET /v1/nonsense", 404, false, "-"},
+		{"GET /v2/nodes", 404, false, "-"},
+		{"GET /v1/nodes/a b", 400, false, "-"},
+		{"GET /v1/nodes/ports/x", 404, false, "-"},
+		{"GET /v1/nodes/n/management", 405, false, ""},
+		{"GET /v1/nodes/n/maintenance", 405, false, "DELETE, PUT"},
+		{"GET /v1/nodes/n/states/provision", 404, false, "-"}, // 500 in Ironic
+		{"GET /v1/nodes/n/states/console", 200, true, "-"},
+		{"GET /v1/nodes/states/n", 200, true, "-"},
+		{"GET /v1/nodes/states/console/n", 200, true, "-"},
+		{"PUT /v1/nodes/maintenance/n", 202, true, "-"},
+		{"GET /v1/nodes/n/provision_state", 200, true, "-"},
+		{"GET /v1/nodes/n/nonsense", 400, true, "-"},
+		{"GET /v1/nodes/n/detail", 400, true, "-"},
+		{"GET /v1/nodes/n/validate", 200, true, "-"},
+		{"PUT /v1/nodes/n", 405, false, "DELETE, GET, PATCH, POST"},
+		{"HEAD /v1/nodes", 405, false, "DELETE, GET, PATCH, POST"},
+		{"OPTIONS /v1/nodes", 200, false, "-"},
+		{"PATCH /v1/nodes", 400, true, "-"},
+		{"DELETE /v1/nodes", 400, true, "-"},
+		{"DELETE /v1/nodes/n/states/provision", 405, false, "GET"},
+		{"DELETE /v1/volume", 405, false, "GET"},
+		{"GET /v1/nodes/n/ports", 200, true, "-"},
+		{"POST /v1", 405, true, "-"},
+	} {
+		method, path, _ := strings.Cut(c.request, " ")
+		a := s.do(method, path, "1.82", "")
+		require.Equal(t, c.status, a.status, "%s: %s", c.request, a.body)
+		require.Equal(t, c.headers, a.header.Get("Openstack-Request-Id") != "", c.request)
+		require.Equal(t, c.headers, a.header.Get("X-OpenStack-Ironic-API-Version") != "", c.request)
+		require.Equal(t, c.headers, a.header.Get("X-OpenStack-Ironic-API-Maximum-Version") != "", c.request)
+		allow := "-"
+		if values := a.header.Values("Allow"); values != nil {
+			allow = values[0]
+		}
+		require.Equal(t, c.allow, allow, c.request)
+	}
+}
+
+func TestOldVersionsHaveNoNewPaths(t *testing.T) {
+	s := start(t, states.Antelope, api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	for _, c := range []struct {
+		request, version string
+		status           int
+		allow            string
+	}{
+		{"PUT /v1/nodes/n/traits/CUSTOM_A", "1.36", 405, "DELETE, GET, PATCH, POST"},
+		{"DELETE /v1/nodes/n/traits", "1.36", 404, "-"},
+		{"GET /v1/allocations", "1.51", 404, "-"},
+		{"POST /v1/allocations", "1.51", 405, "-"},
+		{"GET /v1/nodes/n/vifs", "1.27", 404, "-"},
+		{"GET /v1/portgroups", "1.22", 404, "-"},
+	} {
+		method, path, _ := strings.Cut(c.request, " ")
+		a := s.do(method, path, c.version, "")
+		require.Equal(t, c.status, a.status, "%s: %s", c.request, a.body)
+		allow := "-"
+		if values := a.header.Values("Allow"); values != nil {
+			allow = values[0]
+		}
+		require.Equal(t, c.allow, allow, c.request)
+	}
+}
+
+func TestAcceptWithoutJSONIsRefused(t *testing.T) {
+	s := start(t, states.Antelope, api.Config{})
+	for accept, status := range map[string]int{
+		"": 200, "*/*": 200, "application/*": 200, "application/json": 200, "text/html, */*;q=0.1": 200, "nonsense": 200,
+		"application/json;q=0": 200, "text/html": 406, "application/xml": 406, "*/*;q=0": 406, "application/*;q=0, */*": 406,
+	} {
+		r := request("GET", "/v1/nodes", "1.82", strings.NewReader(""))
+		r.Header.Set("Accept", accept)
+		require.Equal(t, status, s.send(r).status, accept)
+	}
+}
+
+func TestABodyThatIsNotDeclaredAsJSONHasNoEffect(t *testing.T) {
+	s := start(t, states.Antelope, api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "", "APPLICATION/JSON"} {
+		r := request("PUT", "/v1/nodes/n/states/power", "1.82", strings.NewReader(`{"target": "power on"}`))
+		r.Header.Set("Content-Type", kind)
+		require.Equal(t, http.StatusBadRequest, s.send(r).status, kind)
+	}
+	require.Nil(t, s.do("GET", "/v1/nodes/n", "1.82", "").json()["target_power_state"])
+	require.Nil(t, s.do("GET", "/v1/nodes/n", "1.82", "").json()["power_state"])
+	r := request("PUT", "/v1/nodes/n/states/power", "1.82", strings.NewReader(`{"target": "power on"}`))
+	r.Header.Set("Content-Type", "application/json; charset=utf-8")
+	require.Equal(t, http.StatusAccepted, s.send(r).status)
+}
+
+func TestVersionsAreReadAsIronicReadsThem(t *testing.T) {
+	s := start(t, states.Antelope, api.Config{})
+	const invalid = "Invalid value for X-OpenStack-Ironic-API-Version header"
+	for version, fault := range map[string]string{
+		"1.82": "", "1.01": "", " 1.82 ": "", "LATEST": "",
+		"1": invalid, "1.": invalid, "x": invalid, "1.82.1": invalid,
+		"1.83":   "Version 1.83 was requested but the minor version is not supported by this service. The supported version range is: [1.1, 1.82].",
+		"1.-1":   "Version 1.-1 was requested but the minor version is not supported by this service. The supported version range is: [1.1, 1.82].",
+		"0.1":    "Mutually exclusive versions requested. Version 0.1 requested but not supported by this service. The supported version range is: [1.1, 1.82].",
+		"2.0001": "Mutually exclusive versions requested. Version 2.1 requested but not supported by this service. The supported version range is: [1.1, 1.82].",
+	} {
+		a := s.do("GET", "/v1/nodes", version, "")
+		if fault == "" {
+			require.Equal(t, http.StatusOK, a.status, version)
+			continue
+		}
+		require.Equal(t, http.StatusNotAcceptable, a.status, version)
+		require.Equal(t, fault, a.fault(), version)
+		require.Empty(t, a.header.Get("X-OpenStack-Ironic-API-Version"), version)
+		require.Equal(t, fault != invalid, a.header.Get("X-OpenStack-Ironic-API-Minimum-Version") != "", version)
+	}
+}
