@@ -104,7 +104,11 @@ func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 		return nil, err
 	}
 	if n.Revision, err = c.store.Create(ctx, r); err != nil {
-		return nil, nodeExists(n, err)
+		err = nodeExists(n, err)
+		if _, twice := c.Node(ctx, n.Name); n.Name != "" && twice == nil && errors.Is(err, Exists) {
+			err = refuse(Exists, "A node with name %s already exists.", n.Name) // rather than with the UUID
+		}
+		return nil, err
 	}
 	c.nodes.put(n)
 	return n, nil

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -165,14 +166,23 @@ func (a *args) boolean(name string) *bool {
 	return &b
 }
 
-// integer returns an integer and whether it is present.
+// integer returns an integer and whether it is present. As Python's int does, it takes booleans for
+// numbers and drops fractions.
 func (a *args) integer(name string) (n int, ok bool) {
 	switch v := a.values[name].(type) {
 	case nil:
 		return 0, false
+	case bool:
+		if v {
+			n = 1
+		}
+		return n, true
 	case json.Number:
-		if n, ok := integer(v); ok {
+		if n, err := strconv.Atoi(v.String()); err == nil {
 			return n, true
+		}
+		if f, err := v.Float64(); err == nil && math.Abs(f) < math.MaxInt32 {
+			return int(f), true
 		}
 	case string:
 		if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil {

@@ -34,11 +34,6 @@ func (h *handler) listBIOS(r *request) (answer, error) {
 	if fields != nil && r.version < minBIOSRegistry {
 		return answer{}, errNotAcceptable
 	}
-	for _, name := range fields {
-		if !slices.Contains(biosFields, name) {
-			return answer{}, invalid("Field %s is not a valid field.", show(name))
-		}
-	}
 	fields, err = r.chooseFields(fields, detail, biosFields[:2], minBIOSRegistry)
 	if err != nil {
 		return answer{}, err

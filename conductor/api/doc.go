@@ -49,7 +49,12 @@
 // page repeats all filters, while Ironic's omits most of them.
 //
 // Secrets in lists within driver_info are masked, and so are SNMP keys, which Ironic masks only
-// since 2025. A fault does not repeat the values of a patch, of driver_info or of a rescue
-// password. The response to a PATCH does not show the reservation that the patch itself held.
+// since 2025. A fault does not repeat secrets: the value of a patch of a masked field, a driver_info
+// that is no object, a rescue password.
+//
+// A node may have an owner from the beginning; Ironic without Keystone refuses that, or ignores it.
+// A fault about steps names the violation, without Ironic's dump of its schema. A fault that names
+// a node has its UUID or name, where Ironic sometimes has a row's number.
+//
 // The response to HEAD and OPTIONS is 405.
 package api

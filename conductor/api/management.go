@@ -151,6 +151,8 @@ func (h *handler) callVendor(r *request) (answer, error) {
 	method := r.query.Get("method")
 	if len(r.params) > 1 {
 		method = r.param(1)
+	} else if !r.query.Has("method") {
+		return answer{}, invalid("Missing mandatory parameter: method")
 	}
 	body, err := r.decode(maxBody)
 	if err != nil {

@@ -24,8 +24,6 @@ func (r *request) checkNodeName(name any, format string) error {
 	}
 	s, ok := name.(string)
 	switch {
-	case name == nil:
-		return nil
 	case !ok || !r.validName(s) || isUUID(s):
 		return invalid(format, show(name))
 	case slices.Contains(reservedNames, s):

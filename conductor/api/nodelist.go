@@ -15,6 +15,8 @@ type nodeFilter struct {
 	since states.APIVersion
 	// silent omits since from the error for an older version.
 	silent bool
+	// check refuses a wrong value, before the values of other filters are used; nil if none is wrong.
+	check func(a *args, r *request)
 	// test returns the predicate for the nodes that pass the filter, nil if all do. It is
 	// called only if the parameter is present.
 	test func(a *args, r *request) func(n *node) bool
@@ -24,10 +26,10 @@ type nodeFilter struct {
 //
 // Source: ironic/api/controllers/v1/node.py and utils.py.
 var nodeFilters = []nodeFilter{
-	{name: "provision_state", since: 9, silent: true, test: byProvisionState},
+	{name: "provision_state", since: 9, silent: true, check: checkProvisionState, test: byProvisionState},
 	textFilter("driver", 16, func(n *node) string { return n.Driver }),
 	textFilter("resource_class", 21, func(n *node) string { return n.ResourceClass }),
-	{name: "fault", since: 42, test: byFault},
+	{name: "fault", since: 42, check: checkFault, test: byFault},
 	textFilter("conductor_group", 46, func(n *node) string { return n.ConductorGroup }),
 	{name: "conductor", since: 49, test: func(a *args, r *request) func(*node) bool {
 		name := a.text("conductor")
@@ -87,19 +89,22 @@ func booleanFilter(name string, since states.APIVersion, of func(*node) bool) no
 	}}
 }
 
-func byProvisionState(a *args, r *request) func(*node) bool {
+func checkProvisionState(a *args, r *request) {
 	word := a.text("provision_state")
-	s, err := states.Parse(word)
-	if err != nil || !r.h.table.States().Has(s) {
+	if s, err := states.Parse(word); err != nil || !r.h.table.States().Has(s) {
 		a.fail("Provision state \"%s\" is not valid", show(word))
 	}
+}
+
+func byProvisionState(a *args, _ *request) func(*node) bool {
+	s, _ := states.Parse(a.text("provision_state")) // checked
 	return func(n *node) bool { return n.ProvisionState == s }
 }
 
 // faults are the faults of a node. Source: ironic/common/faults.py.
 var faults = []string{"power failure", "clean failure", "rescue abort failure", "service failure"}
 
-func byFault(a *args, r *request) func(*node) bool {
+func checkFault(a *args, r *request) {
 	want, known := a.text("fault"), faults
 	if r.h.series < states.Bobcat {
 		known = faults[:3] // these series have no servicing
@@ -107,6 +112,10 @@ func byFault(a *args, r *request) func(*node) bool {
 	if !slices.Contains(known, want) {
 		a.fail("Unrecognized fault \"%s\" is specified, allowed faults are ('%s')", show(want), strings.Join(known, "', '"))
 	}
+}
+
+func byFault(a *args, _ *request) func(*node) bool {
+	want := a.text("fault")
 	return func(n *node) bool { return n.Fault == want }
 }
 
@@ -131,17 +140,47 @@ func (h *handler) filterNames() []string {
 	return names
 }
 
+// nodeArgTypes are the arguments of GET /v1/nodes that are no texts, in the order in which Ironic checks
+// them.
+var nodeArgTypes = []struct {
+	name  string
+	check func(a *args, name string)
+}{
+	{"chassis_uuid", func(a *args, name string) { a.uuid(name) }},
+	{"instance_uuid", func(a *args, name string) { a.uuid(name) }},
+	{"associated", func(a *args, name string) { a.boolean(name) }},
+	{"maintenance", func(a *args, name string) { a.boolean(name) }},
+	{"retired", func(a *args, name string) { a.boolean(name) }},
+	{"marker", func(a *args, name string) { a.uuid(name) }},
+	{"limit", func(a *args, name string) { a.integer(name) }},
+	{"detail", func(a *args, name string) { a.boolean(name) }},
+	{"sharded", func(a *args, name string) { a.boolean(name) }},
+}
+
+// checkNodeFilters refuses filters that the request's version does not have.
+func (r *request) checkNodeFilters(a *args) error {
+	for _, f := range nodeFilters {
+		switch {
+		case !a.has(f.name):
+		case f.since > r.version && f.silent:
+			return errNotAcceptable
+		case f.since > r.version:
+			return tooOld(f.since)
+		case f.check != nil:
+			f.check(a, r)
+		}
+		if a.err != nil {
+			return a.err
+		}
+	}
+	return nil
+}
+
 // nodeTests returns the predicates of the filters in a request.
 func (r *request) nodeTests(a *args) (tests []func(*node) bool, err error) {
 	for _, f := range nodeFilters {
 		if !a.has(f.name) {
 			continue
-		}
-		if f.since > r.version {
-			if f.silent {
-				return nil, errNotAcceptable
-			}
-			return nil, tooOld(f.since)
 		}
 		if test := f.test(a, r); test != nil {
 			tests = append(tests, test)
@@ -168,44 +207,62 @@ func (h *handler) listNodesDetail(r *request) (answer, error) {
 
 // listNodes returns the answer for both lists of nodes.
 func (r *request) listNodes(a *args, path string) (answer, error) {
+	for _, t := range nodeArgTypes {
+		t.check(a, t.name)
+	}
 	p, fields, detail := a.page((*args).uuid), fieldSet(a.list("fields")), a.boolean("detail")
 	if a.err != nil {
 		return answer{}, a.err
 	}
-	if err := r.checkNodeFields(fields); err != nil {
+	if err := r.allowNodeFields(fields); err != nil {
 		return answer{}, err
 	}
 	if f := nodeFieldsByName[p.sortKey]; f != nil && f.since > r.version {
 		return answer{}, errNotAcceptable
 	}
-	tests, err := r.nodeTests(a)
-	if err != nil {
+	if err := r.checkNodeFilters(a); err != nil {
 		return answer{}, err
 	}
+	if parents := strings.Split(r.URL.Path, "/"); path == "nodes/detail" && parents[len(parents)-2] != "nodes" {
+		return answer{}, errNotFound
+	}
+	chosen, err := fields, error(nil)
 	if path == "nodes" {
-		if fields, err = r.chooseFields(fields, detail, defaultNodeFields, minDetail); err != nil {
+		if chosen, err = r.chooseFields(fields, detail, defaultNodeFields, minDetail); err != nil {
 			return answer{}, err
 		}
 	}
 	if err := p.check(r); err != nil {
 		return answer{}, err
 	}
-	compare, err := nodeOrder(p.sortKey)
+	compare, wrongKey := nodeOrder(p.sortKey)
+	if f := nodeFieldsByName[p.sortKey]; wrongKey != nil && f != nil && f.compare == nil && f.types != nil {
+		return answer{}, wrongKey
+	}
+	nodes, err := r.h.conductor.Nodes(r.Context())
 	if err != nil {
 		return answer{}, err
 	}
-	nodes, err := r.h.conductor.Nodes(r.Context())
+	if p.marker != "" && !slices.ContainsFunc(nodes, func(n *node) bool { return n.UUID == p.marker }) {
+		return answer{}, nodeNotFound(p.marker)
+	}
+	tests, err := r.nodeTests(a)
+	if err == nil {
+		err = wrongKey
+	}
 	if err != nil {
 		return answer{}, err
 	}
 	nodes = slices.DeleteFunc(nodes, func(n *node) bool {
 		return n.UUID != p.marker && slices.ContainsFunc(tests, func(test func(*node) bool) bool { return !test(n) })
 	})
-	nodes, ok := cut(p, nodes, compare, func(n *node) string { return n.UUID })
-	if !ok {
-		return answer{}, nodeNotFound(p.marker)
+	nodes, _ = cut(p, nodes, compare, func(n *node) string { return n.UUID })
+	if len(nodes) > 0 { // Ironic checks the fields of each node
+		if err := r.checkNodeFields(fields); err != nil {
+			return answer{}, err
+		}
 	}
-	return r.nodesAnswer(p, nodes, path, fields, nextParameters(p, a, detail)), nil
+	return r.nodesAnswer(p, nodes, path, chosen, nextParameters(p, a, detail)), nil
 }
 
 // nextParameters returns the parameters of the link to the next page.

@@ -22,12 +22,12 @@ func (h *handler) patchNode(r *request) (answer, error) {
 	if a.err != nil {
 		return answer{}, a.err
 	}
-	if reset != nil && r.version < minResetting {
-		return answer{}, errNotAcceptable
-	}
 	p, err := r.decodePatch()
 	if err != nil {
 		return answer{}, err
+	}
+	if reset != nil && r.version < minResetting {
+		return answer{}, errNotAcceptable
 	}
 	if err := r.checkNodePatch(p, reset != nil && *reset); err != nil {
 		return answer{}, err
@@ -48,6 +48,8 @@ func (h *handler) patchNode(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	n = n.Clone()
+	n.Reservation = h.conductor.Name() // Ironic responds while it holds the node's lock
 	return r.nodeAnswer(http.StatusOK, n, nil), nil
 }
 

@@ -43,18 +43,27 @@ type fieldSet []string
 
 func (s fieldSet) has(name string) bool { return s == nil || slices.Contains(s, name) }
 
-// checkNodeFields returns an error for a field that the request's version or every version lacks.
-func (r *request) checkNodeFields(fields []string) error {
+// allowNodeFields returns an error for a field that the request's version lacks.
+func (r *request) allowNodeFields(fields []string) error {
 	if fields != nil && r.version < minFields {
 		return errNotAcceptable
 	}
 	for _, name := range fields {
-		f := nodeFieldsByName[name]
-		switch {
-		case f == nil || f.hidden || f.since > r.h.highest:
-			return invalid("Field %s is not a valid field.", show(name))
-		case f.since > r.version:
+		if f := nodeFieldsByName[name]; f != nil && f.since > r.version && f.since <= r.h.highest {
 			return errNotAcceptable
+		}
+	}
+	return nil
+}
+
+// checkNodeFields returns an error for a field that the request's version or every version lacks.
+func (r *request) checkNodeFields(fields []string) error {
+	if err := r.allowNodeFields(fields); err != nil {
+		return err
+	}
+	for _, name := range fields {
+		if f := nodeFieldsByName[name]; f == nil || f.hidden || f.since > r.h.highest {
+			return invalid("Field %s is not a valid field.", show(name))
 		}
 	}
 	return nil

@@ -58,6 +58,9 @@ func (h *handler) setPower(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if a.values["target"] == nil {
+		target = repr(nil)
+	}
 	power, err := states.ParsePower(target)
 	soft := power == states.PowerSoftRebooting || power == states.PowerSoftOff
 	switch {
@@ -115,7 +118,7 @@ func (h *handler) setRAID(r *request) (answer, error) {
 	}
 	config, ok := body.(map[string]any)
 	if !ok {
-		return answer{}, invalid("Expected types <class 'dict'> for target_raid_config: %s", repr(body))
+		return answer{}, invalid("Expected types <class 'dict'> for target_raid_config: %s", show(body))
 	}
 	if _, err := r.node(r.param(0)); err != nil {
 		return answer{}, err
@@ -268,7 +271,10 @@ func (h *handler) validateNode(r *request) (answer, error) {
 	if a.err != nil {
 		return answer{}, a.err
 	}
-	if !isUUID(ident) && r.version < minNames {
+	switch {
+	case ident == "":
+		return answer{}, invalid("Expected a logical name or UUID but received None.")
+	case !isUUID(ident) && r.version < minNames:
 		return answer{}, errNotAcceptable
 	}
 	n, err := r.node(ident)

@@ -70,14 +70,13 @@ func (r *request) decodePatch() (patch, error) {
 	return p, nil
 }
 
-// refused returns the fault of an operation. It repeats the value, unless that is a secret or among
-// the secrets of a node.
+// refused returns the fault of an operation, without the secrets that responses hide.
 func (op patchOp) refused(reason string) error {
 	var b strings.Builder
 	b.WriteString("{'op': " + repr(op.op) + ", 'path': " + repr(op.path))
 	if op.has {
 		value := op.value
-		if op.field == "driver_info" || op.field == "instance_info" || masked.IsSecret(op.path) {
+		if masked.IsSecret(op.path) || op.path == "/instance_info/image_url" {
 			value = masked.Secret
 		}
 		b.WriteString(", 'value': " + repr(value))
