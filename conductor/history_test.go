@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,16 +103,16 @@ func (f *fleet) entries(n *conductor.Node) []string {
 
 func TestTheHistoryHasAnEntryForANodeThatThePowerSyncPutIntoMaintenance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told int
+		var told atomic.Int64
 		f := start(t, func(c *conductor.Config) {
-			c.Power = powersync.Config{MaxRetries: 1, OnEvent: func(powersync.Event) { told++ }}
+			c.Power = powersync.Config{MaxRetries: 1, OnEvent: func(powersync.Event) { told.Add(1) }}
 		})
-		n := f.node(states.Active)
 		f.fake.Before = func(context.Context, *conductor.Node, string) error { return errors.New("no answer") }
+		n := f.node(states.Active)
 		time.Sleep(10 * time.Minute)
 		n = f.settle(n)
 		require.True(t, n.Maintenance)
 		require.Equal(t, []string{"ERROR monitoring"}, f.entries(n))
-		require.NotZero(t, told, "the configured callback is called too")
+		require.NotZero(t, told.Load(), "the configured callback is called too")
 	})
 }
