@@ -52,7 +52,7 @@ func withoutTimes(value any) any {
 	return string(text)
 }
 
-// compareRecords compares every field of the node that both APIs show.
+// compareRecords compares every field of the node that both APIs show, and its history.
 func (l *life) compareRecords(ctx context.Context, what string, ironic Answer) (*Difference, error) {
 	if _, err := l.service.settle(ctx, l.uuid); err != nil {
 		return nil, err
@@ -71,8 +71,11 @@ func (l *life) compareRecords(ctx context.Context, what string, ironic Answer) (
 		return found, nil
 	}
 	theirField, err := differingField(ironic.Body, ours.Body)
-	if theirField == "" || err != nil {
+	if err != nil {
 		return nil, err
+	}
+	if theirField == "" {
+		return l.compareHistories(ctx, what)
 	}
 	return &Difference{what + ", field " + theirField + " of our API", field(ironic.Body, theirField), field(ours.Body, theirField)}, nil
 }

@@ -1,0 +1,57 @@
+package lockstep
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// History returns the severity and the event type of each entry of a node's history, oldest first.
+func (c *Client) History(ctx context.Context, uuid string) ([]string, error) {
+	answer, err := c.do(ctx, Series.MaxAPIVersion(), http.MethodGet, "/"+uuid+"/history?detail=true", nil)
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		History []struct {
+			Severity string
+			Type     string `json:"event_type"`
+		}
+	}
+	if err := json.Unmarshal(answer.Body, &list); err != nil {
+		return nil, fmt.Errorf("lockstep: a node's history: %w", err)
+	}
+	entries := []string{}
+	for _, entry := range list.History {
+		entries = append(entries, entry.Severity+" "+entry.Type)
+	}
+	return entries, nil
+}
+
+// historyTimeout bounds the time between the end of work and its entry in the history. Ironic stores
+// the entry before the transition in most places, and our conductor after it.
+const historyTimeout = 5 * time.Second
+
+// compareHistories compares the histories of the node.
+func (l *life) compareHistories(ctx context.Context, what string) (*Difference, error) {
+	for deadline := time.Now().Add(historyTimeout); ; {
+		theirs, err := l.ironic.Client.History(ctx, l.uuid)
+		if err != nil {
+			return nil, err
+		}
+		ours, err := l.service.Client.History(ctx, l.uuid)
+		if err != nil {
+			return nil, err
+		}
+		if theirs, ours := fmt.Sprint(theirs), fmt.Sprint(ours); theirs == ours {
+			return nil, nil
+		} else if time.Now().After(deadline) {
+			return &Difference{what + ", history", theirs, ours}, nil
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+}

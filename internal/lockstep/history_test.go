@@ -1,0 +1,56 @@
+package lockstep
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// TestHistories compares the history of nodes after failures, aborts and timeouts.
+func TestHistories(t *testing.T) {
+	t.Parallel()
+	i, s := start(t, Options{}), serve(t)
+	for _, test := range []struct {
+		from    states.State
+		word    string
+		outcome Outcome
+		then    string // the next request; "timeout" lets the wait time out
+		want    []string
+	}{
+		{states.Enroll, "manage", Fail, "", []string{"ERROR verify"}},
+		{states.Manageable, "inspect", Fail, "", []string{"ERROR introspection"}},
+		{states.Manageable, "inspect", Wait, "abort", []string{"ERROR introspection"}},
+		{states.Manageable, "inspect", Wait, "timeout", []string{"ERROR transition"}},
+		{states.Manageable, "clean", Fail, "", []string{"ERROR cleaning"}},
+		{states.Manageable, "clean", Wait, "timeout", []string{"ERROR cleaning"}},
+		{states.Manageable, "adopt", Fail, "", []string{"ERROR adoption"}},
+		{states.Available, "active", Fail, "", []string{"ERROR deploying"}},
+		{states.Available, "active", Wait, "timeout", []string{"ERROR deploying"}},
+		{states.Available, "active", Done, "deleted", []string{}},
+		{states.Active, "deleted", Fail, "", []string{"ERROR unprovision"}},
+		{states.Active, "rescue", Fail, "", []string{"ERROR rescue"}},
+		{states.Active, "rescue", Wait, "abort", []string{"INFO rescue"}},
+		{states.Active, "rescue", Wait, "timeout", []string{"ERROR rescue"}},
+		{states.Rescue, "unrescue", Fail, "", []string{"ERROR rescue"}},
+	} {
+		l, err := i.beginLife(t.Context(), s, test.from)
+		require.NoError(t, err)
+		found, err := l.request(t.Context(), test.word, Series.MaxAPIVersion(), test.outcome)
+		require.NoError(t, err)
+		require.Nil(t, found)
+		switch test.then {
+		case "":
+		case "timeout":
+			found, err = l.expire(t.Context())
+		default:
+			found, err = l.request(t.Context(), test.then, Series.MaxAPIVersion(), Done)
+		}
+		require.NoError(t, err)
+		require.Nil(t, found, "%+v", test)
+		entries, err := s.Client.History(t.Context(), l.uuid)
+		require.NoError(t, err)
+		require.Equal(t, test.want, entries, "%s in %v, then %s", test.word, test.from, test.then)
+	}
+}
