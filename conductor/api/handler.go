@@ -134,6 +134,9 @@ func (h *handler) serve(w http.ResponseWriter, r *request) (a answer, err error)
 		return h.root(r)
 	}
 	if err := h.negotiate(w, r); err != nil {
+		if f := asFault(err); path[0] == "" { // Ironic negotiates the version of /v1 after the routing
+			err = &fault{status: f.status, text: f.text}
+		}
 		return answer{}, err
 	}
 	run := &action{serve: (*handler).v1}

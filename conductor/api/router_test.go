@@ -142,5 +142,11 @@ func TestVersionsAreReadAsIronicReadsThem(t *testing.T) {
 		require.Equal(t, fault, a.fault(), version)
 		require.Empty(t, a.header.Get("X-OpenStack-Ironic-API-Version"), version)
 		require.Equal(t, fault != invalid, a.header.Get("X-OpenStack-Ironic-API-Minimum-Version") != "", version)
+		require.Empty(t, a.header.Get("Openstack-Request-Id"), version)
+
+		a = s.do("GET", "/v1", version, "")
+		require.Equal(t, http.StatusNotAcceptable, a.status, version)
+		require.Contains(t, a.body, "faultstring", version)
+		require.NotEmpty(t, a.header.Get("Openstack-Request-Id"), version)
 	}
 }

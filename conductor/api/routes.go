@@ -144,7 +144,7 @@ func (h *handler) nodes() *controller {
 				actions: actions{
 					both:        get((*handler).showStates),
 					"provision": put((*handler).provision, "target", "configdrive"), "power": put((*handler).setPower, "target", "timeout"),
-					"raid": put((*handler).setRAID), "boot_mode": put((*handler).setBootMode, "target"), "secure_boot": put((*handler).setSecureBoot, "target"),
+					"raid": {custom: http.MethodPut, plain: true, serve: (*handler).setRAID, idents: nodeIdent}, "boot_mode": put((*handler).setBootMode, "target"), "secure_boot": put((*handler).setSecureBoot, "target"),
 				},
 				subs: map[string]*controller{"console": {actions: actions{
 					both: get((*handler).showConsole), "put": {serve: (*handler).setConsole, idents: nodeIdent, args: []string{"enabled"}},

@@ -26,9 +26,6 @@ var oldest = []string{"1.1"}
 //
 // Source: ironic/api/controllers/base.py and v1/__init__.py.
 func (h *handler) negotiate(w http.ResponseWriter, r *request) error {
-	header := w.Header()
-	header[minimumHeader] = oldest
-	header[maximumHeader] = []string{h.highest.String()}
 	asked := r.Header.Values(versionHeader)
 	if h.series >= states.Dalmatian {
 		if standard := standardVersion(r.Header.Values(standardHeader)); standard != "" {
@@ -36,6 +33,12 @@ func (h *handler) negotiate(w http.ResponseWriter, r *request) error {
 		}
 	}
 	version, err := h.parseVersion(asked)
+	if err != nil && !errors.Is(err, errOutOfRange) {
+		return err
+	}
+	header := w.Header()
+	header[minimumHeader] = oldest
+	header[maximumHeader] = []string{h.highest.String()}
 	if err != nil {
 		return err
 	}

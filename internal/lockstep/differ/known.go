@@ -43,7 +43,11 @@ var Known = []struct {
 	},
 	{
 		regexp.MustCompile(`«Expected (string|types [^»]*) for rescue_password: .* -> fault «Expected string for rescue_password»$`), "secrets",
-		"Ironic's refusal repeats the rescue password",
+		"Ironic's refusal repeats a value that may be a secret, such as the rescue password",
+	},
+	{
+		regexp.MustCompile(`-> fault «Schema error for \w+: The value |for configdrive: .* for configdrive»$`), "secrets",
+		"Ironic's refusal repeats a value that may be a secret, such as the rescue password",
 	},
 	{
 		regexp.MustCompile(`Portgroup None could not be found`), "lists below a node that does not exist",
