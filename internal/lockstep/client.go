@@ -111,7 +111,13 @@ func (c *Client) Call(ctx context.Context, v states.APIVersion, uuid string) (An
 	return c.do(ctx, v, http.MethodPost, "/"+uuid+"/vendor_passthru?method=call", map[string]any{})
 }
 
+// do makes a request under /v1/nodes.
 func (c *Client) do(ctx context.Context, v states.APIVersion, method, path string, body any) (Answer, error) {
+	return c.send(ctx, v, method, "nodes"+path, body)
+}
+
+// send makes a request under /v1.
+func (c *Client) send(ctx context.Context, v states.APIVersion, method, path string, body any) (Answer, error) {
 	var content io.Reader
 	if body != nil {
 		encoded, err := json.Marshal(body)
@@ -120,7 +126,7 @@ func (c *Client) do(ctx context.Context, v states.APIVersion, method, path strin
 		}
 		content = bytes.NewReader(encoded)
 	}
-	request, err := http.NewRequestWithContext(ctx, method, c.endpoint+"/v1/nodes"+path, content)
+	request, err := http.NewRequestWithContext(ctx, method, c.endpoint+"/v1/"+path, content)
 	if err != nil {
 		return Answer{}, fmt.Errorf("lockstep: make a request: %w", err)
 	}

@@ -3,6 +3,8 @@ package lockstep
 import (
 	"context"
 	"errors"
+	"iter"
+	"math"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -19,6 +21,7 @@ type service struct {
 	Client *Client
 
 	conductor *conductor.Conductor
+	store     conductor.Store
 	server    *httptest.Server
 	stop      func()
 
@@ -31,13 +34,13 @@ const checkInterval = 20 * time.Millisecond
 
 // startService starts a conductor, which must be closed.
 func startService(ctx context.Context) (*service, error) {
-	s := &service{moves: map[string][]states.State{}}
+	s := &service{store: &conductor.Memory{}, moves: map[string][]states.State{}}
 	c, err := conductor.New(conductor.Config{
 		OnTransition: s.moved,
-		Store:        &conductor.Memory{}, Name: HostName, Table: Series.Table(),
+		Store:        s.store, Name: HostName, Table: Series.Table(),
 		Hardware:      map[string]conductor.Hardware{"fake-hardware": &byOrder{conductor.Fake{Series: Series}}},
 		CheckInterval: checkInterval, SkipPowerSync: true, LockedRetries: -1,
-		ShutdownTimeout: time.Second,
+		ShutdownTimeout: time.Second, Membership: withSomebody{}, MaxDeploying: math.MaxInt, MaxCleaning: math.MaxInt,
 	})
 	if err != nil {
 		return nil, err
@@ -54,6 +57,24 @@ func startService(ctx context.Context) (*service, error) {
 	}
 	return s, nil
 }
+
+// somebody is another conductor, without hardware types, that holds reservations.
+const somebody = "somebody"
+
+// withSomebody is the membership of our conductor and somebody.
+type withSomebody struct{}
+
+func (withSomebody) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
+	return func(yield func([]conductor.Member, error) bool) {
+		if yield([]conductor.Member{self, {ID: somebody, Hostname: somebody}}, nil) {
+			<-ctx.Done()
+		}
+	}
+}
+
+func (withSomebody) Holds(string) bool { return true }
+
+func (withSomebody) Alive(_ context.Context, id string) (bool, error) { return id == somebody, nil }
 
 // moved records a transition.
 func (s *service) moved(t conductor.Transition) {
@@ -90,6 +111,18 @@ func (s *service) newNode(ctx context.Context, uuid, group string) error {
 			"power": driverName, "deploy": driverName, "inspect": driverName, "rescue": driverName, "vendor": driverName,
 		},
 	})
+	return err
+}
+
+// forget removes a record from the store.
+func (s *service) forget(ctx context.Context, kind conductor.Kind, uuid string) error {
+	r, err := s.store.Get(ctx, kind, uuid)
+	if errors.Is(err, conductor.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		_, err = s.store.Delete(ctx, kind, uuid, r.Revision)
+	}
 	return err
 }
 

@@ -1,8 +1,8 @@
 """Reads and writes rows of Ironic's table of nodes.
 
 Each line of input is {"uuid": ..., "set": {column: value}}. Without "set" the
-row is only read. A write waits until the node has no reservation, for at most
-TIMEOUT seconds. The answer is the row after the write, or {"error": ...}.
+row is only read. A write waits until the node has no reservation but SOMEBODY's,
+for at most TIMEOUT seconds. The answer is the row after the write, or {"error": ...}.
 {"wipe": true} removes all rows but those of the conductors, and is answered {}.
 """
 
@@ -12,6 +12,7 @@ import sys
 import time
 
 TIMEOUT = 30
+SOMEBODY = "somebody"  # holds the reservations that a write has set
 
 database = sqlite3.connect(sys.argv[1], timeout=TIMEOUT, isolation_level=None)
 database.row_factory = sqlite3.Row
@@ -22,9 +23,9 @@ database.execute("PRAGMA synchronous = OFF")
 def write(uuid, columns):
     assignments = ", ".join(f"{column} = ?" for column in columns)
     statement = (f"UPDATE nodes SET {assignments} "
-                 "WHERE uuid = ? AND reservation IS NULL")
+                 "WHERE uuid = ? AND coalesce(reservation, ?) = ?")
     deadline = time.monotonic() + TIMEOUT
-    while not database.execute(statement, [*columns.values(), uuid]).rowcount:
+    while not database.execute(statement, [*columns.values(), uuid, SOMEBODY, SOMEBODY]).rowcount:
         if time.monotonic() > deadline:
             raise TimeoutError(f"node {uuid} is missing, or reserved for {TIMEOUT} s")
         time.sleep(0.002)
