@@ -40,7 +40,7 @@ func (r Rules) Request(f Facts, target string, v states.APIVersion) (states.Even
 		return states.NoEvent, err
 	case f.Maintenance && (target == states.EventRebuild.String() || target == states.Active.String()):
 		return states.NoEvent, &Refusal{Request: target, Reason: InMaintenance, Field: maintenanceField}
-	case f.Reserved && errors.Is(err, states.ErrNotAllowed):
+	case err != nil && f.Reserved && !errors.Is(err, states.ErrNotUnderstood):
 		return states.NoEvent, &Refusal{Request: target, Reason: Locked, Field: reservationField}
 	case err != nil:
 		return states.NoEvent, err
