@@ -37,6 +37,9 @@ func checkPort(r *request, before, o *conductor.Object) error {
 	if err := r.checkName(before, o, "port"); err != nil {
 		return err
 	}
+	if err := notInspected(r, before, o, "Cannot update port \"%s\" on \"%s\" while it is in state \"%s\"."); err != nil {
+		return err
+	}
 	ident, _ := o.Fields["portgroup_uuid"].(string)
 	if ident == "" || before != nil && same(before, o, "portgroup_uuid") {
 		return nil
@@ -72,11 +75,9 @@ func allowPort(r *request, before, o *conductor.Object) error {
 		return samePhysicalNetwork(r, o)
 	case errors.Is(err, admission.Associated):
 		return conflict("Cannot update hardware address for port %s as node %s is active or has instance UUID assigned", o.UUID, n.UUID)
-	case n.ProvisionState == states.Inspecting && r.version >= minInspectWait:
-		return conflict("Cannot update port \"%s\" on \"%s\" while it is in state \"%s\".", o.UUID, n.UUID, n.ProvisionState)
 	default:
 		return conflict("Port %s can not have any connectivity attributes (%s) updated unless node %s is in a %s state or in maintenance mode. The current state is %s.",
-			o.UUID, strings.Join(connectivity, ", "), n.UUID, admission.ConnectivityStates(), n.ProvisionState)
+			o.UUID, "local_link_connection, physical_network, portgroup_id, pxe_enabled", n.UUID, connectivityStates, n.ProvisionState)
 	}
 }
 
@@ -105,9 +106,8 @@ func namePortNode(r *request, body any) error {
 	return nil
 }
 
-// minInspectWait is the first version in which a node and its ports cannot be changed during an
-// inspection.
-const minInspectWait = 39
+// connectivityStates are the states of [admission.ConnectivityStates] in the order of Ironic's texts.
+const connectivityStates = "enroll, inspecting, inspect wait, manageable"
 
 // connectivity are the fields of a port that describe its connection.
 var connectivity = []string{"portgroup_uuid", "pxe_enabled", "local_link_connection", "physical_network"}
@@ -159,7 +159,10 @@ func newForPortGroup(x *resource, r *request, object map[string]any, p patch) bo
 }
 
 func checkPortGroup(r *request, before, o *conductor.Object) error {
-	return r.checkName(before, o, "portgroup")
+	if err := r.checkName(before, o, "portgroup"); err != nil {
+		return err
+	}
+	return notInspected(r, before, o, "Cannot update portgroup \"%s\" on node \"%s\" while it is in state \"%s\".")
 }
 
 // allowPortGroup refuses a change to a port group that its node does not allow.
@@ -171,15 +174,29 @@ func allowPortGroup(r *request, before, o *conductor.Object) error {
 	moves := before.NodeUUID != o.NodeUUID
 	err = r.h.conductor.Rules().UpdatePort(awaited(n), admission.PortUpdate{Connectivity: moves}, r.version)
 	switch {
-	case err != nil && n.ProvisionState == states.Inspecting && r.version >= minInspectWait:
-		return conflict("Cannot update portgroup \"%s\" on node \"%s\" while it is in state \"%s\".", o.UUID, n.UUID, n.ProvisionState)
 	case err != nil:
-		return conflict("Portgroup %s can not be associated to node %s unless the node is in a %s state or in maintenance mode.", o.UUID, n.UUID, admission.ConnectivityStates())
+		return conflict("Portgroup %s can not be associated to node %s unless the node is in a %s state or in maintenance mode.", o.UUID, n.UUID, connectivityStates)
 	case moves:
 		return portGroupEmpty(r, o)
 	default:
 		return nil
 	}
+}
+
+// notInspected refuses the patch of a port or port group while its node is inspected. The text is
+// a format for the UUIDs of the record and the node, and the state.
+func notInspected(r *request, before, o *conductor.Object, text string) error {
+	if before == nil {
+		return nil
+	}
+	n, err := r.h.conductor.Node(r.Context(), o.NodeUUID)
+	if err != nil {
+		return err
+	}
+	if r.h.conductor.Rules().UpdatePort(awaited(n), admission.PortUpdate{}, r.version) != nil {
+		return conflict(text, o.UUID, n.UUID, n.ProvisionState)
+	}
+	return nil
 }
 
 // awaited returns the facts of a node whose lock the write waits for, see [conductor.Conductor.TouchNode].
