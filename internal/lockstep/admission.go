@@ -29,7 +29,7 @@ func compareAdmission(all bool) []compare {
 		return func(ctx context.Context, i *Ironic) (Comparison, error) { return ask(ctx, i, all) }
 	}
 	return []compare{
-		of(admitProvision), of(admitWords), admitValidation, admitPower, admitDeletion, admitUpdate, admitPorts, admitVolumes,
+		of(admitProvision), of(admitWords), admitValidation, admitPower, of(admitDeletion), admitUpdate, admitPorts, admitVolumes,
 	}
 }
 

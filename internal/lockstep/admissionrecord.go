@@ -38,7 +38,7 @@ func admitPower(ctx context.Context, i *Ironic) (_ Comparison, err error) {
 }
 
 // admitDeletion deletes nodes.
-func admitDeletion(ctx context.Context, i *Ironic) (_ Comparison, err error) {
+func admitDeletion(ctx context.Context, i *Ironic, all bool) (_ Comparison, err error) {
 	c := Comparison{Name: "admission: deleting the record in every state, with maintenance, fault, protected, retired, reserved, instance"}
 	j, err := newJudges(ctx, i, nil)
 	if err != nil {
@@ -53,14 +53,8 @@ func admitDeletion(ctx context.Context, i *Ironic) (_ Comparison, err error) {
 		decide: admission.Rules.Delete,
 	}
 	for state := range Series.Table().States().All() {
-		for _, instance := range []bool{false, true} { // one is left out by situations
-			err := situations(inState(state), false, func(s situation) error {
-				s.instance = instance
-				return j.ask(ctx, &c, s, deletion)
-			})
-			if err != nil {
-				return c, err
-			}
+		if err := situations(inState(state), all, func(s situation) error { return j.ask(ctx, &c, s, deletion) }); err != nil {
+			return c, err
 		}
 	}
 	return c, nil

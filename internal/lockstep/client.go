@@ -91,9 +91,13 @@ func (c *Client) Power(ctx context.Context, v states.APIVersion, uuid string, ta
 	return c.do(ctx, v, http.MethodPut, "/"+uuid+"/states/power", map[string]any{"target": target})
 }
 
-// Maintain puts a node into maintenance without a fault, as an operator does.
-func (c *Client) Maintain(ctx context.Context, v states.APIVersion, uuid, reason string) (Answer, error) {
-	return c.do(ctx, v, http.MethodPut, "/"+uuid+"/maintenance", map[string]any{"reason": reason})
+// Maintain puts a node into maintenance without a fault, as an operator does, or ends its
+// maintenance.
+func (c *Client) Maintain(ctx context.Context, v states.APIVersion, uuid string, on bool) (Answer, error) {
+	if !on {
+		return c.do(ctx, v, http.MethodDelete, "/"+uuid+"/maintenance", nil)
+	}
+	return c.do(ctx, v, http.MethodPut, "/"+uuid+"/maintenance", map[string]any{"reason": "by the operator"})
 }
 
 // Patch sets one field of the node's record.

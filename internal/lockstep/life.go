@@ -68,7 +68,10 @@ func (l *life) request(ctx context.Context, word string, v states.APIVersion, ou
 	if err != nil {
 		return nil, err
 	}
-	refused := l.ours.Request(ctx, word, v)
+	refused, err := l.decide(ctx, word, v)
+	if err != nil {
+		return nil, err
+	}
 	if theirs, ours := describe(answer), describeError(refused); theirs != ours {
 		return &Difference{what, theirs, ours}, nil
 	}
@@ -86,6 +89,39 @@ func (l *life) request(ctx context.Context, word string, v states.APIVersion, ou
 		return &Difference{what, "accepted", err.Error()}, nil
 	}
 	return l.settle(ctx, what)
+}
+
+// decide returns the refusal of a request by package admission or the machine, nil if it is
+// accepted. The facts other than the state are those of our conductor's record.
+func (l *life) decide(ctx context.Context, word string, v states.APIVersion) (refused, err error) {
+	n, err := l.service.conductor.Node(ctx, l.uuid)
+	if err != nil {
+		return nil, err
+	}
+	if _, refused := l.service.conductor.Rules().Provision(n.Facts(), word, v); refused != nil {
+		return refused, nil
+	}
+	return l.ours.Request(ctx, word, v), nil
+}
+
+// maintain puts the node into maintenance, or ends its maintenance, as a client does.
+func (l *life) maintain(ctx context.Context, on bool) (*Difference, error) {
+	what := fmt.Sprintf("maintenance: %v", on)
+	if err := l.order(ctx, Done); err != nil {
+		return nil, err
+	}
+	var answers [2]Answer
+	for i, client := range []*Client{l.ironic.Client, l.service.Client} {
+		answer, err := client.Maintain(ctx, Series.MaxAPIVersion(), l.uuid, on)
+		if err != nil {
+			return nil, err
+		}
+		answers[i] = answer
+	}
+	if theirs, ours := describe(answers[0]), describe(answers[1]); theirs != ours {
+		return &Difference{what + ", of our API", theirs, ours}, nil
+	}
+	return l.compare(ctx, what)
 }
 
 // call resumes the node's work, which waits for a call.
@@ -111,7 +147,7 @@ func (l *life) call(ctx context.Context, outcome Outcome) (*Difference, error) {
 	return l.settle(ctx, what)
 }
 
-// expire makes the node's wait time out.
+// expire makes the node's wait time out. A node in maintenance does not time out.
 func (l *life) expire(ctx context.Context) (*Difference, error) {
 	const long = 24 * time.Hour
 	from := l.ours.Node()
@@ -119,8 +155,8 @@ func (l *life) expire(ctx context.Context) (*Difference, error) {
 	if !ok {
 		return nil, fmt.Errorf("lockstep: a node in %v does not time out", from.State)
 	}
-	if err := l.order(ctx, Done); err != nil {
-		return nil, err
+	if found, err := l.maintain(ctx, false); found != nil || err != nil {
+		return found, err
 	}
 	past := time.Now().UTC().Add(-long).Format(time.DateTime)
 	waiting := columns{"provision_updated_at": past, "inspection_started_at": past}
@@ -138,8 +174,7 @@ func (l *life) expire(ctx context.Context) (*Difference, error) {
 	return l.settle(ctx, what)
 }
 
-// order sets the outcome of the next work, resets the time of the last move, and ends
-// the maintenance that a failed clean step sets.
+// order sets the outcome of the next work, and resets the time of the last move.
 func (l *life) order(ctx context.Context, outcome Outcome) error {
 	l.since = ""
 	if err := l.service.order(ctx, l.uuid, outcome); err != nil {
@@ -148,9 +183,6 @@ func (l *life) order(ctx context.Context, outcome Outcome) error {
 	_, err := l.ironic.database.write(l.uuid, columns{
 		"extra":                fmt.Sprintf(`{"outcome": %q}`, outcome),
 		"provision_updated_at": nil,
-		"maintenance":          0,
-		"maintenance_reason":   nil,
-		"fault":                nil,
 	})
 	return err
 }

@@ -202,7 +202,7 @@ func (i *Ironic) beginTheirPower(ctx context.Context, life powerLife) (*theirPow
 		_, err = i.database.write(uuid, set)
 	}
 	if err == nil && life.person {
-		_, err = i.Client.Maintain(ctx, Series.MaxAPIVersion(), uuid, "a person is at it")
+		_, err = i.Client.Maintain(ctx, Series.MaxAPIVersion(), uuid, true)
 	}
 	if err != nil {
 		return nil, errors.Join(err, server.Close())

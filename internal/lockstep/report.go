@@ -47,9 +47,13 @@ func All(ctx context.Context, seed uint64) ([]Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
+	admitted, err := compareOn(ctx, lockAtOnce, compareAdmission(true))
+	if err != nil {
+		return nil, err
+	}
 	ipmi, err := compareOn(ctx, Options{IPMI: true}, compareIPMI)
 	steps, stepsErr := compareSteps(ctx)
-	return append(append(fake, ipmi...), tables, steps), errors.Join(err, stepsErr)
+	return append(slices.Concat(fake, admitted, ipmi), tables, steps), errors.Join(err, stepsErr)
 }
 
 // compareOn makes comparisons with one Ironic.

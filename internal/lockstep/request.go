@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -197,6 +198,7 @@ var faults = []struct {
 }{
 	{" can not be performed on node ", states.ErrNotAllowed},
 	{" could not be understood", states.ErrNotUnderstood},
+	{"because it's in maintenance mode", admission.InMaintenance},
 }
 
 // describe returns an answer's status, with the reason if the status can have several.
@@ -215,12 +217,17 @@ func describe(a Answer) string {
 	return fmt.Sprintf("%d %s", a.Status, a.Fault)
 }
 
-// describeError is describe for an error of [states.Table.Request].
+// describeError is describe for an error of [states.Table.Request] or package admission.
 func describeError(err error) string {
 	var refused *states.RequestError
+	var refusal *admission.Refusal
 	switch {
 	case err == nil:
 		return fmt.Sprint(http.StatusAccepted)
+	case errors.As(err, &refusal) && refusal.HTTPStatus() != http.StatusBadRequest:
+		return fmt.Sprint(refusal.HTTPStatus())
+	case errors.As(err, &refusal):
+		return fmt.Sprintf("%d %v", refusal.HTTPStatus(), refusal.Reason)
 	case !errors.As(err, &refused):
 		return err.Error()
 	case refused.HTTPStatus() != http.StatusBadRequest:

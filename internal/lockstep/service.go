@@ -139,11 +139,10 @@ func (s *service) put(ctx context.Context, uuid string, at machine.Node) error {
 	return err
 }
 
-// order sets the outcome of the next work, and ends maintenance.
+// order sets the outcome of the next work.
 func (s *service) order(ctx context.Context, uuid string, outcome Outcome) error {
 	_, err := s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
 		n.Extra = map[string]any{"outcome": string(outcome)}
-		n.Maintenance, n.MaintenanceReason, n.Fault = false, "", ""
 		return nil
 	})
 	return err

@@ -11,12 +11,13 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A step is one input of a life: a request, a call or a timeout.
+// A step is one input of a life: a request, a call, a timeout or a change of maintenance.
 type step struct {
 	kind    stepKind
 	word    string // of a request
 	version states.APIVersion
 	outcome Outcome
+	on      bool // of maintenance
 }
 
 type stepKind int
@@ -25,6 +26,7 @@ const (
 	aRequest stepKind = iota
 	aCall
 	aTimeout
+	aMaintenance
 )
 
 // choose picks a number from 0 to n-1; the label names the choice.
@@ -37,12 +39,16 @@ var resting = slices.Collect(Series.Table().Stable().Union(Series.Table().Failed
 
 // chooseStep chooses the next step of a node. Half of the steps are requests that the
 // API accepts in the node's state. The others request any word at any version or, if
-// the node waits, are mostly calls and timeouts.
+// the node waits, are mostly calls and timeouts. One step in ten begins or ends maintenance.
 func chooseStep(at machine.Node, choose choose) step {
 	s := step{version: Series.MaxAPIVersion(), outcome: pick(choose, "outcome", Outcomes)}
 	taken := slices.Collect(Series.Table().Requests(at.State, Series.MaxAPIVersion()))
 	waits := Series.Table().Phase(at.State) == states.PhaseWaiting
 	kind := choose("kind", 8)
+	if choose("maintenance", 10) == 0 {
+		s.kind, s.on = aMaintenance, choose("on", 3) == 0
+		return s
+	}
 	switch {
 	case waits && kind == 7:
 		s.kind = aTimeout
@@ -64,6 +70,8 @@ func (l *life) take(ctx context.Context, s step) (*Difference, error) {
 		return l.call(ctx, s.outcome)
 	case aTimeout:
 		return l.expire(ctx)
+	case aMaintenance:
+		return l.maintain(ctx, s.on)
 	default:
 		return l.request(ctx, s.word, s.version, s.outcome)
 	}
