@@ -91,9 +91,11 @@ func TestATraceContinuesAfterACallBack(t *testing.T) {
 func TestATraceContinuesInAnotherConductor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, r := &conductor.Memory{}, &tracer{}
-		alpha := conductor.Member{ID: "alpha's", Hostname: "alpha", Drivers: []string{"fake-hardware"}}
 		other := &script{steps: make(chan scriptStep)} // beta serves the API and owns no node
 		f := start(t, func(c *conductor.Config) { c.Store, c.Tracer, c.SkipPowerSync = store, r, true })
+		members, err := f.Members(f.ctx)
+		require.NoError(t, err)
+		alpha := members[0]
 		beta := start(t, func(c *conductor.Config) {
 			c.Store, c.Tracer, c.Name, c.Group, c.Membership = store, r, "beta", "another group", other
 			go func() { other.steps <- scriptStep{others: []conductor.Member{alpha}} }()
