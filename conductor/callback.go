@@ -171,13 +171,13 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 
 // heartbeatContinues reports whether a heartbeat continues a node's work that waits for a call-back.
 func (c *Conductor) heartbeatContinues(n *Node) bool {
-	hardware, err := c.hardware(n)
-	if err != nil {
-		return false
-	}
 	keys, ok := stepsOf[n.ProvisionState]
 	if c.description(n).Simulated || !ok {
 		return ok
+	}
+	hardware, err := c.hardware(n)
+	if err != nil {
+		return false
 	}
 	waiting, err := fromJSON[Step](*keys.field(n))
 	if err != nil {

@@ -175,6 +175,25 @@ func TestAnAgentsTokenEndsWithThePowerOfItsMachine(t *testing.T) {
 	})
 }
 
+func TestATokenThatWasMadeBeforeTheBootOutlivesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		n := f.node(states.Manageable)
+		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
+			n.DriverInternalInfo = map[string]any{"agent_secret_token": "made before", "agent_secret_token_pregenerated": true, "agent_url": "https://10.0.0.7:9999"}
+			return nil
+		})
+		require.NoError(t, err)
+		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOff, 0))
+		got := f.settle(n)
+		require.Equal(t, "made before", got.DriverInternalInfo["agent_secret_token"])
+		require.NotContains(t, got.DriverInternalInfo, "agent_url")
+		f.request(n, "provide")
+		f.request(n, "active")
+		require.NotContains(t, f.settle(n).DriverInternalInfo, "agent_secret_token")
+	})
+}
+
 func TestABuiltInStepDoesNotPowerOffANodeThatForbidsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)

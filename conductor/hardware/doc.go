@@ -29,8 +29,8 @@
 //   - A power request sets the power state and waits until the machine has it.
 //   - A boot device is set by the BMC's boot override, and with it the boot mode in the
 //     capabilities of the instance or the node; over Redfish only if the BMC reports another
-//     mode. With the management interface "noop" nothing is set, as in Ironic: the machine's own
-//     boot order must be the network first, then the disk.
+//     mode. With the management interface "noop" nothing is set or read, as in Ironic: the
+//     machine's own boot order must be the network first, then the disk.
 //   - A deployment is described below. It writes nothing on a disk.
 //   - A tear-down powers the machine off. Its disks and its boot device stay as they are.
 //   - An automated cleaning has no steps and fails, unless it is off for the node or the conductor.
