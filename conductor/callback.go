@@ -127,6 +127,9 @@ func (c *Conductor) byAddress(ctx context.Context, addresses []string) (string, 
 // ([Description]): a heartbeat does not say that the agent has done anything. The error
 // matches [NotFound], or [Invalid] for a wrong token, or is that of [Conductor.Resume].
 func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) error {
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
 	if _, delegated, err := c.delegate(ctx, ident, "heartbeat", callArgs{Heartbeat: &h}); delegated {
 		return err
 	}
