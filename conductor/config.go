@@ -98,7 +98,7 @@ type Config struct {
 	Tracer Tracer
 }
 
-// ConfigError reports a [Config] with an invalid field, or a nil argument.
+// ConfigError reports a [Config] with an invalid field, a [Conductor] that [New] did not make, or a nil context.
 type ConfigError struct {
 	Field string
 	Want  string // a value that would have been right
