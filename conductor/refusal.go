@@ -49,7 +49,7 @@ func (c *Conductor) refused(n *Node, err error) error {
 
 // unlocked returns an error that matches Locked if the node is reserved.
 func (c *Conductor) unlocked(n *Node) error {
-	return c.refused(n, c.Rules().Exclusive(n.Facts(), "lock", ""))
+	return c.refused(n, c.Rules().Lock(n.Facts(), "lock"))
 }
 
 // The states in the order of Ironic's texts.

@@ -26,7 +26,7 @@ func acceptances(rules admission.Rules) map[string]func() error {
 		"update":     func() error { return rules.Update(deployable, admission.Update{Retires: false, ResourceClass: true}) },
 		"power":      func() error { return rules.Power(deployable, states.PowerOn) },
 		"boot":       func() error { return rules.Boot(deployable) },
-		"exclusive":  func() error { return rules.Exclusive(deployable, "inject_nmi", "management") },
+		"lock":       func() error { return rules.Lock(deployable, "inject_nmi") },
 		"port":       func() error { return rules.UpdatePort(deployable, admission.PortUpdate{Address: true}, 82) },
 		"volume":     func() error { return rules.UpdateVolume(deployable) },
 		"allocate":   func() error { return rules.Allocate(deployable) },

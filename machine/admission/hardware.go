@@ -41,16 +41,11 @@ func (r Rules) Boot(f Facts) error {
 	}
 }
 
-// Exclusive decides about the requests that need the node's lock alone: the boot device,
-// inject_nmi, a vendor passthru, traits, a new port. The error is a [*Refusal] that matches
-// Locked, or Unsupported if the node has no interface of the kind; kind may be empty.
-func (r Rules) Exclusive(f Facts, request, kind string) error {
-	switch {
-	case f.Reserved:
+// Lock decides about the requests that need the node's lock alone: the boot device, inject_nmi, a
+// vendor passthru, traits, a new port. The error is a [*Refusal] that matches Locked.
+func (r Rules) Lock(f Facts, request string) error {
+	if f.Reserved {
 		return &Refusal{Request: request, Reason: Locked, Field: reservationField}
-	case kind != "" && lacks(f.Interfaces[kind], kind):
-		return &Refusal{Request: request, Reason: Unsupported, Field: kind + "_interface"}
-	default:
-		return nil
 	}
+	return nil
 }

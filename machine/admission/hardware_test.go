@@ -52,15 +52,17 @@ func TestTheBootModeIsNotChangedInTransition(t *testing.T) {
 	}
 }
 
-func TestExclusiveNeedsTheLockAndTheInterface(t *testing.T) {
-	rules := admission.Rules{}
-	require.NoError(t, rules.Exclusive(admission.Facts{}, "inject_nmi", ""))
-	requireRefusal(t, rules.Exclusive(admission.Facts{Reserved: true}, "inject_nmi", ""), admission.Locked, "reservation", 409)
-	none := admission.Facts{Interfaces: map[string]string{"vendor": "no-vendor", "bios": "no-vendor", "raid": "no-"}}
-	requireRefusal(t, rules.Exclusive(none, "passthru", "vendor"), admission.Unsupported, "vendor_interface", 400)
-	require.NoError(t, rules.Exclusive(none, "passthru", "bios"))
-	require.NoError(t, rules.Exclusive(none, "passthru", "raid"))
-	require.NoError(t, rules.Exclusive(none, "passthru", "management"))
+func TestLockNeedsNothingElse(t *testing.T) {
+	for state := range states.Latest().Table().States().All() {
+		facts(state, func(f admission.Facts) {
+			err := admission.Rules{}.Lock(f, "inject_nmi")
+			if f.Reserved {
+				requireRefusal(t, err, admission.Locked, "reservation", 409)
+			} else {
+				requireAccepted(t, err)
+			}
+		})
+	}
 }
 
 func TestReasonsHaveTextAndStatus(t *testing.T) {

@@ -44,10 +44,13 @@ func TestPatchInEveryStateOfEverySeries(t *testing.T) {
 				for _, v := range []states.APIVersion{1, 38, 39, series.MaxAPIVersion()} {
 					facts(state, func(f admission.Facts) {
 						f.Target = target
-						require.Equal(t, table.CanUpdate(state, target, v), rules.Patch(f, false, v) == nil)
-						require.Equal(t, f.Maintenance || table.CanUpdate(state, target, v), rules.Patch(f, true, v) == nil)
-						if err := rules.Patch(f, false, v); err != nil {
-							requireRefusal(t, err, admission.WrongState, "provision_state", 409)
+						for _, onlyRemoves := range []bool{false, true} {
+							err := rules.Patch(f, onlyRemoves, v)
+							if f.Maintenance && onlyRemoves || table.CanUpdate(state, target, v) {
+								requireAccepted(t, err)
+							} else {
+								requireRefusal(t, err, admission.WrongState, "provision_state", 409)
+							}
 						}
 					})
 				}
@@ -75,7 +78,9 @@ func TestUpdateRefusesTheFirstRuleInIronicsOrder(t *testing.T) {
 				if has(9) {
 					u.Unfit = unfit
 				}
-				f.Allocated = f.Retired // any free bit
+				if f.Allocated = f.Retired; f.Protected { // protected decides about nothing here
+					break
+				}
 				err := rules.Update(f, u)
 				switch {
 				case u.Protects && state != states.Active && state != states.Rescue:
@@ -104,4 +109,10 @@ func TestUpdateRefusesTheFirstRuleInIronicsOrder(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestATableWithoutASeriesHasEveryOption(t *testing.T) {
+	rules := admission.Rules{Table: new(states.Table), KeepAvailable: true, NoProvisioningInMaintenance: true}
+	requireRefusal(t, rules.Delete(admission.Facts{State: states.Available}), admission.WrongState, "provision_state", 409)
+	requireRefusal(t, rules.Work(admission.Facts{Maintenance: true}), admission.InMaintenance, "maintenance", 400)
 }
