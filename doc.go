@@ -29,6 +29,9 @@
 //	internal/clients      Ironic's own clients against a real Ironic and ours
 //	internal/lockstep     compares this module with a real Ironic; an unintended difference fails
 //	                      the tests
+//	internal/lockstep/differ
+//	                      sends the same random requests to a real Ironic and ours, over the whole
+//	                      API, and counts the answers that differ
 //	internal/bench        benchmarks of package machine and other state machines
 //	internal/bench/service
 //	                      benchmarks of examples/conductor and a real Ironic

@@ -14,7 +14,7 @@ type Class struct {
 	Name     string // the method, the path with placeholders, and what differs
 	Count    int
 	Examples []Example
-	Reason   string // why it is intended; empty if it is not, see [Known]
+	Intended *Intended // nil if it is not intended, see [Known]
 }
 
 // Example is a difference that was found.
@@ -31,6 +31,7 @@ type Result struct {
 	Different int // requests with an answer or a record that differs
 	Listed    int // those of Different whose differences are all listed in [Known]
 	Classes   map[string]*Class
+	Intended  map[string]int // requests with an intended difference, by its name
 }
 
 // add counts the differences of one request.
@@ -39,15 +40,20 @@ func (r *Result) add(examples int, names []string, e Example) {
 		return
 	}
 	r.Different++
-	listed := true
+	listed, kinds := true, map[string]bool{}
 	for _, name := range names {
 		c := r.Classes[name]
 		if c == nil {
-			c = &Class{Name: name, Reason: reason(name)}
+			c = &Class{Name: name, Intended: intended(name)}
 			r.Classes[name] = c
 		}
 		c.Count++
-		listed = listed && c.Reason != ""
+		if c.Intended == nil {
+			listed = false
+		} else if !kinds[c.Intended.Name] {
+			kinds[c.Intended.Name] = true
+			r.Intended[c.Intended.Name]++
+		}
 		if len(c.Examples) < examples {
 			c.Examples = append(c.Examples, e)
 		}
@@ -62,6 +68,9 @@ func (r *Result) merge(other *Result, examples int) {
 	r.Requests += other.Requests
 	r.Different += other.Different
 	r.Listed += other.Listed
+	for name, count := range other.Intended {
+		r.Intended[name] += count
+	}
 	for name, c := range other.Classes {
 		have := r.Classes[name]
 		if have == nil {
@@ -74,6 +83,10 @@ func (r *Result) merge(other *Result, examples int) {
 	}
 }
 
+func newResult() *Result {
+	return &Result{Classes: map[string]*Class{}, Intended: map[string]int{}}
+}
+
 // Sorted returns the classes, the most frequent first.
 func (r *Result) Sorted() []*Class {
 	return slices.SortedFunc(maps.Values(r.Classes), func(a, b *Class) int {
@@ -83,7 +96,7 @@ func (r *Result) Sorted() []*Class {
 
 // Unexpected returns the classes that are not listed in [Known].
 func (r *Result) Unexpected() []*Class {
-	return slices.DeleteFunc(r.Sorted(), func(c *Class) bool { return c.Reason != "" })
+	return slices.DeleteFunc(r.Sorted(), func(c *Class) bool { return c.Intended != nil })
 }
 
 func percent(part, whole int) float64 { return 100 * float64(part) / float64(max(whole, 1)) }
@@ -98,18 +111,31 @@ func (r *Result) Write(w io.Writer) error {
 	fmt.Fprintf(&text, "%d requests, %d with differences (%.2f %%) in %d classes; %d (%.2f %%) are intended, and %d classes\n",
 		r.Requests, r.Different, percent(r.Different, r.Requests), len(r.Classes),
 		r.Listed, percent(r.Listed, r.Requests), len(r.Classes)-len(unexpected))
+	r.writeIntended(&text)
 	for _, c := range unexpected {
 		c.write(&text)
 	}
 	for _, c := range r.Sorted() {
-		if c.Reason != "" {
-			fmt.Fprintf(&text, "\nintended: ")
+		if c.Intended != nil {
+			fmt.Fprintf(&text, "\nintended, %s:", c.Intended.Name)
 			c.write(&text)
-			fmt.Fprintf(&text, "    reason: %s\n", c.Reason)
 		}
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// writeIntended writes the intended differences as a table in Markdown, the most frequent
+// first.
+func (r *Result) writeIntended(text *strings.Builder) {
+	names := slices.SortedFunc(maps.Keys(r.Intended), func(a, b string) int {
+		return cmp.Or(cmp.Compare(r.Intended[b], r.Intended[a]), strings.Compare(a, b))
+	})
+	fmt.Fprintf(text, "\n| intended difference | answers | reason |\n| --- | ---: | --- |\n")
+	for _, name := range names {
+		known := slices.IndexFunc(Known, func(k Intended) bool { return k.Name == name })
+		fmt.Fprintf(text, "| %s | %d | %s |\n", name, r.Intended[name], Known[known].Reason)
+	}
 }
 
 func (c *Class) write(text *strings.Builder) {

@@ -2,13 +2,16 @@ package differ
 
 import "regexp"
 
-// Known lists the classes of differences that are intended. A class is listed by the
-// first pattern that matches its name.
-var Known = []struct {
-	Pattern *regexp.Regexp
-	Name    string // for the table of README
+// Intended is a kind of intended differences.
+type Intended struct {
+	Pattern *regexp.Regexp // of the names of the classes
+	Name    string
 	Reason  string
-}{
+}
+
+// Known lists the intended differences. The first pattern that matches the name of a class
+// counts.
+var Known = []Intended{
 	{
 		regexp.MustCompile(`: 500 -> (4\d\d): `), "a Python exception",
 		"Ironic fails by a Python exception, often because a path has too many segments or a body is no JSON; ours refuses the request and says why",
@@ -71,12 +74,12 @@ var Known = []struct {
 	},
 }
 
-// reason returns why a class is intended, or an empty text.
-func reason(class string) string {
-	for _, k := range Known {
-		if k.Pattern.MatchString(class) {
-			return k.Reason
+// intended returns why a class is intended, or nil if it is not.
+func intended(class string) *Intended {
+	for i := range Known {
+		if Known[i].Pattern.MatchString(class) {
+			return &Known[i]
 		}
 	}
-	return ""
+	return nil
 }

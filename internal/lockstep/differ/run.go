@@ -32,7 +32,7 @@ const roundLength = 300
 // Do makes the comparison. After an error, such as the end of the context, the result is
 // that of the requests before.
 func (r Run) Do(ctx context.Context) (*Result, error) {
-	all := &Result{Classes: map[string]*Class{}}
+	all := newResult()
 	deadline := time.Now().Add(r.Time)
 	round := r.Round
 	var mu sync.Mutex // guards all and round
@@ -48,7 +48,7 @@ func (r Run) Do(ctx context.Context) (*Result, error) {
 		defer s.close()
 		for !over() {
 			mu.Lock()
-			w := &worker{Run: r, sides: s, round: round, sent: &sent, over: over, result: &Result{Classes: map[string]*Class{}}}
+			w := &worker{Run: r, sides: s, round: round, sent: &sent, over: over, result: newResult()}
 			round++
 			mu.Unlock()
 			err := w.work(ctx)
