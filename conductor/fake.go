@@ -147,7 +147,7 @@ var (
 // vendorSteps returns the steps of the vendor interface that run in a state.
 func (f *Fake) vendorSteps(work states.State) []Step {
 	switch {
-	case f.Series != states.NoSeries && f.Series < states.Bobcat:
+	case f != nil && f.Series != states.NoSeries && f.Series < states.Bobcat:
 		return nil
 	case work == states.Cleaning:
 		return []Step{passthroughStep}
