@@ -21,7 +21,7 @@ const (
 // Source: ironic/api/controllers/v1/allocation.py.
 var allocationResource = &resource{
 	kind: conductor.KindAllocation, path: "allocations", list: "allocations", schema: "allocation", noun: "Allocation",
-	since: minAllocations, named: true, loadFirst: true, looseIdent: true, uuidFirst: true,
+	since: minAllocations, named: true, suffixed: true, loadFirst: true, looseIdent: true, uuidFirst: true,
 	fields: []objectField{
 		uuidField,
 		{name: "candidate_nodes", types: []string{"array", "null"}, zero: []any{}, fixed: true, schema: candidatesSchema},

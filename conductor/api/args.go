@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -185,7 +186,8 @@ func (a *args) integer(name string) (n int, ok bool) {
 			return int(f), true
 		}
 	case string:
-		if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil {
+		n, err := strconv.Atoi(strings.TrimSpace(v))
+		if err == nil || errors.Is(err, strconv.ErrRange) { // n is then the nearest number
 			return n, true
 		}
 	}

@@ -33,7 +33,7 @@ func TestExchanges(t *testing.T) {
 	s := start(t, states.Antelope, api.Config{})
 	for _, name := range []string{
 		"versions", "nodes", "patches", "lists", "states", "parts", "drivers", "chassis", "ports", "portgroups",
-		"volumes", "templates", "allocations", "interfaces", "resources", "steps", "arguments",
+		"volumes", "templates", "allocations", "interfaces", "resources", "edges", "steps", "arguments",
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
 		require.NoError(t, err)

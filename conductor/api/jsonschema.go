@@ -132,7 +132,7 @@ func (s *schema) check(value any, depth int) (found []violation) {
 	text := func(format string, args ...any) func() string {
 		return func() string {
 			shown := "The value"
-			if !s.secret {
+			if !s.secret || !hasText(value) {
 				shown = repr(value)
 			}
 			return shown + fmt.Sprintf(format, args...)
@@ -192,6 +192,20 @@ func (s *schema) jsonTypes(value any) []string {
 		return []string{"integer", "number"}
 	}
 	return []string{"number"}
+}
+
+// hasText reports whether a value contains a text that is not empty, which may be a secret.
+func hasText(value any) bool {
+	switch value := value.(type) {
+	case string:
+		return value != ""
+	case []any:
+		return slices.ContainsFunc(value, hasText)
+	case map[string]any:
+		return len(value) > 0
+	default:
+		return false
+	}
 }
 
 func (s *schema) checkText(text string, add func(format string, args ...any)) {

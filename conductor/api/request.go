@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
-
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -121,10 +119,23 @@ func acceptsJSON(header []string) bool {
 	return quality > 0
 }
 
-// isUUID reports whether a text is a UUID in one of the forms that Ironic accepts.
+// isUUID reports whether a text is a UUID in one of the forms that Ironic accepts: 32 hexadecimal
+// digits, with dashes anywhere, in braces, or after urn:uuid:.
+//
+// Source: is_uuid_like in oslo_utils/uuidutils.py.
 func isUUID(text string) bool {
-	_, err := uuid.Parse(text)
-	return err == nil
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "urn:", ""), "uuid:", "")
+	digits := 0
+	for _, c := range strings.Trim(text, "{}") {
+		switch {
+		case c == '-':
+		case '0' <= c && c <= '9', 'a' <= c && c <= 'f', 'A' <= c && c <= 'F':
+			digits++
+		default:
+			return false
+		}
+	}
+	return digits == 32
 }
 
 // isName reports whether a text is a valid logical name.

@@ -22,8 +22,9 @@ type resource struct {
 	schema string // in faults of the schema
 	noun   string // in faults that name one: "Port"
 
-	since states.APIVersion
-	named bool // its records can be named in paths at any version
+	since    states.APIVersion
+	named    bool // its records can be named in paths at any version
+	suffixed bool // the names in paths may lack a suffix ".json"
 
 	fields   []objectField
 	defaults []string // the fields in a list without detail
@@ -59,6 +60,10 @@ type resource struct {
 	loadFirst bool
 	// looseIdent is set if a patch finds the record without checking its identifier before.
 	looseIdent bool
+	// inOrder is set if the schema has the fields in their order, and not sorted.
+	inOrder bool
+	// touched is set if a patch that changes nothing sets updated_at.
+	touched bool
 	// check refuses a record that breaks a rule. before is nil for a new record, and the
 	// record before the patch for a patched one. allow does so with the lock of the record's
 	// node, which a POST takes if locks is true, and a patch always.
@@ -81,6 +86,7 @@ type objectField struct {
 	asked    bool // set by a POST, but shown under another name
 	shown    bool // in the responses of versions below since too
 	unsorted bool // not a sort key
+	noColumn bool // not a sort key, since it has no column in Ironic's database
 	fixed    bool // cannot be patched
 	max      int  // the maximum length of a string; 0 is unlimited
 	secret   bool // faults do not repeat its values
@@ -178,7 +184,9 @@ func (x *resource) bodySchema(h *handler) *schema {
 			s.required = append(s.required, f.name)
 		}
 	}
-	slices.SortFunc(s.properties, func(a, b property) int { return strings.Compare(a.name, b.name) })
+	if !x.inOrder {
+		slices.SortFunc(s.properties, func(a, b property) int { return strings.Compare(a.name, b.name) })
+	}
 	slices.Sort(s.required)
 	return s
 }
@@ -186,10 +194,10 @@ func (x *resource) bodySchema(h *handler) *schema {
 // take sets the record's fields to the values of an object that satisfies the schema, and the
 // missing ones to their defaults.
 func (x *resource) take(r *request, o *conductor.Object, object map[string]any) (err error) {
-	for _, required := range []bool{true, false} { // the order of Ironic's validators
+	for _, first := range []bool{true, false} { // the order of Ironic's validators
 		for i := range x.fields {
 			f := &x.fields[i]
-			if f.readOnly || f.required != required {
+			if f.readOnly || first != (f.name == "address" || f.name == "node_uuid") {
 				continue
 			}
 			v := object[f.name]
@@ -307,7 +315,7 @@ func (r *request) ident(x *resource) (string, error) {
 // object returns a record by its UUID or name.
 func (r *request) object(x *resource, ident string) (*conductor.Object, error) {
 	o, err := r.h.conductor.Object(r.Context(), x.kind, ident)
-	if errors.Is(err, conductor.NotFound) && r.suffix && x.named && slices.Contains(r.params, ident) {
+	if errors.Is(err, conductor.NotFound) && r.suffix && x.suffixed && slices.Contains(r.params, ident) {
 		ident += ".json"
 		o, err = r.h.conductor.Object(r.Context(), x.kind, ident)
 	}
@@ -341,7 +349,7 @@ func (x *resource) order(r *request, key string) (func(a, b *conductor.Object) i
 		return func(a, b *conductor.Object) int { return a.CreatedAt.Compare(b.CreatedAt) }, nil
 	case key == "updated_at":
 		return func(a, b *conductor.Object) int { return compareTimes(a.UpdatedAt, b.UpdatedAt) }, nil
-	case f == nil:
+	case f == nil, f.noColumn:
 		return nil, invalid("The sort_key value \"%s\" is an invalid field for sorting", show(key))
 	default:
 		return func(a, b *conductor.Object) int { return strings.Compare(sortText(f.value(a)), sortText(f.value(b))) }, nil

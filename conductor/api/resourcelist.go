@@ -22,6 +22,7 @@ type parent = func(r *request, s *selection) error
 // selection is the set of records in a list.
 type selection struct {
 	node  string // the UUID of the node to which the records belong; empty for any
+	one   bool   // at most one record is selected, so that the sort key is ignored
 	tests []func(o *conductor.Object) bool
 }
 
@@ -96,9 +97,11 @@ func (l listing) serve(_ *handler, r *request) (answer, error) {
 	if err := l.choose(a, r, s); err != nil {
 		return answer{}, err
 	}
-	compare, err := l.order(r, p.sortKey)
-	if err != nil {
-		return answer{}, err
+	var compare func(a, b *conductor.Object) int
+	if !s.one {
+		if compare, err = l.order(r, p.sortKey); err != nil {
+			return answer{}, err
+		}
 	}
 	objects, err := s.objects(r, l.kind, p.marker)
 	if err != nil {
@@ -269,6 +272,7 @@ var byAddress = objectFilter{
 	apply: func(a *args, _ *request, s *selection) {
 		address := a.mac("address")
 		s.where(func(o *conductor.Object) bool { return o.Fields["address"] == address })
+		s.one = true
 	},
 }
 

@@ -42,9 +42,10 @@ var (
 		kind: kindChassis, path: "chassis", list: "chassis", detailed: true, schema: "chassis", noun: "Chassis",
 		fields: []objectField{
 			uuidField,
-			{name: "description", types: textOrNull, max: 255},
 			extraField,
+			{name: "description", types: textOrNull, max: 255},
 		},
+		inOrder: true, touched: true, check: sameUUID,
 		patched:    []string{"uuid", "extra", "description"},
 		looseIdent: true,
 		defaults:   []string{"uuid", "description"}, minDetail: minDetail,
@@ -69,7 +70,7 @@ var (
 			{name: "vendor", since: 100, types: textOrNull, max: 32},
 			{name: "category", since: 101, types: textOrNull, max: 80},
 			{name: "available_for_dynamic_portgroup", since: 111, types: []string{"boolean"}, zero: true},
-			{name: "portgroup_uuid", since: minPortGroupsBelow, types: textOrNull, convert: toUUID("portgroup_uuid")},
+			{name: "portgroup_uuid", since: minPortGroupsBelow, types: textOrNull, noColumn: true, convert: toUUID("portgroup_uuid")},
 		},
 		defaults: []string{"uuid", "address"}, minDetail: minDetail,
 		filters: []objectFilter{
@@ -171,7 +172,7 @@ var (
 
 	templateResource = &resource{
 		kind: conductor.KindDeployTemplate, path: "deploy_templates", list: "deploy_templates", schema: "template", noun: "Deploy template",
-		since: minTemplates, named: true,
+		since: minTemplates, named: true, suffixed: true,
 		fields: []objectField{
 			uuidField,
 			{name: "name", required: true, schema: func(*handler) *schema { return traitSchema }},
@@ -185,7 +186,7 @@ var (
 
 	runbookResource = &resource{
 		kind: kindRunbook, path: "runbooks", list: "runbooks", schema: "runbook", noun: "Runbook",
-		since: minRunbooks, named: true,
+		since: minRunbooks, named: true, suffixed: true,
 		fields: []objectField{
 			uuidField,
 			{name: "name", types: textType, required: true},

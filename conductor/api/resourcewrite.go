@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
@@ -173,6 +174,9 @@ func (x *resource) patch(h *handler, r *request) (answer, error) {
 		if err := x.checkNode(r, before, o); err != nil {
 			return err
 		}
+		if x.touched {
+			o.UpdatedAt = new(time.Time) // replaced when it is stored
+		}
 		return x.settle(r, before, o)
 	})
 	if errors.Is(err, conductor.NotFound) {
@@ -232,6 +236,36 @@ func (x *resource) apply(r *request, p patch, o *conductor.Object) error {
 		return err
 	}
 	return x.take(r, o, patched)
+}
+
+// forbid answers a request for one record below another, which Ironic does not permit, once its
+// arguments are right.
+func (x *resource) forbid(_ *handler, r *request) (answer, error) {
+	var names []string
+	if r.Method == http.MethodGet {
+		names = []string{"fields"}
+	}
+	a := r.queryArgs(names...)
+	switch {
+	case a.err != nil:
+		return answer{}, a.err
+	case r.Method == http.MethodPost || len(r.params) > 1 && (isUUID(r.param(1)) || x.named && isName(r.param(1))):
+		return answer{}, errNotPermitted
+	case len(r.params) == 1:
+		return answer{}, invalid("Missing mandatory parameter: %s", x.identName())
+	case x.named:
+		return answer{}, invalid("Expected UUID or name for %s: %s", x.identName(), show(r.param(1)))
+	default:
+		return answer{}, invalid("Expected UUID for %s: %s", x.identName(), show(r.param(1)))
+	}
+}
+
+// identName is the name of the argument that identifies a record.
+func (x *resource) identName() string {
+	if x.named {
+		return x.schema + "_ident"
+	}
+	return x.schema + "_uuid"
 }
 
 // remove answers a DELETE.

@@ -187,10 +187,7 @@ func allocations() *controller {
 
 // controller returns the controller of a resource.
 func (x *resource) controller() *controller {
-	ident := []string{x.schema + "_ident"}
-	if !x.named {
-		ident = []string{x.schema + "_uuid"}
-	}
+	ident := []string{x.identName()}
 	c := &controller{actions: actions{
 		all:     {serve: listing{resource: x}.serve, since: x.since, late: true},
 		one:     {serve: x.show, since: x.since, late: true, idents: ident, args: []string{"fields"}},
@@ -214,6 +211,7 @@ func (x *resource) parents() (names []string) {
 // controllerBelow returns the controller of the list of a resource below a parent. The
 // parent's identifier is in the path.
 func (x *resource) controllerBelow(of parent) *controller {
+	forbidden := action{optional: 9, serve: x.forbid}
 	c := &controller{actions: actions{
 		all: {serve: listing{resource: x, parent: of}.serve},
 		one: forbidden, "post": forbidden, "patch": forbidden, "delete": forbidden,

@@ -218,6 +218,14 @@ func portGroupEmpty(r *request, o *conductor.Object) error {
 	return nil
 }
 
+// sameUUID refuses a patch of a record's UUID.
+func sameUUID(_ *request, before, o *conductor.Object) error {
+	if before != nil && before.UUID != o.UUID {
+		return invalid("Cannot overwrite UUID for an existing Chassis.")
+	}
+	return nil
+}
+
 // chassisEmpty refuses the deletion of a chassis that has nodes.
 func chassisEmpty(r *request, o *conductor.Object) error {
 	nodes, err := r.h.conductor.Nodes(r.Context())
