@@ -2,6 +2,7 @@ package admission_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -71,6 +72,7 @@ func TestReasonsHaveTextAndStatus(t *testing.T) {
 		require.GreaterOrEqual(t, reason.HTTPStatus(), 400)
 		require.Less(t, reason.HTTPStatus(), 500)
 	}
-	require.Equal(t, "Reason(99)", admission.Reason(99).Error())
-	require.Equal(t, 500, admission.Reason(99).HTTPStatus())
+	next := admission.PowerOffDisabled + 1
+	require.Equal(t, fmt.Sprintf("Reason(%d)", next), next.Error())
+	require.Equal(t, 500, next.HTTPStatus())
 }

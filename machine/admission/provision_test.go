@@ -197,6 +197,10 @@ func TestValidateNamesTheFirstUnfitInterface(t *testing.T) {
 
 			f.Interfaces = map[string]string{kind: "no-" + kind}
 			requireRefusal(t, admission.Rules{}.Validate(f, event), admission.Unsupported, kind+"_interface", missing)
+			for _, other := range []string{kind, "no-other", "no-", ""} {
+				f = admission.Facts{Interfaces: map[string]string{kind: other}}
+				require.NoError(t, admission.Rules{}.Validate(f, event), "%s", other)
+			}
 			f = admission.Facts{Problems: map[string]error{kind: admission.Unsupported}}
 			requireRefusal(t, admission.Rules{}.Validate(f, event), admission.Unsupported, kind+"_interface", missing)
 			delete(all, kind)
