@@ -80,7 +80,8 @@ type Config struct {
 	// (node_history_max_entries).
 	MaxHistory int
 	// MaxTransitions is how many transitions a node's record keeps, see Node.Transitions; 0 stands
-	// for 32. Ironic has no such option.
+	// for 32. Each takes 50 to 60 bytes in the store and in memory, and its last error. Ironic has
+	// no such option.
 	MaxTransitions int
 
 	// Power configures the power sync. The conductor sets its Store, Driver, Name and Logger.
