@@ -13,7 +13,7 @@ import (
 // .json, it returns the node whose name ends in .json.
 func (r *request) node(ident string) (*node, error) {
 	n, err := r.nodeNamed(ident)
-	if err != nil && r.suffix && asFault(err).status == http.StatusNotFound {
+	if err != nil && r.suffix && len(r.before) == 0 && asFault(err).status == http.StatusNotFound {
 		n, err = r.nodeNamed(ident + ".json")
 	}
 	return n, err

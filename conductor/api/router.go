@@ -187,8 +187,14 @@ func (r *request) bind(a *action, segments []string) error {
 			return args.err
 		}
 	}
+	names := slices.Concat(a.idents, a.args)
 	if r.Method == http.MethodDelete && !a.any {
-		if args := r.bodyArgs(maxBody, slices.Concat(a.idents, a.args)...); args.err != nil {
+		if args := r.bodyArgs(maxBody, names...); args.err != nil {
+			return args.err
+		}
+	}
+	if r.Method == http.MethodPatch && !a.any {
+		if args := r.queryArgs(names...); args.err != nil {
 			return args.err
 		}
 	}

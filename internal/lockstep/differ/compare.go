@@ -87,12 +87,12 @@ func (u *uuids) sameText(theirs, ours string) bool {
 
 // inOrder sorts the names of a refusal in which they have the order of a Python set.
 func inOrder(text string) string {
-	const start = "Unexpected arguments: "
-	names, is := strings.CutPrefix(text, start)
-	if !is {
-		return text
+	for _, start := range []string{"Unexpected arguments: ", "Nodes cannot be found: "} {
+		if names, is := strings.CutPrefix(text, start); is {
+			return start + strings.Join(slices.Sorted(strings.SplitSeq(names, ", ")), ", ")
+		}
 	}
-	return start + strings.Join(slices.Sorted(strings.SplitSeq(names, ", ")), ", ")
+	return text
 }
 
 // compareAnswers returns what differs between two answers to a request, one text for

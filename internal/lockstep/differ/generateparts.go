@@ -54,9 +54,9 @@ var nodeParts = []choice{
 	{3, func(g *generator) Request {
 		return request("PUT", "/v1/nodes/{}/management/inject_nmi", g.node()).with(map[string]any{})
 	}},
-	{1, get("/v1/nodes/{}/management/indicators")},
-	{2, get("/v1/nodes/{}/management/indicators/system")},
-	{1, get("/v1/nodes/{}/management/indicators/led@system")},
+	{1, func(g *generator) Request {
+		return request("GET", "/v1/nodes/{}/management/indicators"+pick(g, "", "/system", "/led@system"), g.node())
+	}},
 	{2, get("/v1/nodes/{}/management")},
 	{4, get("/v1/nodes/{}/vendor_passthru/methods")},
 	{6, callVendor("/v1/nodes/{}/vendor_passthru", func(g *generator) []string { return []string{g.node()} })},
@@ -115,9 +115,9 @@ var nodeParts = []choice{
 	{1, get("/v1/nodes/{}/children")},
 	{6, get("/v1/nodes/{}/allocation")},
 	{3, func(g *generator) Request { return request("DELETE", "/v1/nodes/{}/allocation", g.node()) }},
-	{3, below("/v1/nodes/{}/ports", portFields)},
+	{2, below("/v1/nodes/{}/ports", portFields)},
 	{1, below("/v1/nodes/{}/ports/detail", portFields)},
-	{2, below("/v1/nodes/{}/portgroups", portGroupFields)},
+	{1, below("/v1/nodes/{}/portgroups", portGroupFields)},
 	{1, below("/v1/nodes/{}/portgroups/detail", portGroupFields)},
 	{3, get("/v1/nodes/{}/volume")},
 	{3, below("/v1/nodes/{}/volume/connectors", connectorFields)},

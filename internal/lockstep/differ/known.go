@@ -29,7 +29,7 @@ var Known = []Intended{
 		"Ironic checks the arguments before it fails on a path with too many segments; for ours the path does not exist",
 	},
 	{
-		regexp.MustCompile(`{Accept: [^}]*}: 40\d body: «{"Q": "Q"}» -> bare `), "Accept of something else",
+		regexp.MustCompile(`{Accept: [^}]*}: 40\d body: «{"Q": .* -> bare `), "Accept of something else",
 		"Ironic wraps HTML or plain text in its JSON; ours is JSON within",
 	},
 	{
@@ -67,6 +67,18 @@ var Known = []Intended{
 	{
 		regexp.MustCompile(`record.power_state: null -> «power o(n|ff)»$`), "power of a machine that is enrolled again",
 		"the machine of our fake-hardware keeps its power when its record is deleted; that of Ironic has no power but the recorded one",
+	},
+	{
+		regexp.MustCompile(`^GET /v1/\w+/detail {trailing slash}: 404 -> 200: `), "a slash after /detail",
+		"Ironic knows the path of a list without the slash only",
+	},
+	{
+		regexp.MustCompile(`: fault «[^»]* for node N .*-> fault «[^»]* for node UUID `), "the node's number",
+		"Ironic names the node by its number in the database, ours by its UUID",
+	},
+	{
+		regexp.MustCompile(`-> fault «The rescue password cannot be used`), "a rescue password that is too long",
+		"ours refuses a password that its hash would cut off",
 	},
 	{
 		regexp.MustCompile(`/management/indicators`), "indicators",

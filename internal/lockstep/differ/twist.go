@@ -34,7 +34,7 @@ var twists = []struct {
 		}
 		r.Twist = "Content-Type: " + kind
 	}},
-	{10, func(g *generator, r *Request) {
+	{6, func(g *generator, r *Request) {
 		kind := pick(g, "*/*", "application/json", "application/*", "text/html, */*;q=0.1", "nonsense", "application/json;q=0", "application/json, text/plain", "",
 			"application/json;charset=utf-8", "*/*;q=0.5", pick(g, "text/html", "application/xml", "text/plain"))
 		r.Header.Set("Accept", kind)
@@ -49,7 +49,7 @@ var twists = []struct {
 		r.onPath(func(path string) string { return path + "/" })
 		r.Twist = "trailing slash"
 	}},
-	{2, func(_ *generator, r *Request) {
+	{1, func(_ *generator, r *Request) {
 		r.onPath(func(path string) string {
 			at := strings.LastIndexByte(path, '/')
 			return path[:at] + "/" + path[at:]
