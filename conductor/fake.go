@@ -38,9 +38,16 @@ type Fake struct {
 	power sync.Map // states.Power by UUID: that of the hardware, not that of the record
 }
 
-func (f *Fake) do(ctx context.Context, n *Node, operation string) error {
+func checkNode(n *Node, operation string) error {
 	if n == nil {
 		return refuse(Invalid, "%s of fake-hardware: the node is nil", operation)
+	}
+	return nil
+}
+
+func (f *Fake) do(ctx context.Context, n *Node, operation string) error {
+	if err := checkNode(n, operation); err != nil {
+		return err
 	}
 	switch err := Permit(ctx); {
 	case err != nil:
@@ -269,17 +276,21 @@ func (n *Node) setBIOS(settings []BIOSSetting, now time.Time) {
 }
 
 // BootDevices implements [BootDevicer]. The only device is the network.
-func (f *Fake) BootDevices(context.Context, *Node) ([]string, error) { return []string{"pxe"}, nil }
+func (f *Fake) BootDevices(_ context.Context, n *Node) ([]string, error) {
+	return []string{"pxe"}, checkNode(n, "boot devices")
+}
 
 // BootDevice implements [BootDevicer].
-func (f *Fake) BootDevice(context.Context, *Node) (string, bool, error) { return "pxe", false, nil }
+func (f *Fake) BootDevice(_ context.Context, n *Node) (string, bool, error) {
+	return "pxe", false, checkNode(n, "boot device")
+}
 
 // SetBootDevice implements [BootDevicer].
 func (f *Fake) SetBootDevice(_ context.Context, n *Node, device string, _ bool) error {
 	if device != "pxe" {
 		return refuse(Invalid, "Invalid boot device %s specified.", device)
 	}
-	return nil
+	return checkNode(n, "set boot device")
 }
 
 // fakeMethods are the vendor methods of fake-hardware. Each compares its argument "bar" with

@@ -14,7 +14,7 @@ import (
 // Memory is a [Store] in memory, for tests and for fleets that need not outlive the
 // process. The zero value is empty and ready for use. It is safe for concurrent use
 // and must not be copied. With a context that has ended, a method does nothing and returns
-// the context's error; with a nil context it returns a [*ConfigError]. A slow watcher delays
+// the context's error, or yields nothing; with a nil context the error is a [*ConfigError]. A slow watcher delays
 // no writer: of several changes to a record it receives only the last. The methods of a nil
 // Memory panic, as those of a nil [sync.Map] do.
 type Memory struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
 )
 
 // TestANilContextIsAConfigError calls every method of a running conductor that has a context and returns an error.
@@ -35,4 +36,18 @@ func TestANilContextIsAConfigError(t *testing.T) {
 		assert.ErrorAs(t, err, &refused, name)
 	}
 	require.Greater(t, called, 25)
+}
+
+func TestANilNodeIsAnErrorOfFake(t *testing.T) {
+	f, ctx := &conductor.Fake{}, t.Context()
+	for name, call := range map[string]func() error{
+		"Verify":        func() error { _, err := f.Verify(ctx, nil); return err },
+		"PowerState":    func() error { _, err := f.PowerState(ctx, nil); return err },
+		"SetPower":      func() error { return f.SetPower(ctx, nil, states.PowerOn) },
+		"BootDevice":    func() error { _, _, err := f.BootDevice(ctx, nil); return err },
+		"BootDevices":   func() error { _, err := f.BootDevices(ctx, nil); return err },
+		"SetBootDevice": func() error { return f.SetBootDevice(ctx, nil, "pxe", false) },
+	} {
+		require.ErrorIs(t, call(), conductor.Invalid, name)
+	}
 }
