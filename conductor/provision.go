@@ -83,8 +83,8 @@ func (c *Conductor) requested(ctx context.Context, n *Node, r ProvisionRequest) 
 		return err
 	}
 	if err := rules.Start(n.Facts(), event); err != nil {
-		deploys := event == states.EventDeploy || event == states.EventRebuild
-		if refused := c.refused(n, err); !deploys || !errors.Is(refused, InMaintenance) {
+		early := r.Target == "active" || r.Target == "rebuild"
+		if refused := c.refused(n, err); !early || !errors.Is(refused, InMaintenance) {
 			return Held(refused)
 		}
 		return c.refused(n, err) // by the API, before the lock

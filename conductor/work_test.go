@@ -350,6 +350,7 @@ func TestARefusalAfterTheLockSetsUpdatedAt(t *testing.T) {
 	}{
 		"a wrong state":            {conductor.Node{ProvisionState: states.Enroll}, provisioned(deploys), false},
 		"deploy in maintenance":    {conductor.Node{ProvisionState: states.Available, Maintenance: true}, provisioned(deploys), false},
+		"the newer word for it":    {conductor.Node{ProvisionState: states.Available, Maintenance: true}, provisioned("deploy"), true},
 		"missing traits":           {conductor.Node{ProvisionState: states.Available, InstanceInfo: map[string]any{"traits": []any{"CUSTOM_A"}}}, provisioned(deploys), true},
 		"tear down the protected":  {conductor.Node{ProvisionState: states.Active, Protected: true}, provisioned(protects), true},
 		"protect in a wrong state": {conductor.Node{ProvisionState: states.Enroll}, updated(func(n *conductor.Node) { n.Protected = true }), false},

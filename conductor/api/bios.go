@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/pyrepr"
 )
 
 const (
@@ -32,7 +33,7 @@ func (h *handler) listBIOS(r *request) (answer, error) {
 		return answer{}, err
 	}
 	if fields != nil && r.version < minBIOSRegistry {
-		return answer{}, errNotAcceptable
+		return answer{}, invalid("Invalid query parameter ?fields=%s received.", pyrepr.List(fields))
 	}
 	fields, err = r.chooseFields(fields, detail, biosFields[:2], minBIOSRegistry)
 	if err != nil {

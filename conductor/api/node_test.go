@@ -263,7 +263,7 @@ func TestBIOSSettings(t *testing.T) {
 	require.Equal(t, few, names("", "latest"))
 	require.Equal(t, all, names("?detail=true", "1.74"))
 	require.Equal(t, []string{"created_at", "links", "name", "unique", "updated_at"}, names("?fields=name,unique", "1.74"))
-	require.Equal(t, http.StatusNotAcceptable, s.do("GET", "/v1/nodes/n/bios?fields=name", "1.73", "").status)
+	require.Equal(t, "Invalid query parameter ?fields=['name'] received.", s.do("GET", "/v1/nodes/n/bios?fields=name", "1.73", "").fault())
 	require.Equal(t, http.StatusBadRequest, s.do("GET", "/v1/nodes/n/bios?detail=true", "1.73", "").status)
 	require.Equal(t, []string{"created_at", "links", "name", "updated_at"}, names("?fields=nope,name", "latest"))
 

@@ -35,9 +35,6 @@ func (r *request) checkNodeName(name any, format string) error {
 
 // createNode answers POST /v1/nodes.
 func (h *handler) createNode(r *request) (answer, error) {
-	if a := r.queryArgs(); a.err != nil {
-		return answer{}, a.err
-	}
 	body, err := r.decode(maxBody)
 	if err != nil {
 		return answer{}, err

@@ -32,9 +32,6 @@ func (h *handler) listVIFs(r *request) (answer, error) {
 
 // attachVIF answers POST /v1/nodes/NODE/vifs.
 func (h *handler) attachVIF(r *request) (answer, error) {
-	if a := r.queryArgs(); a.err != nil {
-		return answer{}, a.err
-	}
 	body, err := r.decode(maxBody)
 	if err != nil {
 		return answer{}, err

@@ -255,7 +255,10 @@ func (h *handler) setConsole(r *request) (answer, error) {
 		return answer{}, invalid("%s", unsupported(n, "console"))
 	}
 	if want := enabled != nil && *enabled; want != n.ConsoleEnabled {
-		err = r.updateNode(func(n *node) error { n.ConsoleEnabled = want; return nil })
+		err = r.updateNode(func(n *node) error {
+			n.ConsoleEnabled, n.LastError = want, ""
+			return nil
+		})
 	}
 	return answer{status: http.StatusAccepted, location: "nodes/" + r.param(0) + "/states/console"}, err
 }

@@ -75,8 +75,8 @@ func (op patchOp) refused(reason string) error {
 	var b strings.Builder
 	b.WriteString("{'op': " + repr(op.op) + ", 'path': " + repr(op.path))
 	if op.has {
-		value := op.value
-		if masked.IsSecret(op.path) || op.path == "/instance_info/image_url" {
+		value := masked.Object(map[string]any{op.path: op.value})[op.path]
+		if op.path == "/instance_info/image_url" && value != nil {
 			value = masked.Secret
 		}
 		b.WriteString(", 'value': " + repr(value))

@@ -16,8 +16,7 @@ var secretKeys = []string{
 	"encrypted_key", "private_key", "fernetkey", "sslkey", "auth_key", "priv_key", "sys_pswd",
 }
 
-// IsSecret reports whether a text is the key of a secret, or contains one.
-func IsSecret(key string) bool {
+func isSecret(key string) bool {
 	key = strings.ToLower(key)
 	for _, part := range secretKeys {
 		if strings.Contains(key, part) {
@@ -32,7 +31,7 @@ func IsSecret(key string) bool {
 func Object(m map[string]any) map[string]any {
 	var masked map[string]any
 	for key, value := range m {
-		shown, changed := maskValue(IsSecret(key), value)
+		shown, changed := maskValue(isSecret(key), value)
 		if !changed {
 			continue
 		}
