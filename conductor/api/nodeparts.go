@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"net/http"
@@ -224,17 +225,24 @@ func (h *handler) listShards(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	counts := map[string]int{}
+	counts := map[any]int{} // by shard; nil for nodes without one
 	for _, n := range nodes {
-		counts[n.Shard]++
+		counts[nodeFieldsByName["shard"].get(n)]++
 	}
-	shards := sortedKeys(counts)
-	slices.SortStableFunc(shards, func(a, b string) int { return counts[b] - counts[a] })
+	order := func(shard any) string { // as the database orders them, null first
+		if name, has := shard.(string); has {
+			return "/" + name
+		}
+		return ""
+	}
+	shards := slices.SortedFunc(maps.Keys(counts), func(a, b any) int {
+		return cmp.Or(counts[b]-counts[a], strings.Compare(order(a), order(b)))
+	})
 	return objectWith("shards", func(w *writer) {
 		w.openList()
 		for _, shard := range shards {
-			name := shard
-			if name == "" {
+			name, has := shard.(string)
+			if !has {
 				name = "None"
 			}
 			w.open()

@@ -150,3 +150,12 @@ func TestVersionsAreReadAsIronicReadsThem(t *testing.T) {
 		require.NotEmpty(t, a.header.Get("Openstack-Request-Id"), version)
 	}
 }
+
+func TestShardsOfNoNameAreNotNodesWithoutShard(t *testing.T) {
+	s := start(t, states.Antelope, api.Config{})
+	s.create(`{"driver": "fake-hardware", "shard": ""}`)
+	s.create(`{"driver": "fake-hardware"}`)
+	s.create(`{"driver": "fake-hardware", "shard": "b"}`)
+	s.create(`{"driver": "fake-hardware", "shard": "b"}`)
+	require.JSONEq(t, `{"shards": [{"name": "b", "count": 2}, {"name": "None", "count": 1}, {"name": "", "count": 1}]}`, s.do("GET", "/v1/shards", "1.82", "").body)
+}

@@ -73,6 +73,14 @@ var Known = []Intended{
 		"Ironic knows the path of a list without the slash only",
 	},
 	{
+		regexp.MustCompile(`: fault «Cannot create a node as a project scoped admin|^POST /v1/nodes.*: (201 body|record)\.owner: null -> `), "the owner of a new node",
+		"Ironic without authentication takes the request for that of another project and refuses an owner; ours has no projects",
+	},
+	{
+		regexp.MustCompile(`/vendor_passthru/methods.*: 200 body\.\w+: (absent -> object|object -> absent)$`), "vendor methods",
+		"Ironic keeps the methods of the first node that is asked for all nodes of the driver, whatever their vendor interface",
+	},
+	{
 		regexp.MustCompile(`: fault «[^»]* for node N .*-> fault «[^»]* for node UUID `), "the node's number",
 		"Ironic names the node by its number in the database, ours by its UUID",
 	},
