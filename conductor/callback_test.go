@@ -1,8 +1,10 @@
 package conductor_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -208,4 +210,32 @@ func TestABuiltInStepDoesNotPowerOffANodeThatForbidsIt(t *testing.T) {
 		require.Contains(t, got.LastError, "disable_power_off")
 		require.Equal(t, states.NoPower, got.Power)
 	})
+}
+
+// alwaysOn is fake-hardware whose machines do not go off.
+type alwaysOn struct{ *conductor.Fake }
+
+func (alwaysOn) PowerState(context.Context, *conductor.Node) (states.Power, error) {
+	return states.PowerOn, nil
+}
+
+func TestARescueThatTimedOutRecordsPowerOffOnlyIfTheMachineIsOff(t *testing.T) {
+	for _, stays := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, func(c *conductor.Config) {
+				if stays {
+					c.Hardware = map[string]conductor.Hardware{"fake-hardware": alwaysOn{c.Hardware["fake-hardware"].(*conductor.Fake)}}
+				}
+			})
+			f.fake.Before = waiting("rescue.rescue")
+			n := f.node(states.Active)
+			require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
+			require.Equal(t, states.PowerOn, f.settle(n).Power)
+			f.request(n, "rescue")
+			time.Sleep(40 * time.Minute)
+			got := f.settle(n)
+			require.Equal(t, states.RescueFail, got.ProvisionState)
+			require.Equal(t, stays, got.Power == states.PowerOn)
+		})
+	}
 }

@@ -60,7 +60,7 @@ func (c *Conductor) expire(ctx context.Context, n *Node) {
 	}
 	c.run.group.Go(func() {
 		err := c.exclusively(ctx, n.UUID, func(ctx context.Context, hardware Hardware, n *Node) error {
-			return hardware.SetPower(ctx, n, states.PowerOff)
+			return c.reachPower(ctx, hardware, n, states.PowerOff)
 		})
 		if err != nil {
 			c.config.Log.Warn("a node whose rescue timed out could not be powered off", "node", n.UUID, "error", err)

@@ -26,39 +26,44 @@ func (t *Task) SetPower(ctx context.Context, power states.Power) error {
 	if n == nil {
 		return &ConfigError{"Task", "one that a step was given"}
 	}
-	want := power.Target()
-	if want == states.NoPower {
-		return refuse(Invalid, "%v cannot be requested as a power state", power)
-	}
-	if n.DisablePowerOff && want == states.PowerOff {
-		return refuse(PowerOffDisabled, "%v of node %s is disabled by disable_power_off", power, n.UUID)
-	}
-	timeout := cmp.Or(t.conductor.config.Power.Timeout, time.Minute)
-	if power == states.PowerSoftOff || power == states.PowerSoftRebooting {
-		timeout = cmp.Or(t.conductor.config.Power.SoftTimeout, 10*time.Minute)
-	}
 	if power != states.PowerOn && n.knowsAgent() {
 		if err := t.Update(ctx, func(n *Node) error { n.forgetBootedAgent(); return nil }); err != nil {
 			return err
 		}
 	}
+	if err := t.conductor.reachPower(ctx, t.hardware, n, power); err != nil {
+		return err
+	}
+	return t.Update(ctx, func(n *Node) error { n.powered(power.Target()); return nil })
+}
+
+// reachPower sets the power state of a node and waits until the machine has it.
+func (c *Conductor) reachPower(ctx context.Context, hardware Hardware, n *Node, power states.Power) error {
+	want := power.Target()
+	switch {
+	case want == states.NoPower:
+		return refuse(Invalid, "%v cannot be requested as a power state", power)
+	case n.DisablePowerOff && want == states.PowerOff:
+		return refuse(PowerOffDisabled, "%v of node %s is disabled by disable_power_off", power, n.UUID)
+	}
+	timeout := cmp.Or(c.config.Power.Timeout, time.Minute)
+	if power == states.PowerSoftOff || power == states.PowerSoftRebooting {
+		timeout = cmp.Or(c.config.Power.SoftTimeout, 10*time.Minute)
+	}
 	restart := power == states.PowerRebooting || power == states.PowerSoftRebooting
-	if now, err := t.hardware.PowerState(ctx, n); err != nil && !restart {
+	if now, err := hardware.PowerState(ctx, n); err != nil && !restart {
 		return err
 	} else if now != want || restart {
-		if err := Permit(ctx); err != nil {
-			return err
-		}
-		if err := t.hardware.SetPower(ctx, n, power); err != nil {
+		if err := hardware.SetPower(ctx, n, power); err != nil {
 			return err
 		}
 	}
 	begun := time.Now()
 	for wait := firstPowerRead; ; wait = min(2*wait, maxPowerRead) {
-		now, err := t.hardware.PowerState(ctx, n)
+		now, err := hardware.PowerState(ctx, n)
 		switch {
 		case err == nil && now == want:
-			return t.Update(ctx, func(n *Node) error { n.powered(want); return nil })
+			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case time.Since(begun) <= timeout: // a BMC may be busy meanwhile
