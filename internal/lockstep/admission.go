@@ -22,14 +22,14 @@ var lockAtOnce = Options{Config: "[conductor]\nnode_locked_retry_attempts = 1\n"
 
 // compareAdmission returns the comparisons of what decides about a request besides the state
 // machine. They need an Ironic with the option lockAtOnce. With all, they ask in every
-// situation; otherwise the instance and the fault are not combined with every other fact, and
-// one word stands for those that no table has.
+// situation; otherwise some facts determine others, one word stands for those that no table has,
+// and ports are updated in few states.
 func compareAdmission(all bool) []compare {
 	of := func(ask func(context.Context, *Ironic, bool) (Comparison, error)) compare {
 		return func(ctx context.Context, i *Ironic) (Comparison, error) { return ask(ctx, i, all) }
 	}
 	return []compare{
-		of(admitProvision), of(admitWords), admitValidation, admitPower, of(admitDeletion), admitUpdate, admitPorts, admitVolumes,
+		of(admitProvision), of(admitWords), admitValidation, admitPower, of(admitDeletion), of(admitUpdate), of(admitPorts), admitVolumes,
 	}
 }
 
