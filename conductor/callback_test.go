@@ -223,6 +223,7 @@ func TestARescueThatTimedOutRecordsPowerOffOnlyIfTheMachineIsOff(t *testing.T) {
 	for _, stays := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, func(c *conductor.Config) {
+				c.SkipPowerSync = true
 				if stays {
 					c.Hardware = map[string]conductor.Hardware{"fake-hardware": alwaysOn{c.Hardware["fake-hardware"].(*conductor.Fake)}}
 				}
