@@ -137,6 +137,15 @@ func TestNothingIsMovedToANodeOfAnotherOwner(t *testing.T) {
 	}
 }
 
+func TestAnEmptyShardIsNotNone(t *testing.T) {
+	s := start(t, states.Antelope, api.Config{})
+	for _, shard := range []string{`null`, `""`, `"None"`, `"x"`, `"x"`} {
+		s.create(`{"driver": "fake-hardware", "shard": ` + shard + `}`)
+	}
+	require.JSONEq(t, `{"shards": [{"name": "x", "count": 2}, {"name": "None", "count": 1}, {"name": "", "count": 1}, {"name": "None", "count": 1}]}`,
+		s.do("GET", "/v1/shards", "1.82", "").body, "as a live Ironic answers")
+}
+
 func TestObjectsOfANodeAreDeletedWithIt(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	uuid := s.create(`{"driver": "fake-hardware", "name": "n"}`)
