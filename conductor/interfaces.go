@@ -124,8 +124,9 @@ func (c *Conductor) checkInterfaces(before, n *Node) error {
 	}
 	for _, kind := range interfaceKinds {
 		name, named := n.Interfaces[kind]
+		old, was := before.Interfaces[kind]
 		names := available.Interfaces[kind]
-		if named && (newDriver || before.Interfaces[kind] != name) && !slices.Contains(names, name) {
+		if named && (newDriver || !was || old != name) && !slices.Contains(names, name) {
 			return refuse(Invalid, "Could not find the following interface in the 'ironic.hardware.interfaces.%s' entrypoint: %s. Valid interfaces are %s.",
 				kind, name, pyrepr.List(slices.Sorted(slices.Values(names))))
 		}

@@ -37,14 +37,11 @@ func (h *handler) attachVIF(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	vif, err := checkObject("vif", body, func(string) bool { return true }, "id")
-	if err != nil {
+	if err := vifSchema.validate("vif", body); err != nil {
 		return answer{}, err
 	}
-	id, isText := vif["id"].(string)
-	if !isText {
-		return answer{}, schemaError("vif", "%s is not of type 'string'", repr(vif["id"]))
-	}
+	vif := body.(map[string]any)
+	id := vif["id"].(string)
 	if !isUUID(id) && !isName(id) {
 		return answer{}, invalid("Expected UUID or name for id: %s", show(id))
 	}

@@ -229,52 +229,54 @@ func (h *handler) stepInterfaces() []string {
 	return []string{"vendor", "power", "management", "firmware", "deploy", "bios", "raid"}
 }
 
+// requestedSteps is the schema of the steps of a cleaning or a service.
+//
+// Source: _CLEAN_STEPS_SCHEMA in ironic/api/controllers/v1/node.py.
+func (h *handler) requestedSteps() *schema {
+	step := &schema{
+		types: []string{"object"}, required: []string{"interface", "step"}, closed: true,
+		properties: []property{
+			{"interface", &schema{enum: h.stepInterfaces()}},
+			{"step", &schema{types: textType, minLength: 1}},
+			{"args", &schema{types: []string{"object"}, secret: true}},
+		},
+	}
+	if h.series >= states.Bobcat {
+		for _, name := range []string{"order", "execute_on_child_nodes", "limit_child_node_execution"} {
+			step.properties = append(step.properties, property{name, &schema{}})
+		}
+	}
+	return &schema{types: []string{"array"}, items: step}
+}
+
 // checkSteps decodes and checks the steps of the request.
 func (r *request) checkSteps(q *provisionQuery) error {
-	for kind, list := range q.steps {
-		keys, required := []string{"interface", "step", "args"}, []string{"interface", "step"}
-		switch {
-		case kind == "deploy":
-			keys, required = append(keys, "priority"), append(required, "args", "priority")
-		case r.h.series >= states.Bobcat:
-			keys = append(keys, "order", "execute_on_child_nodes", "limit_child_node_execution")
+	for _, kind := range sortedKeys(q.steps) {
+		if len(q.steps[kind]) == 0 {
+			continue
 		}
-		for _, item := range list {
-			step, err := r.decodeStep(item, keys, required)
-			if err != nil {
-				return invalid("Invalid %s_steps: %s", kind, strings.TrimPrefix(asFault(err).text, "Schema error for step: "))
+		valid := r.h.requestedSteps()
+		if kind == "deploy" {
+			valid = stepsSchema("priority", true)(r.h)
+		}
+		if text, _, refused := valid.refusal(q.steps[kind]); refused {
+			return invalid("Invalid %s_steps: %s", kind, text)
+		}
+		for _, item := range q.steps[kind] {
+			object := item.(map[string]any)
+			args, _ := object["args"].(map[string]any)
+			step := conductor.StepRequest{Interface: object["interface"].(string), Step: object["step"].(string), Args: args}
+			if priority, ok := object["priority"]; ok {
+				number, ok := wholeNumber(priority)
+				if !ok {
+					return invalid("Invalid %s_steps: %s is out of range", kind, repr(priority))
+				}
+				step.Priority = &number
 			}
 			q.decoded[kind] = append(q.decoded[kind], step)
 		}
 	}
 	return nil
-}
-
-func (r *request) decodeStep(item any, keys, required []string) (step conductor.StepRequest, err error) {
-	object, err := checkObject("step", item, oneOf(keys...), required...)
-	if err != nil {
-		return step, err
-	}
-	step.Interface, _ = object["interface"].(string)
-	if kinds := r.h.stepInterfaces(); !slices.Contains(kinds, step.Interface) {
-		return step, invalid("%s is not one of ['%s']", repr(object["interface"]), strings.Join(kinds, "', '"))
-	}
-	if step.Step, _ = object["step"].(string); step.Step == "" {
-		return step, invalid("%s is not the name of a step", repr(object["step"]))
-	}
-	if args, ok := object["args"]; ok {
-		if step.Args, ok = args.(map[string]any); !ok {
-			return step, invalid("args is not of type 'object'")
-		}
-	}
-	if priority, ok := object["priority"]; ok {
-		number, ok := wholeNumber(priority)
-		if !ok {
-			return step, invalid("%s is not a priority: it must be a whole number of 0 or more", repr(priority))
-		}
-		step.Priority = &number
-	}
-	return step, nil
 }
 
 // wholeNumber returns a non-negative integer, which may be a number or a string.

@@ -8,6 +8,11 @@ var (
 	objectSchema  = &schema{types: []string{"object"}}
 )
 
+// vifSchema describes a virtual interface.
+//
+// Source: VIF_VALIDATOR in ironic/api/controllers/v1/node.py.
+var vifSchema = &schema{types: []string{"object"}, required: []string{"id"}, properties: []property{{"id", textSchema}}}
+
 // networkSchema describes network data. It does not restrict the items of the lists.
 //
 // Source: ironic/api/controllers/v1/network-data-schema.json.
