@@ -30,11 +30,12 @@ import (
 const roleVariable = "IRONSTATE_TEST_ROLE"
 
 var roles = map[string]func(arg string) error{
-	"server": serve,
-	"writer": write,
-	"opener": openOnce,
-	"member": beMember,
-	"dier":   dieAtLog,
+	"conductor": conductForever,
+	"server":    serve,
+	"writer":    write,
+	"opener":    openOnce,
+	"member":    beMember,
+	"dier":      dieAtLog,
 }
 
 func TestMain(m *testing.M) {
