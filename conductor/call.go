@@ -212,23 +212,37 @@ func (c *Conductor) serve(t *term, o *Object, result func(context.Context) callR
 		defer c.serving.Delete(o.UUID)
 		ctx, cancel := context.WithTimeout(t.ctx, callTimeout)
 		defer cancel()
-		r := result(ctx)
-		for {
-			_, err := c.UpdateObject(ctx, kindCall, o.UUID, func(o *Object) error {
-				q, err := o.call()
-				if err == nil {
-					q.Result = &r
-					o.setCall(q)
-				}
-				return err
-			})
-			if err == nil || errors.Is(err, NotFound) || ctx.Err() != nil || c.run.ctx.Err() != nil {
-				return
-			}
-			c.config.Log.Warn("the result of a call of another conductor could not be stored and will be retried", "call", o.UUID, "error", err)
-			sleep(ctx, reportBackoff)
+		q, err := o.call()
+		if err != nil {
+			return
 		}
+		r := result(ctx)
+		q.Result = &r
+		o := o.Clone()
+		o.setCall(q)
+		c.storeCall(ctx, o)
 	})
+}
+
+// storeCall stores a call with its result, unless the caller has deleted the call or it has a result. A
+// store may report a new record before it finds the record itself, so the index decides.
+func (c *Conductor) storeCall(ctx context.Context, o *Object) {
+	r, err := encodeObject(o)
+	if err != nil {
+		return
+	}
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, reportBackoff) {
+		_, err := c.store.Update(ctx, r)
+		now := c.objects(kindCall).get(o.UUID)
+		if err == nil || now == nil || now.Revision != o.Revision {
+			return
+		}
+		if ctx.Err() != nil || c.run.ctx.Err() != nil {
+			c.config.Log.Warn("the result of a call of another conductor could not be stored", "call", o.UUID, "error", err)
+			return
+		}
+		sleep(ctx, pause)
+	}
 }
 
 // answer does a call of another conductor. Its panics are errors.
