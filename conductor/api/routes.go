@@ -110,7 +110,7 @@ func (h *handler) nodes() *controller {
 			lookup:  volumeParts(connectorResource.controllerBelow(ofNode), targetResource.controllerBelow(ofNode)),
 		}},
 		"traits": {since: minTraits, ignored: true, controller: &controller{actions: actions{
-			all: {serve: (*handler).listTraits}, "put": {serve: (*handler).setTraits, optional: 1}, "delete": {serve: (*handler).setTraits, optional: 1},
+			all: {serve: (*handler).listTraits}, "put": {plain: true, serve: (*handler).setTraits, optional: 1}, "delete": {serve: (*handler).setTraits, optional: 1},
 		}}},
 		"bios": {since: minBIOS, controller: &controller{actions: actions{
 			all: {serve: (*handler).listBIOS}, one: {plain: true, serve: (*handler).showBIOS, idents: []string{"setting_name"}},

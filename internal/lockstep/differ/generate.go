@@ -53,7 +53,7 @@ func (g *generator) choose(from []choice) Request {
 func (g *generator) next() Request {
 	r := g.choose(requests)
 	g.finish(&r)
-	if g.chance(5) {
+	if g.chance(4) {
 		g.twist(&r)
 	}
 	return r

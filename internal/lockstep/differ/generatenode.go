@@ -45,7 +45,7 @@ func (g *generator) nodeValue() (name string, value any) {
 	case 5:
 		return "lessee", g.of("me", "tenant", nil)
 	case 6:
-		return "description", g.of("a description", "ünïcode", nil, "")
+		return "description", g.of("a description", "ünïcode", "")
 	case 7:
 		return "automated_clean", g.of(true, false, nil)
 	case 8:

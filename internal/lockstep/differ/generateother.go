@@ -273,7 +273,7 @@ var others = []choice{
 	}},
 	{5, func(g *generator) Request { return request("GET", "/v1/drivers/{}/properties", pick(g, drivers...)) }},
 	{2, func(g *generator) Request { return request("GET", "/v1/drivers/properties") }},
-	{3, func(g *generator) Request {
+	{1, func(g *generator) Request {
 		return request("GET", "/v1/drivers/{}/raid/logical_disk_properties", pick(g, drivers...))
 	}},
 	{3, func(g *generator) Request {

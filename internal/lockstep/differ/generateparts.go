@@ -111,7 +111,7 @@ var nodeParts = []choice{
 	{2, func(g *generator) Request {
 		return request("GET", "/v1/nodes/{}/history/{}", g.node(), pick(g, uuid('h', 0), "x"))
 	}},
-	{4, get("/v1/nodes/{}/inventory")},
+	{2, get("/v1/nodes/{}/inventory")},
 	{1, get("/v1/nodes/{}/children")},
 	{6, get("/v1/nodes/{}/allocation")},
 	{3, func(g *generator) Request { return request("DELETE", "/v1/nodes/{}/allocation", g.node()) }},

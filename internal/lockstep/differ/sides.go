@@ -9,6 +9,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
 	"github.com/ironstate/ironstate/internal/lockstep"
+	"github.com/ironstate/ironstate/states"
 )
 
 // ironicConfig gives Ironic the interfaces that [conductor.Fake] has, and no delays.
@@ -31,6 +32,10 @@ node_locked_retry_attempts = 1
 check_provision_state_interval = 86400
 check_rescue_state_interval = 86400
 check_allocations_interval = 86400
+[deploy]
+http_url = http://127.0.0.1:1
+[service_catalog]
+endpoint_override = http://127.0.0.1:PORT
 `
 
 // sides are the two servers of a worker.
@@ -80,8 +85,22 @@ func (s *sides) close() error {
 	return errors.Join(s.ironic.Close())
 }
 
-// fake is [conductor.Fake] with the interfaces of ironicConfig.
+// fake is [conductor.Fake] with the interfaces of ironicConfig. As that of Ironic's
+// fake-hardware, a machine has no power state of its own before the first request for one.
 type fake struct{ conductor.Fake }
+
+// Verify implements [conductor.Hardware].
+func (f *fake) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {
+	return f.PowerState(ctx, n)
+}
+
+// PowerState implements [conductor.Hardware].
+func (f *fake) PowerState(ctx context.Context, n *conductor.Node) (states.Power, error) {
+	if n.Power == states.NoPower && n.TargetPower == states.NoPower {
+		return states.NoPower, nil
+	}
+	return f.Fake.PowerState(ctx, n)
+}
 
 // Describe implements [conductor.Hardware].
 func (f *fake) Describe() conductor.Description {
