@@ -30,6 +30,8 @@ type action struct {
 	// late is set for an action that checks the arguments of a request before its version, see
 	// request.accept.
 	late bool
+	// body is the name of the argument that the body is. A further segment is taken for it.
+	body string
 	// any is set for an action that answers every method.
 	any bool
 	// plain is set for an action that has no arguments and does not check that itself.
@@ -212,7 +214,13 @@ func (r *request) bind(a *action, segments []string) error {
 	}
 	n := min(a.optional, len(segments))
 	r.params, segments = append(r.params, segments[:n]...), segments[n:]
-	if len(segments) > len(a.args) {
+	if extra := len(a.args); len(segments) > extra && a.body != "" {
+		want := "object"
+		if r.Method == http.MethodPatch {
+			want = "array"
+		}
+		return schemaError(a.body, "%s is not of type '%s'", repr(segments[extra]), want)
+	} else if len(segments) > extra {
 		return errUnknown
 	}
 	for i, segment := range segments {

@@ -54,6 +54,8 @@ func TestPathsAndMethodsAreRoutedAsInIronic(t *testing.T) {
 		{"DELETE /v1/volume", 405, false, "GET"},
 		{"GET /v1/nodes/n/ports", 200, true, "-"},
 		{"POST /v1", 405, true, "-"},
+		{"POST /v1/nodes/n", 400, true, "-"},
+		{"PATCH /v1/ports/x/y", 400, true, "-"},
 	} {
 		method, path, _ := strings.Cut(c.request, " ")
 		a := s.do(method, path, "1.82", "")

@@ -131,9 +131,9 @@ func (h *handler) nodes() *controller {
 	maps.DeleteFunc(parts, func(_ string, p part) bool { return p.since > h.highest })
 	return &controller{
 		actions: actions{
-			all: {serve: (*handler).listNodes}, "post": {plain: true, serve: (*handler).createNode},
+			all: {serve: (*handler).listNodes}, "post": {plain: true, serve: (*handler).createNode, body: "node"},
 			one:        {serve: (*handler).showNode, idents: nodeIdent, args: []string{"fields"}},
-			"patch":    {serve: (*handler).patchNode, idents: nodeIdent, args: []string{"reset_interfaces"}},
+			"patch":    {body: "patch", serve: (*handler).patchNode, idents: nodeIdent, args: []string{"reset_interfaces"}},
 			"delete":   {serve: (*handler).deleteNode, idents: nodeIdent, optional: 9},
 			"detail":   {custom: http.MethodGet, serve: (*handler).listNodesDetail, args: []string{"chassis_uuid", "instance_uuid"}},
 			"validate": {custom: http.MethodGet, serve: (*handler).validateNode, args: []string{"node", "node_uuid"}},
@@ -191,8 +191,8 @@ func (x *resource) controller() *controller {
 	c := &controller{actions: actions{
 		all:     {serve: listing{resource: x}.serve, since: x.since, late: true},
 		one:     {serve: x.show, since: x.since, late: true, idents: ident, args: []string{"fields"}},
-		"post":  {plain: true, serve: x.create, since: x.since, late: true},
-		"patch": {serve: x.patch, since: x.since, late: true, idents: ident}, "delete": {serve: x.remove, since: x.since, late: true, idents: ident},
+		"post":  {plain: true, body: x.schema, serve: x.create, since: x.since, late: true},
+		"patch": {body: "patch", serve: x.patch, since: x.since, late: true, idents: ident}, "delete": {serve: x.remove, since: x.since, late: true, idents: ident},
 	}}
 	if x.detailed {
 		c.actions["detail"] = action{custom: http.MethodGet, serve: listing{resource: x, details: true}.serve, since: x.since, late: true, args: x.parents()}

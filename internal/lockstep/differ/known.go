@@ -49,7 +49,8 @@ var Known = []Intended{
 		"Ironic's refusal repeats a value that may be a secret, such as the rescue password",
 	},
 	{
-		regexp.MustCompile(`-> fault «Schema error for \w+: The value |for configdrive: .* for configdrive»$`), "secrets",
+		regexp.MustCompile(`-> fault «Schema error for \w+: The value |for configdrive: .* for configdrive»$|` +
+			`: fault «Couldn'Q'{'Q': 'Q', 'Q': 'Q', 'Q': .* -> fault «Couldn'Q'{'Q': 'Q', 'Q': 'Q', 'Q': 'Q'}`), "secrets",
 		"Ironic's refusal repeats a value that may be a secret, such as the rescue password",
 	},
 	{
@@ -67,6 +68,22 @@ var Known = []Intended{
 	{
 		regexp.MustCompile(`^GET /v1/\w+/detail {trailing slash}: 404 -> 200: `), "a slash after /detail",
 		"Ironic knows the path of a list without the slash only",
+	},
+	{
+		regexp.MustCompile(`: fault «Invalid (clean|deploy)_steps: .*`), "steps that break their schema",
+		"Ironic prints its schema and the steps; ours names what is wrong",
+	},
+	{
+		regexp.MustCompile(`: record\.(last_error|maintenance_reason): «.*step`), "a step in an error",
+		"Ironic prints the keys of a step in the order of the request, and an exception of Python for wrong arguments; ours has one order and a text",
+	},
+	{
+		regexp.MustCompile(`: 200 body.next: `), "the link to the next page",
+		"Ironic forgets filters in the link; ours repeats all of them",
+	},
+	{
+		regexp.MustCompile(`^PATCH /v1/nodes/{}.*: (200 body|record).retired: null -> false$`), "retired after its removal",
+		"Ironic shows null for a boolean field that was removed, until it is set again; ours shows its default",
 	},
 	{
 		regexp.MustCompile(`/vendor_passthru/methods.*: 200 body\.\w+: (absent -> object|object -> absent)$`), "vendor methods",
