@@ -101,7 +101,8 @@ var interfaceKinds = []string{
 func (c *Conductor) changedInterface(before, n *Node) string {
 	old := c.description(before)
 	for _, kind := range interfaceKinds {
-		if name, named := n.Interfaces[kind]; named && name != old.Interface(before, kind) {
+		name, named := n.Interfaces[kind]
+		if named && name != old.Interface(before, kind) || !named && before.Interfaces[kind] != "" && n.Driver == before.Driver {
 			return kind
 		}
 	}

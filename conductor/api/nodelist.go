@@ -66,6 +66,9 @@ var nodeFilters = []nodeFilter{
 	}},
 	{name: "description_contains", test: func(a *args, _ *request) func(*node) bool {
 		part := strings.ToLower(a.text("description_contains"))
+		if part == "" {
+			return nil
+		}
 		return func(n *node) bool {
 			return n.Description != "" && strings.Contains(strings.ToLower(n.Description), part)
 		}

@@ -71,11 +71,6 @@ func (r *request) checkNodePatch(p patch, reset bool) error {
 			return invalid("Invalid network_data: %s ", text)
 		}
 	}
-	for _, name := range p.values("name") {
-		if err := r.checkNodeName(name, "Node "+r.param(0)+": Cannot change name to invalid name '%s'"); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
@@ -94,6 +89,11 @@ func (r *request) checkUpdatable(n *node, p patch) error {
 
 // applyNodePatch applies a patch to a node.
 func (r *request) applyNodePatch(n *node, p patch, reset bool) error {
+	for _, name := range p.values("name") {
+		if err := r.checkNodeName(name, "Node "+r.param(0)+": Cannot change name to invalid name '%s'"); err != nil {
+			return err
+		}
+	}
 	before := n.Clone()
 	fields := p.fields()
 	document := make(map[string]any, len(fields))

@@ -56,6 +56,9 @@ func (h *handler) listTraits(r *request) (answer, error) {
 // traitChange returns the function that a PUT or DELETE of one or all traits applies to a list
 // of traits. owner names the node or runbook in faults.
 func (r *request) traitChange() (func(owner string, traits []string) ([]string, error), error) {
+	if a := r.queryArgs(); a.err != nil {
+		return nil, a.err
+	}
 	body, err := r.decode(maxBody)
 	if err != nil {
 		return nil, err
