@@ -25,6 +25,7 @@ import (
 //	bare [TEXT]                     its description
 //	is JSON                         its body, with TIME instead of times
 //	has JSON                        fields of its body
+//	set KEY                         a field of its body that is not null
 //	keys KEY...                     the keys of its body, or of the first item of its list
 //	count KEY NUMBER                the number of items in the list
 //	wait NODE                       wait until the node has no work in flight
@@ -76,6 +77,8 @@ func (s *server) exchange(t *testing.T, name, text string) {
 			for key, value := range want {
 				require.Equal(t, value, a.json()[key], message...)
 			}
+		case "set":
+			require.NotNil(t, a.json()[rest], message...)
 		case "keys":
 			require.Equal(t, strings.Fields(rest), keysOf(a.json()), message...)
 		case "count":

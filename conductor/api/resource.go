@@ -1,10 +1,7 @@
 package api
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -327,57 +324,6 @@ func (r *request) object(x *resource, ident string) (*conductor.Object, error) {
 
 func (x *resource) notFound(ident string) error {
 	return notFound("%s %s could not be found.", x.noun, show(ident))
-}
-
-// sortable refuses a sort key whose values have no order.
-func (x *resource) sortable(key string) error {
-	if f := x.field(key); f != nil && (f.unsorted || f.zero != nil && isContainer(f.zero)) {
-		return invalid("The sort_key value %s is an invalid field for sorting", key)
-	}
-	return nil
-}
-
-// order returns the comparison for a sort key, nil for the order of creation.
-func (x *resource) order(r *request, key string) (func(a, b *conductor.Object) int, error) {
-	f := x.field(key)
-	switch {
-	case key == "id", key == "":
-		return nil, nil
-	case key == "uuid":
-		return func(a, b *conductor.Object) int { return cmp.Compare(a.UUID, b.UUID) }, nil
-	case key == "created_at":
-		return func(a, b *conductor.Object) int { return a.CreatedAt.Compare(b.CreatedAt) }, nil
-	case key == "updated_at":
-		return func(a, b *conductor.Object) int { return compareTimes(a.UpdatedAt, b.UpdatedAt) }, nil
-	case f == nil, f.noColumn:
-		return nil, invalid("The sort_key value \"%s\" is an invalid field for sorting", show(key))
-	default:
-		return func(a, b *conductor.Object) int { return strings.Compare(sortText(f.value(a)), sortText(f.value(b))) }, nil
-	}
-}
-
-// sortText returns a string whose order is that of the values; null comes first.
-func sortText(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return "s" + v
-	case json.Number:
-		f, _ := v.Float64()
-		return fmt.Sprintf("n%020.3f", f)
-	default:
-		return fmt.Sprint("v", v)
-	}
-}
-
-func isContainer(v any) bool {
-	switch v.(type) {
-	case map[string]any, []any:
-		return true
-	default:
-		return false
-	}
 }
 
 // sayExists returns the fault for a record with keys of another record. Of several it names the one

@@ -132,7 +132,7 @@ func (l listing) accept(r *request, a *args, p page, fields fieldSet, detail *bo
 	if err := l.allowFields(r, fields); err != nil {
 		return nil, err
 	}
-	if f := l.field(p.sortKey); f != nil && !f.readOnly && f.since > r.version {
+	if f := l.field(p.sortKey); f != nil && !f.readOnly && f.since > r.version && f.since <= r.h.highest {
 		return nil, errNotAcceptable
 	}
 	for _, f := range l.filters {

@@ -175,7 +175,8 @@ func (x *resource) patch(h *handler, r *request) (answer, error) {
 			return err
 		}
 		if x.touched {
-			o.UpdatedAt = new(time.Time) // replaced when it is stored
+			changed := time.Unix(0, 0) // replaced when it is stored
+			o.UpdatedAt = &changed
 		}
 		return x.settle(r, before, o)
 	})
