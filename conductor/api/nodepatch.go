@@ -145,13 +145,16 @@ func (r *request) checkPatched(before, n *node) error {
 	if before.ChassisUUID != "" && n.ChassisUUID == "" && r.version < minUnchassis {
 		return errNotAcceptable
 	}
-	if n.Driver != before.Driver && before.ConsoleEnabled {
-		return conflict("Node %s can not update the driver while the console is enabled. Please stop the console first.", r.param(0))
-	}
 	if n.InstanceName == "" && r.h.series >= states.Gazpacho {
 		n.InstanceName, _ = n.InstanceInfo["display_name"].(string)
 	}
-	return r.checkNode(before, n)
+	if err := r.checkNode(before, n); err != nil {
+		return err
+	}
+	if n.Driver != before.Driver && before.ConsoleEnabled {
+		return conflict("Node %s can not update the driver while the console is enabled. Please stop the console first.", r.param(0))
+	}
+	return nil
 }
 
 // deleteNode answers DELETE /v1/nodes/NODE.

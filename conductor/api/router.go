@@ -211,6 +211,9 @@ func (r *request) bind(a *action, segments []string) error {
 		default:
 			return invalid("Missing mandatory parameter: %s", name)
 		}
+		if ident := r.params[len(r.params)-1]; name == nodeIdent[0] && !isUUID(ident) && !isName(ident) {
+			return invalid("Expected UUID or name for node_ident: %s", show(ident))
+		}
 	}
 	n := min(a.optional, len(segments))
 	r.params, segments = append(r.params, segments[:n]...), segments[n:]

@@ -91,7 +91,6 @@ func (c *client) send(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, fmt.Errorf("differ: make a request: %w", err)
 	}
 	request.URL, request.Host = target, host
-	request.Header.Set("OpenStack-System-Scope", "all") // an administrator, not the member of a project
 	maps.Copy(request.Header, r.Header)
 	response, err := c.http.Do(request)
 	if err != nil {

@@ -73,6 +73,9 @@ func (g *generator) finish(r *Request) {
 	if r.Body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
+	if r.Method == http.MethodPost && r.Pattern == nodesPath {
+		r.Header.Set("OpenStack-System-Scope", "all") // who may set the owner
+	}
 	r.writes = r.writes || r.Method != http.MethodGet || locking.MatchString(r.Pattern)
 }
 

@@ -244,31 +244,43 @@ func provision(g *generator) Request {
 	return request("PUT", "/v1/nodes/{}/states/provision", node).with(body)
 }
 
+// step is a step of a request. Its keys are in the order in which our texts have them.
+type step struct {
+	Interface any `json:"interface,omitempty"`
+	Step      any `json:"step,omitempty"`
+	Args      any `json:"args,omitempty"`
+	Priority  any `json:"priority,omitempty"`
+	Nonsense  any `json:"nonsense,omitempty"`
+}
+
 // steps returns the steps of a request, usually valid ones.
 func (g *generator) steps(interfaces ...any) any {
 	if g.chance(4) {
 		return g.value()
 	}
-	steps := []any{}
+	steps := []*step{}
 	for range 1 + g.IntN(2) {
-		step := map[string]any{"interface": g.of(interfaces...), "step": g.of("factory_reset", "apply_configuration", "create_configuration",
+		s := &step{Interface: g.of(interfaces...), Step: g.of("factory_reset", "apply_configuration", "create_configuration",
 			"delete_configuration", "deploy", "no_such_step")}
-		if step["interface"] == "bios" && g.chance(85) {
-			step["step"] = pick(g, "factory_reset", "apply_configuration")
+		if s.Interface == "bios" && g.chance(85) {
+			s.Step = pick(g, "factory_reset", "apply_configuration")
 		}
-		if step["step"] == "apply_configuration" && g.chance(85) || g.chance(10) {
-			step["args"] = g.of(map[string]any{"settings": []any{map[string]any{"name": "LogicalProc", "value": "Enabled"}}}, map[string]any{}, map[string]any{"settings": 1})
+		if s.Step == "apply_configuration" && g.chance(85) || g.chance(10) {
+			s.Args = g.of(map[string]any{"settings": []any{map[string]any{"name": "LogicalProc", "value": "Enabled"}}}, map[string]any{}, map[string]any{"settings": 1})
 		}
 		if g.chance(10) {
-			step["priority"] = g.of(10, 0, "20", -1)
+			s.Priority = g.of(10, 0, "20", -1)
 		}
 		if g.chance(2) {
-			step["nonsense"] = 1
+			s.Nonsense = 1
 		}
-		if g.chance(2) {
-			delete(step, pick(g, "interface", "step"))
+		if g.chance(1) {
+			s.Interface = nil
 		}
-		steps = append(steps, step)
+		if g.chance(1) {
+			s.Step = nil
+		}
+		steps = append(steps, s)
 	}
 	return steps
 }

@@ -190,12 +190,12 @@ var otherKinds = []*kind{
 
 func (g *generator) templateSteps() any {
 	steps := g.steps("deploy", "bios", "raid")
-	list, _ := steps.([]any)
-	for _, step := range list {
-		if step, is := step.(map[string]any); is && g.chance(95) {
-			step["priority"] = g.of(10, 0, 99, -1)
-			if step["args"] == nil {
-				step["args"] = map[string]any{}
+	list, _ := steps.([]*step)
+	for _, s := range list {
+		if g.chance(95) {
+			s.Priority = g.of(10, 0, 99, -1)
+			if s.Args == nil {
+				s.Args = map[string]any{}
 			}
 		}
 	}

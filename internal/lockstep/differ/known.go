@@ -49,7 +49,7 @@ var Known = []Intended{
 		"Ironic's refusal repeats a value that may be a secret, such as the rescue password",
 	},
 	{
-		regexp.MustCompile(`-> fault «Schema error for \w+: The value |for configdrive: .* for configdrive»$|` +
+		regexp.MustCompile(`-> fault «Schema error for \w+: The value |for configdrive: .* for configdrive»$|-> .*'\*{6}'|` +
 			`: fault «Couldn'Q'{'Q': 'Q', 'Q': 'Q', 'Q': .* -> fault «Couldn'Q'{'Q': 'Q', 'Q': 'Q', 'Q': 'Q'}`), "secrets",
 		"Ironic's refusal repeats a value that may be a secret, such as the rescue password",
 	},
@@ -74,8 +74,8 @@ var Known = []Intended{
 		"Ironic prints its schema and the steps; ours names what is wrong",
 	},
 	{
-		regexp.MustCompile(`: record\.(last_error|maintenance_reason): «.*step`), "a step in an error",
-		"Ironic prints the keys of a step in the order of the request, and an exception of Python for wrong arguments; ours has one order and a text",
+		regexp.MustCompile(`: record\.(last_error|maintenance_reason): «.*step`), "wrong arguments of a step",
+		"Ironic prints an exception of Python; ours says what is wrong",
 	},
 	{
 		regexp.MustCompile(`: 200 body.next: `), "the link to the next page",
