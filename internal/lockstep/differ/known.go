@@ -78,6 +78,10 @@ var Known = []Intended{
 		"Ironic prints an exception of Python; ours says what is wrong",
 	},
 	{
+		regexp.MustCompile(`: record\.last_error: «Failed to process allocation`), "the error of an allocation",
+		"Ironic prints a Python object for the list of traits; ours prints the traits",
+	},
+	{
 		regexp.MustCompile(`: 200 body.next: `), "the link to the next page",
 		"Ironic forgets filters in the link; ours repeats all of them",
 	},
