@@ -268,7 +268,7 @@ func (g *generator) steps(interfaces ...any) any {
 		if s.Step == "apply_configuration" && g.chance(85) || g.chance(10) {
 			s.Args = g.of(map[string]any{"settings": []any{map[string]any{"name": "LogicalProc", "value": "Enabled"}}}, map[string]any{}, map[string]any{"settings": 1})
 		}
-		if g.chance(10) {
+		if g.chance(3) { // manual steps have none
 			s.Priority = g.of(10, 0, "20", -1)
 		}
 		if g.chance(2) {
