@@ -26,6 +26,7 @@ type options struct {
 	checkInterval   time.Duration
 	power           powerSync
 	fakeDelay       time.Duration
+	fakeRestart     bool
 	demo            int
 	users           users // nil for no authentication
 	tlsCert, tlsKey string
@@ -53,6 +54,7 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	flags.DurationVar(&o.checkInterval, "check-interval", time.Minute, "`time` between two checks of all nodes for timeouts and for work that no conductor has started")
 	o.power.define(flags)
 	flags.DurationVar(&o.fakeDelay, "fake-delay", 0, "maximum `time` of an operation on fake-hardware; each takes a random part of it")
+	flags.BoolVar(&o.fakeRestart, "fake-restart", false, "end each step of fake-hardware with a restart of the machine")
 	flags.IntVar(&o.demo, "demo", 3, "`number` of built-in Redfish BMCs that are enrolled as an example; 0 for none, as without this flag with -data, -etcd or -cluster")
 	auth := flags.String("auth-file", "", "`file` of users with bcrypt hashes, as htpasswd -B writes it; clients then need HTTP Basic authentication")
 	flags.StringVar(&o.tlsCert, "tls-cert", "", "`file` of the server's certificate and its chain, in PEM")

@@ -16,7 +16,7 @@ import (
 const logoutTimeout = 3 * time.Second
 
 // newHardware returns the hardware types, and a function that logs out of the BMCs.
-func newHardware(series states.Series, fakeDelay time.Duration, log *slog.Logger) (map[string]conductor.Hardware, func(), error) {
+func newHardware(o *options, log *slog.Logger) (map[string]conductor.Hardware, func(), error) {
 	redfish, err := hardware.NewRedfish(hardware.Config{Sessions: maxSessions})
 	if err != nil {
 		return nil, nil, err
@@ -30,20 +30,22 @@ func newHardware(series states.Series, fakeDelay time.Duration, log *slog.Logger
 		defer cancel()
 		_ = errors.Join(redfish.Close(ctx), ipmi.Close(ctx)) // an unreachable BMC expires its sessions itself
 	}
-	return map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{Series: series, Before: fakeOperation(fakeDelay, log)}, "redfish": redfish, "ipmi": ipmi}, closeAll, nil
+	fake := fakeHardware{&conductor.Fake{Series: o.series, Before: fakeOperation(o.fakeDelay, log)}, o.fakeRestart}
+	return map[string]conductor.Hardware{"fake-hardware": fake, "redfish": redfish, "ipmi": ipmi}, closeAll, nil
 }
 
 // maxSessions bounds the Redfish sessions that stay open between two reads of the power state.
 const maxSessions = 10_000
 
 // fakeOperation returns the Before function of fake-hardware. Each operation except "read power"
-// takes a random time below most and is logged at its start and end.
+// takes a random time below most and is logged at its start and end, with the time at which it was
+// asked for.
 func fakeOperation(most time.Duration, log *slog.Logger) func(context.Context, *conductor.Node, string) error {
 	return func(ctx context.Context, n *conductor.Node, operation string) error {
 		if operation == "read power" {
 			return nil
 		}
-		log := log.With("node", n.UUID, "operation", operation, "revision", n.Revision, "claim", n.Claim)
+		log := log.With("node", n.UUID, "operation", operation, "revision", n.Revision, "claim", n.Claim, "asked", ctx.Value(askedKey{}))
 		log.Info("an operation begins")
 		var err error
 		if most > 0 {
@@ -56,4 +58,49 @@ func fakeOperation(most time.Duration, log *slog.Logger) func(context.Context, *
 		log.Info("an operation has ended", "error", err)
 		return err
 	}
+}
+
+// fakeHardware is fake-hardware whose operations have the time at which they were asked for.
+type fakeHardware struct {
+	*conductor.Fake
+	restart bool // each step ends with a restart of the machine
+}
+
+// askedKey is the context key of the time at which an operation was asked for.
+type askedKey struct{}
+
+func asked(ctx context.Context) context.Context {
+	return context.WithValue(ctx, askedKey{}, time.Now())
+}
+
+// Verify implements [conductor.Hardware].
+func (f fakeHardware) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {
+	return f.Fake.Verify(asked(ctx), n)
+}
+
+// SetPower implements [conductor.Hardware].
+func (f fakeHardware) SetPower(ctx context.Context, n *conductor.Node, power states.Power) error {
+	return f.Fake.SetPower(asked(ctx), n, power)
+}
+
+// Prepare implements [conductor.Preparer].
+func (f fakeHardware) Prepare(ctx context.Context, t *conductor.Task, work states.State) error {
+	return f.Fake.Prepare(asked(ctx), t, work)
+}
+
+// Steps implements [conductor.Hardware].
+func (f fakeHardware) Steps(n *conductor.Node, work states.State) []conductor.Step {
+	steps := f.Fake.Steps(n, work)
+	for i, step := range steps {
+		steps[i].Run = func(ctx context.Context, t *conductor.Task) error {
+			if err := step.Run(asked(ctx), t); err != nil || !f.restart {
+				return err
+			}
+			if err := f.SetPower(ctx, t.Node(), states.PowerOff); err != nil {
+				return err
+			}
+			return t.SetPower(ctx, states.PowerOn)
+		}
+	}
+	return steps
 }

@@ -62,7 +62,7 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	}
 	defer func() { err = errors.Join(err, store.close()) }()
 
-	hardware, closeHardware, err := newHardware(o.series, o.fakeDelay, log)
+	hardware, closeHardware, err := newHardware(o, log)
 	if err != nil {
 		return err
 	}

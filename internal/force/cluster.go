@@ -215,7 +215,7 @@ func (c *cluster) addConductors(program string) error {
 func (c *cluster) addConductor(program, name string, args ...string) {
 	args = append(args,
 		"-name", name, "-lease", c.lease.String(), "-demo", "0", "-log-level", "INFO",
-		"-fake-delay", fakeDelay.String(), "-check-interval", checkInterval.String(), "-shutdown-timeout", fakeDelay.String())
+		"-fake-delay", fakeDelay.String(), "-fake-restart", "-check-interval", checkInterval.String(), "-shutdown-timeout", fakeDelay.String())
 	p := &conductorProcess{&process{name: name, dir: c.dir, onExit: c.fail}, &address{}}
 	p.command = func() *exec.Cmd { return exec.Command(program, args...) }
 	p.ready = func(line string) (bool, error) {
@@ -266,7 +266,7 @@ func free() (string, error) {
 }
 
 const (
-	fakeDelay     = time.Second     // long enough that faults happen during work
+	fakeDelay     = 2 * time.Second // long enough that faults happen during a step
 	checkInterval = 3 * time.Second // short enough that timeouts and unstarted work are soon found
 )
 

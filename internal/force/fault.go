@@ -94,7 +94,7 @@ func (f *faults) endConductor(ctx context.Context, random *rand.Rand) {
 }
 
 func (f *faults) stopConductor(ctx context.Context, random *rand.Rand) {
-	f.away(ctx, syscall.SIGSTOP, f.around(random), f.anyConductor(random).process)
+	f.away(ctx, syscall.SIGSTOP, between(random, f.lease/4, 3*f.lease), f.anyConductor(random).process)
 }
 
 func (f *faults) anyConductor(random *rand.Rand) *conductorProcess {

@@ -4,13 +4,14 @@
 //	go run ./internal/force -seed 7 -for 30m
 //
 // Three processes of examples/conductor share 1,000 nodes of fake-hardware on three etcd
-// servers, each a separate process. Clients send random requests to all conductors. At
-// random moments a conductor is killed, terminated, stopped for a quarter of its lease to
-// two leases, or cut off from all servers or one. Concurrently a server is killed,
-// stopped, or cut off from its peers, with or without the conductors, or two servers are
-// killed or stopped. Then all faults end and every node must come to rest. Package
-// history checks all versions that etcd has stored, all answers to the clients, and all
-// operations on the hardware.
+// servers, each a separate process. A step of a node's work consists of three
+// operations. Clients send random requests to all conductors. At random moments a
+// conductor is killed, terminated, stopped for a quarter of its lease to three leases, or
+// cut off from all servers or one. Concurrently a server is killed, stopped, or cut off
+// from its peers, with or without the conductors, or two servers are killed or stopped.
+// Then all faults end and every node must come to rest. Package history checks all
+// versions that etcd has stored, all answers to the clients, and all operations on the
+// hardware.
 //
 // With -embedded the conductors have embedded etcd servers, and are killed, terminated
 // and stopped, one or two at a time.

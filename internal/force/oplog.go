@@ -78,6 +78,9 @@ func parseOperation(line string) (o history.Operation, err error) {
 	if o.Revision, err = strconv.ParseInt(values["revision"], 10, 64); err != nil {
 		return o, err
 	}
-	o.Begin, err = time.Parse(time.RFC3339Nano, values["time"])
+	if o.Begin, err = time.Parse(time.RFC3339Nano, values["time"]); err != nil {
+		return o, err
+	}
+	o.Asked, err = time.Parse(time.RFC3339Nano, values["asked"])
 	return o, err
 }

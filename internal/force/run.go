@@ -233,15 +233,18 @@ func (r *run) settle(ctx context.Context) error {
 // conductors' logs.
 var work = history.Work{
 	states.Verifying:  {"verify"},
-	states.Inspecting: {"inspect.inspect_hardware"},
-	states.Deploying:  {"deploy.deploy"},
-	states.Deleting:   {"deploy.tear_down"},
-	states.Rescuing:   {"rescue.rescue"},
-	states.Unrescuing: {"rescue.unrescue"},
-	states.Adopting:   {"deploy.take_over"},
-	states.Cleaning:   namedSteps,
-	states.Servicing:  namedSteps,
+	states.Inspecting: {"inspect.inspect_hardware", restarted},
+	states.Deploying:  {"deploy.deploy", restarted},
+	states.Deleting:   {"deploy.tear_down", restarted},
+	states.Rescuing:   {"rescue.rescue", restarted},
+	states.Unrescuing: {"rescue.unrescue", restarted},
+	states.Adopting:   {"deploy.take_over", restarted},
+	states.Cleaning:   append(namedSteps, restarted),
+	states.Servicing:  append(namedSteps, restarted),
 }
+
+// restarted is the last operation of each step: the machine is switched off, and then on.
+const restarted = "power on"
 
 // namedSteps are the steps that clients request for a manual cleaning and a service.
 var namedSteps = []string{"raid.delete_configuration", "bios.factory_reset"}

@@ -15,9 +15,10 @@
 //     refused. A refused request has changed nothing.
 //   - operations: each operation on the hardware was begun for a stored version of the
 //     node, by the conductor that had reserved the node in that version; at most once for
-//     each piece of work; not after the reservation was dropped; and not while another
-//     conductor was at work, unless the other conductor was stopped or dead. Work that
-//     has succeeded has had all its operations.
+//     each piece of work, or each of its steps; not after the reservation was dropped,
+//     unless the operation was in flight: its conductor was stopped after it had asked
+//     for the operation; and not while another conductor was at work, unless the other
+//     conductor was stopped or dead. Work that has succeeded has had all its operations.
 //   - reads: the reads of a node are linearizable with its stored versions, and the writes
 //     and reads of its value with each other, by porcupine. A read thus never shows a
 //     version that was replaced before the read began.
@@ -56,6 +57,7 @@ type Version struct {
 	State, Target   states.State
 	TargetPower     states.Power
 	Claim           string // the reservation: the ID of a member, with a suffix for power; empty: none
+	Step            string // identifies the step that runs
 	LastError       string
 	Value           string    // written by clients
 	Moved           string    // provision_updated_at, which differs for each piece of work
@@ -78,8 +80,9 @@ type Outage struct {
 type Operation struct {
 	Conductor  string
 	Node, Name string
-	Claim      string // of the node when it was begun
-	Revision   int64  // of the node when it was begun
+	Claim      string    // of the node when it was begun
+	Revision   int64     // of the node when it was begun
+	Asked      time.Time // immediately before it was permitted
 	Begin, End time.Time
 }
 

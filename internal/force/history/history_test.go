@@ -43,7 +43,7 @@ func read(value string, v history.Version, begin, end int) history.Request {
 }
 
 func operation(conductor, claim, name string, revision int64, begin, end int) history.Operation {
-	return history.Operation{Conductor: conductor, Node: node, Name: name, Claim: claim, Revision: revision, Begin: at(begin), End: at(end)}
+	return history.Operation{Conductor: conductor, Node: node, Name: name, Claim: claim, Revision: revision, Asked: at(begin), Begin: at(begin), End: at(end)}
 }
 
 // sound returns a history without findings: alpha verifies a node and dies during its
@@ -84,6 +84,24 @@ func sound() *history.History {
 
 func TestASoundHistoryHasNoFindings(t *testing.T) {
 	require.Empty(t, sound().Check())
+}
+
+func TestAnOperationInFlightWhenItsConductorWasStoppedMayBeginLate(t *testing.T) {
+	h := sound()
+	late := operation("alpha", "a", "power off", 30, 81, 82)
+	late.Asked = at(39)
+	h.Operations = append(h.Operations, late)
+	require.Empty(t, h.Check())
+}
+
+func TestEachStepMayHaveTheSameOperation(t *testing.T) {
+	h := sound()
+	v := h.Nodes[node]
+	next := v[4]
+	next.Revision, next.Step, next.Updated, next.Stored = 32, "the next", at(32), at(33)
+	h.Nodes[node] = append(append(v[:5:5], next), v[5:]...)
+	h.Operations = append(h.Operations, operation("alpha", "a", "power off", 30, 31, 32), operation("alpha", "a", "power off", 32, 34, 35))
+	require.Empty(t, h.Check())
 }
 
 func TestAnOldErrorIsNoEndOfAPowerRequest(t *testing.T) {
@@ -144,6 +162,18 @@ func TestEachBrokenRuleIsFound(t *testing.T) {
 		{"one that hung goes on", func(h *history.History, _ []history.Version) {
 			h.Operations = append(h.Operations, operation("alpha", "a", "inspect again", 30, 81, 82))
 		}, "operations", "after its reservation was dropped"},
+		{"a step goes on with its next operation", func(h *history.History, _ []history.Version) {
+			h.Operations[1].End = at(81)
+			h.Operations = append(h.Operations, operation("alpha", "a", "power off", 30, 81, 82))
+		}, "operations", "alpha began power off"},
+		{"one that waited for permission goes on", func(h *history.History, _ []history.Version) {
+			late := operation("alpha", "a", "power off", 30, 81, 82)
+			late.Asked, h.Outages = at(39), nil
+			h.Operations = append(h.Operations, late)
+		}, "operations", "alpha began power off"},
+		{"an operation is done twice in a step", func(h *history.History, _ []history.Version) {
+			h.Operations = append(h.Operations, operation("alpha", "a", "power off", 30, 31, 32), operation("alpha", "a", "power off", 30, 33, 34))
+		}, "operations", "for the same work"},
 		{"a stale read", func(h *history.History, v []history.Version) { h.Requests = append(h.Requests, read("", v[5], 75, 76)) }, "reads", "do not fit the stored versions"},
 		{"a read of what comes later", func(h *history.History, v []history.Version) {
 			h.Requests = append(h.Requests, read("1-1", v[6], 62, 63))

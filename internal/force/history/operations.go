@@ -76,7 +76,7 @@ func (c *checker) reserved(id string, operations []Operation) {
 			if v.Claim == o.Claim {
 				continue
 			}
-			if o.Begin.After(v.Stored.Add(clock)) {
+			if o.Begin.After(v.Stored.Add(clock)) && !c.inFlight(o) {
 				c.find("operations", id, "%s began %s at %s, %v after its reservation was dropped at revision %d",
 					o.Conductor, o.Name, o.Begin.Format(timeFormat), o.Begin.Sub(v.Stored).Round(clock), v.Revision)
 			}
@@ -85,17 +85,25 @@ func (c *checker) reserved(id string, operations []Operation) {
 	}
 }
 
-// once checks that no operation was begun twice for a piece of work.
+// inFlight reports whether an operation's process was stopped after it had asked for the
+// operation, and before the operation began.
+func (c *checker) inFlight(o Operation) bool {
+	return slices.ContainsFunc(c.Outages, func(outage Outage) bool {
+		return outage.Conductor == o.Conductor && o.Asked.Before(outage.Begin.Add(clock)) && outage.Begin.Before(o.Begin)
+	})
+}
+
+// once checks that no operation was begun twice for a step of a piece of work.
 func (c *checker) once(id string, operations []Operation) {
 	versions := c.Nodes[id]
-	type work struct{ name, moved, power string }
+	type work struct{ name, moved, step, power string }
 	begun := map[work]Operation{}
 	for _, o := range operations {
 		v, ok := at(versions, o.Revision)
 		if !ok {
 			continue // a finding of reserved
 		}
-		key := work{name: o.Name, moved: v.Moved}
+		key := work{name: o.Name, moved: v.Moved, step: v.Step}
 		if isPower(o.Claim) {
 			key.power = v.Updated.String()
 		}
