@@ -131,7 +131,8 @@ type BootDevicer interface {
 	SetBootDevice(ctx context.Context, n *Node, device string, persistent bool) error
 }
 
-// VendorPassthru is a [Hardware] with vendor-specific methods, which clients call by name.
+// VendorPassthru is a [Hardware] with vendor-specific methods, which clients call by name. A method
+// that changes the machine must be Exclusive.
 type VendorPassthru interface {
 	// VendorMethods returns the methods by name.
 	VendorMethods() map[string]VendorMethod
@@ -145,5 +146,7 @@ type VendorMethod struct {
 	Async       bool     `json:"async"`
 	Description string   `json:"description"`
 	Attach      bool     `json:"attach"`
-	Exclusive   bool     `json:"require_exclusive_lock"`
+	// Exclusive calls the method with the node reserved. Other methods are also called while another
+	// conductor has the node, and [Permit] permits all their requests.
+	Exclusive bool `json:"require_exclusive_lock"`
 }
