@@ -273,7 +273,7 @@ func (m *Membership) follow(ctx context.Context, l *lease, members *latest.Queue
 }
 
 func (m *Membership) followOnce(ctx context.Context, l *lease, members *latest.Queue[[]conductor.Member]) error {
-	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	ctx, cancel := context.WithCancel(m.store.ownStream(ctx))
 	defer cancel()
 	prefix := m.store.layout.members()
 	now, err := m.store.client.Get(ctx, prefix, clientv3.WithPrefix())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -25,6 +26,8 @@ type Store struct {
 	alone  bool                   // the server in this process is the only one
 	stop   func() error           // closes client and server
 	log    *slog.Logger
+
+	watches atomic.Uint64 // the number of watches of client so far
 
 	mu      sync.Mutex
 	closed  bool

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"strconv"
 	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/internal/latest"
@@ -120,9 +122,21 @@ func (f *follower) listOnce(ctx context.Context) error {
 	return nil
 }
 
+// ownStream returns a context for one watch. The watches of a client whose contexts have equal
+// metadata share a stream, and such watches of an embedded server can deadlock when several of them
+// end at once: the client does not read responses while it sends a cancellation, and the server does
+// not read requests while its responses, of which it buffers 16, are not read. The client sends no
+// cancellation for the last watch of a stream.
+//
+// Source: client/v3/watch.go and server/etcdserver/api/v3rpc/watch.go of etcd.
+func (s *Store) ownStream(ctx context.Context) context.Context {
+	ctx = clientv3.WithRequireLeader(ctx)
+	return metadata.AppendToOutgoingContext(ctx, "ironstate-watch", strconv.FormatUint(s.watches.Add(1), 10))
+}
+
 // follow queues changes until the watch ends, and returns its error.
 func (f *follower) follow(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	ctx, cancel := context.WithCancel(f.ownStream(ctx))
 	defer cancel()
 	options := []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithRev(f.next), clientv3.WithProgressNotify()}
 	for answer := range f.client.Watch(ctx, f.layout.records(f.kind), options...) {

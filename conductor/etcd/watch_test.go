@@ -1,0 +1,48 @@
+package etcd_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/etcd"
+)
+
+// TestManyWatchesEndAtOnce has as many watches of one store as several conductors that share it.
+// A deadlock of the client and the server shows as a test that does not end.
+func TestManyWatchesEndAtOnce(t *testing.T) {
+	s := open(t, etcd.Config{Dir: t.TempDir()})
+	changes := make(chan conductor.Change, 100)
+	var staying sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	staying.Go(func() {
+		for change := range s.Watch(ctx, kind) {
+			changes <- change
+		}
+	})
+	require.True(t, (<-changes).Synced)
+	for _, id := range []string{"a", "b", "c", "d", "e"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var begun, running sync.WaitGroup
+		for range 200 {
+			begun.Add(1)
+			running.Go(func() {
+				for change := range s.Watch(ctx, kind) {
+					if change.Record.ID == id {
+						begun.Done()
+					}
+				}
+			})
+		}
+		create(t, s, id)
+		begun.Wait()
+		cancel()
+		running.Wait()
+		require.Equal(t, id, (<-changes).Record.ID, "the watch that stays has the change")
+	}
+	stop()
+	staying.Wait()
+}
