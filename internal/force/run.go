@@ -247,7 +247,7 @@ var work = history.Work{
 const restarted = "power on"
 
 // namedSteps are the steps that clients request for a manual cleaning and a service.
-var namedSteps = []string{"raid.delete_configuration", "bios.factory_reset"}
+var namedSteps = []string{"bios.factory_reset", "bios.cache_bios_settings"}
 
 // check applies the rules to the history.
 func (r *run) check() (figures, error) {
