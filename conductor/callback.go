@@ -233,7 +233,9 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 			c.move(n, event, moved)
 			return nil
 		})
-		if err == nil && failure != nil {
+		// Ironic has no entry for an inspection that an inspector ends, see
+		// ironic/drivers/modules/inspector/interface.py.
+		if err == nil && failure != nil && before.ProvisionState != states.InspectWait {
 			c.recordError(ctx, n, eventTypes[before.ProvisionState])
 		}
 		return err
