@@ -46,13 +46,17 @@ func TestBMCs(t *testing.T) {
 	}
 }
 
-// TestLives runs random lives until they have made walkSteps requests. With -short or
+// testSteps is the number of requests of TestLives. They take about a minute; the command lockstep
+// makes walkSteps.
+const testSteps = 500
+
+// TestLives runs random lives until they have made testSteps requests. With -short or
 // -rapid.checks it runs fewer.
 func TestLives(t *testing.T) {
 	t.Parallel()
 	i, s := start(t, Options{}), serve(t)
 	checks, seed := flag.Lookup("rapid.checks"), flag.Lookup("rapid.seed")
-	enough := walkSteps
+	enough := testSteps
 	switch set := checks.Value.String() != checks.DefValue; {
 	case set:
 		enough = 1
