@@ -184,6 +184,8 @@ func (n *Node) remember(r ProvisionRequest, event states.Event, from states.Stat
 		if len(r.DeploySteps) > 0 {
 			set(&n.DriverInternalInfo, deploySteps.extra, jsonValue(r.DeploySteps))
 		}
+	case states.EventAdopt:
+		n.noteImageType()
 	case states.EventClean:
 		n.forgetSteps(cleanSteps)
 		set(&n.DriverInternalInfo, cleanSteps.list, jsonValue(r.CleanSteps))

@@ -190,7 +190,7 @@ func TestStepsOfEqualPriorityRunInTheOrderOfIronicsInterfaces(t *testing.T) {
 	})
 }
 
-func TestADeploymentRecordsTheTypeOfItsImage(t *testing.T) {
+func TestADeploymentAndAnAdoptionRecordTheTypeOfTheImage(t *testing.T) {
 	for name, test := range map[string]struct {
 		info map[string]any
 		want any
@@ -201,18 +201,20 @@ func TestADeploymentRecordsTheTypeOfItsImage(t *testing.T) {
 		"a folder":        {map[string]any{"image_source": "http://192.0.2.9/"}, nil},
 		"in Glance":       {map[string]any{"image_source": "7a0b6a5c-5c5e-4b0e-9a0e-0a8f2f6f2a11"}, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := start(t, nil)
-				n := f.node(states.Available)
-				_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.InstanceInfo = test.info; return nil })
-				require.NoError(t, err)
-				f.request(n, "active")
-				got := f.settle(n)
-				require.Equal(t, states.Active, got.ProvisionState, got.LastError)
-				require.Equal(t, test.want, got.InstanceInfo["image_type"])
+		for word, from := range map[string]states.State{"active": states.Available, "adopt": states.Manageable} {
+			t.Run(name+", "+word, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f := start(t, nil)
+					n := f.node(from)
+					_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.InstanceInfo = test.info; return nil })
+					require.NoError(t, err)
+					f.request(n, word)
+					got := f.settle(n)
+					require.Equal(t, states.Active, got.ProvisionState, got.LastError)
+					require.Equal(t, test.want, got.InstanceInfo["image_type"])
+				})
 			})
-		})
+		}
 	}
 }
 
