@@ -36,7 +36,8 @@
 //   - An automated cleaning has no steps and fails, unless it is off for the node or the conductor.
 //     Manual cleaning and servicing have the built-in steps of power, since 2023.2; any other
 //     step fails.
-//   - Rescue, RAID, BIOS settings, firmware, consoles, secure boot and vendor methods are refused.
+//   - Rescue, BIOS settings, firmware, consoles, secure boot and vendor methods are refused, and so
+//     are steps for RAID; a RAID configuration is stored.
 //   - The network interface "noop" and the boot interfaces change nothing: networks, DHCP and boot
 //     files are another service's.
 //

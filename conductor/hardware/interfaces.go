@@ -8,10 +8,13 @@ import (
 )
 
 // interfaces returns the hardware interfaces of all hardware types, overridden by those given.
+// The RAID interface "agent", which clients choose for nodes of type "ipmi", stores
+// target_raid_config and has no steps: no RAID is made until a step for it is requested, and that
+// request fails.
 func interfaces(of map[string][]string) map[string][]string {
 	all := map[string][]string{
 		"bios": {"no-bios"}, "boot": {"ipxe", "pxe"}, "console": {"no-console"}, "deploy": {ramdisk, customAgent},
-		"firmware": {"no-firmware"}, "network": {"noop"}, "raid": {"no-raid"}, "rescue": {"no-rescue"},
+		"firmware": {"no-firmware"}, "network": {"noop"}, "raid": {"no-raid", "agent"}, "rescue": {"no-rescue"},
 		"storage": {"noop"}, "vendor": {"no-vendor"},
 	}
 	maps.Copy(all, of)
