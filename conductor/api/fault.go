@@ -23,10 +23,10 @@ type fault struct {
 	// debuginfo.
 	bare  bool
 	allow *string // the Allow header of a 405; nil for none
-	err   error   // what the fault matches; nil for nothing
+	err   error   // the error that errors.Is and errors.As also find; may be nil
 }
 
-// Unwrap returns what the fault matches.
+// Unwrap returns the underlying error, nil for none.
 func (f *fault) Unwrap() error { return f.err }
 
 // Error returns the text.

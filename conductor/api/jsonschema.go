@@ -31,7 +31,7 @@ type schema struct {
 	required             []string
 	closed               bool        // other properties are not allowed
 	closedFirst          bool        // other properties are reported rather than missing ones
-	needs                [][2]string // a property and the one that it depends on
+	needs                [][2]string // pairs of a property and a second one, which the first requires
 	draft4               bool        // 1.0 is not an integer
 	secret               bool        // violations do not repeat the value
 }

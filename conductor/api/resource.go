@@ -47,7 +47,7 @@ type resource struct {
 	noNode string
 	// prepare modifies the body of a POST before it is checked.
 	prepare func(r *request, body any) error
-	// tooNew reports whether a POST or a patch has what the version does not have; nil stands for
+	// tooNew reports whether a POST or a patch uses a field newer than its API version; nil stands for
 	// hasNew.
 	tooNew func(x *resource, r *request, object map[string]any, p patch) bool
 	// patched are the fields that a patch may change, in the order of the fault; nil stands for
@@ -100,7 +100,7 @@ type objectField struct {
 type objectFilter struct {
 	name  string
 	since states.APIVersion
-	// group is what the filter selects records by, such as their node. Of the filters with a
+	// group names the property that the filter tests, such as the node. Of the filters with a
 	// group only the first that is given applies; those without one apply in addition.
 	group string
 	// old is the fault below the version since; nil stands for one that names it.

@@ -127,7 +127,7 @@ func (x *resource) marker() func(*args, string) string {
 	return (*args).uuid
 }
 
-// accept refuses what the version does not have, and returns the fields of the list.
+// accept refuses parameters newer than the API version, and returns the fields of the list.
 func (l listing) accept(r *request, a *args, p page, fields fieldSet, detail *bool) (fieldSet, error) {
 	if err := l.allowFields(r, fields); err != nil {
 		return nil, err

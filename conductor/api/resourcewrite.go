@@ -206,7 +206,7 @@ func (x *resource) checkPatch(r *request, p patch) error {
 	return x.checkNew(r, nil, p)
 }
 
-// checkNew refuses a POST or a patch with what the version does not have.
+// checkNew refuses a POST or a patch that uses a field newer than its API version.
 func (x *resource) checkNew(r *request, object map[string]any, p patch) error {
 	tooNew := hasNew
 	if x.tooNew != nil {
