@@ -78,15 +78,24 @@ class Vendor(fake.FakeVendorA):
         elif state == states.CLEANWAIT:
             utils.notify_conductor_resume_clean(task)
         elif state == states.INSPECTWAIT:
-            self.end(task, "done")
+            self.end(task, self.inspection_failed)
         elif state == states.RESCUEWAIT:
             task.process_event("resume")
-            self.end(task, "done")
+            self.end(task, self.rescue_failed)
 
-    def end(self, task, event):
+    def end(self, task, failed):
         try:
             outcome(task, None)
         except exception.IronicException as error:
-            task.node.last_error = str(error)
-            event = "fail"
-        task.process_event(event)
+            failed(task, str(error))
+            task.process_event("fail")
+        else:
+            task.process_event("done")
+
+    def inspection_failed(self, task, error):
+        """Sets the last error alone, as ironic.drivers.modules.inspector does."""
+        task.node.last_error = error
+
+    def rescue_failed(self, task, error):
+        """Adds to the history, as ironic.conductor.utils.rescuing_error_handler does."""
+        utils.node_history_record(task.node, event=error, event_type=states.RESCUE, error=True)
