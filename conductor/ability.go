@@ -43,7 +43,7 @@ func (c *Conductor) BootDevice(ctx context.Context, ident string) (device string
 	if r, delegated, err := c.delegate(ctx, ident, "boot device", callArgs{}); delegated {
 		return r.Device, r.Persistent, err
 	}
-	err = c.withBootDevicer(ctx, ident, func(ctx context.Context, b BootDevicer, n *Node) (err error) {
+	err = c.withBootDevices(ctx, ident, func(ctx context.Context, b BootDeviceManager, n *Node) (err error) {
 		device, persistent, err = b.BootDevice(ctx, n)
 		return err
 	})
@@ -57,7 +57,7 @@ func (c *Conductor) BootDevices(ctx context.Context, ident string) (devices []st
 		return r.Devices, err
 	}
 	err = c.shared(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
-		b, ok := hardware.(BootDevicer)
+		b, ok := hardware.(BootDeviceManager)
 		if !ok {
 			return unsupported(n, "boot devices")
 		}
@@ -73,7 +73,7 @@ func (c *Conductor) SetBootDevice(ctx context.Context, ident, device string, per
 	if _, delegated, err := c.delegate(ctx, ident, "set boot device", callArgs{Device: device, Persistent: persistent}); delegated {
 		return err
 	}
-	return c.withBootDevicer(ctx, ident, func(ctx context.Context, b BootDevicer, n *Node) error {
+	return c.withBootDevices(ctx, ident, func(ctx context.Context, b BootDeviceManager, n *Node) error {
 		return b.SetBootDevice(ctx, n, device, persistent)
 	})
 }
@@ -81,12 +81,12 @@ func (c *Conductor) SetBootDevice(ctx context.Context, ident, device string, per
 // callTimeout bounds a hardware call whose result a client waits for.
 const callTimeout = time.Minute
 
-// withBootDevicer reserves the node and calls f with its hardware type. The error matches
-// Unsupported where the hardware type is no BootDevicer.
-func (c *Conductor) withBootDevicer(ctx context.Context, ident string, f func(context.Context, BootDevicer, *Node) error) error {
+// withBootDevices reserves the node and calls f with its hardware type. The error matches
+// Unsupported where the hardware type is no BootDeviceManager.
+func (c *Conductor) withBootDevices(ctx context.Context, ident string, f func(context.Context, BootDeviceManager, *Node) error) error {
 	return c.retryLocked(ctx, func() error {
 		return c.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) error {
-			b, ok := hardware.(BootDevicer)
+			b, ok := hardware.(BootDeviceManager)
 			if !ok {
 				return unsupported(n, "boot devices")
 			}
@@ -97,7 +97,7 @@ func (c *Conductor) withBootDevicer(ctx context.Context, ident string, f func(co
 
 // exclusively reserves an unreserved node, calls f and drops the reservation.
 func (c *Conductor) exclusively(ctx context.Context, ident string, f func(context.Context, Hardware, *Node) error) error {
-	t, err := c.currentTerm()
+	t, err := c.currentSession()
 	if err != nil {
 		return err
 	}
@@ -105,10 +105,10 @@ func (c *Conductor) exclusively(ctx context.Context, ident string, f func(contex
 	if err != nil {
 		return err
 	}
-	if err := c.tasks.take(ctx, n.UUID); err != nil {
+	if err := c.pool.take(ctx, n.UUID); err != nil {
 		return err
 	}
-	defer c.tasks.free(n.UUID)
+	defer c.pool.free(n.UUID)
 	var hardware Hardware
 	_, n, err = c.edit(ctx, n.UUID, func(n *Node) (err error) {
 		if err := c.unlocked(n); err != nil {
@@ -136,7 +136,7 @@ func (c *Conductor) exclusively(ctx context.Context, ident string, f func(contex
 
 // release drops the reservation of a node on which no work runs. If the write fails, the
 // next periodic check drops it.
-func (c *Conductor) release(ctx context.Context, t *term, id string) {
+func (c *Conductor) release(ctx context.Context, t *session, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
 	_, _, err := c.edit(ctx, id, func(n *Node) error {

@@ -37,7 +37,7 @@ const backfillField = "backfill"
 //
 // Source: ironic/conductor/allocations.py.
 func (c *Conductor) CreateAllocation(ctx context.Context, o *Object) (*Object, error) {
-	if _, err := c.currentTerm(); err != nil {
+	if _, err := c.currentSession(); err != nil {
 		return nil, err
 	}
 	if o == nil {
@@ -139,7 +139,7 @@ func (n *Node) hasTraits(traits []any) bool {
 // at each periodic check.
 func (c *Conductor) considerObject(o *Object) {
 	if o.Kind == kindCall {
-		if t, err := c.currentTerm(); err == nil {
+		if t, err := c.currentSession(); err == nil {
 			c.considerCall(t, o)
 		}
 		return
@@ -147,12 +147,12 @@ func (c *Conductor) considerObject(o *Object) {
 	if o.Kind != KindAllocation || o.Allocation() != states.Allocating || o.Fields[backfillField] != nil {
 		return
 	}
-	t, err := c.currentTerm()
-	if err != nil || !t.chooses(o) || !c.tasks.tryTake(o.UUID) {
+	t, err := c.currentSession()
+	if err != nil || !t.chooses(o) || !c.pool.tryTake(o.UUID) {
 		return
 	}
 	c.run.group.Go(func() {
-		defer c.tasks.free(o.UUID)
+		defer c.pool.free(o.UUID)
 		if err := c.allocate(t.ctx, o.UUID); err != nil && !errors.Is(err, NotFound) {
 			c.config.Log.Warn("an allocation could not be processed and stays as it is", "allocation", o.UUID, "error", err)
 		}

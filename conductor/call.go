@@ -100,7 +100,7 @@ func (c *Conductor) elsewhere(ctx context.Context, ident string) (n *Node, owner
 	if err := c.usable(ctx); err != nil || c.config.alone() {
 		return nil, owner, err
 	}
-	t, err := c.currentTerm()
+	t, err := c.currentSession()
 	if err != nil {
 		return nil, owner, nil // the caller's method says so, if it needs the membership
 	}
@@ -136,7 +136,7 @@ func (c *Conductor) delegate(ctx context.Context, ident, method string, args cal
 // callOwner stores a call and waits for its result, for callTimeout at most. The error matches
 // [NoWorker] if the owner dies or does not answer in time; the call may then have been done.
 func (c *Conductor) callOwner(ctx context.Context, owner Member, q call) (callResult, error) {
-	t, err := c.currentTerm()
+	t, err := c.currentSession()
 	if err != nil {
 		return callResult{}, err
 	}
@@ -191,7 +191,7 @@ const callExpiry = 10 * callTimeout
 
 // considerCall serves a call of another conductor, ends a call of this one if the called conductor has
 // died, and deletes one that has expired.
-func (c *Conductor) considerCall(t *term, o *Object) {
+func (c *Conductor) considerCall(t *session, o *Object) {
 	q, err := o.call()
 	switch {
 	case err == nil && q.To == t.id && q.Result == nil:
@@ -204,7 +204,7 @@ func (c *Conductor) considerCall(t *term, o *Object) {
 }
 
 // serve stores the result of a call. It calls result once for each call.
-func (c *Conductor) serve(t *term, o *Object, result func(context.Context) callResult) {
+func (c *Conductor) serve(t *session, o *Object, result func(context.Context) callResult) {
 	if _, begun := c.serving.LoadOrStore(o.UUID, true); begun {
 		return
 	}

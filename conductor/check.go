@@ -89,7 +89,7 @@ func (c *Conductor) reportTimeout(ctx context.Context, id string, change func(*N
 }
 
 func (c *Conductor) timedOut(n *Node) (text string, ok bool) {
-	t, err := c.currentTerm()
+	t, err := c.currentSession()
 	if err != nil || n.Reservation != "" || n.ProvisionUpdatedAt == nil || !t.owns(n) || n.Maintenance {
 		return "", false
 	}

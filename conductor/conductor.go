@@ -21,7 +21,7 @@ type Conductor struct {
 	store  Store
 	nodes  *index[Node]
 	syncer *powersync.Syncer
-	tasks  *tasks
+	pool   *workerPool
 
 	described atomic.Pointer[map[string]Description] // by the name of the hardware type; those of all members
 
@@ -33,8 +33,8 @@ type Conductor struct {
 
 	mu      sync.Mutex
 	indexes map[Kind]*index[Object]
-	run     *run  // nil until Run
-	term    *term // nil while this conductor is no member
+	run     *run     // nil until Run
+	session *session // nil while this conductor is no member
 }
 
 // run holds the contexts and the wait group of one call of Run.
@@ -55,7 +55,7 @@ func New(config Config) (*Conductor, error) {
 	}
 	c := &Conductor{
 		config: config, store: config.Store,
-		tasks: newTasks(config.Workers), indexes: map[Kind]*index[Object]{},
+		pool: newWorkerPool(config.Workers), indexes: map[Kind]*index[Object]{},
 		joined: make(chan struct{}),
 	}
 	c.describe(nil)
@@ -113,7 +113,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 	c.mu.Unlock()
 
 	<-ctx.Done()
-	c.tasks.close(c.config.ShutdownTimeout, func() { stopWork(errShutdown) })
+	c.pool.close(c.config.ShutdownTimeout, func() { stopWork(errShutdown) })
 	leave()
 	r.group.Wait()
 	return ctx.Err()

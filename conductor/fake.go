@@ -275,17 +275,17 @@ func (n *Node) setBIOS(settings []BIOSSetting, now time.Time) {
 	n.BIOSSettings = settings
 }
 
-// BootDevices implements [BootDevicer]. The only device is the network.
+// BootDevices implements [BootDeviceManager]. The only device is the network.
 func (f *Fake) BootDevices(_ context.Context, n *Node) ([]string, error) {
 	return []string{"pxe"}, checkNode(n, "boot devices")
 }
 
-// BootDevice implements [BootDevicer].
+// BootDevice implements [BootDeviceManager].
 func (f *Fake) BootDevice(_ context.Context, n *Node) (string, bool, error) {
 	return "pxe", false, checkNode(n, "boot device")
 }
 
-// SetBootDevice implements [BootDevicer].
+// SetBootDevice implements [BootDeviceManager].
 func (f *Fake) SetBootDevice(_ context.Context, n *Node, device string, _ bool) error {
 	if device != "pxe" {
 		return refuse(Invalid, "Invalid boot device %s specified.", device)

@@ -16,7 +16,7 @@ import (
 // it: it ends with the conductor's membership, and [Permit] reads from it whether a request may still
 // be sent.
 //
-// A Hardware may also implement [Preparer], [BootDevicer] and [VendorPassthru]. Package
+// A Hardware may also implement [Preparer], [BootDeviceManager] and [VendorPassthru]. Package
 // hardware, below, has hardware types for BMCs, and [Fake] is Ironic's fake-hardware.
 type Hardware interface {
 	// Describe returns the supported hardware interfaces and the properties in driver_info.
@@ -119,10 +119,10 @@ type Preparer interface {
 	Prepare(ctx context.Context, t *Task, work states.State) error
 }
 
-// BootDevicer is a [Hardware] that can read and set the boot device.
+// BootDeviceManager is a [Hardware] that can read and set the boot device.
 //
 // Source: ironic/common/boot_devices.py, for the names of devices: pxe, disk, cdrom.
-type BootDevicer interface {
+type BootDeviceManager interface {
 	// BootDevices returns the devices that can be set.
 	BootDevices(ctx context.Context, n *Node) ([]string, error)
 	// BootDevice reads the device that the node boots from next.

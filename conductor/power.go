@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Po
 	if _, delegated, err := c.delegate(ctx, ident, "set power", callArgs{Power: target, Timeout: timeout}); delegated {
 		return err
 	}
-	t, err := c.currentTerm()
+	t, err := c.currentSession()
 	if err != nil {
 		return err
 	}
@@ -48,17 +49,17 @@ func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Po
 		if err := c.Rules().Power(n.Facts(), target); err != nil {
 			return c.refused(n, err)
 		}
-		if err := c.tasks.take(ctx, n.UUID); err != nil {
+		if err := c.pool.take(ctx, n.UUID); err != nil {
 			return err
 		}
 		origin := c.origin(ctx)
 		finish, err := c.syncer.Begin(ctx, n.UUID, target, timeout)
 		if err != nil {
-			c.tasks.free(n.UUID)
+			c.pool.free(n.UUID)
 			return c.powerError(n, err)
 		}
 		c.run.group.Go(func() {
-			defer c.tasks.free(n.UUID)
+			defer c.pool.free(n.UUID)
 			err := c.traced(t.ctx, Operation{target.String(), n, origin}, finish)
 			if err != nil {
 				c.config.Log.Warn("power request failed", "node", n.UUID, "target", target, "error", err)
@@ -114,7 +115,7 @@ func (d powerDriver) PowerState(ctx context.Context, id string) (states.Power, e
 // SetPower implements [powersync.Driver]. The context of a round outlives the membership: SetPower
 // ends with either.
 func (d powerDriver) SetPower(ctx context.Context, id string, power states.Power) error {
-	t, err := d.c.currentTerm()
+	t, err := d.c.currentSession()
 	if err != nil {
 		return err
 	}
@@ -173,7 +174,7 @@ func (s powerStore) Records(ctx context.Context) iter.Seq2[powersync.Record, err
 			yield(powersync.Record{}, err)
 			return
 		}
-		t, err := s.c.currentTerm()
+		t, err := s.c.currentSession()
 		if err != nil {
 			return // not a member: other conductors own the nodes
 		}
@@ -208,7 +209,7 @@ func (s powerStore) Load(ctx context.Context, id string) (powersync.Record, erro
 }
 
 func (s powerStore) Update(ctx context.Context, r powersync.Record) error {
-	t, err := s.c.currentTerm()
+	t, err := s.c.currentSession()
 	if err != nil {
 		return err
 	}
@@ -257,8 +258,53 @@ func (s powerStore) record(n *Node) powersync.Record {
 		Reservation: n.Reservation, LastError: n.LastError, DisablePowerOff: n.DisablePowerOff,
 		Revision: n.Revision,
 	}
-	if t, err := s.c.currentTerm(); n.Reservation == s.c.config.Name && (err != nil || n.Claim != t.powerClaim()) {
+	if t, err := s.c.currentSession(); n.Reservation == s.c.config.Name && (err != nil || n.Claim != t.powerClaim()) {
 		r.Reservation = fmt.Sprintf("%s, for other work", n.Reservation)
 	}
 	return r
+}
+
+// The exponential backoff between two reads of a power state: the first delay and the maximum.
+const (
+	firstPowerRead = 100 * time.Millisecond
+	maxPowerRead   = 5 * time.Second
+)
+
+// reachPower sets the power state of a node and waits until the machine has it.
+func (c *Conductor) reachPower(ctx context.Context, hardware Hardware, n *Node, power states.Power) error {
+	want := power.Target()
+	switch {
+	case want == states.NoPower:
+		return refuse(Invalid, "%v cannot be requested as a power state", power)
+	case n.DisablePowerOff && want == states.PowerOff:
+		return refuse(PowerOffDisabled, "%v of node %s is disabled by disable_power_off", power, n.UUID)
+	}
+	timeout := cmp.Or(c.config.Power.Timeout, time.Minute)
+	if power == states.PowerSoftOff || power == states.PowerSoftRebooting {
+		timeout = cmp.Or(c.config.Power.SoftTimeout, 10*time.Minute)
+	}
+	restart := power == states.PowerRebooting || power == states.PowerSoftRebooting
+	if now, err := hardware.PowerState(ctx, n); err != nil && !restart {
+		return err
+	} else if now != want || restart {
+		if err := hardware.SetPower(ctx, n, power); err != nil {
+			return err
+		}
+	}
+	begun := time.Now()
+	for wait := firstPowerRead; ; wait = min(2*wait, maxPowerRead) {
+		now, err := hardware.PowerState(ctx, n)
+		switch {
+		case err == nil && now == want:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case time.Since(begun) <= timeout: // a BMC may be busy meanwhile
+		case err != nil:
+			return err
+		default:
+			return fmt.Errorf("%v was requested, but the power state is %v after %v", power, now, timeout)
+		}
+		sleep(ctx, wait)
+	}
 }

@@ -31,7 +31,7 @@ type counters struct {
 
 // Stats returns the current values. Those of a nil or zero Conductor are 0.
 func (c *Conductor) Stats() Stats {
-	if c == nil || c.tasks == nil {
+	if c == nil || c.pool == nil {
 		return Stats{}
 	}
 	return Stats{
@@ -40,7 +40,7 @@ func (c *Conductor) Stats() Stats {
 		ReservationsDropped: c.counters.reservationsDropped.Load(),
 		LockedRetries:       c.counters.lockedRetries.Load(),
 		ReportRetries:       c.counters.reportRetries.Load(),
-		BusyWorkers:         c.tasks.count(), Workers: c.config.Workers,
+		BusyWorkers:         c.pool.count(), Workers: c.config.Workers,
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/ironstate/ironstate/states"
 )
 
 // Task gives a [Step] access to its node. The step's context is the task's permission to access the
@@ -40,6 +42,28 @@ func (t *Task) Step() Step {
 		return Step{}
 	}
 	return t.step
+}
+
+// SetPower sets the power state of the task's node, waits until the machine has it, and stores it. A
+// machine that has it already is not set. A reboot cannot be observed: it is done when the machine is
+// on. The wait is bounded by the timeouts of [Config.Power]. Before a power off or a reboot the node's
+// record forgets the agent, which ends with it.
+//
+// Source: node_power_action in ironic/conductor/utils.py.
+func (t *Task) SetPower(ctx context.Context, power states.Power) error {
+	n := t.Node()
+	if n == nil {
+		return &ConfigError{"Task", "one that a step was given"}
+	}
+	if power != states.PowerOn && n.knowsAgent() {
+		if err := t.Update(ctx, func(n *Node) error { n.forgetBootedAgent(); return nil }); err != nil {
+			return err
+		}
+	}
+	if err := t.conductor.reachPower(ctx, t.hardware, n, power); err != nil {
+		return err
+	}
+	return t.Update(ctx, func(n *Node) error { n.powered(power.Target()); return nil })
 }
 
 // errLost ends work without a report: another process has taken the node over, or the node's

@@ -21,7 +21,7 @@ func (b *BMC) devices(n *conductor.Node) []string {
 	return b.bootDevices
 }
 
-// BootDevices implements [conductor.BootDevicer].
+// BootDevices implements [conductor.BootDeviceManager].
 func (b *BMC) BootDevices(_ context.Context, n *conductor.Node) ([]string, error) {
 	if err := b.usable(n); err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (b *BMC) BootDevices(_ context.Context, n *conductor.Node) ([]string, error
 	return slices.Clone(b.devices(n)), nil
 }
 
-// BootDevice implements [conductor.BootDevicer]. The device is "" if the BMC overrides none and
+// BootDevice implements [conductor.BootDeviceManager]. The device is "" if the BMC overrides none and
 // the machine boots by its own order.
 func (b *BMC) BootDevice(ctx context.Context, n *conductor.Node) (device string, persistent bool, err error) {
 	if err := b.usable(n); err != nil {
@@ -45,7 +45,7 @@ func (b *BMC) BootDevice(ctx context.Context, n *conductor.Node) (device string,
 	return device, persistent, err
 }
 
-// SetBootDevice implements [conductor.BootDevicer].
+// SetBootDevice implements [conductor.BootDeviceManager].
 func (b *BMC) SetBootDevice(ctx context.Context, n *conductor.Node, device string, persistent bool) error {
 	if err := b.usable(n); err != nil {
 		return err

@@ -51,7 +51,7 @@ type kind struct {
 }
 
 // BMC is a hardware type whose nodes have BMCs: a [conductor.Hardware] and a
-// [conductor.BootDevicer]. Make it with [NewRedfish] or [NewIPMI], and Close it. It is
+// [conductor.BootDeviceManager]. Make it with [NewRedfish] or [NewIPMI], and Close it. It is
 // safe for concurrent use. A nil or zero BMC has no interfaces and no steps, and its
 // other methods return a [*conductor.ConfigError]. A nil node is an error.
 //
@@ -68,8 +68,8 @@ type BMC struct {
 }
 
 var (
-	_ conductor.Hardware    = (*BMC)(nil)
-	_ conductor.BootDevicer = (*BMC)(nil)
+	_ conductor.Hardware          = (*BMC)(nil)
+	_ conductor.BootDeviceManager = (*BMC)(nil)
 )
 
 // call counts the calls in flight of one node.
