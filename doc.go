@@ -14,7 +14,8 @@
 //	powersync/storetest   check your own store of records
 //	graph                 the diagram: DOT, Mermaid, JSON; a page about the states: Markdown
 //	graph/render          the diagram as SVG and PNG; an explorer of all series: HTML
-//	graph/cmd/stategraph  the command that documentation pipelines run
+//	cmd/stategraph        the command that documentation pipelines run
+//	cmd/ironstate         the command: the whole service, Ironic's API without OpenStack
 //	verify                from enroll to manageable if the BMC answers, and back if not
 //	verify/bmc            the Verifier for real BMCs, over Redfish and IPMI
 //	verify/bmc/bmctest    BMCs to test against, with and without faults
@@ -34,7 +35,7 @@
 //	                      API, and counts the answers that differ
 //	internal/bench        benchmarks of package machine and other state machines
 //	internal/bench/service
-//	                      benchmarks of examples/conductor and a real Ironic
+//	                      benchmarks of cmd/ironstate and a real Ironic
 //	internal/force        fault injection for conductors and etcd servers, and a check of the
 //	                      recorded history of writes, answers and operations
 //	internal/zero         calls every exported function and method with zero values
@@ -63,10 +64,10 @@
 //
 //	verify/bmc            bmclib, for real BMCs
 //	graph/render          go-graphviz, the renderer
-//	graph/cmd             graph/render, for the command
+//	cmd/stategraph        graph/render, for the command
 //	conductor             verify/bmc, for conductor/hardware
 //	conductor/etcd        etcd
-//	examples/conductor    conductor/etcd, the Prometheus client
+//	cmd/ironstate         conductor/etcd, the Prometheus client
 //	examples              verify/bmc, gophercloud for reconcile, the Prometheus client
 //	examples/embed        verify/bmc, SQLite
 //	examples/powersync-sqlite, internal/clients, internal/lockstep, internal/bench,

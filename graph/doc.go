@@ -29,5 +29,5 @@
 // The output is byte for byte the same on every run and every machine.
 package graph
 
-//go:generate go run ./cmd/stategraph -o testdata/provisioning-light.svg
-//go:generate go run ./cmd/stategraph -theme dark -o testdata/provisioning-dark.svg
+//go:generate go run ../cmd/stategraph -o testdata/provisioning-light.svg
+//go:generate go run ../cmd/stategraph -theme dark -o testdata/provisioning-dark.svg

@@ -3,5 +3,5 @@
 // lines of the page.
 package docs
 
-//go:generate go run ../../graph/cmd/stategraph -o states.svg
-//go:generate go run ../../graph/cmd/stategraph -splice states.md -picture states.svg
+//go:generate go run ../../cmd/stategraph -o states.svg
+//go:generate go run ../../cmd/stategraph -splice states.md -picture states.svg

@@ -22,7 +22,7 @@ func TestConductor(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "conductor")
 	build := exec.CommandContext(bounded(t), "go", "build", "-o", program, ".")
-	build.Dir = "../../examples/conductor"
+	build.Dir = "../../cmd/ironstate"
 	output, err := build.CombinedOutput()
 	require.NoError(t, err, string(output))
 	runClients(t, func(t *testing.T) string { return startConductor(t, program, "2023.1") }, knownOfConductor)
@@ -35,7 +35,7 @@ func TestConductor(t *testing.T) {
 	})
 }
 
-// startConductor starts examples/conductor with the rules of a series, until the end of
+// startConductor starts cmd/ironstate with the rules of a series, until the end of
 // the test, and returns its URL.
 func startConductor(t *testing.T, program, series string) string {
 	t.Helper()

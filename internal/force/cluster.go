@@ -32,7 +32,7 @@ type serverProcess struct {
 	clients, peers *address
 }
 
-// conductorProcess is a process of examples/conductor.
+// conductorProcess is a process of cmd/ironstate.
 type conductorProcess struct {
 	*process
 	at *address
@@ -114,23 +114,23 @@ func (c *cluster) processes() []*process {
 	return all
 }
 
-// build builds examples/conductor.
+// build builds cmd/ironstate.
 func build(ctx context.Context, program string) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
 	}
 	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "examples", "conductor", "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "cmd", "ironstate", "go.mod")); err == nil {
 			break
 		}
 		if dir == filepath.Dir(dir) {
-			return fmt.Errorf("the working directory is not in the repository, which has examples/conductor")
+			return fmt.Errorf("the working directory is not in the repository, which has cmd/ironstate")
 		}
 	}
-	output, err := exec.CommandContext(ctx, "go", "-C", filepath.Join(dir, "examples", "conductor"), "build", "-o", program, ".").CombinedOutput()
+	output, err := exec.CommandContext(ctx, "go", "-C", filepath.Join(dir, "cmd", "ironstate"), "build", "-o", program, ".").CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("build examples/conductor: %w: %s", err, output)
+		return fmt.Errorf("build cmd/ironstate: %w: %s", err, output)
 	}
 	return nil
 }

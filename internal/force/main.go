@@ -3,7 +3,7 @@
 //
 //	go run ./internal/force -seed 7 -for 30m
 //
-// Three processes of examples/conductor share 1,000 nodes of fake-hardware on three etcd
+// Three processes of cmd/ironstate share 1,000 nodes of fake-hardware on three etcd
 // servers, each a separate process. A step of a node's work consists of three
 // operations. Clients send random requests to all conductors. At random moments a
 // conductor is killed, terminated, stopped for a quarter of its lease to three leases, or

@@ -1,4 +1,4 @@
-// Service measures the program examples/conductor beside a real Ironic, with one
+// Service measures the program cmd/ironstate beside a real Ironic, with one
 // client and on one machine, and prints the results as Markdown.
 //
 //	go run ./internal/bench/service

@@ -21,16 +21,16 @@ import (
 // startTimeout bounds the start of a service.
 const startTimeout = 2 * time.Minute
 
-// build builds the program examples/conductor into a folder and returns its path.
+// build builds the program cmd/ironstate into a folder and returns its path.
 func build(ctx context.Context, dir string) (string, error) {
 	root, err := repository()
 	if err != nil {
 		return "", err
 	}
 	program := filepath.Join(dir, "conductor")
-	output, err := exec.CommandContext(ctx, "go", "-C", filepath.Join(root, "examples", "conductor"), "build", "-o", program, ".").CombinedOutput()
+	output, err := exec.CommandContext(ctx, "go", "-C", filepath.Join(root, "cmd", "ironstate"), "build", "-o", program, ".").CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("build examples/conductor: %w: %s", err, output)
+		return "", fmt.Errorf("build cmd/ironstate: %w: %s", err, output)
 	}
 	return program, nil
 }
@@ -43,16 +43,16 @@ func repository() (string, error) {
 		return "", err
 	}
 	for here := dir; ; here = filepath.Dir(here) {
-		if _, err := os.Stat(filepath.Join(here, "examples", "conductor", "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(here, "cmd", "ironstate", "go.mod")); err == nil {
 			return here, nil
 		}
 		if here == filepath.Dir(here) {
-			return "", fmt.Errorf("%s is not in the repository, which has examples/conductor", dir)
+			return "", fmt.Errorf("%s is not in the repository, which has cmd/ironstate", dir)
 		}
 	}
 }
 
-// conductor is a running examples/conductor.
+// conductor is a running cmd/ironstate.
 type conductor struct {
 	url     string
 	took    time.Duration // from the start of the process until it was ready

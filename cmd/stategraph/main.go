@@ -23,7 +23,7 @@
 //
 // A go:generate directive keeps the file up to date:
 //
-//	//go:generate go run github.com/ironstate/ironstate/graph/cmd/stategraph -splice states.md
+//	//go:generate go run github.com/ironstate/ironstate/cmd/stategraph -splice states.md
 //
 // The exit status is 0 on success, 2 for invalid flags, 1 if drawing or writing
 // fails, and 130 or 143 after SIGINT or SIGTERM. The reason is one line on standard

@@ -301,12 +301,12 @@ func FuzzSplice(f *testing.F) {
 // The drawings and the page in the repository equal the output of go generate. The
 // test reads the flags from the go:generate directives.
 func TestKeptDrawingsAreUpToDate(t *testing.T) {
-	for folder, want := range map[string]int{"../..": 2, "../../../examples/conductor/explorer": 1} {
+	for folder, want := range map[string]int{"../../graph": 2, "../ironstate/explorer": 1} {
 		source, err := os.ReadFile(filepath.Join(folder, "doc.go"))
 		require.NoError(t, err)
 		kept := 0
 		for line := range strings.Lines(string(source)) {
-			_, flags, ok := strings.Cut(line, "/cmd/stategraph ")
+			_, flags, ok := strings.Cut(line, "/stategraph ")
 			if !ok || !strings.HasPrefix(line, "//go:generate go run ") {
 				continue
 			}

@@ -1,7 +1,7 @@
-// Conductor is a bare-metal service in one program. It serves Ironic's API to Ironic's clients and
+// Ironstate is a bare-metal service in one program. It serves Ironic's API to Ironic's clients and
 // supports the hardware types fake-hardware, redfish and ipmi.
 //
-//	go -C examples/conductor run .
+//	go run ./cmd/ironstate
 //
 // Without flags it stores its nodes in memory, enrolls three built-in Redfish BMCs as an example,
 // listens on a free port of the loopback interface, and prints the commands to type next. With -data
@@ -29,15 +29,15 @@ import (
 	"net"
 	"os"
 
+	"github.com/ironstate/ironstate/cmd/ironstate/explorer"
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
-	"github.com/ironstate/ironstate/examples/conductor/explorer"
 	"github.com/ironstate/ironstate/internal/program"
 )
 
 func main() {
 	signalled := program.UntilSignal()
-	os.Exit(program.Run("conductor", os.Args[1:], os.Stdout, os.Stderr,
+	os.Exit(program.Run("ironstate", os.Args[1:], os.Stdout, os.Stderr,
 		func(ctx context.Context, args []string, out, errOut io.Writer) error {
 			ctx, stop := context.WithCancel(ctx)
 			defer stop()

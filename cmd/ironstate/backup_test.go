@@ -23,7 +23,7 @@ import (
 func runs(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	require.Equal(t, program.Good, program.Run("conductor", args, &out, &errOut, serve), "%s", &errOut)
+	require.Equal(t, program.Good, program.Run("ironstate", args, &out, &errOut, serve), "%s", &errOut)
 	return out.String()
 }
 
@@ -101,7 +101,7 @@ func TestABackupReplacesNoFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("the backup of yesterday"), 0o600))
 	serveProcess(t, "-data", data)
 	var errOut strings.Builder
-	require.Equal(t, program.Failed, program.Run("conductor", []string{"-data", data, "-backup", file}, io.Discard, &errOut, serve))
+	require.Equal(t, program.Failed, program.Run("ironstate", []string{"-data", data, "-backup", file}, io.Discard, &errOut, serve))
 	require.Contains(t, errOut.String(), file+": file exists")
 	kept, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -126,7 +126,7 @@ func TestAFailedBackupLeavesNoFile(t *testing.T) {
 		{[]string{"-data", data, "-restore", here + "/b"}, "no such file", program.Failed},
 	} {
 		var errOut strings.Builder
-		require.Equal(t, test.code, program.Run("conductor", test.args, io.Discard, &errOut, serve), "%v: %s", test.args, &errOut)
+		require.Equal(t, test.code, program.Run("ironstate", test.args, io.Discard, &errOut, serve), "%v: %s", test.args, &errOut)
 		require.Contains(t, errOut.String(), test.want)
 	}
 	left, err := os.ReadDir(here)

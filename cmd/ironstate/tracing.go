@@ -63,7 +63,7 @@ func newTracing(ctx context.Context, endpoint, name string, log *slog.Logger) (*
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("spans could not be sent", "error", err) }))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(self))
-	return &tracing{provider, provider.Tracer("github.com/ironstate/ironstate/examples/conductor")}, nil
+	return &tracing{provider, provider.Tracer("github.com/ironstate/ironstate/cmd/ironstate")}, nil
 }
 
 // flushTimeout bounds the flush of the last spans when the program ends.

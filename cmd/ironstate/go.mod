@@ -1,4 +1,4 @@
-module github.com/ironstate/ironstate/examples/conductor
+module github.com/ironstate/ironstate/cmd/ironstate
 
 go 1.26.0
 

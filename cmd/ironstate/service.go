@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ironstate/ironstate/cmd/ironstate/explorer"
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/examples/conductor/explorer"
 )
 
 // service is a running service.

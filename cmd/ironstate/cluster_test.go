@@ -195,7 +195,7 @@ func TestConductorsWithEmbeddedServers(t *testing.T) {
 	var errOut strings.Builder
 	backup, restored := filepath.Join(folders, "backup"), filepath.Join(folders, "restored")
 	for _, args := range [][]string{{"-data", filepath.Join(folders, "alpha"), "-backup", backup}, {"-data", restored, "-restore", backup}} {
-		require.Equal(t, program.Good, program.Run("conductor", args, io.Discard, &errOut, serve), "%v: %s", args, &errOut)
+		require.Equal(t, program.Good, program.Run("ironstate", args, io.Discard, &errOut, serve), "%v: %s", args, &errOut)
 	}
 	_, list = serveProcess(t, "-data", restored, "-demo", "0").do(http.MethodGet, "/v1/nodes", "")
 	require.Len(t, list["nodes"], nodes)

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/ironstate/ironstate/cmd/ironstate/explorer"
 	"github.com/ironstate/ironstate/conductor/conductortest"
-	"github.com/ironstate/ironstate/examples/conductor/explorer"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -9,4 +9,4 @@
 //	GET /explorer/nodes/IDENT   a node with its history and explanation
 package explorer
 
-//go:generate go run ../../../graph/cmd/stategraph -format html -style explorer/live.css -script explorer/live.js -o page.html
+//go:generate go run ../../stategraph -format html -style explorer/live.css -script explorer/live.js -o page.html

@@ -17,9 +17,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/cmd/ironstate/explorer"
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/conductortest"
-	"github.com/ironstate/ironstate/examples/conductor/explorer"
 	"github.com/ironstate/ironstate/states"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
-	"github.com/ironstate/ironstate/examples/conductor/explorer"
+	"github.com/ironstate/ironstate/cmd/ironstate/explorer"
 )
 
 // users maps users to the bcrypt hashes of their passwords. They are read from a file of

@@ -7,9 +7,9 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/ironstate/ironstate/cmd/ironstate/explorer"
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/conductortest"
-	"github.com/ironstate/ironstate/examples/conductor/explorer"
 	"github.com/ironstate/ironstate/states"
 )
 

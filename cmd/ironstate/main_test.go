@@ -364,7 +364,7 @@ func TestWrongUseIsStatus2(t *testing.T) {
 	}
 	for _, test := range tests {
 		var errOut bytes.Buffer
-		code := program.Run("conductor", test.args, io.Discard, &errOut, serve)
+		code := program.Run("ironstate", test.args, io.Discard, &errOut, serve)
 		require.Equal(t, test.code, code, "%v", test.args)
 		require.Contains(t, errOut.String(), test.want, "%v", test.args)
 		require.NotContains(t, errOut.String(), "secret")
@@ -373,7 +373,7 @@ func TestWrongUseIsStatus2(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	var errOut bytes.Buffer
-	require.Equal(t, program.Good, program.Run("conductor", []string{"-h"}, io.Discard, &errOut, serve))
+	require.Equal(t, program.Good, program.Run("ironstate", []string{"-h"}, io.Discard, &errOut, serve))
 	require.Contains(t, errOut.String(), "-auth-file")
 }
 

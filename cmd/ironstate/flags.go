@@ -41,7 +41,7 @@ const maxDemo = 100
 
 func parse(args []string, errOut io.Writer) (*options, error) {
 	o := &options{series: states.Latest(), logLevel: slog.LevelWarn}
-	flags := flag.NewFlagSet("conductor", flag.ContinueOnError)
+	flags := flag.NewFlagSet("ironstate", flag.ContinueOnError)
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`host:port` to listen on; port 0 chooses a free one")
 	flags.StringVar(&o.data, "data", "", "`folder` in which the nodes are stored; empty stores them in memory")
 	o.cluster.define(flags)

@@ -1,4 +1,4 @@
-module github.com/ironstate/ironstate/graph/cmd
+module github.com/ironstate/ironstate/cmd/stategraph
 
 go 1.26.0
 
@@ -27,5 +27,5 @@ require (
 
 replace (
 	github.com/ironstate/ironstate => ../..
-	github.com/ironstate/ironstate/graph/render => ../render
+	github.com/ironstate/ironstate/graph/render => ../../graph/render
 )

@@ -175,7 +175,7 @@ func TestNothingIsTracedByDefault(t *testing.T) {
 		_, err := newTracing(t.Context(), endpoint, "alpha", nil)
 		require.Error(t, err, endpoint)
 		require.NotContains(t, err.Error(), "secret")
-		require.Equal(t, program.Usage, program.Run("conductor", []string{"-demo", "0", "-otlp", endpoint}, io.Discard, io.Discard, serve))
+		require.Equal(t, program.Usage, program.Run("ironstate", []string{"-demo", "0", "-otlp", endpoint}, io.Discard, io.Discard, serve))
 	}
 }
 
