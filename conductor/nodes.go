@@ -121,14 +121,17 @@ func nodeExists(n *Node, err error) error {
 	if !errors.As(err, &duplicate) {
 		return fmt.Errorf("store node %s: %w", n.UUID, err)
 	}
+	var refused *Error
 	switch duplicate.Key {
 	case n.UUID:
-		return refuse(Exists, "A node with UUID %s already exists.", n.UUID)
+		refused = refuse(Exists, "A node with UUID %s already exists.", n.UUID)
 	case nameKey(n.Name):
-		return refuse(Exists, "A node with name %s already exists.", n.Name)
+		refused = refuse(Exists, "A node with name %s already exists.", n.Name)
 	default:
-		return refuse(Associated, "Instance %s is already associated with a node, it cannot be associated with this other node %s", n.InstanceUUID, n.UUID)
+		refused = refuse(Associated, "Instance %s is already associated with a node, it cannot be associated with this other node %s", n.InstanceUUID, n.UUID)
 	}
+	refused.Err = duplicate
+	return refused
 }
 
 // save stores a modified clone of a node and returns it.
@@ -205,7 +208,11 @@ func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*N
 		})
 		return err
 	})
-	if err == nil && freed != "" {
+	var duplicate *DuplicateError
+	switch {
+	case errors.As(err, &duplicate): // Ironic locks the node before its database finds the duplicate
+		return nil, c.touched(ctx, ident, err)
+	case err == nil && freed != "":
 		err = c.deleteObject(ctx, KindAllocation, freed)
 	}
 	return n, err

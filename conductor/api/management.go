@@ -47,6 +47,9 @@ func (h *handler) setBootDevice(r *request) (answer, error) {
 	if a.err != nil {
 		return answer{}, a.err
 	}
+	if a.values["boot_device"] == nil {
+		device = repr(nil)
+	}
 	n, err := r.node(r.param(0))
 	if err != nil {
 		return answer{}, err
@@ -149,6 +152,9 @@ func writeVendorMethod(w *writer, m conductor.VendorMethod) {
 // .../vendor_passthru?method=METHOD.
 func (h *handler) callVendor(r *request) (answer, error) {
 	method := r.query.Get("method")
+	if a := r.queryArgs("method"); a.err != nil {
+		return answer{}, a.err
+	}
 	if len(r.params) > 1 {
 		method = r.param(1)
 	} else if !r.query.Has("method") {

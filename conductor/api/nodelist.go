@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -65,14 +66,23 @@ var nodeFilters = []nodeFilter{
 		return func(n *node) bool { return owner.get(n) == project || lessee.get(n) == project }
 	}},
 	{name: "description_contains", test: func(a *args, _ *request) func(*node) bool {
-		part := strings.ToLower(a.text("description_contains"))
-		if part == "" {
+		part := a.text("description_contains")
+		if !a.has("description_contains") {
 			return nil
 		}
+		like, description := likePattern(part), nodeFieldsByName["description"]
 		return func(n *node) bool {
-			return n.Description != "" && strings.Contains(strings.ToLower(n.Description), part)
+			text, ok := description.get(n).(string)
+			return ok && like.MatchString(text)
 		}
 	}},
+}
+
+// likePattern returns the pattern for texts that contain a part as SQL's LIKE compares: % stands for
+// any characters, _ for one, and letters are equal in both cases.
+func likePattern(part string) *regexp.Regexp {
+	pattern := strings.NewReplacer("%", ".*", "_", ".").Replace(regexp.QuoteMeta(part))
+	return regexp.MustCompile("(?is)" + pattern)
 }
 
 func textFilter(name string, since states.APIVersion, of func(*node) string) nodeFilter {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -117,10 +118,32 @@ func (r *request) applyNodePatch(n *node, p patch, reset bool) error {
 	if err := setFields(n, patched); err != nil {
 		return err
 	}
+	r.removeDefaults(before, n, patched)
+	if retired, is := patched["retired"]; is && retired == nil {
+		n.RetiredReason = "" // also if retired was false, which null replaces in Ironic
+		n.SetEmpty("retired_reason", false)
+	}
 	if n.Driver != before.Driver {
 		r.h.changeInterfaces(before, n, fields, reset)
 	}
 	return r.checkPatched(before, n)
+}
+
+// removeDefaults makes the removal of an interface that is the default a change where the conductor
+// refuses changes of interfaces. In Ironic every node names all its interfaces.
+func (r *request) removeDefaults(before, n *node, patched map[string]any) {
+	if n.Maintenance || admission.InterfaceStates().Has(n.ProvisionState) {
+		return
+	}
+	for kind := range r.h.describe(before.Driver).Interfaces {
+		if name, is := patched[kind+"_interface"]; is && name == nil && before.Interfaces[kind] == "" {
+			n.Interfaces = maps.Clone(n.Interfaces)
+			if n.Interfaces == nil {
+				n.Interfaces = map[string]string{}
+			}
+			n.Interfaces[kind] = ""
+		}
+	}
 }
 
 // changeInterfaces chooses the interfaces of a node whose driver changes, except those that the patch

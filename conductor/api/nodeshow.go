@@ -4,16 +4,17 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
 )
 
-// node returns the node with the UUID or name in a request. If there is none and the path ended in
-// .json, it returns the node whose name ends in .json.
+// node returns the node with the UUID or name in a request. If there is none and the path ended with
+// the name and .json, it returns the node whose name ends in .json.
 func (r *request) node(ident string) (*node, error) {
 	n, err := r.nodeNamed(ident)
-	if err != nil && r.suffix && len(r.before) == 0 && asFault(err).status == http.StatusNotFound {
+	if err != nil && r.suffix && strings.HasSuffix(strings.TrimRight(r.URL.Path, "/"), "/"+ident+".json") && asFault(err).status == http.StatusNotFound {
 		n, err = r.nodeNamed(ident + ".json")
 	}
 	return n, err
@@ -28,6 +29,8 @@ func (r *request) nodeNamed(ident string) (*node, error) {
 		return nil, invalid("Expected UUID or name for node_ident: %s", show(ident))
 	case !byUUID && r.version < minNames:
 		return nil, nodeNotFound(ident)
+	case !byUUID && !r.validName(ident):
+		return nil, invalid("Expected a logical name or UUID but received %s.", show(ident))
 	}
 	n, err := r.h.conductor.Node(r.Context(), ident)
 	if errors.Is(err, conductor.NotFound) {

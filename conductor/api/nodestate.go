@@ -178,7 +178,7 @@ func (h *handler) setBootMode(r *request) (answer, error) {
 	target := a.need("target").text("target")
 	var wrong error
 	if !slices.Contains(bootModes, target) {
-		wrong = invalid("Invalid boot mode %s requested for node. Allowed boot modes are: bios, uefi", show(target))
+		wrong = invalid("Invalid boot mode %s requested for node. Allowed boot modes are: bios, uefi", show(a.values["target"]))
 	}
 	return r.setBoot(a, wrong, "boot mode to '"+target, "set_boot_mode")
 }

@@ -4,6 +4,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -158,24 +159,9 @@ func isName(text string) bool {
 // isHostname reports whether a text is a valid name of a node at versions below 1.10.
 //
 // Source: is_hostname_safe in ironic/common/utils.py.
-func isHostname(text string) bool {
-	if len(text) == 0 || len(text) > 255 {
-		return false
-	}
-	for _, label := range strings.Split(text, ".") {
-		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
-			return false
-		}
-		for i := range len(label) {
-			switch c := label[i]; {
-			case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-':
-			default:
-				return false
-			}
-		}
-	}
-	return true
-}
+func isHostname(text string) bool { return len(text) <= 255 && hostname.MatchString(text) }
+
+var hostname = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9_-]{0,62}[a-z0-9])*\.?$`)
 
 const (
 	minNames     = 5  // nodes have names

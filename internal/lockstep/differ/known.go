@@ -21,8 +21,8 @@ var Known = []Intended{
 		"Ironic fails by a Python exception, such as for a sort key that is no column; ours answers",
 	},
 	{
-		regexp.MustCompile(`^PATCH /v1/nodes/{}.*: 500 -> 200: fault «('Q'|object of type 'Q' has no len\(\))»`), "a Python exception on a PATCH",
-		"Ironic fails by a Python exception when a description is set to null or a conductor group is removed; ours does it",
+		regexp.MustCompile(`^PATCH /v1/nodes/{}.*: 500 -> 200: fault «('Q'|object of type 'Q' has no len\(\)|Field ` + "`maintenance'" + ` cannot be None)»`), "a Python exception on a PATCH",
+		"Ironic fails by a Python exception when a description is set to null, or maintenance or a conductor group is removed; ours does it",
 	},
 	{
 		regexp.MustCompile(`-> 404: fault .* -> bare «»$|{extra segment}: 400 body: `), "too many path segments",
@@ -76,6 +76,14 @@ var Known = []Intended{
 	{
 		regexp.MustCompile(`: record\.(last_error|maintenance_reason): «.*step`), "wrong arguments of a step",
 		"Ironic prints an exception of Python; ours says what is wrong",
+	},
+	{
+		regexp.MustCompile(`/states/console.*: record\.last_error: «[^»]*Field .console_enabled' cannot be None» -> null$`), "a console set to null",
+		"Ironic accepts the request and then fails by a Python exception; for ours null is false",
+	},
+	{
+		regexp.MustCompile(`: record\.instance_info\.\*: «\*{6}» -> absent$`), "a rescue password after its use",
+		"Ironic's fake-hardware keeps the password of a rescue that has ended; ours removes it",
 	},
 	{
 		regexp.MustCompile(`: record\.last_error: «Failed to process allocation`), "the error of an allocation",
