@@ -17,9 +17,9 @@
 //	cmd/stategraph        the command that documentation pipelines run
 //	cmd/ironstate         the command: the whole service, Ironic's API without OpenStack
 //	verify                from enroll to manageable if the BMC answers, and back if not
+//	verify/secret         passwords that no printer, logger or encoder shows
 //	verify/bmc            the Verifier for real BMCs, over Redfish and IPMI
 //	verify/bmc/bmctest    BMCs to test against, with and without faults
-//	verify/bmc/secret     passwords that no printer, logger or encoder shows
 //	conductor             many nodes: locks, work, steps, timeouts, take-over, on any store
 //	conductor/api         Ironic's REST API of a conductor
 //	conductor/hardware    the hardware types redfish and ipmi
@@ -27,24 +27,24 @@
 //	conductor/storetest   check your own store of a conductor
 //	conductor/conductortest
 //	                      an Ironic in-process for the tests of its clients
-//	internal/clients      Ironic's own clients against a real Ironic and ours
-//	internal/lockstep     compares this module with a real Ironic; an unintended difference fails
+//	e2e/clients           Ironic's own clients against a real Ironic and ours
+//	e2e/lockstep          compares this module with a real Ironic; an unintended difference fails
 //	                      the tests
-//	internal/lockstep/differ
+//	e2e/lockstep/differ
 //	                      sends the same random requests to a real Ironic and ours, over the whole
 //	                      API, and counts the answers that differ
-//	internal/bench        benchmarks of package machine and other state machines
-//	internal/bench/service
+//	e2e/bench             benchmarks of package machine and other state machines
+//	e2e/bench/service
 //	                      benchmarks of cmd/ironstate and a real Ironic
-//	internal/force        fault injection for conductors and etcd servers, and a check of the
+//	e2e/force             fault injection for conductors and etcd servers, and a check of the
 //	                      recorded history of writes, answers and operations
+//	e2e/mutation          mutation testing: for each change of the code, a test must fail
 //	internal/zero         calls every exported function and method with zero values
 //	internal/boundedcall  calls that may panic or never return
 //	internal/fence        asks the context of a call before each request to hardware
 //	internal/errtext      cleans external texts before they are stored or printed
 //	internal/masked       masks secrets in decoded JSON
 //	internal/pyrepr       values as Python prints them, for texts of Ironic's API
-//	internal/mutation     mutation testing: for each change of the code, a test must fail
 //	internal/program      main functions: signals, exit statuses, flags
 //	internal/host         the processor on which a figure was measured
 //	internal/needs        skips tests without a real system, and fails them in CI
@@ -70,8 +70,8 @@
 //	cmd/ironstate         conductor/etcd, the Prometheus client
 //	examples              verify/bmc, gophercloud for reconcile, the Prometheus client
 //	examples/embed        verify/bmc, SQLite
-//	examples/powersync-sqlite, internal/clients, internal/lockstep, internal/bench,
-//	internal/bench/service, internal/force, internal/zero
+//	examples/powersync-sqlite, internal/zero
+//	e2e                   gophercloud, etcd, other state machines, porcupine
 //
 // The file go.work makes all modules one workspace: at the root, go run and go test
 // use the sources in this repository.

@@ -45,13 +45,17 @@ func TestPackageCommentsAndLinkedNamesHaveExamples(t *testing.T) {
 	require.Greater(t, packages, 5)
 }
 
-// The list in doc.go has every package, except commands and those in a folder internal below the root's.
+// The list in doc.go has every package that others can import, and the folders of cmd, e2e and internal.
 func TestTheListOfPackagesIsComplete(t *testing.T) {
 	list, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
-	internal, err := filepath.Glob("internal/*")
-	require.NoError(t, err)
-	for _, folder := range append(folders(t), internal...) {
+	all := folders(t)
+	for _, pattern := range []string{"cmd/*", "e2e/*", "internal/*"} {
+		found, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		all = append(all, found...)
+	}
+	for _, folder := range all {
 		if p := parse(t, folder); p != nil && folder != "." {
 			require.Regexp(t, `(?m)^//\t`+regexp.QuoteMeta(folder)+`( |$)`, string(list))
 		}
@@ -60,7 +64,7 @@ func TestTheListOfPackagesIsComplete(t *testing.T) {
 
 // folders returns the folders that may have packages for other modules.
 func folders(t *testing.T) (folders []string) {
-	notForOthers := []string{"internal", "testdata", "cmd", "examples", "node_modules"}
+	notForOthers := []string{"internal", "testdata", "cmd", "e2e", "examples", "node_modules"}
 	require.NoError(t, filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.IsDir() {
 			return err

@@ -18,7 +18,7 @@ import (
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
-	"github.com/ironstate/ironstate/verify/bmc/secret"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // The README's tour.

@@ -16,7 +16,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
 	"github.com/ironstate/ironstate/internal/program"
-	"github.com/ironstate/ironstate/verify/bmc/secret"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // cluster holds the flags for an etcd cluster that several conductors share: another cluster, or one

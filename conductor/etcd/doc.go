@@ -115,7 +115,7 @@
 // # Scale
 //
 // These figures are for 100,000 nodes, three conductors, one etcd server and the clients on two
-// cores, measured with go run ./internal/bench/service -cluster 100000 on 2026-11-22. A conductor
+// cores, measured with go run ./e2e/bench/service -cluster 100000 on 2026-11-22. A conductor
 // starts in 1.8 to 3.5 s and needs 580 MiB. When one conductor is killed, the others work on its
 // third of the nodes after 10 s, which is the lease. A round of the power sync takes 10 to 12 s in
 // each of three conductors, and 42 s in a single one. The API serves 6,700 GETs of a node a second,

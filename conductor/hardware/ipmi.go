@@ -2,7 +2,7 @@ package hardware
 
 import (
 	"github.com/ironstate/ironstate/verify/bmc"
-	"github.com/ironstate/ironstate/verify/bmc/secret"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // ipmi is Ironic's hardware type "ipmi".

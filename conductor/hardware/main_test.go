@@ -15,7 +15,7 @@ import (
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
-	"github.com/ironstate/ironstate/verify/bmc/secret"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

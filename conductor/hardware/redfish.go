@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/verify/bmc"
-	"github.com/ironstate/ironstate/verify/bmc/secret"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // redfish is Ironic's hardware type "redfish".

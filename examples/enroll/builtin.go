@@ -8,7 +8,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
-	"github.com/ironstate/ironstate/verify/bmc/secret"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // runBuiltIn starts two BMCs and enrolls a node on each: the first with the

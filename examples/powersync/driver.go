@@ -6,7 +6,7 @@ import (
 
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
-	"github.com/ironstate/ironstate/verify/bmc/secret"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // driver returns a driver for the BMCs of the fleet. It keeps a session open with each BMC.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ironstate/ironstate/verify/bmc/secret"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // Config selects a BMC and how to connect to it. Host, User and Password are required;

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
-	"github.com/ironstate/ironstate/verify/bmc/secret"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 func TestNewRefusesWhatCannotWork(t *testing.T) {

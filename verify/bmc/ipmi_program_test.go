@@ -18,7 +18,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
-	"github.com/ironstate/ironstate/verify/bmc/secret"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // wrapper replaces ipmitool by a shell script and returns the file in which the script

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/verify"
-	"github.com/ironstate/ironstate/verify/bmc/secret"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // session is a Redfish session that is open on the BMC.

@@ -24,7 +24,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
-	"github.com/ironstate/ironstate/verify/bmc/secret"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // secretive is a password that every encoding changes.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
-	"github.com/ironstate/ironstate/verify/bmc/secret"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 func Example() {

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ironstate/ironstate/verify/bmc/secret"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // IPMIConfig configures an IPMI BMC. The zero value is a BMC on a free port of the loopback interface, with one user, whose

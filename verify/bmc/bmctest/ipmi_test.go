@@ -19,7 +19,7 @@ import (
 
 	"github.com/ironstate/ironstate/internal/needs"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
-	"github.com/ironstate/ironstate/verify/bmc/secret"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 func newIPMI(t *testing.T, config bmctest.IPMIConfig) *bmctest.IPMI {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ironstate/ironstate/verify/bmc/secret"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // The user of a BMC whose configuration names none.

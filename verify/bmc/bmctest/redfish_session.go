@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/ironstate/ironstate/verify/bmc/secret"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
 // session is an open Redfish session.

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/ironstate/ironstate/e2e/lockstep"
+)
+
+// comparison configures the comparison of the services.
+type comparison struct {
+	rounds      int
+	long        time.Duration // of one measurement
+	nodes       int
+	concurrency []int
+}
+
+// A row has the rates of a workload for Ironic and for the conductor.
+type row struct {
+	workload     string
+	workers      int
+	ironic, ours rate
+}
+
+func (r row) times() float64 { return r.ours.perSecond / r.ironic.perSecond }
+
+// seedWorkers is the number of clients that create nodes concurrently. SQLite permits
+// one write at a time.
+const seedWorkers = 2
+
+func seed(ctx context.Context, url string, nodes int) (*seeded, error) {
+	s := &seeded{newClient(url), make([]string, nodes)}
+	err := each(ctx, nodes, seedWorkers, func(ctx context.Context, i int) (err error) {
+		s.nodes[i], err = s.create(ctx, fmt.Sprintf("node-%d", i))
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("seed %s: %w", url, err))
+	}
+	return s, nil
+}
+
+// compare measures a conductor and an Ironic in turns, and returns the median rates.
+func compare(ctx context.Context, program, dir string, how comparison, progress progress) (rows []row, err error) {
+	starting, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	ironic, err := lockstep.Start(starting, lockstep.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, ironic.Close()) }()
+	service, err := startConductor(ctx, program, "-data", filepath.Join(dir, "compared"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, service.stop()) }()
+	var sides [2]*seeded
+	for i, url := range []string{ironic.Endpoint(), service.url} {
+		progress("creating %d nodes at %s", how.nodes, url)
+		if sides[i], err = seed(ctx, url, how.nodes); err != nil {
+			return nil, err
+		}
+		defer sides[i].close()
+	}
+	for _, w := range workloads {
+		for _, workers := range how.concurrency {
+			r := row{workload: w.name, workers: workers}
+			var rates [2][]rate
+			for range how.rounds {
+				for i, side := range sides {
+					one, err := load(ctx, side, w, workers, how.long)
+					if err != nil {
+						return nil, err
+					}
+					rates[i] = append(rates[i], one)
+				}
+			}
+			r.ironic, r.ours = median(rates[0]), median(rates[1])
+			progress("%s, %d at once: %.1f and %.1f a second", w.name, workers, r.ironic.perSecond, r.ours.perSecond)
+			rows = append(rows, r)
+		}
+	}
+	return rows, nil
+}
+
+// median returns the median rate, with the sum of all failures.
+func median(rates []rate) rate {
+	slices.SortFunc(rates, func(a, b rate) int { return cmp.Compare(a.perSecond, b.perSecond) })
+	middle := rates[len(rates)/2]
+	middle.failed, middle.err = 0, nil
+	for _, r := range rates {
+		middle.failed += r.failed
+		middle.err = cmp.Or(middle.err, r.err)
+	}
+	return middle
+}

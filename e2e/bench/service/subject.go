@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ironstate/ironstate/e2e/lockstep"
+)
+
+// startTimeout bounds the start of a service.
+const startTimeout = 2 * time.Minute
+
+// build builds the program cmd/ironstate into a folder and returns its path.
+func build(ctx context.Context, dir string) (string, error) {
+	root, err := repository()
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, "conductor")
+	output, err := exec.CommandContext(ctx, "go", "-C", filepath.Join(root, "cmd", "ironstate"), "build", "-o", program, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build cmd/ironstate: %w: %s", err, output)
+	}
+	return program, nil
+}
+
+// repository returns the root of the repository. The working directory must be in the
+// repository.
+func repository() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for here := dir; ; here = filepath.Dir(here) {
+		if _, err := os.Stat(filepath.Join(here, "cmd", "ironstate", "go.mod")); err == nil {
+			return here, nil
+		}
+		if here == filepath.Dir(here) {
+			return "", fmt.Errorf("%s is not in the repository, which has cmd/ironstate", dir)
+		}
+	}
+}
+
+// conductor is a running cmd/ironstate.
+type conductor struct {
+	url     string
+	took    time.Duration // from the start of the process until it was ready
+	process *exec.Cmd
+	read    sync.WaitGroup
+
+	mu     sync.Mutex
+	rounds []round       // finished rounds of power sync
+	over   chan struct{} // closed and replaced at the end of each round
+}
+
+// startConductor starts the program and waits until it is ready; args select its store.
+func startConductor(ctx context.Context, program string, args ...string) (*conductor, error) {
+	args = append(args, "-series", lockstep.Series.String(), "-demo", "0", "-log-level", "INFO")
+	c := &conductor{over: make(chan struct{}), process: exec.Command(program, args...)}
+	c.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := c.process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	log, err := c.process.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if err := c.process.Start(); err != nil {
+		return nil, err
+	}
+	var last string // line of the log
+	c.read.Go(func() { last = c.readLog(log) })
+	ready := make(chan string, 1)
+	c.read.Go(func() {
+		defer close(ready)
+		lines := bufio.NewReader(out)
+		line, _ := lines.ReadString('\n')
+		if url, ok := strings.CutPrefix(line, "listening on "); ok {
+			ready <- strings.TrimSpace(url)
+		}
+		_, _ = io.Copy(io.Discard, lines)
+	})
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	select {
+	case url, ok := <-ready:
+		if !ok {
+			err = c.stop()
+			return nil, fmt.Errorf("the conductor has ended before it was ready: %w: %s", err, last)
+		}
+		c.url, c.took = url, time.Since(start)
+		return c, nil
+	case <-ctx.Done():
+		return nil, errors.Join(fmt.Errorf("the conductor is not ready: %w", context.Cause(ctx)), c.stop())
+	}
+}
+
+// readLog records the rounds of power sync in a log, and returns the last line.
+func (c *conductor) readLog(log io.Reader) (last string) {
+	lines := bufio.NewScanner(log)
+	for lines.Scan() {
+		last = lines.Text()
+		if !strings.Contains(last, `msg="power sync round" round=sync`) {
+			continue
+		}
+		_, rest, _ := strings.Cut(last, " took=")
+		text, _, _ := strings.Cut(rest, " ")
+		if took, err := time.ParseDuration(text); err == nil {
+			c.roundOver(took)
+		}
+	}
+	_, _ = io.Copy(io.Discard, log) // the scanner stops at a line that is too long
+	return last
+}
+
+// roundOver records a round of power sync that ends now.
+func (c *conductor) roundOver(took time.Duration) {
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rounds = append(c.rounds, round{now.Add(-took), now})
+	close(c.over)
+	c.over = make(chan struct{})
+}
+
+// finished returns the finished rounds of power sync.
+func (c *conductor) finished() []round {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.rounds)
+}
+
+// afterRounds is the time for which roundsOver waits after the last round.
+const afterRounds = time.Second
+
+// roundsOver waits until that many rounds of power sync have ended, and for afterRounds.
+func (c *conductor) roundsOver(ctx context.Context, rounds int) error {
+	for {
+		c.mu.Lock()
+		enough, over := len(c.rounds) >= rounds, c.over
+		c.mu.Unlock()
+		if enough {
+			return sleep(ctx, afterRounds)
+		}
+		select {
+		case <-over:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// kill kills the process, as a crash does.
+func (c *conductor) kill() {
+	_ = c.process.Process.Kill()
+	c.read.Wait()
+	_ = c.process.Wait() // it was killed
+}
+
+// stop terminates the process, as an operator does, and waits for its end.
+func (c *conductor) stop() error {
+	_ = c.process.Process.Signal(syscall.SIGTERM) // it may have ended
+	kill := time.AfterFunc(startTimeout, func() { _ = c.process.Process.Kill() })
+	defer kill.Stop()
+	c.read.Wait()
+	if err := c.process.Wait(); err != nil {
+		return fmt.Errorf("the conductor: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package clients_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ironstate/ironstate/e2e/clients"
+	"github.com/ironstate/ironstate/e2e/lockstep"
+	"github.com/ironstate/ironstate/internal/needs"
+)
+
+// TestMain permits more parallel tests than there are processors, because the clients
+// spend most of their time waiting between polls.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	for name, value := range map[string]string{"test.parallel": "8", "datadriven-quiet": "true"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func TestDebianIronic(t *testing.T) {
+	t.Parallel()
+	runClients(t, startDebianIronic, knownOfDebian)
+}
+
+// runClients runs the suites, each part with its own server.
+func runClients(t *testing.T, start func(*testing.T) string, known known) {
+	t.Run("cli", func(t *testing.T) {
+		t.Parallel()
+		check(t, known["cli"], cli(bounded(t), t, start(t), known["cli"]))
+	})
+	t.Run("openstacksdk", func(t *testing.T) {
+		t.Parallel()
+		for _, group := range sdkGroups {
+			t.Run(group.modules[0], func(t *testing.T) {
+				t.Parallel()
+				results, err := clients.SDK(bounded(t), start(t), group.modules...)
+				installed(t, err)
+				require.NoError(t, err)
+				require.Len(t, results, group.tests)
+				check(t, known[group.modules[0]], results)
+			})
+		}
+	})
+	t.Run("tempest", func(t *testing.T) {
+		t.Parallel()
+		modules, err := clients.TempestModules(bounded(t))
+		installed(t, err)
+		require.NoError(t, err)
+		results, err := clients.Tempest(bounded(t), start(t), modules...)
+		require.NoError(t, err)
+		require.Len(t, results, 233)
+		check(t, known["tempest"], results)
+	})
+	t.Run("gophercloud", func(t *testing.T) {
+		t.Parallel()
+		results, err := clients.Gophercloud(bounded(t), start(t))
+		require.NoError(t, err)
+		require.Len(t, results, 20)
+		check(t, known["gophercloud"], results)
+	})
+}
+
+// sdkGroups are the modules of openstacksdk's tests, with the number of their tests. The
+// modules of a group run one after the other, because they create nodes of equal names.
+var sdkGroups = []struct {
+	modules []string
+	tests   int
+}{
+	{[]string{"test_baremetal_node", "test_baremetal_conductor"}, 19},
+	{[]string{"test_baremetal_port", "test_baremetal_port_group",
+		"test_baremetal_volume_connector", "test_baremetal_volume_target"}, 28},
+	{[]string{"test_baremetal_allocation", "test_baremetal_chassis",
+		"test_baremetal_deploy_templates", "test_baremetal_driver"}, 23},
+}
+
+func TestAllModulesOfOpenstacksdkAreRun(t *testing.T) {
+	all, err := clients.SDKModules(t.Context())
+	installed(t, err)
+	require.NoError(t, err)
+	var run []string
+	for _, group := range sdkGroups {
+		run = append(run, group.modules...)
+	}
+	require.ElementsMatch(t, all, run)
+}
+
+// installed skips the test, or fails it in CI, if the error says that a program is
+// missing.
+func installed(t *testing.T, err error) {
+	t.Helper()
+	missing := errors.Is(err, clients.ErrNotInstalled) || errors.Is(err, lockstep.ErrNotInstalled)
+	needs.Installed(t, !missing, fmt.Sprint(err))
+}
+
+// bounded returns the test's context with a limit below the timeout of go test, so that a
+// suite that hangs fails only its own test.
+func bounded(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// check runs a subtest for each result. A test that is known not to pass must have a
+// result and must not pass.
+func check(t *testing.T, known map[string]string, results []clients.Result) {
+	t.Helper()
+	require.NotEmpty(t, results)
+	missing := maps.Clone(known)
+	for _, result := range results {
+		delete(missing, result.Name)
+		t.Run(result.Name, func(t *testing.T) {
+			reason, isKnown := known[result.Name]
+			switch {
+			case result.Passed && isKnown:
+				t.Errorf("passes, and is listed as one that does not: %s", reason)
+			case !result.Passed && isKnown:
+				t.Logf("does not pass, which is known: %s\n%s", reason, result.Output)
+			case !result.Passed:
+				t.Error(result.Output)
+			}
+		})
+	}
+	require.Empty(t, missing, "listed as not passing, and not run")
+}
+
+// startDebianIronic starts a real Ironic that ends with the test.
+func startDebianIronic(t *testing.T) string {
+	t.Helper()
+	ironic, err := lockstep.Start(bounded(t), lockstep.Options{Config: debianConfig})
+	installed(t, err)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, ironic.Close()) })
+	return ironic.Endpoint()
+}
+
+// debianConfig enables the hardware types and interfaces that this repository's
+// conductor has, too.
+const debianConfig = `
+[DEFAULT]
+host = conductor-1
+enabled_hardware_types = fake-hardware,ipmi,redfish
+enabled_bios_interfaces = fake,no-bios
+enabled_boot_interfaces = fake,ipxe
+enabled_console_interfaces = fake,no-console
+enabled_deploy_interfaces = fake,direct
+enabled_inspect_interfaces = fake,no-inspect
+enabled_management_interfaces = fake,ipmitool,redfish
+enabled_power_interfaces = fake,ipmitool,redfish
+enabled_raid_interfaces = fake,agent,no-raid
+enabled_rescue_interfaces = fake,no-rescue
+enabled_vendor_interfaces = fake,no-vendor
+[service_catalog]
+endpoint_override = http://127.0.0.1:PORT
+`

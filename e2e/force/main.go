@@ -1,0 +1,83 @@
+// Force injects faults into conductors and etcd servers, and checks the history
+// afterwards.
+//
+//	go run ./e2e/force -seed 7 -for 30m
+//
+// Three processes of cmd/ironstate share 1,000 nodes of fake-hardware on three etcd
+// servers, each a separate process. A step of a node's work consists of three
+// operations. Clients send random requests to all conductors. At random moments a
+// conductor is killed, terminated, stopped for a quarter of its lease to three leases, or
+// cut off from all servers or one. Concurrently a server is killed, stopped, or cut off
+// from its peers, with or without the conductors, or two servers are killed or stopped.
+// Then all faults end and every node must come to rest. Package history checks all
+// versions that etcd has stored, all answers to the clients, and all operations on the
+// hardware.
+//
+// With -embedded the conductors have embedded etcd servers, and are killed, terminated
+// and stopped, one or two at a time.
+//
+// The seed determines the sequence of faults and requests, but not their exact timing:
+// the same seed does not give the same history. If a rule is broken, the logs of all
+// processes are kept.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/program"
+)
+
+func main() {
+	if !serverMain() {
+		program.Main("force", force)
+	}
+}
+
+var errFindings = errors.New("rules were broken, see above")
+
+func force(ctx context.Context, args []string, out, errOut io.Writer) error {
+	c := config{keep: true}
+	flags := flag.NewFlagSet("force", flag.ContinueOnError)
+	flags.Uint64Var(&c.seed, "seed", 0, "`seed` of the faults and the requests; 0 chooses one")
+	flags.DurationVar(&c.long, "for", time.Minute, "`time` for which faults are injected")
+	flags.IntVar(&c.nodes, "nodes", 1000, "nodes, 1 to 10000")
+	flags.IntVar(&c.clients, "clients", 24, "clients, 1 to 1000")
+	flags.DurationVar(&c.lease, "lease", 3*time.Second, "`time` of the conductors' leases, 2s or more")
+	flags.BoolVar(&c.embedded, "embedded", false, "use the etcd servers embedded in the conductors (-cluster); without network cuts")
+	flags.BoolVar(&c.verbose, "v", false, "print each fault")
+	if err := program.Parse(flags, args, errOut); err != nil {
+		return err
+	}
+	if err := errors.Join(program.Between("nodes", c.nodes, 1, 10_000), program.Between("clients", c.clients, 1, 1000)); err != nil {
+		return err
+	}
+	if c.long <= 0 || c.lease < 2*time.Second {
+		return program.Usagef("-for is %v and -lease is %v: want more than 0 and at least 2s", c.long, c.lease)
+	}
+	if c.seed == 0 {
+		c.seed = rand.Uint64()
+	}
+	fmt.Fprintf(out, "seed %d\n", c.seed)
+	result, err := execute(ctx, c, func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) })
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%v, %d operations on hardware\n", result, result.operations)
+	fmt.Fprintf(out, "the longest time from the end of a lease to the end of its reservations: %v\n", result.takeOver.Round(time.Millisecond))
+	fmt.Fprintf(out, "the longest time from a request to the end of its work: %v, of node %s from %s on\n",
+		result.longest.took.Round(time.Millisecond), result.longest.node, result.longest.begin.Format(time.TimeOnly))
+	for _, finding := range result.findings {
+		fmt.Fprintln(out, finding)
+	}
+	if len(result.findings) > 0 {
+		return fmt.Errorf("seed %d: %d findings: %w", c.seed, len(result.findings), errFindings)
+	}
+	fmt.Fprintln(out, "no finding")
+	return nil
+}

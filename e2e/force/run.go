@@ -1,0 +1,277 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ironstate/ironstate/e2e/force/history"
+	"github.com/ironstate/ironstate/states"
+)
+
+// config has the values of the flags.
+type config struct {
+	seed     uint64
+	long     time.Duration // of the faults
+	nodes    int
+	clients  int
+	lease    time.Duration
+	embedded bool // the conductors are the etcd servers
+	keep     bool
+	verbose  bool
+}
+
+// figures are the result of a run.
+type figures struct {
+	requests       [3]int // by outcome
+	faults         int64
+	versions, rest int
+	operations     int
+	takeOver       time.Duration
+	longest        longest
+	findings       []history.Finding
+}
+
+func (f figures) String() string {
+	return fmt.Sprintf("%d requests (%d accepted, %d refused, %d of unknown outcome), %d faults, %d versions stored, %d nodes at rest",
+		f.requests[0]+f.requests[1]+f.requests[2], f.requests[history.Accepted], f.requests[history.Refused], f.requests[history.Unknown],
+		f.faults, f.versions, f.rest)
+}
+
+// progress prints a line of progress, with the arguments of Printf.
+type progress func(format string, args ...any)
+
+// serialized returns a progress that is safe for concurrent use.
+func (t progress) serialized() progress {
+	var mu sync.Mutex
+	return func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		t(format, args...)
+	}
+}
+
+// run has the cluster, the clients, the faults and the recorder of one history.
+type run struct {
+	config
+	table    *states.Table
+	progress progress
+	cluster  *cluster
+	recorder *recorder
+	requests requestLog
+	faults   *faults
+	nodes    []string
+
+	mu    sync.Mutex
+	ended []history.Finding // processes that ended by themselves
+}
+
+// execute records one history and checks it. An error means that the run failed or that
+// the history is incomplete; violations of the rules are in the findings.
+func execute(ctx context.Context, c config, t progress) (result figures, err error) {
+	t = t.serialized()
+	dir, err := os.MkdirTemp("", "force-")
+	if err != nil {
+		return result, err
+	}
+	defer func() {
+		if c.keep && ctx.Err() == nil && (err != nil || len(result.findings) > 0) {
+			t("the logs are in %s", dir)
+			return
+		}
+		err = errors.Join(err, os.RemoveAll(dir))
+	}()
+	network, closeNetwork := newNetwork(ctx)
+	defer closeNetwork()
+	r := &run{config: c, table: states.Latest().Table(), progress: t}
+	r.cluster, err = newCluster(ctx, dir, c, network, r.endedByItself)
+	defer r.cluster.stop()
+	if err != nil {
+		return result, err
+	}
+	r.faults = &faults{cluster: r.cluster, life: ctx, progress: func(string, ...any) {}}
+	if c.verbose {
+		r.faults.progress = t
+	}
+	if err := r.record(ctx); err != nil {
+		return r.figures(), err
+	}
+	return r.check()
+}
+
+func (r *run) endedByItself(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = append(r.ended, history.Finding{Rule: "processes", Text: err.Error()})
+}
+
+func (r *run) figures() figures {
+	f := figures{requests: r.requests.count(), faults: r.faults.count.Load()}
+	if r.recorder != nil {
+		f.versions, f.rest = r.recorder.counts()
+	}
+	return f
+}
+
+// record runs the clients and the faults, and records the history.
+func (r *run) record(ctx context.Context) (err error) {
+	etcd, err := r.cluster.dial()
+	if err != nil {
+		return err
+	}
+	r.recorder = newRecorder(etcd, r.table)
+	recording, stop := context.WithCancel(ctx)
+	recorded := make(chan error, 1)
+	go func() { recorded <- r.recorder.run(recording) }()
+	defer func() {
+		stop()
+		err = errors.Join(err, <-recorded, etcd.Close())
+	}()
+	if err := r.populate(ctx); err != nil {
+		return err
+	}
+	r.load(ctx)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return r.settle(ctx)
+}
+
+// newClient returns a client with its own random stream.
+func (r *run) newClient(id int) *client {
+	return &client{
+		id: id, random: rand.New(rand.NewPCG(r.seed, uint64(1000+id))), table: r.table, nodes: r.nodes, hosts: r.cluster.conductors, log: &r.requests,
+		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}},
+	}
+}
+
+// populate creates the nodes.
+func (r *run) populate(ctx context.Context) error {
+	c := r.newClient(0)
+	defer c.http.CloseIdleConnections()
+	for i := range r.config.nodes {
+		id := fmt.Sprintf("00000000-0000-4000-8000-%012d", i)
+		created := history.Request{}
+		body := fmt.Sprintf(`{"uuid": %q, "name": "node-%d", "driver": "fake-hardware"}`, id, i)
+		c.ask(ctx, c.hosts[i%len(c.hosts)], &created, http.MethodPost, "/v1/nodes", body)
+		if created.Outcome != history.Accepted {
+			return fmt.Errorf("node %d could not be created by %s: HTTP status %d", i, created.Conductor, created.Status)
+		}
+		r.nodes = append(r.nodes, id)
+	}
+	return nil
+}
+
+const progressEvery = 5 * time.Second
+
+// load runs the clients while faults are injected, for the configured time.
+func (r *run) load(ctx context.Context) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	limited, cancel := context.WithTimeout(ctx, r.long)
+	defer cancel()
+	for id := range r.clients {
+		c := r.newClient(id + 1)
+		group.Go(func() { c.run(ctx, limited.Done()) })
+	}
+	group.Go(func() { r.faults.run(limited, r.seed) })
+	begin := time.Now()
+	ticks := time.NewTicker(progressEvery)
+	defer ticks.Stop()
+	for limited.Err() == nil {
+		select {
+		case <-ticks.C:
+			r.progress("%8v  %v", time.Since(begin).Round(time.Second), r.figures())
+		case <-limited.Done():
+		}
+	}
+}
+
+// restTimeout bounds the time from the end of all faults until all nodes rest.
+const restTimeout = 3 * time.Minute
+
+// settle heals the cluster, waits until every node rests, and reads every node from every
+// conductor. The check finds a node that does not rest in time.
+func (r *run) settle(ctx context.Context) error {
+	begin := time.Now()
+	if err := r.cluster.heal(ctx); err != nil {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, restTimeout)
+	defer cancel()
+	printed := begin
+	_ = r.recorder.await(bounded, func() bool {
+		busy := r.recorder.busyNodes()
+		if time.Since(printed) > progressEvery {
+			printed = time.Now()
+			r.progress("%8v  after the last fault: %d nodes do not rest yet %s", time.Since(begin).Round(time.Second), len(busy), strings.Join(busy[:min(1, len(busy))], ""))
+		}
+		return len(busy) == 0 && r.recorder.caughtUp(bounded)
+	})
+	r.progress("%8v  after the last fault: %d of %d nodes rest", time.Since(begin).Round(time.Second), r.figures().rest, len(r.nodes))
+	for _, host := range r.cluster.conductors {
+		c := r.newClient(r.clients + 1)
+		for _, id := range r.nodes {
+			if _, ok := c.readAt(ctx, host, id); !ok && ctx.Err() == nil {
+				return fmt.Errorf("%s does not answer for node %s after the end of all faults", host.name, id)
+			}
+		}
+		c.http.CloseIdleConnections()
+	}
+	// A round of the power sync may have begun meanwhile.
+	_ = r.recorder.await(bounded, func() bool { return len(r.recorder.busyNodes()) == 0 && r.recorder.caughtUp(bounded) })
+	return ctx.Err()
+}
+
+// work has the operations of fake-hardware, by the state of the work and named as in the
+// conductors' logs.
+var work = history.Work{
+	states.Verifying:  {"verify"},
+	states.Inspecting: {"inspect.inspect_hardware", restarted},
+	states.Deploying:  {"deploy.deploy", restarted},
+	states.Deleting:   {"deploy.tear_down", restarted},
+	states.Rescuing:   {"rescue.rescue", restarted},
+	states.Unrescuing: {"rescue.unrescue", restarted},
+	states.Adopting:   {"deploy.take_over", restarted},
+	states.Cleaning:   append(namedSteps, restarted),
+	states.Servicing:  append(namedSteps, restarted),
+}
+
+// restarted is the last operation of each step: the machine is switched off, and then on.
+const restarted = "power on"
+
+// namedSteps are the steps that clients request for a manual cleaning and a service.
+var namedSteps = []string{"bios.factory_reset", "bios.cache_bios_settings"}
+
+// check applies the rules to the history.
+func (r *run) check() (figures, error) {
+	r.cluster.stop() // the logs are complete
+	end := time.Now()
+	h := &history.History{Table: r.table, Work: work, Nodes: r.recorder.nodes, Terms: r.recorder.terms, Requests: r.requests.requests}
+	for _, p := range r.cluster.conductors {
+		operations, err := operations(r.cluster.dir, p.name, end)
+		if err != nil {
+			return r.figures(), err
+		}
+		h.Operations = append(h.Operations, operations...)
+		h.Outages = append(h.Outages, p.outagesUntil(end)...)
+	}
+	f := r.figures()
+	f.operations, f.takeOver, f.longest = len(h.Operations), r.recorder.takeOver, r.recorder.longest
+	for _, v := range r.recorder.nodes[f.longest.node] {
+		if after := v.Stored.Sub(f.longest.begin); after >= 0 && after <= f.longest.took {
+			r.faults.progress("the longest work: %8v  %q, reserved by %q of %s, last error %q", after.Round(time.Millisecond),
+				v.State, v.Claim, r.recorder.conductor(v.Claim), v.LastError)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f.findings = append(r.ended, h.Check()...)
+	return f, nil
+}

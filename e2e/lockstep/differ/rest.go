@@ -1,0 +1,138 @@
+package differ
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/ironstate/ironstate/e2e/lockstep"
+	"github.com/ironstate/ironstate/states"
+)
+
+// restTimeout bounds how long work on a node may take.
+const restTimeout = 5 * time.Second
+
+// records are the objects of one kind, by UUID.
+type records map[string]map[string]any
+
+// working are the provision states in which a conductor works.
+var working = states.SetOf(states.Verifying, states.Cleaning, states.Deploying, states.Inspecting, states.Deleting,
+	states.Rescuing, states.Unrescuing, states.Adopting)
+
+// atRest reports whether a conductor works on no object.
+func (r records) atRest() bool {
+	for _, o := range r {
+		if o["reservation"] != nil || o["target_power_state"] != nil || o["state"] == "allocating" {
+			return false
+		}
+		name, _ := o["provision_state"].(string)
+		if state, err := states.Parse(name); err == nil && working.Has(state) {
+			return false
+		}
+	}
+	return true
+}
+
+// collection returns the request that lists the objects of a kind in full.
+func collection(path string) Request {
+	r := request(http.MethodGet, path)
+	switch path {
+	case "/v1/ports", "/v1/portgroups", "/v1/chassis":
+		r.Path += "/detail"
+	case "/v1/allocations":
+	default:
+		r.Path += "?detail=true"
+	}
+	r.Header = http.Header{}
+	r.Header.Set(versionHeader, lockstep.Series.MaxAPIVersion().String())
+	return r
+}
+
+// rest waits until one side works on no object of a kind, and returns the objects. It
+// returns what it has at the timeout.
+func rest(ctx context.Context, c *client, path string) (records, error) {
+	deadline := time.Now().Add(restTimeout)
+	for {
+		answer, err := c.send(ctx, collection(path))
+		if err != nil {
+			return nil, err
+		}
+		found, err := parseRecords(answer)
+		if err != nil || found.atRest() || time.Now().After(deadline) {
+			return found, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(4 * time.Millisecond):
+		}
+	}
+}
+
+func parseRecords(answer Answer) (records, error) {
+	var body map[string][]map[string]any
+	if err := json.Unmarshal(answer.Body, &body); answer.Status != http.StatusOK || err != nil {
+		return nil, fmt.Errorf("differ: list of records: %v", answer)
+	}
+	found := records{}
+	for _, list := range body {
+		for _, object := range list {
+			id, _ := object["uuid"].(string)
+			found[id] = object
+		}
+	}
+	return found, nil
+}
+
+// audit is the state of the records of one kind on both sides at the last comparison.
+type audit struct{ theirs, ours records }
+
+// compareRecords compares the records of both sides, and whether they have changed since
+// the audit before. It returns a text for each class of difference, and the UUIDs of the
+// records of Ironic that differ.
+func (u *uuids) compareRecords(before, now audit) (found, differing []string) {
+	our := records{}
+	for id, object := range now.ours {
+		if made := u.made[id]; made != "" && now.theirs[made] != nil {
+			id = made
+		}
+		our[id] = object
+	}
+	for _, id := range slices.Sorted(maps.Keys(now.theirs)) {
+		if our[id] == nil {
+			found, differing = append(found, "record only in Ironic"), append(differing, id)
+			continue
+		}
+		texts := u.compareValues("record", now.theirs[id], our[id])
+		if changed(before.theirs[id], now.theirs[id]) != changed(u.counterpart(before.ours, id), our[id]) && len(texts) == 0 {
+			texts = append(texts, fmt.Sprintf("record.updated_at changed: %v -> %v",
+				changed(before.theirs[id], now.theirs[id]), changed(u.counterpart(before.ours, id), our[id])))
+		}
+		if len(texts) > 0 {
+			found, differing = append(found, texts...), append(differing, id)
+		}
+		delete(our, id)
+	}
+	for _, id := range slices.Sorted(maps.Keys(our)) {
+		if now.theirs[id] == nil {
+			found, differing = append(found, "record only in ours"), append(differing, id)
+		}
+	}
+	return unique(found), differing
+}
+
+func (u *uuids) counterpart(ours records, id string) map[string]any {
+	if object := ours[id]; object != nil {
+		return object
+	}
+	return ours[u.made[id]]
+}
+
+// changed reports whether an object has another updated_at than before.
+func changed(before, now map[string]any) bool {
+	return before != nil && before["updated_at"] != now["updated_at"]
+}

@@ -1,0 +1,87 @@
+package differ
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/ironstate/ironstate/e2e/lockstep"
+)
+
+// resync removes records that differ from both sides, and creates nodes again, so that
+// later requests find the same on both. If that fails, the round ends.
+func (w *worker) resync(ctx context.Context, path string, differing []string) error {
+	for _, id := range differing {
+		ours := id
+		if made := w.uuids.made[id]; made != "" {
+			ours = made
+		}
+		for _, one := range []struct {
+			c  *client
+			id string
+		}{{w.theirs, id}, {w.ours, ours}} {
+			if err := w.remove(ctx, one.c, path, one.id); err != nil {
+				return err
+			}
+			if path == nodesPath && w.uuids.fixed[id] {
+				r := request(http.MethodPost, nodesPath).with(map[string]any{"driver": "fake-hardware", "uuid": id})
+				if err := own(ctx, one.c, r); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, path := range collections {
+		var now audit
+		var err error
+		if now.theirs, err = rest(ctx, w.theirs, path); err != nil {
+			return err
+		}
+		if now.ours, err = rest(ctx, w.ours, path); err != nil {
+			return err
+		}
+		if found, _ := w.uuids.compareRecords(audit{}, now); len(found) > 0 {
+			w.broken = true
+		}
+		w.audits[path] = now
+	}
+	return nil
+}
+
+// remove deletes a record from one side. A node is first put into maintenance, in which
+// it can be deleted in every state.
+func (w *worker) remove(ctx context.Context, c *client, path, id string) error {
+	var all []Request
+	if path == nodesPath {
+		all = append(all,
+			request(http.MethodPut, path+"/{}/maintenance", id),
+			request(http.MethodPatch, path+"/{}", id).with([]any{map[string]any{"op": "replace", "path": "/protected", "value": false}}))
+	}
+	all = append(all, request(http.MethodDelete, path+"/{}", id))
+	for _, r := range all {
+		if err := own(ctx, c, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// own sends a request of the resynchronisation, whose answer is not compared.
+func own(ctx context.Context, c *client, r Request) error {
+	r.Header = http.Header{"Content-Type": {"application/json"}}
+	r.Header.Set(versionHeader, lockstep.Series.MaxAPIVersion().String())
+	if _, err := c.send(ctx, r); err != nil {
+		return fmt.Errorf("resynchronise: %w", err)
+	}
+	return nil
+}
+
+// shownRecord returns the first of the differing records as text.
+func shownRecord(of records, differing []string) string {
+	for _, id := range differing {
+		text, _ := json.Marshal(of[id]) // it was JSON
+		return string(text)
+	}
+	return ""
+}

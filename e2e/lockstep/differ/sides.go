@@ -1,0 +1,120 @@
+package differ
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/e2e/lockstep"
+	"github.com/ironstate/ironstate/states"
+)
+
+// ironicConfig gives Ironic the interfaces that [conductor.Fake] has, and no delays.
+const ironicConfig = `
+[DEFAULT]
+enabled_bios_interfaces = fake,no-bios
+enabled_boot_interfaces = fake,ipxe,pxe
+enabled_console_interfaces = fake,no-console
+enabled_deploy_interfaces = fake,direct
+enabled_inspect_interfaces = fake,no-inspect
+enabled_management_interfaces = fake
+enabled_network_interfaces = noop
+enabled_power_interfaces = fake
+enabled_raid_interfaces = fake,no-raid
+enabled_rescue_interfaces = fake,no-rescue
+enabled_storage_interfaces = noop
+enabled_vendor_interfaces = fake,no-vendor
+[conductor]
+node_locked_retry_attempts = 1
+check_provision_state_interval = 86400
+check_rescue_state_interval = 86400
+check_allocations_interval = 86400
+[deploy]
+http_url = http://127.0.0.1:1
+[service_catalog]
+endpoint_override = http://127.0.0.1:PORT
+`
+
+// sides are the two servers of a worker.
+type sides struct {
+	ironic *lockstep.Ironic
+	theirs *client
+	ours   *client
+	stop   func()
+}
+
+// startSides starts an Ironic. Our side starts with the first reset.
+func startSides(ctx context.Context) (*sides, error) {
+	ironic, err := lockstep.Start(ctx, lockstep.Options{Config: ironicConfig})
+	if err != nil {
+		return nil, err
+	}
+	return &sides{ironic: ironic, theirs: newClient(ironic.Endpoint()), stop: func() {}}, nil
+}
+
+// reset removes all records from both sides.
+func (s *sides) reset(ctx context.Context) error {
+	if err := s.ironic.Wipe(); err != nil {
+		return err
+	}
+	s.stop()
+	s.stop = func() {}
+	c, err := conductor.New(conductor.Config{
+		Store: &conductor.Memory{}, Name: lockstep.HostName, Table: lockstep.Series.Table(),
+		Hardware:      map[string]conductor.Hardware{"fake-hardware": &fake{conductor.Fake{Series: lockstep.Series}}},
+		SkipPowerSync: true, LockedRetries: -1, ShutdownTimeout: time.Second,
+	})
+	if err != nil {
+		return err
+	}
+	run, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = c.Run(run) }() // its error is the context's
+	server := httptest.NewServer(api.New(c, api.Config{}))
+	s.ours = newClient(server.URL)
+	s.stop = func() { s.ours.close(); server.Close(); cancel(); <-done }
+	return c.Ready(ctx)
+}
+
+func (s *sides) close() error {
+	s.stop()
+	s.theirs.close()
+	return errors.Join(s.ironic.Close())
+}
+
+// fake is [conductor.Fake] with the interfaces of ironicConfig. As that of Ironic's
+// fake-hardware, a machine has no power state of its own before the first request for one.
+type fake struct{ conductor.Fake }
+
+// Verify implements [conductor.Hardware].
+func (f *fake) Verify(ctx context.Context, n *conductor.Node) (states.Power, error) {
+	return f.PowerState(ctx, n)
+}
+
+// PowerState implements [conductor.Hardware].
+func (f *fake) PowerState(ctx context.Context, n *conductor.Node) (states.Power, error) {
+	if n.Power == states.NoPower && n.TargetPower == states.NoPower {
+		return states.NoPower, nil
+	}
+	return f.Fake.PowerState(ctx, n)
+}
+
+// Describe implements [conductor.Hardware].
+func (f *fake) Describe() conductor.Description {
+	d := f.Fake.Describe()
+	d.Interfaces["management"] = []string{"fake"}
+	d.Interfaces["storage"] = []string{"noop"}
+	return d
+}
+
+// both sends a request to Ironic, and then its translation to our side.
+func (s *sides) both(ctx context.Context, r, translated Request) (theirs, ours Answer, err error) {
+	if theirs, err = s.theirs.send(ctx, r); err != nil {
+		return theirs, ours, err
+	}
+	ours, err = s.ours.send(ctx, translated)
+	return theirs, ours, err
+}

@@ -1,0 +1,128 @@
+// Mutation makes one change to the code of a package, a mutant, and runs the package's
+// tests. If a test fails, the mutant is killed. A mutant that lives shows behaviour that
+// no test checks, or code that is not needed.
+//
+//	go run ./e2e/mutation                      # all mutants
+//	go run ./e2e/mutation -run '^machine/m'    # the mutants of some files
+//	go run ./e2e/mutation -commit HEAD -n 20   # a sample, as in CI
+//
+// Run it from the repository's root. One test binary of a package holds nearly all of
+// its mutants, and each mutant is tried with the tests that reach it, the fastest first.
+// This takes a fraction of a second per mutant. gremlins (go-gremlins/gremlins) builds a
+// binary for each mutant, and finds none in the conditions of a switch.
+//
+// equivalent.go lists the mutants that behave as the original code does, so that no test
+// can kill them, with the reasons. The exit status is 1 if another mutant lives, or if a
+// listed mutant is killed, does not compile or no longer exists.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"path"
+	"regexp"
+	"runtime"
+	"slices"
+
+	"github.com/ironstate/ironstate/internal/program"
+)
+
+func main() { program.Main("mutation", run) }
+
+// target is a package whose code is changed.
+type target struct {
+	folder string
+	args   []string // of its test binary
+}
+
+// rapid uses a fixed seed, so that a mutant is killed every time or never. Shrinking a
+// failure's input is not needed here.
+var rapid = []string{"-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=1ns"}
+
+var targets = []target{
+	{"machine", rapid},
+	{"states", rapid},
+	{"verify", nil},
+	{"machine/admission", nil},
+	{"machine/plan", rapid},
+	{"powersync", rapid},
+}
+
+var (
+	errLived     = errors.New("mutants live that are not in equivalent.go: add a test, or remove the code that it does not need")
+	errOutOfDate = errors.New("the list in equivalent.go is out of date")
+)
+
+func run(ctx context.Context, args []string, out, errOut io.Writer) error {
+	flags := flag.NewFlagSet("mutation", flag.ContinueOnError)
+	only := flags.String("run", "", "try only mutants whose line matches the `regexp`")
+	commit := flags.String("commit", "", "sample by this `commit`: its hash is the seed, and mutants of the files that the commit touches come first")
+	n := flags.Int("n", 20, "with -commit, the `number` of mutants of the files that the commit touches, and of the other files")
+	workers := flags.Int("workers", 1, "the number of mutants to try concurrently, 1 to the number of CPUs")
+	verbose := flags.Bool("v", false, "print every mutant and its outcome")
+	if err := program.Parse(flags, args, errOut); err != nil {
+		return err
+	}
+	matches, err := regexp.Compile(*only)
+	if err != nil {
+		return program.Usagef("-run: %v", err)
+	}
+	if err := program.Between("workers", *workers, 1, runtime.NumCPU()); err != nil {
+		return err
+	}
+	all, err := findAll(".", targets)
+	if err != nil {
+		return err
+	}
+	listed, err := equivalents(all)
+	if err != nil {
+		return err
+	}
+	var chosen []mutant
+	for _, m := range all {
+		if matches.MatchString(m.String()) {
+			chosen = append(chosen, m)
+		}
+	}
+	if *commit != "" {
+		if chosen, err = sample(ctx, *commit, *n, chosen); err != nil {
+			return err
+		}
+	}
+	lab, err := newLab(ctx, ".", targetsOf(chosen))
+	if err != nil {
+		return err
+	}
+	defer lab.close()
+	report := &report{out: out, verbose: *verbose, listed: listed, counts: map[string]*counts{}}
+	if err := lab.tryAll(ctx, chosen, *workers, report.add); err != nil {
+		return err
+	}
+	return report.end()
+}
+
+// findAll returns the mutants of packages.
+func findAll(root string, targets []target) ([]mutant, error) {
+	var all []mutant
+	for _, t := range targets {
+		files, err := sources(root, t.folder)
+		if err != nil {
+			return nil, err
+		}
+		found, err := findIn(files)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// targetsOf returns the packages of mutants.
+func targetsOf(mutants []mutant) []target {
+	return slices.DeleteFunc(slices.Clone(targets), func(t target) bool {
+		return !slices.ContainsFunc(mutants, func(m mutant) bool { return path.Dir(m.file) == t.folder })
+	})
+}
