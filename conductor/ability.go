@@ -110,7 +110,7 @@ func (c *Conductor) exclusively(ctx context.Context, ident string, f func(contex
 	}
 	defer c.pool.free(n.UUID)
 	var hardware Hardware
-	_, n, err = c.edit(ctx, n.UUID, func(n *Node) (err error) {
+	_, n, err = c.fleet.edit(ctx, n.UUID, func(n *Node) (err error) {
 		if err := c.unlocked(n); err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (c *Conductor) exclusively(ctx context.Context, ident string, f func(contex
 func (c *Conductor) release(ctx context.Context, t *session, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
-	_, _, err := c.edit(ctx, id, func(n *Node) error {
+	_, _, err := c.fleet.edit(ctx, id, func(n *Node) error {
 		if n.Claim != t.id {
 			return errNothingToDo
 		}

@@ -83,7 +83,7 @@ func (c *Conductor) backfill(ctx context.Context, o *Object, ident string) (*Obj
 // giveTo gives an active node to an allocation that fits it.
 func (c *Conductor) giveTo(ctx context.Context, o *Object, ident string) error {
 	return c.retryLocked(ctx, func() error {
-		_, _, err := c.edit(ctx, ident, func(n *Node) error {
+		_, _, err := c.fleet.edit(ctx, ident, func(n *Node) error {
 			if err := c.unlocked(n); err != nil {
 				return err
 			}
@@ -201,7 +201,7 @@ func (n *Node) freeFrom(allocation string) {
 
 // freeNode takes a node from an allocation.
 func (c *Conductor) freeNode(ctx context.Context, node, allocation string) error {
-	_, _, err := c.edit(ctx, node, func(n *Node) error {
+	_, _, err := c.fleet.edit(ctx, node, func(n *Node) error {
 		n.freeFrom(allocation)
 		return nil
 	})
@@ -245,7 +245,7 @@ func (c *Conductor) choose(ctx context.Context, o *Object) (string, error) {
 	err = c.retryLocked(ctx, func() error {
 		locked := false
 		for _, candidate := range nodes {
-			_, _, err := c.edit(ctx, candidate.UUID, func(n *Node) error {
+			_, _, err := c.fleet.edit(ctx, candidate.UUID, func(n *Node) error {
 				if !c.allocatable(n) || !matches(n, o) || !n.hasTraits(traits) {
 					return errNothingToDo
 				}
@@ -342,7 +342,7 @@ func (c *Conductor) DeleteAllocation(ctx context.Context, ident string) error {
 
 // deallocate frees the node of an allocation.
 func (c *Conductor) deallocate(ctx context.Context, o *Object) error {
-	_, _, err := c.edit(ctx, o.NodeUUID, func(n *Node) error {
+	_, _, err := c.fleet.edit(ctx, o.NodeUUID, func(n *Node) error {
 		if n.AllocationUUID != o.UUID {
 			return nil
 		}

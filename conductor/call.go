@@ -104,10 +104,7 @@ func (c *Conductor) elsewhere(ctx context.Context, ident string) (n *Node, owner
 	if err != nil {
 		return nil, owner, nil // the caller's method says so, if it needs the membership
 	}
-	if n = c.nodes.get(ident); n == nil {
-		n = c.nodes.named(ident)
-	}
-	if n == nil {
+	if n = c.fleet.indexed(ident); n == nil {
 		if n, err = c.Node(ctx, ident); err != nil {
 			return nil, owner, err
 		}
@@ -150,7 +147,7 @@ func (c *Conductor) callOwner(ctx context.Context, owner Member, q call) (callRe
 	wait, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	defer context.AfterFunc(t.ctx, cancel)()
-	for change := range c.objects(kindCall).watch(wait) {
+	for change := range c.fleet.of(kindCall).watch(wait) {
 		if change.id != o.UUID || change.value == nil {
 			continue
 		}
@@ -176,7 +173,7 @@ func (q call) unanswered() error {
 func (c *Conductor) forgetCall(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
-	if err := c.deleteObject(ctx, kindCall, id); err != nil {
+	if err := c.fleet.discard(ctx, kindCall, id); err != nil {
 		c.config.Log.Warn("a call of another conductor could not be deleted and will expire", "call", id, "error", err)
 	}
 }
@@ -232,8 +229,8 @@ func (c *Conductor) storeCall(ctx context.Context, o *Object) {
 		return
 	}
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, reportBackoff) {
-		_, err := c.store.Update(ctx, r)
-		now := c.objects(kindCall).get(o.UUID)
+		_, err := c.fleet.store.Update(ctx, r)
+		now := c.fleet.of(kindCall).get(o.UUID)
 		if err == nil || now == nil || now.Revision != o.Revision {
 			return
 		}

@@ -79,7 +79,7 @@ func (c *Conductor) Lookup(ctx context.Context, addresses []string, uuid string)
 			return nil, "", err
 		}
 	}
-	_, n, err = c.edit(ctx, uuid, func(n *Node) error {
+	_, n, err = c.fleet.edit(ctx, uuid, func(n *Node) error {
 		if !c.config.Table.LookupAllowed().Has(n.ProvisionState) {
 			return refuse(NotFound, "Node %s could not be found.", uuid)
 		}
@@ -137,7 +137,7 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 		return refuse(Invalid, "Agent did not transmit a version, and a version is required. Please update the agent being used.")
 	}
 	waits, failure := false, error(nil)
-	_, n, err := c.edit(ctx, ident, func(n *Node) error {
+	_, n, err := c.fleet.edit(ctx, ident, func(n *Node) error {
 		token, _ := n.DriverInternalInfo["agent_secret_token"].(string)
 		if token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(h.AgentToken)) != 1 {
 			return refuse(Invalid, "Invalid or missing agent token received.")

@@ -30,16 +30,16 @@ func (c *Conductor) check(ctx context.Context) {
 
 // considerAll considers all indexed nodes, allocations and calls.
 func (c *Conductor) considerAll() {
-	for _, n := range c.nodes.all() {
+	for _, n := range c.fleet.nodes.all() {
 		c.consider(n)
 	}
-	for _, o := range c.objects(KindAllocation).all() {
+	for _, o := range c.fleet.of(KindAllocation).all() {
 		c.considerObject(o)
 	}
 	if c.config.alone() {
 		return
 	}
-	for _, o := range c.objects(kindCall).all() {
+	for _, o := range c.fleet.of(kindCall).all() {
 		c.considerObject(o)
 	}
 }
@@ -72,7 +72,7 @@ func (c *Conductor) expire(ctx context.Context, n *Node) {
 }
 
 func (c *Conductor) reportTimeout(ctx context.Context, id string, change func(*Node)) {
-	before, n, err := c.edit(ctx, id, func(n *Node) error {
+	before, n, err := c.fleet.edit(ctx, id, func(n *Node) error {
 		text, ok := c.timedOut(n)
 		if !ok {
 			return errNothingToDo

@@ -18,8 +18,7 @@ import (
 // then return zero values.
 type Conductor struct {
 	config Config
-	store  Store
-	nodes  *index[Node]
+	fleet  *fleet
 	syncer *powersync.Syncer
 	pool   *workerPool
 
@@ -32,7 +31,6 @@ type Conductor struct {
 	joinOnce sync.Once
 
 	mu      sync.Mutex
-	indexes map[Kind]*index[Object]
 	run     *run     // nil until Run
 	session *session // nil while this conductor is no member
 }
@@ -54,13 +52,11 @@ func New(config Config) (*Conductor, error) {
 		return nil, err
 	}
 	c := &Conductor{
-		config: config, store: config.Store,
-		pool: newWorkerPool(config.Workers), indexes: map[Kind]*index[Object]{},
+		config: config, fleet: newFleet(config), pool: newWorkerPool(config.Workers),
 		joined: make(chan struct{}),
 	}
 	c.describe(nil)
-	c.nodes = newIndex(KindNode, decodeNode, metaOfNode)
-	c.config.Log = slog.New(naming{c.config.Log.Handler(), c.nodes})
+	c.config.Log = slog.New(naming{c.config.Log.Handler(), c.fleet.nodes})
 	if c.syncer, err = c.newSyncer(); err != nil {
 		return nil, err
 	}
@@ -70,7 +66,7 @@ func New(config Config) (*Conductor, error) {
 // usable returns an error if the conductor is nil or zero or the context is nil.
 func (c *Conductor) usable(ctx context.Context) error {
 	switch {
-	case c == nil || c.store == nil:
+	case c == nil || c.fleet == nil:
 		return &ConfigError{"Conductor", "one that New made"}
 	case ctx == nil:
 		return errNilContext
@@ -98,15 +94,11 @@ func (c *Conductor) Run(ctx context.Context) error {
 		return errors.New("conductor: Run was called before")
 	}
 	c.run = r
-	r.group.Go(func() { c.nodes.follow(ctx, c.store, c.config.Log, c.consider) })
-	c.indexed(KindAllocation)
-	c.indexed(KindHistory)
+	kinds := []Kind{KindAllocation, KindHistory}
 	if !c.config.alone() {
-		c.indexed(kindCall)
+		kinds = append(kinds, kindCall)
 	}
-	for _, x := range c.indexes {
-		r.group.Go(func() { x.follow(ctx, c.store, c.config.Log, c.considerObject) })
-	}
+	c.fleet.follow(ctx, &r.group, c.consider, c.considerObject, kinds...)
 	r.group.Go(func() { c.keepMembership(member, r) })
 	r.group.Go(func() { c.check(ctx) })
 	r.group.Go(func() { _ = c.syncer.Run(ctx) }) // its error is the context's
@@ -127,7 +119,7 @@ func (c *Conductor) Ready(ctx context.Context) error {
 	}
 	select {
 	case <-c.joined:
-		return c.nodes.wait(ctx)
+		return c.fleet.nodes.wait(ctx)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -17,7 +17,7 @@ func (c *Conductor) startWork(ctx context.Context, ident string, change func(*No
 		return nil, nil, err
 	}
 	taken := ""
-	before, n, err = c.edit(ctx, ident, func(n *Node) error {
+	before, n, err = c.fleet.edit(ctx, ident, func(n *Node) error {
 		if err := change(n); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (c *Conductor) consider(n *Node) {
 			c.claimPending(t, n.UUID)
 		}
 		c.pool.free(n.UUID)
-		if now := c.nodes.get(n.UUID); ended && now != nil {
+		if now := c.fleet.nodes.get(n.UUID); ended && now != nil {
 			c.consider(now) // its new state may have work
 		}
 	})
@@ -87,7 +87,7 @@ func (t *session) asksForWork(n *Node) bool {
 // claimPending reserves a node whose work no process does, and does the work. If the node has a
 // reservation of this process but no work, claimPending drops the reservation.
 func (c *Conductor) claimPending(t *session, id string) {
-	_, n, err := c.edit(t.ctx, id, func(n *Node) error {
+	_, n, err := c.fleet.edit(t.ctx, id, func(n *Node) error {
 		switch {
 		case n.Reservation != "" && n.Claim != t.id:
 			return errNothingToDo
@@ -117,7 +117,7 @@ var errNothingToDo = errors.New("there is nothing to do")
 // Source: ironic/conductor/base_manager.py, and _check_orphan_nodes in
 // ironic/conductor/manager.py.
 func (c *Conductor) failOrphan(ctx context.Context, id string) (ended bool) {
-	before, n, err := c.edit(ctx, id, func(n *Node) error {
+	before, n, err := c.fleet.edit(ctx, id, func(n *Node) error {
 		if n.Reservation == "" {
 			return errNothingToDo
 		}

@@ -28,7 +28,7 @@ func NewNodeIndex() NodeIndex {
 }
 
 // IndexOf returns the index of a conductor's nodes.
-func IndexOf(c *Conductor) NodeIndex { return NodeIndex{c.nodes} }
+func IndexOf(c *Conductor) NodeIndex { return NodeIndex{c.fleet.nodes} }
 
 func (x NodeIndex) Put(n *Node)                                           { x.of.put(n) }
 func (x NodeIndex) Drop(id string, revision int64, own bool)              { x.of.drop(id, revision, own) }

@@ -112,7 +112,7 @@ func (c *Conductor) record(ctx context.Context, n *Node, severity, event, eventT
 // trimHistory deletes the oldest entries beyond MaxHistory. It does nothing before the
 // index of the history has been filled.
 func (c *Conductor) trimHistory(ctx context.Context, n *Node) error {
-	index := c.objects(KindHistory)
+	index := c.fleet.of(KindHistory)
 	if !index.isSynced() {
 		return nil
 	}
@@ -121,7 +121,7 @@ func (c *Conductor) trimHistory(ctx context.Context, n *Node) error {
 		return err
 	}
 	for len(entries) > c.config.MaxHistory {
-		if err := c.deleteObject(ctx, KindHistory, entries[0].UUID); err != nil {
+		if err := c.fleet.discard(ctx, KindHistory, entries[0].UUID); err != nil {
 			return err
 		}
 		entries = entries[1:]

@@ -274,7 +274,7 @@ func (c *Conductor) WatchNodes(ctx context.Context) iter.Seq[NodeChange] {
 		if c.usable(ctx) != nil {
 			return
 		}
-		for change := range c.nodes.watch(ctx) {
+		for change := range c.fleet.nodes.watch(ctx) {
 			if !yield(NodeChange{change.id, change.value}) {
 				return
 			}

@@ -14,14 +14,10 @@ import (
 // Object returns an object by its UUID or its name, as of its last write. The error matches
 // [NotFound], or is the store's.
 func (c *Conductor) Object(ctx context.Context, kind Kind, ident string) (*Object, error) {
-	r, err := c.load(ctx, kind, ident)
-	if errors.Is(err, ErrNotFound) {
-		return nil, refuse(NotFound, "%s %s could not be found.", kind, ident)
+	if err := c.usable(ctx); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("load %s %s: %w", kind, ident, err)
-	}
-	return decodeObject(r)
+	return c.fleet.object(ctx, kind, ident)
 }
 
 // Objects returns all objects of a kind, oldest first, with the guarantees of
@@ -30,30 +26,7 @@ func (c *Conductor) Objects(ctx context.Context, kind Kind) ([]*Object, error) {
 	if err := c.usable(ctx); err != nil {
 		return nil, err
 	}
-	return c.objects(kind).list(ctx)
-}
-
-// objects returns the index of a kind. The first call for a kind starts its watch, if Run
-// has been called.
-func (c *Conductor) objects(kind Kind) *index[Object] {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	x, made := c.indexed(kind)
-	if made && c.run != nil && c.run.ctx.Err() == nil {
-		c.run.group.Go(func() { x.follow(c.run.ctx, c.store, c.config.Log, c.considerObject) })
-	}
-	return x
-}
-
-// indexed returns the index of a kind, and whether this call created it. The caller holds the
-// lock.
-func (c *Conductor) indexed(kind Kind) (x *index[Object], made bool) {
-	x, ok := c.indexes[kind]
-	if !ok {
-		x = newIndex(kind, decodeObject, func(o *Object) meta { return meta{o.UUID, o.Name, o.CreatedAt, o.NodeUUID, states.NoState, o.Revision} })
-		c.indexes[kind] = x
-	}
-	return x, !ok
+	return c.fleet.of(kind).list(ctx)
 }
 
 // ObjectsOf returns the objects of a kind that belong to a node, oldest first.
@@ -61,7 +34,7 @@ func (c *Conductor) ObjectsOf(ctx context.Context, kind Kind, nodeUUID string) (
 	if err := c.usable(ctx); err != nil {
 		return nil, err
 	}
-	return c.objects(kind).listOf(ctx, nodeUUID)
+	return c.fleet.of(kind).listOf(ctx, nodeUUID)
 }
 
 // CreateObject stores a new object and returns it as stored. An empty UUID and CreatedAt are
@@ -74,6 +47,52 @@ func (c *Conductor) CreateObject(ctx context.Context, o *Object) (*Object, error
 	if o == nil {
 		return nil, refuse(Invalid, "there is no object to create: it is nil")
 	}
+	return c.fleet.createObject(ctx, o)
+}
+
+// UpdateObject changes an object by compare-and-set and returns it as stored. It calls change
+// with a clone of the current object, and again with a newer clone after each conflict with
+// another write. An object that change leaves as it is keeps its UpdatedAt. An error of change is
+// returned as it is. Other errors match [NotFound] or [Exists], or are the store's.
+func (c *Conductor) UpdateObject(ctx context.Context, kind Kind, ident string, change func(*Object) error) (*Object, error) {
+	if err := c.usable(ctx); err != nil {
+		return nil, err
+	}
+	return c.fleet.editObject(ctx, kind, ident, change)
+}
+
+// DeleteObject deletes an object. For allocations use [Conductor.DeleteAllocation] instead.
+// The error matches [NotFound], or is the store's.
+func (c *Conductor) DeleteObject(ctx context.Context, kind Kind, ident string) error {
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
+	return c.fleet.removeObject(ctx, kind, ident)
+}
+
+// metaOfObject returns the fields of an object that an index uses.
+func metaOfObject(o *Object) meta {
+	return meta{o.UUID, o.Name, o.CreatedAt, o.NodeUUID, states.NoState, o.Revision}
+}
+
+// object is [Conductor.Object].
+func (f *fleet) object(ctx context.Context, kind Kind, ident string) (*Object, error) {
+	r, err := f.load(ctx, kind, ident)
+	if errors.Is(err, ErrNotFound) {
+		return nil, noObject(kind, ident)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load %s %s: %w", kind, ident, err)
+	}
+	return decodeObject(r)
+}
+
+func noObject(kind Kind, ident string) error {
+	return refuse(NotFound, "%s %s could not be found.", kind, ident)
+}
+
+// createObject is [Conductor.CreateObject].
+func (f *fleet) createObject(ctx context.Context, o *Object) (*Object, error) {
 	o = o.Clone()
 	if o.UUID == "" {
 		o.UUID = uuid.NewString()
@@ -86,10 +105,10 @@ func (c *Conductor) CreateObject(ctx context.Context, o *Object) (*Object, error
 	if err != nil {
 		return nil, err
 	}
-	if o.Revision, err = c.store.Create(ctx, r); err != nil {
+	if o.Revision, err = f.store.Create(ctx, r); err != nil {
 		return nil, objectExists(o, err)
 	}
-	c.objects(o.Kind).put(o)
+	f.of(o.Kind).put(o)
 	return o, nil
 }
 
@@ -101,13 +120,10 @@ func objectExists(o *Object, err error) error {
 	return fmt.Errorf("store %s %s: %w", o.Kind, o.UUID, err)
 }
 
-// UpdateObject changes an object by compare-and-set and returns it as stored. It calls change
-// with a clone of the current object, and again with a newer clone after each conflict with
-// another write. An object that change leaves as it is keeps its UpdatedAt. An error of change is returned as it is. Other errors match [NotFound] or
-// [Exists], or are the store's.
-func (c *Conductor) UpdateObject(ctx context.Context, kind Kind, ident string, change func(*Object) error) (*Object, error) {
+// editObject is [Conductor.UpdateObject].
+func (f *fleet) editObject(ctx context.Context, kind Kind, ident string, change func(*Object) error) (*Object, error) {
 	for {
-		old, err := c.Object(ctx, kind, ident)
+		old, err := f.object(ctx, kind, ident)
 		if err != nil {
 			return nil, err
 		}
@@ -125,13 +141,13 @@ func (c *Conductor) UpdateObject(ctx context.Context, kind Kind, ident string, c
 		if err != nil {
 			return nil, err
 		}
-		o.Revision, err = c.store.Update(ctx, r)
+		o.Revision, err = f.store.Update(ctx, r)
 		switch {
 		case err == nil:
-			c.objects(kind).put(o)
+			f.of(kind).put(o)
 			return o, nil
 		case errors.Is(err, ErrNotFound):
-			return nil, refuse(NotFound, "%s %s could not be found.", kind, ident)
+			return nil, noObject(kind, ident)
 		case !errors.Is(err, ErrConflict):
 			return nil, objectExists(o, err)
 		}
@@ -148,44 +164,43 @@ func sameObject(a, b *Object) (bool, error) {
 	return bytes.Equal(x.Value, y.Value), err
 }
 
-// DeleteObject deletes an object. For allocations use [Conductor.DeleteAllocation] instead.
-// The error matches [NotFound], or is the store's.
-func (c *Conductor) DeleteObject(ctx context.Context, kind Kind, ident string) error {
+// removeObject is [Conductor.DeleteObject].
+func (f *fleet) removeObject(ctx context.Context, kind Kind, ident string) error {
 	for {
-		o, err := c.Object(ctx, kind, ident)
+		o, err := f.object(ctx, kind, ident)
 		if err != nil {
 			return err
 		}
-		revision, err := c.store.Delete(ctx, kind, o.UUID, o.Revision)
+		revision, err := f.store.Delete(ctx, kind, o.UUID, o.Revision)
 		switch {
 		case err == nil:
-			c.objects(kind).drop(o.UUID, revision, true)
+			f.of(kind).drop(o.UUID, revision, true)
 			return nil
 		case errors.Is(err, ErrNotFound):
-			return refuse(NotFound, "%s %s could not be found.", kind, ident)
+			return noObject(kind, ident)
 		case !errors.Is(err, ErrConflict):
 			return fmt.Errorf("delete %s %s: %w", kind, ident, err)
 		}
 	}
 }
 
-// deleteObject is DeleteObject without an error if the object does not exist.
-func (c *Conductor) deleteObject(ctx context.Context, kind Kind, id string) error {
-	err := c.DeleteObject(ctx, kind, id)
+// discard is removeObject without an error if the object does not exist.
+func (f *fleet) discard(ctx context.Context, kind Kind, id string) error {
+	err := f.removeObject(ctx, kind, id)
 	if errors.Is(err, NotFound) {
 		return nil
 	}
 	return err
 }
 
-// deleteBelongings deletes the objects of a deleted node.
-func (c *Conductor) deleteBelongings(ctx context.Context, n *Node) error {
+// discardOf deletes the objects of a deleted node.
+func (f *fleet) discardOf(ctx context.Context, n *Node) error {
 	var errs []error
 	for _, kind := range nodeKinds {
-		objects, err := c.ObjectsOf(ctx, kind, n.UUID)
+		objects, err := f.of(kind).listOf(ctx, n.UUID)
 		errs = append(errs, err)
 		for _, o := range objects {
-			errs = append(errs, c.deleteObject(ctx, kind, o.UUID))
+			errs = append(errs, f.discard(ctx, kind, o.UUID))
 		}
 	}
 	return errors.Join(errs...)

@@ -133,7 +133,7 @@ func (d powerDriver) SetPower(ctx context.Context, id string, power states.Power
 		return err
 	}
 	if power != states.PowerOn && n.knowsAgent() {
-		_, _, err := d.c.edit(ctx, id, func(n *Node) error {
+		_, _, err := d.c.fleet.edit(ctx, id, func(n *Node) error {
 			if n.Claim != t.powerClaim() {
 				return errLost
 			}
@@ -239,7 +239,7 @@ func (s powerStore) Update(ctx context.Context, r powersync.Record) error {
 			n.Claim, n.Conductor = t.powerClaim(), s.c.config.Name
 		}
 	}
-	_, err = s.c.save(ctx, n)
+	_, err = s.c.fleet.save(ctx, n)
 	switch {
 	case errors.Is(err, ErrConflict):
 		return powersync.ErrConflict

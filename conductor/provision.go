@@ -158,7 +158,7 @@ func (c *Conductor) withinLimits(ctx context.Context, event states.Event) error 
 	default:
 		return nil
 	}
-	count, err := c.nodes.count(ctx, busy)
+	count, err := c.fleet.nodes.count(ctx, busy)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type Stats struct {
 }
 
 type counters struct {
-	joins, joinsFailed, membershipsLost, reservationsDropped, lockedRetries, reportRetries atomic.Int64
+	joins, joinsFailed, membershipsLost, reservationsDropped, reportRetries atomic.Int64
 }
 
 // Stats returns the current values. Those of a nil or zero Conductor are 0.
@@ -38,7 +38,7 @@ func (c *Conductor) Stats() Stats {
 		Joins: c.counters.joins.Load(), JoinsFailed: c.counters.joinsFailed.Load(),
 		MembershipsLost:     c.counters.membershipsLost.Load(),
 		ReservationsDropped: c.counters.reservationsDropped.Load(),
-		LockedRetries:       c.counters.lockedRetries.Load(),
+		LockedRetries:       c.fleet.retried.Load(),
 		ReportRetries:       c.counters.reportRetries.Load(),
 		BusyWorkers:         c.pool.count(), Workers: c.config.Workers,
 	}

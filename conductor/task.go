@@ -113,9 +113,9 @@ func (t *Task) update(ctx context.Context, change func(*Node) error) error {
 			return err
 		}
 		attempt := n
-		n, err := t.conductor.save(ctx, n)
+		n, err := t.conductor.fleet.save(ctx, n)
 		if errors.Is(err, ErrConflict) {
-			n, err = t.conductor.storedNode(ctx, old.UUID)
+			n, err = t.conductor.fleet.storedNode(ctx, old.UUID)
 			switch {
 			case err == nil && t.wasDone(n):
 				t.set(n, later)

@@ -86,7 +86,7 @@ func (c *Conductor) tearDown(ctx context.Context, t *Task) result {
 		return e // another process has taken the node over, or the node was deleted
 	}
 	if allocation != "" {
-		if err := c.deleteObject(context.WithoutCancel(ctx), KindAllocation, allocation); err != nil {
+		if err := c.fleet.discard(context.WithoutCancel(ctx), KindAllocation, allocation); err != nil {
 			c.config.Log.Warn("the allocation of a node was not deleted", "node", t.Node().UUID, "error", err)
 		}
 	}

@@ -1,0 +1,248 @@
+package conductor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// fleet is a conductor's view of the records in the store: an index of each kind, kept up to date
+// by watches, and the writes, each of which is a compare-and-set. Callers read their own writes. It
+// is safe for concurrent use.
+type fleet struct {
+	store Store
+	log   *slog.Logger
+	// alone is true if no other conductor uses the store, so that the indexes have every write.
+	alone bool
+	// retries and interval are Config.LockedRetries and Config.LockedInterval.
+	retries  int
+	interval time.Duration
+	retried  atomic.Int64 // the retries since the start
+
+	nodes *index[Node]
+
+	mu       sync.Mutex
+	objects  map[Kind]*index[Object]
+	followed *following // nil until follow
+}
+
+// following holds what the watches of a fleet need.
+type following struct {
+	ctx     context.Context // of the watches
+	group   *sync.WaitGroup // their goroutines
+	changed func(*Object)   // is called with each object that a watch reports
+}
+
+func newFleet(config Config) *fleet {
+	return &fleet{
+		store: config.Store, log: config.Log, alone: config.alone(), retries: config.LockedRetries, interval: config.LockedInterval,
+		nodes: newIndex(KindNode, decodeNode, metaOfNode), objects: map[Kind]*index[Object]{},
+	}
+}
+
+// follow watches the nodes, and the objects of the kinds, until the context ends. It calls node and
+// object with each record that a watch reports, whichever process has written it. An object of
+// another kind is watched from the first read of its kind on.
+func (f *fleet) follow(ctx context.Context, group *sync.WaitGroup, node func(*Node), object func(*Object), kinds ...Kind) {
+	group.Go(func() { f.nodes.follow(ctx, f.store, f.log, node) })
+	f.mu.Lock()
+	f.followed = &following{ctx, group, object}
+	for _, x := range f.objects {
+		f.followObjects(x)
+	}
+	f.mu.Unlock()
+	for _, kind := range kinds {
+		f.of(kind)
+	}
+}
+
+// followObjects starts the watch of an index. The caller holds the lock.
+func (f *fleet) followObjects(x *index[Object]) {
+	if f.followed != nil && f.followed.ctx.Err() == nil {
+		f.followed.group.Go(func() { x.follow(f.followed.ctx, f.store, f.log, f.followed.changed) })
+	}
+}
+
+// of returns the index of a kind of objects.
+func (f *fleet) of(kind Kind) *index[Object] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	x := f.objects[kind]
+	if x == nil {
+		x = newIndex(kind, decodeObject, metaOfObject)
+		f.objects[kind] = x
+		f.followObjects(x)
+	}
+	return x
+}
+
+// load reads a record from the store by its UUID or its name.
+func (f *fleet) load(ctx context.Context, kind Kind, ident string) (Record, error) {
+	if _, err := uuid.Parse(ident); err != nil {
+		ident = nameKey(ident)
+	}
+	return f.store.Get(ctx, kind, ident)
+}
+
+// node returns a node by its UUID or its name, as of its last write. The error matches [NotFound],
+// or is the store's.
+func (f *fleet) node(ctx context.Context, ident string) (*Node, error) {
+	if n := f.indexed(ident); f.alone && n != nil && ctx.Err() == nil {
+		return n, nil
+	}
+	return f.storedNode(ctx, ident)
+}
+
+// indexed returns a node by its UUID or its name from the index, nil if the index lacks it.
+// Another conductor may have written the node since.
+func (f *fleet) indexed(ident string) *Node {
+	if _, err := uuid.Parse(ident); err == nil {
+		return f.nodes.get(ident)
+	}
+	return f.nodes.named(ident)
+}
+
+// storedNode is node without the index: it reads the store.
+func (f *fleet) storedNode(ctx context.Context, ident string) (*Node, error) {
+	r, err := f.load(ctx, KindNode, ident)
+	if errors.Is(err, ErrNotFound) {
+		return nil, noNode(ident)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load node %s: %w", ident, err)
+	}
+	if n := f.nodes.get(r.ID); n != nil && n.Revision == r.Revision {
+		return n, nil
+	}
+	return decodeNode(r)
+}
+
+func noNode(ident string) error { return refuse(NotFound, "Node %s could not be found.", ident) }
+
+// create stores a new node and sets its revision.
+func (f *fleet) create(ctx context.Context, n *Node) error {
+	n.Revision = 0
+	r, err := encodeNode(n)
+	if err != nil {
+		return err
+	}
+	if n.Revision, err = f.store.Create(ctx, r); err != nil {
+		err = nodeExists(n, err)
+		if _, twice := f.node(ctx, n.Name); n.Name != "" && twice == nil && errors.Is(err, Exists) {
+			err = refuse(Exists, "A node with name %s already exists.", n.Name) // rather than with the UUID
+		}
+		return err
+	}
+	f.nodes.put(n)
+	return nil
+}
+
+// nodeExists returns the error of a write that a [*DuplicateError] refused, and any
+// other error as it is.
+func nodeExists(n *Node, err error) error {
+	var duplicate *DuplicateError
+	if !errors.As(err, &duplicate) {
+		return fmt.Errorf("store node %s: %w", n.UUID, err)
+	}
+	var refused *Error
+	switch duplicate.Key {
+	case n.UUID:
+		refused = refuse(Exists, "A node with UUID %s already exists.", n.UUID)
+	case nameKey(n.Name):
+		refused = refuse(Exists, "A node with name %s already exists.", n.Name)
+	default:
+		refused = refuse(Associated, "Instance %s is already associated with a node, it cannot be associated with this other node %s", n.InstanceUUID, n.UUID)
+	}
+	refused.Err = duplicate
+	return refused
+}
+
+// save stores a modified clone of a node and returns it.
+func (f *fleet) save(ctx context.Context, n *Node) (*Node, error) {
+	updated := now()
+	n.UpdatedAt = &updated
+	r, err := encodeNode(n)
+	if err != nil {
+		return nil, err
+	}
+	revision, err := f.store.Update(ctx, r)
+	if err != nil {
+		return nil, nodeExists(n, err)
+	}
+	n.Revision = revision
+	f.nodes.put(n)
+	return n, nil
+}
+
+// edit changes a node by compare-and-set. It calls change with a clone of the current node,
+// and again after each conflict with another write. An error of change is returned as it is, see
+// [Held] for the exception. edit returns the node before and after the change.
+func (f *fleet) edit(ctx context.Context, ident string, change func(*Node) error) (before, n *Node, err error) {
+	for get := f.node; ; get = f.storedNode {
+		before, err := get(ctx, ident)
+		if err != nil {
+			return nil, nil, err
+		}
+		n := before.Clone()
+		var held *heldError
+		if err := change(n); errors.As(err, &held) {
+			n = before.Clone()
+		} else if err != nil {
+			return nil, nil, err
+		}
+		n, err = f.save(ctx, n)
+		switch {
+		case held != nil && !errors.Is(err, ErrConflict):
+			return nil, nil, held.error
+		case err == nil:
+			return before, n, nil
+		case errors.Is(err, ErrNotFound):
+			return nil, nil, noNode(ident)
+		case !errors.Is(err, ErrConflict):
+			return nil, nil, err
+		}
+	}
+}
+
+// remove deletes a node that check permits to delete, and then all objects that belong to it. It
+// calls check with the current node, and again after each conflict with another write.
+func (f *fleet) remove(ctx context.Context, ident string, check func(*Node) error) error {
+	for get := f.node; ; get = f.storedNode {
+		n, err := get(ctx, ident)
+		if err != nil {
+			return err
+		}
+		if err := check(n); err != nil {
+			return err
+		}
+		revision, err := f.store.Delete(ctx, KindNode, n.UUID, n.Revision)
+		switch {
+		case err == nil:
+			f.nodes.drop(n.UUID, revision, true)
+			return f.discardOf(ctx, n)
+		case errors.Is(err, ErrNotFound):
+			return noNode(ident)
+		case !errors.Is(err, ErrConflict):
+			return fmt.Errorf("delete node %s: %w", n.UUID, err)
+		}
+	}
+}
+
+// retryLocked calls do, and again up to the configured number of times while its error matches
+// [Locked].
+func (f *fleet) retryLocked(ctx context.Context, do func() error) error {
+	for retries := f.retries; ; retries-- {
+		err := do()
+		if retries <= 0 || !errors.Is(err, Locked) || ctx.Err() != nil {
+			return err
+		}
+		f.retried.Add(1)
+		sleep(ctx, f.interval)
+	}
+}
