@@ -21,7 +21,7 @@ const (
 // Source: ironic/api/controllers/v1/allocation.py.
 var allocationResource = &resource{
 	kind: conductor.KindAllocation, path: "allocations", list: "allocations", schema: "allocation", noun: "Allocation",
-	since: minAllocations, named: true, suffixed: true, loadFirst: true, looseIdent: true, uuidFirst: true,
+	since: minAllocations, named: true, suffixed: true, loadFirst: true, looseIdent: true, uuidFirst: true, sortFirst: true,
 	fields: []objectField{
 		uuidField,
 		{name: "candidate_nodes", types: []string{"array", "null"}, zero: []any{}, fixed: true, schema: candidatesSchema},
@@ -32,13 +32,16 @@ var allocationResource = &resource{
 		{name: "resource_class", types: textOrNull, max: 80, fixed: true},
 		{name: "state", readOnly: true},
 		{name: "traits", zero: []any{}, fixed: true, schema: allocationTraits},
-		{name: "node_uuid", readOnly: true},
+		{name: "node_uuid", readOnly: true, noColumn: true},
 		// Clients set node in a POST; responses show node_uuid.
 		{name: "node", types: textOrNull, fixed: true, asked: true},
 	},
 	patched: []string{"name", "extra"},
 	filters: []objectFilter{ofAllocatedNode, byText("resource_class"), byText("state"), ownedBy},
-	check:   func(r *request, before, o *conductor.Object) error { return r.checkName(before, o, "allocation") },
+	early:   []string{"node", "resource_class", "state"},
+	check:   func(r *request, before, o *conductor.Object) error { return r.checkNewName(before, o, "allocation") },
+
+	patchSince: minReallocate, checkValues: checkNames("allocation"),
 }
 
 func allocationTraits(*handler) *schema {
@@ -138,14 +141,6 @@ func (r *request) backfill(o *conductor.Object) error {
 	return nil
 }
 
-// patchAllocation answers PATCH /v1/allocations/ALLOCATION.
-func (h *handler) patchAllocation(r *request) (answer, error) {
-	if r.version < minReallocate {
-		return answer{}, &fault{status: http.StatusMethodNotAllowed, text: "The API version does not allow updating allocations"}
-	}
-	return allocationResource.patch(h, r)
-}
-
 // deleteAllocation answers DELETE /v1/allocations/ALLOCATION.
 func (h *handler) deleteAllocation(r *request) (answer, error) {
 	if a := r.queryArgs(); a.err != nil {
@@ -172,7 +167,7 @@ func (r *request) freeAllocation(o *conductor.Object) error {
 
 // allocationOf returns the allocation of the node that a request names.
 func (r *request) allocationOf() (*conductor.Object, error) {
-	n, err := r.node(r.param(0))
+	n, err := r.nodeNamed(r.param(0))
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +188,7 @@ func (h *handler) showNodeAllocation(r *request) (answer, error) {
 	if a.err != nil {
 		return answer{}, a.err
 	}
-	if _, err := r.node(r.param(0)); err != nil {
+	if _, err := r.nodeNamed(r.param(0)); err != nil {
 		return answer{}, as400(err)
 	}
 	o, err := r.allocationOf()

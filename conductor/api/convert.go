@@ -57,18 +57,39 @@ func toTruth(name string) func(*request, any) (any, error) {
 	}
 }
 
-// checkName refuses an invalid name of a new record, or one that a patch changes to.
-func (r *request) checkName(before, o *conductor.Object, noun string) error {
-	switch {
-	case o.Name == "" || r.validName(o.Name) || before != nil && before.Name == o.Name:
+// checkNewName refuses an invalid name of a new record. before is nil for a new record.
+func (r *request) checkNewName(before, o *conductor.Object, noun string) error {
+	if before != nil || o.Name == "" || r.validName(o.Name) {
 		return nil
-	case before == nil:
-		return invalid("Cannot create %s with invalid name '%s'", noun, show(o.Name))
-	case noun == "allocation":
-		return invalid("Cannot update allocation with invalid name '%s'", show(o.Name))
-	default:
-		return invalid("%s%s %s: Cannot change name to invalid name '%s'", strings.ToUpper(noun[:1]), noun[1:], r.param(0), show(o.Name))
 	}
+	return invalid("Cannot create %s with invalid name '%s'", noun, show(o.Name))
+}
+
+// checkNames returns a function that refuses a patch with an invalid name.
+func checkNames(noun string) func(*request, patch) error {
+	return func(r *request, p patch) error {
+		for _, v := range p.values("name") {
+			name, isText := v.(string)
+			switch {
+			case !truthy(v), isText && r.validName(name):
+			case noun == "allocation":
+				return invalid("Cannot update allocation with invalid name '%s'", show(v))
+			default:
+				return invalid("%s%s %s: Cannot change name to invalid name '%s'", strings.ToUpper(noun[:1]), noun[1:], r.param(0), show(v))
+			}
+		}
+		return nil
+	}
+}
+
+// checkNodeUUIDs refuses a patch of a volume that names its node by anything but a UUID.
+func checkNodeUUIDs(_ *request, p patch) error {
+	for _, v := range p.values("node_uuid") {
+		if uuid, isText := v.(string); !isText || !isUUID(uuid) {
+			return invalid("Expected a UUID for node_uuid, but received %s.", show(v))
+		}
+	}
+	return nil
 }
 
 const (

@@ -46,11 +46,18 @@ var (
 	escapedPatch = patchSchema(regexp.MustCompile(`^(/([\p{L}\p{N}_-]|~0|~1)+)+$`), `^(/([\w-]|~0|~1)+)+$`)
 )
 
+// errNullPatch refuses null in place of a patch. Ironic takes it for a patch, and fails when it
+// reads its operations.
+var errNullPatch = schemaError("patch", "None is not of type 'array'")
+
 // decodePatch returns the patch in the body.
 func (r *request) decodePatch() (patch, error) {
 	body, err := r.decode(maxBody)
 	if err != nil {
 		return nil, err
+	}
+	if body == nil {
+		return nil, errNullPatch
 	}
 	valid := plainPatch
 	if r.version >= minEscapes {

@@ -32,8 +32,14 @@ type resource struct {
 	// links maps paths below a record to the first version in which the record links to them.
 	links map[string]states.APIVersion
 
-	// filters are the query parameters of a list in addition to those of a page.
+	// filters are the query parameters of a list in addition to those of a page. Those in early,
+	// nil for all of them, are checked before the parameters of the page, the others after them.
 	filters []objectFilter
+	early   []string
+	// sortFirst is set if a list checks its sort key before its marker.
+	sortFirst bool
+	// fieldsFirst is set if the fields of one record are checked before the record is looked for.
+	fieldsFirst bool
 	// exclusive refuses a request with more than one of the filters that select by a group, nil
 	// if only the first of them applies.
 	exclusive error
@@ -55,6 +61,10 @@ type resource struct {
 	// was found if loadFirst is true.
 	patched   []string
 	loadFirst bool
+	// patchSince is the first version in which a record can be patched.
+	patchSince states.APIVersion
+	// checkValues refuses values of a patch before it is applied.
+	checkValues func(r *request, p patch) error
 	// looseIdent is set if a patch finds the record without checking its identifier before.
 	looseIdent bool
 	// inOrder is set if the schema has the fields in their order, and not sorted.
@@ -84,6 +94,7 @@ type objectField struct {
 	shown    bool // in the responses of versions below since too
 	unsorted bool // not a sort key
 	noColumn bool // not a sort key, since it has no column in Ironic's database
+	nullable bool // null is stored and shown, and a patch that removes the field sets it
 	fixed    bool // cannot be patched
 	max      int  // the maximum length of a string; 0 is unlimited
 	secret   bool // faults do not repeat its values
@@ -127,7 +138,7 @@ func (f *objectField) value(o *conductor.Object) any {
 	case "uuid":
 		v = o.UUID
 	case "name":
-		if o.Name != "" {
+		if v = o.Fields["name"]; o.Name != "" { // "" is not null
 			v = o.Name
 		}
 	case "node_uuid":
@@ -135,7 +146,10 @@ func (f *objectField) value(o *conductor.Object) any {
 			v = o.NodeUUID
 		}
 	default:
-		v = o.Fields[f.name]
+		stored, has := o.Fields[f.name]
+		if v = stored; has && f.nullable {
+			return v
+		}
 	}
 	if v == nil {
 		return f.zero
@@ -150,6 +164,9 @@ func (f *objectField) put(o *conductor.Object, v any) {
 		o.UUID, _ = v.(string)
 	case "name":
 		o.Name, _ = v.(string)
+		if delete(o.Fields, "name"); v == "" {
+			o.Fields["name"] = v
+		}
 	case "node_uuid":
 		o.NodeUUID, _ = v.(string)
 	default:
@@ -197,13 +214,15 @@ func (x *resource) take(r *request, o *conductor.Object, object map[string]any) 
 			if f.readOnly || first != (f.name == "address" || f.name == "node_uuid") {
 				continue
 			}
-			v := object[f.name]
+			v, has := object[f.name]
 			if v != nil && f.convert != nil {
 				if v, err = f.convert(r, v); err != nil {
 					return err
 				}
 			}
-			f.put(o, v)
+			if f.put(o, v); has && v == nil && f.nullable {
+				o.Fields[f.name] = nil
+			}
 		}
 	}
 	return nil

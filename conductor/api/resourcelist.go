@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 )
@@ -63,10 +64,9 @@ func (l listing) serve(_ *handler, r *request) (answer, error) {
 		}
 	}
 	a := r.queryArgs(names...)
-	for _, f := range l.filters {
-		f.decode(a, f.name)
-	}
+	l.decode(a, true)
 	p, fields, detail := a.page(l.marker()), fieldSet(a.list("fields")), a.boolean("detail")
+	l.decode(a, false)
 	if err := r.accept(a); err != nil {
 		return answer{}, err
 	}
@@ -83,15 +83,7 @@ func (l listing) serve(_ *handler, r *request) (answer, error) {
 	if err := p.check(r); err != nil {
 		return answer{}, err
 	}
-	if p.marker != "" {
-		if !isUUID(p.marker) {
-			return answer{}, l.notFound(p.marker)
-		}
-		if _, err := r.object(l.resource, p.marker); err != nil {
-			return answer{}, err
-		}
-	}
-	if err := l.sortable(p.sortKey); err != nil {
+	if err := l.checkOrder(r, p); err != nil {
 		return answer{}, err
 	}
 	if err := l.choose(a, r, s); err != nil {
@@ -119,6 +111,32 @@ func (l listing) serve(_ *handler, r *request) (answer, error) {
 	return l.page(r, p, objects, fields, l.parameters(p, a, detail)), nil
 }
 
+// decode checks the types of the filters that come before the parameters of the page, or of the others.
+func (l listing) decode(a *args, early bool) {
+	for _, f := range l.filters {
+		if early == (l.early == nil || slices.Contains(l.early, f.name)) {
+			f.decode(a, f.name)
+		}
+	}
+}
+
+// checkOrder refuses a marker that names no record, and a sort key whose values have no order.
+func (l listing) checkOrder(r *request, p page) error {
+	unsortable := l.sortable(p.sortKey)
+	switch {
+	case l.sortFirst && unsortable != nil:
+		return unsortable
+	case p.marker == "":
+		return unsortable
+	case !isUUID(p.marker):
+		return l.notFound(p.marker)
+	}
+	if _, err := r.object(l.resource, p.marker); err != nil {
+		return err
+	}
+	return unsortable
+}
+
 // marker returns the method of args for the marker of a list.
 func (x *resource) marker() func(*args, string) string {
 	if x.path == "deploy_templates" || x.path == "runbooks" {
@@ -144,7 +162,10 @@ func (l listing) accept(r *request, a *args, p page, fields fieldSet, detail *bo
 			return nil, tooOld(f.since)
 		}
 	}
+	above := strings.Split(r.URL.Path, "/")
 	switch {
+	case l.details && above[len(above)-2] != l.path: // a record has no details
+		return nil, errNotFound
 	case l.details:
 		return nil, nil
 	case l.minDetail == 0 && len(fields) > 0 && detail != nil && *detail:

@@ -29,6 +29,7 @@ const (
 var (
 	uuidField  = objectField{name: "uuid", types: textOrNull, fixed: true, convert: toUUID("uuid")}
 	ownerNode  = objectField{name: "node_uuid", types: textType, required: true, convert: toUUID("node_uuid")}
+	volumeNode = objectField{name: "node_uuid", types: textType, required: true, noColumn: true, convert: toUUID("node_uuid")}
 	extraField = objectField{name: "extra", types: objectType, zero: noObject}
 )
 
@@ -45,7 +46,7 @@ var (
 			extraField,
 			{name: "description", types: textOrNull, max: 255},
 		},
-		inOrder: true, touched: true, check: sameUUID,
+		inOrder: true, touched: true, fieldsFirst: true, check: sameUUID,
 		patched:    []string{"uuid", "extra", "description"},
 		looseIdent: true,
 		defaults:   []string{"uuid", "description"}, minDetail: minDetail,
@@ -60,7 +61,7 @@ var (
 			{name: "address", types: textType, required: true, convert: toMAC},
 			extraField,
 			internalInfo(18),
-			{name: "is_smartnic", since: 53, types: booleanTypes, zero: false, convert: toTruth("is_smartnic")},
+			{name: "is_smartnic", since: 53, types: booleanTypes, zero: false, nullable: true, convert: toTruth("is_smartnic")},
 			{name: "local_link_connection", since: 19, types: []string{"null", "object"}, zero: noObject, convert: toLocalLink},
 			{name: "physical_network", since: 34, types: textOrNull, max: 64},
 			{name: "pxe_enabled", since: 19, types: booleanTypes, zero: true, convert: toTruth("pxe_enabled")},
@@ -78,6 +79,7 @@ var (
 			{name: "description_contains", since: 97, decode: decodeText, apply: byDescription},
 			{name: "conductor_groups", since: 99, decode: decodeList, apply: byConductorGroups},
 		},
+		early:     []string{"node", "node_uuid", "address"},
 		exclusive: errNotPermitted, uuidFirst: true,
 		keys: addressKeys,
 		duplicate: func(o *conductor.Object) string {
@@ -88,6 +90,8 @@ var (
 		check:   checkPort,
 		allow:   allowPort,
 		locks:   true,
+
+		checkValues: checkNames("port"),
 	}
 
 	portGroupResource = &resource{
@@ -117,6 +121,8 @@ var (
 		duplicate: func(o *conductor.Object) string {
 			return fmt.Sprintf("A portgroup with MAC address %s already exists.", o.Fields["address"])
 		},
+		checkValues: checkNames("portgroup"),
+
 		check:     checkPortGroup,
 		allow:     allowPortGroup,
 		deletable: portGroupEmpty,
@@ -130,7 +136,7 @@ var (
 			{name: "connector_id", types: textType, required: true},
 			extraField,
 			{name: "type", types: textType, required: true},
-			ownerNode,
+			volumeNode,
 		},
 		defaults: []string{"uuid", "node_uuid", "type", "connector_id"},
 		filters:  []objectFilter{byNode("node"), ignoredProject},
@@ -140,8 +146,11 @@ var (
 		duplicate: func(o *conductor.Object) string {
 			return fmt.Sprintf("A volume connector with type %v and connector ID %v already exists.", o.Fields["type"], o.Fields["connector_id"])
 		},
-		noNode:    "Invalid input for field/attribute node_uuid. Value: '%s'. ",
-		allow:     volumeUpdate("volume connector update"),
+		noNode: "Invalid input for field/attribute node_uuid. Value: '%s'. ",
+		allow:  volumeUpdate("volume connector update"),
+
+		checkValues: checkNodeUUIDs,
+
 		deletable: checkVolume("volume connector deletion", admission.Rules.DeleteVolume),
 	}
 
@@ -155,7 +164,7 @@ var (
 			{name: "properties", types: objectType, zero: noObject, secret: true, mask: maskTarget},
 			{name: "volume_id", types: textType, required: true},
 			{name: "volume_type", types: textType, required: true},
-			ownerNode,
+			volumeNode,
 		},
 		defaults: []string{"uuid", "node_uuid", "volume_type", "boot_index", "volume_id"},
 		filters:  []objectFilter{byNode("node"), ignoredProject},
@@ -165,14 +174,17 @@ var (
 		duplicate: func(o *conductor.Object) string {
 			return fmt.Sprintf("A volume target with boot index '%v' for the same node already exists.", o.Fields["boot_index"])
 		},
-		noNode:    "Invalid input for field/attribute node_uuid. Value: '%s'. ",
-		allow:     volumeUpdate("volume target update"),
+		noNode: "Invalid input for field/attribute node_uuid. Value: '%s'. ",
+		allow:  volumeUpdate("volume target update"),
+
+		checkValues: checkNodeUUIDs,
+
 		deletable: checkVolume("volume target deletion", admission.Rules.DeleteVolume),
 	}
 
 	templateResource = &resource{
 		kind: conductor.KindDeployTemplate, path: "deploy_templates", list: "deploy_templates", schema: "template", noun: "Deploy template",
-		since: minTemplates, named: true, suffixed: true,
+		since: minTemplates, named: true, suffixed: true, sortFirst: true,
 		fields: []objectField{
 			uuidField,
 			{name: "name", required: true, schema: func(*handler) *schema { return traitSchema }},

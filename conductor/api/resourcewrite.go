@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -20,6 +21,11 @@ func (x *resource) show(_ *handler, r *request) (answer, error) {
 	ident, err := r.ident(x)
 	if err != nil {
 		return answer{}, err
+	}
+	if x.fieldsFirst {
+		if err := x.allowFields(r, fields); err != nil {
+			return answer{}, err
+		}
 	}
 	o, err := r.object(x, ident)
 	if err != nil {
@@ -142,19 +148,28 @@ func (x *resource) patch(h *handler, r *request) (answer, error) {
 			return answer{}, err
 		}
 	}
-	p, err := r.decodePatch()
-	if err != nil {
-		return answer{}, err
+	p, wrong := r.decodePatch()
+	switch {
+	case wrong != nil && !errors.Is(wrong, errNullPatch):
+		return answer{}, wrong
+	case r.version < x.patchSince:
+		return answer{}, &fault{status: http.StatusMethodNotAllowed, text: "The API version does not allow updating " + x.path}
 	}
 	var before *conductor.Object
 	load := func() error {
 		if x.named && !isUUID(ident) && !isName(ident) {
 			return invalid("Expected a logical name or UUID but received %s.", show(ident))
 		}
-		before, err = r.object(x, ident)
+		o, err := r.object(x, ident)
+		before = o
 		return err
 	}
-	check := func() error { return x.checkPatch(r, p) }
+	check := func() error {
+		if wrong != nil {
+			return wrong
+		}
+		return x.checkPatch(r, p)
+	}
 	order := []func() error{check, load}
 	if x.loadFirst {
 		order = []func() error{load, check}
@@ -171,9 +186,6 @@ func (x *resource) patch(h *handler, r *request) (answer, error) {
 			return err
 		}
 		attempt = o
-		if err := x.checkNode(r, before, o); err != nil {
-			return err
-		}
 		if x.touched {
 			changed := time.Unix(0, 0) // replaced when it is stored
 			o.UpdatedAt = &changed
@@ -203,7 +215,10 @@ func (x *resource) checkPatch(r *request, p patch) error {
 	if err := p.only(names); err != nil {
 		return err
 	}
-	return x.checkNew(r, nil, p)
+	if err := x.checkNew(r, nil, p); err != nil || x.checkValues == nil {
+		return err
+	}
+	return x.checkValues(r, p)
 }
 
 // checkNew refuses a POST or a patch that uses a field newer than its API version.
@@ -233,10 +248,42 @@ func (x *resource) apply(r *request, p patch, o *conductor.Object) error {
 	if _, there := patched["mode"]; !there && x == portGroupResource {
 		return invalid("'mode' is a mandatory attribute and can not be removed")
 	}
+	if err := x.checkLinks(r, p, o, patched); err != nil {
+		return err
+	}
 	if err := x.bodySchema(r.h).validate("patch", patched); err != nil {
 		return err
 	}
+	for i := range x.fields {
+		if f := &x.fields[i]; f.nullable {
+			patched[f.name] = patched[f.name]
+		}
+	}
 	return x.take(r, o, patched)
+}
+
+// checkLinks refuses a patched document that names a port group or a node that the record cannot
+// belong to.
+func (x *resource) checkLinks(r *request, p patch, before *conductor.Object, patched map[string]any) error {
+	if group := patched["portgroup_uuid"]; p.startsWith("portgroup_uuid") && truthy(group) {
+		if !isUUID(show(group)) {
+			return as400(portGroupResource.notFound(show(group)))
+		}
+		if _, err := r.object(portGroupResource, show(group)); err != nil {
+			return as400(err)
+		}
+	}
+	node, has := patched["node_uuid"]
+	if f := x.field("node_uuid"); f == nil || f.readOnly || !has || node == before.NodeUUID {
+		return nil
+	}
+	ident := show(node)
+	if _, err := strconv.Atoi(ident); err != nil && !isUUID(ident) {
+		return invalid("Expected a UUID or int but received %s.", ident)
+	}
+	moved := before.Clone()
+	moved.NodeUUID = ident
+	return x.checkNode(r, before, moved)
 }
 
 // forbid answers a request for one record below another, which Ironic does not permit, once its

@@ -59,7 +59,9 @@ func (h *handler) newRoot() map[string]*controller {
 	root["chassis"].subs = map[string]*controller{"nodes": {actions: actions{
 		all:      {serve: (*handler).listChassisNodes, idents: []string{"chassis_uuid"}},
 		"detail": {custom: http.MethodGet, serve: (*handler).listChassisNodesDetail, idents: []string{"chassis_uuid"}},
-		one:      forbidden, "post": forbidden, "patch": forbidden, "delete": forbidden,
+		one:      forbidden, "delete": forbidden,
+		"post":  {plain: true, optional: 9, serve: forbidden.serve},
+		"patch": {idents: nodeIdent, args: []string{"reset_interfaces"}, serve: (*handler).forbidNodePatch},
 	}}}
 	root["portgroups"].lookup = below("portgroup", minPortGroups, map[string]part{
 		"ports": {controller: portResource.controllerBelow(ofPortGroup), since: minPortGroupsBelow},
@@ -92,6 +94,15 @@ var (
 var forbidden = action{optional: 9, serve: func(*handler, *request) (answer, error) {
 	return answer{}, &fault{status: http.StatusForbidden, text: "Operation not permitted."}
 }}
+
+// forbidNodePatch answers PATCH /v1/chassis/CHASSIS/nodes.
+func (h *handler) forbidNodePatch(r *request) (answer, error) {
+	a := r.queryArgs("reset_interfaces")
+	if a.boolean("reset_interfaces"); a.err != nil {
+		return answer{}, a.err
+	}
+	return forbidden.serve(h, r)
+}
 
 // nodes returns the controller of /v1/nodes.
 func (h *handler) nodes() *controller {
@@ -177,7 +188,7 @@ func (h *handler) nodes() *controller {
 func allocations() *controller {
 	c := allocationResource.controller()
 	c.admit = refuseBefore(minAllocations, "allocations")
-	for name, serve := range map[string]serve{"post": (*handler).createAllocation, "patch": (*handler).patchAllocation, "delete": (*handler).deleteAllocation} {
+	for name, serve := range map[string]serve{"post": (*handler).createAllocation, "delete": (*handler).deleteAllocation} {
 		a := c.actions[name]
 		a.serve = serve
 		c.actions[name] = a
@@ -202,6 +213,9 @@ func (x *resource) controller() *controller {
 
 // parents returns the first filters of the resource's list.
 func (x *resource) parents() (names []string) {
+	if x.early != nil {
+		return x.early
+	}
 	for _, f := range x.filters {
 		names = append(names, f.name)
 	}

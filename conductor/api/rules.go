@@ -34,7 +34,7 @@ func checkPort(r *request, before, o *conductor.Object) error {
 	case o.Fields["physical_network"] == "":
 		return invalid("A non-empty value is required when setting physical_network")
 	}
-	if err := r.checkName(before, o, "port"); err != nil {
+	if err := r.checkNewName(before, o, "port"); err != nil {
 		return err
 	}
 	if err := notInspected(r, before, o, "Cannot update port \"%s\" on \"%s\" while it is in state \"%s\"."); err != nil {
@@ -159,7 +159,7 @@ func newForPortGroup(x *resource, r *request, object map[string]any, p patch) bo
 }
 
 func checkPortGroup(r *request, before, o *conductor.Object) error {
-	if err := r.checkName(before, o, "portgroup"); err != nil {
+	if err := r.checkNewName(before, o, "portgroup"); err != nil {
 		return err
 	}
 	return notInspected(r, before, o, "Cannot update portgroup \"%s\" on node \"%s\" while it is in state \"%s\".")

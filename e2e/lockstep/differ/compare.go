@@ -89,10 +89,18 @@ func (u *uuids) sameText(theirs, ours string) bool {
 func inOrder(text string) string {
 	for _, start := range []string{"Unexpected arguments: ", "Nodes cannot be found: "} {
 		if names, is := strings.CutPrefix(text, start); is {
-			return start + strings.Join(slices.Sorted(strings.SplitSeq(names, ", ")), ", ")
+			return start + sortedNames(names)
 		}
 	}
+	if names, is := strings.CutPrefix(text, `Field(s) "`); is {
+		names, rest, _ := strings.Cut(names, `"`)
+		return `Field(s) "` + sortedNames(names) + `"` + rest
+	}
 	return text
+}
+
+func sortedNames(names string) string {
+	return strings.Join(slices.Sorted(strings.SplitSeq(names, ", ")), ", ")
 }
 
 // compareAnswers returns what differs between two answers to a request, one text for

@@ -67,6 +67,8 @@ func TestAnswersAreComparedExceptForTimesAndUUIDsOfTheServers(t *testing.T) {
 		{"a chosen UUID", answer(200, `["`+nodeUUID(0)+`"]`, ""), answer(200, `["`+first+`"]`, ""), []string{"200 body[]: «UUID» -> «UUID»"}},
 		{"status", answer(400, fault("Node 7 is 'x'"), ""), answer(202, ``, ""), []string{"400 -> 202: fault «Node N is 'Q'» -> accepted"}},
 		{"text", answer(400, fault("Node 7"), ""), answer(400, fault("Node 8"), ""), []string{"400 body: fault «Node N» -> fault «Node N»"}},
+		{"order of a set", answer(400, fault(`Field(s) \\\"b, a\\\" are not valid`), ""), answer(400, fault(`Field(s) \\\"a, b\\\" are not valid`), ""), nil},
+		{"other names", answer(400, fault("Unexpected arguments: b, a"), ""), answer(400, fault("Unexpected arguments: a, c"), ""), []string{"400 body: fault «Unexpected arguments: b, a» -> fault «Unexpected arguments: a, c»"}},
 		{"header", answer(204, ``, "x"), answer(204, ``, "y"), []string{"204 headers: Location «x» -> «y»"}},
 		{"length", answer(200, `{"l": [1]}`, ""), answer(200, `{"l": []}`, ""), []string{"200 body.l: 1 items -> 0 items"}},
 		{"a field", answer(200, `{"l": [{"a": null}]}`, ""), answer(200, `{"l": [{}]}`, ""), []string{"200 body.l[].a: null -> absent"}},

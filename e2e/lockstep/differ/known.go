@@ -25,6 +25,10 @@ var Known = []Intended{
 		"Ironic fails by a Python exception when a description is set to null, or maintenance or a conductor group is removed; ours does it",
 	},
 	{
+		regexp.MustCompile(`^P(ATCH|OST) .*: 500 -> 20\d: fault «Field .* cannot be None»`), "a Python exception on a null",
+		"Ironic fails by a Python exception when a boolean is set to null or removed; ours sets its default",
+	},
+	{
 		regexp.MustCompile(`-> 404: fault .* -> bare «»$|{extra segment}: 400 body: `), "too many path segments",
 		"Ironic checks the arguments before it fails on a path with too many segments; for ours the path does not exist",
 	},
@@ -54,12 +58,12 @@ var Known = []Intended{
 		"Ironic's refusal repeats a value that may be a secret, such as the rescue password",
 	},
 	{
-		regexp.MustCompile(`Portgroup None could not be found`), "lists below a node that does not exist",
+		regexp.MustCompile(`: 404 body: fault «Portgroup None could not be found.» -> fault «Node .* could not be found.»$`), "lists below a node that does not exist",
 		"Ironic says that the port group None does not exist; ours names the node",
 	},
 	{
-		regexp.MustCompile(`^GET /v1/nodes/{}/volume/(connectors|targets).*: 404 -> (200|400|406): fault «Node NODE could not be found`), "volumes of a node by its name",
-		"Ironic finds the node by its UUID only, and says that the node does not exist",
+		regexp.MustCompile(`^GET /v1/nodes/{}/(ports|portgroups|volume/connectors|volume/targets).*: 404 -> (200|400|406): fault «(Node NODE|Portgroup None) could not be found`), "lists below a node by its name",
+		"Ironic finds the node by its UUID only, and says that the node, or the port group None, does not exist",
 	},
 	{
 		regexp.MustCompile(`^GET /v1/drivers/{}/raid/logical_disk_properties.*: 200 body\.`), "descriptions of RAID properties",
@@ -88,6 +92,18 @@ var Known = []Intended{
 	{
 		regexp.MustCompile(`: record\.last_error: «Failed to process allocation`), "the error of an allocation",
 		"Ironic prints a Python object for the list of traits; ours prints the traits",
+	},
+	{
+		regexp.MustCompile(`^PATCH /v1/deploy_templates/{}.*: (200 body|record).updated_at: null -> «`), "changed steps of a deploy template",
+		"Ironic keeps the steps in a table of their own, and their change is no update of the template",
+	},
+	{
+		regexp.MustCompile(`^PATCH .*: 400 body: .* -> fault «Unable to apply the requested node_uuid 'Q'. Requested value was invalid.»$`), "a node of another owner",
+		"Ironic of this release moves a port, a port group or a volume to a node of another owner (CVE-2026-44918)",
+	},
+	{
+		regexp.MustCompile(`^POST /v1/allocations.*: record(\.(allocation_uuid|instance_uuid): (null -> «UUID»|«UUID» -> null)|\.instance_info\.\*: (absent -> list|list -> absent)| only in \w+)$`), "the node of an allocation",
+		"both choose one of the nodes that fit at random",
 	},
 	{
 		regexp.MustCompile(`: 200 body.next: `), "the link to the next page",

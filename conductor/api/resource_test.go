@@ -1,0 +1,126 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/states"
+)
+
+const (
+	absentUUID  = "11111111-2222-3333-4444-555555555555"
+	replaceNode = `[{"op": "replace", "path": "/node_uuid", "value": `
+)
+
+// fleet is a server with a record of each kind that belongs to a node.
+func fleet(t *testing.T) (s *server, node string, paths map[string]string) {
+	s = start(t, states.Antelope, api.Config{})
+	node = s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	paths = map[string]string{}
+	for path, body := range map[string]string{
+		"chassis":           `{}`,
+		"ports":             `{"node_uuid": "` + node + `", "address": "52:54:00:00:00:01"}`,
+		"portgroups":        `{"node_uuid": "` + node + `", "name": "pg"}`,
+		"volume/connectors": `{"node_uuid": "` + node + `", "type": "iqn", "connector_id": "i"}`,
+		"volume/targets":    `{"node_uuid": "` + node + `", "volume_type": "iscsi", "volume_id": "v", "boot_index": 0}`,
+		"deploy_templates":  `{"name": "CUSTOM_A", "steps": [{"interface": "deploy", "step": "deploy", "args": {}, "priority": 1}]}`,
+		"allocations":       `{"name": "al", "resource_class": "none"}`,
+	} {
+		paths[path] = "/v1/" + path + "/" + s.do("POST", "/v1/"+path, "1.82", body).must(http.StatusCreated)["uuid"].(string)
+	}
+	s.waitAllocation("al")
+	return s, node, paths
+}
+
+// The answers are those of Ironic 21.4.4.
+func TestTheFirstFaultOfARequestIsThatOfIronic(t *testing.T) {
+	s, node, paths := fleet(t)
+	port, group, template := paths["ports"], paths["portgroups"], paths["deploy_templates"]
+	for _, c := range []struct {
+		method, path, version, body string
+		status                      int
+		fault                       string
+	}{
+		// The parameters of a list.
+		{"GET", "/v1/ports?limit=x&portgroup=", "1.82", "", 400, "Expected an integer for limit: x"},
+		{"GET", "/v1/ports?marker=x&portgroup=1:2", "1.82", "", 400, "Expected UUID for marker: x"},
+		{"GET", "/v1/ports?fields=a&portgroup=1:2", "1.82", "", 400, "Expected UUID or name for portgroup: 1:2"},
+		{"GET", "/v1/ports?address=x&limit=x", "1.82", "", 400, "Expected valid MAC address for address: x"},
+		{"GET", "/v1/deploy_templates?marker=x&sort_key=steps", "1.82", "", 400, "The sort_key value steps is an invalid field for sorting"},
+		{"GET", "/v1/deploy_templates?marker=x&sort_key=name", "1.82", "", 404, "Deploy template x could not be found."},
+		{"GET", "/v1/ports?marker=" + absentUUID + "&sort_key=extra", "1.82", "", 404, "Port " + absentUUID + " could not be found."},
+		{"GET", "/v1/allocations?sort_key=node_uuid", "1.82", "", 400, `The sort_key value "node_uuid" is an invalid field for sorting`},
+		{"GET", "/v1/allocations?sort_key=traits&marker=" + absentUUID, "1.82", "", 400, "The sort_key value traits is an invalid field for sorting"},
+		{"GET", "/v1/volume/targets?sort_key=node_uuid", "1.82", "", 400, `The sort_key value "node_uuid" is an invalid field for sorting`},
+		{"GET", "/v1/nodes/" + node + "/volume/connectors?sort_key=node_uuid", "1.82", "", 400, `The sort_key value "node_uuid" is an invalid field for sorting`},
+		// One record.
+		{"GET", "/v1/chassis/" + absentUUID + "?fields=extra", "1.7", "", 406, "Request not acceptable."},
+		{"GET", "/v1/ports/" + absentUUID + "?fields=extra", "1.7", "", 404, "Port " + absentUUID + " could not be found."},
+		{"GET", "/v1/nodes/" + absentUUID + "/allocation.json", "1.82", "", 400, "Node " + absentUUID + " could not be found."},
+		// Only lists have details.
+		{"GET", group + "/detail", "1.82", "", 404, "Resource could not be found."},
+		{"GET", port + "/detail", "1.11", "", 404, "Resource could not be found."},
+		// Patches.
+		{"PATCH", paths["allocations"], "1.52", `[{"op": "test", "path": "/name"}]`, 400, "Schema error for patch: 'test' is not one of ['add', 'replace', 'remove']"},
+		{"PATCH", paths["allocations"], "1.52", `[]`, 405, "The API version does not allow updating allocations"},
+		{"PATCH", "/v1/allocations/" + absentUUID, "1.82", `null`, 404, "Allocation " + absentUUID + " could not be found."},
+		{"PATCH", "/v1/portgroups/absent", "1.82", `null`, 404, "Portgroup absent could not be found."},
+		{"PATCH", group, "1.82", `null`, 400, "Schema error for patch: None is not of type 'array'"},
+		{"PATCH", "/v1/ports/" + absentUUID, "1.82", `null`, 400, "Schema error for patch: None is not of type 'array'"},
+		{"PATCH", group, "1.82", replaceNode + `"n"}]`, 400, "Expected a UUID or int but received n."},
+		{"PATCH", port, "1.82", replaceNode + `null}]`, 400, "Expected a UUID or int but received None."},
+		{"PATCH", port, "1.82", replaceNode + `7}]`, 400, "Node 7 could not be found."},
+		{"PATCH", paths["volume/targets"], "1.82", replaceNode + `"n"}]`, 400, "Expected a UUID for node_uuid, but received n."},
+		{"PATCH", paths["volume/connectors"], "1.82", replaceNode + `null}, {"op": "remove", "path": "/extra/a"}]`, 400, "Expected a UUID for node_uuid, but received None."},
+		{"PATCH", paths["volume/targets"], "1.82", replaceNode + `"` + absentUUID + `"}, {"op": "remove", "path": "/volume_type"}]`, 400, "Node " + absentUUID + " could not be found."},
+		{"PATCH", port, "1.82", `[{"op": "replace", "path": "/portgroup_uuid", "value": -230}]`, 400, "Portgroup -230 could not be found."},
+		{"PATCH", port, "1.82", `[{"op": "add", "path": "/portgroup_uuid", "value": true}]`, 400, "Portgroup True could not be found."},
+		{"PATCH", port, "1.82", `[{"op": "add", "path": "/portgroup_uuid", "value": "` + absentUUID + `"}, {"op": "remove", "path": "/address"}]`, 400, "Portgroup " + absentUUID + " could not be found."},
+		{"PATCH", group, "1.82", `[{"op": "replace", "path": "/name", "value": true}]`, 400, "Portgroup " + group[len("/v1/portgroups/"):] + ": Cannot change name to invalid name 'True'"},
+		{"PATCH", group, "1.82", `[{"op": "replace", "path": "/name", "value": "a b"}, {"op": "remove", "path": "/extra/a"}]`, 400, "Portgroup " + group[len("/v1/portgroups/"):] + ": Cannot change name to invalid name 'a b'"},
+		{"PATCH", paths["allocations"], "1.82", `[{"op": "replace", "path": "/name", "value": "a b"}, {"op": "replace", "path": "/name", "value": "a"}]`, 400, "Cannot update allocation with invalid name 'a b'"},
+		{"PATCH", template, "1.82", `null`, 400, "Schema error for patch: None is not of type 'array'"},
+		// Nodes of a chassis.
+		{"POST", paths["chassis"] + "/nodes?driver=x", "1.82", "", 400, "Unexpected arguments: driver"},
+		{"POST", paths["chassis"] + "/nodes", "1.82", "", 403, "Operation not permitted."},
+		{"PATCH", paths["chassis"] + "/nodes/detail", "1.82", "", 400, "Invalid reset_interfaces: Unrecognized value 'detail', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'"},
+		{"PATCH", paths["chassis"] + "/nodes", "1.82", "[]", 403, "Operation not permitted."},
+	} {
+		got := s.do(c.method, c.path, c.version, c.body)
+		require.Equal(t, c.fault, got.fault(), "%s %s %s", c.method, c.path, c.body)
+		require.Equal(t, c.status, got.status, "%s %s %s", c.method, c.path, c.body)
+	}
+}
+
+func TestAnEmptyTextOrARemovedBooleanIsStoredAsGiven(t *testing.T) {
+	s, node, paths := fleet(t)
+	group := s.do("POST", "/v1/portgroups", "1.82", `{"node_uuid": "`+node+`", "name": ""}`).must(http.StatusCreated)
+	require.Equal(t, "", group["name"])
+	require.Equal(t, "", s.do("GET", "/v1/portgroups/"+group["uuid"].(string), "1.82", "").must(http.StatusOK)["name"])
+	require.Equal(t, "", s.do("POST", "/v1/allocations", "1.82", `{"name": "", "resource_class": "none"}`).must(http.StatusCreated)["name"])
+	rename := func(value string) any {
+		return s.do("PATCH", paths["portgroups"], "1.82", `[{"op": "replace", "path": "/name", "value": `+value+`}]`).must(http.StatusOK)["name"]
+	}
+	require.Equal(t, "", rename(`""`))
+	require.Nil(t, rename(`null`))
+	require.Equal(t, "pg2", rename(`"pg2"`))
+
+	require.Equal(t, false, s.do("GET", paths["ports"], "1.82", "").must(http.StatusOK)["is_smartnic"])
+	port := s.do("PATCH", paths["ports"], "1.82", `[{"op": "remove", "path": "/is_smartnic"}]`).must(http.StatusOK)
+	require.Nil(t, port["is_smartnic"])
+	require.NotNil(t, port["updated_at"])
+	port = s.do("PATCH", paths["ports"], "1.82", `[{"op": "add", "path": "/is_smartnic", "value": false}]`).must(http.StatusOK)
+	require.Equal(t, false, port["is_smartnic"])
+}
+
+func TestNoDescriptionContainsNothing(t *testing.T) {
+	s := start(t, states.Antelope, api.Config{})
+	s.create(`{"driver": "fake-hardware"}`)
+	s.create(`{"driver": "fake-hardware", "description": "in the attic"}`)
+	for query, found := range map[string]int{"": 1, "ATTIC": 1, "cellar": 0} {
+		require.Len(t, s.do("GET", "/v1/nodes?description_contains="+query, "1.82", "").must(http.StatusOK)["nodes"], found, query)
+	}
+}
