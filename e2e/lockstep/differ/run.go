@@ -171,13 +171,15 @@ func (w *worker) exchange(ctx context.Context, r Request) error {
 			fmt.Fprintf(w.Log, "DIFFERENT %s\n", name)
 		}
 	}
+	refused := theirs.Status >= http.StatusBadRequest && ours.Status >= http.StatusBadRequest
+	differently := theirs.Status != ours.Status || refused && len(names) > 0
 	if r.writes {
-		for _, path := range w.touched(r, theirs.Status >= http.StatusBadRequest && ours.Status >= http.StatusBadRequest) {
+		for _, path := range w.touched(r, refused, differently) {
 			texts, shown, err := w.audit(ctx, path)
 			if err != nil {
 				return err
 			}
-			if theirs.Status != ours.Status {
+			if differently {
 				continue // the records differ because of that
 			}
 			for _, text := range texts {
@@ -194,12 +196,13 @@ func (w *worker) exchange(ctx context.Context, r Request) error {
 
 // touched returns the collections that a request may have changed: that of its path and
 // the nodes, and now and then all. A refused request may have changed the node that it has
-// locked.
-func (w *worker) touched(r Request, refused bool) []string {
+// locked: one for a node, or one that only one side has locked, since the two sides have answered it
+// differently.
+func (w *worker) touched(r Request, refused, differently bool) []string {
 	switch {
 	case w.number%25 == 0:
 		return collections
-	case refused && !strings.HasPrefix(r.Pattern, nodesPath):
+	case refused && !differently && !strings.HasPrefix(r.Pattern, nodesPath):
 		return nil
 	case refused:
 		return collections[:1]
