@@ -21,7 +21,7 @@ import (
 //
 //	METHOD PATH VERSION [BODY]      a request; version - means none
 //	= STATUS [LOCATION]             its expected status and Location header
-//	fault TEXT                      its faultstring
+//	fault TEXT                      its faultstring, with \n between lines
 //	bare [TEXT]                     its description
 //	is JSON                         its body, with TIME instead of times
 //	has JSON                        fields of its body
@@ -68,7 +68,7 @@ func (s *server) exchange(t *testing.T, name, text string) {
 			require.Equal(t, status, strconv.Itoa(a.status), message...)
 			require.Equal(t, location, strings.TrimPrefix(a.header.Get("Location"), "http://HOST"), message...)
 		case "fault", "bare":
-			require.Equal(t, rest, a.fault(), message...)
+			require.Equal(t, rest, strings.ReplaceAll(a.fault(), "\n", `\n`), message...)
 			require.Equal(t, word == "fault", strings.Contains(a.body, "faultstring"), message...)
 		case "is":
 			require.JSONEq(t, rest, timePattern.ReplaceAllString(a.body, "TIME"), message...)

@@ -34,6 +34,7 @@ type schema struct {
 	needs                [][2]string // pairs of a property and a second one, which the first requires
 	draft4               bool        // 1.0 is not an integer
 	secret               bool        // violations do not repeat the value
+	description          string      // for the text of [schema.explain] alone
 }
 
 type property struct {
@@ -49,6 +50,19 @@ type violation struct {
 	typed bool          // the part has a type that the schema allows
 	// causes are the violations of the schemas of which the part matches none.
 	causes []violation
+
+	keyword string  // what the part breaks, such as "enum"
+	schema  *schema // of the part
+	value   any     // the part
+	at, in  string  // the paths to the part and to its schema, as Python's indices
+}
+
+// within returns violations of the schema of an item or a property as those of the schema above.
+func within(found []violation, at, in string) []violation {
+	for i := range found {
+		found[i].at, found[i].in = at+found[i].at, in+found[i].in
+	}
+	return found
 }
 
 // compare orders violations by their relevance.
@@ -138,11 +152,11 @@ func (s *schema) check(value any, depth int) (found []violation) {
 			return shown + fmt.Sprintf(format, args...)
 		}
 	}
-	add := func(format string, args ...any) {
-		found = append(found, violation{text: text(format, args...), depth: depth, typed: typed})
+	add := func(keyword, format string, args ...any) {
+		found = append(found, violation{text: text(format, args...), depth: depth, typed: typed, keyword: keyword, schema: s, value: value})
 	}
 	if len(s.types) > 0 && !typed {
-		add(" is not of type '%s'", strings.Join(s.types, "', '"))
+		add("type", " is not of type '%s'", strings.Join(s.types, "', '"))
 	}
 	switch value := value.(type) {
 	case string:
@@ -151,26 +165,27 @@ func (s *schema) check(value any, depth int) (found []violation) {
 		if number, _ := value.Float64(); s.min != "" {
 			switch least, _ := s.min.Float64(); {
 			case s.above && number <= least:
-				add(" is less than or equal to the minimum of %s", s.min)
+				add("exclusiveMinimum", " is less than or equal to the minimum of %s", s.min)
 			case !s.above && number < least:
-				add(" is less than the minimum of %s", s.min)
+				add("minimum", " is less than the minimum of %s", s.min)
 			}
 		}
 	case []any:
 		if len(value) < s.minItems {
-			add(" is too short")
+			add("minItems", " is too short")
 		}
-		for _, item := range value {
+		for i, item := range value {
 			if s.items != nil {
-				found = append(found, s.items.check(item, depth+1)...)
+				found = append(found, within(s.items.check(item, depth+1), fmt.Sprintf("[%d]", i), "['items']")...)
 			}
 		}
 	}
 	if word, isText := value.(string); len(s.enum) > 0 && !(isText && slices.Contains(s.enum, word)) {
-		add(" is not one of %v", list(s.enum))
+		add("enum", " is not one of %v", list(s.enum))
 	}
 	if v, ok := s.checkAny(value); !ok {
 		v.text, v.depth, v.weak, v.typed = text(" is not valid under any of the given schemas"), depth, true, typed
+		v.keyword, v.schema, v.value = "anyOf", s, value
 		found = append(found, v)
 	}
 	if object, ok := value.(map[string]any); ok {
@@ -208,22 +223,22 @@ func hasText(value any) bool {
 	}
 }
 
-func (s *schema) checkText(text string, add func(format string, args ...any)) {
+func (s *schema) checkText(text string, add func(keyword, format string, args ...any)) {
 	switch length := utf8.RuneCountInString(text); {
 	case length < s.minLength:
-		add(" is too short")
+		add("minLength", " is too short")
 	case s.maxLength > 0 && length > s.maxLength:
-		add(" is too long")
+		add("maxLength", " is too long")
 	}
 	if s.pattern != nil && !s.pattern.MatchString(text) {
-		add(" does not match %s", pyrepr.Text(cmp.Or(s.patternText, s.pattern.String())))
+		add("pattern", " does not match %s", pyrepr.Text(cmp.Or(s.patternText, s.pattern.String())))
 	}
 }
 
 // checkAny reports whether the value is valid under one of the alternatives, if there are any.
 func (s *schema) checkAny(value any) (v violation, ok bool) {
-	for _, alternative := range s.anyOf {
-		causes := alternative.check(value, 0)
+	for i, alternative := range s.anyOf {
+		causes := within(alternative.check(value, 0), "", fmt.Sprintf("[%d]", i))
 		if len(causes) == 0 {
 			return violation{}, true
 		}
@@ -237,16 +252,19 @@ func (s *schema) checkProperties(object map[string]any, depth int, typed bool) (
 	for _, p := range s.properties {
 		known[p.name] = true
 		if value, ok := object[p.name]; ok {
-			found = append(found, p.check(value, depth+1)...)
+			index := "[" + pyrepr.Text(p.name) + "]"
+			found = append(found, within(p.check(value, depth+1), index, "['properties']"+index)...)
 		}
 	}
 	var absent, unexpected []violation
-	add := func(to *[]violation, format string, args ...any) {
-		*to = append(*to, violation{text: func() string { return fmt.Sprintf(format, args...) }, depth: depth, typed: typed})
+	add := func(to *[]violation, keyword, format string, args ...any) {
+		*to = append(*to, violation{
+			text: func() string { return fmt.Sprintf(format, args...) }, depth: depth, typed: typed, keyword: keyword, schema: s, value: object,
+		})
 	}
 	for _, name := range s.required {
 		if _, ok := object[name]; !ok {
-			add(&absent, "'%s' is a required property", name)
+			add(&absent, "required", "'%s' is a required property", name)
 		}
 	}
 	if s.closed {
@@ -261,9 +279,9 @@ func (s *schema) checkProperties(object map[string]any, depth int, typed bool) (
 		switch len(names) {
 		case 0:
 		case 1:
-			add(&unexpected, "Additional properties are not allowed (%s was unexpected)", names[0])
+			add(&unexpected, "additionalProperties", "Additional properties are not allowed (%s was unexpected)", names[0])
 		default:
-			add(&unexpected, "Additional properties are not allowed (%s were unexpected)", strings.Join(names, ", "))
+			add(&unexpected, "additionalProperties", "Additional properties are not allowed (%s were unexpected)", strings.Join(names, ", "))
 		}
 	}
 	if s.closedFirst {
@@ -273,7 +291,7 @@ func (s *schema) checkProperties(object map[string]any, depth int, typed bool) (
 	for _, pair := range s.needs {
 		_, has := object[pair[0]]
 		if _, other := object[pair[1]]; has && !other {
-			add(&found, "'%s' is a dependency of '%s'", pair[1], pair[0])
+			add(&found, "dependentRequired", "'%s' is a dependency of '%s'", pair[1], pair[0])
 		}
 	}
 	return found

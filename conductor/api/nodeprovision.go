@@ -236,9 +236,9 @@ func (h *handler) requestedSteps() *schema {
 	step := &schema{
 		types: []string{"object"}, required: []string{"interface", "step"}, closed: true,
 		properties: []property{
-			{"interface", &schema{enum: h.stepInterfaces()}},
-			{"step", &schema{types: textType, minLength: 1}},
-			{"args", &schema{types: []string{"object"}, secret: true}},
+			{"interface", &schema{enum: h.stepInterfaces(), description: "driver interface"}},
+			{"step", &schema{types: textType, minLength: 1, description: "name of clean step"}},
+			{"args", &schema{types: []string{"object"}, properties: []property{}, secret: true, description: "additional args"}},
 		},
 	}
 	if h.series >= states.Bobcat {
@@ -259,7 +259,7 @@ func (r *request) checkSteps(q *provisionQuery) error {
 		if kind == "deploy" {
 			valid = stepsSchema("priority", true)(r.h)
 		}
-		if text, _, refused := valid.refusal(q.steps[kind]); refused {
+		if text := valid.explain(q.steps[kind]); text != "" {
 			return invalid("Invalid %s_steps: %s", kind, text)
 		}
 		for _, item := range q.steps[kind] {

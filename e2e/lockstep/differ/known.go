@@ -74,8 +74,8 @@ var Known = []Intended{
 		"Ironic knows the path of a list without the slash only",
 	},
 	{
-		regexp.MustCompile(`: fault «Invalid (clean|deploy)_steps: .*`), "steps that break their schema",
-		"Ironic prints its schema and the steps; ours names what is wrong",
+		regexp.MustCompile(`-> fault «Invalid (clean|deploy)_steps: The value `), "secrets",
+		"Ironic's refusal repeats a value that may be a secret, such as the rescue password",
 	},
 	{
 		regexp.MustCompile(`: record\.(last_error|maintenance_reason): «.*step`), "wrong arguments of a step",
