@@ -83,7 +83,7 @@ func (c *Conductor) recordPower(e powersync.Event) {
 	switch e.Outcome {
 	case powersync.IntoMaintenance:
 		eventType = "monitoring"
-	case "reclaimed": // the process that made the request has died
+	case powersync.Reclaimed: // the process that made the request has died
 		eventType = "takeover"
 	}
 	c.record(context.Background(), &Node{UUID: e.ID}, "ERROR", e.LastError, eventType)

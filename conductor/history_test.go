@@ -105,7 +105,7 @@ func TestTheHistoryHasAnEntryForANodeThatThePowerSyncPutIntoMaintenance(t *testi
 	synctest.Test(t, func(t *testing.T) {
 		var told atomic.Int64
 		f := start(t, func(c *conductor.Config) {
-			c.Power = powersync.Config{MaxRetries: 1, OnEvent: func(powersync.Event) { told.Add(1) }}
+			c.Power = powersync.Config{Policy: powersync.Policy{MaxRetries: 1}, OnEvent: func(powersync.Event) { told.Add(1) }}
 		})
 		f.fake.Before = func(context.Context, *conductor.Node, string) error { return errors.New("no answer") }
 		n := f.node(states.Active)

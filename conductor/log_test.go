@@ -43,7 +43,7 @@ func TestLogsAndErrorsNameTheNodeAsItsUsersDo(t *testing.T) {
 		var out lockedBuffer
 		f := start(t, func(c *conductor.Config) {
 			c.Log = slog.New(slog.NewTextHandler(&out, nil))
-			c.Power = powersync.Config{MaxRetries: 1, RecoveryInterval: -1}
+			c.Power = powersync.Config{Policy: powersync.Policy{MaxRetries: 1}, RecoveryInterval: -1}
 		})
 		f.fake.Before = func(context.Context, *conductor.Node, string) error { return errors.New("no answer") }
 		for name, label := range map[string]string{"rack1-7": "rack1-7 (UUID)", "": "UUID"} {

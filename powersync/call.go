@@ -123,22 +123,18 @@ func (s *Syncer) validate(ctx context.Context, id string) error {
 	return err
 }
 
-// readPower returns PowerOn, PowerOff or an error.
-func (s *Syncer) readPower(ctx context.Context, id string) (states.Power, error) {
-	power, err := callDriver(ctx, s, id, func(ctx context.Context) (states.Power, error) {
+// read reads a node's power state, after validating its configuration if wanted.
+func (s *Syncer) read(ctx context.Context, id string, validate bool) (r Reading) {
+	if validate {
+		if r.Invalid = s.validate(ctx, id); r.Invalid != nil {
+			return r
+		}
+	}
+	r.Power, r.Err = callDriver(ctx, s, id, func(ctx context.Context) (states.Power, error) {
 		s.counters.reads.Add(1)
 		return s.config.Driver.PowerState(ctx, id)
 	})
-	switch {
-	case err != nil:
-		return states.NoPower, err
-	case power == states.NoPower:
-		return states.NoPower, errNothingRead
-	case power != states.PowerOn && power != states.PowerOff:
-		return states.NoPower, fmt.Errorf("%w: it is %q", errNoPower, power)
-	default:
-		return power, nil
-	}
+	return r
 }
 
 func (s *Syncer) setPower(ctx context.Context, id string, power states.Power) error {

@@ -27,6 +27,9 @@ type Config struct {
 	Store  Store
 	Driver Driver
 
+	// Policy decides about nodes that cannot be read or differ from their record.
+	Policy
+
 	// Name is written into the reservations of nodes that this Syncer holds. It must
 	// be the same after a restart, and different from the names of other processes
 	// that use the Store. Empty stands for the host's name, as in Ironic.
@@ -41,10 +44,6 @@ type Config struct {
 	// Workers is the size of a round's worker pool: how many nodes it handles at
 	// a time; 0 stands for 8 (sync_power_state_workers).
 	Workers int
-	// MaxRetries is how many rounds in a row a node may fail; the next failure puts
-	// it into maintenance. 0 stands for 3 (power_state_sync_max_retries), a negative
-	// number for none.
-	MaxRetries int
 	// Timeout bounds each call of the Driver and each Load and Update of the
 	// Store, and in Set the wait for a power state; 0 stands for 60 s
 	// (power_state_change_timeout). Other times are derived from it: a call may take
@@ -58,17 +57,10 @@ type Config struct {
 	// for 1 s.
 	Poll time.Duration
 
-	// RecordOnly never sets hardware in rounds: the reading is recorded
-	// (force_power_state_during_sync = False).
-	RecordOnly bool
 	// CanForce reports whether rounds may set the power of a node; otherwise the
 	// reading is recorded. It is Ironic's supports_power_sync. The rules for calls of
 	// the Driver apply to it. Nil allows it for all nodes.
 	CanForce func(id string) bool
-	// ForgetUnread records no power state for a node that goes into maintenance
-	// because it cannot be read. Ironic's documentation says that the recorded power
-	// state is kept; Ironic's code records none.
-	ForgetUnread bool
 
 	// The fields below have no counterpart in Ironic; zero disables them.
 
@@ -120,7 +112,6 @@ func (c Config) complete() (Config, error) {
 	c.Interval = cmp.Or(c.Interval, defaultInterval)
 	c.RecoveryInterval = cmp.Or(c.RecoveryInterval, defaultRecoveryInterval)
 	c.Workers = cmp.Or(c.Workers, defaultWorkers)
-	c.MaxRetries = max(cmp.Or(c.MaxRetries, defaultMaxRetries), 0)
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	c.SoftTimeout = cmp.Or(c.SoftTimeout, defaultSoftTimeout)
 	c.Poll = cmp.Or(c.Poll, defaultPoll)

@@ -10,11 +10,16 @@
 //
 // [Syncer.Sync] is one round. It reads the power state of every node that [SkipSync]
 // does not exclude. If the reading differs from the record, it sets the hardware to
-// the recorded power state, or with [Config.RecordOnly] records the reading. A node
+// the recorded power state, or with [Policy.RecordOnly] records the reading. A node
 // that fails in several rounds in a row goes into maintenance with the fault
 // [FaultPowerFailure]. [Syncer.Recover] takes it out again once its power state can be
 // read. [Syncer.Set] carries out a power request. [Syncer.Begin] is its first half,
 // for a service that answers its client before the request is complete.
+//
+// The decisions are pure functions, for services with a loop of their own: [Decide] is
+// the rule of a sync round and [DecideRecovery] that of a recovery round, [Accept],
+// [DecideRequest] and [SettleRequest] are those of a power request. A Syncer is their
+// loop: it lists the records, reads and sets hardware, bounds each call, and stores.
 //
 // # Rules
 //
@@ -25,9 +30,9 @@
 //
 //   - No power state is recorded and the driver finds the node's configuration
 //     invalid: nothing happens.
-//   - Reading fails: nothing changes. Once count exceeds [Config.MaxRetries], the
+//   - Reading fails: nothing changes. Once count exceeds [Policy.MaxRetries], the
 //     node goes into maintenance with its recorded power state unchanged
-//     ([Config.ForgetUnread] records none, as Ironic's code does contrary to its
+//     ([Policy.ForgetUnread] records none, as Ironic's code does contrary to its
 //     documentation).
 //   - The reading equals the record: count is reset, and the last error is cleared if
 //     a round of this Syncer stored it.
@@ -35,7 +40,7 @@
 //   - They differ and count exceeds MaxRetries: the reading is recorded and the
 //     node goes into maintenance.
 //   - They differ: the hardware is set. The reading is recorded instead if
-//     Config.RecordOnly or Config.CanForce requires it, or if the node forbids power
+//     Policy.RecordOnly or Config.CanForce requires it, or if the node forbids power
 //     off.
 //
 // No round clears a last error that somebody else stored, including [Syncer.Set] and

@@ -30,7 +30,7 @@ func (s *Syncer) logEvent(ctx context.Context, e Event) {
 	switch {
 	case e.Outcome == IntoMaintenance:
 		level = slog.LevelError
-	case slices.Contains(failed, e.Outcome), e.Outcome == Forced, e.Outcome == forceHeld, e.Outcome == reclaimed:
+	case slices.Contains(failed, e.Outcome), e.Outcome == Forced, e.Outcome == ForceHeldBack, e.Outcome == Reclaimed:
 		level = slog.LevelWarn
 	}
 	attrs := []slog.Attr{

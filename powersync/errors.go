@@ -26,10 +26,18 @@ var (
 	// returned.
 	errAbandoned = errors.New("the call does not return")
 	errNotCalled = errors.New("not called")
-	errNoPower   = errors.New("the hardware tells no power state")
-	// errNothingRead: the driver returned NoPower. It equals a record without one.
-	errNothingRead = fmt.Errorf("%w: it has none", errNoPower)
 )
+
+// noPowerError says that the hardware answered without a power state. Its value is the
+// driver's: NoPower is hardware that has none, which equals a record without one.
+type noPowerError states.Power
+
+func (e noPowerError) Error() string {
+	if states.Power(e) == states.NoPower {
+		return "no power state reported: the hardware has none"
+	}
+	return fmt.Sprintf("no power state reported: it is %q", states.Power(e))
+}
 
 // configError names the invalid field of a Config, its value, and what is required.
 func configError(field string, value any, want string) error {

@@ -67,7 +67,7 @@ func ExampleEvent() {
 	store.Put(powersync.Record{ID: "node-1", ProvisionState: states.Active, Power: states.PowerOn})
 	driver := newBMCs(nil) // it does not answer
 	syncer, err := powersync.New(powersync.Config{
-		Store: store, Driver: driver, MaxRetries: -1,
+		Store: store, Driver: driver, Policy: powersync.Policy{MaxRetries: -1},
 		OnEvent: func(e powersync.Event) {
 			if e.LastError != "" {
 				history = append(history, fmt.Sprintf("%s: %v: %s", e.ID, e.Outcome, e.LastError))

@@ -14,9 +14,6 @@ var Outcomes = outcomes
 // ErrAbandoned is matched by the error of a call that does not return.
 var ErrAbandoned = errAbandoned
 
-// SkipRecovery is the rule of recovery rounds.
-var SkipRecovery = skipRecovery
-
 // Backoff returns how long a node is skipped after so many failures in a row.
 var Backoff = backoff
 
@@ -26,28 +23,3 @@ func (s *Syncer) LeftBehind() int {
 	defer s.driver.mu.Unlock()
 	return len(s.driver.left)
 }
-
-// The outcomes of nodes that were left alone.
-const (
-	SkippedEnroll         = skippedEnroll
-	SkippedDeployWait     = skippedDeployWait
-	SkippedCleanWait      = skippedCleanWait
-	SkippedAdoptFail      = skippedAdoptFail
-	SkippedMaintenance    = skippedMaintenance
-	SkippedNoPowerFailure = skippedNoPowerFailure
-	SkippedTarget         = skippedTarget
-	SkippedReservation    = skippedReservation
-	SkippedConfig         = skippedConfig
-	SkippedBackoff        = skippedBackoff
-	SkippedChanged        = skippedChanged
-	SkippedGone           = skippedGone
-)
-
-// Outcomes that have no exported constant.
-const (
-	ForceHeld      = forceHeld
-	Interrupted    = interrupted
-	PowerRequested = powerRequested
-	Reclaimed      = reclaimed
-	SavedLate      = savedLate
-)

@@ -15,9 +15,8 @@ type failures struct {
 }
 
 type failure struct {
-	count     int
-	until     time.Time // when the backoff ends
-	lastError string    // the last error that a round stored; empty if none did
+	Failures
+	until time.Time // when the backoff ends
 }
 
 func (f *failures) of(id string) failure {
@@ -26,9 +25,14 @@ func (f *failures) of(id string) failure {
 	return f.nodes[id]
 }
 
+// set replaces the failures of a node. Those of a success are not kept.
 func (f *failures) set(id string, now failure) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if now.Count == 0 {
+		delete(f.nodes, id)
+		return
+	}
 	if f.nodes == nil {
 		f.nodes = make(map[string]failure)
 	}
@@ -40,7 +44,7 @@ func (f *failures) noteError(id, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if now, ok := f.nodes[id]; ok {
-		now.lastError = text
+		now.LastError = text
 		f.nodes[id] = now
 	}
 }
@@ -66,19 +70,18 @@ func (f *failures) byCount() []string {
 		ids = append(ids, id)
 	}
 	slices.SortFunc(ids, func(a, b string) int {
-		return cmp.Or(cmp.Compare(f.nodes[b].count, f.nodes[a].count), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(f.nodes[b].Count, f.nodes[a].Count), cmp.Compare(a, b))
 	})
 	return ids
 }
 
-// noteFailure records an event's count of failed attempts. It keeps the last error
-// that an earlier attempt stored until another one replaces it.
-func (s *Syncer) noteFailure(f *failures, e Event) {
-	now := failure{count: e.Attempts, lastError: cmp.Or(e.LastError, f.of(e.ID).lastError)}
-	if s.config.Backoff > 0 {
-		now.until = time.Now().Add(backoff(s.config.Backoff, s.config.MaxBackoff, now.count))
+// keep keeps the failures of an action for the node's next round of this kind.
+func (s *Syncer) keep(f *failures, a Action) {
+	now := failure{Failures: a.Failures}
+	if s.config.Backoff > 0 && now.Count > 0 {
+		now.until = time.Now().Add(backoff(s.config.Backoff, s.config.MaxBackoff, now.Count))
 	}
-	f.set(e.ID, now)
+	f.set(a.ID, now)
 }
 
 // backoff returns how long a node is skipped after a number of failures in a row:

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-
-	"github.com/ironstate/ironstate/states"
 )
 
 // maxReleases is how often a release is tried in a row while the record keeps
@@ -16,21 +14,20 @@ const maxReleases = 40
 
 var errNotOurs = fmt.Errorf("%w: somebody else has taken the node's reservation", ErrNotSaved)
 
-// An edit applies an event to the record of a node that is released. It may be applied
-// more than once, each time to a newer record.
-type edit func(*Record, *Event)
-
-func noEdit(*Record, *Event) {}
+// A settle function returns the record of a node that is released, without its
+// reservation and target power state, and the event to report once it is stored. It may
+// be called more than once, each time with a newer record.
+type settle func(Record) (Record, Event)
 
 // hold is a node that a Syncer has reserved, or is about to.
 type hold struct {
 	// before is the record that the reservation replaced. It is zero if it is unknown
 	// whether the store made that update.
 	before Record
-	// event and edit are those of a release that could not be stored yet; edit is nil
-	// while a goroutine works on the node.
-	event Event
-	edit  edit
+	// event and settle are those of a release that could not be stored yet; settle is
+	// nil while a goroutine works on the node.
+	event  Event
+	settle settle
 }
 
 // holds has the nodes that a Syncer works on or could not release. A goroutine claims
@@ -86,10 +83,10 @@ func (h *holds) claimUnsaved(id string) (unsaved hold, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := h.nodes[id]
-	if n == nil || n.edit == nil {
+	if n == nil || n.settle == nil {
 		return hold{}, false
 	}
-	unsaved, n.edit = *n, nil
+	unsaved, n.settle = *n, nil
 	return unsaved, true
 }
 
@@ -98,7 +95,7 @@ func (h *holds) unsaved() (ids []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for id, n := range h.nodes {
-		if n.edit != nil {
+		if n.settle != nil {
 			ids = append(ids, id)
 		}
 	}
@@ -118,35 +115,37 @@ func (s *Syncer) reserve(ctx context.Context, before, r Record) error {
 		s.holds.drop(r.ID)
 	default:
 		// The store may have made the update nevertheless.
-		_, _ = s.release(ctx, Event{ID: r.ID}, func(now *Record, _ *Event) {
+		unmade := Event{ID: r.ID}
+		_, _ = s.release(ctx, unmade, func(now Record) (Record, Event) {
 			if now.LastError == r.LastError {
 				now.LastError = before.LastError
 			}
+			return now.released(), unmade
 		})
 	}
 	return err
 }
 
 // release ends a hold and stores its event. If the store fails, retryRelease tries
-// again later. release returns the event as changed by the edit.
-func (s *Syncer) release(ctx context.Context, e Event, edit edit) (Event, error) {
+// again later, and e is returned; otherwise the event that settle returned.
+func (s *Syncer) release(ctx context.Context, e Event, settle settle) (Event, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.settleTime())
 	defer cancel()
 	stored, err := e, ErrConflict
 	for tries := 0; errors.Is(err, ErrConflict) && tries < maxReleases; tries++ {
-		stored, err = s.tryRelease(ctx, e, edit)
+		stored, err = s.tryRelease(ctx, e, settle)
 	}
 	switch {
 	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, errNotOurs):
 		s.holds.drop(e.ID)
 		return stored, err
 	default:
-		s.holds.set(e.ID, hold{before: s.holds.get(e.ID).before, event: e, edit: edit})
+		s.holds.set(e.ID, hold{before: s.holds.get(e.ID).before, event: e, settle: settle})
 		return e, fmt.Errorf("%w: %w", ErrNotSaved, err)
 	}
 }
 
-func (s *Syncer) tryRelease(ctx context.Context, e Event, edit edit) (Event, error) {
+func (s *Syncer) tryRelease(ctx context.Context, e Event, settle settle) (Event, error) {
 	r, err := s.store.load(ctx, e.ID)
 	if err != nil {
 		return e, err
@@ -154,16 +153,14 @@ func (s *Syncer) tryRelease(ctx context.Context, e Event, edit edit) (Event, err
 	if before := s.holds.get(e.ID).before; before.ID != "" && r.Revision == before.Revision {
 		return e, ErrConflict // a stale record: the reservation has replaced it
 	}
-	after := r
-	edit(&after, &e)
+	after, e := settle(r)
 	if r.Reservation != s.config.Name {
+		after.Reservation, after.TargetPower = r.Reservation, r.TargetPower
 		if after == r {
 			return e, nil // an update stored it and reported an error
 		}
 		return e, errNotOurs
 	}
-	after.Reservation = ""
-	after.TargetPower = states.NoPower
 	return e, s.store.update(ctx, after)
 }
 
@@ -174,7 +171,7 @@ func (s *Syncer) retryRelease(ctx context.Context, id string) error {
 	if !ok {
 		return nil
 	}
-	e, err := s.release(ctx, unsaved.event, unsaved.edit)
+	e, err := s.release(ctx, unsaved.event, unsaved.settle)
 	switch {
 	case errors.Is(err, errNotOurs), errors.Is(err, ErrNotFound):
 		s.log(ctx, slog.LevelWarn, "power outcome lost", slog.String("node", id), slog.Any("error", err))
@@ -185,6 +182,6 @@ func (s *Syncer) retryRelease(ctx context.Context, id string) error {
 	if e.Outcome == ForceFailed {
 		s.syncFailures.noteError(id, e.LastError)
 	}
-	s.emit(ctx, e.as(savedLate, nil))
+	s.emit(ctx, e.as(SavedLate, nil))
 	return nil
 }

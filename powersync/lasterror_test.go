@@ -179,7 +179,7 @@ func TestTheForceLimitIsSpentOnWhatWasForcedAlone(t *testing.T) {
 		for range 10 {
 			report, err := h.Sync(t.Context())
 			require.NoError(t, err)
-			require.Zero(t, report.Nodes[powersync.ForceHeld])
+			require.Zero(t, report.Nodes[powersync.ForceHeldBack])
 		}
 		_, sets := h.calls()
 		require.Len(t, sets, 2)
@@ -187,7 +187,7 @@ func TestTheForceLimitIsSpentOnWhatWasForcedAlone(t *testing.T) {
 		h.set("a", isOff)
 		report, err := h.Sync(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, 1, report.Nodes[powersync.ForceHeld])
+		require.Equal(t, 1, report.Nodes[powersync.ForceHeldBack])
 		time.Sleep(time.Minute)
 		report, err = h.Sync(t.Context())
 		require.NoError(t, err)

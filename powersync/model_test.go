@@ -49,10 +49,12 @@ func newWorld(t *rapid.T) *world {
 	}
 	w.config = powersync.Config{
 		Store: w, Driver: w, Name: "this", Workers: 1, Poll: time.Microsecond, OnEvent: w.checkEvent,
-		MaxRetries:   rapid.SampledFrom([]int{-1, 1, 2}).Draw(t, "retries"),
-		RecordOnly:   rapid.Bool().Draw(t, "record only"),
-		ForgetUnread: rapid.Bool().Draw(t, "forget"),
-		ForceLimit:   rapid.SampledFrom([]int{0, 2}).Draw(t, "force limit"),
+		Policy: powersync.Policy{
+			MaxRetries:   rapid.SampledFrom([]int{-1, 1, 2}).Draw(t, "retries"),
+			RecordOnly:   rapid.Bool().Draw(t, "record only"),
+			ForgetUnread: rapid.Bool().Draw(t, "forget"),
+		},
+		ForceLimit: rapid.SampledFrom([]int{0, 2}).Draw(t, "force limit"),
 	}
 	w.start()
 	return w

@@ -4,61 +4,26 @@ import "slices"
 
 // Outcome is the result of a round for one node, or of a power request, in lower-case
 // words and underscores, so that no log or metric has to quote it. Each node of a
-// round has one.
-//
-// Nodes that were skipped have one of
-//
-//	skipped_enroll              in enroll: nobody has shown yet that the node can be managed
-//	skipped_wait_call_back      in wait call-back: the ramdisk is about to call
-//	skipped_clean_wait          in clean wait, likewise
-//	skipped_adopt_failed        in adopt failed
-//	skipped_maintenance         in maintenance
-//	skipped_no_power_failure    not in maintenance with FaultPowerFailure: nothing to recover from
-//	skipped_target_power_state  a target power state is set: the power is being changed
-//	skipped_reservation         somebody else holds the node
-//	skipped_configuration       no power state is recorded and the Validator refuses the configuration
-//	skipped_backoff             the node failed, and Config.Backoff is not over
-//	skipped_changed_meanwhile   the record changed each time that the hardware was read
-//	skipped_deleted             the node was deleted meanwhile
-//
-// The other nodes have one of the constants below, or
-//
-//	force_held_back  the hardware was not set, because Config.ForceLimit was reached; the attempt does not count
-//	interrupted      the context ended while the node was being handled; the attempt does not count
-//
-// These come in addition to the one outcome that each node of a round has:
-//
-//	power_requested  a power request was accepted and the node is reserved for it
-//	power_set        the requested power state was reached: [PowerSet]
-//	power_not_set    the requested power state was not reached: [PowerNotSet]
-//	reclaimed        a reservation in the Syncer's name, under which none of its goroutines worked, was dropped
-//	saved_late       an outcome that could not be stored earlier is stored now, and the node is released
+// round has one; those of power requests and of reservations come in addition.
 type Outcome string
 
+// Outcomes of nodes that a round skipped.
 const (
-	skippedEnroll         Outcome = "skipped_enroll"
-	skippedDeployWait     Outcome = "skipped_wait_call_back"
-	skippedCleanWait      Outcome = "skipped_clean_wait"
-	skippedAdoptFail      Outcome = "skipped_adopt_failed"
-	skippedMaintenance    Outcome = "skipped_maintenance"
-	skippedNoPowerFailure Outcome = "skipped_no_power_failure"
-	skippedTarget         Outcome = "skipped_target_power_state"
-	skippedReservation    Outcome = "skipped_reservation"
-	skippedConfig         Outcome = "skipped_configuration"
-	skippedBackoff        Outcome = "skipped_backoff"
-	skippedChanged        Outcome = "skipped_changed_meanwhile"
-	skippedGone           Outcome = "skipped_deleted"
-
-	forceHeld      Outcome = "force_held_back"
-	interrupted    Outcome = "interrupted"
-	powerRequested Outcome = "power_requested"
-	reclaimed      Outcome = "reclaimed"
-	savedLate      Outcome = "saved_late"
-
-	conflict Outcome = "conflict" // within this package: the record has changed; the node is handled again
+	SkippedEnroll         Outcome = "skipped_enroll"             // in enroll: the node is not managed yet
+	SkippedDeployWait     Outcome = "skipped_wait_call_back"     // in wait call-back: the ramdisk is about to call
+	SkippedCleanWait      Outcome = "skipped_clean_wait"         // in clean wait, likewise
+	SkippedAdoptFail      Outcome = "skipped_adopt_failed"       // in adopt failed
+	SkippedMaintenance    Outcome = "skipped_maintenance"        // in maintenance
+	SkippedNoPowerFailure Outcome = "skipped_no_power_failure"   // not in maintenance with FaultPowerFailure: nothing to recover from
+	SkippedTarget         Outcome = "skipped_target_power_state" // a target power state is set: the power is being changed
+	SkippedReservation    Outcome = "skipped_reservation"        // somebody else holds the node
+	SkippedConfiguration  Outcome = "skipped_configuration"      // no power state is recorded and the Validator refuses the configuration
+	SkippedBackoff        Outcome = "skipped_backoff"            // the node failed, and Config.Backoff is not over
+	SkippedChanged        Outcome = "skipped_changed_meanwhile"  // the record changed each time that the hardware was read
+	SkippedDeleted        Outcome = "skipped_deleted"            // the node was deleted meanwhile
 )
 
-// Results of rounds for nodes that were not skipped.
+// Outcomes of nodes that a round did not skip.
 const (
 	// Equal: the reading equals the record.
 	Equal Outcome = "equal"
@@ -71,9 +36,12 @@ const (
 	Forced Outcome = "forced"
 	// ForceFailed: setting the hardware to the recorded power state failed.
 	ForceFailed Outcome = "force_failed"
+	// ForceHeldBack: the hardware was not set, because [Config.ForceLimit] was reached.
+	// The attempt does not count.
+	ForceHeldBack Outcome = "force_held_back"
 	// ReadFailed: the power state could not be read.
 	ReadFailed Outcome = "read_failed"
-	// IntoMaintenance: the node failed once more than [Config.MaxRetries] and is
+	// IntoMaintenance: the node failed once more than [Policy.MaxRetries] and is
 	// in maintenance now.
 	IntoMaintenance Outcome = "into_maintenance"
 	// Recovered: the node could be read again and is out of maintenance.
@@ -81,27 +49,42 @@ const (
 	// StoreFailed: the store failed or panicked and reported no write. The attempt does
 	// not count.
 	StoreFailed Outcome = "store_failed"
+	// Interrupted: the context ended while the node was being handled. The attempt does
+	// not count.
+	Interrupted Outcome = "interrupted"
 )
 
-// Results of power requests: see [Syncer.Set].
+// Outcomes of power requests and of reservations; see [Syncer.Set] and [Syncer.Reclaim].
 const (
+	// PowerRequested: a power request was accepted and the node is reserved for it.
+	PowerRequested Outcome = "power_requested"
 	// PowerSet: the requested power state was reached.
 	PowerSet Outcome = "power_set"
 	// PowerNotSet: the requested power state was not reached.
 	PowerNotSet Outcome = "power_not_set"
+	// Reclaimed: a reservation in the Syncer's name, under which none of its goroutines
+	// worked, was dropped.
+	Reclaimed Outcome = "reclaimed"
+	// SavedLate: an outcome that could not be stored earlier is stored now, and the node
+	// is released.
+	SavedLate Outcome = "saved_late"
 )
+
+// conflict is an outcome within this package: the record has changed, and the node is
+// handled again.
+const conflict Outcome = "conflict"
 
 var (
 	skips = []Outcome{
-		skippedEnroll, skippedDeployWait, skippedCleanWait, skippedAdoptFail, skippedMaintenance, skippedNoPowerFailure,
-		skippedTarget, skippedReservation, skippedConfig, skippedBackoff, skippedChanged, skippedGone,
+		SkippedEnroll, SkippedDeployWait, SkippedCleanWait, SkippedAdoptFail, SkippedMaintenance, SkippedNoPowerFailure,
+		SkippedTarget, SkippedReservation, SkippedConfiguration, SkippedBackoff, SkippedChanged, SkippedDeleted,
 	}
 	// failed has the outcomes that count as failures.
 	failed = []Outcome{ForceFailed, ReadFailed, IntoMaintenance, StoreFailed, PowerNotSet}
 	// outcomes has all, in the order in which reports list them.
 	outcomes = slices.Concat(skips, []Outcome{
-		Equal, Recorded, Corrected, Forced, ForceFailed, forceHeld, ReadFailed, IntoMaintenance, Recovered, StoreFailed,
-		interrupted, powerRequested, PowerSet, PowerNotSet, reclaimed, savedLate,
+		Equal, Recorded, Corrected, Forced, ForceFailed, ForceHeldBack, ReadFailed, IntoMaintenance, Recovered, StoreFailed,
+		Interrupted, PowerRequested, PowerSet, PowerNotSet, Reclaimed, SavedLate,
 	})
 )
 

@@ -58,13 +58,11 @@ func (s *Syncer) tryReclaim(ctx context.Context, id string) (done bool, err erro
 	if err != nil || r.Reservation != s.config.Name {
 		return false, err
 	}
-	e := Event{ID: id, Outcome: reclaimed, Recorded: r.Power, Asked: r.TargetPower}
+	e := Event{ID: id, Outcome: Reclaimed, Recorded: r.Power, Asked: r.TargetPower}
 	if r.TargetPower != states.NoPower {
 		e.setLastError(&r, fmt.Sprintf("the request for %q was lost: the process that made it has died", r.TargetPower))
 	}
-	r.Reservation = ""
-	r.TargetPower = states.NoPower
-	if err := s.store.update(ctx, r); err != nil {
+	if err := s.store.update(ctx, r.released()); err != nil {
 		return false, err
 	}
 	s.emit(ctx, e)

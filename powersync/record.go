@@ -26,6 +26,13 @@ type Record struct {
 	Revision int64 `json:"-"`
 }
 
+// released returns the record without its reservation and target power state.
+func (r Record) released() Record {
+	r.Reservation = ""
+	r.TargetPower = states.NoPower
+	return r
+}
+
 // label returns the name and the ID of a node, for texts that its users read.
 func (r Record) label() string {
 	if r.Name == "" {

@@ -9,8 +9,8 @@ import (
 func (s *Syncer) recoverAll(ctx context.Context) (map[Outcome]int, error) {
 	p := s.newPool(ctx, recoveryRound, s.recoverNode)
 	err := p.list(func(r Record) (wanted bool, skip Outcome) {
-		skip = skipRecovery(r)
-		return skip != skippedEnroll && skip != skippedNoPowerFailure, skip
+		skip = SkipRecovery(r)
+		return skip != SkippedEnroll && skip != SkippedNoPowerFailure, skip
 	})
 	return p.finish(), err
 }
@@ -19,48 +19,34 @@ func (s *Syncer) recoverAll(ctx context.Context) (map[Outcome]int, error) {
 func (s *Syncer) recoverNode(ctx context.Context, id string) Event {
 	past := s.recoveryFailures.of(id)
 	if !past.until.IsZero() && time.Now().Before(past.until) {
-		return Event{ID: id, Outcome: skippedBackoff}
+		return Event{ID: id, Outcome: SkippedBackoff}
 	}
 	for range maxReloads {
-		if e := s.recoverOnce(ctx, Event{ID: id, Attempts: past.count + 1}); e.Outcome != conflict {
+		if e := s.recoverOnce(ctx, id, past.Failures); e.Outcome != conflict {
 			return e
 		}
 	}
-	return Event{ID: id, Outcome: skippedChanged}
+	return Event{ID: id, Outcome: SkippedChanged}
 }
 
 // recoverOnce handles a node until its record changes; see syncOnce.
-func (s *Syncer) recoverOnce(ctx context.Context, e Event) Event {
-	r, err := s.store.load(ctx, e.ID)
+func (s *Syncer) recoverOnce(ctx context.Context, id string, past Failures) Event {
+	r, err := s.store.load(ctx, id)
 	if err != nil {
-		return s.storeFailed(ctx, e, err)
+		return s.storeFailed(ctx, Event{ID: id}, err)
 	}
-	e.Recorded = r.Power
-	if skip := skipRecovery(r); skip != "" {
-		return e.as(skip, nil)
+	if skip := SkipRecovery(r); skip != "" {
+		return Event{ID: id, Outcome: skip, Recorded: r.Power}
 	}
-	return s.recoverRecord(ctx, r, e)
-}
-
-func (s *Syncer) recoverRecord(ctx context.Context, r Record, e Event) Event {
-	err := s.validate(ctx, r.ID)
-	if err == nil {
-		e.Read, err = s.readPower(ctx, r.ID)
+	after, a := DecideRecovery(r, s.read(ctx, id, true), past)
+	if a.Err != nil && ctx.Err() != nil {
+		return a.as(Interrupted, a.Err)
 	}
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return e.as(interrupted, err)
-	case err != nil:
-		e = e.as(ReadFailed, err)
-		s.noteFailure(&s.recoveryFailures, e)
-		return e
+	if after != r {
+		if err := s.store.update(ctx, after); err != nil {
+			return s.storeFailed(ctx, a.Event, err)
+		}
 	}
-	r.Power = e.Read
-	r.Maintenance = false
-	r.MaintenanceReason = ""
-	r.Fault = ""
-	if e = s.write(ctx, r, e.as(Recovered, nil)); e.Outcome == Recovered {
-		s.recoveryFailures.forget(r.ID)
-	}
-	return e
+	s.keep(&s.recoveryFailures, a)
+	return a.Event
 }

@@ -96,7 +96,7 @@ func TestRecoveryStartsItsCountOver(t *testing.T) {
 		},
 		"when the node was deleted": func(h *fixture) {
 			h.store.Delete("a")
-			require.Equal(t, powersync.SkippedGone, h.round(t))
+			require.Equal(t, powersync.SkippedDeleted, h.round(t))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -93,6 +93,12 @@ func (e *Event) quiet() bool {
 	return (e.Outcome == Equal || slices.Contains(skips, e.Outcome)) && e.ClearedError == ""
 }
 
+// notAsked returns the event of hardware that was not set after all.
+func (e Event) notAsked(o Outcome, err error) Event {
+	e.Asked = states.NoPower
+	return e.as(o, err)
+}
+
 // as returns the event with an outcome and the cause of a failure, if any.
 func (e Event) as(o Outcome, err error) Event {
 	e.Outcome, e.Err = o, err

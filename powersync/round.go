@@ -3,12 +3,10 @@ package powersync
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"sync"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -128,196 +126,104 @@ func (p *pool) finish() map[Outcome]int {
 // syncNode handles one node in a round.
 func (s *Syncer) syncNode(ctx context.Context, id string) Event {
 	if until := s.syncFailures.of(id).until; !until.IsZero() && time.Now().Before(until) {
-		return Event{ID: id, Outcome: skippedBackoff}
+		return Event{ID: id, Outcome: SkippedBackoff}
 	}
 	for reload := range maxReloads {
 		if e := s.syncOnce(ctx, id, reload > 0); e.Outcome != conflict {
 			return e
 		}
 	}
-	return Event{ID: id, Outcome: skippedChanged}
+	return Event{ID: id, Outcome: SkippedChanged}
 }
 
-// syncOnce handles a node; its outcome is conflict if the record changes meanwhile. A
-// node that is to be skipped keeps its count. The count is reset if only the reloaded
-// record is to be skipped, unless somebody works on the node.
+// syncOnce handles a node; its outcome is conflict if the record changes meanwhile.
 func (s *Syncer) syncOnce(ctx context.Context, id string, reloaded bool) Event {
 	r, err := s.loadFree(ctx, id)
 	if err != nil {
 		return s.storeFailed(ctx, Event{ID: id}, err)
 	}
-	skip := SkipSync(r)
-	if skip == "" {
-		return s.syncRecord(ctx, r)
+	past, policy := s.syncFailures.of(id).Failures, s.config.Policy
+	if skip := SkipSync(r); skip != "" {
+		if reloaded {
+			_, a := Decide(r, Reading{}, past, policy)
+			s.keep(&s.syncFailures, a)
+		}
+		return Event{ID: id, Outcome: skip, Recorded: r.Power}
 	}
-	if reloaded && r.busy() == "" {
-		s.syncFailures.forget(id)
-	}
-	return Event{ID: id, Outcome: skip, Recorded: r.Power}
-}
-
-func (s *Syncer) syncRecord(ctx context.Context, r Record) Event {
-	e := Event{ID: r.ID, Recorded: r.Power, Attempts: s.syncFailures.of(r.ID).count + 1}
-	if r.Power == states.NoPower {
-		if err := s.validate(ctx, r.ID); err != nil {
-			if ctx.Err() != nil {
-				return e.as(interrupted, err)
-			}
-			s.syncFailures.forget(r.ID)
-			return e.as(skippedConfig, err)
+	reading := s.read(ctx, id, r.Power == states.NoPower)
+	after, a := Decide(r, reading, past, policy)
+	if a.Outcome == Forced && s.config.CanForce != nil {
+		can, err := callDriver(ctx, s, id, func(context.Context) (bool, error) { return s.config.CanForce(id), nil })
+		switch {
+		case err != nil:
+			after, a.Event = r, a.notAsked(ForceFailed, err)
+		case !can:
+			policy.RecordOnly = true
+			after, a = Decide(r, reading, past, policy)
 		}
 	}
-
-	var err error
-	e.Read, err = s.readPower(ctx, r.ID)
-	last := e.Attempts > s.config.MaxRetries
 	switch {
-	case err != nil && ctx.Err() != nil:
-		return e.as(interrupted, err)
-	case errors.Is(err, errNothingRead) && r.Power == states.NoPower:
-		return s.equal(ctx, r, e.as(Equal, nil))
-	case err != nil && last:
-		return s.toMaintenance(ctx, r, e.as(IntoMaintenance, err))
-	case err != nil:
-		return s.failed(e.as(ReadFailed, err))
-	case e.Read == r.Power:
-		return s.equal(ctx, r, e.as(Equal, nil))
-	case r.Power == states.NoPower:
-		r.Power = e.Read
-		return s.succeeded(s.write(ctx, r, e.as(Recorded, nil)))
-	case last:
-		return s.toMaintenance(ctx, r, e.as(IntoMaintenance, nil))
-	default:
-		return s.differ(ctx, r, e)
+	case a.Err != nil && ctx.Err() != nil:
+		return a.as(Interrupted, a.Err)
+	case a.Outcome == Forced:
+		if a = s.force(ctx, r, after, a); a.Outcome != Forced && a.Outcome != ForceFailed {
+			return a.Event
+		}
+	case after != r:
+		if err := s.store.update(ctx, after); err != nil {
+			a.LastError, a.ClearedError = "", ""
+			return s.storeFailed(ctx, a.Event, err)
+		}
 	}
+	if a.Outcome == IntoMaintenance {
+		s.recoveryFailures.forget(id)
+	}
+	s.keep(&s.syncFailures, a)
+	return a.Event
 }
 
-// equal clears a last error that a round stored, because it no longer applies. It keeps
-// an error that others stored: power sync cannot know whether that still applies.
-func (s *Syncer) equal(ctx context.Context, r Record, e Event) Event {
-	if ours := s.syncFailures.of(r.ID).lastError; ours != "" && r.LastError == ours {
-		e.setLastError(&r, "")
-		e = s.write(ctx, r, e)
-	}
-	return s.succeeded(e)
-}
-
-// succeeded resets the failures of a node, unless its record could not be written.
-func (s *Syncer) succeeded(e Event) Event {
-	if e.Outcome == Equal || e.Outcome == Recorded {
-		s.syncFailures.forget(e.ID)
-	}
-	return e
-}
-
-// failed records a failure of a node.
-func (s *Syncer) failed(e Event) Event {
-	s.noteFailure(&s.syncFailures, e)
-	return e
-}
-
-// toMaintenance puts a node that failed too often into maintenance.
-func (s *Syncer) toMaintenance(ctx context.Context, r Record, e Event) Event {
-	why := fmt.Sprintf("power sync failed %d times in a row", e.Attempts)
-	switch {
-	case e.Err == nil:
-		why += fmt.Sprintf(": recorded is %q, the hardware is in %q, which is recorded now", r.Power, e.Read)
-		r.Power = e.Read
-	case s.config.ForgetUnread:
-		why += fmt.Sprintf(": the power state cannot be read, %q is recorded no longer: %v", r.Power, e.Err)
-		r.Power = states.NoPower
-	default:
-		why += fmt.Sprintf(": the power state cannot be read: %v", e.Err)
-	}
-	r.Maintenance = true
-	r.MaintenanceReason = errtext.Clean(why)
-	r.Fault = FaultPowerFailure
-	e.setLastError(&r, why)
-	if e = s.write(ctx, r, e); e.Outcome == IntoMaintenance {
-		s.recoveryFailures.forget(e.ID)
-		return s.failed(e)
-	}
-	return e
-}
-
-// differ handles hardware that is not in the recorded power state.
-func (s *Syncer) differ(ctx context.Context, r Record, e Event) Event {
-	forces, err := s.forces(ctx, r)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return e.as(interrupted, err)
-	case err != nil:
-		e = e.as(ForceFailed, err)
-	case forces:
-		e = s.force(ctx, r, e)
-	default:
-		r.Power = e.Read
-		e = s.write(ctx, r, e.as(Corrected, nil))
-	}
-	switch e.Outcome {
-	case Corrected, Forced, ForceFailed:
-		return s.failed(e)
-	default:
-		return e
-	}
-}
-
-// forces reports whether hardware that differs is set.
-func (s *Syncer) forces(ctx context.Context, r Record) (bool, error) {
-	if s.config.RecordOnly || r.DisablePowerOff {
-		return false, nil
-	}
-	if s.config.CanForce == nil {
-		return true, nil
-	}
-	return callDriver(ctx, s, r.ID, func(context.Context) (bool, error) { return s.config.CanForce(r.ID), nil })
-}
-
-// force sets the hardware to the recorded power state, holding the node.
-func (s *Syncer) force(ctx context.Context, r Record, e Event) Event {
+// force sets the hardware to the recorded power state, holding the node. The attempt
+// counts if the outcome is Forced or ForceFailed.
+func (s *Syncer) force(ctx context.Context, r, held Record, a Action) Action {
 	if !s.holds.claim(r.ID) {
-		return e.as(skippedReservation, nil)
+		a.Event = a.notAsked(SkippedReservation, nil)
+		return a
 	}
 	undo, ok := s.limit.take(time.Now())
 	if !ok {
 		s.holds.drop(r.ID)
-		return e.as(forceHeld, nil)
+		a.Event = a.notAsked(ForceHeldBack, nil)
+		return a
 	}
-	held := r
-	held.TargetPower = r.Power
 	if err := s.reserve(ctx, r, held); err != nil {
 		undo()
-		return s.storeFailed(ctx, e, err)
+		a.Event = s.storeFailed(ctx, a.notAsked(StoreFailed, err), err)
+		return a
 	}
-	e.Asked = r.Power
-	err := s.setPower(ctx, r.ID, r.Power)
+	err := s.setPower(ctx, r.ID, a.Asked)
 	if errors.Is(err, errNotCalled) {
 		undo()
 	}
-	e = e.as(Forced, nil)
-	edit := noEdit
+	e, settled := a.Event, settle(func(now Record) (Record, Event) {
+		after, a := Settle(now, a, err)
+		return after, a.Event
+	})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		e = e.as(interrupted, err)
+		e = a.as(Interrupted, err)
+		settled = func(now Record) (Record, Event) {
+			after, _ := Settle(now, a, nil)
+			return after, e
+		}
 	case err != nil:
-		e = e.as(ForceFailed, err)
-		why := fmt.Sprintf("power sync could not set %q: %v", e.Asked, err)
-		edit = func(r *Record, e *Event) { e.setLastError(r, why) }
+		e = a.as(ForceFailed, err)
 	}
-	e, err = s.release(ctx, e, edit)
+	e, err = s.release(ctx, e, settled)
 	if err != nil {
 		e.Err = errors.Join(e.Err, err)
 	}
-	return e
-}
-
-// write stores a record and returns the event, or that of a failure of the store.
-func (s *Syncer) write(ctx context.Context, r Record, e Event) Event {
-	if err := s.store.update(ctx, r); err != nil {
-		e.LastError, e.ClearedError = "", ""
-		return s.storeFailed(ctx, e, err)
-	}
-	return e
+	a.Event, a.Failures = e, a.Failures.failed(e)
+	return a
 }
 
 // storeFailed returns the event with the outcome that corresponds to a store's error.
@@ -328,9 +234,9 @@ func (s *Syncer) storeFailed(ctx context.Context, e Event, err error) Event {
 	case errors.Is(err, ErrNotFound):
 		s.syncFailures.forget(e.ID)
 		s.recoveryFailures.forget(e.ID)
-		return e.as(skippedGone, nil)
+		return e.as(SkippedDeleted, nil)
 	case ctx.Err() != nil:
-		return e.as(interrupted, err)
+		return e.as(Interrupted, err)
 	default:
 		return e.as(StoreFailed, err)
 	}

@@ -103,7 +103,7 @@ func TestANodeWithoutPowerStateAndConfigurationIsLeftAlone(t *testing.T) {
 	fixture.calls()
 	driver.err = errDead
 	for range 6 {
-		require.Equal(t, powersync.SkippedConfig, fixture.round(t))
+		require.Equal(t, powersync.SkippedConfiguration, fixture.round(t))
 	}
 	reads, _ := fixture.calls()
 	require.Empty(t, reads)
@@ -346,7 +346,7 @@ func TestADeletedNodeIsSkippedAndForgotten(t *testing.T) {
 	h.onRead = func(context.Context, string) { h.store.Delete("b") }
 	h.kill("b", false)
 	h.set("b", isOff)
-	require.Equal(t, powersync.SkippedGone, h.round(t))
+	require.Equal(t, powersync.SkippedDeleted, h.round(t))
 	require.Zero(t, h.Stats().Failing)
 }
 

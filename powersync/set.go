@@ -66,7 +66,7 @@ func (s *Syncer) Begin(
 	if err != nil {
 		return nil, err
 	}
-	accepted := Event{ID: id, Outcome: powerRequested, Recorded: before.Power, Asked: power, ClearedError: before.LastError}
+	accepted := Event{ID: id, Outcome: PowerRequested, Recorded: before.Power, Asked: power, ClearedError: before.LastError}
 	s.emit(ctx, accepted)
 	var once sync.Once
 	return func(ctx context.Context) error {
@@ -80,16 +80,13 @@ func (s *Syncer) Begin(
 
 // finish carries a request out and releases the node.
 func (s *Syncer) finish(ctx context.Context, q request, before Record) error {
-	e := Event{ID: q.id, Outcome: PowerSet, Recorded: before.Power, Asked: q.power}
-	edit := func(r *Record, _ *Event) { r.Power = q.power.Target() }
 	err := s.change(ctx, q)
-	if err != nil {
-		err = fmt.Errorf("node %s: request for %q failed: %w", before.label(), q.power, err)
-		e.Outcome = PowerNotSet
-		edit = func(r *Record, e *Event) { e.setLastError(r, err.Error()) }
+	_, e := SettleRequest(before, q.power, err)
+	e.LastError, e.ClearedError = "", ""
+	e, unsaved := s.release(ctx, e, func(r Record) (Record, Event) { return SettleRequest(r, q.power, err) })
+	if unsaved != nil {
+		e.Err = errors.Join(e.Err, unsaved)
 	}
-	e, unsaved := s.release(ctx, e, edit)
-	e.Err = errors.Join(err, unsaved)
 	s.emit(ctx, e)
 	return e.Err
 }
@@ -110,7 +107,8 @@ func (s *Syncer) tryTake(ctx context.Context, q request) (Record, error) {
 	if err != nil {
 		return r, fmt.Errorf("node %s: %w", q.id, err)
 	}
-	if err := r.allows(q.power); err != nil {
+	held, err := Accept(r, q.power)
+	if err != nil {
 		return r, err
 	}
 	if err := s.validate(ctx, q.id); err != nil {
@@ -119,44 +117,19 @@ func (s *Syncer) tryTake(ctx context.Context, q request) (Record, error) {
 	if !s.holds.claim(q.id) {
 		return r, fmt.Errorf("node %s: %w by %s", q.id, ErrLocked, s.config.Name)
 	}
-	held := r
-	held.TargetPower = q.power.Target()
-	held.LastError = ""
 	if err := s.reserve(ctx, r, held); err != nil {
 		return r, fmt.Errorf("node %s: %w", q.id, err)
 	}
 	return r, nil
 }
 
-// allows returns why a node's power cannot be changed now, nil if it can.
-func (r *Record) allows(power states.Power) error {
-	switch {
-	case r.ProvisionState == states.Cleaning, r.ProvisionState == states.CleanWait:
-		return &RefusedError{ID: r.ID, State: r.ProvisionState, Power: power}
-	case r.DisablePowerOff && (power == states.PowerOff || power == states.PowerSoftOff):
-		return &RefusedError{ID: r.ID, State: r.ProvisionState, Power: power, PowerOffDisabled: true}
-	case r.Reservation != "":
-		return fmt.Errorf("node %s: %w by %s", r.ID, ErrLocked, r.Reservation)
-	case r.TargetPower != states.NoPower:
-		return fmt.Errorf("node %s: %w: it is on its way to %q", r.ID, ErrLocked, r.TargetPower)
-	default:
-		return nil
-	}
-}
-
 // change makes the hardware carry a request out, and waits for it.
 func (s *Syncer) change(ctx context.Context, q request) error {
-	target := q.power.Target()
-	restart := q.power == states.PowerRebooting || q.power == states.PowerSoftRebooting
-	now, err := s.readPower(ctx, q.id)
-	switch {
-	case err != nil && !restart && !errors.Is(err, errNoPower): // Ironic sets hardware that answers without a power state
+	ask, err := DecideRequest(q.power, s.read(ctx, q.id, false))
+	if err != nil || ask == states.NoPower {
 		return err
-	case now == target && !restart:
-		return nil
-	case now == states.PowerOff && restart:
-		q.power = states.PowerOn
 	}
+	q.power = ask
 	within := s.config.Timeout
 	if q.power == states.PowerSoftOff || q.power == states.PowerSoftRebooting {
 		within = s.config.SoftTimeout
@@ -175,7 +148,7 @@ func (s *Syncer) reach(ctx context.Context, q request, within time.Duration) err
 	target := q.power.Target()
 	seen := error(nil)
 	for {
-		now, err := s.readPower(wait, q.id)
+		now, err := s.read(wait, q.id, false).known()
 		switch {
 		case err == nil && now == target:
 			return nil

@@ -4,36 +4,35 @@ import "github.com/ironstate/ironstate/states"
 
 // SkipSync returns why a sync round skips a node, empty if it does not. A node is
 // skipped in enroll, wait call-back, clean wait and adopt failed, in maintenance, and
-// while somebody works on it; the first reason that applies is returned. This is the
-// rule of [Syncer.Sync], for services with their own loop.
+// while somebody works on it; the first reason that applies is returned.
 //
 // Source: SYNC_EXCLUDED_STATES in ironic/conductor/manager.py.
 func SkipSync(r Record) Outcome {
 	switch r.ProvisionState {
 	case states.Enroll:
-		return skippedEnroll
+		return SkippedEnroll
 	case states.DeployWait:
-		return skippedDeployWait
+		return SkippedDeployWait
 	case states.CleanWait:
-		return skippedCleanWait
+		return SkippedCleanWait
 	case states.AdoptFail:
-		return skippedAdoptFail
+		return SkippedAdoptFail
 	}
 	if r.Maintenance {
-		return skippedMaintenance
+		return SkippedMaintenance
 	}
 	return r.busy()
 }
 
-// skipRecovery returns why a recovery round skips a node, empty if it does not. A node
+// SkipRecovery returns why a recovery round skips a node, empty if it does not. A node
 // is skipped in enroll, without a power failure, and while somebody works on it; the
-// first reason that applies is returned. This is the rule of [Syncer.Recover].
-func skipRecovery(r Record) Outcome {
+// first reason that applies is returned.
+func SkipRecovery(r Record) Outcome {
 	switch {
 	case r.ProvisionState == states.Enroll:
-		return skippedEnroll
+		return SkippedEnroll
 	case !r.Maintenance || r.Fault != FaultPowerFailure:
-		return skippedNoPowerFailure
+		return SkippedNoPowerFailure
 	default:
 		return r.busy()
 	}
@@ -43,9 +42,9 @@ func skipRecovery(r Record) Outcome {
 func (r Record) busy() Outcome {
 	switch {
 	case r.TargetPower != states.NoPower:
-		return skippedTarget
+		return SkippedTarget
 	case r.Reservation != "":
-		return skippedReservation
+		return SkippedReservation
 	default:
 		return ""
 	}

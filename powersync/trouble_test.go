@@ -65,7 +65,7 @@ func TestAbilitiesThatPanicCostOneFailure(t *testing.T) {
 	report, err := fixture.Sync(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, report.Nodes[powersync.ForceFailed])
-	require.Equal(t, 1, report.Nodes[powersync.SkippedConfig])
+	require.Equal(t, 1, report.Nodes[powersync.SkippedConfiguration])
 	require.ErrorAs(t, fixture.Set(t.Context(), "a", isOn, 0), new(*machine.PanicError))
 }
 
@@ -276,7 +276,7 @@ func TestAWrongDatabaseSwitchesNoFleet(t *testing.T) {
 			report, err := fixture.Sync(t.Context())
 			require.NoError(t, err)
 			require.Zero(t, report.Nodes[powersync.IntoMaintenance], "what was held back does not count")
-			held += report.Nodes[powersync.ForceHeld]
+			held += report.Nodes[powersync.ForceHeldBack]
 			time.Sleep(20 * time.Second)
 		}
 		require.Len(t, times, 20)

@@ -37,7 +37,7 @@ func (p *powerSync) check() error {
 }
 
 func (p *powerSync) config() powersync.Config {
-	c := powersync.Config{Interval: p.interval, Workers: p.workers, MaxRetries: p.retries}
+	c := powersync.Config{Interval: p.interval, Workers: p.workers, Policy: powersync.Policy{MaxRetries: p.retries}}
 	if p.retries == 0 {
 		c.MaxRetries = -1
 	}

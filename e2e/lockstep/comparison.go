@@ -55,7 +55,7 @@ var OnPurpose = []Purpose{
 			`recorded power on, hardware on, maintenance true, fault "power failure", last error of power sync`,
 		},
 		"Ironic documents that the recorded power state stays when reading fails, and its code forgets it; " +
-			"powersync does as documented unless Config.ForgetUnread is set",
+			"powersync does as documented unless Policy.ForgetUnread is set",
 	},
 	{
 		recoveryName,

@@ -118,7 +118,7 @@ const powerName = "power sync over IPMI: recorded power, hardware, maintenance, 
 // comparePower applies the same events to nodes under Ironic with its ipmitool driver
 // and under [powersync.Syncer], each on its own BMC, and compares them when the rounds
 // after each event are over. The Syncer does as Ironic's code does
-// ([powersync.Config.ForgetUnread]), except in one life.
+// ([powersync.Policy.ForgetUnread]), except in one life.
 func comparePower(ctx context.Context, i *Ironic) (Comparison, error) {
 	total := Comparison{Name: powerName}
 	var mu sync.Mutex
@@ -266,10 +266,10 @@ func beginOurPower(ctx context.Context, life powerLife) (*ourPower, error) {
 	}
 	p.store.Put(record)
 	p.syncer, err = powersync.New(powersync.Config{
-		Store:        p.store,
-		Driver:       ipmitool{server},
-		Name:         HostName,
-		ForgetUnread: !life.documented,
+		Store:  p.store,
+		Driver: ipmitool{server},
+		Name:   HostName,
+		Policy: powersync.Policy{ForgetUnread: !life.documented},
 	})
 	if err != nil {
 		return nil, errors.Join(err, server.Close())

@@ -106,7 +106,7 @@ func (s *service) sync(ctx context.Context) error {
 		return err
 	}
 	defer driver.Close(context.WithoutCancel(ctx))
-	syncer, err := powersync.New(powersync.Config{Store: s, Driver: driver, RecordOnly: true, Logger: slog.Default()})
+	syncer, err := powersync.New(powersync.Config{Store: s, Driver: driver, Policy: powersync.Policy{RecordOnly: true}, Logger: slog.Default()})
 	if err != nil {
 		return err
 	}

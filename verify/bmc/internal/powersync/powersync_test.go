@@ -38,7 +38,7 @@ func newFixture(t *testing.T, c bmc.Config, power states.Power) *fixture {
 	h := new(fixture)
 	h.store.Put(powersync.Record{ID: "a", ProvisionState: states.Active, Power: power})
 	h.Syncer, err = powersync.New(powersync.Config{
-		Store: &h.store, Driver: driver, MaxRetries: 1, Timeout: 20 * time.Second, Poll: 10 * time.Millisecond,
+		Store: &h.store, Driver: driver, Policy: powersync.Policy{MaxRetries: 1}, Timeout: 20 * time.Second, Poll: 10 * time.Millisecond,
 		OnEvent: func(e powersync.Event) { h.last = e },
 	})
 	require.NoError(t, err)

@@ -1,0 +1,70 @@
+package powersync
+
+import (
+	"fmt"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// The rules of a power request, in the order in which they are used: Accept, then
+// DecideRequest, then SettleRequest. [Syncer.Set] is their loop.
+
+// Accept decides about a request for a power state. It returns the record to store with
+// the caller's reservation: its target power state is set and its last error cleared.
+// The error is a [*RefusedError], or matches [ErrLocked].
+//
+// Source: change_node_power_state in ironic/conductor/manager.py.
+func Accept(r Record, power states.Power) (Record, error) {
+	switch {
+	case power.Target() == states.NoPower:
+		return r, &RefusedError{ID: r.ID, Power: power}
+	case r.ProvisionState == states.Cleaning, r.ProvisionState == states.CleanWait:
+		return r, &RefusedError{ID: r.ID, State: r.ProvisionState, Power: power}
+	case r.DisablePowerOff && (power == states.PowerOff || power == states.PowerSoftOff):
+		return r, &RefusedError{ID: r.ID, State: r.ProvisionState, Power: power, PowerOffDisabled: true}
+	case r.Reservation != "":
+		return r, fmt.Errorf("node %s: %w by %s", r.ID, ErrLocked, r.Reservation)
+	case r.TargetPower != states.NoPower:
+		return r, fmt.Errorf("node %s: %w: it is on its way to %q", r.ID, ErrLocked, r.TargetPower)
+	}
+	r.TargetPower = power.Target()
+	r.LastError = ""
+	return r, nil
+}
+
+// DecideRequest decides how an accepted request for a power state begins: it returns the
+// power state to ask of the hardware, or NoPower if the hardware is there already. A
+// machine that is off is switched on instead of restarted. An error ends the request.
+//
+// Source: node_power_action in ironic/conductor/utils.py.
+func DecideRequest(power states.Power, reading Reading) (ask states.Power, err error) {
+	restart := power == states.PowerRebooting || power == states.PowerSoftRebooting
+	now, _ := reading.known()
+	switch {
+	case reading.Err != nil && !restart: // hardware that answers without a power state is set
+		return states.NoPower, reading.Err
+	case now == power.Target() && !restart:
+		return states.NoPower, nil
+	case now == states.PowerOff && restart:
+		return states.PowerOn, nil
+	default:
+		return power, nil
+	}
+}
+
+// SettleRequest decides what follows once the hardware has reached the requested power
+// state or, with an error, has not. The record is the node's current one. SettleRequest
+// returns it without its reservation and target power state, with the reached power
+// state or a last error; and the event, whose outcome is [PowerSet] or [PowerNotSet].
+//
+// Source: node_power_action in ironic/conductor/utils.py.
+func SettleRequest(r Record, power states.Power, err error) (Record, Event) {
+	e := Event{ID: r.ID, Outcome: PowerSet, Recorded: r.Power, Asked: power}
+	if err != nil {
+		e = e.as(PowerNotSet, fmt.Errorf("node %s: request for %q failed: %w", r.label(), power, err))
+		e.setLastError(&r, e.Err.Error())
+	} else {
+		r.Power = power.Target()
+	}
+	return r.released(), e
+}
