@@ -65,7 +65,8 @@
 //	verify/bmc            bmclib, for real BMCs
 //	graph/render          go-graphviz, the renderer
 //	cmd/stategraph        graph/render, for the command
-//	conductor             verify/bmc, for conductor/hardware
+//	conductor             google/uuid, xxhash, bcrypt
+//	conductor/hardware    verify/bmc
 //	conductor/etcd        etcd
 //	cmd/ironstate         conductor/etcd, the Prometheus client
 //	examples              verify/bmc, gophercloud for reconcile, the Prometheus client

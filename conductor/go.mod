@@ -5,31 +5,13 @@ go 1.26.0
 require (
 	github.com/cespare/xxhash/v2 v2.3.0
 	github.com/google/uuid v1.6.0
-	github.com/gophercloud/gophercloud/v2 v2.15.0
 	github.com/ironstate/ironstate v0.0.0
-	github.com/ironstate/ironstate/verify/bmc v0.0.0
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
 	golang.org/x/crypto v0.58.0
 	pgregory.net/rapid v1.3.0
 )
 
-require (
-	github.com/bmc-toolbox/bmclib/v2 v2.3.5 // indirect
-	github.com/bmc-toolbox/common v0.0.0-20250112191656-b6de52e8303d // indirect
-	github.com/go-logr/logr v1.4.4 // indirect
-	github.com/hashicorp/errwrap v1.1.0 // indirect
-	github.com/hashicorp/go-multierror v1.1.1 // indirect
-	github.com/jacobweinstock/registrar v0.4.7 // indirect
-	github.com/pkg/errors v0.9.1 // indirect
-	github.com/stmcginnis/gofish v0.20.0 // indirect
-	go.opentelemetry.io/otel v1.47.0 // indirect
-	go.opentelemetry.io/otel/trace v1.47.0 // indirect
-	go.yaml.in/yaml/v3 v3.0.6 // indirect
-	golang.org/x/net v0.62.0 // indirect
-)
+require go.yaml.in/yaml/v3 v3.0.6 // indirect
 
-replace (
-	github.com/ironstate/ironstate => ..
-	github.com/ironstate/ironstate/verify/bmc => ../verify/bmc
-)
+replace github.com/ironstate/ironstate => ..

@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/ironstate/ironstate v0.0.0
 	github.com/ironstate/ironstate/conductor v0.0.0
+	github.com/ironstate/ironstate/conductor/hardware v0.0.0
 	github.com/ironstate/ironstate/verify/bmc v0.0.0
 	github.com/stretchr/testify v1.12.1
 	go.etcd.io/bbolt v1.5.0
@@ -84,5 +85,6 @@ require (
 replace (
 	github.com/ironstate/ironstate => ../..
 	github.com/ironstate/ironstate/conductor => ..
+	github.com/ironstate/ironstate/conductor/hardware => ../hardware
 	github.com/ironstate/ironstate/verify/bmc => ../../verify/bmc
 )

@@ -6,6 +6,7 @@ require (
 	github.com/ironstate/ironstate v0.0.0
 	github.com/ironstate/ironstate/conductor v0.0.0
 	github.com/ironstate/ironstate/conductor/etcd v0.0.0
+	github.com/ironstate/ironstate/conductor/hardware v0.0.0
 	github.com/ironstate/ironstate/graph/render v0.0.0
 	github.com/ironstate/ironstate/verify/bmc v0.0.0
 	github.com/stretchr/testify v1.12.1
@@ -97,6 +98,7 @@ replace (
 	github.com/ironstate/ironstate => ../..
 	github.com/ironstate/ironstate/conductor => ../../conductor
 	github.com/ironstate/ironstate/conductor/etcd => ../../conductor/etcd
+	github.com/ironstate/ironstate/conductor/hardware => ../../conductor/hardware
 	github.com/ironstate/ironstate/graph/render => ../../graph/render
 	github.com/ironstate/ironstate/verify/bmc => ../../verify/bmc
 )
