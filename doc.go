@@ -39,7 +39,6 @@
 //	e2e/force             fault injection for conductors and etcd servers, and a check of the
 //	                      recorded history of writes, answers and operations
 //	e2e/mutation          mutation testing: for each change of the code, a test must fail
-//	internal/zero         calls every exported function and method with zero values
 //	internal/boundedcall  calls that may panic or never return
 //	internal/fence        asks the context of a call before each request to hardware
 //	internal/errtext      cleans external texts before they are stored or printed
@@ -71,7 +70,7 @@
 //	cmd/ironstate         conductor/etcd, the Prometheus client
 //	examples              verify/bmc, gophercloud for reconcile, the Prometheus client
 //	examples/embed        verify/bmc, SQLite
-//	examples/powersync-sqlite, internal/zero
+//	examples/powersync-sqlite
 //	e2e                   gophercloud, etcd, other state machines, porcupine
 //
 // The file go.work makes all modules one workspace: at the root, go run and go test
