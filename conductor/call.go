@@ -36,6 +36,8 @@ type callArgs struct {
 	Persistent bool              `json:"persistent,omitzero"`
 	Vendor     string            `json:"vendor,omitzero"` // the vendor passthru method
 	Args       map[string]any    `json:"args,omitzero"`   // of the vendor passthru method
+	Component  string            `json:"component,omitzero"`
+	Indicator  string            `json:"indicator,omitzero"`
 }
 
 // callResult has the results of all methods.
@@ -47,6 +49,8 @@ type callResult struct {
 	Devices    []string                `json:"devices,omitzero"`
 	Vendor     map[string]VendorMethod `json:"vendor,omitzero"`
 	Answer     any                     `json:"answer,omitzero"`
+	Indicators []Indicator             `json:"indicators,omitzero"`
+	State      string                  `json:"state,omitzero"` // of an indicator
 }
 
 // methods are the methods of a [Conductor] that need the node's hardware type.
@@ -81,6 +85,14 @@ func init() {
 		},
 		"set boot device": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
 			return r, c.SetBootDevice(ctx, q.Node, q.Args.Device, q.Args.Persistent)
+		},
+		"indicators": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
+			r.Indicators, err = c.Indicators(ctx, q.Node)
+			return r, err
+		},
+		"indicator state": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
+			r.State, err = c.IndicatorState(ctx, q.Node, q.Args.Component, q.Args.Indicator)
+			return r, err
 		},
 		"vendor methods": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
 			r.Vendor, err = c.VendorMethods(ctx, q.Node)

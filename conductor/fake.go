@@ -293,6 +293,43 @@ func (f *Fake) SetBootDevice(_ context.Context, n *Node, device string, _ bool) 
 	return checkNode(n, "set boot device")
 }
 
+// fakeIndicators are the lights of fake-hardware, which are always on.
+var fakeIndicators = []Indicator{
+	{Component: "chassis", Name: "led-0", ReadOnly: true, States: []string{"off", "on"}},
+	{Component: "system", Name: "led", States: []string{"blinking", "off", "on"}},
+}
+
+// Indicators implements [IndicatorReader]. With the management interface "noop" there are none.
+func (f *Fake) Indicators(_ context.Context, n *Node) ([]Indicator, error) {
+	if err := checkNode(n, "indicators"); err != nil {
+		return nil, err
+	}
+	if n.Interfaces["management"] == "noop" {
+		return nil, unsupported(n, "get_supported_indicators")
+	}
+	return slices.Clone(fakeIndicators), nil
+}
+
+// IndicatorState implements [IndicatorReader].
+func (f *Fake) IndicatorState(_ context.Context, n *Node, component, name string) (string, error) {
+	if err := checkNode(n, "indicator state"); err != nil {
+		return "", err
+	}
+	if n.Interfaces["management"] == "noop" {
+		return "", unsupported(n, "get_indicator_state")
+	}
+	known := false
+	for _, indicator := range fakeIndicators {
+		if known = known || indicator.Component == component; indicator.Component == component && indicator.Name == name {
+			return "on", nil
+		}
+	}
+	if !known {
+		return "", refuse(Invalid, "Invalid component %s specified.", component)
+	}
+	return "", refuse(Invalid, "Invalid indicator %s specified.", name)
+}
+
 // fakeMethods are the vendor methods of fake-hardware. Each compares its argument "bar" with
 // the value of the field bar.
 var fakeMethods = map[string]struct {

@@ -146,6 +146,13 @@ func TestEachConductorAcceptsRequestsForNodesOfEachHardwareType(t *testing.T) {
 			require.NoError(t, by.SetBootDevice(k.ctx, n.UUID, "pxe", true))
 			require.ErrorIs(t, by.SetBootDevice(k.ctx, n.UUID, "moon", true), conductor.Invalid)
 
+			indicators, err := by.Indicators(k.ctx, n.UUID)
+			require.NoError(t, err)
+			require.Len(t, indicators, 2)
+			state, err := by.IndicatorState(k.ctx, n.UUID, "system", "led")
+			require.NoError(t, err)
+			require.Equal(t, "on", state)
+
 			methods, err := by.VendorMethods(k.ctx, n.UUID)
 			require.NoError(t, err)
 			require.Contains(t, methods, "third_method_sync")

@@ -41,12 +41,14 @@ func TestANilContextIsAConfigError(t *testing.T) {
 func TestANilNodeIsAnErrorOfFake(t *testing.T) {
 	f, ctx := &conductor.Fake{}, t.Context()
 	for name, call := range map[string]func() error{
-		"Verify":        func() error { _, err := f.Verify(ctx, nil); return err },
-		"PowerState":    func() error { _, err := f.PowerState(ctx, nil); return err },
-		"SetPower":      func() error { return f.SetPower(ctx, nil, states.PowerOn) },
-		"BootDevice":    func() error { _, _, err := f.BootDevice(ctx, nil); return err },
-		"BootDevices":   func() error { _, err := f.BootDevices(ctx, nil); return err },
-		"SetBootDevice": func() error { return f.SetBootDevice(ctx, nil, "pxe", false) },
+		"Verify":         func() error { _, err := f.Verify(ctx, nil); return err },
+		"PowerState":     func() error { _, err := f.PowerState(ctx, nil); return err },
+		"SetPower":       func() error { return f.SetPower(ctx, nil, states.PowerOn) },
+		"BootDevice":     func() error { _, _, err := f.BootDevice(ctx, nil); return err },
+		"BootDevices":    func() error { _, err := f.BootDevices(ctx, nil); return err },
+		"SetBootDevice":  func() error { return f.SetBootDevice(ctx, nil, "pxe", false) },
+		"Indicators":     func() error { _, err := f.Indicators(ctx, nil); return err },
+		"IndicatorState": func() error { _, err := f.IndicatorState(ctx, nil, "system", "led"); return err },
 	} {
 		require.ErrorIs(t, call(), conductor.Invalid, name)
 	}

@@ -28,9 +28,9 @@
 //
 // # Limitations
 //
-// The paths inspection_rules and continue_inspection do not exist. The lists of firmware,
-// indicators and vifs are empty with every hardware type, and no driver has vendor methods that
-// work without a node; only fake-hardware has BIOS settings. Requests for boot mode, secure boot
+// The paths inspection_rules and continue_inspection do not exist. The lists of firmware
+// and vifs are empty with every hardware type, and no driver has vendor methods that work without
+// a node; only fake-hardware has BIOS settings and indicators, which cannot be set. Requests for boot mode, secure boot
 // and virtual media are accepted, as by Ironic, and then set the node's last error, since no
 // hardware type supports them.
 //

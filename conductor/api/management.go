@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 )
@@ -96,23 +97,75 @@ func (h *handler) injectNMI(r *request) (answer, error) {
 	})
 }
 
-// listIndicators answers GET /v1/nodes/NODE/management/indicators. No hardware type has
-// any.
+// listIndicators answers GET /v1/nodes/NODE/management/indicators.
 func (h *handler) listIndicators(r *request) (answer, error) {
-	if _, err := r.node(r.param(0)); err != nil {
+	n, err := r.node(r.param(0))
+	if err != nil {
 		return answer{}, err
 	}
-	return objectWith("indicators", func(w *writer) { w.texts(nil) }), nil
+	indicators, err := h.conductor.Indicators(r.Context(), n.UUID)
+	if err != nil {
+		return answer{}, hardwareFault(err)
+	}
+	return objectWith("indicators", func(w *writer) {
+		w.openList()
+		for _, indicator := range indicators {
+			name := indicator.Name + "@" + indicator.Component
+			w.open()
+			w.key("name").text(name)
+			w.key("component").text(indicator.Component)
+			w.key("readonly").boolean(indicator.ReadOnly)
+			w.key("states").texts(indicator.States)
+			w.key("links").links(r.base(), "nodes/", r.param(0), "/management/indicators/", name)
+			w.close()
+		}
+		w.closeList()
+	}), nil
 }
 
-// showIndicator answers GET and PUT of /v1/nodes/NODE/management/indicators/INDICATOR.
-//
-// Source: get_indicator in ironic/api/controllers/v1/node.py.
+// showIndicator answers GET /v1/nodes/NODE/management/indicators/INDICATOR.
 func (h *handler) showIndicator(r *request) (answer, error) {
-	if _, err := r.node(r.param(0)); err != nil {
+	if a := r.queryArgs(); a.err != nil {
+		return answer{}, a.err
+	}
+	n, name, component, err := r.indicator()
+	if err != nil {
 		return answer{}, err
 	}
-	return answer{}, invalid("Malformed indicator name \"%s\"", show(r.param(1)))
+	state, err := h.conductor.IndicatorState(r.Context(), n.UUID, component, name)
+	if err != nil {
+		return answer{}, hardwareFault(err)
+	}
+	return objectWith("state", func(w *writer) { w.text(state) }), nil
+}
+
+// setIndicator answers PUT /v1/nodes/NODE/management/indicators/INDICATOR. No hardware type
+// supports it.
+func (h *handler) setIndicator(r *request) (answer, error) {
+	a := r.bodyArgs(maxBody, "state")
+	if a.need("state").text("state"); a.err != nil {
+		return answer{}, a.err
+	}
+	if _, _, _, err := r.indicator(); err != nil {
+		return answer{}, err
+	}
+	return answer{}, r.updateNode(func(n *node) error {
+		return conductor.Held(invalid("%s", unsupported(n, "set_indicator_state")))
+	})
+}
+
+// indicator returns the node, the name and the component of an indicator NAME@COMPONENT.
+//
+// Source: IndicatorAtComponent in ironic/api/controllers/v1/node.py.
+func (r *request) indicator() (n *node, name, component string, err error) {
+	if n, err = r.node(r.param(0)); err != nil {
+		return nil, "", "", err
+	}
+	name, component, ok := strings.Cut(r.param(1), "@")
+	if !ok {
+		return nil, "", "", invalid("Malformed indicator name \"%s\"", show(r.param(1)))
+	}
+	return n, name, component, nil
 }
 
 // listVendorMethods answers GET /v1/nodes/NODE/vendor_passthru/methods.

@@ -173,7 +173,7 @@ func (h *handler) nodes() *controller {
 				"inject_nmi": {actions: actions{"put": {serve: (*handler).injectNMI, since: minInjectNMI, idents: nodeIdent}}},
 				"indicators": {actions: actions{
 					all: get((*handler).listIndicators), one: {serve: (*handler).showIndicator, idents: []string{"node_ident", "indicator"}},
-					"put": {serve: (*handler).showIndicator, idents: []string{"node_ident", "indicator"}, args: []string{"state"}},
+					"put": {serve: (*handler).setIndicator, idents: []string{"node_ident", "indicator"}, args: []string{"state"}},
 				}},
 			}},
 			"vendor_passthru": {

@@ -125,10 +125,6 @@ var Known = []Intended{
 		regexp.MustCompile(`-> fault «The rescue password cannot be used`), "a rescue password that is too long",
 		"ours refuses a password that its hash would cut off",
 	},
-	{
-		regexp.MustCompile(`/management/indicators`), "indicators",
-		"Ironic's fake-hardware invents two lights; ours has no hardware with indicators",
-	},
 }
 
 // intended returns why a class is intended, or nil if it is not.
