@@ -174,7 +174,7 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 
 // heartbeatContinues reports whether a heartbeat continues a node's work that waits for a call-back.
 func (c *Conductor) heartbeatContinues(n *Node) bool {
-	keys, ok := stepsOf[n.ProvisionState]
+	kind, ok := stepKinds[n.ProvisionState]
 	if c.description(n).Simulated || !ok {
 		return ok
 	}
@@ -182,11 +182,7 @@ func (c *Conductor) heartbeatContinues(n *Node) bool {
 	if err != nil {
 		return false
 	}
-	waiting, err := fromJSON[Step](*keys.field(n))
-	if err != nil {
-		return false
-	}
-	step, err := c.runnable(waiting, c.stepsFor(hardware, n, keys.work))
+	step, err := c.runnable(n.Step(), c.stepsFor(hardware, n, kind.work))
 	return err == nil && step.Step == "wait" && step.Run == nil // not a step of that name of the hardware type
 }
 
@@ -226,8 +222,8 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 			if err != nil {
 				return err
 			}
-			if keys, ok := stepsOf[n.ProvisionState]; ok && event == states.EventDone {
-				n.forgetSteps(keys)
+			if kind, ok := stepKinds[n.ProvisionState]; ok && event == states.EventDone {
+				kind.forget(n)
 				n.forgetAgent()
 			}
 			c.move(n, event, moved)

@@ -244,8 +244,8 @@ func sameTime(a, b *time.Time) bool {
 // end applies the result of the work in the node's state to the record.
 func (c *Conductor) end(n *Node, e result) error {
 	if e.event == states.EventFail {
-		if keys, ok := stepsOf[n.ProvisionState]; ok && errors.Is(e.err, errAborted) {
-			n.forgetSteps(keys) // fail then sets no fault: an abort is not a fault
+		if kind, ok := stepKinds[n.ProvisionState]; ok && errors.Is(e.err, errAborted) {
+			kind.forget(n) // fail then sets no fault: an abort is not a fault
 		}
 		if err := c.fail(n, e.err.Error()); err != nil {
 			return err
@@ -256,10 +256,8 @@ func (c *Conductor) end(n *Node, e result) error {
 			return err
 		}
 		if e.event != states.EventWait && e.event != states.EventHold {
-			if keys, ok := stepsOf[n.ProvisionState]; ok {
-				if _, begun := (*keys.info(n))[keys.list]; begun {
-					n.forgetSteps(keys)
-				}
+			if kind, ok := stepKinds[n.ProvisionState]; ok && *kind.in(n) != nil {
+				kind.forget(n)
 			}
 			n.forgetAgent()
 		}
@@ -285,18 +283,18 @@ func (c *Conductor) fail(n *Node, text string) error {
 		return err
 	}
 	fault := faults[from]
-	if keys, ok := stepsOf[from]; ok {
-		if fault != "" && len(*keys.field(n)) > 0 {
+	if kind, ok := stepKinds[from]; ok {
+		if fault != "" && kind.of(n).Current != nil {
 			n.Maintenance, n.Fault = true, fault
 			if n.MaintenanceReason == "" {
 				n.MaintenanceReason = moved.LastError
 			}
 		}
-		if keys.work == states.Cleaning { // Ironic keeps the list of steps
-			n.CleanStep = nil
-			delete(n.DriverInternalInfo, keys.index)
-		} else {
-			n.forgetSteps(keys)
+		switch steps := *kind.in(n); {
+		case kind.work != states.Cleaning:
+			kind.forget(n)
+		case steps != nil: // Ironic keeps the list of steps
+			steps.Current, steps.Begun, steps.AbortAfter = nil, 0, false
 		}
 	}
 	if from == states.Adopting {

@@ -3,6 +3,7 @@ package conductor_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
@@ -46,7 +47,7 @@ func ExampleStep() {
 		panic(err)
 	}
 	for t := range moved {
-		fmt.Println(t.From, "->", t.Node.ProvisionState, t.Node.DeployStep["step"])
+		fmt.Println(strings.TrimSpace(fmt.Sprintf("%v -> %v %v", t.From, t.Node.ProvisionState, t.Node.Step())))
 		switch t.Node.ProvisionState {
 		case states.DeployWait:
 			if err := c.Resume(ctx, node.UUID, nil); err != nil { // the ramdisk's call-back
@@ -57,8 +58,8 @@ func ExampleStep() {
 		}
 	}
 	// Output:
-	// available -> deploying <nil>
-	// deploying -> wait call-back write_image
-	// wait call-back -> deploying write_image
-	// deploying -> active <nil>
+	// available -> deploying
+	// deploying -> wait call-back deploy.write_image
+	// wait call-back -> deploying deploy.write_image
+	// deploying -> active
 }

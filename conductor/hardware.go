@@ -83,16 +83,17 @@ type Step struct {
 	// priority 0 runs only if a client requests it.
 	Priority int `json:"priority"`
 	// NoRamdisk allows the step in a cleaning or a service without a ramdisk (disable_ramdisk).
-	NoRamdisk bool `json:"-"`
+	NoRamdisk bool `json:"no_ramdisk,omitzero"`
 	// Abortable allows an abort while the step waits.
 	Abortable bool `json:"abortable,omitzero"`
+
+	// Requested is set by the conductor for a clean or service step that a client requests.
+	Requested bool `json:"requested,omitzero"`
 
 	// Run does the step. It returns nil when the step is done, [ErrWait] when the
 	// hardware continues alone until a call-back, and any other error when the step
 	// has failed. The conductor cancels the context when it abandons the work.
 	Run func(ctx context.Context, t *Task) error `json:"-"`
-
-	named bool // requested by a client
 }
 
 // StepArgument describes an argument of a [Step].

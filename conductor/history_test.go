@@ -58,8 +58,8 @@ func TestTheHistoryHasTheEntriesThatIronicAdds(t *testing.T) {
 				case "wait":
 					time.Sleep(longerThanAnyWait)
 				default:
-					if step := f.settle(n).CleanStep; len(step) > 0 {
-						_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.CleanStep["abortable"] = true; return nil })
+					if steps := f.settle(n).CleanSteps; steps != nil && steps.Current != nil {
+						_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.CleanSteps.Current.Abortable = true; return nil })
 						require.NoError(t, err)
 					}
 					f.request(n, test.then)

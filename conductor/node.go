@@ -74,15 +74,14 @@ type Node struct {
 	// BIOSSettings are the settings that a hardware type has read, sorted by name.
 	BIOSSettings []BIOSSetting `json:"bios_settings,omitzero"`
 
-	// CleanStep, DeployStep and ServiceStep are the current step, nil if there is none.
-	CleanStep   map[string]any `json:"clean_step,omitzero"`
-	DeployStep  map[string]any `json:"deploy_step,omitzero"`
-	ServiceStep map[string]any `json:"service_step,omitzero"`
-	// WorkStep is the current step of any other work, such as an inspection or a rescue.
-	// It is not in Ironic's record.
-	WorkStep map[string]any `json:"work_step,omitzero"`
-	// WorkInfo holds the steps of that work. It is not in Ironic's record.
-	WorkInfo map[string]any `json:"work_info,omitzero"`
+	// CleanSteps, DeploySteps and ServiceSteps are nil if the node never had such work. Ironic has
+	// them in driver_internal_info, and the current step in a field of its own; so does its API.
+	CleanSteps   *Steps `json:"clean_steps,omitzero"`
+	DeploySteps  *Steps `json:"deploy_steps,omitzero"`
+	ServiceSteps *Steps `json:"service_steps,omitzero"`
+	// OtherSteps are the steps of any other work, such as an inspection or a rescue. They are not in
+	// Ironic's record.
+	OtherSteps *Steps `json:"other_steps,omitzero"`
 
 	// Interfaces maps kinds to the names of the chosen hardware interfaces: "power": "fake".
 	// For any other kind the hardware type's default applies.
@@ -156,9 +155,12 @@ func (n *Node) Clone() *Node {
 	c := *n
 	for _, m := range []*map[string]any{
 		&c.DriverInfo, &c.DriverInternalInfo, &c.Properties, &c.InstanceInfo, &c.Extra, &c.NetworkData,
-		&c.RAIDConfig, &c.TargetRAIDConfig, &c.CleanStep, &c.DeployStep, &c.ServiceStep, &c.WorkStep, &c.WorkInfo,
+		&c.RAIDConfig, &c.TargetRAIDConfig,
 	} {
 		*m = maps.Clone(*m)
+	}
+	for _, s := range []**Steps{&c.CleanSteps, &c.DeploySteps, &c.ServiceSteps, &c.OtherSteps} {
+		*s = (*s).clone()
 	}
 	c.Interfaces = maps.Clone(n.Interfaces)
 	c.Traits = slices.Clone(n.Traits)
@@ -182,9 +184,12 @@ func (n *Node) powered(power states.Power) {
 // internalTime is the layout of times in driver_internal_info.
 const internalTime = "2006-01-02T15:04:05.000000"
 
-// recordVersion is the version of the stored form of nodes and objects. Every release reads
-// all earlier versions.
-const recordVersion = 1
+// nodeVersion is the version of the stored form of nodes, recordVersion that of objects. Every
+// release reads all earlier versions.
+const (
+	nodeVersion   = 2
+	recordVersion = 1
+)
 
 // nodeKeys returns the keys of a node's record beside its UUID.
 func nodeKeys(n *Node) []string {
@@ -210,7 +215,7 @@ func encodeNode(n *Node) (Record, error) {
 	value, err := json.Marshal(struct {
 		Version int `json:"version"`
 		*Node
-	}{recordVersion, n})
+	}{nodeVersion, n})
 	if err != nil {
 		return Record{}, fmt.Errorf("encode node %s: %w", n.UUID, err)
 	}
@@ -222,11 +227,17 @@ func decodeNode(r Record) (*Node, error) {
 	var stored struct {
 		Version int `json:"version"`
 		Node
+		nodeV1
 	}
-	if err := decodeRecord(r, &stored, &stored.Version); err != nil {
+	if err := decodeRecord(r, &stored, &stored.Version, nodeVersion); err != nil {
 		return nil, err
 	}
 	n := stored.Node
+	if stored.Version == 1 {
+		if err := stored.convert(&n); err != nil {
+			return nil, fmt.Errorf("decode %s %s of version 1: %w", r.Kind, r.ID, err)
+		}
+	}
 	n.Revision = r.Revision
 	return &n, nil
 }
@@ -238,13 +249,14 @@ func unmarshal(text []byte, v any) error {
 	return decoder.Decode(v)
 }
 
-// decodeRecord decodes a record's value into v. version points to the version field of v.
-func decodeRecord(r Record, v any, version *int) error {
+// decodeRecord decodes a record's value into v. version points to the version field of v, and newest
+// is the newest version that this release reads.
+func decodeRecord(r Record, v any, version *int, newest int) error {
 	if err := unmarshal(r.Value, v); err != nil {
 		return fmt.Errorf("decode %s %s: %w", r.Kind, r.ID, err)
 	}
-	if *version != recordVersion {
-		return fmt.Errorf("decode %s %s: version %d of the record is unknown, this release reads version %d", r.Kind, r.ID, *version, recordVersion)
+	if *version < 1 || *version > newest {
+		return fmt.Errorf("decode %s %s: version %d of the record is unknown, this release reads version %d", r.Kind, r.ID, *version, newest)
 	}
 	return nil
 }

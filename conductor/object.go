@@ -82,7 +82,7 @@ func decodeObject(r Record) (*Object, error) {
 		Version int `json:"version"`
 		Object
 	}
-	if err := decodeRecord(r, &stored, &stored.Version); err != nil {
+	if err := decodeRecord(r, &stored, &stored.Version, recordVersion); err != nil {
 		return nil, err
 	}
 	o := stored.Object

@@ -106,7 +106,7 @@ func (c *Conductor) requested(ctx context.Context, n *Node, r ProvisionRequest) 
 		moved = c.aborted(n, moved)
 	}
 	from := n.ProvisionState
-	n.WorkStep, n.WorkInfo = nil, nil // the request ends waiting work, such as a rescue
+	n.endWait()
 	if event != states.EventUnhold {
 		n.forgetAgent()
 	}
@@ -180,20 +180,13 @@ func (n *Node) remember(r ProvisionRequest, event states.Event, from states.Stat
 	switch event {
 	case states.EventDeploy, states.EventRebuild:
 		n.noteImageType()
-		n.forgetSteps(deploySteps)
-		if len(r.DeploySteps) > 0 {
-			set(&n.DriverInternalInfo, deploySteps.extra, jsonValue(r.DeploySteps))
-		}
+		return remembered(&n.DeploySteps, r.DeploySteps, false)
 	case states.EventAdopt:
 		n.noteImageType()
 	case states.EventClean:
-		n.forgetSteps(cleanSteps)
-		set(&n.DriverInternalInfo, cleanSteps.list, jsonValue(r.CleanSteps))
-		set(&n.DriverInternalInfo, cleanSteps.extra, r.DisableRamdisk)
+		return remembered(&n.CleanSteps, r.CleanSteps, r.DisableRamdisk)
 	case states.EventService:
-		n.forgetSteps(serviceSteps)
-		set(&n.DriverInternalInfo, serviceSteps.list, jsonValue(r.ServiceSteps))
-		set(&n.DriverInternalInfo, serviceSteps.extra, r.DisableRamdisk)
+		return remembered(&n.ServiceSteps, r.ServiceSteps, r.DisableRamdisk)
 	case states.EventRescue:
 		hashed, err := hash([]byte(r.RescuePassword))
 		if err != nil {
@@ -210,6 +203,26 @@ func (n *Node) remember(r ProvisionRequest, event states.Event, from states.Stat
 		n.forgetRescue()
 	}
 	return nil
+}
+
+// remembered sets the steps of new work to those of a request.
+func remembered(steps **Steps, requested []StepRequest, disableRamdisk bool) error {
+	copied, err := fromJSON[[]StepRequest](requested)
+	if err != nil {
+		return refuse(Invalid, "The requested steps cannot be stored: %v", err)
+	}
+	*steps = &Steps{Requested: copied, DisableRamdisk: disableRamdisk}
+	return nil
+}
+
+// endWait removes the steps of waiting work, such as a rescue, that a request ends.
+func (n *Node) endWait() {
+	n.OtherSteps = nil
+	for _, s := range []*Steps{n.CleanSteps, n.DeploySteps, n.ServiceSteps} {
+		if s != nil {
+			s.Prepared = false
+		}
+	}
 }
 
 // noteImageType records whether the image is a whole-disk or a partition image. An image with a
@@ -248,11 +261,11 @@ func noteAbort(n *Node) bool {
 	if n.ProvisionState != states.CleanWait && n.ProvisionState != states.ServiceWait {
 		return false
 	}
-	field := stepsOf[n.ProvisionState].field(n)
-	if len(*field) == 0 || (*field)["abortable"] == true {
+	steps := stepKinds[n.ProvisionState].edit(n)
+	if steps.Current == nil || steps.Current.Abortable {
 		return false
 	}
-	set(field, "abort_after", true)
+	steps.AbortAfter = true
 	return true
 }
 
@@ -264,11 +277,11 @@ func afterStep(name string) string {
 // aborted completes an abort: it removes the aborted steps from the node's record and returns moved
 // with a last error that names the step.
 func (c *Conductor) aborted(n *Node, moved machine.Node) machine.Node {
-	if steps, ok := stepsOf[n.ProvisionState]; ok {
-		if name := stepName(*steps.field(n)); name != "" && moved.LastError != "" {
+	if kind, ok := stepKinds[n.ProvisionState]; ok {
+		if name := n.Step().String(); name != "" && moved.LastError != "" {
 			moved.LastError += afterStep(name)
 		}
-		n.forgetSteps(steps)
+		kind.forget(n)
 	}
 	return moved
 }

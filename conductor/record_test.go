@@ -18,7 +18,7 @@ var writeRecords = flag.Bool("records.write", false, "write the records of this 
 // fullNode returns a node with a value in every stored field.
 func fullNode() *conductor.Node {
 	at := time.Date(2026, 11, 22, 4, 5, 6, 7000, time.UTC)
-	yes := true
+	yes, priority := true, 7
 	values := func(of string) map[string]any { return map[string]any{"of": of, "list": []any{"a", nil, true}} }
 	return &conductor.Node{
 		UUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", Name: "rack1-7", CreatedAt: at, UpdatedAt: &at,
@@ -38,9 +38,18 @@ func fullNode() *conductor.Node {
 		BIOSSettings: []conductor.BIOSSetting{{
 			Name: "speed", Value: "full", CreatedAt: at, UpdatedAt: &at, Registry: map[string]any{"attribute_type": "Enumeration"},
 		}},
-		CleanStep: values("clean_step"), DeployStep: values("deploy_step"), ServiceStep: values("service_step"),
-		WorkStep: values("work_step"), WorkInfo: values("work_info"), Interfaces: map[string]string{"power": "fake"},
-		Owner: "owner", Lessee: "lessee", ResourceClass: "baremetal", Description: "text", Shard: "shard", ParentNode: "parent",
+		CleanSteps: &conductor.Steps{
+			Requested:      []conductor.StepRequest{{Interface: "raid", Step: "create_configuration", Args: values("request"), Priority: &priority}},
+			DisableRamdisk: true, Prepared: true,
+			Planned: []conductor.Step{{
+				Interface: "raid", Step: "create_configuration", Args: values("step"), Priority: 10, NoRamdisk: true, Abortable: true, Requested: true,
+				ArgsInfo: map[string]conductor.StepArgument{"size": {Description: "in GiB", Required: true}},
+			}},
+			Begun: 1, Current: &conductor.Step{Interface: "raid", Step: "create_configuration"}, AbortAfter: true,
+		},
+		DeploySteps: &conductor.Steps{}, ServiceSteps: &conductor.Steps{Planned: []conductor.Step{}}, OtherSteps: &conductor.Steps{Begun: 2},
+		Interfaces: map[string]string{"power": "fake"},
+		Owner:      "owner", Lessee: "lessee", ResourceClass: "baremetal", Description: "text", Shard: "shard", ParentNode: "parent",
 		BootMode: "uefi", SecureBoot: &yes, AutomatedClean: &yes, ConsoleEnabled: true, Protected: true, ProtectedReason: "kept",
 		Retired: true, RetiredReason: "old", DisablePowerOff: true, InstanceName: "name", Empty: []string{"lessee"},
 	}
@@ -55,14 +64,25 @@ func fullObject() *conductor.Object {
 	}
 }
 
-// TestRecordsOfVersion1AreRead reads records as the first release stores them. A release that
-// cannot read these files cannot read the stores of its users.
-func TestRecordsOfVersion1AreRead(t *testing.T) {
+// fullNodeV1 returns fullNode with the steps that testdata/node-v1.json has. Their fields are not
+// those of Ironic.
+func fullNodeV1() *conductor.Node {
+	n := fullNode()
+	n.CleanSteps = &conductor.Steps{Current: &conductor.Step{Requested: true}}
+	n.DeploySteps = &conductor.Steps{Current: &conductor.Step{}}
+	n.ServiceSteps = &conductor.Steps{Current: &conductor.Step{Requested: true}}
+	n.OtherSteps = &conductor.Steps{Current: &conductor.Step{Requested: true}}
+	return n
+}
+
+// TestRecordsOfAllVersionsAreRead reads records as earlier releases and this one store them. A
+// release that cannot read these files cannot read the stores of its users.
+func TestRecordsOfAllVersionsAreRead(t *testing.T) {
 	store := &conductor.Memory{}
 	c, err := conductor.New(conductor.Config{Store: store, Membership: withBeta{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
 	require.NoError(t, err)
 	if *writeRecords {
-		writeVersion1(t, c, store)
+		writeNewest(t, c, store)
 	}
 	node, object := fullNode(), fullObject()
 	fields := reflect.ValueOf(*node)
@@ -70,11 +90,16 @@ func TestRecordsOfVersion1AreRead(t *testing.T) {
 		name := fields.Type().Field(i).Name
 		require.True(t, name == "Revision" || !fields.Field(i).IsZero(), "fullNode has no %s", name)
 	}
-	node.Revision = plant(t, store, conductor.KindNode, node.UUID, "testdata/node-v1.json")
+	for file, node := range map[string]*conductor.Node{"testdata/node-v1.json": fullNodeV1(), "testdata/node-v2.json": node} {
+		node.Revision = plant(t, store, conductor.KindNode, node.UUID, file)
+		got, err := c.Node(t.Context(), node.UUID)
+		require.NoError(t, err)
+		require.Equal(t, node, got, file)
+		require.Equal(t, node, got.Clone())
+		_, err = store.Delete(t.Context(), conductor.KindNode, node.UUID, node.Revision)
+		require.NoError(t, err)
+	}
 	object.Revision = plant(t, store, object.Kind, object.UUID, "testdata/port-v1.json")
-	got, err := c.Node(t.Context(), node.UUID)
-	require.NoError(t, err)
-	require.Equal(t, node, got)
 	gotObject, err := c.Object(t.Context(), object.Kind, object.UUID)
 	require.NoError(t, err)
 	require.Equal(t, object, gotObject)
@@ -85,7 +110,7 @@ func TestRecordsWithoutTransitionsAreRead(t *testing.T) {
 	store := &conductor.Memory{}
 	c, err := conductor.New(conductor.Config{Store: store, Membership: withBeta{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
 	require.NoError(t, err)
-	node := fullNode()
+	node := fullNodeV1()
 	node.Transitions, node.Empty = nil, nil
 	node.Revision = plant(t, store, conductor.KindNode, node.UUID, "testdata/node-v1-without-transitions.json")
 	got, err := c.Node(t.Context(), node.UUID)
@@ -104,7 +129,7 @@ func plant(t *testing.T, store conductor.Store, kind conductor.Kind, id, file st
 	return revision
 }
 
-func writeVersion1(t *testing.T, c *conductor.Conductor, store conductor.Store) {
+func writeNewest(t *testing.T, c *conductor.Conductor, store conductor.Store) {
 	t.Helper()
 	_, err := c.CreateNode(t.Context(), fullNode())
 	require.NoError(t, err)
@@ -114,7 +139,7 @@ func writeVersion1(t *testing.T, c *conductor.Conductor, store conductor.Store) 
 		kind     conductor.Kind
 		id, file string
 	}{
-		{conductor.KindNode, fullNode().UUID, "testdata/node-v1.json"},
+		{conductor.KindNode, fullNode().UUID, "testdata/node-v2.json"},
 		{conductor.KindPort, fullObject().UUID, "testdata/port-v1.json"},
 	} {
 		r, err := store.Get(t.Context(), of.kind, of.id)
@@ -130,8 +155,8 @@ func TestARecordOfALaterVersionIsAnErrorThatSaysSo(t *testing.T) {
 	c, err := conductor.New(conductor.Config{Store: store, Membership: withBeta{}, Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
 	require.NoError(t, err)
 	id := fullNode().UUID
-	_, err = store.Create(t.Context(), conductor.Record{Kind: conductor.KindNode, ID: id, Value: []byte(`{"version":2,"uuid":"` + id + `"}`)})
+	_, err = store.Create(t.Context(), conductor.Record{Kind: conductor.KindNode, ID: id, Value: []byte(`{"version":3,"uuid":"` + id + `"}`)})
 	require.NoError(t, err)
 	_, err = c.Node(t.Context(), id)
-	require.ErrorContains(t, err, "version 2 of the record is unknown, this release reads version 1")
+	require.ErrorContains(t, err, "version 3 of the record is unknown, this release reads version 2")
 }

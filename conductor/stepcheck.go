@@ -15,7 +15,7 @@ import (
 // is left out instead.
 //
 // Source: _validate_user_steps in ironic/conductor/steps.py.
-func (c *Conductor) checkSteps(requests []StepRequest, keys stepKeys, available []Step, withoutRamdisk, leaveOut bool) (steps []Step, problems []string) {
+func (c *Conductor) checkSteps(requests []StepRequest, kind stepKind, available []Step, withoutRamdisk, leaveOut bool) (steps []Step, problems []string) {
 	count := map[string]int{}
 	for _, request := range requests {
 		step, err := c.runnable(Step{Interface: request.Interface, Step: request.Step, Args: request.Args}, available)
@@ -23,19 +23,19 @@ func (c *Conductor) checkSteps(requests []StepRequest, keys stepKeys, available 
 		case err != nil && leaveOut:
 			continue
 		case err != nil:
-			problems = append(problems, fmt.Sprintf("node does not support this %s step: %v", keys.verb, request))
+			problems = append(problems, fmt.Sprintf("node does not support this %s step: %v", kind.verb, request))
 			continue
 		}
 		if request.Priority != nil {
 			step.Priority = *request.Priority
 		}
-		problems = append(problems, step.problems(request, keys, withoutRamdisk)...)
+		problems = append(problems, step.problems(request, kind, withoutRamdisk)...)
 		steps = append(steps, step)
 		count[step.Interface+"."+step.Step]++
 	}
 	var twice []string
 	for name, n := range count {
-		if n > 1 && keys.work == states.Deploying {
+		if n > 1 && kind.work == states.Deploying {
 			twice = append(twice, name)
 		}
 	}
@@ -47,11 +47,11 @@ func (c *Conductor) checkSteps(requests []StepRequest, keys stepKeys, available 
 }
 
 // problems returns the reasons why a step cannot run as requested.
-func (s Step) problems(request StepRequest, keys stepKeys, withoutRamdisk bool) (problems []string) {
+func (s Step) problems(request StepRequest, kind stepKind, withoutRamdisk bool) (problems []string) {
 	if _, ok := builtinSteps[s.Step]; ok {
 		return nil
 	}
-	disabled := keys.work == states.Deploying && s.Priority <= 0
+	disabled := kind.work == states.Deploying && s.Priority <= 0
 	var unexpected, missing []string
 	for name := range s.Args {
 		if _, ok := s.ArgsInfo[name]; !ok {
@@ -66,15 +66,15 @@ func (s Step) problems(request StepRequest, keys stepKeys, withoutRamdisk bool) 
 	slices.Sort(unexpected)
 	slices.Sort(missing)
 	if len(unexpected) > 0 {
-		problems = append(problems, fmt.Sprintf("%s step %v has these unexpected arguments: %s", keys.verb, request, strings.Join(unexpected, ", ")))
+		problems = append(problems, fmt.Sprintf("%s step %v has these unexpected arguments: %s", kind.verb, request, strings.Join(unexpected, ", ")))
 	}
 	if len(missing) > 0 {
-		problems = append(problems, fmt.Sprintf("%s step %v is missing these required arguments: %s", keys.verb, request, strings.Join(missing, ", ")))
+		problems = append(problems, fmt.Sprintf("%s step %v is missing these required arguments: %s", kind.verb, request, strings.Join(missing, ", ")))
 	}
 	if withoutRamdisk && !s.NoRamdisk {
-		problems = append(problems, fmt.Sprintf("%s step %v requires booting a ramdisk", keys.verb, request))
+		problems = append(problems, fmt.Sprintf("%s step %v requires booting a ramdisk", kind.verb, request))
 	}
-	if keys.work == states.Deploying && !disabled && s.Interface == "deploy" && s.Step == "deploy" {
+	if kind.work == states.Deploying && !disabled && s.Interface == "deploy" && s.Step == "deploy" {
 		problems = append(problems, "deploy step deploy on interface deploy is a core step and cannot be overridden by user steps. It may be disabled by setting the priority to 0")
 	}
 	return problems

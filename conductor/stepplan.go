@@ -12,25 +12,22 @@ import (
 )
 
 // planSteps returns the steps for work that starts.
-func (c *Conductor) planSteps(ctx context.Context, n *Node, keys stepKeys, available []Step) ([]Step, error) {
+func (c *Conductor) planSteps(ctx context.Context, n *Node, kind stepKind, available []Step) ([]Step, error) {
 	simulated := c.description(n).Simulated
 	switch {
-	case keys.work == states.Deploying:
+	case kind.work == states.Deploying:
 		return c.planDeployment(ctx, n, available, simulated)
-	case keys.work == states.Servicing, keys.work == states.Cleaning && n.TargetProvisionState == states.Manageable:
+	case kind.work == states.Servicing, kind.work == states.Cleaning && n.TargetProvisionState == states.Manageable:
 	default:
-		return automaticSteps(n, keys.work, available, simulated)
+		return automaticSteps(n, kind.work, available, simulated)
 	}
-	named, err := fromJSON[[]StepRequest]((*keys.info(n))[keys.list])
-	if err != nil {
-		return nil, fmt.Errorf("stored steps: %w", err)
-	}
-	steps, problems := c.checkSteps(named, keys, available, (*keys.info(n))[keys.extra] == true, false)
+	stored := kind.of(n)
+	steps, problems := c.checkSteps(stored.Requested, kind, available, stored.DisableRamdisk, false)
 	if len(problems) > 0 {
-		return nil, refuse(Invalid, "Cannot %s node %s: %s", keys.verb, n.UUID, strings.Join(problems, "; "))
+		return nil, refuse(Invalid, "Cannot %s node %s: %s", kind.verb, n.UUID, strings.Join(problems, "; "))
 	}
 	for i := range steps {
-		steps[i].named = true
+		steps[i].Requested = true
 	}
 	return steps, nil
 }
@@ -60,11 +57,7 @@ func (c *Conductor) planDeployment(ctx context.Context, n *Node, available []Ste
 //
 // Source: continue_node_deploy in ironic/conductor/deployments.py.
 func (c *Conductor) finalSteps(ctx context.Context, n *Node, available []Step, leaveOut bool) ([]Step, error) {
-	named, err := fromJSON[[]StepRequest](n.DriverInternalInfo[deploySteps.extra])
-	if err != nil {
-		return nil, fmt.Errorf("stored deploy steps: %w", err)
-	}
-	steps, err := c.deploymentSteps(ctx, n, named, available, leaveOut)
+	steps, err := c.deploymentSteps(ctx, n, deploySteps.of(n).Requested, available, leaveOut)
 	if errors.Is(err, Invalid) {
 		return nil, refuse(Invalid, "Failed to validate the final deploy steps list for node %s: %v", n.UUID, err)
 	}

@@ -238,7 +238,7 @@ func TestANodeWithAnAgentIsCleanedAndDeployedOnceTheAgentCalls(t *testing.T) {
 			t.Helper()
 			got := f.settle(n)
 			require.Equal(t, state, got.ProvisionState, got.LastError)
-			require.Empty(t, got.CleanStep)
+			require.Nil(t, got.CleanSteps.Current)
 			require.Equal(t, steps, ran)
 			ran = nil
 		}
@@ -260,7 +260,7 @@ func TestANodeWithAnAgentIsCleanedAndDeployedOnceTheAgentCalls(t *testing.T) {
 		got := f.settle(n)
 		require.Equal(t, states.CleanFail, got.ProvisionState)
 		require.Equal(t, "By request, the clean operation was aborted", got.LastError)
-		require.Empty(t, got.WorkInfo["prepared"])
+		require.False(t, got.CleanSteps.Prepared)
 
 		f.request(n, "manage")
 		r := f.provision("clean")
@@ -277,7 +277,7 @@ func TestANodeWithAnAgentIsCleanedAndDeployedOnceTheAgentCalls(t *testing.T) {
 		got = f.settle(n)
 		require.Equal(t, states.CleanFail, got.ProvisionState)
 		require.Contains(t, got.LastError, "clean step {'interface': 'deploy', 'step': 'erase_devices_metadata'} requires booting a ramdisk")
-		require.NotEmpty(t, got.DriverInternalInfo["clean_steps"], "as in Ironic")
+		require.NotEmpty(t, got.CleanSteps.Requested, "as in Ironic")
 	})
 }
 

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,57 +13,6 @@ import (
 	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 )
-
-// stepKeys locates the steps of one kind of work in a node's record. The names are Ironic's.
-type stepKeys struct {
-	work  states.State // the state in which the steps run
-	verb  string       // Ironic's word for the kind of step
-	list  string       // key in info: all steps of the work
-	index string       // key in info: the index of the current step
-	extra string       // key in info: another parameter of the request
-	field func(*Node) *map[string]any
-	info  func(*Node) *map[string]any
-}
-
-func internalInfo(n *Node) *map[string]any { return &n.DriverInternalInfo }
-
-var (
-	cleanSteps   = stepKeys{states.Cleaning, "clean", "clean_steps", "clean_step_index", "cleaning_disable_ramdisk", func(n *Node) *map[string]any { return &n.CleanStep }, internalInfo}
-	deploySteps  = stepKeys{states.Deploying, "deploy", "deploy_steps", "deploy_step_index", "user_deploy_steps", func(n *Node) *map[string]any { return &n.DeployStep }, internalInfo}
-	serviceSteps = stepKeys{states.Servicing, "service", "service_steps", "service_step_index", "servicing_disable_ramdisk", func(n *Node) *map[string]any { return &n.ServiceStep }, internalInfo}
-
-	// stepsOf maps each state in which work with steps runs, waits or is held to its keys.
-	stepsOf = map[states.State]stepKeys{
-		states.Cleaning: cleanSteps, states.CleanWait: cleanSteps, states.CleanHold: cleanSteps,
-		states.Deploying: deploySteps, states.DeployWait: deploySteps, states.DeployHold: deploySteps,
-		states.Servicing: serviceSteps, states.ServiceWait: serviceSteps, states.ServiceHold: serviceSteps,
-		states.Inspecting: workSteps(states.Inspecting), states.InspectWait: workSteps(states.Inspecting),
-		states.Rescuing: workSteps(states.Rescuing), states.RescueWait: workSteps(states.Rescuing),
-		states.Unrescuing: workSteps(states.Unrescuing), states.Deleting: workSteps(states.Deleting),
-		states.Adopting: workSteps(states.Adopting),
-	}
-)
-
-// workSteps returns the keys of work for which Ironic's record has no step fields.
-func workSteps(work states.State) stepKeys {
-	field := func(n *Node) *map[string]any { return &n.WorkStep }
-	info := func(n *Node) *map[string]any { return &n.WorkInfo }
-	return stepKeys{work, work.String(), "steps", "index", "", field, info}
-}
-
-// forgetSteps removes the steps of finished work from a node's record.
-func (n *Node) forgetSteps(keys stepKeys) {
-	*keys.field(n) = nil
-	info := keys.info(n)
-	set(info, keys.list, nil)
-	delete(*info, keys.index)
-	delete(*info, keys.extra)
-	delete(n.WorkInfo, prepared)
-}
-
-// prepared is the key in WorkInfo that is true once Prepare has been called and the node
-// waits for its call-back.
-const prepared = "prepared"
 
 // set stores a value in a map of a record and creates the map if it is nil.
 func set(m *map[string]any, key string, value any) {
@@ -104,37 +53,6 @@ func number(value any) (float64, bool) {
 	return f, err == nil
 }
 
-// stepName returns the name of a recorded step in errors and logs: "deploy.deploy".
-func stepName(step map[string]any) string {
-	name, _ := step["step"].(string)
-	if kind, _ := step["interface"].(string); kind != "" {
-		return kind + "." + name
-	}
-	return name
-}
-
-// record returns a step in the form of Ironic's records. A step that a client requested has
-// fewer fields.
-func (s Step) record(work states.State) map[string]any {
-	record := map[string]any{"interface": s.Interface, "step": s.Step, "priority": jsonValue(s.Priority)}
-	if work != states.Deploying {
-		record["abortable"] = s.Abortable
-	}
-	if !s.named {
-		record["argsinfo"] = nil
-		if len(s.ArgsInfo) > 0 {
-			record["argsinfo"] = jsonValue(s.ArgsInfo)
-		}
-		if work != states.Deploying {
-			record["requires_ramdisk"] = !s.NoRamdisk
-		}
-	}
-	if len(s.Args) > 0 {
-		record["args"] = s.Args
-	}
-	return record
-}
-
 // stepError reports that a step of a node's work failed.
 type stepError struct {
 	node *Node
@@ -145,9 +63,8 @@ type stepError struct {
 
 // Error returns Ironic's text for the steps of a cleaning or a service.
 func (e *stepError) Error() string {
-	record := e.step.record(e.work)
 	if e.work != states.Cleaning && e.work != states.Servicing {
-		return fmt.Sprintf("step %s failed: %v", stepName(record), e.err)
+		return fmt.Sprintf("step %v failed: %v", e.step, e.err)
 	}
 	request := StepRequest{Interface: e.step.Interface, Step: e.step.Step, Args: e.step.Args}
 	text := fmt.Sprintf("%s, 'abortable': %s, 'priority': %d}", strings.TrimSuffix(request.String(), "}"), pyrepr.Of(e.step.Abortable), e.step.Priority)
@@ -180,15 +97,15 @@ func (e *abortError) Unwrap() error { return errAborted }
 // runSteps runs a node's steps, starting with the first or with the successor of the step that
 // waited. It returns nil when all steps are done, ErrWait or errHeld if the node must wait or
 // be held, errAborted, a *stepError, or the store's error.
-func (c *Conductor) runSteps(ctx context.Context, t *Task, keys stepKeys) error {
-	if err := c.prepareOnce(ctx, t, keys); err != nil {
+func (c *Conductor) runSteps(ctx context.Context, t *Task, kind stepKind) error {
+	if err := c.prepareOnce(ctx, t, kind); err != nil {
 		return err
 	}
-	steps, next, err := c.plannedSteps(ctx, t, keys)
+	steps, next, err := c.plannedSteps(ctx, t, kind)
 	if err != nil {
 		return err
 	}
-	if 0 < next && next < len(steps) && (*keys.field(t.Node()))["abort_after"] == true {
+	if 0 < next && next < len(steps) && kind.of(t.Node()).AbortAfter {
 		return errAborted
 	}
 	for i := next; i < len(steps); i++ {
@@ -197,12 +114,11 @@ func (c *Conductor) runSteps(ctx context.Context, t *Task, keys stepKeys) error 
 			return context.Cause(ctx)
 		}
 		err := t.persist(ctx, func(n *Node) error {
-			list, _ := (*keys.info(n))[keys.list].([]any)
-			if i < len(list) {
-				record, _ := list[i].(map[string]any)
-				*keys.field(n) = maps.Clone(record)
+			s, current := kind.edit(n), step.recorded()
+			if i < len(s.Planned) {
+				current = s.Planned[i]
 			}
-			set(keys.info(n), keys.index, jsonValue(i))
+			s.Current, s.Begun, s.AbortAfter = &current, i+1, false
 			return nil
 		})
 		if err != nil {
@@ -212,18 +128,18 @@ func (c *Conductor) runSteps(ctx context.Context, t *Task, keys stepKeys) error 
 		case errors.Is(err, ErrWait), errors.Is(err, errHeld):
 			return err
 		case err != nil:
-			return &stepError{t.Node(), step, keys.work, err}
+			return &stepError{t.Node(), step, kind.work, err}
 		}
 	}
 	return nil
 }
 
 // prepareOnce calls Prepare before the first step, if the hardware type is a Preparer.
-func (c *Conductor) prepareOnce(ctx context.Context, t *Task, keys stepKeys) error {
+func (c *Conductor) prepareOnce(ctx context.Context, t *Task, kind stepKind) error {
 	preparer, ok := t.hardware.(Preparer)
-	info := *keys.info(t.Node())
-	withoutRamdisk := info[keys.extra] == true && (keys.work == states.Servicing || t.Node().TargetProvisionState == states.Manageable)
-	if !ok || withoutRamdisk || keys.work != states.Cleaning && keys.work != states.Servicing || t.Node().begun(keys) {
+	steps := kind.of(t.Node())
+	withoutRamdisk := steps.DisableRamdisk && (kind.work == states.Servicing || t.Node().TargetProvisionState == states.Manageable)
+	if !ok || withoutRamdisk || kind.work != states.Cleaning && kind.work != states.Servicing || steps.begun() {
 		return nil
 	}
 	ctx, err := c.fenced(ctx, t.Node())
@@ -231,25 +147,19 @@ func (c *Conductor) prepareOnce(ctx context.Context, t *Task, keys stepKeys) err
 		return err
 	}
 	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, preparer.Prepare(ctx, t, keys.work)
+		return struct{}{}, preparer.Prepare(ctx, t, kind.work)
 	})
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, ErrWait):
-		t.updateLater(func(n *Node) { set(&n.WorkInfo, prepared, true) })
+		t.updateLater(func(n *Node) { kind.edit(n).Prepared = true })
 		return err
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	default:
 		return fmt.Errorf("prepare the node for its steps: %w", err)
 	}
-}
-
-// begun reports whether a node's work has started its first step or its preparation.
-func (n *Node) begun(keys stepKeys) bool {
-	_, first := (*keys.info(n))[keys.index]
-	return first || n.WorkInfo[prepared] == true
 }
 
 // stepGrace is how long a step may take to return after its context has ended. After that the
@@ -268,7 +178,7 @@ func (c *Conductor) runStep(ctx context.Context, t *Task, step Step) error {
 	}
 	t.step = step
 	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, c.traced(ctx, Operation{Name: stepName(step.record(states.NoState)), Node: t.Node()}, func(ctx context.Context) error {
+		return struct{}{}, c.traced(ctx, Operation{Name: step.String(), Node: t.Node()}, func(ctx context.Context) error {
 			return run(ctx, t)
 		})
 	})
@@ -281,43 +191,40 @@ func (c *Conductor) runStep(ctx context.Context, t *Task, step Step) error {
 // plannedSteps returns the steps of a node's work and the index of the next step. It reads
 // them from the record if the work has started. A new plan is stored by the next write, that
 // of the first step or that of the end of work without steps.
-func (c *Conductor) plannedSteps(ctx context.Context, t *Task, keys stepKeys) ([]Step, int, error) {
+func (c *Conductor) plannedSteps(ctx context.Context, t *Task, kind stepKind) ([]Step, int, error) {
 	n := t.Node()
 	hardware, err := c.hardware(n)
 	if err != nil {
 		return nil, 0, err
 	}
-	available := c.stepsFor(hardware, n, keys.work)
-	if index, ok := number((*keys.info(n))[keys.index]); ok {
-		stored, err := fromJSON[[]Step]((*keys.info(n))[keys.list])
-		if err != nil {
-			return nil, 0, fmt.Errorf("stored steps: %w", err)
-		}
-		if keys.work == states.Deploying {
+	available := c.stepsFor(hardware, n, kind.work)
+	if s := kind.of(n); s.Begun > 0 {
+		if kind.work == states.Deploying {
 			if _, err := c.finalSteps(ctx, n, available, false); err != nil {
 				return nil, 0, err
 			}
 		}
-		for i := range stored {
-			if stored[i], err = c.runnable(stored[i], available); err != nil {
+		steps := slices.Clone(s.Planned)
+		for i := range steps {
+			if steps[i], err = c.runnable(steps[i], available); err != nil {
 				return nil, 0, err
 			}
 		}
-		return stored, int(index) + 1, nil
+		return steps, s.Begun, nil
 	}
-	steps, err := c.planSteps(ctx, n, keys, available)
+	steps, err := c.planSteps(ctx, n, kind, available)
 	if err != nil {
 		return nil, 0, err
 	}
 	t.updateLater(func(n *Node) {
-		list := make([]any, len(steps))
+		s := kind.edit(n)
+		s.Planned = make([]Step, len(steps))
 		for i, step := range steps {
-			list[i] = step.record(keys.work)
+			s.Planned[i] = step.recorded()
 		}
-		if keys.work == states.Cleaning && n.TargetProvisionState != states.Manageable {
-			delete(n.DriverInternalInfo, keys.extra) // left by an earlier manual cleaning
+		if kind.work == states.Cleaning && n.TargetProvisionState != states.Manageable {
+			s.Requested, s.DisableRamdisk = nil, false // left by an earlier manual cleaning
 		}
-		set(keys.info(n), keys.list, list)
 	})
 	return steps, 0, nil
 }

@@ -122,7 +122,7 @@ func TestTheAbortOfAServiceIsTwoTransitions(t *testing.T) {
 		f.request(n, "service")
 		n = f.settle(n)
 		require.Equal(t, states.ServiceWait, n.ProvisionState, n.LastError)
-		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.ServiceStep["abortable"] = true; return nil })
+		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.ServiceSteps.Current.Abortable = true; return nil })
 		require.NoError(t, err)
 		f.request(n, "abort")
 		n = f.settle(n)

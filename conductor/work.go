@@ -52,7 +52,7 @@ func (c *Conductor) verify(ctx context.Context, t *Task) result {
 func (c *Conductor) clean(ctx context.Context, t *Task) result {
 	n := t.Node()
 	manual := n.TargetProvisionState == states.Manageable
-	if !manual && !n.begun(cleanSteps) {
+	if !manual && !cleanSteps.of(n).begun() {
 		if c.skipsCleaning(n) {
 			return result{event: states.EventDone}
 		}
@@ -92,9 +92,7 @@ func (c *Conductor) tearDown(ctx context.Context, t *Task) result {
 	}
 	e.edit = func(n *Node) {
 		n.InstanceInfo, n.InstanceUUID, n.AllocationUUID = nil, "", ""
-		step := n.DeployStep // Ironic keeps it
-		n.forgetSteps(deploySteps)
-		n.DeployStep = step
+		n.DeploySteps = &Steps{Current: deploySteps.of(n).Current}
 		for _, key := range []string{"instance", "root_uuid_or_disk_id", "is_whole_disk_image", "deploy_boot_mode"} {
 			delete(n.DriverInternalInfo, key)
 		}
@@ -104,19 +102,19 @@ func (c *Conductor) tearDown(ctx context.Context, t *Task) result {
 
 // doSteps runs the steps of the node's state.
 func (c *Conductor) doSteps(ctx context.Context, t *Task) result {
-	keys := stepsOf[t.Node().ProvisionState]
-	err := c.runSteps(ctx, t, keys)
+	kind := stepKinds[t.Node().ProvisionState]
+	err := c.runSteps(ctx, t, kind)
 	switch {
-	case err == nil && keys.work == states.Unrescuing:
+	case err == nil && kind.work == states.Unrescuing:
 		return result{event: states.EventDone, edit: (*Node).forgetRescue}
 	case err == nil:
 		return result{event: states.EventDone}
 	case errors.Is(err, ErrWait):
-		return c.pause(keys.work, states.EventWait, err)
+		return c.pause(kind.work, states.EventWait, err)
 	case errors.Is(err, errHeld):
-		return c.pause(keys.work, states.EventHold, err)
+		return c.pause(kind.work, states.EventHold, err)
 	case errors.Is(err, errAborted):
-		return failed(&abortError{keys.work, stepName(*keys.field(t.Node()))})
+		return failed(&abortError{kind.work, t.Node().Step().String()})
 	default:
 		return failed(err)
 	}

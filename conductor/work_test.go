@@ -3,7 +3,6 @@ package conductor_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -57,9 +56,9 @@ func TestWorkThatFails(t *testing.T) {
 			require.Equal(t, test.fault, got.Fault)
 			require.Equal(t, test.fault != "", got.Maintenance)
 			require.Empty(t, got.Reservation)
-			require.Empty(t, got.CleanStep)
-			require.Empty(t, got.DeployStep)
-			require.Empty(t, got.ServiceStep)
+			for _, steps := range []*conductor.Steps{got.CleanSteps, got.DeploySteps, got.ServiceSteps} {
+				require.True(t, steps == nil || steps.Current == nil)
+			}
 
 			history, err := f.History(f.ctx, n.UUID)
 			require.NoError(t, err)
@@ -119,8 +118,7 @@ func TestWaitingWorkContinuesAfterItsCallBack(t *testing.T) {
 				require.Equal(t, test.to, got.ProvisionState, got.LastError)
 				require.Equal(t, states.NoState, got.TargetProvisionState)
 				require.ErrorIs(t, f.Resume(f.ctx, n.UUID, nil), conductor.NotAllowed)
-				require.Empty(t, got.WorkStep)
-				require.NotContains(t, got.WorkInfo, "index", "the next work begins with its first step")
+				require.True(t, got.OtherSteps == nil || got.OtherSteps.Begun == 0, "the next work begins with its first step")
 			})
 			synctest.Test(t, func(t *testing.T) { // without a call-back
 				f := start(t, nil)
@@ -236,7 +234,7 @@ func TestAHeldCleaningContinuesAfterUnhold(t *testing.T) {
 			if operation == "read power" {
 				return nil // a round of the power sync
 			}
-			did = append(did, operation+" at "+fmt.Sprint(n.CleanStep["step"]))
+			did = append(did, operation+" at "+n.Step().Step)
 			return nil
 		}
 		n := f.node(states.Manageable)
@@ -248,12 +246,12 @@ func TestAHeldCleaningContinuesAfterUnhold(t *testing.T) {
 		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
 		held := f.settle(n)
 		require.Equal(t, states.CleanHold, held.ProvisionState)
-		require.Equal(t, "hold", held.CleanStep["step"])
+		require.Equal(t, "hold", held.Step().Step)
 		f.request(n, "unhold")
 		require.Equal(t, states.CleanWait, f.settle(n).ProvisionState, "until the agent calls")
 		require.NoError(t, f.Resume(f.ctx, n.UUID, nil))
 		time.Sleep(20 * time.Second)
-		require.Equal(t, "wait", f.settle(n).CleanStep["step"])
+		require.Equal(t, "wait", f.settle(n).Step().Step)
 		time.Sleep(20 * time.Second)
 		got := f.settle(n)
 		require.Equal(t, states.Manageable, got.ProvisionState, got.LastError)

@@ -130,13 +130,13 @@ func TestCleaningWaitsForACallBack(t *testing.T) {
 
 	require.Equal(t, http.StatusAccepted, provision(t, ironic, n.UUID, "provide"))
 	n = ironic.WaitFor(t.Context(), n.UUID, states.CleanWait)
-	require.Equal(t, "erase_devices", n.CleanStep["step"])
+	require.Equal(t, "erase_devices", n.Step().Step)
 	require.NoError(t, ironic.Conductor.Resume(t.Context(), n.UUID, nil))
 	ironic.WaitFor(t.Context(), n.UUID, states.Available)
 
 	require.Equal(t, http.StatusAccepted, provision(t, ironic, other.UUID, "provide"))
 	other = ironic.WaitFor(t.Context(), other.UUID, states.Available)
-	require.NotContains(t, other.DriverInternalInfo, "clean_step_index")
+	require.Zero(t, other.CleanSteps.Begun)
 }
 
 func TestANodeIsInAnyStateOfTheSeries(t *testing.T) {

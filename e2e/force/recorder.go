@@ -170,7 +170,7 @@ func decodeVersion(value []byte, revision int64, now time.Time) (history.Version
 	v := history.Version{
 		Revision: revision, State: n.ProvisionState, Target: n.TargetProvisionState, TargetPower: n.TargetPower,
 		Claim: n.Claim, LastError: n.LastError, Updated: n.CreatedAt, Stored: now,
-		Step: fmt.Sprint(n.CleanStep["step"], n.DeployStep["step"], n.ServiceStep["step"], n.WorkStep["step"]),
+		Step: n.Step().String(),
 	}
 	v.Value, _ = n.Extra[valueKey].(string)
 	if n.UpdatedAt != nil {

@@ -132,7 +132,7 @@ func (s *service) put(ctx context.Context, uuid string, at machine.Node) error {
 	_, err := s.conductor.UpdateNode(ctx, uuid, func(n *conductor.Node) error {
 		n.ProvisionState, n.TargetProvisionState, n.LastError = at.State, at.Target, at.LastError
 		n.Maintenance, n.MaintenanceReason, n.Fault = false, "", ""
-		n.CleanStep, n.DeployStep, n.WorkStep = nil, nil, nil
+		n.CleanSteps, n.DeploySteps, n.ServiceSteps, n.OtherSteps = nil, nil, nil, nil
 		n.DriverInternalInfo, n.InstanceInfo, n.InstanceUUID = nil, nil, ""
 		return nil
 	})

@@ -1,0 +1,122 @@
+package conductor
+
+import (
+	"slices"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// Steps are the steps of a kind of work on a node, and how far the work is. Work that has ended
+// leaves the zero value.
+type Steps struct {
+	// Requested are the steps in the client's request; nil if there are none, as for automated cleaning.
+	Requested []StepRequest `json:"requested,omitzero"`
+	// DisableRamdisk is set if the client requested the steps without a ramdisk.
+	DisableRamdisk bool `json:"disable_ramdisk,omitzero"`
+	// Prepared is set if [Preparer.Prepare] waits for a call-back.
+	Prepared bool `json:"prepared,omitzero"`
+	// Planned are all steps of the work, without their functions; nil before the work begins.
+	Planned []Step `json:"planned,omitzero"`
+	// Begun is the number of the planned steps that have begun.
+	Begun int `json:"begun,omitzero"`
+	// Current is the step that runs, waits or is held, without its function; nil for none. The end of
+	// a tear-down leaves the step of the deployment, as in Ironic.
+	Current *Step `json:"current,omitzero"`
+	// AbortAfter ends the work after the current step: a client has requested an abort, and the step
+	// is not abortable.
+	AbortAfter bool `json:"abort_after,omitzero"`
+}
+
+// clone returns a copy whose fields may be modified. The arguments of steps are shared.
+func (s *Steps) clone() *Steps {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	c.Requested, c.Planned = slices.Clone(s.Requested), slices.Clone(s.Planned)
+	if s.Current != nil {
+		current := *s.Current
+		c.Current = &current
+	}
+	return &c
+}
+
+// stepKind is a kind of work with steps.
+type stepKind struct {
+	work states.State // the state in which the steps run
+	verb string       // Ironic's word for the kind of step
+	in   func(*Node) **Steps
+}
+
+var (
+	cleanSteps   = stepKind{states.Cleaning, "clean", func(n *Node) **Steps { return &n.CleanSteps }}
+	deploySteps  = stepKind{states.Deploying, "deploy", func(n *Node) **Steps { return &n.DeploySteps }}
+	serviceSteps = stepKind{states.Servicing, "service", func(n *Node) **Steps { return &n.ServiceSteps }}
+
+	// stepKinds maps each state in which work with steps runs, waits or is held to its kind.
+	stepKinds = map[states.State]stepKind{
+		states.Cleaning: cleanSteps, states.CleanWait: cleanSteps, states.CleanHold: cleanSteps,
+		states.Deploying: deploySteps, states.DeployWait: deploySteps, states.DeployHold: deploySteps,
+		states.Servicing: serviceSteps, states.ServiceWait: serviceSteps, states.ServiceHold: serviceSteps,
+		states.Inspecting: otherSteps(states.Inspecting), states.InspectWait: otherSteps(states.Inspecting),
+		states.Rescuing: otherSteps(states.Rescuing), states.RescueWait: otherSteps(states.Rescuing),
+		states.Unrescuing: otherSteps(states.Unrescuing), states.Deleting: otherSteps(states.Deleting),
+		states.Adopting: otherSteps(states.Adopting),
+	}
+)
+
+// otherSteps returns the kind of work for which Ironic's record has no step fields.
+func otherSteps(work states.State) stepKind {
+	return stepKind{work, work.String(), func(n *Node) **Steps { return &n.OtherSteps }}
+}
+
+// of returns the steps of a node, zero if it has none. Do not modify what they share with the node.
+func (k stepKind) of(n *Node) Steps {
+	if s := *k.in(n); s != nil {
+		return *s
+	}
+	return Steps{}
+}
+
+// edit returns the steps of a node for a change.
+func (k stepKind) edit(n *Node) *Steps {
+	s := k.in(n)
+	if *s == nil {
+		*s = &Steps{}
+	}
+	return *s
+}
+
+// forget removes the steps of finished work from a node's record.
+func (k stepKind) forget(n *Node) { *k.in(n) = &Steps{} }
+
+// begun reports whether the work has started its first step or its preparation.
+func (s Steps) begun() bool { return s.Begun > 0 || s.Prepared }
+
+// Step returns the current step of the work in the node's provision state, without its function. It
+// is zero if no step runs, waits or is held.
+func (n *Node) Step() Step {
+	if n == nil {
+		return Step{}
+	}
+	if kind, ok := stepKinds[n.ProvisionState]; ok {
+		if current := kind.of(n).Current; current != nil {
+			return *current
+		}
+	}
+	return Step{}
+}
+
+// String returns the interface and the name of a step: "deploy.deploy".
+func (s Step) String() string {
+	if s.Interface == "" {
+		return s.Step
+	}
+	return s.Interface + "." + s.Step
+}
+
+// recorded returns a step as it is stored.
+func (s Step) recorded() Step {
+	s.Run = nil
+	return s
+}
