@@ -91,15 +91,26 @@ func decodeProvision(a *args) (*provisionQuery, error) {
 	case nil:
 	case string:
 		q.rescuePassword = v
-	default:
+	case json.Number: // may be a password without quotes
 		a.fail("Expected string for rescue_password")
+	default:
+		a.fail("Expected string for rescue_password%s", unlessText(v))
 	}
-	switch q.configDrive.(type) {
+	switch v := q.configDrive.(type) {
 	case nil, map[string]any, string:
 	default:
-		a.fail("Expected types <class 'NoneType'>, <class 'dict'>, <class 'str'> for configdrive")
+		a.fail("Expected types <class 'NoneType'>, <class 'dict'>, <class 'str'> for configdrive%s", unlessText(v))
 	}
 	return q, a.err
+}
+
+// unlessText returns the end of a fault with a wrong value, or nothing for a value with a text, which
+// may be a secret.
+func unlessText(v any) string {
+	if hasText(v) {
+		return ""
+	}
+	return ": " + repr(v)
 }
 
 // checkProvision refuses a request with arguments that its target does not allow.

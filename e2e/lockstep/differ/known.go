@@ -82,6 +82,14 @@ var Known = []Intended{
 		"Ironic prints an exception of Python; ours says what is wrong",
 	},
 	{
+		regexp.MustCompile(`/validate.*: 200 body\.(boot|deploy)\.(result: false -> true|reason: «.*(does not have any port|Missing are: |were missing).*» -> absent)`), "parameters that fake-hardware does not need",
+		"Ironic's fake-hardware checks the parameters of its interfaces pxe, ipxe and direct; ours boots no machine and writes no image, and needs none",
+	},
+	{
+		regexp.MustCompile(`/states/provision.*: record\.(driver_internal_info\.(agent_\w+|disk_erasure_concurrency|last_power_state_change): .* -> absent|driver_internal_info\.clean_steps: null -> absent|power_state: «power on» -> null)$`), "the agent of fake-hardware",
+		"Ironic's fake-hardware with the deploy interface direct switches the machine on and has options for an agent; ours has no machine that an agent could run on",
+	},
+	{
 		regexp.MustCompile(`/states/console.*: record\.last_error: «[^»]*Field .console_enabled' cannot be None» -> null$`), "a console set to null",
 		"Ironic accepts the request and then fails by a Python exception; for ours null is false",
 	},
