@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
-	"github.com/ironstate/ironstate/states"
 )
 
 // maxGrace is how long a call may take to return once its context ended.
@@ -109,49 +108,4 @@ func (c *calls) end(key string, err error) {
 		close(waiting)
 	}
 	delete(c.inFlight, key)
-}
-
-// validate returns nil if the driver is no Validator.
-func (s *Syncer) validate(ctx context.Context, id string) error {
-	validator, ok := s.config.Driver.(Validator)
-	if !ok {
-		return nil
-	}
-	_, err := callDriver(ctx, s, id, func(ctx context.Context) (none, error) {
-		return none{}, validator.Validate(ctx, id)
-	})
-	return err
-}
-
-// read reads a node's power state, after validating its configuration if wanted.
-func (s *Syncer) read(ctx context.Context, id string, validate bool) (r Reading) {
-	if validate {
-		if r.Invalid = s.validate(ctx, id); r.Invalid != nil {
-			return r
-		}
-	}
-	r.Power, r.Err = callDriver(ctx, s, id, func(ctx context.Context) (states.Power, error) {
-		s.counters.reads.Add(1)
-		return s.config.Driver.PowerState(ctx, id)
-	})
-	return r
-}
-
-func (s *Syncer) setPower(ctx context.Context, id string, power states.Power) error {
-	_, err := callDriver(ctx, s, id, func(ctx context.Context) (none, error) {
-		s.counters.sets.Add(1)
-		return none{}, s.config.Driver.SetPower(ctx, id, power)
-	})
-	return err
-}
-
-type none struct{}
-
-// callDriver makes a call of the driver, and counts the call if it is abandoned.
-func callDriver[T any](ctx context.Context, s *Syncer, id string, f func(context.Context) (T, error)) (T, error) {
-	value, err := call(ctx, s.driver, id, f)
-	if errors.Is(err, errAbandoned) && !errors.Is(err, errNotCalled) {
-		s.counters.abandoned.Add(1)
-	}
-	return value, err
 }

@@ -11,21 +11,23 @@ import (
 	"github.com/ironstate/ironstate/internal/boundedcall"
 )
 
-// emit counts an event, and logs and reports it unless it is quiet.
-func (s *Syncer) emit(ctx context.Context, e Event) Event {
-	s.counters.count(e.Outcome)
-	if e.quiet() {
-		return e
-	}
-	e.Time = time.Now()
-	s.logEvent(ctx, e)
-	if s.config.OnEvent != nil {
-		s.callBack(ctx, &s.onEvent, func() { s.config.OnEvent(e) })
-	}
-	return e
+// A reporter counts, logs and reports what a Syncer does.
+type reporter struct {
+	log                       *slog.Logger
+	event                     func(Event)         // OnEvent; may be nil
+	report                    func(Report, error) // OnReport; may be nil
+	timeout                   time.Duration       // of a callback
+	counters                  *counters
+	onEvent, onReport, logger callback
 }
 
-func (s *Syncer) logEvent(ctx context.Context, e Event) {
+// emit counts an event, and logs and reports it unless it is quiet.
+func (r *reporter) emit(ctx context.Context, e Event) {
+	r.counters.count(e.Outcome)
+	if e.quiet() {
+		return
+	}
+	e.Time = time.Now()
 	level := slog.LevelInfo
 	switch {
 	case e.Outcome == IntoMaintenance:
@@ -50,31 +52,36 @@ func (s *Syncer) logEvent(ctx context.Context, e Event) {
 	if e.ClearedError != "" {
 		attrs = append(attrs, slog.String("cleared_error", e.ClearedError))
 	}
-	s.log(ctx, level, "node power", attrs...)
+	r.write(ctx, level, "node power", attrs...)
+	if r.event != nil {
+		r.callBack(ctx, &r.onEvent, func() { r.event(e) })
+	}
 }
 
 // Ironic warns about a round that takes longer than this many intervals.
 const warnIntervals = 3
 
-func (s *Syncer) logReport(ctx context.Context, r Report, interval time.Duration, err error) {
+func (r *reporter) round(ctx context.Context, report Report, interval time.Duration, err error) {
+	r.counters.add(report)
 	level := slog.LevelInfo
-	if err != nil && !errors.Is(err, context.Canceled) || r.Overran && r.Took > warnIntervals*interval {
+	if err != nil && !errors.Is(err, context.Canceled) || report.Overran && report.Took > warnIntervals*interval {
 		level = slog.LevelWarn
 	}
 	attrs := []slog.Attr{
-		slog.String("round", string(r.kind())),
-		slog.Duration("took", r.Took),
-		slog.Bool("overran", r.Overran),
-		slog.Any("nodes", r.Nodes),
+		slog.String("round", string(report.kind())),
+		slog.Duration("took", report.Took),
+		slog.Bool("overran", report.Overran),
+		slog.Any("nodes", report.Nodes),
 	}
 	if err != nil {
 		attrs = append(attrs, slog.Any("error", err))
 	}
-	s.log(ctx, level, "power sync round", attrs...)
+	r.write(ctx, level, "power sync round", attrs...)
 }
 
-func (s *Syncer) log(ctx context.Context, level slog.Level, message string, attrs ...slog.Attr) {
-	s.callBack(ctx, &s.logger, func() { s.config.Logger.LogAttrs(ctx, level, message, attrs...) })
+// write writes a line to the Logger.
+func (r *reporter) write(ctx context.Context, level slog.Level, message string, attrs ...slog.Attr) {
+	r.callBack(ctx, &r.logger, func() { r.log.LogAttrs(ctx, level, message, attrs...) })
 }
 
 // A callback is a user's function that rounds call. While one of its calls is
@@ -88,12 +95,12 @@ type callback struct {
 
 // callBack calls a callback, and abandons the call if it does not return in time. A
 // failure is logged.
-func (s *Syncer) callBack(ctx context.Context, c *callback, f func()) {
+func (r *reporter) callBack(ctx context.Context, c *callback, f func()) {
 	if c.hangs() {
-		s.counters.dropped.Add(1)
+		r.counters.dropped.Add(1)
 		return
 	}
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.callbackTime())
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
 	defer cancel()
 	_, err := boundedcall.Do(bounded, 0, func(context.Context) (none, error) {
 		f()
@@ -102,15 +109,15 @@ func (s *Syncer) callBack(ctx context.Context, c *callback, f func()) {
 	if err == nil {
 		return
 	}
-	s.counters.dropped.Add(1)
+	r.counters.dropped.Add(1)
 	var abandoned *boundedcall.AbandonedError
 	if errors.As(err, &abandoned) {
 		c.mu.Lock()
 		c.left = append(c.left, abandoned)
 		c.mu.Unlock()
 	}
-	if c != &s.logger {
-		s.log(ctx, slog.LevelError, "callback failed", slog.String("callback", c.name), slog.Any("error", err))
+	if c != &r.logger {
+		r.write(ctx, slog.LevelError, "callback failed", slog.String("callback", c.name), slog.Any("error", err))
 	}
 }
 

@@ -19,7 +19,7 @@ var Backoff = backoff
 
 // LeftBehind returns how many nodes have an abandoned call of the driver.
 func (s *Syncer) LeftBehind() int {
-	s.driver.mu.Lock()
-	defer s.driver.mu.Unlock()
-	return len(s.driver.left)
+	s.driver.calls.mu.Lock()
+	defer s.driver.calls.mu.Unlock()
+	return len(s.driver.calls.left)
 }

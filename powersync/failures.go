@@ -10,6 +10,8 @@ import (
 
 // failures holds the nodes whose last attempts failed. They are few.
 type failures struct {
+	first, most time.Duration // of the backoff; first is 0 for none
+
 	mu    sync.Mutex
 	nodes map[string]failure
 }
@@ -19,24 +21,35 @@ type failure struct {
 	until time.Time // when the backoff ends
 }
 
+// waits reports whether the backoff of a node is not over.
+func (f *failures) waits(id string) bool {
+	until := f.of(id).until
+	return !until.IsZero() && time.Now().Before(until)
+}
+
 func (f *failures) of(id string) failure {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.nodes[id]
 }
 
-// set replaces the failures of a node. Those of a success are not kept.
-func (f *failures) set(id string, now failure) {
+// keep keeps what an action leaves for the next round. The failures of a success are
+// not kept.
+func (f *failures) keep(a Action) {
+	now := failure{Failures: a.Failures}
+	if f.first > 0 {
+		now.until = time.Now().Add(backoff(f.first, f.most, now.Count))
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if now.Count == 0 {
-		delete(f.nodes, id)
+		delete(f.nodes, a.ID)
 		return
 	}
 	if f.nodes == nil {
 		f.nodes = make(map[string]failure)
 	}
-	f.nodes[id] = now
+	f.nodes[a.ID] = now
 }
 
 // noteError records the last error that was stored for a node's last failure.
@@ -73,15 +86,6 @@ func (f *failures) byCount() []string {
 		return cmp.Or(cmp.Compare(f.nodes[b].Count, f.nodes[a].Count), cmp.Compare(a, b))
 	})
 	return ids
-}
-
-// keep keeps the failures of an action for the node's next round of this kind.
-func (s *Syncer) keep(f *failures, a Action) {
-	now := failure{Failures: a.Failures}
-	if s.config.Backoff > 0 && now.Count > 0 {
-		now.until = time.Now().Add(backoff(s.config.Backoff, s.config.MaxBackoff, now.Count))
-	}
-	f.set(a.ID, now)
 }
 
 // backoff returns how long a node is skipped after a number of failures in a row:

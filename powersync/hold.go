@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 )
 
 // maxReleases is how often a release is tried in a row while the record keeps
@@ -34,6 +35,12 @@ type hold struct {
 // a node before it changes its reservation, so that no two goroutines of a Syncer do so
 // at once.
 type holds struct {
+	name       string // of the reservations
+	store      *boundedStore
+	reporter   *reporter
+	failures   *failures // of sync rounds
+	settleTime time.Duration
+
 	mu    sync.Mutex
 	nodes map[string]*hold
 }
@@ -105,18 +112,18 @@ func (h *holds) unsaved() (ids []string) {
 // reserve stores the reservation of a node, provided that its record has not changed
 // since it was loaded. The caller has claimed the node; after an error the claim is
 // dropped.
-func (s *Syncer) reserve(ctx context.Context, before, r Record) error {
-	r.Reservation = s.config.Name
-	err := s.store.update(ctx, r)
+func (h *holds) reserve(ctx context.Context, before, r Record) error {
+	r.Reservation = h.name
+	err := h.store.update(ctx, r)
 	switch {
 	case err == nil:
-		s.holds.set(r.ID, hold{before: before})
+		h.set(r.ID, hold{before: before})
 	case errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound):
-		s.holds.drop(r.ID)
+		h.drop(r.ID)
 	default:
 		// The store may have made the update nevertheless.
 		unmade := Event{ID: r.ID}
-		_, _ = s.release(ctx, unmade, func(now Record) (Record, Event) {
+		_, _ = h.release(ctx, unmade, func(now Record) (Record, Event) {
 			if now.LastError == r.LastError {
 				now.LastError = before.LastError
 			}
@@ -128,60 +135,60 @@ func (s *Syncer) reserve(ctx context.Context, before, r Record) error {
 
 // release ends a hold and stores its event. If the store fails, retryRelease tries
 // again later, and e is returned; otherwise the event that settle returned.
-func (s *Syncer) release(ctx context.Context, e Event, settle settle) (Event, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.settleTime())
+func (h *holds) release(ctx context.Context, e Event, settle settle) (Event, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.settleTime)
 	defer cancel()
 	stored, err := e, ErrConflict
 	for tries := 0; errors.Is(err, ErrConflict) && tries < maxReleases; tries++ {
-		stored, err = s.tryRelease(ctx, e, settle)
+		stored, err = h.tryRelease(ctx, e, settle)
 	}
 	switch {
 	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, errNotOurs):
-		s.holds.drop(e.ID)
+		h.drop(e.ID)
 		return stored, err
 	default:
-		s.holds.set(e.ID, hold{before: s.holds.get(e.ID).before, event: e, settle: settle})
+		h.set(e.ID, hold{before: h.get(e.ID).before, event: e, settle: settle})
 		return e, fmt.Errorf("%w: %w", ErrNotSaved, err)
 	}
 }
 
-func (s *Syncer) tryRelease(ctx context.Context, e Event, settle settle) (Event, error) {
-	r, err := s.store.load(ctx, e.ID)
+func (h *holds) tryRelease(ctx context.Context, e Event, settle settle) (Event, error) {
+	r, err := h.store.load(ctx, e.ID)
 	if err != nil {
 		return e, err
 	}
-	if before := s.holds.get(e.ID).before; before.ID != "" && r.Revision == before.Revision {
+	if before := h.get(e.ID).before; before.ID != "" && r.Revision == before.Revision {
 		return e, ErrConflict // a stale record: the reservation has replaced it
 	}
 	after, e := settle(r)
-	if r.Reservation != s.config.Name {
+	if r.Reservation != h.name {
 		after.Reservation, after.TargetPower = r.Reservation, r.TargetPower
 		if after == r {
 			return e, nil // an update stored it and reported an error
 		}
 		return e, errNotOurs
 	}
-	return e, s.store.update(ctx, after)
+	return e, h.store.update(ctx, after)
 }
 
 // retryRelease tries again to release a node if its release could not be stored. It
 // returns an error if the release still cannot be stored.
-func (s *Syncer) retryRelease(ctx context.Context, id string) error {
-	unsaved, ok := s.holds.claimUnsaved(id)
+func (h *holds) retryRelease(ctx context.Context, id string) error {
+	unsaved, ok := h.claimUnsaved(id)
 	if !ok {
 		return nil
 	}
-	e, err := s.release(ctx, unsaved.event, unsaved.settle)
+	e, err := h.release(ctx, unsaved.event, unsaved.settle)
 	switch {
 	case errors.Is(err, errNotOurs), errors.Is(err, ErrNotFound):
-		s.log(ctx, slog.LevelWarn, "power outcome lost", slog.String("node", id), slog.Any("error", err))
+		h.reporter.write(ctx, slog.LevelWarn, "power outcome lost", slog.String("node", id), slog.Any("error", err))
 		return nil
 	case err != nil:
 		return err
 	}
 	if e.Outcome == ForceFailed {
-		s.syncFailures.noteError(id, e.LastError)
+		h.failures.noteError(id, e.LastError)
 	}
-	s.emit(ctx, e.as(SavedLate, nil))
+	h.reporter.emit(ctx, e.as(SavedLate, nil))
 	return nil
 }

@@ -25,7 +25,7 @@ func (s *Syncer) Reclaim(ctx context.Context) (int, error) {
 	err := s.store.each(ctx, "reclaim", func(r Record, err error) bool {
 		if err == nil && r.Reservation == s.config.Name {
 			var done bool
-			if done, err = s.reclaim(ctx, r.ID); done {
+			if done, err = s.holds.reclaim(ctx, r.ID); done {
 				n++
 			}
 		}
@@ -39,13 +39,13 @@ func (s *Syncer) Reclaim(ctx context.Context) (int, error) {
 
 // reclaim drops a node's reservation if it is in the Syncer's name and no goroutine
 // works on the node. If that fails, the next round tries again.
-func (s *Syncer) reclaim(ctx context.Context, id string) (done bool, err error) {
-	if !s.holds.claim(id) {
+func (h *holds) reclaim(ctx context.Context, id string) (done bool, err error) {
+	if !h.claim(id) {
 		return false, nil
 	}
-	defer s.holds.drop(id)
+	defer h.drop(id)
 	for range maxReloads {
-		done, err = s.tryReclaim(ctx, id)
+		done, err = h.tryReclaim(ctx, id)
 		if !errors.Is(err, ErrConflict) {
 			break
 		}
@@ -53,35 +53,35 @@ func (s *Syncer) reclaim(ctx context.Context, id string) (done bool, err error) 
 	return done, err
 }
 
-func (s *Syncer) tryReclaim(ctx context.Context, id string) (done bool, err error) {
-	r, err := s.store.load(ctx, id)
-	if err != nil || r.Reservation != s.config.Name {
+func (h *holds) tryReclaim(ctx context.Context, id string) (done bool, err error) {
+	r, err := h.store.load(ctx, id)
+	if err != nil || r.Reservation != h.name {
 		return false, err
 	}
 	e := Event{ID: id, Outcome: Reclaimed, Recorded: r.Power, Asked: r.TargetPower}
 	if r.TargetPower != states.NoPower {
 		e.setLastError(&r, fmt.Sprintf("the request for %q was lost: the process that made it has died", r.TargetPower))
 	}
-	if err := s.store.update(ctx, r.released()); err != nil {
+	if err := h.store.update(ctx, r.released()); err != nil {
 		return false, err
 	}
-	s.emit(ctx, e)
+	h.reporter.emit(ctx, e)
 	return true, nil
 }
 
 // loadFree loads a record. If the node is reserved by this Syncer without need, because
 // a release could not be stored or no goroutine works under the reservation, loadFree
 // releases it first.
-func (s *Syncer) loadFree(ctx context.Context, id string) (Record, error) {
-	if err := s.retryRelease(ctx, id); err != nil {
+func (h *holds) loadFree(ctx context.Context, id string) (Record, error) {
+	if err := h.retryRelease(ctx, id); err != nil {
 		return Record{}, err
 	}
-	r, err := s.store.load(ctx, id)
-	if err != nil || r.Reservation != s.config.Name {
+	r, err := h.store.load(ctx, id)
+	if err != nil || r.Reservation != h.name {
 		return r, err
 	}
-	if _, err := s.reclaim(ctx, id); err != nil {
+	if _, err := h.reclaim(ctx, id); err != nil {
 		return r, err
 	}
-	return s.store.load(ctx, id)
+	return h.store.load(ctx, id)
 }

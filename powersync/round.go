@@ -3,14 +3,10 @@ package powersync
 import (
 	"context"
 	"errors"
-	"runtime"
-	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/states"
 )
-
-// This file handles a record in a sync round, from the store's list to the event.
 
 // maxReloads is how often a round loads a node whose record keeps changing.
 const maxReloads = 4
@@ -18,7 +14,7 @@ const maxReloads = 4
 // syncAll handles all nodes in a round: first those that could not be released, then
 // those with the most failures, then the others.
 func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
-	p := s.newPool(ctx, syncRound, s.syncNode)
+	p := s.newPool(ctx, syncRound, &s.syncFailures, s.syncNode)
 	first := append(s.holds.unsaved(), s.syncFailures.byCount()...)
 	queued := make(map[string]struct{}, len(first))
 	for _, id := range first {
@@ -38,107 +34,20 @@ func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
 	return p.finish(), err
 }
 
-// A pool is the worker pool of one round and its queue.
-type pool struct {
-	s       *Syncer
-	kind    kind
-	ctx     context.Context
-	do      func(ctx context.Context, id string) Event
-	queue   chan string
-	started int // number of workers
-	workers sync.WaitGroup
-
-	mu     sync.Mutex
-	counts map[Outcome]int
-}
-
-// newPool makes a pool that calls do for each node.
-func (s *Syncer) newPool(ctx context.Context, kind kind, do func(context.Context, string) Event) *pool {
-	// Workers need not wait for the goroutine that fills the queue.
-	return &pool{s: s, kind: kind, ctx: ctx, do: do, queue: make(chan string, min(s.config.Workers, 1024)), counts: make(map[Outcome]int)}
-}
-
-// list queues the nodes of the store that which selects, and counts those for which
-// which returns an outcome.
-func (p *pool) list(which func(Record) (wanted bool, skip Outcome)) error {
-	return p.s.store.each(p.ctx, string(p.kind), func(r Record, err error) bool {
-		switch wanted, skip := which(r); {
-		case err != nil:
-			p.count(p.s.emit(p.ctx, Event{ID: r.ID, Outcome: StoreFailed, Err: err}))
-		case wanted && skip != "":
-			p.count(p.s.emit(p.ctx, Event{ID: r.ID, Outcome: skip}))
-		case wanted:
-			return p.enqueue(r.ID)
-		}
-		return p.ctx.Err() == nil
+// recoverAll handles all nodes in maintenance with a power failure.
+func (s *Syncer) recoverAll(ctx context.Context) (map[Outcome]int, error) {
+	p := s.newPool(ctx, recoveryRound, &s.recoveryFailures, s.recoverNode)
+	err := p.list(func(r Record) (wanted bool, skip Outcome) {
+		skip = SkipRecovery(r)
+		return skip != SkippedEnroll && skip != SkippedNoPowerFailure, skip
 	})
+	return p.finish(), err
 }
 
-// enqueue queues a node, and starts another worker unless the pool is full. It returns
-// false if the context has ended.
-func (p *pool) enqueue(id string) bool {
-	if p.ctx.Err() != nil {
-		return false
-	}
-	if p.started < p.s.config.Workers {
-		p.started++
-		p.workers.Add(1)
-		go func() {
-			defer p.workers.Done()
-			p.work()
-		}()
-	}
-	select {
-	case p.queue <- id:
-		return true
-	case <-p.ctx.Done():
-		return false
-	}
-}
-
-func (p *pool) work() {
-	for p.ctx.Err() == nil {
-		select {
-		case id, ok := <-p.queue:
-			if !ok {
-				return
-			}
-			p.count(p.s.emit(p.ctx, p.do(p.ctx, id)))
-			runtime.Gosched() // with a driver that answers at once, a worker would keep a processor for long
-		case <-p.ctx.Done():
-		}
-	}
-}
-
-func (p *pool) count(e Event) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.counts[e.Outcome]++
-}
-
-// finish waits for the workers and returns the counts of the outcomes.
-func (p *pool) finish() map[Outcome]int {
-	close(p.queue)
-	p.workers.Wait()
-	return p.counts
-}
-
-// syncNode handles one node in a round.
-func (s *Syncer) syncNode(ctx context.Context, id string) Event {
-	if until := s.syncFailures.of(id).until; !until.IsZero() && time.Now().Before(until) {
-		return Event{ID: id, Outcome: SkippedBackoff}
-	}
-	for reload := range maxReloads {
-		if e := s.syncOnce(ctx, id, reload > 0); e.Outcome != conflict {
-			return e
-		}
-	}
-	return Event{ID: id, Outcome: SkippedChanged}
-}
-
-// syncOnce handles a node; its outcome is conflict if the record changes meanwhile.
-func (s *Syncer) syncOnce(ctx context.Context, id string, reloaded bool) Event {
-	r, err := s.loadFree(ctx, id)
+// syncNode handles a node in a sync round; its outcome is conflict if the record changes
+// meanwhile.
+func (s *Syncer) syncNode(ctx context.Context, id string, reloaded bool) Event {
+	r, err := s.holds.loadFree(ctx, id)
 	if err != nil {
 		return s.storeFailed(ctx, Event{ID: id}, err)
 	}
@@ -146,18 +55,17 @@ func (s *Syncer) syncOnce(ctx context.Context, id string, reloaded bool) Event {
 	if skip := SkipSync(r); skip != "" {
 		if reloaded {
 			_, a := Decide(r, Reading{}, past, policy)
-			s.keep(&s.syncFailures, a)
+			s.syncFailures.keep(a)
 		}
 		return Event{ID: id, Outcome: skip, Recorded: r.Power}
 	}
-	reading := s.read(ctx, id, r.Power == states.NoPower)
+	reading := s.driver.read(ctx, id, r.Power == states.NoPower)
 	after, a := Decide(r, reading, past, policy)
-	if a.Outcome == Forced && s.config.CanForce != nil {
-		can, err := callDriver(ctx, s, id, func(context.Context) (bool, error) { return s.config.CanForce(id), nil })
-		switch {
+	if a.Outcome == Forced {
+		switch forces, err := s.driver.forces(ctx, id); {
 		case err != nil:
 			after, a.Event = r, a.notAsked(ForceFailed, err)
-		case !can:
+		case !forces:
 			policy.RecordOnly = true
 			after, a = Decide(r, reading, past, policy)
 		}
@@ -178,7 +86,7 @@ func (s *Syncer) syncOnce(ctx context.Context, id string, reloaded bool) Event {
 	if a.Outcome == IntoMaintenance {
 		s.recoveryFailures.forget(id)
 	}
-	s.keep(&s.syncFailures, a)
+	s.syncFailures.keep(a)
 	return a.Event
 }
 
@@ -195,35 +103,55 @@ func (s *Syncer) force(ctx context.Context, r, held Record, a Action) Action {
 		a.Event = a.notAsked(ForceHeldBack, nil)
 		return a
 	}
-	if err := s.reserve(ctx, r, held); err != nil {
+	if err := s.holds.reserve(ctx, r, held); err != nil {
 		undo()
 		a.Event = s.storeFailed(ctx, a.notAsked(StoreFailed, err), err)
 		return a
 	}
-	err := s.setPower(ctx, r.ID, a.Asked)
+	err := s.driver.set(ctx, r.ID, a.Asked)
 	if errors.Is(err, errNotCalled) {
 		undo()
 	}
-	e, settled := a.Event, settle(func(now Record) (Record, Event) {
+	unsaved, settle := a.Event, func(now Record) (Record, Event) {
 		after, a := Settle(now, a, err)
 		return after, a.Event
-	})
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		e = a.as(Interrupted, err)
-		settled = func(now Record) (Record, Event) {
-			after, _ := Settle(now, a, nil)
-			return after, e
-		}
+		unsaved = a.as(Interrupted, err)
+		settle = func(now Record) (Record, Event) { return now.released(), unsaved }
 	case err != nil:
-		e = a.as(ForceFailed, err)
+		unsaved = a.as(ForceFailed, err)
 	}
-	e, err = s.release(ctx, e, settled)
-	if err != nil {
-		e.Err = errors.Join(e.Err, err)
+	e, notSaved := s.holds.release(ctx, unsaved, settle)
+	if notSaved != nil {
+		e.Err = errors.Join(e.Err, notSaved)
 	}
 	a.Event, a.Failures = e, a.Failures.failed(e)
 	return a
+}
+
+// recoverNode handles a node in a recovery round; its outcome is conflict if the record
+// changes meanwhile.
+func (s *Syncer) recoverNode(ctx context.Context, id string, _ bool) Event {
+	r, err := s.store.load(ctx, id)
+	if err != nil {
+		return s.storeFailed(ctx, Event{ID: id}, err)
+	}
+	if skip := SkipRecovery(r); skip != "" {
+		return Event{ID: id, Outcome: skip, Recorded: r.Power}
+	}
+	after, a := DecideRecovery(r, s.driver.read(ctx, id, true), s.recoveryFailures.of(id).Failures)
+	if a.Err != nil && ctx.Err() != nil {
+		return a.as(Interrupted, a.Err)
+	}
+	if after != r {
+		if err := s.store.update(ctx, after); err != nil {
+			return s.storeFailed(ctx, a.Event, err)
+		}
+	}
+	s.recoveryFailures.keep(a)
+	return a.Event
 }
 
 // storeFailed returns the event with the outcome that corresponds to a store's error.

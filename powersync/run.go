@@ -24,14 +24,18 @@ func (s *Syncer) Run(ctx context.Context) error {
 		return err
 	}
 	if n, err := s.Reclaim(ctx); n > 0 || err != nil {
-		s.log(ctx, slog.LevelWarn, "old reservations dropped",
+		s.reporter.write(ctx, slog.LevelWarn, "old reservations dropped",
 			slog.Int("nodes", n), slog.Any("error", err))
 	}
 	var others sync.WaitGroup
 	others.Add(1)
 	go func() {
 		defer others.Done()
-		s.releaseUnsaved(ctx)
+		for sleep(ctx, releaseInterval) {
+			for _, id := range s.holds.unsaved() {
+				_ = s.holds.retryRelease(ctx, id) // a failed release is tried again
+			}
+		}
 	}()
 	if s.config.RecoveryInterval > 0 {
 		others.Add(1)
@@ -49,32 +53,21 @@ func (s *Syncer) Run(ctx context.Context) error {
 // could not be stored.
 const releaseInterval = 5 * time.Second
 
-func (s *Syncer) releaseUnsaved(ctx context.Context) {
-	for sleep(ctx, releaseInterval) {
-		for _, id := range s.holds.unsaved() {
-			_ = s.retryRelease(ctx, id) // a failed release is tried again
-		}
-	}
-}
-
 func (s *Syncer) loop(ctx context.Context, k kind, interval time.Duration) {
-	for next := time.Now(); sleep(ctx, time.Until(next)+s.jitter()); {
-		report, err := s.round(ctx, k)
-		if s.config.OnReport != nil {
-			s.callBack(ctx, &s.onReport, func() { s.config.OnReport(report, err) })
+	jitter := func() time.Duration { return 0 }
+	if s.config.Jitter > 0 {
+		jitter = func() time.Duration { return rand.N(s.config.Jitter) }
+	}
+	for next := time.Now(); sleep(ctx, time.Until(next)+jitter()); {
+		done, err := s.round(ctx, k)
+		if report := s.reporter.report; report != nil {
+			s.reporter.callBack(ctx, &s.reporter.onReport, func() { report(done, err) })
 		}
 		next = next.Add(interval)
 		if now := time.Now(); next.Before(now) {
 			next = now
 		}
 	}
-}
-
-func (s *Syncer) jitter() time.Duration {
-	if s.config.Jitter == 0 {
-		return 0
-	}
-	return rand.N(s.config.Jitter)
 }
 
 // sleep returns false if the context has ended.

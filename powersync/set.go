@@ -67,7 +67,7 @@ func (s *Syncer) Begin(
 		return nil, err
 	}
 	accepted := Event{ID: id, Outcome: PowerRequested, Recorded: before.Power, Asked: power, ClearedError: before.LastError}
-	s.emit(ctx, accepted)
+	s.reporter.emit(ctx, accepted)
 	var once sync.Once
 	return func(ctx context.Context) error {
 		if err := s.usable(ctx); err != nil {
@@ -83,11 +83,11 @@ func (s *Syncer) finish(ctx context.Context, q request, before Record) error {
 	err := s.change(ctx, q)
 	_, e := SettleRequest(before, q.power, err)
 	e.LastError, e.ClearedError = "", ""
-	e, unsaved := s.release(ctx, e, func(r Record) (Record, Event) { return SettleRequest(r, q.power, err) })
+	e, unsaved := s.holds.release(ctx, e, func(r Record) (Record, Event) { return SettleRequest(r, q.power, err) })
 	if unsaved != nil {
 		e.Err = errors.Join(e.Err, unsaved)
 	}
-	s.emit(ctx, e)
+	s.reporter.emit(ctx, e)
 	return e.Err
 }
 
@@ -103,7 +103,7 @@ func (s *Syncer) take(ctx context.Context, q request) (Record, error) {
 }
 
 func (s *Syncer) tryTake(ctx context.Context, q request) (Record, error) {
-	r, err := s.loadFree(ctx, q.id)
+	r, err := s.holds.loadFree(ctx, q.id)
 	if err != nil {
 		return r, fmt.Errorf("node %s: %w", q.id, err)
 	}
@@ -111,13 +111,13 @@ func (s *Syncer) tryTake(ctx context.Context, q request) (Record, error) {
 	if err != nil {
 		return r, err
 	}
-	if err := s.validate(ctx, q.id); err != nil {
+	if err := s.driver.validate(ctx, q.id); err != nil {
 		return r, fmt.Errorf("node %s: %w", q.id, err)
 	}
 	if !s.holds.claim(q.id) {
 		return r, fmt.Errorf("node %s: %w by %s", q.id, ErrLocked, s.config.Name)
 	}
-	if err := s.reserve(ctx, r, held); err != nil {
+	if err := s.holds.reserve(ctx, r, held); err != nil {
 		return r, fmt.Errorf("node %s: %w", q.id, err)
 	}
 	return r, nil
@@ -125,7 +125,7 @@ func (s *Syncer) tryTake(ctx context.Context, q request) (Record, error) {
 
 // change makes the hardware carry a request out, and waits for it.
 func (s *Syncer) change(ctx context.Context, q request) error {
-	ask, err := DecideRequest(q.power, s.read(ctx, q.id, false))
+	ask, err := DecideRequest(q.power, s.driver.read(ctx, q.id, false))
 	if err != nil || ask == states.NoPower {
 		return err
 	}
@@ -140,7 +140,7 @@ func (s *Syncer) change(ctx context.Context, q request) error {
 // reach sets the hardware and polls until it is in the power state. A read that fails
 // meanwhile is no failure of the request: BMCs may be busy then.
 func (s *Syncer) reach(ctx context.Context, q request, within time.Duration) error {
-	if err := s.setPower(ctx, q.id, q.power); err != nil {
+	if err := s.driver.set(ctx, q.id, q.power); err != nil {
 		return err
 	}
 	wait, cancel := context.WithTimeout(ctx, within)
@@ -148,7 +148,7 @@ func (s *Syncer) reach(ctx context.Context, q request, within time.Duration) err
 	target := q.power.Target()
 	seen := error(nil)
 	for {
-		now, err := s.read(wait, q.id, false).known()
+		now, err := s.driver.read(wait, q.id, false).known()
 		switch {
 		case err == nil && now == target:
 			return nil

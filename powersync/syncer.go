@@ -15,15 +15,13 @@ import (
 type Syncer struct {
 	config           Config
 	store            boundedStore
-	driver           *calls
-	onEvent          callback
-	onReport         callback
-	logger           callback
+	driver           boundedDriver
+	reporter         reporter
+	counters         counters
+	holds            holds
 	syncFailures     failures
 	recoveryFailures failures
-	holds            holds
 	limit            forceLimit
-	counters         counters
 	syncing          atomic.Bool
 	recovering       atomic.Bool
 }
@@ -37,32 +35,27 @@ func New(c Config) (*Syncer, error) {
 		return nil, err
 	}
 	grace := min(maxGrace, c.Timeout/8)
-	return &Syncer{
-		config: c,
-		store: boundedStore{
-			store: c.Store,
-			calls: newCalls(c.Timeout, grace),
-			lists: newCalls(0, grace),
-		},
-		driver:   newCalls(c.Timeout, grace),
-		onEvent:  callback{name: "OnEvent"},
-		onReport: callback{name: "OnReport"},
-		logger:   callback{name: "Logger"},
-		limit:    forceLimit{most: c.ForceLimit},
-	}, nil
+	s := &Syncer{config: c, limit: forceLimit{most: c.ForceLimit}}
+	s.store = boundedStore{store: c.Store, calls: newCalls(c.Timeout, grace), lists: newCalls(0, grace)}
+	s.driver = boundedDriver{driver: c.Driver, canForce: c.CanForce, calls: newCalls(c.Timeout, grace), counters: &s.counters}
+	s.reporter = reporter{
+		log: c.Logger, event: c.OnEvent, report: c.OnReport, timeout: min(maxCallbackTime, c.Timeout/8), counters: &s.counters,
+		onEvent: callback{name: "OnEvent"}, onReport: callback{name: "OnReport"}, logger: callback{name: "Logger"},
+	}
+	s.syncFailures = failures{first: c.Backoff, most: c.MaxBackoff}
+	s.recoveryFailures = failures{first: c.Backoff, most: c.MaxBackoff}
+	s.holds = holds{
+		name: c.Name, store: &s.store, reporter: &s.reporter, failures: &s.syncFailures, settleTime: min(maxSettleTime, c.Timeout/4),
+	}
+	return s, nil
 }
 
 const (
+	// maxSettleTime bounds the storing of the outcome of a change of power, which
+	// continues after the caller's context has ended.
 	maxSettleTime   = 10 * time.Second
 	maxCallbackTime = 10 * time.Second
 )
-
-// settleTime bounds the storing of the outcome of a change of power, which continues
-// after the caller's context has ended.
-func (s *Syncer) settleTime() time.Duration { return min(maxSettleTime, s.config.Timeout/4) }
-
-// callbackTime bounds a call of a callback.
-func (s *Syncer) callbackTime() time.Duration { return min(maxCallbackTime, s.config.Timeout/8) }
 
 // usable returns an error if a method cannot run: without a Syncer or a context.
 func (s *Syncer) usable(ctx context.Context) error {
@@ -112,8 +105,7 @@ func (s *Syncer) round(ctx context.Context, k kind) (Report, error) {
 	report.Seen, report.Skipped, report.Failed = sum(report.Nodes, outcomes), sum(report.Nodes, skips), sum(report.Nodes, failed)
 	report.Took = time.Since(report.Start)
 	report.Overran = interval > 0 && report.Took > interval
-	s.counters.add(report)
-	s.logReport(ctx, report, interval, err)
+	s.reporter.round(ctx, report, interval, err)
 	if ended := ctx.Err(); ended != nil {
 		return report, ended
 	}
