@@ -304,31 +304,6 @@ func TestACallbackIsCalledAgainOnceItHasReturned(t *testing.T) {
 	})
 }
 
-func TestAMethodWithoutASyncerOrAContextIsAnError(t *testing.T) {
-	made := newFixture(t, newHardware(isOn), nodes(node(isOn))).Syncer
-	for name, test := range map[string]struct {
-		syncer *powersync.Syncer
-		ctx    context.Context
-	}{
-		"nil syncer":  {nil, t.Context()},
-		"zero syncer": {new(powersync.Syncer), t.Context()},
-		"nil context": {made, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, ctx := test.syncer, test.ctx
-			_, syncErr := s.Sync(ctx)
-			_, recoverErr := s.Recover(ctx)
-			_, reclaimErr := s.Reclaim(ctx)
-			_, beginErr := s.Begin(ctx, "a", isOn, 0)
-			for _, err := range []error{syncErr, recoverErr, reclaimErr, beginErr, s.Set(ctx, "a", isOn, 0), s.Run(ctx)} {
-				require.ErrorContains(t, err, "powersync: ")
-			}
-			require.Zero(t, s.Stats().Seen)
-			require.Zero(t, s.Stats().Reads)
-		})
-	}
-}
-
 func TestAStoreOrADriverThatIsANilPointerIsReported(t *testing.T) {
 	store := new(powersync.Memory)
 	store.Put(powersync.Record{ID: "a", ProvisionState: states.Active, Power: isOn})

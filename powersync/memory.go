@@ -10,8 +10,7 @@ import (
 
 // Memory is a [Store] in memory, for tests and for programs that persist their records
 // elsewhere. The zero value is empty and ready for use. It is safe for concurrent use
-// and must not be copied. The methods of a nil Memory panic, as those of a nil
-// [sync.Map] do.
+// and must not be copied.
 type Memory struct {
 	mu      sync.RWMutex
 	records map[string]Record // by ID

@@ -17,9 +17,6 @@ import (
 // Source: clear_node_reservations_for_conductor and
 // clear_node_target_power_state in ironic/db/api.py.
 func (s *Syncer) Reclaim(ctx context.Context) (int, error) {
-	if err := s.usable(ctx); err != nil {
-		return 0, err
-	}
 	n := 0
 	var errs []error
 	err := s.store.each(ctx, "reclaim", func(r Record, err error) bool {
@@ -45,28 +42,23 @@ func (h *holds) reclaim(ctx context.Context, id string) (done bool, err error) {
 	}
 	defer h.drop(id)
 	for range maxReloads {
-		done, err = h.tryReclaim(ctx, id)
-		if !errors.Is(err, ErrConflict) {
-			break
+		r, err := h.store.load(ctx, id)
+		if err != nil || r.Reservation != h.name {
+			return false, err
+		}
+		e := Event{ID: id, Outcome: Reclaimed, Recorded: r.Power, Asked: r.TargetPower}
+		if r.TargetPower != states.NoPower {
+			e.setLastError(&r, fmt.Sprintf("the request for %q was lost: the process that made it has died", r.TargetPower))
+		}
+		switch err := h.store.update(ctx, r.released()); {
+		case err == nil:
+			h.reporter.emit(ctx, e)
+			return true, nil
+		case !errors.Is(err, ErrConflict):
+			return false, err
 		}
 	}
-	return done, err
-}
-
-func (h *holds) tryReclaim(ctx context.Context, id string) (done bool, err error) {
-	r, err := h.store.load(ctx, id)
-	if err != nil || r.Reservation != h.name {
-		return false, err
-	}
-	e := Event{ID: id, Outcome: Reclaimed, Recorded: r.Power, Asked: r.TargetPower}
-	if r.TargetPower != states.NoPower {
-		e.setLastError(&r, fmt.Sprintf("the request for %q was lost: the process that made it has died", r.TargetPower))
-	}
-	if err := h.store.update(ctx, r.released()); err != nil {
-		return false, err
-	}
-	h.reporter.emit(ctx, e)
-	return true, nil
+	return false, ErrConflict
 }
 
 // loadFree loads a record. If the node is reserved by this Syncer without need, because

@@ -20,9 +20,6 @@ import (
 // rounds that were due meanwhile are left out. Errors of rounds are logged and passed
 // to [Config.OnReport]; they do not end Run.
 func (s *Syncer) Run(ctx context.Context) error {
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
 	if n, err := s.Reclaim(ctx); n > 0 || err != nil {
 		s.reporter.write(ctx, slog.LevelWarn, "old reservations dropped",
 			slog.Int("nodes", n), slog.Any("error", err))

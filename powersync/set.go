@@ -1,7 +1,6 @@
 package powersync
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,12 +9,6 @@ import (
 
 	"github.com/ironstate/ironstate/states"
 )
-
-type request struct {
-	id     string
-	power  states.Power
-	within time.Duration // 0 stands for the configured one
-}
 
 // Set carries out a power request: PowerOn, PowerOff, PowerRebooting, PowerSoftOff or
 // PowerSoftRebooting. It reserves the node, sets its target power state, clears its
@@ -55,14 +48,7 @@ func (s *Syncer) Set(ctx context.Context, id string, power states.Power, timeout
 func (s *Syncer) Begin(
 	ctx context.Context, id string, power states.Power, timeout time.Duration,
 ) (finish func(context.Context) error, err error) {
-	q := request{id: id, power: power, within: max(timeout, 0)}
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
-	if power.Target() == states.NoPower {
-		return nil, &RefusedError{ID: id, Power: power}
-	}
-	before, err := s.take(ctx, q)
+	before, err := s.take(ctx, id, power)
 	if err != nil {
 		return nil, err
 	}
@@ -70,85 +56,71 @@ func (s *Syncer) Begin(
 	s.reporter.emit(ctx, accepted)
 	var once sync.Once
 	return func(ctx context.Context) error {
-		if err := s.usable(ctx); err != nil {
-			return err // nothing is done, and finish can be called again
-		}
-		once.Do(func() { err = s.finish(ctx, q, before) })
+		once.Do(func() {
+			failure := s.reach(ctx, id, power, timeout)
+			_, e := SettleRequest(before, power, failure)
+			e.LastError, e.ClearedError = "", "" // not stored yet
+			e, notSaved := s.holds.release(ctx, e, func(r Record) (Record, Event) { return SettleRequest(r, power, failure) })
+			if notSaved != nil {
+				e.Err = errors.Join(e.Err, notSaved)
+			}
+			s.reporter.emit(ctx, e)
+			err = e.Err
+		})
 		return err
 	}, nil
 }
 
-// finish carries a request out and releases the node.
-func (s *Syncer) finish(ctx context.Context, q request, before Record) error {
-	err := s.change(ctx, q)
-	_, e := SettleRequest(before, q.power, err)
-	e.LastError, e.ClearedError = "", ""
-	e, unsaved := s.holds.release(ctx, e, func(r Record) (Record, Event) { return SettleRequest(r, q.power, err) })
-	if unsaved != nil {
-		e.Err = errors.Join(e.Err, unsaved)
-	}
-	s.reporter.emit(ctx, e)
-	return e.Err
-}
-
 // take reserves the node of a request and returns the record that it had before.
-func (s *Syncer) take(ctx context.Context, q request) (Record, error) {
+func (s *Syncer) take(ctx context.Context, id string, power states.Power) (Record, error) {
 	for range maxReloads {
-		r, err := s.tryTake(ctx, q)
-		if !errors.Is(err, ErrConflict) {
+		r, err := s.holds.loadFree(ctx, id)
+		if err != nil {
+			return r, fmt.Errorf("node %s: %w", id, err)
+		}
+		held, err := Accept(r, power)
+		if err != nil {
 			return r, err
 		}
+		if err := s.driver.validate(ctx, id); err != nil {
+			return r, fmt.Errorf("node %s: %w", id, err)
+		}
+		if !s.holds.claim(id) {
+			return r, fmt.Errorf("node %s: %w by %s", id, ErrLocked, s.config.Name)
+		}
+		switch err := s.holds.reserve(ctx, r, held); {
+		case err == nil:
+			return r, nil
+		case !errors.Is(err, ErrConflict):
+			return r, fmt.Errorf("node %s: %w", id, err)
+		}
 	}
-	return Record{}, fmt.Errorf("node %s: %w: its record keeps changing", q.id, ErrLocked)
+	return Record{}, fmt.Errorf("node %s: %w: its record keeps changing", id, ErrLocked)
 }
 
-func (s *Syncer) tryTake(ctx context.Context, q request) (Record, error) {
-	r, err := s.holds.loadFree(ctx, q.id)
-	if err != nil {
-		return r, fmt.Errorf("node %s: %w", q.id, err)
-	}
-	held, err := Accept(r, q.power)
-	if err != nil {
-		return r, err
-	}
-	if err := s.driver.validate(ctx, q.id); err != nil {
-		return r, fmt.Errorf("node %s: %w", q.id, err)
-	}
-	if !s.holds.claim(q.id) {
-		return r, fmt.Errorf("node %s: %w by %s", q.id, ErrLocked, s.config.Name)
-	}
-	if err := s.holds.reserve(ctx, r, held); err != nil {
-		return r, fmt.Errorf("node %s: %w", q.id, err)
-	}
-	return r, nil
-}
-
-// change makes the hardware carry a request out, and waits for it.
-func (s *Syncer) change(ctx context.Context, q request) error {
-	ask, err := DecideRequest(q.power, s.driver.read(ctx, q.id, false))
-	if err != nil || ask == states.NoPower {
+// reach makes the hardware carry a request out, and polls until it is in the power
+// state. A read that fails meanwhile is no failure of the request: BMCs may be busy then.
+func (s *Syncer) reach(ctx context.Context, id string, power states.Power, timeout time.Duration) error {
+	power, err := DecideRequest(power, s.driver.read(ctx, id, false))
+	if err != nil || power == states.NoPower {
 		return err
 	}
-	q.power = ask
-	within := s.config.Timeout
-	if q.power == states.PowerSoftOff || q.power == states.PowerSoftRebooting {
-		within = s.config.SoftTimeout
-	}
-	return s.reach(ctx, q, cmp.Or(q.within, within))
-}
-
-// reach sets the hardware and polls until it is in the power state. A read that fails
-// meanwhile is no failure of the request: BMCs may be busy then.
-func (s *Syncer) reach(ctx context.Context, q request, within time.Duration) error {
-	if err := s.driver.set(ctx, q.id, q.power); err != nil {
+	if err := s.driver.set(ctx, id, power); err != nil {
 		return err
 	}
-	wait, cancel := context.WithTimeout(ctx, within)
+	switch {
+	case timeout > 0:
+	case power == states.PowerSoftOff || power == states.PowerSoftRebooting:
+		timeout = s.config.SoftTimeout
+	default:
+		timeout = s.config.Timeout
+	}
+	wait, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	target := q.power.Target()
+	target := power.Target()
 	seen := error(nil)
 	for {
-		now, err := s.driver.read(wait, q.id, false).known()
+		now, err := s.driver.read(wait, id, false).known()
 		switch {
 		case err == nil && now == target:
 			return nil
@@ -164,5 +136,5 @@ func (s *Syncer) reach(ctx context.Context, q request, within time.Duration) err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %q within %v: %w", ErrNotReached, target, within, seen)
+	return fmt.Errorf("%w: %q within %v: %w", ErrNotReached, target, timeout, seen)
 }

@@ -74,9 +74,6 @@ func (c *counters) counts() map[Outcome]int {
 
 // Stats returns the current counters. It is cheap, and safe to call at any time.
 func (s *Syncer) Stats() Stats {
-	if s == nil || s.config.Store == nil {
-		return Stats{}
-	}
 	nodes := s.counters.counts()
 	return Stats{
 		Nodes:      nodes,

@@ -9,9 +9,6 @@ import (
 // Syncer keeps recorded power states in agreement with the hardware. Make it with
 // [New]. It is safe for concurrent use. Several Syncers may share a Store, in one
 // process or many, if their names differ.
-//
-// The methods of a nil or zero Syncer, and calls with a nil context, return an error;
-// Stats is then zero.
 type Syncer struct {
 	config           Config
 	store            boundedStore
@@ -57,18 +54,6 @@ const (
 	maxCallbackTime = 10 * time.Second
 )
 
-// usable returns an error if a method cannot run: without a Syncer or a context.
-func (s *Syncer) usable(ctx context.Context) error {
-	switch {
-	case s == nil || s.config.Store == nil:
-		return configError("the Syncer", "nil or zero", "one that New made")
-	case ctx == nil:
-		return configError("the context", "nil", "a context")
-	default:
-		return nil
-	}
-}
-
 // Sync does one round by the rules of the package comment, the nodes with the most
 // failures first. The error is [ErrRunning] if a round of this Syncer is under way and
 // nothing was done; the context's; or the store's, if it did not list all nodes. In case
@@ -87,9 +72,6 @@ func (s *Syncer) Recover(ctx context.Context) (Report, error) { return s.round(c
 
 func (s *Syncer) round(ctx context.Context, k kind) (Report, error) {
 	report := Report{Recovery: k == recoveryRound}
-	if err := s.usable(ctx); err != nil {
-		return report, err
-	}
 	running, interval, do := &s.syncing, s.config.Interval, s.syncAll
 	if report.Recovery {
 		running, interval, do = &s.recovering, s.config.RecoveryInterval, s.recoverAll

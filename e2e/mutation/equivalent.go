@@ -15,8 +15,8 @@ var equivalent = []struct {
 		"machine/plan/explain.go weigh: weight++ => removed",
 	}},
 	{"nothing uses the context after the function has returned, because calls have their own; without cancel its timer ends a little later", []string{
-		"powersync/emit.go Syncer.callBack: defer cancel() => removed",
-		"powersync/hold.go Syncer.release: defer cancel() => removed",
+		"powersync/emit.go reporter.callBack: defer cancel() => removed",
+		"powersync/hold.go holds.release: defer cancel() => removed",
 		"powersync/set.go Syncer.reach: defer cancel() => removed",
 	}},
 	{"a word as long as the bound differs from every word of the API by more letters than nearest permits", []string{
