@@ -140,10 +140,14 @@ func (h *handler) serve(w http.ResponseWriter, r *request) (a answer, err error)
 		return answer{}, err
 	}
 	run := &action{serve: (*handler).v1}
+	query, badQuery := parseQuery(r.URL.RawQuery)
 	if path[0] != "" {
 		c := h.tree[path[0]]
 		if c == nil {
 			return answer{}, errUnknown
+		}
+		if isRouting(badQuery) && (c.admit == nil || c.admit(r) == nil) { // Ironic's router reads the query
+			return answer{}, badQuery
 		}
 		if run, path, err = r.find(c, path[1:]); err != nil {
 			return answer{}, err
@@ -152,9 +156,10 @@ func (h *handler) serve(w http.ResponseWriter, r *request) (a answer, err error)
 	if !acceptsJSON(r.Header.Values("Accept")) {
 		return answer{}, &fault{status: http.StatusNotAcceptable, bare: true}
 	}
-	if r.query, err = parseQuery(r.URL.RawQuery); err != nil {
-		return answer{}, err
+	if badQuery != nil {
+		return answer{}, badQuery
 	}
+	r.query = query
 	if err := r.bind(run, path); err != nil {
 		return answer{}, err
 	}

@@ -79,7 +79,8 @@ func (r *request) newNode(body any) (*node, error) {
 			return nil, err
 		}
 	}
-	if err := r.checkNode(&conductor.Node{}, n); err != nil {
+	group, _ := object["conductor_group"].(string)
+	if err := r.checkNode(&conductor.Node{}, n, group); err != nil {
 		return nil, err
 	}
 	return n, nil
@@ -130,8 +131,8 @@ var convertedFields = []string{
 }
 
 // checkNode refuses a node that refers to an unknown chassis or parent node, and a node that no
-// conductor can manage.
-func (r *request) checkNode(before, n *node) error {
+// conductor can manage. group is its conductor group as a fault shows it.
+func (r *request) checkNode(before, n *node, group string) error {
 	if n.UUID == "" {
 		n.UUID = uuid.NewString()
 	}
@@ -153,11 +154,11 @@ func (r *request) checkNode(before, n *node) error {
 	if n.Driver == before.Driver && n.ConductorGroup == before.ConductorGroup {
 		return nil
 	}
-	return r.checkHost(n)
+	return r.checkHost(n, group)
 }
 
 // checkHost refuses a node if no live conductor of its group has its driver.
-func (r *request) checkHost(n *node) error {
+func (r *request) checkHost(n *node, group string) error {
 	members, err := r.h.conductor.Members(r.Context())
 	if err != nil {
 		return err
@@ -167,5 +168,5 @@ func (r *request) checkHost(n *node) error {
 			return nil
 		}
 	}
-	return invalid("No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group \"%s\".", show(n.Driver), show(n.ConductorGroup))
+	return invalid("No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group \"%s\".", show(n.Driver), show(group))
 }

@@ -171,7 +171,7 @@ func (r *request) checkPatched(before, n *node) error {
 	if n.InstanceName == "" && r.h.series >= states.Gazpacho {
 		n.InstanceName, _ = n.InstanceInfo["display_name"].(string)
 	}
-	if err := r.checkNode(before, n); err != nil {
+	if err := r.checkNode(before, n, n.ConductorGroup); err != nil {
 		return err
 	}
 	if n.Driver != before.Driver && before.ConsoleEnabled {

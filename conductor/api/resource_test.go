@@ -56,6 +56,9 @@ func TestTheFirstFaultOfARequestIsThatOfIronic(t *testing.T) {
 		{"GET", "/v1/allocations?sort_key=traits&marker=" + absentUUID, "1.82", "", 400, "The sort_key value traits is an invalid field for sorting"},
 		{"GET", "/v1/volume/targets?sort_key=node_uuid", "1.82", "", 400, `The sort_key value "node_uuid" is an invalid field for sorting`},
 		{"GET", "/v1/nodes/" + node + "/volume/connectors?sort_key=node_uuid", "1.82", "", 400, `The sort_key value "node_uuid" is an invalid field for sorting`},
+		{"GET", "/v1/volume/connectors?a=%ff", "1.16", "", 400, ""},
+		{"GET", "/v1/volume/connectors", "1.16", "", 404, ""},
+		{"GET", "/v1/allocations?a=%ff", "1.16", "", 404, "The API version does not allow allocations"},
 		// One record.
 		{"GET", "/v1/chassis/" + absentUUID + "?fields=extra", "1.7", "", 406, "Request not acceptable."},
 		{"GET", "/v1/ports/" + absentUUID + "?fields=extra", "1.7", "", 404, "Port " + absentUUID + " could not be found."},
@@ -83,6 +86,7 @@ func TestTheFirstFaultOfARequestIsThatOfIronic(t *testing.T) {
 		{"PATCH", group, "1.82", `[{"op": "replace", "path": "/name", "value": "a b"}, {"op": "remove", "path": "/extra/a"}]`, 400, "Portgroup " + group[len("/v1/portgroups/"):] + ": Cannot change name to invalid name 'a b'"},
 		{"PATCH", paths["allocations"], "1.82", `[{"op": "replace", "path": "/name", "value": "a b"}, {"op": "replace", "path": "/name", "value": "a"}]`, 400, "Cannot update allocation with invalid name 'a b'"},
 		{"PATCH", template, "1.82", `null`, 400, "Schema error for patch: None is not of type 'array'"},
+		{"POST", "/v1/nodes", "1.82", `{"driver": "fake-hardware", "conductor_group": "Attic"}`, 400, `No valid host was found. Reason: No conductor service registered which supports driver fake-hardware for conductor group "Attic".`},
 		// Nodes of a chassis.
 		{"POST", paths["chassis"] + "/nodes?driver=x", "1.82", "", 400, "Unexpected arguments: driver"},
 		{"POST", paths["chassis"] + "/nodes", "1.82", "", 403, "Operation not permitted."},
