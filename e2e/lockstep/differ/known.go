@@ -66,6 +66,10 @@ var Known = []Intended{
 		"Ironic finds the node by its UUID only, and says that the node, or the port group None, does not exist",
 	},
 	{
+		regexp.MustCompile(`^GET /v1/portgroups/{}/ports.*: 404 -> (200|400|406): fault «Portgroup [^»]* could not be found`), "ports of a port group by its name",
+		"Ironic finds the port group by its UUID only, and says that it does not exist",
+	},
+	{
 		regexp.MustCompile(`^GET /v1/drivers/{}/raid/logical_disk_properties.*: 200 body\.`), "descriptions of RAID properties",
 		"the descriptions are prose; ours are in its own words",
 	},
