@@ -100,6 +100,16 @@ func TestRecordsAreComparedWithTheirChanges(t *testing.T) {
 	}
 }
 
+func TestARefusalThatDiffersMayHaveLockedANodeOnOneSideOnly(t *testing.T) {
+	w := &worker{number: 1}
+	port := request(http.MethodPatch, "/v1/ports/{}", nodeUUID(0))
+	node := request(http.MethodPatch, "/v1/nodes/{}", nodeUUID(0))
+	require.Empty(t, w.touched(port, true, false))
+	require.Equal(t, []string{nodesPath}, w.touched(port, true, true))
+	require.Equal(t, []string{nodesPath}, w.touched(node, true, false))
+	require.Equal(t, []string{nodesPath, "/v1/ports"}, w.touched(port, false, false))
+}
+
 func TestARunEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
