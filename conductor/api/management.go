@@ -89,8 +89,8 @@ func hardwareFault(err error) error {
 
 // injectNMI answers PUT /v1/nodes/NODE/management/inject_nmi. No hardware type supports it.
 func (h *handler) injectNMI(r *request) (answer, error) {
-	if a := r.bodyArgs(maxBody); a.err != nil {
-		return answer{}, a.err
+	if err := r.accept(r.bodyArgs(maxBody)); err != nil {
+		return answer{}, err
 	}
 	return answer{}, r.updateNode(func(n *node) error {
 		return conductor.Held(invalid("%s", unsupported(n, "inject_nmi")))

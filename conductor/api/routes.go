@@ -170,7 +170,7 @@ func (h *handler) nodes() *controller {
 					both: get((*handler).showBootDevice), "put": {serve: (*handler).setBootDevice, idents: nodeIdent, args: []string{"boot_device", "persistent"}},
 					"supported": {custom: http.MethodGet, serve: (*handler).listBootDevices, idents: nodeIdent},
 				}},
-				"inject_nmi": {actions: actions{"put": {serve: (*handler).injectNMI, since: minInjectNMI, idents: nodeIdent}}},
+				"inject_nmi": {actions: actions{"put": {serve: (*handler).injectNMI, since: minInjectNMI, late: true, idents: nodeIdent}}},
 				"indicators": {actions: actions{
 					all: get((*handler).listIndicators), one: {serve: (*handler).showIndicator, idents: []string{"node_ident", "indicator"}},
 					"put": {serve: (*handler).setIndicator, idents: []string{"node_ident", "indicator"}, args: []string{"state"}},
