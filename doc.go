@@ -23,7 +23,9 @@
 //	conductor             many nodes: locks, work, steps, timeouts, take-over, on any store
 //	conductor/api         Ironic's REST API of a conductor
 //	conductor/hardware    the hardware types redfish and ipmi
-//	conductor/etcd        the store on etcd, embedded or a cluster
+//	conductor/etcd        the store and the membership on etcd, as a client
+//	conductor/etcd/embedded
+//	                      the same store on a server in the process, alone or one of a cluster
 //	conductor/storetest   check your own store of a conductor
 //	conductor/conductortest
 //	                      an Ironic in-process for the tests of its clients

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 
 	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 	"github.com/ironstate/ironstate/internal/program"
 )
 
@@ -41,14 +42,14 @@ func (b *backups) check(o *options) error {
 // run saves or restores the nodes.
 func (b *backups) run(ctx context.Context, o *options, out io.Writer, log *slog.Logger) error {
 	if b.from != "" {
-		config := etcd.Config{Dir: o.data, Log: log}
+		config := embedded.Config{Dir: o.data, Log: log}
 		if o.cluster.peers != "" {
 			var err error
 			if config, err = o.cluster.peerConfig(o.name, o.data, log); err != nil {
 				return err
 			}
 		}
-		if err := etcd.Restore(config, b.from); err != nil {
+		if err := embedded.Restore(config, b.from); err != nil {
 			return err
 		}
 		fmt.Fprintf(out, "restored %s from %s\n", o.data, b.from)
@@ -93,7 +94,7 @@ func backUp(ctx context.Context, o *options, w io.Writer, log *slog.Logger) erro
 	}
 	store, err := openStore(ctx, o, log)
 	switch {
-	case errors.Is(err, etcd.ErrInUse):
+	case errors.Is(err, embedded.ErrInUse):
 		return requestBackup(ctx, o.data, w)
 	case err != nil:
 		return err

@@ -21,7 +21,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
-	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -279,7 +279,7 @@ func TestMetricsKeepPrometheusConventions(t *testing.T) {
 
 // TestTheDashboardQueriesMetricsThatExist reads the file that Grafana imports.
 func TestTheDashboardQueriesMetricsThatExist(t *testing.T) {
-	store, err := etcd.Open(t.Context(), etcd.Config{Dir: t.TempDir()})
+	store, err := embedded.Open(t.Context(), embedded.Config{Dir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	s := measure(t, store, nil, nil)

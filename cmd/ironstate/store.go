@@ -15,6 +15,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/verify/secret"
 )
@@ -100,7 +101,7 @@ func (c *cluster) peersByName() (map[string]string, error) {
 func (c *cluster) open(ctx context.Context, name, data string, log *slog.Logger) (*etcd.Store, error) {
 	switch {
 	case !c.shared():
-		return etcd.Open(ctx, etcd.Config{Dir: data, Log: log})
+		return embedded.Open(ctx, embedded.Config{Dir: data, Log: log})
 	case c.peers == "":
 		config, err := c.config(log)
 		if err != nil {
@@ -115,16 +116,16 @@ func (c *cluster) open(ctx context.Context, name, data string, log *slog.Logger)
 	defer time.AfterFunc(patience, func() {
 		log.Warn("this server waits for the other servers of -cluster: more than half of all servers must run")
 	}).Stop()
-	return etcd.Open(ctx, config)
+	return embedded.Open(ctx, config)
 }
 
 // patience is how long a server waits for the others before it logs that it waits.
 const patience = 3 * time.Second
 
 // peerConfig returns the configuration of this process as a server of -cluster.
-func (c *cluster) peerConfig(name, data string, log *slog.Logger) (etcd.Config, error) {
+func (c *cluster) peerConfig(name, data string, log *slog.Logger) (embedded.Config, error) {
 	peers, err := c.peersByName()
-	return etcd.Config{Dir: data, Log: log, Cluster: etcd.Cluster{
+	return embedded.Config{Dir: data, Log: log, Cluster: embedded.Cluster{
 		Name: name, Peers: peers, CA: c.peerCA, Cert: c.peerCert, Key: c.peerKey, Client: c.client, Replace: c.replace, Insecure: c.insecure,
 	}}, err
 }

@@ -2,18 +2,9 @@ package etcd_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"io"
-	"math/big"
-	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -24,6 +15,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
@@ -34,16 +26,16 @@ const (
 )
 
 // rawClient returns an etcd client of the cluster, for the set-up of tests.
-func rawClient(t *testing.T, members []*member) *clientv3.Client {
+func rawClient(t *testing.T, members []*etcdtest.Member) *clientv3.Client {
 	t.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints(members)})
+	client, err := clientv3.New(clientv3.Config{Endpoints: etcdtest.Endpoints(members)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	return client
 }
 
 // requireLogin enables authentication in the cluster and gives user access to the prefix.
-func requireLogin(t *testing.T, members []*member) {
+func requireLogin(t *testing.T, members []*etcdtest.Member) {
 	t.Helper()
 	client := rawClient(t, members)
 	ctx := t.Context()
@@ -62,7 +54,7 @@ func requireLogin(t *testing.T, members []*member) {
 }
 
 // logins returns the number of log-in attempts at the server.
-func logins(t *testing.T, m *member) string {
+func logins(t *testing.T, m *etcdtest.Member) string {
 	t.Helper()
 	answer, err := http.Get(m.Client + "/metrics")
 	require.NoError(t, err)
@@ -78,11 +70,11 @@ func logins(t *testing.T, m *member) string {
 }
 
 func TestAClusterWithPasswordAuthentication(t *testing.T) {
-	members := startCluster(t, 1, nil)
+	members := etcdtest.StartCluster(t, 1, nil)
 	requireLogin(t, members)
 	before := logins(t, members[0])
 
-	config := etcd.Config{Endpoints: endpoints(members), User: user, Password: secret.New(wrong)}
+	config := etcd.Config{Endpoints: etcdtest.Endpoints(members), User: user, Password: secret.New(wrong)}
 	_, err := etcd.Open(t.Context(), config)
 	require.ErrorContains(t, err, "authentication failed")
 	require.NotContains(t, err.Error(), wrong)
@@ -110,12 +102,12 @@ func TestAClusterWithPasswordAuthentication(t *testing.T) {
 
 func TestAClusterWithClientCertificates(t *testing.T) {
 	dir := t.TempDir()
-	ca, serverCert, clientCert := certificates(t, dir)
-	members := startCluster(t, 1, func(c *serverConfig) {
+	ca, serverCert, clientCert := etcdtest.Certificates(t, dir)
+	members := etcdtest.StartCluster(t, 1, func(c *etcdtest.ServerConfig) {
 		c.Client = "https" + c.Client[len("http"):]
 		c.CA, c.Cert, c.Key = filepath.Join(dir, "ca.pem"), serverCert, filepath.Join(dir, "server.key")
 	})
-	config := etcd.Config{Endpoints: endpoints(members), TLS: &tls.Config{RootCAs: ca, Certificates: []tls.Certificate{clientCert}}}
+	config := etcd.Config{Endpoints: etcdtest.Endpoints(members), TLS: &tls.Config{RootCAs: ca, Certificates: []tls.Certificate{clientCert}}}
 	create(t, open(t, config), "a")
 
 	for name, c := range map[string]struct {
@@ -140,49 +132,11 @@ func TestAClusterWithClientCertificates(t *testing.T) {
 	require.ErrorContains(t, err, "would be reached without it")
 }
 
-// certificates writes the certificates of a CA and a server to the folder, and returns the CA,
-// the file of the server's certificate and a client certificate.
-func certificates(t *testing.T, dir string) (ca *x509.CertPool, serverFile string, client tls.Certificate) {
-	t.Helper()
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "CA"}, NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	caDER, err := x509.CreateCertificate(rand.Reader, template, template, caKey.Public(), caKey)
-	require.NoError(t, err)
-	caCert, err := x509.ParseCertificate(caDER)
-	require.NoError(t, err)
-	ca = x509.NewCertPool()
-	ca.AddCert(caCert)
-	write := func(name, kind string, der []byte) {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
-	}
-	write("ca.pem", "CERTIFICATE", caDER)
-	sign := func(name string, usage x509.ExtKeyUsage) tls.Certificate {
-		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		require.NoError(t, err)
-		der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-			SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour),
-			IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{usage, x509.ExtKeyUsageClientAuth},
-		}, caCert, key.Public(), caKey)
-		require.NoError(t, err)
-		encoded, err := x509.MarshalPKCS8PrivateKey(key)
-		require.NoError(t, err)
-		write(name+".pem", "CERTIFICATE", der)
-		write(name+".key", "PRIVATE KEY", encoded)
-		return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
-	}
-	sign("server", x509.ExtKeyUsageServerAuth)
-	return ca, filepath.Join(dir, "server.pem"), sign("client", x509.ExtKeyUsageClientAuth)
-}
-
 func TestAnUnreachableClusterIsAnError(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	address := loopback(t)
+	address := etcdtest.Loopback(t)
 	_, err := etcd.Open(ctx, etcd.Config{Endpoints: []string{"http://" + address}})
 	require.ErrorContains(t, err, address)
 	require.ErrorContains(t, err, "connection refused")
@@ -190,8 +144,8 @@ func TestAnUnreachableClusterIsAnError(t *testing.T) {
 }
 
 func TestKeysAreAsTheDocumentationSays(t *testing.T) {
-	members := startCluster(t, 1, nil)
-	s := open(t, etcd.Config{Endpoints: endpoints(members)})
+	members := etcdtest.StartCluster(t, 1, nil)
+	s := open(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
 	r := create(t, s, "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", "name=<rack1-7>")
 	client := rawClient(t, members)
 
@@ -212,8 +166,8 @@ func TestKeysAreAsTheDocumentationSays(t *testing.T) {
 }
 
 func TestAValueOfAnotherFormatIsAnError(t *testing.T) {
-	members := startCluster(t, 1, nil)
-	s := open(t, etcd.Config{Endpoints: endpoints(members)})
+	members := etcdtest.StartCluster(t, 1, nil)
+	s := open(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
 	create(t, s, "a")
 	client := rawClient(t, members)
 	ended := make(chan error)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 )
 
 // nodeSize is the approximate size of a node's record in bytes.
@@ -22,7 +23,7 @@ const nodeSize = 1500
 
 func openBench(b *testing.B, dir string) *etcd.Store {
 	b.Helper()
-	s, err := etcd.Open(b.Context(), etcd.Config{Dir: dir})
+	s, err := embedded.Open(b.Context(), embedded.Config{Dir: dir})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, s.Close()) })
 	return s
@@ -116,13 +117,13 @@ func BenchmarkRead(b *testing.B) {
 func BenchmarkFleet(b *testing.B) {
 	const nodes = 100_000
 	dir := b.TempDir()
-	s, err := etcd.Open(b.Context(), etcd.Config{Dir: dir})
+	s, err := embedded.Open(b.Context(), embedded.Config{Dir: dir})
 	require.NoError(b, err)
 	spread(b, nodes, 128, create1(b, s))
 	require.NoError(b, s.Close())
 	b.Run("open", func(b *testing.B) {
 		for b.Loop() {
-			s, err := etcd.Open(b.Context(), etcd.Config{Dir: dir})
+			s, err := embedded.Open(b.Context(), embedded.Config{Dir: dir})
 			require.NoError(b, err)
 			b.StopTimer()
 			b.ReportMetric(heap()/(1<<20), "MiB-heap")

@@ -1,32 +1,16 @@
-// Package etcd stores a fleet's records in etcd. The server is embedded in the process, with its
-// data in a folder and no open port; or several processes embed servers that form a cluster; or the
-// records are on another etcd cluster. The code of the conductor is the same. This conductor uses a
-// [Store] in a folder:
-//
-//	store, err := etcd.Open(ctx, etcd.Config{Dir: "/var/lib/ironstate"})
-//	...
-//	defer store.Close()
-//	c, err := conductor.New(conductor.Config{Store: store, Hardware: hardware})
-//
-// With a cluster, several conductors share the nodes. Their [Membership] reports which of them are
-// alive:
-//
-//	store, err := etcd.Open(ctx, etcd.Config{
-//		Dir: "/var/lib/ironstate",
-//		Cluster: etcd.Cluster{
-//			Name: "alpha",
-//			Peers: map[string]string{
-//				"alpha": "https://10.0.0.1:2380", "beta": "https://10.0.0.2:2380", "gamma": "https://10.0.0.3:2380",
-//			},
-//			Cert: "alpha.pem", Key: "alpha.key", CA: "ca.pem",
-//		},
-//	})
+// Package etcd stores a fleet's records in an etcd cluster, as a client. Package embedded has a
+// server in the process, alone in a folder or one of a cluster, for the same store:
 //
 //	store, err := etcd.Open(ctx, etcd.Config{
 //		Endpoints: []string{"https://etcd-1:2379", "https://etcd-2:2379", "https://etcd-3:2379"},
 //		TLS:       &tls.Config{RootCAs: ca, Certificates: []tls.Certificate{client}},
 //	})
 //	...
+//	defer store.Close()
+//
+// Several conductors can share the nodes of a [Store]. Their [Membership] reports which of them are
+// alive:
+//
 //	c, err := conductor.New(conductor.Config{Store: store, Membership: store.Membership(0), Hardware: hardware})
 //
 // # Keys
@@ -82,25 +66,14 @@
 //	etcdctl defrag --cluster
 //	etcdctl alarm disarm
 //
-// An embedded server does all of this itself.
-//
-// # Servers in several processes
-//
-// Open returns once a quorum of the servers of a [Cluster] runs, and the cluster serves requests
-// while it has a quorum. Restart a killed process with the same configuration. The others refuse a
-// server that has lost its folder, since it has lost its votes and its log. [Cluster.Replace]
-// replaces it: restart one of the others with it, then start the lost one with an empty folder at
-// its old URL. Servers cannot be added to or removed from a cluster.
-//
 // # Backup and restore
 //
-// [Store.Backup] saves the database of a store in use, and [Restore] creates a folder from such a
-// file. For a cluster, etcd's own tools write and read the same files:
+// [Store.Backup] saves the database of a store in use. etcd's own tools write and read the same
+// files, and Restore of package embedded reads them:
 //
 //	etcdctl snapshot save backup.db
 //
-// To restore the servers of [Config.Cluster], stop all of them and restore the folder of each from
-// the same backup. To restore another cluster, stop all conductors and servers, restore the files of
+// To restore a cluster, stop all conductors and servers, restore the files of
 // each server from the same backup, start the servers, and start the conductors last:
 //
 //	etcdutl snapshot restore backup.db --data-dir /var/lib/etcd --name etcd-1 \

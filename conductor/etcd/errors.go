@@ -15,8 +15,6 @@ import (
 var (
 	// ErrClosed: the store has been closed.
 	ErrClosed = errors.New("the store is closed")
-	// ErrInUse: another process has the folder of [Config] open.
-	ErrInUse = errors.New("another process has it open: stop that process first")
 	// ErrNoSpace: the database has reached its quota, and the servers refuse every write
 	// that needs space until an operator has freed some. The package documentation
 	// describes how.

@@ -15,6 +15,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
 	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 )
 
 // ask sends a request to an API and returns the status and the decoded body.
@@ -43,11 +44,11 @@ func ask(t *testing.T, server *httptest.Server, method, path string, body any) (
 // TestEachAPIServesTheNodesOfEachConductor has three conductors with one hardware type each, and their
 // APIs.
 func TestEachAPIServesTheNodesOfEachConductor(t *testing.T) {
-	members := startCluster(t, 1, nil)
+	members := etcdtest.StartCluster(t, 1, nil)
 	names := []string{"alpha", "beta", "gamma"}
 	servers := map[string]*httptest.Server{}
 	for _, name := range names {
-		s := open(t, etcd.Config{Endpoints: endpoints(members)})
+		s := open(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
 		c, err := conductor.New(conductor.Config{
 			Store: s, Membership: s.Membership(0), Name: name, LockedRetries: 200, LockedInterval: 50 * time.Millisecond,
 			Hardware: map[string]conductor.Hardware{name: &conductor.Fake{}},

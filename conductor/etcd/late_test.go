@@ -16,6 +16,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 	"github.com/ironstate/ironstate/conductor/hardware"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
@@ -59,7 +60,7 @@ func conductForever(endpoint string) error {
 		return err
 	}
 	go func() {
-		untilParentEnds()
+		etcdtest.UntilParentEnds()
 		os.Exit(0)
 	}()
 	c, err := newRebooting(s, "suspended", slog.New(slog.NewTextHandler(os.Stdout, nil)))
@@ -70,9 +71,9 @@ func conductForever(endpoint string) error {
 }
 
 // logs reads the log of a conductor until a line has the text.
-func (p *process) logs(t *testing.T, text string) {
+func logs(t *testing.T, p *etcdtest.Process, text string) {
 	t.Helper()
-	for !strings.Contains(p.line(t), text) {
+	for !strings.Contains(p.Line(t), text) {
 	}
 }
 
@@ -98,11 +99,11 @@ func TestAProcessThatWasStoppedInsideAStepSendsNothingMore(t *testing.T) {
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(ca, server.CAPEM, 0o600))
 
-	members := startCluster(t, 1, nil)
+	members := etcdtest.StartCluster(t, 1, nil)
 	way := startProxy(t, members[0].Client[len("http://"):])
-	stopped := spawn(t, "conductor", "http://"+way.listener.Addr().String())
-	stopped.logs(t, "the conductor has joined")
-	s := open(t, etcd.Config{Endpoints: endpoints(members)})
+	stopped := etcdtest.Spawn(t, "conductor", "http://"+way.listener.Addr().String())
+	logs(t, stopped, "the conductor has joined")
+	s := open(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
 	c, err := newRebooting(s, "other", slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -134,7 +135,7 @@ func TestAProcessThatWasStoppedInsideAStepSendsNothingMore(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond, "the other conductor ends the work")
 	way.set(true)
 	require.NoError(t, stopped.Process.Signal(syscall.SIGCONT))
-	stopped.logs(t, "the node's work was abandoned")
+	logs(t, stopped, "the node's work was abandoned")
 	require.Equal(t, off, changes(server))
 	require.Equal(t, "Off", server.Power("1"))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,41 +15,72 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/etcd/internal/zaplog"
 )
 
-// Open returns the store of a configuration once its server or cluster has responded. The context
-// bounds only the call of Open.
+// Open returns the store of a configuration once its cluster has responded. The context bounds only
+// the call of Open.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.complete()
-	if ctx == nil {
-		err = &conductor.ConfigError{Field: "the context", Want: "set"}
-	}
 	if err != nil {
 		return nil, fmt.Errorf("open etcd: %w", err)
 	}
-	s := &Store{layout: layout{c.Prefix}, log: c.Log}
-	s.closing, s.end = context.WithCancelCause(context.Background())
-	s.close = sync.OnceValue(s.shut)
-	var last lastFailure
-	where := fmt.Sprintf("in %s", c.Dir)
-	if c.Dir != "" {
-		err = s.serve(ctx, c)
-	} else {
-		where = fmt.Sprintf("at %q", c.Endpoints)
-		err = s.dial(c, &last)
+	s, err := newStore(ctx, c.Prefix, c.Log)
+	if err != nil {
+		return nil, fmt.Errorf("open etcd: %w", err)
 	}
+	var last lastFailure
+	err = s.dial(c, &last)
 	if err == nil {
 		err = s.prepare(ctx)
-		if err == nil && c.Cluster.Replace != "" {
-			err = s.replace(ctx, c.Cluster)
-		}
 		if err != nil {
 			_ = s.Close()
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open etcd %s: %w", where, last.explain(err))
+		return nil, fmt.Errorf("open etcd at %q: %w", c.Endpoints, last.explain(err))
 	}
+	return s, nil
+}
+
+// Local is a server in the process of its store, as package embedded starts it.
+type Local struct {
+	Client *clientv3.Client // calls the server without a connection
+	Single bool             // the server is the only one of its cluster
+	Prefix string           // see [Config]
+	Log    *slog.Logger     // nil discards the log
+	Stop   func() error     // stops the client and the server; called once
+}
+
+// OpenLocal returns the store on a server in this process once it has responded. [Store.Close] stops
+// the server, and so does OpenLocal if it fails. The context bounds only the call of OpenLocal.
+func OpenLocal(ctx context.Context, l Local) (*Store, error) {
+	s, err := newStore(ctx, l.Prefix, l.Log)
+	if err != nil {
+		return nil, errors.Join(err, l.Stop())
+	}
+	s.client, s.stop, s.local, s.single = l.Client, l.Stop, true, l.Single
+	if err := s.prepare(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// newStore returns a store without a client.
+func newStore(ctx context.Context, prefix string, log *slog.Logger) (*Store, error) {
+	if ctx == nil {
+		return nil, &conductor.ConfigError{Field: "the context", Want: "set"}
+	}
+	layout, err := newLayout(prefix)
+	if err != nil {
+		return nil, err
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{layout: layout, log: log}
+	s.closing, s.end = context.WithCancelCause(context.Background())
+	s.close = sync.OnceValue(s.shut)
 	return s, nil
 }
 
@@ -86,7 +118,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	_, err = retryRead(ctx, s, func() (*clientv3.GetResponse, error) {
 		return s.client.Get(ctx, s.layout.prefix+"/v1/", clientv3.WithCountOnly())
 	})
-	if err == nil && s.alone {
+	if err == nil && s.single {
 		_, err = s.client.Delete(ctx, s.layout.members(), clientv3.WithPrefix())
 	}
 	return failure(ctx, err)
@@ -119,7 +151,7 @@ func (s *Store) dial(c Config, last *lastFailure) error {
 			grpc.WithChainUnaryInterceptor(last.intercept),
 			grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: keepAliveTimeout}),
 		},
-		Logger: zapLogger(c.Log, quiet),
+		Logger: zaplog.New(s.log, quiet),
 	})
 	if err != nil {
 		return err

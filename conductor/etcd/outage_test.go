@@ -18,6 +18,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 )
 
 // pull returns a function that returns the next change of a watch.
@@ -112,8 +113,8 @@ func (p *proxy) forward(client net.Conn) {
 }
 
 func TestAWatchThatWasCutOffYieldsTheChangesThatItHasMissed(t *testing.T) {
-	members := startCluster(t, 1, nil)
-	direct := open(t, etcd.Config{Endpoints: endpoints(members)})
+	members := etcdtest.StartCluster(t, 1, nil)
+	direct := open(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
 	for name, compacted := range map[string]bool{"what it missed is in the history": false, "the history is compacted": true} {
 		t.Run(name, func(t *testing.T) {
 			way := startProxy(t, members[0].Client[len("http://"):])
@@ -184,7 +185,7 @@ func changeMeanwhile(t *testing.T, s conductor.Store, records map[string]conduct
 }
 
 // compact deletes the history of all keys.
-func compact(t *testing.T, members []*member) {
+func compact(t *testing.T, members []*etcdtest.Member) {
 	t.Helper()
 	client := rawClient(t, members)
 	now, err := client.Get(t.Context(), "/", clientv3.WithCountOnly())
@@ -194,8 +195,8 @@ func compact(t *testing.T, members []*member) {
 }
 
 func TestACounterIsRightAfterServersWereKilled(t *testing.T) {
-	members := startCluster(t, 3, nil)
-	s := open(t, etcd.Config{Endpoints: endpoints(members)})
+	members := etcdtest.StartCluster(t, 3, nil)
+	s := open(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
 	counter := conductor.Record{Kind: kind, ID: "counter", Value: []byte("0")}
 	_, err := s.Create(t.Context(), counter)
 	require.NoError(t, err)
@@ -211,16 +212,16 @@ func TestACounterIsRightAfterServersWereKilled(t *testing.T) {
 		}
 	}
 	for _, m := range members {
-		m.kill()
+		m.Kill()
 		add()
-		m.start(t)
-		m.ready(t)
+		m.Start(t)
+		m.Ready(t)
 	}
 	for _, m := range members {
-		m.kill()
+		m.Kill()
 	}
 	for _, m := range members {
-		m.start(t)
+		m.Start(t)
 	}
 	add()
 	require.Equal(t, 4*each, count)
@@ -272,7 +273,7 @@ func (n *noticed) Handle(_ context.Context, r slog.Record) error {
 }
 
 func TestWatchesAreResumedAfterTheClusterHadNoLeader(t *testing.T) {
-	servers := startCluster(t, 3, nil)
+	servers := etcdtest.StartCluster(t, 3, nil)
 	log := &noticed{slog.DiscardHandler, make(chan string, 10_000)}
 	s := open(t, etcd.Config{Endpoints: []string{servers[0].Client}, Log: slog.New(log)})
 	r := create(t, s, "a")
@@ -280,21 +281,21 @@ func TestWatchesAreResumedAfterTheClusterHadNoLeader(t *testing.T) {
 	defer stop()
 	require.Equal(t, r, next(t).Record)
 	require.True(t, next(t).Synced)
-	member := join(t, s.Membership(time.Minute), "stays")
-	member.sees(t, "stays")
+	member := etcdtest.Join(t, s.Membership(time.Minute), "stays")
+	member.Sees(t, "stays")
 
-	servers[1].kill()
-	servers[2].kill()
+	servers[1].Kill()
+	servers[2].Kill()
 	for interrupted := map[string]bool{}; len(interrupted) < 2; {
 		if message := <-log.messages; strings.Contains(message, "is interrupted and will be resumed") {
 			interrupted[message] = true
 		}
 	}
-	servers[1].start(t)
-	servers[1].ready(t)
+	servers[1].Start(t)
+	servers[1].Ready(t)
 
 	r = create(t, s, "b")
 	require.Equal(t, r, next(t).Record)
-	join(t, s.Membership(0), "comes").sees(t, "comes stays")
-	member.sees(t, "comes stays")
+	etcdtest.Join(t, s.Membership(0), "comes").Sees(t, "comes stays")
+	member.Sees(t, "comes stays")
 }

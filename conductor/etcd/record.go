@@ -16,6 +16,19 @@ import (
 // layout returns the names of etcd's keys, see the package documentation.
 type layout struct{ prefix string }
 
+const defaultPrefix = "/ironstate"
+
+// newLayout returns the layout with the prefix of a configuration; empty stands for the default.
+func newLayout(prefix string) (layout, error) {
+	if prefix == "" {
+		prefix = defaultPrefix
+	}
+	if !strings.HasPrefix(prefix, "/") || strings.HasSuffix(prefix, "/") {
+		return layout{}, fmt.Errorf("the Prefix is %q: it must begin with a slash and end without one", prefix)
+	}
+	return layout{prefix}, nil
+}
+
 func (l layout) records(kind conductor.Kind) string {
 	return l.prefix + "/v1/records/" + string(kind) + "/"
 }

@@ -11,7 +11,6 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/server/v3/etcdserver"
 
 	"github.com/ironstate/ironstate/conductor"
 )
@@ -22,9 +21,9 @@ import (
 type Store struct {
 	layout layout
 	client *clientv3.Client
-	server *etcdserver.EtcdServer // the server in this process; nil for none
-	alone  bool                   // the server in this process is the only one
-	stop   func() error           // closes client and server
+	local  bool         // the client calls a server in this process
+	single bool         // that server is the only one of its cluster
+	stop   func() error // closes client and server
 	log    *slog.Logger
 
 	watches atomic.Uint64 // the number of watches of client so far
@@ -111,7 +110,7 @@ func (s *Store) shut() error {
 // single server responds to a write after applying it, so a serializable read is enough. A server
 // of a cluster may lag behind the others and needs a linearizable read.
 func (s *Store) readOptions(options ...clientv3.OpOption) []clientv3.OpOption {
-	if s.alone {
+	if s.single {
 		return append(options, clientv3.WithSerializable())
 	}
 	return options
@@ -125,7 +124,7 @@ const readBackoff = 100 * time.Millisecond
 func retryRead[T any](ctx context.Context, s *Store, read func() (T, error)) (T, error) {
 	for {
 		answer, err := read()
-		if err == nil || s.server == nil || s.alone || !isUnavailable(err) {
+		if err == nil || !s.local || s.single || !isUnavailable(err) {
 			return answer, err
 		}
 		select {

@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 )
 
 // TestManyWatchesEndAtOnce has as many watches of one store as several conductors that share it.
 // A deadlock of the client and the server shows as a test that does not end.
 func TestManyWatchesEndAtOnce(t *testing.T) {
-	s := open(t, etcd.Config{Dir: t.TempDir()})
+	s := openFolder(t, embedded.Config{Dir: t.TempDir()})
 	changes := make(chan conductor.Change, 100)
 	var staying sync.WaitGroup
 	ctx, stop := context.WithCancel(t.Context())

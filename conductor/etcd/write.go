@@ -161,7 +161,7 @@ func (w *write) refused(answer *clientv3.TxnResponse) error {
 func (s *Store) current(ctx context.Context, r conductor.Record) (conductor.Record, error) {
 	key := s.layout.record(r.Kind, r.ID)
 	answer, err := s.client.Get(ctx, key, clientv3.WithSerializable())
-	if err == nil && !s.alone && (len(answer.Kvs) == 0 || answer.Kvs[0].ModRevision != r.Revision) {
+	if err == nil && !s.single && (len(answer.Kvs) == 0 || answer.Kvs[0].ModRevision != r.Revision) {
 		answer, err = retryRead(ctx, s, func() (*clientv3.GetResponse, error) { return s.client.Get(ctx, key) })
 	}
 	switch {

@@ -1,4 +1,4 @@
-package etcd_test
+package embedded_test
 
 import (
 	"context"
@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/conductor/etcd/embedded"
+	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 )
 
 func TestAKilledProcessHasLostNoAcknowledgedWrite(t *testing.T) {
@@ -21,22 +22,22 @@ func TestAKilledProcessHasLostNoAcknowledgedWrite(t *testing.T) {
 	acknowledged := make(map[string]string) // the last acknowledged value of each record
 	revisions := make(map[string]int64)
 	for _, lines := range []int{0, 1, 50, 700, 300} {
-		writer := spawn(t, "writer", dir)
+		writer := etcdtest.Spawn(t, "writer", dir)
 		for range lines {
-			id, value, revision := parse(t, writer.line(t))
+			id, value, revision := parse(t, writer.Line(t))
 			acknowledged[id], revisions[id] = value, revision
 		}
 		require.NoError(t, writer.Process.Kill())
-		for writer.lines.Scan() { // the remaining output of the killed process
-			if strings.Count(writer.lines.Text(), " ") != 2 {
+		for writer.Lines.Scan() { // the remaining output of the killed process
+			if strings.Count(writer.Lines.Text(), " ") != 2 {
 				continue
 			}
-			id, value, revision := parse(t, writer.lines.Text())
+			id, value, revision := parse(t, writer.Lines.Text())
 			acknowledged[id], revisions[id] = value, revision
 		}
 		_ = writer.Wait()
 
-		s, err := etcd.Open(t.Context(), etcd.Config{Dir: dir})
+		s, err := embedded.Open(t.Context(), embedded.Config{Dir: dir})
 		require.NoError(t, err)
 		for id, value := range acknowledged {
 			r, err := s.Get(t.Context(), kind, "name="+id)
@@ -63,11 +64,11 @@ func parse(t *testing.T, line string) (id, value string, revision int64) {
 func TestAFolderIsUsableAfterAProcessDiedWhileCreatingIt(t *testing.T) {
 	for moment := 1; moment < 64; moment += 4 {
 		dir := t.TempDir()
-		dies := spawn(t, "dier", fmt.Sprintf("%s %d", dir, moment))
-		require.False(t, dies.lines.Scan(), "the process has opened the folder")
-		dies.kill()
+		dies := etcdtest.Spawn(t, "dier", fmt.Sprintf("%s %d", dir, moment))
+		require.False(t, dies.Lines.Scan(), "the process has opened the folder")
+		dies.Kill()
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		s, err := etcd.Open(ctx, etcd.Config{Dir: dir})
+		s, err := embedded.Open(ctx, embedded.Config{Dir: dir})
 		cancel()
 		require.NoError(t, err, "after message %d", moment)
 		create(t, s, "a")
@@ -77,16 +78,16 @@ func TestAFolderIsUsableAfterAProcessDiedWhileCreatingIt(t *testing.T) {
 
 func TestAFolderIsOpenInOneProcess(t *testing.T) {
 	dir := t.TempDir()
-	s := open(t, etcd.Config{Dir: dir})
+	s := open(t, embedded.Config{Dir: dir})
 
-	_, err := etcd.Open(t.Context(), etcd.Config{Dir: dir})
-	require.ErrorIs(t, err, etcd.ErrInUse)
+	_, err := embedded.Open(t.Context(), embedded.Config{Dir: dir})
+	require.ErrorIs(t, err, embedded.ErrInUse)
 	require.ErrorContains(t, err, dir)
 
-	require.Contains(t, spawn(t, "opener", dir).line(t), etcd.ErrInUse.Error())
+	require.Contains(t, etcdtest.Spawn(t, "opener", dir).Line(t), embedded.ErrInUse.Error())
 
 	require.NoError(t, s.Close())
-	require.Equal(t, "opened", spawn(t, "opener", dir).line(t))
+	require.Equal(t, "opened", etcdtest.Spawn(t, "opener", dir).Line(t))
 }
 
 func TestAFolderThatCannotBeOpenedIsAnError(t *testing.T) {
@@ -113,7 +114,7 @@ func TestAFolderThatCannotBeOpenedIsAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			prepare(t, dir)
-			line := spawn(t, "opener", dir).line(t)
+			line := etcdtest.Spawn(t, "opener", dir).Line(t)
 			require.Contains(t, line, "failed: open etcd in "+dir)
 		})
 	}
@@ -122,7 +123,7 @@ func TestAFolderThatCannotBeOpenedIsAnError(t *testing.T) {
 // fill creates a store with records in the folder.
 func fill(t *testing.T, dir string) {
 	t.Helper()
-	s, err := etcd.Open(t.Context(), etcd.Config{Dir: dir})
+	s, err := embedded.Open(t.Context(), embedded.Config{Dir: dir})
 	require.NoError(t, err)
 	for i := range 10 {
 		_, err := s.Create(t.Context(), conductor.Record{Kind: kind, ID: fmt.Sprint(i), Value: []byte("{}")})

@@ -1,4 +1,5 @@
-package etcd
+// Package zaplog sends the log of etcd, which is zap's, to a slog.Logger.
+package zaplog
 
 import (
 	"context"
@@ -9,10 +10,10 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// zapLogger returns a logger for etcd that writes to log. etcd's level info becomes Debug, and so
+// New returns a logger for etcd that writes to log. etcd's level info becomes Debug, and so
 // does warn while quiet is set. At the level fatal, where zap would exit the process, the logger
 // panics.
-func zapLogger(log *slog.Logger, quiet *atomic.Bool) *zap.Logger {
+func New(log *slog.Logger, quiet *atomic.Bool) *zap.Logger {
 	return zap.New(&core{log.Handler(), quiet}, zap.WithFatalHook(zapcore.WriteThenPanic))
 }
 

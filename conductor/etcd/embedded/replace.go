@@ -1,4 +1,4 @@
-package etcd
+package embedded
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	"go.uber.org/zap"
@@ -26,9 +27,9 @@ const (
 // replace removes the server c.Replace from the cluster and adds it again under a new identity, so
 // that it can start with an empty folder. It does not change a server that was added but has not
 // started yet, so that an interrupted replace can be repeated.
-func (s *Store) replace(ctx context.Context, c Cluster) error {
+func replace(ctx context.Context, client *clientv3.Client, c Cluster) error {
 	peer := c.Peers[c.Replace]
-	listed, err := s.client.MemberList(ctx)
+	listed, err := client.MemberList(ctx)
 	if err != nil {
 		return err
 	}
@@ -42,11 +43,11 @@ func (s *Store) replace(ctx context.Context, c Cluster) error {
 		if err := c.requireDown(ctx, peer); err != nil {
 			return err
 		}
-		if err := untilHealthy(ctx, func() error { _, err := s.client.MemberRemove(ctx, m.ID); return err }); err != nil {
+		if err := untilHealthy(ctx, func() error { _, err := client.MemberRemove(ctx, m.ID); return err }); err != nil {
 			return fmt.Errorf("remove the server %s: %w", c.Replace, err)
 		}
 	}
-	if err := untilHealthy(ctx, func() error { _, err := s.client.MemberAdd(ctx, []string{peer}); return err }); err != nil {
+	if err := untilHealthy(ctx, func() error { _, err := client.MemberAdd(ctx, []string{peer}); return err }); err != nil {
 		return fmt.Errorf("add the server %s again: %w", c.Replace, err)
 	}
 	return nil

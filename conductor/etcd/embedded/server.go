@@ -1,4 +1,4 @@
-package etcd
+package embedded
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +16,10 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.uber.org/zap"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/conductor/etcd/internal/zaplog"
 )
 
 const (
@@ -27,35 +32,68 @@ const (
 	defragment = 64
 )
 
-// serve starts the embedded server, and creates a client that calls it without a connection.
-func (s *Store) serve(ctx context.Context, c Config) error {
+// ErrInUse: another process has the folder of [Config] open.
+var ErrInUse = errors.New("another process has it open: stop that process first")
+
+// Open starts the server in c.Dir and returns the store on it, once the server, or a quorum of its
+// cluster, has responded. The store's Close stops the server. The context bounds only the call of
+// Open.
+func Open(ctx context.Context, c Config) (*etcd.Store, error) {
+	c, err := c.complete()
+	if ctx == nil {
+		err = &conductor.ConfigError{Field: "the context", Want: "set"}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open etcd: %w", err)
+	}
+	s, err := open(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("open etcd in %s: %w", c.Dir, err)
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, c Config) (*etcd.Store, error) {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
-		return err
+		return nil, err
 	}
 	lock, err := lockFolder(c.Dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// A server that starts or stops logs warnings about intended conditions.
 	quiet := new(atomic.Bool)
 	quiet.Store(true)
-	server, err := openServer(ctx, c, zapLogger(c.Log, quiet))
+	server, err := openServer(ctx, c, zaplog.New(c.Log, quiet))
 	if err != nil {
-		return errors.Join(err, lock.Close())
+		return nil, errors.Join(err, lock.Close())
 	}
 	quiet.Store(false)
-	s.server, s.client, s.alone = server.Server, v3client.New(server.Server), !c.Cluster.isSet()
-	s.running.Go(func() { s.maintain(s.closing, c.Quota) })
-	s.stop = func() error {
+	client := v3client.New(server.Server)
+	maintaining, end := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	m := maintenance{client: client, server: server.Server, quota: c.Quota, log: c.Log}
+	running.Go(func() { m.run(maintaining, c.maintainEvery) })
+	store, err := etcd.OpenLocal(ctx, etcd.Local{Client: client, Single: !c.Cluster.isSet(), Prefix: c.Prefix, Log: c.Log, Stop: func() error {
 		quiet.Store(true)
-		err := s.client.Close()
+		end()
+		running.Wait()
+		err := client.Close()
 		if errors.Is(err, context.Canceled) { // always returned by a client without a connection
 			err = nil
 		}
 		server.Close()
 		return errors.Join(err, lock.Close())
+	}})
+	if err == nil && c.Cluster.Replace != "" {
+		if err = replace(ctx, client, c.Cluster); err != nil {
+			err = errors.Join(err, store.Close())
+		}
 	}
-	return nil
+	if err != nil {
+		return nil, err
+	}
+	return store, nil
 }
 
 // openServer starts the server of the folder. It first creates etcd's files in a temporary folder,

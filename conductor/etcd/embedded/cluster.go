@@ -1,4 +1,4 @@
-package etcd
+package embedded
 
 import (
 	"context"
@@ -18,6 +18,8 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
 	"go.etcd.io/raft/v3"
 	"go.uber.org/zap"
+
+	"github.com/ironstate/ironstate/conductor/etcd/internal/endpoint"
 )
 
 // Cluster configures a cluster of etcd servers, each embedded in a separate process. The zero value
@@ -54,12 +56,9 @@ const token = "ironstate"
 func (c Cluster) isSet() bool { return c.Name != "" || len(c.Peers) > 0 }
 
 // check returns an error if the cluster's configuration is invalid.
-func (c Cluster) check(dir string) error {
+func (c Cluster) check() error {
 	if !c.isSet() {
 		return nil
-	}
-	if dir == "" {
-		return errors.New("Cluster is set but Dir is not: each server of a cluster needs a folder")
 	}
 	if _, ok := c.Peers[c.Name]; !ok {
 		return fmt.Errorf("the Cluster has the servers %q, but this one is %q", slices.Sorted(maps.Keys(c.Peers)), c.Name)
@@ -72,7 +71,7 @@ func (c Cluster) check(dir string) error {
 		if name == "" || strings.ContainsAny(name, "=,") {
 			return fmt.Errorf("%q is not a name of a server: want a non-empty text without commas and equals signs", name)
 		}
-		https, err := isHTTPS(peer)
+		https, err := endpoint.IsHTTPS(peer)
 		if err != nil {
 			return err
 		}
@@ -83,7 +82,7 @@ func (c Cluster) check(dir string) error {
 		}
 	}
 	if c.Client != "" {
-		if https, err := isHTTPS(c.Client); err != nil {
+		if https, err := endpoint.IsHTTPS(c.Client); err != nil {
 			return err
 		} else if https || !isLoopback(c.Client) {
 			return fmt.Errorf("the Client URL of the Cluster is %s: want http on the loopback interface, such as http://127.0.0.1:2379", c.Client)

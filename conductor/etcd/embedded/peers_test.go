@@ -1,4 +1,4 @@
-package etcd_test
+package embedded_test
 
 import (
 	"bytes"
@@ -16,30 +16,32 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/conductor/etcd/embedded"
+	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 	"github.com/ironstate/ironstate/conductor/storetest"
 )
 
 // newPeers returns the configurations of the three servers of a cluster.
-func newPeers(t *testing.T) []etcd.Config {
+func newPeers(t *testing.T) []embedded.Config {
 	t.Helper()
 	urls := map[string]string{}
 	for _, name := range []string{"alpha", "beta", "gamma"} {
-		urls[name] = "http://" + loopback(t)
+		urls[name] = "http://" + etcdtest.Loopback(t)
 	}
-	var all []etcd.Config
+	var all []embedded.Config
 	for name := range urls {
-		all = append(all, etcd.Config{Dir: t.TempDir(), Cluster: etcd.Cluster{Name: name, Peers: urls}})
+		all = append(all, embedded.Config{Dir: t.TempDir(), Cluster: embedded.Cluster{Name: name, Peers: urls}})
 	}
 	return all
 }
 
 // openAll opens stores concurrently, since Open waits for a quorum.
-func openAll(t *testing.T, configs []etcd.Config) []*etcd.Store {
+func openAll(t *testing.T, configs []embedded.Config) []*etcd.Store {
 	t.Helper()
 	stores, errs := make([]*etcd.Store, len(configs)), make([]error, len(configs))
 	var group sync.WaitGroup
 	for i, c := range configs {
-		group.Go(func() { stores[i], errs[i] = etcd.Open(t.Context(), c) })
+		group.Go(func() { stores[i], errs[i] = embedded.Open(t.Context(), c) })
 	}
 	group.Wait()
 	require.NoError(t, errors.Join(errs...))
@@ -60,15 +62,15 @@ func TestTwoOfThreeServersServeAndTheThirdRejoins(t *testing.T) {
 	configs := newPeers(t)
 	stores := openAll(t, configs)
 	members := stores[1].Membership(2 * time.Second)
-	stays := join(t, members, "stays")
-	goes := join(t, stores[0].Membership(2*time.Second), "goes")
-	stays.sees(t, "goes stays")
-	goes.sees(t, "goes stays")
+	stays := etcdtest.Join(t, members, "stays")
+	goes := etcdtest.Join(t, stores[0].Membership(2*time.Second), "goes")
+	stays.Sees(t, "goes stays")
+	goes.Sees(t, "goes stays")
 	a := create(t, stores[0], "a", "name=a")
 
 	require.NoError(t, stores[0].Close())
-	require.ErrorIs(t, <-goes.ended, etcd.ErrClosed)
-	stays.sees(t, "stays")
+	require.ErrorIs(t, <-goes.Ended, etcd.ErrClosed)
+	stays.Sees(t, "stays")
 	got, err := stores[2].Get(t.Context(), kind, "name=a")
 	require.NoError(t, err)
 	require.Equal(t, a, got)
@@ -83,7 +85,7 @@ func TestTwoOfThreeServersServeAndTheThirdRejoins(t *testing.T) {
 	_, err = stores[1].Get(ctx, kind, "a")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 
-	again := openAll(t, []etcd.Config{configs[0], configs[2]})
+	again := openAll(t, []embedded.Config{configs[0], configs[2]})
 	for _, s := range again {
 		got, err := s.Get(t.Context(), kind, "b")
 		require.NoError(t, err)
@@ -111,10 +113,10 @@ func TestAServerThatWasKilledWhileCreatingItsFilesStartsAgain(t *testing.T) {
 	left := filepath.Join(configs[0].Dir, "peer", "member", "snap")
 	require.NoError(t, os.MkdirAll(left, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(left, "db"), []byte("half a database"), 0o600))
-	configs[0].Cluster.Client = "http://" + loopback(t)
+	configs[0].Cluster.Client = "http://" + etcdtest.Loopback(t)
 	a := create(t, openAll(t, configs)[0], "a")
 
-	outside := open(t, etcd.Config{Endpoints: []string{configs[0].Cluster.Client}})
+	outside := connect(t, etcd.Config{Endpoints: []string{configs[0].Cluster.Client}})
 	got, err := outside.Get(t.Context(), kind, "a")
 	require.NoError(t, err)
 	require.Equal(t, a, got)
@@ -127,7 +129,7 @@ func TestAServerThatHasLostItsFolderIsRefused(t *testing.T) {
 	create(t, stores[0], "a")
 	require.NoError(t, stores[0].Close())
 	require.NoError(t, os.RemoveAll(filepath.Join(configs[0].Dir, "peer")))
-	_, err := etcd.Open(t.Context(), configs[0])
+	_, err := embedded.Open(t.Context(), configs[0])
 	require.ErrorContains(t, err, "already been bootstrapped")
 }
 
@@ -136,9 +138,9 @@ func TestAServerThatHasLostItsFolderIsReplaced(t *testing.T) {
 	configs := newPeers(t)
 	stores := openAll(t, configs)
 	a := create(t, stores[0], "a")
-	restart := func(s *etcd.Store, c etcd.Config) (*etcd.Store, error) {
+	restart := func(s *etcd.Store, c embedded.Config) (*etcd.Store, error) {
 		require.NoError(t, s.Close())
-		return etcd.Open(t.Context(), c)
+		return embedded.Open(t.Context(), c)
 	}
 	replacing := configs[1]
 	replacing.Cluster.Replace = configs[0].Cluster.Name
@@ -169,50 +171,48 @@ func TestAServerThatHasLostItsFolderIsReplaced(t *testing.T) {
 func TestAFolderOfASingleServerIsNotThatOfACluster(t *testing.T) {
 	t.Parallel()
 	alone, peer := t.TempDir(), newPeers(t)
-	s, err := etcd.Open(t.Context(), etcd.Config{Dir: alone})
+	s, err := embedded.Open(t.Context(), embedded.Config{Dir: alone})
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
-	_, err = etcd.Open(t.Context(), etcd.Config{Dir: alone, Cluster: peer[0].Cluster})
+	_, err = embedded.Open(t.Context(), embedded.Config{Dir: alone, Cluster: peer[0].Cluster})
 	require.ErrorContains(t, err, "a server that is alone")
 
 	for _, s := range openAll(t, peer) {
 		require.NoError(t, s.Close())
 	}
-	_, err = etcd.Open(t.Context(), etcd.Config{Dir: peer[0].Dir})
+	_, err = embedded.Open(t.Context(), embedded.Config{Dir: peer[0].Dir})
 	require.ErrorContains(t, err, "one of a cluster's")
 }
 
 func TestAnInvalidClusterIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	two := func(a, b string) map[string]string { return map[string]string{"a": a, "b": b} }
-	for want, c := range map[string]etcd.Config{
-		"Dir is not":                {Endpoints: []string{"http://127.0.0.1:3"}, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
-		`this one is "c"`:           {Dir: dir, Cluster: etcd.Cluster{Name: "c", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
-		`this one is ""`:            {Dir: dir, Cluster: etcd.Cluster{Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
-		"others can reach":          {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "http://10.0.0.1:2")}},
-		"is not a URL":              {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "10.0.0.1:2")}},
-		"some http":                 {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "https://127.0.0.1:2")}},
-		"CA is missing":             {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("https://127.0.0.1:1", "https://127.0.0.1:2")}},
-		"another server":            {Dir: dir, Cluster: etcd.Cluster{Name: "a", Replace: "a", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
-		"without TLS":               {Dir: dir, Cluster: etcd.Cluster{Name: "a", CA: "ca.pem", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
-		"want http on the loopback": {Dir: dir, Cluster: etcd.Cluster{Name: "a", Client: "http://0.0.0.0:3", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
-		"is not a name":             {Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: map[string]string{"a": "http://127.0.0.1:1", "b,c": "http://127.0.0.1:2"}}},
-		"set one of them":           {Dir: dir, Endpoints: []string{"http://127.0.0.1:3"}, Cluster: etcd.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+	for want, c := range map[string]embedded.Config{
+		`this one is "c"`:           {Dir: dir, Cluster: embedded.Cluster{Name: "c", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+		`this one is ""`:            {Dir: dir, Cluster: embedded.Cluster{Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+		"others can reach":          {Dir: dir, Cluster: embedded.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "http://10.0.0.1:2")}},
+		"is not a URL":              {Dir: dir, Cluster: embedded.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "10.0.0.1:2")}},
+		"some http":                 {Dir: dir, Cluster: embedded.Cluster{Name: "a", Peers: two("http://127.0.0.1:1", "https://127.0.0.1:2")}},
+		"CA is missing":             {Dir: dir, Cluster: embedded.Cluster{Name: "a", Peers: two("https://127.0.0.1:1", "https://127.0.0.1:2")}},
+		"another server":            {Dir: dir, Cluster: embedded.Cluster{Name: "a", Replace: "a", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+		"without TLS":               {Dir: dir, Cluster: embedded.Cluster{Name: "a", CA: "ca.pem", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+		"want http on the loopback": {Dir: dir, Cluster: embedded.Cluster{Name: "a", Client: "http://0.0.0.0:3", Peers: two("http://127.0.0.1:1", "http://127.0.0.1:2")}},
+		"is not a name":             {Dir: dir, Cluster: embedded.Cluster{Name: "a", Peers: map[string]string{"a": "http://127.0.0.1:1", "b,c": "http://127.0.0.1:2"}}},
 	} {
-		_, err := etcd.Open(t.Context(), c)
+		_, err := embedded.Open(t.Context(), c)
 		require.ErrorContains(t, err, want)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, err := etcd.Open(ctx, etcd.Config{Dir: dir, Cluster: etcd.Cluster{Name: "a", Peers: two("http://"+loopback(t), "http://"+loopback(t))}})
+	_, err := embedded.Open(ctx, embedded.Config{Dir: dir, Cluster: embedded.Cluster{Name: "a", Peers: two("http://"+etcdtest.Loopback(t), "http://"+etcdtest.Loopback(t))}})
 	require.ErrorIs(t, err, context.DeadlineExceeded, "no quorum is reached")
 }
 
 func TestServersAuthenticateEachOtherByCertificates(t *testing.T) {
 	t.Parallel()
 	dir, stranger := t.TempDir(), t.TempDir()
-	certificates(t, dir)
-	certificates(t, stranger)
+	etcdtest.Certificates(t, dir)
+	etcdtest.Certificates(t, stranger)
 	configs := newPeers(t)
 	for name, peer := range configs[0].Cluster.Peers { // all configurations share this map
 		configs[0].Cluster.Peers[name] = "https" + peer[len("http"):]
@@ -229,7 +229,7 @@ func TestServersAuthenticateEachOtherByCertificates(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
-	_, err = etcd.Open(ctx, configs[2])
+	_, err = embedded.Open(ctx, configs[2])
 	require.ErrorIs(t, err, context.DeadlineExceeded, "nobody listens to it")
 }
 
@@ -246,9 +246,9 @@ func TestABackupOfServersInSeveralProcessesIsRestoredIntoNewOnes(t *testing.T) {
 
 	again := newPeers(t)
 	for _, c := range again {
-		require.NoError(t, etcd.Restore(c, file))
-		require.ErrorIs(t, etcd.Restore(c, file), fs.ErrExist)
-		require.ErrorIs(t, etcd.Restore(etcd.Config{Dir: c.Dir}, file), fs.ErrExist)
+		require.NoError(t, embedded.Restore(c, file))
+		require.ErrorIs(t, embedded.Restore(c, file), fs.ErrExist)
+		require.ErrorIs(t, embedded.Restore(embedded.Config{Dir: c.Dir}, file), fs.ErrExist)
 	}
 	stores = openAll(t, again)
 	for _, s := range stores {

@@ -1,4 +1,4 @@
-package etcd_test
+package embedded_test
 
 import (
 	"bytes"
@@ -17,6 +17,8 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/conductor/etcd/embedded"
+	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 )
 
 // journal records the acknowledged writes, and lets a test wait for a number of them.
@@ -85,7 +87,7 @@ func (j *journal) keepWriting(ctx context.Context, t *testing.T, s conductor.Sto
 }
 
 func TestABackupDuringWritesIsConsistent(t *testing.T) {
-	s := open(t, etcd.Config{Dir: t.TempDir()})
+	s := open(t, embedded.Config{Dir: t.TempDir()})
 	j := &journal{more: make(chan struct{}, 1)}
 	ctx, stop := context.WithCancel(t.Context())
 	var writers sync.WaitGroup
@@ -101,8 +103,8 @@ func TestABackupDuringWritesIsConsistent(t *testing.T) {
 
 	file, dir := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "new")
 	require.NoError(t, os.WriteFile(file, backup.Bytes(), 0o600))
-	require.NoError(t, etcd.Restore(etcd.Config{Dir: dir}, file))
-	restored := open(t, etcd.Config{Dir: dir})
+	require.NoError(t, embedded.Restore(embedded.Config{Dir: dir}, file))
+	restored := open(t, embedded.Config{Dir: dir})
 	page, err := restored.List(t.Context(), kind, "", 1_000_000)
 	require.NoError(t, err)
 	newest := int64(0)
@@ -127,13 +129,13 @@ func TestABackupDuringWritesIsConsistent(t *testing.T) {
 }
 
 func TestABackupOfAClusterIsRestoredIntoAFolder(t *testing.T) {
-	s := open(t, etcd.Config{Endpoints: endpoints(startCluster(t, 1, nil))})
+	s := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(etcdtest.StartCluster(t, 1, nil))})
 	a := create(t, s, "a", "name=a")
 	file := filepath.Join(t.TempDir(), "backup")
 	backUp(t, s, file)
 	dir := t.TempDir()
-	require.NoError(t, etcd.Restore(etcd.Config{Dir: dir}, file))
-	got, err := open(t, etcd.Config{Dir: dir}).Get(t.Context(), kind, "name=a")
+	require.NoError(t, embedded.Restore(embedded.Config{Dir: dir}, file))
+	got, err := open(t, embedded.Config{Dir: dir}).Get(t.Context(), kind, "name=a")
 	require.NoError(t, err)
 	require.Equal(t, a, got)
 }
@@ -148,15 +150,14 @@ func backUp(t *testing.T, s *etcd.Store, file string) {
 
 func TestAFailedRestoreLeavesNothing(t *testing.T) {
 	used := t.TempDir()
-	s := open(t, etcd.Config{Dir: used})
+	s := open(t, embedded.Config{Dir: used})
 	create(t, s, "a")
 	file := filepath.Join(t.TempDir(), "backup")
 	backUp(t, s, file)
-	require.ErrorIs(t, etcd.Restore(etcd.Config{Dir: used}, file), etcd.ErrInUse)
+	require.ErrorIs(t, embedded.Restore(embedded.Config{Dir: used}, file), embedded.ErrInUse)
 	require.NoError(t, s.Close())
-	require.ErrorIs(t, etcd.Restore(etcd.Config{Dir: used}, file), fs.ErrExist)
-	require.ErrorIs(t, etcd.Restore(etcd.Config{Dir: t.TempDir()}, file+" that is not"), fs.ErrNotExist)
-	require.ErrorContains(t, etcd.Restore(etcd.Config{Endpoints: []string{"http://h:1"}}, file), "etcdutl")
+	require.ErrorIs(t, embedded.Restore(embedded.Config{Dir: used}, file), fs.ErrExist)
+	require.ErrorIs(t, embedded.Restore(embedded.Config{Dir: t.TempDir()}, file+" that is not"), fs.ErrNotExist)
 
 	whole, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -170,13 +171,13 @@ func TestAFailedRestoreLeavesNothing(t *testing.T) {
 	} {
 		bad, dir := filepath.Join(t.TempDir(), "bad"), t.TempDir()
 		require.NoError(t, os.WriteFile(bad, content, 0o600))
-		err := etcd.Restore(etcd.Config{Dir: dir}, bad)
+		err := embedded.Restore(embedded.Config{Dir: dir}, bad)
 		require.Error(t, err, name)
 		require.NotContains(t, err.Error(), "skip-hash-check", "etcdutl's flag is none of ours")
 		left, err := os.ReadDir(dir)
 		require.NoError(t, err)
 		require.Empty(t, left, name)
-		require.NoError(t, etcd.Restore(etcd.Config{Dir: dir}, file), name)
+		require.NoError(t, embedded.Restore(embedded.Config{Dir: dir}, file), name)
 	}
 }
 
@@ -187,11 +188,10 @@ var errFull = errors.New("no space on the device")
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestAFailedBackupIsAnError(t *testing.T) {
-	s := open(t, etcd.Config{Dir: t.TempDir()})
+	s := open(t, embedded.Config{Dir: t.TempDir()})
 	require.ErrorIs(t, s.Backup(t.Context(), fullDisk{}), errFull)
 	var refused *conductor.ConfigError
 	require.ErrorAs(t, s.Backup(t.Context(), nil), &refused)
-	require.ErrorAs(t, (*etcd.Store)(nil).Backup(t.Context(), fullDisk{}), &refused)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, s.Backup(ended, &bytes.Buffer{}), context.Canceled)

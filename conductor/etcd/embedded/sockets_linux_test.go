@@ -1,4 +1,4 @@
-package etcd_test
+package embedded_test
 
 import (
 	"os"
@@ -8,7 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/conductor/etcd/embedded"
+	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 )
 
 // sockets returns the number of sockets of this process.
@@ -27,7 +28,7 @@ func sockets(t *testing.T) (n int) {
 
 func TestAFolderNeedsNoSocket(t *testing.T) {
 	before := sockets(t)
-	s := open(t, etcd.Config{Dir: t.TempDir()})
+	s := open(t, embedded.Config{Dir: t.TempDir()})
 	create(t, s, "a")
 	require.Equal(t, before, sockets(t))
 }
@@ -35,9 +36,9 @@ func TestAFolderNeedsNoSocket(t *testing.T) {
 func TestNothingIsPrinted(t *testing.T) {
 	errors, err := os.CreateTemp(t.TempDir(), "stderr")
 	require.NoError(t, err)
-	p := spawnWith(t, errors, "opener", t.TempDir())
-	require.Equal(t, "opened", p.line(t))
-	require.False(t, p.lines.Scan())
+	p := etcdtest.SpawnWith(t, errors, "opener", t.TempDir())
+	require.Equal(t, "opened", p.Line(t))
+	require.False(t, p.Lines.Scan())
 	printed, err := os.ReadFile(errors.Name())
 	require.NoError(t, err)
 	require.Empty(t, string(printed))

@@ -1,0 +1,49 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Config configures a store on a server in this process, which is single or one of a Cluster.
+type Config struct {
+	// Dir is the folder of the server, which listens on no port and no socket unless Cluster is
+	// set. A missing folder is created. One process at a time can have it open.
+	Dir string
+	// Quota bounds the size of the database in Dir, in bytes; 0 stands for 8 GiB, the maximum
+	// that etcd recommends.
+	Quota int64
+	// Cluster makes the server one of a cluster. Each process has its own server and its own Dir.
+	Cluster Cluster
+	// Prefix is the prefix of all keys; empty stands for "/ironstate". Fleets with different
+	// prefixes can be in one folder without affecting each other.
+	Prefix string
+	// Log receives etcd's log, with etcd's level info as Debug; nil discards it.
+	Log *slog.Logger
+
+	maintainEvery time.Duration // between two checks of the size of the database; tests set less than a minute
+}
+
+const defaultQuota = 8 << 30
+
+// complete returns the configuration with its defaults, or an error if it is invalid.
+func (c Config) complete() (Config, error) {
+	switch {
+	case c.Dir == "":
+		return c, errors.New("the configuration has no Dir: each server needs a folder")
+	case c.Quota < 0:
+		return c, fmt.Errorf("the Quota is %d bytes, want 0 or more", c.Quota)
+	}
+	if c.Quota == 0 {
+		c.Quota = defaultQuota
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.maintainEvery == 0 {
+		c.maintainEvery = time.Minute
+	}
+	return c, c.Cluster.check()
+}

@@ -1,0 +1,42 @@
+// Package embedded stores a fleet's records in an etcd server in the process: the store of package
+// etcd without another program to run. The data is in a folder, and no port is open:
+//
+//	store, err := embedded.Open(ctx, embedded.Config{Dir: "/var/lib/ironstate"})
+//	...
+//	defer store.Close()
+//	c, err := conductor.New(conductor.Config{Store: store, Hardware: hardware})
+//
+// With a [Cluster] in the configuration, several processes have a server each, and their conductors share
+// the nodes:
+//
+//	store, err := embedded.Open(ctx, embedded.Config{
+//		Dir: "/var/lib/ironstate",
+//		Cluster: embedded.Cluster{
+//			Name: "alpha",
+//			Peers: map[string]string{
+//				"alpha": "https://10.0.0.1:2380", "beta": "https://10.0.0.2:2380", "gamma": "https://10.0.0.3:2380",
+//			},
+//			Cert: "alpha.pem", Key: "alpha.key", CA: "ca.pem",
+//		},
+//	})
+//	...
+//	c, err := conductor.New(conductor.Config{Store: store, Membership: store.Membership(0), Hardware: hardware})
+//
+// A server compacts and defragments its database itself, and disarms the alarm NOSPACE when there
+// is space again.
+//
+// # Servers in several processes
+//
+// [Open] returns once a quorum of the servers of a [Cluster] runs, and the cluster serves requests
+// while it has a quorum. Restart a killed process with the same configuration. The others refuse a
+// server that has lost its folder, since it has lost its votes and its log. [Cluster.Replace]
+// replaces it: restart one of the others with it, then start the lost one with an empty folder at
+// its old URL. Servers cannot be added to or removed from a cluster.
+//
+// # Backup and restore
+//
+// [etcd.Store.Backup] saves the database of a store in use, and [Restore] creates a folder from such
+// a file, or from one that `etcdctl snapshot save` has written. To restore the servers of a
+// [Cluster], stop all of them and restore the folder of each from the same backup. What a restored
+// fleet means for machines that have changed since is described in package etcd.
+package embedded

@@ -1,0 +1,9 @@
+package embedded
+
+import "time"
+
+// MaintainEvery returns the configuration with another interval between two checks of the database.
+func (c Config) MaintainEvery(interval time.Duration) Config {
+	c.maintainEvery = interval
+	return c
+}
