@@ -2,10 +2,7 @@ package conductor
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"github.com/ironstate/ironstate/internal/boundedcall"
 )
 
 // Validate checks the hardware interfaces of a node. The map has one entry for each kind of
@@ -84,71 +81,13 @@ const callTimeout = time.Minute
 // withBootDevices reserves the node and calls f with its hardware type. The error matches
 // Unsupported where the hardware type is no BootDeviceManager.
 func (c *Conductor) withBootDevices(ctx context.Context, ident string, f func(context.Context, BootDeviceManager, *Node) error) error {
-	return c.retryLocked(ctx, func() error {
-		return c.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) error {
-			b, ok := hardware.(BootDeviceManager)
-			if !ok {
-				return unsupported(n, "boot devices")
-			}
-			return f(ctx, b, n)
-		})
-	})
-}
-
-// exclusively reserves an unreserved node, calls f and drops the reservation.
-func (c *Conductor) exclusively(ctx context.Context, ident string, f func(context.Context, Hardware, *Node) error) error {
-	t, err := c.currentSession()
-	if err != nil {
-		return err
-	}
-	n, err := c.Node(ctx, ident)
-	if err != nil {
-		return err
-	}
-	if err := c.pool.take(ctx, n.UUID); err != nil {
-		return err
-	}
-	defer c.pool.free(n.UUID)
-	var hardware Hardware
-	_, n, err = c.fleet.edit(ctx, n.UUID, func(n *Node) (err error) {
-		if err := c.unlocked(n); err != nil {
-			return err
+	return c.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) error {
+		b, ok := hardware.(BootDeviceManager)
+		if !ok {
+			return unsupported(n, "boot devices")
 		}
-		n.Reservation, n.Claim = c.config.Name, t.id
-		hardware, err = c.hardware(n)
-		return err
+		return f(ctx, b, n)
 	})
-	if err != nil {
-		return err
-	}
-	defer c.release(ctx, t, n.UUID)
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	defer context.AfterFunc(t.ctx, cancel)()
-	if ctx, err = c.fenced(ctx, n); err != nil {
-		return err
-	}
-	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, f(ctx, hardware, n)
-	})
-	return err
-}
-
-// release drops the reservation of a node on which no work runs. If the write fails, the
-// next periodic check drops it.
-func (c *Conductor) release(ctx context.Context, t *session, id string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
-	defer cancel()
-	_, _, err := c.fleet.edit(ctx, id, func(n *Node) error {
-		if n.Claim != t.id {
-			return errNothingToDo
-		}
-		n.Reservation, n.Claim = "", ""
-		return nil
-	})
-	if err != nil && !errors.Is(err, errNothingToDo) && !errors.Is(err, NotFound) {
-		c.config.Log.Warn("a reservation could not be dropped", "node", id, "error", err)
-	}
 }
 
 // VendorMethods returns the vendor passthru methods of a node, nil if it has none. The error matches [NotFound] or [Invalid], or is the store's.
@@ -195,25 +134,7 @@ func (c *Conductor) CallVendor(ctx context.Context, ident, method string, args m
 	case !m.Exclusive:
 		err = c.shared(ctx, ident, call)
 	default:
-		err = c.retryLocked(ctx, func() error { return c.exclusively(ctx, ident, call) })
+		err = c.exclusively(ctx, ident, call)
 	}
 	return answer, err
-}
-
-// shared calls f, which changes neither the node nor its hardware, whether the node is reserved or not.
-func (c *Conductor) shared(ctx context.Context, ident string, f func(context.Context, Hardware, *Node) error) error {
-	n, err := c.Node(ctx, ident)
-	if err != nil {
-		return err
-	}
-	hardware, err := c.hardware(n)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, f(ctx, hardware, n)
-	})
-	return err
 }

@@ -173,16 +173,16 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 }
 
 // heartbeatContinues reports whether a heartbeat continues a node's work that waits for a call-back.
-func (c *Conductor) heartbeatContinues(n *Node) bool {
+func (b *rulebook) heartbeatContinues(n *Node) bool {
 	kind, ok := stepKinds[n.ProvisionState]
-	if c.description(n).Simulated || !ok {
+	if b.description(n).Simulated || !ok {
 		return ok
 	}
-	hardware, err := c.hardware(n)
+	hardware, err := b.hardware(n)
 	if err != nil {
 		return false
 	}
-	step, err := c.runnable(n.Step(), c.stepsFor(hardware, n, kind.work))
+	step, err := b.runnable(n.Step(), b.stepsFor(hardware, n, kind.work))
 	return err == nil && step.Step == "wait" && step.Run == nil // not a step of that name of the hardware type
 }
 
@@ -190,9 +190,9 @@ func (c *Conductor) heartbeatContinues(n *Node) bool {
 // nil if the work waits until the maintenance has ended.
 //
 // Source: _heartbeat_in_maintenance in ironic/drivers/modules/agent_base.py.
-func (c *Conductor) endsInMaintenance(n *Node) error {
+func (b *rulebook) endsInMaintenance(n *Node) error {
 	work := map[states.State]string{states.CleanWait: "Cleaning", states.DeployWait: "Deploy", states.RescueWait: "Rescue"}[n.ProvisionState]
-	if work == "" || c.Rules().Work(n.Facts()) == nil {
+	if work == "" || b.Rules().Work(n.Facts()) == nil {
 		return nil
 	}
 	return fmt.Errorf("%s aborted as node is in maintenance mode", work)
@@ -203,37 +203,35 @@ func (c *Conductor) endsInMaintenance(n *Node) error {
 // Otherwise the work has failed. The error matches [NotAllowed] for a node that does not
 // wait, [NotFound], [Locked] or [NoWorker], or is the store's.
 func (c *Conductor) Resume(ctx context.Context, ident string, failure error) error {
-	return c.retryLocked(ctx, func() error {
-		before, n, err := c.startWork(ctx, ident, func(n *Node) error {
-			if c.config.Table.Phase(n.ProvisionState) != states.PhaseWaiting {
-				return refuse(NotAllowed, "Node %s does not wait for a call-back: it is in provision state %q.", n.UUID, n.ProvisionState)
-			}
-			if err := c.unlocked(n); err != nil {
-				return err
-			}
-			if failure != nil {
-				return c.fail(n, failure.Error())
-			}
-			event := states.EventResume
-			if _, ok := c.config.Table.Next(n.ProvisionState, event); !ok {
-				event = states.EventDone
-			}
-			moved, err := n.machine().Report(c.config.Table, event, "")
-			if err != nil {
-				return err
-			}
-			if kind, ok := stepKinds[n.ProvisionState]; ok && event == states.EventDone {
-				kind.forget(n)
-				n.forgetAgent()
-			}
-			c.move(n, event, moved)
-			return nil
-		})
-		// Ironic has no entry for an inspection that an inspector ends, see
-		// ironic/drivers/modules/inspector/interface.py.
-		if err == nil && failure != nil && before.ProvisionState != states.InspectWait {
-			c.recordError(ctx, n, eventTypes[before.ProvisionState])
+	before, n, err := c.startWork(ctx, ident, func(n *Node) error {
+		if c.config.Table.Phase(n.ProvisionState) != states.PhaseWaiting {
+			return refuse(NotAllowed, "Node %s does not wait for a call-back: it is in provision state %q.", n.UUID, n.ProvisionState)
 		}
-		return err
+		if err := c.unlocked(n); err != nil {
+			return err
+		}
+		if failure != nil {
+			return c.fail(n, failure.Error())
+		}
+		event := states.EventResume
+		if _, ok := c.config.Table.Next(n.ProvisionState, event); !ok {
+			event = states.EventDone
+		}
+		moved, err := n.machine().Report(c.config.Table, event, "")
+		if err != nil {
+			return err
+		}
+		if kind, ok := stepKinds[n.ProvisionState]; ok && event == states.EventDone {
+			kind.forget(n)
+			n.forgetAgent()
+		}
+		c.move(n, event, moved)
+		return nil
 	})
+	// Ironic has no entry for an inspection that an inspector ends, see
+	// ironic/drivers/modules/inspector/interface.py.
+	if err == nil && failure != nil && before.ProvisionState != states.InspectWait {
+		c.recordError(ctx, n, eventTypes[before.ProvisionState])
+	}
+	return err
 }

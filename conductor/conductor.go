@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ironstate/ironstate/powersync"
@@ -17,29 +16,9 @@ import (
 // zero Conductor, and all methods with a nil context, return a [*ConfigError]; Name and Table
 // then return zero values.
 type Conductor struct {
-	config Config
-	fleet  *fleet
-	syncer *powersync.Syncer
-	pool   *workerPool
-
-	described atomic.Pointer[map[string]Description] // by the name of the hardware type; those of all members
-
-	counters counters
-
-	serving  sync.Map      // the UUIDs of the calls of other conductors that this one serves now
-	joined   chan struct{} // closed when the conductor is a member for the first time
-	joinOnce sync.Once
-
-	mu      sync.Mutex
-	run     *run     // nil until Run
-	session *session // nil while this conductor is no member
-}
-
-// run holds the contexts and the wait group of one call of Run.
-type run struct {
-	ctx   context.Context // of the watches and the periodic checks
-	work  context.Context // of the work on nodes, which may outlive ctx
-	group sync.WaitGroup  // all goroutines
+	*engine
+	syncer  *powersync.Syncer
+	serving sync.Map // the UUIDs of the calls of other conductors that this one serves now
 }
 
 var errWatchEnded = errors.New("the watch has ended")
@@ -51,10 +30,11 @@ func New(config Config) (*Conductor, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conductor{
-		config: config, fleet: newFleet(config), pool: newWorkerPool(config.Workers),
+	c := &Conductor{engine: &engine{
+		rulebook: &rulebook{config: config}, fleet: newFleet(config), pool: newWorkerPool(config.Workers),
 		joined: make(chan struct{}),
-	}
+	}}
+	c.front = c
 	c.describe(nil)
 	c.config.Log = slog.New(naming{c.config.Log.Handler(), c.fleet.nodes})
 	if c.syncer, err = c.newSyncer(); err != nil {
@@ -66,7 +46,7 @@ func New(config Config) (*Conductor, error) {
 // usable returns an error if the conductor is nil or zero or the context is nil.
 func (c *Conductor) usable(ctx context.Context) error {
 	switch {
-	case c == nil || c.fleet == nil:
+	case c == nil || c.engine == nil:
 		return &ConfigError{"Conductor", "one that New made"}
 	case ctx == nil:
 		return errNilContext
@@ -89,11 +69,11 @@ func (c *Conductor) Run(ctx context.Context) error {
 	defer leave()
 	r := &run{ctx: ctx, work: work}
 	c.mu.Lock()
-	if c.run != nil {
+	if c.engine.run != nil {
 		c.mu.Unlock()
 		return errors.New("conductor: Run was called before")
 	}
-	c.run = r
+	c.engine.run = r
 	kinds := []Kind{KindAllocation, KindHistory}
 	if !c.config.alone() {
 		kinds = append(kinds, kindCall)
@@ -133,23 +113,10 @@ func (c *Conductor) Table() *states.Table { return c.configuration().Table }
 
 // configuration returns the configuration with its defaults; for a nil Conductor it is zero.
 func (c *Conductor) configuration() Config {
-	if c == nil {
+	if c == nil || c.engine == nil {
 		return Config{}
 	}
 	return c.config
-}
-
-// hardware returns a node's hardware type.
-func (c *Conductor) hardware(n *Node) (Hardware, error) {
-	hardware, ok := c.config.Hardware[n.Driver]
-	if !ok {
-		return nil, noHardware(n)
-	}
-	return hardware, nil
-}
-
-func noHardware(n *Node) error {
-	return refuse(Invalid, "no conductor has the hardware type %q of node %s", n.Driver, n.UUID)
 }
 
 // now returns the time in the resolution of Ironic's records.

@@ -25,9 +25,9 @@ func Permit(ctx context.Context) error {
 
 // fenced returns the context for operations on the hardware of a node that this process has
 // reserved. It first waits for the permission that [Permit] gives before each request.
-func (c *Conductor) fenced(ctx context.Context, n *Node) (context.Context, error) {
+func (e *engine) fenced(ctx context.Context, n *Node) (context.Context, error) {
 	id := claimant(n)
-	ctx = fence.With(ctx, func(ctx context.Context) error { return c.holding(ctx, id) })
+	ctx = fence.With(ctx, func(ctx context.Context) error { return e.holding(ctx, id) })
 	return ctx, fence.Check(ctx)
 }
 
@@ -37,9 +37,9 @@ const holdsInterval = 50 * time.Millisecond
 // holding waits until a member certainly holds its reservations: until its lease has not expired. It
 // returns the cause if the context ends first, as the work's context does when the membership is
 // lost.
-func (c *Conductor) holding(ctx context.Context, member string) error {
+func (e *engine) holding(ctx context.Context, member string) error {
 	for ctx.Err() == nil {
-		if c.config.Membership.Holds(member) {
+		if e.config.Membership.Holds(member) {
 			return nil
 		}
 		sleep(ctx, holdsInterval)

@@ -25,35 +25,32 @@ func (d Description) Interface(n *Node, kind string) string {
 func (d Description) lacks(n *Node, kind string) bool { return d.Interface(n, kind) == "no-"+kind }
 
 // Description returns the description of a hardware type that this conductor or another member has.
-func (c *Conductor) Description(driver string) (d Description, ok bool) {
-	if c == nil || c.described.Load() == nil {
-		return d, false
-	}
-	d, ok = (*c.described.Load())[driver]
+func (b *rulebook) Description(driver string) (d Description, ok bool) {
+	d, ok = (*b.described.Load())[driver]
 	return d, ok
 }
 
 // description returns the description of a node's hardware type.
-func (c *Conductor) description(n *Node) Description {
-	d, _ := c.Description(n.Driver)
+func (b *rulebook) description(n *Node) Description {
+	d, _ := b.Description(n.Driver)
 	return d
 }
 
 // describe updates the descriptions of the hardware types of all members. If several members describe
 // a type, the conductor's own description counts, or else that of the last member.
-func (c *Conductor) describe(members []Member) {
+func (b *rulebook) describe(members []Member) {
 	all := map[string]Description{}
 	for _, m := range members {
 		maps.Copy(all, m.Descriptions)
 	}
-	maps.Copy(all, c.config.descriptions())
-	c.described.Store(&all)
+	maps.Copy(all, b.config.descriptions())
+	b.described.Store(&all)
 }
 
 // validate returns the validation of a node by its hardware type. An interface that the node lacks
 // is invalid.
-func (c *Conductor) validate(hardware Hardware, n *Node) map[string]error {
-	problems, d := map[string]error{}, c.description(n)
+func (b *rulebook) validate(hardware Hardware, n *Node) map[string]error {
+	problems, d := map[string]error{}, b.description(n)
 	maps.Copy(problems, hardware.Validate(n))
 	for kind := range d.Interfaces {
 		if kind != "vendor" && d.lacks(n, kind) {
@@ -70,8 +67,8 @@ func unsupported(n *Node, function string) *Error {
 
 // stepsFor returns the steps of a node's hardware type for the work of a state, without those of
 // interfaces that the node lacks.
-func (c *Conductor) stepsFor(hardware Hardware, n *Node, work states.State) []Step {
-	d := c.description(n)
+func (b *rulebook) stepsFor(hardware Hardware, n *Node, work states.State) []Step {
+	d := b.description(n)
 	var steps []Step
 	for _, step := range hardware.Steps(n, work) {
 		if !d.lacks(n, step.Interface) {
@@ -82,8 +79,8 @@ func (c *Conductor) stepsFor(hardware Hardware, n *Node, work states.State) []St
 }
 
 // vendor returns the vendor passthru methods of a node, nil if it has none.
-func (c *Conductor) vendor(hardware Hardware, n *Node) VendorPassthru {
-	if v, ok := hardware.(VendorPassthru); ok && !c.description(n).lacks(n, "vendor") {
+func (b *rulebook) vendor(hardware Hardware, n *Node) VendorPassthru {
+	if v, ok := hardware.(VendorPassthru); ok && !b.description(n).lacks(n, "vendor") {
 		return v
 	}
 	return nil
@@ -98,8 +95,8 @@ var interfaceKinds = []string{
 
 // changedInterface returns the first kind of hardware interface that a change of a node sets to
 // another value, or "". Ironic's order changes with each of its processes.
-func (c *Conductor) changedInterface(before, n *Node) string {
-	old := c.description(before)
+func (b *rulebook) changedInterface(before, n *Node) string {
+	old := b.description(before)
 	for _, kind := range interfaceKinds {
 		name, named := n.Interfaces[kind]
 		if named && name != old.Interface(before, kind) || !named && before.Interfaces[kind] != "" && n.Driver == before.Driver {
@@ -114,9 +111,9 @@ func (c *Conductor) changedInterface(before, n *Node) string {
 //
 // Source: update_node in ironic/conductor/manager.py, check_and_update_node_interfaces in
 // ironic/common/driver_factory.py.
-func (c *Conductor) checkInterfaces(before, n *Node) error {
+func (b *rulebook) checkInterfaces(before, n *Node) error {
 	newDriver := n.Driver != before.Driver
-	available, ok := c.Description(n.Driver)
+	available, ok := b.Description(n.Driver)
 	switch {
 	case !ok && newDriver:
 		return noHardware(n)

@@ -100,26 +100,26 @@ func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*N
 }
 
 // checkUpdate applies the conductor's rules to a client's change.
-func (c *Conductor) checkUpdate(before, n *Node) error {
+func (b *rulebook) checkUpdate(before, n *Node) error {
 	n.UUID, n.Revision, n.CreatedAt = before.UUID, before.Revision, before.CreatedAt
 	if before.Maintenance && !n.Maintenance {
 		n.MaintenanceReason, n.Fault = "", ""
 		n.SetEmpty("maintenance_reason", false)
 	}
-	err := c.Rules().Update(before.Facts(), admission.Update{
+	err := b.Rules().Update(before.Facts(), admission.Update{
 		Protects:         n.Protected && !before.Protected,
 		Retires:          n.Retired && !before.Retired,
 		ProtectedReason:  n.ProtectedReason != "" && !n.Protected && n.ProtectedReason != before.ProtectedReason,
 		RetiredReason:    n.RetiredReason != "" && !n.Retired && n.RetiredReason != before.RetiredReason,
-		Interface:        c.changedInterface(before, n),
-		Unfit:            c.checkInterfaces(before, n),
+		Interface:        b.changedInterface(before, n),
+		Unfit:            b.checkInterfaces(before, n),
 		Maintenance:      n.Maintenance,
 		ReplacesInstance: n.InstanceUUID != "" && n.InstanceUUID != before.InstanceUUID,
 		RemovesInstance:  n.InstanceUUID == "" && before.InstanceUUID != "",
 		ResourceClass:    before.ResourceClass != "" && n.ResourceClass != before.ResourceClass,
 	})
 	if err != nil {
-		return c.updateRefused(before, err)
+		return b.updateRefused(before, err)
 	}
 	if before.Protected && !n.Protected {
 		n.ProtectedReason = ""
@@ -134,8 +134,8 @@ func (c *Conductor) checkUpdate(before, n *Node) error {
 
 // updateRefused returns the error of a refused change of a node. Ironic checks some fields only after
 // it has locked the node.
-func (c *Conductor) updateRefused(n *Node, err error) error {
-	refused := c.refused(n, err)
+func (b *rulebook) updateRefused(n *Node, err error) error {
+	refused := b.refused(n, err)
 	var r *admission.Refusal
 	if errors.As(err, &r) && (r.Reason == Associated || r.Field == "resource_class" || r.Field == "allocation_uuid") {
 		return Held(refused)

@@ -271,7 +271,7 @@ const (
 )
 
 // reachPower sets the power state of a node and waits until the machine has it.
-func (c *Conductor) reachPower(ctx context.Context, hardware Hardware, n *Node, power states.Power) error {
+func (e *engine) reachPower(ctx context.Context, hardware Hardware, n *Node, power states.Power) error {
 	want := power.Target()
 	switch {
 	case want == states.NoPower:
@@ -279,9 +279,9 @@ func (c *Conductor) reachPower(ctx context.Context, hardware Hardware, n *Node, 
 	case n.DisablePowerOff && want == states.PowerOff:
 		return refuse(PowerOffDisabled, "%v of node %s is disabled by disable_power_off", power, n.UUID)
 	}
-	timeout := cmp.Or(c.config.Power.Timeout, time.Minute)
+	timeout := cmp.Or(e.config.Power.Timeout, time.Minute)
 	if power == states.PowerSoftOff || power == states.PowerSoftRebooting {
-		timeout = cmp.Or(c.config.Power.SoftTimeout, 10*time.Minute)
+		timeout = cmp.Or(e.config.Power.SoftTimeout, 10*time.Minute)
 	}
 	restart := power == states.PowerRebooting || power == states.PowerSoftRebooting
 	if now, err := hardware.PowerState(ctx, n); err != nil && !restart {

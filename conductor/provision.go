@@ -55,82 +55,80 @@ func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequ
 	if delegated, err := c.delegateProvision(ctx, ident, r); delegated {
 		return err
 	}
-	return c.retryLocked(ctx, func() error {
-		before, n, err := c.startWork(ctx, ident, func(n *Node) error {
-			n.Origin = c.origin(ctx)
-			return c.requested(ctx, n, r)
-		})
-		if err == nil {
-			c.recordAbort(ctx, before, n)
-		}
-		return err
+	before, n, err := c.startWork(ctx, ident, func(n *Node) error {
+		n.Origin = c.origin(ctx)
+		return c.requested(ctx, n, r)
 	})
+	if err == nil {
+		c.recordAbort(ctx, before, n)
+	}
+	return err
 }
 
 // requested applies a client's request to a node, or refuses it.
-func (c *Conductor) requested(ctx context.Context, n *Node, r ProvisionRequest) error {
-	rules := c.Rules()
+func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) error {
+	rules := e.Rules()
 	event, err := rules.Request(n.Facts(), r.Target, r.Version)
 	if err != nil {
-		return c.refused(n, err)
+		return e.refused(n, err)
 	}
 	if r.Complete != nil {
 		if err := r.Complete(n, &r); err != nil {
 			return err
 		}
 	}
-	if err := c.withinLimits(ctx, event); err != nil {
+	if err := e.withinLimits(ctx, event); err != nil {
 		return err
 	}
 	if err := rules.Start(n.Facts(), event); err != nil {
 		early := r.Target == "active" || r.Target == "rebuild"
-		if refused := c.refused(n, err); !early || !errors.Is(refused, InMaintenance) {
+		if refused := e.refused(n, err); !early || !errors.Is(refused, InMaintenance) {
 			return Held(refused)
 		}
-		return c.refused(n, err) // by the API, before the lock
+		return e.refused(n, err) // by the API, before the lock
 	}
 	if r.ConfigDrive != nil && (event == states.EventDeploy || event == states.EventRebuild) {
 		set(&n.InstanceInfo, "configdrive", r.ConfigDrive) // validated with the rest of the instance
 	}
-	if err := c.permitted(ctx, n, event, r.DeploySteps); err != nil {
+	if err := e.permitted(ctx, n, event, r.DeploySteps); err != nil {
 		return Held(err)
 	}
 	if event == states.EventAbort && noteAbort(n) {
 		return nil
 	}
-	moved, err := n.machine().Request(c.config.Table, r.Target, r.Version)
+	moved, err := n.machine().Request(e.config.Table, r.Target, r.Version)
 	if err != nil {
 		return err
 	}
 	if event == states.EventAbort {
-		moved = c.aborted(n, moved)
+		moved = e.aborted(n, moved)
 	}
 	from := n.ProvisionState
 	n.endWait()
 	if event != states.EventUnhold {
 		n.forgetAgent()
 	}
-	c.move(n, event, moved)
+	e.move(n, event, moved)
 	return n.remember(r, event, from)
 }
 
 // permitted refuses a request if the node's hardware interfaces, traits or steps do not permit
 // its work.
-func (c *Conductor) permitted(ctx context.Context, n *Node, event states.Event, steps []StepRequest) error {
-	if !c.Rules().Validates(event) {
+func (e *engine) permitted(ctx context.Context, n *Node, event states.Event, steps []StepRequest) error {
+	if !e.Rules().Validates(event) {
 		return nil
 	}
-	hardware, err := c.hardware(n)
+	hardware, err := e.hardware(n)
 	if err != nil {
 		return err
 	}
 	facts := n.Facts()
-	facts.Problems = c.validate(hardware, n)
-	if err := c.Rules().Validate(facts, event); err != nil {
-		return c.refused(n, err)
+	facts.Problems = e.validate(hardware, n)
+	if err := e.Rules().Validate(facts, event); err != nil {
+		return e.refused(n, err)
 	}
 	if event == states.EventDeploy || event == states.EventRebuild {
-		if _, err := c.deploymentSteps(ctx, n, steps, c.stepsFor(hardware, n, states.Deploying), true); errors.Is(err, Invalid) {
+		if _, err := e.deploymentSteps(ctx, n, steps, e.stepsFor(hardware, n, states.Deploying), true); errors.Is(err, Invalid) {
 			return refuse(Unsuitable, "Failed to validate deploy or power info for node %s: %v", n.UUID, err)
 		} else if err != nil {
 			return err
@@ -146,19 +144,19 @@ var (
 
 // withinLimits refuses a deployment, tear-down or cleaning if the limit for concurrent ones is
 // reached.
-func (c *Conductor) withinLimits(ctx context.Context, event states.Event) error {
+func (e *engine) withinLimits(ctx context.Context, event states.Event) error {
 	busy, limit, word := states.Set{}, 0, ""
 	switch event {
 	case states.EventDeploy, states.EventRebuild:
-		busy, limit, word = deployingStates, c.config.MaxDeploying, "provisioning"
+		busy, limit, word = deployingStates, e.config.MaxDeploying, "provisioning"
 	case states.EventDelete:
-		busy, limit, word = cleaningStates, c.config.MaxCleaning, "unprovisioning"
+		busy, limit, word = cleaningStates, e.config.MaxCleaning, "unprovisioning"
 	case states.EventClean:
-		busy, limit, word = cleaningStates, c.config.MaxCleaning, "cleaning"
+		busy, limit, word = cleaningStates, e.config.MaxCleaning, "cleaning"
 	default:
 		return nil
 	}
-	count, err := c.fleet.nodes.count(ctx, busy)
+	count, err := e.fleet.nodes.count(ctx, busy)
 	if err != nil {
 		return err
 	}
@@ -276,7 +274,7 @@ func afterStep(name string) string {
 
 // aborted completes an abort: it removes the aborted steps from the node's record and returns moved
 // with a last error that names the step.
-func (c *Conductor) aborted(n *Node, moved machine.Node) machine.Node {
+func (b *rulebook) aborted(n *Node, moved machine.Node) machine.Node {
 	if kind, ok := stepKinds[n.ProvisionState]; ok {
 		if name := n.Step().String(); name != "" && moved.LastError != "" {
 			moved.LastError += afterStep(name)

@@ -11,13 +11,10 @@ import (
 )
 
 // Rules returns the rules by which the conductor accepts requests.
-func (c *Conductor) Rules() admission.Rules {
-	if c == nil {
-		return admission.Rules{}
-	}
+func (b *rulebook) Rules() admission.Rules {
 	return admission.Rules{
-		Table: c.config.Table, NoProvisioningInMaintenance: c.config.NoProvisioningInMaintenance,
-		KeepAvailable: c.config.KeepAvailable,
+		Table: b.config.Table, NoProvisioningInMaintenance: b.config.NoProvisioningInMaintenance,
+		KeepAvailable: b.config.KeepAvailable,
 	}
 }
 
@@ -36,7 +33,7 @@ func (n *Node) Facts() admission.Facts {
 
 // refused returns the error of a request that package admission refuses: a refusal gets Ironic's
 // text, any other error is returned as it is.
-func (c *Conductor) refused(n *Node, err error) error {
+func (b *rulebook) refused(n *Node, err error) error {
 	var r *admission.Refusal
 	if !errors.As(err, &r) {
 		return err
@@ -44,12 +41,12 @@ func (c *Conductor) refused(n *Node, err error) error {
 	if r.Reason == Invalid && r.Err != nil {
 		return r.Err
 	}
-	return &Error{Reason: r.Reason, Text: c.refusalText(n, r), Err: r}
+	return &Error{Reason: r.Reason, Text: b.refusalText(n, r), Err: r}
 }
 
 // unlocked returns an error that matches Locked if the node is reserved.
-func (c *Conductor) unlocked(n *Node) error {
-	return c.refused(n, c.Rules().Lock(n.Facts(), "lock"))
+func (b *rulebook) unlocked(n *Node) error {
+	return b.refused(n, b.Rules().Lock(n.Facts(), "lock"))
 }
 
 // The states in the order of Ironic's texts.
@@ -77,7 +74,7 @@ var maintained = map[string]string{
 // refusalText returns the text of Ironic's response to a refused request for a node.
 //
 // Source: ironic/common/exception.py, and the raise statements of ironic/conductor/manager.py.
-func (c *Conductor) refusalText(n *Node, r *admission.Refusal) string {
+func (b *rulebook) refusalText(n *Node, r *admission.Refusal) string {
 	switch r.Reason {
 	case Locked:
 		return fmt.Sprintf("Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, n.Reservation)
@@ -103,12 +100,12 @@ func (c *Conductor) refusalText(n *Node, r *admission.Refusal) string {
 	case Invalid:
 		return fmt.Sprintf("The %s field can only be set when %s is True", r.Field, strings.TrimSuffix(r.Field, "_reason"))
 	default:
-		return c.stateText(n, r)
+		return b.stateText(n, r)
 	}
 }
 
 // stateText returns the text of a refusal for the node's provision state.
-func (c *Conductor) stateText(n *Node, r *admission.Refusal) string {
+func (b *rulebook) stateText(n *Node, r *admission.Refusal) string {
 	allowed := strings.Join(listed(admission.InterfaceStates(), updateOrder), ", ")
 	switch r.Field {
 	case "protected":
@@ -122,7 +119,7 @@ func (c *Conductor) stateText(n *Node, r *admission.Refusal) string {
 	case "provision_state":
 		if r.Request == "deletion" {
 			return fmt.Sprintf("Can not delete node %q while it is in provision state %q. Valid provision states to perform deletion are: \"(%s)\", or set the node into maintenance mode",
-				n.UUID, n.ProvisionState, strings.Trim(pyrepr.List(listed(c.Rules().DeleteAllowed(), deleteOrder)), "[]"))
+				n.UUID, n.ProvisionState, strings.Trim(pyrepr.List(listed(b.Rules().DeleteAllowed(), deleteOrder)), "[]"))
 		}
 		return fmt.Sprintf("The requested action %q can not be performed on node %q while it is in state %q.", r.Request, n.UUID, n.ProvisionState)
 	default: // a hardware interface
@@ -131,11 +128,11 @@ func (c *Conductor) stateText(n *Node, r *admission.Refusal) string {
 }
 
 // validateTraits returns the reason why the node's traits do not permit a deployment, nil if they do.
-func (c *Conductor) validateTraits(n *Node) error {
+func (b *rulebook) validateTraits(n *Node) error {
 	facts := n.Facts()
 	facts.Problems = nil
 	var r *admission.Refusal
-	if errors.As(c.Rules().Validate(facts, states.EventDeploy), &r) && (r.Field == "traits" || r.Field == "instance_info") {
+	if errors.As(b.Rules().Validate(facts, states.EventDeploy), &r) && (r.Field == "traits" || r.Field == "instance_info") {
 		return refuse(Unsuitable, "%s", validationReason(n, r))
 	}
 	return nil

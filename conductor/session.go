@@ -11,11 +11,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// session is one membership of this conductor, from joining to its loss, with the members as
-// last seen.
+// session is one membership of this conductor, from joining to its loss.
 type session struct {
-	id      string          // the member's ID, and the claim of the nodes that it works on
-	ctx     context.Context // the work's context; ends with the membership
+	view
+	ctx context.Context // the work's context; ends with the membership
+}
+
+// view is a member's view of the members.
+type view struct {
+	id      string // its own ID, which is the claim of the nodes that it works on
 	members []Member
 }
 
@@ -27,64 +31,64 @@ const rejoinBackoff = time.Second
 
 // keepMembership joins, and joins again after each loss of the membership, until the context
 // ends.
-func (c *Conductor) keepMembership(ctx context.Context, r *run) {
+func (e *engine) keepMembership(ctx context.Context, r *run) {
 	for ctx.Err() == nil {
-		c.serveSession(ctx, r)
+		e.serveSession(ctx, r)
 		sleep(ctx, rejoinBackoff)
 	}
 }
 
 // serveSession joins, and works until the membership is lost or the context ends.
-func (c *Conductor) serveSession(ctx context.Context, r *run) {
+func (e *engine) serveSession(ctx context.Context, r *run) {
 	work, end := context.WithCancelCause(r.work)
-	t := &session{id: uuid.NewString(), ctx: work}
+	t := &session{view: view{id: uuid.NewString()}, ctx: work}
 	self := Member{
-		ID: t.id, Hostname: c.config.Name, Group: c.config.Group, Drivers: c.config.hardwareNames(), CreatedAt: now(),
-		Descriptions: c.config.descriptions(),
+		ID: t.id, Hostname: e.config.Name, Group: e.config.Group, Drivers: e.config.hardwareNames(), CreatedAt: now(),
+		Descriptions: e.config.descriptions(),
 	}
 	var lost error
-	for members, err := range c.config.Membership.Join(ctx, self) {
+	for members, err := range e.config.Membership.Join(ctx, self) {
 		if err != nil {
 			lost = err
 			break
 		}
-		c.logMembers(t, members)
-		c.describe(members)
-		t = &session{id: t.id, ctx: work, members: members}
-		c.setSession(t)
-		c.joinOnce.Do(func() { close(c.joined) })
-		c.considerAll()
+		e.logMembers(t, members)
+		e.describe(members)
+		t = &session{view: view{id: t.id, members: members}, ctx: work}
+		e.setSession(t)
+		e.joinOnce.Do(func() { close(e.joined) })
+		e.front.considerAll()
 	}
 	if ctx.Err() != nil {
 		context.AfterFunc(r.work, func() { end(nil) }) // the work continues until Run abandons it
 		return
 	}
-	c.setSession(nil)
+	e.setSession(nil)
 	end(errors.Join(errLost, errNoMember))
 	if t.members == nil {
-		c.counters.joinsFailed.Add(1)
-		c.config.Log.Error("the conductor could not join the others and will try again", "member", t.id, "error", lost)
+		e.counters.joinsFailed.Add(1)
+		e.config.Log.Error("the conductor could not join the others and will try again", "member", t.id, "error", lost)
 		return
 	}
-	c.counters.membershipsLost.Add(1)
-	c.config.Log.Error("the conductor has lost its membership, has abandoned its work and will join again", "member", t.id, "error", lost)
+	e.counters.membershipsLost.Add(1)
+	e.config.Log.Error("the conductor has lost its membership, has abandoned its work and will join again", "member", t.id, "error", lost)
 }
 
 // logMembers logs the conductors that have joined and left since the last list of members.
-func (c *Conductor) logMembers(t *session, now []Member) {
+func (e *engine) logMembers(t *session, now []Member) {
 	if t.members == nil {
-		c.counters.joins.Add(1)
-		c.config.Log.Info("the conductor has joined", "member", t.id, "members", len(now))
+		e.counters.joins.Add(1)
+		e.config.Log.Info("the conductor has joined", "member", t.id, "members", len(now))
 		return
 	}
 	for _, m := range now {
 		if !isMember(t.members, m.ID) {
-			c.config.Log.Info("another conductor has joined", "conductor", m.Hostname, "member", m.ID, "members", len(now))
+			e.config.Log.Info("another conductor has joined", "conductor", m.Hostname, "member", m.ID, "members", len(now))
 		}
 	}
 	for _, m := range t.members {
 		if !isMember(now, m.ID) {
-			c.config.Log.Warn("another conductor has left or died, and the others take its nodes over", "conductor", m.Hostname, "member", m.ID, "members", len(now))
+			e.config.Log.Warn("another conductor has left or died, and the others take its nodes over", "conductor", m.Hostname, "member", m.ID, "members", len(now))
 		}
 	}
 }
@@ -93,28 +97,25 @@ func isMember(members []Member, id string) bool {
 	return slices.ContainsFunc(members, func(m Member) bool { return m.ID == id })
 }
 
-func (c *Conductor) setSession(t *session) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.session = t
+func (e *engine) setSession(t *session) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.session = t
 }
 
 // currentSession returns the session, or an error where the conductor is no member.
-func (c *Conductor) currentSession() (*session, error) {
-	if c == nil {
-		return nil, c.usable(context.Background())
+func (e *engine) currentSession() (*session, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.run == nil || e.run.ctx.Err() != nil || e.session == nil {
+		return nil, refuse(NoWorker, "no worker is free: conductor %s is not running or has lost its membership", e.config.Name)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.run == nil || c.run.ctx.Err() != nil || c.session == nil {
-		return nil, refuse(NoWorker, "no worker is free: conductor %s is not running or has lost its membership", c.config.Name)
-	}
-	return c.session, nil
+	return e.session, nil
 }
 
 // owner returns the member that owns a node, chosen among the members that have the node's
 // hardware type and are in its conductor group.
-func (s *session) owner(n *Node) (owner Member, ok bool) {
+func (s view) owner(n *Node) (owner Member, ok bool) {
 	return rendezvous(s.members, n.UUID, func(m Member) bool {
 		return m.Group == n.ConductorGroup && slices.Contains(m.Drivers, n.Driver)
 	})
@@ -140,13 +141,13 @@ func rendezvous(members []Member, key string, eligible func(Member) bool) (chose
 
 // chooses reports whether this conductor is the one to choose the node of an allocation.
 // Every member with hardware types is eligible.
-func (s *session) chooses(o *Object) bool {
+func (s view) chooses(o *Object) bool {
 	chosen, ok := rendezvous(s.members, o.UUID, func(m Member) bool { return len(m.Drivers) > 0 })
 	return ok && chosen.ID == s.id
 }
 
 // owns reports whether this conductor owns a node.
-func (s *session) owns(n *Node) bool {
+func (s view) owns(n *Node) bool {
 	owner, ok := s.owner(n)
 	return ok && owner.ID == s.id
 }
@@ -154,13 +155,7 @@ func (s *session) owns(n *Node) bool {
 // powerSuffix marks the claim of a reservation for a power request or the power sync.
 const powerSuffix = "/power"
 
-func (s *session) powerClaim() string { return s.id + powerSuffix }
-
-// orphaned reports whether a node is reserved by a process that is not in the last list of
-// members.
-func (s *session) orphaned(n *Node) bool {
-	return n.Reservation != "" && !isMember(s.members, claimant(n))
-}
+func (s view) powerClaim() string { return s.id + powerSuffix }
 
 // claimant returns the ID of the member that holds a node's reservation.
 func claimant(n *Node) string { return strings.TrimSuffix(n.Claim, powerSuffix) }

@@ -29,11 +29,8 @@ type counters struct {
 	joins, joinsFailed, membershipsLost, reservationsDropped, reportRetries atomic.Int64
 }
 
-// Stats returns the current values. Those of a nil or zero Conductor are 0.
+// Stats returns the current values.
 func (c *Conductor) Stats() Stats {
-	if c == nil || c.pool == nil {
-		return Stats{}
-	}
 	return Stats{
 		Joins: c.counters.joins.Load(), JoinsFailed: c.counters.joinsFailed.Load(),
 		MembershipsLost:     c.counters.membershipsLost.Load(),
@@ -44,11 +41,7 @@ func (c *Conductor) Stats() Stats {
 	}
 }
 
-// PowerStats returns the current values of the power sync, power requests included. Those of a nil
-// or zero Conductor are 0.
+// PowerStats returns the current values of the power sync, power requests included.
 func (c *Conductor) PowerStats() powersync.Stats {
-	if c == nil {
-		return powersync.Stats{}
-	}
 	return c.syncer.Stats()
 }

@@ -148,12 +148,3 @@ func TestTheNewerOfTwoMembersWithOneNameOwnsTheNodes(t *testing.T) {
 		})
 	}
 }
-
-func TestStatsOfNoConductorAre0(t *testing.T) {
-	require.Zero(t, (*conductor.Conductor)(nil).Stats())
-	require.Zero(t, new(conductor.Conductor).Stats())
-	require.Zero(t, (*conductor.Conductor)(nil).PowerStats())
-	require.Zero(t, new(conductor.Conductor).PowerStats())
-	_, ok := (*conductor.Conductor)(nil).Owner(&conductor.Node{})
-	require.False(t, ok)
-}

@@ -15,10 +15,10 @@ import (
 // is left out instead.
 //
 // Source: _validate_user_steps in ironic/conductor/steps.py.
-func (c *Conductor) checkSteps(requests []StepRequest, kind stepKind, available []Step, withoutRamdisk, leaveOut bool) (steps []Step, problems []string) {
+func (b *rulebook) checkSteps(requests []StepRequest, kind stepKind, available []Step, withoutRamdisk, leaveOut bool) (steps []Step, problems []string) {
 	count := map[string]int{}
 	for _, request := range requests {
-		step, err := c.runnable(Step{Interface: request.Interface, Step: request.Step, Args: request.Args}, available)
+		step, err := b.runnable(Step{Interface: request.Interface, Step: request.Step, Args: request.Args}, available)
 		switch {
 		case err != nil && leaveOut:
 			continue

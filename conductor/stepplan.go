@@ -12,17 +12,17 @@ import (
 )
 
 // planSteps returns the steps for work that starts.
-func (c *Conductor) planSteps(ctx context.Context, n *Node, kind stepKind, available []Step) ([]Step, error) {
-	simulated := c.description(n).Simulated
+func (e *engine) planSteps(ctx context.Context, n *Node, kind stepKind, available []Step) ([]Step, error) {
+	simulated := e.description(n).Simulated
 	switch {
 	case kind.work == states.Deploying:
-		return c.planDeployment(ctx, n, available, simulated)
+		return e.planDeployment(ctx, n, available, simulated)
 	case kind.work == states.Servicing, kind.work == states.Cleaning && n.TargetProvisionState == states.Manageable:
 	default:
 		return automaticSteps(n, kind.work, available, simulated)
 	}
 	stored := kind.of(n)
-	steps, problems := c.checkSteps(stored.Requested, kind, available, stored.DisableRamdisk, false)
+	steps, problems := e.checkSteps(stored.Requested, kind, available, stored.DisableRamdisk, false)
 	if len(problems) > 0 {
 		return nil, refuse(Invalid, "Cannot %s node %s: %s", kind.verb, n.UUID, strings.Join(problems, "; "))
 	}
@@ -37,8 +37,8 @@ func (c *Conductor) planSteps(ctx context.Context, n *Node, kind stepKind, avail
 // list replaces steps with the same interface and name of an earlier list; priority 0 removes
 // it. A requested step that the hardware type does not have fails the deployment. If the hardware
 // type is simulated it does so only after a call-back, as in Ironic, where an agent may have it.
-func (c *Conductor) planDeployment(ctx context.Context, n *Node, available []Step, simulated bool) ([]Step, error) {
-	requested, err := c.finalSteps(ctx, n, available, simulated)
+func (e *engine) planDeployment(ctx context.Context, n *Node, available []Step, simulated bool) ([]Step, error) {
+	requested, err := e.finalSteps(ctx, n, available, simulated)
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +56,8 @@ func (c *Conductor) planDeployment(ctx context.Context, n *Node, available []Ste
 // finalSteps is deploymentSteps for a deployment that has begun.
 //
 // Source: continue_node_deploy in ironic/conductor/deployments.py.
-func (c *Conductor) finalSteps(ctx context.Context, n *Node, available []Step, leaveOut bool) ([]Step, error) {
-	steps, err := c.deploymentSteps(ctx, n, deploySteps.of(n).Requested, available, leaveOut)
+func (e *engine) finalSteps(ctx context.Context, n *Node, available []Step, leaveOut bool) ([]Step, error) {
+	steps, err := e.deploymentSteps(ctx, n, deploySteps.of(n).Requested, available, leaveOut)
 	if errors.Is(err, Invalid) {
 		return nil, refuse(Invalid, "Failed to validate the final deploy steps list for node %s: %v", n.UUID, err)
 	}
@@ -66,17 +66,17 @@ func (c *Conductor) finalSteps(ctx context.Context, n *Node, available []Step, l
 
 // deploymentSteps returns the steps from deploy templates, followed by those of the request. With
 // leaveOut it leaves out steps that are not available.
-func (c *Conductor) deploymentSteps(ctx context.Context, n *Node, named []StepRequest, available []Step, leaveOut bool) ([]Step, error) {
-	requests, templates, err := c.templateSteps(ctx, n)
+func (e *engine) deploymentSteps(ctx context.Context, n *Node, named []StepRequest, available []Step, leaveOut bool) ([]Step, error) {
+	requests, templates, err := e.front.templateSteps(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	steps, problems := c.checkSteps(requests, deploySteps, available, false, leaveOut)
+	steps, problems := e.checkSteps(requests, deploySteps, available, false, leaveOut)
 	if len(problems) > 0 {
 		return nil, refuse(Invalid, "Validation of deploy steps from deploy templates matching this node's instance traits failed. Matching deploy templates: %s. Errors: %s",
 			strings.Join(templates, ","), strings.Join(problems, "; "))
 	}
-	requested, problems := c.checkSteps(named, deploySteps, available, false, leaveOut)
+	requested, problems := e.checkSteps(named, deploySteps, available, false, leaveOut)
 	if len(problems) > 0 {
 		return nil, refuse(Invalid, `Validation of deploy steps from "deploy steps" argument failed.%s`, strings.Join(problems, "; "))
 	}
@@ -138,7 +138,7 @@ func automatic(steps []Step) []Step {
 
 // runnable completes a requested or stored step with the hardware type's function and
 // properties.
-func (c *Conductor) runnable(step Step, available []Step) (Step, error) {
+func (b *rulebook) runnable(step Step, available []Step) (Step, error) {
 	for _, s := range available {
 		if s.Interface == step.Interface && s.Step == step.Step {
 			s.Args = step.Args
@@ -148,7 +148,7 @@ func (c *Conductor) runnable(step Step, available []Step) (Step, error) {
 			return s, nil
 		}
 	}
-	if _, ok := builtinSteps[step.Step]; ok && c.config.Table.Series() >= states.Bobcat {
+	if _, ok := builtinSteps[step.Step]; ok && b.config.Table.Series() >= states.Bobcat {
 		step.Abortable = true
 		return step, nil
 	}

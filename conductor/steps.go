@@ -97,11 +97,11 @@ func (e *abortError) Unwrap() error { return errAborted }
 // runSteps runs a node's steps, starting with the first or with the successor of the step that
 // waited. It returns nil when all steps are done, ErrWait or errHeld if the node must wait or
 // be held, errAborted, a *stepError, or the store's error.
-func (c *Conductor) runSteps(ctx context.Context, t *Task, kind stepKind) error {
-	if err := c.prepareOnce(ctx, t, kind); err != nil {
+func (t *Task) runSteps(ctx context.Context, kind stepKind) error {
+	if err := t.prepareOnce(ctx, kind); err != nil {
 		return err
 	}
-	steps, next, err := c.plannedSteps(ctx, t, kind)
+	steps, next, err := t.plannedSteps(ctx, kind)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (c *Conductor) runSteps(ctx context.Context, t *Task, kind stepKind) error 
 		if err != nil {
 			return err
 		}
-		switch err := c.runStep(ctx, t, step); {
+		switch err := t.runStep(ctx, step); {
 		case errors.Is(err, ErrWait), errors.Is(err, errHeld):
 			return err
 		case err != nil:
@@ -135,14 +135,14 @@ func (c *Conductor) runSteps(ctx context.Context, t *Task, kind stepKind) error 
 }
 
 // prepareOnce calls Prepare before the first step, if the hardware type is a Preparer.
-func (c *Conductor) prepareOnce(ctx context.Context, t *Task, kind stepKind) error {
+func (t *Task) prepareOnce(ctx context.Context, kind stepKind) error {
 	preparer, ok := t.hardware.(Preparer)
 	steps := kind.of(t.Node())
 	withoutRamdisk := steps.DisableRamdisk && (kind.work == states.Servicing || t.Node().TargetProvisionState == states.Manageable)
 	if !ok || withoutRamdisk || kind.work != states.Cleaning && kind.work != states.Servicing || steps.begun() {
 		return nil
 	}
-	ctx, err := c.fenced(ctx, t.Node())
+	ctx, err := t.engine.fenced(ctx, t.Node())
 	if err != nil {
 		return err
 	}
@@ -167,18 +167,18 @@ func (c *Conductor) prepareOnce(ctx context.Context, t *Task, kind stepKind) err
 const stepGrace = 2 * time.Second
 
 // runStep runs one step. A step that panics has failed.
-func (c *Conductor) runStep(ctx context.Context, t *Task, step Step) error {
+func (t *Task) runStep(ctx context.Context, step Step) error {
 	run := step.Run
 	if run == nil {
 		run = builtinSteps[step.Step]
 	}
-	ctx, err := c.fenced(ctx, t.Node())
+	ctx, err := t.engine.fenced(ctx, t.Node())
 	if err != nil {
 		return err
 	}
 	t.step = step
 	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, c.traced(ctx, Operation{Name: step.String(), Node: t.Node()}, func(ctx context.Context) error {
+		return struct{}{}, t.engine.traced(ctx, Operation{Name: step.String(), Node: t.Node()}, func(ctx context.Context) error {
 			return run(ctx, t)
 		})
 	})
@@ -191,28 +191,28 @@ func (c *Conductor) runStep(ctx context.Context, t *Task, step Step) error {
 // plannedSteps returns the steps of a node's work and the index of the next step. It reads
 // them from the record if the work has started. A new plan is stored by the next write, that
 // of the first step or that of the end of work without steps.
-func (c *Conductor) plannedSteps(ctx context.Context, t *Task, kind stepKind) ([]Step, int, error) {
+func (t *Task) plannedSteps(ctx context.Context, kind stepKind) ([]Step, int, error) {
 	n := t.Node()
-	hardware, err := c.hardware(n)
+	hardware, err := t.engine.hardware(n)
 	if err != nil {
 		return nil, 0, err
 	}
-	available := c.stepsFor(hardware, n, kind.work)
+	available := t.engine.stepsFor(hardware, n, kind.work)
 	if s := kind.of(n); s.Begun > 0 {
 		if kind.work == states.Deploying {
-			if _, err := c.finalSteps(ctx, n, available, false); err != nil {
+			if _, err := t.engine.finalSteps(ctx, n, available, false); err != nil {
 				return nil, 0, err
 			}
 		}
 		steps := slices.Clone(s.Planned)
 		for i := range steps {
-			if steps[i], err = c.runnable(steps[i], available); err != nil {
+			if steps[i], err = t.engine.runnable(steps[i], available); err != nil {
 				return nil, 0, err
 			}
 		}
 		return steps, s.Begun, nil
 	}
-	steps, err := c.planSteps(ctx, n, kind, available)
+	steps, err := t.engine.planSteps(ctx, n, kind, available)
 	if err != nil {
 		return nil, 0, err
 	}

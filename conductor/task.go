@@ -13,9 +13,9 @@ import (
 // hardware, see [Permit]. A Task is safe for concurrent use. A nil or zero Task has no
 // node, and its Update returns a [*ConfigError].
 type Task struct {
-	conductor *Conductor
-	hardware  Hardware
-	step      Step
+	engine   *engine
+	hardware Hardware
+	step     Step
 
 	mu     sync.Mutex
 	node   *Node
@@ -60,7 +60,7 @@ func (t *Task) SetPower(ctx context.Context, power states.Power) error {
 			return err
 		}
 	}
-	if err := t.conductor.reachPower(ctx, t.hardware, n, power); err != nil {
+	if err := t.engine.reachPower(ctx, t.hardware, n, power); err != nil {
 		return err
 	}
 	return t.Update(ctx, func(n *Node) error { n.powered(power.Target()); return nil })
@@ -95,8 +95,8 @@ func (t *Task) persist(ctx context.Context, change func(*Node) error) error {
 		if err == nil || errors.Is(err, errLost) || errors.Is(err, errEnded) || ctx.Err() != nil {
 			return err
 		}
-		t.conductor.counters.reportRetries.Add(1)
-		t.conductor.config.Log.Warn("a change of a node's record could not be stored and will be retried", "node", t.Node().UUID, "error", err)
+		t.engine.counters.reportRetries.Add(1)
+		t.engine.config.Log.Warn("a change of a node's record could not be stored and will be retried", "node", t.Node().UUID, "error", err)
 		sleep(ctx, reportBackoff)
 	}
 }
@@ -113,9 +113,9 @@ func (t *Task) update(ctx context.Context, change func(*Node) error) error {
 			return err
 		}
 		attempt := n
-		n, err := t.conductor.fleet.save(ctx, n)
+		n, err := t.engine.fleet.save(ctx, n)
 		if errors.Is(err, ErrConflict) {
-			n, err = t.conductor.fleet.storedNode(ctx, old.UUID)
+			n, err = t.engine.fleet.storedNode(ctx, old.UUID)
 			switch {
 			case err == nil && t.wasDone(n):
 				t.set(n, later)

@@ -31,8 +31,8 @@ type Operation struct {
 }
 
 // traced does an operation within a call of the configured tracer.
-func (c *Conductor) traced(ctx context.Context, o Operation, do func(context.Context) error) error {
-	if c.config.Tracer == nil {
+func (e *engine) traced(ctx context.Context, o Operation, do func(context.Context) error) error {
+	if e.config.Tracer == nil {
 		return do(ctx)
 	}
 	var once sync.Once
@@ -52,23 +52,23 @@ func (c *Conductor) traced(ctx context.Context, o Operation, do func(context.Con
 				return // a panic of the operation propagates
 			}
 			if value := recover(); value != nil {
-				c.config.Log.Error("the tracer has panicked", "node", o.Node.UUID, "value", value, "stack", string(debug.Stack()))
+				e.config.Log.Error("the tracer has panicked", "node", o.Node.UUID, "value", value, "stack", string(debug.Stack()))
 			}
 		}()
-		c.config.Tracer.Trace(ctx, o, run)
+		e.config.Tracer.Trace(ctx, o, run)
 	}()
 	return run(ctx)
 }
 
 // origin returns the text that is stored with the work that a request starts.
-func (c *Conductor) origin(request context.Context) string {
+func (e *engine) origin(request context.Context) string {
 	if origin, ok := request.Value(originKey{}).(string); ok {
 		return origin
 	}
-	if c.config.Tracer == nil {
+	if e.config.Tracer == nil {
 		return ""
 	}
-	return c.config.Tracer.Origin(request)
+	return e.config.Tracer.Origin(request)
 }
 
 // originKey is the key of the origin in the context of a call of another conductor.

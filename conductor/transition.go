@@ -110,7 +110,7 @@ func (n *Node) TransitionsSince(earlier *Node) []TransitionRecord {
 // move stores the result of an event in the node, with its transitions and times.
 //
 // Source: ironic/db/sqlalchemy/api.py, for the times.
-func (c *Conductor) move(n *Node, event states.Event, to machine.Node) {
+func (b *rulebook) move(n *Node, event states.Event, to machine.Node) {
 	now, from := now(), n.ProvisionState
 	if from != to.State {
 		n.ProvisionUpdatedAt = &now
@@ -123,7 +123,7 @@ func (c *Conductor) move(n *Node, event states.Event, to machine.Node) {
 			n.InspectionStartedAt = nil
 		}
 	}
-	rows := rowsOf(c.config.Table, from, event, to.State)
+	rows := rowsOf(b.config.Table, from, event, to.State)
 	for i, row := range rows {
 		t := TransitionRecord{Time: now, Event: row.Event, From: row.From, To: row.To, LastError: excerpt(to.LastError)}
 		if i == len(rows)-1 {
@@ -131,7 +131,7 @@ func (c *Conductor) move(n *Node, event states.Event, to machine.Node) {
 		}
 		n.Transitions = append(n.Transitions, t)
 	}
-	if over := len(n.Transitions) - c.config.MaxTransitions; over > 0 {
+	if over := len(n.Transitions) - b.config.MaxTransitions; over > 0 {
 		n.Transitions = n.Transitions[over:]
 	}
 	n.ProvisionState, n.TargetProvisionState, n.LastError = to.State, to.Target, to.LastError
@@ -173,18 +173,18 @@ func excerpt(text string) string {
 
 // moved logs the transitions since an earlier version of a node's record, and calls OnTransition for
 // each.
-func (c *Conductor) moved(earlier, n *Node) {
+func (e *engine) moved(earlier, n *Node) {
 	for _, t := range n.TransitionsSince(earlier) {
-		c.config.Log.Info("node moved", "node", n.UUID, "from", t.From, "event", t.Event, "to", t.To, "last_error", t.LastError)
-		if c.config.OnTransition == nil {
+		e.config.Log.Info("node moved", "node", n.UUID, "from", t.From, "event", t.Event, "to", t.To, "last_error", t.LastError)
+		if e.config.OnTransition == nil {
 			continue
 		}
 		_, err := boundedcall.Do(context.Background(), 0, func(context.Context) (struct{}, error) {
-			c.config.OnTransition(Transition{t, n})
+			e.config.OnTransition(Transition{t, n})
 			return struct{}{}, nil
 		})
 		if err != nil {
-			c.config.Log.Error("OnTransition failed", "node", n.UUID, "error", err)
+			e.config.Log.Error("OnTransition failed", "node", n.UUID, "error", err)
 		}
 	}
 }

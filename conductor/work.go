@@ -4,10 +4,90 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/states"
 )
+
+// works maps each state in which a conductor works on a node to that work.
+var works map[states.State]func(*Task, context.Context) result
+
+func init() {
+	works = map[states.State]func(*Task, context.Context) result{
+		states.Verifying:  (*Task).verify,
+		states.Inspecting: (*Task).doSteps,
+		states.Cleaning:   (*Task).clean,
+		states.Deploying:  (*Task).doSteps,
+		states.Deleting:   (*Task).tearDown,
+		states.Rescuing:   (*Task).doSteps,
+		states.Unrescuing: (*Task).doSteps,
+		states.Servicing:  (*Task).doSteps,
+		states.Adopting:   (*Task).doSteps,
+	}
+}
+
+// run does the node's work, state after state, until the node reaches a state without work or is
+// lost.
+func (t *Task) run(ctx context.Context) {
+	for {
+		do := works[t.Node().ProvisionState]
+		if do == nil {
+			return
+		}
+		if err := t.report(ctx, t.traced(ctx, do)); err != nil {
+			t.engine.config.Log.Warn("the node's work was abandoned", "node", t.Node().UUID, "error", err)
+			return
+		}
+	}
+}
+
+func (t *Task) traced(ctx context.Context, do func(*Task, context.Context) result) (r result) {
+	n := t.Node()
+	_ = t.engine.traced(ctx, Operation{n.ProvisionState.String(), n, n.Origin}, func(ctx context.Context) error {
+		r = do(t, ctx)
+		return r.err
+	})
+	return r
+}
+
+const (
+	// reportBackoff is the time between two attempts to store a report.
+	reportBackoff = time.Second
+	// reportTimeout bounds an attempt to store a report.
+	reportTimeout = 10 * time.Second
+)
+
+// report stores the result of the work in the node's state. It retries until the store accepts the
+// write, the node is lost or the conductor stops.
+func (t *Task) report(ctx context.Context, e result) error {
+	if errors.Is(e.err, errLost) {
+		return errLost
+	}
+	work := t.Node()
+	err := t.persist(ctx, func(n *Node) error {
+		if n.ProvisionState != work.ProvisionState || !sameTime(n.ProvisionUpdatedAt, work.ProvisionUpdatedAt) {
+			return errEnded
+		}
+		return t.engine.end(n, e)
+	})
+	if err != nil && !errors.Is(err, errEnded) {
+		return err
+	}
+	t.engine.moved(work, t.Node())
+	if e.event == states.EventFail {
+		t.engine.front.recordError(ctx, t.Node(), eventTypes[work.ProvisionState])
+	}
+	return nil
+}
+
+// errEnded prevents a second report of the same work: an earlier attempt, whose response was lost,
+// has stored the result. The same result must not end the work that follows.
+var errEnded = errors.New("the result of the work is already stored")
+
+func sameTime(a, b *time.Time) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
+}
 
 // failed returns the result of work that failed with an error.
 func failed(err error) result { return result{event: states.EventFail, err: err} }
@@ -17,20 +97,20 @@ func failed(err error) result { return result{event: states.EventFail, err: err}
 // interface is not validated: nodes that Ironic verifies would fail.
 //
 // Source: ironic/conductor/verify.py.
-func (c *Conductor) verify(ctx context.Context, t *Task) result {
+func (t *Task) verify(ctx context.Context) result {
 	n := t.Node()
-	if err := c.validate(t.hardware, n)["power"]; err != nil {
+	if err := t.engine.validate(t.hardware, n)["power"]; err != nil {
 		return failed(fmt.Errorf("verification of node %s failed: power interface: %w", n.label(), err))
 	}
-	ctx, err := c.fenced(ctx, n)
+	ctx, err := t.engine.fenced(ctx, n)
 	if err != nil {
 		return failed(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.config.VerifyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, t.engine.config.VerifyTimeout)
 	defer cancel()
 	power, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (states.Power, error) {
 		var power states.Power
-		err := c.traced(ctx, Operation{Name: "verify", Node: n}, func(ctx context.Context) (err error) {
+		err := t.engine.traced(ctx, Operation{Name: "verify", Node: n}, func(ctx context.Context) (err error) {
 			power, err = t.hardware.Verify(ctx, n)
 			return err
 		})
@@ -39,7 +119,7 @@ func (c *Conductor) verify(ctx context.Context, t *Task) result {
 	if err != nil {
 		return failed(fmt.Errorf("verification of node %s failed: %w", n.label(), err))
 	}
-	if power != states.PowerOn && power != states.PowerOff && !c.description(n).Simulated {
+	if power != states.PowerOn && power != states.PowerOff && !t.engine.description(n).Simulated {
 		return failed(fmt.Errorf("verification of node %s failed: the power state read is %q", n.label(), power))
 	}
 	return result{event: states.EventDone, edit: func(n *Node) { n.Power = power }}
@@ -49,45 +129,45 @@ func (c *Conductor) verify(ctx context.Context, t *Task) result {
 // node, it reports done without a step.
 //
 // Source: ironic/conductor/cleaning.py.
-func (c *Conductor) clean(ctx context.Context, t *Task) result {
+func (t *Task) clean(ctx context.Context) result {
 	n := t.Node()
 	manual := n.TargetProvisionState == states.Manageable
 	if !manual && !cleanSteps.of(n).begun() {
-		if c.skipsCleaning(n) {
+		if t.engine.skipsCleaning(n) {
 			return result{event: states.EventDone}
 		}
-		if err := c.Rules().Work(n.Facts()); err != nil {
-			return failed(c.refused(n, err))
+		if err := t.engine.Rules().Work(n.Facts()); err != nil {
+			return failed(t.engine.refused(n, err))
 		}
 	}
-	if err := c.validate(t.hardware, n)["power"]; err != nil {
+	if err := t.engine.validate(t.hardware, n)["power"]; err != nil {
 		return failed(fmt.Errorf("validation of node %s for cleaning failed: %w", n.label(), err))
 	}
-	e := c.doSteps(ctx, t)
+	e := t.doSteps(ctx)
 	if e.event == states.EventDone && !manual && t.Node().Retired {
 		e.event = states.EventManage
 	}
 	return e
 }
 
-func (c *Conductor) skipsCleaning(n *Node) bool {
+func (b *rulebook) skipsCleaning(n *Node) bool {
 	if n.AutomatedClean != nil {
 		return !*n.AutomatedClean
 	}
-	return c.config.SkipAutomatedClean
+	return b.config.SkipAutomatedClean
 }
 
 // tearDown runs the steps of a tear-down, deletes the node's allocation, and clears the node's
 // instance fields. The automated cleaning that follows is the work of another state.
-func (c *Conductor) tearDown(ctx context.Context, t *Task) result {
+func (t *Task) tearDown(ctx context.Context) result {
 	allocation := t.Node().AllocationUUID
-	e := c.doSteps(ctx, t)
+	e := t.doSteps(ctx)
 	if errors.Is(e.err, errLost) {
 		return e // another process has taken the node over, or the node was deleted
 	}
 	if allocation != "" {
-		if err := c.fleet.discard(context.WithoutCancel(ctx), KindAllocation, allocation); err != nil {
-			c.config.Log.Warn("the allocation of a node was not deleted", "node", t.Node().UUID, "error", err)
+		if err := t.engine.fleet.discard(context.WithoutCancel(ctx), KindAllocation, allocation); err != nil {
+			t.engine.config.Log.Warn("the allocation of a node was not deleted", "node", t.Node().UUID, "error", err)
 		}
 	}
 	e.edit = func(n *Node) {
@@ -101,18 +181,18 @@ func (c *Conductor) tearDown(ctx context.Context, t *Task) result {
 }
 
 // doSteps runs the steps of the node's state.
-func (c *Conductor) doSteps(ctx context.Context, t *Task) result {
+func (t *Task) doSteps(ctx context.Context) result {
 	kind := stepKinds[t.Node().ProvisionState]
-	err := c.runSteps(ctx, t, kind)
+	err := t.runSteps(ctx, kind)
 	switch {
 	case err == nil && kind.work == states.Unrescuing:
 		return result{event: states.EventDone, edit: (*Node).forgetRescue}
 	case err == nil:
 		return result{event: states.EventDone}
 	case errors.Is(err, ErrWait):
-		return c.pause(kind.work, states.EventWait, err)
+		return t.engine.pause(kind.work, states.EventWait, err)
 	case errors.Is(err, errHeld):
-		return c.pause(kind.work, states.EventHold, err)
+		return t.engine.pause(kind.work, states.EventHold, err)
 	case errors.Is(err, errAborted):
 		return failed(&abortError{kind.work, t.Node().Step().String()})
 	default:
@@ -122,8 +202,8 @@ func (c *Conductor) doSteps(ctx context.Context, t *Task) result {
 
 // pause returns the result of work that waits or is held, with the event wait or hold. If the table
 // has no such transition from the state, the work fails.
-func (c *Conductor) pause(work states.State, event states.Event, err error) result {
-	if _, ok := c.config.Table.Next(work, event); !ok {
+func (b *rulebook) pause(work states.State, event states.Event, err error) result {
+	if _, ok := b.config.Table.Next(work, event); !ok {
 		return failed(fmt.Errorf("work in state %q cannot be interrupted: %w", work, err))
 	}
 	return result{event: event}

@@ -1,0 +1,135 @@
+package conductor
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/states"
+)
+
+// situation is one input of reconcile.
+type situation struct {
+	state       states.State
+	claim       string // "", "me", "another" or "dead"
+	owner       string // "me", "another" or "": no member has the hardware type
+	power       states.Power
+	waited      time.Duration // since the state's begin; negative if that is not recorded
+	maintenance bool
+}
+
+const patience = time.Hour
+
+// everySituation calls check for each state, claim, owner, power request, time and maintenance.
+func everySituation(check func(situation)) {
+	var s situation
+	for s.state = range states.AllStates() {
+		for _, s.claim = range []string{"", "me", "another", "dead"} {
+			for _, s.owner = range []string{"me", "another", ""} {
+				for _, s.power = range []states.Power{states.NoPower, states.PowerOn, states.PowerOff} {
+					for _, s.waited = range []time.Duration{-1, 0, patience - 1, patience, 2 * patience} {
+						for _, s.maintenance = range []bool{false, true} {
+							check(s)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// decided returns what reconcile decides.
+func (s situation) decided() action {
+	now := time.Date(2026, 11, 22, 4, 5, 6, 0, time.UTC)
+	n := &Node{UUID: "a", Driver: "driver", ProvisionState: s.state, Claim: s.claim, TargetPower: s.power, Maintenance: s.maintenance}
+	if s.claim != "" {
+		n.Reservation = "host of " + s.claim
+	}
+	if s.waited >= 0 {
+		begun := now.Add(-s.waited)
+		n.ProvisionUpdatedAt = &begun
+	}
+	v := view{id: "me", members: []Member{{ID: "me", Hostname: "host of me"}, {ID: "another", Hostname: "host of another"}}}
+	for i := range v.members {
+		if v.members[i].ID == s.owner {
+			v.members[i].Drivers = []string{"driver"}
+		}
+	}
+	limits := machine.Timeouts{Deploy: patience, Clean: patience, Inspect: patience, Rescue: patience, Service: patience}
+	return reconcile(n, v, limits, now)
+}
+
+// The words in which the rules below are stated. The lists of states are those of Ironic's
+// documentation, not of this package.
+
+func (s situation) working() bool {
+	switch s.state {
+	case states.Verifying, states.Inspecting, states.Cleaning, states.Deploying, states.Deleting, states.Rescuing,
+		states.Unrescuing, states.Servicing, states.Adopting:
+		return true
+	}
+	return false
+}
+
+func (s situation) late() bool {
+	switch s.state {
+	case states.DeployWait, states.CleanWait, states.InspectWait, states.RescueWait, states.ServiceWait:
+		return s.waited >= patience && !s.maintenance
+	}
+	return false
+}
+
+// reconcileRules are what a conductor has to do; the first that applies counts.
+var reconcileRules = []struct {
+	action  action
+	says    string
+	applies func(situation) bool
+}{
+	{release, "a reservation of this process for a change of power, which no goroutine makes", func(s situation) bool { return s.claim == "me" && s.power != states.NoPower }},
+	{work, "a reservation of this process for work, which no goroutine does", func(s situation) bool { return s.claim == "me" && s.working() }},
+	{release, "a reservation of this process without work", func(s situation) bool { return s.claim == "me" }},
+	{nothing, "another conductor owns the node, or none", func(s situation) bool { return s.owner != "me" }},
+	{nothing, "another live process has the node", func(s situation) bool { return s.claim == "another" }},
+	{failOrphan, "a dead process had the node", func(s situation) bool { return s.claim == "dead" }},
+	{work, "a request has stored work", situation.working},
+	{timeOutRescue, "a rescue waits too long", func(s situation) bool { return s.late() && s.state == states.RescueWait }},
+	{timeOut, "a call-back does not come", situation.late},
+	{nothing, "the node rests or waits", func(situation) bool { return true }},
+}
+
+func TestReconcileFollowsTheRulesInEverySituation(t *testing.T) {
+	applied := make([]int, len(reconcileRules))
+	everySituation(func(s situation) {
+		for i, rule := range reconcileRules {
+			if !rule.applies(s) {
+				continue
+			}
+			applied[i]++
+			if got := s.decided(); got != rule.action {
+				t.Fatalf("%+v: action %d, not %d: %s", s, got, rule.action, rule.says)
+			}
+			return
+		}
+	})
+	for i, rule := range reconcileRules {
+		require.NotZero(t, applied[i], rule.says)
+	}
+}
+
+// TestReconcileHasWorkWhereANodeCannotLeaveByItself compares the states with work with the table's.
+func TestReconcileHasWorkWhereANodeCannotLeaveByItself(t *testing.T) {
+	for series := range states.AllSeries() {
+		table := series.Table()
+		for state := range table.States().All() {
+			if table.Stuck().Has(state) {
+				require.True(t, workStates.Has(state), "%v of %v", state, series)
+			}
+		}
+	}
+	for state := range works {
+		require.True(t, workStates.Has(state), state)
+	}
+	require.Len(t, works, workStates.Len())
+}
