@@ -13,87 +13,86 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Allocation returns the state of an [Object] of [KindAllocation], and NoAllocation of nil and of
-// other objects.
-func (o *Object) Allocation() states.Allocation {
-	if o == nil {
-		return states.NoAllocation
-	}
-	word, _ := o.Fields["state"].(string)
-	state, _ := states.ParseAllocation(word)
-	return state
+// Allocation is a request for a node. NodeUUID is the node that it has got.
+//
+// Source: ironic/objects/allocation.py.
+type Allocation struct {
+	ObjectMeta
+	State          states.Allocation `json:"state"`
+	LastError      string            `json:"last_error,omitzero"`
+	ResourceClass  string            `json:"resource_class,omitzero"`
+	Traits         []string          `json:"traits,omitzero"`
+	CandidateNodes []string          `json:"candidate_nodes,omitzero"` // UUIDs; any node if empty
+	Owner          string            `json:"owner,omitzero"`
+	Extra          map[string]any    `json:"extra,omitzero"`
+	// Backfill is set while a request that names the node is processed. It is not in Ironic's record.
+	Backfill bool `json:"backfill,omitzero"`
 }
 
-// backfillField marks an allocation whose request names the node. Clients do not see it.
-const backfillField = "backfill"
+// Kind implements [Object].
+func (*Allocation) Kind() Kind { return KindAllocation }
 
-// CreateAllocation stores a request for a node: an [Object] of [KindAllocation] with
-// the fields resource_class, traits, candidate_nodes (UUIDs) and owner. It returns the
+// CreateAllocation stores a request for a node. It returns the
 // allocation as it was stored, in the state allocating; the conductor then chooses a
-// node and makes the allocation active, or sets its state to error with a last_error. If
+// node and makes the allocation active, or sets its state to error with a LastError. If
 // NodeUUID names a node, which must be active, that node is allocated at once (backfill), and
 // the allocation ends in the state error if that fails.
 // The error matches [Exists], [NotFound], [WrongState] or [NoWorker], or is the store's.
 //
 // Source: ironic/conductor/allocations.py.
-func (c *Conductor) CreateAllocation(ctx context.Context, o *Object) (*Object, error) {
+func (c *Conductor) CreateAllocation(ctx context.Context, a *Allocation) (*Allocation, error) {
 	if _, err := c.currentSession(); err != nil {
 		return nil, err
 	}
-	if o == nil {
+	if a == nil {
 		return nil, refuse(Invalid, "there is no allocation to create: it is nil")
 	}
-	o = o.Clone()
-	o.Kind = KindAllocation
-	wanted := o.NodeUUID
-	o.NodeUUID = ""
-	set(&o.Fields, "state", states.Allocating.String())
-	set(&o.Fields, "last_error", nil)
-	if wanted != "" {
-		o.Fields[backfillField] = true
-	}
-	o, err := c.CreateObject(ctx, o)
+	a = Clone(a)
+	wanted := a.NodeUUID
+	a.NodeUUID, a.State, a.LastError, a.Backfill = "", states.Allocating, "", wanted != ""
+	o, err := c.fleet.createObject(ctx, a)
 	if err != nil {
 		return nil, err
 	}
+	a = o.(*Allocation)
 	if wanted != "" {
-		return c.backfill(ctx, o, wanted)
+		return c.backfill(ctx, a, wanted)
 	}
-	c.considerObject(o)
-	return o, nil
+	c.considerAllocation(a)
+	return a, nil
 }
 
 // backfill allocates the active node that a client names.
-func (c *Conductor) backfill(ctx context.Context, o *Object, ident string) (*Object, error) {
+func (c *Conductor) backfill(ctx context.Context, a *Allocation, ident string) (*Allocation, error) {
 	err := c.TouchNode(ctx, ident)
 	if err == nil {
-		err = c.giveTo(ctx, o, ident)
+		err = c.giveTo(ctx, a, ident)
 	}
 	if err != nil {
-		_, failed := c.finishAllocation(context.WithoutCancel(ctx), o, "", err)
+		_, failed := c.finishAllocation(context.WithoutCancel(ctx), a, "", err)
 		return nil, errors.Join(err, failed)
 	}
 	n, err := c.Node(ctx, ident)
 	if err != nil {
 		return nil, err
 	}
-	return c.finishAllocation(ctx, o, n.UUID, nil)
+	return c.finishAllocation(ctx, a, n.UUID, nil)
 }
 
 // giveTo gives an active node to an allocation that fits it.
-func (c *Conductor) giveTo(ctx context.Context, o *Object, ident string) error {
+func (c *Conductor) giveTo(ctx context.Context, a *Allocation, ident string) error {
 	return c.retryLocked(ctx, func() error {
 		_, _, err := c.fleet.edit(ctx, ident, func(n *Node) error {
 			if err := c.unlocked(n); err != nil {
 				return err
 			}
-			if why := c.unfit(n, o); len(why) > 0 {
-				return allocationFailed(o, fmt.Sprintf("Cannot backfill an allocation for node %s: %s", n.UUID, strings.Join(why, "; ")))
+			if why := c.unfit(n, a); len(why) > 0 {
+				return allocationFailed(a, fmt.Sprintf("Cannot backfill an allocation for node %s: %s", n.UUID, strings.Join(why, "; ")))
 			}
-			if n.InstanceUUID != "" && n.InstanceUUID != o.UUID {
+			if n.InstanceUUID != "" && n.InstanceUUID != a.UUID {
 				return refuse(Associated, "Node %s is associated with instance %s.", n.UUID, n.InstanceUUID)
 			}
-			n.allocateTo(o)
+			n.allocateTo(a)
 			return nil
 		})
 		return err
@@ -101,78 +100,77 @@ func (c *Conductor) giveTo(ctx context.Context, o *Object, ident string) error {
 }
 
 // allocationFailed returns the error of an allocation that gets no node.
-func allocationFailed(o *Object, why string) error {
-	return refuse(WrongState, "Failed to process allocation %s: %s.", o.UUID, why)
+func allocationFailed(a *Allocation, why string) error {
+	return refuse(WrongState, "Failed to process allocation %s: %s.", a.UUID, why)
 }
 
 // unfit returns why an allocation cannot name a node.
-func (c *Conductor) unfit(n *Node, o *Object) (why []string) {
-	class, _ := o.Fields["resource_class"].(string)
-	traits, _ := o.Fields["traits"].([]any)
-	candidates, _ := o.Fields["candidate_nodes"].([]any)
+func (c *Conductor) unfit(n *Node, a *Allocation) (why []string) {
 	if c.Rules().Backfill(n.Facts()) != nil {
 		why = append(why, fmt.Sprintf("Node must be in the \"active\" state, but the current state is \"%s\"", n.ProvisionState))
 	}
-	if class != "" && n.ResourceClass != class {
-		why = append(why, fmt.Sprintf("Resource class %s does not match the requested resource class %s", cmp.Or(n.ResourceClass, "None"), class))
+	if a.ResourceClass != "" && n.ResourceClass != a.ResourceClass {
+		why = append(why, fmt.Sprintf("Resource class %s does not match the requested resource class %s", cmp.Or(n.ResourceClass, "None"), a.ResourceClass))
 	}
-	if !n.hasTraits(traits) {
-		why = append(why, fmt.Sprintf("List of traits %s does not match the requested traits %s", pyrepr.List(n.Traits), pyrepr.Of(traits)))
+	if !n.hasTraits(a.Traits) {
+		why = append(why, fmt.Sprintf("List of traits %s does not match the requested traits %s", pyrepr.List(n.Traits), pyrepr.List(a.Traits)))
 	}
-	if len(candidates) > 0 && !slices.Contains(candidates, any(n.UUID)) {
-		why = append(why, fmt.Sprintf("Candidate nodes must be empty or contain the target node, but got %s", pyrepr.Of(candidates)))
+	if len(a.CandidateNodes) > 0 && !slices.Contains(a.CandidateNodes, n.UUID) {
+		why = append(why, fmt.Sprintf("Candidate nodes must be empty or contain the target node, but got %s", pyrepr.List(a.CandidateNodes)))
 	}
 	return why
 }
 
 // hasTraits reports whether a node has all of some traits.
-func (n *Node) hasTraits(traits []any) bool {
-	return !slices.ContainsFunc(traits, func(t any) bool {
-		name, _ := t.(string)
-		return !slices.Contains(n.Traits, name)
-	})
+func (n *Node) hasTraits(traits []string) bool {
+	return !slices.ContainsFunc(traits, func(name string) bool { return !slices.Contains(n.Traits, name) })
 }
 
-// considerObject starts the processing of an allocation that has no node yet, if this
-// conductor is the one to choose the node, and that of a call of another conductor. It is
-// called for each object that any process writes, and for every allocation and call again
-// at each periodic check.
-func (c *Conductor) considerObject(o *Object) {
-	if o.Kind == kindCall {
+// considerObject is called for each allocation and call of another conductor that any process
+// writes, and for all of them again at each periodic check.
+func (c *Conductor) considerObject(o Object) {
+	switch o := o.(type) {
+	case *Allocation:
+		c.considerAllocation(o)
+	case *callRecord:
 		if t, err := c.currentSession(); err == nil {
 			c.considerCall(t, o)
 		}
-		return
 	}
-	if o.Kind != KindAllocation || o.Allocation() != states.Allocating || o.Fields[backfillField] != nil {
+}
+
+// considerAllocation starts the processing of an allocation that has no node yet, if this conductor
+// is the one to choose the node.
+func (c *Conductor) considerAllocation(a *Allocation) {
+	if a.State != states.Allocating || a.Backfill {
 		return
 	}
 	t, err := c.currentSession()
-	if err != nil || !t.chooses(o) || !c.pool.tryTake(o.UUID) {
+	if err != nil || !t.chooses(a.UUID) || !c.pool.tryTake(a.UUID) {
 		return
 	}
 	c.run.group.Go(func() {
-		defer c.pool.free(o.UUID)
-		if err := c.allocate(t.ctx, o.UUID); err != nil && !errors.Is(err, NotFound) {
-			c.config.Log.Warn("an allocation could not be processed and stays as it is", "allocation", o.UUID, "error", err)
+		defer c.pool.free(a.UUID)
+		if err := c.allocate(t.ctx, a.UUID); err != nil && !errors.Is(err, NotFound) {
+			c.config.Log.Warn("an allocation could not be processed and stays as it is", "allocation", a.UUID, "error", err)
 		}
 	})
 }
 
 // allocate chooses a node for an allocation that has none.
 func (c *Conductor) allocate(ctx context.Context, id string) error {
-	o, err := c.Object(ctx, KindAllocation, id)
-	if err != nil || o.Allocation() != states.Allocating {
+	a, err := find[*Allocation](ctx, c.fleet, id)
+	if err != nil || a.State != states.Allocating {
 		return err
 	}
-	node, failure := c.choose(ctx, o)
+	node, failure := c.choose(ctx, a)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if failure != nil {
-		failure = allocationFailed(o, failure.Error())
+		failure = allocationFailed(a, failure.Error())
 	}
-	finished, err := c.finishAllocation(ctx, o, node, failure)
+	finished, err := c.finishAllocation(ctx, a, node, failure)
 	if node != "" && (errors.Is(err, NotFound) || err == nil && finished.NodeUUID != node) {
 		// The allocation was deleted, or got another node, meanwhile.
 		return errors.Join(err, c.freeNode(ctx, node, id))
@@ -181,10 +179,13 @@ func (c *Conductor) allocate(ctx context.Context, id string) error {
 }
 
 // allocateTo gives the node to an allocation and copies the requested traits to instance_info.
-func (n *Node) allocateTo(o *Object) {
-	n.InstanceUUID, n.AllocationUUID = o.UUID, o.UUID
-	traits, _ := o.Fields["traits"].([]any)
-	set(&n.InstanceInfo, "traits", append([]any{}, traits...))
+func (n *Node) allocateTo(a *Allocation) {
+	n.InstanceUUID, n.AllocationUUID = a.UUID, a.UUID
+	traits := make([]any, len(a.Traits))
+	for i, t := range a.Traits {
+		traits[i] = t
+	}
+	set(&n.InstanceInfo, "traits", traits)
 }
 
 // freeFrom takes the node from the allocation, if the allocation has it.
@@ -210,16 +211,15 @@ func (c *Conductor) freeNode(ctx context.Context, node, allocation string) error
 
 // finishAllocation stores the outcome of an allocation that is still being processed, and
 // returns the allocation.
-func (c *Conductor) finishAllocation(ctx context.Context, o *Object, nodeUUID string, failure error) (*Object, error) {
-	return c.UpdateObject(ctx, KindAllocation, o.UUID, func(o *Object) error {
-		if o.Allocation() != states.Allocating {
+func (c *Conductor) finishAllocation(ctx context.Context, a *Allocation, nodeUUID string, failure error) (*Allocation, error) {
+	return edit(ctx, c.fleet, a.UUID, func(a *Allocation) error {
+		if a.State != states.Allocating {
 			return nil
 		}
-		delete(o.Fields, backfillField)
-		o.NodeUUID = nodeUUID
-		o.Fields["state"], o.Fields["last_error"] = states.AllocationActive.String(), nil
+		a.Backfill, a.NodeUUID = false, nodeUUID
+		a.State, a.LastError = states.AllocationActive, ""
 		if failure != nil {
-			o.Fields["state"], o.Fields["last_error"] = states.AllocationError.String(), failure.Error()
+			a.State, a.LastError = states.AllocationError, failure.Error()
 		}
 		return nil
 	})
@@ -228,31 +228,30 @@ func (c *Conductor) finishAllocation(ctx context.Context, o *Object, nodeUUID st
 // choose allocates one of the suitable nodes and returns its UUID. It retries locked nodes.
 // A node that already has the allocation's UUID, written by a process that died before it
 // finished the allocation, is returned as it is.
-func (c *Conductor) choose(ctx context.Context, o *Object) (string, error) {
+func (c *Conductor) choose(ctx context.Context, a *Allocation) (string, error) {
 	all, err := c.Nodes(ctx)
 	if err != nil {
 		return "", err
 	}
-	if i := slices.IndexFunc(all, func(n *Node) bool { return n.AllocationUUID == o.UUID }); i >= 0 {
+	if i := slices.IndexFunc(all, func(n *Node) bool { return n.AllocationUUID == a.UUID }); i >= 0 {
 		return all[i].UUID, nil
 	}
-	nodes, err := c.candidates(all, o)
+	nodes, err := c.candidates(all, a)
 	if err != nil {
 		return "", err
 	}
-	traits, _ := o.Fields["traits"].([]any)
 	var chosen string
 	err = c.retryLocked(ctx, func() error {
 		locked := false
 		for _, candidate := range nodes {
 			_, _, err := c.fleet.edit(ctx, candidate.UUID, func(n *Node) error {
-				if !c.allocatable(n) || !matches(n, o) || !n.hasTraits(traits) {
+				if !c.allocatable(n) || !matches(n, a) || !n.hasTraits(a.Traits) {
 					return errNothingToDo
 				}
 				if err := c.unlocked(n); err != nil {
 					return err
 				}
-				n.allocateTo(o)
+				n.allocateTo(a)
 				return nil
 			})
 			if err == nil {
@@ -272,34 +271,24 @@ func (c *Conductor) choose(ctx context.Context, o *Object) (string, error) {
 // candidates returns the nodes that fit an allocation. Their order is random, so that
 // concurrent allocations do not compete for the same node; a node with the allocation's
 // name is first.
-func (c *Conductor) candidates(all []*Node, o *Object) ([]*Node, error) {
-	traits, _ := o.Fields["traits"].([]any)
-	named, _ := o.Fields["candidate_nodes"].([]any)
-	nodes := slices.DeleteFunc(all, func(n *Node) bool { return !c.allocatable(n) || !matches(n, o) })
+func (c *Conductor) candidates(all []*Node, a *Allocation) ([]*Node, error) {
+	nodes := slices.DeleteFunc(all, func(n *Node) bool { return !c.allocatable(n) || !matches(n, a) })
 	switch {
 	case len(nodes) > 0:
-	case len(named) > 0:
-		return nil, fmt.Errorf("none of the requested nodes are available and match the resource class %v", o.Fields["resource_class"])
+	case len(a.CandidateNodes) > 0:
+		return nil, fmt.Errorf("none of the requested nodes are available and match the resource class %s", cmp.Or(a.ResourceClass, "None"))
 	default:
-		return nil, fmt.Errorf("no available nodes match the resource class %v", o.Fields["resource_class"])
+		return nil, fmt.Errorf("no available nodes match the resource class %s", cmp.Or(a.ResourceClass, "None"))
 	}
-	nodes = slices.DeleteFunc(nodes, func(n *Node) bool { return !n.hasTraits(traits) })
+	nodes = slices.DeleteFunc(nodes, func(n *Node) bool { return !n.hasTraits(a.Traits) })
 	if len(nodes) == 0 {
-		return nil, fmt.Errorf("no suitable nodes have the requested traits %s", joined(traits))
+		return nil, fmt.Errorf("no suitable nodes have the requested traits %s", strings.Join(slices.Compact(slices.Clone(a.Traits)), ", "))
 	}
 	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
-	if i := slices.IndexFunc(nodes, func(n *Node) bool { return o.Name != "" && n.Name == o.Name }); i > 0 {
+	if i := slices.IndexFunc(nodes, func(n *Node) bool { return a.Name != "" && n.Name == a.Name }); i > 0 {
 		nodes[0], nodes[i] = nodes[i], nodes[0]
 	}
 	return nodes, nil
-}
-
-func joined(list []any) string {
-	texts := make([]string, len(list))
-	for i, item := range list {
-		texts[i] = fmt.Sprint(item)
-	}
-	return strings.Join(slices.Compact(texts), ", ")
 }
 
 // allocatable reports whether a node may be allocated at all. A node without a power state
@@ -314,36 +303,36 @@ func (c *Conductor) allocatable(n *Node) bool {
 }
 
 // matches reports whether a node is one that an allocation asks for, apart from its traits.
-func matches(n *Node, o *Object) bool {
-	class, _ := o.Fields["resource_class"].(string)
-	named, _ := o.Fields["candidate_nodes"].([]any)
-	owner, _ := o.Fields["owner"].(string)
-	return (class == "" || n.ResourceClass == class) &&
-		(len(named) == 0 || slices.Contains(named, any(n.UUID))) &&
-		(owner == "" || n.Owner == owner || n.Lessee == owner)
+func matches(n *Node, a *Allocation) bool {
+	return (a.ResourceClass == "" || n.ResourceClass == a.ResourceClass) &&
+		(len(a.CandidateNodes) == 0 || slices.Contains(a.CandidateNodes, n.UUID)) &&
+		(a.Owner == "" || n.Owner == a.Owner || n.Lessee == a.Owner)
 }
 
 // DeleteAllocation deletes an allocation and frees its node. The error matches
 // [NotFound], or [Locked] or [WrongState] where the node cannot be freed now, or is
 // the store's.
 func (c *Conductor) DeleteAllocation(ctx context.Context, ident string) error {
-	o, err := c.Object(ctx, KindAllocation, ident)
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
+	a, err := find[*Allocation](ctx, c.fleet, ident)
 	if err != nil {
 		return err
 	}
-	if o.NodeUUID != "" {
-		err := c.retryLocked(ctx, func() error { return c.deallocate(ctx, o) })
+	if a.NodeUUID != "" {
+		err := c.retryLocked(ctx, func() error { return c.deallocate(ctx, a) })
 		if err != nil && !errors.Is(err, NotFound) {
 			return err
 		}
 	}
-	return c.DeleteObject(ctx, KindAllocation, o.UUID)
+	return c.fleet.removeObject(ctx, KindAllocation, a.UUID)
 }
 
 // deallocate frees the node of an allocation.
-func (c *Conductor) deallocate(ctx context.Context, o *Object) error {
-	_, _, err := c.fleet.edit(ctx, o.NodeUUID, func(n *Node) error {
-		if n.AllocationUUID != o.UUID {
+func (c *Conductor) deallocate(ctx context.Context, a *Allocation) error {
+	_, _, err := c.fleet.edit(ctx, a.NodeUUID, func(n *Node) error {
+		if n.AllocationUUID != a.UUID {
 			return nil
 		}
 		switch err := c.Rules().Deallocate(n.Facts()); {
@@ -351,11 +340,11 @@ func (c *Conductor) deallocate(ctx context.Context, o *Object) error {
 		case !errors.Is(err, WrongState):
 			return c.refused(n, err)
 		case n.ProvisionState == states.Active:
-			return refuse(WrongState, "Cannot remove allocation %s for node %s, because the node is active (and maintenance mode is off)", o.UUID, n.UUID)
+			return refuse(WrongState, "Cannot remove allocation %s for node %s, because the node is active (and maintenance mode is off)", a.UUID, n.UUID)
 		default:
-			return refuse(WrongState, "Cannot remove allocation %s for node %s, because the node is in state %s where updates are not allowed (and maintenance mode is off)", o.UUID, n.UUID, n.ProvisionState)
+			return refuse(WrongState, "Cannot remove allocation %s for node %s, because the node is in state %s where updates are not allowed (and maintenance mode is off)", a.UUID, n.UUID, n.ProvisionState)
 		}
-		n.freeFrom(o.UUID)
+		n.freeFrom(a.UUID)
 		return nil
 	})
 	return err

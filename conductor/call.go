@@ -9,9 +9,17 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// kindCall is the kind of the records with which conductors call each other. An [Object] of the kind
-// has the fields of a call. The caller deletes it when it has the result.
+// kindCall is the kind of the records with which conductors call each other.
 const kindCall Kind = "calls"
+
+// callRecord is the record of a call. The caller deletes it when it has the result.
+type callRecord struct {
+	ObjectMeta
+	call
+}
+
+// Kind implements [Object].
+func (*callRecord) Kind() Kind { return kindCall }
 
 // call is a client's request that a conductor leaves to the owner of the node. The conductor named in
 // To does it once and adds the result.
@@ -150,25 +158,23 @@ func (c *Conductor) callOwner(ctx context.Context, owner Member, q call) (callRe
 		return callResult{}, err
 	}
 	q.From, q.To, q.Host, q.Origin = t.id, owner.ID, owner.Hostname, c.origin(ctx)
-	o := &Object{Kind: kindCall}
-	o.setCall(q)
-	if o, err = c.CreateObject(ctx, o); err != nil {
+	o, err := c.fleet.createObject(ctx, &callRecord{call: q})
+	if err != nil {
 		return callResult{}, err
 	}
-	defer c.forgetCall(ctx, o.UUID)
+	id := o.Meta().UUID
+	defer c.forgetCall(ctx, id)
 	wait, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	defer context.AfterFunc(t.ctx, cancel)()
 	for change := range c.fleet.of(kindCall).watch(wait) {
-		if change.id != o.UUID || change.value == nil {
+		if change.id != id || change.value == nil {
 			continue
 		}
-		if q, err := change.value.call(); err != nil {
-			return callResult{}, err
-		} else if q.Result != nil && q.Result.Err != nil {
-			return callResult{}, q.Result.Err
-		} else if q.Result != nil {
-			return *q.Result, nil
+		if r := change.value.(*callRecord).Result; r != nil && r.Err != nil {
+			return callResult{}, r.Err
+		} else if r != nil {
+			return *r, nil
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -190,30 +196,24 @@ func (c *Conductor) forgetCall(ctx context.Context, id string) {
 	}
 }
 
-// call returns the call in an object's fields.
-func (o *Object) call() (call, error) { return fromJSON[call](o.Fields) }
-
-func (o *Object) setCall(q call) { o.Fields, _ = jsonValue(q).(map[string]any) }
-
 // callExpiry is the age after which a call is deleted whose caller has died or could not delete it.
 const callExpiry = 10 * callTimeout
 
 // considerCall serves a call of another conductor, ends a call of this one if the called conductor has
 // died, and deletes one that has expired.
-func (c *Conductor) considerCall(t *session, o *Object) {
-	q, err := o.call()
+func (c *Conductor) considerCall(t *session, o *callRecord) {
 	switch {
-	case err == nil && q.To == t.id && q.Result == nil:
-		c.serve(t, o, func(ctx context.Context) callResult { return c.answer(ctx, q) })
-	case err == nil && q.From == t.id && q.Result == nil && !isMember(t.members, q.To):
-		c.serve(t, o, func(context.Context) callResult { return callResult{Err: asCallError(q.unanswered())} })
-	case time.Since(o.CreatedAt) > callExpiry && t.chooses(o):
+	case o.To == t.id && o.Result == nil:
+		c.serve(t, o, func(ctx context.Context) callResult { return c.answer(ctx, o.call) })
+	case o.From == t.id && o.Result == nil && !isMember(t.members, o.To):
+		c.serve(t, o, func(context.Context) callResult { return callResult{Err: asCallError(o.unanswered())} })
+	case time.Since(o.CreatedAt) > callExpiry && t.chooses(o.UUID):
 		c.run.group.Go(func() { c.forgetCall(t.ctx, o.UUID) })
 	}
 }
 
 // serve stores the result of a call. It calls result once for each call.
-func (c *Conductor) serve(t *session, o *Object, result func(context.Context) callResult) {
+func (c *Conductor) serve(t *session, o *callRecord, result func(context.Context) callResult) {
 	if _, begun := c.serving.LoadOrStore(o.UUID, true); begun {
 		return
 	}
@@ -221,21 +221,15 @@ func (c *Conductor) serve(t *session, o *Object, result func(context.Context) ca
 		defer c.serving.Delete(o.UUID)
 		ctx, cancel := context.WithTimeout(t.ctx, callTimeout)
 		defer cancel()
-		q, err := o.call()
-		if err != nil {
-			return
-		}
-		r := result(ctx)
-		q.Result = &r
-		o := o.Clone()
-		o.setCall(q)
+		r, o := result(ctx), Clone(o)
+		o.Result = &r
 		c.storeCall(ctx, o)
 	})
 }
 
 // storeCall stores a call with its result, unless the caller has deleted the call or it has a result. A
 // store may report a new record before it finds the record itself, so the index decides.
-func (c *Conductor) storeCall(ctx context.Context, o *Object) {
+func (c *Conductor) storeCall(ctx context.Context, o *callRecord) {
 	r, err := encodeObject(o)
 	if err != nil {
 		return
@@ -243,7 +237,7 @@ func (c *Conductor) storeCall(ctx context.Context, o *Object) {
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, reportBackoff) {
 		_, err := c.fleet.store.Update(ctx, r)
 		now := c.fleet.of(kindCall).get(o.UUID)
-		if err == nil || now == nil || now.Revision != o.Revision {
+		if err == nil || now == nil || now.Meta().Revision != o.Revision {
 			return
 		}
 		if ctx.Err() != nil || c.run.ctx.Err() != nil {

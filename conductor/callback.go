@@ -96,7 +96,7 @@ func (c *Conductor) Lookup(ctx context.Context, addresses []string, uuid string)
 
 // byAddress returns the UUID of the node that has ports with the addresses.
 func (c *Conductor) byAddress(ctx context.Context, addresses []string) (string, error) {
-	ports, err := c.Objects(ctx, KindPort)
+	ports, err := typed[*Port](c.Objects(ctx, KindPort))
 	if err != nil {
 		return "", err
 	}
@@ -106,8 +106,7 @@ func (c *Conductor) byAddress(ctx context.Context, addresses []string) (string, 
 	}
 	found := ""
 	for _, port := range ports {
-		address, _ := port.Fields["address"].(string)
-		if !wanted[strings.ToLower(address)] {
+		if !wanted[strings.ToLower(port.Address)] {
 			continue
 		}
 		if found != "" && found != port.NodeUUID {

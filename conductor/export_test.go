@@ -18,11 +18,11 @@ func init() {
 }
 
 // NodeIndex is an index of nodes.
-type NodeIndex struct{ of *index[Node] }
+type NodeIndex struct{ of *index[*Node] }
 
 // NewNodeIndex returns an empty index that counts as read.
 func NewNodeIndex() NodeIndex {
-	x := newIndex(KindNode, decodeNode, metaOfNode)
+	x := newIndex(KindNode, decodeNode)
 	close(x.synced)
 	return NodeIndex{x}
 }

@@ -25,7 +25,7 @@ type fleet struct {
 	interval time.Duration
 	retried  atomic.Int64 // the retries since the start
 
-	nodes *index[Node]
+	nodes *index[*Node]
 
 	mu       sync.Mutex
 	objects  map[Kind]*index[Object]
@@ -36,20 +36,20 @@ type fleet struct {
 type following struct {
 	ctx     context.Context // of the watches
 	group   *sync.WaitGroup // their goroutines
-	changed func(*Object)   // is called with each object that a watch reports
+	changed func(Object)    // is called with each object that a watch reports
 }
 
 func newFleet(config Config) *fleet {
 	return &fleet{
 		store: config.Store, log: config.Log, alone: config.alone(), retries: config.LockedRetries, interval: config.LockedInterval,
-		nodes: newIndex(KindNode, decodeNode, metaOfNode), objects: map[Kind]*index[Object]{},
+		nodes: newIndex(KindNode, decodeNode), objects: map[Kind]*index[Object]{},
 	}
 }
 
 // follow watches the nodes, and the objects of the kinds, until the context ends. It calls node and
 // object with each record that a watch reports, whichever process has written it. An object of
 // another kind is watched from the first read of its kind on.
-func (f *fleet) follow(ctx context.Context, group *sync.WaitGroup, node func(*Node), object func(*Object), kinds ...Kind) {
+func (f *fleet) follow(ctx context.Context, group *sync.WaitGroup, node func(*Node), object func(Object), kinds ...Kind) {
 	group.Go(func() { f.nodes.follow(ctx, f.store, f.log, node) })
 	f.mu.Lock()
 	f.followed = &following{ctx, group, object}
@@ -75,7 +75,7 @@ func (f *fleet) of(kind Kind) *index[Object] {
 	defer f.mu.Unlock()
 	x := f.objects[kind]
 	if x == nil {
-		x = newIndex(kind, decodeObject, metaOfObject)
+		x = newIndex(kind, decodeObject)
 		f.objects[kind] = x
 		f.followObjects(x)
 	}

@@ -7,17 +7,30 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// History returns the entries of a node's history, oldest first: an [Object] of
-// [KindHistory] each, with the fields severity, event, event_type and conductor. The
-// error matches [NotFound], or is the store's.
+// HistoryEntry is an event in the life of a node.
 //
 // Source: ironic/objects/node_history.py.
-func (c *Conductor) History(ctx context.Context, ident string) ([]*Object, error) {
+type HistoryEntry struct {
+	ObjectMeta
+	Severity  string `json:"severity,omitzero"` // "ERROR" or "INFO"
+	Event     string `json:"event,omitzero"`    // a text
+	EventType string `json:"event_type,omitzero"`
+	Conductor string `json:"conductor,omitzero"` // the name of the conductor that worked on the node
+	User      string `json:"user,omitzero"`
+	Project   string `json:"project,omitzero"`
+}
+
+// Kind implements [Object].
+func (*HistoryEntry) Kind() Kind { return KindHistory }
+
+// History returns the entries of a node's history, oldest first. The error matches [NotFound], or is
+// the store's.
+func (c *Conductor) History(ctx context.Context, ident string) ([]*HistoryEntry, error) {
 	n, err := c.Node(ctx, ident)
 	if err != nil {
 		return nil, err
 	}
-	return c.ObjectsOf(ctx, KindHistory, n.UUID)
+	return typed[*HistoryEntry](c.fleet.of(KindHistory).listOf(ctx, n.UUID))
 }
 
 // eventTypes maps the state in which work has failed to the event_type of the history entry.
@@ -97,9 +110,9 @@ func (c *Conductor) record(ctx context.Context, n *Node, severity, event, eventT
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
-	_, err := c.CreateObject(ctx, &Object{
-		Kind: KindHistory, NodeUUID: n.UUID,
-		Fields: map[string]any{"severity": severity, "event": event, "event_type": eventType, "conductor": c.config.Name},
+	_, err := c.fleet.createObject(ctx, &HistoryEntry{
+		ObjectMeta: ObjectMeta{NodeUUID: n.UUID},
+		Severity:   severity, Event: event, EventType: eventType, Conductor: c.config.Name,
 	})
 	if err == nil {
 		err = c.trimHistory(ctx, n)
@@ -121,7 +134,7 @@ func (c *Conductor) trimHistory(ctx context.Context, n *Node) error {
 		return err
 	}
 	for len(entries) > c.config.MaxHistory {
-		if err := c.fleet.discard(ctx, KindHistory, entries[0].UUID); err != nil {
+		if err := c.fleet.discard(ctx, KindHistory, entries[0].Meta().UUID); err != nil {
 			return err
 		}
 		entries = entries[1:]

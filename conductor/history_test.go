@@ -94,9 +94,9 @@ func (f *fleet) entries(n *conductor.Node) []string {
 	require.NoError(f.t, err)
 	var entries []string
 	for _, o := range all {
-		require.NotEmpty(f.t, o.Fields["event"])
-		require.Equal(f.t, "alpha", o.Fields["conductor"])
-		entries = append(entries, o.Fields["severity"].(string)+" "+o.Fields["event_type"].(string))
+		require.NotEmpty(f.t, o.Event)
+		require.Equal(f.t, "alpha", o.Conductor)
+		entries = append(entries, o.Severity+" "+o.EventType)
 	}
 	return entries
 }

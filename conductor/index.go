@@ -16,29 +16,37 @@ import (
 // index holds the decoded records of one kind in memory, oldest first. Its sources are the store's
 // watch and the writes of this process, so that a conductor reads its own writes; the record with
 // the higher revision wins. It is safe for concurrent use.
-type index[T any] struct {
+type index[R indexed] struct {
 	kind   Kind
-	decode func(Record) (*T, error)
-	meta   func(*T) meta
+	decode func(Record) (R, error)
 	synced chan struct{} // closed when the index has all records of the store
 	once   sync.Once
 
 	mu      sync.RWMutex
-	records map[string]*T
-	byName  map[string]*T
-	byNode  map[string][]*T      // objects by the UUID of their node, oldest first
-	order   []*T                 // sorted by meta.compare
+	records map[string]R
+	byName  map[string]R
+	byNode  map[string][]R       // objects by the UUID of their node, oldest first
+	order   []R                  // sorted by meta.compare
 	inState map[states.State]int // the number of records by meta.state
 	deleted map[string]int64     // revisions of deletions that the watch has not reported yet
 
-	watchers map[*latest.Queue[indexChange[T]]]bool
+	watchers map[*latest.Queue[indexChange[R]]]bool
 }
 
 // indexChange is a change to an index. The zero value means that all existing records have been
 // yielded.
-type indexChange[T any] struct {
+type indexChange[R indexed] struct {
 	id    string
-	value *T // nil if the record was deleted
+	value R // nil if the record was deleted
+}
+
+// stored is a *Node or an Object.
+type stored interface{ meta() meta }
+
+// indexed is stored, and comparable to nil.
+type indexed interface {
+	comparable
+	stored
 }
 
 // meta holds the fields of a record that an index uses.
@@ -54,28 +62,27 @@ func (m meta) compare(other meta) int {
 	return cmp.Or(m.created.Compare(other.created), cmp.Compare(m.id, other.id))
 }
 
-func newIndex[T any](kind Kind, decode func(Record) (*T, error), meta func(*T) meta) *index[T] {
-	return &index[T]{
-		kind: kind, decode: decode, meta: meta, synced: make(chan struct{}),
-		records: map[string]*T{}, byName: map[string]*T{}, byNode: map[string][]*T{}, inState: map[states.State]int{}, deleted: map[string]int64{},
-		watchers: map[*latest.Queue[indexChange[T]]]bool{},
+func newIndex[R indexed](kind Kind, decode func(Record) (R, error)) *index[R] {
+	return &index[R]{
+		kind: kind, decode: decode, synced: make(chan struct{}),
+		records: map[string]R{}, byName: map[string]R{}, byNode: map[string][]R{}, inState: map[states.State]int{}, deleted: map[string]int64{},
+		watchers: map[*latest.Queue[indexChange[R]]]bool{},
 	}
 }
 
 // put inserts or replaces a record, unless the index has the same or a newer revision.
-func (x *index[T]) put(value *T) {
-	m := x.meta(value)
+func (x *index[R]) put(value R) {
+	m := value.meta()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.deleted[m.id] > m.revision {
 		return
 	}
-	old := x.records[m.id]
-	if old != nil && x.meta(old).revision >= m.revision {
-		return
-	}
-	if old != nil {
-		oldMeta := x.meta(old)
+	if old, has := x.records[m.id]; has {
+		oldMeta := old.meta()
+		if oldMeta.revision >= m.revision {
+			return
+		}
 		if oldMeta.compare(m) == 0 && oldMeta.node == m.node {
 			x.order[x.position(x.order, m)] = value
 			if m.node != "" {
@@ -96,9 +103,9 @@ func (x *index[T]) put(value *T) {
 
 // name adds a record to the counters and to the maps by ID and by name, and reports it to the
 // watchers. The caller holds the lock.
-func (x *index[T]) name(value *T, m meta) {
+func (x *index[R]) name(value R, m meta) {
 	for w := range x.watchers {
-		w.Set(m.id, indexChange[T]{m.id, value})
+		w.Set(m.id, indexChange[R]{m.id, value})
 	}
 	x.records[m.id] = value
 	x.inState[m.state]++
@@ -108,7 +115,7 @@ func (x *index[T]) name(value *T, m meta) {
 }
 
 // unname undoes name, unless another record has the name already.
-func (x *index[T]) unname(value *T, m meta) {
+func (x *index[R]) unname(value R, m meta) {
 	delete(x.records, m.id)
 	x.inState[m.state]--
 	if x.byName[m.name] == value {
@@ -119,7 +126,7 @@ func (x *index[T]) unname(value *T, m meta) {
 // drop applies a deletion. After a deletion by this process (own) the watch may still report older
 // writes of the record; drop keeps the revision of the deletion, so that put ignores them but
 // accepts a new record with the same ID.
-func (x *index[T]) drop(id string, revision int64, own bool) {
+func (x *index[R]) drop(id string, revision int64, own bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if own {
@@ -127,15 +134,15 @@ func (x *index[T]) drop(id string, revision int64, own bool) {
 	} else if x.deleted[id] <= revision {
 		delete(x.deleted, id)
 	}
-	if old, ok := x.records[id]; ok && x.meta(old).revision < revision {
-		x.remove(old, x.meta(old))
+	if old, ok := x.records[id]; ok && old.meta().revision < revision {
+		x.remove(old, old.meta())
 	}
 }
 
 // remove removes a record and reports its deletion to the watchers. The caller holds the lock.
-func (x *index[T]) remove(value *T, m meta) {
+func (x *index[R]) remove(value R, m meta) {
 	for w := range x.watchers {
-		w.Set(m.id, indexChange[T]{id: m.id})
+		w.Set(m.id, indexChange[R]{id: m.id})
 	}
 	i := x.position(x.order, m)
 	x.order = slices.Delete(x.order, i, i+1)
@@ -148,27 +155,27 @@ func (x *index[T]) remove(value *T, m meta) {
 	x.unname(value, m)
 }
 
-func (x *index[T]) position(in []*T, m meta) int {
-	i, _ := slices.BinarySearchFunc(in, m, func(value *T, m meta) int { return x.meta(value).compare(m) })
+func (x *index[R]) position(in []R, m meta) int {
+	i, _ := slices.BinarySearchFunc(in, m, func(value R, m meta) int { return value.meta().compare(m) })
 	return i
 }
 
 // get returns the record with an ID, or nil.
-func (x *index[T]) get(id string) *T {
+func (x *index[R]) get(id string) R {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.records[id]
 }
 
 // named returns the record with a name, or nil.
-func (x *index[T]) named(name string) *T {
+func (x *index[R]) named(name string) R {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.byName[name]
 }
 
 // wait waits until the index has all records of the store.
-func (x *index[T]) wait(ctx context.Context) error {
+func (x *index[R]) wait(ctx context.Context) error {
 	select {
 	case <-x.synced:
 		return nil
@@ -178,7 +185,7 @@ func (x *index[T]) wait(ctx context.Context) error {
 }
 
 // isSynced reports whether the index has all records of the store.
-func (x *index[T]) isSynced() bool {
+func (x *index[R]) isSynced() bool {
 	select {
 	case <-x.synced:
 		return true
@@ -188,7 +195,7 @@ func (x *index[T]) isSynced() bool {
 }
 
 // list waits until the index has all records of the store, and returns them.
-func (x *index[T]) list(ctx context.Context) ([]*T, error) {
+func (x *index[R]) list(ctx context.Context) ([]R, error) {
 	if err := x.wait(ctx); err != nil {
 		return nil, err
 	}
@@ -196,7 +203,7 @@ func (x *index[T]) list(ctx context.Context) ([]*T, error) {
 }
 
 // all returns the current records without waiting.
-func (x *index[T]) all() []*T {
+func (x *index[R]) all() []R {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return slices.Clone(x.order)
@@ -204,7 +211,7 @@ func (x *index[T]) all() []*T {
 
 // count waits until the index has all records of the store, and returns the number of records in
 // one of the states.
-func (x *index[T]) count(ctx context.Context, in states.Set) (int, error) {
+func (x *index[R]) count(ctx context.Context, in states.Set) (int, error) {
 	if err := x.wait(ctx); err != nil {
 		return 0, err
 	}
@@ -218,7 +225,7 @@ func (x *index[T]) count(ctx context.Context, in states.Set) (int, error) {
 }
 
 // listOf is list for the records that belong to a node.
-func (x *index[T]) listOf(ctx context.Context, node string) ([]*T, error) {
+func (x *index[R]) listOf(ctx context.Context, node string) ([]R, error) {
 	if err := x.wait(ctx); err != nil {
 		return nil, err
 	}
@@ -230,17 +237,17 @@ func (x *index[T]) listOf(ctx context.Context, node string) ([]*T, error) {
 // watch yields all records, then the zero value, then changes, until the context ends. The index
 // has each change before watch yields it. Of several changes to a record, watch may yield only the
 // last.
-func (x *index[T]) watch(ctx context.Context) iter.Seq[indexChange[T]] {
-	return func(yield func(indexChange[T]) bool) {
+func (x *index[R]) watch(ctx context.Context) iter.Seq[indexChange[R]] {
+	return func(yield func(indexChange[R]) bool) {
 		if x.wait(ctx) != nil {
 			return
 		}
-		changes := latest.New(func(a, b indexChange[T]) int { return cmp.Compare(a.id, b.id) })
+		changes := latest.New(func(a, b indexChange[R]) int { return cmp.Compare(a.id, b.id) })
 		x.mu.Lock()
 		for id, value := range x.records {
-			changes.Set(id, indexChange[T]{id, value})
+			changes.Set(id, indexChange[R]{id, value})
 		}
-		changes.Mark(indexChange[T]{})
+		changes.Mark(indexChange[R]{})
 		x.watchers[changes] = true
 		x.mu.Unlock()
 		defer func() {
@@ -287,7 +294,7 @@ const watchBackoff = time.Second
 
 // follow keeps the index up to date until the context ends. If changed is not nil, follow calls it
 // with each record that the watch reports, whichever process has written it.
-func (x *index[T]) follow(ctx context.Context, store Store, log *slog.Logger, changed func(*T)) {
+func (x *index[R]) follow(ctx context.Context, store Store, log *slog.Logger, changed func(R)) {
 	for ctx.Err() == nil {
 		err := x.followOnce(ctx, store, log, changed)
 		if ctx.Err() != nil {
@@ -299,7 +306,7 @@ func (x *index[T]) follow(ctx context.Context, store Store, log *slog.Logger, ch
 }
 
 // followOnce applies the changes of one watch until the watch ends.
-func (x *index[T]) followOnce(ctx context.Context, store Store, log *slog.Logger, changed func(*T)) error {
+func (x *index[R]) followOnce(ctx context.Context, store Store, log *slog.Logger, changed func(R)) error {
 	seen := map[string]bool{} // the records before Synced; any other was deleted before this watch
 	for change, err := range store.Watch(ctx, x.kind) {
 		switch {
@@ -323,9 +330,10 @@ func (x *index[T]) followOnce(ctx context.Context, store Store, log *slog.Logger
 
 // take puts a record that the watch reports into the index. It logs a record that cannot be decoded
 // and skips it.
-func (x *index[T]) take(r Record, log *slog.Logger, changed func(*T)) {
+func (x *index[R]) take(r Record, log *slog.Logger, changed func(R)) {
+	var none R
 	value := x.get(r.ID)
-	if value == nil || x.meta(value).revision < r.Revision {
+	if value == none || value.meta().revision < r.Revision {
 		var err error
 		if value, err = x.decode(r); err != nil {
 			log.Error("a stored record cannot be read", "kind", r.Kind, "id", r.ID, "error", err)
@@ -340,7 +348,7 @@ func (x *index[T]) take(r Record, log *slog.Logger, changed func(*T)) {
 
 // retain drops the records that a new watch has not seen, except those that this process has
 // written meanwhile: the watch reports them later.
-func (x *index[T]) retain(seen map[string]bool) {
+func (x *index[R]) retain(seen map[string]bool) {
 	if !x.isSynced() {
 		return // the first watch: this process has written all other records since it began
 	}
@@ -349,11 +357,11 @@ func (x *index[T]) retain(seen map[string]bool) {
 	newest := int64(0)
 	for id := range seen {
 		if value, ok := x.records[id]; ok {
-			newest = max(newest, x.meta(value).revision)
+			newest = max(newest, value.meta().revision)
 		}
 	}
 	for id, value := range x.records {
-		if m := x.meta(value); !seen[id] && m.revision < newest {
+		if m := value.meta(); !seen[id] && m.revision < newest {
 			x.remove(value, m)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // of a node with a name.
 type naming struct {
 	slog.Handler
-	nodes *index[Node]
+	nodes *index[*Node]
 }
 
 // Handle implements [slog.Handler].

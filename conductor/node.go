@@ -126,10 +126,7 @@ func (n *Node) SetEmpty(name string, empty bool) {
 	if n == nil {
 		return
 	}
-	n.Empty = slices.DeleteFunc(slices.Clone(n.Empty), func(s string) bool { return s == name })
-	if empty {
-		n.Empty = append(n.Empty, name)
-	}
+	n.Empty = setEmpty(n.Empty, name, empty)
 }
 
 // BIOSSetting is a setting of a node's BIOS.
@@ -184,12 +181,8 @@ func (n *Node) powered(power states.Power) {
 // internalTime is the layout of times in driver_internal_info.
 const internalTime = "2006-01-02T15:04:05.000000"
 
-// nodeVersion is the version of the stored form of nodes, recordVersion that of objects. Every
-// release reads all earlier versions.
-const (
-	nodeVersion   = 2
-	recordVersion = 1
-)
+// nodeVersion is the version of the stored form of nodes. Every release reads all earlier versions.
+const nodeVersion = 2
 
 // nodeKeys returns the keys of a node's record beside its UUID.
 func nodeKeys(n *Node) []string {
@@ -203,8 +196,7 @@ func nodeKeys(n *Node) []string {
 	return keys
 }
 
-// metaOfNode returns the fields of a node that an index uses.
-func metaOfNode(n *Node) meta {
+func (n *Node) meta() meta {
 	return meta{n.UUID, n.Name, n.CreatedAt, "", n.ProvisionState, n.Revision}
 }
 

@@ -52,6 +52,8 @@ func TestNilArgumentsAreErrors(t *testing.T) {
 		require.ErrorIs(t, err, conductor.Invalid)
 		_, err = f.CreateObject(f.ctx, nil)
 		require.ErrorIs(t, err, conductor.Invalid)
+		_, err = f.CreateObject(f.ctx, (*conductor.Port)(nil))
+		require.ErrorIs(t, err, conductor.Invalid)
 		_, err = f.CreateAllocation(f.ctx, nil)
 		require.ErrorIs(t, err, conductor.Invalid)
 		_, err = (&conductor.Fake{}).PowerState(f.ctx, nil)
@@ -161,8 +163,9 @@ func TestDeleteNode(t *testing.T) {
 			test.node.Driver = "fake-hardware"
 			n, err := f.CreateNode(f.ctx, &test.node)
 			require.NoError(t, err)
-			for _, kind := range []conductor.Kind{conductor.KindPort, conductor.KindVolumeTarget} {
-				_, err := f.CreateObject(f.ctx, &conductor.Object{Kind: kind, NodeUUID: n.UUID})
+			of := conductor.ObjectMeta{NodeUUID: n.UUID}
+			for _, o := range []conductor.Object{&conductor.Port{ObjectMeta: of}, &conductor.VolumeTarget{ObjectMeta: of}} {
+				_, err := f.CreateObject(f.ctx, o)
 				require.NoError(t, err)
 			}
 			err = f.DeleteNode(f.ctx, n.UUID)
@@ -250,14 +253,14 @@ func TestThePowerSyncPutsAFailingNodeIntoMaintenanceAndTakesItOutAgain(t *testin
 func TestAllocations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, nil)
-		create := func(fields map[string]any) *conductor.Object {
-			o, err := f.CreateAllocation(f.ctx, &conductor.Object{Fields: fields})
+		create := func(class string, traits ...string) *conductor.Allocation {
+			a, err := f.CreateAllocation(f.ctx, &conductor.Allocation{ResourceClass: class, Traits: traits})
 			require.NoError(t, err)
-			require.Equal(t, "allocating", o.Fields["state"])
+			require.Equal(t, states.Allocating, a.State)
 			synctest.Wait()
-			o, err = f.Object(f.ctx, conductor.KindAllocation, o.UUID)
+			o, err := f.Object(f.ctx, conductor.KindAllocation, a.UUID)
 			require.NoError(t, err)
-			return o
+			return o.(*conductor.Allocation)
 		}
 		for _, traits := range [][]string{{"CUSTOM_GOLD"}, nil} {
 			_, err := f.CreateNode(f.ctx, &conductor.Node{
@@ -265,20 +268,20 @@ func TestAllocations(t *testing.T) {
 			})
 			require.NoError(t, err)
 		}
-		none := create(map[string]any{"resource_class": "tiny"})
-		require.Equal(t, "error", none.Fields["state"])
-		require.Contains(t, none.Fields["last_error"], "no available nodes match the resource class tiny")
+		none := create("tiny")
+		require.Equal(t, states.AllocationError, none.State)
+		require.Contains(t, none.LastError, "no available nodes match the resource class tiny")
 
-		gold := create(map[string]any{"resource_class": "baremetal", "traits": []any{"CUSTOM_GOLD"}})
-		require.Equal(t, "active", gold.Fields["state"])
+		gold := create("baremetal", "CUSTOM_GOLD")
+		require.Equal(t, states.AllocationActive, gold.State)
 		n, err := f.Node(f.ctx, gold.NodeUUID)
 		require.NoError(t, err)
 		require.Equal(t, []string{"CUSTOM_GOLD"}, n.Traits)
 		require.Equal(t, gold.UUID, n.InstanceUUID)
 
-		other := create(map[string]any{"resource_class": "baremetal"})
+		other := create("baremetal")
 		require.NotEqual(t, gold.NodeUUID, other.NodeUUID)
-		require.Equal(t, "error", create(map[string]any{"resource_class": "baremetal"}).Fields["state"])
+		require.Equal(t, states.AllocationError, create("baremetal").State)
 
 		f.request(n, "active")
 		synctest.Wait()
@@ -309,12 +312,13 @@ func TestAnAllocationWaitsForTheFirstPowerStateOfANode(t *testing.T) {
 		n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available, ResourceClass: "baremetal"})
 		require.NoError(t, err)
 		require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOff, 0))
-		o, err := f.CreateAllocation(f.ctx, &conductor.Object{Fields: map[string]any{"resource_class": "baremetal"}})
+		a, err := f.CreateAllocation(f.ctx, &conductor.Allocation{ResourceClass: "baremetal"})
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
-		o, err = f.Object(f.ctx, conductor.KindAllocation, o.UUID)
+		o, err := f.Object(f.ctx, conductor.KindAllocation, a.UUID)
 		require.NoError(t, err)
-		require.Equal(t, "active", o.Fields["state"], o.Fields["last_error"])
-		require.Equal(t, n.UUID, o.NodeUUID)
+		a = o.(*conductor.Allocation)
+		require.Equal(t, states.AllocationActive, a.State, a.LastError)
+		require.Equal(t, n.UUID, a.NodeUUID)
 	})
 }

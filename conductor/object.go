@@ -1,39 +1,46 @@
 package conductor
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
+	"reflect"
 	"slices"
 	"time"
+
+	"github.com/ironstate/ironstate/states"
 )
 
-// The kinds of records that hold an [Object]. The conductor itself uses the first four.
+// The kinds of the records that are [Object]s.
 const (
-	// KindPort is the kind of the network ports of nodes, with the field "address".
-	KindPort Kind = "ports"
-	// KindAllocation is the kind of the allocations, see [Conductor.CreateAllocation].
-	KindAllocation Kind = "allocations"
-	// KindHistory is the kind of the history entries of nodes.
-	KindHistory Kind = "history"
-	// KindDeployTemplate is the kind of the deploy templates, with the field "steps".
-	KindDeployTemplate Kind = "deploy_templates"
-	// The other kinds are stored for clients. Objects that belong to a node are deleted with it.
+	KindPort            Kind = "ports"
 	KindPortGroup       Kind = "portgroups"
 	KindVolumeConnector Kind = "volume_connectors"
 	KindVolumeTarget    Kind = "volume_targets"
+	KindAllocation      Kind = "allocations"
+	KindHistory         Kind = "history"
 	KindInventory       Kind = "inventory"
+	KindDeployTemplate  Kind = "deploy_templates"
+	KindRunbook         Kind = "runbooks"
+	KindChassis         Kind = "chassis"
 )
 
-// nodeKinds are the kinds whose objects belong to a node.
-var nodeKinds = []Kind{
-	KindPort, KindPortGroup, KindVolumeConnector, KindVolumeTarget, KindAllocation, KindHistory, KindInventory,
+// Object is a record beside the nodes: a [*Port], [*PortGroup], [*VolumeConnector],
+// [*VolumeTarget], [*Allocation], [*HistoryEntry], [*Inventory], [*DeployTemplate], [*Runbook] or
+// [*Chassis]. A [Conductor] shares the objects that it returns: do not modify them, modify a [Clone].
+type Object interface {
+	Kind() Kind
+	// Meta returns the fields that all objects have.
+	Meta() *ObjectMeta
+	// Keys returns the object's unique keys beside its UUID and its name: no other object of its
+	// kind may have one of them. Example: "address=52:54:00:12:34:56".
+	Keys() []string
+
+	stored
 }
 
-// Object is a record that is stored for clients, such as a port of a node. A [Conductor]
-// shares the objects that it returns: do not modify them, modify an [Object.Clone].
-type Object struct {
-	Kind      Kind       `json:"-"`
+// ObjectMeta holds the fields that all objects have, with Ironic's names in JSON.
+type ObjectMeta struct {
 	UUID      string     `json:"uuid"`
 	Name      string     `json:"name,omitzero"`
 	CreatedAt time.Time  `json:"created_at,omitzero"`
@@ -41,51 +48,117 @@ type Object struct {
 	// NodeUUID is the node that the object belongs to, empty if it belongs to none. The
 	// object is deleted with its node.
 	NodeUUID string `json:"node_uuid,omitzero"`
-	// Fields holds all other fields by Ironic's names, decoded from JSON.
-	Fields map[string]any `json:"fields,omitzero"`
-	// Keys are additional unique keys of the object: no other object of its kind may have
-	// one of them. Example: "address=52:54:00:12:34:56".
-	Keys []string `json:"keys,omitzero"`
+	// Empty names the text fields, such as "description", that are "" and not null, a difference
+	// that Ironic's API shows. A name counts only while the field's value is "".
+	Empty []string `json:"empty,omitzero"`
 	// Revision is the revision in the store; 0 for an object that was not stored.
 	Revision int64 `json:"-"`
 }
 
-// Clone returns a copy whose Fields and Keys may be modified. The values in Fields are shared
-// with the original: replace them instead of modifying them. The clone of nil is nil.
-func (o *Object) Clone() *Object {
-	if o == nil {
-		return nil
-	}
-	c := *o
-	c.Fields = maps.Clone(o.Fields)
-	c.Keys = slices.Clone(o.Keys)
-	return &c
+// Meta implements [Object].
+func (m *ObjectMeta) Meta() *ObjectMeta { return m }
+
+// Keys implements [Object].
+func (m *ObjectMeta) Keys() []string { return nil }
+
+func (m *ObjectMeta) meta() meta {
+	return meta{m.UUID, m.Name, m.CreatedAt, m.NodeUUID, states.NoState, m.Revision}
 }
 
-func encodeObject(o *Object) (Record, error) {
-	value, err := json.Marshal(struct {
-		Version int `json:"version"`
-		*Object
-	}{recordVersion, o})
+// SetEmpty records whether the text field with Ironic's name is "" or null. It does nothing on nil.
+func (m *ObjectMeta) SetEmpty(name string, empty bool) {
+	if m != nil {
+		m.Empty = setEmpty(m.Empty, name, empty)
+	}
+}
+
+// setEmpty returns a list of the empty fields with or without a name. It leaves the old list as it is.
+func setEmpty(list []string, name string, empty bool) []string {
+	list = slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == name })
+	if empty {
+		list = append(list, name)
+	}
+	return list
+}
+
+// Clone returns a copy of an object whose fields may be set. The maps and lists in the fields are
+// shared with the original: replace them instead of modifying them.
+func Clone[O Object](o O) O {
+	c := reflect.New(reflect.TypeOf(o).Elem())
+	c.Elem().Set(reflect.ValueOf(o).Elem())
+	return c.Interface().(O)
+}
+
+// objectTypes are the types of the objects of each kind, which are pointers.
+var objectTypes = map[Kind]reflect.Type{}
+
+func init() {
+	for _, o := range []Object{
+		&Port{}, &PortGroup{}, &VolumeConnector{}, &VolumeTarget{}, &Allocation{}, &HistoryEntry{}, &Inventory{},
+		&DeployTemplate{}, &Runbook{}, &Chassis{}, &callRecord{},
+	} {
+		objectTypes[o.Kind()] = reflect.TypeOf(o)
+	}
+}
+
+// nodeKinds are the kinds whose objects belong to a node.
+var nodeKinds = []Kind{
+	KindPort, KindPortGroup, KindVolumeConnector, KindVolumeTarget, KindAllocation, KindHistory, KindInventory,
+}
+
+// objectVersion is the version of the stored form of objects: JSON with the field "version" and
+// those of the object. Version 1 has the fields that are not in [ObjectMeta] in an object "fields".
+const objectVersion = 2
+
+func encodeObject(o Object) (Record, error) {
+	m := o.Meta()
+	value, err := json.Marshal(o)
 	if err != nil {
-		return Record{}, fmt.Errorf("encode %s %s: %w", o.Kind, o.UUID, err)
+		return Record{}, fmt.Errorf("encode %s %s: %w", o.Kind(), m.UUID, err)
 	}
-	keys := slices.Clone(o.Keys)
-	if o.Name != "" {
-		keys = append(keys, nameKey(o.Name))
+	value = append(fmt.Appendf(nil, `{"version":%d,`, objectVersion), value[1:]...)
+	keys := slices.Clone(o.Keys())
+	if m.Name != "" {
+		keys = append(keys, nameKey(m.Name))
 	}
-	return Record{Kind: o.Kind, ID: o.UUID, Keys: keys, Revision: o.Revision, Value: value}, nil
+	return Record{Kind: o.Kind(), ID: m.UUID, Keys: keys, Revision: m.Revision, Value: value}, nil
 }
 
-func decodeObject(r Record) (*Object, error) {
-	var stored struct {
-		Version int `json:"version"`
-		Object
+func decodeObject(r Record) (Object, error) {
+	var old struct {
+		Version int             `json:"version"`
+		Fields  json.RawMessage `json:"fields"`
 	}
-	if err := decodeRecord(r, &stored, &stored.Version, recordVersion); err != nil {
+	of, known := objectTypes[r.Kind]
+	if !known {
+		return nil, fmt.Errorf("decode %s %s: the kind is unknown", r.Kind, r.ID)
+	}
+	if err := decodeRecord(r, &old, &old.Version, objectVersion); err != nil {
 		return nil, err
 	}
-	o := stored.Object
-	o.Kind, o.Revision = r.Kind, r.Revision
-	return &o, nil
+	o := reflect.New(of.Elem()).Interface().(Object)
+	err := unmarshal(r.Value, o)
+	if err == nil && old.Version == 1 && len(old.Fields) > 0 {
+		err = decodeFields(old.Fields, o)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decode %s %s: %w", r.Kind, r.ID, err)
+	}
+	o.Meta().Revision = r.Revision
+	return o, nil
+}
+
+// decodeFields decodes the fields of an object of version 1, in which "" is a value.
+func decodeFields(text json.RawMessage, o Object) error {
+	var fields map[string]json.RawMessage
+	if err := unmarshal(text, &fields); err != nil {
+		return err
+	}
+	for name, value := range fields {
+		if bytes.Equal(value, []byte(`""`)) {
+			o.Meta().SetEmpty(name, true)
+		}
+	}
+	slices.Sort(o.Meta().Empty)
+	return unmarshal(text, o)
 }

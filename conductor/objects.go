@@ -5,15 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/google/uuid"
-
-	"github.com/ironstate/ironstate/states"
 )
 
 // Object returns an object by its UUID or its name, as of its last write. The error matches
 // [NotFound], or is the store's.
-func (c *Conductor) Object(ctx context.Context, kind Kind, ident string) (*Object, error) {
+func (c *Conductor) Object(ctx context.Context, kind Kind, ident string) (Object, error) {
 	if err := c.usable(ctx); err != nil {
 		return nil, err
 	}
@@ -22,7 +21,7 @@ func (c *Conductor) Object(ctx context.Context, kind Kind, ident string) (*Objec
 
 // Objects returns all objects of a kind, oldest first, with the guarantees of
 // [Conductor.Nodes].
-func (c *Conductor) Objects(ctx context.Context, kind Kind) ([]*Object, error) {
+func (c *Conductor) Objects(ctx context.Context, kind Kind) ([]Object, error) {
 	if err := c.usable(ctx); err != nil {
 		return nil, err
 	}
@@ -30,7 +29,7 @@ func (c *Conductor) Objects(ctx context.Context, kind Kind) ([]*Object, error) {
 }
 
 // ObjectsOf returns the objects of a kind that belong to a node, oldest first.
-func (c *Conductor) ObjectsOf(ctx context.Context, kind Kind, nodeUUID string) ([]*Object, error) {
+func (c *Conductor) ObjectsOf(ctx context.Context, kind Kind, nodeUUID string) ([]Object, error) {
 	if err := c.usable(ctx); err != nil {
 		return nil, err
 	}
@@ -40,12 +39,12 @@ func (c *Conductor) ObjectsOf(ctx context.Context, kind Kind, nodeUUID string) (
 // CreateObject stores a new object and returns it as stored. An empty UUID and CreatedAt are
 // filled in. For allocations use [Conductor.CreateAllocation] instead. The error matches
 // [Exists], or is the store's.
-func (c *Conductor) CreateObject(ctx context.Context, o *Object) (*Object, error) {
+func (c *Conductor) CreateObject(ctx context.Context, o Object) (Object, error) {
 	if err := c.usable(ctx); err != nil {
 		return nil, err
 	}
-	if o == nil {
-		return nil, refuse(Invalid, "there is no object to create: it is nil")
+	if o == nil || objectTypes[o.Kind()] != reflect.TypeOf(o) || reflect.ValueOf(o).IsNil() {
+		return nil, refuse(Invalid, "there is no object to create: it is a %T", o)
 	}
 	return c.fleet.createObject(ctx, o)
 }
@@ -54,7 +53,7 @@ func (c *Conductor) CreateObject(ctx context.Context, o *Object) (*Object, error
 // with a clone of the current object, and again with a newer clone after each conflict with
 // another write. An object that change leaves as it is keeps its UpdatedAt. An error of change is
 // returned as it is. Other errors match [NotFound] or [Exists], or are the store's.
-func (c *Conductor) UpdateObject(ctx context.Context, kind Kind, ident string, change func(*Object) error) (*Object, error) {
+func (c *Conductor) UpdateObject(ctx context.Context, kind Kind, ident string, change func(Object) error) (Object, error) {
 	if err := c.usable(ctx); err != nil {
 		return nil, err
 	}
@@ -70,13 +69,8 @@ func (c *Conductor) DeleteObject(ctx context.Context, kind Kind, ident string) e
 	return c.fleet.removeObject(ctx, kind, ident)
 }
 
-// metaOfObject returns the fields of an object that an index uses.
-func metaOfObject(o *Object) meta {
-	return meta{o.UUID, o.Name, o.CreatedAt, o.NodeUUID, states.NoState, o.Revision}
-}
-
 // object is [Conductor.Object].
-func (f *fleet) object(ctx context.Context, kind Kind, ident string) (*Object, error) {
+func (f *fleet) object(ctx context.Context, kind Kind, ident string) (Object, error) {
 	r, err := f.load(ctx, kind, ident)
 	if errors.Is(err, ErrNotFound) {
 		return nil, noObject(kind, ident)
@@ -92,42 +86,43 @@ func noObject(kind Kind, ident string) error {
 }
 
 // createObject is [Conductor.CreateObject].
-func (f *fleet) createObject(ctx context.Context, o *Object) (*Object, error) {
-	o = o.Clone()
-	if o.UUID == "" {
-		o.UUID = uuid.NewString()
+func (f *fleet) createObject(ctx context.Context, o Object) (Object, error) {
+	o = Clone(o)
+	m := o.Meta()
+	if m.UUID == "" {
+		m.UUID = uuid.NewString()
 	}
-	if o.CreatedAt.IsZero() {
-		o.CreatedAt = now()
+	if m.CreatedAt.IsZero() {
+		m.CreatedAt = now()
 	}
-	o.Revision = 0
+	m.Revision = 0
 	r, err := encodeObject(o)
 	if err != nil {
 		return nil, err
 	}
-	if o.Revision, err = f.store.Create(ctx, r); err != nil {
+	if m.Revision, err = f.store.Create(ctx, r); err != nil {
 		return nil, objectExists(o, err)
 	}
-	f.of(o.Kind).put(o)
+	f.of(o.Kind()).put(o)
 	return o, nil
 }
 
-func objectExists(o *Object, err error) error {
+func objectExists(o Object, err error) error {
 	var duplicate *DuplicateError
 	if errors.As(err, &duplicate) {
-		return &Error{Reason: Exists, Text: fmt.Sprintf("%s with %s already exists.", o.Kind, duplicate.Key), Err: duplicate}
+		return &Error{Reason: Exists, Text: fmt.Sprintf("%s with %s already exists.", o.Kind(), duplicate.Key), Err: duplicate}
 	}
-	return fmt.Errorf("store %s %s: %w", o.Kind, o.UUID, err)
+	return fmt.Errorf("store %s %s: %w", o.Kind(), o.Meta().UUID, err)
 }
 
 // editObject is [Conductor.UpdateObject].
-func (f *fleet) editObject(ctx context.Context, kind Kind, ident string, change func(*Object) error) (*Object, error) {
+func (f *fleet) editObject(ctx context.Context, kind Kind, ident string, change func(Object) error) (Object, error) {
 	for {
 		old, err := f.object(ctx, kind, ident)
 		if err != nil {
 			return nil, err
 		}
-		o := old.Clone()
+		o := Clone(old)
 		if err := change(o); err != nil {
 			return nil, err
 		}
@@ -136,12 +131,13 @@ func (f *fleet) editObject(ctx context.Context, kind Kind, ident string, change 
 			return old, err
 		}
 		updated := now()
-		o.UpdatedAt = &updated
+		m := o.Meta()
+		m.UpdatedAt = &updated
 		r, err := encodeObject(o)
 		if err != nil {
 			return nil, err
 		}
-		o.Revision, err = f.store.Update(ctx, r)
+		m.Revision, err = f.store.Update(ctx, r)
 		switch {
 		case err == nil:
 			f.of(kind).put(o)
@@ -154,8 +150,37 @@ func (f *fleet) editObject(ctx context.Context, kind Kind, ident string, change 
 	}
 }
 
+// find is object for the kind of a type.
+func find[O Object](ctx context.Context, f *fleet, ident string) (O, error) {
+	var of O
+	o, err := f.object(ctx, of.Kind(), ident)
+	if err != nil {
+		return of, err
+	}
+	return o.(O), nil
+}
+
+// edit is editObject for the kind of a type.
+func edit[O Object](ctx context.Context, f *fleet, ident string, change func(O) error) (O, error) {
+	var of O
+	o, err := f.editObject(ctx, of.Kind(), ident, func(o Object) error { return change(o.(O)) })
+	if err != nil {
+		return of, err
+	}
+	return o.(O), nil
+}
+
+// typed returns objects as those of their type.
+func typed[O Object](objects []Object, err error) ([]O, error) {
+	list := make([]O, len(objects))
+	for i, o := range objects {
+		list[i] = o.(O)
+	}
+	return list, err
+}
+
 // sameObject reports whether two objects are stored alike.
-func sameObject(a, b *Object) (bool, error) {
+func sameObject(a, b Object) (bool, error) {
 	x, err := encodeObject(a)
 	if err != nil {
 		return false, err
@@ -171,10 +196,11 @@ func (f *fleet) removeObject(ctx context.Context, kind Kind, ident string) error
 		if err != nil {
 			return err
 		}
-		revision, err := f.store.Delete(ctx, kind, o.UUID, o.Revision)
+		id := o.Meta().UUID
+		revision, err := f.store.Delete(ctx, kind, id, o.Meta().Revision)
 		switch {
 		case err == nil:
-			f.of(kind).drop(o.UUID, revision, true)
+			f.of(kind).drop(id, revision, true)
 			return nil
 		case errors.Is(err, ErrNotFound):
 			return noObject(kind, ident)
@@ -200,7 +226,7 @@ func (f *fleet) discardOf(ctx context.Context, n *Node) error {
 		objects, err := f.of(kind).listOf(ctx, n.UUID)
 		errs = append(errs, err)
 		for _, o := range objects {
-			errs = append(errs, f.discard(ctx, kind, o.UUID))
+			errs = append(errs, f.discard(ctx, kind, o.Meta().UUID))
 		}
 	}
 	return errors.Join(errs...)

@@ -55,12 +55,48 @@ func fullNode() *conductor.Node {
 	}
 }
 
-func fullObject() *conductor.Object {
-	at := time.Date(2026, 11, 22, 4, 5, 6, 7000, time.UTC)
-	return &conductor.Object{
-		Kind: conductor.KindPort, UUID: "2be26c0b-03f2-4d2e-ae87-c02d7f33c123", Name: "port", CreatedAt: at, UpdatedAt: &at,
-		NodeUUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", Fields: map[string]any{"address": "52:54:00:12:34:56"},
-		Keys: []string{"address=52:54:00:12:34:56"},
+// fullObjects returns an object of each kind with a value in every stored field.
+func fullObjects() []conductor.Object {
+	objects := []conductor.Object{
+		&conductor.Port{}, &conductor.PortGroup{}, &conductor.VolumeConnector{}, &conductor.VolumeTarget{}, &conductor.Allocation{},
+		&conductor.HistoryEntry{}, &conductor.Inventory{}, &conductor.DeployTemplate{}, &conductor.Runbook{}, &conductor.Chassis{},
+	}
+	for _, o := range objects {
+		fill(reflect.ValueOf(o).Elem(), "value")
+		o.Meta().UUID, o.Meta().Revision = "2be26c0b-03f2-4d2e-ae87-c02d7f33c123", 0
+	}
+	return objects
+}
+
+// fill sets a value, and those in it, to values that are not zero. name is the name of the field.
+func fill(v reflect.Value, name string) {
+	switch at := time.Date(2026, 11, 22, 4, 5, 6, 7000, time.UTC); v.Interface().(type) {
+	case time.Time:
+		v.Set(reflect.ValueOf(at))
+		return
+	case map[string]any:
+		v.Set(reflect.ValueOf(map[string]any{"of": name, "list": []any{"a", nil, true}}))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i), v.Type().Field(i).Name)
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), name)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), name)
+	case reflect.String:
+		v.SetString(name)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Uint8:
+		v.SetUint(1)
+	default:
+		v.SetInt(7)
 	}
 }
 
@@ -84,7 +120,7 @@ func TestRecordsOfAllVersionsAreRead(t *testing.T) {
 	if *writeRecords {
 		writeNewest(t, c, store)
 	}
-	node, object := fullNode(), fullObject()
+	node := fullNode()
 	fields := reflect.ValueOf(*node)
 	for i := range fields.NumField() {
 		name := fields.Type().Field(i).Name
@@ -99,10 +135,29 @@ func TestRecordsOfAllVersionsAreRead(t *testing.T) {
 		_, err = store.Delete(t.Context(), conductor.KindNode, node.UUID, node.Revision)
 		require.NoError(t, err)
 	}
-	object.Revision = plant(t, store, object.Kind, object.UUID, "testdata/port-v1.json")
-	gotObject, err := c.Object(t.Context(), object.Kind, object.UUID)
-	require.NoError(t, err)
-	require.Equal(t, object, gotObject)
+	for _, want := range append(fullObjects(), portV1()) {
+		kind, id, file := want.Kind(), want.Meta().UUID, "testdata/"+string(want.Kind())+"-v2.json"
+		if want.Meta().Name == "port" {
+			file = "testdata/port-v1.json"
+		}
+		want.Meta().Revision = plant(t, store, kind, id, file)
+		got, err := c.Object(t.Context(), kind, id)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		_, err = store.Delete(t.Context(), kind, id, want.Meta().Revision)
+		require.NoError(t, err)
+	}
+}
+
+// portV1 returns the port in testdata/port-v1.json.
+func portV1() conductor.Object {
+	at := time.Date(2026, 11, 22, 4, 5, 6, 7000, time.UTC)
+	return &conductor.Port{
+		ObjectMeta: conductor.ObjectMeta{
+			UUID: "2be26c0b-03f2-4d2e-ae87-c02d7f33c123", Name: "port", CreatedAt: at, UpdatedAt: &at, NodeUUID: "1be26c0b-03f2-4d2e-ae87-c02d7f33c123",
+		},
+		Address: "52:54:00:12:34:56",
+	}
 }
 
 // TestRecordsWithoutTransitionsAreRead reads a record that was stored before records had transitions.
@@ -131,22 +186,20 @@ func plant(t *testing.T, store conductor.Store, kind conductor.Kind, id, file st
 
 func writeNewest(t *testing.T, c *conductor.Conductor, store conductor.Store) {
 	t.Helper()
+	write := func(kind conductor.Kind, id, file string) {
+		r, err := store.Get(t.Context(), kind, id)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(file, append(r.Value, '\n'), 0o600))
+		_, err = store.Delete(t.Context(), kind, id, r.Revision)
+		require.NoError(t, err)
+	}
 	_, err := c.CreateNode(t.Context(), fullNode())
 	require.NoError(t, err)
-	_, err = c.CreateObject(t.Context(), fullObject())
-	require.NoError(t, err)
-	for _, of := range []struct {
-		kind     conductor.Kind
-		id, file string
-	}{
-		{conductor.KindNode, fullNode().UUID, "testdata/node-v2.json"},
-		{conductor.KindPort, fullObject().UUID, "testdata/port-v1.json"},
-	} {
-		r, err := store.Get(t.Context(), of.kind, of.id)
+	write(conductor.KindNode, fullNode().UUID, "testdata/node-v2.json")
+	for _, o := range fullObjects() {
+		_, err = c.CreateObject(t.Context(), o)
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(of.file, append(r.Value, '\n'), 0o600))
-		_, err = store.Delete(t.Context(), of.kind, of.id, r.Revision)
-		require.NoError(t, err)
+		write(o.Kind(), o.Meta().UUID, "testdata/"+string(o.Kind())+"-v2.json")
 	}
 }
 

@@ -139,10 +139,10 @@ func rendezvous(members []Member, key string, eligible func(Member) bool) (chose
 	return chosen, ok
 }
 
-// chooses reports whether this conductor is the one to choose the node of an allocation.
+// chooses reports whether this conductor is the one to process the allocation or the call with an ID.
 // Every member with hardware types is eligible.
-func (s view) chooses(o *Object) bool {
-	chosen, ok := rendezvous(s.members, o.UUID, func(m Member) bool { return len(m.Drivers) > 0 })
+func (s view) chooses(id string) bool {
+	chosen, ok := rendezvous(s.members, id, func(m Member) bool { return len(m.Drivers) > 0 })
 	return ok && chosen.ID == s.id
 }
 

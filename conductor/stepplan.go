@@ -89,18 +89,14 @@ func (c *Conductor) templateSteps(ctx context.Context, n *Node) (steps []StepReq
 	traits, _ := n.InstanceInfo["traits"].([]any)
 	for _, trait := range traits {
 		name, _ := trait.(string)
-		template, err := c.Object(ctx, KindDeployTemplate, name)
+		template, err := find[*DeployTemplate](ctx, c.fleet, name)
 		if errors.Is(err, NotFound) {
 			continue
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		of, err := fromJSON[[]StepRequest](template.Fields["steps"])
-		if err != nil {
-			return nil, nil, fmt.Errorf("deploy template %s: %w", name, err)
-		}
-		steps, templates = append(steps, of...), append(templates, name)
+		steps, templates = append(steps, template.Steps...), append(templates, name)
 	}
 	return steps, templates, nil
 }

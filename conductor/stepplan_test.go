@@ -146,8 +146,7 @@ func TestADeployStepThatNoInterfaceHasFailsTheDeployment(t *testing.T) {
 				n := f.node(states.Available)
 				r := f.provision("active")
 				if test.template {
-					_, err := f.CreateObject(f.ctx, &conductor.Object{Kind: conductor.KindDeployTemplate, Name: "CUSTOM_COREOS",
-						Fields: map[string]any{"steps": []any{map[string]any{"interface": "deploy", "step": "install_coreos", "args": map[string]any{}, "priority": 80}}}})
+					_, err := f.CreateObject(f.ctx, &conductor.DeployTemplate{ObjectMeta: conductor.ObjectMeta{Name: "CUSTOM_COREOS"}, Steps: coreos})
 					require.NoError(t, err)
 					_, err = f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
 						n.Traits, n.InstanceInfo = []string{"CUSTOM_COREOS"}, map[string]any{"traits": []any{"CUSTOM_COREOS"}}

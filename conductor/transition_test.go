@@ -225,6 +225,6 @@ func TestALongErrorIsCutOffInATransition(t *testing.T) {
 		entries, err := f.History(f.ctx, n.UUID)
 		require.NoError(t, err)
 		require.Len(t, entries, 1)
-		require.Equal(t, n.LastError, entries[0].Fields["event"], "the history has the whole text")
+		require.Equal(t, n.LastError, entries[0].Event, "the history has the whole text")
 	})
 }

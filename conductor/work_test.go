@@ -63,7 +63,7 @@ func TestWorkThatFails(t *testing.T) {
 			history, err := f.History(f.ctx, n.UUID)
 			require.NoError(t, err)
 			require.Len(t, history, 1)
-			require.Equal(t, text, history[0].Fields["event"])
+			require.Equal(t, text, history[0].Event)
 		})
 	}
 }
@@ -141,9 +141,7 @@ func TestAHeartbeatOfTheAgentContinuesTheWork(t *testing.T) {
 		f := start(t, nil)
 		f.fake.Before = waiting("deploy.deploy")
 		n := f.node(states.Available)
-		_, err := f.CreateObject(f.ctx, &conductor.Object{
-			Kind: conductor.KindPort, NodeUUID: n.UUID, Fields: map[string]any{"address": "52:54:00:12:34:56"},
-		})
+		_, err := f.CreateObject(f.ctx, &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:12:34:56"})
 		require.NoError(t, err)
 		_, _, err = f.Lookup(f.ctx, []string{"52:54:00:12:34:56"}, "")
 		require.ErrorIs(t, err, conductor.NotFound, "an agent has no business on an available node")

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -20,7 +21,7 @@ const (
 //
 // Source: ironic/api/controllers/v1/allocation.py.
 var allocationResource = &resource{
-	kind: conductor.KindAllocation, path: "allocations", list: "allocations", schema: "allocation", noun: "Allocation",
+	of: &conductor.Allocation{}, path: "allocations", list: "allocations", schema: "allocation", noun: "Allocation",
 	since: minAllocations, named: true, suffixed: true, loadFirst: true, looseIdent: true, uuidFirst: true, sortFirst: true,
 	fields: []objectField{
 		uuidField,
@@ -34,12 +35,12 @@ var allocationResource = &resource{
 		{name: "traits", zero: []any{}, fixed: true, schema: allocationTraits},
 		{name: "node_uuid", readOnly: true, noColumn: true},
 		// Clients set node in a POST; responses show node_uuid.
-		{name: "node", types: textOrNull, fixed: true, asked: true},
+		{name: "node", types: textOrNull, fixed: true, asked: true, storedAs: "node_uuid"},
 	},
 	patched: []string{"name", "extra"},
 	filters: []objectFilter{ofAllocatedNode, byText("resource_class"), byText("state"), ownedBy},
 	early:   []string{"node", "resource_class", "state"},
-	check:   func(r *request, before, o *conductor.Object) error { return r.checkNewName(before, o, "allocation") },
+	check:   func(r *request, before, o conductor.Object) error { return r.checkNewName(before, o, "allocation") },
 
 	patchSince: minReallocate, checkValues: checkNames("allocation"),
 }
@@ -70,11 +71,9 @@ var ownedBy = objectFilter{
 // useCandidates replaces the names of the candidate nodes with their UUIDs.
 //
 // Source: check_node_list in ironic/db/sqlalchemy/api.py.
-func (r *request) useCandidates(o *conductor.Object) error {
-	list, _ := o.Fields["candidate_nodes"].([]any)
-	uuids, missing := make([]any, len(list)), []string{}
-	for i, item := range list {
-		ident := item.(string)
+func (r *request) useCandidates(al *conductor.Allocation) error {
+	uuids, missing := make([]string, len(al.CandidateNodes)), []string{}
+	for i, ident := range al.CandidateNodes {
 		n, err := r.h.conductor.Node(r.Context(), ident)
 		switch {
 		case errors.Is(err, conductor.NotFound):
@@ -89,7 +88,7 @@ func (r *request) useCandidates(o *conductor.Object) error {
 		slices.Sort(missing)
 		return invalid("Nodes cannot be found: %s", show(strings.Join(slices.Compact(missing), ", ")))
 	}
-	o.Fields["candidate_nodes"] = uuids
+	al.CandidateNodes = uuids
 	return nil
 }
 
@@ -99,16 +98,17 @@ func (h *handler) createAllocation(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if err := r.backfill(o); err != nil {
+	al := o.(*conductor.Allocation)
+	if err := r.backfill(al); err != nil {
 		return answer{}, err
 	}
-	if class, _ := o.Fields["resource_class"].(string); class == "" {
+	if al.ResourceClass == "" {
 		return answer{}, invalid("The resource_class field is mandatory when not backfilling")
 	}
-	if err := r.useCandidates(o); err != nil {
+	if err := r.useCandidates(al); err != nil {
 		return answer{}, err
 	}
-	created, err := h.conductor.CreateAllocation(r.Context(), o)
+	created, err := h.conductor.CreateAllocation(r.Context(), al)
 	if err != nil {
 		return answer{}, allocationResource.sayExists(r, o, err)
 	}
@@ -118,9 +118,8 @@ func (h *handler) createAllocation(r *request) (answer, error) {
 }
 
 // backfill completes an allocation for a node that already has an instance.
-func (r *request) backfill(o *conductor.Object) error {
-	ident, _ := o.Fields["node"].(string)
-	delete(o.Fields, "node")
+func (r *request) backfill(al *conductor.Allocation) error {
+	ident := al.NodeUUID
 	switch {
 	case ident == "":
 		return nil
@@ -131,13 +130,9 @@ func (r *request) backfill(o *conductor.Object) error {
 	if err != nil {
 		return as400(err)
 	}
-	o.NodeUUID = n.UUID
-	if class, _ := o.Fields["resource_class"].(string); class == "" {
-		o.Fields["resource_class"] = n.ResourceClass
-	}
-	if o.UUID == "" {
-		o.UUID = n.InstanceUUID
-	}
+	al.NodeUUID = n.UUID
+	al.ResourceClass = cmp.Or(al.ResourceClass, n.ResourceClass)
+	al.UUID = cmp.Or(al.UUID, n.InstanceUUID)
 	return nil
 }
 
@@ -157,16 +152,16 @@ func (h *handler) deleteAllocation(r *request) (answer, error) {
 	return statusNoContent, r.freeAllocation(o)
 }
 
-func (r *request) freeAllocation(o *conductor.Object) error {
-	err := r.h.conductor.DeleteAllocation(r.Context(), o.UUID)
+func (r *request) freeAllocation(o conductor.Object) error {
+	err := r.h.conductor.DeleteAllocation(r.Context(), o.Meta().UUID)
 	if errors.Is(err, conductor.NotFound) {
-		return allocationResource.notFound(o.UUID)
+		return allocationResource.notFound(o.Meta().UUID)
 	}
 	return err
 }
 
 // allocationOf returns the allocation of the node that a request names.
-func (r *request) allocationOf() (*conductor.Object, error) {
+func (r *request) allocationOf() (conductor.Object, error) {
 	n, err := r.nodeNamed(r.param(0))
 	if err != nil {
 		return nil, err

@@ -27,6 +27,7 @@ type server struct {
 	http.Handler
 	t         testing.TB
 	conductor *conductor.Conductor
+	store     *conductor.Memory
 	before    atomic.Pointer[before] // Before of the fake hardware
 }
 
@@ -40,7 +41,7 @@ func start(t testing.TB, series states.Series, config api.Config) *server {
 // startWith is start with more hardware types, by name.
 func startWith(t testing.TB, series states.Series, config api.Config, more map[string]conductor.Hardware) *server {
 	t.Helper()
-	s := &server{t: t}
+	s := &server{t: t, store: &conductor.Memory{}}
 	fake := &conductor.Fake{Series: series, Before: func(ctx context.Context, n *conductor.Node, operation string) error {
 		if f := s.before.Load(); f != nil {
 			return (*f)(ctx, n, operation)
@@ -50,7 +51,7 @@ func startWith(t testing.TB, series states.Series, config api.Config, more map[s
 	hardware := map[string]conductor.Hardware{"fake-hardware": fake, "ipmi": fake}
 	maps.Copy(hardware, more)
 	c, err := conductor.New(conductor.Config{
-		Store: &conductor.Memory{}, Name: "testhost", Table: series.Table(), LockedInterval: 10 * time.Millisecond,
+		Store: s.store, Name: "testhost", Table: series.Table(), LockedInterval: 10 * time.Millisecond,
 		Hardware: hardware,
 	})
 	require.NoError(t, err)

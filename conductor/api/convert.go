@@ -58,11 +58,12 @@ func toTruth(name string) func(*request, any) (any, error) {
 }
 
 // checkNewName refuses an invalid name of a new record. before is nil for a new record.
-func (r *request) checkNewName(before, o *conductor.Object, noun string) error {
-	if before != nil || o.Name == "" || r.validName(o.Name) {
+func (r *request) checkNewName(before, o conductor.Object, noun string) error {
+	name := o.Meta().Name
+	if before != nil || name == "" || r.validName(name) {
 		return nil
 	}
-	return invalid("Cannot create %s with invalid name '%s'", noun, show(o.Name))
+	return invalid("Cannot create %s with invalid name '%s'", noun, show(name))
 }
 
 // checkNames returns a function that refuses a patch with an invalid name.

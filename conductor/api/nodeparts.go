@@ -80,8 +80,7 @@ func emptyList(name string, arguments ...string) func(*handler, *request) (answe
 	}
 }
 
-// showInventory answers GET /v1/nodes/NODE/inventory. The inventory is a [conductor.Object] of
-// [conductor.KindInventory] that has the node's UUID.
+// showInventory answers GET /v1/nodes/NODE/inventory. The inventory has the node's UUID.
 func (h *handler) showInventory(r *request) (answer, error) {
 	n, err := r.node(r.param(0))
 	if err != nil {
@@ -96,10 +95,9 @@ func (h *handler) showInventory(r *request) (answer, error) {
 	}
 	w := newWriter(4096)
 	w.open()
-	for _, key := range []string{"inventory", "plugin_data"} {
-		value, _ := o.Fields[key].(map[string]any)
-		w.key(key).object(value)
-	}
+	inventory := o.(*conductor.Inventory)
+	w.key("inventory").object(inventory.Inventory)
+	w.key("plugin_data").object(inventory.PluginData)
 	w.close()
 	return answer{status: http.StatusOK, body: w.b}, nil
 }
@@ -146,7 +144,7 @@ func (h *handler) listHistory(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	entries, found := cut(p, entries, nil, func(o *conductor.Object) string { return o.UUID })
+	entries, found := cut(p, entries, nil, func(e *conductor.HistoryEntry) string { return e.UUID })
 	if !found {
 		return answer{}, notFound("Node history record %s could not be found.", p.marker)
 	}
@@ -170,41 +168,37 @@ func (h *handler) showHistory(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	entry, err := h.conductor.Object(r.Context(), conductor.KindHistory, r.param(1))
-	if errors.Is(err, conductor.NotFound) || err == nil && entry.NodeUUID != n.UUID {
+	o, err := h.conductor.Object(r.Context(), conductor.KindHistory, r.param(1))
+	if errors.Is(err, conductor.NotFound) || err == nil && o.Meta().NodeUUID != n.UUID {
 		return answer{}, notFound("Node history record %s could not be found.", show(r.param(1)))
 	}
 	if err != nil {
 		return answer{}, err
 	}
 	w := newWriter(1024)
-	r.writeHistory(w, n, entry, true)
+	r.writeHistory(w, n, o.(*conductor.HistoryEntry), true)
 	return answer{status: http.StatusOK, body: w.b}, nil
 }
 
 // maxEvent is the maximum length in bytes of a history entry's event in lists without detail.
 const maxEvent = 255
 
-func (r *request) writeHistory(w *writer, n *node, entry *conductor.Object, detail bool) {
-	field := func(name string) string {
-		s, _ := entry.Fields[name].(string)
-		return s
-	}
-	event := field("event")
+func (r *request) writeHistory(w *writer, n *node, entry *conductor.HistoryEntry, detail bool) {
+	event := entry.Event
 	if !detail && len(event) > maxEvent {
 		event = strings.ToValidUTF8(event[:maxEvent-4], "") + "..."
 	}
 	w.open()
 	w.key("uuid").text(entry.UUID)
 	w.key("created_at").time(&entry.CreatedAt)
-	w.key("severity").textOrNull(field("severity"))
+	w.key("severity").textOrNull(entry.Severity)
 	w.key("event").textOrNull(event)
 	if detail {
-		w.key("event_type").textOrNull(field("event_type"))
-		w.key("conductor").textOrNull(field("conductor"))
-		w.key("user").textOrNull(field("user"))
+		w.key("event_type").textOrNull(entry.EventType)
+		w.key("conductor").textOrNull(entry.Conductor)
+		w.key("user").textOrNull(entry.User)
 		if r.version >= minHistoryProject {
-			w.key("project").textOrNull(field("project"))
+			w.key("project").textOrNull(entry.Project)
 		}
 	}
 	w.key("links").openList()

@@ -163,9 +163,9 @@ func TestTheInventoryIsShownIfItExists(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	uuid := s.create(`{"driver": "fake-hardware", "name": "n"}`)
 	require.Equal(t, "Node inventory record for node "+uuid+" could not be found.", s.do("GET", "/v1/nodes/n/inventory", "latest", "").fault())
-	_, err := s.conductor.CreateObject(context.Background(), &conductor.Object{
-		Kind: conductor.KindInventory, UUID: uuid, NodeUUID: uuid,
-		Fields: map[string]any{"inventory": map[string]any{"cpu": map[string]any{"count": 4.0}}},
+	_, err := s.conductor.CreateObject(context.Background(), &conductor.Inventory{
+		ObjectMeta: conductor.ObjectMeta{UUID: uuid, NodeUUID: uuid},
+		Inventory:  map[string]any{"cpu": map[string]any{"count": 4.0}},
 	})
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"inventory": map[string]any{"cpu": map[string]any{"count": 4.0}}, "plugin_data": map[string]any{}},

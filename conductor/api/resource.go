@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -13,11 +14,11 @@ import (
 // resource describes one kind of object in the API. Its functions, which may be nil, are the
 // rules that apply to this resource only.
 type resource struct {
-	kind   conductor.Kind
-	path   string // below /v1
-	list   string // the key of a list's items
-	schema string // in faults of the schema
-	noun   string // in faults that name one: "Port"
+	of     conductor.Object // an empty object of its type
+	path   string           // below /v1
+	list   string           // the key of a list's items
+	schema string           // in faults of the schema
+	noun   string           // in faults that name one: "Port"
 
 	since    states.APIVersion
 	named    bool // its records can be named in paths at any version
@@ -43,10 +44,9 @@ type resource struct {
 	// exclusive refuses a request with more than one of the filters that select by a group, nil
 	// if only the first of them applies.
 	exclusive error
-	// keys returns the unique keys of a record; duplicate returns the fault text for a
-	// record with a key of another record, unless uuidFirst is set and the UUID exists too.
-	keys      func(o *conductor.Object) []string
-	duplicate func(o *conductor.Object) string
+	// duplicate returns the fault text for a record with a unique key of another record, unless
+	// uuidFirst is set and the UUID exists too.
+	duplicate func(o conductor.Object) string
 	uuidFirst bool
 	// noNode is the fault text for a new record of an unknown node, with %s for the node;
 	// empty stands for the usual fault of an unknown node.
@@ -74,10 +74,10 @@ type resource struct {
 	// check refuses a record that breaks a rule. before is nil for a new record, and the
 	// record before the patch for a patched one. allow does so with the lock of the record's
 	// node, which a POST takes if locks is true, and a patch always.
-	check, allow func(r *request, before, o *conductor.Object) error
+	check, allow func(r *request, before, o conductor.Object) error
 	locks        bool
 	// deletable refuses the deletion of a record.
-	deletable func(r *request, o *conductor.Object) error
+	deletable func(r *request, o conductor.Object) error
 }
 
 // objectField is a field of a record as clients see it.
@@ -90,7 +90,8 @@ type objectField struct {
 
 	required bool // in a POST
 	readOnly bool // clients cannot set it
-	asked    bool // set by a POST, but shown under another name
+	asked    bool // set by a POST, but not shown, or under the name storedAs
+	storedAs string
 	shown    bool // in the responses of versions below since too
 	unsorted bool // not a sort key
 	noColumn bool // not a sort key, since it has no column in Ironic's database
@@ -132,54 +133,23 @@ func (x *resource) field(name string) *objectField {
 }
 
 // value returns the value of a record's field.
-func (f *objectField) value(o *conductor.Object) any {
-	var v any
-	switch f.name {
-	case "uuid":
-		v = o.UUID
-	case "name":
-		if v = o.Fields["name"]; o.Name != "" { // "" is not null
-			v = o.Name
-		}
-	case "node_uuid":
-		if o.NodeUUID != "" {
-			v = o.NodeUUID
-		}
-	default:
-		stored, has := o.Fields[f.name]
-		if v = stored; has && f.nullable {
-			return v
-		}
+func (f *objectField) value(o conductor.Object) any {
+	if v := load(o, f.column()); v != nil || f.nullable {
+		return v
 	}
-	if v == nil {
-		return f.zero
-	}
-	return v
+	return f.zero
 }
 
-// put stores a value in a field.
-func (f *objectField) put(o *conductor.Object, v any) {
-	switch f.name {
-	case "uuid":
-		o.UUID, _ = v.(string)
-	case "name":
-		o.Name, _ = v.(string)
-		if delete(o.Fields, "name"); v == "" {
-			o.Fields["name"] = v
-		}
-	case "node_uuid":
-		o.NodeUUID, _ = v.(string)
-	default:
-		if v == nil {
-			v = f.zero
-		}
-		if v == nil {
-			delete(o.Fields, f.name)
-			return
-		}
-		o.Fields[f.name] = v
+// put stores a value in a field, null as the zero value.
+func (f *objectField) put(o conductor.Object, v any) {
+	if v == nil {
+		v = f.zero
 	}
+	store(o, f.column(), v)
 }
+
+// column returns the name of the field in the record.
+func (f *objectField) column() string { return cmp.Or(f.storedAs, f.name) }
 
 // bodySchema returns the schema of the bodies that create a record.
 func (x *resource) bodySchema(h *handler) *schema {
@@ -207,7 +177,7 @@ func (x *resource) bodySchema(h *handler) *schema {
 
 // take sets the record's fields to the values of an object that satisfies the schema, and the
 // missing ones to their defaults.
-func (x *resource) take(r *request, o *conductor.Object, object map[string]any) (err error) {
+func (x *resource) take(r *request, o conductor.Object, object map[string]any) (err error) {
 	for _, first := range []bool{true, false} { // the order of Ironic's validators
 		for i := range x.fields {
 			f := &x.fields[i]
@@ -220,8 +190,11 @@ func (x *resource) take(r *request, o *conductor.Object, object map[string]any) 
 					return err
 				}
 			}
-			if f.put(o, v); has && v == nil && f.nullable {
-				o.Fields[f.name] = nil
+			switch {
+			case has && v == nil && f.nullable:
+				store(o, f.column(), nil)
+			case has || f.storedAs == "":
+				f.put(o, v)
 			}
 		}
 	}
@@ -229,16 +202,17 @@ func (x *resource) take(r *request, o *conductor.Object, object map[string]any) 
 }
 
 // write writes a record with the fields of the request's version.
-func (x *resource) write(w *writer, r *request, o *conductor.Object, fields fieldSet) {
+func (x *resource) write(w *writer, r *request, o conductor.Object, fields fieldSet) {
+	m := o.Meta()
 	w.open()
 	if fields.has("uuid") {
-		w.key("uuid").text(o.UUID)
+		w.key("uuid").text(m.UUID)
 	}
 	if fields.has("created_at") {
-		w.key("created_at").time(&o.CreatedAt)
+		w.key("created_at").time(&m.CreatedAt)
 	}
 	if fields.has("updated_at") {
-		w.key("updated_at").time(o.UpdatedAt)
+		w.key("updated_at").time(m.UpdatedAt)
 	}
 	for i := range x.fields {
 		f := &x.fields[i]
@@ -251,7 +225,7 @@ func (x *resource) write(w *writer, r *request, o *conductor.Object, fields fiel
 		}
 		w.key(f.name).value(v)
 	}
-	path := x.path + "/" + o.UUID
+	path := x.path + "/" + m.UUID
 	w.key("links").links(r.base(), path)
 	for _, name := range sortedKeys(x.links) {
 		if r.version < x.links[name] || !fields.has(name) {
@@ -269,7 +243,7 @@ func (x *resource) write(w *writer, r *request, o *conductor.Object, fields fiel
 }
 
 // answer returns an answer that shows a record.
-func (x *resource) answer(r *request, status int, o *conductor.Object, fields fieldSet) answer {
+func (x *resource) answer(r *request, status int, o conductor.Object, fields fieldSet) answer {
 	return answer{status: status, write: func(w *writer) { x.write(w, r, o, fields) }}
 }
 
@@ -329,11 +303,11 @@ func (r *request) ident(x *resource) (string, error) {
 }
 
 // object returns a record by its UUID or name.
-func (r *request) object(x *resource, ident string) (*conductor.Object, error) {
-	o, err := r.h.conductor.Object(r.Context(), x.kind, ident)
+func (r *request) object(x *resource, ident string) (conductor.Object, error) {
+	o, err := r.h.conductor.Object(r.Context(), x.of.Kind(), ident)
 	if errors.Is(err, conductor.NotFound) && r.suffix && x.suffixed && slices.Contains(r.params, ident) {
 		ident += ".json"
-		o, err = r.h.conductor.Object(r.Context(), x.kind, ident)
+		o, err = r.h.conductor.Object(r.Context(), x.of.Kind(), ident)
 	}
 	if errors.Is(err, conductor.NotFound) {
 		return nil, x.notFound(ident)
@@ -347,19 +321,20 @@ func (x *resource) notFound(ident string) error {
 
 // sayExists returns the fault for a record with keys of another record. Of several it names the one
 // that Ironic's database refuses first.
-func (x *resource) sayExists(r *request, o *conductor.Object, err error) error {
+func (x *resource) sayExists(r *request, o conductor.Object, err error) error {
 	var duplicate *conductor.DuplicateError
 	if !errors.Is(err, conductor.Exists) || !errors.As(err, &duplicate) {
 		return err
 	}
-	byUUID := duplicate.Key == o.UUID
-	records, err := r.h.conductor.Objects(r.Context(), x.kind)
+	m := o.Meta()
+	byUUID := duplicate.Key == m.UUID
+	records, err := r.h.conductor.Objects(r.Context(), x.of.Kind())
 	if err != nil {
 		return err
 	}
-	taken := func(same func(other *conductor.Object) bool) bool {
-		return slices.ContainsFunc(records, func(other *conductor.Object) bool {
-			return (byUUID || other.UUID != o.UUID) && same(other)
+	taken := func(same func(other conductor.Object) bool) bool {
+		return slices.ContainsFunc(records, func(other conductor.Object) bool {
+			return (byUUID || other.Meta().UUID != m.UUID) && same(other)
 		})
 	}
 	article := "A"
@@ -369,14 +344,14 @@ func (x *resource) sayExists(r *request, o *conductor.Object, err error) error {
 	noun := article + " " + strings.ToLower(x.noun)
 	switch {
 	case byUUID && x.uuidFirst:
-	case o.Name != "" && taken(func(other *conductor.Object) bool { return other.Name == o.Name }):
-		return conflict("%s with name %s already exists.", noun, o.Name)
-	case x.duplicate != nil && taken(func(other *conductor.Object) bool {
-		return slices.ContainsFunc(o.Keys, func(key string) bool { return slices.Contains(other.Keys, key) })
+	case m.Name != "" && taken(func(other conductor.Object) bool { return other.Meta().Name == m.Name }):
+		return conflict("%s with name %s already exists.", noun, m.Name)
+	case x.duplicate != nil && taken(func(other conductor.Object) bool {
+		return slices.ContainsFunc(o.Keys(), func(key string) bool { return slices.Contains(other.Keys(), key) })
 	}):
 		return conflict("%s", x.duplicate(o))
 	}
-	return conflict("%s with UUID %s already exists.", noun, o.UUID)
+	return conflict("%s with UUID %s already exists.", noun, m.UUID)
 }
 
 var statusNoContent = answer{status: http.StatusNoContent}

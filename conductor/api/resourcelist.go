@@ -24,28 +24,28 @@ type parent = func(r *request, s *selection) error
 type selection struct {
 	node  string // the UUID of the node to which the records belong; empty for any
 	one   bool   // at most one record is selected, so that the sort key is ignored
-	tests []func(o *conductor.Object) bool
+	tests []func(o conductor.Object) bool
 }
 
-func (s *selection) where(test func(o *conductor.Object) bool) { s.tests = append(s.tests, test) }
+func (s *selection) where(test func(o conductor.Object) bool) { s.tests = append(s.tests, test) }
 
 // ofNode selects the records of a node.
 func (s *selection) ofNode(uuid string) {
 	s.node = uuid
-	s.where(func(o *conductor.Object) bool { return o.NodeUUID == uuid })
+	s.where(func(o conductor.Object) bool { return o.Meta().NodeUUID == uuid })
 }
 
 // objects returns the selected records of a kind, and always the record with the UUID marker.
-func (s *selection) objects(r *request, kind conductor.Kind, marker string) ([]*conductor.Object, error) {
-	var objects []*conductor.Object
+func (s *selection) objects(r *request, kind conductor.Kind, marker string) ([]conductor.Object, error) {
+	var objects []conductor.Object
 	var err error
 	if s.node != "" && marker == "" {
 		objects, err = r.h.conductor.ObjectsOf(r.Context(), kind, s.node)
 	} else {
 		objects, err = r.h.conductor.Objects(r.Context(), kind)
 	}
-	return slices.DeleteFunc(objects, func(o *conductor.Object) bool {
-		return o.UUID != marker && slices.ContainsFunc(s.tests, func(test func(*conductor.Object) bool) bool { return !test(o) })
+	return slices.DeleteFunc(objects, func(o conductor.Object) bool {
+		return o.Meta().UUID != marker && slices.ContainsFunc(s.tests, func(test func(conductor.Object) bool) bool { return !test(o) })
 	}), err
 }
 
@@ -89,17 +89,17 @@ func (l listing) serve(_ *handler, r *request) (answer, error) {
 	if err := l.choose(a, r, s); err != nil {
 		return answer{}, err
 	}
-	var compare func(a, b *conductor.Object) int
+	var compare func(a, b conductor.Object) int
 	if !s.one {
 		if compare, err = l.order(r, p.sortKey); err != nil {
 			return answer{}, err
 		}
 	}
-	objects, err := s.objects(r, l.kind, p.marker)
+	objects, err := s.objects(r, l.of.Kind(), p.marker)
 	if err != nil {
 		return answer{}, err
 	}
-	objects, found := cut(p, objects, compare, func(o *conductor.Object) string { return o.UUID })
+	objects, found := cut(p, objects, compare, func(o conductor.Object) string { return o.Meta().UUID })
 	if !found {
 		return answer{}, l.notFound(p.marker)
 	}
@@ -215,7 +215,7 @@ func (l listing) parameters(p page, a *args, detail *bool) []string {
 	return parameters
 }
 
-func (l listing) page(r *request, p page, objects []*conductor.Object, fields fieldSet, parameters []string) answer {
+func (l listing) page(r *request, p page, objects []conductor.Object, fields fieldSet, parameters []string) answer {
 	path := l.path
 	if l.details {
 		path += "/detail"
@@ -228,7 +228,7 @@ func (l listing) page(r *request, p page, objects []*conductor.Object, fields fi
 		}
 		w.closeList()
 		if len(objects) > 0 {
-			p.writeNext(w, r, path, fields, parameters, len(objects), objects[len(objects)-1].UUID)
+			p.writeNext(w, r, path, fields, parameters, len(objects), objects[len(objects)-1].Meta().UUID)
 		}
 		w.close()
 	}}
@@ -253,8 +253,9 @@ func (r *request) selectPortGroup(ident string, s *selection) error {
 	if err != nil {
 		return err
 	}
-	s.ofNode(group.NodeUUID)
-	s.where(func(o *conductor.Object) bool { return o.Fields["portgroup_uuid"] == group.UUID })
+	m := group.Meta()
+	s.ofNode(m.NodeUUID)
+	s.where(func(o conductor.Object) bool { return o.(*conductor.Port).PortGroupUUID == m.UUID })
 	return nil
 }
 
@@ -283,7 +284,7 @@ func byNode(name string) objectFilter {
 func byText(name string) objectFilter {
 	return objectFilter{name: name, decode: decodeText, apply: func(a *args, _ *request, s *selection) {
 		want := a.text(name)
-		s.where(func(o *conductor.Object) bool { return o.Fields[name] == want })
+		s.where(func(o conductor.Object) bool { return load(o, name) == want })
 	}}
 }
 
@@ -292,7 +293,7 @@ var byAddress = objectFilter{
 	name: "address", group: "address", decode: func(a *args, name string) { a.mac(name) },
 	apply: func(a *args, _ *request, s *selection) {
 		address := a.mac("address")
-		s.where(func(o *conductor.Object) bool { return o.Fields["address"] == address })
+		s.where(func(o conductor.Object) bool { return load(o, "address") == address })
 		s.one = true
 	},
 }

@@ -18,21 +18,21 @@ func (x *resource) sortable(key string) error {
 }
 
 // order returns the comparison for a sort key, nil for the order of creation.
-func (x *resource) order(r *request, key string) (func(a, b *conductor.Object) int, error) {
+func (x *resource) order(r *request, key string) (func(a, b conductor.Object) int, error) {
 	f := x.field(key)
 	switch {
 	case key == "id", key == "":
 		return nil, nil
 	case key == "uuid":
-		return func(a, b *conductor.Object) int { return cmp.Compare(a.UUID, b.UUID) }, nil
+		return func(a, b conductor.Object) int { return cmp.Compare(a.Meta().UUID, b.Meta().UUID) }, nil
 	case key == "created_at":
-		return func(a, b *conductor.Object) int { return a.CreatedAt.Compare(b.CreatedAt) }, nil
+		return func(a, b conductor.Object) int { return a.Meta().CreatedAt.Compare(b.Meta().CreatedAt) }, nil
 	case key == "updated_at":
-		return func(a, b *conductor.Object) int { return compareTimes(a.UpdatedAt, b.UpdatedAt) }, nil
+		return func(a, b conductor.Object) int { return compareTimes(a.Meta().UpdatedAt, b.Meta().UpdatedAt) }, nil
 	case f == nil, f.noColumn:
 		return nil, invalid("The sort_key value \"%s\" is an invalid field for sorting", show(key))
 	default:
-		return func(a, b *conductor.Object) int { return strings.Compare(sortText(f.value(a)), sortText(f.value(b))) }, nil
+		return func(a, b conductor.Object) int { return strings.Compare(sortText(f.value(a)), sortText(f.value(b))) }, nil
 	}
 }
 

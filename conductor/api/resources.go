@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/internal/masked"
@@ -17,12 +16,6 @@ const (
 	minTemplates       = 55
 	minRunbooks        = 92
 	minRunbookTraits   = 112
-)
-
-// The kinds of records that the conductor itself does not use.
-const (
-	kindChassis conductor.Kind = "chassis"
-	kindRunbook conductor.Kind = "runbooks"
 )
 
 // The fields that several resources share.
@@ -40,7 +33,7 @@ func internalInfo(since states.APIVersion) objectField {
 // Sources: the files of the same names in ironic/api/controllers/v1.
 var (
 	chassisResource = &resource{
-		kind: kindChassis, path: "chassis", list: "chassis", detailed: true, schema: "chassis", noun: "Chassis",
+		of: &conductor.Chassis{}, path: "chassis", list: "chassis", detailed: true, schema: "chassis", noun: "Chassis",
 		fields: []objectField{
 			uuidField,
 			extraField,
@@ -55,7 +48,7 @@ var (
 	}
 
 	portResource = &resource{
-		kind: conductor.KindPort, path: "ports", list: "ports", detailed: true, schema: "port", noun: "Port",
+		of: &conductor.Port{}, path: "ports", list: "ports", detailed: true, schema: "port", noun: "Port",
 		fields: []objectField{
 			uuidField,
 			{name: "address", types: textType, required: true, convert: toMAC},
@@ -81,9 +74,8 @@ var (
 		},
 		early:     []string{"node", "node_uuid", "address"},
 		exclusive: errNotPermitted, uuidFirst: true,
-		keys: addressKeys,
-		duplicate: func(o *conductor.Object) string {
-			return fmt.Sprintf("A port with MAC address %s already exists.", o.Fields["address"])
+		duplicate: func(o conductor.Object) string {
+			return fmt.Sprintf("A port with MAC address %s already exists.", o.(*conductor.Port).Address)
 		},
 		prepare: namePortNode,
 		tooNew:  newForPort,
@@ -95,7 +87,7 @@ var (
 	}
 
 	portGroupResource = &resource{
-		kind: conductor.KindPortGroup, path: "portgroups", list: "portgroups", detailed: true, schema: "portgroup", noun: "Portgroup",
+		of: &conductor.PortGroup{}, path: "portgroups", list: "portgroups", detailed: true, schema: "portgroup", noun: "Portgroup",
 		since: minPortGroups, named: true, loadFirst: true, tooNew: newForPortGroup,
 		fields: []objectField{
 			uuidField,
@@ -117,9 +109,8 @@ var (
 			byNode("node"), byAddress, byNodeShard(106),
 			{name: "conductor_groups", since: 99, decode: decodeList, apply: byConductorGroups},
 		},
-		keys: addressKeys,
-		duplicate: func(o *conductor.Object) string {
-			return fmt.Sprintf("A portgroup with MAC address %s already exists.", o.Fields["address"])
+		duplicate: func(o conductor.Object) string {
+			return fmt.Sprintf("A portgroup with MAC address %s already exists.", o.(*conductor.PortGroup).Address)
 		},
 		checkValues: checkNames("portgroup"),
 
@@ -129,7 +120,7 @@ var (
 	}
 
 	connectorResource = &resource{
-		kind: conductor.KindVolumeConnector, path: "volume/connectors", list: "connectors", schema: "connector", noun: "Volume connector",
+		of: &conductor.VolumeConnector{}, path: "volume/connectors", list: "connectors", schema: "connector", noun: "Volume connector",
 		since: minVolumes, loadFirst: true,
 		fields: []objectField{
 			uuidField,
@@ -140,11 +131,9 @@ var (
 		},
 		defaults: []string{"uuid", "node_uuid", "type", "connector_id"},
 		filters:  []objectFilter{byNode("node"), ignoredProject},
-		keys: func(o *conductor.Object) []string {
-			return []string{fmt.Sprintf("connector=%v %v", o.Fields["type"], o.Fields["connector_id"])}
-		},
-		duplicate: func(o *conductor.Object) string {
-			return fmt.Sprintf("A volume connector with type %v and connector ID %v already exists.", o.Fields["type"], o.Fields["connector_id"])
+		duplicate: func(o conductor.Object) string {
+			v := o.(*conductor.VolumeConnector)
+			return fmt.Sprintf("A volume connector with type %s and connector ID %s already exists.", v.Type, v.ConnectorID)
 		},
 		noNode: "Invalid input for field/attribute node_uuid. Value: '%s'. ",
 		allow:  volumeUpdate("volume connector update"),
@@ -155,7 +144,7 @@ var (
 	}
 
 	targetResource = &resource{
-		kind: conductor.KindVolumeTarget, path: "volume/targets", list: "targets", schema: "target", noun: "Volume target",
+		of: &conductor.VolumeTarget{}, path: "volume/targets", list: "targets", schema: "target", noun: "Volume target",
 		since: minVolumes, loadFirst: true,
 		fields: []objectField{
 			uuidField,
@@ -168,11 +157,8 @@ var (
 		},
 		defaults: []string{"uuid", "node_uuid", "volume_type", "boot_index", "volume_id"},
 		filters:  []objectFilter{byNode("node"), ignoredProject},
-		keys: func(o *conductor.Object) []string {
-			return []string{fmt.Sprintf("boot_index=%v %v", o.NodeUUID, o.Fields["boot_index"])}
-		},
-		duplicate: func(o *conductor.Object) string {
-			return fmt.Sprintf("A volume target with boot index '%v' for the same node already exists.", o.Fields["boot_index"])
+		duplicate: func(o conductor.Object) string {
+			return fmt.Sprintf("A volume target with boot index '%v' for the same node already exists.", o.(*conductor.VolumeTarget).BootIndex)
 		},
 		noNode: "Invalid input for field/attribute node_uuid. Value: '%s'. ",
 		allow:  volumeUpdate("volume target update"),
@@ -183,7 +169,7 @@ var (
 	}
 
 	templateResource = &resource{
-		kind: conductor.KindDeployTemplate, path: "deploy_templates", list: "deploy_templates", schema: "template", noun: "Deploy template",
+		of: &conductor.DeployTemplate{}, path: "deploy_templates", list: "deploy_templates", schema: "template", noun: "Deploy template",
 		since: minTemplates, named: true, suffixed: true, sortFirst: true,
 		fields: []objectField{
 			uuidField,
@@ -197,7 +183,7 @@ var (
 	}
 
 	runbookResource = &resource{
-		kind: kindRunbook, path: "runbooks", list: "runbooks", schema: "runbook", noun: "Runbook",
+		of: &conductor.Runbook{}, path: "runbooks", list: "runbooks", schema: "runbook", noun: "Runbook",
 		since: minRunbooks, named: true, suffixed: true,
 		fields: []objectField{
 			uuidField,
@@ -226,20 +212,17 @@ func maskTarget(v any) any {
 
 // checkRunbookName refuses a name that is no trait, and from minRunbookTraits one that is no logical
 // name.
-func checkRunbookName(r *request, _, o *conductor.Object) error {
+func checkRunbookName(r *request, _, o conductor.Object) error {
 	if r.version < minRunbookTraits {
-		return traitSchema.validate("runbook", o.Name)
+		return traitSchema.validate("runbook", o.Meta().Name)
 	}
-	if !isName(o.Name) {
-		return schemaError("runbook", `%s does not match '^[A-Za-z0-9\-._~]+$'`, repr(o.Name))
+	if !isName(o.Meta().Name) {
+		return schemaError("runbook", `%s does not match '^[A-Za-z0-9\-._~]+$'`, repr(o.Meta().Name))
 	}
 	return nil
 }
 
-func addressKeys(o *conductor.Object) []string {
-	address, _ := o.Fields["address"].(string)
-	if address == "" {
-		return nil
-	}
-	return []string{"address=" + strings.ToLower(address)}
+// resources are all resources.
+var resources = []*resource{
+	chassisResource, portResource, portGroupResource, connectorResource, targetResource, templateResource, runbookResource, allocationResource,
 }

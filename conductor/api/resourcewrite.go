@@ -51,12 +51,12 @@ func (x *resource) create(h *handler, r *request) (answer, error) {
 		return answer{}, x.sayExists(r, o, err)
 	}
 	a := x.answer(r, http.StatusCreated, created, nil)
-	a.location = x.path + "/" + created.UUID
+	a.location = x.path + "/" + created.Meta().UUID
 	return a, nil
 }
 
 // decode returns the record in the body of a POST.
-func (x *resource) decode(r *request) (*conductor.Object, error) {
+func (x *resource) decode(r *request) (conductor.Object, error) {
 	body, err := r.decode(maxBody)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (x *resource) decode(r *request) (*conductor.Object, error) {
 	if err := x.bodySchema(r.h).validate(x.schema, body); err != nil {
 		return nil, err
 	}
-	o := &conductor.Object{Kind: x.kind, Fields: map[string]any{}}
+	o := conductor.Clone(x.of)
 	if err := x.take(r, o, object); err != nil {
 		return nil, err
 	}
@@ -89,23 +89,18 @@ func (x *resource) decode(r *request) (*conductor.Object, error) {
 	return o, x.settle(r, nil, o)
 }
 
-// settle checks a complete record and sets its keys.
-func (x *resource) settle(r *request, before, o *conductor.Object) error {
+// settle checks a complete record.
+func (x *resource) settle(r *request, before, o conductor.Object) error {
 	if x.check != nil {
 		if err := x.check(r, before, o); err != nil {
 			return err
 		}
 	}
-	if o.NodeUUID != "" && x.allow != nil && (before != nil || x.locks) {
-		if err := r.h.conductor.TouchNode(r.Context(), o.NodeUUID); err != nil {
+	if node := o.Meta().NodeUUID; node != "" && x.allow != nil && (before != nil || x.locks) {
+		if err := r.h.conductor.TouchNode(r.Context(), node); err != nil {
 			return err
 		}
-		if err := x.allow(r, before, o); err != nil {
-			return err
-		}
-	}
-	if x.keys != nil {
-		o.Keys = x.keys(o)
+		return x.allow(r, before, o)
 	}
 	return nil
 }
@@ -115,24 +110,25 @@ func (x *resource) settle(r *request, before, o *conductor.Object) error {
 // unknown nodes too since 2026.2.
 //
 // Source: authorize_node_link in ironic/api/controllers/v1/utils.py.
-func (x *resource) checkNode(r *request, before, o *conductor.Object) error {
-	if f := x.field("node_uuid"); f == nil || f.readOnly || before != nil && before.NodeUUID == o.NodeUUID {
+func (x *resource) checkNode(r *request, before, o conductor.Object) error {
+	node := o.Meta().NodeUUID
+	if f := x.field("node_uuid"); f == nil || f.readOnly || before != nil && before.Meta().NodeUUID == node {
 		return nil
 	}
-	n, err := r.nodeNamed(o.NodeUUID)
+	n, err := r.nodeNamed(node)
 	foreign := err != nil && r.h.series >= states.Hibiscus
 	if before != nil && err == nil {
-		old, err := r.nodeNamed(before.NodeUUID)
+		old, err := r.nodeNamed(before.Meta().NodeUUID)
 		if err != nil {
 			return as400(err)
 		}
 		foreign = old.Owner != n.Owner
 	}
 	if before != nil && foreign {
-		return invalid("Unable to apply the requested node_uuid '%s'. Requested value was invalid.", show(o.NodeUUID))
+		return invalid("Unable to apply the requested node_uuid '%s'. Requested value was invalid.", show(node))
 	}
 	if err != nil && before == nil && x.noNode != "" && asFault(err).status == http.StatusNotFound {
-		return invalid(x.noNode, o.NodeUUID)
+		return invalid(x.noNode, node)
 	}
 	return as400(err)
 }
@@ -155,7 +151,7 @@ func (x *resource) patch(h *handler, r *request) (answer, error) {
 	case r.version < x.patchSince:
 		return answer{}, &fault{status: http.StatusMethodNotAllowed, text: "The API version does not allow updating " + x.path}
 	}
-	var before *conductor.Object
+	var before conductor.Object
 	load := func() error {
 		if x.named && !isUUID(ident) && !isName(ident) {
 			return invalid("Expected a logical name or UUID but received %s.", show(ident))
@@ -179,16 +175,16 @@ func (x *resource) patch(h *handler, r *request) (answer, error) {
 			return answer{}, err
 		}
 	}
-	attempt := before.Clone()
-	o, err := h.conductor.UpdateObject(r.Context(), x.kind, before.UUID, func(o *conductor.Object) error {
-		before := o.Clone()
+	attempt := conductor.Clone(before)
+	o, err := h.conductor.UpdateObject(r.Context(), x.of.Kind(), before.Meta().UUID, func(o conductor.Object) error {
+		before := conductor.Clone(o)
 		if err := x.apply(r, p, o); err != nil {
 			return err
 		}
 		attempt = o
 		if x.touched {
 			changed := time.Unix(0, 0) // replaced when it is stored
-			o.UpdatedAt = &changed
+			o.Meta().UpdatedAt = &changed
 		}
 		return x.settle(r, before, o)
 	})
@@ -234,7 +230,7 @@ func (x *resource) checkNew(r *request, object map[string]any, p patch) error {
 }
 
 // apply applies a patch to a record.
-func (x *resource) apply(r *request, p patch, o *conductor.Object) error {
+func (x *resource) apply(r *request, p patch, o conductor.Object) error {
 	document := map[string]any{}
 	for i := range x.fields {
 		if f := &x.fields[i]; !f.readOnly && !f.asked && f.since <= r.h.highest {
@@ -264,7 +260,7 @@ func (x *resource) apply(r *request, p patch, o *conductor.Object) error {
 
 // checkLinks refuses a patched document that names a port group or a node that the record cannot
 // belong to.
-func (x *resource) checkLinks(r *request, p patch, before *conductor.Object, patched map[string]any) error {
+func (x *resource) checkLinks(r *request, p patch, before conductor.Object, patched map[string]any) error {
 	if group := patched["portgroup_uuid"]; p.startsWith("portgroup_uuid") && truthy(group) {
 		if !isUUID(show(group)) {
 			return as400(portGroupResource.notFound(show(group)))
@@ -274,15 +270,15 @@ func (x *resource) checkLinks(r *request, p patch, before *conductor.Object, pat
 		}
 	}
 	node, has := patched["node_uuid"]
-	if f := x.field("node_uuid"); f == nil || f.readOnly || !has || node == before.NodeUUID {
+	if f := x.field("node_uuid"); f == nil || f.readOnly || !has || node == before.Meta().NodeUUID {
 		return nil
 	}
 	ident := show(node)
 	if _, err := strconv.Atoi(ident); err != nil && !isUUID(ident) {
 		return invalid("Expected a UUID or int but received %s.", ident)
 	}
-	moved := before.Clone()
-	moved.NodeUUID = ident
+	moved := conductor.Clone(before)
+	moved.Meta().NodeUUID = ident
 	return x.checkNode(r, before, moved)
 }
 
@@ -329,8 +325,8 @@ func (x *resource) remove(h *handler, r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if o.NodeUUID != "" {
-		if err := h.conductor.TouchNode(r.Context(), o.NodeUUID); err != nil && !errors.Is(err, conductor.NotFound) {
+	if node := o.Meta().NodeUUID; node != "" {
+		if err := h.conductor.TouchNode(r.Context(), node); err != nil && !errors.Is(err, conductor.NotFound) {
 			return answer{}, err
 		}
 	}
@@ -339,7 +335,7 @@ func (x *resource) remove(h *handler, r *request) (answer, error) {
 			return answer{}, err
 		}
 	}
-	err = h.conductor.DeleteObject(r.Context(), x.kind, o.UUID)
+	err = h.conductor.DeleteObject(r.Context(), x.of.Kind(), o.Meta().UUID)
 	if errors.Is(err, conductor.NotFound) {
 		return answer{}, x.notFound(ident)
 	}

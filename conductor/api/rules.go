@@ -13,8 +13,9 @@ import (
 // Ironic's rules for ports, port groups and volumes. Source: ironic/conductor/manager.py and
 // the controllers of ports and port groups in ironic/api/controllers/v1.
 
-func same(before, o *conductor.Object, field string) bool {
-	return equalJSON(before.Fields[field], o.Fields[field])
+// same reports whether a field of two objects has the same value.
+func same(before, o conductor.Object, field string) bool {
+	return equalJSON(load(before, field), load(o, field))
 }
 
 // equalJSON reports whether two values have the same JSON form.
@@ -25,13 +26,19 @@ func equalJSON(a, b any) bool {
 	return string(x.b) == string(y.b)
 }
 
+func isTrue(b *bool) bool { return b != nil && *b }
+
+// orTrue returns the value of a field for which null stands for true.
+func orTrue(b *bool) bool { return b == nil || *b }
+
 // checkPort refuses a port whose fields do not fit each other or its port group.
-func checkPort(r *request, before, o *conductor.Object) error {
-	link, _ := o.Fields["local_link_connection"].(map[string]any)
+func checkPort(r *request, before, o conductor.Object) error {
+	port := o.(*conductor.Port)
+	link := port.LocalLinkConnection
 	switch {
-	case before == nil && o.Fields["is_smartnic"] == true && len(link) > 0 && (link["port_id"] == nil || link["hostname"] == nil):
+	case before == nil && isTrue(port.IsSmartNIC) && len(link) > 0 && (link["port_id"] == nil || link["hostname"] == nil):
 		return invalid("Smart NIC port must have port_id and hostname in local_link_connection")
-	case o.Fields["physical_network"] == "":
+	case load(o, "physical_network") == "":
 		return invalid("A non-empty value is required when setting physical_network")
 	}
 	if err := r.checkNewName(before, o, "port"); err != nil {
@@ -40,17 +47,17 @@ func checkPort(r *request, before, o *conductor.Object) error {
 	if err := notInspected(r, before, o, "Cannot update port \"%s\" on \"%s\" while it is in state \"%s\"."); err != nil {
 		return err
 	}
-	ident, _ := o.Fields["portgroup_uuid"].(string)
-	if ident == "" || before != nil && same(before, o, "portgroup_uuid") {
+	if port.PortGroupUUID == "" || before != nil && same(before, o, "portgroup_uuid") {
 		return nil
 	}
-	group, err := r.object(portGroupResource, ident)
-	switch {
-	case err != nil:
+	found, err := r.object(portGroupResource, port.PortGroupUUID)
+	if err != nil {
 		return as400(err)
-	case group.NodeUUID != o.NodeUUID:
+	}
+	switch group := found.(*conductor.PortGroup); {
+	case group.NodeUUID != port.NodeUUID:
 		return invalid("Port can not be added to a portgroup belonging to a different node.")
-	case before == nil && group.Fields["standalone_ports_supported"] == false && o.Fields["pxe_enabled"] == true:
+	case before == nil && !orTrue(group.StandalonePortsSupported) && orTrue(port.PXEEnabled):
 		return conflict("Port group %s doesn't support standalone ports. This port cannot be created as a member of that portgroup as the port's 'pxe_enabled' field was set to True.", group.UUID)
 	default:
 		return nil
@@ -58,11 +65,12 @@ func checkPort(r *request, before, o *conductor.Object) error {
 }
 
 // allowPort refuses a port that its node or the other ports of its port group do not allow.
-func allowPort(r *request, before, o *conductor.Object) error {
+func allowPort(r *request, before, o conductor.Object) error {
 	if before == nil {
 		return samePhysicalNetwork(r, o)
 	}
-	n, err := r.h.conductor.Node(r.Context(), o.NodeUUID)
+	m := o.Meta()
+	n, err := r.h.conductor.Node(r.Context(), m.NodeUUID)
 	if err != nil {
 		return err
 	}
@@ -74,10 +82,10 @@ func allowPort(r *request, before, o *conductor.Object) error {
 	case err == nil:
 		return samePhysicalNetwork(r, o)
 	case errors.Is(err, admission.Associated):
-		return conflict("Cannot update hardware address for port %s as node %s is active or has instance UUID assigned", o.UUID, n.UUID)
+		return conflict("Cannot update hardware address for port %s as node %s is active or has instance UUID assigned", m.UUID, n.UUID)
 	default:
 		return conflict("Port %s can not have any connectivity attributes (%s) updated unless node %s is in a %s state or in maintenance mode. The current state is %s.",
-			o.UUID, "local_link_connection, physical_network, portgroup_id, pxe_enabled", n.UUID, connectivityStates, n.ProvisionState)
+			m.UUID, "local_link_connection, physical_network, portgroup_id, pxe_enabled", n.UUID, connectivityStates, n.ProvisionState)
 	}
 }
 
@@ -115,19 +123,19 @@ var connectivity = []string{"portgroup_uuid", "pxe_enabled", "local_link_connect
 // samePhysicalNetwork refuses a port in another physical network than the other ports of its group.
 //
 // Source: validate_port_physnet in ironic/conductor/utils.py.
-func samePhysicalNetwork(r *request, o *conductor.Object) error {
-	group, _ := o.Fields["portgroup_uuid"].(string)
+func samePhysicalNetwork(r *request, o conductor.Object) error {
+	m, group := o.Meta(), o.(*conductor.Port).PortGroupUUID
 	if group == "" {
 		return nil
 	}
-	ports, err := r.h.conductor.ObjectsOf(r.Context(), conductor.KindPort, o.NodeUUID)
+	ports, err := r.h.conductor.ObjectsOf(r.Context(), conductor.KindPort, m.NodeUUID)
 	if err != nil {
 		return err
 	}
-	for _, port := range ports {
-		if port.UUID != o.UUID && port.Fields["portgroup_uuid"] == group && !same(port, o, "physical_network") {
+	for _, other := range ports {
+		if port := other.(*conductor.Port); port.UUID != m.UUID && port.PortGroupUUID == group && !same(port, o, "physical_network") {
 			return conflict("Port with physical network %s cannot become a member of port group %s which has ports in physical network %s.",
-				show(o.Fields["physical_network"]), group, show(port.Fields["physical_network"]))
+				show(load(o, "physical_network")), group, show(load(port, "physical_network")))
 		}
 	}
 	return nil
@@ -158,7 +166,7 @@ func newForPortGroup(x *resource, r *request, object map[string]any, p patch) bo
 	})
 }
 
-func checkPortGroup(r *request, before, o *conductor.Object) error {
+func checkPortGroup(r *request, before, o conductor.Object) error {
 	if err := r.checkNewName(before, o, "portgroup"); err != nil {
 		return err
 	}
@@ -166,16 +174,17 @@ func checkPortGroup(r *request, before, o *conductor.Object) error {
 }
 
 // allowPortGroup refuses a change to a port group that its node does not allow.
-func allowPortGroup(r *request, before, o *conductor.Object) error {
-	n, err := r.h.conductor.Node(r.Context(), o.NodeUUID)
+func allowPortGroup(r *request, before, o conductor.Object) error {
+	m := o.Meta()
+	n, err := r.h.conductor.Node(r.Context(), m.NodeUUID)
 	if err != nil {
 		return err
 	}
-	moves := before.NodeUUID != o.NodeUUID
+	moves := before.Meta().NodeUUID != m.NodeUUID
 	err = r.h.conductor.Rules().UpdatePort(awaited(n), admission.PortUpdate{Connectivity: moves}, r.version)
 	switch {
 	case err != nil:
-		return conflict("Portgroup %s can not be associated to node %s unless the node is in a %s state or in maintenance mode.", o.UUID, n.UUID, connectivityStates)
+		return conflict("Portgroup %s can not be associated to node %s unless the node is in a %s state or in maintenance mode.", m.UUID, n.UUID, connectivityStates)
 	case moves:
 		return portGroupEmpty(r, o)
 	default:
@@ -185,16 +194,16 @@ func allowPortGroup(r *request, before, o *conductor.Object) error {
 
 // notInspected refuses the patch of a port or port group while its node is inspected. The text is
 // a format for the UUIDs of the record and the node, and the state.
-func notInspected(r *request, before, o *conductor.Object, text string) error {
+func notInspected(r *request, before, o conductor.Object, text string) error {
 	if before == nil {
 		return nil
 	}
-	n, err := r.h.conductor.Node(r.Context(), o.NodeUUID)
+	n, err := r.h.conductor.Node(r.Context(), o.Meta().NodeUUID)
 	if err != nil {
 		return err
 	}
 	if r.h.conductor.Rules().UpdatePort(awaited(n), admission.PortUpdate{}, r.version) != nil {
-		return conflict(text, o.UUID, n.UUID, n.ProvisionState)
+		return conflict(text, o.Meta().UUID, n.UUID, n.ProvisionState)
 	}
 	return nil
 }
@@ -207,40 +216,41 @@ func awaited(n *node) admission.Facts {
 }
 
 // portGroupEmpty refuses a change to a port group that has ports.
-func portGroupEmpty(r *request, o *conductor.Object) error {
-	ports, err := r.h.conductor.ObjectsOf(r.Context(), conductor.KindPort, o.NodeUUID)
+func portGroupEmpty(r *request, o conductor.Object) error {
+	m := o.Meta()
+	ports, err := r.h.conductor.ObjectsOf(r.Context(), conductor.KindPort, m.NodeUUID)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(ports, func(port *conductor.Object) bool { return port.Fields["portgroup_uuid"] == o.UUID }) {
-		return invalid("Cannot complete the requested action because portgroup %s contains ports.", o.UUID)
+	if slices.ContainsFunc(ports, func(port conductor.Object) bool { return port.(*conductor.Port).PortGroupUUID == m.UUID }) {
+		return invalid("Cannot complete the requested action because portgroup %s contains ports.", m.UUID)
 	}
 	return nil
 }
 
 // sameUUID refuses a patch of a record's UUID.
-func sameUUID(_ *request, before, o *conductor.Object) error {
-	if before != nil && before.UUID != o.UUID {
+func sameUUID(_ *request, before, o conductor.Object) error {
+	if before != nil && before.Meta().UUID != o.Meta().UUID {
 		return invalid("Cannot overwrite UUID for an existing Chassis.")
 	}
 	return nil
 }
 
 // chassisEmpty refuses the deletion of a chassis that has nodes.
-func chassisEmpty(r *request, o *conductor.Object) error {
+func chassisEmpty(r *request, o conductor.Object) error {
 	nodes, err := r.h.conductor.Nodes(r.Context())
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(nodes, func(n *node) bool { return n.ChassisUUID == o.UUID }) {
-		return invalid("Cannot complete the requested action because chassis %s contains nodes.", o.UUID)
+	if slices.ContainsFunc(nodes, func(n *node) bool { return n.ChassisUUID == o.Meta().UUID }) {
+		return invalid("Cannot complete the requested action because chassis %s contains nodes.", o.Meta().UUID)
 	}
 	return nil
 }
 
 // volumeUpdate refuses a change to a volume of a node that is not powered off.
-func volumeUpdate(action string) func(r *request, before, o *conductor.Object) error {
-	return func(r *request, before, o *conductor.Object) error {
+func volumeUpdate(action string) func(r *request, before, o conductor.Object) error {
+	return func(r *request, before, o conductor.Object) error {
 		if before == nil {
 			return nil
 		}
@@ -249,9 +259,9 @@ func volumeUpdate(action string) func(r *request, before, o *conductor.Object) e
 }
 
 // checkVolume refuses a request for a volume that a rule refuses for its node.
-func checkVolume(action string, rule func(admission.Rules, admission.Facts) error) func(r *request, o *conductor.Object) error {
-	return func(r *request, o *conductor.Object) error {
-		n, err := r.h.conductor.Node(r.Context(), o.NodeUUID)
+func checkVolume(action string, rule func(admission.Rules, admission.Facts) error) func(r *request, o conductor.Object) error {
+	return func(r *request, o conductor.Object) error {
+		n, err := r.h.conductor.Node(r.Context(), o.Meta().NodeUUID)
 		if err != nil {
 			return as400(err)
 		}
@@ -271,9 +281,8 @@ var byPortGroup = objectFilter{
 // byDescription filters records by a substring of their description.
 func byDescription(a *args, _ *request, s *selection) {
 	part := strings.ToLower(a.text("description_contains"))
-	s.where(func(o *conductor.Object) bool {
-		description, _ := o.Fields["description"].(string)
-		return strings.Contains(strings.ToLower(description), part)
+	s.where(func(o conductor.Object) bool {
+		return strings.Contains(strings.ToLower(o.(*conductor.Port).Description), part)
 	})
 }
 
@@ -302,5 +311,5 @@ func (s *selection) whereNode(a *args, r *request, test func(n *node) bool) {
 			of[n.UUID] = true
 		}
 	}
-	s.where(func(o *conductor.Object) bool { return of[o.NodeUUID] })
+	s.where(func(o conductor.Object) bool { return of[o.Meta().NodeUUID] })
 }

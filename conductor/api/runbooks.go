@@ -19,7 +19,8 @@ func (r *request) useRunbook(n *node, q *provisionQuery) error {
 	if err != nil {
 		return err
 	}
-	if err := approved(r, n, o); err != nil {
+	book := o.(*conductor.Runbook)
+	if err := approved(r, n, book); err != nil {
 		return err
 	}
 	switch {
@@ -28,40 +29,26 @@ func (r *request) useRunbook(n *node, q *provisionQuery) error {
 	case len(q.steps[q.target]) > 0:
 		return invalid("Please provide either \"%s_steps\" or a runbook, but not both.", q.target)
 	}
-	q.steps[q.target], _ = o.Fields["steps"].([]any)
-	if disabled, ok := o.Fields["disable_ramdisk"].(bool); ok && disabled {
-		q.disableRamdisk = &disabled
+	q.steps[q.target], _ = load(book, "steps").([]any)
+	if book.DisableRamdisk {
+		q.disableRamdisk = &book.DisableRamdisk
 	}
 	return nil
 }
 
 // approved refuses a runbook that is not approved for a node: the node has none of the runbook's
 // traits, or below 1.112 no trait with the runbook's name.
-func approved(r *request, n *node, o *conductor.Object) error {
+func approved(r *request, n *node, book *conductor.Runbook) error {
 	if r.version < minRunbookTraits {
-		if slices.Contains(n.Traits, o.Name) {
+		if slices.Contains(n.Traits, book.Name) {
 			return nil
 		}
 		return invalid("This runbook has not been approved for use on this node %s. Please ask an administrator to add it to your node traits.", n.UUID)
 	}
-	traits, _ := o.Fields["traits"].([]any)
-	for _, trait := range traits {
-		if s, _ := trait.(string); slices.Contains(n.Traits, s) {
-			return nil
-		}
+	if slices.ContainsFunc(book.Traits, func(trait string) bool { return slices.Contains(n.Traits, trait) }) {
+		return nil
 	}
 	return invalid("This runbook has not been approved for use on this node %s. The node does not have any of the runbook's traits. Please ask an administrator to add a matching trait to your node.", n.UUID)
-}
-
-// runbookTraits returns the traits of a runbook.
-func runbookTraits(o *conductor.Object) (traits []string) {
-	list, _ := o.Fields["traits"].([]any)
-	for _, item := range list {
-		if s, ok := item.(string); ok {
-			traits = append(traits, s)
-		}
-	}
-	return traits
 }
 
 // listRunbookTraits answers GET /v1/runbooks/RUNBOOK/traits.
@@ -70,7 +57,7 @@ func (h *handler) listRunbookTraits(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return objectWith("traits", func(w *writer) { w.texts(runbookTraits(o)) }), nil
+	return objectWith("traits", func(w *writer) { w.texts(o.(*conductor.Runbook).Traits) }), nil
 }
 
 // setRunbookTraits answers PUT and DELETE of /v1/runbooks/RUNBOOK/traits and
@@ -84,13 +71,9 @@ func (h *handler) setRunbookTraits(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	_, err = h.conductor.UpdateObject(r.Context(), kindRunbook, o.UUID, func(o *conductor.Object) error {
-		traits, err := change(o.UUID, runbookTraits(o))
-		list := make([]any, len(traits))
-		for i, t := range traits {
-			list[i] = t
-		}
-		o.Fields["traits"] = list
+	_, err = h.conductor.UpdateObject(r.Context(), conductor.KindRunbook, o.Meta().UUID, func(o conductor.Object) (err error) {
+		book := o.(*conductor.Runbook)
+		book.Traits, err = change(book.UUID, book.Traits)
 		return err
 	})
 	if errors.Is(err, conductor.NotFound) {

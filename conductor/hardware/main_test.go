@@ -190,6 +190,6 @@ func (s *site) requireHistory(n *conductor.Node) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
 		history, err := s.History(s.t.Context(), n.UUID)
-		return err == nil && len(history) == 1 && history[0].Fields["event"] == n.LastError
+		return err == nil && len(history) == 1 && history[0].Event == n.LastError
 	}, time.Minute, time.Millisecond)
 }

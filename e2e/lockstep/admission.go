@@ -138,11 +138,12 @@ type judges struct {
 
 // An object is a port or a volume connector of the node.
 type object struct {
-	kind conductor.Kind
-	path string // of its list
-	uuid string
-	body map[string]any
+	ours conductor.Object // without a node
+	path string           // of its list
+	body map[string]any   // of Ironic's
 }
+
+func (o *object) uuid() string { return o.ours.Meta().UUID }
 
 func newJudges(ctx context.Context, i *Ironic, o *object) (*judges, error) {
 	s, err := startService(ctx)
@@ -170,7 +171,7 @@ func (j *judges) renew(ctx context.Context) (err error) {
 		return err
 	}
 	body := maps.Clone(j.object.body)
-	body["uuid"], body["node_uuid"] = j.object.uuid, j.uuid
+	body["uuid"], body["node_uuid"] = j.object.uuid(), j.uuid
 	answer, err := j.ironic.Client.send(ctx, Series.MaxAPIVersion(), http.MethodPost, j.object.path, body)
 	if err == nil && answer.Status != http.StatusCreated {
 		err = fmt.Errorf("lockstep: create %s: %s", j.object.path, answer.Fault)
@@ -184,9 +185,9 @@ func (j *judges) create(ctx context.Context, s situation) (*conductor.Node, erro
 	if err != nil || j.object == nil {
 		return n, err
 	}
-	_, err = j.service.conductor.CreateObject(ctx, &conductor.Object{
-		Kind: j.object.kind, UUID: j.object.uuid, NodeUUID: n.UUID, Fields: j.object.body,
-	})
+	ours := conductor.Clone(j.object.ours)
+	ours.Meta().NodeUUID = n.UUID
+	_, err = j.service.conductor.CreateObject(ctx, ours)
 	return n, err
 }
 
@@ -215,7 +216,7 @@ func (j *judges) ask(ctx context.Context, c *Comparison, s situation, q asked) e
 		return err
 	}
 	if j.object != nil {
-		if err := j.service.forget(ctx, j.object.kind, j.object.uuid); err != nil {
+		if err := j.service.forget(ctx, j.object.ours.Kind(), j.object.uuid()); err != nil {
 			return err
 		}
 	}

@@ -129,7 +129,11 @@ func patching(patch []operation, u admission.Update) asked {
 // admitPorts patches a port of nodes.
 func admitPorts(ctx context.Context, i *Ironic, all bool) (_ Comparison, err error) {
 	c := Comparison{Name: "admission: updating a port in every state, with maintenance, reserved, instance"}
-	port := &object{conductor.KindPort, "ports", "0d8f7a5b-4f5c-4a8e-8f0e-0c1c2b8a9f01", map[string]any{
+	ours := &conductor.Port{
+		ObjectMeta: conductor.ObjectMeta{UUID: "0d8f7a5b-4f5c-4a8e-8f0e-0c1c2b8a9f01"},
+		Address:    "52:54:00:12:34:56", LocalLinkConnection: map[string]any{},
+	}
+	port := &object{ours, "ports", map[string]any{
 		"address": "52:54:00:12:34:56", "pxe_enabled": true, "local_link_connection": map[string]any{},
 	}}
 	j, err := newJudges(ctx, i, port)
@@ -166,7 +170,7 @@ func patchingPort(port *object, patch []operation, u admission.PortUpdate) asked
 	return asked{
 		what: fmt.Sprint("port ", patch), accepted: http.StatusOK,
 		send: func(ctx context.Context, client *Client, _ string) (Answer, error) {
-			return client.send(ctx, newest, http.MethodPatch, port.path+"/"+port.uuid, patch)
+			return client.send(ctx, newest, http.MethodPatch, port.path+"/"+port.uuid(), patch)
 		},
 		decide: func(r admission.Rules, f admission.Facts) error { return r.UpdatePort(f, u, newest) },
 	}
@@ -175,7 +179,11 @@ func patchingPort(port *object, patch []operation, u admission.PortUpdate) asked
 // admitVolumes patches and deletes a volume connector of nodes.
 func admitVolumes(ctx context.Context, i *Ironic) (_ Comparison, err error) {
 	c := Comparison{Name: "admission: updating and deleting a volume connector, by power state and reserved"}
-	volume := &object{conductor.KindVolumeConnector, "volume/connectors", "5f3a0d3e-8f4b-4b0e-9d56-5a1c0c5b7e10", map[string]any{
+	ours := &conductor.VolumeConnector{
+		ObjectMeta: conductor.ObjectMeta{UUID: "5f3a0d3e-8f4b-4b0e-9d56-5a1c0c5b7e10"},
+		Type:       "iqn", ConnectorID: "iqn.2017-07.org.openstack:01",
+	}
+	volume := &object{ours, "volume/connectors", map[string]any{
 		"type": "iqn", "connector_id": "iqn.2017-07.org.openstack:01",
 	}}
 	j, err := newJudges(ctx, i, volume)
@@ -184,7 +192,7 @@ func admitVolumes(ctx context.Context, i *Ironic) (_ Comparison, err error) {
 	}
 	defer func() { err = errors.Join(err, j.close()) }()
 	newest := Series.MaxAPIVersion()
-	path := volume.path + "/" + volume.uuid
+	path := volume.path + "/" + volume.uuid()
 	for _, state := range []states.State{states.Enroll, states.Manageable, states.Available, states.Active} {
 		for _, power := range []states.Power{states.NoPower, states.PowerOn, states.PowerOff} {
 			for _, reserved := range []bool{false, true} {

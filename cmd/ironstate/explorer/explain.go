@@ -26,7 +26,7 @@ type advice struct {
 }
 
 // explain explains a node from its record and the entries of its history.
-func explain(table *states.Table, n *conductor.Node, history []*conductor.Object) explanation {
+func explain(table *states.Table, n *conductor.Node, history []*conductor.HistoryEntry) explanation {
 	return explanation{Why: reasons(table, n), Next: advise(table, n), Timeline: timelineOf(n, history)}
 }
 

@@ -33,7 +33,7 @@ const (
 const maxStages = 40
 
 // timelineOf returns the stages of a node, oldest first: what its record and its history say.
-func timelineOf(n *conductor.Node, history []*conductor.Object) []stage {
+func timelineOf(n *conductor.Node, history []*conductor.HistoryEntry) []stage {
 	var timeline []stage
 	state, lastError := states.NoState, ""
 	for _, t := range n.Transitions {
@@ -58,7 +58,7 @@ func timelineOf(n *conductor.Node, history []*conductor.Object) []stage {
 		timeline = append(timeline, now)
 	}
 	for _, entry := range history {
-		text := field(entry, "event")
+		text := entry.Event
 		if i := slices.IndexFunc(timeline, func(s stage) bool { return s.tells(entry.CreatedAt, text) }); i >= 0 {
 			timeline[i].Text = text
 		} else {
@@ -76,9 +76,4 @@ const sameError = 10 * time.Second
 // beginning of its text alone.
 func (s stage) tells(at time.Time, text string) bool {
 	return s.Text != "" && strings.HasPrefix(text, strings.TrimSuffix(s.Text, "…")) && at.Sub(s.At).Abs() < sameError
-}
-
-func field(o *conductor.Object, name string) string {
-	text, _ := o.Fields[name].(string)
-	return text
 }

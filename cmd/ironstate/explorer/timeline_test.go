@@ -17,10 +17,8 @@ var created = time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 // at returns the time some seconds after the creation of the node's record.
 func at(seconds int) time.Time { return created.Add(time.Duration(seconds) * time.Second) }
 
-func entry(seconds int, kind, text string) *conductor.Object {
-	return &conductor.Object{
-		Kind: conductor.KindHistory, CreatedAt: at(seconds), Fields: map[string]any{"event_type": kind, "event": text},
-	}
+func entry(seconds int, kind, text string) *conductor.HistoryEntry {
+	return &conductor.HistoryEntry{ObjectMeta: conductor.ObjectMeta{CreatedAt: at(seconds)}, EventType: kind, Event: text}
 }
 
 // moved returns an entry of a node's transitions.
@@ -45,12 +43,12 @@ func TestTimelineOf(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		node    conductor.Node
-		history []*conductor.Object
+		history []*conductor.HistoryEntry
 		want    []string
 	}{
 		"a node that has never moved": {conductor.Node{ProvisionState: states.Enroll}, nil, []string{"enroll record"}},
 		"a failure has the whole text of its history entry": {
-			conductor.Node{ProvisionState: states.DeployFail, Transitions: deployment}, []*conductor.Object{entry(111, "deploying", "no image")},
+			conductor.Node{ProvisionState: states.DeployFail, Transitions: deployment}, []*conductor.HistoryEntry{entry(111, "deploying", "no image")},
 			[]string{
 				"available before", "deploying transition | available --deploy--> deploying",
 				"deploy failed transition no image | deploying --fail--> deploy failed",
@@ -58,7 +56,7 @@ func TestTimelineOf(t *testing.T) {
 		},
 		"other entries are separate stages": {
 			conductor.Node{ProvisionState: states.DeployFail, Transitions: deployment},
-			[]*conductor.Object{entry(50, "cleaning", "disk 3"), entry(200, "UNKNOWN", "no image")},
+			[]*conductor.HistoryEntry{entry(50, "cleaning", "disk 3"), entry(200, "UNKNOWN", "no image")},
 			[]string{
 				"none history disk 3", "available before", "deploying transition | available --deploy--> deploying",
 				"deploy failed transition no ima… | deploying --fail--> deploy failed", "none history no image",
@@ -86,7 +84,7 @@ func TestTimelineOf(t *testing.T) {
 		},
 		"an entry without a type or a text": {
 			conductor.Node{ProvisionState: states.Enroll},
-			[]*conductor.Object{{CreatedAt: at(1)}, {CreatedAt: at(2), Fields: map[string]any{"event": 7, "event_type": true}}},
+			[]*conductor.HistoryEntry{entry(1, "", ""), entry(2, "cleaning", "")},
 			[]string{"enroll record", "none history", "none history"},
 		},
 	} {
@@ -112,7 +110,7 @@ func FuzzExplain(f *testing.F) {
 		for i := 1; i < len(visited); i++ {
 			n.Transitions = append(n.Transitions, moved(i, states.State(visited[i-1]), states.Event(visited[i]), states.State(visited[i]), "e"))
 		}
-		var history []*conductor.Object
+		var history []*conductor.HistoryEntry
 		for i, b := range failures {
 			history = append(history, entry(i*3, "cleaning", string(b)))
 		}
