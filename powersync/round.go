@@ -112,9 +112,10 @@ func (s *Syncer) force(ctx context.Context, r, held Record, a Action) Action {
 	if errors.Is(err, errNotCalled) {
 		undo()
 	}
+	forced := a // settle may be called later
 	unsaved, settle := a.Event, func(now Record) (Record, Event) {
-		after, a := Settle(now, a, err)
-		return after, a.Event
+		after, settled := Settle(now, forced, err)
+		return after, settled.Event
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
