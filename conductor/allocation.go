@@ -41,52 +41,75 @@ func (*Allocation) Kind() Kind { return KindAllocation }
 //
 // Source: ironic/conductor/allocations.py.
 func (c *Conductor) CreateAllocation(ctx context.Context, a *Allocation) (*Allocation, error) {
-	if _, err := c.currentSession(); err != nil {
+	if err := c.usable(ctx); err != nil {
 		return nil, err
 	}
 	if a == nil {
 		return nil, refuse(Invalid, "there is no allocation to create: it is nil")
 	}
-	a = Clone(a)
+	return allocator{c.engine}.create(ctx, Clone(a))
+}
+
+// DeleteAllocation deletes an allocation and frees its node. The error matches
+// [NotFound], or [Locked] or [WrongState] where the node cannot be freed now, or is
+// the store's.
+func (c *Conductor) DeleteAllocation(ctx context.Context, ident string) error {
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
+	return allocator{c.engine}.remove(ctx, ident)
+}
+
+// allocator chooses nodes for allocations.
+type allocator struct{ *engine }
+
+// create stores an allocation and begins to process it.
+func (al allocator) create(ctx context.Context, a *Allocation) (*Allocation, error) {
+	if _, err := al.currentSession(); err != nil {
+		return nil, err
+	}
 	wanted := a.NodeUUID
 	a.NodeUUID, a.State, a.LastError, a.Backfill = "", states.Allocating, "", wanted != ""
-	o, err := c.fleet.createObject(ctx, a)
+	o, err := al.fleet.createObject(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	a = o.(*Allocation)
 	if wanted != "" {
-		return c.backfill(ctx, a, wanted)
+		return al.backfill(ctx, a, wanted)
 	}
-	c.considerAllocation(a)
+	al.consider(a)
 	return a, nil
 }
 
 // backfill allocates the active node that a client names.
-func (c *Conductor) backfill(ctx context.Context, a *Allocation, ident string) (*Allocation, error) {
-	err := c.TouchNode(ctx, ident)
+func (al allocator) backfill(ctx context.Context, a *Allocation, ident string) (*Allocation, error) {
+	err := al.fleet.retryLocked(ctx, func() error {
+		_, _, err := al.fleet.edit(ctx, ident, al.unlocked)
+		return err
+	})
 	if err == nil {
-		err = c.giveTo(ctx, a, ident)
+		err = al.giveTo(ctx, a, ident)
 	}
 	if err != nil {
-		_, failed := c.finishAllocation(context.WithoutCancel(ctx), a, "", err)
+		_, failed := al.finishAllocation(context.WithoutCancel(ctx), a, "", err)
 		return nil, errors.Join(err, failed)
 	}
-	n, err := c.Node(ctx, ident)
+	n, err := al.fleet.node(ctx, ident)
 	if err != nil {
 		return nil, err
 	}
-	return c.finishAllocation(ctx, a, n.UUID, nil)
+	return al.finishAllocation(ctx, a, n.UUID, nil)
 }
 
 // giveTo gives an active node to an allocation that fits it.
-func (c *Conductor) giveTo(ctx context.Context, a *Allocation, ident string) error {
-	return c.retryLocked(ctx, func() error {
-		_, _, err := c.fleet.edit(ctx, ident, func(n *Node) error {
-			if err := c.unlocked(n); err != nil {
+func (al allocator) giveTo(ctx context.Context, a *Allocation, ident string) error {
+	return al.fleet.retryLocked(ctx, func() error {
+		_, _, err := al.fleet.edit(ctx, ident, func(n *Node) error {
+			if err := al.unlocked(n); err != nil {
 				return err
 			}
-			if why := c.unfit(n, a); len(why) > 0 {
+			if why := al.unfit(n, a); len(why) > 0 {
 				return allocationFailed(a, fmt.Sprintf("Cannot backfill an allocation for node %s: %s", n.UUID, strings.Join(why, "; ")))
 			}
 			if n.InstanceUUID != "" && n.InstanceUUID != a.UUID {
@@ -105,8 +128,8 @@ func allocationFailed(a *Allocation, why string) error {
 }
 
 // unfit returns why an allocation cannot name a node.
-func (c *Conductor) unfit(n *Node, a *Allocation) (why []string) {
-	if c.Rules().Backfill(n.Facts()) != nil {
+func (al allocator) unfit(n *Node, a *Allocation) (why []string) {
+	if al.Rules().Backfill(n.Facts()) != nil {
 		why = append(why, fmt.Sprintf("Node must be in the \"active\" state, but the current state is \"%s\"", n.ProvisionState))
 	}
 	if a.ResourceClass != "" && n.ResourceClass != a.ResourceClass {
@@ -126,54 +149,41 @@ func (n *Node) hasTraits(traits []string) bool {
 	return !slices.ContainsFunc(traits, func(name string) bool { return !slices.Contains(n.Traits, name) })
 }
 
-// considerObject is called for each allocation and call of another conductor that any process
-// writes, and for all of them again at each periodic check.
-func (c *Conductor) considerObject(o Object) {
-	switch o := o.(type) {
-	case *Allocation:
-		c.considerAllocation(o)
-	case *callRecord:
-		if t, err := c.currentSession(); err == nil {
-			c.considerCall(t, o)
-		}
-	}
-}
-
-// considerAllocation starts the processing of an allocation that has no node yet, if this conductor
+// consider starts the processing of an allocation that has no node yet, if this conductor
 // is the one to choose the node.
-func (c *Conductor) considerAllocation(a *Allocation) {
+func (al allocator) consider(a *Allocation) {
 	if a.State != states.Allocating || a.Backfill {
 		return
 	}
-	t, err := c.currentSession()
-	if err != nil || !t.chooses(a.UUID) || !c.pool.tryTake(a.UUID) {
+	t, err := al.currentSession()
+	if err != nil || !t.chooses(a.UUID) || !al.pool.tryTake(a.UUID) {
 		return
 	}
-	c.run.group.Go(func() {
-		defer c.pool.free(a.UUID)
-		if err := c.allocate(t.ctx, a.UUID); err != nil && !errors.Is(err, NotFound) {
-			c.config.Log.Warn("an allocation could not be processed and stays as it is", "allocation", a.UUID, "error", err)
+	al.run.group.Go(func() {
+		defer al.pool.free(a.UUID)
+		if err := al.allocate(t.ctx, a.UUID); err != nil && !errors.Is(err, NotFound) {
+			al.config.Log.Warn("an allocation could not be processed and stays as it is", "allocation", a.UUID, "error", err)
 		}
 	})
 }
 
 // allocate chooses a node for an allocation that has none.
-func (c *Conductor) allocate(ctx context.Context, id string) error {
-	a, err := find[*Allocation](ctx, c.fleet, id)
+func (al allocator) allocate(ctx context.Context, id string) error {
+	a, err := find[*Allocation](ctx, al.fleet, id)
 	if err != nil || a.State != states.Allocating {
 		return err
 	}
-	node, failure := c.choose(ctx, a)
+	node, failure := al.choose(ctx, a)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if failure != nil {
 		failure = allocationFailed(a, failure.Error())
 	}
-	finished, err := c.finishAllocation(ctx, a, node, failure)
+	finished, err := al.finishAllocation(ctx, a, node, failure)
 	if node != "" && (errors.Is(err, NotFound) || err == nil && finished.NodeUUID != node) {
 		// The allocation was deleted, or got another node, meanwhile.
-		return errors.Join(err, c.freeNode(ctx, node, id))
+		return errors.Join(err, al.freeNode(ctx, node, id))
 	}
 	return err
 }
@@ -201,8 +211,8 @@ func (n *Node) freeFrom(allocation string) {
 }
 
 // freeNode takes a node from an allocation.
-func (c *Conductor) freeNode(ctx context.Context, node, allocation string) error {
-	_, _, err := c.fleet.edit(ctx, node, func(n *Node) error {
+func (al allocator) freeNode(ctx context.Context, node, allocation string) error {
+	_, _, err := al.fleet.edit(ctx, node, func(n *Node) error {
 		n.freeFrom(allocation)
 		return nil
 	})
@@ -211,8 +221,8 @@ func (c *Conductor) freeNode(ctx context.Context, node, allocation string) error
 
 // finishAllocation stores the outcome of an allocation that is still being processed, and
 // returns the allocation.
-func (c *Conductor) finishAllocation(ctx context.Context, a *Allocation, nodeUUID string, failure error) (*Allocation, error) {
-	return edit(ctx, c.fleet, a.UUID, func(a *Allocation) error {
+func (al allocator) finishAllocation(ctx context.Context, a *Allocation, nodeUUID string, failure error) (*Allocation, error) {
+	return edit(ctx, al.fleet, a.UUID, func(a *Allocation) error {
 		if a.State != states.Allocating {
 			return nil
 		}
@@ -228,27 +238,27 @@ func (c *Conductor) finishAllocation(ctx context.Context, a *Allocation, nodeUUI
 // choose allocates one of the suitable nodes and returns its UUID. It retries locked nodes.
 // A node that already has the allocation's UUID, written by a process that died before it
 // finished the allocation, is returned as it is.
-func (c *Conductor) choose(ctx context.Context, a *Allocation) (string, error) {
-	all, err := c.Nodes(ctx)
+func (al allocator) choose(ctx context.Context, a *Allocation) (string, error) {
+	all, err := al.fleet.nodes.list(ctx)
 	if err != nil {
 		return "", err
 	}
 	if i := slices.IndexFunc(all, func(n *Node) bool { return n.AllocationUUID == a.UUID }); i >= 0 {
 		return all[i].UUID, nil
 	}
-	nodes, err := c.candidates(all, a)
+	nodes, err := al.candidates(all, a)
 	if err != nil {
 		return "", err
 	}
 	var chosen string
-	err = c.retryLocked(ctx, func() error {
+	err = al.fleet.retryLocked(ctx, func() error {
 		locked := false
 		for _, candidate := range nodes {
-			_, _, err := c.fleet.edit(ctx, candidate.UUID, func(n *Node) error {
-				if !c.allocatable(n) || !matches(n, a) || !n.hasTraits(a.Traits) {
+			_, _, err := al.fleet.edit(ctx, candidate.UUID, func(n *Node) error {
+				if !al.allocatable(n) || !matches(n, a) || !n.hasTraits(a.Traits) {
 					return errNothingToDo
 				}
-				if err := c.unlocked(n); err != nil {
+				if err := al.unlocked(n); err != nil {
 					return err
 				}
 				n.allocateTo(a)
@@ -271,8 +281,8 @@ func (c *Conductor) choose(ctx context.Context, a *Allocation) (string, error) {
 // candidates returns the nodes that fit an allocation. Their order is random, so that
 // concurrent allocations do not compete for the same node; a node with the allocation's
 // name is first.
-func (c *Conductor) candidates(all []*Node, a *Allocation) ([]*Node, error) {
-	nodes := slices.DeleteFunc(all, func(n *Node) bool { return !c.allocatable(n) || !matches(n, a) })
+func (al allocator) candidates(all []*Node, a *Allocation) ([]*Node, error) {
+	nodes := slices.DeleteFunc(all, func(n *Node) bool { return !al.allocatable(n) || !matches(n, a) })
 	switch {
 	case len(nodes) > 0:
 	case len(a.CandidateNodes) > 0:
@@ -293,12 +303,12 @@ func (c *Conductor) candidates(all []*Node, a *Allocation) ([]*Node, error) {
 
 // allocatable reports whether a node may be allocated at all. A node without a power state
 // qualifies if it has a target power state: it is locked, and the allocation waits for it.
-func (c *Conductor) allocatable(n *Node) bool {
+func (al allocator) allocatable(n *Node) bool {
 	facts := n.Facts()
 	if facts.Power == states.NoPower {
 		facts.Power = n.TargetPower
 	}
-	err := c.Rules().Allocate(facts)
+	err := al.Rules().Allocate(facts)
 	return err == nil || errors.Is(err, Locked)
 }
 
@@ -309,36 +319,31 @@ func matches(n *Node, a *Allocation) bool {
 		(a.Owner == "" || n.Owner == a.Owner || n.Lessee == a.Owner)
 }
 
-// DeleteAllocation deletes an allocation and frees its node. The error matches
-// [NotFound], or [Locked] or [WrongState] where the node cannot be freed now, or is
-// the store's.
-func (c *Conductor) DeleteAllocation(ctx context.Context, ident string) error {
-	if err := c.usable(ctx); err != nil {
-		return err
-	}
-	a, err := find[*Allocation](ctx, c.fleet, ident)
+// remove frees the node of an allocation and deletes the allocation.
+func (al allocator) remove(ctx context.Context, ident string) error {
+	a, err := find[*Allocation](ctx, al.fleet, ident)
 	if err != nil {
 		return err
 	}
 	if a.NodeUUID != "" {
-		err := c.retryLocked(ctx, func() error { return c.deallocate(ctx, a) })
+		err := al.fleet.retryLocked(ctx, func() error { return al.deallocate(ctx, a) })
 		if err != nil && !errors.Is(err, NotFound) {
 			return err
 		}
 	}
-	return c.fleet.removeObject(ctx, KindAllocation, a.UUID)
+	return al.fleet.removeObject(ctx, KindAllocation, a.UUID)
 }
 
 // deallocate frees the node of an allocation.
-func (c *Conductor) deallocate(ctx context.Context, a *Allocation) error {
-	_, _, err := c.fleet.edit(ctx, a.NodeUUID, func(n *Node) error {
+func (al allocator) deallocate(ctx context.Context, a *Allocation) error {
+	_, _, err := al.fleet.edit(ctx, a.NodeUUID, func(n *Node) error {
 		if n.AllocationUUID != a.UUID {
 			return nil
 		}
-		switch err := c.Rules().Deallocate(n.Facts()); {
+		switch err := al.Rules().Deallocate(n.Facts()); {
 		case err == nil:
 		case !errors.Is(err, WrongState):
-			return c.refused(n, err)
+			return al.refused(n, err)
 		case n.ProvisionState == states.Active:
 			return refuse(WrongState, "Cannot remove allocation %s for node %s, because the node is active (and maintenance mode is off)", a.UUID, n.UUID)
 		default:

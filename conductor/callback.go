@@ -230,7 +230,7 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 	// Ironic has no entry for an inspection that an inspector ends, see
 	// ironic/drivers/modules/inspector/interface.py.
 	if err == nil && failure != nil && before.ProvisionState != states.InspectWait {
-		c.recordError(ctx, n, eventTypes[before.ProvisionState])
+		c.history.failed(ctx, n, eventTypes[before.ProvisionState])
 	}
 	return err
 }

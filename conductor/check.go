@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// check visits all nodes and allocations every CheckInterval until the context ends.
+// check visits all nodes, allocations and calls every CheckInterval until the context ends.
 func (c *Conductor) check(ctx context.Context) {
 	ticker := time.NewTicker(c.config.CheckInterval)
 	defer ticker.Stop()
@@ -24,13 +24,30 @@ func (c *Conductor) considerAll() {
 	for _, n := range c.fleet.nodes.all() {
 		c.consider(n)
 	}
-	for _, o := range c.fleet.of(KindAllocation).all() {
-		c.considerObject(o)
+	for _, kind := range c.pendingKinds() {
+		for _, o := range c.fleet.of(kind).all() {
+			c.considerObject(o)
+		}
 	}
-	if c.config.alone() {
-		return
+}
+
+// pendingKinds returns the kinds of the objects that a conductor processes.
+func (b *rulebook) pendingKinds() []Kind {
+	if b.config.alone() {
+		return []Kind{KindAllocation}
 	}
-	for _, o := range c.fleet.of(kindCall).all() {
-		c.considerObject(o)
+	return []Kind{KindAllocation, kindCall}
+}
+
+// considerObject processes an allocation, or a call of another conductor, that is pending. It is
+// called for each object that any process writes, and at each check.
+func (c *Conductor) considerObject(o Object) {
+	switch o := o.(type) {
+	case *Allocation:
+		allocator{c.engine}.consider(o)
+	case *callRecord:
+		if t, err := c.currentSession(); err == nil {
+			c.considerCall(t, o)
+		}
 	}
 }

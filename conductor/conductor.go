@@ -35,6 +35,7 @@ func New(config Config) (*Conductor, error) {
 		joined: make(chan struct{}),
 	}}
 	c.front = c
+	c.history = history{c.fleet, c.rulebook}
 	c.describe(nil)
 	c.config.Log = slog.New(naming{c.config.Log.Handler(), c.fleet.nodes})
 	if c.syncer, err = c.newSyncer(); err != nil {
@@ -74,11 +75,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 		return errors.New("conductor: Run was called before")
 	}
 	c.engine.run = r
-	kinds := []Kind{KindAllocation, KindHistory}
-	if !c.config.alone() {
-		kinds = append(kinds, kindCall)
-	}
-	c.fleet.follow(ctx, &r.group, c.consider, c.considerObject, kinds...)
+	c.fleet.follow(ctx, &r.group, c.consider, c.considerObject, append(c.pendingKinds(), KindHistory)...)
 	r.group.Go(func() { c.keepMembership(member, r) })
 	r.group.Go(func() { c.check(ctx) })
 	r.group.Go(func() { _ = c.syncer.Run(ctx) }) // its error is the context's

@@ -16,6 +16,7 @@ type engine struct {
 	*rulebook
 	front    *Conductor
 	fleet    *fleet
+	history  history
 	pool     *workerPool
 	counters counters
 
@@ -84,14 +85,14 @@ func (e *engine) carryOut(s *session, id string) (did action) {
 		e.task(n).run(s.ctx)
 	case timeOut:
 		e.moved(before, n)
-		e.front.recordTimeout(s.ctx, before, n)
+		e.history.timeout(s.ctx, before, n)
 	case timeOutRescue:
 		e.endRescue(s, n)
 	case failOrphan:
 		e.counters.reservationsDropped.Add(1)
 		e.config.Log.Warn("the reservation of a conductor that has died was dropped", "node", n.UUID, "conductor", before.Reservation, "provision_state", before.ProvisionState)
 		e.moved(before, n)
-		e.front.recordOrphan(s.ctx, before, n)
+		e.history.orphan(s.ctx, before, n)
 	}
 	return did
 }
@@ -161,7 +162,7 @@ func (e *engine) endRescue(s *session, n *Node) {
 		return
 	}
 	e.moved(n, t.Node())
-	e.front.recordTimeout(s.ctx, n, t.Node())
+	e.history.timeout(s.ctx, n, t.Node())
 }
 
 // startWork changes a node's record for a request, and begins the work of its new state. It retries

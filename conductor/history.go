@@ -43,55 +43,61 @@ var eventTypes = map[states.State]string{
 	states.Servicing: "servicing", states.ServiceWait: "servicing", states.ServiceHold: "servicing",
 }
 
-// recordError adds a node's last error to its history.
-func (c *Conductor) recordError(ctx context.Context, n *Node, eventType string) {
-	c.record(ctx, n, "ERROR", n.LastError, eventType)
+// history adds entries to the histories of nodes.
+type history struct {
+	fleet *fleet
+	*rulebook
 }
 
-// recordOrphan adds to a node's history that the process that worked on it has died.
+// failed adds a node's last error to its history.
+func (h history) failed(ctx context.Context, n *Node, eventType string) {
+	h.add(ctx, n, "ERROR", n.LastError, eventType)
+}
+
+// orphan adds to a node's history that the process that worked on it has died.
 //
 // Source: _check_orphan_nodes in ironic/conductor/manager.py and _fail_transient_state in
 // ironic/conductor/base_manager.py.
-func (c *Conductor) recordOrphan(ctx context.Context, before, n *Node) {
+func (h history) orphan(ctx context.Context, before, n *Node) {
 	switch {
 	case n.ProvisionState == before.ProvisionState && before.TargetPower == states.NoPower:
 	case n.ProvisionState == before.ProvisionState, before.ProvisionState == states.Deploying:
-		c.recordError(ctx, n, "takeover")
+		h.failed(ctx, n, "takeover")
 	case before.ProvisionState == states.Cleaning:
-		c.recordError(ctx, n, "cleaning")
+		h.failed(ctx, n, "cleaning")
 	default:
-		c.recordError(ctx, n, "transition")
+		h.failed(ctx, n, "transition")
 	}
 }
 
-// recordTimeout adds to a node's history that no call-back came.
-func (c *Conductor) recordTimeout(ctx context.Context, before, n *Node) {
+// timeout adds to a node's history that no call-back came.
+func (h history) timeout(ctx context.Context, before, n *Node) {
 	eventType := eventTypes[before.ProvisionState]
 	if before.ProvisionState == states.InspectWait {
 		eventType = "transition"
 	}
-	c.recordError(ctx, n, eventType)
+	h.failed(ctx, n, eventType)
 }
 
-// recordAbort adds the abort of an inspection or a rescue to a node's history. Ironic adds no entry
+// abort adds the abort of an inspection or a rescue to a node's history. Ironic adds no entry
 // for other aborts.
 //
 // Source: _do_abort and _do_node_rescue_abort in ironic/conductor/manager.py.
-func (c *Conductor) recordAbort(ctx context.Context, before, n *Node) {
+func (h history) abort(ctx context.Context, before, n *Node) {
 	switch moved := n.TransitionsSince(before); {
 	case len(moved) == 0 || moved[0].Event != states.EventAbort:
 	case moved[0].From == states.InspectWait:
-		c.recordError(ctx, n, "introspection")
+		h.failed(ctx, n, "introspection")
 	case moved[0].From == states.RescueWait:
-		c.record(ctx, n, "INFO", "By request, the rescue operation was aborted.", "rescue")
+		h.add(ctx, n, "INFO", "By request, the rescue operation was aborted.", "rescue")
 	}
 }
 
-// recordPower adds the last error of a power request or of the power sync to a node's history.
+// power adds the last error of a power request or of the power sync to a node's history.
 //
 // Source: node_power_action in ironic/conductor/utils.py and
 // handle_sync_power_state_max_retries_exceeded in ironic/conductor/manager.py.
-func (c *Conductor) recordPower(e powersync.Event) {
+func (h history) power(e powersync.Event) {
 	eventType := "UNKNOWN"
 	switch e.Outcome {
 	case powersync.IntoMaintenance:
@@ -99,33 +105,33 @@ func (c *Conductor) recordPower(e powersync.Event) {
 	case powersync.Reclaimed: // the process that made the request has died
 		eventType = "takeover"
 	}
-	c.record(context.Background(), &Node{UUID: e.ID}, "ERROR", e.LastError, eventType)
+	h.add(context.Background(), &Node{UUID: e.ID}, "ERROR", e.LastError, eventType)
 }
 
-// record adds an entry to a node's history, unless its event is empty. A failure to store the entry
+// add adds an entry to a node's history, unless its event is empty. A failure to store the entry
 // is logged and does not affect the node's work.
-func (c *Conductor) record(ctx context.Context, n *Node, severity, event, eventType string) {
+func (h history) add(ctx context.Context, n *Node, severity, event, eventType string) {
 	if event == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
-	_, err := c.fleet.createObject(ctx, &HistoryEntry{
+	_, err := h.fleet.createObject(ctx, &HistoryEntry{
 		ObjectMeta: ObjectMeta{NodeUUID: n.UUID},
-		Severity:   severity, Event: event, EventType: eventType, Conductor: c.config.Name,
+		Severity:   severity, Event: event, EventType: eventType, Conductor: h.config.Name,
 	})
 	if err == nil {
-		err = c.trimHistory(ctx, n)
+		err = h.trim(ctx, n)
 	}
 	if err != nil {
-		c.config.Log.Warn("the node's history could not be stored", "node", n.UUID, "error", err)
+		h.config.Log.Warn("the node's history could not be stored", "node", n.UUID, "error", err)
 	}
 }
 
-// trimHistory deletes the oldest entries beyond MaxHistory. It does nothing before the
+// trim deletes the oldest entries beyond MaxHistory. It does nothing before the
 // index of the history has been filled.
-func (c *Conductor) trimHistory(ctx context.Context, n *Node) error {
-	index := c.fleet.of(KindHistory)
+func (h history) trim(ctx context.Context, n *Node) error {
+	index := h.fleet.of(KindHistory)
 	if !index.isSynced() {
 		return nil
 	}
@@ -133,8 +139,8 @@ func (c *Conductor) trimHistory(ctx context.Context, n *Node) error {
 	if err != nil {
 		return err
 	}
-	for len(entries) > c.config.MaxHistory {
-		if err := c.fleet.discard(ctx, KindHistory, entries[0].Meta().UUID); err != nil {
+	for len(entries) > h.config.MaxHistory {
+		if err := h.fleet.discard(ctx, KindHistory, entries[0].Meta().UUID); err != nil {
 			return err
 		}
 		entries = entries[1:]

@@ -19,7 +19,7 @@ func (c *Conductor) newSyncer() (*powersync.Syncer, error) {
 	config.Name, config.Logger = c.config.Name, c.config.Log
 	onEvent := config.OnEvent
 	config.OnEvent = func(e powersync.Event) {
-		c.recordPower(e)
+		c.history.power(e)
 		if onEvent != nil {
 			onEvent(e)
 		}

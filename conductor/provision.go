@@ -60,7 +60,7 @@ func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequ
 		return c.requested(ctx, n, r)
 	})
 	if err == nil {
-		c.recordAbort(ctx, before, n)
+		c.history.abort(ctx, before, n)
 	}
 	return err
 }

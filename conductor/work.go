@@ -76,7 +76,7 @@ func (t *Task) report(ctx context.Context, e result) error {
 	}
 	t.engine.moved(work, t.Node())
 	if e.event == states.EventFail {
-		t.engine.front.recordError(ctx, t.Node(), eventTypes[work.ProvisionState])
+		t.engine.history.failed(ctx, t.Node(), eventTypes[work.ProvisionState])
 	}
 	return nil
 }
