@@ -45,11 +45,11 @@ var allocationResource = &resource{
 	patchSince: minReallocate, checkValues: checkNames("allocation"),
 }
 
-func allocationTraits(*handler) *schema {
+func allocationTraits(*service) *schema {
 	return &schema{types: []string{"array", "null"}, items: traitSchema}
 }
 
-func candidatesSchema(*handler) *schema {
+func candidatesSchema(*service) *schema {
 	return &schema{types: []string{"array", "null"}, items: &schema{types: textType}}
 }
 
@@ -74,7 +74,7 @@ var ownedBy = objectFilter{
 func (r *request) useCandidates(al *conductor.Allocation) error {
 	uuids, missing := make([]string, len(al.CandidateNodes)), []string{}
 	for i, ident := range al.CandidateNodes {
-		n, err := r.h.conductor.Node(r.Context(), ident)
+		n, err := r.conductor.Node(r.Context(), ident)
 		switch {
 		case errors.Is(err, conductor.NotFound):
 			missing = append(missing, ident)
@@ -93,7 +93,7 @@ func (r *request) useCandidates(al *conductor.Allocation) error {
 }
 
 // createAllocation answers POST /v1/allocations.
-func (h *handler) createAllocation(r *request) (answer, error) {
+func createAllocation(r *request) (answer, error) {
 	o, err := allocationResource.decode(r)
 	if err != nil {
 		return answer{}, err
@@ -108,7 +108,7 @@ func (h *handler) createAllocation(r *request) (answer, error) {
 	if err := r.useCandidates(al); err != nil {
 		return answer{}, err
 	}
-	created, err := h.conductor.CreateAllocation(r.Context(), al)
+	created, err := r.conductor.CreateAllocation(r.Context(), al)
 	if err != nil {
 		return answer{}, allocationResource.sayExists(r, o, err)
 	}
@@ -137,7 +137,7 @@ func (r *request) backfill(al *conductor.Allocation) error {
 }
 
 // deleteAllocation answers DELETE /v1/allocations/ALLOCATION.
-func (h *handler) deleteAllocation(r *request) (answer, error) {
+func deleteAllocation(r *request) (answer, error) {
 	if a := r.queryArgs(); a.err != nil {
 		return answer{}, a.err
 	}
@@ -153,7 +153,7 @@ func (h *handler) deleteAllocation(r *request) (answer, error) {
 }
 
 func (r *request) freeAllocation(o conductor.Object) error {
-	err := r.h.conductor.DeleteAllocation(r.Context(), o.Meta().UUID)
+	err := r.conductor.DeleteAllocation(r.Context(), o.Meta().UUID)
 	if errors.Is(err, conductor.NotFound) {
 		return allocationResource.notFound(o.Meta().UUID)
 	}
@@ -166,7 +166,7 @@ func (r *request) allocationOf() (conductor.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	allocations, err := r.h.conductor.ObjectsOf(r.Context(), conductor.KindAllocation, n.UUID)
+	allocations, err := r.conductor.ObjectsOf(r.Context(), conductor.KindAllocation, n.UUID)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (r *request) allocationOf() (conductor.Object, error) {
 }
 
 // showNodeAllocation answers GET /v1/nodes/NODE/allocation.
-func (h *handler) showNodeAllocation(r *request) (answer, error) {
+func showNodeAllocation(r *request) (answer, error) {
 	a := r.queryArgs("fields")
 	fields := fieldSet(a.list("fields"))
 	if a.err != nil {
@@ -197,7 +197,7 @@ func (h *handler) showNodeAllocation(r *request) (answer, error) {
 }
 
 // deleteNodeAllocation answers DELETE /v1/nodes/NODE/allocation.
-func (h *handler) deleteNodeAllocation(r *request) (answer, error) {
+func deleteNodeAllocation(r *request) (answer, error) {
 	o, err := r.allocationOf()
 	if err != nil {
 		return answer{}, err

@@ -22,7 +22,7 @@ var biosFields = []string{
 }
 
 // listBIOS answers GET /v1/nodes/NODE/bios.
-func (h *handler) listBIOS(r *request) (answer, error) {
+func listBIOS(r *request) (answer, error) {
 	a := r.queryArgs("detail", "fields")
 	fields, detail := fieldSet(a.list("fields")), a.boolean("detail")
 	if a.err != nil {
@@ -49,7 +49,7 @@ func (h *handler) listBIOS(r *request) (answer, error) {
 }
 
 // showBIOS answers GET /v1/nodes/NODE/bios/NAME.
-func (h *handler) showBIOS(r *request) (answer, error) {
+func showBIOS(r *request) (answer, error) {
 	n, err := r.node(r.param(0))
 	if err != nil {
 		return answer{}, err

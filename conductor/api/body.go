@@ -61,7 +61,7 @@ func (r *request) readBody(limit int64) ([]byte, error) {
 	var body bytes.Buffer
 	from := io.LimitReader(r.Body, limit+1)
 	for chunk := int64(4 << 10); ; chunk = min(2*chunk, 1<<20) {
-		if !r.h.budget.take(r, chunk) {
+		if !r.budget.take(r, chunk) {
 			return nil, errBusy
 		}
 		_, err := io.CopyN(&body, from, chunk)

@@ -101,9 +101,9 @@ const (
 // linkSchema is the schema of a port's local link connection.
 //
 // Source: LOCAL_LINK_CONN_SCHEMA in ironic/api/controllers/v1/utils.py.
-func linkSchema(h *handler) *schema {
+func linkSchema(s *service) *schema {
 	names := []string{"port_id", "switch_id", "hostname", "switch_info", "network_type"}
-	if h.highest >= minVTEP {
+	if s.highest >= minVTEP {
 		names = append(names, "vtep-logical-switch", "vtep-physical-switch")
 	}
 	with := func(types []string, required ...string) *schema {
@@ -119,7 +119,7 @@ func linkSchema(h *handler) *schema {
 	}
 	all := []string{"managed", "unmanaged"}
 	anyOf := []*schema{with(all, "port_id", "switch_id"), with(all, "port_id", "hostname"), with(all[1:], "network_type")}
-	if h.highest >= minVTEP {
+	if s.highest >= minVTEP {
 		anyOf = append(anyOf, with(all, "port_id", "vtep-logical-switch", "vtep-physical-switch"))
 	}
 	return &schema{anyOf: append(anyOf, &schema{types: []string{"object"}, closed: true})}
@@ -127,7 +127,7 @@ func linkSchema(h *handler) *schema {
 
 // toLocalLink checks the local link connection of a port.
 func toLocalLink(r *request, v any) (any, error) {
-	if err := linkSchema(r.h).validate("local_link_connection", v); err != nil {
+	if err := linkSchema(r.service).validate("local_link_connection", v); err != nil {
 		return nil, err
 	}
 	link := v.(map[string]any)
@@ -152,13 +152,13 @@ func isDatapathID(s string) bool {
 // orders them: "priority" or "order".
 //
 // Source: DEPLOY_STEP_SCHEMA in ironic/api/controllers/v1/utils.py.
-func stepsSchema(order string, withArgs bool) func(*handler) *schema {
-	return func(h *handler) *schema {
+func stepsSchema(order string, withArgs bool) func(*service) *schema {
+	return func(s *service) *schema {
 		step := &schema{
 			types: []string{"object"}, closed: true, required: []string{"interface", "step", "args", order},
 			properties: []property{
 				{"args", &schema{types: []string{"object"}, secret: true}},
-				{"interface", &schema{types: textType, enum: h.stepInterfaces()}},
+				{"interface", &schema{types: textType, enum: s.stepInterfaces()}},
 				{order, &schema{anyOf: []*schema{
 					{types: []string{"integer"}, min: "0"},
 					{types: textType, minLength: 1, pattern: regexp.MustCompile("^[0-9]+$")},

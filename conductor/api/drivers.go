@@ -51,7 +51,7 @@ func (r *request) writeDriver(w *writer, name string, hosts []string, detail boo
 		if !detail || r.version < i.since {
 			continue
 		}
-		names := r.h.describe(name).Interfaces[i.kind]
+		names := r.describe(name).Interfaces[i.kind]
 		if key := "default_" + i.kind + "_interface"; fields.has(key) {
 			w.key(key)
 			if len(names) > 0 {
@@ -72,13 +72,13 @@ func (r *request) knowDriverFields(fields fieldSet, detail bool) error {
 	return invalidFields(slices.DeleteFunc(slices.Clone(fields), func(field string) bool {
 		return slices.Contains([]string{"name", "hosts", "links", "properties", "type"}, field) ||
 			slices.ContainsFunc(driverInterfaces, func(i driverInterface) bool {
-				return detail && i.since <= r.h.highest && (field == "default_"+i.kind+"_interface" || field == "enabled_"+i.kind+"_interfaces")
+				return detail && i.since <= r.highest && (field == "default_"+i.kind+"_interface" || field == "enabled_"+i.kind+"_interfaces")
 			})
 	}))
 }
 
 // listDrivers answers GET /v1/drivers.
-func (h *handler) listDrivers(r *request) (answer, error) {
+func listDrivers(r *request) (answer, error) {
 	a := r.queryArgs("type", "detail", "fields")
 	kind, asked, fields := a.text("type"), a.boolean("detail"), fieldSet(a.list("fields"))
 	detail := asked != nil && *asked
@@ -130,7 +130,7 @@ func (r *request) driver() (hosts []string, err error) {
 }
 
 // showDriver answers GET /v1/drivers/NAME.
-func (h *handler) showDriver(r *request) (answer, error) {
+func showDriver(r *request) (answer, error) {
 	a := r.queryArgs("fields")
 	fields := fieldSet(a.list("fields"))
 	switch {
@@ -155,11 +155,11 @@ func (h *handler) showDriver(r *request) (answer, error) {
 }
 
 // showProperties answers GET /v1/drivers/NAME/properties.
-func (h *handler) showProperties(r *request) (answer, error) {
+func showProperties(r *request) (answer, error) {
 	if _, err := r.driver(); err != nil {
 		return answer{}, err
 	}
-	return textsAnswer(h.describe(r.param(0)).Properties), nil
+	return textsAnswer(r.describe(r.param(0)).Properties), nil
 }
 
 // textsAnswer returns an answer with a JSON object of strings.
@@ -189,14 +189,14 @@ var logicalDiskProperties = map[string]string{
 }
 
 // showLogicalDisks answers GET /v1/drivers/NAME/raid/logical_disk_properties.
-func (h *handler) showLogicalDisks(r *request) (answer, error) {
+func showLogicalDisks(r *request) (answer, error) {
 	if r.version < minRAID {
 		return answer{}, errNotAcceptable
 	}
 	if _, err := r.driver(); err != nil {
 		return answer{}, err
 	}
-	names := h.describe(r.param(0)).Interfaces["raid"]
+	names := r.describe(r.param(0)).Interfaces["raid"]
 	if len(names) == 0 || names[0] == "no-raid" {
 		return answer{}, notFound("Driver %s does not support raid (disabled or not implemented).", r.param(0))
 	}
@@ -205,7 +205,7 @@ func (h *handler) showLogicalDisks(r *request) (answer, error) {
 
 // listDriverMethods answers GET /v1/drivers/NAME/vendor_passthru/methods. No hardware
 // type has methods without a node.
-func (h *handler) listDriverMethods(r *request) (answer, error) {
+func listDriverMethods(r *request) (answer, error) {
 	if _, err := r.driver(); err != nil {
 		return answer{}, err
 	}
@@ -214,7 +214,7 @@ func (h *handler) listDriverMethods(r *request) (answer, error) {
 
 // callDriver answers requests for /v1/drivers/NAME/vendor_passthru/METHOD, and for
 // .../vendor_passthru?method=METHOD.
-func (h *handler) callDriver(r *request) (answer, error) {
+func callDriver(r *request) (answer, error) {
 	if _, err := r.decode(maxBody); err != nil {
 		return answer{}, err
 	}
@@ -276,7 +276,7 @@ func checkConductorFields(fields fieldSet) error {
 }
 
 // listConductors answers GET /v1/conductors.
-func (h *handler) listConductors(r *request) (answer, error) {
+func listConductors(r *request) (answer, error) {
 	a := r.queryArgs("marker", "limit", "sort_key", "sort_dir", "fields", "detail")
 	p, fields, detail := a.page((*args).name), fieldSet(a.list("fields")), a.boolean("detail")
 	if err := r.accept(a); err != nil {
@@ -295,7 +295,7 @@ func (h *handler) listConductors(r *request) (answer, error) {
 	if err := p.check(r); err != nil {
 		return answer{}, err
 	}
-	members, err := h.conductor.Members(r.Context())
+	members, err := r.conductor.Members(r.Context())
 	if err != nil {
 		return answer{}, err
 	}
@@ -329,7 +329,7 @@ func (h *handler) listConductors(r *request) (answer, error) {
 }
 
 // showConductor answers GET /v1/conductors/HOSTNAME.
-func (h *handler) showConductor(r *request) (answer, error) {
+func showConductor(r *request) (answer, error) {
 	a := r.queryArgs("fields")
 	if host := r.param(0); a.err == nil && !isName(host) {
 		return answer{}, invalid("Expected name for hostname: %s", show(host))
@@ -338,7 +338,7 @@ func (h *handler) showConductor(r *request) (answer, error) {
 	if err := r.accept(a); err != nil {
 		return answer{}, err
 	}
-	members, err := h.conductor.Members(r.Context())
+	members, err := r.conductor.Members(r.Context())
 	if err != nil {
 		return answer{}, err
 	}

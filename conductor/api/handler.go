@@ -6,14 +6,12 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"github.com/ironstate/ironstate/conductor"
-	"github.com/ironstate/ironstate/states"
 )
 
 // Config configures the handler. The zero value is Ironic's default.
@@ -39,33 +37,14 @@ func New(c *conductor.Conductor, config Config) http.Handler {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	config.PublicURL = strings.TrimRight(config.PublicURL, "/")
-	h := &handler{conductor: c, config: config, table: c.Table(), series: c.Table().Series()}
-	h.highest = h.series.MaxAPIVersion()
-	h.budget.left.Store(maxBodies)
-	h.tree = h.newRoot()
-	h.newNodeSchema, h.patchedNodeSchema = h.nodeSchema(true), h.nodeSchema(false)
-	return h
+	s := newService(c, strings.TrimRight(config.PublicURL, "/"), config.MaxLimit)
+	return &handler{service: s, log: config.Log, tree: s.newRoot()}
 }
 
 type handler struct {
-	conductor *conductor.Conductor
-	config    Config
-	table     *states.Table
-	series    states.Series
-	highest   states.APIVersion
-	tree      map[string]*controller // by the first segment of their path
-	budget    budget
-
-	newNodeSchema, patchedNodeSchema *schema
-}
-
-// answer is the response to a request. Without a body it has no Content-Type.
-type answer struct {
-	status   int
-	body     []byte        // JSON
-	write    func(*writer) // writes the JSON instead of body, for large responses
-	location string        // path below /v1, empty for none
+	service *service
+	log     *slog.Logger
+	tree    map[string]*controller // by the first segment of their path
 }
 
 // ServeHTTP answers one request.
@@ -74,8 +53,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		return
 	}
-	req := &request{Request: r, h: h}
-	defer h.budget.free(req)
+	req := newRequest(h.service, r)
+	defer req.free()
 	a, err := h.serve(w, req)
 	if err != nil {
 		a = h.refuse(w, req, err)
@@ -98,24 +77,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		header.Set("Location", req.base()+"/v1/"+a.location)
 	}
 	if a.write != nil {
-		h.send(w, req, a)
-		return
+		if send(w, a.status, a.write, func(p any) { h.logPanic(req, p) }) {
+			return
+		}
+		a = h.refuse(w, req, errInternal)
 	}
 	reply(w, a.status, a.body)
 }
-
-// reply writes a response whose body is complete.
-func reply(w http.ResponseWriter, status int, body []byte) {
-	if len(body) > 0 {
-		header := w.Header()
-		header["Content-Type"] = contentType
-		header["Content-Length"] = []string{strconv.Itoa(len(body))}
-	}
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // fails only if the client has disconnected
-}
-
-var contentType = []string{"application/json"}
 
 // serve returns the answer to a request, or the error of a refused one. For a panic it returns
 // an error without the panic's text, which might contain a secret.
@@ -131,15 +99,15 @@ func (h *handler) serve(w http.ResponseWriter, r *request) (a answer, err error)
 	}
 	path, isRoot := r.split()
 	if isRoot {
-		return h.root(r)
+		return root(r)
 	}
-	if err := h.negotiate(w, r); err != nil {
+	if err := r.negotiate(w.Header()); err != nil {
 		if f := asFault(err); path[0] == "" { // Ironic negotiates the version of /v1 after the routing
 			err = &fault{status: f.status, text: f.text}
 		}
 		return answer{}, err
 	}
-	run := &action{serve: (*handler).v1}
+	run := &action{serve: v1}
 	query, badQuery := parseQuery(r.URL.RawQuery)
 	if path[0] != "" {
 		c := h.tree[path[0]]
@@ -163,13 +131,13 @@ func (h *handler) serve(w http.ResponseWriter, r *request) (a answer, err error)
 	if err := r.bind(run, path); err != nil {
 		return answer{}, err
 	}
-	return run.serve(h, r)
+	return run.serve(r)
 }
 
 // logPanic logs a recovered panic. It must be called by the deferred function, so that the
 // stack is that of the panic.
 func (h *handler) logPanic(r *request, p any) {
-	h.config.Log.Error("a request panicked", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	h.log.Error("a request panicked", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 }
 
 // split returns the segments of the path below /v1, and whether the path is the root. The
@@ -201,7 +169,7 @@ func (r *request) split() (segments []string, isRoot bool) {
 func (h *handler) refuse(w http.ResponseWriter, r *request, err error) answer {
 	f := asFault(err)
 	if f.status == http.StatusInternalServerError {
-		h.config.Log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+		h.log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
 	if f.allow != nil {
 		w.Header().Set("Allow", *f.allow)

@@ -21,7 +21,7 @@ func objectWith(key string, write func(w *writer)) answer {
 }
 
 // showBootDevice answers GET /v1/nodes/NODE/management/boot_device.
-func (h *handler) showBootDevice(r *request) (answer, error) {
+func showBootDevice(r *request) (answer, error) {
 	if a := r.queryArgs(); a.err != nil {
 		return answer{}, a.err
 	}
@@ -29,7 +29,7 @@ func (h *handler) showBootDevice(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	device, persistent, err := h.conductor.BootDevice(r.Context(), n.UUID)
+	device, persistent, err := r.conductor.BootDevice(r.Context(), n.UUID)
 	if err != nil {
 		return answer{}, hardwareFault(err)
 	}
@@ -42,7 +42,7 @@ func (h *handler) showBootDevice(r *request) (answer, error) {
 }
 
 // setBootDevice answers PUT /v1/nodes/NODE/management/boot_device.
-func (h *handler) setBootDevice(r *request) (answer, error) {
+func setBootDevice(r *request) (answer, error) {
 	a := r.bodyArgs(maxBody, "boot_device", "persistent")
 	device, persistent := a.need("boot_device").text("boot_device"), a.boolean("persistent")
 	if a.err != nil {
@@ -55,12 +55,12 @@ func (h *handler) setBootDevice(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	err = h.conductor.SetBootDevice(r.Context(), n.UUID, device, persistent != nil && *persistent)
+	err = r.conductor.SetBootDevice(r.Context(), n.UUID, device, persistent != nil && *persistent)
 	return answer{status: http.StatusNoContent}, hardwareFault(err)
 }
 
 // listBootDevices answers GET /v1/nodes/NODE/management/boot_device/supported.
-func (h *handler) listBootDevices(r *request) (answer, error) {
+func listBootDevices(r *request) (answer, error) {
 	if a := r.queryArgs(); a.err != nil {
 		return answer{}, a.err
 	}
@@ -68,7 +68,7 @@ func (h *handler) listBootDevices(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	devices, err := h.conductor.BootDevices(r.Context(), n.UUID)
+	devices, err := r.conductor.BootDevices(r.Context(), n.UUID)
 	if err != nil {
 		return answer{}, hardwareFault(err)
 	}
@@ -88,7 +88,7 @@ func hardwareFault(err error) error {
 }
 
 // injectNMI answers PUT /v1/nodes/NODE/management/inject_nmi. No hardware type supports it.
-func (h *handler) injectNMI(r *request) (answer, error) {
+func injectNMI(r *request) (answer, error) {
 	if err := r.accept(r.bodyArgs(maxBody)); err != nil {
 		return answer{}, err
 	}
@@ -98,12 +98,12 @@ func (h *handler) injectNMI(r *request) (answer, error) {
 }
 
 // listIndicators answers GET /v1/nodes/NODE/management/indicators.
-func (h *handler) listIndicators(r *request) (answer, error) {
+func listIndicators(r *request) (answer, error) {
 	n, err := r.node(r.param(0))
 	if err != nil {
 		return answer{}, err
 	}
-	indicators, err := h.conductor.Indicators(r.Context(), n.UUID)
+	indicators, err := r.conductor.Indicators(r.Context(), n.UUID)
 	if err != nil {
 		return answer{}, hardwareFault(err)
 	}
@@ -124,7 +124,7 @@ func (h *handler) listIndicators(r *request) (answer, error) {
 }
 
 // showIndicator answers GET /v1/nodes/NODE/management/indicators/INDICATOR.
-func (h *handler) showIndicator(r *request) (answer, error) {
+func showIndicator(r *request) (answer, error) {
 	if a := r.queryArgs(); a.err != nil {
 		return answer{}, a.err
 	}
@@ -132,7 +132,7 @@ func (h *handler) showIndicator(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	state, err := h.conductor.IndicatorState(r.Context(), n.UUID, component, name)
+	state, err := r.conductor.IndicatorState(r.Context(), n.UUID, component, name)
 	if err != nil {
 		return answer{}, hardwareFault(err)
 	}
@@ -141,7 +141,7 @@ func (h *handler) showIndicator(r *request) (answer, error) {
 
 // setIndicator answers PUT /v1/nodes/NODE/management/indicators/INDICATOR. No hardware type
 // supports it.
-func (h *handler) setIndicator(r *request) (answer, error) {
+func setIndicator(r *request) (answer, error) {
 	a := r.bodyArgs(maxBody, "state")
 	if a.need("state").text("state"); a.err != nil {
 		return answer{}, a.err
@@ -169,7 +169,7 @@ func (r *request) indicator() (n *node, name, component string, err error) {
 }
 
 // listVendorMethods answers GET /v1/nodes/NODE/vendor_passthru/methods.
-func (h *handler) listVendorMethods(r *request) (answer, error) {
+func listVendorMethods(r *request) (answer, error) {
 	if a := r.queryArgs(); a.err != nil {
 		return answer{}, a.err
 	}
@@ -177,7 +177,7 @@ func (h *handler) listVendorMethods(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	methods, err := h.conductor.VendorMethods(r.Context(), n.UUID)
+	methods, err := r.conductor.VendorMethods(r.Context(), n.UUID)
 	if err != nil {
 		return answer{}, err
 	}
@@ -203,7 +203,7 @@ func writeVendorMethod(w *writer, m conductor.VendorMethod) {
 
 // callVendor answers requests for /v1/nodes/NODE/vendor_passthru/METHOD, and for
 // .../vendor_passthru?method=METHOD.
-func (h *handler) callVendor(r *request) (answer, error) {
+func callVendor(r *request) (answer, error) {
 	method := r.query.Get("method")
 	if a := r.queryArgs("method"); a.err != nil {
 		return answer{}, a.err
@@ -224,7 +224,7 @@ func (h *handler) callVendor(r *request) (answer, error) {
 	if method == "" {
 		return answer{}, invalid("Method not specified")
 	}
-	methods, err := h.conductor.VendorMethods(r.Context(), n.UUID)
+	methods, err := r.conductor.VendorMethods(r.Context(), n.UUID)
 	if err != nil {
 		return answer{}, err
 	}
@@ -236,7 +236,7 @@ func (h *handler) callVendor(r *request) (answer, error) {
 		return answer{}, invalid("The method %s does not support HTTP %s", show(method), r.Method)
 	}
 	args, _ := body.(map[string]any)
-	result, err := h.conductor.CallVendor(r.Context(), n.UUID, method, args)
+	result, err := r.conductor.CallVendor(r.Context(), n.UUID, method, args)
 	if err != nil {
 		return answer{}, hardwareFault(err)
 	}

@@ -33,17 +33,26 @@ func (r *request) checkNodeName(name any, format string) error {
 	}
 }
 
-// createNode answers POST /v1/nodes.
-func (h *handler) createNode(r *request) (answer, error) {
+// nodeWrites creates and patches nodes. It has the schemas of the fields that a client may set, which
+// are made once.
+type nodeWrites struct {
+	created, patched *schema
+}
+
+// create answers POST /v1/nodes.
+func (s nodeWrites) create(r *request) (answer, error) {
 	body, err := r.decode(maxBody)
 	if err != nil {
+		return answer{}, err
+	}
+	if err := s.created.validate("node", body); err != nil {
 		return answer{}, err
 	}
 	n, err := r.newNode(body)
 	if err != nil {
 		return answer{}, err
 	}
-	n, err = h.conductor.CreateNode(r.Context(), n)
+	n, err = r.conductor.CreateNode(r.Context(), n)
 	if err != nil {
 		return answer{}, err
 	}
@@ -52,13 +61,10 @@ func (h *handler) createNode(r *request) (answer, error) {
 	return a, nil
 }
 
-// newNode returns a new node with the fields of a body.
+// newNode returns a new node with the fields of a valid body.
 //
 // Source: post in ironic/api/controllers/v1/node.py.
 func (r *request) newNode(body any) (*node, error) {
-	if err := r.h.newNodeSchema.validate("node", body); err != nil {
-		return nil, err
-	}
 	n := &conductor.Node{ProvisionState: r.version.InitialState()}
 	object, _ := body.(map[string]any)
 	if err := setFields(n, object); err != nil {
@@ -87,10 +93,10 @@ func (r *request) newNode(body any) (*node, error) {
 }
 
 // nodeSchema describes the fields that a client may set: those of a new node, or of a patched one.
-func (h *handler) nodeSchema(created bool) *schema {
+func (service *service) nodeSchema(created bool) *schema {
 	s := &schema{types: []string{"object"}, closed: true}
 	for _, f := range nodeFields {
-		if !f.created && (created || !f.patched) || f.since > h.highest {
+		if !f.created && (created || !f.patched) || f.since > service.highest {
 			continue
 		}
 		of := &schema{types: f.types, maxLength: f.maxLength, secret: f.name == "driver_info" || f.name == "instance_info"}
@@ -142,7 +148,7 @@ func (r *request) checkNode(before, n *node, group string) error {
 		}
 	}
 	if n.ParentNode != "" && n.ParentNode != before.ParentNode {
-		parent, err := r.h.conductor.Node(r.Context(), n.ParentNode)
+		parent, err := r.conductor.Node(r.Context(), n.ParentNode)
 		if errors.Is(err, conductor.NotFound) {
 			return invalid("Unable to apply the requested parent_node '%s'. Requested value was invalid.", show(n.ParentNode))
 		}
@@ -159,7 +165,7 @@ func (r *request) checkNode(before, n *node, group string) error {
 
 // checkHost refuses a node if no live conductor of its group has its driver.
 func (r *request) checkHost(n *node, group string) error {
-	members, err := r.h.conductor.Members(r.Context())
+	members, err := r.conductor.Members(r.Context())
 	if err != nil {
 		return err
 	}

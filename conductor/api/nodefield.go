@@ -228,7 +228,7 @@ func interfaceField(kind string, since states.APIVersion) nodeField {
 	return nodeField{
 		name: kind + "_interface", since: since, types: []string{"string", "null"},
 		write: func(w *writer, r *request, n *conductor.Node) {
-			w.textOrNull(r.h.interfaceOf(n, kind))
+			w.textOrNull(r.interfaceOf(n, kind))
 		},
 		compare: func(a, b *conductor.Node) int { return cmp.Compare(chosen(a), chosen(b)) },
 		get: func(n *conductor.Node) any {

@@ -34,7 +34,7 @@ var nodeFilters = []nodeFilter{
 	textFilter("conductor_group", 46, func(n *node) string { return n.ConductorGroup }),
 	{name: "conductor", since: 49, test: func(a *args, r *request) func(*node) bool {
 		name := a.text("conductor")
-		return func(n *node) bool { return name == "" || r.h.owner(n) == name }
+		return func(n *node) bool { return name == "" || r.owner(n) == name }
 	}},
 	textFilter("owner", 50, func(n *node) string { return n.Owner }),
 	textFilter("lessee", 65, func(n *node) string { return n.Lessee }),
@@ -104,7 +104,7 @@ func booleanFilter(name string, since states.APIVersion, of func(*node) bool) no
 
 func checkProvisionState(a *args, r *request) {
 	word := a.text("provision_state")
-	if s, err := states.Parse(word); err != nil || !r.h.table.States().Has(s) {
+	if s, err := states.Parse(word); err != nil || !r.table.States().Has(s) {
 		a.fail("Provision state \"%s\" is not valid", show(word))
 	}
 }
@@ -119,7 +119,7 @@ var faults = []string{"power failure", "clean failure", "rescue abort failure", 
 
 func checkFault(a *args, r *request) {
 	want, known := a.text("fault"), faults
-	if r.h.series < states.Bobcat {
+	if r.series < states.Bobcat {
 		known = faults[:3] // these series have no servicing
 	}
 	if !slices.Contains(known, want) {
@@ -143,10 +143,10 @@ func byChassis(a *args, r *request) func(*node) bool {
 }
 
 // filterNames returns the names of the filters that the series has.
-func (h *handler) filterNames() []string {
+func (s *service) filterNames() []string {
 	var names []string
 	for _, f := range nodeFilters {
-		if f.since <= h.highest {
+		if f.since <= s.highest {
 			names = append(names, f.name)
 		}
 	}
@@ -207,14 +207,14 @@ func (r *request) nodeTests(a *args) (tests []func(*node) bool, err error) {
 }
 
 // listNodes answers GET /v1/nodes.
-func (h *handler) listNodes(r *request) (answer, error) {
-	a := r.queryArgs(slices.Concat(pageArgs, h.filterNames(), []string{"fields", "detail"})...)
+func listNodes(r *request) (answer, error) {
+	a := r.queryArgs(slices.Concat(pageArgs, r.filterNames(), []string{"fields", "detail"})...)
 	return r.listNodes(a, "nodes")
 }
 
 // listNodesDetail answers GET /v1/nodes/detail.
-func (h *handler) listNodesDetail(r *request) (answer, error) {
-	a := r.queryArgs(slices.Concat(pageArgs, h.filterNames())...)
+func listNodesDetail(r *request) (answer, error) {
+	a := r.queryArgs(slices.Concat(pageArgs, r.filterNames())...)
 	return r.listNodes(a, "nodes/detail")
 }
 
@@ -252,7 +252,7 @@ func (r *request) listNodes(a *args, path string) (answer, error) {
 	if f := nodeFieldsByName[p.sortKey]; wrongKey != nil && f != nil && f.compare == nil && f.types != nil {
 		return answer{}, wrongKey
 	}
-	nodes, err := r.h.conductor.Nodes(r.Context())
+	nodes, err := r.conductor.Nodes(r.Context())
 	if err != nil {
 		return answer{}, err
 	}

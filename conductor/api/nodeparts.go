@@ -24,7 +24,7 @@ const (
 
 // listVIFs answers GET /v1/nodes/NODE/vifs. The network interface of every hardware type is
 // noop, which accepts virtual interfaces and stores none.
-func (h *handler) listVIFs(r *request) (answer, error) {
+func listVIFs(r *request) (answer, error) {
 	if _, err := r.node(r.param(0)); err != nil {
 		return answer{}, err
 	}
@@ -32,7 +32,7 @@ func (h *handler) listVIFs(r *request) (answer, error) {
 }
 
 // attachVIF answers POST /v1/nodes/NODE/vifs.
-func (h *handler) attachVIF(r *request) (answer, error) {
+func attachVIF(r *request) (answer, error) {
 	body, err := r.decode(maxBody)
 	if err != nil {
 		return answer{}, err
@@ -52,11 +52,11 @@ func (h *handler) attachVIF(r *request) (answer, error) {
 	if vif["port_uuid"] != nil && vif["portgroup_uuid"] != nil && r.version >= minVIFPort {
 		return answer{}, invalid("Cannot specify both port_uuid and portgroup_uuid")
 	}
-	return statusNoContent, h.conductor.TouchNode(r.Context(), n.UUID)
+	return statusNoContent, r.conductor.TouchNode(r.Context(), n.UUID)
 }
 
 // detachVIF answers DELETE /v1/nodes/NODE/vifs/ID.
-func (h *handler) detachVIF(r *request) (answer, error) {
+func detachVIF(r *request) (answer, error) {
 	if id := r.param(1); !isUUID(id) && !isName(id) {
 		return answer{}, invalid("Expected UUID or name for vif_id: %s", show(id))
 	}
@@ -64,12 +64,12 @@ func (h *handler) detachVIF(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return statusNoContent, h.conductor.TouchNode(r.Context(), n.UUID)
+	return statusNoContent, r.conductor.TouchNode(r.Context(), n.UUID)
 }
 
 // emptyList answers requests for a list that is empty with every hardware type.
-func emptyList(name string, arguments ...string) func(*handler, *request) (answer, error) {
-	return func(_ *handler, r *request) (answer, error) {
+func emptyList(name string, arguments ...string) func(*request) (answer, error) {
+	return func(r *request) (answer, error) {
 		if a := r.queryArgs(arguments...); a.err != nil {
 			return answer{}, a.err
 		}
@@ -81,12 +81,12 @@ func emptyList(name string, arguments ...string) func(*handler, *request) (answe
 }
 
 // showInventory answers GET /v1/nodes/NODE/inventory. The inventory has the node's UUID.
-func (h *handler) showInventory(r *request) (answer, error) {
+func showInventory(r *request) (answer, error) {
 	n, err := r.node(r.param(0))
 	if err != nil {
 		return answer{}, err
 	}
-	o, err := h.conductor.Object(r.Context(), conductor.KindInventory, n.UUID)
+	o, err := r.conductor.Object(r.Context(), conductor.KindInventory, n.UUID)
 	if errors.Is(err, conductor.NotFound) {
 		return answer{}, notFound("Node inventory record for node %s could not be found.", n.UUID)
 	}
@@ -103,12 +103,12 @@ func (h *handler) showInventory(r *request) (answer, error) {
 }
 
 // listChildren answers GET /v1/nodes/NODE/children.
-func (h *handler) listChildren(r *request) (answer, error) {
+func listChildren(r *request) (answer, error) {
 	n, err := r.node(r.param(0))
 	if err != nil {
 		return answer{}, err
 	}
-	nodes, err := h.conductor.Nodes(r.Context())
+	nodes, err := r.conductor.Nodes(r.Context())
 	if err != nil {
 		return answer{}, err
 	}
@@ -127,7 +127,7 @@ func (h *handler) listChildren(r *request) (answer, error) {
 }
 
 // listHistory answers GET /v1/nodes/NODE/history.
-func (h *handler) listHistory(r *request) (answer, error) {
+func listHistory(r *request) (answer, error) {
 	a := r.queryArgs(slices.Concat(pageArgs, []string{"detail"})...)
 	p, detail := a.page((*args).uuid), a.boolean("detail")
 	if a.err != nil {
@@ -140,7 +140,7 @@ func (h *handler) listHistory(r *request) (answer, error) {
 	if err := p.check(r); err != nil {
 		return answer{}, err
 	}
-	entries, err := h.conductor.History(r.Context(), n.UUID)
+	entries, err := r.conductor.History(r.Context(), n.UUID)
 	if err != nil {
 		return answer{}, err
 	}
@@ -163,12 +163,12 @@ func (h *handler) listHistory(r *request) (answer, error) {
 }
 
 // showHistory answers GET /v1/nodes/NODE/history/UUID.
-func (h *handler) showHistory(r *request) (answer, error) {
+func showHistory(r *request) (answer, error) {
 	n, err := r.node(r.param(0))
 	if err != nil {
 		return answer{}, err
 	}
-	o, err := h.conductor.Object(r.Context(), conductor.KindHistory, r.param(1))
+	o, err := r.conductor.Object(r.Context(), conductor.KindHistory, r.param(1))
 	if errors.Is(err, conductor.NotFound) || err == nil && o.Meta().NodeUUID != n.UUID {
 		return answer{}, notFound("Node history record %s could not be found.", show(r.param(1)))
 	}
@@ -208,11 +208,11 @@ func (r *request) writeHistory(w *writer, n *node, entry *conductor.HistoryEntry
 }
 
 // listShards answers GET /v1/shards with the number of nodes per shard, largest first.
-func (h *handler) listShards(r *request) (answer, error) {
+func listShards(r *request) (answer, error) {
 	if a := r.queryArgs(); a.err != nil {
 		return answer{}, a.err
 	}
-	nodes, err := h.conductor.Nodes(r.Context())
+	nodes, err := r.conductor.Nodes(r.Context())
 	if err != nil {
 		return answer{}, err
 	}
@@ -247,7 +247,7 @@ func (h *handler) listShards(r *request) (answer, error) {
 
 // hostDrivers maps each hardware type to the names of the conductors that have it.
 func (r *request) hostDrivers() (map[string][]string, error) {
-	members, err := r.h.conductor.Members(r.Context())
+	members, err := r.conductor.Members(r.Context())
 	if err != nil {
 		return nil, err
 	}

@@ -14,10 +14,10 @@ import (
 // minUnchassis is the first version in which a patch can remove the chassis of a node.
 const minUnchassis = 25
 
-// patchNode answers PATCH /v1/nodes/NODE.
+// patch answers PATCH /v1/nodes/NODE.
 //
 // Source: patch in ironic/api/controllers/v1/node.py.
-func (h *handler) patchNode(r *request) (answer, error) {
+func (s nodeWrites) patch(r *request) (answer, error) {
 	a := r.queryArgs("reset_interfaces")
 	reset := a.boolean("reset_interfaces")
 	if a.err != nil {
@@ -37,11 +37,11 @@ func (h *handler) patchNode(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	n, err = h.conductor.UpdateNode(r.Context(), n.UUID, func(n *node) error {
+	n, err = r.conductor.UpdateNode(r.Context(), n.UUID, func(n *node) error {
 		if err := r.checkUpdatable(n, p); err != nil {
 			return err
 		}
-		return r.applyNodePatch(n, p, reset != nil && *reset)
+		return s.apply(r, n, p, reset != nil && *reset)
 	})
 	if errors.Is(err, conductor.NotFound) {
 		return answer{}, nodeNotFound(r.param(0))
@@ -50,13 +50,13 @@ func (h *handler) patchNode(r *request) (answer, error) {
 		return answer{}, err
 	}
 	n = n.Clone()
-	n.Reservation = h.conductor.Name() // Ironic responds while it holds the node's lock
+	n.Reservation = r.conductor.Name() // Ironic responds while it holds the node's lock
 	return r.nodeAnswer(http.StatusOK, n, nil), nil
 }
 
 // checkNodePatch refuses a patch that is invalid for every node.
 func (r *request) checkNodePatch(p patch, reset bool) error {
-	if err := p.only(r.h.patchedNodeFields()); err != nil {
+	if err := p.only(r.patchedNodeFields()); err != nil {
 		return err
 	}
 	for _, op := range p {
@@ -79,17 +79,17 @@ func (r *request) checkNodePatch(p patch, reset bool) error {
 func (r *request) checkUpdatable(n *node, p patch) error {
 	removal := len(p) == 1 && p[0].op == "remove" && p[0].path == "/instance_uuid"
 	switch {
-	case r.h.conductor.Rules().Patch(n.Facts(), removal, r.version) == nil:
+	case r.conductor.Rules().Patch(n.Facts(), removal, r.version) == nil:
 		return nil
-	case n.ProvisionState == states.Inspecting && (n.TargetProvisionState == states.NoState || r.h.table.UpdateAllowed().Has(n.ProvisionState)):
+	case n.ProvisionState == states.Inspecting && (n.TargetProvisionState == states.NoState || r.table.UpdateAllowed().Has(n.ProvisionState)):
 		return conflict("Cannot update node \"%s\" while it is in state \"%s\".", n.UUID, n.ProvisionState)
 	default:
 		return conflict("Node %s can not be updated while a state transition is in progress.", r.param(0))
 	}
 }
 
-// applyNodePatch applies a patch to a node.
-func (r *request) applyNodePatch(n *node, p patch, reset bool) error {
+// apply applies a patch to a node.
+func (s nodeWrites) apply(r *request, n *node, p patch, reset bool) error {
 	for _, name := range p.values("name") {
 		if err := r.checkNodeName(name, "Node "+r.param(0)+": Cannot change name to invalid name '%s'"); err != nil {
 			return err
@@ -112,7 +112,7 @@ func (r *request) applyNodePatch(n *node, p patch, reset bool) error {
 			patched[name] = nil // Ironic sets the default
 		}
 	}
-	if err := r.h.patchedNodeSchema.validate("patch", patched); err != nil {
+	if err := s.patched.validate("patch", patched); err != nil {
 		return err
 	}
 	if err := setFields(n, patched); err != nil {
@@ -124,7 +124,7 @@ func (r *request) applyNodePatch(n *node, p patch, reset bool) error {
 		n.SetEmpty("retired_reason", false)
 	}
 	if n.Driver != before.Driver {
-		r.h.changeInterfaces(before, n, fields, reset)
+		r.changeInterfaces(before, n, fields, reset)
 	}
 	return r.checkPatched(before, n)
 }
@@ -135,7 +135,7 @@ func (r *request) removeDefaults(before, n *node, patched map[string]any) {
 	if n.Maintenance || admission.InterfaceStates().Has(n.ProvisionState) {
 		return
 	}
-	for kind := range r.h.describe(before.Driver).Interfaces {
+	for kind := range r.describe(before.Driver).Interfaces {
 		if name, is := patched[kind+"_interface"]; is && name == nil && before.Interfaces[kind] == "" {
 			n.Interfaces = maps.Clone(n.Interfaces)
 			if n.Interfaces == nil {
@@ -149,15 +149,15 @@ func (r *request) removeDefaults(before, n *node, patched map[string]any) {
 // changeInterfaces chooses the interfaces of a node whose driver changes, except those that the patch
 // chooses. The node gets the defaults of its new hardware type if they are reset, and keeps its
 // interfaces otherwise, also those that are defaults of the old one.
-func (h *handler) changeInterfaces(before, n *node, patched []string, reset bool) {
+func (s *service) changeInterfaces(before, n *node, patched []string, reset bool) {
 	interfaces := maps.Clone(n.Interfaces)
 	maps.DeleteFunc(interfaces, func(kind, _ string) bool { return !slices.Contains(patched, kind+"_interface") })
 	if interfaces == nil {
 		interfaces = map[string]string{}
 	}
-	for kind := range h.describe(before.Driver).Interfaces {
+	for kind := range s.describe(before.Driver).Interfaces {
 		if !reset && !slices.Contains(patched, kind+"_interface") {
-			interfaces[kind] = h.interfaceOf(before, kind)
+			interfaces[kind] = s.interfaceOf(before, kind)
 		}
 	}
 	n.Interfaces = interfaces
@@ -168,7 +168,7 @@ func (r *request) checkPatched(before, n *node) error {
 	if before.ChassisUUID != "" && n.ChassisUUID == "" && r.version < minUnchassis {
 		return errNotAcceptable
 	}
-	if n.InstanceName == "" && r.h.series >= states.Gazpacho {
+	if n.InstanceName == "" && r.series >= states.Gazpacho {
 		n.InstanceName, _ = n.InstanceInfo["display_name"].(string)
 	}
 	if err := r.checkNode(before, n, n.ConductorGroup); err != nil {
@@ -181,7 +181,7 @@ func (r *request) checkPatched(before, n *node) error {
 }
 
 // deleteNode answers DELETE /v1/nodes/NODE.
-func (h *handler) deleteNode(r *request) (answer, error) {
+func deleteNode(r *request) (answer, error) {
 	if len(r.params) > 1 {
 		return answer{}, errNotFound
 	}
@@ -192,7 +192,7 @@ func (h *handler) deleteNode(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if err := h.conductor.DeleteNode(r.Context(), n.UUID); err != nil {
+	if err := r.conductor.DeleteNode(r.Context(), n.UUID); err != nil {
 		return answer{}, err
 	}
 	return answer{status: http.StatusNoContent}, nil
@@ -204,7 +204,7 @@ func (r *request) updateNode(change func(n *node) error) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.h.conductor.UpdateNode(r.Context(), n.UUID, change)
+	_, err = r.conductor.UpdateNode(r.Context(), n.UUID, change)
 	if errors.Is(err, conductor.NotFound) {
 		return nodeNotFound(r.param(0))
 	}

@@ -23,12 +23,12 @@ const (
 // provision answers PUT /v1/nodes/NODE/states/provision.
 //
 // Source: provision in ironic/api/controllers/v1/node.py, including the order of the checks.
-func (h *handler) provision(r *request) (answer, error) {
+func provision(r *request) (answer, error) {
 	names := []string{"target", "configdrive", "clean_steps", "deploy_steps", "rescue_password", "disable_ramdisk"}
-	if h.series >= states.Bobcat {
+	if r.series >= states.Bobcat {
 		names = append(names, "service_steps")
 	}
-	if h.highest >= runbookResource.since {
+	if r.highest >= runbookResource.since {
 		names = append(names, "runbook")
 	}
 	a := r.bodyArgs(maxProvisionBody, names...)
@@ -50,7 +50,7 @@ func (h *handler) provision(r *request) (answer, error) {
 	var request conductor.ProvisionRequest
 	if err = complete(n, &request); err == nil {
 		request.Complete = complete
-		err = h.conductor.Provision(r.Context(), n.UUID, request)
+		err = r.conductor.Provision(r.Context(), n.UUID, request)
 	}
 	if err != nil {
 		return answer{}, provisionFault(err, show(q.target), n.UUID)
@@ -116,7 +116,7 @@ func unlessText(v any) string {
 // checkProvision refuses a request with arguments that its target does not allow.
 func (r *request) checkProvision(n *node, q *provisionQuery) error {
 	verb := q.target
-	if _, err := r.h.conductor.Rules().Request(n.Facts(), q.target, r.version); err != nil {
+	if _, err := r.conductor.Rules().Request(n.Facts(), q.target, r.version); err != nil {
 		return nil // the conductor refuses the request
 	}
 	if q.runbook != "" {
@@ -212,7 +212,7 @@ func (r *request) checkRamdisk(q *provisionQuery) error {
 		return nil
 	}
 	minimum := states.APIVersion(0)
-	services := r.h.highest >= minServiceRamdisk
+	services := r.highest >= minServiceRamdisk
 	switch {
 	case q.target == "clean" || !services:
 		minimum = minCleanRamdisk
@@ -233,8 +233,8 @@ func (r *request) checkRamdisk(q *provisionQuery) error {
 
 // stepInterfaces returns the kinds of hardware interfaces that have steps. Source:
 // ironic/conductor/steps.py.
-func (h *handler) stepInterfaces() []string {
-	if h.series < states.Bobcat {
+func (s *service) stepInterfaces() []string {
+	if s.series < states.Bobcat {
 		return []string{"power", "management", "deploy", "bios", "raid"}
 	}
 	return []string{"vendor", "power", "management", "firmware", "deploy", "bios", "raid"}
@@ -243,16 +243,16 @@ func (h *handler) stepInterfaces() []string {
 // requestedSteps is the schema of the steps of a cleaning or a service.
 //
 // Source: _CLEAN_STEPS_SCHEMA in ironic/api/controllers/v1/node.py.
-func (h *handler) requestedSteps() *schema {
+func (s *service) requestedSteps() *schema {
 	step := &schema{
 		types: []string{"object"}, required: []string{"interface", "step"}, closed: true,
 		properties: []property{
-			{"interface", &schema{enum: h.stepInterfaces(), description: "driver interface"}},
+			{"interface", &schema{enum: s.stepInterfaces(), description: "driver interface"}},
 			{"step", &schema{types: textType, minLength: 1, description: "name of clean step"}},
 			{"args", &schema{types: []string{"object"}, properties: []property{}, secret: true, description: "additional args"}},
 		},
 	}
-	if h.series >= states.Bobcat {
+	if s.series >= states.Bobcat {
 		for _, name := range []string{"order", "execute_on_child_nodes", "limit_child_node_execution"} {
 			step.properties = append(step.properties, property{name, &schema{}})
 		}
@@ -266,9 +266,9 @@ func (r *request) checkSteps(q *provisionQuery) error {
 		if len(q.steps[kind]) == 0 {
 			continue
 		}
-		valid := r.h.requestedSteps()
+		valid := r.requestedSteps()
 		if kind == "deploy" {
-			valid = stepsSchema("priority", true)(r.h)
+			valid = stepsSchema("priority", true)(r.service)
 		}
 		if text := valid.explain(q.steps[kind]); text != "" {
 			return invalid("Invalid %s_steps: %s", kind, text)

@@ -32,7 +32,7 @@ func (r *request) nodeNamed(ident string) (*node, error) {
 	case !byUUID && !r.validName(ident):
 		return nil, invalid("Expected a logical name or UUID but received %s.", show(ident))
 	}
-	n, err := r.h.conductor.Node(r.Context(), ident)
+	n, err := r.conductor.Node(r.Context(), ident)
 	if errors.Is(err, conductor.NotFound) {
 		return nil, nodeNotFound(ident)
 	}
@@ -52,7 +52,7 @@ func (r *request) allowNodeFields(fields []string) error {
 		return errNotAcceptable
 	}
 	for _, name := range fields {
-		if f := nodeFieldsByName[name]; f != nil && f.since > r.version && f.since <= r.h.highest {
+		if f := nodeFieldsByName[name]; f != nil && f.since > r.version && f.since <= r.highest {
 			return errNotAcceptable
 		}
 	}
@@ -65,7 +65,7 @@ func (r *request) checkNodeFields(fields []string) error {
 		return err
 	}
 	for _, name := range fields {
-		if f := nodeFieldsByName[name]; f == nil || f.hidden || f.since > r.h.highest {
+		if f := nodeFieldsByName[name]; f == nil || f.hidden || f.since > r.highest {
 			return invalid("Field %s is not a valid field.", show(name))
 		}
 	}
@@ -107,7 +107,7 @@ func (r *request) nodeAnswer(status int, n *node, fields fieldSet) answer {
 }
 
 // showNode answers GET /v1/nodes/NODE.
-func (h *handler) showNode(r *request) (answer, error) {
+func showNode(r *request) (answer, error) {
 	a := r.queryArgs("fields")
 	fields := a.list("fields")
 	if a.err != nil {

@@ -17,7 +17,7 @@ const (
 )
 
 // showStates answers GET /v1/nodes/NODE/states.
-func (h *handler) showStates(r *request) (answer, error) {
+func showStates(r *request) (answer, error) {
 	if a := r.queryArgs(); a.err != nil {
 		return answer{}, a.err
 	}
@@ -47,7 +47,7 @@ func (r *request) accepted() answer {
 }
 
 // setPower answers PUT /v1/nodes/NODE/states/power.
-func (h *handler) setPower(r *request) (answer, error) {
+func setPower(r *request) (answer, error) {
 	a := r.bodyArgs(maxBody, "target", "timeout")
 	target := a.need("target").text("target")
 	timeout, hasTimeout := a.integer("timeout")
@@ -70,10 +70,10 @@ func (h *handler) setPower(r *request) (answer, error) {
 		return answer{}, invalid("timeout has to be positive integer")
 	case err != nil || power == states.NoPower || power == states.PowerError:
 		return answer{}, stateFault(show(target), r.param(0), pythonPower(n.Power))
-	case errors.Is(h.conductor.Rules().Power(n.Facts(), power), conductor.NotAllowed):
+	case errors.Is(r.conductor.Rules().Power(n.Facts(), power), conductor.NotAllowed):
 		return answer{}, stateFault(target, r.param(0), n.ProvisionState.String())
 	}
-	if err := h.conductor.SetPower(r.Context(), n.UUID, power, time.Duration(timeout)*time.Second); err != nil {
+	if err := r.conductor.SetPower(r.Context(), n.UUID, power, time.Duration(timeout)*time.Second); err != nil {
 		return answer{}, err
 	}
 	return r.accepted(), nil
@@ -87,7 +87,7 @@ func pythonPower(p states.Power) string {
 }
 
 // setMaintenance answers PUT /v1/nodes/NODE/maintenance.
-func (h *handler) setMaintenance(r *request) (answer, error) {
+func setMaintenance(r *request) (answer, error) {
 	a := r.bodyArgs(maxBody, "reason")
 	a.text("reason")
 	if a.err != nil {
@@ -100,7 +100,7 @@ func (h *handler) setMaintenance(r *request) (answer, error) {
 }
 
 // clearMaintenance answers DELETE /v1/nodes/NODE/maintenance.
-func (h *handler) clearMaintenance(r *request) (answer, error) {
+func clearMaintenance(r *request) (answer, error) {
 	if a := r.queryArgs(); a.err != nil {
 		return answer{}, a.err
 	}
@@ -111,7 +111,7 @@ func (h *handler) clearMaintenance(r *request) (answer, error) {
 }
 
 // setRAID answers PUT /v1/nodes/NODE/states/raid.
-func (h *handler) setRAID(r *request) (answer, error) {
+func setRAID(r *request) (answer, error) {
 	body, err := r.decode(maxBody)
 	if err != nil {
 		return answer{}, err
@@ -160,7 +160,7 @@ func checkRAID(config map[string]any) error {
 
 // hasInterface reports whether a node has a hardware interface of the kind other than "no-KIND".
 func (r *request) hasInterface(n *node, kind string) bool {
-	name := r.h.interfaceOf(n, kind)
+	name := r.interfaceOf(n, kind)
 	return name != "" && name != "no-"+kind
 }
 
@@ -173,7 +173,7 @@ var bootModes = []string{"bios", "uefi"}
 
 // setBootMode answers PUT /v1/nodes/NODE/states/boot_mode. No hardware type supports it: the
 // request is accepted and then sets the node's last error, as with Ironic's fake-hardware.
-func (h *handler) setBootMode(r *request) (answer, error) {
+func setBootMode(r *request) (answer, error) {
 	a := r.bodyArgs(maxBody, "target")
 	target := a.need("target").text("target")
 	var wrong error
@@ -183,7 +183,7 @@ func (h *handler) setBootMode(r *request) (answer, error) {
 	return r.setBoot(a, wrong, "boot mode to '"+target, "set_boot_mode")
 }
 
-func (h *handler) setSecureBoot(r *request) (answer, error) {
+func setSecureBoot(r *request) (answer, error) {
 	a := r.bodyArgs(maxBody, "target")
 	target := a.need("target").boolean("target")
 	var wrong error
@@ -207,7 +207,7 @@ func (r *request) setBoot(a *args, wrong error, change, function string) (answer
 		return answer{}, notFound("This endpoint is supported starting with the API version %v", states.APIVersion(minSetBootMode))
 	case wrong != nil:
 		return answer{}, wrong
-	case errors.Is(r.h.conductor.Rules().Boot(n.Facts()), conductor.WrongState):
+	case errors.Is(r.conductor.Rules().Boot(n.Facts()), conductor.WrongState):
 		return answer{}, conflict("Node is in %s state. Since node is transitioning, the boot mode will not be set as this may interfere with ongoing changes and result in erroneous modification. Try again later.", n.ProvisionState)
 	}
 	err = r.updateNode(func(n *node) error {
@@ -218,7 +218,7 @@ func (r *request) setBoot(a *args, wrong error, change, function string) (answer
 }
 
 // showConsole answers GET /v1/nodes/NODE/states/console.
-func (h *handler) showConsole(r *request) (answer, error) {
+func showConsole(r *request) (answer, error) {
 	if a := r.queryArgs(); a.err != nil {
 		return answer{}, a.err
 	}
@@ -241,7 +241,7 @@ func (h *handler) showConsole(r *request) (answer, error) {
 
 // setConsole answers PUT /v1/nodes/NODE/states/console. The console of fake-hardware
 // does nothing; no other hardware type has one.
-func (h *handler) setConsole(r *request) (answer, error) {
+func setConsole(r *request) (answer, error) {
 	a := r.bodyArgs(maxBody, "enabled")
 	enabled := a.need("enabled").boolean("enabled")
 	if a.err != nil {
@@ -265,7 +265,7 @@ func (h *handler) setConsole(r *request) (answer, error) {
 
 // validateNode answers GET /v1/nodes/NODE/validate, and ...?node=NODE without NODE in
 // the path.
-func (h *handler) validateNode(r *request) (answer, error) {
+func validateNode(r *request) (answer, error) {
 	a := r.queryArgs("node", "node_uuid")
 	ident := a.ident("node")
 	if uuid := a.uuid("node_uuid"); uuid != "" {
@@ -284,7 +284,7 @@ func (h *handler) validateNode(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	results, err := h.conductor.Validate(r.Context(), n.UUID)
+	results, err := r.conductor.Validate(r.Context(), n.UUID)
 	if err != nil && !errors.Is(err, conductor.Invalid) {
 		return answer{}, err
 	}
@@ -292,7 +292,7 @@ func (h *handler) validateNode(r *request) (answer, error) {
 	w.open()
 	for _, kind := range validatedKinds {
 		result, ok := results[kind]
-		if !ok || kind == "firmware" && r.h.highest < minFirmware {
+		if !ok || kind == "firmware" && r.highest < minFirmware {
 			continue
 		}
 		w.key(kind).open()

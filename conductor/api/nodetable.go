@@ -78,7 +78,7 @@ var nodeFields = []nodeField{
 	mapField("target_raid_config", 12, func(n *node) *map[string]any { return &n.TargetRAIDConfig }),
 	{name: "traits", since: 37, write: func(w *writer, _ *request, n *node) { w.texts(n.Traits) }},
 	interfaceField("vendor", 31),
-	shownField("conductor", 49, func(r *request, n *node) string { return r.h.owner(n) }),
+	shownField("conductor", 49, func(r *request, n *node) string { return r.owner(n) }),
 	shownField("allocation_uuid", 52, func(_ *request, n *node) string { return n.AllocationUUID }),
 	chassisField,
 }
@@ -131,10 +131,10 @@ var nodeFieldsByName = func() map[string]*nodeField {
 }()
 
 // patchedNodeFields returns the sorted names of the fields that a PATCH may change in the series.
-func (h *handler) patchedNodeFields() []string {
+func (s *service) patchedNodeFields() []string {
 	var names []string
 	for _, f := range nodeFields {
-		if f.patched && f.since <= h.highest {
+		if f.patched && f.since <= s.highest {
 			names = append(names, f.name)
 		}
 	}
@@ -145,20 +145,8 @@ func (h *handler) patchedNodeFields() []string {
 // defaultNodeFields are the fields of a list without detail.
 var defaultNodeFields = []string{"instance_uuid", "maintenance", "power_state", "provision_state", "uuid", "name"}
 
-// interfaceOf returns a node's hardware interface of a kind: the one in the node's record or the
-// default of its hardware type, empty if both are missing.
-func (h *handler) interfaceOf(n *node, kind string) string {
-	return h.describe(n.Driver).Interface(n, kind)
-}
-
-// describe returns the description of a hardware type, zero for one that no conductor has.
-func (h *handler) describe(driver string) conductor.Description {
-	d, _ := h.conductor.Description(driver)
-	return d
-}
-
 // owner returns the name of the conductor that owns a node, empty for none.
-func (h *handler) owner(n *node) string {
-	owner, _ := h.conductor.Owner(n)
+func (s *service) owner(n *node) string {
+	owner, _ := s.conductor.Owner(n)
 	return owner.Hostname
 }

@@ -41,7 +41,7 @@ func (p *page) check(r *request) error {
 	case p.direction != "asc" && p.direction != "desc":
 		return invalid("Invalid sort direction: %s. Acceptable values are 'asc' or 'desc'", show(p.direction))
 	}
-	p.size = r.h.config.MaxLimit
+	p.size = r.maxLimit
 	if p.limit != nil {
 		p.size = min(p.size, *p.limit)
 	}

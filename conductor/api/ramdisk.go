@@ -21,7 +21,7 @@ const (
 // lookup answers GET /v1/lookup, which an agent sends after it has started.
 //
 // Source: ironic/api/controllers/v1/ramdisk.py.
-func (h *handler) lookup(r *request) (answer, error) {
+func lookup(r *request) (answer, error) {
 	a := r.queryArgs("addresses", "node_uuid")
 	addresses, uuid := a.list("addresses"), a.uuid("node_uuid")
 	if err := r.accept(a); err != nil {
@@ -31,7 +31,7 @@ func (h *handler) lookup(r *request) (answer, error) {
 	if len(addresses) == 0 && uuid == "" {
 		return answer{}, invalid("At least one of 'addresses' and 'node_uuid' parameters is required")
 	}
-	n, token, err := h.conductor.Lookup(r.Context(), addresses, uuid)
+	n, token, err := r.conductor.Lookup(r.Context(), addresses, uuid)
 	if err != nil && asFault(err).status == http.StatusNotFound {
 		return answer{}, errNotFound // do not disclose which nodes exist
 	}
@@ -86,7 +86,7 @@ var heartbeatArgs = []string{"callback_url", "agent_version", "agent_token", "ag
 // heartbeat answers POST /v1/heartbeat/NODE, which agents send periodically.
 //
 // Source: ironic/api/controllers/v1/ramdisk.py.
-func (h *handler) heartbeat(r *request) (answer, error) {
+func heartbeat(r *request) (answer, error) {
 	a := r.bodyArgs(maxBody, heartbeatArgs...)
 	if ident := r.param(0); a.err == nil && !isUUID(ident) && !isName(ident) {
 		return answer{}, invalid("Expected UUID or name for node_ident: %s", show(ident))
@@ -120,7 +120,7 @@ func (h *handler) heartbeat(r *request) (answer, error) {
 	case a.has("agent_status") && !slices.Contains(agentStates, beat.AgentStatus):
 		return answer{}, invalid("Agent status is invalid. Valid states are %s.", strings.Join(agentStates, ","))
 	}
-	return answer{status: http.StatusAccepted}, h.conductor.Heartbeat(r.Context(), n.UUID, beat)
+	return answer{status: http.StatusAccepted}, r.conductor.Heartbeat(r.Context(), n.UUID, beat)
 }
 
 var agentStates = []string{"start", "end", "error"}
@@ -148,7 +148,7 @@ var (
 )
 
 // takeEvents answers POST /v1/events.
-func (h *handler) takeEvents(r *request) (answer, error) {
+func takeEvents(r *request) (answer, error) {
 	body, err := r.decode(maxBody)
 	if err != nil {
 		return answer{}, err

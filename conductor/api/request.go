@@ -16,7 +16,7 @@ import (
 // request is a request in flight.
 type request struct {
 	*http.Request
-	h       *handler
+	*service
 	version states.APIVersion
 	query   url.Values
 	before  []string          // the path segments before the controller's
@@ -25,6 +25,20 @@ type request struct {
 	suffix  bool              // ".json" was removed from the path
 	held    int64             // bytes taken from the budget for bodies
 	baseURL string
+}
+
+// newRequest returns a request to a service. The caller calls free when it has been answered.
+func newRequest(s *service, r *http.Request) *request { return &request{Request: r, service: s} }
+
+// free returns the bytes of the request's body to the budget.
+func (r *request) free() { r.budget.free(r) }
+
+// answer is the response to a request. Without a body it has no Content-Type.
+type answer struct {
+	status   int
+	body     []byte        // JSON
+	write    func(*writer) // writes the JSON instead of body, for large responses
+	location string        // path below /v1, empty for none
 }
 
 // accept returns the fault of the arguments of a request, a if there are any, and of a version that
@@ -49,8 +63,8 @@ func (r *request) param(i int) string { return r.params[i] }
 func (r *request) base() string {
 	if r.baseURL == "" {
 		switch {
-		case r.h.config.PublicURL != "":
-			r.baseURL = r.h.config.PublicURL
+		case r.publicURL != "":
+			r.baseURL = r.publicURL
 		case r.TLS != nil:
 			r.baseURL = "https://" + r.Host
 		default:
@@ -66,7 +80,7 @@ const minDotJSON = 91
 // mayTrim reports whether a ".json" at the end of the path is removed. The version is not
 // yet negotiated.
 func (r *request) mayTrim() bool {
-	version, err := r.h.parseVersion(r.Header.Values(versionHeader))
+	version, err := r.parseVersion(r.Header.Values(versionHeader))
 	return err != nil || version < minDotJSON
 }
 

@@ -100,7 +100,7 @@ type objectField struct {
 	max      int  // the maximum length of a string; 0 is unlimited
 	secret   bool // faults do not repeat its values
 	// schema returns the schema of its values; nil stands for types and max.
-	schema func(h *handler) *schema
+	schema func(s *service) *schema
 	// convert refuses a value that satisfies the schema, or returns its stored form. It is not
 	// called for null.
 	convert func(r *request, v any) (any, error)
@@ -152,16 +152,16 @@ func (f *objectField) put(o conductor.Object, v any) {
 func (f *objectField) column() string { return cmp.Or(f.storedAs, f.name) }
 
 // bodySchema returns the schema of the bodies that create a record.
-func (x *resource) bodySchema(h *handler) *schema {
+func (x *resource) bodySchema(service *service) *schema {
 	s := &schema{types: []string{"object"}, closed: true}
 	for i := range x.fields {
 		f := &x.fields[i]
-		if f.readOnly || f.since > h.highest {
+		if f.readOnly || f.since > service.highest {
 			continue
 		}
 		of := &schema{types: f.types, maxLength: f.max, secret: f.secret}
 		if f.schema != nil {
-			of = f.schema(h)
+			of = f.schema(service)
 		}
 		s.properties = append(s.properties, property{f.name, of})
 		if f.required {
@@ -253,7 +253,7 @@ func (x *resource) allowFields(r *request, fields fieldSet) error {
 		return errNotAcceptable
 	}
 	for _, name := range fields {
-		if f := x.field(name); f != nil && !f.readOnly && f.since > r.version && f.since <= r.h.highest {
+		if f := x.field(name); f != nil && !f.readOnly && f.since > r.version && f.since <= r.highest {
 			return errNotAcceptable
 		}
 	}
@@ -270,7 +270,7 @@ func (x *resource) knowFields(r *request, fields fieldSet) error {
 		if isLink || slices.Contains([]string{"uuid", "created_at", "updated_at", "links"}, name) {
 			continue
 		}
-		if f == nil || f.asked || f.since > r.h.highest {
+		if f == nil || f.asked || f.since > r.highest {
 			unknown = append(unknown, show(name))
 		}
 	}
@@ -304,10 +304,10 @@ func (r *request) ident(x *resource) (string, error) {
 
 // object returns a record by its UUID or name.
 func (r *request) object(x *resource, ident string) (conductor.Object, error) {
-	o, err := r.h.conductor.Object(r.Context(), x.of.Kind(), ident)
+	o, err := r.conductor.Object(r.Context(), x.of.Kind(), ident)
 	if errors.Is(err, conductor.NotFound) && r.suffix && x.suffixed && slices.Contains(r.params, ident) {
 		ident += ".json"
-		o, err = r.h.conductor.Object(r.Context(), x.of.Kind(), ident)
+		o, err = r.conductor.Object(r.Context(), x.of.Kind(), ident)
 	}
 	if errors.Is(err, conductor.NotFound) {
 		return nil, x.notFound(ident)
@@ -328,7 +328,7 @@ func (x *resource) sayExists(r *request, o conductor.Object, err error) error {
 	}
 	m := o.Meta()
 	byUUID := duplicate.Key == m.UUID
-	records, err := r.h.conductor.Objects(r.Context(), x.of.Kind())
+	records, err := r.conductor.Objects(r.Context(), x.of.Kind())
 	if err != nil {
 		return err
 	}

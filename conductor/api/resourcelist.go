@@ -40,9 +40,9 @@ func (s *selection) objects(r *request, kind conductor.Kind, marker string) ([]c
 	var objects []conductor.Object
 	var err error
 	if s.node != "" && marker == "" {
-		objects, err = r.h.conductor.ObjectsOf(r.Context(), kind, s.node)
+		objects, err = r.conductor.ObjectsOf(r.Context(), kind, s.node)
 	} else {
-		objects, err = r.h.conductor.Objects(r.Context(), kind)
+		objects, err = r.conductor.Objects(r.Context(), kind)
 	}
 	return slices.DeleteFunc(objects, func(o conductor.Object) bool {
 		return o.Meta().UUID != marker && slices.ContainsFunc(s.tests, func(test func(conductor.Object) bool) bool { return !test(o) })
@@ -50,7 +50,7 @@ func (s *selection) objects(r *request, kind conductor.Kind, marker string) ([]c
 }
 
 // serve answers the request.
-func (l listing) serve(_ *handler, r *request) (answer, error) {
+func (l listing) serve(r *request) (answer, error) {
 	names := slices.Clone(pageArgs)
 	if !l.details {
 		names = append(names, "fields")
@@ -59,7 +59,7 @@ func (l listing) serve(_ *handler, r *request) (answer, error) {
 		}
 	}
 	for _, f := range l.filters {
-		if f.since <= r.h.highest {
+		if f.since <= r.highest {
 			names = append(names, f.name)
 		}
 	}
@@ -150,7 +150,7 @@ func (l listing) accept(r *request, a *args, p page, fields fieldSet, detail *bo
 	if err := l.allowFields(r, fields); err != nil {
 		return nil, err
 	}
-	if f := l.field(p.sortKey); f != nil && !f.readOnly && f.since > r.version && f.since <= r.h.highest {
+	if f := l.field(p.sortKey); f != nil && !f.readOnly && f.since > r.version && f.since <= r.highest {
 		return nil, errNotAcceptable
 	}
 	for _, f := range l.filters {

@@ -173,7 +173,7 @@ var (
 		since: minTemplates, named: true, suffixed: true, sortFirst: true,
 		fields: []objectField{
 			uuidField,
-			{name: "name", required: true, schema: func(*handler) *schema { return traitSchema }},
+			{name: "name", required: true, schema: func(*service) *schema { return traitSchema }},
 			{name: "description", types: textOrNull, max: 255, asked: true},
 			extraField,
 			{name: "steps", required: true, unsorted: true, schema: stepsSchema("priority", true), convert: toSteps("priority"), mask: maskSteps},

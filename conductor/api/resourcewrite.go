@@ -12,7 +12,7 @@ import (
 )
 
 // show answers a GET of one record.
-func (x *resource) show(_ *handler, r *request) (answer, error) {
+func (x *resource) show(r *request) (answer, error) {
 	a := r.queryArgs("fields")
 	fields := fieldSet(a.list("fields"))
 	if err := r.accept(a); err != nil {
@@ -41,12 +41,12 @@ func (x *resource) show(_ *handler, r *request) (answer, error) {
 }
 
 // create answers a POST.
-func (x *resource) create(h *handler, r *request) (answer, error) {
+func (x *resource) create(r *request) (answer, error) {
 	o, err := x.decode(r)
 	if err != nil {
 		return answer{}, err
 	}
-	created, err := h.conductor.CreateObject(r.Context(), o)
+	created, err := r.conductor.CreateObject(r.Context(), o)
 	if err != nil {
 		return answer{}, x.sayExists(r, o, err)
 	}
@@ -70,7 +70,7 @@ func (x *resource) decode(r *request) (conductor.Object, error) {
 			return nil, err
 		}
 	}
-	if err := x.bodySchema(r.h).validate(x.schema, body); err != nil {
+	if err := x.bodySchema(r.service).validate(x.schema, body); err != nil {
 		return nil, err
 	}
 	o := conductor.Clone(x.of)
@@ -97,7 +97,7 @@ func (x *resource) settle(r *request, before, o conductor.Object) error {
 		}
 	}
 	if node := o.Meta().NodeUUID; node != "" && x.allow != nil && (before != nil || x.locks) {
-		if err := r.h.conductor.TouchNode(r.Context(), node); err != nil {
+		if err := r.conductor.TouchNode(r.Context(), node); err != nil {
 			return err
 		}
 		return x.allow(r, before, o)
@@ -116,7 +116,7 @@ func (x *resource) checkNode(r *request, before, o conductor.Object) error {
 		return nil
 	}
 	n, err := r.nodeNamed(node)
-	foreign := err != nil && r.h.series >= states.Hibiscus
+	foreign := err != nil && r.series >= states.Hibiscus
 	if before != nil && err == nil {
 		old, err := r.nodeNamed(before.Meta().NodeUUID)
 		if err != nil {
@@ -134,7 +134,7 @@ func (x *resource) checkNode(r *request, before, o conductor.Object) error {
 }
 
 // patch answers a PATCH.
-func (x *resource) patch(h *handler, r *request) (answer, error) {
+func (x *resource) patch(r *request) (answer, error) {
 	if err := r.accept(r.queryArgs()); err != nil {
 		return answer{}, err
 	}
@@ -176,7 +176,7 @@ func (x *resource) patch(h *handler, r *request) (answer, error) {
 		}
 	}
 	attempt := conductor.Clone(before)
-	o, err := h.conductor.UpdateObject(r.Context(), x.of.Kind(), before.Meta().UUID, func(o conductor.Object) error {
+	o, err := r.conductor.UpdateObject(r.Context(), x.of.Kind(), before.Meta().UUID, func(o conductor.Object) error {
 		before := conductor.Clone(o)
 		if err := x.apply(r, p, o); err != nil {
 			return err
@@ -202,7 +202,7 @@ func (x *resource) checkPatch(r *request, p patch) error {
 	names := x.patched
 	if names == nil {
 		for i := range x.fields {
-			if f := &x.fields[i]; !f.readOnly && !f.fixed && f.since <= r.h.highest {
+			if f := &x.fields[i]; !f.readOnly && !f.fixed && f.since <= r.highest {
 				names = append(names, f.name)
 			}
 		}
@@ -233,7 +233,7 @@ func (x *resource) checkNew(r *request, object map[string]any, p patch) error {
 func (x *resource) apply(r *request, p patch, o conductor.Object) error {
 	document := map[string]any{}
 	for i := range x.fields {
-		if f := &x.fields[i]; !f.readOnly && !f.asked && f.since <= r.h.highest {
+		if f := &x.fields[i]; !f.readOnly && !f.asked && f.since <= r.highest {
 			document[f.name] = f.value(o)
 		}
 	}
@@ -247,7 +247,7 @@ func (x *resource) apply(r *request, p patch, o conductor.Object) error {
 	if err := x.checkLinks(r, p, o, patched); err != nil {
 		return err
 	}
-	if err := x.bodySchema(r.h).validate("patch", patched); err != nil {
+	if err := x.bodySchema(r.service).validate("patch", patched); err != nil {
 		return err
 	}
 	for i := range x.fields {
@@ -284,7 +284,7 @@ func (x *resource) checkLinks(r *request, p patch, before conductor.Object, patc
 
 // forbid answers a request for one record below another, which Ironic does not permit, once its
 // arguments are right.
-func (x *resource) forbid(_ *handler, r *request) (answer, error) {
+func (x *resource) forbid(r *request) (answer, error) {
 	var names []string
 	if r.Method == http.MethodGet {
 		names = []string{"fields"}
@@ -313,7 +313,7 @@ func (x *resource) identName() string {
 }
 
 // remove answers a DELETE.
-func (x *resource) remove(h *handler, r *request) (answer, error) {
+func (x *resource) remove(r *request) (answer, error) {
 	if err := r.accept(r.queryArgs()); err != nil {
 		return answer{}, err
 	}
@@ -326,7 +326,7 @@ func (x *resource) remove(h *handler, r *request) (answer, error) {
 		return answer{}, err
 	}
 	if node := o.Meta().NodeUUID; node != "" {
-		if err := h.conductor.TouchNode(r.Context(), node); err != nil && !errors.Is(err, conductor.NotFound) {
+		if err := r.conductor.TouchNode(r.Context(), node); err != nil && !errors.Is(err, conductor.NotFound) {
 			return answer{}, err
 		}
 	}
@@ -335,7 +335,7 @@ func (x *resource) remove(h *handler, r *request) (answer, error) {
 			return answer{}, err
 		}
 	}
-	err = h.conductor.DeleteObject(r.Context(), x.of.Kind(), o.Meta().UUID)
+	err = r.conductor.DeleteObject(r.Context(), x.of.Kind(), o.Meta().UUID)
 	if errors.Is(err, conductor.NotFound) {
 		return answer{}, x.notFound(ident)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // serve answers a request whose path and method have an action.
-type serve = func(h *handler, r *request) (answer, error)
+type serve = func(r *request) (answer, error)
 
 // action is what a controller does for a method, or for a name at the end of the path.
 type action struct {

@@ -14,54 +14,54 @@ type actions = map[string]action
 // newRoot returns the controllers of the series by the first segment of their paths.
 //
 // Source: the controllers in ironic/api/controllers/v1.
-func (h *handler) newRoot() map[string]*controller {
+func (s *service) newRoot() map[string]*controller {
 	root := map[string]*controller{
-		"nodes":   h.nodes(),
+		"nodes":   s.nodes(),
 		"chassis": chassisResource.controller(),
 		"ports":   portResource.controller(),
 		"drivers": {
 			actions: actions{
-				all: {serve: (*handler).listDrivers}, one: {serve: (*handler).showDriver, idents: driverName, args: []string{"fields"}},
-				"properties": {custom: http.MethodGet, plain: true, serve: (*handler).showProperties, idents: driverName},
+				all: {serve: listDrivers}, one: {serve: showDriver, idents: driverName, args: []string{"fields"}},
+				"properties": {custom: http.MethodGet, plain: true, serve: showProperties, idents: driverName},
 			},
 			subs: map[string]*controller{
 				"raid": {actions: actions{
-					"logical_disk_properties": {custom: http.MethodGet, plain: true, serve: (*handler).showLogicalDisks, idents: driverName},
+					"logical_disk_properties": {custom: http.MethodGet, plain: true, serve: showLogicalDisks, idents: driverName},
 				}},
 				"vendor_passthru": {
-					actions:  actions{"methods": {custom: http.MethodGet, plain: true, serve: (*handler).listDriverMethods, idents: driverName}},
-					fallback: &action{any: true, serve: (*handler).callDriver, idents: driverName, optional: 1},
+					actions:  actions{"methods": {custom: http.MethodGet, plain: true, serve: listDriverMethods, idents: driverName}},
+					fallback: &action{any: true, serve: callDriver, idents: driverName, optional: 1},
 				},
 			},
 		},
 		"portgroups": portGroupResource.controller(),
 		"volume": {
-			actions: actions{both: {serve: (*handler).volume, since: minVolumes, late: true}},
+			actions: actions{both: {serve: volume, since: minVolumes, late: true}},
 			lookup:  volumeParts(connectorResource.controller(), targetResource.controller()),
 		},
-		"lookup":    {actions: actions{all: {serve: (*handler).lookup, since: minLookup, late: true}}},
-		"heartbeat": {actions: actions{"post": {serve: (*handler).heartbeat, since: minLookup, late: true, idents: nodeIdent}}},
+		"lookup":    {actions: actions{all: {serve: lookup, since: minLookup, late: true}}},
+		"heartbeat": {actions: actions{"post": {serve: heartbeat, since: minLookup, late: true, idents: nodeIdent}}},
 		"conductors": {actions: actions{
-			all: {serve: (*handler).listConductors, since: minConductors, late: true},
-			one: {serve: (*handler).showConductor, since: minConductors, late: true, idents: []string{"hostname"}, args: []string{"fields"}},
+			all: {serve: listConductors, since: minConductors, late: true},
+			one: {serve: showConductor, since: minConductors, late: true, idents: []string{"hostname"}, args: []string{"fields"}},
 		}},
-		"events":           {actions: actions{"post": {plain: true, serve: (*handler).takeEvents, since: minEvents, late: true}}},
+		"events":           {actions: actions{"post": {plain: true, serve: takeEvents, since: minEvents, late: true}}},
 		"allocations":      allocations(),
 		"deploy_templates": templateResource.controller(),
 		"shards": {
 			admit: refuseBefore(minShards, "shards"),
-			actions: actions{all: {serve: (*handler).listShards}, one: {optional: 1, serve: func(*handler, *request) (answer, error) {
+			actions: actions{all: {serve: listShards}, one: {optional: 1, serve: func(*request) (answer, error) {
 				return answer{}, notFound("The resource could not be found.")
 			}}},
 		},
 		"runbooks": runbookResource.controller(),
 	}
 	root["chassis"].subs = map[string]*controller{"nodes": {actions: actions{
-		all:      {serve: (*handler).listChassisNodes, idents: []string{"chassis_uuid"}},
-		"detail": {custom: http.MethodGet, serve: (*handler).listChassisNodesDetail, idents: []string{"chassis_uuid"}},
+		all:      {serve: listChassisNodes, idents: []string{"chassis_uuid"}},
+		"detail": {custom: http.MethodGet, serve: listChassisNodesDetail, idents: []string{"chassis_uuid"}},
 		one:      forbidden, "delete": forbidden,
 		"post":  {plain: true, optional: 9, serve: forbidden.serve},
-		"patch": {idents: nodeIdent, args: []string{"reset_interfaces"}, serve: (*handler).forbidNodePatch},
+		"patch": {idents: nodeIdent, args: []string{"reset_interfaces"}, serve: forbidNodePatch},
 	}}}
 	root["portgroups"].lookup = below("portgroup", minPortGroups, map[string]part{
 		"ports": {controller: portResource.controllerBelow(ofPortGroup), since: minPortGroupsBelow},
@@ -71,12 +71,12 @@ func (h *handler) newRoot() map[string]*controller {
 	root["runbooks"].subs = map[string]*controller{"traits": {
 		admit: refuseBefore(minRunbookTraits, "runbook traits"),
 		actions: actions{
-			all:   {serve: (*handler).listRunbookTraits, idents: runbookIdent},
-			"put": {serve: (*handler).setRunbookTraits, idents: runbookIdent, optional: 1}, "delete": {serve: (*handler).setRunbookTraits, idents: runbookIdent, optional: 1},
+			all:   {serve: listRunbookTraits, idents: runbookIdent},
+			"put": {serve: setRunbookTraits, idents: runbookIdent, optional: 1}, "delete": {serve: setRunbookTraits, idents: runbookIdent, optional: 1},
 		},
 	}}
 	for name, since := range map[string]states.APIVersion{"runbooks": minRunbooks, "shards": minShards, "events": minEvents} {
-		if since > h.highest {
+		if since > s.highest {
 			delete(root, name)
 		}
 	}
@@ -91,21 +91,22 @@ var (
 )
 
 // forbidden is an action that a controller does not permit below another one.
-var forbidden = action{optional: 9, serve: func(*handler, *request) (answer, error) {
+var forbidden = action{optional: 9, serve: func(*request) (answer, error) {
 	return answer{}, &fault{status: http.StatusForbidden, text: "Operation not permitted."}
 }}
 
 // forbidNodePatch answers PATCH /v1/chassis/CHASSIS/nodes.
-func (h *handler) forbidNodePatch(r *request) (answer, error) {
+func forbidNodePatch(r *request) (answer, error) {
 	a := r.queryArgs("reset_interfaces")
 	if a.boolean("reset_interfaces"); a.err != nil {
 		return answer{}, a.err
 	}
-	return forbidden.serve(h, r)
+	return forbidden.serve(r)
 }
 
 // nodes returns the controller of /v1/nodes.
-func (h *handler) nodes() *controller {
+func (s *service) nodes() *controller {
+	writes := nodeWrites{created: s.nodeSchema(true), patched: s.nodeSchema(false)}
 	put := func(f serve, more ...string) action {
 		return action{custom: http.MethodPut, serve: f, idents: nodeIdent, args: more}
 	}
@@ -114,71 +115,71 @@ func (h *handler) nodes() *controller {
 		"ports":      {controller: portResource.controllerBelow(ofNode)},
 		"portgroups": {controller: portGroupResource.controllerBelow(ofNode), since: minPortGroupsBelow},
 		"vifs": {since: minVIFs, controller: &controller{actions: actions{
-			all: {plain: true, serve: (*handler).listVIFs}, "post": {plain: true, serve: (*handler).attachVIF}, "delete": {serve: (*handler).detachVIF, idents: []string{"vif_id"}},
+			all: {plain: true, serve: listVIFs}, "post": {plain: true, serve: attachVIF}, "delete": {serve: detachVIF, idents: []string{"vif_id"}},
 		}}},
 		"volume": {controller: &controller{
-			actions: actions{both: {serve: (*handler).volume, since: minVolumes, late: true}},
+			actions: actions{both: {serve: volume, since: minVolumes, late: true}},
 			lookup:  volumeParts(connectorResource.controllerBelow(ofNode), targetResource.controllerBelow(ofNode)),
 		}},
 		"traits": {since: minTraits, ignored: true, controller: &controller{actions: actions{
-			all: {serve: (*handler).listTraits}, "put": {plain: true, serve: (*handler).setTraits, optional: 1}, "delete": {serve: (*handler).setTraits, optional: 1},
+			all: {serve: listTraits}, "put": {plain: true, serve: setTraits, optional: 1}, "delete": {serve: setTraits, optional: 1},
 		}}},
 		"bios": {since: minBIOS, controller: &controller{actions: actions{
-			all: {serve: (*handler).listBIOS}, one: {plain: true, serve: (*handler).showBIOS, idents: []string{"setting_name"}},
+			all: {serve: listBIOS}, one: {plain: true, serve: showBIOS, idents: []string{"setting_name"}},
 		}}},
 		"allocation": {since: minAllocations, controller: &controller{actions: actions{
-			all: {serve: (*handler).showNodeAllocation}, "delete": {serve: (*handler).deleteNodeAllocation},
+			all: {serve: showNodeAllocation}, "delete": {serve: deleteNodeAllocation},
 		}}},
 		"history": {since: minHistory, controller: &controller{actions: actions{
-			all: {serve: (*handler).listHistory}, one: {plain: true, serve: (*handler).showHistory, idents: []string{"event"}},
+			all: {serve: listHistory}, one: {plain: true, serve: showHistory, idents: []string{"event"}},
 		}}},
-		"inventory": {since: minInventory, controller: &controller{actions: actions{both: {plain: true, serve: (*handler).showInventory}}}},
-		"children":  {since: minChildren, controller: &controller{actions: actions{all: {serve: (*handler).listChildren}}}},
+		"inventory": {since: minInventory, controller: &controller{actions: actions{both: {plain: true, serve: showInventory}}}},
+		"children":  {since: minChildren, controller: &controller{actions: actions{all: {serve: listChildren}}}},
 		"firmware":  {since: minFirmware, controller: &controller{actions: actions{all: {serve: emptyList("firmware", "detail", "fields")}}}},
 		"vmedia": {since: minVmedia, ignored: true, controller: &controller{actions: actions{
-			all: {serve: (*handler).showVmedia}, "post": {serve: (*handler).attachVmedia}, "delete": {serve: (*handler).detachVmedia, args: []string{"device_types"}},
+			all: {serve: showVmedia}, "post": {serve: attachVmedia}, "delete": {serve: detachVmedia, args: []string{"device_types"}},
 		}}},
 	}
-	maps.DeleteFunc(parts, func(_ string, p part) bool { return p.since > h.highest })
+	maps.DeleteFunc(parts, func(_ string, p part) bool { return p.since > s.highest })
 	return &controller{
 		actions: actions{
-			all: {serve: (*handler).listNodes}, "post": {plain: true, serve: (*handler).createNode, body: "node"},
-			one:        {serve: (*handler).showNode, idents: nodeIdent, args: []string{"fields"}},
-			"patch":    {body: "patch", serve: (*handler).patchNode, idents: nodeIdent, args: []string{"reset_interfaces"}},
-			"delete":   {serve: (*handler).deleteNode, idents: nodeIdent, optional: 9},
-			"detail":   {custom: http.MethodGet, serve: (*handler).listNodesDetail, args: []string{"chassis_uuid", "instance_uuid"}},
-			"validate": {custom: http.MethodGet, serve: (*handler).validateNode, args: []string{"node", "node_uuid"}},
+			all: {serve: listNodes}, "post": {plain: true, serve: writes.create, body: "node"},
+			one:        {serve: showNode, idents: nodeIdent, args: []string{"fields"}},
+			"patch":    {body: "patch", serve: writes.patch, idents: nodeIdent, args: []string{"reset_interfaces"}},
+			"delete":   {serve: deleteNode, idents: nodeIdent, optional: 9},
+			"detail":   {custom: http.MethodGet, serve: listNodesDetail, args: []string{"chassis_uuid", "instance_uuid"}},
+			"validate": {custom: http.MethodGet, serve: validateNode, args: []string{"node", "node_uuid"}},
 		},
 		lookup: below("node", 0, parts),
 		subs: map[string]*controller{
 			"states": {
 				actions: actions{
-					both:        get((*handler).showStates),
-					"provision": put((*handler).provision, "target", "configdrive"), "power": put((*handler).setPower, "target", "timeout"),
-					"raid": {custom: http.MethodPut, plain: true, serve: (*handler).setRAID, idents: nodeIdent}, "boot_mode": put((*handler).setBootMode, "target"), "secure_boot": put((*handler).setSecureBoot, "target"),
+					both:        get(showStates),
+					"provision": put(provision, "target", "configdrive"), "power": put(setPower, "target", "timeout"),
+					"raid": {custom: http.MethodPut, plain: true, serve: setRAID, idents: nodeIdent}, "boot_mode": put(setBootMode, "target"), "secure_boot": put(setSecureBoot, "target"),
 				},
 				subs: map[string]*controller{"console": {actions: actions{
-					both: get((*handler).showConsole), "put": {serve: (*handler).setConsole, idents: nodeIdent, args: []string{"enabled"}},
+					both: get(showConsole), "put": {serve: setConsole, idents: nodeIdent, args: []string{"enabled"}},
 				}}},
 			},
 			"maintenance": {actions: actions{
-				"put":    {serve: (*handler).setMaintenance, idents: nodeIdent, args: []string{"reason"}},
-				"delete": {serve: (*handler).clearMaintenance, idents: nodeIdent},
+				"put":    {serve: setMaintenance, idents: nodeIdent, args: []string{"reason"}},
+				"delete": {serve: clearMaintenance, idents: nodeIdent},
 			}},
 			"management": {subs: map[string]*controller{
 				"boot_device": {actions: actions{
-					both: get((*handler).showBootDevice), "put": {serve: (*handler).setBootDevice, idents: nodeIdent, args: []string{"boot_device", "persistent"}},
-					"supported": {custom: http.MethodGet, serve: (*handler).listBootDevices, idents: nodeIdent},
+					both: get(showBootDevice), "put": {serve: setBootDevice, idents: nodeIdent, args: []string{"boot_device", "persistent"}},
+					"supported": {custom: http.MethodGet, serve: listBootDevices, idents: nodeIdent},
 				}},
-				"inject_nmi": {actions: actions{"put": {serve: (*handler).injectNMI, since: minInjectNMI, late: true, idents: nodeIdent}}},
+				"inject_nmi": {actions: actions{"put": {serve: injectNMI, since: minInjectNMI, late: true, idents: nodeIdent}}},
 				"indicators": {actions: actions{
-					all: get((*handler).listIndicators), one: {serve: (*handler).showIndicator, idents: []string{"node_ident", "indicator"}},
-					"put": {serve: (*handler).setIndicator, idents: []string{"node_ident", "indicator"}, args: []string{"state"}},
+					all: get(listIndicators), one: {serve: showIndicator, idents: []string{"node_ident", "indicator"}},
+					"put": {serve: setIndicator, idents: []string{"node_ident", "indicator"}, args: []string{"state"}},
 				}},
 			}},
 			"vendor_passthru": {
-				actions:  actions{"methods": {custom: http.MethodGet, serve: (*handler).listVendorMethods, idents: nodeIdent}},
-				fallback: &action{any: true, serve: (*handler).callVendor, idents: nodeIdent, optional: 1},
+				actions:  actions{"methods": {custom: http.MethodGet, serve: listVendorMethods, idents: nodeIdent}},
+				fallback: &action{any: true, serve: callVendor, idents: nodeIdent, optional: 1},
 			},
 		},
 	}
@@ -188,7 +189,7 @@ func (h *handler) nodes() *controller {
 func allocations() *controller {
 	c := allocationResource.controller()
 	c.admit = refuseBefore(minAllocations, "allocations")
-	for name, serve := range map[string]serve{"post": (*handler).createAllocation, "delete": (*handler).deleteAllocation} {
+	for name, serve := range map[string]serve{"post": createAllocation, "delete": deleteAllocation} {
 		a := c.actions[name]
 		a.serve = serve
 		c.actions[name] = a
@@ -247,7 +248,7 @@ func volumeParts(connectors, targets *controller) func(*request, []string) (*con
 }
 
 // volume answers GET /v1/volume and /v1/nodes/NODE/volume.
-func (h *handler) volume(r *request) (answer, error) {
+func volume(r *request) (answer, error) {
 	if err := r.accept(r.queryArgs()); err != nil {
 		return answer{}, err
 	}
@@ -265,15 +266,15 @@ func (h *handler) volume(r *request) (answer, error) {
 }
 
 // listChassisNodes answers GET /v1/chassis/CHASSIS/nodes.
-func (h *handler) listChassisNodes(r *request) (answer, error) {
-	a := r.queryArgs(slices.Concat(pageArgs, h.filterNames(), []string{"fields", "detail"})...)
+func listChassisNodes(r *request) (answer, error) {
+	a := r.queryArgs(slices.Concat(pageArgs, r.filterNames(), []string{"fields", "detail"})...)
 	a.values["chassis_uuid"] = r.param(0)
 	return r.listNodes(a, "nodes")
 }
 
 // listChassisNodesDetail answers GET /v1/chassis/CHASSIS/nodes/detail.
-func (h *handler) listChassisNodesDetail(r *request) (answer, error) {
-	a := r.queryArgs(slices.Concat(pageArgs, h.filterNames())...)
+func listChassisNodesDetail(r *request) (answer, error) {
+	a := r.queryArgs(slices.Concat(pageArgs, r.filterNames())...)
 	a.values["chassis_uuid"] = r.param(0)
 	return r.listNodes(a, "nodes/detail")
 }

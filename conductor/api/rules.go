@@ -70,13 +70,13 @@ func allowPort(r *request, before, o conductor.Object) error {
 		return samePhysicalNetwork(r, o)
 	}
 	m := o.Meta()
-	n, err := r.h.conductor.Node(r.Context(), m.NodeUUID)
+	n, err := r.conductor.Node(r.Context(), m.NodeUUID)
 	if err != nil {
 		return err
 	}
 	changed := slices.ContainsFunc(connectivity, func(field string) bool { return !same(before, o, field) })
 	update := admission.PortUpdate{Address: !same(before, o, "address"), Connectivity: changed}
-	switch err := r.h.conductor.Rules().UpdatePort(awaited(n), update, r.version); {
+	switch err := r.conductor.Rules().UpdatePort(awaited(n), update, r.version); {
 	case err == nil && same(before, o, "portgroup_uuid") && same(before, o, "physical_network"):
 		return nil
 	case err == nil:
@@ -96,7 +96,7 @@ const minPortNode = 94
 func namePortNode(r *request, body any) error {
 	object, _ := body.(map[string]any)
 	ident, isText := object["node_ident"].(string)
-	if !isText || r.h.highest < minPortNode {
+	if !isText || r.highest < minPortNode {
 		return nil
 	}
 	if _, both := object["node_uuid"]; both {
@@ -128,7 +128,7 @@ func samePhysicalNetwork(r *request, o conductor.Object) error {
 	if group == "" {
 		return nil
 	}
-	ports, err := r.h.conductor.ObjectsOf(r.Context(), conductor.KindPort, m.NodeUUID)
+	ports, err := r.conductor.ObjectsOf(r.Context(), conductor.KindPort, m.NodeUUID)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func samePhysicalNetwork(r *request, o conductor.Object) error {
 func hasNew(x *resource, r *request, object map[string]any, p patch) bool {
 	return slices.ContainsFunc(x.fields, func(f objectField) bool {
 		_, there := object[f.name]
-		return f.since > r.version && f.since <= r.h.highest && (there || p.replaces(f.name))
+		return f.since > r.version && f.since <= r.highest && (there || p.replaces(f.name))
 	})
 }
 
@@ -176,12 +176,12 @@ func checkPortGroup(r *request, before, o conductor.Object) error {
 // allowPortGroup refuses a change to a port group that its node does not allow.
 func allowPortGroup(r *request, before, o conductor.Object) error {
 	m := o.Meta()
-	n, err := r.h.conductor.Node(r.Context(), m.NodeUUID)
+	n, err := r.conductor.Node(r.Context(), m.NodeUUID)
 	if err != nil {
 		return err
 	}
 	moves := before.Meta().NodeUUID != m.NodeUUID
-	err = r.h.conductor.Rules().UpdatePort(awaited(n), admission.PortUpdate{Connectivity: moves}, r.version)
+	err = r.conductor.Rules().UpdatePort(awaited(n), admission.PortUpdate{Connectivity: moves}, r.version)
 	switch {
 	case err != nil:
 		return conflict("Portgroup %s can not be associated to node %s unless the node is in a %s state or in maintenance mode.", m.UUID, n.UUID, connectivityStates)
@@ -198,11 +198,11 @@ func notInspected(r *request, before, o conductor.Object, text string) error {
 	if before == nil {
 		return nil
 	}
-	n, err := r.h.conductor.Node(r.Context(), o.Meta().NodeUUID)
+	n, err := r.conductor.Node(r.Context(), o.Meta().NodeUUID)
 	if err != nil {
 		return err
 	}
-	if r.h.conductor.Rules().UpdatePort(awaited(n), admission.PortUpdate{}, r.version) != nil {
+	if r.conductor.Rules().UpdatePort(awaited(n), admission.PortUpdate{}, r.version) != nil {
 		return conflict(text, o.Meta().UUID, n.UUID, n.ProvisionState)
 	}
 	return nil
@@ -218,7 +218,7 @@ func awaited(n *node) admission.Facts {
 // portGroupEmpty refuses a change to a port group that has ports.
 func portGroupEmpty(r *request, o conductor.Object) error {
 	m := o.Meta()
-	ports, err := r.h.conductor.ObjectsOf(r.Context(), conductor.KindPort, m.NodeUUID)
+	ports, err := r.conductor.ObjectsOf(r.Context(), conductor.KindPort, m.NodeUUID)
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func sameUUID(_ *request, before, o conductor.Object) error {
 
 // chassisEmpty refuses the deletion of a chassis that has nodes.
 func chassisEmpty(r *request, o conductor.Object) error {
-	nodes, err := r.h.conductor.Nodes(r.Context())
+	nodes, err := r.conductor.Nodes(r.Context())
 	if err != nil {
 		return err
 	}
@@ -261,11 +261,11 @@ func volumeUpdate(action string) func(r *request, before, o conductor.Object) er
 // checkVolume refuses a request for a volume that a rule refuses for its node.
 func checkVolume(action string, rule func(admission.Rules, admission.Facts) error) func(r *request, o conductor.Object) error {
 	return func(r *request, o conductor.Object) error {
-		n, err := r.h.conductor.Node(r.Context(), o.Meta().NodeUUID)
+		n, err := r.conductor.Node(r.Context(), o.Meta().NodeUUID)
 		if err != nil {
 			return as400(err)
 		}
-		if rule(r.h.conductor.Rules(), awaited(n)) != nil {
+		if rule(r.conductor.Rules(), awaited(n)) != nil {
 			return stateFault(action, n.UUID, pythonPower(n.Power))
 		}
 		return nil
@@ -301,7 +301,7 @@ func byConductorGroups(a *args, r *request, s *selection) {
 
 // whereNode selects the records of the nodes for which test returns true.
 func (s *selection) whereNode(a *args, r *request, test func(n *node) bool) {
-	nodes, err := r.h.conductor.Nodes(r.Context())
+	nodes, err := r.conductor.Nodes(r.Context())
 	if err != nil {
 		a.err = err
 	}

@@ -52,7 +52,7 @@ func approved(r *request, n *node, book *conductor.Runbook) error {
 }
 
 // listRunbookTraits answers GET /v1/runbooks/RUNBOOK/traits.
-func (h *handler) listRunbookTraits(r *request) (answer, error) {
+func listRunbookTraits(r *request) (answer, error) {
 	o, err := r.object(runbookResource, r.param(0))
 	if err != nil {
 		return answer{}, err
@@ -62,7 +62,7 @@ func (h *handler) listRunbookTraits(r *request) (answer, error) {
 
 // setRunbookTraits answers PUT and DELETE of /v1/runbooks/RUNBOOK/traits and
 // .../traits/TRAIT.
-func (h *handler) setRunbookTraits(r *request) (answer, error) {
+func setRunbookTraits(r *request) (answer, error) {
 	change, err := r.traitChange()
 	if err != nil {
 		return answer{}, err
@@ -71,7 +71,7 @@ func (h *handler) setRunbookTraits(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	_, err = h.conductor.UpdateObject(r.Context(), conductor.KindRunbook, o.Meta().UUID, func(o conductor.Object) (err error) {
+	_, err = r.conductor.UpdateObject(r.Context(), conductor.KindRunbook, o.Meta().UUID, func(o conductor.Object) (err error) {
 		book := o.(*conductor.Runbook)
 		book.Traits, err = change(book.UUID, book.Traits)
 		return err

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"strconv"
 	"sync"
 )
 
@@ -13,35 +14,46 @@ const pieceSize = 32 << 10
 // pieces pools writers for reuse.
 var pieces = sync.Pool{New: func() any { return newWriter(pieceSize + pieceSize/4) }}
 
-// send writes a response in pieces. A response of a single piece has a Content-Length. A panic
-// aborts the connection, or becomes a response 500 if no piece was sent.
-func (h *handler) send(to http.ResponseWriter, r *request, a answer) {
+// send writes a response in pieces. A response of a single piece has a Content-Length. If write
+// panics, send calls logPanic, aborts the connection if a piece was sent, and returns false if none was.
+func send(to http.ResponseWriter, status int, write func(*writer), logPanic func(p any)) (sent bool) {
 	w := pieces.Get().(*writer)
-	w.b, w.to, w.status = w.b[:0], to, a.status
+	w.b, w.to, w.status = w.b[:0], to, status
 	defer func() {
 		p := recover()
 		if cap(w.b) <= 2*pieceSize {
 			w.to = nil
 			pieces.Put(w)
 		}
-		switch {
-		case p == nil:
-		case w.begun():
-			h.logPanic(r, p)
+		if p == nil {
+			return
+		}
+		logPanic(p)
+		if w.begun() {
 			panic(http.ErrAbortHandler)
-		default:
-			h.logPanic(r, p)
-			f := h.refuse(to, r, errInternal)
-			reply(to, f.status, f.body)
 		}
 	}()
-	a.write(w)
+	write(w)
 	if w.begun() {
 		_, _ = to.Write(w.b) // fails only if the client has disconnected
 	} else {
-		reply(to, a.status, w.b)
+		reply(to, status, w.b)
 	}
+	return true
 }
+
+// reply writes a response whose body is complete.
+func reply(w http.ResponseWriter, status int, body []byte) {
+	if len(body) > 0 {
+		header := w.Header()
+		header["Content-Type"] = contentType
+		header["Content-Length"] = []string{strconv.Itoa(len(body))}
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // fails only if the client has disconnected
+}
+
+var contentType = []string{"application/json"}
 
 // begun reports whether a piece of the response was sent.
 func (w *writer) begun() bool { return w.status == 0 }

@@ -38,7 +38,7 @@ func checkTraits(schemaName string, v any) ([]string, error) {
 }
 
 // listTraits answers GET /v1/nodes/NODE/traits.
-func (h *handler) listTraits(r *request) (answer, error) {
+func listTraits(r *request) (answer, error) {
 	if a := r.queryArgs(); a.err != nil {
 		return answer{}, a.err
 	}
@@ -118,7 +118,7 @@ func replaceTraits(body any) (func(string, []string) ([]string, error), error) {
 }
 
 // setTraits answers PUT and DELETE of /v1/nodes/NODE/traits and .../traits/TRAIT.
-func (h *handler) setTraits(r *request) (answer, error) {
+func setTraits(r *request) (answer, error) {
 	change, err := r.traitChange()
 	if err != nil {
 		return answer{}, err

@@ -22,7 +22,7 @@ var (
 
 // attachVmedia answers POST /v1/nodes/NODE/vmedia. The request is accepted and then sets the
 // node's last error: no hardware type supports virtual media.
-func (h *handler) attachVmedia(r *request) (answer, error) {
+func attachVmedia(r *request) (answer, error) {
 	a := r.bodyArgs(maxBody, "device_type", "image_url", "image_download_source")
 	device, image := a.need("device_type").text("device_type"), a.need("image_url").text("image_url")
 	a.text("image_download_source")
@@ -36,7 +36,7 @@ func (h *handler) attachVmedia(r *request) (answer, error) {
 }
 
 // detachVmedia answers DELETE /v1/nodes/NODE/vmedia, as attachVmedia does.
-func (h *handler) detachVmedia(r *request) (answer, error) {
+func detachVmedia(r *request) (answer, error) {
 	a := r.queryArgs("device_types")
 	devices := a.list("device_types")
 	for _, device := range devices {
@@ -66,7 +66,7 @@ func (r *request) vmedia(a *args, failure string) (answer, error) {
 }
 
 // showVmedia answers GET /v1/nodes/NODE/vmedia.
-func (h *handler) showVmedia(r *request) (answer, error) {
+func showVmedia(r *request) (answer, error) {
 	if r.version < minGetVmedia {
 		return answer{}, notFound("")
 	}
