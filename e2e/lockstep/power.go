@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -116,8 +117,8 @@ func whichError(text string) string {
 const powerName = "power sync over IPMI: recorded power, hardware, maintenance, fault and last error"
 
 // comparePower applies the same events to nodes under Ironic with its ipmitool driver
-// and under [powersync.Syncer], each on its own BMC, and compares them when the rounds
-// after each event are over. The Syncer does as Ironic's code does
+// and under [powersync.Decide], each on its own BMC, and compares them when the rounds
+// after each event are over. Decide does as Ironic's code does
 // ([powersync.Policy.ForgetUnread]), except in one life.
 func comparePower(ctx context.Context, i *Ironic) (Comparison, error) {
 	total := Comparison{Name: powerName}
@@ -202,12 +203,31 @@ func (i *Ironic) beginTheirPower(ctx context.Context, life powerLife) (*theirPow
 		_, err = i.database.write(uuid, set)
 	}
 	if err == nil && life.person {
-		_, err = i.Client.Maintain(ctx, Series.MaxAPIVersion(), uuid, true)
+		err = i.maintain(ctx, uuid)
 	}
 	if err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
 	return &theirPower{i, uuid, server}, nil
+}
+
+// maintain puts a node into maintenance as an operator does, and repeats the request
+// while a round of the power sync holds the node.
+func (i *Ironic) maintain(ctx context.Context, uuid string) error {
+	for deadline := time.Now().Add(settleTimeout); ; {
+		answer, err := i.Client.Maintain(ctx, Series.MaxAPIVersion(), uuid, true)
+		switch {
+		case err != nil:
+			return err
+		case answer.Status == http.StatusAccepted:
+			return nil
+		case answer.Status != http.StatusConflict || time.Now().After(deadline):
+			return fmt.Errorf("maintenance of node %s: status %d", uuid, answer.Status)
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
 }
 
 const (
@@ -246,12 +266,12 @@ func (p *theirPower) view() (powerView, error) {
 	return powerView{r.Power, p.bmc.Power(), r.Maintenance != 0, r.Fault, whichError(r.LastError)}, err
 }
 
-// ourPower is a node under a Syncer.
+// ourPower is a node whose record [powersync.Decide] and its siblings keep.
 type ourPower struct {
-	id     string
-	store  *powersync.Memory
-	syncer *powersync.Syncer
-	bmc    *bmctest.IPMI
+	record              powersync.Record
+	syncing, recovering powersync.Failures
+	policy              powersync.Policy
+	bmc                 *bmctest.IPMI
 }
 
 func beginOurPower(ctx context.Context, life powerLife) (*ourPower, error) {
@@ -259,20 +279,10 @@ func beginOurPower(ctx context.Context, life powerLife) (*ourPower, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &ourPower{id: life.name, store: new(powersync.Memory), bmc: server}
-	record := powersync.Record{ID: p.id, ProvisionState: life.state, Power: life.power, Maintenance: life.person}
+	p := &ourPower{policy: powersync.Policy{ForgetUnread: !life.documented}, bmc: server}
+	p.record = powersync.Record{ID: life.name, ProvisionState: life.state, Power: life.power, Maintenance: life.person}
 	if life.failed {
-		record.LastError = earlierError
-	}
-	p.store.Put(record)
-	p.syncer, err = powersync.New(powersync.Config{
-		Store:  p.store,
-		Driver: ipmitool{server},
-		Name:   HostName,
-		Policy: powersync.Policy{ForgetUnread: !life.documented},
-	})
-	if err != nil {
-		return nil, errors.Join(err, server.Close())
+		p.record.LastError = earlierError
 	}
 	return p, nil
 }
@@ -282,18 +292,31 @@ func beginOurPower(ctx context.Context, life powerLife) (*ourPower, error) {
 func (p *ourPower) rounds(ctx context.Context) (powerView, error) {
 	const retries = 3 // power_state_sync_max_retries, by default
 	for range retries + 1 {
-		if _, err := p.syncer.Sync(ctx); err != nil {
-			return powerView{}, err
-		}
+		p.sync(ctx)
 	}
-	if _, err := p.syncer.Recover(ctx); err != nil {
-		return powerView{}, err
+	if powersync.SkipRecovery(p.record) == "" {
+		record, action := powersync.DecideRecovery(p.record, p.read(ctx), p.recovering)
+		p.record, p.recovering = record, action.Failures
 	}
-	if _, err := p.syncer.Sync(ctx); err != nil {
-		return powerView{}, err
+	p.sync(ctx)
+	r := p.record
+	return powerView{r.Power, p.bmc.Power(), r.Maintenance, r.Fault, whichError(r.LastError)}, ctx.Err()
+}
+
+func (p *ourPower) sync(ctx context.Context) {
+	if powersync.SkipSync(p.record) != "" {
+		return
 	}
-	r, err := p.store.Load(ctx, p.id)
-	return powerView{r.Power, p.bmc.Power(), r.Maintenance, r.Fault, whichError(r.LastError)}, err
+	record, action := powersync.Decide(p.record, p.read(ctx), p.syncing, p.policy)
+	if action.Outcome == powersync.Forced {
+		record, action = powersync.Settle(record, action, ipmitool{p.bmc}.SetPower(ctx, record.ID, action.Asked))
+	}
+	p.record, p.syncing = record, action.Failures
+}
+
+func (p *ourPower) read(ctx context.Context) (r powersync.Reading) {
+	r.Power, r.Err = ipmitool{p.bmc}.PowerState(ctx, p.record.ID)
+	return r
 }
 
 // ipmitool is a [powersync.Driver] that runs the program ipmitool.

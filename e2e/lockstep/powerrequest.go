@@ -13,7 +13,7 @@ import (
 )
 
 // comparePowerRequests requests every power state in every provision state, for a node
-// that is on and one that is off, and compares the result with [powersync.Syncer.Set].
+// that is on and one that is off, and compares the result with [powersync.Accept] and its siblings.
 func comparePowerRequests(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: power requests, and the power state recorded after them"}
 	uuid, err := i.newNode(ctx, Done)
@@ -30,7 +30,7 @@ func comparePowerRequests(ctx context.Context, i *Ironic) (Comparison, error) {
 				if err != nil {
 					return c, err
 				}
-				ours, err := requestPower(ctx, state, power, target)
+				ours, err := requestPower(state, power, target)
 				if err != nil {
 					return c, err
 				}
@@ -69,39 +69,29 @@ func (i *Ironic) requestPower(
 	}
 }
 
-// requestPower is [Ironic.requestPower] for a Syncer.
-func requestPower(ctx context.Context, state states.State, power, target states.Power) (string, error) {
-	const id = "node"
-	store := new(powersync.Memory)
-	store.Put(powersync.Record{ID: id, ProvisionState: state, Power: power})
-	syncer, err := powersync.New(powersync.Config{
-		Store:  store,
-		Driver: &obedient{power},
-		Name:   HostName,
-		Poll:   time.Millisecond,
-	})
-	if err != nil {
-		return "", err
-	}
-	status := http.StatusAccepted
-	err = syncer.Set(ctx, id, target, 0)
+// requestPower is [Ironic.requestPower] for the rules of package powersync, on hardware
+// that reaches a requested power state at once.
+func requestPower(state states.State, power, target states.Power) (string, error) {
+	r := powersync.Record{ID: "node", ProvisionState: state, Power: power}
+	accepted, err := powersync.Accept(r, target)
 	var refused *powersync.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		status = http.StatusBadRequest
+		return fmt.Sprintf("%d, then %v", http.StatusBadRequest, r.Power), nil
 	case err != nil:
 		return "", err
 	}
-	r, err := store.Load(ctx, id)
-	return fmt.Sprintf("%d, then %v", status, r.Power), err
-}
-
-// obedient is a [powersync.Driver] that reaches a requested power state at once.
-type obedient struct{ power states.Power }
-
-func (d *obedient) PowerState(context.Context, string) (states.Power, error) { return d.power, nil }
-
-func (d *obedient) SetPower(_ context.Context, _ string, power states.Power) error {
-	d.power = power.Target()
-	return nil
+	reading := powersync.Reading{Power: power}
+	asked, err := powersync.DecideRequest(target, reading)
+	if err != nil {
+		return "", err
+	}
+	if asked != states.NoPower {
+		reading.Power = asked.Target()
+	}
+	if reading.Power != accepted.TargetPower {
+		err = powersync.ErrNotReached
+	}
+	r, _ = powersync.SettleRequest(accepted, target, err)
+	return fmt.Sprintf("%d, then %v", http.StatusAccepted, r.Power), nil
 }
