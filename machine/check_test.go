@@ -25,7 +25,7 @@ func (c checked) Target() states.State { return c.Node().Target }
 func (c checked) Fire(event states.Event) error { return c.Machine.Fire(c.t.Context(), event) }
 
 func (c checked) FireTo(event states.Event, target states.State) error {
-	return c.FireInput(c.t.Context(), machine.Input{Event: event, Target: target})
+	return c.Apply(c.t.Context(), machine.Input{Event: event, Target: target})
 }
 
 func TestMachineIsTheTable(t *testing.T) {

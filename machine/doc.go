@@ -2,19 +2,26 @@
 //
 // [Node] is the part of a node that a service stores: state, target, last error. Its
 // methods are the machine as pure functions, for services that keep nodes in a
-// database. [Node.Request] moves a node by a client's request, [Node.Report] by a
-// report of the conductor or the hardware about the work:
+// database. A node is moved by one of three words, each for its own caller:
+//
+//   - Request is called by an API handler, for a client's request: "manage", "active".
+//   - Report is called by whoever does or watches the work: a worker that has finished or
+//     failed, a handler of the agent's callback, a timer ([Node.TimedOut]), a process
+//     that starts and finds a node [Node.Orphaned].
+//   - Apply is the low level: one event of the table without the conductor's rules, for
+//     tools and tests, and for reports that carry more than an event and an error.
+//
+// For example:
 //
 //	table := states.Latest().Table()
 //	node, err := node.Request(table, "manage", 113)          // enroll to verifying
 //	node, err = node.Report(table, states.EventFail, reason) // back to enroll, with last_error
 //
 // Both apply the conductor's rules: which target a manual cleaning has, which event
-// ends it, when the last error is cleared. [Node.Apply] is the low level: it applies
-// one event without these rules. [Node.Orphaned] and [Node.TimedOut] report whether a
-// node must be failed because its conductor died, or because its wait timed out.
+// ends it, when the last error is cleared.
 //
-// [Machine] is a live node, which many goroutines may move at once:
+// [Machine] is a live node with the same three words, and [Machine.Fire] as Apply's short
+// form. Many goroutines may move it at once:
 //
 //	m, err := machine.New(machine.Config{Table: table, Node: node, Save: []machine.Hook{store}})
 //	err = m.Request(ctx, "manage", 113) // as above, and stored before anyone sees it
@@ -35,7 +42,18 @@
 // exit and enter hooks of different goroutines.
 //
 // A cancelled context or a hook that fails, panics or hangs never leaves a node
-// between two states: its transition has either happened or not.
+// between two states: its transition has either happened or not, and [Moved] tells
+// which from the error.
+//
+// # One row, several writers
+//
+// A stored row often has other writers: another process, an operator, package powersync
+// through its Store. A save hook then updates the row only if it still has the revision
+// that the machine's node was read with. That revision is the machine's token
+// ([Config.Token]), which the hook finds in [Transition.Token]; after a conflict the
+// service reads the row again and calls [Machine.SetNode]. The example of SetNode shows
+// the hook; examples/embed has one SQLite row that a save hook and a powersync.Store
+// write by the same statement.
 //
 // The rules are those of ironic/common/fsm.py and
 // ironic/conductor/task_manager.py.

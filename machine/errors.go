@@ -10,13 +10,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Mistakes in the calling program. They are not exported, because no program needs to
-// distinguish them.
-var (
-	errNotMade   = errors.New("machine was not made by machine.New")
-	errNoContext = errors.New("nil context")
-	errInHook    = errors.New("a guard or save hook cannot move its own machine")
-)
+// errInHook is a mistake in the calling program. It is not exported, because no program
+// needs to distinguish it.
+var errInHook = errors.New("a guard or save hook cannot move its own machine")
 
 // EventError says that an event is not allowed in a state, and which events are. It
 // matches [states.ErrNotAllowed], for which Ironic's API answers 400.
@@ -51,34 +47,58 @@ func (e *EventError) Is(target error) bool { return target == states.ErrNotAllow
 type StateError struct {
 	Series states.Series // NoSeries for a nil or zero table
 	State  states.State
-	// Target is "stored" if State is the node's target, "named" if it is the target
-	// named with an event, and empty if it is the node's state.
-	Target string
+	Role   StateRole
 }
+
+// StateRole says what the state of a [StateError] is to the node.
+type StateRole uint8
+
+const (
+	CurrentState StateRole = iota // the node's state
+	StoredTarget                  // the node's target
+	NamedTarget                   // the target named with an event
+)
+
+// String returns "current", "stored" or "named".
+func (r StateRole) String() string { return wordOf(r, "current", "stored", "named") }
 
 func (e *StateError) Error() string {
 	switch {
 	case e.Series == states.NoSeries:
 		return fmt.Sprintf("no table for state %q: take one from states.Series.Table", e.State)
-	case e.Target != "":
-		return fmt.Sprintf("%s target %q is not one of %v's stable states: %v",
-			e.Target, e.State, e.Series, e.Series.Table().Stable())
+	case e.Role != CurrentState:
+		return fmt.Sprintf("%v target %q is not one of %v's stable states: %v",
+			e.Role, e.State, e.Series, e.Series.Table().Stable())
 	default:
 		return fmt.Sprintf("state %q is not one of %v's: %v", e.State, e.Series, e.Series.Table().States())
 	}
 }
 
-// Values of StateError.Target.
+// HookKind is a kind of hook; see [Config].
+type HookKind uint8
+
 const (
-	storedTarget = "stored"
-	namedTarget  = "named"
+	GuardHook HookKind = iota
+	SaveHook
+	ExitHook
+	EnterHook
 )
+
+// String returns "guard", "save", "exit" or "enter".
+func (k HookKind) String() string { return wordOf(k, "guard", "save", "exit", "enter") }
+
+func wordOf[T ~uint8](value T, words ...string) string {
+	if int(value) < len(words) {
+		return words[value]
+	}
+	return fmt.Sprintf("%T(%d)", value, uint8(value))
+}
 
 // HookError says which hook failed, and whether the node had moved by then. It
 // unwraps to the hook's error.
 type HookError struct {
 	Node  string // the machine's name
-	Hook  string // "guard", "save", "exit" or "enter"
+	Hook  HookKind
 	Event states.Event
 	Moved bool // false: nothing has happened; true: the node is in its new state
 	Err   error
@@ -93,7 +113,7 @@ func (e *HookError) Error() string {
 	if e.Node != "" {
 		node = " of node " + e.Node
 	}
-	return fmt.Sprintf("%s hook%s at event %q (%s): %v", e.Hook, node, e.Event, outcome, e.Err)
+	return fmt.Sprintf("%v hook%s at event %q (%s): %v", e.Hook, node, e.Event, outcome, e.Err)
 }
 
 // Unwrap returns the hook's error.

@@ -155,26 +155,45 @@ func ExampleEventError() {
 	// Output: allowed: [rebuild delete rescue service]
 }
 
-// Another process has moved the stored record.
+// Two processes change one row: the save hook updates it only if it still has the
+// revision that the machine's node was read with. After a conflict the row is read again.
 func ExampleMachine_SetNode() {
+	row, revision := machine.Node{State: states.Enroll}, 1
+	conflict := errors.New("the row has changed")
+
+	read := revision
 	m, err := machine.New(machine.Config{
-		Table:   states.Latest().Table(),
-		Node:    machine.Node{State: states.Enroll},
-		History: 10,
+		Table: states.Latest().Table(),
+		Node:  row,
+		Token: &read,
+		Save: []machine.Hook{func(_ context.Context, t machine.Transition) error {
+			read := t.Token.(*int)
+			if *read != revision {
+				return conflict
+			}
+			row, revision = t.To, revision+1
+			*read = revision
+			return nil
+		}},
 	})
 	if err != nil {
 		panic(err)
 	}
+	row, revision = machine.Node{State: states.Manageable}, revision+1 // by another process
+
 	ctx := context.Background()
-	fmt.Println(m.SetNode(ctx, machine.Node{State: states.Manageable}))
+	err = m.Request(ctx, "manage", 113)
+	fmt.Println(errors.Is(err, conflict), machine.Moved(err))
+
+	again := revision
+	fmt.Println(m.SetNode(ctx, row, &again))
 	fmt.Println(m.Request(ctx, "provide", 113))
-	for _, t := range m.History() {
-		fmt.Println(t.From.State, "to", t.To.State, t.Status)
-	}
+	fmt.Println(m.Request(ctx, "abort", 113) != nil, row.State, revision)
 	// Output:
+	// true false
 	// <nil>
 	// <nil>
-	// manageable to cleaning start
+	// true cleaning 3
 }
 
 // A service fails nodes whose wait has timed out.

@@ -8,18 +8,22 @@ import (
 )
 
 // before calls the guard and save hooks until one fails, and returns its error.
-func (o *observers) before(ctx context.Context, t *Transition) error {
-	for _, guard := range o.guard {
-		if err := call(ctx, guard, t); err != nil {
-			return &HookError{Node: t.Node, Hook: "guard", Event: t.Event, Err: err}
+func (m *Machine) before(ctx context.Context, t *Transition) error {
+	running := new(atomic.Bool)
+	running.Store(true)
+	defer running.Store(false) // from then on a context that a hook has kept may move the machine
+	ctx = context.WithValue(ctx, hookKey{m}, running)
+	for _, guard := range m.observers.guard {
+		if err := call(ctx, guard, GuardHook, t); err != nil {
+			return err
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 	}
-	for _, save := range o.save {
-		if err := call(ctx, save, t); err != nil {
-			return &HookError{Node: t.Node, Hook: "save", Event: t.Event, Err: err}
+	for _, save := range m.observers.save {
+		if err := call(ctx, save, SaveHook, t); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -28,51 +32,27 @@ func (o *observers) before(ctx context.Context, t *Transition) error {
 // after calls all exit and enter hooks, even if some fail, and joins their errors.
 func (o *observers) after(ctx context.Context, t *Transition) error {
 	var errs []error
-	for next := 0; next < len(o.moved); {
-		var err error
-		if next, err = o.afterFrom(ctx, t, next); err != nil {
+	for _, exit := range o.exit {
+		if err := call(ctx, exit, ExitHook, t); err != nil {
 			errs = append(errs, err)
 		}
 	}
-	if errs == nil {
-		return nil
+	for _, enter := range o.enter {
+		if err := call(ctx, enter, EnterHook, t); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	return errors.Join(errs...)
 }
 
-// afterFrom calls the exit and enter hooks from an index on until one fails, and
-// returns the index after the last hook called.
-func (o *observers) afterFrom(ctx context.Context, t *Transition, first int) (next int, err error) {
-	next = first
+// call calls a hook and returns its error or panic as a *HookError.
+func call(ctx context.Context, hook Hook, kind HookKind, t *Transition) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = &PanicError{Value: value, Stack: debug.Stack()}
 		}
 		if err != nil {
-			err = &HookError{Node: t.Node, Hook: o.kind(next - 1), Event: t.Event, Moved: true, Err: err}
-		}
-	}()
-	for next < len(o.moved) && err == nil {
-		hook := o.moved[next]
-		next++
-		err = hook(ctx, *t)
-	}
-	return next, err
-}
-
-// kind returns the kind of the hook with an index in moved.
-func (o *observers) kind(i int) string {
-	if i < o.exits {
-		return "exit"
-	}
-	return "enter"
-}
-
-// call calls a hook and returns its panic as an error.
-func call(ctx context.Context, hook Hook, t *Transition) (err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			err = &PanicError{Value: value, Stack: debug.Stack()}
+			err = &HookError{Node: t.Node, Hook: kind, Event: t.Event, Moved: kind == ExitHook || kind == EnterHook, Err: err}
 		}
 	}()
 	return hook(ctx, *t)
@@ -81,14 +61,6 @@ func call(ctx context.Context, hook Hook, t *Transition) (err error) {
 // hookKey is the context key that marks the contexts of a machine's guard and save
 // hooks.
 type hookKey struct{ m *Machine }
-
-// enterHooks returns the context for guard and save hooks, and the function to call
-// after them: from then on a context that a hook has kept may move the machine.
-func enterHooks(ctx context.Context, m *Machine) (context.Context, func()) {
-	running := new(atomic.Bool)
-	running.Store(true)
-	return context.WithValue(ctx, hookKey{m}, running), func() { running.Store(false) }
-}
 
 func inHook(ctx context.Context, m *Machine) bool {
 	running, ok := ctx.Value(hookKey{m}).(*atomic.Bool)

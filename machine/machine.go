@@ -3,7 +3,6 @@ package machine
 import (
 	"context"
 	"iter"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +17,10 @@ type Config struct {
 	Node Node
 	// Name is the node's name or UUID, for transitions and errors. It may be empty.
 	Name string
+	// Token is the caller's; hooks get it in [Transition.Token]. With a pointer to the
+	// revision of the record that Node was read from, a save hook can update the record
+	// only if it still has that revision, and set the new one: see examples/embed.
+	Token any
 
 	// Guard hooks may refuse a transition: after the first error nothing has
 	// happened. A guard can refuse, for instance, to abort a step that must not be
@@ -45,25 +48,23 @@ type Config struct {
 // another context it blocks until that context ends.
 type Hook func(context.Context, Transition) error
 
-// Machine is a live node. Make it with [New]. It is safe for concurrent use. The
-// methods of a nil or zero Machine return an error or zero values.
+// Machine is a live node. Make it with [New]. It is safe for concurrent use.
 type Machine struct {
 	table     *states.Table
 	name      string
 	observers *observers // nil if there is neither a hook nor a history
 
-	mu   sync.Mutex // guards node and the history; never held while a hook runs
-	node Node
+	mu    sync.Mutex // guards node, token and the history; never held while a hook runs
+	node  Node
+	token any
 }
 
 // observers holds the hooks and the history of a machine that has any.
 type observers struct {
-	guard   []Hook
-	save    []Hook
-	moved   []Hook // the exit hooks and then the enter hooks
-	exits   int    // how many of moved are exit hooks
+	guard, save, exit, enter []Hook
+
 	now     func() time.Time
-	hooksMu chan struct{} // a mutex as a channel: full while guard and save hooks run
+	hooksMu chan struct{} // a mutex as a channel: full while guard and save hooks run; nil if there are none
 	history history
 }
 
@@ -74,69 +75,40 @@ func New(c Config) (*Machine, error) {
 	if err := c.Node.check(c.Table); err != nil {
 		return nil, err
 	}
-	return &Machine{table: c.Table, name: c.Name, node: c.Node, observers: c.observers()}, nil
-}
-
-func (c *Config) observers() *observers {
+	m := &Machine{table: c.Table, name: c.Name, node: c.Node, token: c.Token}
 	if len(c.Guard)+len(c.Save)+len(c.Exit)+len(c.Enter) == 0 && c.History <= 0 {
-		return nil
+		return m, nil
 	}
-	o := &observers{
-		guard:   c.Guard,
-		save:    c.Save,
-		moved:   slices.Concat(c.Exit, c.Enter),
-		exits:   len(c.Exit),
-		now:     c.Now,
-		history: history{most: c.History},
+	m.observers = &observers{
+		guard: c.Guard, save: c.Save, exit: c.Exit, enter: c.Enter, now: c.Now, history: history{most: c.History},
 	}
-	if o.now == nil {
-		o.now = time.Now
+	if c.Now == nil {
+		m.observers.now = time.Now
 	}
 	if len(c.Guard)+len(c.Save) > 0 {
-		o.hooksMu = make(chan struct{}, 1)
+		m.observers.hooksMu = make(chan struct{}, 1)
 	}
-	return o
+	return m, nil
 }
-
-func (m *Machine) made() bool { return m != nil && m.table != nil }
 
 // Name returns the name that the machine was made with.
-func (m *Machine) Name() string {
-	if !m.made() {
-		return ""
-	}
-	return m.name
-}
+func (m *Machine) Name() string { return m.name }
 
 // Table returns the table that the machine was made with.
-func (m *Machine) Table() *states.Table {
-	if !m.made() {
-		return nil
-	}
-	return m.table
-}
+func (m *Machine) Table() *states.Table { return m.table }
 
 // Node returns the node as it is now. It never waits for a hook.
 func (m *Machine) Node() Node {
-	if !m.made() {
-		return Node{}
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.node
 }
 
-// SetNode replaces the machine's node after somebody else, such as another process,
-// has changed the stored record. It waits for running guard and save hooks, and calls
-// no hook. The errors are those of [New], and the context's if it ends during the wait.
-// A call by a guard or save hook of the machine is refused.
-func (m *Machine) SetNode(ctx context.Context, n Node) error {
-	switch {
-	case !m.made():
-		return errNotMade
-	case ctx == nil:
-		return errNoContext
-	}
+// SetNode replaces the machine's node and its token (see [Config]) after somebody else,
+// such as another process, has changed the stored record. It waits for running guard and
+// save hooks, and calls no hook. The errors are those of [New], and the context's if it
+// ends during the wait. A call by a guard or save hook of the machine is refused.
+func (m *Machine) SetNode(ctx context.Context, n Node, token any) error {
 	if err := n.check(m.table); err != nil {
 		return err
 	}
@@ -148,14 +120,14 @@ func (m *Machine) SetNode(ctx context.Context, n Node) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.node = n
+	m.node, m.token = n, token
 	return nil
 }
 
 // History returns the last transitions, the oldest first, as many as
-// Config.History asked for. The slice is the caller's own.
+// Config.History asked for. The caller owns the slice.
 func (m *Machine) History() []Transition {
-	if !m.made() || m.observers == nil {
+	if m.observers == nil {
 		return nil
 	}
 	m.mu.Lock()
@@ -166,9 +138,6 @@ func (m *Machine) History() []Transition {
 // Can reports whether the table has a row for the event in the node's state. The node
 // may move before the caller fires the event.
 func (m *Machine) Can(event states.Event) bool {
-	if !m.made() {
-		return false
-	}
 	_, ok := m.table.Next(m.Node().State, event)
 	return ok
 }
@@ -176,9 +145,5 @@ func (m *Machine) Can(event states.Event) bool {
 // Events ranges over the events for which the table has rows in the node's state at
 // the start of the iteration.
 func (m *Machine) Events() iter.Seq[states.Event] {
-	return func(yield func(states.Event) bool) {
-		if m.made() {
-			m.table.Events(m.Node().State)(yield)
-		}
-	}
+	return func(yield func(states.Event) bool) { m.table.Events(m.Node().State)(yield) }
 }

@@ -5,6 +5,7 @@ package machine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -62,21 +63,6 @@ func TestNewRefusesInvalidConfigurations(t *testing.T) {
 			require.Nil(t, m)
 		})
 	}
-}
-
-func TestANilOrZeroMachineRefusesEverything(t *testing.T) {
-	for name, m := range map[string]*machine.Machine{"nil": nil, "zero": new(machine.Machine)} {
-		t.Run(name, func(t *testing.T) {
-			require.ErrorContains(t, m.Fire(t.Context(), states.EventManage), "machine was not made by machine.New")
-			require.Zero(t, m.Node())
-			require.Empty(t, m.Name())
-			require.Empty(t, m.History())
-			require.False(t, m.Can(states.EventManage))
-			require.Empty(t, slices.Collect(m.Events()))
-		})
-	}
-	//lint:ignore SA1012 that a nil context is refused is what is tested
-	require.ErrorContains(t, newMachine(t, states.Enroll).Fire(nil, states.EventManage), "nil context")
 }
 
 func TestHooksAreCalledInTheDocumentedOrder(t *testing.T) {
@@ -189,9 +175,10 @@ func TestAFailedHookLeavesNoPartialTransition(t *testing.T) {
 				err := m.Fire(t.Context(), states.EventManage)
 				var failed *machine.HookError
 				require.ErrorAs(t, err, &failed)
-				require.Equal(t, where, failed.Hook)
+				require.Equal(t, where, failed.Hook.String())
 				require.Equal(t, "node-1", failed.Node)
 				require.Equal(t, !beforeTheMove[where], failed.Moved)
+				require.Equal(t, failed.Moved, machine.Moved(fmt.Errorf("wrapped: %w", err)))
 				if how != "text panic" {
 					require.ErrorIs(t, err, broken)
 				}
@@ -383,4 +370,49 @@ func TestConcurrentEventsAreOneAfterTheOther(t *testing.T) {
 		at = next
 	}
 	require.Equal(t, at, m.Node())
+}
+
+func TestMovedSeesAMoveWhoseSecondHalfIsRefused(t *testing.T) {
+	no := errors.New("no")
+	require.True(t, machine.Moved(nil))
+	require.False(t, machine.Moved(no))
+	require.False(t, machine.Moved(fmt.Errorf("%w: %w", no, &machine.HookError{Hook: machine.GuardHook, Err: no})))
+	elsewhere := &machine.HookError{Hook: machine.EnterHook, Moved: true, Err: no}
+	require.False(t, machine.Moved(&machine.HookError{Hook: machine.SaveHook, Err: elsewhere}), "that is another machine")
+	require.True(t, machine.Moved(errors.Join(no, elsewhere)))
+
+	for _, enterFails := range []bool{false, true} {
+		m := newMachine(t, states.ServiceWait, func(c *machine.Config) {
+			c.Save = []machine.Hook{func(_ context.Context, tr machine.Transition) error {
+				if tr.From.State == states.ServiceFail {
+					return no
+				}
+				return nil
+			}}
+			if enterFails {
+				c.Enter = []machine.Hook{func(context.Context, machine.Transition) error { return no }}
+			}
+		})
+		err := m.Request(t.Context(), "abort", latest.Series().MaxAPIVersion())
+		require.ErrorIs(t, err, no)
+		require.ErrorContains(t, err, `the node has moved to "service failed" and no further`)
+		require.True(t, machine.Moved(err))
+		require.Equal(t, states.ServiceFail, m.Node().State)
+	}
+}
+
+func TestTheTokenReachesEveryHookUntilSetNodeReplacesIt(t *testing.T) {
+	var got []any
+	note := []machine.Hook{func(_ context.Context, tr machine.Transition) error {
+		got = append(got, tr.Token)
+		return nil
+	}}
+	m := newMachine(t, states.Enroll, func(c *machine.Config) {
+		c.Token = 7
+		c.Guard, c.Save, c.Exit, c.Enter = note, note, note, note
+	})
+	require.NoError(t, m.Request(t.Context(), "manage", 113))
+	require.NoError(t, m.SetNode(t.Context(), node(states.Verifying), 8))
+	require.NoError(t, m.Report(t.Context(), states.EventDone, ""))
+	require.Equal(t, []any{7, 7, 7, 7, 8, 8, 8, 8}, got)
 }

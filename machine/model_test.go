@@ -101,7 +101,7 @@ func (w *faulty) fire(t *rapid.T) {
 	defer w.cancel()
 	w.notified = 0
 
-	err := w.m.FireInput(ctx, in)
+	err := w.m.Apply(ctx, in)
 
 	next, refused := w.model.Apply(w.table, in)
 	stopped := w.now["guard"] != none || w.now["save"] == fails || w.now["save"] == panics

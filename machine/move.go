@@ -3,186 +3,146 @@ package machine
 import (
 	"context"
 	"errors"
-	"time"
+	"fmt"
 
 	"github.com/ironstate/ironstate/states"
 )
 
 // Request moves the node as [Node.Request] does, and runs the hooks. The errors
-// are those of Node.Request and of [Machine.FireInput].
+// are those of Node.Request and of [Machine.Apply].
 //
 // The abort of a service is two transitions, and each runs the hooks. If the first has
 // happened and the second is refused, the node is in ServiceFail.
 func (m *Machine) Request(ctx context.Context, target string, v states.APIVersion) error {
-	c := change{kind: request, target: target, version: v}
-	err := m.do(ctx, &c)
-	if !c.twice || !moved(err) {
+	twice := false
+	err := m.move(ctx, Input{}, func(n Node) (Input, error) {
+		in, err := n.requested(m.table, target, v)
+		twice = n.abortsTwice(m.table, in.Event)
+		return in, err
+	})
+	if !twice || !Moved(err) {
 		return err
 	}
-	second := m.do(ctx, &change{in: serviceAborted})
-	if err == nil {
-		return second
+	if second := m.Apply(ctx, serviceAborted); second != nil {
+		return errors.Join(err, &secondError{second})
 	}
-	return errors.Join(err, second)
+	return err
 }
 
 // Report moves the node as [Node.Report] does, and runs the hooks. The errors are
-// those of Node.Report and of [Machine.FireInput].
+// those of Node.Report and of [Machine.Apply].
 func (m *Machine) Report(ctx context.Context, event states.Event, lastError string) error {
-	return m.do(ctx, &change{kind: report, in: Input{Event: event, LastError: lastError}})
+	return m.move(ctx, Input{}, func(n Node) (Input, error) { return n.reported(m.table, event, lastError) })
 }
 
-// Fire is [Machine.FireInput] with only an event.
+// Fire is [Machine.Apply] with only an event.
 func (m *Machine) Fire(ctx context.Context, event states.Event) error {
-	return m.FireInput(ctx, Input{Event: event})
+	return m.Apply(ctx, Input{Event: event})
 }
 
-// FireInput moves the node as [Node.Apply] does and runs the hooks in the order of the
+// Apply moves the node as [Node.Apply] does and runs the hooks in the order of the
 // package comment. It is the low level: [Machine.Request] and [Machine.Report] derive
 // the input from a request or a report by the conductor's rules.
 //
-// The errors of Node.Apply, the context's error, and a [*HookError] whose Moved is
-// false mean that nothing has happened. A HookError whose Moved is true (several
-// are joined) means that the node is in its new state and an exit or enter hook
-// failed. A hook's panic is a [*PanicError] in a HookError.
+// The errors of Node.Apply, the context's error, and a [*HookError] of a guard or save
+// hook mean that nothing has happened. A HookError of an exit or enter hook (several are
+// joined) means that the node is in its new state. [Moved] tells which. A hook's panic
+// is a [*PanicError] in a HookError.
 //
 // A context that ends before the save hooks have run stops the transition; after that
 // only the hooks see that it has ended.
-func (m *Machine) FireInput(ctx context.Context, in Input) error {
-	if err := m.ready(ctx); err != nil {
+func (m *Machine) Apply(ctx context.Context, in Input) error {
+	return m.move(ctx, in, nil)
+}
+
+// Moved reports whether the node has moved, given the error of a move: it has also
+// moved if only exit or enter hooks failed, or the second transition of a request.
+func Moved(err error) bool { return err == nil || hasMoved(err) }
+
+func hasMoved(err error) bool {
+	switch err := err.(type) {
+	case *HookError:
+		return err.Moved
+	case *secondError:
+		return true
+	case interface{ Unwrap() error }:
+		return hasMoved(err.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, part := range err.Unwrap() {
+			if hasMoved(part) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// secondError says that the first transition of a request has happened and the second
+// has not.
+type secondError struct{ err error }
+
+func (e *secondError) Error() string {
+	return fmt.Sprintf("the node has moved to %q and no further: %v", states.ServiceFail, e.err)
+}
+
+func (e *secondError) Unwrap() error { return e.err }
+
+// move applies an input and runs the hooks. The input is that which derive returns for
+// the node, unless derive is nil.
+func (m *Machine) move(ctx context.Context, in Input, derive func(Node) (Input, error)) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if m.observers != nil {
-		return m.doObserved(ctx, &change{in: in})
+	if m.observers == nil {
+		return m.commit(ctx, in, derive, nil)
 	}
-	m.mu.Lock()
-	next, err := m.node.Apply(m.table, in)
-	if err == nil {
-		m.node = next
-	}
-	m.mu.Unlock()
-	return err
-}
-
-// moved reports whether a machine moved, given the error of the move.
-func moved(err error) bool {
-	var hook *HookError
-	return err == nil || errors.As(err, &hook) && hook.Moved
-}
-
-// A change is a requested move. The input that it results in depends on the state in
-// which apply finds the node.
-type change struct {
-	kind    changeKind
-	in      Input             // the resulting input, once apply was called
-	target  string            // of a request
-	version states.APIVersion // of a request
-	twice   bool              // whether serviceAborted follows, once apply was called
-}
-
-type changeKind uint8
-
-const (
-	input changeKind = iota
-	request
-	report
-)
-
-// apply returns the node after the change.
-func (c *change) apply(n Node, t *states.Table) (Node, error) {
-	var err error
-	switch c.kind {
-	case request:
-		c.in, err = n.requested(t, c.target, c.version)
-		c.twice = n.abortsTwice(t, c.in.Event)
-	case report:
-		c.in, err = n.reported(t, c.in.Event, c.in.LastError)
-	}
-	if err != nil {
-		return n, err
-	}
-	return n.Apply(t, c.in)
-}
-
-// ready returns an error unless the machine can be moved.
-func (m *Machine) ready(ctx context.Context) error {
-	switch {
-	case !m.made():
-		return errNotMade
-	case ctx == nil:
-		return errNoContext
-	default:
-		return ctx.Err()
-	}
-}
-
-// do applies a change and runs the hooks.
-func (m *Machine) do(ctx context.Context, c *change) error {
-	if err := m.ready(ctx); err != nil {
-		return err
-	}
-	if m.observers != nil {
-		return m.doObserved(ctx, c)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	next, err := c.apply(m.node, m.table)
-	m.node = next
-	return err
-}
-
-// doObserved is do for a machine with hooks or a history.
-func (m *Machine) doObserved(ctx context.Context, c *change) error {
 	var t Transition
-	var err error
-	if m.observers.hooksMu != nil {
-		err = m.moveGuarded(ctx, c, &t)
-	} else {
-		err = m.move(c, &t)
-	}
-	if err != nil {
+	if err := m.commit(ctx, in, derive, &t); err != nil {
 		return err
 	}
 	return m.observers.after(ctx, &t)
 }
 
-// move applies a change without guard and save hooks, and fills in the transition.
-func (m *Machine) move(c *change, t *Transition) error {
-	at := m.observers.now()
+// commit is the part of move until the new node is visible. It fills in the transition,
+// which is nil if nobody observes the machine.
+func (m *Machine) commit(ctx context.Context, in Input, derive func(Node) (Input, error), t *Transition) (err error) {
+	o := m.observers
+	guarded := t != nil && o.hooksMu != nil
+	if guarded {
+		if err := m.lockHooks(ctx); err != nil {
+			return err
+		}
+		defer m.unlockHooks()
+	}
+	if t != nil {
+		t.Time = o.now()
+	}
 	m.mu.Lock()
-	from := m.node
-	next, err := c.apply(from, m.table)
+	next := m.node
+	if derive != nil {
+		in, err = derive(next)
+	}
 	if err == nil {
-		m.fill(t, &c.in, from, next, at)
-		m.commit(t)
+		next, err = next.Apply(m.table, in)
+	}
+	if err == nil && t != nil {
+		t.Node, t.Token, t.Event, t.Power = m.name, m.token, in.Event, in.Power
+		t.From, t.To = m.node, next
+		t.Status = statusOf(m.table, t.From.State, in.Event, next.State)
+	}
+	if err == nil && guarded {
+		m.mu.Unlock()
+		err = m.before(ctx, t)
+		m.mu.Lock()
+	}
+	if err == nil {
+		m.node = next
+		if t != nil && o.history.most > 0 {
+			o.history.add(*t)
+		}
 	}
 	m.mu.Unlock()
 	return err
-}
-
-// moveGuarded applies a change that guard and save hooks may refuse, and fills in the
-// transition.
-func (m *Machine) moveGuarded(ctx context.Context, c *change, t *Transition) error {
-	if err := m.lockHooks(ctx); err != nil {
-		return err
-	}
-	defer m.unlockHooks()
-
-	from := m.Node()
-	next, err := c.apply(from, m.table)
-	if err != nil {
-		return err
-	}
-	m.fill(t, &c.in, from, next, m.observers.now())
-	ctx, leave := enterHooks(ctx, m)
-	defer leave()
-	if err := m.observers.before(ctx, t); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.commit(t)
-	return nil
 }
 
 // lockHooks waits until no guard or save hook runs. Waiting callers proceed in the
@@ -200,22 +160,3 @@ func (m *Machine) lockHooks(ctx context.Context) error {
 }
 
 func (m *Machine) unlockHooks() { <-m.observers.hooksMu }
-
-// fill fills in a transition, in place.
-func (m *Machine) fill(t *Transition, in *Input, from, to Node, at time.Time) {
-	t.Node = m.name
-	t.Event = in.Event
-	t.From = from
-	t.To = to
-	t.Power = in.Power
-	t.Time = at
-	t.Status = statusOf(m.table, from.State, in.Event, to.State)
-}
-
-// commit makes a transition's new node visible. The caller holds mu.
-func (m *Machine) commit(t *Transition) {
-	m.node = t.To
-	if m.observers.history.most > 0 {
-		m.observers.history.add(*t)
-	}
-}

@@ -90,7 +90,7 @@ func (n Node) refusal(t *states.Table, in Input) error {
 	if _, ok := t.Next(n.State, in.Event); !ok {
 		return newEventError(t, n.State, in.Event)
 	}
-	return &StateError{Series: t.Series(), State: in.Target, Target: namedTarget}
+	return &StateError{Series: t.Series(), State: in.Target, Role: NamedTarget}
 }
 
 // nextTarget returns the target in a new state if work starts or a target is named.
@@ -122,7 +122,7 @@ func (n Node) check(t *states.Table) error {
 	case !t.States().Has(n.State):
 		return &StateError{Series: t.Series(), State: n.State}
 	case !isTarget(t, n.Target):
-		return &StateError{Series: t.Series(), State: n.Target, Target: storedTarget}
+		return &StateError{Series: t.Series(), State: n.Target, Role: StoredTarget}
 	default:
 		return nil
 	}

@@ -155,16 +155,16 @@ func TestErrorsNameTheRequest(t *testing.T) {
 	_, err = machine.Node{State: states.Enroll, Target: states.Error + 1}.Apply(latest, machine.Input{Event: states.EventManage})
 	var target *machine.StateError
 	require.ErrorAs(t, err, &target)
-	require.Equal(t, &machine.StateError{Series: states.Hibiscus, State: states.Error + 1, Target: "stored"}, target)
+	require.Equal(t, &machine.StateError{Series: states.Hibiscus, State: states.Error + 1, Role: machine.StoredTarget}, target)
 
 	_, err = node(states.Deleting).Report(latest, states.EventWait, "")
 	require.ErrorAs(t, err, &event)
 	require.Equal(t, []states.Event{states.EventDone, states.EventClean, states.EventFail}, event.Allowed)
 
 	no := errors.New("no")
-	require.EqualError(t, &machine.HookError{Hook: "save", Event: states.EventManage, Err: no},
+	require.EqualError(t, &machine.HookError{Hook: machine.SaveHook, Event: states.EventManage, Err: no},
 		`save hook at event "manage" (nothing has changed): no`)
-	require.EqualError(t, &machine.HookError{Node: "node-1", Hook: "enter", Event: states.EventManage, Moved: true, Err: no},
+	require.EqualError(t, &machine.HookError{Node: "node-1", Hook: machine.EnterHook, Event: states.EventManage, Moved: true, Err: no},
 		`enter hook of node node-1 at event "manage" (the node has moved): no`)
 }
 

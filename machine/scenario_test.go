@@ -44,7 +44,10 @@ func (s *scenario) run(t *testing.T, d *datadriven.TestData) string {
 		next machine.Node
 		err  error
 	)
-	table := s.machine.Table()
+	var table *states.Table
+	if s.machine != nil { // the first command makes it
+		table = s.machine.Table()
+	}
 	switch d.Cmd {
 	case "node":
 		return s.begin(t, d)

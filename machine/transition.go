@@ -14,6 +14,7 @@ import (
 // and so on for To, previous_provision_state and so on for From.
 type Transition struct {
 	Node     string // the machine's name
+	Token    any    // the machine's token; it is not in JSON
 	Event    states.Event
 	From, To Node
 	// Power is the power state that a verification read; see [Input.Power].

@@ -57,7 +57,7 @@ func TestLogFollowsIronicsLevels(t *testing.T) {
 				c.Enter = []machine.Hook{machine.Log(slog.New(slog.NewJSONHandler(&out, nil)))}
 				c.Now = func() time.Time { return time.Unix(0, 0).UTC() }
 			})
-			require.NoError(t, m.FireInput(t.Context(), test.in))
+			require.NoError(t, m.Apply(t.Context(), test.in))
 			n := m.Node()
 			want := map[string]any{
 				"time": "1970-01-01T00:00:00Z", "level": test.level, "msg": "node moved", "node": "node-1",

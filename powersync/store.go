@@ -22,6 +22,11 @@ var (
 // from the call. An error or a panic of Load or Update is a failure of that one node. A
 // call that does not return is abandoned, as with a [Driver]. [Memory] is a Store;
 // package storetest checks others.
+//
+// A service that moves nodes with package machine writes the same row by a save hook.
+// Both then update by one statement whose condition is the revision, and which counts it
+// up: Update with r.Revision, the hook with the machine's token. examples/embed shows
+// both on one row of SQLite.
 type Store interface {
 	// Records ranges over the records of all nodes, each once, in any order.
 	// Records may be slightly stale when they are yielded, so that a store can read

@@ -102,7 +102,7 @@ func finish(ctx context.Context, m *machine.Machine, v Verifier, hooks error) (s
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	if err == nil {
-		err = m.FireInput(ctx, machine.Input{Event: states.EventDone, Power: power})
+		err = m.Apply(ctx, machine.Input{Event: states.EventDone, Power: power})
 		if moved(err) {
 			return power, errors.Join(hooks, err)
 		}

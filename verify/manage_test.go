@@ -248,7 +248,7 @@ func TestAFailedSaveIsReportedAndNeverLost(t *testing.T) {
 func TestANodeThatWasMovedMeanwhileIsNotCalledStuck(t *testing.T) {
 	m := newNode(t, states.Enroll)
 	_, err := verify.Manage(t.Context(), m, verify.Func(func(ctx context.Context) (states.Power, error) {
-		return states.PowerOn, m.SetNode(ctx, machine.Node{State: states.Enroll})
+		return states.PowerOn, m.SetNode(ctx, machine.Node{State: states.Enroll}, nil)
 	}))
 	require.ErrorIs(t, err, states.ErrNotAllowed)
 	require.NotErrorIs(t, err, verify.ErrStillVerifying)

@@ -179,7 +179,7 @@ func applyTables(q question) applied {
 			return nil
 		}},
 	})
-	if err != nil || m.FireInput(context.Background(), q.in) != nil {
+	if err != nil || m.Apply(context.Background(), q.in) != nil {
 		return applied{}
 	}
 	return applied{m.Node(), status}

@@ -79,11 +79,12 @@ func (s *service) enroll(ctx context.Context) error {
 		return program.Usagef("%v", err)
 	}
 	var stored machine.Node
-	if _, err := s.load(ctx, node, &stored); err != nil {
+	revision, err := s.load(ctx, node, &stored)
+	if err != nil {
 		return err
 	}
-	m, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: stored, Name: node, Save: []machine.Hook{s.save},
-		Enter: []machine.Hook{func(ctx context.Context, _ machine.Transition) error { return s.deliver(ctx, s.out) }}})
+	m, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: stored, Name: node, Token: &revision,
+		Save: []machine.Hook{s.save}, Enter: []machine.Hook{func(ctx context.Context, _ machine.Transition) error { return s.deliver(ctx, s.out) }}})
 	if err != nil {
 		return err
 	}

@@ -168,7 +168,7 @@ func TestTheNextProcessContinuesAfterAKillDuringVerification(t *testing.T) {
 	s, err := open(t.Context(), file)
 	require.NoError(t, err)
 	table := states.Latest().Table()
-	m, err := machine.New(machine.Config{Table: table, Node: machine.Node{State: states.Enroll}, Name: node, Save: []machine.Hook{s.save}})
+	m, err := machine.New(machine.Config{Table: table, Node: machine.Node{State: states.Enroll}, Name: node, Token: new(int64), Save: []machine.Hook{s.save}})
 	require.NoError(t, err)
 	require.NoError(t, m.Fire(t.Context(), states.EventManage))
 	require.NoError(t, s.Close())
@@ -189,7 +189,7 @@ func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestUndeliveredNoticesAreKept(t *testing.T) {
 	s := openStore(t, ":memory:")
-	require.NoError(t, s.save(t.Context(), machine.Transition{Node: node, From: machine.Node{State: states.Enroll}, To: machine.Node{State: states.Verifying}}))
+	require.NoError(t, s.save(t.Context(), machine.Transition{Token: new(int64), Node: node, From: machine.Node{State: states.Enroll}, To: machine.Node{State: states.Verifying}}))
 	require.ErrorIs(t, s.deliver(t.Context(), broken{}), io.ErrClosedPipe)
 	var out bytes.Buffer
 	require.NoError(t, s.deliver(t.Context(), &out))
@@ -201,7 +201,8 @@ func TestUndeliveredNoticesAreKept(t *testing.T) {
 
 func TestARowThatSomebodyElseHasMovedIsNotWrittenOver(t *testing.T) {
 	s := openStore(t, ":memory:")
-	err := s.save(t.Context(), machine.Transition{Node: node, From: machine.Node{State: states.Verifying}, To: machine.Node{State: states.Manageable}})
+	old := int64(-1)
+	err := s.save(t.Context(), machine.Transition{Token: &old, Node: node, From: machine.Node{State: states.Verifying}, To: machine.Node{State: states.Manageable}})
 	require.ErrorIs(t, err, powersync.ErrConflict)
 	r, err := s.Load(t.Context(), node)
 	require.NoError(t, err)
@@ -233,4 +234,35 @@ func TestOneProcessHasTheRow(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "node?50%#1.db")
 	openStore(t, file)
 	require.ErrorContains(t, run(t.Context(), []string{"-db", file}, io.Discard, io.Discard), "database is locked")
+}
+
+// The power sync has written the row since the machine's node was read from it.
+func TestASaveHookDoesNotOverwriteARowThatThePowerSyncHasChanged(t *testing.T) {
+	s, err := open(t.Context(), filepath.Join(t.TempDir(), "node.db"))
+	require.NoError(t, err)
+	defer s.Close()
+	var read machine.Node
+	revision, err := s.load(t.Context(), node, &read)
+	require.NoError(t, err)
+	table := states.Latest().Table()
+	m, err := machine.New(machine.Config{Table: table, Node: read, Name: node, Token: &revision, Save: []machine.Hook{s.save}})
+	require.NoError(t, err)
+
+	r, err := s.Load(t.Context(), node)
+	require.NoError(t, err)
+	r.Power = states.PowerOff
+	require.NoError(t, s.Update(t.Context(), r))
+
+	err = m.Request(t.Context(), "manage", 113)
+	require.ErrorIs(t, err, powersync.ErrConflict)
+	require.False(t, machine.Moved(err))
+	again, err := s.load(t.Context(), node, &read)
+	require.NoError(t, err)
+	require.NoError(t, m.SetNode(t.Context(), read, &again))
+	require.NoError(t, m.Request(t.Context(), "manage", 113))
+	require.NoError(t, m.Report(t.Context(), states.EventDone, ""), "the hook has counted the revision up")
+	r, err = s.Load(t.Context(), node)
+	require.NoError(t, err)
+	require.Equal(t, states.Manageable, r.ProvisionState)
+	require.Equal(t, states.PowerOff, r.Power)
 }

@@ -41,34 +41,31 @@ func open(ctx context.Context, file string) (store, error) {
 	return store{db}, nil
 }
 
-// change patches a record, and adds a notice if there is a payload. If the record does
-// not match the condition any more, the error is ErrConflict.
-func (s store) change(ctx context.Context, patch any, event string, payload any, condition string, args ...any) error {
+// change patches a record that still has the revision, and sets the new one; otherwise the
+// error is ErrConflict. It adds a notice if there is a payload.
+func (s store) change(ctx context.Context, patch any, event string, payload any, name string, revision *int64) error {
 	text, err := json.Marshal(map[string]any{"patch": patch, "event": event, "payload": payload})
 	if err != nil {
 		return err
 	}
-	done, err := s.ExecContext(ctx, `UPDATE nodes SET record = json_patch(record, ?1 -> 'patch'), revision = revision + 1,
+	err = s.QueryRowContext(ctx, `UPDATE nodes SET record = json_patch(record, ?1 -> 'patch'), revision = revision + 1,
 		notices = iif(?1 ->> 'payload' IS NULL, notices, json_insert(notices, '$[#]',
 			json_object('id', revision + 1, 'event', ?1 ->> 'event', 'payload', ?1 -> 'payload')))
-		WHERE `+condition, append([]any{string(text)}, args...)...)
-	if err != nil {
-		return err
+		WHERE name = ?2 AND revision = ?3 RETURNING revision`, string(text), name, *revision).Scan(revision)
+	if errors.Is(err, sql.ErrNoRows) {
+		return powersync.ErrConflict
 	}
-	if n, err := done.RowsAffected(); n == 1 || err != nil {
-		return err
-	}
-	return powersync.ErrConflict
+	return err
 }
 
-// save is the machine's save hook.
+// save is the machine's save hook. The machine's token is the revision of the record that
+// its node was read from.
 func (s store) save(ctx context.Context, t machine.Transition) error {
 	patch := map[string]any{"provision_state": t.To.State, "target_provision_state": t.To.Target, "last_error": t.To.LastError}
 	if t.Power != states.NoPower {
 		patch["power_state"] = t.Power
 	}
-	return s.change(ctx, patch, "provision_set."+string(t.Status), t,
-		`name = ?2 AND record ->> 'provision_state' = ?3`, t.Node, t.From.State)
+	return s.change(ctx, patch, "provision_set."+t.Status, t, t.Node, t.Token.(*int64))
 }
 
 // load decodes a record into a type with Ironic's keys.
@@ -104,7 +101,7 @@ func (s store) Update(ctx context.Context, r powersync.Record) error {
 	if before.Power != r.Power {
 		payload = map[string]any{"node": r.ID, "from_power": before.Power, "power_state": r.Power}
 	}
-	return s.change(ctx, r, "power_state_corrected", payload, `name = ?2 AND revision = ?3`, r.ID, r.Revision)
+	return s.change(ctx, r, "power_state_corrected", payload, r.ID, &r.Revision)
 }
 
 // deliver writes the notices, one per line, and deletes them. Delivery is at least once:

@@ -23,7 +23,7 @@ func begin(t *testing.T, f *looplab.FSM, ctx context.Context) fsm.AsyncError {
 	t.Helper()
 	before := f.Machine().Node()
 	var started fsm.AsyncError
-	require.ErrorAs(t, f.FireInput(ctx, machine.Input{Event: states.EventFail, LastError: "no answer"}, "arg"), &started)
+	require.ErrorAs(t, f.Apply(ctx, machine.Input{Event: states.EventFail, LastError: "no answer"}, "arg"), &started)
 	require.Equal(t, before, f.Machine().Node())
 	require.Equal(t, before.State.String(), f.Looplab().Current())
 	require.False(t, f.Can("done"))

@@ -11,9 +11,7 @@ import (
 
 // Mistakes in the calling program.
 var (
-	errNotMade   = errors.New("FSM was not made by looplab.New")
-	errNoContext = errors.New("nil context")
-	errDirect    = errors.New("fire at the FSM of package looplab, which looplab.Of returns, not at the one inside")
+	errDirect = errors.New("fire at the FSM of package looplab, which looplab.Of returns, not at the one inside")
 	// Transition can complete only an event that was fired at the FSM.
 	errAsync = errors.New("only an event that was fired at the FSM, and not at its Machine, can be asynchronous")
 )

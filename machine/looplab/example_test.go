@@ -103,7 +103,7 @@ func ExampleFSM_Machine() {
 	// manageable power on <nil>
 }
 
-func ExampleFSM_FireInput() {
+func ExampleFSM_Apply() {
 	f, err := looplab.New(machine.Config{
 		Table: states.Latest().Table(),
 		Node:  machine.Node{State: states.Verifying, Target: states.Manageable},
@@ -116,7 +116,7 @@ func ExampleFSM_FireInput() {
 		fmt.Println(err)
 		return
 	}
-	err = f.FireInput(context.Background(), machine.Input{
+	err = f.Apply(context.Background(), machine.Input{
 		Event:     states.EventFail,
 		LastError: "power interface: no answer",
 	}, "third attempt")

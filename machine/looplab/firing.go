@@ -22,7 +22,7 @@ type firing struct {
 type firingOf struct{ f *FSM }
 
 func (f *FSM) fire(ctx context.Context, fr *firing) error {
-	return f.machine.FireInput(context.WithValue(ctx, firingOf{f}, fr), fr.in)
+	return f.machine.Apply(context.WithValue(ctx, firingOf{f}, fr), fr.in)
 }
 
 // firingIn returns the firing in a hook's context, or an empty one if the event was
@@ -59,9 +59,6 @@ func (f *FSM) plainHooks(hooks []machine.Hook) []machine.Hook {
 // nothing to complete, for instance after CancelTransition of the AsyncError. If a hook
 // refuses, the event is discarded and nothing has happened.
 func (f *FSM) Transition() error {
-	if f.Machine() == nil {
-		return errNotMade
-	}
 	held := f.heldNow()
 	if held == nil {
 		return fsm.NotInTransitionError{}
@@ -94,9 +91,6 @@ func (f *FSM) hold(ctx context.Context, from states.State, fr *firing) error {
 
 // heldNow returns the held event, nil if there is none.
 func (f *FSM) heldNow() *firing {
-	if f == nil {
-		return nil
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.held

@@ -12,8 +12,7 @@ import (
 )
 
 // FSM is a node's machine with the methods of an *fsm.FSM. Make it with [New]. It is
-// safe for concurrent use. The methods of a nil or zero FSM return an error or zero
-// values, and its state is "none".
+// safe for concurrent use.
 type FSM struct {
 	machine   *machine.Machine
 	table     *states.Table
@@ -55,9 +54,6 @@ func New(c machine.Config, callbacks fsm.Callbacks) (*FSM, error) {
 // Of returns the FSM that wraps a looplab FSM, nil if there is none. It is for
 // callbacks, whose event has the looplab FSM.
 func Of(inner *fsm.FSM) *FSM {
-	if inner == nil {
-		return nil
-	}
 	f, _ := inner.Metadata(metadataKey)
 	outer, _ := f.(*FSM)
 	return outer
@@ -65,21 +61,11 @@ func Of(inner *fsm.FSM) *FSM {
 
 // Looplab returns the wrapped looplab FSM, for its metadata and for drawing it. It
 // refuses events; the next event overwrites a state that is set on it.
-func (f *FSM) Looplab() *fsm.FSM {
-	if f == nil {
-		return nil
-	}
-	return f.inner
-}
+func (f *FSM) Looplab() *fsm.FSM { return f.inner }
 
 // Machine returns the node's machine, for functions that need one. Events that are
 // fired at it call looplab's callbacks too.
-func (f *FSM) Machine() *machine.Machine {
-	if f == nil {
-		return nil
-	}
-	return f.machine
-}
+func (f *FSM) Machine() *machine.Machine { return f.machine }
 
 // Event moves the node by the event of a word, the table's ("deploy") or the API's
 // ("active"). The callbacks' event has args and the table's word.
@@ -88,16 +74,13 @@ func (f *FSM) Machine() *machine.Machine {
 // AsyncError is returned unchanged. An fsm.UnknownEventError or InvalidEventError is
 // wrapped: use [errors.As]. The wrapping error also wraps the [*machine.EventError],
 // which matches [states.ErrNotAllowed], or, for a word that no series has, the
-// [*states.UnknownError]. Other errors are those of [machine.Machine.FireInput].
+// [*states.UnknownError]. Other errors are those of [machine.Machine.Apply].
 func (f *FSM) Event(ctx context.Context, event string, args ...any) error {
 	e, err := eventOf(event)
 	if err != nil {
 		return &refusal{fsm.UnknownEventError{Event: event}, err}
 	}
-	if f.Machine() == nil {
-		return errNotMade
-	}
-	return asLooplab(f.table, f.FireInput(ctx, machine.Input{Event: e}, args...))
+	return asLooplab(f.table, f.Apply(ctx, machine.Input{Event: e}, args...))
 }
 
 // eventOf returns the event of a word, the table's or the API's.
@@ -120,21 +103,15 @@ func eventWords(yield func(string) bool) {
 	}
 }
 
-// FireInput moves the node by an Input; the callbacks' event has args. Its errors are
-// those of [machine.Machine.FireInput]: looplab's are wrapped in a
+// Apply moves the node by an Input; the callbacks' event has args. Its errors are
+// those of [machine.Machine.Apply]: looplab's are wrapped in a
 // [*machine.HookError].
-func (f *FSM) FireInput(ctx context.Context, in machine.Input, args ...any) error {
-	switch {
-	case f.Machine() == nil:
-		return errNotMade
-	case ctx == nil:
-		return errNoContext
-	}
+func (f *FSM) Apply(ctx context.Context, in machine.Input, args ...any) error {
 	return f.fire(ctx, &firing{in: in, args: args})
 }
 
 // Current returns the word of the state that the node is in.
-func (f *FSM) Current() string { return f.Machine().Node().State.String() }
+func (f *FSM) Current() string { return f.machine.Node().State.String() }
 
 // Is reports whether the node is in the state of a word.
 func (f *FSM) Is(state string) bool { return f.Current() == state }
@@ -143,7 +120,7 @@ func (f *FSM) Is(state string) bool { return f.Current() == state }
 // refuse it.
 func (f *FSM) Can(event string) bool {
 	e, err := eventOf(event)
-	return err == nil && f.Machine().Can(e) && f.heldNow() == nil
+	return err == nil && f.machine.Can(e) && f.heldNow() == nil
 }
 
 // Cannot is the opposite of [FSM.Can].
@@ -153,7 +130,7 @@ func (f *FSM) Cannot(event string) bool { return !f.Can(event) }
 // node's state, in the order of [states.AllEvents].
 func (f *FSM) AvailableTransitions() []string {
 	var words []string
-	for event := range f.Machine().Events() {
+	for event := range f.machine.Events() {
 		words = append(words, event.String())
 	}
 	return words

@@ -75,9 +75,9 @@ func recorded(t *testing.T, r *recorder) *looplab.FSM {
 
 func TestHooksOfBothKindsAreCalled(t *testing.T) {
 	doors := map[string]func(*looplab.FSM) error{
-		"Event":     func(f *looplab.FSM) error { return f.Event(t.Context(), "manage") },
-		"FireInput": func(f *looplab.FSM) error { return f.FireInput(t.Context(), machine.Input{Event: states.EventManage}) },
-		"Machine":   func(f *looplab.FSM) error { return f.Machine().Fire(t.Context(), states.EventManage) },
+		"Event":   func(f *looplab.FSM) error { return f.Event(t.Context(), "manage") },
+		"Apply":   func(f *looplab.FSM) error { return f.Apply(t.Context(), machine.Input{Event: states.EventManage}) },
+		"Machine": func(f *looplab.FSM) error { return f.Machine().Fire(t.Context(), states.EventManage) },
 	}
 	for name, fire := range doors {
 		t.Run(name, func(t *testing.T) {
@@ -178,16 +178,14 @@ func TestEventAnswersAsLooplabDoes(t *testing.T) {
 
 	f := newFSM(t, states.Manageable, callbacks)
 	require.ErrorIs(t, f.Event(t.Context(), "inspect"), no)
-	err := f.FireInput(t.Context(), machine.Input{Event: states.EventInspect})
+	err := f.Apply(t.Context(), machine.Input{Event: states.EventInspect})
 	require.ErrorIs(t, err, no)
 	var hook *machine.HookError
 	require.ErrorAs(t, err, &hook)
 	require.False(t, hook.Moved)
-	err = f.FireInput(t.Context(), machine.Input{Event: states.EventDeploy})
+	err = f.Apply(t.Context(), machine.Input{Event: states.EventDeploy})
 	require.ErrorIs(t, err, states.ErrNotAllowed)
 	require.ErrorAs(t, err, new(*machine.EventError))
-	var none context.Context
-	require.ErrorContains(t, f.FireInput(none, machine.Input{}), "nil context")
 }
 
 func TestRefusedEventsMatchTheModulesErrorsToo(t *testing.T) {
@@ -229,26 +227,6 @@ func TestTheVerbsOfTheAPIAreAccepted(t *testing.T) {
 	}
 }
 
-func TestANilOrZeroFSMAnswers(t *testing.T) {
-	for name, f := range map[string]*looplab.FSM{"nil": nil, "zero": new(looplab.FSM)} {
-		for _, event := range []string{"manage", "active"} {
-			require.ErrorContains(t, f.Event(t.Context(), event), "FSM was not made by looplab.New", name)
-			require.False(t, f.Can(event), name)
-			require.True(t, f.Cannot(event), name)
-		}
-		require.ErrorContains(t, f.FireInput(t.Context(), machine.Input{}), "FSM was not made by looplab.New", name)
-		require.ErrorContains(t, f.Transition(), "FSM was not made by looplab.New", name)
-		require.Equal(t, "none", f.Current(), name)
-		require.False(t, f.Is("enroll"), name)
-		require.Empty(t, f.AvailableTransitions(), name)
-		require.Nil(t, f.Machine(), name)
-		require.Nil(t, f.Looplab(), name)
-	}
-	require.Nil(t, looplab.Of(nil))
-	var none context.Context
-	require.ErrorContains(t, newFSM(t, states.Enroll, nil).Event(none, "manage"), "nil context")
-}
-
 func TestANilCallbackIsNotCalled(t *testing.T) {
 	f := newFSM(t, states.Enroll, fsm.Callbacks{"before_manage": nil, "leave_enroll": nil, "enter_verifying": nil})
 	require.NoError(t, f.Event(t.Context(), "manage"))
@@ -275,13 +253,13 @@ func TestTargetAndLastErrorFollowIronic(t *testing.T) {
 	manual := func(event states.Event) machine.Input {
 		return machine.Input{Event: event, Target: states.Manageable}
 	}
-	require.NoError(t, f.FireInput(ctx, manual(states.EventClean)))
-	require.NoError(t, f.FireInput(ctx, manual(states.EventWait)))
+	require.NoError(t, f.Apply(ctx, manual(states.EventClean)))
+	require.NoError(t, f.Apply(ctx, manual(states.EventWait)))
 	require.Equal(t, machine.Node{State: states.CleanWait, Target: states.Manageable}, f.Machine().Node())
 
 	failed := manual(states.EventFail)
 	failed.LastError = "no disk"
-	require.NoError(t, f.FireInput(ctx, failed))
+	require.NoError(t, f.Apply(ctx, failed))
 	require.Equal(t, machine.Node{State: states.CleanFail, Target: states.Manageable, LastError: "no disk"}, f.Machine().Node())
 
 	require.NoError(t, f.Event(ctx, "manage"))

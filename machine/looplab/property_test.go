@@ -46,8 +46,8 @@ func (f *quartet) fire(t *rapid.T, in machine.Input) {
 	next, want := f.node.Apply(f.table, in)
 	f.node = next
 	errs := map[string]error{
-		"Machine": f.machine.FireInput(t.Context(), in),
-		"FSM":     f.fsm.FireInput(t.Context(), in),
+		"Machine": f.machine.Apply(t.Context(), in),
+		"FSM":     f.fsm.Apply(t.Context(), in),
 	}
 	if in.Target == states.NoState || f.table.Stable().Has(in.Target) {
 		err := f.plain.Event(t.Context(), in.Event.String())
@@ -109,7 +109,7 @@ func (c checked) Target() states.State  { return c.f.Machine().Node().Target }
 func (c checked) Fire(event states.Event) error { return c.FireTo(event, states.NoState) }
 
 func (c checked) FireTo(event states.Event, target states.State) error {
-	return c.f.FireInput(context.Background(), machine.Input{Event: event, Target: target})
+	return c.f.Apply(context.Background(), machine.Input{Event: event, Target: target})
 }
 
 func TestStatestestAgrees(t *testing.T) {

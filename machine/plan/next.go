@@ -63,7 +63,7 @@ func (x *index) check(n machine.Node) error {
 	case n.State >= maxStates || x.phases[n.State] == "":
 		return &machine.StateError{Series: x.table.Series(), State: n.State}
 	case !x.has(n):
-		return &machine.StateError{Series: x.table.Series(), State: n.Target, Target: "stored"}
+		return &machine.StateError{Series: x.table.Series(), State: n.Target, Role: machine.StoredTarget}
 	default:
 		return nil
 	}

@@ -20,7 +20,7 @@ func (m live) Fire(event states.Event) error {
 }
 
 func (m live) FireTo(event states.Event, target states.State) error {
-	return m.FireInput(context.Background(), machine.Input{Event: event, Target: target})
+	return m.Apply(context.Background(), machine.Input{Event: event, Target: target})
 }
 
 // Check also compares the targets of an implementation that is Targeted.
