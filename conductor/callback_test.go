@@ -109,7 +109,7 @@ func TestAVerificationThatReadsNoPowerStateFails(t *testing.T) {
 		f.request(n, "manage")
 		got := f.settle(n)
 		require.Equal(t, states.Enroll, got.ProvisionState)
-		require.Equal(t, "verification of node "+n.UUID+` failed: the power state read is "none"`, got.LastError)
+		require.Equal(t, "verification of node "+n.UUID+` failed: power state: not supported: the power state read is "none"`, got.LastError)
 	})
 }
 

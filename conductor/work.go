@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify"
 )
 
 // works maps each state in which a conductor works on a node to that work.
@@ -99,28 +99,24 @@ func failed(err error) result { return result{event: states.EventFail, err: err}
 // Source: ironic/conductor/verify.py.
 func (t *Task) verify(ctx context.Context) result {
 	n := t.Node()
-	if err := t.engine.validate(t.hardware, n)["power"]; err != nil {
-		return failed(fmt.Errorf("verification of node %s failed: power interface: %w", n.label(), err))
-	}
 	ctx, err := t.engine.fenced(ctx, n)
 	if err != nil {
 		return failed(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.engine.config.VerifyTimeout)
 	defer cancel()
-	power, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (states.Power, error) {
-		var power states.Power
-		err := t.engine.traced(ctx, Operation{Name: "verify", Node: n}, func(ctx context.Context) (err error) {
+	power, err := verify.Run(ctx, n.label(), verify.Func(func(ctx context.Context) (power states.Power, err error) {
+		if err := t.engine.validate(t.hardware, n)["power"]; err != nil {
+			return states.NoPower, fmt.Errorf("power interface: %w", err)
+		}
+		err = t.engine.traced(ctx, Operation{Name: "verify", Node: n}, func(ctx context.Context) (err error) {
 			power, err = t.hardware.Verify(ctx, n)
 			return err
 		})
 		return power, err
-	})
-	if err != nil {
-		return failed(fmt.Errorf("verification of node %s failed: %w", n.label(), err))
-	}
-	if power != states.PowerOn && power != states.PowerOff && !t.engine.description(n).Simulated {
-		return failed(fmt.Errorf("verification of node %s failed: the power state read is %q", n.label(), power))
+	}))
+	if err != nil && !(errors.Is(err, verify.ErrNoPower) && t.engine.description(n).Simulated) {
+		return failed(err)
 	}
 	return result{event: states.EventDone, edit: func(n *Node) { n.Power = power }}
 }

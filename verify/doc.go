@@ -15,6 +15,8 @@
 //	...
 //	power, err := wait()
 //
+// A service that makes the transitions itself, as package conductor does, calls [Run].
+//
 // Package bmc has the Verifier for real BMCs, over Redfish and IPMI. A function can be
 // a Verifier too:
 //

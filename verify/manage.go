@@ -6,24 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/boundedcall"
-	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
-const (
-	// defaultTimeout bounds a verification whose context has no deadline.
-	defaultTimeout = time.Minute
-
-	// grace is how long a verifier may take to return once its context ended, to log
-	// out and to return an error that says what it was waiting for.
-	grace = 2 * time.Second
-
-	// settleTimeout bounds the hooks of the transition that ends verification,
-	// which runs whether or not the caller's context has ended.
-	settleTimeout = 30 * time.Second
-)
+// settleTimeout bounds the hooks of the transition that ends verification, which runs
+// whether or not the caller's context has ended.
+const settleTimeout = 30 * time.Second
 
 // ErrStillVerifying: verification has ended but its outcome could not be saved, so that
 // the node is still in verifying, which is one of the stuck states
@@ -74,7 +63,7 @@ func Start(ctx context.Context, m *machine.Machine, v Verifier) (wait func() (st
 		return nil, errNoVerifier
 	}
 	hooks := m.Request(ctx, states.EventManage.Verb(), m.Table().Series().MaxAPIVersion())
-	if !moved(hooks) {
+	if !machine.Moved(hooks) {
 		return nil, hooks
 	}
 	if m.Node().State != states.Verifying {
@@ -98,65 +87,19 @@ func Start(ctx context.Context, m *machine.Machine, v Verifier) (wait func() (st
 // finish verifies a node in verifying and moves it out of that state. It joins the
 // errors of earlier hooks with the outcome.
 func finish(ctx context.Context, m *machine.Machine, v Verifier, hooks error) (states.Power, error) {
-	power, err := ask(ctx, v)
+	power, err := Run(ctx, m.Name(), v)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	if err == nil {
 		err = m.Apply(ctx, machine.Input{Event: states.EventDone, Power: power})
-		if moved(err) {
+		if machine.Moved(err) {
 			return power, errors.Join(hooks, err)
 		}
+		err = &failure{node: m.Name(), err: err}
 	}
-	return states.NoPower, errors.Join(refuse(ctx, m, err), hooks)
-}
-
-// refuse moves the node back to enroll and returns the error for the caller.
-func refuse(ctx context.Context, m *machine.Machine, why error) error {
-	err := &failure{node: m.Name(), err: why}
 	fail := m.Report(ctx, states.EventFail, err.Error())
-	if !moved(fail) && m.Node().State == states.Verifying {
+	if !machine.Moved(fail) && m.Node().State == states.Verifying {
 		fail = fmt.Errorf("%w: %w", ErrStillVerifying, fail)
 	}
-	return errors.Join(err, fail)
-}
-
-// failure is the error of a failed verification. Its text becomes the last error.
-type failure struct {
-	node string // its name; may be empty
-	err  error
-}
-
-func (f *failure) Error() string {
-	if f.node == "" {
-		return errtext.Clean(fmt.Sprintf("verification failed: %v", f.err))
-	}
-	return errtext.Clean(fmt.Sprintf("verification of node %s failed: %v", f.node, f.err))
-}
-
-func (f *failure) Unwrap() error { return f.err }
-
-// moved reports whether a machine moved, given the error that it returned: it has also
-// moved if only an exit or enter hook failed.
-func moved(err error) bool {
-	var hook *machine.HookError
-	return err == nil || errors.As(err, &hook) && hook.Moved
-}
-
-// ask calls the Verifier and waits for it until the context ends.
-func ask(ctx context.Context, v Verifier) (states.Power, error) {
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, defaultTimeout)
-		defer cancel()
-	}
-	power, err := boundedcall.Do(ctx, grace, v.Verify)
-	switch panicked := (*machine.PanicError)(nil); {
-	case errors.As(err, &panicked):
-		err = &Error{Kind: Panicked, Err: panicked}
-	case errors.As(err, new(*boundedcall.AbandonedError)), err == nil && ctx.Err() != nil:
-		err = &Error{Kind: KindOf(ctx.Err()), Err: ctx.Err()}
-	case err == nil && power != states.PowerOn && power != states.PowerOff:
-		err = &Error{Op: "power state", Kind: Unsupported, Err: fmt.Errorf("the power state read is %q", power)}
-	}
-	return power, err
+	return states.NoPower, errors.Join(err, fail, hooks)
 }

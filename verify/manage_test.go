@@ -133,8 +133,6 @@ func TestManageRefusesInvalidArguments(t *testing.T) {
 	m := newNode(t, states.Enroll)
 	_, err := verify.Manage(t.Context(), m, nil)
 	require.EqualError(t, err, "no verifier")
-	_, err = verify.Manage(t.Context(), nil, answers(states.PowerOn, nil))
-	require.ErrorContains(t, err, "machine was not made by machine.New")
 	_, err = verify.Manage(t.Context(), newNode(t, states.Active), answers(states.PowerOn, nil))
 	require.ErrorIs(t, err, states.ErrNotAllowed)
 	ended, cancel := context.WithCancel(t.Context())
@@ -395,4 +393,15 @@ func BenchmarkManage(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+func TestRunReturnsWhatWasReadBesideTheErrorOfAMissingPowerState(t *testing.T) {
+	power, err := verify.Run(t.Context(), "", answers(states.PowerError, nil))
+	require.Equal(t, states.PowerError, power)
+	require.ErrorIs(t, err, verify.ErrNoPower)
+	require.EqualError(t, err, `verification failed: power state: not supported: the power state read is "error"`)
+
+	power, err = verify.Run(t.Context(), "node-1", answers(states.PowerOff, nil))
+	require.Equal(t, states.PowerOff, power)
+	require.NoError(t, err)
 }
