@@ -8,13 +8,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
-)
-
-const (
-	minAllocations = 52
-	minReallocate  = 57 // allocations can be patched
-	minBackfill    = 58
-	minAllocOwner  = 60
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
 // allocationResource is the resource of the allocations. The conductor chooses their nodes.
@@ -22,14 +16,14 @@ const (
 // Source: ironic/api/controllers/v1/allocation.py.
 var allocationResource = &resource{
 	of: &conductor.Allocation{}, path: "allocations", list: "allocations", schema: "allocation", noun: "Allocation",
-	since: minAllocations, named: true, suffixed: true, loadFirst: true, looseIdent: true, uuidFirst: true, sortFirst: true,
+	since: since.Allocations, named: true, suffixed: true, loadFirst: true, looseIdent: true, uuidFirst: true, sortFirst: true,
 	fields: []objectField{
 		uuidField,
 		{name: "candidate_nodes", types: []string{"array", "null"}, zero: []any{}, fixed: true, schema: candidatesSchema},
 		extraField,
 		{name: "last_error", readOnly: true},
 		{name: "name", types: textOrNull},
-		{name: "owner", since: minAllocOwner, types: textOrNull, fixed: true},
+		{name: "owner", since: since.AllocationOwner, types: textOrNull, fixed: true},
 		{name: "resource_class", types: textOrNull, max: 80, fixed: true},
 		{name: "state", readOnly: true},
 		{name: "traits", zero: []any{}, fixed: true, schema: allocationTraits},
@@ -42,7 +36,7 @@ var allocationResource = &resource{
 	early:   []string{"node", "resource_class", "state"},
 	check:   func(r *request, before, o conductor.Object) error { return r.checkNewName(before, o, "allocation") },
 
-	patchSince: minReallocate, checkValues: checkNames("allocation"),
+	patchSince: since.AllocationPatch, checkValues: checkNames("allocation"),
 }
 
 func allocationTraits(*service) *schema {
@@ -65,7 +59,7 @@ var ofAllocatedNode = objectFilter{name: "node", decode: decodeIdent, apply: fun
 
 // ownedBy filters allocations by owner.
 var ownedBy = objectFilter{
-	name: "owner", since: minAllocOwner, old: errNotAcceptable, decode: decodeText, apply: byText("owner").apply,
+	name: "owner", since: since.AllocationOwner, old: errNotAcceptable, decode: decodeText, apply: byText("owner").apply,
 }
 
 // useCandidates replaces the names of the candidate nodes with their UUIDs.
@@ -123,7 +117,7 @@ func (r *request) backfill(al *conductor.Allocation) error {
 	switch {
 	case ident == "":
 		return nil
-	case r.version < minBackfill:
+	case r.version < since.AllocationBackfill:
 		return invalid("Cannot set node when creating an allocation in this API version")
 	}
 	n, err := r.nodeNamed(ident)

@@ -5,12 +5,8 @@ import (
 	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/internal/pyrepr"
-)
-
-const (
-	minBIOS         = 40
-	minBIOSRegistry = 74
 )
 
 // biosFields are the fields of a BIOS setting; the first two are in every response.
@@ -32,10 +28,10 @@ func listBIOS(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if fields != nil && r.version < minBIOSRegistry {
+	if fields != nil && r.version < since.BIOSRegistry {
 		return answer{}, invalid("Invalid query parameter ?fields=%s received.", pyrepr.List(fields))
 	}
-	fields, err = r.chooseFields(fields, detail, biosFields[:2], minBIOSRegistry)
+	fields, err = r.chooseFields(fields, detail, biosFields[:2], since.BIOSRegistry)
 	if err != nil {
 		return answer{}, err
 	}
@@ -59,7 +55,7 @@ func showBIOS(r *request) (answer, error) {
 		return answer{}, notFound("Node %s doesn't have a BIOS setting '%s'", n.UUID, show(r.param(1)))
 	}
 	fields := biosFields
-	if r.version < minBIOSRegistry {
+	if r.version < since.BIOSRegistry {
 		fields = biosFields[:2]
 	}
 	w := newWriter(512)

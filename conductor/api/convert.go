@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/internal/masked"
 )
 
@@ -93,17 +94,12 @@ func checkNodeUUIDs(_ *request, p patch) error {
 	return nil
 }
 
-const (
-	minNetworkType = 64
-	minVTEP        = 90
-)
-
 // linkSchema is the schema of a port's local link connection.
 //
 // Source: LOCAL_LINK_CONN_SCHEMA in ironic/api/controllers/v1/utils.py.
 func linkSchema(s *service) *schema {
 	names := []string{"port_id", "switch_id", "hostname", "switch_info", "network_type"}
-	if s.highest >= minVTEP {
+	if s.highest >= since.LinkVTEP {
 		names = append(names, "vtep-logical-switch", "vtep-physical-switch")
 	}
 	with := func(types []string, required ...string) *schema {
@@ -119,7 +115,7 @@ func linkSchema(s *service) *schema {
 	}
 	all := []string{"managed", "unmanaged"}
 	anyOf := []*schema{with(all, "port_id", "switch_id"), with(all, "port_id", "hostname"), with(all[1:], "network_type")}
-	if s.highest >= minVTEP {
+	if s.highest >= since.LinkVTEP {
 		anyOf = append(anyOf, with(all, "port_id", "vtep-logical-switch", "vtep-physical-switch"))
 	}
 	return &schema{anyOf: append(anyOf, &schema{types: []string{"object"}, closed: true})}

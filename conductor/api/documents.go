@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -62,8 +63,8 @@ func v1(r *request) (answer, error) {
 		name  string
 		since states.APIVersion
 	}{
-		{"portgroups", 23}, {"volume", 32}, {"lookup", 22}, {"heartbeat", 22}, {"conductors", 49}, {"allocations", 52},
-		{"events", 54}, {"deploy_templates", 55}, {"shards", 82}, {"runbooks", 92},
+		{"portgroups", since.PortGroups}, {"volume", since.Volumes}, {"lookup", since.Lookup}, {"heartbeat", since.Lookup}, {"conductors", since.Conductors},
+		{"allocations", since.Allocations}, {"events", since.Events}, {"deploy_templates", since.DeployTemplates}, {"shards", since.Shards}, {"runbooks", since.Runbooks},
 	} {
 		if r.version >= c.since {
 			w.key(c.name).links(r.base(), c.name+"/")

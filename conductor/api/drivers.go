@@ -7,14 +7,8 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/states"
-)
-
-const (
-	minDriverLinks  = 14
-	minDriverDetail = 30
-	minDriverFields = 77
-	minConductors   = 49
 )
 
 type driverInterface struct {
@@ -25,10 +19,10 @@ type driverInterface struct {
 // driverInterfaces are the kinds of hardware interfaces in the response for a driver, each with
 // its first API version. Source: ironic/api/controllers/v1/driver.py.
 var driverInterfaces = []driverInterface{
-	{"bios", minBIOS}, {"boot", minDriverDetail}, {"console", minDriverDetail}, {"deploy", minDriverDetail},
-	{"firmware", minFirmware}, {"inspect", minDriverDetail}, {"management", minDriverDetail},
-	{"network", minDriverDetail}, {"power", minDriverDetail}, {"raid", minDriverDetail}, {"rescue", 38},
-	{"storage", 33}, {"vendor", minDriverDetail},
+	{"bios", since.BIOS}, {"boot", since.DriverDetail}, {"console", since.DriverDetail}, {"deploy", since.DriverDetail},
+	{"firmware", since.Firmware}, {"inspect", since.DriverDetail}, {"management", since.DriverDetail},
+	{"network", since.DriverDetail}, {"power", since.DriverDetail}, {"raid", since.DriverDetail}, {"rescue", since.RescueInterface},
+	{"storage", since.StorageInterface}, {"vendor", since.DriverDetail},
 }
 
 // writeDriver writes a driver with the fields of the request's version.
@@ -41,10 +35,10 @@ func (r *request) writeDriver(w *writer, name string, hosts []string, detail boo
 		w.key("hosts").texts(hosts)
 	}
 	w.key("links").links(r.base(), "drivers/"+name)
-	if r.version >= minDriverLinks && fields.has("properties") {
+	if r.version >= since.StateLinks && fields.has("properties") {
 		w.key("properties").links(r.base(), "drivers/"+name+"/properties")
 	}
-	if r.version >= minDriverDetail && fields.has("type") {
+	if r.version >= since.DriverDetail && fields.has("type") {
 		w.key("type").text("dynamic")
 	}
 	for _, i := range driverInterfaces {
@@ -87,9 +81,9 @@ func listDrivers(r *request) (answer, error) {
 		return answer{}, a.err
 	case len(fields) > 0 && detail:
 		return answer{}, invalid("Can not specify ?detail=True and fields in the same request.")
-	case (asked != nil || a.has("type")) && r.version < minDriverDetail:
-		return answer{}, tooOld(minDriverDetail)
-	case fields != nil && r.version < minDriverFields:
+	case (asked != nil || a.has("type")) && r.version < since.DriverDetail:
+		return answer{}, tooOld(since.DriverDetail)
+	case fields != nil && r.version < since.DriverFields:
 		return answer{}, errNotAcceptable
 	case a.has("type") && kind != "classic" && kind != "dynamic":
 		return answer{}, invalid("\"type\" filter must be one of \"classic\" or \"dynamic\", if specified.")
@@ -136,7 +130,7 @@ func showDriver(r *request) (answer, error) {
 	switch {
 	case a.err != nil:
 		return answer{}, a.err
-	case fields != nil && r.version < minDriverFields:
+	case fields != nil && r.version < since.DriverFields:
 		return answer{}, errNotAcceptable
 	}
 	hosts, err := r.driver()
@@ -190,7 +184,7 @@ var logicalDiskProperties = map[string]string{
 
 // showLogicalDisks answers GET /v1/drivers/NAME/raid/logical_disk_properties.
 func showLogicalDisks(r *request) (answer, error) {
-	if r.version < minRAID {
+	if r.version < since.RAID {
 		return answer{}, errNotAcceptable
 	}
 	if _, err := r.driver(); err != nil {
@@ -288,7 +282,7 @@ func listConductors(r *request) (answer, error) {
 		"created_at":      func(a, b conductor.Member) int { return a.CreatedAt.Compare(b.CreatedAt) },
 		"updated_at":      nil,
 	}
-	fields, err := r.chooseFields(fields, detail, defaultConductorFields, minDetail)
+	fields, err := r.chooseFields(fields, detail, defaultConductorFields, since.Detail)
 	if err != nil {
 		return answer{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
 // Config configures the handler. The zero value is Ironic's default.
@@ -69,7 +70,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		requestID := []string{"req-" + uuid.NewString()}
 		header["Openstack-Request-Id"] = requestID
-		if req.version >= 107 {
+		if req.version >= since.RequestID {
 			header["X-Openstack-Request-Id"] = requestID
 		}
 	}

@@ -8,8 +8,6 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-const minInjectNMI = 29
-
 // objectWith returns an answer with a JSON object that has one key.
 func objectWith(key string, write func(w *writer)) answer {
 	w := newWriter(128)

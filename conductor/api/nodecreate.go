@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
 // reservedNames are not allowed as names of nodes, since they are segments of paths.
@@ -19,7 +20,7 @@ var reservedNames = []string{"maintenance", "management", "states", "vendor_pass
 // checkNodeName refuses an invalid name of a node. format is the text of the fault, with %s for
 // the name.
 func (r *request) checkNodeName(name any, format string) error {
-	if r.version < minNames {
+	if r.version < since.Names {
 		return errNotAcceptable
 	}
 	s, ok := name.(string)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -27,28 +28,28 @@ type nodeFilter struct {
 //
 // Source: ironic/api/controllers/v1/node.py and utils.py.
 var nodeFilters = []nodeFilter{
-	{name: "provision_state", since: 9, silent: true, check: checkProvisionState, test: byProvisionState},
-	textFilter("driver", 16, func(n *node) string { return n.Driver }),
-	textFilter("resource_class", 21, func(n *node) string { return n.ResourceClass }),
-	{name: "fault", since: 42, check: checkFault, test: byFault},
-	textFilter("conductor_group", 46, func(n *node) string { return n.ConductorGroup }),
-	{name: "conductor", since: 49, test: func(a *args, r *request) func(*node) bool {
+	{name: "provision_state", since: since.ProvisionStateFilter, silent: true, check: checkProvisionState, test: byProvisionState},
+	textFilter("driver", since.DriverFilter, func(n *node) string { return n.Driver }),
+	textFilter("resource_class", since.ResourceClass, func(n *node) string { return n.ResourceClass }),
+	{name: "fault", since: since.Fault, check: checkFault, test: byFault},
+	textFilter("conductor_group", since.ConductorGroup, func(n *node) string { return n.ConductorGroup }),
+	{name: "conductor", since: since.Conductors, test: func(a *args, r *request) func(*node) bool {
 		name := a.text("conductor")
 		return func(n *node) bool { return name == "" || r.owner(n) == name }
 	}},
-	textFilter("owner", 50, func(n *node) string { return n.Owner }),
-	textFilter("lessee", 65, func(n *node) string { return n.Lessee }),
-	{name: "shard", since: minShards, test: func(a *args, _ *request) func(*node) bool {
+	textFilter("owner", since.Owner, func(n *node) string { return n.Owner }),
+	textFilter("lessee", since.Lessee, func(n *node) string { return n.Lessee }),
+	{name: "shard", since: since.Shards, test: func(a *args, _ *request) func(*node) bool {
 		shards := a.list("shard")
 		return func(n *node) bool { return slices.Contains(shards, strings.ToLower(n.Shard)) }
 	}},
-	booleanFilter("sharded", minShards, func(n *node) bool { return nodeFieldsByName["shard"].get(n) != nil }),
-	textFilter("instance_name", 104, func(n *node) string { return n.InstanceName }),
-	{name: "include_children", since: minChildren, test: func(a *args, _ *request) func(*node) bool {
+	booleanFilter("sharded", since.Shards, func(n *node) bool { return nodeFieldsByName["shard"].get(n) != nil }),
+	textFilter("instance_name", since.InstanceName, func(n *node) string { return n.InstanceName }),
+	{name: "include_children", since: since.Children, test: func(a *args, _ *request) func(*node) bool {
 		a.boolean("include_children")
 		return nil
 	}},
-	{name: "parent_node", since: minChildren, test: func(a *args, _ *request) func(*node) bool {
+	{name: "parent_node", since: since.Children, test: func(a *args, _ *request) func(*node) bool {
 		a.text("parent_node")
 		return nil
 	}},
@@ -57,9 +58,9 @@ var nodeFilters = []nodeFilter{
 		instance := a.uuid("instance_uuid")
 		return func(n *node) bool { return n.InstanceUUID == instance }
 	}},
-	booleanFilter("associated", 1, func(n *node) bool { return n.InstanceUUID != "" }),
-	booleanFilter("maintenance", 1, func(n *node) bool { return n.Maintenance }),
-	booleanFilter("retired", 1, func(n *node) bool { return n.Retired }),
+	booleanFilter("associated", since.First, func(n *node) bool { return n.InstanceUUID != "" }),
+	booleanFilter("maintenance", since.First, func(n *node) bool { return n.Maintenance }),
+	booleanFilter("retired", since.First, func(n *node) bool { return n.Retired }),
 	{name: "project", test: func(a *args, _ *request) func(*node) bool {
 		project := a.text("project")
 		owner, lessee := nodeFieldsByName["owner"], nodeFieldsByName["lessee"]
@@ -241,7 +242,7 @@ func (r *request) listNodes(a *args, path string) (answer, error) {
 	}
 	chosen, err := fields, error(nil)
 	if path == "nodes" {
-		if chosen, err = r.chooseFields(fields, detail, defaultNodeFields, minDetail); err != nil {
+		if chosen, err = r.chooseFields(fields, detail, defaultNodeFields, since.Detail); err != nil {
 			return answer{}, err
 		}
 	}

@@ -9,18 +9,10 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-const (
-	minVIFs           = 28
-	minVIFPort        = 67
-	minHistory        = 78
-	minInventory      = 81
-	minFirmware       = 86
-	minHistoryProject = 113
-)
 
 // listVIFs answers GET /v1/nodes/NODE/vifs. The network interface of every hardware type is
 // noop, which accepts virtual interfaces and stores none.
@@ -49,7 +41,7 @@ func attachVIF(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if vif["port_uuid"] != nil && vif["portgroup_uuid"] != nil && r.version >= minVIFPort {
+	if vif["port_uuid"] != nil && vif["portgroup_uuid"] != nil && r.version >= since.VIFPort {
 		return answer{}, invalid("Cannot specify both port_uuid and portgroup_uuid")
 	}
 	return statusNoContent, r.conductor.TouchNode(r.Context(), n.UUID)
@@ -197,7 +189,7 @@ func (r *request) writeHistory(w *writer, n *node, entry *conductor.HistoryEntry
 		w.key("event_type").textOrNull(entry.EventType)
 		w.key("conductor").textOrNull(entry.Conductor)
 		w.key("user").textOrNull(entry.User)
-		if r.version >= minHistoryProject {
+		if r.version >= since.HistoryProject {
 			w.key("project").textOrNull(entry.Project)
 		}
 	}

@@ -7,12 +7,10 @@ import (
 	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
-
-// minUnchassis is the first version in which a patch can remove the chassis of a node.
-const minUnchassis = 25
 
 // patch answers PATCH /v1/nodes/NODE.
 //
@@ -27,7 +25,7 @@ func (s nodeWrites) patch(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if reset != nil && r.version < minResetting {
+	if reset != nil && r.version < since.ResetInterfaces {
 		return answer{}, errNotAcceptable
 	}
 	if err := r.checkNodePatch(p, reset != nil && *reset); err != nil {
@@ -165,7 +163,7 @@ func (s *service) changeInterfaces(before, n *node, patched []string, reset bool
 
 // checkPatched refuses a patched node that breaks a rule.
 func (r *request) checkPatched(before, n *node) error {
-	if before.ChassisUUID != "" && n.ChassisUUID == "" && r.version < minUnchassis {
+	if before.ChassisUUID != "" && n.ChassisUUID == "" && r.version < since.ChassisRemoval {
 		return errNotAcceptable
 	}
 	if n.InstanceName == "" && r.series >= states.Gazpacho {

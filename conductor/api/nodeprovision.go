@@ -8,16 +8,8 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/states"
-)
-
-const (
-	minRebuildConfigDrive = 35
-	minConfigDriveObject  = 56
-	minConfigDriveVendor  = 59
-	minDeploySteps        = 69
-	minCleanRamdisk       = 70
-	minServiceRamdisk     = 108
 )
 
 // provision answers PUT /v1/nodes/NODE/states/provision.
@@ -130,8 +122,8 @@ func (r *request) checkProvision(n *node, q *provisionQuery) error {
 	if err := r.checkRamdisk(q); err != nil {
 		return err
 	}
-	if len(q.steps["deploy"]) > 0 && r.version < minDeploySteps {
-		return tooOld(minDeploySteps)
+	if len(q.steps["deploy"]) > 0 && r.version < since.DeploySteps {
+		return tooOld(since.DeploySteps)
 	}
 	switch {
 	case len(q.steps["clean"]) > 0 && verb != "clean":
@@ -158,7 +150,7 @@ func (r *request) checkConfigDrive(q *provisionQuery) error {
 		return nil
 	}
 	targets := []string{"active"}
-	if r.version >= minRebuildConfigDrive {
+	if r.version >= since.RebuildConfigDrive {
 		targets = append(targets, "rebuild")
 	}
 	if !slices.Contains(targets, q.target) {
@@ -197,11 +189,11 @@ func (r *request) checkConfigDriveObject(object map[string]any) error {
 			return invalid("Invalid configdrive format: Additional properties are not allowed ('%s' was unexpected)", show(key))
 		}
 	}
-	if r.version < minConfigDriveObject {
-		return invalid("Providing a JSON object for configdrive is only supported starting with API version %v", states.APIVersion(minConfigDriveObject))
+	if r.version < since.ConfigDriveObject {
+		return invalid("Providing a JSON object for configdrive is only supported starting with API version %v", since.ConfigDriveObject)
 	}
-	if _, ok := object["vendor_data"]; ok && r.version < minConfigDriveVendor {
-		return invalid("Providing vendor_data in configdrive is only supported starting with API version %v", states.APIVersion(minConfigDriveVendor))
+	if _, ok := object["vendor_data"]; ok && r.version < since.ConfigDriveVendor {
+		return invalid("Providing vendor_data in configdrive is only supported starting with API version %v", since.ConfigDriveVendor)
 	}
 	return nil
 }
@@ -212,12 +204,12 @@ func (r *request) checkRamdisk(q *provisionQuery) error {
 		return nil
 	}
 	minimum := states.APIVersion(0)
-	services := r.highest >= minServiceRamdisk
+	services := r.highest >= since.ServiceRamdisk
 	switch {
 	case q.target == "clean" || !services:
-		minimum = minCleanRamdisk
+		minimum = since.CleanRamdisk
 	case q.target == "service":
-		minimum = minServiceRamdisk
+		minimum = since.ServiceRamdisk
 	}
 	switch {
 	case r.version < minimum:

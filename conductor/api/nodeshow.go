@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -27,7 +28,7 @@ func (r *request) nodeNamed(ident string) (*node, error) {
 	switch byUUID := isUUID(ident); {
 	case !byUUID && !isName(ident):
 		return nil, invalid("Expected UUID or name for node_ident: %s", show(ident))
-	case !byUUID && r.version < minNames:
+	case !byUUID && r.version < since.Names:
 		return nil, nodeNotFound(ident)
 	case !byUUID && !r.validName(ident):
 		return nil, invalid("Expected a logical name or UUID but received %s.", show(ident))
@@ -48,7 +49,7 @@ func (s fieldSet) has(name string) bool { return s == nil || slices.Contains(s, 
 
 // allowNodeFields returns an error for a field that the request's version lacks.
 func (r *request) allowNodeFields(fields []string) error {
-	if fields != nil && r.version < minFields {
+	if fields != nil && r.version < since.Fields {
 		return errNotAcceptable
 	}
 	for _, name := range fields {
@@ -94,7 +95,7 @@ func (r *request) writeNodeLinks(w *writer, n *node) {
 	for _, link := range []struct {
 		name  string
 		since states.APIVersion
-	}{{"ports", 1}, {"states", 14}, {"portgroups", 24}, {"volume", 32}} {
+	}{{"ports", since.First}, {"states", since.StateLinks}, {"portgroups", since.PortGroupsBelow}, {"volume", since.Volumes}} {
 		if r.version >= link.since {
 			w.key(link.name).links(r.base(), "nodes/", n.UUID, "/", link.name)
 		}

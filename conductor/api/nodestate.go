@@ -7,13 +7,8 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/states"
-)
-
-const (
-	minRAID        = 12
-	minSoftPower   = 27
-	minSetBootMode = 76
 )
 
 // showStates answers GET /v1/nodes/NODE/states.
@@ -64,7 +59,7 @@ func setPower(r *request) (answer, error) {
 	power, err := states.ParsePower(target)
 	soft := power == states.PowerSoftRebooting || power == states.PowerSoftOff
 	switch {
-	case (soft || timeout != 0) && r.version < minSoftPower:
+	case (soft || timeout != 0) && r.version < since.SoftPower:
 		return answer{}, errNotAcceptable
 	case hasTimeout && timeout < 1:
 		return answer{}, invalid("timeout has to be positive integer")
@@ -123,7 +118,7 @@ func setRAID(r *request) (answer, error) {
 	if _, err := r.node(r.param(0)); err != nil {
 		return answer{}, err
 	}
-	if r.version < minRAID {
+	if r.version < since.RAID {
 		return answer{}, errNotAcceptable
 	}
 	return answer{status: http.StatusNoContent}, r.updateNode(func(n *node) error {
@@ -203,8 +198,8 @@ func (r *request) setBoot(a *args, wrong error, change, function string) (answer
 	switch {
 	case err != nil:
 		return answer{}, err
-	case r.version < minSetBootMode:
-		return answer{}, notFound("This endpoint is supported starting with the API version %v", states.APIVersion(minSetBootMode))
+	case r.version < since.SetBootMode:
+		return answer{}, notFound("This endpoint is supported starting with the API version %v", since.SetBootMode)
 	case wrong != nil:
 		return answer{}, wrong
 	case errors.Is(r.conductor.Rules().Boot(n.Facts()), conductor.WrongState):
@@ -277,7 +272,7 @@ func validateNode(r *request) (answer, error) {
 	switch {
 	case ident == "":
 		return answer{}, invalid("Expected a logical name or UUID but received None.")
-	case !isUUID(ident) && r.version < minNames:
+	case !isUUID(ident) && r.version < since.Names:
 		return answer{}, errNotAcceptable
 	}
 	n, err := r.node(ident)
@@ -292,7 +287,7 @@ func validateNode(r *request) (answer, error) {
 	w.open()
 	for _, kind := range validatedKinds {
 		result, ok := results[kind]
-		if !ok || kind == "firmware" && r.highest < minFirmware {
+		if !ok || kind == "firmware" && r.highest < since.Firmware {
 			continue
 		}
 		w.key(kind).open()

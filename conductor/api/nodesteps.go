@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/states"
 )
@@ -34,7 +35,7 @@ func stepField(name string, since states.APIVersion) nodeField {
 
 // internalInfoField is driver_internal_info, with the steps of the node's work.
 var internalInfoField = nodeField{
-	name: "driver_internal_info", since: 3, types: []string{"object", "null"},
+	name: "driver_internal_info", since: since.InternalInfo, types: []string{"object", "null"},
 	get: func(n *node) any {
 		info := maps.Clone(n.DriverInternalInfo)
 		if info == nil {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/internal/pyrepr"
 )
@@ -38,9 +39,6 @@ func patchSchema(path *regexp.Regexp, text string) *schema {
 	}}
 }
 
-// minEscapes is the first version in which the path of a patch may contain ~0 and ~1.
-const minEscapes = 98
-
 var (
 	plainPatch   = patchSchema(regexp.MustCompile(`^(/[\p{L}\p{N}_-]+)+$`), `^(/[\w-]+)+$`)
 	escapedPatch = patchSchema(regexp.MustCompile(`^(/([\p{L}\p{N}_-]|~0|~1)+)+$`), `^(/([\w-]|~0|~1)+)+$`)
@@ -60,7 +58,7 @@ func (r *request) decodePatch() (patch, error) {
 		return nil, errNullPatch
 	}
 	valid := plainPatch
-	if r.version >= minEscapes {
+	if r.version >= since.PatchEscapes {
 		valid = escapedPatch
 	}
 	if err := valid.validate("patch", body); err != nil {

@@ -6,16 +6,8 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/internal/masked"
-)
-
-const (
-	minLookup       = 22
-	minAgentVersion = 36
-	minEvents       = 54
-	minAgentToken   = 62
-	minAgentCA      = 68
-	minAgentStatus  = 72
 )
 
 // lookup answers GET /v1/lookup, which an agent sends after it has started.
@@ -69,7 +61,7 @@ func (r *request) writeAgentConfig(w *writer, token string) {
 	w.key("heartbeat_timeout").integer(heartbeatTimeout)
 	w.key("agent_token")
 	switch {
-	case r.version < minAgentToken:
+	case r.version < since.AgentToken:
 		w.null()
 	case token == "": // the token was given out before
 		w.text(masked.Secret)
@@ -100,11 +92,11 @@ func heartbeat(r *request) (answer, error) {
 		return answer{}, err
 	}
 	switch {
-	case beat.AgentVersion != "" && r.version < minAgentVersion:
+	case beat.AgentVersion != "" && r.version < since.AgentVersion:
 		return answer{}, invalid("Field \"agent_version\" not recognised")
-	case (beat.AgentStatus != "" || beat.AgentStatusMessage != "") && r.version < minAgentStatus:
+	case (beat.AgentStatus != "" || beat.AgentStatusMessage != "") && r.version < since.AgentStatus:
 		return answer{}, invalid("Fields \"agent_status\" and \"agent_status_message\" not recognised.")
-	case a.has("agent_verify_ca") && r.version < minAgentCA:
+	case a.has("agent_verify_ca") && r.version < since.AgentCA:
 		return answer{}, invalid("Field \"agent_verify_ca\" not recognised in this version")
 	}
 	n, err := r.node(r.param(0))

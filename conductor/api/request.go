@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -74,14 +75,11 @@ func (r *request) base() string {
 	return r.baseURL
 }
 
-// minDotJSON is the first version in which a trailing ".json" is part of a name.
-const minDotJSON = 91
-
 // mayTrim reports whether a ".json" at the end of the path is removed. The version is not
 // yet negotiated.
 func (r *request) mayTrim() bool {
 	version, err := r.parseVersion(r.Header.Values(versionHeader))
-	return err != nil || version < minDotJSON
+	return err != nil || version < since.DotJSON
 }
 
 func parseQuery(raw string) (url.Values, error) {
@@ -177,18 +175,8 @@ func isHostname(text string) bool { return len(text) <= 255 && hostname.MatchStr
 
 var hostname = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9_-]{0,62}[a-z0-9])*\.?$`)
 
-const (
-	minNames     = 5  // nodes have names
-	minAnyName   = 10 // names need not be host names
-	minFields    = 8  // fields can be chosen
-	minDetail    = 43 // detail=true in a query
-	minShards    = 82
-	minChildren  = 83
-	minResetting = 45 // reset_interfaces
-)
-
 func (r *request) validName(text string) bool {
-	if r.version < minAnyName {
+	if r.version < since.AnyName {
 		return isHostname(text)
 	}
 	return isName(text)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -26,10 +27,10 @@ type resource struct {
 
 	fields   []objectField
 	defaults []string // the fields in a list without detail
-	// minDetail is the first version in which a list accepts detail=true. detailed means
+	// detailSince is the first version in which a list accepts detail=true. detailed means
 	// that a path ending in /detail has the same effect.
-	minDetail states.APIVersion
-	detailed  bool
+	detailSince states.APIVersion
+	detailed    bool
 	// links maps paths below a record to the first version in which the record links to them.
 	links map[string]states.APIVersion
 
@@ -249,7 +250,7 @@ func (x *resource) answer(r *request, status int, o conductor.Object, fields fie
 
 // allowFields refuses fields that the version does not have.
 func (x *resource) allowFields(r *request, fields fieldSet) error {
-	if fields != nil && r.version < minFields {
+	if fields != nil && r.version < since.Fields {
 		return errNotAcceptable
 	}
 	for _, name := range fields {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
 // listing is a request for a list of a resource's records.
@@ -168,10 +169,10 @@ func (l listing) accept(r *request, a *args, p page, fields fieldSet, detail *bo
 		return nil, errNotFound
 	case l.details:
 		return nil, nil
-	case l.minDetail == 0 && len(fields) > 0 && detail != nil && *detail:
+	case l.detailSince == 0 && len(fields) > 0 && detail != nil && *detail:
 		return nil, invalid("Can't fetch a subset of fields with 'detail' set")
 	default:
-		return r.chooseFields(fields, detail, l.defaults, l.minDetail)
+		return r.chooseFields(fields, detail, l.defaults, l.detailSince)
 	}
 }
 
@@ -263,7 +264,7 @@ func (r *request) selectPortGroup(ident string, s *selection) error {
 func byNode(name string) objectFilter {
 	f := objectFilter{name: name, group: "node", decode: decodeIdent, apply: func(a *args, r *request, s *selection) {
 		ident := a.ident(name)
-		if !isUUID(ident) && r.version < minNames {
+		if !isUUID(ident) && r.version < since.Names {
 			a.err = errNotAcceptable
 			return
 		}

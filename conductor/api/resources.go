@@ -4,18 +4,10 @@ import (
 	"fmt"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
-)
-
-const (
-	minPortGroups      = 23
-	minPortGroupsBelow = 24
-	minVolumes         = 32
-	minTemplates       = 55
-	minRunbooks        = 92
-	minRunbookTraits   = 112
 )
 
 // The fields that several resources share.
@@ -42,8 +34,8 @@ var (
 		inOrder: true, touched: true, fieldsFirst: true, check: sameUUID,
 		patched:    []string{"uuid", "extra", "description"},
 		looseIdent: true,
-		defaults:   []string{"uuid", "description"}, minDetail: minDetail,
-		links:     map[string]states.APIVersion{"nodes": 1},
+		defaults:   []string{"uuid", "description"}, detailSince: since.Detail,
+		links:     map[string]states.APIVersion{"nodes": since.First},
 		deletable: chassisEmpty,
 	}
 
@@ -53,24 +45,24 @@ var (
 			uuidField,
 			{name: "address", types: textType, required: true, convert: toMAC},
 			extraField,
-			internalInfo(18),
-			{name: "is_smartnic", since: 53, types: booleanTypes, zero: false, nullable: true, convert: toTruth("is_smartnic")},
-			{name: "local_link_connection", since: 19, types: []string{"null", "object"}, zero: noObject, convert: toLocalLink},
-			{name: "physical_network", since: 34, types: textOrNull, max: 64},
-			{name: "pxe_enabled", since: 19, types: booleanTypes, zero: true, convert: toTruth("pxe_enabled")},
+			internalInfo(since.PortInternalInfo),
+			{name: "is_smartnic", since: since.SmartNIC, types: booleanTypes, zero: false, nullable: true, convert: toTruth("is_smartnic")},
+			{name: "local_link_connection", since: since.PortConnectivity, types: []string{"null", "object"}, zero: noObject, convert: toLocalLink},
+			{name: "physical_network", since: since.PortPhysicalNetwork, types: textOrNull, max: 64},
+			{name: "pxe_enabled", since: since.PortConnectivity, types: booleanTypes, zero: true, convert: toTruth("pxe_enabled")},
 			ownerNode,
-			{name: "name", since: 88, types: textOrNull},
-			{name: "description", since: 97, types: textOrNull, max: 255},
-			{name: "vendor", since: 100, types: textOrNull, max: 32},
-			{name: "category", since: 101, types: textOrNull, max: 80},
-			{name: "available_for_dynamic_portgroup", since: 111, types: []string{"boolean"}, zero: true},
-			{name: "portgroup_uuid", since: minPortGroupsBelow, types: textOrNull, noColumn: true, convert: toUUID("portgroup_uuid")},
+			{name: "name", since: since.PortName, types: textOrNull},
+			{name: "description", since: since.PortDescription, types: textOrNull, max: 255},
+			{name: "vendor", since: since.PortVendor, types: textOrNull, max: 32},
+			{name: "category", since: since.PortCategory, types: textOrNull, max: 80},
+			{name: "available_for_dynamic_portgroup", since: since.DynamicPortGroups, types: []string{"boolean"}, zero: true},
+			{name: "portgroup_uuid", since: since.PortGroupsBelow, types: textOrNull, noColumn: true, convert: toUUID("portgroup_uuid")},
 		},
-		defaults: []string{"uuid", "address"}, minDetail: minDetail,
+		defaults: []string{"uuid", "address"}, detailSince: since.Detail,
 		filters: []objectFilter{
-			byPortGroup, byNode("node_uuid"), byNode("node"), byAddress, byNodeShard(minShards),
-			{name: "description_contains", since: 97, decode: decodeText, apply: byDescription},
-			{name: "conductor_groups", since: 99, decode: decodeList, apply: byConductorGroups},
+			byPortGroup, byNode("node_uuid"), byNode("node"), byAddress, byNodeShard(since.Shards),
+			{name: "description_contains", since: since.PortDescription, decode: decodeText, apply: byDescription},
+			{name: "conductor_groups", since: since.ConductorGroupFilter, decode: decodeList, apply: byConductorGroups},
 		},
 		early:     []string{"node", "node_uuid", "address"},
 		exclusive: errNotPermitted, uuidFirst: true,
@@ -88,26 +80,26 @@ var (
 
 	portGroupResource = &resource{
 		of: &conductor.PortGroup{}, path: "portgroups", list: "portgroups", detailed: true, schema: "portgroup", noun: "Portgroup",
-		since: minPortGroups, named: true, loadFirst: true, tooNew: newForPortGroup,
+		since: since.PortGroups, named: true, loadFirst: true, tooNew: newForPortGroup,
 		fields: []objectField{
 			uuidField,
 			{name: "address", types: textOrNull, convert: toMAC},
 			extraField,
-			internalInfo(1),
-			{name: "mode", since: 26, shown: true, types: textOrNull, zero: "active-backup"},
+			internalInfo(since.First),
+			{name: "mode", since: since.PortGroupMode, shown: true, types: textOrNull, zero: "active-backup"},
 			{name: "name", types: textOrNull},
-			{name: "properties", since: 26, shown: true, types: objectType, zero: noObject},
+			{name: "properties", since: since.PortGroupMode, shown: true, types: objectType, zero: noObject},
 			{name: "standalone_ports_supported", types: booleanTypes, zero: true, convert: toTruth("standalone_ports_supported")},
 			ownerNode,
-			{name: "physical_network", since: 102, types: textOrNull, max: 64},
-			{name: "category", since: 103, types: textOrNull, max: 80},
-			{name: "dynamic_portgroup", since: 111, types: []string{"boolean"}, zero: false, readOnly: true},
+			{name: "physical_network", since: since.PortGroupPhysicalNetwork, types: textOrNull, max: 64},
+			{name: "category", since: since.PortGroupCategory, types: textOrNull, max: 80},
+			{name: "dynamic_portgroup", since: since.DynamicPortGroups, types: []string{"boolean"}, zero: false, readOnly: true},
 		},
-		defaults: []string{"uuid", "address", "name"}, minDetail: minDetail,
-		links: map[string]states.APIVersion{"ports": 1},
+		defaults: []string{"uuid", "address", "name"}, detailSince: since.Detail,
+		links: map[string]states.APIVersion{"ports": since.First},
 		filters: []objectFilter{
-			byNode("node"), byAddress, byNodeShard(106),
-			{name: "conductor_groups", since: 99, decode: decodeList, apply: byConductorGroups},
+			byNode("node"), byAddress, byNodeShard(since.PortGroupShard),
+			{name: "conductor_groups", since: since.ConductorGroupFilter, decode: decodeList, apply: byConductorGroups},
 		},
 		duplicate: func(o conductor.Object) string {
 			return fmt.Sprintf("A portgroup with MAC address %s already exists.", o.(*conductor.PortGroup).Address)
@@ -121,7 +113,7 @@ var (
 
 	connectorResource = &resource{
 		of: &conductor.VolumeConnector{}, path: "volume/connectors", list: "connectors", schema: "connector", noun: "Volume connector",
-		since: minVolumes, loadFirst: true,
+		since: since.Volumes, loadFirst: true,
 		fields: []objectField{
 			uuidField,
 			{name: "connector_id", types: textType, required: true},
@@ -145,7 +137,7 @@ var (
 
 	targetResource = &resource{
 		of: &conductor.VolumeTarget{}, path: "volume/targets", list: "targets", schema: "target", noun: "Volume target",
-		since: minVolumes, loadFirst: true,
+		since: since.Volumes, loadFirst: true,
 		fields: []objectField{
 			uuidField,
 			{name: "boot_index", types: []string{"integer"}, required: true, convert: toInteger},
@@ -170,7 +162,7 @@ var (
 
 	templateResource = &resource{
 		of: &conductor.DeployTemplate{}, path: "deploy_templates", list: "deploy_templates", schema: "template", noun: "Deploy template",
-		since: minTemplates, named: true, suffixed: true, sortFirst: true,
+		since: since.DeployTemplates, named: true, suffixed: true, sortFirst: true,
 		fields: []objectField{
 			uuidField,
 			{name: "name", required: true, schema: func(*service) *schema { return traitSchema }},
@@ -179,12 +171,12 @@ var (
 			{name: "steps", required: true, unsorted: true, schema: stepsSchema("priority", true), convert: toSteps("priority"), mask: maskSteps},
 		},
 		patched:  []string{"extra", "name", "steps", "description"},
-		defaults: []string{"uuid", "name"}, minDetail: minDetail,
+		defaults: []string{"uuid", "name"}, detailSince: since.Detail,
 	}
 
 	runbookResource = &resource{
 		of: &conductor.Runbook{}, path: "runbooks", list: "runbooks", schema: "runbook", noun: "Runbook",
-		since: minRunbooks, named: true, suffixed: true,
+		since: since.Runbooks, named: true, suffixed: true,
 		fields: []objectField{
 			uuidField,
 			{name: "name", types: textType, required: true},
@@ -192,11 +184,11 @@ var (
 			{name: "public", types: []string{"boolean", "null"}, zero: false},
 			{name: "owner", types: textOrNull, max: 255},
 			{name: "disable_ramdisk", types: []string{"boolean", "null"}, zero: false},
-			{name: "description", since: minRunbookTraits, types: textOrNull, max: 255},
+			{name: "description", since: since.RunbookTraits, types: textOrNull, max: 255},
 			{name: "steps", required: true, unsorted: true, schema: stepsSchema("order", false), convert: toSteps("order"), mask: maskSteps},
-			{name: "traits", since: minRunbookTraits, zero: []any{}, readOnly: true},
+			{name: "traits", since: since.RunbookTraits, zero: []any{}, readOnly: true},
 		},
-		defaults: []string{"uuid", "name"}, minDetail: minDetail,
+		defaults: []string{"uuid", "name"}, detailSince: since.Detail,
 		check: checkRunbookName,
 	}
 )
@@ -210,10 +202,10 @@ func maskTarget(v any) any {
 	return masked.Object(properties)
 }
 
-// checkRunbookName refuses a name that is no trait, and from minRunbookTraits one that is no logical
+// checkRunbookName refuses a name that is no trait, and from since.RunbookTraits one that is no logical
 // name.
 func checkRunbookName(r *request, _, o conductor.Object) error {
-	if r.version < minRunbookTraits {
+	if r.version < since.RunbookTraits {
 		return traitSchema.validate("runbook", o.Meta().Name)
 	}
 	if !isName(o.Meta().Name) {

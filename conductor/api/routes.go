@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -36,20 +37,20 @@ func (s *service) newRoot() map[string]*controller {
 		},
 		"portgroups": portGroupResource.controller(),
 		"volume": {
-			actions: actions{both: {serve: volume, since: minVolumes, late: true}},
+			actions: actions{both: {serve: volume, since: since.Volumes, late: true}},
 			lookup:  volumeParts(connectorResource.controller(), targetResource.controller()),
 		},
-		"lookup":    {actions: actions{all: {serve: lookup, since: minLookup, late: true}}},
-		"heartbeat": {actions: actions{"post": {serve: heartbeat, since: minLookup, late: true, idents: nodeIdent}}},
+		"lookup":    {actions: actions{all: {serve: lookup, since: since.Lookup, late: true}}},
+		"heartbeat": {actions: actions{"post": {serve: heartbeat, since: since.Lookup, late: true, idents: nodeIdent}}},
 		"conductors": {actions: actions{
-			all: {serve: listConductors, since: minConductors, late: true},
-			one: {serve: showConductor, since: minConductors, late: true, idents: []string{"hostname"}, args: []string{"fields"}},
+			all: {serve: listConductors, since: since.Conductors, late: true},
+			one: {serve: showConductor, since: since.Conductors, late: true, idents: []string{"hostname"}, args: []string{"fields"}},
 		}},
-		"events":           {actions: actions{"post": {plain: true, serve: takeEvents, since: minEvents, late: true}}},
+		"events":           {actions: actions{"post": {plain: true, serve: takeEvents, since: since.Events, late: true}}},
 		"allocations":      allocations(),
 		"deploy_templates": templateResource.controller(),
 		"shards": {
-			admit: refuseBefore(minShards, "shards"),
+			admit: refuseBefore(since.Shards, "shards"),
 			actions: actions{all: {serve: listShards}, one: {optional: 1, serve: func(*request) (answer, error) {
 				return answer{}, notFound("The resource could not be found.")
 			}}},
@@ -63,19 +64,19 @@ func (s *service) newRoot() map[string]*controller {
 		"post":  {plain: true, optional: 9, serve: forbidden.serve},
 		"patch": {idents: nodeIdent, args: []string{"reset_interfaces"}, serve: forbidNodePatch},
 	}}}
-	root["portgroups"].lookup = below("portgroup", minPortGroups, map[string]part{
-		"ports": {controller: portResource.controllerBelow(ofPortGroup), since: minPortGroupsBelow},
+	root["portgroups"].lookup = below("portgroup", since.PortGroups, map[string]part{
+		"ports": {controller: portResource.controllerBelow(ofPortGroup), since: since.PortGroupsBelow},
 	})
-	root["deploy_templates"].admit = refuseBefore(minTemplates, "deploy templates")
-	root["runbooks"].admit = refuseBefore(minRunbooks, "runbooks")
+	root["deploy_templates"].admit = refuseBefore(since.DeployTemplates, "deploy templates")
+	root["runbooks"].admit = refuseBefore(since.Runbooks, "runbooks")
 	root["runbooks"].subs = map[string]*controller{"traits": {
-		admit: refuseBefore(minRunbookTraits, "runbook traits"),
+		admit: refuseBefore(since.RunbookTraits, "runbook traits"),
 		actions: actions{
 			all:   {serve: listRunbookTraits, idents: runbookIdent},
 			"put": {serve: setRunbookTraits, idents: runbookIdent, optional: 1}, "delete": {serve: setRunbookTraits, idents: runbookIdent, optional: 1},
 		},
 	}}
-	for name, since := range map[string]states.APIVersion{"runbooks": minRunbooks, "shards": minShards, "events": minEvents} {
+	for name, since := range map[string]states.APIVersion{"runbooks": since.Runbooks, "shards": since.Shards, "events": since.Events} {
 		if since > s.highest {
 			delete(root, name)
 		}
@@ -113,30 +114,30 @@ func (s *service) nodes() *controller {
 	get := func(f serve) action { return action{serve: f, idents: nodeIdent} }
 	parts := map[string]part{
 		"ports":      {controller: portResource.controllerBelow(ofNode)},
-		"portgroups": {controller: portGroupResource.controllerBelow(ofNode), since: minPortGroupsBelow},
-		"vifs": {since: minVIFs, controller: &controller{actions: actions{
+		"portgroups": {controller: portGroupResource.controllerBelow(ofNode), since: since.PortGroupsBelow},
+		"vifs": {since: since.VIFs, controller: &controller{actions: actions{
 			all: {plain: true, serve: listVIFs}, "post": {plain: true, serve: attachVIF}, "delete": {serve: detachVIF, idents: []string{"vif_id"}},
 		}}},
 		"volume": {controller: &controller{
-			actions: actions{both: {serve: volume, since: minVolumes, late: true}},
+			actions: actions{both: {serve: volume, since: since.Volumes, late: true}},
 			lookup:  volumeParts(connectorResource.controllerBelow(ofNode), targetResource.controllerBelow(ofNode)),
 		}},
-		"traits": {since: minTraits, ignored: true, controller: &controller{actions: actions{
+		"traits": {since: since.Traits, ignored: true, controller: &controller{actions: actions{
 			all: {serve: listTraits}, "put": {plain: true, serve: setTraits, optional: 1}, "delete": {serve: setTraits, optional: 1},
 		}}},
-		"bios": {since: minBIOS, controller: &controller{actions: actions{
+		"bios": {since: since.BIOS, controller: &controller{actions: actions{
 			all: {serve: listBIOS}, one: {plain: true, serve: showBIOS, idents: []string{"setting_name"}},
 		}}},
-		"allocation": {since: minAllocations, controller: &controller{actions: actions{
+		"allocation": {since: since.Allocations, controller: &controller{actions: actions{
 			all: {serve: showNodeAllocation}, "delete": {serve: deleteNodeAllocation},
 		}}},
-		"history": {since: minHistory, controller: &controller{actions: actions{
+		"history": {since: since.History, controller: &controller{actions: actions{
 			all: {serve: listHistory}, one: {plain: true, serve: showHistory, idents: []string{"event"}},
 		}}},
-		"inventory": {since: minInventory, controller: &controller{actions: actions{both: {plain: true, serve: showInventory}}}},
-		"children":  {since: minChildren, controller: &controller{actions: actions{all: {serve: listChildren}}}},
-		"firmware":  {since: minFirmware, controller: &controller{actions: actions{all: {serve: emptyList("firmware", "detail", "fields")}}}},
-		"vmedia": {since: minVmedia, ignored: true, controller: &controller{actions: actions{
+		"inventory": {since: since.Inventory, controller: &controller{actions: actions{both: {plain: true, serve: showInventory}}}},
+		"children":  {since: since.Children, controller: &controller{actions: actions{all: {serve: listChildren}}}},
+		"firmware":  {since: since.Firmware, controller: &controller{actions: actions{all: {serve: emptyList("firmware", "detail", "fields")}}}},
+		"vmedia": {since: since.VirtualMedia, ignored: true, controller: &controller{actions: actions{
 			all: {serve: showVmedia}, "post": {serve: attachVmedia}, "delete": {serve: detachVmedia, args: []string{"device_types"}},
 		}}},
 	}
@@ -171,7 +172,7 @@ func (s *service) nodes() *controller {
 					both: get(showBootDevice), "put": {serve: setBootDevice, idents: nodeIdent, args: []string{"boot_device", "persistent"}},
 					"supported": {custom: http.MethodGet, serve: listBootDevices, idents: nodeIdent},
 				}},
-				"inject_nmi": {actions: actions{"put": {serve: injectNMI, since: minInjectNMI, late: true, idents: nodeIdent}}},
+				"inject_nmi": {actions: actions{"put": {serve: injectNMI, since: since.InjectNMI, late: true, idents: nodeIdent}}},
 				"indicators": {actions: actions{
 					all: get(listIndicators), one: {serve: showIndicator, idents: []string{"node_ident", "indicator"}},
 					"put": {serve: setIndicator, idents: []string{"node_ident", "indicator"}, args: []string{"state"}},
@@ -188,7 +189,7 @@ func (s *service) nodes() *controller {
 // allocations returns the controller of /v1/allocations.
 func allocations() *controller {
 	c := allocationResource.controller()
-	c.admit = refuseBefore(minAllocations, "allocations")
+	c.admit = refuseBefore(since.Allocations, "allocations")
 	for name, serve := range map[string]serve{"post": createAllocation, "delete": deleteAllocation} {
 		a := c.actions[name]
 		a.serve = serve
@@ -240,7 +241,7 @@ func (x *resource) controllerBelow(of parent) *controller {
 // volumeParts returns the lookup of /v1/volume, and of the same below a node.
 func volumeParts(connectors, targets *controller) func(*request, []string) (*controller, []string, error) {
 	return func(r *request, segments []string) (*controller, []string, error) {
-		if r.version < minVolumes {
+		if r.version < since.Volumes {
 			return nil, nil, errUnknown
 		}
 		return map[string]*controller{"connectors": connectors, "targets": targets}[segments[0]], segments[1:], nil

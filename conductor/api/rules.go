@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
@@ -89,20 +90,17 @@ func allowPort(r *request, before, o conductor.Object) error {
 	}
 }
 
-// minPortNode is the first version in which a new port may refer to its node by name.
-const minPortNode = 94
-
 // namePortNode replaces the name of a new port's node with its UUID.
 func namePortNode(r *request, body any) error {
 	object, _ := body.(map[string]any)
 	ident, isText := object["node_ident"].(string)
-	if !isText || r.highest < minPortNode {
+	if !isText || r.highest < since.PortNode {
 		return nil
 	}
 	if _, both := object["node_uuid"]; both {
 		return schemaError("port", "only one of 'node_ident' and 'node_uuid' may be given")
 	}
-	if r.version < minPortNode {
+	if r.version < since.PortNode {
 		return errNotAcceptable
 	}
 	n, err := r.nodeNamed(ident)
@@ -154,8 +152,8 @@ func newForPort(x *resource, r *request, object map[string]any, p patch) bool {
 	link, _ := object["local_link_connection"].(map[string]any)
 	_, typed := link["network_type"]
 	_, logical := link["vtep-logical-switch"]
-	return hasNew(x, r, object, p) || r.version < minVTEP && logical ||
-		r.version < minNetworkType && (typed || p.replaces("local_link_connection/network_type"))
+	return hasNew(x, r, object, p) || r.version < since.LinkVTEP && logical ||
+		r.version < since.LinkNetworkType && (typed || p.replaces("local_link_connection/network_type"))
 }
 
 // newForPortGroup is hasNew for a port group. Ironic permits empty values, and looks at the first
@@ -274,7 +272,7 @@ func checkVolume(action string, rule func(admission.Rules, admission.Facts) erro
 
 // byPortGroup filters ports by port group.
 var byPortGroup = objectFilter{
-	name: "portgroup", since: minPortGroupsBelow, group: "portgroup", old: errNotAcceptable, decode: decodeIdent,
+	name: "portgroup", since: since.PortGroupsBelow, group: "portgroup", old: errNotAcceptable, decode: decodeIdent,
 	apply: func(a *args, r *request, s *selection) { a.err = r.selectPortGroup(a.ident("portgroup"), s) },
 }
 

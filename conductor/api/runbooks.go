@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
 // useRunbook adds the steps of a runbook to a request for cleaning or servicing.
 //
 // Source: _handle_runbook in ironic/api/controllers/v1/node.py.
 func (r *request) useRunbook(n *node, q *provisionQuery) error {
-	if r.version < minRunbooks {
+	if r.version < since.Runbooks {
 		return errNotAcceptable
 	}
 	o, err := r.object(runbookResource, q.runbook)
@@ -39,7 +40,7 @@ func (r *request) useRunbook(n *node, q *provisionQuery) error {
 // approved refuses a runbook that is not approved for a node: the node has none of the runbook's
 // traits, or below 1.112 no trait with the runbook's name.
 func approved(r *request, n *node, book *conductor.Runbook) error {
-	if r.version < minRunbookTraits {
+	if r.version < since.RunbookTraits {
 		if slices.Contains(n.Traits, book.Name) {
 			return nil
 		}

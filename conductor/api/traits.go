@@ -10,8 +10,6 @@ import (
 )
 
 const (
-	// minTraits is the first version in which nodes have traits.
-	minTraits = 37
 	// maxTraits is the maximum number of traits of a node.
 	maxTraits = 50
 )

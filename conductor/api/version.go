@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -19,7 +20,7 @@ const (
 	standardHeader = "Openstack-Api-Version" // "baremetal 1.87", since Dalmatian
 )
 
-var oldest = []string{"1.1"}
+var oldest = []string{since.First.String()}
 
 // negotiate determines the version of a request and writes the version headers of the
 // response.
@@ -49,7 +50,7 @@ func (r *request) negotiate(header http.Header) error {
 // parseVersion returns the version in a header; without one it is the lowest.
 func (s *service) parseVersion(header []string) (states.APIVersion, error) {
 	if len(header) == 0 {
-		return 1, nil
+		return since.First, nil
 	}
 	text := strings.TrimSpace(header[0])
 	if strings.EqualFold(text, "latest") {
@@ -65,7 +66,7 @@ func (s *service) parseVersion(header []string) (states.APIVersion, error) {
 		return 0, s.outOfRange("Mutually exclusive versions requested. Version %s.%s requested but not supported by this service.", major, minor)
 	}
 	version, err := strconv.ParseUint(minor, 10, 16)
-	if err != nil || version < 1 || states.APIVersion(version) > s.highest {
+	if err != nil || states.APIVersion(version) < since.First || states.APIVersion(version) > s.highest {
 		return 0, s.outOfRange("Version %s.%s was requested but the minor version is not supported by this service.", major, minor)
 	}
 	return states.APIVersion(version), nil

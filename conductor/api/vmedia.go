@@ -5,11 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-)
 
-const (
-	minVmedia    = 89
-	minGetVmedia = 93
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
 // The devices of virtual media, and the URL schemes of their images.
@@ -67,7 +64,7 @@ func (r *request) vmedia(a *args, failure string) (answer, error) {
 
 // showVmedia answers GET /v1/nodes/NODE/vmedia.
 func showVmedia(r *request) (answer, error) {
-	if r.version < minGetVmedia {
+	if r.version < since.VirtualMediaShown {
 		return answer{}, notFound("")
 	}
 	if a := r.queryArgs(); a.err != nil {
