@@ -206,3 +206,22 @@ func ExampleNode_TimedOut() {
 	}
 	// Output: clean failed no call in 30m0s in state "clean wait" <nil>
 }
+
+// An enter hook fails after the node has moved.
+func ExampleMoved() {
+	m, err := machine.New(machine.Config{
+		Table: states.Latest().Table(),
+		Node:  machine.Node{State: states.Enroll},
+		Enter: []machine.Hook{func(context.Context, machine.Transition) error { return errors.New("the queue is full") }},
+	})
+	if err != nil {
+		panic(err)
+	}
+	for range 2 {
+		err := m.Request(context.Background(), "manage", 113)
+		fmt.Println(machine.Moved(err), m.Node().State, err)
+	}
+	// Output:
+	// true verifying enter hook at event "manage" (the node has moved): the queue is full
+	// false verifying request "manage" in state "verifying" with API version 1.113: not allowed in the node's state; allowed: nothing
+}

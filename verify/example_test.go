@@ -81,3 +81,16 @@ func ExampleManage() {
 	// enroll
 	// verification of node rack1-u7 failed: power state: unreachable
 }
+
+// A service with its own records makes the transitions itself.
+func ExampleRun() {
+	verifier := verify.Func(func(context.Context) (states.Power, error) {
+		return states.NoPower, &verify.Error{Op: "power state", Kind: verify.Credentials, Protocol: "redfish", Host: "10.0.0.7"}
+	})
+	_, err := verify.Run(context.Background(), "node-1", verifier)
+	fmt.Println(err)
+	fmt.Println(errors.Is(err, verify.Credentials))
+	// Output:
+	// verification of node node-1 failed: power state: redfish 10.0.0.7: credentials refused
+	// true
+}
