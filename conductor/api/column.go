@@ -21,18 +21,25 @@ func init() {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			columns[of][name] = f.Index
 		}
+		for i := range x.fields {
+			x.fields[i].index = columns[of][x.fields[i].column()]
+		}
 	}
 }
 
-// column returns a pointer to the field of an object with a name in JSON, which must exist.
-func column(o conductor.Object, name string) any {
-	v := reflect.ValueOf(o).Elem()
-	return v.FieldByIndex(columns[v.Type()][name]).Addr().Interface()
+// column returns a pointer to a field of an object.
+func column(o conductor.Object, index []int) any {
+	return reflect.ValueOf(o).Elem().FieldByIndex(index).Addr().Interface()
 }
 
-// load returns the value of an object's field as decoded JSON, nil for null.
+// load returns the value of the object's field with a name in JSON, which must exist: decoded JSON,
+// nil for null.
 func load(o conductor.Object, name string) any {
-	switch p := column(o, name).(type) {
+	return read(o, name, columns[reflect.TypeOf(o).Elem()][name])
+}
+
+func read(o conductor.Object, name string, index []int) any {
+	switch p := column(o, index).(type) {
 	case *string:
 		if *p != "" || slices.Contains(o.Meta().Empty, name) {
 			return *p
@@ -57,7 +64,7 @@ func load(o conductor.Object, name string) any {
 
 // store sets an object's field to decoded JSON, which satisfies the schema of the field.
 func store(o conductor.Object, name string, v any) {
-	switch p := column(o, name).(type) {
+	switch p := column(o, columns[reflect.TypeOf(o).Elem()][name]).(type) {
 	case *string:
 		*p, _ = v.(string)
 		o.Meta().SetEmpty(name, v == "")

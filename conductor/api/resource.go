@@ -93,13 +93,14 @@ type objectField struct {
 	readOnly bool // clients cannot set it
 	asked    bool // set by a POST, but not shown, or under the name storedAs
 	storedAs string
-	shown    bool // in the responses of versions below since too
-	unsorted bool // not a sort key
-	noColumn bool // not a sort key, since it has no column in Ironic's database
-	nullable bool // null is stored and shown, and a patch that removes the field sets it
-	fixed    bool // cannot be patched
-	max      int  // the maximum length of a string; 0 is unlimited
-	secret   bool // faults do not repeat its values
+	index    []int // of the field in the type of the record, set by init
+	shown    bool  // in the responses of versions below since too
+	unsorted bool  // not a sort key
+	noColumn bool  // not a sort key, since it has no column in Ironic's database
+	nullable bool  // null is stored and shown, and a patch that removes the field sets it
+	fixed    bool  // cannot be patched
+	max      int   // the maximum length of a string; 0 is unlimited
+	secret   bool  // faults do not repeat its values
 	// schema returns the schema of its values; nil stands for types and max.
 	schema func(s *service) *schema
 	// convert refuses a value that satisfies the schema, or returns its stored form. It is not
@@ -135,7 +136,7 @@ func (x *resource) field(name string) *objectField {
 
 // value returns the value of a record's field.
 func (f *objectField) value(o conductor.Object) any {
-	if v := load(o, f.column()); v != nil || f.nullable {
+	if v := read(o, f.column(), f.index); v != nil || f.nullable {
 		return v
 	}
 	return f.zero
@@ -218,6 +219,10 @@ func (x *resource) write(w *writer, r *request, o conductor.Object, fields field
 	for i := range x.fields {
 		f := &x.fields[i]
 		if f.name == "uuid" || f.asked || f.since > r.version && !f.shown || !fields.has(f.name) {
+			continue
+		}
+		if text, ok := column(o, f.index).(*string); ok && *text != "" && f.mask == nil {
+			w.key(f.name).text(*text) // without an allocation
 			continue
 		}
 		v := f.value(o)
