@@ -147,3 +147,36 @@ func TestADeploymentRequestIn100000NodesAllocates10kBAtMost(t *testing.T) {
 		require.LessOrEqual(t, (after.TotalAlloc-before.TotalAlloc)/uint64(len(ids)), uint64(10_000), name)
 	}
 }
+
+// pageOf reads a page of 10 nodes without a parent in the middle of the fleet.
+func pageOf(t testing.TB, c *conductor.Conductor) {
+	nodes, err := c.NodesIn(t.Context(), conductor.NodeRange{Parent: new(string), After: fmt.Sprintf("%08x-0000-4000-8000-000000000000", fleetSize/2)})
+	require.NoError(t, err)
+	count := 0
+	for range nodes {
+		if count++; count == 10 {
+			return
+		}
+	}
+	t.Fatal("the page is not full")
+}
+
+// BenchmarkPage measures a page of the list of fleetSize nodes.
+func BenchmarkPage(b *testing.B) {
+	c := manyNodes(b, math.MaxInt)
+	b.ReportAllocs()
+	for b.Loop() {
+		pageOf(b, c)
+	}
+}
+
+func TestAPageOf100000NodesDoesNotCopyTheFleet(t *testing.T) {
+	c := manyNodes(t, math.MaxInt)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 100 {
+		pageOf(t, c)
+	}
+	runtime.ReadMemStats(&after)
+	require.LessOrEqual(t, (after.TotalAlloc-before.TotalAlloc)/100, uint64(10_000))
+}

@@ -25,7 +25,7 @@ type index[R indexed] struct {
 	mu      sync.RWMutex
 	records map[string]R
 	byName  map[string]R
-	byNode  map[string][]R       // objects by the UUID of their node, oldest first
+	byNode  map[string][]R       // by meta.node, oldest first
 	order   []R                  // sorted by meta.compare
 	inState map[states.State]int // the number of records by meta.state
 	deleted map[string]int64     // revisions of deletions that the watch has not reported yet
@@ -53,7 +53,7 @@ type indexed interface {
 type meta struct {
 	id, name string
 	created  time.Time
-	node     string       // the UUID of the node that an object belongs to; empty for none
+	node     string       // the node that an object belongs to, or the parent of a node; empty for none
 	state    states.State // the provision state of a node; NoState for an object
 	revision int64
 }
@@ -85,9 +85,7 @@ func (x *index[R]) put(value R) {
 		}
 		if oldMeta.compare(m) == 0 && oldMeta.node == m.node {
 			x.order[x.position(x.order, m)] = value
-			if m.node != "" {
-				x.byNode[m.node][x.position(x.byNode[m.node], m)] = value
-			}
+			x.byNode[m.node][x.position(x.byNode[m.node], m)] = value
 			x.unname(old, oldMeta)
 			x.name(value, m)
 			return
@@ -95,9 +93,7 @@ func (x *index[R]) put(value R) {
 		x.remove(old, oldMeta)
 	}
 	x.order = slices.Insert(x.order, x.position(x.order, m), value)
-	if m.node != "" {
-		x.byNode[m.node] = slices.Insert(x.byNode[m.node], x.position(x.byNode[m.node], m), value)
-	}
+	x.byNode[m.node] = slices.Insert(x.byNode[m.node], x.position(x.byNode[m.node], m), value)
 	x.name(value, m)
 }
 
@@ -146,9 +142,9 @@ func (x *index[R]) remove(value R, m meta) {
 	}
 	i := x.position(x.order, m)
 	x.order = slices.Delete(x.order, i, i+1)
-	if of := x.byNode[m.node]; m.node != "" && len(of) == 1 {
+	if of := x.byNode[m.node]; len(of) == 1 {
 		delete(x.byNode, m.node)
-	} else if m.node != "" {
+	} else {
 		i := x.position(of, m)
 		x.byNode[m.node] = slices.Delete(of, i, i+1)
 	}
@@ -232,6 +228,56 @@ func (x *index[R]) listOf(ctx context.Context, node string) ([]R, error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return slices.Clone(x.byNode[node]), nil
+}
+
+// scanned is the number of records that scan copies at a time.
+const scanned = 256
+
+// scan yields the current records without waiting, in the order of list or backwards: those of a node
+// if of is not nil, and those after a record if after is not nil. It does not visit the others. A
+// record that is written meanwhile may be yielded or not.
+func (x *index[R]) scan(of *string, after *meta, backwards bool) iter.Seq[R] {
+	return func(yield func(R) bool) {
+		for after := after; ; {
+			part := x.part(of, after, backwards)
+			for _, value := range part {
+				if !yield(value) {
+					return
+				}
+			}
+			if len(part) < scanned {
+				return
+			}
+			last := part[scanned-1].meta()
+			after = &last
+		}
+	}
+}
+
+// part returns the next records of scan.
+func (x *index[R]) part(of *string, after *meta, backwards bool) []R {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	list := x.order
+	if of != nil {
+		list = x.byNode[*of]
+	}
+	switch {
+	case after == nil:
+	case backwards:
+		list = list[:x.position(list, *after)]
+	default:
+		list = list[x.position(list, *after):]
+		if len(list) > 0 && list[0].meta().compare(*after) == 0 {
+			list = list[1:]
+		}
+	}
+	if !backwards {
+		return slices.Clone(list[:min(scanned, len(list))])
+	}
+	part := slices.Clone(list[max(0, len(list)-scanned):])
+	slices.Reverse(part)
+	return part
 }
 
 // watch yields all records, then the zero value, then changes, until the context ends. The index

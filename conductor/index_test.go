@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -285,5 +286,42 @@ func TestAWriteWhoseAnswerComesLateDoesNotHideANewerOne(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "first", got.Description)
 		require.Equal(t, "second", got.Owner)
+	})
+}
+
+func TestARangeOfNodesIsThatOfTheWholeList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		var parents []string
+		for i := range 700 { // several parts
+			parent := ""
+			if i > 0 && i%3 == 0 {
+				parent = parents[i%2]
+			}
+			n, err := f.CreateNode(f.ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Enroll, ParentNode: parent})
+			require.NoError(t, err)
+			parents = append(parents, n.UUID)
+		}
+		moved, err := f.UpdateNode(f.ctx, parents[4], func(n *conductor.Node) error { n.ParentNode = parents[0]; return nil })
+		require.NoError(t, err)
+		all, err := f.Nodes(f.ctx)
+		require.NoError(t, err)
+		for _, parent := range []*string{nil, new(string), &parents[0], &parents[1], &moved.UUID} {
+			for _, after := range []string{"", all[0].UUID, moved.UUID, all[5].UUID, all[len(all)-1].UUID} {
+				for _, backwards := range []bool{false, true} {
+					list := slices.Clone(all)
+					if backwards {
+						slices.Reverse(list)
+					}
+					list = list[slices.IndexFunc(list, func(n *conductor.Node) bool { return n.UUID == after })+1:]
+					list = slices.DeleteFunc(list, func(n *conductor.Node) bool { return parent != nil && n.ParentNode != *parent })
+					got, err := f.NodesIn(f.ctx, conductor.NodeRange{Parent: parent, After: after, Backwards: backwards})
+					require.NoError(t, err)
+					require.Equal(t, list, slices.AppendSeq([]*conductor.Node{}, got))
+				}
+			}
+		}
+		_, err = f.NodesIn(f.ctx, conductor.NodeRange{After: "no node"})
+		require.ErrorIs(t, err, conductor.NotFound)
 	})
 }

@@ -197,7 +197,7 @@ func nodeKeys(n *Node) []string {
 }
 
 func (n *Node) meta() meta {
-	return meta{n.UUID, n.Name, n.CreatedAt, "", n.ProvisionState, n.Revision}
+	return meta{n.UUID, n.Name, n.CreatedAt, n.ParentNode, n.ProvisionState, n.Revision}
 }
 
 func nameKey(name string) string { return "name=" + name }

@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -11,10 +13,17 @@ import (
 func BenchmarkRequests(b *testing.B) {
 	s := start(b, states.Antelope, api.Config{})
 	s.fill()
+	owner := s.create(`{"driver": "fake-hardware"}`)
+	for i := range 1000 {
+		s.do("POST", "/v1/ports", "latest", fmt.Sprintf(`{"address": "52:54:00:00:%02x:%02x", "node_uuid": "%s"}`, i/256, i%256, owner)).must(http.StatusCreated)
+	}
 	for _, c := range []struct{ name, method, path, body string }{
 		{"show", "GET", "/v1/nodes/n500", ""},
 		{"list 1000", "GET", "/v1/nodes", ""},
+		{"list 10", "GET", "/v1/nodes?limit=10", ""},
 		{"detail 1000", "GET", "/v1/nodes/detail", ""},
+		{"ports 1000", "GET", "/v1/ports", ""},
+		{"ports detail 1000", "GET", "/v1/ports/detail", ""},
 		{"patch", "PATCH", "/v1/nodes/n500", `[{"op": "add", "path": "/extra/a", "value": "b"}]`},
 	} {
 		b.Run(c.name, func(b *testing.B) {

@@ -1,12 +1,15 @@
 package api
 
 import (
+	"errors"
+	"iter"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/states"
 )
@@ -200,10 +203,6 @@ func (r *request) nodeTests(a *args) (tests []func(*node) bool, err error) {
 			tests = append(tests, test)
 		}
 	}
-	if all := a.boolean("include_children"); all == nil || !*all {
-		parent := a.text("parent_node") // empty for the nodes without a parent
-		tests = append(tests, func(n *node) bool { return n.ParentNode == parent })
-	}
 	return tests, a.err
 }
 
@@ -253,12 +252,17 @@ func (r *request) listNodes(a *args, path string) (answer, error) {
 	if f := nodeFieldsByName[p.sortKey]; wrongKey != nil && f != nil && f.compare == nil && f.types != nil {
 		return answer{}, wrongKey
 	}
-	nodes, err := r.conductor.Nodes(r.Context())
+	in := conductor.NodeRange{After: p.marker, Backwards: p.direction == "desc"}
+	if all := a.boolean("include_children"); all == nil || !*all {
+		parent := a.text("parent_node") // empty for the nodes without a parent
+		in.Parent = &parent
+	}
+	all, err := r.conductor.NodesIn(r.Context(), in)
+	if errors.Is(err, conductor.NotFound) {
+		return answer{}, nodeNotFound(p.marker)
+	}
 	if err != nil {
 		return answer{}, err
-	}
-	if p.marker != "" && !slices.ContainsFunc(nodes, func(n *node) bool { return n.UUID == p.marker }) {
-		return answer{}, nodeNotFound(p.marker)
 	}
 	tests, err := r.nodeTests(a)
 	if err == nil {
@@ -267,16 +271,44 @@ func (r *request) listNodes(a *args, path string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	nodes = slices.DeleteFunc(nodes, func(n *node) bool {
-		return n.UUID != p.marker && slices.ContainsFunc(tests, func(test func(*node) bool) bool { return !test(n) })
-	})
-	nodes, _ = cut(p, nodes, compare, func(n *node) string { return n.UUID })
+	passes := func(n *node) bool {
+		return !slices.ContainsFunc(tests, func(test func(*node) bool) bool { return !test(n) })
+	}
+	var nodes []*node
+	if compare == nil {
+		nodes = firstOf(all, p.size, passes)
+	} else if nodes, err = r.sorted(p, in.Parent, compare, passes); err != nil {
+		return answer{}, err
+	}
 	if len(nodes) > 0 { // Ironic checks the fields of each node
 		if err := r.checkNodeFields(fields); err != nil {
 			return answer{}, err
 		}
 	}
 	return r.nodesAnswer(p, nodes, path, chosen, nextParameters(p, a, detail)), nil
+}
+
+// firstOf returns the first nodes, at most limit, that pass a test.
+func firstOf(all iter.Seq[*node], limit int, passes func(*node) bool) (nodes []*node) {
+	for n := range all {
+		if !passes(n) {
+			continue
+		}
+		if nodes = append(nodes, n); len(nodes) == limit {
+			break
+		}
+	}
+	return nodes
+}
+
+// sorted returns a page of the nodes with a parent, nil for all nodes, that pass a test.
+func (r *request) sorted(p page, parent *string, compare func(a, b *node) int, passes func(*node) bool) ([]*node, error) {
+	nodes, err := r.conductor.Nodes(r.Context())
+	nodes = slices.DeleteFunc(nodes, func(n *node) bool {
+		return n.UUID != p.marker && (parent != nil && n.ParentNode != *parent || !passes(n))
+	})
+	nodes, _ = cut(p, nodes, compare, func(n *node) string { return n.UUID })
+	return nodes, err
 }
 
 // nextParameters returns the parameters of the link to the next page.

@@ -100,17 +100,15 @@ func listChildren(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	nodes, err := r.conductor.Nodes(r.Context())
+	children, err := r.conductor.NodesIn(r.Context(), conductor.NodeRange{Parent: &n.UUID})
 	if err != nil {
 		return answer{}, err
 	}
 	w := newWriter(512)
 	w.open()
 	w.key("children").openList()
-	for _, child := range nodes {
-		if child.ParentNode == n.UUID {
-			w.text(child.UUID)
-		}
+	for child := range children {
+		w.text(child.UUID)
 	}
 	w.closeList()
 	w.key("links").link("children", r.base(), "/v1/nodes/?parent_node=", n.UUID)
