@@ -8,9 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/ironstate/ironstate/internal/masked"
-	"github.com/ironstate/ironstate/internal/pyrepr"
 )
 
 // args are the arguments of a request by name: its query parameters and the keys of the
@@ -195,16 +192,6 @@ func (a *args) integer(name string) (n int, ok bool) {
 	return 0, false
 }
 
-// integer returns a JSON number as an int, and whether it has no fraction and fits.
-func integer(v json.Number) (n int, ok bool) {
-	if n, err := strconv.Atoi(v.String()); err == nil {
-		return n, true
-	}
-	f, err := v.Float64()
-	n = int(f)
-	return n, err == nil && f == float64(n)
-}
-
 // list returns the items of a comma-separated string in lower case without duplicates. The
 // result is nil if the argument is absent, and not nil if the string is empty.
 func (a *args) list(name string) []string {
@@ -247,50 +234,13 @@ func notBoolean(name string, v any) string {
 	return fmt.Sprintf("Invalid %s: Unrecognized value '%s', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'", name, show(v))
 }
 
-// maxShown bounds the part of a request's text that a fault repeats, in bytes.
-const maxShown = 4096
-
-// show returns a value of a request in the form in which a fault repeats it.
-func show(v any) string {
-	s, ok := v.(string)
+func toBoolean(name string, v any) (*bool, error) {
+	if v == nil {
+		return nil, nil
+	}
+	b, ok := parseBoolean(v)
 	if !ok {
-		return repr(v)
+		return nil, invalid("%s", notBoolean(name, v))
 	}
-	return shorten(s)
-}
-
-func shorten(s string) string {
-	if len(s) > maxShown {
-		return strings.ToValidUTF8(s[:maxShown], "") + "..."
-	}
-	return s
-}
-
-// repr returns a value of a request in the form of Python's repr, as in Ironic's faults, without
-// secrets.
-func repr(v any) string {
-	if s, ok := v.(string); ok {
-		return pyrepr.Text(show(s))
-	}
-	return shorten(pyrepr.Of(masked.Value(v)))
-}
-
-// isMAC reports whether a text is a MAC address in Ironic's form: six pairs of hexadecimal digits
-// separated by colons.
-func isMAC(s string) bool {
-	if len(s) != 17 {
-		return false
-	}
-	for i := range len(s) {
-		switch c := s[i]; {
-		case i%3 == 2:
-			if c != ':' {
-				return false
-			}
-		case '0' <= c && c <= '9', 'a' <= c && c <= 'f', 'A' <= c && c <= 'F':
-		default:
-			return false
-		}
-	}
-	return true
+	return &b, nil
 }

@@ -2,22 +2,12 @@ package api
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
-	"github.com/ironstate/ironstate/internal/masked"
-)
-
-// The types of fields, by their names in JSON schemas.
-var (
-	textType   = []string{"string"}
-	textOrNull = []string{"string", "null"}
-	objectType = []string{"object", "null"}
 )
 
 var noObject = map[string]any{}
@@ -142,60 +132,4 @@ func toLocalLink(r *request, v any) (any, error) {
 // isDatapathID reports whether a text is 16 hexadecimal digits.
 func isDatapathID(s string) bool {
 	return len(s) == 16 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
-}
-
-// stepsSchema is the schema of the steps of a deploy template or a runbook. order is the key that
-// orders them: "priority" or "order".
-//
-// Source: DEPLOY_STEP_SCHEMA in ironic/api/controllers/v1/utils.py.
-func stepsSchema(order string, withArgs bool) func(*service) *schema {
-	return func(s *service) *schema {
-		step := &schema{
-			types: []string{"object"}, closed: true, required: []string{"interface", "step", "args", order},
-			properties: []property{
-				{"args", &schema{types: []string{"object"}, secret: true}},
-				{"interface", &schema{types: textType, enum: s.stepInterfaces()}},
-				{order, &schema{anyOf: []*schema{
-					{types: []string{"integer"}, min: "0"},
-					{types: textType, minLength: 1, pattern: regexp.MustCompile("^[0-9]+$")},
-				}}},
-				{"step", &schema{types: textType, minLength: 1}},
-			},
-		}
-		if !withArgs {
-			step.required = []string{"interface", "step", order}
-		}
-		return &schema{types: []string{"array"}, items: step, minItems: 1}
-	}
-}
-
-// toSteps returns the steps of a deploy template or a runbook. It refuses two equal ones.
-func toSteps(order string) func(*request, any) (any, error) {
-	return func(_ *request, v any) (any, error) {
-		seen := map[string]bool{}
-		var steps []any
-		for _, item := range v.([]any) {
-			step := maps.Clone(item.(map[string]any))
-			name := fmt.Sprintf("interface: %s, step: %s", step["interface"], step["step"])
-			if seen[name] {
-				return nil, invalid("Deploy template invalid: Duplicate deploy steps. A deploy template cannot have multiple deploy steps with the same interface and step. Duplicates: %s.", name)
-			}
-			seen[name] = true
-			number, ok := wholeNumber(step[order])
-			if !ok {
-				return nil, invalid("%s %s is out of range", order, repr(step[order]))
-			}
-			step[order] = json.Number(strconv.Itoa(number))
-			if step["args"] == nil {
-				step["args"] = noObject
-			}
-			steps = append(steps, step)
-		}
-		return steps, nil
-	}
-}
-
-// maskSteps masks the secrets in the arguments of steps.
-func maskSteps(v any) any {
-	return masked.Value(v)
 }

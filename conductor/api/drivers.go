@@ -1,15 +1,30 @@
 package api
 
 import (
-	"cmp"
+	"maps"
 	"net/http"
 	"slices"
-	"time"
 
-	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/states"
 )
+
+// driverController returns the controller of /v1/drivers.
+func driverController() *controller {
+	name := []string{"driver_name"}
+	get := func(f serve) action { return action{custom: http.MethodGet, plain: true, serve: f, idents: name} }
+	return &controller{
+		actions: actions{
+			all: {serve: listDrivers}, one: {serve: showDriver, idents: name, args: []string{"fields"}}, "properties": get(showProperties),
+		},
+		subs: map[string]*controller{
+			"raid": {actions: actions{"logical_disk_properties": get(showLogicalDisks)}},
+			"vendor_passthru": {
+				actions: actions{"methods": get(listDriverMethods)}, fallback: &action{any: true, serve: callDriver, idents: name, optional: 1},
+			},
+		},
+	}
+}
 
 type driverInterface struct {
 	kind  string
@@ -103,7 +118,7 @@ func listDrivers(r *request) (answer, error) {
 	w := newWriter(4096)
 	w.open()
 	w.key("drivers").openList()
-	for _, name := range sortedKeys(hosts) {
+	for _, name := range slices.Sorted(maps.Keys(hosts)) {
 		r.writeDriver(w, name, hosts[name], detail, fields)
 	}
 	w.closeList()
@@ -160,7 +175,7 @@ func showProperties(r *request) (answer, error) {
 func textsAnswer(m map[string]string) answer {
 	w := newWriter(1024)
 	w.open()
-	for _, key := range sortedKeys(m) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
 		w.key(key).text(m[key])
 	}
 	w.close()
@@ -231,119 +246,17 @@ func callDriver(r *request) (answer, error) {
 	return answer{}, invalid("No handler for method %s", show(method))
 }
 
-// conductorFields are the fields of a conductor, without links.
-var conductorFields = []string{"created_at", "updated_at", "hostname", "conductor_group", "drivers", "alive"}
-
-var defaultConductorFields = []string{"hostname", "conductor_group", "alive"}
-
-func (r *request) writeConductor(w *writer, m conductor.Member, fields fieldSet) {
-	w.open()
-	for _, name := range conductorFields {
-		if !fields.has(name) {
-			continue
-		}
-		w.key(name)
-		switch name {
-		case "created_at":
-			w.time(&m.CreatedAt)
-		case "updated_at":
-			now := time.Now().UTC() // Ironic's time of the last heartbeat; members are alive now
-			w.time(&now)
-		case "hostname":
-			w.text(m.Hostname)
-		case "conductor_group":
-			w.text(m.Group)
-		case "drivers":
-			w.texts(m.Drivers)
-		case "alive":
-			w.boolean(true)
-		}
-	}
-	w.key("links").links(r.base(), "conductors/"+m.Hostname)
-	w.close()
-}
-
-func checkConductorFields(fields fieldSet) error {
-	return invalidFields(slices.DeleteFunc(slices.Clone(fields), func(f string) bool {
-		return slices.Contains(conductorFields, f) || f == "links"
-	}))
-}
-
-// listConductors answers GET /v1/conductors.
-func listConductors(r *request) (answer, error) {
-	a := r.queryArgs("marker", "limit", "sort_key", "sort_dir", "fields", "detail")
-	p, fields, detail := a.page((*args).name), fieldSet(a.list("fields")), a.boolean("detail")
-	if err := r.accept(a); err != nil {
-		return answer{}, err
-	}
-	order := map[string]func(a, b conductor.Member) int{
-		"id": nil, "hostname": func(a, b conductor.Member) int { return cmp.Compare(a.Hostname, b.Hostname) },
-		"conductor_group": func(a, b conductor.Member) int { return cmp.Compare(a.Group, b.Group) },
-		"created_at":      func(a, b conductor.Member) int { return a.CreatedAt.Compare(b.CreatedAt) },
-		"updated_at":      nil,
-	}
-	fields, err := r.chooseFields(fields, detail, defaultConductorFields, since.Detail)
-	if err != nil {
-		return answer{}, err
-	}
-	if err := p.check(r); err != nil {
-		return answer{}, err
-	}
+// hostDrivers maps each hardware type to the names of the conductors that have it.
+func (r *request) hostDrivers() (map[string][]string, error) {
 	members, err := r.conductor.Members(r.Context())
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
-	compare, known := order[p.sortKey]
-	switch {
-	case p.sortKey == "alive", p.sortKey == "drivers":
-		return answer{}, invalid("The sort_key value %s is an invalid field for sorting", p.sortKey)
-	case p.marker != "" && !slices.ContainsFunc(members, func(m conductor.Member) bool { return m.Hostname == p.marker }):
-		return answer{}, notFound("Conductor %s could not be found.", show(p.marker))
-	case !known:
-		return answer{}, invalid("The sort_key value \"%s\" is an invalid field for sorting", show(p.sortKey))
-	}
-	members, _ = cut(p, slices.Clone(members), compare, func(m conductor.Member) string { return m.Hostname })
-	if len(members) > 0 {
-		if err := checkConductorFields(fields); err != nil {
-			return answer{}, err
-		}
-	}
-	w := newWriter(512)
-	w.open()
-	w.key("conductors").openList()
+	hosts := map[string][]string{}
 	for _, m := range members {
-		r.writeConductor(w, m, fields)
+		for _, driver := range m.Drivers {
+			hosts[driver] = append(hosts[driver], m.Hostname)
+		}
 	}
-	w.closeList()
-	if len(members) > 0 {
-		p.writeNext(w, r, "conductors", fields, p.sortParameters(), len(members), members[len(members)-1].Hostname)
-	}
-	w.close()
-	return answer{status: http.StatusOK, body: w.b}, nil
-}
-
-// showConductor answers GET /v1/conductors/HOSTNAME.
-func showConductor(r *request) (answer, error) {
-	a := r.queryArgs("fields")
-	if host := r.param(0); a.err == nil && !isName(host) {
-		return answer{}, invalid("Expected name for hostname: %s", show(host))
-	}
-	fields := fieldSet(a.list("fields"))
-	if err := r.accept(a); err != nil {
-		return answer{}, err
-	}
-	members, err := r.conductor.Members(r.Context())
-	if err != nil {
-		return answer{}, err
-	}
-	i := slices.IndexFunc(members, func(m conductor.Member) bool { return m.Hostname == r.param(0) })
-	if i < 0 {
-		return answer{}, notFound("Conductor %s could not be found.", show(r.param(0)))
-	}
-	if err := checkConductorFields(fields); err != nil {
-		return answer{}, err
-	}
-	w := newWriter(512)
-	r.writeConductor(w, members[i], fields)
-	return answer{status: http.StatusOK, body: w.b}, nil
+	return hosts, nil
 }

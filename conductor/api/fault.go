@@ -124,22 +124,12 @@ func as400(err error) error {
 	return err
 }
 
-// provisionFault returns the fault of a request for a provision state.
-func provisionFault(err error, target, nodeUUID string) error {
-	var refused *states.RequestError
-	switch {
-	case !errors.As(err, &refused):
-		return err
-	case errors.Is(err, states.ErrNotAcceptable):
-		return errNotAcceptable
-	case errors.Is(err, states.ErrNotUnderstood):
-		return invalid("The requested action %q could not be understood.", target)
-	default:
-		return stateFault(target, nodeUUID, refused.From.String())
-	}
-}
-
 // stateFault returns the fault of an action that the node's state does not allow.
 func stateFault(action, node, state string) error {
 	return invalid("The requested action \"%s\" can not be performed on node \"%s\" while it is in state \"%s\".", action, node, state)
+}
+
+// schemaError returns the fault of a body that violates a schema.
+func schemaError(schema, format string, args ...any) error {
+	return invalid("Schema error for %s: %s", schema, fmt.Sprintf(format, args...))
 }

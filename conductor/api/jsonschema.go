@@ -296,3 +296,6 @@ func (s *schema) checkProperties(object map[string]any, depth int, typed bool) (
 	}
 	return found
 }
+
+// maxUnexpected bounds the number of unknown keys that a fault lists.
+const maxUnexpected = 20

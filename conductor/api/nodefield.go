@@ -73,8 +73,6 @@ func shownField(name string, since states.APIVersion, of func(*request, *conduct
 	}
 }
 
-var booleanTypes = []string{"string", "boolean", "null"}
-
 // flagField returns a boolean field. Setting it to null sets false.
 func flagField(name string, since states.APIVersion, at func(*conductor.Node) *bool) nodeField {
 	return nodeField{
@@ -113,17 +111,6 @@ func choiceField(name string, since states.APIVersion, at func(*conductor.Node) 
 			return err
 		},
 	}
-}
-
-func toBoolean(name string, v any) (*bool, error) {
-	if v == nil {
-		return nil, nil
-	}
-	b, ok := parseBoolean(v)
-	if !ok {
-		return nil, invalid("%s", notBoolean(name, v))
-	}
-	return &b, nil
 }
 
 func compareBooleans(a, b *bool) int {
@@ -174,17 +161,6 @@ func timeField(name string, since states.APIVersion, of func(*conductor.Node) *t
 	}
 }
 
-func compareTimes(a, b *time.Time) int {
-	var zero time.Time
-	if a == nil {
-		a = &zero
-	}
-	if b == nil {
-		b = &zero
-	}
-	return a.Compare(*b)
-}
-
 // stateField returns a read-only field with a provision state.
 func stateField(name string, of func(*conductor.Node) states.State) nodeField {
 	return nodeField{
@@ -196,14 +172,6 @@ func stateField(name string, of func(*conductor.Node) states.State) nodeField {
 	}
 }
 
-func (w *writer) state(s states.State) {
-	if s == states.NoState {
-		w.null()
-		return
-	}
-	w.text(s.String())
-}
-
 // powerField returns a read-only field with a power state.
 func powerField(name string, of func(*conductor.Node) states.Power) nodeField {
 	return nodeField{
@@ -211,14 +179,6 @@ func powerField(name string, of func(*conductor.Node) states.Power) nodeField {
 		write:   func(w *writer, _ *request, n *conductor.Node) { w.power(of(n)) },
 		compare: func(a, b *conductor.Node) int { return cmp.Compare(of(a).String(), of(b).String()) },
 	}
-}
-
-func (w *writer) power(p states.Power) {
-	if p == states.NoPower {
-		w.null()
-		return
-	}
-	w.text(p.String())
 }
 
 // interfaceField returns the field with the hardware interface of a kind. Responses show the

@@ -206,20 +206,24 @@ func (r *request) nodeTests(a *args) (tests []func(*node) bool, err error) {
 	return tests, a.err
 }
 
-// listNodes answers GET /v1/nodes.
-func listNodes(r *request) (answer, error) {
-	a := r.queryArgs(slices.Concat(pageArgs, r.filterNames(), []string{"fields", "detail"})...)
-	return r.listNodes(a, "nodes")
+// nodeListing is a list of nodes: GET /v1/nodes, or of the nodes of the chassis in the path.
+type nodeListing struct {
+	ofChassis bool
+	details   bool // the path ends in /detail
 }
 
-// listNodesDetail answers GET /v1/nodes/detail.
-func listNodesDetail(r *request) (answer, error) {
-	a := r.queryArgs(slices.Concat(pageArgs, r.filterNames())...)
-	return r.listNodes(a, "nodes/detail")
-}
-
-// listNodes returns the answer for both lists of nodes.
-func (r *request) listNodes(a *args, path string) (answer, error) {
+// serve answers the request.
+func (l nodeListing) serve(r *request) (answer, error) {
+	path, names := "nodes", slices.Concat(pageArgs, r.filterNames())
+	if l.details {
+		path = "nodes/detail"
+	} else {
+		names = append(names, "fields", "detail")
+	}
+	a := r.queryArgs(names...)
+	if l.ofChassis {
+		a.values["chassis_uuid"] = r.param(0)
+	}
 	for _, t := range nodeArgTypes {
 		t.check(a, t.name)
 	}
@@ -236,11 +240,11 @@ func (r *request) listNodes(a *args, path string) (answer, error) {
 	if err := r.checkNodeFilters(a); err != nil {
 		return answer{}, err
 	}
-	if parents := strings.Split(r.URL.Path, "/"); path == "nodes/detail" && parents[len(parents)-2] != "nodes" {
+	if parents := strings.Split(r.URL.Path, "/"); l.details && parents[len(parents)-2] != "nodes" {
 		return answer{}, errNotFound
 	}
 	chosen, err := fields, error(nil)
-	if path == "nodes" {
+	if !l.details {
 		if chosen, err = r.chooseFields(fields, detail, defaultNodeFields, since.Detail); err != nil {
 			return answer{}, err
 		}
@@ -360,21 +364,4 @@ func (r *request) nodesAnswer(p page, nodes []*node, path string, fields fieldSe
 		}
 		w.close()
 	}}
-}
-
-// chooseFields returns the fields of a list: the requested fields, all fields if detail is true,
-// otherwise the defaults. since is the first version with the parameter detail.
-//
-// Source: get_request_return_fields in ironic/api/controllers/v1/utils.py.
-func (r *request) chooseFields(fields fieldSet, detail *bool, defaults []string, since states.APIVersion) (fieldSet, error) {
-	switch {
-	case detail != nil && r.version < since:
-		return nil, invalid("Invalid query parameter ?detail=%s received.", repr(*detail))
-	case fields != nil && detail != nil && *detail:
-		return nil, invalid("Can not specify ?detail=True and fields in the same request.")
-	case fields == nil && (detail == nil || !*detail):
-		return defaults, nil
-	default:
-		return fields, nil
-	}
 }

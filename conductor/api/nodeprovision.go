@@ -2,9 +2,9 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -223,15 +223,6 @@ func (r *request) checkRamdisk(q *provisionQuery) error {
 	}
 }
 
-// stepInterfaces returns the kinds of hardware interfaces that have steps. Source:
-// ironic/conductor/steps.py.
-func (s *service) stepInterfaces() []string {
-	if s.series < states.Bobcat {
-		return []string{"power", "management", "deploy", "bios", "raid"}
-	}
-	return []string{"vendor", "power", "management", "firmware", "deploy", "bios", "raid"}
-}
-
 // requestedSteps is the schema of the steps of a cleaning or a service.
 //
 // Source: _CLEAN_STEPS_SCHEMA in ironic/api/controllers/v1/node.py.
@@ -254,7 +245,7 @@ func (s *service) requestedSteps() *schema {
 
 // checkSteps decodes and checks the steps of the request.
 func (r *request) checkSteps(q *provisionQuery) error {
-	for _, kind := range sortedKeys(q.steps) {
+	for _, kind := range slices.Sorted(maps.Keys(q.steps)) {
 		if len(q.steps[kind]) == 0 {
 			continue
 		}
@@ -282,20 +273,6 @@ func (r *request) checkSteps(q *provisionQuery) error {
 	return nil
 }
 
-// wholeNumber returns a non-negative integer, which may be a number or a string.
-func wholeNumber(v any) (int, bool) {
-	switch v := v.(type) {
-	case json.Number:
-		n, ok := integer(v)
-		return n, ok && n >= 0
-	case string:
-		n, err := strconv.Atoi(v)
-		return n, err == nil && n >= 0
-	default:
-		return 0, false
-	}
-}
-
 func (q *provisionQuery) request(version states.APIVersion) conductor.ProvisionRequest {
 	p := conductor.ProvisionRequest{
 		Target: q.target, Version: version,
@@ -306,4 +283,19 @@ func (q *provisionQuery) request(version states.APIVersion) conductor.ProvisionR
 		p.ConfigDrive = q.configDrive
 	}
 	return p
+}
+
+// provisionFault returns the fault of a request for a provision state.
+func provisionFault(err error, target, nodeUUID string) error {
+	var refused *states.RequestError
+	switch {
+	case !errors.As(err, &refused):
+		return err
+	case errors.Is(err, states.ErrNotAcceptable):
+		return errNotAcceptable
+	case errors.Is(err, states.ErrNotUnderstood):
+		return invalid("The requested action %q could not be understood.", target)
+	default:
+		return stateFault(target, nodeUUID, refused.From.String())
+	}
 }

@@ -1,51 +1,11 @@
 package api
 
 import (
-	"errors"
 	"net/http"
-	"slices"
-	"strings"
 
-	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/states"
 )
-
-// node returns the node with the UUID or name in a request. If there is none and the path ended with
-// the name and .json, it returns the node whose name ends in .json.
-func (r *request) node(ident string) (*node, error) {
-	n, err := r.nodeNamed(ident)
-	if err != nil && r.suffix && strings.HasSuffix(strings.TrimRight(r.URL.Path, "/"), "/"+ident+".json") && asFault(err).status == http.StatusNotFound {
-		n, err = r.nodeNamed(ident + ".json")
-	}
-	return n, err
-}
-
-// nodeNamed returns a node by its UUID or its name.
-//
-// Source: get_rpc_node in ironic/api/controllers/v1/utils.py.
-func (r *request) nodeNamed(ident string) (*node, error) {
-	switch byUUID := isUUID(ident); {
-	case !byUUID && !isName(ident):
-		return nil, invalid("Expected UUID or name for node_ident: %s", show(ident))
-	case !byUUID && r.version < since.Names:
-		return nil, nodeNotFound(ident)
-	case !byUUID && !r.validName(ident):
-		return nil, invalid("Expected a logical name or UUID but received %s.", show(ident))
-	}
-	n, err := r.conductor.Node(r.Context(), ident)
-	if errors.Is(err, conductor.NotFound) {
-		return nil, nodeNotFound(ident)
-	}
-	return n, err
-}
-
-func nodeNotFound(ident string) error { return notFound("Node %s could not be found.", ident) }
-
-// fieldSet holds the names of the requested fields; nil means all fields.
-type fieldSet []string
-
-func (s fieldSet) has(name string) bool { return s == nil || slices.Contains(s, name) }
 
 // allowNodeFields returns an error for a field that the request's version lacks.
 func (r *request) allowNodeFields(fields []string) error {

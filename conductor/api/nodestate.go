@@ -74,13 +74,6 @@ func setPower(r *request) (answer, error) {
 	return r.accepted(), nil
 }
 
-func pythonPower(p states.Power) string {
-	if p == states.NoPower {
-		return "None"
-	}
-	return p.String()
-}
-
 // setMaintenance answers PUT /v1/nodes/NODE/maintenance.
 func setMaintenance(r *request) (answer, error) {
 	a := r.bodyArgs(maxBody, "reason")

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // page is the part of a list that a client requests, and its order.
@@ -86,4 +87,15 @@ func (p page) writeNext(w *writer, r *request, path string, fields fieldSet, par
 // sortParameters returns the query parameters for the order of the page.
 func (p page) sortParameters() []string {
 	return []string{"sort_key=" + p.sortKey, "sort_dir=" + p.direction}
+}
+
+func compareTimes(a, b *time.Time) int {
+	var zero time.Time
+	if a == nil {
+		a = &zero
+	}
+	if b == nil {
+		b = &zero
+	}
+	return a.Compare(*b)
 }

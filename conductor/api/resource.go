@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -233,7 +234,7 @@ func (x *resource) write(w *writer, r *request, o conductor.Object, fields field
 	}
 	path := x.path + "/" + m.UUID
 	w.key("links").links(r.base(), path)
-	for _, name := range sortedKeys(x.links) {
+	for _, name := range slices.Sorted(maps.Keys(x.links)) {
 		if r.version < x.links[name] || !fields.has(name) {
 			continue
 		}
@@ -281,15 +282,6 @@ func (x *resource) knowFields(r *request, fields fieldSet) error {
 		}
 	}
 	return invalidFields(unknown)
-}
-
-// invalidFields returns the fault of fields that do not exist, nil for none.
-func invalidFields(unknown []string) error {
-	if len(unknown) == 0 {
-		return nil
-	}
-	slices.Sort(unknown)
-	return invalid("Field(s) \"%s\" are not valid", show(strings.Join(unknown, ", ")))
 }
 
 // ident returns the UUID or name by which the path names a record.
@@ -359,5 +351,3 @@ func (x *resource) sayExists(r *request, o conductor.Object, err error) error {
 	}
 	return conflict("%s with UUID %s already exists.", noun, m.UUID)
 }
-
-var statusNoContent = answer{status: http.StatusNoContent}

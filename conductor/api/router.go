@@ -25,11 +25,9 @@ type action struct {
 	// custom is the method of an action that a path names, as in /v1/nodes/detail. It is
 	// empty for the other actions, which have the names below.
 	custom string
-	// since is the first version that has the action.
+	// since is the first version that has the action. The action checks it itself, after the
+	// arguments of the request, see request.accept.
 	since states.APIVersion
-	// late is set for an action that checks the arguments of a request before its version, see
-	// request.accept.
-	late bool
 	// body is the name of the argument that the body is. A further segment is taken for it.
 	body string
 	// any is set for an action that answers every method.
@@ -181,9 +179,7 @@ func (c *controller) allow() string {
 
 // bind sets the parameters and arguments that the path gives an action.
 func (r *request) bind(a *action, segments []string) error {
-	if r.since = a.since; r.version < a.since && !a.late {
-		return errNotFound
-	}
+	r.since = a.since
 	if a.plain {
 		if args := r.queryArgs(); args.err != nil {
 			return args.err
@@ -292,3 +288,14 @@ func refuseBefore(since states.APIVersion, subject string) func(*request) error 
 		return f
 	}
 }
+
+// actions are the actions of a controller by name.
+type actions = map[string]action
+
+// nodeIdent is the name of the segment that identifies a node.
+var nodeIdent = []string{"node_ident"}
+
+// forbidden is an action that a controller does not permit below another one.
+var forbidden = action{optional: 9, serve: func(*request) (answer, error) {
+	return answer{}, &fault{status: http.StatusForbidden, text: "Operation not permitted."}
+}}

@@ -207,7 +207,7 @@ func notInspected(r *request, before, o conductor.Object, text string) error {
 }
 
 // awaited returns the facts of a node whose lock the write waits for, see [conductor.Conductor.TouchNode].
-func awaited(n *node) admission.Facts {
+func awaited(n *conductor.Node) admission.Facts {
 	facts := n.Facts()
 	facts.Reserved = false
 	return facts
@@ -240,7 +240,7 @@ func chassisEmpty(r *request, o conductor.Object) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(nodes, func(n *node) bool { return n.ChassisUUID == o.Meta().UUID }) {
+	if slices.ContainsFunc(nodes, func(n *conductor.Node) bool { return n.ChassisUUID == o.Meta().UUID }) {
 		return invalid("Cannot complete the requested action because chassis %s contains nodes.", o.Meta().UUID)
 	}
 	return nil
@@ -288,17 +288,17 @@ func byDescription(a *args, _ *request, s *selection) {
 func byNodeShard(since states.APIVersion) objectFilter {
 	return objectFilter{name: "shard", since: since, group: "shard", decode: decodeList, apply: func(a *args, r *request, s *selection) {
 		shards := a.list("shard")
-		s.whereNode(a, r, func(n *node) bool { return slices.Contains(shards, n.Shard) })
+		s.whereNode(a, r, func(n *conductor.Node) bool { return slices.Contains(shards, n.Shard) })
 	}}
 }
 
 func byConductorGroups(a *args, r *request, s *selection) {
 	groups := a.list("conductor_groups")
-	s.whereNode(a, r, func(n *node) bool { return slices.Contains(groups, n.ConductorGroup) })
+	s.whereNode(a, r, func(n *conductor.Node) bool { return slices.Contains(groups, n.ConductorGroup) })
 }
 
 // whereNode selects the records of the nodes for which test returns true.
-func (s *selection) whereNode(a *args, r *request, test func(n *node) bool) {
+func (s *selection) whereNode(a *args, r *request, test func(n *conductor.Node) bool) {
 	nodes, err := r.conductor.Nodes(r.Context())
 	if err != nil {
 		a.err = err

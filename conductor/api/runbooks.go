@@ -9,37 +9,9 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
-// useRunbook adds the steps of a runbook to a request for cleaning or servicing.
-//
-// Source: _handle_runbook in ironic/api/controllers/v1/node.py.
-func (r *request) useRunbook(n *node, q *provisionQuery) error {
-	if r.version < since.Runbooks {
-		return errNotAcceptable
-	}
-	o, err := r.object(runbookResource, q.runbook)
-	if err != nil {
-		return err
-	}
-	book := o.(*conductor.Runbook)
-	if err := approved(r, n, book); err != nil {
-		return err
-	}
-	switch {
-	case q.target != "clean" && q.target != "service":
-		return invalid("\"runbooks\" is only valid when setting target provision state to any of ['clean', 'service']")
-	case len(q.steps[q.target]) > 0:
-		return invalid("Please provide either \"%s_steps\" or a runbook, but not both.", q.target)
-	}
-	q.steps[q.target], _ = load(book, "steps").([]any)
-	if book.DisableRamdisk {
-		q.disableRamdisk = &book.DisableRamdisk
-	}
-	return nil
-}
-
 // approved refuses a runbook that is not approved for a node: the node has none of the runbook's
 // traits, or below 1.112 no trait with the runbook's name.
-func approved(r *request, n *node, book *conductor.Runbook) error {
+func approved(r *request, n *conductor.Node, book *conductor.Runbook) error {
 	if r.version < since.RunbookTraits {
 		if slices.Contains(n.Traits, book.Name) {
 			return nil

@@ -1,18 +1,5 @@
 package api
 
-import "regexp"
-
-var (
-	textSchema    = &schema{types: []string{"string"}}
-	booleanSchema = &schema{types: []string{"boolean"}}
-	objectSchema  = &schema{types: []string{"object"}}
-)
-
-// vifSchema describes a virtual interface.
-//
-// Source: VIF_VALIDATOR in ironic/api/controllers/v1/node.py.
-var vifSchema = &schema{types: []string{"object"}, required: []string{"id"}, properties: []property{{"id", textSchema}}}
-
 // networkSchema describes network data. It does not restrict the items of the lists.
 //
 // Source: ironic/api/controllers/v1/network-data-schema.json.
@@ -50,18 +37,4 @@ var diskSchema = &schema{
 			{types: []string{"array"}, items: textSchema}, {types: []string{"array"}, items: objectSchema, minItems: 2},
 		}}},
 	},
-}
-
-// traitSchema describes a trait: a standard one, or a name with the prefix CUSTOM_.
-//
-// Source: ironic/api/controllers/v1/utils.py.
-var traitSchema = &schema{
-	types: []string{"string"}, minLength: 1, maxLength: 255,
-	anyOf: []*schema{{pattern: regexp.MustCompile(`^CUSTOM_[A-Z0-9_]+$`)}, {enum: standardTraits}},
-}
-
-// traitsSchema describes the body of a request that sets all traits.
-var traitsSchema = &schema{
-	types: []string{"object"}, closed: true,
-	properties: []property{{"traits", &schema{types: []string{"array"}, items: traitSchema}}},
 }

@@ -32,6 +32,6 @@ func (s *service) describe(driver string) conductor.Description {
 
 // interfaceOf returns a node's hardware interface of a kind: the one in the node's record or the
 // default of its hardware type, empty if both are missing.
-func (s *service) interfaceOf(n *node, kind string) string {
+func (s *service) interfaceOf(n *conductor.Node, kind string) string {
 	return s.describe(n.Driver).Interface(n, kind)
 }

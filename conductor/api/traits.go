@@ -3,15 +3,11 @@ package api
 import (
 	_ "embed"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
-)
-
-const (
-	// maxTraits is the maximum number of traits of a node.
-	maxTraits = 50
 )
 
 // standardTraitNames are the names of OpenStack's standard traits, one a line. Source:
@@ -33,22 +29,6 @@ func checkTraits(schemaName string, v any) ([]string, error) {
 	}
 	slices.Sort(traits)
 	return slices.Compact(traits), nil
-}
-
-// listTraits answers GET /v1/nodes/NODE/traits.
-func listTraits(r *request) (answer, error) {
-	if a := r.queryArgs(); a.err != nil {
-		return answer{}, a.err
-	}
-	n, err := r.node(r.param(0))
-	if err != nil {
-		return answer{}, err
-	}
-	w := newWriter(64 + 32*len(n.Traits))
-	w.open()
-	w.key("traits").texts(n.Traits)
-	w.close()
-	return answer{status: http.StatusOK, body: w.b}, nil
 }
 
 // traitChange returns the function that a PUT or DELETE of one or all traits applies to a list
@@ -115,20 +95,16 @@ func replaceTraits(body any) (func(string, []string) ([]string, error), error) {
 	return func(string, []string) ([]string, error) { return slices.Clone(traits), nil }, err
 }
 
-// setTraits answers PUT and DELETE of /v1/nodes/NODE/traits and .../traits/TRAIT.
-func setTraits(r *request) (answer, error) {
-	change, err := r.traitChange()
-	if err != nil {
-		return answer{}, err
-	}
-	a := statusNoContent
-	if r.Method == http.MethodPut && len(r.params) > 1 {
-		a.location = "nodes/" + r.param(0) + "/traits/" + r.param(1)
-	}
-	return a, r.updateNode(func(n *node) (err error) {
-		if n.Traits, err = change(n.UUID, n.Traits); err == nil && len(n.Traits) > maxTraits {
-			err = conductor.Held(invalid("Could not modify traits for node %s as it would exceed the maximum number of traits per node (%d vs. %d)", n.UUID, len(n.Traits), maxTraits))
-		}
-		return err
-	})
+// traitSchema describes a trait: a standard one, or a name with the prefix CUSTOM_.
+//
+// Source: ironic/api/controllers/v1/utils.py.
+var traitSchema = &schema{
+	types: []string{"string"}, minLength: 1, maxLength: 255,
+	anyOf: []*schema{{pattern: regexp.MustCompile(`^CUSTOM_[A-Z0-9_]+$`)}, {enum: standardTraits}},
+}
+
+// traitsSchema describes the body of a request that sets all traits.
+var traitsSchema = &schema{
+	types: []string{"object"}, closed: true,
+	properties: []property{{"traits", &schema{types: []string{"array"}, items: traitSchema}}},
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/states"
 )
@@ -45,6 +46,24 @@ func (r *request) negotiate(header http.Header) error {
 	r.version = version
 	header[versionHeader] = []string{version.String()}
 	return nil
+}
+
+// setHeaders sets the headers of the response to a request that ended with err, nil for none. A fault of
+// the routing has no request ID, and no versions unless the version was out of their range.
+func (r *request) setHeaders(header http.Header, err error) {
+	if isRouting(err) {
+		delete(header, versionHeader)
+		if !errors.Is(err, errOutOfRange) {
+			delete(header, minimumHeader)
+			delete(header, maximumHeader)
+		}
+		return
+	}
+	id := []string{"req-" + uuid.NewString()}
+	header["Openstack-Request-Id"] = id
+	if r.version >= since.RequestID {
+		header["X-Openstack-Request-Id"] = id
+	}
 }
 
 // parseVersion returns the version in a header; without one it is the lowest.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/ironstate/ironstate/states"
 )
 
 // writer appends JSON to a buffer. Its methods write the commas.
@@ -207,4 +209,20 @@ func (w *writer) link(rel string, href ...string) {
 	w.literal(`{"href":`).text(href...)
 	w.literal(`"rel":`).text(rel)
 	w.close()
+}
+
+func (w *writer) state(s states.State) {
+	if s == states.NoState {
+		w.null()
+		return
+	}
+	w.text(s.String())
+}
+
+func (w *writer) power(p states.Power) {
+	if p == states.NoPower {
+		w.null()
+		return
+	}
+	w.text(p.String())
 }

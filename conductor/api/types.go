@@ -2,14 +2,17 @@ package api
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 )
 
-// schemaError returns the fault of a body that violates a schema.
-func schemaError(schema, format string, args ...any) error {
-	return invalid("Schema error for %s: %s", schema, fmt.Sprintf(format, args...))
-}
+// The types of fields, by their names in JSON schemas.
+var (
+	textType   = []string{"string"}
+	textOrNull = []string{"string", "null"}
+	objectType = []string{"object", "null"}
+)
+
+var booleanTypes = []string{"string", "boolean", "null"}
 
 // jsonTypes returns the JSON schema types of a value.
 func jsonTypes(v any) []string {
@@ -32,9 +35,6 @@ func jsonTypes(v any) []string {
 	}
 }
 
-// maxUnexpected bounds the number of unknown keys that a fault lists.
-const maxUnexpected = 20
-
 // truthy reports whether Python takes a value for true.
 func truthy(v any) bool {
 	switch v := v.(type) {
@@ -55,3 +55,9 @@ func truthy(v any) bool {
 		return true
 	}
 }
+
+var (
+	textSchema    = &schema{types: []string{"string"}}
+	booleanSchema = &schema{types: []string{"boolean"}}
+	objectSchema  = &schema{types: []string{"object"}}
+)
