@@ -70,9 +70,7 @@
 //	conductor/hardware    verify/bmc
 //	conductor/etcd        etcd
 //	cmd/ironstate         conductor/etcd, the Prometheus client
-//	examples              verify/bmc, gophercloud for reconcile, the Prometheus client
-//	examples/embed        verify/bmc, SQLite
-//	examples/powersync-sqlite
+//	examples              verify/bmc, gophercloud, SQLite
 //	e2e                   gophercloud, etcd, other state machines, porcupine
 //
 // The file go.work makes all modules one workspace: at the root, go run and go test

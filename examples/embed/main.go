@@ -1,20 +1,23 @@
 // Embed is a bare-metal service for one machine: it enrolls and verifies a node, syncs
 // its power state, and reports each change. The whole node is one row in SQLite.
 //
-//	go run ./examples/embed
-//	BMC_PASSWORD=... go run ./examples/embed -db node.db -bmc 10.1.2.3 -user admin
+//	go run ./examples/embed -db node.db
 package main
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
+	"encoding/json"
 	"errors"
 	"flag"
-	"io"
-	"log/slog"
-	"os"
-	"time"
+	"fmt"
+	"iter"
+	"log"
+	"net/url"
 
-	"github.com/ironstate/ironstate/internal/program"
+	_ "modernc.org/sqlite" // registers the driver "sqlite"
+
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
@@ -24,104 +27,122 @@ import (
 	"github.com/ironstate/ironstate/verify/secret"
 )
 
-func main() { program.Main("embed", run) }
-
 const node = "node-1"
 
-// service is a node, its BMC and the receiver of the notices.
-type service struct {
-	store
-	bmc      bmc.Config
-	out      io.Writer
-	rounds   int
-	interval time.Duration
-	disturb  func(round int) error
+// A record is JSON with Ironic's keys, which machine.Node and powersync.Record both decode. The
+// trigger adds a notice to each change, in the same statement: neither exists without the other.
+const schema = `
+CREATE TABLE IF NOT EXISTS nodes (name TEXT PRIMARY KEY, record TEXT NOT NULL, revision INTEGER NOT NULL DEFAULT 0) STRICT;
+CREATE TABLE IF NOT EXISTS notices (id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL) STRICT;
+CREATE TRIGGER IF NOT EXISTS notify AFTER UPDATE ON nodes WHEN old.record ->> 'provision_state' != new.record ->> 'provision_state'
+		OR old.record ->> 'power_state' IS NOT new.record ->> 'power_state'
+	BEGIN INSERT INTO notices (text) VALUES (json_object('node', new.name,
+		'provision_state', json_array(old.record ->> 'provision_state', new.record ->> 'provision_state'),
+		'power_state', json_array(old.record ->> 'power_state', new.record ->> 'power_state'))); END;
+INSERT INTO nodes (name, record) VALUES ('node-1', '{"uuid": "node-1", "provision_state": "enroll"}') ON CONFLICT DO NOTHING`
+
+// store is a [powersync.Store] in a database that one process has open at a time.
+type store struct{ *sql.DB }
+
+func open(file string) store {
+	db := must(sql.Open("sqlite", "file:"+url.PathEscape(file)+"?_pragma=locking_mode(EXCLUSIVE)&_pragma=journal_mode(WAL)"))
+	db.SetMaxOpenConns(1)
+	must(db.Exec(schema))
+	return store{db}
 }
 
-func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) {
-	slog.SetLogLoggerLevel(slog.LevelWarn)
-	s := service{out: out, disturb: func(int) error { return nil }, bmc: bmc.Config{Password: secret.New(os.Getenv("BMC_PASSWORD"))}}
-	flags := flag.NewFlagSet("embed", flag.ContinueOnError)
-	file := flags.String("db", ":memory:", "the database `FILE`; by default the node is kept in memory only")
-	flags.DurationVar(&s.interval, "interval", 100*time.Millisecond, "the time between two rounds of the power sync")
-	flags.IntVar(&s.rounds, "rounds", 4, "the number of rounds")
-	flags.StringVar(&s.bmc.Host, "bmc", "", "the `HOST` of a BMC; by default a built-in BMC, whose machine is switched between the rounds")
-	flags.StringVar(&s.bmc.User, "user", "", "the `USER` of the BMC; the password is in $BMC_PASSWORD")
-	flags.StringVar(&s.bmc.Fingerprint, "fingerprint", "", "the `SHA-256` sum of the BMC's certificate if that is self-signed")
-	if err := program.Parse(flags, args, errOut); err != nil {
-		return err
-	}
-	if s.bmc.Host == "" {
-		builtIn, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
-		if err != nil {
-			return err
-		}
-		defer builtIn.Close()
-		s.bmc = bmc.Config{Host: builtIn.Host, RedfishPort: builtIn.Port, RootCAs: builtIn.CertPool,
-			User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword)}
-		powers := []string{"On", "Off"}
-		s.disturb = func(round int) error { return builtIn.SetPower("1", powers[round/2%2]) }
-	}
-	if s.store, err = open(ctx, *file); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := s.enroll(ctx); err != nil {
-		return err
-	}
-	return s.sync(ctx)
-}
-
-// enroll brings the node to manageable from any state that an earlier process left.
-func (s *service) enroll(ctx context.Context) error {
-	verifier, err := bmc.New(s.bmc)
-	if err != nil {
-		return program.Usagef("%v", err)
-	}
-	var stored machine.Node
-	revision, err := s.load(ctx, node, &stored)
+// change patches a record that still has the revision, and sets the new revision.
+func (s store) change(ctx context.Context, patch any, name string, revision *int64) error {
+	text, err := json.Marshal(patch)
 	if err != nil {
 		return err
 	}
-	m, err := machine.New(machine.Config{Table: states.Latest().Table(), Node: stored, Name: node, Token: &revision,
-		Save: []machine.Hook{s.save}, Enter: []machine.Hook{func(ctx context.Context, _ machine.Transition) error { return s.deliver(ctx, s.out) }}})
-	if err != nil {
-		return err
-	}
-	if lastError, ok := stored.Orphaned(m.Table()); ok { // the earlier process was killed during the verification
-		if err := m.Report(ctx, states.EventFail, lastError); err != nil {
-			return err
-		}
-	}
-	if m.Node().State == states.Enroll {
-		_, err = verify.Manage(ctx, m, verifier)
+	err = s.QueryRowContext(ctx, `UPDATE nodes SET record = json_patch(record, ?), revision = revision + 1
+		WHERE name = ? AND revision = ? RETURNING revision`, string(text), name, *revision).Scan(revision)
+	if errors.Is(err, sql.ErrNoRows) {
+		_, err = s.Load(ctx, name)
+		return cmp.Or(err, powersync.ErrConflict)
 	}
 	return err
 }
 
-// sync does rounds of the power sync. They record the reading, because nobody requests a
-// power state of this service.
-func (s *service) sync(ctx context.Context) error {
-	driver, err := bmc.NewDriver(bmc.DriverConfig{Lookup: func(context.Context, string) (bmc.Config, error) { return s.bmc, nil }})
-	if err != nil {
+// save is the machine's save hook. The machine's token is the revision that its node was read at.
+func (s store) save(ctx context.Context, t machine.Transition) error {
+	patch := map[string]any{"provision_state": t.To.State, "target_provision_state": t.To.Target, "last_error": t.To.LastError}
+	if t.Power != states.NoPower {
+		patch["power_state"] = t.Power
+	}
+	return s.change(ctx, patch, t.Node, t.Token.(*int64))
+}
+
+// load decodes a record into a type with Ironic's keys.
+func (s store) load(ctx context.Context, name string, into any) (revision int64, err error) {
+	var text []byte
+	err = s.QueryRowContext(ctx, `SELECT record, revision FROM nodes WHERE name = ?`, name).Scan(&text, &revision)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, powersync.ErrNotFound
+	}
+	return revision, cmp.Or(err, json.Unmarshal(text, into))
+}
+
+// Load, Records and Update implement [powersync.Store].
+func (s store) Load(ctx context.Context, name string) (r powersync.Record, err error) {
+	r.Revision, err = s.load(ctx, name, &r)
+	return r, err
+}
+
+func (s store) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
+	return func(yield func(powersync.Record, error) bool) { yield(s.Load(ctx, node)) }
+}
+
+func (s store) Update(ctx context.Context, r powersync.Record) error {
+	return s.change(ctx, r, r.ID, &r.Revision)
+}
+
+// deliver prints the notices and deletes them; after a kill between the two they are printed again.
+func (s store) deliver(ctx context.Context, _ machine.Transition) error {
+	var last sql.NullInt64
+	var lines sql.NullString
+	err := s.QueryRowContext(ctx, `SELECT max(id), group_concat(id || ' ' || text, char(10) ORDER BY id) FROM notices`).Scan(&last, &lines)
+	if err != nil || !last.Valid {
 		return err
 	}
-	defer driver.Close(context.WithoutCancel(ctx))
-	syncer, err := powersync.New(powersync.Config{Store: s, Driver: driver, Policy: powersync.Policy{RecordOnly: true}, Logger: slog.Default()})
+	fmt.Println(lines.String)
+	_, err = s.ExecContext(ctx, `DELETE FROM notices WHERE id <= ?`, last)
+	return err
+}
+
+func main() {
+	file := flag.String("db", ":memory:", "the database `FILE`")
+	rounds := flag.Int("rounds", 4, "the number of rounds of the power sync")
+	flag.Parse()
+	ctx, s := context.Background(), open(*file)
+	builtIn := must(bmctest.NewRedfish(bmctest.RedfishConfig{})) // in place of your machine's BMC
+	config := bmc.Config{Host: builtIn.Host, RedfishPort: builtIn.Port, RootCAs: builtIn.CertPool, User: bmctest.DefaultUser, Password: secret.New(bmctest.DefaultPassword)}
+	var stored machine.Node
+	revision := must(s.load(ctx, node, &stored))
+	m := must(machine.New(machine.Config{Table: states.Latest().Table(), Node: stored, Name: node, Token: &revision, Save: []machine.Hook{s.save}, Enter: []machine.Hook{s.deliver}}))
+	if lastError, ok := stored.Orphaned(m.Table()); ok { // the earlier process was killed during the verification
+		must(0, m.Report(ctx, states.EventFail, lastError))
+	}
+	if m.Node().State == states.Enroll {
+		must(verify.Manage(ctx, m, must(bmc.New(config))))
+	}
+	// Rounds record the power state that is read, because nobody requests one of this service.
+	driver := must(bmc.NewDriver(bmc.DriverConfig{Lookup: func(context.Context, string) (bmc.Config, error) { return config, nil }}))
+	syncer := must(powersync.New(powersync.Config{Store: s, Driver: driver, Policy: powersync.Policy{RecordOnly: true}}))
+	for round := range *rounds {
+		must(syncer.Sync(ctx))
+		must(syncer.Recover(ctx))
+		must(0, s.deliver(ctx, machine.Transition{}))
+		must(0, builtIn.SetPower("1", []string{"On", "Off"}[round/2%2])) // as by its power button
+	}
+	must(0, cmp.Or(driver.Close(ctx), s.Close()))
+}
+
+func must[T any](value T, err error) T {
 	if err != nil {
-		return err
+		log.Fatal(err)
 	}
-	for round := range s.rounds {
-		_, synced := syncer.Sync(ctx)
-		_, recovered := syncer.Recover(ctx)
-		if err := errors.Join(synced, recovered, s.deliver(ctx, s.out), s.disturb(round)); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(s.interval):
-		}
-	}
-	return nil
+	return value
 }

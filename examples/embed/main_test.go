@@ -4,86 +4,34 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"iter"
+	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
-	"github.com/ironstate/ironstate/internal/program"
-	"github.com/ironstate/ironstate/internal/program/programtest"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/powersync/storetest"
 	"github.com/ironstate/ironstate/states"
-	"github.com/ironstate/ironstate/verify"
-	"github.com/ironstate/ironstate/verify/bmc"
-	"github.com/ironstate/ironstate/verify/bmc/bmctest"
-	"github.com/ironstate/ironstate/verify/secret"
 )
 
+// asProgram is the environment variable that makes the test binary run as the program.
+const asProgram = "EMBED_AS_PROGRAM"
+
 func TestMain(m *testing.M) {
-	if !programtest.Main(main) {
-		goleak.VerifyTestMain(m)
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
 	}
-}
-
-func output(t *testing.T, args ...string) string {
-	t.Helper()
-	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), append(args, "-interval", "1ms"), &out, io.Discard))
-	return out.String()
-}
-
-// A notice is a line of the output.
-type notice struct {
-	ID      int64
-	Event   string
-	Payload struct {
-		Previous  states.State `json:"previous_provision_state"`
-		State     states.State `json:"provision_state"`
-		From      states.Power `json:"from_power"`
-		Power     states.Power `json:"power_state"`
-		LastError string       `json:"last_error"`
-	}
-}
-
-func notices(t *testing.T, output string) (list []notice) {
-	t.Helper()
-	for line := range strings.Lines(output) {
-		var n notice
-		require.NoError(t, json.Unmarshal([]byte(line), &n), "%q", line)
-		list = append(list, n)
-	}
-	return list
-}
-
-func TestTheREADMEShowsTheOutput(t *testing.T) { programtest.CheckREADME(t, output(t)) }
-
-func TestTheProgramIsAsShortAsTheREADMESays(t *testing.T) {
-	lines := 0
-	for _, file := range []string{"main.go", "store.go"} {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		lines += bytes.Count(text, []byte("\n"))
-	}
-	require.Less(t, lines, 250)
-}
-
-func TestTheProgramEndsWellWhateverEndsIt(t *testing.T) {
-	programtest.CheckEnds(t, "-rounds", "1000000", "-interval", "1ms")
-}
-
-func openStore(t *testing.T, file string) store {
-	t.Helper()
-	s, err := open(t.Context(), file)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return s
+	m.Run()
 }
 
 // fleet is a store of several nodes, which storetest needs for its check.
@@ -91,13 +39,13 @@ type fleet struct{ store }
 
 func (f fleet) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
 	return func(yield func(powersync.Record, error) bool) {
-		var text string
+		var text []byte
+		var names []string
 		if err := f.QueryRowContext(ctx, `SELECT json_group_array(name) FROM nodes`).Scan(&text); err != nil {
 			yield(powersync.Record{}, err)
 			return
 		}
-		var names []string
-		_ = json.Unmarshal([]byte(text), &names)
+		_ = json.Unmarshal(text, &names)
 		for _, name := range names {
 			if !yield(f.Load(ctx, name)) {
 				return
@@ -108,161 +56,99 @@ func (f fleet) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
 
 func TestTheRowIsAStore(t *testing.T) {
 	require.NoError(t, storetest.Check(func(records ...powersync.Record) (powersync.Store, error) {
-		s := openStore(t, ":memory:")
-		tx, err := s.Begin()
-		require.NoError(t, err)
-		_, err = tx.Exec(`DELETE FROM nodes`)
+		s := open(":memory:")
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		_, err := s.Exec(`DELETE FROM nodes`)
 		require.NoError(t, err)
 		for _, r := range records {
 			record, err := json.Marshal(r)
 			require.NoError(t, err)
-			_, err = tx.Exec(`INSERT INTO nodes (name, record) VALUES (?, ?)`, r.ID, string(record))
+			_, err = s.Exec(`INSERT INTO nodes (name, record) VALUES (?, ?)`, r.ID, string(record))
 			require.NoError(t, err)
 		}
-		return fleet{s}, tx.Commit()
+		return fleet{s}, nil
 	}))
-	s := openStore(t, ":memory:")
-	for r, err := range s.Records(t.Context()) {
-		require.NoError(t, err)
-		require.Equal(t, powersync.Record{ID: node, ProvisionState: states.Enroll}, r)
-	}
-}
-
-func TestAWrongPasswordEndsInEnrollAndInAnError(t *testing.T) {
-	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
-	require.NoError(t, err)
-	defer server.Close()
-	file := filepath.Join(t.TempDir(), "node.db")
-	opened, err := open(t.Context(), file)
-	require.NoError(t, err)
-	var out bytes.Buffer
-	s := service{store: opened, out: &out, bmc: bmc.Config{Host: server.Host, RedfishPort: server.Port,
-		RootCAs: server.CertPool, User: bmctest.DefaultUser, Password: secret.New("wrong-secret")}}
-	require.ErrorIs(t, s.enroll(t.Context()), verify.Credentials)
-	require.NoError(t, opened.Close())
-	list := notices(t, out.String())
-	require.Len(t, list, 2)
-	require.Equal(t, "provision_set.error", list[1].Event)
-	require.Equal(t, states.Enroll, list[1].Payload.State)
-	require.Contains(t, list[1].Payload.LastError, "credentials refused")
-	require.NotContains(t, out.String(), "wrong-secret")
-	require.Equal(t, states.Enroll, stored(t, file).State)
-
-	output(t, "-db", file, "-rounds", "0") // has the right one
-	require.Equal(t, machine.Node{State: states.Manageable}, stored(t, file))
-}
-
-func stored(t *testing.T, file string) (n machine.Node) {
-	t.Helper()
-	s, err := open(t.Context(), file)
-	require.NoError(t, err)
-	defer s.Close()
-	_, err = s.load(t.Context(), node, &n)
-	require.NoError(t, err)
-	return n
-}
-
-// An earlier process was killed during the verification, before it had written a notice.
-func TestTheNextProcessContinuesAfterAKillDuringVerification(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "node.db")
-	s, err := open(t.Context(), file)
-	require.NoError(t, err)
-	table := states.Latest().Table()
-	m, err := machine.New(machine.Config{Table: table, Node: machine.Node{State: states.Enroll}, Name: node, Token: new(int64), Save: []machine.Hook{s.save}})
-	require.NoError(t, err)
-	require.NoError(t, m.Fire(t.Context(), states.EventManage))
-	require.NoError(t, s.Close())
-
-	list := notices(t, output(t, "-db", file, "-rounds", "0"))
-	require.Len(t, list, 4)
-	for i, want := range []states.State{states.Verifying, states.Enroll, states.Verifying, states.Manageable} {
-		require.Equal(t, want, list[i].Payload.State)
-		require.EqualValues(t, i+1, list[i].ID)
-	}
-	require.NotEmpty(t, list[1].Payload.LastError)
-}
-
-// broken is a receiver whose writes fail.
-type broken struct{}
-
-func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
-
-func TestUndeliveredNoticesAreKept(t *testing.T) {
-	s := openStore(t, ":memory:")
-	require.NoError(t, s.save(t.Context(), machine.Transition{Token: new(int64), Node: node, From: machine.Node{State: states.Enroll}, To: machine.Node{State: states.Verifying}}))
-	require.ErrorIs(t, s.deliver(t.Context(), broken{}), io.ErrClosedPipe)
-	var out bytes.Buffer
-	require.NoError(t, s.deliver(t.Context(), &out))
-	require.Len(t, notices(t, out.String()), 1)
-	out.Reset()
-	require.NoError(t, s.deliver(t.Context(), &out))
-	require.Empty(t, out.String())
-}
-
-func TestARowThatSomebodyElseHasMovedIsNotWrittenOver(t *testing.T) {
-	s := openStore(t, ":memory:")
-	old := int64(-1)
-	err := s.save(t.Context(), machine.Transition{Token: &old, Node: node, From: machine.Node{State: states.Verifying}, To: machine.Node{State: states.Manageable}})
-	require.ErrorIs(t, err, powersync.ErrConflict)
-	r, err := s.Load(t.Context(), node)
-	require.NoError(t, err)
-	require.Equal(t, states.Enroll, r.ProvisionState)
-	_, err = s.Load(t.Context(), "node-2")
-	require.ErrorIs(t, err, powersync.ErrNotFound)
-}
-
-func TestUnusableFilesAndFlagsAreReported(t *testing.T) {
-	dir := t.TempDir()
-	text := filepath.Join(dir, "notes.txt")
-	require.NoError(t, os.WriteFile(text, bytes.Repeat([]byte("no database\n"), 100), 0o600))
-	for _, file := range []string{dir, filepath.Join(dir, "no", "node.db"), text} {
-		require.ErrorContains(t, run(t.Context(), []string{"-db", file}, io.Discard, io.Discard), file)
-	}
-	for args, want := range map[string]string{
-		"-rounds x":         `invalid value "x" for flag -rounds: parse error`,
-		"node.db":           `unexpected argument "node.db": want flags alone, see -h`,
-		"-bmc 10.0.0.1":     "configure: misconfigured: the user is empty",
-		"-bmc a/b -user me": "is not a name or an address",
-	} {
-		err := run(t.Context(), strings.Fields(args), io.Discard, io.Discard)
-		require.ErrorIs(t, err, program.ErrUsage)
-		require.ErrorContains(t, err, want)
-	}
-}
-
-func TestOneProcessHasTheRow(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "node?50%#1.db")
-	openStore(t, file)
-	require.ErrorContains(t, run(t.Context(), []string{"-db", file}, io.Discard, io.Discard), "database is locked")
 }
 
 // The power sync has written the row since the machine's node was read from it.
 func TestASaveHookDoesNotOverwriteARowThatThePowerSyncHasChanged(t *testing.T) {
-	s, err := open(t.Context(), filepath.Join(t.TempDir(), "node.db"))
-	require.NoError(t, err)
+	s := open(":memory:")
 	defer s.Close()
 	var read machine.Node
-	revision, err := s.load(t.Context(), node, &read)
-	require.NoError(t, err)
-	table := states.Latest().Table()
-	m, err := machine.New(machine.Config{Table: table, Node: read, Name: node, Token: &revision, Save: []machine.Hook{s.save}})
-	require.NoError(t, err)
-
-	r, err := s.Load(t.Context(), node)
-	require.NoError(t, err)
+	revision := must(s.load(t.Context(), node, &read))
+	m := must(machine.New(machine.Config{
+		Table: states.Latest().Table(), Node: read, Name: node, Token: &revision, Save: []machine.Hook{s.save},
+	}))
+	r := must(s.Load(t.Context(), node))
 	r.Power = states.PowerOff
 	require.NoError(t, s.Update(t.Context(), r))
 
-	err = m.Request(t.Context(), "manage", 113)
+	err := m.Request(t.Context(), "manage", 113)
 	require.ErrorIs(t, err, powersync.ErrConflict)
 	require.False(t, machine.Moved(err))
-	again, err := s.load(t.Context(), node, &read)
-	require.NoError(t, err)
+	again := must(s.load(t.Context(), node, &read))
 	require.NoError(t, m.SetNode(t.Context(), read, &again))
 	require.NoError(t, m.Request(t.Context(), "manage", 113))
-	require.NoError(t, m.Report(t.Context(), states.EventDone, ""), "the hook has counted the revision up")
-	r, err = s.Load(t.Context(), node)
-	require.NoError(t, err)
+	require.NoError(t, m.Report(t.Context(), states.EventDone, ""), "the hook has set the new revision")
+	r = must(s.Load(t.Context(), node))
 	require.Equal(t, states.Manageable, r.ProvisionState)
 	require.Equal(t, states.PowerOff, r.Power)
+}
+
+// TestNoKillLosesANotice kills the program with SIGKILL at random moments. Together the
+// processes report every change: each notice begins in the state in which the previous
+// one ended.
+func TestNoKillLosesANotice(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "node.db")
+	var told bytes.Buffer
+	for range 20 {
+		told.Write(killed(t, file))
+	}
+	last, state, power := 0, states.Enroll, states.NoPower
+	for line := range strings.Lines(told.String()) {
+		var id int
+		_, err := fmt.Sscan(line, &id)
+		require.NoError(t, err, line)
+		if id <= last {
+			continue // again
+		}
+		var notice struct {
+			State []states.State `json:"provision_state"`
+			Power []states.Power `json:"power_state"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(strings.TrimLeft(line, "0123456789 ")), &notice), line)
+		require.Equal(t, state, notice.State[0], "a change before %s is not told of", line)
+		require.Equal(t, power, notice.Power[0], "a change before %s is not told of", line)
+		last, state, power = id, notice.State[1], notice.Power[1]
+	}
+	require.Positive(t, last)
+	s := open(file)
+	defer s.Close()
+	var untold int
+	require.NoError(t, s.QueryRow(`SELECT count(*) FROM notices WHERE id > ?`, last).Scan(&untold))
+	r, err := s.Load(t.Context(), node)
+	require.NoError(t, err)
+	if untold == 0 {
+		require.Equal(t, state, r.ProvisionState)
+		require.Equal(t, power, r.Power)
+	}
+	var integrity string
+	require.NoError(t, s.QueryRow("PRAGMA integrity_check").Scan(&integrity))
+	require.Equal(t, "ok", integrity)
+}
+
+// killed starts the program, kills it after a while and returns what it has written.
+func killed(t *testing.T, file string) []byte {
+	t.Helper()
+	program := exec.Command(os.Args[0], "-db", file, "-rounds", "1000000")
+	program.Env = append(os.Environ(), asProgram+"=1")
+	program.Stderr = os.Stderr
+	out, err := program.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, program.Start())
+	time.AfterFunc(rand.N(300*time.Millisecond), func() { _ = program.Process.Kill() })
+	written, err := io.ReadAll(out)
+	require.NoError(t, err)
+	require.Error(t, program.Wait(), "it was killed")
+	return written
 }

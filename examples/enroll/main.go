@@ -7,114 +7,141 @@
 //	BMC_PASSWORD=... go run ./examples/enroll -bmc 10.1.2.3 -user admin
 //
 // The exit status is 0 if the verification had the expected result (the node of -bmc
-// is manageable), 1 if not or if standard output cannot be written, 2 for wrong usage,
-// and 130 or 143 after SIGINT or SIGTERM: the node is then back in enroll, and the
-// session on the BMC is closed.
+// is manageable), 1 if not, and 2 for wrong usage. After SIGINT or SIGTERM the node is
+// back in enroll and the session on the BMC is closed; the status is then 1.
 package main
 
 import (
 	"context"
-	"errors"
+	"crypto/x509"
 	"flag"
 	"fmt"
-	"io"
+	"net"
 	"os"
-	"strings"
+	"os/signal"
+	"strconv"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
-const (
-	exitGood = iota
-	exitFailed
-	exitUsage
-)
-
-func main() { os.Exit(run(program.UntilSignal(), os.Args[1:], os.Getenv, os.Stdout, os.Stderr)) }
-
-func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
-	out := &output{to: stdout}
-	code, err := do(ctx, args, getenv, out)
-	if status, ok := program.SignalStatus(context.Cause(ctx)); ok {
-		code, err = status, context.Cause(ctx)
-	} else if err == nil && out.failure() != nil {
-		code, err = exitFailed, out.failure()
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	address := flag.String("bmc", "", "`HOST[:PORT]` of the BMC; without it two built-in ones are asked")
+	user := flag.String("user", "", "`NAME` of a user of the BMC; the password is in $BMC_PASSWORD")
+	ca := flag.String("ca", "", "PEM `FILE` with the authorities that may sign the BMC's certificate")
+	protocol := flag.String("protocol", "auto", "redfish, ipmi or auto: redfish, then ipmi if the BMC has no redfish")
+	flag.Parse()
+	if *address == "" {
+		if flag.NFlag()+flag.NArg() > 0 {
+			fail(2, fmt.Errorf("the flags are for a real BMC: name it with -bmc HOST[:PORT]"))
+		}
+		builtIn(ctx)
+		return
 	}
-	if err != nil {
-		fmt.Fprintln(stderr, "enroll:", strings.Join(strings.Fields(err.Error()), " "))
+	config := bmc.Config{Host: *address, User: *user, Protocol: *protocol, Password: secret.New(os.Getenv("BMC_PASSWORD"))}
+	if host, port, err := net.SplitHostPort(*address); err == nil {
+		n, err := strconv.Atoi(port)
+		if err != nil {
+			fail(2, fmt.Errorf("the port in %q is no number", *address))
+		}
+		if config.Host, config.RedfishPort = host, n; *protocol == "ipmi" {
+			config.RedfishPort, config.IPMIPort = 0, n
+		}
 	}
-	return code
-}
-
-// do carries out the command line and returns the exit status. An error is for standard
-// error; it is nil if the output already has the reason of a failure.
-func do(ctx context.Context, args []string, getenv func(string) string, out io.Writer) (int, error) {
-	opts, err := parseFlags(args, getenv, out)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return exitGood, nil
-	case err != nil:
-		return exitUsage, err
-	case opts.builtIn:
-		return runBuiltIn(ctx, out)
-	default:
-		return runReal(ctx, opts.config, out)
+	if *ca != "" {
+		pem, err := os.ReadFile(*ca)
+		if err != nil {
+			fail(2, err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			fail(2, fmt.Errorf("%s has no certificate in PEM", *ca))
+		}
 	}
-}
-
-func runReal(ctx context.Context, config bmc.Config, out io.Writer) (int, error) {
 	verifier, err := bmc.New(config)
 	if err != nil {
-		return exitUsage, err
+		fail(2, err)
 	}
-	node := enroll(ctx, out, config.Host, verifier)
-	printTable(out, node)
+	node := enroll(ctx, config.Host, verifier)
+	printTable(node)
 	if node.State != states.Manageable {
-		return exitFailed, nil
+		os.Exit(1)
 	}
-	return exitGood, nil
 }
 
-// enrolled is the result of a node's enrolment.
-type enrolled struct {
+func fail(status int, err error) {
+	fmt.Fprintln(os.Stderr, "enroll:", err)
+	os.Exit(status)
+}
+
+// builtIn enrolls a node with the right password and a node with a wrong one.
+func builtIn(ctx context.Context) {
+	fmt.Println("Two built-in Redfish BMCs; node-2 is given a wrong password.")
+	good := enrollBuiltIn(ctx, "node-1", "correct horse")
+	bad := enrollBuiltIn(ctx, "node-2", "wrong horse")
+	printTable(good, bad)
+	if good.State != states.Manageable || bad.State != states.Enroll {
+		os.Exit(1)
+	}
+}
+
+func enrollBuiltIn(ctx context.Context, name, password string) result {
+	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{
+		Users:   map[string]secret.Text{"admin": secret.New("correct horse")},
+		Systems: []bmctest.System{{ID: "1", Name: name, Power: "On"}},
+	})
+	if err != nil {
+		fail(1, err)
+	}
+	defer server.Close()
+	verifier, err := bmc.New(bmc.Config{
+		Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool, User: "admin", Password: secret.New(password), Protocol: "redfish",
+	})
+	if err != nil {
+		fail(1, err)
+	}
+	return enroll(ctx, name, verifier)
+}
+
+// result is a node after its enrolment.
+type result struct {
+	machine.Node
 	name  string
 	power states.Power
-	machine.Node
 }
 
-// enroll makes a node in enroll, verifies it, and prints its transitions as they
-// happen.
-func enroll(ctx context.Context, out io.Writer, name string, verifier verify.Verifier) enrolled {
+// enroll makes a node in enroll, verifies it, and prints its transitions as they happen.
+func enroll(ctx context.Context, name string, verifier verify.Verifier) result {
 	node, err := machine.New(machine.Config{
-		Table: states.Latest().Table(),
-		Node:  machine.Node{State: states.Enroll},
-		Name:  name,
+		Table: states.Latest().Table(), Node: machine.Node{State: states.Enroll}, Name: name,
 		Enter: []machine.Hook{func(_ context.Context, t machine.Transition) error {
-			_, err := fmt.Fprintf(out, "%s  %s  %s --%s--> %s  (target %s)\n",
+			_, err := fmt.Printf("%s  %s  %s --%s--> %s  (target %s)\n",
 				t.Time.Format(time.TimeOnly+".000"), t.Node, t.From.State, t.Event, t.To.State, t.To.Target)
 			return err
 		}},
 	})
 	if err != nil {
-		return enrolled{name: name, Node: machine.Node{LastError: err.Error()}}
+		fail(1, err)
 	}
-
 	power, err := verify.Manage(ctx, node, verifier)
-	result := enrolled{name: name, power: power, Node: node.Node()}
-	if err != nil && result.LastError == "" {
-		result.LastError = err.Error() // verification did not begin
+	r := result{node.Node(), name, power}
+	if err != nil && r.LastError == "" {
+		r.LastError = err.Error() // the verification did not begin
 	}
-	return result
+	return r
 }
 
-func printTable(out io.Writer, nodes ...enrolled) {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+func printTable(nodes ...result) {
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "\nNODE\tPROVISION STATE\tPOWER STATE\tLAST ERROR")
 	for _, n := range nodes {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", n.name, n.State, n.power, n.LastError)

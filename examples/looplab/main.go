@@ -3,102 +3,137 @@
 // Ironic's API, and draws the node's path.
 //
 //	go run ./examples/looplab
-//	go run ./examples/looplab -diagram looplab
 //
-// The exit status is 0 if the node is available in the end, 1 if it is not or if
-// standard output cannot be written, and 2 for wrong usage.
+// The exit status is 0 if the node is available in the end, and 1 if not.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
+	"log"
+	"os"
 	"strings"
 
-	"github.com/ironstate/ironstate/internal/program"
+	"github.com/looplab/fsm"
+
+	"github.com/ironstate/ironstate/graph"
 	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/looplab"
 	"github.com/ironstate/ironstate/states"
 )
 
-func main() { program.Main("looplab", run) }
-
-func run(ctx context.Context, args []string, out, errOut io.Writer) error {
-	flags := flag.NewFlagSet("looplab", flag.ContinueOnError)
-	diagram := flags.String("diagram", "", "print the whole machine instead, as one `FORMAT` of "+strings.Join(formats, ", "))
-	if err := program.Parse(flags, args, errOut); err != nil {
-		return err
-	}
-	draw, known := drawings[*diagram]
-	if !known {
-		return program.Usagef("-diagram is %q: want one of %s", *diagram, strings.Join(formats, ", "))
-	}
-	lines := out
-	if *diagram != "" {
-		lines = io.Discard
-	}
-	s, err := live(ctx, lines)
-	if err != nil {
-		return err
-	}
-	return draw(s.node, out)
+// service is a service on looplab with one node. Its callbacks are those for the
+// hand-written list of events; its *fsm.FSM is now a *looplab.FSM.
+type service struct {
+	node        *looplab.FSM
+	image       string // the image that the last request named
+	record      []byte // the record in the service's database
+	deployments int
+	path        []string
 }
 
-// requests are a client's requests in the course of the node's life.
-var requests = []struct{ verb, image string }{
-	{verb: "manage"},
-	{verb: "provide"},
-	{verb: "active"},
-	{verb: "active", image: "debian-13"},
-	{verb: "active", image: "debian-13"},
-	{verb: "abort"},
-	{verb: "deleted"},
+// newService makes the service of a stored node.
+func newService(stored machine.Node) (*service, error) {
+	s := new(service)
+	node, err := looplab.New(machine.Config{
+		Table:   states.Latest().Table(),
+		Node:    stored,
+		Name:    "node-1",
+		Save:    []machine.Hook{s.save},
+		Enter:   []machine.Hook{s.entered},
+		History: 100,
+	}, fsm.Callbacks{
+		"before_deploy":   s.needsImage,
+		"enter_verifying": s.work,
+		"enter_cleaning":  s.work,
+		"enter_deploying": s.deploy,
+		"enter_deleting":  s.work, // its end begins a cleaning
+	})
+	s.node = node
+	return s, err
 }
 
-// live takes a node from enroll through a deployment back to available, and prints the
-// states that each request leads to.
-func live(ctx context.Context, out io.Writer) (*service, error) {
-	var path []string
-	entered := func(_ context.Context, t machine.Transition) error {
-		path = append(path, t.To.State.String())
-		return nil
+// save is a save hook, which looplab has no callback for: the node moves only if it can
+// be stored.
+func (s *service) save(_ context.Context, t machine.Transition) (err error) {
+	s.record, err = json.Marshal(t.To)
+	return err
+}
+
+func (s *service) entered(_ context.Context, t machine.Transition) error {
+	s.path = append(s.path, t.To.State.String())
+	return nil
+}
+
+func (s *service) needsImage(_ context.Context, e *fsm.Event) {
+	if s.image == "" {
+		e.Cancel(errors.New("the node has no image"))
 	}
-	s, err := newService(machine.Node{State: states.Enroll}, new(imagined), entered)
+}
+
+// work is simulated and succeeds. The Machine derives the event and the target of its
+// end by Ironic's rules.
+func (s *service) work(ctx context.Context, e *fsm.Event) {
+	e.Err = s.node.Machine().Report(ctx, states.EventDone, "")
+}
+
+// deploy simulates a deployment; the first one fails.
+func (s *service) deploy(ctx context.Context, e *fsm.Event) {
+	if s.deployments++; s.deployments == 1 {
+		e.Err = s.node.Machine().Report(ctx, states.EventFail, "no space left on device")
+		return
+	}
+	s.work(ctx, e)
+}
+
+// request carries out a client's request with a word of Ironic's API. It calls the
+// Machine, which returns Ironic's errors and calls looplab's callbacks too.
+func (s *service) request(ctx context.Context, verb, image string) error {
+	s.image, s.path = image, []string{s.node.Current()}
+	return s.node.Machine().Request(ctx, verb, s.node.Machine().Table().Series().MaxAPIVersion())
+}
+
+func main() {
+	log.SetFlags(0)
+	s, err := newService(machine.Node{State: states.Enroll})
 	if err != nil {
-		return nil, err
+		log.Fatal(err)
 	}
-	for _, r := range requests {
-		path = []string{s.node.Current()}
-		if err := s.request(ctx, r.verb, r.image); err != nil {
-			fmt.Fprintf(out, "%-8s refused: %v\n", r.verb, err)
+	for _, r := range []struct{ verb, image string }{
+		{verb: "manage"},
+		{verb: "provide"},
+		{verb: "active"},
+		{verb: "active", image: "debian-13"},
+		{verb: "active", image: "debian-13"},
+		{verb: "abort"},
+		{verb: "deleted"},
+	} {
+		if err := s.request(context.Background(), r.verb, r.image); err != nil {
+			fmt.Printf("%-8s refused: %v\n", r.verb, err)
 			continue
 		}
-		fmt.Fprintf(out, "%-8s %s\n", r.verb, strings.Join(path, " -> "))
+		fmt.Printf("%-8s %s\n", r.verb, strings.Join(s.path, " -> "))
 		if lastError := s.node.Machine().Node().LastError; lastError != "" {
-			fmt.Fprintf(out, "%-8s last error: %s\n", "", lastError)
+			fmt.Printf("%-8s last error: %s\n", "", lastError)
 		}
 	}
-	fmt.Fprintf(out, "stored   %s\n\n", s.record)
-	if !s.node.Is("available") {
-		return nil, fmt.Errorf("the node has ended in %s", s.node.Current())
+	fmt.Printf("stored   %s\n\n", s.record)
+	if err := draw(s.node.Machine()); err != nil {
+		log.Fatal(err)
 	}
-	return s, nil
+	if !s.node.Is("available") {
+		log.Fatalf("the node has ended in %s", s.node.Current())
+	}
 }
 
-// imagined is simulated hardware on which the first deployment fails.
-type imagined struct{ deployments int }
-
-// Power implements [hardware].
-func (*imagined) Power(context.Context) (states.Power, error) { return states.PowerOn, nil }
-
-// Clean implements [hardware].
-func (*imagined) Clean(context.Context) error { return nil }
-
-// Deploy implements [hardware].
-func (h *imagined) Deploy(context.Context, string) error {
-	if h.deployments++; h.deployments == 1 {
-		return errors.New("no space left on device")
+// draw draws the states that a node has been in, and its path.
+func draw(m *machine.Machine) error {
+	d := graph.Diagram{Table: m.Table(), Title: m.Name(), Current: m.Node().State}
+	for _, t := range m.History() {
+		d.Path = append(d.Path, states.Transition{From: t.From.State, Event: t.Event, To: t.To.State})
+		d.Only = d.Only.Union(states.SetOf(t.From.State, t.To.State))
 	}
-	return nil
+	return d.WriteMermaid(os.Stdout)
 }

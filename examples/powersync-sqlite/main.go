@@ -1,130 +1,150 @@
-// Powersync-sqlite keeps the recorded power states of a fleet in a SQLite
-// database, in a file that survives whatever happens to the process.
+// Powersync-sqlite keeps the recorded power states of a fleet in a SQLite database.
 //
-//	go run ./examples/powersync-sqlite
-//	go run ./examples/powersync-sqlite -db fleet.db -nodes 1000 -rounds 100
+//	go run ./examples/powersync-sqlite -db fleet.db -rounds 100
 //
-// Its hardware is simulated, and a tenth of it is switched off before each round. Kill
-// the process with SIGKILL while it runs and start it again: it drops the reservations
-// of the killed process and continues.
-//
-// The exit status is 0 on success, 1 if a record could not be read or stored, 2 for
-// wrong usage, and 130 or 143 after Ctrl-C or SIGTERM.
+// The hardware is simulated. Kill the process and start it again: it drops the old
+// reservations and continues.
 package main
 
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"sync"
+	"iter"
+	"log"
+	"net/url"
+	"sync/atomic"
 
-	"github.com/ironstate/ironstate/internal/program"
+	_ "modernc.org/sqlite" // registers the driver "sqlite"
+
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
 
-func main() { program.Main("powersync-sqlite", run) }
+// Store is a [powersync.Store] in a SQLite database. Each change is one statement, which
+// SQLite executes atomically even if the process is killed. A record is JSON with
+// Ironic's keys; its first revision is random, so that a node that is deleted and added
+// again does not get an earlier revision again.
+type Store struct{ *sql.DB }
 
-const name = "examples/powersync-sqlite"
+const schema = `CREATE TABLE IF NOT EXISTS nodes (
+	uuid TEXT PRIMARY KEY, record TEXT NOT NULL, revision INTEGER NOT NULL DEFAULT (random() / 2)) STRICT, WITHOUT ROWID`
 
-func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) {
-	flags := flag.NewFlagSet("powersync-sqlite", flag.ContinueOnError)
-	file := flags.String("db", "", "the database's `FILE`; without it one that is removed in the end")
-	nodes := flags.Int("nodes", 200, "how many nodes the database gets where it does not have them, 1 to 1000000")
-	rounds := flags.Int("rounds", 5, "how many rounds to do, 1 to 1000000")
-	if err := program.Parse(flags, args, errOut); err != nil {
-		return err
+// Open opens the database in a file, and creates it if necessary.
+func Open(file string) (*Store, error) {
+	db, err := sql.Open("sqlite", "file:"+url.PathEscape(file)+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)")
+	if err != nil {
+		return nil, err
 	}
-	if err := cmp.Or(
-		program.Between("nodes", *nodes, 1, 1_000_000),
-		program.Between("rounds", *rounds, 1, 1_000_000),
-	); err != nil {
-		return err
+	db.SetMaxOpenConns(1) // one connection, so that :memory: is one database
+	if _, err := db.Exec(schema); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", file, err), db.Close())
 	}
-	if *file == "" {
-		dir, err := os.MkdirTemp("", "powersync-sqlite-")
-		if err != nil {
-			return err
+	return &Store{db}, nil
+}
+
+// Add adds a node unless it exists.
+func (s *Store) Add(ctx context.Context, r powersync.Record) error {
+	text, err := json.Marshal(r)
+	if err == nil {
+		_, err = s.ExecContext(ctx, `INSERT INTO nodes (uuid, record) VALUES (?, ?) ON CONFLICT DO NOTHING`, r.ID, string(text))
+	}
+	return err
+}
+
+// Load implements [powersync.Store].
+func (s *Store) Load(ctx context.Context, id string) (r powersync.Record, err error) {
+	var text []byte
+	err = s.QueryRowContext(ctx, `SELECT record, revision FROM nodes WHERE uuid = ?`, id).Scan(&text, &r.Revision)
+	if errors.Is(err, sql.ErrNoRows) {
+		return r, powersync.ErrNotFound
+	}
+	err = cmp.Or(err, json.Unmarshal(text, &r))
+	r.ID = id
+	return r, err
+}
+
+// Records implements [powersync.Store]. It reads the IDs first, so that the database is not
+// locked while the caller works. A record that cannot be read does not end the iteration.
+func (s *Store) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
+	return func(yield func(powersync.Record, error) bool) {
+		var text []byte
+		var ids []string
+		err := s.QueryRowContext(ctx, `SELECT json_group_array(uuid) FROM nodes`).Scan(&text)
+		if err := cmp.Or(err, json.Unmarshal(text, &ids)); err != nil {
+			yield(powersync.Record{}, err)
 		}
-		defer os.RemoveAll(dir)
-		*file = filepath.Join(dir, "fleet.db")
+		for _, id := range ids {
+			if r, err := s.Load(ctx, id); !errors.Is(err, powersync.ErrNotFound) && !yield(r, err) {
+				return
+			}
+		}
 	}
+}
+
+// Update implements [powersync.Store].
+func (s *Store) Update(ctx context.Context, r powersync.Record) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	done, err := s.ExecContext(ctx, `UPDATE nodes SET record = ?, revision = revision + 1 WHERE uuid = ? AND revision = ?`, string(text), r.ID, r.Revision)
+	if err != nil {
+		return err
+	}
+	if n, _ := done.RowsAffected(); n == 0 { // SQLite always knows the number
+		_, err = s.Load(ctx, r.ID)
+		err = cmp.Or(err, powersync.ErrConflict)
+	}
+	return err
+}
+
+// simulated is hardware on which one machine is off, until it is switched on.
+type simulated struct{ off atomic.Value }
+
+// PowerState and SetPower implement [powersync.Driver].
+func (h *simulated) PowerState(_ context.Context, id string) (states.Power, error) {
+	if h.off.Load() == id {
+		return states.PowerOff, nil
+	}
+	return states.PowerOn, nil
+}
+
+func (h *simulated) SetPower(context.Context, string, states.Power) error {
+	h.off.Store("")
+	return nil
+}
+
+func main() {
+	file := flag.String("db", ":memory:", "the database's `FILE`")
+	rounds := flag.Int("rounds", 5, "number of rounds")
+	flag.Parse()
+	ctx := context.Background()
 	store, err := Open(*file)
+	for i := 0; i < 200 && err == nil; i++ {
+		err = store.Add(ctx, powersync.Record{ID: fmt.Sprintf("node-%03d", i), ProvisionState: states.Active, Power: states.PowerOn})
+	}
 	if err != nil {
-		return err
+		log.Fatal(err)
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := store.Add(ctx, fleet(*nodes)...); err != nil {
-		return fmt.Errorf("add nodes to %s: %w", *file, err)
-	}
-	return doRounds(ctx, store, *rounds, out)
-}
-
-func fleet(n int) []powersync.Record {
-	records := make([]powersync.Record, n)
-	for i := range records {
-		records[i] = powersync.Record{ID: fmt.Sprintf("node-%06d", i), ProvisionState: states.Active, Power: states.PowerOn}
-	}
-	return records
-}
-
-func doRounds(ctx context.Context, store *Store, rounds int, out io.Writer) error {
 	hardware := new(simulated)
-	var bad troubles
-	syncer, err := powersync.New(powersync.Config{Store: store, Driver: hardware, Name: name, OnEvent: bad.note})
+	syncer, err := powersync.New(powersync.Config{Store: store, Driver: hardware, Name: "examples/powersync-sqlite"})
 	if err != nil {
-		return err
+		log.Fatal(err)
 	}
 	dropped, err := syncer.Reclaim(ctx)
-	switch {
-	case ctx.Err() != nil:
-		return err
-	case err != nil:
-		bad.add(err) // the other nodes are fine
+	fmt.Printf("%d old reservations dropped\n", dropped)
+	for i := 0; i < *rounds && err == nil; i++ {
+		hardware.off.Store(fmt.Sprintf("node-%03d", i%200))
+		report, failed := syncer.Sync(ctx)
+		err = failed
+		fmt.Println(report)
 	}
-	fmt.Fprintf(out, "%d old reservations dropped\n", dropped)
-	for i := range rounds {
-		hardware.disturb(i)
-		report, err := syncer.Sync(ctx)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(out, report)
+	if err = cmp.Or(err, store.Close()); err != nil {
+		log.Fatal(err)
 	}
-	return bad.err()
-}
-
-// troubles counts how often records could not be read or stored.
-type troubles struct {
-	mu    sync.Mutex
-	n     int
-	first error
-}
-
-func (t *troubles) note(e powersync.Event) {
-	if e.Outcome == powersync.StoreFailed || errors.Is(e.Err, powersync.ErrNotSaved) {
-		t.add(fmt.Errorf("node %q: %w", e.ID, e.Err))
-	}
-}
-
-func (t *troubles) add(err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.n++; t.n == 1 {
-		t.first = err
-	}
-}
-
-func (t *troubles) err() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.n == 0 {
-		return nil
-	}
-	return fmt.Errorf("records could not be read or stored %d times, the first: %w", t.n, t.first)
 }

@@ -3,146 +3,147 @@
 // dead, and some machines are switched off behind the syncer's back. Some nodes are in
 // enroll; their BMCs get no requests.
 //
-//	go run ./examples/powersync
-//	go run ./examples/powersync -nodes 50 -workers 8 -rounds 6 -metrics 127.0.0.1:9100
+//	go run ./examples/powersync -nodes 50 -rounds 6 -metrics 127.0.0.1:9100
 //
-// After the rounds it repairs the broken BMCs; a recovery round takes their nodes out
-// of maintenance, and a last round syncs all nodes. The exit status is 0 if
-// then every recorded power state agrees with the hardware and no BMC of a node in
-// enroll got a request, 1 if not, 2 for wrong usage, and 130 or 143 after Ctrl-C or
-// SIGTERM.
+// After the rounds it repairs the BMCs; a recovery round takes their nodes out of maintenance.
+// The exit status is 0 if then every record agrees with the hardware, and 1 if not.
 package main
 
 import (
-	"cmp"
 	"context"
+	"errors"
+	"expvar"
 	"flag"
 	"fmt"
-	"io"
-	"maps"
+	"log"
+	"net/http"
 	"os"
-	"slices"
-	"sync"
-	"text/tabwriter"
+	"os/signal"
 	"time"
 
-	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+	"github.com/ironstate/ironstate/verify/secret"
 )
 
-// bmcTimeout bounds an operation of a BMC. It is short because the BMCs are local.
-const bmcTimeout = 1500 * time.Millisecond
+const (
+	bmcTimeout = 1500 * time.Millisecond // short because the BMCs are local
+	system     = "/redfish/v1/Systems/1"
+)
+
+// fleet is the machines by the IDs of their nodes, and the records.
+type fleet struct {
+	bmcs      map[string]*bmctest.Redfish
+	disturbed []*bmctest.Redfish // whose machines are switched off behind the syncer's back
+	records   powersync.Memory
+}
+
+// openFleet starts machines; of each 20, one has a node in enroll and six misbehave.
+func openFleet(n int) (*fleet, error) {
+	f := &fleet{bmcs: map[string]*bmctest.Redfish{}}
+	for i := range n {
+		record := powersync.Record{ID: fmt.Sprintf("node-%03d", i), ProvisionState: states.Active, Power: states.PowerOn}
+		config := bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "1", Power: "On"}}}
+		switch i % 20 {
+		case 3:
+			record = powersync.Record{ID: record.ID, ProvisionState: states.Enroll}
+		case 6:
+			config.Faults = []bmctest.Fault{{On: system, Method: http.MethodGet, Do: bmctest.Property("PowerState", "Off")}}
+		case 9:
+			config.Faults = []bmctest.Fault{{On: system, Method: http.MethodGet, Do: bmctest.HangAfter(20)}}
+		case 12:
+			config.Faults = []bmctest.Fault{{Do: bmctest.Refuse()}}
+		}
+		server, err := bmctest.NewRedfish(config)
+		if err != nil {
+			return f, err
+		}
+		f.bmcs[record.ID] = server
+		f.records.Put(record)
+		if i%20 == 15 || i%20 == 17 || i%20 == 19 {
+			f.disturbed = append(f.disturbed, server)
+		}
+	}
+	return f, nil
+}
+
+// config returns the BMC of a node, for the driver.
+func (f *fleet) config(_ context.Context, id string) (bmc.Config, error) {
+	server := f.bmcs[id]
+	return bmc.Config{Host: server.Host, RedfishPort: server.Port, RootCAs: server.CertPool, User: bmctest.DefaultUser,
+		Password: secret.New(bmctest.DefaultPassword), Protocol: "redfish", Timeout: bmcTimeout}, nil
+}
+
+// check returns an error unless the records agree with the hardware, and no BMC of a node in enroll
+// got a request.
+func (f *fleet) check(ctx context.Context) error {
+	words := map[states.Power]string{states.PowerOn: "On", states.PowerOff: "Off"} // Redfish's
+	for id, server := range f.bmcs {
+		r, err := f.records.Load(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case r.ProvisionState == states.Enroll && len(server.Requests()) > 0:
+			return fmt.Errorf("%s is in enroll, but its BMC got a request", id)
+		case r.ProvisionState != states.Enroll && (r.Maintenance || words[r.Power] != server.Power("1")):
+			return fmt.Errorf("%s is %s, but its record is %+v", id, server.Power("1"), r)
+		}
+	}
+	return nil
+}
 
 func main() {
-	program.Main("powersync", func(ctx context.Context, args []string, out, errOut io.Writer) error {
-		return run(ctx, args, out, errOut, isTerminal(os.Stdout))
-	})
-}
-
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
-type options struct {
-	nodes, workers, rounds int
-	metrics                string
-}
-
-func parseFlags(args []string, errOut io.Writer) (options, error) {
-	var o options
-	flags := flag.NewFlagSet("powersync", flag.ContinueOnError)
-	flags.IntVar(&o.nodes, "nodes", 200, "number of machines, 1 to 2000")
-	flags.IntVar(&o.workers, "workers", 32, "number of workers, each of which syncs a node at a time, 1 to 2000")
-	flags.IntVar(&o.rounds, "rounds", 5, "number of rounds before the BMCs are repaired, 1 to 1000000")
-	flags.StringVar(&o.metrics, "metrics", "", "serve /metrics and /debug/vars on this `HOST:PORT` during the rounds")
-	if err := program.Parse(flags, args, errOut); err != nil {
-		return o, err
+	nodes := flag.Int("nodes", 200, "number of machines")
+	rounds := flag.Int("rounds", 5, "number of rounds before the BMCs are repaired")
+	metrics := flag.String("metrics", "", "serve the syncer's counters at /debug/vars of this `HOST:PORT`")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *nodes, *rounds, *metrics); err != nil {
+		log.Fatal(err)
 	}
-	return o, cmp.Or(
-		program.Between("nodes", o.nodes, 1, 2000),
-		program.Between("workers", o.workers, 1, 2000),
-		program.Between("rounds", o.rounds, 1, 1_000_000),
-	)
 }
 
-func run(ctx context.Context, args []string, out, errOut io.Writer, terminal bool) error {
-	o, err := parseFlags(args, errOut)
+func run(ctx context.Context, nodes, rounds int, metrics string) error {
+	fleet, err := openFleet(nodes)
 	if err != nil {
 		return err
 	}
-	return syncFleet(ctx, o, out, terminal)
-}
-
-// syncFleet creates the fleet, a driver and a syncer, does all rounds, and checks the result.
-func syncFleet(ctx context.Context, o options, out io.Writer, terminal bool) error {
-	fleet, err := openFleet(o.nodes)
-	if err != nil {
-		return err
-	}
-	defer fleet.close()
-	fmt.Fprintf(out, "%d machines: %v\n", o.nodes, fleet.roles())
-
-	driver, err := fleet.driver()
+	driver, err := bmc.NewDriver(bmc.DriverConfig{Sessions: nodes, Lookup: fleet.config})
 	if err != nil {
 		return err
 	}
 	defer driver.Close(context.WithoutCancel(ctx))
 	syncer, err := powersync.New(powersync.Config{
-		Store:   &fleet.records,
-		Driver:  driver,
-		Name:    "examples/powersync",
-		Workers: o.workers,
-		Timeout: 2 * bmcTimeout,
+		Store: &fleet.records, Driver: driver, Name: "examples/powersync", Workers: 32, Timeout: 2 * bmcTimeout,
 	})
 	if err != nil {
 		return err
 	}
-	if o.metrics != "" {
-		stop, err := serveMetrics(o.metrics, syncer)
-		if err != nil {
-			return err
+	if metrics != "" {
+		expvar.Publish("powersync", expvar.Func(func() any { return syncer.Stats() }))
+		go func() { log.Print(http.ListenAndServe(metrics, nil)) }() // package expvar has registered its handler
+	}
+	for i := range rounds { // after a disturbance each
+		for j, server := range fleet.disturbed {
+			if j%2 == i%2 {
+				err = errors.Join(err, server.SetPower("1", "Off"))
+			}
 		}
-		defer stop()
-	}
-
-	show := progress{out: out, terminal: terminal, syncer: syncer, nodes: o.nodes}
-	if err := doRounds(ctx, fleet, o.rounds, show); err != nil {
-		return err
-	}
-	printTotals(out, syncer.Stats())
-	return fleet.check()
-}
-
-// doRounds does rounds with broken BMCs, repairs them, and does a recovery round and a
-// last round.
-func doRounds(ctx context.Context, fleet *fleet, rounds int, show progress) error {
-	for i := range rounds {
-		var disturbance sync.WaitGroup
-		disturbance.Go(func() { fleet.disturb(i) })
-		err := show.round(ctx, fmt.Sprintf("%d of %d", i+1, rounds), show.syncer.Sync)
-		disturbance.Wait()
-		if err != nil {
+		report, failed := syncer.Sync(ctx)
+		fmt.Printf("[%d of %d] %v\n", i+1, rounds, report)
+		if err := errors.Join(err, failed); err != nil {
 			return err
 		}
 	}
-	if err := fleet.repair(); err != nil {
-		return err
+	for _, server := range fleet.bmcs {
+		err = errors.Join(err, server.ClearFaults())
 	}
-	fmt.Fprintln(show.out, "The broken BMCs are repaired.")
-	if err := show.round(ctx, "repaired", show.syncer.Recover); err != nil {
-		return err
-	}
-	return show.round(ctx, "last", show.syncer.Sync)
-}
-
-func printTotals(out io.Writer, s powersync.Stats) {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(table, "\n%d rounds, %d power states read, %d set\n", s.Rounds+s.Recoveries, s.Reads, s.Sets)
-	for _, outcome := range slices.Sorted(maps.Keys(s.Nodes)) {
-		if n := s.Nodes[outcome]; n > 0 {
-			fmt.Fprintf(table, "%d\t  %s\n", n, outcome)
-		}
-	}
-	table.Flush()
+	fmt.Println("The broken BMCs are repaired.")
+	recovered, failed := syncer.Recover(ctx)
+	synced, failedAgain := syncer.Sync(ctx)
+	fmt.Printf("[repaired] %v\n[last] %v\n", recovered, synced)
+	return errors.Join(err, failed, failedAgain, fleet.check(ctx))
 }

@@ -1,43 +1,150 @@
-// Reconcile brings a node of Ironic to a goal, whatever state it is in, and
-// prints each step as it happens.
+// Reconcile brings a node of Ironic to a goal, whatever state it is in, and prints each
+// step as it happens.
 //
-// Without flags it starts an Ironic in its own process, with fake hardware, and takes
-// a node from enroll to active. With -endpoint it uses a real Ironic without
-// authentication:
+// Without flags it starts an Ironic in its own process, with fake hardware, and takes a
+// node from enroll to active. With -endpoint it uses a real Ironic without authentication:
 //
-//	go run ./examples/reconcile
 //	go run ./examples/reconcile -endpoint http://127.0.0.1:6385 -node node-1 -goal available
 //
-// Package plan computes the next step; this program gets the node, sends requests and
-// waits, see [reconciler.run]. If Ironic answers 409 (the node is locked) or 503 (it has
-// no free worker), the program retries with a backoff; any other error ends it.
-//
-// The exit status is 0 if the goal is reached, 1 if it is not, 2 for wrong usage, and
-// 130 or 143 after Ctrl-C or SIGTERM.
+// Package plan computes the next step. The exit status is 0 if the goal is reached, and 1 if not.
 package main
 
 import (
 	"context"
-	"io"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"net/http"
 	"os"
+	"os/signal"
+	"time"
 
-	"github.com/ironstate/ironstate/internal/program"
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/baremetal/apiversions"
+	"github.com/gophercloud/gophercloud/v2/openstack/baremetal/noauth"
+	"github.com/gophercloud/gophercloud/v2/openstack/baremetal/v1/nodes"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/conductortest"
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
 )
 
 func main() {
-	program.Main("reconcile", func(ctx context.Context, args []string, out, errOut io.Writer) error {
-		return run(ctx, args, os.Getenv, out, errOut)
-	})
+	log.SetFlags(0)
+	endpoint := flag.String("endpoint", "", "`URL` of an Ironic without authentication; without it a built-in one is used")
+	name := flag.String("node", "node-1", "name or UUID of the node")
+	word := flag.String("goal", "active", "`GOAL` such as active, available or manageable")
+	var policy plan.Policy
+	flag.BoolVar(&policy.MayDestroy, "may-destroy", false, "a workload may be torn down or overwritten")
+	poll := flag.Duration("poll", 2*time.Second, "time between two reads of the node, and before a retry")
+	flag.Parse()
+	goal, err := plan.ParseGoal(*word)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if *endpoint == "" {
+		fmt.Println("A built-in Ironic; the node is locked once, and the first deployment fails.")
+		ironic, err := conductortest.Start(conductortest.Config{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer ironic.Close()
+		prepare(ironic)
+		*endpoint, *poll, policy.Retries = ironic.URL, 10*time.Millisecond, 1
+	}
+	if err := reconcile(ctx, *endpoint, *name, plan.Wish{Goal: goal, Policy: policy}, *poll); err != nil {
+		log.Fatalf("%s has not reached %v: %v", *name, goal, err)
+	}
+	fmt.Printf("%s has reached %v.\n", *name, goal)
 }
 
-func run(ctx context.Context, args []string, getenv func(string) string, out, errOut io.Writer) error {
-	opts, err := parseFlags(args, getenv, errOut)
-	switch {
-	case err != nil:
+// reconcile does one step after the other until the node is at its goal.
+func reconcile(ctx context.Context, endpoint, name string, wish plan.Wish, poll time.Duration) error {
+	client, version, err := dial(ctx, endpoint)
+	if err != nil {
 		return err
-	case opts.demo:
-		return runDemo(ctx, out)
-	default:
-		return reconcile(ctx, opts, out)
 	}
+	series, _ := version.Series()
+	wish.Version = version
+	for last := ""; ; {
+		got, err := nodes.Get(ctx, client, name).Extract()
+		if err != nil {
+			return err
+		}
+		// A state of a newer Ironic is none of the table's: the plan then has no route.
+		node := machine.Node{
+			State: states.ParseReported(got.ProvisionState).State, Target: states.ParseReported(got.TargetProvisionState).State,
+			LastError: got.LastError,
+		}
+		wish.Facts = plan.Facts{
+			Maintenance: got.Maintenance, Fault: got.Fault, Protected: got.Protected, Retired: got.Retired,
+			Associated: got.InstanceUUID != "", Reserved: got.Reservation != "",
+			NoAutomatedClean: got.AutomatedClean != nil && !*got.AutomatedClean,
+		}
+		step, err := plan.Next(series.Table(), node, wish)
+		if err != nil {
+			return err
+		}
+		if line := fmt.Sprintf("%-14s  %-10s  %-45v  %s", got.ProvisionState, node.Target, step, node.LastError); line != last {
+			fmt.Println(line)
+			last = line
+		}
+		switch step.Action {
+		case plan.Done:
+			return nil
+		case plan.Blocked: // by the state or the policy; a person has to decide
+			return fmt.Errorf("%v (last error: %q)", step, node.LastError)
+		case plan.Send:
+			body := nodes.ProvisionStateOpts{Target: nodes.TargetProvisionState(step.Verb)}
+			err = nodes.ChangeProvisionState(ctx, client, name, body).Err
+		}
+		switch {
+		case err == nil:
+			wish.Progress = step.Progress // only once Ironic has accepted the request
+		case gophercloud.ResponseCodeIs(err, http.StatusConflict), gophercloud.ResponseCodeIs(err, http.StatusServiceUnavailable):
+			fmt.Println("refused for now: the node is locked or no worker is free") // it may have moved meanwhile: plan again
+		default:
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(poll):
+		}
+	}
+}
+
+// dial returns a client with the highest API version that the server and this library know.
+func dial(ctx context.Context, endpoint string) (*gophercloud.ServiceClient, states.APIVersion, error) {
+	root, err := noauth.NewBareMetalNoAuth(noauth.EndpointOpts{IronicEndpoint: endpoint})
+	if err != nil {
+		return nil, 0, err
+	}
+	got, err := apiversions.Get(ctx, root, "v1").Extract()
+	if err != nil {
+		return nil, 0, err
+	}
+	highest, err := states.ParseAPIVersion(got.Version)
+	version := min(highest, states.Latest().MaxAPIVersion())
+	client, again := noauth.NewBareMetalNoAuth(noauth.EndpointOpts{IronicEndpoint: endpoint + "/v1"})
+	client.Microversion = version.String()
+	return client, version, errors.Join(err, again)
+}
+
+// prepare adds a node. Its work ends once the client has seen its state, so that each
+// state is printed; the first deployment fails.
+func prepare(ironic *conductortest.Server) {
+	node := ironic.Add(conductor.Node{Name: "node-1"})
+	ironic.Next(node, "verify", func(ctx context.Context) error {
+		ironic.Refuse(http.StatusConflict)
+		return ironic.AwaitRead(ctx, node)
+	})
+	ironic.Next(node, "deploy.deploy", func(ctx context.Context) error {
+		return errors.Join(ironic.AwaitRead(ctx, node), errors.New("no space left on device"))
+	})
 }
