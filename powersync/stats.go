@@ -7,8 +7,8 @@ import (
 )
 
 // Stats holds a Syncer's counters since it was made, and the current values of its
-// gauges, for exporters: [expvar.Func] can publish it unchanged, and examples/powersync
-// exports it to Prometheus.
+// gauges, for exporters: [expvar.Func] can publish it unchanged, as examples/powersync
+// does.
 type Stats struct {
 	Nodes  map[Outcome]int `json:"nodes"`  // every outcome, those of rounds under way included
 	Seen   int             `json:"seen"`   // the sum of Nodes
