@@ -12,6 +12,10 @@
 // byte. SVG and HTML name fonts that are as wide as Helvetica, which Graphviz uses to
 // compute the layout; PNG uses the Go fonts, which are compiled in.
 //
+// [PNG] paints the SVG itself. The WebAssembly build of Graphviz v0.2.9 has a PNG
+// renderer too, but it fills the area under each curved edge, draws no border of a
+// state and no bold text, and needs four times as long.
+//
 // Importing the package compiles Graphviz to machine code. This takes half a second
 // the first time and less from then on: the compiled code is cached in the folder for
 // temporary files. A program that writes DOT, Mermaid or JSON alone should import

@@ -24,6 +24,10 @@ func (b box) meets(o box) bool {
 	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
 }
 
+func (b box) distance(p point) float64 {
+	return math.Hypot(max(b.left-p.x, 0, p.x-b.right), max(b.top-p.y, 0, p.y-b.bottom))
+}
+
 func (b box) has(p point) bool { return b.meets(box{p.x, p.y, p.x, p.y}) }
 
 // line returns points along the line of an edge, less than three points apart.
@@ -72,11 +76,13 @@ func (i item) words(t *testing.T, p *painter) box {
 	return all
 }
 
-// No line runs through a part's title, a label or a state, and no labels overlap.
+// No line runs through a part's title, a label or a state, no labels overlap, and each
+// label is close to its own line.
 func TestPicturesAreReadable(t *testing.T) {
 	latest := states.Latest().Table()
 	for name, d := range map[string]graph.Diagram{
 		"top down":                {Table: latest},
+		"since kilo":              {Table: latest, Since: states.Kilo.Table()},
 		"left to right":           {Table: latest, LeftToRight: true},
 		"requests":                {Table: latest, RequestsOnly: true},
 		"requests, left to right": {Table: latest, RequestsOnly: true, LeftToRight: true},
@@ -96,6 +102,11 @@ func TestPicturesAreReadable(t *testing.T) {
 					continue
 				}
 				line := edge.line(t)
+				nearest := math.Inf(1)
+				for _, p := range line {
+					nearest = min(nearest, words[n].distance(p))
+				}
+				require.Less(t, nearest, 18.0, "points between %s and its words", edge.id)
 				for m, other := range drawn.items {
 					if other.id == "state-"+from || other.id == "state-"+to {
 						continue
