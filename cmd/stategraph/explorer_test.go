@@ -278,13 +278,52 @@ func TestExplorerLightDarkAndNarrow(t *testing.T) {
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
 	})
 	require.Equal(t, "rgb(13, 17, 23)", eval[string](b, colour))
-	for _, width := range []int64{360, 768, 1024, 1920} {
+	for _, width := range []int64{360, 400, 768, 1024, 1920} {
 		call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 			Width: width, Height: 800, DeviceScaleFactor: 1, Mobile: width < 800,
 		})
 		require.LessOrEqual(t, eval[int64](b, "document.documentElement.scrollWidth"), width, "the page scrolls sideways")
 		require.True(t, eval[bool](b, "document.querySelector('#main svg').checkVisibility()"))
+		require.Empty(t, eval[[]string](b, cutOff), "at %d pixels", width)
+		require.GreaterOrEqual(t, eval[float64](b, smallestLabel), 11.0, "at %d pixels", width)
 	}
+}
+
+const (
+	// cutOff is the elements outside the diagrams whose content is wider than they are, or
+	// higher if they then scroll.
+	cutOff = `[...document.querySelectorAll('body *:not(svg, svg *, .drawing, #live, select, input)')]
+		.filter((e) => e.checkVisibility() && getComputedStyle(e).display !== 'inline' &&
+			(e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 || getComputedStyle(e).overflowY === 'auto' && e.scrollHeight > e.clientHeight))
+		.map((e) => e.outerHTML.slice(0, 80))`
+	// smallestLabel is the height of the smallest text in the diagrams, in pixels.
+	smallestLabel = `Math.round(100 * Math.min(...[...document.querySelectorAll('.drawing text')].filter((e) => e.checkVisibility())
+		.map((e) => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a))) / 100`
+)
+
+func TestExplorerZooms(t *testing.T) {
+	b := open(t, "state=service failed")
+	width := func() int {
+		return eval[int](b, "Math.round(document.querySelector('#main svg').getBoundingClientRect().width)")
+	}
+	first := width()
+	b.do(chromedp.Click(chromedp.CSS("#zoom-in")))
+	require.InDelta(t, float64(first)*1.25, width(), 2)
+	require.True(t, eval[bool](b, `(() => {
+		const [state, view] = ['#main .chosen', '#main .drawing'].map((s) => document.querySelector(s).getBoundingClientRect());
+		return state.left >= view.left && state.right <= view.right;
+	})()`), "the chosen state is in view")
+	b.do(chromedp.Click(chromedp.CSS("#zoom-out")))
+	require.Equal(t, first, width())
+	require.True(t, eval[bool](b, "document.getElementById('zoom-out').disabled"))
+
+	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 400, Height: 800, DeviceScaleFactor: 1, Mobile: true})
+	require.Greater(t, width(), 400)
+	b.do(chromedp.Click(chromedp.CSS("#zoom-whole")))
+	require.Less(t, width(), 400)
+	require.Equal(t, "true", eval[string](b, "document.getElementById('zoom-whole').getAttribute('aria-pressed')"))
+	b.do(chromedp.Click(chromedp.CSS("#zoom-in")))
+	require.Greater(t, width(), 800)
 }
 
 func TestExplorerOpensWithThePath(t *testing.T) {

@@ -42,11 +42,12 @@ func (s *svg) explorerItem(i item) {
 	s.put("</g>\n")
 }
 
-// bare writes a shape or a text without its colours and fonts.
+// bare writes a shape or a text without its colours and fonts, which are in the page's
+// style sheet.
 func (s *svg) bare(m element) {
 	s.put("<", m.XMLName.Local)
 	for _, a := range m.Attrs {
-		if slices.Contains([]string{"d", "points", "x", "y", "text-anchor", "font-size"}, a.Name.Local) {
+		if slices.Contains([]string{"d", "points", "x", "y", "text-anchor"}, a.Name.Local) {
 			s.attribute(a.Name.Local, a.Value)
 		}
 	}

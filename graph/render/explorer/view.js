@@ -85,7 +85,9 @@
 		tidy();
 		writeAddress();
 		show();
-		if (changes.state) $('live').textContent = `${choice.state}: ${data.states.find((s) => s.name === choice.state).text.split('\n')[0]}`;
+		if (!changes.state) return;
+		reveal();
+		$('live').textContent = `${choice.state}: ${data.states.find((s) => s.name === choice.state).text.split('\n')[0]}`;
 	}
 
 	const minor = (series) => Math.min(series.max, choice.version ? Number(choice.version.slice(2)) : series.max);
@@ -159,6 +161,32 @@
 		g.setAttribute('class', [kind, ...Object.keys(classes).filter((c) => classes[c])].join(' '));
 	}
 
+	// --- zoom ---
+
+	const zooms = [1, 1.25, 1.5, 2, 3];
+	let zoom = 0; // an index of zooms; at 0 the smallest label is 11 pixels high
+
+	function setZoom(index, whole) {
+		zoom = Math.max(0, Math.min(zooms.length - 1, index));
+		$('panels').style.setProperty('--zoom', zooms[zoom]);
+		$('panels').classList.toggle('whole', whole);
+		$('zoom-whole').setAttribute('aria-pressed', whole);
+		$('zoom-out').disabled = zoom === 0 || whole;
+		$('zoom-in').disabled = zoom === zooms.length - 1;
+		reveal();
+	}
+
+	// reveal scrolls the diagrams sideways if the chosen state is out of view.
+	function reveal() {
+		for (const { section, states } of panels) {
+			const chosen = states[data.states.findIndex((s) => s.name === choice.state)];
+			if (!chosen || section.hidden) continue;
+			const drawing = section.querySelector('.drawing');
+			const [state, view] = [chosen.g, drawing].map((e) => e.getBoundingClientRect());
+			if (state.left < view.left || state.right > view.right) drawing.scrollLeft += (state.left + state.right - view.left - view.right) / 2;
+		}
+	}
+
 	// --- keys ---
 
 	const ahead = {
@@ -215,19 +243,15 @@
 	}
 
 	function drawList(series) {
-		const items = [];
-		const found = choice.find.trim() ? model.found(series, choice.find) : null;
-		if (found) {
-			items.push(element('li', { class: 'part' }, found.length ? `${found.length} found` : 'nothing found'));
-			items.push(...found.map((n) => element('li', {}, stateButton(n))));
-		} else {
-			const parts = new Set(series.states.map((n) => data.states[n].part));
-			for (const part of parts) {
-				items.push(element('li', { class: 'part' }, part || 'Main states'));
-				for (const n of series.states) if (data.states[n].part === part) items.push(element('li', {}, stateButton(n)));
-			}
+		const group = (title, list) => element('li', {}, element('div', { class: 'part' }, title),
+			element('ul', {}, ...list.map((n) => element('li', {}, stateButton(n)))));
+		if (choice.find.trim()) {
+			const found = model.found(series, choice.find);
+			$('list').replaceChildren(group(found.length ? `${found.length} found` : 'nothing found', found));
+			return;
 		}
-		$('list').replaceChildren(...items);
+		const parts = [...new Set(series.states.map((n) => data.states[n].part))];
+		$('list').replaceChildren(...parts.map((part) => group(part || 'Main states', series.states.filter((n) => data.states[n].part === part))));
 	}
 
 	function table(header, rows) {
@@ -362,6 +386,10 @@
 	$('other').querySelector('.drawing').append($('main').querySelector('svg').cloneNode(true));
 	newPanel('main');
 	newPanel('other');
+	$('panels').style.setProperty('--drawn', `${$('main').querySelector('svg').viewBox.baseVal.width}px`);
+	$('zoom-out').addEventListener('click', () => setZoom(zoom - 1, false));
+	$('zoom-in').addEventListener('click', () => setZoom($('panels').classList.contains('whole') ? 0 : zoom + 1, false));
+	$('zoom-whole').addEventListener('click', () => setZoom(0, !$('panels').classList.contains('whole')));
 	for (const id of ['series', 'version', 'with', 'from', 'goal']) $(id).addEventListener('change', () => choose({ [id]: $(id).value }));
 	$('requests').addEventListener('change', () => choose({ requests: $('requests').checked ? '1' : '' }));
 	$('find').addEventListener('input', () => choose({ find: $('find').value }));
@@ -369,4 +397,5 @@
 	window.addEventListener('hashchange', () => { readAddress(); show(); });
 	readAddress();
 	show();
+	setZoom(0, false);
 })();
