@@ -9,7 +9,7 @@ import (
 // interface: nil if it is ready for work, or the reason why it is not. The error matches
 // [NotFound] or [Invalid], or is the store's.
 func (c *Conductor) Validate(ctx context.Context, ident string) (map[string]error, error) {
-	if r, delegated, err := c.delegate(ctx, ident, "validate", callArgs{}); delegated {
+	if r, delegated, err := c.calls.delegate(ctx, ident, "validate", callArgs{}); delegated {
 		problems := map[string]error{}
 		for kind, problem := range r.Problems {
 			problems[kind] = nil
@@ -37,7 +37,7 @@ func (c *Conductor) Validate(ctx context.Context, ident string) (map[string]erro
 // BootDevice reads the device that a node boots from next. The error matches
 // [NotFound], [Locked] or [Unsupported], or is the hardware's or the store's.
 func (c *Conductor) BootDevice(ctx context.Context, ident string) (device string, persistent bool, err error) {
-	if r, delegated, err := c.delegate(ctx, ident, "boot device", callArgs{}); delegated {
+	if r, delegated, err := c.calls.delegate(ctx, ident, "boot device", callArgs{}); delegated {
 		return r.Device, r.Persistent, err
 	}
 	err = c.withBootDevices(ctx, ident, func(ctx context.Context, b BootDeviceManager, n *Node) (err error) {
@@ -50,7 +50,7 @@ func (c *Conductor) BootDevice(ctx context.Context, ident string) (device string
 // BootDevices returns the devices that a node can boot from; errors are those of
 // [Conductor.BootDevice].
 func (c *Conductor) BootDevices(ctx context.Context, ident string) (devices []string, err error) {
-	if r, delegated, err := c.delegate(ctx, ident, "boot devices", callArgs{}); delegated {
+	if r, delegated, err := c.calls.delegate(ctx, ident, "boot devices", callArgs{}); delegated {
 		return r.Devices, err
 	}
 	err = c.shared(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
@@ -67,7 +67,7 @@ func (c *Conductor) BootDevices(ctx context.Context, ident string) (devices []st
 // SetBootDevice sets the device for the next boot of a node, or for all boots if persistent;
 // errors are those of [Conductor.BootDevice].
 func (c *Conductor) SetBootDevice(ctx context.Context, ident, device string, persistent bool) error {
-	if _, delegated, err := c.delegate(ctx, ident, "set boot device", callArgs{Device: device, Persistent: persistent}); delegated {
+	if _, delegated, err := c.calls.delegate(ctx, ident, "set boot device", callArgs{Device: device, Persistent: persistent}); delegated {
 		return err
 	}
 	return c.withBootDevices(ctx, ident, func(ctx context.Context, b BootDeviceManager, n *Node) error {
@@ -92,7 +92,7 @@ func (c *Conductor) withBootDevices(ctx context.Context, ident string, f func(co
 
 // VendorMethods returns the vendor passthru methods of a node, nil if it has none. The error matches [NotFound] or [Invalid], or is the store's.
 func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string]VendorMethod, error) {
-	if r, delegated, err := c.delegate(ctx, ident, "vendor methods", callArgs{}); delegated {
+	if r, delegated, err := c.calls.delegate(ctx, ident, "vendor methods", callArgs{}); delegated {
 		return r.Vendor, err
 	}
 	n, err := c.Node(ctx, ident)
@@ -113,7 +113,7 @@ func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string
 // [NotFound], [Locked], or [Unsupported] where there is no such method, or is the
 // hardware's or the store's.
 func (c *Conductor) CallVendor(ctx context.Context, ident, method string, args map[string]any) (answer any, err error) {
-	if r, delegated, err := c.delegate(ctx, ident, "vendor", callArgs{Vendor: method, Args: args}); delegated {
+	if r, delegated, err := c.calls.delegate(ctx, ident, "vendor", callArgs{Vendor: method, Args: args}); delegated {
 		return r.Answer, err
 	}
 	methods, err := c.VendorMethods(ctx, ident)

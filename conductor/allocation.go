@@ -41,7 +41,7 @@ func (*Allocation) Kind() Kind { return KindAllocation }
 //
 // Source: ironic/conductor/allocations.py.
 func (c *Conductor) CreateAllocation(ctx context.Context, a *Allocation) (*Allocation, error) {
-	if err := c.usable(ctx); err != nil {
+	if err := usable(ctx); err != nil {
 		return nil, err
 	}
 	if a == nil {
@@ -54,7 +54,7 @@ func (c *Conductor) CreateAllocation(ctx context.Context, a *Allocation) (*Alloc
 // [NotFound], or [Locked] or [WrongState] where the node cannot be freed now, or is
 // the store's.
 func (c *Conductor) DeleteAllocation(ctx context.Context, ident string) error {
-	if err := c.usable(ctx); err != nil {
+	if err := usable(ctx); err != nil {
 		return err
 	}
 	return allocator{c.engine}.remove(ctx, ident)

@@ -3,6 +3,7 @@ package conductor
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
@@ -113,11 +114,17 @@ func init() {
 	}
 }
 
+// calls makes the calls of a conductor to others, and serves theirs.
+type calls struct {
+	*engine
+	serving sync.Map // the UUIDs of the calls that are served now
+}
+
 // elsewhere returns a node and its owner if this conductor cannot serve the node: it lacks the node's
 // hardware type or is in another conductor group. The ID of the owner is empty otherwise, and if the
 // node has no owner.
-func (c *Conductor) elsewhere(ctx context.Context, ident string) (n *Node, owner Member, err error) {
-	if err := c.usable(ctx); err != nil || c.config.alone() {
+func (c *calls) elsewhere(ctx context.Context, ident string) (n *Node, owner Member, err error) {
+	if err := usable(ctx); err != nil || c.config.alone() {
 		return nil, owner, err
 	}
 	t, err := c.currentSession()
@@ -125,7 +132,7 @@ func (c *Conductor) elsewhere(ctx context.Context, ident string) (n *Node, owner
 		return nil, owner, nil // the caller's method says so, if it needs the membership
 	}
 	if n = c.fleet.indexed(ident); n == nil {
-		if n, err = c.Node(ctx, ident); err != nil {
+		if n, err = c.fleet.node(ctx, ident); err != nil {
 			return nil, owner, err
 		}
 	}
@@ -141,18 +148,18 @@ func (c *Conductor) elsewhere(ctx context.Context, ident string) (n *Node, owner
 
 // delegate calls a method of a node's owner if this conductor cannot serve the node, and reports
 // whether it has done so.
-func (c *Conductor) delegate(ctx context.Context, ident, method string, args callArgs) (r callResult, delegated bool, err error) {
+func (c *calls) delegate(ctx context.Context, ident, method string, args callArgs) (r callResult, delegated bool, err error) {
 	n, owner, err := c.elsewhere(ctx, ident)
 	if err != nil || owner.ID == "" {
 		return r, err != nil, err
 	}
-	r, err = c.callOwner(ctx, owner, call{Node: n.UUID, Method: method, Args: args})
+	r, err = c.ask(ctx, owner, call{Node: n.UUID, Method: method, Args: args})
 	return r, true, err
 }
 
-// callOwner stores a call and waits for its result, for callTimeout at most. The error matches
+// ask stores a call and waits for its result, for callTimeout at most. The error matches
 // [NoWorker] if the owner dies or does not answer in time; the call may then have been done.
-func (c *Conductor) callOwner(ctx context.Context, owner Member, q call) (callResult, error) {
+func (c *calls) ask(ctx context.Context, owner Member, q call) (callResult, error) {
 	t, err := c.currentSession()
 	if err != nil {
 		return callResult{}, err
@@ -163,7 +170,7 @@ func (c *Conductor) callOwner(ctx context.Context, owner Member, q call) (callRe
 		return callResult{}, err
 	}
 	id := o.Meta().UUID
-	defer c.forgetCall(ctx, id)
+	defer c.forget(ctx, id)
 	wait, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	defer context.AfterFunc(t.ctx, cancel)()
@@ -187,8 +194,8 @@ func (q call) unanswered() error {
 	return refuse(NoWorker, "conductor %s, which owns node %s, does not answer the request %q", q.Host, q.Node, q.Method)
 }
 
-// forgetCall deletes a call. If that fails, considerCall deletes it later.
-func (c *Conductor) forgetCall(ctx context.Context, id string) {
+// forget deletes a call. If that fails, consider deletes it later.
+func (c *calls) forget(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
 	if err := c.fleet.discard(ctx, kindCall, id); err != nil {
@@ -199,21 +206,21 @@ func (c *Conductor) forgetCall(ctx context.Context, id string) {
 // callExpiry is the age after which a call is deleted whose caller has died or could not delete it.
 const callExpiry = 10 * callTimeout
 
-// considerCall serves a call of another conductor, ends a call of this one if the called conductor has
+// consider serves a call of another conductor, ends a call of this one if the called conductor has
 // died, and deletes one that has expired.
-func (c *Conductor) considerCall(t *session, o *callRecord) {
+func (c *calls) consider(t *session, o *callRecord) {
 	switch {
 	case o.To == t.id && o.Result == nil:
 		c.serve(t, o, func(ctx context.Context) callResult { return c.answer(ctx, o.call) })
 	case o.From == t.id && o.Result == nil && !isMember(t.members, o.To):
 		c.serve(t, o, func(context.Context) callResult { return callResult{Err: asCallError(o.unanswered())} })
 	case time.Since(o.CreatedAt) > callExpiry && t.chooses(o.UUID):
-		c.run.group.Go(func() { c.forgetCall(t.ctx, o.UUID) })
+		c.run.group.Go(func() { c.forget(t.ctx, o.UUID) })
 	}
 }
 
 // serve stores the result of a call. It calls result once for each call.
-func (c *Conductor) serve(t *session, o *callRecord, result func(context.Context) callResult) {
+func (c *calls) serve(t *session, o *callRecord, result func(context.Context) callResult) {
 	if _, begun := c.serving.LoadOrStore(o.UUID, true); begun {
 		return
 	}
@@ -223,13 +230,13 @@ func (c *Conductor) serve(t *session, o *callRecord, result func(context.Context
 		defer cancel()
 		r, o := result(ctx), Clone(o)
 		o.Result = &r
-		c.storeCall(ctx, o)
+		c.store(ctx, o)
 	})
 }
 
-// storeCall stores a call with its result, unless the caller has deleted the call or it has a result. A
+// store stores a call with its result, unless the caller has deleted the call or it has a result. A
 // store may report a new record before it finds the record itself, so the index decides.
-func (c *Conductor) storeCall(ctx context.Context, o *callRecord) {
+func (c *calls) store(ctx context.Context, o *callRecord) {
 	r, err := encodeObject(o)
 	if err != nil {
 		return
@@ -249,14 +256,14 @@ func (c *Conductor) storeCall(ctx context.Context, o *callRecord) {
 }
 
 // answer does a call of another conductor. Its panics are errors.
-func (c *Conductor) answer(ctx context.Context, q call) callResult {
+func (c *calls) answer(ctx context.Context, q call) callResult {
 	ctx = context.WithValue(ctx, originKey{}, q.Origin)
 	r, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (callResult, error) {
 		method := methods[q.Method]
 		if method == nil {
 			return callResult{}, refuse(Unsupported, "conductor %s has no method %q", c.config.Name, q.Method)
 		}
-		return method(c, ctx, q)
+		return method(c.front, ctx, q)
 	})
 	r.Err = asCallError(err)
 	return r
@@ -309,14 +316,14 @@ func (e *callError) Unwrap() (all []error) {
 
 // delegateProvision is delegate for a request for a provision state. What the request's state and
 // Complete refuse is refused here.
-func (c *Conductor) delegateProvision(ctx context.Context, ident string, r ProvisionRequest) (delegated bool, err error) {
+func (c *calls) delegateProvision(ctx context.Context, ident string, r ProvisionRequest) (delegated bool, err error) {
 	n, owner, err := c.elsewhere(ctx, ident)
 	if err != nil || owner.ID == "" {
 		return err != nil, err
 	}
 	id, complete := n.UUID, ProvisionRequest{}
-	err = c.retryLocked(ctx, func() error {
-		n, err := c.Node(ctx, id)
+	err = c.fleet.retryLocked(ctx, func() error {
+		n, err := c.fleet.node(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -333,6 +340,6 @@ func (c *Conductor) delegateProvision(ctx context.Context, ident string, r Provi
 	if err != nil {
 		return true, err
 	}
-	_, err = c.callOwner(ctx, owner, call{Node: id, Method: "provision", Args: callArgs{Provision: &complete}})
+	_, err = c.ask(ctx, owner, call{Node: id, Method: "provision", Args: callArgs{Provision: &complete}})
 	return true, err
 }

@@ -75,7 +75,7 @@ func newToken() string {
 // ironic/conductor/manager.py.
 func (c *Conductor) Lookup(ctx context.Context, addresses []string, uuid string) (n *Node, token string, err error) {
 	if uuid == "" {
-		if uuid, err = c.byAddress(ctx, addresses); err != nil {
+		if uuid, err = c.fleet.byAddress(ctx, addresses); err != nil {
 			return nil, "", err
 		}
 	}
@@ -95,8 +95,8 @@ func (c *Conductor) Lookup(ctx context.Context, addresses []string, uuid string)
 }
 
 // byAddress returns the UUID of the node that has ports with the addresses.
-func (c *Conductor) byAddress(ctx context.Context, addresses []string) (string, error) {
-	ports, err := typed[*Port](c.Objects(ctx, KindPort))
+func (f *fleet) byAddress(ctx context.Context, addresses []string) (string, error) {
+	ports, err := typed[*Port](f.of(KindPort).list(ctx))
 	if err != nil {
 		return "", err
 	}
@@ -126,10 +126,10 @@ func (c *Conductor) byAddress(ctx context.Context, addresses []string) (string, 
 // ([Description]): a heartbeat does not say that the agent has done anything. The error
 // matches [NotFound], or [Invalid] for a wrong token, or is that of [Conductor.Resume].
 func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) error {
-	if err := c.usable(ctx); err != nil {
+	if err := usable(ctx); err != nil {
 		return err
 	}
-	if _, delegated, err := c.delegate(ctx, ident, "heartbeat", callArgs{Heartbeat: &h}); delegated {
+	if _, delegated, err := c.calls.delegate(ctx, ident, "heartbeat", callArgs{Heartbeat: &h}); delegated {
 		return err
 	}
 	if h.AgentVersion == "" && h.AgentStatus == "" {

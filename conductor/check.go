@@ -47,7 +47,7 @@ func (c *Conductor) considerObject(o Object) {
 		allocator{c.engine}.consider(o)
 	case *callRecord:
 		if t, err := c.currentSession(); err == nil {
-			c.considerCall(t, o)
+			c.calls.consider(t, o)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/ironstate/ironstate/powersync"
@@ -12,13 +11,12 @@ import (
 )
 
 // Conductor manages nodes. [New] makes it, [Conductor.Run] does its work, and the other
-// methods serve requests of clients. It is safe for concurrent use. The methods of a nil or
-// zero Conductor, and all methods with a nil context, return a [*ConfigError]; Name and Table
-// then return zero values.
+// methods serve requests of clients. It is safe for concurrent use. With a nil context, all methods
+// return a [*ConfigError].
 type Conductor struct {
 	*engine
-	syncer  *powersync.Syncer
-	serving sync.Map // the UUIDs of the calls of other conductors that this one serves now
+	syncer *powersync.Syncer
+	calls  *calls
 }
 
 var errWatchEnded = errors.New("the watch has ended")
@@ -34,7 +32,7 @@ func New(config Config) (*Conductor, error) {
 		rulebook: &rulebook{config: config}, fleet: newFleet(config), pool: newWorkerPool(config.Workers),
 		joined: make(chan struct{}),
 	}}
-	c.front = c
+	c.front, c.calls = c, &calls{engine: c.engine}
 	c.history = history{c.fleet, c.rulebook}
 	c.describe(nil)
 	c.config.Log = slog.New(naming{c.config.Log.Handler(), c.fleet.nodes})
@@ -44,16 +42,12 @@ func New(config Config) (*Conductor, error) {
 	return c, nil
 }
 
-// usable returns an error if the conductor is nil or zero or the context is nil.
-func (c *Conductor) usable(ctx context.Context) error {
-	switch {
-	case c == nil || c.engine == nil:
-		return &ConfigError{"Conductor", "one that New made"}
-	case ctx == nil:
+// usable returns an error for a nil context.
+func usable(ctx context.Context) error {
+	if ctx == nil {
 		return errNilContext
-	default:
-		return nil
 	}
+	return nil
 }
 
 // Run does the work that the stored records call for until the context ends: requested
@@ -61,7 +55,7 @@ func (c *Conductor) usable(ctx context.Context) error {
 // died as failed. Run returns the context's error when all its goroutines have ended. It
 // may be called once.
 func (c *Conductor) Run(ctx context.Context) error {
-	if err := c.usable(ctx); err != nil {
+	if err := usable(ctx); err != nil {
 		return err
 	}
 	work, stopWork := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -91,7 +85,7 @@ func (c *Conductor) Run(ctx context.Context) error {
 // Ready waits until Run has read the nodes and the conductor accepts requests. If the context
 // ends first, Ready returns the context's error.
 func (c *Conductor) Ready(ctx context.Context) error {
-	if err := c.usable(ctx); err != nil {
+	if err := usable(ctx); err != nil {
 		return err
 	}
 	select {
@@ -103,18 +97,10 @@ func (c *Conductor) Ready(ctx context.Context) error {
 }
 
 // Name returns the conductor's name.
-func (c *Conductor) Name() string { return c.configuration().Name }
+func (c *Conductor) Name() string { return c.config.Name }
 
 // Table returns the state machine that the conductor follows.
-func (c *Conductor) Table() *states.Table { return c.configuration().Table }
-
-// configuration returns the configuration with its defaults; for a nil Conductor it is zero.
-func (c *Conductor) configuration() Config {
-	if c == nil || c.engine == nil {
-		return Config{}
-	}
-	return c.config
-}
+func (c *Conductor) Table() *states.Table { return c.config.Table }
 
 // now returns the time in the resolution of Ironic's records.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -237,6 +237,9 @@ func (f *fleet) remove(ctx context.Context, ident string, check func(*Node) erro
 // retryLocked calls do, and again up to the configured number of times while its error matches
 // [Locked].
 func (f *fleet) retryLocked(ctx context.Context, do func() error) error {
+	if err := usable(ctx); err != nil {
+		return err
+	}
 	for retries := f.retries; ; retries-- {
 		err := do()
 		if retries <= 0 || !errors.Is(err, Locked) || ctx.Err() != nil {
@@ -245,4 +248,11 @@ func (f *fleet) retryLocked(ctx context.Context, do func() error) error {
 		f.retried.Add(1)
 		sleep(ctx, f.interval)
 	}
+}
+
+// touched sets the UpdatedAt of a node whose request is refused, unless the node is locked, and
+// returns the error of the refusal.
+func (f *fleet) touched(ctx context.Context, id string, refused error) error {
+	_, _, err := f.edit(ctx, id, func(*Node) error { return Held(refused) })
+	return err
 }

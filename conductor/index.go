@@ -324,7 +324,7 @@ type NodeChange struct {
 // yields nothing.
 func (c *Conductor) WatchNodes(ctx context.Context) iter.Seq[NodeChange] {
 	return func(yield func(NodeChange) bool) {
-		if c.usable(ctx) != nil {
+		if usable(ctx) != nil {
 			return
 		}
 		for change := range c.fleet.nodes.watch(ctx) {

@@ -24,7 +24,7 @@ type IndicatorReader interface {
 // Indicators returns the indicators of a node. The error matches [NotFound] or [Unsupported], or is
 // the hardware's or the store's.
 func (c *Conductor) Indicators(ctx context.Context, ident string) (indicators []Indicator, err error) {
-	if r, delegated, err := c.delegate(ctx, ident, "indicators", callArgs{}); delegated {
+	if r, delegated, err := c.calls.delegate(ctx, ident, "indicators", callArgs{}); delegated {
 		return r.Indicators, err
 	}
 	err = c.shared(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
@@ -41,10 +41,10 @@ func (c *Conductor) Indicators(ctx context.Context, ident string) (indicators []
 // IndicatorState reads the state of an indicator of a node, such as "on". The error matches [NotFound],
 // [Locked], [Unsupported] or [Invalid], or is the hardware's or the store's.
 func (c *Conductor) IndicatorState(ctx context.Context, ident, component, name string) (state string, err error) {
-	if r, delegated, err := c.delegate(ctx, ident, "indicator state", callArgs{Component: component, Indicator: name}); delegated {
+	if r, delegated, err := c.calls.delegate(ctx, ident, "indicator state", callArgs{Component: component, Indicator: name}); delegated {
 		return r.State, err
 	}
-	err = c.retryLocked(ctx, func() error {
+	err = c.fleet.retryLocked(ctx, func() error {
 		return c.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
 			reader, ok := hardware.(IndicatorReader)
 			if !ok {

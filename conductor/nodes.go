@@ -16,7 +16,7 @@ import (
 // Node returns a node by its UUID or its name, as of its last write. The error matches
 // [NotFound], or is the store's.
 func (c *Conductor) Node(ctx context.Context, ident string) (*Node, error) {
-	if err := c.usable(ctx); err != nil {
+	if err := usable(ctx); err != nil {
 		return nil, err
 	}
 	return c.fleet.node(ctx, ident)
@@ -25,7 +25,7 @@ func (c *Conductor) Node(ctx context.Context, ident string) (*Node, error) {
 // Nodes returns all nodes, oldest first. It waits until Run has read the store. The result
 // includes all writes of this process; writes of other conductors appear with a short delay.
 func (c *Conductor) Nodes(ctx context.Context) ([]*Node, error) {
-	if err := c.usable(ctx); err != nil {
+	if err := usable(ctx); err != nil {
 		return nil, err
 	}
 	return c.fleet.nodes.list(ctx)
@@ -45,7 +45,7 @@ type NodeRange struct {
 // visited. A node that is written during the iteration may be yielded or not. The error matches
 // [NotFound] if the node After does not exist.
 func (c *Conductor) NodesIn(ctx context.Context, r NodeRange) (iter.Seq[*Node], error) {
-	if err := c.usable(ctx); err != nil {
+	if err := usable(ctx); err != nil {
 		return nil, err
 	}
 	if err := c.fleet.nodes.wait(ctx); err != nil {
@@ -66,7 +66,7 @@ func (c *Conductor) NodesIn(ctx context.Context, r NodeRange) (iter.Seq[*Node], 
 // filled in. The caller chooses the provision state, see [states.APIVersion.InitialState].
 // The error matches [Exists], [Associated] or [Invalid], or is the store's.
 func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
-	if err := c.usable(ctx); err != nil {
+	if err := usable(ctx); err != nil {
 		return nil, err
 	}
 	if n == nil {
@@ -107,7 +107,7 @@ func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*Node) error) (*Node, error) {
 	var n *Node
 	var freed string // the allocation whose instance was taken from the node
-	err := c.retryLocked(ctx, func() (err error) {
+	err := c.fleet.retryLocked(ctx, func() (err error) {
 		_, n, err = c.fleet.edit(ctx, ident, func(n *Node) error {
 			before := n.Clone()
 			if err := change(n); err != nil {
@@ -124,7 +124,7 @@ func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*N
 	var duplicate *DuplicateError
 	switch {
 	case errors.As(err, &duplicate): // Ironic locks the node before its database finds the duplicate
-		return nil, c.touched(ctx, ident, err)
+		return nil, c.fleet.touched(ctx, ident, err)
 	case err == nil && freed != "":
 		err = c.fleet.discard(ctx, KindAllocation, freed)
 	}
@@ -201,37 +201,22 @@ func checkProperties(n *Node) error {
 //
 // Source: destroy_node in ironic/conductor/manager.py.
 func (c *Conductor) DeleteNode(ctx context.Context, ident string) error {
-	return c.retryLocked(ctx, func() error {
+	return c.fleet.retryLocked(ctx, func() error {
 		return c.fleet.remove(ctx, ident, func(n *Node) error {
 			if err := c.Rules().Delete(n.Facts()); err != nil {
-				return c.touched(ctx, n.UUID, c.refused(n, err))
+				return c.fleet.touched(ctx, n.UUID, c.refused(n, err))
 			}
 			return nil
 		})
 	})
 }
 
-// touched sets the UpdatedAt of a node whose request is refused, unless the node is locked, and
-// returns the error of the refusal.
-func (c *Conductor) touched(ctx context.Context, id string, refused error) error {
-	_, _, err := c.fleet.edit(ctx, id, func(*Node) error { return Held(refused) })
-	return err
-}
-
 // TouchNode waits until a node is not reserved, and sets its UpdatedAt, as Ironic's lock does.
 // Callers use it before they change an object of the node, such as a port. The error matches
 // [Locked] after LockedRetries retries, or [NotFound], or is the store's.
 func (c *Conductor) TouchNode(ctx context.Context, ident string) error {
-	return c.retryLocked(ctx, func() error {
+	return c.fleet.retryLocked(ctx, func() error {
 		_, _, err := c.fleet.edit(ctx, ident, c.unlocked)
 		return err
 	})
-}
-
-// retryLocked is that of the fleet. Its error is a [*ConfigError] if the conductor is not usable.
-func (c *Conductor) retryLocked(ctx context.Context, f func() error) error {
-	if err := c.usable(ctx); err != nil {
-		return err
-	}
-	return c.fleet.retryLocked(ctx, f)
 }

@@ -13,7 +13,7 @@ import (
 // Object returns an object by its UUID or its name, as of its last write. The error matches
 // [NotFound], or is the store's.
 func (c *Conductor) Object(ctx context.Context, kind Kind, ident string) (Object, error) {
-	if err := c.usable(ctx); err != nil {
+	if err := usable(ctx); err != nil {
 		return nil, err
 	}
 	return c.fleet.object(ctx, kind, ident)
@@ -22,7 +22,7 @@ func (c *Conductor) Object(ctx context.Context, kind Kind, ident string) (Object
 // Objects returns all objects of a kind, oldest first, with the guarantees of
 // [Conductor.Nodes].
 func (c *Conductor) Objects(ctx context.Context, kind Kind) ([]Object, error) {
-	if err := c.usable(ctx); err != nil {
+	if err := usable(ctx); err != nil {
 		return nil, err
 	}
 	return c.fleet.of(kind).list(ctx)
@@ -30,7 +30,7 @@ func (c *Conductor) Objects(ctx context.Context, kind Kind) ([]Object, error) {
 
 // ObjectsOf returns the objects of a kind that belong to a node, oldest first.
 func (c *Conductor) ObjectsOf(ctx context.Context, kind Kind, nodeUUID string) ([]Object, error) {
-	if err := c.usable(ctx); err != nil {
+	if err := usable(ctx); err != nil {
 		return nil, err
 	}
 	return c.fleet.of(kind).listOf(ctx, nodeUUID)
@@ -40,7 +40,7 @@ func (c *Conductor) ObjectsOf(ctx context.Context, kind Kind, nodeUUID string) (
 // filled in. For allocations use [Conductor.CreateAllocation] instead. The error matches
 // [Exists], or is the store's.
 func (c *Conductor) CreateObject(ctx context.Context, o Object) (Object, error) {
-	if err := c.usable(ctx); err != nil {
+	if err := usable(ctx); err != nil {
 		return nil, err
 	}
 	if o == nil || objectTypes[o.Kind()] != reflect.TypeOf(o) || reflect.ValueOf(o).IsNil() {
@@ -54,7 +54,7 @@ func (c *Conductor) CreateObject(ctx context.Context, o Object) (Object, error) 
 // another write. An object that change leaves as it is keeps its UpdatedAt. An error of change is
 // returned as it is. Other errors match [NotFound] or [Exists], or are the store's.
 func (c *Conductor) UpdateObject(ctx context.Context, kind Kind, ident string, change func(Object) error) (Object, error) {
-	if err := c.usable(ctx); err != nil {
+	if err := usable(ctx); err != nil {
 		return nil, err
 	}
 	return c.fleet.editObject(ctx, kind, ident, change)
@@ -63,7 +63,7 @@ func (c *Conductor) UpdateObject(ctx context.Context, kind Kind, ident string, c
 // DeleteObject deletes an object. For allocations use [Conductor.DeleteAllocation] instead.
 // The error matches [NotFound], or is the store's.
 func (c *Conductor) DeleteObject(ctx context.Context, kind Kind, ident string) error {
-	if err := c.usable(ctx); err != nil {
+	if err := usable(ctx); err != nil {
 		return err
 	}
 	return c.fleet.removeObject(ctx, kind, ident)

@@ -34,14 +34,14 @@ func (c *Conductor) newSyncer() (*powersync.Syncer, error) {
 //
 // Source: change_node_power_state in ironic/conductor/manager.py.
 func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Power, timeout time.Duration) error {
-	if _, delegated, err := c.delegate(ctx, ident, "set power", callArgs{Power: target, Timeout: timeout}); delegated {
+	if _, delegated, err := c.calls.delegate(ctx, ident, "set power", callArgs{Power: target, Timeout: timeout}); delegated {
 		return err
 	}
 	t, err := c.currentSession()
 	if err != nil {
 		return err
 	}
-	return c.retryLocked(ctx, func() error {
+	return c.fleet.retryLocked(ctx, func() error {
 		n, err := c.Node(ctx, ident)
 		if err != nil {
 			return err

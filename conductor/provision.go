@@ -52,7 +52,7 @@ type StepRequest struct {
 // Source: provision in ironic/api/controllers/v1/node.py and the methods of
 // ironic/conductor/manager.py that it calls.
 func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequest) error {
-	if delegated, err := c.delegateProvision(ctx, ident, r); delegated {
+	if delegated, err := c.calls.delegateProvision(ctx, ident, r); delegated {
 		return err
 	}
 	before, n, err := c.startWork(ctx, ident, func(n *Node) error {

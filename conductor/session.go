@@ -176,7 +176,7 @@ func (c *Conductor) Owner(n *Node) (owner Member, ok bool) {
 // Members returns the conductors that are alive, sorted by name, by the last list of members that this conductor has
 // received. The error matches [NoWorker] if this conductor is not running or has lost its membership.
 func (c *Conductor) Members(ctx context.Context) ([]Member, error) {
-	if err := c.usable(ctx); err != nil {
+	if err := usable(ctx); err != nil {
 		return nil, err
 	}
 	t, err := c.currentSession()

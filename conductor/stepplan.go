@@ -67,7 +67,7 @@ func (e *engine) finalSteps(ctx context.Context, n *Node, available []Step, leav
 // deploymentSteps returns the steps from deploy templates, followed by those of the request. With
 // leaveOut it leaves out steps that are not available.
 func (e *engine) deploymentSteps(ctx context.Context, n *Node, named []StepRequest, available []Step, leaveOut bool) ([]Step, error) {
-	requests, templates, err := e.front.templateSteps(ctx, n)
+	requests, templates, err := e.fleet.templateSteps(ctx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -85,11 +85,11 @@ func (e *engine) deploymentSteps(ctx context.Context, n *Node, named []StepReque
 
 // templateSteps returns the steps and the names of the deploy templates named by the traits of the
 // node's instance_info.
-func (c *Conductor) templateSteps(ctx context.Context, n *Node) (steps []StepRequest, templates []string, err error) {
+func (f *fleet) templateSteps(ctx context.Context, n *Node) (steps []StepRequest, templates []string, err error) {
 	traits, _ := n.InstanceInfo["traits"].([]any)
 	for _, trait := range traits {
 		name, _ := trait.(string)
-		template, err := find[*DeployTemplate](ctx, c.fleet, name)
+		template, err := find[*DeployTemplate](ctx, f, name)
 		if errors.Is(err, NotFound) {
 			continue
 		}

@@ -178,12 +178,3 @@ const (
 	waitTime = 10 * time.Second
 	tick     = time.Millisecond
 )
-
-func TestTheAPIOfANilConductorResponds(t *testing.T) {
-	for _, c := range []*conductor.Conductor{nil, {}} {
-		s := &server{Handler: api.New(c, api.Config{}), t: t}
-		require.Equal(t, http.StatusOK, s.do("GET", "/", "", "").status)
-		require.Equal(t, http.StatusNotAcceptable, s.do("GET", "/v1/nodes", "1.81", "").status)
-		require.Equal(t, http.StatusInternalServerError, s.do("GET", "/v1/nodes", "", "").status)
-	}
-}

@@ -24,8 +24,7 @@ type Config struct {
 }
 
 // New returns the API of a conductor. The conductor must run: requests for lists wait until it
-// has read its store. The handler is safe for concurrent use. With a nil or zero Conductor it
-// has no versions and no resources, and responds with 404, 406 or 500 to requests for them.
+// has read its store. The handler is safe for concurrent use.
 func New(c *conductor.Conductor, config Config) http.Handler {
 	if config.MaxLimit <= 0 {
 		config.MaxLimit = 1000
