@@ -129,7 +129,7 @@ func allocationFailed(a *Allocation, why string) error {
 
 // unfit returns why an allocation cannot name a node.
 func (al allocator) unfit(n *Node, a *Allocation) (why []string) {
-	if al.Rules().Backfill(n.Facts()) != nil {
+	if al.Rules().Backfill(n.Fields()) != nil {
 		why = append(why, fmt.Sprintf("Node must be in the \"active\" state, but the current state is \"%s\"", n.ProvisionState))
 	}
 	if a.ResourceClass != "" && n.ResourceClass != a.ResourceClass {
@@ -304,11 +304,11 @@ func (al allocator) candidates(all []*Node, a *Allocation) ([]*Node, error) {
 // allocatable reports whether a node may be allocated at all. A node without a power state
 // qualifies if it has a target power state: it is locked, and the allocation waits for it.
 func (al allocator) allocatable(n *Node) bool {
-	facts := n.Facts()
-	if facts.Power == states.NoPower {
-		facts.Power = n.TargetPower
+	fields := n.Fields()
+	if fields.Power == states.NoPower {
+		fields.Power = n.TargetPower
 	}
-	err := al.Rules().Allocate(facts)
+	err := al.Rules().Allocate(fields)
 	return err == nil || errors.Is(err, Locked)
 }
 
@@ -340,7 +340,7 @@ func (al allocator) deallocate(ctx context.Context, a *Allocation) error {
 		if n.AllocationUUID != a.UUID {
 			return nil
 		}
-		switch err := al.Rules().Deallocate(n.Facts()); {
+		switch err := al.Rules().Deallocate(n.Fields()); {
 		case err == nil:
 		case !errors.Is(err, WrongState):
 			return al.refused(n, err)

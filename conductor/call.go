@@ -327,7 +327,7 @@ func (c *calls) delegateProvision(ctx context.Context, ident string, r Provision
 		if err != nil {
 			return err
 		}
-		if _, err := c.Rules().Request(n.Facts(), r.Target, r.Version); err != nil {
+		if _, err := c.Rules().Request(n.Fields(), r.Target, r.Version); err != nil {
 			return c.refused(n, err)
 		}
 		complete = r

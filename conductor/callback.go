@@ -150,7 +150,7 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 		_, waits = c.config.Table.Next(n.ProvisionState, states.EventResume)
 		waits = waits && n.Reservation == "" && n.ProvisionState != states.CleanHold
 		failure = nil
-		if c.Rules().Heartbeat(n.Facts()) != nil {
+		if c.Rules().Heartbeat(n.Fields()) != nil {
 			failure = c.endsInMaintenance(n)
 			waits = waits && failure != nil
 		}
@@ -191,7 +191,7 @@ func (b *rulebook) heartbeatContinues(n *Node) bool {
 // Source: _heartbeat_in_maintenance in ironic/drivers/modules/agent_base.py.
 func (b *rulebook) endsInMaintenance(n *Node) error {
 	work := map[states.State]string{states.CleanWait: "Cleaning", states.DeployWait: "Deploy", states.RescueWait: "Rescue"}[n.ProvisionState]
-	if work == "" || b.Rules().Work(n.Facts()) == nil {
+	if work == "" || b.Rules().Work(n.Fields()) == nil {
 		return nil
 	}
 	return fmt.Errorf("%s aborted as node is in maintenance mode", work)

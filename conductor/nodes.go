@@ -138,7 +138,7 @@ func (b *rulebook) checkUpdate(before, n *Node) error {
 		n.MaintenanceReason, n.Fault = "", ""
 		n.SetEmpty("maintenance_reason", false)
 	}
-	err := b.Rules().Update(before.Facts(), admission.Update{
+	err := b.Rules().Update(before.Fields(), admission.Update{
 		Protects:         n.Protected && !before.Protected,
 		Retires:          n.Retired && !before.Retired,
 		ProtectedReason:  n.ProtectedReason != "" && !n.Protected && n.ProtectedReason != before.ProtectedReason,
@@ -203,7 +203,7 @@ func checkProperties(n *Node) error {
 func (c *Conductor) DeleteNode(ctx context.Context, ident string) error {
 	return c.fleet.retryLocked(ctx, func() error {
 		return c.fleet.remove(ctx, ident, func(n *Node) error {
-			if err := c.Rules().Delete(n.Facts()); err != nil {
+			if err := c.Rules().Delete(n.Fields()); err != nil {
 				return c.fleet.touched(ctx, n.UUID, c.refused(n, err))
 			}
 			return nil

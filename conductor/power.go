@@ -46,7 +46,7 @@ func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Po
 		if err != nil {
 			return err
 		}
-		if err := c.Rules().Power(n.Facts(), target); err != nil {
+		if err := c.Rules().Power(n.Fields(), target); err != nil {
 			return c.refused(n, err)
 		}
 		if err := c.pool.take(ctx, n.UUID); err != nil {

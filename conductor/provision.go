@@ -68,7 +68,7 @@ func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequ
 // requested applies a client's request to a node, or refuses it.
 func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) error {
 	rules := e.Rules()
-	event, err := rules.Request(n.Facts(), r.Target, r.Version)
+	event, err := rules.Request(n.Fields(), r.Target, r.Version)
 	if err != nil {
 		return e.refused(n, err)
 	}
@@ -80,7 +80,7 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 	if err := e.withinLimits(ctx, event); err != nil {
 		return err
 	}
-	if err := rules.Start(n.Facts(), event); err != nil {
+	if err := rules.Start(n.Fields(), event); err != nil {
 		early := r.Target == "active" || r.Target == "rebuild"
 		if refused := e.refused(n, err); !early || !errors.Is(refused, InMaintenance) {
 			return Held(refused)
@@ -122,9 +122,9 @@ func (e *engine) permitted(ctx context.Context, n *Node, event states.Event, ste
 	if err != nil {
 		return err
 	}
-	facts := n.Facts()
-	facts.Problems = e.validate(hardware, n)
-	if err := e.Rules().Validate(facts, event); err != nil {
+	fields := n.Fields()
+	fields.Problems = e.validate(hardware, n)
+	if err := e.Rules().Validate(fields, event); err != nil {
 		return e.refused(n, err)
 	}
 	if event == states.EventDeploy || event == states.EventRebuild {

@@ -18,12 +18,12 @@ func (b *rulebook) Rules() admission.Rules {
 	}
 }
 
-// Facts returns the fields of the node's record that decide about requests.
-func (n *Node) Facts() admission.Facts {
+// Fields returns the fields of the node's record that decide about requests.
+func (n *Node) Fields() admission.NodeFields {
 	if n == nil {
-		return admission.Facts{}
+		return admission.NodeFields{}
 	}
-	return admission.Facts{
+	return admission.NodeFields{
 		State: n.ProvisionState, Target: n.TargetProvisionState, Power: n.Power,
 		Maintenance: n.Maintenance, Protected: n.Protected, Retired: n.Retired, Reserved: n.Reservation != "",
 		Associated: n.InstanceUUID != "", Allocated: n.AllocationUUID != "", DisablePowerOff: n.DisablePowerOff,
@@ -46,7 +46,7 @@ func (b *rulebook) refused(n *Node, err error) error {
 
 // unlocked returns an error that matches Locked if the node is reserved.
 func (b *rulebook) unlocked(n *Node) error {
-	return b.refused(n, b.Rules().Lock(n.Facts(), "lock"))
+	return b.refused(n, b.Rules().Lock(n.Fields(), "lock"))
 }
 
 // The states in the order of Ironic's texts.
@@ -129,10 +129,10 @@ func (b *rulebook) stateText(n *Node, r *admission.Refusal) string {
 
 // validateTraits returns the reason why the node's traits do not permit a deployment, nil if they do.
 func (b *rulebook) validateTraits(n *Node) error {
-	facts := n.Facts()
-	facts.Problems = nil
+	fields := n.Fields()
+	fields.Problems = nil
 	var r *admission.Refusal
-	if errors.As(b.Rules().Validate(facts, states.EventDeploy), &r) && (r.Field == "traits" || r.Field == "instance_info") {
+	if errors.As(b.Rules().Validate(fields, states.EventDeploy), &r) && (r.Field == "traits" || r.Field == "instance_info") {
 		return refuse(Unsuitable, "%s", validationReason(n, r))
 	}
 	return nil

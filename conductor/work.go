@@ -132,7 +132,7 @@ func (t *Task) clean(ctx context.Context) result {
 		if t.engine.skipsCleaning(n) {
 			return result{event: states.EventDone}
 		}
-		if err := t.engine.Rules().Work(n.Facts()); err != nil {
+		if err := t.engine.Rules().Work(n.Fields()); err != nil {
 			return failed(t.engine.refused(n, err))
 		}
 	}

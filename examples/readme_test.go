@@ -32,7 +32,7 @@ func Example_tour() {
 	_, err = table.Request(states.Deploying, "abort", 81)
 	fmt.Println(err)
 
-	step, err := plan.Next(table, machine.Node{State: states.Enroll}, plan.Wish{Goal: plan.In(states.Active), Version: 81})
+	step, err := plan.Next(table, machine.Node{State: states.Enroll}, plan.Desired{Goal: plan.In(states.Active), Version: 81})
 	fmt.Println(step.Action == plan.Send, step.Verb, err)
 
 	value := machine.Node{State: states.Enroll}

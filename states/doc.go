@@ -18,7 +18,7 @@
 //
 // [Table.CanUpdate], [Table.CanDelete] and [CanSchedule] are the API's and Nova's
 // rules for a node in a state. [State.Description] and [Event.Description] explain
-// states and events to people. [Reported] keeps the words of a server that is newer
+// states and events to people. [RawState] keeps the words of a server that is newer
 // than this module.
 //
 // States, events, power states, states of allocations and series are small numbers that

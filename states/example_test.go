@@ -166,9 +166,9 @@ func ExampleAPIVersion_InitialState() {
 }
 
 // A client lists nodes of a server that is newer than this module.
-func ExampleReported() {
+func ExampleRawState() {
 	var nodes []struct {
-		State states.Reported `json:"provision_state"`
+		State states.RawState `json:"provision_state"`
 	}
 	list := `[{"provision_state": "enroll"}, {"provision_state": "levitating"}]`
 	fmt.Println(json.Unmarshal([]byte(list), &nodes))

@@ -45,7 +45,7 @@ var stateWords = newVocabulary("state", []string{
 
 // Parse returns the state of a word. "none" and the empty text are NoState:
 // gophercloud decodes null as the empty text. Any other word is an [*UnknownError];
-// [ParseReported] keeps it. The comparison is exact: case and spaces count.
+// [ParseRaw] keeps it. The comparison is exact: case and spaces count.
 func Parse(word string) (State, error) { return parse[State](stateWords, word) }
 
 // AllStates ranges over every state that any series has, and over the words of

@@ -119,12 +119,12 @@ func TestExplorersRoutesAreThePlans(t *testing.T) {
 func planned(t *testing.T, table *states.Table, from states.State, goal plan.Goal) string {
 	t.Helper()
 	for _, policy := range []plan.Policy{{}, {Retries: 1}, {MayDestroy: true}, {MayDestroy: true, Retries: 1}} {
-		wish := plan.Wish{Goal: goal, Version: table.Series().MaxAPIVersion(), Policy: policy}
+		desired := plan.Desired{Goal: goal, Version: table.Series().MaxAPIVersion(), Policy: policy}
 		node, verbs := machine.Node{State: from}, ""
 		for {
-			step, err := plan.Next(table, node, wish)
+			step, err := plan.Next(table, node, desired)
 			require.NoError(t, err)
-			wish.Progress = step.Progress
+			desired.Progress = step.Progress
 			if step.Action == plan.Done {
 				return verbs + node.State.String()
 			}
@@ -140,7 +140,7 @@ func planned(t *testing.T, table *states.Table, from states.State, goal plan.Goa
 			if step.Action == plan.Blocked && step.Reason != plan.NeedsUnhold {
 				break
 			}
-			node, err = node.Request(table, step.Verb, wish.Version)
+			node, err = node.Request(table, step.Verb, desired.Version)
 			require.NoError(t, err)
 			verbs += step.Verb + " "
 		}

@@ -77,7 +77,7 @@ func (r *request) checkNodePatch(p patch, reset bool) error {
 func (r *request) checkUpdatable(n *node, p patch) error {
 	removal := len(p) == 1 && p[0].op == "remove" && p[0].path == "/instance_uuid"
 	switch {
-	case r.conductor.Rules().Patch(n.Facts(), removal, r.version) == nil:
+	case r.conductor.Rules().Patch(n.Fields(), removal, r.version) == nil:
 		return nil
 	case n.ProvisionState == states.Inspecting && (n.TargetProvisionState == states.NoState || r.table.UpdateAllowed().Has(n.ProvisionState)):
 		return conflict("Cannot update node \"%s\" while it is in state \"%s\".", n.UUID, n.ProvisionState)

@@ -108,7 +108,7 @@ func unlessText(v any) string {
 // checkProvision refuses a request with arguments that its target does not allow.
 func (r *request) checkProvision(n *node, q *provisionQuery) error {
 	verb := q.target
-	if _, err := r.conductor.Rules().Request(n.Facts(), q.target, r.version); err != nil {
+	if _, err := r.conductor.Rules().Request(n.Fields(), q.target, r.version); err != nil {
 		return nil // the conductor refuses the request
 	}
 	if q.runbook != "" {

@@ -65,7 +65,7 @@ func setPower(r *request) (answer, error) {
 		return answer{}, invalid("timeout has to be positive integer")
 	case err != nil || power == states.NoPower || power == states.PowerError:
 		return answer{}, stateFault(show(target), r.param(0), pythonPower(n.Power))
-	case errors.Is(r.conductor.Rules().Power(n.Facts(), power), conductor.NotAllowed):
+	case errors.Is(r.conductor.Rules().Power(n.Fields(), power), conductor.NotAllowed):
 		return answer{}, stateFault(target, r.param(0), n.ProvisionState.String())
 	}
 	if err := r.conductor.SetPower(r.Context(), n.UUID, power, time.Duration(timeout)*time.Second); err != nil {
@@ -195,7 +195,7 @@ func (r *request) setBoot(a *args, wrong error, change, function string) (answer
 		return answer{}, notFound("This endpoint is supported starting with the API version %v", since.SetBootMode)
 	case wrong != nil:
 		return answer{}, wrong
-	case errors.Is(r.conductor.Rules().Boot(n.Facts()), conductor.WrongState):
+	case errors.Is(r.conductor.Rules().Boot(n.Fields()), conductor.WrongState):
 		return answer{}, conflict("Node is in %s state. Since node is transitioning, the boot mode will not be set as this may interfere with ongoing changes and result in erroneous modification. Try again later.", n.ProvisionState)
 	}
 	err = r.updateNode(func(n *node) error {

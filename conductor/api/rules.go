@@ -206,11 +206,11 @@ func notInspected(r *request, before, o conductor.Object, text string) error {
 	return nil
 }
 
-// awaited returns the facts of a node whose lock the write waits for, see [conductor.Conductor.TouchNode].
-func awaited(n *conductor.Node) admission.Facts {
-	facts := n.Facts()
-	facts.Reserved = false
-	return facts
+// awaited returns the fields of a node whose lock the write waits for, see [conductor.Conductor.TouchNode].
+func awaited(n *conductor.Node) admission.NodeFields {
+	fields := n.Fields()
+	fields.Reserved = false
+	return fields
 }
 
 // portGroupEmpty refuses a change to a port group that has ports.
@@ -257,7 +257,7 @@ func volumeUpdate(action string) func(r *request, before, o conductor.Object) er
 }
 
 // checkVolume refuses a request for a volume that a rule refuses for its node.
-func checkVolume(action string, rule func(admission.Rules, admission.Facts) error) func(r *request, o conductor.Object) error {
+func checkVolume(action string, rule func(admission.Rules, admission.NodeFields) error) func(r *request, o conductor.Object) error {
 	return func(r *request, o conductor.Object) error {
 		n, err := r.conductor.Node(r.Context(), o.Meta().NodeUUID)
 		if err != nil {

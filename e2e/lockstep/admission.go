@@ -22,7 +22,7 @@ var lockAtOnce = Options{Config: "[conductor]\nnode_locked_retry_attempts = 1\n"
 
 // compareAdmission returns the comparisons of what decides about a request besides the state
 // machine. They need an Ironic with the option lockAtOnce. With all, they ask in every
-// situation; otherwise some facts determine others, one word stands for those that no table has,
+// situation; otherwise some fields determine others, one word stands for those that no table has,
 // and ports are updated in few states.
 func compareAdmission(all bool) []compare {
 	of := func(ask func(context.Context, *Ironic, bool) (Comparison, error)) compare {
@@ -124,7 +124,7 @@ func (s *situation) String() string {
 type asked struct {
 	what     string
 	send     func(context.Context, *Client, string) (Answer, error)
-	decide   func(admission.Rules, admission.Facts) error
+	decide   func(admission.Rules, admission.NodeFields) error
 	accepted int // the status if it is accepted
 }
 
@@ -209,7 +209,7 @@ func (j *judges) ask(ctx context.Context, c *Comparison, s situation, q asked) e
 	if err != nil {
 		return err
 	}
-	decided := statusOf(q.decide(j.service.conductor.Rules(), n.Facts()), q.accepted)
+	decided := statusOf(q.decide(j.service.conductor.Rules(), n.Fields()), q.accepted)
 	c.compare(theirs.Status, decided, "%s %v, of package admission", q.what, &s)
 	c.compare(answered(theirs, j.uuid), answered(ours, n.UUID), "%s %v, of our API", q.what, &s)
 	if err := j.service.forget(ctx, conductor.KindNode, n.UUID); err != nil {
@@ -252,7 +252,7 @@ func answered(a Answer, uuid string) string {
 
 var listed = regexp.MustCompile(`\[[^][]*\]|\([^()]*\)`)
 
-// situations calls yield with combinations of the facts in a state, until it fails: with all of
+// situations calls yield with combinations of the fields in a state, until it fails: with all of
 // them, or with all of maintenance, protected and reserved, where these determine the others.
 func situations(at machine.Node, all bool, yield func(situation) error) error {
 	for bits := range 1 << 6 {
@@ -282,7 +282,7 @@ func provision(word string) asked {
 		send: func(ctx context.Context, client *Client, uuid string) (Answer, error) {
 			return client.Provision(ctx, Series.MaxAPIVersion(), uuid, bodyFor(word))
 		},
-		decide: func(r admission.Rules, f admission.Facts) error {
+		decide: func(r admission.Rules, f admission.NodeFields) error {
 			_, err := r.Provision(f, word, Series.MaxAPIVersion())
 			return err
 		},

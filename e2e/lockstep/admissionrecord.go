@@ -27,7 +27,7 @@ func admitPower(ctx context.Context, i *Ironic) (_ Comparison, err error) {
 				send: func(ctx context.Context, client *Client, uuid string) (Answer, error) {
 					return client.Power(ctx, Series.MaxAPIVersion(), uuid, states.PowerOn)
 				},
-				decide: func(r admission.Rules, f admission.Facts) error { return r.Power(f, states.PowerOn) },
+				decide: func(r admission.Rules, f admission.NodeFields) error { return r.Power(f, states.PowerOn) },
 			})
 			if err != nil {
 				return c, err
@@ -116,7 +116,7 @@ func patching(patch []operation, u admission.Update) asked {
 		send: func(ctx context.Context, client *Client, uuid string) (Answer, error) {
 			return client.do(ctx, newest, http.MethodPatch, "/"+uuid, patch)
 		},
-		decide: func(r admission.Rules, f admission.Facts) error {
+		decide: func(r admission.Rules, f admission.NodeFields) error {
 			if err := r.Patch(f, u.RemovesInstance, newest); err != nil {
 				return err
 			}
@@ -172,7 +172,7 @@ func patchingPort(port *object, patch []operation, u admission.PortUpdate) asked
 		send: func(ctx context.Context, client *Client, _ string) (Answer, error) {
 			return client.send(ctx, newest, http.MethodPatch, port.path+"/"+port.uuid(), patch)
 		},
-		decide: func(r admission.Rules, f admission.Facts) error { return r.UpdatePort(f, u, newest) },
+		decide: func(r admission.Rules, f admission.NodeFields) error { return r.UpdatePort(f, u, newest) },
 	}
 }
 

@@ -92,13 +92,13 @@ func (l *life) request(ctx context.Context, word string, v states.APIVersion, ou
 }
 
 // decide returns the refusal of a request by package admission or the machine, nil if it is
-// accepted. The facts other than the state are those of our conductor's record.
+// accepted. The fields other than the state are those of our conductor's record.
 func (l *life) decide(ctx context.Context, word string, v states.APIVersion) (refused, err error) {
 	n, err := l.service.conductor.Node(ctx, l.uuid)
 	if err != nil {
 		return nil, err
 	}
-	if _, refused := l.service.conductor.Rules().Provision(n.Facts(), word, v); refused != nil {
+	if _, refused := l.service.conductor.Rules().Provision(n.Fields(), word, v); refused != nil {
 		return refused, nil
 	}
 	return l.ours.Request(ctx, word, v), nil

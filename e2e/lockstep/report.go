@@ -21,7 +21,7 @@ type compare = func(context.Context, *Ironic) (Comparison, error)
 var compareFake = []compare{
 	compareRequests,
 	compareRefusals,
-	compareFacts,
+	compareFields,
 	compareRecords,
 	compareCreation,
 	compareDisplay,

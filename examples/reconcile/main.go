@@ -57,20 +57,20 @@ func main() {
 		prepare(ironic)
 		*endpoint, *poll, policy.Retries = ironic.URL, 10*time.Millisecond, 1
 	}
-	if err := reconcile(ctx, *endpoint, *name, plan.Wish{Goal: goal, Policy: policy}, *poll); err != nil {
+	if err := reconcile(ctx, *endpoint, *name, plan.Desired{Goal: goal, Policy: policy}, *poll); err != nil {
 		log.Fatalf("%s has not reached %v: %v", *name, goal, err)
 	}
 	fmt.Printf("%s has reached %v.\n", *name, goal)
 }
 
 // reconcile does one step after the other until the node is at its goal.
-func reconcile(ctx context.Context, endpoint, name string, wish plan.Wish, poll time.Duration) error {
+func reconcile(ctx context.Context, endpoint, name string, desired plan.Desired, poll time.Duration) error {
 	client, version, err := dial(ctx, endpoint)
 	if err != nil {
 		return err
 	}
 	series, _ := version.Series()
-	wish.Version = version
+	desired.Version = version
 	for last := ""; ; {
 		got, err := nodes.Get(ctx, client, name).Extract()
 		if err != nil {
@@ -78,15 +78,15 @@ func reconcile(ctx context.Context, endpoint, name string, wish plan.Wish, poll 
 		}
 		// A state of a newer Ironic is none of the table's: the plan then has no route.
 		node := machine.Node{
-			State: states.ParseReported(got.ProvisionState).State, Target: states.ParseReported(got.TargetProvisionState).State,
+			State: states.ParseRaw(got.ProvisionState).State, Target: states.ParseRaw(got.TargetProvisionState).State,
 			LastError: got.LastError,
 		}
-		wish.Facts = plan.Facts{
+		desired.Fields = plan.NodeFields{
 			Maintenance: got.Maintenance, Fault: got.Fault, Protected: got.Protected, Retired: got.Retired,
 			Associated: got.InstanceUUID != "", Reserved: got.Reservation != "",
 			NoAutomatedClean: got.AutomatedClean != nil && !*got.AutomatedClean,
 		}
-		step, err := plan.Next(series.Table(), node, wish)
+		step, err := plan.Next(series.Table(), node, desired)
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func reconcile(ctx context.Context, endpoint, name string, wish plan.Wish, poll 
 		}
 		switch {
 		case err == nil:
-			wish.Progress = step.Progress // only once Ironic has accepted the request
+			desired.Progress = step.Progress // only once Ironic has accepted the request
 		case gophercloud.ResponseCodeIs(err, http.StatusConflict), gophercloud.ResponseCodeIs(err, http.StatusServiceUnavailable):
 			fmt.Println("refused for now: the node is locked or no worker is free") // it may have moved meanwhile: plan again
 		default:

@@ -226,16 +226,16 @@ func TestHTMLsRoutesAreThePlans(t *testing.T) {
 // requireRoute fails unless a route's requests lead to its goal.
 func requireRoute(t *testing.T, table *states.Table, from states.State, goal plan.Goal, v states.APIVersion, parts, verbs []string) {
 	t.Helper()
-	wish := plan.Wish{Goal: goal, Version: v}
-	wish.Policy.MayDestroy = strings.Contains(parts[1], "D")
+	desired := plan.Desired{Goal: goal, Version: v}
+	desired.Policy.MayDestroy = strings.Contains(parts[1], "D")
 	if strings.Contains(parts[1], "R") {
-		wish.Policy.Retries = 1
+		desired.Policy.Retries = 1
 	}
 	node, sent := machine.Node{State: from}, ""
 	for range 50 {
-		step, err := plan.Next(table, node, wish)
+		step, err := plan.Next(table, node, desired)
 		require.NoError(t, err)
-		wish.Progress = step.Progress
+		desired.Progress = step.Progress
 		switch step.Action {
 		case plan.Done:
 			require.Equal(t, parts[3], sent, "%v: %v to %v", table.Series(), from, goal)

@@ -68,7 +68,7 @@ type permission struct {
 func (t *routeTable) route(table *states.Table, from states.State, goal plan.Goal, v states.APIVersion) string {
 	failure := ""
 	for _, p := range permissions {
-		requests, held, reason := t.follow(table, from, plan.Wish{Goal: goal, Version: v, Policy: p.policy})
+		requests, held, reason := t.follow(table, from, plan.Desired{Goal: goal, Version: v, Policy: p.policy})
 		if reason == "" {
 			return p.letters + held + requests
 		}
@@ -79,10 +79,10 @@ func (t *routeTable) route(table *states.Table, from states.State, goal plan.Goa
 
 // follow executes a plan as if all work succeeds and held work is resumed. It returns
 // the requests, "H" if work was held, and the reason if the goal was not reached.
-func (t *routeTable) follow(table *states.Table, from states.State, wish plan.Wish) (requests, held, reason string) {
+func (t *routeTable) follow(table *states.Table, from states.State, desired plan.Desired) (requests, held, reason string) {
 	node := machine.Node{State: from}
 	for range 100 { // far more steps than any plan has
-		step, err := plan.Next(table, node, wish)
+		step, err := plan.Next(table, node, desired)
 		if err != nil {
 			return "", "", "n"
 		}
@@ -104,7 +104,7 @@ func (t *routeTable) follow(table *states.Table, from states.State, wish plan.Wi
 		default:
 			return "", "", "n"
 		}
-		wish.Progress = step.Progress
+		desired.Progress = step.Progress
 	}
 	return "", "", "n"
 }

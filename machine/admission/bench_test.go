@@ -11,7 +11,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-var deployable = admission.Facts{
+var deployable = admission.NodeFields{
 	State: states.Available, Power: states.PowerOff,
 	Interfaces: map[string]string{"power": "fake", "deploy": "fake"}, Problems: map[string]error{"power": nil, "deploy": nil},
 	Traits: []string{"CUSTOM_GOLD"}, InstanceTraits: []any{"CUSTOM_GOLD"},

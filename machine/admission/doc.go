@@ -2,14 +2,14 @@
 // maintenance, protected and retired nodes, reservations, instances, allocations, hardware
 // interfaces, traits and the power state, which a transition table does not have.
 //
-// [Rules] are the rules of a series with the operator's options, [Facts] the fields of a
+// [Rules] are the rules of a series with the operator's options, [NodeFields] the fields of a
 // node's record that the rules read. Each kind of request has a method, which returns nil or a
 // [*Refusal]:
 //
 //	rules := admission.Rules{Table: states.Bobcat.Table()}
-//	facts := admission.Facts{State: states.Active, Protected: true}
-//	event, err := rules.Provision(facts, "deleted", 82) // err: protected, HTTP status 403
-//	err = rules.Delete(facts)                           // the node's record
+//	fields := admission.NodeFields{State: states.Active, Protected: true}
+//	event, err := rules.Provision(fields, "deleted", 82) // err: protected, HTTP status 403
+//	err = rules.Delete(fields)                           // the node's record
 //
 // A Refusal names the field of the record that stands against the request and matches its
 // [Reason], so that a client can act on it:

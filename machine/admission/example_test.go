@@ -10,7 +10,7 @@ import (
 
 func ExampleRules() {
 	rules := admission.Rules{Table: states.Antelope.Table()}
-	node := admission.Facts{State: states.Manageable, Maintenance: true}
+	node := admission.NodeFields{State: states.Manageable, Maintenance: true}
 	event, err := rules.Provision(node, "provide", 82)
 	fmt.Println(event, err)
 
@@ -22,9 +22,9 @@ func ExampleRules() {
 	// provide is refused: node is in maintenance (maintenance)
 }
 
-func ExampleFacts() {
+func ExampleNodeFields() {
 	rules := admission.Rules{}
-	node := admission.Facts{State: states.Available, Associated: true}
+	node := admission.NodeFields{State: states.Available, Associated: true}
 	fmt.Println(rules.Delete(node))
 	node.Maintenance = true
 	fmt.Println(rules.Delete(node))
@@ -34,7 +34,7 @@ func ExampleFacts() {
 }
 
 func ExampleRefusal() {
-	node := admission.Facts{State: states.Active, Interfaces: map[string]string{"rescue": "no-rescue"}}
+	node := admission.NodeFields{State: states.Active, Interfaces: map[string]string{"rescue": "no-rescue"}}
 	_, err := admission.Rules{}.Provision(node, "rescue", 82)
 	var refusal *admission.Refusal
 	if errors.As(err, &refusal) {
@@ -44,34 +44,34 @@ func ExampleRefusal() {
 }
 
 func ExampleReason() {
-	node := admission.Facts{State: states.Active, Reserved: true}
+	node := admission.NodeFields{State: states.Active, Reserved: true}
 	err := admission.Rules{}.Power(node, states.PowerOff)
 	fmt.Println(errors.Is(err, admission.Locked), admission.Locked.HTTPStatus())
 	// Output: true 409
 }
 
 func ExampleRules_Provision() {
-	node := admission.Facts{State: states.Active, Protected: true}
+	node := admission.NodeFields{State: states.Active, Protected: true}
 	_, err := admission.Rules{}.Provision(node, "deleted", 82)
 	fmt.Println(err)
 	// Output: delete is refused: node is protected (protected)
 }
 
 func ExampleRules_Request() {
-	node := admission.Facts{State: states.Deploying, Reserved: true}
+	node := admission.NodeFields{State: states.Deploying, Reserved: true}
 	_, err := admission.Rules{}.Request(node, "provide", 82)
 	fmt.Println(err)
 	// Output: provide is refused: node is locked (reservation)
 }
 
 func ExampleRules_Start() {
-	node := admission.Facts{State: states.Manageable, Retired: true}
+	node := admission.NodeFields{State: states.Manageable, Retired: true}
 	fmt.Println(admission.Rules{}.Start(node, states.EventProvide))
 	// Output: provide is refused: node is retired (retired)
 }
 
 func ExampleRules_Validate() {
-	node := admission.Facts{State: states.Manageable, Problems: map[string]error{"power": errors.New("no ipmi_address")}}
+	node := admission.NodeFields{State: states.Manageable, Problems: map[string]error{"power": errors.New("no ipmi_address")}}
 	fmt.Println(admission.Rules{}.Validate(node, states.EventInspect))
 	// Output: inspect is refused: validation failed (power_interface): no ipmi_address
 }

@@ -8,7 +8,7 @@ import "github.com/ironstate/ironstate/states"
 //
 // Source: power in ironic/api/controllers/v1/node.py, change_node_power_state in
 // ironic/conductor/manager.py.
-func (r Rules) Power(f Facts, target states.Power) error {
+func (r Rules) Power(f NodeFields, target states.Power) error {
 	switch {
 	case f.State == states.Cleaning || f.State == states.CleanWait:
 		return &Refusal{Request: target.String(), Reason: NotAllowed, Field: stateField}
@@ -29,7 +29,7 @@ func (r Rules) Power(f Facts, target states.Power) error {
 //
 // Source: boot_mode in ironic/api/controllers/v1/node.py, change_node_boot_mode in
 // ironic/conductor/manager.py.
-func (r Rules) Boot(f Facts) error {
+func (r Rules) Boot(f NodeFields) error {
 	const request = "change of the boot mode"
 	switch {
 	case r.table().Unstable().Has(f.State):
@@ -43,7 +43,7 @@ func (r Rules) Boot(f Facts) error {
 
 // Lock decides about the requests that need the node's lock alone: the boot device, inject_nmi, a
 // vendor passthru, traits, a new port. The error is a [*Refusal] that matches Locked.
-func (r Rules) Lock(f Facts, request string) error {
+func (r Rules) Lock(f NodeFields, request string) error {
 	if f.Reserved {
 		return &Refusal{Request: request, Reason: Locked, Field: reservationField}
 	}

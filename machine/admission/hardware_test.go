@@ -14,7 +14,7 @@ import (
 func TestPowerIsRefusedWhileTheNodeIsCleaned(t *testing.T) {
 	for state := range states.Latest().Table().States().All() {
 		for power := range states.PowerError + 1 {
-			facts(state, func(f admission.Facts) {
+			fields(state, func(f admission.NodeFields) {
 				f.DisablePowerOff = f.Retired // any free bit
 				err := admission.Rules{}.Power(f, power)
 				switch {
@@ -31,7 +31,7 @@ func TestPowerIsRefusedWhileTheNodeIsCleaned(t *testing.T) {
 		}
 	}
 	broken := errors.New("no address")
-	err := admission.Rules{}.Power(admission.Facts{Problems: map[string]error{"power": broken, "bios": broken}}, states.PowerOn)
+	err := admission.Rules{}.Power(admission.NodeFields{Problems: map[string]error{"power": broken, "bios": broken}}, states.PowerOn)
 	requireRefusal(t, err, admission.Unsuitable, "power_interface", 400)
 	require.ErrorIs(t, err, broken)
 }
@@ -39,7 +39,7 @@ func TestPowerIsRefusedWhileTheNodeIsCleaned(t *testing.T) {
 func TestTheBootModeIsNotChangedInTransition(t *testing.T) {
 	table := states.Latest().Table()
 	for state := range table.States().All() {
-		facts(state, func(f admission.Facts) {
+		fields(state, func(f admission.NodeFields) {
 			err := admission.Rules{}.Boot(f)
 			switch {
 			case table.Unstable().Has(state):
@@ -55,7 +55,7 @@ func TestTheBootModeIsNotChangedInTransition(t *testing.T) {
 
 func TestLockNeedsNothingElse(t *testing.T) {
 	for state := range states.Latest().Table().States().All() {
-		facts(state, func(f admission.Facts) {
+		fields(state, func(f admission.NodeFields) {
 			err := admission.Rules{}.Lock(f, "inject_nmi")
 			if f.Reserved {
 				requireRefusal(t, err, admission.Locked, "reservation", 409)

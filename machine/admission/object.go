@@ -23,7 +23,7 @@ const minInspectWait states.APIVersion = 39
 //
 // Source: patch in ironic/api/controllers/v1/port.py and portgroup.py; update_port and
 // update_portgroup in ironic/conductor/manager.py.
-func (r Rules) UpdatePort(f Facts, u PortUpdate, v states.APIVersion) error {
+func (r Rules) UpdatePort(f NodeFields, u PortUpdate, v states.APIVersion) error {
 	const request = "port update"
 	switch {
 	case f.State == states.Inspecting && v >= minInspectWait:
@@ -43,7 +43,7 @@ func (r Rules) UpdatePort(f Facts, u PortUpdate, v states.APIVersion) error {
 // a [*Refusal] that matches Locked, or NotAllowed unless the node is powered off.
 //
 // Source: update_volume_connector and update_volume_target in ironic/conductor/manager.py.
-func (r Rules) UpdateVolume(f Facts) error {
+func (r Rules) UpdateVolume(f NodeFields) error {
 	return volume(f, "volume update", f.Power == states.PowerOff)
 }
 
@@ -52,12 +52,12 @@ func (r Rules) UpdateVolume(f Facts) error {
 // in which the node's own record may be deleted.
 //
 // Source: destroy_volume_connector and destroy_volume_target in ironic/conductor/manager.py.
-func (r Rules) DeleteVolume(f Facts) error {
+func (r Rules) DeleteVolume(f NodeFields) error {
 	anyPower := !r.before(states.Hibiscus) && r.table().DeleteAllowed().Has(f.State)
 	return volume(f, "volume deletion", anyPower || f.Power == states.PowerOff)
 }
 
-func volume(f Facts, request string, allowed bool) error {
+func volume(f NodeFields, request string, allowed bool) error {
 	switch {
 	case f.Reserved:
 		return &Refusal{Request: request, Reason: Locked, Field: reservationField}
@@ -73,7 +73,7 @@ func volume(f Facts, request string, allowed bool) error {
 // such a node can be allocated later.
 //
 // Source: _candidate_nodes in ironic/conductor/allocations.py.
-func (r Rules) Allocate(f Facts) error {
+func (r Rules) Allocate(f NodeFields) error {
 	const request = "allocate"
 	switch {
 	case f.State != states.Available:
@@ -95,7 +95,7 @@ func (r Rules) Allocate(f Facts) error {
 // is a [*Refusal] that matches Locked or WrongState.
 //
 // Source: backfill_allocation in ironic/conductor/allocations.py.
-func (r Rules) Backfill(f Facts) error {
+func (r Rules) Backfill(f NodeFields) error {
 	const request = "backfill"
 	switch {
 	case f.Reserved:
@@ -111,7 +111,7 @@ func (r Rules) Backfill(f Facts) error {
 // that matches Locked or WrongState.
 //
 // Source: verify_node_for_deallocation in ironic/conductor/allocations.py.
-func (r Rules) Deallocate(f Facts) error {
+func (r Rules) Deallocate(f NodeFields) error {
 	const request = "deallocate"
 	switch {
 	case f.Reserved:

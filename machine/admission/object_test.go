@@ -14,7 +14,7 @@ func TestUpdatePortInEveryState(t *testing.T) {
 	require.Equal(t, rest, admission.ConnectivityStates())
 	for state := range states.Latest().Table().States().All() {
 		for _, v := range []states.APIVersion{1, 38, 39, 82} {
-			facts(state, func(f admission.Facts) {
+			fields(state, func(f admission.NodeFields) {
 				for bits := range 4 {
 					u := admission.PortUpdate{Address: bits&1 != 0, Connectivity: bits&2 != 0}
 					err := admission.Rules{}.UpdatePort(f, u, v)
@@ -41,7 +41,7 @@ func TestVolumesChangeWhileTheNodeIsOff(t *testing.T) {
 		rules := admission.Rules{Table: series.Table()}
 		for state := range series.Table().States().All() {
 			for power := range states.PowerError + 1 {
-				f := admission.Facts{State: state, Power: power}
+				f := admission.NodeFields{State: state, Power: power}
 				anyPower := series >= states.Hibiscus && series.Table().DeleteAllowed().Has(state)
 				require.Equal(t, power == states.PowerOff, rules.UpdateVolume(f) == nil)
 				require.Equal(t, power == states.PowerOff || anyPower, rules.DeleteVolume(f) == nil, "%v in %v", power, state)
@@ -61,7 +61,7 @@ func TestAllocationsInEveryState(t *testing.T) {
 	for state := range table.States().All() {
 		for _, power := range []states.Power{states.NoPower, states.PowerOn} {
 			for _, target := range []states.State{states.NoState, states.Available} {
-				facts(state, func(f admission.Facts) {
+				fields(state, func(f admission.NodeFields) {
 					f.Power, f.Target = power, target
 					requireAllocate(t, f)
 					requireDeallocate(t, f, table)
@@ -71,7 +71,7 @@ func TestAllocationsInEveryState(t *testing.T) {
 	}
 }
 
-func requireAllocate(t *testing.T, f admission.Facts) {
+func requireAllocate(t *testing.T, f admission.NodeFields) {
 	allocate, backfill := admission.Rules{}.Allocate(f), admission.Rules{}.Backfill(f)
 	switch {
 	case f.State != states.Available:
@@ -97,7 +97,7 @@ func requireAllocate(t *testing.T, f admission.Facts) {
 	}
 }
 
-func requireDeallocate(t *testing.T, f admission.Facts, table *states.Table) {
+func requireDeallocate(t *testing.T, f admission.NodeFields, table *states.Table) {
 	err := admission.Rules{}.Deallocate(f)
 	inWork := f.Target != states.NoState && !table.UpdateAllowed().Has(f.State)
 	switch {

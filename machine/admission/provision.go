@@ -13,7 +13,7 @@ import (
 // /v1/nodes/NODE/states/provision {"target": target} at version v. It returns the event of the
 // accepted request, or the error of [Rules.Request], [Rules.Start] or [Rules.Validate], in this
 // order.
-func (r Rules) Provision(f Facts, target string, v states.APIVersion) (states.Event, error) {
+func (r Rules) Provision(f NodeFields, target string, v states.APIVersion) (states.Event, error) {
 	event, err := r.Request(f, target, v)
 	if err == nil {
 		err = r.Start(f, event)
@@ -33,7 +33,7 @@ func (r Rules) Provision(f Facts, target string, v states.APIVersion) (states.Ev
 // node is reserved.
 //
 // Source: provision in ironic/api/controllers/v1/node.py.
-func (r Rules) Request(f Facts, target string, v states.APIVersion) (states.Event, error) {
+func (r Rules) Request(f NodeFields, target string, v states.APIVersion) (states.Event, error) {
 	event, err := r.table().Request(f.State, target, v)
 	switch {
 	case errors.Is(err, states.ErrNotAcceptable):
@@ -68,7 +68,7 @@ const (
 //
 // Source: the methods of ironic/conductor/manager.py that provision calls, and validate_node in
 // deployments.py beside it.
-func (r Rules) Start(f Facts, e states.Event) error {
+func (r Rules) Start(f NodeFields, e states.Event) error {
 	refusal, refused := r.start(f, e)
 	if refused {
 		return onHeap(refusal)
@@ -78,7 +78,7 @@ func (r Rules) Start(f Facts, e states.Event) error {
 
 // start is Start; a Refusal without a Field accepts. Start is small enough to be inlined, so
 // that a caller that only reads the refusal does not allocate.
-func (r Rules) start(f Facts, e states.Event) (refusal Refusal, refused bool) {
+func (r Rules) start(f NodeFields, e states.Event) (refusal Refusal, refused bool) {
 	switch {
 	case f.Reserved:
 		return Refusal{Request: e.String(), Reason: Locked, Field: reservationField}, true
@@ -113,7 +113,7 @@ func (r Rules) needsNoMaintenance(e states.Event) bool {
 //
 // Source: do_node_clean in ironic/conductor/cleaning.py, _heartbeat_in_maintenance in
 // ironic/drivers/modules/agent_base.py.
-func (r Rules) Work(f Facts) error {
+func (r Rules) Work(f NodeFields) error {
 	if f.Maintenance && !r.provisionsInMaintenance() {
 		return &Refusal{Request: "work", Reason: InMaintenance, Field: maintenanceField}
 	}
@@ -125,7 +125,7 @@ func (r Rules) Work(f Facts) error {
 // maintenance has ended, unless [Rules.Work] ends it.
 //
 // Source: heartbeat in ironic/drivers/modules/agent_base.py.
-func (r Rules) Heartbeat(f Facts) error {
+func (r Rules) Heartbeat(f NodeFields) error {
 	if f.Maintenance {
 		return &Refusal{Request: "heartbeat", Reason: InMaintenance, Field: maintenanceField}
 	}
@@ -162,7 +162,7 @@ func (r Rules) Validates(e states.Event) bool {
 // or Unsuitable, and the error in Problems.
 //
 // Source: as that of [Rules.Start]; validate_instance_info_traits in ironic/conductor/utils.py.
-func (r Rules) Validate(f Facts, e states.Event) error {
+func (r Rules) Validate(f NodeFields, e states.Event) error {
 	if !r.Validates(e) {
 		return nil
 	}
@@ -205,7 +205,7 @@ func (e *TraitsError) Error() string {
 var errTraitList = errors.New("instance_info.traits is not a list of strings")
 
 // missingTraits returns an error if the instance needs a trait that the node lacks.
-func (f *Facts) missingTraits() error {
+func (f *NodeFields) missingTraits() error {
 	switch wanted := f.InstanceTraits.(type) {
 	case nil:
 		return nil
@@ -221,7 +221,7 @@ func (f *Facts) missingTraits() error {
 	}
 }
 
-func (f *Facts) missing(n int, wanted func(int) (string, bool)) error {
+func (f *NodeFields) missing(n int, wanted func(int) (string, bool)) error {
 	var missing []string
 	for i := range n {
 		trait, ok := wanted(i)

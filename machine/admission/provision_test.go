@@ -10,11 +10,11 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// facts yields each combination of the facts that are true or false, in a state.
-func facts(state states.State, yield func(admission.Facts)) {
+// fields yields each combination of the fields that are true or false, in a state.
+func fields(state states.State, yield func(admission.NodeFields)) {
 	for bits := range 1 << 5 {
 		has := func(bit int) bool { return bits&(1<<bit) != 0 }
-		yield(admission.Facts{
+		yield(admission.NodeFields{
 			State: state, Maintenance: has(0), Protected: has(1), Retired: has(2), Reserved: has(3), Associated: has(4),
 		})
 	}
@@ -25,7 +25,7 @@ type row struct {
 	reason admission.Reason
 	field  string
 	status int
-	when   func(f admission.Facts, e states.Event) bool
+	when   func(f admission.NodeFields, e states.Event) bool
 }
 
 func anyOf(events ...states.Event) func(states.Event) bool {
@@ -46,15 +46,15 @@ var (
 
 func rows(noProvisioning bool) []row {
 	return []row{
-		{admission.Locked, "reservation", 409, func(f admission.Facts, _ states.Event) bool { return f.Reserved }},
-		{admission.InMaintenance, "maintenance", 409, func(f admission.Facts, e states.Event) bool {
+		{admission.Locked, "reservation", 409, func(f admission.NodeFields, _ states.Event) bool { return f.Reserved }},
+		{admission.InMaintenance, "maintenance", 409, func(f admission.NodeFields, e states.Event) bool {
 			return f.Maintenance && f.State == states.ServiceFail && e == states.EventAbort
 		}},
-		{admission.InMaintenance, "maintenance", 400, func(f admission.Facts, e states.Event) bool {
+		{admission.InMaintenance, "maintenance", 400, func(f admission.NodeFields, e states.Event) bool {
 			return f.Maintenance && (neverInMaintenance(e) || noProvisioning && e == states.EventProvide)
 		}},
-		{admission.IsProtected, "protected", 403, func(f admission.Facts, e states.Event) bool { return f.Protected && neverProtected(e) }},
-		{admission.IsRetired, "retired", 400, func(f admission.Facts, e states.Event) bool { return f.Retired && e == states.EventProvide }},
+		{admission.IsProtected, "protected", 403, func(f admission.NodeFields, e states.Event) bool { return f.Protected && neverProtected(e) }},
+		{admission.IsRetired, "retired", 400, func(f admission.NodeFields, e states.Event) bool { return f.Retired && e == states.EventProvide }},
 	}
 }
 
@@ -64,7 +64,7 @@ func TestStartRefusesTheFirstFactInIronicsOrder(t *testing.T) {
 		rows := rows(noProvisioning)
 		for state := range states.Latest().Table().States().All() {
 			for event := range states.AllEvents() {
-				facts(state, func(f admission.Facts) {
+				fields(state, func(f admission.NodeFields) {
 					err := rules.Start(f, event)
 					for _, r := range rows {
 						if r.when(f, event) {
@@ -128,7 +128,7 @@ func TestRequestFollowsTheTableExceptForMaintenanceAndReservations(t *testing.T)
 			for _, word := range words() {
 				event, plain := series.Table().Request(state, word, series.MaxAPIVersion())
 				for bits := range 4 {
-					f := admission.Facts{State: state, Maintenance: bits&1 != 0, Reserved: bits&2 != 0, Protected: true, Retired: true}
+					f := admission.NodeFields{State: state, Maintenance: bits&1 != 0, Reserved: bits&2 != 0, Protected: true, Retired: true}
 					got, err := rules.Request(f, word, series.MaxAPIVersion())
 					switch {
 					case f.Maintenance && (word == "active" || word == "rebuild"):
@@ -148,14 +148,14 @@ func TestRequestFollowsTheTableExceptForMaintenanceAndReservations(t *testing.T)
 }
 
 func TestAVersionThatLacksTheWordIsRefusedFirst(t *testing.T) {
-	f := admission.Facts{State: states.Available, Maintenance: true, Reserved: true}
+	f := admission.NodeFields{State: states.Available, Maintenance: true, Reserved: true}
 	_, err := admission.Rules{}.Provision(f, "provide", 3)
 	require.ErrorIs(t, err, states.ErrNotAcceptable)
 }
 
 func TestProvisionIsRequestThenStartThenValidate(t *testing.T) {
 	broken := errors.New("no address")
-	f := admission.Facts{State: states.Active, Problems: map[string]error{"power": broken}, Protected: true}
+	f := admission.NodeFields{State: states.Active, Problems: map[string]error{"power": broken}, Protected: true}
 	_, err := admission.Rules{}.Provision(f, "provide", 82)
 	require.ErrorIs(t, err, states.ErrNotAllowed)
 	_, err = admission.Rules{}.Provision(f, "rebuild", 82)
@@ -190,7 +190,7 @@ func TestValidateNamesTheFirstUnfitInterface(t *testing.T) {
 			all[kind] = broken
 		}
 		for _, kind := range kinds {
-			f := admission.Facts{Problems: all}
+			f := admission.NodeFields{Problems: all}
 			err := admission.Rules{}.Validate(f, event)
 			requireRefusal(t, err, admission.Unsuitable, kind+"_interface", invalid)
 			require.ErrorIs(t, err, broken)
@@ -198,14 +198,14 @@ func TestValidateNamesTheFirstUnfitInterface(t *testing.T) {
 			f.Interfaces = map[string]string{kind: "no-" + kind}
 			requireRefusal(t, admission.Rules{}.Validate(f, event), admission.Unsupported, kind+"_interface", missing)
 			for _, other := range []string{kind, "no-other", "no-", ""} {
-				f = admission.Facts{Interfaces: map[string]string{kind: other}}
+				f = admission.NodeFields{Interfaces: map[string]string{kind: other}}
 				require.NoError(t, admission.Rules{}.Validate(f, event), "%s", other)
 			}
-			f = admission.Facts{Problems: map[string]error{kind: admission.Unsupported}}
+			f = admission.NodeFields{Problems: map[string]error{kind: admission.Unsupported}}
 			requireRefusal(t, admission.Rules{}.Validate(f, event), admission.Unsupported, kind+"_interface", missing)
 			delete(all, kind)
 		}
-		require.NoError(t, admission.Rules{}.Validate(admission.Facts{Problems: all}, event), "%v", event)
+		require.NoError(t, admission.Rules{}.Validate(admission.NodeFields{Problems: all}, event), "%v", event)
 	}
 }
 
@@ -230,7 +230,7 @@ func TestAnInstanceNeedsTheTraitsOfItsNode(t *testing.T) {
 		{7, "instance_info.traits is not a list of strings"},
 		{map[string]any{"CUSTOM_GOLD": 1}, "instance_info.traits is not a list of strings"},
 	} {
-		f := admission.Facts{Traits: []string{"CUSTOM_GOLD"}, InstanceTraits: c.instance}
+		f := admission.NodeFields{Traits: []string{"CUSTOM_GOLD"}, InstanceTraits: c.instance}
 		for _, event := range []states.Event{states.EventDeploy, states.EventRebuild} {
 			err := admission.Rules{}.Validate(f, event)
 			if c.want == "" {
@@ -246,7 +246,7 @@ func TestAnInstanceNeedsTheTraitsOfItsNode(t *testing.T) {
 
 func TestWorkInMaintenanceIsAnOptionSinceTrain(t *testing.T) {
 	for series := range states.AllSeries() {
-		facts(states.Manageable, func(f admission.Facts) {
+		fields(states.Manageable, func(f admission.NodeFields) {
 			rules := admission.Rules{Table: series.Table()}
 			require.NoError(t, rules.Work(f))
 			require.Equal(t, f.Maintenance, rules.Heartbeat(f) != nil)

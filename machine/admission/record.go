@@ -6,7 +6,7 @@ import "github.com/ironstate/ironstate/states"
 // [*Refusal] that matches Locked, Associated, IsProtected or WrongState.
 //
 // Source: destroy_node in ironic/conductor/manager.py.
-func (r Rules) Delete(f Facts) error {
+func (r Rules) Delete(f NodeFields) error {
 	refusal, refused := r.delete(f)
 	if refused {
 		return onHeap(refusal)
@@ -14,7 +14,7 @@ func (r Rules) Delete(f Facts) error {
 	return nil
 }
 
-func (r Rules) delete(f Facts) (refusal Refusal, refused bool) {
+func (r Rules) delete(f NodeFields) (refusal Refusal, refused bool) {
 	const request = "deletion"
 	switch {
 	case f.Reserved:
@@ -46,7 +46,7 @@ func (r Rules) DeleteAllowed() states.Set {
 // rules on the fields that change.
 //
 // Source: patch in ironic/api/controllers/v1/node.py.
-func (r Rules) Patch(f Facts, onlyRemovesInstance bool, v states.APIVersion) error {
+func (r Rules) Patch(f NodeFields, onlyRemovesInstance bool, v states.APIVersion) error {
 	if f.Maintenance && onlyRemovesInstance || r.table().CanUpdate(f.State, f.Target, v) {
 		return nil
 	}
@@ -76,12 +76,12 @@ func InterfaceStates() states.Set { return interfaceStates }
 var interfaceStates = states.SetOf(
 	states.Enroll, states.Inspecting, states.InspectWait, states.Manageable, states.Available)
 
-// Update decides whether the conductor makes a change of a node's record. The facts are those
+// Update decides whether the conductor makes a change of a node's record. The fields are those
 // before the change. The error is a [*Refusal] that matches WrongState, Invalid, Locked or
 // Associated.
 //
 // Source: update_node in ironic/conductor/manager.py.
-func (r Rules) Update(f Facts, u Update) error {
+func (r Rules) Update(f NodeFields, u Update) error {
 	const request = "update"
 	wide := interfaceStates.Has(f.State)
 	switch {

@@ -16,7 +16,7 @@ func TestDeleteInEveryStateOfEverySeries(t *testing.T) {
 			rules := admission.Rules{Table: series.Table(), KeepAvailable: keep}
 			for state := range series.Table().States().All() {
 				kept := state == states.Available && keep && series >= states.Stein
-				facts(state, func(f admission.Facts) {
+				fields(state, func(f admission.NodeFields) {
 					err := rules.Delete(f)
 					switch {
 					case f.Reserved:
@@ -42,7 +42,7 @@ func TestPatchInEveryStateOfEverySeries(t *testing.T) {
 		for state := range table.States().All() {
 			for _, target := range []states.State{states.NoState, states.Available} {
 				for _, v := range []states.APIVersion{1, 38, 39, series.MaxAPIVersion()} {
-					facts(state, func(f admission.Facts) {
+					fields(state, func(f admission.NodeFields) {
 						f.Target = target
 						for _, onlyRemoves := range []bool{false, true} {
 							err := rules.Patch(f, onlyRemoves, v)
@@ -65,7 +65,7 @@ func TestUpdateRefusesTheFirstRuleInIronicsOrder(t *testing.T) {
 	rest := states.SetOf(states.Enroll, states.Inspecting, states.InspectWait, states.Manageable, states.Available)
 	require.Equal(t, rest, admission.InterfaceStates())
 	for state := range states.Latest().Table().States().All() {
-		facts(state, func(f admission.Facts) {
+		fields(state, func(f admission.NodeFields) {
 			for bits := range 1 << 10 {
 				has := func(bit int) bool { return bits&(1<<bit) != 0 }
 				u := admission.Update{
@@ -113,6 +113,6 @@ func TestUpdateRefusesTheFirstRuleInIronicsOrder(t *testing.T) {
 
 func TestATableWithoutASeriesHasEveryOption(t *testing.T) {
 	rules := admission.Rules{Table: new(states.Table), KeepAvailable: true, NoProvisioningInMaintenance: true}
-	requireRefusal(t, rules.Delete(admission.Facts{State: states.Available}), admission.WrongState, "provision_state", 409)
-	requireRefusal(t, rules.Work(admission.Facts{Maintenance: true}), admission.InMaintenance, "maintenance", 400)
+	requireRefusal(t, rules.Delete(admission.NodeFields{State: states.Available}), admission.WrongState, "provision_state", 409)
+	requireRefusal(t, rules.Work(admission.NodeFields{Maintenance: true}), admission.InMaintenance, "maintenance", 400)
 }

@@ -36,10 +36,10 @@ func BenchmarkNext(b *testing.B) {
 	})
 	for name, state := range answers {
 		b.Run(name, func(b *testing.B) {
-			n, wish := node(state), plan.Wish{Version: newest, Goal: plan.In(states.Active), Facts: plan.Facts{Retired: true, Associated: true}}
+			n, desired := node(state), plan.Desired{Version: newest, Goal: plan.In(states.Active), Fields: plan.NodeFields{Retired: true, Associated: true}}
 			b.ReportAllocs()
 			for b.Loop() {
-				sinkStep, _ = plan.Next(latest, n, wish)
+				sinkStep, _ = plan.Next(latest, n, desired)
 			}
 		})
 	}
@@ -74,16 +74,16 @@ func BenchmarkExplain(b *testing.B) {
 }
 
 func TestAnswersDoNotAllocate(t *testing.T) {
-	facts := []plan.Facts{
+	fields := []plan.NodeFields{
 		{}, {Maintenance: true}, {Maintenance: true, Fault: "power failure"}, {Protected: true}, {Retired: true},
 		{Associated: true}, {Reserved: true}, {NoAutomatedClean: true}, {Retired: true, NoAutomatedClean: true},
 	}
 	all := append(slices.Collect(latest.States().All()), states.UnknownState)
 	for _, s := range all {
 		for goal := range plan.AllGoals() {
-			for _, f := range facts {
-				wish := plan.Wish{Version: newest + 1, Goal: goal, Policy: plan.Policy{MayAbort: true}, Facts: f}
-				require.Zero(t, testing.AllocsPerRun(10, func() { sinkStep, _ = plan.Next(latest, node(s), wish) }))
+			for _, f := range fields {
+				desired := plan.Desired{Version: newest + 1, Goal: goal, Policy: plan.Policy{MayAbort: true}, Fields: f}
+				require.Zero(t, testing.AllocsPerRun(10, func() { sinkStep, _ = plan.Next(latest, node(s), desired) }))
 			}
 		}
 		now := machine.Node{State: s, LastError: "no power"}

@@ -157,8 +157,8 @@ func (c *conductor) send(s observation, verb string, v states.APIVersion) observ
 // highest API version, and for a policy that permits only one of aborting and
 // destroying, it leaves out the targets that the plan ignores: see
 // TestTheStoredTargetCountsInCleaningAlone.
-func (c *conductor) starts(wish plan.Wish) []observation {
-	every := wish.Version == c.table.Series().MaxAPIVersion() && wish.Policy.MayAbort == wish.Policy.MayDestroy
+func (c *conductor) starts(desired plan.Desired) []observation {
+	every := desired.Version == c.table.Series().MaxAPIVersion() && desired.Policy.MayAbort == desired.Policy.MayDestroy
 	var all []observation
 	for s := range c.table.States().All() {
 		all = append(all, observation{state: s})

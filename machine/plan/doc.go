@@ -2,10 +2,10 @@
 // goal ([Next]), the result of a request ([Outcome]), and the likely history between
 // two observations ([Explain]).
 //
-//	wish := plan.Wish{Goal: plan.In(states.Active), Version: 81}
+//	desired := plan.Desired{Goal: plan.In(states.Active), Version: 81}
 //	for {
-//		wish.Facts = plan.Facts{Maintenance: ..., Reserved: ...}
-//		step, err := plan.Next(table, node, wish)
+//		desired.Fields = plan.NodeFields{Maintenance: ..., Reserved: ...}
+//		step, err := plan.Next(table, node, desired)
 //		...
 //		switch step.Action {
 //		case plan.Send:
@@ -16,7 +16,7 @@
 //		case plan.Done, plan.Blocked:
 //			// Stop; step.Reason says why.
 //		}
-//		wish.Progress = step.Progress // store it
+//		desired.Progress = step.Progress // store it
 //		node, err = ...               // get the node again
 //	}
 //
@@ -44,7 +44,7 @@
 // have to be done later; a tear-down must bring the node nearer to the goal. The plan
 // ends work once, and again as often as the work may be retried.
 //
-// [Facts] are the fields other than the state for which Ironic refuses requests, such
+// [NodeFields] are the fields other than the state for which Ironic refuses requests, such
 // as maintenance, protected, retired and reservation. The plan does not send a request
 // that Ironic would refuse for one of them; Step.Field then names the field.
 //
@@ -79,14 +79,14 @@
 //
 // # Progress
 //
-// The state manageable does not show whether an inspection was done since the wish
-// was made. [Progress] therefore counts the requests and the tries. It is part of the
-// wish, and the caller stores it. If it is lost, work is done once more and retries
+// The state manageable does not show whether an inspection was done since the goal
+// was set. [Progress] therefore counts the requests and the tries. It is part of the
+// Desired, and the caller stores it. If it is lost, work is done once more and retries
 // are counted from 0; nothing else depends on it.
 //
 // # Proofs
 //
-// A test explores every wish against a model of every conductor: each series, each API
+// A test explores every goal and policy against a model of every conductor: each series, each API
 // version that accepts other requests than the previous one, each goal, the policies,
 // each state with each stored target. It shows that the goal is reached if there is a
 // route and no work fails more often than it may be retried; that the API accepts each

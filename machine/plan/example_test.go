@@ -14,9 +14,9 @@ import (
 func ExampleNext() {
 	table := states.Latest().Table()
 	node := machine.Node{State: states.Enroll}
-	wish := plan.Wish{Goal: plan.After(states.EventInspect), Version: 113}
+	desired := plan.Desired{Goal: plan.After(states.EventInspect), Version: 113}
 	for {
-		step, err := plan.Next(table, node, wish)
+		step, err := plan.Next(table, node, desired)
 		if err != nil {
 			panic(err)
 		}
@@ -32,7 +32,7 @@ func ExampleNext() {
 		if err != nil {
 			panic(err)
 		}
-		wish.Progress = step.Progress
+		desired.Progress = step.Progress
 	}
 	// Output:
 	// enroll: send manage, 2 left
@@ -46,7 +46,7 @@ func ExampleNext() {
 func ExamplePolicy() {
 	table := states.Latest().Table()
 	ask := func(s states.State, policy plan.Policy) {
-		step, err := plan.Next(table, machine.Node{State: s}, plan.Wish{Goal: plan.In(states.Available), Version: 113, Policy: policy})
+		step, err := plan.Next(table, machine.Node{State: s}, plan.Desired{Goal: plan.In(states.Available), Version: 113, Policy: policy})
 		fmt.Println(step, err)
 	}
 	ask(states.Active, plan.Policy{})
@@ -60,15 +60,15 @@ func ExamplePolicy() {
 	// send manage <nil>
 }
 
-// A program stores its wish next to the node.
-func ExampleWish() {
-	wish := plan.Wish{Goal: plan.In(states.Rescue), Version: 81, Policy: plan.Policy{Retries: 1}}
-	step, err := plan.Next(states.Latest().Table(), machine.Node{State: states.Active}, wish)
+// A program stores the desired state next to the node.
+func ExampleDesired() {
+	desired := plan.Desired{Goal: plan.In(states.Rescue), Version: 81, Policy: plan.Policy{Retries: 1}}
+	step, err := plan.Next(states.Latest().Table(), machine.Node{State: states.Active}, desired)
 	if err != nil {
 		panic(err)
 	}
-	wish.Progress = step.Progress
-	text, err := json.MarshalIndent(wish, "", "  ")
+	desired.Progress = step.Progress
+	text, err := json.MarshalIndent(desired, "", "  ")
 	fmt.Println(string(text), err)
 	// Output:
 	// {

@@ -19,7 +19,7 @@ func FuzzNext(f *testing.F) {
 	f.Fuzz(func(t *testing.T, series, state, target uint8, goal string, version uint16, abort, destroy bool, rest []byte) {
 		table := states.Series(series).Table()
 		n := machine.Node{State: states.State(state), Target: states.State(target)}
-		wish := plan.Wish{
+		desired := plan.Desired{
 			Goal:    plan.Goal(goal),
 			Version: states.APIVersion(version),
 			Policy:  plan.Policy{MayAbort: abort, MayDestroy: destroy},
@@ -31,20 +31,20 @@ func FuzzNext(f *testing.F) {
 			case i < len(tried):
 				tried[i] = b
 			case i == len(tried):
-				wish.Policy.Retries = b
+				desired.Policy.Retries = b
 			default:
 				stage = b
 			}
 		}
-		wish.Progress = plan.NewProgress(tried, stage)
-		_, err := plan.Next(table, n, wish)
+		desired.Progress = plan.NewProgress(tried, stage)
+		_, err := plan.Next(table, n, desired)
 		if err != nil {
 			checkError(t, err)
 			return
 		}
-		wish.Version = min(max(wish.Version, 1), table.Series().MaxAPIVersion())
+		desired.Version = min(max(desired.Version, 1), table.Series().MaxAPIVersion())
 		if n.State != states.NoState {
-			checkStep(t, table, n, wish)
+			checkStep(t, table, n, desired)
 		}
 	})
 }

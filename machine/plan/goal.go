@@ -49,7 +49,7 @@ func In(s states.State) Goal {
 	return Goal(s.String())
 }
 
-// After is the goal of work to do once after the wish was made. Work that was under
+// After is the goal of work to do once after the goal was set. Work that was under
 // way before does not count. Once reached, the goal stays reached, whatever state the
 // node is in. The events are
 //

@@ -47,7 +47,7 @@ type request struct {
 
 // versionPlans holds the routes for the API versions that accept the same requests.
 type versionPlans struct {
-	routes map[Goal]*[2]routes // [1] is for wishes that may destroy a workload
+	routes map[Goal]*[2]routes // [1] is for policies that may destroy a workload
 }
 
 // route returns the route from a position to a goal.

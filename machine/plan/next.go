@@ -8,7 +8,7 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Next returns the next step to the goal of a wish: send a request, wait, or stop,
+// Next returns the next step to a goal: send a request, wait, or stop,
 // because the goal is reached or because no permitted request leads to it. Next
 // depends on its arguments alone and does not allocate unless it returns an error.
 //
@@ -17,7 +17,7 @@ import (
 // as none. The error is a [*states.UnknownError] for an unknown goal, or a
 // [*machine.StateError] for a state that the table lacks and for a stored target that
 // is not a stable state.
-func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
+func Next(t *states.Table, n machine.Node, w Desired) (step Step, err error) {
 	x := indexOf(t)
 	w.Version = min(max(w.Version, 1), x.highest)
 	if n.State == states.NoState && w.Version.Show(states.Available) == states.NoState {
@@ -36,8 +36,8 @@ func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
 	if !x.has(n) {
 		return Step{}, x.check(n)
 	}
-	q := query{index: x, wish: &w, row: row, state: n.State, at: x.at(n), step: &step}
-	if at, ok := x.manualPosition(n.State); ok && w.Facts.Retired {
+	q := query{index: x, desired: &w, row: row, state: n.State, at: x.at(n), step: &step}
+	if at, ok := x.manualPosition(n.State); ok && w.Fields.Retired {
 		q.at = at // automated cleaning of a retired node ends in manageable too
 	}
 	q.route = q.routeAt(w.Version, w.Policy.MayDestroy)
@@ -46,7 +46,7 @@ func Next(t *states.Table, n machine.Node, w Wish) (step Step, err error) {
 	} else {
 		q.followUp()
 	}
-	q.applyFacts()
+	q.applyFields()
 	step.Try = int(step.Progress.tried[workOf[step.Work]])
 	return step, nil
 }
@@ -72,16 +72,16 @@ func (x *index) check(n machine.Node) error {
 // A query is one call of Next.
 type query struct {
 	*index
-	wish  *Wish
-	row   *goalRow
-	state states.State
-	at    position
-	route route
-	step  *Step // the answer; its progress starts as the wish's
+	desired *Desired
+	row     *goalRow
+	state   states.State
+	at      position
+	route   route
+	step    *Step // the answer; its progress starts as that of desired
 }
 
 func (q *query) routeAt(v states.APIVersion, destroys bool) route {
-	return q.byAPI[v].route(q.wish.Goal, destroys, q.at)
+	return q.byAPI[v].route(q.desired.Goal, destroys, q.at)
 }
 
 // followUp answers a query after the request for work that must be done once.
@@ -121,7 +121,7 @@ func (q *query) answer() {
 // a try of it, so that the plan does not end work forever that continues nevertheless.
 func (q *query) answerAtWork() {
 	switch work := workOf[q.state]; {
-	case q.route.event != states.NoEvent && q.wish.Policy.MayAbort && q.mayTry(work):
+	case q.route.event != states.NoEvent && q.desired.Policy.MayAbort && q.mayTry(work):
 		q.step.Progress.tried[work]++
 		q.send(1 + q.route.ended)
 	case q.route.left == noRoute:
@@ -178,11 +178,11 @@ func (q *query) name(e states.Event) {
 // mayTry reports whether work may be started: for the first time, or once more.
 func (q *query) mayTry(w work) bool {
 	tried := q.step.Progress.tried[w]
-	return tried <= q.wish.Policy.Retries && tried < math.MaxUint8
+	return tried <= q.desired.Policy.Retries && tried < math.MaxUint8
 }
 
 // done answers that the goal is reached, and resets the tries: if the node leaves the
-// goal, it is brought back as for a new wish.
+// goal, it is brought back as for a new goal.
 func (q *query) done() {
 	q.step.Action = Done
 	q.step.Progress.tried = tries{}
@@ -202,14 +202,14 @@ func (q *query) block(reason Reason, w work) {
 // missing returns why there is no permitted route. It sets the route to the one of
 // a higher version or a wider policy, if there is one.
 func (q *query) missing() Reason {
-	destroys := q.wish.Policy.MayDestroy
+	destroys := q.desired.Policy.MayDestroy
 	for _, other := range [...]struct {
 		reason   Reason
 		version  states.APIVersion
 		destroys bool
 	}{
 		{NeedsVersion, q.highest, destroys},
-		{NeedsDestroy, q.wish.Version, true},
+		{NeedsDestroy, q.desired.Version, true},
 		{NeedsDestroy, q.highest, true},
 	} {
 		if r := q.routeAt(other.version, other.destroys); r.left != noRoute {
@@ -223,5 +223,5 @@ func (q *query) missing() Reason {
 // skips reports whether Ironic skips a kind of work: automated cleaning that is
 // switched off.
 func (q *query) skips(w work) bool {
-	return w == cleaning && q.wish.Facts.NoAutomatedClean && q.wish.Goal != cleaned
+	return w == cleaning && q.desired.Fields.NoAutomatedClean && q.desired.Goal != cleaned
 }

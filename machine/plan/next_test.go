@@ -205,23 +205,23 @@ func TestNext(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			step, err := plan.Next(latest, test.node, plan.Wish{Version: newest, Goal: test.goal, Policy: test.policy})
+			step, err := plan.Next(latest, test.node, plan.Desired{Version: newest, Goal: test.goal, Policy: test.policy})
 			require.NoError(t, err)
 			require.Equal(t, test.want, step.String())
 		})
 	}
 }
 
-// stepsFor returns the steps of a wish for a node that passes through the states in
+// stepsFor returns the steps to a goal for a node that passes through the states in
 // order.
-func stepsFor(t *testing.T, wish plan.Wish, seen ...states.State) []string {
+func stepsFor(t *testing.T, desired plan.Desired, seen ...states.State) []string {
 	t.Helper()
 	var steps []string
 	for _, s := range seen {
-		step, err := plan.Next(latest, node(s), wish)
+		step, err := plan.Next(latest, node(s), desired)
 		require.NoError(t, err)
 		steps = append(steps, step.String())
-		wish.Progress = step.Progress
+		desired.Progress = step.Progress
 	}
 	return steps
 }
@@ -229,56 +229,56 @@ func stepsFor(t *testing.T, wish plan.Wish, seen ...states.State) []string {
 func TestWorkIsDoneOnce(t *testing.T) {
 	require.Equal(t,
 		[]string{"send inspect", "wait for inspecting to end in manageable", "done", "done"},
-		stepsFor(t, plan.Wish{Version: newest, Goal: plan.After(states.EventInspect)}, states.Manageable, states.InspectWait, states.Manageable, states.Available))
+		stepsFor(t, plan.Desired{Version: newest, Goal: plan.After(states.EventInspect)}, states.Manageable, states.InspectWait, states.Manageable, states.Available))
 
 	require.Equal(t,
 		[]string{"wait for inspecting to end in manageable", "send inspect", "done"},
-		stepsFor(t, plan.Wish{Version: newest, Goal: plan.After(states.EventInspect)}, states.Inspecting, states.Manageable, states.Manageable),
+		stepsFor(t, plan.Desired{Version: newest, Goal: plan.After(states.EventInspect)}, states.Inspecting, states.Manageable, states.Manageable),
 		"an inspection that was under way before does not count, one that was not seen does")
 
 	const uninspected = "blocked: needs retry of inspecting, before inspect"
 	require.Equal(t,
 		[]string{"send inspect", uninspected, uninspected},
-		stepsFor(t, plan.Wish{Version: newest, Goal: plan.After(states.EventInspect)}, states.Manageable, states.InspectFail, states.Manageable),
+		stepsFor(t, plan.Desired{Version: newest, Goal: plan.After(states.EventInspect)}, states.Manageable, states.InspectFail, states.Manageable),
 		"a failure is not forgotten when a person moves the node on")
 
 	require.Equal(t,
 		[]string{"send inspect", "blocked: overtaken of inspecting"},
-		stepsFor(t, plan.Wish{Version: newest, Goal: plan.After(states.EventInspect)}, states.Manageable, states.Deploying))
+		stepsFor(t, plan.Desired{Version: newest, Goal: plan.After(states.EventInspect)}, states.Manageable, states.Deploying))
 
 	require.Equal(t,
 		[]string{"send clean with clean_steps", "blocked: needs unhold of cleaning, before unhold", "done"},
-		stepsFor(t, plan.Wish{Version: newest, Goal: plan.After(states.EventClean)}, states.Manageable, states.CleanHold, states.Available))
+		stepsFor(t, plan.Desired{Version: newest, Goal: plan.After(states.EventClean)}, states.Manageable, states.CleanHold, states.Available))
 }
 
 func TestATearDownIsRequestedOnce(t *testing.T) {
 	require.Equal(t,
 		[]string{"send deleted", "wait for deleting to end in available", "blocked: overtaken of deleting"},
-		stepsFor(t, plan.Wish{Version: newest, Goal: plan.After(states.EventDelete), Policy: mayDestroy}, states.Active, states.Deleting, states.Deploying),
+		stepsFor(t, plan.Desired{Version: newest, Goal: plan.After(states.EventDelete), Policy: mayDestroy}, states.Active, states.Deleting, states.Deploying),
 		"who was given the node since keeps it")
 
 	require.Equal(t,
 		[]string{"send deleted", "done", "done"},
-		stepsFor(t, plan.Wish{Version: newest, Goal: plan.After(states.EventDelete), Policy: mayDestroy}, states.Active, states.Available, states.Active))
+		stepsFor(t, plan.Desired{Version: newest, Goal: plan.After(states.EventDelete), Policy: mayDestroy}, states.Active, states.Available, states.Active))
 }
 
 func TestAVerificationThatFailedIsNotRepeated(t *testing.T) {
-	wish := plan.Wish{Version: newest, Goal: plan.In(states.Manageable)}
+	desired := plan.Desired{Version: newest, Goal: plan.In(states.Manageable)}
 	const unverified = "blocked: needs retry of verifying, before manage"
 	require.Equal(t,
 		[]string{"send manage", "wait for verifying to end in manageable", unverified},
-		stepsFor(t, wish, states.Enroll, states.Verifying, states.Enroll))
+		stepsFor(t, desired, states.Enroll, states.Verifying, states.Enroll))
 
-	wish.Policy = retryOnce
+	desired.Policy = retryOnce
 	require.Equal(t,
 		[]string{"send manage", "send manage", unverified},
-		stepsFor(t, wish, states.Enroll, states.Enroll, states.Enroll))
+		stepsFor(t, desired, states.Enroll, states.Enroll, states.Enroll))
 }
 
 func TestTheRouteBeginsAgainIfTheNodeLeavesTheGoal(t *testing.T) {
 	require.Equal(t,
 		[]string{"send active", "done", "send active"},
-		stepsFor(t, plan.Wish{Version: newest, Goal: plan.In(states.Active)}, states.Available, states.Active, states.Available))
+		stepsFor(t, plan.Desired{Version: newest, Goal: plan.In(states.Active)}, states.Available, states.Active, states.Available))
 }
 
 func TestStepSaysHowManyRequestsAreLeft(t *testing.T) {
@@ -286,20 +286,20 @@ func TestStepSaysHowManyRequestsAreLeft(t *testing.T) {
 		states.Enroll: 3, states.Verifying: 2, states.Manageable: 2, states.Cleaning: 1, states.Available: 1, states.Deploying: 0,
 	}
 	for s, left := range want {
-		step, err := plan.Next(latest, node(s), plan.Wish{Version: newest, Goal: plan.In(states.Active)})
+		step, err := plan.Next(latest, node(s), plan.Desired{Version: newest, Goal: plan.In(states.Active)})
 		require.NoError(t, err)
 		require.Equal(t, left, step.Left, s)
 	}
 }
 
 func TestNextRefuses(t *testing.T) {
-	good := plan.Wish{Goal: plan.In(states.Active), Version: 113}
+	good := plan.Desired{Goal: plan.In(states.Active), Version: 113}
 	tests := map[string]struct {
-		table *states.Table
-		node  machine.Node
-		wish  plan.Wish
-		as    any
-		text  string
+		table   *states.Table
+		node    machine.Node
+		desired plan.Desired
+		as      any
+		text    string
 	}{
 		"no table": {nil, node(states.Active), good, new(*machine.StateError),
 			`no table for state "active": take one from states.Series.Table`},
@@ -315,16 +315,16 @@ func TestNextRefuses(t *testing.T) {
 			`state "none" is not one of 2026.2's: ` + latest.States().String()},
 		"a target at work": {latest, machine.Node{State: states.Cleaning, Target: states.Cleaning}, good, new(*machine.StateError),
 			`stored target "cleaning" is not one of 2026.2's stable states: ` + latest.Stable().String()},
-		"no goal": {latest, node(states.Active), plan.Wish{}, new(*states.UnknownError),
+		"no goal": {latest, node(states.Active), plan.Desired{}, new(*states.UnknownError),
 			`unknown goal ""; known: enrolled, manageable, available, active, adopted, rescued, errored, deletable, ` +
 				`inspected, cleaned, rebuilt, serviced, unprovisioned, the stable states' words`},
-		"no such goal": {latest, node(states.Active), plan.Wish{Goal: "happy"}, new(*states.UnknownError),
+		"no such goal": {latest, node(states.Active), plan.Desired{Goal: "happy"}, new(*states.UnknownError),
 			`unknown goal "happy"; known: enrolled, manageable, available, active, adopted, rescued, errored, deletable, ` +
 				`inspected, cleaned, rebuilt, serviced, unprovisioned, the stable states' words`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			step, err := plan.Next(test.table, test.node, test.wish)
+			step, err := plan.Next(test.table, test.node, test.desired)
 			require.ErrorAs(t, err, test.as)
 			require.EqualError(t, err, test.text)
 			require.Zero(t, step)
@@ -341,38 +341,38 @@ func TestNextTakesAnyProgress(t *testing.T) {
 		if rapid.Bool().Draw(rt, "targeted") {
 			n.Target = rapid.SampledFrom(slices.Collect(table.Stable().All())).Draw(rt, "target")
 		}
-		wish := plan.Wish{
+		desired := plan.Desired{
 			Goal:    rapid.SampledFrom(slices.Collect(plan.AllGoals())).Draw(rt, "goal"),
 			Version: states.APIVersion(rapid.Uint16Range(1, uint16(table.Series().MaxAPIVersion())).Draw(rt, "version")),
 			Policy:  plan.Policy{MayAbort: rapid.Bool().Draw(rt, "abort"), MayDestroy: rapid.Bool().Draw(rt, "destroy")},
 		}
-		wish.Policy.Retries = rapid.Uint8().Draw(rt, "retries")
+		desired.Policy.Retries = rapid.Uint8().Draw(rt, "retries")
 		var tried plan.Tries
 		for w := range tried {
 			tried[w] = rapid.Uint8().Draw(rt, "tried")
 		}
-		wish.Progress = plan.NewProgress(tried, rapid.Uint8().Draw(rt, "stage"))
-		checkStep(rt, table, n, wish)
+		desired.Progress = plan.NewProgress(tried, rapid.Uint8().Draw(rt, "stage"))
+		checkStep(rt, table, n, desired)
 	})
 }
 
 // checkStep fails the test unless the fields of a step agree with each other, and
 // the table and the policy permit it.
-func checkStep(t require.TestingT, table *states.Table, n machine.Node, wish plan.Wish) {
-	step, err := plan.Next(table, n, wish)
+func checkStep(t require.TestingT, table *states.Table, n machine.Node, desired plan.Desired) {
+	step, err := plan.Next(table, n, desired)
 	require.NoError(t, err)
 	require.NotContains(t, step.String(), "(")
 	require.Equal(t, step.Action == plan.Blocked, step.Reason != "")
 	require.Equal(t, step.Action == plan.Wait, step.Until != states.NoState)
 	switch step.Action {
 	case plan.Send:
-		_, err := table.Request(n.State, step.Verb, wish.Version)
+		_, err := table.Request(n.State, step.Verb, desired.Version)
 		require.NoError(t, err)
 		require.Positive(t, step.Left)
-		require.True(t, wish.Policy.MayDestroy || step.Verb != "deleted")
+		require.True(t, desired.Policy.MayDestroy || step.Verb != "deleted")
 		if step.Work != states.NoState {
 			require.Equal(t, step.Progress.Tried(step.Work), step.Try)
-			require.LessOrEqual(t, step.Try, int(wish.Policy.Retries)+1)
+			require.LessOrEqual(t, step.Try, int(desired.Policy.Retries)+1)
 		}
 	case plan.Wait:
 		require.True(t, table.Unstable().Has(n.State))

@@ -11,54 +11,54 @@ import (
 )
 
 // next returns the step for a node without a target.
-func next(t *testing.T, in states.State, wish plan.Wish) plan.Step {
+func next(t *testing.T, in states.State, desired plan.Desired) plan.Step {
 	t.Helper()
-	step, err := plan.Next(latest, node(in), wish)
+	step, err := plan.Next(latest, node(in), desired)
 	require.NoError(t, err)
 	return step
 }
 
 func TestOvertakenWorkNamesNoRequest(t *testing.T) {
-	wish := plan.Wish{Goal: plan.After(states.EventClean), Version: newest, Progress: plan.NewProgress(plan.Tries{}, plan.Asked)}
-	step := next(t, states.Enroll, wish)
+	desired := plan.Desired{Goal: plan.After(states.EventClean), Version: newest, Progress: plan.NewProgress(plan.Tries{}, plan.Asked)}
+	step := next(t, states.Enroll, desired)
 	require.Equal(t, "blocked: overtaken of cleaning", step.String())
 	require.Empty(t, step.Verb)
 }
 
 func TestATearDownContinuesFromAStateOfRest(t *testing.T) {
-	wish := plan.Wish{Goal: plan.After(states.EventDelete), Version: newest, Progress: plan.NewProgress(plan.Tries{}, plan.Asked)}
-	require.Equal(t, "send provide", next(t, states.Manageable, wish).String())
-	wish.Policy = retryOnce
-	require.Equal(t, "send manage", next(t, states.CleanFail, wish).String())
+	desired := plan.Desired{Goal: plan.After(states.EventDelete), Version: newest, Progress: plan.NewProgress(plan.Tries{}, plan.Asked)}
+	require.Equal(t, "send provide", next(t, states.Manageable, desired).String())
+	desired.Policy = retryOnce
+	require.Equal(t, "send manage", next(t, states.CleanFail, desired).String())
 }
 
 func TestWorkIsEndedOnce(t *testing.T) {
-	wish := plan.Wish{Goal: plan.In(states.Manageable), Version: newest, Policy: mayAbort}
-	step := next(t, states.CleanWait, wish)
+	desired := plan.Desired{Goal: plan.In(states.Manageable), Version: newest, Policy: mayAbort}
+	step := next(t, states.CleanWait, desired)
 	require.Equal(t, "send abort", step.String())
 	require.Equal(t, 1, step.Progress.Tried(states.Cleaning))
-	wish.Progress = step.Progress
-	require.Equal(t, "wait for cleaning to end in available", next(t, states.CleanWait, wish).String())
+	desired.Progress = step.Progress
+	require.Equal(t, "wait for cleaning to end in available", next(t, states.CleanWait, desired).String())
 }
 
 func TestATearDownMustComeNearerToTheGoal(t *testing.T) {
-	wish := plan.Wish{Goal: plan.After(states.EventRebuild), Version: states.Epoxy.MaxAPIVersion(), Policy: mayBoth}
-	step, err := plan.Next(states.Epoxy.Table(), node(states.ServiceWait), wish)
+	desired := plan.Desired{Goal: plan.After(states.EventRebuild), Version: states.Epoxy.MaxAPIVersion(), Policy: mayBoth}
+	step, err := plan.Next(states.Epoxy.Table(), node(states.ServiceWait), desired)
 	require.NoError(t, err)
 	require.Equal(t, "wait for servicing to end in active", step.String())
 
-	wish.Goal = plan.In(states.Available)
-	step, err = plan.Next(states.Epoxy.Table(), node(states.ServiceWait), wish)
+	desired.Goal = plan.In(states.Available)
+	step, err = plan.Next(states.Epoxy.Table(), node(states.ServiceWait), desired)
 	require.NoError(t, err)
 	require.Equal(t, "send deleted", step.String())
 }
 
 func TestAStepSaysWhatWorkItIsAboutAndWhetherACallIsAwaited(t *testing.T) {
-	wish := plan.Wish{Goal: plan.In(states.Active), Version: newest}
+	desired := plan.Desired{Goal: plan.In(states.Active), Version: newest}
 	for state, call := range map[states.State]bool{
 		states.Available: false, states.Deploying: false, states.DeployWait: true,
 	} {
-		step := next(t, state, wish)
+		step := next(t, state, desired)
 		require.Equal(t, states.Deploying, step.Work, state)
 		require.Equal(t, call, step.Call, state)
 	}
@@ -66,6 +66,6 @@ func TestAStepSaysWhatWorkItIsAboutAndWhetherACallIsAwaited(t *testing.T) {
 
 func TestCountsStopAtTheirHighest(t *testing.T) {
 	tried := plan.TriesOf(states.Deploying, math.MaxUint8)
-	wish := plan.Wish{Goal: plan.In(states.Active), Version: newest, Policy: plan.Policy{Retries: math.MaxUint8}, Progress: plan.NewProgress(tried, plan.Open)}
-	require.Equal(t, "blocked: needs retry of deploying, before active", next(t, states.Available, wish).String())
+	desired := plan.Desired{Goal: plan.In(states.Active), Version: newest, Policy: plan.Policy{Retries: math.MaxUint8}, Progress: plan.NewProgress(tried, plan.Open)}
+	require.Equal(t, "blocked: needs retry of deploying, before active", next(t, states.Available, desired).String())
 }

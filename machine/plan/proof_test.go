@@ -50,7 +50,7 @@ func (n *coverage) count(g *stateSpace) {
 	if n.most == nil {
 		n.most = make(map[plan.Goal]int)
 	}
-	n.most[g.wish.Goal] = max(n.most[g.wish.Goal], most)
+	n.most[g.desired.Goal] = max(n.most[g.desired.Goal], most)
 }
 
 func (n *coverage) log(t *testing.T, title string) {
@@ -61,9 +61,9 @@ func (n *coverage) log(t *testing.T, title string) {
 	}
 }
 
-// eachWish calls check for every combination of series, API version of versionsOf,
+// eachDesired calls check for every combination of series, API version of versionsOf,
 // goal and policy.
-func eachWish(t *testing.T, policies []plan.Policy, check func(*conductor, plan.Wish)) {
+func eachDesired(t *testing.T, policies []plan.Policy, check func(*conductor, plan.Desired)) {
 	t.Run("series", func(t *testing.T) {
 		for series := range states.AllSeries() {
 			t.Run(series.String(), func(t *testing.T) {
@@ -72,7 +72,7 @@ func eachWish(t *testing.T, policies []plan.Policy, check func(*conductor, plan.
 				for _, v := range versionsOf(series.Table()) {
 					for goal := range plan.AllGoals() {
 						for _, policy := range policies {
-							check(c, plan.Wish{Goal: goal, Version: v, Policy: policy})
+							check(c, plan.Desired{Goal: goal, Version: v, Policy: policy})
 						}
 					}
 				}
@@ -91,8 +91,8 @@ func eachWish(t *testing.T, policies []plan.Policy, check func(*conductor, plan.
 // the conductor waits and resumes forever.
 func TestThePlanReachesTheGoal(t *testing.T) {
 	var covered coverage
-	eachWish(t, policies(1), func(c *conductor, wish plan.Wish) {
-		g := explore(c, wish, c.starts(wish), 1)
+	eachDesired(t, policies(1), func(c *conductor, desired plan.Desired) {
+		g := explore(c, desired, c.starts(desired), 1)
 		covered.count(g)
 		routes := routesOf(g)
 		for i, step := range g.steps {
@@ -138,7 +138,7 @@ func succeeds(transitions []transition) bool {
 // routesOf returns the observations from which a permitted route leads to the goal if
 // all work succeeds.
 func routesOf(g *stateSpace) map[observation]bool {
-	c, wish := g.conductor, g.wish
+	c, desired := g.conductor, g.desired
 	routes := make(map[observation]bool)
 	before := make(map[observation][]observation)
 	var queue []observation
@@ -159,7 +159,7 @@ func routesOf(g *stateSpace) map[observation]bool {
 			continue
 		}
 		seen[from] = true
-		if isGoal(c, wish.Goal, from.state) {
+		if isGoal(c, desired.Goal, from.state) {
 			reach(from)
 		}
 		for _, m := range c.transitions(from) {
@@ -169,11 +169,11 @@ func routesOf(g *stateSpace) map[observation]bool {
 				all = append(all, to)
 			}
 		}
-		for _, verb := range verbsFrom(c, wish, from.state) {
-			if isWork(wish.Goal, verb) {
+		for _, verb := range verbsFrom(c, desired, from.state) {
+			if isWork(desired.Goal, verb) {
 				reach(from)
 			}
-			to := c.send(from, verb, wish.Version).withoutError()
+			to := c.send(from, verb, desired.Version).withoutError()
 			before[to] = append(before[to], from)
 			all = append(all, to)
 		}
@@ -225,7 +225,7 @@ func isWork(goal plan.Goal, verb string) bool {
 
 // verbsFrom returns the requests that may be sent in a state in which no work is
 // under way.
-func verbsFrom(c *conductor, wish plan.Wish, from states.State) []string {
+func verbsFrom(c *conductor, desired plan.Desired, from states.State) []string {
 	if c.table.Unstable().Has(from) || c.table.Phase(from) == states.PhaseHeld {
 		return nil
 	}
@@ -233,25 +233,25 @@ func verbsFrom(c *conductor, wish plan.Wish, from states.State) []string {
 	for _, verb := range []string{
 		"manage", "provide", "active", "rebuild", "deleted", "inspect", "adopt", "clean", "rescue", "unrescue", "service", "abort",
 	} {
-		if c.ask(request{from, verb, wish.Version}) != states.NoEvent && fits(wish, from, verb) {
+		if c.ask(request{from, verb, desired.Version}) != states.NoEvent && fits(desired, from, verb) {
 			verbs = append(verbs, verb)
 		}
 	}
 	return verbs
 }
 
-// fits reports whether a request suits a wish. It is a second implementation of the
+// fits reports whether a request suits a goal and policy. It is a second implementation of the
 // rules of the package comment.
-func fits(wish plan.Wish, from states.State, verb string) bool {
+func fits(desired plan.Desired, from states.State, verb string) bool {
 	switch verb {
 	case "deleted":
-		return wish.Policy.MayDestroy
+		return desired.Policy.MayDestroy
 	case "rebuild":
-		return wish.Goal != plan.After(states.EventAdopt) && (wish.Policy.MayDestroy || from == states.DeployFail)
+		return desired.Goal != plan.After(states.EventAdopt) && (desired.Policy.MayDestroy || from == states.DeployFail)
 	case "active":
-		return wish.Goal != plan.After(states.EventAdopt)
+		return desired.Goal != plan.After(states.EventAdopt)
 	case "adopt":
-		switch wish.Goal {
+		switch desired.Goal {
 		case plan.After(states.EventAdopt):
 			return true
 		case plan.In(states.Active), plan.In(states.Rescue), plan.After(states.EventRebuild), plan.After(states.EventService):
@@ -259,11 +259,11 @@ func fits(wish plan.Wish, from states.State, verb string) bool {
 		}
 		return false
 	case "manage":
-		switch wish.Goal {
+		switch desired.Goal {
 		case plan.In(states.Manageable), plan.After(states.EventInspect), plan.Deletable, plan.After(states.EventAdopt):
 			return true
 		}
-		return wish.Policy.MayDestroy || from != states.AdoptFail
+		return desired.Policy.MayDestroy || from != states.AdoptFail
 	default:
 		return true
 	}
@@ -275,10 +275,10 @@ func fits(wish plan.Wish, from states.State, verb string) bool {
 func TestFailuresEndInBlocked(t *testing.T) {
 	for retries := range uint8(2) {
 		var covered coverage
-		eachWish(t, policies(retries), func(c *conductor, wish plan.Wish) {
-			g := explore(c, wish, c.starts(wish), unlimited)
+		eachDesired(t, policies(retries), func(c *conductor, desired plan.Desired) {
+			g := explore(c, desired, c.starts(desired), unlimited)
 			covered.count(g)
-			if !wish.Policy.MayDestroy {
+			if !desired.Policy.MayDestroy {
 				checkKeepsWorkloads(g)
 			}
 			if retries == 0 {
@@ -290,7 +290,7 @@ func TestFailuresEndInBlocked(t *testing.T) {
 }
 
 // workloads has the states in which a node may carry a workload that was there
-// before the wish.
+// before the goal was set.
 var workloads = states.SetOf(
 	states.Active, states.DeployWait, states.DeployHold, states.DeployFail, states.Deploying, states.Error,
 	states.Adopting, states.AdoptFail,
@@ -348,7 +348,7 @@ func TestEveryVersionTakesWhatIsSent(t *testing.T) {
 			for goal := range plan.AllGoals() {
 				for _, policy := range policies(1) {
 					for s := range table.States().All() {
-						step, err := plan.Next(table, observation{state: s}.node(), plan.Wish{Goal: goal, Version: v, Policy: policy})
+						step, err := plan.Next(table, observation{state: s}.node(), plan.Desired{Goal: goal, Version: v, Policy: policy})
 						if err != nil {
 							require.NoError(t, err)
 						}
@@ -374,12 +374,12 @@ func TestTheStoredTargetCountsInCleaningAlone(t *testing.T) {
 		table := series.Table()
 		for goal := range plan.AllGoals() {
 			for _, policy := range policies(1) {
-				wish := plan.Wish{Goal: goal, Policy: policy, Version: series.MaxAPIVersion()}
+				desired := plan.Desired{Goal: goal, Policy: policy, Version: series.MaxAPIVersion()}
 				for s := range table.States().All() {
-					want, err := plan.Next(table, machine.Node{State: s}, wish)
+					want, err := plan.Next(table, machine.Node{State: s}, desired)
 					require.NoError(t, err)
 					for target := range table.Stable().All() {
-						got, err := plan.Next(table, machine.Node{State: s, Target: target}, wish)
+						got, err := plan.Next(table, machine.Node{State: s, Target: target}, desired)
 						if err != nil || got != want && !isCleaning(s) {
 							t.Fatalf("%v: in %v with target %v: %v, %v; with none: %v", series, s, target, got, err, want)
 						}

@@ -11,7 +11,7 @@ import (
 )
 
 // A vertex is the combined state of a plan and a conductor: the node, the progress of
-// the wish, and how often work may still fail.
+// the desired state, and how often work may still fail.
 type vertex struct {
 	observation
 	tried        plan.Tries
@@ -26,11 +26,11 @@ type edge struct {
 	send bool
 }
 
-// A stateSpace is the graph of all runs of a wish: an edge is a call of Next with its
+// A stateSpace is the graph of all runs to a goal: an edge is a call of Next with its
 // request, or a transition that the conductor makes.
 type stateSpace struct {
 	*conductor
-	wish     plan.Wish
+	desired  plan.Desired
 	vertices []vertex
 	steps    []plan.Step // the plan's answer in each vertex
 	edges    [][]edge
@@ -40,8 +40,8 @@ type stateSpace struct {
 // explore builds the state space from the starts. With a limit, work fails at most
 // that often, including the failure of a start in a failed state, and there are no
 // unexpected transitions.
-func explore(c *conductor, wish plan.Wish, starts []observation, limit uint8) *stateSpace {
-	g := &stateSpace{conductor: c, wish: wish, index: make(map[vertex]int, 4*len(starts))}
+func explore(c *conductor, desired plan.Desired, starts []observation, limit uint8) *stateSpace {
+	g := &stateSpace{conductor: c, desired: desired, index: make(map[vertex]int, 4*len(starts))}
 	for _, s := range starts {
 		failuresLeft := limit
 		if limit != unlimited && (c.table.Failed().Has(s.state) || s.state == states.Error) {
@@ -67,9 +67,9 @@ func (g *stateSpace) add(c vertex) int {
 
 func (g *stateSpace) expand(i int) {
 	here := g.vertices[i]
-	wish := g.wish
-	wish.Progress = plan.NewProgress(here.tried, here.stage)
-	step, err := plan.Next(g.table, here.node(), wish)
+	desired := g.desired
+	desired.Progress = plan.NewProgress(here.tried, here.stage)
+	step, err := plan.Next(g.table, here.node(), desired)
 	if err != nil {
 		require.NoError(g.t, err)
 	}
@@ -99,16 +99,16 @@ func (g *stateSpace) expand(i int) {
 }
 
 func (g *stateSpace) version() states.APIVersion {
-	if g.wish.Version == states.NoAPIVersion {
+	if g.desired.Version == states.NoAPIVersion {
 		return g.table.Series().MaxAPIVersion()
 	}
-	return g.wish.Version
+	return g.desired.Version
 }
 
 // describe returns the message of a failing test.
 func (g *stateSpace) describe(i int) string {
-	return fmt.Sprintf("%v at %v, wish %+v: in %+v the plan says %q (%+v)",
-		g.table.Series(), g.version(), g.wish, g.vertices[i], g.steps[i], g.steps[i])
+	return fmt.Sprintf("%v at %v, desired %+v: in %+v the plan says %q (%+v)",
+		g.table.Series(), g.version(), g.desired, g.vertices[i], g.steps[i], g.steps[i])
 }
 
 // mostRequests returns the greatest number of requests of any run. It fails the test

@@ -41,7 +41,7 @@ const (
 	// version of the same series accepts.
 	NeedsVersion Reason = "needs version"
 	// Overtaken: someone else moved the node while the goal's work was under way.
-	// The work may have ended or not; make the wish again to repeat it.
+	// The work may have ended or not; reset the Progress to repeat it.
 	Overtaken Reason = "overtaken"
 	// NoRoute: the series has no requests that lead from the node's state to the goal.
 	// There are none from [states.UnknownState], a state of a server newer than the
@@ -62,8 +62,8 @@ type Step struct {
 	// With is the field that the request must carry with the verb, from
 	// [states.Event.Requires]; empty if there is none.
 	With string `json:"with"`
-	// Version is the API version to send the verb with: the wish's, or the
-	// series' highest if the wish's is higher.
+	// Version is the API version to send the verb with: Desired's, or the
+	// series' highest if that is higher.
 	Version states.APIVersion `json:"version"`
 	// Work is the work that the request starts, that the plan waits for, that failed
 	// or that is held, as the state in which the conductor does it: Verifying,
@@ -90,7 +90,7 @@ type Step struct {
 	// Left is the number of requests still to send if all work succeeds, this one
 	// included. If Reason is set, Left is 0.
 	Left int `json:"left"`
-	// Progress is the wish's progress after this step. Store it at once or, for
+	// Progress is Desired's progress after this step. Store it at once or, for
 	// Send, once the API has accepted the request: if the API refuses (the node is
 	// locked, the server is down), keep the old progress and call Next again. If a
 	// program dies between the request and the storing, work that must be done once

@@ -12,8 +12,8 @@ import (
 
 func TestNextUsesTheAPIVersion(t *testing.T) {
 	ask := func(s states.State, goal plan.Goal, v states.APIVersion) string {
-		wish := plan.Wish{Goal: goal, Version: v, Policy: mayAbort}
-		step, err := plan.Next(latest, node(s), wish)
+		desired := plan.Desired{Goal: goal, Version: v, Policy: mayAbort}
+		step, err := plan.Next(latest, node(s), desired)
 		require.NoError(t, err)
 		return step.String()
 	}
@@ -26,17 +26,17 @@ func TestNextUsesTheAPIVersion(t *testing.T) {
 
 func TestAServerNewerThanTheTablesBreaksNothing(t *testing.T) {
 	for _, v := range []states.APIVersion{newest, newest + 1, 65535} {
-		step, err := plan.Next(latest, node(states.Active), plan.Wish{Goal: plan.In(states.Rescue), Version: v})
+		step, err := plan.Next(latest, node(states.Active), plan.Desired{Goal: plan.In(states.Rescue), Version: v})
 		require.NoError(t, err)
 		require.Equal(t, "send rescue with rescue_password", step.String())
 		require.Equal(t, newest, step.Version, "the highest that is known is to be sent")
 	}
-	step, err := plan.Next(latest, node(states.UnknownState), plan.Wish{Goal: plan.In(states.Active), Version: newest + 1})
+	step, err := plan.Next(latest, node(states.UnknownState), plan.Desired{Goal: plan.In(states.Active), Version: newest + 1})
 	require.NoError(t, err)
 	require.Equal(t, "blocked: no route", step.String())
 
 	headed := machine.Node{State: states.Cleaning, Target: states.UnknownState}
-	step, err = plan.Next(latest, headed, plan.Wish{Goal: plan.In(states.Available), Version: newest})
+	step, err = plan.Next(latest, headed, plan.Desired{Goal: plan.In(states.Available), Version: newest})
 	require.NoError(t, err)
 	require.Equal(t, "wait for cleaning to end in available", step.String())
 
@@ -54,11 +54,11 @@ func TestAServerNewerThanTheTablesBreaksNothing(t *testing.T) {
 }
 
 func TestNoVersionIsTheOldest(t *testing.T) {
-	step, err := plan.Next(latest, node(states.Enroll), plan.Wish{Goal: plan.In(states.Manageable)})
+	step, err := plan.Next(latest, node(states.Enroll), plan.Desired{Goal: plan.In(states.Manageable)})
 	require.NoError(t, err)
 	require.Equal(t, "blocked: needs version, before manage", step.String())
 	require.Equal(t, states.APIVersion(1), step.Version)
-	step, err = plan.Next(latest, node(states.NoState), plan.Wish{Goal: plan.In(states.Active)})
+	step, err = plan.Next(latest, node(states.NoState), plan.Desired{Goal: plan.In(states.Active)})
 	require.NoError(t, err)
 	require.Equal(t, "send active", step.String(), "null is available")
 }

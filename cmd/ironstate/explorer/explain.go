@@ -34,14 +34,14 @@ func explain(table *states.Table, n *conductor.Node, history []*conductor.Histor
 var advised = []plan.Goal{plan.In(states.Manageable), plan.In(states.Available), plan.In(states.Active)}
 
 func advise(table *states.Table, n *conductor.Node) []advice {
-	facts := plan.Facts{
+	fields := plan.NodeFields{
 		Maintenance: n.Maintenance, Fault: n.Fault, Protected: n.Protected, Retired: n.Retired,
 		Associated: n.InstanceUUID != "", Reserved: n.Reservation != "",
 		NoAutomatedClean: n.AutomatedClean != nil && !*n.AutomatedClean,
 	}
 	list := []advice{}
 	for _, goal := range advised {
-		step, err := plan.Next(table, machineNode(n), plan.Wish{Goal: goal, Version: table.Series().MaxAPIVersion(), Facts: facts})
+		step, err := plan.Next(table, machineNode(n), plan.Desired{Goal: goal, Version: table.Series().MaxAPIVersion(), Fields: fields})
 		if err == nil { // an error means that the record has a state of another series
 			list = append(list, advice{goal, stepText(step)})
 		}
@@ -156,7 +156,7 @@ func errorReason(n *conductor.Node) string {
 
 // ending returns a sentence about the state after the current work.
 func ending(table *states.Table, n *conductor.Node) string {
-	step, err := plan.Next(table, machineNode(n), plan.Wish{Goal: plan.In(states.Active), Version: table.Series().MaxAPIVersion()})
+	step, err := plan.Next(table, machineNode(n), plan.Desired{Goal: plan.In(states.Active), Version: table.Series().MaxAPIVersion()})
 	if err != nil || step.Action != plan.Wait || step.Until == states.NoState {
 		return ""
 	}

@@ -10,10 +10,10 @@ import (
 )
 
 // Ironic would refuse the next request for these fields of the record.
-func ExampleFacts() {
+func ExampleNodeFields() {
 	node := machine.Node{State: states.Available}
-	for _, facts := range []plan.Facts{{}, {Reserved: true}, {Maintenance: true}} {
-		step, err := plan.Next(states.Latest().Table(), node, plan.Wish{Goal: plan.In(states.Active), Version: 113, Facts: facts})
+	for _, fields := range []plan.NodeFields{{}, {Reserved: true}, {Maintenance: true}} {
+		step, err := plan.Next(states.Latest().Table(), node, plan.Desired{Goal: plan.In(states.Active), Version: 113, Fields: fields})
 		fmt.Println(step, err)
 	}
 	// Output:
@@ -26,15 +26,15 @@ func ExampleFacts() {
 // a retry.
 func ExampleProgress() {
 	table := states.Latest().Table()
-	wish := plan.Wish{Goal: plan.In(states.Active), Version: 113, Policy: plan.Policy{Retries: 1}}
+	desired := plan.Desired{Goal: plan.In(states.Active), Version: 113, Policy: plan.Policy{Retries: 1}}
 	failed := machine.Node{State: states.DeployFail, Target: states.Active}
 	for range 2 {
-		step, err := plan.Next(table, failed, wish)
+		step, err := plan.Next(table, failed, desired)
 		fmt.Println(step, err)
 		stored, err := json.Marshal(step.Progress)
 		fmt.Println(string(stored), err)
-		wish.Progress = plan.Progress{}
-		if err := json.Unmarshal(stored, &wish.Progress); err != nil {
+		desired.Progress = plan.Progress{}
+		if err := json.Unmarshal(stored, &desired.Progress); err != nil {
 			panic(err)
 		}
 	}

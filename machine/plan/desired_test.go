@@ -10,14 +10,14 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestAWishIsStoredAsJSON(t *testing.T) {
-	step, err := plan.Next(latest, node(states.Manageable), plan.Wish{Version: newest, Goal: plan.After(states.EventClean)})
+func TestADesiredIsStoredAsJSON(t *testing.T) {
+	step, err := plan.Next(latest, node(states.Manageable), plan.Desired{Version: newest, Goal: plan.After(states.EventClean)})
 	require.NoError(t, err)
 	policy := mayDestroy
 	policy.Retries = 2
-	wish := plan.Wish{Goal: plan.After(states.EventClean), Version: 81, Policy: policy, Progress: step.Progress}
+	desired := plan.Desired{Goal: plan.After(states.EventClean), Version: 81, Policy: policy, Progress: step.Progress}
 
-	text, err := json.Marshal(wish)
+	text, err := json.Marshal(desired)
 	require.NoError(t, err)
 	require.JSONEq(t, `{
 		"goal": "cleaned", "version": "1.81",
@@ -25,9 +25,9 @@ func TestAWishIsStoredAsJSON(t *testing.T) {
 		"progress": {"tried": {"cleaning": 1}, "stage": "asked"}
 	}`, string(text))
 
-	var back plan.Wish
+	var back plan.Desired
 	require.NoError(t, json.Unmarshal(text, &back))
-	require.Equal(t, wish, back)
+	require.Equal(t, desired, back)
 
 	for _, bad := range []string{
 		`{"progress":{"stage":"lost"}}`, `{"progress":{"tried":{"jump":1}}}`, `{"progress":{"tried":{"active":1}}}`, `{"progress":{"tried":7}}`, `{"policy":{"retries":256}}`,
@@ -50,7 +50,7 @@ func TestGoals(t *testing.T) {
 				continue
 			}
 			require.NoError(t, err)
-			step, err := plan.Next(series.Table(), node(s), plan.Wish{Version: newest, Goal: goal})
+			step, err := plan.Next(series.Table(), node(s), plan.Desired{Version: newest, Goal: goal})
 			require.NoError(t, err)
 			require.Equal(t, plan.Done, step.Action, "a stable state is a goal, reached there")
 		}
@@ -71,7 +71,7 @@ func TestGoalsOfStatesAndEvents(t *testing.T) {
 		require.True(t, made, "no function makes %q", goal)
 	}
 	for _, goal := range []plan.Goal{plan.In(states.Deploying), plan.In(states.NoState), plan.After(states.EventDone), ""} {
-		_, err := plan.Next(latest, node(states.Enroll), plan.Wish{Goal: goal})
+		_, err := plan.Next(latest, node(states.Enroll), plan.Desired{Goal: goal})
 		require.ErrorAs(t, err, new(*states.UnknownError))
 	}
 }
@@ -91,13 +91,13 @@ func TestTheArraysHaveRoom(t *testing.T) {
 }
 
 func TestStepsSurviveJSON(t *testing.T) {
-	for _, wish := range []plan.Wish{
+	for _, desired := range []plan.Desired{
 		{Goal: plan.In(states.Rescue), Version: newest},
 		{Goal: plan.In(states.Available), Version: newest, Policy: mayDestroy},
-		{Goal: plan.In(states.Active), Version: newest, Facts: plan.Facts{Maintenance: true}},
+		{Goal: plan.In(states.Active), Version: newest, Fields: plan.NodeFields{Maintenance: true}},
 	} {
 		for s := range latest.States().All() {
-			want, err := plan.Next(latest, node(s), wish)
+			want, err := plan.Next(latest, node(s), desired)
 			require.NoError(t, err)
 			data, err := json.Marshal(want)
 			require.NoError(t, err)

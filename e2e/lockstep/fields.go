@@ -12,25 +12,25 @@ import (
 )
 
 // factCases are the fields other than the state for which Ironic refuses requests: as
-// columns of its database, and as [plan.Facts].
+// columns of its database, and as [plan.NodeFields].
 var factCases = []struct {
-	name  string
-	set   columns
-	facts plan.Facts
+	name   string
+	set    columns
+	fields plan.NodeFields
 }{
-	{"nothing", nil, plan.Facts{}},
-	{"maintenance", columns{"maintenance": 1}, plan.Facts{Maintenance: true}},
+	{"nothing", nil, plan.NodeFields{}},
+	{"maintenance", columns{"maintenance": 1}, plan.NodeFields{Maintenance: true}},
 	{
 		"maintenance for a power failure", columns{"maintenance": 1, "fault": "power failure"},
-		plan.Facts{Maintenance: true, Fault: "power failure"},
+		plan.NodeFields{Maintenance: true, Fault: "power failure"},
 	},
 	{
 		"maintenance for a clean failure", columns{"maintenance": 1, "fault": "clean failure"},
-		plan.Facts{Maintenance: true, Fault: "clean failure"},
+		plan.NodeFields{Maintenance: true, Fault: "clean failure"},
 	},
-	{"protected", columns{"protected": 1}, plan.Facts{Protected: true}},
-	{"retired", columns{"retired": 1}, plan.Facts{Retired: true}},
-	{"a reservation", columns{"reservation": "somebody"}, plan.Facts{Reserved: true}},
+	{"protected", columns{"protected": 1}, plan.NodeFields{Protected: true}},
+	{"retired", columns{"retired": 1}, plan.NodeFields{Retired: true}},
+	{"a reservation", columns{"reservation": "somebody"}, plan.NodeFields{Reserved: true}},
 }
 
 // factRequests has a state and a goal for each request that the API accepts for a node
@@ -53,9 +53,9 @@ var factRequests = []struct {
 	{states.Rescue, plan.In(states.Active), "unrescue"},
 }
 
-// compareFacts sends each request for a node with each fact, and compares whether the
+// compareFields sends each request for a node with each fact, and compares whether the
 // API accepts the request with whether [plan.Next] sends it.
-func compareFacts(ctx context.Context, i *Ironic) (Comparison, error) {
+func compareFields(ctx context.Context, i *Ironic) (Comparison, error) {
 	c := Comparison{Name: "API: what else decides about a request: maintenance, protected, retired, reserved, cleaning"}
 	for _, r := range factRequests {
 		for _, f := range factCases {
@@ -63,7 +63,7 @@ func compareFacts(ctx context.Context, i *Ironic) (Comparison, error) {
 			if err != nil {
 				return c, err
 			}
-			step, err := nextWith(r.from, r.goal, f.facts)
+			step, err := nextWith(r.from, r.goal, f.fields)
 			if err != nil {
 				return c, err
 			}
@@ -86,12 +86,12 @@ func (c *Comparison) compareDeletion(ctx context.Context, i *Ironic) error {
 	const instance = "2f3a9e0c-7d3b-4a49-8f5e-3c1b6f0d7a11"
 	for _, maintenance := range []bool{false, true} {
 		for _, f := range []struct {
-			set   columns
-			facts plan.Facts
+			set    columns
+			fields plan.NodeFields
 		}{
-			{columns{}, plan.Facts{}},
-			{columns{"instance_uuid": instance}, plan.Facts{Associated: true}},
-			{columns{"protected": 1}, plan.Facts{Protected: true}},
+			{columns{}, plan.NodeFields{}},
+			{columns{"instance_uuid": instance}, plan.NodeFields{Associated: true}},
+			{columns{"protected": 1}, plan.NodeFields{Protected: true}},
 		} {
 			uuid, err := i.newNode(ctx, Done)
 			if err != nil {
@@ -99,7 +99,7 @@ func (c *Comparison) compareDeletion(ctx context.Context, i *Ironic) error {
 			}
 			set := rest(inState(states.Manageable))
 			maps.Copy(set, f.set)
-			set["maintenance"], f.facts.Maintenance = maintenance, maintenance
+			set["maintenance"], f.fields.Maintenance = maintenance, maintenance
 			if _, err := i.database.write(uuid, set); err != nil {
 				return err
 			}
@@ -107,11 +107,11 @@ func (c *Comparison) compareDeletion(ctx context.Context, i *Ironic) error {
 			if err != nil {
 				return err
 			}
-			step, err := nextWith(states.Manageable, plan.Deletable, f.facts)
+			step, err := nextWith(states.Manageable, plan.Deletable, f.fields)
 			if err != nil {
 				return err
 			}
-			c.compare(answer.Status == http.StatusNoContent, step.Action == plan.Done, "a node with %+v is deleted", f.facts)
+			c.compare(answer.Status == http.StatusNoContent, step.Action == plan.Done, "a node with %+v is deleted", f.fields)
 			if answer.Status != http.StatusNoContent { // frees the instance for the next node
 				if _, err := i.database.write(uuid, rest(inState(states.Manageable))); err != nil {
 					return err
@@ -122,10 +122,10 @@ func (c *Comparison) compareDeletion(ctx context.Context, i *Ironic) error {
 	return nil
 }
 
-func nextWith(from states.State, goal plan.Goal, facts plan.Facts) (plan.Step, error) {
+func nextWith(from states.State, goal plan.Goal, fields plan.NodeFields) (plan.Step, error) {
 	policy := plan.Policy{MayDestroy: true, Retries: 1}
-	wish := plan.Wish{Goal: goal, Version: Series.MaxAPIVersion(), Policy: policy, Facts: facts}
-	return plan.Next(Series.Table(), machine.Node{State: from}, wish)
+	desired := plan.Desired{Goal: goal, Version: Series.MaxAPIVersion(), Policy: policy, Fields: fields}
+	return plan.Next(Series.Table(), machine.Node{State: from}, desired)
 }
 
 // requestWith creates a node in a state, sends a request for it and returns the status
@@ -163,7 +163,7 @@ func (c *Comparison) compareCleaning(ctx context.Context, i *Ironic) error {
 		if err := s.setAutomatedClean(ctx, l.uuid, !off); err != nil {
 			return err
 		}
-		step, err := nextWith(states.Manageable, plan.In(states.Available), plan.Facts{NoAutomatedClean: off})
+		step, err := nextWith(states.Manageable, plan.In(states.Available), plan.NodeFields{NoAutomatedClean: off})
 		if err != nil {
 			return err
 		}

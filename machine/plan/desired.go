@@ -6,10 +6,10 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Wish is a goal for a node, with the policy for reaching it and the progress so far.
-// A Wish is a value: store it next to the node, for instance as JSON, compare it with
+// Desired is a goal for a node, with the policy for reaching it and the progress so far.
+// A Desired is a value: store it next to the node, for instance as JSON, compare it with
 // ==, share copies.
-type Wish struct {
+type Desired struct {
 	Goal Goal `json:"goal"`
 	// Version is the API version of the requests; none is 1.1, as in Ironic. A version
 	// above the series' highest counts as the highest, so that a server newer than the
@@ -18,11 +18,11 @@ type Wish struct {
 	// Policy permits the plan to end, destroy and repeat work; the zero Policy permits
 	// none of these.
 	Policy Policy `json:"policy"`
-	// Facts are further fields of the node's record. Read them again before each call;
+	// Fields are further fields of the node's record. Read them again before each call;
 	// they are not stored.
-	Facts Facts `json:"-"`
-	// Progress is Step.Progress of the last answer. A wish begins with the zero
-	// Progress; to make the same wish again, reset it.
+	Fields NodeFields `json:"-"`
+	// Progress is Step.Progress of the last answer. A new goal begins with the zero
+	// Progress; to reach the same goal again, reset it.
 	Progress Progress `json:"progress"`
 }
 
@@ -41,7 +41,7 @@ type Policy struct {
 	Retries uint8 `json:"retries"`
 }
 
-// Progress is the progress of a wish. It is opaque to callers; its JSON form is for
+// Progress is the progress toward a goal. It is opaque to callers; its JSON form is for
 // storing it. A Progress is a value: compare it with ==, share copies.
 type Progress struct {
 	tried tries

@@ -5,10 +5,10 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Facts are the fields of a node's record, other than its state, that decide whether
-// Ironic accepts a request. With the zero value nothing is refused. Facts are a value
+// NodeFields are the fields of a node's record, other than its state, that decide whether
+// Ironic accepts a request. With the zero value nothing is refused. NodeFields are a value
 // and may be shared freely. Package admission has the rules.
-type Facts struct {
+type NodeFields struct {
 	// Maintenance is "maintenance": the node is not deployed, rebuilt, rescued,
 	// unrescued, manually cleaned or serviced, and a failed service is not aborted.
 	// The other requests are accepted, and its record can be deleted in any state.
@@ -48,11 +48,11 @@ const (
 	reservationField = "reservation"
 )
 
-// admission returns the rules and the facts of package admission for a node in a state.
-func (q *query) admission() (admission.Rules, admission.Facts) {
-	f := &q.wish.Facts
+// admission returns the rules and the fields of package admission for a node in a state.
+func (q *query) admission() (admission.Rules, admission.NodeFields) {
+	f := &q.desired.Fields
 	rules := admission.Rules{Table: q.table, NoProvisioningInMaintenance: f.NoProvisioningInMaintenance}
-	return rules, admission.Facts{
+	return rules, admission.NodeFields{
 		State: q.state, Maintenance: f.Maintenance, Protected: f.Protected, Retired: f.Retired, Associated: f.Associated,
 	}
 }
@@ -60,13 +60,13 @@ func (q *query) admission() (admission.Rules, admission.Facts) {
 // obstacle returns the field for which Ironic refuses a request for an event, empty if
 // it accepts the request. A field that stays comes before a reservation, which ends.
 func (q *query) obstacle(e states.Event) string {
-	rules, facts := q.admission()
-	switch refusal, refused := rules.Start(facts, e).(*admission.Refusal); {
-	case !refused && q.wish.Facts.Reserved:
+	rules, fields := q.admission()
+	switch refusal, refused := rules.Start(fields, e).(*admission.Refusal); {
+	case !refused && q.desired.Fields.Reserved:
 		return reservationField
 	case !refused:
 		return ""
-	case refusal.Reason == admission.InMaintenance && q.wish.Facts.Fault == powerFailure:
+	case refusal.Reason == admission.InMaintenance && q.desired.Fields.Fault == powerFailure:
 		return faultField
 	default:
 		return refusal.Field
@@ -77,10 +77,10 @@ func (q *query) obstacle(e states.Event) string {
 // permits deletion: the reason and the field, or no field if it deletes the record. A protection
 // comes before an instance, which a tear-down removes.
 func (q *query) keepsRecord() (admission.Reason, string) {
-	rules, facts := q.admission()
-	withInstance := facts
-	facts.Associated = false
-	for _, f := range [...]admission.Facts{facts, withInstance} {
+	rules, fields := q.admission()
+	withInstance := fields
+	fields.Associated = false
+	for _, f := range [...]admission.NodeFields{fields, withInstance} {
 		refusal, refused := rules.Delete(f).(*admission.Refusal)
 		if refused && refusal.Reason != admission.WrongState {
 			return refusal.Reason, refusal.Field
@@ -89,12 +89,12 @@ func (q *query) keepsRecord() (admission.Reason, string) {
 	return 0, ""
 }
 
-// applyFacts corrects an answer that depends on the state alone.
-func (q *query) applyFacts() {
-	facts := &q.wish.Facts
-	if q.wish.Goal == Deletable {
+// applyFields corrects an answer that depends on the state alone.
+func (q *query) applyFields() {
+	fields := &q.desired.Fields
+	if q.desired.Goal == Deletable {
 		switch reason, field := q.keepsRecord(); {
-		case field == "" && facts.Maintenance:
+		case field == "" && fields.Maintenance:
 			q.replace(Done, noReason, "")
 			return
 		case field == "":
@@ -108,8 +108,8 @@ func (q *query) applyFacts() {
 		if field := q.obstacle(q.route.event); field != "" {
 			q.hold(field)
 		}
-	case q.step.Action == Wait && q.state == states.Deleting && facts.Retired && !facts.NoAutomatedClean:
-		manageable := q.byAPI[q.wish.Version].route(q.wish.Goal, q.wish.Policy.MayDestroy, position(states.Manageable))
+	case q.step.Action == Wait && q.state == states.Deleting && fields.Retired && !fields.NoAutomatedClean:
+		manageable := q.byAPI[q.desired.Version].route(q.desired.Goal, q.desired.Policy.MayDestroy, position(states.Manageable))
 		if manageable.left != noRoute {
 			q.step.Until, q.step.Left = states.Manageable, int(manageable.left)
 		}
@@ -130,5 +130,5 @@ func (q *query) hold(field string) {
 
 // replace replaces the answer by one with unchanged progress.
 func (q *query) replace(action Action, reason Reason, field string) {
-	*q.step = Step{Action: action, Reason: reason, Field: field, Version: q.wish.Version, Progress: q.wish.Progress}
+	*q.step = Step{Action: action, Reason: reason, Field: field, Version: q.desired.Version, Progress: q.desired.Progress}
 }

@@ -2,9 +2,9 @@ package admission
 
 import "github.com/ironstate/ironstate/states"
 
-// Facts are the fields of a node's record, and of its validation, that decide about
+// NodeFields are the fields of a node's record, and of its validation, that decide about
 // requests. The zero value of a field refuses nothing.
-type Facts struct {
+type NodeFields struct {
 	State  states.State // provision_state
 	Target states.State // target_provision_state
 	Power  states.Power // power_state

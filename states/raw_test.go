@@ -13,15 +13,15 @@ import (
 func TestAListKeepsANodeInAnUnknownState(t *testing.T) {
 	const list = `[{"provision_state":"enroll"},{"provision_state":"levitating"},{"provision_state":null}]`
 	var nodes []struct {
-		State states.Reported `json:"provision_state"`
+		State states.RawState `json:"provision_state"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(list), &nodes))
-	used := states.Reported{State: states.UnknownState, Unknown: "levitating"}
+	used := states.RawState{State: states.UnknownState, Unknown: "levitating"}
 	require.NoError(t, json.Unmarshal([]byte("null"), &used))
 	require.Zero(t, used)
-	require.Equal(t, states.Reported{State: states.Enroll}, nodes[0].State)
-	require.Equal(t, states.Reported{State: states.UnknownState, Unknown: "levitating"}, nodes[1].State)
-	require.Equal(t, states.Reported{}, nodes[2].State)
+	require.Equal(t, states.RawState{State: states.Enroll}, nodes[0].State)
+	require.Equal(t, states.RawState{State: states.UnknownState, Unknown: "levitating"}, nodes[1].State)
+	require.Equal(t, states.RawState{}, nodes[2].State)
 	back, err := json.Marshal(nodes)
 	require.NoError(t, err)
 	require.Equal(t, list, string(back))
@@ -33,30 +33,30 @@ func TestReportedWordsSurviveAnyRoundTrip(t *testing.T) {
 			rapid.String(),
 			rapid.SampledFrom([]string{"", "none", "enroll", "service hold", "State(255)", "null"}),
 		).Draw(t, "word")
-		reported := states.ParseReported(word)
+		reported := states.ParseRaw(word)
 		known, err := states.Parse(word)
 		if err == nil {
-			require.Equal(t, states.Reported{State: known}, reported)
+			require.Equal(t, states.RawState{State: known}, reported)
 		} else {
-			require.Equal(t, states.Reported{State: states.UnknownState, Unknown: word}, reported)
+			require.Equal(t, states.RawState{State: states.UnknownState, Unknown: word}, reported)
 			require.Equal(t, word, reported.String())
 		}
 
 		encoded, err := json.Marshal(reported)
 		require.NoError(t, err)
-		var decoded states.Reported
+		var decoded states.RawState
 		require.NoError(t, json.Unmarshal(encoded, &decoded))
 		require.Equal(t, reported, decoded)
 	})
 }
 
 func TestReportedRefusesWhatIsNoWord(t *testing.T) {
-	reported := states.Reported{State: states.Active}
+	reported := states.RawState{State: states.Active}
 	for _, data := range []string{`7`, `{}`, `["enroll"]`} {
 		require.ErrorAs(t, json.Unmarshal([]byte(data), &reported), new(*states.UnknownError))
 	}
-	require.Equal(t, states.Reported{State: states.Active}, reported)
-	_, err := json.Marshal(states.Reported{State: 99})
+	require.Equal(t, states.RawState{State: states.Active}, reported)
+	_, err := json.Marshal(states.RawState{State: 99})
 	require.ErrorAs(t, err, new(*states.UnknownError))
 }
 

@@ -10,17 +10,17 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-func TestNextSendsNoRequestThatFactsForbid(t *testing.T) {
-	maintenance := plan.Facts{Maintenance: true}
-	noPower := plan.Facts{Maintenance: true, Fault: "power failure"}
-	cleanFailure := plan.Facts{Maintenance: true, Fault: "clean failure"}
-	protected, retired := plan.Facts{Protected: true}, plan.Facts{Retired: true}
-	reserved, noClean := plan.Facts{Reserved: true}, plan.Facts{NoAutomatedClean: true}
+func TestNextSendsNoRequestThatNodeFieldsForbid(t *testing.T) {
+	maintenance := plan.NodeFields{Maintenance: true}
+	noPower := plan.NodeFields{Maintenance: true, Fault: "power failure"}
+	cleanFailure := plan.NodeFields{Maintenance: true, Fault: "clean failure"}
+	protected, retired := plan.NodeFields{Protected: true}, plan.NodeFields{Retired: true}
+	reserved, noClean := plan.NodeFields{Reserved: true}, plan.NodeFields{NoAutomatedClean: true}
 	tests := map[string]struct {
 		from   states.State
 		goal   plan.Goal
 		policy plan.Policy
-		facts  plan.Facts
+		fields plan.NodeFields
 		want   string
 	}{
 		"not deployed in maintenance":       {states.Available, plan.In(states.Active), careful, maintenance, "blocked: refused by maintenance, before active"},
@@ -44,17 +44,17 @@ func TestNextSendsNoRequestThatFactsForbid(t *testing.T) {
 		"a retired node is not provided":    {states.Manageable, plan.In(states.Available), careful, retired, "blocked: refused by retired, before provide"},
 		"a retired node is manageable":      {states.Cleaning, plan.In(states.Available), careful, retired, "wait for cleaning to end in manageable"},
 		"a retired node is torn down":       {states.Active, plan.In(states.Available), mayDestroy, retired, "send deleted"},
-		"a manageable node has an instance": {states.Manageable, plan.Deletable, careful, plan.Facts{Associated: true}, "blocked: refused by instance_uuid"},
-		"an instance ends with a tear-down": {states.Active, plan.Deletable, mayDestroy, plan.Facts{Associated: true}, "send deleted"},
+		"a manageable node has an instance": {states.Manageable, plan.Deletable, careful, plan.NodeFields{Associated: true}, "blocked: refused by instance_uuid"},
+		"an instance ends with a tear-down": {states.Active, plan.Deletable, mayDestroy, plan.NodeFields{Associated: true}, "send deleted"},
 		"an instance in maintenance": {states.Manageable, plan.Deletable, careful,
-			plan.Facts{Associated: true, Maintenance: true}, "done"},
+			plan.NodeFields{Associated: true, Maintenance: true}, "done"},
 		"protected in maintenance": {states.Manageable, plan.Deletable, careful,
-			plan.Facts{Protected: true, Maintenance: true}, "blocked: refused by protected"},
+			plan.NodeFields{Protected: true, Maintenance: true}, "blocked: refused by protected"},
 		"a retired node after a tear-down": {states.Deleting, plan.In(states.Available), careful, retired, "wait for deleting to end in manageable"},
 		"retired, without cleaning": {states.Deleting, plan.In(states.Available), careful,
-			plan.Facts{Retired: true, NoAutomatedClean: true}, "wait for deleting to end in available"},
+			plan.NodeFields{Retired: true, NoAutomatedClean: true}, "wait for deleting to end in available"},
 		"retired, cleaning begun before it was switched off": {states.CleanWait, plan.In(states.Available), careful,
-			plan.Facts{Retired: true, NoAutomatedClean: true}, "wait for cleaning to end in manageable"},
+			plan.NodeFields{Retired: true, NoAutomatedClean: true}, "wait for cleaning to end in manageable"},
 		"cleaning of a retired node is not aborted": {states.CleanWait, plan.In(states.Manageable), mayAbort, retired, "wait for cleaning to end in manageable"},
 		"a retired node is deployed":                {states.Deploying, plan.In(states.Active), careful, retired, "wait for deploying to end in active"},
 		"a reserved node is busy":                   {states.Available, plan.In(states.Active), careful, reserved, "wait: refused by reservation, before active"},
@@ -63,19 +63,19 @@ func TestNextSendsNoRequestThatFactsForbid(t *testing.T) {
 		"provided at once":                          {states.Manageable, plan.In(states.Available), careful, noClean, "send provide"},
 		"no cleaning is no retry":                   {states.CleanFail, plan.In(states.Available), careful, noClean, "send manage"},
 		"a manual cleaning that failed":             {states.CleanFail, plan.After(states.EventClean), careful, noClean, "blocked: needs retry of cleaning, before manage"},
-		"cleaning that failed, switched on":         {states.CleanFail, plan.In(states.Available), careful, plan.Facts{}, "blocked: needs retry of cleaning, before manage"},
+		"cleaning that failed, switched on":         {states.CleanFail, plan.In(states.Available), careful, plan.NodeFields{}, "blocked: needs retry of cleaning, before manage"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wish := plan.Wish{Goal: test.goal, Version: newest, Policy: test.policy, Facts: test.facts}
-			step, err := plan.Next(latest, node(test.from), wish)
+			desired := plan.Desired{Goal: test.goal, Version: newest, Policy: test.policy, Fields: test.fields}
+			step, err := plan.Next(latest, node(test.from), desired)
 			require.NoError(t, err)
 			require.Equal(t, test.want, step.String())
 			if step.Action != plan.Send && step.Reason != "" && step.Reason != plan.NeedsRetry {
-				require.Equal(t, wish.Progress, step.Progress, "nothing was sent")
+				require.Equal(t, desired.Progress, step.Progress, "nothing was sent")
 				require.Zero(t, step.Left)
 			}
-			if test.from == states.Manageable && test.facts == noClean {
+			if test.from == states.Manageable && test.fields == noClean {
 				require.Equal(t, states.NoState, step.Work, "available at once")
 				require.Zero(t, step.Progress.Tries())
 			}
@@ -83,15 +83,15 @@ func TestNextSendsNoRequestThatFactsForbid(t *testing.T) {
 	}
 	for _, s := range []states.State{states.Deleting, states.Cleaning, states.CleanWait} {
 		for goal, left := range map[plan.Goal]int{plan.In(states.Manageable): 0, plan.After(states.EventClean): 1, plan.In(states.Available): 1, plan.In(states.Active): 2} {
-			wish := plan.Wish{Goal: goal, Version: newest, Facts: retired}
-			step, err := plan.Next(latest, node(s), wish)
+			desired := plan.Desired{Goal: goal, Version: newest, Fields: retired}
+			step, err := plan.Next(latest, node(s), desired)
 			require.NoError(t, err)
 			require.Equal(t, states.Manageable, step.Until, "%v in %v", goal, s)
 			require.Equal(t, left, step.Left, "%v in %v", goal, s)
 		}
 	}
 	manual := machine.Node{State: states.Cleaning, Target: states.Manageable}
-	step, err := plan.Next(latest, manual, plan.Wish{Goal: plan.In(states.Available), Version: newest, Facts: retired})
+	step, err := plan.Next(latest, manual, plan.Desired{Goal: plan.In(states.Available), Version: newest, Fields: retired})
 	require.NoError(t, err)
 	require.Equal(t, "wait for cleaning to end in manageable", step.String())
 }
