@@ -74,6 +74,9 @@ func newToken() string {
 // Source: ironic/api/controllers/v1/ramdisk.py and get_node_with_token in
 // ironic/conductor/manager.py.
 func (c *Conductor) Lookup(ctx context.Context, addresses []string, uuid string) (n *Node, token string, err error) {
+	if err := usable(ctx); err != nil {
+		return nil, "", err
+	}
 	if uuid == "" {
 		if uuid, err = c.fleet.byAddress(ctx, addresses); err != nil {
 			return nil, "", err
