@@ -3,61 +3,64 @@ package api
 import (
 	"net/http"
 
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
 	"github.com/ironstate/ironstate/states"
 )
 
 // root answers GET /.
-func root(r *request) (answer, error) {
-	w := newWriter(1024)
-	w.open()
-	w.key("name").text("OpenStack Ironic API")
-	w.key("description").text("Ironic is an OpenStack project which enables the provision and management of baremetal machines.")
-	w.key("default_version")
+func root(r *rest.Request) (rest.Answer, error) {
+	w := wire.New(1024)
+	w.Open()
+	w.Key("name").Text("OpenStack Ironic API")
+	w.Key("description").Text("Ironic is an OpenStack project which enables the provision and management of baremetal machines.")
+	w.Key("default_version")
 	versionDocument(w, r)
-	w.key("versions").openList()
+	w.Key("versions").OpenList()
 	versionDocument(w, r)
-	w.closeList()
-	w.close()
-	return answer{status: http.StatusOK, body: w.b}, nil
+	w.CloseList()
+	w.Close()
+	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
 }
 
-func versionDocument(w *writer, r *request) {
-	w.open()
-	w.key("id").text("v1")
-	w.key("links").openList()
-	w.link("self", r.base(), "/v1/")
-	w.closeList()
-	w.key("status").text("CURRENT")
-	w.key("min_version").text("1.1")
-	w.key("version").text(r.highest.String())
-	w.close()
+func versionDocument(w *wire.Writer, r *rest.Request) {
+	w.Open()
+	w.Key("id").Text("v1")
+	w.Key("links").OpenList()
+	w.Link("self", r.Base(), "/v1/")
+	w.CloseList()
+	w.Key("status").Text("CURRENT")
+	w.Key("min_version").Text("1.1")
+	w.Key("version").Text(r.Highest.String())
+	w.Close()
 }
 
 // v1 answers GET /v1.
-func v1(r *request) (answer, error) {
+func v1(r *rest.Request) (rest.Answer, error) {
 	if r.Method != http.MethodGet {
-		return answer{}, &fault{status: http.StatusMethodNotAllowed, text: "The server could not comply with the request since it is either malformed or otherwise incorrect."}
+		return rest.Answer{}, &fault.Fault{Status: http.StatusMethodNotAllowed, Text: "The server could not comply with the request since it is either malformed or otherwise incorrect."}
 	}
-	w := newWriter(4096)
-	w.open()
-	w.key("id").text("v1")
-	w.key("links").openList()
-	w.link("self", r.base(), "/v1/")
-	w.open()
-	w.key("href").text("https://docs.openstack.org//ironic/latest/contributor//webapi.html")
-	w.key("rel").text("describedby")
-	w.key("type").text("text/html")
-	w.close()
-	w.closeList()
-	w.key("media_types").open()
-	w.key("base").text("application/json")
-	w.key("type").text("application/vnd.openstack.ironic.v1+json")
-	w.close()
+	w := wire.New(4096)
+	w.Open()
+	w.Key("id").Text("v1")
+	w.Key("links").OpenList()
+	w.Link("self", r.Base(), "/v1/")
+	w.Open()
+	w.Key("href").Text("https://docs.openstack.org//ironic/latest/contributor//webapi.html")
+	w.Key("rel").Text("describedby")
+	w.Key("type").Text("text/html")
+	w.Close()
+	w.CloseList()
+	w.Key("media_types").Open()
+	w.Key("base").Text("application/json")
+	w.Key("type").Text("application/vnd.openstack.ironic.v1+json")
+	w.Close()
 	for _, name := range []string{"chassis", "nodes", "ports", "drivers"} {
-		w.key(name).links(r.base(), name+"/")
+		w.Key(name).Links(r.Base(), name+"/")
 	}
-	w.key("version")
+	w.Key("version")
 	versionDocument(w, r)
 	for _, c := range []struct {
 		name  string
@@ -66,10 +69,10 @@ func v1(r *request) (answer, error) {
 		{"portgroups", since.PortGroups}, {"volume", since.Volumes}, {"lookup", since.Lookup}, {"heartbeat", since.Lookup}, {"conductors", since.Conductors},
 		{"allocations", since.Allocations}, {"events", since.Events}, {"deploy_templates", since.DeployTemplates}, {"shards", since.Shards}, {"runbooks", since.Runbooks},
 	} {
-		if r.version >= c.since {
-			w.key(c.name).links(r.base(), c.name+"/")
+		if r.Version >= c.since {
+			w.Key(c.name).Links(r.Base(), c.name+"/")
 		}
 	}
-	w.close()
-	return answer{status: http.StatusOK, body: w.b}, nil
+	w.Close()
+	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
 )
 
 // Config configures the handler. The zero value is Ironic's default.
@@ -32,14 +35,14 @@ func New(c *conductor.Conductor, config Config) http.Handler {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	s := newService(c, strings.TrimRight(config.PublicURL, "/"), config.MaxLimit)
+	s := rest.NewService(c, strings.TrimRight(config.PublicURL, "/"), config.MaxLimit)
 	return &handler{service: s, log: config.Log, tree: newTree(s)}
 }
 
 type handler struct {
-	service *service
+	service *rest.Service
 	log     *slog.Logger
-	tree    *tree
+	tree    *rest.Tree
 }
 
 // ServeHTTP answers one request.
@@ -48,51 +51,51 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		return
 	}
-	req := newRequest(h.service, r)
-	defer req.free()
+	req := rest.NewRequest(h.service, r)
+	defer req.Free()
 	a, err := h.serve(w, req)
 	if err != nil {
 		a = h.refuse(w, req, err)
 	}
-	req.setHeaders(w.Header(), err)
-	if a.location != "" {
-		w.Header().Set("Location", req.base()+"/v1/"+a.location)
+	req.SetHeaders(w.Header(), err)
+	if a.Location != "" {
+		w.Header().Set("Location", req.Base()+"/v1/"+a.Location)
 	}
-	if a.write != nil {
-		if send(w, a.status, a.write, func(p any) { h.logPanic(req, p) }) {
+	if a.Write != nil {
+		if wire.Send(w, a.Status, a.Write, func(p any) { h.logPanic(req, p) }) {
 			return
 		}
-		a = h.refuse(w, req, errInternal)
+		a = h.refuse(w, req, fault.Internal)
 	}
-	reply(w, a.status, a.body)
+	wire.Reply(w, a.Status, a.Body)
 }
 
 // serve returns the answer to a request, or the error of a refused one. For a panic it returns
 // an error without the panic's text, which might contain a secret.
-func (h *handler) serve(w http.ResponseWriter, r *request) (a answer, err error) {
+func (h *handler) serve(w http.ResponseWriter, r *rest.Request) (a rest.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			h.logPanic(r, p)
-			a, err = answer{}, errInternal
+			a, err = rest.Answer{}, fault.Internal
 		}
 	}()
-	return h.tree.serve(r, w.Header())
+	return h.tree.Serve(r, w.Header())
 }
 
 // logPanic logs a recovered panic. It must be called by the deferred function, so that the
 // stack is that of the panic.
-func (h *handler) logPanic(r *request, p any) {
+func (h *handler) logPanic(r *rest.Request, p any) {
 	h.log.Error("a request panicked", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 }
 
 // refuse returns the response for an error and logs it if its status is 500.
-func (h *handler) refuse(w http.ResponseWriter, r *request, err error) answer {
-	f := asFault(err)
-	if f.status == http.StatusInternalServerError {
+func (h *handler) refuse(w http.ResponseWriter, r *rest.Request, err error) rest.Answer {
+	f := fault.Of(err)
+	if f.Status == http.StatusInternalServerError {
 		h.log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
-	if f.allow != nil {
-		w.Header().Set("Allow", *f.allow)
+	if f.Allow != nil {
+		w.Header().Set("Allow", *f.Allow)
 	}
-	return answer{status: f.status, body: f.body()}
+	return rest.Answer{Status: f.Status, Body: f.Body()}
 }

@@ -3,31 +3,36 @@ package api
 import (
 	"maps"
 
+	"github.com/ironstate/ironstate/conductor/api/internal/drivers"
+	"github.com/ironstate/ironstate/conductor/api/internal/nodes"
+	"github.com/ironstate/ironstate/conductor/api/internal/objects"
+	"github.com/ironstate/ironstate/conductor/api/internal/ramdisk"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
 // newTree returns the paths of the service's series.
 //
 // Source: the controllers in ironic/api/controllers/v1.
-func newTree(s *service) *tree {
-	resources := map[string]*controller{
-		"nodes":            nodeController(s),
-		"chassis":          chassisController(chassisNodes()),
-		"ports":            portController(),
-		"portgroups":       portGroupController(),
-		"volume":           volumeController(),
-		"deploy_templates": templateController(),
-		"runbooks":         runbookController(),
-		"allocations":      allocationController(),
-		"drivers":          driverController(),
-		"conductors":       conductorController(),
-		"shards":           shardController(),
-		"lookup":           {actions: actions{all: {serve: lookup, since: since.Lookup}}},
-		"heartbeat":        {actions: actions{"post": {serve: heartbeat, since: since.Lookup, idents: nodeIdent}}},
-		"events":           {actions: actions{"post": {plain: true, serve: takeEvents, since: since.Events}}},
+func newTree(s *rest.Service) *rest.Tree {
+	resources := map[string]*rest.Controller{
+		"nodes":            nodes.Controller(s),
+		"chassis":          objects.Chassis(nodes.OfChassis()),
+		"ports":            objects.Ports(),
+		"portgroups":       objects.PortGroups(),
+		"volume":           objects.Volumes(),
+		"deploy_templates": objects.DeployTemplates(),
+		"runbooks":         objects.Runbooks(),
+		"allocations":      objects.Allocations(),
+		"drivers":          drivers.Drivers(),
+		"conductors":       drivers.Conductors(),
+		"shards":           nodes.Shards(),
+		"lookup":           {Actions: rest.Actions{rest.All: {Serve: ramdisk.Lookup, Since: since.Lookup}}},
+		"heartbeat":        {Actions: rest.Actions{"post": {Serve: ramdisk.Heartbeat, Since: since.Lookup, Idents: rest.NodeIdent}}},
+		"events":           {Actions: rest.Actions{"post": {NoArgs: true, Serve: ramdisk.Events, Since: since.Events}}},
 	}
-	maps.DeleteFunc(resources, func(name string, _ *controller) bool {
-		return name == "runbooks" && s.highest < since.Runbooks || name == "shards" && s.highest < since.Shards || name == "events" && s.highest < since.Events
+	maps.DeleteFunc(resources, func(name string, _ *rest.Controller) bool {
+		return name == "runbooks" && s.Highest < since.Runbooks || name == "shards" && s.Highest < since.Shards || name == "events" && s.Highest < since.Events
 	})
-	return &tree{root: root, v1: v1, resources: resources}
+	return &rest.Tree{Root: root, V1: v1, Resources: resources}
 }

@@ -1,0 +1,139 @@
+package drivers
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+)
+
+// Conductors returns the controller of /v1/conductors.
+func Conductors() *rest.Controller {
+	return &rest.Controller{Actions: rest.Actions{
+		rest.All: {Serve: listConductors, Since: since.Conductors},
+		rest.One: {Serve: showConductor, Since: since.Conductors, Idents: []string{"hostname"}, Args: []string{"fields"}},
+	}}
+}
+
+// conductorFields are the fields of a conductor, without links.
+var conductorFields = []string{"created_at", "updated_at", "hostname", "conductor_group", "drivers", "alive"}
+
+var defaultConductorFields = []string{"hostname", "conductor_group", "alive"}
+
+func writeConductor(r *rest.Request, w *wire.Writer, m conductor.Member, fields rest.FieldSet) {
+	w.Open()
+	for _, name := range conductorFields {
+		if !fields.Has(name) {
+			continue
+		}
+		w.Key(name)
+		switch name {
+		case "created_at":
+			w.Time(&m.CreatedAt)
+		case "updated_at":
+			now := time.Now().UTC() // Ironic's time of the last heartbeat; members are alive now
+			w.Time(&now)
+		case "hostname":
+			w.Text(m.Hostname)
+		case "conductor_group":
+			w.Text(m.Group)
+		case "drivers":
+			w.Texts(m.Drivers)
+		case "alive":
+			w.Boolean(true)
+		}
+	}
+	w.Key("links").Links(r.Base(), "conductors/"+m.Hostname)
+	w.Close()
+}
+
+func checkConductorFields(fields rest.FieldSet) error {
+	return rest.InvalidFields(slices.DeleteFunc(slices.Clone(fields), func(f string) bool {
+		return slices.Contains(conductorFields, f) || f == "links"
+	}))
+}
+
+// listConductors answers GET /v1/conductors.
+func listConductors(r *rest.Request) (rest.Answer, error) {
+	a := r.QueryArgs("marker", "limit", "sort_key", "sort_dir", "fields", "detail")
+	p, fields, detail := a.Page((*rest.Args).Name), rest.FieldSet(a.List("fields")), a.Boolean("detail")
+	if err := r.Accept(a); err != nil {
+		return rest.Answer{}, err
+	}
+	order := map[string]func(a, b conductor.Member) int{
+		"id": nil, "hostname": func(a, b conductor.Member) int { return cmp.Compare(a.Hostname, b.Hostname) },
+		"conductor_group": func(a, b conductor.Member) int { return cmp.Compare(a.Group, b.Group) },
+		"created_at":      func(a, b conductor.Member) int { return a.CreatedAt.Compare(b.CreatedAt) },
+		"updated_at":      nil,
+	}
+	fields, err := r.ChooseFields(fields, detail, defaultConductorFields, since.Detail)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	if err := p.Check(r); err != nil {
+		return rest.Answer{}, err
+	}
+	members, err := r.Conductor.Members(r.Context())
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	compare, known := order[p.SortKey]
+	switch {
+	case p.SortKey == "alive", p.SortKey == "drivers":
+		return rest.Answer{}, fault.Invalid("The sort_key value %s is an invalid field for sorting", p.SortKey)
+	case p.Marker != "" && !slices.ContainsFunc(members, func(m conductor.Member) bool { return m.Hostname == p.Marker }):
+		return rest.Answer{}, fault.NotFound("Conductor %s could not be found.", fault.Show(p.Marker))
+	case !known:
+		return rest.Answer{}, fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(p.SortKey))
+	}
+	members, _ = rest.Cut(p, slices.Clone(members), compare, func(m conductor.Member) string { return m.Hostname })
+	if len(members) > 0 {
+		if err := checkConductorFields(fields); err != nil {
+			return rest.Answer{}, err
+		}
+	}
+	w := wire.New(512)
+	w.Open()
+	w.Key("conductors").OpenList()
+	for _, m := range members {
+		writeConductor(r, w, m, fields)
+	}
+	w.CloseList()
+	if len(members) > 0 {
+		p.WriteNext(w, r, "conductors", fields, p.SortParameters(), len(members), members[len(members)-1].Hostname)
+	}
+	w.Close()
+	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+}
+
+// showConductor answers GET /v1/conductors/HOSTNAME.
+func showConductor(r *rest.Request) (rest.Answer, error) {
+	a := r.QueryArgs("fields")
+	if host := r.Param(0); a.Err == nil && !rest.IsName(host) {
+		return rest.Answer{}, fault.Invalid("Expected name for hostname: %s", fault.Show(host))
+	}
+	fields := rest.FieldSet(a.List("fields"))
+	if err := r.Accept(a); err != nil {
+		return rest.Answer{}, err
+	}
+	members, err := r.Conductor.Members(r.Context())
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	i := slices.IndexFunc(members, func(m conductor.Member) bool { return m.Hostname == r.Param(0) })
+	if i < 0 {
+		return rest.Answer{}, fault.NotFound("Conductor %s could not be found.", fault.Show(r.Param(0)))
+	}
+	if err := checkConductorFields(fields); err != nil {
+		return rest.Answer{}, err
+	}
+	w := wire.New(512)
+	writeConductor(r, w, members[i], fields)
+	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+}

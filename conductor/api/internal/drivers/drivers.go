@@ -1,0 +1,268 @@
+// Package drivers serves drivers and the conductors that have them.
+package drivers
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Drivers returns the controller of /v1/drivers.
+func Drivers() *rest.Controller {
+	name := []string{"driver_name"}
+	get := func(f rest.Serve) rest.Action {
+		return rest.Action{Method: http.MethodGet, NoArgs: true, Serve: f, Idents: name}
+	}
+	return &rest.Controller{
+		Actions: rest.Actions{
+			rest.All: {Serve: listDrivers}, rest.One: {Serve: showDriver, Idents: name, Args: []string{"fields"}}, "properties": get(showProperties),
+		},
+		Subs: map[string]*rest.Controller{
+			"raid": {Actions: rest.Actions{"logical_disk_properties": get(showLogicalDisks)}},
+			"vendor_passthru": {
+				Actions: rest.Actions{"methods": get(listDriverMethods)}, Fallback: &rest.Action{AnyMethod: true, Serve: callDriver, Idents: name, Optional: 1},
+			},
+		},
+	}
+}
+
+type driverInterface struct {
+	kind  string
+	since states.APIVersion
+}
+
+// driverInterfaces are the kinds of hardware interfaces in the response for a driver, each with
+// its first API version. Source: ironic/api/controllers/v1/driver.py.
+var driverInterfaces = []driverInterface{
+	{"bios", since.BIOS}, {"boot", since.DriverDetail}, {"console", since.DriverDetail}, {"deploy", since.DriverDetail},
+	{"firmware", since.Firmware}, {"inspect", since.DriverDetail}, {"management", since.DriverDetail},
+	{"network", since.DriverDetail}, {"power", since.DriverDetail}, {"raid", since.DriverDetail}, {"rescue", since.RescueInterface},
+	{"storage", since.StorageInterface}, {"vendor", since.DriverDetail},
+}
+
+// writeDriver writes a driver with the fields of the request's version.
+func writeDriver(r *rest.Request, w *wire.Writer, name string, hosts []string, detail bool, fields rest.FieldSet) {
+	w.Open()
+	if fields.Has("name") {
+		w.Key("name").Text(name)
+	}
+	if fields.Has("hosts") {
+		w.Key("hosts").Texts(hosts)
+	}
+	w.Key("links").Links(r.Base(), "drivers/"+name)
+	if r.Version >= since.StateLinks && fields.Has("properties") {
+		w.Key("properties").Links(r.Base(), "drivers/"+name+"/properties")
+	}
+	if r.Version >= since.DriverDetail && fields.Has("type") {
+		w.Key("type").Text("dynamic")
+	}
+	for _, i := range driverInterfaces {
+		if !detail || r.Version < i.since {
+			continue
+		}
+		names := r.Describe(name).Interfaces[i.kind]
+		if key := "default_" + i.kind + "_interface"; fields.Has(key) {
+			w.Key(key)
+			if len(names) > 0 {
+				w.Text(names[0])
+			} else {
+				w.Null()
+			}
+		}
+		if key := "enabled_" + i.kind + "_interfaces"; fields.Has(key) {
+			w.Key(key).Texts(names)
+		}
+	}
+	w.Close()
+}
+
+// knowDriverFields refuses fields that a driver does not have; without detail it has no interfaces.
+func knowDriverFields(r *rest.Request, fields rest.FieldSet, detail bool) error {
+	return rest.InvalidFields(slices.DeleteFunc(slices.Clone(fields), func(field string) bool {
+		return slices.Contains([]string{"name", "hosts", "links", "properties", "type"}, field) ||
+			slices.ContainsFunc(driverInterfaces, func(i driverInterface) bool {
+				return detail && i.since <= r.Highest && (field == "default_"+i.kind+"_interface" || field == "enabled_"+i.kind+"_interfaces")
+			})
+	}))
+}
+
+// listDrivers answers GET /v1/drivers.
+func listDrivers(r *rest.Request) (rest.Answer, error) {
+	a := r.QueryArgs("type", "detail", "fields")
+	kind, asked, fields := a.Text("type"), a.Boolean("detail"), rest.FieldSet(a.List("fields"))
+	detail := asked != nil && *asked
+	switch {
+	case a.Err != nil:
+		return rest.Answer{}, a.Err
+	case len(fields) > 0 && detail:
+		return rest.Answer{}, fault.Invalid("Can not specify ?detail=True and fields in the same request.")
+	case (asked != nil || a.Has("type")) && r.Version < since.DriverDetail:
+		return rest.Answer{}, fault.TooOld(since.DriverDetail)
+	case fields != nil && r.Version < since.DriverFields:
+		return rest.Answer{}, fault.NotAcceptable
+	case a.Has("type") && kind != "classic" && kind != "dynamic":
+		return rest.Answer{}, fault.Invalid("\"type\" filter must be one of \"classic\" or \"dynamic\", if specified.")
+	}
+	hosts, err := hostDrivers(r)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	if kind == "classic" {
+		hosts = nil
+	}
+	if len(hosts) > 0 {
+		if err := knowDriverFields(r, fields, detail); err != nil {
+			return rest.Answer{}, err
+		}
+	}
+	w := wire.New(4096)
+	w.Open()
+	w.Key("drivers").OpenList()
+	for _, name := range slices.Sorted(maps.Keys(hosts)) {
+		writeDriver(r, w, name, hosts[name], detail, fields)
+	}
+	w.CloseList()
+	w.Close()
+	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+}
+
+// find returns the conductors that have the driver that a request names.
+func find(r *rest.Request) (hosts []string, err error) {
+	all, err := hostDrivers(r)
+	if err != nil {
+		return nil, err
+	}
+	if hosts, ok := all[r.Param(0)]; ok {
+		return hosts, nil
+	}
+	return nil, fault.NotFound("The driver '%s' is unknown.", fault.Show(r.Param(0)))
+}
+
+// showDriver answers GET /v1/drivers/NAME.
+func showDriver(r *rest.Request) (rest.Answer, error) {
+	a := r.QueryArgs("fields")
+	fields := rest.FieldSet(a.List("fields"))
+	switch {
+	case a.Err != nil:
+		return rest.Answer{}, a.Err
+	case fields != nil && r.Version < since.DriverFields:
+		return rest.Answer{}, fault.NotAcceptable
+	}
+	hosts, err := find(r)
+	if err != nil && fault.Of(err).Status == http.StatusNotFound {
+		return rest.Answer{}, fault.NotFound("Could not find the following driver(s) or hardware type(s): %s.", fault.Show(r.Param(0)))
+	}
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	if err := knowDriverFields(r, fields, true); err != nil {
+		return rest.Answer{}, err
+	}
+	w := wire.New(4096)
+	writeDriver(r, w, r.Param(0), hosts, true, fields)
+	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+}
+
+// showProperties answers GET /v1/drivers/NAME/properties.
+func showProperties(r *rest.Request) (rest.Answer, error) {
+	if _, err := find(r); err != nil {
+		return rest.Answer{}, err
+	}
+	return textsAnswer(r.Describe(r.Param(0)).Properties), nil
+}
+
+// textsAnswer returns an answer with a JSON object of strings.
+func textsAnswer(m map[string]string) rest.Answer {
+	w := wire.New(1024)
+	w.Open()
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		w.Key(key).Text(m[key])
+	}
+	w.Close()
+	return rest.Answer{Status: http.StatusOK, Body: w.B}
+}
+
+// logicalDiskProperties describes the keys of a logical disk in a RAID configuration.
+// Source: the keys of ironic/drivers/raid_config_schema.json.
+var logicalDiskProperties = map[string]string{
+	"raid_level":               "Level of the logical disk: JBOD, 0, 1, 2, 5, 6, 1+0, 5+0 or 6+0. Required.",
+	"size_gb":                  "Size in GiB, or MAX for all that is left. Required.",
+	"volume_name":              "Name of the volume; one is made up if there is none.",
+	"is_root_volume":           "Whether the operating system boots from the volume; false if missing.",
+	"share_physical_disks":     "Whether other logical disks may use the same physical disks; false if missing.",
+	"disk_type":                "Type of the physical disks: hdd or ssd.",
+	"interface_type":           "Interface of the physical disks: sata, scsi or sas.",
+	"number_of_physical_disks": "How many physical disks to use; as few as the level permits if missing.",
+	"controller":               "The RAID controller to use, as its driver names it.",
+	"physical_disks":           "The physical disks to use, as the driver names them.",
+}
+
+// showLogicalDisks answers GET /v1/drivers/NAME/raid/logical_disk_properties.
+func showLogicalDisks(r *rest.Request) (rest.Answer, error) {
+	if r.Version < since.RAID {
+		return rest.Answer{}, fault.NotAcceptable
+	}
+	if _, err := find(r); err != nil {
+		return rest.Answer{}, err
+	}
+	names := r.Describe(r.Param(0)).Interfaces["raid"]
+	if len(names) == 0 || names[0] == "no-raid" {
+		return rest.Answer{}, fault.NotFound("Driver %s does not support raid (disabled or not implemented).", r.Param(0))
+	}
+	return textsAnswer(logicalDiskProperties), nil
+}
+
+// listDriverMethods answers GET /v1/drivers/NAME/vendor_passthru/methods. No hardware
+// type has methods without a node.
+func listDriverMethods(r *rest.Request) (rest.Answer, error) {
+	if _, err := find(r); err != nil {
+		return rest.Answer{}, err
+	}
+	return textsAnswer(nil), nil
+}
+
+// callDriver answers requests for /v1/drivers/NAME/vendor_passthru/METHOD, and for
+// .../vendor_passthru?method=METHOD.
+func callDriver(r *rest.Request) (rest.Answer, error) {
+	if _, err := r.Decode(rest.MaxBody); err != nil {
+		return rest.Answer{}, err
+	}
+	a := r.QueryArgs("method")
+	var method string
+	if len(r.Params) > 1 {
+		method = r.Param(1)
+	} else {
+		method = a.Need("method").Text("method")
+	}
+	if a.Err != nil {
+		return rest.Answer{}, a.Err
+	}
+	if _, err := find(r); err != nil {
+		return rest.Answer{}, err
+	}
+	if method == "" {
+		return rest.Answer{}, fault.Invalid("Method not specified")
+	}
+	return rest.Answer{}, fault.Invalid("No handler for method %s", fault.Show(method))
+}
+
+// hostDrivers maps each hardware type to the names of the conductors that have it.
+func hostDrivers(r *rest.Request) (map[string][]string, error) {
+	members, err := r.Conductor.Members(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	hosts := map[string][]string{}
+	for _, m := range members {
+		for _, driver := range m.Drivers {
+			hosts[driver] = append(hosts[driver], m.Hostname)
+		}
+	}
+	return hosts, nil
+}

@@ -1,0 +1,137 @@
+// Package fault has the error responses of Ironic's API, and the forms in which their texts show values.
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+	"github.com/ironstate/ironstate/machine/admission"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Fault is an error response.
+//
+// Source: ironic/api/method.py and middleware/parsable_error.py.
+type Fault struct {
+	Status int
+	Text   string
+	// Bare selects the envelope of Ironic's web framework, with code, title and
+	// description, and without the headers of versions and request. Ironic uses it for bad
+	// versions, unknown paths and methods. Other faults have faultcode, faultstring and
+	// debuginfo.
+	Bare  bool
+	Allow *string // the Allow header of a 405; nil for none
+	Err   error   // the error that errors.Is and errors.As also find; may be nil
+}
+
+// Unwrap returns the underlying error, nil for none.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// Error returns the text.
+func (f *Fault) Error() string {
+	return fmt.Sprintf("%d %s: %s", f.Status, http.StatusText(f.Status), f.Text)
+}
+
+// Body returns the fault in the form that clients expect: JSON within a string within JSON.
+func (f *Fault) Body() []byte {
+	inner := wire.New(256)
+	inner.Open()
+	if f.Bare {
+		inner.Key("code").Integer(f.Status)
+		inner.Key("title").Text(http.StatusText(f.Status))
+		inner.Key("description").Text(f.Text)
+	} else {
+		code := "Client"
+		if f.Status >= http.StatusInternalServerError {
+			code = "Server"
+		}
+		inner.Key("faultcode").Text(code)
+		inner.Key("faultstring").Text(f.Text)
+		inner.Key("debuginfo").Null()
+	}
+	inner.Close()
+	w := wire.New(len(inner.B) + 64)
+	w.Open()
+	w.Key("error_message").Text(string(inner.B))
+	w.Close()
+	return w.B
+}
+
+var Internal = &Fault{Status: http.StatusInternalServerError, Text: "Internal server error."}
+
+func Invalid(format string, args ...any) error {
+	return &Fault{Status: http.StatusBadRequest, Text: fmt.Sprintf(format, args...)}
+}
+
+func Conflict(format string, args ...any) error {
+	return &Fault{Status: http.StatusConflict, Text: fmt.Sprintf(format, args...)}
+}
+
+func NotFound(format string, args ...any) error {
+	return &Fault{Status: http.StatusNotFound, Text: fmt.Sprintf(format, args...)}
+}
+
+// UnknownPath is the response for an unknown path.
+var UnknownPath = &Fault{Status: http.StatusNotFound, Bare: true}
+
+// NoSuchResource is the response to a request for something newer than its version.
+var NoSuchResource = NotFound("Resource could not be found.")
+
+var NotAcceptable = &Fault{Status: http.StatusNotAcceptable, Text: "Request not acceptable."}
+
+var NotPermitted = &Fault{Status: http.StatusForbidden, Text: "Operation not permitted."}
+
+// TooOld returns the fault of a parameter that needs a higher version.
+func TooOld(since states.APIVersion) error {
+	return &Fault{
+		Status: http.StatusNotAcceptable,
+		Text:   fmt.Sprintf("Request not acceptable. The minimal required API version should be %v", since),
+	}
+}
+
+// Of converts any error to a fault. The text of an error that is not the client's is not
+// disclosed.
+func Of(err error) *Fault {
+	var f *Fault
+	if errors.As(err, &f) {
+		return f
+	}
+	var refusal *admission.Refusal // its text is Ironic's
+	status := conductor.HTTPStatus(err)
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return &Fault{Status: http.StatusServiceUnavailable, Text: "The request took too long."}
+	case errors.Is(err, errors.ErrUnsupported) && status == http.StatusInternalServerError:
+		return &Fault{Status: http.StatusBadRequest, Text: err.Error()}
+	case status == http.StatusInternalServerError && !errors.As(err, &refusal):
+		return Internal
+	default:
+		return &Fault{Status: status, Text: err.Error()}
+	}
+}
+
+// As400 converts an error about a reference in a body, such as the node of a new port: if the
+// referenced object is not found, the status is 400.
+func As400(err error) error {
+	if err == nil {
+		return nil
+	}
+	if f := Of(err); f.Status == http.StatusNotFound {
+		return &Fault{Status: http.StatusBadRequest, Text: f.Text}
+	}
+	return err
+}
+
+// State returns the fault of an action that the node's state does not allow.
+func State(action, node, state string) error {
+	return Invalid("The requested action \"%s\" can not be performed on node \"%s\" while it is in state \"%s\".", action, node, state)
+}
+
+// Schema returns the fault of a body that violates a schema.
+func Schema(schema, format string, args ...any) error {
+	return Invalid("Schema error for %s: %s", schema, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,95 @@
+package nodes
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+)
+
+// listHistory answers GET /v1/nodes/NODE/history.
+func listHistory(r *rest.Request) (rest.Answer, error) {
+	a := r.QueryArgs(slices.Concat(rest.PageArgs, []string{"detail"})...)
+	p, detail := a.Page((*rest.Args).Uuid), a.Boolean("detail")
+	if a.Err != nil {
+		return rest.Answer{}, a.Err
+	}
+	n, err := r.Node(r.Param(0))
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	if err := p.Check(r); err != nil {
+		return rest.Answer{}, err
+	}
+	entries, err := r.Conductor.History(r.Context(), n.UUID)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	entries, found := rest.Cut(p, entries, nil, func(e *conductor.HistoryEntry) string { return e.UUID })
+	if !found {
+		return rest.Answer{}, fault.NotFound("Node history record %s could not be found.", p.Marker)
+	}
+	w := wire.New(64 + 512*len(entries))
+	w.Open()
+	w.Key("history").OpenList()
+	for _, entry := range entries {
+		writeHistory(r, w, n, entry, detail != nil && *detail)
+	}
+	w.CloseList()
+	if len(entries) > 0 {
+		p.WriteNext(w, r, "nodes/"+r.Param(0)+"/history", nil, nil, len(entries), entries[len(entries)-1].UUID)
+	}
+	w.Close()
+	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+}
+
+// showHistory answers GET /v1/nodes/NODE/history/UUID.
+func showHistory(r *rest.Request) (rest.Answer, error) {
+	n, err := r.Node(r.Param(0))
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	o, err := r.Conductor.Object(r.Context(), conductor.KindHistory, r.Param(1))
+	if errors.Is(err, conductor.NotFound) || err == nil && o.Meta().NodeUUID != n.UUID {
+		return rest.Answer{}, fault.NotFound("Node history record %s could not be found.", fault.Show(r.Param(1)))
+	}
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	w := wire.New(1024)
+	writeHistory(r, w, n, o.(*conductor.HistoryEntry), true)
+	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+}
+
+// maxEvent is the maximum length in bytes of a history entry's event in lists without detail.
+const maxEvent = 255
+
+func writeHistory(r *rest.Request, w *wire.Writer, n *node, entry *conductor.HistoryEntry, detail bool) {
+	event := entry.Event
+	if !detail && len(event) > maxEvent {
+		event = strings.ToValidUTF8(event[:maxEvent-4], "") + "..."
+	}
+	w.Open()
+	w.Key("uuid").Text(entry.UUID)
+	w.Key("created_at").Time(&entry.CreatedAt)
+	w.Key("severity").TextOrNull(entry.Severity)
+	w.Key("event").TextOrNull(event)
+	if detail {
+		w.Key("event_type").TextOrNull(entry.EventType)
+		w.Key("conductor").TextOrNull(entry.Conductor)
+		w.Key("user").TextOrNull(entry.User)
+		if r.Version >= since.HistoryProject {
+			w.Key("project").TextOrNull(entry.Project)
+		}
+	}
+	w.Key("links").OpenList()
+	w.Link("self", r.Base(), "/v1/nodes/", n.UUID, "/history/", entry.UUID)
+	w.CloseList()
+	w.Close()
+}

@@ -1,0 +1,371 @@
+package nodes
+
+import (
+	"errors"
+	"iter"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/objects"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+	"github.com/ironstate/ironstate/states"
+)
+
+// filter is a query parameter that filters a list of nodes.
+type filter struct {
+	name  string
+	since states.APIVersion
+	// silent omits since from the error for an older version.
+	silent bool
+	// check refuses a wrong value, before the values of other filters are used; nil if none is wrong.
+	check func(a *rest.Args, r *rest.Request)
+	// test returns the predicate for the nodes that pass the filter, nil if all do. It is
+	// called only if the parameter is present.
+	test func(a *rest.Args, r *rest.Request) func(n *node) bool
+}
+
+// filters are the filters of GET /v1/nodes, in the order in which Ironic checks their versions.
+//
+// Source: ironic/api/controllers/v1/node.py and utils.py.
+var filters = []filter{
+	{name: "provision_state", since: since.ProvisionStateFilter, silent: true, check: checkProvisionState, test: byProvisionState},
+	textFilter("driver", since.DriverFilter, func(n *node) string { return n.Driver }),
+	textFilter("resource_class", since.ResourceClass, func(n *node) string { return n.ResourceClass }),
+	{name: "fault", since: since.Fault, check: checkFault, test: byFault},
+	textFilter("conductor_group", since.ConductorGroup, func(n *node) string { return n.ConductorGroup }),
+	{name: "conductor", since: since.Conductors, test: func(a *rest.Args, r *rest.Request) func(*node) bool {
+		name := a.Text("conductor")
+		return func(n *node) bool { return name == "" || owner(r.Service, n) == name }
+	}},
+	textFilter("owner", since.Owner, func(n *node) string { return n.Owner }),
+	textFilter("lessee", since.Lessee, func(n *node) string { return n.Lessee }),
+	{name: "shard", since: since.Shards, test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
+		shards := a.List("shard")
+		return func(n *node) bool { return slices.Contains(shards, strings.ToLower(n.Shard)) }
+	}},
+	booleanFilter("sharded", since.Shards, func(n *node) bool { return fieldsByName["shard"].get(n) != nil }),
+	textFilter("instance_name", since.InstanceName, func(n *node) string { return n.InstanceName }),
+	{name: "include_children", since: since.Children, test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
+		a.Boolean("include_children")
+		return nil
+	}},
+	{name: "parent_node", since: since.Children, test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
+		a.Text("parent_node")
+		return nil
+	}},
+	{name: "chassis_uuid", test: byChassis},
+	{name: "instance_uuid", test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
+		instance := a.Uuid("instance_uuid")
+		return func(n *node) bool { return n.InstanceUUID == instance }
+	}},
+	booleanFilter("associated", since.First, func(n *node) bool { return n.InstanceUUID != "" }),
+	booleanFilter("maintenance", since.First, func(n *node) bool { return n.Maintenance }),
+	booleanFilter("retired", since.First, func(n *node) bool { return n.Retired }),
+	{name: "project", test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
+		project := a.Text("project")
+		owner, lessee := fieldsByName["owner"], fieldsByName["lessee"]
+		return func(n *node) bool { return owner.get(n) == project || lessee.get(n) == project }
+	}},
+	{name: "description_contains", test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
+		part := a.Text("description_contains")
+		if !a.Has("description_contains") {
+			return nil
+		}
+		like, description := likePattern(part), fieldsByName["description"]
+		return func(n *node) bool {
+			text, ok := description.get(n).(string)
+			return ok && like.MatchString(text)
+		}
+	}},
+}
+
+// likePattern returns the pattern for texts that contain a part as SQL's LIKE compares: % stands for
+// any characters, _ for one, and letters are equal in both cases.
+func likePattern(part string) *regexp.Regexp {
+	pattern := strings.NewReplacer("%", ".*", "_", ".").Replace(regexp.QuoteMeta(part))
+	return regexp.MustCompile("(?is)" + pattern)
+}
+
+func textFilter(name string, since states.APIVersion, of func(*node) string) filter {
+	return filter{name: name, since: since, test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
+		want := a.Text(name)
+		if want == "" && fieldsByName[name].set != nil { // "" is not null
+			return func(n *node) bool { return fieldsByName[name].get(n) == want }
+		}
+		return func(n *node) bool { return of(n) == want }
+	}}
+}
+
+func booleanFilter(name string, since states.APIVersion, of func(*node) bool) filter {
+	return filter{name: name, since: since, test: func(a *rest.Args, _ *rest.Request) func(*node) bool {
+		want := a.Boolean(name)
+		return func(n *node) bool { return want == nil || of(n) == *want }
+	}}
+}
+
+func checkProvisionState(a *rest.Args, r *rest.Request) {
+	word := a.Text("provision_state")
+	if s, err := states.Parse(word); err != nil || !r.Table.States().Has(s) {
+		a.Fail("Provision state \"%s\" is not valid", fault.Show(word))
+	}
+}
+
+func byProvisionState(a *rest.Args, _ *rest.Request) func(*node) bool {
+	s, _ := states.Parse(a.Text("provision_state")) // checked
+	return func(n *node) bool { return n.ProvisionState == s }
+}
+
+// faults are the faults of a node. Source: ironic/common/faults.py.
+var faults = []string{"power failure", "clean failure", "rescue abort failure", "service failure"}
+
+func checkFault(a *rest.Args, r *rest.Request) {
+	want, known := a.Text("fault"), faults
+	if r.Series < states.Bobcat {
+		known = faults[:3] // these series have no servicing
+	}
+	if !slices.Contains(known, want) {
+		a.Fail("Unrecognized fault \"%s\" is specified, allowed faults are ('%s')", fault.Show(want), strings.Join(known, "', '"))
+	}
+}
+
+func byFault(a *rest.Args, _ *rest.Request) func(*node) bool {
+	want := a.Text("fault")
+	return func(n *node) bool { return n.Fault == want }
+}
+
+func byChassis(a *rest.Args, r *rest.Request) func(*node) bool {
+	chassis := a.Uuid("chassis_uuid")
+	if a.Err == nil {
+		if err := objects.FindChassis(r, chassis); err != nil {
+			a.Err = err
+		}
+	}
+	return func(n *node) bool { return n.ChassisUUID == chassis }
+}
+
+// filterNames returns the names of the filters that the series has.
+func filterNames(s *rest.Service) []string {
+	var names []string
+	for _, f := range filters {
+		if f.since <= s.Highest {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// argTypes are the arguments of GET /v1/nodes that are no texts, in the order in which Ironic checks
+// them.
+var argTypes = []struct {
+	name  string
+	check func(a *rest.Args, name string)
+}{
+	{"chassis_uuid", func(a *rest.Args, name string) { a.Uuid(name) }},
+	{"instance_uuid", func(a *rest.Args, name string) { a.Uuid(name) }},
+	{"associated", func(a *rest.Args, name string) { a.Boolean(name) }},
+	{"maintenance", func(a *rest.Args, name string) { a.Boolean(name) }},
+	{"retired", func(a *rest.Args, name string) { a.Boolean(name) }},
+	{"marker", func(a *rest.Args, name string) { a.Uuid(name) }},
+	{"limit", func(a *rest.Args, name string) { a.Integer(name) }},
+	{"detail", func(a *rest.Args, name string) { a.Boolean(name) }},
+	{"sharded", func(a *rest.Args, name string) { a.Boolean(name) }},
+}
+
+// checkFilters refuses filters that the request's version does not have.
+func checkFilters(r *rest.Request, a *rest.Args) error {
+	for _, f := range filters {
+		switch {
+		case !a.Has(f.name):
+		case f.since > r.Version && f.silent:
+			return fault.NotAcceptable
+		case f.since > r.Version:
+			return fault.TooOld(f.since)
+		case f.check != nil:
+			f.check(a, r)
+		}
+		if a.Err != nil {
+			return a.Err
+		}
+	}
+	return nil
+}
+
+// tests returns the predicates of the filters in a request.
+func tests(r *rest.Request, a *rest.Args) (tests []func(*node) bool, err error) {
+	for _, f := range filters {
+		if !a.Has(f.name) {
+			continue
+		}
+		if test := f.test(a, r); test != nil {
+			tests = append(tests, test)
+		}
+	}
+	return tests, a.Err
+}
+
+// listing is a list of nodes: GET /v1/nodes, or of the nodes of the chassis in the path.
+type listing struct {
+	ofChassis bool
+	details   bool // the path ends in /detail
+}
+
+// serve answers the request.
+func (l listing) serve(r *rest.Request) (rest.Answer, error) {
+	path, names := "nodes", slices.Concat(rest.PageArgs, filterNames(r.Service))
+	if l.details {
+		path = "nodes/detail"
+	} else {
+		names = append(names, "fields", "detail")
+	}
+	a := r.QueryArgs(names...)
+	if l.ofChassis {
+		a.Values["chassis_uuid"] = r.Param(0)
+	}
+	for _, t := range argTypes {
+		t.check(a, t.name)
+	}
+	p, fields, detail := a.Page((*rest.Args).Uuid), rest.FieldSet(a.List("fields")), a.Boolean("detail")
+	if a.Err != nil {
+		return rest.Answer{}, a.Err
+	}
+	if err := allowFields(r, fields); err != nil {
+		return rest.Answer{}, err
+	}
+	if f := fieldsByName[p.SortKey]; f != nil && f.since > r.Version {
+		return rest.Answer{}, fault.NotAcceptable
+	}
+	if err := checkFilters(r, a); err != nil {
+		return rest.Answer{}, err
+	}
+	if parents := strings.Split(r.URL.Path, "/"); l.details && parents[len(parents)-2] != "nodes" {
+		return rest.Answer{}, fault.NoSuchResource
+	}
+	chosen, err := fields, error(nil)
+	if !l.details {
+		if chosen, err = r.ChooseFields(fields, detail, defaultFields, since.Detail); err != nil {
+			return rest.Answer{}, err
+		}
+	}
+	if err := p.Check(r); err != nil {
+		return rest.Answer{}, err
+	}
+	compare, wrongKey := order(p.SortKey)
+	if f := fieldsByName[p.SortKey]; wrongKey != nil && f != nil && f.compare == nil && f.types != nil {
+		return rest.Answer{}, wrongKey
+	}
+	in := conductor.NodeRange{After: p.Marker, Backwards: p.Direction == "desc"}
+	if all := a.Boolean("include_children"); all == nil || !*all {
+		parent := a.Text("parent_node") // empty for the nodes without a parent
+		in.Parent = &parent
+	}
+	all, err := r.Conductor.NodesIn(r.Context(), in)
+	if errors.Is(err, conductor.NotFound) {
+		return rest.Answer{}, rest.NodeNotFound(p.Marker)
+	}
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	tests, err := tests(r, a)
+	if err == nil {
+		err = wrongKey
+	}
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	passes := func(n *node) bool {
+		return !slices.ContainsFunc(tests, func(test func(*node) bool) bool { return !test(n) })
+	}
+	var nodes []*node
+	if compare == nil {
+		nodes = firstOf(all, p.Size, passes)
+	} else if nodes, err = sorted(r, p, in.Parent, compare, passes); err != nil {
+		return rest.Answer{}, err
+	}
+	if len(nodes) > 0 { // Ironic checks the fields of each node
+		if err := checkFields(r, fields); err != nil {
+			return rest.Answer{}, err
+		}
+	}
+	return listAnswer(r, p, nodes, path, chosen, nextParameters(p, a, detail)), nil
+}
+
+// firstOf returns the first nodes, at most limit, that pass a test.
+func firstOf(all iter.Seq[*node], limit int, passes func(*node) bool) (nodes []*node) {
+	for n := range all {
+		if !passes(n) {
+			continue
+		}
+		if nodes = append(nodes, n); len(nodes) == limit {
+			break
+		}
+	}
+	return nodes
+}
+
+// sorted returns a page of the nodes with a parent, nil for all nodes, that pass a test.
+func sorted(r *rest.Request, p rest.Page, parent *string, compare func(a, b *node) int, passes func(*node) bool) ([]*node, error) {
+	nodes, err := r.Conductor.Nodes(r.Context())
+	nodes = slices.DeleteFunc(nodes, func(n *node) bool {
+		return n.UUID != p.Marker && (parent != nil && n.ParentNode != *parent || !passes(n))
+	})
+	nodes, _ = rest.Cut(p, nodes, compare, func(n *node) string { return n.UUID })
+	return nodes, err
+}
+
+// nextParameters returns the parameters of the link to the next page.
+func nextParameters(p rest.Page, a *rest.Args, detail *bool) []string {
+	parameters := p.SortParameters()
+	for _, name := range []string{"associated", "maintenance", "retired"} {
+		if v := a.Boolean(name); v != nil && *v {
+			parameters = append(parameters, name+"=True")
+		}
+	}
+	if detail != nil {
+		parameters = append(parameters, "detail="+fault.Repr(*detail))
+	}
+	for _, f := range filters {
+		if v, ok := a.Values[f.name].(string); ok && !slices.ContainsFunc(parameters, func(p string) bool { return strings.HasPrefix(p, f.name+"=") }) {
+			parameters = append(parameters, f.name+"="+url.QueryEscape(v))
+		}
+	}
+	return parameters
+}
+
+// order returns the comparison of a sort key, nil for the key "id", which is the order of
+// creation.
+func order(key string) (func(a, b *node) int, error) {
+	if key == "id" {
+		return nil, nil
+	}
+	f := fieldsByName[key]
+	switch {
+	case f != nil && f.compare != nil:
+		return f.compare, nil
+	case f != nil && (f.types != nil && f.types[0] == "object" || key == "traits"):
+		return nil, fault.Invalid("The sort_key value %s is an invalid field for sorting", key)
+	default:
+		return nil, fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(key))
+	}
+}
+
+func listAnswer(r *rest.Request, p rest.Page, nodes []*node, path string, fields rest.FieldSet, parameters []string) rest.Answer {
+	return rest.Answer{Status: http.StatusOK, Write: func(w *wire.Writer) {
+		w.Open()
+		w.Key("nodes").OpenList()
+		for _, n := range nodes {
+			Write(r, w, n, fields)
+		}
+		w.CloseList()
+		if len(nodes) > 0 {
+			p.WriteNext(w, r, path, fields, parameters, len(nodes), nodes[len(nodes)-1].UUID)
+		}
+		w.Close()
+	}}
+}

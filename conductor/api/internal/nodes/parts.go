@@ -1,0 +1,68 @@
+package nodes
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+)
+
+// emptyList answers requests for a list that is empty with every hardware type.
+func emptyList(name string, arguments ...string) func(*rest.Request) (rest.Answer, error) {
+	return func(r *rest.Request) (rest.Answer, error) {
+		if a := r.QueryArgs(arguments...); a.Err != nil {
+			return rest.Answer{}, a.Err
+		}
+		if _, err := r.Node(r.Param(0)); err != nil {
+			return rest.Answer{}, err
+		}
+		return rest.ObjectWith(name, func(w *wire.Writer) { w.Texts(nil) }), nil
+	}
+}
+
+// showInventory answers GET /v1/nodes/NODE/inventory. The inventory has the node's UUID.
+func showInventory(r *rest.Request) (rest.Answer, error) {
+	n, err := r.Node(r.Param(0))
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	o, err := r.Conductor.Object(r.Context(), conductor.KindInventory, n.UUID)
+	if errors.Is(err, conductor.NotFound) {
+		return rest.Answer{}, fault.NotFound("Node inventory record for node %s could not be found.", n.UUID)
+	}
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	w := wire.New(4096)
+	w.Open()
+	inventory := o.(*conductor.Inventory)
+	w.Key("inventory").Object(inventory.Inventory)
+	w.Key("plugin_data").Object(inventory.PluginData)
+	w.Close()
+	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+}
+
+// listChildren answers GET /v1/nodes/NODE/children.
+func listChildren(r *rest.Request) (rest.Answer, error) {
+	n, err := r.Node(r.Param(0))
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	children, err := r.Conductor.NodesIn(r.Context(), conductor.NodeRange{Parent: &n.UUID})
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	w := wire.New(512)
+	w.Open()
+	w.Key("children").OpenList()
+	for child := range children {
+		w.Text(child.UUID)
+	}
+	w.CloseList()
+	w.Key("links").Link("children", r.Base(), "/v1/nodes/?parent_node=", n.UUID)
+	w.Close()
+	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+}

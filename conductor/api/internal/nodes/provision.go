@@ -1,0 +1,305 @@
+package nodes
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/objects"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/states"
+)
+
+// provision answers PUT /v1/nodes/NODE/states/provision.
+//
+// Source: provision in ironic/api/controllers/v1/node.py, including the order of the checks.
+func provision(r *rest.Request) (rest.Answer, error) {
+	names := []string{"target", "configdrive", "clean_steps", "deploy_steps", "rescue_password", "disable_ramdisk"}
+	if r.Series >= states.Bobcat {
+		names = append(names, "service_steps")
+	}
+	if r.Highest >= since.Runbooks {
+		names = append(names, "runbook")
+	}
+	a := r.BodyArgs(rest.MaxProvisionBody, names...)
+	q, err := decodeProvision(a)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	n, err := r.Node(r.Param(0))
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	// Check again: the state may have changed while the request waited for the lock.
+	complete := func(n *node, p *conductor.ProvisionRequest) error {
+		q := q.clone()
+		err := checkProvision(r, n, q)
+		*p = q.request(r.Version)
+		return err
+	}
+	var request conductor.ProvisionRequest
+	if err = complete(n, &request); err == nil {
+		request.Complete = complete
+		err = r.Conductor.Provision(r.Context(), n.UUID, request)
+	}
+	if err != nil {
+		return rest.Answer{}, provisionFault(err, fault.Show(q.target), n.UUID)
+	}
+	return accepted(r), nil
+}
+
+// provisionQuery is a decoded request for a provision state.
+type provisionQuery struct {
+	target         string
+	configDrive    any
+	steps          map[string][]any // keys: "clean", "deploy" and "service"
+	decoded        map[string][]conductor.StepRequest
+	rescuePassword string
+	hasPassword    bool
+	disableRamdisk *bool
+	runbook        string
+}
+
+// clone returns a copy; the checks modify steps, decoded and other fields.
+func (q *provisionQuery) clone() *provisionQuery {
+	c := *q
+	c.steps, c.decoded = maps.Clone(q.steps), maps.Clone(q.decoded)
+	return &c
+}
+
+func decodeProvision(a *rest.Args) (*provisionQuery, error) {
+	q := &provisionQuery{
+		target: a.Need("target").Text("target"), configDrive: a.Values["configdrive"],
+		steps: map[string][]any{}, decoded: map[string][]conductor.StepRequest{},
+		hasPassword: a.Has("rescue_password"), disableRamdisk: a.Boolean("disable_ramdisk"),
+		runbook: a.Text("runbook"),
+	}
+	for _, kind := range []string{"clean", "deploy", "service"} {
+		q.steps[kind] = a.Items(kind + "_steps")
+	}
+	switch v := a.Values["rescue_password"].(type) {
+	case nil:
+	case string:
+		q.rescuePassword = v
+	case json.Number: // may be a password without quotes
+		a.Fail("Expected string for rescue_password")
+	default:
+		a.Fail("Expected string for rescue_password%s", unlessText(v))
+	}
+	switch v := q.configDrive.(type) {
+	case nil, map[string]any, string:
+	default:
+		a.Fail("Expected types <class 'NoneType'>, <class 'dict'>, <class 'str'> for configdrive%s", unlessText(v))
+	}
+	return q, a.Err
+}
+
+// unlessText returns the end of a fault with a wrong value, or nothing for a value with a text, which
+// may be a secret.
+func unlessText(v any) string {
+	if schema.HasText(v) {
+		return ""
+	}
+	return ": " + fault.Repr(v)
+}
+
+// checkProvision refuses a request with arguments that its target does not allow.
+func checkProvision(r *rest.Request, n *node, q *provisionQuery) error {
+	verb := q.target
+	if _, err := r.Conductor.Rules().Request(n.Fields(), q.target, r.Version); err != nil {
+		return nil // the conductor refuses the request
+	}
+	if q.runbook != "" {
+		if err := useRunbook(r, n, q); err != nil {
+			return err
+		}
+	}
+	if err := checkConfigDrive(r, q); err != nil {
+		return err
+	}
+	if err := checkRamdisk(r, q); err != nil {
+		return err
+	}
+	if len(q.steps["deploy"]) > 0 && r.Version < since.DeploySteps {
+		return fault.TooOld(since.DeploySteps)
+	}
+	switch {
+	case len(q.steps["clean"]) > 0 && verb != "clean":
+		return fault.Invalid("\"clean_steps\" is only valid when setting target provision state to clean")
+	case len(q.steps["deploy"]) > 0 && verb != "active" && verb != "rebuild":
+		return fault.Invalid("\"deploy_steps\" is only valid when setting target provision state to active or rebuild")
+	case q.hasPassword && verb != "rescue":
+		return fault.Invalid("\"rescue_password\" is only valid when setting target provision state to rescue")
+	case len(q.steps["service"]) > 0 && verb != "service":
+		return fault.Invalid("\"service_steps\" is only valid when setting target provision state to service")
+	case verb == "rescue" && strings.TrimSpace(q.rescuePassword) == "":
+		return fault.Invalid("A non-empty \"rescue_password\" is required when setting target provision state to rescue")
+	case (verb == "clean" || verb == "service") && len(q.steps[verb]) == 0:
+		return fault.Invalid("\"%s_steps\" is required when setting target provision state to %s", verb, verb)
+	}
+	return checkSteps(r, q)
+}
+
+// checkConfigDrive refuses an invalid config drive.
+//
+// Source: check_allow_configdrive in ironic/api/controllers/v1/utils.py.
+func checkConfigDrive(r *rest.Request, q *provisionQuery) error {
+	if object, ok := q.configDrive.(map[string]any); q.configDrive == nil || q.configDrive == "" || ok && len(object) == 0 {
+		return nil
+	}
+	targets := []string{"active"}
+	if r.Version >= since.RebuildConfigDrive {
+		targets = append(targets, "rebuild")
+	}
+	if !slices.Contains(targets, q.target) {
+		return fault.Invalid("Adding a config drive is only supported when setting provision state to %s", strings.Join(targets, ", "))
+	}
+	if object, ok := q.configDrive.(map[string]any); ok {
+		return checkConfigDriveObject(r, object)
+	}
+	text := q.configDrive.(string)
+	if strings.Contains(text, "://") {
+		return nil
+	}
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("+/=\n\r\t ", c) >= 0:
+		default:
+			return fault.Invalid("Invalid configdrive format: it is neither a JSON, nor a URL, nor a base64 string")
+		}
+	}
+	return nil
+}
+
+func checkConfigDriveObject(r *rest.Request, object map[string]any) error {
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		has := schema.TypesOf(object[key])
+		switch key {
+		case "meta_data", "network_data", "vendor_data":
+			if has[0] != "object" {
+				return fault.Invalid("Invalid configdrive format: %s is not of type 'object'", key)
+			}
+		case "user_data":
+			if !slices.Contains([]string{"object", "array", "string", "null"}, has[0]) {
+				return fault.Invalid("Invalid configdrive format: user_data is not of type 'object', 'array', 'string', 'null'")
+			}
+		default:
+			return fault.Invalid("Invalid configdrive format: Additional properties are not allowed ('%s' was unexpected)", fault.Show(key))
+		}
+	}
+	if r.Version < since.ConfigDriveObject {
+		return fault.Invalid("Providing a JSON object for configdrive is only supported starting with API version %v", since.ConfigDriveObject)
+	}
+	if _, ok := object["vendor_data"]; ok && r.Version < since.ConfigDriveVendor {
+		return fault.Invalid("Providing vendor_data in configdrive is only supported starting with API version %v", since.ConfigDriveVendor)
+	}
+	return nil
+}
+
+// checkRamdisk refuses disable_ramdisk for targets other than cleaning and servicing.
+func checkRamdisk(r *rest.Request, q *provisionQuery) error {
+	if q.disableRamdisk == nil {
+		return nil
+	}
+	minimum := states.APIVersion(0)
+	services := r.Highest >= since.ServiceRamdisk
+	switch {
+	case q.target == "clean" || !services:
+		minimum = since.CleanRamdisk
+	case q.target == "service":
+		minimum = since.ServiceRamdisk
+	}
+	switch {
+	case r.Version < minimum:
+		return &fault.Fault{Status: 406, Text: "disable_ramdisk is not acceptable in this API version"}
+	case q.target == "clean" || q.target == "service" && services:
+		return nil
+	case services:
+		return fault.Invalid("disable_ramdisk is supported only with manual cleaning or servicing")
+	default:
+		return fault.Invalid("disable_ramdisk is supported only with manual cleaning")
+	}
+}
+
+// requestedSteps is the schema of the steps of a cleaning or a service.
+//
+// Source: _CLEAN_STEPS_SCHEMA in ironic/api/controllers/v1/node.py.
+func requestedSteps(s *rest.Service) *schema.Schema {
+	step := &schema.Schema{
+		Types: []string{"object"}, Required: []string{"interface", "step"}, Closed: true,
+		Properties: []schema.Property{
+			{Name: "interface", Schema: &schema.Schema{Enum: objects.StepInterfaces(s), Description: "driver interface"}},
+			{Name: "step", Schema: &schema.Schema{Types: schema.TextType, MinLength: 1, Description: "name of clean step"}},
+			{Name: "args", Schema: &schema.Schema{Types: []string{"object"}, Properties: []schema.Property{}, Secret: true, Description: "additional args"}},
+		},
+	}
+	if s.Series >= states.Bobcat {
+		for _, name := range []string{"order", "execute_on_child_nodes", "limit_child_node_execution"} {
+			step.Properties = append(step.Properties, schema.Property{Name: name, Schema: &schema.Schema{}})
+		}
+	}
+	return &schema.Schema{Types: []string{"array"}, Items: step}
+}
+
+// checkSteps decodes and checks the steps of the request.
+func checkSteps(r *rest.Request, q *provisionQuery) error {
+	for _, kind := range slices.Sorted(maps.Keys(q.steps)) {
+		if len(q.steps[kind]) == 0 {
+			continue
+		}
+		valid := requestedSteps(r.Service)
+		if kind == "deploy" {
+			valid = objects.StepsSchema("priority", true)(r.Service)
+		}
+		if text := valid.Explain(q.steps[kind]); text != "" {
+			return fault.Invalid("Invalid %s_steps: %s", kind, text)
+		}
+		for _, item := range q.steps[kind] {
+			object := item.(map[string]any)
+			args, _ := object["args"].(map[string]any)
+			step := conductor.StepRequest{Interface: object["interface"].(string), Step: object["step"].(string), Args: args}
+			if priority, ok := object["priority"]; ok {
+				number, ok := objects.WholeNumber(priority)
+				if !ok {
+					return fault.Invalid("Invalid %s_steps: %s is out of range", kind, fault.Repr(priority))
+				}
+				step.Priority = &number
+			}
+			q.decoded[kind] = append(q.decoded[kind], step)
+		}
+	}
+	return nil
+}
+
+func (q *provisionQuery) request(version states.APIVersion) conductor.ProvisionRequest {
+	p := conductor.ProvisionRequest{
+		Target: q.target, Version: version,
+		CleanSteps: q.decoded["clean"], DeploySteps: q.decoded["deploy"], ServiceSteps: q.decoded["service"],
+		DisableRamdisk: q.disableRamdisk != nil && *q.disableRamdisk, RescuePassword: q.rescuePassword,
+	}
+	if q.configDrive != "" {
+		p.ConfigDrive = q.configDrive
+	}
+	return p
+}
+
+// provisionFault returns the fault of a request for a provision state.
+func provisionFault(err error, target, nodeUUID string) error {
+	var refused *states.RequestError
+	switch {
+	case !errors.As(err, &refused):
+		return err
+	case errors.Is(err, states.ErrNotAcceptable):
+		return fault.NotAcceptable
+	case errors.Is(err, states.ErrNotUnderstood):
+		return fault.Invalid("The requested action %q could not be understood.", target)
+	default:
+		return fault.State(target, nodeUUID, refused.From.String())
+	}
+}

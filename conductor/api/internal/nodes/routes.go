@@ -1,0 +1,105 @@
+// Package nodes serves nodes and what is below a node, the nodes of a chassis, and shards.
+package nodes
+
+import (
+	"maps"
+	"net/http"
+
+	"github.com/ironstate/ironstate/conductor/api/internal/objects"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+)
+
+// OfChassis returns the controller of the nodes of a chassis.
+func OfChassis() *rest.Controller {
+	chassis := []string{"chassis_uuid"}
+	return &rest.Controller{Actions: rest.Actions{
+		rest.All: {Serve: listing{ofChassis: true}.serve, Idents: chassis},
+		"detail": {Method: http.MethodGet, Serve: listing{ofChassis: true, details: true}.serve, Idents: chassis},
+		rest.One: rest.Forbidden, "delete": rest.Forbidden,
+		"post":  {NoArgs: true, Optional: 9, Serve: rest.Forbidden.Serve},
+		"patch": {Idents: rest.NodeIdent, Args: []string{"reset_interfaces"}, Serve: forbidNodePatch},
+	}}
+}
+
+// forbidNodePatch answers PATCH /v1/chassis/CHASSIS/nodes.
+func forbidNodePatch(r *rest.Request) (rest.Answer, error) {
+	a := r.QueryArgs("reset_interfaces")
+	if a.Boolean("reset_interfaces"); a.Err != nil {
+		return rest.Answer{}, a.Err
+	}
+	return rest.Forbidden.Serve(r)
+}
+
+// Controller returns the controller of /v1/nodes.
+func Controller(s *rest.Service) *rest.Controller {
+	writes := writes{created: schemaOf(s, true), patched: schemaOf(s, false)}
+	put := func(f rest.Serve, more ...string) rest.Action {
+		return rest.Action{Method: http.MethodPut, Serve: f, Idents: rest.NodeIdent, Args: more}
+	}
+	get := func(f rest.Serve) rest.Action { return rest.Action{Serve: f, Idents: rest.NodeIdent} }
+	parts := map[string]rest.Part{
+		"vifs": {Since: since.VIFs, Controller: &rest.Controller{Actions: rest.Actions{
+			rest.All: {NoArgs: true, Serve: listVIFs}, "post": {NoArgs: true, Serve: attachVIF}, "delete": {Serve: detachVIF, Idents: []string{"vif_id"}},
+		}}},
+		"traits": {Since: since.Traits, Ignored: true, Controller: &rest.Controller{Actions: rest.Actions{
+			rest.All: {Serve: listTraits}, "put": {NoArgs: true, Serve: setTraits, Optional: 1}, "delete": {Serve: setTraits, Optional: 1},
+		}}},
+		"bios": {Since: since.BIOS, Controller: &rest.Controller{Actions: rest.Actions{
+			rest.All: {Serve: listBIOS}, rest.One: {NoArgs: true, Serve: showBIOS, Idents: []string{"setting_name"}},
+		}}},
+		"history": {Since: since.History, Controller: &rest.Controller{Actions: rest.Actions{
+			rest.All: {Serve: listHistory}, rest.One: {NoArgs: true, Serve: showHistory, Idents: []string{"event"}},
+		}}},
+		"inventory": {Since: since.Inventory, Controller: &rest.Controller{Actions: rest.Actions{rest.Both: {NoArgs: true, Serve: showInventory}}}},
+		"children":  {Since: since.Children, Controller: &rest.Controller{Actions: rest.Actions{rest.All: {Serve: listChildren}}}},
+		"firmware":  {Since: since.Firmware, Controller: &rest.Controller{Actions: rest.Actions{rest.All: {Serve: emptyList("firmware", "detail", "fields")}}}},
+		"vmedia": {Since: since.VirtualMedia, Ignored: true, Controller: &rest.Controller{Actions: rest.Actions{
+			rest.All: {Serve: showVmedia}, "post": {Serve: attachVmedia}, "delete": {Serve: detachVmedia, Args: []string{"device_types"}},
+		}}},
+	}
+	maps.Copy(parts, objects.BelowNode())
+	maps.DeleteFunc(parts, func(_ string, p rest.Part) bool { return p.Since > s.Highest })
+	return &rest.Controller{
+		Actions: rest.Actions{
+			rest.All: {Serve: listing{}.serve}, "post": {NoArgs: true, Serve: writes.create, Body: "node"},
+			rest.One:   {Serve: show, Idents: rest.NodeIdent, Args: []string{"fields"}},
+			"patch":    {Body: "patch", Serve: writes.patch, Idents: rest.NodeIdent, Args: []string{"reset_interfaces"}},
+			"delete":   {Serve: remove, Idents: rest.NodeIdent, Optional: 9},
+			"detail":   {Method: http.MethodGet, Serve: listing{details: true}.serve, Args: []string{"chassis_uuid", "instance_uuid"}},
+			"validate": {Method: http.MethodGet, Serve: validate, Args: []string{"node", "node_uuid"}},
+		},
+		Lookup: rest.Below("node", 0, parts),
+		Subs: map[string]*rest.Controller{
+			"states": {
+				Actions: rest.Actions{
+					rest.Both:   get(showStates),
+					"provision": put(provision, "target", "configdrive"), "power": put(setPower, "target", "timeout"),
+					"raid": {Method: http.MethodPut, NoArgs: true, Serve: setRAID, Idents: rest.NodeIdent}, "boot_mode": put(setBootMode, "target"), "secure_boot": put(setSecureBoot, "target"),
+				},
+				Subs: map[string]*rest.Controller{"console": {Actions: rest.Actions{
+					rest.Both: get(showConsole), "put": {Serve: setConsole, Idents: rest.NodeIdent, Args: []string{"enabled"}},
+				}}},
+			},
+			"maintenance": {Actions: rest.Actions{
+				"put":    {Serve: setMaintenance, Idents: rest.NodeIdent, Args: []string{"reason"}},
+				"delete": {Serve: clearMaintenance, Idents: rest.NodeIdent},
+			}},
+			"management": {Subs: map[string]*rest.Controller{
+				"boot_device": {Actions: rest.Actions{
+					rest.Both: get(showBootDevice), "put": {Serve: setBootDevice, Idents: rest.NodeIdent, Args: []string{"boot_device", "persistent"}},
+					"supported": {Method: http.MethodGet, Serve: listBootDevices, Idents: rest.NodeIdent},
+				}},
+				"inject_nmi": {Actions: rest.Actions{"put": {Serve: injectNMI, Since: since.InjectNMI, Idents: rest.NodeIdent}}},
+				"indicators": {Actions: rest.Actions{
+					rest.All: get(listIndicators), rest.One: {Serve: showIndicator, Idents: []string{"node_ident", "indicator"}},
+					"put": {Serve: setIndicator, Idents: []string{"node_ident", "indicator"}, Args: []string{"state"}},
+				}},
+			}},
+			"vendor_passthru": {
+				Actions:  rest.Actions{"methods": {Method: http.MethodGet, Serve: listVendorMethods, Idents: rest.NodeIdent}},
+				Fallback: &rest.Action{AnyMethod: true, Serve: callVendor, Idents: rest.NodeIdent, Optional: 1},
+			},
+		},
+	}
+}

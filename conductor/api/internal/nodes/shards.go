@@ -1,0 +1,61 @@
+package nodes
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+)
+
+// Shards returns the controller of /v1/shards.
+func Shards() *rest.Controller {
+	return &rest.Controller{
+		Admit: rest.RefuseBefore(since.Shards, "shards"),
+		Actions: rest.Actions{rest.All: {Serve: listShards}, rest.One: {Optional: 1, Serve: func(*rest.Request) (rest.Answer, error) {
+			return rest.Answer{}, fault.NotFound("The resource could not be found.")
+		}}},
+	}
+}
+
+// listShards answers GET /v1/shards with the number of nodes per shard, largest first.
+func listShards(r *rest.Request) (rest.Answer, error) {
+	if a := r.QueryArgs(); a.Err != nil {
+		return rest.Answer{}, a.Err
+	}
+	nodes, err := r.Conductor.Nodes(r.Context())
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	counts := map[any]int{} // by shard; nil for nodes without one
+	for _, n := range nodes {
+		counts[fieldsByName["shard"].get(n)]++
+	}
+	order := func(shard any) string { // as the database orders them, null first
+		if name, has := shard.(string); has {
+			return "/" + name
+		}
+		return ""
+	}
+	shards := slices.SortedFunc(maps.Keys(counts), func(a, b any) int {
+		return cmp.Or(counts[b]-counts[a], strings.Compare(order(a), order(b)))
+	})
+	return rest.ObjectWith("shards", func(w *wire.Writer) {
+		w.OpenList()
+		for _, shard := range shards {
+			name, has := shard.(string)
+			if !has {
+				name = "None"
+			}
+			w.Open()
+			w.Key("name").Text(name)
+			w.Key("count").Integer(counts[shard])
+			w.Close()
+		}
+		w.CloseList()
+	}), nil
+}

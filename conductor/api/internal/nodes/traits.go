@@ -1,0 +1,50 @@
+package nodes
+
+import (
+	"net/http"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/traits"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+)
+
+const (
+	// maxTraits is the maximum number of traits of a node.
+	maxTraits = 50
+)
+
+// listTraits answers GET /v1/nodes/NODE/traits.
+func listTraits(r *rest.Request) (rest.Answer, error) {
+	if a := r.QueryArgs(); a.Err != nil {
+		return rest.Answer{}, a.Err
+	}
+	n, err := r.Node(r.Param(0))
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	w := wire.New(64 + 32*len(n.Traits))
+	w.Open()
+	w.Key("traits").Texts(n.Traits)
+	w.Close()
+	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+}
+
+// setTraits answers PUT and DELETE of /v1/nodes/NODE/traits and .../traits/TRAIT.
+func setTraits(r *rest.Request) (rest.Answer, error) {
+	change, err := traits.Change(r)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	a := rest.NoContent
+	if r.Method == http.MethodPut && len(r.Params) > 1 {
+		a.Location = "nodes/" + r.Param(0) + "/traits/" + r.Param(1)
+	}
+	return a, update(r, func(n *conductor.Node) (err error) {
+		if n.Traits, err = change(n.UUID, n.Traits); err == nil && len(n.Traits) > maxTraits {
+			err = conductor.Held(fault.Invalid("Could not modify traits for node %s as it would exceed the maximum number of traits per node (%d vs. %d)", n.UUID, len(n.Traits), maxTraits))
+		}
+		return err
+	})
+}

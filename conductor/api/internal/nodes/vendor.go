@@ -1,0 +1,92 @@
+package nodes
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+)
+
+// listVendorMethods answers GET /v1/nodes/NODE/vendor_passthru/methods.
+func listVendorMethods(r *rest.Request) (rest.Answer, error) {
+	if a := r.QueryArgs(); a.Err != nil {
+		return rest.Answer{}, a.Err
+	}
+	n, err := r.Node(r.Param(0))
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	methods, err := r.Conductor.VendorMethods(r.Context(), n.UUID)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	w := wire.New(1024)
+	w.Open()
+	for _, name := range slices.Sorted(maps.Keys(methods)) {
+		w.Key(name)
+		writeVendorMethod(w, methods[name])
+	}
+	w.Close()
+	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+}
+
+func writeVendorMethod(w *wire.Writer, m conductor.VendorMethod) {
+	w.Open()
+	w.Key("http_methods").Texts(m.HTTPMethods)
+	w.Key("async").Boolean(m.Async)
+	w.Key("description").Text(m.Description)
+	w.Key("attach").Boolean(m.Attach)
+	w.Key("require_exclusive_lock").Boolean(m.Exclusive)
+	w.Close()
+}
+
+// callVendor answers requests for /v1/nodes/NODE/vendor_passthru/METHOD, and for
+// .../vendor_passthru?method=METHOD.
+func callVendor(r *rest.Request) (rest.Answer, error) {
+	method := r.Query.Get("method")
+	if a := r.QueryArgs("method"); a.Err != nil {
+		return rest.Answer{}, a.Err
+	}
+	if len(r.Params) > 1 {
+		method = r.Param(1)
+	} else if !r.Query.Has("method") {
+		return rest.Answer{}, fault.Invalid("Missing mandatory parameter: method")
+	}
+	body, err := r.Decode(rest.MaxBody)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	n, err := r.Node(r.Param(0))
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	if method == "" {
+		return rest.Answer{}, fault.Invalid("Method not specified")
+	}
+	methods, err := r.Conductor.VendorMethods(r.Context(), n.UUID)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	m, found := methods[method]
+	if !found {
+		return rest.Answer{}, fault.Invalid("No handler for method %s", fault.Show(method))
+	}
+	if !slices.Contains(m.HTTPMethods, r.Method) {
+		return rest.Answer{}, fault.Invalid("The method %s does not support HTTP %s", fault.Show(method), r.Method)
+	}
+	args, _ := body.(map[string]any)
+	result, err := r.Conductor.CallVendor(r.Context(), n.UUID, method, args)
+	if err != nil {
+		return rest.Answer{}, hardwareFault(err)
+	}
+	if m.Async {
+		return rest.Answer{Status: http.StatusAccepted}, nil
+	}
+	w := wire.New(128)
+	w.Value(result)
+	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+}

@@ -1,0 +1,206 @@
+package objects
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/conductor/api/internal/traits"
+)
+
+// allocationResource is the resource of the allocations. The conductor chooses their nodes.
+//
+// Source: ironic/api/controllers/v1/allocation.py.
+var allocationResource = &resource{
+	of: &conductor.Allocation{}, path: "allocations", list: "allocations", schema: "allocation", noun: "Allocation",
+	since: since.Allocations, named: true, suffixed: true, loadFirst: true, looseIdent: true, uuidFirst: true, sortFirst: true,
+	fields: []field{
+		uuidField,
+		{name: "candidate_nodes", types: []string{"array", "null"}, zero: []any{}, fixed: true, schema: candidatesSchema},
+		extraField,
+		{name: "last_error", readOnly: true},
+		{name: "name", types: schema.TextOrNull},
+		{name: "owner", since: since.AllocationOwner, types: schema.TextOrNull, fixed: true},
+		{name: "resource_class", types: schema.TextOrNull, max: 80, fixed: true},
+		{name: "state", readOnly: true},
+		{name: "traits", zero: []any{}, fixed: true, schema: allocationTraits},
+		{name: "node_uuid", readOnly: true, noColumn: true},
+		// Clients set node in a POST; responses show node_uuid.
+		{name: "node", types: schema.TextOrNull, fixed: true, asked: true, storedAs: "node_uuid"},
+	},
+	patched: []string{"name", "extra"},
+	filters: []filter{ofAllocatedNode, byText("resource_class"), byText("state"), ownedBy},
+	early:   []string{"node", "resource_class", "state"},
+	check: func(r *rest.Request, before, o conductor.Object) error {
+		return checkNewName(r, before, o, "allocation")
+	},
+
+	patchSince: since.AllocationPatch, checkValues: checkNames("allocation"),
+}
+
+func allocationTraits(*rest.Service) *schema.Schema {
+	return &schema.Schema{Types: []string{"array", "null"}, Items: traits.Schema}
+}
+
+func candidatesSchema(*rest.Service) *schema.Schema {
+	return &schema.Schema{Types: []string{"array", "null"}, Items: &schema.Schema{Types: schema.TextType}}
+}
+
+// ofAllocatedNode filters allocations by node.
+var ofAllocatedNode = filter{name: "node", decode: decodeIdent, apply: func(a *rest.Args, r *rest.Request, s *selection) {
+	n, err := r.NodeNamed(a.Ident("node"))
+	if err != nil {
+		a.Err = fault.As400(err)
+		return
+	}
+	s.ofNode(n.UUID)
+}}
+
+// ownedBy filters allocations by owner.
+var ownedBy = filter{
+	name: "owner", since: since.AllocationOwner, old: fault.NotAcceptable, decode: decodeText, apply: byText("owner").apply,
+}
+
+// useCandidates replaces the names of the candidate nodes with their UUIDs.
+//
+// Source: check_node_list in ironic/db/sqlalchemy/api.py.
+func useCandidates(r *rest.Request, al *conductor.Allocation) error {
+	uuids, missing := make([]string, len(al.CandidateNodes)), []string{}
+	for i, ident := range al.CandidateNodes {
+		n, err := r.Conductor.Node(r.Context(), ident)
+		switch {
+		case errors.Is(err, conductor.NotFound):
+			missing = append(missing, ident)
+		case err != nil:
+			return err
+		default:
+			uuids[i] = n.UUID
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return fault.Invalid("Nodes cannot be found: %s", fault.Show(strings.Join(slices.Compact(missing), ", ")))
+	}
+	al.CandidateNodes = uuids
+	return nil
+}
+
+// createAllocation answers POST /v1/allocations.
+func createAllocation(r *rest.Request) (rest.Answer, error) {
+	o, err := allocationResource.decode(r)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	al := o.(*conductor.Allocation)
+	if err := backfill(r, al); err != nil {
+		return rest.Answer{}, err
+	}
+	if al.ResourceClass == "" {
+		return rest.Answer{}, fault.Invalid("The resource_class field is mandatory when not backfilling")
+	}
+	if err := useCandidates(r, al); err != nil {
+		return rest.Answer{}, err
+	}
+	created, err := r.Conductor.CreateAllocation(r.Context(), al)
+	if err != nil {
+		return rest.Answer{}, allocationResource.sayExists(r, o, err)
+	}
+	a := allocationResource.answer(r, http.StatusCreated, created, nil)
+	a.Location = "allocations/" + created.UUID
+	return a, nil
+}
+
+// backfill completes an allocation for a node that already has an instance.
+func backfill(r *rest.Request, al *conductor.Allocation) error {
+	ident := al.NodeUUID
+	switch {
+	case ident == "":
+		return nil
+	case r.Version < since.AllocationBackfill:
+		return fault.Invalid("Cannot set node when creating an allocation in this API version")
+	}
+	n, err := r.NodeNamed(ident)
+	if err != nil {
+		return fault.As400(err)
+	}
+	al.NodeUUID = n.UUID
+	al.ResourceClass = cmp.Or(al.ResourceClass, n.ResourceClass)
+	al.UUID = cmp.Or(al.UUID, n.InstanceUUID)
+	return nil
+}
+
+// deleteAllocation answers DELETE /v1/allocations/ALLOCATION.
+func deleteAllocation(r *rest.Request) (rest.Answer, error) {
+	if a := r.QueryArgs(); a.Err != nil {
+		return rest.Answer{}, a.Err
+	}
+	ident, err := identOf(r, allocationResource)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	o, err := find(r, allocationResource, ident)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	return rest.NoContent, freeAllocation(r, o)
+}
+
+func freeAllocation(r *rest.Request, o conductor.Object) error {
+	err := r.Conductor.DeleteAllocation(r.Context(), o.Meta().UUID)
+	if errors.Is(err, conductor.NotFound) {
+		return allocationResource.notFound(o.Meta().UUID)
+	}
+	return err
+}
+
+// allocationOf returns the allocation of the node that a request names.
+func allocationOf(r *rest.Request) (conductor.Object, error) {
+	n, err := r.NodeNamed(r.Param(0))
+	if err != nil {
+		return nil, err
+	}
+	allocations, err := r.Conductor.ObjectsOf(r.Context(), conductor.KindAllocation, n.UUID)
+	if err != nil {
+		return nil, err
+	}
+	if len(allocations) > 0 {
+		return allocations[0], nil
+	}
+	return nil, fault.NotFound("Allocation for node %s was not found", r.Param(0))
+}
+
+// showNodeAllocation answers GET /v1/nodes/NODE/allocation.
+func showNodeAllocation(r *rest.Request) (rest.Answer, error) {
+	a := r.QueryArgs("fields")
+	fields := rest.FieldSet(a.List("fields"))
+	if a.Err != nil {
+		return rest.Answer{}, a.Err
+	}
+	if _, err := r.NodeNamed(r.Param(0)); err != nil {
+		return rest.Answer{}, fault.As400(err)
+	}
+	o, err := allocationOf(r)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	if err := allocationResource.knowFields(r, fields); err != nil {
+		return rest.Answer{}, err
+	}
+	return allocationResource.answer(r, http.StatusOK, o, fields), nil
+}
+
+// deleteNodeAllocation answers DELETE /v1/nodes/NODE/allocation.
+func deleteNodeAllocation(r *rest.Request) (rest.Answer, error) {
+	o, err := allocationOf(r)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	return rest.NoContent, freeAllocation(r, o)
+}

@@ -1,0 +1,310 @@
+package objects
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+)
+
+// listing is a request for a list of a resource's records.
+type listing struct {
+	*resource
+	parent  parent // nil for the list of all records
+	details bool   // the path ends in /detail
+}
+
+// parent selects the records below the resource that the path names.
+type parent = func(r *rest.Request, s *selection) error
+
+// selection is the set of records in a list.
+type selection struct {
+	node  string // the UUID of the node to which the records belong; empty for any
+	one   bool   // at most one record is selected, so that the sort key is ignored
+	tests []func(o conductor.Object) bool
+}
+
+func (s *selection) where(test func(o conductor.Object) bool) { s.tests = append(s.tests, test) }
+
+// ofNode selects the records of a node.
+func (s *selection) ofNode(uuid string) {
+	s.node = uuid
+	s.where(func(o conductor.Object) bool { return o.Meta().NodeUUID == uuid })
+}
+
+// objects returns the selected records of a kind, and always the record with the UUID marker.
+func (s *selection) objects(r *rest.Request, kind conductor.Kind, marker string) ([]conductor.Object, error) {
+	var objects []conductor.Object
+	var err error
+	if s.node != "" && marker == "" {
+		objects, err = r.Conductor.ObjectsOf(r.Context(), kind, s.node)
+	} else {
+		objects, err = r.Conductor.Objects(r.Context(), kind)
+	}
+	return slices.DeleteFunc(objects, func(o conductor.Object) bool {
+		return o.Meta().UUID != marker && slices.ContainsFunc(s.tests, func(test func(conductor.Object) bool) bool { return !test(o) })
+	}), err
+}
+
+// serve answers the request.
+func (l listing) serve(r *rest.Request) (rest.Answer, error) {
+	names := slices.Clone(rest.PageArgs)
+	if !l.details {
+		names = append(names, "fields")
+		if l.defaults != nil {
+			names = append(names, "detail")
+		}
+	}
+	for _, f := range l.filters {
+		if f.since <= r.Highest {
+			names = append(names, f.name)
+		}
+	}
+	a := r.QueryArgs(names...)
+	l.decode(a, true)
+	p, fields, detail := a.Page(l.marker()), rest.FieldSet(a.List("fields")), a.Boolean("detail")
+	l.decode(a, false)
+	if err := r.Accept(a); err != nil {
+		return rest.Answer{}, err
+	}
+	s := &selection{}
+	if l.parent != nil {
+		if err := l.parent(r, s); err != nil {
+			return rest.Answer{}, err
+		}
+	}
+	fields, err := l.accept(r, a, p, fields, detail)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	if err := p.Check(r); err != nil {
+		return rest.Answer{}, err
+	}
+	if err := l.checkOrder(r, p); err != nil {
+		return rest.Answer{}, err
+	}
+	if err := l.choose(a, r, s); err != nil {
+		return rest.Answer{}, err
+	}
+	var compare func(a, b conductor.Object) int
+	if !s.one {
+		if compare, err = l.order(r, p.SortKey); err != nil {
+			return rest.Answer{}, err
+		}
+	}
+	objects, err := s.objects(r, l.of.Kind(), p.Marker)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	objects, found := rest.Cut(p, objects, compare, func(o conductor.Object) string { return o.Meta().UUID })
+	if !found {
+		return rest.Answer{}, l.notFound(p.Marker)
+	}
+	if len(objects) > 0 {
+		if err := l.knowFields(r, fields); err != nil {
+			return rest.Answer{}, err
+		}
+	}
+	return l.page(r, p, objects, fields, l.parameters(p, a, detail)), nil
+}
+
+// decode checks the types of the filters that come before the parameters of the page, or of the others.
+func (l listing) decode(a *rest.Args, early bool) {
+	for _, f := range l.filters {
+		if early == (l.early == nil || slices.Contains(l.early, f.name)) {
+			f.decode(a, f.name)
+		}
+	}
+}
+
+// checkOrder refuses a marker that names no record, and a sort key whose values have no order.
+func (l listing) checkOrder(r *rest.Request, p rest.Page) error {
+	unsortable := l.sortable(p.SortKey)
+	switch {
+	case l.sortFirst && unsortable != nil:
+		return unsortable
+	case p.Marker == "":
+		return unsortable
+	case !rest.IsUUID(p.Marker):
+		return l.notFound(p.Marker)
+	}
+	if _, err := find(r, l.resource, p.Marker); err != nil {
+		return err
+	}
+	return unsortable
+}
+
+// marker returns the method of args for the marker of a list.
+func (x *resource) marker() func(*rest.Args, string) string {
+	if x.path == "deploy_templates" || x.path == "runbooks" {
+		return (*rest.Args).Name
+	}
+	return (*rest.Args).Uuid
+}
+
+// accept refuses parameters newer than the API version, and returns the fields of the list.
+func (l listing) accept(r *rest.Request, a *rest.Args, p rest.Page, fields rest.FieldSet, detail *bool) (rest.FieldSet, error) {
+	if err := l.allowFields(r, fields); err != nil {
+		return nil, err
+	}
+	if f := l.field(p.SortKey); f != nil && !f.readOnly && f.since > r.Version && f.since <= r.Highest {
+		return nil, fault.NotAcceptable
+	}
+	for _, f := range l.filters {
+		switch {
+		case !a.Has(f.name) || f.since <= r.Version:
+		case f.old != nil:
+			return nil, f.old
+		default:
+			return nil, fault.TooOld(f.since)
+		}
+	}
+	above := strings.Split(r.URL.Path, "/")
+	switch {
+	case l.details && above[len(above)-2] != l.path: // a record has no details
+		return nil, fault.NoSuchResource
+	case l.details:
+		return nil, nil
+	case l.detailSince == 0 && len(fields) > 0 && detail != nil && *detail:
+		return nil, fault.Invalid("Can't fetch a subset of fields with 'detail' set")
+	default:
+		return r.ChooseFields(fields, detail, l.defaults, l.detailSince)
+	}
+}
+
+// choose applies the filters of the request.
+func (l listing) choose(a *rest.Args, r *rest.Request, s *selection) error {
+	groups, chosen := map[string]bool{}, ""
+	if l.parent != nil {
+		chosen = "parent"
+		groups[chosen] = true
+	}
+	for _, f := range l.filters {
+		if f.group != "" && a.Given(f.name) {
+			groups[f.group] = true
+		}
+	}
+	delete(groups, "address") // it never conflicts
+	if len(groups) > 1 && l.exclusive != nil {
+		return l.exclusive
+	}
+	for _, f := range l.filters {
+		if !a.Has(f.name) || f.group != "" && (chosen != "" || !a.Given(f.name)) {
+			continue
+		}
+		chosen = cmp.Or(chosen, f.group)
+		f.apply(a, r, s)
+	}
+	return a.Err
+}
+
+// parameters returns the query parameters of the link to the next page.
+func (l listing) parameters(p rest.Page, a *rest.Args, detail *bool) []string {
+	parameters := p.SortParameters()
+	if detail != nil {
+		parameters = append(parameters, "detail="+fault.Repr(*detail))
+	}
+	for _, f := range l.filters {
+		if v, ok := a.Values[f.name].(string); ok {
+			parameters = append(parameters, f.name+"="+url.QueryEscape(v))
+		}
+	}
+	return parameters
+}
+
+func (l listing) page(r *rest.Request, p rest.Page, objects []conductor.Object, fields rest.FieldSet, parameters []string) rest.Answer {
+	path := l.path
+	if l.details {
+		path += "/detail"
+	}
+	return rest.Answer{Status: http.StatusOK, Write: func(w *wire.Writer) {
+		w.Open()
+		w.Key(l.list).OpenList()
+		for _, o := range objects {
+			l.write(w, r, o, fields)
+		}
+		w.CloseList()
+		if len(objects) > 0 {
+			p.WriteNext(w, r, path, fields, parameters, len(objects), objects[len(objects)-1].Meta().UUID)
+		}
+		w.Close()
+	}}
+}
+
+// ofNode selects the records of the node in the path.
+func ofNode(r *rest.Request, s *selection) error {
+	n, err := r.Node(r.Param(0))
+	if err != nil {
+		return err
+	}
+	s.ofNode(n.UUID)
+	return nil
+}
+
+// ofPortGroup selects the ports of the port group in the path.
+func ofPortGroup(r *rest.Request, s *selection) error { return selectPortGroup(r, r.Param(0), s) }
+
+// selectPortGroup selects the ports of a port group.
+func selectPortGroup(r *rest.Request, ident string, s *selection) error {
+	group, err := find(r, portGroupResource, ident)
+	if err != nil {
+		return err
+	}
+	m := group.Meta()
+	s.ofNode(m.NodeUUID)
+	s.where(func(o conductor.Object) bool { return o.(*conductor.Port).PortGroupUUID == m.UUID })
+	return nil
+}
+
+// byNode filters records by node.
+func byNode(name string) filter {
+	f := filter{name: name, group: "node", decode: decodeIdent, apply: func(a *rest.Args, r *rest.Request, s *selection) {
+		ident := a.Ident(name)
+		if !rest.IsUUID(ident) && r.Version < since.Names {
+			a.Err = fault.NotAcceptable
+			return
+		}
+		n, err := r.NodeNamed(ident)
+		if err != nil {
+			a.Err = err
+			return
+		}
+		s.ofNode(n.UUID)
+	}}
+	if name == "node_uuid" {
+		f.decode = func(a *rest.Args, name string) { a.Uuid(name) }
+	}
+	return f
+}
+
+// byText filters records by the value of a string field.
+func byText(name string) filter {
+	return filter{name: name, decode: decodeText, apply: func(a *rest.Args, _ *rest.Request, s *selection) {
+		want := a.Text(name)
+		s.where(func(o conductor.Object) bool { return load(o, name) == want })
+	}}
+}
+
+// byAddress filters records by MAC address.
+var byAddress = filter{
+	name: "address", group: "address", decode: func(a *rest.Args, name string) { a.Mac(name) },
+	apply: func(a *rest.Args, _ *rest.Request, s *selection) {
+		address := a.Mac("address")
+		s.where(func(o conductor.Object) bool { return load(o, "address") == address })
+		s.one = true
+	},
+}
+
+// ignoredProject is a parameter that Ironic takes and does not use.
+var ignoredProject = filter{name: "project", decode: func(*rest.Args, string) {}, apply: func(*rest.Args, *rest.Request, *selection) {}}
+
+func decodeIdent(a *rest.Args, name string) { a.Ident(name) }
+func decodeText(a *rest.Args, name string)  { a.Text(name) }
+func decodeList(a *rest.Args, name string)  { a.List(name) }

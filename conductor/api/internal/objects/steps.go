@@ -1,0 +1,104 @@
+package objects
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"strconv"
+
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+	"github.com/ironstate/ironstate/internal/masked"
+	"github.com/ironstate/ironstate/states"
+)
+
+// integer returns a JSON number as an int, and whether it has no fraction and fits.
+func integer(v json.Number) (n int, ok bool) {
+	if n, err := strconv.Atoi(v.String()); err == nil {
+		return n, true
+	}
+	f, err := v.Float64()
+	n = int(f)
+	return n, err == nil && f == float64(n)
+}
+
+// StepsSchema is the schema of the steps of a deploy template or a runbook. order is the key that
+// orders them: "priority" or "order".
+//
+// Source: DEPLOY_STEP_SCHEMA in ironic/api/controllers/v1/utils.py.
+func StepsSchema(order string, withArgs bool) func(*rest.Service) *schema.Schema {
+	return func(s *rest.Service) *schema.Schema {
+		step := &schema.Schema{
+			Types: []string{"object"}, Closed: true, Required: []string{"interface", "step", "args", order},
+			Properties: []schema.Property{
+				{Name: "args", Schema: &schema.Schema{Types: []string{"object"}, Secret: true}},
+				{Name: "interface", Schema: &schema.Schema{Types: schema.TextType, Enum: StepInterfaces(s)}},
+				{Name: order, Schema: &schema.Schema{AnyOf: []*schema.Schema{
+					{Types: []string{"integer"}, Min: "0"},
+					{Types: schema.TextType, MinLength: 1, Pattern: regexp.MustCompile("^[0-9]+$")},
+				}}},
+				{Name: "step", Schema: &schema.Schema{Types: schema.TextType, MinLength: 1}},
+			},
+		}
+		if !withArgs {
+			step.Required = []string{"interface", "step", order}
+		}
+		return &schema.Schema{Types: []string{"array"}, Items: step, MinItems: 1}
+	}
+}
+
+// toSteps returns the steps of a deploy template or a runbook. It refuses two equal ones.
+func toSteps(order string) func(*rest.Request, any) (any, error) {
+	return func(_ *rest.Request, v any) (any, error) {
+		seen := map[string]bool{}
+		var steps []any
+		for _, item := range v.([]any) {
+			step := maps.Clone(item.(map[string]any))
+			name := fmt.Sprintf("interface: %s, step: %s", step["interface"], step["step"])
+			if seen[name] {
+				return nil, fault.Invalid("Deploy template invalid: Duplicate deploy steps. A deploy template cannot have multiple deploy steps with the same interface and step. Duplicates: %s.", name)
+			}
+			seen[name] = true
+			number, ok := WholeNumber(step[order])
+			if !ok {
+				return nil, fault.Invalid("%s %s is out of range", order, fault.Repr(step[order]))
+			}
+			step[order] = json.Number(strconv.Itoa(number))
+			if step["args"] == nil {
+				step["args"] = noObject
+			}
+			steps = append(steps, step)
+		}
+		return steps, nil
+	}
+}
+
+// maskSteps masks the secrets in the arguments of steps.
+func maskSteps(v any) any {
+	return masked.Value(v)
+}
+
+// StepInterfaces returns the kinds of hardware interfaces that have steps. Source:
+// ironic/conductor/steps.py.
+func StepInterfaces(s *rest.Service) []string {
+	if s.Series < states.Bobcat {
+		return []string{"power", "management", "deploy", "bios", "raid"}
+	}
+	return []string{"vendor", "power", "management", "firmware", "deploy", "bios", "raid"}
+}
+
+// WholeNumber returns a non-negative integer, which may be a number or a string.
+func WholeNumber(v any) (int, bool) {
+	switch v := v.(type) {
+	case json.Number:
+		n, ok := integer(v)
+		return n, ok && n >= 0
+	case string:
+		n, err := strconv.Atoi(v)
+		return n, err == nil && n >= 0
+	default:
+		return 0, false
+	}
+}

@@ -1,0 +1,347 @@
+package objects
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/patch"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+	"github.com/ironstate/ironstate/states"
+)
+
+// show answers a GET of one record.
+func (x *resource) show(r *rest.Request) (rest.Answer, error) {
+	a := r.QueryArgs("fields")
+	fields := rest.FieldSet(a.List("fields"))
+	if err := r.Accept(a); err != nil {
+		return rest.Answer{}, err
+	}
+	ident, err := identOf(r, x)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	if x.fieldsFirst {
+		if err := x.allowFields(r, fields); err != nil {
+			return rest.Answer{}, err
+		}
+	}
+	o, err := find(r, x, ident)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	if err := x.allowFields(r, fields); err != nil {
+		return rest.Answer{}, err
+	}
+	if err := x.knowFields(r, fields); err != nil {
+		return rest.Answer{}, err
+	}
+	return x.answer(r, http.StatusOK, o, fields), nil
+}
+
+// create answers a POST.
+func (x *resource) create(r *rest.Request) (rest.Answer, error) {
+	o, err := x.decode(r)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	created, err := r.Conductor.CreateObject(r.Context(), o)
+	if err != nil {
+		return rest.Answer{}, x.sayExists(r, o, err)
+	}
+	a := x.answer(r, http.StatusCreated, created, nil)
+	a.Location = x.path + "/" + created.Meta().UUID
+	return a, nil
+}
+
+// decode returns the record in the body of a POST.
+func (x *resource) decode(r *rest.Request) (conductor.Object, error) {
+	body, err := r.Decode(rest.MaxBody)
+	if err != nil {
+		return nil, err
+	}
+	object, _ := body.(map[string]any)
+	if err := r.OnlyBody(object); err != nil {
+		return nil, err
+	}
+	if x.prepare != nil {
+		if err := x.prepare(r, body); err != nil {
+			return nil, err
+		}
+	}
+	if err := x.bodySchema(r.Service).Validate(x.schema, body); err != nil {
+		return nil, err
+	}
+	o := conductor.Clone(x.of)
+	if err := x.take(r, o, object); err != nil {
+		return nil, err
+	}
+	if err := r.Accept(nil); err != nil {
+		return nil, err
+	}
+	if err := x.checkNode(r, nil, o); err != nil {
+		return nil, err
+	}
+	if err := x.checkNew(r, object, nil); err != nil {
+		return nil, err
+	}
+	return o, x.settle(r, nil, o)
+}
+
+// settle checks a complete record.
+func (x *resource) settle(r *rest.Request, before, o conductor.Object) error {
+	if x.check != nil {
+		if err := x.check(r, before, o); err != nil {
+			return err
+		}
+	}
+	if node := o.Meta().NodeUUID; node != "" && x.allow != nil && (before != nil || x.locks) {
+		if err := r.Conductor.TouchNode(r.Context(), node); err != nil {
+			return err
+		}
+		return x.allow(r, before, o)
+	}
+	return nil
+}
+
+// checkNode refuses a record of an unknown node, and one that a patch moves to a node of another
+// owner (CVE-2026-44918). The fault does not disclose whether that node exists; Ironic has it for
+// unknown nodes too since 2026.2.
+//
+// Source: authorize_node_link in ironic/api/controllers/v1/utils.py.
+func (x *resource) checkNode(r *rest.Request, before, o conductor.Object) error {
+	node := o.Meta().NodeUUID
+	if f := x.field("node_uuid"); f == nil || f.readOnly || before != nil && before.Meta().NodeUUID == node {
+		return nil
+	}
+	n, err := r.NodeNamed(node)
+	foreign := err != nil && r.Series >= states.Hibiscus
+	if before != nil && err == nil {
+		old, err := r.NodeNamed(before.Meta().NodeUUID)
+		if err != nil {
+			return fault.As400(err)
+		}
+		foreign = old.Owner != n.Owner
+	}
+	if before != nil && foreign {
+		return fault.Invalid("Unable to apply the requested node_uuid '%s'. Requested value was invalid.", fault.Show(node))
+	}
+	if err != nil && before == nil && x.noNode != "" && fault.Of(err).Status == http.StatusNotFound {
+		return fault.Invalid(x.noNode, node)
+	}
+	return fault.As400(err)
+}
+
+// patch answers a PATCH.
+func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
+	if err := r.Accept(r.QueryArgs()); err != nil {
+		return rest.Answer{}, err
+	}
+	ident := r.Param(0)
+	if !x.looseIdent {
+		if _, err := identOf(r, x); err != nil {
+			return rest.Answer{}, err
+		}
+	}
+	p, wrong := patch.Decode(r)
+	switch {
+	case wrong != nil && !errors.Is(wrong, patch.ErrNullPatch):
+		return rest.Answer{}, wrong
+	case r.Version < x.patchSince:
+		return rest.Answer{}, &fault.Fault{Status: http.StatusMethodNotAllowed, Text: "The API version does not allow updating " + x.path}
+	}
+	var before conductor.Object
+	load := func() error {
+		if x.named && !rest.IsUUID(ident) && !rest.IsName(ident) {
+			return fault.Invalid("Expected a logical name or UUID but received %s.", fault.Show(ident))
+		}
+		o, err := find(r, x, ident)
+		before = o
+		return err
+	}
+	check := func() error {
+		if wrong != nil {
+			return wrong
+		}
+		return x.checkPatch(r, p)
+	}
+	order := []func() error{check, load}
+	if x.loadFirst {
+		order = []func() error{load, check}
+	}
+	for _, next := range order {
+		if err := next(); err != nil {
+			return rest.Answer{}, err
+		}
+	}
+	attempt := conductor.Clone(before)
+	o, err := r.Conductor.UpdateObject(r.Context(), x.of.Kind(), before.Meta().UUID, func(o conductor.Object) error {
+		before := conductor.Clone(o)
+		if err := x.apply(r, p, o); err != nil {
+			return err
+		}
+		attempt = o
+		if x.touched {
+			changed := time.Unix(0, 0) // replaced when it is stored
+			o.Meta().UpdatedAt = &changed
+		}
+		return x.settle(r, before, o)
+	})
+	if errors.Is(err, conductor.NotFound) {
+		return rest.Answer{}, x.notFound(ident)
+	}
+	if err != nil {
+		return rest.Answer{}, x.sayExists(r, attempt, err)
+	}
+	return x.answer(r, http.StatusOK, o, nil), nil
+}
+
+// checkPatch refuses a patch of fields that clients may not change.
+func (x *resource) checkPatch(r *rest.Request, p patch.Patch) error {
+	names := x.patched
+	if names == nil {
+		for i := range x.fields {
+			if f := &x.fields[i]; !f.readOnly && !f.fixed && f.since <= r.Highest {
+				names = append(names, f.name)
+			}
+		}
+		slices.Sort(names)
+	}
+	if err := p.Only(names); err != nil {
+		return err
+	}
+	if err := x.checkNew(r, nil, p); err != nil || x.checkValues == nil {
+		return err
+	}
+	return x.checkValues(r, p)
+}
+
+// checkNew refuses a POST or a patch that uses a field newer than its API version.
+func (x *resource) checkNew(r *rest.Request, object map[string]any, p patch.Patch) error {
+	tooNew := hasNew
+	if x.tooNew != nil {
+		tooNew = x.tooNew
+	}
+	if tooNew(x, r, object, p) {
+		return fault.NotAcceptable
+	}
+	return nil
+}
+
+// apply applies a patch to a record.
+func (x *resource) apply(r *rest.Request, p patch.Patch, o conductor.Object) error {
+	document := map[string]any{}
+	for i := range x.fields {
+		if f := &x.fields[i]; !f.readOnly && !f.asked && f.since <= r.Highest {
+			document[f.name] = f.value(o)
+		}
+	}
+	patched, err := p.Apply(document)
+	if err != nil {
+		return err
+	}
+	if _, there := patched["mode"]; !there && x == portGroupResource {
+		return fault.Invalid("'mode' is a mandatory attribute and can not be removed")
+	}
+	if err := x.checkLinks(r, p, o, patched); err != nil {
+		return err
+	}
+	if err := x.bodySchema(r.Service).Validate("patch", patched); err != nil {
+		return err
+	}
+	for i := range x.fields {
+		if f := &x.fields[i]; f.nullable {
+			patched[f.name] = patched[f.name]
+		}
+	}
+	return x.take(r, o, patched)
+}
+
+// checkLinks refuses a patched document that names a port group or a node that the record cannot
+// belong to.
+func (x *resource) checkLinks(r *rest.Request, p patch.Patch, before conductor.Object, patched map[string]any) error {
+	if group := patched["portgroup_uuid"]; p.StartsWith("portgroup_uuid") && schema.Truthy(group) {
+		if !rest.IsUUID(fault.Show(group)) {
+			return fault.As400(portGroupResource.notFound(fault.Show(group)))
+		}
+		if _, err := find(r, portGroupResource, fault.Show(group)); err != nil {
+			return fault.As400(err)
+		}
+	}
+	node, has := patched["node_uuid"]
+	if f := x.field("node_uuid"); f == nil || f.readOnly || !has || node == before.Meta().NodeUUID {
+		return nil
+	}
+	ident := fault.Show(node)
+	if _, err := strconv.Atoi(ident); err != nil && !rest.IsUUID(ident) {
+		return fault.Invalid("Expected a UUID or int but received %s.", ident)
+	}
+	moved := conductor.Clone(before)
+	moved.Meta().NodeUUID = ident
+	return x.checkNode(r, before, moved)
+}
+
+// forbid answers a request for one record below another, which Ironic does not permit, once its
+// arguments are right.
+func (x *resource) forbid(r *rest.Request) (rest.Answer, error) {
+	var names []string
+	if r.Method == http.MethodGet {
+		names = []string{"fields"}
+	}
+	a := r.QueryArgs(names...)
+	switch {
+	case a.Err != nil:
+		return rest.Answer{}, a.Err
+	case r.Method == http.MethodPost || len(r.Params) > 1 && (rest.IsUUID(r.Param(1)) || x.named && rest.IsName(r.Param(1))):
+		return rest.Answer{}, fault.NotPermitted
+	case len(r.Params) == 1:
+		return rest.Answer{}, fault.Invalid("Missing mandatory parameter: %s", x.identName())
+	case x.named:
+		return rest.Answer{}, fault.Invalid("Expected UUID or name for %s: %s", x.identName(), fault.Show(r.Param(1)))
+	default:
+		return rest.Answer{}, fault.Invalid("Expected UUID for %s: %s", x.identName(), fault.Show(r.Param(1)))
+	}
+}
+
+// identName is the name of the argument that identifies a record.
+func (x *resource) identName() string {
+	if x.named {
+		return x.schema + "_ident"
+	}
+	return x.schema + "_uuid"
+}
+
+// remove answers a DELETE.
+func (x *resource) remove(r *rest.Request) (rest.Answer, error) {
+	if err := r.Accept(r.QueryArgs()); err != nil {
+		return rest.Answer{}, err
+	}
+	ident, err := identOf(r, x)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	o, err := find(r, x, ident)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	if node := o.Meta().NodeUUID; node != "" {
+		if err := r.Conductor.TouchNode(r.Context(), node); err != nil && !errors.Is(err, conductor.NotFound) {
+			return rest.Answer{}, err
+		}
+	}
+	if x.deletable != nil {
+		if err := x.deletable(r, o); err != nil {
+			return rest.Answer{}, err
+		}
+	}
+	err = r.Conductor.DeleteObject(r.Context(), x.of.Kind(), o.Meta().UUID)
+	if errors.Is(err, conductor.NotFound) {
+		return rest.Answer{}, x.notFound(ident)
+	}
+	return rest.NoContent, err
+}

@@ -1,0 +1,236 @@
+// Package patch reads JSON patches and applies them to documents.
+package patch
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/internal/masked"
+	"github.com/ironstate/ironstate/internal/pyrepr"
+)
+
+// Operation is one operation of a JSON patch.
+type Operation struct {
+	Op    string
+	Path  string
+	Field string // the first segment of the path
+	value any
+	has   bool // the operation has a value
+}
+
+// Patch is a JSON patch with the operations that Ironic supports: add, replace and remove.
+//
+// Source: ironic/common/args.py, ironic/api/controllers/v1/utils.py.
+type Patch []Operation
+
+// patchSchema is the schema of a patch with a pattern for paths.
+func patchSchema(path *regexp.Regexp, text string) *schema.Schema {
+	return &schema.Schema{Types: []string{"array"}, Items: &schema.Schema{
+		Types: []string{"object"}, Required: []string{"op", "path"}, Closed: true, ClosedFirst: true,
+		Properties: []schema.Property{
+			{Name: "path", Schema: &schema.Schema{Types: schema.TextType, Pattern: path, PatternText: text}},
+			{Name: "op", Schema: &schema.Schema{Types: schema.TextType, Enum: []string{"add", "replace", "remove"}}},
+			{Name: "value", Schema: &schema.Schema{}},
+		},
+	}}
+}
+
+var (
+	plainPatch   = patchSchema(regexp.MustCompile(`^(/[\p{L}\p{N}_-]+)+$`), `^(/[\w-]+)+$`)
+	escapedPatch = patchSchema(regexp.MustCompile(`^(/([\p{L}\p{N}_-]|~0|~1)+)+$`), `^(/([\w-]|~0|~1)+)+$`)
+)
+
+// ErrNullPatch refuses null in place of a patch. Ironic takes it for a patch, and fails when it
+// reads its operations.
+var ErrNullPatch = fault.Schema("patch", "None is not of type 'array'")
+
+// Decode returns the patch in the body.
+func Decode(r *rest.Request) (Patch, error) {
+	body, err := r.Decode(rest.MaxBody)
+	if err != nil {
+		return nil, err
+	}
+	if body == nil {
+		return nil, ErrNullPatch
+	}
+	valid := plainPatch
+	if r.Version >= since.PatchEscapes {
+		valid = escapedPatch
+	}
+	if err := valid.Validate("patch", body); err != nil {
+		return nil, err
+	}
+	var p Patch
+	for _, item := range body.([]any) {
+		object := item.(map[string]any)
+		op := Operation{Op: object["op"].(string), Path: object["path"].(string)}
+		op.value, op.has = object["value"]
+		op.Field, _, _ = strings.Cut(op.Path[1:], "/")
+		p = append(p, op)
+	}
+	return p, nil
+}
+
+// refused returns the fault of an operation, without the secrets that responses hide.
+func (op Operation) refused(reason string) error {
+	var b strings.Builder
+	b.WriteString("{'op': " + fault.Repr(op.Op) + ", 'path': " + fault.Repr(op.Path))
+	if op.has {
+		value := masked.Object(map[string]any{op.Path: op.value})[op.Path]
+		if op.Path == "/instance_info/image_url" && value != nil {
+			value = masked.Secret
+		}
+		b.WriteString(", 'value': " + fault.Repr(value))
+	}
+	return fault.Invalid("Couldn't apply patch '%s}'. Reason: %s", b.String(), reason)
+}
+
+// Only refuses operations on fields other than those given.
+func (p Patch) Only(fields []string) error {
+	for _, op := range p {
+		if !slices.Contains(fields, op.Field) {
+			return fault.Invalid("Cannot patch %s. Only the following can be updated: %s", fault.Show(op.Path), strings.Join(fields, ", "))
+		}
+	}
+	return nil
+}
+
+// Fields returns the fields that the patch changes, sorted.
+func (p Patch) Fields() []string {
+	seen := map[string]bool{}
+	for _, op := range p {
+		seen[op.Field] = true
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// Values returns the values that the patch assigns to a field as a whole.
+func (p Patch) Values(field string) (values []any) {
+	for _, op := range p {
+		if op.Path == "/"+field && op.Op != "remove" {
+			values = append(values, op.value)
+		}
+	}
+	return values
+}
+
+// Replaces reports whether the patch sets a field as a whole or removes some of it.
+func (p Patch) Replaces(field string) bool {
+	return slices.ContainsFunc(p, func(op Operation) bool {
+		return op.Path == "/"+field || op.Op == "remove" && strings.HasPrefix(op.Path, "/"+field+"/")
+	})
+}
+
+// StartsWith reports whether the first operation changes a field. Ironic's is_path_updated looks no
+// further.
+func (p Patch) StartsWith(field string) bool { return len(p) > 0 && p[0].Field == field }
+
+// Apply returns the patched document, without the removed fields.
+func (p Patch) Apply(document map[string]any) (map[string]any, error) {
+	for _, op := range p {
+		_, known := document[op.Field]
+		if op.Op == "add" && op.Path == "/"+op.Field && !known {
+			return nil, fault.Invalid("Adding a new attribute (%s) to the root of the resource is not allowed", op.Path)
+		}
+	}
+	text, err := json.Marshal(document) // a deep copy, in the types of decoded JSON
+	if err != nil {
+		return nil, err
+	}
+	var patched any
+	if err := rest.Unmarshal(text, &patched); err != nil {
+		return nil, err
+	}
+	for _, op := range p {
+		reason := "The operation does not contain a 'value' member"
+		if op.Op == "remove" || op.has {
+			patched, reason = op.apply(patched, strings.Split(op.Path[1:], "/"))
+		}
+		if reason != "" {
+			return nil, op.refused(reason)
+		}
+	}
+	return patched.(map[string]any), nil
+}
+
+var unescapeSegment = strings.NewReplacer("~1", "/", "~0", "~")
+
+// apply applies an operation to the part of a document at the path segments and returns the changed
+// part, or the reason why it cannot be applied.
+//
+// Source: the Python packages jsonpatch and jsonpointer.
+func (op Operation) apply(document any, segments []string) (changed any, reason string) {
+	name := unescapeSegment.Replace(segments[0])
+	switch document := document.(type) {
+	case map[string]any:
+		return op.applyToObject(document, name, segments[1:])
+	case []any:
+		return op.applyToList(document, name, segments[1:])
+	case string:
+		return nil, pyrepr.Text(name) + " is not a valid sequence index"
+	default:
+		class := map[string]string{"null": "NoneType", "boolean": "bool", "integer": "int", "number": "float"}[schema.TypesOf(document)[0]]
+		return nil, "Document '<class '" + class + "'>' does not support indexing, must be mapping/sequence or support __getitem__"
+	}
+}
+
+func (op Operation) applyToObject(object map[string]any, name string, below []string) (changed any, reason string) {
+	child, has := object[name]
+	switch {
+	case len(below) > 0 && !has:
+		return nil, "member '" + name + "' not found in " + fault.Repr(object)
+	case len(below) > 0:
+		if child, reason = op.apply(child, below); reason == "" {
+			object[name] = child
+		}
+		return object, reason
+	case op.Op == "add", op.Op == "replace" && has:
+		object[name] = op.value
+	case has:
+		delete(object, name)
+	default:
+		return nil, "can't " + op.Op + " a non-existent object '" + name + "'"
+	}
+	return object, ""
+}
+
+func (op Operation) applyToList(list []any, name string, below []string) (changed any, reason string) {
+	index, err := strconv.Atoi(name)
+	last := len(below) == 0
+	switch {
+	case name == "-" && last && op.Op == "add":
+		return append(list, op.value), ""
+	case name == "-" && last && op.Op == "replace":
+		return nil, "'path' with '-' can't be applied to 'replace' operation"
+	case err != nil || strconv.Itoa(index) != name || index < 0:
+		return nil, "'" + name + "' is not a valid sequence index"
+	case !last && index >= len(list):
+		return nil, "index '" + name + "' is out of bounds"
+	case !last:
+		if changed, reason = op.apply(list[index], below); reason == "" {
+			list[index] = changed
+		}
+		return list, reason
+	case op.Op == "add" && index > len(list):
+		return nil, "can't insert outside of list"
+	case op.Op == "add":
+		return slices.Insert(list, index, op.value), ""
+	case op.Op == "replace" && index >= len(list):
+		return nil, "can't replace outside of list"
+	case op.Op == "replace":
+		list[index] = op.value
+		return list, ""
+	case index >= len(list):
+		return nil, "can't remove a non-existent object '" + name + "'"
+	default:
+		return slices.Delete(list, index, index+1), ""
+	}
+}

@@ -1,0 +1,59 @@
+package ramdisk
+
+import (
+	"net/http"
+
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+)
+
+// events are the accepted events of a network service. They have no effect. Source:
+// ironic/api/controllers/v1/event.py.
+var events = []string{"network.bind_port", "network.unbind_port", "network.delete_port"}
+
+// eventsSchema describes the body of a request with events, and eventSchema one of them.
+var (
+	eventsSchema = &schema.Schema{Types: []string{"object"}, Closed: true, Required: []string{"events"}, Properties: []schema.Property{
+		{Name: "events", Schema: &schema.Schema{Types: []string{"array"}, MinItems: 1, Items: &schema.Schema{
+			Types: []string{"object"}, Required: []string{"event"},
+			Properties: []schema.Property{{Name: "event", Schema: &schema.Schema{Types: schema.TextType, Enum: events}}},
+		}}},
+	}}
+	eventSchema = &schema.Schema{
+		Types: []string{"object"}, Closed: true, Required: []string{"event", "port_id", "mac_address", "status"},
+		Properties: []schema.Property{
+			{Name: "event", Schema: schema.Text}, {Name: "port_id", Schema: schema.Text}, {Name: "mac_address", Schema: schema.Text}, {Name: "status", Schema: schema.Text},
+			{Name: "device_id", Schema: &schema.Schema{Types: schema.TextOrNull}}, {Name: "binding:host_id", Schema: &schema.Schema{Types: schema.TextOrNull}},
+			{Name: "binding:vnic_type", Schema: &schema.Schema{Types: schema.TextOrNull}},
+		},
+	}
+)
+
+// Events answers POST /v1/events.
+func Events(r *rest.Request) (rest.Answer, error) {
+	body, err := r.Decode(rest.MaxBody)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	object, _ := body.(map[string]any)
+	if err := r.OnlyBody(object); err != nil {
+		return rest.Answer{}, err
+	}
+	if err := eventsSchema.Validate("evts", body); err != nil {
+		return rest.Answer{}, err
+	}
+	for _, item := range object["events"].([]any) {
+		if err := eventSchema.Validate("evts", item); err != nil {
+			return rest.Answer{}, err
+		}
+		a := &rest.Args{Values: item.(map[string]any)}
+		a.Uuid("port_id")
+		a.Mac("mac_address")
+		a.Uuid("device_id")
+		a.Uuid("binding:host_id")
+		if a.Err != nil {
+			return rest.Answer{}, a.Err
+		}
+	}
+	return rest.Answer{Status: http.StatusNoContent}, r.Accept(nil)
+}

@@ -1,0 +1,124 @@
+// Package ramdisk serves the requests that machines send: lookup and heartbeat of the deployment agent, and
+// the events of the network service.
+package ramdisk
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/nodes"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+	"github.com/ironstate/ironstate/internal/masked"
+)
+
+// Lookup answers GET /v1/lookup, which an agent sends after it has started.
+//
+// Source: ironic/api/controllers/v1/ramdisk.py.
+func Lookup(r *rest.Request) (rest.Answer, error) {
+	a := r.QueryArgs("addresses", "node_uuid")
+	addresses, uuid := a.List("addresses"), a.Uuid("node_uuid")
+	if err := r.Accept(a); err != nil {
+		return rest.Answer{}, err
+	}
+	addresses = slices.DeleteFunc(addresses, func(s string) bool { return !rest.IsMAC(s) })
+	if len(addresses) == 0 && uuid == "" {
+		return rest.Answer{}, fault.Invalid("At least one of 'addresses' and 'node_uuid' parameters is required")
+	}
+	n, token, err := r.Conductor.Lookup(r.Context(), addresses, uuid)
+	if err != nil && fault.Of(err).Status == http.StatusNotFound {
+		return rest.Answer{}, fault.NoSuchResource // do not disclose which nodes exist
+	}
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	w := wire.New(4096)
+	w.Open()
+	w.Key("node")
+	nodes.Write(r, w, n, rest.FieldSet{"uuid", "properties", "instance_info", "driver_internal_info"})
+	w.Key("config")
+	writeAgentConfig(r, w, token)
+	w.Close()
+	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+}
+
+// heartbeatTimeout is the maximum time in seconds between two heartbeats of an agent
+// (ramdisk_heartbeat_timeout).
+const heartbeatTimeout = 300
+
+// writeAgentConfig writes the configuration of an agent, with Ironic's defaults.
+func writeAgentConfig(r *rest.Request, w *wire.Writer, token string) {
+	w.Open()
+	w.Key("metrics").Open()
+	w.Key("backend").Text("noop")
+	w.Key("prepend_host").Boolean(false)
+	w.Key("prepend_uuid").Boolean(false)
+	w.Key("prepend_host_reverse").Boolean(true)
+	w.Key("global_prefix").Null()
+	w.Close()
+	w.Key("metrics_statsd").Open()
+	w.Key("statsd_host").Text("localhost")
+	w.Key("statsd_port").Integer(8125)
+	w.Close()
+	w.Key("heartbeat_timeout").Integer(heartbeatTimeout)
+	w.Key("agent_token")
+	switch {
+	case r.Version < since.AgentToken:
+		w.Null()
+	case token == "": // the token was given out before
+		w.Text(masked.Secret)
+	default:
+		w.Text(token)
+	}
+	w.Key("agent_token_required").Boolean(true)
+	w.Close()
+}
+
+// heartbeatArgs are the keys of a heartbeat.
+var heartbeatArgs = []string{"callback_url", "agent_version", "agent_token", "agent_verify_ca", "agent_status", "agent_status_message"}
+
+// Heartbeat answers POST /v1/heartbeat/NODE, which agents send periodically.
+//
+// Source: ironic/api/controllers/v1/ramdisk.py.
+func Heartbeat(r *rest.Request) (rest.Answer, error) {
+	a := r.BodyArgs(rest.MaxBody, heartbeatArgs...)
+	if ident := r.Param(0); a.Err == nil && !rest.IsUUID(ident) && !rest.IsName(ident) {
+		return rest.Answer{}, fault.Invalid("Expected UUID or name for node_ident: %s", fault.Show(ident))
+	}
+	beat := conductor.Heartbeat{
+		CallbackURL: a.Need("callback_url").Text("callback_url"), AgentVersion: a.Text("agent_version"),
+		AgentToken: a.Text("agent_token"), AgentVerifyCA: a.Text("agent_verify_ca"), AgentStatus: a.Text("agent_status"),
+		AgentStatusMessage: a.Text("agent_status_message"),
+	}
+	if err := r.Accept(a); err != nil {
+		return rest.Answer{}, err
+	}
+	switch {
+	case beat.AgentVersion != "" && r.Version < since.AgentVersion:
+		return rest.Answer{}, fault.Invalid("Field \"agent_version\" not recognised")
+	case (beat.AgentStatus != "" || beat.AgentStatusMessage != "") && r.Version < since.AgentStatus:
+		return rest.Answer{}, fault.Invalid("Fields \"agent_status\" and \"agent_status_message\" not recognised.")
+	case a.Has("agent_verify_ca") && r.Version < since.AgentCA:
+		return rest.Answer{}, fault.Invalid("Field \"agent_verify_ca\" not recognised in this version")
+	}
+	n, err := r.Node(r.Param(0))
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	known, _ := n.DriverInternalInfo["agent_url"].(string)
+	switch {
+	case known != "" && known != beat.CallbackURL:
+		return rest.Answer{}, fault.Invalid("Detected change in ramdisk provided \"callback_url\"")
+	case !a.Has("agent_token"):
+		return rest.Answer{}, fault.Invalid("Agent token is required for heartbeat processing.")
+	case a.Has("agent_status") && !slices.Contains(agentStates, beat.AgentStatus):
+		return rest.Answer{}, fault.Invalid("Agent status is invalid. Valid states are %s.", strings.Join(agentStates, ","))
+	}
+	return rest.Answer{Status: http.StatusAccepted}, r.Conductor.Heartbeat(r.Context(), n.UUID, beat)
+}
+
+var agentStates = []string{"start", "end", "error"}

@@ -1,0 +1,248 @@
+package rest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+)
+
+// Args are the arguments of a request by name: its query parameters and the keys of the
+// object in its body. After the first invalid argument err is its fault, and all methods
+// return zero values.
+//
+// Source: ironic/common/args.py.
+type Args struct {
+	Values map[string]any
+	Err    error
+}
+
+// QueryArgs returns the query parameters. Any name other than those given is a fault.
+func (r *Request) QueryArgs(names ...string) *Args {
+	a := &Args{Values: map[string]any{}}
+	a.addQuery(r)
+	a.only(names)
+	return a
+}
+
+// BodyArgs returns the query parameters and the keys of the body. Any name other than those
+// given is a fault.
+func (r *Request) BodyArgs(limit int64, names ...string) *Args {
+	a := &Args{Values: map[string]any{}}
+	a.addQuery(r)
+	body, err := r.Decode(limit)
+	if err != nil {
+		a.Err = err
+		return a
+	}
+	object, _ := body.(map[string]any)
+	if kind := r.contentType(); len(object) > 0 && kind != "application/json" && kind != "application/javascript" {
+		a.Err = errNotJSON
+		return a
+	}
+	for name, value := range object {
+		if other, has := a.Values[name]; has {
+			value = []any{other, value} // as Ironic's web framework does
+		}
+		a.Values[name] = value
+	}
+	a.only(names)
+	return a
+}
+
+func (a *Args) addQuery(r *Request) {
+	for key, values := range r.Query {
+		if len(values) == 1 {
+			a.Values[key] = values[0]
+			continue
+		}
+		list := make([]any, len(values))
+		for i, v := range values {
+			list[i] = v
+		}
+		a.Values[key] = list
+	}
+}
+
+func (a *Args) only(names []string) {
+	var unexpected []string
+	for name := range a.Values {
+		if !slices.Contains(names, name) {
+			unexpected = append(unexpected, name)
+		}
+	}
+	if len(unexpected) > 0 {
+		slices.Sort(unexpected)
+		a.Fail("Unexpected arguments: %s", strings.Join(unexpected, ", "))
+	}
+}
+
+func (a *Args) Fail(format string, args ...any) {
+	if a.Err == nil {
+		a.Err = fault.Invalid(format, args...)
+	}
+}
+
+// Has reports whether an argument is present and not null.
+func (a *Args) Has(name string) bool { return a.Values[name] != nil }
+
+// Given reports whether an argument is present and not empty.
+func (a *Args) Given(name string) bool { return a.Has(name) && a.Values[name] != "" }
+
+// Need makes the absence of an argument a fault.
+func (a *Args) Need(name string) *Args {
+	if _, ok := a.Values[name]; !ok {
+		a.Fail("Missing mandatory parameter: %s", name)
+	}
+	return a
+}
+
+// Text returns a string argument, "" if it is absent.
+func (a *Args) Text(name string) string {
+	v := a.Values[name]
+	s, ok := v.(string)
+	if v != nil && !ok {
+		a.Fail("Expected string for %s: %s", name, fault.Show(v))
+	}
+	return s
+}
+
+// Uuid returns a UUID, "" if it is absent.
+func (a *Args) Uuid(name string) string {
+	v := a.Values[name]
+	s, ok := v.(string)
+	if v != nil && (!ok || !IsUUID(s)) {
+		a.Fail("Expected UUID for %s: %s", name, fault.Show(v))
+	}
+	return s
+}
+
+// Name returns a name, "" if it is absent.
+func (a *Args) Name(name string) string {
+	v := a.Values[name]
+	s, ok := v.(string)
+	if v != nil && (!ok || !IsName(s)) {
+		a.Fail("Expected name for %s: %s", name, fault.Show(v))
+	}
+	return s
+}
+
+// Ident returns a UUID or a name, "" if it is absent.
+func (a *Args) Ident(name string) string {
+	v := a.Values[name]
+	s, ok := v.(string)
+	if v != nil && (!ok || !IsName(s) && !IsUUID(s)) {
+		a.Fail("Expected UUID or name for %s: %s", name, fault.Show(v))
+	}
+	return s
+}
+
+// Mac returns a MAC address in lower case, "" if it is absent.
+func (a *Args) Mac(name string) string {
+	v := a.Values[name]
+	s, ok := v.(string)
+	if v != nil && (!ok || !IsMAC(s)) {
+		a.Fail("Expected valid MAC address for %s: %s", name, fault.Show(v))
+	}
+	return strings.ToLower(s)
+}
+
+// Boolean returns a boolean, nil if it is absent.
+func (a *Args) Boolean(name string) *bool {
+	v := a.Values[name]
+	if v == nil {
+		return nil
+	}
+	b, ok := parseBoolean(v)
+	if !ok {
+		a.Fail("%s", notBoolean(name, v))
+		return nil
+	}
+	return &b
+}
+
+// Integer returns an integer and whether it is present. As Python's int does, it takes booleans for
+// numbers and drops fractions.
+func (a *Args) Integer(name string) (n int, ok bool) {
+	switch v := a.Values[name].(type) {
+	case nil:
+		return 0, false
+	case bool:
+		if v {
+			n = 1
+		}
+		return n, true
+	case json.Number:
+		if n, err := strconv.Atoi(v.String()); err == nil {
+			return n, true
+		}
+		if f, err := v.Float64(); err == nil && math.Abs(f) < math.MaxInt32 {
+			return int(f), true
+		}
+	case string:
+		n, err := strconv.Atoi(strings.TrimSpace(v))
+		if err == nil || errors.Is(err, strconv.ErrRange) { // n is then the nearest number
+			return n, true
+		}
+	}
+	a.Fail("Expected an integer for %s: %s", name, fault.Show(a.Values[name]))
+	return 0, false
+}
+
+// List returns the items of a comma-separated string in lower case without duplicates. The
+// result is nil if the argument is absent, and not nil if the string is empty.
+func (a *Args) List(name string) []string {
+	if !a.Has(name) {
+		return nil
+	}
+	items := []string{}
+	for item := range strings.SplitSeq(a.Text(name), ",") {
+		item = strings.ToLower(strings.TrimSpace(item))
+		if item != "" && !slices.Contains(items, item) {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// Items returns a JSON list, nil if it is absent.
+func (a *Args) Items(name string) []any {
+	v := a.Values[name]
+	list, ok := v.([]any)
+	if v != nil && !ok {
+		a.Fail("Expected types <class 'NoneType'>, <class 'list'> for %s: %s", name, fault.Show(v))
+	}
+	return list
+}
+
+// booleans are the accepted words for booleans. Source: bool_from_string of oslo.utils.
+var booleans = map[string]bool{
+	"0": false, "f": false, "false": false, "n": false, "no": false, "off": false,
+	"1": true, "on": true, "t": true, "true": true, "y": true, "yes": true,
+}
+
+// parseBoolean returns the boolean that the value stands for when it is printed.
+func parseBoolean(v any) (value, ok bool) {
+	value, ok = booleans[strings.ToLower(strings.TrimSpace(fault.Show(v)))]
+	return value, ok
+}
+
+func notBoolean(name string, v any) string {
+	return fmt.Sprintf("Invalid %s: Unrecognized value '%s', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'", name, fault.Show(v))
+}
+
+func ToBoolean(name string, v any) (*bool, error) {
+	if v == nil {
+		return nil, nil
+	}
+	b, ok := parseBoolean(v)
+	if !ok {
+		return nil, fault.Invalid("%s", notBoolean(name, v))
+	}
+	return &b, nil
+}

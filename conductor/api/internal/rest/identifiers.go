@@ -1,0 +1,78 @@
+package rest
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+)
+
+// IsMAC reports whether a text is a MAC address in Ironic's form: six pairs of hexadecimal digits
+// separated by colons.
+func IsMAC(s string) bool {
+	if len(s) != 17 {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case i%3 == 2:
+			if c != ':' {
+				return false
+			}
+		case '0' <= c && c <= '9', 'a' <= c && c <= 'f', 'A' <= c && c <= 'F':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// IsUUID reports whether a text is a UUID in one of the forms that Ironic accepts: 32 hexadecimal
+// digits, with dashes anywhere, in braces, or after urn:uuid:.
+//
+// Source: is_uuid_like in oslo_utils/uuidutils.py.
+func IsUUID(text string) bool {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "urn:", ""), "uuid:", "")
+	digits := 0
+	for _, c := range strings.Trim(text, "{}") {
+		switch {
+		case c == '-':
+		case '0' <= c && c <= '9', 'a' <= c && c <= 'f', 'A' <= c && c <= 'F':
+			digits++
+		default:
+			return false
+		}
+	}
+	return digits == 32
+}
+
+// IsName reports whether a text is a valid logical name.
+//
+// Source: is_valid_logical_name in ironic/common/utils.py.
+func IsName(text string) bool {
+	if text == "" || len(text) > 255 {
+		return false
+	}
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '.', c == '_', c == '~':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// isHostname reports whether a text is a valid name of a node at versions below 1.10.
+//
+// Source: is_hostname_safe in ironic/common/utils.py.
+func isHostname(text string) bool { return len(text) <= 255 && hostname.MatchString(text) }
+
+var hostname = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9_-]{0,62}[a-z0-9])*\.?$`)
+
+func (r *Request) ValidName(text string) bool {
+	if r.Version < since.AnyName {
+		return isHostname(text)
+	}
+	return IsName(text)
+}

@@ -1,0 +1,42 @@
+package rest
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+)
+
+// Node returns the node with the UUID or name in a request. If there is none and the path ended with
+// the name and .json, it returns the node whose name ends in .json.
+func (r *Request) Node(ident string) (*conductor.Node, error) {
+	n, err := r.NodeNamed(ident)
+	if err != nil && r.Suffix && strings.HasSuffix(strings.TrimRight(r.URL.Path, "/"), "/"+ident+".json") && fault.Of(err).Status == http.StatusNotFound {
+		n, err = r.NodeNamed(ident + ".json")
+	}
+	return n, err
+}
+
+// NodeNamed returns a node by its UUID or its name.
+//
+// Source: get_rpc_node in ironic/api/controllers/v1/utils.py.
+func (r *Request) NodeNamed(ident string) (*conductor.Node, error) {
+	switch byUUID := IsUUID(ident); {
+	case !byUUID && !IsName(ident):
+		return nil, fault.Invalid("Expected UUID or name for node_ident: %s", fault.Show(ident))
+	case !byUUID && r.Version < since.Names:
+		return nil, NodeNotFound(ident)
+	case !byUUID && !r.ValidName(ident):
+		return nil, fault.Invalid("Expected a logical name or UUID but received %s.", fault.Show(ident))
+	}
+	n, err := r.Conductor.Node(r.Context(), ident)
+	if errors.Is(err, conductor.NotFound) {
+		return nil, NodeNotFound(ident)
+	}
+	return n, err
+}
+
+func NodeNotFound(ident string) error { return fault.NotFound("Node %s could not be found.", ident) }

@@ -1,0 +1,104 @@
+package rest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
+)
+
+// Page is the part of a list that a client requests, and its order.
+type Page struct {
+	limit     *int // as requested, nil for none
+	Size      int  // the most items on the page, set by check
+	Marker    string
+	SortKey   string
+	Direction string
+}
+
+// PageArgs are the names of a page's arguments.
+var PageArgs = []string{"limit", "marker", "sort_key", "sort_dir"}
+
+// Page decodes the arguments of a page, of which the marker has the given type.
+func (a *Args) Page(marker func(a *Args, name string) string) Page {
+	p := Page{Marker: marker(a, "marker"), SortKey: "id", Direction: "asc"}
+	if n, ok := a.Integer("limit"); ok {
+		p.limit = &n
+	}
+	if key := a.Text("sort_key"); key != "" {
+		p.SortKey = key
+	}
+	if a.Has("sort_dir") {
+		p.Direction = a.Text("sort_dir")
+	}
+	return p
+}
+
+// Check refuses a limit or a direction that does not exist, and sets the defaults.
+func (p *Page) Check(r *Request) error {
+	switch {
+	case p.limit != nil && *p.limit <= 0:
+		return fault.Invalid("Limit must be positive")
+	case p.Direction != "asc" && p.Direction != "desc":
+		return fault.Invalid("Invalid sort direction: %s. Acceptable values are 'asc' or 'desc'", fault.Show(p.Direction))
+	}
+	p.Size = r.maxLimit
+	if p.limit != nil {
+		p.Size = min(p.Size, *p.limit)
+	}
+	return nil
+}
+
+// Cut sorts the items with compare, nil for items that are sorted already, and returns the
+// items after the marker, up to the limit. The second result is false if the marker is not
+// among the items.
+func Cut[T any](p Page, items []T, compare func(a, b T) int, id func(T) string) ([]T, bool) {
+	if compare != nil {
+		slices.SortStableFunc(items, compare)
+	}
+	if p.Direction == "desc" {
+		slices.Reverse(items)
+	}
+	if p.Marker != "" {
+		i := slices.IndexFunc(items, func(item T) bool { return id(item) == p.Marker })
+		if i < 0 {
+			return nil, false
+		}
+		items = items[i+1:]
+	}
+	return slices.Clone(items[:min(p.Size, len(items))]), true // a clone does not retain the list
+}
+
+// WriteNext writes the link to the next page, if this page is full. The parameters are the
+// other query parameters of the link, in the form NAME=VALUE.
+//
+// Source: ironic/api/controllers/v1/collection.py.
+func (p Page) WriteNext(w *wire.Writer, r *Request, path string, fields FieldSet, parameters []string, count int, last string) {
+	if count == 0 || count != p.Size {
+		return
+	}
+	if fields != nil {
+		parameters = append(parameters, "fields="+strings.Join(fields, ","))
+	}
+	parameters = append(parameters, "limit="+strconv.Itoa(p.Size), "marker="+last)
+	w.Key("next").Text(r.Base() + "/v1/" + path + "?" + strings.Join(parameters, "&"))
+}
+
+// SortParameters returns the query parameters for the order of the page.
+func (p Page) SortParameters() []string {
+	return []string{"sort_key=" + p.SortKey, "sort_dir=" + p.Direction}
+}
+
+func CompareTimes(a, b *time.Time) int {
+	var zero time.Time
+	if a == nil {
+		a = &zero
+	}
+	if b == nil {
+		b = &zero
+	}
+	return a.Compare(*b)
+}

@@ -1,0 +1,127 @@
+// Package rest has what all resources share: a request with its version, arguments and body, the answer,
+// the pages of lists, and the routing of paths to actions.
+package rest
+
+import (
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Request is a request in flight.
+type Request struct {
+	*http.Request
+	*Service
+	Version states.APIVersion
+	Query   url.Values
+	before  []string          // the path segments before the controller's
+	Params  []string          // the path segments that are parameters of the action
+	since   states.APIVersion // the first version that has the action
+	Suffix  bool              // ".json" was removed from the path
+	held    int64             // bytes taken from the budget for bodies
+	baseURL string
+}
+
+// NewRequest returns a request to a service. The caller calls free when it has been answered.
+func NewRequest(s *Service, r *http.Request) *Request { return &Request{Request: r, Service: s} }
+
+// Free returns the bytes of the request's body to the budget.
+func (r *Request) Free() { r.budget.free(r) }
+
+// Accept returns the fault of the arguments of a request, a if there are any, and of a version that
+// does not have the action. Handlers of late actions call it before they do anything else.
+func (r *Request) Accept(a *Args) error {
+	switch {
+	case a != nil && a.Err != nil:
+		return a.Err
+	case r.Version < r.since:
+		return fault.NoSuchResource
+	default:
+		return nil
+	}
+}
+
+// Param returns the i-th parameter in the path.
+func (r *Request) Param(i int) string { return r.Params[i] }
+
+// Base returns the base URL of links.
+//
+// Source: ironic/api/hooks.py.
+func (r *Request) Base() string {
+	if r.baseURL == "" {
+		switch {
+		case r.publicURL != "":
+			r.baseURL = r.publicURL
+		case r.TLS != nil:
+			r.baseURL = "https://" + r.Host
+		default:
+			r.baseURL = "http://" + r.Host
+		}
+	}
+	return r.baseURL
+}
+
+// mayTrim reports whether a ".json" at the end of the path is removed. The version is not
+// yet negotiated.
+func (r *Request) mayTrim() bool {
+	version, err := r.parseVersion(r.Header.Values(versionHeader))
+	return err != nil || version < since.DotJSON
+}
+
+func parseQuery(raw string) (url.Values, error) {
+	if raw == "" {
+		return nil, nil
+	}
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, fault.Invalid("The query is malformed: names and values must be URL-encoded, with & in between.")
+	}
+	for key, values := range query {
+		for _, text := range append(values, key) {
+			if !utf8.ValidString(text) {
+				return nil, &fault.Fault{Status: http.StatusBadRequest, Bare: true}
+			}
+		}
+	}
+	return query, nil
+}
+
+// acceptsJSON reports whether an Accept header permits JSON. A header that breaks the syntax
+// permits everything.
+//
+// Source: find_controller in pecan/core.py, and webob/acceptparse.py.
+func acceptsJSON(header []string) bool {
+	accept := strings.TrimSpace(strings.Join(header, ","))
+	if accept == "" || strings.HasPrefix(accept, "application/json") {
+		return true
+	}
+	best, quality := -1, 0.0
+	for part := range strings.SplitSeq(accept, ",") {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		kind, parameters, err := mime.ParseMediaType(part)
+		if err != nil || !strings.Contains(kind, "/") {
+			return true
+		}
+		q := 1.0
+		if text, has := parameters["q"]; has {
+			if q, err = strconv.ParseFloat(text, 64); err != nil || q < 0 || q > 1 {
+				return true
+			}
+		}
+		specific := slices.Index([]string{"*/*", "application/*", "application/json"}, kind)
+		if specific > best {
+			best, quality = specific, q
+		}
+	}
+	return quality > 0
+}

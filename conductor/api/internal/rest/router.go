@@ -1,0 +1,302 @@
+package rest
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Serve answers a request whose path and method have an action.
+type Serve = func(r *Request) (Answer, error)
+
+// Action is what a controller does for a method, or for a name at the end of the path.
+type Action struct {
+	Serve Serve
+	// Idents are the names of the path segments that the action needs. One that the path
+	// lacks is taken from the query.
+	Idents []string
+	// Optional is how many more segments the action takes as parameters.
+	Optional int
+	// Args are the arguments that further segments set, in order, and those of a DELETE.
+	Args []string
+	// Method is the method of an action that a path names, as in /v1/nodes/detail. It is
+	// empty for the other actions, which have the names below.
+	Method string
+	// Since is the first version that has the action. The action checks it itself, after the
+	// arguments of the request, see request.accept.
+	Since states.APIVersion
+	// Body is the name of the argument that the body is. A further segment is taken for it.
+	Body string
+	// AnyMethod is set for an action that answers every method.
+	AnyMethod bool
+	// NoArgs is set for an action that has no arguments and does not check that itself.
+	NoArgs bool
+}
+
+// The names of the actions that answer methods: all and one answer GET, of which one has a
+// path segment more; both does what all and one do.
+const (
+	All  = "get_all"
+	One  = "get_one"
+	Both = "get"
+)
+
+// Controller is a part of the tree of paths.
+type Controller struct {
+	Actions map[string]Action
+	// Subs are the controllers below, by path segment. Below a controller with the action
+	// one or both a segment finds them wherever it stands.
+	Subs map[string]*Controller
+	// Lookup returns the controller below for segments that begin with an identifier, with the
+	// segments after its own. It returns nil if there is none.
+	Lookup func(r *Request, segments []string) (*Controller, []string, error)
+	// Fallback answers every request that nothing else does.
+	Fallback *Action
+	// Admit refuses requests whose version is too old.
+	Admit func(r *Request) error
+}
+
+// isRouting reports whether an error is a fault of the routing, as Ironic's web framework
+// gives it.
+func isRouting(err error) bool {
+	var f *fault.Fault
+	return errors.As(err, &f) && f.Bare
+}
+
+func methodNotAllowed(allow string) error {
+	return &fault.Fault{Status: http.StatusMethodNotAllowed, Bare: true, Allow: &allow}
+}
+
+// find returns the action for path segments below a controller, and the segments that are its
+// parameters.
+//
+// Source: lookup_controller and RestController in pecan/routing.py and pecan/rest.py.
+func (r *Request) find(c *Controller, segments []string) (*Action, []string, error) {
+	a, rest, err := r.route(c, segments)
+	if err == nil || !isRouting(err) {
+		return a, rest, err
+	}
+	if c.Lookup != nil && len(segments) > 0 {
+		if sub, below, err := c.Lookup(r, segments); sub != nil || err != nil {
+			if err != nil {
+				return nil, nil, err
+			}
+			return r.find(sub, below)
+		}
+	}
+	if c.Fallback != nil {
+		return c.Fallback, segments, nil
+	}
+	return nil, nil, err
+}
+
+// route finds the action of a request without the controller's fallback.
+func (r *Request) route(c *Controller, segments []string) (*Action, []string, error) {
+	if c.Admit != nil {
+		if err := c.Admit(r); err != nil {
+			return nil, nil, err
+		}
+	}
+	if c.has(One) || c.has(Both) {
+		for i, segment := range segments {
+			if sub := c.Subs[segment]; sub != nil {
+				r.before = append(r.before, segments[:i]...)
+				return r.find(sub, segments[i+1:])
+			}
+		}
+	}
+	a, rest, err := r.choose(c, segments)
+	if given := nonEmpty(segments); len(given) > 0 && c.Lookup != nil && (err == nil || isRouting(err)) {
+		sub, below, lookupErr := c.Lookup(r, given)
+		switch {
+		case lookupErr != nil:
+			return nil, nil, lookupErr
+		case sub != nil:
+			return r.find(sub, below)
+		}
+	}
+	var f *fault.Fault
+	if errors.As(err, &f) && f.Allow != nil {
+		err = methodNotAllowed(c.allow())
+	}
+	return a, rest, err
+}
+
+// choose returns the action of the request's method.
+func (r *Request) choose(c *Controller, segments []string) (*Action, []string, error) {
+	if given := nonEmpty(segments); len(given) > 0 {
+		name, rest := given[len(given)-1], given[:len(given)-1]
+		if r.Method == http.MethodPut || r.Method == http.MethodDelete {
+			name, rest = given[0], given[1:]
+		}
+		if a, has := c.Actions[name]; has && a.Method == r.Method {
+			return &a, rest, nil
+		}
+	}
+	names := []string{strings.ToLower(r.Method)}
+	if r.Method == http.MethodGet {
+		names = []string{One, Both}
+		if len(segments) == 0 {
+			names = []string{All, Both}
+		}
+	}
+	patches := r.Method == http.MethodPatch && c.has("patch")
+	if len(segments) > 0 && !patches {
+		if sub := c.Subs[segments[0]]; sub != nil {
+			return r.find(sub, segments[1:])
+		}
+	}
+	for _, name := range names {
+		if a, has := c.Actions[name]; has && a.Method == "" {
+			return &a, segments, nil
+		}
+	}
+	return nil, nil, methodNotAllowed("")
+}
+
+func (c *Controller) has(name string) bool {
+	_, has := c.Actions[name]
+	return has
+}
+
+// allow returns the methods that the controller has actions for.
+func (c *Controller) allow() string {
+	var names []string
+	if c.has(All) || c.has(One) || c.has(Both) {
+		names = append(names, http.MethodGet)
+	}
+	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		if c.has(strings.ToLower(method)) {
+			names = append(names, method)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// bind sets the parameters and arguments that the path gives an action.
+func (r *Request) bind(a *Action, segments []string) error {
+	r.since = a.Since
+	if a.NoArgs {
+		if args := r.QueryArgs(); args.Err != nil {
+			return args.Err
+		}
+	}
+	names := slices.Concat(a.Idents, a.Args)
+	if r.Method == http.MethodDelete && !a.AnyMethod {
+		if args := r.BodyArgs(MaxBody, names...); args.Err != nil {
+			return args.Err
+		}
+	}
+	if r.Method == http.MethodPatch && !a.AnyMethod {
+		if args := r.QueryArgs(names...); args.Err != nil {
+			return args.Err
+		}
+	}
+	segments = append(slices.Clone(r.before), nonEmpty(segments)...)
+	for _, name := range a.Idents {
+		switch {
+		case len(segments) > 0:
+			r.Params, segments = append(r.Params, segments[0]), segments[1:]
+		case r.Query.Has(name):
+			r.Params = append(r.Params, r.Query.Get(name))
+			r.Query.Del(name)
+		default:
+			return fault.Invalid("Missing mandatory parameter: %s", name)
+		}
+		if ident := r.Params[len(r.Params)-1]; name == NodeIdent[0] && !IsUUID(ident) && !IsName(ident) {
+			return fault.Invalid("Expected UUID or name for node_ident: %s", fault.Show(ident))
+		}
+	}
+	n := min(a.Optional, len(segments))
+	r.Params, segments = append(r.Params, segments[:n]...), segments[n:]
+	if extra := len(a.Args); len(segments) > extra && a.Body != "" {
+		want := "object"
+		if r.Method == http.MethodPatch {
+			want = "array"
+		}
+		return fault.Schema(a.Body, "%s is not of type '%s'", fault.Repr(segments[extra]), want)
+	} else if len(segments) > extra {
+		return fault.UnknownPath
+	}
+	for i, segment := range segments {
+		if r.Query.Has(a.Args[i]) {
+			return fault.Invalid("The path and the query both have the argument %s", a.Args[i])
+		}
+		if r.Query == nil {
+			r.Query = map[string][]string{}
+		}
+		r.Query.Set(a.Args[i], segment)
+	}
+	return nil
+}
+
+func nonEmpty(segments []string) []string {
+	return slices.DeleteFunc(slices.Clone(segments), func(s string) bool { return s == "" })
+}
+
+// Part is a controller below an identifier.
+type Part struct {
+	*Controller
+	Since states.APIVersion
+	// Ignored makes requests with an older version those of the controller above.
+	Ignored bool
+}
+
+// Below returns the lookup of a controller whose parts follow an identifier in the path. The
+// kind names the object in faults.
+//
+// Source: _lookup of NodesController and PortgroupsController.
+func Below(kind string, since states.APIVersion, parts map[string]Part) func(*Request, []string) (*Controller, []string, error) {
+	return func(r *Request, segments []string) (*Controller, []string, error) {
+		ident := segments[0]
+		if _, is := parts[ident]; r.Version < since || is && kind == "node" {
+			return nil, nil, fault.UnknownPath
+		}
+		if !IsUUID(ident) && !IsName(ident) {
+			return nil, nil, &fault.Fault{Status: http.StatusBadRequest, Bare: true, Text: "Expected UUID or name for " + kind + ": " + fault.Show(ident)}
+		}
+		if len(segments) == 1 {
+			return nil, nil, nil
+		}
+		p, has := parts[segments[1]]
+		switch {
+		case !has, p.Ignored && r.Version < p.Since:
+			return nil, nil, nil
+		case r.Version < p.Since:
+			return nil, nil, fault.UnknownPath
+		}
+		r.Params = append(r.Params, ident)
+		return p.Controller, segments[2:], nil
+	}
+}
+
+// RefuseBefore returns a function that refuses requests with a version before since. The
+// subject is what the version does not allow.
+func RefuseBefore(since states.APIVersion, subject string) func(*Request) error {
+	return func(r *Request) error {
+		if r.Version >= since {
+			return nil
+		}
+		f := &fault.Fault{Status: http.StatusNotFound, Bare: true, Text: "The API version does not allow " + subject}
+		if r.Method != http.MethodGet {
+			f.Status = http.StatusMethodNotAllowed
+		}
+		return f
+	}
+}
+
+// Actions are the actions of a controller by name.
+type Actions = map[string]Action
+
+// NodeIdent is the name of the segment that identifies a node.
+var NodeIdent = []string{"node_ident"}
+
+// Forbidden is an action that a controller does not permit below another one.
+var Forbidden = Action{Optional: 9, Serve: func(*Request) (Answer, error) {
+	return Answer{}, &fault.Fault{Status: http.StatusForbidden, Text: "Operation not permitted."}
+}}

@@ -1,0 +1,37 @@
+package rest
+
+import (
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// Service is what all requests share: the conductor, its series and the limits of the API.
+type Service struct {
+	Conductor *conductor.Conductor
+	Table     *states.Table
+	Series    states.Series
+	Highest   states.APIVersion // of the series
+	publicURL string            // the base of links, empty for the host of the request
+	maxLimit  int               // the most items on a page
+	budget    budget            // for the bodies of requests
+}
+
+// NewService returns what the requests to a conductor's API share.
+func NewService(c *conductor.Conductor, publicURL string, maxLimit int) *Service {
+	s := &Service{Conductor: c, Table: c.Table(), Series: c.Table().Series(), publicURL: publicURL, maxLimit: maxLimit}
+	s.Highest = s.Series.MaxAPIVersion()
+	s.budget.left.Store(maxBodies)
+	return s
+}
+
+// Describe returns the description of a hardware type, zero for one that no conductor has.
+func (s *Service) Describe(driver string) conductor.Description {
+	d, _ := s.Conductor.Description(driver)
+	return d
+}
+
+// InterfaceOf returns a node's hardware interface of a kind: the one in the node's record or the
+// default of its hardware type, empty if both are missing.
+func (s *Service) InterfaceOf(n *conductor.Node, kind string) string {
+	return s.Describe(n.Driver).Interface(n, kind)
+}

@@ -1,0 +1,87 @@
+package rest
+
+import (
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+)
+
+// Tree has the paths of the API. net/http's ServeMux cannot route them: Ironic's web framework
+// finds a part of a resource wherever its name stands in the path, so that nodes/NODE/states and
+// nodes/states/NODE are the same, and ServeMux refuses two such patterns as a conflict. It also redirects
+// paths with empty segments, answers HEAD, and knows neither parts that exist from a version on nor the
+// Allow header of a whole controller. A path that is rewritten for ServeMux has been routed before.
+type Tree struct {
+	Root, V1  Serve                  // the documents at / and /v1
+	Resources map[string]*Controller // by the first segment below /v1
+}
+
+// Serve answers a request, and writes the headers of versions.
+func (t *Tree) Serve(r *Request, header http.Header) (Answer, error) {
+	if !utf8.ValidString(r.URL.Path) {
+		return Answer{}, &fault.Fault{Status: http.StatusBadRequest, Bare: true}
+	}
+	path, isRoot := r.split()
+	if isRoot {
+		return t.Root(r)
+	}
+	if err := r.negotiate(header); err != nil {
+		if f := fault.Of(err); path[0] == "" { // Ironic negotiates the version of /v1 after the routing
+			err = &fault.Fault{Status: f.Status, Text: f.Text}
+		}
+		return Answer{}, err
+	}
+	run := &Action{Serve: t.V1}
+	query, badQuery := parseQuery(r.URL.RawQuery)
+	if path[0] != "" {
+		c := t.Resources[path[0]]
+		if c == nil {
+			return Answer{}, fault.UnknownPath
+		}
+		if isRouting(badQuery) && (c.Admit == nil || c.Admit(r) == nil) { // Ironic's router reads the query
+			return Answer{}, badQuery
+		}
+		var err error
+		if run, path, err = r.find(c, path[1:]); err != nil {
+			return Answer{}, err
+		}
+	}
+	if !acceptsJSON(r.Header.Values("Accept")) {
+		return Answer{}, &fault.Fault{Status: http.StatusNotAcceptable, Bare: true}
+	}
+	if badQuery != nil {
+		return Answer{}, badQuery
+	}
+	r.Query = query
+	if err := r.bind(run, path); err != nil {
+		return Answer{}, err
+	}
+	return run.Serve(r)
+}
+
+// split returns the segments of the path below /v1, and whether the path is the root. The
+// leading v1 is optional. Without a segment below /v1 the only one is empty.
+//
+// Source: RootController in ironic/api/controllers/root.py, and middleware/json_ext.py.
+func (r *Request) split() (segments []string, isRoot bool) {
+	path := r.URL.Path
+	if trimmed, ok := strings.CutSuffix(strings.TrimRight(path, "/"), ".json"); ok && r.mayTrim() {
+		path, r.Suffix = trimmed, true
+	}
+	segments = strings.Split(path, "/")[1:]
+	if segments[0] == "" {
+		return nil, true
+	}
+	if segments[0] == "v1" {
+		segments = segments[1:]
+	}
+	if last := len(segments) - 1; last >= 0 && segments[last] == "" {
+		segments = segments[:last]
+	}
+	if len(segments) == 0 {
+		segments = []string{""}
+	}
+	return segments, false
+}

@@ -1,0 +1,63 @@
+package schema
+
+import (
+	"encoding/json"
+	"math"
+)
+
+// The types of fields, by their names in JSON schemas.
+var (
+	TextType     = []string{"string"}
+	TextOrNull   = []string{"string", "null"}
+	ObjectOrNull = []string{"object", "null"}
+)
+
+var BooleanTypes = []string{"string", "boolean", "null"}
+
+// TypesOf returns the JSON schema types of a value.
+func TypesOf(v any) []string {
+	switch v := v.(type) {
+	case nil:
+		return []string{"null"}
+	case string:
+		return []string{"string"}
+	case bool:
+		return []string{"boolean"}
+	case json.Number:
+		if f, err := v.Float64(); err == nil && f == math.Trunc(f) {
+			return []string{"integer", "number"}
+		}
+		return []string{"number"}
+	case []any:
+		return []string{"array"}
+	default:
+		return []string{"object"}
+	}
+}
+
+// Truthy reports whether Python takes a value for true.
+func Truthy(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case json.Number:
+		f, _ := v.Float64()
+		return f != 0
+	case []any:
+		return len(v) > 0
+	case map[string]any:
+		return len(v) > 0
+	default:
+		return true
+	}
+}
+
+var (
+	Text    = &Schema{Types: []string{"string"}}
+	Boolean = &Schema{Types: []string{"boolean"}}
+	Object  = &Schema{Types: []string{"object"}}
+)

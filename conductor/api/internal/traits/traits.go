@@ -1,0 +1,114 @@
+// Package traits checks traits and changes lists of them, those of nodes and of runbooks.
+package traits
+
+import (
+	_ "embed"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/rest"
+	"github.com/ironstate/ironstate/conductor/api/internal/schema"
+)
+
+// standardTraitNames are the names of OpenStack's standard traits, one a line. Source:
+// the package os-traits, version 2.9.
+//
+//go:embed standardtraits.txt
+var standardTraitNames string
+
+var standardTraits = strings.Fields(standardTraitNames)
+
+// checkTraits returns a list of traits, sorted and without duplicates.
+func checkTraits(schemaName string, v any) ([]string, error) {
+	if err := (&schema.Schema{Types: []string{"array"}, Items: Schema}).Validate(schemaName, v); err != nil {
+		return nil, err
+	}
+	traits := []string{}
+	for _, item := range v.([]any) {
+		traits = append(traits, item.(string))
+	}
+	slices.Sort(traits)
+	return slices.Compact(traits), nil
+}
+
+// Change returns the function that a PUT or DELETE of one or all traits applies to a list
+// of traits. owner names the node or runbook in faults.
+func Change(r *rest.Request) (func(owner string, traits []string) ([]string, error), error) {
+	if a := r.QueryArgs(); a.Err != nil {
+		return nil, a.Err
+	}
+	body, err := r.Decode(rest.MaxBody)
+	if err != nil {
+		return nil, err
+	}
+	switch one := len(r.Params) > 1; {
+	case r.Method == http.MethodDelete && one:
+		return removeTrait(r.Param(1)), nil
+	case r.Method == http.MethodDelete:
+		return func(string, []string) ([]string, error) { return nil, nil }, nil
+	case one:
+		return addTrait(r.Param(1), body)
+	default:
+		return replaceTraits(body)
+	}
+}
+
+func removeTrait(trait string) func(string, []string) ([]string, error) {
+	return func(owner string, traits []string) ([]string, error) {
+		i := slices.Index(traits, trait)
+		if i < 0 {
+			return nil, conductor.Held(fault.NotFound("Node %s doesn't have a trait '%s'", owner, fault.Show(trait)))
+		}
+		return slices.Delete(slices.Clone(traits), i, i+1), nil
+	}
+}
+
+func addTrait(trait string, body any) (func(string, []string) ([]string, error), error) {
+	if err := Schema.Validate("trait", trait); err != nil {
+		return nil, err
+	}
+	if err := bodySchema.Validate("body", body); err != nil {
+		return nil, err
+	}
+	if object, ok := body.(map[string]any); ok && len(object) > 0 {
+		return nil, errTraitUse
+	}
+	return func(_ string, traits []string) ([]string, error) {
+		traits = append(slices.Clone(traits), trait)
+		slices.Sort(traits)
+		return slices.Compact(traits), nil
+	}, nil
+}
+
+var errTraitUse = fault.Invalid("A single node trait may be added via PUT /v1/nodes/<node identifier>/traits/<trait> with no body, or all node traits may be replaced via PUT /v1/nodes/<node identifier>/traits with the list of traits specified in the request body.")
+
+func replaceTraits(body any) (func(string, []string) ([]string, error), error) {
+	if err := bodySchema.Validate("body", body); err != nil {
+		return nil, err
+	}
+	object, _ := body.(map[string]any)
+	list, there := object["traits"]
+	if !there {
+		return nil, errTraitUse
+	}
+	traits, err := checkTraits("body", list)
+	return func(string, []string) ([]string, error) { return slices.Clone(traits), nil }, err
+}
+
+// Schema describes a trait: a standard one, or a name with the prefix CUSTOM_.
+//
+// Source: ironic/api/controllers/v1/utils.py.
+var Schema = &schema.Schema{
+	Types: []string{"string"}, MinLength: 1, MaxLength: 255,
+	AnyOf: []*schema.Schema{{Pattern: regexp.MustCompile(`^CUSTOM_[A-Z0-9_]+$`)}, {Enum: standardTraits}},
+}
+
+// bodySchema describes the body of a request that sets all traits.
+var bodySchema = &schema.Schema{
+	Types: []string{"object"}, Closed: true,
+	Properties: []schema.Property{{Name: "traits", Schema: &schema.Schema{Types: []string{"array"}, Items: Schema}}},
+}

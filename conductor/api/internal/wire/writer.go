@@ -1,0 +1,229 @@
+// Package wire writes JSON, and responses in pieces.
+package wire
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ironstate/ironstate/states"
+)
+
+// Writer appends JSON to a buffer. Its methods write the commas.
+type Writer struct {
+	B []byte
+	// to receives the JSON in pieces. If to is nil, b keeps all of it.
+	to     http.ResponseWriter
+	status int // the HTTP status of the response; 0 after the first piece
+}
+
+func New(size int) *Writer { return &Writer{B: make([]byte, 0, size)} }
+
+// begin writes the comma before a value or a key, if one is needed.
+func (w *Writer) begin() {
+	if n := len(w.B); n > 0 {
+		switch w.B[n-1] {
+		case '{', '[', ':':
+		default:
+			w.B = append(w.B, ',')
+		}
+	}
+}
+
+func (w *Writer) Open() *Writer {
+	w.begin()
+	w.B = append(w.B, '{')
+	return w
+}
+
+func (w *Writer) Close() {
+	w.B = append(w.B, '}')
+	w.sendPiece()
+}
+
+func (w *Writer) OpenList() *Writer {
+	w.begin()
+	w.B = append(w.B, '[')
+	return w
+}
+
+func (w *Writer) CloseList() { w.B = append(w.B, ']') }
+
+// Key writes a key. The caller writes its value next.
+func (w *Writer) Key(name string) *Writer {
+	w.Text(name)
+	w.B = append(w.B, ':')
+	return w
+}
+
+// Literal writes a text that is JSON already.
+func (w *Writer) Literal(text string) *Writer {
+	w.begin()
+	w.B = append(w.B, text...)
+	return w
+}
+
+func (w *Writer) Null() { w.Literal("null") }
+
+func (w *Writer) Boolean(v bool) {
+	w.begin()
+	w.B = strconv.AppendBool(w.B, v)
+}
+
+func (w *Writer) Integer(v int) {
+	w.begin()
+	w.B = strconv.AppendInt(w.B, int64(v), 10)
+}
+
+// TextOrNull writes a text as a JSON string, or null for the empty text.
+func (w *Writer) TextOrNull(s string) {
+	if s == "" {
+		w.Null()
+		return
+	}
+	w.Text(s)
+}
+
+// Text writes the parts as one JSON string. It replaces bytes that are not UTF-8 by U+FFFD.
+func (w *Writer) Text(parts ...string) {
+	w.begin()
+	w.B = append(w.B, '"')
+	for _, s := range parts {
+		w.escape(s)
+	}
+	w.B = append(w.B, '"')
+}
+
+// escape appends a text in the form that it has inside a JSON string.
+func (w *Writer) escape(s string) {
+	for i := range len(s) {
+		if !verbatim[s[i]] {
+			b, _ := json.Marshal(s) // never fails for a string
+			w.B = append(w.B, b[1:len(b)-1]...)
+			return
+		}
+	}
+	w.B = append(w.B, s...)
+}
+
+// verbatim holds the bytes that need no escape in a JSON string.
+var verbatim = func() (set [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		set[c] = c != '"' && c != '\\'
+	}
+	return set
+}()
+
+// other writes any other value, or null if the value has no JSON form.
+func (w *Writer) other(v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		b = []byte("null")
+	}
+	w.B = append(w.B, b...)
+}
+
+// timeLayout is the form in which Python prints a UTC time with microseconds.
+const timeLayout = "2006-01-02T15:04:05.000000+00:00"
+
+// Time writes a time, or null for nil and the zero time.
+func (w *Writer) Time(t *time.Time) {
+	if t == nil || t.IsZero() {
+		w.Null()
+		return
+	}
+	w.begin()
+	w.B = append(w.B, '"')
+	layout := timeLayout
+	if t.Nanosecond() < 1000 {
+		layout = "2006-01-02T15:04:05+00:00"
+	}
+	w.B = t.UTC().AppendFormat(w.B, layout)
+	w.B = append(w.B, '"')
+}
+
+// Value writes a decoded JSON value.
+func (w *Writer) Value(v any) {
+	switch v := v.(type) {
+	case nil:
+		w.Null()
+	case string:
+		w.Text(v)
+	case bool:
+		w.Boolean(v)
+	case json.Number:
+		w.Literal(v.String())
+	case map[string]any:
+		w.Object(v)
+	case []any:
+		w.OpenList()
+		for _, item := range v {
+			w.Value(item)
+		}
+		w.CloseList()
+	case []string:
+		w.Texts(v)
+	default:
+		w.begin()
+		w.other(v)
+	}
+}
+
+// Object writes an object with sorted keys, nil as {}.
+func (w *Writer) Object(m map[string]any) {
+	w.Open()
+	var space [16]string
+	keys := space[:0]
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		w.Key(key).Value(m[key])
+	}
+	w.Close()
+}
+
+// Texts writes a list of strings, nil as [].
+func (w *Writer) Texts(list []string) {
+	w.OpenList()
+	for _, s := range list {
+		w.Text(s)
+	}
+	w.CloseList()
+}
+
+// Links writes a list of two links to a resource, such as the value of the key "links": the link
+// "self" with /v1 and the link "bookmark" without it. The parts of the path are concatenated.
+func (w *Writer) Links(base string, path ...string) {
+	w.OpenList()
+	var space [8]string
+	w.Link("self", append(append(space[:0], base, "/v1/"), path...)...)
+	w.Link("bookmark", append(append(space[:0], base, "/"), path...)...)
+	w.CloseList()
+}
+
+func (w *Writer) Link(rel string, href ...string) {
+	w.Literal(`{"href":`).Text(href...)
+	w.Literal(`"rel":`).Text(rel)
+	w.Close()
+}
+
+func (w *Writer) State(s states.State) {
+	if s == states.NoState {
+		w.Null()
+		return
+	}
+	w.Text(s.String())
+}
+
+func (w *Writer) Power(p states.Power) {
+	if p == states.NoPower {
+		w.Null()
+		return
+	}
+	w.Text(p.String())
+}
