@@ -28,6 +28,15 @@
 // a reserved node are retried a few times and then refused with [Locked]. The write that
 // ends the work also drops the reservation.
 //
+// The other records are objects: ports ([Port]), port groups, volumes, allocations, the entries of a
+// node's history, deploy templates and more, each kind a type with Ironic's names in JSON. A record has
+// the version of its form; a release reads the records of all earlier releases.
+//
+// A conductor has an index of each kind of record, kept up to date by a watch of the store and by its
+// own writes. It answers lists and watches ([Conductor.WatchNodes]). One node or object is read from
+// the store, so that it is as new as its last write by any conductor; a conductor that has the store
+// alone reads its nodes from the index.
+//
 // # Work
 //
 // The work of a state is a list of steps ([Step]): the steps that the node's [Hardware] has

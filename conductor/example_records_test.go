@@ -53,6 +53,32 @@ func ExampleNode() {
 	// enroll payroll <nil>
 }
 
+// This example stores a port of a node and reads it.
+func ExamplePort() {
+	c, stop := started(conductor.Config{Hardware: map[string]conductor.Hardware{"fake-hardware": &conductor.Fake{}}})
+	defer stop()
+	ctx := context.Background()
+	node, err := c.CreateNode(ctx, &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Enroll})
+	if err != nil {
+		panic(err)
+	}
+	port := &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: node.UUID}, Address: "52:54:00:12:34:56"}
+	if _, err := c.CreateObject(ctx, port); err != nil {
+		panic(err)
+	}
+	_, err = c.CreateObject(ctx, port)
+	fmt.Println(err)
+
+	ports, err := c.ObjectsOf(ctx, conductor.KindPort, node.UUID)
+	for _, o := range ports {
+		port := o.(*conductor.Port)
+		fmt.Println(port.Address, port.NodeUUID == node.UUID, err)
+	}
+	// Output:
+	// ports with address=52:54:00:12:34:56 already exists.
+	// 52:54:00:12:34:56 true <nil>
+}
+
 // Two writers update the same record. The second has not read the first one's write, and
 // gets ErrConflict.
 func ExampleStore() {
