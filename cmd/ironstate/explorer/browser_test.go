@@ -152,3 +152,15 @@ func (b *browser) forgive(text string) {
 	require.Less(b.t, len(rest), len(b.problems), "the browser complains of %s", text)
 	b.problems = rest
 }
+
+const (
+	// cutOff is the elements outside the diagrams whose content is wider than they are, or
+	// higher if they then scroll.
+	cutOff = `[...document.querySelectorAll('body *:not(svg, svg *, .drawing, #live, select, input)')]
+		.filter((e) => e.checkVisibility() && getComputedStyle(e).display !== 'inline' &&
+			(e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 || getComputedStyle(e).overflowY === 'auto' && e.scrollHeight > e.clientHeight))
+		.map((e) => e.outerHTML.slice(0, 80))`
+	// smallestLabel is the height of the smallest text in the diagrams, in pixels.
+	smallestLabel = `Math.round(100 * Math.min(...[...document.querySelectorAll('.drawing text')].filter((e) => e.checkVisibility())
+		.map((e) => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a))) / 100`
+)

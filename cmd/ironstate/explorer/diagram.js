@@ -114,5 +114,27 @@ const diagram = (() => {
 		}
 	}
 
-	return { drawCounts, drawTimeline, drawTransitions, nodesOf, number };
+	// --- rates ---
+
+	const rates = element('figure', { id: 'rates' }, element('figcaption'), svg('svg', { 'aria-hidden': 'true', preserveAspectRatio: 'none' }));
+	let rated = null; // the last event, with the time at which it was received
+
+	// drawRates draws a bar for the transitions in each of the last minutes. Without an event it
+	// draws those of the last event again, with the minutes that have passed since.
+	function drawRates(event) {
+		rated = event ? { event, at: performance.now() } : rated;
+		if (!rated) return;
+		const past = Math.floor((rated.event.second + (performance.now() - rated.at) / 1000) / 60);
+		const counts = [...rated.event.rates, ...Array(past).fill(0)].slice(-rated.event.rates.length);
+		const most = Math.max(...counts);
+		const [caption, picture] = rates.children;
+		const text = `${number(counts[counts.length - 1])} transitions in this minute, at most ${number(most)} a minute in the last ${counts.length} minutes`;
+		if (caption.textContent !== text) caption.textContent = text;
+		picture.setAttribute('viewBox', `0 0 ${counts.length} 1`);
+		picture.replaceChildren(...counts.map((n, i) => svg('rect', { x: i + 0.1, width: 0.8, y: 1 - n / (most || 1), height: n / (most || 1) })));
+	}
+
+	setInterval(() => drawRates(), 5000);
+
+	return { drawCounts, drawRates, drawTimeline, drawTransitions, nodesOf, number, rates };
 })();

@@ -5,7 +5,7 @@
 //
 //	GET /                       the page
 //	GET /explorer/events        server-sent events: counts and transitions
-//	GET /explorer/nodes         a page of nodes, filtered by state and part of the name
+//	GET /explorer/nodes         a page of nodes, filtered by state, part of the name, failed and maintenance
 //	GET /explorer/nodes/IDENT   a node with its history and explanation
 package explorer
 

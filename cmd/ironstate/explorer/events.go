@@ -37,6 +37,10 @@ type event struct {
 	Moves []shownMove `json:"moves"`
 	// Transitions are the transitions of all moves since the event before.
 	Transitions []counted `json:"transitions"`
+	// Rates are the numbers of transitions in each of the last minutes, oldest first. The last
+	// minute has begun Second seconds ago.
+	Rates  []int `json:"rates"`
+	Second int   `json:"second"`
 }
 
 type shownMove struct {
@@ -137,6 +141,7 @@ func (e *Explorer) eventText(before *snapshot, now snapshot) string {
 	next := event{
 		Series: table.Series().String(), Conductor: e.conductor.Name(), Nodes: now.nodes,
 		Counts: make(map[string]int, len(now.counts)), Moves: []shownMove{}, Transitions: []counted{},
+		Rates: now.rates, Second: now.second,
 	}
 	for state, n := range now.counts {
 		next.Counts[state.String()] = n

@@ -33,6 +33,8 @@ type event struct {
 		From, Event, To string
 		Nodes           int
 	}
+	Rates  []int
+	Second int
 }
 
 // stream reads a stream of events.
@@ -102,12 +104,22 @@ func TestEventsHaveTheCountsAndMoves(t *testing.T) {
 	late := s.stream().next()
 	require.Len(t, late.Moves, 2, "a new stream begins with the last moves")
 	require.Zero(t, late.Moved)
+	require.Len(t, late.Rates, 30)
+	require.Equal(t, 2, sum(late.Rates))
+	require.Less(t, late.Second, 60)
 	require.Empty(t, late.Transitions)
 
 	added := s.Add(conductor.Node{})
 	require.Equal(t, 4, events.next().Nodes)
 	require.NoError(t, s.Conductor.DeleteNode(t.Context(), added.UUID))
 	require.Equal(t, 3, events.next().Nodes)
+}
+
+func sum(counts []int) (total int) {
+	for _, n := range counts {
+		total += n
+	}
+	return total
 }
 
 func TestEventsEndWithTheExplorer(t *testing.T) {
@@ -313,7 +325,7 @@ func TestAnEventIsSmallForAnyFleet(t *testing.T) {
 		line, err = r.ReadString('\n')
 		require.NoError(t, err)
 	}
-	require.Less(t, len(line), 200)
+	require.Less(t, len(line), 300)
 	s.stop()
 	_, _ = io.Copy(io.Discard, response.Body)
 }

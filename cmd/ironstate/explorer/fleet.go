@@ -18,6 +18,7 @@ type fleet struct {
 	moves  [shownMoves]move          // ring buffer: move number n is at n modulo the length
 	moved  int                       // the number of moves so far
 	rows   map[states.Transition]int // the number of moves so far, by transition
+	rates  rates
 	wakers map[chan struct{}]bool
 }
 
@@ -55,14 +56,16 @@ func (f *fleet) take(change conductor.NodeChange) {
 		f.count(now.ProvisionState, 1)
 	}
 	if old != nil && now != nil {
-		for _, t := range now.TransitionsSince(old) {
+		transitions := now.TransitionsSince(old)
+		f.rates.add(time.Now(), len(transitions))
+		for _, t := range transitions {
 			row := states.Transition{From: t.From, Event: t.Event, To: t.To}
 			f.moves[f.moved%shownMoves] = move{row, now.UUID, now.Name, t.Time}
 			f.moved++
 			f.rows[row]++
 		}
 	}
-	if f.synced && (old == nil || now == nil || old.ProvisionState != now.ProvisionState) {
+	if f.synced && (old == nil || now == nil || old.ProvisionState != now.ProvisionState || old.Maintenance != now.Maintenance) {
 		f.wake()
 	}
 }
@@ -107,13 +110,16 @@ type snapshot struct {
 	last   []move                    // the latest moves, oldest first
 	moved  int                       // the number of moves so far
 	rows   map[states.Transition]int // the number of moves so far, by transition
+	rates  []int                     // transitions in each of the last minutes, oldest first
+	second int                       // seconds since the last of these minutes began
 }
 
 // now returns a snapshot.
 func (f *fleet) now() snapshot {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := snapshot{nodes: len(f.nodes), counts: maps.Clone(f.counts), moved: f.moved, rows: maps.Clone(f.rows)}
+	at := time.Now()
+	s := snapshot{nodes: len(f.nodes), counts: maps.Clone(f.counts), moved: f.moved, rows: maps.Clone(f.rows), rates: f.rates.last(at), second: at.Second()}
 	for n := max(f.moved-shownMoves, 0); n < f.moved; n++ {
 		s.last = append(s.last, f.moves[n%shownMoves])
 	}

@@ -1,7 +1,7 @@
 // The conductor's nodes in the explorer page: the list of nodes, one node, the latest moves, and the
 // stream of events. Texts of nodes are always inserted as text, never as HTML.
 (() => {
-	const { element, choice, choose, extend, stateButton } = window.explorer;
+	const { element, choice, choose, extend, model, stateButton } = window.explorer;
 	const { nodesOf, number } = diagram;
 	const $ = (id) => document.getElementById(id);
 	const address = (path) => new URL(`explorer/${path}`, location.origin + location.pathname); // without the user name and password of the URL
@@ -38,16 +38,19 @@
 		status: element('p', { id: 'fleet' }, 'connecting …'),
 		node: element('section', { id: 'node', 'aria-labelledby': 'node-title', hidden: '' },
 			element('div', { class: 'head' }, element('h2', { id: 'node-title', tabindex: '-1' }),
-				element('button', { type: 'button', id: 'node-close', 'aria-label': 'Close the node', onclick: () => choose({ node: '' }) }, '×')),
+				element('button', { type: 'button', id: 'node-close', 'aria-label': 'Close the node', onclick: () => choose({ node: '', from: '', goal: '' }) }, '×')),
 			element('div', { id: 'node-body' })),
 		nodes: element('section', { id: 'nodes', 'aria-labelledby': 'nodes-title' },
 			element('h2', { id: 'nodes-title' }, 'Nodes'),
 			element('label', {}, 'Name or UUID ', element('input', { type: 'search', id: 'nodes-find', autocomplete: 'off', spellcheck: 'false' })),
+			...['failed', 'maintenance'].map((key) => element('label', { class: 'check' },
+				element('input', { type: 'checkbox', id: `nodes-${key}` }), key === 'failed' ? ' failed ' : ' in maintenance')),
 			element('ul', { id: 'nodes-list' }),
 			element('p', { id: 'nodes-note' }),
 			element('button', { type: 'button', id: 'nodes-more', hidden: '', onclick: () => list.more() }, 'More')),
 		moves: element('section', { id: 'moves', 'aria-labelledby': 'moves-title' },
 			element('h2', { id: 'moves-title' }, 'Latest transitions'),
+			diagram.rates,
 			element('p', { id: 'moves-none' }, 'No transition since this page was first opened.'),
 			element('ol', { id: 'moves-list' })),
 	};
@@ -90,7 +93,7 @@
 
 		// show shows the nodes of the selected state.
 		show() {
-			const asked = JSON.stringify([choice.state, choice.search]);
+			const asked = JSON.stringify([choice.state, choice.search, choice.failed, choice.maintenance]);
 			if (asked !== list.asked) {
 				list.asked = asked;
 				list.load(false);
@@ -100,7 +103,8 @@
 
 		title() {
 			const n = !fleet ? null : choice.state ? fleet.counts[choice.state] || 0 : fleet.nodes;
-			$('nodes-title').textContent = `${choice.state ? `Nodes in ${choice.state}` : 'All nodes'}${n === null ? '' : `: ${number(n)}`}`;
+			const which = [choice.state ? `Nodes in ${choice.state}` : 'All nodes', choice.failed && 'failed', choice.maintenance && 'in maintenance'].filter(Boolean);
+			$('nodes-title').textContent = which.join(', ') + (n === null || which.length > 1 ? '' : `: ${number(n)}`);
 		},
 
 		more() { list.load(true); },
@@ -110,7 +114,7 @@
 			const { signal } = list.abort = new AbortController();
 			clearTimeout(list.timer);
 			list.timer = 0;
-			const query = new URLSearchParams({ state: choice.state, find: choice.search });
+			const query = new URLSearchParams({ state: choice.state, find: choice.search, failed: choice.failed, maintenance: choice.maintenance });
 			if (further && list.nodes.length) query.set('after', list.nodes[list.nodes.length - 1].uuid);
 			try {
 				const answer = await ask(`nodes?${query}`, signal);
@@ -130,7 +134,7 @@
 			const focused = document.activeElement.closest && document.activeElement.closest('#nodes-list') ? document.activeElement.dataset.uuid : '';
 			$('nodes-list').replaceChildren(...items);
 			if (focused) [...$('nodes-list').querySelectorAll('.node')].filter((b) => b.dataset.uuid === focused).forEach((b) => b.focus());
-			$('nodes-note').textContent = list.nodes.length ? '' : choice.search ? 'No node has this text in its name or UUID.' : 'No nodes.';
+			$('nodes-note').textContent = list.nodes.length ? '' : choice.search ? 'No node has this text in its name or UUID.' : choice.failed || choice.maintenance ? 'No such node.' : 'No nodes.';
 			$('nodes-more').hidden = !more;
 		},
 
@@ -146,11 +150,16 @@
 		typing = setTimeout(() => choose({ search: $('nodes-find').value }), 200);
 	});
 
+	for (const key of ['failed', 'maintenance']) {
+		$(`nodes-${key}`).addEventListener('change', (event) => choose({ [key]: event.target.checked ? '1' : '' }));
+	}
+
 	// --- one node ---
 
 	const one = {
 		uuid: '',
 		shown: '', // the shown response
+		state: '', // the shown state
 		transitions: [], // of its timeline
 		abort: new AbortController(),
 
@@ -159,7 +168,7 @@
 			for (const b of document.querySelectorAll('button.node')) b.setAttribute('aria-pressed', b.dataset.uuid === choice.node);
 			if (choice.node !== one.uuid) {
 				one.uuid = choice.node;
-				one.shown = '';
+				one.shown = one.state = '';
 				one.transitions = [];
 				$('node-title').textContent = 'Node';
 				$('node-body').replaceChildren();
@@ -205,12 +214,26 @@
 				element('h3', {}, 'Why it is in this state'),
 				...n.why.map((text) => element('p', {}, text)),
 				element('h3', {}, 'Next requests'),
-				element('dl', {}, ...n.next.flatMap((a) => row(`To ${a.goal}`, ...marked(a.step)))),
+				element('dl', { id: 'node-next' }, ...n.next.flatMap((a) => row(element('button', {
+					type: 'button', class: 'goal', 'aria-pressed': choice.goal === a.goal,
+					onclick: () => choose(choice.goal === a.goal ? { from: '', goal: '' } : { from: n.state, goal: a.goal }),
+				}, `To ${a.goal}`), ...marked(a.step)))),
 				element('h3', {}, 'Timeline, latest first'),
 				element('ol', { id: 'node-history' }, ...n.timeline.slice().reverse().map(stageItem)));
 			if (focused) $('node-title').focus();
 			one.transitions = n.timeline.map((s) => s.by).filter((t) => t);
 			diagram.drawTimeline(one.transitions);
+			one.drawPath(n);
+		},
+
+		// drawPath selects the route from the node's state to the selected goal, else to the
+		// node's target, and again whenever the state changes. It keeps a route from another state
+		// that the reader has selected.
+		drawPath(n) {
+			const was = one.state;
+			one.state = n.state;
+			const goal = choice.goal || (model.goals.includes(n.target) ? n.target : '');
+			if (was !== n.state && goal && (!was || !choice.from || choice.from === was)) choose({ from: n.state, goal });
 		},
 	};
 
@@ -257,6 +280,7 @@
 		diagram.drawCounts(event.counts);
 		diagram.drawTransitions(event.transitions);
 		drawMoves(event.moves);
+		diagram.drawRates(event);
 		list.title();
 		if (before) list.refresh();
 		if (event.moves.some((m) => m.uuid === one.uuid)) one.load();
@@ -287,10 +311,12 @@
 		one.load();
 	});
 
-	const names = ['node', 'search'];
+	const names = ['node', 'search', 'failed', 'maintenance'];
 
 	function shown() {
 		if ($('nodes-find').value !== choice.search) $('nodes-find').value = choice.search;
+		for (const key of ['failed', 'maintenance']) $(`nodes-${key}`).checked = choice[key] !== '';
+		for (const b of document.querySelectorAll('#node-next button')) b.setAttribute('aria-pressed', b.textContent === `To ${choice.goal}`);
 		diagram.drawCounts(fleet && fleet.counts);
 		list.show();
 		one.show();

@@ -45,7 +45,8 @@ type list struct {
 }
 
 // nodes responds with a page of nodes, oldest first. The query parameters are the state, a part of
-// the name or UUID, and the UUID after which the page starts.
+// the name or UUID, failed and maintenance, which leave out other nodes unless they are empty, and
+// the UUID after which the page starts.
 func (e *Explorer) nodes(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	state, err := states.Parse(cmp.Or(query.Get("state"), states.NoState.String()))
@@ -68,6 +69,8 @@ func (e *Explorer) nodes(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		if state != states.NoState && n.ProvisionState != state ||
+			query.Get("failed") != "" && e.conductor.Table().Phase(n.ProvisionState) != states.PhaseFailed ||
+			query.Get("maintenance") != "" && !n.Maintenance ||
 			!strings.Contains(strings.ToLower(n.Name), find) && !strings.Contains(n.UUID, find) {
 			continue
 		}

@@ -57,6 +57,27 @@ func TestNodesAreListedByStateAndName(t *testing.T) {
 		require.Len(t, got.Nodes, want.nodes, query)
 		require.Equal(t, want.more, got.More, query)
 	}
+	for n, node := range []conductor.Node{
+		{ProvisionState: states.CleanFail}, {ProvisionState: states.DeployFail, Maintenance: true}, {ProvisionState: states.Error},
+		{ProvisionState: states.Active, Maintenance: true},
+	} {
+		node.Name = fmt.Sprintf("bad-%d", n)
+		s.Add(node)
+	}
+	for query, want := range map[string][]string{
+		"failed=1":                          {"bad-0", "bad-1", "bad-2"},
+		"maintenance=1":                     {"bad-1", "bad-3"},
+		"failed=1&maintenance=1":            {"bad-1"},
+		"failed=1&state=error":              {"bad-2"},
+		"failed=1&maintenance=1&find=bad-0": nil,
+		"failed=&maintenance=&find=bad":     {"bad-0", "bad-1", "bad-2", "bad-3"},
+	} {
+		var names []string
+		for _, n := range read[nodeList](s, "/explorer/nodes?"+query).Nodes {
+			names = append(names, n.Name)
+		}
+		require.Equal(t, want, names, query)
+	}
 	response, body := s.get("/explorer/nodes?state=busy", "*/*")
 	require.Equal(t, http.StatusBadRequest, response.StatusCode)
 	require.Contains(t, body, `unknown`)

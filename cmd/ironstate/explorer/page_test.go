@@ -103,6 +103,69 @@ func TestThePageListsTheNodesOfAState(t *testing.T) {
 	b.untilText("#nodes-list", "rack2-000")
 }
 
+func TestThePageFiltersFailedNodesAndThoseInMaintenance(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	s.Add(conductor.Node{Name: "good", ProvisionState: states.Active})
+	s.Add(conductor.Node{Name: "failed", ProvisionState: states.DeployFail})
+	s.Add(conductor.Node{Name: "both", ProvisionState: states.CleanFail, Maintenance: true})
+	s.Add(conductor.Node{Name: "kept", ProvisionState: states.Active, Maintenance: true})
+	b := open(t, s, "maintenance=1")
+	names := "[...document.querySelectorAll('#nodes-list .node')].map((b) => b.textContent).join()"
+	b.until("those in maintenance", names+" === 'both,kept'")
+	require.Equal(t, "All nodes, in maintenance", b.text("#nodes-title"))
+	b.do(chromedp.Click(chromedp.CSS("#nodes-failed")))
+	b.until("both", names+" === 'both'")
+	b.do(chromedp.Click(chromedp.CSS("#nodes-maintenance")))
+	b.until("the failed ones", names+" === 'failed,both'")
+	require.Contains(t, eval[string](b, "location.hash"), "failed=1")
+	b.key(kb.Escape)
+	b.until("all", names+" === 'good,failed,both,kept'")
+	require.False(t, eval[bool](b, "document.getElementById('nodes-failed').checked"))
+}
+
+// The path of a node begins in its state and follows it: to its target, or to the goal that
+// the reader selects.
+func TestThePageDrawsThePathOfTheNode(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	node := s.Add(conductor.Node{Name: "rack1-1", ProvisionState: states.Manageable})
+	b := open(t, s, "node="+node.UUID)
+	taken := "[...document.querySelectorAll('#main .edge.taken')].map((g) => g.dataset.id).sort().join(' ')"
+	b.untilText("#node-next", "To available")
+	require.Empty(t, eval[string](b, taken), "a node without a target has no path")
+	b.click("#node-next", "To active")
+	require.Equal(t, "edge-available-deploying edge-cleaning-available edge-deploying-active edge-manageable-cleaning", eval[string](b, taken))
+	require.Contains(t, b.text("#route"), "From manageable to active")
+	require.Equal(t, "true", eval[string](b, "document.querySelector('#node-next [aria-pressed=true]').ariaPressed"))
+	s.provision("rack1-1", "provide")
+	b.untilText("#route", "From available to active")
+	require.Equal(t, "edge-available-deploying edge-deploying-active", eval[string](b, taken))
+	b.click("#node-next", "To active")
+	require.Empty(t, eval[string](b, taken))
+
+	begun, release := make(chan struct{}), make(chan struct{})
+	s.Next(node, "deploy.deploy", func(context.Context) error { close(begun); <-release; return nil })
+	s.provision("rack1-1", "active")
+	<-begun
+	b.untilText("#route", "From deploying to active")
+	require.Equal(t, "edge-deploying-active", eval[string](b, taken))
+	close(release)
+	b.untilText("#route", "The node has already reached the goal.")
+	b.click("#node", "×")
+	require.False(t, eval[bool](b, "document.getElementById('route').checkVisibility()"))
+}
+
+func TestThePageDrawsTheTransitionsOfEachMinute(t *testing.T) {
+	s := start(t, conductortest.Config{})
+	s.Add(conductor.Node{Name: "rack1-1", ProvisionState: states.Available})
+	b := open(t, s, "")
+	b.untilText("#rates", "0 transitions in this minute, at most 0 a minute in the last 30 minutes")
+	s.provision("rack1-1", "active")
+	b.untilText("#moves-list", "deploying → active")
+	require.Regexp(t, `at most [12] a minute`, b.text("#rates"))
+	require.Equal(t, 30, eval[int](b, "document.querySelectorAll('#rates rect').length"))
+	require.Equal(t, 1.0, eval[float64](b, "Math.max(...[...document.querySelectorAll('#rates rect')].map((r) => r.height.baseVal.value))"))
+}
+
 // The page has the conductor's series whatever its URL contains, and handles invalid queries.
 func TestThePageHasTheConductorsSeries(t *testing.T) {
 	s := start(t, conductortest.Config{Series: states.Rocky})
@@ -185,11 +248,19 @@ func TestThePageWithMediaPreferencesAndScreenWidths(t *testing.T) {
 	require.Equal(t, "rgb(11, 99, 196)", eval[string](b, number))
 	media("prefers-color-scheme", "dark")
 	require.Equal(t, "rgb(90, 174, 255)", eval[string](b, number))
-	for _, width := range []int64{360, 768, 1024, 1920} {
+	for n := range 30 {
+		s.Add(conductor.Node{Name: fmt.Sprintf("rack4-%02d", n), ProvisionState: states.Available, LastError: "no answer"})
+	}
+	b.untilText("#nodes-list", "rack4-29")
+	for _, width := range []int64{360, 400, 768, 1024, 1920} {
 		call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 			Width: width, Height: 800, DeviceScaleFactor: 1, Mobile: width < 800,
 		})
 		require.LessOrEqual(t, eval[int64](b, "document.documentElement.scrollWidth"), width, "the page scrolls sideways")
+		if width < 1100 {
+			require.Empty(t, eval[[]string](b, cutOff), "at %d pixels", width)
+		}
+		require.GreaterOrEqual(t, eval[float64](b, smallestLabel), 11.0, "at %d pixels", width)
 	}
 	media("prefers-reduced-motion", "reduce")
 	require.True(t, eval[bool](b, `(() => {
