@@ -252,10 +252,10 @@ func TestTooltipsSayWhatAStateMeansAndWhatTheAPITakes(t *testing.T) {
 	found := tooltips(t, d)
 	require.Len(t, found, d.Table.States().Len())
 	require.Equal(t, "enroll (stable): Ironic has a record of the node and has not yet shown that it can manage it. "+
-		"API requests of version 1.11 and up create nodes in this state. This stable state came with Liberty. The API accepts manage.",
+		"API requests of version 1.11 and up create nodes in this state. A stable state since Liberty. The API accepts manage.",
 		found["state-enroll"])
 	require.Equal(t, "verifying (the conductor is working): The conductor checks that it can manage the node: it validates the driver's "+
-		"configuration and reads the power state with the credentials in driver_info. This state came with Liberty. "+
+		"configuration and reads the power state with the credentials in driver_info. Since Liberty. "+
 		"The node's target is manageable.", found["state-verifying"])
 
 	d.Describe = func(s states.State) string { return "all about " + s.String() }

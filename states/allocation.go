@@ -6,7 +6,7 @@ import "database/sql/driver"
 // properties. The zero value is [NoAllocation].
 //
 // As with [State], the numbers may change between releases; the words do not.
-// Source: ironic/common/states.py. Allocations came with Stein.
+// Source: ironic/common/states.py. Allocations exist since Stein.
 type Allocation uint8
 
 const (

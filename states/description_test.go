@@ -195,7 +195,7 @@ func requireDate(t *testing.T, text string, event states.Event, date string) {
 // brought it and whether it is stable; who moves a node on; what an operator does.
 func TestDescriptionsOfStatesHaveTheirParts(t *testing.T) {
 	latest := states.Latest().Table()
-	moves := regexp.MustCompile(`^(A person|The conductor|The ramdisk's call|A report)\b.* moves? |^A person .* with `)
+	moves := regexp.MustCompile(`^(A client|The conductor|The ramdisk's call|A report)\b.* moves? |^A client .* with `)
 	for s := range states.AllStates() {
 		text := s.Description()
 		if !latest.States().Has(s) {
@@ -203,15 +203,15 @@ func TestDescriptionsOfStatesHaveTheirParts(t *testing.T) {
 			continue
 		}
 		first, _ := bringing(func(t *states.Table) bool { return t.States().Has(s) })
-		came := "This state came with " + display(first)
+		came := "Since " + display(first)
 		if latest.Stable().Has(s) {
-			came = "This stable state came with " + display(first)
+			came = "A stable state since " + display(first)
 		}
 		paragraphs := strings.Split(text, "\n\n")
 		require.Len(t, paragraphs, 3, s)
 		require.Regexp(t, regexp.QuoteMeta(came)+`[.,]`, paragraphs[0], s)
 		require.Regexp(t, moves, paragraphs[1], s)
-		require.Regexp(t, `operator|person`, paragraphs[2], s)
+		require.Regexp(t, `operator|client`, paragraphs[2], s)
 
 		_, last := bringing(func(t *states.Table) bool {
 			return len(slices.Collect(t.Requests(s, t.Series().MaxAPIVersion()))) > 0
@@ -228,14 +228,14 @@ func TestDescriptionsOfEvents(t *testing.T) {
 			return slices.ContainsFunc(slices.Collect(t.Transitions()), func(row states.Transition) bool { return row.Event == event })
 		})
 		if last == states.Latest() {
-			require.Regexp(t, `came with `+regexp.QuoteMeta(display(first))+`\.$`, text, event)
+			require.Regexp(t, `(?i)since `+regexp.QuoteMeta(display(first))+`\.$`, text, event)
 		} else {
 			require.Contains(t, text, "until "+display(last), event)
 		}
 		for _, verb := range states.WordsOf(event) {
 			require.True(t, verb == event.String() || slices.Contains(quotedIn(text), verb), "%v lacks its word %q", event, verb)
 		}
-		require.Regexp(t, `^(A person|The conductor|The call)`, text, event)
+		require.Regexp(t, `^(A client|The conductor|The call)`, text, event)
 		for _, word := range quotedIn(text) {
 			named := slices.Contains(states.WordsOf(event), word)
 			for _, row := range h.rows {

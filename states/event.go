@@ -20,72 +20,70 @@ const NoEvent Event = 0
 // requests. The conductor fires two of the events too: clean out of Deleting, and
 // manage at the end of manual cleaning.
 const (
-	// EventManage ("manage"): A person asks for a manageable node: out of `enroll`
+	// EventManage ("manage"): A client requests a manageable node: out of `enroll`
 	// this starts the verification, and out of `available` and the failed states it
 	// leads to `manageable` at once. The conductor fires it too, at the end of a
-	// cleaning that a person requested. It came with Kilo.
+	// manual cleaning. Since Kilo.
 	EventManage Event = NoEvent + 1 + iota
-	// EventProvide ("provide"): A person makes a manageable node available, by way of
-	// automated cleaning. It came with Kilo.
+	// EventProvide ("provide"): A client makes a manageable node available, after
+	// automated cleaning. Since Kilo.
 	EventProvide
-	// EventDeploy ("deploy", asked for as "active"): A person or a scheduler deploys a
-	// node, and tries a failed deployment again. The API's word is `active`; its alias
-	// `deploy` came with Xena. The event came with Kilo.
+	// EventDeploy ("deploy", requested as "active"): A client deploys a node, or
+	// retries a failed deployment. The API's word is `active`; its alias `deploy`
+	// exists since Xena, the event since Kilo.
 	EventDeploy
-	// EventRebuild ("rebuild"): A person deploys a node anew, with the same or another
-	// image, and keeps its ephemeral partition where the request says so. It came with
-	// Kilo.
+	// EventRebuild ("rebuild"): A client redeploys a node, with the same or another
+	// image, and keeps its ephemeral partition if the request says so. Since Kilo.
 	EventRebuild
-	// EventDelete ("delete", asked for as "deleted"): A person tears a node down,
+	// EventDelete ("delete", requested as "deleted"): A client tears a node down,
 	// which is then cleaned and available again. The API's word is `deleted`; its
-	// alias `undeploy` came with Xena. The event came with Kilo.
+	// alias `undeploy` exists since Xena, the event since Kilo.
 	EventDelete
-	// EventInspect ("inspect"): A person has the hardware's properties found out. It
-	// came with Kilo.
+	// EventInspect ("inspect"): A client requests hardware inspection. Since Kilo.
 	EventInspect
-	// EventAdopt ("adopt"): A person has Ironic take over a node that carries a
-	// workload already. It came with Newton.
+	// EventAdopt ("adopt"): A client requests that Ironic takes over a node that
+	// already carries a workload. Since Newton.
 	EventAdopt
-	// EventClean ("clean"): A person has clean steps run on a manageable node, which
-	// then is manageable again; the request came with Mitaka. The conductor fires it
-	// too, when a tear-down is through; that event came with Kilo.
+	// EventClean ("clean"): A client runs clean steps on a manageable node, which is
+	// then manageable again; the request exists since Mitaka. The conductor fires it
+	// too, when a tear-down has ended; that event exists since Kilo.
 	EventClean
-	// EventRescue ("rescue"): A person has a deployed node booted into the rescue
-	// ramdisk. It came with Queens.
+	// EventRescue ("rescue"): A client boots a deployed node into the rescue ramdisk.
+	// Since Queens.
 	EventRescue
-	// EventUnrescue ("unrescue"): A person brings a rescued node back to its workload.
-	// It came with Queens.
+	// EventUnrescue ("unrescue"): A client returns a rescued node to its workload.
+	// Since Queens.
 	EventUnrescue
-	// EventService ("service"): A person has service steps run on a deployed node. It
-	// came with 2023.2.
+	// EventService ("service"): A client runs service steps on a deployed node. Since
+	// 2023.2.
 	EventService
-	// EventAbort ("abort"): A person ends work that waits or is held. A step that must
-	// not be interrupted is finished first. It came with Liberty.
+	// EventAbort ("abort"): A client ends work that waits or is held. A step that must
+	// not be interrupted is finished first. Since Liberty.
 	EventAbort
-	// EventUnhold ("unhold"): A person lets work go on that a hold step has stopped.
-	// It came with 2023.2.
+	// EventUnhold ("unhold"): A client resumes work that a hold step has stopped.
+	// Since 2023.2.
 	EventUnhold
 )
 
 // Reports: events that only the conductor fires.
 const (
 	// EventDone ("done"): The conductor reports that the work of the state has
-	// succeeded. It came with Kilo.
+	// succeeded. Since Kilo.
 	EventDone Event = EventUnhold + 1 + iota
 	// EventFail ("fail"): The conductor reports that the work of the state failed, or
-	// that a call did not come in time. It came with Kilo.
+	// that a call did not come in time. Since Kilo.
 	EventFail
-	// EventWait ("wait"): The conductor reports that the work goes on elsewhere, and
-	// waits for a call. It came with Kilo.
+	// EventWait ("wait"): The conductor reports that the work continues elsewhere, and
+	// waits for a call. Since Kilo.
 	EventWait
-	// EventResume ("resume"): The call came that the conductor waited for, and the
-	// conductor goes on with the work. It came with Kilo.
+	// EventResume ("resume"): The call for which the conductor waited has arrived, and
+	// the conductor continues the work. Since Kilo.
 	EventResume
 	// EventHold ("hold"): The conductor reports that a hold step has stopped the work.
-	// It came with 2023.2.
+	// Since 2023.2.
 	EventHold
 	// EventError ("error"): The conductor reports that a tear-down failed. It was in
-	// the machine until Rocky; `fail` took its place.
+	// the machine until Rocky; `fail` replaced it.
 	EventError
 )
 

@@ -187,10 +187,10 @@ func ExampleState_Description() {
 	}
 	fmt.Println(states.EventUnhold.Description())
 	// Output:
-	// A hold step stopped the deployment. This state came with 2023.2.
-	// A person moves the node on: with `unhold` the deployment goes on in `wait call-back`, and `abort` ends it in `deploy failed`. No timeout ends the hold.
+	// A hold step stopped the deployment. Since 2023.2.
+	// A client moves the node: with `unhold` the deployment continues in `wait call-back`, and `abort` ends it in `deploy failed`. No timeout ends the hold.
 	// An operator examines the node at the point where the step stopped it, and then requests `unhold`.
-	// A person lets work go on that a hold step has stopped. It came with 2023.2.
+	// A client resumes work that a hold step has stopped. Since 2023.2.
 }
 
 func ExampleTable_Phase() {

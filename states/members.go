@@ -149,7 +149,7 @@ func (t *Table) Stable() Set { return t.set(stableSet) }
 // stable nor unstable.
 func (t *Table) Unstable() Set { return t.set(unstableSet) }
 
-// Failed returns the states named "... failed", out of which a person must move a
+// Failed returns the states named "... failed", out of which a client must move a
 // node: upstream's FAILURE_STATES. Before Yoga, whose source first has the set, the
 // same rule applies. Error is not one of them: it is stable.
 func (t *Table) Failed() Set { return t.set(failedSet) }

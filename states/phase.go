@@ -14,7 +14,7 @@ const (
 	// These are DeployWait and the states named "... wait".
 	PhaseWaiting Phase = "waiting"
 	// PhaseHeld: a hold step stopped the work until a client requests unhold or
-	// abort. These are the states named "... hold", which came with 2023.2.
+	// abort. These are the states named "... hold", which exist since 2023.2.
 	PhaseHeld Phase = "held"
 	// PhaseFailed: work failed, and an operator has to examine the node before a
 	// client requests another state. These are the states of [Table.Failed], and Error.

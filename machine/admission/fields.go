@@ -37,11 +37,11 @@ type Rules struct {
 	Table *states.Table // nil stands for the latest series
 
 	// NoProvisioningInMaintenance refuses to provide a node in maintenance and to clean it
-	// automatically: [conductor]allow_provisioning_in_maintenance = False. The option came
-	// with Train; earlier series always accept both.
+	// automatically: [conductor]allow_provisioning_in_maintenance = False. The option exists
+	// since Train; earlier series always accept both.
 	NoProvisioningInMaintenance bool
 	// KeepAvailable refuses to delete the record of an available node:
-	// [conductor]allow_deleting_available_nodes = False. The option came with Stein; earlier
+	// [conductor]allow_deleting_available_nodes = False. The option exists since Stein; earlier
 	// series always delete it.
 	KeepAvailable bool
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// A kind is the kind of a transition that the conductor makes, or that a person makes
+// A kind is the kind of a transition that the conductor makes, or that an operator makes
 // who resumes held work.
 type kind uint8
 
 const (
-	success    kind = iota // the work continues or succeeds, or the person resumes it
+	success    kind = iota // the work continues or succeeds, or the operator resumes it
 	failure                // the work fails, times out or is lost with its conductor
 	forgetting             // a hold or wait step makes the conductor drop the target of a manual cleaning
 	unexpected             // the work ends in another state than it leads to, or continues after it failed

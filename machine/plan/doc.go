@@ -35,7 +35,7 @@
 //     fails, also by a timeout or the death of the conductor. The stored target
 //     matters in cleaning alone, where manageable makes the cleaning a manual one.
 //   - In a waiting state the work continues after a call from outside.
-//   - In a held state a person resumes the work. The plan does not, because someone
+//   - In a held state an operator resumes the work. The plan does not, because someone
 //     put the hold step there.
 //
 // With Policy.MayAbort the plan ends work that waits or is held, by abort or, with
@@ -58,10 +58,10 @@
 // The route out of a failed state may repeat the failed work: active in deploy
 // failed, or manage in clean failed if provide must follow. This is a retry. The
 // number of retries is in Policy.Retries; by default there are none, and the plan is
-// blocked until a person has examined the node. A route that does not repeat the failed
+// blocked until an operator has examined the node. A route that does not repeat the failed
 // work, such as manage in inspect failed for a goal other than After(EventInspect), is
 // no retry. The first manage out of enroll is no retry either, whatever the last
-// error is, because a node stays in enroll while a person corrects its credentials.
+// error is, because a node stays in enroll while an operator corrects its credentials.
 // Work that is started a second time is a retry even if it was not observed to fail.
 //
 // # Workloads

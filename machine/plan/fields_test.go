@@ -34,7 +34,7 @@ func TestNextSendsNoRequestThatNodeFieldsForbid(t *testing.T) {
 		"provided in maintenance":           {states.Manageable, plan.In(states.Available), careful, maintenance, "send provide"},
 		"torn down in maintenance":          {states.Active, plan.In(states.Available), mayDestroy, maintenance, "send deleted"},
 		"after a clean failure too":         {states.CleanFail, plan.In(states.Manageable), careful, cleanFailure, "send manage"},
-		"a person ends a clean failure":     {states.Manageable, plan.After(states.EventClean), careful, cleanFailure, "blocked: refused by maintenance, before clean with clean_steps"},
+		"an operator ends a clean failure":  {states.Manageable, plan.After(states.EventClean), careful, cleanFailure, "blocked: refused by maintenance, before clean with clean_steps"},
 		"Ironic ends a power failure":       {states.Available, plan.In(states.Active), careful, noPower, "wait: refused by fault, before active"},
 		"deletable in maintenance":          {states.Active, plan.Deletable, careful, maintenance, "done"},
 		"protected from a tear-down":        {states.Active, plan.In(states.Available), mayDestroy, protected, "blocked: refused by protected, before deleted"},

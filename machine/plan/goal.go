@@ -60,7 +60,7 @@ func In(s states.State) Goal {
 //	              is deployed instead
 //	EventService  "serviced": a service has ended in active
 //	EventDelete   "unprovisioned": torn down and available again; if someone has
-//	              deployed the node since, it is left alone
+//	              deployed the node since, it is not touched
 //	EventAdopt    "adopted": in active, by adoption if the node is not active yet; no
 //	              longer reached once the node has left it, like the goals of [In]
 //

@@ -182,7 +182,7 @@ func (q *query) mayTry(w work) bool {
 }
 
 // done answers that the goal is reached, and resets the tries: if the node leaves the
-// goal, it is brought back as for a new goal.
+// goal, it is moved back as for a new goal.
 func (q *query) done() {
 	q.step.Action = Done
 	q.step.Progress.tried = tries{}

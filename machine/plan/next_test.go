@@ -66,7 +66,7 @@ func TestNext(t *testing.T) {
 			node(states.Cleaning), plan.In(states.Manageable), mayAbort,
 			"wait for cleaning to end in available",
 		},
-		"a hold wants a person": {
+		"a hold wants an operator": {
 			node(states.CleanHold), plan.In(states.Available), careful,
 			"blocked: needs unhold of cleaning, before unhold",
 		},
@@ -240,7 +240,7 @@ func TestWorkIsDoneOnce(t *testing.T) {
 	require.Equal(t,
 		[]string{"send inspect", uninspected, uninspected},
 		stepsFor(t, plan.Desired{Version: newest, Goal: plan.After(states.EventInspect)}, states.Manageable, states.InspectFail, states.Manageable),
-		"a failure is not forgotten when a person moves the node on")
+		"a failure is not forgotten when an operator moves the node")
 
 	require.Equal(t,
 		[]string{"send inspect", "blocked: overtaken of inspecting"},

@@ -10,7 +10,7 @@ type Verdict string
 
 const (
 	// InProgress: the work that the request started has not ended. It may be held,
-	// in a state of [states.PhaseHeld], until a person resumes it.
+	// in a state of [states.PhaseHeld], until an operator resumes it.
 	InProgress Verdict = "in progress"
 	// Succeeded: the node is in the state that the request leads to.
 	Succeeded Verdict = "succeeded"

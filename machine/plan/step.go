@@ -17,7 +17,7 @@ const (
 	// Done: the goal is reached.
 	Done Action = "done"
 	// Blocked: no permitted request leads to the goal; Step.Reason says why. Call
-	// Next again once a person has moved the node or widened the policy.
+	// Next again once an operator has moved the node or widened the policy.
 	Blocked Action = "blocked"
 )
 
@@ -28,10 +28,10 @@ type Reason string
 const (
 	noReason Reason = ""
 	// NeedsRetry: Step.Work failed, or was tried and ended by someone, and its
-	// retries are used up. A person must examine the node, or increase
+	// retries are used up. An operator must examine the node, or increase
 	// Policy.Retries.
 	NeedsRetry Reason = "needs retry"
-	// NeedsUnhold: a hold step stopped Step.Work. A person must resume the work or
+	// NeedsUnhold: a hold step stopped Step.Work. An operator must resume the work or
 	// end it.
 	NeedsUnhold Reason = "needs unhold"
 	// NeedsDestroy: every route to the goal destroys the workload, which
@@ -48,7 +48,7 @@ const (
 	// table.
 	NoRoute Reason = "no route"
 	// Refused: Ironic refuses the request for the field of the node's record that
-	// Step.Field names. A person must change that field first, unless the action is
+	// Step.Field names. An operator must change that field first, unless the action is
 	// Wait.
 	Refused Reason = "refused"
 )
