@@ -2,7 +2,6 @@ package drivers
 
 import (
 	"cmp"
-	"net/http"
 	"slices"
 	"time"
 
@@ -98,18 +97,16 @@ func listConductors(r *rest.Request) (rest.Answer, error) {
 			return rest.Answer{}, err
 		}
 	}
-	w := wire.New(512)
-	w.Open()
-	w.Key("conductors").OpenList()
-	for _, m := range members {
-		writeConductor(r, w, m, fields)
-	}
-	w.CloseList()
-	if len(members) > 0 {
-		p.WriteNext(w, r, "conductors", fields, p.SortParameters(), len(members), members[len(members)-1].Hostname)
-	}
-	w.Close()
-	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+	return rest.Object(func(w *wire.Writer) {
+		w.Key("conductors").OpenList()
+		for _, m := range members {
+			writeConductor(r, w, m, fields)
+		}
+		w.CloseList()
+		if len(members) > 0 {
+			p.WriteNext(w, r, "conductors", fields, p.SortParameters(), len(members), members[len(members)-1].Hostname)
+		}
+	}), nil
 }
 
 // showConductor answers GET /v1/conductors/HOSTNAME.
@@ -133,7 +130,5 @@ func showConductor(r *rest.Request) (rest.Answer, error) {
 	if err := checkConductorFields(fields); err != nil {
 		return rest.Answer{}, err
 	}
-	w := wire.New(512)
-	writeConductor(r, w, members[i], fields)
-	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+	return rest.Value(func(w *wire.Writer) { writeConductor(r, w, members[i], fields) }), nil
 }

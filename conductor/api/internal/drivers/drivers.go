@@ -121,15 +121,13 @@ func listDrivers(r *rest.Request) (rest.Answer, error) {
 			return rest.Answer{}, err
 		}
 	}
-	w := wire.New(4096)
-	w.Open()
-	w.Key("drivers").OpenList()
-	for _, name := range slices.Sorted(maps.Keys(hosts)) {
-		writeDriver(r, w, name, hosts[name], detail, fields)
-	}
-	w.CloseList()
-	w.Close()
-	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+	return rest.Object(func(w *wire.Writer) {
+		w.Key("drivers").OpenList()
+		for _, name := range slices.Sorted(maps.Keys(hosts)) {
+			writeDriver(r, w, name, hosts[name], detail, fields)
+		}
+		w.CloseList()
+	}), nil
 }
 
 // find returns the conductors that have the driver that a request names.
@@ -164,9 +162,7 @@ func showDriver(r *rest.Request) (rest.Answer, error) {
 	if err := knowDriverFields(r, fields, true); err != nil {
 		return rest.Answer{}, err
 	}
-	w := wire.New(4096)
-	writeDriver(r, w, r.Param(0), hosts, true, fields)
-	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+	return rest.Value(func(w *wire.Writer) { writeDriver(r, w, r.Param(0), hosts, true, fields) }), nil
 }
 
 // showProperties answers GET /v1/drivers/NAME/properties.
@@ -179,13 +175,11 @@ func showProperties(r *rest.Request) (rest.Answer, error) {
 
 // textsAnswer returns an answer with a JSON object of strings.
 func textsAnswer(m map[string]string) rest.Answer {
-	w := wire.New(1024)
-	w.Open()
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		w.Key(key).Text(m[key])
-	}
-	w.Close()
-	return rest.Answer{Status: http.StatusOK, Body: w.B}
+	return rest.Object(func(w *wire.Writer) {
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			w.Key(key).Text(m[key])
+		}
+	})
 }
 
 // logicalDiskProperties describes the keys of a logical disk in a RAID configuration.

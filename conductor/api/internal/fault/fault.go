@@ -61,16 +61,20 @@ func (f *Fault) Body() []byte {
 	return w.B
 }
 
+// Internal is the fault of an error that is not the client's. It does not disclose the error.
 var Internal = &Fault{Status: http.StatusInternalServerError, Text: "Internal server error."}
 
+// Invalid returns a fault with the status 400.
 func Invalid(format string, args ...any) error {
 	return &Fault{Status: http.StatusBadRequest, Text: fmt.Sprintf(format, args...)}
 }
 
+// Conflict returns a fault with the status 409.
 func Conflict(format string, args ...any) error {
 	return &Fault{Status: http.StatusConflict, Text: fmt.Sprintf(format, args...)}
 }
 
+// NotFound returns a fault with the status 404.
 func NotFound(format string, args ...any) error {
 	return &Fault{Status: http.StatusNotFound, Text: fmt.Sprintf(format, args...)}
 }
@@ -81,8 +85,10 @@ var UnknownPath = &Fault{Status: http.StatusNotFound, Bare: true}
 // NoSuchResource is the response to a request for something newer than its version.
 var NoSuchResource = NotFound("Resource could not be found.")
 
+// NotAcceptable is the fault of a field or parameter that needs a higher version.
 var NotAcceptable = &Fault{Status: http.StatusNotAcceptable, Text: "Request not acceptable."}
 
+// NotPermitted is the fault of a request that the resource does not permit.
 var NotPermitted = &Fault{Status: http.StatusForbidden, Text: "Operation not permitted."}
 
 // TooOld returns the fault of a parameter that needs a higher version.

@@ -36,6 +36,7 @@ func Repr(v any) string {
 	return shorten(pyrepr.Of(masked.Value(v)))
 }
 
+// Power returns a power state in the form in which a fault shows it.
 func Power(p states.Power) string {
 	if p == states.NoPower {
 		return "None"

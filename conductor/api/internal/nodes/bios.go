@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"net/http"
 	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -24,10 +23,7 @@ var biosFields = []string{
 func listBIOS(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("detail", "fields")
 	fields, detail := rest.FieldSet(a.List("fields")), a.Boolean("detail")
-	if a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	n, err := r.Node(r.Param(0))
+	n, err := r.NodeOf(a)
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -61,12 +57,10 @@ func showBIOS(r *rest.Request) (rest.Answer, error) {
 	if r.Version < since.BIOSRegistry {
 		fields = biosFields[:2]
 	}
-	w := wire.New(512)
-	w.Open()
-	w.Key(r.Param(1))
-	writeBIOS(r, w, n.UUID, n.BIOSSettings[i], fields)
-	w.Close()
-	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+	return rest.Object(func(w *wire.Writer) {
+		w.Key(r.Param(1))
+		writeBIOS(r, w, n.UUID, n.BIOSSettings[i], fields)
+	}), nil
 }
 
 // writeBIOS writes a setting; node is the identifier of the node in links.

@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -17,10 +16,7 @@ import (
 func listHistory(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs(slices.Concat(rest.PageArgs, []string{"detail"})...)
 	p, detail := a.Page((*rest.Args).Uuid), a.Boolean("detail")
-	if a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	n, err := r.Node(r.Param(0))
+	n, err := r.NodeOf(a)
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -35,18 +31,16 @@ func listHistory(r *rest.Request) (rest.Answer, error) {
 	if !found {
 		return rest.Answer{}, fault.NotFound("Node history record %s could not be found.", p.Marker)
 	}
-	w := wire.New(64 + 512*len(entries))
-	w.Open()
-	w.Key("history").OpenList()
-	for _, entry := range entries {
-		writeHistory(r, w, n, entry, detail != nil && *detail)
-	}
-	w.CloseList()
-	if len(entries) > 0 {
-		p.WriteNext(w, r, "nodes/"+r.Param(0)+"/history", nil, nil, len(entries), entries[len(entries)-1].UUID)
-	}
-	w.Close()
-	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+	return rest.Object(func(w *wire.Writer) {
+		w.Key("history").OpenList()
+		for _, entry := range entries {
+			writeHistory(r, w, n, entry, detail != nil && *detail)
+		}
+		w.CloseList()
+		if len(entries) > 0 {
+			p.WriteNext(w, r, "nodes/"+r.Param(0)+"/history", nil, nil, len(entries), entries[len(entries)-1].UUID)
+		}
+	}), nil
 }
 
 // showHistory answers GET /v1/nodes/NODE/history/UUID.
@@ -62,9 +56,7 @@ func showHistory(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	w := wire.New(1024)
-	writeHistory(r, w, n, o.(*conductor.HistoryEntry), true)
-	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+	return rest.Value(func(w *wire.Writer) { writeHistory(r, w, n, o.(*conductor.HistoryEntry), true) }), nil
 }
 
 // maxEvent is the maximum length in bytes of a history entry's event in lists without detail.

@@ -12,10 +12,7 @@ import (
 
 // showBootDevice answers GET /v1/nodes/NODE/management/boot_device.
 func showBootDevice(r *rest.Request) (rest.Answer, error) {
-	if a := r.QueryArgs(); a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	n, err := r.Node(r.Param(0))
+	n, err := r.NodeOf(r.QueryArgs())
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -23,12 +20,10 @@ func showBootDevice(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, hardwareFault(err)
 	}
-	w := wire.New(128)
-	w.Open()
-	w.Key("boot_device").TextOrNull(device)
-	w.Key("persistent").Boolean(persistent)
-	w.Close()
-	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+	return rest.Object(func(w *wire.Writer) {
+		w.Key("boot_device").TextOrNull(device)
+		w.Key("persistent").Boolean(persistent)
+	}), nil
 }
 
 // setBootDevice answers PUT /v1/nodes/NODE/management/boot_device.
@@ -46,15 +41,12 @@ func setBootDevice(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	err = r.Conductor.SetBootDevice(r.Context(), n.UUID, device, persistent != nil && *persistent)
-	return rest.Answer{Status: http.StatusNoContent}, hardwareFault(err)
+	return rest.NoContent, hardwareFault(err)
 }
 
 // listBootDevices answers GET /v1/nodes/NODE/management/boot_device/supported.
 func listBootDevices(r *rest.Request) (rest.Answer, error) {
-	if a := r.QueryArgs(); a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	n, err := r.Node(r.Param(0))
+	n, err := r.NodeOf(r.QueryArgs())
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"errors"
-	"net/http"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
@@ -13,10 +12,7 @@ import (
 // emptyList answers requests for a list that is empty with every hardware type.
 func emptyList(name string, arguments ...string) func(*rest.Request) (rest.Answer, error) {
 	return func(r *rest.Request) (rest.Answer, error) {
-		if a := r.QueryArgs(arguments...); a.Err != nil {
-			return rest.Answer{}, a.Err
-		}
-		if _, err := r.Node(r.Param(0)); err != nil {
+		if _, err := r.NodeOf(r.QueryArgs(arguments...)); err != nil {
 			return rest.Answer{}, err
 		}
 		return rest.ObjectWith(name, func(w *wire.Writer) { w.Texts(nil) }), nil
@@ -36,13 +32,11 @@ func showInventory(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	w := wire.New(4096)
-	w.Open()
-	inventory := o.(*conductor.Inventory)
-	w.Key("inventory").Object(inventory.Inventory)
-	w.Key("plugin_data").Object(inventory.PluginData)
-	w.Close()
-	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+	return rest.Object(func(w *wire.Writer) {
+		inventory := o.(*conductor.Inventory)
+		w.Key("inventory").Object(inventory.Inventory)
+		w.Key("plugin_data").Object(inventory.PluginData)
+	}), nil
 }
 
 // listChildren answers GET /v1/nodes/NODE/children.
@@ -55,14 +49,12 @@ func listChildren(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	w := wire.New(512)
-	w.Open()
-	w.Key("children").OpenList()
-	for child := range children {
-		w.Text(child.UUID)
-	}
-	w.CloseList()
-	w.Key("links").Link("children", r.Base(), "/v1/nodes/?parent_node=", n.UUID)
-	w.Close()
-	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+	return rest.Object(func(w *wire.Writer) {
+		w.Key("children").OpenList()
+		for child := range children {
+			w.Text(child.UUID)
+		}
+		w.CloseList()
+		w.Key("links").Link("children", r.Base(), "/v1/nodes/?parent_node=", n.UUID)
+	}), nil
 }

@@ -186,17 +186,14 @@ func remove(r *rest.Request) (rest.Answer, error) {
 	if len(r.Params) > 1 {
 		return rest.Answer{}, fault.NoSuchResource
 	}
-	if a := r.QueryArgs(); a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	n, err := r.Node(r.Param(0))
+	n, err := r.NodeOf(r.QueryArgs())
 	if err != nil {
 		return rest.Answer{}, err
 	}
 	if err := r.Conductor.DeleteNode(r.Context(), n.UUID); err != nil {
 		return rest.Answer{}, err
 	}
-	return rest.Answer{Status: http.StatusNoContent}, nil
+	return rest.NoContent, nil
 }
 
 // update changes a node for a request whose response does not contain the node.

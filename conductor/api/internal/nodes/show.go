@@ -74,10 +74,7 @@ func answer(r *rest.Request, status int, n *node, fields rest.FieldSet) rest.Ans
 func show(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("fields")
 	fields := a.List("fields")
-	if a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	n, err := r.Node(r.Param(0))
+	n, err := r.NodeOf(a)
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -16,26 +16,21 @@ import (
 
 // showStates answers GET /v1/nodes/NODE/states.
 func showStates(r *rest.Request) (rest.Answer, error) {
-	if a := r.QueryArgs(); a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	n, err := r.Node(r.Param(0))
+	n, err := r.NodeOf(r.QueryArgs())
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	w := wire.New(512)
-	w.Open()
-	for _, name := range []string{
-		"console_enabled", "last_error", "power_state", "provision_state", "target_power_state",
-		"target_provision_state", "provision_updated_at", "raid_config", "target_raid_config", "boot_mode", "secure_boot",
-	} {
-		if f := fieldsByName[name]; f.since <= r.Version {
-			w.Key(name)
-			f.write(w, r, n)
+	return rest.Object(func(w *wire.Writer) {
+		for _, name := range []string{
+			"console_enabled", "last_error", "power_state", "provision_state", "target_power_state",
+			"target_provision_state", "provision_updated_at", "raid_config", "target_raid_config", "boot_mode", "secure_boot",
+		} {
+			if f := fieldsByName[name]; f.since <= r.Version {
+				w.Key(name)
+				f.write(w, r, n)
+			}
 		}
-	}
-	w.Close()
-	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+	}), nil
 }
 
 // accepted returns the response 202 to a request whose work continues. Its Location header is
@@ -49,10 +44,7 @@ func setPower(r *rest.Request) (rest.Answer, error) {
 	a := r.BodyArgs(rest.MaxBody, "target", "timeout")
 	target := a.Need("target").Text("target")
 	timeout, hasTimeout := a.Integer("timeout")
-	if a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	n, err := r.Node(r.Param(0))
+	n, err := r.NodeOf(a)
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -84,7 +76,7 @@ func setMaintenance(r *rest.Request) (rest.Answer, error) {
 	if a.Err != nil {
 		return rest.Answer{}, a.Err
 	}
-	return rest.Answer{Status: http.StatusAccepted}, update(r, func(n *node) error {
+	return rest.Accepted, update(r, func(n *node) error {
 		n.Maintenance = true
 		return fieldsByName["maintenance_reason"].set(n, a.Values["reason"])
 	})
@@ -95,7 +87,7 @@ func clearMaintenance(r *rest.Request) (rest.Answer, error) {
 	if a := r.QueryArgs(); a.Err != nil {
 		return rest.Answer{}, a.Err
 	}
-	return rest.Answer{Status: http.StatusAccepted}, update(r, func(n *node) error {
+	return rest.Accepted, update(r, func(n *node) error {
 		n.Maintenance = false
 		return nil
 	})
@@ -117,7 +109,7 @@ func setRAID(r *rest.Request) (rest.Answer, error) {
 	if r.Version < since.RAID {
 		return rest.Answer{}, fault.NotAcceptable
 	}
-	return rest.Answer{Status: http.StatusNoContent}, update(r, func(n *node) error {
+	return rest.NoContent, update(r, func(n *node) error {
 		if !hasInterface(r, n, "raid") {
 			return conductor.Held(&fault.Fault{Status: http.StatusNotFound, Text: unsupported(n, "raid")})
 		}
@@ -187,10 +179,7 @@ func setSecureBoot(r *rest.Request) (rest.Answer, error) {
 // setBoot refuses a request with bad arguments or with a wrong target, or sets the node's last error
 // to the failure of a change.
 func setBoot(r *rest.Request, a *rest.Args, wrong error, change, function string) (rest.Answer, error) {
-	if a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	n, err := r.Node(r.Param(0))
+	n, err := r.NodeOf(a)
 	switch {
 	case err != nil:
 		return rest.Answer{}, err
@@ -210,24 +199,19 @@ func setBoot(r *rest.Request, a *rest.Args, wrong error, change, function string
 
 // showConsole answers GET /v1/nodes/NODE/states/console.
 func showConsole(r *rest.Request) (rest.Answer, error) {
-	if a := r.QueryArgs(); a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	n, err := r.Node(r.Param(0))
+	n, err := r.NodeOf(r.QueryArgs())
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	w := wire.New(64)
-	w.Open()
-	w.Key("console_enabled").Boolean(n.ConsoleEnabled)
-	w.Key("console_info")
-	if n.ConsoleEnabled {
-		w.Object(nil)
-	} else {
-		w.Null()
-	}
-	w.Close()
-	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+	return rest.Object(func(w *wire.Writer) {
+		w.Key("console_enabled").Boolean(n.ConsoleEnabled)
+		w.Key("console_info")
+		if n.ConsoleEnabled {
+			w.Object(nil)
+		} else {
+			w.Null()
+		}
+	}), nil
 }
 
 // setConsole answers PUT /v1/nodes/NODE/states/console. The console of fake-hardware
@@ -235,10 +219,7 @@ func showConsole(r *rest.Request) (rest.Answer, error) {
 func setConsole(r *rest.Request) (rest.Answer, error) {
 	a := r.BodyArgs(rest.MaxBody, "enabled")
 	enabled := a.Need("enabled").Boolean("enabled")
-	if a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	n, err := r.Node(r.Param(0))
+	n, err := r.NodeOf(a)
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -279,22 +260,20 @@ func validate(r *rest.Request) (rest.Answer, error) {
 	if err != nil && !errors.Is(err, conductor.Invalid) {
 		return rest.Answer{}, err
 	}
-	w := wire.New(1024)
-	w.Open()
-	for _, kind := range validatedKinds {
-		result, ok := results[kind]
-		if !ok || kind == "firmware" && r.Highest < since.Firmware {
-			continue
+	return rest.Object(func(w *wire.Writer) {
+		for _, kind := range validatedKinds {
+			result, ok := results[kind]
+			if !ok || kind == "firmware" && r.Highest < since.Firmware {
+				continue
+			}
+			w.Key(kind).Open()
+			w.Key("result").Boolean(result == nil)
+			if result != nil {
+				w.Key("reason").Text(result.Error())
+			}
+			w.Close()
 		}
-		w.Key(kind).Open()
-		w.Key("result").Boolean(result == nil)
-		if result != nil {
-			w.Key("reason").Text(result.Error())
-		}
-		w.Close()
-	}
-	w.Close()
-	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+	}), nil
 }
 
 // validatedKinds are the kinds of hardware interfaces in the response to a validation, in

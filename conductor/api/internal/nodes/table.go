@@ -15,7 +15,7 @@ import (
 
 type node = conductor.Node
 
-// allFields are the fields of a node, in the order of Ironic's responses. writeNodeLinks writes
+// allFields are the fields of a node, in the order of Ironic's responses. writeLinks writes
 // the fields with links after them.
 //
 // Source: ironic/api/controllers/v1/node.py and VERSIONED_FIELDS in utils.py.
@@ -114,7 +114,7 @@ var provisionStateField = func() field {
 }()
 
 // chassisField is not a sort key, as in Ironic, whose node table has no column of this name. For
-// the same reason nodeFieldsByName removes conductor and allocation_uuid from the sort keys.
+// the same reason fieldsByName removes conductor and allocation_uuid from the sort keys.
 var chassisField = func() field {
 	f := uuidTextField("chassis_uuid", since.First, func(n *node) *string { return &n.ChassisUUID }).editable()
 	f.compare = nil

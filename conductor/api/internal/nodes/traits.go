@@ -17,18 +17,13 @@ const (
 
 // listTraits answers GET /v1/nodes/NODE/traits.
 func listTraits(r *rest.Request) (rest.Answer, error) {
-	if a := r.QueryArgs(); a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	n, err := r.Node(r.Param(0))
+	n, err := r.NodeOf(r.QueryArgs())
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	w := wire.New(64 + 32*len(n.Traits))
-	w.Open()
-	w.Key("traits").Texts(n.Traits)
-	w.Close()
-	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+	return rest.Object(func(w *wire.Writer) {
+		w.Key("traits").Texts(n.Traits)
+	}), nil
 }
 
 // setTraits answers PUT and DELETE of /v1/nodes/NODE/traits and .../traits/TRAIT.

@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"maps"
-	"net/http"
 	"slices"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -13,10 +12,7 @@ import (
 
 // listVendorMethods answers GET /v1/nodes/NODE/vendor_passthru/methods.
 func listVendorMethods(r *rest.Request) (rest.Answer, error) {
-	if a := r.QueryArgs(); a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	n, err := r.Node(r.Param(0))
+	n, err := r.NodeOf(r.QueryArgs())
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -24,14 +20,12 @@ func listVendorMethods(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	w := wire.New(1024)
-	w.Open()
-	for _, name := range slices.Sorted(maps.Keys(methods)) {
-		w.Key(name)
-		writeVendorMethod(w, methods[name])
-	}
-	w.Close()
-	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+	return rest.Object(func(w *wire.Writer) {
+		for _, name := range slices.Sorted(maps.Keys(methods)) {
+			w.Key(name)
+			writeVendorMethod(w, methods[name])
+		}
+	}), nil
 }
 
 func writeVendorMethod(w *wire.Writer, m conductor.VendorMethod) {
@@ -84,9 +78,7 @@ func callVendor(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, hardwareFault(err)
 	}
 	if m.Async {
-		return rest.Answer{Status: http.StatusAccepted}, nil
+		return rest.Accepted, nil
 	}
-	w := wire.New(128)
-	w.Value(result)
-	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+	return rest.Value(func(w *wire.Writer) { w.Value(result) }), nil
 }

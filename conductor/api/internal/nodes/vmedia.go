@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -51,17 +50,14 @@ func detachVmedia(r *rest.Request) (rest.Answer, error) {
 
 // changeVmedia accepts a change of virtual media and sets the node's last error to failure.
 func changeVmedia(r *rest.Request, a *rest.Args, failure string) (rest.Answer, error) {
-	if a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	if _, err := r.Node(r.Param(0)); err != nil {
+	if _, err := r.NodeOf(a); err != nil {
 		return rest.Answer{}, err
 	}
 	err := update(r, func(n *node) error {
 		n.LastError = failure + " of node " + n.UUID + ": " + unsupported(n, "virtual media")
 		return nil
 	})
-	return rest.Answer{Status: http.StatusNoContent}, err
+	return rest.NoContent, err
 }
 
 // showVmedia answers GET /v1/nodes/NODE/vmedia.
@@ -69,10 +65,7 @@ func showVmedia(r *rest.Request) (rest.Answer, error) {
 	if r.Version < since.VirtualMediaShown {
 		return rest.Answer{}, fault.NotFound("")
 	}
-	if a := r.QueryArgs(); a.Err != nil {
-		return rest.Answer{}, a.Err
-	}
-	n, err := r.Node(r.Param(0))
+	n, err := r.NodeOf(r.QueryArgs())
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -139,11 +139,9 @@ func showVolumes(r *rest.Request) (rest.Answer, error) {
 	if len(r.Params) > 0 { // Ironic does not look for the node
 		path = "nodes/" + r.Param(0) + "/volume"
 	}
-	w := wire.New(512)
-	w.Open()
-	w.Key("links").Links(r.Base(), path+"/")
-	w.Key("connectors").Links(r.Base(), path+"/connectors")
-	w.Key("targets").Links(r.Base(), path+"/targets")
-	w.Close()
-	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+	return rest.Object(func(w *wire.Writer) {
+		w.Key("links").Links(r.Base(), path+"/")
+		w.Key("connectors").Links(r.Base(), path+"/connectors")
+		w.Key("targets").Links(r.Base(), path+"/targets")
+	}), nil
 }

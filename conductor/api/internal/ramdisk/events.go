@@ -1,8 +1,6 @@
 package ramdisk
 
 import (
-	"net/http"
-
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 )
@@ -55,5 +53,5 @@ func Events(r *rest.Request) (rest.Answer, error) {
 			return rest.Answer{}, a.Err
 		}
 	}
-	return rest.Answer{Status: http.StatusNoContent}, r.Accept(nil)
+	return rest.NoContent, r.Accept(nil)
 }

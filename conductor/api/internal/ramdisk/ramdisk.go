@@ -36,14 +36,12 @@ func Lookup(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	w := wire.New(4096)
-	w.Open()
-	w.Key("node")
-	nodes.Write(r, w, n, rest.FieldSet{"uuid", "properties", "instance_info", "driver_internal_info"})
-	w.Key("config")
-	writeAgentConfig(r, w, token)
-	w.Close()
-	return rest.Answer{Status: http.StatusOK, Body: w.B}, nil
+	return rest.Object(func(w *wire.Writer) {
+		w.Key("node")
+		nodes.Write(r, w, n, rest.FieldSet{"uuid", "properties", "instance_info", "driver_internal_info"})
+		w.Key("config")
+		writeAgentConfig(r, w, token)
+	}), nil
 }
 
 // heartbeatTimeout is the maximum time in seconds between two heartbeats of an agent
@@ -118,7 +116,7 @@ func Heartbeat(r *rest.Request) (rest.Answer, error) {
 	case a.Has("agent_status") && !slices.Contains(agentStates, beat.AgentStatus):
 		return rest.Answer{}, fault.Invalid("Agent status is invalid. Valid states are %s.", strings.Join(agentStates, ","))
 	}
-	return rest.Answer{Status: http.StatusAccepted}, r.Conductor.Heartbeat(r.Context(), n.UUID, beat)
+	return rest.Accepted, r.Conductor.Heartbeat(r.Context(), n.UUID, beat)
 }
 
 var agentStates = []string{"start", "end", "error"}

@@ -82,6 +82,7 @@ func (a *Args) only(names []string) {
 	}
 }
 
+// Fail makes a fault with the status 400 the error of the arguments, unless there is one.
 func (a *Args) Fail(format string, args ...any) {
 	if a.Err == nil {
 		a.Err = fault.Invalid(format, args...)
@@ -236,6 +237,7 @@ func notBoolean(name string, v any) string {
 	return fmt.Sprintf("Invalid %s: Unrecognized value '%s', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'", name, fault.Show(v))
 }
 
+// ToBoolean returns the boolean that a value stands for, nil for null.
 func ToBoolean(name string, v any) (*bool, error) {
 	if v == nil {
 		return nil, nil

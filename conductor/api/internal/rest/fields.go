@@ -28,6 +28,7 @@ func (r *Request) ChooseFields(fields FieldSet, detail *bool, defaults []string,
 // FieldSet holds the names of the requested fields; nil means all fields.
 type FieldSet []string
 
+// Has reports whether a field was requested.
 func (s FieldSet) Has(name string) bool { return s == nil || slices.Contains(s, name) }
 
 // InvalidFields returns the fault of fields that do not exist, nil for none.

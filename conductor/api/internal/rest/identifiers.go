@@ -70,6 +70,7 @@ func isHostname(text string) bool { return len(text) <= 255 && hostname.MatchStr
 
 var hostname = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9_-]{0,62}[a-z0-9])*\.?$`)
 
+// ValidName reports whether a text is a valid name at the request's version.
 func (r *Request) ValidName(text string) bool {
 	if r.Version < since.AnyName {
 		return isHostname(text)

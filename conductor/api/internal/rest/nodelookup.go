@@ -20,6 +20,14 @@ func (r *Request) Node(ident string) (*conductor.Node, error) {
 	return n, err
 }
 
+// NodeOf returns the node in the path of a request with arguments, or the fault of the arguments.
+func (r *Request) NodeOf(a *Args) (*conductor.Node, error) {
+	if a.Err != nil {
+		return nil, a.Err
+	}
+	return r.Node(r.Param(0))
+}
+
 // NodeNamed returns a node by its UUID or its name.
 //
 // Source: get_rpc_node in ironic/api/controllers/v1/utils.py.
@@ -39,4 +47,5 @@ func (r *Request) NodeNamed(ident string) (*conductor.Node, error) {
 	return n, err
 }
 
+// NodeNotFound returns the fault of a node that does not exist.
 func NodeNotFound(ident string) error { return fault.NotFound("Node %s could not be found.", ident) }

@@ -92,6 +92,7 @@ func (p Page) SortParameters() []string {
 	return []string{"sort_key=" + p.SortKey, "sort_dir=" + p.Direction}
 }
 
+// CompareTimes orders times. A missing one is the zero time.
 func CompareTimes(a, b *time.Time) int {
 	var zero time.Time
 	if a == nil {

@@ -27,7 +27,7 @@ type Action struct {
 	// empty for the other actions, which have the names below.
 	Method string
 	// Since is the first version that has the action. The action checks it itself, after the
-	// arguments of the request, see request.accept.
+	// arguments of the request, see [Request.Accept].
 	Since states.APIVersion
 	// Body is the name of the argument that the body is. A further segment is taken for it.
 	Body string

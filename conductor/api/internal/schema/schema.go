@@ -37,9 +37,10 @@ type Schema struct {
 	Needs                [][2]string // pairs of a property and a second one, which the first requires
 	Draft4               bool        // 1.0 is not an integer
 	Secret               bool        // violations do not repeat the value
-	Description          string      // for the text of [schema.explain] alone
+	Description          string      // for the text of [Schema.Explain] alone
 }
 
+// Property is the schema of a property of an object.
 type Property struct {
 	Name string
 	*Schema

@@ -12,6 +12,7 @@ var (
 	ObjectOrNull = []string{"object", "null"}
 )
 
+// BooleanTypes are the types of a boolean field, of which Ironic also takes words.
 var BooleanTypes = []string{"string", "boolean", "null"}
 
 // TypesOf returns the JSON schema types of a value.

@@ -20,6 +20,7 @@ type Writer struct {
 	status int // the HTTP status of the response; 0 after the first piece
 }
 
+// New returns a writer with space for size bytes.
 func New(size int) *Writer { return &Writer{B: make([]byte, 0, size)} }
 
 // begin writes the comma before a value or a key, if one is needed.
@@ -33,23 +34,27 @@ func (w *Writer) begin() {
 	}
 }
 
+// Open begins an object.
 func (w *Writer) Open() *Writer {
 	w.begin()
 	w.B = append(w.B, '{')
 	return w
 }
 
+// Close ends an object.
 func (w *Writer) Close() {
 	w.B = append(w.B, '}')
 	w.sendPiece()
 }
 
+// OpenList begins a list.
 func (w *Writer) OpenList() *Writer {
 	w.begin()
 	w.B = append(w.B, '[')
 	return w
 }
 
+// CloseList ends a list.
 func (w *Writer) CloseList() { w.B = append(w.B, ']') }
 
 // Key writes a key. The caller writes its value next.
@@ -66,13 +71,16 @@ func (w *Writer) Literal(text string) *Writer {
 	return w
 }
 
+// Null writes null.
 func (w *Writer) Null() { w.Literal("null") }
 
+// Boolean writes a boolean.
 func (w *Writer) Boolean(v bool) {
 	w.begin()
 	w.B = strconv.AppendBool(w.B, v)
 }
 
+// Integer writes an integer.
 func (w *Writer) Integer(v int) {
 	w.begin()
 	w.B = strconv.AppendInt(w.B, int64(v), 10)
@@ -206,12 +214,14 @@ func (w *Writer) Links(base string, path ...string) {
 	w.CloseList()
 }
 
+// Link writes an object with a link. The parts of its URL are concatenated.
 func (w *Writer) Link(rel string, href ...string) {
 	w.Literal(`{"href":`).Text(href...)
 	w.Literal(`"rel":`).Text(rel)
 	w.Close()
 }
 
+// State writes a provision state, or null for none.
 func (w *Writer) State(s states.State) {
 	if s == states.NoState {
 		w.Null()
@@ -220,6 +230,7 @@ func (w *Writer) State(s states.State) {
 	w.Text(s.String())
 }
 
+// Power writes a power state, or null for none.
 func (w *Writer) Power(p states.Power) {
 	if p == states.NoPower {
 		w.Null()
