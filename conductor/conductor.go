@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -15,8 +14,7 @@ import (
 // return a [*ConfigError].
 type Conductor struct {
 	*engine
-	syncer *powersync.Syncer
-	calls  *calls
+	calls *calls
 }
 
 var errWatchEnded = errors.New("the watch has ended")
@@ -36,7 +34,7 @@ func New(config Config) (*Conductor, error) {
 	c.history = history{c.fleet, c.rulebook}
 	c.describe(nil)
 	c.config.Log = slog.New(naming{c.config.Log.Handler(), c.fleet.nodes})
-	if c.syncer, err = c.newSyncer(); err != nil {
+	if c.engine.syncer, err = c.newSyncer(); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -72,7 +70,9 @@ func (c *Conductor) Run(ctx context.Context) error {
 	c.fleet.follow(ctx, &r.group, c.consider, c.considerObject, append(c.pendingKinds(), KindHistory)...)
 	r.group.Go(func() { c.keepMembership(member, r) })
 	r.group.Go(func() { c.check(ctx) })
-	r.group.Go(func() { _ = c.syncer.Run(ctx) }) // its error is the context's
+	if !c.config.SkipPowerSync {
+		r.group.Go(func() { _ = c.syncer.Run(ctx) }) // its error is the context's
+	}
 	c.mu.Unlock()
 
 	<-ctx.Done()

@@ -84,7 +84,7 @@ type Config struct {
 	// no such option.
 	MaxTransitions int
 
-	// Power configures the power sync. The conductor sets its Store, Driver, Name and Logger.
+	// Power configures the power sync. The conductor sets its Handler, Name and Logger.
 	Power powersync.Config
 	// SkipPowerSync disables the periodic power sync (sync_power_state_interval = 0).
 	SkipPowerSync bool

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -19,6 +20,9 @@ type engine struct {
 	history  history
 	pool     *workerPool
 	counters counters
+	syncer   *powersync.Syncer
+	// abandoned has the calls of power operations that have not returned, by the node's UUID: *boundedcall.AbandonedError.
+	abandoned sync.Map
 
 	joined   chan struct{} // closed when the conductor is a member for the first time
 	joinOnce sync.Once
@@ -105,6 +109,10 @@ func (e *engine) apply(s *session, n *Node, a action) error {
 		return nil
 	case release:
 		n.drop()
+		if n.TargetPower != states.NoPower {
+			n.TargetPower = states.NoPower
+			n.LastError = "the power state was being changed, and what came of it could not be stored"
+		}
 		return nil
 	case failOrphan:
 		return e.failOrphan(s.ctx, n)
@@ -122,7 +130,7 @@ func (e *engine) apply(s *session, n *Node, a action) error {
 // Source: ironic/conductor/base_manager.py, and _check_orphan_nodes in
 // ironic/conductor/manager.py.
 func (e *engine) failOrphan(ctx context.Context, n *Node) error {
-	if alive, err := e.config.Membership.Alive(ctx, claimant(n)); err != nil || alive {
+	if alive, err := e.config.Membership.Alive(ctx, n.Claim); err != nil || alive {
 		return errors.Join(err, errNothingToDo)
 	}
 	n.drop()
@@ -146,7 +154,7 @@ func (e *engine) endRescue(s *session, n *Node) {
 	text, _ := timedOut(n, *e.config.Timeouts, time.Now())
 	t := e.task(n)
 	unpowered := e.operate(s.ctx, s, n, func(ctx context.Context) error {
-		return e.reachPower(ctx, t.hardware, n, states.PowerOff)
+		return t.reachPower(ctx, states.PowerOff, 0)
 	})
 	if unpowered != nil {
 		e.config.Log.Warn("a node whose rescue timed out could not be powered off", "node", n.UUID, "error", unpowered)

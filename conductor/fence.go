@@ -26,7 +26,7 @@ func Permit(ctx context.Context) error {
 // fenced returns the context for operations on the hardware of a node that this process has
 // reserved. It first waits for the permission that [Permit] gives before each request.
 func (e *engine) fenced(ctx context.Context, n *Node) (context.Context, error) {
-	id := claimant(n)
+	id := n.Claim
 	ctx = fence.With(ctx, func(ctx context.Context) error { return e.holding(ctx, id) })
 	return ctx, fence.Check(ctx)
 }

@@ -53,7 +53,7 @@ type Node struct {
 
 	// Reservation is the name of the conductor that works on the node; empty if none does.
 	Reservation string `json:"reservation,omitzero"`
-	// Claim identifies the process that holds the reservation, and its purpose. It is not
+	// Claim identifies the process that holds the reservation: the ID of a [Member]. It is not
 	// in Ironic's record.
 	Claim string `json:"claim,omitzero"`
 	// Origin identifies the request that started the node's work, see [Tracer]. It is not

@@ -2,6 +2,7 @@ package conductor
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ironstate/ironstate/states"
 )
@@ -16,8 +17,9 @@ type nodeV1 struct {
 	WorkInfo    map[string]any `json:"work_info"`
 }
 
-// convert sets the steps of a node that was stored in version 1.
+// convert sets the steps and the claim of a node that was stored in version 1.
 func (old nodeV1) convert(n *Node) (err error) {
+	n.Claim = strings.TrimSuffix(n.Claim, "/power") // marked the reservations of the power sync
 	prepared := old.WorkInfo["prepared"] == true
 	for _, part := range []struct {
 		kind                stepKind

@@ -5,306 +5,211 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
 
-// newSyncer returns the power sync of the conductor's nodes.
-func (c *Conductor) newSyncer() (*powersync.Syncer, error) {
-	config := c.config.Power
-	config.Store, config.Driver = powerStore{c}, powerDriver{c}
-	config.Name, config.Logger = c.config.Name, c.config.Log
-	onEvent := config.OnEvent
-	config.OnEvent = func(e powersync.Event) {
-		c.history.power(e)
-		if onEvent != nil {
-			onEvent(e)
-		}
-	}
-	return powersync.New(config)
-}
-
 // SetPower accepts a client's request to change a node's power state. It returns once the
 // node is reserved and its target power state is stored; the API then responds with 202. The
 // timeout bounds the wait for the power state; 0 stands for the configured timeout. The
-// errors are those of [powersync.Syncer.Begin], or match [NotFound] or [Locked].
+// errors are those of [powersync.Accept], or match [NotFound] or [Locked].
 //
 // Source: change_node_power_state in ironic/conductor/manager.py.
 func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Power, timeout time.Duration) error {
 	if _, delegated, err := c.calls.delegate(ctx, ident, "set power", callArgs{Power: target, Timeout: timeout}); delegated {
 		return err
 	}
-	t, err := c.currentSession()
+	return c.fleet.retryLocked(ctx, func() error { return c.startPower(ctx, ident, target, timeout) })
+}
+
+// startPower reserves a node for a power request and begins to carry it out.
+func (e *engine) startPower(ctx context.Context, ident string, target states.Power, timeout time.Duration) error {
+	s, err := e.currentSession()
 	if err != nil {
 		return err
 	}
-	return c.fleet.retryLocked(ctx, func() error {
-		n, err := c.Node(ctx, ident)
-		if err != nil {
-			return err
-		}
-		if err := c.Rules().Power(n.Fields(), target); err != nil {
-			return c.refused(n, err)
-		}
-		if err := c.pool.take(ctx, n.UUID); err != nil {
-			return err
-		}
-		origin := c.origin(ctx)
-		finish, err := c.syncer.Begin(ctx, n.UUID, target, timeout)
-		if err != nil {
-			c.pool.free(n.UUID)
-			return c.powerError(n, err)
-		}
-		c.run.group.Go(func() {
-			defer c.pool.free(n.UUID)
-			err := c.traced(t.ctx, Operation{target.String(), n, origin}, finish)
-			if err != nil {
-				c.config.Log.Warn("power request failed", "node", n.UUID, "target", target, "error", err)
-			}
-		})
-		return nil
+	n, err := e.fleet.node(ctx, ident)
+	if err != nil {
+		return err
+	}
+	if err := e.Rules().Power(n.Fields(), target); err != nil {
+		return e.refused(n, err)
+	}
+	if err := e.pool.take(ctx, n.UUID); err != nil {
+		return err
+	}
+	id := n.UUID
+	before, n, err := e.fleet.edit(ctx, id, func(n *Node) error { return e.acceptPower(n, s, target) })
+	if err != nil {
+		e.pool.free(id)
+		return err
+	}
+	origin := e.origin(ctx)
+	e.syncer.Emit(ctx, powersync.Event{
+		ID: n.UUID, Outcome: powersync.PowerRequested, Recorded: before.Power, Asked: target, ClearedError: before.LastError,
 	})
+	e.run.group.Go(func() {
+		defer e.pool.free(n.UUID)
+		_ = e.traced(s.ctx, Operation{target.String(), n, origin}, func(ctx context.Context) error {
+			return e.finishPower(ctx, n, target, timeout)
+		})
+	})
+	return nil
 }
 
-// powerError converts the power sync's error of a refused request to the conductor's.
-func (c *Conductor) powerError(n *Node, err error) error {
+// acceptPower reserves a node for a power request, or refuses the request.
+func (e *engine) acceptPower(n *Node, s *session, target states.Power) error {
+	accepted, err := powersync.Accept(powerRecord(n), target)
+	if err != nil {
+		return e.powerError(n, err)
+	}
+	hardware, err := e.hardware(n)
+	if err != nil {
+		return err
+	}
+	if err := e.validate(hardware, n)["power"]; err != nil {
+		return fmt.Errorf("node %s: %w", n.UUID, err)
+	}
+	n.setPower(accepted)
+	e.reserve(n, s)
+	return nil
+}
+
+// powerError converts the error of a refused power request to the conductor's.
+func (e *engine) powerError(n *Node, err error) error {
 	var refused *powersync.RefusedError
 	switch {
 	case errors.Is(err, powersync.ErrLocked):
-		if locked := c.unlocked(n); locked != nil {
+		if locked := e.unlocked(n); locked != nil {
 			return locked
 		}
 		return refuse(Locked, "Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, n.Conductor)
 	case errors.As(err, &refused) && refused.PowerOffDisabled:
 		return refuse(PowerOffDisabled, "Failed to set node power state of node %s: power off is disabled: %v", n.UUID, err)
-	case errors.Is(err, powersync.ErrNotFound):
-		return refuse(NotFound, "Node %s could not be found.", n.UUID)
 	default:
 		return err
 	}
 }
 
-// powerDriver implements [powersync.Driver] on the conductor's hardware types.
-type powerDriver struct{ c *Conductor }
-
-func (d powerDriver) of(ctx context.Context, id string) (*Node, Hardware, error) {
-	n, err := d.c.Node(ctx, id)
-	if err != nil {
-		return nil, nil, err
+// finishPower carries a power request out and stores what came of it.
+func (e *engine) finishPower(ctx context.Context, n *Node, target states.Power, timeout time.Duration) error {
+	t := e.task(n)
+	failure := t.reachPower(ctx, target, timeout)
+	if errors.Is(failure, errLost) {
+		return failure // another process reports the loss
 	}
-	hardware, err := d.c.hardware(n)
-	return n, hardware, err
-}
-
-func (d powerDriver) PowerState(ctx context.Context, id string) (states.Power, error) {
-	n, hardware, err := d.of(ctx, id)
-	if err != nil {
-		return states.NoPower, err
-	}
-	power := states.NoPower
-	err = d.c.traced(ctx, Operation{Name: "read power", Node: n}, func(ctx context.Context) (err error) {
-		power, err = hardware.PowerState(ctx, n)
-		return err
+	var event powersync.Event
+	err := t.persist(ctx, func(n *Node) error {
+		var settled powersync.Record
+		settled, event = powersync.SettleRequest(powerRecord(n), target, failure)
+		n.setPower(settled)
+		n.drop()
+		return nil
 	})
-	return power, err
+	if err != nil {
+		e.config.Log.Warn("the end of a power request could not be stored", "node", n.UUID, "target", target, "error", err)
+		return err
+	}
+	e.syncer.Emit(ctx, event)
+	return event.Err
 }
 
-// SetPower implements [powersync.Driver]. The context of a round outlives the membership: SetPower
-// ends with either.
-func (d powerDriver) SetPower(ctx context.Context, id string, power states.Power) error {
-	t, err := d.c.currentSession()
-	if err != nil {
-		return err
-	}
-	n, hardware, err := d.of(ctx, id)
-	if err != nil {
-		return err
-	}
-	if n.Claim != t.powerClaim() {
-		return errLost
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(t.ctx, func() { cancel(context.Cause(t.ctx)) })()
-	if ctx, err = d.c.fenced(ctx, n); err != nil {
-		return err
-	}
-	if power != states.PowerOn && n.knowsAgent() {
-		_, _, err := d.c.fleet.edit(ctx, id, func(n *Node) error {
-			if n.Claim != t.powerClaim() {
-				return errLost
-			}
-			n.forgetBootedAgent()
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return d.c.traced(ctx, Operation{Name: "set " + power.String(), Node: n}, func(ctx context.Context) error {
-		return hardware.SetPower(ctx, n, power)
-	})
-}
-
-func (d powerDriver) Validate(ctx context.Context, id string) error {
-	n, hardware, err := d.of(ctx, id)
-	if err != nil {
-		return err
-	}
-	return d.c.validate(hardware, n)["power"]
-}
-
-// powerStore implements [powersync.Store] on the nodes' records. A reservation belongs to the
-// power sync if its claim has powerSuffix; the conductor's other reservations appear under
-// another name, so that the power sync respects them.
-type powerStore struct{ c *Conductor }
-
-// Records implements [powersync.Store]. With SkipPowerSync it yields nothing: a round then
-// only releases the nodes of power requests whose end could not be stored.
-func (s powerStore) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
-	return func(yield func(powersync.Record, error) bool) {
-		if s.c.config.SkipPowerSync {
-			return
-		}
-		nodes, err := s.c.Nodes(ctx)
-		if err != nil {
-			yield(powersync.Record{}, err)
-			return
-		}
-		t, err := s.c.currentSession()
-		if err != nil {
-			return // not a member: other conductors own the nodes
-		}
-		for i, n := range nodes {
-			if i%syncBatch == syncBatch-1 {
-				sleep(ctx, syncPause)
-			}
-			if t.owns(n) && !yield(s.record(n), nil) {
-				return
-			}
-		}
+// powerRecord returns the part of a node's record by which package powersync decides.
+func powerRecord(n *Node) powersync.Record {
+	return powersync.Record{
+		ID: n.UUID, Name: n.Name, ProvisionState: n.ProvisionState, Power: n.Power, TargetPower: n.TargetPower,
+		Maintenance: n.Maintenance, MaintenanceReason: n.MaintenanceReason, Fault: n.Fault,
+		Reservation: n.Reservation, LastError: n.LastError, DisablePowerOff: n.DisablePowerOff,
 	}
 }
 
-// A round pauses for syncPause after each syncBatch nodes, which limits it to 25,600 nodes a
-// second. Without the pauses a round over hardware that answers at once would occupy all
-// processors and delay clients. A round over BMCs is slower than the limit anyway.
-const (
-	syncBatch = 256
-	syncPause = 10 * time.Millisecond
-)
-
-func (s powerStore) Load(ctx context.Context, id string) (powersync.Record, error) {
-	n, err := s.c.Node(ctx, id)
-	if errors.Is(err, NotFound) {
-		return powersync.Record{}, powersync.ErrNotFound
-	}
-	if err != nil {
-		return powersync.Record{}, err
-	}
-	return s.record(n), nil
-}
-
-func (s powerStore) Update(ctx context.Context, r powersync.Record) error {
-	t, err := s.c.currentSession()
-	if err != nil {
-		return err
-	}
-	old, err := s.c.Node(ctx, r.ID)
-	if errors.Is(err, NotFound) {
-		return powersync.ErrNotFound
-	}
-	if err != nil {
-		return err
-	}
-	if old.Revision != r.Revision {
-		return powersync.ErrConflict
-	}
-	n := old.Clone()
+// setPower stores a decision of package powersync in a node, apart from its reservation.
+func (n *Node) setPower(r powersync.Record) {
 	if n.TargetPower != states.NoPower && r.TargetPower == states.NoPower && r.LastError == "" {
 		n.powered(r.Power)
 	}
-	if r.Power == states.PowerOff && (old.Power != states.PowerOff || old.TargetPower != states.NoPower) {
+	if r.Power == states.PowerOff && (n.Power != states.PowerOff || n.TargetPower != states.NoPower) {
 		n.forgetBootedAgent()
 	}
 	n.Power, n.TargetPower = r.Power, r.TargetPower
 	n.Maintenance, n.MaintenanceReason, n.Fault = r.Maintenance, r.MaintenanceReason, r.Fault
 	n.LastError = r.LastError
-	if before := s.record(old).Reservation; before != r.Reservation {
-		n.Reservation, n.Claim = r.Reservation, ""
-		if r.Reservation != "" {
-			n.Claim, n.Conductor = t.powerClaim(), s.c.config.Name
-		}
-	}
-	_, err = s.c.fleet.save(ctx, n)
-	switch {
-	case errors.Is(err, ErrConflict):
-		return powersync.ErrConflict
-	case errors.Is(err, ErrNotFound):
-		return powersync.ErrNotFound
-	default:
-		return err
-	}
 }
 
-// record returns the power sync's record of a node.
-func (s powerStore) record(n *Node) powersync.Record {
-	r := powersync.Record{
-		ID: n.UUID, Name: n.Name, ProvisionState: n.ProvisionState, Power: n.Power, TargetPower: n.TargetPower,
-		Maintenance: n.Maintenance, MaintenanceReason: n.MaintenanceReason, Fault: n.Fault,
-		Reservation: n.Reservation, LastError: n.LastError, DisablePowerOff: n.DisablePowerOff,
-		Revision: n.Revision,
-	}
-	if t, err := s.c.currentSession(); n.Reservation == s.c.config.Name && (err != nil || n.Claim != t.powerClaim()) {
-		r.Reservation = fmt.Sprintf("%s, for other work", n.Reservation)
-	}
-	return r
-}
-
-// The exponential backoff between two reads of a power state: the first delay and the maximum.
+// The exponential backoff between two reads of a power state: the first delay, and the maximum unless
+// [powersync.Config.Poll] is set.
 const (
 	firstPowerRead = 100 * time.Millisecond
 	maxPowerRead   = 5 * time.Second
 )
 
-// reachPower sets the power state of a node and waits until the machine has it.
-func (e *engine) reachPower(ctx context.Context, hardware Hardware, n *Node, power states.Power) error {
-	want := power.Target()
+// reachPower sets the power state of the task's node and waits until the machine has it. Before a
+// power off or a reboot the node's record forgets the agent, which ends with it.
+func (t *Task) reachPower(ctx context.Context, target states.Power, timeout time.Duration) error {
+	n, power := t.Node(), t.engine.config.Power
 	switch {
-	case want == states.NoPower:
-		return refuse(Invalid, "%v cannot be requested as a power state", power)
-	case n.DisablePowerOff && want == states.PowerOff:
-		return refuse(PowerOffDisabled, "%v of node %s is disabled by disable_power_off", power, n.UUID)
+	case target.Target() == states.NoPower:
+		return refuse(Invalid, "%v cannot be requested as a power state", target)
+	case n.DisablePowerOff && target.Target() == states.PowerOff:
+		return refuse(PowerOffDisabled, "%v of node %s is disabled by disable_power_off", target, n.UUID)
 	}
-	timeout := cmp.Or(e.config.Power.Timeout, time.Minute)
-	if power == states.PowerSoftOff || power == states.PowerSoftRebooting {
-		timeout = cmp.Or(e.config.Power.SoftTimeout, 10*time.Minute)
-	}
-	restart := power == states.PowerRebooting || power == states.PowerSoftRebooting
-	if now, err := hardware.PowerState(ctx, n); err != nil && !restart {
+	ask, err := powersync.DecideRequest(target, t.engine.readPower(ctx, t.hardware, n))
+	if err != nil || ask == states.NoPower {
 		return err
-	} else if now != want || restart {
-		if err := hardware.SetPower(ctx, n, power); err != nil {
-			return err
+	}
+	if err := t.askPower(ctx, ask); err != nil {
+		return err
+	}
+	if timeout <= 0 {
+		timeout = cmp.Or(power.Timeout, time.Minute)
+		if ask == states.PowerSoftOff || ask == states.PowerSoftRebooting {
+			timeout = cmp.Or(power.SoftTimeout, 10*time.Minute)
 		}
 	}
 	begun := time.Now()
-	for wait := firstPowerRead; ; wait = min(2*wait, maxPowerRead) {
-		now, err := hardware.PowerState(ctx, n)
+	for wait := firstPowerRead; ; wait = min(2*wait, cmp.Or(power.Poll, maxPowerRead)) {
+		now := t.engine.readPower(ctx, t.hardware, n)
 		switch {
-		case err == nil && now == want:
+		case now.Err == nil && now.Power == ask.Target():
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case time.Since(begun) <= timeout: // a BMC may be busy meanwhile
-		case err != nil:
-			return err
+		case now.Err != nil:
+			return fmt.Errorf("%w: %q within %v: %w", powersync.ErrNotReached, ask.Target(), timeout, now.Err)
 		default:
-			return fmt.Errorf("%v was requested, but the power state is %v after %v", power, now, timeout)
+			return fmt.Errorf("%w: %q within %v: it is in %q", powersync.ErrNotReached, ask.Target(), timeout, now.Power)
 		}
 		sleep(ctx, wait)
 	}
+}
+
+// askPower requests a power state from the hardware of a node that this process has reserved.
+func (t *Task) askPower(ctx context.Context, power states.Power) error {
+	if n := t.Node(); power != states.PowerOn && n.knowsAgent() {
+		if err := t.Update(ctx, func(n *Node) error { n.forgetBootedAgent(); return nil }); err != nil {
+			return err
+		}
+	}
+	n := t.Node()
+	ctx, err := t.engine.fenced(ctx, n)
+	if err != nil {
+		return err
+	}
+	t.engine.counters.powerSets.Add(1)
+	_, err = t.engine.callPower(ctx, Operation{Name: "set " + power.String(), Node: n}, func(ctx context.Context) (states.Power, error) {
+		return power, t.hardware.SetPower(ctx, n, power)
+	})
+	return err
+}
+
+// readPower reads the power state of a node.
+func (e *engine) readPower(ctx context.Context, hardware Hardware, n *Node) powersync.Reading {
+	e.counters.powerReads.Add(1)
+	power, err := e.callPower(ctx, Operation{Name: "read power", Node: n}, func(ctx context.Context) (states.Power, error) {
+		return hardware.PowerState(ctx, n)
+	})
+	return powersync.Reading{Power: power, Err: err}
 }

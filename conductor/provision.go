@@ -205,11 +205,15 @@ func (n *Node) remember(r ProvisionRequest, event states.Event, from states.Stat
 
 // remembered sets the steps of new work to those of a request.
 func remembered(steps **Steps, requested []StepRequest, disableRamdisk bool) error {
+	*steps = &Steps{DisableRamdisk: disableRamdisk}
+	if requested == nil {
+		return nil
+	}
 	copied, err := fromJSON[[]StepRequest](requested)
 	if err != nil {
 		return refuse(Invalid, "The requested steps cannot be stored: %v", err)
 	}
-	*steps = &Steps{Requested: copied, DisableRamdisk: disableRamdisk}
+	(*steps).Requested = copied
 	return nil
 }
 

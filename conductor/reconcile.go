@@ -44,7 +44,7 @@ func reconcile(n *Node, m view, timeouts machine.Timeouts, now time.Time) action
 		return release
 	case !m.owns(n):
 		return nothing
-	case n.Reservation != "" && !isMember(m.members, claimant(n)):
+	case n.Reservation != "" && !isMember(m.members, n.Claim):
 		return failOrphan
 	case n.Reservation != "":
 		return nothing

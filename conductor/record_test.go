@@ -104,6 +104,7 @@ func fill(v reflect.Value, name string) {
 // those of Ironic.
 func fullNodeV1() *conductor.Node {
 	n := fullNode()
+	n.Claim = "a member" // without "/power"
 	n.CleanSteps = &conductor.Steps{Current: &conductor.Step{Requested: true}}
 	n.DeploySteps = &conductor.Steps{Current: &conductor.Step{}}
 	n.ServiceSteps = &conductor.Steps{Current: &conductor.Step{Requested: true}}

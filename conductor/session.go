@@ -152,14 +152,6 @@ func (s view) owns(n *Node) bool {
 	return ok && owner.ID == s.id
 }
 
-// powerSuffix marks the claim of a reservation for a power request or the power sync.
-const powerSuffix = "/power"
-
-func (s view) powerClaim() string { return s.id + powerSuffix }
-
-// claimant returns the ID of the member that holds a node's reservation.
-func claimant(n *Node) string { return strings.TrimSuffix(n.Claim, powerSuffix) }
-
 // Owner returns the conductor that owns a node, by the last list of members that this
 // conductor has received. It returns false if no member in the node's conductor group has
 // its hardware type, or if this conductor itself is no member.

@@ -33,7 +33,7 @@ func (w *world) stored(by string, before, after conductor.Record) {
 	if problem := old.problemOf(now); problem != "" {
 		w.failf("node %s: %s after a write by %s: %v, then %v", now.Name, problem, by, old.Transitions, now.Transitions)
 	}
-	works := old.Reservation != "" && !strings.HasSuffix(old.Claim, "/power")
+	works := old.Reservation != "" && old.TargetPower == states.NoPower
 	if works && now.Reservation == "" && old.ProvisionState == now.ProvisionState && table.Stuck().Has(old.ProvisionState) {
 		w.failf("node %s: %s dropped the reservation of %s without an end of the work", now.Name, by, old.Reservation)
 	}
@@ -47,7 +47,7 @@ func (w *world) stored(by string, before, after conductor.Record) {
 func (w *world) alive(claim string) (bool, error) {
 	w.members.mu.Lock()
 	defer w.members.mu.Unlock()
-	_, ok := w.members.members[strings.TrimSuffix(claim, "/power")]
+	_, ok := w.members.members[claim]
 	return ok, nil
 }
 

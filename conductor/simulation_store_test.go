@@ -2,6 +2,7 @@ package conductor_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"maps"
@@ -23,7 +24,7 @@ var errCut = errors.New("the store cannot be reached")
 
 // reach delays a call and may fail it before it reaches the store.
 func (s *simStore) reach(ctx context.Context, operation string, kind conductor.Kind, id string) error {
-	id = drawn(kind, id)
+	id = s.drawn(kind, id)
 	s.whileStopped(s.name, operation, id)
 	defer s.whileStopped(s.name, operation, id)
 	sleep(ctx, s.upTo(20*time.Millisecond, s.name, operation, id, "takes"))
@@ -39,19 +40,25 @@ func (s *simStore) reach(ctx context.Context, operation string, kind conductor.K
 	return nil
 }
 
-// drawn returns the name of a record for draw. Only the IDs of nodes are reproducible; for
-// other records it returns the kind.
-func drawn(kind conductor.Kind, id string) string {
+// drawn returns the name of a record for draw. The IDs of nodes are reproducible; for another record
+// it is the kind and the time of its creation.
+func (s *simStore) drawn(kind conductor.Kind, id string) string {
 	if kind == conductor.KindNode {
 		return id
 	}
-	return string(kind)
+	var created struct {
+		At string `json:"created_at"`
+	}
+	if r, err := s.memory.Get(context.Background(), kind, id); err == nil {
+		_ = json.Unmarshal(r.Value, &created)
+	}
+	return string(kind) + created.At
 }
 
 // lost may fail a write that was done: the response is lost.
 func (s *simStore) lost(r conductor.Record) error {
-	s.whileStopped(s.name, "write", drawn(r.Kind, r.ID))
-	if s.isCut(s.name) || s.chance(2, s.name, drawn(r.Kind, r.ID), "is not answered") {
+	s.whileStopped(s.name, "write", s.drawn(r.Kind, r.ID))
+	if s.isCut(s.name) || s.chance(2, s.name, s.drawn(r.Kind, r.ID), "is not answered") {
 		return errCut
 	}
 	return nil
@@ -108,7 +115,7 @@ func (s *simStore) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[con
 			return
 		}
 		for change, err := range s.memory.Watch(ctx, kind) {
-			id := drawn(kind, change.Record.ID)
+			id := s.drawn(kind, change.Record.ID)
 			sleep(ctx, s.upTo(50*time.Millisecond, s.name, "hears of", id))
 			s.whileStopped(s.name, "hears of", id)
 			if s.isCut(s.name) || s.chance(1, s.name, "does not hear of", id) {

@@ -26,7 +26,8 @@ type Stats struct {
 }
 
 type counters struct {
-	joins, joinsFailed, membershipsLost, reservationsDropped, reportRetries atomic.Int64
+	joins, joinsFailed, membershipsLost, reservationsDropped, reportRetries,
+	powerReads, powerSets, powerAbandoned atomic.Int64
 }
 
 // Stats returns the current values.
@@ -43,5 +44,7 @@ func (c *Conductor) Stats() Stats {
 
 // PowerStats returns the current values of the power sync, power requests included.
 func (c *Conductor) PowerStats() powersync.Stats {
-	return c.syncer.Stats()
+	stats := c.syncer.Stats()
+	stats.Reads, stats.Sets, stats.Abandoned = int(c.counters.powerReads.Load()), int(c.counters.powerSets.Load()), int(c.counters.powerAbandoned.Load())
+	return stats
 }

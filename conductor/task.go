@@ -51,16 +51,10 @@ func (t *Task) Step() Step {
 //
 // Source: node_power_action in ironic/conductor/utils.py.
 func (t *Task) SetPower(ctx context.Context, power states.Power) error {
-	n := t.Node()
-	if n == nil {
+	if t.Node() == nil {
 		return &ConfigError{"Task", "one that a step was given"}
 	}
-	if power != states.PowerOn && n.knowsAgent() {
-		if err := t.Update(ctx, func(n *Node) error { n.forgetBootedAgent(); return nil }); err != nil {
-			return err
-		}
-	}
-	if err := t.engine.reachPower(ctx, t.hardware, n, power); err != nil {
+	if err := t.reachPower(ctx, power, 0); err != nil {
 		return err
 	}
 	return t.Update(ctx, func(n *Node) error { n.powered(power.Target()); return nil })

@@ -26,6 +26,8 @@ const (
 type Config struct {
 	Store  Store
 	Driver Driver
+	// Handler handles the nodes in place of Store and Driver, which are nil then.
+	Handler Handler
 
 	// Policy decides about nodes that cannot be read or differ from their record.
 	Policy
@@ -132,8 +134,10 @@ func (c Config) check() error {
 		ok    bool
 		want  string
 	}{
-		{"Store", c.Store, c.Store != nil, "a Store"},
-		{"Driver", c.Driver, c.Driver != nil, "a Driver"},
+		{"Store", c.Store, c.Store != nil || c.Handler != nil, "a Store"},
+		{"Store", c.Store, c.Store == nil || c.Handler == nil, "nil, since Handler is set"},
+		{"Driver", c.Driver, c.Driver != nil || c.Handler != nil, "a Driver"},
+		{"Driver", c.Driver, c.Driver == nil || c.Handler == nil, "nil, since Handler is set"},
 		{"Interval", c.Interval, c.Interval >= 0, notNegative},
 		{"Workers", c.Workers, c.Workers >= 0, notNegative},
 		{"Timeout", c.Timeout, c.Timeout >= 0, notNegative},

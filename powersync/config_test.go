@@ -19,6 +19,8 @@ func TestNewRefusesInvalidConfigurations(t *testing.T) {
 	}{
 		{"Store", func(c *powersync.Config) { c.Store = nil }, "powersync: Store is <nil>: want a Store"},
 		{"Driver", func(c *powersync.Config) { c.Driver = nil }, ""},
+		{"Store", func(c *powersync.Config) { c.Handler = &scripted{} }, ""},
+		{"Driver", func(c *powersync.Config) { c.Store, c.Handler = nil, &scripted{} }, ""},
 		{"Interval", func(c *powersync.Config) { c.Interval = -time.Second }, "powersync: Interval is -1s: want 0 for the default, or more"},
 		{"Workers", func(c *powersync.Config) { c.Workers = -1 }, ""},
 		{"Timeout", func(c *powersync.Config) { c.Timeout = -1 }, ""},

@@ -17,6 +17,9 @@ import (
 // Source: clear_node_reservations_for_conductor and
 // clear_node_target_power_state in ironic/db/api.py.
 func (s *Syncer) Reclaim(ctx context.Context) (int, error) {
+	if s.config.Handler != nil {
+		return 0, errHandled
+	}
 	n := 0
 	var errs []error
 	err := s.store.each(ctx, "reclaim", func(r Record, err error) bool {

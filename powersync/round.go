@@ -14,7 +14,11 @@ const maxReloads = 4
 // syncAll handles all nodes in a round: first those that could not be released, then
 // those with the most failures, then the others.
 func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
-	p := s.newPool(ctx, syncRound, &s.syncFailures, s.syncNode)
+	handle := s.syncNode
+	if s.config.Handler != nil {
+		handle = s.handled(&s.syncFailures, s.config.Handler.Sync)
+	}
+	p := s.newPool(ctx, syncRound, &s.syncFailures, handle)
 	first := append(s.holds.unsaved(), s.syncFailures.byCount()...)
 	queued := make(map[string]struct{}, len(first))
 	for _, id := range first {
@@ -26,7 +30,7 @@ func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
 	}
 	err := p.list(func(r Record) (wanted bool, skip Outcome) {
 		_, done := queued[r.ID]
-		if r.Reservation == s.config.Name {
+		if r.Reservation == s.config.Name && s.config.Handler == nil {
 			return !done, "" // the reservation may be one to reclaim
 		}
 		return !done, SkipSync(r)
@@ -36,7 +40,11 @@ func (s *Syncer) syncAll(ctx context.Context) (map[Outcome]int, error) {
 
 // recoverAll handles all nodes in maintenance with a power failure.
 func (s *Syncer) recoverAll(ctx context.Context) (map[Outcome]int, error) {
-	p := s.newPool(ctx, recoveryRound, &s.recoveryFailures, s.recoverNode)
+	handle := s.recoverNode
+	if s.config.Handler != nil {
+		handle = s.handled(&s.recoveryFailures, s.config.Handler.Recover)
+	}
+	p := s.newPool(ctx, recoveryRound, &s.recoveryFailures, handle)
 	err := p.list(func(r Record) (wanted bool, skip Outcome) {
 		skip = SkipRecovery(r)
 		return skip != SkippedEnroll && skip != SkippedNoPowerFailure, skip

@@ -20,20 +20,18 @@ import (
 // rounds that were due meanwhile are left out. Errors of rounds are logged and passed
 // to [Config.OnReport]; they do not end Run.
 func (s *Syncer) Run(ctx context.Context) error {
-	if n, err := s.Reclaim(ctx); n > 0 || err != nil {
-		s.reporter.write(ctx, slog.LevelWarn, "old reservations dropped",
-			slog.Int("nodes", n), slog.Any("error", err))
-	}
 	var others sync.WaitGroup
-	others.Add(1)
-	go func() {
-		defer others.Done()
-		for sleep(ctx, releaseInterval) {
-			for _, id := range s.holds.unsaved() {
-				_ = s.holds.retryRelease(ctx, id) // a failed release is tried again
-			}
+	if s.config.Handler == nil {
+		if n, err := s.Reclaim(ctx); n > 0 || err != nil {
+			s.reporter.write(ctx, slog.LevelWarn, "old reservations dropped",
+				slog.Int("nodes", n), slog.Any("error", err))
 		}
-	}()
+		others.Add(1)
+		go func() {
+			defer others.Done()
+			s.releaseUnsaved(ctx)
+		}()
+	}
 	if s.config.RecoveryInterval > 0 {
 		others.Add(1)
 		go func() {
@@ -49,6 +47,15 @@ func (s *Syncer) Run(ctx context.Context) error {
 // releaseInterval is the time between two attempts to release the nodes whose release
 // could not be stored.
 const releaseInterval = 5 * time.Second
+
+// releaseUnsaved releases the nodes whose release could not be stored, until the context ends.
+func (s *Syncer) releaseUnsaved(ctx context.Context) {
+	for sleep(ctx, releaseInterval) {
+		for _, id := range s.holds.unsaved() {
+			_ = s.holds.retryRelease(ctx, id) // a failed release is tried again
+		}
+	}
+}
 
 func (s *Syncer) loop(ctx context.Context, k kind, interval time.Duration) {
 	jitter := func() time.Duration { return 0 }

@@ -52,6 +52,8 @@ type boundedStore struct {
 	store Store
 	calls *calls // by node
 	lists *calls // by purpose
+
+	records func(context.Context) iter.Seq2[Record, error]
 }
 
 func (b *boundedStore) load(ctx context.Context, id string) (Record, error) {
@@ -73,7 +75,7 @@ func (b *boundedStore) each(ctx context.Context, purpose string, f func(Record, 
 	var mu sync.Mutex
 	over := false
 	_, err := call(ctx, b.lists, purpose, func(ctx context.Context) (none, error) {
-		b.store.Records(ctx)(func(r Record, err error) bool {
+		b.records(ctx)(func(r Record, err error) bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return !over && f(r, err)

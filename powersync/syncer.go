@@ -34,6 +34,11 @@ func New(c Config) (*Syncer, error) {
 	grace := min(maxGrace, c.Timeout/8)
 	s := &Syncer{config: c, limit: forceLimit{most: c.ForceLimit}}
 	s.store = boundedStore{store: c.Store, calls: newCalls(c.Timeout, grace), lists: newCalls(0, grace)}
+	if c.Handler != nil {
+		s.store.records = c.Handler.Records
+	} else {
+		s.store.records = c.Store.Records
+	}
 	s.driver = boundedDriver{driver: c.Driver, canForce: c.CanForce, calls: newCalls(c.Timeout, grace), counters: &s.counters}
 	s.reporter = reporter{
 		log: c.Logger, event: c.OnEvent, report: c.OnReport, timeout: min(maxCallbackTime, c.Timeout/8), counters: &s.counters,

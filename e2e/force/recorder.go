@@ -140,7 +140,7 @@ func (r *recorder) member(id string, value []byte, revision int64, deleted bool,
 func (r *recorder) node(id string, v history.Version) {
 	if known := r.nodes[id]; len(known) > 0 {
 		last := known[len(known)-1]
-		if left, ok := r.left[strings.TrimSuffix(last.Claim, "/power")]; ok && v.Claim != last.Claim {
+		if left, ok := r.left[last.Claim]; ok && v.Claim != last.Claim {
 			r.takeOver = max(r.takeOver, v.Stored.Sub(left))
 		}
 	}
@@ -191,7 +191,7 @@ func (r *recorder) counts() (versions, rest int) {
 
 // conductor returns the name of the conductor of a claim.
 func (r *recorder) conductor(claim string) string {
-	return r.terms[strings.TrimSuffix(claim, "/power")].Conductor
+	return r.terms[claim].Conductor
 }
 
 // busyNodes describes the nodes that do not rest.

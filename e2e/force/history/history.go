@@ -56,7 +56,7 @@ type Version struct {
 	Revision        int64
 	State, Target   states.State
 	TargetPower     states.Power
-	Claim           string // the reservation: the ID of a member, with a suffix for power; empty: none
+	Claim           string // the reservation: the ID of a member; empty: none
 	Step            string // identifies the step that runs
 	LastError       string
 	Value           string    // written by clients

@@ -108,7 +108,7 @@ func TestAnOldErrorIsNoEndOfAPowerRequest(t *testing.T) {
 	h := sound()
 	died, asked, done := h.Nodes[node][6], h.Nodes[node][6], h.Nodes[node][6]
 	died.Revision, died.LastError = 79, "it has died"
-	asked.Revision, asked.LastError, asked.Claim, asked.TargetPower = 80, died.LastError, "b/power", states.PowerOn
+	asked.Revision, asked.LastError, asked.Claim, asked.TargetPower = 80, died.LastError, "b", states.PowerOn
 	done.Revision, done.LastError = 81, died.LastError
 	h.Nodes[node], h.Requests = append(h.Nodes[node], died, asked, done), h.Requests[:5]
 	require.Empty(t, h.Check())
@@ -136,10 +136,10 @@ func TestEachBrokenRuleIsFound(t *testing.T) {
 		}, "claims", "while its lease lasted"},
 		{"the power request of one that is alive is ended", func(h *history.History, v []history.Version) {
 			asked, died := v[6], v[6]
-			asked.Revision, asked.Claim, asked.TargetPower = 80, "b/power", states.PowerOn
+			asked.Revision, asked.Claim, asked.TargetPower = 80, "b", states.PowerOn
 			died.Revision, died.LastError = 81, "it has died"
 			h.Nodes[node], h.Requests = append(v, asked, died), h.Requests[:5]
-		}, "claims", "beta (b/power)"},
+		}, "claims", "beta (b)"},
 		{"a reservation is dropped without an end", func(_ *history.History, v []history.Version) { v[5].State = states.Inspecting }, "claims", "without an end of the work"},
 		{"a reservation of nobody", func(h *history.History, _ []history.Version) { delete(h.Terms, "a") }, "claims", "which never was a member"},
 		{"an accepted request is lost", func(h *history.History, _ []history.Version) {

@@ -68,7 +68,7 @@ func (c *checker) reserved(id string, operations []Operation) {
 			c.find("operations", id, "%s began %s for revision %d, which was never stored", o.Conductor, o.Name, o.Revision)
 			continue
 		}
-		if v := versions[i]; v.Claim == "" || v.Claim != o.Claim || c.Terms[member(v.Claim)].Conductor != o.Conductor {
+		if v := versions[i]; v.Claim == "" || v.Claim != o.Claim || c.Terms[v.Claim].Conductor != o.Conductor {
 			c.find("operations", id, "%s began %s for revision %d, at which the node was reserved by %q", o.Conductor, o.Name, o.Revision, v.Claim)
 			continue
 		}
@@ -104,7 +104,7 @@ func (c *checker) once(id string, operations []Operation) {
 			continue // a finding of reserved
 		}
 		key := work{name: o.Name, moved: v.Moved, step: v.Step}
-		if isPower(o.Claim) {
+		if v.setsPower() {
 			key.power = v.Updated.String()
 		}
 		if first, ok := begun[key]; ok {

@@ -40,7 +40,7 @@ func (c *checker) claims(id string, before, now Version) {
 	case now.Claim == before.Claim:
 		return
 	case before.Claim == "":
-		if _, ok := c.Terms[member(now.Claim)]; !ok {
+		if _, ok := c.Terms[now.Claim]; !ok {
 			c.find("claims", id, "reserved at revision %d by %s, which never was a member", now.Revision, now.Claim)
 		}
 		return
@@ -55,14 +55,14 @@ func (c *checker) claims(id string, before, now Version) {
 	if !lost && now.State == before.State && c.works(before) {
 		c.find("claims", id, "the reservation of %s was dropped at revision %d in %q without an end of the work", c.who(before), now.Revision, now.State)
 	}
-	if !lost && isPower(before.Claim) && now.TargetPower != states.NoPower {
+	if !lost && before.setsPower() && now.TargetPower != states.NoPower {
 		c.find("claims", id, "the power reservation of %s was dropped at revision %d with the target %q", c.who(before), now.Revision, now.TargetPower)
 	}
 }
 
 // works reports whether a version has a reservation for the work of its state.
 func (c *checker) works(v Version) bool {
-	return v.Claim != "" && !isPower(v.Claim) && c.Table.Stuck().Has(v.State)
+	return v.Claim != "" && !v.setsPower() && c.Table.Stuck().Has(v.State)
 }
 
 // lost reports whether the write from one version to the next ends the work of a process
@@ -78,21 +78,17 @@ func (c *checker) lost(before, now Version) bool {
 
 // ended reports whether the lease of a claim's holder had ended at a revision.
 func (c *checker) ended(claim string, at int64) bool {
-	term, ok := c.Terms[member(claim)]
+	term, ok := c.Terms[claim]
 	return ok && term.Ended != 0 && term.Ended < at
 }
 
 // who names the holder of a version's reservation.
 func (c *checker) who(v Version) string {
-	return c.Terms[member(v.Claim)].Conductor + " (" + v.Claim + ")"
+	return c.Terms[v.Claim].Conductor + " (" + v.Claim + ")"
 }
 
-const powerSuffix = "/power"
-
-func isPower(claim string) bool { return strings.HasSuffix(claim, powerSuffix) }
-
-// member returns the ID of the member in a claim.
-func member(claim string) string { return strings.TrimSuffix(claim, powerSuffix) }
+// setsPower reports whether a reservation is for a change of power.
+func (v Version) setsPower() bool { return v.TargetPower != states.NoPower }
 
 // rests checks that a node rests in its last version.
 func (c *checker) rests(id string, versions []Version) {

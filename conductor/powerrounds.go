@@ -1,0 +1,241 @@
+package conductor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+)
+
+// powerRounds implements [powersync.Handler]: it handles the nodes in the rounds of the power sync
+// by the rules of package powersync.
+type powerRounds struct{ *engine }
+
+// newSyncer returns the loop of the power sync.
+func (e *engine) newSyncer() (*powersync.Syncer, error) {
+	config := e.config.Power
+	config.Handler, config.Name, config.Logger = powerRounds{e}, e.config.Name, e.config.Log
+	onEvent := config.OnEvent
+	config.OnEvent = func(event powersync.Event) {
+		e.history.power(event)
+		if onEvent != nil {
+			onEvent(event)
+		}
+	}
+	return powersync.New(config)
+}
+
+// A round pauses for syncPause after each syncBatch nodes, which limits it to 25,600 nodes a
+// second. Without the pauses a round over hardware that answers at once would occupy all
+// processors and delay clients. A round over BMCs is slower than the limit anyway.
+const (
+	syncBatch = 256
+	syncPause = 10 * time.Millisecond
+)
+
+// Records implements [powersync.Handler]. It yields the nodes that this conductor owns.
+func (p powerRounds) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
+	return func(yield func(powersync.Record, error) bool) {
+		nodes, err := p.fleet.nodes.list(ctx)
+		if err != nil {
+			yield(powersync.Record{}, err)
+			return
+		}
+		s, err := p.currentSession()
+		if err != nil {
+			return // not a member: other conductors own the nodes
+		}
+		for i, n := range nodes {
+			if i%syncBatch == syncBatch-1 {
+				sleep(ctx, syncPause)
+			}
+			if s.owns(n) && !yield(powerRecord(n), nil) {
+				return
+			}
+		}
+	}
+}
+
+// maxReloads is how often a round loads a node whose record keeps changing.
+const maxReloads = 4
+
+// Sync implements [powersync.Handler].
+func (p powerRounds) Sync(ctx context.Context, id string, past powersync.Failures) powersync.Action {
+	return p.handle(ctx, id, past, powersync.SkipSync, p.syncNode)
+}
+
+// Recover implements [powersync.Handler].
+func (p powerRounds) Recover(ctx context.Context, id string, past powersync.Failures) powersync.Action {
+	return p.handle(ctx, id, past, powersync.SkipRecovery, p.recoverNode)
+}
+
+// handle handles a node in a round, again while its record changes meanwhile.
+func (p powerRounds) handle(
+	ctx context.Context, id string, past powersync.Failures, skip func(powersync.Record) powersync.Outcome,
+	decide func(context.Context, *session, *Node, powersync.Failures) (powersync.Action, error),
+) powersync.Action {
+	s, err := p.currentSession()
+	if err != nil {
+		return powerAttempt(id, powersync.Interrupted, err, past)
+	}
+	ctx, cancel := context.WithCancelCause(ctx) // a round outlives the membership
+	defer cancel(nil)
+	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
+	for reload := range maxReloads {
+		n, err := p.fleet.node(ctx, id)
+		a := powersync.Action{}
+		if err == nil {
+			if reason := skip(powerRecord(n)); reason != "" && reload == 0 {
+				return powerAttempt(id, reason, nil, past)
+			}
+			a, err = decide(ctx, s, n, past)
+		}
+		switch {
+		case err == nil && a.Err != nil && ctx.Err() != nil:
+			return powerAttempt(id, powersync.Interrupted, a.Err, past)
+		case err == nil:
+			return a
+		case errors.Is(err, ErrConflict):
+			continue
+		case errors.Is(err, NotFound), errors.Is(err, ErrNotFound):
+			return powerAttempt(id, powersync.SkippedDeleted, nil, past)
+		case ctx.Err() != nil:
+			return powerAttempt(id, powersync.Interrupted, err, past)
+		default:
+			return powerAttempt(id, powersync.StoreFailed, err, past)
+		}
+	}
+	return powerAttempt(id, powersync.SkippedChanged, nil, past)
+}
+
+// powerAttempt returns the action of an attempt that does not count.
+func powerAttempt(id string, outcome powersync.Outcome, err error, past powersync.Failures) powersync.Action {
+	return powersync.Action{Event: powersync.Event{ID: id, Outcome: outcome, Err: err}, Failures: past}
+}
+
+// reading validates a node, if wanted, and reads its power state.
+func (p powerRounds) reading(ctx context.Context, n *Node, validate bool) powersync.Reading {
+	hardware, err := p.hardware(n)
+	if err != nil {
+		return powersync.Reading{Err: err}
+	}
+	if validate {
+		if err := p.validate(hardware, n)["power"]; err != nil {
+			return powersync.Reading{Invalid: err}
+		}
+	}
+	return p.readPower(ctx, hardware, n)
+}
+
+// syncNode handles a node in a sync round. The error is that of the store.
+func (p powerRounds) syncNode(ctx context.Context, s *session, n *Node, past powersync.Failures) (powersync.Action, error) {
+	r, policy := powerRecord(n), p.config.Power.Policy
+	if powersync.SkipSync(r) != "" { // changed meanwhile
+		_, a := powersync.Decide(r, powersync.Reading{}, past, policy)
+		return a, nil
+	}
+	reading := p.reading(ctx, n, r.Power == states.NoPower)
+	if force := p.config.Power.CanForce; force != nil && !force(n.UUID) {
+		policy.RecordOnly = true
+	}
+	after, a := powersync.Decide(r, reading, past, policy)
+	if a.Outcome == powersync.Forced {
+		return p.force(ctx, s, n, after, a, past)
+	}
+	return a, p.store(ctx, n, r, after)
+}
+
+// recoverNode handles a node in a recovery round. The error is that of the store.
+func (p powerRounds) recoverNode(ctx context.Context, _ *session, n *Node, past powersync.Failures) (powersync.Action, error) {
+	r := powerRecord(n)
+	if powersync.SkipRecovery(r) != "" { // changed meanwhile
+		_, a := powersync.DecideRecovery(r, powersync.Reading{}, past)
+		return a, nil
+	}
+	after, a := powersync.DecideRecovery(r, p.reading(ctx, n, true), past)
+	return a, p.store(ctx, n, r, after)
+}
+
+// store stores a decision about a node that nobody has changed since.
+func (p powerRounds) store(ctx context.Context, n *Node, r, after powersync.Record) error {
+	if r == after {
+		return nil
+	}
+	changed := n.Clone()
+	changed.setPower(after)
+	_, err := p.fleet.save(ctx, changed)
+	return err
+}
+
+// force reserves a node, sets its hardware to the recorded power state and stores what came of it.
+func (p powerRounds) force(ctx context.Context, s *session, n *Node, held powersync.Record, a powersync.Action, past powersync.Failures) (powersync.Action, error) {
+	if !p.pool.tryTake(n.UUID) {
+		return powerAttempt(n.UUID, powersync.SkippedReservation, nil, past), nil
+	}
+	defer p.pool.free(n.UUID)
+	undo, ok := p.syncer.AllowForce()
+	if !ok {
+		return powerAttempt(n.UUID, powersync.ForceHeldBack, nil, past), nil
+	}
+	reserved := n.Clone()
+	reserved.setPower(held)
+	p.reserve(reserved, s)
+	reserved, err := p.fleet.save(ctx, reserved)
+	if err != nil {
+		undo()
+		return a, err
+	}
+	t := p.task(reserved)
+	failure := t.askPower(ctx, a.Asked)
+	interrupted := failure != nil && ctx.Err() != nil
+	forced := a
+	err = t.persist(ctx, func(n *Node) error {
+		settled := powerRecord(n)
+		settled.TargetPower = states.NoPower
+		if !interrupted {
+			settled, a = powersync.Settle(powerRecord(n), forced, failure)
+		}
+		n.setPower(settled)
+		n.drop()
+		return nil
+	})
+	switch {
+	case err != nil:
+		return powerAttempt(n.UUID, powersync.StoreFailed, errors.Join(failure, err), past), nil
+	case interrupted:
+		return powerAttempt(n.UUID, powersync.Interrupted, failure, past), nil
+	default:
+		return a, nil
+	}
+}
+
+// callPower calls a power operation of a node's hardware, for [powersync.Config.Timeout] at most. A
+// call that does not return is abandoned; until it returns, the node's calls fail.
+func (e *engine) callPower(ctx context.Context, o Operation, f func(context.Context) (states.Power, error)) (power states.Power, err error) {
+	if left, ok := e.abandoned.Load(o.Node.UUID); ok {
+		if left := left.(*boundedcall.AbandonedError); !left.Returned() {
+			return states.NoPower, left
+		}
+		e.abandoned.Delete(o.Node.UUID)
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.config.Power.Timeout, time.Minute))
+	defer cancel()
+	power, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (power states.Power, err error) {
+		err = e.traced(ctx, o, func(ctx context.Context) (err error) {
+			power, err = f(ctx)
+			return err
+		})
+		return power, err
+	})
+	var left *boundedcall.AbandonedError
+	if errors.As(err, &left) {
+		e.counters.powerAbandoned.Add(1)
+		e.abandoned.Store(o.Node.UUID, left)
+	}
+	return power, err
+}

@@ -1,0 +1,91 @@
+package powersync_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/powersync"
+)
+
+// scripted is a Handler whose nodes have the outcomes of a script; a node's last outcome repeats.
+type scripted struct {
+	outcomes map[string][]powersync.Outcome
+	pasts    []powersync.Failures // of the node "a"
+}
+
+func (s *scripted) Records(context.Context) iter.Seq2[powersync.Record, error] {
+	return func(yield func(powersync.Record, error) bool) {
+		for _, id := range []string{"a", "reserved"} {
+			if !yield(powersync.Record{ID: id, Power: isOn, Reservation: reservedFor[id]}, nil) {
+				return
+			}
+		}
+	}
+}
+
+var reservedFor = map[string]string{"reserved": "me"}
+
+func (s *scripted) Sync(_ context.Context, id string, past powersync.Failures) powersync.Action {
+	if id == "a" {
+		s.pasts = append(s.pasts, past)
+	}
+	outcome := s.outcomes[id][0]
+	if len(s.outcomes[id]) > 1 {
+		s.outcomes[id] = s.outcomes[id][1:]
+	}
+	a := powersync.Action{Event: powersync.Event{ID: id, Outcome: outcome}, Failures: past}
+	switch outcome {
+	case powersync.ReadFailed:
+		a.Err, a.Failures.Count = errors.New("no answer"), past.Count+1
+	case powersync.Equal:
+		a.Failures = powersync.Failures{}
+	}
+	return a
+}
+
+func (s *scripted) Recover(ctx context.Context, id string, past powersync.Failures) powersync.Action {
+	return s.Sync(ctx, id, past)
+}
+
+// TestAHandlerDecidesAndTheSyncerKeepsTheFailures runs rounds over nodes that a Handler handles.
+func TestAHandlerDecidesAndTheSyncerKeepsTheFailures(t *testing.T) {
+	h := &scripted{outcomes: map[string][]powersync.Outcome{
+		"a":        {powersync.ReadFailed, powersync.ReadFailed, powersync.Interrupted, powersync.Equal},
+		"reserved": {powersync.Equal},
+	}}
+	s, err := powersync.New(powersync.Config{Handler: h, Name: "me", Workers: 1})
+	require.NoError(t, err)
+	for range 5 {
+		report, err := s.Sync(context.Background())
+		require.NoError(t, err)
+		require.Equal(t, 2, report.Seen)
+	}
+	counts := make([]int, len(h.pasts))
+	for i, past := range h.pasts {
+		counts[i] = past.Count
+	}
+	require.Equal(t, []int{0, 1, 2, 2, 0}, counts, "an attempt that does not count leaves the failures")
+	require.Equal(t, 5, s.Stats().Nodes[powersync.SkippedReservation], "a reservation is the Handler's own matter")
+
+	s.Emit(context.Background(), powersync.Event{ID: "a", Outcome: powersync.PowerSet})
+	require.Equal(t, 1, s.Stats().Nodes[powersync.PowerSet])
+	_, err = s.Reclaim(context.Background())
+	require.ErrorContains(t, err, "powersync: Handler is set")
+	require.ErrorContains(t, s.Set(context.Background(), "a", isOn, 0), "powersync: Handler is set")
+}
+
+func TestAForceLimitCountsTheForcesOfAHandler(t *testing.T) {
+	s, err := powersync.New(powersync.Config{Handler: &scripted{}, ForceLimit: 1})
+	require.NoError(t, err)
+	undo, ok := s.AllowForce()
+	require.True(t, ok)
+	_, ok = s.AllowForce()
+	require.False(t, ok)
+	undo()
+	_, ok = s.AllowForce()
+	require.True(t, ok)
+}
