@@ -7,6 +7,7 @@
 //	stategraph -format mermaid -series yoga
 //	stategraph -diff zed -o news.png
 //	stategraph -path "enroll,verifying,manageable" -o node.svg
+//	stategraph -current manageable -goal active -o plan.svg
 //	stategraph -o states.md
 //	stategraph -o explorer.html
 //

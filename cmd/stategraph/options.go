@@ -14,6 +14,8 @@ import (
 
 	"github.com/ironstate/ironstate/graph"
 	"github.com/ironstate/ironstate/graph/render"
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -51,6 +53,7 @@ type values struct {
 	series, since states.Series
 	from, current states.State
 	path, only    string
+	goal          string
 	link          string
 	extension     render.Extension
 	direction     string
@@ -73,6 +76,7 @@ func (v *values) flags() *flag.FlagSet {
 	fs.StringVar(&v.only, "only", "", "leave out all but these `states`, as in enroll,verifying")
 	fs.TextVar(&v.current, "current", v.current, "highlight this `state` (default the last one of -path)")
 	fs.StringVar(&v.path, "path", "", "highlight the path through these `states`, as in enroll,verifying")
+	fs.StringVar(&v.goal, "goal", "", "highlight the planned path from -current to this `goal`, as in active or deletable")
 	fs.BoolVar(&v.diagram.RequestsOnly, "requests", false, "leave out what only the conductor does")
 	fs.StringVar(&v.link, "link", "", "link each state to this `URL`, in which {state} stands for its word")
 	fs.StringVar(&v.extension.Script, "script", "", "in HTML, load this script's `URL` from the page's server")
@@ -151,8 +155,25 @@ func (v *values) options() (*options, error) {
 	return &options{diagram: d, format: format, file: v.file, splice: v.splice}, err
 }
 
-// highlight sets the diagram's Path, and its Current state to the end of the path.
+// highlight sets the diagram's Path. Current is then the first state of a planned path, and
+// by default the last state of a path that is given.
 func (v *values) highlight(d *graph.Diagram) error {
+	if v.goal != "" {
+		goal, err := plan.ParseGoal(v.goal)
+		switch {
+		case err != nil:
+			return err
+		case v.path != "" || d.Current == states.NoState:
+			return errors.New("-goal needs -current and excludes -path")
+		case !d.Table.States().Has(d.Current):
+			return &machine.StateError{Series: d.Table.Series(), State: d.Current}
+		}
+		way, err := pathTo(d.Table, d.Current, goal)
+		if err == nil {
+			d.Path, err = graph.Through(d.Table, way...)
+		}
+		return err
+	}
 	if v.path == "" {
 		return nil
 	}
