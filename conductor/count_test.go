@@ -150,7 +150,7 @@ func TestADeploymentRequestIn100000NodesAllocates10kBAtMost(t *testing.T) {
 
 // pageOf reads a page of 10 nodes without a parent in the middle of the fleet.
 func pageOf(t testing.TB, c *conductor.Conductor) {
-	nodes, err := c.NodesIn(t.Context(), conductor.NodeRange{Parent: new(string), After: fmt.Sprintf("%08x-0000-4000-8000-000000000000", fleetSize/2)})
+	nodes, err := c.NodesIn(t.Context(), conductor.Range{Of: new(string), After: fmt.Sprintf("%08x-0000-4000-8000-000000000000", fleetSize/2)})
 	require.NoError(t, err)
 	count := 0
 	for range nodes {

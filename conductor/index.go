@@ -230,16 +230,41 @@ func (x *index[R]) listOf(ctx context.Context, node string) ([]R, error) {
 	return slices.Clone(x.byNode[node]), nil
 }
 
-// scanned is the number of records that scan copies at a time.
+// Range selects records of one kind. The zero value selects all, oldest first.
+type Range struct {
+	// Of selects the nodes with this ParentNode, or the objects with this NodeUUID; "" selects those
+	// without one, nil selects both.
+	Of *string
+	// After is the UUID of a record, empty for none. The range begins with the next one.
+	After string
+	// Backwards orders the records from the newest to the oldest.
+	Backwards bool
+}
+
+// scanned is the number of records that in copies at a time.
 const scanned = 256
 
-// scan yields the current records without waiting, in the order of list or backwards: those of a node
-// if of is not nil, and those after a record if after is not nil. It does not visit the others. A
-// record that is written meanwhile may be yielded or not.
-func (x *index[R]) scan(of *string, after *meta, backwards bool) iter.Seq[R] {
+// in waits until the index has all records of the store, and returns those of a range. It does not
+// visit the others. A record that is written meanwhile may be yielded or not. The error matches
+// [NotFound] if the record After does not exist.
+func (x *index[R]) in(ctx context.Context, r Range) (iter.Seq[R], error) {
+	if err := x.wait(ctx); err != nil {
+		return nil, err
+	}
+	var first *meta
+	if r.After != "" {
+		x.mu.RLock()
+		after, has := x.records[r.After]
+		x.mu.RUnlock()
+		if !has {
+			return nil, refuse(NotFound, "%s %s could not be found.", x.kind, r.After)
+		}
+		m := after.meta()
+		first = &m
+	}
 	return func(yield func(R) bool) {
-		for after := after; ; {
-			part := x.part(of, after, backwards)
+		for after := first; ; {
+			part := x.part(r.Of, after, r.Backwards)
 			for _, value := range part {
 				if !yield(value) {
 					return
@@ -251,10 +276,10 @@ func (x *index[R]) scan(of *string, after *meta, backwards bool) iter.Seq[R] {
 			last := part[scanned-1].meta()
 			after = &last
 		}
-	}
+	}, nil
 }
 
-// part returns the next records of scan.
+// part returns the next records of a range, at most scanned.
 func (x *index[R]) part(of *string, after *meta, backwards bool) []R {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

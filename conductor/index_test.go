@@ -315,13 +315,13 @@ func TestARangeOfNodesIsThatOfTheWholeList(t *testing.T) {
 					}
 					list = list[slices.IndexFunc(list, func(n *conductor.Node) bool { return n.UUID == after })+1:]
 					list = slices.DeleteFunc(list, func(n *conductor.Node) bool { return parent != nil && n.ParentNode != *parent })
-					got, err := f.NodesIn(f.ctx, conductor.NodeRange{Parent: parent, After: after, Backwards: backwards})
+					got, err := f.NodesIn(f.ctx, conductor.Range{Of: parent, After: after, Backwards: backwards})
 					require.NoError(t, err)
 					require.Equal(t, list, slices.AppendSeq([]*conductor.Node{}, got))
 				}
 			}
 		}
-		_, err = f.NodesIn(f.ctx, conductor.NodeRange{After: "no node"})
+		_, err = f.NodesIn(f.ctx, conductor.Range{After: "no node"})
 		require.ErrorIs(t, err, conductor.NotFound)
 	})
 }

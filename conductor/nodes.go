@@ -31,35 +31,14 @@ func (c *Conductor) Nodes(ctx context.Context) ([]*Node, error) {
 	return c.fleet.nodes.list(ctx)
 }
 
-// NodeRange selects nodes. The zero value selects all, oldest first.
-type NodeRange struct {
-	// Parent selects the nodes with this ParentNode, "" those without one; nil selects both.
-	Parent *string
-	// After is the UUID of a node, empty for none. The range begins with the next one.
-	After string
-	// Backwards orders the nodes from the newest to the oldest.
-	Backwards bool
-}
-
-// NodesIn returns the nodes of a range, with the guarantees of [Conductor.Nodes]; no other nodes are
+// NodesIn returns a range of the nodes, with the guarantees of [Conductor.Nodes]; no other nodes are
 // visited. A node that is written during the iteration may be yielded or not. The error matches
 // [NotFound] if the node After does not exist.
-func (c *Conductor) NodesIn(ctx context.Context, r NodeRange) (iter.Seq[*Node], error) {
+func (c *Conductor) NodesIn(ctx context.Context, r Range) (iter.Seq[*Node], error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.fleet.nodes.wait(ctx); err != nil {
-		return nil, err
-	}
-	if r.After == "" {
-		return c.fleet.nodes.scan(r.Parent, nil, r.Backwards), nil
-	}
-	n := c.fleet.nodes.get(r.After)
-	if n == nil {
-		return nil, noNode(r.After)
-	}
-	after := n.meta()
-	return c.fleet.nodes.scan(r.Parent, &after, r.Backwards), nil
+	return c.fleet.nodes.in(ctx, r)
 }
 
 // CreateNode stores a new node and returns it as stored. An empty UUID and CreatedAt are

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 
 	"github.com/google/uuid"
@@ -26,6 +27,14 @@ func (c *Conductor) Objects(ctx context.Context, kind Kind) ([]Object, error) {
 		return nil, err
 	}
 	return c.fleet.of(kind).list(ctx)
+}
+
+// ObjectsIn returns a range of the objects of a kind, as [Conductor.NodesIn] does of the nodes.
+func (c *Conductor) ObjectsIn(ctx context.Context, kind Kind, r Range) (iter.Seq[Object], error) {
+	if err := usable(ctx); err != nil {
+		return nil, err
+	}
+	return c.fleet.of(kind).in(ctx, r)
 }
 
 // ObjectsOf returns the objects of a kind that belong to a node, oldest first.

@@ -2,8 +2,10 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,5 +43,40 @@ func TestObjectsOfVersion1AreShownAsBefore(t *testing.T) {
 	require.Eventually(t, func() bool { return s.do("GET", "/v1/nodes/n", "latest", "").status == http.StatusOK }, waitTime, tick)
 	for _, r := range records {
 		require.Equal(t, r.Body, strings.TrimSpace(s.do("GET", r.Path, "latest", "").body), r.Path)
+	}
+}
+
+func TestThePagesOfAListOfPortsAreTheList(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	node, other := s.create(`{"driver": "fake-hardware", "name": "n"}`), s.create(`{"driver": "fake-hardware"}`)
+	var all, ofNode []string
+	for i := range 9 {
+		owner := []string{node, node, other}[i%3]
+		port := s.do("POST", "/v1/ports", "latest", fmt.Sprintf(`{"address": "52:54:00:00:00:%02x", "node_uuid": "%s"}`, i, owner)).must(http.StatusCreated)
+		all = append(all, port["uuid"].(string))
+		if owner == node {
+			ofNode = append(ofNode, port["uuid"].(string))
+		}
+	}
+	for path, list := range map[string][]string{"/v1/ports?": all, "/v1/ports?node=n&": ofNode, "/v1/nodes/n/ports?": ofNode} {
+		for _, direction := range []string{"asc", "desc"} {
+			want := slices.Clone(list)
+			if direction == "desc" {
+				slices.Reverse(want)
+			}
+			for _, key := range []string{"id", "created_at"} {
+				var got []string
+				for marker := ""; ; marker = "&marker=" + got[len(got)-1] {
+					page := s.do("GET", path+"limit=2&sort_key="+key+"&sort_dir="+direction+marker, "latest", "").must(http.StatusOK)["ports"].([]any)
+					for _, port := range page {
+						got = append(got, port.(map[string]any)["uuid"].(string))
+					}
+					if len(page) < 2 {
+						break
+					}
+				}
+				require.Equal(t, want, got, "%s %s %s", path, key, direction)
+			}
+		}
 	}
 }

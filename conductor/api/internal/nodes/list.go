@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"errors"
-	"iter"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -260,10 +259,10 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	if f := fieldsByName[p.SortKey]; wrongKey != nil && f != nil && f.compare == nil && f.types != nil {
 		return rest.Answer{}, wrongKey
 	}
-	in := conductor.NodeRange{After: p.Marker, Backwards: p.Direction == "desc"}
+	in := conductor.Range{After: p.Marker, Backwards: p.Direction == "desc"}
 	if all := a.Boolean("include_children"); all == nil || !*all {
 		parent := a.Text("parent_node") // empty for the nodes without a parent
-		in.Parent = &parent
+		in.Of = &parent
 	}
 	all, err := r.Conductor.NodesIn(r.Context(), in)
 	if errors.Is(err, conductor.NotFound) {
@@ -284,8 +283,8 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	}
 	var nodes []*node
 	if compare == nil {
-		nodes = firstOf(all, p.Size, passes)
-	} else if nodes, err = sorted(r, p, in.Parent, compare, passes); err != nil {
+		nodes = rest.First(all, p.Size, passes)
+	} else if nodes, err = sorted(r, p, in.Of, compare, passes); err != nil {
 		return rest.Answer{}, err
 	}
 	if len(nodes) > 0 { // Ironic checks the fields of each node
@@ -294,19 +293,6 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 		}
 	}
 	return listAnswer(r, p, nodes, path, chosen, nextParameters(p, a, detail)), nil
-}
-
-// firstOf returns the first nodes, at most limit, that pass a test.
-func firstOf(all iter.Seq[*node], limit int, passes func(*node) bool) (nodes []*node) {
-	for n := range all {
-		if !passes(n) {
-			continue
-		}
-		if nodes = append(nodes, n); len(nodes) == limit {
-			break
-		}
-	}
-	return nodes
 }
 
 // sorted returns a page of the nodes with a parent, nil for all nodes, that pass a test.

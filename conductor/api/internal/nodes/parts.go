@@ -45,7 +45,7 @@ func listChildren(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	children, err := r.Conductor.NodesIn(r.Context(), conductor.NodeRange{Parent: &n.UUID})
+	children, err := r.Conductor.NodesIn(r.Context(), conductor.Range{Of: &n.UUID})
 	if err != nil {
 		return rest.Answer{}, err
 	}

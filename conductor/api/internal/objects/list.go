@@ -2,6 +2,7 @@ package objects
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -39,18 +40,37 @@ func (s *selection) ofNode(uuid string) {
 	s.where(func(o conductor.Object) bool { return o.Meta().NodeUUID == uuid })
 }
 
-// objects returns the selected records of a kind, and always the record with the UUID marker.
-func (s *selection) objects(r *rest.Request, kind conductor.Kind, marker string) ([]conductor.Object, error) {
-	var objects []conductor.Object
-	var err error
-	if s.node != "" && marker == "" {
-		objects, err = r.Conductor.ObjectsOf(r.Context(), kind, s.node)
-	} else {
-		objects, err = r.Conductor.Objects(r.Context(), kind)
+// has reports whether a record is selected.
+func (s *selection) has(o conductor.Object) bool {
+	return !slices.ContainsFunc(s.tests, func(test func(conductor.Object) bool) bool { return !test(o) })
+}
+
+// page returns a page of the selected records, sorted with compare, nil for the order of creation.
+func (s *selection) page(r *rest.Request, x *resource, p rest.Page, compare func(a, b conductor.Object) int) ([]conductor.Object, error) {
+	if compare == nil {
+		in := conductor.Range{After: p.Marker, Backwards: p.Direction == "desc"}
+		if s.node != "" {
+			in.Of = &s.node
+		}
+		all, err := r.Conductor.ObjectsIn(r.Context(), x.of.Kind(), in)
+		if errors.Is(err, conductor.NotFound) {
+			return nil, x.notFound(p.Marker)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return rest.First(all, p.Size, s.has), nil
 	}
-	return slices.DeleteFunc(objects, func(o conductor.Object) bool {
-		return o.Meta().UUID != marker && slices.ContainsFunc(s.tests, func(test func(conductor.Object) bool) bool { return !test(o) })
-	}), err
+	objects, err := r.Conductor.Objects(r.Context(), x.of.Kind())
+	if err != nil {
+		return nil, err
+	}
+	objects = slices.DeleteFunc(objects, func(o conductor.Object) bool { return o.Meta().UUID != p.Marker && !s.has(o) })
+	objects, found := rest.Cut(p, objects, compare, func(o conductor.Object) string { return o.Meta().UUID })
+	if !found {
+		return nil, x.notFound(p.Marker)
+	}
+	return objects, nil
 }
 
 // serve answers the request.
@@ -99,13 +119,9 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 			return rest.Answer{}, err
 		}
 	}
-	objects, err := s.objects(r, l.of.Kind(), p.Marker)
+	objects, err := s.page(r, l.resource, p, compare)
 	if err != nil {
 		return rest.Answer{}, err
-	}
-	objects, found := rest.Cut(p, objects, compare, func(o conductor.Object) string { return o.Meta().UUID })
-	if !found {
-		return rest.Answer{}, l.notFound(p.Marker)
 	}
 	if len(objects) > 0 {
 		if err := l.knowFields(r, fields); err != nil {

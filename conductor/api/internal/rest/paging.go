@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,6 +71,19 @@ func Cut[T any](p Page, items []T, compare func(a, b T) int, id func(T) string) 
 		items = items[i+1:]
 	}
 	return slices.Clone(items[:min(p.Size, len(items))]), true // a clone does not retain the list
+}
+
+// First returns the first items, at most limit, that pass a test.
+func First[T any](all iter.Seq[T], limit int, passes func(T) bool) (first []T) {
+	for item := range all {
+		if !passes(item) {
+			continue
+		}
+		if first = append(first, item); len(first) == limit {
+			break
+		}
+	}
+	return first
 }
 
 // WriteNext writes the link to the next page, if this page is full. The parameters are the
