@@ -1,6 +1,6 @@
 module github.com/ironstate/ironstate/conductor
 
-go 1.26.0
+go 1.25.0
 
 require (
 	github.com/cespare/xxhash/v2 v2.3.0
@@ -8,7 +8,7 @@ require (
 	github.com/ironstate/ironstate v0.0.0
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
-	golang.org/x/crypto v0.58.0
+	golang.org/x/crypto v0.45.0
 	pgregory.net/rapid v1.3.0
 )
 

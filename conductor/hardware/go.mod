@@ -1,6 +1,6 @@
 module github.com/ironstate/ironstate/conductor/hardware
 
-go 1.26.0
+go 1.25.0
 
 require (
 	github.com/ironstate/ironstate v0.0.0
@@ -21,11 +21,11 @@ require (
 	github.com/jacobweinstock/registrar v0.4.7 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/stmcginnis/gofish v0.20.0 // indirect
-	go.opentelemetry.io/otel v1.47.0 // indirect
-	go.opentelemetry.io/otel/trace v1.47.0 // indirect
+	go.opentelemetry.io/otel v1.29.0 // indirect
+	go.opentelemetry.io/otel/trace v1.29.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
-	golang.org/x/crypto v0.58.0 // indirect
-	golang.org/x/net v0.62.0 // indirect
+	golang.org/x/crypto v0.45.0 // indirect
+	golang.org/x/net v0.47.0 // indirect
 )
 
 replace (
