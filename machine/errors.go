@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/ironstate/ironstate/states"
@@ -21,10 +20,6 @@ type EventError struct {
 	State   states.State
 	Event   states.Event
 	Allowed []states.Event
-}
-
-func newEventError(t *states.Table, s states.State, e states.Event) *EventError {
-	return &EventError{Series: t.Series(), State: s, Event: e, Allowed: slices.Collect(t.Events(s))}
 }
 
 func (e *EventError) Error() string {

@@ -61,8 +61,3 @@ func call(ctx context.Context, hook Hook, kind HookKind, t *Transition) (err err
 // hookKey is the context key that marks the contexts of a machine's guard and save
 // hooks.
 type hookKey struct{ m *Machine }
-
-func inHook(ctx context.Context, m *Machine) bool {
-	running, ok := ctx.Value(hookKey{m}).(*atomic.Bool)
-	return ok && running.Load()
-}

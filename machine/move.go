@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/ironstate/ironstate/states"
 )
@@ -148,7 +149,7 @@ func (m *Machine) commit(ctx context.Context, in Input, derive func(Node) (Input
 // lockHooks waits until no guard or save hook runs. Waiting callers proceed in the
 // order of their calls.
 func (m *Machine) lockHooks(ctx context.Context) error {
-	if inHook(ctx, m) {
+	if running, ok := ctx.Value(hookKey{m}).(*atomic.Bool); ok && running.Load() {
 		return errInHook
 	}
 	select {

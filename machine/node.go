@@ -2,6 +2,7 @@ package machine
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/ironstate/ironstate/internal/errtext"
 	"github.com/ironstate/ironstate/states"
@@ -88,7 +89,7 @@ func (n Node) refusal(t *states.Table, in Input) error {
 		return err
 	}
 	if _, ok := t.Next(n.State, in.Event); !ok {
-		return newEventError(t, n.State, in.Event)
+		return &EventError{Series: t.Series(), State: n.State, Event: in.Event, Allowed: slices.Collect(t.Events(n.State))}
 	}
 	return &StateError{Series: t.Series(), State: in.Target, Role: NamedTarget}
 }

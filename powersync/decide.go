@@ -24,11 +24,6 @@ type Policy struct {
 	ForgetUnread bool
 }
 
-// lastAttempt reports whether a node goes into maintenance with this failure in a row.
-func (p Policy) lastAttempt(failures int) bool {
-	return failures > max(cmp.Or(p.MaxRetries, defaultMaxRetries), 0)
-}
-
 // Reading is what a driver answered about a node. The zero value is the answer of
 // hardware that has no power state; see [Driver].
 type Reading struct {
@@ -103,7 +98,7 @@ func Decide(r Record, reading Reading, f Failures, p Policy) (Record, Action) {
 		return r, a
 	}
 	a.Read, a.Err = reading.known()
-	last := p.lastAttempt(a.Attempts)
+	last := a.Attempts > max(cmp.Or(p.MaxRetries, defaultMaxRetries), 0)
 	switch {
 	case a.Err == nil && a.Read == r.Power, r.Power == states.NoPower && a.Err == noPowerError(states.NoPower):
 		a.Outcome, a.Err = Equal, nil

@@ -61,8 +61,17 @@ func (r *reporter) emit(ctx context.Context, e Event) {
 // Ironic warns about a round that takes longer than this many intervals.
 const warnIntervals = 3
 
+// round counts and logs a round.
 func (r *reporter) round(ctx context.Context, report Report, interval time.Duration, err error) {
-	r.counters.add(report)
+	if report.Overran {
+		r.counters.overruns.Add(1)
+	}
+	if report.Recovery {
+		r.counters.recoveries.Add(1)
+	} else {
+		r.counters.rounds.Add(1)
+		r.counters.lastRound.Store(int64(report.Took))
+	}
 	level := slog.LevelInfo
 	if err != nil && !errors.Is(err, context.Canceled) || report.Overran && report.Took > warnIntervals*interval {
 		level = slog.LevelWarn
@@ -96,7 +105,13 @@ type callback struct {
 // callBack calls a callback, and abandons the call if it does not return in time. A
 // failure is logged.
 func (r *reporter) callBack(ctx context.Context, c *callback, f func()) {
-	if c.hangs() {
+	c.mu.Lock()
+	for len(c.left) > 0 && c.left[0].Returned() {
+		c.left = c.left[1:]
+	}
+	hangs := len(c.left) > 0
+	c.mu.Unlock()
+	if hangs {
 		r.counters.dropped.Add(1)
 		return
 	}
@@ -119,14 +134,4 @@ func (r *reporter) callBack(ctx context.Context, c *callback, f func()) {
 	if c != &r.logger {
 		r.write(ctx, slog.LevelError, "callback failed", slog.String("callback", c.name), slog.Any("error", err))
 	}
-}
-
-// hangs reports whether an abandoned call has not returned yet.
-func (c *callback) hangs() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for len(c.left) > 0 && c.left[0].Returned() {
-		c.left = c.left[1:]
-	}
-	return len(c.left) > 0
 }

@@ -138,26 +138,27 @@ func (h *holds) reserve(ctx context.Context, before, r Record) error {
 func (h *holds) release(ctx context.Context, e Event, settle settle) (Event, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.settleTime)
 	defer cancel()
+	before := h.get(e.ID).before
 	stored, err := e, ErrConflict
 	for tries := 0; errors.Is(err, ErrConflict) && tries < maxReleases; tries++ {
-		stored, err = h.tryRelease(ctx, e, settle)
+		stored, err = h.tryRelease(ctx, e, before, settle)
 	}
 	switch {
 	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, errNotOurs):
 		h.drop(e.ID)
 		return stored, err
 	default:
-		h.set(e.ID, hold{before: h.get(e.ID).before, event: e, settle: settle})
+		h.set(e.ID, hold{before, e, settle})
 		return e, fmt.Errorf("%w: %w", ErrNotSaved, err)
 	}
 }
 
-func (h *holds) tryRelease(ctx context.Context, e Event, settle settle) (Event, error) {
+func (h *holds) tryRelease(ctx context.Context, e Event, before Record, settle settle) (Event, error) {
 	r, err := h.store.load(ctx, e.ID)
 	if err != nil {
 		return e, err
 	}
-	if before := h.get(e.ID).before; before.ID != "" && r.Revision == before.Revision {
+	if before.ID != "" && r.Revision == before.Revision {
 		return e, ErrConflict // a stale record: the reservation has replaced it
 	}
 	after, e := settle(r)

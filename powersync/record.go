@@ -32,11 +32,3 @@ func (r Record) released() Record {
 	r.TargetPower = states.NoPower
 	return r
 }
-
-// label returns the name and the ID of a node, for texts that its users read.
-func (r Record) label() string {
-	if r.Name == "" {
-		return r.ID
-	}
-	return r.Name + " (" + r.ID + ")"
-}

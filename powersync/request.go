@@ -61,7 +61,11 @@ func DecideRequest(power states.Power, reading Reading) (ask states.Power, err e
 func SettleRequest(r Record, power states.Power, err error) (Record, Event) {
 	e := Event{ID: r.ID, Outcome: PowerSet, Recorded: r.Power, Asked: power}
 	if err != nil {
-		e = e.as(PowerNotSet, fmt.Errorf("node %s: request for %q failed: %w", r.label(), power, err))
+		node := r.ID
+		if r.Name != "" {
+			node = r.Name + " (" + r.ID + ")"
+		}
+		e = e.as(PowerNotSet, fmt.Errorf("node %s: request for %q failed: %w", node, power, err))
 		e.setLastError(&r, e.Err.Error())
 	} else {
 		r.Power = power.Target()

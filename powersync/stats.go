@@ -41,18 +41,6 @@ type counters struct {
 	lastRound atomic.Int64 // nanoseconds
 }
 
-func (c *counters) add(r Report) {
-	if r.Overran {
-		c.overruns.Add(1)
-	}
-	if r.Recovery {
-		c.recoveries.Add(1)
-		return
-	}
-	c.rounds.Add(1)
-	c.lastRound.Store(int64(r.Took))
-}
-
 func (c *counters) count(o Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
