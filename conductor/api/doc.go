@@ -17,6 +17,23 @@
 // connections of its listener. The handler does not authenticate clients: wrap it in one that
 // does.
 //
+// # The rooms
+//
+// This package is the handler, the table of paths (routes.go) and the version documents. A request passes
+// the packages below internal from rest to the resource that its path names; arrows point one way:
+//
+//	since                  the API version that introduced each feature
+//	wire                   JSON, and responses in pieces
+//	fault   -> wire        the error responses, and values as their texts show them
+//	schema  -> fault       JSON schemas, with the texts of Ironic's validator
+//	rest    -> fault       a request, its version, arguments and body; answers, pages, routing
+//	patch   -> rest        JSON patches
+//	traits  -> rest        traits of nodes and runbooks
+//	objects -> rest, patch ports, port groups, chassis, volumes, deploy templates, runbooks, allocations
+//	nodes   -> objects     nodes and what is below a node, shards
+//	drivers -> rest        drivers and conductors
+//	ramdisk -> nodes       the agent's lookup and heartbeat, and the network service's events
+//
 // # Implemented paths
 //
 // The handler serves the version documents; nodes with states, provision, power, maintenance,

@@ -77,19 +77,14 @@ var filters = []filter{
 		if !a.Has("description_contains") {
 			return nil
 		}
-		like, description := likePattern(part), fieldsByName["description"]
+		// As SQL's LIKE compares: % stands for any characters, _ for one, and letters are equal in both cases.
+		like := regexp.MustCompile("(?is)" + strings.NewReplacer("%", ".*", "_", ".").Replace(regexp.QuoteMeta(part)))
+		description := fieldsByName["description"]
 		return func(n *node) bool {
 			text, ok := description.get(n).(string)
 			return ok && like.MatchString(text)
 		}
 	}},
-}
-
-// likePattern returns the pattern for texts that contain a part as SQL's LIKE compares: % stands for
-// any characters, _ for one, and letters are equal in both cases.
-func likePattern(part string) *regexp.Regexp {
-	pattern := strings.NewReplacer("%", ".*", "_", ".").Replace(regexp.QuoteMeta(part))
-	return regexp.MustCompile("(?is)" + pattern)
 }
 
 func textFilter(name string, since states.APIVersion, of func(*node) string) filter {

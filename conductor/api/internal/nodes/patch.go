@@ -57,7 +57,14 @@ func (s writes) patch(r *rest.Request) (rest.Answer, error) {
 
 // checkPatch refuses a patch that is invalid for every node.
 func checkPatch(r *rest.Request, p patch.Patch, reset bool) error {
-	if err := p.Only(patchedFields(r.Service)); err != nil {
+	var known []string
+	for _, f := range allFields {
+		if f.patched && f.since <= r.Highest {
+			known = append(known, f.name)
+		}
+	}
+	slices.Sort(known)
+	if err := p.Only(known); err != nil {
 		return err
 	}
 	for _, op := range p {

@@ -47,23 +47,19 @@ func Write(r *rest.Request, w *wire.Writer, n *node, fields rest.FieldSet) {
 		}
 	}
 	w.Key("links").Links(r.Base(), "nodes/", n.UUID)
-	if fields == nil {
-		writeLinks(r, w, n)
+	for _, link := range links {
+		if fields == nil && r.Version >= link.since {
+			w.Key(link.name).Links(r.Base(), "nodes/", n.UUID, "/", link.name)
+		}
 	}
 	w.Close()
 }
 
-// writeLinks writes the links to a node's ports, states, port groups and volumes.
-func writeLinks(r *rest.Request, w *wire.Writer, n *node) {
-	for _, link := range []struct {
-		name  string
-		since states.APIVersion
-	}{{"ports", since.First}, {"states", since.StateLinks}, {"portgroups", since.PortGroupsBelow}, {"volume", since.Volumes}} {
-		if r.Version >= link.since {
-			w.Key(link.name).Links(r.Base(), "nodes/", n.UUID, "/", link.name)
-		}
-	}
-}
+// links are the links of a node's full response, each with its first version.
+var links = []struct {
+	name  string
+	since states.APIVersion
+}{{"ports", since.First}, {"states", since.StateLinks}, {"portgroups", since.PortGroupsBelow}, {"volume", since.Volumes}}
 
 // answer returns an answer with a node as its body.
 func answer(r *rest.Request, status int, n *node, fields rest.FieldSet) rest.Answer {

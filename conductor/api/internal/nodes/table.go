@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 
 type node = conductor.Node
 
-// allFields are the fields of a node, in the order of Ironic's responses. writeLinks writes
+// allFields are the fields of a node, in the order of Ironic's responses. links has
 // the fields with links after them.
 //
 // Source: ironic/api/controllers/v1/node.py and VERSIONED_FIELDS in utils.py.
@@ -132,18 +131,6 @@ var fieldsByName = func() map[string]*field {
 	}
 	return byName
 }()
-
-// patchedFields returns the sorted names of the fields that a PATCH may change in the series.
-func patchedFields(s *rest.Service) []string {
-	var names []string
-	for _, f := range allFields {
-		if f.patched && f.since <= s.Highest {
-			names = append(names, f.name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
 
 // defaultFields are the fields of a list without detail.
 var defaultFields = []string{"instance_uuid", "maintenance", "power_state", "provision_state", "uuid", "name"}

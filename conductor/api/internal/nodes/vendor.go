@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
@@ -22,20 +21,16 @@ func listVendorMethods(r *rest.Request) (rest.Answer, error) {
 	}
 	return rest.Object(func(w *wire.Writer) {
 		for _, name := range slices.Sorted(maps.Keys(methods)) {
-			w.Key(name)
-			writeVendorMethod(w, methods[name])
+			m := methods[name]
+			w.Key(name).Open()
+			w.Key("http_methods").Texts(m.HTTPMethods)
+			w.Key("async").Boolean(m.Async)
+			w.Key("description").Text(m.Description)
+			w.Key("attach").Boolean(m.Attach)
+			w.Key("require_exclusive_lock").Boolean(m.Exclusive)
+			w.Close()
 		}
 	}), nil
-}
-
-func writeVendorMethod(w *wire.Writer, m conductor.VendorMethod) {
-	w.Open()
-	w.Key("http_methods").Texts(m.HTTPMethods)
-	w.Key("async").Boolean(m.Async)
-	w.Key("description").Text(m.Description)
-	w.Key("attach").Boolean(m.Attach)
-	w.Key("require_exclusive_lock").Boolean(m.Exclusive)
-	w.Close()
 }
 
 // callVendor answers requests for /v1/nodes/NODE/vendor_passthru/METHOD, and for

@@ -23,14 +23,14 @@ var allocationResource = &resource{
 	since: since.Allocations, named: true, suffixed: true, loadFirst: true, looseIdent: true, uuidFirst: true, sortFirst: true,
 	fields: []field{
 		uuidField,
-		{name: "candidate_nodes", types: []string{"array", "null"}, zero: []any{}, fixed: true, schema: candidatesSchema},
+		{name: "candidate_nodes", types: []string{"array", "null"}, zero: []any{}, fixed: true, schema: listOf(&schema.Schema{Types: schema.TextType})},
 		extraField,
 		{name: "last_error", readOnly: true},
 		{name: "name", types: schema.TextOrNull},
 		{name: "owner", since: since.AllocationOwner, types: schema.TextOrNull, fixed: true},
 		{name: "resource_class", types: schema.TextOrNull, max: 80, fixed: true},
 		{name: "state", readOnly: true},
-		{name: "traits", zero: []any{}, fixed: true, schema: allocationTraits},
+		{name: "traits", zero: []any{}, fixed: true, schema: listOf(traits.Schema)},
 		{name: "node_uuid", readOnly: true, noColumn: true},
 		// Clients set node in a POST; responses show node_uuid.
 		{name: "node", types: schema.TextOrNull, fixed: true, asked: true, storedAs: "node_uuid"},
@@ -45,12 +45,11 @@ var allocationResource = &resource{
 	patchSince: since.AllocationPatch, checkValues: checkNames("allocation"),
 }
 
-func allocationTraits(*rest.Service) *schema.Schema {
-	return &schema.Schema{Types: []string{"array", "null"}, Items: traits.Schema}
-}
-
-func candidatesSchema(*rest.Service) *schema.Schema {
-	return &schema.Schema{Types: []string{"array", "null"}, Items: &schema.Schema{Types: schema.TextType}}
+// listOf returns the schema of a list of items, or null.
+func listOf(items *schema.Schema) func(*rest.Service) *schema.Schema {
+	return func(*rest.Service) *schema.Schema {
+		return &schema.Schema{Types: []string{"array", "null"}, Items: items}
+	}
 }
 
 // ofAllocatedNode filters allocations by node.

@@ -125,15 +125,11 @@ func toLocalLink(r *rest.Request, v any) (any, error) {
 	if !ok {
 		return link, nil
 	}
-	if !rest.IsMAC(id) && !isDatapathID(id) {
+	isDatapath := len(id) == 16 && strings.Trim(strings.ToLower(id), "0123456789abcdef") == ""
+	if !rest.IsMAC(id) && !isDatapath {
 		return nil, fault.Invalid("Expected a MAC address or OpenFlow datapath ID but received %s.", fault.Show(id))
 	}
 	link = maps.Clone(link)
 	link["switch_id"] = strings.ToLower(id)
 	return link, nil
-}
-
-// isDatapathID reports whether a text is 16 hexadecimal digits.
-func isDatapathID(s string) bool {
-	return len(s) == 16 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
 }

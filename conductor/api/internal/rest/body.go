@@ -39,9 +39,6 @@ func (b *budget) take(r *Request, n int64) bool {
 	return true
 }
 
-// free returns the reserved bytes of a request to the budget.
-func (b *budget) free(r *Request) { b.left.Add(r.held) }
-
 var (
 	errTooLarge = &fault.Fault{Status: http.StatusRequestEntityTooLarge, Text: "Request body is too large."}
 	errTooDeep  = fault.Invalid("Request body JSON is nested too deeply.")

@@ -63,17 +63,15 @@ func IsName(text string) bool {
 	return true
 }
 
-// isHostname reports whether a text is a valid name of a node at versions below 1.10.
+// hostname matches the names of nodes at versions below 1.10, of up to 255 characters.
 //
 // Source: is_hostname_safe in ironic/common/utils.py.
-func isHostname(text string) bool { return len(text) <= 255 && hostname.MatchString(text) }
-
 var hostname = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9_-]{0,62}[a-z0-9])*\.?$`)
 
 // ValidName reports whether a text is a valid name at the request's version.
 func (r *Request) ValidName(text string) bool {
 	if r.Version < since.AnyName {
-		return isHostname(text)
+		return len(text) <= 255 && hostname.MatchString(text)
 	}
 	return IsName(text)
 }

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
-	"github.com/ironstate/ironstate/conductor/api/internal/since"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -30,14 +29,14 @@ type Request struct {
 	baseURL string
 }
 
-// NewRequest returns a request to a service. The caller calls free when it has been answered.
+// NewRequest returns a request to a service. The caller calls Free when it has been answered.
 func NewRequest(s *Service, r *http.Request) *Request { return &Request{Request: r, Service: s} }
 
 // Free returns the bytes of the request's body to the budget.
-func (r *Request) Free() { r.budget.free(r) }
+func (r *Request) Free() { r.budget.left.Add(r.held) }
 
 // Accept returns the fault of the arguments of a request, a if there are any, and of a version that
-// does not have the action. Handlers of late actions call it before they do anything else.
+// does not have the action. An action with a first version calls it before they do anything else.
 func (r *Request) Accept(a *Args) error {
 	switch {
 	case a != nil && a.Err != nil:
@@ -69,13 +68,7 @@ func (r *Request) Base() string {
 	return r.baseURL
 }
 
-// mayTrim reports whether a ".json" at the end of the path is removed. The version is not
-// yet negotiated.
-func (r *Request) mayTrim() bool {
-	version, err := r.parseVersion(r.Header.Values(versionHeader))
-	return err != nil || version < since.DotJSON
-}
-
+// parseQuery returns the parameters of a query. A part that is no UTF-8 is a fault of the routing.
 func parseQuery(raw string) (url.Values, error) {
 	if raw == "" {
 		return nil, nil

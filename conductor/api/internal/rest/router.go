@@ -37,8 +37,8 @@ type Action struct {
 	NoArgs bool
 }
 
-// The names of the actions that answer methods: all and one answer GET, of which one has a
-// path segment more; both does what all and one do.
+// The names of the actions that answer methods: All and One answer GET, of which One has a
+// path segment more; Both does what All and One do. The others are post, put, patch and delete.
 const (
 	All  = "get_all"
 	One  = "get_one"
@@ -49,7 +49,7 @@ const (
 type Controller struct {
 	Actions map[string]Action
 	// Subs are the controllers below, by path segment. Below a controller with the action
-	// one or both a segment finds them wherever it stands.
+	// One or Both a segment finds them wherever it stands.
 	Subs map[string]*Controller
 	// Lookup returns the controller below for segments that begin with an identifier, with the
 	// segments after its own. It returns nil if there is none.

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
+	"github.com/ironstate/ironstate/conductor/api/internal/since"
 )
 
 // Tree has the paths of the API. net/http's ServeMux cannot route them: Ironic's web framework
@@ -67,8 +68,11 @@ func (t *Tree) Serve(r *Request, header http.Header) (Answer, error) {
 // Source: RootController in ironic/api/controllers/root.py, and middleware/json_ext.py.
 func (r *Request) split() (segments []string, isRoot bool) {
 	path := r.URL.Path
-	if trimmed, ok := strings.CutSuffix(strings.TrimRight(path, "/"), ".json"); ok && r.mayTrim() {
-		path, r.Suffix = trimmed, true
+	if trimmed, ok := strings.CutSuffix(strings.TrimRight(path, "/"), ".json"); ok {
+		// The version is not yet negotiated.
+		if version, err := r.parseVersion(r.Header.Values(versionHeader)); err != nil || version < since.DotJSON {
+			path, r.Suffix = trimmed, true
+		}
 	}
 	segments = strings.Split(path, "/")[1:]
 	if segments[0] == "" {

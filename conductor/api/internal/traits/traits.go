@@ -22,22 +22,9 @@ var standardTraitNames string
 
 var standardTraits = strings.Fields(standardTraitNames)
 
-// checkTraits returns a list of traits, sorted and without duplicates.
-func checkTraits(schemaName string, v any) ([]string, error) {
-	if err := (&schema.Schema{Types: []string{"array"}, Items: Schema}).Validate(schemaName, v); err != nil {
-		return nil, err
-	}
-	traits := []string{}
-	for _, item := range v.([]any) {
-		traits = append(traits, item.(string))
-	}
-	slices.Sort(traits)
-	return slices.Compact(traits), nil
-}
-
 // Change returns the function that a PUT or DELETE of one or all traits applies to a list
 // of traits. owner names the node or runbook in faults.
-func Change(r *rest.Request) (func(owner string, traits []string) ([]string, error), error) {
+func Change(r *rest.Request) (change func(owner string, traits []string) ([]string, error), err error) {
 	if a := r.QueryArgs(); a.Err != nil {
 		return nil, a.Err
 	}
@@ -45,59 +32,56 @@ func Change(r *rest.Request) (func(owner string, traits []string) ([]string, err
 	if err != nil {
 		return nil, err
 	}
-	switch one := len(r.Params) > 1; {
-	case r.Method == http.MethodDelete && one:
-		return removeTrait(r.Param(1)), nil
-	case r.Method == http.MethodDelete:
-		return func(string, []string) ([]string, error) { return nil, nil }, nil
-	case one:
-		return addTrait(r.Param(1), body)
-	default:
-		return replaceTraits(body)
+	trait := ""
+	if len(r.Params) > 1 {
+		trait = r.Param(1)
 	}
-}
-
-func removeTrait(trait string) func(string, []string) ([]string, error) {
-	return func(owner string, traits []string) ([]string, error) {
-		i := slices.Index(traits, trait)
-		if i < 0 {
-			return nil, conductor.Held(fault.NotFound("Node %s doesn't have a trait '%s'", owner, fault.Show(trait)))
+	if r.Method == http.MethodDelete {
+		return func(owner string, traits []string) ([]string, error) {
+			if trait == "" {
+				return nil, nil
+			}
+			i := slices.Index(traits, trait)
+			if i < 0 {
+				return nil, conductor.Held(fault.NotFound("Node %s doesn't have a trait '%s'", owner, fault.Show(trait)))
+			}
+			return slices.Delete(slices.Clone(traits), i, i+1), nil
+		}, nil
+	}
+	if trait != "" {
+		if err := Schema.Validate("trait", trait); err != nil {
+			return nil, err
 		}
-		return slices.Delete(slices.Clone(traits), i, i+1), nil
-	}
-}
-
-func addTrait(trait string, body any) (func(string, []string) ([]string, error), error) {
-	if err := Schema.Validate("trait", trait); err != nil {
-		return nil, err
 	}
 	if err := bodySchema.Validate("body", body); err != nil {
 		return nil, err
 	}
-	if object, ok := body.(map[string]any); ok && len(object) > 0 {
-		return nil, errTraitUse
+	object := body.(map[string]any)
+	list, there := object["traits"].([]any)
+	switch {
+	case trait == "" && !there, trait != "" && len(object) > 0:
+		return nil, errUse
+	case trait == "":
+		var all []string
+		for _, item := range list {
+			all = append(all, item.(string))
+		}
+		return func(string, []string) ([]string, error) { return sorted(all), nil }, nil
+	default:
+		return func(_ string, traits []string) ([]string, error) {
+			return sorted(append(slices.Clone(traits), trait)), nil
+		}, nil
 	}
-	return func(_ string, traits []string) ([]string, error) {
-		traits = append(slices.Clone(traits), trait)
-		slices.Sort(traits)
-		return slices.Compact(traits), nil
-	}, nil
 }
 
-var errTraitUse = fault.Invalid("A single node trait may be added via PUT /v1/nodes/<node identifier>/traits/<trait> with no body, or all node traits may be replaced via PUT /v1/nodes/<node identifier>/traits with the list of traits specified in the request body.")
-
-func replaceTraits(body any) (func(string, []string) ([]string, error), error) {
-	if err := bodySchema.Validate("body", body); err != nil {
-		return nil, err
-	}
-	object, _ := body.(map[string]any)
-	list, there := object["traits"]
-	if !there {
-		return nil, errTraitUse
-	}
-	traits, err := checkTraits("body", list)
-	return func(string, []string) ([]string, error) { return slices.Clone(traits), nil }, err
+// sorted returns a list of traits, sorted and without duplicates.
+func sorted(traits []string) []string {
+	traits = append([]string{}, traits...)
+	slices.Sort(traits)
+	return slices.Compact(traits)
 }
+
+var errUse = fault.Invalid("A single node trait may be added via PUT /v1/nodes/<node identifier>/traits/<trait> with no body, or all node traits may be replaced via PUT /v1/nodes/<node identifier>/traits with the list of traits specified in the request body.")
 
 // Schema describes a trait: a standard one, or a name with the prefix CUSTOM_.
 //

@@ -125,15 +125,6 @@ var verbatim = func() (set [256]bool) {
 	return set
 }()
 
-// other writes any other value, or null if the value has no JSON form.
-func (w *Writer) other(v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		b = []byte("null")
-	}
-	w.B = append(w.B, b...)
-}
-
 // timeLayout is the form in which Python prints a UTC time with microseconds.
 const timeLayout = "2006-01-02T15:04:05.000000+00:00"
 
@@ -175,8 +166,11 @@ func (w *Writer) Value(v any) {
 	case []string:
 		w.Texts(v)
 	default:
-		w.begin()
-		w.other(v)
+		b, err := json.Marshal(v)
+		if err != nil { // it has no JSON form
+			b = []byte("null")
+		}
+		w.Literal(string(b))
 	}
 }
 
