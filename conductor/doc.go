@@ -28,6 +28,20 @@
 // a reserved node are retried a few times and then refused with [Locked]. The write that
 // ends the work also drops the reservation.
 //
+// What a process has to do with a node is decided by one pure function, and carried out by one
+// engine, which alone reserves nodes:
+//
+//	record, members, time  ->  reconcile  ->  action   ->  engine
+//	                                          nothing
+//	                                          work         reserve the node, run the steps, report
+//	                                          release      drop a reservation without work
+//	                                          failOrphan   fail the work of a process that has died
+//	                                          timeOut      fail a wait that lasts too long
+//
+// The engine decides again whenever a record changes, a conductor joins or leaves, and at each
+// periodic check. Requests for power states and the rounds of the power sync also reserve nodes
+// there; package powersync has their rules.
+//
 // The other records are objects: ports ([Port]), port groups, volumes, allocations, the entries of a
 // node's history, deploy templates and more, each kind a type with Ironic's names in JSON. A record has
 // the version of its form; a release reads the records of all earlier releases.

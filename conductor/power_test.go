@@ -1,0 +1,133 @@
+package conductor_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/powersync"
+	"github.com/ironstate/ironstate/states"
+)
+
+// powered stores an active node with a recorded power state, and sets its machine to another.
+func (f *fleet) powered(recorded, real states.Power) *conductor.Node {
+	n := f.node(states.Active)
+	require.NoError(f.t, f.fake.SetPower(f.ctx, n, real))
+	n, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.Power = recorded; return nil })
+	require.NoError(f.t, err)
+	return n
+}
+
+// TestAChangeOfPowerHasTheReservationOfItsMember reads the record while a power request and a round
+// of the power sync set the hardware.
+func TestAChangeOfPowerHasTheReservationOfItsMember(t *testing.T) {
+	for _, by := range []string{"a request", "a round"} {
+		t.Run(by, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, func(c *conductor.Config) { c.SkipPowerSync = by == "a request" })
+				n := f.powered(states.PowerOn, states.PowerOff)
+				owner, ok := f.Owner(n)
+				require.True(t, ok)
+				var sets atomic.Int64
+				f.fake.Before = func(ctx context.Context, n *conductor.Node, operation string) error {
+					if operation != "power on" {
+						return nil
+					}
+					sets.Add(1)
+					held, err := f.Node(ctx, n.UUID)
+					require.NoError(t, err)
+					require.Equal(t, owner.ID, held.Claim)
+					require.Equal(t, "alpha", held.Reservation)
+					require.Equal(t, states.PowerOn, held.TargetPower)
+					require.ErrorIs(t, f.TouchNode(ctx, n.UUID), conductor.Locked)
+					return nil
+				}
+				if by == "a request" {
+					require.NoError(t, f.SetPower(f.ctx, n.UUID, states.PowerOn, 0))
+				}
+				time.Sleep(5 * time.Minute)
+				got := f.settle(n)
+				require.EqualValues(t, 1, sets.Load())
+				require.Empty(t, got.Claim+got.Reservation+got.LastError)
+				require.Equal(t, states.NoPower, got.TargetPower)
+				require.Equal(t, states.PowerOn, got.Power)
+				real, err := f.fake.PowerState(f.ctx, got)
+				require.NoError(t, err)
+				require.Equal(t, states.PowerOn, real)
+				stats := f.PowerStats()
+				require.Equal(t, 1, stats.Sets)
+				require.Equal(t, 1, stats.Nodes[powersync.Forced]+stats.Nodes[powersync.PowerSet])
+			})
+		})
+	}
+}
+
+// TestAReservationOfNoGoroutineIsDropped plants the record that a change of power leaves whose end
+// could not be stored.
+func TestAReservationOfNoGoroutineIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		n := f.node(states.Active)
+		owner, _ := f.Owner(n)
+		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
+			n.Reservation, n.Claim, n.TargetPower = "alpha", owner.ID, states.PowerOff
+			return nil
+		})
+		require.NoError(t, err)
+		synctest.Wait()
+		got, err := f.Node(f.ctx, n.UUID)
+		require.NoError(t, err)
+		require.Empty(t, got.Claim+got.Reservation)
+		require.Equal(t, states.NoPower, got.TargetPower)
+		require.Equal(t, "the power state was being changed, and what came of it could not be stored", got.LastError)
+	})
+}
+
+// TestAPowerCallThatDoesNotReturnIsMadeOnce has hardware that ignores the end of its context.
+func TestAPowerCallThatDoesNotReturnIsMadeOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { c.Power.MaxRetries = 2 })
+		n := f.powered(states.PowerOn, states.PowerOn)
+		var calls atomic.Int64
+		stuck := make(chan struct{})
+		f.fake.Before = func(_ context.Context, _ *conductor.Node, operation string) error {
+			if operation == "read power" {
+				calls.Add(1)
+				<-stuck
+			}
+			return nil
+		}
+		time.Sleep(20 * time.Minute)
+		got := f.settle(n)
+		require.True(t, got.Maintenance)
+		require.Equal(t, powersync.FaultPowerFailure, got.Fault)
+		require.EqualValues(t, 1, calls.Load())
+		require.Equal(t, 1, f.PowerStats().Abandoned)
+		close(stuck)
+		time.Sleep(10 * time.Minute)
+		require.False(t, f.settle(n).Maintenance, "the power sync recovers the node")
+	})
+}
+
+// TestAForceLimitHoldsRoundsBack has more nodes that differ than may be set in a minute.
+func TestAForceLimitHoldsRoundsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, func(c *conductor.Config) { c.Power.ForceLimit = 1 })
+		nodes := []*conductor.Node{f.powered(states.PowerOn, states.PowerOff), f.powered(states.PowerOn, states.PowerOff)}
+		time.Sleep(3 * time.Minute)
+		stats := f.PowerStats()
+		require.Equal(t, 1, stats.Nodes[powersync.Forced])
+		require.NotZero(t, stats.Nodes[powersync.ForceHeldBack])
+		time.Sleep(5 * time.Minute)
+		for _, n := range nodes {
+			real, err := f.fake.PowerState(f.ctx, n)
+			require.NoError(t, err)
+			require.Equal(t, states.PowerOn, real)
+		}
+	})
+}
