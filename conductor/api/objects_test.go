@@ -80,3 +80,17 @@ func TestThePagesOfAListOfPortsAreTheList(t *testing.T) {
 		}
 	}
 }
+
+func TestAPortWithoutValuesHasTheDefaultsForARule(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	n, err := s.conductor.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available})
+	require.NoError(t, err)
+	port, err := s.conductor.CreateObject(t.Context(), &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:12:34:56"})
+	require.NoError(t, err)
+	patch := func(field, value string) reply {
+		return s.do("PATCH", "/v1/ports/"+port.Meta().UUID, "latest", `[{"op": "add", "path": "/`+field+`", "value": `+value+`}]`)
+	}
+	patch("extra", `{"a": 1}`).must(http.StatusOK)
+	patch("pxe_enabled", "true").must(http.StatusOK)
+	patch("pxe_enabled", "false").must(http.StatusConflict)
+}

@@ -10,38 +10,39 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 )
 
-// columns are the indexes of the fields of each type of object, by their names in JSON.
-var columns = map[reflect.Type]map[string][]int{}
+// fields are the fields of each type of object, by their names.
+var fields = map[reflect.Type]map[string]*field{}
 
 func init() {
 	for _, x := range resources {
 		of := reflect.TypeOf(x.of).Elem()
-		columns[of] = map[string][]int{}
+		columns := map[string][]int{}
 		for _, f := range reflect.VisibleFields(of) {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			columns[of][name] = f.Index
+			columns[name] = f.Index
 		}
+		fields[of] = map[string]*field{}
 		for i := range x.fields {
-			x.fields[i].index = columns[of][x.fields[i].column()]
+			f := &x.fields[i]
+			f.index = columns[f.column()]
+			fields[of][f.name] = f
 		}
 	}
 }
 
-// column returns a pointer to a field of an object.
-func column(o conductor.Object, index []int) any {
-	return reflect.ValueOf(o).Elem().FieldByIndex(index).Addr().Interface()
+// fieldOf returns the field of an object with a name, which must exist.
+func fieldOf(o conductor.Object, name string) *field { return fields[reflect.TypeOf(o).Elem()][name] }
+
+// pointer returns a pointer to the field of an object.
+func (f *field) pointer(o conductor.Object) any {
+	return reflect.ValueOf(o).Elem().FieldByIndex(f.index).Addr().Interface()
 }
 
-// load returns the value of the object's field with a name in JSON, which must exist: decoded JSON,
-// nil for null.
-func load(o conductor.Object, name string) any {
-	return read(o, name, columns[reflect.TypeOf(o).Elem()][name])
-}
-
-func read(o conductor.Object, name string, index []int) any {
-	switch p := column(o, index).(type) {
+// load returns the stored value of the field of an object as decoded JSON, nil for null.
+func (f *field) load(o conductor.Object) any {
+	switch p := f.pointer(o).(type) {
 	case *string:
-		if *p != "" || slices.Contains(o.Meta().Empty, name) {
+		if *p != "" || slices.Contains(o.Meta().Empty, f.column()) {
 			return *p
 		}
 	case **bool:
@@ -62,12 +63,12 @@ func read(o conductor.Object, name string, index []int) any {
 	return nil
 }
 
-// store sets an object's field to decoded JSON, which satisfies the schema of the field.
-func store(o conductor.Object, name string, v any) {
-	switch p := column(o, columns[reflect.TypeOf(o).Elem()][name]).(type) {
+// store sets the field of an object to decoded JSON, which satisfies the schema of the field.
+func (f *field) store(o conductor.Object, v any) {
+	switch p := f.pointer(o).(type) {
 	case *string:
 		*p, _ = v.(string)
-		o.Meta().SetEmpty(name, v == "")
+		o.Meta().SetEmpty(f.column(), v == "")
 	case **bool:
 		*p = nil
 		if b, ok := v.(bool); ok {

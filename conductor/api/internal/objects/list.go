@@ -304,7 +304,7 @@ func byNode(name string) filter {
 func byText(name string) filter {
 	return filter{name: name, decode: decodeText, apply: func(a *rest.Args, _ *rest.Request, s *selection) {
 		want := a.Text(name)
-		s.where(func(o conductor.Object) bool { return load(o, name) == want })
+		s.where(func(o conductor.Object) bool { return fieldOf(o, name).load(o) == want })
 	}}
 }
 
@@ -313,7 +313,7 @@ var byAddress = filter{
 	name: "address", group: "address", decode: func(a *rest.Args, name string) { a.Mac(name) },
 	apply: func(a *rest.Args, _ *rest.Request, s *selection) {
 		address := a.Mac("address")
-		s.where(func(o conductor.Object) bool { return load(o, "address") == address })
+		s.where(func(o conductor.Object) bool { return fieldOf(o, "address").load(o) == address })
 		s.one = true
 	},
 }

@@ -145,7 +145,7 @@ func (x *resource) field(name string) *field {
 
 // value returns the value of a record's field.
 func (f *field) value(o conductor.Object) any {
-	if v := read(o, f.column(), f.index); v != nil || f.nullable {
+	if v := f.load(o); v != nil || f.nullable {
 		return v
 	}
 	return f.zero
@@ -156,7 +156,7 @@ func (f *field) put(o conductor.Object, v any) {
 	if v == nil {
 		v = f.zero
 	}
-	store(o, f.column(), v)
+	f.store(o, v)
 }
 
 // column returns the name of the field in the record.
@@ -203,7 +203,7 @@ func (x *resource) take(r *rest.Request, o conductor.Object, object map[string]a
 			}
 			switch {
 			case has && v == nil && f.nullable:
-				store(o, f.column(), nil)
+				f.store(o, nil)
 			case has || f.storedAs == "":
 				f.put(o, v)
 			}
@@ -230,7 +230,7 @@ func (x *resource) write(w *wire.Writer, r *rest.Request, o conductor.Object, fi
 		if f.name == "uuid" || f.asked || f.since > r.Version && !f.shown || !fields.Has(f.name) {
 			continue
 		}
-		if text, ok := column(o, f.index).(*string); ok && *text != "" && f.mask == nil {
+		if text, ok := f.pointer(o).(*string); ok && *text != "" && f.mask == nil {
 			w.Key(f.name).Text(*text) // without an allocation
 			continue
 		}

@@ -20,8 +20,9 @@ import (
 // the controllers of ports and port groups in ironic/api/controllers/v1.
 
 // same reports whether a field of two objects has the same value.
-func same(before, o conductor.Object, field string) bool {
-	return equalJSON(load(before, field), load(o, field))
+func same(before, o conductor.Object, name string) bool {
+	f := fieldOf(o, name)
+	return equalJSON(f.value(before), f.value(o))
 }
 
 // equalJSON reports whether two values have the same JSON form.
@@ -44,7 +45,7 @@ func checkPort(r *rest.Request, before, o conductor.Object) error {
 	switch {
 	case before == nil && isTrue(port.IsSmartNIC) && len(link) > 0 && (link["port_id"] == nil || link["hostname"] == nil):
 		return fault.Invalid("Smart NIC port must have port_id and hostname in local_link_connection")
-	case load(o, "physical_network") == "":
+	case fieldOf(o, "physical_network").load(o) == "":
 		return fault.Invalid("A non-empty value is required when setting physical_network")
 	}
 	if err := checkNewName(r, before, o, "port"); err != nil {
@@ -138,7 +139,7 @@ func samePhysicalNetwork(r *rest.Request, o conductor.Object) error {
 	for _, other := range ports {
 		if port := other.(*conductor.Port); port.UUID != m.UUID && port.PortGroupUUID == group && !same(port, o, "physical_network") {
 			return fault.Conflict("Port with physical network %s cannot become a member of port group %s which has ports in physical network %s.",
-				fault.Show(load(o, "physical_network")), group, fault.Show(load(port, "physical_network")))
+				fault.Show(fieldOf(o, "physical_network").load(o)), group, fault.Show(fieldOf(port, "physical_network").load(port)))
 		}
 	}
 	return nil

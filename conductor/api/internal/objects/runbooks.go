@@ -29,7 +29,7 @@ func ApprovedRunbook(r *rest.Request, n *conductor.Node, ident string) (*conduct
 	case r.Version >= since.RunbookTraits && !slices.ContainsFunc(book.Traits, has):
 		return nil, nil, fault.Invalid("This runbook has not been approved for use on this node %s. The node does not have any of the runbook's traits. Please ask an administrator to add a matching trait to your node.", n.UUID)
 	}
-	steps, _ := load(book, "steps").([]any)
+	steps, _ := fieldOf(book, "steps").load(book).([]any)
 	return book, steps, nil
 }
 
