@@ -117,7 +117,8 @@ func init() {
 // calls makes the calls of a conductor to others, and serves theirs.
 type calls struct {
 	*engine
-	serving sync.Map // the UUIDs of the calls that are served now
+	conductor *Conductor
+	serving   sync.Map // the UUIDs of the calls that are served now
 }
 
 // elsewhere returns a node and its owner if this conductor cannot serve the node: it lacks the node's
@@ -263,7 +264,7 @@ func (c *calls) answer(ctx context.Context, q call) callResult {
 		if method == nil {
 			return callResult{}, refuse(Unsupported, "conductor %s has no method %q", c.config.Name, q.Method)
 		}
-		return method(c.front, ctx, q)
+		return method(c.conductor, ctx, q)
 	})
 	r.Err = asCallError(err)
 	return r

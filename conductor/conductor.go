@@ -30,7 +30,8 @@ func New(config Config) (*Conductor, error) {
 		rulebook: &rulebook{config: config}, fleet: newFleet(config), pool: newWorkerPool(config.Workers),
 		joined: make(chan struct{}),
 	}}
-	c.front, c.calls = c, &calls{engine: c.engine}
+	c.calls = &calls{engine: c.engine, conductor: c}
+	c.changed = c.considerAll
 	c.history = history{c.fleet, c.rulebook}
 	c.describe(nil)
 	c.config.Log = slog.New(naming{c.config.Log.Handler(), c.fleet.nodes})

@@ -15,7 +15,6 @@ import (
 // reserves nodes.
 type engine struct {
 	*rulebook
-	front    *Conductor
 	fleet    *fleet
 	history  history
 	pool     *workerPool
@@ -26,6 +25,7 @@ type engine struct {
 
 	joined   chan struct{} // closed when the conductor is a member for the first time
 	joinOnce sync.Once
+	changed  func() // is called when the list of members has changed
 
 	mu      sync.Mutex
 	run     *run     // nil until Run

@@ -41,9 +41,9 @@ func (e *engine) keepMembership(ctx context.Context, r *run) {
 // serveSession joins, and works until the membership is lost or the context ends.
 func (e *engine) serveSession(ctx context.Context, r *run) {
 	work, end := context.WithCancelCause(r.work)
-	t := &session{view: view{id: uuid.NewString()}, ctx: work}
+	s := &session{view: view{id: uuid.NewString()}, ctx: work}
 	self := Member{
-		ID: t.id, Hostname: e.config.Name, Group: e.config.Group, Drivers: e.config.hardwareNames(), CreatedAt: now(),
+		ID: s.id, Hostname: e.config.Name, Group: e.config.Group, Drivers: e.config.hardwareNames(), CreatedAt: now(),
 		Descriptions: e.config.descriptions(),
 	}
 	var lost error
@@ -52,12 +52,12 @@ func (e *engine) serveSession(ctx context.Context, r *run) {
 			lost = err
 			break
 		}
-		e.logMembers(t, members)
+		e.logMembers(s, members)
 		e.describe(members)
-		t = &session{view: view{id: t.id, members: members}, ctx: work}
-		e.setSession(t)
+		s = &session{view: view{id: s.id, members: members}, ctx: work}
+		e.setSession(s)
 		e.joinOnce.Do(func() { close(e.joined) })
-		e.front.considerAll()
+		e.changed()
 	}
 	if ctx.Err() != nil {
 		context.AfterFunc(r.work, func() { end(nil) }) // the work continues until Run abandons it
@@ -65,28 +65,28 @@ func (e *engine) serveSession(ctx context.Context, r *run) {
 	}
 	e.setSession(nil)
 	end(errors.Join(errLost, errNoMember))
-	if t.members == nil {
+	if s.members == nil {
 		e.counters.joinsFailed.Add(1)
-		e.config.Log.Error("the conductor could not join the others and will try again", "member", t.id, "error", lost)
+		e.config.Log.Error("the conductor could not join the others and will try again", "member", s.id, "error", lost)
 		return
 	}
 	e.counters.membershipsLost.Add(1)
-	e.config.Log.Error("the conductor has lost its membership, has abandoned its work and will join again", "member", t.id, "error", lost)
+	e.config.Log.Error("the conductor has lost its membership, has abandoned its work and will join again", "member", s.id, "error", lost)
 }
 
 // logMembers logs the conductors that have joined and left since the last list of members.
-func (e *engine) logMembers(t *session, now []Member) {
-	if t.members == nil {
+func (e *engine) logMembers(s *session, now []Member) {
+	if s.members == nil {
 		e.counters.joins.Add(1)
-		e.config.Log.Info("the conductor has joined", "member", t.id, "members", len(now))
+		e.config.Log.Info("the conductor has joined", "member", s.id, "members", len(now))
 		return
 	}
 	for _, m := range now {
-		if !isMember(t.members, m.ID) {
+		if !isMember(s.members, m.ID) {
 			e.config.Log.Info("another conductor has joined", "conductor", m.Hostname, "member", m.ID, "members", len(now))
 		}
 	}
-	for _, m := range t.members {
+	for _, m := range s.members {
 		if !isMember(now, m.ID) {
 			e.config.Log.Warn("another conductor has left or died, and the others take its nodes over", "conductor", m.Hostname, "member", m.ID, "members", len(now))
 		}
@@ -97,10 +97,10 @@ func isMember(members []Member, id string) bool {
 	return slices.ContainsFunc(members, func(m Member) bool { return m.ID == id })
 }
 
-func (e *engine) setSession(t *session) {
+func (e *engine) setSession(s *session) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.session = t
+	e.session = s
 }
 
 // currentSession returns the session, or an error where the conductor is no member.
@@ -158,11 +158,11 @@ func (s view) owns(n *Node) bool {
 //
 // Source: get_conductor_for in ironic/conductor/rpcapi.py.
 func (c *Conductor) Owner(n *Node) (owner Member, ok bool) {
-	t, err := c.currentSession()
+	s, err := c.currentSession()
 	if err != nil || n == nil {
 		return Member{}, false
 	}
-	return t.owner(n)
+	return s.owner(n)
 }
 
 // Members returns the conductors that are alive, sorted by name, by the last list of members that this conductor has
@@ -171,11 +171,11 @@ func (c *Conductor) Members(ctx context.Context) ([]Member, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
 	}
-	t, err := c.currentSession()
+	s, err := c.currentSession()
 	if err != nil {
 		return nil, err
 	}
-	members := slices.Clone(t.members)
+	members := slices.Clone(s.members)
 	slices.SortFunc(members, func(a, b Member) int { return strings.Compare(a.Hostname, b.Hostname) })
 	return members, nil
 }
