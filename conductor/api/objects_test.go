@@ -94,3 +94,16 @@ func TestAPortWithoutValuesHasTheDefaultsForARule(t *testing.T) {
 	patch("pxe_enabled", "true").must(http.StatusOK)
 	patch("pxe_enabled", "false").must(http.StatusConflict)
 }
+
+func TestNewStepsOfATemplateReplaceTheOldOnes(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	steps := func(args string) string {
+		return `[{"interface": "deploy", "step": "deploy", "args": ` + args + `, "priority": 60}]`
+	}
+	s.do("POST", "/v1/deploy_templates", "latest", `{"name": "CUSTOM_A", "steps": `+steps(`{"k": 1}`)+`}`).must(http.StatusCreated)
+	before, err := s.conductor.Object(t.Context(), conductor.KindDeployTemplate, "CUSTOM_A")
+	require.NoError(t, err)
+	got := s.do("PATCH", "/v1/deploy_templates/CUSTOM_A", "latest", `[{"op": "replace", "path": "/steps", "value": `+steps(`{}`)+`}]`).must(http.StatusOK)
+	require.Empty(t, got["steps"].([]any)[0].(map[string]any)["args"])
+	require.Contains(t, before.(*conductor.DeployTemplate).Steps[0].Args, "k", "a shared object does not change")
+}

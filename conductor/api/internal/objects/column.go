@@ -79,7 +79,8 @@ func (f *field) store(o conductor.Object, v any) {
 	case *map[string]any:
 		*p, _ = v.(map[string]any)
 	default:
-		_ = transcode(v, p) // never fails
+		reflect.ValueOf(p).Elem().SetZero() // other copies of the object share a list
+		_ = transcode(v, p)                 // never fails
 	}
 }
 
