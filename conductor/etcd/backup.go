@@ -7,8 +7,6 @@ import (
 	"io"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-
-	"github.com/ironstate/ironstate/conductor"
 )
 
 // Backup writes a snapshot of etcd's whole database to w. Reads and writes continue meanwhile. The
@@ -31,9 +29,6 @@ func (s *Store) backup(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer done()
-	if w == nil {
-		return &conductor.ConfigError{Field: "the writer", Want: "set"}
-	}
 	// After a linearizable read the server has applied all writes that have returned.
 	if _, err := s.client.Get(ctx, s.layout.prefix+"/v1/", clientv3.WithCountOnly()); err != nil {
 		return failure(ctx, err)

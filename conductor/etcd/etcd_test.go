@@ -223,32 +223,3 @@ func TestContextsEndRequests(t *testing.T) {
 	_, err = embedded.Open(ctx, embedded.Config{Dir: t.TempDir()})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
-
-func TestANilOrZeroStoreIsAnError(t *testing.T) {
-	var wrong *conductor.ConfigError
-	for _, m := range []*etcd.Membership{nil, new(etcd.Membership), (*etcd.Store)(nil).Membership(0)} {
-		_, err := m.Alive(t.Context(), "a")
-		require.ErrorAs(t, err, &wrong)
-		for _, err := range m.Join(t.Context(), conductor.Member{ID: "a"}) {
-			require.ErrorAs(t, err, &wrong)
-		}
-	}
-}
-
-func TestANilContextIsAnError(t *testing.T) {
-	var none context.Context
-	var wrong *conductor.ConfigError
-	s := openFolder(t, embedded.Config{Dir: t.TempDir()})
-	_, err := s.Get(none, kind, "a")
-	require.ErrorAs(t, err, &wrong)
-	_, err = s.Update(none, conductor.Record{Kind: kind, ID: "a"})
-	require.ErrorAs(t, err, &wrong)
-	for _, err := range s.Watch(none, kind) {
-		require.ErrorAs(t, err, &wrong)
-	}
-	for _, err := range s.Membership(0).Join(none, conductor.Member{ID: "a"}) {
-		require.ErrorAs(t, err, &wrong)
-	}
-	_, err = embedded.Open(none, embedded.Config{Dir: t.TempDir()})
-	require.ErrorAs(t, err, &wrong)
-}

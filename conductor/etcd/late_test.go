@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,38 +19,38 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
 	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
-	"github.com/ironstate/ironstate/conductor/hardware"
 	"github.com/ironstate/ironstate/states"
-	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
-// rebooting is a hardware type whose inspection is one step of three operations.
-type rebooting struct{ *hardware.BMC }
+// rebooting is a hardware type whose inspection is one step of three requests to the node's URL.
+type rebooting struct{ *conductor.Fake }
 
 func (r rebooting) Steps(_ *conductor.Node, work states.State) []conductor.Step {
 	if work != states.Inspecting {
 		return nil
 	}
 	return []conductor.Step{{Interface: "inspect", Step: "reboot", Priority: 1, Run: func(ctx context.Context, t *conductor.Task) error {
-		if err := r.SetPower(ctx, t.Node(), states.PowerOff); err != nil {
-			return err
+		for _, operation := range operations {
+			if err := conductor.Permit(ctx); err != nil {
+				return err
+			}
+			answer, err := http.Post(t.Node().DriverInfo["url"].(string)+operation, "", nil)
+			if err != nil {
+				return err
+			}
+			answer.Body.Close()
 		}
-		if err := r.SetBootDevice(ctx, t.Node(), "pxe", false); err != nil {
-			return err
-		}
-		return r.SetPower(ctx, t.Node(), states.PowerOn)
+		return nil
 	}}}
 }
 
+var operations = []string{"/off", "/device", "/on"}
+
 // newRebooting returns a conductor with that hardware type, which is the member of a lease of 2 s.
 func newRebooting(s *etcd.Store, name string, log *slog.Logger) (*conductor.Conductor, error) {
-	redfish, err := hardware.NewRedfish(hardware.Config{})
-	if err != nil {
-		return nil, err
-	}
 	return conductor.New(conductor.Config{
 		Store: s, Membership: s.Membership(2 * time.Second), Name: name, SkipPowerSync: true, Log: log,
-		Hardware: map[string]conductor.Hardware{"rebooting": rebooting{redfish}},
+		Hardware: map[string]conductor.Hardware{"rebooting": rebooting{&conductor.Fake{}}},
 	})
 }
 
@@ -77,27 +79,25 @@ func logs(t *testing.T, p *etcdtest.Process, text string) {
 	}
 }
 
-// changes returns the requests that a BMC has received and that change it.
-func changes(server *bmctest.Redfish) (all []string) {
-	for _, r := range server.Requests() {
-		if r.Method == http.MethodPost || r.Method == http.MethodPatch {
-			all = append(all, r.Method+" "+filepath.Base(r.Path))
-		}
-	}
-	return all
-}
-
 // TestAProcessThatWasStoppedInsideAStepSendsNothingMore stops a conductor, as SIGSTOP does, while it
 // waits for the answer to the first operation of a step, until another conductor has ended its work.
 // The answer is there when it resumes. It does not reach etcd at first, so that it does not learn at
 // once that it has lost the node.
 func TestAProcessThatWasStoppedInsideAStepSendsNothingMore(t *testing.T) {
-	server, err := bmctest.NewRedfish(bmctest.RedfishConfig{Systems: []bmctest.System{{ID: "1", Power: "On"}}})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
-	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset", Times: 1, Do: bmctest.Delay(time.Second)})
-	ca := filepath.Join(t.TempDir(), "ca.pem")
-	require.NoError(t, os.WriteFile(ca, server.CAPEM, 0o600))
+	var mu sync.Mutex
+	var received []string
+	machine := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		received = append(received, r.URL.Path)
+		mu.Unlock()
+		time.Sleep(time.Second)
+	}))
+	t.Cleanup(machine.Close)
+	requests := func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(received)
+	}
 
 	members := etcdtest.StartCluster(t, 1, nil)
 	way := startProxy(t, members[0].Client[len("http://"):])
@@ -112,10 +112,7 @@ func TestAProcessThatWasStoppedInsideAStepSendsNothingMore(t *testing.T) {
 	t.Cleanup(func() { cancel(); require.ErrorIs(t, <-done, context.Canceled) })
 	require.NoError(t, c.Ready(ctx))
 
-	n := &conductor.Node{Driver: "rebooting", ProvisionState: states.Manageable, DriverInfo: map[string]any{
-		"redfish_address": "https://" + server.Addr, "redfish_system_id": "/redfish/v1/Systems/1", "redfish_verify_ca": ca,
-		"redfish_username": bmctest.DefaultUser, "redfish_password": bmctest.DefaultPassword,
-	}}
+	n := &conductor.Node{Driver: "rebooting", ProvisionState: states.Manageable, DriverInfo: map[string]any{"url": machine.URL}}
 	for i := 0; ; i++ {
 		n.UUID = fmt.Sprintf("00000000-0000-4000-8000-%012d", i)
 		if owner, _ := c.Owner(n); owner.Hostname == "suspended" {
@@ -125,17 +122,15 @@ func TestAProcessThatWasStoppedInsideAStepSendsNothingMore(t *testing.T) {
 	_, err = c.CreateNode(ctx, n)
 	require.NoError(t, err)
 	require.NoError(t, c.Provision(ctx, n.UUID, conductor.ProvisionRequest{Target: "inspect", Version: 81}))
-	off := []string{"POST Sessions", "POST ComputerSystem.Reset"}
-	require.Eventually(t, func() bool { return len(changes(server)) == len(off) }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return len(requests()) == 1 }, time.Minute, time.Millisecond)
 	require.NoError(t, stopped.Process.Signal(syscall.SIGSTOP))
 
 	require.Eventually(t, func() bool {
 		now, err := c.Node(ctx, n.UUID)
-		return err == nil && now.ProvisionState == states.InspectFail && now.Reservation == "" && server.Power("1") == "Off"
+		return err == nil && now.ProvisionState == states.InspectFail && now.Reservation == ""
 	}, time.Minute, 10*time.Millisecond, "the other conductor ends the work")
 	way.set(true)
 	require.NoError(t, stopped.Process.Signal(syscall.SIGCONT))
 	logs(t, stopped, "the node's work was abandoned")
-	require.Equal(t, off, changes(server))
-	require.Equal(t, "Off", server.Power("1"))
+	require.Equal(t, operations[:1], requests())
 }

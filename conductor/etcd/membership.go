@@ -30,13 +30,12 @@ const DefaultTTL = 10 * time.Second
 // last successful renewal. For the others it is a member until the whole TTL has passed since etcd
 // received that renewal, plus half a second, the period at which etcd's leader looks for expired leases.
 //
-// When etcd's leader fails together with the member, as it may in a process of a [Cluster], the others wait
+// When etcd's leader fails together with the member, as it may in a process of a cluster of package embedded, the others wait
 // for an election, and the new leader counts the TTL anew and adds one election timeout to it. With etcd's
-// default timeout, 1 s, which the servers of a Cluster have, an election takes 1 to 2 s, and more only
+// default timeout, 1 s, which these servers have, an election takes 1 to 2 s, and more only
 // if its votes are split: the member has then left at most the TTL plus 3.5 s after its death.
 //
-// It is safe for concurrent use. The errors of a nil or zero Membership are
-// [*conductor.ConfigError]s.
+// It is safe for concurrent use.
 type Membership struct {
 	store  *Store
 	ttl    time.Duration
@@ -62,14 +61,6 @@ func (s *Store) Membership(ttl time.Duration) *Membership {
 
 func (l layout) members() string { return l.prefix + "/v1/members/" }
 
-// of returns the store, nil for a nil Membership.
-func (m *Membership) of() *Store {
-	if m == nil {
-		return nil
-	}
-	return m.store
-}
-
 // Alive implements [conductor.Membership].
 func (m *Membership) Alive(ctx context.Context, id string) (bool, error) {
 	alive, err := m.alive(ctx, id)
@@ -80,7 +71,7 @@ func (m *Membership) Alive(ctx context.Context, id string) (bool, error) {
 }
 
 func (m *Membership) alive(ctx context.Context, id string) (bool, error) {
-	ctx, done, err := m.of().begin(ctx)
+	ctx, done, err := m.store.begin(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -96,9 +87,6 @@ func (m *Membership) alive(ctx context.Context, id string) (bool, error) {
 
 // Holds implements [conductor.Membership].
 func (m *Membership) Holds(id string) bool {
-	if m == nil {
-		return false
-	}
 	l, ok := m.leases.Load(id)
 	return ok && l.(*lease).left() > 0
 }
@@ -109,7 +97,7 @@ func (m *Membership) Holds(id string) bool {
 func (m *Membership) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
 	return func(yield func([]conductor.Member, error) bool) {
 		fail := func(err error) {
-			if ctx == nil || ctx.Err() == nil {
+			if ctx.Err() == nil {
 				yield(nil, fmt.Errorf("member %s (%s): %w", self.ID, self.Hostname, err))
 			}
 		}
@@ -183,7 +171,7 @@ func (m *Membership) register(ctx context.Context, self conductor.Member) (*leas
 	if err != nil {
 		return nil, err
 	}
-	ctx, done, err := m.of().begin(ctx)
+	ctx, done, err := m.store.begin(ctx)
 	if err != nil {
 		return nil, err
 	}

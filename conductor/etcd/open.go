@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/status"
 
-	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd/internal/zaplog"
 )
 
@@ -25,7 +24,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open etcd: %w", err)
 	}
-	s, err := newStore(ctx, c.Prefix, c.Log)
+	s, err := newStore(c.Prefix, c.Log)
 	if err != nil {
 		return nil, fmt.Errorf("open etcd: %w", err)
 	}
@@ -55,7 +54,7 @@ type Local struct {
 // OpenLocal returns the store on a server in this process once it has responded. [Store.Close] stops
 // the server, and so does OpenLocal if it fails. The context bounds only the call of OpenLocal.
 func OpenLocal(ctx context.Context, l Local) (*Store, error) {
-	s, err := newStore(ctx, l.Prefix, l.Log)
+	s, err := newStore(l.Prefix, l.Log)
 	if err != nil {
 		return nil, errors.Join(err, l.Stop())
 	}
@@ -67,10 +66,7 @@ func OpenLocal(ctx context.Context, l Local) (*Store, error) {
 }
 
 // newStore returns a store without a client.
-func newStore(ctx context.Context, prefix string, log *slog.Logger) (*Store, error) {
-	if ctx == nil {
-		return nil, &conductor.ConfigError{Field: "the context", Want: "set"}
-	}
+func newStore(prefix string, log *slog.Logger) (*Store, error) {
 	layout, err := newLayout(prefix)
 	if err != nil {
 		return nil, err

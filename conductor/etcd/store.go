@@ -16,8 +16,7 @@ import (
 )
 
 // Store is a [conductor.Store] on etcd. It is safe for concurrent use. Its errors match those of
-// the interface, and [ErrClosed], [ErrNoSpace] or [*TooLargeError] for these causes. The methods of
-// a nil or zero Store return a [*conductor.ConfigError], and so do all methods for a nil context.
+// the interface, and [ErrClosed], [ErrNoSpace] or [*TooLargeError] for these causes.
 type Store struct {
 	layout layout
 	client *clientv3.Client
@@ -40,18 +39,6 @@ type Store struct {
 // context has no deadline.
 const requestTimeout = 15 * time.Second
 
-// usable returns an error if the store or the context cannot be used for a request.
-func (s *Store) usable(ctx context.Context) error {
-	switch {
-	case s == nil || s.client == nil:
-		return &conductor.ConfigError{Field: "Store", Want: "one that Open made"}
-	case ctx == nil:
-		return &conductor.ConfigError{Field: "the context", Want: "set"}
-	default:
-		return ctx.Err()
-	}
-}
-
 // begin registers a request with Close. The returned context ends when the store is closed, and
 // after requestTimeout. The caller calls the returned function when the request has ended.
 func (s *Store) begin(ctx context.Context) (context.Context, func(), error) {
@@ -68,7 +55,7 @@ func (s *Store) begin(ctx context.Context) (context.Context, func(), error) {
 
 // beginWatch is begin without requestTimeout.
 func (s *Store) beginWatch(ctx context.Context) (context.Context, func(), error) {
-	if err := s.usable(ctx); err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
 	s.mu.Lock()
@@ -90,9 +77,6 @@ func (s *Store) beginWatch(ctx context.Context) (context.Context, func(), error)
 // it runs in this process. It may be called more than once, and from the loop body of a range over
 // a watch.
 func (s *Store) Close() error {
-	if err := s.usable(context.Background()); err != nil {
-		return err
-	}
 	return s.close()
 }
 

@@ -38,8 +38,7 @@ type DriverConfig struct {
 // once it was unused for the SessionTimeout of its SessionService (DSP0266; often 30
 // minutes), when the BMC restarts, or when somebody deletes it.
 //
-// Its errors hold a [*verify.Error]. A nil or zero Driver and a nil context are errors of
-// the kind [verify.Misconfigured].
+// Its errors hold a [*verify.Error].
 type Driver struct {
 	config DriverConfig
 
@@ -106,12 +105,6 @@ func (d *Driver) Validate(ctx context.Context, id string) error {
 
 // lookup returns the configuration of a node's BMC, with its defaults.
 func (d *Driver) lookup(ctx context.Context, id string) (Config, error) {
-	if d == nil || d.config.Lookup == nil {
-		return Config{}, misconfigured(errors.New("the driver was not made by bmc.NewDriver"))
-	}
-	if ctx == nil {
-		return Config{}, misconfigured(errNilContext)
-	}
 	c, err := d.config.Lookup(ctx, id)
 	if err != nil {
 		return c, misconfigured(fmt.Errorf("look up the BMC of node %s: %w", id, err))

@@ -2,7 +2,6 @@ package bmc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -125,12 +124,6 @@ func (d *Driver) expired() []*openConnection {
 // Close logs out of the kept sessions. Calls under way log out when they end; later
 // calls keep no session. The error is the context's, if it ends before Close is done.
 func (d *Driver) Close(ctx context.Context) error {
-	switch {
-	case d == nil:
-		return misconfigured(errors.New("the driver was not made by bmc.NewDriver"))
-	case ctx == nil:
-		return misconfigured(errNilContext)
-	}
 	d.mu.Lock()
 	d.closed = true
 	kept := d.expired()

@@ -2,7 +2,6 @@ package bmc
 
 import (
 	"context"
-	"errors"
 
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
@@ -27,12 +26,7 @@ func New(c Config) (verify.Verifier, error) {
 	return &verifier{config: c}, nil
 }
 
-var errNilContext = errors.New("the context is nil")
-
 func (v *verifier) Verify(ctx context.Context) (states.Power, error) {
-	if ctx == nil {
-		return states.NoPower, misconfigured(errNilContext)
-	}
 	ctx, cancel := context.WithTimeout(ctx, v.config.Timeout)
 	defer cancel()
 

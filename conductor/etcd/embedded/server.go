@@ -17,7 +17,6 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.uber.org/zap"
 
-	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
 	"github.com/ironstate/ironstate/conductor/etcd/internal/zaplog"
 )
@@ -40,9 +39,6 @@ var ErrInUse = errors.New("another process has it open: stop that process first"
 // Open.
 func Open(ctx context.Context, c Config) (*etcd.Store, error) {
 	c, err := c.complete()
-	if ctx == nil {
-		err = &conductor.ConfigError{Field: "the context", Want: "set"}
-	}
 	if err != nil {
 		return nil, fmt.Errorf("open etcd: %w", err)
 	}

@@ -32,9 +32,6 @@ func (f *activeFault) meets(r *http.Request) bool {
 // Refuse, and Silent and PlainHTTP of Effects, affect the port and not a request. They begin at once or, if the fault has a
 // condition, with the first request that fulfils it, which ends with a reset. They last until ClearFaults.
 func (b *Redfish) AddFault(f Fault) {
-	if !b.made() {
-		return
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if f.Do.line != lineTLS && f.On == "" && f.Method == "" && f.Skip == 0 {
@@ -48,9 +45,6 @@ func (b *Redfish) AddFault(f Fault) {
 // Refuse, Silent and PlainHTTP resets all connections. It returns an error if another process has taken the port during
 // Refuse, which cannot happen on Linux.
 func (b *Redfish) ClearFaults() error {
-	if !b.made() {
-		return nil
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.faults = nil

@@ -15,7 +15,7 @@ import (
 
 // IPMI is a BMC that serves IPMI 2.0 over UDP with cipher suite 3: OpenIPMI's ipmi_sim, behind a relay that counts logins
 // and drops packets on demand. Make it with NewIPMI and Close it. It is safe for concurrent use; its fields must not be
-// changed. A nil or zero IPMI has no address; its methods do nothing and return zero values.
+// changed.
 type IPMI struct {
 	Addr string // host and UDP port that the BMC answers on, such as "127.0.0.1:41253"; Restart keeps it
 	Host string // the IP address of Addr
@@ -30,9 +30,6 @@ type IPMI struct {
 	child  *child
 	closed bool
 }
-
-// made reports whether NewIPMI has made the BMC.
-func (b *IPMI) made() bool { return b != nil && b.relay != nil }
 
 var errNilContext = errors.New("bmctest: the context is nil")
 
@@ -71,9 +68,6 @@ func NewIPMI(ctx context.Context, config IPMIConfig) (*IPMI, error) {
 
 // Close kills the program, waits for it, and removes its folder. A second Close does nothing.
 func (b *IPMI) Close() error {
-	if !b.made() {
-		return nil
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -86,9 +80,6 @@ func (b *IPMI) Close() error {
 
 // Power returns "on" or "off".
 func (b *IPMI) Power() string {
-	if !b.made() {
-		return ""
-	}
 	state, err := os.ReadFile(filepath.Join(b.dir, "power"))
 	if err == nil && strings.TrimSpace(string(state)) == "1" {
 		return "on"
@@ -98,9 +89,6 @@ func (b *IPMI) Power() string {
 
 // SetPower turns the power "on" or "off", like the power button of the machine.
 func (b *IPMI) SetPower(power string) error {
-	if !b.made() {
-		return errNoBMC
-	}
 	state := map[string]string{"on": "1\n", "off": "0\n"}[power]
 	if state == "" {
 		return fmt.Errorf("bmctest: set power %q: want \"on\" or \"off\"", power)
@@ -117,9 +105,6 @@ func (b *IPMI) SetPower(power string) error {
 
 // Kill kills the BMC's process (SIGKILL). Clients get no answer from then on; the power state is unchanged.
 func (b *IPMI) Kill() {
-	if !b.made() {
-		return
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.stop()
@@ -134,8 +119,6 @@ func (b *IPMI) stop() {
 // Restart restarts the BMC, after a Kill or without one, and returns once it answers. All sessions are lost.
 func (b *IPMI) Restart(ctx context.Context) error {
 	switch {
-	case !b.made():
-		return errNoBMC
 	case ctx == nil:
 		return errNilContext
 	}
@@ -155,19 +138,12 @@ func (b *IPMI) Restart(ctx context.Context) error {
 }
 
 // Drop makes the network drop every packet from and to the BMC, until Drop(false).
-func (b *IPMI) Drop(all bool) {
-	if b.made() {
-		b.relay.drop.Store(all)
-	}
-}
+func (b *IPMI) Drop(all bool) { b.relay.drop.Store(all) }
 
 // Logins counts the login attempts since the start, across restarts: RAKP messages 1, without those that a client repeats
 // because it got no answer. A wrong password does not count as failed if the client, like ipmitool, detects it first and
 // aborts.
 func (b *IPMI) Logins() Logins {
-	if !b.made() {
-		return Logins{}
-	}
 	return b.relay.count()
 }
 

@@ -14,8 +14,7 @@ import (
 )
 
 // Redfish is a BMC that serves Redfish (DMTF DSP0266) over HTTPS. Make it with NewRedfish and Close it. It is safe for
-// concurrent use; its fields must not be changed. A nil or zero Redfish has no address; its methods do nothing and return
-// zero values.
+// concurrent use; its fields must not be changed.
 type Redfish struct {
 	Addr string // host and port that the BMC listens on, such as "127.0.0.1:41253"
 	Host string // the IP address of Addr
@@ -69,11 +68,6 @@ type Request struct {
 
 // maxRequests bounds the length of the log of requests.
 const maxRequests = 1000
-
-var errNoBMC = errors.New("bmctest: there is no BMC: it was not made by NewRedfish or NewIPMI")
-
-// made reports whether NewRedfish has made the BMC.
-func (b *Redfish) made() bool { return b != nil && b.server != nil }
 
 // NewRedfish starts a BMC. The error says what is invalid in config, or why the BMC cannot listen on its address.
 func NewRedfish(config RedfishConfig) (*Redfish, error) {
@@ -143,9 +137,6 @@ func newRedfish(config RedfishConfig) (*Redfish, error) {
 // Close ends the BMC and all connections to it, including those that hang, and returns once its last goroutine has ended.
 // A second Close does nothing.
 func (b *Redfish) Close() error {
-	if !b.made() {
-		return nil
-	}
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()
@@ -162,12 +153,8 @@ func (b *Redfish) Close() error {
 
 // Client returns a new HTTP client that trusts CertPool and makes a new connection for each request. It has no timeout.
 func (b *Redfish) Client() *http.Client {
-	roots := x509.NewCertPool()
-	if b.made() {
-		roots = b.CertPool
-	}
 	return &http.Client{Transport: &http.Transport{
-		TLSClientConfig:   &tls.Config{RootCAs: roots},
+		TLSClientConfig:   &tls.Config{RootCAs: b.CertPool},
 		DisableKeepAlives: true,
 	}}
 }
@@ -175,9 +162,6 @@ func (b *Redfish) Client() *http.Client {
 // Power returns the power state of a system: "On", "Off", "PoweringOn", "PoweringOff" or the value of SetPower. It returns ""
 // if there is no system with that ID.
 func (b *Redfish) Power(systemID string) string {
-	if !b.made() {
-		return ""
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s := b.system(systemID); s != nil {
@@ -189,9 +173,6 @@ func (b *Redfish) Power(systemID string) string {
 // SetPower changes the power state of a system at once, like the power button of the machine. It accepts any text, so that
 // a test can show clients nonstandard states.
 func (b *Redfish) SetPower(systemID, power string) error {
-	if !b.made() {
-		return errNoBMC
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.system(systemID)
@@ -205,9 +186,6 @@ func (b *Redfish) SetPower(systemID, power string) error {
 // Boot returns the boot override of a system in the words of the ComputerSystem schema: target, enabled and mode, such as
 // "Pxe Once UEFI", or "None Disabled UEFI" if nothing is overridden. It returns "" if there is no system with that ID.
 func (b *Redfish) Boot(systemID string) string {
-	if !b.made() {
-		return ""
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s := b.system(systemID); s != nil {
@@ -218,9 +196,6 @@ func (b *Redfish) Boot(systemID string) string {
 
 // Sessions lists the IDs of the open sessions, oldest first.
 func (b *Redfish) Sessions() []string {
-	if !b.made() {
-		return nil
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.expireSessions()
@@ -233,9 +208,6 @@ func (b *Redfish) Sessions() []string {
 
 // Logins counts the login attempts since the start.
 func (b *Redfish) Logins() Logins {
-	if !b.made() {
-		return Logins{}
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.logins
@@ -243,9 +215,6 @@ func (b *Redfish) Logins() Logins {
 
 // Requests lists the last requests in the order of their arrival, at most a thousand.
 func (b *Redfish) Requests() []Request {
-	if !b.made() {
-		return nil
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	requests := make([]Request, len(b.requests))
