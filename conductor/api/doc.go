@@ -22,17 +22,17 @@
 // This package is the handler, the table of paths (routes.go) and the version documents. A request passes
 // the packages below internal from rest to the resource that its path names; arrows point one way:
 //
-//	since                  the API version that introduced each feature
-//	wire                   JSON, and responses in pieces
-//	fault   -> wire        the error responses, and values as their texts show them
-//	schema  -> fault       JSON schemas, with the texts of Ironic's validator
-//	rest    -> fault       a request, its version, arguments and body; answers, pages, routing
-//	patch   -> rest        JSON patches
-//	traits  -> rest        traits of nodes and runbooks
-//	objects -> rest, patch ports, port groups, chassis, volumes, deploy templates, runbooks, allocations
-//	nodes   -> objects     nodes and what is below a node, shards
-//	drivers -> rest        drivers and conductors
-//	ramdisk -> nodes       the agent's lookup and heartbeat, and the network service's events
+//	since                       the API version that introduced each feature; all others may import it
+//	wire                        JSON, and responses in pieces
+//	fault   -> wire             the error responses, and values as their texts show them
+//	schema  -> fault            JSON schemas, with the texts of Ironic's validator
+//	rest    -> fault            a request, its version, arguments and body; answers, pages, routing
+//	patch   -> rest, schema     JSON patches
+//	traits  -> rest, schema     the traits of nodes and runbooks
+//	objects -> patch, traits    ports, port groups, chassis, volumes, deploy templates, runbooks, allocations
+//	nodes   -> objects          nodes and what is below a node, shards
+//	drivers -> rest             drivers and conductors
+//	ramdisk -> nodes            the agent's lookup and heartbeat, and the network service's events
 //
 // # Implemented paths
 //
