@@ -81,11 +81,13 @@ func ExampleDecideRequest() {
 }
 
 func ExampleSettleRequest() {
-	record := powersync.Record{ID: "node-1", ProvisionState: states.Active, Power: states.PowerOn, TargetPower: states.PowerOff}
+	record := powersync.Record{
+		ID: "node-1", Name: "rack 7", ProvisionState: states.Active, Power: states.PowerOn, TargetPower: states.PowerOff,
+	}
 	record, event := powersync.SettleRequest(record, states.PowerSoftOff, powersync.ErrNotReached)
 	fmt.Println(event.Outcome, record.Power, record.TargetPower)
 	fmt.Println(record.LastError)
 	// Output:
 	// power_not_set power on none
-	// node node-1: request for "soft power off" failed: power state not reached
+	// node rack 7 (node-1): request for "soft power off" failed: power state not reached
 }
