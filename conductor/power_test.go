@@ -2,6 +2,7 @@ package conductor_test
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -129,5 +130,27 @@ func TestAForceLimitHoldsRoundsBack(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, states.PowerOn, real)
 		}
+	})
+}
+
+// TestARoundLeavesANodeThatFailedToItsNewOwner moves a node that cannot be read to another conductor
+// group.
+func TestARoundLeavesANodeThatFailedToItsNewOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		var reads atomic.Int64
+		f.fake.Before = func(context.Context, *conductor.Node, string) error {
+			reads.Add(1)
+			return errors.New("no answer")
+		}
+		n := f.node(states.Active)
+		time.Sleep(3 * time.Minute)
+		require.EqualValues(t, 1, reads.Load())
+		require.Equal(t, 1, f.PowerStats().Failing)
+		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error { n.ConductorGroup = "west"; return nil })
+		require.NoError(t, err)
+		time.Sleep(20 * time.Minute)
+		require.EqualValues(t, 1, reads.Load())
+		require.Zero(t, f.PowerStats().Failing)
 	})
 }

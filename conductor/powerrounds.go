@@ -89,6 +89,9 @@ func (p powerRounds) handle(
 	for reload := range maxReloads {
 		n, err := p.fleet.node(ctx, id)
 		a := powersync.Action{}
+		if err == nil && !s.owns(n) {
+			return powerAttempt(id, powersync.SkippedReservation, nil, powersync.Failures{}) // another conductor's
+		}
 		if err == nil {
 			if reason := skip(powerRecord(n)); reason != "" && reload == 0 {
 				return powerAttempt(id, reason, nil, past)
