@@ -17,8 +17,6 @@ type Conductor struct {
 	calls *calls
 }
 
-var errWatchEnded = errors.New("the watch has ended")
-
 // New returns a conductor that does nothing until [Conductor.Run] is called. The error is a
 // [*ConfigError], or that of [powersync.New].
 func New(config Config) (*Conductor, error) {

@@ -1,0 +1,157 @@
+package conductor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor/internal/latest"
+)
+
+// watch yields all records, then the zero value, then changes, until the context ends. The index
+// has each change before watch yields it. Of several changes to a record, watch may yield only the
+// last.
+func (x *index[R]) watch(ctx context.Context) iter.Seq[indexChange[R]] {
+	return func(yield func(indexChange[R]) bool) {
+		if x.wait(ctx) != nil {
+			return
+		}
+		changes := latest.New(func(a, b indexChange[R]) int { return cmp.Compare(a.id, b.id) })
+		x.mu.Lock()
+		for id, value := range x.records {
+			changes.Set(id, indexChange[R]{id, value})
+		}
+		changes.Mark(indexChange[R]{})
+		x.watchers[changes] = true
+		x.mu.Unlock()
+		defer func() {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			delete(x.watchers, changes)
+		}()
+		for change := range changes.All(ctx) {
+			if !yield(change) {
+				return
+			}
+		}
+	}
+}
+
+// NodeChange is a change to a node, by this conductor or another. The zero value means that all
+// existing nodes have been yielded.
+type NodeChange struct {
+	UUID string
+	// Node is the node after the change, nil if it was deleted. Do not change it.
+	Node *Node
+}
+
+// WatchNodes yields all nodes, then the zero NodeChange, then changes, until the context ends. It
+// waits until Run has read the store. [Conductor.Node] returns a node at least as new as the one
+// that WatchNodes has yielded. A slow caller delays no other one; of several changes to a node it
+// may get only the last. If the context is nil or [New] did not make the Conductor, WatchNodes
+// yields nothing.
+func (c *Conductor) WatchNodes(ctx context.Context) iter.Seq[NodeChange] {
+	return func(yield func(NodeChange) bool) {
+		if usable(ctx) != nil {
+			return
+		}
+		for change := range c.fleet.nodes.watch(ctx) {
+			if !yield(NodeChange{change.id, change.value}) {
+				return
+			}
+		}
+	}
+}
+
+var errWatchEnded = errors.New("the watch has ended")
+
+// watchBackoff is the time between the end of a watch and the next one.
+const watchBackoff = time.Second
+
+// follow keeps the index up to date until the context ends. If changed is not nil, follow calls it
+// with each record that the watch reports, whichever process has written it.
+func (x *index[R]) follow(ctx context.Context, store Store, log *slog.Logger, changed func(R)) {
+	for ctx.Err() == nil {
+		err := x.followOnce(ctx, store, log, changed)
+		if ctx.Err() != nil {
+			return
+		}
+		log.Warn("watching the store failed", "kind", x.kind, "error", err)
+		sleep(ctx, watchBackoff)
+	}
+}
+
+// followOnce applies the changes of one watch until the watch ends.
+func (x *index[R]) followOnce(ctx context.Context, store Store, log *slog.Logger, changed func(R)) error {
+	seen := map[string]bool{} // the records before Synced; any other was deleted before this watch
+	for change, err := range store.Watch(ctx, x.kind) {
+		switch {
+		case err != nil:
+			return err
+		case change.Synced:
+			x.retain(seen)
+			seen = nil
+			x.once.Do(func() { close(x.synced) })
+		case change.Deleted:
+			x.drop(change.Record.ID, change.Record.Revision, false)
+		default:
+			if seen != nil {
+				seen[change.Record.ID] = true
+			}
+			x.take(change.Record, log, changed)
+		}
+	}
+	return errWatchEnded
+}
+
+// take puts a record that the watch reports into the index. It logs a record that cannot be decoded
+// and skips it.
+func (x *index[R]) take(r Record, log *slog.Logger, changed func(R)) {
+	var none R
+	value := x.get(r.ID)
+	if value == none || value.meta().revision < r.Revision {
+		var err error
+		if value, err = x.decode(r); err != nil {
+			log.Error("a stored record cannot be read", "kind", r.Kind, "id", r.ID, "error", err)
+			return
+		}
+		x.put(value)
+	}
+	if changed != nil {
+		changed(value)
+	}
+}
+
+// retain drops the records that a new watch has not seen, except those that this process has
+// written meanwhile: the watch reports them later.
+func (x *index[R]) retain(seen map[string]bool) {
+	if !x.isSynced() {
+		return // the first watch: this process has written all other records since it began
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	newest := int64(0)
+	for id := range seen {
+		if value, ok := x.records[id]; ok {
+			newest = max(newest, value.meta().revision)
+		}
+	}
+	for id, value := range x.records {
+		if m := value.meta(); !seen[id] && m.revision < newest {
+			x.remove(value, m)
+		}
+	}
+}
+
+// sleep waits for d or until the context ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
