@@ -2,7 +2,6 @@ package bmc_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/gob"
 	"encoding/json"
@@ -253,28 +252,3 @@ func TestNothingPrintsAPassword(t *testing.T) {
 type failures struct{ text string }
 
 func (f *failures) Errorf(format string, args ...any) { f.text += fmt.Sprintf(format, args...) }
-
-func TestANilContextIsAnError(t *testing.T) {
-	server := startRedfish(t)
-	var none context.Context
-	d := newDriver(t, 1, map[string]bmc.Config{"node": configOf(server)})
-	_, err := newVerifier(t, configOf(server)).Verify(none)
-	require.ErrorContains(t, err, "the context is nil")
-	_, err = d.PowerState(none, "node")
-	require.ErrorContains(t, err, "the context is nil")
-	require.ErrorContains(t, d.SetPower(none, "node", states.PowerOn), "the context is nil")
-	require.ErrorContains(t, d.Validate(none, "node"), "the context is nil")
-	require.ErrorContains(t, d.Close(none), "the context is nil")
-	require.Empty(t, server.Requests())
-}
-
-func TestANilOrZeroDriverIsAnError(t *testing.T) {
-	for _, d := range []*bmc.Driver{nil, {}} {
-		_, err := d.PowerState(t.Context(), "node")
-		require.ErrorContains(t, err, "not made by bmc.NewDriver")
-		require.ErrorContains(t, d.Validate(t.Context(), "node"), "not made by bmc.NewDriver")
-	}
-	var none *bmc.Driver
-	require.ErrorContains(t, none.Close(t.Context()), "not made by bmc.NewDriver")
-	require.NoError(t, new(bmc.Driver).Close(t.Context()), "it has nothing to close")
-}
