@@ -61,8 +61,7 @@ func (s *Syncer) syncNode(ctx context.Context, id string, reloaded bool) Event {
 	}
 	past, policy := s.syncFailures.of(id).Failures, s.config.Policy
 	if skip := SkipSync(r); skip != "" {
-		if reloaded {
-			_, a := Decide(r, Reading{}, past, policy)
+		if _, a := Decide(r, Reading{}, past, policy); reloaded && a.Failures != past {
 			s.syncFailures.keep(a)
 		}
 		return Event{ID: id, Outcome: skip, Recorded: r.Power}

@@ -6,6 +6,8 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -301,6 +303,22 @@ func TestANodeIsReadAgainUnderItsReservation(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestANodeThatIsLockedWhileItIsReadWaitsForNoNewBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newFixture(t, newHardware(isOn), nodes(node(isOn)), func(c *powersync.Config) { c.Backoff = time.Minute })
+		h.kill("a", true)
+		require.Equal(t, powersync.ReadFailed, h.round(t))
+		require.Equal(t, powersync.SkippedBackoff, h.round(t))
+		time.Sleep(time.Minute)
+		h.kill("a", false)
+		h.set("a", isOff)
+		whileRead(t, h, func(r *powersync.Record) { r.Reservation = "x" })
+		require.Equal(t, powersync.SkippedReservation, h.round(t))
+		require.NoError(t, edit(h.store, "a", func(r *powersync.Record) { r.Reservation = "" }))
+		require.Equal(t, powersync.Forced, h.round(t))
+	})
 }
 
 func TestANodeSetToMaintenanceMeanwhileKeepsItsReasonAndFault(t *testing.T) {
