@@ -33,7 +33,7 @@ func forbidNodePatch(r *rest.Request) (rest.Answer, error) {
 
 // Controller returns the controller of /v1/nodes.
 func Controller(s *rest.Service) *rest.Controller {
-	writes := writes{created: schemaOf(s, true), patched: schemaOf(s, false)}
+	write := writes{created: schemaOf(s, true), patched: schemaOf(s, false)}
 	put := func(f rest.Serve, more ...string) rest.Action {
 		return rest.Action{Method: http.MethodPut, Serve: f, Idents: rest.NodeIdent, Args: more}
 	}
@@ -62,9 +62,9 @@ func Controller(s *rest.Service) *rest.Controller {
 	maps.DeleteFunc(parts, func(_ string, p rest.Part) bool { return p.Since > s.Highest })
 	return &rest.Controller{
 		Actions: rest.Actions{
-			rest.All: {Serve: listing{}.serve}, "post": {NoArgs: true, Serve: writes.create, Body: "node"},
+			rest.All: {Serve: listing{}.serve}, "post": {NoArgs: true, Serve: write.create, Body: "node"},
 			rest.One:   {Serve: show, Idents: rest.NodeIdent, Args: []string{"fields"}},
-			"patch":    {Body: "patch", Serve: writes.patch, Idents: rest.NodeIdent, Args: []string{"reset_interfaces"}},
+			"patch":    {Body: "patch", Serve: write.patch, Idents: rest.NodeIdent, Args: []string{"reset_interfaces"}},
 			"delete":   {Serve: remove, Idents: rest.NodeIdent, Optional: 9},
 			"detail":   {Method: http.MethodGet, Serve: listing{details: true}.serve, Args: []string{"chassis_uuid", "instance_uuid"}},
 			"validate": {Method: http.MethodGet, Serve: validate, Args: []string{"node", "node_uuid"}},

@@ -150,7 +150,7 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 	}
 	p, wrong := patch.Decode(r)
 	switch {
-	case wrong != nil && !errors.Is(wrong, patch.ErrNullPatch):
+	case wrong != nil && !errors.Is(wrong, patch.ErrNull):
 		return rest.Answer{}, wrong
 	case r.Version < x.patchSince:
 		return rest.Answer{}, &fault.Fault{Status: http.StatusMethodNotAllowed, Text: "The API version does not allow updating " + x.path}

@@ -48,9 +48,9 @@ var (
 	escapedPatch = patchSchema(regexp.MustCompile(`^(/([\p{L}\p{N}_-]|~0|~1)+)+$`), `^(/([\w-]|~0|~1)+)+$`)
 )
 
-// ErrNullPatch refuses null in place of a patch. Ironic takes it for a patch, and fails when it
+// ErrNull refuses null in place of a patch. Ironic takes it for a patch, and fails when it
 // reads its operations.
-var ErrNullPatch = fault.Schema("patch", "None is not of type 'array'")
+var ErrNull = fault.Schema("patch", "None is not of type 'array'")
 
 // Decode returns the patch in the body.
 func Decode(r *rest.Request) (Patch, error) {
@@ -59,7 +59,7 @@ func Decode(r *rest.Request) (Patch, error) {
 		return nil, err
 	}
 	if body == nil {
-		return nil, ErrNullPatch
+		return nil, ErrNull
 	}
 	valid := plainPatch
 	if r.Version >= since.PatchEscapes {
