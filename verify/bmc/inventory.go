@@ -43,7 +43,7 @@ func (r *redfishConnection) inventory(ctx context.Context) (Inventory, error) {
 	var (
 		memory     struct{ TotalSystemMemoryGiB float64 }
 		processors struct{ LogicalProcessorCount int }
-		system     = r.model.system
+		system     = r.guard.system
 	)
 	err = cmp.Or(system.get("MemorySummary", &memory), system.get("ProcessorSummary", &processors))
 	if err != nil {

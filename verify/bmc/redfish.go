@@ -1,6 +1,7 @@
 package bmc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -15,18 +16,17 @@ import (
 // redfishConnection is Redfish over HTTPS, with bmclib's gofish driver.
 type redfishConnection struct {
 	service *service
-	model   *model
+	guard   *redfishGuard
 	driver  *redfish.Conn
 }
 
 func newRedfish(c Config) *redfishConnection {
 	r := new(redfishConnection)
 	r.service = newService(c, net.JoinHostPort(c.Host, strconv.Itoa(c.RedfishPort)))
-	r.model = &model{service: r.service}
-	// Only the service has the user name and the password; the driver logs in to the
-	// model.
-	r.driver = redfish.New("model", "none", "none", logr.Discard(),
-		redfish.WithHttpClient(&http.Client{Transport: r.model}))
+	r.guard = &redfishGuard{service: r.service, root: true}
+	// Only the service has the user name and the password.
+	r.driver = redfish.New(guardHost, "none", "none", logr.Discard(),
+		redfish.WithPort(guardPort), redfish.WithHttpClient(&http.Client{Transport: r.guard}))
 	return r
 }
 
@@ -36,7 +36,7 @@ func (r *redfishConnection) address() string { return r.service.host }
 
 func (r *redfishConnection) open(ctx context.Context) error {
 	r.service.begin()
-	return r.model.call(ctx, func() error {
+	return r.guard.call(ctx, func() error {
 		// The driver would keep the context's deadline for all later requests.
 		return r.driver.Open(context.WithoutCancel(ctx))
 	})
@@ -45,14 +45,14 @@ func (r *redfishConnection) open(ctx context.Context) error {
 // checkManagement reads the boot override of the system. bmclib has fewer words for the
 // boot device than Redfish: a device that it does not know is valid too.
 func (r *redfishConnection) checkManagement(ctx context.Context) error {
-	err := r.model.call(ctx, func() error {
+	err := r.guard.call(ctx, func() error {
 		_, err := r.driver.BootDeviceOverrideGet(ctx)
 		return err
 	})
-	if r.model.system == nil {
-		return err
+	if r.guard.system == nil {
+		return cmp.Or(err, errNotRead)
 	}
-	boot, malformed := r.model.system.boot()
+	boot, malformed := r.guard.system.boot()
 	switch {
 	case malformed != nil:
 		return malformed
@@ -63,18 +63,21 @@ func (r *redfishConnection) checkManagement(ctx context.Context) error {
 }
 
 func (r *redfishConnection) powerState(ctx context.Context) (word string, err error) {
-	err = r.model.call(ctx, func() error {
+	err = r.guard.call(ctx, func() error {
 		word, err = r.driver.PowerStateGet(ctx)
 		return err
 	})
-	if err == nil {
-		err = r.model.system.get("PowerState", new(string))
+	if err != nil {
+		return "", err
 	}
-	return word, err
+	if r.guard.system == nil {
+		return "", errNotRead
+	}
+	return word, r.guard.system.get("PowerState", new(string))
 }
 
 func (r *redfishConnection) setPower(ctx context.Context, word string) error {
-	return r.model.call(ctx, func() error {
+	return r.guard.call(ctx, func() error {
 		_, err := r.driver.PowerSet(ctx, word) // false without an error: requested, but not reached yet
 		return err
 	})

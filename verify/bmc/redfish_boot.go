@@ -13,7 +13,7 @@ func (r *redfishConnection) bootDevice(ctx context.Context) (device string, pers
 	if err := r.checkManagement(ctx); err != nil {
 		return "", false, err
 	}
-	boot, err := r.model.system.boot()
+	boot, err := r.guard.system.boot()
 	if err != nil || boot.Enabled == "Disabled" {
 		return "", false, err
 	}
@@ -25,13 +25,13 @@ func (r *redfishConnection) bootDevice(ctx context.Context) (device string, pers
 	return "", false, nil
 }
 
-// setBootDevice calls bmclib, whose words for the devices are Ironic's. The model does
-// not pass on the boot mode that bmclib also sends.
+// setBootDevice calls bmclib, whose words for the devices are Ironic's. The guard does
+// not pass on the other properties that bmclib sends.
 func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice, persistent bool) error {
 	if device.target == "" {
 		return unsupported(fmt.Sprintf("Redfish has no boot device %q", device.word))
 	}
-	return r.model.call(ctx, func() error {
+	return r.guard.call(ctx, func() error {
 		_, err := r.driver.BootDeviceSet(ctx, device.word, persistent, false)
 		return err
 	})
@@ -40,16 +40,16 @@ func (r *redfishConnection) setBootDevice(ctx context.Context, device bootDevice
 // serveBoot sets the boot override. If that fails, the driver tries again with fewer
 // properties. serveBoot answers this with the failure of the first attempt, which sent
 // the BMC no other properties.
-func (m *model) serveBoot(ctx context.Context, req *http.Request) (*http.Response, error) {
-	if m.bootFailed != nil {
-		return nil, m.bootFailed
+func (g *redfishGuard) serveBoot(req *http.Request) (*http.Response, error) {
+	if g.bootFailed != nil {
+		return nil, g.bootFailed
 	}
 	var asked struct{ Boot boot }
 	if err := json.NewDecoder(req.Body).Decode(&asked); err != nil {
 		return nil, err
 	}
-	if m.bootFailed = m.service.setBoot(ctx, m.system, asked.Boot); m.bootFailed != nil {
-		return nil, m.bootFailed
+	if g.bootFailed = g.service.setBoot(g.ctx, g.system, asked.Boot, condition(req)); g.bootFailed != nil {
+		return nil, g.bootFailed
 	}
 	return respond(req, http.StatusOK, map[string]any{})
 }
@@ -63,7 +63,7 @@ var redfishModes = map[string]string{biosMode: "Legacy", uefiMode: "UEFI"}
 //
 // Source: _set_boot_device in ironic/drivers/modules/redfish/management.py; for the boot mode,
 // sync_boot_mode in ironic/drivers/modules/boot_mode_utils.py.
-func (s *service) setBoot(ctx context.Context, sys *system, want boot) error {
+func (s *service) setBoot(ctx context.Context, sys *system, want boot, header http.Header) error {
 	if err := sys.checkBoot(want); err != nil {
 		return err
 	}
@@ -84,11 +84,7 @@ func (s *service) setBoot(ctx context.Context, sys *system, want boot) error {
 	if err != nil {
 		return err
 	}
-	r := request{method: http.MethodPatch, path: sys.path, header: make(http.Header), body: body}
-	if sys.etag != "" {
-		r.header.Set("If-Match", sys.etag)
-	}
-	_, err = s.ask(ctx, r)
+	_, err = s.ask(ctx, request{method: http.MethodPatch, path: sys.answer.path, header: header, body: body})
 	return err
 }
 

@@ -2,7 +2,6 @@ package bmc
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,6 +25,8 @@ type service struct {
 	tried   bool // credentials were sent
 	refused bool // credentials were refused, and are not sent again
 	session *session
+
+	lost error // why a request has no answer, since begin
 }
 
 func newService(c Config, host string) *service {
@@ -35,25 +36,28 @@ func newService(c Config, host string) *service {
 }
 
 // begin resets the limits for the next operation.
-func (s *service) begin() { s.budget.set(s.config.MaxBytes, s.config.MaxRequests) }
+func (s *service) begin() {
+	s.budget.set(s.config.MaxBytes, s.config.MaxRequests)
+	s.lost = nil
+}
 
 // readRoot reads the service root, which needs no credentials.
-func (s *service) readRoot(ctx context.Context) error {
+func (s *service) readRoot(ctx context.Context) (*answer, error) {
 	root, a, err := s.get(ctx, serviceRoot)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	systems, err := root.link("Systems")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if systems == "" {
-		return unsupported("the service has no systems")
+		return nil, unsupported("the service has no systems")
 	}
 	if s.systems, err = s.follow(a.path, systems); err != nil {
-		return err
+		return nil, err
 	}
-	return s.readSessions(root, a.path)
+	return a, s.readSessions(root, a.path)
 }
 
 // readSessions finds the collection of sessions in the service root. DSP0266 requires
@@ -95,6 +99,9 @@ func (s *service) ask(ctx context.Context, r request) (*answer, error) {
 		return nil, err
 	}
 	a, err := s.send(ctx, r)
+	if a == nil {
+		s.lost = err
+	}
 	if err != nil {
 		return a, err
 	}
@@ -221,30 +228,5 @@ func (s *service) readSystem(ctx context.Context) (*system, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &system{object: o, path: a.path, etag: a.header.Get("ETag")}, nil
-}
-
-// reset resets a system.
-func (s *service) reset(ctx context.Context, sys *system, resetType string) error {
-	action, err := sys.resetAction()
-	if err != nil {
-		return err
-	}
-	if action.Target == "" {
-		return unsupported("the system cannot be reset")
-	}
-	target, err := s.follow(sys.path, action.Target)
-	if err != nil {
-		return err
-	}
-	body, err := json.Marshal(map[string]string{"ResetType": resetType})
-	if err != nil {
-		return err
-	}
-	r := request{method: http.MethodPost, path: target, header: make(http.Header), body: body}
-	if sys.etag != "" {
-		r.header.Set("If-Match", sys.etag)
-	}
-	_, err = s.ask(ctx, r)
-	return err
+	return &system{object: o, answer: a}, nil
 }

@@ -3,8 +3,7 @@ package bmc
 // system is a ComputerSystem.
 type system struct {
 	object
-	path string
-	etag string
+	answer *answer
 }
 
 // boot is the boot override of a system.
