@@ -14,11 +14,19 @@
 //	defer driver.Close(ctx)
 //	syncer, err := powersync.New(powersync.Config{Store: store, Driver: driver})
 //
-// Redfish uses the gofish driver of github.com/bmc-toolbox/bmclib/v2. The driver does
-// not talk to the BMC but to this package, which shows it one session and one system,
-// built from the BMC's answers after a check. IPMI runs the program ipmitool, which
-// Debian packages as ipmitool. The package guarantees the following, which bmclib alone
-// does not:
+// Redfish is spoken by the gofish driver of github.com/bmc-toolbox/bmclib/v2, on the
+// BMC's own answers. bmclib's are the reading of the resources and the requests for power
+// and the boot device. This package's are the connection, the log-in and the log-out, the
+// limits, the choice of the system, the errors, and a guard between the driver and the
+// BMC. The guard takes from each answer what would end the process in gofish or lead a
+// request elsewhere, and from each request what the call did not ask for.
+//
+// IPMI runs the program ipmitool, which Debian packages as ipmitool. bmclib's provider
+// runs it too, but leaves its processes behind, waits for one that hangs, reads output
+// without a bound, and cannot read the boot device.
+//
+// [FromClient] makes a Verifier of a client of bmclib with any of its providers. The
+// package guarantees the following for all others; bmclib alone does not:
 //
 //   - A BMC is not trusted. No answer ends the process. [Config] bounds bytes, requests
 //     and members, and [Config.Timeout] the time. All requests go to the configured
