@@ -51,18 +51,15 @@ var (
 // ends; the guard's requests to the BMC use ctx. The error is that of the failed
 // request to the BMC, if one failed.
 func (g *redfishGuard) call(ctx context.Context, f func() error) error {
-	begin := func(ctx context.Context) {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.ctx, g.failed, g.bootFailed = ctx, nil, nil
-	}
-	begin(ctx)
-	g.system = nil
+	g.mu.Lock()
+	g.ctx, g.failed, g.bootFailed, g.system = ctx, nil, nil, nil
+	g.mu.Unlock()
 	err := guarded(f)
-	failed := g.failed
-	begin(nil)
-	if err != nil && failed != nil {
-		return failed
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ctx = nil
+	if err != nil && g.failed != nil {
+		return g.failed
 	}
 	return err
 }

@@ -62,6 +62,10 @@ func (b *seenBMC) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, ok := b.answers[asked]
 	w.Header().Set("Content-Type", "application/json")
 	switch {
+	case strings.HasPrefix(answer, "/"):
+		w.Header().Set("Location", answer)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+		return
 	case answer == "silence":
 		panic(http.ErrAbortHandler)
 	case !ok:
@@ -198,6 +202,21 @@ func TestTheDriverSeesOneSystem(t *testing.T) {
 		require.Equal(t, map[string]any{"ManagedBy": []any{}}, system["Links"])
 		return nil
 	}))
+}
+
+// A change is not redirected, so it must go where the system is.
+func TestASystemThatHasMovedIsChangedWhereItIs(t *testing.T) {
+	b := newSeenBMC()
+	r := connect(t, b)
+	b.answers["GET /redfish/v1/Machines/b/"] = b.answers["GET /redfish/v1/Machines/b"]
+	b.answers["PATCH /redfish/v1/Machines/b/"] = "{}"
+	b.answers["GET /redfish/v1/Machines/b"] = "/redfish/v1/Machines/b/"
+	require.NoError(t, r.setBootDevice(t.Context(), bootDevices[0], true))
+	seen := b.take()
+	require.Contains(t, seen[len(seen)-1], "PATCH /redfish/v1/Machines/b/ ")
+
+	b.answers["GET /redfish/v1/Machines/b"] = "//other.invalid/redfish/v1/Machines/b"
+	require.ErrorContains(t, r.setBootDevice(t.Context(), bootDevices[0], true), "the BMC sends us to another host")
 }
 
 func TestAMalformedAnswerIsABadGateway(t *testing.T) {

@@ -133,7 +133,10 @@ func pack(text string) (packed []byte, at []span) {
 }
 
 // forms returns the packed forms of the secrets in each encoding, and in one encoding
-// applied to another.
+// applied to another. A BMC can echo what it was sent: the password in JSON or Base64, and
+// the token in a header. Its answer encodes that once more, as JSON or HTML, and an error
+// quotes the answer. Only a BMC that hides a secret on purpose would encode it further, and
+// could use an encoding of its own as well.
 func (s *scrubber) forms() [][]byte {
 	texts := make(map[string]bool)
 	add := func(forms []string) {
