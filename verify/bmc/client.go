@@ -2,7 +2,6 @@ package bmc
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/ironstate/ironstate/states"
@@ -35,12 +34,6 @@ func FromClient[C Client](newClient func() C, secrets ...secret.Text) verify.Ver
 		scrub.add(text)
 	}
 	return verify.Func(func(ctx context.Context) (power states.Power, err error) {
-		switch {
-		case ctx == nil:
-			return states.NoPower, misconfigured(errNilContext)
-		case newClient == nil:
-			return states.NoPower, misconfigured(errors.New("there is no client of bmclib"))
-		}
 		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 		defer cancel()
 		op := "power interface"
