@@ -1,3 +1,5 @@
+//go:build go1.25
+
 package powersync_test
 
 import (
@@ -15,12 +17,17 @@ import (
 type scripted struct {
 	outcomes map[string][]powersync.Outcome
 	pasts    []powersync.Failures // of the node "a"
+	broken   bool                 // the nodes are in maintenance with a power failure
 }
 
 func (s *scripted) Records(context.Context) iter.Seq2[powersync.Record, error] {
 	return func(yield func(powersync.Record, error) bool) {
 		for _, id := range []string{"a", "reserved"} {
-			if !yield(powersync.Record{ID: id, Power: isOn, Reservation: reservedFor[id]}, nil) {
+			r := powersync.Record{ID: id, Power: isOn, Reservation: reservedFor[id]}
+			if s.broken {
+				r.Maintenance, r.Fault = true, powersync.FaultPowerFailure
+			}
+			if !yield(r, nil) {
 				return
 			}
 		}
@@ -76,6 +83,43 @@ func TestAHandlerDecidesAndTheSyncerKeepsTheFailures(t *testing.T) {
 	_, err = s.Reclaim(context.Background())
 	require.ErrorContains(t, err, "powersync: Handler is set")
 	require.ErrorContains(t, s.Set(context.Background(), "a", isOn, 0), "powersync: Handler is set")
+}
+
+func TestAHandlersNodeStartsItsCountsOver(t *testing.T) {
+	type round struct {
+		recovery bool
+		outcome  powersync.Outcome
+		past     int // the count that the Handler gets
+	}
+	for name, rounds := range map[string][]round{
+		"recovery's with maintenance": {
+			{true, powersync.ReadFailed, 0}, {false, powersync.IntoMaintenance, 0}, {true, powersync.ReadFailed, 0},
+		},
+		"recovery's after a recovery": {
+			{true, powersync.ReadFailed, 0}, {true, powersync.Recovered, 1}, {true, powersync.ReadFailed, 0},
+		},
+		"both when it was deleted": {
+			{true, powersync.ReadFailed, 0}, {false, powersync.ReadFailed, 0}, {false, powersync.SkippedDeleted, 1},
+			{true, powersync.ReadFailed, 0}, {false, powersync.ReadFailed, 0},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &scripted{outcomes: map[string][]powersync.Outcome{"reserved": {powersync.Equal}}}
+			s, err := powersync.New(powersync.Config{Handler: h, Name: "me"})
+			require.NoError(t, err)
+			for i, r := range rounds {
+				h.outcomes["a"], h.broken = []powersync.Outcome{r.outcome}, r.recovery
+				do := s.Sync
+				if r.recovery {
+					do = s.Recover
+				}
+				_, err := do(context.Background())
+				require.NoError(t, err)
+				require.Len(t, h.pasts, i+1)
+				require.Equal(t, r.past, h.pasts[i].Count, "round %d", i)
+			}
+		})
+	}
 }
 
 func TestAForceLimitCountsTheForcesOfAHandler(t *testing.T) {
