@@ -312,6 +312,17 @@ func TestAReleaseThatConflictsIsTriedFortyTimes(t *testing.T) {
 	require.Equal(t, 1, h.Stats().Held)
 }
 
+func TestAnOutcomeThatTheStoreMadeIsNotLostWhenAnotherHoldsTheNodeByNow(t *testing.T) {
+	h, f := newFlakyFixture(t, newHardware(isOn), nodes(node(isOn)))
+	f.update, f.after = noRelease, true
+	require.ErrorIs(t, h.Set(t.Context(), "a", isOff, 0), powersync.ErrNotSaved)
+	f.update = nil
+	require.NoError(t, edit(h.store, "a", func(r *powersync.Record) { r.Reservation, r.TargetPower = "another", isOn }))
+	require.Equal(t, powersync.SkippedTarget, h.round(t))
+	require.Contains(t, h.outcomes(), powersync.SavedLate)
+	require.Equal(t, "another", h.record(t, "a").Reservation)
+}
+
 func TestALostOutcomeIsAWarning(t *testing.T) {
 	var log bytes.Buffer
 	h, f := newFlakyFixture(t, newHardware(isOn), nodes(node(isOn)), logTo(&log, slog.LevelWarn))
