@@ -86,7 +86,7 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 		return fmt.Errorf("listen: %w", err)
 	}
 	live := explorer.New(c)
-	handler := o.authenticated(live.Around(tracing.around(metrics.around(api.New(c, api.Config{Log: log}), c))))
+	handler := o.guarded(live.Around(tracing.around(metrics.around(api.New(c, api.Config{Log: log}), c))))
 	s := &service{options: o, conductor: c, explorer: live, handler: handler, out: out, log: log}
 	return s.run(ctx, listener)
 }

@@ -27,7 +27,8 @@ type Config struct {
 }
 
 // New returns the API of a conductor. The conductor must run: requests for lists wait until it
-// has read its store. The handler is safe for concurrent use.
+// has read its store. The handler is safe for concurrent use. It authenticates nobody: a server that browsers
+// can reach wraps it in [http.CrossOriginProtection] and, without authentication, checks the Host of requests.
 func New(c *conductor.Conductor, config Config) http.Handler {
 	if config.MaxLimit <= 0 {
 		config.MaxLimit = 1000

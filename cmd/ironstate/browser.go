@@ -1,0 +1,45 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// guarded wraps a handler with authentication and the protection from browsers: pages of other sites change
+// nothing and, where no password is needed, no page reaches the service by a name of its own that
+// it lets resolve to the service's address (DNS rebinding).
+func (o *options) guarded(next http.Handler) http.Handler {
+	next = http.NewCrossOriginProtection().Handler(o.authenticated(next))
+	if o.users != nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !o.isOwnHost(r.Host) {
+			http.Error(w, "This service has no authentication, so it answers only requests whose Host is a loopback address or that of -listen. "+
+				"To use another name, start it with -auth-file.", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isOwnHost reports whether a Host header names the loopback interface or the host of -listen. If -listen
+// is all addresses, each IP address is one of its own: only a name can be made to resolve to another's address.
+func (o *options) isOwnHost(header string) bool {
+	host := strings.ToLower((&url.URL{Host: header}).Hostname())
+	if isLoopback(host) {
+		return true
+	}
+	listen, _, _ := net.SplitHostPort(o.listen) // checked by checkListen
+	ip, bound := net.ParseIP(host), net.ParseIP(listen)
+	switch {
+	case listen == "" || bound != nil && bound.IsUnspecified():
+		return ip != nil
+	case bound != nil:
+		return bound.Equal(ip)
+	default:
+		return strings.EqualFold(host, listen)
+	}
+}
