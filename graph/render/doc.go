@@ -14,7 +14,7 @@
 //
 // [PNG] paints the SVG itself. The WebAssembly build of Graphviz v0.2.9 has a PNG
 // renderer too, but it fills the area under each curved edge, draws no border of a
-// state and no bold text, and needs four times as long.
+// state and no bold text.
 //
 // Importing the package compiles Graphviz to machine code. This takes half a second
 // the first time and less from then on: the compiled code is cached in the folder for
