@@ -48,6 +48,7 @@ func TestTheFirstFaultOfARequestIsThatOfIronic(t *testing.T) {
 		{"GET", "/v1/ports?limit=x&portgroup=", "1.82", "", 400, "Expected an integer for limit: x"},
 		{"GET", "/v1/ports?marker=x&portgroup=1:2", "1.82", "", 400, "Expected UUID for marker: x"},
 		{"GET", "/v1/ports?fields=a&portgroup=1:2", "1.82", "", 400, "Expected UUID or name for portgroup: 1:2"},
+		{"GET", "/v1/ports?detail=maybe&portgroup=", "1.82", "", 400, "Expected UUID or name for portgroup: "},
 		{"GET", "/v1/ports?address=x&limit=x", "1.82", "", 400, "Expected valid MAC address for address: x"},
 		{"GET", "/v1/deploy_templates?marker=x&sort_key=steps", "1.82", "", 400, "The sort_key value steps is an invalid field for sorting"},
 		{"GET", "/v1/deploy_templates?marker=x&sort_key=name", "1.82", "", 404, "Deploy template x could not be found."},

@@ -107,6 +107,15 @@ func TestAcceptWithoutJSONIsRefused(t *testing.T) {
 		r.Header.Set("Accept", accept)
 		require.Equal(t, status, s.send(r).status, accept)
 	}
+	for accept, text := range map[string]string{
+		"application/xml": "406 Not Acceptable\n\nThe resource could not be generated that was acceptable to your browser (content of type application/xml. \n\n ",
+		"text/html": "<html>\n <head>\n  <title>406 Not Acceptable</title>\n </head>\n <body>\n  <h1>406 Not Acceptable</h1>\n  " +
+			"The resource could not be generated that was acceptable to your browser\n(content of type text/html. <br /><br />\n\n </body>\n</html>",
+	} {
+		r := request("GET", "/v1/nodes", "1.82", strings.NewReader(""))
+		r.Header.Set("Accept", accept)
+		require.Equal(t, map[string]any{"error_message": text}, s.send(r).json())
+	}
 }
 
 func TestABodyThatIsNotDeclaredAsJSONHasNoEffect(t *testing.T) {

@@ -21,8 +21,8 @@ var Known = []Intended{
 		"Ironic fails by a Python exception, such as for a sort key that is no column; ours answers",
 	},
 	{
-		regexp.MustCompile(`^PATCH /v1/nodes/{}.*: 500 -> 200: fault «('Q'|object of type 'Q' has no len\(\)|Field ` + "`maintenance'" + ` cannot be None)»`), "a Python exception on a PATCH",
-		"Ironic fails by a Python exception when a description is set to null, or maintenance or a conductor group is removed; ours does it",
+		regexp.MustCompile(`^PATCH /v1/(nodes|portgroups)/{}.*: 500 -> 200: fault «('Q'»|object of type 'Q' has no len\(\)»|Field ` + "`maintenance'" + ` cannot be None»|\(sqliteN\.IntegrityError\))`), "a Python exception on a PATCH",
+		"Ironic fails by a Python exception when a description is set to null, maintenance or a conductor group is removed, or a port group is moved; ours does it",
 	},
 	{
 		regexp.MustCompile(`^P(ATCH|OST) .*: 500 -> 20\d: fault «Field .* cannot be None»`), "a Python exception on a null",

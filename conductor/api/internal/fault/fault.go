@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"net/http"
+	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api/internal/wire"
@@ -23,7 +25,9 @@ type Fault struct {
 	// description, and without the headers of versions and request. Ironic uses it for bad
 	// versions, unknown paths and methods. Other faults have faultcode, faultstring and
 	// debuginfo.
-	Bare  bool
+	Bare bool
+	// Page is a text that is sent in place of an envelope; empty for an envelope.
+	Page  string
 	Allow *string // the Allow header of a 405; nil for none
 	Err   error   // the error that errors.Is and errors.As also find; may be nil
 }
@@ -39,6 +43,9 @@ func (f *Fault) Error() string {
 // Body returns the fault in the form that clients expect: JSON within a string within JSON.
 func (f *Fault) Body() []byte {
 	inner := wire.New(256)
+	if f.Page != "" {
+		return message(f.Page)
+	}
 	inner.Open()
 	if f.Bare {
 		inner.Key("code").Integer(f.Status)
@@ -54,11 +61,29 @@ func (f *Fault) Body() []byte {
 		inner.Key("debuginfo").Null()
 	}
 	inner.Close()
-	w := wire.New(len(inner.B) + 64)
+	return message(string(inner.B))
+}
+
+func message(text string) []byte {
+	w := wire.New(len(text) + 64)
 	w.Open()
-	w.Key("error_message").Text(string(inner.B))
+	w.Key("error_message").Text(text)
 	w.Close()
 	return w.B
+}
+
+// Unacceptable returns the fault of an Accept header that does not permit JSON. It is a page of
+// HTML if the header names HTML, and plain text otherwise.
+//
+// Source: generate_response in webob/exc.py.
+func Unacceptable(accept string) *Fault {
+	const status, reason = "406 Not Acceptable", "The resource could not be generated that was acceptable to your browser"
+	page := status + "\n\n" + reason + " (content of type " + accept + ". \n\n "
+	if strings.Contains(accept, "text/html") {
+		page = "<html>\n <head>\n  <title>" + status + "</title>\n </head>\n <body>\n  <h1>" + status + "</h1>\n  " + reason +
+			"\n(content of type " + html.EscapeString(accept) + ". <br /><br />\n\n </body>\n</html>"
+	}
+	return &Fault{Status: http.StatusNotAcceptable, Bare: true, Page: page}
 }
 
 // Internal is the fault of an error that is not the client's. It does not disclose the error.

@@ -77,12 +77,15 @@ func decodeProvision(a *rest.Args) (*provisionQuery, error) {
 	q := &provisionQuery{
 		target: a.Need("target").Text("target"), configDrive: a.Values["configdrive"],
 		steps: map[string][]any{}, decoded: map[string][]conductor.StepRequest{},
-		hasPassword: a.Has("rescue_password"), disableRamdisk: a.Boolean("disable_ramdisk"),
-		runbook: a.Text("runbook"),
+		hasPassword: a.Has("rescue_password"),
 	}
-	for _, kind := range []string{"clean", "deploy", "service"} {
-		q.steps[kind] = a.Items(kind + "_steps")
+	// The order of the checks is that of the parameters in Ironic's NodeStatesController.provision.
+	switch v := q.configDrive.(type) {
+	case nil, map[string]any, string:
+	default:
+		a.Fail("Expected types <class 'NoneType'>, <class 'dict'>, <class 'str'> for configdrive%s", unlessText(v))
 	}
+	q.steps["clean"], q.steps["deploy"] = a.Items("clean_steps"), a.Items("deploy_steps")
 	switch v := a.Values["rescue_password"].(type) {
 	case nil:
 	case string:
@@ -92,11 +95,8 @@ func decodeProvision(a *rest.Args) (*provisionQuery, error) {
 	default:
 		a.Fail("Expected string for rescue_password%s", unlessText(v))
 	}
-	switch v := q.configDrive.(type) {
-	case nil, map[string]any, string:
-	default:
-		a.Fail("Expected types <class 'NoneType'>, <class 'dict'>, <class 'str'> for configdrive%s", unlessText(v))
-	}
+	q.disableRamdisk = a.Boolean("disable_ramdisk")
+	q.steps["service"], q.runbook = a.Items("service_steps"), a.Text("runbook")
 	return q, a.Err
 }
 

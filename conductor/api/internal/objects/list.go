@@ -89,8 +89,9 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	}
 	a := r.QueryArgs(names...)
 	l.decode(a, true)
-	p, fields, detail := a.Page(l.marker()), rest.FieldSet(a.List("fields")), a.Boolean("detail")
+	p, fields := a.Page(l.marker()), rest.FieldSet(a.List("fields"))
 	l.decode(a, false)
+	detail := a.Boolean("detail")
 	if err := r.Accept(a); err != nil {
 		return rest.Answer{}, err
 	}

@@ -91,8 +91,8 @@ func parseQuery(raw string) (url.Values, error) {
 // permits everything.
 //
 // Source: find_controller in pecan/core.py, and webob/acceptparse.py.
-func acceptsJSON(header []string) bool {
-	accept := strings.TrimSpace(strings.Join(header, ","))
+func acceptsJSON(accept string) bool {
+	accept = strings.TrimSpace(accept)
 	if accept == "" || strings.HasPrefix(accept, "application/json") {
 		return true
 	}

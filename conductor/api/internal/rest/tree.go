@@ -49,8 +49,8 @@ func (t *Tree) Serve(r *Request, header http.Header) (Answer, error) {
 			return Answer{}, err
 		}
 	}
-	if !acceptsJSON(r.Header.Values("Accept")) {
-		return Answer{}, &fault.Fault{Status: http.StatusNotAcceptable, Bare: true}
+	if accept := strings.Join(r.Header.Values("Accept"), ","); !acceptsJSON(accept) {
+		return Answer{}, fault.Unacceptable(accept)
 	}
 	if badQuery != nil {
 		return Answer{}, badQuery
