@@ -138,7 +138,7 @@ func TestEveryFaultHasItsKindOfError(t *testing.T) {
 func verifyFaulty(t *testing.T, server *bmctest.Redfish, set ...func(*bmc.Config)) error {
 	t.Helper()
 	config := configOf(server)
-	config.Timeout = time.Second
+	config.Timeout = 2 * time.Second
 	for _, s := range set {
 		s(&config)
 	}
