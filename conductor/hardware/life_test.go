@@ -273,7 +273,7 @@ func TestAMachineThatDoesNotGoOffFailsItsWork(t *testing.T) {
 		server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Method: "GET", Do: bmctest.Property("PowerState", "On")})
 		return server, start(t, hardware.Config{}, func(c *conductor.Config) { c.Power.Timeout = 300 * time.Millisecond })
 	}
-	const text = "power off was requested, but the power state is power on after 300ms"
+	const text = `power state not reached: "power off" within 300ms: it is in "power on"`
 	t.Run("a deployment", func(t *testing.T) {
 		server, s := stuck(t)
 		n := s.request(s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Available }), "active")

@@ -56,6 +56,9 @@ func startConductor(t *testing.T, program, series string) string {
 				assert.NoError(t, conductor.Process.Signal(syscall.SIGTERM))
 				<-drained
 				assert.NoError(t, conductor.Wait(), logged.String())
+				if t.Failed() {
+					t.Logf("the conductor's log:\n%s", logged.String())
+				}
 			})
 			return url
 		}

@@ -61,16 +61,16 @@ func TestNodesAreListedByStateAndName(t *testing.T) {
 		{ProvisionState: states.CleanFail}, {ProvisionState: states.DeployFail, Maintenance: true}, {ProvisionState: states.Error},
 		{ProvisionState: states.Active, Maintenance: true},
 	} {
-		node.Name = fmt.Sprintf("bad-%d", n)
+		node.Name = fmt.Sprintf("troubled-%d", n) // no part of a UUID
 		s.Add(node)
 	}
 	for query, want := range map[string][]string{
-		"failed=1":                          {"bad-0", "bad-1", "bad-2"},
-		"maintenance=1":                     {"bad-1", "bad-3"},
-		"failed=1&maintenance=1":            {"bad-1"},
-		"failed=1&state=error":              {"bad-2"},
-		"failed=1&maintenance=1&find=bad-0": nil,
-		"failed=&maintenance=&find=bad":     {"bad-0", "bad-1", "bad-2", "bad-3"},
+		"failed=1":                               {"troubled-0", "troubled-1", "troubled-2"},
+		"maintenance=1":                          {"troubled-1", "troubled-3"},
+		"failed=1&maintenance=1":                 {"troubled-1"},
+		"failed=1&state=error":                   {"troubled-2"},
+		"failed=1&maintenance=1&find=troubled-0": nil,
+		"failed=&maintenance=&find=troubled":     {"troubled-0", "troubled-1", "troubled-2", "troubled-3"},
 	} {
 		var names []string
 		for _, n := range read[nodeList](s, "/explorer/nodes?"+query).Nodes {
