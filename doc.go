@@ -52,7 +52,7 @@
 //	examples              programs: go run ./examples/NAME
 //
 // Imports go in one direction: states <- machine <- {admission, plan, looplab,
-// verify, powersync, graph}, admission <- {plan, conductor}, verify <- verify/bmc,
+// verify, powersync, graph}, admission <- {plan, powersync, conductor}, verify <- verify/bmc,
 // graph <- graph/render, {machine, verify, powersync} <- conductor <-
 // {conductor/api, conductor/hardware, conductor/etcd} <- examples, and conductor/api <-
 // conductor/conductortest. The packages states, machine, machine/admission, machine/plan, verify and

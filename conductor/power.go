@@ -14,7 +14,8 @@ import (
 // SetPower accepts a client's request to change a node's power state. It returns once the
 // node is reserved and its target power state is stored; the API then responds with 202. The
 // timeout bounds the wait for the power state; 0 stands for the configured timeout. The
-// errors are those of [powersync.Accept], or match [NotFound] or [Locked].
+// error is a [*powersync.RefusedError] if the target cannot be requested, and an [*Error] if the node
+// does not permit the request or is not found.
 //
 // Source: change_node_power_state in ironic/conductor/manager.py.
 func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Power, timeout time.Duration) error {
@@ -61,9 +62,15 @@ func (e *engine) startPower(ctx context.Context, ident string, target states.Pow
 
 // acceptPower reserves a node for a power request, or refuses the request.
 func (e *engine) acceptPower(n *Node, s *session, target states.Power) error {
+	if err := e.Rules().Power(n.Fields(), target); err != nil {
+		return e.refused(n, err)
+	}
 	accepted, err := powersync.Accept(powerRecord(n), target)
-	if err != nil {
-		return e.powerError(n, err)
+	switch {
+	case errors.Is(err, powersync.ErrLocked): // the node has a target power state
+		return refuse(Locked, "Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, n.Conductor)
+	case err != nil:
+		return err
 	}
 	hardware, err := e.hardware(n)
 	if err != nil {
@@ -75,22 +82,6 @@ func (e *engine) acceptPower(n *Node, s *session, target states.Power) error {
 	n.setPower(accepted)
 	e.reserve(n, s)
 	return nil
-}
-
-// powerError converts the error of a refused power request to the conductor's.
-func (e *engine) powerError(n *Node, err error) error {
-	var refused *powersync.RefusedError
-	switch {
-	case errors.Is(err, powersync.ErrLocked):
-		if locked := e.unlocked(n); locked != nil {
-			return locked
-		}
-		return refuse(Locked, "Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, n.Conductor)
-	case errors.As(err, &refused) && refused.PowerOffDisabled:
-		return refuse(PowerOffDisabled, "Failed to set node power state of node %s: power off is disabled: %v", n.UUID, err)
-	default:
-		return err
-	}
 }
 
 // finishPower carries a power request out and stores what came of it.

@@ -1,8 +1,10 @@
 package powersync
 
 import (
+	"errors"
 	"fmt"
 
+	"github.com/ironstate/ironstate/machine/admission"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -11,19 +13,21 @@ import (
 
 // Accept decides about a request for a power state. It returns the record to store with
 // the caller's reservation: its target power state is set and its last error cleared.
-// The error is a [*RefusedError], or matches [ErrLocked].
-//
-// Source: change_node_power_state in ironic/conductor/manager.py.
+// The error is a [*RefusedError], or matches [ErrLocked]. The rule is [admission.Rules.Power];
+// besides, a node with a target power state is locked.
 func Accept(r Record, power states.Power) (Record, error) {
+	refusal := admission.Rules{}.Power(admission.NodeFields{
+		State: r.ProvisionState, DisablePowerOff: r.DisablePowerOff, Reserved: r.Reservation != "",
+	}, power)
 	switch {
 	case power.Target() == states.NoPower:
 		return r, &RefusedError{ID: r.ID, Power: power}
-	case r.ProvisionState == states.Cleaning, r.ProvisionState == states.CleanWait:
-		return r, &RefusedError{ID: r.ID, State: r.ProvisionState, Power: power}
-	case r.DisablePowerOff && (power == states.PowerOff || power == states.PowerSoftOff):
-		return r, &RefusedError{ID: r.ID, State: r.ProvisionState, Power: power, PowerOffDisabled: true}
-	case r.Reservation != "":
+	case errors.Is(refusal, admission.Locked):
 		return r, fmt.Errorf("node %s: %w by %s", r.ID, ErrLocked, r.Reservation)
+	case refusal != nil:
+		return r, &RefusedError{
+			ID: r.ID, State: r.ProvisionState, Power: power, PowerOffDisabled: errors.Is(refusal, admission.PowerOffDisabled),
+		}
 	case r.TargetPower != states.NoPower:
 		return r, fmt.Errorf("node %s: %w: it is on its way to %q", r.ID, ErrLocked, r.TargetPower)
 	}
