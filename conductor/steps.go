@@ -22,20 +22,7 @@ func set(m *map[string]any, key string, value any) {
 	(*m)[key] = value
 }
 
-// jsonValue converts a value to its form in records, which is that of decoded JSON.
-func jsonValue(v any) any {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return nil
-	}
-	var value any
-	if unmarshal(text, &value) != nil {
-		return nil
-	}
-	return value
-}
-
-// fromJSON is the inverse of jsonValue.
+// fromJSON converts a decoded JSON value to a typed one.
 func fromJSON[T any](value any) (v T, err error) {
 	text, err := json.Marshal(value)
 	if err == nil {

@@ -255,8 +255,9 @@ func (x *resource) apply(r *rest.Request, p patch.Patch, o conductor.Object) err
 		return err
 	}
 	for i := range x.fields {
-		if f := &x.fields[i]; f.nullable {
-			patched[f.name] = patched[f.name]
+		f := &x.fields[i]
+		if _, there := patched[f.name]; f.nullable && !there {
+			patched[f.name] = nil // in place of its default
 		}
 	}
 	return x.take(r, o, patched)
