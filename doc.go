@@ -49,6 +49,7 @@
 //	internal/program      main functions: signals, exit statuses, flags
 //	internal/host         the processor on which a figure was measured
 //	internal/needs        skips tests without a real system, and fails them in CI
+//	internal/browsertest  opens pages in a real Chromium, for tests
 //	examples              programs: go run ./examples/NAME
 //
 // Imports go in one direction: states <- machine <- {admission, plan, looplab,
@@ -72,6 +73,7 @@
 //	cmd/ironstate         conductor/etcd, the Prometheus client
 //	examples              verify/bmc, gophercloud, SQLite
 //	e2e                   gophercloud, etcd, other state machines, porcupine
+//	internal/browsertest  chromedp, for the tests of the commands
 //
 // The file go.work makes all modules one workspace: at the root, go run and go test
 // use the sources in this repository.

@@ -9,6 +9,7 @@ require (
 	github.com/ironstate/ironstate/conductor v0.0.0
 	github.com/ironstate/ironstate/conductor/etcd v0.0.0
 	github.com/ironstate/ironstate/conductor/hardware v0.0.0
+	github.com/ironstate/ironstate/internal/browsertest v0.0.0
 	github.com/ironstate/ironstate/verify/bmc v0.0.0
 	github.com/prometheus/client_golang v1.23.2
 	github.com/prometheus/client_model v0.6.2
@@ -96,5 +97,6 @@ replace (
 	github.com/ironstate/ironstate/conductor => ../../conductor
 	github.com/ironstate/ironstate/conductor/etcd => ../../conductor/etcd
 	github.com/ironstate/ironstate/conductor/hardware => ../../conductor/hardware
+	github.com/ironstate/ironstate/internal/browsertest => ../../internal/browsertest
 	github.com/ironstate/ironstate/verify/bmc => ../../verify/bmc
 )

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ironstate/ironstate/internal/browsertest"
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
@@ -21,52 +22,52 @@ import (
 
 func TestExplorerExplainsTheStateThatIsClicked(t *testing.T) {
 	b := open(t, "")
-	require.Equal(t, "Ironic provisioning states", b.text("h1"))
-	require.Contains(t, b.text("#details"), "Select a state")
-	b.do(chromedp.Click(state("clean_wait")))
-	details := b.text("#details")
+	require.Equal(t, "Ironic provisioning states", b.Text("h1"))
+	require.Contains(t, b.Text("#details"), "Select a state")
+	b.Do(chromedp.Click(state("clean_wait")))
+	details := b.Text("#details")
 	require.Contains(t, details, strings.NewReplacer("`", "", "\n\n", " ").Replace(states.CleanWait.Description()))
 	require.Contains(t, details, "abort 1.13 clean failed")
 	require.Contains(t, details, "resume cleaning")
 	require.Equal(t, []string{"state-clean_wait"}, b.with("main", "state", "chosen"))
 	require.Equal(t, "#series=2026.2&state=clean+wait", b.hash())
-	require.Contains(t, b.text("#live"), "clean wait: A cleaning is under way")
+	require.Contains(t, b.Text("#live"), "clean wait: A cleaning is under way")
 
-	b.do(chromedp.Click(chromedp.CSS(`#details [data-state="clean failed"]`)))
-	require.Contains(t, b.text("#details"), "clean failed not stable; an operator has to check the node")
+	b.Do(chromedp.Click(chromedp.CSS(`#details [data-state="clean failed"]`)))
+	require.Contains(t, b.Text("#details"), "clean failed not stable; an operator has to check the node")
 }
 
 func TestExplorerShowsTheSeriesAndVersionThatAreChosen(t *testing.T) {
 	b := open(t, "state=active")
 	b.choose("series", "kilo")
-	require.Equal(t, "kilo, API 1.6", b.text("#main-title"))
+	require.Equal(t, "kilo, API 1.6", b.Text("#main-title"))
 	kilo := states.Kilo.Table()
 	for s := range states.Latest().Table().States().All() {
 		id := "state-" + strings.NewReplacer(" ", "_", "-", "_").Replace(s.String())
 		require.Equal(t, !kilo.States().Has(s), slices.Contains(b.with("main", "state", "absent"), id), s)
 	}
 	require.Equal(t, []string{"part-adoption", "part-enrolment", "part-rescue", "part-service"}, b.with("main", "part", "absent"))
-	require.NotContains(t, b.text("#details"), "rescuing")
+	require.NotContains(t, b.Text("#details"), "rescuing")
 
 	b.choose("series", "zed")
 	b.choose("version", "1.37")
-	require.Equal(t, "zed, API 1.37", b.text("#main-title"))
+	require.Equal(t, "zed, API 1.37", b.Text("#main-title"))
 	require.Contains(t, b.with("main", "edge", "late"), "edge-active-rescuing")
-	require.Equal(t, "rescue with rescue_password 1.38 rescuing → rescue", b.text("#details tr.late"))
+	require.Equal(t, "rescue with rescue_password 1.38 rescuing → rescue", b.Text("#details tr.late"))
 	b.choose("version", "1.38")
 	require.NotContains(t, b.with("main", "edge", "late"), "edge-active-rescuing")
 	require.Contains(t, b.hash(), "version=1.38")
 
-	b.do(chromedp.Click(state("inspect_wait")))
-	require.Contains(t, b.text("#details"), "API version 1.38 shows this state as inspecting.")
+	b.Do(chromedp.Click(state("inspect_wait")))
+	require.Contains(t, b.Text("#details"), "API version 1.38 shows this state as inspecting.")
 }
 
 func TestExplorerDrawsTheRoute(t *testing.T) {
 	b := open(t, "")
-	b.do(chromedp.Click(state("enroll")), chromedp.Click(chromedp.CSS("#start-here")))
+	b.Do(chromedp.Click(state("enroll")), chromedp.Click(chromedp.CSS("#start-here")))
 	b.choose("goal", "active")
 	require.Equal(t, "From enroll to active request manage: enroll → verifying → manageable "+
-		"request provide: manageable → cleaning → available request active: available → deploying → active", b.text("#route"))
+		"request provide: manageable → cleaning → available request active: available → deploying → active", b.Text("#route"))
 	require.Equal(t, []string{
 		"edge-available-deploying", "edge-cleaning-available", "edge-deploying-active", "edge-enroll-verifying",
 		"edge-manageable-cleaning", "edge-verifying-manageable",
@@ -74,21 +75,21 @@ func TestExplorerDrawsTheRoute(t *testing.T) {
 
 	b.choose("from", "active")
 	b.choose("goal", "available")
-	require.Contains(t, b.text("#route"), "The route destroys a workload on the node.")
+	require.Contains(t, b.Text("#route"), "The route destroys a workload on the node.")
 	b.choose("from", "deploy failed")
 	b.choose("goal", "active")
-	require.Contains(t, b.text("#route"), "The route repeats work that has failed")
+	require.Contains(t, b.Text("#route"), "The route repeats work that has failed")
 	b.choose("from", "clean hold")
 	b.choose("goal", "available")
-	require.Contains(t, b.text("#route"), "an operator resumes it with unhold")
+	require.Contains(t, b.Text("#route"), "an operator resumes it with unhold")
 	b.choose("from", "active")
 	b.choose("goal", "enrolled")
-	require.Contains(t, b.text("#route"), "The API of 2026.2 has no route to this goal.")
+	require.Contains(t, b.Text("#route"), "The API of 2026.2 has no route to this goal.")
 	b.choose("goal", "rescued")
 	b.choose("version", "1.30")
-	require.Contains(t, b.text("#route"), "The route needs a higher API version than 1.30.")
+	require.Contains(t, b.Text("#route"), "The route needs a higher API version than 1.30.")
 	b.choose("goal", "active")
-	require.Contains(t, b.text("#route"), "The node has already reached the goal.")
+	require.Contains(t, b.Text("#route"), "The node has already reached the goal.")
 }
 
 // The page's routes equal package plan's, from every state to every goal.
@@ -96,7 +97,7 @@ func TestExplorersRoutesAreThePlans(t *testing.T) {
 	b := open(t, "")
 	for _, series := range []states.Series{states.Kilo, states.Rocky, states.Latest()} {
 		table, version := series.Table(), series.MaxAPIVersion()
-		routes := eval[map[string]string](b, fmt.Sprintf(`(() => {
+		routes := browsertest.Eval[map[string]string](b.Tab, fmt.Sprintf(`(() => {
 			const series = model.series(%q), found = {};
 			for (const n of series.states) for (const goal of model.goals) {
 				const route = model.route(series, %d, n, goal);
@@ -150,102 +151,102 @@ func planned(t *testing.T, table *states.Table, from states.State, goal plan.Goa
 
 func TestExplorerComparesTwoSeries(t *testing.T) {
 	b := open(t, "")
-	require.False(t, eval[bool](b, "document.getElementById('other').checkVisibility()"))
+	require.False(t, browsertest.Eval[bool](b.Tab, "document.getElementById('other').checkVisibility()"))
 	b.choose("series", "rocky")
 	b.choose("with", "queens")
-	require.True(t, eval[bool](b, "document.getElementById('other').checkVisibility()"))
-	require.Equal(t, "queens, API 1.38", b.text("#other-title"))
+	require.True(t, browsertest.Eval[bool](b.Tab, "document.getElementById('other').checkVisibility()"))
+	require.Equal(t, "queens, API 1.38", b.Text("#other-title"))
 	require.Equal(t, []string{"state-inspect_wait"}, b.with("main", "state", "added"))
 	require.Empty(t, b.with("other", "state", "added"))
 	require.Contains(t, b.with("other", "state", "absent"), "state-inspect_wait")
 	require.Equal(t, "rocky and queens API up to 1.46, and up to 1.38. States only in rocky inspect wait Transitions only in rocky "+
 		"inspecting wait → inspect wait inspect wait done → manageable inspect wait fail → inspect failed "+
-		"inspect wait abort → inspect failed", b.text("#changes"))
+		"inspect wait abort → inspect failed", b.Text("#changes"))
 	b.choose("with", "stein")
-	require.Contains(t, b.text("#changes"), "Transitions only in rocky deleting error → error Transitions only in stein deleting fail → error")
+	require.Contains(t, b.Text("#changes"), "Transitions only in rocky deleting error → error Transitions only in stein deleting fail → error")
 	b.choose("series", "ussuri")
 	b.choose("with", "victoria")
-	require.Contains(t, b.text("#changes"), "Both series have the same states and transitions.")
+	require.Contains(t, b.Text("#changes"), "Both series have the same states and transitions.")
 	b.choose("series", "xena")
 	b.choose("with", "wallaby")
-	require.Contains(t, b.text("#changes"), "Words only in xena available deploy (1.73)")
+	require.Contains(t, b.Text("#changes"), "Words only in xena available deploy (1.73)")
 }
 
 func TestExplorerFiltersAndSearches(t *testing.T) {
 	b := open(t, "")
-	b.do(chromedp.Click(chromedp.CSS("#requests")))
+	b.Do(chromedp.Click(chromedp.CSS("#requests")))
 	require.Contains(t, b.with("main", "edge", "absent"), "edge-verifying-manageable")
 	require.NotContains(t, b.with("main", "edge", "absent"), "edge-enroll-verifying")
 	require.Contains(t, b.hash(), "requests=1")
 
-	b.do(chromedp.SendKeys(chromedp.CSS("#find"), "firmware"))
-	require.Contains(t, b.text("#list"), "service failed")
-	require.NotContains(t, b.text("#list"), "enroll")
+	b.Do(chromedp.SendKeys(chromedp.CSS("#find"), "firmware"))
+	require.Contains(t, b.Text("#list"), "service failed")
+	require.NotContains(t, b.Text("#list"), "enroll")
 	require.Contains(t, b.with("main", "state", "found"), "state-service_failed")
-	b.key(kb.Escape)
-	b.do(chromedp.SendKeys(chromedp.CSS("#find"), "Unhold"))
-	require.Equal(t, "3 found deploy hold clean hold service hold", b.text("#list"))
-	b.do(chromedp.SendKeys(chromedp.CSS("#find"), "xyz"))
-	require.Equal(t, "nothing found", b.text("#list"))
+	b.Key(kb.Escape)
+	b.Do(chromedp.SendKeys(chromedp.CSS("#find"), "Unhold"))
+	require.Equal(t, "3 found deploy hold clean hold service hold", b.Text("#list"))
+	b.Do(chromedp.SendKeys(chromedp.CSS("#find"), "xyz"))
+	require.Equal(t, "nothing found", b.Text("#list"))
 }
 
 func TestExplorersLinkHoldsTheChoice(t *testing.T) {
 	b := open(t, "series=zed&version=1.38&state=active&with=rocky&from=enroll&goal=active&requests=1&find=rescue")
 	require.Equal(t, []string{"zed", "1.38", "rocky", "enroll", "active", "rescue"},
-		eval[[]string](b, "['series', 'version', 'with', 'from', 'goal', 'find'].map((id) => document.getElementById(id).value)"))
-	require.True(t, eval[bool](b, "document.getElementById('requests').checked"))
-	require.Contains(t, b.text("#details"), "active stable")
+		browsertest.Eval[[]string](b.Tab, "['series', 'version', 'with', 'from', 'goal', 'find'].map((id) => document.getElementById(id).value)"))
+	require.True(t, browsertest.Eval[bool](b.Tab, "document.getElementById('requests').checked"))
+	require.Contains(t, b.Text("#details"), "active stable")
 	b.choose("with", "")
 	hash := b.hash()
 	b.open(strings.TrimPrefix(hash, "#"))
 	require.Equal(t, hash, b.hash())
 
-	eval[string](b, "location.hash = '#series=kilo&state=error'")
-	b.do(chromedp.WaitVisible(chromedp.CSS("#start-here")))
-	require.Equal(t, "kilo, API 1.6", b.text("#main-title"))
+	browsertest.Eval[string](b.Tab, "location.hash = '#series=kilo&state=error'")
+	b.Do(chromedp.WaitVisible(chromedp.CSS("#start-here")))
+	require.Equal(t, "kilo, API 1.6", b.Text("#main-title"))
 }
 
 func TestExplorerAcceptsAnyLink(t *testing.T) {
 	b := open(t, "series=bexar&version=9.9&state=<script>&with=zed&from=ready&goal=&find=%22%3E&x=y&%%%")
-	require.Equal(t, "2026.2, API 1.113", b.text("#main-title"))
-	require.Contains(t, b.text("#details"), "Select a state")
+	require.Equal(t, "2026.2, API 1.113", b.Text("#main-title"))
+	require.Contains(t, b.Text("#details"), "Select a state")
 	b.open("series=kilo&version=1.113&state=rescue&from=enroll&goal=rescued")
-	require.Equal(t, "kilo, API 1.6", b.text("#main-title"))
-	require.False(t, eval[bool](b, "document.getElementById('route').checkVisibility()"))
+	require.Equal(t, "kilo, API 1.6", b.Text("#main-title"))
+	require.False(t, browsertest.Eval[bool](b.Tab, "document.getElementById('route').checkVisibility()"))
 }
 
 func TestExplorerByKeyboard(t *testing.T) {
 	b := open(t, "")
 	focused := "document.activeElement.dataset.id || document.activeElement.id"
 	b.press("/")
-	require.Equal(t, "find", eval[string](b, focused))
-	b.key("adopt failed")
-	require.Contains(t, b.text("#list"), "adopt failed")
-	b.key(kb.Escape)
-	require.Empty(t, eval[string](b, "document.getElementById('find').value"))
+	require.Equal(t, "find", browsertest.Eval[string](b.Tab, focused))
+	b.Key("adopt failed")
+	require.Contains(t, b.Text("#list"), "adopt failed")
+	b.Key(kb.Escape)
+	require.Empty(t, browsertest.Eval[string](b.Tab, "document.getElementById('find').value"))
 
 	// The list of states has one tab stop per state; the diagram after it has one.
 	for range states.Latest().Table().States().Len() + 1 {
-		b.key(kb.Tab)
+		b.Key(kb.Tab)
 	}
-	require.Equal(t, "state-enroll", eval[string](b, focused))
-	b.key(kb.ArrowDown)
-	require.Equal(t, "state-verifying", eval[string](b, focused))
-	b.key(kb.Enter)
-	require.Contains(t, b.text("#details"), "verifying not stable")
-	require.Equal(t, "true", eval[string](b, "document.activeElement.getAttribute('aria-pressed')"))
-	b.key(kb.ArrowUp)
-	require.Equal(t, "state-enroll", eval[string](b, focused))
-	b.key(" ")
-	require.Contains(t, b.text("#details"), "enroll stable")
-	b.key(kb.Escape)
-	require.Contains(t, b.text("#details"), "Select a state")
+	require.Equal(t, "state-enroll", browsertest.Eval[string](b.Tab, focused))
+	b.Key(kb.ArrowDown)
+	require.Equal(t, "state-verifying", browsertest.Eval[string](b.Tab, focused))
+	b.Key(kb.Enter)
+	require.Contains(t, b.Text("#details"), "verifying not stable")
+	require.Equal(t, "true", browsertest.Eval[string](b.Tab, "document.activeElement.getAttribute('aria-pressed')"))
+	b.Key(kb.ArrowUp)
+	require.Equal(t, "state-enroll", browsertest.Eval[string](b.Tab, focused))
+	b.Key(" ")
+	require.Contains(t, b.Text("#details"), "enroll stable")
+	b.Key(kb.Escape)
+	require.Contains(t, b.Text("#details"), "Select a state")
 }
 
 // A screen reader gets names for the controls, and a button for each state.
 func TestExplorerForScreenReaders(t *testing.T) {
 	b := open(t, "state=enroll")
-	nodes := call(b, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes
+	nodes := browsertest.Call(b.Tab, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes
 	names := make(map[string][]string)
 	for _, n := range nodes {
 		if n.Ignored || n.Role == nil {
@@ -273,56 +274,44 @@ func TestExplorerForScreenReaders(t *testing.T) {
 func TestExplorerLightDarkAndNarrow(t *testing.T) {
 	colour := "getComputedStyle(document.body).backgroundColor"
 	b := open(t, "series=2026.2&state=service%20failed&with=zed&from=active&goal=available")
-	require.Equal(t, "rgb(255, 255, 255)", eval[string](b, colour))
-	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+	require.Equal(t, "rgb(255, 255, 255)", browsertest.Eval[string](b.Tab, colour))
+	browsertest.Call(b.Tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
 	})
-	require.Equal(t, "rgb(13, 17, 23)", eval[string](b, colour))
+	require.Equal(t, "rgb(13, 17, 23)", browsertest.Eval[string](b.Tab, colour))
 	for _, width := range []int64{360, 400, 768, 1024, 1920} {
-		call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		browsertest.Call(b.Tab, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 			Width: width, Height: 800, DeviceScaleFactor: 1, Mobile: width < 800,
 		})
-		require.LessOrEqual(t, eval[int64](b, "document.documentElement.scrollWidth"), width, "the page scrolls sideways")
-		require.True(t, eval[bool](b, "document.querySelector('#main svg').checkVisibility()"))
-		require.Empty(t, eval[[]string](b, cutOff), "at %d pixels", width)
-		require.GreaterOrEqual(t, eval[float64](b, smallestLabel), 11.0, "at %d pixels", width)
+		require.LessOrEqual(t, browsertest.Eval[int64](b.Tab, "document.documentElement.scrollWidth"), width, "the page scrolls sideways")
+		require.True(t, browsertest.Eval[bool](b.Tab, "document.querySelector('#main svg').checkVisibility()"))
+		require.Empty(t, browsertest.Eval[[]string](b.Tab, browsertest.CutOff), "at %d pixels", width)
+		require.GreaterOrEqual(t, browsertest.Eval[float64](b.Tab, browsertest.SmallestLabel), 11.0, "at %d pixels", width)
 	}
 }
-
-const (
-	// cutOff is the elements outside the diagrams whose content is wider than they are, or
-	// higher if they then scroll.
-	cutOff = `[...document.querySelectorAll('body *:not(svg, svg *, .drawing, #live, select, input)')]
-		.filter((e) => e.checkVisibility() && getComputedStyle(e).display !== 'inline' &&
-			(e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 || getComputedStyle(e).overflowY === 'auto' && e.scrollHeight > e.clientHeight))
-		.map((e) => e.outerHTML.slice(0, 80))`
-	// smallestLabel is the height of the smallest text in the diagrams, in pixels.
-	smallestLabel = `Math.round(100 * Math.min(...[...document.querySelectorAll('.drawing text')].filter((e) => e.checkVisibility())
-		.map((e) => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a))) / 100`
-)
 
 func TestExplorerZooms(t *testing.T) {
 	b := open(t, "state=service failed")
 	width := func() int {
-		return eval[int](b, "Math.round(document.querySelector('#main svg').getBoundingClientRect().width)")
+		return browsertest.Eval[int](b.Tab, "Math.round(document.querySelector('#main svg').getBoundingClientRect().width)")
 	}
 	first := width()
-	b.do(chromedp.Click(chromedp.CSS("#zoom-in")))
+	b.Do(chromedp.Click(chromedp.CSS("#zoom-in")))
 	require.InDelta(t, float64(first)*1.25, width(), 2)
-	require.True(t, eval[bool](b, `(() => {
+	require.True(t, browsertest.Eval[bool](b.Tab, `(() => {
 		const [state, view] = ['#main .chosen', '#main .drawing'].map((s) => document.querySelector(s).getBoundingClientRect());
 		return state.left >= view.left && state.right <= view.right;
 	})()`), "the chosen state is in view")
-	b.do(chromedp.Click(chromedp.CSS("#zoom-out")))
+	b.Do(chromedp.Click(chromedp.CSS("#zoom-out")))
 	require.Equal(t, first, width())
-	require.True(t, eval[bool](b, "document.getElementById('zoom-out').disabled"))
+	require.True(t, browsertest.Eval[bool](b.Tab, "document.getElementById('zoom-out').disabled"))
 
-	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 400, Height: 800, DeviceScaleFactor: 1, Mobile: true})
+	browsertest.Call(b.Tab, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 400, Height: 800, DeviceScaleFactor: 1, Mobile: true})
 	require.Greater(t, width(), 400)
-	b.do(chromedp.Click(chromedp.CSS("#zoom-whole")))
+	b.Do(chromedp.Click(chromedp.CSS("#zoom-whole")))
 	require.Less(t, width(), 400)
-	require.Equal(t, "true", eval[string](b, "document.getElementById('zoom-whole').getAttribute('aria-pressed')"))
-	b.do(chromedp.Click(chromedp.CSS("#zoom-in")))
+	require.Equal(t, "true", browsertest.Eval[string](b.Tab, "document.getElementById('zoom-whole').getAttribute('aria-pressed')"))
+	b.Do(chromedp.Click(chromedp.CSS("#zoom-in")))
 	require.Greater(t, width(), 800)
 }
 
@@ -331,9 +320,9 @@ func TestExplorerOpensWithThePath(t *testing.T) {
 	_, stderr, code := execute("-format", "html", "-path", "enroll,verifying,enroll", "-series", "zed", "-o", b.file)
 	require.Zero(t, code, stderr)
 	b.open("")
-	require.Equal(t, "zed, API 1.80", b.text("#main-title"))
+	require.Equal(t, "zed, API 1.80", b.Text("#main-title"))
 	require.Equal(t, []string{"edge-enroll-verifying", "edge-verifying-enroll"}, b.with("main", "edge", "taken"))
-	require.Contains(t, b.text("#details"), "enroll stable")
+	require.Contains(t, b.Text("#details"), "enroll stable")
 	info, err := os.Stat(b.file)
 	require.NoError(t, err)
 	require.Less(t, info.Size(), int64(400_000))

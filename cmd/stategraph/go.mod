@@ -7,6 +7,7 @@ require (
 	github.com/chromedp/chromedp v0.23.0
 	github.com/ironstate/ironstate v0.0.0
 	github.com/ironstate/ironstate/graph/render v0.0.0
+	github.com/ironstate/ironstate/internal/browsertest v0.0.0
 	github.com/stretchr/testify v1.12.1
 )
 
@@ -28,4 +29,5 @@ require (
 replace (
 	github.com/ironstate/ironstate => ../..
 	github.com/ironstate/ironstate/graph/render => ../../graph/render
+	github.com/ironstate/ironstate/internal/browsertest => ../../internal/browsertest
 )

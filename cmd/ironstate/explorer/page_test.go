@@ -17,6 +17,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/conductortest"
+	"github.com/ironstate/ironstate/internal/browsertest"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -29,8 +30,8 @@ func TestThePageShowsMovesAndExplanations(t *testing.T) {
 	require.Equal(t, "1", b.badge("active"))
 	require.Equal(t, "1", b.badge("available"))
 	require.Empty(t, b.badge("enroll"))
-	require.Contains(t, b.text("#list"), "available 1")
-	require.Contains(t, eval[string](b, `document.querySelector('#main [data-id="state-active"]').getAttribute('aria-label')`), "1 node")
+	require.Contains(t, b.Text("#list"), "available 1")
+	require.Contains(t, browsertest.Eval[string](b.Tab, `document.querySelector('#main [data-id="state-active"]').getAttribute('aria-label')`), "1 node")
 
 	begun, release := make(chan struct{}), make(chan struct{})
 	s.Next(node, "deploy.deploy", func(context.Context) error {
@@ -38,7 +39,7 @@ func TestThePageShowsMovesAndExplanations(t *testing.T) {
 		<-release
 		return errors.New("no such image <img src=x onerror=alert(1)>")
 	})
-	require.True(t, eval[bool](b, `(() => {
+	require.True(t, browsertest.Eval[bool](b.Tab, `(() => {
 		const edge = document.querySelector('#main [data-id="edge-available-deploying"]');
 		new MutationObserver(() => { if (edge.classList.contains('fired')) document.body.dataset.flashed = 'yes'; }).observe(edge, { attributes: true });
 		return true;
@@ -53,23 +54,23 @@ func TestThePageShowsMovesAndExplanations(t *testing.T) {
 
 	b.click("#moves-list", "rack1-2")
 	b.untilText("#node-body", "The conductor conductortest is working on the node. If the work succeeds, the node is then active.")
-	require.Equal(t, "rack1-2", b.text("#node-title"))
-	require.Equal(t, "node-title", eval[string](b, "document.activeElement.id"))
+	require.Equal(t, "rack1-2", b.Text("#node-title"))
+	require.Equal(t, "node-title", browsertest.Eval[string](b.Tab, "document.activeElement.id"))
 	close(release)
 	b.untilText("#node-body", "State deploy failed")
-	body := b.text("#node-body")
+	body := b.Text("#node-body")
 	require.Contains(t, body, "no such image <img src=x onerror=alert(1)>")
 	require.Contains(t, body, "The work has failed; the last error gives the cause.")
 	require.Contains(t, body, "The request active repeats deploying, which has failed: check the node first.")
 	require.Contains(t, body, "by deploying fail → deploy failed")
 	require.Contains(t, body, "by available deploy → deploying")
 	require.NotContains(t, body, "enroll", "the node was created in available")
-	require.Zero(t, eval[int](b, "document.querySelectorAll('img').length"))
-	require.True(t, eval[bool](b, `document.querySelector('#main [data-id="edge-deploying-deploy_failed"]').classList.contains('visited')`))
-	require.Contains(t, eval[string](b, "location.hash"), "node="+node.UUID)
+	require.Zero(t, browsertest.Eval[int](b.Tab, "document.querySelectorAll('img').length"))
+	require.True(t, browsertest.Eval[bool](b.Tab, `document.querySelector('#main [data-id="edge-deploying-deploy_failed"]').classList.contains('visited')`))
+	require.Contains(t, browsertest.Eval[string](b.Tab, "location.hash"), "node="+node.UUID)
 
-	b.key(kb.Escape)
-	require.False(t, eval[bool](b, "document.getElementById('node').checkVisibility()"))
+	b.Key(kb.Escape)
+	require.False(t, browsertest.Eval[bool](b.Tab, "document.getElementById('node').checkVisibility()"))
 }
 
 func TestThePageListsTheNodesOfAState(t *testing.T) {
@@ -82,22 +83,22 @@ func TestThePageListsTheNodesOfAState(t *testing.T) {
 	b.untilText("#nodes-title", "Nodes in available: 120")
 	b.untilText("#nodes-list", "rack2-049")
 	rows := "document.querySelectorAll('#nodes-list li').length"
-	require.Equal(t, 50, eval[int](b, rows))
+	require.Equal(t, 50, browsertest.Eval[int](b.Tab, rows))
 	for _, want := range []string{"100", "120"} {
 		b.click("#nodes", "More")
 		b.until(want+" nodes", rows+" === "+want)
 	}
-	require.False(t, eval[bool](b, "document.getElementById('nodes-more').checkVisibility()"))
+	require.False(t, browsertest.Eval[bool](b.Tab, "document.getElementById('nodes-more').checkVisibility()"))
 
-	b.do(chromedp.SendKeys(chromedp.CSS("#nodes-find"), "rack2-11"))
+	b.Do(chromedp.SendKeys(chromedp.CSS("#nodes-find"), "rack2-11"))
 	b.until("ten are found", rows+" === 10")
-	require.Contains(t, eval[string](b, "location.hash"), "search=rack2-11")
-	b.do(chromedp.SendKeys(chromedp.CSS("#nodes-find"), "x"))
+	require.Contains(t, browsertest.Eval[string](b.Tab, "location.hash"), "search=rack2-11")
+	b.Do(chromedp.SendKeys(chromedp.CSS("#nodes-find"), "x"))
 	b.untilText("#nodes-note", "No node has this text")
 
-	b.do(chromedp.Click(chromedp.CSS(`#main [data-id="state-manageable"]`)))
+	b.Do(chromedp.Click(chromedp.CSS(`#main [data-id="state-manageable"]`)))
 	b.untilText("#nodes-title", "Nodes in manageable: 1")
-	b.key(kb.Escape)
+	b.Key(kb.Escape)
 	b.untilText("#nodes-title", "All nodes: 121")
 	b.until("there is no search", "document.getElementById('nodes-find').value === ''")
 	b.untilText("#nodes-list", "rack2-000")
@@ -112,15 +113,15 @@ func TestThePageFiltersFailedNodesAndThoseInMaintenance(t *testing.T) {
 	b := open(t, s, "maintenance=1")
 	names := "[...document.querySelectorAll('#nodes-list .node')].map((b) => b.textContent).join()"
 	b.until("those in maintenance", names+" === 'both,kept'")
-	require.Equal(t, "All nodes, in maintenance", b.text("#nodes-title"))
-	b.do(chromedp.Click(chromedp.CSS("#nodes-failed")))
+	require.Equal(t, "All nodes, in maintenance", b.Text("#nodes-title"))
+	b.Do(chromedp.Click(chromedp.CSS("#nodes-failed")))
 	b.until("both", names+" === 'both'")
-	b.do(chromedp.Click(chromedp.CSS("#nodes-maintenance")))
+	b.Do(chromedp.Click(chromedp.CSS("#nodes-maintenance")))
 	b.until("the failed ones", names+" === 'failed,both'")
-	require.Contains(t, eval[string](b, "location.hash"), "failed=1")
-	b.key(kb.Escape)
+	require.Contains(t, browsertest.Eval[string](b.Tab, "location.hash"), "failed=1")
+	b.Key(kb.Escape)
 	b.until("all", names+" === 'good,failed,both,kept'")
-	require.False(t, eval[bool](b, "document.getElementById('nodes-failed').checked"))
+	require.False(t, browsertest.Eval[bool](b.Tab, "document.getElementById('nodes-failed').checked"))
 }
 
 // The path of a node begins in its state and follows it: to its target, or to the goal that
@@ -131,27 +132,27 @@ func TestThePageDrawsThePathOfTheNode(t *testing.T) {
 	b := open(t, s, "node="+node.UUID)
 	taken := "[...document.querySelectorAll('#main .edge.taken')].map((g) => g.dataset.id).sort().join(' ')"
 	b.untilText("#node-next", "To available")
-	require.Empty(t, eval[string](b, taken), "a node without a target has no path")
+	require.Empty(t, browsertest.Eval[string](b.Tab, taken), "a node without a target has no path")
 	b.click("#node-next", "To active")
-	require.Equal(t, "edge-available-deploying edge-cleaning-available edge-deploying-active edge-manageable-cleaning", eval[string](b, taken))
-	require.Contains(t, b.text("#route"), "From manageable to active")
-	require.Equal(t, "true", eval[string](b, "document.querySelector('#node-next [aria-pressed=true]').ariaPressed"))
+	require.Equal(t, "edge-available-deploying edge-cleaning-available edge-deploying-active edge-manageable-cleaning", browsertest.Eval[string](b.Tab, taken))
+	require.Contains(t, b.Text("#route"), "From manageable to active")
+	require.Equal(t, "true", browsertest.Eval[string](b.Tab, "document.querySelector('#node-next [aria-pressed=true]').ariaPressed"))
 	s.provision("rack1-1", "provide")
 	b.untilText("#route", "From available to active")
-	require.Equal(t, "edge-available-deploying edge-deploying-active", eval[string](b, taken))
+	require.Equal(t, "edge-available-deploying edge-deploying-active", browsertest.Eval[string](b.Tab, taken))
 	b.click("#node-next", "To active")
-	require.Empty(t, eval[string](b, taken))
+	require.Empty(t, browsertest.Eval[string](b.Tab, taken))
 
 	begun, release := make(chan struct{}), make(chan struct{})
 	s.Next(node, "deploy.deploy", func(context.Context) error { close(begun); <-release; return nil })
 	s.provision("rack1-1", "active")
 	<-begun
 	b.untilText("#route", "From deploying to active")
-	require.Equal(t, "edge-deploying-active", eval[string](b, taken))
+	require.Equal(t, "edge-deploying-active", browsertest.Eval[string](b.Tab, taken))
 	close(release)
 	b.untilText("#route", "The node has already reached the goal.")
 	b.click("#node", "×")
-	require.False(t, eval[bool](b, "document.getElementById('route').checkVisibility()"))
+	require.False(t, browsertest.Eval[bool](b.Tab, "document.getElementById('route').checkVisibility()"))
 }
 
 func TestThePageDrawsTheTransitionsOfEachMinute(t *testing.T) {
@@ -161,9 +162,9 @@ func TestThePageDrawsTheTransitionsOfEachMinute(t *testing.T) {
 	b.untilText("#rates", "0 transitions in this minute, at most 0 a minute in the last 30 minutes")
 	s.provision("rack1-1", "active")
 	b.untilText("#moves-list", "deploying → active")
-	require.Regexp(t, `at most [12] a minute`, b.text("#rates"))
-	require.Equal(t, 30, eval[int](b, "document.querySelectorAll('#rates rect').length"))
-	require.Equal(t, 1.0, eval[float64](b, "Math.max(...[...document.querySelectorAll('#rates rect')].map((r) => r.height.baseVal.value))"))
+	require.Regexp(t, `at most [12] a minute`, b.Text("#rates"))
+	require.Equal(t, 30, browsertest.Eval[int](b.Tab, "document.querySelectorAll('#rates rect').length"))
+	require.Equal(t, 1.0, browsertest.Eval[float64](b.Tab, "Math.max(...[...document.querySelectorAll('#rates rect')].map((r) => r.height.baseVal.value))"))
 }
 
 // The page has the conductor's series whatever its URL contains, and handles invalid queries.
@@ -174,8 +175,8 @@ func TestThePageHasTheConductorsSeries(t *testing.T) {
 	b.untilText("#main-title", "rocky, API 1.46")
 	b.untilText("#node-body", "The node could not be read: there is no such node.")
 	b.untilText("#nodes-note", "No node has this text")
-	require.False(t, eval[bool](b, "document.getElementById('series').checkVisibility()"))
-	b.forgive("404")
+	require.False(t, browsertest.Eval[bool](b.Tab, "document.getElementById('series').checkVisibility()"))
+	b.Forgive("404")
 }
 
 func TestThePageSaysThatTheConductorIsGone(t *testing.T) {
@@ -225,7 +226,7 @@ func TestAHiddenPageHasNoStream(t *testing.T) {
 	b := open(t, s, "")
 	<-begun
 	hide := func(hidden bool) {
-		eval[bool](b, fmt.Sprintf("Object.defineProperty(document, 'hidden', { value: %v, configurable: true }) && document.dispatchEvent(new Event('visibilitychange'))", hidden))
+		browsertest.Eval[bool](b.Tab, fmt.Sprintf("Object.defineProperty(document, 'hidden', { value: %v, configurable: true }) && document.dispatchEvent(new Event('visibilitychange'))", hidden))
 	}
 	hide(true)
 	<-ended
@@ -241,37 +242,37 @@ func TestThePageWithMediaPreferencesAndScreenWidths(t *testing.T) {
 	b := open(t, s, "state=available&node="+node.UUID)
 	b.untilText("#node-body", "Why it is in this state")
 	media := func(name, value string) {
-		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: name, Value: value}}})
+		browsertest.Call(b.Tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: name, Value: value}}})
 	}
 	number := "getComputedStyle(document.querySelector('span.number')).backgroundColor"
 	media("prefers-color-scheme", "light")
-	require.Equal(t, "rgb(11, 99, 196)", eval[string](b, number))
+	require.Equal(t, "rgb(11, 99, 196)", browsertest.Eval[string](b.Tab, number))
 	media("prefers-color-scheme", "dark")
-	require.Equal(t, "rgb(90, 174, 255)", eval[string](b, number))
+	require.Equal(t, "rgb(90, 174, 255)", browsertest.Eval[string](b.Tab, number))
 	for n := range 30 {
 		s.Add(conductor.Node{Name: fmt.Sprintf("rack4-%02d", n), ProvisionState: states.Available, LastError: "no answer"})
 	}
 	b.untilText("#nodes-list", "rack4-29")
 	for _, width := range []int64{360, 400, 768, 1024, 1920} {
-		call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		browsertest.Call(b.Tab, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 			Width: width, Height: 800, DeviceScaleFactor: 1, Mobile: width < 800,
 		})
-		require.LessOrEqual(t, eval[int64](b, "document.documentElement.scrollWidth"), width, "the page scrolls sideways")
+		require.LessOrEqual(t, browsertest.Eval[int64](b.Tab, "document.documentElement.scrollWidth"), width, "the page scrolls sideways")
 		if width < 1100 {
-			require.Empty(t, eval[[]string](b, cutOff), "at %d pixels", width)
+			require.Empty(t, browsertest.Eval[[]string](b.Tab, browsertest.CutOff), "at %d pixels", width)
 		}
-		require.GreaterOrEqual(t, eval[float64](b, smallestLabel), 11.0, "at %d pixels", width)
+		require.GreaterOrEqual(t, browsertest.Eval[float64](b.Tab, browsertest.SmallestLabel), 11.0, "at %d pixels", width)
 	}
 	media("prefers-reduced-motion", "reduce")
-	require.True(t, eval[bool](b, `(() => {
+	require.True(t, browsertest.Eval[bool](b.Tab, `(() => {
 		document.body.dataset.dots = 0;
 		new MutationObserver(() => { if (document.querySelector('.dot')) document.body.dataset.dots++; }).observe(document.getElementById('main'), { childList: true, subtree: true });
 		return true;
 	})()`))
 	s.provision(node.UUID, "active")
 	b.untilText("#moves-list", "active")
-	require.Equal(t, "0", eval[string](b, "document.body.dataset.dots"), "nothing is animated with prefers-reduced-motion")
-	require.Equal(t, "0s", eval[string](b, `getComputedStyle(document.querySelector('#main .edge path')).transitionDuration`))
+	require.Equal(t, "0", browsertest.Eval[string](b.Tab, "document.body.dataset.dots"), "nothing is animated with prefers-reduced-motion")
+	require.Equal(t, "0s", browsertest.Eval[string](b.Tab, `getComputedStyle(document.querySelector('#main .edge path')).transitionDuration`))
 }
 
 // Each part of the page has an accessible name.
@@ -281,7 +282,7 @@ func TestThePageForScreenReaders(t *testing.T) {
 	b := open(t, s, "node="+node.UUID)
 	b.untilText("#node-body", "Why it is in this state")
 	names := map[string][]string{}
-	for _, n := range call(b, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes {
+	for _, n := range browsertest.Call(b.Tab, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes {
 		if n.Ignored || n.Role == nil || n.Name == nil {
 			continue
 		}
@@ -297,7 +298,7 @@ func TestThePageForScreenReaders(t *testing.T) {
 	for _, role := range []string{"button", "combobox", "checkbox", "searchbox", "region"} {
 		require.NotContains(t, names[role], "", "%s without a name", role)
 	}
-	require.Equal(t, "status", eval[string](b, "document.getElementById('live').getAttribute('role')"))
+	require.Equal(t, "status", browsertest.Eval[string](b.Tab, "document.getElementById('live').getAttribute('role')"))
 
 	s.provision("rack1-1", "active")
 	b.until("the live region announces the move", "document.getElementById('live').textContent.includes('changed state, the latest is rack1-1')")

@@ -1,0 +1,137 @@
+// Package browsertest opens pages in a real Chromium, for tests.
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/internal/needs"
+)
+
+// Tab is a tab of a Chromium of its own.
+type Tab struct {
+	t       *testing.T
+	ctx     context.Context
+	allowed func(address string) bool
+
+	mu       sync.Mutex
+	problems []string // errors of its console, its log and its scripts
+	foreign  []string // requested URLs that are not allowed
+}
+
+// Open opens an empty tab. When the test ends, it fails if a page had errors or requested a URL for
+// which allowed is false.
+func Open(t *testing.T, allowed func(address string) bool) *Tab {
+	t.Helper()
+	needs.Programs(t, "chromium")
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1500, 1200))
+	allocator, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	b := &Tab{t: t, allowed: allowed}
+	ctx, cancelTab := chromedp.NewContext(allocator, chromedp.WithListener(b.listen))
+	bounded, cancelTime := context.WithTimeout(ctx, 2*time.Minute)
+	b.ctx = bounded
+	t.Cleanup(func() {
+		b.requireNoProblem()
+		cancelTime()
+		cancelTab()
+		cancel()
+		chromedp.FromContext(ctx).Allocator.Wait()
+	})
+	Call(b, network.Enable, network.EnableParams{})
+	Call(b, log.Enable, cdp.Empty{})
+	Call(b, runtime.Enable, cdp.Empty{})
+	return b
+}
+
+func (b *Tab) listen(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		b.problems = append(b.problems, fmt.Sprintf("console.%s", e.Type))
+	case *runtime.EventExceptionThrown:
+		b.problems = append(b.problems, fmt.Sprintf("%s: %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception))
+	case *log.EventEntryAdded:
+		b.problems = append(b.problems, e.Entry.Text)
+	case *network.EventRequestWillBeSent:
+		if address := e.Request.URL; address != "about:blank" && address != "data:," && !b.allowed(address) {
+			b.foreign = append(b.foreign, address)
+		}
+	}
+}
+
+func (b *Tab) requireNoProblem() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	require.Empty(b.t, b.problems)
+	require.Empty(b.t, b.foreign)
+}
+
+// Forgive removes the errors that contain a text, of which there must be at least one.
+func (b *Tab) Forgive(text string) {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	rest := slices.DeleteFunc(slices.Clone(b.problems), func(p string) bool { return strings.Contains(p, text) })
+	require.Less(b.t, len(rest), len(b.problems), "the browser complains of %s", text)
+	b.problems = rest
+}
+
+// Do carries actions out.
+func (b *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.ctx, actions...))
+}
+
+// Key types keys.
+func (b *Tab) Key(keys string) {
+	b.t.Helper()
+	b.Do(chromedp.KeyEvent(keys))
+}
+
+// Text returns the visible text of an element, with a space in place of each white space.
+func (b *Tab) Text(selector string) string {
+	b.t.Helper()
+	return strings.Join(strings.Fields(Eval[string](b, fmt.Sprintf("document.querySelector(%q).innerText", selector))), " ")
+}
+
+// Call sends a command to the browser.
+func Call[P, R any](b *Tab, command cdp.Command[P, R], parameters P) R {
+	b.t.Helper()
+	result, err := chromedp.Call(b.ctx, command, parameters)
+	require.NoError(b.t, err)
+	return result
+}
+
+// Eval returns the value of a JavaScript expression.
+func Eval[T any](b *Tab, expression string) T {
+	b.t.Helper()
+	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	require.NoError(b.t, err)
+	return value
+}
+
+const (
+	// CutOff is the elements outside the diagrams whose content is wider than they are, or
+	// higher if they then scroll.
+	CutOff = `[...document.querySelectorAll('body *:not(svg, svg *, .drawing, #live, select, input)')]
+		.filter((e) => e.checkVisibility() && getComputedStyle(e).display !== 'inline' &&
+			(e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 || getComputedStyle(e).overflowY === 'auto' && e.scrollHeight > e.clientHeight))
+		.map((e) => e.outerHTML.slice(0, 80))`
+	// SmallestLabel is the height of the smallest text in the diagrams, in pixels.
+	SmallestLabel = `Math.round(100 * Math.min(...[...document.querySelectorAll('.drawing text')].filter((e) => e.checkVisibility())
+		.map((e) => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a))) / 100`
+)
