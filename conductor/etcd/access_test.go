@@ -86,12 +86,12 @@ func TestAClusterWithPasswordAuthentication(t *testing.T) {
 	require.ErrorContains(t, err, "user")
 
 	config.User, config.Password = user, secret.New(password)
-	s := open(t, config)
-	a := create(t, s, "a", "name=a")
-	got, err := s.Get(t.Context(), kind, "name=a")
+	s := etcdtest.Connect(t, config)
+	a := etcdtest.Create(t, s, "a", "name=a")
+	got, err := s.Get(t.Context(), etcdtest.Kind, "name=a")
 	require.NoError(t, err)
 	require.Equal(t, a, got)
-	next, stop := pull(s.Watch(t.Context(), kind))
+	next, stop := pull(s.Watch(t.Context(), etcdtest.Kind))
 	defer stop()
 	require.Equal(t, a, next(t).Record)
 
@@ -108,7 +108,7 @@ func TestAClusterWithClientCertificates(t *testing.T) {
 		c.CA, c.Cert, c.Key = filepath.Join(dir, "ca.pem"), serverCert, filepath.Join(dir, "server.key")
 	})
 	config := etcd.Config{Endpoints: etcdtest.Endpoints(members), TLS: &tls.Config{RootCAs: ca, Certificates: []tls.Certificate{clientCert}}}
-	create(t, open(t, config), "a")
+	etcdtest.Create(t, etcdtest.Connect(t, config), "a")
 
 	for name, c := range map[string]struct {
 		tls  *tls.Config
@@ -145,8 +145,8 @@ func TestAnUnreachableClusterIsAnError(t *testing.T) {
 
 func TestKeysAreAsTheDocumentationSays(t *testing.T) {
 	members := etcdtest.StartCluster(t, 1, nil)
-	s := open(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
-	r := create(t, s, "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", "name=<rack1-7>")
+	s := etcdtest.Connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
+	r := etcdtest.Create(t, s, "1be26c0b-03f2-4d2e-ae87-c02d7f33c123", "name=<rack1-7>")
 	client := rawClient(t, members)
 
 	stored, err := client.Get(t.Context(), "/ironstate/", clientv3.WithPrefix())
@@ -167,13 +167,13 @@ func TestKeysAreAsTheDocumentationSays(t *testing.T) {
 
 func TestAValueOfAnotherFormatIsAnError(t *testing.T) {
 	members := etcdtest.StartCluster(t, 1, nil)
-	s := open(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
-	create(t, s, "a")
+	s := etcdtest.Connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
+	etcdtest.Create(t, s, "a")
 	client := rawClient(t, members)
 	ended := make(chan error)
 	go func() {
 		var last error
-		for change, err := range s.Watch(t.Context(), kind) {
+		for change, err := range s.Watch(t.Context(), etcdtest.Kind) {
 			if last = err; change.Synced {
 				ended <- nil
 			}
@@ -188,12 +188,12 @@ func TestAValueOfAnotherFormatIsAnError(t *testing.T) {
 	} {
 		_, err := client.Put(t.Context(), "/ironstate/v1/records/nodes/b", value)
 		require.NoError(t, err)
-		_, err = s.Get(t.Context(), kind, "b")
+		_, err = s.Get(t.Context(), etcdtest.Kind, "b")
 		require.ErrorContains(t, err, says)
-		_, err = s.List(t.Context(), kind, "", 10)
+		_, err = s.List(t.Context(), etcdtest.Kind, "", 10)
 		require.ErrorContains(t, err, "/ironstate/v1/records/nodes/b")
 		var last error
-		for _, last = range s.Watch(t.Context(), kind) {
+		for _, last = range s.Watch(t.Context(), etcdtest.Kind) {
 		}
 		require.ErrorContains(t, last, says)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
 	"github.com/ironstate/ironstate/conductor/etcd/embedded"
+	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 )
 
 // nodeSize is the approximate size of a node's record in bytes.
@@ -31,7 +32,7 @@ func openBench(b *testing.B, dir string) *etcd.Store {
 
 func benchRecord(n int) conductor.Record {
 	id := fmt.Sprintf("%08x-feed-4bed-8bad-%012x", n, n)
-	return conductor.Record{Kind: kind, ID: id, Keys: []string{"name=" + id}, Value: bytes.Repeat([]byte("x"), nodeSize)}
+	return conductor.Record{Kind: etcdtest.Kind, ID: id, Keys: []string{"name=" + id}, Value: bytes.Repeat([]byte("x"), nodeSize)}
 }
 
 // spread calls do n times, distributed over writers goroutines.
@@ -99,14 +100,14 @@ func BenchmarkRead(b *testing.B) {
 	for name, key := range map[string]string{"by ID": r.ID, "by key": r.Keys[0]} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				_, err := s.Get(b.Context(), kind, key)
+				_, err := s.Get(b.Context(), etcdtest.Kind, key)
 				require.NoError(b, err)
 			}
 		})
 	}
 	b.Run("list of 1000", func(b *testing.B) {
 		for b.Loop() {
-			page, err := s.List(b.Context(), kind, "", 1000)
+			page, err := s.List(b.Context(), etcdtest.Kind, "", 1000)
 			require.NoError(b, err)
 			require.Len(b, page, 1000)
 		}
@@ -136,7 +137,7 @@ func BenchmarkFleet(b *testing.B) {
 		s := openBench(b, dir)
 		for b.Loop() {
 			seen := 0
-			for change, err := range s.Watch(b.Context(), kind) {
+			for change, err := range s.Watch(b.Context(), etcdtest.Kind) {
 				require.NoError(b, err)
 				if seen++; change.Synced {
 					break

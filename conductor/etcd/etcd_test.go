@@ -13,48 +13,20 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
 	"github.com/ironstate/ironstate/conductor/etcd/embedded"
+	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 )
-
-const kind conductor.Kind = "nodes"
-
-func open(t *testing.T, c etcd.Config) *etcd.Store {
-	t.Helper()
-	s, err := etcd.Open(t.Context(), c)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return s
-}
-
-// openFolder opens a store on a single embedded server.
-func openFolder(t *testing.T, c embedded.Config) *etcd.Store {
-	t.Helper()
-	s, err := embedded.Open(t.Context(), c)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return s
-}
-
-// create stores a record and returns it with its revision.
-func create(t *testing.T, s conductor.Store, id string, keys ...string) conductor.Record {
-	t.Helper()
-	r := conductor.Record{Kind: kind, ID: id, Keys: keys, Value: []byte("{}")}
-	revision, err := s.Create(t.Context(), r)
-	require.NoError(t, err)
-	r.Revision = revision
-	return r
-}
 
 func TestPrefixesAreIndependent(t *testing.T) {
 	dir := t.TempDir()
-	one := openFolder(t, embedded.Config{Dir: dir, Prefix: "/one"})
-	create(t, one, "a", "name=a")
+	one := etcdtest.OpenFolder(t, embedded.Config{Dir: dir, Prefix: "/one"})
+	etcdtest.Create(t, one, "a", "name=a")
 	require.NoError(t, one.Close())
 
-	another := openFolder(t, embedded.Config{Dir: dir, Prefix: "/one/and/another"})
-	page, err := another.List(t.Context(), kind, "", 10)
+	another := etcdtest.OpenFolder(t, embedded.Config{Dir: dir, Prefix: "/one/and/another"})
+	page, err := another.List(t.Context(), etcdtest.Kind, "", 10)
 	require.NoError(t, err)
 	require.Empty(t, page)
-	create(t, another, "a", "name=a")
+	etcdtest.Create(t, another, "a", "name=a")
 }
 
 func TestAnInvalidConfigurationIsRefused(t *testing.T) {
@@ -80,7 +52,7 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 }
 
 func TestARecordThatCannotBeStoredIsRefused(t *testing.T) {
-	s := openFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
 	many := strings.Fields(strings.Repeat("key ", 49))
 	for name, c := range map[string]struct {
 		record conductor.Record
@@ -88,10 +60,10 @@ func TestARecordThatCannotBeStoredIsRefused(t *testing.T) {
 	}{
 		"no kind":              {conductor.Record{ID: "a"}, `"" is not a kind`},
 		"a kind with a slash":  {conductor.Record{Kind: "a/b", ID: "a"}, `"a/b" is not a kind`},
-		"no ID":                {conductor.Record{Kind: kind}, "has no ID"},
-		"an empty key":         {conductor.Record{Kind: kind, ID: "a", Keys: []string{""}}, `"" is not a key`},
-		"a key that is binary": {conductor.Record{Kind: kind, ID: "a", Keys: []string{"\xff"}}, `"\xff" is not a key`},
-		"too many keys":        {conductor.Record{Kind: kind, ID: "a", Keys: many}, "has 49 keys, the maximum is 48"},
+		"no ID":                {conductor.Record{Kind: etcdtest.Kind}, "has no ID"},
+		"an empty key":         {conductor.Record{Kind: etcdtest.Kind, ID: "a", Keys: []string{""}}, `"" is not a key`},
+		"a key that is binary": {conductor.Record{Kind: etcdtest.Kind, ID: "a", Keys: []string{"\xff"}}, `"\xff" is not a key`},
+		"too many keys":        {conductor.Record{Kind: etcdtest.Kind, ID: "a", Keys: many}, "has 49 keys, the maximum is 48"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := s.Create(t.Context(), c.record)
@@ -103,43 +75,43 @@ func TestARecordThatCannotBeStoredIsRefused(t *testing.T) {
 }
 
 func TestTheMaximumNumberOfKeysCanBeReplaced(t *testing.T) {
-	s := openFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
 	var first, second []string
 	for i := range 48 {
 		first, second = append(first, fmt.Sprint("first=", i)), append(second, fmt.Sprint("second=", i))
 	}
-	r := create(t, s, "a", first...)
+	r := etcdtest.Create(t, s, "a", first...)
 	r.Keys = second
 	var err error
 	r.Revision, err = s.Update(t.Context(), r)
 	require.NoError(t, err)
-	_, err = s.Delete(t.Context(), kind, r.ID, r.Revision)
+	_, err = s.Delete(t.Context(), etcdtest.Kind, r.ID, r.Revision)
 	require.NoError(t, err)
 }
 
 func TestARecordThatIsTooLargeIsAnErrorThatSaysSo(t *testing.T) {
-	s := openFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
 	checkTooLarge(t, s, 2<<20)
 }
 
 func checkTooLarge(t *testing.T, s *etcd.Store, size int) {
 	t.Helper()
-	r := create(t, s, fmt.Sprint(size))
+	r := etcdtest.Create(t, s, fmt.Sprint(size))
 	r.Value = make([]byte, size)
 	_, err := s.Update(t.Context(), r)
 	var tooLarge *etcd.TooLargeError
 	require.ErrorAs(t, err, &tooLarge)
-	require.Equal(t, etcd.TooLargeError{Kind: kind, ID: r.ID, Size: size}, *tooLarge)
+	require.Equal(t, etcd.TooLargeError{Kind: etcdtest.Kind, ID: r.ID, Size: size}, *tooLarge)
 	require.ErrorContains(t, err, "--max-request-bytes")
 }
 
 func TestAClosedStoreSaysSo(t *testing.T) {
-	s := openFolder(t, embedded.Config{Dir: t.TempDir()})
-	a := create(t, s, "a")
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	a := etcdtest.Create(t, s, "a")
 	synced, ended := make(chan struct{}), make(chan error)
 	go func() {
 		var last error
-		for change, err := range s.Watch(t.Context(), kind) {
+		for change, err := range s.Watch(t.Context(), etcdtest.Kind) {
 			if last = err; change.Synced {
 				close(synced)
 			}
@@ -151,28 +123,28 @@ func TestAClosedStoreSaysSo(t *testing.T) {
 	require.NoError(t, s.Close(), "twice")
 	require.ErrorIs(t, <-ended, etcd.ErrClosed)
 
-	_, err := s.Get(t.Context(), kind, a.ID)
+	_, err := s.Get(t.Context(), etcdtest.Kind, a.ID)
 	require.ErrorIs(t, err, etcd.ErrClosed)
-	_, err = s.List(t.Context(), kind, "", 1)
+	_, err = s.List(t.Context(), etcdtest.Kind, "", 1)
 	require.ErrorIs(t, err, etcd.ErrClosed)
 	_, err = s.Update(t.Context(), a)
 	require.ErrorIs(t, err, etcd.ErrClosed)
-	for _, err := range s.Watch(t.Context(), kind) {
+	for _, err := range s.Watch(t.Context(), etcdtest.Kind) {
 		require.ErrorIs(t, err, etcd.ErrClosed)
 	}
 }
 
 func TestAStoreCanBeClosedFromTheBodyOfARange(t *testing.T) {
-	s := openFolder(t, embedded.Config{Dir: t.TempDir()})
-	create(t, s, "a")
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	etcdtest.Create(t, s, "a")
 	var last error
-	for _, err := range s.Watch(t.Context(), kind) {
+	for _, err := range s.Watch(t.Context(), etcdtest.Kind) {
 		require.NoError(t, s.Close())
 		last = err
 	}
 	require.ErrorIs(t, last, etcd.ErrClosed)
 
-	s = openFolder(t, embedded.Config{Dir: t.TempDir()})
+	s = etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
 	for _, err := range s.Membership(0).Join(t.Context(), conductor.Member{ID: "a"}) {
 		require.NoError(t, s.Close())
 		last = err
@@ -181,15 +153,15 @@ func TestAStoreCanBeClosedFromTheBodyOfARange(t *testing.T) {
 }
 
 func TestAStoreCanBeClosedAtAnyMoment(t *testing.T) {
-	s := openFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
 	begun, ended := make(chan struct{}, 8), make(chan error, 8)
 	for i := range 8 {
 		go func() {
 			for n := 0; ; n++ {
-				r := conductor.Record{Kind: kind, ID: fmt.Sprintf("%d-%d", i, n)}
+				r := conductor.Record{Kind: etcdtest.Kind, ID: fmt.Sprintf("%d-%d", i, n)}
 				_, err := s.Create(context.Background(), r)
 				if err == nil {
-					_, err = s.Get(context.Background(), kind, r.ID)
+					_, err = s.Get(context.Background(), etcdtest.Kind, r.ID)
 				}
 				if err != nil {
 					ended <- err
@@ -211,14 +183,14 @@ func TestAStoreCanBeClosedAtAnyMoment(t *testing.T) {
 }
 
 func TestContextsEndRequests(t *testing.T) {
-	s := openFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("a cause"))
-	_, err := s.Get(ctx, kind, "a")
+	_, err := s.Get(ctx, etcdtest.Kind, "a")
 	require.ErrorIs(t, err, context.Canceled)
 	ctx, stop := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer stop()
-	_, err = s.Create(ctx, conductor.Record{Kind: kind, ID: "a"})
+	_, err = s.Create(ctx, conductor.Record{Kind: etcdtest.Kind, ID: "a"})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	_, err = embedded.Open(ctx, embedded.Config{Dir: t.TempDir()})
 	require.ErrorIs(t, err, context.DeadlineExceeded)

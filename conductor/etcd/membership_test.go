@@ -26,7 +26,7 @@ func requireAlive(t *testing.T, m conductor.Membership, id string, want bool) {
 }
 
 func TestMembersJoinAndLeave(t *testing.T) {
-	s := openFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
 	m := s.Membership(0)
 	a := etcdtest.Join(t, m, "a")
 	a.Sees(t, "a")
@@ -61,7 +61,7 @@ func TestMembersJoinAndLeave(t *testing.T) {
 
 func TestALeaseIsRenewed(t *testing.T) {
 	t.Parallel()
-	s := openFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
 	const ttl = 3 * time.Second
 	a := etcdtest.Join(t, s.Membership(ttl), "a")
 	a.Sees(t, "a")
@@ -71,7 +71,7 @@ func TestALeaseIsRenewed(t *testing.T) {
 }
 
 func TestMembersAreYieldedWithAllFields(t *testing.T) {
-	s := openFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
 	self := conductor.Member{
 		ID: "a", Hostname: "host", Group: "rack1", Drivers: []string{"ipmi", "redfish"}, CreatedAt: time.Unix(1, 0).UTC(),
 	}
@@ -86,9 +86,9 @@ func TestMembersAreYieldedWithAllFields(t *testing.T) {
 // The proxy cuts off all requests of the member.
 func TestAMemberThatIsCutOffLosesItsMembershipBeforeTheOthersSeeIt(t *testing.T) {
 	members := etcdtest.StartCluster(t, 1, nil)
-	direct := open(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)}).Membership(3 * time.Second)
+	direct := etcdtest.Connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)}).Membership(3 * time.Second)
 	way := startProxy(t, members[0].Client[len("http://"):])
-	cut := open(t, etcd.Config{Endpoints: []string{"http://" + way.listener.Addr().String()}}).Membership(3 * time.Second)
+	cut := etcdtest.Connect(t, etcd.Config{Endpoints: []string{"http://" + way.listener.Addr().String()}}).Membership(3 * time.Second)
 
 	stays := etcdtest.Join(t, direct, "stays")
 	goes := etcdtest.Join(t, cut, "goes")
@@ -105,7 +105,7 @@ func TestAMemberThatIsCutOffLosesItsMembershipBeforeTheOthersSeeIt(t *testing.T)
 
 func TestAProcessThatDiesOrHangsIsNoMember(t *testing.T) {
 	members := etcdtest.StartCluster(t, 1, nil)
-	m := open(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)}).Membership(2 * time.Second)
+	m := etcdtest.Connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)}).Membership(2 * time.Second)
 	stays := etcdtest.Join(t, m, "stays")
 	dies := etcdtest.Spawn(t, "member", members[0].Client+" dies")
 	hangs := etcdtest.Spawn(t, "member", members[0].Client+" hangs")
@@ -122,7 +122,7 @@ func TestAProcessThatDiesOrHangsIsNoMember(t *testing.T) {
 
 func TestAMemberOutlivesAServer(t *testing.T) {
 	servers := etcdtest.StartCluster(t, 3, nil)
-	m := open(t, etcd.Config{Endpoints: etcdtest.Endpoints(servers)}).Membership(0)
+	m := etcdtest.Connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(servers)}).Membership(0)
 	a := etcdtest.Join(t, m, "a")
 	a.Sees(t, "a")
 	for _, server := range servers {
@@ -143,7 +143,7 @@ func TestTheMembersOfAFolderAreThoseOfTheProcess(t *testing.T) {
 	require.Equal(t, "joined", member.Line(t))
 	member.Kill()
 
-	m := openFolder(t, embedded.Config{Dir: dir}).Membership(0)
+	m := etcdtest.OpenFolder(t, embedded.Config{Dir: dir}).Membership(0)
 	requireAlive(t, m, "before", false)
 	etcdtest.Join(t, m, "now").Sees(t, "now")
 }

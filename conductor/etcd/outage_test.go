@@ -114,16 +114,16 @@ func (p *proxy) forward(client net.Conn) {
 
 func TestAWatchThatWasCutOffYieldsTheChangesThatItHasMissed(t *testing.T) {
 	members := etcdtest.StartCluster(t, 1, nil)
-	direct := open(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
+	direct := etcdtest.Connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
 	for name, compacted := range map[string]bool{"what it missed is in the history": false, "the history is compacted": true} {
 		t.Run(name, func(t *testing.T) {
 			way := startProxy(t, members[0].Client[len("http://"):])
-			cut := open(t, etcd.Config{Endpoints: []string{"http://" + way.listener.Addr().String()}})
+			cut := etcdtest.Connect(t, etcd.Config{Endpoints: []string{"http://" + way.listener.Addr().String()}})
 			records := make(map[string]conductor.Record)
 			for _, id := range []string{"stays", "changes", "goes", "goes and comes"} {
-				records[id] = create(t, direct, id, "name="+id)
+				records[id] = etcdtest.Create(t, direct, id, "name="+id)
 			}
-			next, stop := pull(cut.Watch(t.Context(), kind))
+			next, stop := pull(cut.Watch(t.Context(), etcdtest.Kind))
 			defer stop()
 			for range records {
 				change := next(t)
@@ -149,14 +149,14 @@ func TestAWatchThatWasCutOffYieldsTheChangesThatItHasMissed(t *testing.T) {
 			}
 			if compacted {
 				require.Greater(t, told["goes"].Revision, gone, "the revision at which the watch has looked")
-				want["goes"] = conductor.Record{Kind: kind, ID: "goes", Revision: told["goes"].Revision}
+				want["goes"] = conductor.Record{Kind: etcdtest.Kind, ID: "goes", Revision: told["goes"].Revision}
 			}
 			require.Equal(t, want, told)
 
-			last := create(t, direct, "created at last")
+			last := etcdtest.Create(t, direct, "created at last")
 			require.Equal(t, last, next(t).Record, "and goes on")
 			for _, r := range []conductor.Record{want["changes"], want["goes and comes"], want["comes"], records["stays"], last} {
-				_, err := direct.Delete(t.Context(), kind, r.ID, r.Revision)
+				_, err := direct.Delete(t.Context(), etcdtest.Kind, r.ID, r.Revision)
 				require.NoError(t, err)
 			}
 		})
@@ -172,15 +172,15 @@ func changeMeanwhile(t *testing.T, s conductor.Store, records map[string]conduct
 	var err error
 	changed.Revision, err = s.Update(t.Context(), changed)
 	require.NoError(t, err)
-	gone, err := s.Delete(t.Context(), kind, "goes", records["goes"].Revision)
+	gone, err := s.Delete(t.Context(), etcdtest.Kind, "goes", records["goes"].Revision)
 	require.NoError(t, err)
-	_, err = s.Delete(t.Context(), kind, "goes and comes", records["goes and comes"].Revision)
+	_, err = s.Delete(t.Context(), etcdtest.Kind, "goes and comes", records["goes and comes"].Revision)
 	require.NoError(t, err)
 	return map[string]conductor.Record{
 		"changes":        changed,
-		"goes":           {Kind: kind, ID: "goes", Revision: gone},
-		"goes and comes": create(t, s, "goes and comes"),
-		"comes":          create(t, s, "comes"),
+		"goes":           {Kind: etcdtest.Kind, ID: "goes", Revision: gone},
+		"goes and comes": etcdtest.Create(t, s, "goes and comes"),
+		"comes":          etcdtest.Create(t, s, "comes"),
 	}, gone
 }
 
@@ -196,11 +196,11 @@ func compact(t *testing.T, members []*etcdtest.Member) {
 
 func TestACounterIsRightAfterServersWereKilled(t *testing.T) {
 	members := etcdtest.StartCluster(t, 3, nil)
-	s := open(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
-	counter := conductor.Record{Kind: kind, ID: "counter", Value: []byte("0")}
+	s := etcdtest.Connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(members)})
+	counter := conductor.Record{Kind: etcdtest.Kind, ID: "counter", Value: []byte("0")}
 	_, err := s.Create(t.Context(), counter)
 	require.NoError(t, err)
-	next, stop := pull(s.Watch(t.Context(), kind))
+	next, stop := pull(s.Watch(t.Context(), etcdtest.Kind))
 	defer stop()
 
 	const each = 30
@@ -237,7 +237,7 @@ func TestACounterIsRightAfterServersWereKilled(t *testing.T) {
 func increment(t *testing.T, s conductor.Store, want int) {
 	t.Helper()
 	for {
-		r, err := s.Get(t.Context(), kind, "counter")
+		r, err := s.Get(t.Context(), etcdtest.Kind, "counter")
 		if err != nil {
 			continue
 		}
@@ -275,9 +275,9 @@ func (n *noticed) Handle(_ context.Context, r slog.Record) error {
 func TestWatchesAreResumedAfterTheClusterHadNoLeader(t *testing.T) {
 	servers := etcdtest.StartCluster(t, 3, nil)
 	log := &noticed{slog.DiscardHandler, make(chan string, 10_000)}
-	s := open(t, etcd.Config{Endpoints: []string{servers[0].Client}, Log: slog.New(log)})
-	r := create(t, s, "a")
-	next, stop := pull(s.Watch(t.Context(), kind))
+	s := etcdtest.Connect(t, etcd.Config{Endpoints: []string{servers[0].Client}, Log: slog.New(log)})
+	r := etcdtest.Create(t, s, "a")
+	next, stop := pull(s.Watch(t.Context(), etcdtest.Kind))
 	defer stop()
 	require.Equal(t, r, next(t).Record)
 	require.True(t, next(t).Synced)
@@ -294,7 +294,7 @@ func TestWatchesAreResumedAfterTheClusterHadNoLeader(t *testing.T) {
 	servers[1].Start(t)
 	servers[1].Ready(t)
 
-	r = create(t, s, "b")
+	r = etcdtest.Create(t, s, "b")
 	require.Equal(t, r, next(t).Record)
 	etcdtest.Join(t, s.Membership(0), "comes").Sees(t, "comes stays")
 	member.Sees(t, "comes stays")

@@ -9,17 +9,18 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd/embedded"
+	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 )
 
 // TestManyWatchesEndAtOnce has as many watches of one store as several conductors that share it.
 // A deadlock of the client and the server shows as a test that does not end.
 func TestManyWatchesEndAtOnce(t *testing.T) {
-	s := openFolder(t, embedded.Config{Dir: t.TempDir()})
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
 	changes := make(chan conductor.Change, 100)
 	var staying sync.WaitGroup
 	ctx, stop := context.WithCancel(t.Context())
 	staying.Go(func() {
-		for change := range s.Watch(ctx, kind) {
+		for change := range s.Watch(ctx, etcdtest.Kind) {
 			changes <- change
 		}
 	})
@@ -30,14 +31,14 @@ func TestManyWatchesEndAtOnce(t *testing.T) {
 		for range 200 {
 			begun.Add(1)
 			running.Go(func() {
-				for change := range s.Watch(ctx, kind) {
+				for change := range s.Watch(ctx, etcdtest.Kind) {
 					if change.Record.ID == id {
 						begun.Done()
 					}
 				}
 			})
 		}
-		create(t, s, id)
+		etcdtest.Create(t, s, id)
 		begun.Wait()
 		cancel()
 		running.Wait()

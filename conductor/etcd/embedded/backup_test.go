@@ -74,7 +74,7 @@ func (j *journal) await(n int) int64 {
 func (j *journal) keepWriting(ctx context.Context, t *testing.T, s conductor.Store, writer int) {
 	for i := 0; ctx.Err() == nil; i++ {
 		id := fmt.Sprintf("node %d of %d", i, writer)
-		r := conductor.Record{Kind: kind, ID: id, Keys: []string{"name=" + id}, Value: []byte("created")}
+		r := conductor.Record{Kind: etcdtest.Kind, ID: id, Keys: []string{"name=" + id}, Value: []byte("created")}
 		revision, err := s.Create(context.WithoutCancel(ctx), r)
 		assert.NoError(t, err)
 		r.Revision = revision
@@ -87,7 +87,7 @@ func (j *journal) keepWriting(ctx context.Context, t *testing.T, s conductor.Sto
 }
 
 func TestABackupDuringWritesIsConsistent(t *testing.T) {
-	s := open(t, embedded.Config{Dir: t.TempDir()})
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
 	j := &journal{more: make(chan struct{}, 1)}
 	ctx, stop := context.WithCancel(t.Context())
 	var writers sync.WaitGroup
@@ -104,8 +104,8 @@ func TestABackupDuringWritesIsConsistent(t *testing.T) {
 	file, dir := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "new")
 	require.NoError(t, os.WriteFile(file, backup.Bytes(), 0o600))
 	require.NoError(t, embedded.Restore(embedded.Config{Dir: dir}, file))
-	restored := open(t, embedded.Config{Dir: dir})
-	page, err := restored.List(t.Context(), kind, "", 1_000_000)
+	restored := etcdtest.OpenFolder(t, embedded.Config{Dir: dir})
+	page, err := restored.List(t.Context(), etcdtest.Kind, "", 1_000_000)
 	require.NoError(t, err)
 	newest := int64(0)
 	found := map[string]conductor.Record{}
@@ -117,7 +117,7 @@ func TestABackupDuringWritesIsConsistent(t *testing.T) {
 	require.Equal(t, j.upTo(newest), found)
 
 	r := page[0]
-	got, err := restored.Get(t.Context(), kind, r.Keys[0])
+	got, err := restored.Get(t.Context(), etcdtest.Kind, r.Keys[0])
 	require.NoError(t, err)
 	require.Equal(t, r, got)
 	revision, err := restored.Update(t.Context(), r)
@@ -129,13 +129,13 @@ func TestABackupDuringWritesIsConsistent(t *testing.T) {
 }
 
 func TestABackupOfAClusterIsRestoredIntoAFolder(t *testing.T) {
-	s := connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(etcdtest.StartCluster(t, 1, nil))})
-	a := create(t, s, "a", "name=a")
+	s := etcdtest.Connect(t, etcd.Config{Endpoints: etcdtest.Endpoints(etcdtest.StartCluster(t, 1, nil))})
+	a := etcdtest.Create(t, s, "a", "name=a")
 	file := filepath.Join(t.TempDir(), "backup")
 	backUp(t, s, file)
 	dir := t.TempDir()
 	require.NoError(t, embedded.Restore(embedded.Config{Dir: dir}, file))
-	got, err := open(t, embedded.Config{Dir: dir}).Get(t.Context(), kind, "name=a")
+	got, err := etcdtest.OpenFolder(t, embedded.Config{Dir: dir}).Get(t.Context(), etcdtest.Kind, "name=a")
 	require.NoError(t, err)
 	require.Equal(t, a, got)
 }
@@ -150,8 +150,8 @@ func backUp(t *testing.T, s *etcd.Store, file string) {
 
 func TestAFailedRestoreLeavesNothing(t *testing.T) {
 	used := t.TempDir()
-	s := open(t, embedded.Config{Dir: used})
-	create(t, s, "a")
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: used})
+	etcdtest.Create(t, s, "a")
 	file := filepath.Join(t.TempDir(), "backup")
 	backUp(t, s, file)
 	require.ErrorIs(t, embedded.Restore(embedded.Config{Dir: used}, file), embedded.ErrInUse)
@@ -188,7 +188,7 @@ var errFull = errors.New("no space on the device")
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestAFailedBackupIsAnError(t *testing.T) {
-	s := open(t, embedded.Config{Dir: t.TempDir()})
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
 	require.ErrorIs(t, s.Backup(t.Context(), fullDisk{}), errFull)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -40,7 +40,7 @@ func TestAKilledProcessHasLostNoAcknowledgedWrite(t *testing.T) {
 		s, err := embedded.Open(t.Context(), embedded.Config{Dir: dir})
 		require.NoError(t, err)
 		for id, value := range acknowledged {
-			r, err := s.Get(t.Context(), kind, "name="+id)
+			r, err := s.Get(t.Context(), etcdtest.Kind, "name="+id)
 			require.NoError(t, err)
 			require.GreaterOrEqual(t, r.Revision, revisions[id])
 			require.GreaterOrEqual(t, string(r.Value), value, "a later update may have been done whose end nobody was told of")
@@ -71,14 +71,14 @@ func TestAFolderIsUsableAfterAProcessDiedWhileCreatingIt(t *testing.T) {
 		s, err := embedded.Open(ctx, embedded.Config{Dir: dir})
 		cancel()
 		require.NoError(t, err, "after message %d", moment)
-		create(t, s, "a")
+		etcdtest.Create(t, s, "a")
 		require.NoError(t, s.Close())
 	}
 }
 
 func TestAFolderIsOpenInOneProcess(t *testing.T) {
 	dir := t.TempDir()
-	s := open(t, embedded.Config{Dir: dir})
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: dir})
 
 	_, err := embedded.Open(t.Context(), embedded.Config{Dir: dir})
 	require.ErrorIs(t, err, embedded.ErrInUse)
@@ -126,7 +126,7 @@ func fill(t *testing.T, dir string) {
 	s, err := embedded.Open(t.Context(), embedded.Config{Dir: dir})
 	require.NoError(t, err)
 	for i := range 10 {
-		_, err := s.Create(t.Context(), conductor.Record{Kind: kind, ID: fmt.Sprint(i), Value: []byte("{}")})
+		_, err := s.Create(t.Context(), conductor.Record{Kind: etcdtest.Kind, ID: fmt.Sprint(i), Value: []byte("{}")})
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.Close())

@@ -16,54 +16,26 @@ import (
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd"
 	"github.com/ironstate/ironstate/conductor/etcd/embedded"
+	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 	"github.com/ironstate/ironstate/conductor/storetest"
 )
 
-const kind conductor.Kind = "nodes"
-
-func open(t *testing.T, c embedded.Config) *etcd.Store {
-	t.Helper()
-	s, err := embedded.Open(t.Context(), c)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return s
-}
-
-// connect opens a store on another cluster.
-func connect(t *testing.T, c etcd.Config) *etcd.Store {
-	t.Helper()
-	s, err := etcd.Open(t.Context(), c)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return s
-}
-
-// create stores a record and returns it with its revision.
-func create(t *testing.T, s conductor.Store, id string, keys ...string) conductor.Record {
-	t.Helper()
-	r := conductor.Record{Kind: kind, ID: id, Keys: keys, Value: []byte("{}")}
-	revision, err := s.Create(t.Context(), r)
-	require.NoError(t, err)
-	r.Revision = revision
-	return r
-}
-
 func TestTheStoreInAFolderKeepsItsPromises(t *testing.T) {
-	s := open(t, embedded.Config{Dir: t.TempDir()})
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
 	require.NoError(t, storetest.Check(s))
 }
 
 func TestAFolderKeepsItsRecords(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "to", "be made")
-	s := open(t, embedded.Config{Dir: dir})
-	a := create(t, s, "a", "name=a")
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: dir})
+	a := etcdtest.Create(t, s, "a", "name=a")
 	require.NoError(t, s.Close())
 
-	s = open(t, embedded.Config{Dir: dir})
-	got, err := s.Get(t.Context(), kind, "name=a")
+	s = etcdtest.OpenFolder(t, embedded.Config{Dir: dir})
+	got, err := s.Get(t.Context(), etcdtest.Kind, "name=a")
 	require.NoError(t, err)
 	require.Equal(t, a, got)
-	b := create(t, s, "b")
+	b := etcdtest.Create(t, s, "b")
 	require.Greater(t, b.Revision, a.Revision)
 
 	info, err := os.Stat(dir)
@@ -72,11 +44,11 @@ func TestAFolderKeepsItsRecords(t *testing.T) {
 }
 
 func TestSerializableReadsInAFolderAreUpToDate(t *testing.T) {
-	s := open(t, embedded.Config{Dir: t.TempDir()})
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
 	var writers sync.WaitGroup
 	for i := range 16 {
 		writers.Go(func() {
-			r := conductor.Record{Kind: kind, ID: fmt.Sprint("node ", i)}
+			r := conductor.Record{Kind: etcdtest.Kind, ID: fmt.Sprint("node ", i)}
 			for n := range 100 {
 				var err error
 				r.Keys, r.Value = []string{fmt.Sprintf("key %d of %d", n, i)}, fmt.Append(nil, n)
@@ -87,7 +59,7 @@ func TestSerializableReadsInAFolderAreUpToDate(t *testing.T) {
 				}
 				assert.NoError(t, err)
 				for _, key := range []string{r.ID, r.Keys[0]} {
-					got, err := s.Get(t.Context(), kind, key)
+					got, err := s.Get(t.Context(), etcdtest.Kind, key)
 					assert.NoError(t, err)
 					assert.Equal(t, r, got)
 				}
@@ -100,8 +72,8 @@ func TestSerializableReadsInAFolderAreUpToDate(t *testing.T) {
 func TestAFullDatabaseIsAnErrorUntilThereIsSpace(t *testing.T) {
 	const quota = 24 << 20
 	dir := t.TempDir()
-	s := open(t, embedded.Config{Dir: dir, Quota: quota}.MaintainEvery(10*time.Millisecond))
-	r, other := create(t, s, "kept", "name=kept"), create(t, s, "other")
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: dir, Quota: quota}.MaintainEvery(10*time.Millisecond))
+	r, other := etcdtest.Create(t, s, "kept", "name=kept"), etcdtest.Create(t, s, "other")
 	var err error
 	for n := 0; err == nil; n++ {
 		require.Less(t, n, 100)
@@ -114,10 +86,10 @@ func TestAFullDatabaseIsAnErrorUntilThereIsSpace(t *testing.T) {
 	require.ErrorIs(t, err, etcd.ErrNoSpace)
 	require.ErrorContains(t, err, "compact, defragment and disarm")
 
-	got, err := s.Get(t.Context(), kind, "name=kept")
+	got, err := s.Get(t.Context(), etcdtest.Kind, "name=kept")
 	require.NoError(t, err)
 	require.Equal(t, r.Revision, got.Revision, "what was stored can be read")
-	_, err = s.Delete(t.Context(), kind, other.ID, other.Revision)
+	_, err = s.Delete(t.Context(), etcdtest.Kind, other.ID, other.Revision)
 	require.NoError(t, err, "and deleted")
 
 	require.Eventually(t, func() bool {
@@ -127,20 +99,20 @@ func TestAFullDatabaseIsAnErrorUntilThereIsSpace(t *testing.T) {
 		}
 		return err == nil
 	}, time.Minute, 10*time.Millisecond, "old versions are space")
-	_, err = s.Delete(t.Context(), kind, r.ID, r.Revision)
+	_, err = s.Delete(t.Context(), etcdtest.Kind, r.ID, r.Revision)
 	require.NoError(t, err)
 }
 
 func TestEtcdsMessagesGoToTheLog(t *testing.T) {
 	var b bytes.Buffer
-	s := open(t, embedded.Config{Dir: t.TempDir(), Log: slog.New(slog.NewJSONHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir(), Log: slog.New(slog.NewJSONHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	require.NoError(t, s.Close())
 	require.Contains(t, b.String(), `"level":"DEBUG","msg":"etcd: closed etcd server"`)
 	require.Contains(t, b.String(), `"name":"ironstate"`)
 
 	b.Reset()
-	s = open(t, embedded.Config{Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(&b, nil))})
-	create(t, s, "a")
+	s = etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(&b, nil))})
+	etcdtest.Create(t, s, "a")
 	require.NoError(t, s.Close())
 	require.Empty(t, b.String(), "nothing that an operator has to know")
 }

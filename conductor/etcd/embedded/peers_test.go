@@ -66,28 +66,28 @@ func TestTwoOfThreeServersServeAndTheThirdRejoins(t *testing.T) {
 	goes := etcdtest.Join(t, stores[0].Membership(2*time.Second), "goes")
 	stays.Sees(t, "goes stays")
 	goes.Sees(t, "goes stays")
-	a := create(t, stores[0], "a", "name=a")
+	a := etcdtest.Create(t, stores[0], "a", "name=a")
 
 	require.NoError(t, stores[0].Close())
 	require.ErrorIs(t, <-goes.Ended, etcd.ErrClosed)
 	stays.Sees(t, "stays")
-	got, err := stores[2].Get(t.Context(), kind, "name=a")
+	got, err := stores[2].Get(t.Context(), etcdtest.Kind, "name=a")
 	require.NoError(t, err)
 	require.Equal(t, a, got)
-	b := create(t, stores[1], "b")
-	listed, err := stores[2].List(t.Context(), kind, "", 10)
+	b := etcdtest.Create(t, stores[1], "b")
+	listed, err := stores[2].List(t.Context(), etcdtest.Kind, "", 10)
 	require.NoError(t, err)
 	require.Equal(t, []conductor.Record{a, b}, listed)
 
 	require.NoError(t, stores[2].Close()) // a single server is no quorum
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, err = stores[1].Get(ctx, kind, "a")
+	_, err = stores[1].Get(ctx, etcdtest.Kind, "a")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 
 	again := openAll(t, []embedded.Config{configs[0], configs[2]})
 	for _, s := range again {
-		got, err := s.Get(t.Context(), kind, "b")
+		got, err := s.Get(t.Context(), etcdtest.Kind, "b")
 		require.NoError(t, err)
 		require.Equal(t, b, got)
 	}
@@ -114,10 +114,10 @@ func TestAServerThatWasKilledWhileCreatingItsFilesStartsAgain(t *testing.T) {
 	require.NoError(t, os.MkdirAll(left, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(left, "db"), []byte("half a database"), 0o600))
 	configs[0].Cluster.Client = "http://" + etcdtest.Loopback(t)
-	a := create(t, openAll(t, configs)[0], "a")
+	a := etcdtest.Create(t, openAll(t, configs)[0], "a")
 
-	outside := connect(t, etcd.Config{Endpoints: []string{configs[0].Cluster.Client}})
-	got, err := outside.Get(t.Context(), kind, "a")
+	outside := etcdtest.Connect(t, etcd.Config{Endpoints: []string{configs[0].Cluster.Client}})
+	got, err := outside.Get(t.Context(), etcdtest.Kind, "a")
 	require.NoError(t, err)
 	require.Equal(t, a, got)
 }
@@ -126,7 +126,7 @@ func TestAServerThatHasLostItsFolderIsRefused(t *testing.T) {
 	t.Parallel()
 	configs := newPeers(t)
 	stores := openAll(t, configs)
-	create(t, stores[0], "a")
+	etcdtest.Create(t, stores[0], "a")
 	require.NoError(t, stores[0].Close())
 	require.NoError(t, os.RemoveAll(filepath.Join(configs[0].Dir, "peer")))
 	_, err := embedded.Open(t.Context(), configs[0])
@@ -137,7 +137,7 @@ func TestAServerThatHasLostItsFolderIsReplaced(t *testing.T) {
 	t.Parallel()
 	configs := newPeers(t)
 	stores := openAll(t, configs)
-	a := create(t, stores[0], "a")
+	a := etcdtest.Create(t, stores[0], "a")
 	restart := func(s *etcd.Store, c embedded.Config) (*etcd.Store, error) {
 		require.NoError(t, s.Close())
 		return embedded.Open(t.Context(), c)
@@ -155,16 +155,16 @@ func TestAServerThatHasLostItsFolderIsReplaced(t *testing.T) {
 		require.NoError(t, err)
 	}
 	stores[0] = openAll(t, configs[:1])[0]
-	got, err := stores[0].Get(t.Context(), kind, "a")
+	got, err := stores[0].Get(t.Context(), etcdtest.Kind, "a")
 	require.NoError(t, err)
 	require.Equal(t, a, got)
 
 	require.NoError(t, stores[2].Close()) // the replaced server and stores[1] are a quorum
-	create(t, stores[1], "b")
+	etcdtest.Create(t, stores[1], "b")
 	require.NoError(t, stores[0].Close())
 	require.NoError(t, stores[1].Close())
 	stores = openAll(t, configs[:2]) // the replaced server restarts like any other
-	_, err = stores[0].Get(t.Context(), kind, "b")
+	_, err = stores[0].Get(t.Context(), etcdtest.Kind, "b")
 	require.NoError(t, err)
 }
 
@@ -222,8 +222,8 @@ func TestServersAuthenticateEachOtherByCertificates(t *testing.T) {
 		c.CA, c.Cert, c.Key = filepath.Join(dir, "ca.pem"), filepath.Join(dir, "server.pem"), filepath.Join(dir, "server.key")
 	}
 	stores := openAll(t, configs[:2])
-	a := create(t, stores[0], "a")
-	got, err := stores[1].Get(t.Context(), kind, "a")
+	a := etcdtest.Create(t, stores[0], "a")
+	got, err := stores[1].Get(t.Context(), etcdtest.Kind, "a")
 	require.NoError(t, err)
 	require.Equal(t, a, got)
 
@@ -236,10 +236,10 @@ func TestServersAuthenticateEachOtherByCertificates(t *testing.T) {
 func TestABackupOfServersInSeveralProcessesIsRestoredIntoNewOnes(t *testing.T) {
 	t.Parallel()
 	stores := openAll(t, newPeers(t))
-	a := create(t, stores[0], "a", "name=a")
+	a := etcdtest.Create(t, stores[0], "a", "name=a")
 	file := filepath.Join(t.TempDir(), "backup")
 	backUp(t, stores[1], file)
-	create(t, stores[2], "after")
+	etcdtest.Create(t, stores[2], "after")
 	for _, s := range stores {
 		require.NoError(t, s.Close())
 	}
@@ -252,10 +252,10 @@ func TestABackupOfServersInSeveralProcessesIsRestoredIntoNewOnes(t *testing.T) {
 	}
 	stores = openAll(t, again)
 	for _, s := range stores {
-		page, err := s.List(t.Context(), kind, "", 10)
+		page, err := s.List(t.Context(), etcdtest.Kind, "", 10)
 		require.NoError(t, err)
 		require.Equal(t, []conductor.Record{a}, page)
 	}
-	b := create(t, stores[0], "b")
+	b := etcdtest.Create(t, stores[0], "b")
 	require.Greater(t, b.Revision, a.Revision)
 }

@@ -79,7 +79,7 @@ func write(dir string) error {
 	for writer := range 8 {
 		go func() {
 			for n := 0; ; n++ {
-				r := conductor.Record{Kind: kind, ID: fmt.Sprintf("%d-%d-%d", os.Getpid(), writer, n)}
+				r := conductor.Record{Kind: etcdtest.Kind, ID: fmt.Sprintf("%d-%d-%d", os.Getpid(), writer, n)}
 				r.Keys = []string{"name=" + r.ID}
 				for update := range 3 {
 					r.Value = strconv.AppendInt(nil, int64(update), 10)

@@ -28,8 +28,8 @@ func sockets(t *testing.T) (n int) {
 
 func TestAFolderNeedsNoSocket(t *testing.T) {
 	before := sockets(t)
-	s := open(t, embedded.Config{Dir: t.TempDir()})
-	create(t, s, "a")
+	s := etcdtest.OpenFolder(t, embedded.Config{Dir: t.TempDir()})
+	etcdtest.Create(t, s, "a")
 	require.Equal(t, before, sockets(t))
 }
 
