@@ -8,9 +8,10 @@
 //
 // # The server
 //
-// The handler limits the size of requests to Ironic's defaults: bodies of 1 MiB, or 64 MiB for
-// requests that may contain a config drive, and 25 levels of nested JSON. The bodies of all
-// requests in flight may have 256 MiB. The server limits time and connections. If it is
+// The handler limits the size of requests to Ironic's defaults: bodies of 1 MiB, or 64 MiB with
+// a config drive, and 25 levels of nested JSON. A heartbeat has at most 64 KiB. The bodies of all
+// requests in flight, with what they are decoded to, may need 136 MiB: with copies and garbage requests
+// stay below 512 MiB. Further ones get 503. The server limits time and connections. If it is
 // reachable from a network, it should set ReadHeaderTimeout (10 s), ReadTimeout (60 s, for a
 // config drive of 64 MiB), WriteTimeout (120 s, since requests for locked nodes wait and a slow
 // BMC delays the boot device), IdleTimeout (120 s) and MaxHeaderBytes (64 KiB), and limit the

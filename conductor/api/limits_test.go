@@ -131,7 +131,7 @@ func (b *blocked) Read(p []byte) (int, error) {
 func TestAllBodiesTogetherAreBounded(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	in, let, done := make(chan struct{}), make(chan struct{}), make(chan int)
-	const clients, each = 4, 63 << 20 // of 256 MiB
+	const clients, each = 2, 63 << 20 // of 136 MiB
 	for range clients {
 		go func() {
 			body := &blocked{head: io.LimitReader(&endless{}, each), in: in, let: let}
@@ -141,7 +141,7 @@ func TestAllBodiesTogetherAreBounded(t *testing.T) {
 		}()
 		<-in
 	}
-	r := request("PUT", "/v1/nodes/n/states/provision", "latest", io.LimitReader(&endless{}, 8<<20))
+	r := request("PUT", "/v1/nodes/n/states/provision", "latest", io.LimitReader(&endless{}, 16<<20))
 	r.ContentLength = -1
 	a := s.send(r)
 	require.Equal(t, http.StatusServiceUnavailable, a.status)
@@ -149,9 +149,9 @@ func TestAllBodiesTogetherAreBounded(t *testing.T) {
 
 	close(let)
 	for range clients {
-		require.Equal(t, http.StatusBadRequest, <-done)
+		require.Equal(t, http.StatusRequestEntityTooLarge, <-done, "more than a config drive")
 	}
-	r = request("PUT", "/v1/nodes/n/states/provision", "latest", io.LimitReader(&endless{}, 8<<20))
+	r = request("PUT", "/v1/nodes/n/states/provision", "latest", io.MultiReader(strings.NewReader(`"`), io.LimitReader(&endless{}, 16<<20)))
 	require.Equal(t, http.StatusBadRequest, s.send(r).status, "what they held is free again")
 }
 

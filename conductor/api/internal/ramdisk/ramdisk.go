@@ -79,14 +79,20 @@ func writeAgentConfig(r *rest.Request, w *wire.Writer, token string) {
 // heartbeatArgs are the keys of a heartbeat.
 var heartbeatArgs = []string{"callback_url", "agent_version", "agent_token", "agent_verify_ca", "agent_status", "agent_status_message"}
 
+// maxStrangeBody bounds in bytes the heartbeat of a node that does not exist. The path needs no password. Ironic reads the
+// arguments before it looks for the node, which such a body is enough for.
+const maxStrangeBody = 4 << 10
+
 // Heartbeat answers POST /v1/heartbeat/NODE, which agents send periodically.
 //
 // Source: ironic/api/controllers/v1/ramdisk.py.
 func Heartbeat(r *rest.Request) (rest.Answer, error) {
-	a := r.BodyArgs(rest.MaxBody, heartbeatArgs...)
-	if ident := r.Param(0); a.Err == nil && !rest.IsUUID(ident) && !rest.IsName(ident) {
-		return rest.Answer{}, fault.Invalid("Expected UUID or name for node_ident: %s", fault.Show(ident))
+	n, missing := r.Node(r.Param(0))
+	limit := int64(rest.MaxAgentBody)
+	if missing != nil {
+		limit = maxStrangeBody
 	}
+	a := r.BodyArgs(limit, heartbeatArgs...)
 	beat := conductor.Heartbeat{
 		CallbackURL: a.Need("callback_url").Text("callback_url"), AgentVersion: a.Text("agent_version"),
 		AgentToken: a.Text("agent_token"), AgentVerifyCA: a.Text("agent_verify_ca"), AgentStatus: a.Text("agent_status"),
@@ -103,9 +109,8 @@ func Heartbeat(r *rest.Request) (rest.Answer, error) {
 	case a.Has("agent_verify_ca") && r.Version < since.AgentCA:
 		return rest.Answer{}, fault.Invalid("Field \"agent_verify_ca\" not recognised in this version")
 	}
-	n, err := r.Node(r.Param(0))
-	if err != nil {
-		return rest.Answer{}, err
+	if missing != nil {
+		return rest.Answer{}, missing
 	}
 	known, _ := n.DriverInternalInfo["agent_url"].(string)
 	switch {

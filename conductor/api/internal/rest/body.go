@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"unicode/utf8"
@@ -17,11 +18,15 @@ import (
 // Limits of requests. Source: ironic/conf/api.py (max_json_body_size,
 // max_json_body_size_provision, max_json_body_depth).
 const (
-	MaxBody          = 1 << 20
+	MaxBody = 1 << 20
+	// MaxAgentBody bounds what agents send, who need no password. Ironic has no limit of its own for them.
+	MaxAgentBody = 64 << 10
+	// MaxProvisionBody is for a config drive: all but the longest text of a body is bounded by MaxBody.
 	MaxProvisionBody = 64 << 20
 	maxDepth         = 25
-	// maxBodies bounds the total size of the bodies of all requests in flight.
-	maxBodies = 256 << 20
+	// maxBodies bounds the memory in bytes of the bodies of all requests in flight, together with what
+	// they are decoded to. Copies of them and garbage need about as much again.
+	maxBodies = 136 << 20
 )
 
 // budget is the remaining memory for request bodies, in bytes.
@@ -57,18 +62,23 @@ func (r *Request) readBody(limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, errTooLarge
 	}
-	var body bytes.Buffer
+	var chunks [][]byte
+	total := int64(0)
 	from := io.LimitReader(r.Body, limit+1)
-	for chunk := int64(4 << 10); ; chunk = min(2*chunk, 1<<20) {
-		if !r.budget.take(r, chunk) {
+	for size := int64(4 << 10); ; size = min(2*size, 1<<20) {
+		if !r.budget.take(r, size) {
 			return nil, errBusy
 		}
-		_, err := io.CopyN(&body, from, chunk)
+		var chunk bytes.Buffer
+		chunk.Grow(int(size) + bytes.MinRead)
+		n, err := io.CopyN(&chunk, from, size)
+		chunks = append(chunks, chunk.Bytes())
+		total += n
 		switch {
-		case int64(body.Len()) > limit:
+		case total > limit:
 			return nil, errTooLarge
 		case errors.Is(err, io.EOF):
-			return body.Bytes(), nil
+			return slices.Concat(chunks...), nil
 		case err != nil:
 			return nil, errBodyRead
 		}
@@ -100,21 +110,31 @@ func (r *Request) Decode(limit int64) (any, error) {
 	if !utf8.Valid(body) {
 		return nil, errNotUTF8
 	}
-	if depth(body) > maxDepth {
+	measured := measure(body)
+	switch {
+	case measured.depth > maxDepth:
 		return nil, errTooDeep
+	case int64(len(body)-measured.longest) > MaxBody, measured.decoded > maxBodies-int64(len(body)):
+		return nil, errTooLarge
+	case !r.budget.take(r, measured.decoded):
+		return nil, errBusy
 	}
-	// The standard decoder checks the whole body, and the range of its numbers.
-	if err := json.Unmarshal(body, new(any)); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			return nil, fault.Invalid("The request body is not JSON: %v", syntax)
-		}
+	if err := json.Unmarshal(body, new(unread)); err != nil {
+		return nil, fault.Invalid("The request body is not JSON: %v", err)
+	}
+	d := decoder{text: body}
+	v := d.value()
+	if d.outOfRange {
 		return nil, fault.Invalid("The request body is not JSON: a number is out of range")
 	}
-	var v any
-	err = Unmarshal(body, &v)
-	return v, err
+	return v, nil
 }
+
+// unread makes the standard decoder check the syntax of JSON and decode nothing.
+type unread struct{}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (*unread) UnmarshalJSON([]byte) error { return nil }
 
 // OnlyBody refuses a query parameter that the object in the body, nil if it is none, does not have:
 // Ironic takes both as arguments of the same function.
@@ -132,30 +152,4 @@ func Unmarshal(text []byte, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	return decoder.Decode(v)
-}
-
-// depth returns the nesting depth of lists and objects in JSON. For invalid JSON it returns an
-// upper bound.
-func depth(b []byte) int {
-	level, deepest := 0, 0
-	inText := false
-	for i := 0; i < len(b); i++ {
-		switch c := b[i]; {
-		case inText:
-			switch c {
-			case '\\':
-				i++
-			case '"':
-				inText = false
-			}
-		case c == '"':
-			inText = true
-		case c == '{' || c == '[':
-			level++
-			deepest = max(deepest, level)
-		case c == '}' || c == ']':
-			level--
-		}
-	}
-	return deepest
 }

@@ -1,0 +1,76 @@
+package rest
+
+import (
+	"encoding/json"
+	"runtime"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+// FuzzDecode compares the decoder with the standard library's.
+func FuzzDecode(f *testing.F) {
+	for _, text := range []string{
+		`null`, ` {} `, `[]`, `[1, -2.50e+3, 0]`, `{"a": {"b": [true, false, null, "x"]}, "a": 1}`, `"\u00e9\ud83d\ude00\ud800\n\"\\"`,
+		"\t[ {\"\" : \"\" } , [ [ ] ] ]\r\n", `1e999`, `[1e999, 2]`, `"é"`, `{"\\": "\\\""}`, `[,]`, `{`, `1 2`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		measured := measure([]byte(text)) // of anything
+		if !json.Valid([]byte(text)) || !utf8.ValidString(text) {
+			return
+		}
+		var want any
+		require.NoError(t, Unmarshal([]byte(text), &want))
+		d := decoder{text: []byte(text)}
+		require.Equal(t, want, d.value())
+		require.Equal(t, json.Unmarshal([]byte(text), new(any)) != nil, d.outOfRange, "as the standard library bounds numbers")
+		require.LessOrEqual(t, depthOf(want), measured.depth)
+	})
+}
+
+func depthOf(v any) int {
+	deepest := 0
+	switch v := v.(type) {
+	case map[string]any:
+		for _, item := range v {
+			deepest = max(deepest, depthOf(item))
+		}
+	case []any:
+		for _, item := range v {
+			deepest = max(deepest, depthOf(item))
+		}
+	default:
+		return 0
+	}
+	return deepest + 1
+}
+
+// TestTheMeasureBoundsTheMemory decodes the densest JSON of each kind.
+func TestTheMeasureBoundsTheMemory(t *testing.T) {
+	members := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString(`"` + string(rune('a'+i%26)) + strings.Repeat("x", i/26) + `":0,`)
+		}
+		return strings.TrimSuffix(b.String(), ",")
+	}
+	for _, part := range []string{`{}`, `[]`, `0`, `""`, `"a"`, `null`, `1234567890`, `{"":0}`, `{"":{}}`, `[[]]`, `[0]`, `[0,0,0]`, `{"a":[]}`, `{` + members(8) + `}`, `{` + members(9) + `}`, `{` + members(300) + `}`} {
+		text := []byte("[" + strings.TrimSuffix(strings.Repeat(part+",", (1<<18)/(len(part)+1)), ",") + "]")
+		measured := measure(text).decoded
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		d := decoder{text: text}
+		v := d.value()
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		runtime.KeepAlive(v)
+		needed := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+		require.LessOrEqual(t, needed, measured, "%.20s", part)
+		t.Logf("%.20s: %d times its length, measured %d", part, needed/int64(len(text)), measured/int64(len(text)))
+	}
+}
