@@ -37,6 +37,8 @@ func TestBadBodies(t *testing.T) {
 		{"as large as may be", "POST", "/v1/nodes", `"` + strings.Repeat("a", 1<<20-2) + `"`, 400, "Schema error for node: '" + strings.Repeat("a", 4096) + "...' is not of type 'object'"},
 		{"a large config drive", "PUT", "/v1/nodes/n/states/provision", `{"target": "x", "configdrive": "` + strings.Repeat("a", 2<<20) + `"}`, 400, "The requested action \"x\" can not be performed on node"},
 		{"no patch", "PATCH", "/v1/nodes/n", `{}`, 400, "Schema error for patch: {} is not of type 'array'"},
+		{"as many operations as may be", "PATCH", "/v1/nodes/n", "[" + strings.Repeat(`{"op": "add", "path": "/extra/b", "value": 1},`, 999) + `{"op": "remove", "path": "/extra/b"}]`, 200, ""},
+		{"too many operations", "PATCH", "/v1/nodes/n", "[" + strings.Repeat(`{"op": "add", "path": "/extra/b", "value": 1},`, 1000) + `{"op": "remove", "path": "/extra/b"}]`, 400, "A patch has at most 1000 operations, this one has 1001."},
 		{"no operation", "PATCH", "/v1/nodes/n", `[5]`, 400, "Schema error for patch: 5 is not of type 'object'"},
 		{"a path that is a number", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": 5}]`, 400, "Schema error for patch: 5 is not of type 'string'"},
 		{"an index out of range", "PATCH", "/v1/nodes/n", `[{"op": "add", "path": "/extra/l", "value": []}, {"op": "add", "path": "/extra/l/99999999999999999999", "value": 1}]`, 400, "Couldn't apply patch '{'op': 'add', 'path': '/extra/l/99999999999999999999', 'value': 1}'. Reason: '99999999999999999999' is not a valid sequence index"},

@@ -52,6 +52,10 @@ var (
 // reads its operations.
 var ErrNull = fault.Schema("patch", "None is not of type 'array'")
 
+// maxOperations bounds a patch, because the time of inserts into one list grows with their square. Ironic has no such
+// limit.
+const maxOperations = 1000
+
 // Decode returns the patch in the body.
 func Decode(r *rest.Request) (Patch, error) {
 	body, err := r.Decode(rest.MaxBody)
@@ -60,6 +64,9 @@ func Decode(r *rest.Request) (Patch, error) {
 	}
 	if body == nil {
 		return nil, ErrNull
+	}
+	if list, _ := body.([]any); len(list) > maxOperations {
+		return nil, fault.Invalid("A patch has at most %d operations, this one has %d.", maxOperations, len(list))
 	}
 	valid := plainPatch
 	if r.Version >= since.PatchEscapes {
