@@ -147,7 +147,7 @@ func TestConductorsWithEmbeddedServers(t *testing.T) {
 		s.ready()
 	}
 
-	const nodes = 12
+	const nodes = 30 // so many that alpha owns some of them
 	node := func(i int) string { return fmt.Sprintf("/v1/nodes/node-%d", i) }
 	for i := range nodes {
 		status, answer := all["alpha"].do(http.MethodPost, "/v1/nodes", fmt.Sprintf(`{"name": "node-%d", "driver": "fake-hardware"}`, i))
