@@ -188,6 +188,11 @@ func TestTheForceLimitIsSpentOnWhatWasForcedAlone(t *testing.T) {
 		report, err := h.Sync(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 1, report.Nodes[powersync.ForceHeldBack])
+		for _, e := range h.allEvents() {
+			if e.Outcome == powersync.ForceHeldBack {
+				require.Equal(t, states.NoPower, e.Asked, "nothing was requested from the hardware")
+			}
+		}
 		time.Sleep(time.Minute)
 		report, err = h.Sync(t.Context())
 		require.NoError(t, err)
