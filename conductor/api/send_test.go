@@ -108,13 +108,7 @@ func TestAPanicWhileAResponseIsStreamedAbortsIt(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	s.fill()
 	var armed atomic.Bool
-	n, err := s.conductor.CreateNode(t.Context(), &conductor.Node{
-		Name: "last", Driver: "fake-hardware", ProvisionState: states.Enroll, Extra: map[string]any{"bomb": bomb{&armed}},
-	})
-	require.NoError(t, err)
-	armed.Store(true)
-
-	a := s.do("GET", "/v1/nodes/"+n.UUID, "latest", "")
+	a := s.do("GET", "/v1/nodes/"+s.bomb(&armed), "latest", "")
 	require.Equal(t, http.StatusInternalServerError, a.status, "nothing was sent before")
 	require.Equal(t, "Internal server error.", a.fault())
 
@@ -122,6 +116,25 @@ func TestAPanicWhileAResponseIsStreamedAbortsIt(t *testing.T) {
 	require.PanicsWithError(t, http.ErrAbortHandler.Error(), func() { s.ServeHTTP(&counter{}, r) })
 	require.NotContains(t, a.body, "hunter2")
 	require.Equal(t, http.StatusOK, s.do("GET", "/v1/nodes/n1", "latest", "").status, "others are answered")
+}
+
+// bomb creates a node with a bomb, arms it and returns the node's UUID. The conductor may read a
+// node back from its store before it keeps the value that CreateNode was given, and the store
+// has no bombs: such a node is deleted and created again.
+func (s *server) bomb(armed *atomic.Bool) string {
+	for {
+		n, err := s.conductor.CreateNode(s.t.Context(), &conductor.Node{
+			Name: "last", Driver: "fake-hardware", ProvisionState: states.Enroll, Extra: map[string]any{"bomb": bomb{armed}},
+		})
+		require.NoError(s.t, err)
+		kept, err := s.conductor.Node(s.t.Context(), n.UUID)
+		require.NoError(s.t, err)
+		if _, ok := kept.Extra["bomb"].(bomb); ok {
+			armed.Store(true)
+			return n.UUID
+		}
+		require.NoError(s.t, s.conductor.DeleteNode(s.t.Context(), n.UUID))
+	}
 }
 
 // first returns the UUID of the oldest node.
