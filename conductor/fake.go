@@ -82,7 +82,7 @@ func (f *Fake) Describe() Description {
 
 // Validate implements [Hardware]. Every configuration is valid.
 func (f *Fake) Validate(n *Node) map[string]error {
-	valid := map[string]error{}
+	valid := make(map[string]error, len(fakeInterfaces))
 	for kind := range fakeInterfaces {
 		if kind != "vendor" {
 			valid[kind] = nil

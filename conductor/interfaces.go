@@ -50,14 +50,22 @@ func (b *rulebook) describe(members []Member) {
 // validate returns the validation of a node by its hardware type. An interface that the node lacks
 // is invalid.
 func (b *rulebook) validate(hardware Hardware, n *Node) map[string]error {
-	problems, d := map[string]error{}, b.description(n)
-	maps.Copy(problems, hardware.Validate(n))
+	problems, d := hardware.Validate(n), b.description(n)
+	var lacking []string
 	for kind := range d.Interfaces {
 		if kind != "vendor" && d.lacks(n, kind) {
-			problems[kind] = unsupported(n, kind)
+			lacking = append(lacking, kind)
 		}
 	}
-	return problems
+	if len(lacking) == 0 {
+		return problems
+	}
+	all := make(map[string]error, len(problems)+len(lacking))
+	maps.Copy(all, problems)
+	for _, kind := range lacking {
+		all[kind] = unsupported(n, kind)
+	}
+	return all
 }
 
 // unsupported refuses a function of a hardware interface that the node lacks.

@@ -24,7 +24,7 @@ func marshalJSON(v *vocabulary, n uint8, value fmt.Stringer) ([]byte, error) {
 	if int(n) >= len(v.words) {
 		return nil, v.unknown(value.String())
 	}
-	return json.Marshal(v.words[n])
+	return []byte(`"` + v.words[n] + `"`), nil // no word has a character that JSON escapes
 }
 
 func unmarshalJSON[T ~uint8](value *T, v *vocabulary, data []byte) error {
