@@ -10,8 +10,9 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Every plan of every series is a path through the table, or the error says that there is none.
-func TestAPlannedPathIsAPath(t *testing.T) {
+// TestAPlannedPathExistsInTheTable checks, for every state and goal of every series, that the table has a
+// transition for each step of the planned path. Where no path is planned, the error must not blame the table.
+func TestAPlannedPathExistsInTheTable(t *testing.T) {
 	for series := range states.AllSeries() {
 		table := series.Table()
 		for from := range table.States().All() {

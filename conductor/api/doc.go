@@ -9,29 +9,30 @@
 // # The server
 //
 // The handler limits the size of requests to Ironic's defaults: bodies of 1 MiB, or 64 MiB with
-// a config drive, and 25 levels of nested JSON. A heartbeat has at most 64 KiB. The bodies of all
-// requests in flight, with what they are decoded to, may need 136 MiB: with copies and garbage requests
-// stay below 512 MiB. Further ones get 503. The server limits time and connections. If it is
+// a config drive, and 25 levels of nested JSON. A heartbeat has at most 64 KiB. The handler
+// reserves memory for each request body and for the values that are decoded from it. All requests
+// in flight share 136 MiB, and a request that would exceed this gets 503. The process then needs
+// less than 512 MiB for requests, including copies and garbage. The server limits time and connections. If it is
 // reachable from a network, it should set ReadHeaderTimeout (10 s), ReadTimeout (60 s, for a
 // config drive of 64 MiB), WriteTimeout (120 s, since requests for locked nodes wait and a slow
 // BMC delays the boot device), IdleTimeout (120 s) and MaxHeaderBytes (64 KiB), and limit the
 // connections of its listener. The handler does not authenticate clients: wrap it in one that
 // does.
 //
-// # The rooms
+// # Packages
 //
-// This package is the handler, the table of paths (routes.go) and the version documents. A request passes
-// the packages below internal from rest to the resource that its path names; arrows point one way:
+// This package has the handler, the table of paths (routes.go) and the version documents. A request passes
+// through package rest to the package of the resource that its path names. Imports go in one direction:
 //
 //	since                       the API version that introduced each feature; all others may import it
-//	wire                        JSON, and responses in pieces
-//	fault   -> wire             the error responses, and values as their texts show them
-//	schema  -> fault            JSON schemas, with the texts of Ironic's validator
-//	rest    -> fault            a request, its version, arguments and body; answers, pages, routing
+//	wire                        a JSON writer that sends a response in pieces
+//	fault   -> wire             error responses, and the form of values in their texts
+//	schema  -> fault            JSON schemas, and the error texts of Ironic's validator
+//	rest    -> fault            requests and answers, pages of lists, routing
 //	patch   -> rest, schema     JSON patches
 //	traits  -> rest, schema     the traits of nodes and runbooks
 //	objects -> patch, traits    ports, port groups, chassis, volumes, deploy templates, runbooks, allocations
-//	nodes   -> objects          nodes and what is below a node, shards
+//	nodes   -> objects          nodes, their child resources, and shards
 //	drivers -> rest             drivers and conductors
 //	ramdisk -> nodes            the agent's lookup and heartbeat, and the network service's events
 //

@@ -1,4 +1,4 @@
-// Package drivers serves drivers and the conductors that have them.
+// Package drivers serves the resources drivers and conductors.
 package drivers
 
 import (

@@ -1,4 +1,4 @@
-// Package fault has the error responses of Ironic's API, and the forms in which their texts show values.
+// Package fault makes the error responses of Ironic's API, and formats the values that their texts quote.
 package fault
 
 import (

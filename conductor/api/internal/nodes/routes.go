@@ -1,4 +1,5 @@
-// Package nodes serves nodes and what is below a node, the nodes of a chassis, and shards.
+// Package nodes serves nodes, the nodes of a chassis, shards, and the child resources of a node, such as its
+// states, its history and its BIOS settings.
 package nodes
 
 import (

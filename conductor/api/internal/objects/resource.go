@@ -1,6 +1,6 @@
 // Package objects serves the resources that are a [conductor.Object]: ports, port groups, chassis, volume
-// connectors and targets, deploy templates, runbooks and allocations. A [resource] describes each; the
-// requests for all of them are answered by the same methods.
+// connectors and targets, deploy templates, runbooks and allocations. A [resource] describes each of them, and
+// the same handlers answer the requests for all of them.
 package objects
 
 import (

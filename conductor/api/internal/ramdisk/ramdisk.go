@@ -1,5 +1,5 @@
-// Package ramdisk serves the requests that machines send: lookup and heartbeat of the deployment agent, and
-// the events of the network service.
+// Package ramdisk serves the requests that programs send without being Ironic's clients: the deployment agent
+// sends lookups and heartbeats, and the network service sends events.
 package ramdisk
 
 import (

@@ -19,13 +19,15 @@ import (
 // max_json_body_size_provision, max_json_body_depth).
 const (
 	MaxBody = 1 << 20
-	// MaxAgentBody bounds what agents send, who need no password. Ironic has no limit of its own for them.
+	// MaxAgentBody is the limit for bodies of lookups and heartbeats, which need no password. Ironic applies
+	// max_json_body_size to them.
 	MaxAgentBody = 64 << 10
-	// MaxProvisionBody is for a config drive: all but the longest text of a body is bounded by MaxBody.
+	// MaxProvisionBody is the limit for bodies that may contain a config drive. Such a body without its longest
+	// string must not be larger than MaxBody.
 	MaxProvisionBody = 64 << 20
 	maxDepth         = 25
-	// maxBodies bounds the memory in bytes of the bodies of all requests in flight, together with what
-	// they are decoded to. Copies of them and garbage need about as much again.
+	// maxBodies is the memory in bytes that the bodies of all requests in flight and the values decoded
+	// from them may occupy. Copies and garbage need about as much again.
 	maxBodies = 136 << 20
 )
 

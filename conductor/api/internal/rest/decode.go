@@ -6,21 +6,22 @@ import (
 	"strconv"
 )
 
-// size is what is known of JSON before it is decoded.
+// size describes a JSON text. measure computes it without decoding the text.
 type size struct {
-	depth   int   // of lists and objects
-	longest int   // the length of the longest text
-	decoded int64 // an upper bound of the memory in bytes that the value needs
+	depth   int   // the maximum nesting of lists and objects
+	longest int   // the length of the longest string in bytes
+	decoded int64 // an upper bound of the memory in bytes that the decoded value occupies
 }
 
-// The memory in bytes that parts of JSON need at most when they are decoded, on 64 bits: an element has its place in a list
-// that has grown to twice its length and a box, a member has its share of a map's first group of eight.
+// These constants are upper bounds of the memory in bytes that parts of JSON occupy when they are decoded on a
+// 64-bit machine. elementSize covers the slot in a list whose capacity is twice its length, and the value that
+// the slot's interface points to. memberSize covers a slot in the map's first group of eight.
 const (
 	objectSize  = 64
 	listSize    = 48
 	memberSize  = 320
 	elementSize = 80
-	textSize    = 16 // and its length
+	textSize    = 16 // without the bytes of the string
 )
 
 // measure returns the size of JSON. For invalid JSON it returns an upper bound.
@@ -57,12 +58,12 @@ func measure(b []byte) (s size) {
 	return s
 }
 
-// decoder decodes valid JSON in UTF-8, once and without a copy of it, with numbers as [json.Number]:
-// the standard library can have the numbers only from a Decoder, which holds up to twice the text besides.
+// decoder decodes valid JSON in UTF-8 in one pass, with numbers as [json.Number]. It does not copy the text.
+// In the standard library only json.Decoder returns such numbers, and its buffer needs up to twice the text.
 type decoder struct {
 	text       []byte
 	at         int
-	outOfRange bool // a number is beyond the range of float64
+	outOfRange bool // a number does not fit into a float64
 }
 
 // value decodes the next value.
@@ -103,7 +104,7 @@ func (d *decoder) value() any {
 	}
 }
 
-// next returns the next character that is no space.
+// next returns the next character that is not white space.
 func (d *decoder) next() byte {
 	for bytes.IndexByte([]byte(" \t\r\n"), d.text[d.at]) >= 0 {
 		d.at++

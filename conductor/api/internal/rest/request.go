@@ -1,5 +1,5 @@
-// Package rest has what all resources share: a request with its version, arguments and body, the answer,
-// the pages of lists, and the routing of paths to actions.
+// Package rest is the common part of the handlers of all resources. It routes a path to an action, parses a
+// request's version, arguments and body, and writes the answer; long lists are divided into pages.
 package rest
 
 import (

@@ -1,4 +1,4 @@
-// Package traits checks traits and changes lists of them, those of nodes and of runbooks.
+// Package traits checks the traits of nodes and runbooks, and makes the changes of their lists that clients request.
 package traits
 
 import (

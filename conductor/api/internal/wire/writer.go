@@ -1,4 +1,5 @@
-// Package wire writes JSON, and responses in pieces.
+// Package wire writes responses as JSON. It sends a long response in pieces, so that no response is in memory
+// as a whole.
 package wire
 
 import (

@@ -15,49 +15,49 @@ import (
 
 const internal = "github.com/ironstate/ironstate/conductor/api/internal/"
 
-// parseRooms returns the parsed files of each package below internal, without tests.
-func parseRooms(t *testing.T, set *token.FileSet) map[string][]*ast.File {
+// parseInternal returns the parsed files of each package below internal, without tests.
+func parseInternal(t *testing.T, set *token.FileSet) map[string][]*ast.File {
 	paths, err := filepath.Glob("internal/*/*.go")
 	require.NoError(t, err)
-	rooms := map[string][]*ast.File{}
+	packages := map[string][]*ast.File{}
 	for _, path := range paths {
 		file, err := parser.ParseFile(set, path, nil, 0)
 		require.NoError(t, err)
-		rooms[filepath.Base(filepath.Dir(path))] = append(rooms[filepath.Base(filepath.Dir(path))], file)
+		packages[filepath.Base(filepath.Dir(path))] = append(packages[filepath.Base(filepath.Dir(path))], file)
 	}
-	return rooms
+	return packages
 }
 
-// TestRoomsImportWhatThePictureShows compares the imports of the packages below internal with the picture
+// TestPackagesImportWhatThePictureShows compares the imports of the packages below internal with the picture
 // in doc.go: a package imports only those that its arrows reach.
-func TestRoomsImportWhatThePictureShows(t *testing.T) {
+func TestPackagesImportWhatThePictureShows(t *testing.T) {
 	text, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
 	arrows := map[string][]string{}
 	for _, line := range regexp.MustCompile(`(?m)^//\t(\w+) +(?:-> ((?:\w+, )*\w+))?  `).FindAllStringSubmatch(string(text), -1) {
 		arrows[line[1]] = strings.FieldsFunc(line[2], func(c rune) bool { return c == ',' || c == ' ' })
 	}
-	var reach func(room string, seen map[string]bool)
-	reach = func(room string, seen map[string]bool) {
-		for _, to := range arrows[room] {
+	var reach func(pkg string, seen map[string]bool)
+	reach = func(pkg string, seen map[string]bool) {
+		for _, to := range arrows[pkg] {
 			if !seen[to] {
 				seen[to] = true
 				reach(to, seen)
 			}
 		}
 	}
-	rooms := parseRooms(t, token.NewFileSet())
-	require.Len(t, arrows, len(rooms), "the picture shows %v", arrows)
-	for room, files := range rooms {
-		require.Contains(t, arrows, room, "the picture in doc.go lacks a package")
+	packages := parseInternal(t, token.NewFileSet())
+	require.Len(t, arrows, len(packages), "the picture shows %v", arrows)
+	for pkg, files := range packages {
+		require.Contains(t, arrows, pkg, "the picture in doc.go lacks a package")
 		reached := map[string]bool{}
-		reach(room, reached)
-		require.False(t, reached[room], "%s imports itself through others", room)
+		reach(pkg, reached)
+		require.False(t, reached[pkg], "%s imports itself through others", pkg)
 		reached["since"] = true
 		for _, file := range files {
 			for _, spec := range file.Imports {
 				if to, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), internal); ours {
-					require.True(t, reached[to], "%s imports %s, to which the picture in doc.go has no arrow", room, to)
+					require.True(t, reached[to], "%s imports %s, to which the picture in doc.go has no arrow", pkg, to)
 				}
 			}
 		}
@@ -81,7 +81,7 @@ func TestVersionsHaveNames(t *testing.T) {
 		literal, ok := e.(*ast.BasicLit)
 		return ok && literal.Kind == token.INT && literal.Value != "0"
 	}
-	for room, files := range parseRooms(t, set) {
+	for pkg, files := range parseInternal(t, set) {
 		for _, file := range files {
 			ast.Inspect(file, func(n ast.Node) bool {
 				switch n := n.(type) {
@@ -93,7 +93,7 @@ func TestVersionsHaveNames(t *testing.T) {
 				case *ast.CallExpr:
 					for _, argument := range n.Args {
 						field := strings.HasSuffix(name(n.Fun), "Field") || strings.HasSuffix(name(n.Fun), "Filter")
-						require.False(t, field && room == "nodes" && number(argument), "%v: a version without a name", set.Position(n.Pos()))
+						require.False(t, field && pkg == "nodes" && number(argument), "%v: a version without a name", set.Position(n.Pos()))
 					}
 				}
 				return true
