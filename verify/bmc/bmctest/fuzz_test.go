@@ -22,6 +22,7 @@ func FuzzHandler(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, path, body, match string, known bool) {
 		bmc, err := newRedfish(RedfishConfig{})
 		require.NoError(t, err)
+		bmc.build()
 		r := &http.Request{
 			Method: method,
 			URL:    &url.URL{Path: path},

@@ -29,6 +29,7 @@ type Redfish struct {
 	Fingerprint [32]byte
 
 	config RedfishConfig
+	fixed  map[string]object // the resources that never change, by path
 	certs  certificates
 	server *http.Server
 	done   chan struct{}  // closed by Close
@@ -82,6 +83,7 @@ func NewRedfish(config RedfishConfig) (*Redfish, error) {
 	addr := listener.Addr().(*net.TCPAddr)
 	b.Addr, b.Host, b.Port = addr.String(), addr.IP.String(), addr.Port
 	b.URL = "https://" + b.Addr + rootPath + "/"
+	b.build()
 	if b.certs, err = newCertificates(b.config.Certificate, addr.IP); err != nil {
 		return nil, errors.Join(err, listener.Close(), b.release())
 	}
@@ -116,7 +118,7 @@ func (b *Redfish) listen() (net.Listener, error) {
 	return listener, nil
 }
 
-// newRedfish makes a BMC that does not listen yet.
+// newRedfish makes a BMC that does not listen yet and has no resources; see build.
 func newRedfish(config RedfishConfig) (*Redfish, error) {
 	config, err := config.complete()
 	if err != nil {
@@ -127,9 +129,6 @@ func newRedfish(config RedfishConfig) (*Redfish, error) {
 		done:     make(chan struct{}),
 		conns:    make(map[*conn]struct{}),
 		failures: make(map[string]int),
-	}
-	for _, s := range config.Systems {
-		b.systems = append(b.systems, newSystem(s))
 	}
 	return b, nil
 }

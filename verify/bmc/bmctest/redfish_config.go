@@ -64,6 +64,8 @@ type System struct {
 	ID    string // last element of its URI: letters, digits, '-', '_' and '.'
 	Name  string // the name by which clients select it; the ID if empty
 	Power string // the power state at the start, "On" or "Off"; "Off" if empty; any text is allowed
+
+	Hardware Hardware // what it is made of; a small server if zero
 }
 
 const (

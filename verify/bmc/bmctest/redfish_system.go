@@ -24,19 +24,27 @@ var (
 
 // system is one server. Its power state is the one that was set, or a transition that ends by itself.
 type system struct {
-	id, name string
-	power    string
-	next     string    // the power state from settled on; "" if there is no transition
-	settled  time.Time // the end of the transition to next
-	boot     bootOverride
+	index                  int // among the systems of the BMC
+	id, name, uuid, serial string
+	hardware               Hardware
+
+	power   string
+	next    string    // the power state from settled on; "" if there is no transition
+	settled time.Time // the end of the transition to next
+	boot    bootOverride
 }
 
-func newSystem(s System) *system {
+// newSystem makes the system with that index among those of the BMC on a port.
+func newSystem(s System, index, port int) *system {
 	return &system{
-		id:    s.ID,
-		name:  s.Name,
-		power: s.Power,
-		boot:  bootOverride{Target: "None", Enabled: "Disabled", Mode: "UEFI"},
+		index:    index,
+		id:       s.ID,
+		name:     s.Name,
+		uuid:     fmt.Sprintf("8c3f0b52-%04x-4000-8000-%012x", port, index+1),
+		serial:   fmt.Sprintf("SN%05d%02d", port, index+1),
+		hardware: s.Hardware.complete(index, port),
+		power:    s.Power,
+		boot:     bootOverride{Target: "None", Enabled: "Disabled", Mode: "UEFI"},
 	}
 }
 
@@ -47,6 +55,68 @@ func (b *Redfish) system(id string) *system {
 		return nil
 	}
 	return b.systems[i]
+}
+
+// systemResource returns the resource of a system, or one of its child resources that can change. It returns nil if there is
+// none.
+func (b *Redfish) systemResource(id, below string) *resource {
+	s := b.system(id)
+	if s == nil {
+		return nil
+	}
+	res := &resource{
+		get:   func() reply { return show(http.StatusOK, s.object()) },
+		patch: s.patch,
+	}
+	switch below {
+	case "":
+		return res
+	case resetPath:
+		return &resource{post: func(c *call) reply { return b.reset(s, c) }, owner: res}
+	}
+	return nil
+}
+
+func (s *system) path() string { return systemsPath + "/" + s.id }
+
+func (s *system) object() object {
+	o := newResource(s.path(), "ComputerSystem.v1_22_0", s.name)
+	o["SystemType"] = "Physical"
+	o["Manufacturer"] = manufacturer
+	o["Model"] = "bmctest"
+	o["SKU"] = "BMCTEST-1U"
+	o["SerialNumber"] = s.serial
+	o["UUID"] = s.uuid
+	o["BiosVersion"] = biosVersion
+	o["PowerState"] = s.powerAt(time.Now())
+	o["MemorySummary"] = object{"TotalSystemMemoryGiB": s.hardware.DIMMs * gibPerDIMM, "Status": healthy()}
+	o["ProcessorSummary"] = object{
+		"Count":                 s.hardware.Processors,
+		"CoreCount":             s.hardware.Processors * coresPerProcessor,
+		"LogicalProcessorCount": s.hardware.Processors * threadsPerProcessor,
+		"Model":                 processorModel,
+		"Status":                healthy(),
+	}
+	for _, name := range []string{"Processors", "Memory", "Storage", "EthernetInterfaces"} {
+		o[name] = link(s.path() + "/" + name)
+	}
+	o["Boot"] = object{
+		"BootSourceOverrideTarget":                          s.boot.Target,
+		"BootSourceOverrideTarget@Redfish.AllowableValues":  bootTargets,
+		"BootSourceOverrideEnabled":                         s.boot.Enabled,
+		"BootSourceOverrideEnabled@Redfish.AllowableValues": bootEnabled,
+		"BootSourceOverrideMode":                            s.boot.Mode,
+		"BootSourceOverrideMode@Redfish.AllowableValues":    bootModes,
+	}
+	o["Actions"] = object{"#ComputerSystem.Reset": object{
+		"target":                            s.path() + "/" + resetPath,
+		"ResetType@Redfish.AllowableValues": resetTypes(),
+	}}
+	o["Links"] = object{
+		"Chassis":   links([]string{boxPath}),
+		"ManagedBy": links([]string{managerPath}),
+	}
+	return o
 }
 
 func (s *system) setPower(power string) { s.power, s.next = power, "" }

@@ -99,12 +99,12 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	require.Contains(t, seen, sessions+"/1")
 }
 
-// linksIn lists the values of all members named @odata.id.
+// linksIn lists the values of all members named @odata.id, except those of objects inside a resource.
 func linksIn(value any) (links []string) {
 	switch v := value.(type) {
 	case map[string]any:
 		for name, member := range v {
-			if path, ok := member.(string); ok && name == "@odata.id" {
+			if path, ok := member.(string); ok && name == "@odata.id" && !strings.Contains(path, "#") {
 				links = append(links, path)
 			}
 			links = append(links, linksIn(member)...)

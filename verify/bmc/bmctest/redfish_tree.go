@@ -2,8 +2,8 @@ package bmctest
 
 import (
 	"net/http"
+	"path"
 	"strings"
-	"time"
 )
 
 // URIs by DSP0266 and DSP2046.
@@ -16,7 +16,8 @@ const (
 	managerPath        = managersPath + "/bmc"
 	chassisPath        = rootPath + "/Chassis"
 	boxPath            = chassisPath + "/1"
-	resetPath          = "/Actions/ComputerSystem.Reset"
+
+	resetPath = "Actions/ComputerSystem.Reset" // below a system
 )
 
 var getOnly = []string{http.MethodGet}
@@ -45,42 +46,21 @@ func (b *Redfish) find(path string) *resource {
 		}
 	case systemsPath:
 		return &resource{get: static(collection(systemsPath, "ComputerSystemCollection", "Systems", b.systemPaths()))}
-	case managersPath:
-		return &resource{get: static(collection(managersPath, "ManagerCollection", "Managers", []string{managerPath}))}
-	case managerPath:
-		return &resource{get: static(b.manager())}
-	case chassisPath:
-		return &resource{get: static(collection(chassisPath, "ChassisCollection", "Chassis", []string{boxPath}))}
-	case boxPath:
-		return &resource{get: static(b.box())}
+	}
+	if o, ok := b.fixed[path]; ok {
+		return &resource{get: static(o)}
 	}
 	if id, ok := strings.CutPrefix(path, sessionsPath+"/"); ok {
 		return b.sessionResource(id)
 	}
-	if id, ok := strings.CutPrefix(path, systemsPath+"/"); ok {
-		return b.systemResource(id)
+	if rest, ok := strings.CutPrefix(path, systemsPath+"/"); ok {
+		id, below, _ := strings.Cut(rest, "/")
+		return b.systemResource(id, below)
 	}
 	return nil
 }
 
 func static(o object) func() reply { return func() reply { return show(http.StatusOK, o) } }
-
-// systemResource returns the resource of a system, or of its action if the ID is followed by the action's path.
-func (b *Redfish) systemResource(id string) *resource {
-	id, action := strings.CutSuffix(id, resetPath)
-	s := b.system(id)
-	if s == nil {
-		return nil
-	}
-	res := &resource{
-		get:   func() reply { return show(http.StatusOK, s.object()) },
-		patch: s.patch,
-	}
-	if action {
-		return &resource{post: func(c *call) reply { return b.reset(s, c) }, owner: res}
-	}
-	return res
-}
 
 func (b *Redfish) serviceRoot() object {
 	root := object{
@@ -148,72 +128,6 @@ func (b *Redfish) sessionService() object {
 	}
 }
 
-func (b *Redfish) manager() object {
-	return object{
-		"@odata.id":   managerPath,
-		"@odata.type": "#Manager.v1_19_0.Manager",
-		"Id":          "bmc",
-		"Name":        "BMC",
-		"ManagerType": "BMC",
-		"PowerState":  powerOn,
-		"Status":      healthy(),
-		"Links": object{
-			"ManagerForServers": links(b.systemPaths()),
-			"ManagerForChassis": links([]string{boxPath}),
-		},
-	}
-}
-
-// box returns the chassis that contains all systems.
-func (b *Redfish) box() object {
-	return object{
-		"@odata.id":   boxPath,
-		"@odata.type": "#Chassis.v1_25_0.Chassis",
-		"Id":          "1",
-		"Name":        "Chassis",
-		"ChassisType": "RackMount",
-		"Status":      healthy(),
-		"Links": object{
-			"ComputerSystems": links(b.systemPaths()),
-			"ManagedBy":       links([]string{managerPath}),
-		},
-	}
-}
-
-func (s *system) path() string { return systemsPath + "/" + s.id }
-
-func (s *system) object() object {
-	return object{
-		"@odata.id":        s.path(),
-		"@odata.type":      "#ComputerSystem.v1_22_0.ComputerSystem",
-		"Id":               s.id,
-		"Name":             s.name,
-		"SystemType":       "Physical",
-		"Manufacturer":     "ironstate",
-		"Model":            "bmctest",
-		"Status":           healthy(),
-		"PowerState":       s.powerAt(time.Now()),
-		"MemorySummary":    object{"TotalSystemMemoryGiB": 64},
-		"ProcessorSummary": object{"Count": 2, "LogicalProcessorCount": 32},
-		"Boot": object{
-			"BootSourceOverrideTarget":                          s.boot.Target,
-			"BootSourceOverrideTarget@Redfish.AllowableValues":  bootTargets,
-			"BootSourceOverrideEnabled":                         s.boot.Enabled,
-			"BootSourceOverrideEnabled@Redfish.AllowableValues": bootEnabled,
-			"BootSourceOverrideMode":                            s.boot.Mode,
-			"BootSourceOverrideMode@Redfish.AllowableValues":    bootModes,
-		},
-		"Actions": object{"#ComputerSystem.Reset": object{
-			"target":                            s.path() + resetPath,
-			"ResetType@Redfish.AllowableValues": resetTypes(),
-		}},
-		"Links": object{
-			"Chassis":   links([]string{boxPath}),
-			"ManagedBy": links([]string{managerPath}),
-		},
-	}
-}
-
 func (b *Redfish) systemPaths() []string {
 	var paths []string
 	for _, s := range b.systems {
@@ -229,6 +143,45 @@ func (b *Redfish) sessionPaths() []string {
 		paths = append(paths, s.path())
 	}
 	return paths
+}
+
+// build makes the systems, and the resources that never change.
+func (b *Redfish) build() {
+	b.fixed = make(map[string]object)
+	for i, s := range b.config.Systems {
+		b.systems = append(b.systems, newSystem(s, i, b.Port))
+	}
+	b.addMembers(managersPath, "ManagerCollection", "Managers", b.manager())
+	b.addMembers(chassisPath, "ChassisCollection", "Chassis", b.box())
+	for _, s := range b.systems {
+		b.addHardware(s)
+	}
+}
+
+// add adds a resource that never changes.
+func (b *Redfish) add(o object) { b.fixed[o["@odata.id"].(string)] = o }
+
+// addMembers adds a collection and its members, none of which ever changes.
+func (b *Redfish) addMembers(path, schema, name string, members ...object) {
+	var paths []string
+	for _, m := range members {
+		b.add(m)
+		paths = append(paths, m["@odata.id"].(string))
+	}
+	b.add(collection(path, schema, name, paths))
+}
+
+// newResource returns the members that all resources but collections have. The schema has its version, such as
+// "Manager.v1_19_0".
+func newResource(uri, schema, name string) object {
+	unversioned, _, _ := strings.Cut(schema, ".")
+	return object{
+		"@odata.id":   uri,
+		"@odata.type": "#" + schema + "." + unversioned,
+		"Id":          path.Base(uri),
+		"Name":        name,
+		"Status":      healthy(),
+	}
 }
 
 func collection(path, schema, name string, paths []string) object {

@@ -1,0 +1,18 @@
+package bmctest
+
+import "fmt"
+
+// box returns the chassis that contains all systems.
+func (b *Redfish) box() object {
+	o := newResource(boxPath, "Chassis.v1_25_0", "Chassis")
+	o["ChassisType"] = "RackMount"
+	o["Manufacturer"] = manufacturer
+	o["Model"] = "bmctest"
+	o["SerialNumber"] = fmt.Sprintf("CH%05d", b.Port)
+	o["PowerState"] = powerOn
+	o["Links"] = object{
+		"ComputerSystems": links(b.systemPaths()),
+		"ManagedBy":       links([]string{managerPath}),
+	}
+	return o
+}

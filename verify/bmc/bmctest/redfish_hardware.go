@@ -1,0 +1,144 @@
+package bmctest
+
+import "fmt"
+
+// These constants describe one part of each kind that a Hardware counts.
+const (
+	coresPerProcessor   = 8
+	threadsPerProcessor = 16
+	gibPerDIMM          = 16
+	bytesPerDrive       = 480_103_981_056
+	processorModel      = "bmctest 8-core"
+)
+
+// These are the manufacturer and the firmware versions that the resources report.
+const (
+	manufacturer = "ironstate"
+	bmcVersion   = "2.14.0"
+	biosVersion  = "1.8.2"
+)
+
+// Hardware says what a system is made of. The default for a number of 0 is that of a small server. A negative number means
+// that the system has none.
+type Hardware struct {
+	Processors int // processors with 8 cores and 16 threads each; 2 if 0
+	DIMMs      int // memory modules of 16 GiB each; 4 if 0
+	Drives     int // SSDs of 480 GB each, behind one controller; 2 if 0
+
+	// MACs has the MAC address of each network interface; any text is allowed. Only the first interface has a link. If
+	// MACs is nil, there are two interfaces, whose addresses are made from the BMC's TCP port and differ between BMCs.
+	MACs []string
+}
+
+// complete returns the hardware with its defaults. index is that of its system, and port that of its BMC.
+func (h Hardware) complete(index, port int) Hardware {
+	for number, fallback := range map[*int]int{&h.Processors: 2, &h.DIMMs: 4, &h.Drives: 2} {
+		if *number == 0 {
+			*number = fallback
+		}
+		*number = max(*number, 0)
+	}
+	if h.MACs == nil {
+		for i := range 2 {
+			h.MACs = append(h.MACs, fmt.Sprintf("52:54:%02x:%02x:%02x:%02x", port>>8, port&0xff, index&0xff, i))
+		}
+	}
+	return h
+}
+
+// addHardware adds the parts of a system.
+func (b *Redfish) addHardware(s *system) {
+	b.addMembers(s.path()+"/Processors", "ProcessorCollection", "Processors", s.processors()...)
+	b.addMembers(s.path()+"/Memory", "MemoryCollection", "Memory", s.dimms()...)
+	b.addMembers(s.path()+"/EthernetInterfaces", "EthernetInterfaceCollection", "Ethernet Interfaces", s.nics()...)
+	b.addStorage(s)
+}
+
+func (s *system) processors() (list []object) {
+	for i := range s.hardware.Processors {
+		o := newResource(fmt.Sprintf("%s/Processors/CPU%d", s.path(), i+1), "Processor.v1_20_0", "Processor")
+		o["Socket"] = fmt.Sprintf("CPU %d", i+1)
+		o["ProcessorType"] = "CPU"
+		o["ProcessorArchitecture"] = "x86"
+		o["InstructionSet"] = "x86-64"
+		o["Manufacturer"] = manufacturer
+		o["Model"] = processorModel
+		o["MaxSpeedMHz"] = 3200
+		o["TotalCores"] = coresPerProcessor
+		o["TotalThreads"] = threadsPerProcessor
+		list = append(list, o)
+	}
+	return list
+}
+
+func (s *system) dimms() (list []object) {
+	for i := range s.hardware.DIMMs {
+		o := newResource(fmt.Sprintf("%s/Memory/DIMM%d", s.path(), i+1), "Memory.v1_20_0", "Memory Module")
+		o["DeviceLocator"] = fmt.Sprintf("DIMM %d", i+1)
+		o["MemoryType"] = "DRAM"
+		o["MemoryDeviceType"] = "DDR4"
+		o["CapacityMiB"] = gibPerDIMM << 10
+		o["OperatingSpeedMhz"] = 3200
+		o["Manufacturer"] = manufacturer
+		o["PartNumber"] = "DDR4-16G"
+		o["SerialNumber"] = fmt.Sprintf("%s-M%02d", s.serial, i+1)
+		list = append(list, o)
+	}
+	return list
+}
+
+func (s *system) nics() (list []object) {
+	for i, mac := range s.hardware.MACs {
+		o := newResource(fmt.Sprintf("%s/EthernetInterfaces/NIC%d", s.path(), i+1), "EthernetInterface.v1_12_0",
+			"Ethernet Interface")
+		o["MACAddress"] = mac
+		o["PermanentMACAddress"] = mac
+		o["InterfaceEnabled"] = true
+		o["LinkStatus"] = "NoLink"
+		o["SpeedMbps"] = nil
+		if i == 0 {
+			o["LinkStatus"] = "LinkUp"
+			o["SpeedMbps"] = 25000
+		}
+		list = append(list, o)
+	}
+	return list
+}
+
+// addStorage adds the storage of a system: one controller with all drives, which are not combined to volumes.
+func (b *Redfish) addStorage(s *system) {
+	path := s.path() + "/Storage/1"
+	var drives []string
+	for i := range s.hardware.Drives {
+		o := newResource(fmt.Sprintf("%s/Drives/%d", path, i+1), "Drive.v1_19_0", fmt.Sprintf("Drive %d", i+1))
+		o["CapacityBytes"] = bytesPerDrive
+		o["MediaType"] = "SSD"
+		o["Protocol"] = "SATA"
+		o["Manufacturer"] = manufacturer
+		o["Model"] = "bmctest 480G"
+		o["SerialNumber"] = fmt.Sprintf("%s-D%02d", s.serial, i+1)
+		o["Revision"] = "1.0.3"
+		o["Identifiers"] = []object{{
+			"DurableName":       fmt.Sprintf("5000c5%04x%02x%04x", b.Port, s.index&0xff, i+1),
+			"DurableNameFormat": "NAA",
+		}}
+		b.add(o)
+		drives = append(drives, o["@odata.id"].(string))
+	}
+	o := newResource(path, "Storage.v1_17_0", "Storage")
+	o["StorageControllers"] = []object{{
+		"@odata.id":                path + "#/StorageControllers/0",
+		"MemberId":                 "0",
+		"Name":                     "SATA Controller",
+		"Manufacturer":             manufacturer,
+		"Model":                    "bmctest HBA",
+		"FirmwareVersion":          "3.1.0",
+		"SupportedDeviceProtocols": []string{"SATA"},
+		"Status":                   healthy(),
+	}}
+	o["Drives"] = links(drives)
+	o["Drives@odata.count"] = len(drives)
+	o["Volumes"] = link(path + "/Volumes")
+	b.addMembers(path+"/Volumes", "VolumeCollection", "Volumes")
+	b.addMembers(s.path()+"/Storage", "StorageCollection", "Storage", o)
+}

@@ -1,0 +1,16 @@
+package bmctest
+
+// manager returns the resource of the BMC itself.
+func (b *Redfish) manager() object {
+	o := newResource(managerPath, "Manager.v1_19_0", "BMC")
+	o["ManagerType"] = "BMC"
+	o["Manufacturer"] = manufacturer
+	o["Model"] = "bmctest"
+	o["FirmwareVersion"] = bmcVersion
+	o["PowerState"] = powerOn
+	o["Links"] = object{
+		"ManagerForServers": links(b.systemPaths()),
+		"ManagerForChassis": links([]string{boxPath}),
+	}
+	return o
+}
