@@ -23,13 +23,13 @@ func (c *Conductor) Validate(ctx context.Context, ident string) (map[string]erro
 	if err != nil {
 		return nil, err
 	}
-	hardware, err := c.hardware(n)
+	hardware, err := c.rules.hardware(n)
 	if err != nil {
 		return nil, err
 	}
-	problems := c.validate(hardware, n)
+	problems := c.rules.validate(hardware, n)
 	if problems["deploy"] == nil {
-		problems["deploy"] = c.validateTraits(n)
+		problems["deploy"] = c.rules.validateTraits(n)
 	}
 	return problems, nil
 }
@@ -53,7 +53,7 @@ func (c *Conductor) BootDevices(ctx context.Context, ident string) (devices []st
 	if r, delegated, err := c.calls.delegate(ctx, ident, "boot devices", callArgs{}); delegated {
 		return r.Devices, err
 	}
-	err = c.shared(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
+	err = c.engine.shared(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
 		b, ok := hardware.(BootDeviceManager)
 		if !ok {
 			return unsupported(n, "boot devices")
@@ -81,7 +81,7 @@ const callTimeout = time.Minute
 // withBootDevices reserves the node and calls f with its hardware type. The error matches
 // Unsupported where the hardware type is no BootDeviceManager.
 func (c *Conductor) withBootDevices(ctx context.Context, ident string, f func(context.Context, BootDeviceManager, *Node) error) error {
-	return c.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) error {
+	return c.engine.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) error {
 		b, ok := hardware.(BootDeviceManager)
 		if !ok {
 			return unsupported(n, "boot devices")
@@ -99,11 +99,11 @@ func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string
 	if err != nil {
 		return nil, err
 	}
-	hardware, err := c.hardware(n)
+	hardware, err := c.rules.hardware(n)
 	if err != nil {
 		return nil, err
 	}
-	if vendor := c.vendor(hardware, n); vendor != nil {
+	if vendor := c.rules.vendor(hardware, n); vendor != nil {
 		return vendor.VendorMethods(), nil
 	}
 	return nil, nil
@@ -121,7 +121,7 @@ func (c *Conductor) CallVendor(ctx context.Context, ident, method string, args m
 		return nil, err
 	}
 	call := func(ctx context.Context, hardware Hardware, n *Node) (err error) {
-		vendor := c.vendor(hardware, n)
+		vendor := c.rules.vendor(hardware, n)
 		if vendor == nil {
 			return refuse(Unsupported, "No handler for method %s", method)
 		}
@@ -132,9 +132,9 @@ func (c *Conductor) CallVendor(ctx context.Context, ident, method string, args m
 	case !ok:
 		return nil, refuse(Unsupported, "No handler for method %s", method)
 	case !m.Exclusive:
-		err = c.shared(ctx, ident, call)
+		err = c.engine.shared(ctx, ident, call)
 	default:
-		err = c.exclusively(ctx, ident, call)
+		err = c.engine.exclusively(ctx, ident, call)
 	}
 	return answer, err
 }

@@ -47,7 +47,7 @@ func (c *Conductor) CreateAllocation(ctx context.Context, a *Allocation) (*Alloc
 	if a == nil {
 		return nil, refuse(Invalid, "there is no allocation to create: it is nil")
 	}
-	return allocator{c.engine}.create(ctx, Clone(a))
+	return c.allocator.create(ctx, Clone(a))
 }
 
 // DeleteAllocation deletes an allocation and frees its node. The error matches
@@ -57,15 +57,21 @@ func (c *Conductor) DeleteAllocation(ctx context.Context, ident string) error {
 	if err := usable(ctx); err != nil {
 		return err
 	}
-	return allocator{c.engine}.remove(ctx, ident)
+	return c.allocator.remove(ctx, ident)
 }
 
 // allocator chooses nodes for allocations.
-type allocator struct{ *engine }
+type allocator struct {
+	config   *Config
+	rules    *rulebook
+	fleet    *fleet
+	sessions *sessions
+	pool     *workerPool
+}
 
 // create stores an allocation and begins to process it.
-func (al allocator) create(ctx context.Context, a *Allocation) (*Allocation, error) {
-	if _, err := al.currentSession(); err != nil {
+func (al *allocator) create(ctx context.Context, a *Allocation) (*Allocation, error) {
+	if _, err := al.sessions.current(); err != nil {
 		return nil, err
 	}
 	wanted := a.NodeUUID
@@ -78,14 +84,14 @@ func (al allocator) create(ctx context.Context, a *Allocation) (*Allocation, err
 	if wanted != "" {
 		return al.backfill(ctx, a, wanted)
 	}
-	al.consider(a)
+	al.reconcile(a)
 	return a, nil
 }
 
 // backfill allocates the active node that a client names.
-func (al allocator) backfill(ctx context.Context, a *Allocation, ident string) (*Allocation, error) {
+func (al *allocator) backfill(ctx context.Context, a *Allocation, ident string) (*Allocation, error) {
 	err := al.fleet.retryLocked(ctx, func() error {
-		_, _, err := al.fleet.edit(ctx, ident, al.unlocked)
+		_, _, err := al.fleet.edit(ctx, ident, al.rules.unlocked)
 		return err
 	})
 	if err == nil {
@@ -103,10 +109,10 @@ func (al allocator) backfill(ctx context.Context, a *Allocation, ident string) (
 }
 
 // giveTo gives an active node to an allocation that fits it.
-func (al allocator) giveTo(ctx context.Context, a *Allocation, ident string) error {
+func (al *allocator) giveTo(ctx context.Context, a *Allocation, ident string) error {
 	return al.fleet.retryLocked(ctx, func() error {
 		_, _, err := al.fleet.edit(ctx, ident, func(n *Node) error {
-			if err := al.unlocked(n); err != nil {
+			if err := al.rules.unlocked(n); err != nil {
 				return err
 			}
 			if why := al.unfit(n, a); len(why) > 0 {
@@ -128,8 +134,8 @@ func allocationFailed(a *Allocation, why string) error {
 }
 
 // unfit returns why an allocation cannot name a node.
-func (al allocator) unfit(n *Node, a *Allocation) (why []string) {
-	if al.Rules().Backfill(n.Fields()) != nil {
+func (al *allocator) unfit(n *Node, a *Allocation) (why []string) {
+	if al.rules.admission().Backfill(n.Fields()) != nil {
 		why = append(why, fmt.Sprintf("Node must be in the \"active\" state, but the current state is \"%s\"", n.ProvisionState))
 	}
 	if a.ResourceClass != "" && n.ResourceClass != a.ResourceClass {
@@ -149,26 +155,26 @@ func (n *Node) hasTraits(traits []string) bool {
 	return !slices.ContainsFunc(traits, func(name string) bool { return !slices.Contains(n.Traits, name) })
 }
 
-// consider starts the processing of an allocation that has no node yet, if this conductor
+// reconcile starts the processing of an allocation that has no node yet, if this conductor
 // is the one to choose the node.
-func (al allocator) consider(a *Allocation) {
+func (al *allocator) reconcile(a *Allocation) {
 	if a.State != states.Allocating || a.Backfill {
 		return
 	}
-	t, err := al.currentSession()
-	if err != nil || !t.chooses(a.UUID) || !al.pool.tryTake(a.UUID) {
+	s, err := al.sessions.current()
+	if err != nil || !s.chooses(a.UUID) || !al.pool.tryTake(a.UUID) {
 		return
 	}
-	al.run.group.Go(func() {
+	s.run.group.Go(func() {
 		defer al.pool.free(a.UUID)
-		if err := al.allocate(t.ctx, a.UUID); err != nil && !errors.Is(err, NotFound) {
+		if err := al.allocate(s.ctx, a.UUID); err != nil && !errors.Is(err, NotFound) {
 			al.config.Log.Warn("an allocation could not be processed and stays as it is", "allocation", a.UUID, "error", err)
 		}
 	})
 }
 
 // allocate chooses a node for an allocation that has none.
-func (al allocator) allocate(ctx context.Context, id string) error {
+func (al *allocator) allocate(ctx context.Context, id string) error {
 	a, err := find[*Allocation](ctx, al.fleet, id)
 	if err != nil || a.State != states.Allocating {
 		return err
@@ -211,7 +217,7 @@ func (n *Node) freeFrom(allocation string) {
 }
 
 // freeNode takes a node from an allocation.
-func (al allocator) freeNode(ctx context.Context, node, allocation string) error {
+func (al *allocator) freeNode(ctx context.Context, node, allocation string) error {
 	_, _, err := al.fleet.edit(ctx, node, func(n *Node) error {
 		n.freeFrom(allocation)
 		return nil
@@ -221,7 +227,7 @@ func (al allocator) freeNode(ctx context.Context, node, allocation string) error
 
 // finishAllocation stores the outcome of an allocation that is still being processed, and
 // returns the allocation.
-func (al allocator) finishAllocation(ctx context.Context, a *Allocation, nodeUUID string, failure error) (*Allocation, error) {
+func (al *allocator) finishAllocation(ctx context.Context, a *Allocation, nodeUUID string, failure error) (*Allocation, error) {
 	return edit(ctx, al.fleet, a.UUID, func(a *Allocation) error {
 		if a.State != states.Allocating {
 			return nil
@@ -238,7 +244,7 @@ func (al allocator) finishAllocation(ctx context.Context, a *Allocation, nodeUUI
 // choose allocates one of the suitable nodes and returns its UUID. It retries locked nodes.
 // A node that already has the allocation's UUID, written by a process that died before it
 // finished the allocation, is returned as it is.
-func (al allocator) choose(ctx context.Context, a *Allocation) (string, error) {
+func (al *allocator) choose(ctx context.Context, a *Allocation) (string, error) {
 	all, err := al.fleet.nodes.list(ctx)
 	if err != nil {
 		return "", err
@@ -258,7 +264,7 @@ func (al allocator) choose(ctx context.Context, a *Allocation) (string, error) {
 				if !al.allocatable(n) || !matches(n, a) || !n.hasTraits(a.Traits) {
 					return errNothingToDo
 				}
-				if err := al.unlocked(n); err != nil {
+				if err := al.rules.unlocked(n); err != nil {
 					return err
 				}
 				n.allocateTo(a)
@@ -281,7 +287,7 @@ func (al allocator) choose(ctx context.Context, a *Allocation) (string, error) {
 // candidates returns the nodes that fit an allocation. Their order is random, so that
 // concurrent allocations do not compete for the same node; a node with the allocation's
 // name is first.
-func (al allocator) candidates(all []*Node, a *Allocation) ([]*Node, error) {
+func (al *allocator) candidates(all []*Node, a *Allocation) ([]*Node, error) {
 	nodes := slices.DeleteFunc(all, func(n *Node) bool { return !al.allocatable(n) || !matches(n, a) })
 	switch {
 	case len(nodes) > 0:
@@ -303,12 +309,12 @@ func (al allocator) candidates(all []*Node, a *Allocation) ([]*Node, error) {
 
 // allocatable reports whether a node may be allocated at all. A node without a power state
 // qualifies if it has a target power state: it is locked, and the allocation waits for it.
-func (al allocator) allocatable(n *Node) bool {
+func (al *allocator) allocatable(n *Node) bool {
 	fields := n.Fields()
 	if fields.Power == states.NoPower {
 		fields.Power = n.TargetPower
 	}
-	err := al.Rules().Allocate(fields)
+	err := al.rules.admission().Allocate(fields)
 	return err == nil || errors.Is(err, Locked)
 }
 
@@ -320,7 +326,7 @@ func matches(n *Node, a *Allocation) bool {
 }
 
 // remove frees the node of an allocation and deletes the allocation.
-func (al allocator) remove(ctx context.Context, ident string) error {
+func (al *allocator) remove(ctx context.Context, ident string) error {
 	a, err := find[*Allocation](ctx, al.fleet, ident)
 	if err != nil {
 		return err
@@ -335,15 +341,15 @@ func (al allocator) remove(ctx context.Context, ident string) error {
 }
 
 // deallocate frees the node of an allocation.
-func (al allocator) deallocate(ctx context.Context, a *Allocation) error {
+func (al *allocator) deallocate(ctx context.Context, a *Allocation) error {
 	_, _, err := al.fleet.edit(ctx, a.NodeUUID, func(n *Node) error {
 		if n.AllocationUUID != a.UUID {
 			return nil
 		}
-		switch err := al.Rules().Deallocate(n.Fields()); {
+		switch err := al.rules.admission().Deallocate(n.Fields()); {
 		case err == nil:
 		case !errors.Is(err, WrongState):
-			return al.refused(n, err)
+			return al.rules.refused(n, err)
 		case n.ProvisionState == states.Active:
 			return refuse(WrongState, "Cannot remove allocation %s for node %s, because the node is active (and maintenance mode is off)", a.UUID, n.UUID)
 		default:

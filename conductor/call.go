@@ -116,9 +116,12 @@ func init() {
 
 // calls makes the calls of a conductor to others, and serves theirs.
 type calls struct {
-	*engine
-	conductor *Conductor
-	serving   sync.Map // the UUIDs of the calls that are served now
+	config    *Config
+	rules     *rulebook
+	fleet     *fleet
+	sessions  *sessions
+	conductor *Conductor // does the calls of others
+	serving   sync.Map   // the UUIDs of the calls that are served now
 }
 
 // elsewhere returns a node and its owner if this conductor cannot serve the node: it lacks the node's
@@ -128,7 +131,7 @@ func (c *calls) elsewhere(ctx context.Context, ident string) (n *Node, owner Mem
 	if err := usable(ctx); err != nil || c.config.alone() {
 		return nil, owner, err
 	}
-	t, err := c.currentSession()
+	s, err := c.sessions.current()
 	if err != nil {
 		return nil, owner, nil // the caller's method says so, if it needs the membership
 	}
@@ -140,8 +143,8 @@ func (c *calls) elsewhere(ctx context.Context, ident string) (n *Node, owner Mem
 	if _, has := c.config.Hardware[n.Driver]; has && n.ConductorGroup == c.config.Group {
 		return n, owner, nil
 	}
-	owner, ok := t.owner(n)
-	if !ok || owner.ID == t.id {
+	owner, ok := s.owner(n)
+	if !ok || owner.ID == s.id {
 		return n, Member{}, nil
 	}
 	return n, owner, nil
@@ -161,11 +164,11 @@ func (c *calls) delegate(ctx context.Context, ident, method string, args callArg
 // ask stores a call and waits for its result, for callTimeout at most. The error matches
 // [NoWorker] if the owner dies or does not answer in time; the call may then have been done.
 func (c *calls) ask(ctx context.Context, owner Member, q call) (callResult, error) {
-	t, err := c.currentSession()
+	s, err := c.sessions.current()
 	if err != nil {
 		return callResult{}, err
 	}
-	q.From, q.To, q.Host, q.Origin = t.id, owner.ID, owner.Hostname, c.origin(ctx)
+	q.From, q.To, q.Host, q.Origin = s.id, owner.ID, owner.Hostname, c.config.origin(ctx)
 	o, err := c.fleet.createObject(ctx, &callRecord{call: q})
 	if err != nil {
 		return callResult{}, err
@@ -174,7 +177,7 @@ func (c *calls) ask(ctx context.Context, owner Member, q call) (callResult, erro
 	defer c.forget(ctx, id)
 	wait, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	defer context.AfterFunc(t.ctx, cancel)()
+	defer context.AfterFunc(s.ctx, cancel)()
 	for change := range c.fleet.of(kindCall).watch(wait) {
 		if change.id != id || change.value == nil {
 			continue
@@ -195,7 +198,7 @@ func (q call) unanswered() error {
 	return refuse(NoWorker, "conductor %s, which owns node %s, does not answer the request %q", q.Host, q.Node, q.Method)
 }
 
-// forget deletes a call. If that fails, consider deletes it later.
+// forget deletes a call. If that fails, reconcile deletes it later.
 func (c *calls) forget(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
@@ -207,37 +210,39 @@ func (c *calls) forget(ctx context.Context, id string) {
 // callExpiry is the age after which a call is deleted whose caller has died or could not delete it.
 const callExpiry = 10 * callTimeout
 
-// consider serves a call of another conductor, ends a call of this one if the called conductor has
+// reconcile serves a call of another conductor, ends a call of this one if the called conductor has
 // died, and deletes one that has expired.
-func (c *calls) consider(t *session, o *callRecord) {
+func (c *calls) reconcile(o *callRecord) {
+	s, err := c.sessions.current()
 	switch {
-	case o.To == t.id && o.Result == nil:
-		c.serve(t, o, func(ctx context.Context) callResult { return c.answer(ctx, o.call) })
-	case o.From == t.id && o.Result == nil && !isMember(t.members, o.To):
-		c.serve(t, o, func(context.Context) callResult { return callResult{Err: asCallError(o.unanswered())} })
-	case time.Since(o.CreatedAt) > callExpiry && t.chooses(o.UUID):
-		c.run.group.Go(func() { c.forget(t.ctx, o.UUID) })
+	case err != nil:
+	case o.To == s.id && o.Result == nil:
+		c.serve(s, o, func(ctx context.Context) callResult { return c.answer(ctx, o.call) })
+	case o.From == s.id && o.Result == nil && !isMember(s.members, o.To):
+		c.serve(s, o, func(context.Context) callResult { return callResult{Err: asCallError(o.unanswered())} })
+	case time.Since(o.CreatedAt) > callExpiry && s.chooses(o.UUID):
+		s.run.group.Go(func() { c.forget(s.ctx, o.UUID) })
 	}
 }
 
 // serve stores the result of a call. It calls result once for each call.
-func (c *calls) serve(t *session, o *callRecord, result func(context.Context) callResult) {
+func (c *calls) serve(s *session, o *callRecord, result func(context.Context) callResult) {
 	if _, begun := c.serving.LoadOrStore(o.UUID, true); begun {
 		return
 	}
-	c.run.group.Go(func() {
+	s.run.group.Go(func() {
 		defer c.serving.Delete(o.UUID)
-		ctx, cancel := context.WithTimeout(t.ctx, callTimeout)
+		ctx, cancel := context.WithTimeout(s.ctx, callTimeout)
 		defer cancel()
 		r, o := result(ctx), Clone(o)
 		o.Result = &r
-		c.store(ctx, o)
+		c.store(ctx, s, o)
 	})
 }
 
 // store stores a call with its result, unless the caller has deleted the call or it has a result. A
 // store may report a new record before it finds the record itself, so the index decides.
-func (c *calls) store(ctx context.Context, o *callRecord) {
+func (c *calls) store(ctx context.Context, s *session, o *callRecord) {
 	r, err := encodeObject(o)
 	if err != nil {
 		return
@@ -248,7 +253,7 @@ func (c *calls) store(ctx context.Context, o *callRecord) {
 		if err == nil || now == nil || now.Meta().Revision != o.Revision {
 			return
 		}
-		if ctx.Err() != nil || c.run.ctx.Err() != nil {
+		if ctx.Err() != nil || s.run.ctx.Err() != nil {
 			c.config.Log.Warn("the result of a call of another conductor could not be stored", "call", o.UUID, "error", err)
 			return
 		}
@@ -328,8 +333,8 @@ func (c *calls) delegateProvision(ctx context.Context, ident string, r Provision
 		if err != nil {
 			return err
 		}
-		if _, err := c.Rules().Request(n.Fields(), r.Target, r.Version); err != nil {
-			return c.refused(n, err)
+		if _, err := c.rules.admission().Request(n.Fields(), r.Target, r.Version); err != nil {
+			return c.rules.refused(n, err)
 		}
 		complete = r
 		complete.Complete = nil

@@ -153,8 +153,8 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 		_, waits = c.config.Table.Next(n.ProvisionState, states.EventResume)
 		waits = waits && n.Reservation == "" && n.ProvisionState != states.CleanHold
 		failure = nil
-		if c.Rules().Heartbeat(n.Fields()) != nil {
-			failure = c.endsInMaintenance(n)
+		if c.rules.admission().Heartbeat(n.Fields()) != nil {
+			failure = c.rules.endsInMaintenance(n)
 			waits = waits && failure != nil
 		}
 		return nil
@@ -167,7 +167,7 @@ func (c *Conductor) Heartbeat(ctx context.Context, ident string, h Heartbeat) er
 		return c.Resume(ctx, ident, failure)
 	case h.AgentStatus == "error":
 		return c.Resume(ctx, ident, fmt.Errorf("the agent reported an error: %s", h.AgentStatusMessage))
-	case c.heartbeatContinues(n):
+	case c.rules.heartbeatContinues(n):
 		return c.Resume(ctx, ident, nil)
 	default:
 		return nil
@@ -194,7 +194,7 @@ func (b *rulebook) heartbeatContinues(n *Node) bool {
 // Source: _heartbeat_in_maintenance in ironic/drivers/modules/agent_base.py.
 func (b *rulebook) endsInMaintenance(n *Node) error {
 	work := map[states.State]string{states.CleanWait: "Cleaning", states.DeployWait: "Deploy", states.RescueWait: "Rescue"}[n.ProvisionState]
-	if work == "" || b.Rules().Work(n.Fields()) == nil {
+	if work == "" || b.admission().Work(n.Fields()) == nil {
 		return nil
 	}
 	return fmt.Errorf("%s aborted as node is in maintenance mode", work)
@@ -205,15 +205,15 @@ func (b *rulebook) endsInMaintenance(n *Node) error {
 // Otherwise the work has failed. The error matches [NotAllowed] for a node that does not
 // wait, [NotFound], [Locked] or [NoWorker], or is the store's.
 func (c *Conductor) Resume(ctx context.Context, ident string, failure error) error {
-	before, n, err := c.startWork(ctx, ident, func(n *Node) error {
+	before, n, err := c.engine.startWork(ctx, ident, func(n *Node) error {
 		if c.config.Table.Phase(n.ProvisionState) != states.PhaseWaiting {
 			return refuse(NotAllowed, "Node %s does not wait for a call-back: it is in provision state %q.", n.UUID, n.ProvisionState)
 		}
-		if err := c.unlocked(n); err != nil {
+		if err := c.rules.unlocked(n); err != nil {
 			return err
 		}
 		if failure != nil {
-			return c.fail(n, failure.Error())
+			return c.rules.fail(n, failure.Error())
 		}
 		event := states.EventResume
 		if _, ok := c.config.Table.Next(n.ProvisionState, event); !ok {
@@ -227,13 +227,13 @@ func (c *Conductor) Resume(ctx context.Context, ident string, failure error) err
 			kind.forget(n)
 			n.forgetAgent()
 		}
-		c.move(n, event, moved)
+		c.rules.move(n, event, moved)
 		return nil
 	})
 	// Ironic has no entry for an inspection that an inspector ends, see
 	// ironic/drivers/modules/inspector/interface.py.
 	if err == nil && failure != nil && before.ProvisionState != states.InspectWait {
-		c.history.failed(ctx, n, eventTypes[before.ProvisionState])
+		c.engine.history.failed(ctx, n, eventTypes[before.ProvisionState])
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/ironstate/ironstate/states"
@@ -13,8 +14,14 @@ import (
 // methods serve requests of clients. It is safe for concurrent use. With a nil context, all methods
 // return a [*ConfigError].
 type Conductor struct {
-	*engine
-	calls *calls
+	config    *Config
+	rules     *rulebook
+	fleet     *fleet
+	sessions  *sessions
+	engine    *engine
+	allocator *allocator
+	calls     *calls
+	begun     atomic.Bool // by Run
 }
 
 // New returns a conductor that does nothing until [Conductor.Run] is called. The error is a
@@ -24,16 +31,20 @@ func New(config Config) (*Conductor, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conductor{engine: &engine{
-		rulebook: &rulebook{config: config}, fleet: newFleet(config), pool: newWorkerPool(config.Workers),
-		joined: make(chan struct{}),
-	}}
-	c.calls = &calls{engine: c.engine, conductor: c}
-	c.changed = c.considerAll
-	c.history = history{c.fleet, c.rulebook}
-	c.describe(nil)
-	c.config.Log = slog.New(naming{c.config.Log.Handler(), c.fleet.nodes})
-	if c.engine.syncer, err = c.newSyncer(); err != nil {
+	fleet := newFleet(config)
+	config.Log = slog.New(naming{config.Log.Handler(), fleet.nodes})
+	rules := &rulebook{config: &config}
+	rules.describe(nil)
+	c := &Conductor{config: &config, rules: rules, fleet: fleet}
+	counters := &counters{}
+	c.sessions = &sessions{config: &config, rules: rules, counters: counters, changed: c.reconcileAll, joined: make(chan struct{})}
+	c.engine = &engine{
+		config: &config, rules: rules, fleet: fleet, sessions: c.sessions, counters: counters,
+		history: history{&config, fleet}, pool: newWorkerPool(config.Workers),
+	}
+	c.allocator = &allocator{config: &config, rules: rules, fleet: fleet, sessions: c.sessions, pool: c.engine.pool}
+	c.calls = &calls{config: &config, rules: rules, fleet: fleet, sessions: c.sessions, conductor: c}
+	if c.engine.syncer, err = newSyncer(c.engine); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -59,26 +70,59 @@ func (c *Conductor) Run(ctx context.Context) error {
 	defer stopWork(nil)
 	member, leave := context.WithCancel(context.WithoutCancel(ctx)) // until no work is left
 	defer leave()
-	r := &run{ctx: ctx, work: work}
-	c.mu.Lock()
-	if c.engine.run != nil {
-		c.mu.Unlock()
+	if c.begun.Swap(true) {
 		return errors.New("conductor: Run was called before")
 	}
-	c.engine.run = r
-	c.fleet.follow(ctx, &r.group, c.consider, c.considerObject, append(c.pendingKinds(), KindHistory)...)
-	r.group.Go(func() { c.keepMembership(member, r) })
+	r := &run{ctx: ctx, work: work}
+	c.fleet.follow(ctx, &r.group, c.engine.reconcileNode, c.reconcileObject, append(c.config.pendingKinds(), KindHistory)...)
+	r.group.Go(func() { c.sessions.keep(member, r) })
 	r.group.Go(func() { c.check(ctx) })
 	if !c.config.SkipPowerSync {
-		r.group.Go(func() { _ = c.syncer.Run(ctx) }) // its error is the context's
+		r.group.Go(func() { _ = c.engine.syncer.Run(ctx) }) // its error is the context's
 	}
-	c.mu.Unlock()
 
 	<-ctx.Done()
-	c.pool.close(c.config.ShutdownTimeout, func() { stopWork(errShutdown) })
+	c.engine.pool.close(c.config.ShutdownTimeout, func() { stopWork(errShutdown) })
 	leave()
 	r.group.Wait()
 	return ctx.Err()
+}
+
+// check reconciles all records every CheckInterval until the context ends.
+func (c *Conductor) check(ctx context.Context) {
+	ticker := time.NewTicker(c.config.CheckInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		c.reconcileAll()
+	}
+}
+
+// reconcileAll does what is due for the indexed nodes, allocations and calls.
+func (c *Conductor) reconcileAll() {
+	for _, n := range c.fleet.nodes.all() {
+		c.engine.reconcileNode(n)
+	}
+	for _, kind := range c.config.pendingKinds() {
+		for _, o := range c.fleet.of(kind).all() {
+			c.reconcileObject(o)
+		}
+	}
+}
+
+// reconcileObject processes an allocation, or a call of another conductor, that is pending. It is
+// called for each object that any process writes, and at each check.
+func (c *Conductor) reconcileObject(o Object) {
+	switch o := o.(type) {
+	case *Allocation:
+		c.allocator.reconcile(o)
+	case *callRecord:
+		c.calls.reconcile(o)
+	}
 }
 
 // Ready waits until Run has read the nodes and the conductor accepts requests. If the context
@@ -88,7 +132,7 @@ func (c *Conductor) Ready(ctx context.Context) error {
 		return err
 	}
 	select {
-	case <-c.joined:
+	case <-c.sessions.joined:
 		return c.fleet.nodes.wait(ctx)
 	case <-ctx.Done():
 		return ctx.Err()

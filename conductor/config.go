@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/machine"
@@ -182,23 +180,21 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 // alone reports whether no other conductor uses the store.
-func (c Config) alone() bool {
+func (c *Config) alone() bool {
 	_, is := c.Membership.(*alone)
 	return is
 }
 
-// hardwareNames returns the names of the hardware types, sorted.
-func (c Config) hardwareNames() []string {
-	var names []string
-	for name := range c.Hardware {
-		names = append(names, name)
+// pendingKinds returns the kinds of the objects that a conductor processes.
+func (c *Config) pendingKinds() []Kind {
+	if c.alone() {
+		return []Kind{KindAllocation}
 	}
-	slices.SortFunc(names, strings.Compare)
-	return names
+	return []Kind{KindAllocation, kindCall}
 }
 
 // descriptions returns the descriptions of the hardware types, by name.
-func (c Config) descriptions() map[string]Description {
+func (c *Config) descriptions() map[string]Description {
 	descriptions := map[string]Description{}
 	for name, hardware := range c.Hardware {
 		descriptions[name] = hardware.Describe()

@@ -14,29 +14,16 @@ import (
 // engine carries out what reconcile decides, and the requests of clients. It is the only code that
 // reserves nodes.
 type engine struct {
-	*rulebook
+	config   *Config
+	rules    *rulebook
 	fleet    *fleet
+	sessions *sessions
 	history  history
 	pool     *workerPool
-	counters counters
 	syncer   *powersync.Syncer
+	counters *counters
 	// abandoned has the calls of power operations that have not returned, by the node's UUID: *boundedcall.AbandonedError.
 	abandoned sync.Map
-
-	joined   chan struct{} // closed when the conductor is a member for the first time
-	joinOnce sync.Once
-	changed  func() // is called when the list of members has changed
-
-	mu      sync.Mutex
-	run     *run     // nil until Run
-	session *session // nil while this conductor is no member
-}
-
-// run holds the contexts and the wait group of one call of Run.
-type run struct {
-	ctx   context.Context // of the watches and the periodic checks
-	work  context.Context // of the work on nodes, which may outlive ctx
-	group sync.WaitGroup  // all goroutines
 }
 
 // reserve reserves a node for this process, which drop undoes.
@@ -49,19 +36,19 @@ func (n *Node) drop() { n.Reservation, n.Claim = "", "" }
 // errNothingToDo ends an edit of a record that needs no change.
 var errNothingToDo = errors.New("there is nothing to do")
 
-// consider does what reconcile decides about a node, unless a goroutine of this process works on the
+// reconcileNode does what reconcile decides about a node, unless a goroutine of this process works on the
 // node. It is called for each record that the store's watch reports, whichever process has written
 // it, and at each check.
-func (e *engine) consider(n *Node) {
-	s, err := e.currentSession()
+func (e *engine) reconcileNode(n *Node) {
+	s, err := e.sessions.current()
 	if err != nil || e.decide(n, s) == nothing || !e.pool.tryTake(n.UUID) {
 		return
 	}
-	e.run.group.Go(func() {
+	s.run.group.Go(func() {
 		did := e.carryOut(s, n.UUID)
 		e.pool.free(n.UUID)
 		if now := e.fleet.nodes.get(n.UUID); now != nil && (did == release || did == failOrphan) {
-			e.consider(now) // its state may have work
+			e.reconcileNode(now) // its state may have work
 		}
 	})
 }
@@ -118,7 +105,7 @@ func (e *engine) apply(s *session, n *Node, a action) error {
 		return e.failOrphan(s.ctx, n)
 	case timeOut:
 		text, _ := timedOut(n, *e.config.Timeouts, time.Now())
-		return e.fail(n, text)
+		return e.rules.fail(n, text)
 	default:
 		return errNothingToDo
 	}
@@ -142,7 +129,7 @@ func (e *engine) failOrphan(ctx context.Context, n *Node) error {
 		return nil // the verification starts again
 	}
 	if text, ok := n.machine().Orphaned(e.config.Table); ok {
-		return e.fail(n, text)
+		return e.rules.fail(n, text)
 	}
 	return nil
 }
@@ -164,7 +151,7 @@ func (e *engine) endRescue(s *session, n *Node) {
 		if unpowered == nil {
 			n.powered(states.PowerOff)
 		}
-		return e.fail(n, text)
+		return e.rules.fail(n, text)
 	})
 	if err != nil {
 		return
@@ -186,7 +173,7 @@ func (e *engine) startWork(ctx context.Context, ident string, change func(*Node)
 // tryStartWork is startWork without retries. If this conductor owns the node, it reserves the node in
 // the write of the change. If another one does, that one finds the work in the record.
 func (e *engine) tryStartWork(ctx context.Context, ident string, change func(*Node) error) (before, n *Node, err error) {
-	s, err := e.currentSession()
+	s, err := e.sessions.current()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -215,7 +202,7 @@ func (e *engine) tryStartWork(ctx context.Context, ident string, change func(*No
 	case err != nil || n.Claim != s.id:
 		e.pool.free(taken)
 	default:
-		e.run.group.Go(func() {
+		s.run.group.Go(func() {
 			defer e.pool.free(n.UUID)
 			e.task(n).run(s.ctx)
 		})
@@ -231,7 +218,7 @@ func (e *engine) exclusively(ctx context.Context, ident string, f func(context.C
 
 // tryExclusively is exclusively without retries.
 func (e *engine) tryExclusively(ctx context.Context, ident string, f func(context.Context, Hardware, *Node) error) error {
-	s, err := e.currentSession()
+	s, err := e.sessions.current()
 	if err != nil {
 		return err
 	}
@@ -245,11 +232,11 @@ func (e *engine) tryExclusively(ctx context.Context, ident string, f func(contex
 	defer e.pool.free(n.UUID)
 	var hardware Hardware
 	_, n, err = e.fleet.edit(ctx, n.UUID, func(n *Node) (err error) {
-		if err := e.unlocked(n); err != nil {
+		if err := e.rules.unlocked(n); err != nil {
 			return err
 		}
 		e.reserve(n, s)
-		hardware, err = e.hardware(n)
+		hardware, err = e.rules.hardware(n)
 		return err
 	})
 	if err != nil {
@@ -298,7 +285,7 @@ func (e *engine) shared(ctx context.Context, ident string, f func(context.Contex
 	if err != nil {
 		return err
 	}
-	hardware, err := e.hardware(n)
+	hardware, err := e.rules.hardware(n)
 	if err != nil {
 		return err
 	}
@@ -312,7 +299,7 @@ func (e *engine) shared(ctx context.Context, ident string, f func(context.Contex
 
 // task returns the task of a node that this process has reserved.
 func (e *engine) task(n *Node) *Task {
-	hardware, err := e.hardware(n)
+	hardware, err := e.rules.hardware(n)
 	if err != nil {
 		hardware = missing{err}
 	}

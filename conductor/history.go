@@ -45,8 +45,8 @@ var eventTypes = map[states.State]string{
 
 // history adds entries to the histories of nodes.
 type history struct {
-	fleet *fleet
-	*rulebook
+	config *Config
+	fleet  *fleet
 }
 
 // failed adds a node's last error to its history.

@@ -27,7 +27,7 @@ func (c *Conductor) Indicators(ctx context.Context, ident string) (indicators []
 	if r, delegated, err := c.calls.delegate(ctx, ident, "indicators", callArgs{}); delegated {
 		return r.Indicators, err
 	}
-	err = c.shared(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
+	err = c.engine.shared(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
 		reader, ok := hardware.(IndicatorReader)
 		if !ok {
 			return unsupported(n, "get_supported_indicators")
@@ -45,7 +45,7 @@ func (c *Conductor) IndicatorState(ctx context.Context, ident, component, name s
 		return r.State, err
 	}
 	err = c.fleet.retryLocked(ctx, func() error {
-		return c.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
+		return c.engine.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
 			reader, ok := hardware.(IndicatorReader)
 			if !ok {
 				return unsupported(n, "get_indicator_state")

@@ -25,15 +25,14 @@ func (d Description) Interface(n *Node, kind string) string {
 func (d Description) lacks(n *Node, kind string) bool { return d.Interface(n, kind) == "no-"+kind }
 
 // Description returns the description of a hardware type that this conductor or another member has.
-func (b *rulebook) Description(driver string) (d Description, ok bool) {
-	d, ok = (*b.described.Load())[driver]
+func (c *Conductor) Description(driver string) (d Description, ok bool) {
+	d, ok = (*c.rules.described.Load())[driver]
 	return d, ok
 }
 
 // description returns the description of a node's hardware type.
 func (b *rulebook) description(n *Node) Description {
-	d, _ := b.Description(n.Driver)
-	return d
+	return (*b.described.Load())[n.Driver]
 }
 
 // describe updates the descriptions of the hardware types of all members. If several members describe
@@ -121,7 +120,7 @@ func (b *rulebook) changedInterface(before, n *Node) string {
 // ironic/common/driver_factory.py.
 func (b *rulebook) checkInterfaces(before, n *Node) error {
 	newDriver := n.Driver != before.Driver
-	available, ok := b.Description(n.Driver)
+	available, ok := (*b.described.Load())[n.Driver]
 	switch {
 	case !ok && newDriver:
 		return noHardware(n)

@@ -61,7 +61,7 @@ func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
 	if _, ok := c.Description(n.Driver); !ok {
 		return nil, refuse(Invalid, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group %q.", n.Driver, n.ConductorGroup)
 	}
-	if err := errors.Join(checkProperties(n), c.checkInterfaces(&Node{}, n)); err != nil {
+	if err := errors.Join(checkProperties(n), c.rules.checkInterfaces(&Node{}, n)); err != nil {
 		return nil, err
 	}
 	if n.CreatedAt.IsZero() {
@@ -96,7 +96,7 @@ func (c *Conductor) UpdateNode(ctx context.Context, ident string, change func(*N
 			if before.AllocationUUID != "" && before.InstanceUUID != "" && n.InstanceUUID == "" {
 				freed, n.AllocationUUID = before.AllocationUUID, ""
 			}
-			return c.checkUpdate(before, n)
+			return c.rules.checkUpdate(before, n)
 		})
 		return err
 	})
@@ -117,7 +117,7 @@ func (b *rulebook) checkUpdate(before, n *Node) error {
 		n.MaintenanceReason, n.Fault = "", ""
 		n.SetEmpty("maintenance_reason", false)
 	}
-	err := b.Rules().Update(before.Fields(), admission.Update{
+	err := b.admission().Update(before.Fields(), admission.Update{
 		Protects:         n.Protected && !before.Protected,
 		Retires:          n.Retired && !before.Retired,
 		ProtectedReason:  n.ProtectedReason != "" && !n.Protected && n.ProtectedReason != before.ProtectedReason,
@@ -182,8 +182,8 @@ func checkProperties(n *Node) error {
 func (c *Conductor) DeleteNode(ctx context.Context, ident string) error {
 	return c.fleet.retryLocked(ctx, func() error {
 		return c.fleet.remove(ctx, ident, func(n *Node) error {
-			if err := c.Rules().Delete(n.Fields()); err != nil {
-				return c.fleet.touched(ctx, n.UUID, c.refused(n, err))
+			if err := c.rules.admission().Delete(n.Fields()); err != nil {
+				return c.fleet.touched(ctx, n.UUID, c.rules.refused(n, err))
 			}
 			return nil
 		})
@@ -195,7 +195,7 @@ func (c *Conductor) DeleteNode(ctx context.Context, ident string) error {
 // [Locked] after LockedRetries retries, or [NotFound], or is the store's.
 func (c *Conductor) TouchNode(ctx context.Context, ident string) error {
 	return c.fleet.retryLocked(ctx, func() error {
-		_, _, err := c.fleet.edit(ctx, ident, c.unlocked)
+		_, _, err := c.fleet.edit(ctx, ident, c.rules.unlocked)
 		return err
 	})
 }

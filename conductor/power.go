@@ -22,12 +22,12 @@ func (c *Conductor) SetPower(ctx context.Context, ident string, target states.Po
 	if _, delegated, err := c.calls.delegate(ctx, ident, "set power", callArgs{Power: target, Timeout: timeout}); delegated {
 		return err
 	}
-	return c.fleet.retryLocked(ctx, func() error { return c.startPower(ctx, ident, target, timeout) })
+	return c.fleet.retryLocked(ctx, func() error { return c.engine.startPower(ctx, ident, target, timeout) })
 }
 
 // startPower reserves a node for a power request and begins to carry it out.
 func (e *engine) startPower(ctx context.Context, ident string, target states.Power, timeout time.Duration) error {
-	s, err := e.currentSession()
+	s, err := e.sessions.current()
 	if err != nil {
 		return err
 	}
@@ -35,8 +35,8 @@ func (e *engine) startPower(ctx context.Context, ident string, target states.Pow
 	if err != nil {
 		return err
 	}
-	if err := e.Rules().Power(n.Fields(), target); err != nil {
-		return e.refused(n, err)
+	if err := e.rules.admission().Power(n.Fields(), target); err != nil {
+		return e.rules.refused(n, err)
 	}
 	if err := e.pool.take(ctx, n.UUID); err != nil {
 		return err
@@ -47,13 +47,13 @@ func (e *engine) startPower(ctx context.Context, ident string, target states.Pow
 		e.pool.free(id)
 		return err
 	}
-	origin := e.origin(ctx)
+	origin := e.config.origin(ctx)
 	e.syncer.Emit(ctx, powersync.Event{
 		ID: n.UUID, Outcome: powersync.PowerRequested, Recorded: before.Power, Asked: target, ClearedError: before.LastError,
 	})
-	e.run.group.Go(func() {
+	s.run.group.Go(func() {
 		defer e.pool.free(n.UUID)
-		_ = e.traced(s.ctx, Operation{target.String(), n, origin}, func(ctx context.Context) error {
+		_ = e.config.traced(s.ctx, Operation{target.String(), n, origin}, func(ctx context.Context) error {
 			return e.finishPower(ctx, n, target, timeout)
 		})
 	})
@@ -62,8 +62,8 @@ func (e *engine) startPower(ctx context.Context, ident string, target states.Pow
 
 // acceptPower reserves a node for a power request, or refuses the request.
 func (e *engine) acceptPower(n *Node, s *session, target states.Power) error {
-	if err := e.Rules().Power(n.Fields(), target); err != nil {
-		return e.refused(n, err)
+	if err := e.rules.admission().Power(n.Fields(), target); err != nil {
+		return e.rules.refused(n, err)
 	}
 	accepted, err := powersync.Accept(powerRecord(n), target)
 	switch {
@@ -72,11 +72,11 @@ func (e *engine) acceptPower(n *Node, s *session, target states.Power) error {
 	case err != nil:
 		return err
 	}
-	hardware, err := e.hardware(n)
+	hardware, err := e.rules.hardware(n)
 	if err != nil {
 		return err
 	}
-	if err := e.validate(hardware, n)["power"]; err != nil {
+	if err := e.rules.validate(hardware, n)["power"]; err != nil {
 		return fmt.Errorf("node %s: %w", n.UUID, err)
 	}
 	n.setPower(accepted)

@@ -14,10 +14,10 @@ import (
 
 // powerRounds implements [powersync.Handler]: it handles the nodes in the rounds of the power sync
 // by the rules of package powersync.
-type powerRounds struct{ *engine }
+type powerRounds struct{ engine *engine }
 
 // newSyncer returns the loop of the power sync.
-func (e *engine) newSyncer() (*powersync.Syncer, error) {
+func newSyncer(e *engine) (*powersync.Syncer, error) {
 	config := e.config.Power
 	config.Handler, config.Name, config.Logger = powerRounds{e}, e.config.Name, e.config.Log
 	onEvent := config.OnEvent
@@ -41,12 +41,12 @@ const (
 // Records implements [powersync.Handler]. It yields the nodes that this conductor owns.
 func (p powerRounds) Records(ctx context.Context) iter.Seq2[powersync.Record, error] {
 	return func(yield func(powersync.Record, error) bool) {
-		nodes, err := p.fleet.nodes.list(ctx)
+		nodes, err := p.engine.fleet.nodes.list(ctx)
 		if err != nil {
 			yield(powersync.Record{}, err)
 			return
 		}
-		s, err := p.currentSession()
+		s, err := p.engine.sessions.current()
 		if err != nil {
 			return // not a member: other conductors own the nodes
 		}
@@ -79,7 +79,7 @@ func (p powerRounds) handle(
 	ctx context.Context, id string, past powersync.Failures, skip func(powersync.Record) powersync.Outcome,
 	decide func(context.Context, *session, *Node, powersync.Failures) (powersync.Action, error),
 ) powersync.Action {
-	s, err := p.currentSession()
+	s, err := p.engine.sessions.current()
 	if err != nil {
 		return powerAttempt(id, powersync.Interrupted, err, past)
 	}
@@ -87,7 +87,7 @@ func (p powerRounds) handle(
 	defer cancel(nil)
 	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
 	for reload := range maxReloads {
-		n, err := p.fleet.node(ctx, id)
+		n, err := p.engine.fleet.node(ctx, id)
 		a := powersync.Action{}
 		if err == nil && !s.owns(n) {
 			return powerAttempt(id, powersync.SkippedReservation, nil, powersync.Failures{}) // another conductor's
@@ -123,27 +123,27 @@ func powerAttempt(id string, outcome powersync.Outcome, err error, past powersyn
 
 // reading validates a node, if wanted, and reads its power state.
 func (p powerRounds) reading(ctx context.Context, n *Node, validate bool) powersync.Reading {
-	hardware, err := p.hardware(n)
+	hardware, err := p.engine.rules.hardware(n)
 	if err != nil {
 		return powersync.Reading{Err: err}
 	}
 	if validate {
-		if err := p.validate(hardware, n)["power"]; err != nil {
+		if err := p.engine.rules.validate(hardware, n)["power"]; err != nil {
 			return powersync.Reading{Invalid: err}
 		}
 	}
-	return p.readPower(ctx, hardware, n)
+	return p.engine.readPower(ctx, hardware, n)
 }
 
 // syncNode handles a node in a sync round. The error is that of the store.
 func (p powerRounds) syncNode(ctx context.Context, s *session, n *Node, past powersync.Failures) (powersync.Action, error) {
-	r, policy := powerRecord(n), p.config.Power.Policy
+	r, policy := powerRecord(n), p.engine.config.Power.Policy
 	if powersync.SkipSync(r) != "" { // changed meanwhile
 		_, a := powersync.Decide(r, powersync.Reading{}, past, policy)
 		return a, nil
 	}
 	reading := p.reading(ctx, n, r.Power == states.NoPower)
-	if force := p.config.Power.CanForce; force != nil && !force(n.UUID) {
+	if force := p.engine.config.Power.CanForce; force != nil && !force(n.UUID) {
 		policy.RecordOnly = true
 	}
 	after, a := powersync.Decide(r, reading, past, policy)
@@ -171,29 +171,29 @@ func (p powerRounds) store(ctx context.Context, n *Node, r, after powersync.Reco
 	}
 	changed := n.Clone()
 	changed.setPower(after)
-	_, err := p.fleet.save(ctx, changed)
+	_, err := p.engine.fleet.save(ctx, changed)
 	return err
 }
 
 // force reserves a node, sets its hardware to the recorded power state and stores what came of it.
 func (p powerRounds) force(ctx context.Context, s *session, n *Node, held powersync.Record, a powersync.Action, past powersync.Failures) (powersync.Action, error) {
-	if !p.pool.tryTake(n.UUID) {
+	if !p.engine.pool.tryTake(n.UUID) {
 		return powerAttempt(n.UUID, powersync.SkippedReservation, nil, past), nil
 	}
-	defer p.pool.free(n.UUID)
-	undo, ok := p.syncer.AllowForce()
+	defer p.engine.pool.free(n.UUID)
+	undo, ok := p.engine.syncer.AllowForce()
 	if !ok {
 		return powerAttempt(n.UUID, powersync.ForceHeldBack, nil, past), nil
 	}
 	reserved := n.Clone()
 	reserved.setPower(held)
-	p.reserve(reserved, s)
-	reserved, err := p.fleet.save(ctx, reserved)
+	p.engine.reserve(reserved, s)
+	reserved, err := p.engine.fleet.save(ctx, reserved)
 	if err != nil {
 		undo()
 		return a, err
 	}
-	t := p.task(reserved)
+	t := p.engine.task(reserved)
 	failure := t.askPower(ctx, a.Asked)
 	interrupted := failure != nil && ctx.Err() != nil
 	forced := a
@@ -229,7 +229,7 @@ func (e *engine) callPower(ctx context.Context, o Operation, f func(context.Cont
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.config.Power.Timeout, time.Minute))
 	defer cancel()
 	power, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (power states.Power, err error) {
-		err = e.traced(ctx, o, func(ctx context.Context) (err error) {
+		err = e.config.traced(ctx, o, func(ctx context.Context) (err error) {
 			power, err = f(ctx)
 			return err
 		})

@@ -55,22 +55,22 @@ func (c *Conductor) Provision(ctx context.Context, ident string, r ProvisionRequ
 	if delegated, err := c.calls.delegateProvision(ctx, ident, r); delegated {
 		return err
 	}
-	before, n, err := c.startWork(ctx, ident, func(n *Node) error {
-		n.Origin = c.origin(ctx)
-		return c.requested(ctx, n, r)
+	before, n, err := c.engine.startWork(ctx, ident, func(n *Node) error {
+		n.Origin = c.config.origin(ctx)
+		return c.engine.requested(ctx, n, r)
 	})
 	if err == nil {
-		c.history.abort(ctx, before, n)
+		c.engine.history.abort(ctx, before, n)
 	}
 	return err
 }
 
 // requested applies a client's request to a node, or refuses it.
 func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) error {
-	rules := e.Rules()
+	rules := e.rules.admission()
 	event, err := rules.Request(n.Fields(), r.Target, r.Version)
 	if err != nil {
-		return e.refused(n, err)
+		return e.rules.refused(n, err)
 	}
 	if r.Complete != nil {
 		if err := r.Complete(n, &r); err != nil {
@@ -82,10 +82,10 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 	}
 	if err := rules.Start(n.Fields(), event); err != nil {
 		early := r.Target == "active" || r.Target == "rebuild"
-		if refused := e.refused(n, err); !early || !errors.Is(refused, InMaintenance) {
+		if refused := e.rules.refused(n, err); !early || !errors.Is(refused, InMaintenance) {
 			return Held(refused)
 		}
-		return e.refused(n, err) // by the API, before the lock
+		return e.rules.refused(n, err) // by the API, before the lock
 	}
 	if r.ConfigDrive != nil && (event == states.EventDeploy || event == states.EventRebuild) {
 		set(&n.InstanceInfo, "configdrive", r.ConfigDrive) // validated with the rest of the instance
@@ -101,34 +101,34 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 		return err
 	}
 	if event == states.EventAbort {
-		moved = e.aborted(n, moved)
+		moved = e.rules.aborted(n, moved)
 	}
 	from := n.ProvisionState
 	n.endWait()
 	if event != states.EventUnhold {
 		n.forgetAgent()
 	}
-	e.move(n, event, moved)
+	e.rules.move(n, event, moved)
 	return n.remember(r, event, from)
 }
 
 // permitted refuses a request if the node's hardware interfaces, traits or steps do not permit
 // its work.
 func (e *engine) permitted(ctx context.Context, n *Node, event states.Event, steps []StepRequest) error {
-	if !e.Rules().Validates(event) {
+	if !e.rules.admission().Validates(event) {
 		return nil
 	}
-	hardware, err := e.hardware(n)
+	hardware, err := e.rules.hardware(n)
 	if err != nil {
 		return err
 	}
 	fields := n.Fields()
-	fields.Problems = e.validate(hardware, n)
-	if err := e.Rules().Validate(fields, event); err != nil {
-		return e.refused(n, err)
+	fields.Problems = e.rules.validate(hardware, n)
+	if err := e.rules.admission().Validate(fields, event); err != nil {
+		return e.rules.refused(n, err)
 	}
 	if event == states.EventDeploy || event == states.EventRebuild {
-		if _, err := e.deploymentSteps(ctx, n, steps, e.stepsFor(hardware, n, states.Deploying), true); errors.Is(err, Invalid) {
+		if _, err := e.deploymentSteps(ctx, n, steps, e.rules.stepsFor(hardware, n, states.Deploying), true); errors.Is(err, Invalid) {
 			return refuse(Unsuitable, "Failed to validate deploy or power info for node %s: %v", n.UUID, err)
 		} else if err != nil {
 			return err

@@ -11,7 +11,10 @@ import (
 )
 
 // Rules returns the rules by which the conductor accepts requests.
-func (b *rulebook) Rules() admission.Rules {
+func (c *Conductor) Rules() admission.Rules { return c.rules.admission() }
+
+// admission returns the rules of package admission, with the configured options.
+func (b *rulebook) admission() admission.Rules {
 	return admission.Rules{
 		Table: b.config.Table, NoProvisioningInMaintenance: b.config.NoProvisioningInMaintenance,
 		KeepAvailable: b.config.KeepAvailable,
@@ -46,7 +49,7 @@ func (b *rulebook) refused(n *Node, err error) error {
 
 // unlocked returns an error that matches Locked if the node is reserved.
 func (b *rulebook) unlocked(n *Node) error {
-	return b.refused(n, b.Rules().Lock(n.Fields(), "lock"))
+	return b.refused(n, b.admission().Lock(n.Fields(), "lock"))
 }
 
 // The states in the order of Ironic's texts.
@@ -119,7 +122,7 @@ func (b *rulebook) stateText(n *Node, r *admission.Refusal) string {
 	case "provision_state":
 		if r.Request == "deletion" {
 			return fmt.Sprintf("Can not delete node %q while it is in provision state %q. Valid provision states to perform deletion are: \"(%s)\", or set the node into maintenance mode",
-				n.UUID, n.ProvisionState, strings.Trim(pyrepr.List(listed(b.Rules().DeleteAllowed(), deleteOrder)), "[]"))
+				n.UUID, n.ProvisionState, strings.Trim(pyrepr.List(listed(b.admission().DeleteAllowed(), deleteOrder)), "[]"))
 		}
 		return fmt.Sprintf("The requested action %q can not be performed on node %q while it is in state %q.", r.Request, n.UUID, n.ProvisionState)
 	default: // a hardware interface
@@ -132,7 +135,7 @@ func (b *rulebook) validateTraits(n *Node) error {
 	fields := n.Fields()
 	fields.Problems = nil
 	var r *admission.Refusal
-	if errors.As(b.Rules().Validate(fields, states.EventDeploy), &r) && (r.Field == "traits" || r.Field == "instance_info") {
+	if errors.As(b.admission().Validate(fields, states.EventDeploy), &r) && (r.Field == "traits" || r.Field == "instance_info") {
 		return refuse(Unsuitable, "%s", validationReason(n, r))
 	}
 	return nil

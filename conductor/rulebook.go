@@ -10,7 +10,7 @@ import (
 // rulebook decides by the configuration and by the descriptions of the hardware types what happens to
 // a node's record. Its methods do no I/O.
 type rulebook struct {
-	config    Config
+	config    *Config
 	described atomic.Pointer[map[string]Description] // by the name of the hardware type; those of all members
 }
 

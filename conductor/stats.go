@@ -33,18 +33,18 @@ type counters struct {
 // Stats returns the current values.
 func (c *Conductor) Stats() Stats {
 	return Stats{
-		Joins: c.counters.joins.Load(), JoinsFailed: c.counters.joinsFailed.Load(),
-		MembershipsLost:     c.counters.membershipsLost.Load(),
-		ReservationsDropped: c.counters.reservationsDropped.Load(),
+		Joins: c.engine.counters.joins.Load(), JoinsFailed: c.engine.counters.joinsFailed.Load(),
+		MembershipsLost:     c.engine.counters.membershipsLost.Load(),
+		ReservationsDropped: c.engine.counters.reservationsDropped.Load(),
 		LockedRetries:       c.fleet.retried.Load(),
-		ReportRetries:       c.counters.reportRetries.Load(),
-		BusyWorkers:         c.pool.count(), Workers: c.config.Workers,
+		ReportRetries:       c.engine.counters.reportRetries.Load(),
+		BusyWorkers:         c.engine.pool.count(), Workers: c.config.Workers,
 	}
 }
 
 // PowerStats returns the current values of the power sync, power requests included.
 func (c *Conductor) PowerStats() powersync.Stats {
-	stats := c.syncer.Stats()
-	stats.Reads, stats.Sets, stats.Abandoned = int(c.counters.powerReads.Load()), int(c.counters.powerSets.Load()), int(c.counters.powerAbandoned.Load())
+	stats := c.engine.syncer.Stats()
+	stats.Reads, stats.Sets, stats.Abandoned = int(c.engine.counters.powerReads.Load()), int(c.engine.counters.powerSets.Load()), int(c.engine.counters.powerAbandoned.Load())
 	return stats
 }

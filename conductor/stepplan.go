@@ -13,7 +13,7 @@ import (
 
 // planSteps returns the steps for work that starts.
 func (e *engine) planSteps(ctx context.Context, n *Node, kind stepKind, available []Step) ([]Step, error) {
-	simulated := e.description(n).Simulated
+	simulated := e.rules.description(n).Simulated
 	switch {
 	case kind.work == states.Deploying:
 		return e.planDeployment(ctx, n, available, simulated)
@@ -22,7 +22,7 @@ func (e *engine) planSteps(ctx context.Context, n *Node, kind stepKind, availabl
 		return automaticSteps(n, kind.work, available, simulated)
 	}
 	stored := kind.of(n)
-	steps, problems := e.checkSteps(stored.Requested, kind, available, stored.DisableRamdisk, false)
+	steps, problems := e.rules.checkSteps(stored.Requested, kind, available, stored.DisableRamdisk, false)
 	if len(problems) > 0 {
 		return nil, refuse(Invalid, "Cannot %s node %s: %s", kind.verb, n.UUID, strings.Join(problems, "; "))
 	}
@@ -71,12 +71,12 @@ func (e *engine) deploymentSteps(ctx context.Context, n *Node, named []StepReque
 	if err != nil {
 		return nil, err
 	}
-	steps, problems := e.checkSteps(requests, deploySteps, available, false, leaveOut)
+	steps, problems := e.rules.checkSteps(requests, deploySteps, available, false, leaveOut)
 	if len(problems) > 0 {
 		return nil, refuse(Invalid, "Validation of deploy steps from deploy templates matching this node's instance traits failed. Matching deploy templates: %s. Errors: %s",
 			strings.Join(templates, ","), strings.Join(problems, "; "))
 	}
-	requested, problems := e.checkSteps(named, deploySteps, available, false, leaveOut)
+	requested, problems := e.rules.checkSteps(named, deploySteps, available, false, leaveOut)
 	if len(problems) > 0 {
 		return nil, refuse(Invalid, `Validation of deploy steps from "deploy steps" argument failed.%s`, strings.Join(problems, "; "))
 	}

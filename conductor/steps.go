@@ -165,7 +165,7 @@ func (t *Task) runStep(ctx context.Context, step Step) error {
 	}
 	t.step = step
 	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, t.engine.traced(ctx, Operation{Name: step.String(), Node: t.Node()}, func(ctx context.Context) error {
+		return struct{}{}, t.engine.config.traced(ctx, Operation{Name: step.String(), Node: t.Node()}, func(ctx context.Context) error {
 			return run(ctx, t)
 		})
 	})
@@ -180,11 +180,11 @@ func (t *Task) runStep(ctx context.Context, step Step) error {
 // of the first step or that of the end of work without steps.
 func (t *Task) plannedSteps(ctx context.Context, kind stepKind) ([]Step, int, error) {
 	n := t.Node()
-	hardware, err := t.engine.hardware(n)
+	hardware, err := t.engine.rules.hardware(n)
 	if err != nil {
 		return nil, 0, err
 	}
-	available := t.engine.stepsFor(hardware, n, kind.work)
+	available := t.engine.rules.stepsFor(hardware, n, kind.work)
 	if s := kind.of(n); s.Begun > 0 {
 		if kind.work == states.Deploying {
 			if _, err := t.engine.finalSteps(ctx, n, available, false); err != nil {
@@ -193,7 +193,7 @@ func (t *Task) plannedSteps(ctx context.Context, kind stepKind) ([]Step, int, er
 		}
 		steps := slices.Clone(s.Planned)
 		for i := range steps {
-			if steps[i], err = t.engine.runnable(steps[i], available); err != nil {
+			if steps[i], err = t.engine.rules.runnable(steps[i], available); err != nil {
 				return nil, 0, err
 			}
 		}

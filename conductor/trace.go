@@ -31,8 +31,8 @@ type Operation struct {
 }
 
 // traced does an operation within a call of the configured tracer.
-func (e *engine) traced(ctx context.Context, o Operation, do func(context.Context) error) error {
-	if e.config.Tracer == nil {
+func (c *Config) traced(ctx context.Context, o Operation, do func(context.Context) error) error {
+	if c.Tracer == nil {
 		return do(ctx)
 	}
 	var once sync.Once
@@ -52,23 +52,23 @@ func (e *engine) traced(ctx context.Context, o Operation, do func(context.Contex
 				return // a panic of the operation propagates
 			}
 			if value := recover(); value != nil {
-				e.config.Log.Error("the tracer has panicked", "node", o.Node.UUID, "value", value, "stack", string(debug.Stack()))
+				c.Log.Error("the tracer has panicked", "node", o.Node.UUID, "value", value, "stack", string(debug.Stack()))
 			}
 		}()
-		e.config.Tracer.Trace(ctx, o, run)
+		c.Tracer.Trace(ctx, o, run)
 	}()
 	return run(ctx)
 }
 
 // origin returns the text that is stored with the work that a request starts.
-func (e *engine) origin(request context.Context) string {
+func (c *Config) origin(request context.Context) string {
 	if origin, ok := request.Value(originKey{}).(string); ok {
 		return origin
 	}
-	if e.config.Tracer == nil {
+	if c.Tracer == nil {
 		return ""
 	}
-	return e.config.Tracer.Origin(request)
+	return c.Tracer.Origin(request)
 }
 
 // originKey is the key of the origin in the context of a call of another conductor.

@@ -44,7 +44,7 @@ func (t *Task) run(ctx context.Context) {
 
 func (t *Task) traced(ctx context.Context, do func(*Task, context.Context) result) (r result) {
 	n := t.Node()
-	_ = t.engine.traced(ctx, Operation{n.ProvisionState.String(), n, n.Origin}, func(ctx context.Context) error {
+	_ = t.engine.config.traced(ctx, Operation{n.ProvisionState.String(), n, n.Origin}, func(ctx context.Context) error {
 		r = do(t, ctx)
 		return r.err
 	})
@@ -69,7 +69,7 @@ func (t *Task) report(ctx context.Context, e result) error {
 		if n.ProvisionState != work.ProvisionState || !sameTime(n.ProvisionUpdatedAt, work.ProvisionUpdatedAt) {
 			return errEnded
 		}
-		return t.engine.end(n, e)
+		return t.engine.rules.end(n, e)
 	})
 	if err != nil && !errors.Is(err, errEnded) {
 		return err
@@ -106,16 +106,16 @@ func (t *Task) verify(ctx context.Context) result {
 	ctx, cancel := context.WithTimeout(ctx, t.engine.config.VerifyTimeout)
 	defer cancel()
 	power, err := verify.Run(ctx, n.label(), verify.Func(func(ctx context.Context) (power states.Power, err error) {
-		if err := t.engine.validate(t.hardware, n)["power"]; err != nil {
+		if err := t.engine.rules.validate(t.hardware, n)["power"]; err != nil {
 			return states.NoPower, fmt.Errorf("power interface: %w", err)
 		}
-		err = t.engine.traced(ctx, Operation{Name: "verify", Node: n}, func(ctx context.Context) (err error) {
+		err = t.engine.config.traced(ctx, Operation{Name: "verify", Node: n}, func(ctx context.Context) (err error) {
 			power, err = t.hardware.Verify(ctx, n)
 			return err
 		})
 		return power, err
 	}))
-	if err != nil && !(errors.Is(err, verify.ErrNoPower) && t.engine.description(n).Simulated) {
+	if err != nil && !(errors.Is(err, verify.ErrNoPower) && t.engine.rules.description(n).Simulated) {
 		return failed(err)
 	}
 	return result{event: states.EventDone, edit: func(n *Node) { n.Power = power }}
@@ -129,14 +129,14 @@ func (t *Task) clean(ctx context.Context) result {
 	n := t.Node()
 	manual := n.TargetProvisionState == states.Manageable
 	if !manual && !cleanSteps.of(n).begun() {
-		if t.engine.skipsCleaning(n) {
+		if t.engine.rules.skipsCleaning(n) {
 			return result{event: states.EventDone}
 		}
-		if err := t.engine.Rules().Work(n.Fields()); err != nil {
-			return failed(t.engine.refused(n, err))
+		if err := t.engine.rules.admission().Work(n.Fields()); err != nil {
+			return failed(t.engine.rules.refused(n, err))
 		}
 	}
-	if err := t.engine.validate(t.hardware, n)["power"]; err != nil {
+	if err := t.engine.rules.validate(t.hardware, n)["power"]; err != nil {
 		return failed(fmt.Errorf("validation of node %s for cleaning failed: %w", n.label(), err))
 	}
 	e := t.doSteps(ctx)
@@ -186,9 +186,9 @@ func (t *Task) doSteps(ctx context.Context) result {
 	case err == nil:
 		return result{event: states.EventDone}
 	case errors.Is(err, ErrWait):
-		return t.engine.pause(kind.work, states.EventWait, err)
+		return t.engine.rules.pause(kind.work, states.EventWait, err)
 	case errors.Is(err, errHeld):
-		return t.engine.pause(kind.work, states.EventHold, err)
+		return t.engine.rules.pause(kind.work, states.EventHold, err)
 	case errors.Is(err, errAborted):
 		return failed(&abortError{kind.work, t.Node().Step().String()})
 	default:

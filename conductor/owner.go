@@ -1,0 +1,86 @@
+package conductor
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// view is a member's view of the members.
+type view struct {
+	id      string // its own ID, which is the claim of the nodes that it works on
+	members []Member
+}
+
+func isMember(members []Member, id string) bool {
+	return slices.ContainsFunc(members, func(m Member) bool { return m.ID == id })
+}
+
+// owner returns the member that owns a node, chosen among the members that have the node's
+// hardware type and are in its conductor group.
+func (s view) owner(n *Node) (owner Member, ok bool) {
+	return rendezvous(s.members, n.UUID, func(m Member) bool {
+		return m.Group == n.ConductorGroup && slices.Contains(m.Drivers, n.Driver)
+	})
+}
+
+// rendezvous returns the eligible member with the greatest hash of its name and the key
+// (rendezvous hashing): when a member joins or leaves, only its keys move. Of two members
+// with the same name it returns the newer: the older one has died or was cut off, and its
+// lease has not expired yet.
+func rendezvous(members []Member, key string, eligible func(Member) bool) (chosen Member, ok bool) {
+	greatest := uint64(0)
+	for _, m := range members {
+		if !eligible(m) {
+			continue
+		}
+		hash := xxhash.Sum64String(m.Hostname + "\x00" + key)
+		if !ok || hash > greatest || hash == greatest && m.CreatedAt.After(chosen.CreatedAt) {
+			chosen, greatest, ok = m, hash, true
+		}
+	}
+	return chosen, ok
+}
+
+// chooses reports whether this conductor is the one to process the allocation or the call with an ID.
+// Every member with hardware types is eligible.
+func (s view) chooses(id string) bool {
+	chosen, ok := rendezvous(s.members, id, func(m Member) bool { return len(m.Drivers) > 0 })
+	return ok && chosen.ID == s.id
+}
+
+// owns reports whether this conductor owns a node.
+func (s view) owns(n *Node) bool {
+	owner, ok := s.owner(n)
+	return ok && owner.ID == s.id
+}
+
+// Owner returns the conductor that owns a node, by the last list of members that this
+// conductor has received. It returns false if no member in the node's conductor group has
+// its hardware type, or if this conductor itself is no member.
+//
+// Source: get_conductor_for in ironic/conductor/rpcapi.py.
+func (c *Conductor) Owner(n *Node) (owner Member, ok bool) {
+	s, err := c.sessions.current()
+	if err != nil || n == nil {
+		return Member{}, false
+	}
+	return s.owner(n)
+}
+
+// Members returns the conductors that are alive, sorted by name, by the last list of members that this conductor has
+// received. The error matches [NoWorker] if this conductor is not running or has lost its membership.
+func (c *Conductor) Members(ctx context.Context) ([]Member, error) {
+	if err := usable(ctx); err != nil {
+		return nil, err
+	}
+	s, err := c.sessions.current()
+	if err != nil {
+		return nil, err
+	}
+	members := slices.Clone(s.members)
+	slices.SortFunc(members, func(a, b Member) int { return strings.Compare(a.Hostname, b.Hostname) })
+	return members, nil
+}
