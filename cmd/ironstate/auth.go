@@ -3,13 +3,15 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"os"
 	"regexp"
 	"strings"
-	"sync"
+	"sync/atomic"
 
 	"golang.org/x/crypto/bcrypt"
 
@@ -63,51 +65,75 @@ func readUsers(path string) (users, error) {
 // Source: acl_public_routes in ironic/api/config.py.
 var public = regexp.MustCompile(`^(/|/v1|/v1/lookup|/v1/heartbeat/[a-z0-9-]+)(\.json)?/*$`)
 
-// guard wraps a handler with HTTP Basic authentication. A bcrypt comparison takes about 50 ms of processor time, so guard caches
-// correct passwords as hashes that are fast to compare.
+// guard wraps a handler with HTTP Basic authentication.
 func (u users) guard(next http.Handler) http.Handler {
-	var known sync.Map                          // set of [32]byte hashes of user and password
-	comparing := make(chan struct{}, maxBcrypt) // limits the processors that wrong passwords occupy
+	l := newLogin(u)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !explorer.Asked(r) && public.MatchString(r.URL.Path) {
+		if !explorer.Asked(r) && public.MatchString(r.URL.Path) || l.admits(w, r) {
 			next.ServeHTTP(w, r)
-			return
 		}
-		name, password, _ := r.BasicAuth()
-		sum := sha256.Sum256([]byte(name + "\x00" + password))
-		if _, ok := known.Load(sum); !ok {
-			comparing <- struct{}{}
-			right := u.right(name, password)
-			<-comparing
-			if !right {
-				refuse(w)
-				return
-			}
-			known.Store(sum, true)
-		}
-		next.ServeHTTP(w, r)
 	})
 }
 
-// maxBcrypt bounds the concurrent bcrypt comparisons.
-const maxBcrypt = 2
-
-// nobody is the hash that is compared for an unknown user, so that the response time does not
-// reveal whether the user exists.
-var nobody, _ = bcrypt.GenerateFromPassword([]byte("nobody"), bcrypt.DefaultCost)
-
-func (u users) right(name, password string) bool {
-	hash, ok := u[name]
-	if !ok {
-		hash = nobody
+// admits reports whether a request has a right password. If it has none, the request is answered.
+func (l *login) admits(w http.ResponseWriter, r *http.Request) bool {
+	name, password, given := r.BasicAuth()
+	if !given {
+		refuse(w)
+		return false
 	}
-	return bcrypt.CompareHashAndPassword(hash, []byte(password)) == nil && ok
+	failed := failedAttempts(r.Context())
+	before := failed.Add(1) - 1
+	err := l.verify(r.Context(), addressOf(r.RemoteAddr), int(before), name, password)
+	switch {
+	case err == nil:
+		failed.Add(-1)
+	case errors.Is(err, errWrongPassword):
+		refuse(w)
+	case errors.Is(err, errBusy):
+		w.Header().Set("Retry-After", "1")
+		respond(w, http.StatusServiceUnavailable, "Too many passwords are waiting to be verified, please try again later")
+	} // otherwise the client has gone
+	return err == nil
+}
+
+// failedKey is the context key of the number of a connection's attempts that have failed.
+type failedKey struct{}
+
+// withFailedAttempts returns the context of a connection that counts its attempts to log in.
+func withFailedAttempts(ctx context.Context) context.Context {
+	return context.WithValue(ctx, failedKey{}, new(atomic.Int32))
+}
+
+func failedAttempts(ctx context.Context) *atomic.Int32 {
+	if count, ok := ctx.Value(failedKey{}).(*atomic.Int32); ok {
+		return count
+	}
+	return new(atomic.Int32)
+}
+
+// addressOf returns the address that the limits of one client apply to: an IPv4 address, or a network of 64 bits in IPv6, whose
+// addresses are all one client's.
+func addressOf(remote string) netip.Prefix {
+	hostPort, _ := netip.ParseAddrPort(remote) // zero for a connection without an address
+	ip := hostPort.Addr().Unmap().WithZone("")
+	bits := ip.BitLen()
+	if ip.Is6() {
+		bits = 64
+	}
+	prefix, _ := ip.Prefix(bits)
+	return prefix
 }
 
 // refuse responds with the 401 of Ironic's middleware.
 func refuse(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", `Basic realm="Baremetal API"`)
+	respond(w, http.StatusUnauthorized, "Authorization required")
+}
+
+// respond responds with a status and a text in the form of Ironic's middleware.
+func respond(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusUnauthorized)
-	fmt.Fprintln(w, `{"error":{"message":"Authorization required","code":401}}`)
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"error":{"message":"%s","code":%d}}`+"\n", text, status)
 }

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sort"
+	"sync"
+)
+
+// gate admits a bounded number of callers at a time. Of those that wait, the one with the lowest rank is admitted next, and the
+// first of those with equal ranks. If too many wait, the one that would be admitted last is refused.
+type gate struct {
+	mu      sync.Mutex
+	free    int       // callers that can be admitted at once
+	queue   int       // callers that can wait
+	waiting []*waiter // in the order of their admission; empty while free is not 0
+}
+
+type waiter struct {
+	rank   int
+	answer chan error // receives nil or errBusy, once
+}
+
+// errBusy refuses a caller because too many wait.
+var errBusy = errors.New("too many wait")
+
+// enter returns nil once the caller is admitted, who must call leave then. It returns errBusy or the error of the context otherwise.
+func (g *gate) enter(ctx context.Context, rank int) error {
+	g.mu.Lock()
+	if g.free > 0 {
+		g.free--
+		g.mu.Unlock()
+		return nil
+	}
+	w := &waiter{rank: rank, answer: make(chan error, 1)}
+	at := sort.Search(len(g.waiting), func(i int) bool { return g.waiting[i].rank > rank })
+	g.waiting = slices.Insert(g.waiting, at, w)
+	if last := len(g.waiting) - 1; last == g.queue {
+		g.waiting[last].answer <- errBusy
+		g.waiting = slices.Delete(g.waiting, last, last+1)
+	}
+	g.mu.Unlock()
+	select {
+	case err := <-w.answer:
+		return err
+	case <-ctx.Done():
+		return g.giveUp(ctx, w)
+	}
+}
+
+// giveUp removes a caller whose context has ended.
+func (g *gate) giveUp(ctx context.Context, w *waiter) error {
+	g.mu.Lock()
+	at := slices.Index(g.waiting, w)
+	if at >= 0 {
+		g.waiting = slices.Delete(g.waiting, at, at+1)
+	}
+	g.mu.Unlock()
+	if at < 0 && <-w.answer == nil {
+		g.leave()
+	}
+	return ctx.Err()
+}
+
+// leave admits the next caller in place of the one that calls it.
+func (g *gate) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.waiting) == 0 {
+		g.free++
+		return
+	}
+	g.waiting[0].answer <- nil
+	g.waiting = slices.Delete(g.waiting, 0, 1)
+}
