@@ -43,6 +43,7 @@ type Redfish struct {
 	conns    map[*conn]struct{}
 	faults   []*activeFault
 	systems  []*system
+	slots    []*slot
 	sessions []*session
 	opened   int // sessions since the start
 	failures map[string]int

@@ -18,7 +18,7 @@ type resource struct {
 	del   func(*call) reply
 
 	open  []string  // methods that need no credentials
-	owner *resource // the resource whose ETag is compared with If-Match; nil for the resource itself
+	owner *resource // the resource whose ETag is compared with If-Match; nil for the resource itself, if it has a get
 }
 
 // call is a request with its body.
@@ -127,7 +127,8 @@ func (res *resource) allow() []string {
 	return methods
 }
 
-// matches evaluates an If-Match header, RFC 9110 section 13.1.1.
+// matches evaluates an If-Match header, RFC 9110 section 13.1.1. DSP0266 wants it for PATCH only; an action without owner
+// ignores it.
 func (res *resource) matches(header string) bool {
 	if header == "" || header == "*" {
 		return true
@@ -137,7 +138,7 @@ func (res *resource) matches(header string) bool {
 		owner = res.owner
 	}
 	if owner.get == nil {
-		return false
+		return true
 	}
 	want := owner.get().header.Get("ETag")
 	return slices.ContainsFunc(strings.Split(header, ","), func(tag string) bool {

@@ -8,6 +8,7 @@ func (b *Redfish) manager() object {
 	o["Model"] = "bmctest"
 	o["FirmwareVersion"] = bmcVersion
 	o["PowerState"] = powerOn
+	o["VirtualMedia"] = link(mediaPath)
 	o["Links"] = object{
 		"ManagerForServers": links(b.systemPaths()),
 		"ManagerForChassis": links([]string{boxPath}),

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -44,78 +43,6 @@ func show(status int, resource object) reply {
 
 // etag returns a strong entity tag: different bodies have different tags.
 func etag(body []byte) string { return fmt.Sprintf(`"%x"`, sha256.Sum256(body))[:17] + `"` }
-
-// problem returns an error response, DSP0266 "Error responses".
-func problem(status int, messageID, text string, args ...string) reply {
-	info := object{
-		"@odata.type":     "#Message.v1_1_1.Message",
-		"MessageId":       messageID,
-		"Message":         text,
-		"MessageSeverity": "Critical",
-	}
-	if len(args) > 0 {
-		info["MessageArgs"] = args
-	}
-	body, _ := json.Marshal(object{"error": object{
-		"code":                  messageID,
-		"message":               text,
-		"@Message.ExtendedInfo": []object{info},
-	}})
-	return newReply(status, "application/json", body)
-}
-
-func badJSON() reply {
-	return problem(http.StatusBadRequest, "Base.1.18.MalformedJSON",
-		"The request body submitted was malformed JSON and could not be parsed by the receiving service.")
-}
-
-func notInList(value, property string) reply {
-	return problem(http.StatusBadRequest, "Base.1.18.PropertyValueNotInList", fmt.Sprintf(
-		"The value '%s' for the property %s is not in the list of acceptable values.", value, property), value, property)
-}
-
-func missing(property string) reply {
-	return problem(http.StatusBadRequest, "Base.1.18.PropertyMissing", fmt.Sprintf(
-		"The property %s is a required property and must be included in the request.", property), property)
-}
-
-func unknownProperty(property string) reply {
-	return problem(http.StatusBadRequest, "Base.1.18.PropertyUnknown", fmt.Sprintf(
-		"The property %s is not in the list of valid properties for the resource.", property), property)
-}
-
-func notFound(path string) reply {
-	return problem(http.StatusNotFound, "Base.1.18.ResourceMissingAtURI",
-		fmt.Sprintf("The resource at the URI '%s' was not found.", path), path)
-}
-
-func notAllowed(allow []string) reply {
-	p := problem(http.StatusMethodNotAllowed, "Base.1.18.OperationNotAllowed",
-		"The HTTP method is not allowed on this resource.")
-	p.header.Set("Allow", strings.Join(allow, ", "))
-	return p
-}
-
-func unauthorized(messageID, text string, args ...string) reply {
-	p := problem(http.StatusUnauthorized, messageID, text, args...)
-	p.header.Set("WWW-Authenticate", `Basic realm="bmctest"`)
-	return p
-}
-
-func noSession() reply {
-	return unauthorized("Base.1.18.NoValidSession", "There is no valid session established with the implementation.")
-}
-
-func wrongCredentials(path string) reply {
-	const reason = "Invalid username or password"
-	return unauthorized("Base.1.18.ResourceAtUriUnauthorized", fmt.Sprintf(
-		"While accessing the resource at '%s', the service received an authorization error '%s'.", path, reason), path, reason)
-}
-
-func locked() reply {
-	return problem(http.StatusForbidden, "BMCTest.1.0.AccountLocked",
-		"The account is locked after too many failed logins.")
-}
 
 // members decodes a JSON object and nothing else.
 func members(body []byte) (map[string]json.RawMessage, bool) {

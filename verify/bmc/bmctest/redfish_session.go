@@ -73,11 +73,11 @@ func (b *Redfish) openSession(c *call) reply {
 	}
 	user, ok := textOf(body["UserName"])
 	if !ok {
-		return missing("UserName")
+		return member{name: "UserName"}.missing()
 	}
 	password, ok := textOf(body["Password"])
 	if !ok {
-		return missing("Password")
+		return member{name: "Password"}.missing()
 	}
 	if refusal, ok := b.login(user, password, c.URL.Path); !ok {
 		return refusal

@@ -200,16 +200,15 @@ func resetTypes() []string {
 
 // reset carries out the action ComputerSystem.Reset.
 func (b *Redfish) reset(s *system, c *call) reply {
-	const action, parameter = "ComputerSystem.Reset", "ResetType"
+	resetType := member{name: "ResetType", action: "ComputerSystem.Reset"}
 	body, ok := members(c.body)
 	if !ok {
 		return badJSON()
 	}
-	if _, ok := body[parameter]; !ok {
-		return problem(http.StatusBadRequest, "Base.1.18.ActionParameterMissing", fmt.Sprintf(
-			"The action %s requires the parameter %s to be present in the request body.", action, parameter), action, parameter)
+	if _, ok := body[resetType.name]; !ok {
+		return resetType.missing()
 	}
-	name, _ := textOf(body[parameter])
+	name, _ := textOf(body[resetType.name])
 	for _, r := range resets {
 		if r.name != name {
 			continue
@@ -220,9 +219,7 @@ func (b *Redfish) reset(s *system, c *call) reply {
 		}
 		return noContent()
 	}
-	return problem(http.StatusBadRequest, "Base.1.18.ActionParameterValueNotInList", fmt.Sprintf(
-		"The value '%s' for the parameter %s in the action %s is not in the list of acceptable values.",
-		name, parameter, action), name, parameter, action)
+	return resetType.notInList(name)
 }
 
 // patch changes the boot override, all or nothing.
@@ -234,7 +231,7 @@ func (s *system) patch(c *call) reply {
 	boot := s.boot
 	for property, raw := range body {
 		if property != "Boot" {
-			return unknownProperty(property)
+			return member{name: property}.unknown()
 		}
 		if refusal, ok := boot.merge(raw); !ok {
 			return refusal
@@ -247,16 +244,16 @@ func (s *system) patch(c *call) reply {
 func (boot *bootOverride) merge(raw json.RawMessage) (refusal reply, ok bool) {
 	changes, ok := members(raw)
 	if !ok {
-		return notInList(string(raw), "Boot"), false
+		return member{name: "Boot"}.wrongType(string(raw)), false
 	}
 	for property, raw := range changes {
 		field, allowed := boot.field(property)
 		if field == nil {
-			return unknownProperty(property), false
+			return member{name: property}.unknown(), false
 		}
 		value, _ := textOf(raw)
 		if !slices.Contains(allowed, value) {
-			return notInList(string(raw), property), false
+			return member{name: property}.notInList(string(raw)), false
 		}
 		*field = value
 	}

@@ -166,7 +166,7 @@ var requestTests = []struct {
 	{"boot", patch, system, `{"Boot":{"BootSourceOverrideTarget":"Cd"}}`, "", 200, ""},
 	{"boot from any ETag", patch, system, `{"Boot":{"BootSourceOverrideTarget":"Cd"}}`, "If-Match: *", 200, ""},
 	{"boot from nothing known", patch, system, `{"Boot":{"BootSourceOverrideTarget":"Cloud"}}`, "", 400, "PropertyValueNotInList"},
-	{"boot that is no object", patch, system, `{"Boot":"Cd"}`, "", 400, "PropertyValueNotInList"},
+	{"boot that is no object", patch, system, `{"Boot":"Cd"}`, "", 400, "PropertyValueTypeError"},
 	{"unknown property", patch, system, `{"Color":"red"}`, "", 400, "PropertyUnknown"},
 	{"unknown boot property", patch, system, `{"Boot":{"Color":"red"}}`, "", 400, "PropertyUnknown"},
 	{"patch with old ETag", patch, system, `{}`, `If-Match: "old"`, 412, "PreconditionFailed"},

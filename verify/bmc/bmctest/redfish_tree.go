@@ -57,6 +57,10 @@ func (b *Redfish) find(path string) *resource {
 		id, below, _ := strings.Cut(rest, "/")
 		return b.systemResource(id, below)
 	}
+	if rest, ok := strings.CutPrefix(path, mediaPath+"/"); ok {
+		id, below, _ := strings.Cut(rest, "/")
+		return b.slotResource(id, below)
+	}
 	return nil
 }
 
@@ -145,12 +149,14 @@ func (b *Redfish) sessionPaths() []string {
 	return paths
 }
 
-// build makes the systems, and the resources that never change.
+// build makes the systems, the slots of virtual media, and the resources that never change.
 func (b *Redfish) build() {
 	b.fixed = make(map[string]object)
 	for i, s := range b.config.Systems {
 		b.systems = append(b.systems, newSystem(s, i, b.Port))
 	}
+	b.slots = newSlots()
+	b.add(collection(mediaPath, "VirtualMediaCollection", "Virtual Media", b.slotPaths()))
 	b.addMembers(managersPath, "ManagerCollection", "Managers", b.manager())
 	b.addMembers(chassisPath, "ChassisCollection", "Chassis", b.box())
 	for _, s := range b.systems {
