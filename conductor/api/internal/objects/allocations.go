@@ -12,38 +12,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/schema"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
-	"github.com/ironstate/ironstate/conductor/api/internal/traits"
 )
-
-// allocationResource is the resource of the allocations. The conductor chooses their nodes.
-//
-// Source: ironic/api/controllers/v1/allocation.py.
-var allocationResource = &resource{
-	of: &conductor.Allocation{}, path: "allocations", list: "allocations", schema: "allocation", noun: "Allocation",
-	since: since.Allocations, named: true, suffixed: true, loadFirst: true, looseIdent: true, uuidFirst: true, sortFirst: true,
-	fields: []field{
-		uuidField,
-		{name: "candidate_nodes", types: []string{"array", "null"}, zero: []any{}, fixed: true, schema: listOf(&schema.Schema{Types: schema.TextType})},
-		extraField,
-		{name: "last_error", readOnly: true},
-		{name: "name", types: schema.TextOrNull},
-		{name: "owner", since: since.AllocationOwner, types: schema.TextOrNull, fixed: true},
-		{name: "resource_class", types: schema.TextOrNull, max: 80, fixed: true},
-		{name: "state", readOnly: true},
-		{name: "traits", zero: []any{}, fixed: true, schema: listOf(traits.Schema)},
-		{name: "node_uuid", readOnly: true, noColumn: true},
-		// Clients set node in a POST; responses show node_uuid.
-		{name: "node", types: schema.TextOrNull, fixed: true, asked: true, storedAs: "node_uuid"},
-	},
-	patched: []string{"name", "extra"},
-	filters: []filter{ofAllocatedNode, byText("resource_class"), byText("state"), ownedBy},
-	early:   []string{"node", "resource_class", "state"},
-	check: func(r *rest.Request, before, o conductor.Object) error {
-		return checkNewName(r, before, o, "allocation")
-	},
-
-	patchSince: since.AllocationPatch, checkValues: checkNames("allocation"),
-}
 
 // listOf returns the schema of a list of items, or null.
 func listOf(items *schema.Schema) func(*rest.Service) *schema.Schema {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -78,18 +79,22 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	names := slices.Clone(rest.PageArgs)
 	if !l.details {
 		names = append(names, "fields")
-		if l.defaults != nil {
+		if l.list.defaults != nil {
 			names = append(names, "detail")
 		}
 	}
-	for _, f := range l.filters {
+	for _, f := range l.list.filters {
 		if f.since <= r.Highest {
 			names = append(names, f.name)
 		}
 	}
 	a := r.QueryArgs(names...)
 	l.decode(a, true)
-	p, fields := a.Page(l.marker()), rest.FieldSet(a.List("fields"))
+	marker := (*rest.Args).Uuid
+	if l.has(nameMarker) {
+		marker = (*rest.Args).Name
+	}
+	p, fields := a.Page(marker), rest.FieldSet(a.List("fields"))
 	l.decode(a, false)
 	detail := a.Boolean("detail")
 	if err := r.Accept(a); err != nil {
@@ -134,8 +139,8 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 
 // decode checks the types of the filters that come before the parameters of the page, or of the others.
 func (l listing) decode(a *rest.Args, early bool) {
-	for _, f := range l.filters {
-		if early == (l.early == nil || slices.Contains(l.early, f.name)) {
+	for _, f := range l.list.filters {
+		if early == (l.list.early == nil || slices.Contains(l.list.early, f.name)) {
 			f.decode(a, f.name)
 		}
 	}
@@ -145,7 +150,7 @@ func (l listing) decode(a *rest.Args, early bool) {
 func (l listing) checkOrder(r *rest.Request, p rest.Page) error {
 	unsortable := l.sortable(p.SortKey)
 	switch {
-	case l.sortFirst && unsortable != nil:
+	case l.has(sortFirst) && unsortable != nil:
 		return unsortable
 	case p.Marker == "":
 		return unsortable
@@ -158,23 +163,15 @@ func (l listing) checkOrder(r *rest.Request, p rest.Page) error {
 	return unsortable
 }
 
-// marker returns the method of args for the marker of a list.
-func (x *resource) marker() func(*rest.Args, string) string {
-	if x.path == "deploy_templates" || x.path == "runbooks" {
-		return (*rest.Args).Name
-	}
-	return (*rest.Args).Uuid
-}
-
 // accept refuses parameters newer than the API version, and returns the fields of the list.
 func (l listing) accept(r *rest.Request, a *rest.Args, p rest.Page, fields rest.FieldSet, detail *bool) (rest.FieldSet, error) {
 	if err := l.allowFields(r, fields); err != nil {
 		return nil, err
 	}
-	if f := l.field(p.SortKey); f != nil && !f.readOnly && f.since > r.Version && f.since <= r.Highest {
+	if f := l.field(p.SortKey); f != nil && !f.is(readOnly) && f.since > r.Version && f.since <= r.Highest {
 		return nil, fault.NotAcceptable
 	}
-	for _, f := range l.filters {
+	for _, f := range l.list.filters {
 		switch {
 		case !a.Has(f.name) || f.since <= r.Version:
 		case f.old != nil:
@@ -189,10 +186,10 @@ func (l listing) accept(r *rest.Request, a *rest.Args, p rest.Page, fields rest.
 		return nil, fault.NoSuchResource
 	case l.details:
 		return nil, nil
-	case l.detailSince == 0 && len(fields) > 0 && detail != nil && *detail:
+	case l.list.detailSince == 0 && len(fields) > 0 && detail != nil && *detail:
 		return nil, fault.Invalid("Can't fetch a subset of fields with 'detail' set")
 	default:
-		return r.ChooseFields(fields, detail, l.defaults, l.detailSince)
+		return r.ChooseFields(fields, detail, l.list.defaults, l.list.detailSince)
 	}
 }
 
@@ -203,16 +200,16 @@ func (l listing) choose(a *rest.Args, r *rest.Request, s *selection) error {
 		chosen = "parent"
 		groups[chosen] = true
 	}
-	for _, f := range l.filters {
+	for _, f := range l.list.filters {
 		if f.group != "" && a.Given(f.name) {
 			groups[f.group] = true
 		}
 	}
 	delete(groups, "address") // it never conflicts
-	if len(groups) > 1 && l.exclusive != nil {
-		return l.exclusive
+	if len(groups) > 1 && l.has(oneFilter) {
+		return fault.NotPermitted
 	}
-	for _, f := range l.filters {
+	for _, f := range l.list.filters {
 		if !a.Has(f.name) || f.group != "" && (chosen != "" || !a.Given(f.name)) {
 			continue
 		}
@@ -228,7 +225,7 @@ func (l listing) parameters(p rest.Page, a *rest.Args, detail *bool) []string {
 	if detail != nil {
 		parameters = append(parameters, "detail="+fault.Repr(*detail))
 	}
-	for _, f := range l.filters {
+	for _, f := range l.list.filters {
 		if v, ok := a.Values[f.name].(string); ok {
 			parameters = append(parameters, f.name+"="+url.QueryEscape(v))
 		}
@@ -237,19 +234,19 @@ func (l listing) parameters(p rest.Page, a *rest.Args, detail *bool) []string {
 }
 
 func (l listing) page(r *rest.Request, p rest.Page, objects []conductor.Object, fields rest.FieldSet, parameters []string) rest.Answer {
-	path := l.path
+	next := l.path
 	if l.details {
-		path += "/detail"
+		next += "/detail"
 	}
 	return rest.Answer{Status: http.StatusOK, Write: func(w *wire.Writer) {
 		w.Open()
-		w.Key(l.list).OpenList()
+		w.Key(path.Base(l.path)).OpenList()
 		for _, o := range objects {
-			l.write(w, r, o, fields)
+			l.show(w, r, o, fields)
 		}
 		w.CloseList()
 		if len(objects) > 0 {
-			p.WriteNext(w, r, path, fields, parameters, len(objects), objects[len(objects)-1].Meta().UUID)
+			p.WriteNext(w, r, next, fields, parameters, len(objects), objects[len(objects)-1].Meta().UUID)
 		}
 		w.Close()
 	}}

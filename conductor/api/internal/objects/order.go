@@ -13,7 +13,7 @@ import (
 
 // sortable refuses a sort key whose values have no order.
 func (x *resource) sortable(key string) error {
-	if f := x.field(key); f != nil && (f.unsorted || f.zero != nil && isContainer(f.zero)) {
+	if f := x.field(key); f != nil && (f.is(unsorted) || f.zero != nil && isContainer(f.zero)) {
 		return fault.Invalid("The sort_key value %s is an invalid field for sorting", key)
 	}
 	return nil
@@ -31,7 +31,7 @@ func (x *resource) order(r *rest.Request, key string) (func(a, b conductor.Objec
 		return func(a, b conductor.Object) int { return a.Meta().CreatedAt.Compare(b.Meta().CreatedAt) }, nil
 	case key == "updated_at":
 		return func(a, b conductor.Object) int { return rest.CompareTimes(a.Meta().UpdatedAt, b.Meta().UpdatedAt) }, nil
-	case f == nil, f.noColumn:
+	case f == nil, f.is(noColumn):
 		return nil, fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(key))
 	default:
 		return func(a, b conductor.Object) int { return strings.Compare(sortText(f.value(a)), sortText(f.value(b))) }, nil

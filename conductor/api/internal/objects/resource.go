@@ -21,72 +21,94 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// resource describes one kind of object in the API. Its functions, which may be nil, are the
-// rules that apply to this resource only.
+// resource describes one kind of object in the API. The descriptions are in resources.go.
 type resource struct {
-	of     conductor.Object // an empty object of its type
-	path   string           // below /v1
-	list   string           // the key of a list's items
-	schema string           // in faults of the schema
-	noun   string           // in faults that name one: "Port"
-
-	since    states.APIVersion
-	named    bool // its records can be named in paths at any version
-	suffixed bool // the names in paths may lack a suffix ".json"
-
-	fields   []field
-	defaults []string // the fields in a list without detail
-	// detailSince is the first version in which a list accepts detail=true. detailed means
-	// that a path ending in /detail has the same effect.
-	detailSince states.APIVersion
-	detailed    bool
-	// links maps paths below a record to the first version in which the record links to them.
+	of     conductor.Object  // an empty object of its type
+	path   string            // below /v1; its last segment is the key of a list's items
+	word   string            // in the names of arguments and the faults of schemas: "port"
+	noun   string            // in the faults that name a record: "Port"
+	since  states.APIVersion // the first version with the resource
+	quirks quirk
+	fields []field
+	// links maps the paths below a record to the first version in which the record links to them.
 	links map[string]states.APIVersion
+	list  listRules
+	write writeRules
+}
 
-	// filters are the query parameters of a list in addition to those of a page. Those in early,
-	// nil for all of them, are checked before the parameters of the page, the others after them.
+// quirk is a set of properties in which some resources differ from others in Ironic.
+type quirk uint16
+
+const (
+	// named is a resource whose records can be named in paths at any version. The records of others can be
+	// named from the version that introduced their field name.
+	named quirk = 1 << iota
+	// suffixed permits a path to omit the end of a name that ends in ".json".
+	suffixed
+	// detailPath is a resource with lists at /detail.
+	detailPath
+	// nameMarker permits the marker of a list to have the form of a name.
+	nameMarker
+	// oneFilter refuses a list with several filters of different groups. Others apply the first filter.
+	oneFilter
+	// sortFirst checks the sort key of a list before its marker.
+	sortFirst
+	// fieldsFirst checks the requested fields before it looks for the record.
+	fieldsFirst
+	// loadFirst looks for the record before it checks a patch.
+	loadFirst
+	// looseIdent does not check the identifier of the record to patch.
+	looseIdent
+	// uuidFirst names the UUID in the fault of a new record of which the UUID and another key exist.
+	uuidFirst
+	// inOrder checks the fields of a body in the order of the resource's fields. Others sort them by name.
+	inOrder
+	// touched sets updated_at for a patch that changes nothing, too.
+	touched
+	// lockedByPost waits in a POST for the lock of the record's node, and then calls writeRules.allow. All
+	// resources do so in a PATCH.
+	lockedByPost
+	// badNode quotes the field node_uuid in the fault of a new record whose node does not exist.
+	badNode
+)
+
+// has reports whether the resource has a quirk.
+func (x *resource) has(q quirk) bool { return x.quirks&q != 0 }
+
+// listRules are the rules for lists of a resource.
+type listRules struct {
+	// defaults are the fields in a list without detail.
+	defaults []string
+	// detailSince is the first version in which a list has the parameter detail; 0 stands for none.
+	detailSince states.APIVersion
+	// filters are the query parameters in addition to those of a page.
 	filters []filter
-	early   []string
-	// sortFirst is set if a list checks its sort key before its marker.
-	sortFirst bool
-	// fieldsFirst is set if the fields of one record are checked before the record is looked for.
-	fieldsFirst bool
-	// exclusive refuses a request with more than one of the filters that select by a group, nil
-	// if only the first of them applies.
-	exclusive error
-	// duplicate returns the fault text for a record with a unique key of another record, unless
-	// uuidFirst is set and the UUID exists too.
-	duplicate func(o conductor.Object) string
-	uuidFirst bool
-	// noNode is the fault text for a new record of an unknown node, with %s for the node;
-	// empty stands for the usual fault of an unknown node.
-	noNode string
+	// early are the filters that are checked before the parameters of the page; nil stands for all. The others
+	// are checked after these parameters.
+	early []string
+}
+
+// writeRules are the rules for requests that create, change or delete a record. A function refuses a request by
+// an error, except for duplicate and tooNew. A nil function refuses nothing, unless its comment says otherwise.
+type writeRules struct {
 	// prepare modifies the body of a POST before it is checked.
 	prepare func(r *rest.Request, body any) error
-	// tooNew reports whether a POST or a patch uses a field newer than its API version; nil stands for
-	// hasNew.
+	// tooNew reports whether a POST or a patch uses a field newer than its API version; nil stands for hasNew.
 	tooNew func(x *resource, r *rest.Request, object map[string]any, p patch.Patch) bool
-	// patched are the fields that a patch may change, in the order of the fault; nil stands for
-	// all that a POST may set and that are not fixed, sorted. A patch is checked after the record
-	// was found if loadFirst is true.
-	patched   []string
-	loadFirst bool
 	// patchSince is the first version in which a record can be patched.
 	patchSince states.APIVersion
-	// checkValues refuses values of a patch before it is applied.
+	// patched are the fields that a patch may change, in the order in which a fault lists them; nil stands for
+	// all fields that are neither readOnly nor fixed, sorted by name.
+	patched []string
+	// checkValues checks the values of a patch before it is applied.
 	checkValues func(r *rest.Request, p patch.Patch) error
-	// looseIdent is set if a patch finds the record without checking its identifier before.
-	looseIdent bool
-	// inOrder is set if the schema has the fields in their order, and not sorted.
-	inOrder bool
-	// touched is set if a patch that changes nothing sets updated_at.
-	touched bool
-	// check refuses a record that breaks a rule. before is nil for a new record, and the
-	// record before the patch for a patched one. allow does so with the lock of the record's
-	// node, which a POST takes if locks is true, and a patch always.
-	check, allow func(r *rest.Request, before, o conductor.Object) error
-	locks        bool
-	// deletable refuses the deletion of a record.
+	// check checks a complete record. before is the record before the patch, nil for a new record.
+	check func(r *rest.Request, before, o conductor.Object) error
+	// allow checks a complete record while no other request holds the lock of its node.
+	allow func(r *rest.Request, before, o conductor.Object) error
+	// duplicate returns the fault text for a record with a unique key of another record.
+	duplicate func(o conductor.Object) string
+	// deletable checks a record that is about to be deleted.
 	deletable func(r *rest.Request, o conductor.Object) error
 }
 
@@ -95,29 +117,39 @@ type field struct {
 	name  string
 	since states.APIVersion
 	types []string
-	// zero is shown and stored instead of null.
+	flags fieldFlag
+	max   int // the maximum length of a string; 0 is unlimited
+	// zero is stored and shown in place of null.
 	zero any
-
-	required bool // in a POST
-	readOnly bool // clients cannot set it
-	asked    bool // set by a POST, but not shown, or under the name storedAs
+	// storedAs is the name of the field in the record, if it differs from name.
 	storedAs string
-	index    []int // of the field in the type of the record, set by init
-	shown    bool  // in the responses of versions below since too
-	unsorted bool  // not a sort key
-	noColumn bool  // not a sort key, since it has no column in Ironic's database
-	nullable bool  // null is stored and shown, and a patch that removes the field sets it
-	fixed    bool  // cannot be patched
-	max      int   // the maximum length of a string; 0 is unlimited
-	secret   bool  // faults do not repeat its values
-	// schema returns the schema of its values; nil stands for types and max.
+	// schema returns the schema of the values; nil stands for one with types and max.
 	schema func(s *rest.Service) *schema.Schema
-	// convert refuses a value that satisfies the schema, or returns its stored form. It is not
+	// convert returns the stored form of a value that satisfies the schema, or refuses the value. It is not
 	// called for null.
 	convert func(r *rest.Request, v any) (any, error)
 	// mask returns the form of a value in responses.
-	mask func(v any) any
+	mask  func(v any) any
+	index []int // of the field in the type of the record, set by init
 }
+
+// fieldFlag is a set of properties of a field.
+type fieldFlag uint16
+
+const (
+	required     fieldFlag = 1 << iota // a POST must have it
+	readOnly                           // clients cannot set it
+	fixed                              // a POST may set it, a patch cannot change it
+	nullable                           // null is stored and shown, and a patch that removes the field sets it
+	hidden                             // responses do not have it
+	shownEarlier                       // responses of versions below since have it, too
+	unsorted                           // lists cannot be sorted by it
+	noColumn                           // as unsorted, because Ironic's database has no column for it
+	secret                             // faults do not repeat its values
+)
+
+// is reports whether the field has a flag.
+func (f *field) is(flag fieldFlag) bool { return f.flags&flag != 0 }
 
 // filter is a query parameter that filters a list.
 type filter struct {
@@ -145,7 +177,7 @@ func (x *resource) field(name string) *field {
 
 // value returns the value of a record's field.
 func (f *field) value(o conductor.Object) any {
-	if v := f.load(o); v != nil || f.nullable {
+	if v := f.load(o); v != nil || f.is(nullable) {
 		return v
 	}
 	return f.zero
@@ -167,19 +199,19 @@ func (x *resource) bodySchema(service *rest.Service) *schema.Schema {
 	s := &schema.Schema{Types: []string{"object"}, Closed: true}
 	for i := range x.fields {
 		f := &x.fields[i]
-		if f.readOnly || f.since > service.Highest {
+		if f.is(readOnly) || f.since > service.Highest {
 			continue
 		}
-		of := &schema.Schema{Types: f.types, MaxLength: f.max, Secret: f.secret}
+		of := &schema.Schema{Types: f.types, MaxLength: f.max, Secret: f.is(secret)}
 		if f.schema != nil {
 			of = f.schema(service)
 		}
 		s.Properties = append(s.Properties, schema.Property{Name: f.name, Schema: of})
-		if f.required {
+		if f.is(required) {
 			s.Required = append(s.Required, f.name)
 		}
 	}
-	if !x.inOrder {
+	if !x.has(inOrder) {
 		slices.SortFunc(s.Properties, func(a, b schema.Property) int { return strings.Compare(a.Name, b.Name) })
 	}
 	slices.Sort(s.Required)
@@ -192,7 +224,7 @@ func (x *resource) take(r *rest.Request, o conductor.Object, object map[string]a
 	for _, first := range []bool{true, false} { // the order of Ironic's validators
 		for i := range x.fields {
 			f := &x.fields[i]
-			if f.readOnly || first != (f.name == "address" || f.name == "node_uuid") {
+			if f.is(readOnly) || first != (f.name == "address" || f.name == "node_uuid") {
 				continue
 			}
 			v, has := object[f.name]
@@ -202,7 +234,7 @@ func (x *resource) take(r *rest.Request, o conductor.Object, object map[string]a
 				}
 			}
 			switch {
-			case has && v == nil && f.nullable:
+			case has && v == nil && f.is(nullable):
 				f.store(o, nil)
 			case has || f.storedAs == "":
 				f.put(o, v)
@@ -212,8 +244,8 @@ func (x *resource) take(r *rest.Request, o conductor.Object, object map[string]a
 	return nil
 }
 
-// write writes a record with the fields of the request's version.
-func (x *resource) write(w *wire.Writer, r *rest.Request, o conductor.Object, fields rest.FieldSet) {
+// show writes a record with the fields of the request's version.
+func (x *resource) show(w *wire.Writer, r *rest.Request, o conductor.Object, fields rest.FieldSet) {
 	m := o.Meta()
 	w.Open()
 	if fields.Has("uuid") {
@@ -227,7 +259,7 @@ func (x *resource) write(w *wire.Writer, r *rest.Request, o conductor.Object, fi
 	}
 	for i := range x.fields {
 		f := &x.fields[i]
-		if f.name == "uuid" || f.asked || f.since > r.Version && !f.shown || !fields.Has(f.name) {
+		if f.name == "uuid" || f.is(hidden) || f.since > r.Version && !f.is(shownEarlier) || !fields.Has(f.name) {
 			continue
 		}
 		if text, ok := f.pointer(o).(*string); ok && *text != "" && f.mask == nil {
@@ -259,7 +291,7 @@ func (x *resource) write(w *wire.Writer, r *rest.Request, o conductor.Object, fi
 
 // answer returns an answer that shows a record.
 func (x *resource) answer(r *rest.Request, status int, o conductor.Object, fields rest.FieldSet) rest.Answer {
-	return rest.Answer{Status: status, Write: func(w *wire.Writer) { x.write(w, r, o, fields) }}
+	return rest.Answer{Status: status, Write: func(w *wire.Writer) { x.show(w, r, o, fields) }}
 }
 
 // allowFields refuses fields that the version does not have.
@@ -268,7 +300,7 @@ func (x *resource) allowFields(r *rest.Request, fields rest.FieldSet) error {
 		return fault.NotAcceptable
 	}
 	for _, name := range fields {
-		if f := x.field(name); f != nil && !f.readOnly && f.since > r.Version && f.since <= r.Highest {
+		if f := x.field(name); f != nil && !f.is(readOnly) && f.since > r.Version && f.since <= r.Highest {
 			return fault.NotAcceptable
 		}
 	}
@@ -285,7 +317,7 @@ func (x *resource) knowFields(r *rest.Request, fields rest.FieldSet) error {
 		if isLink || slices.Contains([]string{"uuid", "created_at", "updated_at", "links"}, name) {
 			continue
 		}
-		if f == nil || f.asked || f.since > r.Highest {
+		if f == nil || f.is(hidden) || f.since > r.Highest {
 			unknown = append(unknown, fault.Show(name))
 		}
 	}
@@ -295,15 +327,15 @@ func (x *resource) knowFields(r *rest.Request, fields rest.FieldSet) error {
 // identOf returns the UUID or name by which the path names a record.
 func identOf(r *rest.Request, x *resource) (string, error) {
 	ident := r.Param(0)
-	byName := x.field("name") != nil && (x.named || x.field("name").since <= r.Version)
+	byName := x.field("name") != nil && (x.has(named) || x.field("name").since <= r.Version)
 	switch {
 	case rest.IsUUID(ident):
 	case !byName:
-		return "", fault.Invalid("Expected UUID for %s_uuid: %s", x.schema, fault.Show(ident))
+		return "", fault.Invalid("Expected UUID for %s_uuid: %s", x.word, fault.Show(ident))
 	case !rest.IsName(ident) && x == portGroupResource: // refused before the methods have names
 		return "", &fault.Fault{Status: http.StatusBadRequest, Bare: true, Text: "Expected UUID or name for portgroup: " + fault.Show(ident)}
 	case !rest.IsName(ident):
-		return "", fault.Invalid("Expected UUID or name for %s_ident: %s", x.schema, fault.Show(ident))
+		return "", fault.Invalid("Expected UUID or name for %s_ident: %s", x.word, fault.Show(ident))
 	}
 	return ident, nil
 }
@@ -311,7 +343,7 @@ func identOf(r *rest.Request, x *resource) (string, error) {
 // find returns a record by its UUID or name.
 func find(r *rest.Request, x *resource, ident string) (conductor.Object, error) {
 	o, err := r.Conductor.Object(r.Context(), x.of.Kind(), ident)
-	if errors.Is(err, conductor.NotFound) && r.Suffix && x.suffixed && slices.Contains(r.Params, ident) {
+	if errors.Is(err, conductor.NotFound) && r.Suffix && x.has(suffixed) && slices.Contains(r.Params, ident) {
 		ident += ".json"
 		o, err = r.Conductor.Object(r.Context(), x.of.Kind(), ident)
 	}
@@ -344,18 +376,18 @@ func (x *resource) sayExists(r *rest.Request, o conductor.Object, err error) err
 		})
 	}
 	article := "A"
-	if strings.IndexByte("aeiou", x.schema[0]) >= 0 {
+	if strings.IndexByte("aeiou", x.word[0]) >= 0 {
 		article = "An"
 	}
 	noun := article + " " + strings.ToLower(x.noun)
 	switch {
-	case byUUID && x.uuidFirst:
+	case byUUID && x.has(uuidFirst):
 	case m.Name != "" && taken(func(other conductor.Object) bool { return other.Meta().Name == m.Name }):
 		return fault.Conflict("%s with name %s already exists.", noun, m.Name)
-	case x.duplicate != nil && taken(func(other conductor.Object) bool {
+	case x.write.duplicate != nil && taken(func(other conductor.Object) bool {
 		return slices.ContainsFunc(o.Keys(), func(key string) bool { return slices.Contains(other.Keys(), key) })
 	}):
-		return fault.Conflict("%s", x.duplicate(o))
+		return fault.Conflict("%s", x.write.duplicate(o))
 	}
 	return fault.Conflict("%s with UUID %s already exists.", noun, m.UUID)
 }

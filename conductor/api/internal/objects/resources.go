@@ -14,186 +14,229 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// The fields that several resources share.
+// The resources of Ironic's API that are objects. Sources: the files of the same names in
+// ironic/api/controllers/v1.
+var resources = []*resource{
+	chassisResource, portResource, portGroupResource, connectorResource, targetResource, templateResource, runbookResource, allocationResource,
+}
+
+// The fields that several resources have.
 var (
-	uuidField  = field{name: "uuid", types: schema.TextOrNull, fixed: true, convert: toUUID("uuid")}
-	ownerNode  = field{name: "node_uuid", types: schema.TextType, required: true, convert: toUUID("node_uuid")}
-	volumeNode = field{name: "node_uuid", types: schema.TextType, required: true, noColumn: true, convert: toUUID("node_uuid")}
+	uuidField  = field{name: "uuid", types: schema.TextOrNull, flags: fixed, convert: toUUID("uuid")}
+	nodeField  = field{name: "node_uuid", types: schema.TextType, flags: required, convert: toUUID("node_uuid")}
+	volumeNode = field{name: "node_uuid", types: schema.TextType, flags: required | noColumn, convert: toUUID("node_uuid")}
 	extraField = field{name: "extra", types: schema.ObjectOrNull, zero: noObject}
 )
 
-func internalInfo(since states.APIVersion) field {
-	return field{name: "internal_info", since: since, types: schema.ObjectOrNull, zero: noObject, readOnly: true}
-}
-
-// Sources: the files of the same names in ironic/api/controllers/v1.
 var (
 	chassisResource = &resource{
-		of: &conductor.Chassis{}, path: "chassis", list: "chassis", detailed: true, schema: "chassis", noun: "Chassis",
+		of: &conductor.Chassis{}, path: "chassis", word: "chassis", noun: "Chassis",
+		quirks: detailPath | fieldsFirst | looseIdent | inOrder | touched,
 		fields: []field{
 			uuidField,
 			extraField,
 			{name: "description", types: schema.TextOrNull, max: 255},
 		},
-		inOrder: true, touched: true, fieldsFirst: true, check: sameUUID,
-		patched:    []string{"uuid", "extra", "description"},
-		looseIdent: true,
-		defaults:   []string{"uuid", "description"}, detailSince: since.Detail,
-		links:     map[string]states.APIVersion{"nodes": since.First},
-		deletable: chassisEmpty,
+		links: map[string]states.APIVersion{"nodes": since.First},
+		list:  listRules{defaults: []string{"uuid", "description"}, detailSince: since.Detail},
+		write: writeRules{
+			patched:   []string{"uuid", "extra", "description"},
+			check:     sameUUID,
+			deletable: chassisEmpty,
+		},
 	}
 
 	portResource = &resource{
-		of: &conductor.Port{}, path: "ports", list: "ports", detailed: true, schema: "port", noun: "Port",
+		of: &conductor.Port{}, path: "ports", word: "port", noun: "Port",
+		quirks: detailPath | oneFilter | uuidFirst | lockedByPost,
 		fields: []field{
 			uuidField,
-			{name: "address", types: schema.TextType, required: true, convert: toMAC},
+			{name: "address", types: schema.TextType, flags: required, convert: toMAC},
 			extraField,
-			internalInfo(since.PortInternalInfo),
-			{name: "is_smartnic", since: since.SmartNIC, types: schema.BooleanTypes, zero: false, nullable: true, convert: toTruth("is_smartnic")},
+			{name: "internal_info", since: since.PortInternalInfo, types: schema.ObjectOrNull, flags: readOnly, zero: noObject},
+			{name: "is_smartnic", since: since.SmartNIC, types: schema.BooleanTypes, flags: nullable, zero: false, convert: toTruth("is_smartnic")},
 			{name: "local_link_connection", since: since.PortConnectivity, types: []string{"null", "object"}, zero: noObject, convert: toLocalLink},
 			{name: "physical_network", since: since.PortPhysicalNetwork, types: schema.TextOrNull, max: 64},
 			{name: "pxe_enabled", since: since.PortConnectivity, types: schema.BooleanTypes, zero: true, convert: toTruth("pxe_enabled")},
-			ownerNode,
+			nodeField,
 			{name: "name", since: since.PortName, types: schema.TextOrNull},
 			{name: "description", since: since.PortDescription, types: schema.TextOrNull, max: 255},
 			{name: "vendor", since: since.PortVendor, types: schema.TextOrNull, max: 32},
 			{name: "category", since: since.PortCategory, types: schema.TextOrNull, max: 80},
 			{name: "available_for_dynamic_portgroup", since: since.DynamicPortGroups, types: []string{"boolean"}, zero: true},
-			{name: "portgroup_uuid", since: since.PortGroupsBelow, types: schema.TextOrNull, noColumn: true, convert: toUUID("portgroup_uuid")},
+			{name: "portgroup_uuid", since: since.PortGroupsBelow, types: schema.TextOrNull, flags: noColumn, convert: toUUID("portgroup_uuid")},
 		},
-		defaults: []string{"uuid", "address"}, detailSince: since.Detail,
-		filters: []filter{
-			byPortGroup, byNode("node_uuid"), byNode("node"), byAddress, byNodeShard(since.Shards),
-			{name: "description_contains", since: since.PortDescription, decode: decodeText, apply: byDescription},
-			{name: "conductor_groups", since: since.ConductorGroupFilter, decode: decodeList, apply: byConductorGroups},
+		list: listRules{
+			defaults: []string{"uuid", "address"}, detailSince: since.Detail,
+			filters: []filter{
+				byPortGroup, byNode("node_uuid"), byNode("node"), byAddress, byNodeShard(since.Shards),
+				{name: "description_contains", since: since.PortDescription, decode: decodeText, apply: byDescription},
+				{name: "conductor_groups", since: since.ConductorGroupFilter, decode: decodeList, apply: byConductorGroups},
+			},
+			early: []string{"node", "node_uuid", "address"},
 		},
-		early:     []string{"node", "node_uuid", "address"},
-		exclusive: fault.NotPermitted, uuidFirst: true,
-		duplicate: func(o conductor.Object) string {
-			return fmt.Sprintf("A port with MAC address %s already exists.", o.(*conductor.Port).Address)
+		write: writeRules{
+			prepare:     namePortNode,
+			tooNew:      newForPort,
+			checkValues: checkNames("port"),
+			check:       checkPort,
+			allow:       allowPort,
+			duplicate: func(o conductor.Object) string {
+				return fmt.Sprintf("A port with MAC address %s already exists.", o.(*conductor.Port).Address)
+			},
 		},
-		prepare: namePortNode,
-		tooNew:  newForPort,
-		check:   checkPort,
-		allow:   allowPort,
-		locks:   true,
-
-		checkValues: checkNames("port"),
 	}
 
 	portGroupResource = &resource{
-		of: &conductor.PortGroup{}, path: "portgroups", list: "portgroups", detailed: true, schema: "portgroup", noun: "Portgroup",
-		since: since.PortGroups, named: true, loadFirst: true, tooNew: newForPortGroup,
+		of: &conductor.PortGroup{}, path: "portgroups", word: "portgroup", noun: "Portgroup", since: since.PortGroups,
+		quirks: named | detailPath | loadFirst,
 		fields: []field{
 			uuidField,
 			{name: "address", types: schema.TextOrNull, convert: toMAC},
 			extraField,
-			internalInfo(since.First),
-			{name: "mode", since: since.PortGroupMode, shown: true, types: schema.TextOrNull, zero: "active-backup"},
+			{name: "internal_info", types: schema.ObjectOrNull, flags: readOnly, zero: noObject},
+			{name: "mode", since: since.PortGroupMode, types: schema.TextOrNull, flags: shownEarlier, zero: "active-backup"},
 			{name: "name", types: schema.TextOrNull},
-			{name: "properties", since: since.PortGroupMode, shown: true, types: schema.ObjectOrNull, zero: noObject},
+			{name: "properties", since: since.PortGroupMode, types: schema.ObjectOrNull, flags: shownEarlier, zero: noObject},
 			{name: "standalone_ports_supported", types: schema.BooleanTypes, zero: true, convert: toTruth("standalone_ports_supported")},
-			ownerNode,
+			nodeField,
 			{name: "physical_network", since: since.PortGroupPhysicalNetwork, types: schema.TextOrNull, max: 64},
 			{name: "category", since: since.PortGroupCategory, types: schema.TextOrNull, max: 80},
-			{name: "dynamic_portgroup", since: since.DynamicPortGroups, types: []string{"boolean"}, zero: false, readOnly: true},
+			{name: "dynamic_portgroup", since: since.DynamicPortGroups, types: []string{"boolean"}, flags: readOnly, zero: false},
 		},
-		defaults: []string{"uuid", "address", "name"}, detailSince: since.Detail,
 		links: map[string]states.APIVersion{"ports": since.First},
-		filters: []filter{
-			byNode("node"), byAddress, byNodeShard(since.PortGroupShard),
-			{name: "conductor_groups", since: since.ConductorGroupFilter, decode: decodeList, apply: byConductorGroups},
+		list: listRules{
+			defaults: []string{"uuid", "address", "name"}, detailSince: since.Detail,
+			filters: []filter{
+				byNode("node"), byAddress, byNodeShard(since.PortGroupShard),
+				{name: "conductor_groups", since: since.ConductorGroupFilter, decode: decodeList, apply: byConductorGroups},
+			},
 		},
-		duplicate: func(o conductor.Object) string {
-			return fmt.Sprintf("A portgroup with MAC address %s already exists.", o.(*conductor.PortGroup).Address)
+		write: writeRules{
+			tooNew:      newForPortGroup,
+			checkValues: checkNames("portgroup"),
+			check:       checkPortGroup,
+			allow:       allowPortGroup,
+			duplicate: func(o conductor.Object) string {
+				return fmt.Sprintf("A portgroup with MAC address %s already exists.", o.(*conductor.PortGroup).Address)
+			},
+			deletable: portGroupEmpty,
 		},
-		checkValues: checkNames("portgroup"),
-
-		check:     checkPortGroup,
-		allow:     allowPortGroup,
-		deletable: portGroupEmpty,
 	}
 
 	connectorResource = &resource{
-		of: &conductor.VolumeConnector{}, path: "volume/connectors", list: "connectors", schema: "connector", noun: "Volume connector",
-		since: since.Volumes, loadFirst: true,
+		of: &conductor.VolumeConnector{}, path: "volume/connectors", word: "connector", noun: "Volume connector", since: since.Volumes,
+		quirks: loadFirst | badNode,
 		fields: []field{
 			uuidField,
-			{name: "connector_id", types: schema.TextType, required: true},
+			{name: "connector_id", types: schema.TextType, flags: required},
 			extraField,
-			{name: "type", types: schema.TextType, required: true},
+			{name: "type", types: schema.TextType, flags: required},
 			volumeNode,
 		},
-		defaults: []string{"uuid", "node_uuid", "type", "connector_id"},
-		filters:  []filter{byNode("node"), ignoredProject},
-		duplicate: func(o conductor.Object) string {
-			v := o.(*conductor.VolumeConnector)
-			return fmt.Sprintf("A volume connector with type %s and connector ID %s already exists.", v.Type, v.ConnectorID)
+		list: listRules{
+			defaults: []string{"uuid", "node_uuid", "type", "connector_id"},
+			filters:  []filter{byNode("node"), ignoredProject},
 		},
-		noNode: "Invalid input for field/attribute node_uuid. Value: '%s'. ",
-		allow:  volumeUpdate("volume connector update"),
-
-		checkValues: checkNodeUUIDs,
-
-		deletable: checkVolume("volume connector deletion", admission.Rules.DeleteVolume),
+		write: writeRules{
+			checkValues: checkNodeUUIDs,
+			allow:       volumeUpdate("volume connector update"),
+			duplicate: func(o conductor.Object) string {
+				v := o.(*conductor.VolumeConnector)
+				return fmt.Sprintf("A volume connector with type %s and connector ID %s already exists.", v.Type, v.ConnectorID)
+			},
+			deletable: checkVolume("volume connector deletion", admission.Rules.DeleteVolume),
+		},
 	}
 
 	targetResource = &resource{
-		of: &conductor.VolumeTarget{}, path: "volume/targets", list: "targets", schema: "target", noun: "Volume target",
-		since: since.Volumes, loadFirst: true,
+		of: &conductor.VolumeTarget{}, path: "volume/targets", word: "target", noun: "Volume target", since: since.Volumes,
+		quirks: loadFirst | badNode,
 		fields: []field{
 			uuidField,
-			{name: "boot_index", types: []string{"integer"}, required: true, convert: toInteger},
+			{name: "boot_index", types: []string{"integer"}, flags: required, convert: toInteger},
 			extraField,
-			{name: "properties", types: schema.ObjectOrNull, zero: noObject, secret: true, mask: maskTarget},
-			{name: "volume_id", types: schema.TextType, required: true},
-			{name: "volume_type", types: schema.TextType, required: true},
+			{name: "properties", types: schema.ObjectOrNull, flags: secret, zero: noObject, mask: maskTarget},
+			{name: "volume_id", types: schema.TextType, flags: required},
+			{name: "volume_type", types: schema.TextType, flags: required},
 			volumeNode,
 		},
-		defaults: []string{"uuid", "node_uuid", "volume_type", "boot_index", "volume_id"},
-		filters:  []filter{byNode("node"), ignoredProject},
-		duplicate: func(o conductor.Object) string {
-			return fmt.Sprintf("A volume target with boot index '%v' for the same node already exists.", o.(*conductor.VolumeTarget).BootIndex)
+		list: listRules{
+			defaults: []string{"uuid", "node_uuid", "volume_type", "boot_index", "volume_id"},
+			filters:  []filter{byNode("node"), ignoredProject},
 		},
-		noNode: "Invalid input for field/attribute node_uuid. Value: '%s'. ",
-		allow:  volumeUpdate("volume target update"),
-
-		checkValues: checkNodeUUIDs,
-
-		deletable: checkVolume("volume target deletion", admission.Rules.DeleteVolume),
+		write: writeRules{
+			checkValues: checkNodeUUIDs,
+			allow:       volumeUpdate("volume target update"),
+			duplicate: func(o conductor.Object) string {
+				return fmt.Sprintf("A volume target with boot index '%v' for the same node already exists.", o.(*conductor.VolumeTarget).BootIndex)
+			},
+			deletable: checkVolume("volume target deletion", admission.Rules.DeleteVolume),
+		},
 	}
 
 	templateResource = &resource{
-		of: &conductor.DeployTemplate{}, path: "deploy_templates", list: "deploy_templates", schema: "template", noun: "Deploy template",
-		since: since.DeployTemplates, named: true, suffixed: true, sortFirst: true,
+		of: &conductor.DeployTemplate{}, path: "deploy_templates", word: "template", noun: "Deploy template", since: since.DeployTemplates,
+		quirks: named | suffixed | nameMarker | sortFirst,
 		fields: []field{
 			uuidField,
-			{name: "name", required: true, schema: func(*rest.Service) *schema.Schema { return traits.Schema }},
-			{name: "description", types: schema.TextOrNull, max: 255, asked: true},
+			{name: "name", flags: required, schema: func(*rest.Service) *schema.Schema { return traits.Schema }},
+			{name: "description", types: schema.TextOrNull, flags: hidden, max: 255},
 			extraField,
-			{name: "steps", required: true, unsorted: true, schema: StepsSchema("priority", true), convert: toSteps("priority"), mask: maskSteps},
+			{name: "steps", flags: required | unsorted, schema: StepsSchema("priority", true), convert: toSteps("priority"), mask: maskSteps},
 		},
-		patched:  []string{"extra", "name", "steps", "description"},
-		defaults: []string{"uuid", "name"}, detailSince: since.Detail,
+		list:  listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail},
+		write: writeRules{patched: []string{"extra", "name", "steps", "description"}},
 	}
 
 	runbookResource = &resource{
-		of: &conductor.Runbook{}, path: "runbooks", list: "runbooks", schema: "runbook", noun: "Runbook",
-		since: since.Runbooks, named: true, suffixed: true,
+		of: &conductor.Runbook{}, path: "runbooks", word: "runbook", noun: "Runbook", since: since.Runbooks,
+		quirks: named | suffixed | nameMarker,
 		fields: []field{
 			uuidField,
-			{name: "name", types: schema.TextType, required: true},
+			{name: "name", types: schema.TextType, flags: required},
 			extraField,
 			{name: "public", types: []string{"boolean", "null"}, zero: false},
 			{name: "owner", types: schema.TextOrNull, max: 255},
 			{name: "disable_ramdisk", types: []string{"boolean", "null"}, zero: false},
 			{name: "description", since: since.RunbookTraits, types: schema.TextOrNull, max: 255},
-			{name: "steps", required: true, unsorted: true, schema: StepsSchema("order", false), convert: toSteps("order"), mask: maskSteps},
-			{name: "traits", since: since.RunbookTraits, zero: []any{}, readOnly: true},
+			{name: "steps", flags: required | unsorted, schema: StepsSchema("order", false), convert: toSteps("order"), mask: maskSteps},
+			{name: "traits", since: since.RunbookTraits, flags: readOnly, zero: []any{}},
 		},
-		defaults: []string{"uuid", "name"}, detailSince: since.Detail,
-		check: checkRunbookName,
+		list:  listRules{defaults: []string{"uuid", "name"}, detailSince: since.Detail},
+		write: writeRules{check: checkRunbookName},
+	}
+
+	// The conductor chooses the nodes of allocations.
+	allocationResource = &resource{
+		of: &conductor.Allocation{}, path: "allocations", word: "allocation", noun: "Allocation", since: since.Allocations,
+		quirks: named | suffixed | sortFirst | loadFirst | looseIdent | uuidFirst,
+		fields: []field{
+			uuidField,
+			{name: "candidate_nodes", flags: fixed, zero: []any{}, schema: listOf(&schema.Schema{Types: schema.TextType})},
+			extraField,
+			{name: "last_error", flags: readOnly},
+			{name: "name", types: schema.TextOrNull},
+			{name: "owner", since: since.AllocationOwner, types: schema.TextOrNull, flags: fixed},
+			{name: "resource_class", types: schema.TextOrNull, flags: fixed, max: 80},
+			{name: "state", flags: readOnly},
+			{name: "traits", flags: fixed, zero: []any{}, schema: listOf(traits.Schema)},
+			{name: "node_uuid", flags: readOnly | noColumn},
+			// Clients set node in a POST; responses show node_uuid.
+			{name: "node", types: schema.TextOrNull, flags: fixed | hidden, storedAs: "node_uuid"},
+		},
+		list: listRules{
+			filters: []filter{ofAllocatedNode, byText("resource_class"), byText("state"), ownedBy},
+			early:   []string{"node", "resource_class", "state"},
+		},
+		write: writeRules{
+			patchSince:  since.AllocationPatch,
+			patched:     []string{"name", "extra"},
+			checkValues: checkNames("allocation"),
+			check: func(r *rest.Request, before, o conductor.Object) error {
+				return checkNewName(r, before, o, "allocation")
+			},
+		},
 	}
 )
 
@@ -216,9 +259,4 @@ func checkRunbookName(r *rest.Request, _, o conductor.Object) error {
 		return fault.Schema("runbook", `%s does not match '^[A-Za-z0-9\-._~]+$'`, fault.Repr(o.Meta().Name))
 	}
 	return nil
-}
-
-// resources are all resources.
-var resources = []*resource{
-	chassisResource, portResource, portGroupResource, connectorResource, targetResource, templateResource, runbookResource, allocationResource,
 }

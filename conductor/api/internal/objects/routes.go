@@ -82,11 +82,11 @@ func (x *resource) controller() *rest.Controller {
 	ident := []string{x.identName()}
 	c := &rest.Controller{Actions: rest.Actions{
 		rest.All: {Serve: listing{resource: x}.serve, Since: x.since},
-		rest.One: {Serve: x.show, Since: x.since, Idents: ident, Args: []string{"fields"}},
-		"post":   {NoArgs: true, Body: x.schema, Serve: x.create, Since: x.since},
+		rest.One: {Serve: x.get, Since: x.since, Idents: ident, Args: []string{"fields"}},
+		"post":   {NoArgs: true, Body: x.word, Serve: x.create, Since: x.since},
 		"patch":  {Body: "patch", Serve: x.patch, Since: x.since, Idents: ident}, "delete": {Serve: x.remove, Since: x.since, Idents: ident},
 	}}
-	if x.detailed {
+	if x.has(detailPath) {
 		c.Actions["detail"] = rest.Action{Method: http.MethodGet, Serve: listing{resource: x, details: true}.serve, Since: x.since, Args: x.parents()}
 	}
 	return c
@@ -94,10 +94,10 @@ func (x *resource) controller() *rest.Controller {
 
 // parents returns the first filters of the resource's list.
 func (x *resource) parents() (names []string) {
-	if x.early != nil {
-		return x.early
+	if x.list.early != nil {
+		return x.list.early
 	}
-	for _, f := range x.filters {
+	for _, f := range x.list.filters {
 		names = append(names, f.name)
 	}
 	return names
@@ -111,7 +111,7 @@ func (x *resource) controllerBelow(of parent) *rest.Controller {
 		rest.All: {Serve: listing{resource: x, parent: of}.serve},
 		rest.One: forbidden, "post": forbidden, "patch": forbidden, "delete": forbidden,
 	}}
-	if x.detailed {
+	if x.has(detailPath) {
 		c.Actions["detail"] = rest.Action{Method: http.MethodGet, Serve: listing{resource: x, parent: of, details: true}.serve}
 	}
 	return c

@@ -15,8 +15,8 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// show answers a GET of one record.
-func (x *resource) show(r *rest.Request) (rest.Answer, error) {
+// get answers a GET of one record.
+func (x *resource) get(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("fields")
 	fields := rest.FieldSet(a.List("fields"))
 	if err := r.Accept(a); err != nil {
@@ -26,7 +26,7 @@ func (x *resource) show(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	if x.fieldsFirst {
+	if x.has(fieldsFirst) {
 		if err := x.allowFields(r, fields); err != nil {
 			return rest.Answer{}, err
 		}
@@ -69,12 +69,12 @@ func (x *resource) decode(r *rest.Request) (conductor.Object, error) {
 	if err := r.OnlyBody(object); err != nil {
 		return nil, err
 	}
-	if x.prepare != nil {
-		if err := x.prepare(r, body); err != nil {
+	if x.write.prepare != nil {
+		if err := x.write.prepare(r, body); err != nil {
 			return nil, err
 		}
 	}
-	if err := x.bodySchema(r.Service).Validate(x.schema, body); err != nil {
+	if err := x.bodySchema(r.Service).Validate(x.word, body); err != nil {
 		return nil, err
 	}
 	o := conductor.Clone(x.of)
@@ -95,16 +95,16 @@ func (x *resource) decode(r *rest.Request) (conductor.Object, error) {
 
 // settle checks a complete record.
 func (x *resource) settle(r *rest.Request, before, o conductor.Object) error {
-	if x.check != nil {
-		if err := x.check(r, before, o); err != nil {
+	if x.write.check != nil {
+		if err := x.write.check(r, before, o); err != nil {
 			return err
 		}
 	}
-	if node := o.Meta().NodeUUID; node != "" && x.allow != nil && (before != nil || x.locks) {
+	if node := o.Meta().NodeUUID; node != "" && x.write.allow != nil && (before != nil || x.has(lockedByPost)) {
 		if err := r.Conductor.TouchNode(r.Context(), node); err != nil {
 			return err
 		}
-		return x.allow(r, before, o)
+		return x.write.allow(r, before, o)
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (x *resource) settle(r *rest.Request, before, o conductor.Object) error {
 // Source: authorize_node_link in ironic/api/controllers/v1/utils.py.
 func (x *resource) checkNode(r *rest.Request, before, o conductor.Object) error {
 	node := o.Meta().NodeUUID
-	if f := x.field("node_uuid"); f == nil || f.readOnly || before != nil && before.Meta().NodeUUID == node {
+	if f := x.field("node_uuid"); f == nil || f.is(readOnly) || before != nil && before.Meta().NodeUUID == node {
 		return nil
 	}
 	n, err := r.NodeNamed(node)
@@ -131,8 +131,8 @@ func (x *resource) checkNode(r *rest.Request, before, o conductor.Object) error 
 	if before != nil && foreign {
 		return fault.Invalid("Unable to apply the requested node_uuid '%s'. Requested value was invalid.", fault.Show(node))
 	}
-	if err != nil && before == nil && x.noNode != "" && fault.Of(err).Status == http.StatusNotFound {
-		return fault.Invalid(x.noNode, node)
+	if err != nil && before == nil && x.has(badNode) && fault.Of(err).Status == http.StatusNotFound {
+		return fault.Invalid("Invalid input for field/attribute node_uuid. Value: '%s'. ", node)
 	}
 	return fault.As400(err)
 }
@@ -143,7 +143,7 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	ident := r.Param(0)
-	if !x.looseIdent {
+	if !x.has(looseIdent) {
 		if _, err := identOf(r, x); err != nil {
 			return rest.Answer{}, err
 		}
@@ -152,12 +152,12 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 	switch {
 	case wrong != nil && !errors.Is(wrong, patch.ErrNull):
 		return rest.Answer{}, wrong
-	case r.Version < x.patchSince:
+	case r.Version < x.write.patchSince:
 		return rest.Answer{}, &fault.Fault{Status: http.StatusMethodNotAllowed, Text: "The API version does not allow updating " + x.path}
 	}
 	var before conductor.Object
 	load := func() error {
-		if x.named && !rest.IsUUID(ident) && !rest.IsName(ident) {
+		if x.has(named) && !rest.IsUUID(ident) && !rest.IsName(ident) {
 			return fault.Invalid("Expected a logical name or UUID but received %s.", fault.Show(ident))
 		}
 		o, err := find(r, x, ident)
@@ -171,7 +171,7 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 		return x.checkPatch(r, p)
 	}
 	order := []func() error{check, load}
-	if x.loadFirst {
+	if x.has(loadFirst) {
 		order = []func() error{load, check}
 	}
 	for _, next := range order {
@@ -186,7 +186,7 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 			return err
 		}
 		attempt = o
-		if x.touched {
+		if x.has(touched) {
 			changed := time.Unix(0, 0) // replaced when it is stored
 			o.Meta().UpdatedAt = &changed
 		}
@@ -203,10 +203,10 @@ func (x *resource) patch(r *rest.Request) (rest.Answer, error) {
 
 // checkPatch refuses a patch of fields that clients may not change.
 func (x *resource) checkPatch(r *rest.Request, p patch.Patch) error {
-	names := x.patched
+	names := x.write.patched
 	if names == nil {
 		for i := range x.fields {
-			if f := &x.fields[i]; !f.readOnly && !f.fixed && f.since <= r.Highest {
+			if f := &x.fields[i]; !f.is(readOnly) && !f.is(fixed) && f.since <= r.Highest {
 				names = append(names, f.name)
 			}
 		}
@@ -215,17 +215,17 @@ func (x *resource) checkPatch(r *rest.Request, p patch.Patch) error {
 	if err := p.Only(names); err != nil {
 		return err
 	}
-	if err := x.checkNew(r, nil, p); err != nil || x.checkValues == nil {
+	if err := x.checkNew(r, nil, p); err != nil || x.write.checkValues == nil {
 		return err
 	}
-	return x.checkValues(r, p)
+	return x.write.checkValues(r, p)
 }
 
 // checkNew refuses a POST or a patch that uses a field newer than its API version.
 func (x *resource) checkNew(r *rest.Request, object map[string]any, p patch.Patch) error {
 	tooNew := hasNew
-	if x.tooNew != nil {
-		tooNew = x.tooNew
+	if x.write.tooNew != nil {
+		tooNew = x.write.tooNew
 	}
 	if tooNew(x, r, object, p) {
 		return fault.NotAcceptable
@@ -237,7 +237,7 @@ func (x *resource) checkNew(r *rest.Request, object map[string]any, p patch.Patc
 func (x *resource) apply(r *rest.Request, p patch.Patch, o conductor.Object) error {
 	document := map[string]any{}
 	for i := range x.fields {
-		if f := &x.fields[i]; !f.readOnly && !f.asked && f.since <= r.Highest {
+		if f := &x.fields[i]; !f.is(readOnly) && !f.is(hidden) && f.since <= r.Highest {
 			document[f.name] = f.value(o)
 		}
 	}
@@ -256,7 +256,7 @@ func (x *resource) apply(r *rest.Request, p patch.Patch, o conductor.Object) err
 	}
 	for i := range x.fields {
 		f := &x.fields[i]
-		if _, there := patched[f.name]; f.nullable && !there {
+		if _, there := patched[f.name]; f.is(nullable) && !there {
 			patched[f.name] = nil // in place of its default
 		}
 	}
@@ -275,7 +275,7 @@ func (x *resource) checkLinks(r *rest.Request, p patch.Patch, before conductor.O
 		}
 	}
 	node, has := patched["node_uuid"]
-	if f := x.field("node_uuid"); f == nil || f.readOnly || !has || node == before.Meta().NodeUUID {
+	if f := x.field("node_uuid"); f == nil || f.is(readOnly) || !has || node == before.Meta().NodeUUID {
 		return nil
 	}
 	ident := fault.Show(node)
@@ -298,11 +298,11 @@ func (x *resource) forbid(r *rest.Request) (rest.Answer, error) {
 	switch {
 	case a.Err != nil:
 		return rest.Answer{}, a.Err
-	case r.Method == http.MethodPost || len(r.Params) > 1 && (rest.IsUUID(r.Param(1)) || x.named && rest.IsName(r.Param(1))):
+	case r.Method == http.MethodPost || len(r.Params) > 1 && (rest.IsUUID(r.Param(1)) || x.has(named) && rest.IsName(r.Param(1))):
 		return rest.Answer{}, fault.NotPermitted
 	case len(r.Params) == 1:
 		return rest.Answer{}, fault.Invalid("Missing mandatory parameter: %s", x.identName())
-	case x.named:
+	case x.has(named):
 		return rest.Answer{}, fault.Invalid("Expected UUID or name for %s: %s", x.identName(), fault.Show(r.Param(1)))
 	default:
 		return rest.Answer{}, fault.Invalid("Expected UUID for %s: %s", x.identName(), fault.Show(r.Param(1)))
@@ -311,10 +311,10 @@ func (x *resource) forbid(r *rest.Request) (rest.Answer, error) {
 
 // identName is the name of the argument that identifies a record.
 func (x *resource) identName() string {
-	if x.named {
-		return x.schema + "_ident"
+	if x.has(named) {
+		return x.word + "_ident"
 	}
-	return x.schema + "_uuid"
+	return x.word + "_uuid"
 }
 
 // remove answers a DELETE.
@@ -335,8 +335,8 @@ func (x *resource) remove(r *rest.Request) (rest.Answer, error) {
 			return rest.Answer{}, err
 		}
 	}
-	if x.deletable != nil {
-		if err := x.deletable(r, o); err != nil {
+	if x.write.deletable != nil {
+		if err := x.write.deletable(r, o); err != nil {
 			return rest.Answer{}, err
 		}
 	}
