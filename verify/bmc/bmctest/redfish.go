@@ -194,6 +194,16 @@ func (b *Redfish) Boot(systemID string) string {
 	return ""
 }
 
+// NMIs returns how many nonmaskable interrupts a system has received.
+func (b *Redfish) NMIs(systemID string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s := b.system(systemID); s != nil {
+		return s.nmis
+	}
+	return 0
+}
+
 // Sessions lists the IDs of the open sessions, oldest first.
 func (b *Redfish) Sessions() []string {
 	b.mu.Lock()

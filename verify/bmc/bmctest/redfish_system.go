@@ -32,6 +32,9 @@ type system struct {
 	next    string    // the power state from settled on; "" if there is no transition
 	settled time.Time // the end of the transition to next
 	boot    bootOverride
+
+	secureBoot secureBoot
+	nmis       int
 }
 
 // newSystem makes the system with that index among those of the BMC on a port.
@@ -73,6 +76,8 @@ func (b *Redfish) systemResource(id, below string) *resource {
 		return res
 	case resetPath:
 		return &resource{post: func(c *call) reply { return b.reset(s, c) }, owner: res}
+	case "SecureBoot":
+		return s.secureBootResource()
 	}
 	return nil
 }
@@ -97,7 +102,7 @@ func (s *system) object() object {
 		"Model":                 processorModel,
 		"Status":                healthy(),
 	}
-	for _, name := range []string{"Processors", "Memory", "Storage", "EthernetInterfaces"} {
+	for _, name := range []string{"Processors", "Memory", "Storage", "EthernetInterfaces", "SecureBoot"} {
 		o[name] = link(s.path() + "/" + name)
 	}
 	o["Boot"] = object{
@@ -137,8 +142,10 @@ func (s *system) change(transition, target string, delay time.Duration) {
 	s.power, s.next, s.settled = transition, target, time.Now().Add(delay)
 }
 
+// turnOn powers the system on or resets it. What waits for its next boot takes effect.
 func (s *system) turnOn(delay time.Duration) {
 	s.change(poweringOn, powerOn, delay)
+	s.secureBoot.current = s.secureBoot.enabled && s.boot.Mode == "UEFI"
 	if s.boot.Enabled == "Once" {
 		s.boot.Target, s.boot.Enabled = "None", "Disabled"
 	}
@@ -170,7 +177,13 @@ var resets = []struct {
 		}
 		return true
 	}},
-	{"Nmi", func(_ *system, now string, _ time.Duration) bool { return !isOff(now) }},
+	{"Nmi", func(s *system, now string, _ time.Duration) bool {
+		if isOff(now) {
+			return false
+		}
+		s.nmis++
+		return true
+	}},
 }
 
 func isOff(power string) bool { return power == powerOff || power == poweringOff }
