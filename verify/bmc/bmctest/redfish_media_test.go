@@ -2,6 +2,7 @@ package bmctest_test
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/stmcginnis/gofish/redfish"
@@ -116,12 +117,13 @@ func TestGofishInsertsMedia(t *testing.T) {
 	media, err := managers[0].VirtualMedia()
 	require.NoError(t, err)
 	require.Len(t, media, 2)
-	require.True(t, media[0].SupportsMediaInsert)
-	require.NoError(t, media[0].InsertMediaConfig(redfish.VirtualMediaConfig{
+	slot := media[slices.IndexFunc(media, func(m *redfish.VirtualMedia) bool { return m.ID == "CD" })]
+	require.True(t, slot.SupportsMediaInsert)
+	require.NoError(t, slot.InsertMediaConfig(redfish.VirtualMediaConfig{
 		Image: "//share/agent.iso", Inserted: true, TransferProtocolType: redfish.CIFSTransferProtocolType, UserName: "u", Password: "p",
 	}))
 	require.Equal(t, "//share/agent.iso", bmc.Media("CD"))
-	require.NoError(t, media[0].EjectMedia())
+	require.NoError(t, slot.EjectMedia())
 	require.Empty(t, bmc.Media("CD"))
 }
 
