@@ -27,7 +27,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 
 	"github.com/ironstate/ironstate/cmd/ironstate/explorer"
 	"github.com/ironstate/ironstate/conductor"
@@ -35,16 +34,7 @@ import (
 	"github.com/ironstate/ironstate/internal/program"
 )
 
-func main() {
-	signalled := program.UntilSignal()
-	os.Exit(program.Run("ironstate", os.Args[1:], os.Stdout, os.Stderr,
-		func(ctx context.Context, args []string, out, errOut io.Writer) error {
-			ctx, stop := context.WithCancel(ctx)
-			defer stop()
-			context.AfterFunc(signalled, stop)
-			return serve(ctx, args, out, errOut)
-		}))
-}
+func main() { program.Serve("ironstate", serve) }
 
 // serve runs the service until the context ends.
 func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error) {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/graph"
+	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
 )
@@ -44,7 +45,7 @@ func TestGoalDrawsThePlannedPath(t *testing.T) {
 		{"-goal", "enrolled", "-current", "active"},
 	} {
 		_, stderr, code := execute(append(args, "-format", "dot")...)
-		require.Equal(t, misuse, code, args)
+		require.Equal(t, program.Usage, code, args)
 		require.NotEmpty(t, stderr)
 	}
 }

@@ -36,41 +36,27 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/ironstate/ironstate/graph/render"
 	"github.com/ironstate/ironstate/internal/program"
 )
 
-func main() { os.Exit(run(program.UntilSignal(), os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { program.Main("stategraph", run) }
 
-// Exit statuses.
-const (
-	success = iota
-	failure // drawing or writing failed
-	misuse  // the flags are invalid
-)
-
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// run draws a diagram. An error is about the flags unless the diagram could not be drawn or written.
+func run(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	err := draw(ctx, args, stdout)
-	if err == nil {
-		return success
-	}
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	fmt.Fprintln(stderr, "stategraph:", strings.Join(strings.Fields(err.Error()), " "))
-	status, signalled := program.SignalStatus(err)
 	switch {
-	case signalled:
-		return status
-	case errors.Is(err, errWrite), errors.Is(err, render.ErrLayout), ctx.Err() != nil:
-		return failure
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, errWrite), errors.Is(err, render.ErrLayout):
+		return err
 	default:
-		return misuse
+		return program.Usagef("%s", strings.Join(strings.Fields(err.Error()), " "))
 	}
 }
 

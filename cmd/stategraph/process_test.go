@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/internal/needs"
+	"github.com/ironstate/ironstate/internal/program"
 	"github.com/ironstate/ironstate/internal/program/programtest"
 )
 
@@ -41,7 +42,7 @@ func TestAClosedPipeIsAnError(t *testing.T) {
 	c.Stdout = writer
 	require.Error(t, c.Run())
 	require.Equal(t, "stategraph: write standard output: broken pipe\n", stderr.String())
-	require.Equal(t, failure, c.ProcessState.ExitCode())
+	require.Equal(t, program.Failed, c.ProcessState.ExitCode())
 }
 
 func TestAFullDiskIsAnError(t *testing.T) {
@@ -56,7 +57,7 @@ func TestAFullDiskIsAnError(t *testing.T) {
 		c.Stdout = full
 		require.Error(t, c.Run())
 		require.Equal(t, "stategraph: write "+name+": no space left on device\n", stderr.String())
-		require.Equal(t, failure, c.ProcessState.ExitCode())
+		require.Equal(t, program.Failed, c.ProcessState.ExitCode())
 	}
 	c, stderr := command(t, "-h")
 	c.Stdout = full

@@ -10,25 +10,21 @@ import (
 	"path/filepath"
 )
 
-// errWrite is matched by errors of writing the diagram. They name the file as the
-// user did.
+// errWrite is matched by errors of writing a file. They name the file as the user did.
 var errWrite = errors.New("write")
 
 // save writes to a file, or to standard output if the file name is empty.
 func save(ctx context.Context, file string, data []byte, stdout io.Writer) error {
-	err := context.Cause(ctx)
-	if err != nil {
+	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 	if file == "" || file == "-" {
-		file = "standard output"
-		err = unlessEnded(ctx, func() error {
+		return unlessEnded(ctx, func() error {
 			_, err := stdout.Write(data)
 			return err
 		})
-	} else {
-		err = replace(ctx, file, data)
 	}
+	err := replace(ctx, file, data)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}

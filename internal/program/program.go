@@ -1,6 +1,7 @@
-// Package program is the common part of the examples' main functions. After a signal or
-// an error the program cleans up; the process then prints one line with the reason and
-// ends with an exit status for scripts.
+// Package program runs the main functions of the commands. It does what [signal.NotifyContext] does
+// not: the exit status tells which signal ended the program, a write to a closed pipe or a full disk
+// ends the program as an error does, and the reason is one line on standard error. Examples use
+// signal.NotifyContext alone.
 package program
 
 import (
@@ -9,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"sync"
@@ -42,14 +44,25 @@ type Func func(ctx context.Context, args []string, out, errOut io.Writer) error
 
 // Main runs a program and ends the process. A second signal ends the process at once.
 func Main(name string, f Func) {
-	os.Exit(run(UntilSignal(), name, os.Args[1:], os.Stdout, os.Stderr, f))
+	os.Exit(run(untilSignal(), name, os.Args[1:], os.Stdout, os.Stderr, f))
 }
 
-// UntilSignal returns a context that the first interrupt or termination ends, with a
-// cause for [SignalStatus]. A second signal kills the program. After the call a write to
-// a closed pipe returns an error and sends no SIGPIPE. UntilSignal is for programs that
-// cannot use Main.
-func UntilSignal() context.Context {
+// Serve is Main for a service: a signal is its regular end. The signal is not the cause of the end of
+// the context, and the exit status is 0 if the service then returns nil.
+func Serve(name string, f Func) {
+	signalled := untilSignal()
+	os.Exit(Run(name, os.Args[1:], os.Stdout, os.Stderr, func(ctx context.Context, args []string, out, errOut io.Writer) error {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		context.AfterFunc(signalled, stop)
+		return f(ctx, args, out, errOut)
+	}))
+}
+
+// untilSignal returns a context that the first interrupt or termination ends, with a
+// signalError as the cause. A second signal kills the process. After the call a write to
+// a closed pipe returns an error and sends no SIGPIPE.
+func untilSignal() context.Context {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -62,17 +75,6 @@ func UntilSignal() context.Context {
 	return ctx
 }
 
-// SignalStatus returns the exit status for the error of a program that a signal has
-// ended; ok is false if err does not come from a signal.
-func SignalStatus(err error) (status int, ok bool) {
-	var ended signalError
-	if !errors.As(err, &ended) {
-		return 0, false
-	}
-	number, _ := ended.Signal.(syscall.Signal)
-	return signalled + int(number), true
-}
-
 // Run runs a program with these arguments and returns its exit status.
 func Run(name string, args []string, out, errOut io.Writer, f Func) int {
 	return run(context.Background(), name, args, out, errOut, f)
@@ -81,62 +83,58 @@ func Run(name string, args []string, out, errOut io.Writer, f Func) int {
 func run(ctx context.Context, name string, args []string, out, errOut io.Writer, f Func) int {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	written := &writer{to: out, end: end}
-	err := f(ctx, args, written, errOut)
-	if failed := written.failure(); failed != nil {
-		err = failed
-	} else if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
+	err := f(ctx, args, &writer{to: out, end: end}, errOut)
+	var notWritten writeError
+	if cause := context.Cause(ctx); errors.As(cause, &notWritten) || cause != nil && errors.Is(err, context.Canceled) {
 		err = cause
 	}
-	return status(name, err, errOut)
-}
-
-func status(name string, err error, errOut io.Writer) int {
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return Good
 	}
 	fmt.Fprintf(errOut, "%s: %v\n", name, err)
-	if errors.Is(err, ErrUsage) {
+	var ended signalError
+	switch {
+	case errors.As(err, &ended):
+		number, _ := ended.Signal.(syscall.Signal)
+		return signalled + int(number)
+	case errors.Is(err, ErrUsage):
 		return Usage
+	default:
+		return Failed
 	}
-	if status, ok := SignalStatus(err); ok {
-		return status
-	}
-	return Failed
 }
 
 type signalError struct{ os.Signal }
 
 func (e signalError) Error() string { return "stopped by signal: " + e.String() }
 
-// writer ends the program when a write fails.
-type writer struct {
-	to  io.Writer
-	end context.CancelCauseFunc
+// writeError is the cause of the end of a program whose output could not be written.
+type writeError struct{ error }
 
+func (e writeError) Error() string { return "write standard output: " + e.error.Error() }
+
+func (e writeError) Unwrap() error { return e.error }
+
+// writer ends the context of the program when a write fails.
+type writer struct {
+	end context.CancelCauseFunc
 	mu  sync.Mutex
-	err error
+	to  io.Writer
 }
 
 // Write implements [io.Writer].
 func (w *writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err != nil {
-		return 0, w.err
-	}
 	n, err := w.to.Write(p)
 	if err != nil {
-		w.err = fmt.Errorf("write the output: %w", err)
-		w.end(w.err)
+		var path *fs.PathError // has the name of standard output again
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		w.end(writeError{err})
 	}
 	return n, err
-}
-
-func (w *writer) failure() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.err
 }
 
 // Parse parses flags. For an invalid flag, or an argument that is not a flag, it returns

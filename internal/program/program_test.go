@@ -41,7 +41,7 @@ func TestTheProgramCleansUpAfterASignal(t *testing.T) {
 	for signal, status := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		var errOut bytes.Buffer
 		clean := false
-		require.Equal(t, status, run(UntilSignal(), "p", nil, io.Discard, &errOut, func(ctx context.Context, _ []string, _, _ io.Writer) error {
+		require.Equal(t, status, run(untilSignal(), "p", nil, io.Discard, &errOut, func(ctx context.Context, _ []string, _, _ io.Writer) error {
 			defer func() { clean = true }()
 			require.NoError(t, syscall.Kill(os.Getpid(), signal))
 			<-ctx.Done()
@@ -66,7 +66,7 @@ func TestOutputThatCannotBeWrittenEndsTheProgram(t *testing.T) {
 		require.Error(t, err)
 		return nil
 	}))
-	require.Equal(t, "p: write the output: no space left on device\n", errOut.String())
+	require.Equal(t, "p: write standard output: no space left on device\n", errOut.String())
 }
 
 func TestFlagsAreParsed(t *testing.T) {

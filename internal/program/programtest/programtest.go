@@ -1,4 +1,4 @@
-// Package programtest checks how the programs of the examples end when they are
+// Package programtest runs commands as processes in their own tests, and checks how they end when they are
 // interrupted or cannot write.
 package programtest
 
@@ -63,8 +63,8 @@ func CheckEnds(t *testing.T, args ...string) {
 	}{
 		"Ctrl-C":                  {signal: syscall.SIGINT, status: 130, line: "stopped by signal: interrupt"},
 		"SIGTERM":                 {signal: syscall.SIGTERM, status: 143, line: "stopped by signal: terminated"},
-		"output to a closed pipe": {out: closedPipe, status: 1, line: "write the output: "},
-		"output to a full disk":   {out: fullDisk, status: 1, line: "write the output: "},
+		"output to a closed pipe": {out: closedPipe, status: 1, line: "write standard output: "},
+		"output to a full disk":   {out: fullDisk, status: 1, line: "write standard output: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
