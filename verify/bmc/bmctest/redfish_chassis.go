@@ -4,7 +4,7 @@ import "fmt"
 
 // box returns the chassis that contains all systems.
 func (b *Redfish) box() object {
-	o := newResource(boxPath, "Chassis.v1_25_0", "Chassis")
+	o := newDevice(boxPath, "Chassis.v1_25_0", "Chassis")
 	o["ChassisType"] = "RackMount"
 	o["Manufacturer"] = manufacturer
 	o["Model"] = "bmctest"

@@ -56,7 +56,7 @@ func (b *Redfish) addHardware(s *system) {
 
 func (s *system) processors() (list []object) {
 	for i := range s.hardware.Processors {
-		o := newResource(fmt.Sprintf("%s/Processors/CPU%d", s.path(), i+1), "Processor.v1_20_0", "Processor")
+		o := newDevice(fmt.Sprintf("%s/Processors/CPU%d", s.path(), i+1), "Processor.v1_20_0", "Processor")
 		o["Socket"] = fmt.Sprintf("CPU %d", i+1)
 		o["ProcessorType"] = "CPU"
 		o["ProcessorArchitecture"] = "x86"
@@ -73,7 +73,7 @@ func (s *system) processors() (list []object) {
 
 func (s *system) dimms() (list []object) {
 	for i := range s.hardware.DIMMs {
-		o := newResource(fmt.Sprintf("%s/Memory/DIMM%d", s.path(), i+1), "Memory.v1_20_0", "Memory Module")
+		o := newDevice(fmt.Sprintf("%s/Memory/DIMM%d", s.path(), i+1), "Memory.v1_20_0", "Memory Module")
 		o["DeviceLocator"] = fmt.Sprintf("DIMM %d", i+1)
 		o["MemoryType"] = "DRAM"
 		o["MemoryDeviceType"] = "DDR4"
@@ -89,7 +89,7 @@ func (s *system) dimms() (list []object) {
 
 func (s *system) nics() (list []object) {
 	for i, mac := range s.hardware.MACs {
-		o := newResource(fmt.Sprintf("%s/EthernetInterfaces/NIC%d", s.path(), i+1), "EthernetInterface.v1_12_0",
+		o := newDevice(fmt.Sprintf("%s/EthernetInterfaces/NIC%d", s.path(), i+1), "EthernetInterface.v1_12_0",
 			"Ethernet Interface")
 		o["MACAddress"] = mac
 		o["PermanentMACAddress"] = mac
@@ -110,7 +110,7 @@ func (b *Redfish) addStorage(s *system) {
 	path := s.path() + "/Storage/1"
 	var drives []string
 	for i := range s.hardware.Drives {
-		o := newResource(fmt.Sprintf("%s/Drives/%d", path, i+1), "Drive.v1_19_0", fmt.Sprintf("Drive %d", i+1))
+		o := newDevice(fmt.Sprintf("%s/Drives/%d", path, i+1), "Drive.v1_19_0", fmt.Sprintf("Drive %d", i+1))
 		o["CapacityBytes"] = bytesPerDrive
 		o["MediaType"] = "SSD"
 		o["Protocol"] = "SATA"
@@ -125,7 +125,7 @@ func (b *Redfish) addStorage(s *system) {
 		b.add(o)
 		drives = append(drives, o["@odata.id"].(string))
 	}
-	o := newResource(path, "Storage.v1_17_0", "Storage")
+	o := newDevice(path, "Storage.v1_17_0", "Storage")
 	o["StorageControllers"] = []object{{
 		"@odata.id":                path + "#/StorageControllers/0",
 		"MemberId":                 "0",

@@ -2,7 +2,7 @@ package bmctest
 
 // manager returns the resource of the BMC itself.
 func (b *Redfish) manager() object {
-	o := newResource(managerPath, "Manager.v1_19_0", "BMC")
+	o := newDevice(managerPath, "Manager.v1_19_0", "BMC")
 	o["ManagerType"] = "BMC"
 	o["Manufacturer"] = manufacturer
 	o["Model"] = "bmctest"

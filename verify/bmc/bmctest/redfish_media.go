@@ -90,7 +90,7 @@ func (b *Redfish) slotResource(id, below string) *resource {
 func (s *slot) path() string { return mediaPath + "/" + s.id }
 
 func (s *slot) object() object {
-	o := newResource(s.path(), "VirtualMedia.v1_6_3", s.name)
+	o := newDevice(s.path(), "VirtualMedia.v1_6_3", s.name)
 	o["MediaTypes"] = s.mediaTypes
 	o["Inserted"] = s.medium.inserted
 	o["WriteProtected"] = s.medium.writeProtected

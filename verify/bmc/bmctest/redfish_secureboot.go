@@ -29,7 +29,6 @@ func (s *system) secureBootResource() *resource {
 
 func (s *system) secureBootObject() object {
 	o := newResource(s.path()+"/SecureBoot", "SecureBoot.v1_1_2", "UEFI Secure Boot")
-	delete(o, "Status") // the schema has none
 	o["SecureBootEnable"] = s.secureBoot.enabled
 	o["SecureBootMode"] = "UserMode"
 	o["SecureBootCurrentBoot"] = "Disabled"

@@ -33,20 +33,23 @@ type system struct {
 	settled time.Time // the end of the transition to next
 	boot    bootOverride
 
+	bios       bios
 	secureBoot secureBoot
 	nmis       int
 }
 
 // newSystem makes the system with that index among those of the BMC on a port.
 func newSystem(s System, index, port int) *system {
+	serial := fmt.Sprintf("SN%05d%02d", port, index+1)
 	return &system{
 		index:    index,
 		id:       s.ID,
 		name:     s.Name,
 		uuid:     fmt.Sprintf("8c3f0b52-%04x-4000-8000-%012x", port, index+1),
-		serial:   fmt.Sprintf("SN%05d%02d", port, index+1),
+		serial:   serial,
 		hardware: s.Hardware.complete(index, port),
 		power:    s.Power,
+		bios:     newBIOS(serial),
 		boot:     bootOverride{Target: "None", Enabled: "Disabled", Mode: "UEFI"},
 	}
 }
@@ -76,6 +79,12 @@ func (b *Redfish) systemResource(id, below string) *resource {
 		return res
 	case resetPath:
 		return &resource{post: func(c *call) reply { return b.reset(s, c) }, owner: res}
+	case "Bios":
+		return &resource{get: func() reply { return show(http.StatusOK, s.biosObject()) }}
+	case biosSettingsPath:
+		return &resource{get: func() reply { return show(http.StatusOK, s.biosSettings()) }, patch: s.patchBIOS}
+	case biosResetPath:
+		return &resource{post: s.resetBIOS}
 	case "SecureBoot":
 		return s.secureBootResource()
 	}
@@ -85,7 +94,7 @@ func (b *Redfish) systemResource(id, below string) *resource {
 func (s *system) path() string { return systemsPath + "/" + s.id }
 
 func (s *system) object() object {
-	o := newResource(s.path(), "ComputerSystem.v1_22_0", s.name)
+	o := newDevice(s.path(), "ComputerSystem.v1_22_0", s.name)
 	o["SystemType"] = "Physical"
 	o["Manufacturer"] = manufacturer
 	o["Model"] = "bmctest"
@@ -102,7 +111,7 @@ func (s *system) object() object {
 		"Model":                 processorModel,
 		"Status":                healthy(),
 	}
-	for _, name := range []string{"Processors", "Memory", "Storage", "EthernetInterfaces", "SecureBoot"} {
+	for _, name := range []string{"Processors", "Memory", "Storage", "EthernetInterfaces", "Bios", "SecureBoot"} {
 		o[name] = link(s.path() + "/" + name)
 	}
 	o["Boot"] = object{
@@ -145,6 +154,7 @@ func (s *system) change(transition, target string, delay time.Duration) {
 // turnOn powers the system on or resets it. What waits for its next boot takes effect.
 func (s *system) turnOn(delay time.Duration) {
 	s.change(poweringOn, powerOn, delay)
+	s.bios.apply()
 	s.secureBoot.current = s.secureBoot.enabled && s.boot.Mode == "UEFI"
 	if s.boot.Enabled == "Once" {
 		s.boot.Target, s.boot.Enabled = "None", "Disabled"

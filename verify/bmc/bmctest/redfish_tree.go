@@ -78,6 +78,7 @@ func (b *Redfish) serviceRoot() object {
 		"Systems":        link(systemsPath),
 		"Managers":       link(managersPath),
 		"Chassis":        link(chassisPath),
+		"Registries":     link(registriesPath),
 		"SessionService": link(sessionServicePath),
 		"Links":          object{"Sessions": link(sessionsPath)},
 	}
@@ -89,7 +90,7 @@ func (b *Redfish) serviceRoot() object {
 }
 
 func (b *Redfish) odata() object {
-	names := []string{"Service", "Systems", "Managers", "Chassis"}
+	names := []string{"Service", "Systems", "Managers", "Chassis", "Registries"}
 	if !b.config.NoSessions {
 		names = append(names, "SessionService")
 	}
@@ -162,6 +163,7 @@ func (b *Redfish) build() {
 	for _, s := range b.systems {
 		b.addHardware(s)
 	}
+	b.addRegistries()
 }
 
 // add adds a resource that never changes.
@@ -186,8 +188,14 @@ func newResource(uri, schema, name string) object {
 		"@odata.type": "#" + schema + "." + unversioned,
 		"Id":          path.Base(uri),
 		"Name":        name,
-		"Status":      healthy(),
 	}
+}
+
+// newDevice returns a resource that has a Status, which is that of a healthy device.
+func newDevice(uri, schema, name string) object {
+	o := newResource(uri, schema, name)
+	o["Status"] = healthy()
+	return o
 }
 
 func collection(path, schema, name string, paths []string) object {

@@ -1,0 +1,138 @@
+package bmctest
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+)
+
+// Paths below a system.
+const (
+	biosSettingsPath = "Bios/Settings"
+	biosResetPath    = "Bios/Actions/Bios.ResetBios"
+)
+
+// bios has the values of the BIOS attributes of a system.
+type bios struct {
+	values  map[string]any // in force
+	pending map[string]any // what changes when the system is powered on or reset
+}
+
+func newBIOS(serial string) bios {
+	b := bios{values: make(map[string]any), pending: make(map[string]any)}
+	for _, a := range biosAttributes {
+		b.values[a.name] = a.fallback
+	}
+	b.values[serialAttribute] = serial
+	return b
+}
+
+// BIOS returns the BIOS attributes of a system that are in force: strings, integers of type int, and booleans. The changes
+// that clients make take effect when the system is powered on or reset. BIOS returns nil if there is no such system.
+func (b *Redfish) BIOS(systemID string) map[string]any {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s := b.system(systemID); s != nil {
+		return maps.Clone(s.bios.values)
+	}
+	return nil
+}
+
+// set changes an attribute: at once if that needs no reset, and otherwise at the next boot.
+func (b *bios) set(a attribute, value any) {
+	if a.resetRequired {
+		b.pending[a.name] = value
+	} else {
+		b.values[a.name] = value
+	}
+}
+
+// apply puts the pending values into force.
+func (b *bios) apply() {
+	maps.Copy(b.values, b.pending)
+	clear(b.pending)
+}
+
+func (s *system) biosObject() object {
+	o := newResource(s.path()+"/Bios", "Bios.v1_2_2", "BIOS")
+	o["AttributeRegistry"] = biosRegistry
+	o["Attributes"] = s.bios.values
+	o["@Redfish.Settings"] = object{
+		"@odata.type":         "#Settings.v1_3_5.Settings",
+		"SettingsObject":      link(s.path() + "/" + biosSettingsPath),
+		"SupportedApplyTimes": []string{applyOnReset},
+	}
+	o["Actions"] = object{"#Bios.ResetBios": object{"target": s.path() + "/" + biosResetPath}}
+	return o
+}
+
+// biosSettings returns the settings resource, which has all attributes as they will be after the next reset.
+func (s *system) biosSettings() object {
+	o := newResource(s.path()+"/"+biosSettingsPath, "Bios.v1_2_2", "BIOS Settings")
+	o["AttributeRegistry"] = biosRegistry
+	future := maps.Clone(s.bios.values)
+	maps.Copy(future, s.bios.pending)
+	o["Attributes"] = future
+	return o
+}
+
+const applyOnReset = "OnReset"
+
+// patchBIOS changes attributes, all or nothing.
+func (s *system) patchBIOS(c *call) reply {
+	body, ok := members(c.body)
+	if !ok {
+		return badJSON()
+	}
+	changes := make(map[string]any)
+	for name, raw := range body {
+		property := member{name: name}
+		content, ok := members(raw)
+		switch {
+		case name != "Attributes" && name != "@Redfish.SettingsApplyTime":
+			return property.unknown()
+		case !ok:
+			return property.wrongType(string(raw))
+		case name == "Attributes":
+			if refusal, ok := mergeAttributes(changes, content); !ok {
+				return refusal
+			}
+		default:
+			if when, _ := textOf(content["ApplyTime"]); when != applyOnReset {
+				return member{name: "ApplyTime"}.notInList(string(content["ApplyTime"]))
+			}
+		}
+	}
+	for _, a := range biosAttributes {
+		if value, ok := changes[a.name]; ok {
+			s.bios.set(a, value)
+		}
+	}
+	return show(http.StatusOK, s.biosSettings())
+}
+
+// mergeAttributes decodes the values of attributes into changes.
+func mergeAttributes(changes map[string]any, values map[string]json.RawMessage) (refusal reply, ok bool) {
+	for name, raw := range values {
+		a, known := attributeOf(name)
+		if !known {
+			return member{name: name}.unknown(), false
+		}
+		value, refusal, ok := a.decode(raw)
+		if !ok {
+			return refusal, false
+		}
+		changes[name] = value
+	}
+	return reply{}, true
+}
+
+// resetBIOS carries out the action Bios.ResetBios.
+func (s *system) resetBIOS(*call) reply {
+	for _, a := range biosAttributes {
+		if !a.readOnly {
+			s.bios.set(a, a.fallback)
+		}
+	}
+	return noContent()
+}

@@ -1,0 +1,130 @@
+package bmctest
+
+import (
+	"encoding/json"
+	"slices"
+	"unicode/utf8"
+)
+
+const (
+	registriesPath = rootPath + "/Registries"
+	biosRegistry   = "BiosAttributeRegistryBmctest.v1_0_0"
+	registryPath   = registriesPath + "/" + biosRegistry
+)
+
+// attribute is an entry of the BIOS attribute registry, with the limits of its type.
+type attribute struct {
+	name, display string
+	kind          string // "Enumeration", "Integer", "String" or "Boolean"
+	fallback      any    // DefaultValue: an int if kind is "Integer"
+	values        []string
+	lower, upper  int
+	maxLength     int // in characters; the minimum is 0
+	readOnly      bool
+	resetRequired bool
+}
+
+const serialAttribute = "SystemSerialNumber"
+
+var biosAttributes = []attribute{
+	{name: "AssetTag", display: "Asset Tag", kind: "String", fallback: "", maxLength: 32},
+	{name: "BootTimeout", display: "Boot Timeout in Seconds", kind: "Integer", fallback: 5, upper: 300, resetRequired: true},
+	{name: "HyperThreading", display: "Hyper-Threading", kind: "Enumeration", fallback: "Enabled",
+		values: []string{"Enabled", "Disabled"}, resetRequired: true},
+	{name: "PowerProfile", display: "Power Profile", kind: "Enumeration", fallback: "Balanced",
+		values: []string{"Performance", "Balanced", "PowerSaving"}, resetRequired: true},
+	{name: "QuietBoot", display: "Quiet Boot", kind: "Boolean", fallback: true, resetRequired: true},
+	{name: serialAttribute, display: "System Serial Number", kind: "String", maxLength: 64, readOnly: true},
+}
+
+func attributeOf(name string) (a attribute, ok bool) {
+	i := slices.IndexFunc(biosAttributes, func(a attribute) bool { return a.name == name })
+	if i < 0 {
+		return attribute{}, false
+	}
+	return biosAttributes[i], true
+}
+
+// decode returns the value that a client wants the attribute to have, or why it is refused.
+func (a attribute) decode(raw json.RawMessage) (value any, refusal reply, ok bool) {
+	at := member{name: a.name}
+	if a.readOnly {
+		return nil, at.readOnly(), false
+	}
+	switch a.kind {
+	case "Boolean":
+		var b *bool
+		if json.Unmarshal(raw, &b) != nil || b == nil {
+			return nil, at.wrongType(string(raw)), false
+		}
+		return *b, reply{}, true
+	case "Integer":
+		var n *int
+		if json.Unmarshal(raw, &n) != nil || n == nil {
+			return nil, at.wrongType(string(raw)), false
+		}
+		if *n < a.lower || *n > a.upper {
+			return nil, at.outOfRange(string(raw)), false
+		}
+		return *n, reply{}, true
+	}
+	text, ok := textOf(raw)
+	switch {
+	case !ok:
+		return nil, at.wrongType(string(raw)), false
+	case a.kind == "Enumeration" && !slices.Contains(a.values, text):
+		return nil, at.notInList(text), false
+	case a.kind == "String" && utf8.RuneCountInString(text) > a.maxLength:
+		return nil, at.wrongFormat(text), false
+	}
+	return text, reply{}, true
+}
+
+// entry returns the attribute as the AttributeRegistry schema describes it.
+func (a attribute) entry() object {
+	o := object{
+		"AttributeName":          a.name,
+		"DisplayName":            a.display,
+		"Type":                   a.kind,
+		"DefaultValue":           a.fallback,
+		"ReadOnly":               a.readOnly,
+		"ResetRequired":          a.resetRequired,
+		"IsSystemUniqueProperty": a.name == serialAttribute,
+		"Immutable":              false,
+	}
+	switch a.kind {
+	case "Enumeration":
+		var values []object
+		for _, v := range a.values {
+			values = append(values, object{"ValueName": v, "ValueDisplayName": v})
+		}
+		o["Value"] = values
+	case "Integer":
+		o["LowerBound"], o["UpperBound"], o["ScalarIncrement"] = a.lower, a.upper, 1
+	case "String":
+		o["MinLength"], o["MaxLength"] = 0, a.maxLength
+	}
+	return o
+}
+
+// addRegistries adds the BIOS attribute registry, and the collection of registries that leads to it.
+func (b *Redfish) addRegistries() {
+	const content = registryPath + "/registry.json"
+	registry := newResource(content, "AttributeRegistry.v1_3_8", "BIOS Attribute Registry")
+	registry["Id"] = biosRegistry
+	registry["Language"] = "en"
+	registry["OwningEntity"] = manufacturer
+	registry["RegistryVersion"] = "1.0.0"
+	var attributes []object
+	for _, a := range biosAttributes {
+		attributes = append(attributes, a.entry())
+	}
+	registry["RegistryEntries"] = object{"Attributes": attributes}
+	b.add(registry)
+
+	file := newResource(registryPath, "MessageRegistryFile.v1_1_4", "BIOS Attribute Registry File")
+	file["Registry"] = "BiosAttributeRegistryBmctest.1.0"
+	file["Languages"] = []string{"en"}
+	file["Location"] = []object{{"Language": "en", "Uri": content}}
+	b.addMembers(registriesPath, "MessageRegistryFileCollection", "Registries", file)
+}
