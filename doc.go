@@ -44,6 +44,7 @@
 //	internal/boundedcall  calls that may panic or never return
 //	internal/fence        asks the context of a call before each request to hardware
 //	internal/errtext      cleans external texts before they are stored or printed
+//	internal/sleep        waits for a time or for the end of a context
 //	internal/masked       masks secrets in decoded JSON
 //	internal/pyrepr       values as Python prints them, for texts of Ironic's API
 //	internal/program      main functions: signals, exit statuses, flags

@@ -41,12 +41,6 @@ func (*Allocation) Kind() Kind { return KindAllocation }
 //
 // Source: ironic/conductor/allocations.py.
 func (c *Conductor) CreateAllocation(ctx context.Context, a *Allocation) (*Allocation, error) {
-	if err := usable(ctx); err != nil {
-		return nil, err
-	}
-	if a == nil {
-		return nil, refuse(Invalid, "there is no allocation to create: it is nil")
-	}
 	return c.allocator.create(ctx, Clone(a))
 }
 
@@ -54,9 +48,6 @@ func (c *Conductor) CreateAllocation(ctx context.Context, a *Allocation) (*Alloc
 // [NotFound], or [Locked] or [WrongState] where the node cannot be freed now, or is
 // the store's.
 func (c *Conductor) DeleteAllocation(ctx context.Context, ident string) error {
-	if err := usable(ctx); err != nil {
-		return err
-	}
 	return c.allocator.remove(ctx, ident)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -128,8 +129,8 @@ type calls struct {
 // hardware type or is in another conductor group. The ID of the owner is empty otherwise, and if the
 // node has no owner.
 func (c *calls) elsewhere(ctx context.Context, ident string) (n *Node, owner Member, err error) {
-	if err := usable(ctx); err != nil || c.config.alone() {
-		return nil, owner, err
+	if c.config.alone() {
+		return nil, owner, nil
 	}
 	s, err := c.sessions.current()
 	if err != nil {
@@ -257,7 +258,7 @@ func (c *calls) store(ctx context.Context, s *session, o *callRecord) {
 			c.config.Log.Warn("the result of a call of another conductor could not be stored", "call", o.UUID, "error", err)
 			return
 		}
-		sleep(ctx, pause)
+		sleep.For(ctx, pause)
 	}
 }
 

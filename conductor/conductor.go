@@ -11,8 +11,7 @@ import (
 )
 
 // Conductor manages nodes. [New] makes it, [Conductor.Run] does its work, and the other
-// methods serve requests of clients. It is safe for concurrent use. With a nil context, all methods
-// return a [*ConfigError].
+// methods serve requests of clients. It is safe for concurrent use.
 type Conductor struct {
 	config    *Config
 	rules     *rulebook
@@ -50,22 +49,11 @@ func New(config Config) (*Conductor, error) {
 	return c, nil
 }
 
-// usable returns an error for a nil context.
-func usable(ctx context.Context) error {
-	if ctx == nil {
-		return errNilContext
-	}
-	return nil
-}
-
 // Run does the work that the stored records call for until the context ends: requested
 // work, timeouts, the power sync. As in Ironic, it reports the work of a process that has
 // died as failed. Run returns the context's error when all its goroutines have ended. It
 // may be called once.
 func (c *Conductor) Run(ctx context.Context) error {
-	if err := usable(ctx); err != nil {
-		return err
-	}
 	work, stopWork := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stopWork(nil)
 	member, leave := context.WithCancel(context.WithoutCancel(ctx)) // until no work is left
@@ -128,9 +116,6 @@ func (c *Conductor) reconcileObject(o Object) {
 // Ready waits until Run has read the nodes and the conductor accepts requests. If the context
 // ends first, Ready returns the context's error.
 func (c *Conductor) Ready(ctx context.Context) error {
-	if err := usable(ctx); err != nil {
-		return err
-	}
 	select {
 	case <-c.sessions.joined:
 		return c.fleet.nodes.wait(ctx)

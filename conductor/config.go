@@ -97,13 +97,11 @@ type Config struct {
 	Tracer Tracer
 }
 
-// ConfigError reports a [Config] with an invalid field, a [Conductor] that [New] did not make, or a nil context.
+// ConfigError reports a [Config] with an invalid field.
 type ConfigError struct {
 	Field string
 	Want  string // a value that would have been right
 }
-
-var errNilContext = &ConfigError{"the context", "set"}
 
 func (e *ConfigError) Error() string {
 	return fmt.Sprintf("conductor: bad configuration: %s must be %s", e.Field, e.Want)

@@ -51,7 +51,7 @@ func Example() {
 // A custom hardware type embeds an existing one and overrides some methods.
 func ExampleHardware() {
 	var hardware conductor.Hardware = &lamp{}
-	steps := hardware.Steps(nil, states.Deploying)
+	steps := hardware.Steps(&conductor.Node{}, states.Deploying)
 	fmt.Println(steps[0].Interface, steps[0].Step, steps[0].Priority)
 	// Output: deploy blink 100
 }

@@ -16,8 +16,7 @@ import (
 
 // Fake is Ironic's hardware type fake-hardware: it has no real hardware, and all work
 // succeeds at once. The zero value is ready for use; it must not be copied. It is
-// safe for concurrent use once Before is set. A nil node is an error. The methods of a
-// nil Fake that would access the hardware panic, as those of a nil [sync.Map] do.
+// safe for concurrent use once Before is set.
 //
 // As in Ironic, a node whose deploy interface is "direct" has an agent: its cleaning,
 // servicing and deployment wait for the agent's call-back ([Conductor.Heartbeat]).
@@ -38,17 +37,7 @@ type Fake struct {
 	power sync.Map // states.Power by UUID: that of the hardware, not that of the record
 }
 
-func checkNode(n *Node, operation string) error {
-	if n == nil {
-		return refuse(Invalid, "%s of fake-hardware: the node is nil", operation)
-	}
-	return nil
-}
-
 func (f *Fake) do(ctx context.Context, n *Node, operation string) error {
-	if err := checkNode(n, operation); err != nil {
-		return err
-	}
 	switch err := Permit(ctx); {
 	case err != nil:
 		return err
@@ -154,7 +143,7 @@ var (
 // vendorSteps returns the steps of the vendor interface that run in a state.
 func (f *Fake) vendorSteps(work states.State) []Step {
 	switch {
-	case f != nil && f.Series != states.NoSeries && f.Series < states.Bobcat:
+	case f.Series != states.NoSeries && f.Series < states.Bobcat:
 		return nil
 	case work == states.Cleaning:
 		return []Step{passthroughStep}
@@ -191,7 +180,7 @@ func (f *Fake) Steps(n *Node, work states.State) []Step {
 
 // hasAgent reports whether an agent does the work on a node, as it does with the deploy
 // interface "direct".
-func hasAgent(n *Node) bool { return n != nil && n.Interfaces["deploy"] == "direct" }
+func hasAgent(n *Node) bool { return n.Interfaces["deploy"] == "direct" }
 
 // Prepare implements [Preparer]. A node with the deploy interface "direct" waits for its
 // agent.
@@ -276,21 +265,17 @@ func (n *Node) setBIOS(settings []BIOSSetting, now time.Time) {
 }
 
 // BootDevices implements [BootDeviceManager]. The only device is the network.
-func (f *Fake) BootDevices(_ context.Context, n *Node) ([]string, error) {
-	return []string{"pxe"}, checkNode(n, "boot devices")
-}
+func (f *Fake) BootDevices(context.Context, *Node) ([]string, error) { return []string{"pxe"}, nil }
 
 // BootDevice implements [BootDeviceManager].
-func (f *Fake) BootDevice(_ context.Context, n *Node) (string, bool, error) {
-	return "pxe", false, checkNode(n, "boot device")
-}
+func (f *Fake) BootDevice(context.Context, *Node) (string, bool, error) { return "pxe", false, nil }
 
 // SetBootDevice implements [BootDeviceManager].
-func (f *Fake) SetBootDevice(_ context.Context, n *Node, device string, _ bool) error {
+func (f *Fake) SetBootDevice(_ context.Context, _ *Node, device string, _ bool) error {
 	if device != "pxe" {
 		return refuse(Invalid, "Invalid boot device %s specified.", device)
 	}
-	return checkNode(n, "set boot device")
+	return nil
 }
 
 // fakeIndicators are the lights of fake-hardware, which are always on.
@@ -301,9 +286,6 @@ var fakeIndicators = []Indicator{
 
 // Indicators implements [IndicatorReader]. With the management interface "noop" there are none.
 func (f *Fake) Indicators(_ context.Context, n *Node) ([]Indicator, error) {
-	if err := checkNode(n, "indicators"); err != nil {
-		return nil, err
-	}
 	if n.Interfaces["management"] == "noop" {
 		return nil, unsupported(n, "get_supported_indicators")
 	}
@@ -312,9 +294,6 @@ func (f *Fake) Indicators(_ context.Context, n *Node) ([]Indicator, error) {
 
 // IndicatorState implements [IndicatorReader].
 func (f *Fake) IndicatorState(_ context.Context, n *Node, component, name string) (string, error) {
-	if err := checkNode(n, "indicator state"); err != nil {
-		return "", err
-	}
 	if n.Interfaces["management"] == "noop" {
 		return "", unsupported(n, "get_indicator_state")
 	}

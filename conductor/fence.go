@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/internal/fence"
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // Permit returns nil if a request to a node's hardware may be sent. The context is that of the call
@@ -16,12 +17,7 @@ import (
 // calls Permit immediately before each request that changes the machine. [Fake] and the hardware
 // types of package hardware do so for each request, in all their methods and steps, so that a [Step]
 // made of their methods needs no call of Permit.
-func Permit(ctx context.Context) error {
-	if ctx == nil {
-		return errNilContext
-	}
-	return fence.Check(ctx)
-}
+func Permit(ctx context.Context) error { return fence.Check(ctx) }
 
 // fenced returns the context for operations on the hardware of a node that this process has
 // reserved. It first waits for the permission that [Permit] gives before each request.
@@ -42,7 +38,7 @@ func (e *engine) holding(ctx context.Context, member string) error {
 		if e.config.Membership.Holds(member) {
 			return nil
 		}
-		sleep(ctx, holdsInterval)
+		sleep.For(ctx, holdsInterval)
 	}
 	return context.Cause(ctx)
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // fleet is a conductor's view of the records in the store: an index of each kind, kept up to date
@@ -237,16 +239,13 @@ func (f *fleet) remove(ctx context.Context, ident string, check func(*Node) erro
 // retryLocked calls do, and again up to the configured number of times while its error matches
 // [Locked].
 func (f *fleet) retryLocked(ctx context.Context, do func() error) error {
-	if err := usable(ctx); err != nil {
-		return err
-	}
 	for retries := f.retries; ; retries-- {
 		err := do()
 		if retries <= 0 || !errors.Is(err, Locked) || ctx.Err() != nil {
 			return err
 		}
 		f.retried.Add(1)
-		sleep(ctx, f.interval)
+		sleep.For(ctx, f.interval)
 	}
 }
 

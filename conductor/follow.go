@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor/internal/latest"
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // watch yields all records, then the zero value, then changes, until the context ends. The index
@@ -51,13 +52,9 @@ type NodeChange struct {
 // WatchNodes yields all nodes, then the zero NodeChange, then changes, until the context ends. It
 // waits until Run has read the store. [Conductor.Node] returns a node at least as new as the one
 // that WatchNodes has yielded. A slow caller delays no other one; of several changes to a node it
-// may get only the last. If the context is nil or [New] did not make the Conductor, WatchNodes
-// yields nothing.
+// may get only the last.
 func (c *Conductor) WatchNodes(ctx context.Context) iter.Seq[NodeChange] {
 	return func(yield func(NodeChange) bool) {
-		if usable(ctx) != nil {
-			return
-		}
 		for change := range c.fleet.nodes.watch(ctx) {
 			if !yield(NodeChange{change.id, change.value}) {
 				return
@@ -80,7 +77,7 @@ func (x *index[R]) follow(ctx context.Context, store Store, log *slog.Logger, ch
 			return
 		}
 		log.Warn("watching the store failed", "kind", x.kind, "error", err)
-		sleep(ctx, watchBackoff)
+		sleep.For(ctx, watchBackoff)
 	}
 }
 
@@ -143,15 +140,5 @@ func (x *index[R]) retain(seen map[string]bool) {
 		if m := value.meta(); !seen[id] && m.revision < newest {
 			x.remove(value, m)
 		}
-	}
-}
-
-// sleep waits for d or until the context ends.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }

@@ -10,9 +10,9 @@ import (
 
 // Interface returns the node's hardware interface of a kind such as "power": the one in its
 // record, or else the default of the hardware type. It is empty if the hardware type has no
-// interface of the kind. For a nil node it is the default.
+// interface of the kind.
 func (d Description) Interface(n *Node, kind string) string {
-	if n != nil && n.Interfaces[kind] != "" {
+	if n.Interfaces[kind] != "" {
 		return n.Interfaces[kind]
 	}
 	if names := d.Interfaces[kind]; len(names) > 0 {

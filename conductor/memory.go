@@ -14,9 +14,8 @@ import (
 // Memory is a [Store] in memory, for tests and for fleets that need not outlive the
 // process. The zero value is empty and ready for use. It is safe for concurrent use
 // and must not be copied. With a context that has ended, a method does nothing and returns
-// the context's error, or yields nothing; with a nil context the error is a [*ConfigError]. A slow watcher delays
-// no writer: of several changes to a record it receives only the last. The methods of a nil
-// Memory panic, as those of a nil [sync.Map] do.
+// the context's error, or yields nothing. A slow watcher delays no writer: of several changes to a
+// record it receives only the last.
 type Memory struct {
 	mu       sync.Mutex
 	revision int64
@@ -28,14 +27,6 @@ type memoryKind struct {
 	owners   map[string]string // from key to the record's ID
 	ids      []string          // sorted; nil until the next List sorts them
 	watchers map[*latest.Queue[Change]]bool
-}
-
-// ended returns an error if the context is nil or has ended.
-func ended(ctx context.Context) error {
-	if ctx == nil {
-		return errNilContext
-	}
-	return ctx.Err()
 }
 
 // kind returns the records of a kind. The caller holds the lock.
@@ -99,7 +90,7 @@ func (k *memoryKind) put(r Record) {
 
 // Get implements [Store].
 func (m *Memory) Get(ctx context.Context, kind Kind, key string) (Record, error) {
-	if err := ended(ctx); err != nil {
+	if err := ctx.Err(); err != nil {
 		return Record{}, err
 	}
 	m.mu.Lock()
@@ -113,7 +104,7 @@ func (m *Memory) Get(ctx context.Context, kind Kind, key string) (Record, error)
 
 // List implements [Store].
 func (m *Memory) List(ctx context.Context, kind Kind, after string, limit int) ([]Record, error) {
-	if err := ended(ctx); err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
@@ -136,7 +127,7 @@ func (m *Memory) List(ctx context.Context, kind Kind, after string, limit int) (
 
 // Create implements [Store].
 func (m *Memory) Create(ctx context.Context, r Record) (int64, error) {
-	if err := ended(ctx); err != nil {
+	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
 	m.mu.Lock()
@@ -156,7 +147,7 @@ func (m *Memory) Create(ctx context.Context, r Record) (int64, error) {
 
 // Update implements [Store].
 func (m *Memory) Update(ctx context.Context, r Record) (int64, error) {
-	if err := ended(ctx); err != nil {
+	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
 	m.mu.Lock()
@@ -188,7 +179,7 @@ func (k *memoryKind) current(id string, revision int64) error {
 
 // Delete implements [Store].
 func (m *Memory) Delete(ctx context.Context, kind Kind, id string, revision int64) (int64, error) {
-	if err := ended(ctx); err != nil {
+	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
 	m.mu.Lock()
@@ -213,10 +204,6 @@ func (m *Memory) Delete(ctx context.Context, kind Kind, id string, revision int6
 // Watch implements [Store].
 func (m *Memory) Watch(ctx context.Context, kind Kind) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
-		if ctx == nil {
-			yield(Change{}, errNilContext)
-			return
-		}
 		changes := latest.New(func(a, b Change) int {
 			return cmp.Compare(a.Record.Revision, b.Record.Revision)
 		})

@@ -121,13 +121,8 @@ func (n *Node) label() string {
 	return n.Name + " (" + n.UUID + ")"
 }
 
-// SetEmpty records whether the text field with Ironic's name is "" or null. It does nothing on nil.
-func (n *Node) SetEmpty(name string, empty bool) {
-	if n == nil {
-		return
-	}
-	n.Empty = setEmpty(n.Empty, name, empty)
-}
+// SetEmpty records whether the text field with Ironic's name is "" or null.
+func (n *Node) SetEmpty(name string, empty bool) { n.Empty = setEmpty(n.Empty, name, empty) }
 
 // BIOSSetting is a setting of a node's BIOS.
 //
@@ -144,11 +139,8 @@ type BIOSSetting struct {
 }
 
 // Clone returns a copy whose maps and slices may be modified. The values in the maps are
-// shared with the original: replace them instead of modifying them. The clone of nil is nil.
+// shared with the original: replace them instead of modifying them.
 func (n *Node) Clone() *Node {
-	if n == nil {
-		return nil
-	}
 	c := *n
 	for _, m := range []*map[string]any{
 		&c.DriverInfo, &c.DriverInternalInfo, &c.Properties, &c.InstanceInfo, &c.Extra, &c.NetworkData,

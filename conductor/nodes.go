@@ -16,18 +16,12 @@ import (
 // Node returns a node by its UUID or its name, as of its last write. The error matches
 // [NotFound], or is the store's.
 func (c *Conductor) Node(ctx context.Context, ident string) (*Node, error) {
-	if err := usable(ctx); err != nil {
-		return nil, err
-	}
 	return c.fleet.node(ctx, ident)
 }
 
 // Nodes returns all nodes, oldest first. It waits until Run has read the store. The result
 // includes all writes of this process; writes of other conductors appear with a short delay.
 func (c *Conductor) Nodes(ctx context.Context) ([]*Node, error) {
-	if err := usable(ctx); err != nil {
-		return nil, err
-	}
 	return c.fleet.nodes.list(ctx)
 }
 
@@ -35,9 +29,6 @@ func (c *Conductor) Nodes(ctx context.Context) ([]*Node, error) {
 // visited. A node that is written during the iteration may be yielded or not. The error matches
 // [NotFound] if the node After does not exist.
 func (c *Conductor) NodesIn(ctx context.Context, r Range) (iter.Seq[*Node], error) {
-	if err := usable(ctx); err != nil {
-		return nil, err
-	}
 	return c.fleet.nodes.in(ctx, r)
 }
 
@@ -45,12 +36,6 @@ func (c *Conductor) NodesIn(ctx context.Context, r Range) (iter.Seq[*Node], erro
 // filled in. The caller chooses the provision state, see [states.APIVersion.InitialState].
 // The error matches [Exists], [Associated] or [Invalid], or is the store's.
 func (c *Conductor) CreateNode(ctx context.Context, n *Node) (*Node, error) {
-	if err := usable(ctx); err != nil {
-		return nil, err
-	}
-	if n == nil {
-		return nil, refuse(Invalid, "there is no node to create: it is nil")
-	}
 	n = n.Clone()
 	if n.UUID == "" {
 		n.UUID = uuid.NewString()

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -42,30 +43,6 @@ func TestCreateNodeRefusesKeysOfAnotherNode(t *testing.T) {
 		byName, err := f.Node(f.ctx, "rack1-1")
 		require.NoError(t, err)
 		require.Equal(t, first, byName)
-	})
-}
-
-func TestNilArgumentsAreErrors(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, nil)
-		_, err := f.CreateNode(f.ctx, nil)
-		require.ErrorIs(t, err, conductor.Invalid)
-		_, err = f.CreateObject(f.ctx, nil)
-		require.ErrorIs(t, err, conductor.Invalid)
-		_, err = f.CreateObject(f.ctx, (*conductor.Port)(nil))
-		require.ErrorIs(t, err, conductor.Invalid)
-		_, err = f.CreateAllocation(f.ctx, nil)
-		require.ErrorIs(t, err, conductor.Invalid)
-		_, err = (&conductor.Fake{}).PowerState(f.ctx, nil)
-		require.ErrorIs(t, err, conductor.Invalid)
-
-		var none context.Context
-		var bad *conductor.ConfigError
-		_, err = f.Node(none, "rack1-1")
-		require.ErrorAs(t, err, &bad)
-		require.ErrorAs(t, f.Ready(none), &bad)
-		_, err = (&conductor.Memory{}).Get(none, conductor.KindNode, "rack1-1")
-		require.ErrorAs(t, err, &bad)
 	})
 }
 
@@ -189,7 +166,7 @@ func TestPower(t *testing.T) {
 		f := start(t, nil)
 		f.fake.Before = func(ctx context.Context, _ *conductor.Node, operation string) error {
 			if operation == "power on" {
-				sleep(ctx, 5*time.Second)
+				sleep.For(ctx, 5*time.Second)
 			}
 			return nil
 		}

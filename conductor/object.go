@@ -65,12 +65,8 @@ func (m *ObjectMeta) meta() meta {
 	return meta{m.UUID, m.Name, m.CreatedAt, m.NodeUUID, states.NoState, m.Revision}
 }
 
-// SetEmpty records whether the text field with Ironic's name is "" or null. It does nothing on nil.
-func (m *ObjectMeta) SetEmpty(name string, empty bool) {
-	if m != nil {
-		m.Empty = setEmpty(m.Empty, name, empty)
-	}
-}
+// SetEmpty records whether the text field with Ironic's name is "" or null.
+func (m *ObjectMeta) SetEmpty(name string, empty bool) { m.Empty = setEmpty(m.Empty, name, empty) }
 
 // setEmpty returns a list of the empty fields with or without a name. It leaves the old list as it is.
 func setEmpty(list []string, name string, empty bool) []string {

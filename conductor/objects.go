@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"reflect"
 
 	"github.com/google/uuid"
 )
@@ -14,34 +13,22 @@ import (
 // Object returns an object by its UUID or its name, as of its last write. The error matches
 // [NotFound], or is the store's.
 func (c *Conductor) Object(ctx context.Context, kind Kind, ident string) (Object, error) {
-	if err := usable(ctx); err != nil {
-		return nil, err
-	}
 	return c.fleet.object(ctx, kind, ident)
 }
 
 // Objects returns all objects of a kind, oldest first, with the guarantees of
 // [Conductor.Nodes].
 func (c *Conductor) Objects(ctx context.Context, kind Kind) ([]Object, error) {
-	if err := usable(ctx); err != nil {
-		return nil, err
-	}
 	return c.fleet.of(kind).list(ctx)
 }
 
 // ObjectsIn returns a range of the objects of a kind, as [Conductor.NodesIn] does of the nodes.
 func (c *Conductor) ObjectsIn(ctx context.Context, kind Kind, r Range) (iter.Seq[Object], error) {
-	if err := usable(ctx); err != nil {
-		return nil, err
-	}
 	return c.fleet.of(kind).in(ctx, r)
 }
 
 // ObjectsOf returns the objects of a kind that belong to a node, oldest first.
 func (c *Conductor) ObjectsOf(ctx context.Context, kind Kind, nodeUUID string) ([]Object, error) {
-	if err := usable(ctx); err != nil {
-		return nil, err
-	}
 	return c.fleet.of(kind).listOf(ctx, nodeUUID)
 }
 
@@ -49,12 +36,6 @@ func (c *Conductor) ObjectsOf(ctx context.Context, kind Kind, nodeUUID string) (
 // filled in. For allocations use [Conductor.CreateAllocation] instead. The error matches
 // [Exists], or is the store's.
 func (c *Conductor) CreateObject(ctx context.Context, o Object) (Object, error) {
-	if err := usable(ctx); err != nil {
-		return nil, err
-	}
-	if o == nil || objectTypes[o.Kind()] != reflect.TypeOf(o) || reflect.ValueOf(o).IsNil() {
-		return nil, refuse(Invalid, "there is no object to create: it is a %T", o)
-	}
 	return c.fleet.createObject(ctx, o)
 }
 
@@ -63,18 +44,12 @@ func (c *Conductor) CreateObject(ctx context.Context, o Object) (Object, error) 
 // another write. An object that change leaves as it is keeps its UpdatedAt. An error of change is
 // returned as it is. Other errors match [NotFound] or [Exists], or are the store's.
 func (c *Conductor) UpdateObject(ctx context.Context, kind Kind, ident string, change func(Object) error) (Object, error) {
-	if err := usable(ctx); err != nil {
-		return nil, err
-	}
 	return c.fleet.editObject(ctx, kind, ident, change)
 }
 
 // DeleteObject deletes an object. For allocations use [Conductor.DeleteAllocation] instead.
 // The error matches [NotFound], or is the store's.
 func (c *Conductor) DeleteObject(ctx context.Context, kind Kind, ident string) error {
-	if err := usable(ctx); err != nil {
-		return err
-	}
 	return c.fleet.removeObject(ctx, kind, ident)
 }
 

@@ -64,7 +64,7 @@ func (s view) owns(n *Node) bool {
 // Source: get_conductor_for in ironic/conductor/rpcapi.py.
 func (c *Conductor) Owner(n *Node) (owner Member, ok bool) {
 	s, err := c.sessions.current()
-	if err != nil || n == nil {
+	if err != nil {
 		return Member{}, false
 	}
 	return s.owner(n)
@@ -73,9 +73,6 @@ func (c *Conductor) Owner(n *Node) (owner Member, ok bool) {
 // Members returns the conductors that are alive, sorted by name, by the last list of members that this conductor has
 // received. The error matches [NoWorker] if this conductor is not running or has lost its membership.
 func (c *Conductor) Members(ctx context.Context) ([]Member, error) {
-	if err := usable(ctx); err != nil {
-		return nil, err
-	}
 	s, err := c.sessions.current()
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -173,7 +174,7 @@ func (t *Task) reachPower(ctx context.Context, target states.Power, timeout time
 		default:
 			return fmt.Errorf("%w: %q within %v: it is in %q", powersync.ErrNotReached, ask.Target(), timeout, now.Power)
 		}
-		sleep(ctx, wait)
+		sleep.For(ctx, wait)
 	}
 }
 

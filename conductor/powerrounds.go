@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/powersync"
 	"github.com/ironstate/ironstate/states"
 )
@@ -52,7 +53,7 @@ func (p powerRounds) Records(ctx context.Context) iter.Seq2[powersync.Record, er
 		}
 		for i, n := range nodes {
 			if i%syncBatch == syncBatch-1 {
-				sleep(ctx, syncPause)
+				sleep.For(ctx, syncPause)
 			}
 			if s.owns(n) && !yield(powerRecord(n), nil) {
 				return

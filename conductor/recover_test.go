@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -90,7 +91,7 @@ func TestRunWaitsForWorkAndThenAbandonsIt(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := &conductor.Memory{}
 			fake := &conductor.Fake{Before: func(ctx context.Context, _ *conductor.Node, operation string) error {
-				sleep(ctx, takes)
+				sleep.For(ctx, takes)
 				return ctx.Err()
 			}}
 			c, err := conductor.New(conductor.Config{
@@ -215,7 +216,7 @@ func TestAStepLosesItsNodeWhenTheReservationIsTaken(t *testing.T) {
 		store := &conductor.Memory{}
 		f := start(t, func(c *conductor.Config) { c.Store = store })
 		f.fake.Before = func(ctx context.Context, _ *conductor.Node, operation string) error {
-			sleep(ctx, time.Minute)
+			sleep.For(ctx, time.Minute)
 			return nil
 		}
 		n := f.node(states.Available)

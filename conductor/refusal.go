@@ -23,9 +23,6 @@ func (b *rulebook) admission() admission.Rules {
 
 // Fields returns the fields of the node's record that decide about requests.
 func (n *Node) Fields() admission.NodeFields {
-	if n == nil {
-		return admission.NodeFields{}
-	}
 	return admission.NodeFields{
 		State: n.ProvisionState, Target: n.TargetProvisionState, Power: n.Power,
 		Maintenance: n.Maintenance, Protected: n.Protected, Retired: n.Retired, Reserved: n.Reservation != "",

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // sessions makes this conductor a member, and has its current session.
@@ -48,7 +50,7 @@ const rejoinBackoff = time.Second
 func (ss *sessions) keep(ctx context.Context, r *run) {
 	for ctx.Err() == nil {
 		ss.serve(ctx, r)
-		sleep(ctx, rejoinBackoff)
+		sleep.For(ctx, rejoinBackoff)
 	}
 }
 

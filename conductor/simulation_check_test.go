@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -147,10 +148,10 @@ func (w *world) operate(by string) func(context.Context, *conductor.Node, string
 		}
 		w.begin(by, n, operation)
 		w.log("%s: node %s %s", by, n.Name, operation)
-		sleep(ctx, w.upTo(4*time.Second, by, n.UUID, operation, "takes"))
+		sleep.For(ctx, w.upTo(4*time.Second, by, n.UUID, operation, "takes"))
 		hangs := w.chance(2, by, n.UUID, operation, "hangs")
 		if hangs {
-			sleep(ctx, hang)
+			sleep.For(ctx, hang)
 		}
 		w.ends(by, n)
 		if w.chance(2, by, n.UUID, operation, "is stopped") {

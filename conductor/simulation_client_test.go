@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -22,7 +23,7 @@ type simClient struct {
 // ask sends requests until the faults end.
 func (c *simClient) ask(ctx context.Context) {
 	for ctx.Err() == nil {
-		sleep(ctx, c.upTo(10*time.Second, c.name, "until the next request"))
+		sleep.For(ctx, c.upTo(10*time.Second, c.name, "until the next request"))
 		if c.isCalm() {
 			return
 		}

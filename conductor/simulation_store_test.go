@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // simStore is the store as one conductor sees it.
@@ -27,9 +28,9 @@ func (s *simStore) reach(ctx context.Context, operation string, kind conductor.K
 	id = s.drawn(kind, id)
 	s.whileStopped(s.name, operation, id)
 	defer s.whileStopped(s.name, operation, id)
-	sleep(ctx, s.upTo(20*time.Millisecond, s.name, operation, id, "takes"))
+	sleep.For(ctx, s.upTo(20*time.Millisecond, s.name, operation, id, "takes"))
 	if s.chance(3, s.name, operation, id, "is slow") {
-		sleep(ctx, s.upTo(3*time.Second, s.name, operation, id, "takes longer"))
+		sleep.For(ctx, s.upTo(3*time.Second, s.name, operation, id, "takes longer"))
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -116,7 +117,7 @@ func (s *simStore) Watch(ctx context.Context, kind conductor.Kind) iter.Seq2[con
 		}
 		for change, err := range s.memory.Watch(ctx, kind) {
 			id := s.drawn(kind, change.Record.ID)
-			sleep(ctx, s.upTo(50*time.Millisecond, s.name, "hears of", id))
+			sleep.For(ctx, s.upTo(50*time.Millisecond, s.name, "hears of", id))
 			s.whileStopped(s.name, "hears of", id)
 			if s.isCut(s.name) || s.chance(1, s.name, "does not hear of", id) {
 				yield(conductor.Change{}, errCut)
@@ -163,7 +164,7 @@ type simMembership struct {
 
 func (s *simMembership) Alive(ctx context.Context, id string) (bool, error) {
 	s.whileStopped(s.name, "asks whether one is alive")
-	sleep(ctx, s.upTo(20*time.Millisecond, s.name, "asks whether one is alive"))
+	sleep.For(ctx, s.upTo(20*time.Millisecond, s.name, "asks whether one is alive"))
 	if s.isCut(s.name) || s.chance(2, s.name, "is not last whether one is alive") {
 		return false, errCut
 	}
@@ -196,7 +197,7 @@ func (s *simMembership) Join(ctx context.Context, self conductor.Member) iter.Se
 			members, changed := s.members.list()
 			since := s.cutSince(s.name)
 			if !slices.ContainsFunc(members, func(m conductor.Member) bool { return m.ID == self.ID }) {
-				sleep(ctx, s.upTo(2*time.Second, s.name, "learns that it is no member"))
+				sleep.For(ctx, s.upTo(2*time.Second, s.name, "learns that it is no member"))
 				yield(nil, errCut)
 				return
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ironstate/ironstate/internal/boundedcall"
 	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -238,7 +239,7 @@ func waitStep(ctx context.Context, t *Task) error {
 	if !ok {
 		return ErrWait
 	}
-	sleep(ctx, time.Duration(seconds*float64(time.Second)))
+	sleep.For(ctx, time.Duration(seconds*float64(time.Second)))
 	return context.Cause(ctx)
 }
 

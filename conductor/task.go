@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
 // Task gives a [Step] access to its node. The step's context is the task's permission to access the
-// hardware, see [Permit]. A Task is safe for concurrent use. A nil or zero Task has no
-// node, and its Update returns a [*ConfigError].
+// hardware, see [Permit]. A Task is safe for concurrent use.
 type Task struct {
 	engine   *engine
 	hardware Hardware
@@ -28,21 +28,13 @@ type later struct{ change func(*Node) }
 
 // Node returns the node as of the task's last write. Do not change it.
 func (t *Task) Node() *Node {
-	if t == nil {
-		return nil
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.node
 }
 
 // Step returns the step that is running, with its arguments.
-func (t *Task) Step() Step {
-	if t == nil {
-		return Step{}
-	}
-	return t.step
-}
+func (t *Task) Step() Step { return t.step }
 
 // SetPower sets the power state of the task's node, waits until the machine has it, and stores it. A
 // machine that has it already is not set. A reboot cannot be observed: it is done when the machine is
@@ -51,9 +43,6 @@ func (t *Task) Step() Step {
 //
 // Source: node_power_action in ironic/conductor/utils.py.
 func (t *Task) SetPower(ctx context.Context, power states.Power) error {
-	if t.Node() == nil {
-		return &ConfigError{"Task", "one that a step was given"}
-	}
 	if err := t.reachPower(ctx, power, 0); err != nil {
 		return err
 	}
@@ -68,9 +57,6 @@ var errLost = errors.New("the reservation was lost")
 // clone if another writer has changed the record meanwhile. It returns an error of change
 // unchanged. Any other error means that the record could not be changed; the step should return it.
 func (t *Task) Update(ctx context.Context, change func(*Node) error) error {
-	if t.Node() == nil {
-		return &ConfigError{"Task", "one that a step was given"}
-	}
 	t.doubt(nil)
 	return t.update(ctx, change)
 }
@@ -91,7 +77,7 @@ func (t *Task) persist(ctx context.Context, change func(*Node) error) error {
 		}
 		t.engine.counters.reportRetries.Add(1)
 		t.engine.config.Log.Warn("a change of a node's record could not be stored and will be retried", "node", t.Node().UUID, "error", err)
-		sleep(ctx, reportBackoff)
+		sleep.For(ctx, reportBackoff)
 	}
 }
 

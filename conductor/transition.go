@@ -92,9 +92,6 @@ func (t *TransitionRecord) UnmarshalText(text []byte) error {
 // TransitionsSince returns the node's transitions that an earlier version of its record does not
 // have, oldest first. It returns all of the record's if earlier is nil.
 func (n *Node) TransitionsSince(earlier *Node) []TransitionRecord {
-	if n == nil {
-		return nil
-	}
 	if earlier == nil || len(earlier.Transitions) == 0 {
 		return n.Transitions
 	}

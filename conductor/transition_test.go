@@ -156,7 +156,6 @@ func TestTransitionsSinceAnEarlierRecord(t *testing.T) {
 		earlier, now *conductor.Node
 		want         []conductor.TransitionRecord
 	}{
-		{nil, nil, nil},
 		{nil, node(1, 2), node(1, 2).Transitions},
 		{node(), node(1, 2), node(1, 2).Transitions},
 		{node(1, 2), node(1, 2), []conductor.TransitionRecord{}},

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -306,7 +307,7 @@ func TestLimits(t *testing.T) {
 		f := start(t, func(c *conductor.Config) { c.MaxDeploying, c.Workers = 2, 3 })
 		f.fake.Before = func(ctx context.Context, _ *conductor.Node, operation string) error {
 			if operation != "verify" {
-				sleep(ctx, time.Hour)
+				sleep.For(ctx, time.Hour)
 			}
 			return nil
 		}
@@ -320,13 +321,6 @@ func TestLimits(t *testing.T) {
 		synctest.Wait()
 		f.request(f.node(states.Available), "active")
 	})
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
 
 // requireUnchanged checks that a refused request changed nothing but UpdatedAt, see [conductor.Held].

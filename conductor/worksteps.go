@@ -96,9 +96,6 @@ func (s Steps) begun() bool { return s.Begun > 0 || s.Prepared }
 // Step returns the current step of the work in the node's provision state, without its function. It
 // is zero if no step runs, waits or is held.
 func (n *Node) Step() Step {
-	if n == nil {
-		return Step{}
-	}
 	if kind, ok := stepKinds[n.ProvisionState]; ok {
 		if current := kind.of(n).Current; current != nil {
 			return *current

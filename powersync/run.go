@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // Run does rounds of both kinds, the first at once, until the context ends; then
@@ -50,7 +52,7 @@ const releaseInterval = 5 * time.Second
 
 // releaseUnsaved releases the nodes whose release could not be stored, until the context ends.
 func (s *Syncer) releaseUnsaved(ctx context.Context) {
-	for sleep(ctx, releaseInterval) {
+	for sleep.For(ctx, releaseInterval) {
 		for _, id := range s.holds.unsaved() {
 			_ = s.holds.retryRelease(ctx, id) // a failed release is tried again
 		}
@@ -62,7 +64,7 @@ func (s *Syncer) loop(ctx context.Context, k kind, interval time.Duration) {
 	if s.config.Jitter > 0 {
 		jitter = func() time.Duration { return rand.N(s.config.Jitter) }
 	}
-	for next := time.Now(); sleep(ctx, time.Until(next)+jitter()); {
+	for next := time.Now(); sleep.For(ctx, time.Until(next)+jitter()); {
 		done, err := s.round(ctx, k)
 		if report := s.reporter.report; report != nil {
 			s.reporter.callBack(ctx, &s.reporter.onReport, func() { report(done, err) })
@@ -72,13 +74,4 @@ func (s *Syncer) loop(ctx context.Context, k kind, interval time.Duration) {
 			next = now
 		}
 	}
-}
-
-// sleep returns false if the context has ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-	return ctx.Err() == nil
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -132,7 +133,7 @@ func (s *Syncer) reach(ctx context.Context, id string, power states.Power, timeo
 		case wait.Err() == nil || seen == nil:
 			seen = err
 		}
-		if !sleep(wait, s.config.Poll) {
+		if !sleep.For(wait, s.config.Poll) {
 			break
 		}
 	}
