@@ -17,10 +17,30 @@
 //	fmt.Println(bmc.Sessions()) // empty if the clients have logged out
 //	fmt.Println(bmc.Logins())   // the number of login attempts
 //
+// The BMC has a chassis, a manager with two slots of virtual media, an update service, and for each system processors, memory
+// modules, drives, network interfaces, BIOS attributes with their registry, and secure boot. Hardware counts the parts. What
+// clients change at once, and what takes effect when the system is powered on or reset, tests can read:
+//
+//	fmt.Println(bmc.Media("CD"))     // the URL of the image that is inserted
+//	fmt.Println(bmc.Boot("1"))       // such as "Cd Once UEFI"
+//	fmt.Println(bmc.BIOS("1"))       // the attributes in force
+//	fmt.Println(bmc.SecureBoot("1")) // whether the system has booted with secure boot
+//	fmt.Println(bmc.NMIs("1"))       // the number of nonmaskable interrupts
+//
 // Real BMCs fail in more ways than servers do. A [Fault] selects requests that fail, and its [Effect] says how they fail, on
 // the real connection. This BMC stops sending in the middle of the answer to the second request for its server:
 //
 //	bmc.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Skip: 1, Do: bmctest.HangAfter(120)})
+//
+// The path of any resource will do. With these faults one drive is missing, the list of drives has a null in it, a collection's
+// next page is the collection itself, and a number is a text; and a slot whose actions are left out takes PATCH alone:
+//
+//	const system = "/redfish/v1/Systems/1"
+//	bmc.AddFault(bmctest.Fault{On: system + "/Storage/1/Drives/2", Do: bmctest.Status(404)})
+//	bmc.AddFault(bmctest.Fault{On: system + "/Storage/1", Do: bmctest.Property("Drives", []any{nil})})
+//	bmc.AddFault(bmctest.Fault{On: system + "/Memory", Do: bmctest.Property("Members@odata.nextLink", system+"/Memory")})
+//	bmc.AddFault(bmctest.Fault{On: system + "/Memory/DIMM1", Do: bmctest.Property("CapacityMiB", "16384")})
+//	bmc.AddFault(bmctest.Fault{On: "/redfish/v1/Managers/bmc/VirtualMedia/CD", Do: bmctest.WithoutProperty("Actions")})
 //
 // Handle and Change make new effects. Effects lists one of every kind, so that a test can go through them; a client of BMCs
 // should survive all of them, and BadCertificates:

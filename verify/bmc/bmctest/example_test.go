@@ -78,6 +78,42 @@ func ExampleRedfish_Logins() {
 	// {Attempts:3 Succeeded:0 Failed:3}
 }
 
+// A client sets a BIOS attribute and inserts a CD, and the test sees both.
+func ExampleRedfish_BIOS() {
+	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{
+		Systems: []bmctest.System{{ID: "1", Hardware: bmctest.Hardware{DIMMs: 32, Drives: 24}}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer bmc.Close()
+
+	send := func(method, path, body string) {
+		r, _ := http.NewRequest(method, bmc.URL+path, strings.NewReader(body))
+		r.SetBasicAuth(bmctest.DefaultUser, bmctest.DefaultPassword)
+		resp, err := bmc.Client().Do(r)
+		if err != nil {
+			log.Fatal(err)
+		}
+		resp.Body.Close()
+		fmt.Println(resp.Status)
+	}
+	send(http.MethodPatch, "Systems/1/Bios/Settings", `{"Attributes": {"PowerProfile": "Performance"}}`)
+	send(http.MethodPost, "Managers/bmc/VirtualMedia/CD/Actions/VirtualMedia.InsertMedia",
+		`{"Image": "http://images.example/agent.iso"}`)
+	fmt.Println(bmc.Media("CD"))
+	fmt.Println(bmc.BIOS("1")["PowerProfile"])
+	send(http.MethodPost, "Systems/1/Actions/ComputerSystem.Reset", `{"ResetType": "On"}`)
+	fmt.Println(bmc.BIOS("1")["PowerProfile"])
+	// Output:
+	// 200 OK
+	// 204 No Content
+	// http://images.example/agent.iso
+	// Balanced
+	// 204 No Content
+	// Performance
+}
+
 func ExampleFault() {
 	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
 	if err != nil {

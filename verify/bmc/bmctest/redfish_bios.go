@@ -62,6 +62,7 @@ func (s *system) biosObject() object {
 		"SettingsObject":      link(s.path() + "/" + biosSettingsPath),
 		"SupportedApplyTimes": []string{applyOnReset},
 	}
+	o["Links"] = object{"ActiveSoftwareImage": link(inventoryPath + "/BIOS")}
 	o["Actions"] = object{"#Bios.ResetBios": object{"target": s.path() + "/" + biosResetPath}}
 	return o
 }

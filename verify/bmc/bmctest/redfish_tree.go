@@ -79,6 +79,7 @@ func (b *Redfish) serviceRoot() object {
 		"Managers":       link(managersPath),
 		"Chassis":        link(chassisPath),
 		"Registries":     link(registriesPath),
+		"UpdateService":  link(updatePath),
 		"SessionService": link(sessionServicePath),
 		"Links":          object{"Sessions": link(sessionsPath)},
 	}
@@ -90,7 +91,7 @@ func (b *Redfish) serviceRoot() object {
 }
 
 func (b *Redfish) odata() object {
-	names := []string{"Service", "Systems", "Managers", "Chassis", "Registries"}
+	names := []string{"Service", "Systems", "Managers", "Chassis", "Registries", "UpdateService"}
 	if !b.config.NoSessions {
 		names = append(names, "SessionService")
 	}
@@ -163,6 +164,7 @@ func (b *Redfish) build() {
 	for _, s := range b.systems {
 		b.addHardware(s)
 	}
+	b.addFirmware()
 	b.addRegistries()
 }
 

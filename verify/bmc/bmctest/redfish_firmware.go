@@ -1,0 +1,41 @@
+package bmctest
+
+import "fmt"
+
+const (
+	updatePath    = rootPath + "/UpdateService"
+	inventoryPath = updatePath + "/FirmwareInventory"
+)
+
+// addFirmware adds the update service with the versions of all firmware. It offers no action to update any.
+func (b *Redfish) addFirmware() {
+	components := []object{
+		firmware("BMC", bmcVersion, managerPath),
+		firmware("BIOS", biosVersion, b.systemPaths()...),
+	}
+	for _, s := range b.systems {
+		for i := range s.hardware.MACs {
+			id := fmt.Sprintf("NIC%d", i+1)
+			components = append(components, firmware(s.id+"-"+id, "22.31.6", s.path()+"/EthernetInterfaces/"+id))
+		}
+	}
+	b.addMembers(inventoryPath, "SoftwareInventoryCollection", "Firmware Inventory", components...)
+
+	o := newDevice(updatePath, "UpdateService.v1_14_0", "Update Service")
+	o["ServiceEnabled"] = true
+	o["FirmwareInventory"] = link(inventoryPath)
+	b.add(o)
+}
+
+// firmware returns the inventory's entry on the firmware of the related resources.
+func firmware(id, version string, related ...string) object {
+	o := newDevice(inventoryPath+"/"+id, "SoftwareInventory.v1_10_1", id+" Firmware")
+	o["SoftwareId"] = "bmctest-" + id
+	o["Manufacturer"] = manufacturer
+	o["Version"] = version
+	o["ReleaseDate"] = "2026-03-01T00:00:00Z"
+	o["Updateable"] = false
+	o["RelatedItem"] = links(related)
+	o["RelatedItem@odata.count"] = len(related)
+	return o
+}
