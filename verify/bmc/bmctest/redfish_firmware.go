@@ -24,6 +24,7 @@ func (b *Redfish) addFirmware() {
 	o := newDevice(updatePath, "UpdateService.v1_14_0", "Update Service")
 	o["ServiceEnabled"] = true
 	o["FirmwareInventory"] = link(inventoryPath)
+	o["Actions"] = object{} // required by sushy
 	b.add(o)
 }
 
