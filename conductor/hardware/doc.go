@@ -24,8 +24,11 @@
 // named noop.
 //
 //   - A verification and an adoption read the power state. An inspection by Redfish reads the
-//     power state, and the memory and processors, which it stores in the properties memory_mb
-//     and cpus; it fails if the BMC reports neither. None of them changes the machine.
+//     inventory ([bmc.Driver.Inspect]), which clients read as that of the node. It sets the
+//     properties memory_mb, cpus, cpu_arch and local_gb and the capability boot_mode, and creates
+//     ports for the enabled network interfaces. It fails if the BMC reports neither memory nor
+//     processors. If another part cannot be read, the plugin data says why, as "incomplete". None
+//     of them changes the machine.
 //   - A power request sets the power state and waits until the machine has it.
 //   - A boot device is set by the BMC's boot override, and with it the boot mode in the
 //     capabilities of the instance or the node; over Redfish only if the BMC reports another

@@ -1,7 +1,6 @@
 package hardware_test
 
 import (
-	"bytes"
 	"net/http"
 	"strings"
 	"testing"
@@ -301,37 +300,65 @@ func TestAMachineThatDoesNotGoOffFailsItsWork(t *testing.T) {
 	})
 }
 
+func withHardware(h bmctest.Hardware) func(*bmctest.RedfishConfig) {
+	return func(c *bmctest.RedfishConfig) { c.Systems = []bmctest.System{{ID: "1", Hardware: h}} }
+}
+
 func TestAnInspectionStoresTheInventoryOfTheBMC(t *testing.T) {
-	server := startRedfish(t)
+	server := startRedfish(t, withHardware(bmctest.Hardware{MACs: []string{"52:54:00:00:00:01", "52:54:00:00:00:02", "52:54:00:00:00:03"}}))
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1/EthernetInterfaces/NIC3", Do: bmctest.Property("Status", map[string]any{"State": "Disabled"})})
 	s := start(t, hardware.Config{})
 	n := s.node(redfishMachine(server, t), func(n *conductor.Node) {
-		n.ProvisionState, n.Properties = states.Manageable, map[string]any{"cpu_arch": "x86_64"}
+		n.ProvisionState, n.Properties = states.Manageable, map[string]any{"capabilities": "cpu_vt:true"}
 	})
 	require.NoError(t, server.SetPower("1", "On"))
-	n = s.request(n, "inspect")
-	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+	_, err := s.CreateObject(t.Context(), &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}, Address: "52:54:00:00:00:02"})
+	require.NoError(t, err)
+	for range 2 { // the second inspection replaces what the first has stored
+		n = s.request(n, "inspect")
+		require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+	}
 	require.Equal(t, states.PowerOn, n.Power)
-	require.Equal(t, "map[cpu_arch:x86_64 cpus:32 memory_mb:65536]", printed(n.Properties))
+	require.Equal(t, "map[capabilities:cpu_vt:true,boot_mode:uefi cpu_arch:x86_64 cpus:32 local_gb:446 memory_mb:65536]", printed(n.Properties))
+	o, err := s.Object(t.Context(), conductor.KindInventory, n.UUID)
+	require.NoError(t, err)
+	inventory := o.(*conductor.Inventory)
+	require.Empty(t, inventory.PluginData)
+	require.Equal(t, "map[architecture:x86_64 count:32 frequency:3200 model_name:bmctest 8-core]", printed(inventory.Inventory["cpu"].(map[string]any)))
+	require.Len(t, inventory.Inventory["interfaces"], 3)
+	ports, err := s.ObjectsOf(t.Context(), conductor.KindPort, n.UUID)
+	require.NoError(t, err)
+	var macs []string
+	for _, port := range ports {
+		macs = append(macs, port.(*conductor.Port).Address)
+	}
+	require.ElementsMatch(t, []string{"52:54:00:00:00:01", "52:54:00:00:00:02"}, macs)
+}
+
+func TestAnInspectionSaysWhatItCouldNotRead(t *testing.T) {
+	server := startRedfish(t)
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1/Storage/1/Drives/1", Do: bmctest.Status(http.StatusInternalServerError)})
+	s := start(t, hardware.Config{})
+	n := s.request(s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable }), "inspect")
+	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+	o, err := s.Object(t.Context(), conductor.KindInventory, n.UUID)
+	require.NoError(t, err)
+	require.Contains(t, o.(*conductor.Inventory).PluginData["incomplete"], "Drives/1")
+	require.Len(t, o.(*conductor.Inventory).Inventory["disks"], 1)
 }
 
 func TestAnInspectionThatFindsNothingFails(t *testing.T) {
 	for _, test := range []struct {
-		lacks []string       // what the BMC does not report
+		has   bmctest.Hardware
 		known map[string]any // the node's properties
 		want  string         // the missing properties; empty for none
 	}{
-		{[]string{"MemorySummary"}, nil, "memory_mb"},
-		{[]string{"ProcessorSummary"}, map[string]any{"cpus": 8}, ""},
-		{[]string{"MemorySummary", "ProcessorSummary"}, nil, "cpus, memory_mb"},
-		{[]string{"MemorySummary", "ProcessorSummary"}, map[string]any{"cpus": 8, "memory_mb": 1024}, "cpus, memory_mb"},
+		{bmctest.Hardware{DIMMs: -1}, nil, "memory_mb"},
+		{bmctest.Hardware{Processors: -1}, map[string]any{"cpus": 8}, ""},
+		{bmctest.Hardware{Processors: -1, DIMMs: -1}, nil, "cpus, memory_mb"},
+		{bmctest.Hardware{Processors: -1, DIMMs: -1}, map[string]any{"cpus": 8, "memory_mb": 1024}, "cpus, memory_mb"},
 	} {
-		server := startRedfish(t)
-		server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Method: "GET", Do: bmctest.Change("lacks", func(_ http.Header, body []byte) []byte {
-			for _, property := range test.lacks {
-				body = bytes.ReplaceAll(body, []byte(`"`+property+`"`), []byte(`"Oem"`))
-			}
-			return body
-		})})
+		server := startRedfish(t, withHardware(test.has))
 		s := start(t, hardware.Config{})
 		n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState, n.Properties = states.Manageable, test.known })
 		n = s.request(n, "inspect")

@@ -2,13 +2,9 @@ package hardware
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/states"
-	"github.com/ironstate/ironstate/verify/bmc"
 )
 
 // Steps implements [conductor.Hardware]. The package comment describes the steps.
@@ -66,41 +62,6 @@ func (b *BMC) takeOver(ctx context.Context, t *conductor.Task) error {
 	}
 	return t.Update(ctx, func(n *conductor.Node) error {
 		n.Power = power
-		return nil
-	})
-}
-
-// inspect stores the BMC's inventory of the machine. It fails if the BMC reports nothing, or if the
-// node then lacks a property.
-//
-// Source: inspect_hardware in ironic/drivers/modules/redfish/inspect.py.
-func (b *BMC) inspect(ctx context.Context, t *conductor.Task) error {
-	var inventory bmc.Inventory
-	err := b.do(t.Node(), func() (err error) {
-		inventory, err = b.driver.Inventory(ctx, t.Node().UUID)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	nothing := inventory.MemoryMiB == 0 && inventory.LogicalProcessors == 0
-	return t.Update(ctx, func(n *conductor.Node) error {
-		n.Power = inventory.Power
-		if n.Properties == nil {
-			n.Properties = map[string]any{}
-		}
-		var missing []string
-		for key, value := range map[string]int{"memory_mb": inventory.MemoryMiB, "cpus": inventory.LogicalProcessors} {
-			if value > 0 {
-				n.Properties[key] = value
-			} else if nothing || n.Properties[key] == nil {
-				missing = append(missing, key)
-			}
-		}
-		if len(missing) > 0 {
-			slices.Sort(missing)
-			return fmt.Errorf("failed to discover the following properties: %s on node %s", strings.Join(missing, ", "), n.UUID)
-		}
 		return nil
 	})
 }

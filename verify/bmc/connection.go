@@ -38,7 +38,6 @@ type control interface {
 	// bootDevice reads the boot device in the words of [Driver.BootDevice].
 	bootDevice(context.Context) (device string, persistent bool, err error)
 	setBootDevice(ctx context.Context, device bootDevice, persistent bool) error
-	inventory(context.Context) (Inventory, error)
 }
 
 // overProtocols calls f with a connection over the configured protocol or, for "auto",

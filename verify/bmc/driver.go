@@ -1,6 +1,7 @@
 package bmc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,10 +113,28 @@ func (d *Driver) lookup(ctx context.Context, id string) (Config, error) {
 	return c.complete()
 }
 
-// do calls f with a connection to a node's BMC, over a kept session or a new one. A
-// kept session may have ended meanwhile: if the BMC says so, or cannot be reached, do
-// opens a new one, once. It does not send refused credentials again.
+// do calls f like within, in the time of the Config.
 func (d *Driver) do(ctx context.Context, id, op string, f func(context.Context, control) error) error {
+	return d.within(ctx, 0, id, op, f)
+}
+
+// redfish calls f like within, over Redfish. Over IPMI the error is of the kind
+// [verify.Unsupported].
+func (d *Driver) redfish(ctx context.Context, limit time.Duration, id, op string, f func(context.Context, *redfishConnection) error) error {
+	return d.within(ctx, limit, id, op, func(ctx context.Context, conn control) error {
+		r, ok := conn.(*redfishConnection)
+		if !ok {
+			return unsupported(fmt.Sprintf("IPMI cannot %s", op))
+		}
+		return f(ctx, r)
+	})
+}
+
+// within calls f with a connection to a node's BMC, over a kept session or a new one. A
+// kept session may have ended meanwhile: if the BMC says so, or cannot be reached, within
+// opens a new one, once. It does not send refused credentials again. The limit is that
+// of the call's time; 0 stands for those of the Config.
+func (d *Driver) within(ctx context.Context, limit time.Duration, id, op string, f func(context.Context, control) error) error {
 	c, err := d.lookup(ctx, id)
 	if err != nil {
 		return err
@@ -125,14 +144,14 @@ func (d *Driver) do(ctx context.Context, id, op string, f func(context.Context, 
 		return err
 	}
 	defer d.leave(id, n)
-	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(limit, c.Timeout))
 	defer cancel()
 	ctx, cancelGrace := withGrace(ctx)
 	defer cancelGrace()
 
 	if d.resume(ctx, n, c) {
 		expires := n.open.expires()
-		err := d.use(ctx, n, op, f)
+		err := d.use(ctx, n, limit, op, f)
 		if !expires || !ended(err) {
 			return err
 		}
@@ -140,7 +159,7 @@ func (d *Driver) do(ctx context.Context, id, op string, f func(context.Context, 
 	if n.open, err = open(ctx, c); err != nil {
 		return err
 	}
-	return d.use(ctx, n, op, f)
+	return d.use(ctx, n, limit, op, f)
 }
 
 // ended reports whether an error shows that a session has ended.
@@ -166,10 +185,13 @@ func open(ctx context.Context, c Config) (*openConnection, error) {
 }
 
 // use calls f with a node's connection, and keeps the connection if f succeeds.
-func (d *Driver) use(ctx context.Context, n *node, op string, f func(context.Context, control) error) error {
+func (d *Driver) use(ctx context.Context, n *node, limit time.Duration, op string, f func(context.Context, control) error) error {
 	conn := n.open
-	err := do(ctx, conn, conn.config.StepTimeout, op, func(ctx context.Context) error {
-		return f(ctx, conn)
+	if limit == 0 {
+		limit = conn.config.StepTimeout
+	}
+	err := do(ctx, conn, limit, op, func(ctx context.Context) error {
+		return f(ctx, conn.control)
 	})
 	if err != nil {
 		n.open = nil

@@ -68,15 +68,15 @@ func ExampleDriver() {
 	fmt.Println(driver.SetPower(ctx, "node-1", states.PowerOn))
 	fmt.Println(driver.PowerState(ctx, "node-1"))
 	fmt.Println(driver.BootDevice(ctx, "node-1"))
-	inventory, err := driver.Inventory(ctx, "node-1")
-	fmt.Println(inventory.Power, err)
+	inventory, err := driver.Inspect(ctx, "node-1")
+	fmt.Println(inventory.CPU.Count, inventory.Memory.PhysicalMB, err)
 	fmt.Println(server.Logins().Attempts, "login")
 	// Output:
 	// <nil>
 	// <nil>
 	// power on <nil>
 	// pxe true <nil>
-	// power on <nil>
+	// 32 65536 <nil>
 	// 1 login
 }
 

@@ -102,9 +102,24 @@ var resources = map[string]string{
 	"GET /redfish/v1/Systems":                  `{"Members": [{"@odata.id": "/redfish/v1/Systems/1"}, {"@odata.id": "/redfish/v1/Systems/2"}]}`,
 	"GET /redfish/v1/Systems/1": `{"@odata.type": "#ComputerSystem.v1_22_0.ComputerSystem", "Id": "1", "Name": "node", "PowerState": "On",
 		"Boot": {"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Once", "BootSourceOverrideMode": "UEFI"},
+		"MemorySummary": {"TotalSystemMemoryGiB": 0}, "ProcessorSummary": {"LogicalProcessorCount": 32}, "Model": "m", "SerialNumber": "s",
+		"Processors": {"@odata.id": "/redfish/v1/Systems/1/Processors"}, "Memory": {"@odata.id": "/redfish/v1/Systems/1/Memory"},
+		"Storage": {"@odata.id": "/redfish/v1/Systems/1/Storage"}, "EthernetInterfaces": {"@odata.id": "/redfish/v1/Systems/1/NICs"},
 		"Actions": {"#ComputerSystem.Reset": {"target": "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset",
 			"ResetType@Redfish.AllowableValues": ["On", "ForceOff"]}}}`,
-	"GET /redfish/v1/Systems/2": `{"Name": "other", "PowerState": "Off"}`,
+	"GET /redfish/v1/Systems/2":            `{"Name": "other", "PowerState": "Off"}`,
+	"GET /redfish/v1/Systems/1/Processors": `{"Members": [{"@odata.id": "/redfish/v1/Systems/1/Processors/1"}]}`,
+	"GET /redfish/v1/Systems/1/Processors/1": `{"Id": "1", "ProcessorType": "CPU", "InstructionSet": "x86-64", "Model": "m",
+		"MaxSpeedMHz": 3200, "TotalThreads": 32, "Status": {"State": "Enabled"}}`,
+	"GET /redfish/v1/Systems/1/Memory":   `{"Members": [{"@odata.id": "/redfish/v1/Systems/1/Memory/1"}]}`,
+	"GET /redfish/v1/Systems/1/Memory/1": `{"Id": "1", "CapacityMiB": 65536}`,
+	"GET /redfish/v1/Systems/1/Storage":  `{"Members": [{"@odata.id": "/redfish/v1/Systems/1/Storage/1"}]}`,
+	"GET /redfish/v1/Systems/1/Storage/1": `{"Id": "1", "Name": "RAID", "Drives": [{"@odata.id": "/redfish/v1/Drives/1"}, {"@odata.id": "/redfish/v1/Drives/2"}],
+		"StorageControllers": [{"MemberId": "0"}], "Volumes": {"@odata.id": "/redfish/v1/Systems/1/Storage/1/Volumes"}}`,
+	"GET /redfish/v1/Drives/1":                    `{"Id": "1", "CapacityBytes": 480103981056, "MediaType": "SSD", "Protocol": "SATA", "Status": {"State": "Enabled"}}`,
+	"GET /redfish/v1/Systems/1/Storage/1/Volumes": `{"Members": []}`,
+	"GET /redfish/v1/Systems/1/NICs":              `{"Members": [{"@odata.id": "/redfish/v1/Systems/1/NICs/1"}]}`,
+	"GET /redfish/v1/Systems/1/NICs/1":            `{"Id": "1", "MACAddress": "52:54:00:00:00:01", "SpeedMbps": 25000, "Status": {"State": "Enabled"}}`,
 }
 
 func (f *fuzzedBMC) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -189,6 +204,7 @@ func FuzzVerifier(f *testing.F) {
 		f.Add(uint8(i), []byte{0, 1, byte(i)})
 		f.Add(uint8(i), []byte{0, 0, 0, 0, 0, 1, byte(i), 0, 0, 1, byte(i)})
 		f.Add(0xc0|uint8(i), []byte{0, 0, 0, 0, 0, 1, byte(i), 0, 0, 1, byte(i)})
+		f.Add(0x40|uint8(i), append(make([]byte, 40+7*i), 1, byte(i), 0, 0, 1, byte(i)))
 	}
 	f.Fuzz(func(t *testing.T, how uint8, script []byte) {
 		server.mu.Lock()
@@ -210,17 +226,24 @@ func FuzzVerifier(f *testing.F) {
 		}
 		server.mu.Lock()
 		defer server.mu.Unlock()
-		require.LessOrEqual(t, server.requests, 64+4)
+		limit := 64
+		if how>>6 == 1 {
+			limit = 1000
+		}
+		require.LessOrEqual(t, server.requests, limit+4)
 		require.LessOrEqual(t, server.logins, 1)
 	})
 }
 
-// askFuzzed verifies, or sets the power or the boot device.
+// askFuzzed verifies, inspects, or sets the power or the boot device.
 func askFuzzed(t *testing.T, config bmc.Config, what uint8) error {
 	t.Helper()
 	ctx := context.Background()
 	d := newDriver(t, 0, map[string]bmc.Config{"node": config})
 	switch what {
+	case 1:
+		_, err := d.Inspect(ctx, "node")
+		return err
 	case 2:
 		return d.SetPower(ctx, "node", states.PowerOff)
 	case 3:

@@ -3,55 +3,266 @@ package bmc
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/stmcginnis/gofish/common"
+	"github.com/stmcginnis/gofish/redfish"
 
 	"github.com/ironstate/ironstate/states"
 )
 
-// Inventory is a BMC's information on its machine. A number is 0 if the BMC does not
-// report it.
+// The limits of an inspection. A system with 24 drives and 32 memory modules takes about
+// 80 requests.
+const (
+	inspectTime     = 120 * time.Second
+	inspectRequests = 1_000
+)
+
+// Inventory is a BMC's information on its machine. Its JSON is the inventory that
+// Ironic's Redfish inspection stores for a node, and in SystemVendor.Firmware also what
+// Ironic's agent stores. A value that the BMC does not report is zero.
+//
+// Source: inspect_hardware in ironic/drivers/modules/redfish/inspect.py.
 type Inventory struct {
-	Power             states.Power
-	MemoryMiB         int // MemorySummary.TotalSystemMemoryGiB of the ComputerSystem
-	LogicalProcessors int // ProcessorSummary.LogicalProcessorCount: hardware threads
+	Memory             Memory              `json:"memory,omitzero"`
+	CPU                CPU                 `json:"cpu"`
+	Disks              []Disk              `json:"disks,omitzero"`
+	StorageControllers []StorageController `json:"storage_controllers,omitzero"`
+	Interfaces         []Interface         `json:"interfaces"`
+	SystemVendor       SystemVendor        `json:"system_vendor,omitzero"`
+	Boot               Boot                `json:"boot,omitzero"`
+
+	// Power is the power state: PowerOn or PowerOff, or NoPower if the BMC reports no other.
+	Power states.Power `json:"-"`
+	// LocalGB is Ironic's property local_gb: the size of the smallest volume, or else
+	// drive, of at least 4 GiB, less 1 GiB.
+	LocalGB int `json:"-"`
 }
 
-// Inventory reads a node's inventory over Redfish. Over IPMI the error is of the kind
-// [verify.Unsupported].
-func (d *Driver) Inventory(ctx context.Context, id string) (Inventory, error) {
+// Memory is the memory of a machine.
+type Memory struct {
+	PhysicalMB int `json:"physical_mb"` // MiB
+}
+
+// CPU describes the processors of a machine. The count is that of all threads; the
+// model, the frequency in MHz and the architecture ("x86_64") are those of the first.
+type CPU struct {
+	Count        int     `json:"count"`
+	Architecture string  `json:"architecture"`
+	ModelName    string  `json:"model_name,omitzero"`
+	Frequency    float64 `json:"frequency,omitzero"`
+}
+
+// Disk is a drive.
+type Disk struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"` // bytes
+}
+
+// StorageController is a Storage resource with its drives.
+type StorageController struct {
+	ID     string  `json:"id"`
+	Name   string  `json:"name"`
+	Drives []Drive `json:"drives"`
+}
+
+// Drive is a drive of a storage controller.
+type Drive struct {
+	Disk
+	ID           string `json:"id"`
+	MediaType    string `json:"media_type"`
+	SerialNumber string `json:"serial_number"`
+	Manufacturer string `json:"manufacturer"`
+	Model        string `json:"model"`
+	Revision     string `json:"revision"`
+	Protocol     string `json:"protocol,omitzero"`
+}
+
+// Interface is an Ethernet interface. Its MAC address is in lower case.
+type Interface struct {
+	MACAddress string `json:"mac_address"`
+	Name       string `json:"name"`
+	SpeedMbps  int    `json:"speed_mbps,omitzero"`
+	// Enabled is false if the BMC reports the interface as disabled, absent or the like.
+	Enabled bool `json:"-"`
+}
+
+// SystemVendor says who made the machine.
+type SystemVendor struct {
+	ProductName  string   `json:"product_name,omitzero"`
+	SerialNumber string   `json:"serial_number,omitzero"`
+	Manufacturer string   `json:"manufacturer,omitzero"`
+	SystemUUID   string   `json:"system_uuid,omitzero"`
+	Firmware     Firmware `json:"firmware,omitzero"`
+}
+
+// Firmware is the system's firmware: its BIOS or UEFI.
+type Firmware struct {
+	Version string `json:"version"`
+}
+
+// Boot is how a machine boots: "uefi" or "bios".
+type Boot struct {
+	CurrentBootMode string `json:"current_boot_mode"`
+}
+
+// Inspect reads a node's inventory over Redfish, with up to 1,000 requests in up to 120 s, whatever
+// the limits of the Config. If a part cannot be read, or has a value that no machine has, Inspect
+// returns the other parts beside the error. Over IPMI the error is of the kind [verify.Unsupported].
+func (d *Driver) Inspect(ctx context.Context, id string) (Inventory, error) {
 	var inventory Inventory
-	err := d.do(ctx, id, "read the inventory", func(ctx context.Context, conn control) (err error) {
-		inventory, err = conn.inventory(ctx)
+	err := d.redfish(ctx, inspectTime, id, "read the inventory", func(ctx context.Context, r *redfishConnection) (err error) {
+		r.service.budget.requests.Store(inspectRequests)
+		inventory, err = r.service.inspect(ctx)
 		return err
 	})
 	return inventory, err
 }
 
-func (*ipmiConnection) inventory(context.Context) (Inventory, error) {
-	return Inventory{}, unsupported("IPMI has no inventory of processors and memory")
+func (s *service) inspect(ctx context.Context) (Inventory, error) {
+	found, err := s.readSystem(ctx)
+	if err != nil {
+		return Inventory{}, err
+	}
+	var system redfish.ComputerSystem
+	parts, err := s.decode(found.answer, &system)
+	if err != nil {
+		return Inventory{}, err
+	}
+	r := &reading{ctx: ctx, service: s}
+	i := Inventory{
+		Interfaces: []Interface{},
+		SystemVendor: SystemVendor{
+			ProductName: system.Model, SerialNumber: system.SerialNumber, Manufacturer: system.Manufacturer,
+			SystemUUID: system.UUID, Firmware: Firmware{Version: system.BIOSVersion},
+		},
+		Boot: Boot{CurrentBootMode: modeOf(string(system.Boot.BootSourceOverrideMode))},
+	}
+	i.Power, err = parsePower(string(system.PowerState))
+	r.note(err)
+	i.Memory.PhysicalMB = r.memory(parts, system.MemorySummary.TotalSystemMemoryGiB)
+	i.CPU = r.processors(parts, system.ProcessorSummary.LogicalProcessorCount)
+	r.storage(parts, &i)
+	list(r, parts.link("EthernetInterfaces"), func(nic *redfish.EthernetInterface, _ resource) {
+		mac, err := net.ParseMAC(cmp.Or(nic.MACAddress, nic.PermanentMACAddress))
+		if err != nil || len(mac) != 6 {
+			return // Ironic leaves it out too: some are of no Ethernet
+		}
+		i.Interfaces = append(i.Interfaces, Interface{
+			MACAddress: mac.String(), Name: nic.ID, SpeedMbps: max(0, nic.SpeedMbps),
+			Enabled: nic.Status.State == "" || nic.Status.State == common.EnabledState,
+		})
+	})
+	return i, errors.Join(r.errs...)
 }
 
-// maxGiB is more memory than a machine has.
-const maxGiB = 1 << 30
+// maxMiB is more memory than a machine has.
+const maxMiB = 1 << 40
 
-func (r *redfishConnection) inventory(ctx context.Context) (Inventory, error) {
-	power, err := readPower(ctx, r)
-	if err != nil {
-		return Inventory{}, err
+// memory returns the size of the memory in MiB: that of the system's summary, or else the
+// sum of the modules.
+func (r *reading) memory(system resource, gib float32) int {
+	mib := math.Round(float64(gib) * 1024)
+	if mib == 0 {
+		list(r, system.link("Memory"), func(m *redfish.Memory, _ resource) { mib += float64(m.CapacityMiB) })
 	}
-	var (
-		memory     struct{ TotalSystemMemoryGiB float64 }
-		processors struct{ LogicalProcessorCount int }
-		system     = r.guard.system
-	)
-	err = cmp.Or(system.get("MemorySummary", &memory), system.get("ProcessorSummary", &processors))
-	if err != nil {
-		return Inventory{}, err
+	if mib < 0 || mib > maxMiB {
+		r.note(garbled(fmt.Sprintf("the system has %v MiB of memory", mib)))
+		return 0
 	}
-	gib, threads := memory.TotalSystemMemoryGiB, processors.LogicalProcessorCount
-	if gib < 0 || gib > maxGiB || threads < 0 {
-		return Inventory{}, garbled(fmt.Sprintf("the system has %v GiB of memory and %d processors", gib, threads))
+	return int(mib)
+}
+
+// architectures maps Redfish's instruction sets to Ironic's words.
+var architectures = map[redfish.InstructionSet]string{
+	redfish.X86InstructionSet: "i686", redfish.X8664InstructionSet: "x86_64", redfish.IA64InstructionSet: "ia64",
+	redfish.ARMA32InstructionSet: "arm", redfish.ARMA64InstructionSet: "aarch64",
+	redfish.MIPS32InstructionSet: "mips", redfish.MIPS64InstructionSet: "mips64",
+}
+
+// processors describes the processors. If they do not report their threads, the count is
+// that of the system's summary.
+func (r *reading) processors(system resource, summary int) (cpu CPU) {
+	first := true
+	list(r, system.link("Processors"), func(p *redfish.Processor, _ resource) {
+		if p.Status.State == common.AbsentState || p.ProcessorType != "" && p.ProcessorType != redfish.CPUProcessorType {
+			return
+		}
+		cpu.Count += max(0, p.TotalThreads)
+		if first {
+			first = false
+			cpu.ModelName, cpu.Architecture = p.Model, architectures[p.InstructionSet]
+			cpu.Frequency = math.Max(0, float64(p.MaxSpeedMHz))
+		}
+	})
+	cpu.Count = cmp.Or(cpu.Count, summary)
+	if cpu.Count < 0 || cpu.Count > 1<<20 {
+		r.note(garbled(fmt.Sprintf("the system has %d processors", cpu.Count)))
+		cpu.Count = 0
 	}
-	return Inventory{Power: power, MemoryMiB: int(math.Round(gib * 1024)), LogicalProcessors: threads}, nil
+	return cpu
+}
+
+// storage reads the drives and the volumes. A system without Storage resources may have the
+// older SimpleStorage.
+func (r *reading) storage(system resource, i *Inventory) {
+	var drives, volumes []int64
+	disk := func(name string, size int64) Disk {
+		i.Disks = append(i.Disks, Disk{Name: name, Size: max(0, size)})
+		drives = append(drives, size)
+		return i.Disks[len(i.Disks)-1]
+	}
+	list(r, system.link("Storage"), func(s *redfish.Storage, found resource) {
+		c := StorageController{ID: s.ID, Name: s.Name, Drives: []Drive{}}
+		each(r, found.links("Drives"), func(d *redfish.Drive, _ resource) {
+			if d.Status.State == common.AbsentState {
+				return
+			}
+			c.Drives = append(c.Drives, Drive{
+				Disk: disk(d.Name, d.CapacityBytes), ID: d.ID, MediaType: string(d.MediaType), SerialNumber: d.SerialNumber,
+				Manufacturer: d.Manufacturer, Model: d.Model, Revision: d.Revision, Protocol: string(d.Protocol),
+			})
+		})
+		i.StorageControllers = append(i.StorageControllers, c)
+		list(r, found.link("Volumes"), func(v *redfish.Volume, _ resource) { volumes = append(volumes, int64(v.CapacityBytes)) })
+	})
+	if len(i.StorageControllers) == 0 {
+		list(r, system.link("SimpleStorage"), func(s *redfish.SimpleStorage, _ resource) {
+			for _, d := range s.Devices {
+				if d.Status.State != common.AbsentState {
+					disk(d.Name, d.CapacityBytes)
+				}
+			}
+		})
+	}
+	i.LocalGB = cmp.Or(localGB(volumes), localGB(drives))
+}
+
+// localGB returns the smallest of sizes of at least 4 GiB, in GiB and less 1, and 0 if there is none.
+func localGB(sizes []int64) int {
+	smallest := int64(math.MaxInt64)
+	for _, size := range sizes {
+		if size >= 4<<30 {
+			smallest = min(smallest, size)
+		}
+	}
+	if smallest == math.MaxInt64 {
+		return 0
+	}
+	return int(smallest>>30) - 1
+}
+
+// modeOf returns Ironic's word for a BootSourceOverrideMode, "" if there is none.
+func modeOf(mode string) string {
+	for word, spelt := range redfishModes {
+		if strings.EqualFold(spelt, mode) {
+			return word
+		}
+	}
+	return ""
 }

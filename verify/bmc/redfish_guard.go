@@ -119,7 +119,7 @@ func (g *redfishGuard) serveRoot(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	g.root = false
-	root, err := g.filter(a, new(gofish.Service))
+	root, err := g.service.filter(a, new(gofish.Service))
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (g *redfishGuard) serveSystem(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resource, err := g.filter(system.answer, new(redfish.ComputerSystem))
+	resource, err := g.service.filter(system.answer, new(redfish.ComputerSystem))
 	if err != nil {
 		return nil, err
 	}
@@ -159,12 +159,12 @@ func (g *redfishGuard) serveSystem(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// filter returns what the driver may read of an answer, which it decodes into a value.
-func (g *redfishGuard) filter(a *answer, into json.Unmarshaler) (map[string]any, error) {
+// filter returns what gofish may read of an answer, which it decodes into a value.
+func (s *service) filter(a *answer, into json.Unmarshaler) (map[string]any, error) {
 	resource, err := guard.Resource(a.body, guard.Rules{
 		Path: a.path,
 		Follow: func(link string) (string, bool) {
-			path, err := g.service.follow(a.path, link)
+			path, err := s.follow(a.path, link)
 			return path, err == nil
 		},
 		Decode: into.UnmarshalJSON,

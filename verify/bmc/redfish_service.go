@@ -1,7 +1,9 @@
 package bmc
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -172,42 +174,43 @@ func (s *service) findByName(ctx context.Context, members []string) error {
 	return unsupported(fmt.Sprintf("none of the BMC's systems has the name %q", s.config.SystemName))
 }
 
-// members returns the paths of a collection's members, each once, from all its
-// pages.
-func (s *service) members(ctx context.Context, collection string) ([]string, error) {
-	var (
-		members []string
-		seen    = make(map[string]bool)
-		pages   = make(map[string]bool)
-	)
+// members returns the paths of a collection's members, each once, from all its pages.
+// It returns those that it has found beside an error, which is the first.
+func (s *service) members(ctx context.Context, collection string) (members []string, failed error) {
+	seen := make(map[string]bool)
+	pages := make(map[string]bool)
 	for next := collection; next != "" && !pages[next]; {
 		pages[next] = true
 		page, a, err := s.get(ctx, next)
 		if err != nil {
-			return nil, err
+			return members, cmp.Or(failed, err)
 		}
-		var links []odataLink
+		var links []json.RawMessage
 		if err := page.get("Members", &links); err != nil {
-			return nil, err
+			return members, cmp.Or(failed, err)
 		}
-		for _, link := range links {
+		for _, raw := range links {
 			if len(members) == s.config.MaxMembers {
-				return nil, fail(verify.Protocol, errMembers)
+				return members, cmp.Or(failed, error(fail(verify.Protocol, errMembers)))
+			}
+			var link odataLink
+			if json.Unmarshal(raw, &link) != nil {
+				link.ID = ""
 			}
 			member, err := s.follow(a.path, link.ID)
-			if err != nil {
-				return nil, err
-			}
-			if !seen[member] {
+			switch {
+			case err != nil:
+				failed = cmp.Or(failed, err)
+			case !seen[member]:
 				seen[member] = true
 				members = append(members, member)
 			}
 		}
 		if next, err = s.nextPage(page, a.path); err != nil {
-			return nil, err
+			return members, cmp.Or(failed, err)
 		}
 	}
-	return members, nil
+	return members, failed
 }
 
 // nextPage returns the path of the next page, "" after the last.

@@ -126,7 +126,7 @@ func TestADecoderThatPanicsDropsWhatItPanicsAt(t *testing.T) {
 	require.JSONEq(t, `{"a": {"c": 1}, "d": ["good"]}`, string(text))
 }
 
-// decoders has the types that gofish decodes for power, boot device and virtual media.
+// decoders has the types of gofish that package bmc decodes.
 var decoders = []func() json.Unmarshaler{
 	func() json.Unmarshaler { return new(gofish.Service) },
 	func() json.Unmarshaler { return new(redfish.ComputerSystem) },
@@ -134,6 +134,15 @@ var decoders = []func() json.Unmarshaler{
 	func() json.Unmarshaler { return new(redfish.VirtualMedia) },
 	func() json.Unmarshaler { return new(redfish.Bios) },
 	func() json.Unmarshaler { return new(redfish.Chassis) },
+	func() json.Unmarshaler { return new(redfish.Processor) },
+	func() json.Unmarshaler { return new(redfish.Memory) },
+	func() json.Unmarshaler { return new(redfish.Storage) },
+	func() json.Unmarshaler { return new(redfish.Drive) },
+	func() json.Unmarshaler { return new(redfish.Volume) },
+	func() json.Unmarshaler { return new(redfish.SimpleStorage) },
+	func() json.Unmarshaler { return new(redfish.EthernetInterface) },
+	func() json.Unmarshaler { return new(redfish.NetworkAdapter) },
+	func() json.Unmarshaler { return new(redfish.SecureBoot) },
 	func() json.Unmarshaler { return new(common.Collection) },
 }
 

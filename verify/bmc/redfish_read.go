@@ -1,0 +1,118 @@
+package bmc
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// reading reads the resources of one operation, each as package guard leaves it and gofish decodes it. It
+// goes on after a resource that cannot be read, but not after a request without an answer.
+type reading struct {
+	ctx     context.Context
+	service *service
+	errs    []error // why resources were not read
+}
+
+// resource is what the guard leaves of a resource.
+type resource map[string]any
+
+// at returns the member of a member.
+func (r resource) at(names ...string) (value any) {
+	value = map[string]any(r)
+	for _, name := range names {
+		object, _ := value.(map[string]any)
+		value = object[name]
+	}
+	return value
+}
+
+// link returns the path of a link, "" if there is none.
+func (r resource) link(names ...string) string { return linkOf(r.at(names...)) }
+
+// links returns the paths in a list of links.
+func (r resource) links(names ...string) (paths []string) {
+	list, _ := r.at(names...).([]any)
+	for _, element := range list {
+		if path := linkOf(element); path != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+func linkOf(value any) string {
+	object, _ := value.(map[string]any)
+	path, _ := object["@odata.id"].(string)
+	return path
+}
+
+// target returns the path of an action, "" if the resource does not have it.
+func (r resource) target(action string) string {
+	path, _ := r.at("Actions", action, "target").(string)
+	return path
+}
+
+// note records why something was not read.
+func (r *reading) note(err error) {
+	if err != nil {
+		r.errs = append(r.errs, err)
+	}
+}
+
+// ended reports whether the BMC has stopped answering or refuses the credentials.
+func (r *reading) ended() bool { return r.service.lost != nil || r.service.refused }
+
+// read reads a resource into a value of gofish, and notes a failure.
+func (r *reading) read(path string, into json.Unmarshaler) (resource, bool) {
+	if r.ended() {
+		return nil, false
+	}
+	_, a, err := r.service.get(r.ctx, path)
+	if err == nil {
+		var found resource
+		if found, err = r.service.decode(a, into); err == nil {
+			return found, true
+		}
+	}
+	r.note(err)
+	return nil, false
+}
+
+// decode decodes an answer into a value of gofish.
+func (s *service) decode(a *answer, into json.Unmarshaler) (resource, error) {
+	found, err := s.filter(a, into)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(found)
+	if err != nil {
+		return nil, err
+	}
+	return found, into.UnmarshalJSON(text)
+}
+
+// decoder is a pointer to a resource of gofish.
+type decoder[T any] interface {
+	*T
+	json.Unmarshaler
+}
+
+// each reads resources and calls take with each that can be read.
+func each[T any, P decoder[T]](r *reading, paths []string, take func(P, resource)) {
+	for _, path := range paths {
+		into := P(new(T))
+		if found, ok := r.read(path, into); ok {
+			take(into, found)
+		}
+	}
+}
+
+// list reads the members of a collection like each. It does nothing without a collection.
+func list[T any, P decoder[T]](r *reading, collection string, take func(P, resource)) {
+	if collection == "" || r.ended() {
+		return
+	}
+	members, err := r.service.members(r.ctx, collection)
+	r.note(err)
+	each(r, members, take)
+}
