@@ -136,8 +136,14 @@ func (f *fleet) create(ctx context.Context, n *Node) error {
 	}
 	if n.Revision, err = f.store.Create(ctx, r); err != nil {
 		err = nodeExists(n, err)
-		if _, twice := f.node(ctx, n.Name); n.Name != "" && twice == nil && errors.Is(err, Exists) {
-			err = refuse(Exists, "A node with name %s already exists.", n.Name) // rather than with the UUID
+		if !errors.Is(err, Exists) {
+			return err
+		}
+		// Of several keys that exist Ironic names the name, or else the instance.
+		for _, key := range nodeKeys(n) {
+			if _, twice := f.store.Get(ctx, KindNode, key); twice == nil {
+				return nodeExists(n, &DuplicateError{KindNode, key})
+			}
 		}
 		return err
 	}

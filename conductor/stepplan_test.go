@@ -322,3 +322,28 @@ func TestCleaningFailsWhereTheNodeCannotBePrepared(t *testing.T) {
 		require.Equal(t, "prepare the node for its steps: no route to host", got.LastError)
 	})
 }
+
+func TestACleaningThatIsSkippedKeepsTheStepsOfAnEarlierOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, nil)
+		n := f.node(states.Manageable)
+		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
+			n.AutomatedClean = new(bool)
+			return nil
+		})
+		require.NoError(t, err)
+		r := f.provision("clean")
+		r.CleanSteps = []conductor.StepRequest{{Interface: "deploy", Step: "no such step"}}
+		require.NoError(t, f.Provision(f.ctx, n.UUID, r))
+		failed := f.settle(n)
+		require.Equal(t, states.CleanFail, failed.ProvisionState)
+		require.NotEmpty(t, failed.CleanSteps.Requested)
+		for _, word := range []string{"manage", "provide"} {
+			require.NoError(t, f.Provision(f.ctx, n.UUID, f.provision(word)))
+			f.settle(n)
+		}
+		got := f.settle(n)
+		require.Equal(t, states.Available, got.ProvisionState)
+		require.Equal(t, failed.CleanSteps, got.CleanSteps)
+	})
+}

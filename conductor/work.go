@@ -130,7 +130,8 @@ func (t *Task) clean(ctx context.Context) result {
 	manual := n.TargetProvisionState == states.Manageable
 	if !manual && !cleanSteps.of(n).begun() {
 		if t.engine.rules.skipsCleaning(n) {
-			return result{event: states.EventDone}
+			// The steps of an earlier cleaning stay in the record, as in Ironic.
+			return result{event: states.EventDone, edit: func(edited *Node) { edited.CleanSteps = n.CleanSteps.clone() }}
 		}
 		if err := t.engine.rules.admission().Work(n.Fields()); err != nil {
 			return failed(t.engine.rules.refused(n, err))

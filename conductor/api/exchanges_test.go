@@ -35,7 +35,7 @@ func TestExchanges(t *testing.T) {
 	for _, name := range []string{
 		"versions", "nodes", "patches", "lists", "states", "parts", "drivers", "chassis", "ports", "portgroups",
 		"volumes", "templates", "allocations", "interfaces", "resources", "edges", "steps", "arguments",
-		"nodeedges",
+		"nodeedges", "order",
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
 		require.NoError(t, err)

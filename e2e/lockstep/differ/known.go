@@ -21,15 +21,15 @@ var Known = []Intended{
 		"Ironic fails by a Python exception, such as for a sort key that is no column; ours answers",
 	},
 	{
-		regexp.MustCompile(`^PATCH /v1/(nodes|portgroups)/{}.*: 500 -> 200: fault «('Q'»|object of type 'Q' has no len\(\)»|Field ` + "`maintenance'" + ` cannot be None»|\(sqliteN\.IntegrityError\))`), "a Python exception on a PATCH",
-		"Ironic fails by a Python exception when a description is set to null, maintenance or a conductor group is removed, or a port group is moved; ours does it",
+		regexp.MustCompile(`^PATCH /v1/(nodes|portgroups|ports)/{}.*: 500 -> 200: fault «('Q'»|'Q' object has no attribute 'Q'»|object of type 'Q' has no len\(\)»|Field ` + "`maintenance'" + ` cannot be None»|\(sqliteN\.IntegrityError\))`), "a Python exception on a PATCH",
+		"Ironic fails by a Python exception when a description is set to null, maintenance or a conductor group is removed, or a port or a port group is moved; ours does it",
 	},
 	{
 		regexp.MustCompile(`^P(ATCH|OST) .*: 500 -> 20\d: fault «Field .* cannot be None»`), "a Python exception on a null",
 		"Ironic fails by a Python exception when a boolean is set to null or removed; ours sets its default",
 	},
 	{
-		regexp.MustCompile(`-> 404: fault .* -> bare «»$|{extra segment}: 400 body: `), "too many path segments",
+		regexp.MustCompile(`-> 404: fault .* -> bare «»$|{extra segment}: 400 body: |/console {empty segment}: 400 body: `), "too many path segments",
 		"Ironic checks the arguments before it fails on a path with too many segments; for ours the path does not exist",
 	},
 	{
@@ -58,8 +58,16 @@ var Known = []Intended{
 		"Ironic's refusal repeats a value that may be a secret, such as the rescue password",
 	},
 	{
-		regexp.MustCompile(`: 404 body: fault «Portgroup None could not be found.» -> fault «Node .* could not be found.»$`), "lists below a node that does not exist",
-		"Ironic says that the port group None does not exist; ours names the node",
+		regexp.MustCompile(`^PATCH .*: 400 body: fault «Couldn'Q'.*'Q'id'Q'uuid'Q'UUID'Q'.* -> fault «Couldn'Q'`), "the record in a refused patch",
+		"Ironic prints the record of its database, with its number; ours prints the fields that a client can patch",
+	},
+	{
+		regexp.MustCompile(`^PATCH .*: 400 body: fault «Couldn'Q'\{.*'Q't (replace|remove) a non-existent object 'Q'» -> fault «Couldn'Q'\{.*'Q't (replace|remove) a non-existent object 'Q'»$`), "the order of keys",
+		"in the text of a refused patch Ironic prints the keys of an object as they were sent; ours sorts them",
+	},
+	{
+		regexp.MustCompile(`^(PATCH|POST) /v1/volume/targets.*: (20[01] body|record)\.properties\.\*: «\*{6}» -> null$`), "a secret that is null",
+		"Ironic hides the value; ours shows that there is none",
 	},
 	{
 		regexp.MustCompile(`^GET /v1/nodes/{}/(ports|portgroups|volume/connectors|volume/targets).*: 404 -> (200|400|406): fault «(Node NODE|Portgroup None) could not be found`), "lists below a node by its name",
@@ -90,12 +98,12 @@ var Known = []Intended{
 		"Ironic's fake-hardware checks the parameters of its interfaces pxe, ipxe and direct; ours boots no machine and writes no image, and needs none",
 	},
 	{
-		regexp.MustCompile(`/states/provision.*: record\.(driver_internal_info\.(agent_\w+|disk_erasure_concurrency|last_power_state_change): .* -> absent|driver_internal_info\.clean_steps: null -> absent|power_state: «power on» -> null)$`), "the agent of fake-hardware",
+		regexp.MustCompile(`/states/provision.*: record\.(driver_internal_info\.(agent_\w+|disk_erasure_concurrency|last_power_state_change): .* -> absent|driver_internal_info\.clean_steps: null -> absent|power_state: «power on» -> (null|«power off»))$`), "the agent of fake-hardware",
 		"Ironic's fake-hardware with the deploy interface direct switches the machine on and has options for an agent; ours has no machine that an agent could run on",
 	},
 	{
-		regexp.MustCompile(`/states/console.*: record\.last_error: «[^»]*Field .console_enabled' cannot be None» -> null$`), "a console set to null",
-		"Ironic accepts the request and then fails by a Python exception; for ours null is false",
+		regexp.MustCompile(`/states/console.*: record\.(last_error: «[^»]*Field .console_enabled' cannot be None» -> null|last_error: null -> «Failed to change .*|console_enabled: true -> false)$`), "a console set to null",
+		"Ironic accepts the request, removes the last error and then fails by a Python exception; for ours null is false",
 	},
 	{
 		regexp.MustCompile(`: record\.instance_info\.\*: «\*{6}» -> absent$`), "a rescue password after its use",
@@ -106,8 +114,24 @@ var Known = []Intended{
 		"Ironic prints a Python object for the list of traits; ours prints the traits",
 	},
 	{
-		regexp.MustCompile(`^PATCH /v1/deploy_templates/{}.*: (200 body|record).updated_at: null -> «`), "changed steps of a deploy template",
-		"Ironic keeps the steps in a table of their own, and their change is no update of the template",
+		regexp.MustCompile(`^PATCH /v1/deploy_templates/{}.*: (200 body|record).(updated_at: null -> «|steps\[\].(interface|step): «\w+» -> «\w+»$)`), "changed steps of a deploy template",
+		"Ironic keeps the steps in a table of their own: a change of them is no update of the template, and a step that was there before stays in front",
+	},
+	{
+		regexp.MustCompile(`^PATCH /v1/deploy_templates/{}.*: 200 -> 400: accepted -> fault «Schema error for patch: Additional properties are not allowed`), "unknown keys of a step",
+		"Ironic refuses them in a POST and drops them in a PATCH; ours refuses them",
+	},
+	{
+		regexp.MustCompile(`^P(OST|ATCH) /v1/deploy_templates.*: 20[01] body.steps\[\].priority: «N» -> number$`), "a priority in quotes",
+		"Ironic repeats the text, and shows a number from then on; ours shows the number",
+	},
+	{
+		regexp.MustCompile(`^PATCH /v1/ports/{}.*: 200 -> 400: accepted -> fault «Port can not be added to a portgroup belonging to a different node.»$`), "a port group of another node",
+		"Ironic accepts the port group if the patch removes the old one first; ours refuses it",
+	},
+	{
+		regexp.MustCompile(`^POST /v1/ports.*: 201 -> 409: accepted -> fault «Port group UUID doesn'Q's 'Q' field was set to True.»$`), "a port that would boot alone",
+		"Ironic checks pxe_enabled only if it is given, although its default is true; ours checks the default too",
 	},
 	{
 		regexp.MustCompile(`^PATCH .*: 400 body: .* -> fault «Unable to apply the requested node_uuid 'Q'. Requested value was invalid.»$`), "a node of another owner",

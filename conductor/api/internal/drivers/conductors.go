@@ -104,7 +104,11 @@ func listConductors(r *rest.Request) (rest.Answer, error) {
 		}
 		w.CloseList()
 		if len(members) > 0 {
-			p.WriteNext(w, r, "conductors", fields, p.SortParameters(), len(members), members[len(members)-1].Hostname)
+			parameters := p.SortParameters()
+			if detail != nil {
+				parameters = append(parameters, "detail="+fault.Repr(*detail))
+			}
+			p.WriteNext(w, r, "conductors", fields, parameters, len(members), members[len(members)-1].Hostname)
 		}
 	}), nil
 }

@@ -45,13 +45,17 @@ func listHistory(r *rest.Request) (rest.Answer, error) {
 
 // showHistory answers GET /v1/nodes/NODE/history/UUID.
 func showHistory(r *rest.Request) (rest.Answer, error) {
+	event := r.Param(1)
+	if !rest.IsUUID(event) && !rest.IsName(event) {
+		return rest.Answer{}, fault.Invalid("Expected UUID or name for event: %s", fault.Show(event))
+	}
 	n, err := r.Node(r.Param(0))
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	o, err := r.Conductor.Object(r.Context(), conductor.KindHistory, r.Param(1))
+	o, err := r.Conductor.Object(r.Context(), conductor.KindHistory, event)
 	if errors.Is(err, conductor.NotFound) || err == nil && o.Meta().NodeUUID != n.UUID {
-		return rest.Answer{}, fault.NotFound("Node history record %s could not be found.", fault.Show(r.Param(1)))
+		return rest.Answer{}, fault.NotFound("Node history record %s could not be found.", fault.Show(event))
 	}
 	if err != nil {
 		return rest.Answer{}, err

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -155,7 +156,7 @@ func filterNames(s *rest.Service) []string {
 	return names
 }
 
-// argTypes are the arguments of GET /v1/nodes that are no texts, in the order in which Ironic checks
+// argTypes are arguments of GET /v1/nodes, in the order in which Ironic checks
 // them.
 var argTypes = []struct {
 	name  string
@@ -168,15 +169,41 @@ var argTypes = []struct {
 	{"retired", func(a *rest.Args, name string) { a.Boolean(name) }},
 	{"marker", func(a *rest.Args, name string) { a.Uuid(name) }},
 	{"limit", func(a *rest.Args, name string) { a.Integer(name) }},
+	{"fields", func(a *rest.Args, name string) { a.List(name) }},
 	{"detail", func(a *rest.Args, name string) { a.Boolean(name) }},
 	{"sharded", func(a *rest.Args, name string) { a.Boolean(name) }},
 }
 
-// checkFilters refuses filters that the request's version does not have.
-func checkFilters(r *rest.Request, a *rest.Args) error {
+// lateFilters are the filters that GET /v1/nodes/detail checks after the sort key.
+var lateFilters = []string{"conductor", "shard", "sharded"}
+
+// checkVersions refuses filters and a sort key that the request's version does not have, in the order in which
+// Ironic does.
+func (l listing) checkVersions(r *rest.Request, a *rest.Args, sortKey string) error {
+	tooNew := func() error {
+		if f := fieldsByName[sortKey]; f != nil && f.since > r.Version {
+			return fault.NotAcceptable
+		}
+		return nil
+	}
+	late := func(f filter) bool { return slices.Contains(lateFilters, f.name) }
+	if !l.details {
+		return cmp.Or(tooNew(), checkFilters(r, a, func(filter) bool { return true }))
+	}
+	if err := cmp.Or(checkFilters(r, a, func(f filter) bool { return !late(f) }), tooNew()); err != nil {
+		return err
+	}
+	if parents := strings.Split(r.URL.Path, "/"); parents[len(parents)-2] != "nodes" {
+		return fault.NoSuchResource
+	}
+	return checkFilters(r, a, late)
+}
+
+// checkFilters refuses those of some filters that the request's version does not have, and wrong values.
+func checkFilters(r *rest.Request, a *rest.Args, some func(filter) bool) error {
 	for _, f := range filters {
 		switch {
-		case !a.Has(f.name):
+		case !a.Has(f.name) || !some(f):
 		case f.since > r.Version && f.silent:
 			return fault.NotAcceptable
 		case f.since > r.Version:
@@ -232,14 +259,8 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	if err := allowFields(r, fields); err != nil {
 		return rest.Answer{}, err
 	}
-	if f := fieldsByName[p.SortKey]; f != nil && f.since > r.Version {
-		return rest.Answer{}, fault.NotAcceptable
-	}
-	if err := checkFilters(r, a); err != nil {
+	if err := l.checkVersions(r, a, p.SortKey); err != nil {
 		return rest.Answer{}, err
-	}
-	if parents := strings.Split(r.URL.Path, "/"); l.details && parents[len(parents)-2] != "nodes" {
-		return rest.Answer{}, fault.NoSuchResource
 	}
 	chosen, err := fields, error(nil)
 	if !l.details {
@@ -251,7 +272,7 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, err
 	}
 	compare, wrongKey := order(p.SortKey)
-	if f := fieldsByName[p.SortKey]; wrongKey != nil && f != nil && f.compare == nil && f.types != nil {
+	if slices.Contains(unordered, p.SortKey) {
 		return rest.Answer{}, wrongKey
 	}
 	in := conductor.Range{After: p.Marker, Backwards: p.Direction == "desc"}
@@ -319,6 +340,15 @@ func nextParameters(p rest.Page, a *rest.Args, detail *bool) []string {
 	return parameters
 }
 
+// unordered are the fields whose values have no order. As a sort key they are refused before the marker is
+// looked for, and other wrong sort keys after that.
+//
+// Source: invalid_sort_key_list in ironic/api/controllers/v1/node.py.
+var unordered = []string{
+	"properties", "driver_info", "extra", "instance_info", "driver_internal_info", "clean_step", "deploy_step",
+	"raid_config", "target_raid_config", "traits", "network_data",
+}
+
 // order returns the comparison of a sort key, nil for the key "id", which is the order of
 // creation.
 func order(key string) (func(a, b *node) int, error) {
@@ -329,7 +359,7 @@ func order(key string) (func(a, b *node) int, error) {
 	switch {
 	case f != nil && f.compare != nil:
 		return f.compare, nil
-	case f != nil && (f.types != nil && f.types[0] == "object" || key == "traits"):
+	case slices.Contains(unordered, key):
 		return nil, fault.Invalid("The sort_key value %s is an invalid field for sorting", key)
 	default:
 		return nil, fault.Invalid("The sort_key value \"%s\" is an invalid field for sorting", fault.Show(key))

@@ -126,12 +126,11 @@ func checkProvision(r *rest.Request, n *node, q *provisionQuery) error {
 	if err := checkRamdisk(r, q); err != nil {
 		return err
 	}
-	if len(q.steps["deploy"]) > 0 && r.Version < since.DeploySteps {
-		return fault.TooOld(since.DeploySteps)
-	}
 	switch {
 	case len(q.steps["clean"]) > 0 && verb != "clean":
 		return fault.Invalid("\"clean_steps\" is only valid when setting target provision state to clean")
+	case len(q.steps["deploy"]) > 0 && r.Version < since.DeploySteps:
+		return fault.TooOld(since.DeploySteps)
 	case len(q.steps["deploy"]) > 0 && verb != "active" && verb != "rebuild":
 		return fault.Invalid("\"deploy_steps\" is only valid when setting target provision state to active or rebuild")
 	case q.hasPassword && verb != "rescue":

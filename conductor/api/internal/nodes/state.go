@@ -110,7 +110,7 @@ func setRAID(r *rest.Request) (rest.Answer, error) {
 		return rest.Answer{}, fault.NotAcceptable
 	}
 	return rest.NoContent, update(r, func(n *node) error {
-		if !hasInterface(r, n, "raid") {
+		if len(config) > 0 && !hasInterface(r, n, "raid") {
 			return conductor.Held(&fault.Fault{Status: http.StatusNotFound, Text: unsupported(n, "raid")})
 		}
 		n.TargetRAIDConfig = config

@@ -1,6 +1,8 @@
 package nodes
 
 import (
+	"cmp"
+	"errors"
 	"net/http"
 
 	"github.com/ironstate/ironstate/conductor"
@@ -29,6 +31,10 @@ func listTraits(r *rest.Request) (rest.Answer, error) {
 // setTraits answers PUT and DELETE of /v1/nodes/NODE/traits and .../traits/TRAIT.
 func setTraits(r *rest.Request) (rest.Answer, error) {
 	change, err := traits.Change(r)
+	if errors.Is(err, traits.ErrUse) { // Ironic looks for the node before
+		_, missing := r.NodeNamed(r.Param(0))
+		err = cmp.Or(missing, err)
+	}
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -93,6 +93,8 @@ func backfill(r *rest.Request, al *conductor.Allocation) error {
 		return nil
 	case r.Version < since.AllocationBackfill:
 		return fault.Invalid("Cannot set node when creating an allocation in this API version")
+	case !rest.IsUUID(ident) && !rest.IsName(ident):
+		return fault.Invalid("Expected a logical name or UUID but received %s.", fault.Show(ident))
 	}
 	n, err := r.NodeNamed(ident)
 	if err != nil {
@@ -128,12 +130,8 @@ func freeAllocation(r *rest.Request, o conductor.Object) error {
 	return err
 }
 
-// allocationOf returns the allocation of the node that a request names.
-func allocationOf(r *rest.Request) (conductor.Object, error) {
-	n, err := r.NodeNamed(r.Param(0))
-	if err != nil {
-		return nil, err
-	}
+// allocationOf returns the allocation of a node.
+func allocationOf(r *rest.Request, n *conductor.Node) (conductor.Object, error) {
 	allocations, err := r.Conductor.ObjectsOf(r.Context(), conductor.KindAllocation, n.UUID)
 	if err != nil {
 		return nil, err
@@ -151,10 +149,11 @@ func showNodeAllocation(r *rest.Request) (rest.Answer, error) {
 	if a.Err != nil {
 		return rest.Answer{}, a.Err
 	}
-	if _, err := r.NodeNamed(r.Param(0)); err != nil {
+	n, err := r.NodeNamed(r.Param(0))
+	if err != nil {
 		return rest.Answer{}, fault.As400(err)
 	}
-	o, err := allocationOf(r)
+	o, err := allocationOf(r, n)
 	if err != nil {
 		return rest.Answer{}, err
 	}
@@ -166,7 +165,14 @@ func showNodeAllocation(r *rest.Request) (rest.Answer, error) {
 
 // deleteNodeAllocation answers DELETE /v1/nodes/NODE/allocation.
 func deleteNodeAllocation(r *rest.Request) (rest.Answer, error) {
-	o, err := allocationOf(r)
+	n, err := r.NodeNamed(r.Param(0))
+	if err != nil && r.Suffix && fault.Of(err).Status == http.StatusNotFound {
+		n, err = r.NodeNamed(r.Param(0) + ".json") // although .json follows the word allocation
+	}
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	o, err := allocationOf(r, n)
 	if err != nil {
 		return rest.Answer{}, err
 	}

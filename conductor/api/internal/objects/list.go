@@ -19,12 +19,16 @@ import (
 // listing is a request for a list of a resource's records.
 type listing struct {
 	*resource
-	parent  parent // nil for the list of all records
-	details bool   // the path ends in /detail
+	parent  *parent // nil for the list of all records
+	details bool    // the path ends in /detail
 }
 
-// parent selects the records below the resource that the path names.
-type parent = func(r *rest.Request, s *selection) error
+// parent is the kind of resource above a list. It selects the records below the one that the path names, and takes the
+// place of the filters of its group.
+type parent struct {
+	group  string
+	choose func(r *rest.Request, l listing, s *selection) error
+}
 
 // selection is the set of records in a list.
 type selection struct {
@@ -102,7 +106,7 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	}
 	s := &selection{}
 	if l.parent != nil {
-		if err := l.parent(r, s); err != nil {
+		if err := l.parent.choose(r, l, s); err != nil {
 			return rest.Answer{}, err
 		}
 	}
@@ -168,7 +172,7 @@ func (l listing) accept(r *rest.Request, a *rest.Args, p rest.Page, fields rest.
 	if err := l.allowFields(r, fields); err != nil {
 		return nil, err
 	}
-	if f := l.field(p.SortKey); f != nil && !f.is(readOnly) && f.since > r.Version && f.since <= r.Highest {
+	if f := l.field(p.SortKey); f != nil && !l.has(sortsByNew) && !f.is(readOnly) && f.since > r.Version && f.since <= r.Highest {
 		return nil, fault.NotAcceptable
 	}
 	for _, f := range l.list.filters {
@@ -197,7 +201,7 @@ func (l listing) accept(r *rest.Request, a *rest.Args, p rest.Page, fields rest.
 func (l listing) choose(a *rest.Args, r *rest.Request, s *selection) error {
 	groups, chosen := map[string]bool{}, ""
 	if l.parent != nil {
-		chosen = "parent"
+		chosen = l.parent.group
 		groups[chosen] = true
 	}
 	for _, f := range l.list.filters {
@@ -253,17 +257,22 @@ func (l listing) page(r *rest.Request, p rest.Page, objects []conductor.Object, 
 }
 
 // ofNode selects the records of the node in the path.
-func ofNode(r *rest.Request, s *selection) error {
+var ofNode = &parent{"node", func(r *rest.Request, l listing, s *selection) error {
 	n, err := r.Node(r.Param(0))
+	if err != nil && l.has(lacksPortGroup) && fault.Of(err).Status == http.StatusNotFound {
+		return fault.NotFound("Portgroup None could not be found.")
+	}
 	if err != nil {
 		return err
 	}
 	s.ofNode(n.UUID)
 	return nil
-}
+}}
 
 // ofPortGroup selects the ports of the port group in the path.
-func ofPortGroup(r *rest.Request, s *selection) error { return selectPortGroup(r, r.Param(0), s) }
+var ofPortGroup = &parent{"portgroup", func(r *rest.Request, _ listing, s *selection) error {
+	return selectPortGroup(r, r.Param(0), s)
+}}
 
 // selectPortGroup selects the ports of a port group.
 func selectPortGroup(r *rest.Request, ident string, s *selection) error {

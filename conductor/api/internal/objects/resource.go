@@ -53,6 +53,13 @@ const (
 	oneFilter
 	// sortFirst checks the sort key of a list before its marker.
 	sortFirst
+	// sortsByNew accepts a sort key of a list that is newer than the API version.
+	sortsByNew
+	// lacksPortGroup names a port group in the fault of a list below a node that does not exist. Ironic then looks for a
+	// port group, and finds none in the path.
+	//
+	// Source: check_port_list_policy in ironic/api/controllers/v1/utils.py.
+	lacksPortGroup
 	// fieldsFirst checks the requested fields before it looks for the record.
 	fieldsFirst
 	// loadFirst looks for the record before it checks a patch.

@@ -48,7 +48,7 @@ var (
 
 	portResource = &resource{
 		of: &conductor.Port{}, path: "ports", word: "port", noun: "Port",
-		quirks: detailPath | oneFilter | uuidFirst | lockedByPost,
+		quirks: detailPath | oneFilter | uuidFirst | lockedByPost | lacksPortGroup,
 		fields: []field{
 			uuidField,
 			{name: "address", types: schema.TextType, flags: required, convert: toMAC},
@@ -89,7 +89,7 @@ var (
 
 	portGroupResource = &resource{
 		of: &conductor.PortGroup{}, path: "portgroups", word: "portgroup", noun: "Portgroup", since: since.PortGroups,
-		quirks: named | detailPath | loadFirst,
+		quirks: named | detailPath | loadFirst | lacksPortGroup,
 		fields: []field{
 			uuidField,
 			{name: "address", types: schema.TextOrNull, convert: toMAC},
@@ -210,7 +210,7 @@ var (
 	// The conductor chooses the nodes of allocations.
 	allocationResource = &resource{
 		of: &conductor.Allocation{}, path: "allocations", word: "allocation", noun: "Allocation", since: since.Allocations,
-		quirks: named | suffixed | sortFirst | loadFirst | looseIdent | uuidFirst,
+		quirks: named | suffixed | sortFirst | sortsByNew | loadFirst | looseIdent | uuidFirst,
 		fields: []field{
 			uuidField,
 			{name: "candidate_nodes", flags: fixed, zero: []any{}, schema: listOf(&schema.Schema{Types: schema.TextType})},

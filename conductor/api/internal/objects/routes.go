@@ -92,10 +92,13 @@ func (x *resource) controller() *rest.Controller {
 	return c
 }
 
-// parents returns the first filters of the resource's list.
+// parents returns the arguments that the segments after detail stand for: the first parameters of the resource's list.
 func (x *resource) parents() (names []string) {
-	if x.list.early != nil {
+	switch {
+	case x.list.early != nil:
 		return x.list.early
+	case len(x.list.filters) == 0:
+		return []string{"marker"}
 	}
 	for _, f := range x.list.filters {
 		names = append(names, f.name)
@@ -105,7 +108,7 @@ func (x *resource) parents() (names []string) {
 
 // controllerBelow returns the controller of the list of a resource below a parent. The
 // parent's identifier is in the path.
-func (x *resource) controllerBelow(of parent) *rest.Controller {
+func (x *resource) controllerBelow(of *parent) *rest.Controller {
 	forbidden := rest.Action{Optional: 9, Serve: x.forbid}
 	c := &rest.Controller{Actions: rest.Actions{
 		rest.All: {Serve: listing{resource: x, parent: of}.serve},

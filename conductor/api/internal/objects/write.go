@@ -251,6 +251,14 @@ func (x *resource) apply(r *rest.Request, p patch.Patch, o conductor.Object) err
 	if err := x.checkLinks(r, p, o, patched); err != nil {
 		return err
 	}
+	if steps, isList := patched["steps"].([]any); isList && x == templateResource { // Ironic checks each step before the template
+		valid := StepsSchema("priority", true)(r.Service).Items
+		for _, step := range steps {
+			if err := valid.Validate("patch", step); err != nil {
+				return err
+			}
+		}
+	}
 	if err := x.bodySchema(r.Service).Validate("patch", patched); err != nil {
 		return err
 	}
@@ -295,6 +303,11 @@ func (x *resource) forbid(r *rest.Request) (rest.Answer, error) {
 		names = []string{"fields"}
 	}
 	a := r.QueryArgs(names...)
+	if a.Err == nil && r.Method == http.MethodGet && x == portGroupResource && len(r.Params) > 1 && rest.IsName(r.Param(1)) {
+		if _, err := find(r, x, r.Param(1)); err != nil { // Ironic looks for the port group before it refuses the request
+			return rest.Answer{}, err
+		}
+	}
 	switch {
 	case a.Err != nil:
 		return rest.Answer{}, a.Err

@@ -26,7 +26,7 @@ type Args struct {
 func (r *Request) QueryArgs(names ...string) *Args {
 	a := &Args{Values: map[string]any{}}
 	a.addQuery(r)
-	a.only(names)
+	a.only(r, names)
 	return a
 }
 
@@ -51,7 +51,7 @@ func (r *Request) BodyArgs(limit int64, names ...string) *Args {
 		}
 		a.Values[name] = value
 	}
-	a.only(names)
+	a.only(r, names)
 	return a
 }
 
@@ -69,7 +69,7 @@ func (a *Args) addQuery(r *Request) {
 	}
 }
 
-func (a *Args) only(names []string) {
+func (a *Args) only(r *Request, names []string) {
 	var unexpected []string
 	for name := range a.Values {
 		if !slices.Contains(names, name) {
@@ -79,6 +79,9 @@ func (a *Args) only(names []string) {
 	if len(unexpected) > 0 {
 		slices.Sort(unexpected)
 		a.Fail("Unexpected arguments: %s", strings.Join(unexpected, ", "))
+	}
+	if a.Err == nil {
+		a.Err = r.badIdent
 	}
 }
 

@@ -144,7 +144,7 @@ func (r *Request) OnlyBody(object map[string]any) error {
 	a := &Args{Values: map[string]any{}}
 	a.addQuery(r)
 	maps.DeleteFunc(a.Values, func(name string, _ any) bool { _, there := object[name]; return there })
-	a.only(nil)
+	a.only(r, nil)
 	return a.Err
 }
 

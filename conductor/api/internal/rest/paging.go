@@ -18,6 +18,7 @@ type Page struct {
 	Marker    string
 	SortKey   string
 	Direction string
+	shownKey  string // the sort key as requested, which may be empty
 }
 
 // PageArgs are the names of a page's arguments.
@@ -31,6 +32,10 @@ func (a *Args) Page(marker func(a *Args, name string) string) Page {
 	}
 	if key := a.Text("sort_key"); key != "" {
 		p.SortKey = key
+	}
+	p.shownKey = p.SortKey
+	if a.Values["sort_key"] == "" {
+		p.shownKey = ""
 	}
 	if a.Has("sort_dir") {
 		p.Direction = a.Text("sort_dir")
@@ -103,7 +108,7 @@ func (p Page) WriteNext(w *wire.Writer, r *Request, path string, fields FieldSet
 
 // SortParameters returns the query parameters for the order of the page.
 func (p Page) SortParameters() []string {
-	return []string{"sort_key=" + p.SortKey, "sort_dir=" + p.Direction}
+	return []string{"sort_key=" + p.shownKey, "sort_dir=" + p.Direction}
 }
 
 // CompareTimes orders times. A missing one is the zero time.

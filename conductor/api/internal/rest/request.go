@@ -19,14 +19,15 @@ import (
 type Request struct {
 	*http.Request
 	*Service
-	Version states.APIVersion
-	Query   url.Values
-	before  []string          // the path segments before the controller's
-	Params  []string          // the path segments that are parameters of the action
-	since   states.APIVersion // the first version that has the action
-	Suffix  bool              // ".json" was removed from the path
-	held    int64             // bytes taken from the budget for bodies
-	baseURL string
+	Version  states.APIVersion
+	Query    url.Values
+	before   []string          // the path segments before the controller's
+	Params   []string          // the path segments that are parameters of the action
+	since    states.APIVersion // the first version that has the action
+	Suffix   bool              // ".json" was removed from the path
+	badIdent error             // the fault of the node's identifier, which comes after that of unknown arguments
+	held     int64             // bytes taken from the budget for bodies
+	baseURL  string
 }
 
 // NewRequest returns a request to a service. The caller calls Free when it has been answered.

@@ -81,7 +81,11 @@ func (r *Request) find(c *Controller, segments []string) (*Action, []string, err
 		return a, rest, err
 	}
 	if c.Lookup != nil && len(segments) > 0 {
-		if sub, below, err := c.Lookup(r, segments); sub != nil || err != nil {
+		given := nonEmpty(segments)
+		if len(given) == 0 {
+			given = segments
+		}
+		if sub, below, err := c.Lookup(r, given); sub != nil || err != nil {
 			if err != nil {
 				return nil, nil, err
 			}
@@ -181,12 +185,16 @@ func (c *Controller) allow() string {
 // bind sets the parameters and arguments that the path gives an action.
 func (r *Request) bind(a *Action, segments []string) error {
 	r.since = a.Since
+	names := slices.Concat(a.Idents, a.Args)
 	if a.NoArgs {
-		if args := r.QueryArgs(); args.Err != nil {
+		var known []string
+		if a.Body != "" && len(nonEmpty(segments)) > 0 { // the segment is the body, and is checked below
+			known = []string{a.Body}
+		}
+		if args := r.QueryArgs(known...); args.Err != nil {
 			return args.Err
 		}
 	}
-	names := slices.Concat(a.Idents, a.Args)
 	if r.Method == http.MethodDelete && !a.AnyMethod {
 		if args := r.BodyArgs(MaxBody, names...); args.Err != nil {
 			return args.Err
@@ -209,7 +217,11 @@ func (r *Request) bind(a *Action, segments []string) error {
 			return fault.Invalid("Missing mandatory parameter: %s", name)
 		}
 		if ident := r.Params[len(r.Params)-1]; name == NodeIdent[0] && !IsUUID(ident) && !IsName(ident) {
-			return fault.Invalid("Expected UUID or name for node_ident: %s", fault.Show(ident))
+			wrong := fault.Invalid("Expected UUID or name for node_ident: %s", fault.Show(ident))
+			if a.NoArgs || r.Method == http.MethodDelete || r.Method == http.MethodPatch { // the names of the arguments are checked
+				return wrong
+			}
+			r.badIdent = wrong
 		}
 	}
 	n := min(a.Optional, len(segments))
@@ -225,6 +237,9 @@ func (r *Request) bind(a *Action, segments []string) error {
 	}
 	for i, segment := range segments {
 		if r.Query.Has(a.Args[i]) {
+			if args := r.QueryArgs(names...); args.Err != nil {
+				return args.Err
+			}
 			return fault.Invalid("The path and the query both have the argument %s", a.Args[i])
 		}
 		if r.Query == nil {

@@ -74,10 +74,10 @@ func (r *Request) split() (segments []string, isRoot bool) {
 			path, r.Suffix = trimmed, true
 		}
 	}
-	segments = strings.Split(path, "/")[1:]
-	if segments[0] == "" {
+	if strings.Trim(path, "/") == "" {
 		return nil, true
 	}
+	segments = strings.Split(path, "/")[1:]
 	if segments[0] == "v1" {
 		segments = segments[1:]
 	}
