@@ -69,7 +69,7 @@ func (e *engine) acceptPower(n *Node, s *session, target states.Power) error {
 	accepted, err := powersync.Accept(powerRecord(n), target)
 	switch {
 	case errors.Is(err, powersync.ErrLocked): // the node has a target power state
-		return refuse(Locked, "Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, n.Conductor)
+		return refuse(Locked, "%s", lockedText(n, n.Conductor))
 	case err != nil:
 		return err
 	}
@@ -140,7 +140,7 @@ const (
 // reachPower sets the power state of the task's node and waits until the machine has it. Before a
 // power off or a reboot the node's record forgets the agent, which ends with it.
 func (t *Task) reachPower(ctx context.Context, target states.Power, timeout time.Duration) error {
-	n, power := t.Node(), t.engine.config.Power
+	n := t.Node()
 	switch {
 	case target.Target() == states.NoPower:
 		return refuse(Invalid, "%v cannot be requested as a power state", target)
@@ -155,13 +155,10 @@ func (t *Task) reachPower(ctx context.Context, target states.Power, timeout time
 		return err
 	}
 	if timeout <= 0 {
-		timeout = cmp.Or(power.Timeout, time.Minute)
-		if ask == states.PowerSoftOff || ask == states.PowerSoftRebooting {
-			timeout = cmp.Or(power.SoftTimeout, 10*time.Minute)
-		}
+		timeout = t.engine.syncer.Config().RequestTimeout(ask)
 	}
 	begun := time.Now()
-	for wait := firstPowerRead; ; wait = min(2*wait, cmp.Or(power.Poll, maxPowerRead)) {
+	for wait := firstPowerRead; ; wait = min(2*wait, cmp.Or(t.engine.config.Power.Poll, maxPowerRead)) {
 		now := t.engine.readPower(ctx, t.hardware, n)
 		switch {
 		case now.Err == nil && now.Power == ask.Target():

@@ -1,7 +1,6 @@
 package conductor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -62,59 +61,51 @@ func (p powerRounds) Records(ctx context.Context) iter.Seq2[powersync.Record, er
 	}
 }
 
-// maxReloads is how often a round loads a node whose record keeps changing.
-const maxReloads = 4
-
 // Sync implements [powersync.Handler].
-func (p powerRounds) Sync(ctx context.Context, id string, past powersync.Failures) powersync.Action {
-	return p.handle(ctx, id, past, powersync.SkipSync, p.syncNode)
+func (p powerRounds) Sync(ctx context.Context, id string, past powersync.Failures, reloaded bool) (powersync.Action, error) {
+	return p.handle(ctx, id, past, reloaded, powersync.SkipSync, p.syncNode)
 }
 
 // Recover implements [powersync.Handler].
-func (p powerRounds) Recover(ctx context.Context, id string, past powersync.Failures) powersync.Action {
-	return p.handle(ctx, id, past, powersync.SkipRecovery, p.recoverNode)
+func (p powerRounds) Recover(ctx context.Context, id string, past powersync.Failures, reloaded bool) (powersync.Action, error) {
+	return p.handle(ctx, id, past, reloaded, powersync.SkipRecovery, p.recoverNode)
 }
 
-// handle handles a node in a round, again while its record changes meanwhile.
+// handle loads a node for a round and decides about it, unless the node is skipped.
 func (p powerRounds) handle(
-	ctx context.Context, id string, past powersync.Failures, skip func(powersync.Record) powersync.Outcome,
+	ctx context.Context, id string, past powersync.Failures, reloaded bool, skip func(powersync.Record) powersync.Outcome,
 	decide func(context.Context, *session, *Node, powersync.Failures) (powersync.Action, error),
-) powersync.Action {
+) (powersync.Action, error) {
 	s, err := p.engine.sessions.current()
 	if err != nil {
-		return powerAttempt(id, powersync.Interrupted, err, past)
+		return powerAttempt(id, powersync.Interrupted, err, past), nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx) // a round outlives the membership
 	defer cancel(nil)
 	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
-	for reload := range maxReloads {
-		n, err := p.engine.fleet.node(ctx, id)
-		a := powersync.Action{}
-		if err == nil && !s.owns(n) {
-			return powerAttempt(id, powersync.SkippedReservation, nil, powersync.Failures{}) // another conductor's
+	var a powersync.Action
+	n, err := p.engine.fleet.node(ctx, id)
+	if err == nil {
+		if !s.owns(n) {
+			return powerAttempt(id, powersync.SkippedReservation, nil, powersync.Failures{}), nil // another conductor's
 		}
-		if err == nil {
-			if reason := skip(powerRecord(n)); reason != "" && reload == 0 {
-				return powerAttempt(id, reason, nil, past)
-			}
-			a, err = decide(ctx, s, n, past)
+		if reason := skip(powerRecord(n)); reason != "" && !reloaded {
+			return powerAttempt(id, reason, nil, past), nil
 		}
-		switch {
-		case err == nil && a.Err != nil && ctx.Err() != nil:
-			return powerAttempt(id, powersync.Interrupted, a.Err, past)
-		case err == nil:
-			return a
-		case errors.Is(err, ErrConflict):
-			continue
-		case errors.Is(err, NotFound), errors.Is(err, ErrNotFound):
-			return powerAttempt(id, powersync.SkippedDeleted, nil, past)
-		case ctx.Err() != nil:
-			return powerAttempt(id, powersync.Interrupted, err, past)
-		default:
-			return powerAttempt(id, powersync.StoreFailed, err, past)
-		}
+		a, err = decide(ctx, s, n, past)
 	}
-	return powerAttempt(id, powersync.SkippedChanged, nil, past)
+	switch {
+	case err == nil && a.Err != nil && ctx.Err() != nil:
+		return powerAttempt(id, powersync.Interrupted, a.Err, past), nil
+	case errors.Is(err, ErrConflict):
+		return a, powersync.ErrConflict
+	case errors.Is(err, NotFound), errors.Is(err, ErrNotFound):
+		return a, powersync.ErrNotFound
+	case err != nil && ctx.Err() != nil:
+		return powerAttempt(id, powersync.Interrupted, err, past), nil
+	default:
+		return a, err
+	}
 }
 
 // powerAttempt returns the action of an attempt that does not count.
@@ -227,7 +218,7 @@ func (e *engine) callPower(ctx context.Context, o Operation, f func(context.Cont
 		}
 		e.abandoned.Delete(o.Node.UUID)
 	}
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(e.config.Power.Timeout, time.Minute))
+	ctx, cancel := context.WithTimeout(ctx, e.syncer.Config().Timeout)
 	defer cancel()
 	power, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (power states.Power, err error) {
 		err = e.config.traced(ctx, o, func(ctx context.Context) (err error) {

@@ -77,7 +77,7 @@ var maintained = map[string]string{
 func (b *rulebook) refusalText(n *Node, r *admission.Refusal) string {
 	switch r.Reason {
 	case Locked:
-		return fmt.Sprintf("Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, n.Reservation)
+		return lockedText(n, n.Reservation)
 	case InMaintenance:
 		switch operation, ok := maintained[r.Request]; {
 		case ok:
@@ -102,6 +102,11 @@ func (b *rulebook) refusalText(n *Node, r *admission.Refusal) string {
 	default:
 		return b.stateText(n, r)
 	}
+}
+
+// lockedText returns Ironic's text for a node that a conductor has locked.
+func lockedText(n *Node, conductor string) string {
+	return fmt.Sprintf("Node %s is locked by host %s, please retry after the current operation is completed.", n.UUID, conductor)
 }
 
 // stateText returns the text of a refusal for the node's provision state.

@@ -7,6 +7,8 @@ import (
 	"math"
 	"os"
 	"time"
+
+	"github.com/ironstate/ironstate/states"
 )
 
 // The defaults: Ironic's, and those of fields that have no counterpart in Ironic.
@@ -123,6 +125,15 @@ func (c Config) complete() (Config, error) {
 		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nothing))
 	}
 	return c, nil
+}
+
+// RequestTimeout returns how long a request for a power state waits until the hardware has it: for
+// SoftTimeout if the request is a soft one, otherwise for Timeout.
+func (c Config) RequestTimeout(power states.Power) time.Duration {
+	if power == states.PowerSoftOff || power == states.PowerSoftRebooting {
+		return c.SoftTimeout
+	}
+	return c.Timeout
 }
 
 func (c Config) check() error {

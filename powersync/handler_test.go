@@ -17,6 +17,7 @@ import (
 type scripted struct {
 	outcomes map[string][]powersync.Outcome
 	pasts    []powersync.Failures // of the node "a"
+	reloaded []bool               // of the calls for the node "a"
 	broken   bool                 // the nodes are in maintenance with a power failure
 }
 
@@ -36,9 +37,10 @@ func (s *scripted) Records(context.Context) iter.Seq2[powersync.Record, error] {
 
 var reservedFor = map[string]string{"reserved": "me"}
 
-func (s *scripted) Sync(_ context.Context, id string, past powersync.Failures) powersync.Action {
+func (s *scripted) Sync(_ context.Context, id string, past powersync.Failures, reloaded bool) (powersync.Action, error) {
 	if id == "a" {
 		s.pasts = append(s.pasts, past)
+		s.reloaded = append(s.reloaded, reloaded)
 	}
 	outcome := s.outcomes[id][0]
 	if len(s.outcomes[id]) > 1 {
@@ -50,12 +52,18 @@ func (s *scripted) Sync(_ context.Context, id string, past powersync.Failures) p
 		a.Err, a.Failures.Count = errors.New("no answer"), past.Count+1
 	case powersync.Equal:
 		a.Failures = powersync.Failures{}
+	case powersync.SkippedDeleted:
+		return a, powersync.ErrNotFound
+	case powersync.SkippedChanged:
+		return a, powersync.ErrConflict
+	case powersync.StoreFailed:
+		return a, errors.New("the disk is full")
 	}
-	return a
+	return a, nil
 }
 
-func (s *scripted) Recover(ctx context.Context, id string, past powersync.Failures) powersync.Action {
-	return s.Sync(ctx, id, past)
+func (s *scripted) Recover(ctx context.Context, id string, past powersync.Failures, reloaded bool) (powersync.Action, error) {
+	return s.Sync(ctx, id, past, reloaded)
 }
 
 // TestAHandlerDecidesAndTheSyncerKeepsTheFailures runs rounds over nodes that a Handler handles.
@@ -83,6 +91,22 @@ func TestAHandlerDecidesAndTheSyncerKeepsTheFailures(t *testing.T) {
 	_, err = s.Reclaim(context.Background())
 	require.ErrorContains(t, err, "powersync: Handler is set")
 	require.ErrorContains(t, s.Set(context.Background(), "a", isOn, 0), "powersync: Handler is set")
+}
+
+func TestAHandlersStoreFails(t *testing.T) {
+	for outcome, reloaded := range map[powersync.Outcome][]bool{
+		powersync.SkippedChanged: {false, true, true, true}, // handled again each time
+		powersync.StoreFailed:    {false},
+		powersync.SkippedDeleted: {false},
+	} {
+		h := &scripted{outcomes: map[string][]powersync.Outcome{"a": {outcome}, "reserved": {powersync.Equal}}}
+		s, err := powersync.New(powersync.Config{Handler: h, Name: "me"})
+		require.NoError(t, err)
+		report, err := s.Sync(context.Background())
+		require.NoError(t, err)
+		require.Equal(t, 1, report.Nodes[outcome], outcome)
+		require.Equal(t, reloaded, h.reloaded, outcome)
+	}
 }
 
 func TestAHandlersNodeStartsItsCountsOver(t *testing.T) {

@@ -112,12 +112,8 @@ func (s *Syncer) reach(ctx context.Context, id string, power states.Power, timeo
 	if err := s.driver.set(ctx, id, power); err != nil {
 		return err
 	}
-	switch {
-	case timeout > 0:
-	case power == states.PowerSoftOff || power == states.PowerSoftRebooting:
-		timeout = s.config.SoftTimeout
-	default:
-		timeout = s.config.Timeout
+	if timeout <= 0 {
+		timeout = s.config.RequestTimeout(power)
 	}
 	wait, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -52,6 +52,9 @@ func New(c Config) (*Syncer, error) {
 	return s, nil
 }
 
+// Config returns the configuration, with its defaults filled in.
+func (s *Syncer) Config() Config { return s.config }
+
 const (
 	// maxSettleTime bounds the storing of the outcome of a change of power, which
 	// continues after the caller's context has ended.
