@@ -180,7 +180,8 @@ func (al *allocator) allocate(ctx context.Context, id string) error {
 	finished, err := al.finishAllocation(ctx, a, node, failure)
 	if node != "" && (errors.Is(err, NotFound) || err == nil && finished.NodeUUID != node) {
 		// The allocation was deleted, or got another node, meanwhile.
-		return errors.Join(err, al.freeNode(ctx, node, id))
+		_, _, freed := al.fleet.edit(ctx, node, func(n *Node) error { n.freeFrom(id); return nil })
+		return errors.Join(err, freed)
 	}
 	return err
 }
@@ -205,15 +206,6 @@ func (n *Node) freeFrom(allocation string) {
 	if n.InstanceUUID == allocation {
 		n.InstanceUUID = ""
 	}
-}
-
-// freeNode takes a node from an allocation.
-func (al *allocator) freeNode(ctx context.Context, node, allocation string) error {
-	_, _, err := al.fleet.edit(ctx, node, func(n *Node) error {
-		n.freeFrom(allocation)
-		return nil
-	})
-	return err
 }
 
 // finishAllocation stores the outcome of an allocation that is still being processed, and

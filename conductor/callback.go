@@ -59,12 +59,6 @@ func (n *Node) forgetBootedAgent() {
 // a token with fewer than 32.
 const tokenBytes = 32
 
-func newToken() string {
-	var token [tokenBytes]byte
-	_, _ = rand.Read(token[:]) // it never fails
-	return base64.RawURLEncoding.EncodeToString(token[:])
-}
-
 // Lookup returns the node of an agent that has just started, by the node's UUID or by the
 // MAC addresses of the machine, and the token that the agent must send in its heartbeats.
 // The token is empty if a token was given out before. The error matches [NotFound] if no
@@ -87,7 +81,9 @@ func (c *Conductor) Lookup(ctx context.Context, addresses []string, uuid string)
 			token = ""
 			return nil
 		}
-		token = newToken()
+		random := make([]byte, tokenBytes)
+		_, _ = rand.Read(random) // it never fails
+		token = base64.RawURLEncoding.EncodeToString(random)
 		set(&n.DriverInternalInfo, "agent_secret_token", token)
 		return nil
 	})

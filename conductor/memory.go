@@ -207,25 +207,19 @@ func (m *Memory) Watch(ctx context.Context, kind Kind) iter.Seq2[Change, error] 
 		changes := latest.New(func(a, b Change) int {
 			return cmp.Compare(a.Record.Revision, b.Record.Revision)
 		})
-		m.subscribe(kind, changes)
-		defer m.unsubscribe(kind, changes)
+		m.mu.Lock()
+		k := m.kind(kind)
+		for id, r := range k.records {
+			changes.Add(id, Change{Record: r})
+		}
+		changes.Mark(Change{Synced: true})
+		k.watchers[changes] = true
+		m.mu.Unlock()
+		defer func() {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			delete(k.watchers, changes)
+		}()
 		changes.All(ctx)(yield)
 	}
-}
-
-func (m *Memory) subscribe(kind Kind, changes *latest.Queue[Change]) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	k := m.kind(kind)
-	for id, r := range k.records {
-		changes.Add(id, Change{Record: r})
-	}
-	changes.Mark(Change{Synced: true})
-	k.watchers[changes] = true
-}
-
-func (m *Memory) unsubscribe(kind Kind, changes *latest.Queue[Change]) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.kind(kind).watchers, changes)
 }

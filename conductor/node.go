@@ -176,18 +176,6 @@ const internalTime = "2006-01-02T15:04:05.000000"
 // nodeVersion is the version of the stored form of nodes. Every release reads all earlier versions.
 const nodeVersion = 2
 
-// nodeKeys returns the keys of a node's record beside its UUID.
-func nodeKeys(n *Node) []string {
-	var keys []string
-	if n.Name != "" {
-		keys = append(keys, nameKey(n.Name))
-	}
-	if n.InstanceUUID != "" {
-		keys = append(keys, "instance_uuid="+n.InstanceUUID)
-	}
-	return keys
-}
-
 func (n *Node) meta() meta {
 	return meta{n.UUID, n.Name, n.CreatedAt, n.ParentNode, n.ProvisionState, n.Revision}
 }
@@ -203,7 +191,14 @@ func encodeNode(n *Node) (Record, error) {
 	if err != nil {
 		return Record{}, fmt.Errorf("encode node %s: %w", n.UUID, err)
 	}
-	return Record{Kind: KindNode, ID: n.UUID, Keys: nodeKeys(n), Revision: n.Revision, Value: value}, nil
+	r := Record{Kind: KindNode, ID: n.UUID, Revision: n.Revision, Value: value}
+	if n.Name != "" {
+		r.Keys = append(r.Keys, nameKey(n.Name))
+	}
+	if n.InstanceUUID != "" {
+		r.Keys = append(r.Keys, "instance_uuid="+n.InstanceUUID)
+	}
+	return r, nil
 }
 
 // decodeNode returns the node of a record.

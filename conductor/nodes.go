@@ -114,8 +114,12 @@ func (b *rulebook) checkUpdate(before, n *Node) error {
 		RemovesInstance:  n.InstanceUUID == "" && before.InstanceUUID != "",
 		ResourceClass:    before.ResourceClass != "" && n.ResourceClass != before.ResourceClass,
 	})
-	if err != nil {
-		return b.updateRefused(before, err)
+	var r *admission.Refusal
+	switch {
+	case errors.As(err, &r) && (r.Reason == Associated || r.Field == "resource_class" || r.Field == "allocation_uuid"):
+		return Held(b.refused(before, err)) // Ironic checks these after it has locked the node
+	case err != nil:
+		return b.refused(before, err)
 	}
 	if before.Protected && !n.Protected {
 		n.ProtectedReason = ""
@@ -126,17 +130,6 @@ func (b *rulebook) checkUpdate(before, n *Node) error {
 		n.SetEmpty("retired_reason", false)
 	}
 	return Held(checkProperties(n))
-}
-
-// updateRefused returns the error of a refused change of a node. Ironic checks some fields only after
-// it has locked the node.
-func (b *rulebook) updateRefused(n *Node, err error) error {
-	refused := b.refused(n, err)
-	var r *admission.Refusal
-	if errors.As(err, &r) && (r.Reason == Associated || r.Field == "resource_class" || r.Field == "allocation_uuid") {
-		return Held(refused)
-	}
-	return refused
 }
 
 // checkProperties refuses sizes in properties that are not non-negative integers.

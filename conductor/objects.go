@@ -110,8 +110,11 @@ func (f *fleet) editObject(ctx context.Context, kind Kind, ident string, change 
 		if err := change(o); err != nil {
 			return nil, err
 		}
-		same, err := sameObject(old, o)
-		if err != nil || same {
+		before, err := encodeObject(old)
+		if err != nil {
+			return nil, err
+		}
+		if after, err := encodeObject(o); err != nil || bytes.Equal(before.Value, after.Value) {
 			return old, err
 		}
 		updated := now()
@@ -161,16 +164,6 @@ func typed[O Object](objects []Object, err error) ([]O, error) {
 		list[i] = o.(O)
 	}
 	return list, err
-}
-
-// sameObject reports whether two objects are stored alike.
-func sameObject(a, b Object) (bool, error) {
-	x, err := encodeObject(a)
-	if err != nil {
-		return false, err
-	}
-	y, err := encodeObject(b)
-	return bytes.Equal(x.Value, y.Value), err
 }
 
 // removeObject is [Conductor.DeleteObject].

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
-	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -100,8 +99,11 @@ func (e *engine) requested(ctx context.Context, n *Node, r ProvisionRequest) err
 	if err != nil {
 		return err
 	}
-	if event == states.EventAbort {
-		moved = e.rules.aborted(n, moved)
+	if kind, ok := stepKinds[n.ProvisionState]; ok && event == states.EventAbort {
+		if step := n.Step().String(); step != "" && moved.LastError != "" {
+			moved.LastError += afterStep(step)
+		}
+		kind.forget(n)
 	}
 	from := n.ProvisionState
 	n.endWait()
@@ -274,16 +276,4 @@ func noteAbort(n *Node) bool {
 // afterStep returns the end of the last error of work that was aborted at a step.
 func afterStep(name string) string {
 	return fmt.Sprintf(" during or after the completion of step %q", name)
-}
-
-// aborted completes an abort: it removes the aborted steps from the node's record and returns moved
-// with a last error that names the step.
-func (b *rulebook) aborted(n *Node, moved machine.Node) machine.Node {
-	if kind, ok := stepKinds[n.ProvisionState]; ok {
-		if name := n.Step().String(); name != "" && moved.LastError != "" {
-			moved.LastError += afterStep(name)
-		}
-		kind.forget(n)
-	}
-	return moved
 }

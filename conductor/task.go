@@ -84,7 +84,9 @@ func (t *Task) persist(ctx context.Context, change func(*Node) error) error {
 // update is one attempt of Update or persist. It retries only after a conflict.
 func (t *Task) update(ctx context.Context, change func(*Node) error) error {
 	for {
-		old, later := t.stored()
+		t.mu.Lock()
+		old, later := t.node, t.later
+		t.mu.Unlock()
 		n := old.Clone()
 		if later != nil {
 			later.change(n)
@@ -140,13 +142,6 @@ func (t *Task) updateLater(change func(*Node)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.later = &later{change}
-}
-
-// stored returns the node as of the last write, and the deferred change, if any.
-func (t *Task) stored() (*Node, *later) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.node, t.later
 }
 
 // set replaces the node with a stored one, and removes the deferred change that the write included.

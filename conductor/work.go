@@ -31,24 +31,21 @@ func init() {
 // lost.
 func (t *Task) run(ctx context.Context) {
 	for {
-		do := works[t.Node().ProvisionState]
+		n := t.Node()
+		do := works[n.ProvisionState]
 		if do == nil {
 			return
 		}
-		if err := t.report(ctx, t.traced(ctx, do)); err != nil {
-			t.engine.config.Log.Warn("the node's work was abandoned", "node", t.Node().UUID, "error", err)
+		var r result
+		_ = t.engine.config.traced(ctx, Operation{n.ProvisionState.String(), n, n.Origin}, func(ctx context.Context) error {
+			r = do(t, ctx)
+			return r.err
+		})
+		if err := t.report(ctx, r); err != nil {
+			t.engine.config.Log.Warn("the node's work was abandoned", "node", n.UUID, "error", err)
 			return
 		}
 	}
-}
-
-func (t *Task) traced(ctx context.Context, do func(*Task, context.Context) result) (r result) {
-	n := t.Node()
-	_ = t.engine.config.traced(ctx, Operation{n.ProvisionState.String(), n, n.Origin}, func(ctx context.Context) error {
-		r = do(t, ctx)
-		return r.err
-	})
-	return r
 }
 
 const (
@@ -129,7 +126,11 @@ func (t *Task) clean(ctx context.Context) result {
 	n := t.Node()
 	manual := n.TargetProvisionState == states.Manageable
 	if !manual && !cleanSteps.of(n).begun() {
-		if t.engine.rules.skipsCleaning(n) {
+		skip := t.engine.config.SkipAutomatedClean
+		if n.AutomatedClean != nil {
+			skip = !*n.AutomatedClean
+		}
+		if skip {
 			// The steps of an earlier cleaning stay in the record, as in Ironic.
 			return result{event: states.EventDone, edit: func(edited *Node) { edited.CleanSteps = n.CleanSteps.clone() }}
 		}
@@ -145,13 +146,6 @@ func (t *Task) clean(ctx context.Context) result {
 		e.event = states.EventManage
 	}
 	return e
-}
-
-func (b *rulebook) skipsCleaning(n *Node) bool {
-	if n.AutomatedClean != nil {
-		return !*n.AutomatedClean
-	}
-	return b.config.SkipAutomatedClean
 }
 
 // tearDown runs the steps of a tear-down, deletes the node's allocation, and clears the node's

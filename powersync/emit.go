@@ -21,10 +21,10 @@ type reporter struct {
 	onEvent, onReport, logger callback
 }
 
-// emit counts an event, and logs and reports it unless it is quiet.
+// emit counts an event, and logs and reports it unless nothing has happened.
 func (r *reporter) emit(ctx context.Context, e Event) {
 	r.counters.count(e.Outcome)
-	if e.quiet() {
+	if (e.Outcome == Equal || slices.Contains(skips, e.Outcome)) && e.ClearedError == "" {
 		return
 	}
 	e.Time = time.Now()

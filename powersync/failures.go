@@ -21,12 +21,6 @@ type failure struct {
 	until time.Time // when the backoff ends
 }
 
-// waits reports whether the backoff of a node is not over.
-func (f *failures) waits(id string) bool {
-	until := f.of(id).until
-	return !until.IsZero() && time.Now().Before(until)
-}
-
 func (f *failures) of(id string) failure {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -27,13 +27,11 @@ func (l *forceLimit) take(now time.Time) (undo func(), ok bool) {
 		return nil, false
 	}
 	l.times = append(l.times, now)
-	return func() { l.undo(now) }, true
-}
-
-func (l *forceLimit) undo(taken time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if i := slices.Index(l.times, taken); i >= 0 {
-		l.times = slices.Delete(l.times, i, i+1)
-	}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if i := slices.Index(l.times, now); i >= 0 {
+			l.times = slices.Delete(l.times, i, i+1)
+		}
+	}, true
 }

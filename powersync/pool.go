@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"time"
 )
 
 // A pool is the worker pool of one round and its queue.
@@ -83,7 +84,7 @@ func (p *pool) work() {
 
 // node handles one node.
 func (p *pool) node(id string) Event {
-	if p.failures.waits(id) {
+	if time.Now().Before(p.failures.of(id).until) {
 		return Event{ID: id, Outcome: SkippedBackoff}
 	}
 	for reload := range maxReloads {

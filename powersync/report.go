@@ -2,7 +2,6 @@ package powersync
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -86,11 +85,6 @@ func (e *Event) setLastError(r *Record, text string) {
 		e.LastError, e.ClearedError = text, r.LastError
 	}
 	r.LastError = text
-}
-
-// quiet reports whether the event is neither logged nor reported.
-func (e *Event) quiet() bool {
-	return (e.Outcome == Equal || slices.Contains(skips, e.Outcome)) && e.ClearedError == ""
 }
 
 // notAsked returns the event of hardware that was not set after all.

@@ -31,7 +31,11 @@ func (s *Syncer) Run(ctx context.Context) error {
 		others.Add(1)
 		go func() {
 			defer others.Done()
-			s.releaseUnsaved(ctx)
+			for sleep.For(ctx, releaseInterval) {
+				for _, id := range s.holds.unsaved() {
+					_ = s.holds.retryRelease(ctx, id) // a failed release is tried again
+				}
+			}
 		}()
 	}
 	if s.config.RecoveryInterval > 0 {
@@ -49,15 +53,6 @@ func (s *Syncer) Run(ctx context.Context) error {
 // releaseInterval is the time between two attempts to release the nodes whose release
 // could not be stored.
 const releaseInterval = 5 * time.Second
-
-// releaseUnsaved releases the nodes whose release could not be stored, until the context ends.
-func (s *Syncer) releaseUnsaved(ctx context.Context) {
-	for sleep.For(ctx, releaseInterval) {
-		for _, id := range s.holds.unsaved() {
-			_ = s.holds.retryRelease(ctx, id) // a failed release is tried again
-		}
-	}
-}
 
 func (s *Syncer) loop(ctx context.Context, k kind, interval time.Duration) {
 	jitter := func() time.Duration { return 0 }

@@ -58,9 +58,6 @@ func (r Rules) provisionsInMaintenance() bool {
 	return !r.NoProvisioningInMaintenance || r.before(states.Train)
 }
 
-// deletesAvailable reports whether the record of an available node may be deleted.
-func (r Rules) deletesAvailable() bool { return !r.KeepAvailable || r.before(states.Stein) }
-
 // before reports whether the table's series is older than s. A table without a series is not.
 func (r Rules) before(s states.Series) bool {
 	series := r.table().Series()

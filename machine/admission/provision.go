@@ -169,7 +169,7 @@ func (r Rules) Validate(f NodeFields, e states.Event) error {
 	v := &validations[e]
 	for _, kind := range v.kinds {
 		err := f.Problems[kind]
-		if lacks(f.Interfaces[kind], kind) || errors.Is(err, Unsupported) {
+		if f.Interfaces[kind] == "no-"+kind || errors.Is(err, Unsupported) {
 			refusal := &Refusal{Request: e.String(), Reason: Unsupported, Field: kind + "_interface"}
 			if v.wrapped {
 				refusal.status = v.status
@@ -184,12 +184,6 @@ func (r Rules) Validate(f NodeFields, e states.Event) error {
 		return &Refusal{Request: e.String(), Reason: Unsuitable, Field: traitsField, Err: err}
 	}
 	return nil
-}
-
-// lacks reports whether an interface is the one that stands for none of its kind.
-func lacks(name, kind string) bool {
-	rest, ok := strings.CutPrefix(name, "no-")
-	return ok && rest == kind
 }
 
 // TraitsError reports that a node lacks traits that its instance needs.

@@ -34,7 +34,7 @@ func (r Rules) delete(f NodeFields) (refusal Refusal, refused bool) {
 // be deleted.
 func (r Rules) DeleteAllowed() states.Set {
 	allowed := r.table().DeleteAllowed()
-	if r.deletesAvailable() {
+	if !r.KeepAvailable || r.before(states.Stein) {
 		allowed = allowed.Union(states.SetOf(states.Available))
 	}
 	return allowed

@@ -28,7 +28,13 @@ import (
 // the table lacks; a nil table lacks all. The transitions up to the observation before
 // it are returned with the error.
 func Explain(t *states.Table, seen []states.State) ([][]states.Transition, error) {
-	paths := likelyPathsOf(t)
+	of := &allLikelyPaths[t.Series()]
+	of.once.Do(func() {
+		for s := range t.States().All() {
+			of.paths[s] = newShortestPaths(t, s)
+		}
+	})
+	paths := &of.paths
 	var gaps [][]states.Transition
 	from := states.NoState
 	for i, to := range seen {
@@ -56,16 +62,6 @@ var allLikelyPaths = make([]struct {
 	once  sync.Once
 	paths likelyPaths
 }, states.Latest()+1)
-
-func likelyPathsOf(t *states.Table) *likelyPaths {
-	of := &allLikelyPaths[t.Series()]
-	of.once.Do(func() {
-		for s := range t.States().All() {
-			of.paths[s] = newShortestPaths(t, s)
-		}
-	})
-	return &of.paths
-}
 
 // possible reports whether a node can be observed in a state after another, which
 // is NoState if there is none.

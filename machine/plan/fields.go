@@ -105,27 +105,22 @@ func (q *query) applyFields() {
 	}
 	switch {
 	case q.step.Action == Send:
-		if field := q.obstacle(q.route.event); field != "" {
-			q.hold(field)
+		field := q.obstacle(q.route.event)
+		if field == "" {
+			return
 		}
+		action, verb, with := Blocked, q.step.Verb, q.step.With
+		if field == faultField || field == reservationField { // which Ironic itself changes
+			action = Wait
+		}
+		q.replace(action, Refused, field)
+		q.step.Verb, q.step.With = verb, with
 	case q.step.Action == Wait && q.state == states.Deleting && fields.Retired && !fields.NoAutomatedClean:
 		manageable := q.byAPI[q.desired.Version].route(q.desired.Goal, q.desired.Policy.MayDestroy, position(states.Manageable))
 		if manageable.left != noRoute {
 			q.step.Until, q.step.Left = states.Manageable, int(manageable.left)
 		}
 	}
-}
-
-// hold keeps a request back. The action is Wait if Ironic itself changes the field,
-// otherwise Blocked.
-func (q *query) hold(field string) {
-	verb, with := q.step.Verb, q.step.With
-	if field == faultField || field == reservationField {
-		q.replace(Wait, Refused, field)
-	} else {
-		q.replace(Blocked, Refused, field)
-	}
-	q.step.Verb, q.step.With = verb, with
 }
 
 // replace replaces the answer by one with unchanged progress.

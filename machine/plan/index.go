@@ -81,7 +81,13 @@ func (x *index) build(t *states.Table) {
 	x.highest = t.Series().MaxAPIVersion()
 	_, x.manual = t.Next(states.Cleaning, states.EventManage)
 	for s := range t.States().All() {
-		x.addState(s)
+		x.phases[s], x.ends[s] = t.Phase(s), s
+		if !x.rests(s) {
+			x.ends[s] = t.Target(s)
+		}
+		if at, ok := x.manualPosition(s); ok {
+			x.ends[at] = states.Manageable
+		}
 	}
 	for s := range t.States().All() {
 		x.reach[s] = x.reachable(s)
@@ -96,17 +102,6 @@ func (x *index) build(t *states.Table) {
 	}
 	slices.Sort(sinces)
 	x.addPlans(slices.Compact(append([]states.APIVersion{1}, sinces...)))
-}
-
-func (x *index) addState(s states.State) {
-	x.phases[s] = x.table.Phase(s)
-	x.ends[s] = s
-	if !x.rests(s) {
-		x.ends[s] = x.table.Target(s)
-	}
-	if at, ok := x.manualPosition(s); ok {
-		x.ends[at] = states.Manageable
-	}
 }
 
 // rests reports whether a node stays in a state until a request moves it.

@@ -99,16 +99,11 @@ func (x *index) judge(after, now machine.Node) Verdict {
 		return InProgress
 	case x.phases[now.State] == states.PhaseFailed:
 		return Failed
-	case now.State == states.Enroll && x.failsInEnroll(after.State, end, manual, now):
+	case now.State == states.Enroll && (x.reach[after.State].Has(states.Enroll) || now.LastError != "" && (manual || end == states.Manageable)):
+		// Verification fails in enroll, and openstacksdk takes a last error there for the failure
+		// of any request that leads to manageable.
 		return Failed
 	default:
 		return Moved
 	}
-}
-
-// failsInEnroll reports whether a request has failed if the node is in enroll:
-// verification fails there, and openstacksdk takes a last error in enroll for the
-// failure of any request that leads to manageable.
-func (x *index) failsInEnroll(first, end states.State, manual bool, now machine.Node) bool {
-	return x.reach[first].Has(states.Enroll) || now.LastError != "" && (manual || end == states.Manageable)
 }

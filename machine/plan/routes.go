@@ -34,13 +34,6 @@ var preference = []states.Event{
 	states.EventService, states.EventUnhold, states.EventDelete,
 }
 
-// preferred returns the requests in the order of preference.
-func (g *goalRow) preferred(requests []request) []request {
-	order := append(slices.Clone(g.startedBy), preference...)
-	rank := func(r request) int { return slices.Index(order, r.event) }
-	return slices.SortedStableFunc(slices.Values(requests), func(a, b request) int { return cmp.Compare(rank(a), rank(b)) })
-}
-
 // A planner computes the routes to one goal, from the goal backwards.
 type planner struct {
 	*index
@@ -56,8 +49,19 @@ type planner struct {
 func (x *index) plan(g Goal, requests []request) *[2]routes {
 	both := new([2]routes)
 	row := goalRows[g]
-	p := planner{index: x, routes: &both[0], goal: g, row: row, requests: row.preferred(requests)}
-	p.start()
+	order := append(slices.Clone(row.startedBy), preference...)
+	requests = slices.SortedStableFunc(slices.Values(requests), func(a, b request) int {
+		return cmp.Compare(slices.Index(order, a.event), slices.Index(order, b.event))
+	})
+	p := planner{index: x, routes: &both[0], goal: g, row: row, requests: requests}
+	for at := range p.routes {
+		p.routes[at].left = noRoute
+	}
+	for s := range x.table.States().All() {
+		if x.rests(s) && (row.in.Has(s) || g == Deletable && x.table.CanDelete(s, false)) {
+			p.routes[s].left = 0
+		}
+	}
 	p.planResting()
 	p.planWorking()
 
@@ -66,23 +70,6 @@ func (x *index) plan(g Goal, requests []request) *[2]routes {
 	p.planResting()
 	p.planWorking()
 	return both
-}
-
-// start sets the number of requests to 0 in the goal's positions and to noRoute in
-// all others.
-func (p *planner) start() {
-	for at := range p.routes {
-		p.routes[at].left = noRoute
-	}
-	for s := range p.table.States().All() {
-		if p.rests(s) && p.isGoal(s) {
-			p.routes[s].left = 0
-		}
-	}
-}
-
-func (p *planner) isGoal(s states.State) bool {
-	return p.row.in.Has(s) || p.goal == Deletable && p.table.CanDelete(s, false)
 }
 
 // planResting computes the routes from the states in which a node rests, the nearest
@@ -121,21 +108,12 @@ func (p *planner) permits(r request) bool {
 	}
 	switch r.event {
 	case states.EventAdopt:
-		return p.goal == adopted || r.from == states.AdoptFail && p.staysDeployed()
+		deployed := p.goal == active || p.goal == rescued || p.goal == rebuilt || p.goal == serviced
+		return p.goal == adopted || r.from == states.AdoptFail && deployed
 	case states.EventDeploy, states.EventRebuild:
 		return p.goal != adopted
 	default:
 		return true
-	}
-}
-
-// staysDeployed reports whether a node that has reached the goal is deployed.
-func (p *planner) staysDeployed() bool {
-	switch p.goal {
-	case active, rescued, rebuilt, serviced:
-		return true
-	default:
-		return false
 	}
 }
 
@@ -172,6 +150,11 @@ func (p *planner) starts(s states.State, w work) bool {
 
 // planWorking computes the routes from the positions in which work is under way or
 // held: the route from the state in which the work ends, or a request that ends it.
+//
+// A request ends the work of a state if the goal is then no further away than from the
+// state in which the work would end, and if the same kind of work does not have to be
+// done later. A tear-down must bring the node nearer to the goal. A manual cleaning is
+// never ended: a failed one is further from any goal than manageable.
 func (p *planner) planWorking() {
 	for at := range position(maxPositions) {
 		if end := p.ends[at]; end != states.NoState && position(end) != at {
@@ -179,25 +162,14 @@ func (p *planner) planWorking() {
 		}
 	}
 	for _, r := range p.requests {
-		if !p.rests(r.from) {
-			p.considerEnding(r)
+		here, after := &p.routes[r.from], p.routes[p.ends[r.to]]
+		if p.rests(r.from) || !p.permits(r) || after.left == noRoute || p.starts(p.ends[r.to], workOf[r.from]) {
+			continue
 		}
-	}
-}
-
-// considerEnding makes a request that ends the work of a state its route, if the goal
-// is then no further away than from the state in which the work would end, and if the
-// same kind of work does not have to be done later. A tear-down must bring the node
-// nearer to the goal. A manual cleaning is never ended: a failed one is further from
-// any goal than manageable.
-func (p *planner) considerEnding(r request) {
-	here, after := &p.routes[r.from], p.routes[p.ends[r.to]]
-	if !p.permits(r) || after.left == noRoute || p.starts(p.ends[r.to], workOf[r.from]) {
-		return
-	}
-	asNear := after.left == here.left && r.event == states.EventAbort && here.event == states.NoEvent
-	if after.left < here.left || asNear {
-		here.event, here.starts, here.ended = r.event, started(r.from, r.event), after.left
+		asNear := after.left == here.left && r.event == states.EventAbort && here.event == states.NoEvent
+		if after.left < here.left || asNear {
+			here.event, here.starts, here.ended = r.event, started(r.from, r.event), after.left
+		}
 	}
 }
 

@@ -94,18 +94,14 @@ func (t *tries) UnmarshalJSON(data []byte) error {
 	for s, n := range set {
 		w := slices.Index(workStates[1:], s)
 		if w < 0 {
-			return unknownWork(s)
+			unknown := &states.UnknownError{Kind: "work", Word: s.String()}
+			for _, known := range workStates[1:] {
+				unknown.Known = append(unknown.Known, known.String())
+			}
+			return unknown
 		}
 		decoded[1+w] = n
 	}
 	*t = decoded
 	return nil
-}
-
-func unknownWork(s states.State) error {
-	e := &states.UnknownError{Kind: "work", Word: s.String()}
-	for _, known := range workStates[1:] {
-		e.Known = append(e.Known, known.String())
-	}
-	return e
 }
