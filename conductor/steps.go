@@ -1,248 +1,119 @@
 package conductor
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
-	"time"
 
-	"github.com/ironstate/ironstate/internal/boundedcall"
-	"github.com/ironstate/ironstate/internal/pyrepr"
-	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
-// set stores a value in a map of a record and creates the map if it is nil.
-func set(m *map[string]any, key string, value any) {
-	if *m == nil {
-		*m = map[string]any{}
+// Steps are the steps of a kind of work on a node, and how far the work is. Work that has ended
+// leaves the zero value.
+type Steps struct {
+	// Requested are the steps in the client's request; nil if there are none, as for automated cleaning.
+	Requested []StepRequest `json:"requested,omitzero"`
+	// DisableRamdisk is set if the client requested the steps without a ramdisk.
+	DisableRamdisk bool `json:"disable_ramdisk,omitzero"`
+	// Prepared is set if [Preparer.Prepare] waits for a call-back.
+	Prepared bool `json:"prepared,omitzero"`
+	// Planned are all steps of the work, without their functions; nil before the work begins.
+	Planned []Step `json:"planned,omitzero"`
+	// Begun is the number of the planned steps that have begun.
+	Begun int `json:"begun,omitzero"`
+	// Current is the step that runs, waits or is held, without its function; nil for none. The end of
+	// a tear-down leaves the step of the deployment, as in Ironic.
+	Current *Step `json:"current,omitzero"`
+	// AbortAfter ends the work after the current step: a client has requested an abort, and the step
+	// is not abortable.
+	AbortAfter bool `json:"abort_after,omitzero"`
+}
+
+// clone returns a copy whose fields may be modified. The arguments of steps are shared.
+func (s *Steps) clone() *Steps {
+	if s == nil {
+		return nil
 	}
-	(*m)[key] = value
-}
-
-// fromJSON converts a decoded JSON value to a typed one.
-func fromJSON[T any](value any) (v T, err error) {
-	text, err := json.Marshal(value)
-	if err == nil {
-		err = unmarshal(text, &v)
+	c := *s
+	c.Requested, c.Planned = slices.Clone(s.Requested), slices.Clone(s.Planned)
+	if s.Current != nil {
+		current := *s.Current
+		c.Current = &current
 	}
-	return v, err
+	return &c
 }
 
-func number(value any) (float64, bool) {
-	n, ok := value.(json.Number)
-	if !ok {
-		return 0, false
-	}
-	f, err := n.Float64()
-	return f, err == nil
+// stepKind is a kind of work with steps.
+type stepKind struct {
+	work states.State // the state in which the steps run
+	verb string       // Ironic's word for the kind of step
+	in   func(*Node) **Steps
 }
-
-// stepError reports that a step of a node's work failed.
-type stepError struct {
-	node *Node
-	step Step
-	work states.State
-	err  error
-}
-
-// Error returns Ironic's text for the steps of a cleaning or a service.
-func (e *stepError) Error() string {
-	if e.work != states.Cleaning && e.work != states.Servicing {
-		return fmt.Sprintf("step %v failed: %v", e.step, e.err)
-	}
-	request := StepRequest{Interface: e.step.Interface, Step: e.step.Step, Args: e.step.Args}
-	text := fmt.Sprintf("%s, 'abortable': %s, 'priority': %d}", strings.TrimSuffix(request.String(), "}"), pyrepr.Of(e.step.Abortable), e.step.Priority)
-	return fmt.Sprintf("Node %s failed step %s: %v", e.node.UUID, text, e.err)
-}
-
-func (e *stepError) Unwrap() error { return e.err }
 
 var (
-	errAborted = errors.New("the work was aborted by request")
-	errHeld    = errors.New("the work is held")
+	cleanSteps   = stepKind{states.Cleaning, "clean", func(n *Node) **Steps { return &n.CleanSteps }}
+	deploySteps  = stepKind{states.Deploying, "deploy", func(n *Node) **Steps { return &n.DeploySteps }}
+	serviceSteps = stepKind{states.Servicing, "service", func(n *Node) **Steps { return &n.ServiceSteps }}
+
+	// stepKinds maps each state in which work with steps runs, waits or is held to its kind.
+	stepKinds = map[states.State]stepKind{
+		states.Cleaning: cleanSteps, states.CleanWait: cleanSteps, states.CleanHold: cleanSteps,
+		states.Deploying: deploySteps, states.DeployWait: deploySteps, states.DeployHold: deploySteps,
+		states.Servicing: serviceSteps, states.ServiceWait: serviceSteps, states.ServiceHold: serviceSteps,
+		states.Inspecting: otherSteps(states.Inspecting), states.InspectWait: otherSteps(states.Inspecting),
+		states.Rescuing: otherSteps(states.Rescuing), states.RescueWait: otherSteps(states.Rescuing),
+		states.Unrescuing: otherSteps(states.Unrescuing), states.Deleting: otherSteps(states.Deleting),
+		states.Adopting: otherSteps(states.Adopting),
+	}
 )
 
-// abortError reports that work was aborted by request after a step that was not abortable.
-type abortError struct {
-	work states.State
-	step string
+// otherSteps returns the kind of work for which Ironic's record has no step fields.
+func otherSteps(work states.State) stepKind {
+	return stepKind{work, work.String(), func(n *Node) **Steps { return &n.OtherSteps }}
 }
 
-func (e *abortError) Error() string {
-	operation := "clean"
-	if e.work == states.Servicing {
-		operation = "service"
+// of returns the steps of a node, zero if it has none. Do not modify what they share with the node.
+func (k stepKind) of(n *Node) Steps {
+	if s := *k.in(n); s != nil {
+		return *s
 	}
-	return "By request, the " + operation + " operation was aborted" + afterStep(e.step)
+	return Steps{}
 }
 
-func (e *abortError) Unwrap() error { return errAborted }
+// edit returns the steps of a node for a change.
+func (k stepKind) edit(n *Node) *Steps {
+	s := k.in(n)
+	if *s == nil {
+		*s = &Steps{}
+	}
+	return *s
+}
 
-// runSteps runs a node's steps, starting with the first or with the successor of the step that
-// waited. It returns nil when all steps are done, ErrWait or errHeld if the node must wait or
-// be held, errAborted, a *stepError, or the store's error.
-func (t *Task) runSteps(ctx context.Context, kind stepKind) error {
-	if err := t.prepareOnce(ctx, kind); err != nil {
-		return err
-	}
-	steps, next, err := t.plannedSteps(ctx, kind)
-	if err != nil {
-		return err
-	}
-	if 0 < next && next < len(steps) && kind.of(t.Node()).AbortAfter {
-		return errAborted
-	}
-	for i := next; i < len(steps); i++ {
-		step := steps[i]
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		err := t.persist(ctx, func(n *Node) error {
-			s, current := kind.edit(n), step.recorded()
-			if i < len(s.Planned) {
-				current = s.Planned[i]
-			}
-			s.Current, s.Begun, s.AbortAfter = &current, i+1, false
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		switch err := t.runStep(ctx, step); {
-		case errors.Is(err, ErrWait), errors.Is(err, errHeld):
-			return err
-		case err != nil:
-			return &stepError{t.Node(), step, kind.work, err}
+// forget removes the steps of finished work from a node's record.
+func (k stepKind) forget(n *Node) { *k.in(n) = &Steps{} }
+
+// begun reports whether the work has started its first step or its preparation.
+func (s Steps) begun() bool { return s.Begun > 0 || s.Prepared }
+
+// Step returns the current step of the work in the node's provision state, without its function. It
+// is zero if no step runs, waits or is held.
+func (n *Node) Step() Step {
+	if kind, ok := stepKinds[n.ProvisionState]; ok {
+		if current := kind.of(n).Current; current != nil {
+			return *current
 		}
 	}
-	return nil
+	return Step{}
 }
 
-// prepareOnce calls Prepare before the first step, if the hardware type is a Preparer.
-func (t *Task) prepareOnce(ctx context.Context, kind stepKind) error {
-	preparer, ok := t.hardware.(Preparer)
-	steps := kind.of(t.Node())
-	withoutRamdisk := steps.DisableRamdisk && (kind.work == states.Servicing || t.Node().TargetProvisionState == states.Manageable)
-	if !ok || withoutRamdisk || kind.work != states.Cleaning && kind.work != states.Servicing || steps.begun() {
-		return nil
+// String returns the interface and the name of a step: "deploy.deploy".
+func (s Step) String() string {
+	if s.Interface == "" {
+		return s.Step
 	}
-	ctx, err := t.engine.fenced(ctx, t.Node())
-	if err != nil {
-		return err
-	}
-	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, preparer.Prepare(ctx, t, kind.work)
-	})
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, ErrWait):
-		t.updateLater(func(n *Node) { kind.edit(n).Prepared = true })
-		return err
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	default:
-		return fmt.Errorf("prepare the node for its steps: %w", err)
-	}
+	return s.Interface + "." + s.Step
 }
 
-// stepGrace is how long a step may take to return after its context has ended. After that the
-// call is abandoned.
-const stepGrace = 2 * time.Second
-
-// runStep runs one step. A step that panics has failed.
-func (t *Task) runStep(ctx context.Context, step Step) error {
-	run := step.Run
-	if run == nil {
-		run = builtinSteps[step.Step]
-	}
-	ctx, err := t.engine.fenced(ctx, t.Node())
-	if err != nil {
-		return err
-	}
-	t.step = step
-	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, t.engine.config.traced(ctx, Operation{Name: step.String(), Node: t.Node()}, func(ctx context.Context) error {
-			return run(ctx, t)
-		})
-	})
-	if ctx.Err() != nil && err != nil && !errors.Is(err, ErrWait) {
-		return context.Cause(ctx)
-	}
-	return err
-}
-
-// plannedSteps returns the steps of a node's work and the index of the next step. It reads
-// them from the record if the work has started. A new plan is stored by the next write, that
-// of the first step or that of the end of work without steps.
-func (t *Task) plannedSteps(ctx context.Context, kind stepKind) ([]Step, int, error) {
-	n := t.Node()
-	hardware, err := t.engine.rules.hardware(n)
-	if err != nil {
-		return nil, 0, err
-	}
-	available := t.engine.rules.stepsFor(hardware, n, kind.work)
-	if s := kind.of(n); s.Begun > 0 {
-		if kind.work == states.Deploying {
-			if _, err := t.engine.finalSteps(ctx, n, available, false); err != nil {
-				return nil, 0, err
-			}
-		}
-		steps := slices.Clone(s.Planned)
-		for i := range steps {
-			if steps[i], err = t.engine.rules.runnable(steps[i], available); err != nil {
-				return nil, 0, err
-			}
-		}
-		return steps, s.Begun, nil
-	}
-	steps, err := t.engine.planSteps(ctx, n, kind, available)
-	if err != nil {
-		return nil, 0, err
-	}
-	t.updateLater(func(n *Node) {
-		s := kind.edit(n)
-		s.Planned = make([]Step, len(steps))
-		for i, step := range steps {
-			s.Planned[i] = step.recorded()
-		}
-		if kind.work == states.Cleaning && n.TargetProvisionState != states.Manageable {
-			s.Requested, s.DisableRamdisk = nil, false // left by an earlier manual cleaning
-		}
-	})
-	return steps, 0, nil
-}
-
-// builtinSteps are the steps that exist for every hardware type.
-//
-// Source: the reserved steps of ironic/conductor/steps.py since 2023.2.
-var builtinSteps map[string]func(context.Context, *Task) error
-
-func init() {
-	builtinSteps = map[string]func(context.Context, *Task) error{
-		"hold":      func(context.Context, *Task) error { return errHeld },
-		"wait":      waitStep,
-		"power_on":  powerStep(states.PowerOn),
-		"power_off": powerStep(states.PowerOff),
-		"reboot":    powerStep(states.PowerRebooting),
-	}
-}
-
-// waitStep waits for the number of seconds in its argument "seconds", or without one for the
-// next heartbeat.
-func waitStep(ctx context.Context, t *Task) error {
-	seconds, ok := number(t.Step().Args["seconds"])
-	if !ok {
-		return ErrWait
-	}
-	sleep.For(ctx, time.Duration(seconds*float64(time.Second)))
-	return context.Cause(ctx)
-}
-
-func powerStep(power states.Power) func(context.Context, *Task) error {
-	return func(ctx context.Context, t *Task) error { return t.SetPower(ctx, power) }
+// recorded returns a step as it is stored.
+func (s Step) recorded() Step {
+	s.Run = nil
+	return s
 }

@@ -1,0 +1,248 @@
+package conductor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/internal/pyrepr"
+	"github.com/ironstate/ironstate/internal/sleep"
+	"github.com/ironstate/ironstate/states"
+)
+
+// set stores a value in a map of a record and creates the map if it is nil.
+func set(m *map[string]any, key string, value any) {
+	if *m == nil {
+		*m = map[string]any{}
+	}
+	(*m)[key] = value
+}
+
+// fromJSON converts a decoded JSON value to a typed one.
+func fromJSON[T any](value any) (v T, err error) {
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = unmarshal(text, &v)
+	}
+	return v, err
+}
+
+func number(value any) (float64, bool) {
+	n, ok := value.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	f, err := n.Float64()
+	return f, err == nil
+}
+
+// stepError reports that a step of a node's work failed.
+type stepError struct {
+	node *Node
+	step Step
+	work states.State
+	err  error
+}
+
+// Error returns Ironic's text for the steps of a cleaning or a service.
+func (e *stepError) Error() string {
+	if e.work != states.Cleaning && e.work != states.Servicing {
+		return fmt.Sprintf("step %v failed: %v", e.step, e.err)
+	}
+	request := StepRequest{Interface: e.step.Interface, Step: e.step.Step, Args: e.step.Args}
+	text := fmt.Sprintf("%s, 'abortable': %s, 'priority': %d}", strings.TrimSuffix(request.String(), "}"), pyrepr.Of(e.step.Abortable), e.step.Priority)
+	return fmt.Sprintf("Node %s failed step %s: %v", e.node.UUID, text, e.err)
+}
+
+func (e *stepError) Unwrap() error { return e.err }
+
+var (
+	errAborted = errors.New("the work was aborted by request")
+	errHeld    = errors.New("the work is held")
+)
+
+// abortError reports that work was aborted by request after a step that was not abortable.
+type abortError struct {
+	work states.State
+	step string
+}
+
+func (e *abortError) Error() string {
+	operation := "clean"
+	if e.work == states.Servicing {
+		operation = "service"
+	}
+	return "By request, the " + operation + " operation was aborted" + afterStep(e.step)
+}
+
+func (e *abortError) Unwrap() error { return errAborted }
+
+// runSteps runs a node's steps, starting with the first or with the successor of the step that
+// waited. It returns nil when all steps are done, ErrWait or errHeld if the node must wait or
+// be held, errAborted, a *stepError, or the store's error.
+func (t *Task) runSteps(ctx context.Context, kind stepKind) error {
+	if err := t.prepareOnce(ctx, kind); err != nil {
+		return err
+	}
+	steps, next, err := t.plannedSteps(ctx, kind)
+	if err != nil {
+		return err
+	}
+	if 0 < next && next < len(steps) && kind.of(t.Node()).AbortAfter {
+		return errAborted
+	}
+	for i := next; i < len(steps); i++ {
+		step := steps[i]
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		err := t.persist(ctx, func(n *Node) error {
+			s, current := kind.edit(n), step.recorded()
+			if i < len(s.Planned) {
+				current = s.Planned[i]
+			}
+			s.Current, s.Begun, s.AbortAfter = &current, i+1, false
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		switch err := t.runStep(ctx, step); {
+		case errors.Is(err, ErrWait), errors.Is(err, errHeld):
+			return err
+		case err != nil:
+			return &stepError{t.Node(), step, kind.work, err}
+		}
+	}
+	return nil
+}
+
+// prepareOnce calls Prepare before the first step, if the hardware type is a Preparer.
+func (t *Task) prepareOnce(ctx context.Context, kind stepKind) error {
+	preparer, ok := t.hardware.(Preparer)
+	steps := kind.of(t.Node())
+	withoutRamdisk := steps.DisableRamdisk && (kind.work == states.Servicing || t.Node().TargetProvisionState == states.Manageable)
+	if !ok || withoutRamdisk || kind.work != states.Cleaning && kind.work != states.Servicing || steps.begun() {
+		return nil
+	}
+	ctx, err := t.engine.fenced(ctx, t.Node())
+	if err != nil {
+		return err
+	}
+	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, preparer.Prepare(ctx, t, kind.work)
+	})
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrWait):
+		t.updateLater(func(n *Node) { kind.edit(n).Prepared = true })
+		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	default:
+		return fmt.Errorf("prepare the node for its steps: %w", err)
+	}
+}
+
+// stepGrace is how long a step may take to return after its context has ended. After that the
+// call is abandoned.
+const stepGrace = 2 * time.Second
+
+// runStep runs one step. A step that panics has failed.
+func (t *Task) runStep(ctx context.Context, step Step) error {
+	run := step.Run
+	if run == nil {
+		run = builtinSteps[step.Step]
+	}
+	ctx, err := t.engine.fenced(ctx, t.Node())
+	if err != nil {
+		return err
+	}
+	t.step = step
+	_, err = boundedcall.Do(ctx, stepGrace, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, t.engine.config.traced(ctx, Operation{Name: step.String(), Node: t.Node()}, func(ctx context.Context) error {
+			return run(ctx, t)
+		})
+	})
+	if ctx.Err() != nil && err != nil && !errors.Is(err, ErrWait) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// plannedSteps returns the steps of a node's work and the index of the next step. It reads
+// them from the record if the work has started. A new plan is stored by the next write, that
+// of the first step or that of the end of work without steps.
+func (t *Task) plannedSteps(ctx context.Context, kind stepKind) ([]Step, int, error) {
+	n := t.Node()
+	hardware, err := t.engine.rules.hardware(n)
+	if err != nil {
+		return nil, 0, err
+	}
+	available := t.engine.rules.stepsFor(hardware, n, kind.work)
+	if s := kind.of(n); s.Begun > 0 {
+		if kind.work == states.Deploying {
+			if _, err := t.engine.finalSteps(ctx, n, available, false); err != nil {
+				return nil, 0, err
+			}
+		}
+		steps := slices.Clone(s.Planned)
+		for i := range steps {
+			if steps[i], err = t.engine.rules.runnable(steps[i], available); err != nil {
+				return nil, 0, err
+			}
+		}
+		return steps, s.Begun, nil
+	}
+	steps, err := t.engine.planSteps(ctx, n, kind, available)
+	if err != nil {
+		return nil, 0, err
+	}
+	t.updateLater(func(n *Node) {
+		s := kind.edit(n)
+		s.Planned = make([]Step, len(steps))
+		for i, step := range steps {
+			s.Planned[i] = step.recorded()
+		}
+		if kind.work == states.Cleaning && n.TargetProvisionState != states.Manageable {
+			s.Requested, s.DisableRamdisk = nil, false // left by an earlier manual cleaning
+		}
+	})
+	return steps, 0, nil
+}
+
+// builtinSteps are the steps that exist for every hardware type.
+//
+// Source: the reserved steps of ironic/conductor/steps.py since 2023.2.
+var builtinSteps map[string]func(context.Context, *Task) error
+
+func init() {
+	builtinSteps = map[string]func(context.Context, *Task) error{
+		"hold":      func(context.Context, *Task) error { return errHeld },
+		"wait":      waitStep,
+		"power_on":  powerStep(states.PowerOn),
+		"power_off": powerStep(states.PowerOff),
+		"reboot":    powerStep(states.PowerRebooting),
+	}
+}
+
+// waitStep waits for the number of seconds in its argument "seconds", or without one for the
+// next heartbeat.
+func waitStep(ctx context.Context, t *Task) error {
+	seconds, ok := number(t.Step().Args["seconds"])
+	if !ok {
+		return ErrWait
+	}
+	sleep.For(ctx, time.Duration(seconds*float64(time.Second)))
+	return context.Cause(ctx)
+}
+
+func powerStep(power states.Power) func(context.Context, *Task) error {
+	return func(ctx context.Context, t *Task) error { return t.SetPower(ctx, power) }
+}
