@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -65,21 +66,11 @@ func course(t *states.Table, row states.Transition) (through []states.State, to 
 	if node.State != row.To { // the request moved the node by two transitions
 		through = append(through, row.To)
 	}
-	for {
-		switch t.Phase(node.State) {
-		case states.PhaseResting, states.PhaseFailed:
-			return through, node.State
-		}
+	for next := plan.Succeed(t, node); next != node; next = plan.Succeed(t, node) {
 		through = append(through, node.State)
-		next, err := node.Report(t, states.EventDone, "")
-		if err != nil {
-			next, err = node.Report(t, states.EventResume, "")
-		}
-		if err != nil {
-			return through, t.Target(node.State)
-		}
 		node = next
 	}
+	return through, node.State
 }
 
 // events returns the events of the model's transitions, in the order of

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ironstate/ironstate/machine"
 	"github.com/ironstate/ironstate/machine/plan"
@@ -12,51 +13,24 @@ import (
 // succeeds: by the plan that may not destroy a workload or repeat failed work if there is
 // one, else by a plan that may.
 func pathTo(t *states.Table, from states.State, goal plan.Goal) ([]states.State, error) {
-	var err error
+	var last plan.Step
 	for _, policy := range []plan.Policy{{}, {Retries: 1}, {MayDestroy: true}, {MayDestroy: true, Retries: 1}} {
-		var path []states.State
-		desired := plan.Desired{Goal: goal, Version: t.Series().MaxAPIVersion(), Policy: policy}
-		if path, err = follow(t, from, desired); err == nil {
-			return path, nil
-		}
-	}
-	return nil, err
-}
-
-func follow(t *states.Table, from states.State, desired plan.Desired) ([]states.State, error) {
-	node, path := machine.Node{State: from}, []states.State{from}
-	for {
-		step, err := plan.Next(t, node, desired)
-		switch {
-		case err != nil:
+		route, err := plan.Route(t, machine.Node{State: from}, plan.Desired{Goal: goal, Version: t.Series().MaxAPIVersion(), Policy: policy})
+		if err != nil {
 			return nil, err
-		case step.Action == plan.Done:
-			return path, nil
-		case step.Action == plan.Wait:
-			next, err := node.Report(t, states.EventDone, "")
-			if err != nil {
-				next, err = node.Report(t, states.EventResume, "")
-			}
-			if err != nil {
-				return nil, err
-			}
-			node = next
-		case step.Action == plan.Send || step.Reason == plan.NeedsUnhold:
-			event, err := states.ParseVerb(step.Verb)
-			if err != nil {
-				return nil, err
-			}
-			first, _ := t.Next(node.State, event)
-			if node, err = node.Request(t, step.Verb, desired.Version); err != nil {
-				return nil, err
-			}
-			if first != node.State { // the request moves the node by two transitions
+		}
+		var path []states.State
+		for node, step := range route {
+			path = append(path, node.State)
+			if event, err := states.ParseVerb(step.Verb); err == nil { // a request may move the node by two transitions
+				first, _ := t.Next(node.State, event)
 				path = append(path, first)
 			}
-		default:
-			return nil, fmt.Errorf("no path from %q to the goal %q in %v: %v", from, desired.Goal, t.Series(), step.Reason)
+			last = step
 		}
-		path = append(path, node.State)
-		desired.Progress = step.Progress
+		if last.Action == plan.Done {
+			return slices.Compact(path), nil
+		}
 	}
+	return nil, fmt.Errorf("no path from %q to the goal %q in %v: %v", from, goal, t.Series(), last.Reason)
 }

@@ -80,60 +80,39 @@ func (t *routeTable) route(table *states.Table, from states.State, goal plan.Goa
 // follow executes a plan as if all work succeeds and held work is resumed. It returns
 // the requests, "H" if work was held, and the reason if the goal was not reached.
 func (t *routeTable) follow(table *states.Table, from states.State, desired plan.Desired) (requests, held, reason string) {
-	node := machine.Node{State: from}
-	for range 100 { // far more steps than any plan has
-		step, err := plan.Next(table, node, desired)
-		if err != nil {
-			return "", "", "n"
-		}
-		switch {
-		case step.Action == plan.Done:
-			return requests, held, ""
-		case step.Action == plan.Wait:
-			node = afterStep(table, node)
-		case step.Action == plan.Send || step.Reason == plan.NeedsUnhold:
-			if step.Reason == plan.NeedsUnhold {
-				held = "H"
-			}
-			if node, err = node.Request(table, step.Verb, step.Version); err != nil {
-				return "", "", "v"
-			}
-			requests += string(rune('a' + slices.Index(t.verbs, step.Verb)))
-		case step.Reason == plan.NeedsVersion:
-			return "", "", "v"
-		default:
-			return "", "", "n"
-		}
-		desired.Progress = step.Progress
-	}
-	return "", "", "n"
-}
-
-// afterStep returns the node once its work, or its wait for a call, has succeeded.
-func afterStep(t *states.Table, node machine.Node) machine.Node {
-	next, err := node.Report(t, states.EventDone, "")
+	route, err := plan.Route(table, machine.Node{State: from}, desired)
 	if err != nil {
-		next, err = node.Report(t, states.EventResume, "")
+		return "", "", "n"
 	}
-	if err != nil { // a series that has neither event: the work ends in its target
-		next = machine.Node{State: t.Target(node.State)}
+	var last plan.Step
+	for _, step := range route {
+		if step.Reason == plan.NeedsUnhold {
+			held = "H"
+		}
+		if step.Verb != "" {
+			requests += string(rune('a' + slices.Index(t.verbs, step.Verb)))
+		}
+		last = step
 	}
-	return next
+	switch {
+	case last.Action == plan.Done:
+		return requests, held, ""
+	case last.Reason == plan.NeedsVersion, last.Reason == plan.NeedsUnhold:
+		return "", "", "v"
+	default:
+		return "", "", "n"
+	}
 }
 
 // afterWork returns the states that a node passes after s, and the state in which it
 // ends, if the work under way in s succeeds. If no work is under way, end is s.
 func afterWork(t *states.Table, s states.State) (through []states.State, end states.State) {
 	node := machine.Node{State: s}
-	for {
-		switch t.Phase(node.State) {
-		case states.PhaseWorking, states.PhaseWaiting:
-		default:
-			return through, node.State
-		}
+	for next := plan.Succeed(t, node); next != node; next = plan.Succeed(t, node) {
 		if node.State != s {
 			through = append(through, node.State)
 		}
-		node = afterStep(t, node)
+		node = next
 	}
+	return through, node.State
 }

@@ -20,6 +20,8 @@
 //		node, err = ...               // get the node again
 //	}
 //
+// [Route] returns all steps to the goal at once, as they are if all work succeeds.
+//
 // All functions are pure: they do no I/O, start no goroutine, read no clock, and are
 // safe for concurrent use. They build an index of a series' table on the first call and
 // keep it.

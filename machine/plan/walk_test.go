@@ -1,0 +1,122 @@
+package plan_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/machine"
+	"github.com/ironstate/ironstate/machine/plan"
+	"github.com/ironstate/ironstate/states"
+)
+
+func ExampleRoute() {
+	node := machine.Node{State: states.Enroll}
+	route, err := plan.Route(states.Latest().Table(), node, plan.Desired{Goal: plan.In(states.Available), Version: 113})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for node, step := range route {
+		fmt.Printf("%v: %v\n", node.State, step)
+	}
+	// Output:
+	// enroll: send manage
+	// verifying: wait for verifying to end in manageable
+	// manageable: send provide
+	// cleaning: wait for cleaning to end in available
+	// available: done
+}
+
+// TestARouteEndsAndHasTheRequestsThatNextCounts walks from every state to every goal in every series.
+func TestARouteEndsAndHasTheRequestsThatNextCounts(t *testing.T) {
+	for series := range states.AllSeries() {
+		table := series.Table()
+		for from := range table.States().All() {
+			for goal := range plan.AllGoals() {
+				desired := plan.Desired{Goal: goal, Version: series.MaxAPIVersion(), Policy: plan.Policy{MayDestroy: true, Retries: 1}}
+				route, err := plan.Route(table, machine.Node{State: from}, desired)
+				require.NoError(t, err)
+				var last plan.Step
+				left, sent, steps := 0, 0, 0
+				for node, step := range route {
+					if steps++; steps == 1 {
+						require.Equal(t, from, node.State)
+						left = step.Left
+					}
+					if step.Action == plan.Send {
+						sent++
+					}
+					require.LessOrEqual(t, steps, 50, "%v: %v to %v", series, from, goal)
+					last = step
+				}
+				require.Contains(t, []plan.Action{plan.Done, plan.Blocked}, last.Action, "%v: %v to %v", series, from, goal)
+				if last.Action == plan.Done && left > 0 {
+					require.Equal(t, left, sent, "%v: %v to %v", series, from, goal)
+				}
+			}
+		}
+	}
+}
+
+func TestARouteStopsWhereARequestIsRefused(t *testing.T) {
+	desired := plan.Desired{Goal: plan.In(states.Active), Version: 113, Fields: plan.NodeFields{Maintenance: true}}
+	route, err := plan.Route(states.Latest().Table(), machine.Node{State: states.Enroll}, desired)
+	require.NoError(t, err)
+	for node, step := range route {
+		if step.Action == plan.Blocked {
+			require.Equal(t, states.Available, node.State)
+			require.Equal(t, plan.Refused, step.Reason)
+			return
+		}
+	}
+	require.Fail(t, "a node in maintenance was deployed")
+}
+
+func TestARouteGoesThroughAHoldByUnhold(t *testing.T) {
+	walk := func(v states.APIVersion) (seen []states.State, last plan.Step) {
+		route, err := plan.Route(states.Latest().Table(), machine.Node{State: states.CleanHold}, plan.Desired{Goal: plan.In(states.Available), Version: v})
+		require.NoError(t, err)
+		for node, step := range route {
+			seen, last = append(seen, node.State), step
+		}
+		return seen, last
+	}
+	seen, last := walk(113)
+	require.Equal(t, []states.State{states.CleanHold, states.CleanWait, states.Cleaning, states.Available}, seen)
+	require.Equal(t, plan.Done, last.Action)
+	seen, last = walk(84)
+	require.Equal(t, []states.State{states.CleanHold}, seen)
+	require.Equal(t, plan.Blocked, last.Action)
+}
+
+func TestARouteNeedsAKnownStateAndGoal(t *testing.T) {
+	table := states.Kilo.Table()
+	var unknown *states.UnknownError
+	_, err := plan.Route(table, machine.Node{State: states.Available}, plan.Desired{Goal: "nowhere"})
+	require.ErrorAs(t, err, &unknown)
+	var wrong *machine.StateError
+	_, err = plan.Route(table, machine.Node{State: states.Enroll}, plan.Desired{Goal: plan.In(states.Active)})
+	require.ErrorAs(t, err, &wrong)
+}
+
+func TestWorkThatSucceedsContinuesUntilTheNodeRests(t *testing.T) {
+	for series := range states.AllSeries() {
+		table := series.Table()
+		for s := range table.States().All() {
+			node := machine.Node{State: s}
+			next := plan.Succeed(table, node)
+			switch table.Phase(s) {
+			case states.PhaseWorking, states.PhaseWaiting:
+				require.NotEqual(t, node, next, "%v in %v", s, series)
+				for range 3 {
+					next = plan.Succeed(table, next)
+				}
+				require.Equal(t, states.PhaseResting, table.Phase(next.State), "%v in %v", s, series)
+			default:
+				require.Equal(t, node, next, "%v in %v", s, series)
+			}
+		}
+	}
+}
