@@ -73,6 +73,6 @@ func TestOnlyTheEngineReservesNodes(t *testing.T) {
 	}
 	require.Equal(t, map[string]bool{
 		"engine.go reserve": true, "engine.go drop": true,
-		"nodev1.go convert": true, // reads a stored record
+		"node_v1.go convert": true, // reads a stored record
 	}, found)
 }
