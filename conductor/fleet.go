@@ -139,7 +139,7 @@ func (f *fleet) create(ctx context.Context, n *Node) error {
 		if !errors.Is(err, Exists) {
 			return err
 		}
-		// Of several keys that exist Ironic names the name, or else the instance.
+		// If several keys exist, Ironic names the name, or else the instance.
 		for _, key := range r.Keys {
 			if _, twice := f.store.Get(ctx, KindNode, key); twice == nil {
 				return nodeExists(n, &DuplicateError{KindNode, key})

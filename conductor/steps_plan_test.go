@@ -347,3 +347,30 @@ func TestACleaningThatIsSkippedKeepsTheStepsOfAnEarlierOne(t *testing.T) {
 		require.Equal(t, failed.CleanSteps, got.CleanSteps)
 	})
 }
+
+// sharedValidation is a hardware type that returns the same map for all nodes.
+type sharedValidation struct {
+	*conductor.Fake
+	problems map[string]error
+}
+
+func (h sharedValidation) Validate(*conductor.Node) map[string]error { return h.problems }
+
+func TestTheMapOfAHardwareTypeIsNotChangedForANodeThatLacksAnInterface(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := map[string]error{"bios": nil, "power": nil}
+		f := start(t, func(c *conductor.Config) {
+			c.Hardware["fake-hardware"] = sharedValidation{&conductor.Fake{}, shared}
+		})
+		n := f.node(states.Manageable)
+		_, err := f.UpdateNode(f.ctx, n.UUID, func(n *conductor.Node) error {
+			n.Interfaces = map[string]string{"bios": "no-bios"}
+			return nil
+		})
+		require.NoError(t, err)
+		problems, err := f.Validate(f.ctx, n.UUID)
+		require.NoError(t, err)
+		require.Error(t, problems["bios"])
+		require.Equal(t, map[string]error{"bios": nil, "power": nil}, shared)
+	})
+}

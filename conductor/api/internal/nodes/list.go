@@ -156,8 +156,7 @@ func filterNames(s *rest.Service) []string {
 	return names
 }
 
-// argTypes are arguments of GET /v1/nodes, in the order in which Ironic checks
-// them.
+// argTypes are arguments of GET /v1/nodes whose types are checked, in Ironic's order.
 var argTypes = []struct {
 	name  string
 	check func(a *rest.Args, name string)

@@ -31,7 +31,7 @@ func listTraits(r *rest.Request) (rest.Answer, error) {
 // setTraits answers PUT and DELETE of /v1/nodes/NODE/traits and .../traits/TRAIT.
 func setTraits(r *rest.Request) (rest.Answer, error) {
 	change, err := traits.Change(r)
-	if errors.Is(err, traits.ErrUse) { // Ironic looks for the node before
+	if errors.Is(err, traits.ErrUse) { // Ironic looks for the node first
 		_, missing := r.NodeNamed(r.Param(0))
 		err = cmp.Or(missing, err)
 	}

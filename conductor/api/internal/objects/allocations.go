@@ -167,7 +167,7 @@ func showNodeAllocation(r *rest.Request) (rest.Answer, error) {
 func deleteNodeAllocation(r *rest.Request) (rest.Answer, error) {
 	n, err := r.NodeNamed(r.Param(0))
 	if err != nil && r.Suffix && fault.Of(err).Status == http.StatusNotFound {
-		n, err = r.NodeNamed(r.Param(0) + ".json") // although .json follows the word allocation
+		n, err = r.NodeNamed(r.Param(0) + ".json") // Ironic adds the suffix to the name, although another segment had it
 	}
 	if err != nil {
 		return rest.Answer{}, err

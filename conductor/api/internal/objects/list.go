@@ -23,10 +23,10 @@ type listing struct {
 	details bool    // the path ends in /detail
 }
 
-// parent is the kind of resource above a list. It selects the records below the one that the path names, and takes the
-// place of the filters of its group.
+// parent describes the resource above a list, such as the node above its ports.
 type parent struct {
-	group  string
+	group string // the filters with this group are ignored
+	// choose selects the records of the resource that the path names.
 	choose func(r *rest.Request, l listing, s *selection) error
 }
 

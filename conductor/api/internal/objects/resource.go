@@ -55,8 +55,8 @@ const (
 	sortFirst
 	// sortsByNew accepts a sort key of a list that is newer than the API version.
 	sortsByNew
-	// lacksPortGroup names a port group in the fault of a list below a node that does not exist. Ironic then looks for a
-	// port group, and finds none in the path.
+	// lacksPortGroup says that the port group None does not exist if the node above a list does not exist. Ironic has one
+	// text for the lists below a node and those below a port group.
 	//
 	// Source: check_port_list_policy in ironic/api/controllers/v1/utils.py.
 	lacksPortGroup

@@ -218,7 +218,7 @@ func (r *Request) bind(a *Action, segments []string) error {
 		}
 		if ident := r.Params[len(r.Params)-1]; name == NodeIdent[0] && !IsUUID(ident) && !IsName(ident) {
 			wrong := fault.Invalid("Expected UUID or name for node_ident: %s", fault.Show(ident))
-			if a.NoArgs || r.Method == http.MethodDelete || r.Method == http.MethodPatch { // the names of the arguments are checked
+			if a.NoArgs || r.Method == http.MethodDelete || r.Method == http.MethodPatch { // their arguments have been checked above
 				return wrong
 			}
 			r.badIdent = wrong
