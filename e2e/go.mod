@@ -17,6 +17,7 @@ require (
 	go.etcd.io/etcd/server/v3 v3.7.3
 	go.uber.org/goleak v1.3.0
 	go.uber.org/zap v1.27.1
+	golang.org/x/mod v0.42.0
 	google.golang.org/grpc v1.83.2
 	pgregory.net/rapid v1.3.0
 )

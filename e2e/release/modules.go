@@ -1,0 +1,164 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+)
+
+// unit is one module of the repository.
+type unit struct {
+	folder string // relative to the repository's root, "." for the root module
+	file   *modfile.File
+}
+
+func (u unit) path() string { return u.file.Module.Mod.Path }
+
+// tag is the tag by which the go command finds the module's version.
+func (u unit) tag(version string) string { return path.Join(u.folder, version) }
+
+// units reads the go.mod files of a work tree. The files are relative to its root.
+func units(root string, files []string) ([]unit, error) {
+	var all []unit
+	for _, name := range files {
+		data, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return nil, err
+		}
+		f, err := modfile.Parse(name, data, nil)
+		if err != nil {
+			return nil, err
+		}
+		if f.Module == nil {
+			return nil, fmt.Errorf("%s: no module line", name)
+		}
+		all = append(all, unit{folder: path.Dir(name), file: f})
+	}
+	if !slices.ContainsFunc(all, func(u unit) bool { return u.folder == "." }) {
+		return nil, errors.New("no go.mod in the root of the repository")
+	}
+	return all, nil
+}
+
+// own returns which of the modules u requires.
+func (u unit) own(all []unit) []unit {
+	var required []unit
+	for _, r := range u.file.Require {
+		if i := slices.IndexFunc(all, func(o unit) bool { return o.path() == r.Mod.Path }); i >= 0 {
+			required = append(required, all[i])
+		}
+	}
+	return required
+}
+
+// closure returns the modules that u requires, and those that they require.
+func (u unit) closure(all []unit) []unit {
+	found := u.own(all)
+	for i := 0; i < len(found); i++ {
+		for _, r := range found[i].own(all) {
+			if !slices.ContainsFunc(found, func(f unit) bool { return f.path() == r.path() }) {
+				found = append(found, r)
+			}
+		}
+	}
+	return found
+}
+
+// private says whether nobody imports or installs the module of a folder.
+func private(folder string) bool {
+	top, _, _ := strings.Cut(folder, "/")
+	return top == "e2e" || top == "examples" || top == "internal"
+}
+
+// published returns the modules that are not private, and those that they require, each
+// after the modules that it requires.
+func published(all []unit) ([]unit, error) {
+	var wanted, ordered []unit
+	for _, u := range all {
+		if !private(u.folder) {
+			wanted = append(wanted, append(u.closure(all), u)...)
+		}
+	}
+	for len(wanted) > 0 {
+		rest := wanted[:0:0]
+		progress := false
+		for _, u := range wanted {
+			switch {
+			case contains(ordered, u):
+			case slices.ContainsFunc(u.own(all), func(r unit) bool { return !contains(ordered, r) }):
+				rest = append(rest, u)
+			default:
+				ordered = append(ordered, u)
+				progress = true
+			}
+		}
+		if !progress && len(rest) > 0 {
+			return nil, fmt.Errorf("module %s and modules that it requires require each other", rest[0].path())
+		}
+		wanted = rest
+	}
+	return ordered, nil
+}
+
+func contains(units []unit, u unit) bool {
+	return slices.ContainsFunc(units, func(o unit) bool { return o.path() == u.path() })
+}
+
+// pin sets the version of each of our modules that u requires. A published module loses
+// its replace lines for them; importers ignore these, and go install refuses them.
+func (u unit) pin(all []unit, version string, published bool) error {
+	for _, r := range u.own(all) {
+		if err := u.file.AddRequire(r.path(), version); err != nil {
+			return err
+		}
+	}
+	if published {
+		for _, r := range slices.Clone(u.file.Replace) {
+			if !slices.ContainsFunc(all, func(o unit) bool { return o.path() == r.Old.Path }) {
+				return fmt.Errorf("module %s replaces %s, which is not ours: importers would ignore this", u.path(), r.Old.Path)
+			}
+			if err := u.file.DropReplace(r.Old.Path, r.Old.Version); err != nil {
+				return err
+			}
+		}
+	}
+	u.file.SortBlocks()
+	u.file.Cleanup()
+	return nil
+}
+
+// sums are the two lines of a module in go.sum.
+type sums struct{ Path, Version, Sum, GoModSum string }
+
+// addSums returns a go.sum with the lines of our modules, in the order of go mod tidy.
+func addSums(goSum string, added []sums) (string, error) {
+	hashes := make(map[module.Version]string)
+	for line := range strings.Lines(goSum) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			return "", fmt.Errorf("a line of go.sum is %q, want a module, a version and a hash", line)
+		}
+		hashes[module.Version{Path: fields[0], Version: fields[1]}] = fields[2]
+	}
+	for _, s := range added {
+		hashes[module.Version{Path: s.Path, Version: s.Version}] = s.Sum
+		hashes[module.Version{Path: s.Path, Version: s.Version + "/go.mod"}] = s.GoModSum
+	}
+	all := make([]module.Version, 0, len(hashes))
+	for m := range hashes {
+		all = append(all, m)
+	}
+	module.Sort(all)
+	var b strings.Builder
+	for _, m := range all {
+		fmt.Fprintf(&b, "%s %s %s\n", m.Path, m.Version, hashes[m])
+	}
+	return b.String(), nil
+}
