@@ -49,7 +49,7 @@ func (b *backups) run(ctx context.Context, o *options, out io.Writer, log *slog.
 				return err
 			}
 		}
-		if err := embedded.Restore(config, b.from); err != nil {
+		if err := embedded.Restore(ctx, config, b.from); err != nil {
 			return err
 		}
 		fmt.Fprintf(out, "restored %s from %s\n", o.data, b.from)

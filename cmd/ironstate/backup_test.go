@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -106,6 +107,26 @@ func TestABackupReplacesNoFile(t *testing.T) {
 	kept, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, "the backup of yesterday", string(kept))
+}
+
+// A named pipe would block a program that opens it.
+func TestABackupIsNeitherWrittenToNorReadFromAPipeOrAFolder(t *testing.T) {
+	here := t.TempDir()
+	data := filepath.Join(here, "data")
+	serveProcess(t, "-data", data, "-demo", "0")
+	pipe, folder := filepath.Join(here, "pipe"), filepath.Join(here, "folder")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	for _, file := range []string{pipe, folder} {
+		for _, args := range [][]string{{"-data", data, "-backup", file}, {"-data", filepath.Join(here, "new"), "-restore", file}} {
+			var errOut strings.Builder
+			require.Equal(t, program.Failed, program.Run("ironstate", args, io.Discard, &errOut, serve), "%v", args)
+			require.Contains(t, errOut.String(), file)
+		}
+	}
+	left, err := os.ReadDir(here)
+	require.NoError(t, err)
+	require.Len(t, left, 3, "data, folder and pipe")
 }
 
 func TestAFailedBackupLeavesNoFile(t *testing.T) {

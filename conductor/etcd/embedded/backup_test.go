@@ -103,7 +103,7 @@ func TestABackupDuringWritesIsConsistent(t *testing.T) {
 
 	file, dir := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "new")
 	require.NoError(t, os.WriteFile(file, backup.Bytes(), 0o600))
-	require.NoError(t, embedded.Restore(embedded.Config{Dir: dir}, file))
+	require.NoError(t, embedded.Restore(t.Context(), embedded.Config{Dir: dir}, file))
 	restored := etcdtest.OpenFolder(t, embedded.Config{Dir: dir})
 	page, err := restored.List(t.Context(), etcdtest.Kind, "", 1_000_000)
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestABackupOfAClusterIsRestoredIntoAFolder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "backup")
 	backUp(t, s, file)
 	dir := t.TempDir()
-	require.NoError(t, embedded.Restore(embedded.Config{Dir: dir}, file))
+	require.NoError(t, embedded.Restore(t.Context(), embedded.Config{Dir: dir}, file))
 	got, err := etcdtest.OpenFolder(t, embedded.Config{Dir: dir}).Get(t.Context(), etcdtest.Kind, "name=a")
 	require.NoError(t, err)
 	require.Equal(t, a, got)
@@ -154,10 +154,10 @@ func TestAFailedRestoreLeavesNothing(t *testing.T) {
 	etcdtest.Create(t, s, "a")
 	file := filepath.Join(t.TempDir(), "backup")
 	backUp(t, s, file)
-	require.ErrorIs(t, embedded.Restore(embedded.Config{Dir: used}, file), embedded.ErrInUse)
+	require.ErrorIs(t, embedded.Restore(t.Context(), embedded.Config{Dir: used}, file), embedded.ErrInUse)
 	require.NoError(t, s.Close())
-	require.ErrorIs(t, embedded.Restore(embedded.Config{Dir: used}, file), fs.ErrExist)
-	require.ErrorIs(t, embedded.Restore(embedded.Config{Dir: t.TempDir()}, file+" that is not"), fs.ErrNotExist)
+	require.ErrorIs(t, embedded.Restore(t.Context(), embedded.Config{Dir: used}, file), fs.ErrExist)
+	require.ErrorIs(t, embedded.Restore(t.Context(), embedded.Config{Dir: t.TempDir()}, file+" that is not"), fs.ErrNotExist)
 
 	whole, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -171,13 +171,13 @@ func TestAFailedRestoreLeavesNothing(t *testing.T) {
 	} {
 		bad, dir := filepath.Join(t.TempDir(), "bad"), t.TempDir()
 		require.NoError(t, os.WriteFile(bad, content, 0o600))
-		err := embedded.Restore(embedded.Config{Dir: dir}, bad)
+		err := embedded.Restore(t.Context(), embedded.Config{Dir: dir}, bad)
 		require.Error(t, err, name)
 		require.NotContains(t, err.Error(), "skip-hash-check", "etcdutl's flag is none of ours")
 		left, err := os.ReadDir(dir)
 		require.NoError(t, err)
 		require.Empty(t, left, name)
-		require.NoError(t, embedded.Restore(embedded.Config{Dir: dir}, file), name)
+		require.NoError(t, embedded.Restore(t.Context(), embedded.Config{Dir: dir}, file), name)
 	}
 }
 

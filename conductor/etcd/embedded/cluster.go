@@ -134,6 +134,9 @@ func openPeer(ctx context.Context, c Config, log *zap.Logger) (*embed.Etcd, erro
 	if err != nil {
 		return nil, err
 	}
+	if err := checkFiles(dir); err != nil {
+		return nil, err
+	}
 	if hasNoRaftState(dir) {
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, err
@@ -142,7 +145,7 @@ func openPeer(ctx context.Context, c Config, log *zap.Logger) (*embed.Etcd, erro
 			return nil, err
 		}
 	}
-	return startServer(ctx, config)
+	return startServer(ctx, config, false)
 }
 
 // hasNoRaftState reports whether a folder has neither a vote nor a log entry. A process that ends

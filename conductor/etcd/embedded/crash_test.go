@@ -3,8 +3,6 @@ package embedded_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 )
@@ -88,56 +85,4 @@ func TestAFolderIsOpenInOneProcess(t *testing.T) {
 
 	require.NoError(t, s.Close())
 	require.Equal(t, "opened", etcdtest.Spawn(t, "opener", dir).Line(t))
-}
-
-func TestAFolderThatCannotBeOpenedIsAnError(t *testing.T) {
-	for name, prepare := range map[string]func(t *testing.T, dir string){
-		"a file": func(t *testing.T, dir string) {
-			require.NoError(t, os.Remove(dir))
-			require.NoError(t, os.WriteFile(dir, nil, 0o600))
-		},
-		"a file in the place of a folder": func(t *testing.T, dir string) {
-			require.NoError(t, os.WriteFile(filepath.Join(dir, "etcd"), nil, 0o600))
-		},
-		"a database that is damaged": func(t *testing.T, dir string) {
-			fill(t, dir)
-			damage(t, filepath.Join(dir, "etcd", "member", "snap", "db"), 0)
-		},
-		"a log that is damaged": func(t *testing.T, dir string) {
-			fill(t, dir)
-			logs, err := filepath.Glob(filepath.Join(dir, "etcd", "member", "wal", "*-*.wal"))
-			require.NoError(t, err)
-			require.NotEmpty(t, logs)
-			damage(t, logs[0], 200)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			prepare(t, dir)
-			line := etcdtest.Spawn(t, "opener", dir).Line(t)
-			require.Contains(t, line, "failed: open etcd in "+dir)
-		})
-	}
-}
-
-// fill creates a store with records in the folder.
-func fill(t *testing.T, dir string) {
-	t.Helper()
-	s, err := embedded.Open(t.Context(), embedded.Config{Dir: dir})
-	require.NoError(t, err)
-	for i := range 10 {
-		_, err := s.Create(t.Context(), conductor.Record{Kind: etcdtest.Kind, ID: fmt.Sprint(i), Value: []byte("{}")})
-		require.NoError(t, err)
-	}
-	require.NoError(t, s.Close())
-}
-
-// damage overwrites part of a file, starting at an offset.
-func damage(t *testing.T, file string, offset int64) {
-	t.Helper()
-	f, err := os.OpenFile(file, os.O_WRONLY, 0)
-	require.NoError(t, err)
-	_, err = f.WriteAt([]byte(strings.Repeat("damaged ", 2048)), offset)
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
 }

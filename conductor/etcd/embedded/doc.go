@@ -25,6 +25,10 @@
 // A server compacts and defragments its database itself, and disarms the alarm NOSPACE when there
 // is space again.
 //
+// [Open] checks the database before etcd reads it: a damaged folder is an error, not a panic. The check reads all
+// pages in use, 1.5 s for 600 MB in the page cache. It does not find changed bytes in the value of a record,
+// since etcd stores no checksums of them.
+//
 // # Servers in several processes
 //
 // [Open] returns once a quorum of the servers of a [Cluster] runs, and the cluster serves requests

@@ -112,7 +112,7 @@ func ExampleRestore() {
 	}
 
 	another := embedded.Config{Dir: filepath.Join(dir, "another")}
-	if err := embedded.Restore(another, file); err != nil {
+	if err := embedded.Restore(ctx, another, file); err != nil {
 		panic(err)
 	}
 	restored, err := embedded.Open(ctx, another)

@@ -7,3 +7,6 @@ func (c Config) MaintainEvery(interval time.Duration) Config {
 	c.maintainEvery = interval
 	return c
 }
+
+// CheckDatabase returns an error if the file is not a sound database.
+var CheckDatabase = checkDatabase

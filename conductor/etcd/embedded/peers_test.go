@@ -246,9 +246,9 @@ func TestABackupOfServersInSeveralProcessesIsRestoredIntoNewOnes(t *testing.T) {
 
 	again := newPeers(t)
 	for _, c := range again {
-		require.NoError(t, embedded.Restore(c, file))
-		require.ErrorIs(t, embedded.Restore(c, file), fs.ErrExist)
-		require.ErrorIs(t, embedded.Restore(embedded.Config{Dir: c.Dir}, file), fs.ErrExist)
+		require.NoError(t, embedded.Restore(t.Context(), c, file))
+		require.ErrorIs(t, embedded.Restore(t.Context(), c, file), fs.ErrExist)
+		require.ErrorIs(t, embedded.Restore(t.Context(), embedded.Config{Dir: c.Dir}, file), fs.ErrExist)
 	}
 	stores = openAll(t, again)
 	for _, s := range stores {

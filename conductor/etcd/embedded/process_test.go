@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	etcdtest.Main(m, map[string]func(arg string) error{"writer": write, "opener": openOnce, "dier": dieAtLog})
+	etcdtest.Main(m, map[string]func(arg string) error{"writer": write, "opener": openOnce, "restorer": restoreOnce, "dier": dieAtLog})
 }
 
 // openOnce is the role "opener": it opens the store in the folder.
@@ -28,6 +28,16 @@ func openOnce(dir string) error {
 	}
 	fmt.Println("opened")
 	return s.Close()
+}
+
+// restoreOnce is the role "restorer": its argument is the lines FILE and DIR.
+func restoreOnce(arg string) error {
+	file, dir, _ := strings.Cut(arg, "\n")
+	if err := embedded.Restore(context.Background(), embedded.Config{Dir: dir}, file); err != nil {
+		return err
+	}
+	fmt.Println("restored")
+	return nil
 }
 
 // dying is a log handler that exits the process at the nth message.

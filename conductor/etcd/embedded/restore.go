@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -23,14 +24,14 @@ import (
 // [etcd.Store.Backup] or `etcdctl snapshot save` has written. [Open] then returns a store with
 // the records and revisions of the time of the backup. If c.Cluster is set, the folder is that of the
 // server c.Cluster.Name; restore the folders of the other servers from the same backup. A Restore
-// that fails leaves no database and no lock behind.
+// that fails, or whose context ends, leaves no database and no lock behind.
 //
 // The error matches [fs.ErrExist] if the folder already has a database, [ErrInUse] if another
 // process has the folder open, and [fs.ErrNotExist] if the file does not exist.
-func Restore(c Config, file string) error {
+func Restore(ctx context.Context, c Config, file string) error {
 	c, err := c.complete()
 	if err == nil {
-		err = restore(c, file)
+		err = restore(ctx, c, file)
 	}
 	if err != nil {
 		return fmt.Errorf("restore %s: %w", file, err)
@@ -38,9 +39,16 @@ func Restore(c Config, file string) error {
 	return nil
 }
 
-func restore(c Config, file string) (err error) {
-	if err := checkBackup(file); err != nil {
+func restore(ctx context.Context, c Config, file string) (err error) {
+	if err := checkBackup(ctx, file); err != nil {
 		return err
+	}
+	if _, missing := os.Stat(c.Dir); errors.Is(missing, fs.ErrNotExist) {
+		defer func() {
+			if err != nil {
+				_ = os.Remove(c.Dir) // if it is empty
+			}
+		}()
 	}
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return err
@@ -59,28 +67,36 @@ func restore(c Config, file string) (err error) {
 	if err := os.RemoveAll(incomplete); err != nil {
 		return err
 	}
-	if err := unpack(c, file, incomplete); err != nil {
+	err = unpack(c, file, incomplete)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
 		return errors.Join(err, os.RemoveAll(incomplete), os.Remove(lock.Name()))
 	}
 	return rename(incomplete, dir)
 }
 
-// checkBackup returns an error if the file is not a whole backup: pages of 512 bytes followed by their SHA-256 hash.
-func checkBackup(file string) error {
+// checkBackup returns an error if the file is not a whole backup, which consists of a sound database in
+// blocks of 512 bytes and of their SHA-256 hash.
+func checkBackup(ctx context.Context, file string) error {
+	info, err := os.Stat(file) // before it is opened, since opening a named pipe waits
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errNoBackup
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
 	pages, hash, written := info.Size()-sha256.Size, sha256.New(), make([]byte, sha256.Size)
-	if !info.Mode().IsRegular() || pages <= 0 || pages%512 != 0 {
+	if pages <= 0 || pages%512 != 0 {
 		return errNoBackup
 	}
-	if _, err := io.CopyN(hash, f, pages); err != nil {
+	if _, err := io.CopyN(hash, untilDone{ctx, f}, pages); err != nil {
 		return err
 	}
 	if _, err := io.ReadFull(f, written); err != nil {
@@ -89,7 +105,20 @@ func checkBackup(file string) error {
 	if !bytes.Equal(hash.Sum(nil), written) {
 		return errNoBackup
 	}
-	return nil
+	return checkDatabase(ctx, file, pages)
+}
+
+// untilDone is a reader that returns the context's error once the context has ended.
+type untilDone struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r untilDone) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
 }
 
 var errNoBackup = errors.New("the file is damaged or is not a backup: want one that this package or etcdctl snapshot save has written")
@@ -137,6 +166,11 @@ func anyConfig(dir string, c Config, log *zap.Logger) (*embed.Config, error) {
 // but waits for them forever.
 func lockFolder(dir string) (*fileutil.LockedFile, error) {
 	path := filepath.Join(dir, "lock")
+	if info, err := os.Lstat(path); err == nil {
+		if err := checkType(path, info.Mode()); err != nil {
+			return nil, err
+		}
+	}
 	for {
 		lock, err := fileutil.TryLockFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 		if errors.Is(err, fileutil.ErrLocked) {

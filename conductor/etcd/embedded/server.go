@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.etcd.io/bbolt"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.uber.org/zap"
@@ -107,7 +106,7 @@ func openServer(ctx context.Context, c Config, log *zap.Logger) (*embed.Etcd, er
 		if err := os.RemoveAll(incomplete); err != nil {
 			return nil, err
 		}
-		server, err := startServer(ctx, serverConfig(incomplete, c.Quota, log))
+		server, err := startServer(ctx, serverConfig(incomplete, c.Quota, log), true)
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +115,7 @@ func openServer(ctx context.Context, c Config, log *zap.Logger) (*embed.Etcd, er
 			return nil, err
 		}
 	}
-	return startServer(ctx, serverConfig(dir, c.Quota, log))
+	return startServer(ctx, serverConfig(dir, c.Quota, log), true)
 }
 
 // rename renames a folder and syncs the parent, so that the rename is on disk when it returns.
@@ -131,45 +130,65 @@ func rename(from, to string) error {
 	return errors.Join(parent.Sync(), parent.Close())
 }
 
+// readyTimeout bounds the time in which a single server becomes ready after it has read its folder.
+// It needs one election timeout, which is 100 ms.
+const readyTimeout = 20 * time.Second
+
 // startServer returns a server that is ready. A condition for which etcd would exit the process,
 // such as a damaged log, is an error.
-func startServer(ctx context.Context, config *embed.Config) (server *embed.Etcd, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("etcd cannot start from this folder: %v", p)
-		}
-	}()
-	if err := checkDatabase(filepath.Join(config.Dir, "member", "snap", "db")); err != nil {
+func startServer(ctx context.Context, config *embed.Config, alone bool) (*embed.Etcd, error) {
+	if err := checkFolder(ctx, config.Dir); err != nil {
 		return nil, err
 	}
-	server, err = embed.StartEtcd(config)
-	if err != nil {
-		return nil, err
+	type result struct {
+		server *embed.Etcd
+		err    error
+	}
+	started := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			if p := recover(); p != nil {
+				r = result{err: fmt.Errorf("etcd cannot start from this folder: %v", p)}
+			}
+			started <- r
+		}()
+		r.server, r.err = embed.StartEtcd(config)
+	}()
+	select {
+	case r := <-started:
+		if r.err != nil {
+			return nil, r.err
+		}
+		return r.server, untilReady(ctx, r.server, alone)
+	case <-ctx.Done():
+		go func() { // StartEtcd cannot be interrupted
+			if r := <-started; r.server != nil {
+				r.server.Close()
+			}
+		}()
+		return nil, ctx.Err()
+	}
+}
+
+// untilReady waits until a server serves requests. If it returns an error, it has stopped the server.
+func untilReady(ctx context.Context, server *embed.Etcd, alone bool) (err error) {
+	if alone {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("etcd was not ready within %v: its log and its database do not match", readyTimeout))
+		defer cancel()
 	}
 	select {
 	case <-server.Server.ReadyNotify():
-		return server, nil
+		return nil
 	case err = <-server.Err():
 	case <-server.Server.StopNotify():
 		err = errors.New("etcd has stopped while it started")
 	case <-ctx.Done():
-		err = ctx.Err()
+		err = context.Cause(ctx)
 	}
 	server.Close()
-	return nil, err
-}
-
-// checkDatabase returns an error if the file exists and is not a database. etcd would open it in a
-// goroutine of its own, whose panic cannot be recovered.
-func checkDatabase(file string) error {
-	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	db, err := bbolt.Open(file, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
-	if err != nil {
-		return fmt.Errorf("the database %s cannot be read: %w", file, err)
-	}
-	return db.Close()
+	return err
 }
 
 // serverConfig returns the configuration of a single server.
