@@ -140,7 +140,7 @@ func TestADamagedBackupLeavesNothing(t *testing.T) {
 		"a folder":     func(t *testing.T, file string) { require.NoError(t, os.Mkdir(file, 0o700)) },
 		"a device":     func(t *testing.T, file string) { require.NoError(t, os.Symlink("/dev/zero", file)) },
 		"a part of a database with the hash of that part": write(withHash(db[:6*4096])),
-		"a database of another program":              write(withHash(foreignDB)),
+		"a database of another program":                   write(withHash(foreignDB)),
 	}
 	for _, page := range []int{0, 2, 3, 4, 5, 6, 7, 8} {
 		damaged := bytes.Clone(db)
