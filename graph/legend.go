@@ -30,7 +30,7 @@ func (w *dotWriter) legend() string {
 		w.line("conductor", w.conductor),
 	)
 	if len(w.diagram.Path) > 0 {
-		cells = append(cells, w.line("path taken", w.path))
+		cells = append(cells, w.line("path", w.path))
 	}
 	if w.diagram.Since != nil {
 		cells = append(cells, w.line("added", w.added), w.line("removed", w.removed))

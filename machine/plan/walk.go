@@ -8,8 +8,7 @@ import (
 )
 
 // Route ranges over the steps from a node to a goal if all work succeeds and an operator resumes held work, each
-// with the node before the step. The last step is Done or Blocked, and in the latter case Step.Reason says why the
-// goal is not reached. The fields of the node's record do not change on the route. The errors are those of [Next].
+// with the node before the step. The last step is Done, or its Reason says why the goal is not reached. The fields of the node's record do not change on the route. The errors are those of [Next].
 func Route(t *states.Table, n machine.Node, w Desired) (iter.Seq2[machine.Node, Step], error) {
 	if _, err := Next(t, n, w); err != nil {
 		return nil, err

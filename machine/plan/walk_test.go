@@ -74,6 +74,28 @@ func TestARouteStopsWhereARequestIsRefused(t *testing.T) {
 	require.Fail(t, "a node in maintenance was deployed")
 }
 
+func TestARouteEndsAtARequestThatIsHeldBack(t *testing.T) {
+	desired := plan.Desired{Goal: plan.In(states.Active), Version: 113, Fields: plan.NodeFields{Reserved: true}}
+	route, err := plan.Route(states.Latest().Table(), machine.Node{State: states.Available}, desired)
+	require.NoError(t, err)
+	var steps []plan.Step
+	for _, step := range route {
+		steps = append(steps, step)
+	}
+	require.Len(t, steps, 1)
+	require.Equal(t, plan.Wait, steps[0].Action)
+	require.Equal(t, "reservation", steps[0].Field)
+}
+
+func TestARouteNeedNotBeReadToItsEnd(t *testing.T) {
+	route, err := plan.Route(states.Latest().Table(), machine.Node{State: states.Enroll}, plan.Desired{Goal: plan.In(states.Active), Version: 113})
+	require.NoError(t, err)
+	for _, step := range route {
+		require.Equal(t, "manage", step.Verb)
+		break
+	}
+}
+
 func TestARouteGoesThroughAHoldByUnhold(t *testing.T) {
 	walk := func(v states.APIVersion) (seen []states.State, last plan.Step) {
 		route, err := plan.Route(states.Latest().Table(), machine.Node{State: states.CleanHold}, plan.Desired{Goal: plan.In(states.Available), Version: v})
