@@ -33,7 +33,8 @@ type control interface {
 	begin()
 	// expires reports whether the BMC may end the session by itself.
 	expires() bool
-	// setPower requests a power state in bmclib's words: on, off, soft, cycle.
+	// setPower requests a power state in bmclib's words: on, off, soft, cycle. For nmi it
+	// interrupts the machine.
 	setPower(ctx context.Context, word string) error
 	// bootDevice reads the boot device in the words of [Driver.BootDevice].
 	bootDevice(context.Context) (device string, persistent bool, err error)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
 	"log"
 	"maps"
@@ -104,7 +105,8 @@ var resources = map[string]string{
 		"Boot": {"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Once", "BootSourceOverrideMode": "UEFI"},
 		"MemorySummary": {"TotalSystemMemoryGiB": 0}, "ProcessorSummary": {"LogicalProcessorCount": 32}, "Model": "m", "SerialNumber": "s",
 		"Processors": {"@odata.id": "/redfish/v1/Systems/1/Processors"}, "Memory": {"@odata.id": "/redfish/v1/Systems/1/Memory"},
-		"Storage": {"@odata.id": "/redfish/v1/Systems/1/Storage"}, "EthernetInterfaces": {"@odata.id": "/redfish/v1/Systems/1/NICs"},
+		"Links": {"ManagedBy": [{"@odata.id": "/redfish/v1/Managers/1"}], "Chassis": [{"@odata.id": "/redfish/v1/Chassis/1"}]},
+		"SecureBoot": {"@odata.id": "/redfish/v1/Systems/1/SecureBoot"}, "Storage": {"@odata.id": "/redfish/v1/Systems/1/Storage"}, "EthernetInterfaces": {"@odata.id": "/redfish/v1/Systems/1/NICs"},
 		"Actions": {"#ComputerSystem.Reset": {"target": "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset",
 			"ResetType@Redfish.AllowableValues": ["On", "ForceOff"]}}}`,
 	"GET /redfish/v1/Systems/2":            `{"Name": "other", "PowerState": "Off"}`,
@@ -116,6 +118,12 @@ var resources = map[string]string{
 	"GET /redfish/v1/Systems/1/Storage":  `{"Members": [{"@odata.id": "/redfish/v1/Systems/1/Storage/1"}]}`,
 	"GET /redfish/v1/Systems/1/Storage/1": `{"Id": "1", "Name": "RAID", "Drives": [{"@odata.id": "/redfish/v1/Drives/1"}, {"@odata.id": "/redfish/v1/Drives/2"}],
 		"StorageControllers": [{"MemberId": "0"}], "Volumes": {"@odata.id": "/redfish/v1/Systems/1/Storage/1/Volumes"}}`,
+	"GET /redfish/v1/Managers/1":              `{"Id": "1", "FirmwareVersion": "2", "VirtualMedia": {"@odata.id": "/redfish/v1/Managers/1/VirtualMedia"}}`,
+	"GET /redfish/v1/Managers/1/VirtualMedia": `{"Members": [{"@odata.id": "/redfish/v1/Managers/1/VirtualMedia/CD"}]}`,
+	"GET /redfish/v1/Managers/1/VirtualMedia/CD": `{"Id": "CD", "MediaTypes": ["CD", "DVD"], "Inserted": true, "Image": "http://h/x", "Actions": {
+		"#VirtualMedia.InsertMedia": {"target": "/redfish/v1/Managers/1/VirtualMedia/CD/insert"},
+		"#VirtualMedia.EjectMedia": {"target": "/redfish/v1/Managers/1/VirtualMedia/CD/eject"}}}`,
+	"GET /redfish/v1/Systems/1/SecureBoot":        `{"SecureBootEnable": false, "SecureBootMode": "UserMode"}`,
 	"GET /redfish/v1/Drives/1":                    `{"Id": "1", "CapacityBytes": 480103981056, "MediaType": "SSD", "Protocol": "SATA", "Status": {"State": "Enabled"}}`,
 	"GET /redfish/v1/Systems/1/Storage/1/Volumes": `{"Members": []}`,
 	"GET /redfish/v1/Systems/1/NICs":              `{"Members": [{"@odata.id": "/redfish/v1/Systems/1/NICs/1"}]}`,
@@ -231,19 +239,28 @@ func FuzzVerifier(f *testing.F) {
 			limit = 1000
 		}
 		require.LessOrEqual(t, server.requests, limit+4)
-		require.LessOrEqual(t, server.logins, 1)
+		if how>>6 != 1 {
+			require.LessOrEqual(t, server.logins, 1)
+		}
 	})
 }
 
-// askFuzzed verifies, inspects, or sets the power or the boot device.
+// askFuzzed verifies, inspects, changes virtual media and how the machine boots, or sets the
+// power or the boot device.
 func askFuzzed(t *testing.T, config bmc.Config, what uint8) error {
 	t.Helper()
 	ctx := context.Background()
 	d := newDriver(t, 0, map[string]bmc.Config{"node": config})
 	switch what {
 	case 1:
-		_, err := d.Inspect(ctx, "node")
-		return err
+		if !config.SkipManagement {
+			_, err := d.Inspect(ctx, "node")
+			return err
+		}
+		return errors.Join(
+			d.InsertMedia(ctx, "node", "cdrom", "http://h/y"), d.EjectMedia(ctx, "node"), d.SetBootMode(ctx, "node", "bios"),
+			d.SetSecureBoot(ctx, "node", true), d.InjectNMI(ctx, "node"),
+		)
 	case 2:
 		return d.SetPower(ctx, "node", states.PowerOff)
 	case 3:

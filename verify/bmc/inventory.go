@@ -3,11 +3,9 @@ package bmc
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/stmcginnis/gofish/common"
@@ -125,16 +123,11 @@ func (d *Driver) Inspect(ctx context.Context, id string) (Inventory, error) {
 }
 
 func (s *service) inspect(ctx context.Context) (Inventory, error) {
-	found, err := s.readSystem(ctx)
+	r, err := s.survey(ctx)
 	if err != nil {
 		return Inventory{}, err
 	}
-	var system redfish.ComputerSystem
-	parts, err := s.decode(found.answer, &system)
-	if err != nil {
-		return Inventory{}, err
-	}
-	r := &reading{ctx: ctx, service: s}
+	system := &r.system
 	i := Inventory{
 		Interfaces: []Interface{},
 		SystemVendor: SystemVendor{
@@ -145,10 +138,10 @@ func (s *service) inspect(ctx context.Context) (Inventory, error) {
 	}
 	i.Power, err = parsePower(string(system.PowerState))
 	r.note(err)
-	i.Memory.PhysicalMB = r.memory(parts, system.MemorySummary.TotalSystemMemoryGiB)
-	i.CPU = r.processors(parts, system.ProcessorSummary.LogicalProcessorCount)
-	r.storage(parts, &i)
-	list(r, parts.link("EthernetInterfaces"), func(nic *redfish.EthernetInterface, _ resource) {
+	i.Memory.PhysicalMB = r.memory(system.MemorySummary.TotalSystemMemoryGiB)
+	i.CPU = r.processors(system.ProcessorSummary.LogicalProcessorCount)
+	r.storage(&i)
+	list(r, r.parts.link("EthernetInterfaces"), func(nic *redfish.EthernetInterface, _ resource) {
 		mac, err := net.ParseMAC(cmp.Or(nic.MACAddress, nic.PermanentMACAddress))
 		if err != nil || len(mac) != 6 {
 			return // Ironic leaves it out too: some are of no Ethernet
@@ -158,7 +151,7 @@ func (s *service) inspect(ctx context.Context) (Inventory, error) {
 			Enabled: nic.Status.State == "" || nic.Status.State == common.EnabledState,
 		})
 	})
-	return i, errors.Join(r.errs...)
+	return i, r.err()
 }
 
 // maxMiB is more memory than a machine has.
@@ -166,10 +159,10 @@ const maxMiB = 1 << 40
 
 // memory returns the size of the memory in MiB: that of the system's summary, or else the
 // sum of the modules.
-func (r *reading) memory(system resource, gib float32) int {
+func (r *reading) memory(gib float32) int {
 	mib := math.Round(float64(gib) * 1024)
 	if mib == 0 {
-		list(r, system.link("Memory"), func(m *redfish.Memory, _ resource) { mib += float64(m.CapacityMiB) })
+		list(r, r.parts.link("Memory"), func(m *redfish.Memory, _ resource) { mib += float64(m.CapacityMiB) })
 	}
 	if mib < 0 || mib > maxMiB {
 		r.note(garbled(fmt.Sprintf("the system has %v MiB of memory", mib)))
@@ -187,9 +180,9 @@ var architectures = map[redfish.InstructionSet]string{
 
 // processors describes the processors. If they do not report their threads, the count is
 // that of the system's summary.
-func (r *reading) processors(system resource, summary int) (cpu CPU) {
+func (r *reading) processors(summary int) (cpu CPU) {
 	first := true
-	list(r, system.link("Processors"), func(p *redfish.Processor, _ resource) {
+	list(r, r.parts.link("Processors"), func(p *redfish.Processor, _ resource) {
 		if p.Status.State == common.AbsentState || p.ProcessorType != "" && p.ProcessorType != redfish.CPUProcessorType {
 			return
 		}
@@ -210,14 +203,14 @@ func (r *reading) processors(system resource, summary int) (cpu CPU) {
 
 // storage reads the drives and the volumes. A system without Storage resources may have the
 // older SimpleStorage.
-func (r *reading) storage(system resource, i *Inventory) {
+func (r *reading) storage(i *Inventory) {
 	var drives, volumes []int64
 	disk := func(name string, size int64) Disk {
 		i.Disks = append(i.Disks, Disk{Name: name, Size: max(0, size)})
 		drives = append(drives, size)
 		return i.Disks[len(i.Disks)-1]
 	}
-	list(r, system.link("Storage"), func(s *redfish.Storage, found resource) {
+	list(r, r.parts.link("Storage"), func(s *redfish.Storage, found resource) {
 		c := StorageController{ID: s.ID, Name: s.Name, Drives: []Drive{}}
 		each(r, found.links("Drives"), func(d *redfish.Drive, _ resource) {
 			if d.Status.State == common.AbsentState {
@@ -232,7 +225,7 @@ func (r *reading) storage(system resource, i *Inventory) {
 		list(r, found.link("Volumes"), func(v *redfish.Volume, _ resource) { volumes = append(volumes, int64(v.CapacityBytes)) })
 	})
 	if len(i.StorageControllers) == 0 {
-		list(r, system.link("SimpleStorage"), func(s *redfish.SimpleStorage, _ resource) {
+		list(r, r.parts.link("SimpleStorage"), func(s *redfish.SimpleStorage, _ resource) {
 			for _, d := range s.Devices {
 				if d.Status.State != common.AbsentState {
 					disk(d.Name, d.CapacityBytes)
@@ -255,14 +248,4 @@ func localGB(sizes []int64) int {
 		return 0
 	}
 	return int(smallest>>30) - 1
-}
-
-// modeOf returns Ironic's word for a BootSourceOverrideMode, "" if there is none.
-func modeOf(mode string) string {
-	for word, spelt := range redfishModes {
-		if strings.EqualFold(spelt, mode) {
-			return word
-		}
-	}
-	return ""
 }

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -76,11 +78,26 @@ func (r *redfishConnection) powerState(ctx context.Context) (word string, err er
 	return word, r.guard.system.get("PowerState", new(string))
 }
 
+// resetTypes maps the words of setPower to Redfish's ResetType.
+var resetTypes = map[string]string{"on": "On", "off": "ForceOff", "soft": "GracefulShutdown", "cycle": "ForceRestart", nmi: "Nmi"}
+
 func (r *redfishConnection) setPower(ctx context.Context, word string) error {
-	return r.guard.call(ctx, func() error {
+	err := r.guard.call(ctx, func() error {
+		if word == nmi {
+			return r.driver.SendNMI(ctx)
+		}
 		_, err := r.driver.PowerSet(ctx, word) // false without an error: requested, but not reached yet
 		return err
 	})
+	if err == nil || r.guard.failed != nil || r.guard.system == nil {
+		return err
+	}
+	// The driver sends no ResetType that the system does not name.
+	action, malformed := r.guard.system.resetAction()
+	if malformed == nil && len(action.Allowed) > 0 && !slices.Contains(action.Allowed, resetTypes[word]) {
+		return unsupported(fmt.Sprintf("the system has the reset types %q and not %q", action.Allowed, resetTypes[word]))
+	}
+	return err
 }
 
 func (r *redfishConnection) begin() { r.service.begin() }

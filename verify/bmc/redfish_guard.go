@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"sync"
 
@@ -22,17 +23,21 @@ const (
 	guardSessions = serviceRoot + "SessionService/Sessions"
 	guardSession  = guardSessions + "/1"
 	guardSystems  = serviceRoot + "Systems"
+	guardManagers = serviceRoot + "Managers"
+	guardManager  = guardManagers + "/1"
+	guardMedia    = guardManager + "/VirtualMedia"
 )
 
 // redfishGuard stands between bmclib's driver and the BMC. It is the
 // [http.RoundTripper] of the driver, which reads the BMC's answers as package guard
-// leaves them. The guard logs in in the driver's place, shows it one system, and passes
-// on only changes to that system. It sends one request at a time, and none after one
-// that has no answer.
+// leaves them. The guard logs in in the driver's place, shows it one system and at most one
+// slot of virtual media, and passes on only changes to these. It sends one request at a
+// time, and none after one that has no answer.
 type redfishGuard struct {
 	service *service
 	mu      sync.Mutex // gofish has goroutines
 	root    bool       // the driver may read the service root
+	slot    *slot      // the slot of virtual media that the driver uses; otherwise nil
 
 	// Of the call under way:
 	ctx        context.Context // nil outside of calls
@@ -103,6 +108,10 @@ func (g *redfishGuard) serve(req *http.Request) (*http.Response, error) {
 		return respond(req, http.StatusOK, map[string]any{"Members": []odataLink{{g.service.system}}})
 	case asked == "GET "+g.service.system:
 		return g.serveSystem(req)
+	case g.slot != nil && req.Method == http.MethodGet:
+		return g.serveSlot(req, path)
+	case g.slot != nil && req.Method == http.MethodPost && path != "" && (path == g.slot.insert || path == g.slot.eject):
+		return g.pass(req, path)
 	case g.system != nil && asked == "PATCH "+g.system.answer.path:
 		return g.serveBoot(req)
 	case g.system != nil && req.Method == http.MethodPost:
@@ -123,7 +132,9 @@ func (g *redfishGuard) serveRoot(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	g.service.root = maps.Clone(root)
 	guard.Set(root, "Systems", odataLink{guardSystems})
+	guard.Set(root, "Managers", odataLink{guardManagers})
 	guard.Set(root, "Links", map[string]any{"Sessions": odataLink{guardSessions}})
 	return respond(req, http.StatusOK, root)
 }
@@ -175,6 +186,21 @@ func (s *service) filter(a *answer, into json.Unmarshaler) (map[string]any, erro
 	return resource, nil
 }
 
+// serveSlot shows the slot of virtual media as that of the only manager.
+func (g *redfishGuard) serveSlot(req *http.Request, path string) (*http.Response, error) {
+	one := func(link string) any { return map[string]any{"Members": []odataLink{{link}}} }
+	shown, ok := map[string]any{
+		guardManagers: one(guardManager),
+		guardManager:  map[string]any{"@odata.id": guardManager, "VirtualMedia": odataLink{guardMedia}},
+		guardMedia:    one(g.slot.path),
+		g.slot.path:   g.slot.found,
+	}[path]
+	if !ok {
+		return nil, garbled("the driver asks for GET " + path)
+	}
+	return respond(req, http.StatusOK, shown)
+}
+
 // serveReset passes on a reset, to no other target than the system's.
 func (g *redfishGuard) serveReset(req *http.Request, path string) (*http.Response, error) {
 	action, err := g.system.resetAction()
@@ -185,6 +211,11 @@ func (g *redfishGuard) serveReset(req *http.Request, path string) (*http.Respons
 	if err != nil || path != target {
 		return nil, garbled("the driver asks for POST " + path)
 	}
+	return g.pass(req, path)
+}
+
+// pass passes on an action.
+func (g *redfishGuard) pass(req *http.Request, path string) (*http.Response, error) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return nil, err

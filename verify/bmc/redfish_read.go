@@ -3,6 +3,10 @@ package bmc
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/stmcginnis/gofish/redfish"
 )
 
 // reading reads the resources of one operation, each as package guard leaves it and gofish decodes it. It
@@ -10,7 +14,20 @@ import (
 type reading struct {
 	ctx     context.Context
 	service *service
-	errs    []error // why resources were not read
+	system  redfish.ComputerSystem
+	parts   resource // the system's
+	errs    []error  // why resources were not read
+}
+
+// survey reads the system, and returns what reads its parts.
+func (s *service) survey(ctx context.Context) (*reading, error) {
+	found, err := s.readSystem(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &reading{ctx: ctx, service: s}
+	r.parts, err = s.decode(found.answer, &r.system)
+	return r, err
 }
 
 // resource is what the guard leaves of a resource.
@@ -59,6 +76,9 @@ func (r *reading) note(err error) {
 	}
 }
 
+// err returns all that was noted.
+func (r *reading) err() error { return errors.Join(r.errs...) }
+
 // ended reports whether the BMC has stopped answering or refuses the credentials.
 func (r *reading) ended() bool { return r.service.lost != nil || r.service.refused }
 
@@ -76,6 +96,20 @@ func (r *reading) read(path string, into json.Unmarshaler) (resource, bool) {
 	}
 	r.note(err)
 	return nil, false
+}
+
+// change sends a PATCH of a resource, on the condition that it is as it was read.
+func (s *service) change(ctx context.Context, path string, read *answer, properties any) error {
+	body, err := json.Marshal(properties)
+	if err != nil {
+		return err
+	}
+	header := make(http.Header)
+	if tag := read.header.Get("ETag"); tag != "" {
+		header.Set("If-Match", tag)
+	}
+	_, err = s.ask(ctx, request{method: http.MethodPatch, path: path, header: header, body: body})
+	return err
 }
 
 // decode decodes an answer into a value of gofish.

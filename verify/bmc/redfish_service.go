@@ -19,9 +19,10 @@ type service struct {
 	*exchanger
 	scrub *scrubber
 
-	systems  string // the path of the collection of systems
-	sessions string // the path of the collection of sessions; "" if there is none
-	system   string // the path of the system that the Config selects, once found
+	root     resource // the service root, as the guard leaves it
+	systems  string   // the path of the collection of systems
+	sessions string   // the path of the collection of sessions; "" if there is none
+	system   string   // the path of the system that the Config selects, once found
 
 	basic   bool // HTTP Basic authentication is used
 	tried   bool // credentials were sent
