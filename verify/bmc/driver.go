@@ -118,13 +118,16 @@ func (d *Driver) do(ctx context.Context, id, op string, f func(context.Context, 
 	return d.within(ctx, 0, id, op, f)
 }
 
-// redfish calls f like within, over Redfish. Over IPMI the error is of the kind
-// [verify.Unsupported].
+// redfish calls f like within, over Redfish, with up to 1,000 requests if it has a limit
+// of its own. Over IPMI the error is of the kind [verify.Unsupported].
 func (d *Driver) redfish(ctx context.Context, limit time.Duration, id, op string, f func(context.Context, *redfishConnection) error) error {
 	return d.within(ctx, limit, id, op, func(ctx context.Context, conn control) error {
 		r, ok := conn.(*redfishConnection)
 		if !ok {
 			return unsupported(fmt.Sprintf("IPMI cannot %s", op))
+		}
+		if limit > 0 {
+			r.service.budget.requests.Store(longRequests)
 		}
 		return f(ctx, r)
 	})

@@ -14,11 +14,11 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// The limits of an inspection. A system with 24 drives and 32 memory modules takes about
+// The limits of a call that reads many resources. A system with 24 drives and 32 memory modules takes about
 // 80 requests.
 const (
-	inspectTime     = 120 * time.Second
-	inspectRequests = 1_000
+	longTime     = 120 * time.Second
+	longRequests = 1_000
 )
 
 // Inventory is a BMC's information on its machine. Its JSON is the inventory that
@@ -114,8 +114,7 @@ type Boot struct {
 // returns the other parts beside the error. Over IPMI the error is of the kind [verify.Unsupported].
 func (d *Driver) Inspect(ctx context.Context, id string) (Inventory, error) {
 	var inventory Inventory
-	err := d.redfish(ctx, inspectTime, id, "read the inventory", func(ctx context.Context, r *redfishConnection) (err error) {
-		r.service.budget.requests.Store(inspectRequests)
+	err := d.redfish(ctx, longTime, id, "read the inventory", func(ctx context.Context, r *redfishConnection) (err error) {
 		inventory, err = r.service.inspect(ctx)
 		return err
 	})

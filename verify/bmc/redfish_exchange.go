@@ -38,6 +38,7 @@ type request struct {
 	path   string // escaped, as in a link; without the base path
 	header http.Header
 	body   []byte
+	limit  int64 // bytes of the answer's body, if more than Config.MaxAnswerBytes
 }
 
 func (r request) String() string { return r.method + " " + r.path }
@@ -95,7 +96,7 @@ func (e *exchanger) sendOnce(ctx context.Context, r request) (*answer, error) {
 	if len(r.body) > 0 {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	a, err := e.exchange(ctx, req)
+	a, err := e.exchange(ctx, req, max(r.limit, e.config.MaxAnswerBytes))
 	if err != nil {
 		return a, e.broken(ctx, err)
 	}
@@ -105,12 +106,12 @@ func (e *exchanger) sendOnce(ctx context.Context, r request) (*answer, error) {
 // exchange sends a request over the open wire or a new one. The BMC may have closed the
 // open one silently: then the request is repeated. A POST or a PATCH must not be
 // repeated, so it always gets a new wire.
-func (e *exchanger) exchange(ctx context.Context, req *http.Request) (*answer, error) {
+func (e *exchanger) exchange(ctx context.Context, req *http.Request, limit int64) (*answer, error) {
 	if changes(req) {
 		e.close()
 	}
 	if e.wire != nil {
-		a, err := e.over(ctx, req)
+		a, err := e.over(ctx, req, limit)
 		if err == nil || a != nil || ctx.Err() != nil {
 			return a, err
 		}
@@ -119,7 +120,7 @@ func (e *exchanger) exchange(ctx context.Context, req *http.Request) (*answer, e
 	if e.wire, err = dial(ctx, e.host, e.tls, &e.budget); err != nil {
 		return nil, err
 	}
-	return e.over(ctx, req)
+	return e.over(ctx, req, limit)
 }
 
 // changes reports whether a request may change the machine or opens a session. A DELETE
@@ -130,7 +131,7 @@ func changes(req *http.Request) bool {
 
 // over sends a request over the open wire, which it closes unless it can be used
 // again. A POST or a PATCH needs the context's permission.
-func (e *exchanger) over(ctx context.Context, req *http.Request) (*answer, error) {
+func (e *exchanger) over(ctx context.Context, req *http.Request, limit int64) (*answer, error) {
 	if changes(req) {
 		if err := fence.Check(ctx); err != nil {
 			e.close()
@@ -138,7 +139,7 @@ func (e *exchanger) over(ctx context.Context, req *http.Request) (*answer, error
 		}
 	}
 	stop := context.AfterFunc(ctx, e.wire.interrupt)
-	a, again, err := e.wire.exchange(req, e.config.MaxAnswerBytes)
+	a, again, err := e.wire.exchange(req, limit)
 	if !stop() || !again {
 		e.close()
 	}

@@ -1,0 +1,306 @@
+package bmc
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/stmcginnis/gofish/common"
+	"github.com/stmcginnis/gofish/redfish"
+
+	"github.com/ironstate/ironstate/verify"
+)
+
+// registryBytes bounds the body of a BIOS attribute registry, which describes some thousand
+// attributes. It replaces Config.MaxAnswerBytes if that is less.
+const registryBytes = 8 << 20
+
+// BIOSSetting is an attribute of a system's BIOS, with what the BMC's attribute registry says
+// about it. The JSON names are Ironic's. What the registry does not say is zero.
+//
+// Source: registry_fields in ironic/objects/bios.py; AttributeRegistry and Bios of DSP8010.
+type BIOSSetting struct {
+	Name            string   `json:"name"`
+	Value           any      `json:"value"`                      // a string, a bool or a json.Number
+	AttributeType   string   `json:"attribute_type,omitzero"`    // "String", "Integer", "Boolean", "Enumeration" or "Password"
+	AllowableValues []string `json:"allowable_values,omitempty"` // of an Enumeration
+	LowerBound      *int64   `json:"lower_bound,omitzero"`       // of an Integer
+	UpperBound      *int64   `json:"upper_bound,omitzero"`
+	MinLength       *int64   `json:"min_length,omitzero"` // of a String, in characters
+	MaxLength       *int64   `json:"max_length,omitzero"`
+	ReadOnly        *bool    `json:"read_only,omitzero"`
+	ResetRequired   *bool    `json:"reset_required,omitzero"`
+	Unique          *bool    `json:"unique,omitzero"` // of this system: not to be copied to another
+}
+
+// BIOS reads a node's BIOS settings over Redfish, in the order of their names. The error is of the
+// kind [verify.Unsupported] if the BMC has none, and over IPMI. If only the registry cannot be
+// read, the settings are without it, as in Ironic, and there is no error.
+func (d *Driver) BIOS(ctx context.Context, id string) ([]BIOSSetting, error) {
+	var settings []BIOSSetting
+	err := d.redfish(ctx, longTime, id, "read the BIOS settings", func(ctx context.Context, r *redfishConnection) error {
+		b, err := r.service.bios(ctx)
+		if err == nil {
+			settings = b.settings
+		}
+		return err
+	})
+	return settings, err
+}
+
+// SetBIOS sets some of a node's BIOS settings. They take effect at the machine's next boot. The
+// values have the type of the setting, or are its text: "30", "true". SetBIOS sends nothing and returns false
+// if the machine has all values already and no other ones are pending. An unknown setting is an error of the
+// kind [verify.Unsupported]; a value that the registry excludes is one of the kind [verify.Misconfigured].
+//
+// Source: apply_configuration in ironic/drivers/modules/redfish/bios.py.
+func (d *Driver) SetBIOS(ctx context.Context, id string, values map[string]any) (sent bool, err error) {
+	err = d.redfish(ctx, longTime, id, "set the BIOS settings", func(ctx context.Context, r *redfishConnection) error {
+		b, err := r.service.bios(ctx)
+		if err != nil {
+			return err
+		}
+		attributes, err := b.typed(values)
+		if err != nil {
+			return err
+		}
+		now, pending, target, err := r.service.pendingBIOS(ctx, b)
+		if err != nil {
+			return err
+		}
+		differs := func(name string, value any) bool { return now[name] != value || pending[name] != value }
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(attributes)), func(name string) bool { return differs(name, attributes[name]) }) {
+			return nil
+		}
+		change := map[string]any{"Attributes": attributes}
+		if slices.Contains(b.AllowedAttributeUpdateApplyTimes(), common.OnResetApplyTime) && b.found.at("@Redfish.Settings", "SupportedApplyTimes") != nil {
+			change["@Redfish.SettingsApplyTime"] = map[string]string{"ApplyTime": string(common.OnResetApplyTime)}
+		}
+		sent = true
+		return r.service.change(ctx, target.path, target, change)
+	})
+	return sent && err == nil, err
+}
+
+// ResetBIOS resets a node's BIOS settings to those of the factory, at the machine's next boot.
+// Errors are those of [Driver.BIOS]; a BMC without the action has the kind [verify.Unsupported].
+func (d *Driver) ResetBIOS(ctx context.Context, id string) error {
+	return d.redfish(ctx, 0, id, "reset the BIOS settings", func(ctx context.Context, r *redfishConnection) error {
+		b, _, err := r.service.readBIOS(ctx)
+		if err != nil {
+			return err
+		}
+		target := b.found.target("#Bios.ResetBios")
+		if target == "" {
+			return unsupported("the BIOS settings cannot be reset")
+		}
+		_, err = r.service.ask(ctx, request{method: http.MethodPost, path: target, body: []byte("{}")})
+		return err
+	})
+}
+
+// bios is a Bios resource with its settings. bmclib's functions for it do nothing, and
+// report success, unless the system has one of five well-known paths.
+type bios struct {
+	redfish.Bios
+	found    resource
+	answer   *answer
+	settings []BIOSSetting
+}
+
+func (s *service) readBIOS(ctx context.Context) (*bios, *reading, error) {
+	r, err := s.survey(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	at := r.parts.link("Bios")
+	if at == "" {
+		return nil, nil, unsupported("the system has no BIOS settings")
+	}
+	b := new(bios)
+	if _, b.answer, err = s.get(ctx, at); err == nil {
+		b.found, err = s.decode(b.answer, &b.Bios)
+	}
+	return b, r, err
+}
+
+// bios reads the BIOS settings with their registry.
+func (s *service) bios(ctx context.Context) (*bios, error) {
+	b, r, err := s.readBIOS(ctx)
+	if err != nil {
+		return nil, err
+	}
+	entries := r.registry(b.AttributeRegistry)
+	if s.lost != nil {
+		return nil, s.lost
+	}
+	values, _ := b.found.at("Attributes").(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		setting := entries[name]
+		switch value := values[name].(type) {
+		case string, bool, json.Number:
+			setting.Name, setting.Value = name, value
+			b.settings = append(b.settings, setting)
+		}
+	}
+	return b, nil
+}
+
+// pendingBIOS returns the attributes that are in force and those that are pending, and where
+// to change them: in the settings object, or in the Bios resource if there is none.
+func (s *service) pendingBIOS(ctx context.Context, b *bios) (now, pending map[string]any, target *answer, err error) {
+	now, _ = b.found.at("Attributes").(map[string]any)
+	at := b.found.link("@Redfish.Settings", "SettingsObject")
+	if at == "" {
+		return now, now, b.answer, nil
+	}
+	_, target, err = s.get(ctx, at)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	settings, err := s.decode(target, new(redfish.Bios))
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	pending = maps.Clone(now)
+	changed, _ := settings.at("Attributes").(map[string]any)
+	maps.Copy(pending, changed)
+	return now, pending, target, nil
+}
+
+// typed returns values in the types of the settings.
+func (b *bios) typed(values map[string]any) (map[string]any, error) {
+	typed := make(map[string]any, len(values))
+	for name, value := range values {
+		i := slices.IndexFunc(b.settings, func(s BIOSSetting) bool { return s.Name == name })
+		if i < 0 {
+			return nil, unsupported(fmt.Sprintf("the system has no BIOS setting %q", name))
+		}
+		var err error
+		if typed[name], err = b.settings[i].typed(value); err != nil {
+			return nil, &failure{kind: verify.Misconfigured, text: fmt.Sprintf("the BIOS setting %s: %v", name, err)}
+		}
+	}
+	return typed, nil
+}
+
+// typed returns a value in the setting's type: that of the registry, or else that of its present value.
+func (s *BIOSSetting) typed(value any) (any, error) {
+	text := fmt.Sprint(value)
+	kind := s.AttributeType
+	if kind == "" {
+		switch s.Value.(type) {
+		case bool:
+			kind = string(redfish.BooleanAttributeType)
+		case json.Number:
+			kind = string(redfish.IntegerAttributeType)
+		}
+	}
+	within := func(n int64, lower, upper *int64) bool {
+		return (lower == nil || n >= *lower) && (upper == nil || n <= *upper)
+	}
+	switch {
+	case s.ReadOnly != nil && *s.ReadOnly:
+		return nil, fmt.Errorf("it is read-only")
+	case kind == string(redfish.BooleanAttributeType):
+		return strconv.ParseBool(strings.ToLower(text))
+	case kind == string(redfish.IntegerAttributeType):
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || !within(n, s.LowerBound, s.UpperBound) {
+			return nil, fmt.Errorf("%q is no integer within its bounds", text)
+		}
+		return json.Number(strconv.FormatInt(n, 10)), nil
+	case len(s.AllowableValues) > 0 && !slices.Contains(s.AllowableValues, text):
+		return nil, fmt.Errorf("%q is none of %q", text, s.AllowableValues)
+	case !within(int64(utf8.RuneCountInString(text)), s.MinLength, s.MaxLength):
+		return nil, fmt.Errorf("%q has a length that is not permitted", text)
+	}
+	return text, nil
+}
+
+// registry reads the attribute registry with an ID, in English (DSP0266, "Registries"). Without one
+// it returns no entries. gofish does not decode the registry, because it has 0 for each limit that is
+// not there, and the registry may have more values than the guard lets through.
+func (r *reading) registry(id string) map[string]BIOSSetting {
+	collection := r.service.root.link("Registries")
+	if id == "" || collection == "" || r.ended() {
+		return nil
+	}
+	files, err := r.service.members(r.ctx, collection)
+	r.note(err)
+	slices.SortStableFunc(files, func(a, b string) int { // the one that is probably meant comes first
+		return strings.Compare(strings.TrimPrefix(path.Base(a), id), strings.TrimPrefix(path.Base(b), id))
+	})
+	for _, file := range files {
+		if r.ended() {
+			return nil
+		}
+		found, a, err := r.service.get(r.ctx, file)
+		if err != nil {
+			continue
+		}
+		var known, registry string
+		var locations []struct{ Language, Uri string }
+		_, _ = found.get("Id", &known), found.get("Registry", &registry) // one of a wrong type names no registry
+		if known != id && registry != id || found.get("Location", &locations) != nil {
+			continue
+		}
+		for _, l := range locations {
+			if l.Uri != "" && (l.Language == "" || strings.HasPrefix(strings.ToLower(l.Language), "en")) {
+				return r.entries(a.path, l.Uri)
+			}
+		}
+	}
+	return nil
+}
+
+// entries reads a registry at a link of the registry file.
+func (r *reading) entries(from, link string) map[string]BIOSSetting {
+	at, err := r.service.follow(from, link)
+	if err != nil {
+		return nil
+	}
+	a, err := r.service.ask(r.ctx, request{method: http.MethodGet, path: at, limit: registryBytes})
+	if err != nil {
+		return nil
+	}
+	var list struct {
+		RegistryEntries struct{ Attributes []json.RawMessage }
+	}
+	if json.Unmarshal(a.body, &list) != nil {
+		return nil
+	}
+	entries := make(map[string]BIOSSetting)
+	for _, raw := range list.RegistryEntries.Attributes {
+		var o object
+		var name string
+		var s BIOSSetting
+		var values []struct{ ValueName, ValueDisplayName string }
+		if json.Unmarshal(raw, &o) != nil || o.get("AttributeName", &name) != nil {
+			continue
+		}
+		for property, into := range map[string]any{
+			"Type": &s.AttributeType, "LowerBound": &s.LowerBound, "UpperBound": &s.UpperBound, "MinLength": &s.MinLength,
+			"MaxLength": &s.MaxLength, "ReadOnly": &s.ReadOnly, "ResetRequired": &s.ResetRequired,
+			"IsSystemUniqueProperty": &s.Unique, "Value": &values,
+		} {
+			_ = o.get(property, into) // one of a wrong type stays zero
+		}
+		for _, v := range values {
+			if text := v.ValueName; text != "" {
+				s.AllowableValues = append(s.AllowableValues, text)
+			} else if v.ValueDisplayName != "" {
+				s.AllowableValues = append(s.AllowableValues, v.ValueDisplayName)
+			}
+		}
+		entries[name] = s
+	}
+	return entries
+}

@@ -1,0 +1,52 @@
+package bmc
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/stmcginnis/gofish/redfish"
+)
+
+// FirmwareComponent is a part of a machine with firmware, in Ironic's words: "bios", "bmc", or "nic:" and
+// the serial number or the ID of a network adapter.
+//
+// Source: cache_firmware_components in ironic/drivers/modules/redfish/firmware.py.
+type FirmwareComponent struct {
+	Component string `json:"component"`
+	Version   string `json:"current_version"`
+}
+
+// Firmware reads the firmware versions of a node's machine and its BMC over Redfish. If some
+// cannot be read, it returns the others beside the error. If there is none, and over IPMI, the error is of the
+// kind [verify.Unsupported].
+func (d *Driver) Firmware(ctx context.Context, id string) ([]FirmwareComponent, error) {
+	var components []FirmwareComponent
+	add := func(component, version string) {
+		if version != "" {
+			components = append(components, FirmwareComponent{component, version})
+		}
+	}
+	err := d.redfish(ctx, longTime, id, "read the firmware versions", func(ctx context.Context, c *redfishConnection) error {
+		r, err := c.service.survey(ctx)
+		if err != nil {
+			return err
+		}
+		components = nil
+		add("bios", r.system.BIOSVersion)
+		bmc := ""
+		r.managers(func(m *redfish.Manager, _ resource) { bmc = cmp.Or(bmc, m.FirmwareVersion) })
+		add("bmc", bmc)
+		each(r, r.parts.links("Links", "Chassis"), func(_ *redfish.Chassis, found resource) {
+			list(r, found.link("NetworkAdapters"), func(a *redfish.NetworkAdapter, _ resource) {
+				for _, controller := range a.Controllers {
+					add("nic:"+cmp.Or(a.SerialNumber, a.ID), controller.FirmwarePackageVersion)
+				}
+			})
+		})
+		if len(components) == 0 && len(r.errs) == 0 {
+			return unsupported("the BMC reports no firmware versions")
+		}
+		return r.err()
+	})
+	return components, err
+}
