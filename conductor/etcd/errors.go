@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
@@ -15,11 +16,21 @@ import (
 var (
 	// ErrClosed: the store has been closed.
 	ErrClosed = errors.New("the store is closed")
-	// ErrNoSpace: the database has reached its quota, and the servers refuse every write
-	// that needs space until an operator has freed some. The package documentation
-	// describes how.
-	ErrNoSpace = errors.New("etcd's database has reached its quota: delete what is not needed, then compact, defragment and disarm the alarm NOSPACE")
+	// ErrNoSpace: the database has reached its quota, or the file system of an embedded server its
+	// reserve, and the servers refuse every write that needs space. Its HTTPStatus is 503. An embedded server accepts writes
+	// again by itself when there is space. The package documentation describes what to do on another cluster.
+	ErrNoSpace error = noSpaceError{}
 )
+
+// noSpaceError is the type of ErrNoSpace.
+type noSpaceError struct{}
+
+func (noSpaceError) Error() string {
+	return "no space for writes: free some on the file systems of etcd's servers; if the database has reached its quota, delete what is not needed, then compact, defragment and disarm the alarm NOSPACE"
+}
+
+// HTTPStatus returns the status of an API's response.
+func (noSpaceError) HTTPStatus() int { return http.StatusServiceUnavailable }
 
 // errFormat: a value has neither the format of this release nor that of an earlier one.
 var errFormat = errors.New("the value has no header that this release knows")

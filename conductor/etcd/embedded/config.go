@@ -15,6 +15,11 @@ type Config struct {
 	// Quota bounds the size of the database in Dir, in bytes; 0 stands for 8 GiB, the maximum
 	// that etcd recommends.
 	Quota int64
+	// Reserve is the free space of Dir's file system, in bytes, below which all servers refuse writes with
+	// [etcd.ErrNoSpace]; reads and deletions continue. It is read each second. Writes continue by themselves when
+	// there is a quarter more. 0 stands for 256 MiB. etcd allocates its log in
+	// files of 64 MB, and ends the process if it cannot write.
+	Reserve int64
 	// Cluster makes the server one of a cluster. Each process has its own server and its own Dir.
 	Cluster Cluster
 	// Prefix is the prefix of all keys; empty stands for "/ironstate". Fleets with different
@@ -26,7 +31,11 @@ type Config struct {
 	maintainEvery time.Duration // between two checks of the size of the database; tests set less than a minute
 }
 
-const defaultQuota = 8 << 30
+const (
+	defaultQuota = 8 << 30
+	// DefaultReserve is the Reserve of a Config that sets none.
+	DefaultReserve = 256 << 20
+)
 
 // complete returns the configuration with its defaults, or an error if it is invalid.
 func (c Config) complete() (Config, error) {
@@ -35,9 +44,14 @@ func (c Config) complete() (Config, error) {
 		return c, errors.New("the configuration has no Dir: each server needs a folder")
 	case c.Quota < 0:
 		return c, fmt.Errorf("the Quota is %d bytes, want 0 or more", c.Quota)
+	case c.Reserve < 0:
+		return c, fmt.Errorf("the Reserve is %d bytes, want 0 or more", c.Reserve)
 	}
 	if c.Quota == 0 {
 		c.Quota = defaultQuota
+	}
+	if c.Reserve == 0 {
+		c.Reserve = DefaultReserve
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -16,9 +16,10 @@ import (
 	"github.com/ironstate/ironstate/conductor/etcd/internal/etcdtest"
 )
 
-func TestMain(m *testing.M) {
-	etcdtest.Main(m, map[string]func(arg string) error{"writer": write, "opener": openOnce, "restorer": restoreOnce, "dier": dieAtLog})
-}
+// roles are what the child processes of the tests do.
+var roles = map[string]func(arg string) error{"writer": write, "opener": openOnce, "restorer": restoreOnce, "dier": dieAtLog}
+
+func TestMain(m *testing.M) { etcdtest.Main(m, roles) }
 
 // openOnce is the role "opener": it opens the store in the folder.
 func openOnce(dir string) error {

@@ -67,7 +67,7 @@ func open(ctx context.Context, c Config) (*etcd.Store, error) {
 	client := v3client.New(server.Server)
 	maintaining, end := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	m := maintenance{client: client, server: server.Server, quota: c.Quota, log: c.Log}
+	m := maintenance{client: client, server: server.Server, dir: c.Dir, quota: c.Quota, reserve: c.Reserve, log: c.Log}
 	running.Go(func() { m.run(maintaining, c.maintainEvery) })
 	store, err := etcd.OpenLocal(ctx, etcd.Local{Client: client, Single: !c.Cluster.isSet(), Prefix: c.Prefix, Log: c.Log, Stop: func() error {
 		quiet.Store(true)

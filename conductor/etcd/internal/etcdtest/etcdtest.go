@@ -68,6 +68,15 @@ func Spawn(t *testing.T, role string, arg any) *Process {
 // SpawnWith is Spawn with another standard error.
 func SpawnWith(t *testing.T, stderr *os.File, role string, arg any) *Process {
 	t.Helper()
+	p := command(t, stderr, role, arg)
+	require.NoError(t, p.Start())
+	t.Cleanup(p.Kill)
+	return p
+}
+
+// command returns the process of a role before it is started.
+func command(t *testing.T, stderr *os.File, role string, arg any) *Process {
+	t.Helper()
 	text, ok := arg.(string)
 	if !ok {
 		encoded, err := json.Marshal(arg)
@@ -83,8 +92,6 @@ func SpawnWith(t *testing.T, stderr *os.File, role string, arg any) *Process {
 	// The child ends when its standard input is closed, at the latest when this process ends.
 	_, err = p.StdinPipe()
 	require.NoError(t, err)
-	require.NoError(t, p.Start())
-	t.Cleanup(p.Kill)
 	return p
 }
 

@@ -1,0 +1,37 @@
+package etcdtest
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// SpawnMounted is Spawn in a mount namespace of its own, in which the role can call [MountSmall]. Where that
+// is not permitted the test is skipped, but with CI=true it fails.
+func SpawnMounted(t *testing.T, role string, arg any) *Process {
+	t.Helper()
+	p := command(t, os.Stderr, role, arg)
+	p.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	if os.Getuid() != 0 {
+		p.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		p.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		p.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	if err := p.Start(); err != nil {
+		require.NotEqual(t, "true", os.Getenv("CI"), "no mount namespace: %v", err)
+		t.Skipf("no mount namespace: %v", err)
+	}
+	t.Cleanup(p.Kill)
+	return p
+}
+
+// MountSmall mounts a file system of size bytes that only this process and its children see.
+func MountSmall(dir string, size int64) error {
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	return syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", size))
+}
