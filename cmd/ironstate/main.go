@@ -58,6 +58,9 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	}
 	defer closeHardware()
 	metrics := newMetrics()
+	if o.data != "" {
+		metrics.registry.MustRegister(folder(o.data))
+	}
 	tracing, err := newTracing(ctx, o.otlp, o.name, log)
 	if err != nil {
 		return err

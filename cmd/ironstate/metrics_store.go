@@ -9,6 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/etcd"
+	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 )
 
 // storeMetrics are the metrics of the requests to the store.
@@ -29,11 +31,32 @@ func newStoreMetrics() storeMetrics {
 		}, []string{"operation"}),
 	}
 	for _, operation := range []string{"get", "list", "create", "update", "delete", "watch"} {
-		for _, result := range []string{"ok", "not_found", "conflict", "duplicate", "canceled", "error"} {
+		for _, result := range []string{"ok", "not_found", "conflict", "duplicate", "canceled", "no_space", "error"} {
 			m.requests.WithLabelValues(operation, result) // initialized to 0, so that rate() includes the first
 		}
 	}
 	return m
+}
+
+// folder is a collector of the metrics of the file system of -data.
+type folder string
+
+var (
+	freeDesc    = desc("data_free_bytes", "Free space of the file system of -data.")
+	reserveDesc = desc("data_reserve_bytes", "Free space of the file system of -data below which writes are refused.")
+)
+
+// Describe implements [prometheus.Collector].
+func (folder) Describe(to chan<- *prometheus.Desc) { to <- freeDesc; to <- reserveDesc }
+
+// Collect implements [prometheus.Collector].
+func (f folder) Collect(to chan<- prometheus.Metric) {
+	free, err := embedded.FreeSpace(string(f))
+	if err != nil {
+		return
+	}
+	to <- prometheus.MustNewConstMetric(freeDesc, prometheus.GaugeValue, float64(free))
+	to <- prometheus.MustNewConstMetric(reserveDesc, prometheus.GaugeValue, embedded.DefaultReserve)
 }
 
 // result returns the label value for an error of the store.
@@ -50,6 +73,8 @@ func result(err error) string {
 		return "duplicate"
 	case errors.Is(err, context.Canceled):
 		return "canceled"
+	case errors.Is(err, etcd.ErrNoSpace):
+		return "no_space"
 	default:
 		return "error"
 	}

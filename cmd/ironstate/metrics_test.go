@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/conductor/etcd"
 	"github.com/ironstate/ironstate/conductor/etcd/embedded"
 	"github.com/ironstate/ironstate/states"
 )
@@ -314,4 +316,14 @@ func TestTheDashboardQueriesMetricsThatExist(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, queries, 20)
+}
+
+func TestTheFreeSpaceOfTheDataIsAMetric(t *testing.T) {
+	dir := t.TempDir()
+	free, err := embedded.FreeSpace(dir)
+	require.NoError(t, err)
+	require.Positive(t, free)
+	require.Equal(t, 2, testutil.CollectAndCount(folder(dir), "conductor_data_free_bytes", "conductor_data_reserve_bytes"))
+	require.Zero(t, testutil.CollectAndCount(folder(dir+"/nothing")))
+	require.Equal(t, "no_space", result(fmt.Errorf("create nodes n: %w", etcd.ErrNoSpace)))
 }
