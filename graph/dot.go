@@ -133,7 +133,7 @@ func (w *dotWriter) addPart(i int, p part) {
 			"label", p.title,
 			"labeljust", p.corner[1:],
 			"labelloc", p.corner[:1],
-			"margin", 6,
+			"margin", 10,
 			"style", "rounded,filled",
 		)
 		say(sub.AttributesMap, p.class(), p.title, "")
