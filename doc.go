@@ -41,6 +41,7 @@
 //	e2e/force             fault injection for conductors and etcd servers, and a check of the
 //	                      recorded history of writes, answers and operations
 //	e2e/mutation          mutation testing: for each change of the code, a test must fail
+//	e2e/upstream          reads the tables of a version of Ironic from its source
 //	e2e/release           a clone whose modules are tagged with a version: .ci/release
 //	internal/boundedcall  calls that may panic or never return
 //	internal/fence        asks the context of a call before each request to hardware
