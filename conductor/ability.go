@@ -19,11 +19,7 @@ func (c *Conductor) Validate(ctx context.Context, ident string) (map[string]erro
 		}
 		return problems, err
 	}
-	n, err := c.Node(ctx, ident)
-	if err != nil {
-		return nil, err
-	}
-	hardware, err := c.rules.hardware(n)
+	n, hardware, err := c.engine.load(ctx, ident)
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +91,7 @@ func (c *Conductor) VendorMethods(ctx context.Context, ident string) (map[string
 	if r, delegated, err := c.calls.delegate(ctx, ident, "vendor methods", callArgs{}); delegated {
 		return r.Vendor, err
 	}
-	n, err := c.Node(ctx, ident)
-	if err != nil {
-		return nil, err
-	}
-	hardware, err := c.rules.hardware(n)
+	n, hardware, err := c.engine.load(ctx, ident)
 	if err != nil {
 		return nil, err
 	}

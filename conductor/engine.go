@@ -226,6 +226,9 @@ func (e *engine) tryExclusively(ctx context.Context, ident string, f func(contex
 	if err != nil {
 		return err
 	}
+	if err := e.rules.unlocked(n); err != nil {
+		return err // rather than to wait for the worker that has the node
+	}
 	if err := e.pool.take(ctx, n.UUID); err != nil {
 		return err
 	}
@@ -279,13 +282,19 @@ func (e *engine) release(ctx context.Context, s *session, id string) {
 	}
 }
 
-// shared calls f, which changes neither the node nor its hardware, whether the node is reserved or not.
-func (e *engine) shared(ctx context.Context, ident string, f func(context.Context, Hardware, *Node) error) error {
+// load returns a node and its hardware type.
+func (e *engine) load(ctx context.Context, ident string) (*Node, Hardware, error) {
 	n, err := e.fleet.node(ctx, ident)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	hardware, err := e.rules.hardware(n)
+	return n, hardware, err
+}
+
+// shared calls f, which changes neither the node nor its hardware, whether the node is reserved or not.
+func (e *engine) shared(ctx context.Context, ident string, f func(context.Context, Hardware, *Node) error) error {
+	n, hardware, err := e.load(ctx, ident)
 	if err != nil {
 		return err
 	}

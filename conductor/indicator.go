@@ -44,15 +44,13 @@ func (c *Conductor) IndicatorState(ctx context.Context, ident, component, name s
 	if r, delegated, err := c.calls.delegate(ctx, ident, "indicator state", callArgs{Component: component, Indicator: name}); delegated {
 		return r.State, err
 	}
-	err = c.fleet.retryLocked(ctx, func() error {
-		return c.engine.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
-			reader, ok := hardware.(IndicatorReader)
-			if !ok {
-				return unsupported(n, "get_indicator_state")
-			}
-			state, err = reader.IndicatorState(ctx, n, component, name)
-			return err
-		})
+	err = c.engine.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) (err error) {
+		reader, ok := hardware.(IndicatorReader)
+		if !ok {
+			return unsupported(n, "get_indicator_state")
+		}
+		state, err = reader.IndicatorState(ctx, n, component, name)
+		return err
 	})
 	return state, err
 }

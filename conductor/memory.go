@@ -56,16 +56,6 @@ func (k *memoryKind) find(key string) (Record, bool) {
 	return k.records[id], ok
 }
 
-// unique returns a [DuplicateError] if another record has r's ID or one of its keys.
-func (k *memoryKind) unique(r Record) error {
-	for _, key := range append([]string{r.ID}, r.Keys...) {
-		if other, ok := k.find(key); ok && other.ID != r.ID {
-			return &DuplicateError{Kind: r.Kind, Key: key}
-		}
-	}
-	return nil
-}
-
 // put stores a record, in place of an earlier one with the same ID.
 func (k *memoryKind) put(r Record) {
 	old, replaces := k.records[r.ID]
@@ -86,6 +76,20 @@ func (k *memoryKind) put(r Record) {
 			w.Add(r.ID, Change{Record: r})
 		}
 	}
+}
+
+// write stores a record under a new revision, which it returns. The error is a [*DuplicateError] if
+// another record has r's ID or one of its keys. The caller holds the lock.
+func (m *Memory) write(k *memoryKind, r Record) (int64, error) {
+	for _, key := range append([]string{r.ID}, r.Keys...) {
+		if other, ok := k.find(key); ok && other.ID != r.ID {
+			return 0, &DuplicateError{Kind: r.Kind, Key: key}
+		}
+	}
+	m.revision++
+	r.Revision = m.revision
+	k.put(r)
+	return r.Revision, nil
 }
 
 // Get implements [Store].
@@ -136,13 +140,7 @@ func (m *Memory) Create(ctx context.Context, r Record) (int64, error) {
 	if _, ok := k.records[r.ID]; ok {
 		return 0, &DuplicateError{Kind: r.Kind, Key: r.ID}
 	}
-	if err := k.unique(r); err != nil {
-		return 0, err
-	}
-	m.revision++
-	r.Revision = m.revision
-	k.put(r)
-	return r.Revision, nil
+	return m.write(k, r)
 }
 
 // Update implements [Store].
@@ -156,13 +154,7 @@ func (m *Memory) Update(ctx context.Context, r Record) (int64, error) {
 	if err := k.current(r.ID, r.Revision); err != nil {
 		return 0, err
 	}
-	if err := k.unique(r); err != nil {
-		return 0, err
-	}
-	m.revision++
-	r.Revision = m.revision
-	k.put(r)
-	return r.Revision, nil
+	return m.write(k, r)
 }
 
 // current returns an error unless the record has the revision.
