@@ -226,7 +226,7 @@ func (s *BIOSSetting) typed(value any) (any, error) {
 }
 
 // registry reads the attribute registry with an ID, in English (DSP0266, "Registries"). Without one
-// it returns no entries. gofish does not decode the registry, because it has 0 for each limit that is
+// it returns no entries. The file of the registry, or else the registry itself, has the ID. gofish does not decode the registry, because it has 0 for each limit that is
 // not there, and the registry may have more values than the guard lets through.
 func (r *reading) registry(id string) map[string]BIOSSetting {
 	collection := r.service.root.link("Registries")
@@ -238,6 +238,8 @@ func (r *reading) registry(id string) map[string]BIOSSetting {
 	slices.SortStableFunc(files, func(a, b string) int { // the one that is probably meant comes first
 		return strings.Compare(strings.TrimPrefix(path.Base(a), id), strings.TrimPrefix(path.Base(b), id))
 	})
+	type place struct{ from, link string }
+	var others []place // of attribute registries whose files have another name
 	for _, file := range files {
 		if r.ended() {
 			return nil
@@ -249,35 +251,48 @@ func (r *reading) registry(id string) map[string]BIOSSetting {
 		var known, registry string
 		var locations []struct{ Language, Uri string }
 		_, _ = found.get("Id", &known), found.get("Registry", &registry) // one of a wrong type names no registry
-		if known != id && registry != id || found.get("Location", &locations) != nil {
+		named := known == id || registry == id
+		if !named && !strings.Contains(known+registry, "AttributeRegistry") || found.get("Location", &locations) != nil {
 			continue
 		}
 		for _, l := range locations {
-			if l.Uri != "" && (l.Language == "" || strings.HasPrefix(strings.ToLower(l.Language), "en")) {
-				return r.entries(a.path, l.Uri)
+			if l.Uri == "" || l.Language != "" && !strings.HasPrefix(strings.ToLower(l.Language), "en") {
+				continue
 			}
+			if named {
+				_, entries := r.entries(a.path, l.Uri)
+				return entries
+			}
+			others = append(others, place{a.path, l.Uri})
+			break
+		}
+	}
+	for _, other := range others {
+		if known, entries := r.entries(other.from, other.link); known == id {
+			return entries
 		}
 	}
 	return nil
 }
 
-// entries reads a registry at a link of the registry file.
-func (r *reading) entries(from, link string) map[string]BIOSSetting {
+// entries reads a registry at a link of the registry file, and its ID.
+func (r *reading) entries(from, link string) (id string, entries map[string]BIOSSetting) {
 	at, err := r.service.follow(from, link)
-	if err != nil {
-		return nil
+	if err != nil || r.ended() {
+		return "", nil
 	}
 	a, err := r.service.ask(r.ctx, request{method: http.MethodGet, path: at, limit: registryBytes})
 	if err != nil {
-		return nil
+		return "", nil
 	}
 	var list struct {
+		ID              any `json:"Id"`
 		RegistryEntries struct{ Attributes []json.RawMessage }
 	}
 	if json.Unmarshal(a.body, &list) != nil {
-		return nil
+		return "", nil
 	}
-	entries := make(map[string]BIOSSetting)
+	entries = make(map[string]BIOSSetting)
 	for _, raw := range list.RegistryEntries.Attributes {
 		var o object
 		var name string
@@ -302,5 +317,6 @@ func (r *reading) entries(from, link string) map[string]BIOSSetting {
 		}
 		entries[name] = s
 	}
-	return entries
+	id, _ = list.ID.(string)
+	return id, entries
 }

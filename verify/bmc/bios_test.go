@@ -33,6 +33,23 @@ func TestTheBIOSSettingsHaveTheFieldsOfTheRegistry(t *testing.T) {
 	]`, string(text))
 }
 
+// The registry file of sushy-tools has another name than the registry in it, which sushy finds by its Id.
+func TestTheRegistryIsFoundByItsOwnID(t *testing.T) {
+	server := startRedfish(t)
+	server.AddFault(bmctest.Fault{On: registry, Do: changeObject("another name", func(o map[string]any) {
+		o["Id"], o["Registry"] = "BiosAttributeRegistry.v1_0_0", "BiosAttributeRegistry1.0"
+	})})
+	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
+	settings, err := d.BIOS(t.Context(), "node")
+	require.NoError(t, err)
+	require.Equal(t, "Integer", settings[1].AttributeType)
+
+	server.AddFault(bmctest.Fault{On: registry + "/registry.json", Do: bmctest.Property("Id", "another registry")})
+	settings, err = d.BIOS(t.Context(), "node")
+	require.NoError(t, err)
+	require.Empty(t, settings[1].AttributeType)
+}
+
 func TestBIOSSettingsAreWrittenWithTheirTypes(t *testing.T) {
 	for _, described := range []bool{true, false} {
 		server := startRedfish(t)

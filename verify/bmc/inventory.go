@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"strconv"
 	"time"
 
 	"github.com/stmcginnis/gofish/common"
@@ -185,7 +186,13 @@ func (r *reading) processors(summary int) (cpu CPU) {
 		if p.Status.State == common.AbsentState || p.ProcessorType != "" && p.ProcessorType != redfish.CPUProcessorType {
 			return
 		}
-		cpu.Count += max(0, p.TotalThreads)
+		threads := p.TotalThreads
+		if threads == 0 { // sushy-tools writes the number as text, which Ironic accepts
+			var text string
+			_ = r.raw.get("TotalThreads", &text)
+			threads, _ = strconv.Atoi(text)
+		}
+		cpu.Count += max(0, threads)
 		if first {
 			first = false
 			cpu.ModelName, cpu.Architecture = p.Model, architectures[p.InstructionSet]

@@ -102,6 +102,9 @@ func TestAPartThatCannotBeReadLeavesTheOthers(t *testing.T) {
 		{"no processors", on("/Processors", bmctest.Status(http.StatusNotFound)), verify.Unsupported, func(t *testing.T, i bmc.Inventory) {
 			require.Equal(t, bmc.CPU{Count: 32}, i.CPU)
 		}},
+		{"threads that are text", on("/Processors/CPU1", bmctest.Property("TotalThreads", "24")), nil, func(t *testing.T, i bmc.Inventory) {
+			require.Equal(t, 40, i.CPU.Count)
+		}},
 		{"less than no processors", on("", bmctest.Property("ProcessorSummary", map[string]any{"LogicalProcessorCount": -1})), nil, func(t *testing.T, i bmc.Inventory) {
 			require.Equal(t, 32, i.CPU.Count)
 		}},

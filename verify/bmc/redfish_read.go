@@ -16,6 +16,7 @@ type reading struct {
 	service *service
 	system  redfish.ComputerSystem
 	parts   resource // the system's
+	raw     object   // the resource that was read last, as the BMC sent it
 	errs    []error  // why resources were not read
 }
 
@@ -87,8 +88,9 @@ func (r *reading) read(path string, into json.Unmarshaler) (resource, bool) {
 	if r.ended() {
 		return nil, false
 	}
-	_, a, err := r.service.get(r.ctx, path)
+	raw, a, err := r.service.get(r.ctx, path)
 	if err == nil {
+		r.raw = raw
 		var found resource
 		if found, err = r.service.decode(a, into); err == nil {
 			return found, true
