@@ -99,6 +99,7 @@ type world struct {
 	emit    func(line string) // receives each event, may be nil; called with the lock held
 	memory  conductor.Memory
 	members simMembers
+	clocks  simClocks
 	writing sync.Mutex // held during a write and its check
 
 	mu    sync.Mutex
@@ -181,9 +182,12 @@ const (
 )
 
 // simulate runs one history.
-func simulate(t *testing.T, seed uint64, emit func(string)) {
+func simulate(t *testing.T, seed uint64, emit func(string)) { simulateClocks(t, seed, emit, nil) }
+
+// simulateClocks runs one history in which conductors have clocks of their own.
+func simulateClocks(t *testing.T, seed uint64, emit func(string), clocks simClocks) {
 	w := &world{
-		t: t, seed: seed, emit: emit, cut: map[string]time.Time{}, until: map[string]time.Time{}, busy: map[string]string{}, begun: map[string]map[string]bool{},
+		t: t, seed: seed, emit: emit, clocks: clocks, cut: map[string]time.Time{}, until: map[string]time.Time{}, busy: map[string]string{}, begun: map[string]map[string]bool{},
 		nodes: map[int64]simNode{},
 	}
 	w.members.members = map[string]conductor.Member{}
@@ -205,7 +209,7 @@ func simulate(t *testing.T, seed uint64, emit func(string)) {
 	}
 	w.trouble(ctx, conductors, names, &group)
 	w.calmDown(names)
-	time.Sleep(rest) // every wait has timed out
+	time.Sleep(rest + clocks.most()) // every wait has timed out
 	w.check(nodes)
 	for _, c := range conductors {
 		requireCounted(t, conductor.IndexOf(c.get()))
@@ -275,7 +279,7 @@ func (s *simConductor) get() *conductor.Conductor {
 
 func (s *simConductor) start(ctx context.Context, group *sync.WaitGroup) {
 	c, err := conductor.New(conductor.Config{
-		Store: &simStore{s.world, s.name}, Membership: &simMembership{s.world, s.name}, Name: s.name,
+		Store: s.clocks.store(&simStore{s.world, s.name}), Membership: &simMembership{s.world, s.name}, Name: s.name,
 		Hardware:        simTypes(simHardware{&conductor.Fake{Before: s.operate(s.name)}}, s.name),
 		ShutdownTimeout: time.Second, LockedRetries: 1, MaxTransitions: simTransitions,
 		Timeouts: &machine.Timeouts{Deploy: waitTimeout, Clean: waitTimeout, Inspect: waitTimeout, Rescue: waitTimeout, Service: waitTimeout},
