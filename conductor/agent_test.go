@@ -39,6 +39,16 @@ func withReal(steps map[states.State][]conductor.Step) func(*conductor.Config) {
 	}
 }
 
+// waitsInDeployment returns a node whose deploy step waits for a call-back.
+func (f *fleet) waitsInDeployment() *conductor.Node {
+	f.t.Helper()
+	f.fake.Before = waiting("deploy.deploy")
+	n := f.node(states.Available)
+	f.request(n, "active")
+	require.Equal(f.t, states.DeployWait, f.settle(n).ProvisionState)
+	return n
+}
+
 // beats looks a node up as its agent does and sends a heartbeat, and returns the agent's token.
 func beats(f *fleet, n *conductor.Node) (token string) {
 	f.t.Helper()
@@ -51,10 +61,7 @@ func beats(f *fleet, n *conductor.Node) (token string) {
 func TestAHeartbeatAloneEndsNoWorkOfARealMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, withReal(nil))
-		f.fake.Before = waiting("deploy.deploy")
-		n := f.node(states.Available)
-		f.request(n, "active")
-		require.Equal(t, states.DeployWait, f.settle(n).ProvisionState)
+		n := f.waitsInDeployment()
 		token := beats(f, n)
 		got := f.settle(n)
 		require.Equal(t, states.DeployWait, got.ProvisionState)
@@ -142,10 +149,7 @@ func TestAnAgentsTokenEndsWithThePowerOfItsMachine(t *testing.T) {
 	for _, power := range []states.Power{states.PowerOff, states.PowerSoftOff, states.PowerRebooting, states.PowerSoftRebooting, states.PowerOn} {
 		synctest.Test(t, func(t *testing.T) {
 			f := start(t, withReal(nil))
-			f.fake.Before = waiting("deploy.deploy")
-			n := f.node(states.Available)
-			f.request(n, "active")
-			require.Equal(t, states.DeployWait, f.settle(n).ProvisionState)
+			n := f.waitsInDeployment()
 			first := beats(f, n)
 			require.NoError(t, f.SetPower(f.ctx, n.UUID, power, 0))
 			got := f.settle(n)

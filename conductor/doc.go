@@ -31,12 +31,13 @@
 // What a process has to do with a node is decided by one pure function, and carried out by one
 // engine, which alone reserves nodes:
 //
-//	record, members, time  ->  reconcile  ->  action   ->  engine
+//	record, members, time  ->  reconcile  ->  action      ->  engine
 //	                                          nothing
-//	                                          work         reserve the node, run the steps, report
-//	                                          release      drop a reservation without work
-//	                                          failOrphan   fail the work of a process that has died
-//	                                          timeOut      fail a wait that lasts too long
+//	                                          work            reserve the node, run the steps, report
+//	                                          release         drop a reservation without work
+//	                                          failOrphan      fail the work of a process that has died
+//	                                          timeOut         fail a wait that lasts too long
+//	                                          timeOutRescue   power the node off, and fail its rescue
 //
 // The engine decides again whenever a record changes, a conductor joins or leaves, and at each
 // periodic check. Requests for power states and the rounds of the power sync also reserve nodes
@@ -84,3 +85,28 @@
 //
 // Source: ironic/conductor, of the series that [Config.Table] names.
 package conductor
+
+// The types, and what each may use; a type has its parts in named fields:
+//
+//	Conductor    the front: one method for each request of a client
+//	  engine     carries out actions and requests; it alone reserves nodes
+//	    Task     the work on one reserved node
+//	  allocator  chooses nodes for allocations
+//	  calls      requests that the owner of a node carries out
+//	  sessions   this conductor's membership, and the list of members
+//	  rulebook   decisions about a node's record; no I/O
+//	  fleet      the records in the store, an index of each kind, all writes
+//
+// The files, by subject:
+//
+//	conductor, config, errors, stats, log, trace         the Conductor itself
+//	node, node_v1, nodes                                 the record of a node, and its methods of Conductor
+//	object, kinds, objects, allocation, history          the same for the other records
+//	store, memory, fleet, index, watch                   where records are
+//	membership, session, owner                           who is alive, and who owns a node
+//	rulebook, reconcile, transition, interfaces, refusal decisions
+//	engine, pool, fence                                  reservations, workers, permission for each hardware operation
+//	hardware, fake, ability, indicator                   hardware types, and what clients request of them
+//	work, task, steps, steps_plan, steps_check, steps_run, inspection  the work of a state and its steps
+//	provision, power, power_sync, agent                  requests, the power sync, and the agent's heartbeats
+//	delegate                                             requests for a node that another conductor owns

@@ -2,10 +2,10 @@
 //
 // [Node] is the part of a node that a service stores: state, target, last error. Its
 // methods are the machine as pure functions, for services that keep nodes in a
-// database. A node is moved by one of three words, each for its own caller:
+// database. A node is moved by one of three methods, each for its own caller:
 //
 //   - Request is called by an API handler, for a client's request: "manage", "active".
-//   - Report is called by whoever does or watches the work: a worker that has finished or
+//   - Report is called by the code that does or watches the work: a worker that has finished or
 //     failed, a handler of the agent's callback, a timer ([Node.TimedOut]), a process
 //     that starts and finds a node [Node.Orphaned].
 //   - Apply is the low level: one event of the table without the conductor's rules, for
@@ -20,7 +20,7 @@
 // Both apply the conductor's rules: which target a manual cleaning has, which event
 // ends it, when the last error is cleared.
 //
-// [Machine] is a live node with the same three words, and [Machine.Fire] as Apply's short
+// [Machine] is a live node with the same three methods, and [Machine.Fire] as Apply's short
 // form. Many goroutines may move it at once:
 //
 //	m, err := machine.New(machine.Config{Table: table, Node: node, Save: []machine.Hook{store}})

@@ -103,8 +103,31 @@ type Config struct {
 
 // complete returns the configuration with its defaults, or an error if it is invalid.
 func (c Config) complete() (Config, error) {
-	if err := c.check(); err != nil {
-		return Config{}, err
+	const notNegative, offOrMore = "0 for the default, or more", "0 for off, or more"
+	for _, rule := range []struct {
+		field string
+		value any
+		ok    bool
+		want  string
+	}{
+		{"Store", c.Store, c.Store != nil || c.Handler != nil, "a Store"},
+		{"Store", c.Store, c.Store == nil || c.Handler == nil, "nil, since Handler is set"},
+		{"Driver", c.Driver, c.Driver != nil || c.Handler != nil, "a Driver"},
+		{"Driver", c.Driver, c.Driver == nil || c.Handler == nil, "nil, since Handler is set"},
+		{"Interval", c.Interval, c.Interval >= 0, notNegative},
+		{"Workers", c.Workers, c.Workers >= 0, notNegative},
+		{"Timeout", c.Timeout, c.Timeout >= 0, notNegative},
+		{"SoftTimeout", c.SoftTimeout, c.SoftTimeout >= 0, notNegative},
+		{"Poll", c.Poll, c.Poll >= 0, notNegative},
+		{"Jitter", c.Jitter, c.Jitter >= 0, offOrMore},
+		{"Backoff", c.Backoff, c.Backoff >= 0, offOrMore},
+		{"MaxBackoff", c.MaxBackoff, c.MaxBackoff == 0 || c.MaxBackoff >= max(c.Backoff, 1), "0, or as much as Backoff at least"},
+		{"Backoff", c.Backoff, c.MaxBackoff == 0 || c.Backoff > 0, "more than 0, since MaxBackoff is set"},
+		{"ForceLimit", c.ForceLimit, c.ForceLimit >= 0, offOrMore},
+	} {
+		if !rule.ok {
+			return Config{}, configError(rule.field, rule.value, rule.want)
+		}
 	}
 	if c.Name == "" {
 		host, _ := os.Hostname()
@@ -134,35 +157,4 @@ func (c Config) RequestTimeout(power states.Power) time.Duration {
 		return c.SoftTimeout
 	}
 	return c.Timeout
-}
-
-func (c Config) check() error {
-	const notNegative = "0 for the default, or more"
-	const offOrMore = "0 for off, or more"
-	for _, rule := range []struct {
-		field string
-		value any
-		ok    bool
-		want  string
-	}{
-		{"Store", c.Store, c.Store != nil || c.Handler != nil, "a Store"},
-		{"Store", c.Store, c.Store == nil || c.Handler == nil, "nil, since Handler is set"},
-		{"Driver", c.Driver, c.Driver != nil || c.Handler != nil, "a Driver"},
-		{"Driver", c.Driver, c.Driver == nil || c.Handler == nil, "nil, since Handler is set"},
-		{"Interval", c.Interval, c.Interval >= 0, notNegative},
-		{"Workers", c.Workers, c.Workers >= 0, notNegative},
-		{"Timeout", c.Timeout, c.Timeout >= 0, notNegative},
-		{"SoftTimeout", c.SoftTimeout, c.SoftTimeout >= 0, notNegative},
-		{"Poll", c.Poll, c.Poll >= 0, notNegative},
-		{"Jitter", c.Jitter, c.Jitter >= 0, offOrMore},
-		{"Backoff", c.Backoff, c.Backoff >= 0, offOrMore},
-		{"MaxBackoff", c.MaxBackoff, c.MaxBackoff == 0 || c.MaxBackoff >= max(c.Backoff, 1), "0, or as much as Backoff at least"},
-		{"Backoff", c.Backoff, c.MaxBackoff == 0 || c.Backoff > 0, "more than 0, since MaxBackoff is set"},
-		{"ForceLimit", c.ForceLimit, c.ForceLimit >= 0, offOrMore},
-	} {
-		if !rule.ok {
-			return configError(rule.field, rule.value, rule.want)
-		}
-	}
-	return nil
 }
