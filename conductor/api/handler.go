@@ -95,6 +95,9 @@ func (h *handler) refuse(w http.ResponseWriter, r *rest.Request, err error) rest
 	if f.Status == http.StatusInternalServerError {
 		h.log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
+	if f.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
 	if f.Allow != nil {
 		w.Header().Set("Allow", *f.Allow)
 	}

@@ -102,6 +102,15 @@ func TestABodyWithoutLengthIsReadNoFurtherThanItsLimit(t *testing.T) {
 	require.Zero(t, body.read, "a length that is too large is refused at once")
 }
 
+func TestABodyIsReadNoFurtherThanAConfigDriveNeeds(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	body := &endless{}
+	r := request("PUT", "/v1/nodes/n/states/provision", "latest", io.MultiReader(strings.NewReader(`{"configdrive": "`), io.LimitReader(body, 9<<20), strings.NewReader(`", "clean_steps": [`), body))
+	r.ContentLength = -1
+	require.Equal(t, http.StatusRequestEntityTooLarge, s.send(r).status)
+	require.Less(t, body.read, 12<<20, "the config drive and 1 MiB")
+}
+
 func TestATruncatedBodyIsABadRequest(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	r := request("POST", "/v1/nodes", "latest", io.MultiReader(strings.NewReader(`{"driver"`), broken{}))
@@ -136,22 +145,25 @@ func TestAllBodiesTogetherAreBounded(t *testing.T) {
 	const clients, each = 2, 63 << 20 // of 136 MiB
 	for range clients {
 		go func() {
-			body := &blocked{head: io.LimitReader(&endless{}, each), in: in, let: let}
+			body := &blocked{head: io.MultiReader(strings.NewReader(`"`), io.LimitReader(&endless{}, each)), in: in, let: let}
 			r := request("PUT", "/v1/nodes/n/states/provision", "latest", body)
-			r.ContentLength = -1
+			r.ContentLength = each + 1
 			done <- s.send(r).status
 		}()
 		<-in
 	}
-	r := request("PUT", "/v1/nodes/n/states/provision", "latest", io.LimitReader(&endless{}, 16<<20))
+	r := request("PUT", "/v1/nodes/n/states/provision", "latest", io.MultiReader(strings.NewReader(`"`), io.LimitReader(&endless{}, 16<<20)))
 	r.ContentLength = -1
 	a := s.send(r)
 	require.Equal(t, http.StatusServiceUnavailable, a.status)
 	require.Equal(t, "Too many large requests at once, please try again later.", a.fault())
+	require.Equal(t, "1", a.header.Get("Retry-After"))
+	r = request("POST", "/v1/heartbeat/n", "latest", io.LimitReader(&endless{}, 4<<10))
+	require.Equal(t, http.StatusBadRequest, s.send(r).status, "agents have memory of their own")
 
 	close(let)
 	for range clients {
-		require.Equal(t, http.StatusRequestEntityTooLarge, <-done, "more than a config drive")
+		require.Equal(t, http.StatusBadRequest, <-done, "the text does not end")
 	}
 	r = request("PUT", "/v1/nodes/n/states/provision", "latest", io.MultiReader(strings.NewReader(`"`), io.LimitReader(&endless{}, 16<<20)))
 	require.Equal(t, http.StatusBadRequest, s.send(r).status, "what they held is free again")

@@ -29,21 +29,43 @@ const (
 	// maxBodies is the memory in bytes that the bodies of all requests in flight and the values decoded
 	// from them may occupy. Copies and garbage need about as much again.
 	maxBodies = 136 << 20
+	// maxAgentBodies is the same for lookups and heartbeats, so that senders without a password do not use up maxBodies.
+	maxAgentBodies = 16 << 20
 )
 
-// budget is the remaining memory for request bodies, in bytes.
+// budget is memory for request bodies, in bytes.
 type budget struct {
+	most int64
 	left atomic.Int64
 }
 
-// take reserves n bytes for a request, or returns false if fewer are left.
-func (b *budget) take(r *Request, n int64) bool {
-	if b.left.Add(-n) < 0 {
-		b.left.Add(n)
+func newBudget(most int64) *budget {
+	b := &budget{most: most}
+	b.left.Store(most)
+	return b
+}
+
+// take reserves n bytes for the request's body, or returns false if fewer are left.
+func (r *Request) take(n int64) bool {
+	if r.from.left.Add(-n) < 0 {
+		r.from.left.Add(n)
 		return false
 	}
 	r.held += n
 	return true
+}
+
+// free returns n bytes that were taken.
+func (r *Request) free(n int64) {
+	r.from.left.Add(n)
+	r.held -= n
+}
+
+// Free returns the bytes of the request's body to the budget.
+func (r *Request) Free() {
+	if r.held > 0 {
+		r.free(r.held)
+	}
 }
 
 var (
@@ -55,36 +77,61 @@ var (
 	errNotUTF8  = &fault.Fault{Status: http.StatusBadRequest, Bare: true, Text: "The request body is not UTF-8."}
 )
 
-// readBody reads a body of up to limit bytes. It allocates memory as bytes arrive, not for
-// the announced length.
-func (r *Request) readBody(limit int64) ([]byte, error) {
+// readBody reads and measures a body of up to limit bytes. Without its longest string it must not be larger than MaxBody.
+// The budget bounds what readBody allocates: the announced length, or more as bytes arrive if none is announced.
+func (r *Request) readBody(limit int64) (body []byte, m meter, err error) {
+	m = newMeter()
 	if r.Body == nil || r.Body == http.NoBody {
-		return nil, nil
+		return nil, m, nil
 	}
 	if r.ContentLength > limit {
-		return nil, errTooLarge
+		return nil, m, errTooLarge
+	}
+	r.from = r.bodies
+	if limit <= MaxAgentBody {
+		r.from = r.agentBodies
 	}
 	var chunks [][]byte
 	total := int64(0)
 	from := io.LimitReader(r.Body, limit+1)
-	for size := int64(4 << 10); ; size = min(2*size, 1<<20) {
-		if !r.budget.take(r, size) {
-			return nil, errBusy
+	size := int64(4 << 10)
+	if r.ContentLength >= 0 {
+		size = r.ContentLength + 1 // so that the first read meets the end
+	}
+	for ; ; size = min(2*size, 1<<20) {
+		if !r.take(size) {
+			return nil, m, errBusy
 		}
 		var chunk bytes.Buffer
 		chunk.Grow(int(size) + bytes.MinRead)
 		n, err := io.CopyN(&chunk, from, size)
 		chunks = append(chunks, chunk.Bytes())
 		total += n
+		m.add(chunk.Bytes())
 		switch {
-		case total > limit:
-			return nil, errTooLarge
+		case total > limit, m.withoutLongest(total) > MaxBody:
+			return nil, m, errTooLarge
 		case errors.Is(err, io.EOF):
-			return slices.Concat(chunks...), nil
+			body, err := r.join(chunks, total)
+			return body, m, err
 		case err != nil:
-			return nil, errBodyRead
+			return nil, m, errBodyRead
 		}
 	}
+}
+
+// join returns the chunks of a body as one slice, and returns their memory to the budget.
+func (r *Request) join(chunks [][]byte, total int64) ([]byte, error) {
+	if len(chunks) == 1 {
+		return chunks[0], nil
+	}
+	held := r.held
+	if !r.take(total) {
+		return nil, errBusy
+	}
+	body := slices.Concat(chunks...)
+	r.free(held)
+	return body, nil
 }
 
 // isForm reports whether the body is a form to Ironic's web framework, which then takes its
@@ -102,7 +149,7 @@ func (r *Request) contentType() string {
 
 // Decode returns the decoded JSON body, an empty object for an empty body.
 func (r *Request) Decode(limit int64) (any, error) {
-	body, err := r.readBody(limit)
+	body, measured, err := r.readBody(limit)
 	if err != nil || len(body) == 0 {
 		return map[string]any{}, err
 	}
@@ -112,13 +159,13 @@ func (r *Request) Decode(limit int64) (any, error) {
 	if !utf8.Valid(body) {
 		return nil, errNotUTF8
 	}
-	measured := measure(body)
+	needs := measured.memory(int64(len(body)))
 	switch {
 	case measured.depth > maxDepth:
 		return nil, errTooDeep
-	case int64(len(body)-measured.longest) > MaxBody, measured.decoded > maxBodies-int64(len(body)):
+	case needs > r.from.most-int64(len(body)):
 		return nil, errTooLarge
-	case !r.budget.take(r, measured.decoded):
+	case !r.take(needs):
 		return nil, errBusy
 	}
 	if err := json.Unmarshal(body, new(unread)); err != nil {

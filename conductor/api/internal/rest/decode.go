@@ -4,59 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"unsafe"
 )
-
-// size describes a JSON text. measure computes it without decoding the text.
-type size struct {
-	depth   int   // the maximum nesting of lists and objects
-	longest int   // the length of the longest string in bytes
-	decoded int64 // an upper bound of the memory in bytes that the decoded value occupies
-}
-
-// These constants are upper bounds of the memory in bytes that parts of JSON occupy when they are decoded on a
-// 64-bit machine. elementSize covers the slot in a list whose capacity is twice its length, and the value that
-// the slot's interface points to. memberSize covers a slot in the map's first group of eight.
-const (
-	objectSize  = 64
-	listSize    = 48
-	memberSize  = 320
-	elementSize = 80
-	textSize    = 16 // without the bytes of the string
-)
-
-// measure returns the size of JSON. For invalid JSON it returns an upper bound.
-func measure(b []byte) (s size) {
-	level := 0
-	s.decoded = elementSize
-	for i := 0; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			start := i + 1
-			for i++; i < len(b) && b[i] != '"'; i++ {
-				if b[i] == '\\' {
-					i++
-				}
-			}
-			length := min(i, len(b)) - start
-			s.longest = max(s.longest, length)
-			s.decoded += textSize + int64(length)
-		case '{', '[':
-			level++
-			s.depth = max(s.depth, level)
-			s.decoded += listSize + elementSize
-			if b[i] == '{' {
-				s.decoded += objectSize - listSize
-			}
-		case '}', ']':
-			level--
-		case ':':
-			s.decoded += memberSize
-		case ',':
-			s.decoded += elementSize
-		}
-	}
-	return s
-}
 
 // decoder decodes valid JSON in UTF-8 in one pass, with numbers as [json.Number]. It does not copy the text.
 // In the standard library only json.Decoder returns such numbers, and its buffer needs up to twice the text.
@@ -140,8 +89,12 @@ func (d *decoder) string() string {
 		}
 	}
 	d.at++
-	if !escaped {
-		return string(d.text[start+1 : d.at-1])
+	text := d.text[start+1 : d.at-1]
+	switch {
+	case !escaped && isMostOf(len(text), len(d.text)):
+		return unsafe.String(unsafe.SliceData(text), len(text)) // nothing changes the JSON
+	case !escaped:
+		return string(text)
 	}
 	var s string
 	_ = json.Unmarshal(d.text[start:d.at], &s) // valid

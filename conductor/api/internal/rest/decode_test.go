@@ -19,7 +19,12 @@ func FuzzDecode(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		measured := measure([]byte(text)) // of anything
+		measured := newMeter()
+		measured.add([]byte(text)) // anything
+		halves := newMeter()
+		halves.add([]byte(text[:len(text)/2]))
+		halves.add([]byte(text[len(text)/2:]))
+		require.Equal(t, measured, halves, "as the body arrives in parts")
 		if !json.Valid([]byte(text)) || !utf8.ValidString(text) {
 			return
 		}
@@ -60,7 +65,9 @@ func TestTheMeasureBoundsTheMemory(t *testing.T) {
 	}
 	for _, part := range []string{`{}`, `[]`, `0`, `""`, `"a"`, `null`, `1234567890`, `{"":0}`, `{"":{}}`, `[[]]`, `[0]`, `[0,0,0]`, `{"a":[]}`, `{` + members(8) + `}`, `{` + members(9) + `}`, `{` + members(300) + `}`} {
 		text := []byte("[" + strings.TrimSuffix(strings.Repeat(part+",", (1<<18)/(len(part)+1)), ",") + "]")
-		measured := measure(text).decoded
+		m := newMeter()
+		m.add(text)
+		measured := m.memory(int64(len(text)))
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)

@@ -26,15 +26,13 @@ type Request struct {
 	since    states.APIVersion // the first version that has the action
 	Suffix   bool              // ".json" was removed from the path
 	badIdent error             // the fault of the node's identifier, which comes after that of unknown arguments
-	held     int64             // bytes taken from the budget for bodies
+	from     *budget           // the budget of the body
+	held     int64             // bytes taken from it
 	baseURL  string
 }
 
 // NewRequest returns a request to a service. The caller calls Free when it has been answered.
 func NewRequest(s *Service, r *http.Request) *Request { return &Request{Request: r, Service: s} }
-
-// Free returns the bytes of the request's body to the budget.
-func (r *Request) Free() { r.budget.left.Add(r.held) }
 
 // Accept returns the fault of the arguments of a request, a if there are any, and of a version that
 // does not have the action. An action with a first version calls it before they do anything else.

@@ -7,20 +7,21 @@ import (
 
 // Service is what all requests share: the conductor, its series and the limits of the API.
 type Service struct {
-	Conductor *conductor.Conductor
-	Table     *states.Table
-	Series    states.Series
-	Highest   states.APIVersion // of the series
-	publicURL string            // the base of links, empty for the host of the request
-	maxLimit  int               // the most items on a page
-	budget    budget            // for the bodies of requests
+	Conductor   *conductor.Conductor
+	Table       *states.Table
+	Series      states.Series
+	Highest     states.APIVersion // of the series
+	publicURL   string            // the base of links, empty for the host of the request
+	maxLimit    int               // the most items on a page
+	bodies      *budget           // for the bodies of requests
+	agentBodies *budget           // for those of agents
 }
 
 // NewService returns what the requests to a conductor's API share.
 func NewService(c *conductor.Conductor, publicURL string, maxLimit int) *Service {
 	s := &Service{Conductor: c, Table: c.Table(), Series: c.Table().Series(), publicURL: publicURL, maxLimit: maxLimit}
 	s.Highest = s.Series.MaxAPIVersion()
-	s.budget.left.Store(maxBodies)
+	s.bodies, s.agentBodies = newBudget(maxBodies), newBudget(maxAgentBodies)
 	return s
 }
 

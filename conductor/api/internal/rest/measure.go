@@ -1,0 +1,99 @@
+package rest
+
+// meter measures a JSON text while it arrives, without decoding it. For invalid JSON its figures are upper bounds.
+type meter struct {
+	depth   int   // the maximum nesting of lists and objects
+	longest int   // the length of the longest string in bytes
+	plain   bool  // the longest string contains no escapes
+	decoded int64 // an upper bound of the memory in bytes that the decoded value occupies, without the longest string
+
+	level     int  // the current nesting
+	inText    bool // the next character is in a string
+	textPlain bool // the current string contains no escapes so far
+	escaped   bool // the next character is part of an escape
+	length    int  // the length of the current string so far
+}
+
+// These constants are upper bounds of the memory in bytes that parts of JSON occupy when they are decoded on a
+// 64-bit machine. elementSize covers the slot in a list whose capacity is twice its length, and the value that
+// the slot's interface points to. memberSize covers a slot in the map's first group of eight.
+const (
+	objectSize  = 64
+	listSize    = 48
+	memberSize  = 320
+	elementSize = 80
+	textSize    = 16 // without the bytes of the string
+)
+
+func newMeter() meter { return meter{decoded: elementSize} }
+
+// add measures the next part of the JSON.
+func (m *meter) add(part []byte) {
+	for _, c := range part {
+		if m.inText {
+			m.addToText(c)
+			continue
+		}
+		switch c {
+		case '"':
+			m.inText, m.textPlain, m.length = true, true, 0
+		case '{', '[':
+			m.level++
+			m.depth = max(m.depth, m.level)
+			m.decoded += listSize + elementSize
+			if c == '{' {
+				m.decoded += objectSize - listSize
+			}
+		case '}', ']':
+			m.level--
+		case ':':
+			m.decoded += memberSize
+		case ',':
+			m.decoded += elementSize
+		}
+	}
+}
+
+func (m *meter) addToText(c byte) {
+	switch {
+	case m.escaped:
+		m.escaped = false
+	case c == '\\':
+		m.escaped, m.textPlain = true, false
+	case c == '"':
+		m.endText()
+		return
+	}
+	m.length++
+}
+
+// endText counts the string that has ended, or the one that was the longest before it.
+func (m *meter) endText() {
+	m.inText = false
+	shorter := m.length
+	if m.length > m.longest {
+		shorter, m.longest, m.plain = m.longest, m.length, m.textPlain
+	}
+	m.decoded += textSize + int64(shorter)
+}
+
+// withoutLongest returns how many of the total bytes so far do not belong to the longest string.
+func (m *meter) withoutLongest(total int64) int64 {
+	longest := m.longest
+	if m.inText {
+		longest = max(longest, m.length)
+	}
+	return total - int64(longest)
+}
+
+// memory returns an upper bound of the memory in bytes that the decoded value of a text of total bytes occupies besides the text.
+func (m *meter) memory(total int64) int64 {
+	if m.plain && isMostOf(m.longest, int(total)) {
+		return m.decoded
+	}
+	return m.decoded + int64(m.longest)
+}
+
+// isMostOf reports whether a string without escapes is so long that the decoder does not copy it: the decoded value then
+// shares the memory of the JSON text.
+func isMostOf(length, total int) bool { return length > total/2 }
