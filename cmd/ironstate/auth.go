@@ -97,14 +97,6 @@ func (l *login) admits(w http.ResponseWriter, r *http.Request) bool {
 	return err == nil
 }
 
-// failedKey is the context key of the number of a connection's attempts that have failed.
-type failedKey struct{}
-
-// withFailedAttempts returns the context of a connection that counts its attempts to log in.
-func withFailedAttempts(ctx context.Context) context.Context {
-	return context.WithValue(ctx, failedKey{}, new(atomic.Int32))
-}
-
 func failedAttempts(ctx context.Context) *atomic.Int32 {
 	if count, ok := ctx.Value(failedKey{}).(*atomic.Int32); ok {
 		return count

@@ -79,16 +79,16 @@ func TestARightPasswordIsAnsweredWithinTwoSecondsWhileWrongOnesFlood(t *testing.
 		{"of an unknown user, from one address, that disconnect at once", func(l *testLogin, ctx context.Context, _ []context.Context, i int) {
 			ctx, leave := context.WithTimeout(ctx, time.Millisecond)
 			defer leave()
-			l.request(withFailedAttempts(ctx), "10.0.0.2:2", "nobody", fmt.Sprint(i))
+			l.request(withFailedAttempts(ctx, new(atomic.Int32)), "10.0.0.2:2", "nobody", fmt.Sprint(i))
 		}},
 		{"from the user's address, on connections that stay", func(l *testLogin, _ context.Context, connections []context.Context, i int) {
 			l.request(connections[i%len(connections)], user, "admin", fmt.Sprint(i))
 		}},
 		{"of one wrong password, from the user's address, each on a new connection", func(l *testLogin, ctx context.Context, _ []context.Context, i int) {
-			l.request(withFailedAttempts(ctx), user, "admin", "wrong")
+			l.request(withFailedAttempts(ctx, new(atomic.Int32)), user, "admin", "wrong")
 		}},
 		{"from 1000 addresses, each on a new connection", func(l *testLogin, ctx context.Context, _ []context.Context, i int) {
-			l.request(withFailedAttempts(ctx), fmt.Sprintf("10.1.%d.%d:3", i/250%4, i%250), "admin", fmt.Sprint(i))
+			l.request(withFailedAttempts(ctx, new(atomic.Int32)), fmt.Sprintf("10.1.%d.%d:3", i/250%4, i%250), "admin", fmt.Sprint(i))
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestARightPasswordIsAnsweredWithinTwoSecondsWhileWrongOnesFlood(t *testing.
 				l := newTestLogin(takes)
 				var connections []context.Context
 				for range 200 {
-					connections = append(connections, withFailedAttempts(t.Context()))
+					connections = append(connections, withFailedAttempts(t.Context(), new(atomic.Int32)))
 				}
 				var clients sync.WaitGroup
 				for i := range perSecond * seconds {
@@ -107,11 +107,11 @@ func TestARightPasswordIsAnsweredWithinTwoSecondsWhileWrongOnesFlood(t *testing.
 				}
 				time.Sleep(seconds / 2 * time.Second)
 				sent := time.Now() // of the bubble
-				answer := l.request(withFailedAttempts(t.Context()), user, "admin", rightPassword)
+				answer := l.request(withFailedAttempts(t.Context(), new(atomic.Int32)), user, "admin", rightPassword)
 				require.Equal(t, http.StatusOK, answer.StatusCode)
 				require.Less(t, time.Since(sent), 2*time.Second)
 				sent = time.Now()
-				require.Equal(t, http.StatusOK, l.request(withFailedAttempts(t.Context()), user, "admin", rightPassword).StatusCode)
+				require.Equal(t, http.StatusOK, l.request(withFailedAttempts(t.Context(), new(atomic.Int32)), user, "admin", rightPassword).StatusCode)
 				require.Zero(t, time.Since(sent), "the second time it is remembered")
 				clients.Wait()
 				time.Sleep(time.Minute) // the comparison whose client has gone last

@@ -32,6 +32,7 @@ const (
 	writeTimeout      = 2 * time.Minute
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
+	maxStreams        = 32              // requests at a time on one HTTP/2 connection
 	shutdownTimeout   = 5 * time.Second // for requests in flight
 )
 
@@ -54,14 +55,10 @@ func (s *service) run(ctx context.Context, listener net.Listener) (err error) {
 	}
 	defer stopDemo()
 
-	server := &http.Server{
-		Handler: s.handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout,
-		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ConnContext: func(ctx context.Context, _ net.Conn) context.Context { return withFailedAttempts(ctx) },
-		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
+	connections := bounded(listener, maxConnections, maxAddressConnections)
+	server := newServer(s.handler, connections, s.log)
 	served := make(chan error, 1)
-	go func() { served <- s.serve(server, bounded(listener)) }()
+	go func() { served <- s.serve(server, connections) }()
 	s.greet(listener.Addr())
 	select {
 	case err := <-served:
@@ -75,6 +72,16 @@ func (s *service) run(ctx context.Context, listener net.Listener) (err error) {
 	}
 	<-served
 	return nil
+}
+
+func newServer(handler http.Handler, l *listener, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		HTTP2:     &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		ConnState: l.observe, ConnContext: withConnection,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
 }
 
 // ended returns err, or nil if err is the result of the end of ctx.

@@ -50,7 +50,7 @@ func TestTenThousandSlowClientsDoNotDelayOthersAndNeedLittleMemory(t *testing.T)
 
 	slow := make([]net.Conn, connections)
 	for i := range slow {
-		slow[i] = s.connect()
+		slow[i] = s.connect(fmt.Sprintf("127.0.1.%d", 1+i%20))
 		_, err := io.WriteString(slow[i], slowClients[i%len(slowClients)].sends)
 		require.NoError(t, err)
 	}
@@ -84,10 +84,11 @@ func TestTenThousandSlowClientsDoNotDelayOthersAndNeedLittleMemory(t *testing.T)
 	require.NoError(t, s.process.Wait(), "%s", &s.errOut)
 }
 
-// connect opens a connection with a small receive buffer.
-func (s *server) connect() net.Conn {
+// connect opens a connection with a small receive buffer from an address.
+func (s *server) connect(from string) net.Conn {
 	s.t.Helper()
-	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	c, err := dialer.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { _ = c.Close() })
 	require.NoError(s.t, c.(*net.TCPConn).SetReadBuffer(4<<10))

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// pipes is a listener of connections in this process, whose clients have the address that they name.
+type pipes struct {
+	clients chan net.Conn
+	closed  chan struct{}
+}
+
+func newPipes() *pipes { return &pipes{clients: make(chan net.Conn), closed: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.clients:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { close(p.closed); return nil }
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// dial opens a connection from an address.
+func (p *pipes) dial(from string) net.Conn {
+	client, server := net.Pipe()
+	p.clients <- &addressed{Conn: server, from: net.TCPAddr{IP: net.ParseIP(from), Port: 1}}
+	return client
+}
+
+type addressed struct {
+	net.Conn
+	from net.TCPAddr
+}
+
+func (a *addressed) RemoteAddr() net.Addr { return &a.from }
+
+// limited is a server on pipes.
+type limited struct {
+	*pipes
+	listener *listener
+	entered  chan struct{} // by each request for /wait
+	leave    chan struct{}
+}
+
+func serveLimited(t *testing.T, most, mostOfAddress int) *limited {
+	s := &limited{pipes: newPipes(), entered: make(chan struct{}), leave: make(chan struct{})}
+	s.listener = bounded(s.pipes, most, mostOfAddress)
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/wait" {
+			s.entered <- struct{}{}
+			<-s.leave
+		}
+		_, _ = io.WriteString(w, "answer")
+	})
+	server := newServer(handler, s.listener, slog.New(slog.DiscardHandler))
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(s.listener) }()
+	t.Cleanup(func() {
+		close(s.leave)
+		_ = server.Close()
+		<-served
+		require.Eventually(t, func() bool { return s.counted() == 0 }, time.Minute, time.Millisecond, "each connection is counted once")
+		require.Empty(t, s.listener.addresses)
+		require.Zero(t, s.listener.idle.Len())
+	})
+	return s
+}
+
+func (s *limited) counted() int {
+	s.listener.mu.Lock()
+	defer s.listener.mu.Unlock()
+	return s.listener.open
+}
+
+// awaitIdle waits until the server has noticed that its answers are written.
+func (s *limited) awaitIdle(t *testing.T, n int) {
+	require.Eventually(t, func() bool {
+		s.listener.mu.Lock()
+		defer s.listener.mu.Unlock()
+		return s.listener.idle.Len() == n
+	}, time.Minute, time.Millisecond)
+}
+
+// request sends a request and reads the answer.
+func request(c net.Conn) error {
+	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		return err
+	}
+	response, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && string(text) != "answer" {
+		err = fmt.Errorf("the answer is %q", text)
+	}
+	return err
+}
+
+func isClosed(c net.Conn) bool {
+	_ = c.SetReadDeadline(time.Now().Add(-time.Second)) // an open pipe has nothing to read
+	_, err := c.Read(make([]byte, 1))
+	return err == io.EOF
+}
+
+func TestIdleConnectionsOfOneClientLockNobodyOut(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	t.Run("", func(t *testing.T) {
+		s := serveLimited(t, maxConnections, maxAddressConnections)
+		idle := make([]net.Conn, 12_100)
+		for i := range idle {
+			idle[i] = s.dial("10.0.0.2")
+			if i%3 == 0 {
+				go func() { _, _ = io.WriteString(idle[i], "GET / HTTP/1.1\r\nX-Slow: ") }()
+			}
+			require.LessOrEqual(t, s.counted(), maxAddressConnections)
+		}
+		require.NoError(t, request(s.dial("10.0.0.1")), "another client")
+		require.NoError(t, request(s.dial("10.0.0.2")), "the same client")
+		require.True(t, isClosed(idle[0]), "the one that has been idle for the longest time")
+		for _, c := range idle {
+			_ = c.Close()
+		}
+	})
+}
+
+func TestIdleConnectionsOfManyClientsLockNobodyOut(t *testing.T) {
+	s := serveLimited(t, maxConnections, maxAddressConnections)
+	for i := range 13_000 {
+		s.dial(fmt.Sprintf("10.1.%d.%d", i/250, i%250))
+		require.LessOrEqual(t, s.counted(), maxConnections)
+	}
+	require.NoError(t, request(s.dial("10.0.0.1")))
+	require.Equal(t, maxConnections, s.counted())
+}
+
+func TestAConnectionWithARequestIsNotReplaced(t *testing.T) {
+	s := serveLimited(t, 4, 2)
+	wait := func(c net.Conn) net.Conn {
+		_, err := io.WriteString(c, "GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		require.NoError(t, err)
+		<-s.entered
+		return c
+	}
+	first := wait(s.dial("10.0.0.1"))
+	second := s.dial("10.0.0.1")
+	require.NoError(t, request(second))
+	s.awaitIdle(t, 1)
+	third := s.dial("10.0.0.1")
+	require.NoError(t, request(third))
+	s.awaitIdle(t, 1)
+	require.True(t, isClosed(second), "idle after its answer, and replaced")
+	wait(third)
+	require.Error(t, request(s.dial("10.0.0.1")), "all of its address have requests")
+	wait(s.dial("10.0.0.2"))
+	wait(s.dial("10.0.0.3"))
+	require.Error(t, request(s.dial("10.0.0.4")), "all connections have requests")
+	require.Equal(t, 4, s.counted())
+
+	for _, c := range []net.Conn{first, third} {
+		go func() { _, _ = io.Copy(io.Discard, c) }()
+	}
+	s.leave <- struct{}{}
+	s.leave <- struct{}{}
+	s.leave <- struct{}{}
+	s.leave <- struct{}{}
+	require.Eventually(t, func() bool { return request(s.dial("10.0.0.4")) == nil }, time.Minute, time.Millisecond, "the place of a connection that has become idle")
+}
+
+func tlsServer(c net.Conn) net.Conn { return tls.Server(c, nil) }
+
+func TestTheSameConnectionsCountOverTLS(t *testing.T) {
+	for _, wrap := range []func(net.Conn) net.Conn{func(c net.Conn) net.Conn { return c }, tlsServer} {
+		l := bounded(newPipes(), 2, 2)
+		c := &connection{l: l, address: addressOf("10.0.0.1:1")}
+		_, admitted := l.admit(c)
+		require.True(t, admitted)
+		require.Equal(t, 1, l.idle.Len())
+		l.observe(wrap(c), http.StateActive)
+		require.Zero(t, l.idle.Len())
+		failedAttempts(withConnection(t.Context(), wrap(c))).Add(2)
+		require.EqualValues(t, 2, c.failedAttempts.Load())
+		l.observe(wrap(c), http.StateIdle)
+		require.Equal(t, 1, l.idle.Len())
+	}
+}
+
+func TestAddressesOfConnectionsAreForgotten(t *testing.T) {
+	l := bounded(newPipes(), 10, 10)
+	for i := range 100 {
+		_, admitted := l.admit(&connection{l: l, address: addressOf(fmt.Sprintf("10.0.0.%d:1", i))})
+		require.True(t, admitted)
+		require.LessOrEqual(t, len(l.addresses), 10)
+	}
+	require.Len(t, l.addresses, 10)
+	require.False(t, strings.Contains(fmt.Sprint(l.addresses), "10.0.0.1/"))
+}
