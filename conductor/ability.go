@@ -36,7 +36,7 @@ func (c *Conductor) BootDevice(ctx context.Context, ident string) (device string
 	if r, delegated, err := c.calls.delegate(ctx, ident, "boot device", callArgs{}); delegated {
 		return r.Device, r.Persistent, err
 	}
-	err = c.withBootDevices(ctx, ident, func(ctx context.Context, b BootDeviceManager, n *Node) (err error) {
+	err = withBootDevices(ctx, c, ident, func(ctx context.Context, b BootDeviceManager, n *Node) (err error) {
 		device, persistent, err = b.BootDevice(ctx, n)
 		return err
 	})
@@ -66,7 +66,7 @@ func (c *Conductor) SetBootDevice(ctx context.Context, ident, device string, per
 	if _, delegated, err := c.calls.delegate(ctx, ident, "set boot device", callArgs{Device: device, Persistent: persistent}); delegated {
 		return err
 	}
-	return c.withBootDevices(ctx, ident, func(ctx context.Context, b BootDeviceManager, n *Node) error {
+	return withBootDevices(ctx, c, ident, func(ctx context.Context, b BootDeviceManager, n *Node) error {
 		return b.SetBootDevice(ctx, n, device, persistent)
 	})
 }
@@ -76,7 +76,7 @@ const callTimeout = time.Minute
 
 // withBootDevices reserves the node and calls f with its hardware type. The error matches
 // Unsupported where the hardware type is no BootDeviceManager.
-func (c *Conductor) withBootDevices(ctx context.Context, ident string, f func(context.Context, BootDeviceManager, *Node) error) error {
+func withBootDevices(ctx context.Context, c *Conductor, ident string, f func(context.Context, BootDeviceManager, *Node) error) error {
 	return c.engine.exclusively(ctx, ident, func(ctx context.Context, hardware Hardware, n *Node) error {
 		b, ok := hardware.(BootDeviceManager)
 		if !ok {

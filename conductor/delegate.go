@@ -48,6 +48,11 @@ type callArgs struct {
 	Args       map[string]any    `json:"args,omitzero"`   // of the vendor passthru method
 	Component  string            `json:"component,omitzero"`
 	Indicator  string            `json:"indicator,omitzero"`
+	Devices    []string          `json:"devices,omitzero"` // of virtual media
+	Image      string            `json:"image,omitzero"`
+	Source     string            `json:"source,omitzero"` // of the image
+	BootMode   string            `json:"boot_mode,omitzero"`
+	SecureBoot bool              `json:"secure_boot,omitzero"`
 }
 
 // callResult has the results of all methods.
@@ -61,6 +66,7 @@ type callResult struct {
 	Answer     any                     `json:"answer,omitzero"`
 	Indicators []Indicator             `json:"indicators,omitzero"`
 	State      string                  `json:"state,omitzero"` // of an indicator
+	Media      []VirtualMedia          `json:"media,omitzero"`
 }
 
 // methods are the methods of a [Conductor] that need the node's hardware type.
@@ -95,6 +101,25 @@ func init() {
 		},
 		"set boot device": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
 			return r, c.SetBootDevice(ctx, q.Node, q.Args.Device, q.Args.Persistent)
+		},
+		"inject nmi": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
+			return r, c.Management(q.Node).InjectNMI(ctx)
+		},
+		"virtual media": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
+			r.Media, err = c.Management(q.Node).VirtualMedia(ctx)
+			return r, err
+		},
+		"attach virtual media": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
+			return r, c.Management(q.Node).AttachVirtualMedia(ctx, q.Args.Device, q.Args.Image, q.Args.Source)
+		},
+		"detach virtual media": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
+			return r, c.Management(q.Node).DetachVirtualMedia(ctx, q.Args.Devices)
+		},
+		"set boot mode": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
+			return r, c.Management(q.Node).SetBootMode(ctx, q.Args.BootMode)
+		},
+		"set secure boot": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
+			return r, c.Management(q.Node).SetSecureBoot(ctx, q.Args.SecureBoot)
 		},
 		"indicators": func(c *Conductor, ctx context.Context, q call) (r callResult, err error) {
 			r.Indicators, err = c.Indicators(ctx, q.Node)

@@ -39,8 +39,11 @@
 //   - An automated cleaning has no steps and fails, unless it is off for the node or the conductor.
 //     Manual cleaning and servicing have the built-in steps of power, since 2023.2; any other
 //     step fails.
-//   - Rescue, BIOS settings, firmware, consoles, secure boot and vendor methods are refused, and so
-//     are steps for RAID; a RAID configuration is stored.
+//   - By Redfish, clients insert and eject virtual media, inject an NMI, and set the boot mode and
+//     secure boot ([conductor.Management]); by IPMI they inject an NMI. The BMC itself loads the image
+//     of virtual media: image_download_source is "http", and any other is refused.
+//   - Rescue, BIOS settings, firmware, consoles and vendor methods are refused, and so are steps for
+//     RAID; a RAID configuration is stored.
 //   - The network interface "noop" and the boot interfaces change nothing: networks, DHCP and boot
 //     files are another service's.
 //

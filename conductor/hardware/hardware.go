@@ -50,8 +50,8 @@ type kind struct {
 	parse func(info) (bmc.Config, error)
 }
 
-// BMC is a hardware type whose nodes have BMCs: a [conductor.Hardware] and a
-// [conductor.BootDeviceManager]. Make it with [NewRedfish] or [NewIPMI], and Close it. It is
+// BMC is a hardware type whose nodes have BMCs: a [conductor.Hardware], a
+// [conductor.BootDeviceManager] and a [conductor.Management]. Make it with [NewRedfish] or [NewIPMI], and Close it. It is
 // safe for concurrent use. A nil or zero BMC has no interfaces and no steps, and its
 // other methods return a [*conductor.ConfigError]. A nil node is an error.
 //
@@ -70,6 +70,7 @@ type BMC struct {
 var (
 	_ conductor.Hardware          = (*BMC)(nil)
 	_ conductor.BootDeviceManager = (*BMC)(nil)
+	_ conductor.Management        = (*BMC)(nil)
 )
 
 // call counts the calls in flight of one node.

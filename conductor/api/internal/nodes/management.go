@@ -69,14 +69,16 @@ func hardwareFault(err error) error {
 	return &fault.Fault{Status: http.StatusInternalServerError, Text: err.Error()}
 }
 
-// injectNMI answers PUT /v1/nodes/NODE/management/inject_nmi. No hardware type supports it.
+// injectNMI answers PUT /v1/nodes/NODE/management/inject_nmi.
 func injectNMI(r *rest.Request) (rest.Answer, error) {
 	if err := r.Accept(r.BodyArgs(rest.MaxBody)); err != nil {
 		return rest.Answer{}, err
 	}
-	return rest.Answer{}, update(r, func(n *node) error {
-		return conductor.Held(fault.Invalid("%s", unsupported(n, "inject_nmi")))
-	})
+	n, err := r.Node(r.Param(0))
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	return rest.NoContent, hardwareFault(r.Conductor.Management(n.UUID).InjectNMI(r.Context()))
 }
 
 // listIndicators answers GET /v1/nodes/NODE/management/indicators.

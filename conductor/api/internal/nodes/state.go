@@ -154,8 +154,7 @@ func unsupported(n *node, feature string) string {
 // bootModes are the boot modes. Source: ironic/common/boot_modes.py.
 var bootModes = []string{"bios", "uefi"}
 
-// setBootMode answers PUT /v1/nodes/NODE/states/boot_mode. No hardware type supports it: the
-// request is accepted and then sets the node's last error, as with Ironic's fake-hardware.
+// setBootMode answers PUT /v1/nodes/NODE/states/boot_mode. A failure is the node's last error.
 func setBootMode(r *rest.Request) (rest.Answer, error) {
 	a := r.BodyArgs(rest.MaxBody, "target")
 	target := a.Need("target").Text("target")
@@ -163,7 +162,7 @@ func setBootMode(r *rest.Request) (rest.Answer, error) {
 	if !slices.Contains(bootModes, target) {
 		wrong = fault.Invalid("Invalid boot mode %s requested for node. Allowed boot modes are: bios, uefi", fault.Show(a.Values["target"]))
 	}
-	return setBoot(r, a, wrong, "boot mode to '"+target, "set_boot_mode")
+	return setBoot(r, a, wrong, func(n *node) error { return r.Conductor.Management(n.UUID).SetBootMode(r.Context(), target) })
 }
 
 func setSecureBoot(r *rest.Request) (rest.Answer, error) {
@@ -173,12 +172,11 @@ func setSecureBoot(r *rest.Request) (rest.Answer, error) {
 	if target == nil {
 		wrong = fault.Invalid("Invalid secure_boot None requested for node. Allowed secure_boot states are: True, False) ")
 	}
-	return setBoot(r, a, wrong, "secure_boot state to '"+fault.Repr(target != nil && *target)+"'", "set_secure_boot_state")
+	return setBoot(r, a, wrong, func(n *node) error { return r.Conductor.Management(n.UUID).SetSecureBoot(r.Context(), *target) })
 }
 
-// setBoot refuses a request with bad arguments or with a wrong target, or sets the node's last error
-// to the failure of a change.
-func setBoot(r *rest.Request, a *rest.Args, wrong error, change, function string) (rest.Answer, error) {
+// setBoot refuses a request with bad arguments or with a wrong target, or sets what it asks for.
+func setBoot(r *rest.Request, a *rest.Args, wrong error, set func(*node) error) (rest.Answer, error) {
 	n, err := r.NodeOf(a)
 	switch {
 	case err != nil:
@@ -190,11 +188,7 @@ func setBoot(r *rest.Request, a *rest.Args, wrong error, change, function string
 	case errors.Is(r.Conductor.Rules().Boot(n.Fields()), conductor.WrongState):
 		return rest.Answer{}, fault.Conflict("Node is in %s state. Since node is transitioning, the boot mode will not be set as this may interfere with ongoing changes and result in erroneous modification. Try again later.", n.ProvisionState)
 	}
-	err = update(r, func(n *node) error {
-		n.LastError = "Failed to change " + change + ": " + unsupported(n, function)
-		return nil
-	})
-	return accepted(r), err
+	return accepted(r), hardwareFault(set(n))
 }
 
 // showConsole answers GET /v1/nodes/NODE/states/console.

@@ -8,6 +8,7 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/fault"
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 	"github.com/ironstate/ironstate/conductor/api/internal/since"
+	"github.com/ironstate/ironstate/conductor/api/internal/wire"
 )
 
 // The devices of virtual media, and the URL schemes of their images.
@@ -18,19 +19,22 @@ var (
 	vmediaSchemes = []string{"http", "https", "nfs", "cifs"}
 )
 
-// attachVmedia answers POST /v1/nodes/NODE/vmedia. The request is accepted and then sets the
-// node's last error: no hardware type supports virtual media.
+// attachVmedia answers POST /v1/nodes/NODE/vmedia. A failure is the node's last error.
 func attachVmedia(r *rest.Request) (rest.Answer, error) {
 	a := r.BodyArgs(rest.MaxBody, "device_type", "image_url", "image_download_source")
 	device, image := a.Need("device_type").Text("device_type"), a.Need("image_url").Text("image_url")
-	a.Text("image_download_source")
+	source := a.Text("image_download_source")
 	if a.Err == nil && !slices.Contains(vmediaDevices, device) {
 		a.Err = fault.Invalid("Schema error for vmedia: %s is not one of %v", fault.Show(device), vmediaDevices)
 	}
 	if location, err := url.Parse(image); a.Err == nil && (err != nil || !slices.Contains(vmediaSchemes, location.Scheme)) {
 		a.Err = fault.Invalid("Unsupported or missing URL scheme: want one of %s", strings.Join(vmediaSchemes, ", "))
 	}
-	return changeVmedia(r, a, "Could not attach device "+device)
+	n, err := r.NodeOf(a)
+	if err != nil {
+		return rest.Answer{}, err
+	}
+	return rest.NoContent, hardwareFault(r.Conductor.Management(n.UUID).AttachVirtualMedia(r.Context(), device, image, source))
 }
 
 // detachVmedia answers DELETE /v1/nodes/NODE/vmedia, as attachVmedia does.
@@ -45,19 +49,11 @@ func detachVmedia(r *rest.Request) (rest.Answer, error) {
 	if len(devices) == 0 {
 		devices = vmediaDevices
 	}
-	return changeVmedia(r, a, "Could not detach device(s) "+strings.Join(devices, ", "))
-}
-
-// changeVmedia accepts a change of virtual media and sets the node's last error to failure.
-func changeVmedia(r *rest.Request, a *rest.Args, failure string) (rest.Answer, error) {
-	if _, err := r.NodeOf(a); err != nil {
+	n, err := r.NodeOf(a)
+	if err != nil {
 		return rest.Answer{}, err
 	}
-	err := update(r, func(n *node) error {
-		n.LastError = failure + " of node " + n.UUID + ": " + unsupported(n, "virtual media")
-		return nil
-	})
-	return rest.NoContent, err
+	return rest.NoContent, hardwareFault(r.Conductor.Management(n.UUID).DetachVirtualMedia(r.Context(), devices))
 }
 
 // showVmedia answers GET /v1/nodes/NODE/vmedia.
@@ -69,5 +65,19 @@ func showVmedia(r *rest.Request) (rest.Answer, error) {
 	if err != nil {
 		return rest.Answer{}, err
 	}
-	return rest.Answer{}, fault.Invalid("%s", unsupported(n, "get_virtual_media"))
+	media, err := r.Conductor.Management(n.UUID).VirtualMedia(r.Context())
+	if err != nil {
+		return rest.Answer{}, hardwareFault(err)
+	}
+	return rest.Value(func(w *wire.Writer) {
+		w.OpenList()
+		for _, m := range media {
+			w.Open()
+			w.Key("image").TextOrNull(m.Image)
+			w.Key("inserted").Boolean(m.Inserted)
+			w.Key("media_types").Texts(m.MediaTypes)
+			w.Close()
+		}
+		w.CloseList()
+	}), nil
 }

@@ -1,0 +1,74 @@
+package hardware
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/verify"
+	"github.com/ironstate/ironstate/verify/bmc"
+)
+
+// manage calls f, which does a function of the management interface that only Redfish BMCs have, or also IPMI's. It
+// refuses the function with the management interface "noop", and where the BMC lacks it.
+func (b *BMC) manage(n *conductor.Node, function string, overIPMI bool, f func() error) error {
+	if err := b.usable(n); err != nil {
+		return err
+	}
+	refuse := func(err error) error {
+		text := fmt.Sprintf("Driver %s does not support %s (disabled or not implemented).", n.Driver, function)
+		if err != nil {
+			text = fmt.Sprintf("The BMC of node %s does not support %s: %v", n.UUID, function, err)
+		}
+		return &conductor.Error{Reason: conductor.Unsupported, Text: text, Err: err}
+	}
+	chosen := b.chosen(n, "management")
+	if chosen == "noop" || chosen != "redfish" && !overIPMI {
+		return refuse(nil)
+	}
+	err := b.do(n, f)
+	if errors.Is(err, verify.Unsupported) {
+		return refuse(err)
+	}
+	return err
+}
+
+// InjectNMI implements [conductor.Management].
+func (b *BMC) InjectNMI(ctx context.Context, n *conductor.Node) error {
+	return b.manage(n, "inject_nmi", true, func() error { return b.driver.InjectNMI(ctx, n.UUID) })
+}
+
+// SetBootMode implements [conductor.Management]. The mode takes effect at the machine's next reset.
+func (b *BMC) SetBootMode(ctx context.Context, n *conductor.Node, mode string) error {
+	return b.manage(n, "set_boot_mode", false, func() error { return b.driver.SetBootMode(ctx, n.UUID, mode) })
+}
+
+// SetSecureBoot implements [conductor.Management]. It takes effect at the machine's next boot.
+func (b *BMC) SetSecureBoot(ctx context.Context, n *conductor.Node, enabled bool) error {
+	return b.manage(n, "set_secure_boot_state", false, func() error { return b.driver.SetSecureBoot(ctx, n.UUID, enabled) })
+}
+
+// VirtualMedia implements [conductor.Management].
+func (b *BMC) VirtualMedia(ctx context.Context, n *conductor.Node) ([]conductor.VirtualMedia, error) {
+	var slots []bmc.VirtualMedia
+	err := b.manage(n, "get_virtual_media", false, func() (err error) {
+		slots, err = b.driver.VirtualMedia(ctx, n.UUID)
+		return err
+	})
+	var media []conductor.VirtualMedia
+	for _, s := range slots {
+		media = append(media, conductor.VirtualMedia(s))
+	}
+	return media, err
+}
+
+// AttachVirtualMedia implements [conductor.Management].
+func (b *BMC) AttachVirtualMedia(ctx context.Context, n *conductor.Node, device, image string) error {
+	return b.manage(n, "virtual media", false, func() error { return b.driver.InsertMedia(ctx, n.UUID, device, image) })
+}
+
+// DetachVirtualMedia implements [conductor.Management].
+func (b *BMC) DetachVirtualMedia(ctx context.Context, n *conductor.Node, devices []string) error {
+	return b.manage(n, "virtual media", false, func() error { return b.driver.EjectMedia(ctx, n.UUID, devices...) })
+}

@@ -1,0 +1,74 @@
+package hardware_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/hardware"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+const image = "http://images.example/agent.iso"
+
+func TestTheManagementOfARedfishMachine(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{})
+	n := s.node(redfishMachine(server, t), func(*conductor.Node) {})
+	ctx := t.Context()
+	require.NoError(t, server.SetPower("1", "On"))
+	lastError := func() string {
+		now, err := s.Node(ctx, n.UUID)
+		require.NoError(t, err)
+		return now.LastError
+	}
+
+	require.NoError(t, s.Management(n.UUID).InjectNMI(ctx))
+	require.Equal(t, 1, server.NMIs("1"))
+
+	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(ctx, "cdrom", image, ""))
+	require.Equal(t, image, server.Media("CD"))
+	media, err := s.Management(n.UUID).VirtualMedia(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []conductor.VirtualMedia{
+		{Image: image, Inserted: true, MediaTypes: []string{"CD", "DVD"}}, {MediaTypes: []string{"USBStick", "Floppy"}},
+	}, media)
+	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(ctx, "floppy", image, "local"))
+	require.Contains(t, lastError(), "image_download_source local is not supported")
+	require.Empty(t, server.Media("USB"))
+	require.NoError(t, s.Management(n.UUID).DetachVirtualMedia(ctx, []string{"cdrom", "disk", "floppy"}))
+	require.Empty(t, server.Media("CD"))
+	require.Empty(t, lastError())
+
+	require.NoError(t, s.Management(n.UUID).SetBootMode(ctx, "bios"))
+	require.NoError(t, s.Management(n.UUID).SetSecureBoot(ctx, true))
+	require.Contains(t, lastError(), "Failed to change secure_boot state to 'True': ")
+	require.Contains(t, lastError(), "requires the boot mode UEFI")
+	require.NoError(t, s.Management(n.UUID).SetBootMode(ctx, "uefi"))
+	require.NoError(t, s.Management(n.UUID).SetSecureBoot(ctx, true))
+	now, err := s.Node(ctx, n.UUID)
+	require.NoError(t, err)
+	require.Equal(t, "uefi", now.BootMode)
+	require.True(t, *now.SecureBoot)
+	require.Empty(t, now.LastError)
+
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Managers/bmc/VirtualMedia/CD/Actions/VirtualMedia.InsertMedia", Do: bmctest.Status(http.StatusInternalServerError)})
+	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(ctx, "cdrom", image, "http"))
+	require.Contains(t, lastError(), "Could not attach device cdrom of node "+n.UUID+": ")
+}
+
+func TestAnIPMIMachineHasNMIsOnly(t *testing.T) {
+	m := machines["ipmi"](t)
+	s := start(t, hardware.Config{})
+	n := s.node(m, func(*conductor.Node) {})
+	_, err := s.Management(n.UUID).VirtualMedia(t.Context())
+	require.ErrorIs(t, err, conductor.Unsupported)
+	require.NoError(t, s.Management(n.UUID).SetBootMode(t.Context(), "uefi"))
+	now, err := s.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.Contains(t, now.LastError, "does not support set_boot_mode")
+	require.Empty(t, now.BootMode)
+	require.ErrorContains(t, s.Management(n.UUID).InjectNMI(t.Context()), "Set Chassis Power Control to Diag failed", "ipmi_sim has no NMIs")
+}
