@@ -176,6 +176,7 @@ func (c *client) ask(ctx context.Context, host *conductorProcess, r *history.Req
 	}
 	request.Header.Set("X-OpenStack-Ironic-API-Version", "latest")
 	request.Header.Set("Content-Type", "application/json")
+	request.SetBasicAuth(clientUser, clientPassword)
 	answer, err := c.http.Do(request)
 	if err != nil {
 		return nil

@@ -17,6 +17,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"golang.org/x/crypto/bcrypt"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 )
@@ -59,7 +60,7 @@ const startTimeout = 2 * time.Minute
 func newCluster(ctx context.Context, dir string, config config, n *network, fail func(error)) (*cluster, error) {
 	c := &cluster{dir: dir, network: n, lease: config.lease, fail: fail}
 	program := filepath.Join(dir, "conductor")
-	if err := build(ctx, program); err != nil {
+	if err := errors.Join(build(ctx, program), c.writeUsers()); err != nil {
 		return c, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
@@ -79,6 +80,18 @@ func newCluster(ctx context.Context, dir string, config config, n *network, fail
 		return c, err
 	}
 	return c, together(c.conductors, func(p *conductorProcess) error { return p.start(ctx) })
+}
+
+// users returns the path of the conductors' file of users.
+func (c *cluster) users() string { return filepath.Join(c.dir, "users") }
+
+// writeUsers writes the file of users. The cost of the hash is the usual one.
+func (c *cluster) writeUsers() error {
+	hash, err := bcrypt.GenerateFromPassword([]byte(clientPassword), bcrypt.DefaultCost)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(c.users(), fmt.Appendf(nil, "%s:%s\n", clientUser, hash), 0o600)
 }
 
 // together calls f for all elements concurrently, and returns one of the errors.
@@ -214,7 +227,7 @@ func (c *cluster) addConductors(program string) error {
 
 func (c *cluster) addConductor(program, name string, args ...string) {
 	args = append(args,
-		"-name", name, "-lease", c.lease.String(), "-demo", "0", "-log-level", "INFO",
+		"-name", name, "-lease", c.lease.String(), "-demo", "0", "-auth-file", c.users(), "-log-level", "INFO",
 		"-fake-delay", fakeDelay.String(), "-fake-restart", "-check-interval", checkInterval.String(), "-shutdown-timeout", fakeDelay.String())
 	p := &conductorProcess{&process{name: name, dir: c.dir, onExit: c.fail}, &address{}}
 	p.command = func() *exec.Cmd { return exec.Command(program, args...) }

@@ -55,6 +55,10 @@ func runForce(t *testing.T, embedded bool) {
 	require.Positive(t, result.operations)
 	require.Greater(t, result.versions, c.nodes)
 	require.NotEmpty(t, faults)
+	require.Positive(t, result.attacks.idle)
+	for _, a := range attacks("") {
+		require.Positive(t, result.attacks.refused[a.name], "%s: %v", a.name, result.attacks)
+	}
 }
 
 // ending is a writer that calls end after a write that contains the text.

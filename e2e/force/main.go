@@ -9,6 +9,8 @@
 // conductor is killed, terminated, stopped for a quarter of its lease to three leases, or
 // cut off from all servers or one. Concurrently a server is killed, stopped, or cut off
 // from its peers, with or without the conductors, or two servers are killed or stopped.
+// Meanwhile attackers send dense bodies, wrong passwords, requests of other origins and large
+// patches, and hold idle connections; each attack must be refused.
 // Then all faults end and every node must come to rest. Package history checks all
 // versions that etcd has stored, all answers to the clients, and all operations on the
 // hardware.

@@ -35,13 +35,14 @@ type figures struct {
 	operations     int
 	takeOver       time.Duration
 	longest        longest
+	attacks        *attackLog
 	findings       []history.Finding
 }
 
 func (f figures) String() string {
-	return fmt.Sprintf("%d requests (%d accepted, %d refused, %d of unknown outcome), %d faults, %d versions stored, %d nodes at rest",
+	return fmt.Sprintf("%d requests (%d accepted, %d refused, %d of unknown outcome), %d faults, %d versions stored, %d nodes at rest, %v",
 		f.requests[0]+f.requests[1]+f.requests[2], f.requests[history.Accepted], f.requests[history.Refused], f.requests[history.Unknown],
-		f.faults, f.versions, f.rest)
+		f.faults, f.versions, f.rest, f.attacks)
 }
 
 // progress prints a line of progress, with the arguments of Printf.
@@ -57,7 +58,7 @@ func (t progress) serialized() progress {
 	}
 }
 
-// run has the cluster, the clients, the faults and the recorder of one history.
+// run has the cluster, the clients, the attackers, the faults and the recorder of one history.
 type run struct {
 	config
 	table    *states.Table
@@ -65,6 +66,7 @@ type run struct {
 	cluster  *cluster
 	recorder *recorder
 	requests requestLog
+	attacks  *attackLog
 	faults   *faults
 	nodes    []string
 
@@ -89,7 +91,7 @@ func execute(ctx context.Context, c config, t progress) (result figures, err err
 	}()
 	network, closeNetwork := newNetwork(ctx)
 	defer closeNetwork()
-	r := &run{config: c, table: states.Latest().Table(), progress: t}
+	r := &run{config: c, table: states.Latest().Table(), progress: t, attacks: newAttackLog()}
 	r.cluster, err = newCluster(ctx, dir, c, network, r.endedByItself)
 	defer r.cluster.stop()
 	if err != nil {
@@ -112,7 +114,7 @@ func (r *run) endedByItself(err error) {
 }
 
 func (r *run) figures() figures {
-	f := figures{requests: r.requests.count(), faults: r.faults.count.Load()}
+	f := figures{requests: r.requests.count(), faults: r.faults.count.Load(), attacks: r.attacks}
 	if r.recorder != nil {
 		f.versions, f.rest = r.recorder.counts()
 	}
@@ -170,7 +172,7 @@ func (r *run) populate(ctx context.Context) error {
 
 const progressEvery = 5 * time.Second
 
-// load runs the clients while faults are injected, for the configured time.
+// load runs the clients and the attackers while faults are injected, for the configured time.
 func (r *run) load(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -179,6 +181,10 @@ func (r *run) load(ctx context.Context) {
 	for id := range r.clients {
 		c := r.newClient(id + 1)
 		group.Go(func() { c.run(ctx, limited.Done()) })
+	}
+	for id := range attackers {
+		a := r.newAttacker(id)
+		group.Go(func() { a.run(ctx, limited.Done()) })
 	}
 	group.Go(func() { r.faults.run(limited, r.seed) })
 	begin := time.Now()
@@ -272,6 +278,6 @@ func (r *run) check() (figures, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f.findings = append(r.ended, h.Check()...)
+	f.findings = append(append(r.ended, r.attacks.findings()...), h.Check()...)
 	return f, nil
 }

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ironstate/ironstate/e2e/force/history"
+)
+
+// The user of the clients, whom the conductors' file of users names.
+const (
+	clientUser     = "client"
+	clientPassword = "the clients' password"
+)
+
+const (
+	attackers       = 3
+	idleConnections = 200 // of one attacker, to one conductor at a time
+)
+
+// attack is a hostile request. Its answer must be a refusal.
+type attack struct {
+	name, method, path, body string
+	header                   map[string]string
+	password                 bool // the attacker has the clients' password, as a browser that is led to another page
+}
+
+// attacks returns the hostile requests about a node. One that is done is found as a value that no client has written.
+func attacks(node string) []attack {
+	value := `{"op": "add", "path": "/extra/` + valueKey + `", "value": "attack"}`
+	many := strings.Repeat(`{"op": "add", "path": "/extra/list/0", "value": 1},`, 900)
+	origin := map[string]string{"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"}
+	return []attack{
+		{name: "a dense body", method: "POST", path: "/v1/heartbeat/" + node, body: `{"callback_url": [` + strings.Repeat("{},", 300_000) + `{}]}`},
+		{name: "a heartbeat without a token", method: "POST", path: "/v1/heartbeat/" + node, body: `{"callback_url": "http://127.0.0.1:1", "agent_token": "wrong"}`},
+		{name: "a wrong password", method: "PATCH", path: "/v1/nodes/" + node, body: "[" + value + "]", header: map[string]string{"Authorization": "Basic bm9ib2R5Om5vdGhpbmc="}},
+		{name: "no password", method: "PATCH", path: "/v1/nodes/" + node, body: "[" + value + "]"},
+		{name: "another origin", method: "PATCH", path: "/v1/nodes/" + node, body: "[" + value + "]", header: origin, password: true},
+		{name: "a text of another site", method: "POST", path: "/v1/nodes", body: `{"driver": "fake-hardware"}`, header: map[string]string{"Sec-Fetch-Site": "cross-site", "Content-Type": "text/plain"}, password: true},
+		{name: "a patch that fails at its end", method: "PATCH", path: "/v1/nodes/" + node, body: `[` + value + `,{"op": "add", "path": "/extra/list", "value": []},` + many + `{"op": "remove", "path": "/extra/nothing"}]`, password: true},
+		{name: "a patch of too many operations", method: "PATCH", path: "/v1/nodes/" + node, body: `[` + value + `,` + strings.Repeat(many, 3) + value + `]`, password: true},
+	}
+}
+
+// attackLog counts the attacks and collects those that were accepted.
+type attackLog struct {
+	mu                  sync.Mutex
+	refused, unanswered map[string]int // by the name of the attack
+	idle                int            // connections that were opened
+	accepted            []history.Finding
+}
+
+func newAttackLog() *attackLog {
+	return &attackLog{refused: map[string]int{}, unanswered: map[string]int{}}
+}
+
+// add records the answer to an attack; the status is 0 if there was none.
+func (l *attackLog) add(a attack, status int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case status == 0:
+		l.unanswered[a.name]++
+	case status >= 400 && status < 500, status == http.StatusServiceUnavailable:
+		l.refused[a.name]++
+	default:
+		l.accepted = append(l.accepted, history.Finding{Rule: "attacks", Text: fmt.Sprintf("%s was answered with %d", a.name, status)})
+	}
+}
+
+// findings returns the attacks that were accepted, or that were answered never at all.
+func (l *attackLog) findings() []history.Finding {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := l.accepted
+	for name, count := range l.unanswered {
+		if count > 20 && l.refused[name] == 0 {
+			found = append(found, history.Finding{Rule: "attacks", Text: fmt.Sprintf("%s got no answer in %d attempts", name, count)})
+		}
+	}
+	return found
+}
+
+func (l *attackLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	refused, unanswered := 0, 0
+	for _, count := range l.refused {
+		refused += count
+	}
+	for _, count := range l.unanswered {
+		unanswered += count
+	}
+	return fmt.Sprintf("%d attacks refused, %d without an answer, %d idle connections", refused, unanswered, l.idle)
+}
+
+// attacker sends hostile requests to the conductors, from another address than the clients, and holds idle connections.
+type attacker struct {
+	random *rand.Rand
+	hosts  []*conductorProcess
+	nodes  []string
+	log    *attackLog
+	dialer *net.Dialer
+	next   int // the attack
+	idle   []net.Conn
+}
+
+func (r *run) newAttacker(id int) *attacker {
+	dialer := &net.Dialer{Timeout: time.Second}
+	if runtime.GOOS == "linux" { // elsewhere the loopback interface has one address
+		dialer.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}
+	}
+	return &attacker{random: rand.New(rand.NewPCG(r.seed, uint64(9000+id))), hosts: r.cluster.conductors, nodes: r.nodes, log: r.attacks, dialer: dialer, next: 3 * id}
+}
+
+// run attacks until stop is closed.
+func (a *attacker) run(ctx context.Context, stop <-chan struct{}) {
+	client := &http.Client{Transport: &http.Transport{DialContext: a.dialer.DialContext}}
+	defer client.CloseIdleConnections()
+	defer a.leave()
+	for ctx.Err() == nil {
+		select {
+		case <-stop:
+			return
+		case <-time.After(time.Duration(a.random.Int64N(int64(maxPause)))):
+		}
+		host := a.hosts[a.random.IntN(len(a.hosts))]
+		if a.random.IntN(10) == 0 {
+			a.occupy(ctx, host)
+			continue
+		}
+		all := attacks(a.nodes[a.random.IntN(len(a.nodes))])
+		a.send(ctx, client, host, all[a.next%len(all)])
+		a.next++
+	}
+}
+
+func (a *attacker) send(ctx context.Context, client *http.Client, host *conductorProcess, what attack) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, what.method, "http://"+host.at.get()+what.path, strings.NewReader(what.body))
+	if err != nil {
+		return
+	}
+	request.Header.Set("X-OpenStack-Ironic-API-Version", "latest")
+	request.Header.Set("Content-Type", "application/json")
+	for name, value := range what.header {
+		request.Header.Set(name, value)
+	}
+	if what.password {
+		request.SetBasicAuth(clientUser, clientPassword)
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		a.log.add(what, 0)
+		return
+	}
+	_, _ = io.Copy(io.Discard, answer.Body)
+	_ = answer.Body.Close()
+	a.log.add(what, answer.StatusCode)
+}
+
+// occupy opens idle connections to a conductor in place of the present ones.
+func (a *attacker) occupy(ctx context.Context, host *conductorProcess) {
+	a.leave()
+	for range idleConnections {
+		conn, err := a.dialer.DialContext(ctx, "tcp", host.at.get())
+		if err != nil {
+			break
+		}
+		a.idle = append(a.idle, conn)
+	}
+	a.log.mu.Lock()
+	defer a.log.mu.Unlock()
+	a.log.idle += len(a.idle)
+}
+
+// leave closes the idle connections.
+func (a *attacker) leave() {
+	for _, conn := range a.idle {
+		_ = conn.Close()
+	}
+	a.idle = nil
+}
