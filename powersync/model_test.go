@@ -170,7 +170,7 @@ func (w *world) checkUpdate(old, r powersync.Record) {
 		require.Greater(t, w.bad[r.ID]+1, max(w.config.MaxRetries, 0), "before the retries are over")
 	case old.Maintenance && !r.Maintenance:
 		require.True(t, w.recovery)
-		require.Equal(t, powersync.FaultPowerFailure, old.Fault, "taken out of maintenance that a person set")
+		require.Equal(t, powersync.FaultPowerFailure, old.Fault, "taken out of maintenance that an operator set")
 	default:
 		require.Equal(t, old.Fault, r.Fault)
 		require.Equal(t, old.MaintenanceReason, r.MaintenanceReason)
@@ -192,15 +192,15 @@ func (w *world) Load(ctx context.Context, id string) (powersync.Record, error) {
 func person(t *rapid.T, w *world) func() {
 	id := drawNode(t)
 	edits := map[string]func(*powersync.Record){
-		"into maintenance":   func(r *powersync.Record) { r.Maintenance, r.MaintenanceReason, r.Fault = true, "by a person", "" },
+		"into maintenance":   func(r *powersync.Record) { r.Maintenance, r.MaintenanceReason, r.Fault = true, "by an operator", "" },
 		"out of maintenance": func(r *powersync.Record) { r.Maintenance, r.MaintenanceReason, r.Fault = false, "", "" },
 		"lock": func(r *powersync.Record) {
 			if r.Reservation == "" {
-				r.Reservation = "a person"
+				r.Reservation = "an operator"
 			}
 		},
 		"unlock": func(r *powersync.Record) {
-			if r.Reservation == "a person" {
+			if r.Reservation == "an operator" {
 				r.Reservation = ""
 			}
 		},
@@ -235,7 +235,7 @@ func (w *world) amid(t *rapid.T) (dies bool) {
 	w.read, w.wasBad, w.interference = map[string][]states.Power{}, map[string]bool{}, nil
 	for range rapid.IntRange(0, 4).Draw(t, "interferences") {
 		var do func()
-		switch rapid.IntRange(0, 2).Draw(t, "by a request, a person or nature") {
+		switch rapid.IntRange(0, 2).Draw(t, "by a request, an operator or chance") {
 		case 0:
 			w.interference = append(w.interference, w.requestInVain)
 			continue

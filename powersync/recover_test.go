@@ -54,7 +54,7 @@ func TestRecoveryIsForNodesWithAPowerFailureAlone(t *testing.T) {
 		change func(*powersync.Record)
 		counts map[powersync.Outcome]int // nodes without a power failure are none of it
 	}{
-		"set by a person":      {func(r *powersync.Record) { r.Fault = "" }, map[powersync.Outcome]int{}},
+		"set by an operator":   {func(r *powersync.Record) { r.Fault = "" }, map[powersync.Outcome]int{}},
 		"with another fault":   {func(r *powersync.Record) { r.Fault = "clean failure" }, map[powersync.Outcome]int{}},
 		"not in maintenance":   {func(r *powersync.Record) { r.Maintenance = false }, map[powersync.Outcome]int{}},
 		"in enroll":            {func(r *powersync.Record) { r.ProvisionState = states.Enroll }, map[powersync.Outcome]int{}},
@@ -70,8 +70,8 @@ func TestRecoveryIsForNodesWithAPowerFailureAlone(t *testing.T) {
 			h := newFixture(t, newHardware(isOn), nodes(r))
 			before := h.record(t, "a")
 			if test.change == nil {
-				whileRead(t, h, func(r *powersync.Record) { r.MaintenanceReason, r.Fault = "by a person", "" })
-				before.MaintenanceReason, before.Fault = "by a person", ""
+				whileRead(t, h, func(r *powersync.Record) { r.MaintenanceReason, r.Fault = "by an operator", "" })
+				before.MaintenanceReason, before.Fault = "by an operator", ""
 			}
 			report, err := h.Recover(t.Context())
 			require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestRecoveryStartsItsCountOver(t *testing.T) {
 			h.kill("a", true)
 		},
 		"with the next power failure": func(h *fixture) {
-			h.store.Put(powersync.Record{ID: "a", ProvisionState: states.Available, Power: isOn}) // as a person does
+			h.store.Put(powersync.Record{ID: "a", ProvisionState: states.Available, Power: isOn}) // as an operator does
 			require.Equal(t, powersync.IntoMaintenance, h.round(t))
 		},
 		"when the node was deleted": func(h *fixture) {

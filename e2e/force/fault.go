@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/ironstate/ironstate/internal/sleep"
 )
 
 // faults injects faults that a seed determines: one stream of faults into the
@@ -33,7 +35,7 @@ func (f *faults) run(ctx context.Context, seed uint64) {
 		both.Go(func() {
 			random := rand.New(rand.NewPCG(seed, uint64(stream)))
 			for ctx.Err() == nil {
-				pause(ctx, between(random, 500*time.Millisecond, 4*time.Second))
+				sleep.For(ctx, between(random, 500*time.Millisecond, 4*time.Second))
 				if ctx.Err() == nil {
 					f.count.Add(1)
 					faults[random.IntN(len(faults))](ctx, random)
@@ -60,7 +62,7 @@ func (p *process) resume(ctx context.Context) error {
 		if err := p.start(ctx); err == nil {
 			return nil
 		}
-		pause(ctx, 200*time.Millisecond)
+		sleep.For(ctx, 200*time.Millisecond)
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s does not start: %w", p.name, ctx.Err())
 		}
@@ -77,7 +79,7 @@ func (f *faults) away(ctx context.Context, s syscall.Signal, long time.Duration,
 			<-exited
 		}
 	}
-	pause(ctx, long)
+	sleep.For(ctx, long)
 	// A starting process needs the servers, which the other stream may have stopped.
 	for _, p := range all {
 		_ = p.resume(f.life)
@@ -132,7 +134,7 @@ func (f *faults) cut(ctx context.Context, random *rand.Rand, who string, links [
 	for _, l := range links {
 		l.set(m)
 	}
-	pause(ctx, long)
+	sleep.For(ctx, long)
 	for _, l := range links {
 		l.set(open)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/e2e/force/history"
+	"github.com/ironstate/ironstate/internal/sleep"
 	"github.com/ironstate/ironstate/states"
 )
 
@@ -80,7 +81,7 @@ func (r *recorder) run(ctx context.Context) error {
 				go r.compact(ctx, next-1)
 			}
 		}
-		pause(ctx, 100*time.Millisecond)
+		sleep.For(ctx, 100*time.Millisecond)
 	}
 	return nil
 }
@@ -237,12 +238,4 @@ func (r *recorder) caughtUp(ctx context.Context) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.revision >= answer.Kvs[0].ModRevision
-}
-
-// pause waits for a time or until the context ends.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
 }
