@@ -12,7 +12,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// from sends a request with the headers of a browser, of which one named Host is the Host.
+// from sends a request with headers as a browser sends them. The header Host sets the request's host.
 func (s *server) from(method, path, body string, headers map[string]string) (status int, text string) {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))

@@ -200,7 +200,7 @@ func TestConductorsWithEmbeddedServers(t *testing.T) {
 	_, list = serveProcess(t, "-data", restored, "-demo", "0").do(http.MethodGet, "/v1/nodes", "")
 	require.Len(t, list["nodes"], nodes)
 
-	// One whose folder is lost begins anew.
+	// A server that has lost its folder is replaced.
 	all["gamma"].kill()
 	require.NoError(t, os.RemoveAll(filepath.Join(folders, "gamma")))
 	all["beta"].kill()

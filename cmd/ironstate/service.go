@@ -33,7 +33,7 @@ const (
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
 	maxStreams        = 32              // requests at a time on one HTTP/2 connection
-	shutdownTimeout   = 5 * time.Second // for requests in flight
+	shutdownTimeout   = 5 * time.Second // the time that requests in flight may take
 )
 
 // run serves until the context ends, which is no error, or until something fails.

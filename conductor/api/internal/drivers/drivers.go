@@ -82,7 +82,7 @@ func writeDriver(r *rest.Request, w *wire.Writer, name string, hosts []string, d
 	w.Close()
 }
 
-// knowDriverFields refuses fields that a driver does not have; without detail it has no interfaces.
+// knowDriverFields refuses fields that a driver does not have. Without detail a driver has no interfaces.
 func knowDriverFields(r *rest.Request, fields rest.FieldSet, detail bool) error {
 	return rest.InvalidFields(slices.DeleteFunc(slices.Clone(fields), func(field string) bool {
 		return slices.Contains([]string{"name", "hosts", "links", "properties", "type"}, field) ||

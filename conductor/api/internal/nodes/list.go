@@ -145,17 +145,6 @@ func byChassis(a *rest.Args, r *rest.Request) func(*node) bool {
 	return func(n *node) bool { return n.ChassisUUID == chassis }
 }
 
-// filterNames returns the names of the filters that the series has.
-func filterNames(s *rest.Service) []string {
-	var names []string
-	for _, f := range filters {
-		if f.since <= s.Highest {
-			names = append(names, f.name)
-		}
-	}
-	return names
-}
-
 // argTypes are arguments of GET /v1/nodes whose types are checked, in Ironic's order.
 var argTypes = []struct {
 	name  string
@@ -238,7 +227,12 @@ type listing struct {
 
 // serve answers the request.
 func (l listing) serve(r *rest.Request) (rest.Answer, error) {
-	path, names := "nodes", slices.Concat(rest.PageArgs, filterNames(r.Service))
+	path, names := "nodes", slices.Clone(rest.PageArgs)
+	for _, f := range filters {
+		if f.since <= r.Highest {
+			names = append(names, f.name)
+		}
+	}
 	if l.details {
 		path = "nodes/detail"
 	} else {

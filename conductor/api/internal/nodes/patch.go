@@ -137,7 +137,7 @@ func (s writes) apply(r *rest.Request, n *node, p patch.Patch, reset bool) error
 	return checkPatched(r, before, n)
 }
 
-// removeDefaults makes the removal of an interface that is the default a change where the conductor
+// removeDefaults makes the removal of an interface that is the default a change in states where the conductor
 // refuses changes of interfaces. In Ironic every node names all its interfaces.
 func removeDefaults(r *rest.Request, before, n *node, patched map[string]any) {
 	if n.Maintenance || admission.InterfaceStates().Has(n.ProvisionState) {

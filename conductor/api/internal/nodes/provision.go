@@ -38,9 +38,10 @@ func provision(r *rest.Request) (rest.Answer, error) {
 	}
 	// Check again: the state may have changed while the request waited for the lock.
 	complete := func(n *node, p *conductor.ProvisionRequest) error {
-		q := q.clone()
-		err := checkProvision(r, n, q)
-		*p = q.request(r.Version)
+		copied := *q // the checks modify the query
+		copied.steps, copied.decoded = maps.Clone(q.steps), maps.Clone(q.decoded)
+		err := checkProvision(r, n, &copied)
+		*p = copied.request(r.Version)
 		return err
 	}
 	var request conductor.ProvisionRequest
@@ -64,13 +65,6 @@ type provisionQuery struct {
 	hasPassword    bool
 	disableRamdisk *bool
 	runbook        string
-}
-
-// clone returns a copy; the checks modify steps, decoded and other fields.
-func (q *provisionQuery) clone() *provisionQuery {
-	c := *q
-	c.steps, c.decoded = maps.Clone(q.steps), maps.Clone(q.decoded)
-	return &c
 }
 
 func decodeProvision(a *rest.Args) (*provisionQuery, error) {

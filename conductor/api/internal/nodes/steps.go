@@ -67,7 +67,14 @@ func (k stepKind) current(n *node) map[string]any {
 func (k stepKind) add(info map[string]any, s *conductor.Steps) {
 	requested := make([]any, len(s.Requested))
 	for i, request := range s.Requested {
-		requested[i] = requestedStep(request)
+		step := map[string]any{"interface": request.Interface, "step": request.Step}
+		if request.Args != nil {
+			step["args"] = request.Args
+		}
+		if request.Priority != nil {
+			step["priority"] = *request.Priority
+		}
+		requested[i] = step
 	}
 	planned := make([]any, len(s.Planned))
 	for i, step := range s.Planned {
@@ -128,16 +135,4 @@ func argumentsInfo(arguments map[string]conductor.StepArgument) any {
 		info[name] = argument
 	}
 	return info
-}
-
-// requestedStep returns a step of a client's request.
-func requestedStep(r conductor.StepRequest) map[string]any {
-	step := map[string]any{"interface": r.Interface, "step": r.Step}
-	if r.Args != nil {
-		step["args"] = r.Args
-	}
-	if r.Priority != nil {
-		step["priority"] = *r.Priority
-	}
-	return step
 }

@@ -50,7 +50,7 @@ func (s *selection) has(o conductor.Object) bool {
 	return !slices.ContainsFunc(s.tests, func(test func(conductor.Object) bool) bool { return !test(o) })
 }
 
-// page returns a page of the selected records, sorted with compare, nil for the order of creation.
+// page returns a page of the selected records. compare sorts them; if it is nil, they are in the order of creation.
 func (s *selection) page(r *rest.Request, x *resource, p rest.Page, compare func(a, b conductor.Object) int) ([]conductor.Object, error) {
 	if compare == nil {
 		in := conductor.Range{After: p.Marker, Backwards: p.Direction == "desc"}
@@ -152,7 +152,14 @@ func (l listing) decode(a *rest.Args, early bool) {
 
 // checkOrder refuses a marker that names no record, and a sort key whose values have no order.
 func (l listing) checkOrder(r *rest.Request, p rest.Page) error {
-	unsortable := l.sortable(p.SortKey)
+	var unsortable error
+	if f := l.field(p.SortKey); f != nil {
+		_, isObject := f.zero.(map[string]any)
+		_, isList := f.zero.([]any)
+		if f.is(unsorted) || isObject || isList {
+			unsortable = fault.Invalid("The sort_key value %s is an invalid field for sorting", p.SortKey)
+		}
+	}
 	switch {
 	case l.has(sortFirst) && unsortable != nil:
 		return unsortable
@@ -167,7 +174,7 @@ func (l listing) checkOrder(r *rest.Request, p rest.Page) error {
 	return unsortable
 }
 
-// accept refuses parameters newer than the API version, and returns the fields of the list.
+// accept refuses parameters that are newer than the API version, and returns the fields to show.
 func (l listing) accept(r *rest.Request, a *rest.Args, p rest.Page, fields rest.FieldSet, detail *bool) (rest.FieldSet, error) {
 	if err := l.allowFields(r, fields); err != nil {
 		return nil, err
@@ -325,7 +332,7 @@ var byAddress = filter{
 	},
 }
 
-// ignoredProject is a parameter that Ironic takes and does not use.
+// ignoredProject is a parameter that Ironic accepts and ignores.
 var ignoredProject = filter{name: "project", decode: func(*rest.Args, string) {}, apply: func(*rest.Args, *rest.Request, *selection) {}}
 
 func decodeIdent(a *rest.Args, name string) { a.Ident(name) }

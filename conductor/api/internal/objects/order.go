@@ -11,14 +11,6 @@ import (
 	"github.com/ironstate/ironstate/conductor/api/internal/rest"
 )
 
-// sortable refuses a sort key whose values have no order.
-func (x *resource) sortable(key string) error {
-	if f := x.field(key); f != nil && (f.is(unsorted) || f.zero != nil && isContainer(f.zero)) {
-		return fault.Invalid("The sort_key value %s is an invalid field for sorting", key)
-	}
-	return nil
-}
-
 // order returns the comparison for a sort key, nil for the order of creation.
 func (x *resource) order(r *rest.Request, key string) (func(a, b conductor.Object) int, error) {
 	f := x.field(key)
@@ -50,14 +42,5 @@ func sortText(v any) string {
 		return fmt.Sprintf("n%020.3f", f)
 	default:
 		return fmt.Sprint("v", v)
-	}
-}
-
-func isContainer(v any) bool {
-	switch v.(type) {
-	case map[string]any, []any:
-		return true
-	default:
-		return false
 	}
 }

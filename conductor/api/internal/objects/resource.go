@@ -190,14 +190,6 @@ func (f *field) value(o conductor.Object) any {
 	return f.zero
 }
 
-// put stores a value in a field, null as the zero value.
-func (f *field) put(o conductor.Object, v any) {
-	if v == nil {
-		v = f.zero
-	}
-	f.store(o, v)
-}
-
 // column returns the name of the field in the record.
 func (f *field) column() string { return cmp.Or(f.storedAs, f.name) }
 
@@ -244,7 +236,10 @@ func (x *resource) take(r *rest.Request, o conductor.Object, object map[string]a
 			case has && v == nil && f.is(nullable):
 				f.store(o, nil)
 			case has || f.storedAs == "":
-				f.put(o, v)
+				if v == nil {
+					v = f.zero
+				}
+				f.store(o, v)
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // Ports returns the controller of /v1/ports.
 func Ports() *rest.Controller { return portResource.controller() }
 
-// Chassis returns the controller of /v1/chassis, with the one of the nodes of a chassis.
+// Chassis returns the controller of /v1/chassis. nodes is the controller of the nodes of a chassis.
 func Chassis(nodes *rest.Controller) *rest.Controller {
 	c := chassisResource.controller()
 	c.Subs = map[string]*rest.Controller{"nodes": nodes}
@@ -65,7 +65,7 @@ func Allocations() *rest.Controller {
 	return c
 }
 
-// BelowNode returns the parts of a node that are objects.
+// BelowNode returns the child resources of a node that this package serves.
 func BelowNode() map[string]rest.Part {
 	return map[string]rest.Part{
 		"ports":      {Controller: portResource.controllerBelow(ofNode)},
@@ -120,7 +120,7 @@ func (x *resource) controllerBelow(of *parent) *rest.Controller {
 	return c
 }
 
-// volumes returns the controller of /v1/volume or of the same below a node.
+// volumes returns the controller of /v1/volume or /v1/nodes/NODE/volume.
 func volumes(connectors, targets *rest.Controller) *rest.Controller {
 	return &rest.Controller{
 		Actions: rest.Actions{rest.Both: {Serve: showVolumes, Since: since.Volumes}},

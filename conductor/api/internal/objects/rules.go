@@ -19,31 +19,24 @@ import (
 // Ironic's rules for ports, port groups and volumes. Source: ironic/conductor/manager.py and
 // the controllers of ports and port groups in ironic/api/controllers/v1.
 
-// same reports whether a field of two objects has the same value.
+// same reports whether a field of two objects has the same value in JSON.
 func same(before, o conductor.Object, name string) bool {
 	f := fieldOf(o, name)
-	return equalJSON(f.value(before), f.value(o))
-}
-
-// equalJSON reports whether two values have the same JSON form.
-func equalJSON(a, b any) bool {
 	x, y := wire.New(64), wire.New(64)
-	x.Value(a)
-	y.Value(b)
+	x.Value(f.value(before))
+	y.Value(f.value(o))
 	return string(x.B) == string(y.B)
 }
-
-func isTrue(b *bool) bool { return b != nil && *b }
 
 // orTrue returns the value of a field for which null stands for true.
 func orTrue(b *bool) bool { return b == nil || *b }
 
-// checkPort refuses a port whose fields do not fit each other or its port group.
+// checkPort refuses a port whose fields contradict each other or its port group.
 func checkPort(r *rest.Request, before, o conductor.Object) error {
 	port := o.(*conductor.Port)
 	link := port.LocalLinkConnection
 	switch {
-	case before == nil && isTrue(port.IsSmartNIC) && len(link) > 0 && (link["port_id"] == nil || link["hostname"] == nil):
+	case before == nil && port.IsSmartNIC != nil && *port.IsSmartNIC && len(link) > 0 && (link["port_id"] == nil || link["hostname"] == nil):
 		return fault.Invalid("Smart NIC port must have port_id and hostname in local_link_connection")
 	case fieldOf(o, "physical_network").load(o) == "":
 		return fault.Invalid("A non-empty value is required when setting physical_network")

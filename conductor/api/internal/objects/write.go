@@ -93,7 +93,7 @@ func (x *resource) decode(r *rest.Request) (conductor.Object, error) {
 	return o, x.settle(r, nil, o)
 }
 
-// settle checks a complete record.
+// settle checks a complete record by the rules check and allow of its resource.
 func (x *resource) settle(r *rest.Request, before, o conductor.Object) error {
 	if x.write.check != nil {
 		if err := x.write.check(r, before, o); err != nil {
@@ -295,8 +295,8 @@ func (x *resource) checkLinks(r *rest.Request, p patch.Patch, before conductor.O
 	return x.checkNode(r, before, moved)
 }
 
-// forbid answers a request for one record below another, which Ironic does not permit, once its
-// arguments are right.
+// forbid answers a request for one record in the path of another record. Ironic does not permit it, but checks its
+// arguments before it says so.
 func (x *resource) forbid(r *rest.Request) (rest.Answer, error) {
 	var names []string
 	if r.Method == http.MethodGet {

@@ -134,13 +134,6 @@ func (r *Request) join(chunks [][]byte, total int64) ([]byte, error) {
 	return body, nil
 }
 
-// isForm reports whether the body is a form to Ironic's web framework, which then takes its
-// text for the name of an argument.
-func (r *Request) isForm() bool {
-	kind := r.contentType()
-	return kind == "application/x-www-form-urlencoded" || kind == "multipart/form-data"
-}
-
 // contentType returns the Content-Type without its parameters.
 func (r *Request) contentType() string {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
@@ -153,7 +146,8 @@ func (r *Request) Decode(limit int64) (any, error) {
 	if err != nil || len(body) == 0 {
 		return map[string]any{}, err
 	}
-	if r.isForm() {
+	// Ironic's web framework takes the text of a form for the name of an argument.
+	if kind := r.contentType(); kind == "application/x-www-form-urlencoded" || kind == "multipart/form-data" {
 		return nil, errNotJSON
 	}
 	if !utf8.Valid(body) {

@@ -34,8 +34,8 @@ type Request struct {
 // NewRequest returns a request to a service. The caller calls Free when it has been answered.
 func NewRequest(s *Service, r *http.Request) *Request { return &Request{Request: r, Service: s} }
 
-// Accept returns the fault of the arguments of a request, a if there are any, and of a version that
-// does not have the action. An action with a first version calls it before they do anything else.
+// Accept returns the fault of the arguments, which are nil if the caller has not read any, or the fault of a version
+// that does not have the action. The handler of an action with a first version calls it before anything else.
 func (r *Request) Accept(a *Args) error {
 	switch {
 	case a != nil && a.Err != nil:
@@ -67,7 +67,7 @@ func (r *Request) Base() string {
 	return r.baseURL
 }
 
-// parseQuery returns the parameters of a query. A part that is no UTF-8 is a fault of the routing.
+// parseQuery returns the parameters of a query. Text that is not UTF-8 is a fault of the routing.
 func parseQuery(raw string) (url.Values, error) {
 	if raw == "" {
 		return nil, nil

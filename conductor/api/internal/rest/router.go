@@ -13,55 +13,54 @@ import (
 // Serve answers a request whose path and method have an action.
 type Serve = func(r *Request) (Answer, error)
 
-// Action is what a controller does for a method, or for a name at the end of the path.
+// Action answers the requests with a method, or with a name at the end of the path.
 type Action struct {
 	Serve Serve
-	// Idents are the names of the path segments that the action needs. One that the path
-	// lacks is taken from the query.
+	// Idents are the names of the path segments that the action needs. The query may have a segment that the
+	// path lacks.
 	Idents []string
-	// Optional is how many more segments the action takes as parameters.
+	// Optional is the number of further segments that the action accepts as parameters.
 	Optional int
-	// Args are the arguments that further segments set, in order, and those of a DELETE.
+	// Args are the names of the arguments that further segments set, in order, and of those that a DELETE has.
 	Args []string
-	// Method is the method of an action that a path names, as in /v1/nodes/detail. It is
-	// empty for the other actions, which have the names below.
+	// Method is the method of an action that the path names, as in /v1/nodes/detail. It is empty for an action with
+	// one of the names below.
 	Method string
-	// Since is the first version that has the action. The action checks it itself, after the
-	// arguments of the request, see [Request.Accept].
+	// Since is the first version that has the action. Serve checks it after the arguments, see [Request.Accept].
 	Since states.APIVersion
-	// Body is the name of the argument that the body is. A further segment is taken for it.
+	// Body is the name of the argument that contains the body. A further segment of the path sets it, too.
 	Body string
-	// AnyMethod is set for an action that answers every method.
+	// AnyMethod makes the action answer requests with every method.
 	AnyMethod bool
-	// NoArgs is set for an action that has no arguments and does not check that itself.
+	// NoArgs makes the router refuse query parameters.
 	NoArgs bool
 }
 
-// The names of the actions that answer methods: All and One answer GET, of which One has a
-// path segment more; Both does what All and One do. The others are post, put, patch and delete.
+// These are names of actions that answer GET: All answers it without an identifier in the path, One with an identifier,
+// and Both in either case. The actions that answer other methods are named post, put, patch and delete.
 const (
 	All  = "get_all"
 	One  = "get_one"
 	Both = "get"
 )
 
-// Controller is a part of the tree of paths.
+// Controller is a node of the tree of paths.
 type Controller struct {
 	Actions map[string]Action
-	// Subs are the controllers below, by path segment. Below a controller with the action
-	// One or Both a segment finds them wherever it stands.
+	// Subs are the controllers of child resources by path segment. If the controller has the action One or Both,
+	// the segment may be anywhere in the rest of the path.
 	Subs map[string]*Controller
-	// Lookup returns the controller below for segments that begin with an identifier, with the
-	// segments after its own. It returns nil if there is none.
+	// Lookup returns the controller of a child resource for segments that begin with an identifier, and the
+	// remaining segments. It returns nil if there is no such resource.
 	Lookup func(r *Request, segments []string) (*Controller, []string, error)
-	// Fallback answers every request that nothing else does.
+	// Fallback answers the requests that no other action answers.
 	Fallback *Action
 	// Admit refuses requests whose version is too old.
 	Admit func(r *Request) error
 }
 
-// isRouting reports whether an error is a fault of the routing, as Ironic's web framework
-// gives it.
+// isRouting reports whether an error is a fault of the routing. Ironic's web framework responds with such a fault, and
+// not its API.
 func isRouting(err error) bool {
 	var f *fault.Fault
 	return errors.As(err, &f) && f.Bare

@@ -5,19 +5,19 @@ import (
 	"github.com/ironstate/ironstate/states"
 )
 
-// Service is what all requests share: the conductor, its series and the limits of the API.
+// Service holds the conductor, its series and the limits of the API. All requests share it.
 type Service struct {
 	Conductor   *conductor.Conductor
 	Table       *states.Table
 	Series      states.Series
-	Highest     states.APIVersion // of the series
-	publicURL   string            // the base of links, empty for the host of the request
-	maxLimit    int               // the most items on a page
-	bodies      *budget           // for the bodies of requests
-	agentBodies *budget           // for those of agents
+	Highest     states.APIVersion // the highest version of the series
+	publicURL   string            // the base of links; empty stands for the host of the request
+	maxLimit    int               // the maximum number of items on a page
+	bodies      *budget           // the memory for the bodies of requests
+	agentBodies *budget           // the memory for the bodies of agents' requests
 }
 
-// NewService returns what the requests to a conductor's API share.
+// NewService returns the service of a conductor's API.
 func NewService(c *conductor.Conductor, publicURL string, maxLimit int) *Service {
 	s := &Service{Conductor: c, Table: c.Table(), Series: c.Table().Series(), publicURL: publicURL, maxLimit: maxLimit}
 	s.Highest = s.Series.MaxAPIVersion()

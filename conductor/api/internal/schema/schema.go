@@ -16,7 +16,7 @@ import (
 	"github.com/ironstate/ironstate/internal/pyrepr"
 )
 
-// Schema is the part of a JSON schema that Ironic's schemas use. The zero value of a field does not
+// Schema has the keywords of JSON schemas that Ironic's schemas use. The zero value of a field does not
 // restrict the value. The texts of violations, and the choice of the one that is reported, are those
 // of the Python package jsonschema.
 type Schema struct {

@@ -15,7 +15,7 @@ const pieceSize = 32 << 10
 var pieces = sync.Pool{New: func() any { return New(pieceSize + pieceSize/4) }}
 
 // Send writes a response in pieces. A response of a single piece has a Content-Length. If write
-// panics, send calls logPanic, aborts the connection if a piece was sent, and returns false if none was.
+// panics, Send calls logPanic. It then aborts the connection if a piece was sent, and returns false otherwise.
 func Send(to http.ResponseWriter, status int, write func(*Writer), logPanic func(p any)) (sent bool) {
 	w := pieces.Get().(*Writer)
 	w.B, w.to, w.status = w.B[:0], to, status
