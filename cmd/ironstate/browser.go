@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// guarded wraps a handler with authentication and the protection from browsers: pages of other sites change
-// nothing and, where no password is needed, no page reaches the service by a name of its own that
-// it lets resolve to the service's address (DNS rebinding).
+// guarded wraps a handler with authentication, and with protection from the pages of other sites in a browser. Such
+// pages cannot change anything. If no password is needed, they also cannot reach the service by a host name that
+// their site has made resolve to the service's address (DNS rebinding).
 func (o *options) guarded(next http.Handler) http.Handler {
 	next = http.NewCrossOriginProtection().Handler(o.authenticated(next))
 	if o.users != nil {
@@ -25,8 +25,8 @@ func (o *options) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// isOwnHost reports whether a Host header names the loopback interface or the host of -listen. If -listen
-// is all addresses, each IP address is one of its own: only a name can be made to resolve to another's address.
+// isOwnHost reports whether a Host header names the loopback interface or the host of -listen. If -listen stands for
+// all addresses, every IP address is accepted, because DNS rebinding needs a name.
 func (o *options) isOwnHost(header string) bool {
 	host := strings.ToLower((&url.URL{Host: header}).Hostname())
 	if isLoopback(host) {

@@ -79,8 +79,8 @@ func writeAgentConfig(r *rest.Request, w *wire.Writer, token string) {
 // heartbeatArgs are the keys of a heartbeat.
 var heartbeatArgs = []string{"callback_url", "agent_version", "agent_token", "agent_verify_ca", "agent_status", "agent_status_message"}
 
-// maxStrangeBody bounds in bytes the heartbeat of a node that does not exist. The path needs no password. Ironic reads the
-// arguments before it looks for the node, which such a body is enough for.
+// maxStrangeBody is the maximum number of bytes in the heartbeat of a node that does not exist. The path needs no
+// password. Ironic checks the arguments before it looks for the node, so that the body is read in any case.
 const maxStrangeBody = 4 << 10
 
 // Heartbeat answers POST /v1/heartbeat/NODE, which agents send periodically.
