@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // The limits for the files of redfish_verify_ca.
@@ -72,29 +73,47 @@ func readAuthorities(name string, at os.FileInfo) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// addAuthorities adds the certificates of a file. It opens only regular files, since others may
-// block.
+// addAuthorities adds the certificates of a file.
 func addAuthorities(pool *x509.CertPool, name string) error {
-	at, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return err
-	case !at.Mode().IsRegular():
-		return fmt.Errorf("%q is neither a file nor a folder", name)
-	case at.Size() > maxCAFile:
-		return fmt.Errorf("the file %q is longer than %d MiB", name, maxCAFile>>20)
+	text, err := readCAFile(name)
+	if err == nil && !pool.AppendCertsFromPEM(text) {
+		err = fmt.Errorf("the file %q has no certificates in PEM form", name)
 	}
-	file, err := os.Open(name)
+	return err
+}
+
+// readCAFile reads a regular file. Reading another one might block, and opening a device might change its state, so the file is
+// checked before and after it is opened. The kernel's files, such as /proc/kmsg, are regular but have no size.
+func readCAFile(name string) ([]byte, error) {
+	at, err := os.Stat(name)
+	if err == nil {
+		err = checkCAFile(name, at)
+	}
 	if err != nil {
-		return err
+		return nil, err
+	}
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO opens without a writer
+	if err != nil {
+		return nil, err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxCAFile))
-	if err != nil {
-		return err
+	if at, err = file.Stat(); err == nil {
+		err = checkCAFile(name, at)
 	}
-	if !pool.AppendCertsFromPEM(text) {
-		return fmt.Errorf("the file %q has no certificates in PEM form", name)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(file, at.Size()))
+}
+
+func checkCAFile(name string, at os.FileInfo) error {
+	switch {
+	case !at.Mode().IsRegular():
+		return fmt.Errorf("%q is neither a file nor a folder", name)
+	case at.Size() == 0:
+		return fmt.Errorf("the file %q is empty or one of the kernel", name)
+	case at.Size() > maxCAFile:
+		return fmt.Errorf("the file %q is longer than %d MiB", name, maxCAFile>>20)
 	}
 	return nil
 }

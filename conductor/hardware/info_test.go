@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -214,6 +215,9 @@ func TestAuthoritiesAreReadFromFilesAndFolders(t *testing.T) {
 	file := write("ca/ca.pem", server.CAPEM)
 	write("ca/README", []byte("not a certificate"))
 	foreign := startRedfish(t, func(c *bmctest.RedfishConfig) { c.Certificate = "foreign CA" })
+	fifo := write("fifos/a.pem", nil)
+	require.NoError(t, os.Remove(fifo))
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
 	tests := map[string]struct {
 		value any
 		want  string // part of the error; empty if the BMC is reached
@@ -226,6 +230,10 @@ func TestAuthoritiesAreReadFromFilesAndFolders(t *testing.T) {
 		"another certificate":     {write("foreign.pem", foreign.CAPEM), "TLS"},
 		"a folder without":        {t.TempDir(), "has no file with certificates"},
 		"a device":                {os.DevNull, "is neither a file nor a folder"},
+		"a FIFO":                  {fifo, "is neither a file nor a folder"},
+		"a folder with a FIFO":    {filepath.Dir(fifo), "has no file with certificates"},
+		"an empty file":           {write("empty", nil), "is empty"},
+		"the kernel's log":        {"/proc/kmsg", "is empty or one of the kernel"}, // reading it takes messages away, and blocks
 		"a file that is too long": {write("long", append(make([]byte, 1<<20), server.CAPEM...)), "is longer than 1 MiB"},
 	}
 	for name, test := range tests {
