@@ -52,9 +52,12 @@ var (
 // reads its operations.
 var ErrNull = fault.Schema("patch", "None is not of type 'array'")
 
-// maxOperations bounds a patch, because the time of inserts into one list grows with their square. Ironic has no such
-// limit.
-const maxOperations = 1000
+// The limits of a patch. An insert into a list or a removal from it moves the elements behind its place, so that the time of many of
+// them grows with the square of their number. Ironic has no such limits.
+const (
+	maxOperations = 1000
+	maxMoved      = 4 << 20 // elements of lists that all operations of a patch move, of 16 bytes each
+)
 
 // Decode returns the patch in the body.
 func Decode(r *rest.Request) (Patch, error) {
@@ -156,10 +159,11 @@ func (p Patch) Apply(document map[string]any) (map[string]any, error) {
 	if err := rest.Unmarshal(text, &patched); err != nil {
 		return nil, err
 	}
+	a := applier{}
 	for _, op := range p {
 		reason := "The operation does not contain a 'value' member"
 		if op.Op == "remove" || op.has {
-			patched, reason = op.apply(patched, strings.Split(op.Path[1:], "/"))
+			patched, reason = a.apply(op, patched, strings.Split(op.Path[1:], "/"))
 		}
 		if reason != "" {
 			return nil, op.refused(reason)
@@ -168,19 +172,35 @@ func (p Patch) Apply(document map[string]any) (map[string]any, error) {
 	return patched.(map[string]any), nil
 }
 
+// applier applies the operations of a patch and counts the elements of lists that they move.
+type applier struct{ moved int }
+
+// move counts the elements behind a place in a list, and all of the list if it has to be copied to grow. It returns false if the
+// patch has moved too many.
+func (a *applier) move(list []any, index, more int) bool {
+	if len(list)+more > cap(list) {
+		index = 0
+	}
+	a.moved += len(list) - index
+	return a.moved <= maxMoved
+}
+
+// tooMuchMoved is the reason that refuses an operation because of maxMoved.
+const tooMuchMoved = "the operations of this patch insert into long lists, or remove from them, too often"
+
 var unescapeSegment = strings.NewReplacer("~1", "/", "~0", "~")
 
 // apply applies an operation to the part of a document at the path segments and returns the changed
 // part, or the reason why it cannot be applied.
 //
 // Source: the Python packages jsonpatch and jsonpointer.
-func (op Operation) apply(document any, segments []string) (changed any, reason string) {
+func (a *applier) apply(op Operation, document any, segments []string) (changed any, reason string) {
 	name := unescapeSegment.Replace(segments[0])
 	switch document := document.(type) {
 	case map[string]any:
-		return op.applyToObject(document, name, segments[1:])
+		return a.applyToObject(op, document, name, segments[1:])
 	case []any:
-		return op.applyToList(document, name, segments[1:])
+		return a.applyToList(op, document, name, segments[1:])
 	case string:
 		return nil, pyrepr.Text(name) + " is not a valid sequence index"
 	default:
@@ -189,13 +209,13 @@ func (op Operation) apply(document any, segments []string) (changed any, reason 
 	}
 }
 
-func (op Operation) applyToObject(object map[string]any, name string, below []string) (changed any, reason string) {
+func (a *applier) applyToObject(op Operation, object map[string]any, name string, below []string) (changed any, reason string) {
 	child, has := object[name]
 	switch {
 	case len(below) > 0 && !has:
 		return nil, "member '" + name + "' not found in " + fault.Repr(object)
 	case len(below) > 0:
-		if child, reason = op.apply(child, below); reason == "" {
+		if child, reason = a.apply(op, child, below); reason == "" {
 			object[name] = child
 		}
 		return object, reason
@@ -209,11 +229,14 @@ func (op Operation) applyToObject(object map[string]any, name string, below []st
 	return object, ""
 }
 
-func (op Operation) applyToList(list []any, name string, below []string) (changed any, reason string) {
+func (a *applier) applyToList(op Operation, list []any, name string, below []string) (changed any, reason string) {
 	index, err := strconv.Atoi(name)
 	last := len(below) == 0
 	switch {
 	case name == "-" && last && op.Op == "add":
+		if !a.move(list, len(list), 1) {
+			return nil, tooMuchMoved
+		}
 		return append(list, op.value), ""
 	case name == "-" && last && op.Op == "replace":
 		return nil, "'path' with '-' can't be applied to 'replace' operation"
@@ -222,12 +245,14 @@ func (op Operation) applyToList(list []any, name string, below []string) (change
 	case !last && index >= len(list):
 		return nil, "index '" + name + "' is out of bounds"
 	case !last:
-		if changed, reason = op.apply(list[index], below); reason == "" {
+		if changed, reason = a.apply(op, list[index], below); reason == "" {
 			list[index] = changed
 		}
 		return list, reason
 	case op.Op == "add" && index > len(list):
 		return nil, "can't insert outside of list"
+	case op.Op == "add" && !a.move(list, index, 1):
+		return nil, tooMuchMoved
 	case op.Op == "add":
 		return slices.Insert(list, index, op.value), ""
 	case op.Op == "replace" && index >= len(list):
@@ -237,6 +262,8 @@ func (op Operation) applyToList(list []any, name string, below []string) (change
 		return list, ""
 	case index >= len(list):
 		return nil, "can't remove a non-existent object '" + name + "'"
+	case !a.move(list, index, 0):
+		return nil, tooMuchMoved
 	default:
 		return slices.Delete(list, index, index+1), ""
 	}
