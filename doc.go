@@ -8,7 +8,7 @@
 //	                      generators for property and fuzz tests with pgregory.net/rapid
 //	machine               one node's machine: pure functions, and a live node with hooks
 //	machine/admission     whether a request is accepted: maintenance, protection, reservations, interfaces
-//	machine/plan          the next request; the result of a request; the likely history
+//	machine/plan          the next request, or all of them; the result of a request; the likely history
 //	machine/looplab       the same tables as machines of github.com/looplab/fsm
 //	powersync             sync the recorded power states of a fleet with the hardware
 //	powersync/storetest   check your own store of records

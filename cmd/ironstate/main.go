@@ -13,7 +13,7 @@
 // With -backup it saves the nodes in a file, also while another process serves them. With -restore
 // it creates a folder from such a file.
 //
-// A browser shows at the API's address the state machine with the nodes in it, live.
+// At the API's address a browser shows a live page of the state machine with the nodes in it.
 //
 // When it is ready it prints "listening on URL" on a separate line. After SIGTERM or an interrupt it
 // exits with status 0, once the work in flight is done or abandoned. It exits with status 1 after a

@@ -11,7 +11,7 @@
 //	event, err := rules.Provision(fields, "deleted", 82) // err: protected, HTTP status 403
 //	err = rules.Delete(fields)                           // the node's record
 //
-// A Refusal names the field of the record that stands against the request and matches its
+// A Refusal names the field of the record for which the request is refused, and matches its
 // [Reason], so that a client can act on it:
 //
 //	if errors.Is(err, admission.Locked) {

@@ -14,12 +14,12 @@
 //	defer driver.Close(ctx)
 //	syncer, err := powersync.New(powersync.Config{Store: store, Driver: driver})
 //
-// Redfish is spoken by the gofish driver of github.com/bmc-toolbox/bmclib/v2, on the
-// BMC's own answers. bmclib's are the reading of the resources and the requests for power
-// and the boot device. This package's are the connection, the log-in and the log-out, the
-// limits, the choice of the system, the errors, and a guard between the driver and the
-// BMC. The guard takes from each answer what would end the process in gofish or lead a
-// request elsewhere, and from each request what the call did not ask for.
+// For Redfish, the gofish driver of github.com/bmc-toolbox/bmclib/v2 reads the BMC's own
+// answers and sends the requests that change power and the boot device. This package makes
+// the connection, logs in and out, sets the limits, chooses the system, and makes the
+// errors. A guard between the driver and the BMC removes from each answer what would end
+// the process in gofish or lead a request elsewhere, and from each request what the call
+// did not ask for.
 //
 // IPMI runs the program ipmitool, which Debian packages as ipmitool. bmclib's provider
 // runs it too, but leaves its processes behind, waits for one that hangs, reads output
