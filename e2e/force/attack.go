@@ -33,7 +33,8 @@ type attack struct {
 	password                 bool // the attacker has the clients' password, as a browser that is led to another page
 }
 
-// attacks returns the hostile requests about a node. One that is done is found as a value that no client has written.
+// attacks returns the hostile requests about a node. Their value is one that no client writes, so that the check of the history finds a patch
+// that was done.
 func attacks(node string) []attack {
 	value := `{"op": "add", "path": "/extra/` + valueKey + `", "value": "attack"}`
 	many := strings.Repeat(`{"op": "add", "path": "/extra/list/0", "value": 1},`, 900)
@@ -76,7 +77,7 @@ func (l *attackLog) add(a attack, status int) {
 	}
 }
 
-// findings returns the attacks that were accepted, or that were answered never at all.
+// findings returns the attacks that were accepted, and the kinds of attack that never got an answer.
 func (l *attackLog) findings() []history.Finding {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -22,8 +22,8 @@
 //	...
 //	c, err := conductor.New(conductor.Config{Store: store, Membership: store.Membership(0), Hardware: hardware})
 //
-// A server compacts and defragments its database itself, and disarms the alarm NOSPACE when there
-// is space again.
+// A server compacts and defragments its database itself. It raises the alarm NOSPACE when its file system has less
+// free space than [Config.Reserve], so that all servers refuse writes, and disarms it when there is space again.
 //
 // [Open] checks the database before etcd reads it: a damaged folder is an error, not a panic. The check reads all
 // pages in use, 1.5 s for 600 MB in the page cache. It does not find changed bytes in the value of a record,
