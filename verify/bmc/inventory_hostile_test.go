@@ -21,7 +21,7 @@ func badAnswers() []bmctest.Effect {
 		jsonBody("null"), jsonBody("[]"), jsonBody(`"text"`), jsonBody("{}"), jsonBody(`{"Id":"1","id":"2","ID":null}`),
 		jsonBody(strings.Repeat(`{"Links":`, 40) + "1" + strings.Repeat("}", 40)),
 		jsonBody(`{"Values":[` + strings.Repeat("1,", 25_000) + "1]}"),
-		effect("BadJSON"), effect("TruncatedJSON"), effect("HTMLPage"),
+		effect("BadJSON"), effect("TruncatedJSON"), effect("HTMLPage"), effect("RedirectLoop"), effect("RedirectTo"),
 		bmctest.Property("@odata.id", "/redfish/v1/Systems/9"),
 		bmctest.Property("Members", nil), bmctest.Property("Members", 1), bmctest.Property("Members", []any{nil, 1, "x", link("")}),
 		bmctest.Property("Members", []any{link("@other.invalid/x"), link("//other.invalid/x"), link("https://other.invalid/x")}),

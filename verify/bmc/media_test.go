@@ -42,6 +42,18 @@ func TestVirtualMediaAreInsertedShownAndEjected(t *testing.T) {
 	require.Equal(t, 1, server.Logins().Attempts)
 }
 
+// Newer BMCs, and sushy-tools, have the virtual media below the system.
+func TestVirtualMediaMayBelongToTheSystem(t *testing.T) {
+	server := startRedfish(t)
+	server.AddFault(bmctest.Fault{On: systemPath, Do: bmctest.Property("VirtualMedia", map[string]any{"@odata.id": "/redfish/v1/Managers/bmc/VirtualMedia"})})
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Managers/bmc", Do: bmctest.Status(http.StatusNotFound)})
+	d := newDriver(t, 0, map[string]bmc.Config{"node": configOf(server)})
+	require.NoError(t, d.InsertMedia(t.Context(), "node", "cdrom", image))
+	require.Equal(t, image, server.Media("CD"))
+	require.NoError(t, d.EjectMedia(t.Context(), "node", "cdrom"))
+	require.Empty(t, server.Media("CD"))
+}
+
 func TestVirtualMediaThatCannotBeUsedAreAnError(t *testing.T) {
 	insert := func(d *bmc.Driver, t *testing.T) error { return d.InsertMedia(t.Context(), "node", "cdrom", image) }
 	eject := func(d *bmc.Driver, t *testing.T) error { return d.EjectMedia(t.Context(), "node") }

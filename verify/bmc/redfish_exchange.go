@@ -55,9 +55,10 @@ type answer struct {
 // send sends a request and follows the redirects of a GET. The answer is nil if there
 // is none, and has the status and the header if only reading its body failed.
 func (e *exchanger) send(ctx context.Context, r request) (*answer, error) {
+	var a *answer
 	for range maxRedirects + 1 {
-		a, err := e.sendOnce(ctx, r)
-		if a != nil {
+		var err error
+		if a, err = e.sendOnce(ctx, r); a != nil {
 			a.request = r
 		}
 		if err != nil || a.status/100 != 3 {
@@ -67,10 +68,10 @@ func (e *exchanger) send(ctx context.Context, r request) (*answer, error) {
 			return nil, e.about(r, garbled("the BMC redirects a request that is no GET"))
 		}
 		if r.path, err = e.follow(r.path, a.header.Get("Location")); err != nil {
-			return nil, e.about(r, err)
+			return a, e.about(r, err)
 		}
 	}
-	return nil, e.about(r, garbled("too many redirects"))
+	return a, e.about(r, garbled("too many redirects"))
 }
 
 // about adds the request to an error.
