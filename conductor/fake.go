@@ -1,13 +1,11 @@
 package conductor
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/ironstate/ironstate/internal/masked"
 	"github.com/ironstate/ironstate/internal/pyrepr"
@@ -219,7 +217,7 @@ func (f *Fake) run(ctx context.Context, t *Task) error {
 				return err
 			}
 		}
-		return t.Update(ctx, func(n *Node) error { n.setBIOS(settings, now()); return nil })
+		return t.Update(ctx, func(n *Node) error { n.SetBIOSSettings(settings); return nil })
 	default:
 		return nil
 	}
@@ -244,24 +242,6 @@ func biosSettings(argument any) ([]BIOSSetting, error) {
 		return nil, fmt.Errorf("settings: %s is not a list of objects with a name and a value", pyrepr.Of(masked.Value(argument)))
 	}
 	return settings, nil
-}
-
-// setBIOS replaces the BIOS settings. A setting that existed before keeps its creation time.
-func (n *Node) setBIOS(settings []BIOSSetting, now time.Time) {
-	settings = slices.Clone(settings)
-	slices.SortFunc(settings, func(a, b BIOSSetting) int { return cmp.Compare(a.Name, b.Name) })
-	for i, s := range settings {
-		before := slices.IndexFunc(n.BIOSSettings, func(b BIOSSetting) bool { return b.Name == s.Name })
-		switch {
-		case before < 0:
-			settings[i].CreatedAt = now
-		case n.BIOSSettings[before].Value == s.Value:
-			settings[i] = n.BIOSSettings[before]
-		default:
-			settings[i].CreatedAt, settings[i].UpdatedAt = n.BIOSSettings[before].CreatedAt, &now
-		}
-	}
-	n.BIOSSettings = settings
 }
 
 // BootDevices implements [BootDeviceManager]. The only device is the network.

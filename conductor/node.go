@@ -2,6 +2,7 @@ package conductor
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -136,6 +137,25 @@ type BIOSSetting struct {
 	// "attribute_type", "allowable_values", "lower_bound", "upper_bound", "min_length",
 	// "max_length", "read_only", "reset_required" and "unique".
 	Registry map[string]any `json:"registry,omitzero"`
+}
+
+// SetBIOSSettings replaces the BIOS settings. A setting that existed before keeps its creation time, and
+// one whose value is the same keeps the time of its change too.
+func (n *Node) SetBIOSSettings(settings []BIOSSetting) {
+	settings, at := slices.Clone(settings), now()
+	slices.SortFunc(settings, func(a, b BIOSSetting) int { return cmp.Compare(a.Name, b.Name) })
+	for i, s := range settings {
+		before := slices.IndexFunc(n.BIOSSettings, func(b BIOSSetting) bool { return b.Name == s.Name })
+		if before < 0 {
+			settings[i].CreatedAt = at
+			continue
+		}
+		settings[i].CreatedAt, settings[i].UpdatedAt = n.BIOSSettings[before].CreatedAt, n.BIOSSettings[before].UpdatedAt
+		if n.BIOSSettings[before].Value != s.Value {
+			settings[i].UpdatedAt = &at
+		}
+	}
+	n.BIOSSettings = settings
 }
 
 // Clone returns a copy whose maps and slices may be modified. The values in the maps are

@@ -42,7 +42,11 @@
 //   - By Redfish, clients insert and eject virtual media, inject an NMI, and set the boot mode and
 //     secure boot ([conductor.Management]); by IPMI they inject an NMI. The BMC itself loads the image
 //     of virtual media: image_download_source is "http", and any other is refused.
-//   - Rescue, BIOS settings, firmware, consoles and vendor methods are refused, and so are steps for
+//   - The steps bios.apply_configuration and bios.factory_reset of manual cleaning and servicing, by
+//     Redfish, change the BIOS settings and reboot the machine. The first is done when the machine
+//     reports the settings, for which it waits up to 30 minutes; the second cannot tell. The steps and an inspection store
+//     the settings with their registry, which clients read.
+//   - Rescue, firmware updates, consoles and vendor methods are refused, and so are steps for
 //     RAID; a RAID configuration is stored.
 //   - The network interface "noop" and the boot interfaces change nothing: networks, DHCP and boot
 //     files are another service's.

@@ -160,7 +160,7 @@ func TestNoManagementLeavesTheBootDeviceAlone(t *testing.T) {
 func TestWorkWithoutStepsHasNone(t *testing.T) {
 	b := newRedfish(t, hardware.Config{})
 	for _, work := range []states.State{states.Cleaning, states.Servicing, states.Rescuing, states.Unrescuing} {
-		require.Empty(t, b.Steps(&conductor.Node{}, work))
+		require.Empty(t, b.Steps(&conductor.Node{Interfaces: map[string]string{"bios": "no-bios"}}, work))
 	}
 	require.Empty(t, b.Steps(&conductor.Node{Interfaces: map[string]string{"inspect": "no-inspect"}}, states.Inspecting))
 }

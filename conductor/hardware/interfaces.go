@@ -43,6 +43,9 @@ func (b *BMC) Validate(n *conductor.Node) map[string]error {
 		result["management"] = nil
 	}
 	for kind := range b.interfaces {
+		if kind == "bios" {
+			result[kind] = power
+		}
 		if b.chosen(n, kind) == "no-"+kind && kind != "vendor" {
 			result[kind] = &conductor.Error{Reason: conductor.Unsupported,
 				Text: fmt.Sprintf("Driver %s does not support %s (disabled or not implemented).", n.Driver, kind)}

@@ -165,8 +165,8 @@ func TestAStepThatNoInterfaceHasFailsTheWork(t *testing.T) {
 			"node does not support this deploy step: {'interface': 'deploy', 'step': 'install_coreos', 'priority': 80}"},
 		{states.Manageable, states.CleanFail, conductor.ProvisionRequest{Target: "clean", CleanSteps: []conductor.StepRequest{{Interface: "deploy", Step: "erase_devices"}}},
 			"node does not support this clean step: {'interface': 'deploy', 'step': 'erase_devices'}"},
-		{states.Active, states.ServiceFail, conductor.ProvisionRequest{Target: "service", ServiceSteps: []conductor.StepRequest{{Interface: "bios", Step: "factory_reset"}}},
-			"node does not support this service step: {'interface': 'bios', 'step': 'factory_reset'}"},
+		{states.Active, states.ServiceFail, conductor.ProvisionRequest{Target: "service", ServiceSteps: []conductor.StepRequest{{Interface: "firmware", Step: "update"}}},
+			"node does not support this service step: {'interface': 'firmware', 'step': 'update'}"},
 	} {
 		n := s.node(redfishMachine(server, t), func(n *conductor.Node) {
 			n.ProvisionState, n.Interfaces = test.from, map[string]string{"deploy": "custom-agent"}

@@ -2,12 +2,14 @@ package hardware_test
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware"
+	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc/bmctest"
 )
 
@@ -71,4 +73,41 @@ func TestAnIPMIMachineHasNMIsOnly(t *testing.T) {
 	require.Contains(t, now.LastError, "does not support set_boot_mode")
 	require.Empty(t, now.BootMode)
 	require.ErrorContains(t, s.Management(n.UUID).InjectNMI(t.Context()), "Set Chassis Power Control to Diag failed", "ipmi_sim has no NMIs")
+}
+
+func TestBIOSSettingsAreAppliedAndReset(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{})
+	n := s.node(redfishMachine(server, t), func(n *conductor.Node) { n.ProvisionState = states.Manageable })
+	clean := func(step string, args map[string]any) *conductor.Node {
+		request := s.word("clean")
+		request.CleanSteps = []conductor.StepRequest{{Interface: "bios", Step: step, Args: args}}
+		require.NoError(t, s.Provision(t.Context(), n.UUID, request))
+		return s.settle(n)
+	}
+	setting := func(name string, value any) map[string]any { return map[string]any{"name": name, "value": value} }
+	cached := func(n *conductor.Node, name string) conductor.BIOSSetting {
+		i := slices.IndexFunc(n.BIOSSettings, func(s conductor.BIOSSetting) bool { return s.Name == name })
+		require.GreaterOrEqual(t, i, 0)
+		return n.BIOSSettings[i]
+	}
+
+	n = clean("apply_configuration", map[string]any{"settings": []any{setting("BootTimeout", "30"), setting("QuietBoot", "False")}})
+	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+	require.Equal(t, 30, server.BIOS("1")["BootTimeout"])
+	require.Equal(t, false, server.BIOS("1")["QuietBoot"])
+	require.Equal(t, "On", server.Power("1"))
+	require.Equal(t, "30", cached(n, "BootTimeout").Value)
+	require.Equal(t, "False", cached(n, "QuietBoot").Value)
+	require.Equal(t, "map[attribute_type:Integer lower_bound:0 read_only:false reset_required:true unique:false upper_bound:300]", printed(cached(n, "BootTimeout").Registry))
+
+	n = clean("factory_reset", nil)
+	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+	require.Equal(t, "5", cached(n, "BootTimeout").Value)
+	require.NotNil(t, cached(n, "BootTimeout").UpdatedAt)
+
+	n = clean("apply_configuration", map[string]any{"settings": []any{setting("BootTimeout", 301)}})
+	require.Equal(t, states.CleanFail, n.ProvisionState)
+	require.Contains(t, n.LastError, "BootTimeout")
+	require.Equal(t, 5, server.BIOS("1")["BootTimeout"])
 }

@@ -6,6 +6,12 @@
 //
 //	BMC_PASSWORD=... go run ./examples/enroll -bmc 10.1.2.3 -user admin
 //
+// With -provider it does so with a provider of github.com/bmc-toolbox/bmclib/v2, such as
+// IntelAMT or openbmc, or rpc, for which -bmc is the URL that the requests for power are sent
+// to. A provider has none of the guarantees of package bmc:
+//
+//	BMC_PASSWORD=... go run ./examples/enroll -provider rpc -bmc https://pdu.example/rpc
+//
 // The exit status is 0 if the verification had the expected result (the node of -bmc
 // is manageable), 1 if not, and 2 for wrong usage. After SIGINT or SIGTERM the node is
 // back in enroll and the session on the BMC is closed; the status is then 1.
@@ -19,7 +25,9 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -39,12 +47,20 @@ func main() {
 	user := flag.String("user", "", "`NAME` of a user of the BMC; the password is in $BMC_PASSWORD")
 	ca := flag.String("ca", "", "PEM `FILE` with the authorities that may sign the BMC's certificate")
 	protocol := flag.String("protocol", "auto", "redfish, ipmi or auto: redfish, then ipmi if the BMC has no redfish")
+	provider := flag.String("provider", "", "`NAME` of a provider of bmclib: "+strings.Join(providers(), ", "))
 	flag.Parse()
 	if *address == "" {
 		if flag.NFlag()+flag.NArg() > 0 {
 			fail(2, fmt.Errorf("the flags are for a real BMC: name it with -bmc HOST[:PORT]"))
 		}
 		builtIn(ctx)
+		return
+	}
+	if *provider != "" {
+		if !slices.Contains(providers(), *provider) {
+			fail(2, fmt.Errorf("bmclib has no provider %q, only %s", *provider, strings.Join(providers(), ", ")))
+		}
+		report(enroll(ctx, *address, byProvider(*provider, *address, *user, os.Getenv("BMC_PASSWORD"))))
 		return
 	}
 	config := bmc.Config{Host: *address, User: *user, Protocol: *protocol, Password: secret.New(os.Getenv("BMC_PASSWORD"))}
@@ -71,7 +87,11 @@ func main() {
 	if err != nil {
 		fail(2, err)
 	}
-	node := enroll(ctx, config.Host, verifier)
+	report(enroll(ctx, config.Host, verifier))
+}
+
+// report prints the result for a real BMC.
+func report(node result) {
 	printTable(node)
 	if node.State != states.Manageable {
 		os.Exit(1)

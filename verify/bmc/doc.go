@@ -6,8 +6,10 @@
 //	...
 //	power, err := verify.Manage(ctx, node, verifier)
 //
-// A [Driver] controls the BMCs of a fleet, with a Config for each node. It reads and
-// sets power, for package powersync, and the boot device, and reads an inventory:
+// A [Driver] controls the BMCs of a fleet, with a Config for each node. It reads and sets
+// power, for package powersync, and the boot device. Over Redfish it also reads an inventory
+// and firmware versions, inserts and ejects virtual media, and reads and sets the boot mode,
+// secure boot and BIOS settings:
 //
 //	driver, err := bmc.NewDriver(bmc.DriverConfig{Lookup: configOf, Sessions: 1000})
 //	...
@@ -15,11 +17,15 @@
 //	syncer, err := powersync.New(powersync.Config{Store: store, Driver: driver})
 //
 // For Redfish, the gofish driver of github.com/bmc-toolbox/bmclib/v2 reads the BMC's own
-// answers and sends the requests that change power and the boot device. This package makes
-// the connection, logs in and out, sets the limits, chooses the system, and makes the
-// errors. A guard between the driver and the BMC removes from each answer what would end
-// the process in gofish or lead a request elsewhere, and from each request what the call
-// did not ask for.
+// answers and sends the requests for power, NMIs, the boot device and virtual media. This
+// package makes the connection, logs in and out, sets the limits, chooses the system, and
+// makes the errors. A guard between the driver and the BMC removes from each answer what
+// would end the process in gofish or lead a request elsewhere, and from each request what
+// the call did not ask for. This package reads the inventory, the firmware versions, the
+// boot mode, secure boot and the BIOS settings itself, with gofish's decoders behind the
+// same guard: bmclib's inventory loses all drives for one that cannot be read, and its
+// functions for BIOS settings report success without a request unless the path of the
+// system is one that they know.
 //
 // IPMI runs the program ipmitool, which Debian packages as ipmitool. bmclib's provider
 // runs it too, but leaves its processes behind, waits for one that hangs, reads output

@@ -1,0 +1,151 @@
+package hardware
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc"
+)
+
+// How long a step waits for the BIOS settings that it has set, and how often it reads them. A machine
+// applies them during its next boot, which takes minutes.
+const (
+	biosTimeout  = 30 * time.Minute
+	biosInterval = 10 * time.Second
+)
+
+// biosSteps returns the steps for BIOS settings.
+//
+// Source: ironic/drivers/modules/redfish/bios.py.
+func (b *BMC) biosSteps() []conductor.Step {
+	return []conductor.Step{
+		{Interface: "bios", Step: "apply_configuration", NoRamdisk: true, Run: b.applyBIOS, ArgsInfo: map[string]conductor.StepArgument{
+			"settings": {Description: "A list of BIOS settings to be applied", Required: true},
+		}},
+		{Interface: "bios", Step: "factory_reset", NoRamdisk: true, Run: b.resetBIOS},
+	}
+}
+
+// applyBIOS sets BIOS settings and reboots the machine, unless it has them already. It is done when the
+// machine reports them.
+func (b *BMC) applyBIOS(ctx context.Context, t *conductor.Task) error {
+	wanted, err := biosValues(t.Step().Args["settings"])
+	if err != nil {
+		return err
+	}
+	sent := false
+	err = b.do(t.Node(), func() (err error) {
+		sent, err = b.driver.SetBIOS(ctx, t.Node().UUID, wanted)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if sent {
+		if err := t.SetPower(ctx, states.PowerRebooting); err != nil {
+			return err
+		}
+	}
+	deadline := time.Now().Add(biosTimeout)
+	for {
+		settings, err := b.cacheBIOS(ctx, t)
+		missing := missingBIOS(wanted, settings)
+		if err == nil && len(missing) == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return errors.Join(err, fmt.Errorf("Redfish BIOS apply_configuration step failed. Attributes %q are not updated.", missing)) //nolint:staticcheck // Ironic's text
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(biosInterval):
+		}
+	}
+}
+
+// missingBIOS returns the names of the wanted values that the settings do not have.
+func missingBIOS(wanted map[string]any, settings []bmc.BIOSSetting) (missing []string) {
+	for name, value := range wanted {
+		if !slices.ContainsFunc(settings, func(s bmc.BIOSSetting) bool {
+			return s.Name == name && strings.EqualFold(fmt.Sprint(s.Value), fmt.Sprint(value))
+		}) {
+			missing = append(missing, name)
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}
+
+// biosValues returns the values by the name of the setting.
+func biosValues(argument any) (map[string]any, error) {
+	list, _ := argument.([]any)
+	values := map[string]any{}
+	for _, item := range list {
+		setting, _ := item.(map[string]any)
+		name, named := setting["name"].(string)
+		value, has := setting["value"]
+		if !named || !has {
+			return nil, errors.New("settings: each must have a name and a value")
+		}
+		values[name] = value
+	}
+	if len(values) == 0 {
+		return nil, errors.New("settings: there must be a list of at least one setting")
+	}
+	return values, nil
+}
+
+// resetBIOS resets the BIOS settings to those of the factory, and reboots the machine.
+func (b *BMC) resetBIOS(ctx context.Context, t *conductor.Task) error {
+	if err := b.do(t.Node(), func() error { return b.driver.ResetBIOS(ctx, t.Node().UUID) }); err != nil {
+		return err
+	}
+	if err := t.SetPower(ctx, states.PowerRebooting); err != nil {
+		return err
+	}
+	_, err := b.cacheBIOS(ctx, t)
+	return err
+}
+
+// cacheBIOS reads the BIOS settings and stores them in the node's record.
+func (b *BMC) cacheBIOS(ctx context.Context, t *conductor.Task) (settings []bmc.BIOSSetting, err error) {
+	err = b.do(t.Node(), func() (err error) {
+		settings, err = b.driver.BIOS(ctx, t.Node().UUID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	cached := make([]conductor.BIOSSetting, len(settings))
+	for i, s := range settings {
+		if cached[i].Registry, err = asMap(s); err != nil {
+			return nil, err
+		}
+		delete(cached[i].Registry, "name")
+		delete(cached[i].Registry, "value")
+		cached[i].Name, cached[i].Value = s.Name, biosText(s.Value)
+	}
+	return settings, t.Update(ctx, func(n *conductor.Node) error {
+		n.SetBIOSSettings(cached)
+		return nil
+	})
+}
+
+// biosText returns a value as Ironic stores it, which is Python's text of it.
+func biosText(value any) string {
+	switch value {
+	case true:
+		return "True"
+	case false:
+		return "False"
+	default:
+		return fmt.Sprint(value)
+	}
+}
