@@ -55,7 +55,7 @@ func (s *Server) operations() []string {
 		names[power.String()] = true
 	}
 	for state := range states.AllStates() {
-		for _, step := range s.fake.Steps(nil, state) {
+		for _, step := range s.fake.Steps(&conductor.Node{}, state) {
 			names[step.Interface+"."+step.Step] = true
 		}
 	}
