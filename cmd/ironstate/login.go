@@ -47,7 +47,7 @@ type login struct {
 	addresses map[netip.Prefix]*address
 }
 
-// credential is the keyed hash of a user and a password: it can be compared fast, and is worth nothing outside this process.
+// credential is a hash of a user and a password, keyed with a random key of this process, so that it can be compared fast.
 type credential [sha256.Size]byte
 
 type attemptKey struct {
@@ -63,10 +63,10 @@ type attempt struct {
 	err      error // set before done is closed
 }
 
-// address is what is known of the comparisons of one client address.
+// address is the state of the comparisons for one client address.
 type address struct {
 	attempts int  // in flight
-	failed   int  // attempts since the last right password, with those in flight
+	failed   int  // attempts since the last right password, including those in flight
 	turn     gate // by the attempts of a connection that have failed
 	limit    *rate.Limiter
 }

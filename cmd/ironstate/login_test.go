@@ -226,6 +226,11 @@ func TestVerifiedPasswordsAreRememberedForMinutesAndBounded(t *testing.T) {
 		time.Sleep(verifiedFor)
 		login()
 		require.EqualValues(t, 2, l.comparisons.Load())
+		require.ErrorIs(t, l.verify(t.Context(), addressOf("10.0.0.1:1"), 0, "admin", "wrong"), errWrongPassword)
+		require.Equal(t, 1, l.addresses[addressOf("10.0.0.1:1")].failed)
+		l.verified = map[credential]time.Time{}
+		login()
+		require.Zero(t, l.addresses[addressOf("10.0.0.1:1")].failed, "a right password makes up for wrong ones")
 
 		l.compare = func(_, _ []byte) error { return nil } // as of passwords whose first 72 bytes are right
 		for i := range maxVerified + 100 {
