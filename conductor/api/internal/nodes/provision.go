@@ -276,7 +276,7 @@ func (q *provisionQuery) request(version states.APIVersion) conductor.ProvisionR
 		CleanSteps: q.decoded["clean"], DeploySteps: q.decoded["deploy"], ServiceSteps: q.decoded["service"],
 		DisableRamdisk: q.disableRamdisk != nil && *q.disableRamdisk, RescuePassword: q.rescuePassword,
 	}
-	if q.configDrive != "" {
+	if schema.Truthy(q.configDrive) {
 		p.ConfigDrive = q.configDrive
 	}
 	return p

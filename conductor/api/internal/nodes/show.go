@@ -70,7 +70,10 @@ func answer(r *rest.Request, status int, n *node, fields rest.FieldSet) rest.Ans
 func show(r *rest.Request) (rest.Answer, error) {
 	a := r.QueryArgs("fields")
 	fields := a.List("fields")
-	n, err := r.NodeOf(a)
+	if a.Err != nil {
+		return rest.Answer{}, a.Err
+	}
+	n, err := r.NodeSuffixed(r.Param(0))
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -90,6 +90,7 @@ func backfill(r *rest.Request, al *conductor.Allocation) error {
 	ident := al.NodeUUID
 	switch {
 	case ident == "":
+		al.SetEmpty("node_uuid", false)
 		return nil
 	case r.Version < since.AllocationBackfill:
 		return fault.Invalid("Cannot set node when creating an allocation in this API version")
@@ -165,10 +166,7 @@ func showNodeAllocation(r *rest.Request) (rest.Answer, error) {
 
 // deleteNodeAllocation answers DELETE /v1/nodes/NODE/allocation.
 func deleteNodeAllocation(r *rest.Request) (rest.Answer, error) {
-	n, err := r.NodeNamed(r.Param(0))
-	if err != nil && r.Suffix && fault.Of(err).Status == http.StatusNotFound {
-		n, err = r.NodeNamed(r.Param(0) + ".json") // Ironic adds the suffix to the name, although another segment had it
-	}
+	n, err := r.NodeSuffixed(r.Param(0))
 	if err != nil {
 		return rest.Answer{}, err
 	}

@@ -113,6 +113,12 @@ var (
 			},
 		},
 		write: writeRules{
+			prepare: func(_ *rest.Request, body any) error {
+				if object, _ := body.(map[string]any); object["mode"] == "" {
+					delete(object, "mode") // its default is stored
+				}
+				return nil
+			},
 			tooNew:      newForPortGroup,
 			checkValues: checkNames("portgroup"),
 			check:       checkPortGroup,

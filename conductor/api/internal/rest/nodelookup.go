@@ -13,8 +13,17 @@ import (
 // Node returns the node with the UUID or name in a request. If there is none and the path ended with
 // the name and .json, it returns the node whose name ends in .json.
 func (r *Request) Node(ident string) (*conductor.Node, error) {
+	if !strings.HasSuffix(strings.TrimRight(r.URL.Path, "/"), "/"+ident+".json") {
+		return r.NodeNamed(ident)
+	}
+	return r.NodeSuffixed(ident)
+}
+
+// NodeSuffixed returns the node with the UUID or name in a request, or else the one whose name ends in .json if any
+// segment of the path had that end.
+func (r *Request) NodeSuffixed(ident string) (*conductor.Node, error) {
 	n, err := r.NodeNamed(ident)
-	if err != nil && r.Suffix && strings.HasSuffix(strings.TrimRight(r.URL.Path, "/"), "/"+ident+".json") && fault.Of(err).Status == http.StatusNotFound {
+	if err != nil && r.Suffix && fault.Of(err).Status == http.StatusNotFound {
 		n, err = r.NodeNamed(ident + ".json")
 	}
 	return n, err

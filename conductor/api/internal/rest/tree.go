@@ -78,6 +78,9 @@ func (r *Request) split() (segments []string, isRoot bool) {
 		return nil, true
 	}
 	segments = strings.Split(path, "/")[1:]
+	if len(segments) > 1 && segments[0] == "" && segments[1] == "v1" {
+		segments = segments[1:]
+	}
 	if segments[0] == "v1" {
 		segments = segments[1:]
 	}

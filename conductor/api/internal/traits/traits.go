@@ -53,10 +53,12 @@ func Change(r *rest.Request) (change func(owner string, traits []string) ([]stri
 			return nil, err
 		}
 	}
-	if err := bodySchema.Validate("body", body); err != nil {
-		return nil, err
+	if body != nil { // null stands for no body
+		if err := bodySchema.Validate("body", body); err != nil {
+			return nil, err
+		}
 	}
-	object := body.(map[string]any)
+	object, _ := body.(map[string]any)
 	list, there := object["traits"].([]any)
 	switch {
 	case trait == "" && !there, trait != "" && len(object) > 0:
