@@ -7,7 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
+	"go.etcd.io/bbolt"
+	"go.etcd.io/etcd/server/v3/storage/schema"
 	"go.etcd.io/etcd/server/v3/storage/wal"
 )
 
@@ -28,6 +31,35 @@ func checkFolder(ctx context.Context, dir string) error {
 		return fmt.Errorf("the database %s has lost its log %s: restore a backup", db, log)
 	}
 	return checkDatabase(ctx, db, info.Size())
+}
+
+// checkUnused returns an error if the folder has a database with records although it has no log: the log was lost, and the
+// database must not be deleted.
+func checkUnused(ctx context.Context, dir string) error {
+	file := filepath.Join(dir, "member", "snap", "db")
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case checkDatabase(ctx, file, info.Size()) != nil:
+		return ctx.Err() // etcd was interrupted while it created the file
+	}
+	db, err := bbolt.Open(file, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
+	if err != nil {
+		return err
+	}
+	used := false
+	err = db.View(func(tx *bbolt.Tx) error {
+		first, _ := tx.Bucket(schema.Key.Name()).Cursor().First()
+		used = first != nil
+		return nil
+	})
+	if err == nil && used {
+		err = fmt.Errorf("the database %s has lost its log: replace this server, or restore a backup", file)
+	}
+	return errors.Join(err, db.Close())
 }
 
 // checkFiles returns an error if the folder contains anything but files and folders: opening a

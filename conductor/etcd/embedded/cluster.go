@@ -138,6 +138,9 @@ func openPeer(ctx context.Context, c Config, log *zap.Logger) (*embed.Etcd, erro
 		return nil, err
 	}
 	if hasNoRaftState(dir) {
+		if err := checkUnused(ctx, dir); err != nil {
+			return nil, err
+		}
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, err
 		}

@@ -133,6 +133,19 @@ func TestAServerThatHasLostItsFolderIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "already been bootstrapped")
 }
 
+func TestTheDatabaseOfAServerThatHasLostItsLogIsKept(t *testing.T) {
+	t.Parallel()
+	configs := newPeers(t)
+	stores := openAll(t, configs)
+	etcdtest.Create(t, stores[0], "a")
+	require.NoError(t, stores[0].Close())
+	member := filepath.Join(configs[0].Dir, "peer", "member")
+	require.NoError(t, os.RemoveAll(filepath.Join(member, "wal")))
+	_, err := embedded.Open(t.Context(), configs[0])
+	require.ErrorContains(t, err, "has lost its log")
+	require.FileExists(t, filepath.Join(member, "snap", "db"))
+}
+
 func TestAServerThatHasLostItsFolderIsReplaced(t *testing.T) {
 	t.Parallel()
 	configs := newPeers(t)
