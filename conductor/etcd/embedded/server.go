@@ -134,6 +134,9 @@ func rename(from, to string) error {
 // It needs one election timeout, which is 100 ms.
 const readyTimeout = 20 * time.Second
 
+// startGrace bounds the wait for etcd to end its start after the context has ended.
+const startGrace = 10 * time.Second
+
 // startServer returns a server that is ready. A condition for which etcd would exit the process,
 // such as a damaged log, is an error.
 func startServer(ctx context.Context, config *embed.Config, alone bool) (*embed.Etcd, error) {
@@ -162,13 +165,21 @@ func startServer(ctx context.Context, config *embed.Config, alone bool) (*embed.
 		}
 		return r.server, untilReady(ctx, r.server, alone)
 	case <-ctx.Done():
-		go func() { // StartEtcd cannot be interrupted
-			if r := <-started; r.server != nil {
-				r.server.Close()
-			}
-		}()
-		return nil, ctx.Err()
 	}
+	// StartEtcd cannot be interrupted. The caller may remove the folder when it has an error, and etcd would panic, so that
+	// the end of StartEtcd is awaited for a time.
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		if r := <-started; r.server != nil {
+			r.server.Close()
+		}
+	}()
+	select {
+	case <-closed:
+	case <-time.After(startGrace):
+	}
+	return nil, ctx.Err()
 }
 
 // untilReady waits until a server serves requests. If it returns an error, it has stopped the server.
