@@ -375,3 +375,13 @@ func TestARequestThatHasWaitedForTheNodeIsChecked(t *testing.T) {
 	s.wait("n")
 	require.Equal(t, "active", s.do("GET", "/v1/nodes/n", "latest", "").json()["provision_state"])
 }
+
+func TestAnEmptyConfigDriveIsNotStored(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	n, err := s.conductor.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ProvisionState: states.Available})
+	require.NoError(t, err)
+	require.Equal(t, http.StatusAccepted, s.do("PUT", "/v1/nodes/"+n.UUID+"/states/provision", "latest", `{"target": "active", "configdrive": {}}`).status)
+	n, err = s.conductor.Node(t.Context(), n.UUID)
+	require.NoError(t, err)
+	require.NotContains(t, n.InstanceInfo, "configdrive")
+}
