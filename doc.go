@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ironstate lists the packages of this module: OpenStack Ironic's bare-metal
 // provisioning state machine, for Go programs with or without OpenStack. This
 // package has no code.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package conductor manages many nodes, as Ironic's conductor does: it accepts requests,
 // does the requested work on the hardware, and keeps the record of each node up to date.
 // A [Conductor] needs a store and hardware types. [Memory] and [Fake] need no set-up:

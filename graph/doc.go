@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package graph draws Ironic's provisioning state machine: as DOT for Graphviz, as
 // a Mermaid state diagram, which GitHub renders, as JSON for other tools, and as a
 // Markdown page that explains every state.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package machine runs Ironic's provisioning state machine for one node.
 //
 // [Node] is the part of a node that a service stores: state, target, last error. Its

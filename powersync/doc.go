@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package powersync keeps the recorded power states of a fleet in agreement with the
 // hardware, as Ironic's conductor does, and skips nodes in enroll.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package states is the vocabulary of Ironic's provisioning state machine, and
 // the machine itself as a table, for every series of OpenStack from Kilo to
 // 2026.2. A series stands for its last release; 2026.2, which is not released yet, stands for

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package states
 
 // The sets of a table. Some are derived from the table; the others are rows of

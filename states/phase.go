@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package states
 
 // Phase says who moves a node on from a state. The zero value is the phase of a

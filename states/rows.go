@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package states
 
 // The history of the state machine, written by hand to be checked by eye. A row is a

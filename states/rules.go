@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package states
 
 // Rules of Ironic's API and of Nova's Ironic driver that depend on a node's state.

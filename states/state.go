@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package states
 
 // State is a provision state: where a node is in its life. The zero value is

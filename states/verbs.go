@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package states
 
 // A verb is a word that the API accepts as the target of a request for a

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package verify takes a node from enroll to manageable if its BMC answers, and
 // back to enroll if not.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Stategraph draws Ironic's provisioning state machine, with nothing to install.
 //
 // Without flags it writes the newest series' machine as SVG to standard output:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package api serves Ironic's REST API for a conductor. Its [http.Handler] behaves as the API
 // of an Ironic of the conductor's series does, so that Ironic's clients (the baremetal command
 // line, openstacksdk, gophercloud) work with it unchanged.

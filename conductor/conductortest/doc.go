@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package conductortest provides an Ironic for the tests of clients, as net/http/httptest
 // provides a server:
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package etcd stores a fleet's records in an etcd cluster, as a client. Package embedded has a
 // server in the process, alone in a folder or one of a cluster, for the same store:
 //

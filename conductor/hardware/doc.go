@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package hardware provides the hardware types "redfish" and "ipmi". They manage machines by
 // their BMCs, through package bmc. Each is a [BMC]:
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package storetest helps to test implementations of [conductor.Store].
 //
 // [Check] checks that a store keeps the contract of the interface, as testing/fstest does for

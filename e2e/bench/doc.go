@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Bench measures package machine beside github.com/looplab/fsm and
 // github.com/qmuntal/stateless, all walking the same path of the same table, and
 // prints the results as Markdown.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package clients runs existing clients of Ironic against a server of Ironic's API: the
 // command line client baremetal ([StartBaremetal]), openstacksdk's functional tests of
 // bare metal ([SDK]), gophercloud's acceptance tests of bare metal ([Gophercloud]), and

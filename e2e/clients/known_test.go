@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package clients_test
 
 // known names the tests that do not pass, by suite, each with the reason.

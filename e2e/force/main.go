@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Force injects faults into conductors and etcd servers, and checks the history
 // afterwards.
 //

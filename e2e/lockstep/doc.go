@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package lockstep runs a real Ironic beside this module and searches for
 // differences. It measures the claim that ironstate does what Ironic does.
 //

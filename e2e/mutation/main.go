@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Mutation makes one change to the code of a package, a mutant, and runs the package's
 // tests. If a test fails, the mutant is killed. A mutant that lives shows behaviour that
 // no test checks, or code that is not needed.

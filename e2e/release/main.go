@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Release makes a clone of the repository in which every module that others import or
 // install has a tag of one version, and can be fetched by it:
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Upstream reads the facts of a version of Ironic from its source: states, transitions,
 // verbs, sets and the newest API version. It prints what states/rows.go lacks, and writes
 // the facts of a tag as the entry of a series in states/testdata/series.json:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package docs keeps states.md, a page of documentation, up to date: go generate draws
 // the newest series' machine, and writes the picture and the states between two marker
 // lines of the page.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Embed is a bare-metal service for one machine: it enrolls and verifies a node, syncs
 // its power state, and reports each change. The whole node is one row in SQLite.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Enroll takes nodes from enroll to manageable if their BMC answers, and back to
 // enroll if not, and prints every transition.
 //

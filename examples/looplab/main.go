@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Looplab is a service on github.com/looplab/fsm that uses Ironic's table in place of a
 // hand-written list of events. It takes a node through its life with the words of
 // Ironic's API, and draws the node's path.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Powersync-sqlite keeps the recorded power states of a fleet in a SQLite database.
 //
 //	go run ./examples/powersync-sqlite -db fleet.db -rounds 100

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Powersync syncs the recorded power states of a fleet of nodes. It starts its own
 // machines with Redfish BMCs: some report a wrong power state, some hang, some are
 // dead, and some machines are switched off behind the syncer's back. Some nodes are in

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Properties checks a team's own state machine with package statestest against the table
 // of the series that the team runs. It finds a bug, shrunk to the few events that show
 // it, and nothing in the repaired machine.

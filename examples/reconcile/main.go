@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reconcile brings a node of Ironic to a goal, whatever state it is in, and prints each
 // step as it happens.
 //

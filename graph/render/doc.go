@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package render draws the diagrams of package graph as SVG and PNG, and makes an
 // HTML page of them in which a reader explores the machine, with no Graphviz
 // installed: Graphviz runs in the process, as WebAssembly.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package boundedcall calls foreign code that may panic, end its goroutine or never
 // return.
 package boundedcall

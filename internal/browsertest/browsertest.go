@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package browsertest opens pages in a real Chromium, for tests.
 package browsertest
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package errtext cleans external texts, such as those of a BMC, a driver or a caller,
 // so that they can be stored as a node's last error or printed to a terminal.
 package errtext

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fence lets the context of a call decide, immediately before each request to
 // hardware, whether the request may still be sent.
 package fence

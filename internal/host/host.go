@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package host describes the machine on which a figure was measured.
 package host
 

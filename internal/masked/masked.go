@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package masked masks secrets in decoded JSON, by the names of their keys.
 package masked
 

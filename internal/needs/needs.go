@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package needs skips a test if the real system that it needs is absent. In CI, which
 // has all of them, it fails the test: a skip there would hide a failure.
 package needs

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package program runs the main functions of the commands. It does what [signal.NotifyContext] does
 // not: the exit status tells which signal ended the program, a write to a closed pipe or a full disk
 // ends the program as an error does, and the reason is one line on standard error. Examples use

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pyrepr prints values as Python's repr does, for texts that Ironic gives to clients.
 package pyrepr
 

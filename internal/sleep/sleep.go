@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sleep waits for a time or for the end of a context.
 package sleep
 

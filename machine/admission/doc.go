@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package admission decides whether Ironic accepts a request for a node: the rules on
 // maintenance, protected and retired nodes, reservations, instances, allocations, hardware
 // interfaces, traits and the power state, which a transition table does not have.

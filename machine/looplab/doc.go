@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package looplab provides Ironic's provisioning state machine for services that are
 // built on github.com/looplab/fsm.
 //

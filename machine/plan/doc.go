@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package plan is for clients of Ironic's API. It computes the next step towards a
 // goal ([Next]), the result of a request ([Outcome]), and the likely history between
 // two observations ([Explain]).

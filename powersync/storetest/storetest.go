@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package storetest helps to test implementations of [powersync.Store].
 //
 // [Check] checks that a store fulfils the contract of the interface, as testing/fstest

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package statestest tests programs that follow Ironic's provisioning state
 // machine. It imports the standard library alone.
 //

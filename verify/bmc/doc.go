@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package bmc verifies nodes by their BMCs, over Redfish or IPMI. [New] makes the
 // [verify.Verifier] for the BMC of a [Config]:
 //

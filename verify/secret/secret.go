@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package secret holds passwords and tokens so that no printer, logger or encoder
 // shows them.
 //

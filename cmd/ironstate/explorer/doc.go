@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package explorer serves an interactive page of the state machine with a conductor's nodes in it,
 // live: the number of nodes in each state, lists of nodes, transitions as they happen, and for a
 // node an explanation of its state. Its paths are below /explorer/, and "/" for clients that prefer

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package embedded stores a fleet's records in an etcd server in the process: the store of package
 // etcd without another program to run. The data is in a folder, and no port is open:
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package latest implements a queue of changes that keeps only the latest change of each key. A
 // slow reader does not block writers, and the queue never has more entries than there are keys.
 package latest

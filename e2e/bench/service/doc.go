@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Service measures the program cmd/ironstate beside a real Ironic, with one
 // client and on one machine, and prints the results as Markdown.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package history checks a history of conductors that share a fleet: all versions of
 // all nodes as etcd has stored them, the requests of all clients with their answers, the
 // hardware operations in the conductors' logs, and the terms of the members.

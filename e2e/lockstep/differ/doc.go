@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package differ sends the same random requests to a real Ironic and to this module's
 // conductor, over the whole API, and counts the answers that differ.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package programtest runs commands as processes in their own tests, and checks how they end when they are
 // interrupted or cannot write.
 package programtest

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rapidstates has generators of walks through a table, for property tests
 // with pgregory.net/rapid, and for fuzz tests with rapid.MakeFuzz. A [Walk] follows
 // a table; a [MixedWalk] also has events that a machine must refuse:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package bmctest provides baseboard management controllers (BMCs) to test against, as net/http/httptest does servers.
 //
 // A [Redfish] BMC is started in one line and closed in one line. By default it has one user and one server that is off. It

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package drivers serves the resources drivers and conductors.
 package drivers
 

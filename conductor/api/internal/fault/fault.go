@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fault makes the error responses of Ironic's API, and formats the values that their texts quote.
 package fault
 

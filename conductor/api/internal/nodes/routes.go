@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package nodes serves nodes, the nodes of a chassis, shards, and the child resources of a node, such as its
 // states, its history and its BIOS settings.
 package nodes

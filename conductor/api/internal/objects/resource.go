@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package objects serves the resources that are a [conductor.Object]: ports, port groups, chassis, volume
 // connectors and targets, deploy templates, runbooks and allocations. A [resource] describes each of them, and
 // the same handlers answer the requests for all of them.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package patch reads JSON patches and applies them to documents.
 package patch
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ramdisk serves the requests that programs send without being Ironic's clients: the deployment agent
 // sends lookups and heartbeats, and the network service sends events.
 package ramdisk

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package rest
 
 // meter measures a JSON text while it arrives, without decoding it. For invalid JSON its figures are upper bounds.

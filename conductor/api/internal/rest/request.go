@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rest is the common part of the handlers of all resources. It routes a path to an action, parses a
 // request's version, arguments and body, and writes the answer; long lists are divided into pages.
 package rest

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package schema checks values against JSON schemas. Its faults have the texts of the Python package
 // jsonschema, which Ironic uses.
 package schema

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package since names the version of Ironic's API that introduced each feature.
 //
 // Source: ironic/api/controllers/v1/versions.py.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package traits checks the traits of nodes and runbooks, and makes the changes of their lists that clients request.
 package traits
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package wire writes responses as JSON. It sends a long response in pieces, so that no response is in memory
 // as a whole.
 package wire

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package endpoint checks the URLs of etcd's servers.
 package endpoint
 

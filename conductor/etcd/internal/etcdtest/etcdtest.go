@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package etcdtest starts etcd servers and other child processes for the tests of package etcd and
 // its subpackages.
 package etcdtest

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package zaplog sends the log of etcd, which is zap's, to a slog.Logger.
 package zaplog
 

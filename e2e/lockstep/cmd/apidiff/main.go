@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Apidiff sends the same random requests to a real Ironic and to this module's conductor,
 // and prints the answers that differ, by class. It needs the Debian packages ironic-api
 // and ironic-conductor.

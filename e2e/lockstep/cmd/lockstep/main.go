@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Lockstep compares this module with a real Ironic and prints the result as
 // Markdown. It needs the Debian packages ironic-api, ironic-conductor, openipmi
 // and ipmitool. A run takes some minutes.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package guard reduces a BMC's answers to what gofish 0.20.0, the Redfish library of
 // bmclib, reads without harm. gofish trusts its BMC: some answers end the process in one
 // of its goroutines, and others lead its requests elsewhere.

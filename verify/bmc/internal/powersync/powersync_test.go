@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package powersync_test tests package powersync with the Driver of package bmc and
 // BMCs. It is in the module of package bmc, because the module of powersync must not
 // require that.
