@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/internal/pyrepr"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify/bmc"
 )
@@ -62,7 +64,8 @@ func (b *BMC) applyBIOS(ctx context.Context, t *conductor.Task) error {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return errors.Join(err, fmt.Errorf("Redfish BIOS apply_configuration step failed. Attributes %q are not updated.", missing)) //nolint:staticcheck // Ironic's text
+			//lint:ignore ST1005 the text is that of _set_step_failed in ironic/drivers/modules/redfish/bios.py
+			return errors.Join(err, fmt.Errorf("Redfish BIOS apply_configuration step failed. Attributes %s are not updated.", pyrepr.Of(missing)))
 		}
 		select {
 		case <-ctx.Done():
@@ -72,16 +75,14 @@ func (b *BMC) applyBIOS(ctx context.Context, t *conductor.Task) error {
 	}
 }
 
-// missingBIOS returns the names of the wanted values that the settings do not have.
-func missingBIOS(wanted map[string]any, settings []bmc.BIOSSetting) (missing []string) {
-	for name, value := range wanted {
-		if !slices.ContainsFunc(settings, func(s bmc.BIOSSetting) bool {
+// missingBIOS returns the wanted values that the settings do not have.
+func missingBIOS(wanted map[string]any, settings []bmc.BIOSSetting) map[string]any {
+	missing := maps.Clone(wanted)
+	maps.DeleteFunc(missing, func(name string, value any) bool {
+		return slices.ContainsFunc(settings, func(s bmc.BIOSSetting) bool {
 			return s.Name == name && strings.EqualFold(fmt.Sprint(s.Value), fmt.Sprint(value))
-		}) {
-			missing = append(missing, name)
-		}
-	}
-	slices.Sort(missing)
+		})
+	})
 	return missing
 }
 
