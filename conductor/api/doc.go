@@ -77,5 +77,5 @@
 // A fault about steps names the violation, without Ironic's dump of its schema. A fault that names
 // a node has its UUID or name, where Ironic sometimes has a row's number.
 //
-// The response to HEAD and OPTIONS is 405.
+// The response to HEAD is 405. OPTIONS gets 200 without a body, as from Ironic's CORS filter, except for /.
 package api

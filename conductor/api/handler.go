@@ -50,7 +50,7 @@ type handler struct {
 
 // ServeHTTP answers one request.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodOptions { // answered by oslo.middleware's CORS filter
+	if r.Method == http.MethodOptions && r.URL.Path != "/" { // answered by oslo.middleware's CORS filter
 		w.WriteHeader(http.StatusOK)
 		return
 	}

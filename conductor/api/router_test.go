@@ -50,6 +50,7 @@ func TestPathsAndMethodsAreRoutedAsInIronic(t *testing.T) {
 		{"PUT /v1/nodes/n", 405, false, "DELETE, GET, PATCH, POST"},
 		{"HEAD /v1/nodes", 405, false, "DELETE, GET, PATCH, POST"},
 		{"OPTIONS /v1/nodes", 200, false, "-"},
+		{"OPTIONS /v1", 200, false, "-"},
 		{"PATCH /v1/nodes", 400, true, "-"},
 		{"DELETE /v1/nodes", 400, true, "-"},
 		{"DELETE /v1/nodes/n/states/provision", 405, false, "GET"},

@@ -16,7 +16,7 @@ import (
 // OfChassis returns the controller of the nodes of a chassis.
 func OfChassis() *rest.Controller {
 	chassis := []string{"chassis_uuid"}
-	return &rest.Controller{Actions: rest.Actions{
+	return &rest.Controller{Lookup: rest.Below("node", 0, nil), Actions: rest.Actions{
 		rest.All: {Serve: listing{ofChassis: true}.serve, Idents: chassis},
 		"detail": {Method: http.MethodGet, Serve: listing{ofChassis: true, details: true}.serve, Idents: chassis},
 		rest.One: rest.Forbidden, "delete": rest.Forbidden,

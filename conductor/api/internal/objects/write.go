@@ -76,6 +76,11 @@ func (x *resource) decode(r *rest.Request) (conductor.Object, error) {
 			return nil, err
 		}
 	}
+	if body == nil { // Ironic has no schema error for null
+		if err := r.Accept(nil); err != nil {
+			return nil, err
+		}
+	}
 	if err := x.bodySchema(r.Service).Validate(x.word, body); err != nil {
 		return nil, err
 	}
