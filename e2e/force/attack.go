@@ -65,12 +65,13 @@ func newAttackLog() *attackLog {
 	return &attackLog{refused: map[string]int{}, unanswered: map[string]int{}}
 }
 
-// add records the answer to an attack; the status is 0 if there was none.
+// add records the answer to an attack; the status is 0 if there was none. A conductor answers 500 while etcd
+// has no leader, which refuses nothing.
 func (l *attackLog) add(a attack, status int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case status == 0:
+	case status == 0, status == http.StatusInternalServerError:
 		l.unanswered[a.name]++
 	case status >= 400 && status < 500, status == http.StatusServiceUnavailable:
 		l.refused[a.name]++
@@ -79,14 +80,14 @@ func (l *attackLog) add(a attack, status int) {
 	}
 }
 
-// findings returns the attacks that were accepted, and the kinds of attack that never got an answer.
+// findings returns the attacks that were accepted, and the kinds of attack that were never refused.
 func (l *attackLog) findings() []history.Finding {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	found := l.accepted
 	for name, count := range l.unanswered {
 		if count > 20 && l.refused[name] == 0 {
-			found = append(found, history.Finding{Rule: "attacks", Text: fmt.Sprintf("%s got no answer in %d attempts", name, count)})
+			found = append(found, history.Finding{Rule: "attacks", Text: fmt.Sprintf("%s got no refusal in %d attempts", name, count)})
 		}
 	}
 	return found
@@ -102,7 +103,7 @@ func (l *attackLog) String() string {
 	for _, count := range l.unanswered {
 		unanswered += count
 	}
-	return fmt.Sprintf("%d attacks refused, %d without an answer, %d idle connections", refused, unanswered, l.idle)
+	return fmt.Sprintf("%d attacks refused, %d unanswered or answered with 500, %d idle connections", refused, unanswered, l.idle)
 }
 
 // attacker sends hostile requests to the conductors, from another address than the clients, and holds idle connections.
