@@ -21,14 +21,10 @@ package main
 
 import (
 	"context"
-	"crypto/x509"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"os/signal"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -58,42 +54,7 @@ func main() {
 		builtIn(ctx)
 		return
 	}
-	if *provider != "" {
-		if !slices.Contains(providers(), *provider) {
-			fail(2, fmt.Errorf("bmclib has no provider %q, only %s", *provider, strings.Join(providers(), ", ")))
-		}
-		report(enroll(ctx, *address, byProvider(*provider, *address, *user, os.Getenv("BMC_PASSWORD"))))
-		return
-	}
-	config := bmc.Config{Host: *address, User: *user, Protocol: *protocol, Password: secret.New(os.Getenv("BMC_PASSWORD"))}
-	if host, port, err := net.SplitHostPort(*address); err == nil {
-		n, err := strconv.Atoi(port)
-		if err != nil {
-			fail(2, fmt.Errorf("the port in %q is no number", *address))
-		}
-		if config.Host, config.RedfishPort = host, n; *protocol == "ipmi" {
-			config.RedfishPort, config.IPMIPort = 0, n
-		}
-	}
-	if *ca != "" {
-		pem, err := os.ReadFile(*ca)
-		if err != nil {
-			fail(2, err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			fail(2, fmt.Errorf("%s has no certificate in PEM", *ca))
-		}
-	}
-	verifier, err := bmc.New(config)
-	if err != nil {
-		fail(2, err)
-	}
-	report(enroll(ctx, config.Host, verifier))
-}
-
-// report prints the result for a real BMC.
-func report(node result) {
+	node := enroll(ctx, *address, verifier(*address, *user, *ca, *protocol, *provider))
 	printTable(node)
 	if node.State != states.Manageable {
 		os.Exit(1)

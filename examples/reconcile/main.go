@@ -78,15 +78,13 @@ func reconcile(ctx context.Context, endpoint, name string, desired plan.Desired,
 		if err != nil {
 			return err
 		}
-		// A state of a newer Ironic is none of the table's: the plan then has no route.
-		node := machine.Node{
+		node := machine.Node{ // the plan has no route from a state that the table lacks
 			State: states.ParseRaw(got.ProvisionState).State, Target: states.ParseRaw(got.TargetProvisionState).State,
 			LastError: got.LastError,
 		}
 		desired.Fields = plan.NodeFields{
-			Maintenance: got.Maintenance, Fault: got.Fault, Protected: got.Protected, Retired: got.Retired,
-			Associated: got.InstanceUUID != "", Reserved: got.Reservation != "",
-			NoAutomatedClean: got.AutomatedClean != nil && !*got.AutomatedClean,
+			Maintenance: got.Maintenance, Fault: got.Fault, Protected: got.Protected, Retired: got.Retired, Reserved: got.Reservation != "",
+			Associated: got.InstanceUUID != "", NoAutomatedClean: got.AutomatedClean != nil && !*got.AutomatedClean,
 		}
 		step, err := plan.Next(series.Table(), node, desired)
 		if err != nil {

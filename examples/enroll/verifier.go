@@ -3,7 +3,13 @@
 package main
 
 import (
+	"crypto/x509"
+	"fmt"
+	"net"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/bmc-toolbox/bmclib/v2"
 	"github.com/bmc-toolbox/bmclib/v2/providers/rpc"
@@ -12,6 +18,42 @@ import (
 	"github.com/ironstate/ironstate/verify/bmc"
 	"github.com/ironstate/ironstate/verify/secret"
 )
+
+// verifier returns the verifier of a real BMC. The program ends if the flags are wrong.
+func verifier(address, user, ca, protocol, provider string) verify.Verifier {
+	password := os.Getenv("BMC_PASSWORD")
+	if provider != "" {
+		if !slices.Contains(providers(), provider) {
+			fail(2, fmt.Errorf("bmclib has no provider %q, only %s", provider, strings.Join(providers(), ", ")))
+		}
+		return byProvider(provider, address, user, password)
+	}
+	config := bmc.Config{Host: address, User: user, Protocol: protocol, Password: secret.New(password)}
+	if host, port, err := net.SplitHostPort(address); err == nil {
+		n, err := strconv.Atoi(port)
+		if err != nil {
+			fail(2, fmt.Errorf("the port in %q is no number", address))
+		}
+		if config.Host, config.RedfishPort = host, n; protocol == "ipmi" {
+			config.RedfishPort, config.IPMIPort = 0, n
+		}
+	}
+	if ca != "" {
+		pem, err := os.ReadFile(ca)
+		if err != nil {
+			fail(2, err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			fail(2, fmt.Errorf("%s has no certificate in PEM", ca))
+		}
+	}
+	v, err := bmc.New(config)
+	if err != nil {
+		fail(2, err)
+	}
+	return v
+}
 
 // newClient returns a client of bmclib with one provider. For rpc the address is the URL of the
 // service that does what the client asks for.
