@@ -322,6 +322,24 @@ func TestPagesFollowEachOther(t *testing.T) {
 	}
 }
 
+func TestNodesAreSortedByTheValuesThatAreShown(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	for _, body := range []string{
+		`{"driver": "fake-hardware", "name": "a", "retired_reason": "", "deploy_interface": "fake"}`,
+		`{"driver": "fake-hardware", "name": "b"}`,
+		`{"driver": "fake-hardware", "name": "c", "deploy_interface": "direct"}`,
+	} {
+		s.create(body)
+	}
+	for key, want := range map[string]string{"retired_reason": "bca", "deploy_interface": "cab"} {
+		got := ""
+		for _, n := range s.do("GET", "/v1/nodes?sort_key="+key, "latest", "").must(http.StatusOK)["nodes"].([]any) {
+			got += n.(map[string]any)["name"].(string)
+		}
+		require.Equal(t, want, got, key)
+	}
+}
+
 func TestNetworkDataHasItsThreeLists(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	s.create(`{"driver": "fake-hardware", "name": "n"}`)

@@ -23,7 +23,7 @@ type field struct {
 
 	write func(w *wire.Writer, r *rest.Request, n *conductor.Node)
 	// compare orders nodes by the field; nil if the field is not a sort key.
-	compare func(a, b *conductor.Node) int
+	compare func(r *rest.Request, a, b *conductor.Node) int
 
 	// The following fields are set for fields that clients may write.
 	created, patched bool     // whether POST and PATCH may set the field
@@ -55,7 +55,10 @@ func textField(name string, since states.APIVersion, at func(*conductor.Node) *s
 				w.Null()
 			}
 		},
-		compare: func(a, b *conductor.Node) int { return cmp.Compare(*at(a), *at(b)) },
+		compare: func(_ *rest.Request, a, b *conductor.Node) int {
+			emptyA, emptyB := slices.Contains(a.Empty, name), slices.Contains(b.Empty, name)
+			return cmp.Or(cmp.Compare(*at(a), *at(b)), compareBooleans(&emptyA, &emptyB)) // null comes before ""
+		},
 		get: func(n *conductor.Node) any {
 			if s := *at(n); s != "" || slices.Contains(n.Empty, name) {
 				return s
@@ -75,7 +78,7 @@ func shownField(name string, since states.APIVersion, of func(*rest.Request, *co
 	return field{
 		name: name, since: since,
 		write:   func(w *wire.Writer, r *rest.Request, n *conductor.Node) { w.TextOrNull(of(r, n)) },
-		compare: func(a, b *conductor.Node) int { return cmp.Compare(of(nil, a), of(nil, b)) },
+		compare: func(r *rest.Request, a, b *conductor.Node) int { return cmp.Compare(of(r, a), of(r, b)) },
 	}
 }
 
@@ -84,7 +87,7 @@ func flagField(name string, since states.APIVersion, at func(*conductor.Node) *b
 	return field{
 		name: name, since: since, types: schema.BooleanTypes,
 		write:   func(w *wire.Writer, _ *rest.Request, n *conductor.Node) { w.Boolean(*at(n)) },
-		compare: func(a, b *conductor.Node) int { return compareBooleans(at(a), at(b)) },
+		compare: func(_ *rest.Request, a, b *conductor.Node) int { return compareBooleans(at(a), at(b)) },
 		get:     func(n *conductor.Node) any { return *at(n) },
 		set: func(n *conductor.Node, v any) error {
 			b, err := rest.ToBoolean(name, v)
@@ -105,7 +108,7 @@ func choiceField(name string, since states.APIVersion, at func(*conductor.Node) 
 				w.Null()
 			}
 		},
-		compare: func(a, b *conductor.Node) int { return compareBooleans(*at(a), *at(b)) },
+		compare: func(_ *rest.Request, a, b *conductor.Node) int { return compareBooleans(*at(a), *at(b)) },
 		get: func(n *conductor.Node) any {
 			if b := *at(n); b != nil {
 				return *b
@@ -163,7 +166,7 @@ func timeField(name string, since states.APIVersion, of func(*conductor.Node) *t
 	return field{
 		name: name, since: since,
 		write:   func(w *wire.Writer, _ *rest.Request, n *conductor.Node) { w.Time(of(n)) },
-		compare: func(a, b *conductor.Node) int { return rest.CompareTimes(of(a), of(b)) },
+		compare: func(_ *rest.Request, a, b *conductor.Node) int { return rest.CompareTimes(of(a), of(b)) },
 	}
 }
 
@@ -174,7 +177,7 @@ func stateField(name string, of func(*conductor.Node) states.State) field {
 		write: func(w *wire.Writer, r *rest.Request, n *conductor.Node) {
 			w.State(of(n))
 		},
-		compare: func(a, b *conductor.Node) int { return cmp.Compare(of(a).String(), of(b).String()) },
+		compare: func(_ *rest.Request, a, b *conductor.Node) int { return cmp.Compare(of(a).String(), of(b).String()) },
 	}
 }
 
@@ -183,7 +186,7 @@ func powerField(name string, of func(*conductor.Node) states.Power) field {
 	return field{
 		name:    name,
 		write:   func(w *wire.Writer, _ *rest.Request, n *conductor.Node) { w.Power(of(n)) },
-		compare: func(a, b *conductor.Node) int { return cmp.Compare(of(a).String(), of(b).String()) },
+		compare: func(_ *rest.Request, a, b *conductor.Node) int { return cmp.Compare(of(a).String(), of(b).String()) },
 	}
 }
 
@@ -196,7 +199,9 @@ func interfaceField(kind string, since states.APIVersion) field {
 		write: func(w *wire.Writer, r *rest.Request, n *conductor.Node) {
 			w.TextOrNull(r.InterfaceOf(n, kind))
 		},
-		compare: func(a, b *conductor.Node) int { return cmp.Compare(chosen(a), chosen(b)) },
+		compare: func(r *rest.Request, a, b *conductor.Node) int {
+			return cmp.Compare(r.InterfaceOf(a, kind), r.InterfaceOf(b, kind))
+		},
 		get: func(n *conductor.Node) any {
 			if name := chosen(n); name != "" {
 				return name

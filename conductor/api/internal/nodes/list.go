@@ -266,7 +266,7 @@ func (l listing) serve(r *rest.Request) (rest.Answer, error) {
 	if err := p.Check(r); err != nil {
 		return rest.Answer{}, err
 	}
-	compare, wrongKey := order(p.SortKey)
+	compare, wrongKey := order(r, p.SortKey)
 	if slices.Contains(unordered, p.SortKey) {
 		return rest.Answer{}, wrongKey
 	}
@@ -346,14 +346,14 @@ var unordered = []string{
 
 // order returns the comparison of a sort key, nil for the key "id", which is the order of
 // creation.
-func order(key string) (func(a, b *node) int, error) {
+func order(r *rest.Request, key string) (func(a, b *node) int, error) {
 	if key == "id" {
 		return nil, nil
 	}
 	f := fieldsByName[key]
 	switch {
 	case f != nil && f.compare != nil:
-		return f.compare, nil
+		return func(a, b *node) int { return f.compare(r, a, b) }, nil
 	case slices.Contains(unordered, key):
 		return nil, fault.Invalid("The sort_key value %s is an invalid field for sorting", key)
 	default:
