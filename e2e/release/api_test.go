@@ -68,7 +68,7 @@ func TestAChangeThatBreaksUsersMustBeNamed(t *testing.T) {
 	script := read(t, "../../.ci/api")
 	root := repository(t, withAPI)
 	check := func() (string, error) {
-		return command(t.Context(), root, []string{"GOFLAGS="}, "bash", ".ci/api")
+		return command(t.Context(), root, []string{"GOFLAGS=", "GOWORK="}, "bash", ".ci/api")
 	}
 	write := func(name, content string) {
 		require.NoError(t, os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o700))
