@@ -92,7 +92,7 @@ func (c *Conductor) check(ctx context.Context) {
 	}
 }
 
-// reconcileAll does what is due for the indexed nodes, allocations and calls.
+// reconcileAll reconciles every node, allocation and call in the indexes.
 func (c *Conductor) reconcileAll() {
 	for _, n := range c.fleet.nodes.all() {
 		c.engine.reconcileNode(n)

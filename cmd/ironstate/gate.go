@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// gate admits a bounded number of callers at a time. Of those that wait, the one with the lowest rank is admitted next, and the
-// first of those with equal ranks. If too many wait, the one that would be admitted last is refused.
+// gate limits how many callers run at the same time. Further callers wait in a queue: a lower rank goes first, and callers of
+// the same rank go in the order of their arrival. If the queue is full, gate refuses the last caller in it.
 type gate struct {
 	mu      sync.Mutex
 	free    int       // callers that can be admitted at once
@@ -65,7 +65,7 @@ func (g *gate) giveUp(ctx context.Context, w *waiter) error {
 	return ctx.Err()
 }
 
-// leave admits the next caller in place of the one that calls it.
+// leave ends the turn of an admitted caller and admits the first one in the queue.
 func (g *gate) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -24,8 +24,9 @@ const (
 	writeBuffer = 64 << 10
 )
 
-// listener bounds the connections of clients, in all and for each address. A connection beyond a bound replaces the one that has been
-// idle for the longest time, of the same address if that has reached its bound. If none is idle, the new connection is closed.
+// listener limits the number of open connections, in all and for each client address. When a limit is reached, a new connection
+// makes listener close the connection that has been idle longest; if the limit is that of the address, one of the same address.
+// If no connection is idle, listener closes the new one.
 // A connection is idle while no request on it has been read completely up to the end of its header.
 type listener struct {
 	net.Listener
@@ -33,7 +34,7 @@ type listener struct {
 
 	mu        sync.Mutex
 	open      int
-	idle      *list.List // of *connection, the one that has been idle for the longest time first
+	idle      *list.List // of *connection, longest idle first
 	addresses map[netip.Prefix]*connections
 }
 

@@ -177,7 +177,7 @@ func setSecureBoot(r *rest.Request) (rest.Answer, error) {
 	return setBoot(r, a, wrong, func(n *node) error { return r.Conductor.Management(n.UUID).SetSecureBoot(r.Context(), *target) })
 }
 
-// setBoot refuses a request with bad arguments or with a wrong target, or sets what it asks for.
+// setBoot answers a request to change the boot mode or secure boot. It checks the arguments and the target first.
 func setBoot(r *rest.Request, a *rest.Args, wrong error, set func(*node) error) (rest.Answer, error) {
 	n, err := r.NodeOf(a)
 	switch {

@@ -80,7 +80,8 @@ var (
 )
 
 // readBody reads and measures a body of up to limit bytes. Without its longest string it must not be larger than MaxBody.
-// The budget bounds what readBody allocates: the announced length, or more as bytes arrive if none is announced.
+// readBody reserves the memory from the budget before it allocates it: the whole Content-Length at once, or, without a Content-Length,
+// more with each chunk that arrives.
 func (r *Request) readBody(limit int64) (body []byte, m meter, err error) {
 	m = newMeter()
 	if r.Body == nil || r.Body == http.NoBody {

@@ -69,7 +69,8 @@ func (m *meter) addToText(c byte) {
 	m.length++
 }
 
-// endText counts the string that has ended, or the one that was the longest before it.
+// endText is called at the end of a string. The longest string of a body is not counted: endText keeps the longer of
+// the new string and the longest one so far, and counts the other.
 func (m *meter) endText() {
 	m.inText = false
 	shorter := m.length
