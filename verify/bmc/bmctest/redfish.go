@@ -31,7 +31,7 @@ type Redfish struct {
 	Fingerprint [32]byte
 
 	config RedfishConfig
-	fixed  map[string]object // the resources that never change, by path
+	fixed  fixedResources
 	certs  certificates
 	server *http.Server
 	done   chan struct{}  // closed by Close

@@ -13,7 +13,7 @@ func (b *Redfish) box() object {
 	o["SerialNumber"] = fmt.Sprintf("CH%05d", b.Port)
 	o["PowerState"] = powerOn
 	o["Links"] = object{
-		"ComputerSystems": links(b.systemPaths()),
+		"ComputerSystems": links(pathsOf(b.systems)),
 		"ManagedBy":       links([]string{managerPath}),
 	}
 	return o

@@ -10,24 +10,24 @@ const (
 )
 
 // addFirmware adds the update service with the versions of all firmware. It offers no action to update any.
-func (b *Redfish) addFirmware() {
+func (f fixedResources) addFirmware(systems []*system) {
 	components := []object{
 		firmware("BMC", bmcVersion, managerPath),
-		firmware("BIOS", biosVersion, b.systemPaths()...),
+		firmware("BIOS", biosVersion, pathsOf(systems)...),
 	}
-	for _, s := range b.systems {
+	for _, s := range systems {
 		for i := range s.hardware.MACs {
 			id := fmt.Sprintf("NIC%d", i+1)
 			components = append(components, firmware(s.id+"-"+id, "22.31.6", s.path()+"/EthernetInterfaces/"+id))
 		}
 	}
-	b.addMembers(inventoryPath, "SoftwareInventoryCollection", "Firmware Inventory", components...)
+	f.addMembers(inventoryPath, "SoftwareInventoryCollection", "Firmware Inventory", components...)
 
 	o := newDevice(updatePath, "UpdateService.v1_14_0", "Update Service")
 	o["ServiceEnabled"] = true
 	o["FirmwareInventory"] = link(inventoryPath)
 	o["Actions"] = object{} // required by sushy
-	b.add(o)
+	f.add(o)
 }
 
 // firmware returns the inventory's entry on the firmware of the related resources.

@@ -48,12 +48,12 @@ func (h Hardware) complete(index, port int) Hardware {
 	return h
 }
 
-// addHardware adds the parts of a system.
-func (b *Redfish) addHardware(s *system) {
-	b.addMembers(s.path()+"/Processors", "ProcessorCollection", "Processors", s.processors()...)
-	b.addMembers(s.path()+"/Memory", "MemoryCollection", "Memory", s.dimms()...)
-	b.addMembers(s.path()+"/EthernetInterfaces", "EthernetInterfaceCollection", "Ethernet Interfaces", s.nics()...)
-	b.addStorage(s)
+// addHardware adds the parts of a system. The port of the BMC makes the identifiers of the drives unique.
+func (f fixedResources) addHardware(s *system, port int) {
+	f.addMembers(s.path()+"/Processors", "ProcessorCollection", "Processors", s.processors()...)
+	f.addMembers(s.path()+"/Memory", "MemoryCollection", "Memory", s.dimms()...)
+	f.addMembers(s.path()+"/EthernetInterfaces", "EthernetInterfaceCollection", "Ethernet Interfaces", s.nics()...)
+	f.addStorage(s, port)
 }
 
 func (s *system) processors() (list []object) {
@@ -108,7 +108,7 @@ func (s *system) nics() (list []object) {
 }
 
 // addStorage adds the storage of a system: one controller with all drives, which are not combined to volumes.
-func (b *Redfish) addStorage(s *system) {
+func (f fixedResources) addStorage(s *system, port int) {
 	path := s.path() + "/Storage/1"
 	var drives []string
 	for i := range s.hardware.Drives {
@@ -121,10 +121,10 @@ func (b *Redfish) addStorage(s *system) {
 		o["SerialNumber"] = fmt.Sprintf("%s-D%02d", s.serial, i+1)
 		o["Revision"] = "1.0.3"
 		o["Identifiers"] = []object{{
-			"DurableName":       fmt.Sprintf("5000c5%04x%02x%04x", b.Port, s.index&0xff, i+1),
+			"DurableName":       fmt.Sprintf("5000c5%04x%02x%04x", port, s.index&0xff, i+1),
 			"DurableNameFormat": "NAA",
 		}}
-		b.add(o)
+		f.add(o)
 		drives = append(drives, o["@odata.id"].(string))
 	}
 	o := newDevice(path, "Storage.v1_17_0", "Storage")
@@ -141,6 +141,6 @@ func (b *Redfish) addStorage(s *system) {
 	o["Drives"] = links(drives)
 	o["Drives@odata.count"] = len(drives)
 	o["Volumes"] = link(path + "/Volumes")
-	b.addMembers(path+"/Volumes", "VolumeCollection", "Volumes")
-	b.addMembers(s.path()+"/Storage", "StorageCollection", "Storage", o)
+	f.addMembers(path+"/Volumes", "VolumeCollection", "Volumes")
+	f.addMembers(s.path()+"/Storage", "StorageCollection", "Storage", o)
 }

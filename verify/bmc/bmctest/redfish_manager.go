@@ -12,7 +12,7 @@ func (b *Redfish) manager() object {
 	o["PowerState"] = powerOn
 	o["VirtualMedia"] = link(mediaPath)
 	o["Links"] = object{
-		"ManagerForServers": links(b.systemPaths()),
+		"ManagerForServers": links(pathsOf(b.systems)),
 		"ManagerForChassis": links([]string{boxPath}),
 	}
 	return o

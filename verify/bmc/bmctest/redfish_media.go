@@ -65,13 +65,6 @@ func (b *Redfish) slot(id string) *slot {
 	return b.slots[i]
 }
 
-func (b *Redfish) slotPaths() (paths []string) {
-	for _, s := range b.slots {
-		paths = append(paths, s.path())
-	}
-	return paths
-}
-
 // slotResource returns the resource of a slot, or of one of its actions. It returns nil if there is none.
 func (b *Redfish) slotResource(id, below string) *resource {
 	s := b.slot(id)

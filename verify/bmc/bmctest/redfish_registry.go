@@ -110,7 +110,7 @@ func (a attribute) entry() object {
 }
 
 // addRegistries adds the BIOS attribute registry, and the collection of registries that leads to it.
-func (b *Redfish) addRegistries() {
+func (f fixedResources) addRegistries() {
 	const content = registryPath + "/registry.json"
 	registry := newResource(content, "AttributeRegistry.v1_3_8", "BIOS Attribute Registry")
 	registry["Id"] = biosRegistry
@@ -122,11 +122,11 @@ func (b *Redfish) addRegistries() {
 		attributes = append(attributes, a.entry())
 	}
 	registry["RegistryEntries"] = object{"Attributes": attributes}
-	b.add(registry)
+	f.add(registry)
 
 	file := newResource(registryPath, "MessageRegistryFile.v1_1_4", "BIOS Attribute Registry File")
 	file["Registry"] = "BiosAttributeRegistryBmctest.1.0"
 	file["Languages"] = []string{"en"}
 	file["Location"] = []object{{"Language": "en", "Uri": content}}
-	b.addMembers(registriesPath, "MessageRegistryFileCollection", "Registries", file)
+	f.addMembers(registriesPath, "MessageRegistryFileCollection", "Registries", file)
 }

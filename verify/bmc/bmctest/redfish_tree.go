@@ -41,13 +41,14 @@ func (b *Redfish) find(path string) *resource {
 	case sessionServicePath:
 		return &resource{get: static(b.sessionService())}
 	case sessionsPath:
+		b.expireSessions()
 		return &resource{
 			open: []string{http.MethodPost},
-			get:  static(collection(sessionsPath, "SessionCollection", "Session Collection", b.sessionPaths())),
+			get:  static(collection(sessionsPath, "SessionCollection", "Session Collection", pathsOf(b.sessions))),
 			post: b.openSession,
 		}
 	case systemsPath:
-		return &resource{get: static(collection(systemsPath, "ComputerSystemCollection", "Systems", b.systemPaths()))}
+		return &resource{get: static(collection(systemsPath, "ComputerSystemCollection", "Systems", pathsOf(b.systems)))}
 	}
 	if o, ok := b.fixed[path]; ok {
 		return &resource{get: static(o)}
@@ -136,51 +137,45 @@ func (b *Redfish) sessionService() object {
 	}
 }
 
-func (b *Redfish) systemPaths() []string {
+// pathsOf returns the paths of resources, such as those of all systems.
+func pathsOf[T interface{ path() string }](resources []T) []string {
 	var paths []string
-	for _, s := range b.systems {
-		paths = append(paths, s.path())
-	}
-	return paths
-}
-
-func (b *Redfish) sessionPaths() []string {
-	b.expireSessions()
-	var paths []string
-	for _, s := range b.sessions {
-		paths = append(paths, s.path())
+	for _, r := range resources {
+		paths = append(paths, r.path())
 	}
 	return paths
 }
 
 // build makes the systems, the slots of virtual media, and the resources that never change.
 func (b *Redfish) build() {
-	b.fixed = make(map[string]object)
 	for i, s := range b.config.Systems {
 		b.systems = append(b.systems, newSystem(s, i, b.Port))
 	}
 	b.slots = newSlots()
-	b.add(collection(mediaPath, "VirtualMediaCollection", "Virtual Media", b.slotPaths()))
-	b.addMembers(managersPath, "ManagerCollection", "Managers", b.manager())
-	b.addMembers(chassisPath, "ChassisCollection", "Chassis", b.box())
+	b.fixed = fixedResources{}
+	b.fixed.add(collection(mediaPath, "VirtualMediaCollection", "Virtual Media", pathsOf(b.slots)))
+	b.fixed.addMembers(managersPath, "ManagerCollection", "Managers", b.manager())
+	b.fixed.addMembers(chassisPath, "ChassisCollection", "Chassis", b.box())
 	for _, s := range b.systems {
-		b.addHardware(s)
+		b.fixed.addHardware(s, b.Port)
 	}
-	b.addFirmware()
-	b.addRegistries()
+	b.fixed.addFirmware(b.systems)
+	b.fixed.addRegistries()
 }
 
-// add adds a resource that never changes.
-func (b *Redfish) add(o object) { b.fixed[o["@odata.id"].(string)] = o }
+// fixedResources holds the resources that never change, by path.
+type fixedResources map[string]object
 
-// addMembers adds a collection and its members, none of which ever changes.
-func (b *Redfish) addMembers(path, schema, name string, members ...object) {
+func (f fixedResources) add(o object) { f[o["@odata.id"].(string)] = o }
+
+// addMembers adds a collection and its members.
+func (f fixedResources) addMembers(path, schema, name string, members ...object) {
 	var paths []string
 	for _, m := range members {
-		b.add(m)
+		f.add(m)
 		paths = append(paths, m["@odata.id"].(string))
 	}
-	b.add(collection(path, schema, name, paths))
+	f.add(collection(path, schema, name, paths))
 }
 
 // newResource returns the members that all resources but collections have. The schema has its version, such as
