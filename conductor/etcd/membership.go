@@ -33,7 +33,7 @@ const DefaultTTL = 10 * time.Second
 // received that renewal, plus half a second, the period at which etcd's leader looks for expired leases.
 //
 // When etcd's leader fails together with the member, as it may in a process of a cluster of package embedded, the others wait
-// for an election, and the new leader counts the TTL anew and adds one election timeout to it. With etcd's
+// for an election, and the new leader starts the TTL again and adds one election timeout to it. With etcd's
 // default timeout, 1 s, which these servers have, an election takes 1 to 2 s, and more only
 // if its votes are split: the member has then left at most the TTL plus 3.5 s after its death.
 //

@@ -255,7 +255,7 @@ func TestNoRequestFollowsOneWithoutAnAnswer(t *testing.T) {
 		require.Equal(t, verify.Protocol, kindOf(err))
 		require.Empty(t, b.take())
 		r.begin()
-		require.NoError(t, r.service.lost, "the next operation begins anew")
+		require.NoError(t, r.service.lost, "the next operation opens a session")
 	}
 }
 

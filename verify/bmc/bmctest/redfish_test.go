@@ -289,7 +289,7 @@ func TestAccountLocks(t *testing.T) {
 	bmc := newRedfish(t, bmctest.RedfishConfig{LockAfter: 2})
 	const wrong = `{"UserName":"` + bmctest.DefaultUser + `","Password":"wrong"}`
 	require.Equal(t, 401, ask(t, bmc, http.MethodPost, sessions, wrong).StatusCode)
-	require.Equal(t, 201, ask(t, bmc, http.MethodPost, sessions, login).StatusCode, "which starts the count anew")
+	require.Equal(t, 201, ask(t, bmc, http.MethodPost, sessions, login).StatusCode, "which resets the count")
 	require.Equal(t, 401, ask(t, bmc, http.MethodPost, sessions, wrong).StatusCode)
 	require.Equal(t, 401, ask(t, bmc, http.MethodPost, sessions, wrong).StatusCode)
 	refused := ask(t, bmc, http.MethodPost, sessions, login)
