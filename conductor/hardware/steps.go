@@ -28,22 +28,20 @@ func (b *BMC) Steps(n *conductor.Node, work states.State) []conductor.Step {
 			{Interface: "deploy", Step: "boot_instance", Priority: 20, Run: b.bootInstance},
 		}
 	case work == states.Deploying:
-		return []conductor.Step{{Interface: "deploy", Step: "deploy", Priority: 100, Run: b.bootRamdisk}}
+		return []conductor.Step{{Interface: "deploy", Step: "deploy", Priority: 100, Run: b.bootInstance}}
 	default:
 		return nil
 	}
 }
 
-func (b *BMC) bootRamdisk(ctx context.Context, t *conductor.Task) error {
-	return b.reboot(ctx, t, "pxe", true)
-}
-
+// bootInstance boots the machine's instance.
 func (b *BMC) bootInstance(ctx context.Context, t *conductor.Task) error {
-	return b.reboot(ctx, t, "disk", true)
+	return b.bootInto(ctx, t, func() error { return b.boot(t.Node()).prepareInstance(ctx, t) })
 }
 
 func (b *BMC) bootAgent(ctx context.Context, t *conductor.Task) error {
-	if err := b.reboot(ctx, t, "pxe", false); err != nil {
+	err := b.bootInto(ctx, t, func() error { return b.boot(t.Node()).prepareRamdisk(ctx, t, nil) })
+	if err != nil {
 		return err
 	}
 	return conductor.ErrWait
@@ -68,20 +66,4 @@ func (b *BMC) takeOver(ctx context.Context, t *conductor.Task) error {
 		n.Power = power
 		return nil
 	})
-}
-
-// reboot reboots the machine from a device. The device is set while the machine is off, since
-// some machines forget it otherwise.
-func (b *BMC) reboot(ctx context.Context, t *conductor.Task, device string, persistent bool) error {
-	last := states.PowerRebooting
-	if !t.Node().DisablePowerOff {
-		last = states.PowerOn
-		if err := t.SetPower(ctx, states.PowerOff); err != nil {
-			return err
-		}
-	}
-	if err := b.bootFrom(ctx, t.Node(), device, persistent); err != nil {
-		return err
-	}
-	return t.SetPower(ctx, last)
 }
