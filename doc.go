@@ -25,6 +25,8 @@
 //	conductor             many nodes: locks, work, steps, timeouts, take-over, on any store
 //	conductor/api         Ironic's REST API of a conductor
 //	conductor/hardware    the hardware types redfish and ipmi
+//	conductor/hardware/bootimage
+//	                      builds ISO images from which machines boot a kernel and a ramdisk
 //	conductor/etcd        the store and the membership on etcd, as a client
 //	conductor/etcd/embedded
 //	                      the same store on a server in the process, alone or one of a cluster
@@ -73,7 +75,7 @@
 //	graph/render          go-graphviz, the renderer
 //	cmd/stategraph        graph/render, for the command
 //	conductor             google/uuid, xxhash, bcrypt
-//	conductor/hardware    verify/bmc
+//	conductor/hardware    verify/bmc, go-diskfs
 //	conductor/etcd        etcd
 //	cmd/ironstate         conductor/etcd, the Prometheus client
 //	examples              verify/bmc, gophercloud, SQLite

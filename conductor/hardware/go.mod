@@ -3,6 +3,7 @@ module github.com/ironstate/ironstate/conductor/hardware
 go 1.25.0
 
 require (
+	github.com/diskfs/go-diskfs v1.9.4
 	github.com/ironstate/ironstate v0.0.0
 	github.com/ironstate/ironstate/conductor v0.0.0
 	github.com/ironstate/ironstate/verify/bmc v0.0.0
@@ -14,6 +15,7 @@ require (
 	github.com/bmc-toolbox/bmclib/v2 v2.3.5 // indirect
 	github.com/bmc-toolbox/common v0.0.0-20250112191656-b6de52e8303d // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/djherbis/times v1.6.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/hashicorp/errwrap v1.1.0 // indirect
@@ -26,6 +28,7 @@ require (
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
 	golang.org/x/crypto v0.45.0 // indirect
 	golang.org/x/net v0.47.0 // indirect
+	golang.org/x/sys v0.43.0 // indirect
 )
 
 replace (

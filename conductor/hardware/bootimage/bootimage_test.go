@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootimage_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	diskfile "github.com/diskfs/go-diskfs/backend/file"
+	"github.com/diskfs/go-diskfs/filesystem/iso9660"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
+	"github.com/ironstate/ironstate/internal/needs"
+)
+
+// files are the contents of the files of a test's image.
+var files = map[string][]byte{
+	"kernel": bytes.Repeat([]byte("kernel "), 10_000), "ramdisk": bytes.Repeat([]byte("ramdisk"), 100_001),
+	"esp": bytes.Repeat([]byte{0xeb, 0x3c, 0x90}, 4096), "isolinux": bytes.Repeat([]byte("isolinux"), 4096), "ldlinux": []byte("c32"),
+}
+
+// write writes files into a folder and returns an image of them.
+func write(t *testing.T) bootimage.Image {
+	t.Helper()
+	folder := t.TempDir()
+	path := map[string]string{}
+	for name, content := range files {
+		path[name] = filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path[name], content, 0o600))
+	}
+	return bootimage.Image{
+		Kernel: path["kernel"], Ramdisk: path["ramdisk"], ESP: path["esp"], Isolinux: path["isolinux"], Ldlinux: path["ldlinux"],
+		Parameters: []string{"ipa-api-url=https://192.0.2.1:6385", "quiet", `sshkey="ssh-ed25519 AAAA me"`, "odd=$x;{`y`}"},
+		Publisher:  "2f1e1a4c-6f5e-4b62-bb0d-1bcd3bd7f0c5", NetworkData: []byte(`{"links": []}`),
+	}
+}
+
+// build writes an image and returns the path of its file.
+func build(t *testing.T, i bootimage.Image) string {
+	t.Helper()
+	temporary := t.TempDir()
+	file, err := os.Create(filepath.Join(t.TempDir(), "boot.iso"))
+	require.NoError(t, err)
+	defer file.Close()
+	require.NoError(t, i.Write(file, temporary))
+	left, err := os.ReadDir(temporary)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	return file.Name()
+}
+
+// read reads an image with go-diskfs. The label is without its padding.
+func read(t *testing.T, path string) (label string, contents map[string]string) {
+	t.Helper()
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	system, err := iso9660.Read(diskfile.New(file, true), 0, 0, 0)
+	require.NoError(t, err)
+	contents = map[string]string{}
+	require.NoError(t, fs.WalkDir(system, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(system, path)
+		contents[path] = string(content)
+		return err
+	}))
+	return strings.TrimRight(system.Label(), " "), contents
+}
+
+const grubConfig = `set default=0
+set timeout=1
+
+menuentry "ramdisk" {
+	if linuxefi /vmlinuz 'ipa-api-url=https://192.0.2.1:6385' 'quiet' 'sshkey=ssh-ed25519 AAAA me' 'odd=$x;{` + "`y`" + `}'; then
+		initrdefi /initrd
+	else
+		linux /vmlinuz 'ipa-api-url=https://192.0.2.1:6385' 'quiet' 'sshkey=ssh-ed25519 AAAA me' 'odd=$x;{` + "`y`" + `}'
+		initrd /initrd
+	fi
+}
+`
+
+const isolinuxConfig = `default ramdisk
+
+label ramdisk
+kernel /vmlinuz
+append initrd=/initrd ipa-api-url=https://192.0.2.1:6385 quiet sshkey="ssh-ed25519 AAAA me" odd=$x;{` + "`y`" + `}
+`
+
+func TestAnImageHasKernelRamdiskLoadersAndParameters(t *testing.T) {
+	i := write(t)
+	label, contents := read(t, build(t, i))
+	require.Equal(t, "config-2", label)
+	require.Equal(t, string(files["isolinux"][64:]), contents["isolinux/isolinux.bin"][64:], "the boot information table is in its first 64 bytes")
+	delete(contents, "isolinux/isolinux.bin")
+	require.Equal(t, map[string]string{
+		"vmlinuz": string(files["kernel"]), "initrd": string(files["ramdisk"]), "boot/grub/efiboot.img": string(files["esp"]),
+		"EFI/BOOT/grub.cfg": grubConfig, "isolinux/isolinux.cfg": isolinuxConfig, "isolinux/ldlinux.c32": string(files["ldlinux"]),
+		"openstack/latest/network_data.json": `{"links": []}`,
+	}, contents)
+	for path, content := range map[string][]byte{i.Kernel: files["kernel"], i.Ramdisk: files["ramdisk"]} {
+		now, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, content, now, "the source stays")
+	}
+}
+
+func TestAnImageForUEFIAlone(t *testing.T) {
+	i := write(t)
+	i.Isolinux, i.Ldlinux, i.NetworkData, i.GRUBConfig = "", "", nil, "/boot/grub/grub.cfg"
+	label, contents := read(t, build(t, i))
+	require.Equal(t, "VMEDIA_BOOT_ISO", label)
+	require.Len(t, contents, 4)
+	require.Equal(t, grubConfig, contents["boot/grub/grub.cfg"])
+}
+
+// The catalog is read by its specification (El Torito 1.0), as firmware does.
+func TestTheBootCatalogNamesBothLoaders(t *testing.T) {
+	image, err := os.ReadFile(build(t, write(t)))
+	require.NoError(t, err)
+	const sector = 2048
+	record := image[17*sector:]
+	require.Equal(t, "\x00CD001\x01EL TORITO SPECIFICATION", string(record[:30]))
+	catalog := image[sector*int(binary.LittleEndian.Uint32(record[0x47:])):]
+	require.Equal(t, []byte{0x55, 0xaa}, catalog[30:32])
+	loader := func(entry []byte, size int) string {
+		require.Equal(t, byte(0x88), entry[0], "bootable")
+		require.Zero(t, entry[1], "without emulation")
+		at := sector * int(binary.LittleEndian.Uint32(entry[8:]))
+		return string(image[at : at+size])
+	}
+	require.Equal(t, byte(0), catalog[1], "the first entry is for BIOS")
+	require.Equal(t, uint16(4), binary.LittleEndian.Uint16(catalog[32+6:]))
+	require.Equal(t, string(files["isolinux"][64:]), loader(catalog[32:], len(files["isolinux"]))[64:])
+	require.Equal(t, []byte{0x91, 0xef}, catalog[64:66], "the last section is for UEFI")
+	require.Equal(t, uint16(len(files["esp"])/512), binary.LittleEndian.Uint16(catalog[96+6:]))
+	require.Equal(t, string(files["esp"]), loader(catalog[96:], len(files["esp"])))
+}
+
+func TestAnotherProgramReadsTheImage(t *testing.T) {
+	needs.Programs(t, "isoinfo")
+	path := build(t, write(t))
+	isoinfo := func(args ...string) string {
+		output, err := exec.CommandContext(t.Context(), "isoinfo", append(args, "-i", path)...).CombinedOutput()
+		require.NoError(t, err, "%s", output)
+		return string(output)
+	}
+	described := isoinfo("-d")
+	require.Contains(t, described, "\nVolume id: config-2")
+	require.Contains(t, described, "\nPublisher id: 2f1e1a4c-6f5e-4b62-bb0d-1bcd3bd7f0c5")
+	require.Contains(t, described, "Rock Ridge signatures version 1 found")
+	require.Contains(t, described, "Eltorito validation header:")
+	require.Equal(t, string(files["ramdisk"]), isoinfo("-R", "-x", "/initrd"))
+	require.Equal(t, grubConfig, isoinfo("-R", "-x", "/EFI/BOOT/grub.cfg"))
+	require.Equal(t, `{"links": []}`, isoinfo("-R", "-x", "/openstack/latest/network_data.json"))
+}
+
+func TestAnImageThatCannotBootIsRefused(t *testing.T) {
+	for want, change := range map[string]func(*bootimage.Image){
+		"it needs a kernel and a ramdisk":                         func(i *bootimage.Image) { i.Kernel = "" },
+		"it needs a boot loader":                                  func(i *bootimage.Image) { i.ESP, i.Isolinux = "", "" },
+		"no such file":                                            func(i *bootimage.Image) { i.Ramdisk += "x" },
+		"must be a file with content":                             func(i *bootimage.Image) { i.Ramdisk = filepath.Dir(i.Ramdisk) },
+		"kernel must be a file with content, and all files":       func(i *bootimage.Image) { require.NoError(t, os.Truncate(i.Kernel, bootimage.MaxSize)) },
+		"the publisher has more than 128 characters":              func(i *bootimage.Image) { i.Publisher = strings.Repeat("p", 129) },
+		"which a boot loader's configuration cannot express":      func(i *bootimage.Image) { i.Parameters = []string{"a=b\ninitrd /other"} },
+		"kernel parameters of 1901 bytes: at most 1900 are":       func(i *bootimage.Image) { i.Parameters = []string{strings.Repeat("a", 1901)} },
+		"kernel parameters with a double quote that is not close": func(i *bootimage.Image) { i.Parameters = []string{`a="b`} },
+	} {
+		i := write(t)
+		change(&i)
+		file, err := os.Create(filepath.Join(t.TempDir(), "boot.iso"))
+		require.NoError(t, err)
+		defer file.Close()
+		require.ErrorContains(t, i.Write(file, t.TempDir()), want)
+		info, err := file.Stat()
+		require.NoError(t, err)
+		require.Zero(t, info.Size())
+	}
+}
+
+func TestAFailedWriteIsReported(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "boot.iso")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	file, err := os.Open(path) // for reading only
+	require.NoError(t, err)
+	defer file.Close()
+	require.ErrorContains(t, write(t).Write(file, t.TempDir()), "build a boot image: ")
+}
+
+func FuzzParseParameters(f *testing.F) {
+	f.Add(`a=b  c="d e" f`)
+	f.Add("a\n}")
+	f.Fuzz(func(t *testing.T, line string) {
+		parameters, err := bootimage.ParseParameters(line)
+		if err != nil {
+			return
+		}
+		again, err := bootimage.ParseParameters(strings.Join(parameters, " "))
+		require.NoError(t, err)
+		require.Equal(t, parameters, again)
+		for _, p := range parameters {
+			require.NotContains(t, p, "\n")
+			require.NotContains(t, p, "'")
+		}
+	})
+}
