@@ -27,6 +27,8 @@
 //	conductor/hardware    the hardware types redfish and ipmi
 //	conductor/hardware/bootimage
 //	                      builds ISO images from which machines boot a kernel and a ramdisk
+//	conductor/hardware/images
+//	                      serves the images of nodes to their BMCs over HTTP
 //	conductor/etcd        the store and the membership on etcd, as a client
 //	conductor/etcd/embedded
 //	                      the same store on a server in the process, alone or one of a cluster

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package images
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"time"
+)
+
+// The time that a transfer may take: minTransfer, and that of its bytes at minRate bytes a second.
+const (
+	minTransfer = 2 * time.Minute
+	minRate     = 128 << 10
+)
+
+// Serves reports whether a path is one that the Server answers.
+func (s *Server) Serves(path string) bool { return strings.HasPrefix(path, s.path) }
+
+// ServeHTTP implements [http.Handler]. It answers GET and HEAD for published images, also for parts of
+// them, and 404 for everything else.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name, ok := strings.CutPrefix(r.URL.Path, s.path)
+	switch {
+	case !ok || !namePattern.MatchString(name):
+		http.NotFound(w, r)
+		return
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "405 method not allowed", http.StatusMethodNotAllowed)
+		return
+	}
+	file, err := s.published.Open(name)
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	defer file.Close()
+	select {
+	case s.transfers <- struct{}{}:
+		defer func() { <-s.transfers }()
+		s.send(w, r, file)
+	default:
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "503 too many transfers", http.StatusServiceUnavailable)
+	}
+}
+
+// send sends a published image or the parts of it that are asked for.
+func (s *Server) send(w http.ResponseWriter, r *http.Request, file *os.File) {
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		http.NotFound(w, r)
+		return
+	}
+	atMost := minTransfer + time.Duration(info.Size()/minRate)*time.Second
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(atMost)) // the server's own deadline applies otherwise
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	http.ServeContent(w, r, "", info.ModTime(), file)
+}
