@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/storetest"
 )
 
 const kind conductor.Kind = "nodes"
@@ -36,6 +37,10 @@ func watch(t *testing.T, s conductor.Store) (next func() conductor.Change) {
 		require.NoError(t, err)
 		return change
 	}
+}
+
+func TestMemoryKeepsTheStoresPromises(t *testing.T) {
+	require.NoError(t, storetest.Check(&conductor.Memory{}))
 }
 
 func TestAWatcherThatIsSlowGetsTheLastOfSeveralChanges(t *testing.T) {

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/api"
+	"github.com/ironstate/ironstate/states"
+)
+
+func TestTheArgumentsOfAProvisionRequestExistSinceTheirVersion(t *testing.T) {
+	const accepted = ""
+	const step = `[{"interface": "bios", "step": "factory_reset"}]`
+	for _, test := range []struct {
+		name    string
+		series  states.Series
+		in      states.State
+		version string
+		body    string
+		fault   string
+	}{
+		{"a config drive as text", states.Latest(), states.Available, "1.55", `{"target": "active", "configdrive": "YWJj"}`, accepted},
+		{"a config drive as JSON", states.Latest(), states.Available, "1.55", `{"target": "active", "configdrive": {"meta_data": {}}}`,
+			"Providing a JSON object for configdrive is only supported starting with API version 1.56"},
+		{"a config drive as JSON", states.Latest(), states.Available, "1.56", `{"target": "active", "configdrive": {"meta_data": {}}}`, accepted},
+		{"an empty config drive", states.Latest(), states.Available, "1.55", `{"target": "active", "configdrive": {}}`, accepted},
+		{"vendor data", states.Latest(), states.Available, "1.58", `{"target": "active", "configdrive": {"vendor_data": {}}}`,
+			"Providing vendor_data in configdrive is only supported starting with API version 1.59"},
+		{"vendor data", states.Latest(), states.Available, "1.59", `{"target": "active", "configdrive": {"vendor_data": {}}}`, accepted},
+		{"a config drive of a rebuild", states.Latest(), states.Active, "1.34", `{"target": "rebuild", "configdrive": "YWJj"}`,
+			"Adding a config drive is only supported when setting provision state to active"},
+		{"a config drive of a rebuild", states.Latest(), states.Active, "1.35", `{"target": "rebuild", "configdrive": "YWJj"}`, accepted},
+		{"a config drive of a tear-down", states.Latest(), states.Active, "1.35", `{"target": "deleted", "configdrive": "YWJj"}`,
+			"Adding a config drive is only supported when setting provision state to active, rebuild"},
+		{"deploy steps", states.Latest(), states.Available, "1.68", `{"target": "active", "deploy_steps": ` + step + `}`,
+			"Request not acceptable. The minimal required API version should be 1.69"},
+		{"deploy steps", states.Latest(), states.Available, "1.69", `{"target": "active", "deploy_steps": [{"interface": "bios", "step": "factory_reset", "priority": 1, "args": {}}]}`, accepted},
+		{"a cleaning without ramdisk", states.Latest(), states.Manageable, "1.69", `{"target": "clean", "clean_steps": ` + step + `, "disable_ramdisk": true}`,
+			"disable_ramdisk is not acceptable in this API version"},
+		{"a cleaning without ramdisk", states.Latest(), states.Manageable, "1.70", `{"target": "clean", "clean_steps": ` + step + `, "disable_ramdisk": true}`, accepted},
+		{"a service without ramdisk", states.Latest(), states.Active, "1.107", `{"target": "service", "service_steps": ` + step + `, "disable_ramdisk": true}`,
+			"disable_ramdisk is not acceptable in this API version"},
+		{"a service without ramdisk", states.Latest(), states.Active, "1.108", `{"target": "service", "service_steps": ` + step + `, "disable_ramdisk": true}`, accepted},
+		{"a deployment without ramdisk", states.Latest(), states.Available, "1.108", `{"target": "active", "disable_ramdisk": true}`,
+			"disable_ramdisk is supported only with manual cleaning or servicing"},
+		{"a deployment without ramdisk", states.Latest(), states.Available, "1.50", `{"target": "active", "disable_ramdisk": true}`,
+			"disable_ramdisk is supported only with manual cleaning or servicing"},
+		{"a service without ramdisk before services had it", states.Bobcat, states.Active, "1.87", `{"target": "service", "service_steps": ` + step + `, "disable_ramdisk": true}`,
+			"disable_ramdisk is supported only with manual cleaning"},
+		{"a deployment without ramdisk before services had it", states.Bobcat, states.Available, "1.69", `{"target": "active", "disable_ramdisk": true}`,
+			"disable_ramdisk is not acceptable in this API version"},
+	} {
+		t.Run(test.name+" at "+test.version, func(t *testing.T) {
+			s := start(t, test.series, api.Config{})
+			n, err := s.conductor.CreateNode(t.Context(), &conductor.Node{Driver: "fake-hardware", ProvisionState: test.in})
+			require.NoError(t, err)
+			a := s.do("PUT", "/v1/nodes/"+n.UUID+"/states/provision", test.version, test.body)
+			if test.fault != accepted {
+				require.Equal(t, test.fault, a.fault())
+				return
+			}
+			a.must(http.StatusAccepted)
+			s.wait(n.UUID)
+		})
+	}
+}
+
+func TestTheHistoryOfANodeIsShown(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	n := s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	long := strings.Repeat("ä", 200)
+	s.onOperation(func(_ context.Context, _ *conductor.Node, operation string) error {
+		return errors.New(long)
+	})
+	s.provision("n", "manage")
+	event := "verification of node n (" + n + ") failed: " + long
+
+	entries := s.do("GET", "/v1/nodes/n/history", "1.78", "").must(http.StatusOK)["history"].([]any)
+	require.Len(t, entries, 1)
+	entry := entries[0].(map[string]any)
+	uuid := entry["uuid"].(string)
+	path := "/v1/nodes/" + n + "/history/" + uuid
+	want := map[string]any{
+		"uuid": uuid, "created_at": entry["created_at"], "severity": "ERROR", "event": event[:250] + "...",
+		"links": []any{map[string]any{"href": "http://HOST" + path, "rel": "self"}},
+	}
+	require.Equal(t, want, entry, "a list cuts the event between two characters")
+	require.Regexp(t, timePattern, entry["created_at"])
+
+	want["event"], want["event_type"], want["conductor"], want["user"] = event, "verify", "testhost", nil
+	for _, version := range []string{"1.78", "1.112"} {
+		require.Equal(t, want, s.do("GET", path, version, "").must(http.StatusOK))
+		require.Equal(t, []any{want}, s.do("GET", "/v1/nodes/n/history?detail=true", version, "").must(http.StatusOK)["history"])
+	}
+	want["project"] = nil
+	require.Equal(t, want, s.do("GET", path, "1.113", "").must(http.StatusOK))
+
+	s.provision("n", "manage")
+	first := s.do("GET", "/v1/nodes/n/history?limit=1", "latest", "").must(http.StatusOK)
+	require.Len(t, first["history"], 1)
+	next := s.do("GET", strings.TrimPrefix(first["next"].(string), "http://HOST"), "latest", "").must(http.StatusOK)
+	require.Len(t, next["history"], 1)
+	second := next["history"].([]any)[0].(map[string]any)["uuid"]
+	require.NotEqual(t, uuid, second)
+	next = s.do("GET", strings.TrimPrefix(next["next"].(string), "http://HOST"), "latest", "").must(http.StatusOK)
+	require.NotContains(t, next, "next", "an empty page is the last")
+
+	long = strings.Repeat("a", 255-len(event)+len(long))
+	s.provision("n", "manage")
+	entries = s.do("GET", "/v1/nodes/n/history", "latest", "").must(http.StatusOK)["history"].([]any)
+	require.Equal(t, event[:len(event)-400]+long, entries[2].(map[string]any)["event"], "255 characters are not cut")
+
+	const none = "11111111-2222-3333-4444-555555555555"
+	notFound := "Node history record " + none + " could not be found."
+	require.Equal(t, notFound, s.do("GET", "/v1/nodes/n/history/"+none, "latest", "").fault())
+	require.Equal(t, notFound, s.do("GET", "/v1/nodes/n/history?marker="+none, "latest", "").fault())
+	s.create(`{"driver": "fake-hardware", "name": "other"}`)
+	require.Equal(t, http.StatusNotFound, s.do("GET", "/v1/nodes/other/history/"+uuid, "latest", "").status, "it is another node's")
+	require.Equal(t, "Expected UUID or name for event: a b", s.do("GET", "/v1/nodes/n/history/a%20b", "latest", "").fault())
+	require.Empty(t, s.do("GET", "/v1/nodes/other/history", "latest", "").must(http.StatusOK)["history"])
+}
+
+func TestALocationIsGivenOnlyForATraitThatWasAdded(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	s.create(`{"driver": "fake-hardware", "name": "n"}`)
+	s.do("POST", "/v1/runbooks", "latest", `{"name": "wipe", "steps": [{"interface": "bios", "step": "factory_reset", "order": 1}]}`).must(http.StatusCreated)
+	for _, of := range []string{"/v1/nodes/n/traits", "/v1/runbooks/wipe/traits"} {
+		for _, test := range []struct{ method, path, body, location string }{
+			{"PUT", of, `{"traits": ["CUSTOM_A"]}`, ""},
+			{"PUT", of + "/CUSTOM_B", "", "http://HOST" + of + "/CUSTOM_B"},
+			{"DELETE", of + "/CUSTOM_B", "", ""},
+			{"DELETE", of, "", ""},
+		} {
+			a := s.do(test.method, test.path, "latest", test.body)
+			require.Equal(t, http.StatusNoContent, a.status, a.body)
+			require.Equal(t, test.location, a.header.Get("Location"), "%s %s", test.method, test.path)
+		}
+	}
+}
