@@ -24,6 +24,7 @@
 //	verify/bmc/bmctest    BMCs to test against, with and without faults
 //	conductor             many nodes: locks, work, steps, timeouts, take-over, on any store
 //	conductor/api         Ironic's REST API of a conductor
+//	conductor/agent       speak to Ironic's deployment agent as a conductor does
 //	conductor/hardware    the hardware types redfish and ipmi
 //	conductor/hardware/bootimage
 //	                      builds ISO images from which machines boot a kernel and a ramdisk
@@ -63,7 +64,7 @@
 //
 // Imports go in one direction: states <- machine <- {admission, plan, looplab,
 // verify, powersync, graph}, admission <- {plan, powersync, conductor}, verify <- verify/bmc,
-// graph <- graph/render, {machine, verify, powersync} <- conductor <-
+// graph <- graph/render, {machine, verify, powersync, conductor/agent} <- conductor <-
 // {conductor/api, conductor/hardware, conductor/etcd} <- examples, and conductor/api <-
 // conductor/conductortest. The packages states, machine, machine/admission, machine/plan, verify and
 // powersync import only the standard library and each other.

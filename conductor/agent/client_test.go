@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor/agent"
+	"github.com/ironstate/ironstate/internal/fence"
+	"github.com/ironstate/ironstate/verify/secret"
+)
+
+const (
+	token = "TOKEN-TOKEN-TOKEN-TOKEN-TOKEN-TOKEN-TOKEN-1"
+	node  = "1be26c0b-03f2-4d2e-ae87-c02d7f33c123"
+)
+
+// server is an agent that answers as a test says. It records the requests.
+type server struct {
+	*httptest.Server
+	mu       sync.Mutex
+	requests []string // method, path, query, body
+	answer   func(w http.ResponseWriter, r *http.Request, body string)
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler) // the client has sent no complete command
+	}
+	s.mu.Lock()
+	s.requests = append(s.requests, fmt.Sprintf("%s %s %s", r.Method, r.URL, body))
+	s.mu.Unlock()
+	s.answer(w, r, string(body))
+}
+
+func (s *server) sent() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string{}, s.requests...)
+}
+
+// listen starts an agent and returns it with a client.
+func listen(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, body string)) (*server, *agent.Client) {
+	s := &server{answer: answer}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	return s, connect(t, agent.Config{URL: s.URL})
+}
+
+func connect(t *testing.T, c agent.Config) *agent.Client {
+	t.Helper()
+	c.Token, c.Node = secret.New(token), node
+	if c.PollInterval == 0 {
+		c.PollInterval = time.Millisecond
+	}
+	client, err := agent.New(c)
+	require.NoError(t, err)
+	return client
+}
+
+// always answers every request in the same way.
+func always(status int, text string) func(http.ResponseWriter, *http.Request, string) {
+	return func(w http.ResponseWriter, _ *http.Request, _ string) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, text)
+	}
+}
+
+const running = `{"id": "1", "command_name": "execute_clean_step", "command_status": "RUNNING", "command_error": null, "command_result": null}`
+
+var erase = agent.Step{StepName: agent.StepName{Interface: "deploy", Step: "erase_devices"}, Priority: 10, Abortable: true, RequiresRamdisk: true}
+
+func execute(ctx context.Context, c *agent.Client) (agent.Command, error) {
+	return c.Execute(ctx, agent.Clean, erase, map[string]any{"generic": "1.1"}, agent.Machine{Node: map[string]any{"uuid": node}})
+}
+
+func TestCommandsAreThoseOfTheRecordedExchange(t *testing.T) {
+	s, c := listen(t, func(w http.ResponseWriter, r *http.Request, body string) {
+		require.Equal(t, "application/json", r.Header.Get("Content-Type"))
+		switch {
+		case r.Method == http.MethodGet:
+			_, _ = io.WriteString(w, `{"commands": [`+running+`]}`)
+		case strings.Contains(body, "get_clean_steps"):
+			_, _ = io.WriteString(w, `{"id": "ID1", "command_name": "get_clean_steps", "command_status": "SUCCEEDED", "command_error": null, "command_result": {"clean_steps":
+				{"SimHardwareManager": [{"step": "erase_devices", "priority": 10, "interface": "deploy", "reboot_requested": false, "abortable": true},
+				{"step": "burnin_cpu", "priority": 0, "interface": "deploy", "reboot_requested": true, "abortable": true, "argsinfo": {"time": {"description": "seconds", "required": true}}}]},
+				"hardware_manager_version": {"sim_hardware_manager": "1", "generic_hardware_manager": "1.1"}}}`)
+		default:
+			_, _ = io.WriteString(w, running)
+		}
+	})
+	machine := agent.Machine{Node: map[string]any{"uuid": node}, Ports: []any{map[string]any{"address": "52:54:00:00:00:01"}}}
+	steps, err := c.Steps(t.Context(), agent.Clean, machine)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"sim_hardware_manager": "1", "generic_hardware_manager": "1.1"}, steps.Versions)
+	burnin := agent.Step{StepName: agent.StepName{Interface: "deploy", Step: "burnin_cpu"}, RebootRequested: true, Abortable: true, RequiresRamdisk: true,
+		ArgsInfo: map[string]agent.Info{"time": {Description: "seconds", Required: true}}}
+	require.Equal(t, []agent.Step{erase, burnin}, steps.Steps)
+	command, err := c.Execute(t.Context(), agent.Clean, steps.Steps[0], steps.Versions, machine)
+	require.NoError(t, err)
+	require.Equal(t, agent.Command{ID: "1", Name: "execute_clean_step", Status: agent.Running, Error: json.RawMessage("null"), Result: json.RawMessage("null")}, command)
+	commands, err := c.Commands(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []agent.Command{command}, commands)
+	record := `"node":{"uuid":"` + node + `"},"ports":[{"address":"52:54:00:00:00:01"}]`
+	require.Equal(t, []string{
+		"POST /v1/commands/?agent_token=" + token + `&wait=true {"name":"clean.get_clean_steps","params":{` + record + `}}`,
+		"POST /v1/commands/?agent_token=" + token + `&wait=false {"name":"clean.execute_clean_step","params":{"clean_version":{"generic_hardware_manager":"1.1","sim_hardware_manager":"1"},` + record +
+			`,"step":{"interface":"deploy","step":"erase_devices","priority":10,"abortable":true,"requires_ramdisk":true}}}`,
+		"GET /v1/commands/?agent_token=" + token + " ",
+	}, s.sent())
+}
+
+func TestABusyAgentIsToldByItsStatusOrItsWords(t *testing.T) {
+	for _, test := range []struct {
+		status int
+		text   string
+	}{
+		{http.StatusConflict, `{"faultcode": "Client", "faultstring": "anything"}`},
+		{http.StatusInternalServerError, `{"faultcode": "Server", "faultstring": "Agent is busy: executing command erase"}`},
+	} {
+		s, c := listen(t, always(test.status, test.text))
+		_, err := execute(t.Context(), c)
+		require.ErrorIs(t, err, agent.ErrBusy)
+		require.Contains(t, err.Error(), "Node "+node+` command "clean.execute_clean_step" failed. Agent is presently executing a command.`)
+		require.Len(t, s.sent(), 1, "it is not sent again")
+	}
+}
+
+// TestALostAnswer closes the connection after it has received a command.
+func TestALostAnswer(t *testing.T) {
+	for _, test := range []struct {
+		name, commands string
+		posts          int
+		taken          bool
+	}{
+		{"the command runs", running, 1, true},
+		{"the command has ended, and may be another one of its name", strings.Replace(running, "RUNNING", "SUCCEEDED", 1), 3, false},
+		{"another command runs", strings.Replace(running, "execute_clean_step", "power_off", 1), 3, false},
+		{"there is no command", "", 3, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, c := listen(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+				if r.Method == http.MethodPost {
+					panic(http.ErrAbortHandler)
+				}
+				_, _ = io.WriteString(w, `{"commands": [`+test.commands+`]}`)
+			})
+			command, err := execute(t.Context(), c)
+			posts := 0
+			for _, request := range s.sent() {
+				if strings.HasPrefix(request, "POST") {
+					posts++
+				}
+			}
+			require.Equal(t, test.posts, posts)
+			if test.taken {
+				require.NoError(t, err)
+				require.Equal(t, agent.Running, command.Status)
+				return
+			}
+			require.ErrorIs(t, err, agent.ErrConnection)
+			require.Contains(t, err.Error(), "Failed to connect to the agent running on node "+node+" for invoking command clean.execute_clean_step. Error: ")
+		})
+	}
+}
+
+// TestNoErrorHasTheToken provokes every error, by an agent that repeats what it was sent.
+func TestNoErrorHasTheToken(t *testing.T) {
+	echo := func(status int) func(http.ResponseWriter, *http.Request, string) {
+		return func(w http.ResponseWriter, r *http.Request, _ string) {
+			w.WriteHeader(status)
+			_, _ = fmt.Fprintf(w, `{"faultstring": %q, "command_name": "x", "command_status": "FAILED", "command_error": {"type": "TypeError", "code": 500, "details": %q}}`, r.URL, r.URL)
+		}
+	}
+	answers := map[string]func(http.ResponseWriter, *http.Request, string){
+		"refused": echo(http.StatusUnauthorized), "busy": echo(http.StatusConflict), "type error": echo(http.StatusOK), "no JSON": always(200, token), "cut off": nil,
+		"redirect": func(w http.ResponseWriter, r *http.Request, _ string) {
+			http.Redirect(w, r, "http://"+token+"/", http.StatusFound)
+		},
+		"unknown status": func(w http.ResponseWriter, r *http.Request, _ string) {
+			_, _ = fmt.Fprintf(w, `{"command_status": %q, "command_result": %q}`, r.URL, r.URL)
+		},
+		"nonsense": func(w http.ResponseWriter, r *http.Request, _ string) {
+			_, _ = fmt.Fprintf(w, `{"command_status": "SUCCEEDED", "command_result": {"x": %q}}`, r.URL)
+		},
+	}
+	for name, answer := range answers {
+		s, c := listen(t, answer)
+		if answer == nil {
+			s.Close()
+		}
+		_, failed := execute(t.Context(), c)
+		_, noSteps := c.Steps(t.Context(), agent.Clean, agent.Machine{})
+		_, noCommands := c.Commands(t.Context())
+		_, noUUIDs := c.PartitionUUIDs(t.Context())
+		for _, err := range []error{failed, noSteps, noCommands, noUUIDs, c.Sync(t.Context()), c.PowerOff(t.Context()), c.FinalizeRescue(t.Context(), "x"), c.InstallBootloader(t.Context(), agent.Bootloader{})} {
+			for ; err != nil; err = errors.Unwrap(err) {
+				require.NotContains(t, fmt.Sprintf("%+v", err), token, name)
+			}
+		}
+		require.Error(t, noSteps, name)
+	}
+}
+
+func TestOnlyTheCertificateOfTheHeartbeatIsTrusted(t *testing.T) {
+	own, other := issue(t), issue(t)
+	certificate := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: own.Certificate[0]}))
+	start := func(certificate tls.Certificate) *httptest.Server {
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"commands": []}`) }))
+		s.Config.ErrorLog = log.New(io.Discard, "", 0) // of the refused handshakes
+		s.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+		s.StartTLS()
+		t.Cleanup(s.Close)
+		return s
+	}
+	s := start(own)
+	_, err := connect(t, agent.Config{URL: s.URL, VerifyCA: certificate}).Commands(t.Context())
+	require.NoError(t, err)
+
+	_, err = connect(t, agent.Config{URL: s.URL}).Commands(t.Context())
+	require.ErrorIs(t, err, agent.ErrConnection, "no authority of the operating system has signed it")
+	var unknown *tls.CertificateVerificationError
+	require.ErrorAs(t, err, &unknown)
+
+	_, err = connect(t, agent.Config{URL: start(other).URL, VerifyCA: certificate}).Commands(t.Context())
+	require.ErrorAs(t, err, &unknown, "another certificate than that of the heartbeat")
+
+	_, err = agent.New(agent.Config{URL: s.URL, VerifyCA: "no certificate"})
+	require.ErrorIs(t, err, agent.ErrConnection)
+}
+
+// issue returns a certificate that nobody has signed, for 127.0.0.1, as an agent makes it.
+func issue(t *testing.T) tls.Certificate {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		Subject: pkix.Name{CommonName: "agent"},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	require.NoError(t, err)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+func TestURLsThatNoAgentHasAreRefused(t *testing.T) {
+	for _, address := range []string{"", "ftp://10.0.0.1", "10.0.0.1:9999", "http://", "http://user:secret@10.0.0.1", "http://10.0.0.1/?a=b", "http://10.0.0.1/#a", "://"} {
+		_, err := agent.New(agent.Config{URL: address})
+		require.ErrorIs(t, err, agent.ErrConnection, address)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}
+
+func TestAnswersAreBounded(t *testing.T) {
+	many := func(text string, n int) string { return strings.Repeat(text+",", n) + text }
+	for name, text := range map[string]string{
+		"size":     `{"commands": [], "x": "` + strings.Repeat("x", 17<<20) + `"}`,
+		"depth":    strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100),
+		"values":   `{"commands": [], "x": [` + many("1", 300_000) + `]}`,
+		"commands": `{"commands": [` + many("{}", 3000) + `]}`,
+		"steps":    `{"command_status": "SUCCEEDED", "command_result": {"hardware_manager_version": {}, "clean_steps": {"M": [` + many(`{"interface": "deploy", "step": "x", "priority": 1}`, 600) + `]}}}`,
+		"a name":   `{"command_status": "SUCCEEDED", "command_result": {"hardware_manager_version": {}, "clean_steps": {"M": [{"interface": "deploy", "step": "` + strings.Repeat("x", 200) + `", "priority": 1}]}}}`,
+	} {
+		_, c := listen(t, always(200, text))
+		_, err := c.Commands(t.Context())
+		if name == "steps" || name == "a name" {
+			_, err = c.Steps(t.Context(), agent.Clean, agent.Machine{})
+		}
+		require.ErrorIs(t, err, agent.ErrAnswer, name)
+		require.Less(t, len(err.Error()), 2049)
+	}
+}
+
+// silent returns the address of a listener that accepts and never answers.
+func silent(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	return "http://" + listener.Addr().String()
+}
+
+func TestASilentAgentIsWaitedForOnlyUntilTheTimeout(t *testing.T) {
+	address := silent(t)
+	_, err := connect(t, agent.Config{URL: address, Timeout: 10 * time.Millisecond}).Commands(t.Context())
+	require.ErrorIs(t, err, agent.ErrConnection)
+	require.Contains(t, err.Error(), "no answer within 10ms")
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("the work has ended")
+	time.AfterFunc(10*time.Millisecond, func() { cancel(stopped) })
+	_, err = execute(ctx, connect(t, agent.Config{URL: address}))
+	require.ErrorIs(t, err, stopped)
+}
+
+func TestACommandNeedsThePermissionOfItsContext(t *testing.T) {
+	s, c := listen(t, always(200, running))
+	lost := errors.New("the reservation was lost")
+	ctx := fence.With(t.Context(), func(context.Context) error { return lost })
+	_, err := execute(ctx, c)
+	require.ErrorIs(t, err, lost)
+	require.Empty(t, s.sent(), "the agent has received no command")
+	_, err = c.Commands(ctx)
+	require.ErrorIs(t, err, agent.ErrAnswer, "an answer without a list is not an empty list")
+	require.Len(t, s.sent(), 1, "a question needs no permission")
+}
+
+func TestALongCommandIsPolled(t *testing.T) {
+	const name = "install_bootloader"
+	command := func(status string) string {
+		return `{"id": "1", "command_name": "` + name + `", "command_status": "` + status + `", "command_error": {"details": "no space"}}`
+	}
+	for _, test := range []struct {
+		last string
+		want error
+	}{
+		{"SUCCEEDED", nil}, {"FAILED", agent.ErrFailed}, {"STRANGE", agent.ErrAnswer}, {"RUNNING", agent.ErrTimeout},
+	} {
+		t.Run(test.last, func(t *testing.T) {
+			asked := 0
+			s, _ := listen(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+				if r.Method == http.MethodPost {
+					_, _ = io.WriteString(w, command("RUNNING"))
+					return
+				}
+				status := "RUNNING"
+				if asked++; asked >= 3 {
+					status = test.last
+				}
+				_, _ = io.WriteString(w, `{"commands": [`+command(status)+`, {"command_name": "other", "command_status": "FAILED"}]}`)
+			})
+			err := connect(t, agent.Config{URL: s.URL, Polls: 5}).InstallBootloader(t.Context(), agent.Bootloader{BootMode: "uefi"})
+			require.ErrorIs(t, err, test.want)
+			if test.want == agent.ErrFailed {
+				require.EqualError(t, err, "no space")
+			}
+		})
+	}
+}
+
+func TestAnAgentThatDoesNotKnowTheBootModeIsAskedWithoutIt(t *testing.T) {
+	s, c := listen(t, func(w http.ResponseWriter, _ *http.Request, body string) {
+		if strings.Contains(body, "target_boot_mode") {
+			_, _ = io.WriteString(w, `{"command_name": "install_bootloader", "command_status": "FAILED", "command_error": {"type": "TypeError", "code": 500, "details": "unexpected keyword"}}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"command_name": "install_bootloader", "command_status": "SUCCEEDED"}`)
+	})
+	require.NoError(t, c.InstallBootloader(t.Context(), agent.Bootloader{PartitionUUIDs: agent.PartitionUUIDs{Root: "r"}, BootMode: "bios"}))
+	require.Len(t, s.sent(), 2)
+	require.Contains(t, s.sent()[1], `"params":{"efi_system_part_uuid":null,"prep_boot_part_uuid":null,"root_uuid":"r"}`)
+}
+
+func TestPartitionsOfTheRecordedExchange(t *testing.T) {
+	_, c := listen(t, always(200, `{"id": "ID6", "command_name": "get_partition_uuids", "command_status": "SUCCEEDED", "command_error": null, "command_result": {"root uuid": "0x6f7cc4a8"}}`))
+	p, err := c.PartitionUUIDs(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, agent.PartitionUUIDs{Root: "0x6f7cc4a8"}, p)
+}
+
+func TestStepsThatLackKeysAreRefusedWithIronicsTexts(t *testing.T) {
+	for result, want := range map[string]string{
+		`{"clean_steps": {}}`: "agent get_clean_steps for node " + node + " returned an invalid result. Keys: {'hardware_manager_version'} are missing from result: {\"clean_steps\": {}}.",
+		`{"clean_steps": {"M": [{"step": "x", "priority": 1}]}, "hardware_manager_version": {}}`: "agent get_clean_steps for node " + node +
+			" returned an invalid clean step. Keys: {'interface'} are missing from step: {\"step\": \"x\", \"priority\": 1}.",
+	} {
+		_, c := listen(t, always(200, `{"command_status": "SUCCEEDED", "command_result": `+result+`}`))
+		_, err := c.Steps(t.Context(), agent.Clean, agent.Machine{})
+		require.EqualError(t, err, want)
+	}
+}
+
+func TestAnAgentWithoutServiceStepsHasNone(t *testing.T) {
+	_, c := listen(t, always(http.StatusNotFound, `{"faultcode": "Client", "faultstring": "Extension with id service not found."}`))
+	steps, err := c.Steps(t.Context(), agent.Service, agent.Machine{})
+	require.NoError(t, err)
+	require.Empty(t, steps.Steps)
+	_, err = c.Steps(t.Context(), agent.Clean, agent.Machine{})
+	require.ErrorIs(t, err, agent.ErrRefused)
+	require.EqualError(t, err, "Agent API for node "+node+" returned HTTP status code 404 with error: Extension with id service not found.")
+}
+
+// FuzzAnswers lets an agent answer anything.
+func FuzzAnswers(f *testing.F) {
+	for _, seed := range []string{running, `{"commands": [` + running + `]}`, `[]`, `{`, `{"command_error": {"type": "TypeError", "code": {}}}`, `{"command_status": "SUCCEEDED", "command_result": {"clean_steps": {"M": [1]}, "hardware_manager_version": 1}}`} {
+		f.Add(200, []byte(seed))
+		f.Add(409, []byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, status int, body []byte) {
+		if status < 200 || status > 599 {
+			return
+		}
+		_, c := listen(t, always(status, string(body)))
+		_, _ = c.Steps(t.Context(), agent.Clean, agent.Machine{})
+		_, _ = c.PartitionUUIDs(t.Context())
+		_, _ = execute(t.Context(), c)
+		commands, _ := c.Commands(t.Context())
+		_, reason := agent.Judge(agent.Clean, node, agent.Current{Sent: true}, commands)
+		require.Less(t, len(reason), 2300)
+	})
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/ironstate/ironstate/internal/errtext"
+	"github.com/ironstate/ironstate/internal/pyrepr"
+)
+
+// Status is an agent's word for how far a command is.
+type Status string
+
+// The words of ironic_python_agent/extensions/base.py. Agents say CleanVersionMismatch; Ironic accepts both.
+const (
+	Running              Status = "RUNNING"
+	Succeeded            Status = "SUCCEEDED"
+	Failed               Status = "FAILED"
+	CleanVersionMismatch Status = "CLEAN_VERSION_MISMATCH"
+	VersionMismatch      Status = "VERSION_MISMATCH"
+)
+
+// Command is a command that an agent has received.
+type Command struct {
+	ID     string          `json:"id"`
+	Name   string          `json:"command_name"` // without the extension: "execute_clean_step"
+	Status Status          `json:"command_status"`
+	Error  json.RawMessage `json:"command_error"`
+	Result json.RawMessage `json:"command_result"`
+}
+
+// Failure returns the reason why a command has failed: the details of its error, its message, or all of it. The text has
+// at most 2048 bytes.
+//
+// Source: get_command_error in ironic/drivers/modules/agent_client.py.
+func (c Command) Failure() string {
+	var value any
+	if err := json.Unmarshal(c.Error, &value); err != nil || value == nil {
+		return "Invalid agent response"
+	}
+	if object, ok := value.(map[string]any); ok {
+		for _, key := range []string{"details", "message"} {
+			if text, _ := object[key].(string); text != "" {
+				return errtext.Clean(text)
+			}
+		}
+	}
+	if text, ok := value.(string); ok {
+		return errtext.Clean(text)
+	}
+	return errtext.Clean(pyrepr.Of(value))
+}
+
+// step returns the interface and the name of the step in the result of execute_X_step, empty if there is none.
+func (c Command) step(w Work) StepName {
+	var result map[string]json.RawMessage
+	if json.Unmarshal(c.Result, &result) != nil {
+		return StepName{}
+	}
+	var name StepName
+	if json.Unmarshal(result[string(w)+"_step"], &name) != nil {
+		return StepName{}
+	}
+	return name
+}
+
+// typeError returns the error of an agent that does not know a parameter of a command.
+func (c *Client) typeError(command Command) error {
+	var failure struct {
+		Type string
+		Code json.Number
+	}
+	if json.Unmarshal(command.Error, &failure) != nil || failure.Type != "TypeError" {
+		return nil
+	}
+	status, _ := failure.Code.Int64()
+	return c.failure(ErrRefused, int(status), nil, "Agent API for node %s returned HTTP status code %s with error: %s", c.config.Node, failure.Code, command.Failure())
+}
+
+// failed returns an error that matches [ErrFailed] unless a command has succeeded.
+func (c *Client) failed(method string, command Command) error {
+	switch command.Status {
+	case Succeeded:
+		return nil
+	case Failed:
+		return c.failure(ErrFailed, 0, nil, "%s", command.Failure())
+	default:
+		return c.failure(ErrAnswer, 0, nil, "The agent on node %s reports the status %q of the command %s.", c.config.Node, command.Status, method)
+	}
+}
+
+// short returns the name of a method without its extension.
+func short(method string) string {
+	_, name, ok := strings.Cut(method, ".")
+	if !ok {
+		return method
+	}
+	return name
+}
+
+// Work is the kind of work that an agent's steps belong to, with Ironic's word.
+type Work string
+
+// The kinds of work.
+const (
+	Clean   Work = "clean"
+	Deploy  Work = "deploy"
+	Service Work = "service"
+)
+
+// title returns the word with a capital letter.
+func (w Work) title() string {
+	if w == "" {
+		return ""
+	}
+	return strings.ToUpper(string(w[:1])) + string(w[1:])
+}
+
+// StepName identifies a step.
+type StepName struct {
+	Interface string `json:"interface"`
+	Step      string `json:"step"`
+}
+
+// String returns "deploy.erase_devices".
+func (s StepName) String() string { return fmt.Sprintf("%s.%s", s.Interface, s.Step) }

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/ironstate/ironstate/internal/fence"
+	"github.com/ironstate/ironstate/internal/sleep"
+)
+
+// Commands returns the commands that the agent has received since it started, the oldest first. A request without an
+// answer is sent again, as often as Config.Attempts says.
+func (c *Client) Commands(ctx context.Context) (commands []Command, err error) {
+	for range c.config.Attempts {
+		if commands, err = c.list(ctx); !errors.Is(err, ErrConnection) || ctx.Err() != nil {
+			break
+		}
+	}
+	return commands, err
+}
+
+// list asks once for the commands.
+func (c *Client) list(ctx context.Context) ([]Command, error) {
+	status, body, err := c.exchange(ctx, http.MethodGet, nil, nil)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, ErrAnswer):
+		return nil, err
+	case err != nil:
+		return nil, c.failure(ErrConnection, 0, err, "Connection to agent failed: Failed to connect to the agent running on node %s to collect commands status. Error: %v", c.config.Node, err)
+	case status != http.StatusOK:
+		return nil, c.refusal("get_commands_status", status, body)
+	}
+	var answer struct{ Commands []Command }
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, c.undecodable(http.StatusOK, err)
+	}
+	if answer.Commands == nil {
+		return nil, c.failure(ErrAnswer, 0, nil, "The answer of the agent on node %s has no list of commands.", c.config.Node)
+	}
+	if len(answer.Commands) > maxCommands {
+		return nil, c.failure(ErrAnswer, 0, nil, "The agent on node %s lists %d commands, more than %d.", c.config.Node, len(answer.Commands), maxCommands)
+	}
+	return answer.Commands, nil
+}
+
+// send sends a command: {"name": method, "params": params}. With wait the agent answers when it has executed the
+// command. If no answer comes, send asks for the commands: if the last one is this command and it runs, that is the
+// answer. Otherwise it sends the command again, as often as Config.Attempts says.
+func (c *Client) send(ctx context.Context, method string, params any, wait bool) (command Command, err error) {
+	body, err := json.Marshal(map[string]any{"name": method, "params": params})
+	if err != nil {
+		return Command{}, fmt.Errorf("agent: encode the command %s: %w", method, err)
+	}
+	for range c.config.Attempts {
+		if command, err = c.post(ctx, method, body, wait); !errors.Is(err, ErrConnection) || ctx.Err() != nil {
+			break
+		}
+	}
+	return command, err
+}
+
+// post sends a command once.
+func (c *Client) post(ctx context.Context, method string, body []byte, wait bool) (Command, error) {
+	status, answer, err := c.exchange(ctx, http.MethodPost, url.Values{"wait": {strconv.FormatBool(wait)}}, body)
+	var refused *permissionError
+	switch {
+	case errors.As(err, &refused):
+		return Command{}, refused.error
+	case err != nil && ctx.Err() != nil:
+		return Command{}, context.Cause(ctx)
+	case errors.Is(err, ErrAnswer):
+		return Command{}, err
+	case err != nil:
+		if commands, listError := c.Commands(ctx); listError == nil && len(commands) > 0 {
+			if last := commands[len(commands)-1]; last.Name == short(method) && last.Status == Running {
+				return last, nil
+			}
+		}
+		return Command{}, c.failure(ErrConnection, 0, err, "Connection to agent failed: Failed to connect to the agent running on node %s for invoking command %s. Error: %v", c.config.Node, method, err)
+	case status >= http.StatusMultipleChoices:
+		return Command{}, c.refusal(method, status, answer)
+	}
+	var command Command
+	if err := json.Unmarshal(answer, &command); err != nil {
+		return Command{}, c.undecodable(status, err)
+	}
+	return command, c.typeError(command)
+}
+
+// poll is send without wait for a command that takes long: it asks for the command until it has ended. The error
+// matches [ErrTimeout] after the last of Config.Polls questions.
+func (c *Client) poll(ctx context.Context, method string, params any) (Command, error) {
+	sent, err := c.send(ctx, method, params, false)
+	if err != nil || sent.Status != Running {
+		return sent, err
+	}
+	for range c.config.Polls {
+		sleep.For(ctx, c.config.PollInterval)
+		commands, err := c.Commands(ctx)
+		if err != nil {
+			return Command{}, err
+		}
+		for i := len(commands) - 1; i >= 0; i-- {
+			if commands[i].Name != short(method) {
+				continue
+			}
+			if commands[i].Status != Running {
+				return commands[i], c.typeError(commands[i])
+			}
+			break
+		}
+	}
+	return Command{}, c.failure(ErrTimeout, 0, nil, "Timeout executing command %s on node %s", method, c.config.Node)
+}
+
+// permissionError is the refusal of the context's permission to send a command.
+type permissionError struct{ error }
+
+// permitted is the body of a command. Its first Read asks for the permission to send the command: the connection is
+// open then, and without a body the agent executes nothing.
+type permitted struct {
+	*bytes.Reader
+	ctx   context.Context
+	asked bool
+}
+
+func (p *permitted) Read(part []byte) (int, error) {
+	if !p.asked {
+		p.asked = true
+		if err := fence.Check(p.ctx); err != nil {
+			return 0, &permissionError{err}
+		}
+	}
+	return p.Reader.Read(part)
+}
+
+// exchange sends one request and returns the status and the body of the answer. The body of a command is nil for a
+// question. The error matches ErrAnswer for an answer that exceeds a bound, and contains no URL.
+func (c *Client) exchange(ctx context.Context, method string, query url.Values, command []byte) (status int, body []byte, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.config.Timeout, fmt.Errorf("no answer within %v", c.config.Timeout))
+	defer cancel()
+	if token := c.config.Token.Reveal(); token != "" {
+		if query == nil {
+			query = url.Values{}
+		}
+		query.Set("agent_token", token)
+	}
+	target := c.commands
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	request, err := http.NewRequestWithContext(ctx, method, target, nil)
+	if err != nil {
+		return 0, nil, withoutURL(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if command != nil {
+		request.Body = io.NopCloser(&permitted{bytes.NewReader(command), ctx, false})
+		request.ContentLength = int64(len(command))
+	}
+	answer, err := c.http.Do(request)
+	if err != nil {
+		return 0, nil, reason(ctx, err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err = io.ReadAll(io.LimitReader(answer.Body, c.config.MaxAnswer+1))
+	switch {
+	case err != nil:
+		return 0, nil, reason(ctx, err)
+	case int64(len(body)) > c.config.MaxAnswer:
+		return 0, nil, c.failure(ErrAnswer, 0, nil, "The agent on node %s answers with more than %d bytes.", c.config.Node, c.config.MaxAnswer)
+	}
+	if values, depth := measure(body); values > maxValues || depth > maxDepth {
+		return 0, nil, c.failure(ErrAnswer, 0, nil, "The agent on node %s answers with more than %d values, or more than %d of them within each other.", c.config.Node, maxValues, maxDepth)
+	}
+	return answer.StatusCode, body, nil
+}
+
+// reason returns why a request has no answer.
+func reason(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return withoutURL(err)
+}
+
+// withoutURL returns the cause of an error of net/http, whose text contains the URL with the token.
+func withoutURL(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// refusal returns the error of an answer with an HTTP status that is an error.
+func (c *Client) refusal(method string, status int, body []byte) error {
+	var answer struct{ Faultstring string }
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return c.undecodable(status, err)
+	}
+	if status == http.StatusConflict || strings.Contains(strings.ToLower(answer.Faultstring), "agent is busy") {
+		return c.failure(ErrBusy, status, nil, "Node %s command %q failed. Agent is presently executing a command. Error %s", c.config.Node, method, answer.Faultstring)
+	}
+	return c.failure(ErrRefused, status, nil, "Agent API for node %s returned HTTP status code %d with error: %s", c.config.Node, status, answer.Faultstring)
+}
+
+func (c *Client) undecodable(status int, err error) error {
+	return c.failure(ErrAnswer, status, nil, "The answer of the agent on node %s, with HTTP status code %d, cannot be decoded as JSON: %v", c.config.Node, status, err)
+}
+
+// The bounds of an answer that is within its bound in bytes.
+const (
+	maxValues   = 200_000
+	maxDepth    = 64
+	maxCommands = 2000
+)
+
+// measure returns the depth of a JSON text and a bound of the number of its values.
+func measure(text []byte) (values, depth int) {
+	level, quoted, escaped := 0, false, false
+	for _, b := range text {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted:
+			escaped, quoted = b == '\\', b != '"'
+		case b == '"':
+			quoted = true
+		case b == ',':
+			values++
+		case b == '{', b == '[':
+			values++
+			level++
+			depth = max(depth, level)
+		case b == '}', b == ']':
+			level--
+		}
+	}
+	return values, depth
+}

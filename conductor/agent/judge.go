@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"fmt"
+
+	"github.com/ironstate/ironstate/internal/errtext"
+)
+
+// Verdict is what the commands of an agent mean for the step that a node waits for.
+type Verdict uint8
+
+const (
+	// Wait: the step runs, or the agent has not begun it. The next heartbeat tells more.
+	Wait Verdict = iota
+	// Booted: the agent has just started, and the step was none of its own. The node's work continues.
+	Booted
+	// Done: the agent has done the step.
+	Done
+	// Mismatch: the agent's hardware managers have other versions than those from which its steps were read, so it has
+	// not begun the step.
+	Mismatch
+	// Fail: the step has failed.
+	Fail
+)
+
+var verdicts = [...]string{Wait: "wait", Booted: "booted", Done: "done", Mismatch: "mismatch", Fail: "fail"}
+
+func (v Verdict) String() string {
+	if int(v) < len(verdicts) {
+		return verdicts[v]
+	}
+	return fmt.Sprintf("Verdict(%d)", uint8(v))
+}
+
+// Current is the step that a node waits for.
+type Current struct {
+	Name StepName
+	// Sent is true if the agent has accepted the step since the machine booted last.
+	Sent bool
+}
+
+// Judge decides by the commands of a node's agent, the oldest first, what becomes of the current step. The reason is the
+// node's last error if the verdict is Fail.
+//
+// Judge differs from Ironic in one case: an agent that was sent a step, and knows nothing of it, has started anew, and
+// the step has failed. Ironic continues with the next step.
+//
+// Source: process_next_step in ironic/drivers/modules/agent_base.py.
+func Judge(w Work, node string, current Current, commands []Command) (v Verdict, reason string) {
+	if len(commands) == 0 || len(commands) == 1 && commands[0].Name == "get_"+string(w)+"_steps" {
+		if current.Sent {
+			return Fail, fmt.Sprintf("%s step %v failed on node %s. The agent has restarted before it reported the end of the step.", w.title(), current.Name, node)
+		}
+		return Booted, ""
+	}
+	last := commands[len(commands)-1]
+	if last.Name != "execute_"+string(w)+"_step" || !current.Sent {
+		return Wait, ""
+	}
+	switch last.Status {
+	case Running:
+		return Wait, ""
+	case Succeeded:
+		if last.step(w) == current.Name {
+			return Done, ""
+		}
+		return Wait, "" // the result is that of an earlier step
+	case Failed:
+		return Fail, fmt.Sprintf("%s step %v failed on node %s. %s", w.title(), current.Name, node, last.Failure())
+	case CleanVersionMismatch, VersionMismatch:
+		return Mismatch, ""
+	default:
+		return Fail, fmt.Sprintf("Agent returned unknown status for %s step %v on node %s : %s.", w, current.Name, node, errtext.Clean(string(last.Status)))
+	}
+}

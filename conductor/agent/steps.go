@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ironstate/ironstate/internal/pyrepr"
+)
+
+// Machine is what a command says about the machine: Ironic's records of the node and its ports, which are encoded as
+// JSON. The client does not mask secrets in them.
+type Machine struct {
+	Node  any
+	Ports any // a list; nil for none
+}
+
+// Step is a step of an agent.
+type Step struct {
+	StepName
+	Priority        int             `json:"priority"`
+	RebootRequested bool            `json:"reboot_requested,omitzero"`
+	Abortable       bool            `json:"abortable,omitzero"`
+	RequiresRamdisk bool            `json:"requires_ramdisk,omitzero"`
+	ArgsInfo        map[string]Info `json:"argsinfo,omitzero"`
+	Args            map[string]any  `json:"args,omitzero"`
+}
+
+// Info describes an argument of a step.
+type Info struct {
+	Description string `json:"description,omitzero"`
+	Required    bool   `json:"required,omitzero"`
+}
+
+// Steps are the steps of an agent for a kind of work.
+type Steps struct {
+	Steps []Step
+	// Versions are the versions of the agent's hardware managers, by name. They are sent with each step.
+	Versions map[string]any
+}
+
+// The bounds of the steps of an agent.
+const (
+	maxSteps    = 500
+	maxNameSize = 128
+)
+
+// Steps asks for the agent's steps. An agent without the extension for a service has none. The error matches [ErrBusy]
+// while the agent executes a command.
+//
+// Source: refresh_steps in ironic/drivers/modules/agent_base.py.
+func (c *Client) Steps(ctx context.Context, w Work, m Machine) (Steps, error) {
+	method := string(w) + ".get_" + string(w) + "_steps"
+	command, err := c.send(ctx, method, m.params(), true)
+	switch {
+	case w == Service && errors.Is(err, ErrRefused):
+		return Steps{}, nil
+	case err != nil:
+		return Steps{}, err
+	}
+	if err := c.failed(method, command); err != nil {
+		return Steps{}, err
+	}
+	var result map[string]json.RawMessage
+	_ = json.Unmarshal(command.Result, &result) // the keys are then missing
+	key := string(w) + "_steps"
+	var missing []string
+	for _, name := range []string{"hardware_manager_version", key} {
+		if _, ok := result[name]; !ok {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned an invalid result. Keys: %s are missing from result: %s.",
+			key, c.config.Node, pythonSet(missing), command.Result)
+	}
+	var managers map[string][]json.RawMessage
+	steps := Steps{}
+	if err := decode(result[key], &managers); err != nil {
+		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned an invalid result: %v", key, c.config.Node, err)
+	}
+	if err := decode(result["hardware_manager_version"], &steps.Versions); err != nil {
+		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned an invalid result: %v", key, c.config.Node, err)
+	}
+	for _, manager := range slices.Sorted(maps.Keys(managers)) {
+		for _, text := range managers[manager] {
+			step, err := c.step(w, text)
+			if err != nil {
+				return Steps{}, err
+			}
+			steps.Steps = append(steps.Steps, step)
+		}
+	}
+	if len(steps.Steps) > maxSteps {
+		return Steps{}, c.failure(ErrAnswer, 0, nil, "agent get_%s for node %s returned %d steps, more than %d", key, c.config.Node, len(steps.Steps), maxSteps)
+	}
+	return steps, nil
+}
+
+// step decodes a step of an agent.
+func (c *Client) step(w Work, text json.RawMessage) (step Step, err error) {
+	var has map[string]json.RawMessage
+	_ = json.Unmarshal(text, &has) // the keys are then missing
+	var missing []string
+	for _, key := range []string{"interface", "priority", "step"} {
+		if _, ok := has[key]; !ok {
+			missing = append(missing, key)
+		}
+	}
+	if len(missing) > 0 {
+		return step, c.failure(ErrAnswer, 0, nil, "agent get_%s_steps for node %s returned an invalid %s step. Keys: %s are missing from step: %s.",
+			w, c.config.Node, w, pythonSet(missing), text)
+	}
+	if err := decode(text, &step); err != nil || step.Interface == "" || step.Step == "" || len(step.Interface) > maxNameSize || len(step.Step) > maxNameSize {
+		return step, c.failure(ErrAnswer, 0, nil, "agent get_%s_steps for node %s returned an invalid %s step: %s", w, c.config.Node, w, text)
+	}
+	step.RequiresRamdisk = w == Clean
+	return step, nil
+}
+
+// Execute sends a step, which the agent then executes: the command is running when Execute returns. The versions are
+// those of [Client.Steps]. The error matches [ErrBusy] while the agent executes a command.
+func (c *Client) Execute(ctx context.Context, w Work, step Step, versions map[string]any, m Machine) (Command, error) {
+	method := string(w) + ".execute_" + string(w) + "_step"
+	params := m.params()
+	params["step"], params[string(w)+"_version"] = step, versions
+	command, err := c.send(ctx, method, params, false)
+	if err == nil && command.Status == "" {
+		err = c.failure(ErrAnswer, 0, nil, "Agent on node %s returned bad command result: it has no status", c.config.Node)
+	}
+	return command, err
+}
+
+// pythonSet returns names as Python prints a set of them.
+func pythonSet(names []string) string {
+	return "{" + strings.Trim(pyrepr.List(names), "[]") + "}"
+}
+
+func (m Machine) params() map[string]any {
+	if m.Ports == nil {
+		m.Ports = []any{}
+	}
+	return map[string]any{"node": m.Node, "ports": m.Ports}
+}
+
+// decode decodes JSON and keeps numbers as they are written.
+func decode(text []byte, v any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	return decoder.Decode(v)
+}
