@@ -4,9 +4,7 @@ package conductor
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/subtle"
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,10 +55,6 @@ func (n *Node) forgetBootedAgent() {
 	}
 }
 
-// tokenBytes is the length of a token before its encoding, which has 43 characters. An agent ignores
-// a token with fewer than 32.
-const tokenBytes = 32
-
 // Lookup returns the node of an agent that has just started, by the node's UUID or by the
 // MAC addresses of the machine, and the token that the agent must send in its heartbeats.
 // The token is empty if a token was given out before. The error matches [NotFound] if no
@@ -83,9 +77,7 @@ func (c *Conductor) Lookup(ctx context.Context, addresses []string, uuid string)
 			token = ""
 			return nil
 		}
-		random := make([]byte, tokenBytes)
-		_, _ = rand.Read(random) // it never fails
-		token = base64.RawURLEncoding.EncodeToString(random)
+		token = newAgentToken()
 		set(&n.DriverInternalInfo, "agent_secret_token", token)
 		return nil
 	})

@@ -29,7 +29,12 @@ type bootInterface interface {
 }
 
 // boot returns the node's boot interface.
-func (b *BMC) boot(*conductor.Node) bootInterface { return networkBoot{b} }
+func (b *BMC) boot(n *conductor.Node) bootInterface {
+	if b.chosen(n, "boot") == virtualMedia {
+		return mediaBoot{b}
+	}
+	return networkBoot{b}
+}
 
 // networkBoot is the boot interfaces "ipxe" and "pxe". It sets the boot device; another service provides
 // DHCP, TFTP and the boot files.

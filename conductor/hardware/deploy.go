@@ -5,6 +5,7 @@ package hardware
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,32 +23,36 @@ const (
 // the one that was requested.
 var unrealised = map[string]map[string]string{
 	ramdisk: {
-		"boot_iso":                 "it attaches no virtual media",
-		"configdrive":              "it writes no configuration drive",
-		"image_source":             "it writes no image; with custom-agent, a program in the ramdisk can write it",
-		"kernel":                   "it serves no files: the network decides what the machine boots",
-		"ramdisk":                  "it serves no files: the network decides what the machine boots",
-		"kernel_append_params":     "it serves no files: the network decides what the machine boots",
-		"ramdisk_kernel_arguments": "it serves no files: the network decides what the machine boots",
+		"configdrive":          "it writes no configuration drive",
+		"image_source":         "it writes no image; with custom-agent, a program in the ramdisk can write it",
+		"kernel_append_params": "the instance's kernel parameters are ramdisk_kernel_arguments",
 	},
 	customAgent: {
-		"boot_iso": "it attaches no virtual media",
+		"boot_iso": "it boots the instance from its disk",
 	},
 }
 
+// unserved lists the keys of instance_info that the deploy interface "ramdisk" realises only with virtual
+// media.
+var unserved = []string{"boot_iso", "kernel", "ramdisk", "ramdisk_kernel_arguments"}
+
 // validateDeploy refuses an instance that the node's deploy interface cannot realise.
 func (b *BMC) validateDeploy(n *conductor.Node) error {
-	deploy := b.chosen(n, "deploy")
-	var asked []string
-	for key := range unrealised[deploy] {
-		if value := n.InstanceInfo[key]; value != nil && value != "" {
-			asked = append(asked, key)
+	if err := b.boot(n).validate(n); err != nil {
+		return err
+	}
+	deploy, boot := b.chosen(n, "deploy"), b.chosen(n, "boot")
+	reasons := maps.Clone(unrealised[deploy])
+	if deploy == ramdisk && boot != virtualMedia {
+		for _, key := range unserved {
+			reasons[key] = "the boot interface " + boot + " serves no files: the network decides what the machine boots"
 		}
 	}
-	if len(asked) > 0 {
-		key := slices.Min(asked)
+	maps.DeleteFunc(reasons, func(key, _ string) bool { return n.InstanceInfo[key] == nil || n.InstanceInfo[key] == "" })
+	if len(reasons) > 0 {
+		key := slices.Min(slices.Collect(maps.Keys(reasons)))
 		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-			"Node %s has %s in instance_info, which the deploy interface %s of driver %s cannot realise: %s.", n.UUID, key, deploy, n.Driver, unrealised[deploy][key])}
+			"Node %s has %s in instance_info, which the deploy interface %s of driver %s cannot realise: %s.", n.UUID, key, deploy, n.Driver, reasons[key])}
 	}
 	if mode := instanceCapabilities(n)["boot_mode"]; mode != nil && bootMode(n) == "" {
 		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf("Node %s has an invalid capability boot_mode in instance_info: it must be bios or uefi.", n.UUID)}

@@ -37,33 +37,55 @@
 //     mode. With the management interface "noop" nothing is set or read, as in Ironic: the
 //     machine's own boot order must be the network first, then the disk.
 //   - A deployment is described below. It writes nothing on a disk.
-//   - A tear-down powers the machine off. Its disks and its boot device stay as they are.
+//   - A tear-down powers the machine off. With redfish-virtual-media it ejects CDs. The machine's disks
+//     and its boot device stay as they are.
 //   - An automated cleaning has no steps and fails, unless it is off for the node or the conductor.
 //     Manual cleaning and servicing have the built-in steps of power, since 2023.2; any other
 //     step fails.
 //   - By Redfish, clients insert and eject virtual media, inject an NMI, and set the boot mode and
 //     secure boot ([conductor.Management]); by IPMI they inject an NMI. The BMC itself loads the image
-//     of virtual media: image_download_source is "http", and any other is refused.
+//     of virtual media: image_download_source is "http", and any other is refused. A client's change of
+//     the CD fails while the machine boots or runs from it.
 //   - The steps bios.apply_configuration and bios.factory_reset of manual cleaning and servicing, by
 //     Redfish, change the BIOS settings and reboot the machine. The first is done when the machine
 //     reports the settings, for which it waits up to 30 minutes; the second cannot tell. The steps and an inspection store
 //     the settings with their registry, which clients read.
 //   - Rescue, firmware updates, consoles and vendor methods are refused, and so are steps for
 //     RAID; a RAID configuration is stored.
-//   - The network interface "noop" and the boot interfaces change nothing: networks, DHCP and boot
-//     files are another service's.
+//   - The network interface "noop" changes nothing: networks are another service's.
+//
+// # Boot
+//
+// The boot interfaces "ipxe", the default, and "pxe" set the network as the boot device. DHCP, TFTP and the
+// boot files are another service's.
+//
+// The boot interface "redfish-virtual-media" ejects the CDs in the BMC's slots, inserts an image, waits
+// until the BMC reports it as inserted, and sets the CD as the boot device. It needs no DHCP and no TFTP.
+// For an agent the image is one of these:
+//
+//   - deploy_iso in driver_info, which the BMC loads. The agent receives no configuration here, so
+//     that the image must have it, as that of metal3 does. Its token is given to it at its lookup.
+//   - An image that package bootimage builds from deploy_kernel, deploy_ramdisk and, for UEFI, bootloader.
+//     For BIOS the folder of Config.Images must have isolinux.bin and ldlinux.c32. The kernel parameters
+//     are kernel_append_params and, for the agent, the address of the API and a token; network_data is in
+//     openstack/latest/network_data.json. Package images serves the image until the
+//     boot ends: the process that builds it must be reachable for the BMC, and if that process
+//     dies meanwhile, the image is absent.
+//
+// A rescue has rescue_iso, or rescue_kernel and rescue_ramdisk, and otherwise the same.
 //
 // # Deployment
 //
-// Another service must provide the ramdisk that machines boot from the network. There are two
-// deploy interfaces. An instance whose instance_info asks for more than the interface does is
+// There are two deploy interfaces. An instance whose instance_info asks for more than they do is
 // refused.
 //
-//   - "ramdisk", the default: the step deploy.deploy powers the machine off, sets the network as
-//     its persistent boot device, and powers it on. The node is then active. What the machine
-//     boots is not known here: an image, an ISO, a kernel, a ramdisk or a configuration drive in
-//     instance_info is refused.
-//   - "custom-agent": deploy.deploy boots the machine from the network once and waits until
+//   - "ramdisk", the default: the step deploy.deploy powers the machine off, sets its persistent
+//     boot device, and powers it on. The node is then active. With redfish-virtual-media the machine boots
+//     boot_iso in instance_info, or an image that is built from its kernel and ramdisk with
+//     ramdisk_kernel_arguments. With ipxe and pxe it boots from the network what is not known here,
+//     and an ISO, a kernel or a ramdisk in instance_info is refused. An image or a configuration drive
+//     is refused with all of them.
+//   - "custom-agent": deploy.deploy boots the machine from its ramdisk once and waits until
 //     the program calls [conductor.Conductor.Resume], when whatever runs in the ramdisk has
 //     written the image. A heartbeat of Ironic's agent is stored and continues nothing, since
 //     this package does not speak to the agent; without the call the deployment fails after

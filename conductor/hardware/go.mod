@@ -4,6 +4,7 @@ go 1.25.0
 
 require (
 	github.com/diskfs/go-diskfs v1.9.4
+	github.com/google/uuid v1.6.0
 	github.com/ironstate/ironstate v0.0.0
 	github.com/ironstate/ironstate/conductor v0.0.0
 	github.com/ironstate/ironstate/verify/bmc v0.0.0
@@ -17,7 +18,6 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/djherbis/times v1.6.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
-	github.com/google/uuid v1.6.0 // indirect
 	github.com/hashicorp/errwrap v1.1.0 // indirect
 	github.com/hashicorp/go-multierror v1.1.1 // indirect
 	github.com/jacobweinstock/registrar v0.4.7 // indirect

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
+	"github.com/ironstate/ironstate/conductor/hardware/images"
 	"github.com/ironstate/ironstate/states"
 	"github.com/ironstate/ironstate/verify"
 	"github.com/ironstate/ironstate/verify/bmc"
@@ -26,13 +28,35 @@ type Config struct {
 	// stands for 1000 ([redfish]connection_cache_size), and a negative number keeps none
 	// open.
 	Sessions int
+	// Images serves the images that machines boot from kernels and ramdisks in driver_info or
+	// instance_info. Nil refuses them; a BMC loads an image with a URL of its own by itself.
+	Images *images.Server
+	// APIURL is the address at which agents reach Ironic's API (external_callback_url), such as
+	// http://192.0.2.1:6385. It is needed with deploy_kernel and deploy_ramdisk.
+	APIURL string
+	// KernelParameters are kernel parameters of all ramdisks whose image is built; "" stands for
+	// "nofb nomodeset vga=normal" ([redfish]kernel_append_params).
+	KernelParameters string
+	// MediaTimeout bounds how long a BMC may take to insert an image; 0 stands for a minute.
+	MediaTimeout time.Duration
 }
 
 const defaultSessions = 1000
 
 func (c Config) withDefaults() (Config, error) {
-	if c.Timeout < 0 {
-		return c, &conductor.ConfigError{Field: "Timeout", Want: "0 or more"}
+	for field, value := range map[string]time.Duration{"Timeout": c.Timeout, "MediaTimeout": c.MediaTimeout} {
+		if value < 0 {
+			return c, &conductor.ConfigError{Field: field, Want: "0 or more"}
+		}
+	}
+	if c.MediaTimeout == 0 {
+		c.MediaTimeout = time.Minute
+	}
+	if c.KernelParameters == "" {
+		c.KernelParameters = "nofb nomodeset vga=normal"
+	}
+	if _, err := bootimage.ParseParameters(c.KernelParameters); err != nil {
+		return c, &conductor.ConfigError{Field: "KernelParameters", Want: "a kernel command line: " + err.Error()}
 	}
 	switch {
 	case c.Sessions == 0:

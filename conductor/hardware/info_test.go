@@ -167,7 +167,7 @@ func TestValidationIsByInterface(t *testing.T) {
 
 func TestAnInstanceThatTheDeployInterfaceCannotRealiseIsRefused(t *testing.T) {
 	const url = "http://images.example/1"
-	media, network := "it attaches no virtual media", "the network decides what the machine boots"
+	disk, network := "it boots the instance from its disk", "the network decides what the machine boots"
 	for _, test := range []struct {
 		instance        map[string]any
 		ramdisk, custom string // parts of the errors; empty for none
@@ -175,12 +175,12 @@ func TestAnInstanceThatTheDeployInterfaceCannotRealiseIsRefused(t *testing.T) {
 		{nil, "", ""},
 		{map[string]any{"root_gb": 10, "capabilities": map[string]any{"boot_option": "local", "secure_boot": "false"}}, "", ""},
 		{map[string]any{"boot_iso": "", "image_source": nil}, "", ""},
-		{map[string]any{"boot_iso": url}, media, media},
+		{map[string]any{"boot_iso": url}, network, disk},
 		{map[string]any{"boot_iso": url, "image_source": url}, "boot_iso in instance_info", "boot_iso in instance_info"},
 		{map[string]any{"image_source": url}, "it writes no image", ""},
 		{map[string]any{"kernel": url, "ramdisk": url}, network, ""},
 		{map[string]any{"ramdisk": url}, network, ""},
-		{map[string]any{"kernel_append_params": "quiet"}, network, ""},
+		{map[string]any{"kernel_append_params": "quiet"}, "are ramdisk_kernel_arguments", ""},
 		{map[string]any{"ramdisk_kernel_arguments": "quiet"}, network, ""},
 		{map[string]any{"configdrive": map[string]any{"user_data": "x"}}, "it writes no configuration drive", ""},
 		{map[string]any{"capabilities": `{"boot_mode": "uefi"}`}, "", ""},

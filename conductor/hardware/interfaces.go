@@ -39,7 +39,7 @@ func (b *BMC) Validate(n *conductor.Node) map[string]error {
 	}
 	result := map[string]error{
 		"power": power, "management": power, "inspect": power, "deploy": b.validateDeploy(n),
-		"boot": nil, "network": nil, "storage": nil,
+		"boot": b.boot(n).validate(n), "network": nil, "storage": nil,
 	}
 	if b.chosen(n, "management") == "noop" {
 		result["management"] = nil

@@ -201,7 +201,7 @@ func TestADeploymentThatWouldIgnoreItsInstanceIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	err = s.Provision(t.Context(), n.UUID, s.word("active"))
 	require.ErrorIs(t, err, conductor.Unsuitable)
-	require.ErrorContains(t, err, "Node "+n.UUID+" has boot_iso in instance_info, which the deploy interface ramdisk of driver redfish cannot realise: it attaches no virtual media.")
+	require.ErrorContains(t, err, "Node "+n.UUID+" has boot_iso in instance_info, which the deploy interface ramdisk of driver redfish cannot realise: the boot interface ipxe serves no files: the network decides what the machine boots.")
 	require.Empty(t, server.Requests())
 }
 

@@ -19,7 +19,7 @@ import (
 // Source: ironic/drivers/redfish.py and ironic/drivers/modules/redfish/utils.py.
 var redfish = kind{
 	interfaces: interfaces(map[string][]string{
-		"bios": {"redfish", "no-bios"}, "inspect": {"redfish", "no-inspect"}, "management": {"redfish", "noop"}, "power": {"redfish"},
+		"bios": {"redfish", "no-bios"}, "boot": {"ipxe", "pxe", virtualMedia}, "inspect": {"redfish", "no-inspect"}, "management": {"redfish", "noop"}, "power": {"redfish"},
 	}),
 	properties: map[string]string{
 		"redfish_address":             "URL of the BMC, such as https://10.1.2.3:8443, or its host with or without a port. HTTPS only. A path before /redfish/v1 is that of a proxy. Required.",
@@ -31,6 +31,16 @@ var redfish = kind{
 		"redfish_tls_minimum_version": "Lowest version of TLS. Only 1.2, the default.",
 		"redfish_tls_ciphers":         "Not supported.",
 		persistenceKey:                persistenceText,
+		"deploy_iso":                  "With redfish-virtual-media: URL of an ISO image with the agent, which the BMC loads. It must contain the agent's configuration.",
+		"deploy_kernel":               "With redfish-virtual-media: URL of the agent's kernel, of which with deploy_ramdisk an image is built: http, https, or file for one in the service's folder of images.",
+		"deploy_ramdisk":              "With redfish-virtual-media: URL of the agent's ramdisk.",
+		"rescue_iso":                  "With redfish-virtual-media: as deploy_iso, for a rescue.",
+		"rescue_kernel":               "With redfish-virtual-media: as deploy_kernel, for a rescue.",
+		"rescue_ramdisk":              "With redfish-virtual-media: as deploy_ramdisk, for a rescue.",
+		"bootloader":                  "With redfish-virtual-media: URL of the image of an EFI system partition with a boot loader. Required with deploy_kernel, except in BIOS mode.",
+		"kernel_append_params":        "With redfish-virtual-media and deploy_kernel: kernel parameters; %default% stands for those of the service.",
+		"config_via_removable":        "Whether the agent's configuration is on another medium. Only false, the default.",
+		"external_http_url":           "Not supported.",
 	},
 	bootDevices: []string{"pxe", "disk", "cdrom", "bios"},
 	parse:       parseRedfish,

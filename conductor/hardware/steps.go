@@ -47,14 +47,19 @@ func (b *BMC) bootAgent(ctx context.Context, t *conductor.Task) error {
 	return conductor.ErrWait
 }
 
-// tearDown powers the machine off, or reboots it if disable_power_off is set.
+// tearDown powers the machine off, or reboots it if disable_power_off is set, and removes what its boot
+// interface has provided for the instance.
 //
 // Source: tear_down and clean_up in ironic/drivers/modules/agent_base.py.
 func (b *BMC) tearDown(ctx context.Context, t *conductor.Task) error {
+	power := states.PowerOff
 	if t.Node().DisablePowerOff {
-		return t.SetPower(ctx, states.PowerRebooting)
+		power = states.PowerRebooting
 	}
-	return t.SetPower(ctx, states.PowerOff)
+	if err := t.SetPower(ctx, power); err != nil {
+		return err
+	}
+	return b.boot(t.Node()).cleanUpInstance(ctx, t)
 }
 
 func (b *BMC) takeOver(ctx context.Context, t *conductor.Task) error {

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hardware_test
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	diskfile "github.com/diskfs/go-diskfs/backend/file"
+	"github.com/diskfs/go-diskfs/filesystem/iso9660"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/hardware"
+	"github.com/ironstate/ironstate/conductor/hardware/images"
+	"github.com/ironstate/ironstate/states"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+const (
+	slotPath   = "/redfish/v1/Managers/bmc/VirtualMedia/CD"
+	insertPath = slotPath + "/Actions/VirtualMedia.InsertMedia"
+	ejectPath  = slotPath + "/Actions/VirtualMedia.EjectMedia"
+	systemPath = "/redfish/v1/Systems/1"
+	resetPath  = systemPath + "/Actions/ComputerSystem.Reset"
+)
+
+// changes lists the requests to a BMC that change the machine.
+func changes(server *bmctest.Redfish) (list []string) {
+	for _, r := range server.Requests() {
+		if r.Method != http.MethodGet && !strings.Contains(r.Path, "/SessionService/") {
+			list = append(list, r.Method+" "+r.Path)
+		}
+	}
+	return list
+}
+
+// overrides returns a function that lists the boot overrides that were set at a BMC.
+func overrides(server *bmctest.Redfish) func() []string {
+	var mu sync.Mutex
+	var set []string
+	server.AddFault(bmctest.Fault{On: systemPath, Method: http.MethodPatch, Do: bmctest.Change("note the override", func(_ http.Header, body []byte) []byte {
+		mu.Lock()
+		defer mu.Unlock()
+		set = append(set, server.Boot("1"))
+		return body
+	})})
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return set
+	}
+}
+
+// withMedia makes a node boot from virtual media, by a deploy interface.
+func withMedia(state states.State, deploy string, driverInfo, instanceInfo map[string]any) func(*conductor.Node) {
+	return func(n *conductor.Node) {
+		n.ProvisionState, n.InstanceInfo = state, instanceInfo
+		n.Interfaces = map[string]string{"boot": "redfish-virtual-media", "deploy": deploy}
+		for key, value := range driverInfo {
+			n.DriverInfo[key] = value
+		}
+	}
+}
+
+func TestAReadyImageIsBootedOnceAndEjected(t *testing.T) {
+	server := startRedfish(t)
+	require.NoError(t, server.SetPower("1", "On"))
+	set := overrides(server)
+	s := start(t, hardware.Config{})
+	n := s.node(redfishMachine(server, t), withMedia(states.Available, "custom-agent", map[string]any{"deploy_iso": image}, nil))
+	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(t.Context(), "cdrom", "http://images.example/old.iso", ""))
+	before := len(changes(server))
+
+	n = s.request(n, "active")
+	require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
+	require.Equal(t, []string{"POST " + resetPath, "POST " + ejectPath, "POST " + insertPath, "PATCH " + systemPath, "POST " + resetPath}, changes(server)[before:])
+	require.Equal(t, []string{"Cd Once UEFI"}, set())
+	require.Equal(t, image, server.Media("CD"))
+	require.Equal(t, "On", server.Power("1"))
+	require.Empty(t, n.DriverInternalInfo["agent_secret_token"], "the agent in a ready image receives a token at its lookup")
+	_, token, err := s.Lookup(t.Context(), nil, n.UUID)
+	require.NoError(t, err)
+	require.NotEmpty(t, token)
+
+	before = len(changes(server))
+	require.NoError(t, s.Resume(t.Context(), n.UUID, nil))
+	n = s.settle(n)
+	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+	require.Equal(t, []string{"POST " + resetPath, "POST " + ejectPath, "PATCH " + systemPath, "POST " + resetPath}, changes(server)[before:])
+	require.Equal(t, "Hdd Continuous UEFI", server.Boot("1"))
+	require.Empty(t, server.Media("CD"))
+}
+
+// serveImages serves a folder of images, and the files of a ramdisk.
+func serveImages(t *testing.T) (config hardware.Config, folder, files string) {
+	t.Helper()
+	var handler http.Handler
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/files/") {
+			_, _ = io.WriteString(w, "content of "+r.URL.Path)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	folder = t.TempDir()
+	server, err := images.New(images.Config{Folder: folder, URL: web.URL + "/images", Client: web.Client()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	handler = server
+	return hardware.Config{Images: server, APIURL: "http://192.0.2.1:6385"}, folder, web.URL + "/files/"
+}
+
+// readImage downloads an image and returns its files. The status is that of the download.
+func readImage(t *testing.T, location string) (status int, contents map[string]string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, location, nil)
+	require.NoError(t, err)
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer http.DefaultClient.CloseIdleConnections()
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return answer.StatusCode, nil
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "boot.iso"))
+	require.NoError(t, err)
+	defer file.Close()
+	_, err = io.Copy(file, answer.Body)
+	require.NoError(t, err)
+	system, err := iso9660.Read(diskfile.New(file, true), 0, 0, 0)
+	require.NoError(t, err)
+	contents = map[string]string{}
+	require.NoError(t, fs.WalkDir(system, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			var content []byte
+			content, err = fs.ReadFile(system, path)
+			contents[path] = string(content)
+		}
+		return err
+	}))
+	return answer.StatusCode, contents
+}
+
+func TestAnImageIsBuiltForTheAgentWithItsToken(t *testing.T) {
+	server := startRedfish(t)
+	config, folder, files := serveImages(t)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "esp.img"), []byte("esp"), 0o600))
+	s := start(t, config)
+	n := s.node(redfishMachine(server, t), withMedia(states.Available, "custom-agent", map[string]any{
+		"deploy_kernel": files + "ipa.kernel", "deploy_ramdisk": files + "ipa.initramfs", "bootloader": "file://" + folder + "/esp.img",
+		"kernel_append_params": "%default% ipa-debug=1",
+	}, nil), func(n *conductor.Node) { n.NetworkData = map[string]any{"links": []any{}} })
+	n = s.request(n, "active")
+	require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
+
+	token, _ := n.DriverInternalInfo["agent_secret_token"].(string)
+	require.GreaterOrEqual(t, len(token), 32, "an agent ignores a shorter one")
+	location := server.Media("CD")
+	status, contents := readImage(t, location)
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, "content of /files/ipa.kernel", contents["vmlinuz"])
+	require.Equal(t, "content of /files/ipa.initramfs", contents["initrd"])
+	require.Equal(t, "esp", contents["boot/grub/efiboot.img"])
+	require.JSONEq(t, `{"links": []}`, contents["openstack/latest/network_data.json"])
+	require.Regexp(t, `linuxefi /vmlinuz 'nofb' 'nomodeset' 'vga=normal' 'ipa-debug=1' 'ir_pub_id=[0-9a-f-]{36}' 'boot_method=vmedia' `+
+		`'ipa-agent-token=`+token+`' 'ipa-api-url=http://192.0.2.1:6385';`, contents["EFI/BOOT/grub.cfg"])
+
+	_, again, err := s.Lookup(t.Context(), nil, n.UUID)
+	require.NoError(t, err)
+	require.Empty(t, again, "the agent has it from its image")
+	require.NoError(t, s.Heartbeat(t.Context(), n.UUID, conductor.Heartbeat{CallbackURL: "http://192.0.2.7:9999", AgentVersion: "9.0.0", AgentToken: token}))
+
+	require.NoError(t, s.Resume(t.Context(), n.UUID, nil))
+	n = s.settle(n)
+	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+	require.NotContains(t, n.DriverInternalInfo, "agent_secret_token")
+	status, _ = readImage(t, location)
+	require.Equal(t, http.StatusNotFound, status, "it contains the token")
+	left, err := os.ReadDir(filepath.Join(folder, "unfinished"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestAnInstanceIsBootedFromItsImageAlways(t *testing.T) {
+	config, folder, files := serveImages(t)
+	esp := "file://" + folder + "/esp.img"
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "esp.img"), []byte("esp"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "isolinux.bin"), make([]byte, 4096), 0o600))
+	for name, test := range map[string]struct {
+		driver, instance map[string]any
+		boot             string
+		config           string // the file with the boot loader's configuration
+	}{
+		"a ready image": {nil, map[string]any{"boot_iso": image}, "Cd Continuous UEFI", ""},
+		"kernel and ramdisk": {map[string]any{"bootloader": esp},
+			map[string]any{"kernel": files + "k", "ramdisk": files + "r", "ramdisk_kernel_arguments": "console=ttyS0"}, "Cd Continuous UEFI", "EFI/BOOT/grub.cfg"},
+		"kernel and ramdisk in BIOS mode": {nil,
+			map[string]any{"kernel": files + "k", "ramdisk": files + "r", "ramdisk_kernel_arguments": "console=ttyS0", "capabilities": map[string]any{"boot_mode": "bios"}},
+			"Cd Continuous Legacy", "isolinux/isolinux.cfg"},
+		"once": {map[string]any{"force_persistent_boot_device": "Never"}, map[string]any{"boot_iso": image}, "None Disabled UEFI", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := startRedfish(t)
+			s := start(t, config)
+			n := s.node(redfishMachine(server, t), withMedia(states.Available, "ramdisk", test.driver, test.instance))
+			n = s.request(n, "active")
+			require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+			require.Equal(t, []string{"POST " + insertPath, "PATCH " + systemPath, "POST " + resetPath}, changes(server))
+			require.Equal(t, "On", server.Power("1"))
+			require.Equal(t, test.boot, server.Boot("1"))
+			require.NotContains(t, n.DriverInternalInfo, "agent_secret_token")
+			if test.config == "" {
+				require.Equal(t, image, server.Media("CD"))
+			} else {
+				_, contents := readImage(t, server.Media("CD"))
+				require.Contains(t, contents[test.config], "console=ttyS0")
+				require.NotContains(t, contents[test.config], "ipa-")
+			}
+
+			location := server.Media("CD")
+			n = s.request(n, "deleted")
+			require.Equal(t, states.Available, n.ProvisionState, n.LastError)
+			require.Equal(t, "Off", server.Power("1"))
+			require.Empty(t, server.Media("CD"))
+			if test.config != "" {
+				status, _ := readImage(t, location)
+				require.Equal(t, http.StatusNotFound, status)
+			}
+		})
+	}
+}
+
+func TestAnInsertionIsAwaitedBeforeTheMachineBoots(t *testing.T) {
+	server := startRedfish(t)
+	set := func(n *conductor.Node) {
+		withMedia(states.Available, "ramdisk", nil, map[string]any{"boot_iso": image})(n)
+	}
+	s := start(t, hardware.Config{})
+	n := s.node(redfishMachine(server, t), set)
+	asked := len(server.Requests())
+	server.AddFault(bmctest.Fault{On: slotPath, Skip: 2, Times: 1, Do: bmctest.Property("Inserted", false)})
+	n = s.request(n, "active")
+	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+	reads, boots := 0, 0
+	for i, r := range server.Requests()[asked:] {
+		switch r.Method + " " + r.Path {
+		case "GET " + slotPath:
+			reads++
+		case "PATCH " + systemPath:
+			boots = i
+		}
+	}
+	require.Positive(t, boots)
+	require.GreaterOrEqual(t, reads, 4)
+
+	server = startRedfish(t)
+	server.AddFault(bmctest.Fault{On: slotPath, Do: bmctest.Property("Inserted", false)})
+	s = start(t, hardware.Config{MediaTimeout: 10 * time.Millisecond})
+	n = s.request(s.node(redfishMachine(server, t), set), "active")
+	require.Equal(t, states.DeployFail, n.ProvisionState)
+	require.Contains(t, n.LastError, "the BMC has not inserted the image within 10ms")
+	require.Equal(t, "Off", server.Power("1"))
+	require.Equal(t, []string{"POST " + insertPath}, changes(server))
+}
+
+func TestAFailedInsertionBootsNothing(t *testing.T) {
+	server := startRedfish(t)
+	server.AddFault(bmctest.Fault{On: insertPath, Do: bmctest.Status(http.StatusInternalServerError)})
+	s := start(t, hardware.Config{})
+	n := s.request(s.node(redfishMachine(server, t), withMedia(states.Available, "ramdisk", nil, map[string]any{"boot_iso": image})), "active")
+	require.Equal(t, states.DeployFail, n.ProvisionState)
+	require.Contains(t, n.LastError, "insert virtual media")
+	require.Equal(t, "Off", server.Power("1"))
+	require.NotContains(t, changes(server), "PATCH "+systemPath)
+
+	config, _, files := serveImages(t)
+	s = start(t, config)
+	n = s.request(s.node(redfishMachine(startRedfish(t), t), withMedia(states.Available, "ramdisk", map[string]any{"bootloader": files + "esp"},
+		map[string]any{"kernel": "http://127.0.0.1:1/kernel?signature=horse", "ramdisk": files + "r"})), "active")
+	require.Equal(t, states.DeployFail, n.ProvisionState)
+	require.Contains(t, n.LastError, "provide the image to boot: download from 127.0.0.1:1: ")
+	require.NotContains(t, n.LastError, "horse")
+}
+
+// holder is a membership that ends once a BMC has received a number of requests that change the machine.
+type holder struct {
+	server *bmctest.Redfish
+	end    atomic.Int32
+	asked  atomic.Int32 // after the end
+}
+
+func (h *holder) Alive(context.Context, string) (bool, error) { return true, nil }
+
+func (h *holder) Holds(string) bool {
+	if len(changes(h.server)) < int(h.end.Load()) {
+		return true
+	}
+	h.asked.Add(1)
+	return false
+}
+
+func (h *holder) Join(ctx context.Context, self conductor.Member) iter.Seq2[[]conductor.Member, error] {
+	return func(yield func([]conductor.Member, error) bool) {
+		if yield([]conductor.Member{self}, nil) {
+			<-ctx.Done()
+		}
+	}
+}
+
+func TestEachRequestOfABootNeedsTheReservation(t *testing.T) {
+	for count := range 5 { // power off, eject, insert, boot device, power on
+		server := startRedfish(t)
+		require.NoError(t, server.SetPower("1", "On"))
+		m := redfishMachine(server, t)
+		membership := &holder{server: server}
+		membership.end.Store(1000)
+		s := start(t, hardware.Config{}, func(c *conductor.Config) { c.Membership, c.ShutdownTimeout = membership, time.Millisecond })
+		n := s.node(m, withMedia(states.Available, "ramdisk", nil, map[string]any{"boot_iso": image}))
+		require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(t.Context(), "cdrom", "http://images.example/old.iso", ""))
+		before := len(changes(server))
+		membership.end.Store(int32(before + count))
+		require.NoError(t, s.Provision(t.Context(), n.UUID, s.word("active")))
+		require.Eventually(t, func() bool { return membership.asked.Load() > 2 }, time.Minute, time.Millisecond)
+		require.Len(t, changes(server)[before:], count)
+	}
+}
+
+func TestANodeThatCannotBootFromVirtualMediaIsRefused(t *testing.T) {
+	config, folder, files := serveImages(t)
+	plain := hardware.Config{}
+	withoutAPI := config
+	withoutAPI.APIURL = ""
+	boots := map[string]any{"deploy_kernel": files + "k", "deploy_ramdisk": files + "r", "bootloader": files + "esp"}
+	and := func(key string, value any) map[string]any {
+		info := map[string]any{key: value}
+		for key, value := range boots {
+			if _, ok := info[key]; !ok {
+				info[key] = value
+			}
+		}
+		return info
+	}
+	missing := "Error validating Redfish virtual media. Some parameters were missing in node's driver_info. Missing are: "
+	for _, test := range []struct {
+		config           hardware.Config
+		deploy           string
+		driver, instance map[string]any
+		want             string // empty for none
+	}{
+		{plain, "custom-agent", map[string]any{"deploy_iso": image}, nil, ""},
+		{config, "custom-agent", boots, nil, ""},
+		{plain, "custom-agent", nil, nil, missing + "['deploy_kernel', 'deploy_ramdisk']"},
+		{plain, "custom-agent", map[string]any{"deploy_kernel": files}, nil, missing + "['deploy_ramdisk']"},
+		{plain, "custom-agent", boots, nil, "deploy_kernel in driver_info, which the boot interface redfish-virtual-media of driver redfish cannot realise: the address of the API is not configured (-api-url)"},
+		{withoutAPI, "custom-agent", boots, nil, "the address of the API is not configured"},
+		{hardware.Config{APIURL: config.APIURL}, "custom-agent", boots, nil, "no images are built and served (-image-url)"},
+		{plain, "custom-agent", map[string]any{"deploy_iso": "file:///a.iso"}, nil, "it must be an http or https URL that the BMC can load, since no images are served (-image-url)"},
+		{config, "custom-agent", map[string]any{"deploy_iso": "file:///etc/passwd"}, nil, "the file passwd is not one in the folder of images"},
+		{config, "custom-agent", and("deploy_ramdisk", "8c9a4f12-8f9a-4a1f-8f1e-0a4d0f1d2c3b"), nil, "deploy_ramdisk in driver_info"},
+		{config, "custom-agent", and("bootloader", nil), nil, "driver_info has no bootloader"},
+		{config, "custom-agent", boots, map[string]any{"capabilities": map[string]any{"boot_mode": "bios"}}, "the folder of images has no isolinux.bin"},
+		{config, "custom-agent", and("kernel_append_params", "a=b\nc"), nil, "kernel_append_params in driver_info, which"},
+		{config, "custom-agent", and("config_via_removable", "true"), nil, "Invalid config_via_removable"},
+		{config, "custom-agent", and("external_http_url", "http://192.0.2.9"), nil, "Invalid external_http_url"},
+		{plain, "ramdisk", nil, map[string]any{"boot_iso": image}, ""},
+		{plain, "ramdisk", nil, map[string]any{"boot_iso": image, "ramdisk_image_download_source": "http"}, ""},
+		{plain, "ramdisk", nil, map[string]any{"boot_iso": image, "ramdisk_image_download_source": "local"}, "ramdisk_image_download_source in instance_info"},
+		{plain, "ramdisk", nil, map[string]any{"boot_iso": image, "image_source": image}, "An 'image_source' and 'boot_iso' parameter may not be specified at the same time."},
+		{plain, "ramdisk", nil, map[string]any{"boot_iso": image, "configdrive": "H4sI"}, "it writes no configuration drive"},
+		{plain, "ramdisk", nil, nil, "because one or more parameters are missing from its instance_info and insufficient information is present to boot from a remote volume. Missing are: ['kernel', 'ramdisk']"},
+		{config, "ramdisk", map[string]any{"bootloader": files}, map[string]any{"kernel": files, "ramdisk": files}, ""},
+		{config, "ramdisk", map[string]any{"bootloader": files}, map[string]any{"kernel": files, "ramdisk": "file://" + folder + "/r"}, "ramdisk in instance_info"},
+		{config, "ramdisk", nil, map[string]any{"kernel": files, "ramdisk": files}, "driver_info has no bootloader"},
+	} {
+		b := newRedfish(t, test.config)
+		n := with("redfish", nil)
+		withMedia(states.Available, test.deploy, test.driver, test.instance)(n)
+		problems := b.Validate(n)
+		if test.want == "" {
+			require.NoError(t, problems["deploy"])
+			require.NoError(t, problems["boot"])
+			continue
+		}
+		require.ErrorIs(t, problems["deploy"], conductor.Invalid)
+		require.ErrorContains(t, problems["deploy"], test.want)
+		if !strings.Contains(test.want, "configuration drive") {
+			require.Equal(t, problems["deploy"], problems["boot"])
+		}
+	}
+}
+
+func TestARescueBootsItsOwnRamdisk(t *testing.T) {
+	b := newRedfish(t, hardware.Config{})
+	n := with("redfish", nil)
+	withMedia(states.Rescuing, "custom-agent", map[string]any{"rescue_iso": "ftp://images.example/rescue.iso", "deploy_iso": image}, nil)(n)
+	require.ErrorContains(t, b.Validate(n)["boot"], "rescue_iso in driver_info")
+	delete(n.DriverInfo, "rescue_iso")
+	require.NoError(t, b.Validate(n)["boot"], "deploy_iso in its place")
+}
+
+func TestClientsDoNotChangeTheCDThatIsInUse(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{})
+	n := s.node(redfishMachine(server, t), withMedia(states.Available, "custom-agent", map[string]any{"deploy_iso": image}, nil))
+	n = s.request(n, "active")
+	require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
+	lastError := func() string {
+		now, err := s.Node(t.Context(), n.UUID)
+		require.NoError(t, err)
+		return now.LastError
+	}
+	const other = "http://images.example/data.iso"
+	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(t.Context(), "cdrom", other, ""))
+	require.Equal(t, "Could not attach device cdrom of node "+n.UUID+`: the machine uses its CD in the provision state "wait call-back" with the boot interface redfish-virtual-media`, lastError())
+	require.NoError(t, s.Management(n.UUID).DetachVirtualMedia(t.Context(), []string{"cdrom"}))
+	require.Contains(t, lastError(), "the machine uses its CD")
+	require.Equal(t, image, server.Media("CD"))
+	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(t.Context(), "disk", other, ""))
+	require.Equal(t, other, server.Media("USB"))
+
+	require.NoError(t, s.Resume(t.Context(), n.UUID, nil))
+	n = s.settle(n)
+	require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+	require.Equal(t, other, server.Media("USB"), "a boot leaves the other slots")
+	require.NoError(t, s.Management(n.UUID).AttachVirtualMedia(t.Context(), "cdrom", other, ""))
+	require.Empty(t, lastError())
+	require.Equal(t, other, server.Media("CD"))
+
+	n = s.node(redfishMachine(startRedfish(t), t), withMedia(states.Active, "ramdisk", nil, map[string]any{"boot_iso": image}))
+	require.NoError(t, s.Management(n.UUID).DetachVirtualMedia(t.Context(), []string{"cdrom"}))
+	require.Contains(t, lastError(), `in the provision state "active"`, "the instance runs from it")
+}

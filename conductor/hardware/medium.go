@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hardware
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/hardware/bootimage"
+	"github.com/ironstate/ironstate/states"
+)
+
+// medium is what a machine boots from: the URL of an ISO image, or URLs of what one is built from.
+type medium struct {
+	iso                         string
+	kernel, ramdisk, bootloader string
+	// parameters are kernel parameters of the ramdisk. They come before those of the boot interface.
+	parameters string
+	// instance is set for an instance, which receives no configuration for an agent.
+	instance bool
+}
+
+// agentMedium returns the medium with the agent's ramdisk, or an error if driver_info names none that can be
+// provided.
+//
+// Source: _parse_driver_info in ironic/drivers/modules/redfish/boot.py.
+func (b mediaBoot) agentMedium(n *conductor.Node) (m medium, err error) {
+	i := info{n}
+	switch on, err := i.boolean("config_via_removable", false); {
+	case err != nil:
+		return m, err
+	case on:
+		return m, i.invalid("config_via_removable", "only false is supported")
+	}
+	if err := i.only("external_http_url", "it is not supported; the address of images is that of the service"); err != nil {
+		return m, err
+	}
+	for _, mode := range agentModes(n) {
+		if m.iso, err = i.text(mode + "_iso"); err != nil {
+			return m, err
+		}
+		if err := i.texts(map[string]*string{mode + "_kernel": &m.kernel, mode + "_ramdisk": &m.ramdisk, "bootloader": &m.bootloader}); err != nil {
+			return m, err
+		}
+		if m.iso != "" {
+			return medium{iso: m.iso}, b.checkISO(n, "driver_info", mode+"_iso", m.iso)
+		}
+		if m.kernel != "" && m.ramdisk != "" {
+			break
+		}
+	}
+	var missing []string
+	for key, value := range map[string]string{"deploy_kernel": m.kernel, "deploy_ramdisk": m.ramdisk} {
+		if value == "" {
+			missing = append(missing, "'"+key+"'")
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return m, &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
+			"Error validating Redfish virtual media. Some parameters were missing in node's driver_info. Missing are: [%s]", strings.Join(missing, ", "))}
+	}
+	m.parameters = b.config.KernelParameters
+	for _, object := range []map[string]any{n.DriverInfo, n.InstanceInfo} {
+		if value, ok := object["kernel_append_params"].(string); ok {
+			m.parameters = strings.ReplaceAll(value, "%default%", b.config.KernelParameters)
+		}
+	}
+	if b.config.APIURL == "" {
+		return m, b.unrealisable(n, "driver_info", "deploy_kernel", "the address of the API is not configured (-api-url), with which the agent's image is built")
+	}
+	return m, b.checkBuild(n, "driver_info", m)
+}
+
+// agentModes returns the prefixes of the keys that name the agent's ramdisk, the first one first.
+//
+// Source: rescue_or_deploy_mode in ironic/drivers/modules/deploy_utils.py.
+func agentModes(n *conductor.Node) []string {
+	switch n.ProvisionState {
+	case states.Rescuing, states.RescueWait, states.RescueFail, states.Unrescuing, states.UnrescueFail:
+		return []string{"rescue", "deploy"}
+	}
+	return []string{"deploy"}
+}
+
+// instanceMedium returns the medium of an instance of the deploy interface "ramdisk".
+//
+// Source: get_image_instance_info in ironic/drivers/modules/deploy_utils.py.
+func (b mediaBoot) instanceMedium(n *conductor.Node) (m medium, err error) {
+	text := func(key string) string { value, _ := n.InstanceInfo[key].(string); return value }
+	m = medium{iso: text("boot_iso"), kernel: text("kernel"), ramdisk: text("ramdisk"), instance: true}
+	if m.iso != "" {
+		if text("image_source") != "" {
+			return m, &conductor.Error{Reason: conductor.Invalid, Text: "An 'image_source' and 'boot_iso' parameter may not be specified at the same time."}
+		}
+		return m, b.checkISO(n, "instance_info", "boot_iso", m.iso)
+	}
+	var missing []string
+	for _, key := range []string{"kernel", "ramdisk"} {
+		if text(key) == "" {
+			missing = append(missing, "'"+key+"'")
+		}
+	}
+	if len(missing) > 0 {
+		return m, &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
+			"Cannot validate image information for node %s because one or more parameters are missing from its instance_info and insufficient information is present to boot from a remote volume. Missing are: [%s]",
+			n.UUID, strings.Join(missing, ", "))}
+	}
+	if m.bootloader, err = (info{n}).text("bootloader"); err != nil {
+		return m, err
+	}
+	m.parameters = strings.TrimSpace("root=/dev/ram0 text " + text("ramdisk_kernel_arguments"))
+	return m, b.checkBuild(n, "instance_info", m)
+}
+
+// unrealisable refuses a value of a node.
+func (b mediaBoot) unrealisable(n *conductor.Node, field, key, why string) error {
+	return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
+		"Node %s has %s in %s, which the boot interface %s of driver %s cannot realise: %s.", n.UUID, key, field, virtualMedia, n.Driver, why)}
+}
+
+// checkISO refuses an image that neither the BMC can load nor this process can serve.
+func (b mediaBoot) checkISO(n *conductor.Node, field, key, iso string) error {
+	if source := n.InstanceInfo["ramdisk_image_download_source"]; field == "instance_info" && source != nil && source != "http" {
+		return b.unrealisable(n, field, "ramdisk_image_download_source", "only http is supported, with which the BMC loads the image itself")
+	}
+	if loadable(iso) {
+		return nil
+	}
+	if b.config.Images == nil {
+		return b.unrealisable(n, field, key, "it must be an http or https URL that the BMC can load, since no images are served (-image-url)")
+	}
+	if err := b.config.Images.CheckSource(iso); err != nil {
+		return b.unrealisable(n, field, key, err.Error())
+	}
+	return nil
+}
+
+// loadable reports whether a BMC can load the image at a URL.
+func loadable(image string) bool {
+	at, err := url.Parse(image)
+	return err == nil && (at.Scheme == "http" || at.Scheme == "https") && at.Host != ""
+}
+
+// checkBuild refuses a medium of which no image can be built.
+func (b mediaBoot) checkBuild(n *conductor.Node, field string, m medium) error {
+	kernel := map[string]string{"driver_info": "deploy_kernel", "instance_info": "kernel"}[field]
+	if b.config.Images == nil {
+		return b.unrealisable(n, field, kernel, "no images are built and served (-image-url)")
+	}
+	for _, source := range []struct{ field, key, url string }{
+		{field, kernel, m.kernel}, {field, strings.Replace(kernel, "kernel", "ramdisk", 1), m.ramdisk}, {"driver_info", "bootloader", m.bootloader},
+	} {
+		if source.url == "" {
+			continue
+		}
+		if err := b.config.Images.CheckSource(source.url); err != nil {
+			return b.unrealisable(n, source.field, source.key, err.Error())
+		}
+	}
+	isolinux, _ := b.isolinux()
+	switch mode := bootMode(n); {
+	case mode == "bios" && isolinux == "":
+		return b.unrealisable(n, field, kernel, "the folder of images has no isolinux.bin, which boots a machine in BIOS mode")
+	case mode != "bios" && m.bootloader == "":
+		return b.unrealisable(n, field, kernel, "driver_info has no bootloader, the image of an EFI system partition, which boots a machine in UEFI mode")
+	}
+	if _, err := bootimage.ParseParameters(m.parameters); err != nil {
+		return b.unrealisable(n, field, "kernel_append_params", err.Error())
+	}
+	return nil
+}
+
+// isolinux returns the paths of the boot loader for BIOS machines, empty where the operator has not put it
+// into the folder of images.
+func (b mediaBoot) isolinux() (isolinux, ldlinux string) {
+	if path, ok := b.config.Images.File("isolinux.bin"); ok {
+		isolinux = path
+	}
+	if path, ok := b.config.Images.File("ldlinux.c32"); ok {
+		ldlinux = path
+	}
+	return isolinux, ldlinux
+}
+
+// provide returns the URL from which the BMC loads a medium. It builds the image and publishes it, unless
+// the medium is an image at a URL.
+//
+// Source: _prepare_iso_image in ironic/drivers/modules/image_utils.py.
+func (b mediaBoot) provide(ctx context.Context, n *conductor.Node, m medium, parameters map[string]string) (string, error) {
+	if loadable(m.iso) {
+		return m.iso, nil
+	}
+	server := b.config.Images
+	folder, err := os.MkdirTemp(server.Temporary(), "node-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(folder)
+	if m.iso != "" {
+		path, err := server.Fetch(ctx, m.iso, folder)
+		if err != nil {
+			return "", err
+		}
+		return server.Publish(n.UUID, ".iso", func(f *os.File) error {
+			source, err := os.Open(path)
+			if err != nil {
+				return err
+			}
+			defer source.Close()
+			_, err = io.Copy(f, source)
+			return err
+		})
+	}
+	i := bootimage.Image{Publisher: uuid.NewString()}
+	line := m.parameters
+	if m.instance {
+		i.Publisher = ""
+	} else {
+		line += " ir_pub_id=" + i.Publisher
+		if len(n.NetworkData) > 0 {
+			if i.NetworkData, err = json.MarshalIndent(n.NetworkData, "", "  "); err != nil {
+				return "", err
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		line += " " + name + "=" + parameters[name]
+	}
+	if i.Parameters, err = bootimage.ParseParameters(line); err != nil {
+		return "", err
+	}
+	for _, part := range []struct {
+		path   *string
+		source string
+	}{{&i.Kernel, m.kernel}, {&i.Ramdisk, m.ramdisk}, {&i.ESP, m.bootloader}} {
+		if part.source == "" {
+			continue
+		}
+		if *part.path, err = server.Fetch(ctx, part.source, folder); err != nil {
+			return "", err
+		}
+	}
+	if bootMode(n) != "uefi" {
+		i.Isolinux, i.Ldlinux = b.isolinux()
+	}
+	return server.Publish(n.UUID, ".iso", func(f *os.File) error { return i.Write(f, folder) })
+}
