@@ -108,7 +108,7 @@ package conductor
 //	membership, session, owner                           who is alive, and who owns a node
 //	rulebook, reconcile, transition, interfaces, refusal decisions
 //	engine, pool, fence                                  reservations, workers, permission for each hardware operation
-//	hardware, fake, ability, indicator                   hardware types, and what clients request of them
+//	hardware, fake, cache, ability, indicator                 hardware types, and what clients request of them
 //	work, task, steps, steps_plan, steps_check, steps_run, inspection  the work of a state and its steps
 //	provision, power, power_sync, agent                  requests, the power sync, and the agent's heartbeats
 //	delegate                                             requests for a node that another conductor owns

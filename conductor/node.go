@@ -4,7 +4,6 @@ package conductor
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -76,6 +75,8 @@ type Node struct {
 	Traits             []string       `json:"traits,omitzero"`
 	// BIOSSettings are the settings that a hardware type has read, sorted by name.
 	BIOSSettings []BIOSSetting `json:"bios_settings,omitzero"`
+	// Firmware are the components with firmware that a hardware type has read.
+	Firmware []FirmwareComponent `json:"firmware,omitzero"`
 
 	// CleanSteps, DeploySteps and ServiceSteps are nil if the node never had such work. Ironic has
 	// them in driver_internal_info, and the current step in a field of its own; so does its API.
@@ -127,39 +128,6 @@ func (n *Node) label() string {
 // SetEmpty records whether the text field with Ironic's name is "" or null.
 func (n *Node) SetEmpty(name string, empty bool) { n.Empty = setEmpty(n.Empty, name, empty) }
 
-// BIOSSetting is a setting of a node's BIOS.
-//
-// Source: ironic/objects/bios.py.
-type BIOSSetting struct {
-	Name      string     `json:"name"`
-	Value     string     `json:"value"`
-	CreatedAt time.Time  `json:"created_at,omitzero"`
-	UpdatedAt *time.Time `json:"updated_at,omitzero"`
-	// Registry holds the attributes of the setting in the BIOS registry, by Ironic's names:
-	// "attribute_type", "allowable_values", "lower_bound", "upper_bound", "min_length",
-	// "max_length", "read_only", "reset_required" and "unique".
-	Registry map[string]any `json:"registry,omitzero"`
-}
-
-// SetBIOSSettings replaces the BIOS settings. A setting that existed before keeps its creation time, and
-// one whose value is the same keeps the time of its change too.
-func (n *Node) SetBIOSSettings(settings []BIOSSetting) {
-	settings, at := slices.Clone(settings), now()
-	slices.SortFunc(settings, func(a, b BIOSSetting) int { return cmp.Compare(a.Name, b.Name) })
-	for i, s := range settings {
-		before := slices.IndexFunc(n.BIOSSettings, func(b BIOSSetting) bool { return b.Name == s.Name })
-		if before < 0 {
-			settings[i].CreatedAt = at
-			continue
-		}
-		settings[i].CreatedAt, settings[i].UpdatedAt = n.BIOSSettings[before].CreatedAt, n.BIOSSettings[before].UpdatedAt
-		if n.BIOSSettings[before].Value != s.Value {
-			settings[i].UpdatedAt = &at
-		}
-	}
-	n.BIOSSettings = settings
-}
-
 // Clone returns a copy whose maps and slices may be modified. The values in the maps are
 // shared with the original: replace them instead of modifying them.
 func (n *Node) Clone() *Node {
@@ -177,6 +145,7 @@ func (n *Node) Clone() *Node {
 	c.Traits = slices.Clone(n.Traits)
 	c.Empty = slices.Clone(n.Empty)
 	c.BIOSSettings = slices.Clone(n.BIOSSettings)
+	c.Firmware = slices.Clone(n.Firmware)
 	c.Transitions = slices.Clone(n.Transitions)
 	return &c
 }

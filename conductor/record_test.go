@@ -40,6 +40,9 @@ func fullNode() *conductor.Node {
 		BIOSSettings: []conductor.BIOSSetting{{
 			Name: "speed", Value: "full", CreatedAt: at, UpdatedAt: &at, Registry: map[string]any{"attribute_type": "Enumeration"},
 		}},
+		Firmware: []conductor.FirmwareComponent{{
+			Component: "bios", InitialVersion: "1.8.2", CurrentVersion: "1.9", LastVersionFlashed: "1.9", CreatedAt: at, UpdatedAt: &at,
+		}},
 		CleanSteps: &conductor.Steps{
 			Requested:      []conductor.StepRequest{{Interface: "raid", Step: "create_configuration", Args: values("request"), Priority: &priority}},
 			DisableRamdisk: true, Prepared: true,
@@ -107,6 +110,7 @@ func fill(v reflect.Value, name string) {
 func fullNodeV1() *conductor.Node {
 	n := fullNode()
 	n.Claim = "a member" // without "/power"
+	n.Firmware = nil
 	n.CleanSteps = &conductor.Steps{Current: &conductor.Step{Requested: true}}
 	n.DeploySteps = &conductor.Steps{Current: &conductor.Step{}}
 	n.ServiceSteps = &conductor.Steps{Current: &conductor.Step{Requested: true}}

@@ -102,9 +102,9 @@ func (t *Task) verify(ctx context.Context) result {
 	if err != nil {
 		return failed(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, t.engine.config.VerifyTimeout)
+	limited, cancel := context.WithTimeout(ctx, t.engine.config.VerifyTimeout)
 	defer cancel()
-	power, err := verify.Run(ctx, n.label(), verify.Func(func(ctx context.Context) (power states.Power, err error) {
+	power, err := verify.Run(limited, n.label(), verify.Func(func(ctx context.Context) (power states.Power, err error) {
 		if err := t.engine.rules.validate(t.hardware, n)["power"]; err != nil {
 			return states.NoPower, fmt.Errorf("power interface: %w", err)
 		}
@@ -117,7 +117,13 @@ func (t *Task) verify(ctx context.Context) result {
 	if err != nil && !(errors.Is(err, verify.ErrNoPower) && t.engine.rules.description(n).Simulated) {
 		return failed(err)
 	}
-	return result{event: states.EventDone, edit: func(n *Node) { n.Power = power }}
+	cache := t.readCache(ctx)
+	return result{event: states.EventDone, edit: func(n *Node) {
+		n.Power = power
+		if cache != nil {
+			cache(n)
+		}
+	}}
 }
 
 // clean runs the steps of an automated or manual cleaning. If automated cleaning is off for the
@@ -176,7 +182,10 @@ func (t *Task) tearDown(ctx context.Context) result {
 // doSteps runs the steps of the node's state.
 func (t *Task) doSteps(ctx context.Context) result {
 	kind := stepKinds[t.Node().ProvisionState]
-	err := t.runSteps(ctx, kind)
+	err := t.refreshCache(ctx, kind)
+	if err == nil {
+		err = t.runSteps(ctx, kind)
+	}
 	switch {
 	case err == nil && kind.work == states.Unrescuing:
 		return result{event: states.EventDone, edit: (*Node).forgetRescue}

@@ -277,6 +277,28 @@ func TestBIOSSettings(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, s.do("GET", "/v1/nodes/n/bios/nope", "latest", "").status)
 }
 
+func TestFirmwareComponents(t *testing.T) {
+	s := start(t, states.Latest(), api.Config{})
+	n := &conductor.Node{Name: "n", Driver: "fake-hardware", ProvisionState: states.Manageable}
+	n.SetFirmware([]conductor.FirmwareComponent{{Component: "bios", CurrentVersion: "1"}, {Component: "bmc", CurrentVersion: "1"}})
+	n.SetFirmware([]conductor.FirmwareComponent{{Component: "bios", CurrentVersion: "2"}})
+	_, err := s.conductor.CreateNode(t.Context(), n)
+	require.NoError(t, err)
+	for query, want := range map[string]string{
+		"": `{"firmware": [
+			{"created_at": "TIME", "updated_at": "TIME", "component": "bios", "initial_version": "1", "current_version": "2", "last_version_flashed": "2"},
+			{"created_at": "TIME", "updated_at": null, "component": "bmc", "initial_version": "1", "current_version": "1", "last_version_flashed": null}
+		]}`,
+		"?fields=component": `{"firmware": [{"created_at": "TIME", "updated_at": "TIME", "component": "bios"}, {"created_at": "TIME", "updated_at": null, "component": "bmc"}]}`,
+		"?detail=true":      `{"firmware": [{"created_at": "TIME", "updated_at": "TIME"}, {"created_at": "TIME", "updated_at": null}]}`,
+	} {
+		a := s.do("GET", "/v1/nodes/n/firmware"+query, "1.86", "")
+		require.JSONEq(t, want, timePattern.ReplaceAllString(a.body, "TIME"), query)
+	}
+	require.Equal(t, http.StatusBadRequest, s.do("GET", "/v1/nodes/n/firmware?detail=true&fields=component", "1.86", "").status)
+	require.Equal(t, http.StatusNotFound, s.do("GET", "/v1/nodes/n/firmware", "1.85", "").status)
+}
+
 func TestChildrenAreLeftOutOfLists(t *testing.T) {
 	s := start(t, states.Latest(), api.Config{})
 	parent := s.create(`{"driver": "fake-hardware", "name": "parent"}`)

@@ -118,27 +118,41 @@ func (b *BMC) resetBIOS(ctx context.Context, t *conductor.Task) error {
 }
 
 // cacheBIOS reads the BIOS settings and stores them in the node's record.
-func (b *BMC) cacheBIOS(ctx context.Context, t *conductor.Task) (settings []bmc.BIOSSetting, err error) {
-	err = b.do(t.Node(), func() (err error) {
-		settings, err = b.driver.BIOS(ctx, t.Node().UUID)
-		return err
-	})
+func (b *BMC) cacheBIOS(ctx context.Context, t *conductor.Task) ([]bmc.BIOSSetting, error) {
+	settings, err := b.biosSettings(ctx, t.Node())
 	if err != nil {
 		return nil, err
 	}
-	cached := make([]conductor.BIOSSetting, len(settings))
-	for i, s := range settings {
-		if cached[i].Registry, err = asMap(s); err != nil {
-			return nil, err
-		}
-		delete(cached[i].Registry, "name")
-		delete(cached[i].Registry, "value")
-		cached[i].Name, cached[i].Value = s.Name, biosText(s.Value)
+	records, err := biosRecords(settings)
+	if err != nil {
+		return nil, err
 	}
 	return settings, t.Update(ctx, func(n *conductor.Node) error {
-		n.SetBIOSSettings(cached)
+		n.SetBIOSSettings(records)
 		return nil
 	})
+}
+
+func (b *BMC) biosSettings(ctx context.Context, n *conductor.Node) (settings []bmc.BIOSSetting, err error) {
+	err = b.do(n, func() (err error) {
+		settings, err = b.driver.BIOS(ctx, n.UUID)
+		return err
+	})
+	return settings, err
+}
+
+// biosRecords returns BIOS settings as a node's record has them.
+func biosRecords(settings []bmc.BIOSSetting) (_ []conductor.BIOSSetting, err error) {
+	records := make([]conductor.BIOSSetting, len(settings))
+	for i, s := range settings {
+		if records[i].Registry, err = asMap(s); err != nil {
+			return nil, err
+		}
+		delete(records[i].Registry, "name")
+		delete(records[i].Registry, "value")
+		records[i].Name, records[i].Value = s.Name, biosText(s.Value)
+	}
+	return records, nil
 }
 
 // biosText returns a value as Ironic stores it, which is Python's text of it.

@@ -77,7 +77,7 @@ type kind struct {
 }
 
 // BMC is a hardware type whose nodes have BMCs: a [conductor.Hardware], a
-// [conductor.BootDeviceManager] and a [conductor.Management]. Make it with [NewRedfish] or [NewIPMI], and Close it. It is
+// [conductor.BootDeviceManager], a [conductor.CacheReader] and a [conductor.Management]. Make it with [NewRedfish] or [NewIPMI], and Close it. It is
 // safe for concurrent use. A nil or zero BMC has no interfaces and no steps, and its
 // other methods return a [*conductor.ConfigError]. A nil node is an error.
 //
@@ -96,6 +96,7 @@ type BMC struct {
 var (
 	_ conductor.Hardware          = (*BMC)(nil)
 	_ conductor.BootDeviceManager = (*BMC)(nil)
+	_ conductor.CacheReader       = (*BMC)(nil)
 	_ conductor.Management        = (*BMC)(nil)
 )
 

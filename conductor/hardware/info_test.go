@@ -140,9 +140,9 @@ func TestEveryKeyThatIsReadIsDescribed(t *testing.T) {
 
 func TestValidationIsByInterface(t *testing.T) {
 	for driver, b := range types(t) {
-		unsupported := []string{"console", "firmware", "raid", "rescue"}
+		unsupported := []string{"console", "raid", "rescue"}
 		if driver == "ipmi" {
-			unsupported = append(unsupported, "bios", "inspect")
+			unsupported = append(unsupported, "bios", "firmware", "inspect")
 		}
 		for _, info := range []map[string]any{good[driver], nil} {
 			got := b.Validate(&conductor.Node{UUID: uuid, Driver: driver, DriverInfo: info})
@@ -151,7 +151,7 @@ func TestValidationIsByInterface(t *testing.T) {
 				case slices.Contains(unsupported, kind):
 					require.ErrorIs(t, err, conductor.Unsupported)
 					require.EqualError(t, err, "Driver "+driver+" does not support "+kind+" (disabled or not implemented).")
-				case info == nil && slices.Contains([]string{"power", "management", "inspect", "bios"}, kind):
+				case info == nil && slices.Contains([]string{"power", "management", "inspect", "bios", "firmware"}, kind):
 					require.ErrorIs(t, err, conductor.Invalid)
 				default:
 					require.NoError(t, err, kind)

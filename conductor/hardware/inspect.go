@@ -16,8 +16,8 @@ import (
 )
 
 // inspect stores the BMC's inventory of the machine, and what of it belongs into the node's properties, and
-// creates ports for the enabled network interfaces. It stores the BIOS settings if they can be read. It fails if the BMC reports neither memory nor processors,
-// or if the node then lacks a property. If other parts cannot be read, the reason is in the plugin data.
+// creates ports for the enabled network interfaces. It fails if the BMC reports neither memory nor
+// processors, or if the node then lacks a property. If other parts cannot be read, the reason is in the plugin data.
 //
 // Source: inspect_hardware in ironic/drivers/modules/redfish/inspect.py.
 func (b *BMC) inspect(ctx context.Context, t *conductor.Task) error {
@@ -41,9 +41,6 @@ func (b *BMC) inspect(ctx context.Context, t *conductor.Task) error {
 	inventory, err := asMap(found)
 	if err != nil {
 		return err
-	}
-	if b.chosen(t.Node(), "bios") == "redfish" && ctx.Err() == nil {
-		_, _ = b.cacheBIOS(ctx, t) // an inspection does not depend on them
 	}
 	plugins := map[string]any{}
 	if incomplete != nil {

@@ -45,7 +45,7 @@ func (b *BMC) Validate(n *conductor.Node) map[string]error {
 		result["management"] = nil
 	}
 	for kind := range b.interfaces {
-		if kind == "bios" {
+		if kind == "bios" || kind == "firmware" {
 			result[kind] = power
 		}
 		if b.chosen(n, kind) == "no-"+kind && kind != "vendor" {

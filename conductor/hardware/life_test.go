@@ -180,7 +180,9 @@ func TestAStepThatNoInterfaceHasFailsTheWork(t *testing.T) {
 		require.Contains(t, n.LastError, test.text)
 		s.requireHistory(n)
 	}
-	require.Empty(t, server.Requests())
+	for _, r := range server.Requests() {
+		require.True(t, r.Method == http.MethodGet || strings.HasSuffix(r.Path, "/Sessions"), "%v changes the machine", r)
+	}
 }
 
 func TestADeploymentThatWouldIgnoreItsInstanceIsRefused(t *testing.T) {

@@ -113,3 +113,38 @@ func TestBIOSSettingsAreAppliedAndReset(t *testing.T) {
 	require.Contains(t, n.LastError, "BootTimeout")
 	require.Equal(t, 5, server.BIOS("1")["BootTimeout"])
 }
+
+func TestAVerificationCachesBIOSSettingsAndFirmware(t *testing.T) {
+	server := startRedfish(t)
+	s := start(t, hardware.Config{})
+	versions := func(n *conductor.Node) map[string]string {
+		all := map[string]string{}
+		for _, c := range n.Firmware {
+			all[c.Component] = c.InitialVersion + " " + c.CurrentVersion
+		}
+		return all
+	}
+	n := s.request(s.node(redfishMachine(server, t)), "manage")
+	require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+	require.Equal(t, map[string]string{"bios": "1.8.2 1.8.2", "bmc": "2.14.0 2.14.0"}, versions(n))
+	require.NotEmpty(t, n.BIOSSettings)
+
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1", Do: bmctest.Property("BiosVersion", "1.9")})
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Managers/bmc", Do: bmctest.Status(http.StatusInternalServerError)})
+	server.AddFault(bmctest.Fault{On: "/redfish/v1/Systems/1/Bios", Do: bmctest.Status(http.StatusInternalServerError)})
+	request := s.word("clean")
+	request.CleanSteps = []conductor.StepRequest{{Interface: "power", Step: "power_on"}}
+	require.NoError(t, s.Provision(t.Context(), n.UUID, request))
+	cleaned := s.settle(n)
+	require.Equal(t, states.Manageable, cleaned.ProvisionState, cleaned.LastError)
+	require.Equal(t, map[string]string{"bios": "1.8.2 1.9", "bmc": "2.14.0 2.14.0"}, versions(cleaned))
+	require.Equal(t, n.BIOSSettings, cleaned.BIOSSettings)
+
+	without := s.node(redfishMachine(startRedfish(t), t), func(n *conductor.Node) {
+		n.Interfaces = map[string]string{"bios": "no-bios", "firmware": "no-firmware"}
+	})
+	without = s.request(without, "manage")
+	require.Equal(t, states.Manageable, without.ProvisionState, without.LastError)
+	require.Empty(t, without.BIOSSettings)
+	require.Empty(t, without.Firmware)
+}

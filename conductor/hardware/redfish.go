@@ -19,7 +19,8 @@ import (
 // Source: ironic/drivers/redfish.py and ironic/drivers/modules/redfish/utils.py.
 var redfish = kind{
 	interfaces: interfaces(map[string][]string{
-		"bios": {"redfish", "no-bios"}, "boot": {"ipxe", "pxe", virtualMedia}, "inspect": {"redfish", "no-inspect"}, "management": {"redfish", "noop"}, "power": {"redfish"},
+		"bios": {"redfish", "no-bios"}, "boot": {"ipxe", "pxe", virtualMedia}, "firmware": {"redfish", "no-firmware"},
+		"inspect": {"redfish", "no-inspect"}, "management": {"redfish", "noop"}, "power": {"redfish"},
 	}),
 	properties: map[string]string{
 		"redfish_address":             "URL of the BMC, such as https://10.1.2.3:8443, or its host with or without a port. HTTPS only. A path before /redfish/v1 is that of a proxy. Required.",

@@ -56,7 +56,7 @@ func Controller(s *rest.Service) *rest.Controller {
 		}}},
 		"inventory": {Since: since.Inventory, Controller: &rest.Controller{Actions: rest.Actions{rest.Both: {NoArgs: true, Serve: showInventory}}}},
 		"children":  {Since: since.Children, Controller: &rest.Controller{Actions: rest.Actions{rest.All: {Serve: listChildren}}}},
-		"firmware":  {Since: since.Firmware, Controller: &rest.Controller{Actions: rest.Actions{rest.All: {Serve: emptyList("firmware", "detail", "fields")}}}},
+		"firmware":  {Since: since.Firmware, Controller: &rest.Controller{Actions: rest.Actions{rest.All: {Serve: listFirmware}}}},
 		"vmedia": {Since: since.VirtualMedia, Ignored: true, Controller: &rest.Controller{Actions: rest.Actions{
 			rest.All: {Serve: showVmedia}, "post": {Serve: attachVmedia}, "delete": {Serve: detachVmedia, Args: []string{"device_types"}},
 		}}},

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/ironstate/ironstate/internal/boundedcall"
+	"github.com/ironstate/ironstate/states"
+)
+
+// CacheReader is a [Hardware] that reads what the records of its nodes cache of their machines. The
+// conductor calls it after a verification and before a cleaning or a service. A failure is logged, and
+// the record keeps what it has.
+//
+// Source: node_cache_bios_settings and node_cache_firmware_components in ironic/conductor/utils.py.
+type CacheReader interface {
+	// ReadBIOS reads the BIOS settings. It returns nil if the node's BIOS interface does not read them.
+	ReadBIOS(ctx context.Context, n *Node) ([]BIOSSetting, error)
+	// ReadFirmware reads the firmware versions: the Component and CurrentVersion of each. It returns nil
+	// if the node's firmware interface does not read them. It is called in series with a firmware
+	// interface, which is 2023.2 and later.
+	ReadFirmware(ctx context.Context, n *Node) ([]FirmwareComponent, error)
+}
+
+// cacheTimeout bounds the calls of a CacheReader.
+const cacheTimeout = 2 * time.Minute
+
+// readCache calls the node's hardware type, if it is a CacheReader, and returns the change of the
+// node's record, nil for none. The context must be fenced.
+func (t *Task) readCache(ctx context.Context) func(*Node) {
+	reader, ok := t.hardware.(CacheReader)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, cacheTimeout)
+	defer cancel()
+	settings := cached(ctx, t, "BIOS settings", reader.ReadBIOS)
+	var firmware []FirmwareComponent
+	if t.engine.config.Table.Series() >= states.Bobcat {
+		firmware = cached(ctx, t, "firmware versions", reader.ReadFirmware)
+	}
+	if settings == nil && firmware == nil {
+		return nil
+	}
+	return func(n *Node) {
+		if settings != nil {
+			n.SetBIOSSettings(settings)
+		}
+		n.SetFirmware(firmware)
+	}
+}
+
+// refreshCache updates the cached parts of a node's record before its first clean or service step.
+func (t *Task) refreshCache(ctx context.Context, kind stepKind) error {
+	if kind.work != states.Cleaning && kind.work != states.Servicing || kind.of(t.Node()).begun() {
+		return nil
+	}
+	fenced, err := t.engine.fenced(ctx, t.Node())
+	if err != nil {
+		return err
+	}
+	change := t.readCache(fenced)
+	if change == nil {
+		return nil
+	}
+	return t.persist(ctx, func(n *Node) error {
+		change(n)
+		return nil
+	})
+}
+
+// cached calls a method of a CacheReader. Its result is nil after a failure.
+func cached[T any](ctx context.Context, t *Task, what string, read func(context.Context, *Node) ([]T, error)) []T {
+	n := t.Node()
+	found, err := boundedcall.Do(ctx, stepGrace, func(ctx context.Context) ([]T, error) { return read(ctx, n) })
+	if err != nil {
+		t.engine.config.Log.Warn("the "+what+" of a node could not be read", "node", n.UUID, "error", err)
+		return nil
+	}
+	return found
+}
+
+// BIOSSetting is a setting of a node's BIOS.
+//
+// Source: ironic/objects/bios.py.
+type BIOSSetting struct {
+	Name      string     `json:"name"`
+	Value     string     `json:"value"`
+	CreatedAt time.Time  `json:"created_at,omitzero"`
+	UpdatedAt *time.Time `json:"updated_at,omitzero"`
+	// Registry holds the attributes of the setting in the BIOS registry, by Ironic's names:
+	// "attribute_type", "allowable_values", "lower_bound", "upper_bound", "min_length",
+	// "max_length", "read_only", "reset_required" and "unique".
+	Registry map[string]any `json:"registry,omitzero"`
+}
+
+// SetBIOSSettings replaces the BIOS settings. A setting that existed before keeps its creation time, and
+// one whose value is the same keeps the time of its change too.
+func (n *Node) SetBIOSSettings(settings []BIOSSetting) {
+	settings, at := slices.Clone(settings), now()
+	slices.SortFunc(settings, func(a, b BIOSSetting) int { return cmp.Compare(a.Name, b.Name) })
+	for i, s := range settings {
+		before := slices.IndexFunc(n.BIOSSettings, func(b BIOSSetting) bool { return b.Name == s.Name })
+		if before < 0 {
+			settings[i].CreatedAt = at
+			continue
+		}
+		settings[i].CreatedAt, settings[i].UpdatedAt = n.BIOSSettings[before].CreatedAt, n.BIOSSettings[before].UpdatedAt
+		if n.BIOSSettings[before].Value != s.Value {
+			settings[i].UpdatedAt = &at
+		}
+	}
+	n.BIOSSettings = settings
+}
+
+// FirmwareComponent is a part of a machine with firmware.
+//
+// Source: ironic/objects/firmware.py.
+type FirmwareComponent struct {
+	Component      string `json:"component"` // "bios", "bmc", or "nic:" and an identifier
+	InitialVersion string `json:"initial_version"`
+	CurrentVersion string `json:"current_version"`
+	// LastVersionFlashed is the version after the last change, "" if the version has not changed.
+	LastVersionFlashed string     `json:"last_version_flashed,omitzero"`
+	CreatedAt          time.Time  `json:"created_at,omitzero"`
+	UpdatedAt          *time.Time `json:"updated_at,omitzero"`
+}
+
+// SetFirmware stores the CurrentVersion of components, and in InitialVersion that of a new one. As in
+// Ironic, a component that is not among them stays.
+//
+// Source: sync_firmware_components in ironic/objects/firmware.py.
+func (n *Node) SetFirmware(components []FirmwareComponent) {
+	all, at := slices.Clone(n.Firmware), now()
+	for _, c := range components {
+		i := slices.IndexFunc(all, func(before FirmwareComponent) bool { return before.Component == c.Component })
+		if i < 0 {
+			all = append(all, FirmwareComponent{
+				Component: c.Component, InitialVersion: c.CurrentVersion, CurrentVersion: c.CurrentVersion, CreatedAt: at,
+			})
+		} else if before := &all[i]; before.CurrentVersion != c.CurrentVersion {
+			before.CurrentVersion, before.LastVersionFlashed, before.UpdatedAt = c.CurrentVersion, c.CurrentVersion, &at
+		}
+	}
+	n.Firmware = all
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package conductor_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/states"
+)
+
+// caching is fake-hardware with BIOS settings and firmware versions.
+type caching struct {
+	*conductor.Fake
+	bios     func() ([]conductor.BIOSSetting, error)
+	firmware func() ([]conductor.FirmwareComponent, error)
+}
+
+func (c *caching) ReadBIOS(context.Context, *conductor.Node) ([]conductor.BIOSSetting, error) {
+	return c.bios()
+}
+
+func (c *caching) ReadFirmware(context.Context, *conductor.Node) ([]conductor.FirmwareComponent, error) {
+	return c.firmware()
+}
+
+func newCaching(version string) *caching {
+	return &caching{
+		&conductor.Fake{},
+		func() ([]conductor.BIOSSetting, error) {
+			return []conductor.BIOSSetting{{Name: "v", Value: version}}, nil
+		},
+		func() ([]conductor.FirmwareComponent, error) {
+			return []conductor.FirmwareComponent{{Component: "bios", CurrentVersion: version}, {Component: "bmc", CurrentVersion: "1"}}, nil
+		},
+	}
+}
+
+func startCaching(t *testing.T, c *caching, series states.Series) *fleet {
+	return start(t, func(config *conductor.Config) {
+		config.Hardware = map[string]conductor.Hardware{"fake-hardware": c}
+		config.Table = series.Table()
+	})
+}
+
+func TestVerificationCleaningAndServiceCacheBIOSAndFirmware(t *testing.T) {
+	for _, series := range []states.Series{states.Antelope, states.Bobcat, states.Latest()} {
+		synctest.Test(t, func(t *testing.T) {
+			hardware := newCaching("1")
+			f := startCaching(t, hardware, series)
+			n := f.node(states.Enroll)
+			f.request(n, "manage")
+			n = f.settle(n)
+			require.Equal(t, states.Manageable, n.ProvisionState)
+			require.Equal(t, "1", n.BIOSSettings[0].Value)
+			if series < states.Bobcat {
+				require.Empty(t, n.Firmware)
+				return
+			}
+			created := n.Firmware[0].CreatedAt
+			require.Equal(t, []conductor.FirmwareComponent{
+				{Component: "bios", InitialVersion: "1", CurrentVersion: "1", CreatedAt: created},
+				{Component: "bmc", InitialVersion: "1", CurrentVersion: "1", CreatedAt: created},
+			}, n.Firmware)
+
+			time.Sleep(time.Minute)
+			*hardware = *newCaching("2")
+			f.request(n, "clean")
+			n = f.settle(n)
+			require.Equal(t, states.Manageable, n.ProvisionState)
+			require.Equal(t, "2", n.BIOSSettings[0].Value)
+			require.Equal(t, created.Add(time.Minute), *n.Firmware[0].UpdatedAt)
+			require.Equal(t, conductor.FirmwareComponent{
+				Component: "bios", InitialVersion: "1", CurrentVersion: "2", LastVersionFlashed: "2", CreatedAt: created, UpdatedAt: n.Firmware[0].UpdatedAt,
+			}, n.Firmware[0])
+			require.Nil(t, n.Firmware[1].UpdatedAt)
+
+			*hardware = *newCaching("3")
+			f.request(n, "adopt")
+			require.Equal(t, "2", f.settle(n).Firmware[0].CurrentVersion)
+			f.request(n, "service")
+			n = f.settle(n)
+			require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+			require.Equal(t, "3", n.Firmware[0].CurrentVersion)
+		})
+	}
+}
+
+func TestWorkDoesNotDependOnTheCache(t *testing.T) {
+	for name, bad := range map[string]func() ([]conductor.BIOSSetting, error){
+		"error": func() ([]conductor.BIOSSetting, error) { return nil, errors.New("no route to host") },
+		"panic": func() ([]conductor.BIOSSetting, error) { panic("no BIOS") },
+		"hang":  func() ([]conductor.BIOSSetting, error) { time.Sleep(time.Hour); return nil, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hardware := newCaching("1")
+				f := startCaching(t, hardware, states.Latest())
+				n := f.node(states.Enroll)
+				f.request(n, "manage")
+				f.settle(n)
+				hardware.bios = bad
+				f.request(n, "clean")
+				time.Sleep(3 * time.Minute)
+				n = f.settle(n)
+				require.Equal(t, states.Manageable, n.ProvisionState, n.LastError)
+				require.Empty(t, n.LastError)
+				require.Equal(t, "1", n.BIOSSettings[0].Value, "the record keeps what it has")
+				time.Sleep(time.Hour)
+			})
+		})
+	}
+}
+
+func TestAComponentThatIsNoLongerReportedStaysInTheRecord(t *testing.T) {
+	n := &conductor.Node{}
+	n.SetFirmware([]conductor.FirmwareComponent{{Component: "bmc", CurrentVersion: "1"}, {Component: "nic:a", CurrentVersion: "1"}, {Component: "nic:a", CurrentVersion: "1"}})
+	require.Len(t, n.Firmware, 2)
+	before := n.Clone()
+	n.SetFirmware([]conductor.FirmwareComponent{{Component: "bmc", CurrentVersion: "1"}})
+	require.Equal(t, before, n)
+}
