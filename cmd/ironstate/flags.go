@@ -21,6 +21,7 @@ type options struct {
 	data            string
 	cluster         cluster
 	backups         backups // if set, no service is started
+	images          imageFlags
 	series          states.Series
 	name, group     string
 	automatedClean  bool
@@ -48,6 +49,7 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 	flags.StringVar(&o.data, "data", "", "`folder` in which the nodes are stored; empty stores them in memory")
 	o.cluster.define(flags)
 	o.backups.define(flags)
+	o.images.define(flags)
 	flags.TextVar(&o.series, "series", o.series, "OpenStack `series` whose rules and API versions apply, such as 2023.1")
 	flags.StringVar(&o.name, "name", "", "the conductor's `name`, the same after a restart; empty stands for the host name")
 	flags.StringVar(&o.group, "group", "", "conductor `group`: the conductor manages the nodes of this group")
@@ -80,6 +82,9 @@ func parse(args []string, errOut io.Writer) (*options, error) {
 		return nil, err
 	}
 	if err := o.backups.check(o); err != nil {
+		return nil, err
+	}
+	if err := o.images.check(); err != nil {
 		return nil, err
 	}
 	if (o.tlsCert == "") != (o.tlsKey == "") {

@@ -11,15 +11,16 @@ import (
 
 	"github.com/ironstate/ironstate/conductor"
 	"github.com/ironstate/ironstate/conductor/hardware"
+	"github.com/ironstate/ironstate/conductor/hardware/images"
 	"github.com/ironstate/ironstate/states"
 )
 
 // logoutTimeout bounds the log-out of all BMCs when the program ends.
 const logoutTimeout = 3 * time.Second
 
-// newHardware returns the hardware types, and a function that logs out of the BMCs.
-func newHardware(o *options, log *slog.Logger) (map[string]conductor.Hardware, func(), error) {
-	redfish, err := hardware.NewRedfish(hardware.Config{Sessions: maxSessions})
+// newHardware returns the hardware types, and a function that logs out of the BMCs. The images may be nil.
+func newHardware(o *options, published *images.Server, log *slog.Logger) (map[string]conductor.Hardware, func(), error) {
+	redfish, err := hardware.NewRedfish(hardware.Config{Sessions: maxSessions, Images: published, APIURL: o.images.apiURL})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -54,7 +54,14 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	}
 	defer func() { err = errors.Join(err, store.close()) }()
 
-	hardware, closeHardware, err := newHardware(o, log)
+	published, err := o.images.open()
+	if err != nil {
+		return err
+	}
+	if published != nil {
+		defer published.Close()
+	}
+	hardware, closeHardware, err := newHardware(o, published, log)
 	if err != nil {
 		return err
 	}
@@ -82,6 +89,11 @@ func serve(ctx context.Context, args []string, out, errOut io.Writer) (err error
 	}
 	live := explorer.New(c)
 	handler := o.guarded(live.Around(tracing.around(metrics.around(api.New(c, api.Config{Log: log}), c))))
+	handler, stopImages, err := o.images.serve(published, handler, log)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer stopImages()
 	s := &service{options: o, conductor: c, explorer: live, handler: handler, out: out, log: log}
 	return s.run(ctx, listener)
 }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/ironstate/ironstate/conductor/hardware/images"
+	"github.com/ironstate/ironstate/internal/program"
+)
+
+// imageFlags are the flags for the images that machines boot.
+type imageFlags struct {
+	url, folder string
+	listen      string // of a port for images alone; empty for that of the API
+	apiURL      string
+}
+
+func (i *imageFlags) define(flags *flag.FlagSet) {
+	flags.StringVar(&i.url, "image-url", "", "`URL` at which BMCs reach this process's images, such as http://192.0.2.1:6180/images; empty serves none")
+	flags.StringVar(&i.folder, "image-folder", "", "`folder` for the images of -image-url, of this process alone; files in it can be named by file URLs")
+	flags.StringVar(&i.listen, "image-listen", "", "`host:port` of images alone, by HTTP; empty serves them on the API's port, below the path of -image-url")
+	flags.StringVar(&i.apiURL, "api-url", "", "`URL` at which agents reach the API, such as http://192.0.2.1:6385; it is put into the images of agents")
+}
+
+func (i *imageFlags) check() error {
+	if (i.url == "") != (i.folder == "") {
+		return program.Usagef("-image-url and -image-folder need each other: one of them is missing")
+	}
+	if i.apiURL != "" {
+		if at, err := url.Parse(i.apiURL); err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
+			return program.Usagef("-api-url is %q: want a URL, such as http://192.0.2.1:6385", i.apiURL)
+		}
+	}
+	at, err := url.Parse(i.url)
+	path := ""
+	if err == nil {
+		path = strings.Trim(at.Path, "/")
+	}
+	switch {
+	case i.url == "" && i.listen != "":
+		return program.Usagef("-image-listen needs -image-url")
+	case i.url == "":
+		return nil
+	case i.listen == "" && (path == "" || path == "v1" || strings.HasPrefix(path, "v1/")):
+		return program.Usagef("-image-url is %q: on the API's port it needs a path of its own, such as /images", i.url)
+	}
+	return nil
+}
+
+// open returns the server of the images, nil if none is configured.
+func (i *imageFlags) open() (*images.Server, error) {
+	if i.url == "" {
+		return nil, nil
+	}
+	return images.New(images.Config{Folder: i.folder, URL: i.url})
+}
+
+// serve serves images on their own port, if they have one, or else in front of next. The function stop ends
+// it. Images need no password: a BMC has none, and their names cannot be guessed.
+func (i *imageFlags) serve(server *images.Server, next http.Handler, log *slog.Logger) (handler http.Handler, stop func(), err error) {
+	switch {
+	case server == nil:
+		return next, func() {}, nil
+	case i.listen == "":
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if server.Serves(r.URL.Path) {
+				server.ServeHTTP(w, r)
+				return
+			}
+			next.ServeHTTP(w, r)
+		}), func() {}, nil
+	}
+	socket, err := net.Listen("tcp", i.listen)
+	if err != nil {
+		return nil, nil, fmt.Errorf("listen for requests for images: %w", err)
+	}
+	connections := bounded(socket, maxConnections, maxAddressConnections)
+	web := newServer(server, connections, log)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := web.Serve(connections); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("images are no longer served", "error", err)
+		}
+	}()
+	return next, func() { _ = web.Close(); <-ended }, nil
+}

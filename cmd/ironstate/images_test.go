@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ironstate/ironstate/internal/program"
+	"github.com/ironstate/ironstate/verify/bmc/bmctest"
+)
+
+// boot makes a node of a new BMC wait for the agent of an image that is built from files in a folder. It
+// returns the URL of the image, as the BMC has it.
+func boot(t *testing.T, s *server, folder string, user ...string) (image string) {
+	t.Helper()
+	bmc, err := bmctest.NewRedfish(bmctest.RedfishConfig{})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = bmc.Close() })
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	require.NoError(t, os.WriteFile(ca, bmc.CAPEM, 0o600))
+	info := map[string]any{
+		"redfish_address": bmc.URL, "redfish_username": bmctest.DefaultUser, "redfish_password": bmctest.DefaultPassword, "redfish_verify_ca": ca,
+	}
+	for key, name := range map[string]string{"deploy_kernel": "ipa.kernel", "deploy_ramdisk": "ipa.initramfs", "bootloader": "esp.img"} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(name), 0o600))
+		info[key] = "file://" + filepath.Join(folder, name)
+	}
+	body, err := json.Marshal(map[string]any{
+		"name": "node-1", "driver": "redfish", "boot_interface": "redfish-virtual-media", "deploy_interface": "custom-agent",
+		"automated_clean": false, "driver_info": info,
+	})
+	require.NoError(t, err)
+	status, answer := s.do(http.MethodPost, "/v1/nodes", string(body), user...)
+	require.Equal(t, http.StatusCreated, status, "%v", answer)
+	for _, step := range [][2]string{{"manage", "manageable"}, {"provide", "available"}, {"active", "wait call-back"}} {
+		status, answer := s.do(http.MethodPut, "/v1/nodes/node-1/states/provision", `{"target": "`+step[0]+`"}`, user...)
+		require.Equal(t, http.StatusAccepted, status, "%v", answer)
+		s.waitFor("node-1", step[1])
+	}
+	return bmc.Media("CD")
+}
+
+// download gets a URL without a password.
+func download(t *testing.T, s *server, location string) (status int, size int64) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, location, nil)
+	require.NoError(t, err)
+	answer, err := s.client.Do(request)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	size, err = io.Copy(io.Discard, answer.Body)
+	require.NoError(t, err)
+	return answer.StatusCode, size
+}
+
+func TestABMCLoadsTheImageOfAnAgent(t *testing.T) {
+	folder := t.TempDir()
+	s := serveProcess(t, "-demo", "0", "-image-url", "http://images.example/boot", "-image-folder", folder, "-api-url", "http://192.0.2.1:6385")
+	image := boot(t, s, folder)
+	require.Regexp(t, `^http://images\.example/boot/[0-9a-f-]{69}\.iso$`, image)
+	at, err := url.Parse(image)
+	require.NoError(t, err)
+	status, size := download(t, s, s.url+at.Path)
+	require.Equal(t, http.StatusOK, status)
+	require.Greater(t, size, int64(40_000))
+	status, _ = download(t, s, s.url+"/boot/")
+	require.Equal(t, http.StatusNotFound, status)
+	status, _ = download(t, s, s.url+"/v1/nodes")
+	require.Equal(t, http.StatusOK, status, "the API is beside it")
+
+	s.do(http.MethodPut, "/v1/nodes/node-1/states/provision", `{"target": "deleted"}`)
+	s.waitFor("node-1", "available")
+	status, _ = download(t, s, s.url+at.Path)
+	require.Equal(t, http.StatusNotFound, status, "it contains the agent's token")
+}
+
+func TestImagesHaveAPortOfTheirOwn(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	at := free.Addr().String()
+	require.NoError(t, free.Close())
+	folder := t.TempDir()
+	s := serveProcess(t, "-demo", "0", "-image-listen", at, "-image-url", "http://"+at, "-image-folder", folder, "-api-url", "http://192.0.2.1:6385")
+	image := boot(t, s, folder)
+	status, size := download(t, s, image)
+	require.Equal(t, http.StatusOK, status)
+	require.Greater(t, size, int64(40_000))
+	status, _ = download(t, s, "http://"+at+"/v1/nodes")
+	require.Equal(t, http.StatusNotFound, status, "the API is not served there")
+}
+
+func TestWrongFlagsForImagesAreRefused(t *testing.T) {
+	for want, args := range map[string][]string{
+		"-image-url and -image-folder need each other":                                 {"-image-url", "http://192.0.2.1/images"},
+		"-image-listen needs -image-url":                                               {"-image-listen", "127.0.0.1:0"},
+		`-image-url is "http://192.0.2.1:6385/": on the API's port it needs a path`:    {"-image-url", "http://192.0.2.1:6385/", "-image-folder", "."},
+		`-image-url is "http://192.0.2.1:6385/v1/x": on the API's port it needs a pat`: {"-image-url", "http://192.0.2.1:6385/v1/x", "-image-folder", "."},
+		`-api-url is "192.0.2.1:6385": want a URL`:                                     {"-api-url", "192.0.2.1:6385"},
+	} {
+		_, err := parse(args, io.Discard)
+		require.ErrorIs(t, err, program.ErrUsage)
+		require.ErrorContains(t, err, want)
+	}
+}
