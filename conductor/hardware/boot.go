@@ -54,10 +54,35 @@ func (b networkBoot) prepareInstance(ctx context.Context, t *conductor.Task) err
 	if b.chosen(t.Node(), "deploy") == ramdisk {
 		device = "pxe"
 	}
+	if err := b.secureBoot(ctx, t, true); err != nil {
+		return err
+	}
 	return b.bootFrom(ctx, t.Node(), device, true)
 }
 
-func (networkBoot) cleanUpInstance(context.Context, *conductor.Task) error { return nil }
+func (b networkBoot) cleanUpInstance(ctx context.Context, t *conductor.Task) error {
+	return b.secureBoot(ctx, t, false)
+}
+
+// secureBoot enables or disables secure boot if the node's instance has the capability secure_boot. It sets the boot
+// mode first, since a machine in BIOS mode has no secure boot.
+//
+// Source: configure_secure_boot_if_needed in ironic/drivers/modules/boot_mode_utils.py.
+func (b *BMC) secureBoot(ctx context.Context, t *conductor.Task, enabled bool) error {
+	n := t.Node()
+	if !wantsSecureBoot(n) {
+		return nil
+	}
+	if enabled {
+		if err := b.SetBootMode(ctx, n, "uefi"); err != nil {
+			return err
+		}
+	}
+	if err := b.SetSecureBoot(ctx, n, enabled); err != nil {
+		return err
+	}
+	return t.Update(ctx, func(n *conductor.Node) error { n.SecureBoot = &enabled; return nil })
+}
 
 // bootInto powers the machine off, prepares its boot, and powers it on. The boot is prepared while the
 // machine is off, since some machines forget their boot device otherwise. A node with disable_power_off

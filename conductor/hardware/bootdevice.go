@@ -81,10 +81,13 @@ func (b *BMC) bootFrom(ctx context.Context, n *conductor.Node, device string, pe
 }
 
 // bootMode returns the boot mode in the capabilities of a node's instance or else of the node: "bios",
-// "uefi", or empty for neither, with which the machine keeps its own.
+// "uefi", or empty for neither, with which the machine keeps its own. Secure boot needs "uefi".
 //
 // Source: get_boot_mode_for_deploy in ironic/drivers/modules/boot_mode_utils.py.
 func bootMode(n *conductor.Node) string {
+	if wantsSecureBoot(n) {
+		return "uefi"
+	}
 	if mode := instanceCapabilities(n)["boot_mode"]; mode != nil {
 		return known(mode)
 	}

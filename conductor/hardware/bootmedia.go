@@ -67,10 +67,16 @@ func (b mediaBoot) prepareInstance(ctx context.Context, t *conductor.Task) error
 		if err := b.eject(ctx, n); err != nil {
 			return err
 		}
+		if err := b.secureBoot(ctx, t, true); err != nil {
+			return err
+		}
 		return b.bootFrom(ctx, n, "disk", true)
 	}
 	m, err := b.instanceMedium(n)
 	if err != nil {
+		return err
+	}
+	if err := b.secureBoot(ctx, t, true); err != nil {
 		return err
 	}
 	return b.bootMedium(ctx, n, m, nil, true)
@@ -81,7 +87,10 @@ func (b mediaBoot) cleanUpRamdisk(ctx context.Context, t *conductor.Task) error 
 }
 
 func (b mediaBoot) cleanUpInstance(ctx context.Context, t *conductor.Task) error {
-	return b.eject(ctx, t.Node())
+	if err := b.eject(ctx, t.Node()); err != nil {
+		return err
+	}
+	return b.secureBoot(ctx, t, false)
 }
 
 // bootMedium inserts a medium and sets the CD as the boot device, for the next boot or persistently.

@@ -443,3 +443,30 @@ func TestClientsDoNotChangeTheCDThatIsInUse(t *testing.T) {
 	require.NoError(t, s.Management(n.UUID).DetachVirtualMedia(t.Context(), []string{"cdrom"}))
 	require.Contains(t, lastError(), `in the provision state "active"`, "the instance runs from it")
 }
+
+func TestAnInstanceWithSecureBootHasItUntilItsTearDown(t *testing.T) {
+	for boot, driverInfo := range map[string]map[string]any{"ipxe": nil, "redfish-virtual-media": {"deploy_iso": image}} {
+		server := startRedfish(t)
+		s := start(t, hardware.Config{})
+		n := s.node(redfishMachine(server, t), withMedia(states.Available, "custom-agent", driverInfo, map[string]any{
+			"capabilities": map[string]any{"secure_boot": "true", "boot_mode": "bios"}, // Ironic ignores the mode
+		}), func(n *conductor.Node) { n.Interfaces["boot"] = boot })
+		require.NoError(t, s.Management(n.UUID).SetBootMode(t.Context(), "bios"))
+		n = s.request(n, "active")
+		require.Equal(t, states.DeployWait, n.ProvisionState, n.LastError)
+		require.False(t, server.SecureBoot("1"), "the agent boots without it")
+		require.NoError(t, s.Resume(t.Context(), n.UUID, nil))
+		n = s.settle(n)
+		require.Equal(t, states.Active, n.ProvisionState, n.LastError)
+		require.True(t, server.SecureBoot("1"))
+		require.True(t, *n.SecureBoot)
+		require.Equal(t, "Hdd Continuous UEFI", server.Boot("1"))
+
+		n = s.request(n, "deleted")
+		require.Equal(t, states.Available, n.ProvisionState, n.LastError)
+		require.False(t, *n.SecureBoot)
+		require.NoError(t, server.SetPower("1", "Off"))
+		s.setPower(n, states.PowerOn)
+		require.False(t, server.SecureBoot("1"), "from the next boot on")
+	}
+}

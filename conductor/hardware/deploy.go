@@ -57,11 +57,19 @@ func (b *BMC) validateDeploy(n *conductor.Node) error {
 	if mode := instanceCapabilities(n)["boot_mode"]; mode != nil && bootMode(n) == "" {
 		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf("Node %s has an invalid capability boot_mode in instance_info: it must be bios or uefi.", n.UUID)}
 	}
-	if strings.EqualFold(fmt.Sprint(instanceCapabilities(n)["secure_boot"]), "true") {
+	if wantsSecureBoot(n) && b.chosen(n, "management") != "redfish" {
 		return &conductor.Error{Reason: conductor.Invalid, Text: fmt.Sprintf(
-			"Node %s has the capability secure_boot in instance_info, but driver %s does not change secure boot.", n.UUID, n.Driver)}
+			"Node %s has the capability secure_boot in instance_info, but the management interface %s of driver %s does not change secure boot.",
+			n.UUID, b.chosen(n, "management"), n.Driver)}
 	}
 	return nil
+}
+
+// wantsSecureBoot reports whether the node's instance is booted with UEFI secure boot.
+//
+// Source: is_secure_boot_requested in ironic/drivers/modules/boot_mode_utils.py.
+func wantsSecureBoot(n *conductor.Node) bool {
+	return strings.EqualFold(fmt.Sprint(instanceCapabilities(n)["secure_boot"]), "true")
 }
 
 // instanceCapabilities returns the capabilities of a node's instance: an object, or one in JSON.

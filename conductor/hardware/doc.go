@@ -94,6 +94,9 @@
 //     its timeout. The step deploy.boot_instance then boots the machine from its disk, also by
 //     power off and power on. An ISO in instance_info is refused.
 //
+// With the capability secure_boot of an instance and the management interface "redfish", the boot mode is set to
+// UEFI and secure boot is enabled before the instance boots, and a tear-down disables it.
+//
 // If disable_power_off is set, the steps reboot the machine instead of powering it off and on,
 // and a tear-down reboots it.
 package hardware

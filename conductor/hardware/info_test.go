@@ -185,8 +185,6 @@ func TestAnInstanceThatTheDeployInterfaceCannotRealiseIsRefused(t *testing.T) {
 		{map[string]any{"configdrive": map[string]any{"user_data": "x"}}, "it writes no configuration drive", ""},
 		{map[string]any{"capabilities": `{"boot_mode": "uefi"}`}, "", ""},
 		{map[string]any{"capabilities": `{"boot_mode": "fast"}`}, "it must be bios or uefi", "it must be bios or uefi"},
-		{map[string]any{"capabilities": `{"secure_boot": "true"}`}, "does not change secure boot", "does not change secure boot"},
-		{map[string]any{"capabilities": map[string]any{"secure_boot": true}}, "does not change secure boot", "does not change secure boot"},
 	} {
 		for driver, b := range types(t) {
 			for deploy, want := range map[string]string{"": test.ramdisk, "ramdisk": test.ramdisk, "custom-agent": test.custom} {
@@ -201,6 +199,22 @@ func TestAnInstanceThatTheDeployInterfaceCannotRealiseIsRefused(t *testing.T) {
 				require.ErrorContains(t, err, want)
 				require.NotContains(t, err.Error(), url)
 			}
+		}
+	}
+}
+
+func TestSecureBootNeedsTheManagementInterfaceRedfish(t *testing.T) {
+	for driver, b := range types(t) {
+		for _, capabilities := range []any{`{"secure_boot": "true"}`, map[string]any{"secure_boot": true}} {
+			n := with(driver, nil)
+			n.InstanceInfo = map[string]any{"capabilities": capabilities}
+			if err := b.Validate(n)["deploy"]; driver == "redfish" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, "does not change secure boot")
+			}
+			n.Interfaces = map[string]string{"management": "noop"}
+			require.ErrorContains(t, b.Validate(n)["deploy"], "the management interface noop of driver "+driver+" does not change secure boot")
 		}
 	}
 }
