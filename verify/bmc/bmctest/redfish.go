@@ -181,7 +181,14 @@ func (b *Redfish) SetPower(systemID, power string) error {
 	if s == nil {
 		return fmt.Errorf("bmctest: set power %q: no system %q", power, systemID)
 	}
+	before := s.powerAt(time.Now())
 	s.setPower(power)
+	switch {
+	case power == powerOff && !isOff(before):
+		s.onPower(false, "", "")
+	case power == powerOn && isOff(before):
+		s.announceBoot()
+	}
 	return nil
 }
 

@@ -68,6 +68,12 @@ type System struct {
 	Power string // the power state at the start, "On" or "Off"; "Off" if empty; any text is allowed
 
 	Hardware Hardware // what it is made of; a small server if zero
+
+	// OnPower, if not nil, is called when the system is powered on, reset or powered off, also by SetPower. When it is on,
+	// source is the target of the boot override in force, such as "Cd", or "None", and image is the URL of the image in
+	// the slot that the source stands for. The function is called while the BMC is locked: it must return soon and must
+	// not call the BMC. Machine.Power of package agenttest is such a function.
+	OnPower func(on bool, source, image string)
 }
 
 const (

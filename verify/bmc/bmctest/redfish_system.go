@@ -38,12 +38,20 @@ type system struct {
 	bios       bios
 	secureBoot secureBoot
 	nmis       int
+
+	onPower func(on bool, source, image string)
+	slots   []*slot // of the BMC
 }
 
 // newSystem makes the system with that index among those of the BMC on a port.
-func newSystem(s System, index, port int) *system {
+func newSystem(s System, index, port int, slots []*slot) *system {
 	serial := fmt.Sprintf("SN%05d%02d", port, index+1)
+	if s.OnPower == nil {
+		s.OnPower = func(bool, string, string) {}
+	}
 	return &system{
+		onPower:  s.OnPower,
+		slots:    slots,
 		index:    index,
 		id:       s.ID,
 		name:     s.Name,
@@ -158,12 +166,28 @@ func (s *system) turnOn(delay time.Duration) {
 	s.change(poweringOn, powerOn, delay)
 	s.bios.apply()
 	s.secureBoot.current = s.secureBoot.enabled && s.boot.Mode == "UEFI"
+	s.announceBoot()
 	if s.boot.Enabled == "Once" {
 		s.boot.Target, s.boot.Enabled = "None", "Disabled"
 	}
 }
 
-func (s *system) turnOff(delay time.Duration) { s.change(poweringOff, powerOff, delay) }
+func (s *system) turnOff(delay time.Duration) {
+	s.change(poweringOff, powerOff, delay)
+	s.onPower(false, "", "")
+}
+
+// announceBoot calls onPower for a boot.
+func (s *system) announceBoot() {
+	id := map[string]string{"Cd": "CD", "Usb": "USB", "Floppy": "USB"}[s.boot.Target]
+	for _, slot := range s.slots {
+		if slot.id == id && slot.medium.inserted {
+			s.onPower(true, s.boot.Target, slot.medium.image)
+			return
+		}
+	}
+	s.onPower(true, s.boot.Target, "")
+}
 
 // resets has the values of ResetType. Each function reports whether the power state allows the reset.
 var resets = []struct {

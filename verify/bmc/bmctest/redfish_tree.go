@@ -148,10 +148,10 @@ func pathsOf[T interface{ path() string }](resources []T) []string {
 
 // build makes the systems, the slots of virtual media, and the resources that never change.
 func (b *Redfish) build() {
-	for i, s := range b.config.Systems {
-		b.systems = append(b.systems, newSystem(s, i, b.Port))
-	}
 	b.slots = newSlots()
+	for i, s := range b.config.Systems {
+		b.systems = append(b.systems, newSystem(s, i, b.Port, b.slots))
+	}
 	b.fixed = fixedResources{}
 	b.fixed.add(collection(mediaPath, "VirtualMediaCollection", "Virtual Media", pathsOf(b.slots)))
 	b.fixed.addMembers(managersPath, "ManagerCollection", "Managers", b.manager())
