@@ -25,6 +25,8 @@
 //	conductor             many nodes: locks, work, steps, timeouts, take-over, on any store
 //	conductor/api         Ironic's REST API of a conductor
 //	conductor/agent       speak to Ironic's deployment agent as a conductor does
+//	conductor/agent/agenttest
+//	                      machines that boot an agent, for tests of conductors
 //	conductor/hardware    the hardware types redfish and ipmi
 //	conductor/hardware/bootimage
 //	                      builds ISO images from which machines boot a kernel and a ramdisk

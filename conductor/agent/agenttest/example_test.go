@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agenttest_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ironstate/ironstate/conductor"
+	"github.com/ironstate/ironstate/conductor/agent/agenttest"
+	"github.com/ironstate/ironstate/conductor/conductortest"
+	"github.com/ironstate/ironstate/states"
+)
+
+// A deployment on fake-hardware waits until the machine's agent has booted.
+func ExampleMachine() {
+	ironic, err := conductortest.Start(conductortest.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer ironic.Close()
+	node := ironic.Add(conductor.Node{Name: "rack1-7", ProvisionState: states.Available})
+	port := &conductor.Port{ObjectMeta: conductor.ObjectMeta{NodeUUID: node.UUID}, Address: "52:54:00:00:00:07"}
+	if _, err := ironic.Conductor.CreateObject(context.Background(), port); err != nil {
+		fmt.Println(err)
+		return
+	}
+	ironic.Next(node, "deploy.deploy", func(context.Context) error { return conductor.ErrWait })
+
+	machine, err := agenttest.New(agenttest.Config{API: ironic.URL, MACs: []string{port.Address}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer machine.Close()
+	if err := ironic.Conductor.Provision(context.Background(), node.UUID, conductor.ProvisionRequest{Target: "active"}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	machine.Power(true, "Pxe", "")
+	fmt.Println(ironic.WaitFor(context.Background(), node.UUID, states.Active).ProvisionState)
+	// Output: active
+}

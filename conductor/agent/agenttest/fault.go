@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package agenttest
+
+import (
+	"fmt"
+	"time"
+)
+
+// Fault selects requests that fail, and how they fail.
+type Fault struct {
+	// On is what fails: "inspection", "lookup" or "heartbeat", which the agent sends; "commands", a request for the list
+	// of commands; the name of a command such as "get_clean_steps" or "power_off"; or that of a step such as
+	// "write_image". Each of them if empty.
+	On    string
+	Skip  int    // how many matching requests succeed first
+	Times int    // how many fail after that; all if 0
+	Do    Effect // the effect; none if it is the zero value
+}
+
+// Effect is the effect of a [Fault]. The zero value does nothing.
+type Effect struct {
+	kind effect
+	n    int
+	wait time.Duration
+	text string
+}
+
+type effect int
+
+const (
+	none effect = iota
+	silent
+	delay
+	busy
+	wrongToken
+	versionMismatch
+	die
+	lie
+	fail
+	huge
+	garbage
+)
+
+// Silent makes a command get no answer, and the agent send none of its own requests.
+func Silent() Effect { return Effect{kind: silent} }
+
+// Delay makes a command or a request take longer. An asynchronous command is accepted at once and then takes longer.
+func Delay(d time.Duration) Effect { return Effect{kind: delay, wait: d} }
+
+// Busy refuses a command with 409, as during another command. It has no effect on what the agent sends.
+func Busy() Effect { return Effect{kind: busy} }
+
+// WrongToken makes the agent use another token than the one that it has: it refuses commands with 401, and sends that
+// token in heartbeats.
+func WrongToken() Effect { return Effect{kind: wrongToken} }
+
+// VersionMismatch makes a step end with the status CLEAN_VERSION_MISMATCH, as if the ramdisk had been replaced.
+func VersionMismatch() Effect { return Effect{kind: versionMismatch} }
+
+// Die ends the agent as soon as it has accepted a command, or in place of a request of its own. The machine remains on.
+func Die() Effect { return Effect{kind: die} }
+
+// Lie makes a command succeed that the agent has not executed.
+func Lie() Effect { return Effect{kind: lie} }
+
+// Fail makes a command fail with a text.
+func Fail(text string) Effect { return Effect{kind: fail, text: text} }
+
+// Huge makes an answer that number of bytes longer. A command is executed.
+func Huge(bytes int) Effect { return Effect{kind: huge, n: bytes} }
+
+// Garbage answers a request with a body that is not JSON. A command is not executed.
+func Garbage() Effect { return Effect{kind: garbage} }
+
+// Effects lists one effect of each kind, for tests that go through all of them.
+func Effects() []Effect {
+	return []Effect{
+		Silent(), Delay(20 * time.Millisecond), Busy(), WrongToken(), VersionMismatch(), Die(), Lie(),
+		Fail("the disk is on fire"), Huge(1 << 20), Garbage(),
+	}
+}
+
+// String returns the effect as a call, such as "Huge(1024)", and "nothing" for the zero value.
+func (e Effect) String() string {
+	names := []string{"nothing", "Silent()", "Delay", "Busy()", "WrongToken()", "VersionMismatch()", "Die()", "Lie()", "Fail", "Huge", "Garbage()"}
+	switch e.kind {
+	case delay:
+		return fmt.Sprintf("Delay(%v)", e.wait)
+	case fail:
+		return fmt.Sprintf("Fail(%q)", e.text)
+	case huge:
+		return fmt.Sprintf("Huge(%d)", e.n)
+	}
+	return names[e.kind]
+}
+
+// fault is a Fault and the number of requests that it has seen.
+type fault struct {
+	Fault
+	seen int
+}
+
+// AddFault adds a fault. If several match a request, the one that was added first takes effect.
+func (m *Machine) AddFault(f Fault) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.faults = append(m.faults, &fault{Fault: f})
+}
+
+// ClearFaults removes all faults. Requests that get no answer continue to get none.
+func (m *Machine) ClearFaults() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.faults = nil
+}
+
+// effect returns the effect on a request that has one of the names.
+func (m *Machine) effect(names ...string) (found Effect) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, f := range m.faults {
+		for _, name := range names {
+			if f.On != "" && f.On != name {
+				continue
+			}
+			f.seen++
+			if found.kind == none && f.seen > f.Skip && (f.Times == 0 || f.seen <= f.Skip+f.Times) {
+				found = f.Do
+			}
+			break
+		}
+	}
+	return found
+}
