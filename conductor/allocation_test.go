@@ -238,13 +238,14 @@ func TestTheAllocationOfANodeInWorkIsNotDeleted(t *testing.T) {
 				require.NoError(t, err)
 				a, err := f.CreateAllocation(f.ctx, &conductor.Allocation{ObjectMeta: conductor.ObjectMeta{NodeUUID: n.UUID}})
 				require.NoError(t, err)
-				target := ""
+				target := "null"
 				if test.in == states.CleanWait {
-					target = "available"
+					target = `"available"`
 				}
 				r, err := store.Get(f.ctx, conductor.KindNode, n.UUID)
 				require.NoError(t, err)
-				r.Value = []byte(strings.Replace(string(r.Value), `"provision_state":"active"`, `"provision_state":"`+test.in.String()+`","target_provision_state":"`+target+`"`, 1))
+				r.Value = []byte(strings.Replace(string(r.Value), `"provision_state":"active","target_provision_state":null`,
+					`"provision_state":"`+test.in.String()+`","target_provision_state":`+target, 1))
 				_, err = store.Update(f.ctx, r)
 				require.NoError(t, err)
 				synctest.Wait()

@@ -55,19 +55,21 @@ func (m mutant) String() string {
 	return name
 }
 
-// sources returns the files of a package without tests, by their paths from the root.
-func sources(root, folder string) (map[string][]byte, error) {
-	names, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
-	if err != nil {
-		return nil, err
-	}
+// sources returns the files of packages without tests, by their paths from the root.
+func sources(root string, folders ...string) (map[string][]byte, error) {
 	files := map[string][]byte{}
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		if files[path.Join(folder, filepath.Base(name))], err = os.ReadFile(name); err != nil {
+	for _, folder := range folders {
+		names, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
+		if err != nil {
 			return nil, err
+		}
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			if files[path.Join(folder, filepath.Base(name))], err = os.ReadFile(name); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return files, nil

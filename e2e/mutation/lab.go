@@ -8,11 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
@@ -33,8 +33,8 @@ func (o outcome) isAlive() bool { return o == lived || o == uncovered }
 // changed files as an overlay.
 type lab struct {
 	root    string
-	scratch string // a folder
-	suites  map[string]*suite
+	scratch string            // a folder
+	suites  map[string]*suite // by the folder of the changed code
 }
 
 // newLab returns a lab for mutants of these packages. It returns an error if a package's
@@ -48,9 +48,13 @@ func newLab(ctx context.Context, root string, targets []target) (_ *lab, err err
 		return nil, err
 	}
 	for i, t := range targets {
-		if l.suites[t.folder], err = l.newSuite(ctx, t, fmt.Sprint("suite", i)); err != nil {
+		s, err := l.newSuite(ctx, t, fmt.Sprint("suite", i))
+		if err != nil {
 			l.close()
-			return nil, fmt.Errorf("the tests of %s without a mutant: %w", t.folder, err)
+			return nil, err
+		}
+		for _, folder := range t.code {
+			l.suites[folder] = s
 		}
 	}
 	return l, nil
@@ -99,19 +103,26 @@ func (l *lab) try(ctx context.Context, name string, m mutant) (outcome, error) {
 	if m.kind != alone {
 		return s.trySwitched(ctx, m)
 	}
-	files := maps.Clone(s.files)
-	files[m.file] = m.apply(files[m.file])
-	binary, err := l.build(ctx, s.target, name, files)
-	var failed *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
-	case errors.As(err, &failed):
-		return unviable, nil
-	case err != nil:
-		return "", err
+	files := map[string][]byte{m.file: m.apply(s.files[m.file])}
+	for _, b := range s.binaries {
+		if !b.contains[path.Dir(m.file)] {
+			continue
+		}
+		file, err := l.build(ctx, b.folder, name, files)
+		var failed *exec.ExitError
+		switch {
+		case ctx.Err() != nil:
+			return "", context.Cause(ctx)
+		case errors.As(err, &failed):
+			return unviable, nil
+		case err != nil:
+			return "", err
+		}
+		if result, err := b.in(file).tryTests(ctx, b.all); err != nil || result != lived {
+			return result, err
+		}
 	}
-	return s.tryTests(ctx, binary, s.tests)
+	return lived, nil
 }
 
 // apply returns the file with the change.
@@ -119,38 +130,33 @@ func (m mutant) apply(source []byte) []byte {
 	return bytes.Join([][]byte{source[:m.edit.from], []byte(m.edit.text), source[m.edit.to:]}, nil)
 }
 
-// build builds a package's test binary in the folder name, with files in place of the
+// build builds the test binary of the package in folder, in the folder name, with files in place of the
 // originals, and returns the path of the binary.
-func (l *lab) build(ctx context.Context, t target, name string, files map[string][]byte) (string, error) {
-	folder := filepath.Join(l.scratch, name)
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+func (l *lab) build(ctx context.Context, folder, name string, files map[string][]byte) (string, error) {
+	name = filepath.Join(l.scratch, name)
+	if err := os.MkdirAll(name, 0o755); err != nil {
 		return "", err
 	}
 	replace := map[string]string{}
 	for file, text := range files {
-		to := filepath.Join(folder, path.Base(file))
+		to := filepath.Join(name, strings.ReplaceAll(file, "/", "_"))
 		replace[filepath.Join(l.root, filepath.FromSlash(file))] = to
 		if err := os.WriteFile(to, text, 0o644); err != nil {
 			return "", err
 		}
 	}
-	return filepath.Join(folder, "test"), l.compile(ctx, t, folder, replace)
-}
-
-func (l *lab) compile(ctx context.Context, t target, folder string, replace map[string]string) error {
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
-		return err
+		return "", err
 	}
-	overlay := filepath.Join(folder, "overlay.json")
+	overlay, binary := filepath.Join(name, "overlay.json"), filepath.Join(name, strings.ReplaceAll(folder, "/", "_")+".test")
 	if err := os.WriteFile(overlay, text, 0o644); err != nil {
-		return err
+		return "", err
 	}
-	command := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w",
-		"-overlay", overlay, "-o", filepath.Join(folder, "test"), "./"+t.folder)
+	command := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, "./"+folder)
 	command.Dir = l.root
 	if output, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, output)
+		return "", fmt.Errorf("%w\n%s", err, output)
 	}
-	return nil
+	return binary, nil
 }

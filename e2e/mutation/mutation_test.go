@@ -94,7 +94,7 @@ func TestDeferred(t *testing.T) {
 	}
 }
 `)
-	p := []target{{"p", nil}}
+	p := []target{of("p")}
 	all, err := findAll(root, p)
 	require.NoError(t, err)
 	lab, err := newLab(t.Context(), root, p)
@@ -133,7 +133,7 @@ import "testing"
 
 func TestNever(t *testing.T) { t.Fatal("never passes") }
 `)
-	_, err := newLab(t.Context(), root, []target{{"p", nil}})
+	_, err := newLab(t.Context(), root, []target{of("p")})
 	require.ErrorContains(t, err, "the tests of p without a mutant: TestNever:")
 	require.ErrorContains(t, err, "never passes")
 }

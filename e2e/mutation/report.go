@@ -72,8 +72,10 @@ func (r *report) end() error {
 	table := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "killed\ttimed out\tequivalent\tlived\tnot covered\tnot viable\t")
 	for _, t := range targets {
-		if c := r.counts[t.folder]; c != nil {
-			fmt.Fprintf(table, "%d\t%d\t%d\t%d\t%d\t%d\t  %s\n", c.killed, c.timedOut, c.equivalent, c.lived, c.uncovered, c.unviable, t.folder)
+		for _, folder := range t.code {
+			if c := r.counts[folder]; c != nil {
+				fmt.Fprintf(table, "%d\t%d\t%d\t%d\t%d\t%d\t  %s\n", c.killed, c.timedOut, c.equivalent, c.lived, c.uncovered, c.unviable, folder)
+			}
 		}
 	}
 	if err := table.Flush(); err != nil {

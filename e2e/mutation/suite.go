@@ -18,14 +18,20 @@ import (
 	"time"
 )
 
-// suite is a package's test binary, which holds the mutants, and its tests.
+// suite is a target with its mutants, and the test binaries that hold them.
 type suite struct {
-	target target
-	folder string            // the package's folder
-	files  map[string][]byte // the package's original code, by path from the root
-	binary string
-	tests  []test
-	slots  map[string]slot // by the mutant's String
+	files    map[string][]byte // the original code, by path from the root
+	slots    map[string]slot   // by the mutant's String
+	binaries []*binary
+}
+
+// binary is the test binary of one package.
+type binary struct {
+	tests
+	file     string          // the binary's path
+	workDir  string          // the package's folder
+	all      []test          // the fastest first
+	contains map[string]bool // the folders of the changed packages that the tests import
 }
 
 // slot identifies a mutant in the binary: the number that activates the mutant, and the
@@ -39,10 +45,10 @@ type test struct {
 	reaches map[string]bool // numbers of units
 }
 
-// newSuite builds the tests of a package and runs each separately, to measure its time
+// newSuite builds the tests of a target and runs each separately, to measure its time
 // and record the units that it reaches.
 func (l *lab) newSuite(ctx context.Context, t target, name string) (*suite, error) {
-	files, err := sources(l.root, t.folder)
+	files, err := sources(l.root, t.code...)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +56,7 @@ func (l *lab) newSuite(ctx context.Context, t target, name string) (*suite, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &suite{target: t, folder: filepath.Join(l.root, filepath.FromSlash(t.folder)), files: files, slots: map[string]slot{}}
+	s := &suite{files: files, slots: map[string]slot{}}
 	byFile, numbers := units(mutants)
 	for i, m := range mutants {
 		s.slots[m.String()] = slot{fmt.Sprint(i + 1), fmt.Sprint(numbers[i])}
@@ -61,25 +67,46 @@ func (l *lab) newSuite(ctx context.Context, t target, name string) (*suite, erro
 			return nil, err
 		}
 	}
-	changed[path.Join(t.folder, "mutation_switch.go")] = fmt.Appendf(nil, switchCode, path.Base(t.folder), len(mutants)+1)
-	if s.binary, err = l.build(ctx, t, name, changed); err != nil {
-		return nil, err
+	for _, folder := range t.code {
+		changed[path.Join(folder, "mutation_switch.go")] = fmt.Appendf(nil, switchCode, path.Base(folder), len(mutants)+1)
 	}
-	return s, s.observe(ctx, filepath.Join(l.scratch, "reached"))
+	for _, tests := range t.tests {
+		b := &binary{tests: tests, workDir: filepath.Join(l.root, filepath.FromSlash(tests.folder)), contains: map[string]bool{}}
+		if b.file, err = l.build(ctx, tests.folder, name, changed); err == nil {
+			err = b.observe(ctx, filepath.Join(l.scratch, "reached"))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the tests of %s without a mutant: %w", tests.folder, err)
+		}
+		for i, m := range mutants {
+			if slices.ContainsFunc(b.all, func(t test) bool { return t.reaches[fmt.Sprint(numbers[i])] }) {
+				b.contains[path.Dir(m.file)] = true
+			}
+		}
+		s.binaries = append(s.binaries, b)
+	}
+	return s, nil
 }
 
-// observe runs each test separately and fills in s.tests, the fastest first.
-func (s *suite) observe(ctx context.Context, reached string) error {
-	list, err := exec.CommandContext(ctx, s.binary, "-test.list", "^(Test|Example|Fuzz)").Output()
+// observe runs each test separately and fills in b.all.
+func (b *binary) observe(ctx context.Context, reached string) error {
+	list, err := exec.CommandContext(ctx, b.file, "-test.list", "^(Test|Example|Fuzz)").Output()
+	if err != nil {
+		return err
+	}
+	skip, err := regexp.Compile(cmp.Or(b.skip, "^$"))
 	if err != nil {
 		return err
 	}
 	for _, name := range strings.Fields(string(list)) {
+		if skip.MatchString(name) {
+			continue
+		}
 		if err := os.WriteFile(reached, nil, 0o644); err != nil {
 			return err
 		}
 		start := time.Now()
-		if output, err := s.run(ctx, s.binary, []test{{name: name}}, 10*time.Minute, reachName+"="+reached); err != nil {
+		if output, err := b.run(ctx, []test{{name: name}}, 10*time.Minute, reachName+"="+reached); err != nil {
 			return fmt.Errorf("%s: %w\n%s", name, err, output)
 		}
 		t := test{name: name, took: time.Since(start), reaches: map[string]bool{}}
@@ -90,36 +117,50 @@ func (s *suite) observe(ctx context.Context, reached string) error {
 		for _, number := range strings.Fields(string(numbers)) {
 			t.reaches[number] = true
 		}
-		s.tests = append(s.tests, t)
+		b.all = append(b.all, t)
 	}
-	slices.SortStableFunc(s.tests, func(a, b test) int { return cmp.Compare(a.took, b.took) })
+	slices.SortStableFunc(b.all, func(a, b test) int { return cmp.Compare(a.took, b.took) })
 	return nil
 }
 
-// trySwitched tries a mutant in the suite's binary: first with the tests that reach its
-// unit, then with all tests, because another run may reach the unit with other tests.
+// in returns the same tests in another binary.
+func (b *binary) in(file string) *binary {
+	other := *b
+	other.file = file
+	return &other
+}
+
+// trySwitched tries a mutant in the suite's binaries: first with the tests that reach its
+// unit, then with the others, because another run may reach the unit with other tests.
 func (s *suite) trySwitched(ctx context.Context, m mutant) (outcome, error) {
 	at := s.slots[m.String()]
-	var reaching []test
-	for _, t := range s.tests {
-		if t.reaches[at.unit] {
-			reaching = append(reaching, t)
+	active := activeName + "=" + at.active
+	covered := false
+	for _, reaching := range []bool{true, false} {
+		for _, b := range s.binaries {
+			if !b.contains[path.Dir(m.file)] {
+				continue
+			}
+			var some []test
+			for _, t := range b.all {
+				if t.reaches[at.unit] == reaching {
+					some = append(some, t)
+				}
+			}
+			covered = covered || reaching && len(some) > 0
+			if result, err := b.tryTests(ctx, some, active); err != nil || result != lived {
+				return result, err
+			}
 		}
 	}
-	active := activeName + "=" + at.active
-	result, err := s.tryTests(ctx, s.binary, reaching, active)
-	if err != nil || result != lived {
-		return result, err
+	if !covered {
+		return uncovered, nil
 	}
-	result, err = s.tryTests(ctx, s.binary, s.tests, active)
-	if result == lived && len(reaching) == 0 {
-		return uncovered, err
-	}
-	return result, err
+	return lived, nil
 }
 
 // tryTests runs tests: the fast ones together first, then the others.
-func (s *suite) tryTests(ctx context.Context, binary string, tests []test, env ...string) (outcome, error) {
+func (b *binary) tryTests(ctx context.Context, tests []test, env ...string) (outcome, error) {
 	const quick = 50 * time.Millisecond
 	n, _ := slices.BinarySearchFunc(tests, quick, func(t test, d time.Duration) int { return cmp.Compare(t.took, d) })
 	for _, some := range [][]test{tests[:n], tests[n:]} {
@@ -130,7 +171,7 @@ func (s *suite) tryTests(ctx context.Context, binary string, tests []test, env .
 		for _, t := range some {
 			limit += 5 * t.took
 		}
-		output, err := s.run(ctx, binary, some, limit, env...)
+		output, err := b.run(ctx, some, limit, env...)
 		var failed *exec.ExitError
 		switch {
 		case ctx.Err() != nil:
@@ -149,18 +190,18 @@ func (s *suite) tryTests(ctx context.Context, binary string, tests []test, env .
 
 // run runs tests until the first failure. The limit on memory stops a loop that allocates
 // endlessly.
-func (s *suite) run(ctx context.Context, binary string, tests []test, limit time.Duration, env ...string) ([]byte, error) {
+func (b *binary) run(ctx context.Context, tests []test, limit time.Duration, env ...string) ([]byte, error) {
 	names := make([]string, len(tests))
 	for i, t := range tests {
 		names[i] = regexp.QuoteMeta(t.name)
 	}
 	const limited = `ulimit -v 4000000; exec "$0" "$@"`
-	args := []string{"-c", limited, binary, "-test.failfast",
+	args := []string{"-c", limited, b.file, "-test.failfast",
 		"-test.run", "^(" + strings.Join(names, "|") + ")$", "-test.timeout", limit.String()}
 	ctx, cancel := context.WithTimeout(ctx, limit+limit/2)
 	defer cancel()
-	command := exec.CommandContext(ctx, "sh", append(args, s.target.args...)...)
-	command.Dir = s.folder
+	command := exec.CommandContext(ctx, "sh", append(args, b.args...)...)
+	command.Dir = b.workDir
 	command.Env = append(os.Environ(), env...)
 	command.WaitDelay = time.Second
 	return command.CombinedOutput()
