@@ -10,8 +10,9 @@
 //
 // Run it from the repository's root. One test binary of a package holds nearly all of
 // its mutants, and each mutant is tried with the tests that reach it, the fastest first.
-// This takes a fraction of a second per mutant. gremlins (go-gremlins/gremlins) builds a
-// binary for each mutant, and finds none in the conditions of a switch.
+// This takes a fraction of a second per mutant. The mutants of conductor and conductor/api
+// are tried with the tests of both packages; tried.go lists the files whose mutants have
+// all been tried. CONTRIBUTING.md compares the program with gremlins.
 //
 // equivalent.go lists the mutants that behave as the original code does, so that no test
 // can kill them, with the reasons. The exit status is 1 if another mutant lives, or if a
@@ -86,7 +87,7 @@ var (
 
 func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	flags := flag.NewFlagSet("mutation", flag.ContinueOnError)
-	only := flags.String("run", "", "try only mutants whose line matches the `regexp`")
+	only := flags.String("run", "", "try the mutants whose line matches the `regexp`, without -commit those of files too whose mutants have not all been tried (see tried.go)")
 	commit := flags.String("commit", "", "sample by this `commit`: its hash is the seed, and mutants of the files that the commit touches come first")
 	n := flags.Int("n", 20, "with -commit, the `number` of mutants of the files that the commit touches, and of the other files")
 	workers := flags.Int("workers", 1, "the number of mutants to try concurrently, 1 to the number of CPUs")
@@ -111,7 +112,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 	}
 	var chosen []mutant
 	for _, m := range all {
-		if matches.MatchString(m.String()) {
+		if matches.MatchString(m.String()) && (*only != "" && *commit == "" || isTried(m.file)) {
 			chosen = append(chosen, m)
 		}
 	}
